@@ -199,6 +199,8 @@ func options(set settings.Settings, env func(string) (string, bool), log *slog.L
 		SentryDSN:       set.SentryDSN,
 
 		MaxPendingWebhooks: set.MaxPendingWebhooks,
+		State:              set.State,
+		StateMemory:        set.StateMemory,
 		WebhookStore:       set.WebhookStore,
 		NoWebhooks:         set.NoWebhooks,
 		NoLatency:          set.NoLatency,

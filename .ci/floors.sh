@@ -93,8 +93,10 @@ mockserver/listener/admin -> mockserver/config/syntax
 mockserver/listener/admin -> mockserver/dispatcher
 mockserver/listener/admin -> mockserver/internal/histogram
 mockserver/listener/admin -> mockserver/listener
+mockserver/listener/admin -> mockserver/listener/data
 mockserver/listener/admin -> mockserver/listener/record
 mockserver/listener/admin -> mockserver/listener/runs
+mockserver/listener/admin -> mockserver/listener/state
 mockserver/listener/admin -> mockserver/listener/verdict
 mockserver/listener/listenertest -> mockserver/config
 mockserver/listener/listenertest -> mockserver/listener

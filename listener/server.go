@@ -66,6 +66,11 @@ type Options struct {
 	// upstream that passes during a latency is part of waited too.
 	ServerTiming bool
 
+	// State is a file from which the changes of rows are read at the start, and to which they are
+	// written at the end; "" for none.
+	State string
+	// StateMemory limits the memory of all changes of rows, in bytes; 0 is 1 GiB.
+	StateMemory        int
 	MaxPendingWebhooks int // maximum number of waiting webhooks; 0 is a million
 	// WebhookStore is a directory in which accepted webhooks survive a crash; "" for none. Only one
 	// server at a time may use it.
@@ -105,6 +110,8 @@ func (o *Options) check() error {
 	switch {
 	case o.Port < 0 || o.Port > 65535:
 		return fmt.Errorf("options: Port is %d; expected 0 to 65535", o.Port)
+	case o.StateMemory < 0:
+		return fmt.Errorf("options: StateMemory is %d; expected a number of bytes above 0, or 0 for 1 GiB", o.StateMemory)
 	case o.MaxPendingWebhooks < 0:
 		return fmt.Errorf("options: MaxPendingWebhooks is %d; expected a number above 0, or 0 for a million", o.MaxPendingWebhooks)
 	case o.LastCall < 0:
@@ -186,6 +193,9 @@ func Start(spec *config.Spec, opts Options) (*Server, error) {
 	}
 	s := newServer(opts)
 	err := s.Apply(spec)
+	if err == nil {
+		err = s.loadState()
+	}
 	if err == nil {
 		err = s.listen()
 	}
@@ -396,7 +406,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	cut := s.unanswered(closed)
 	closing = errors.Join(closing, s.closeWebhooks(ctx))
 	s.reports.Close(ctx)
-	s.closeData.Do(s.compiler.data.Close)
+	s.closeData.Do(func() { closing = errors.Join(closing, s.saveState()) })
 	s.flushPaces()
 	s.end(nil)
 	if cut > 0 {

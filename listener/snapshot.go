@@ -433,7 +433,7 @@ func newCompiler(opts Options) *compiler {
 
 		trustForwarded: opts.TrustForwarded,
 	}
-	c.data = data.New(0, log)
+	c.data = data.New(int64(cmp.Or(opts.StateMemory, defaultStateMemory)), log)
 	c.sockets = websocket.Compiler{Env: c.env, Counters: c.counters, MaxMessage: opts.MaxMessage, Seed: c.socketSeed}
 	return c
 }

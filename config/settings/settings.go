@@ -49,6 +49,8 @@ type Settings struct {
 	MaxPendingWebhooks int    // maximum number of waiting webhooks
 	WebhookStore       string // a directory; "" for none
 	NoWebhooks         bool   // webhooks are not sent
+	State              string // a file in which changes of rows are kept; "" for none
+	StateMemory        int    // memory of all changes of rows, in bytes
 	NoLatency          bool   // latencies are not waited for
 	NoFaults           bool   // faults do not happen
 
@@ -130,6 +132,12 @@ var table = flags.Table[Settings]{
 	{Name: "webhook-store", Env: "MOCKSERVER_WEBHOOK_STORE", Value: "DIR", Accepts: "the name of a directory",
 		Doc: "a directory in which accepted webhooks survive a crash",
 		Set: func(s *Settings, v string) bool { s.WebhookStore = v; return v != "" }},
+	{Name: "state", Env: "MOCKSERVER_STATE", Value: "FILE", Accepts: "the name of a file",
+		Doc: "read the changes of rows from this file at the start, and write them to it at the end",
+		Set: func(s *Settings, v string) bool { s.State = v; return v != "" }},
+	{Name: "state-memory", Env: "MOCKSERVER_STATE_MEMORY", Initial: "1GiB", Value: "SIZE", Accepts: flags.SizeForm,
+		Doc: "how much memory the changes of rows may take",
+		Set: func(s *Settings, v string) bool { return flags.Size(&s.StateMemory, v) }},
 	{Name: "no-webhooks", Env: "MOCKSERVER_NO_WEBHOOKS", Accepts: "true or false",
 		Doc: "send no webhooks; errors in them are still reported",
 		Set: func(s *Settings, v string) bool { return flags.Switch(&s.NoWebhooks, v) }},

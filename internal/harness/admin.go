@@ -89,12 +89,12 @@ func everyFieldDescribed(document any) {
 }
 
 // template returns the path in the document that matches a path; "" if there is none. A path
-// without a parameter takes precedence over one with a parameter, as in the server.
+// with fewer parameters takes precedence, as in the server.
 func (d *AdminDocument) template(path string) string {
 	found := ""
 	for _, template := range slices.Sorted(maps.Keys(d.Paths)) {
-		pattern := "^" + strings.ReplaceAll(regexp.QuoteMeta(template), `\{id\}`, "[^/]+") + "$"
-		if regexp.MustCompile(pattern).MatchString(path) && (found == "" || !strings.Contains(template, "{")) {
+		pattern := "^" + regexp.MustCompile(`\\{\w+\\}`).ReplaceAllString(regexp.QuoteMeta(template), "[^/]+") + "$"
+		if regexp.MustCompile(pattern).MatchString(path) && (found == "" || strings.Count(template, "{") < strings.Count(found, "{")) {
 			found = template
 		}
 	}

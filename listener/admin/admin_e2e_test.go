@@ -25,6 +25,8 @@ var adminPaths = []string{
 	"POST /__admin/webhooks/1/fire", "DELETE /__admin/webhooks/1", "GET /__admin/counts", "GET /__admin/config", "GET /__admin/unmatched",
 	"GET /__admin/verdict", "GET /__admin/samples", "GET /__admin/runs", "POST /__admin/runs", "GET /__admin/runs/1", "DELETE /__admin/runs/1", "POST /__admin/runs/1/stop",
 	"GET /__admin/runs/1/report", "GET /__admin/runs/compare?a=1&b=1",
+	"GET /__admin/state", "POST /__admin/state/reset", "GET /__admin/state/snapshots", "POST /__admin/state/snapshots", "DELETE /__admin/state/snapshots/x",
+	"POST /__admin/state/snapshots/x/restore", "GET /__admin/state/x", "PUT /__admin/state/x/1", "PATCH /__admin/state/x/1", "DELETE /__admin/state/x/1",
 	"GET /nowhere",
 }
 

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"cmp"
+	"encoding/json"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -77,8 +78,10 @@ type schemas map[string]any
 // operation describes one request.
 func (s schemas) operation(row *route) object {
 	parameters := []object{}
-	if strings.Contains(row.path, "{id}") {
-		parameters = append(parameters, object{"name": "id", "in": "path", "required": true, "schema": object{"type": "string"}})
+	for _, part := range strings.Split(row.path, "/") {
+		if name, ok := strings.CutPrefix(part, "{"); ok {
+			parameters = append(parameters, object{"name": strings.TrimSuffix(name, "}"), "in": "path", "required": true, "schema": object{"type": "string"}})
+		}
 	}
 	for _, p := range row.query {
 		parameters = append(parameters, object{"name": p.name, "in": "query", "description": p.what, "schema": object{"type": p.kind}})
@@ -144,6 +147,8 @@ func (s schemas) of(t reflect.Type) object {
 			s[name] = s.ofStruct(t)
 		}
 		return object{"$ref": "#/components/schemas/" + name}
+	case t == reflect.TypeFor[json.RawMessage](): // a row, whatever is in it
+		return object{"type": "object"}
 	case t.Kind() == reflect.Slice:
 		return object{"type": "array", "items": s.of(t.Elem())}
 	case t.Kind() == reflect.Array:

@@ -128,7 +128,20 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	a.writeConfiguration(&out)
 	a.writeWebhooks(&out)
 	a.writeJournal(&out)
+	a.writeState(&out)
 	a.writeVerdict(&out)
+}
+
+// writeState writes the counters of the sets of rows, of which there are as many as are declared.
+func (a *Admin) writeState(out *output) {
+	for _, set := range a.server.Data().Store().Sets() {
+		f := set.Figures()
+		out.gauge(describe("state_rows", "Rows of a set, as requests without an isolating value see it.", "set"), float64(f.Rows), set.Name)
+		out.gauge(describe("state_bytes", "Memory that the changes of a set take.", "set"), float64(f.Bytes), set.Name)
+		out.gauge(describe("state_parts", "Isolated parts of a set with changes.", "set"), float64(f.Parts), set.Name)
+		out.counter(describe("state_conflicts_total", "Requests that were answered anew because what they saw had changed.", "set"), uint64(f.Conflicts), set.Name)
+		out.counter(describe("state_given_up_total", "Changes that were given up for want of room.", "set"), uint64(f.GivenUp), set.Name)
+	}
 }
 
 func (a *Admin) writeConfiguration(out *output) {

@@ -57,10 +57,11 @@ func (a *Admin) listRuns(w http.ResponseWriter, r *http.Request) {
 
 // newRun is the body of a request that starts a run.
 type newRun struct {
-	Name string `json:"name,omitempty" doc:"of the run, at most 100 characters"`
+	Name  string `json:"name,omitempty" doc:"of the run, at most 100 characters"`
+	Reset bool   `json:"reset-state,omitempty" doc:"true drops the changes of all rows first"`
 }
 
-// startRun starts a run. The body is {"name": "…"} or empty.
+// startRun starts a run. The body is {"name": "…", "reset-state": true} or empty.
 func (a *Admin) startRun(w http.ResponseWriter, r *http.Request) {
 	var asked newRun
 	if r.ContentLength != 0 && !read(w, r, &asked) {
@@ -75,6 +76,9 @@ func (a *Admin) startRun(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		refuse(w, http.StatusConflict, "run_under_way", "Run under way", err.Error())
 		return
+	}
+	if asked.Reset {
+		_ = a.server.Data().Reset(nil, nil) // of all sets, so there is no error
 	}
 	a.log.Info("run started", "run", entry.ID, "name", entry.Name)
 	w.Header().Set("Location", "/__admin/runs/"+entry.ID)

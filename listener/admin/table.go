@@ -3,6 +3,7 @@ package admin
 import (
 	"net/http"
 
+	"mockserver/listener/data"
 	"mockserver/listener/runs"
 	"mockserver/listener/verdict"
 )
@@ -66,6 +67,18 @@ func (a *Admin) table() []route {
 			[]parameter{{"limit", "integer", "how many are shown, 100 by default, at most 10,000"}}, nil, ok(shownDeliveries{})},
 		{withToken, "DELETE", "/__admin/webhooks/{id}", a.cancelWebhook, "cancel a pending webhook", nil, nil, ok(state{})},
 		{withToken, "POST", "/__admin/webhooks/{id}/fire", a.fireWebhook, "send a pending webhook now", nil, nil, ok(state{})},
+		{withToken, "GET", "/__admin/state", a.showState, "the sets of rows", nil, nil, ok(shownSets{})},
+		{withToken, "POST", "/__admin/state/reset", a.resetState, "drop the changes of rows, of all sets or of some; picks begin anew", nil, []any{asksReset{}}, ok(state{})},
+		{withToken, "GET", "/__admin/state/snapshots", a.listSnapshots, "the snapshots of the changes, the oldest first", nil, nil, ok(shownSnapshots{})},
+		{withToken, "POST", "/__admin/state/snapshots", a.takeSnapshot, "keep the changes as they are, under a name", nil, []any{asksSnapshot{}}, map[int][]any{http.StatusCreated: {data.Snapshot{}}}},
+		{withToken, "DELETE", "/__admin/state/snapshots/{name}", a.removeSnapshot, "forget a snapshot", nil, nil, map[int][]any{http.StatusNoContent: nil}},
+		{withToken, "POST", "/__admin/state/snapshots/{name}/restore", a.restoreSnapshot, "make the changes what they were", nil, nil, ok(state{})},
+		{withToken, "GET", "/__admin/state/{set}", a.showRows, "rows of a set; all of them with Accept: application/x-ndjson",
+			[]parameter{{"key", "string", "only the row with this key"}, inPart, {"limit", "integer", "how many are shown, 100 by default, at most 10,000"}, {"offset", "integer", "how many are left out before"}},
+			nil, ok(shownRows{}, rowsMedia)},
+		{withToken, "PUT", "/__admin/state/{set}/{key}", a.putRow, "replace a row, or add it", []parameter{inPart}, []any{map[string]any{}}, ok(map[string]any{})},
+		{withToken, "PATCH", "/__admin/state/{set}/{key}", a.mergeRow, "change members of a row, as RFC 7396 says", []parameter{inPart}, []any{map[string]any{}}, ok(map[string]any{})},
+		{withToken, "DELETE", "/__admin/state/{set}/{key}", a.deleteRow, "delete a row", []parameter{inPart}, nil, map[int][]any{http.StatusNoContent: nil}},
 		{withToken, "GET", "/__admin/counts", a.showCounts, "all counters since the start, exact", nil, nil, ok(allCounts{})},
 		{withToken, "GET", "/__admin/config", a.showConfig, "version, settings without secrets, endpoints", nil, nil, ok(shownConfig{})},
 		{withToken, "GET", "/__admin/verdict", a.showVerdict, "can the timing of the last ten seconds be trusted?", nil, nil, ok(verdict.Verdict{})},

@@ -90,6 +90,9 @@ func (s *Sets) Compile(e *config.Endpoint, scope *renderer.Scope) (*Access, synt
 		f := &e.Find[i]
 		problems = append(problems, a.claim(f.Name, f.Pos, f.Key)...)
 		made, wrong := s.compileFind(f, scope) // later entries may use earlier ones
+		if made.pick == pickNext || made.pick == pickOnce {
+			made.turns = s.turnsOf(strings.Join([]string{e.EffectiveMethod(), e.Host, e.Path.Value, e.If.Value}, " "), f.Name)
+		}
 		problems = append(problems, wrong...)
 		a.finds = append(a.finds, made)
 		a.names = append(a.names, f.Name)
@@ -132,7 +135,7 @@ func (a *Access) index(name string) int {
 }
 
 func (s *Sets) compileFind(f *config.Find, scope *renderer.Scope) (find, syntax.Problems) {
-	made := find{pick: picks[f.Pick], turns: &turns{}}
+	made := find{pick: picks[f.Pick]}
 	var problems, wrong syntax.Problems
 	if made.set, problems = s.find(f.In); made.set == nil {
 		return made, problems

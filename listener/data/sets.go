@@ -32,6 +32,9 @@ type Sets struct {
 	current map[string]*set
 	next    map[string]*set // while a snapshot is compiled
 
+	turns     map[string]*turns // of picks, across reloads
+	snapshots []snapshot
+
 	done    chan struct{}  // closed by Close
 	running sync.WaitGroup // what looks at files and drops what is too old, once there are sets
 	started bool           // guarded by mu
@@ -53,7 +56,7 @@ type set struct {
 
 // New returns sets whose changes take no more than a number of bytes; 0 is no bound.
 func New(memory int64, log *slog.Logger) *Sets {
-	return &Sets{store: state.New(memory), log: log, current: map[string]*set{}, done: make(chan struct{})}
+	return &Sets{store: state.New(memory), log: log, current: map[string]*set{}, turns: map[string]*turns{}, done: make(chan struct{})}
 }
 
 // Store returns the rows and their changes.

@@ -57,3 +57,21 @@ func (t *turns) note(seq uint64) {
 	}
 	t.last[string(t.room)] = seq
 }
+
+// reset forgets all.
+func (t *turns) reset() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last = nil
+}
+
+// turnsOf returns the turns of a pick, which outlive a reload.
+func (s *Sets) turnsOf(endpoint, name string) *turns {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := endpoint + " " + name
+	if s.turns[key] == nil {
+		s.turns[key] = &turns{}
+	}
+	return s.turns[key]
+}

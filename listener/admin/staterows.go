@@ -1,0 +1,216 @@
+package admin
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"mockserver/listener/data"
+	liststate "mockserver/listener/state"
+)
+
+// inPart is the parameter for isolated rows.
+var inPart = parameter{"part", "string", "the value that isolates the rows; those of all when left out"}
+
+// rowsMedia is the media type of rows one after the other.
+const rowsMedia = "application/x-ndjson"
+
+// shownSet contains the counters of a set.
+type shownSet struct {
+	Name      string   `json:"name" doc:"as declared"`
+	Rows      int64    `json:"rows" doc:"that requests without an isolating value see"`
+	Base      int64    `json:"base" doc:"rows of the file, or declared in place"`
+	Changes   int64    `json:"changes" doc:"rows that were changed, added or deleted, in all parts"`
+	Parts     int64    `json:"parts" doc:"isolated parts with changes"`
+	Bytes     int64    `json:"bytes" doc:"memory that the changes take"`
+	Conflicts int64    `json:"conflicts" doc:"how often a request was answered anew because what it saw had changed"`
+	GivenUp   int64    `json:"given_up" doc:"changes that were given up for want of room"`
+	Some      []string `json:"some_parts,omitempty" doc:"up to 20 of the isolated parts"`
+}
+
+// shownSets contains all sets.
+type shownSets struct {
+	Sets []shownSet `json:"sets" doc:"by name"`
+}
+
+// showState returns the sets and their counters.
+func (a *Admin) showState(w http.ResponseWriter, _ *http.Request) {
+	shown := shownSets{Sets: []shownSet{}}
+	for _, set := range a.server.Data().Store().Sets() {
+		f := set.Figures()
+		shown.Sets = append(shown.Sets, shownSet{set.Name, f.Rows, f.Base, f.Changes, f.Parts, f.Bytes, f.Conflicts, f.GivenUp, set.Parts(20)})
+	}
+	answer(w, http.StatusOK, shown)
+}
+
+// asksReset is the body of a request that resets sets.
+type asksReset struct {
+	Sets []string `json:"sets,omitempty" doc:"their names; all when left out"`
+	Part *string  `json:"part,omitempty" doc:"one isolated part; all when left out"`
+}
+
+// resetState drops the changes. The body may be empty.
+func (a *Admin) resetState(w http.ResponseWriter, r *http.Request) {
+	var asked asksReset
+	if r.ContentLength != 0 && !read(w, r, &asked) {
+		return
+	}
+	var part []byte
+	if asked.Part != nil {
+		part = []byte(*asked.Part)
+	}
+	if err := a.server.Data().Reset(asked.Sets, part); err != nil {
+		refuseRows(w, err)
+		return
+	}
+	answer(w, http.StatusOK, state{Status: "reset"})
+}
+
+// refuseRows refuses a request because of what cannot be done with a set.
+func refuseRows(w http.ResponseWriter, err error) {
+	var full *liststate.FullError
+	switch {
+	case errors.Is(err, data.ErrNoSet):
+		refuse(w, http.StatusNotFound, "set_not_found", "No such set", err.Error())
+	case errors.Is(err, data.ErrNoRow):
+		refuse(w, http.StatusNotFound, "row_not_found", "No such row", err.Error())
+	case errors.Is(err, data.ErrNoSnapshot):
+		refuse(w, http.StatusNotFound, "snapshot_not_found", "No such snapshot", err.Error())
+	case errors.Is(err, data.ErrSnapshots):
+		refuse(w, http.StatusConflict, "too_many_snapshots", "Too many snapshots", err.Error()+"; delete one first")
+	case errors.As(err, &full):
+		refuse(w, http.StatusInsufficientStorage, "state_full", "No room for changes", err.Error())
+	default:
+		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", err.Error())
+	}
+}
+
+// asksSnapshot is the body of a request for a snapshot.
+type asksSnapshot struct {
+	Name string `json:"name" doc:"of the snapshot, at most 100 characters; one with the same name is replaced"`
+}
+
+// takeSnapshot keeps the changes as they are.
+func (a *Admin) takeSnapshot(w http.ResponseWriter, r *http.Request) {
+	var asked asksSnapshot
+	if !read(w, r, &asked) {
+		return
+	}
+	if asked.Name == "" || len(asked.Name) > 100 || strings.ContainsAny(asked.Name, "/\x00") {
+		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "name is empty, longer than 100 bytes, or holds a slash")
+		return
+	}
+	taken, err := a.server.Data().Take(asked.Name)
+	if err != nil {
+		refuseRows(w, err)
+		return
+	}
+	answer(w, http.StatusCreated, taken)
+}
+
+// shownSnapshots contains the snapshots that are kept.
+type shownSnapshots struct {
+	Snapshots []data.Snapshot `json:"snapshots" doc:"the oldest first"`
+}
+
+func (a *Admin) listSnapshots(w http.ResponseWriter, _ *http.Request) {
+	answer(w, http.StatusOK, shownSnapshots{a.server.Data().Snapshots()})
+}
+
+func (a *Admin) removeSnapshot(w http.ResponseWriter, r *http.Request) {
+	if err := a.server.Data().Forget(r.PathValue("name")); err != nil {
+		refuseRows(w, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (a *Admin) restoreSnapshot(w http.ResponseWriter, r *http.Request) {
+	if err := a.server.Data().Restore(r.PathValue("name")); err != nil {
+		refuseRows(w, err)
+		return
+	}
+	answer(w, http.StatusOK, state{ID: r.PathValue("name"), Status: "restored"})
+}
+
+// shownRows contains rows of a set.
+type shownRows struct {
+	Rows  []json.RawMessage `json:"rows" doc:"in the order of insertion"`
+	Total int               `json:"total" doc:"how many rows there are"`
+}
+
+// partOf returns the part that a request asks for; nil for that of all.
+func partOf(r *http.Request) []byte {
+	if values := r.URL.Query(); values.Has("part") {
+		return []byte(values.Get("part"))
+	}
+	return nil
+}
+
+// showRows returns rows, or all of them one after the other.
+func (a *Admin) showRows(w http.ResponseWriter, r *http.Request) {
+	q := queryOf(r)
+	limit, offset := q.number("limit", 100, 1, 10_000), q.number("offset", 0, 0, 1<<31-1)
+	if q.refused(w) {
+		return
+	}
+	set, part := a.server.Data().Set(r.PathValue("set")), partOf(r)
+	if set == nil {
+		refuseRows(w, data.ErrNoSet)
+		return
+	}
+	rows := set.All(part)
+	if strings.Contains(r.Header.Get("Accept"), rowsMedia) {
+		w.Header().Set("Content-Type", rowsMedia)
+		rows.Each(0, 1, func(row liststate.Row) bool {
+			_, err := w.Write(append(append([]byte(nil), row.JSON...), '\n'))
+			return err == nil
+		})
+		return
+	}
+	shown := shownRows{Rows: []json.RawMessage{}, Total: rows.Len()}
+	if q.values.Has("key") {
+		row := set.Get(part, []byte(q.values.Get("key")))
+		if row.Found() {
+			shown.Rows = append(shown.Rows, row.JSON)
+		}
+		answer(w, http.StatusOK, shown)
+		return
+	}
+	rows.Each(offset, 1, func(row liststate.Row) bool {
+		shown.Rows = append(shown.Rows, row.JSON)
+		return len(shown.Rows) < limit
+	})
+	answer(w, http.StatusOK, shown)
+}
+
+func (a *Admin) putRow(w http.ResponseWriter, r *http.Request)   { a.writeRow(w, r, false) }
+func (a *Admin) mergeRow(w http.ResponseWriter, r *http.Request) { a.writeRow(w, r, true) }
+
+// writeRow writes the row of the body, and returns it as it is then.
+func (a *Admin) writeRow(w http.ResponseWriter, r *http.Request, merge bool) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largestRow))
+	if err != nil {
+		refuse(w, http.StatusRequestEntityTooLarge, "payload_too_large", "Request body too large", "the body is larger than 16 MiB, or cannot be read")
+		return
+	}
+	row, err := a.server.Data().Put(r.PathValue("set"), partOf(r), []byte(r.PathValue("key")), body, merge)
+	if err != nil {
+		refuseRows(w, err)
+		return
+	}
+	answer(w, http.StatusOK, json.RawMessage(row))
+}
+
+// largestRow is the maximum size of a row in bytes.
+const largestRow = 16 << 20
+
+func (a *Admin) deleteRow(w http.ResponseWriter, r *http.Request) {
+	if err := a.server.Data().Delete(r.PathValue("set"), partOf(r), []byte(r.PathValue("key"))); err != nil {
+		refuseRows(w, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}

@@ -1,0 +1,46 @@
+package listener
+
+import (
+	"errors"
+	"fmt"
+
+	"mockserver/listener/data"
+)
+
+// defaultStateMemory is the default of Options.StateMemory.
+const defaultStateMemory = 1 << 30
+
+// Data returns the sets of rows of the server, to look at and to arrange.
+func (s *Server) Data() *data.Sets { return s.compiler.data }
+
+// loadState makes the changes of rows that are in the file of the options.
+func (s *Server) loadState() error {
+	if s.opts.State == "" {
+		return nil
+	}
+	changes, leftOut, err := s.compiler.data.Load(s.opts.State)
+	if err != nil {
+		return fmt.Errorf("read the state: %s: %w", s.opts.State, err)
+	}
+	if leftOut > 0 {
+		s.log.Warn("changes of sets that are not declared are left out of the state", "file", s.opts.State, "changes", leftOut)
+	}
+	s.log.Info("state read", "file", s.opts.State, "changes", changes)
+	return nil
+}
+
+// saveState ends what keeps rows, and writes their changes to the file of the options.
+func (s *Server) saveState() error {
+	s.compiler.data.Close()
+	if s.opts.State == "" {
+		return nil
+	}
+	changes, err := s.compiler.data.Save(s.opts.State)
+	if err != nil {
+		err = fmt.Errorf("write the state: %w", err)
+		s.log.Error("state not written", "file", s.opts.State, "error", errors.Unwrap(err).Error())
+		return err
+	}
+	s.log.Info("state written", "file", s.opts.State, "changes", changes)
+	return nil
+}

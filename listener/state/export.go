@@ -1,0 +1,36 @@
+package state
+
+// Change is one change of a set, as it is written and read again.
+type Change struct {
+	Part     string // the name of the part; "" for the common one too
+	Isolated bool   // it is in an isolated part
+	Key      []byte
+	JSON     []byte // nil: the row is deleted
+}
+
+// Changes calls f for all changes, those of a part in the order of its rows, until it returns false.
+// Each part is as of one time.
+func (s *Set) Changes(f func(Change) bool) {
+	more := s.common.now.Load().changed(Change{}, f)
+	s.isolated(func(p *Part) {
+		more = more && p.now.Load().changed(Change{Part: p.name, Isolated: true}, f)
+	})
+}
+
+func (v *version) changed(c Change, f func(Change) bool) bool {
+	return v.rows.each(func(r *record) bool {
+		c.JSON = r.json
+		if r.of != nil {
+			c.Key = r.of.key
+		} else {
+			c.Key, _ = v.base.row(uint32(r.seq))
+		}
+		return f(c)
+	})
+}
+
+// All returns the rows of a part in the order of insertion; a nil part is the common one.
+func (s *Set) All(part []byte) Rows { return Rows{v: s.current(part), order: insertion} }
+
+// Get returns the row of a part with a key; a nil part is the common one.
+func (s *Set) Get(part, key []byte) Row { return s.current(part).get(key) }
