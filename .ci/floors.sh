@@ -59,6 +59,7 @@ mockserver/fetcher/rows -> mockserver/renderer/escape
 mockserver/listener -> mockserver/listener/data
 mockserver/listener/data -> mockserver/config
 mockserver/listener/data -> mockserver/config/syntax
+mockserver/listener/data -> mockserver/fetcher
 mockserver/listener/data -> mockserver/fetcher/rows
 mockserver/listener/data -> mockserver/listener/reply
 mockserver/listener/data -> mockserver/listener/state

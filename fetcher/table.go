@@ -23,6 +23,15 @@ type table struct {
 	values []value     // of the current row, by key
 }
 
+// add adds a row: the first one has the keys.
+func (t *table) add(number int, cells []cell) error {
+	if number == 1 {
+		t.header(cells)
+		return nil
+	}
+	return t.row(cells)
+}
+
 // header reads the row with the keys.
 func (t *table) header(cells []cell) {
 	slices.SortStableFunc(cells, func(a, b cell) int { return a.column - b.column })

@@ -58,31 +58,73 @@ type workbook struct {
 
 // readSheet converts one sheet. It stops at a row when ctx ends.
 func readSheet(ctx context.Context, content []byte, sheet string, limit int64) (*table, error) {
-	if err := checkArchive(content, limit); err != nil {
+	t := &table{limit: limit, out: []byte{'['}}
+	if err := eachRow(ctx, content, &sheet, limit, t.add); err != nil {
 		return nil, err
+	}
+	t.finish()
+	return t, nil
+}
+
+// SheetCell is a cell of a sheet that is not empty.
+type SheetCell struct {
+	Column int    // from 1
+	Text   string // a text, or the JSON of anything else
+	JSON   bool   // which of the two
+}
+
+// maxSheet is the maximum size of a workbook whose rows are read one by one, unpacked, in bytes.
+const maxSheet = 1 << 30
+
+// EachSheetRow calls f for each row of a sheet of a workbook, with its number from 1; "" is the first
+// sheet. It ends with the first error of f, which the error wraps.
+func EachSheetRow(content []byte, sheet string, f func(number int, cells []SheetCell) error) error {
+	named := &sheet
+	if sheet == "" {
+		named = nil
+	}
+	return guard(func() error {
+		return eachRow(context.Background(), content, named, maxSheet, func(number int, cells []cell) error {
+			row := make([]SheetCell, len(cells))
+			for i, c := range cells {
+				row[i] = SheetCell{c.column, c.value.text, c.value.kind == jsonValue}
+			}
+			return f(number, row)
+		})
+	})
+}
+
+// eachRow calls f for each row of a sheet; nil is the first one.
+func eachRow(ctx context.Context, content []byte, named *string, limit int64, each func(number int, cells []cell) error) error {
+	if err := checkArchive(content, limit); err != nil {
+		return err
 	}
 	f, err := excelize.OpenReader(bytes.NewReader(content), excelize.Options{UnzipSizeLimit: limit, UnzipXMLSizeLimit: limit})
 	if err != nil {
-		return nil, fmt.Errorf("not a workbook that can be read: %w", err)
+		return fmt.Errorf("not a workbook that can be read: %w", err)
 	}
 	defer f.Close()
+	sheet := ""
+	if names := f.GetSheetList(); named != nil {
+		sheet = *named
+	} else if len(names) > 0 {
+		sheet = names[0]
+	}
 	w := &workbook{file: f, shows: map[int]shows{}}
 	part, err := w.sheetPart(sheet)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if f.WorkBook.WorkbookPr != nil && f.WorkBook.WorkbookPr.Date1904 {
 		w.epoch = since1904
 	}
 	if err := w.readStrings(); err != nil {
-		return nil, fmt.Errorf("its shared texts: %w", err)
+		return fmt.Errorf("its shared texts: %w", err)
 	}
-	t := &table{limit: limit, out: []byte{'['}}
-	if err := w.readRows(ctx, part, t); err != nil {
-		return nil, fmt.Errorf("sheet %q: %w", sheet, err)
+	if err := w.readRows(ctx, part, each); err != nil {
+		return fmt.Errorf("sheet %q: %w", sheet, err)
 	}
-	t.finish()
-	return t, nil
+	return nil
 }
 
 // checkArchive refuses a file that is not a zip archive, or that unpacks to more than limit bytes.
@@ -262,8 +304,8 @@ type storedCell struct {
 	Inline *richText `xml:"is"`
 }
 
-// readRows passes the rows of a sheet to a table, one at a time.
-func (w *workbook) readRows(ctx context.Context, part []byte, t *table) error {
+// readRows calls each for the rows of a sheet, one at a time.
+func (w *workbook) readRows(ctx context.Context, part []byte, each func(number int, cells []cell) error) error {
 	number := 0
 	return w.elements(part, "row", func(d *xml.Decoder, start *xml.StartElement) error {
 		if err := ctx.Err(); err != nil {
@@ -279,11 +321,7 @@ func (w *workbook) readRows(ctx context.Context, part []byte, t *table) error {
 		if err != nil {
 			return err
 		}
-		if number == 1 {
-			t.header(cells)
-			return nil
-		}
-		return t.row(cells)
+		return each(number, cells)
 	})
 }
 

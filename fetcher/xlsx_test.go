@@ -493,7 +493,7 @@ func FuzzRows(f *testing.F) {
 	f.Fuzz(func(t *testing.T, rows string) {
 		w := &workbook{file: book, shows: map[int]shows{}, strings: []string{"shared"}}
 		out := &table{limit: 1 << 20, out: []byte{'['}}
-		if err := w.readRows(t.Context(), []byte("<sheetData>"+rows+"</sheetData>"), out); err != nil {
+		if err := w.readRows(t.Context(), []byte("<sheetData>"+rows+"</sheetData>"), out.add); err != nil {
 			return
 		}
 		out.finish()

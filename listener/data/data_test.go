@@ -1,6 +1,8 @@
 package data_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/xuri/excelize/v2"
 
 	"mockserver/config"
 	"mockserver/listener"
@@ -446,5 +450,37 @@ func TestSeed_PicksRepeat(t *testing.T) {
 	}
 	if fmt.Sprint(runs[0]) != fmt.Sprint(runs[1]) {
 		t.Errorf("two runs with one seed differ:\n%v\n%v", runs[0], runs[1])
+	}
+}
+
+// TestFiles_OfEachKind: the same rows, from each kind of file.
+func TestFiles_OfEachKind(t *testing.T) {
+	book := excelize.NewFile()
+	for i, row := range [][]any{{"id", "name", "n"}, {"a", "Ada", 1.5}, {"b", "Bob", true}} {
+		if err := book.SetSheetRow("Sheet1", fmt.Sprint("A", i+1), &row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sheet, err := book.WriteToBuffer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if _, err := io.WriteString(w, `[{"id": "a", "name": "Ada", "n": 1.5}, {"id": "b", "name": "Bob", "n": true}]`); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{
+		"r.csv": "id,name,n\na,Ada,1.5\nb,Bob,true\n", "r.tsv": "id\tname\tn\na\tAda\t1.5\nb\tBob\ttrue\n", "r.xlsx": sheet.String(), "r.json.gz": packed.String(),
+		"r.json": `{"a": {"name": "Ada", "n": 1.5}, "b": {"name": "Bob", "n": true}}`, "r.ndjson": `{"id":"a","name":"Ada","n":1.5}` + "\n" + `{"id":"b","name":"Bob","n":true}`,
+	} {
+		c, _ := serve(t, `
+- data: {name: r, from: {path: `+name+`}, types: infer}
+- endpoint: {path: "/:id", find: {r: {in: r, key: path-params.id}}, response: {body: "{{r}}"}}
+`, name, content)
+		c.talk([][2]string{{"GET /a", `200 {"id":"a","name":"Ada","n":1.5}`}, {"GET /b", `200 {"id":"b","name":"Bob","n":true}`}})
 	}
 }

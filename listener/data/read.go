@@ -8,10 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"mockserver/config"
 	"mockserver/config/syntax"
+	"mockserver/fetcher"
 	"mockserver/fetcher/rows"
 	"mockserver/internal/wording"
 	"mockserver/listener/state"
@@ -167,10 +169,15 @@ func (b *building) readFile() syntax.Problems {
 	var last rows.Place
 	sum := maphash.Hash{}
 	sum.SetSeed(sumSeed)
-	err = rows.Read(io.TeeReader(f, &sum), options(d), func(key, row []byte, at rows.Place) error {
+	yield := func(key, row []byte, at rows.Place) error {
 		last = at
 		return b.add(key, row, at.Line)
-	})
+	}
+	if strings.EqualFold(filepath.Ext(path), ".xlsx") {
+		err = readSheet(io.TeeReader(f, &sum), d, yield)
+	} else {
+		err = rows.Read(io.TeeReader(f, &sum), options(d), yield)
+	}
 	b.set.sum = sum.Sum64()
 	var p *rows.Problem
 	switch {
@@ -180,6 +187,30 @@ func (b *building) readFile() syntax.Problems {
 		return wrong(syntax.Pos{File: path, Line: p.Line, Column: p.Column}, p.What)
 	}
 	return wrong(syntax.Pos{File: path, Line: last.Line, Column: last.Column}, err.Error())
+}
+
+// readSheet reads the rows of a sheet.
+func readSheet(r io.Reader, d *config.Data, yield rows.Yield) error {
+	content, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	to, err := rows.NewSheet(options(d), yield)
+	if err != nil {
+		return err
+	}
+	var cells []rows.Cell
+	err = fetcher.EachSheetRow(content, d.From.Sheet.Value, func(number int, row []fetcher.SheetCell) error {
+		cells = cells[:0]
+		for _, c := range row {
+			cells = append(cells, rows.Cell(c))
+		}
+		return to.Row(number, cells)
+	})
+	if err != nil {
+		return err
+	}
+	return to.End()
 }
 
 // sumSeed is the seed of the sums by which files that were written anew are compared.
