@@ -24,6 +24,7 @@ type Counts struct {
 	// AcceptFailures is how often a connection could not be accepted, because no file descriptor
 	// was free or for another reason that may be temporary.
 	AcceptFailures uint64
+	StateGivenUp   int64 // changes of rows that were given up for want of room
 	Connections    int   // open ones, including WebSockets
 	WebSockets     int   // open ones
 	InFlight       int64 // requests in progress, including those that wait for their latency, except those answered in a microsecond

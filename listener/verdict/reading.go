@@ -80,6 +80,7 @@ func Between(a, b *Reading) Sample {
 		Requests: all.Requests, Errors: errorsOf(&all), ErrorKinds: ErrorKindsOf(&matched), Unmatched: all.Requests - matched.Requests,
 		Limited: all.Limited, Refused: all.Refused, In: all.In, Out: all.Out,
 		AcceptFailures: b.Counts.AcceptFailures - a.Counts.AcceptFailures,
+		StateGivenUp:   max(0, b.Counts.StateGivenUp-a.Counts.StateGivenUp), // less if a set is gone
 		Connections:    b.Counts.Connections, InFlight: b.Counts.InFlight,
 		Own: SpreadOf(all.Service), Injected: SpreadOf(all.Injected), InjectionError: SpreadOf(all.InjectionError),
 		Total: SpreadOf(all.Total), Upstream: SpreadOf(all.Upstream),

@@ -39,6 +39,7 @@ type Sample struct {
 	WebhooksSent    int64   `json:"webhooks_sent" doc:"webhooks that were delivered"`
 	WebhooksDead    int64   `json:"webhooks_dead" doc:"webhooks that were given up"`
 	WebhooksRefused int64   `json:"webhooks_refused" doc:"webhooks that were not accepted"`
+	StateGivenUp    int64   `json:"state_given_up" doc:"changes of rows that were given up for want of room"`
 	WebhooksPending int64   `json:"webhooks_pending" doc:"pending at its end"`
 	WebhooksDue     int64   `json:"webhooks_due" doc:"of those, that wait for a worker, for the first attempt or another"`
 	WebhooksOldest  float64 `json:"webhooks_oldest" doc:"for how long the one has been due that has waited longest for a worker"`

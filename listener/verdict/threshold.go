@@ -91,6 +91,7 @@ var checks = []check{
 	{code: "injection-p99", unit: milliseconds, initial: 1, each: func(t *timing) histogram.Snapshot { return t.late }, least: (*timing).tolerance, what: "answers with a latency came %s late at the 99th percentile"},
 	{code: "lag-p99", unit: milliseconds, initial: 10, figure: (*Sample).lagP99, what: "webhooks were sent %s late at the 99th percentile"},
 	{code: "webhooks-refused", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.WebhooksRefused)) }, what: "%s webhooks were refused, since too many were pending"},
+	{code: "state-given-up", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.StateGivenUp)) }, what: "%s changes of rows were given up for want of room"},
 
 	{code: "cpu-quota", unit: share, initial: 0.9, explains: true, figure: (*Sample).CPUShare, what: "the process used %s of the CPU that it may use"},
 	{code: "machine", unit: share, initial: 0.95, explains: true, figure: func(s *Sample) *float64 { return s.MachineCPU }, what: "the CPUs of the machine were busy for %s of the time"},
