@@ -89,6 +89,8 @@ func Join(specs ...*Spec) *Spec {
 		joined.BrokenWebSockets = append(joined.BrokenWebSockets, s.BrokenWebSockets...)
 		joined.Data = append(joined.Data, s.Data...)
 		joined.BrokenData = append(joined.BrokenData, s.BrokenData...)
+		joined.Scenarios = append(joined.Scenarios, s.Scenarios...)
+		joined.BrokenScenarios = append(joined.BrokenScenarios, s.BrokenScenarios...)
 		joined.files = append(joined.files, s.files...)
 		joined.leftOut = append(joined.leftOut, s.leftOut...)
 		joined.documents = append(joined.documents, s.documents...)
@@ -193,6 +195,7 @@ func (s *Spec) Complete() *Spec {
 	c := &Spec{Problems: slices.Clone(s.Problems), files: s.files, documents: s.documents, referenced: s.referenced}
 	c.Endpoints, c.Broken = completed("endpoint", s.Endpoints, s.Broken, &c.Problems)
 	c.WebSockets, c.BrokenWebSockets = completed("websocket", s.WebSockets, s.BrokenWebSockets, &c.Problems)
+	c.Scenarios, c.BrokenScenarios = s.Scenarios, s.BrokenScenarios
 	c.Data, c.BrokenData = completed("data", s.Data, s.BrokenData, &c.Problems)
 	return c
 }

@@ -4,7 +4,7 @@
 // # The language
 //
 // A configuration is a list, written in YAML, JSON or EDN. Each item is a map with
-// one key, endpoint, websocket, data or resource:
+// one key: endpoint, websocket, data, scenario or resource:
 //
 //	# yaml
 //	- endpoint:
@@ -56,6 +56,7 @@ type Spec struct {
 	Endpoints  []Endpoint
 	WebSockets []WebSocket
 	Data       []Data
+	Scenarios  []Scenario
 	// Problems are the errors and warnings found while reading.
 	Problems syntax.Problems
 	// Broken are the endpoints with an error, as far as they could be decoded. They are never
@@ -63,6 +64,7 @@ type Spec struct {
 	Broken           []Endpoint
 	BrokenWebSockets []WebSocket // the same for WebSockets
 	BrokenData       []Data      // the same for sets
+	BrokenScenarios  []Scenario  // the same for scenarios
 
 	documents  []*openapi.Document
 	referenced []string // files that documents refer to, sorted
@@ -86,6 +88,9 @@ type Endpoint struct {
 	// "*" have no meaning.
 	Template bool
 	If       syntax.Text // a condition; an empty text is always true
+
+	// State says in which states of scenarios it answers, and to which it leads.
+	State []InState
 
 	Find []Find // rows that it names, in order: later ones may use earlier ones
 	Do   []Do   // what it changes

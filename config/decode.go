@@ -16,13 +16,14 @@ type item struct {
 	endpoint *Endpoint
 	socket   *WebSocket
 	data     *Data
+	scenario *Scenario
 
 	resource   *Resource
 	operations []Endpoint // of resource
 }
 
 // itemKeys are the keys of items, in messages.
-const itemKeys = "endpoint, websocket, data or resource"
+const itemKeys = "endpoint, websocket, data, scenario or resource"
 
 // What is accepted in the names and values of headers.
 var (
@@ -36,6 +37,7 @@ var (
 		table.With(row{Key: "endpoint", Doc: "a method and path, and what it answers", Kinds: table.Maps, Table: table.Rows(endpointFields)}, setEndpoint),
 		table.With(row{Key: "websocket", Doc: "a path that becomes a WebSocket connection, and what is said on it", Kinds: table.Maps, Table: table.Rows(webSocketFields)}, setWebSocket),
 		table.With(row{Key: "data", Doc: "a set of rows that endpoints find and change", Kinds: table.Maps, Table: table.Rows(dataFields)}, setData),
+		table.With(row{Key: "scenario", Doc: "a state that requests see and lead on", Kinds: table.Maps, Table: table.Rows(scenarioFields)}, setScenario),
 		table.With(row{Key: "resource", Doc: "a REST collection over a set of rows", Kinds: table.Maps, Table: table.Rows(resourceFields)}, setResource),
 	}
 	endpointFields = []table.Field[Endpoint]{
@@ -46,6 +48,8 @@ var (
 		table.Of[Endpoint](row{Key: "if", Doc: "the condition under which the endpoint answers", Kinds: table.Scalars | table.Nulls}),
 		table.With(row{Key: "find", Doc: "rows of data, by the names that conditions, texts and webhooks use", Kinds: table.Maps, Value: &row{Kinds: table.Maps, Table: table.Rows(findFields)}},
 			func(d *decoder, v value, e *Endpoint) { e.Find = decodeFinds(d, v) }),
+		table.With(row{Key: "state", Doc: "the states of scenarios in which the endpoint answers", Kinds: table.Maps, Value: stateValue}, setStates),
+		table.With(row{Key: "next", Doc: "the states of scenarios that it leads to", Kinds: table.Maps, Value: &row{Kinds: table.Texts, Filled: true}}, setNext),
 		table.With(row{Key: "let", Doc: "values that are made once a request, by the names that texts and webhooks use", Kinds: table.Maps, Value: &row{Kinds: table.Anything}}, setLet),
 		table.With(row{Key: "do", Doc: "what the endpoint changes, all of it or nothing", Kinds: table.Lists, Item: doItem},
 			func(d *decoder, v value, e *Endpoint) { e.Do = decodeDo(d, v) }),
@@ -132,6 +136,10 @@ func (s *Spec) keep(it item, dir string, sound bool) {
 		s.Endpoints = append(s.Endpoints, *it.endpoint)
 	case it.endpoint != nil:
 		s.Broken = append(s.Broken, *it.endpoint)
+	case it.scenario != nil && sound:
+		s.Scenarios = append(s.Scenarios, *it.scenario)
+	case it.scenario != nil:
+		s.BrokenScenarios = append(s.BrokenScenarios, *it.scenario)
 	case it.resource != nil:
 		s.keepResource(it, dir, sound)
 	case it.data != nil:
@@ -178,12 +186,17 @@ func notAList(doc *syntax.Node) syntax.Problems {
 	switch {
 	case doc.Kind == syntax.NullNode || doc.Faulty: // a fault has been reported already
 		return nil
-	case doc.Get("endpoint") != nil || doc.Get("websocket") != nil || doc.Get("data") != nil || doc.Get("resource") != nil:
+	case hasItemKey(doc):
 		what = "the document is a map; " + hints.single
 	case lacksVersion(doc):
 		what = noVersion
 	}
 	return syntax.Problems{{Pos: doc.Pos(), What: what}}
+}
+
+// hasItemKey reports whether a map has a key of an item.
+func hasItemKey(n *syntax.Node) bool {
+	return slices.ContainsFunc([]string{"endpoint", "websocket", "data", "scenario", "resource"}, func(key string) bool { return n.Get(key) != nil })
 }
 
 // decodeItem decodes one item as far as possible. It returns an empty item if the node is not an
@@ -209,7 +222,7 @@ func decodeItem(d *decoder, n *syntax.Node, key string) item {
 			return item{}
 		}
 	}
-	if n.Get("endpoint") == nil && n.Get("websocket") == nil && n.Get("data") == nil && n.Get("resource") == nil && slices.Contains(table.Keys(endpointFields), first.Key.Text.Value) {
+	if !hasItemKey(n) && slices.Contains(table.Keys(endpointFields), first.Key.Text.Value) {
 		d.Wrong(first.Key.Pos(), key, "%s is a key of an endpoint; %s", first.Key.Text.Value, hintsOf(n.Pos().File).bare)
 		return item{}
 	}

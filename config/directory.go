@@ -93,7 +93,7 @@ func mayBeItem(n *syntax.Node) bool {
 	return slices.ContainsFunc(n.Entries, func(e syntax.Entry) bool {
 		key := e.Key.Text.Value
 		near := wording.Nearest(key, table.Keys(itemFields))
-		return slices.Contains(table.Keys(itemFields), key) || near != "" && near != "data" // path, date and state are near it
+		return slices.Contains(table.Keys(itemFields), key) || near != "" && near != "data" // path, date and state are near that
 	})
 }
 

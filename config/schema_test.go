@@ -500,8 +500,10 @@ func (m members) with(key, value string) members {
 	case "responses":
 		delete(n, "response")
 	case "per":
-		delete(n, "response")
-		n["responses"], n["select"] = "[{}]", `"sequence"`
+		if _, scenario := n["first"]; !scenario {
+			delete(n, "response")
+			n["responses"], n["select"] = "[{}]", `"sequence"`
+		}
 	case "select":
 		delete(n, "response")
 		n["responses"] = "[{}, {}]"

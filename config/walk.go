@@ -101,6 +101,7 @@ func (s *Spec) Fingerprint() string {
 	p.print(reflect.ValueOf(s.Endpoints))
 	p.print(reflect.ValueOf(s.WebSockets))
 	p.print(reflect.ValueOf(s.Data))
+	p.print(reflect.ValueOf(s.Scenarios))
 	return hex.EncodeToString(p.hash.Sum(nil))
 }
 

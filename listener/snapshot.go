@@ -112,6 +112,9 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 	for i := range spec.Endpoints {
 		var wrong syntax.Problems
 		routes[i], sn.answers[i], wrong = c.endpoint(&spec.Endpoints[i])
+		if spec.Endpoints[i].Resource != nil { // what is wrong with it is so for each of its operations
+			wrong = slices.DeleteFunc(wrong, func(p syntax.Problem) bool { return slices.Contains(problems, p) })
+		}
 		problems = append(problems, wrong...)
 		if r := sn.answers[i].rules; r != nil && r.Delay() {
 			sn.single = true
@@ -204,8 +207,7 @@ func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, syntax.P
 	t := traffic.NewCounts(&c.kept, e, c.chance.Seeded)
 	if access.Finds() {
 		route.If = func(r *matcher.Request) bool {
-			access.Find(r)
-			return condition.Holds(r)
+			return access.Find(r) && condition.Holds(r)
 		}
 	} else if !condition.Always() {
 		route.If = condition.Holds
@@ -239,7 +241,7 @@ func (c *compiler) rules(e *config.Endpoint, a *answer, counts *traffic.Counts, 
 		Carried: &c.kept, Seed: &c.chance, TrustForwarded: c.trustForwarded, NoLatency: c.noLatency, NoFaults: c.noFaults, Log: c.log,
 	})
 	within := *scope
-	within.Rows = scope.Rows[:len(e.Find)] // the others are not known when it is drawn
+	within.Rows = scope.Rows[:min(len(scope.Rows), len(e.Find)+len(e.State))] // the others are not known when it is drawn
 	if per, wrong := renderer.CompileOperand(e.Per, &within); per != nil || wrong != nil {
 		problems = append(problems, wrong...)
 		a.rules.Per = func(r *matcher.Request) []byte {

@@ -46,8 +46,8 @@ func (l *leaf) shadows(routes []Route) syntax.Problems {
 				}
 			}
 		}
-		if by >= 0 && routes[e.index].Endpoint.Operation != nil && routes[by].Endpoint.Operation == nil {
-			continue // a declared endpoint is meant to replace that of a document
+		if by >= 0 && isMade(&routes[e.index]) && !isMade(&routes[by]) {
+			continue // a declared endpoint is meant to replace that of a document or resource
 		}
 		if by >= 0 && ofOneDocument(&routes[e.index], &routes[by]) {
 			continue // the document already has a warning about it
@@ -63,6 +63,9 @@ func (l *leaf) shadows(routes []Route) syntax.Problems {
 	}
 	return out
 }
+
+// isMade reports whether a route belongs to an operation of a document or of a resource.
+func isMade(r *Route) bool { return r.Endpoint.Operation != nil || r.Endpoint.Resource != nil }
 
 // ofOneDocument reports whether two routes belong to operations in the same file.
 func ofOneDocument(a, b *Route) bool {
@@ -85,10 +88,11 @@ func formsOf(all []*mixed) string {
 
 // conditionOf returns the text of a route's condition; "" if the route has none.
 func conditionOf(r *Route) string {
-	if r.If == nil {
+	e := r.Endpoint
+	if r.If == nil || len(e.Find)+len(e.State) > 0 && e.Condition() == "" { // rows are found in any case
 		return ""
 	}
-	return " " + r.Endpoint.If.Value // never "", even for a predicate without a text
+	return fmt.Sprint(" ", e.Condition(), e.Find) // never "", even for a predicate without a text
 }
 
 // typeVector encodes types as a string, which can be compared and used as a map key.

@@ -124,7 +124,7 @@ func (d *Decoder) store(v Value, into any) (ok bool) {
 		if v.Row.AnyCase {
 			text = ChangeCase(text, 'a', 'z')
 		}
-		return set(into, text, len(v.Row.Enum) == 0 || slices.Contains(v.Row.Enum, text))
+		return set(into, text, (len(v.Row.Enum) == 0 || slices.Contains(v.Row.Enum, text)) && !(v.Row.Filled && text == ""))
 	case *bool:
 		return set(into, v.Truth(), true)
 	case *int:

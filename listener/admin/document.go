@@ -26,7 +26,7 @@ type index struct {
 // indexEntry is one request.
 type indexEntry struct {
 	Method string `json:"method" doc:"of the request"`
-	Path   string `json:"path" doc:"of the request; {id} stands for an id"`
+	Path   string `json:"path" doc:"of the request; {id} and the like stand for an id or a name"`
 	What   string `json:"what" doc:"it does, in a line"`
 }
 

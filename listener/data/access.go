@@ -16,9 +16,10 @@ import (
 
 // Access is the rows that an endpoint names, compiled. It is immutable.
 type Access struct {
-	sets  *Sets
-	finds []find
-	names []string // of rows: those that are found, then those that changes name
+	sets   *Sets
+	finds  []find
+	states []inState
+	names  []string // of rows: those that are found, of states, and those that changes name
 }
 
 // find is one row that is found.
@@ -77,7 +78,7 @@ func (s *Sets) Compile(e *config.Endpoint, scope *renderer.Scope) (*Access, synt
 	for i := range e.Responses {
 		all = append(all, e.Responses[i].Do)
 	}
-	used := len(e.Find) > 0
+	used := len(e.Find)+len(e.State) > 0
 	for _, do := range all {
 		used = used || len(do) > 0
 	}
@@ -98,6 +99,7 @@ func (s *Sets) Compile(e *config.Endpoint, scope *renderer.Scope) (*Access, synt
 		a.names = append(a.names, f.Name)
 		scope.Rows = a.names
 	}
+	problems = append(problems, a.compileStates(e, scope)...)
 	for _, do := range all {
 		for i := range do {
 			if name := do[i].As; name != "" && a.index(name) < 0 {
@@ -191,12 +193,14 @@ func (s *set) notIndexed(name string) string {
 }
 
 // Finds reports whether any row is found while the endpoint is matched.
-func (a *Access) Finds() bool { return a != nil && len(a.finds) > 0 }
+func (a *Access) Finds() bool { return a != nil && len(a.finds)+len(a.states) > 0 }
 
-// Find begins what a request does with rows, and finds those that the endpoint names.
-func (a *Access) Find(r *matcher.Request) {
+// Find begins what a request does with rows, and finds those that the endpoint names. It reports
+// whether the scenarios are in states in which the endpoint answers.
+func (a *Access) Find(r *matcher.Request) bool {
 	w := workOf(r)
 	const attempts = 10 // to see several sets as of one time
+	answers := false
 	for range attempts {
 		a.begin(w, r)
 		for i := range a.finds {
@@ -205,10 +209,15 @@ func (a *Access) Find(r *matcher.Request) {
 				r.Rows[i] = json.Value{Kind: json.Object, Raw: row.JSON}
 			}
 		}
+		answers = true
+		for i := range a.states {
+			answers = a.states[i].see(w, r) && answers
+		}
 		if w.tx.Commit() == nil { // nothing is written yet
-			return
+			break
 		}
 	}
+	return answers
 }
 
 // begin starts anew.

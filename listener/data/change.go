@@ -54,7 +54,7 @@ type Failed struct {
 // CompileChanges compiles what an answer changes; it returns nil for nothing. The scope is that of the
 // endpoint after Compile.
 func (a *Access) CompileChanges(all []config.Do, scope *renderer.Scope) (*Changes, syntax.Problems) {
-	if len(all) == 0 {
+	if len(all) == 0 && !a.leads() {
 		return nil, nil
 	}
 	c := &Changes{access: a}
@@ -122,6 +122,11 @@ func (c *Changes) apply(w *work, r *matcher.Request) *Failed {
 	for i := range c.all {
 		if failed := c.all[i].apply(w, r, i); failed != nil {
 			return failed
+		}
+	}
+	for i := range c.access.states {
+		if s := &c.access.states[i]; s.next != "" {
+			s.lead(w, r)
 		}
 	}
 	if r.Stopped != nil {

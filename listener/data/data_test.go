@@ -484,3 +484,54 @@ func TestFiles_OfEachKind(t *testing.T) {
 		c.talk([][2]string{{"GET /a", `200 {"id":"a","name":"Ada","n":1.5}`}, {"GET /b", `200 {"id":"b","name":"Bob","n":true}`}})
 	}
 }
+
+const checkout = `
+- scenario: {name: order, per: path-params.id, first: new}
+- scenario: {name: shop, first: open}
+- endpoint: {method: POST, path: "/orders/:id/pay", state: {order: [new, failed], shop: open}, next: {order: paid}, response: {body: "{{order.state}} since {{order.since}}"}}
+- endpoint: {method: POST, path: "/orders/:id/fail", state: {order: new}, next: {order: failed}, response: {body: failed}}
+- endpoint: {method: POST, path: "/orders/:id/pay", state: {order: []}, response: {status: 409, body: "{{order.state}} in the shop"}}
+- endpoint: {path: "/orders/:id", state: {order: []}, response: {body: "{{order.state}}"}}
+- endpoint: {method: POST, path: /close, next: {shop: closed}, response: {}}
+- endpoint: {method: POST, path: /pay, state: {order: {is: new, key: json-params.id}}, next: {order: paid}, response: {body: "{{json-params.id}} paid"}}
+`
+
+func TestScenario(t *testing.T) {
+	c, _ := serve(t, checkout)
+	c.talk([][2]string{
+		{"GET /orders/1", "200 new"},
+		{"POST /orders/1/pay", "200 paid since 20…"},
+		{"GET /orders/1", "200 paid"},
+		{"POST /orders/1/pay", "409 paid in the shop"},
+		{"GET /orders/2", "200 new"},
+		{"POST /orders/2/fail", "200 failed"},
+		{"POST /orders/2/fail", `404 {"error":"No endpoint"…`},
+		{"POST /orders/2/pay", "200 paid since 20…"},
+		{`POST /pay {"id": "3"}`, "200 3 paid"},
+		{`POST /pay {"id": "3"}`, `404 {"error":"No endpoint"…`},
+		{"GET /orders/3", "200 paid"},
+		{"POST /close", "200 "},
+		{"POST /orders/4/pay", "409 new in the shop"},
+	})
+}
+
+// TestScenario_OneOfAThousandWins: a state is left once.
+func TestScenario_OneOfAThousandWins(t *testing.T) {
+	c, _ := serve(t, checkout)
+	var won atomic.Int32
+	var all sync.WaitGroup
+	for range 1000 {
+		all.Go(func() {
+			switch got := c.ask("POST /orders/7/pay"); {
+			case strings.HasPrefix(got, "200 paid since 20"):
+				won.Add(1)
+			case got != "409 paid in the shop":
+				t.Error(got)
+			}
+		})
+	}
+	all.Wait()
+	if won.Load() != 1 {
+		t.Errorf("%d clients have paid", won.Load())
+	}
+}

@@ -59,6 +59,22 @@ func TestMistakes(t *testing.T) {
 		{"- data: {name: a}\n- endpoint: {path: /, do: [{delete: {in: a, key: 1, as: uuid}}], response: {}}", `"uuid" is a variable; expected another name`},
 		{"- data: {name: a}\n- endpoint: {path: /, do: [{delete: {in: a, key: 1, else: {status: 99}}}], response: {}}", `[1].endpoint.do[0].delete.else.status: is a number (99); expected`},
 		{"- data: {name: a}\n- endpoint: {path: /, do: [{put: {in: a, key: 1, set: {n: \"{{x}}\"}}}], response: {}}", `[1].endpoint.do[0].put.set.n: unknown variable "x"`},
+		{"- scenario: {name: a}", `[0].scenario: first is missing`},
+		{"- scenario: {name: 1a, first: x}", `[0].scenario.name: is a text ("1a"); expected a name`},
+		{"- scenario: {name: a, first: x}\n- data: {name: a}", `mock.yml:1:13: [0].scenario.name: "a" is the name of another scenario, or of a set`},
+		{"- scenario: {name: a, first: x}\n- endpoint: {path: /, state: {b: x}, response: {}}", `[1].endpoint.state.b: there is no scenario "b"; scenarios are a`},
+		{"- endpoint: {path: /, next: {b: x}, response: {}}", `[0].endpoint.next.b: there is no scenario "b"; and there is none`},
+		{"- scenario: {name: a, first: x}\n- endpoint: {path: /, state: {a: 1}, response: {}}", `[1].endpoint.state.a: is a number (1); expected a state, a list of them, or a map with is and key`},
+		{"- scenario: {name: a, first: x}\n- endpoint: {path: /, next: {a: \"\"}, response: {}}", `[1].endpoint.next.a: is empty; expected a text`},
+		{"- resource: {path: /a, data: b}", `[0].resource.data: there is no set "b"`},
+		{"- data: {name: b}\n- resource: {path: /c, data: b, filter: [x], allow: [list]}", `mock.yml:2:42: [1].resource.filter[0]: the set "b" has no index of "x"`},
+		{"- resource: {path: /a, parent: {x: y}}", `[0].resource.parent.x: the path has no parameter "x"`},
+		{"- resource: {path: \"/a/*\"}", `[0].resource.path: "/a/*" ends with a catch-all`},
+		{"- resource: {path: /a, page: {size: 9, max: 3}}", `[0].resource.page.size: is 9, and above max, which is 3`},
+		{"- resource: {path: /a, page: {style: link, names: {offset: o}}}", `[0].resource.page.names.offset: is no parameter of these pages; expected page or limit`},
+		{"- resource: {path: /a, allow: [lst]}", `[0].resource.allow[0]: is a text ("lst") (did you mean "list"?); expected`},
+		{"- resource: {path: /a, on: {make: {}}}", `[0].resource.on.make: unknown key`},
+		{"- resource: {path: /a, item: \"{{rows}}\", allow: [read]}", `[0].resource.item: unknown variable "rows"`},
 	} {
 		path := filepath.Join(dir, "mock.yml")
 		problems := listener.Check(config.Parse(path, []byte(c.configuration)), listener.Options{})

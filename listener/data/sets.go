@@ -32,7 +32,8 @@ type Sets struct {
 	current map[string]*set
 	next    map[string]*set // while a snapshot is compiled
 
-	turns     map[string]*turns // of picks, across reloads
+	scenarios map[string]*scenario // of the specification that is compiled
+	turns     map[string]*turns    // of picks, across reloads
 	snapshots []snapshot
 
 	done    chan struct{}  // closed by Close
@@ -80,6 +81,7 @@ func (s *Sets) Begin(spec *config.Spec) syntax.Problems {
 		problems = append(problems, d.Claim(wrong)...)
 		s.next[d.Name] = made
 	}
+	problems = append(problems, s.declareScenarios(spec)...)
 	for i := range spec.BrokenData {
 		if d := &spec.BrokenData[i]; s.next[d.Name] == nil { // what uses it is not wrong too
 			s.next[d.Name] = &set{declared: *d}

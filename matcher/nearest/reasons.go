@@ -24,7 +24,7 @@ func (c *comparer) why(route *matcher.Route) string {
 		reasons = append(reasons, fmt.Sprintf("it answers for the host %s, not %q", e.Host, shown(host)))
 	}
 	if len(reasons) == 0 && route.If != nil {
-		reasons = append(reasons, "its condition does not hold: "+e.If.Value)
+		reasons = append(reasons, "its condition does not hold: "+e.Condition())
 	}
 	return strings.Join(reasons, ", and ")
 }

@@ -307,7 +307,10 @@ func fixed(r *config.Response) bool {
 // items writes what OpenAPI cannot express at all: the paths of WebSocket connections, and sets of
 // rows.
 func (x *exporter) items() {
-	sockets, data, resources := tree.NewList(), tree.NewList(), tree.NewList()
+	sockets, data, resources, scenarios := tree.NewList(), tree.NewList(), tree.NewList(), tree.NewList()
+	for i := range x.spec.Scenarios {
+		x.item(scenarios, x.spec.Scenarios[i].Pos, x.spec.Scenarios[i].Key)
+	}
 	written := map[string]bool{} // a resource has several endpoints
 	for i := range x.spec.Endpoints {
 		if e := &x.spec.Endpoints[i]; e.Resource != nil && !written[e.Pos.File+e.Key] {
@@ -326,6 +329,7 @@ func (x *exporter) items() {
 	x.list("x-mockserver-websockets", sockets)
 	x.list("x-mockserver-data", data)
 	x.list("x-mockserver-resources", resources)
+	x.list("x-mockserver-scenarios", scenarios)
 }
 
 // list sets a key of the document to a list, unless it is empty.

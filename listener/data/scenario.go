@@ -1,0 +1,140 @@
+package data
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mockserver/config"
+	"mockserver/config/syntax"
+	"mockserver/internal/wording"
+	"mockserver/matcher"
+	"mockserver/matcher/json"
+	"mockserver/renderer"
+	"mockserver/renderer/escape"
+)
+
+// scenario is a declared scenario. Its states are the rows of a set, of which a key that nobody has led
+// on has none.
+type scenario struct {
+	declared config.Scenario
+	set      *set
+	initial  []byte // the row of the first state
+}
+
+// inState is a state that an endpoint sees or leads on, compiled.
+type inState struct {
+	of   *scenario
+	key  *renderer.Operand // nil for one state
+	is   []string          // empty for any
+	next string            // "" for none
+	name int               // its position among the names of the endpoint
+}
+
+// oneState is the key of a scenario that has one state for all.
+const oneState = "-"
+
+// declareScenarios makes the sets of the scenarios of a specification. It is called by Begin.
+func (s *Sets) declareScenarios(spec *config.Spec) (problems syntax.Problems) {
+	s.scenarios = map[string]*scenario{}
+	for _, list := range [][]config.Scenario{spec.Scenarios, spec.BrokenScenarios} {
+		for i := range list {
+			d := list[i]
+			if d.Name == "" {
+				continue // that is reported
+			}
+			if s.next[d.Name] != nil {
+				problems = append(problems, d.Claim(syntax.Problems{{Pos: d.Pos, Key: d.Key + ".name",
+					What: fmt.Sprintf("%q is the name of another scenario, or of a set; expected a name of its own", d.Name)}})...)
+				continue
+			}
+			own := &config.Data{Pos: d.Pos, Key: d.Key, Name: d.Name, Member: syntax.Text{Value: "key"}}
+			made, wrong := s.declare(own)
+			problems = append(problems, d.Claim(wrong)...)
+			s.next[d.Name] = made
+			s.scenarios[d.Name] = &scenario{declared: d, set: made, initial: stateRow("", d.First, "null")}
+		}
+	}
+	return problems
+}
+
+// stateRow returns the row of a state; since is a JSON text.
+func stateRow(key, state, since string) []byte {
+	b := []byte(`{`)
+	if key != "" {
+		b = append(escape.AppendJSONText(append(b, `"key":`...), []byte(key)), ',')
+	}
+	b = escape.AppendJSONText(append(b, `"state":`...), []byte(state))
+	return append(append(append(b, `,"since":`...), since...), '}')
+}
+
+// compileStates compiles the states of an endpoint.
+func (a *Access) compileStates(e *config.Endpoint, scope *renderer.Scope) (problems syntax.Problems) {
+	for i := range e.State {
+		d := &e.State[i]
+		of := a.sets.scenarios[d.Name.Value]
+		if of == nil {
+			names := make([]string, 0, len(a.sets.scenarios))
+			for name := range a.sets.scenarios {
+				names = append(names, name)
+			}
+			slices.Sort(names)
+			known := "and there is none"
+			if len(names) > 0 {
+				known = "scenarios are " + strings.Join(names, ", ")
+			}
+			problems = append(problems, syntax.Problem{Pos: d.Name.Pos, Key: d.Name.Key,
+				What: fmt.Sprintf("there is no scenario %q%s; %s", wording.Clip(d.Name.Value), wording.DidYouMean(d.Name.Value, names), known)})
+			continue
+		}
+		problems = append(problems, a.claim(d.Name.Value, d.Name.Pos, d.Name.Key)...)
+		key := d.ByKey
+		if key.Value == "" {
+			key = of.declared.Per
+		}
+		made, wrong := renderer.CompileOperand(key, scope)
+		problems = append(problems, wrong...)
+		a.states = append(a.states, inState{of, made, d.Is, d.Next, len(a.names)})
+		a.names = append(a.names, d.Name.Value)
+		scope.Rows = a.names
+	}
+	return problems
+}
+
+// keyOf returns the key of the state that a request sees.
+func (s *inState) keyOf(w *work, r *matcher.Request) []byte {
+	if s.key != nil {
+		if text, ok := s.key.Text(r); ok && len(text) > 0 {
+			return w.keep(text)
+		}
+	}
+	return w.keep([]byte(oneState))
+}
+
+// see reads the state, and reports whether the endpoint answers in it.
+func (s *inState) see(w *work, r *matcher.Request) bool {
+	row := w.tx.Get(s.of.set.Set, nil, s.keyOf(w, r))
+	text := row.JSON
+	if !row.Found() {
+		text = s.of.initial
+	}
+	r.Rows[s.name] = json.Value{Kind: json.Object, Raw: text}
+	if len(s.is) == 0 {
+		return true
+	}
+	now := r.Rows[s.name].Member("state")
+	return slices.ContainsFunc(s.is, now.Equals)
+}
+
+// lead writes the state that the endpoint leads to.
+func (s *inState) lead(w *work, r *matcher.Request) {
+	key := s.keyOf(w, r)
+	now := r.Now().UTC().AppendFormat(nil, `"2006-01-02T15:04:05.000Z"`)
+	kept := w.tx.Put(s.of.set.Set, nil, key, stateRow(string(key), s.next, string(now)))
+	r.Rows[s.name] = json.Value{Kind: json.Object, Raw: kept}
+}
+
+// leads reports whether an endpoint leads to any state.
+func (a *Access) leads() bool {
+	return slices.ContainsFunc(a.states, func(s inState) bool { return s.next != "" })
+}
