@@ -76,8 +76,9 @@ type Request struct {
 	Rows []json.Value
 	// Answer is what was answered, once it was; nil before.
 	Answer Answer
-	// Access is what the stage that finds rows keeps from request to request. Reset does not change it.
-	Access any
+	// Access is what the stage that finds rows keeps from request to request. Reset releases it, and
+	// leaves it in place.
+	Access interface{ Release() }
 	// Random is the source of every random choice of the request.
 	Random Random
 	// MaxText limits the size of each text that is rendered for the request, in bytes; 0 selects
@@ -165,6 +166,9 @@ func (r *Request) Reset() {
 	slashes, found := r.target.slashes[:0], r.found
 	clear(r.Rows)
 	rows, access := r.Rows[:0], r.Access
+	if access != nil {
+		access.Release()
+	}
 	*r = Request{} // a literal that contains the reused memory would be built first and then copied
 	if cap(arena) <= arenaKept {
 		r.Arena = arena

@@ -56,9 +56,25 @@ var picks = map[string]pick{"": pickFirst, "first": pickFirst, "newest": pickNew
 // work is what a request does with rows. It is kept with the memory of the request.
 type work struct {
 	tx    state.Tx
+	used  bool    // since the last Release
 	owner *Access // whose rows it has; nil for none
 	room  []byte  // for values
 	made  []madeKey
+}
+
+// keptRoom is the size of the largest room that is kept, in bytes.
+const keptRoom = 64 << 10
+
+// Release ends the work of a request: nothing that it has seen is kept in memory by it.
+func (w *work) Release() {
+	if !w.used {
+		return
+	}
+	w.tx.End()
+	w.owner, w.used = nil, false
+	if cap(w.room) > keptRoom {
+		w.room = nil
+	}
 }
 
 // workOf returns the work of a request.
@@ -68,6 +84,7 @@ func workOf(r *matcher.Request) *work {
 		w = &work{}
 		r.Access = w
 	}
+	w.used = true
 	return w
 }
 

@@ -33,6 +33,7 @@ type wanted struct {
 	order  int
 	values [][]byte // any of them; nil for a range
 	not    bool     // none of them
+	fixed  bool     // by the path
 	from   state.Bound
 	to     state.Bound
 }
@@ -121,7 +122,7 @@ func (o *Operation) demands(r *matcher.Request) (*demands, *Failed) {
 	d.args.ParseBytes(r.QueryString())
 	for _, p := range o.parents {
 		value := appendOrderedParam(nil, r.Param(p.param))
-		d.where = append(d.where, wanted{order: p.order, values: [][]byte{value}})
+		d.where = append(d.where, wanted{order: p.order, values: [][]byte{value}, fixed: true})
 	}
 	for key, value := range d.args.All() {
 		name, op, _ := strings.Cut(strings.TrimSuffix(string(key), "]"), "[")
@@ -150,7 +151,7 @@ func (d *demands) ask(order int, op string, text []byte) bool {
 	switch op {
 	case "", "eq":
 		for i := range d.where { // repeated ones are any of them
-			if d.where[i].order == order && d.where[i].values != nil && !d.where[i].not {
+			if d.where[i].order == order && d.where[i].values != nil && !d.where[i].not && !d.where[i].fixed {
 				d.where[i].values = append(d.where[i].values, value)
 				return true
 			}

@@ -367,7 +367,7 @@ func (o *Operation) body(w *work, r *matcher.Request, list bool) ([]json.Value, 
 	kind, _ := r.Header("Content-Type")
 	v := r.JSON()
 	if config.MediaType(string(kind)) == "application/x-www-form-urlencoded" && v.Kind != json.Object && v.Kind != json.Array {
-		return []json.Value{formObject(r.Body())}, nil
+		return formObject(r.Body())
 	}
 	compact := func(v json.Value) json.Value {
 		start := len(w.room)
@@ -390,6 +390,9 @@ func (o *Operation) body(w *work, r *matcher.Request, list bool) ([]json.Value, 
 		if !ok {
 			return all, nil
 		}
+		if len(all) == maxCreated {
+			return nil, refuse(reply.TooManyRows, "the body has more than %d objects", maxCreated)
+		}
 		if one.Kind != json.Object {
 			return nil, refuse(reply.BadJSON, "item %d of the body is not an object", len(all))
 		}
@@ -397,10 +400,19 @@ func (o *Operation) body(w *work, r *matcher.Request, list bool) ([]json.Value, 
 	}
 }
 
+// maxCreated is how many rows one request may create, and maxFormFields how many fields a form may have.
+const (
+	maxCreated    = 10_000
+	maxFormFields = 1000
+)
+
 // formObject returns the object that a form means: a[b]=1 is a member b of a member a.
-func formObject(body []byte) json.Value {
+func formObject(body []byte) ([]json.Value, *Failed) {
 	var args fasthttp.Args
 	args.ParseBytes(body)
+	if args.Len() > maxFormFields {
+		return nil, refuse(reply.BadJSON, "the form has more than %d fields", maxFormFields)
+	}
 	object := []byte("{}")
 	for name, value := range args.All() {
 		way := strings.FieldsFunc(string(name), func(c rune) bool { return c == '[' || c == ']' })
@@ -408,7 +420,7 @@ func formObject(body []byte) json.Value {
 			object = appendWith(nil, json.Value{Kind: json.Object, Raw: object}, way, appendText(value))
 		}
 	}
-	return json.Value{Kind: json.Object, Raw: object}
+	return []json.Value{{Kind: json.Object, Raw: object}}, nil
 }
 
 // maxFormDepth is how deep the members of a form may be.

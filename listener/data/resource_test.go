@@ -270,6 +270,8 @@ func TestResource_Rules(t *testing.T) {
 		{`POST /open/notes id=f&a[b]=1&a[c][d]=x+y&e=%C3%A4`, "Content-Type: application/x-www-form-urlencoded", `201 {"id":"f","a":{"b":"1","c":{"d":"x y"}},"e":"ä"}`},
 		{`DELETE /notes/a`, "", "204 "},
 		{`DELETE /notes/a`, "", "404 …"},
+		{`POST /open/notes [` + strings.Repeat("{},", 10_000) + `{}]`, asJSON, `400 {"error":"Too many rows","code":"too_many_rows"…`},
+		{`POST /open/notes ` + strings.Repeat("a=1&", 1001), "Content-Type: application/x-www-form-urlencoded", "400 …"},
 		{`POST /few {"id": 1}`, asJSON, `201 {"id":1}`},
 		{`POST /few {"id": 2}`, asJSON, `507 {"error":"No room for changes","code":"state_full"…`},
 		{`GET /few`, "", `200 [{"id":1}]`},
@@ -300,7 +302,7 @@ func TestResource_Rules(t *testing.T) {
 // only.
 func TestResource_Nested(t *testing.T) {
 	c, _ := serve(t, `
-- resource: {path: "/users/:user/orders", new-key: int, parent: {user: user_id}, filter: [n], page: {style: page}}
+- resource: {path: "/users/:user/orders", new-key: int, parent: {user: user_id}, filter: [n, user_id], page: {style: page}}
 - endpoint: {path: /users/7/orders/special, response: {body: declared}}
 `)
 	asJSON := "Content-Type: application/json"
@@ -309,6 +311,7 @@ func TestResource_Nested(t *testing.T) {
 		{`POST /users/8/orders {"n": 1, "user_id": 9}`, `201 {"n":1,"user_id":8,"id":2}`},
 		{`POST /users/x/orders {"n": 2}`, `201 {"n":2,"id":3,"user_id":"x"}`},
 		{"GET /users/7/orders", `200 {"items":[{"n":1,"id":1,"user_id":7}],"pagination":{"page":1,"limit":20,"total":1,"totalPages":1}}`},
+		{"GET /users/7/orders?user_id=8", `200 {"items":[],"pagination":{"page":1,"limit":20,"total":0,"totalPages":0}}`},
 		{"GET /users/7/orders?n=2", `200 {"items":[],"pagination":{"page":1,"limit":20,"total":0,"totalPages":0}}`},
 		{"GET /users/7/orders/1", `200 {"n":1,"id":1,"user_id":7}`},
 		{"GET /users/8/orders/1", "404 …"},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -443,6 +444,71 @@ func TestTx_SeesWhatItWrote(t *testing.T) {
 	if n := set.Figures().Rows; n != 0 {
 		t.Errorf("%d rows", n)
 	}
+}
+
+// TestTx_SeesManyWrites: with many writes each key is what was written last.
+func TestTx_SeesManyWrites(t *testing.T) {
+	store := state.New(0)
+	var sets [2]*state.Set
+	for i := range sets {
+		sets[i] = add(store, state.Options{Name: fmt.Sprint("s", i)}, baseOf(t))
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	var tx state.Tx
+	for range 3 {
+		tx.Begin(store)
+		want := [2]map[string]int{{}, {}}
+		for n := range 1000 {
+			i, id := random.IntN(2), fmt.Sprint("k", random.IntN(200))
+			if random.IntN(4) == 0 {
+				tx.Delete(sets[i], nil, []byte(id))
+				delete(want[i], id)
+			} else {
+				tx.Put(sets[i], nil, []byte(id), item{id, "g", n}.text())
+				want[i][id] = n
+			}
+			other, id := random.IntN(2), fmt.Sprint("k", random.IntN(200))
+			r := tx.Get(sets[other], nil, []byte(id))
+			if n, ok := want[other][id]; r.Found() != ok || ok && parse(t, r.JSON).N != n {
+				t.Fatalf("%s is %s, want %d, %t", id, r.JSON, n, ok)
+			}
+		}
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		for i, set := range sets {
+			if got := int(set.Figures().Rows); got != len(want[i]) {
+				t.Errorf("%d rows, want %d", got, len(want[i]))
+			}
+			set.Reset(nil)
+		}
+	}
+}
+
+// TestTx_KeepsNothing: after End the rows that a transaction saw are free.
+func TestTx_KeepsNothing(t *testing.T) {
+	store := state.New(0)
+	set := add(store, state.Options{Name: "s"}, baseOf(t))
+	var tx state.Tx
+	tx.Begin(store)
+	tx.Put(set, nil, []byte("k"), bytes.Repeat([]byte(" "), 1<<20))
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	var freed atomic.Bool
+	tx.Begin(store)
+	row := tx.Get(set, nil, []byte("k"))
+	runtime.AddCleanup(&row.JSON[0], func(freed *atomic.Bool) { freed.Store(true) }, &freed)
+	set.Reset(nil)
+	row = state.Row{}
+	tx.End()
+	for until := time.Now().Add(time.Minute); !freed.Load(); {
+		runtime.GC()
+		if time.Now().After(until) {
+			t.Fatal("the row is still in memory")
+		}
+	}
+	runtime.KeepAlive(&tx)
 }
 
 // TestTx_AllOrNothing: if one of several sets has no room, none is changed.

@@ -26,7 +26,11 @@ type Tx struct {
 	views  []view
 	reads  []read
 	writes []write
+	last   map[string]int // with many writes: the last one of a key, by view and key
 }
+
+// many is the number of writes from which they are found by a table.
+const many = 64
 
 // view is a part as the transaction sees it.
 type view struct {
@@ -54,12 +58,21 @@ type write struct {
 
 // Begin starts a transaction, in place of what it was before.
 func (t *Tx) Begin(s *Store) {
+	t.End()
+	t.store = s
+	for t.epoch = s.epoch.Load(); t.epoch&1 != 0; t.epoch = s.epoch.Load() {
+		runtime.Gosched()
+	}
+}
+
+// End drops all that the transaction has seen and written, so that it keeps nothing in memory.
+func (t *Tx) End() {
 	clear(t.views)
 	clear(t.reads)
 	clear(t.writes)
-	*t = Tx{store: s, views: t.views[:0], reads: t.reads[:0], writes: t.writes[:0]}
-	for t.epoch = s.epoch.Load(); t.epoch&1 != 0; t.epoch = s.epoch.Load() {
-		runtime.Gosched()
+	*t = Tx{views: t.views[:0], reads: t.reads[:0], writes: t.writes[:0]}
+	if cap(t.writes) > many {
+		t.writes, t.reads = nil, nil
 	}
 }
 
@@ -78,14 +91,46 @@ func (t *Tx) view(set *Set, part []byte) int {
 // itself has written. The key and the part must stay as they are until Commit.
 func (t *Tx) Get(set *Set, part, key []byte) Row {
 	w := t.view(set, part)
-	for _, done := range slices.Backward(t.writes) {
-		if done.view == w && bytes.Equal(done.key, key) {
-			return Row{Key: done.key, JSON: done.json}
-		}
+	if i := t.written(w, key); i >= 0 {
+		return Row{Key: t.writes[i].key, JSON: t.writes[i].json}
 	}
 	r := t.views[w].v.get(key)
 	t.reads = append(t.reads, read{view: w, key: key, row: r, order: insertion})
 	return r
+}
+
+// written returns the index of the last write of a key; -1 if there is none.
+func (t *Tx) written(view int, key []byte) int {
+	if t.last != nil {
+		if i, ok := t.last[tableKey(view, key)]; ok {
+			return i
+		}
+		return -1
+	}
+	for i, done := range slices.Backward(t.writes) {
+		if done.view == view && bytes.Equal(done.key, key) {
+			return i
+		}
+	}
+	return -1
+}
+
+func tableKey(view int, key []byte) string {
+	return string(key) + string([]byte{byte(view), byte(view >> 8)})
+}
+
+// write adds a change.
+func (t *Tx) write(w write) {
+	t.writes = append(t.writes, w)
+	switch n := len(t.writes); {
+	case n == many:
+		t.last = make(map[string]int, 2*many)
+		for i := range t.writes {
+			t.last[tableKey(t.writes[i].view, t.writes[i].key)] = i
+		}
+	case n > many:
+		t.last[tableKey(w.view, w.key)] = n - 1
+	}
 }
 
 // Rows returns all rows of a part in the order of insertion, without what the transaction has written.
@@ -124,13 +169,13 @@ func (t *Tx) Put(set *Set, part, key, json []byte) []byte {
 		kept = append(kept, key...)
 	}
 	row := kept[:len(json):len(json)]
-	t.writes = append(t.writes, write{t.view(set, part), kept[at : at+len(key) : at+len(key)], row})
+	t.write(write{t.view(set, part), kept[at : at+len(key) : at+len(key)], row})
 	return row
 }
 
 // Delete deletes a row. The key must stay as it is until Commit.
 func (t *Tx) Delete(set *Set, part, key []byte) {
-	t.writes = append(t.writes, write{view: t.view(set, part), key: key})
+	t.write(write{view: t.view(set, part), key: key})
 }
 
 // Writes reports whether the transaction has written anything.
