@@ -147,6 +147,7 @@ func TestProgram_HelpListsEveryFlagAndVariableWithItsDefault(t *testing.T) {
 		{"--sentry-dsn", "SENTRY_DSN", "default none"},
 		{"--max-pending-webhooks", "MOCKSERVER_MAX_PENDING_WEBHOOKS", "default 1000000"},
 		{"--webhook-store", "MOCKSERVER_WEBHOOK_STORE", "default none"},
+		{"--state", "MOCKSERVER_STATE", "default none"},
 		{"--admin ADDR", "MOCKSERVER_ADMIN,", "default none"},
 		{"--admin-token", "MOCKSERVER_ADMIN_TOKEN", "default none"},
 		{"--journal-sample", "MOCKSERVER_JOURNAL_SAMPLE", "default 1000"},
@@ -178,7 +179,7 @@ func TestProgram_EachSettingHasBothAFlagAndAVariable(t *testing.T) {
 	harness.WriteFile(t, home, ".config/mockserver.yml", harness.One("fine"))
 	for _, row := range rows {
 		line, flag := row[0], row[1]
-		if flag == "--help" || flag == "--version" || flag == "--webhook-store" || flag == "--sentry-dsn" || flag == "--admin-token" { // this text is wrong for none of these: TestReports_WrongDSN, TestAdmin_ABadTokenIsRefusedAndNotShown
+		if flag == "--help" || flag == "--version" || flag == "--webhook-store" || flag == "--state" || flag == "--sentry-dsn" || flag == "--admin-token" { // this text is wrong for none of these: TestReports_WrongDSN, TestAdmin_ABadTokenIsRefusedAndNotShown
 			continue
 		}
 		variable := regexp.MustCompile(`\(([A-Z_]+)[,)]`).FindStringSubmatch(line)

@@ -18,6 +18,9 @@ func (s *Server) loadState() error {
 	if s.opts.State == "" {
 		return nil
 	}
+	if err := data.Writable(s.opts.State); err != nil {
+		return fmt.Errorf("the state could not be written at the end: %w", err)
+	}
 	changes, leftOut, err := s.compiler.data.Load(s.opts.State)
 	if err != nil {
 		return fmt.Errorf("read the state: %s: %w", s.opts.State, err)

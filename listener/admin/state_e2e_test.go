@@ -151,6 +151,9 @@ func TestState_OutlivesTheProcess(t *testing.T) {
 	if code, _, stderr := harness.Refused(t, nil, "-c", configuration, "--state", file); code == 0 || !strings.Contains(stderr, "change 4: the row of") {
 		t.Errorf("a wrong file: exit code %d, %s", code, stderr)
 	}
+	if code, _, stderr := harness.Refused(t, nil, "-c", configuration, "--state", filepath.Join(dir, "none", "f")); code == 0 || !strings.Contains(stderr, "the state could not be written at the end") {
+		t.Errorf("a file in no directory: exit code %d, %s", code, stderr)
+	}
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 2 {
 		t.Errorf("the directory has %v, %v; want the file and the configuration", entries, err)

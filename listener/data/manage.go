@@ -236,6 +236,15 @@ func (s *Sets) Save(path string) (changes int, err error) {
 	return changes, os.Rename(f.Name(), path)
 }
 
+// Writable returns why Save could not write to a file; nil if it could.
+func Writable(path string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.new")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
 // Load makes the changes of a file that Save has written. A file that does not exist has none. Changes
 // of sets that are not declared are left out; their number is returned too.
 func (s *Sets) Load(path string) (changes, leftOut int, err error) {
