@@ -34,6 +34,10 @@ func costs(e *config.Endpoint, req *request, sample *reply, before int, flags []
 		}
 	}
 	count, fakes, loops := tagsOf(text)
+	for i := range e.Let {
+		_, more, _ := tagsOf(e.Let[i].Value.Text.Value)
+		fakes += more
+	}
 	if count >= manyTags {
 		say("its body is a template of %d placeholders and blocks in %s", count, size(len(text)))
 	}

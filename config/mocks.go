@@ -42,7 +42,7 @@ func optional(fields []table.Field[Endpoint]) []table.Field[Endpoint] {
 
 // mockKeys are the keys of an endpoint that the document does not provide.
 var mockKeys = []string{
-	"if", "response", "responses", "select", "latency", "fault", "rate-limit", "capacity", "webhook", "webhooks",
+	"if", "let", "response", "responses", "select", "latency", "fault", "rate-limit", "capacity", "webhook", "webhooks",
 }
 
 // isMocks reports whether a document is a mocks file: it is a map of maps, and not an item outside
@@ -200,6 +200,9 @@ func (m *mock) over(e Endpoint) Endpoint {
 		e.Response, e.Responses, e.Select = m.Response, m.Responses, m.Select
 		e.Pos, e.Dir = m.Pos, m.Dir
 		e.Key = m.Key
+	}
+	if len(m.Let) > 0 {
+		e.Let = m.Let
 	}
 	if m.calls {
 		e.Webhooks = m.Webhooks

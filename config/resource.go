@@ -29,6 +29,8 @@ type Resource struct {
 	Stamp  Stamp
 	Parent []Setting // parameters of the path, and the members of the row that have their values
 
+	Schema     syntax.Text `key:""` // a JSON Schema that rows have to fit, as JSON text
+	SchemaFile syntax.Text `key:""` // the file of one, instead
 	List       syntax.Text // a list, as a template of items and page; empty means what the style has
 	Item       syntax.Text // a row, as a template of row; empty means the row
 	PutCreates bool        // PUT of a row that is not there creates it
@@ -105,6 +107,7 @@ var (
 			func(d *decoder, v value, r *Resource) { table.Fill(d, v.Node, v.Key, stampFields, &r.Stamp) }),
 		table.With(row{Key: "parent", Doc: "parameters of the path, and the members of rows that have their values, of the same name when left out", Kinds: table.Maps,
 			Value: &row{Kinds: table.Texts}}, func(d *decoder, v value, r *Resource) { r.Parent = decodeNames(d, v) }),
+		table.With(row{Key: "schema", Doc: "a JSON Schema that rows have to fit: the schema itself, or file with its name", Kinds: table.Maps, Value: &row{Kinds: table.Anything}}, setSchema),
 		table.Of[Resource](row{Key: "list", Doc: "a list, as a template of items and page", Kinds: table.Texts}),
 		table.Of[Resource](row{Key: "item", Doc: "a row, as a template of row", Kinds: table.Texts}),
 		table.Of[Resource](row{Key: "put-creates", Doc: "true creates a row with PUT if it is not there", Kinds: table.Bools}),
@@ -194,6 +197,14 @@ func setResourceData(d *decoder, v value, r *Resource) {
 	}
 	r.Data = &Data{Pos: v.Pos(), Key: v.Key}
 	table.Fill(d, v.Node, v.Key, dataFields[1:], r.Data)
+}
+
+func setSchema(d *decoder, v value, r *Resource) {
+	if file := v.Get("file"); file != nil && len(v.Entries) == 1 && file.Kind == syntax.TextNode {
+		r.SchemaFile = value{Node: file, Key: v.Key + ".file"}.AsText()
+		return
+	}
+	r.Schema = decodeJSON(d, v, true)
 }
 
 func setAllow(d *decoder, v value, r *Resource) {

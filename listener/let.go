@@ -21,12 +21,13 @@ func (c *compiler) lets(e *config.Endpoint, scope *renderer.Scope) (all []let, p
 	scope.Rows = slices.Clip(scope.Rows)
 	for i := range e.Let {
 		s := &e.Let[i]
+		scope.Later = namesOf(e.Let[i:])
 		made, wrong := renderer.CompileMade(s.Value.Text, s.Value.JSON, scope)
 		problems = append(problems, wrong...)
 		what := ""
 		switch {
 		case renderer.IsVariable(s.Name):
-			what = fmt.Sprintf("%q is a variable; expected another name", s.Name)
+			what = fmt.Sprintf("%q is a word of the template language; expected another name", s.Name)
 		case slices.Contains(scope.Rows, s.Name):
 			what = fmt.Sprintf("%q is named twice; expected another name", s.Name)
 		}
@@ -36,7 +37,33 @@ func (c *compiler) lets(e *config.Endpoint, scope *renderer.Scope) (all []let, p
 		all = append(all, let{len(scope.Rows), made})
 		scope.Rows = append(scope.Rows, s.Name) // not before: a value cannot use itself
 	}
+	scope.Later = nil
 	return all, problems
+}
+
+// laterNames returns the names that an endpoint makes once it is chosen.
+func laterNames(e *config.Endpoint) []string {
+	names := namesOf(e.Let)
+	changes := [][]config.Do{e.Do}
+	for i := range e.Responses {
+		changes = append(changes, e.Responses[i].Do)
+	}
+	for _, all := range changes {
+		for i := range all {
+			if all[i].As != "" {
+				names = append(names, all[i].As)
+			}
+		}
+	}
+	return names
+}
+
+func namesOf(all []config.Setting) []string {
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = all[i].Name
+	}
+	return names
 }
 
 // let makes the values of an answer.

@@ -138,7 +138,7 @@ func (o *operation) answer(i int) *answer {
 		return a
 	}
 	d := &o.document.Answers[i]
-	a := &answer{name: o.base.name, contentType: d.MediaType, static: d.Body, hooks: o.base.hooks}
+	a := &answer{name: o.base.name, contentType: d.MediaType, static: d.Body, hooks: o.base.hooks, lets: o.base.lets}
 	for _, h := range d.Headers {
 		switch {
 		case config.ServerSets(h.Name):

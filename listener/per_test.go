@@ -56,15 +56,15 @@ func TestSequences_PerIsRefusedElsewhere(t *testing.T) {
 	}
 }
 
-func TestLet_Mistakes(t *testing.T) {
+func TestLet_IsRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"let: {now: 1}":                          `[0].endpoint.let.now: "now" is a variable; expected another name`,
-		"let: {response: 1}":                     `"response" is a variable; expected another name`,
+		"let: {now: 1}":                          `[0].endpoint.let.now: "now" is a word of the template language; expected another name`,
+		"let: {response: 1}":                     `"response" is a word of the template language; expected another name`,
 		"let: {1a: 1}":                           "[0].endpoint.let.1a: is not a name: a letter, followed by",
-		"let: {a: \"{{b}}\", b: 1}":              `m.yml:3:17: [0].endpoint.let.a: unknown variable "b"`,
-		"let: {a: \"{{a}}\"}":                    `unknown variable "a"`,
+		"let: {a: \"{{b}}\", b: 1}":              `m.yml:3:17: [0].endpoint.let.a: "b" is a name of this endpoint, and not known here`,
+		"let: {a: \"{{a}}\"}":                    `"a" is a name of this endpoint, and not known here`,
 		"let: {a: [1, \"{{nope}}\"]}":            `unknown variable "nope"`,
-		"if: a = 1\n    let: {a: 1}":             "",
+		"if: b = 1\n    let: {a: 1}":             "",
 		"let: {a: \"{{response.status}}\"}":      "response is known in webhooks only, which are sent after it",
 		"webhook: {url: \"{{response.state}}\"}": `"response.state" is nothing of the response; expected response.status, response.headers.NAME`,
 	} {

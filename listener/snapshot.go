@@ -194,6 +194,7 @@ func (known keys) leaveOut(problems syntax.Problems) syntax.Problems {
 func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, syntax.Problems) {
 	pattern, problems := matcher.Path(e)
 	scope := &renderer.Scope{Params: pattern.Params(), Env: c.env, Counters: c.counters}
+	scope.Later = laterNames(e)
 	access, wrong := c.data.Compile(e, scope)
 	problems = append(problems, wrong...)
 	var resource *data.Operation
@@ -215,6 +216,7 @@ func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, syntax.P
 	if route.If != nil && c.chance.Seeded {
 		route.If = c.chance.Conditional(t, route.If)
 	}
+	access.Names(scope)
 	lets, wrong := c.lets(e, scope)
 	problems = append(problems, wrong...)
 	a, wrong := c.answer(e, scope)

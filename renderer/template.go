@@ -113,6 +113,8 @@ type Scope struct {
 	// Rows are the names of the values that the endpoint finds or makes, by their position in
 	// Request.Rows.
 	Rows []string
+	// Later are names that the endpoint makes after this text is evaluated, so that it cannot use them.
+	Later []string
 	// Response is set if there is a variable response, as in webhooks.
 	Response bool
 	// Message is set if there is a variable message, as on a WebSocket connection.

@@ -64,11 +64,12 @@ const (
 	restSteps            // .a.b.0.c, .length
 )
 
-// IsVariable reports whether a word begins a variable of the language, so that nothing else can have
-// it as its name.
+// IsVariable reports whether a word means something in the language, so that nothing else can have it
+// as its name.
 func IsVariable(word string) bool {
 	_, ok := roots[word]
-	return ok || word == "loop"
+	_, literal := keyword(word)
+	return ok || literal || slices.Contains([]string{"loop", "and", "or", "not", "contains", "matches"}, word)
 }
 
 // isVariable reports whether a word alone is a variable in this scope.
@@ -105,6 +106,11 @@ func (s *scanner) variable(t token) (e expr, ok, known bool) {
 	if i := slices.Index(s.scope.Rows, root); i >= 0 {
 		steps, ok := s.steps(t, rest)
 		return expr{op: opRow, index: i, steps: steps}, ok, true
+	}
+	if slices.Contains(s.scope.Later, root) {
+		s.fail(t.offset, "%q is a name of this endpoint, and not known here: find and let know the names before them, conditions those of find; "+
+			"a text is written in quotes", root)
+		return expr{}, false, true
 	}
 	v := roots[root]
 	if !s.isVariable(root) || s.bare && rest == "" && root == "env" {

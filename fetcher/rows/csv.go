@@ -22,19 +22,25 @@ func readCells(r *reader, o Options) error {
 	if errors.Is(err, io.EOF) {
 		return problem(Place{1, 1}, "file is empty; expected the names of the members in its first row")
 	}
-	if err == nil {
-		err = c.head(o)
+	if err != nil {
+		return err
 	}
-	for err == nil {
+	if err := c.head(o); err != nil {
+		return err
+	}
+	for {
 		c.skip(n)
-		if n, err = c.record(); err == nil {
-			err = c.row()
+		n, err = c.record()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := c.row(); err != nil {
+			return err
 		}
 	}
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
 }
 
 // csv is one reading of a file of cells.

@@ -128,7 +128,10 @@ func (r *reader) next(expected string) (byte, error) {
 // comma skips what is between two rows. It reports whether a comma was there; if not, it was the
 // closing bracket, or there is an error.
 func (r *reader) comma(closing byte) (bool, error) {
-	expected := `"," or "` + string(closing) + `"`
+	expected := `"," or "]"`
+	if closing == '}' {
+		expected = `"," or "}"`
+	}
 	c, err := r.next(expected)
 	switch {
 	case err != nil:

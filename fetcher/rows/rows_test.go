@@ -259,10 +259,12 @@ func TestRead_Errors(t *testing.T) {
 	stop := errors.New("stop")
 	for _, name := range []string{"f.csv", "f.json", "f.ndjson"} {
 		content := map[string]string{"f.csv": "id\n1\n2\n", "f.json": `[{"id":1},{"id":2}]`, "f.ndjson": "{\"id\":1}\n{\"id\":2}\n"}[name]
-		calls := 0
-		err := Read(strings.NewReader(content), options(name), func(_, _ []byte, _ Place) error { calls++; return stop })
-		if !errors.Is(err, stop) || calls != 1 {
-			t.Errorf("%s: yield's error: %v after %d calls", name, err, calls)
+		for _, stop := range []error{stop, io.EOF} {
+			calls := 0
+			err := Read(strings.NewReader(content), options(name), func(_, _ []byte, _ Place) error { calls++; return stop })
+			if !errors.Is(err, stop) || calls != 1 {
+				t.Errorf("%s: yield's error %v: %v after %d calls", name, stop, err, calls)
+			}
 		}
 		// An error of the reader is not the end of the file, not even io.ErrUnexpectedEOF.
 		for _, broken := range []error{stop, io.ErrUnexpectedEOF} {

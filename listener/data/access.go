@@ -3,6 +3,7 @@ package data
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strings"
 
 	"mockserver/config"
@@ -89,7 +90,7 @@ func workOf(r *matcher.Request) *work {
 }
 
 // Compile compiles what an endpoint finds, and adds the names of rows to the scope: those that it
-// finds, and those that its changes have. It returns nil for an endpoint that uses no rows.
+// finds. Those that its changes have are added by Names. It returns nil for an endpoint that uses no rows.
 func (s *Sets) Compile(e *config.Endpoint, scope *renderer.Scope) (*Access, syntax.Problems) {
 	all := [][]config.Do{e.Do}
 	for i := range e.Responses {
@@ -104,8 +105,13 @@ func (s *Sets) Compile(e *config.Endpoint, scope *renderer.Scope) (*Access, synt
 	}
 	a := &Access{sets: s}
 	var problems syntax.Problems
+	later := scope.Later
 	for i := range e.Find {
 		f := &e.Find[i]
+		scope.Later = slices.Clone(later)
+		for _, after := range e.Find[i+1:] {
+			scope.Later = append(scope.Later, after.Name)
+		}
 		problems = append(problems, a.claim(f.Name, f.Pos, f.Key)...)
 		made, wrong := s.compileFind(f, scope) // later entries may use earlier ones
 		if made.pick == pickNext || made.pick == pickOnce {
@@ -116,6 +122,7 @@ func (s *Sets) Compile(e *config.Endpoint, scope *renderer.Scope) (*Access, synt
 		a.names = append(a.names, f.Name)
 		scope.Rows = a.names
 	}
+	scope.Later = later
 	problems = append(problems, a.compileStates(e, scope)...)
 	for _, do := range all {
 		for i := range do {
@@ -125,8 +132,14 @@ func (s *Sets) Compile(e *config.Endpoint, scope *renderer.Scope) (*Access, synt
 			}
 		}
 	}
-	scope.Rows = a.names
 	return a, problems
+}
+
+// Names adds all names of rows to the scope: those that changes have too.
+func (a *Access) Names(scope *renderer.Scope) {
+	if a != nil {
+		scope.Rows = a.names
+	}
 }
 
 // claim returns what is wrong with the name of a row.
@@ -134,7 +147,7 @@ func (a *Access) claim(name string, pos syntax.Pos, key string) syntax.Problems 
 	what := ""
 	switch {
 	case renderer.IsVariable(name):
-		what = fmt.Sprintf("%q is a variable; expected another name", name)
+		what = fmt.Sprintf("%q is a word of the template language; expected another name", name)
 	case a.index(name) >= 0:
 		what = fmt.Sprintf("%q is named twice; expected another name", name)
 	default:

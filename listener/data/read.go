@@ -46,21 +46,8 @@ func (s *set) look() look {
 	return look{info}
 }
 
-// file returns the path of the file: next to the configuration or, if there is none, in the working
-// directory.
-func (s *set) file() string {
-	path := filepath.FromSlash(s.declared.From.Path.Value)
-	if filepath.IsAbs(path) {
-		return path
-	}
-	beside := filepath.Join(s.declared.Dir, path)
-	if _, err := os.Stat(beside); errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Stat(path); err == nil {
-			return path
-		}
-	}
-	return beside
-}
+// file returns the path of the file.
+func (s *set) file() string { return located(s.declared.Dir, s.declared.From.Path.Value) }
 
 // read returns the rows of the file, or those declared in place, as a base of the set, which it
 // creates if there is none. Errors have their position in the file of the rows.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
@@ -31,6 +32,7 @@ type Operation struct {
 	parents []parent // in the order of the path
 	filters []ordered
 	sorts   []ordered
+	schema  *jsonschema.Schema // nil for any rows
 	item    *renderer.Template // nil for the row as it is
 	list    *renderer.Template // nil for what the style has
 	size    int
@@ -91,6 +93,10 @@ func (s *Sets) CompileOperation(e *config.Endpoint, scope *renderer.Scope) (*Ope
 			problems = append(problems, o.order(&m, name.Pos, name.Key)...)
 			*names.to = append(*names.to, m)
 		}
+	}
+	if c.Name == "create" || c.Name == "replace" || c.Name == "change" {
+		o.schema, wrong = compileSchema(c.Resource, e.Dir)
+		problems = append(problems, wrong...)
 	}
 	o.size, o.most = c.Page.EffectiveSize()
 	o.item, wrong = o.template(c.Item, scope)
@@ -277,6 +283,9 @@ func (o *Operation) write(part, key []byte, row state.Row, w *work, r *matcher.R
 		}
 	}
 	made = o.stamped(made, !row.Found(), r)
+	if failed := violations(o.schema, made); failed != nil {
+		return failed
+	}
 	r.Rows[0] = json.Value{Kind: json.Object, Raw: w.tx.Put(o.set.Set, part, key, made)}
 	if !row.Found() {
 		p.Status = fasthttp.StatusCreated
@@ -336,6 +345,9 @@ func (o *Operation) create(part []byte, w *work, r *matcher.Request, p *reply.Re
 			row = appendWith(nil, v, o.set.key, w.appendNew(nil, o.made, r))
 		}
 		row = o.stamped(row, true, r)
+		if failed := violations(o.schema, row); failed != nil {
+			return failed
+		}
 		key, what := keyOf(json.Value{Kind: json.Object, Raw: row}, o.set.key)
 		if what != "" {
 			return refuse(reply.BadJSON, "%s", what)

@@ -383,3 +383,34 @@ func TestResource_NothingIsLost(t *testing.T) {
 		t.Errorf("%s rows, want 161", total)
 	}
 }
+
+// TestResource_Schema: rows that do not fit are refused with every violation, whatever writes them.
+func TestResource_Schema(t *testing.T) {
+	c, dir := serve(t, `
+- resource:
+    path: /inline
+    new-key: int
+    put-creates: true
+    schema: {type: object, required: [id, name], properties: {id: {type: integer}, name: {type: string, minLength: 2}, at: {type: string, format: date}, file: {}}}
+- resource: {path: /file, new-key: int, schema: {file: s.json}}
+`, "s.json", `{"required": ["name"], "properties": {"name": {"enum": ["a", "b"]}}}`)
+	if dir == "" {
+		t.Fatal("no directory")
+	}
+	c.talk([][2]string{
+		{`POST /inline {"name": "ab", "at": "2026-01-31"}`, `201 {"name":"ab","at":"2026-01-31","id":1}`},
+		{`POST /inline {"name": "a", "at": "x"}`, `422 {"error":"Invalid request body","code":"invalid_body","message":"POST /inline: body/at: 'x' is not valid date: …`},
+		{`POST /inline [{"name": "ab"}, {}]`, `422 {"error":"Invalid request body","code":"invalid_body","message":"POST /inline: body: missing property 'name'"}…`},
+		{`PATCH /inline/1 {"name": null}`, `422 {"error":"Invalid request body"…`},
+		{`PUT /inline/2 {"name": "b"}`, `422 {"error":"Invalid request body"…`},
+		{`GET /inline`, `200 [{"name":"ab","at":"2026-01-31","id":1}]`},
+		{`POST /file {"name": "c"}`, `422 {"error":"Invalid request body"…`},
+		{`POST /file {"name": "b"}`, `201 {"name":"b","id":1}`},
+	}, "Content-Type: application/json")
+	got := c.ask(`POST /inline {"name": "a", "at": "x"}`, "Content-Type: application/json")
+	for _, want := range []string{"body/at: ", "body/name: minLength: got 1, want 2"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s lacks %s", got, want)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package data
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"mockserver/config"
+	"mockserver/config/syntax"
+	"mockserver/internal/wording"
+	"mockserver/listener/reply"
+)
+
+// compileSchema compiles the JSON Schema of a resource; nil for none. Relative files are looked up
+// beside the configuration, then in the working directory.
+func compileSchema(r *config.Resource, dir string) (*jsonschema.Schema, syntax.Problems) {
+	text, name, at := []byte(r.Schema.Value), "schema.json", r.Schema
+	if file := r.SchemaFile.Value; file != "" {
+		var err error
+		at = r.SchemaFile
+		if name, err = filepath.Abs(located(dir, file)); err == nil {
+			text, err = os.ReadFile(name)
+		}
+		if err != nil {
+			return nil, syntax.Problems{{Pos: at.Pos, Key: at.Key, What: fmt.Sprintf("file %q cannot be read: %v", file, errors.Unwrap(err))}}
+		}
+	}
+	if len(text) == 0 {
+		return nil, nil
+	}
+	wrong := func(err error) syntax.Problems {
+		what := strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")
+		return syntax.Problems{{Pos: at.Pos, Key: at.Key, What: "is not a valid JSON Schema: " + what}}
+	}
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return nil, wrong(err)
+	}
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	if err := c.AddResource(name, document); err != nil {
+		return nil, wrong(err)
+	}
+	made, err := c.Compile(name)
+	if err != nil {
+		return nil, wrong(err)
+	}
+	return made, nil
+}
+
+// located returns where a relative file is: in a directory or, if it is not there, in the working
+// directory.
+func located(dir, file string) string {
+	path := filepath.FromSlash(file)
+	if filepath.IsAbs(path) {
+		return path
+	}
+	beside := filepath.Join(dir, path)
+	if _, err := os.Stat(beside); err != nil {
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	return beside
+}
+
+// maxViolations is how many violations an answer lists.
+const maxViolations = 100
+
+// violations returns what breaks the schema in a row; nil for nothing.
+func violations(s *jsonschema.Schema, row []byte) *Failed {
+	if s == nil {
+		return nil
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(row))
+	if err == nil {
+		err = s.Validate(value)
+	}
+	var broken *jsonschema.ValidationError
+	if !errors.As(err, &broken) {
+		return nil
+	}
+	var all []string
+	for _, one := range broken.BasicOutput().Errors {
+		if one.Error != nil {
+			all = append(all, fmt.Sprintf("%s: %v", wording.Clip("body"+one.InstanceLocation), one.Error))
+		}
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	if n := len(all); n > maxViolations {
+		all = append(all[:maxViolations], fmt.Sprintf("and %d more", n-maxViolations))
+	}
+	return refuse(reply.InvalidBody, "%s", strings.Join(all, "; "))
+}
