@@ -34,6 +34,8 @@ type Data struct {
 	Limit    *DataLimit    // nil means no limit but that of all sets
 	Full     string        // FullRefuse (also "") or FullOldest
 	TTL      time.Duration // how long a change is kept after it was made; 0 means for ever
+	Steps    *Steps        // how a member changes by itself; nil for not at all
+	Updated  string        `key:""` // the member that has the time of the last change, for changes by itself; "" for none
 	OnChange string        // what becomes of changes when the file changes: ChangeKeep (also "") or ChangeReset
 }
 
@@ -105,6 +107,7 @@ var (
 		table.Of[Data](row{Key: "full", Doc: "what happens when the limit is reached: refuse (the default) or oldest", Kinds: table.Texts, Enum: []string{FullRefuse, FullOldest}}),
 		table.Of[Data](row{Key: "ttl", Doc: "how long a change is kept, for ever when left out", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
 		table.Of[Data](row{Key: "on-change", Doc: "what becomes of the changes when the file changes: keep (the default) or reset", Kinds: table.Texts, Enum: []string{ChangeKeep, ChangeReset}}),
+		table.With(stepsField, func(d *decoder, v value, s *Data) { s.Steps = decodeSteps(d, v) }),
 	}
 	dataFileFields = []table.Field[DataFile]{
 		table.Of[DataFile](row{Key: "path", Doc: "the file: .csv, .tsv, .json, .ndjson, .jsonl or .xlsx, also packed as .gz or .zst", Required: true, Kinds: table.Texts, Filled: true}),
@@ -208,6 +211,7 @@ func (s *Data) complete() {
 	for i := range s.Rows {
 		s.Rows[i] = s.Rows[i].Raw()
 	}
+	s.Steps.complete()
 }
 
 // faults returns what is wrong with a set that was made in Go.
@@ -233,7 +237,7 @@ func (s *Data) faults(map[string]bool) (found syntax.Problems) {
 			say("types", fmt.Sprintf("%q is no type of a column; expected %s", t.Type, wording.OneOf(DataTypes)))
 		}
 	}
-	return found
+	return append(found, s.Steps.faults(s.Key+".steps")...)
 }
 
 // Fingerprint returns a text that is equal for sets with equal declarations, wherever they are.

@@ -85,10 +85,12 @@ func decodeLatency(d *decoder, v value) *Latency {
 	}
 	l := latencyForm{Latency: Latency{Pos: v.Pos(), Key: v.Key}}
 	table.Fill(d, v.Node, v.Key, latencyFields, &l)
-	slices.SortStableFunc(l.Curve, func(a, b Percentile) int { return cmp.Compare(a.Rank, b.Rank) })
+	slices.SortStableFunc(l.Curve, byRank)
 	l.complete(l.MaxGiven)
 	return &l.Latency
 }
+
+func byRank(a, b Percentile) int { return cmp.Compare(a.Rank, b.Rank) }
 
 // complete sets Max of a fixed latency, and makes Max of a curve its last point. maxGiven means
 // that Max was declared, even if it is 0.

@@ -33,6 +33,7 @@ type Resource struct {
 	SchemaFile syntax.Text `key:""` // the file of one, instead
 	List       syntax.Text // a list, as a template of items and page; empty means what the style has
 	Item       syntax.Text // a row, as a template of row; empty means the row
+	Steps      *Steps      // of a set of its own: how a member changes by itself; nil for not at all
 	PutCreates bool        // PUT of a row that is not there creates it
 	Strict     bool        // parameters that mean nothing are refused
 
@@ -110,6 +111,7 @@ var (
 		table.With(row{Key: "schema", Doc: "a JSON Schema that rows have to fit: the schema itself, or file with its name", Kinds: table.Maps, Value: &row{Kinds: table.Anything}}, setSchema),
 		table.Of[Resource](row{Key: "list", Doc: "a list, as a template of items and page", Kinds: table.Texts}),
 		table.Of[Resource](row{Key: "item", Doc: "a row, as a template of row", Kinds: table.Texts}),
+		table.With(stepsField, func(d *decoder, v value, r *Resource) { r.Steps = decodeSteps(d, v) }),
 		table.Of[Resource](row{Key: "put-creates", Doc: "true creates a row with PUT if it is not there", Kinds: table.Bools}),
 		table.Of[Resource](row{Key: "strict", Doc: "true refuses parameters that mean nothing", Kinds: table.Bools}),
 		table.With(row{Key: "latency", Doc: "the time from the request to the answer", Kinds: table.Maps, Form: "a map with " + latencyForms, Table: table.Rows(latencyFields)},
@@ -261,6 +263,10 @@ func (s *Data) ofResource(r *Resource) {
 	if r.NewKey.Value != "" {
 		s.NewKey = r.NewKey
 	}
+	if r.Steps != nil {
+		s.Steps = r.Steps
+	}
+	s.Updated = r.Stamp.Updated
 	s.Index = append(slices.Clip(s.Index), r.Filter...)
 	s.Sort = append(slices.Clip(s.Sort), r.Sort...)
 	for _, p := range r.Parent {
@@ -349,6 +355,9 @@ func (r *Resource) faults() (found syntax.Problems) {
 	}
 	if strings.Contains(r.Path.Value, "*") {
 		wrong("path", "%q ends with a catch-all; expected the path of a collection", r.Path.Value)
+	}
+	if r.Steps != nil && (r.Data == nil || r.Data.Steps != nil) {
+		wrong("steps", "the rows are those of the set %q; expected the steps there", r.Set)
 	}
 	if r.Page.Size > 0 && r.Page.Max > 0 && r.Page.Size > r.Page.Max {
 		wrong("page.size", "is %d, and above max, which is %d; expected at most that", r.Page.Size, r.Page.Max)

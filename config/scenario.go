@@ -16,6 +16,7 @@ type Scenario struct {
 	Name  string      // unique among scenarios and sets
 	Per   syntax.Text // an operand: each value of it has a state of its own; empty for one state
 	First string      // the state of which nothing is known
+	Moves []Move      `key:"move"` // how it changes by itself
 }
 
 // InState says in which states of a scenario an endpoint answers, and to which it leads.
@@ -33,6 +34,8 @@ var scenarioFields = []table.Field[Scenario]{
 		func(d *decoder, v value, s *Scenario) { s.Name = decodeName(d, v, isName) }),
 	table.Of[Scenario](row{Key: "per", Doc: "an operand: each value of it has a state of its own; one for all when left out", Kinds: table.Texts, Filled: true}),
 	table.Of[Scenario](row{Key: "first", Doc: "the state that it begins in", Required: true, Kinds: table.Texts, Filled: true}),
+	table.With(row{Key: "move", Doc: "how it changes by itself", Kinds: table.Lists, Item: moveItem},
+		func(d *decoder, v value, s *Scenario) { s.Moves = decodeMoves(d, v) }),
 }
 
 // stateFields are the keys of a state with a key of its own.
@@ -113,6 +116,16 @@ func (e *Endpoint) inState(name *syntax.Node, v value) *InState {
 	text.Key = v.Key
 	e.State = append(e.State, InState{Pos: v.Pos(), Key: v.Key, Name: text})
 	return &e.State[len(e.State)-1]
+}
+
+// Rows returns the set whose rows are the states that were entered.
+func (s *Scenario) Rows() *Data {
+	rows := &Data{Pos: s.Pos, Key: s.Key, Name: s.Name, Member: syntax.Text{Value: "key"}}
+	if len(s.Moves) > 0 {
+		rows.Updated = "since"
+		rows.Steps = &Steps{Pos: s.Pos, Key: s.Key, Field: syntax.Text{Value: "state"}, Moves: s.Moves}
+	}
+	return rows
 }
 
 // Claim says in those problems that have no position in a file which scenario they are about. It

@@ -527,6 +527,12 @@ func least(rows []row) []members {
 		}
 		var choices []string
 		switch {
+		case r.Key == "after":
+			choices = []string{`"2s"`}
+		case r.Kinds == table.Lists && r.Item.Table != nil:
+			for _, m := range least(r.Item.Table) {
+				choices = append(choices, "["+m.String()+"]")
+			}
 		case r.Table != nil:
 			for _, m := range least(r.Table) {
 				choices = append(choices, m.String())

@@ -39,18 +39,33 @@ const (
 	webhookLines = 10
 )
 
-// hooks compiles the webhooks of an endpoint. If webhooks are not sent, it only checks them, so
-// that no request meets them.
-func (c *compiler) hooks(e *config.Endpoint, name string, scope *renderer.Scope) ([]hook, syntax.Problems) {
-	var problems syntax.Problems
+// answerHooks compiles the webhooks of an answer, whose texts know it.
+func (c *compiler) answerHooks(all []config.Webhook, name string, scope *renderer.Scope) ([]hook, syntax.Problems) {
 	within := *scope
 	within.Response = true
-	scope = &within
-	hooks := make([]hook, 0, len(e.Webhooks))
-	for i := range e.Webhooks {
-		h, wrong := c.hook(&e.Webhooks[i], scope)
+	return c.hooks(all, name, &within)
+}
+
+// moved compiles the webhooks of rows that change by themselves.
+func (c *compiler) moved(all []config.Webhook, name string, scope *renderer.Scope) (func(*matcher.Request, time.Time), syntax.Problems) {
+	hooks, problems := c.hooks(all, name, scope)
+	for i := range hooks {
+		if all[i].Delay == 0 { // they leave when the row moves, unless something else is said
+			hooks[i].delay = 0
+		}
+	}
+	return func(r *matcher.Request, at time.Time) { c.send(hooks, r, at) }, problems
+}
+
+// hooks compiles webhooks. If webhooks are not sent, it only checks them, so that no request meets
+// them.
+func (c *compiler) hooks(all []config.Webhook, name string, scope *renderer.Scope) ([]hook, syntax.Problems) {
+	var problems syntax.Problems
+	hooks := make([]hook, 0, len(all))
+	for i := range all {
+		h, wrong := c.hook(&all[i], scope)
 		h.shared.Name = name
-		if len(e.Webhooks) > 1 {
+		if len(all) > 1 {
 			h.shared.Name += " webhooks[" + strconv.Itoa(i) + "]"
 		}
 		hooks = append(hooks, h)
@@ -183,8 +198,28 @@ func (s *Server) notify(a *answer, c *call) {
 		}
 		return
 	}
-	for i := range a.hooks {
-		h := &a.hooks[i]
+	s.accepted(a.hooks, r, depth, func(d dispatcher.Delivery) {
+		if c.peer == nil { // nobody can say when the response is written
+			s.webhooks.Start(d, time.Now())
+			return
+		}
+		f := s.followingOf(c.peer)
+		f.deliveries = append(f.deliveries, d)
+		c.peer.AfterWrite(f.start)
+	})
+}
+
+// notifyMoved schedules the webhooks of a row that has changed by itself at a time.
+func (s *Server) notifyMoved(hooks []hook, r *matcher.Request, at time.Time) {
+	r.MaxText = s.opts.MaxResponse
+	s.accepted(hooks, r, 0, func(d dispatcher.Delivery) { s.webhooks.Start(d, at) })
+}
+
+// accepted renders those of the webhooks whose conditions are true, and calls start for each that the
+// dispatcher accepts.
+func (s *Server) accepted(hooks []hook, r *matcher.Request, depth int, start func(dispatcher.Delivery)) {
+	for i := range hooks {
+		h := &hooks[i]
 		if !h.when.Always() && !h.when.Holds(r) {
 			continue
 		}
@@ -205,13 +240,7 @@ func (s *Server) notify(a *answer, c *call) {
 			s.tellRefused(h, err)
 			continue
 		}
-		if c.peer == nil { // nobody can say when the response is written
-			s.webhooks.Start(d, time.Now())
-			continue
-		}
-		f := s.followingOf(c.peer)
-		f.deliveries = append(f.deliveries, d)
-		c.peer.AfterWrite(f.start)
+		start(d)
 	}
 }
 

@@ -194,14 +194,14 @@ func Start(spec *config.Spec, opts Options) (*Server, error) {
 	s := newServer(opts)
 	err := s.Apply(spec)
 	if err == nil {
-		err = s.loadState()
-	}
-	if err == nil {
 		err = s.listen()
 	}
 	if err == nil {
-		if err = s.openWebhooks(); err != nil {
-			err = errors.Join(err, s.listener.Close())
+		if err = s.openWebhooks(); err == nil { // rows that are read may send some
+			err = s.loadState()
+		}
+		if err != nil {
+			err = errors.Join(err, s.listener.Close(), s.closeWebhooks(context.Background()))
 		}
 	}
 	if err != nil {
@@ -273,6 +273,7 @@ func newServer(opts Options) *Server {
 		done:         make(chan struct{}),
 		serverErrors: loglimit.NewOncePerMinute(),
 	}
+	c.send = s.notifyMoved
 	s.webhookPace = loglimit.New(webhookLines, loglimit.TellSuppressed(s.log, "webhook failed"))
 	s.refusedPace = loglimit.New(1, loglimit.TellSuppressed(s.log, "webhook refused"))
 	s.unmatchedPace = loglimit.New(unmatchedPerSecond, loglimit.TellSuppressed(s.log, "unmatched request"))
@@ -404,6 +405,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.listener.StopAlarm()
 	s.compiler.loader.Close(ctx)
 	cut := s.unanswered(closed)
+	s.compiler.data.Close() // no more webhooks of rows that change by themselves
 	closing = errors.Join(closing, s.closeWebhooks(ctx))
 	s.reports.Close(ctx)
 	s.closeData.Do(func() { closing = errors.Join(closing, s.saveState()) })

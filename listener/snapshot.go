@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"mockserver/config"
 	"mockserver/config/syntax"
@@ -99,6 +100,7 @@ type compiler struct {
 
 	sockets websocket.Compiler
 	data    *data.Sets
+	send    func(hooks []hook, r *matcher.Request, at time.Time) // sends the webhooks of a row that moved
 }
 
 // compile builds the snapshot of a specification. The problems include those found when the spec
@@ -224,7 +226,7 @@ func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, syntax.P
 	a.access = access
 	a.lets, a.resource, a.declared = lets, resource, e.Response.Status
 	problems = append(problems, c.changes(&a, e, e.Do, scope)...)
-	a.hooks, wrong = c.hooks(e, a.name, scope)
+	a.hooks, wrong = c.answerHooks(e.Webhooks, a.name, scope)
 	problems = append(problems, wrong...)
 	wrong = c.rules(e, &a, t, scope)
 	return route, a, e.Claim(append(problems, wrong...))
@@ -263,8 +265,7 @@ func (c *compiler) rules(e *config.Endpoint, a *answer, counts *traffic.Counts, 
 			problems = append(problems, c.changes(&o, e, declared.Do, scope)...)
 		}
 		if declared.Webhooks != nil {
-			single.Webhooks = declared.Webhooks
-			o.hooks, wrong = c.hooks(&single, o.name, scope)
+			o.hooks, wrong = c.answerHooks(declared.Webhooks, o.name, scope)
 			problems = append(problems, wrong...)
 		}
 		a.outcomes = append(a.outcomes, o)
@@ -437,7 +438,10 @@ func newCompiler(opts Options) *compiler {
 
 		trustForwarded: opts.TrustForwarded,
 	}
-	c.data = data.New(int64(cmp.Or(opts.StateMemory, defaultStateMemory)), log)
+	c.data = data.New(data.Options{
+		Memory: int64(cmp.Or(opts.StateMemory, defaultStateMemory)), Log: log, Seed: opts.Seed,
+		Scope: renderer.Scope{Env: c.env, Counters: c.counters}, Webhooks: c.moved,
+	})
 	c.sockets = websocket.Compiler{Env: c.env, Counters: c.counters, MaxMessage: opts.MaxMessage, Seed: c.socketSeed}
 	return c
 }

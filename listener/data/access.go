@@ -240,6 +240,9 @@ func (a *Access) Find(r *matcher.Request) bool {
 			}
 		}
 		answers = true
+		if slices.ContainsFunc(a.states, func(s inState) bool { return s.begin(a.sets, w, r) }) {
+			continue
+		}
 		for i := range a.states {
 			answers = a.states[i].see(w, r) && answers
 		}

@@ -176,7 +176,7 @@ func (c *change) apply(w *work, r *matcher.Request, i int) *Failed {
 		c.name(r, row)
 		return nil
 	case "add":
-		return c.add(part, key, row, w, r, i)
+		return c.add(part, key, old, w, r, i)
 	}
 	patch, failed := c.object(w, r)
 	if failed != nil {
@@ -190,7 +190,7 @@ func (c *change) apply(w *work, r *matcher.Request, i int) *Failed {
 	if now, what := keyOf(json.Value{Kind: json.Object, Raw: made}, c.set.key); what != "" || string(now) != string(key) {
 		made = appendWith(nil, json.Value{Kind: json.Object, Raw: made}, c.set.key, c.set.keyJSON(row, key))
 	}
-	c.put(part, key, made, w, r)
+	c.put(part, key, old, made, w, r)
 	return nil
 }
 
@@ -237,12 +237,13 @@ func (c *change) insert(part []byte, w *work, r *matcher.Request, i int) *Failed
 		return c.fail(i, reply.KeyExists, "the set %q already has a row %q", c.set.declared.Name, wording.Clip(string(key)))
 	}
 	c.set.made.atLeast(wholeNumber(key))
-	c.put(part, key, row, w, r)
+	c.put(part, key, state.Row{}, row, w, r)
 	return nil
 }
 
 // add adds to a number of a row.
-func (c *change) add(part, key []byte, row json.Value, w *work, r *matcher.Request, i int) *Failed {
+func (c *change) add(part, key []byte, old state.Row, w *work, r *matcher.Request, i int) *Failed {
+	row := json.Value{Kind: json.Object, Raw: old.JSON}
 	was := member(row.Raw, c.field)
 	digits := []byte("0")
 	if was.Kind != json.Missing && was.Kind != json.Null {
@@ -259,7 +260,7 @@ func (c *change) add(part, key []byte, row json.Value, w *work, r *matcher.Reque
 	if c.outside(sum, r) {
 		return c.fail(i, reply.OutOfBounds, "%q of the row %q would be %s", joined(c.field), wording.Clip(string(key)), sum)
 	}
-	c.put(part, key, appendWith(nil, row, c.field, sum), w, r)
+	c.put(part, key, old, appendWith(nil, row, c.field, sum), w, r)
 	return nil
 }
 
@@ -284,9 +285,9 @@ func (c *change) outside(sum []byte, r *matcher.Request) bool {
 	return false
 }
 
-// put writes a row, and names it.
-func (c *change) put(part, key, row []byte, w *work, r *matcher.Request) {
-	kept := w.tx.Put(c.set.Set, part, key, row)
+// put writes a row in place of what it was, and names it.
+func (c *change) put(part, key []byte, old state.Row, row []byte, w *work, r *matcher.Request) {
+	kept := c.set.put(&w.tx, part, key, old, row, r.Now())
 	c.name(r, json.Value{Kind: json.Object, Raw: kept})
 }
 

@@ -71,7 +71,7 @@ func (s *Sets) Put(name string, part, key, row []byte, merge bool) ([]byte, erro
 			made = appendMerged(nil, before, v)
 		}
 		made = appendWith(nil, json.Value{Kind: json.Object, Raw: made}, known.key, known.keyJSON(before, key))
-		made = tx.Put(known.Set, part, key, made)
+		made = known.put(tx, part, key, old, made, time.Now())
 		return nil
 	})
 	known.made.atLeast(wholeNumber(key))
@@ -192,6 +192,34 @@ type saved struct {
 	Key     string             `json:"key"`
 	Row     stdjson.RawMessage `json:"row,omitempty"`
 	Deleted bool               `json:"deleted,omitempty"`
+	Move    *savedMove         `json:"move,omitempty"`
+}
+
+// savedMove is what a row does by itself. The time of it goes on once the file is read.
+type savedMove struct {
+	Entry uint32             `json:"entry"`
+	In    time.Duration      `json:"in,omitempty"` // nanoseconds
+	To    stdjson.RawMessage `json:"to,omitempty"` // none for a row that stays as it is
+}
+
+func saveMove(m *state.Move, now time.Time) *savedMove {
+	switch {
+	case m == nil:
+		return nil
+	case m.At == 0:
+		return &savedMove{Entry: m.Entry}
+	}
+	return &savedMove{m.Entry, max(0, time.Unix(0, m.At).Sub(now)), m.To}
+}
+
+func (m *savedMove) from(now time.Time) *state.Move {
+	switch {
+	case m == nil:
+		return nil
+	case m.To == nil:
+		return &state.Move{Entry: m.Entry}
+	}
+	return &state.Move{At: now.Add(m.In).UnixNano(), Entry: m.Entry, To: m.To}
 }
 
 // Save writes all changes to a file, which is replaced as a whole: it is the old one or the new one,
@@ -210,9 +238,10 @@ func (s *Sets) Save(path string) (changes int, err error) {
 	w := bufio.NewWriterSize(f, 1<<20)
 	encoder := stdjson.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
+	now := time.Now()
 	for _, set := range s.store.Sets() {
 		set.Changes(func(c state.Change) bool {
-			line := saved{Set: set.Name, Key: string(c.Key), Row: c.JSON, Deleted: c.JSON == nil}
+			line := saved{Set: set.Name, Key: string(c.Key), Row: c.JSON, Deleted: c.JSON == nil, Move: saveMove(c.Move, now)}
 			if c.Isolated {
 				line.Part = &c.Part
 			}
@@ -280,7 +309,7 @@ func (s *Sets) Load(path string) (changes, leftOut int, err error) {
 		if c.Deleted {
 			tx.Delete(set, part, []byte(c.Key))
 		} else if v := json.Parse(c.Row); v.Kind == json.Object {
-			tx.Put(set, part, []byte(c.Key), v.Raw)
+			tx.Put(set, part, []byte(c.Key), v.Raw, c.Move.from(time.Now()))
 			s.current[c.Set].made.atLeast(wholeNumber([]byte(c.Key)))
 		} else {
 			return changes, leftOut, fmt.Errorf("change %d: the row of %q is not an object", line, wording.Clip(c.Key))

@@ -286,7 +286,7 @@ func (o *Operation) write(part, key []byte, row state.Row, w *work, r *matcher.R
 	if failed := violations(o.schema, made); failed != nil {
 		return failed
 	}
-	r.Rows[0] = json.Value{Kind: json.Object, Raw: w.tx.Put(o.set.Set, part, key, made)}
+	r.Rows[0] = json.Value{Kind: json.Object, Raw: o.set.put(&w.tx, part, key, row, made, r.Now())}
 	if !row.Found() {
 		p.Status = fasthttp.StatusCreated
 		p.Add("Location", string(r.Path()))
@@ -312,7 +312,10 @@ func (o *Operation) stamped(row []byte, isNew bool, r *matcher.Request) []byte {
 			set(p.member, scalarJSON(r.Param(p.param)))
 		}
 	}
-	now := r.Now().UTC().AppendFormat(nil, `"2006-01-02T15:04:05.000Z"`)
+	if isNew {
+		row = o.set.steps.begun(row)
+	}
+	now := appendTime(r.Now())
 	if s := o.config.Stamp; s.Created != "" && isNew {
 		set(s.Created, now)
 	}
@@ -356,7 +359,7 @@ func (o *Operation) create(part []byte, w *work, r *matcher.Request, p *reply.Re
 			return refuse(reply.KeyExists, "the set %q already has a row %q", o.set.declared.Name, wording.Clip(string(key)))
 		}
 		o.made.atLeast(wholeNumber(key))
-		kept := w.tx.Put(o.set.Set, part, key, row)
+		kept := o.set.put(&w.tx, part, key, state.Row{}, row, r.Now())
 		r.Rows[0] = json.Value{Kind: json.Object, Raw: kept}
 		if !isList {
 			place := append([]byte(strings.TrimSuffix(string(r.Path()), "/")), '/')

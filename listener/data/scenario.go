@@ -8,6 +8,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/syntax"
 	"mockserver/internal/wording"
+	"mockserver/listener/state"
 	"mockserver/matcher"
 	"mockserver/matcher/json"
 	"mockserver/renderer"
@@ -20,6 +21,7 @@ type scenario struct {
 	declared config.Scenario
 	set      *set
 	initial  []byte // the row of the first state
+	begins   bool   // it moves out of the first state, once that was asked for
 }
 
 // inState is a state that an endpoint sees or leads on, compiled.
@@ -48,11 +50,14 @@ func (s *Sets) declareScenarios(spec *config.Spec) (problems syntax.Problems) {
 					What: fmt.Sprintf("%q is the name of another scenario, or of a set; expected a name of its own", d.Name)}})...)
 				continue
 			}
-			own := &config.Data{Pos: d.Pos, Key: d.Key, Name: d.Name, Member: syntax.Text{Value: "key"}}
-			made, wrong := s.declare(own)
+			own := d.Rows()
+			made, wrong := s.declare(own, d.Name)
 			problems = append(problems, d.Claim(wrong)...)
 			s.next[d.Name] = made
-			s.scenarios[d.Name] = &scenario{declared: d, set: made, initial: stateRow("", d.First, "null")}
+			s.scenarios[d.Name] = &scenario{
+				declared: d, set: made, initial: stateRow("", d.First, "null"),
+				begins: slices.ContainsFunc(d.Moves, func(m config.Move) bool { return m.From == d.First }),
+			}
 		}
 	}
 	return problems
@@ -129,9 +134,27 @@ func (s *inState) see(w *work, r *matcher.Request) bool {
 // lead writes the state that the endpoint leads to.
 func (s *inState) lead(w *work, r *matcher.Request) {
 	key := s.keyOf(w, r)
-	now := r.Now().UTC().AppendFormat(nil, `"2006-01-02T15:04:05.000Z"`)
-	kept := w.tx.Put(s.of.set.Set, nil, key, stateRow(string(key), s.next, string(now)))
+	now := appendTime(r.Now())
+	kept := s.of.set.put(&w.tx, nil, key, w.tx.Get(s.of.set.Set, nil, key), stateRow(string(key), s.next, string(now)), r.Now())
 	r.Rows[s.name] = json.Value{Kind: json.Object, Raw: kept}
+}
+
+// begin enters the first state if the scenario moves out of it, and nobody has asked for it before. It
+// reports whether it has.
+func (s *inState) begin(sets *Sets, w *work, r *matcher.Request) bool {
+	if !s.of.begins {
+		return false
+	}
+	key := s.keyOf(w, r)
+	if s.of.set.Get(nil, key).Found() {
+		return false
+	}
+	return sets.try(func(tx *state.Tx) error {
+		if before := tx.Get(s.of.set.Set, nil, key); !before.Found() {
+			s.of.set.put(tx, nil, key, before, stateRow(string(key), s.of.declared.First, string(appendTime(r.Now()))), r.Now())
+		}
+		return nil
+	}) == nil
 }
 
 // leads reports whether an endpoint leads to any state.

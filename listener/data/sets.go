@@ -9,6 +9,7 @@ package data
 import (
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 	"mockserver/listener/state"
+	"mockserver/matcher"
 	"mockserver/matcher/json"
 	"mockserver/renderer"
 )
@@ -25,8 +27,11 @@ import (
 // Sets are all sets of a server. Begin, Compile and Commit are called by one goroutine at a time, the
 // others by any.
 type Sets struct {
-	store *state.Store
-	log   *slog.Logger
+	store    *state.Store
+	log      *slog.Logger
+	seed     uint64         // of moves
+	scope    renderer.Scope // of their texts
+	webhooks Webhooks
 
 	mu      sync.Mutex // guards all below, and what the sets know of their files
 	current map[string]*set
@@ -36,7 +41,8 @@ type Sets struct {
 	turns     map[string]*turns    // of picks, across reloads
 	snapshots []snapshot
 
-	done    chan struct{}  // closed by Close
+	done    chan struct{} // closed by Close
+	closing sync.Once
 	running sync.WaitGroup // what looks at files and drops what is too old, once there are sets
 	started bool           // guarded by mu
 }
@@ -53,11 +59,28 @@ type set struct {
 	options  state.Options
 	key      []string // the way to the key
 	made     *newKeys
+	steps    *steps // nil if nothing changes by itself
 }
 
-// New returns sets whose changes take no more than a number of bytes; 0 is no bound.
-func New(memory int64, log *slog.Logger) *Sets {
-	return &Sets{store: state.New(memory), log: log, current: map[string]*set{}, turns: map[string]*turns{}, done: make(chan struct{})}
+// Options are what sets need of their server.
+type Options struct {
+	Memory   int64 // that the changes may take, in bytes; 0 is no bound
+	Log      *slog.Logger
+	Seed     *uint64        // of what rows do by themselves; nil if it need not repeat
+	Scope    renderer.Scope // of their texts
+	Webhooks Webhooks
+}
+
+// New returns sets without any.
+func New(o Options) *Sets {
+	seed := rand.Uint64()
+	if o.Seed != nil {
+		seed = *o.Seed
+	}
+	return &Sets{
+		store: state.New(o.Memory), log: o.Log, seed: matcher.Mix(seed), scope: o.Scope, webhooks: o.Webhooks,
+		current: map[string]*set{}, turns: map[string]*turns{}, done: make(chan struct{}),
+	}
 }
 
 // Store returns the rows and their changes.
@@ -77,7 +100,7 @@ func (s *Sets) Begin(spec *config.Spec) syntax.Problems {
 				What: fmt.Sprintf("%q is the name of another set, at %s; expected a name of its own", d.Name, first.declared.Pos)}})...)
 			continue
 		}
-		made, wrong := s.declare(d)
+		made, wrong := s.declare(d, "row")
 		problems = append(problems, d.Claim(wrong)...)
 		s.next[d.Name] = made
 	}
@@ -90,11 +113,14 @@ func (s *Sets) Begin(spec *config.Spec) syntax.Problems {
 	return problems
 }
 
-// declare returns a set, read anew if its declaration or its file has changed.
-func (s *Sets) declare(d *config.Data) (*set, syntax.Problems) {
+// declare returns a set, read anew if its declaration or its file has changed. Its rows have a name in
+// the texts of what they do by themselves.
+func (s *Sets) declare(d *config.Data, name string) (*set, syntax.Problems) {
 	made := &set{declared: *d, print: d.Fingerprint(), key: strings.Split(d.EffectiveMember(), ".")}
-	var problems syntax.Problems
+	var problems, wrong syntax.Problems
 	made.made, problems = compileNewKeys(d)
+	made.steps, wrong = s.compileSteps(made, name)
+	problems = append(problems, wrong...)
 	made.options = state.Options{
 		Name: d.Name, Members: made.members(), Oldest: d.Full == config.FullOldest, TTL: d.TTL,
 	}
@@ -108,7 +134,8 @@ func (s *Sets) declare(d *config.Data) (*set, syntax.Problems) {
 	if known := s.current[d.Name]; known != nil {
 		made.made.largest = known.made.largest // rows may have been added
 	}
-	base, wrong := made.read()
+	var base *state.Base
+	base, wrong = made.read()
 	made.base = base
 	return made, append(problems, wrong...)
 }
@@ -143,6 +170,7 @@ func (s *Sets) Commit() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for name, made := range s.next {
+		made.SetMover(made.mover())
 		known := s.current[name]
 		switch {
 		case known == nil:
@@ -160,12 +188,13 @@ func (s *Sets) Commit() {
 	if len(s.current) > 0 && !s.started {
 		s.started = true
 		s.running.Go(s.run)
+		s.running.Go(s.makeMoves)
 	}
 }
 
-// Close ends what Commit has started. Rows may still be found and changed. It must be called once.
+// Close ends what Commit has started. Rows may still be found and changed. It may be called again.
 func (s *Sets) Close() {
-	close(s.done)
+	s.closing.Do(func() { close(s.done) })
 	s.running.Wait()
 }
 

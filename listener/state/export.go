@@ -6,6 +6,7 @@ type Change struct {
 	Isolated bool   // it is in an isolated part
 	Key      []byte
 	JSON     []byte // nil: the row is deleted
+	Move     *Move  // what it does by itself; nil for nothing
 }
 
 // Changes calls f for all changes, those of a part in the order of its rows, until it returns false.
@@ -19,7 +20,7 @@ func (s *Set) Changes(f func(Change) bool) {
 
 func (v *version) changed(c Change, f func(Change) bool) bool {
 	return v.rows.each(func(r *record) bool {
-		c.JSON = r.json
+		c.JSON, c.Move = r.json, r.move
 		if r.of != nil {
 			c.Key = r.of.key
 		} else {
@@ -30,7 +31,13 @@ func (v *version) changed(c Change, f func(Change) bool) bool {
 }
 
 // All returns the rows of a part in the order of insertion; a nil part is the common one.
-func (s *Set) All(part []byte) Rows { return Rows{v: s.current(part), order: insertion} }
+func (s *Set) All(part []byte) Rows {
+	s.advance()
+	return Rows{v: s.current(part), order: insertion}
+}
 
 // Get returns the row of a part with a key; a nil part is the common one.
-func (s *Set) Get(part, key []byte) Row { return s.current(part).get(key) }
+func (s *Set) Get(part, key []byte) Row {
+	s.advance()
+	return s.current(part).get(key)
+}

@@ -36,6 +36,7 @@ type Set struct {
 	conflicts, given atomic.Int64
 	stamp            atomic.Uint32
 	ages             ages
+	moves            moves
 }
 
 // shard holds some of the isolated parts.
@@ -71,6 +72,7 @@ type Figures struct {
 // NewSet returns a set with a base, to be attached to a store.
 func NewSet(o Options, b *Base) *Set {
 	set := &Set{Options: o, store: New(0)}
+	set.moves.due.Store(noMove)
 	set.none.Store(newVersion(b))
 	set.common = set.newPart("")
 	for i := range set.shards {
@@ -231,6 +233,7 @@ func (p *Part) restore(v *version) {
 	p.publish(v.on(p.set.none.Load().base))
 	p.tidy()
 	p.set.ages.restart(p)
+	p.set.moves.restart(p)
 }
 
 // SetBase replaces the base. The changes stay on top of it.
@@ -243,6 +246,7 @@ func (s *Set) SetBase(b *Base) {
 			p.publish(p.now.Load().on(b))
 			p.tidy()
 			s.ages.restart(p) // rows have other numbers now
+			s.moves.restart(p)
 		}
 	}
 	rebase(s.common)
@@ -265,7 +269,7 @@ func (v *version) on(b *Base) *version {
 		}
 		switch {
 		case r.json != nil:
-			w = w.put(key, r.json, r.stamp)
+			w = w.put(key, r.json, r.move, r.stamp)
 		case w.get(key).Found():
 			w = w.delete(key, r.stamp)
 		}

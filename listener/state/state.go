@@ -19,7 +19,8 @@
 // changes in a transaction, lock the parts that it saw or writes, in the order of their ids, compare
 // what it saw with what is there now, and publish new versions; or they publish nothing. Versions of
 // several parts are published under an epoch, which is odd meanwhile. No lock is held while a caller's
-// code runs, other than Member.Value. The order of locks is: part, shard of a set, ages.
+// code runs, other than Member.Value, but for the one of a Mover. The order of locks is: moves that are
+// made, part, shard of a set, ages or moves to come.
 package state
 
 import (
@@ -27,6 +28,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // ids are the ids of parts, of all stores.
@@ -37,6 +39,7 @@ type Store struct {
 	limit int64 // bytes of changes of all sets; 0: none
 	bytes atomic.Int64
 	sets  atomic.Pointer[map[string]*Set]
+	woken chan struct{} // see Woken
 
 	mu sync.Mutex // taken to change sets
 
@@ -46,7 +49,7 @@ type Store struct {
 
 // New returns a store without sets, whose changes take no more than a number of bytes; 0 is no bound.
 func New(memory int64) *Store {
-	s := &Store{limit: memory}
+	s := &Store{limit: memory, woken: make(chan struct{}, 1)}
 	s.sets.Store(&map[string]*Set{})
 	return s
 }
@@ -107,7 +110,10 @@ func (s *Store) Sets() []*Set {
 
 // Snapshot is the changes of all sets as they were at one time. It takes no memory but what has
 // changed since.
-type Snapshot struct{ sets map[string]frozen }
+type Snapshot struct {
+	taken time.Time
+	sets  map[string]frozen
+}
 
 type frozen struct {
 	common *version
@@ -116,7 +122,7 @@ type frozen struct {
 
 // Snapshot returns the changes as they are. Those of the common parts are of one instant.
 func (s *Store) Snapshot() *Snapshot {
-	taken := &Snapshot{sets: map[string]frozen{}}
+	taken := &Snapshot{time.Now(), map[string]frozen{}}
 	sets := s.Sets()
 	s.multi.Lock()
 	for _, set := range sets {
@@ -130,16 +136,18 @@ func (s *Store) Snapshot() *Snapshot {
 	return taken
 }
 
-// Restore makes the changes what they were when a snapshot was taken. A set that the snapshot does not
-// have loses its changes.
+// Restore makes the changes what they were when a snapshot was taken: the moves that were to come are
+// so again, as long after now as they were after then. A set that the snapshot does not have loses its
+// changes.
 func (s *Store) Restore(from *Snapshot) {
+	by := time.Since(from.taken)
 	for _, set := range s.Sets() {
 		was, ok := from.sets[set.Name]
 		if !ok {
 			set.Reset(nil)
 			continue
 		}
-		set.common.restore(was.common)
+		set.common.restore(set.later(was.common, by))
 		set.isolated(func(p *Part) {
 			if was.parts[p.name] == nil {
 				p.restore(set.none.Load())
@@ -148,7 +156,14 @@ func (s *Store) Restore(from *Snapshot) {
 		for name, v := range was.parts {
 			p := set.lock([]byte(name))
 			p.mu.Unlock()
-			p.restore(v)
+			p.restore(set.later(v, by))
 		}
 	}
+}
+
+func (s *Set) later(v *version, by time.Duration) *version {
+	if s.moves.mover.Load() == nil {
+		return v
+	}
+	return v.later(by)
 }

@@ -261,7 +261,7 @@ func TestSet_IsWhatAListWouldBe(t *testing.T) {
 					tx.Delete(set, part, []byte(id))
 					m.delete(id)
 				} else {
-					tx.Put(set, part, []byte(id), i.text())
+					tx.Put(set, part, []byte(id), i.text(), nil)
 					m.put(i)
 				}
 				if err := tx.Commit(); err != nil {
@@ -287,15 +287,15 @@ func TestSet_ChangesStayOnANewBase(t *testing.T) {
 	set := add(store, state.Options{Name: "s", Members: members}, baseOf(t, item{"a", "g", 1}, item{"b", "g", 2}, item{"c", "g", 3}))
 	var tx state.Tx
 	tx.Begin(store)
-	tx.Put(set, nil, []byte("a"), item{"a", "changed", 1}.text())
+	tx.Put(set, nil, []byte("a"), item{"a", "changed", 1}.text(), nil)
 	tx.Delete(set, nil, []byte("b"))
-	tx.Put(set, nil, []byte("new"), item{"new", "g", 4}.text())
+	tx.Put(set, nil, []byte("new"), item{"new", "g", 4}.text(), nil)
 	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
 	}
 	tx.Begin(store)
 	old := tx.Get(set, nil, []byte("c"))
-	tx.Put(set, nil, []byte("c"), old.JSON)
+	tx.Put(set, nil, []byte("c"), old.JSON, nil)
 	set.SetBase(baseOf(t, item{"d", "g", 5}, item{"b", "g", 6}, item{"a", "g", 7}, item{"new", "h", 8}))
 	if err := tx.Commit(); !errors.Is(err, state.ErrConflict) {
 		t.Errorf("a transaction over a new base: %v, want a conflict", err)
@@ -350,8 +350,8 @@ func TestTx_NothingIsLostOrTorn(t *testing.T) {
 					a, b := parse(t, tx.Get(sets[0], nil, from).JSON), parse(t, tx.Get(sets[1], nil, to).JSON)
 					a.N--
 					b.N++
-					tx.Put(sets[0], nil, from, a.text())
-					tx.Put(sets[1], nil, to, b.text())
+					tx.Put(sets[0], nil, from, a.text(), nil)
+					tx.Put(sets[1], nil, to, b.text(), nil)
 				}
 			}
 		})
@@ -385,7 +385,7 @@ func TestTx_OneOfAThousandWins(t *testing.T) {
 					lost.Add(1)
 					return
 				}
-				tx.Put(set, nil, []byte("o"), item{"o", "paid", client}.text())
+				tx.Put(set, nil, []byte("o"), item{"o", "paid", client}.text(), nil)
 				if tx.Commit() == nil {
 					won.Add(1)
 					return
@@ -412,9 +412,9 @@ func TestTx_WhatWasNotThere(t *testing.T) {
 		var tx, other state.Tx
 		tx.Begin(store)
 		saw(&tx)
-		tx.Put(set, nil, []byte("mine"), item{"mine", "other", 1}.text())
+		tx.Put(set, nil, []byte("mine"), item{"mine", "other", 1}.text(), nil)
 		other.Begin(store)
-		other.Put(set, nil, []byte("k"), item{"k", "g", 1}.text())
+		other.Put(set, nil, []byte("k"), item{"k", "g", 1}.text(), nil)
 		if err := other.Commit(); err != nil {
 			t.Fatal(err)
 		}
@@ -430,7 +430,7 @@ func TestTx_SeesWhatItWrote(t *testing.T) {
 	set := add(store, state.Options{Name: "s"}, baseOf(t, item{"a", "g", 1}))
 	var tx state.Tx
 	tx.Begin(store)
-	tx.Put(set, nil, []byte("a"), item{"a", "g", 2}.text())
+	tx.Put(set, nil, []byte("a"), item{"a", "g", 2}.text(), nil)
 	if r := tx.Get(set, nil, []byte("a")); parse(t, r.JSON).N != 2 {
 		t.Errorf("a is %s", r.JSON)
 	}
@@ -464,7 +464,7 @@ func TestTx_SeesManyWrites(t *testing.T) {
 				tx.Delete(sets[i], nil, []byte(id))
 				delete(want[i], id)
 			} else {
-				tx.Put(sets[i], nil, []byte(id), item{id, "g", n}.text())
+				tx.Put(sets[i], nil, []byte(id), item{id, "g", n}.text(), nil)
 				want[i][id] = n
 			}
 			other, id := random.IntN(2), fmt.Sprint("k", random.IntN(200))
@@ -491,7 +491,7 @@ func TestTx_KeepsNothing(t *testing.T) {
 	set := add(store, state.Options{Name: "s"}, baseOf(t))
 	var tx state.Tx
 	tx.Begin(store)
-	tx.Put(set, nil, []byte("k"), bytes.Repeat([]byte(" "), 1<<20))
+	tx.Put(set, nil, []byte("k"), bytes.Repeat([]byte(" "), 1<<20), nil)
 	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
 	}
@@ -520,8 +520,8 @@ func TestTx_AllOrNothing(t *testing.T) {
 	for i, want := range []string{"", `the set "full" is full`} {
 		tx.Begin(store)
 		key := fmt.Appendf(nil, "k%d", i)
-		tx.Put(free, nil, key, []byte(`{}`))
-		tx.Put(full, nil, key, []byte(`{}`))
+		tx.Put(free, nil, key, []byte(`{}`), nil)
+		tx.Put(full, nil, key, []byte(`{}`), nil)
 		err := tx.Commit()
 		if got := fmt.Sprint(err); got != want && (err != nil || want != "") {
 			t.Errorf("%d: %v, want %s", i, err, want)
@@ -544,7 +544,7 @@ func TestSet_GivesUpTheOldest(t *testing.T) {
 	var tx state.Tx
 	put := func(part, key string) {
 		tx.Begin(store)
-		tx.Put(set, []byte(part), []byte(key), item{key, "g", 2}.text())
+		tx.Put(set, []byte(part), []byte(key), item{key, "g", 2}.text(), nil)
 		if err := tx.Commit(); err != nil {
 			t.Fatal(err)
 		}
@@ -578,9 +578,9 @@ func TestSet_ChangesExpire(t *testing.T) {
 	set := add(store, state.Options{Name: "s", TTL: time.Hour}, baseOf(t, item{"a", "g", 1}))
 	var tx state.Tx
 	tx.Begin(store)
-	tx.Put(set, []byte("vu"), []byte("a"), item{"a", "g", 2}.text())
+	tx.Put(set, []byte("vu"), []byte("a"), item{"a", "g", 2}.text(), nil)
 	tx.Delete(set, nil, []byte("a"))
-	tx.Put(set, nil, []byte("b"), item{"b", "g", 2}.text())
+	tx.Put(set, nil, []byte("b"), item{"b", "g", 2}.text(), nil)
 	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
 	}

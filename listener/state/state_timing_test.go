@@ -93,7 +93,7 @@ func BenchmarkWrite(b *testing.B) {
 				tx.Begin(store)
 				k := key(i)
 				tx.Get(set, nil, k)
-				tx.Put(set, nil, k, text(i))
+				tx.Put(set, nil, k, text(i), nil)
 				if err := tx.Commit(); err != nil {
 					b.Fatal(err)
 				}
@@ -106,7 +106,7 @@ func BenchmarkWrite(b *testing.B) {
 				i := random.IntN(million)
 				k := key(i)
 				tx.Get(set, nil, k)
-				tx.Put(set, nil, k, text(i))
+				tx.Put(set, nil, k, text(i), nil)
 				if err := tx.Commit(); err != nil {
 					b.Fatal(err)
 				}
@@ -121,7 +121,7 @@ func BenchmarkPage(b *testing.B) {
 	for _, changes := range []int{0, 100_000} {
 		for i := range changes {
 			tx.Begin(store)
-			tx.Put(set, nil, key(i*7), text(i*7+1))
+			tx.Put(set, nil, key(i*7), text(i*7+1), nil)
 			if err := tx.Commit(); err != nil {
 				b.Fatal(err)
 			}
@@ -167,7 +167,7 @@ func BenchmarkSnapshot(b *testing.B) {
 		tx.Begin(store)
 		row := text(i + million)
 		size += len(row)
-		tx.Put(set, nil, key(i), row)
+		tx.Put(set, nil, key(i), row, nil)
 		if err := tx.Commit(); err != nil {
 			b.Fatal(err)
 		}
@@ -192,7 +192,7 @@ func BenchmarkParts(b *testing.B) {
 		for range 10 {
 			i := random.IntN(million)
 			tx.Begin(store)
-			tx.Put(set, name, key(i), text(i))
+			tx.Put(set, name, key(i), text(i), nil)
 			if err := tx.Commit(); err != nil {
 				b.Fatal(err)
 			}

@@ -27,6 +27,7 @@ type Tx struct {
 	reads  []read
 	writes []write
 	last   map[string]int // with many writes: the last one of a key, by view and key
+	moving bool           // it makes a move: limits do not matter, and no other move is made first
 }
 
 // many is the number of writes from which they are found by a table.
@@ -54,6 +55,7 @@ type write struct {
 	view int
 	key  []byte
 	json []byte // nil: deleted
+	move *Move
 }
 
 // Begin starts a transaction, in place of what it was before.
@@ -70,7 +72,7 @@ func (t *Tx) End() {
 	clear(t.views)
 	clear(t.reads)
 	clear(t.writes)
-	*t = Tx{views: t.views[:0], reads: t.reads[:0], writes: t.writes[:0]}
+	*t = Tx{views: t.views[:0], reads: t.reads[:0], writes: t.writes[:0], moving: t.moving}
 	if cap(t.writes) > many {
 		t.writes, t.reads = nil, nil
 	}
@@ -83,6 +85,9 @@ func (t *Tx) view(set *Set, part []byte) int {
 			return i
 		}
 	}
+	if !t.moving {
+		set.advance()
+	}
 	t.views = append(t.views, view{set: set, name: part, v: set.current(part)})
 	return len(t.views) - 1
 }
@@ -92,7 +97,12 @@ func (t *Tx) view(set *Set, part []byte) int {
 func (t *Tx) Get(set *Set, part, key []byte) Row {
 	w := t.view(set, part)
 	if i := t.written(w, key); i >= 0 {
-		return Row{Key: t.writes[i].key, JSON: t.writes[i].json}
+		w := &t.writes[i]
+		row := Row{Key: w.key, JSON: w.json}
+		if w.move != nil {
+			row.change = &record{move: w.move}
+		}
+		return row
 	}
 	r := t.views[w].v.get(key)
 	t.reads = append(t.reads, read{view: w, key: key, row: r, order: insertion})
@@ -155,9 +165,9 @@ func (t *Tx) SawNone(set *Set, part []byte, order int, value []byte) {
 	t.reads = append(t.reads, read{view: t.view(set, part), order: order, value: value})
 }
 
-// Put writes a row, in place of one with the same key. It copies both texts, and returns the copy of
-// the row, which is valid for ever.
-func (t *Tx) Put(set *Set, part, key, json []byte) []byte {
+// Put writes a row, in place of one with the same key, and what it does by itself, nil for nothing. It
+// copies both texts, and returns the copy of the row, which is valid for ever.
+func (t *Tx) Put(set *Set, part, key, json []byte, move *Move) []byte {
 	at := bytes.Index(json, key)
 	size := len(json)
 	if at < 0 {
@@ -169,7 +179,7 @@ func (t *Tx) Put(set *Set, part, key, json []byte) []byte {
 		kept = append(kept, key...)
 	}
 	row := kept[:len(json):len(json)]
-	t.write(write{t.view(set, part), kept[at : at+len(key) : at+len(key)], row})
+	t.write(write{t.view(set, part), kept[at : at+len(key) : at+len(key)], row, move})
 	return row
 }
 
@@ -270,7 +280,7 @@ func (t *Tx) commit() error {
 		to := &t.views[w.view]
 		switch stamp := to.set.stamp.Add(1); {
 		case w.json != nil:
-			to.v = to.v.put(w.key, w.json, stamp)
+			to.v = to.v.put(w.key, w.json, w.move, stamp)
 		case to.v.get(w.key).Found():
 			to.v = to.v.delete(w.key, stamp)
 		}
@@ -283,7 +293,7 @@ func (t *Tx) commit() error {
 			continue
 		}
 		written++
-		if !w.set.Oldest && w.set.exceeds(int64(w.v.changes-before.changes), w.v.bytes-before.bytes) {
+		if !w.set.Oldest && !t.moving && w.set.exceeds(int64(w.v.changes-before.changes), w.v.bytes-before.bytes) {
 			return &FullError{w.set.Name}
 		}
 	}
@@ -331,6 +341,11 @@ func (t *Tx) publish(several bool) {
 	now := time.Time{}
 	for i := range t.writes {
 		to := &t.views[t.writes[i].view]
+		if t.writes[i].move != nil {
+			if r := to.v.get(t.writes[i].key).change; r != nil && r.move == t.writes[i].move {
+				to.set.moves.add(to.part, r)
+			}
+		}
 		if !to.set.aging() {
 			continue
 		}

@@ -17,6 +17,14 @@ type Row struct {
 // Found reports whether there is a row.
 func (r Row) Found() bool { return r.JSON != nil }
 
+// Move returns what the row does by itself; nil if it was never written by a request.
+func (r Row) Move() *Move {
+	if r.change == nil {
+		return nil
+	}
+	return r.change.move
+}
+
 // same reports whether two rows are the same row, and neither was changed since.
 func (r Row) same(s Row) bool {
 	return r.Seq == s.Seq && r.change == s.change && r.Found() == s.Found()
@@ -39,6 +47,7 @@ type record struct {
 	json  []byte    // nil: deleted
 	of    *identity // of an inserted row; nil for a row of the base
 	stamp uint32    // tells this change of the row from others
+	move  *Move     // of the row by itself; nil for none
 }
 
 func (r *record) path() uint64 { return r.seq }
@@ -66,7 +75,8 @@ type version struct {
 
 // What a change takes in memory beside its texts, found by measuring (TestMemory_IsWhatIsCounted).
 const (
-	costOfRecord   = 160 // the record, its slot, its share of nodes
+	costOfRecord   = 176 // the record, its slot, its share of nodes
+	costOfMove     = 112 // the move and its entry in the queue
 	costOfIdentity = 120
 	costOfEntry    = 64 // in an order
 )
@@ -119,7 +129,7 @@ func (v *version) row(seq uint64) Row {
 }
 
 // put returns a version in which a key has a row. It keeps both texts.
-func (v *version) put(key, json []byte, stamp uint32) *version {
+func (v *version) put(key, json []byte, move *Move, stamp uint32) *version {
 	w := *v
 	before := v.get(key)
 	if !before.Found() { // also where a row of the base was deleted: the new one is the last
@@ -127,11 +137,11 @@ func (v *version) put(key, json []byte, stamp uint32) *version {
 		id := &identity{key: key, hash: hash, seq: v.next, next: v.keys.get(hash)}
 		w.next++
 		w.keys = v.keys.with(id)
-		w.set(&record{seq: id.seq, json: json, of: id, stamp: stamp})
+		w.set(&record{seq: id.seq, json: json, of: id, stamp: stamp, move: move})
 		w.reorder(id.seq, nil, json)
 		return &w
 	}
-	r := &record{seq: before.Seq, json: json, stamp: stamp}
+	r := &record{seq: before.Seq, json: json, stamp: stamp, move: move}
 	if before.change != nil {
 		r.of = before.change.of
 	}
@@ -208,6 +218,9 @@ func chainWithout(id *identity, seq uint64) *identity {
 
 func cost(r *record) int64 {
 	n := costOfRecord + len(r.json)
+	if r.move != nil {
+		n += costOfMove
+	}
 	if r.of != nil {
 		n += costOfIdentity + len(r.of.key)
 	}

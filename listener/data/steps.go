@@ -1,0 +1,244 @@
+package data
+
+import (
+	"bytes"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"strings"
+	"time"
+
+	"mockserver/config"
+	"mockserver/config/syntax"
+	"mockserver/listener/state"
+	"mockserver/matcher"
+	"mockserver/matcher/json"
+	"mockserver/renderer"
+)
+
+// Webhooks compiles the webhooks of a move, and returns what sends those of a row that made it at a
+// time: the row is among the rows of the request. It returns nil for none.
+type Webhooks func(all []config.Webhook, name string, scope *renderer.Scope) (send func(r *matcher.Request, at time.Time), problems syntax.Problems)
+
+// steps are how a member of the rows of a set changes by itself, compiled. They are immutable.
+type steps struct {
+	set     *set
+	way     []string
+	first   []byte   // what it is in a new row, a JSON text; nil for nothing
+	updated []string // the way to the member that has the time of the last change; nil for none
+	seed    uint64   // of the set
+	moves   []move
+}
+
+// move is a change that a row makes by itself.
+type move struct {
+	from    string
+	after   func(part float64) time.Duration
+	to      []choice
+	members []setting
+	send    func(r *matcher.Request, at time.Time) // nil for no webhooks
+}
+
+// choice is a value that may be entered, and the sum of the weights up to its own.
+type choice struct {
+	value []byte // a JSON text
+	sum   float64
+}
+
+// shortest is the shortest time that a row stays as it is, so that rows that go round and round do not
+// keep the server from all else.
+const shortest = time.Millisecond
+
+// suspended is how late a move may be made before the next one counts from now: the server stood still.
+const suspended = time.Second
+
+// compileSteps compiles the steps of a set, whose rows have a name in texts; nil for none.
+func (s *Sets) compileSteps(made *set, name string) (*steps, syntax.Problems) {
+	d := made.declared.Steps
+	if d == nil {
+		return nil, nil
+	}
+	c := &steps{set: made, way: strings.Split(d.Field.Value, "."), seed: s.seed ^ matcher.Mix(hashOf([]byte(made.declared.Name)))}
+	if d.First != "" {
+		c.first = appendText([]byte(d.First))
+	}
+	if u := made.declared.Updated; u != "" {
+		c.updated = strings.Split(u, ".")
+	}
+	scope := s.scope
+	scope.Rows = []string{name}
+	var problems syntax.Problems
+	for i := range d.Moves {
+		m := &d.Moves[i]
+		one := move{from: m.From, after: m.After.Lengths()}
+		sum := 0.0
+		for j := range m.To {
+			sum += m.To[j].EffectiveWeight()
+			one.to = append(one.to, choice{appendText([]byte(m.To[j].Value)), sum})
+		}
+		for j := range m.Set {
+			to, wrong := renderer.CompileMade(m.Set[j].Value.Text, m.Set[j].Value.JSON, &scope)
+			problems = append(problems, wrong...)
+			if name := m.Set[j].Name; name == made.key[0] || name == c.way[0] {
+				problems = append(problems, syntax.Problem{Pos: m.Set[j].Value.Text.Pos, Key: m.Set[j].Value.Text.Key,
+					What: fmt.Sprintf("%q is the key of the row, or the member that moves; expected another member", name)})
+			}
+			one.members = append(one.members, setting{m.Set[j].Name, to})
+		}
+		if len(m.Webhooks) > 0 {
+			var wrong syntax.Problems
+			one.send, wrong = s.webhooks(m.Webhooks, fmt.Sprintf("%s from %s", made.declared.Name, m.From), &scope)
+			problems = append(problems, wrong...)
+		}
+		c.moves = append(c.moves, one)
+	}
+	return c, problems
+}
+
+// hashOf returns a hash that is the same in each process, also for texts one after the other: a zero
+// byte follows each.
+func hashOf(all ...[]byte) uint64 {
+	h := fnv.New64a()
+	for _, text := range all {
+		_, _ = h.Write(text) // never fails
+		_, _ = io.WriteString(h, "\x00")
+	}
+	return h.Sum64()
+}
+
+// put writes a row in place of what it was before, and returns the copy that is kept. If its member
+// has entered another value, its next move is drawn.
+func (s *set) put(tx *state.Tx, part, key []byte, before state.Row, row []byte, now time.Time) []byte {
+	if s.steps == nil {
+		return tx.Put(s.Set, part, key, row, nil)
+	}
+	if !before.Found() {
+		row = s.steps.begun(row)
+	}
+	is := member(row, s.steps.way)
+	next := before.Move()
+	if !before.Found() || !sameValue(member(before.JSON, s.steps.way), is) {
+		next = s.steps.enter(next, part, key, is, now)
+	}
+	return tx.Put(s.Set, part, key, row, next)
+}
+
+// begun returns a new row with the member.
+func (s *steps) begun(row []byte) []byte {
+	if s == nil || s.first == nil || member(row, s.way).Kind != json.Missing {
+		return row
+	}
+	return appendWith(nil, json.Value{Kind: json.Object, Raw: row}, s.way, s.first)
+}
+
+func sameValue(a, b json.Value) bool {
+	return a.Kind == b.Kind && (bytes.Equal(a.Raw, b.Raw) || a.Kind == json.String && bytes.Equal(a.AppendText(nil), b.AppendText(nil)))
+}
+
+// of returns the move from a value; nil if there is none.
+func (s *steps) of(value json.Value) *move {
+	for i := range s.moves {
+		if value.Equals(s.moves[i].from) {
+			return &s.moves[i]
+		}
+	}
+	return nil
+}
+
+// Streams of one entry: of the draw of its move, and of what the move makes.
+const (
+	ofDraw = iota
+	ofMove
+	streams
+)
+
+// random returns the random numbers of an entry of a row.
+func (s *steps) random(part, key []byte, entry uint32, stream uint64) (random matcher.Random) {
+	random.Seed(s.seed^matcher.Mix(hashOf(part, key)), uint64(entry)*streams+stream)
+	return random
+}
+
+// enter draws what a row does by itself once its member has entered a value. It depends on the seed,
+// the set, the part, the key, and how often the row has entered a value before.
+func (s *steps) enter(before *state.Move, part, key []byte, value json.Value, now time.Time) *state.Move {
+	next := &state.Move{Entry: 1}
+	if before != nil {
+		next.Entry = before.Entry + 1
+	}
+	m := s.of(value)
+	if m == nil {
+		return next
+	}
+	random := s.random(part, key, next.Entry, ofDraw)
+	next.At = now.Add(max(shortest, m.after(random.Float64()))).UnixNano()
+	drawn := random.Float64() * m.to[len(m.to)-1].sum
+	for i := range m.to {
+		if next.To = m.to[i].value; drawn < m.to[i].sum {
+			break
+		}
+	}
+	return next
+}
+
+// mover returns what makes the moves of the set; nil for nothing.
+func (s *set) mover() state.Mover {
+	if s.steps == nil {
+		return nil
+	}
+	return s.steps.move
+}
+
+// move makes the move of a row. It is a state.Mover.
+func (s *steps) move(tx *state.Tx, part []byte, row state.Row) func() {
+	next := row.Move()
+	m := s.of(member(row.JSON, s.way))
+	if m == nil {
+		return nil // it is not declared any more
+	}
+	at := time.Unix(0, next.At)
+	if now := time.Now(); now.Sub(at) > suspended {
+		at = now
+	}
+	r := matcher.Acquire(matcher.Input{Time: at})
+	r.Random = s.random(part, row.Key, next.Entry, ofMove)
+	made := appendWith(nil, json.Value{Kind: json.Object, Raw: row.JSON}, s.way, next.To)
+	if s.updated != nil {
+		made = appendWith(nil, json.Value{Kind: json.Object, Raw: made}, s.updated, appendTime(at))
+	}
+	for i := range m.members {
+		r.Rows = append(r.Rows[:0], json.Value{Kind: json.Object, Raw: made})
+		value := m.members[i].value.Append(nil, r)
+		made = appendWith(nil, json.Value{Kind: json.Object, Raw: made}, []string{m.members[i].name}, value)
+	}
+	r.Stopped = nil // of a text that is too long: the row moves all the same
+	kept := s.set.put(tx, part, row.Key, row, made, at)
+	r.Rows = append(r.Rows[:0], json.Value{Kind: json.Object, Raw: kept})
+	return func() {
+		if m.send != nil {
+			m.send(r, at)
+		}
+		matcher.Release(r)
+	}
+}
+
+// appendTime returns a time as a JSON text.
+func appendTime(at time.Time) []byte {
+	return at.UTC().AppendFormat(nil, `"2006-01-02T15:04:05.000Z"`)
+}
+
+// makeMoves makes the moves of all rows when their times come.
+func (s *Sets) makeMoves() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-s.done:
+			return
+		case <-s.store.Woken():
+		case <-timer.C:
+		}
+		if next, ok := s.store.Advance(); ok {
+			timer.Reset(time.Until(next))
+		}
+	}
+}

@@ -1,0 +1,308 @@
+package data_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mockserver/config"
+	"mockserver/listener"
+	"mockserver/listener/listenertest"
+)
+
+// payments is a resource whose rows are paid or refused after a time, with a webhook to a target.
+const payments = `
+- resource:
+    path: /payments
+    stamp: {created: at, updated: changed}
+    filter: [status]
+    steps:
+      field: status
+      first: pending
+      move:
+        - from: pending
+          after: {min: %s, max: %s}
+          to: [{weight: 60, value: paid}, {weight: 40, value: refused}]
+          set: {receipt: "{{random-hex(8)}}"}
+          webhooks: [{url: "%s/{{row.id}}", body: "{{row}}"}]
+        - {from: refused, after: %[2]s, to: closed}
+`
+
+// shown is a row of payments.
+type shown struct {
+	ID, Status, Receipt string
+	At, Changed         time.Time
+}
+
+func (c client) row(path string) (row shown) {
+	c.Helper()
+	status, body, _ := strings.Cut(c.ask("GET "+path), " ")
+	if err := json.Unmarshal([]byte(body), &row); err != nil || status != "200" {
+		c.Errorf("GET %s: %s %s: %v", path, status, body, err)
+	}
+	return row
+}
+
+// sink is a server that takes webhooks.
+func sink(t *testing.T) (url string, got chan shown) {
+	got = make(chan shown, 1000)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var row shown
+		body, _ := io.ReadAll(r.Body)
+		if err := json.Unmarshal(body, &row); err != nil || r.URL.Path != "/"+row.ID {
+			t.Errorf("webhook to %s: %s: %v", r.URL.Path, body, err)
+		}
+		got <- row
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, got
+}
+
+// begin serves a configuration.
+func begin(t *testing.T, configuration string, opts listener.Options) (*listener.Server, client) {
+	t.Helper()
+	spec := config.Parse("mock.yml", []byte(configuration))
+	if err := spec.Problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	server := listenertest.Start(t, spec, opts)
+	return server, client{t, server.URL()}
+}
+
+// TestSteps_PollAndWebhookSeeTheSameInstant polls a row until it has moved: no read is before the move
+// once its time has come, none is after it before, and the webhook has the row that the poll sees.
+func TestSteps_PollAndWebhookSeeTheSameInstant(t *testing.T) {
+	url, got := sink(t)
+	_, c := begin(t, fmt.Sprintf(payments, "100ms", "100ms", url), listener.Options{})
+	if answer := c.ask(`POST /payments {"id": "a"}`); !strings.HasPrefix(answer, `201 {"id":"a","status":"pending","at":`) {
+		t.Fatal(answer)
+	}
+	var row shown
+	for row.Status == "" || row.Status == "pending" {
+		asked := time.Now()
+		row = c.row("/payments/a")
+		due := row.At.Add(100 * time.Millisecond)
+		if row.Status == "pending" && asked.After(due.Add(time.Millisecond)) { // times in rows are cut to milliseconds
+			t.Errorf("asked at %v, the row is still pending; it was to move at %v", asked, due)
+		}
+		if row.Status != "pending" && !row.Changed.Equal(due) {
+			t.Errorf("the row moved at %v; want %v", row.Changed, due)
+		}
+	}
+	if sent := <-got; sent != row && row.Status != "closed" {
+		t.Errorf("the webhook has %+v; the row was %+v", sent, row)
+	}
+	if row.Receipt == "" {
+		t.Error("the move has not set the receipt")
+	}
+}
+
+// TestSteps_RepeatBySeed creates rows in two orders on two servers with one seed: each row moves alike.
+func TestSteps_RepeatBySeed(t *testing.T) {
+	const n = 40
+	seed := uint64(7)
+	type how struct {
+		what  string
+		after time.Duration
+	}
+	run := func(order func(i int) int) map[string]how {
+		url, got := sink(t)
+		_, c := begin(t, fmt.Sprintf(payments, "20ms", "60ms", url), listener.Options{Seed: &seed})
+		for i := range n {
+			c.ask(fmt.Sprintf(`POST /payments {"id": "p%d"}`, order(i)))
+		}
+		moved := map[string]how{}
+		for range n {
+			row := <-got
+			moved[row.ID] = how{row.Status + " " + row.Receipt, row.Changed.Sub(row.At)}
+		}
+		return moved
+	}
+	one, other := run(func(i int) int { return i }), run(func(i int) int { return n - 1 - i })
+	status := map[string]int{}
+	for id, how := range one {
+		if o := other[id]; o.what != how.what || (o.after-how.after).Abs() > time.Millisecond { // which is what times in rows are cut to
+			t.Errorf("%s moves to %v, and on the other server to %v", id, how, o)
+		}
+		word, _, _ := strings.Cut(how.what, " ")
+		status[word]++
+	}
+	if len(one) != n || status["paid"] == 0 || status["refused"] == 0 {
+		t.Errorf("%d rows have moved: %v", len(one), status)
+	}
+}
+
+// TestSteps_EachEntryIsDrawnAnew enters a value again and again: what follows is not the same each time.
+func TestSteps_EachEntryIsDrawnAnew(t *testing.T) {
+	url, got := sink(t)
+	seed := uint64(3)
+	_, c := begin(t, fmt.Sprintf(payments, "1ms", "1ms", url), listener.Options{Seed: &seed})
+	c.ask(`POST /payments {"id": "a"}`)
+	status := map[string]int{}
+	for range 30 {
+		status[(<-got).Status]++
+		if answer := c.ask(`PATCH /payments/a {"status": "pending"}`); !strings.HasPrefix(answer, "200 ") {
+			t.Fatal(answer)
+		}
+	}
+	if status["paid"] == 0 || status["refused"] == 0 {
+		t.Errorf("of 30 entries: %v", status)
+	}
+}
+
+// TestSteps_OtherChangesKeepTheMove changes another member: the move comes when it was to come. A row
+// that is deleted, or has another value, does not move.
+func TestSteps_OtherChangesKeepTheMove(t *testing.T) {
+	url, got := sink(t)
+	_, c := begin(t, fmt.Sprintf(payments, "150ms", "150ms", url), listener.Options{})
+	for _, id := range []string{"kept", "gone", "held"} {
+		c.ask(`POST /payments {"id": "` + id + `"}`)
+	}
+	at := c.row("/payments/kept").At
+	c.ask(`PATCH /payments/kept {"note": "x"}`)
+	c.ask(`DELETE /payments/gone`)
+	c.ask(`PATCH /payments/held {"status": "held"}`)
+	row := <-got
+	if row.ID != "kept" || row.Changed.Sub(at) != 150*time.Millisecond {
+		t.Errorf("moved %v after it began: %+v", row.Changed.Sub(at), row)
+	}
+	c.talk([][2]string{
+		{"GET /payments/gone", `404 …`},
+		{"GET /payments?status=held", `200 [{"id":"held",…`},
+		{"GET /payments?status=pending", `200 []`},
+	})
+}
+
+// TestSteps_EachRowMovesOnce reads and changes rows while they move: each moves once.
+func TestSteps_EachRowMovesOnce(t *testing.T) {
+	url, got := sink(t)
+	_, c := begin(t, fmt.Sprintf(payments, "5ms", "20ms", url), listener.Options{})
+	const n = 200
+	var clients sync.WaitGroup
+	for client := range 4 {
+		clients.Go(func() {
+			for i := client; i < n; i += 4 {
+				c.ask(fmt.Sprintf(`POST /payments {"id": "p%d"}`, i))
+				c.ask(fmt.Sprintf(`PATCH /payments/p%d {"note": %d}`, i/2, i))
+				c.ask(fmt.Sprintf("GET /payments/p%d", i/3))
+			}
+		})
+	}
+	times := map[string]int{}
+	for range n {
+		row := <-got
+		times[row.ID]++
+	}
+	clients.Wait()
+	for id, k := range times {
+		if k != 1 {
+			t.Errorf("%s has moved %d times", id, k)
+		}
+	}
+	listed := 0
+	for status := range map[string]bool{"paid": true, "refused": true, "closed": true} {
+		_, body, _ := strings.Cut(c.ask("GET /payments?limit=100&status="+status), " ")
+		listed += strings.Count(body, `"id"`)
+	}
+	if listed < 100 { // of each status up to 100 are listed
+		t.Errorf("%d rows are listed by their status", listed)
+	}
+}
+
+// TestSteps_OfScenarios moves a scenario without a row, each key by itself.
+func TestSteps_OfScenarios(t *testing.T) {
+	url, got := sink(t)
+	_, c := begin(t, `
+- scenario:
+    name: order
+    per: path-params.id
+    first: new
+    move:
+      - {from: new, after: 50ms, to: expired}
+      - {from: paid, after: 1ms, to: sent, webhook: {url: "`+url+`/{{order.key}}", body: {id: "{{order.key}}", status: "{{order.state}}", changed: "{{order.since}}"}}}
+- endpoint: {method: POST, path: "/orders/:id", state: {order: new}, next: {order: paid}, response: {body: "{{order.state}}"}}
+- endpoint: {path: "/orders/:id", state: {order: []}, response: {body: "{{order.state}}"}}
+`, listener.Options{})
+	c.talk([][2]string{{"GET /orders/1", "200 new"}, {"POST /orders/2", "200 paid"}})
+	if row := <-got; row.ID != "2" || row.Status != "sent" || row.Changed.IsZero() {
+		t.Errorf("the webhook has %+v", row)
+	}
+	c.talk([][2]string{{"GET /orders/2", "200 sent"}})
+	for c.ask("GET /orders/1") != "200 expired" { // until the test times out
+	}
+	c.talk([][2]string{{"POST /orders/1", "404 …"}})
+}
+
+// TestSteps_OutliveARestart stops a server while a row waits, and starts it again: the row moves then.
+func TestSteps_OutliveARestart(t *testing.T) {
+	url, got := sink(t)
+	spec := fmt.Sprintf(payments, "300ms", "300ms", url)
+	file := filepath.Join(t.TempDir(), "state")
+	server, c := begin(t, spec, listener.Options{State: file})
+	c.ask(`POST /payments {"id": "a"}`)
+	if err := server.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, c = begin(t, spec, listener.Options{State: file})
+	if row := c.row("/payments/a"); row.Status != "pending" {
+		t.Errorf("the row is %+v", row)
+	}
+	if row := <-got; row.ID != "a" || row.Status == "pending" {
+		t.Errorf("the webhook has %+v", row)
+	}
+}
+
+// TestSteps_GoOnInASnapshot restores what was: the row waits as long as it had to wait then.
+func TestSteps_GoOnInASnapshot(t *testing.T) {
+	url, got := sink(t)
+	server, c := begin(t, fmt.Sprintf(payments, "100ms", "100ms", url), listener.Options{})
+	c.ask(`POST /payments {"id": "a"}`)
+	if _, err := server.Data().Take("before"); err != nil {
+		t.Fatal(err)
+	}
+	first := <-got
+	restored := time.Now()
+	if err := server.Data().Restore("before"); err != nil {
+		t.Fatal(err)
+	}
+	second := <-got
+	if second.Status != first.Status || second.Receipt != first.Receipt || second.Changed.Before(restored) {
+		t.Errorf("restored at %v, it moved to %+v; before to %+v", restored, second, first)
+	}
+	if err := server.Data().Reset(nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	c.talk([][2]string{{"GET /payments/a", "404 …"}})
+}
+
+// TestSteps_Mistakes are refused at load.
+func TestSteps_Mistakes(t *testing.T) {
+	for _, m := range []struct{ item, want string }{
+		{`data: {name: x, steps: {field: s, move: []}}`, `steps.move: is an empty list`},
+		{`data: {name: x, steps: {move: [{from: a, after: 1s, to: b}]}}`, `steps: field is missing`},
+		{`data: {name: x, steps: {field: s, move: [{from: a, to: b}]}}`, `after is missing`},
+		{`data: {name: x, steps: {field: s, move: [{from: a, after: 1, to: b}]}}`, `after: is a number (1); expected a duration such as "2s", or a map with min and max`},
+		{`data: {name: x, steps: {field: s, move: [{from: a, after: {p50: 2s, p10: 3s}, to: b}]}}`, `after.p50`},
+		{`data: {name: x, steps: {field: s, move: [{from: a, after: {failure-rate: 0.1}, to: b}]}}`, `after.failure-rate: unknown key`},
+		{`data: {name: x, steps: {field: s, move: [{from: a, after: 1s, to: []}]}}`, `to: is an empty list`},
+		{`data: {name: x, steps: {field: s, move: [{from: a, after: 1s, to: [{value: b, weight: 0}]}]}}`, `only weights of 0`},
+		{`data: {name: x, steps: {field: s, move: [{from: a, after: 1s, to: b}, {from: a, after: 2s, to: c}]}}`, `move[1].from: "a" is left by an earlier move`},
+		{`data: {name: x, steps: {field: s, move: [{from: a, after: 1s, to: b, set: {id: 1}}]}}`, `set.id: "id" is the key of the row`},
+		{`data: {name: x, steps: {field: s, move: [{from: a, after: 1s, to: b, webhook: {url: "http://x/{{json-paramz.a}}"}}]}}`, `json-paramz`},
+		{`data: {name: x, steps: {field: s, move: [{from: a, after: 1s, to: b, webhook: {url: "http://x", body: "{{response.status}}"}}]}}`, `response`},
+		{"data: {name: x}\n- resource: {path: /p, data: x, steps: {field: s, move: [{from: a, after: 1s, to: b}]}}", `resource.steps: the rows are those of the set "x"`},
+		{`scenario: {name: x, first: a, move: [{from: a, after: 1s}]}`, `to is missing`},
+	} {
+		problems := listener.Check(config.Parse("mock.yml", []byte("- "+m.item)), listener.Options{})
+		if err := problems.Err(); err == nil || !strings.Contains(err.Error(), m.want) {
+			t.Errorf("%s:\n got %v\nwant %s", m.item, err, m.want)
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package state
+
+import (
+	"container/heap"
+	"errors"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Move is what a row does by itself, decided when it was written. It is immutable.
+type Move struct {
+	At    int64  // when, in nanoseconds since 1970; 0 for a row that stays as it is
+	Entry uint32 // how often the row had entered a value by then
+	To    []byte // what it enters then, a JSON text
+}
+
+// Mover writes a row whose time has come, with its next move. Commit follows; if what the transaction
+// saw has changed, it is called again with the row as it is then. What it returns is called once the
+// row is written. The transaction has seen the row already.
+type Mover func(tx *Tx, part []byte, row Row) (done func())
+
+// moves are the moves to come of a set.
+type moves struct {
+	due   atomic.Int64 // when the first one is, or the one that is being made; noMove for none
+	made  atomic.Int64
+	mover atomic.Pointer[Mover]
+
+	making sync.Mutex // taken to make moves; before the locks of parts
+
+	mu    sync.Mutex // guards all below
+	queue moveQueue
+}
+
+// noMove is a time that does not come.
+const noMove = math.MaxInt64
+
+// moveEntry is a move to come. It is out of date once the row has another one, or none.
+type moveEntry struct {
+	at   int64
+	part *Part
+	seq  uint64
+	move *Move
+}
+
+// moveQueue is a heap; its methods are those of heap.Interface.
+type moveQueue []moveEntry
+
+func (q moveQueue) Len() int           { return len(q) }
+func (q moveQueue) Less(i, j int) bool { return q[i].at < q[j].at }
+func (q moveQueue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+
+// Push appends an entry.
+func (q *moveQueue) Push(x any) { *q = append(*q, x.(moveEntry)) }
+
+// Pop takes the last entry away.
+func (q *moveQueue) Pop() any {
+	last := (*q)[len(*q)-1]
+	(*q)[len(*q)-1] = moveEntry{}
+	*q = (*q)[:len(*q)-1]
+	return last
+}
+
+// SetMover makes a function the one that makes moves; with nil, moves are dropped.
+func (s *Set) SetMover(m Mover) {
+	if m == nil {
+		s.moves.mover.Store(nil)
+		return
+	}
+	s.moves.mover.Store(&m)
+}
+
+// Moves returns how many moves were made.
+func (s *Set) Moves() int64 { return s.moves.made.Load() }
+
+// add notes the move of a row, if it has one.
+func (m *moves) add(p *Part, r *record) {
+	if r.move == nil || r.move.At == 0 {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.queue) > 2*int(p.set.rows.Load())+1024 {
+		m.compact()
+	}
+	heap.Push(&m.queue, moveEntry{r.move.At, p, r.seq, r.move})
+	if r.move.At < m.due.Load() {
+		m.due.Store(r.move.At)
+		p.set.store.wake()
+	}
+}
+
+// compact drops entries that are out of date.
+func (m *moves) compact() {
+	kept := m.queue[:0]
+	for _, e := range m.queue {
+		if e.record() != nil {
+			kept = append(kept, e)
+		}
+	}
+	clear(m.queue[len(kept):])
+	m.queue = kept
+	heap.Init(&m.queue)
+}
+
+// restart notes the moves of all rows of a part that is other than it was. The part is locked.
+func (m *moves) restart(p *Part) {
+	if m.mover.Load() == nil {
+		return
+	}
+	p.now.Load().rows.each(func(r *record) bool {
+		m.add(p, r)
+		return true
+	})
+}
+
+// record returns the row if the move is still to come.
+func (e moveEntry) record() *record {
+	if r := e.part.now.Load().rows.get(e.seq); r != nil && r.move == e.move {
+		return r
+	}
+	return nil
+}
+
+// next takes the first move away if its time has come. It counts as due until end is called.
+func (m *moves) next(now int64) (moveEntry, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.queue) == 0 || m.queue[0].at > now {
+		return moveEntry{}, false
+	}
+	e := heap.Pop(&m.queue).(moveEntry)
+	return e, true
+}
+
+// end says that the move that next returned was made, or that there was none.
+func (m *moves) end() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	due := int64(noMove)
+	if len(m.queue) > 0 {
+		due = m.queue[0].at
+	}
+	m.due.Store(due)
+}
+
+// advance makes the moves whose time has come, so that no reader sees a row that should have moved.
+func (s *Set) advance() {
+	if due := s.moves.due.Load(); due == noMove || due > time.Now().UnixNano() {
+		return
+	}
+	s.moves.making.Lock()
+	defer s.moves.making.Unlock()
+	now := time.Now().UnixNano() // not of before: a move may have entered another one meanwhile
+	for {
+		e, ok := s.moves.next(now)
+		if !ok {
+			s.moves.end()
+			return
+		}
+		s.move(e)
+	}
+}
+
+// move makes a move, unless it is out of date.
+func (s *Set) move(e moveEntry) {
+	mover := s.moves.mover.Load()
+	tx := Tx{moving: true}
+	for {
+		r := e.record()
+		if r == nil || mover == nil {
+			return
+		}
+		var part []byte
+		if e.part != s.common {
+			part = []byte(e.part.name)
+		}
+		tx.Begin(s.store)
+		row := tx.views[tx.view(s, part)].v.row(e.seq)
+		if row.Move() != e.move {
+			return
+		}
+		tx.Saw(s, part, row)
+		done := (*mover)(&tx, part, row)
+		if err := tx.Commit(); errors.Is(err, ErrConflict) {
+			continue
+		}
+		s.moves.made.Add(1)
+		if done != nil {
+			done()
+		}
+		return
+	}
+}
+
+// wake says that a move comes before all others.
+func (s *Store) wake() {
+	select {
+	case s.woken <- struct{}{}:
+	default:
+	}
+}
+
+// Woken has a value when a move was decided that comes before all others.
+func (s *Store) Woken() <-chan struct{} { return s.woken }
+
+// Advance makes the moves whose time has come, and returns when the next one comes; ok is false if
+// there is none. It is to be called then. Readers of a set whose time has come make them as well.
+func (s *Store) Advance() (next time.Time, ok bool) {
+	first := int64(noMove)
+	for _, set := range s.Sets() {
+		set.advance()
+		first = min(first, set.moves.due.Load())
+	}
+	return time.Unix(0, first), first != noMove
+}
+
+// later returns a version whose moves come later by a time.
+func (v *version) later(by time.Duration) *version {
+	if by <= 0 {
+		return v
+	}
+	w := *v
+	v.rows.each(func(r *record) bool {
+		if r.move != nil && r.move.At != 0 {
+			moved, m := *r, *r.move
+			m.At += int64(by)
+			moved.move = &m
+			w.rows = w.rows.with(&moved)
+		}
+		return true
+	})
+	return &w
+}
