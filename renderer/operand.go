@@ -101,6 +101,16 @@ func CompileMade(text syntax.Text, isJSON bool, scope *Scope) (*Made, syntax.Pro
 	return &Made{text: t}, problems
 }
 
+// Object returns the value if it is one that the request has, and an object. It is valid until the
+// request is released.
+func (m *Made) Object(r *matcher.Request) (object json.Value, ok bool) {
+	if m.whole == nil {
+		return object, false
+	}
+	v := m.whole.eval(r, nil)
+	return json.Value{Kind: v.kind, Raw: v.raw}, v.kind == json.Object
+}
+
 // Append appends the value as a JSON text. A missing value is null.
 func (m *Made) Append(dst []byte, r *matcher.Request) []byte {
 	switch {

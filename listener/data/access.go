@@ -60,7 +60,7 @@ type work struct {
 	used  bool    // since the last Release
 	owner *Access // whose rows it has; nil for none
 	room  []byte  // for values
-	made  []madeKey
+	keys  []madeKey
 }
 
 // keptRoom is the size of the largest room that is kept, in bytes.
@@ -262,6 +262,24 @@ func (a *Access) begin(w *work, r *matcher.Request) {
 		r.Rows = append(r.Rows, make([]json.Value, missing)...)
 	}
 	clear(r.Rows[:n]) // behind them are values that the endpoint has made
+}
+
+// made returns what was appended to the room from a place on.
+func (w *work) made(from int) []byte { return w.room[from:len(w.room):len(w.room)] }
+
+// with returns a row in which the member at a way has another value, a JSON text. It stays as it is until
+// the work begins anew.
+func (w *work) with(row []byte, way []string, value []byte) []byte {
+	start := len(w.room)
+	w.room = appendWith(w.room, json.Value{Kind: json.Object, Raw: row}, way, value)
+	return w.made(start)
+}
+
+// merged returns a row with a patch merged into it.
+func (w *work) merged(row, patch json.Value) []byte {
+	start := len(w.room)
+	w.room = appendMerged(w.room, row, patch)
+	return w.made(start)
 }
 
 // keep copies a text to where it stays as it is until the work begins anew.

@@ -39,7 +39,7 @@ type change struct {
 
 // setting is a member that is set.
 type setting struct {
-	name  string
+	way   []string // one name
 	value *renderer.Made
 }
 
@@ -97,7 +97,7 @@ func (a *Access) compile(o *config.Do, scope *renderer.Scope) (change, syntax.Pr
 		c.row = value(o.With)
 	}
 	for i := range o.Set {
-		c.members = append(c.members, setting{o.Set[i].Name, value(o.Set[i].Value)})
+		c.members = append(c.members, setting{[]string{o.Set[i].Name}, value(o.Set[i].Value)})
 	}
 	c.field = strings.Split(o.Field.Value, ".")
 	return c, problems
@@ -109,7 +109,7 @@ func (c *Changes) Apply(r *matcher.Request) *Failed {
 	if w.owner != c.access || !c.access.Finds() {
 		c.access.begin(w, r)
 	}
-	w.made = w.made[:0]
+	w.keys = w.keys[:0]
 	failed := c.apply(w, r)
 	w.owner = nil
 	if failed != nil {
@@ -137,14 +137,13 @@ func (c *Changes) apply(w *work, r *matcher.Request) *Failed {
 
 // ofCommit returns what the error of a commit means; nil for none.
 func ofCommit(err error) *Failed {
-	var full *state.FullError
-	switch {
-	case errors.As(err, &full):
-		return refuse(reply.StateFull, "the set %q has no room for more changes", full.Set)
-	case err != nil:
-		return &Failed{Conflict: true, Else: -1}
+	if err == nil {
+		return nil
 	}
-	return nil
+	if full, ok := errors.AsType[*state.FullError](err); ok {
+		return refuse(reply.StateFull, "the set %q has no room for more changes", full.Set)
+	}
+	return &Failed{Conflict: true, Else: -1}
 }
 
 // fail is the answer of a change that cannot be made.
@@ -184,11 +183,11 @@ func (c *change) apply(w *work, r *matcher.Request, i int) *Failed {
 	}
 	made := patch.Raw
 	if c.do.Verb == "merge" {
-		made = appendMerged(nil, row, patch)
+		made = w.merged(row, patch)
 	}
-	made = c.withMembers(made, r)
-	if now, what := keyOf(json.Value{Kind: json.Object, Raw: made}, c.set.key); what != "" || string(now) != string(key) {
-		made = appendWith(nil, json.Value{Kind: json.Object, Raw: made}, c.set.key, c.set.keyJSON(row, key))
+	made = c.withMembers(made, w, r)
+	if now, what := w.keyOf(made, c.set.key); what != "" || string(now) != string(key) {
+		made = w.with(made, c.set.key, c.set.keyJSON(row, key))
 	}
 	c.put(part, key, old, made, w, r)
 	return nil
@@ -199,22 +198,27 @@ func (c *change) object(w *work, r *matcher.Request) (json.Value, *Failed) {
 	if c.row == nil {
 		return json.Value{Kind: json.Object, Raw: []byte("{}")}, nil
 	}
-	start := len(w.room)
-	w.room = c.row.Append(w.room, r)
-	v := json.Parse(w.room[start:len(w.room):len(w.room)])
-	if v.Kind != json.Object {
-		return v, &Failed{Else: -1, Failure: reply.BadJSON, Message: fmt.Sprintf("the row is not a JSON object but %q", wording.Clip(string(w.room[start:])))}
+	v, ok := c.row.Object(r)
+	if !ok {
+		start := len(w.room)
+		w.room = c.row.Append(w.room, r)
+		if v = json.Parse(w.made(start)); v.Kind != json.Object {
+			return v, &Failed{Else: -1, Failure: reply.BadJSON, Message: fmt.Sprintf("the row is not a JSON object but %q", wording.Clip(string(w.room[start:])))}
+		}
 	}
-	start = len(w.room)
+	start := len(w.room)
 	w.room = appendCompact(w.room, v.Raw)
-	v.Raw = w.room[start:len(w.room):len(w.room)]
+	v.Raw = w.made(start)
 	return v, nil
 }
 
 // withMembers returns a row with the members that are set.
-func (c *change) withMembers(row []byte, r *matcher.Request) []byte {
-	for _, m := range c.members {
-		row = appendWith(nil, json.Value{Kind: json.Object, Raw: row}, []string{m.name}, m.value.Append(nil, r))
+func (c *change) withMembers(row []byte, w *work, r *matcher.Request) []byte {
+	for i := range c.members {
+		m := &c.members[i]
+		start := len(w.room)
+		w.room = m.value.Append(w.room, r)
+		row = w.with(row, m.way, w.made(start))
 	}
 	return row
 }
@@ -224,12 +228,8 @@ func (c *change) insert(part []byte, w *work, r *matcher.Request, i int) *Failed
 	if failed != nil {
 		return failed
 	}
-	row := c.withMembers(v.Raw, r)
-	key, what := keyOf(json.Value{Kind: json.Object, Raw: row}, c.set.key)
-	if given := member(row, c.set.key); given.Kind == json.Missing || given.Kind == json.Null {
-		row = appendWith(nil, json.Value{Kind: json.Object, Raw: row}, c.set.key, w.appendNew(nil, c.set.made, r))
-		key, what = keyOf(json.Value{Kind: json.Object, Raw: row}, c.set.key)
-	}
+	row := w.keyed(c.withMembers(v.Raw, w, r), c.set.key, c.set.made, r)
+	key, what := w.keyOf(row, c.set.key)
 	if what != "" {
 		return &Failed{Else: -1, Failure: reply.BadJSON, Message: what}
 	}
@@ -260,7 +260,7 @@ func (c *change) add(part, key []byte, old state.Row, w *work, r *matcher.Reques
 	if c.outside(sum, r) {
 		return c.fail(i, reply.OutOfBounds, "%q of the row %q would be %s", joined(c.field), wording.Clip(string(key)), sum)
 	}
-	c.put(part, key, old, appendWith(nil, row, c.field, sum), w, r)
+	c.put(part, key, old, w.with(old.JSON, c.field, sum), w, r)
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/syntax"
 	"mockserver/matcher"
+	"mockserver/matcher/json"
 	"mockserver/renderer"
 )
 
@@ -46,14 +47,32 @@ func (k *newKeys) atLeast(n int64) {
 	}
 }
 
-// appendNew appends a new key as a JSON value.
-func (w *work) appendNew(dst []byte, k *newKeys, r *matcher.Request) []byte {
-	if !k.integer {
-		return k.text.Append(dst, r)
+// newKey returns a new key as a JSON value.
+func (w *work) newKey(k *newKeys, r *matcher.Request) []byte {
+	start := len(w.room)
+	if k.integer {
+		n := k.largest.Add(1)
+		w.keys = append(w.keys, madeKey{k, n})
+		w.room = strconv.AppendInt(w.room, n, 10)
+	} else {
+		w.room = k.text.Append(w.room, r)
 	}
-	n := k.largest.Add(1)
-	w.made = append(w.made, madeKey{k, n})
-	return strconv.AppendInt(dst, n, 10)
+	return w.made(start)
+}
+
+// keyed returns a row with a key, a new one if it has none.
+func (w *work) keyed(row []byte, way []string, k *newKeys, r *matcher.Request) []byte {
+	given := member(row, way)
+	switch {
+	case given.Kind == json.Missing && len(way) == 1:
+		key := w.newKey(k, r)
+		start := len(w.room)
+		w.room = appendMember(w.room, row, way[0], key)
+		return w.made(start)
+	case given.Kind == json.Missing || given.Kind == json.Null:
+		return w.with(row, way, w.newKey(k, r))
+	}
+	return row
 }
 
 // madeKey is an integer that was made as a key.
@@ -64,10 +83,10 @@ type madeKey struct {
 
 // giveBack gives back the keys of rows that were not inserted, unless later ones have been made.
 func (w *work) giveBack() {
-	for _, m := range slices.Backward(w.made) {
+	for _, m := range slices.Backward(w.keys) {
 		m.by.largest.CompareAndSwap(m.n, m.n-1)
 	}
-	w.made = w.made[:0]
+	w.keys = w.keys[:0]
 }
 
 // wholeNumber returns a key that is an integer above 0, and 0 for any other.

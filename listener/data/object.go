@@ -10,55 +10,46 @@ import (
 // What is done to rows is done to their texts: digits, the order of members and everything that is not
 // touched stay as they are.
 
-// members returns the members of an object.
-func members(v json.Value, room []json.Member) []json.Member {
-	n := v.Len()
-	if cap(room) < n {
-		room = make([]json.Member, 0, n)
-	}
-	_, all := json.ParseObject(v.Raw, room[:0:n])
-	return all
-}
-
-// sameKey reports whether two names of members are equal.
-func sameKey(a, b json.Value) bool {
-	if bytes.Equal(a.Raw, b.Raw) {
-		return true
-	}
-	if bytes.IndexByte(a.Raw, '\\') < 0 && bytes.IndexByte(b.Raw, '\\') < 0 {
-		return false
-	}
-	return bytes.Equal(a.AppendText(nil), b.AppendText(nil))
-}
-
-// lastOf returns the index of the last member with a name; -1 if there is none.
-func lastOf(all []json.Member, key json.Value) int {
-	for i := len(all) - 1; i >= 0; i-- {
-		if sameKey(all[i].Key, key) {
-			return i
-		}
-	}
-	return -1
+// object is the members of an object, for lookups by their names.
+type object struct {
+	all     []json.Member
+	escaped bool           // a name may have escapes
+	table   map[string]int // with many lookups: by the decoded name; the last one counts
 }
 
 // many is the number of comparisons from which a table of names costs less.
 const many = 4096
 
-// index returns a function that finds the last member with a name.
-func index(all []json.Member, lookups int) func(key json.Value) int {
-	if len(all)*lookups < many {
-		return func(key json.Value) int { return lastOf(all, key) }
+// members reads the members of an object, in which so many names are looked up.
+func members(v json.Value, room []json.Member) object {
+	return object{all: v.AppendMembers(room), escaped: bytes.IndexByte(v.Raw, '\\') >= 0}
+}
+
+// expect prepares for a number of lookups.
+func (o *object) expect(lookups int) {
+	if len(o.all)*lookups < many {
+		return
 	}
-	table := make(map[string]int, len(all))
-	for i := range all {
-		table[string(all[i].Key.AppendText(nil))] = i
+	o.table = make(map[string]int, len(o.all))
+	for i := range o.all {
+		o.table[string(o.all[i].Key.AppendText(nil))] = i
 	}
-	return func(key json.Value) int {
-		if i, ok := table[string(key.AppendText(nil))]; ok {
+}
+
+// find returns the index of the last member with a name, which may have escapes; -1 if there is none.
+func (o *object) find(key json.Value, escaped bool) int {
+	if o.table != nil {
+		if i, ok := o.table[string(key.AppendText(nil))]; ok {
 			return i
 		}
 		return -1
 	}
+	for i := len(o.all) - 1; i >= 0; i-- {
+		if bytes.Equal(o.all[i].Key.Raw, key.Raw) || (escaped || o.escaped) && bytes.Equal(o.all[i].Key.AppendText(nil), key.AppendText(nil)) {
+			return i
+		}
+	}
+	return -1
 }
 
 // appendMerged appends a value with a patch merged into it, as RFC 7396 says.
@@ -67,28 +58,25 @@ func appendMerged(dst []byte, target, patch json.Value) []byte {
 		return append(dst, patch.Raw...)
 	}
 	var roomT, roomP [16]json.Member
-	changes := members(patch, roomP[:0])
-	var old []json.Member
-	if target.Kind == json.Object {
-		old = members(target, roomT[:0])
-	}
-	changeOf, oldOf := index(changes, len(old)), index(old, len(changes))
+	changes, old := members(patch, roomP[:0]), members(target, roomT[:0])
+	changes.expect(len(old.all))
+	old.expect(len(changes.all))
 	w := objectWriter{dst: append(dst, '{')}
-	for i := range old {
-		m := &old[i]
-		c := changeOf(m.Key)
+	for i := range old.all {
+		m := &old.all[i]
+		c := changes.find(m.Key, old.escaped)
 		switch {
 		case c < 0:
 			w.key(m.Key)
 			w.dst = append(w.dst, m.Value.Raw...)
-		case changes[c].Value.Kind != json.Null && oldOf(m.Key) == i:
+		case changes.all[c].Value.Kind != json.Null && old.find(m.Key, old.escaped) == i:
 			w.key(m.Key)
-			w.dst = appendMerged(w.dst, m.Value, changes[c].Value)
+			w.dst = appendMerged(w.dst, m.Value, changes.all[c].Value)
 		}
 	}
-	for i := range changes {
-		m := &changes[i]
-		if m.Value.Kind != json.Null && oldOf(m.Key) < 0 && changeOf(m.Key) == i {
+	for i := range changes.all {
+		m := &changes.all[i]
+		if m.Value.Kind != json.Null && old.find(m.Key, changes.escaped) < 0 && changes.find(m.Key, changes.escaped) == i {
 			w.key(m.Key)
 			w.dst = appendMerged(w.dst, json.Value{}, m.Value)
 		}
@@ -103,15 +91,11 @@ type objectWriter struct {
 }
 
 func (w *objectWriter) key(key json.Value) {
-	w.comma()
-	w.dst = append(append(w.dst, key.Raw...), ':')
-}
-
-func (w *objectWriter) comma() {
 	if w.some {
 		w.dst = append(w.dst, ',')
 	}
 	w.some = true
+	w.dst = append(append(w.dst, key.Raw...), ':')
 }
 
 // appendWith appends a value in which the member at a way has another value, a JSON text. Objects on
@@ -120,49 +104,54 @@ func appendWith(dst []byte, v json.Value, way []string, value []byte) []byte {
 	if len(way) == 0 {
 		return append(dst, value...)
 	}
-	var room [16]json.Member
-	var old []json.Member
-	if v.Kind == json.Object {
-		old = members(v, room[:0])
+	if v.Kind != json.Object {
+		v.Raw = []byte("{}")
 	}
-	at := -1
-	for i := range old {
-		if old[i].Key.Equals(way[0]) {
-			at = i
-		}
+	if at, old := v.Place(way[0]); old.Kind != json.Missing {
+		dst = appendWith(append(dst, v.Raw[:at]...), old, way[1:], value)
+		return append(dst, v.Raw[at+len(old.Raw):]...)
 	}
-	w := objectWriter{dst: append(dst, '{')}
-	for i := range old {
-		w.key(old[i].Key)
-		if i == at {
-			w.dst = appendWith(w.dst, old[i].Value, way[1:], value)
-		} else {
-			w.dst = append(w.dst, old[i].Value.Raw...)
-		}
+	if len(way) > 1 {
+		value = appendWith(nil, json.Value{}, way[1:], value)
 	}
-	if at < 0 {
-		w.comma()
-		w.dst = append(escape.AppendJSONText(w.dst, []byte(way[0])), ':')
-		w.dst = appendWith(w.dst, json.Value{}, way[1:], value)
+	return appendMember(dst, v.Raw, way[0], value)
+}
+
+// appendMember appends an object with a member that it does not have.
+func appendMember(dst, object []byte, name string, value []byte) []byte {
+	end := len(object) - 1
+	for object[end-1] <= ' ' {
+		end--
 	}
-	return append(w.dst, '}')
+	dst = append(dst, object[:end]...)
+	if object[end-1] != '{' {
+		dst = append(dst, ',')
+	}
+	dst = append(escape.AppendJSONText(dst, []byte(name)), ':')
+	return append(append(dst, value...), '}')
 }
 
 // appendCompact appends a JSON text without the blanks between its values.
 func appendCompact(dst, text []byte) []byte {
-	quoted := false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			dst = append(dst, c, text[i+1]) // the text is valid, so it does not end here
+	for i := 0; i < len(text); {
+		switch text[i] {
+		case ' ', '\t', '\n', '\r':
 			i++
 			continue
-		case c == '"':
-			quoted = !quoted
-		case !quoted && (c == ' ' || c == '\t' || c == '\n' || c == '\r'):
+		case '"':
+			end := i + 1
+			for text[end] != '"' { // the text is valid, so it does not end here
+				if text[end] == '\\' {
+					end++
+				}
+				end++
+			}
+			dst = append(dst, text[i:end+1]...)
+			i = end + 1
 			continue
 		}
 		dst = append(dst, text[i])
+		i++
 	}
 	return dst
 }

@@ -121,21 +121,37 @@ func keyOf(row json.Value, way []string) (key []byte, what string) {
 	if row.Kind != json.Object {
 		return nil, "the row is not an object"
 	}
-	v := member(row.Raw, way)
+	return appendKey(nil, row.Raw, way)
+}
+
+// keyOf is the function keyOf for a row that a request makes.
+func (w *work) keyOf(row []byte, way []string) (key []byte, what string) {
+	start := len(w.room)
+	made, what := appendKey(w.room, row, way)
+	if what != "" {
+		return nil, what
+	}
+	w.room = made
+	return w.made(start), ""
+}
+
+// appendKey appends the text of the key of an object.
+func appendKey(to, row []byte, way []string) (made []byte, what string) {
+	v := member(row, way)
 	switch v.Kind {
 	case json.Missing, json.Null:
 		return nil, fmt.Sprintf("the row has no key; expected a member %q", joined(way))
 	case json.Array, json.Object:
 		return nil, fmt.Sprintf("the key %q is %s; expected a text or a number", joined(way), wording.Clip(string(v.Raw)))
 	}
-	key = v.AppendText(nil)
-	switch {
-	case len(key) == 0:
+	made = v.AppendText(to)
+	switch n := len(made) - len(to); {
+	case n == 0:
 		return nil, fmt.Sprintf("the key %q is empty; expected a text or a number", joined(way))
-	case len(key) > maxKey:
-		return nil, fmt.Sprintf("the key %q has %d bytes; expected at most %d", joined(way), len(key), maxKey)
+	case n > maxKey:
+		return nil, fmt.Sprintf("the key %q has %d bytes; expected at most %d", joined(way), n, maxKey)
 	}
-	return key, ""
+	return made, ""
 }
 
 // readFile reads the rows of the file.

@@ -1,8 +1,9 @@
 package data
 
 import (
+	"bytes"
 	"fmt"
-	"hash/fnv"
+	"hash/crc32"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,13 +38,15 @@ type Operation struct {
 	list    *renderer.Template // nil for what the style has
 	size    int
 	most    int
+
+	created, updated []string // the ways to members with times; nil for none
 }
 
 // parent is a parameter of the path whose value a member of the rows has.
 type parent struct {
-	param  int
-	member string
-	order  int
+	param int
+	way   []string // to the member
+	order int
 }
 
 // ordered is a member that can be asked for.
@@ -82,7 +85,7 @@ func (s *Sets) CompileOperation(e *config.Endpoint, scope *renderer.Scope) (*Ope
 		}
 		m := ordered{name: c.Member(param)}
 		problems = append(problems, o.order(&m, c.Pos, c.Key+".parent."+wording.Label(param))...)
-		o.parents = append(o.parents, parent{i, m.name, m.order})
+		o.parents = append(o.parents, parent{i, strings.Split(m.name, "."), m.order})
 	}
 	for _, names := range []struct {
 		from []syntax.Text
@@ -99,6 +102,12 @@ func (s *Sets) CompileOperation(e *config.Endpoint, scope *renderer.Scope) (*Ope
 		problems = append(problems, wrong...)
 	}
 	o.size, o.most = c.Page.EffectiveSize()
+	if c.Stamp.Created != "" {
+		o.created = strings.Split(c.Stamp.Created, ".")
+	}
+	if c.Stamp.Updated != "" {
+		o.updated = strings.Split(c.Stamp.Updated, ".")
+	}
 	o.item, wrong = o.template(c.Item, scope)
 	problems = append(problems, wrong...)
 	if c.Name == "list" {
@@ -134,7 +143,7 @@ func (o *Operation) Serve(r *matcher.Request, p *reply.Reply) *Failed {
 	p.ContentType = "application/json"
 	for range maxAttempts {
 		w.tx.Begin(o.sets.store)
-		w.room, w.made = w.room[:0], w.made[:0]
+		w.room, w.keys = w.room[:0], w.keys[:0]
 		r.Rows = append(r.Rows[:0], json.Value{}, json.Value{})
 		failed := o.serve(w, r, p)
 		if failed == nil {
@@ -190,7 +199,7 @@ func (o *Operation) serve(w *work, r *matcher.Request, p *reply.Reply) *Failed {
 // isChild reports whether a row belongs to the path.
 func (o *Operation) isChild(row state.Row, r *matcher.Request) bool {
 	for _, p := range o.parents {
-		if string(member(row.JSON, strings.Split(p.member, ".")).AppendText(nil)) != string(r.Param(p.param)) {
+		if string(member(row.JSON, p.way).AppendText(nil)) != string(r.Param(p.param)) {
 			return false
 		}
 	}
@@ -202,12 +211,21 @@ func refuse(f reply.Failure, format string, args ...any) *Failed {
 	return &Failed{Else: -1, Failure: f, Message: fmt.Sprintf(format, args...)}
 }
 
-// etag returns the entity tag of a row. It is the same in each process.
-func etag(row []byte) string {
-	h := fnv.New64a()
-	h.Write(row) // never fails
-	return `"` + strconv.FormatUint(h.Sum64(), 16) + `"`
+// tagged adds the entity tag of a row to a reply.
+func tagged(p *reply.Reply, row []byte) {
+	var room [20]byte
+	p.AddCopy("ETag", appendTag(room[:0], row))
 }
+
+// appendTag appends the entity tag of a row. It is the same in each process.
+func appendTag(to, row []byte) []byte {
+	sum := uint64(crc32.ChecksumIEEE(row))<<32 | uint64(crc32.Checksum(row, castagnoli))
+	return append(strconv.AppendUint(append(to, '"'), sum, 36), '"')
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func etag(row []byte) string { return string(appendTag(nil, row)) }
 
 // names reports whether a header field lists an entity tag, or any.
 func names(field []byte, tag string) bool {
@@ -232,10 +250,9 @@ func (o *Operation) precondition(row state.Row, r *matcher.Request) *Failed {
 }
 
 func (o *Operation) read(row state.Row, r *matcher.Request, p *reply.Reply) *Failed {
-	tag := etag(row.JSON)
-	p.Add("ETag", tag)
+	tagged(p, row.JSON)
 	r.Rows[0] = json.Value{Kind: json.Object, Raw: row.JSON}
-	if field, ok := r.Header("If-None-Match"); ok && names(field, tag) {
+	if field, ok := r.Header("If-None-Match"); ok && names(field, etag(row.JSON)) {
 		p.Status, p.ContentType = fasthttp.StatusNotModified, ""
 		return nil
 	}
@@ -273,25 +290,26 @@ func (o *Operation) write(part, key []byte, row state.Row, w *work, r *matcher.R
 		return refuse(reply.KeyMismatch, "%q of the body is %s, that of the path %q", joined(o.set.key), wording.Clip(string(given.Raw)), wording.Clip(string(key)))
 	}
 	if o.config.Name == "change" {
-		made = appendMerged(nil, old, sent[0])
+		made = w.merged(old, sent[0])
 	} else {
-		made = appendWith(nil, json.Value{Kind: json.Object, Raw: made}, o.set.key, o.set.keyJSON(old, key))
+		made = w.with(made, o.set.key, o.set.keyJSON(old, key))
 		if c := o.config.Stamp.Created; c != "" && row.Found() {
 			if at := member(row.JSON, []string{c}); at.Kind != json.Missing {
-				made = appendWith(nil, json.Value{Kind: json.Object, Raw: made}, []string{c}, at.Raw)
+				made = w.with(made, []string{c}, at.Raw)
 			}
 		}
 	}
-	made = o.stamped(made, !row.Found(), r)
+	made = o.stamped(made, !row.Found(), w, r)
 	if failed := violations(o.schema, made); failed != nil {
 		return failed
 	}
-	r.Rows[0] = json.Value{Kind: json.Object, Raw: o.set.put(&w.tx, part, key, row, made, r.Now())}
+	made = o.set.put(&w.tx, part, key, row, made, r.Now())
+	r.Rows[0] = json.Value{Kind: json.Object, Raw: made}
 	if !row.Found() {
 		p.Status = fasthttp.StatusCreated
 		p.Add("Location", string(r.Path()))
 	}
-	p.Add("ETag", etag(made))
+	tagged(p, made)
 	p.Body = o.shown(made, r)
 	return nil
 }
@@ -303,24 +321,21 @@ func isPatch(kind string) bool {
 }
 
 // stamped returns a row with its times and the values of the path.
-func (o *Operation) stamped(row []byte, isNew bool, r *matcher.Request) []byte {
-	set := func(name string, value []byte) {
-		row = appendWith(nil, json.Value{Kind: json.Object, Raw: row}, strings.Split(name, "."), value)
-	}
-	for _, p := range o.parents {
-		if v := member(row, strings.Split(p.member, ".")); v.Kind == json.Missing || string(v.AppendText(nil)) != string(r.Param(p.param)) {
-			set(p.member, scalarJSON(r.Param(p.param)))
+func (o *Operation) stamped(row []byte, isNew bool, w *work, r *matcher.Request) []byte {
+	for i := range o.parents {
+		p := &o.parents[i]
+		if v := member(row, p.way); v.Kind == json.Missing || string(v.AppendText(nil)) != string(r.Param(p.param)) {
+			row = w.with(row, p.way, scalarJSON(r.Param(p.param)))
 		}
 	}
 	if isNew {
 		row = o.set.steps.begun(row)
 	}
-	now := appendTime(r.Now())
-	if s := o.config.Stamp; s.Created != "" && isNew {
-		set(s.Created, now)
+	if isNew && o.created != nil {
+		row = w.with(row, o.created, appendTime(r.Now()))
 	}
-	if s := o.config.Stamp; s.Updated != "" {
-		set(s.Updated, now)
+	if o.updated != nil {
+		row = w.with(row, o.updated, appendTime(r.Now()))
 	}
 	return row
 }
@@ -333,6 +348,8 @@ func scalarJSON(text []byte) []byte {
 	return appendText(text)
 }
 
+var slash = []byte("/")
+
 // create adds the row of the body, or those of a list: all of them or none.
 func (o *Operation) create(part []byte, w *work, r *matcher.Request, p *reply.Reply) *Failed {
 	sent, failed := o.body(w, r, true)
@@ -343,15 +360,12 @@ func (o *Operation) create(part []byte, w *work, r *matcher.Request, p *reply.Re
 	isList := r.JSON().Kind == json.Array
 	var answer []byte
 	for i, v := range sent {
-		row := v.Raw
-		if given := member(row, o.set.key); given.Kind == json.Missing || given.Kind == json.Null {
-			row = appendWith(nil, v, o.set.key, w.appendNew(nil, o.made, r))
-		}
-		row = o.stamped(row, true, r)
+		row := w.keyed(v.Raw, o.set.key, o.made, r)
+		row = o.stamped(row, true, w, r)
 		if failed := violations(o.schema, row); failed != nil {
 			return failed
 		}
-		key, what := keyOf(json.Value{Kind: json.Object, Raw: row}, o.set.key)
+		key, what := w.keyOf(row, o.set.key)
 		if what != "" {
 			return refuse(reply.BadJSON, "%s", what)
 		}
@@ -362,9 +376,11 @@ func (o *Operation) create(part []byte, w *work, r *matcher.Request, p *reply.Re
 		kept := o.set.put(&w.tx, part, key, state.Row{}, row, r.Now())
 		r.Rows[0] = json.Value{Kind: json.Object, Raw: kept}
 		if !isList {
-			place := append([]byte(strings.TrimSuffix(string(r.Path()), "/")), '/')
-			p.Add("Location", string(escape.AppendPathSegment(place, key)))
-			p.Add("ETag", etag(kept))
+			start := len(w.room)
+			w.room = append(append(w.room, bytes.TrimSuffix(r.Path(), slash)...), '/')
+			w.room = escape.AppendPathSegment(w.room, key)
+			p.AddCopy("Location", w.made(start))
+			tagged(p, kept)
 			p.Body = o.shown(kept, r)
 			return nil
 		}

@@ -128,7 +128,7 @@ func (s *inState) see(w *work, r *matcher.Request) bool {
 		return true
 	}
 	now := r.Rows[s.name].Member("state")
-	return slices.ContainsFunc(s.is, now.Equals)
+	return now.Kind == json.String && slices.ContainsFunc(s.is, now.Equals) // what was arranged may be no text
 }
 
 // lead writes the state that the endpoint leads to.

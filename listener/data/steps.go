@@ -83,7 +83,7 @@ func (s *Sets) compileSteps(made *set, name string) (*steps, syntax.Problems) {
 				problems = append(problems, syntax.Problem{Pos: m.Set[j].Value.Text.Pos, Key: m.Set[j].Value.Text.Key,
 					What: fmt.Sprintf("%q is the key of the row, or the member that moves; expected another member", name)})
 			}
-			one.members = append(one.members, setting{m.Set[j].Name, to})
+			one.members = append(one.members, setting{[]string{m.Set[j].Name}, to})
 		}
 		if len(m.Webhooks) > 0 {
 			var wrong syntax.Problems
@@ -138,7 +138,7 @@ func sameValue(a, b json.Value) bool {
 // of returns the move from a value; nil if there is none.
 func (s *steps) of(value json.Value) *move {
 	for i := range s.moves {
-		if value.Equals(s.moves[i].from) {
+		if value.Kind == json.String && value.Equals(s.moves[i].from) {
 			return &s.moves[i]
 		}
 	}
@@ -208,7 +208,7 @@ func (s *steps) move(tx *state.Tx, part []byte, row state.Row) func() {
 	for i := range m.members {
 		r.Rows = append(r.Rows[:0], json.Value{Kind: json.Object, Raw: made})
 		value := m.members[i].value.Append(nil, r)
-		made = appendWith(nil, json.Value{Kind: json.Object, Raw: made}, []string{m.members[i].name}, value)
+		made = appendWith(nil, json.Value{Kind: json.Object, Raw: made}, m.members[i].way, value)
 	}
 	r.Stopped = nil // of a text that is too long: the row moves all the same
 	kept := s.set.put(tx, part, row.Key, row, made, at)

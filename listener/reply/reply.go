@@ -48,6 +48,13 @@ func (p *Reply) Begin() {
 // Add adds a field.
 func (p *Reply) Add(name, value string) { p.Fields = append(p.Fields, Field{name, value}) }
 
+// AddCopy adds a field with a copy of a value.
+func (p *Reply) AddCopy(name string, value []byte) {
+	start := len(p.text)
+	p.text = append(p.text, value...)
+	p.Add(name, Text(p.text[start:]))
+}
+
 // AddNumber adds a field whose value is a number.
 func (p *Reply) AddNumber(name string, n int64) {
 	start := len(p.text)

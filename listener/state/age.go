@@ -31,21 +31,25 @@ func (a *ages) add(p *Part, r *record, now time.Time) {
 	a.queue = append(a.queue, age{p, r.seq, r.stamp, uint32(max(0, now.Sub(a.start)/time.Second))})
 }
 
-// next takes the oldest entry away if it was made before a time.
-func (a *ages) next(before time.Time) (age, bool) {
+// next takes the oldest entries of one part away that were made before a time, and appends them.
+func (a *ages) next(to []age, before time.Time, most int) []age {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.head == len(a.queue) || !a.start.Add(time.Duration(a.queue[a.head].at)*time.Second).Before(before) {
-		return age{}, false
+	for len(to) < most && a.head < len(a.queue) {
+		first := a.queue[a.head]
+		if !a.start.Add(time.Duration(first.at)*time.Second).Before(before) || len(to) > 0 && first.part != to[0].part {
+			break
+		}
+		to = append(to, first)
+		a.queue[a.head] = age{}
+		a.head++
 	}
-	first := a.queue[a.head]
-	a.queue[a.head] = age{}
-	if a.head++; a.head > 64 && a.head > len(a.queue)/2 {
+	if a.head > 64 && a.head > len(a.queue)/2 {
 		n := copy(a.queue, a.queue[a.head:])
 		clear(a.queue[n:])
 		a.queue, a.head = a.queue[:n], 0
 	}
-	return first, true
+	return to
 }
 
 // compact drops entries that are out of date once they are the greater part.
@@ -91,34 +95,46 @@ func (a *ages) restart(p *Part) {
 // aging reports whether the order of changes matters.
 func (s *Set) aging() bool { return s.Oldest || s.TTL > 0 }
 
-// giveUp undoes the oldest change, if it was made before a time. More is false if there was none;
-// entries that are out of date are taken away only.
-func (s *Set) giveUp(before time.Time) (undone, more bool) {
-	e, ok := s.ages.next(before)
-	if !ok {
-		return false, false
+// atOnce is how many changes are given up at once at most. They share their work.
+const atOnce = 64
+
+// giveUp undoes the oldest changes of one part that were made before a time, and returns how many. More
+// is false if there were none; entries that are out of date are taken away only.
+func (s *Set) giveUp(before time.Time, most int) (undone int, more bool) {
+	var room [atOnce]age
+	all := s.ages.next(room[:0], before, most)
+	if len(all) == 0 {
+		return 0, false
 	}
-	e.part.mu.Lock()
-	defer e.part.mu.Unlock()
-	r := e.record()
-	if r == nil || e.part.gone {
-		return false, true
+	p := all[0].part
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.gone {
+		return 0, true
 	}
-	e.part.publish(e.part.now.Load().undo(r))
-	e.part.tidy()
-	return true, true
+	v := p.now.Load().edit(most > 1)
+	for _, e := range all {
+		if r := v.rows.get(e.seq); r != nil && r.stamp == e.stamp {
+			v.undo(r)
+			undone++
+		}
+	}
+	if undone > 0 {
+		p.publish(v)
+		p.tidy()
+	}
+	return undone, true
 }
 
-// makeRoom gives up the oldest changes until the limits are kept, if the set does so.
+// makeRoom gives up the oldest changes until the limits are kept, if the set does so. In a large set it
+// gives up some more, so that not each change has to.
 func (s *Set) makeRoom() {
 	for s.Oldest && s.full() {
-		undone, more := s.giveUp(time.Now().Add(time.Hour))
+		undone, more := s.giveUp(time.Now().Add(time.Hour), int(min(max(1, s.rows.Load()/atOnce), atOnce)))
 		if !more {
 			return
 		}
-		if undone {
-			s.given.Add(1)
-		}
+		s.given.Add(int64(undone))
 	}
 }
 
@@ -133,7 +149,7 @@ func (s *Set) full() bool {
 func (s *Store) Expire(now time.Time) {
 	for _, set := range s.Sets() {
 		for more := set.TTL > 0; more; {
-			_, more = set.giveUp(now.Add(-set.TTL))
+			_, more = set.giveUp(now.Add(-set.TTL), atOnce)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func (b *Builder) Add(key, json []byte) error {
 	if (n+1)*4 > len(b.base.table)*3 {
 		b.base.grow()
 	}
-	hash := maphash.Bytes(seed, key)
+	hash := hashOf(key)
 	if row, ok := b.base.find(hash, key); ok {
 		return &DuplicateKeyError{int(row)}
 	}
@@ -118,7 +118,7 @@ func (b *Base) grow() {
 	b.table = make([]uint32, max(16, 2*len(b.table)))
 	for row := range b.places {
 		key, _ := b.row(uint32(row))
-		b.note(maphash.Bytes(seed, key), uint32(row))
+		b.note(hashOf(key), uint32(row))
 	}
 }
 

@@ -20,9 +20,9 @@ func (s *Set) Changes(f func(Change) bool) {
 
 func (v *version) changed(c Change, f func(Change) bool) bool {
 	return v.rows.each(func(r *record) bool {
-		c.JSON, c.Move = r.json, r.move
-		if r.of != nil {
-			c.Key = r.of.key
+		c.JSON, c.Move = nil, r.move
+		if r.text != nil {
+			c.Key, c.JSON = r.key(), r.json()
 		} else {
 			c.Key, _ = v.base.row(uint32(r.seq))
 		}

@@ -221,15 +221,15 @@ func (v *version) later(by time.Duration) *version {
 	if by <= 0 {
 		return v
 	}
-	w := *v
+	w := v.edit(true)
 	v.rows.each(func(r *record) bool {
 		if r.move != nil && r.move.At != 0 {
 			moved, m := *r, *r.move
 			m.At += int64(by)
 			moved.move = &m
-			w.rows = w.rows.with(&moved)
+			w.rows.set(&moved, w.owner)
 		}
 		return true
 	})
-	return &w
+	return w
 }

@@ -154,25 +154,28 @@ type order struct {
 	added *btree.BTreeG[entry] // rows that are not in the base, or have another value there; nil if there are none
 }
 
-// with returns the order with an entry.
-func (o order) with(e entry) order {
-	if o.added == nil {
-		o.added = btree.NewBTreeGOptions(entry.before, btree.Options{Degree: 16, NoLocks: true})
-	} else {
+// copy returns an order that may be changed.
+func (o order) copy() order {
+	if o.added != nil {
 		o.added = o.added.Copy()
 	}
-	o.added.Set(e)
 	return o
 }
 
-// without returns the order without an entry.
-func (o order) without(e entry) order {
-	o.added = o.added.Copy()
+// add adds an entry.
+func (o *order) add(e entry) {
+	if o.added == nil {
+		o.added = btree.NewBTreeGOptions(entry.before, btree.Options{Degree: 16, NoLocks: true})
+	}
+	o.added.Set(e)
+}
+
+// remove removes an entry.
+func (o *order) remove(e entry) {
 	o.added.Delete(e)
 	if o.added.Len() == 0 {
 		o.added = nil
 	}
-	return o
 }
 
 // len is the number of entries that were added.

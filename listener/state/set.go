@@ -259,19 +259,17 @@ func (v *version) on(b *Base) *version {
 	if v.base == b {
 		return v
 	}
-	w := newVersion(b)
+	w := newVersion(b).edit(true)
 	v.rows.each(func(r *record) bool {
-		key := []byte(nil)
-		if r.of != nil {
-			key = r.of.key
-		} else {
-			key, _ = v.base.row(uint32(r.seq))
+		if r.text != nil {
+			hash := hashOf(r.key())
+			c := *r
+			w.put(w.find(hash, r.key()), hash, &c)
+			return true
 		}
-		switch {
-		case r.json != nil:
-			w = w.put(key, r.json, r.move, r.stamp)
-		case w.get(key).Found():
-			w = w.delete(key, r.stamp)
+		key, _ := v.base.row(uint32(r.seq))
+		if row := w.get(key); row.Found() {
+			w.delete(row, r.stamp)
 		}
 		return true
 	})

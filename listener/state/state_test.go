@@ -227,7 +227,8 @@ func compareRows(t *testing.T, what string, l state.Rows, want []item) {
 // TestSet_IsWhatAListWouldBe makes random changes to two parts, with resets, snapshots and new bases
 // among them, and compares all lists with a plain model.
 func TestSet_IsWhatAListWouldBe(t *testing.T) {
-	for _, n := range []int{0, 3, 60} {
+	for _, size := range []struct{ rows, keys, steps int }{{0, 40, 1500}, {3, 43, 1500}, {60, 100, 1500}, {100, 1000, 120}} {
+		n := size.rows
 		random := rand.New(rand.NewPCG(7, uint64(n)))
 		base := someItems(random, n)
 		store := state.New(0)
@@ -236,12 +237,11 @@ func TestSet_IsWhatAListWouldBe(t *testing.T) {
 		models := []*model{{slices.Clone(base)}, {slices.Clone(base)}}
 		snapshot, was := store.Snapshot(), []*model{{slices.Clone(base)}, {slices.Clone(base)}}
 		var tx state.Tx
-		for step := range 1500 {
+		for step := range size.steps {
 			p := random.IntN(2)
 			part, m := names[p], models[p]
-			id := fmt.Sprintf("k%d", random.IntN(n+40))
 			tx.Begin(store)
-			switch random.IntN(40) {
+			switch random.IntN(size.keys) {
 			case 0:
 				set.Reset(part)
 				if m.rows = slices.Clone(base); p == 0 { // nil is all parts
@@ -253,22 +253,25 @@ func TestSet_IsWhatAListWouldBe(t *testing.T) {
 				store.Restore(snapshot)
 				models[0].rows, models[1].rows = slices.Clone(was[0].rows), slices.Clone(was[1].rows)
 			default:
-				i := someItem(random, id)
-				if r := tx.Get(set, part, []byte(id)); r.Found() != (m.at(id) >= 0) {
-					t.Fatalf("step %d: %s is there: %t", step, id, r.Found())
-				}
-				if random.IntN(3) == 0 {
-					tx.Delete(set, part, []byte(id))
-					m.delete(id)
-				} else {
-					tx.Put(set, part, []byte(id), i.text(), nil)
-					m.put(i)
+				for range 1 + random.IntN(3)*random.IntN(20) {
+					id := fmt.Sprintf("k%d", random.IntN(size.keys))
+					i := someItem(random, id)
+					if r := tx.Get(set, part, []byte(id)); r.Found() != (m.at(id) >= 0) {
+						t.Fatalf("step %d: %s is there: %t", step, id, r.Found())
+					}
+					if random.IntN(3) == 0 {
+						tx.Delete(set, part, []byte(id))
+						m.delete(id)
+					} else {
+						tx.Put(set, part, []byte(id), i.text(), nil)
+						m.put(i)
+					}
 				}
 				if err := tx.Commit(); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if step%25 == 0 {
+			if step%(size.steps/60) == 0 {
 				models[0].compare(t, store, set, nil)
 				models[1].compare(t, store, set, names[1])
 			}
@@ -276,6 +279,64 @@ func TestSet_IsWhatAListWouldBe(t *testing.T) {
 		set.Reset(nil)
 		if f := set.Figures(); f.Changes != 0 || f.Bytes != 0 || f.Parts != 0 || f.Rows != int64(n) {
 			t.Errorf("after a reset: %+v", f)
+		}
+	}
+}
+
+// TestSet_KeepsManyInsertedRowsInOrder inserts, changes and deletes many rows behind a large base, with
+// snapshots among them that are restored: all rows are in their order, and found by their keys.
+func TestSet_KeepsManyInsertedRowsInOrder(t *testing.T) {
+	const n = 5000
+	base := make([]item, n)
+	for i := range base {
+		base[i] = item{fmt.Sprint("b", i), "g", i}
+	}
+	random := rand.New(rand.NewPCG(5, 5))
+	store := state.New(0)
+	set := add(store, state.Options{Name: "s"}, baseOf(t, base...))
+	order := make([]string, n)
+	for i := range order {
+		order[i] = base[i].ID
+	}
+	snapshot, was, next := store.Snapshot(), slices.Clone(order), 0
+	var tx state.Tx
+	for round := range 40 {
+		for range 200 {
+			tx.Begin(store)
+			k := random.IntN(len(order))
+			switch random.IntN(8) {
+			case 0:
+				tx.Delete(set, nil, []byte(order[k]))
+				order = slices.Delete(order, k, k+1)
+			case 1:
+				tx.Put(set, nil, []byte(order[k]), item{order[k], "h", k}.text(), nil)
+			default:
+				id := fmt.Sprint("new", next)
+				next++
+				tx.Put(set, nil, []byte(id), item{id, "h", next}.text(), nil)
+				order = append(order, id)
+			}
+			if err := tx.Commit(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		switch round % 5 {
+		case 1:
+			snapshot, was = store.Snapshot(), slices.Clone(order)
+		case 3:
+			store.Restore(snapshot)
+			order = slices.Clone(was)
+		}
+		rows, k := set.All(nil), 0
+		rows.Each(0, 1, func(r state.Row) bool {
+			if k >= len(order) || string(r.Key) != order[k] || rows.Rank(nil, r.Seq) != k || !set.Get(nil, r.Key).Found() {
+				t.Fatalf("round %d: row %d of %d is %s, in place %d", round, k, len(order), r.Key, rows.Rank(nil, r.Seq))
+			}
+			k++
+			return true
+		})
+		if k != len(order) || rows.Len() != k {
+			t.Fatalf("round %d: %d rows, length %d; want %d", round, k, rows.Len(), len(order))
 		}
 	}
 }
@@ -595,4 +656,40 @@ func TestSet_ChangesExpire(t *testing.T) {
 	m := model{[]item{{"a", "g", 1}}}
 	tx.Begin(store)
 	compareRows(t, "rows", tx.Rows(set, nil), m.rows)
+}
+
+// TestMemory_HoldsItsBounds inserts for long with each policy: the memory of the process stays what it
+// was when the set became full, and is about what the set counts.
+func TestMemory_HoldsItsBounds(t *testing.T) {
+	const limit = 4 << 20
+	for _, oldest := range []bool{true, false} {
+		store := state.New(0)
+		set := add(store, state.Options{Name: "s", Limit: state.Limit{Memory: limit}, Oldest: oldest}, baseOf(t))
+		var tx state.Tx
+		before, next := heap(), 0
+		insert := func(rows int) uint64 {
+			for range rows {
+				next++
+				tx.Begin(store)
+				key := fmt.Appendf(nil, "key-%d", next)
+				tx.Put(set, nil, key, fmt.Appendf(nil, `{"id":"%s","text":"%0200d"}`, key, next), nil)
+				if err := tx.Commit(); err != nil && oldest {
+					t.Fatal(err)
+				}
+			}
+			tx.End()
+			return heap() - before
+		}
+		full := insert(30_000)
+		later := insert(60_000)
+		if f := set.Figures(); f.Bytes > limit || f.Bytes < limit*9/10 {
+			t.Errorf("oldest %t: %d bytes are counted, of %d", oldest, f.Bytes, limit)
+		}
+		if full > limit*3/2 || later > full*6/5 {
+			t.Errorf("oldest %t: %d bytes once it was full, %d later; the limit is %d", oldest, full, later, limit)
+		}
+		if got := set.Get(nil, fmt.Appendf(nil, "key-%d", next)).Found(); got != oldest {
+			t.Errorf("oldest %t: the last row is there: %t", oldest, got)
+		}
+	}
 }

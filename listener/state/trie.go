@@ -11,6 +11,9 @@ import (
 // It also counts. If the numbers below n are rows of a base, and a leaf takes one away, adds one or
 // only changes it, then at and rank find the k-th live row, and how many are before a row, without
 // looking at each.
+//
+// Changes with one owner, a number that no other changes have, modify the nodes that earlier ones of
+// them have made, instead of copying them again. Nobody else may have the trie meanwhile. 0 is no owner.
 type trie[T leaf] struct {
 	root  *node[T]
 	shift uint // of the root: it covers the numbers below 32<<shift
@@ -30,8 +33,17 @@ const fan = 5
 // in which no other leaf takes its slot.
 type node[T leaf] struct {
 	used  uint32 // a bit for each slot that is not empty
-	delta int    // the sum of count of all leaves below
+	delta int32  // the sum of count of all leaves below
+	owner uint64 // of the changes that have made it
 	slots []slot[T]
+}
+
+// own returns a node that may be modified.
+func (n *node[T]) own(owner uint64) *node[T] {
+	if owner != 0 && n.owner == owner {
+		return n
+	}
+	return &node[T]{used: n.used, delta: n.delta, owner: owner, slots: slices.Clone(n.slots)}
 }
 
 // slot is a node or, if kid is nil, a leaf.
@@ -42,7 +54,7 @@ type slot[T leaf] struct {
 
 func (s slot[T]) count() int {
 	if s.kid != nil {
-		return s.kid.delta
+		return int(s.kid.delta)
 	}
 	return s.leaf.count()
 }
@@ -77,11 +89,17 @@ func (t trie[T]) get(path uint64) T {
 }
 
 // with returns a trie that has the leaf, in place of one with the same number.
-func (t trie[T]) with(l T) trie[T] {
+func (t trie[T]) with(l T, owner uint64) trie[T] {
 	path := l.path()
+	t.reach(path)
+	t.root = t.root.with(l, path, t.shift, owner)
+	return t
+}
+
+// reach makes the root cover a number.
+func (t *trie[T]) reach(path uint64) {
 	if t.root == nil {
-		t.root = &node[T]{}
-		t.shift = 0
+		t.root, t.shift = &node[T]{}, 0
 	}
 	for path>>t.shift>>fan != 0 {
 		if t.root.used != 0 {
@@ -89,46 +107,87 @@ func (t trie[T]) with(l T) trie[T] {
 		}
 		t.shift += fan
 	}
-	t.root = t.root.with(l, path, t.shift)
-	return t
 }
 
-func (n *node[T]) with(l T, path uint64, shift uint) *node[T] {
+func (n *node[T]) with(l T, path uint64, shift uint, owner uint64) *node[T] {
 	bit, i := n.place(path, shift)
 	if n.used&bit == 0 {
-		c := &node[T]{used: n.used | bit, delta: n.delta + l.count(), slots: make([]slot[T], len(n.slots)+1)}
-		copy(c.slots, n.slots[:i])
-		c.slots[i].leaf = l
-		copy(c.slots[i+1:], n.slots[i:])
-		return c
+		return n.insert(bit, i, slot[T]{leaf: l}, owner)
 	}
-	c := &node[T]{used: n.used, slots: slices.Clone(n.slots)}
+	c := n.own(owner)
 	s := &c.slots[i]
 	before := s.count()
 	switch {
 	case s.kid != nil:
-		s.kid = s.kid.with(l, path, shift-fan)
+		s.kid = s.kid.with(l, path, shift-fan, owner)
 	case s.leaf.path() == path:
 		s.leaf = l
 	default:
-		kid := (&node[T]{}).with(s.leaf, s.leaf.path(), shift-fan).with(l, path, shift-fan)
+		kid := (&node[T]{owner: owner}).with(s.leaf, s.leaf.path(), shift-fan, owner).with(l, path, shift-fan, owner)
 		*s = slot[T]{kid: kid}
 	}
-	c.delta = n.delta + s.count() - before
+	c.delta += int32(s.count() - before)
+	return c
+}
+
+// insert returns the node with a slot that was empty.
+func (n *node[T]) insert(bit uint32, i int, s slot[T], owner uint64) *node[T] {
+	if owner != 0 && n.owner == owner {
+		n.used |= bit
+		n.delta += int32(s.count())
+		n.slots = slices.Insert(n.slots, i, s)
+		return n
+	}
+	c := &node[T]{used: n.used | bit, delta: n.delta + int32(s.count()), owner: owner, slots: make([]slot[T], len(n.slots)+1)}
+	copy(c.slots, n.slots[:i])
+	c.slots[i] = s
+	copy(c.slots[i+1:], n.slots[i:])
+	return c
+}
+
+// withBlock returns a trie that has a lowest node, of two leaves or more whose numbers begin at low,
+// where it has no leaves yet.
+func (t trie[T]) withBlock(block *node[T], low uint64) trie[T] {
+	t.reach(low)
+	if t.shift == 0 {
+		t.root = block
+		return t
+	}
+	t.root = t.root.withBlock(block, low, t.shift)
+	return t
+}
+
+func (n *node[T]) withBlock(block *node[T], low uint64, shift uint) *node[T] {
+	bit, i := n.place(low, shift)
+	if n.used&bit == 0 {
+		kid := block
+		for at := uint(fan); at < shift; at += fan { // the nodes on the way to it
+			bit, _ := kid.place(low, at)
+			kid = &node[T]{used: bit, delta: kid.delta, slots: []slot[T]{{kid: kid}}}
+		}
+		return n.insert(bit, i, slot[T]{kid: kid}, 0)
+	}
+	c := n.own(0)
+	s := &c.slots[i]
+	if s.kid == nil { // a leaf elsewhere below
+		*s = slot[T]{kid: (&node[T]{}).with(s.leaf, s.leaf.path(), shift-fan, 0)}
+	}
+	s.kid = s.kid.withBlock(block, low, shift-fan)
+	c.delta += block.delta
 	return c
 }
 
 // without returns a trie that lacks the leaf with a number.
-func (t trie[T]) without(path uint64) trie[T] {
+func (t trie[T]) without(path, owner uint64) trie[T] {
 	if t.root == nil || path>>t.shift>>fan != 0 {
 		return t
 	}
-	t.root = t.root.without(path, t.shift)
+	t.root = t.root.without(path, t.shift, owner)
 	return t
 }
 
 // without returns nil for an empty node.
-func (n *node[T]) without(path uint64, shift uint) *node[T] {
+func (n *node[T]) without(path uint64, shift uint, owner uint64) *node[T] {
 	bit, i := n.place(path, shift)
 	if n.used&bit == 0 {
 		return n
@@ -138,30 +197,38 @@ func (n *node[T]) without(path uint64, shift uint) *node[T] {
 		if s.leaf.path() != path {
 			return n
 		}
-		return n.remove(bit, i)
+		return n.remove(bit, i, s.count(), owner)
 	}
-	kid := s.kid.without(path, shift-fan)
-	if kid == s.kid {
+	before := s.count()
+	kid := s.kid.without(path, shift-fan, owner)
+	switch {
+	case kid == nil:
+		return n.remove(bit, i, before, owner)
+	case kid == s.kid && s.count() == before && (owner == 0 || kid.owner != owner):
 		return n
 	}
-	if kid == nil {
-		return n.remove(bit, i)
-	}
-	c := &node[T]{used: n.used, delta: n.delta - s.count(), slots: slices.Clone(n.slots)}
+	c := n.own(owner)
 	if len(kid.slots) == 1 && kid.slots[0].kid == nil {
 		c.slots[i] = kid.slots[0]
 	} else {
 		c.slots[i] = slot[T]{kid: kid}
 	}
-	c.delta += c.slots[i].count()
+	c.delta += int32(c.slots[i].count() - before)
 	return c
 }
 
-func (n *node[T]) remove(bit uint32, i int) *node[T] {
-	if len(n.slots) == 1 {
+// remove returns the node without a slot, which counted so much; nil if there is no other.
+func (n *node[T]) remove(bit uint32, i, count int, owner uint64) *node[T] {
+	switch {
+	case len(n.slots) == 1:
 		return nil
+	case owner != 0 && n.owner == owner:
+		n.used &^= bit
+		n.delta -= int32(count)
+		n.slots = slices.Delete(n.slots, i, i+1)
+		return n
 	}
-	return &node[T]{used: n.used &^ bit, delta: n.delta - n.slots[i].count(),
+	return &node[T]{used: n.used &^ bit, delta: n.delta - int32(count), owner: owner,
 		slots: slices.Concat(n.slots[:i], n.slots[i+1:])}
 }
 
@@ -180,7 +247,7 @@ func (n *node[T]) each(f func(T) bool) bool {
 // size returns how many rows there are, of n in the base.
 func (t trie[T]) size(n int) int {
 	if t.root != nil {
-		n += t.root.delta
+		n += int(t.root.delta)
 	}
 	return n
 }
@@ -201,7 +268,7 @@ func (t trie[T]) at(n, k int) uint64 {
 	if t.root == nil {
 		return uint64(k)
 	}
-	if inside := below(n, 0, 1<<fan<<t.shift) + t.root.delta; k >= inside {
+	if inside := below(n, 0, 1<<fan<<t.shift) + int(t.root.delta); k >= inside {
 		return 1<<fan<<t.shift + uint64(k-inside)
 	}
 	at, low := t.root, uint64(0)
@@ -256,7 +323,7 @@ func (t trie[T]) rank(n int, path uint64) int {
 		return rank
 	}
 	if path>>t.shift>>fan != 0 {
-		return rank + t.root.delta
+		return rank + int(t.root.delta)
 	}
 	at, shift := t.root, t.shift
 	for {

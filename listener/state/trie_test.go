@@ -31,7 +31,7 @@ func TestTrie_CountsAsAListDoes(t *testing.T) {
 			old, oldLive := tr, slices.Clone(live)
 			switch path := uint64(random.IntN(2*n + 50)); {
 			case leaves[path] != nil:
-				tr = tr.without(path)
+				tr = tr.without(path, 0)
 				if leaves[path].delta > 0 {
 					i, _ := slices.BinarySearch(live, path)
 					live = slices.Delete(live, i, i+1)
@@ -46,11 +46,11 @@ func TestTrie_CountsAsAListDoes(t *testing.T) {
 					i, _ := slices.BinarySearch(live, path)
 					live = slices.Delete(live, i, i+1)
 				}
-				tr = tr.with(leaves[path])
+				tr = tr.with(leaves[path], 0)
 			default:
 				next += uint64(random.IntN(3)) // as sequences go on, some are given back
 				leaves[next] = &row{next, 1}
-				tr = tr.with(leaves[next])
+				tr = tr.with(leaves[next], 0)
 				live = append(live, next)
 				next++
 			}
@@ -86,12 +86,50 @@ func holdTrie(t *testing.T, tr trie[*row], n int, live []uint64) {
 	}
 }
 
+// TestTrie_OwnersShareTheirWork holds changes of one owner against those of none, and the trie before
+// them against what it was.
+func TestTrie_OwnersShareTheirWork(t *testing.T) {
+	random := rand.New(rand.NewPCG(2, 2))
+	const n = 300
+	var one, other trie[*row]
+	for owner := uint64(1); owner < 200; owner++ {
+		before := one
+		var was []uint64
+		before.each(func(r *row) bool { was = append(was, r.at); return true })
+		for range random.IntN(40) {
+			path := uint64(random.IntN(2 * n))
+			if random.IntN(3) > 0 {
+				r := &row{path, 1}
+				if path < n {
+					r.delta = -random.IntN(2)
+				}
+				one, other = one.with(r, owner), other.with(r, 0)
+			} else {
+				one, other = one.without(path, owner), other.without(path, 0)
+			}
+		}
+		if one.size(n) != other.size(n) {
+			t.Fatalf("owner %d: size %d, want %d", owner, one.size(n), other.size(n))
+		}
+		for k := range one.size(n) {
+			if got, want := one.at(n, k), other.at(n, k); got != want || one.rank(n, got) != k {
+				t.Fatalf("owner %d: row %d is %d, want %d", owner, k, got, want)
+			}
+		}
+		var is []uint64
+		before.each(func(r *row) bool { is = append(is, r.at); return true })
+		if !slices.Equal(is, was) {
+			t.Fatalf("owner %d has changed the trie before", owner)
+		}
+	}
+}
+
 // TestTrie_IsEmptyAgain: what was put in and taken out leaves no node.
 func TestTrie_IsEmptyAgain(t *testing.T) {
 	var tr trie[*row]
 	paths := []uint64{0, 1, 31, 32, 1 << 10, 1<<63 + 5, 1<<63 + 6}
 	for _, p := range paths {
-		tr = tr.with(&row{p, 1})
+		tr = tr.with(&row{p, 1}, 0)
 	}
 	if got := tr.size(0); got != len(paths) {
 		t.Fatalf("size %d, want %d", got, len(paths))
@@ -102,7 +140,7 @@ func TestTrie_IsEmptyAgain(t *testing.T) {
 		}
 	}
 	for i, p := range paths {
-		tr = tr.without(p)
+		tr = tr.without(p, 0)
 		if tr.get(p) != nil || tr.size(0) != len(paths)-i-1 {
 			t.Errorf("after %d was taken out: %v, size %d", p, tr.get(p), tr.size(0))
 		}

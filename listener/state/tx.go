@@ -45,6 +45,7 @@ type view struct {
 type read struct {
 	view  int
 	key   []byte // of a row that was asked for by its key; nil for others
+	hash  uint64 // of the key
 	row   Row
 	order int    // of a value that no row had; insertion otherwise
 	value []byte // of such a value
@@ -54,8 +55,7 @@ type read struct {
 type write struct {
 	view int
 	key  []byte
-	json []byte // nil: deleted
-	move *Move
+	is   *record // nil: deleted
 }
 
 // Begin starts a transaction, in place of what it was before.
@@ -97,15 +97,14 @@ func (t *Tx) view(set *Set, part []byte) int {
 func (t *Tx) Get(set *Set, part, key []byte) Row {
 	w := t.view(set, part)
 	if i := t.written(w, key); i >= 0 {
-		w := &t.writes[i]
-		row := Row{Key: w.key, JSON: w.json}
-		if w.move != nil {
-			row.change = &record{move: w.move}
+		if is := t.writes[i].is; is != nil {
+			return is.row()
 		}
-		return row
+		return Row{}
 	}
-	r := t.views[w].v.get(key)
-	t.reads = append(t.reads, read{view: w, key: key, row: r, order: insertion})
+	hash := hashOf(key)
+	r := t.views[w].v.find(hash, key)
+	t.reads = append(t.reads, read{view: w, key: key, hash: hash, row: r, order: insertion})
 	return r
 }
 
@@ -168,19 +167,9 @@ func (t *Tx) SawNone(set *Set, part []byte, order int, value []byte) {
 // Put writes a row, in place of one with the same key, and what it does by itself, nil for nothing. It
 // copies both texts, and returns the copy of the row, which is valid for ever.
 func (t *Tx) Put(set *Set, part, key, json []byte, move *Move) []byte {
-	at := bytes.Index(json, key)
-	size := len(json)
-	if at < 0 {
-		size += len(key)
-	}
-	kept := append(make([]byte, 0, size), json...)
-	if at < 0 {
-		at = len(json)
-		kept = append(kept, key...)
-	}
-	row := kept[:len(json):len(json)]
-	t.write(write{t.view(set, part), kept[at : at+len(key) : at+len(key)], row, move})
-	return row
+	r := newRecord(key, json, move)
+	t.write(write{t.view(set, part), r.key(), r})
+	return r.json()
 }
 
 // Delete deletes a row. The key must stay as it is until Commit.
@@ -218,15 +207,17 @@ func (t *Tx) Commit() error {
 
 // lock locks the parts of all views, in the order of their ids.
 func (t *Tx) lock() {
+	if len(t.views) == 1 {
+		t.views[0].part = t.views[0].set.lock(t.views[0].name)
+		return
+	}
 	for {
 		for i := range t.views {
 			p := t.views[i].set.lock(t.views[i].name)
 			p.mu.Unlock()
 			t.views[i].part = p
 		}
-		if len(t.views) > 1 {
-			t.sort()
-		}
+		t.sort()
 		locked := 0
 		for ; locked < len(t.views); locked++ {
 			p := t.views[locked].part
@@ -278,11 +269,13 @@ func (t *Tx) commit() error {
 	for i := range t.writes {
 		w := &t.writes[i]
 		to := &t.views[w.view]
+		before, hash := t.before(w, to.v)
 		switch stamp := to.set.stamp.Add(1); {
-		case w.json != nil:
-			to.v = to.v.put(w.key, w.json, w.move, stamp)
-		case to.v.get(w.key).Found():
-			to.v = to.v.delete(w.key, stamp)
+		case w.is != nil:
+			w.is.stamp = stamp
+			to.edit(len(t.writes) > 1).put(before, hash, w.is)
+		case before.Found():
+			to.edit(len(t.writes) > 1).delete(before, stamp)
 		}
 	}
 	written := 0
@@ -301,6 +294,28 @@ func (t *Tx) commit() error {
 	return nil
 }
 
+// before returns the row that a write changes, and the hash of its key. A transaction that writes once
+// has often seen it, and it is still so.
+func (t *Tx) before(w *write, v *version) (Row, uint64) {
+	if len(t.writes) == 1 {
+		for i := range t.reads {
+			if r := &t.reads[i]; r.view == w.view && r.key != nil && bytes.Equal(r.key, w.key) {
+				return r.row, r.hash
+			}
+		}
+	}
+	hash := hashOf(w.key)
+	return v.find(hash, w.key), hash
+}
+
+// edit returns the version of a view to be changed.
+func (w *view) edit(several bool) *version {
+	if w.v == w.part.now.Load() {
+		w.v = w.v.edit(several)
+	}
+	return w.v
+}
+
 // changed returns the index of a view in which something is not any more as the transaction saw it,
 // or -1.
 func (t *Tx) changed() int {
@@ -310,7 +325,9 @@ func (t *Tx) changed() int {
 		}
 	}
 	for i := range t.reads {
-		if r := &t.reads[i]; !r.holds(t.views[r.view].part.now.Load()) {
+		r := &t.reads[i]
+		now := t.views[r.view].part.now.Load()
+		if now != t.views[r.view].v && !r.holds(now) {
 			return r.view
 		}
 	}
@@ -341,10 +358,9 @@ func (t *Tx) publish(several bool) {
 	now := time.Time{}
 	for i := range t.writes {
 		to := &t.views[t.writes[i].view]
-		if t.writes[i].move != nil {
-			if r := to.v.get(t.writes[i].key).change; r != nil && r.move == t.writes[i].move {
-				to.set.moves.add(to.part, r)
-			}
+		r := t.writes[i].is
+		if r != nil && r.move != nil && to.v.rows.get(r.seq) == r {
+			to.set.moves.add(to.part, r)
 		}
 		if !to.set.aging() {
 			continue
@@ -352,7 +368,10 @@ func (t *Tx) publish(several bool) {
 		if now.IsZero() {
 			now = time.Now()
 		}
-		if r := to.v.get(t.writes[i].key).change; r != nil {
+		if r == nil { // a row of the base that was deleted
+			r = to.v.get(t.writes[i].key).change
+		}
+		if r != nil {
 			to.set.ages.add(to.part, r, now)
 		}
 		to.set.ages.compact(to.set.rows.Load())
@@ -363,7 +382,7 @@ func (t *Tx) publish(several bool) {
 func (r *read) holds(v *version) bool {
 	switch {
 	case r.key != nil:
-		return v.get(r.key).same(r.row)
+		return v.find(r.hash, r.key).same(r.row)
 	case r.value != nil:
 		at := Bound{Value: r.value}
 		return v.within(r.order, at, at).Len() == 0

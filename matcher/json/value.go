@@ -100,6 +100,33 @@ func (v Value) Member(name string) Value {
 	return found
 }
 
+// Place returns the offset of a member's value in Raw, and the value, as Member finds it.
+func (v Value) Place(name string) (at int, found Value) {
+	if v.Kind != Object {
+		return 0, found
+	}
+	for c := v.cursor(); c.more(); {
+		key := c.key()
+		from := c.at
+		if value := c.value(); key.Equals(name) {
+			at, found = from, value
+		}
+	}
+	return at, found
+}
+
+// AppendMembers appends the members of an object, in their order.
+func (v Value) AppendMembers(to []Member) []Member {
+	if v.Kind != Object {
+		return to
+	}
+	for c := v.cursor(); c.more(); {
+		key := c.key()
+		to = append(to, Member{key, c.value()})
+	}
+	return to
+}
+
 // Index returns the i-th element of an array, from 0. It returns Missing if there is no such
 // element, or if v is not an array.
 func (v Value) Index(i int) Value {

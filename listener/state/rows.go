@@ -1,0 +1,175 @@
+package state
+
+import "bytes"
+
+// rows are the changes of a version by seq: a trie and, behind it, the newest ones of the rows that
+// were inserted. The zero value is empty, for a base without rows.
+//
+// The newest ones are in a block that versions share: a row is entered behind the others without a
+// copy, and a version knows how many of them are its own. They are found by their keys in the block
+// itself; together they are moved into the trie and named in the keys of the version.
+type rows struct {
+	trie trie[*record]
+	tail *block // nil if there is none
+	from uint64 // the first seq of the tail, a multiple of its size
+	next uint64 // of the next row that is inserted
+	live int    // rows in the tail
+}
+
+// block is room for rows with seqs one after the other.
+type block struct {
+	slots  [1 << fan]*record
+	hashes [1 << fan]uint64 // of their keys
+	used   int              // slots; guarded by the lock of the part
+}
+
+// visible returns the slots of the tail that are the version's own.
+func (c *rows) visible() []*record {
+	if c.tail == nil {
+		return nil
+	}
+	return c.tail.slots[:c.next-c.from]
+}
+
+// get returns the change of a row; nil if there is none.
+func (c *rows) get(seq uint64) *record {
+	if own := c.visible(); seq >= c.from && seq-c.from < uint64(len(own)) && own[seq-c.from] != nil {
+		return own[seq-c.from]
+	}
+	return c.trie.get(seq)
+}
+
+// insert adds a row that is behind all others, and sets its seq. Hash is that of its key.
+func (v *version) insert(hash uint64, r *record) {
+	c := &v.rows
+	r.seq = c.next
+	i := int(r.seq - c.from)
+	switch {
+	case c.tail == nil || i == len(c.tail.slots):
+		v.name()
+		c.flush(v.owner)
+		c.tail, c.live = &block{}, 0
+		c.from = r.seq &^ (1<<fan - 1)
+		i = int(r.seq - c.from)
+	case c.tail.used > i: // by a version that another one was put in place of
+		c.own()
+	}
+	c.tail.slots[i], c.tail.hashes[i] = r, hash
+	c.tail.used = i + 1
+	c.next++
+	c.live++
+}
+
+// own makes the tail one of this version alone.
+func (c *rows) own() {
+	t := &block{used: len(c.visible())}
+	copy(t.slots[:], c.visible())
+	copy(t.hashes[:t.used], c.tail.hashes[:])
+	c.tail = t
+}
+
+// named returns the row of the tail with a key; nil if there is none.
+func (c *rows) named(hash uint64, key []byte) *record {
+	own := c.visible()
+	if c.tail == nil {
+		return nil
+	}
+	for i, h := range c.tail.hashes[:len(own)] {
+		if h == hash && own[i] != nil && bytes.Equal(own[i].key(), key) {
+			return own[i]
+		}
+	}
+	return nil
+}
+
+// flush moves the tail into the trie.
+func (c *rows) flush(owner uint64) {
+	if c.live < 2 || c.tail.slots[0] == nil { // the first block may have changed rows of the base as well
+		for _, r := range c.visible() {
+			if r != nil {
+				c.trie = c.trie.with(r, owner)
+			}
+		}
+		return
+	}
+	n := &node[*record]{delta: int32(c.live), slots: make([]slot[*record], 0, c.live)}
+	for i, r := range c.visible() {
+		if r != nil {
+			n.used |= 1 << i
+			n.slots = append(n.slots, slot[*record]{leaf: r})
+		}
+	}
+	c.trie = c.trie.withBlock(n, c.from)
+}
+
+// inTail reports whether the change of a row is in the tail.
+func (c *rows) inTail(seq uint64) bool {
+	own := c.visible()
+	return seq >= c.from && seq-c.from < uint64(len(own)) && own[seq-c.from] != nil
+}
+
+// set enters a change in place of an earlier one, or that of a row of the base.
+func (c *rows) set(r *record, owner uint64) {
+	if c.inTail(r.seq) {
+		c.own()
+		c.tail.slots[r.seq-c.from] = r
+		return
+	}
+	c.trie = c.trie.with(r, owner)
+}
+
+// drop takes a change away.
+func (c *rows) drop(seq, owner uint64) {
+	if c.inTail(seq) {
+		c.own()
+		c.tail.slots[seq-c.from] = nil
+		c.live--
+		return
+	}
+	c.trie = c.trie.without(seq, owner)
+}
+
+// each calls f for all changes in the order of their seqs, until it returns false.
+func (c *rows) each(f func(*record) bool) bool {
+	if !c.trie.each(f) {
+		return false
+	}
+	for _, r := range c.visible() {
+		if r != nil && !f(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// size returns how many rows there are, of n in the base.
+func (c *rows) size(n int) int { return c.trie.size(n) + c.live }
+
+// at returns the seq of the k-th row, counted from 0, which must exist.
+func (c *rows) at(n, k int) uint64 {
+	before := c.trie.size(n)
+	if k < before {
+		return c.trie.at(n, k)
+	}
+	for _, r := range c.visible() {
+		if r == nil {
+			continue
+		}
+		if k == before {
+			return r.seq
+		}
+		before++
+	}
+	return c.next // there is no such row
+}
+
+// rank returns how many rows have seqs below one.
+func (c *rows) rank(n int, seq uint64) int {
+	rank := c.trie.rank(n, seq)
+	for _, r := range c.visible() {
+		if r != nil && r.seq < seq {
+			rank++
+		}
+	}
+	return rank
+}
