@@ -61,6 +61,7 @@ mockserver/listener/data -> mockserver/config
 mockserver/listener/data -> mockserver/config/syntax
 mockserver/listener/data -> mockserver/fetcher
 mockserver/listener/data -> mockserver/fetcher/rows
+mockserver/listener/data -> mockserver/listener/record
 mockserver/listener/data -> mockserver/listener/reply
 mockserver/listener/data -> mockserver/listener/state
 mockserver/listener/data -> mockserver/matcher

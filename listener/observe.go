@@ -21,9 +21,7 @@ func (s *Server) Counts() record.Counts {
 		c = s.recorder.Counts()
 	}
 	c.WebSockets, c.Connections, c.AcceptFailures = s.WebSockets(), s.listener.Count(), s.listener.Failures()
-	for _, set := range s.compiler.data.Store().Sets() {
-		c.StateGivenUp += set.Figures().GivenUp
-	}
+	c.Sets = s.compiler.data.Figures()
 	return c
 }
 

@@ -134,13 +134,16 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 
 // writeState writes the counters of the sets of rows, of which there are as many as are declared.
 func (a *Admin) writeState(out *output) {
-	for _, set := range a.server.Data().Store().Sets() {
-		f := set.Figures()
-		out.gauge(describe("state_rows", "Rows of a set, as requests without an isolating value see it.", "set"), float64(f.Rows), set.Name)
-		out.gauge(describe("state_bytes", "Memory that the changes of a set take.", "set"), float64(f.Bytes), set.Name)
-		out.gauge(describe("state_parts", "Isolated parts of a set with changes.", "set"), float64(f.Parts), set.Name)
-		out.counter(describe("state_conflicts_total", "Requests that were answered anew because what they saw had changed.", "set"), uint64(f.Conflicts), set.Name)
-		out.counter(describe("state_given_up_total", "Changes that were given up for want of room.", "set"), uint64(f.GivenUp), set.Name)
+	for _, set := range a.server.Data().Figures() {
+		out.gauge(describe("state_rows", "Rows of a set, as requests without an isolating value see it.", "set"), float64(set.Rows), set.Name)
+		out.gauge(describe("state_bytes", "Memory that the changes of a set take.", "set"), float64(set.Bytes), set.Name)
+		out.gauge(describe("state_parts", "Isolated parts of a set with changes.", "set"), float64(set.Parts), set.Name)
+		out.counter(describe("state_conflicts_total", "Requests that were answered anew because what they saw had changed.", "set"), uint64(set.Conflicts), set.Name)
+		out.counter(describe("state_given_up_total", "Changes that were given up for want of room.", "set"), uint64(set.GivenUp), set.Name)
+		out.counter(describe("state_moves_total", "Changes that rows have made by themselves.", "set"), uint64(set.Moves), set.Name)
+		for _, o := range set.Operations {
+			out.counter(describe("state_operations_total", "What requests did with a set, and how it ended: ok, missing, or the code of an error.", "set", "operation", "result"), o.Count, set.Name, o.Operation, o.Result)
+		}
 	}
 }
 

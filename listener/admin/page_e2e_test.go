@@ -349,6 +349,32 @@ func TestPage_WhatRequestsHoldIsText(t *testing.T) {
 	p.clean()
 }
 
+func TestPage_ShowsSetsTheirRowsAndChanges(t *testing.T) {
+	t.Parallel()
+	mock, admin := harness.Administered(t, `
+- data: {name: accounts, isolate: header-params.X-VU, rows: [{id: "1", n: 1}, {id: "2", n: 2}]}
+- endpoint: {method: POST, path: "/:id", do: [{add: {in: accounts, key: path-params.id, field: n, by: 10}}], response: {body: ok}}
+- endpoint: {method: DELETE, path: "/:id", do: [{delete: {in: accounts, key: path-params.id}}], response: {body: ok}}
+`)
+	mock.Do("POST", "/1", "")
+	mock.Do("POST", "/2", "", "X-VU: v7")
+	mock.Do("DELETE", "/2", "")
+	mock.Do("DELETE", "/none", "")
+	p := browse(t, admin, "#sets")
+	p.says("#sets tbody", "accounts", "add 2", "delete 1", "delete row_not_found 1")
+	p.click(`#sets [aria-label="Rows of accounts"]`)
+	p.says("#sets", "Rows of accounts", `{"id":"1","n":11}`)
+	p.click(`#sets [aria-label="Changes of accounts"]`)
+	p.says("#sets", "Changes of accounts", "2: deleted", `{"id":"2","n":12}`, "v7")
+	p.click(`#sets [aria-label="Reset of accounts"]`)
+	p.says("#question[open]", "Drop all changes of accounts")
+	p.click("#question-yes")
+	p.says("#sets", "There are none.")
+	mock.Do("POST", "/2", "").Want(t, 200, "ok")
+	p.says("#sets", `{"id":"2","n":12}`)
+	p.clean()
+}
+
 func TestPage_WebhooksAreSentAndCancelled(t *testing.T) {
 	t.Parallel()
 	got := make(chan string, 8)
@@ -538,6 +564,7 @@ const contrasts = `(() => {
 func TestPage_EveryWidthInDarkAndLight(t *testing.T) {
 	t.Parallel()
 	mock, admin := harness.Administered(t, paged+`
+- data: {name: accounts-with-a-long-name, rows: [{id: 1, text: "a row that does not fit on a narrow screen of a phone, however it is turned"}]}
 - endpoint: {method: POST, path: /hooked, response: {status: 201, body: made}, webhook: {sleep-time: 3600, method: POST, url: "http://127.0.0.1:9/a/very/long/path/that/does/not/fit/on/a/narrow/screen/of/a/phone", body: x}}
 `)
 	mock.Get("/users/1")
@@ -547,7 +574,7 @@ func TestPage_EveryWidthInDarkAndLight(t *testing.T) {
 	p := browse(t, admin, "#runs")
 	p.enter("#run-name", strings.Repeat("name", 20)+kb.Enter)
 	p.says("#run-now", "running")
-	for _, part := range []string{"endpoints", "unmatched", "webhooks", "journal", "runs", "configuration"} {
+	for _, part := range []string{"endpoints", "unmatched", "webhooks", "sets", "journal", "runs", "configuration"} {
 		p.must(chromedp.Evaluate[chromedp.Void]("location.hash = '#" + part + "'"))
 		p.until("document.querySelector('#" + part + " tbody tr')?.checkVisibility()")
 		p.fits(part)
@@ -587,7 +614,7 @@ func TestPage_EverythingHasARoleAndAName(t *testing.T) {
 	mock.Get("/nowhere")
 	p := browse(t, admin, "")
 	named := map[string]bool{"button": true, "link": true, "textbox": true, "searchbox": true, "combobox": true, "table": true, "img": true, "image": true, "region": true, "navigation": true, "columnheader": true}
-	for _, part := range []string{"endpoints", "unmatched", "webhooks", "journal", "runs", "configuration"} {
+	for _, part := range []string{"endpoints", "unmatched", "webhooks", "sets", "journal", "runs", "configuration"} {
 		p.must(chromedp.Evaluate[chromedp.Void]("location.hash = '#" + part + "'"))
 		p.until("document.querySelector('#" + part + " .scroll')?.hidden === (document.querySelector('#" + part + " tbody tr') === null)")
 		tree, err := chromedp.Call(p.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})

@@ -86,7 +86,8 @@ func TestState_IsShownArrangedAndReset(t *testing.T) {
 	p.Get("/1").Want(t, 200, "11")
 	p.Get("/9").Want(t, 200, "none")
 	p.Get("/2", "X-VU: v").Want(t, 200, "12")
-	if metrics := a.Get("/metrics").Body; !strings.Contains(metrics, `mockserver_state_rows{set="accounts"} 2`) || !strings.Contains(metrics, `mockserver_state_parts{set="accounts"} 1`) {
+	if metrics := a.Get("/metrics").Body; !strings.Contains(metrics, `mockserver_state_rows{set="accounts"} 2`) || !strings.Contains(metrics, `mockserver_state_parts{set="accounts"} 1`) ||
+		!strings.Contains(metrics, `mockserver_state_operations_total{operation="add",result="ok",set="accounts"} 3`) {
 		t.Errorf("the metrics have nothing of the rows:\n%s", metrics)
 	}
 	if got := a.Do("POST", "/__admin/state/reset", `{"sets": ["accounts"], "part": "v"}`); got.Status != 200 {
@@ -99,6 +100,24 @@ func TestState_IsShownArrangedAndReset(t *testing.T) {
 	}
 	p.Get("/1").Want(t, 200, "1")
 	p.Get("/once").Want(t, 200, "1") // once in a run
+	p.Do("POST", "/9", "").Refusal(t, 404, "row_not_found")
+	var report struct {
+		State []struct {
+			Name             string
+			Rows, Changes    int
+			Operations       map[string]map[string]int
+			Conflicts, Moves int
+		}
+	}
+	if err := json.Unmarshal([]byte(a.Get("/__admin/runs/1").Body), &report); err != nil || len(report.State) != 1 {
+		t.Fatalf("%v in the report %s", err, a.Get("/__admin/runs/1").Body)
+	}
+	if s := report.State[0]; s.Name != "accounts" || s.Rows != 2 || s.Changes != 0 || s.Operations["add"]["row_not_found"] != 1 || s.Operations["find"]["ok"] == 0 || s.Operations["insert"] != nil {
+		t.Errorf("the report has %+v", s)
+	}
+	if page := a.Get("/__admin/runs/1/report").Body; !strings.Contains(page, "add row_not_found: 1") {
+		t.Errorf("the page of the report has nothing of the rows:\n%s", page)
+	}
 	if got := a.Do("DELETE", "/__admin/state/snapshots/before", ""); got.Status != 204 {
 		t.Errorf("forgotten: %d %s", got.Status, got.Body)
 	}

@@ -19,15 +19,19 @@ const rowsMedia = "application/x-ndjson"
 
 // shownSet contains the counters of a set.
 type shownSet struct {
-	Name      string   `json:"name" doc:"as declared"`
-	Rows      int64    `json:"rows" doc:"that requests without an isolating value see"`
-	Base      int64    `json:"base" doc:"rows of the file, or declared in place"`
-	Changes   int64    `json:"changes" doc:"rows that were changed, added or deleted, in all parts"`
-	Parts     int64    `json:"parts" doc:"isolated parts with changes"`
-	Bytes     int64    `json:"bytes" doc:"memory that the changes take"`
-	Conflicts int64    `json:"conflicts" doc:"how often a request was answered anew because what it saw had changed"`
-	GivenUp   int64    `json:"given_up" doc:"changes that were given up for want of room"`
-	Some      []string `json:"some_parts,omitempty" doc:"up to 20 of the isolated parts"`
+	Name      string `json:"name" doc:"as declared"`
+	Rows      int64  `json:"rows" doc:"that requests without an isolating value see"`
+	Base      int64  `json:"base" doc:"rows of the file, or declared in place"`
+	Changes   int64  `json:"changes" doc:"rows that were changed, added or deleted, in all parts"`
+	Parts     int64  `json:"parts" doc:"isolated parts with changes"`
+	Bytes     int64  `json:"bytes" doc:"memory that the changes take"`
+	Conflicts int64  `json:"conflicts" doc:"how often a request was answered anew because what it saw had changed"`
+	GivenUp   int64  `json:"given_up" doc:"changes that were given up for want of room"`
+	Moves     int64  `json:"moves" doc:"changes that rows have made by themselves"`
+
+	Operations map[string]map[string]uint64 `json:"operations" doc:"what requests did, by operation and result: ok, missing, or the code of an error"`
+
+	Some []string `json:"some_parts,omitempty" doc:"up to 20 of the isolated parts"`
 }
 
 // shownSets contains all sets.
@@ -38,9 +42,21 @@ type shownSets struct {
 // showState returns the sets and their counters.
 func (a *Admin) showState(w http.ResponseWriter, _ *http.Request) {
 	shown := shownSets{Sets: []shownSet{}}
-	for _, set := range a.server.Data().Store().Sets() {
-		f := set.Figures()
-		shown.Sets = append(shown.Sets, shownSet{set.Name, f.Rows, f.Base, f.Changes, f.Parts, f.Bytes, f.Conflicts, f.GivenUp, set.Parts(20)})
+	for _, f := range a.server.Data().Figures() {
+		one := shownSet{
+			Name: f.Name, Rows: f.Rows, Base: f.Base, Changes: f.Changes, Parts: f.Parts, Bytes: f.Bytes,
+			Conflicts: f.Conflicts, GivenUp: f.GivenUp, Moves: f.Moves, Operations: map[string]map[string]uint64{},
+		}
+		for _, o := range f.Operations {
+			if one.Operations[o.Operation] == nil {
+				one.Operations[o.Operation] = map[string]uint64{}
+			}
+			one.Operations[o.Operation][o.Result] = o.Count
+		}
+		if set := a.server.Data().Set(f.Name); set != nil {
+			one.Some = set.Parts(20)
+		}
+		shown.Sets = append(shown.Sets, one)
 	}
 	answer(w, http.StatusOK, shown)
 }
@@ -137,8 +153,32 @@ func (a *Admin) restoreSnapshot(w http.ResponseWriter, r *http.Request) {
 
 // shownRows contains rows of a set.
 type shownRows struct {
-	Rows  []json.RawMessage `json:"rows" doc:"in the order of insertion"`
-	Total int               `json:"total" doc:"how many rows there are"`
+	Rows    []json.RawMessage `json:"rows" doc:"in the order of insertion"`
+	Total   int               `json:"total" doc:"how many rows there are"`
+	Changes []shownRowChange  `json:"changes,omitempty" doc:"with changed=true, instead of rows"`
+}
+
+// shownRowChange is a change of a row.
+type shownRowChange struct {
+	Key  string          `json:"key" doc:"of the row"`
+	Part *string         `json:"part,omitempty" doc:"the value that isolates it; left out for those of all"`
+	Row  json.RawMessage `json:"row" doc:"as it is now; null if it was deleted"`
+}
+
+// changesOf returns up to a number of changes of a set, in all parts.
+func (a *Admin) changesOf(set string, limit int) (changes []shownRowChange) {
+	_ = a.server.Data().Changes(set, func(c liststate.Change) bool { // the set exists
+		one := shownRowChange{Key: string(c.Key), Row: c.JSON}
+		if c.Isolated {
+			one.Part = &c.Part
+		}
+		if c.JSON == nil {
+			one.Row = json.RawMessage("null")
+		}
+		changes = append(changes, one)
+		return len(changes) < limit
+	})
+	return changes
 }
 
 // partOf returns the part that a request asks for; nil for that of all.
@@ -171,6 +211,11 @@ func (a *Admin) showRows(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	shown := shownRows{Rows: []json.RawMessage{}, Total: rows.Len()}
+	if q.values.Get("changed") == "true" {
+		shown.Changes, shown.Total = a.changesOf(r.PathValue("set"), limit), int(set.Figures().Changes)
+		answer(w, http.StatusOK, shown)
+		return
+	}
 	if q.values.Has("key") {
 		row := set.Get(part, []byte(q.values.Get("key")))
 		if row.Found() {

@@ -74,7 +74,7 @@ func (a *Admin) table() []route {
 		{withToken, "DELETE", "/__admin/state/snapshots/{name}", a.removeSnapshot, "forget a snapshot", nil, nil, map[int][]any{http.StatusNoContent: nil}},
 		{withToken, "POST", "/__admin/state/snapshots/{name}/restore", a.restoreSnapshot, "make the changes what they were", nil, nil, ok(state{})},
 		{withToken, "GET", "/__admin/state/{set}", a.showRows, "rows of a set; all of them with Accept: application/x-ndjson",
-			[]parameter{{"key", "string", "only the row with this key"}, inPart, {"limit", "integer", "how many are shown, 100 by default, at most 10,000"}, {"offset", "integer", "how many are left out before"}},
+			[]parameter{{"key", "string", "only the row with this key"}, {"changed", "boolean", "true for the changes of all parts instead of rows"}, inPart, {"limit", "integer", "how many are shown, 100 by default, at most 10,000"}, {"offset", "integer", "how many are left out before"}},
 			nil, ok(shownRows{}, rowsMedia)},
 		{withToken, "PUT", "/__admin/state/{set}/{key}", a.putRow, "replace a row, or add it", []parameter{inPart}, []any{map[string]any{}}, ok(map[string]any{})},
 		{withToken, "PATCH", "/__admin/state/{set}/{key}", a.mergeRow, "change members of a row, as RFC 7396 says", []parameter{inPart}, []any{map[string]any{}}, ok(map[string]any{})},

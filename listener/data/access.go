@@ -235,9 +235,12 @@ func (a *Access) Find(r *matcher.Request) bool {
 		a.begin(w, r)
 		for i := range a.finds {
 			f := &a.finds[i]
-			if row := f.find(w, r); row.Found() {
+			row, result := f.find(w, r), resultMissing
+			if row.Found() {
 				r.Rows[i] = json.Value{Kind: json.Object, Raw: row.JSON}
+				result = resultOK
 			}
+			f.set.tally.note(opFind, result)
 		}
 		answers = true
 		if slices.ContainsFunc(a.states, func(s inState) bool { return s.begin(a.sets, w, r) }) {

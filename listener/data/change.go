@@ -24,7 +24,8 @@ type Changes struct {
 
 // change is one change.
 type change struct {
-	do      *config.Do
+	do *config.Do
+	operation
 	set     *set
 	part    *renderer.Operand
 	key     *renderer.Operand
@@ -68,7 +69,7 @@ func (a *Access) CompileChanges(all []config.Do, scope *renderer.Scope) (*Change
 }
 
 func (a *Access) compile(o *config.Do, scope *renderer.Scope) (change, syntax.Problems) {
-	c := change{do: o, as: -1}
+	c := change{do: o, operation: operationOf[o.Verb], as: -1}
 	var problems syntax.Problems
 	if c.set, problems = a.sets.find(o.In); c.set == nil {
 		return c, problems
@@ -121,6 +122,7 @@ func (c *Changes) Apply(r *matcher.Request) *Failed {
 func (c *Changes) apply(w *work, r *matcher.Request) *Failed {
 	for i := range c.all {
 		if failed := c.all[i].apply(w, r, i); failed != nil {
+			c.all[i].set.tally.failed(c.all[i].operation, failed.Failure)
 			return failed
 		}
 	}
@@ -132,7 +134,15 @@ func (c *Changes) apply(w *work, r *matcher.Request) *Failed {
 	if r.Stopped != nil {
 		return &Failed{Else: -1, Failure: reply.ResponseTooLarge, Message: r.Stopped.Error()}
 	}
-	return ofCommit(w.tx.Commit())
+	failed := ofCommit(w.tx.Commit())
+	for i := range c.all {
+		if one := &c.all[i]; failed == nil {
+			one.set.tally.note(one.operation, resultOK)
+		} else if !failed.Conflict {
+			one.set.tally.failed(one.operation, failed.Failure)
+		}
+	}
+	return failed
 }
 
 // ofCommit returns what the error of a commit means; nil for none.
@@ -149,7 +159,7 @@ func ofCommit(err error) *Failed {
 // fail is the answer of a change that cannot be made.
 func (c *change) fail(i int, f reply.Failure, format string, args ...any) *Failed {
 	if c.do.Else != nil {
-		return &Failed{Else: i}
+		return &Failed{Else: i, Failure: f}
 	}
 	return &Failed{Else: -1, Failure: f, Message: fmt.Sprintf(format, args...)}
 }

@@ -24,11 +24,12 @@ import (
 
 // Operation is one operation of a resource, compiled. It is immutable.
 type Operation struct {
-	sets    *Sets
-	set     *set
-	part    *renderer.Operand
-	made    *newKeys
-	config  *config.Operation
+	sets   *Sets
+	set    *set
+	part   *renderer.Operand
+	made   *newKeys
+	config *config.Operation
+	operation
 	row     int      // the position of the parameter with the key of the row; -1 for a collection
 	parents []parent // in the order of the path
 	filters []ordered
@@ -65,7 +66,7 @@ var (
 // scope.
 func (s *Sets) CompileOperation(e *config.Endpoint, scope *renderer.Scope) (*Operation, syntax.Problems) {
 	c := e.Resource
-	o := &Operation{sets: s, config: c, row: slices.Index(scope.Params, c.Row)}
+	o := &Operation{sets: s, config: c, operation: operationOf[c.Name], row: slices.Index(scope.Params, c.Row)}
 	scope.Rows = rowNames
 	var problems, wrong syntax.Problems
 	if o.set, problems = s.find(syntax.Text{Value: c.Set, Pos: c.Pos, Key: c.Key + ".data"}); o.set == nil {
@@ -150,10 +151,12 @@ func (o *Operation) Serve(r *matcher.Request, p *reply.Reply) *Failed {
 			failed = ofCommit(w.tx.Commit())
 		}
 		if failed == nil {
+			o.set.tally.note(o.operation, resultOK)
 			return nil
 		}
 		w.giveBack()
 		if !failed.Conflict {
+			o.set.tally.failed(o.operation, failed.Failure)
 			return failed
 		}
 		p.Begin()

@@ -60,6 +60,7 @@ type set struct {
 	key      []string // the way to the key
 	made     *newKeys
 	steps    *steps // nil if nothing changes by itself
+	tally    *tally
 }
 
 // Options are what sets need of their server.
@@ -116,7 +117,10 @@ func (s *Sets) Begin(spec *config.Spec) syntax.Problems {
 // declare returns a set, read anew if its declaration or its file has changed. Its rows have a name in
 // the texts of what they do by themselves.
 func (s *Sets) declare(d *config.Data, name string) (*set, syntax.Problems) {
-	made := &set{declared: *d, print: d.Fingerprint(), key: strings.Split(d.EffectiveMember(), ".")}
+	made := &set{declared: *d, print: d.Fingerprint(), key: strings.Split(d.EffectiveMember(), "."), tally: &tally{}}
+	if known := s.current[d.Name]; known != nil {
+		made.tally = known.tally
+	}
 	var problems, wrong syntax.Problems
 	made.made, problems = compileNewKeys(d)
 	made.steps, wrong = s.compileSteps(made, name)

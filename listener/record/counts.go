@@ -24,13 +24,36 @@ type Counts struct {
 	// AcceptFailures is how often a connection could not be accepted, because no file descriptor
 	// was free or for another reason that may be temporary.
 	AcceptFailures uint64
-	StateGivenUp   int64 // changes of rows that were given up for want of room
-	Connections    int   // open ones, including WebSockets
-	WebSockets     int   // open ones
-	InFlight       int64 // requests in progress, including those that wait for their latency, except those answered in a microsecond
+	Sets           []SetCounts // sets of rows, in the order of their names
+	Connections    int         // open ones, including WebSockets
+	WebSockets     int         // open ones
+	InFlight       int64       // requests in progress, including those that wait for their latency, except those answered in a microsecond
 	// Distinct is how many different unmatched requests there were; one that had been
 	// forgotten counts again.
 	Distinct uint64
+}
+
+// SetCounts are the figures of a set of rows.
+type SetCounts struct {
+	Name string
+
+	Rows    int64 // that requests without an isolating value see
+	Base    int64 // of the file, or declared in place
+	Changes int64 // rows that were changed, added or deleted, in all parts
+	Parts   int64 // isolated ones with changes
+	Bytes   int64 // that the changes take
+
+	Conflicts  int64 // how often a request was answered anew because what it saw had changed
+	GivenUp    int64 // changes that were given up for want of room
+	Moves      int64 // changes that rows have made by themselves
+	Operations []SetOperation
+}
+
+// SetOperation is how often requests have done something with a set, with a result: ok, missing for a
+// row that was asked for and is not there, or the code of an error.
+type SetOperation struct {
+	Operation, Result string
+	Count             uint64
 }
 
 // EndpointCounts is what was counted of one endpoint.

@@ -29,7 +29,10 @@ var reportTemplates = sync.OnceValues(func() (*template.Template, error) {
 		"p99":     func(s verdict.Spread) string { return quantileText(s, s.P99) },
 		"add1":    func(i int) int { return i + 1 },
 		"rows":    rows,
-		"times":   times,
+		"signed":  func(n int64) string { return countText(uint64(max(n, 0))) },
+
+		"operations": operationsText,
+		"times":      times,
 	}).ParseFS(reportFiles, "report/*.html")
 })
 

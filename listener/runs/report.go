@@ -34,6 +34,62 @@ type Report struct {
 	Timeline       []Point           `json:"timeline" doc:"the run over time, at most 1200 points"`
 	Unmatched      []UnmatchedReport `json:"unmatched" doc:"requests that no endpoint answered, the most frequent first, at most 100 kinds"`
 	OtherUnmatched int               `json:"other_unmatched" doc:"how many more kinds there were"`
+	State          []SetReport       `json:"state" doc:"the sets of rows, by name"`
+}
+
+// SetReport contains the figures of a set of rows: those of the run, and how it was at its end.
+type SetReport struct {
+	Name       string                       `json:"name" doc:"as declared"`
+	Rows       int64                        `json:"rows" doc:"that requests without an isolating value saw at its end"`
+	Changes    int64                        `json:"changes" doc:"rows that were changed, added or deleted at its end, in all parts"`
+	Parts      int64                        `json:"parts" doc:"isolated parts with changes at its end"`
+	Bytes      int64                        `json:"bytes" doc:"memory that the changes took at its end"`
+	Conflicts  int64                        `json:"conflicts" doc:"how often a request was answered anew because what it saw had changed"`
+	GivenUp    int64                        `json:"given_up" doc:"changes that were given up for want of room"`
+	Moves      int64                        `json:"moves" doc:"changes that rows made by themselves"`
+	Operations map[string]map[string]uint64 `json:"operations" doc:"what requests did, by operation and result: ok, missing, or the code of an error"`
+}
+
+// setReports returns the figures of the sets between two readings. A set that was replaced meanwhile
+// counts from 0.
+func setReports(before, after []record.SetCounts) []SetReport {
+	reports := []SetReport{}
+	for _, s := range after {
+		var was record.SetCounts
+		if i := slices.IndexFunc(before, func(b record.SetCounts) bool { return b.Name == s.Name }); i >= 0 {
+			was = before[i]
+		}
+		one := SetReport{
+			Name: s.Name, Rows: s.Rows, Changes: s.Changes, Parts: s.Parts, Bytes: s.Bytes,
+			Conflicts: risen(was.Conflicts, s.Conflicts), GivenUp: risen(was.GivenUp, s.GivenUp), Moves: risen(was.Moves, s.Moves),
+			Operations: map[string]map[string]uint64{},
+		}
+		for _, o := range s.Operations {
+			n := o.Count
+			for _, b := range was.Operations {
+				if b.Operation == o.Operation && b.Result == o.Result {
+					n = risen(b.Count, n)
+				}
+			}
+			if n == 0 {
+				continue
+			}
+			if one.Operations[o.Operation] == nil {
+				one.Operations[o.Operation] = map[string]uint64{}
+			}
+			one.Operations[o.Operation][o.Result] = n
+		}
+		reports = append(reports, one)
+	}
+	return reports
+}
+
+// risen returns by how much a counter has risen; one that is less began anew.
+func risen[T int64 | uint64](before, after T) T {
+	if after < before {
+		return after
+	}
+	return after - before
 }
 
 // Program identifies the program that ran.
@@ -129,6 +185,7 @@ func (r *run) reportAt(end *verdict.Reading, m setting) *Report {
 		WebhookLag: percentilesOf(lag),
 	}
 	report.Unmatched, report.OtherUnmatched = r.unmatched(m.misses)
+	report.State = setReports(r.first.Counts.Sets, end.Counts.Sets)
 	return report
 }
 

@@ -84,6 +84,21 @@ func faultsText(e EndpointReport) string {
 	return strings.Join(all, ", ")
 }
 
+// operationsText lists what was done with a set: "find: 12, insert: 3, insert key_exists: 1".
+func operationsText(operations map[string]map[string]uint64) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(operations)) {
+		for _, result := range slices.Sorted(maps.Keys(operations[name])) {
+			text := name + ": "
+			if result != "ok" {
+				text = name + " " + result + ": "
+			}
+			all = append(all, text+countText(operations[name][result]))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
 func figureText(figure *float64, text func(float64) string) string {
 	if figure == nil {
 		return none

@@ -80,7 +80,7 @@ func Between(a, b *Reading) Sample {
 		Requests: all.Requests, Errors: errorsOf(&all), ErrorKinds: ErrorKindsOf(&matched), Unmatched: all.Requests - matched.Requests,
 		Limited: all.Limited, Refused: all.Refused, In: all.In, Out: all.Out,
 		AcceptFailures: b.Counts.AcceptFailures - a.Counts.AcceptFailures,
-		StateGivenUp:   max(0, b.Counts.StateGivenUp-a.Counts.StateGivenUp), // less if a set is gone
+		StateGivenUp:   max(0, givenUp(b.Counts.Sets)-givenUp(a.Counts.Sets)), // less if a set is gone
 		Connections:    b.Counts.Connections, InFlight: b.Counts.InFlight,
 		Own: SpreadOf(all.Service), Injected: SpreadOf(all.Injected), InjectionError: SpreadOf(all.InjectionError),
 		Total: SpreadOf(all.Total), Upstream: SpreadOf(all.Upstream),
@@ -186,4 +186,12 @@ func runtimeMemory() uint64 {
 		return 0
 	}
 	return samples[0].Value.Uint64() - samples[1].Value.Uint64()
+}
+
+// givenUp returns how many changes of rows were given up.
+func givenUp(sets []record.SetCounts) (n int64) {
+	for i := range sets {
+		n += sets[i].GivenUp
+	}
+	return n
 }

@@ -5,6 +5,7 @@ import { Overview } from "./overview.js";
 import { Endpoints } from "./endpoints.js";
 import { Unmatched, Journal } from "./journal.js";
 import { Webhooks } from "./webhooks.js";
+import { State } from "./state.js";
 import { Runs, RunHead } from "./runs.js";
 import { Configuration } from "./configuration.js";
 import { say, silence, dismiss } from "./dialog.js";
@@ -25,6 +26,7 @@ const parts = {
   endpoints: new Endpoints($("endpoints")),
   unmatched: new Unmatched($("unmatched")),
   webhooks: new Webhooks($("webhooks")),
+  sets: new State($("sets")),
   journal: new Journal($("journal")),
   configuration: new Configuration($("configuration")),
 };
