@@ -58,6 +58,9 @@ func lift[T, U any](fields []table.Field[T], at func(*U) *T) []table.Field[U] {
 	return lifted
 }
 
+// HasBody reports whether a body is declared, be it empty.
+func (r *Response) HasBody() bool { return r.declaresBody() || r.External != nil }
+
 // EffectiveWeight returns the share of the outcome in the sum of all weights.
 func (o *Outcome) EffectiveWeight() float64 {
 	if o.Weight == 0 && !o.Weighted {

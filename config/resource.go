@@ -65,6 +65,10 @@ type On struct {
 	Latency  *Latency
 	Fault    *Fault
 	Webhooks []Webhook
+	// Responses are several answers, of which each request gets one. One without a body is that of the
+	// rows; another one is given instead, and then nothing is done.
+	Responses []Outcome
+	Select    string
 }
 
 // Operation is one operation of a resource.
@@ -141,6 +145,9 @@ var (
 		table.With(row{Key: "latency", Doc: "the time from the request to the answer", Kinds: table.Maps, Form: "a map with " + latencyForms, Table: table.Rows(latencyFields)},
 			func(d *decoder, v value, o *On) { o.Latency = decodeLatency(d, v) }),
 		table.Map[On](row{Key: "fault", Doc: "how answers go wrong", Form: "a map with type and rate"}, faultFields),
+		table.With(row{Key: "responses", Doc: "several answers, of which each request gets one; one without a body is that of the rows", Kinds: table.Lists,
+			Form: "a list of answers, each a map of its own", Item: &row{Kinds: table.Maps, Table: table.Rows(outcomeFields)}}, setOnResponses),
+		table.Of[On](row{Key: "select", Doc: "how one of responses is chosen: weighted (the default), sequence or sequence-hold", Kinds: table.Texts, Enum: selects}),
 		table.With(row{Key: "webhook", Unless: "webhooks", Doc: "a request of the server's own, some time after the answer", Kinds: table.Maps, Table: table.Rows(webhookFields)},
 			func(d *decoder, v value, o *On) { addWebhooks(d, &o.Webhooks, v) }),
 		table.With(row{Key: "webhooks", Doc: "several of them", Kinds: table.Lists, Item: &row{Kinds: table.Maps, Table: table.Rows(webhookFields)}},
@@ -233,6 +240,17 @@ func setPage(d *decoder, v value, r *Resource) {
 	table.Fill(d, v.Node, v.Key, pageFields, &r.Page)
 }
 
+func setOnResponses(d *decoder, v value, on *On) {
+	var e Endpoint
+	setResponses(d, v, &e)
+	on.Responses = e.Responses
+	for i := range on.Responses {
+		if o := &on.Responses[i]; len(o.Do) > 0 {
+			d.About(value{Node: v.Items[i], Key: o.Key + ".do"}, "a resource changes its own row; expected an endpoint with do")
+		}
+	}
+}
+
 // decodeNames returns a map of names to names.
 func decodeNames(d *decoder, v value) []Setting {
 	var all []Setting
@@ -252,6 +270,12 @@ func setOn(d *decoder, v value, r *Resource) {
 		fields = append(fields, table.With(row, func(d *decoder, v value, r *Resource) {
 			on := &On{Pos: v.Pos(), Key: v.Key}
 			table.Fill(d, v.Node, v.Key, onFields, on)
+			c := &checker{Endpoint: &Endpoint{Pos: on.Pos, Fault: on.Fault, Responses: on.Responses, Select: on.Select}, key: v.Key, node: v.Node, reported: d.Reported}
+			c.outcomes()
+			for _, p := range c.Problems {
+				d.Known(p.Key)
+				d.Add(p)
+			}
 			r.On[row.Key] = on
 		}))
 	}
@@ -306,7 +330,7 @@ func (r *Resource) endpoints() []Endpoint {
 			e.Path.Value = strings.TrimSuffix(r.Path.Value, "/") + "/:" + param
 		}
 		if on := r.On[name]; on != nil {
-			e.If, e.Response, e.Webhooks = on.If, on.Response, on.Webhooks
+			e.If, e.Response, e.Webhooks, e.Responses, e.Select = on.If, on.Response, on.Webhooks, on.Responses, on.Select
 			if on.Latency != nil {
 				e.Latency = on.Latency
 			}

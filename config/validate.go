@@ -47,7 +47,9 @@ func check(e *Endpoint, key string, node *syntax.Node, reported map[string]bool)
 	c.request()
 	c.answer(&e.Response, []string{"response"})
 	c.unseen(&e.Response, e.Fault, []string{"response"})
-	c.outcomes()
+	if e.Resource == nil { // those of a resource are checked where they stand
+		c.outcomes()
+	}
 	c.changes(e.Do, nil)
 	c.webhooks(e.Webhooks, nil)
 	c.latency(e.Latency, []string{"latency"})

@@ -260,6 +260,9 @@ func (c *compiler) rules(e *config.Endpoint, a *answer, counts *traffic.Counts, 
 		o, wrong := c.answer(&single, scope)
 		problems = append(problems, wrong...)
 		o.name, o.hooks = traffic.OutcomeName(a.name, i), a.hooks
+		if a.resource != nil && !declared.Response.HasBody() {
+			o.resource, o.declared = a.resource, declared.Response.Status
+		}
 		o.access, o.changes, o.elses, o.lets = a.access, a.changes, a.elses, a.lets
 		if declared.Do != nil {
 			problems = append(problems, c.changes(&o, e, declared.Do, scope)...)

@@ -77,6 +77,9 @@ func TestMistakes(t *testing.T) {
 		{"- resource: {path: /a, allow: [lst]}", `[0].resource.allow[0]: is a text ("lst") (did you mean "list"?); expected`},
 		{"- resource: {path: /a, schema: {file: none.json}}", `mock.yml:1:39: [0].resource.schema.file: file "none.json" cannot be read: no such file or directory`},
 		{"- resource: {path: /a, schema: {type: 7}}", `[0].resource.schema: is not a valid JSON Schema: `},
+		{"- resource: {path: /a, on: {create: {responses: [{do: [{insert: {in: a}}]}]}}}", `[0].resource.on.create.responses[0].do: a resource changes its own row`},
+		{"- resource: {path: /a, on: {create: {responses: []}}}", `[0].resource.on.create.responses: is an empty list`},
+		{"- resource: {path: /a, on: {create: {responses: [{weight: 0}]}}}", `[0].resource.on.create.responses: all weights are 0`},
 		{"- resource: {path: /a, on: {make: {}}}", `[0].resource.on.make: unknown key`},
 		{"- resource: {path: /a, item: \"{{rows}}\", allow: [read]}", `[0].resource.item: unknown variable "rows"`},
 	} {

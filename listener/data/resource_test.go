@@ -350,6 +350,36 @@ func TestResource_TemplatesAndOn(t *testing.T) {
 	})
 }
 
+// TestResource_SeveralAnswers: an answer without a body is that of the rows, another one is given
+// instead, and then nothing is done.
+func TestResource_SeveralAnswers(t *testing.T) {
+	c, _ := serve(t, `
+- resource:
+    path: /things
+    new-key: int
+    on:
+      create:
+        select: sequence
+        responses:
+          - {headers: {X-Try: "1"}}
+          - {status: 503, body: {error: busy}, latency: {min: 1ms}}
+          - {status: 202, webhooks: []}
+      read: {responses: [{weight: 0, status: 500, body: ""}, {weight: 1}]}
+`)
+	resp, body := c.exchange(`POST /things {}`)
+	if resp.StatusCode != 201 || body != `{"id":1}` || resp.Header.Get("X-Try") != "1" || resp.Header.Get("Location") != "/things/1" {
+		t.Errorf("created %d %v %s", resp.StatusCode, resp.Header, body)
+	}
+	c.talk([][2]string{
+		{`POST /things {}`, `503 {"error":"busy"}`},
+		{`GET /things`, `200 [{"id":1}]`},
+		{`POST /things {}`, `202 {"id":2}`},
+		{`GET /things/2`, `200 {"id":2}`},
+		{`POST /things {"id": 1}`, `409 …`},
+		{`POST /things {}`, `503 …`},
+	})
+}
+
 // TestResource_NothingIsLost changes and creates by many clients at once, each with the tag that it has
 // read.
 func TestResource_NothingIsLost(t *testing.T) {
