@@ -50,7 +50,7 @@ func (t *Template) checkJSON(text syntax.Text) syntax.Problems {
 			sample = append(sample, n.text...)
 		case outputNode:
 			hasPlaceholders = true
-			if n.write == writeJSONValue {
+			if n.write.isJSONValue() {
 				sample = append(sample, "null"...)
 			}
 		default:

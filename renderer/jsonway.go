@@ -166,7 +166,7 @@ func (w *way) endToken() bool {
 
 // put passes a placeholder, and reports whether it is allowed here.
 func (w *way) put(as writer) bool {
-	if as != writeJSONValue {
+	if !as.isJSONValue() {
 		return true // inside a string
 	}
 	takes := w.takesValue()

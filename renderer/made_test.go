@@ -182,3 +182,28 @@ func TestFunctions_Mistakes(t *testing.T) {
 		}
 	}
 }
+
+// TestMade_TextsWithinJSONKeepTheirKind: a JSON text that is one placeholder is the value of it; as the
+// name of a member, or beside other text, it is a text.
+func TestMade_TextsWithinJSONKeepTheirKind(t *testing.T) {
+	const body = `{"n": 1.50, "b": true, "s": "7", "o": {"x": [1]}, "q": "a\"b"}`
+	for text, want := range map[string]string{
+		`{"n":"{{json-params.n}}","b":"{{json-params.b}}"}`:                          `{"n":1.50,"b":true}`,
+		`{"s":"{{json-params.s}}","q":"{{json-params.q}}"}`:                          `{"s":"7","q":"a\"b"}`,
+		`["{{json-params.o}}","{{json-params.none}}", "{{json-params.n|add:1}}"]`:    `[{"x": [1]},null, 2.50]`,
+		`{"{{json-params.s}}" : "{{json-params.n}}!","a":"\"{{json-params.n}}\""}`:   `{"7" : "1.50!","a":"\"1.50\""}`,
+		`{"a":"{% if json-params.b %}{{json-params.n}}{% endif %}"}`:                 `{"a":"1.50"}`,
+		`[{% for x in json-params.o.x %}"{{x}}"{% endfor %}, "{{ json-params.n }}"]`: `[1, 1.50]`,
+	} {
+		made, problems := renderer.CompileMade(syntax.Text{Value: text}, true, scope())
+		if err := problems.Err(); err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		r := matcher.Acquire(matcher.Input{Body: []byte(body)})
+		if got := string(made.Append(nil, r)); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", text, got, want)
+		}
+		matcher.Release(r)
+	}
+}

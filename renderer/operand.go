@@ -76,10 +76,10 @@ type Made struct {
 }
 
 // CompileMade compiles a value: a text with placeholders or, with isJSON, a JSON text. A text that is
-// one placeholder is the value of that placeholder, whatever its kind.
+// one placeholder is the value of that placeholder, whatever its kind, and so is such a text within JSON.
 func CompileMade(text syntax.Text, isJSON bool, scope *Scope) (*Made, syntax.Problems) {
 	if isJSON {
-		t, problems := Compile(text, JSON, scope)
+		t, problems := compile(text, JSON, scope, true)
 		if t == nil {
 			return nil, problems
 		}

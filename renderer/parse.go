@@ -19,6 +19,8 @@ type parser struct {
 	place       place
 	lastComment int  // the offset of the last #}, -1 for none
 	mixed       bool // branches have different inferred forms
+	kinds       bool // a JSON text that is one placeholder is the value of the placeholder, whatever its kind
+	unquote     bool // the quote that the next literal begins with is left out
 }
 
 // place describes a position in the text.
@@ -127,6 +129,9 @@ func (p *parser) literal(nodes []node, s string) []node {
 		p.place.json = p.place.json.advance(s)
 	case URL:
 		p.place.url = p.place.url.Advance(s)
+	}
+	if p.unquote {
+		p.unquote, s = false, s[1:]
 	}
 	return append(nodes, node{kind: literalNode, text: s})
 }
@@ -275,6 +280,12 @@ func (p *parser) output(nodes []node, t tag) []node {
 		p.mixed = true // the rest decides, but after a value the text may have any form
 	}
 	n := node{kind: outputNode, expr: &e, write: p.writer(t, &e)}
+	if n.write == writeJSONString && p.kinds && len(nodes) > 0 && p.isWhole(t) {
+		last := &nodes[len(nodes)-1]
+		last.text = last.text[:len(last.text)-1]
+		p.unquote, n.write = true, writeJSONKind
+		return append(nodes, n)
+	}
 	if n.write == writeJSONValue {
 		e.asJSON()
 	}
@@ -283,6 +294,13 @@ func (p *parser) output(nodes []node, t tag) []node {
 		return append(nodes, n)
 	}
 	return p.literal(nodes, string(n.write.append(nil, e.eval(nil, nil))))
+}
+
+// isWhole reports whether the placeholder t is a whole JSON text, and no name of a member.
+func (p *parser) isWhole(t tag) bool {
+	s := p.text.Value
+	begins := t.offset > 0 && s[t.offset-1] == '"' && (t.offset == 1 || s[t.offset-2] != '\\')
+	return begins && t.after < len(s) && s[t.after] == '"' && !strings.HasPrefix(strings.TrimLeft(s[t.after+1:], " \t\r\n"), ":")
 }
 
 // writer determines how the placeholder t is written in its place of the text.

@@ -135,7 +135,14 @@ type Template struct {
 // Compile parses text. The problems have positions in it. The template is nil if any of them is an
 // error rather than a warning.
 func Compile(text syntax.Text, form Form, scope *Scope) (*Template, syntax.Problems) {
+	return compile(text, form, scope, false)
+}
+
+// compile is Compile; with kinds, a JSON text that is one placeholder is the value of the placeholder,
+// whatever its kind.
+func compile(text syntax.Text, form Form, scope *Scope, kinds bool) (*Template, syntax.Problems) {
 	p := parser{
+		kinds:       kinds,
 		source:      source{text: text, scope: scope},
 		lastComment: strings.LastIndex(text.Value, "#}"),
 		place:       place{form: form, url: escape.AtStart},

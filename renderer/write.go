@@ -13,6 +13,7 @@ const (
 	writePlain      writer = iota
 	writeJSONString        // inside a JSON string
 	writeJSONValue         // where JSON expects a value
+	writeJSONKind          // the same, where a text with quotes stood: a text stays one
 	writeXML
 	writeHeader
 	writeURLStart // where a URL's scheme may be: a whole URL is written unchanged, such as a callback URL sent by the client
@@ -20,6 +21,9 @@ const (
 	writeURLPart  // query or fragment
 	writeURLPath  // a path segment or a part of one
 )
+
+// isJSONValue reports whether the placeholder makes a JSON value.
+func (w writer) isJSONValue() bool { return w == writeJSONValue || w == writeJSONKind }
 
 // append appends v to dst.
 func (w writer) append(dst []byte, v value) []byte {
@@ -31,6 +35,8 @@ func (w writer) append(dst []byte, v value) []byte {
 		return escape.AppendJSON(dst, v.raw)
 	case writeJSONValue:
 		return appendJSONValue(dst, v)
+	case writeJSONKind:
+		return v.appendJSON(dst)
 	case writePlain:
 		return v.appendText(dst)
 	}

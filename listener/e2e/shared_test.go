@@ -45,7 +45,7 @@ func TestLet_IsTheSameEverywhere(t *testing.T) {
 	}
 	_, event, _ := strings.Cut(created.Body, `"event": {"id":"`)
 	event, _, _ = strings.Cut(event, `"`)
-	whole := `{"id":"` + event + `","of":"` + path + `","total":"5"}`
+	whole := `{"id":"` + event + `","of":"` + path + `","total":5}`
 	if want := `{"id": "` + path + `", "total": 5, "event": ` + whole + `}`; created.Body != want || len(event) != 36 {
 		t.Errorf("answered %s, want %s", created.Body, want)
 	}
