@@ -55,92 +55,55 @@ func testTwins(t *testing.T, table []twin) {
 	}
 }
 
-// bareEndpoints takes the places from endpoints, and unless keyed the keys too.
+// bareEndpoints returns copies of endpoints without places, and unless keyed without keys.
 func bareEndpoints(endpoints []Endpoint, keyed bool) []Endpoint {
-	b := barer{keyed}
 	var out []Endpoint
-	for _, e := range endpoints {
-		e.Pos, e.Key, e.Path, e.If = syntax.Pos{}, b.key(e.Key), b.text(e.Path), b.text(e.If)
-		e.Response, e.Webhooks, e.Latency, e.Fault = b.response(e.Response), b.webhooks(e.Webhooks), b.latency(e.Latency), b.fault(e.Fault)
-		var outcomes []Outcome
-		for _, o := range e.Responses {
-			o.Key, o.Response, o.Webhooks, o.Latency, o.Fault = b.key(o.Key), b.response(o.Response), b.webhooks(o.Webhooks), b.latency(o.Latency), b.fault(o.Fault)
-			outcomes = append(outcomes, o)
-		}
-		e.Responses = outcomes
-		if e.RateLimit != nil {
-			limit := *e.RateLimit
-			limit.Pos, limit.Key = syntax.Pos{}, b.key(limit.Key)
-			e.RateLimit = &limit
-		}
-		if e.Capacity != nil {
-			capacity := *e.Capacity
-			capacity.Pos, capacity.Key = syntax.Pos{}, b.key(capacity.Key)
-			e.Capacity = &capacity
-		}
-		out = append(out, e)
-	}
+	barer{keyed}.copy(reflect.ValueOf(&out).Elem(), reflect.ValueOf(endpoints))
 	return out
 }
 
 // barer takes places away, and keys unless they are to be kept.
 type barer struct{ keyed bool }
 
-func (b barer) key(k string) string {
-	if b.keyed {
-		return k
+func (b barer) copy(into, from reflect.Value) {
+	switch from.Kind() {
+	case reflect.Pointer:
+		if from.IsNil() || from.Type().Elem().PkgPath() != headerType.PkgPath() {
+			into.Set(from)
+			return
+		}
+		into.Set(reflect.New(from.Type().Elem()))
+		b.copy(into.Elem(), from.Elem())
+	case reflect.Slice:
+		if !from.IsNil() { // none are not the same as none given
+			into.Set(reflect.MakeSlice(from.Type(), from.Len(), from.Len()))
+		}
+		for i := range from.Len() {
+			b.copy(into.Index(i), from.Index(i))
+		}
+	case reflect.Struct:
+		b.fields(into, from)
+	default:
+		into.Set(from)
 	}
-	return ""
 }
 
-func (b barer) text(t syntax.Text) syntax.Text { return syntax.Text{Value: t.Value, Key: b.key(t.Key)} }
-
-func (b barer) headers(all []Header) (out []Header) {
-	for _, h := range all {
-		out = append(out, Header{h.Name, b.text(h.Value)})
+func (b barer) fields(into, from reflect.Value) {
+	switch from.Type() {
+	case posType:
+		return
+	case textType:
+		into.FieldByName("Value").Set(from.FieldByName("Value"))
+		if b.keyed {
+			into.FieldByName("Key").Set(from.FieldByName("Key"))
+		}
+		return
 	}
-	return out
-}
-
-func (b barer) response(r Response) Response {
-	r.Pos, r.Body, r.Headers = syntax.Pos{}, b.text(r.Body), b.headers(r.Headers)
-	if r.External != nil {
-		x := *r.External
-		x.Pos, x.Key, x.Path, x.Sheet = syntax.Pos{}, b.key(x.Key), b.text(x.Path), b.text(x.Sheet)
-		r.External = &x
+	for i := range from.NumField() {
+		if b.keyed || from.Type().Field(i).Name != "Key" {
+			b.copy(into.Field(i), from.Field(i))
+		}
 	}
-	return r
-}
-
-func (b barer) webhooks(all []Webhook) []Webhook {
-	if all == nil {
-		return nil
-	}
-	hooks := []Webhook{} // none are not the same as none given
-	for _, w := range all {
-		w.Pos, w.Key, w.URL, w.If, w.Body = syntax.Pos{}, b.key(w.Key), b.text(w.URL), b.text(w.If), b.text(w.Body)
-		w.Headers = b.headers(w.Headers)
-		hooks = append(hooks, w)
-	}
-	return hooks
-}
-
-func (b barer) latency(l *Latency) *Latency {
-	if l == nil {
-		return nil
-	}
-	c := *l
-	c.Pos, c.Key = syntax.Pos{}, b.key(c.Key)
-	return &c
-}
-
-func (b barer) fault(f *Fault) *Fault {
-	if f == nil {
-		return nil
-	}
-	c := *f
-	c.Pos, c.Key = syntax.Pos{}, b.key(c.Key)
-	return &c
 }
 
 // answers is what an endpoint with the path /x and this response means.
