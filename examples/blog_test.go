@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -14,18 +15,185 @@ import (
 	"mockserver/internal/harness"
 )
 
-// These tests walk through examples/blog.yml as a client does; the single calls are
-// in examples_blog_calls_test.go.
+const blogBase = "/api/v1"
+
+type blogObject = map[string]any
+
+// blogRows are the rows of a file of examples/data/blog, each as its JSON text.
+func blogRows(name string) []string {
+	data, err := os.ReadFile("data/blog/" + name + ".json")
+	if err != nil {
+		panic(err)
+	}
+	var rows []json.RawMessage
+	if err := json.Unmarshal(data, &rows); err != nil {
+		panic(err)
+	}
+	texts := make([]string, len(rows))
+	for i := range rows {
+		texts[i] = string(rows[i])
+	}
+	return texts
+}
+
+// blogSelect are the rows whose member has a value.
+func blogSelect(rows []string, member string, value any) []string {
+	return slices.DeleteFunc(slices.Clone(rows), func(row string) bool {
+		var o blogObject
+		return json.Unmarshal([]byte(row), &o) != nil || !reflect.DeepEqual(o[member], value)
+	})
+}
+
+func blogError(code, message string) string {
+	return fmt.Sprintf(`{"code": %q, "message": %q}`, code, message)
+}
+
+// blogPage is a list of posts: all rows of a page, and where it is.
+func blogPage(all []string, page, limit int) string {
+	from := min((page-1)*limit, len(all))
+	return fmt.Sprintf(`{"items": [%s], "pagination": {"page": %d, "limit": %d, "total": %d, "total_pages": %d}}`,
+		strings.Join(all[from:min(from+limit, len(all))], ", "), page, limit, len(all), (len(all)+limit-1)/limit)
+}
+
+// blogCalls are called one after the other, and what they create, change and delete stays so.
+func blogCalls() []exampleCall {
+	calls := slices.Concat(blogReadCalls(), blogPostCalls(), blogCommentCalls(), blogUserCalls())
+	for i := range calls {
+		calls[i].path = blogBase + calls[i].path
+	}
+	return calls
+}
+
+func blogReadCalls() []exampleCall {
+	posts, comments, authors := blogRows("posts"), blogRows("comments"), blogRows("authors")
+	calls := []exampleCall{
+		{"", "GET", "/posts", "", 200, blogPage(posts, 1, 20)},
+		{"", "GET", "/posts?page=2&limit=5", "", 200, blogPage(posts, 2, 5)},
+		{"", "GET", "/posts?page=99", "", 200, blogPage(posts, 99, 20)},
+		{"", "GET", "/posts?status=draft", "", 200, blogPage(blogSelect(posts, "status", "draft"), 1, 20)},
+		{"", "GET", "/posts?status=draft&author_id=1", "", 200, blogPage(blogSelect(blogSelect(posts, "status", "draft"), "author_id", 1.0), 1, 20)},
+		{"", "GET", "/posts?author_id=4", "", 200, blogPage(nil, 1, 20)},
+		{"", "GET", "/posts?title[gte]=The&title[lt]=Thf", "", 200, blogPage([]string{posts[5], posts[14]}, 1, 20)},
+		{"", "GET", "/posts?slug=why-our-p99-lied", "", 200, blogPage(posts[7:8], 1, 20)},
+		{"", "GET", "/posts?status=published&sort=-published_at&limit=2", "", 200, fmt.Sprintf(
+			`{"items": [%s, %s], "pagination": {"page": 1, "limit": 2, "total": 12, "total_pages": 6}}`, posts[11], posts[10])},
+		{"", "GET", "/posts/1", "", 200, posts[0]},
+		{"", "GET", "/authors/3/posts", "", 200, blogPage(blogSelect(posts, "author_id", 3.0), 1, 20)},
+		{"", "GET", "/authors/5/posts?limit=3", "", 200, blogPage(nil, 1, 3)},
+		{"", "GET", "/categories/guides/posts?page=2&limit=3", "", 200, blogPage(blogSelect(posts, "category", "guides"), 2, 3)},
+		{"", "GET", "/categories", "", 200, `[{"id": 1, "slug": "guides", "name": "Guides", "description": "How to do it"},
+			{"id": 2, "slug": "engineering", "name": "Engineering", "description": "How it works"}, {"id": 3, "slug": "stories", "name": "Stories", "description": "How it went"}]`},
+		{"", "GET", "/authors?offset=3&limit=5", "", 200, `{"items": [` + authors[3] + `, ` + authors[4] + `], "offset": 3, "limit": 5, "total": 5}`},
+		{"", "GET", "/authors/2", "", 200, authors[1]},
+		{"", "GET", "/comments/4", "", 200, comments[3]},
+		{"", "GET", "/posts/2/comments", "", 200, `{"items": [` + strings.Join(comments[8:], ", ") + `], "next": null, "has_more": false}`},
+		{"List the posts of a missing category", "GET", "/categories/gossip/posts", "", 404, blogError("category_not_found", "There is no category gossip")},
+	}
+	for _, id := range []string{"0", "99", "-1", "007", "1.5", "seven"} {
+		post, author, comment := blogError("post_not_found", "Post "+id+" does not exist"), blogError("author_not_found", "Author "+id+" does not exist"),
+			blogError("comment_not_found", "Comment "+id+" does not exist")
+		calls = append(calls,
+			exampleCall{"Get a missing post", "GET", "/posts/" + id, "", 404, post},
+			exampleCall{"Update a missing post", "PUT", "/posts/" + id, `{"status": "draft"}`, 404, post},
+			exampleCall{"Delete a missing post", "DELETE", "/posts/" + id, "", 404, post},
+			exampleCall{"List the comments of a missing post", "GET", "/posts/" + id + "/comments", "", 404, post},
+			exampleCall{"Comment on a missing post", "POST", "/posts/" + id + "/comments", `{"content": "a", "author_id": 1}`, 404, post},
+			exampleCall{"Get a missing comment", "GET", "/comments/" + id, "", 404, comment},
+			exampleCall{"Delete a missing comment", "DELETE", "/comments/" + id, "", 404, comment},
+			exampleCall{"Get a missing author", "GET", "/authors/" + id, "", 404, author},
+			exampleCall{"List the posts of a missing author", "GET", "/authors/" + id + "/posts", "", 404, author})
+	}
+	return calls
+}
+
+func blogPostCalls() []exampleCall {
+	const draft = `{"id": 17, "title": "A \"b\"", "slug": "untitled", "content": "World", "excerpt": "", "author_id": 1, "category_id": null, "category": null, "tags": [],
+		"status": "draft", "published_at": null, "created_at": "<text>", "updated_at": "<now>"}`
+	missing := blogError("fields_missing", "title, content and author_id are required, as a JSON object")
+	refused := blogError("value_refused", "title, content and excerpt are texts; slug is made of a-z, 0-9 and single -; tags is a list of texts; status is draft or published")
+	calls := []exampleCall{
+		{"Create a post", "POST", "/posts", `{"title": "A \"b\"", "content": "World", "author_id": 1}`, 201, with(draft, `{"created_at": "<now>"}`)},
+		{"", "GET", "/posts/17", "", 200, with(draft, `{"updated_at": "<text>"}`)},
+		{"Publish a post", "PUT", "/posts/17", `{"status": "published"}`, 200, with(draft, `{"status": "published", "published_at": "<now>"}`)},
+		{"Update a post", "PUT", "/posts/17", `{"title": "New"}`, 200, with(draft, `{"title": "New", "status": "published", "published_at": "<text>"}`)},
+		{"Update a post", "PUT", "/posts/17", `{"content": "C", "status": "published"}`, 200, with(draft, `{"title": "New", "content": "C", "status": "published", "published_at": "<text>"}`)},
+		{"Take a post back", "PUT", "/posts/17", `{"status": "draft"}`, 200, with(draft, `{"title": "New", "content": "C"}`)},
+		{"", "DELETE", "/posts/17", "", 204, ""},
+		{"Get a missing post", "GET", "/posts/17", "", 404, blogError("post_not_found", "Post 17 does not exist")},
+		{"Create a post", "POST", "/posts", `{"title": "Hello", "slug": "hello", "content": "World", "excerpt": "E", "author_id": 2, "category_id": 3, "tags": ["http"], "status": "published"}`, 201,
+			with(draft, `{"id": "<integer>", "title": "Hello", "slug": "hello", "excerpt": "E", "author_id": 2, "category_id": 3, "category": "stories", "tags": ["http"],
+				"status": "published", "published_at": "<now>", "created_at": "<now>"}`)},
+		{"Create a post of an unknown author", "POST", "/posts", `{"title": "a", "content": "b", "author_id": 6}`, 422, blogError("author_unknown", "There is no author 6")},
+		{"Create a post in an unknown category", "POST", "/posts", `{"title": "a", "content": "b", "author_id": 1, "category_id": 4}`, 422, blogError("category_unknown", "There is no category 4")},
+		{"Update a post with nothing", "PUT", "/posts/1", "{}", 400, blogError("nothing_to_update", "One of title, content and status is required, in a JSON object")},
+		{"Update a post with an empty title or content", "PUT", "/posts/1", `{"title": " "}`, 400, blogError("fields_missing", "title and content cannot be empty")},
+		{"Update a post with a value that is not accepted", "PUT", "/posts/1", `{"status": "gone"}`, 422, refused},
+		{"Update a post with a value that is not accepted", "PUT", "/posts/1", `{"title": 7}`, 422, refused},
+	}
+	for _, body := range []string{"", "{}", "not JSON", `["title"]`, `{"content": "a", "author_id": 1}`, `{"title": " ", "content": "a", "author_id": 1}`, `{"title": "a", "content": "b"}`} {
+		calls = append(calls, exampleCall{"Create a post with fields missing", "POST", "/posts", body, 400, missing})
+	}
+	for _, field := range []string{`"title": 7`, `"content": [1]`, `"excerpt": {}`, `"slug": "A b"`, `"slug": 7`, `"tags": "http"`, `"tags": [1]`, `"status": "gone"`} {
+		body := with(`{"title": "a", "content": "b", "author_id": 1}`, "{"+field+"}")
+		calls = append(calls, exampleCall{"Create a post with a value that is not accepted", "POST", "/posts", body, 422, refused})
+	}
+	return calls
+}
+
+func blogCommentCalls() []exampleCall {
+	const comment = `{"id": "<integer>", "post_id": 3, "parent_id": null, "author_id": 2, "content": "A \"b\"\n", "created_at": "<now>", "updated_at": "<now>"}`
+	missing := blogError("fields_missing", "content and author_id are required, as a JSON object")
+	calls := []exampleCall{
+		{"Comment or reply", "POST", "/posts/3/comments", `{"content": "A \"b\"\n", "author_id": 2}`, 201, comment},
+		{"Comment or reply", "POST", "/posts/3/comments", `{"content": "A \"b\"\n", "author_id": 2, "parent_id": 12}`, 201, with(comment, `{"parent_id": 12}`)},
+		{"", "DELETE", "/comments/12", "", 204, ""},
+		{"", "GET", "/posts/3/comments", "", 200, `{"items": [` + with(comment, `{"id": 13, "parent_id": 12, "created_at": "<text>", "updated_at": "<text>"}`) + `], "next": null, "has_more": false}`},
+		{"Comment as an unknown author", "POST", "/posts/1/comments", `{"content": "a", "author_id": 6}`, 422, blogError("author_unknown", "There is no author 6")},
+	}
+	for _, body := range []string{"", "{}", "not JSON", `{"author_id": 1}`, `{"content": " ", "author_id": 1}`, `{"content": "a"}`} {
+		calls = append(calls, exampleCall{"Comment with fields missing", "POST", "/posts/1/comments", body, 400, missing})
+	}
+	for _, r := range [][2]string{{"1", "9"}, {"1", "99"}, {"2", "1"}, {"3", "12"}, {"16", "1"}} {
+		calls = append(calls, exampleCall{"Reply to an unknown comment", "POST", "/posts/" + r[0] + "/comments", `{"content": "a", "author_id": 1, "parent_id": ` + r[1] + `}`, 422,
+			blogError("parent_not_found", "Post "+r[0]+" has no comment "+r[1])})
+	}
+	return calls
+}
+
+func blogUserCalls() []exampleCall {
+	const ines = `{"id": "usr_ines", "name": "Ines Carvalho", "email": "ines@example.com"}`
+	calls := []exampleCall{
+		{"Register", "POST", "/auth/register", `{"name": "Ada \"A\"", "email": "Ada@example.com", "password": "a long secret"}`, 201, `{"id": "<text>", "name": "Ada \"A\"", "email": "ada@example.com"}`},
+		{"", "POST", "/auth/register", `{"name": "A", "email": "ada@example.com", "password": "a long secret"}`, 409, blogError("email_taken", "There is a user with the address ada@example.com")},
+		{"", "POST", "/auth/register", `{"name": "A", "email": "Ines@example.com", "password": "a long secret"}`, 409, blogError("email_taken", "There is a user with the address ines@example.com")},
+		{"Log in", "POST", "/auth/login", `{"email": "ines@example.com", "password": "secret"}`, 200, `{"token": "<text>", "token_type": "Bearer", "expires_in": 3600, "user": ` + ines + `}`},
+		{"Ask who I am", "GET", "/me", "", 200, ines},
+		{"Ask who I am without a login", "GET", "/me", "", 401, blogError("login_required", "Log in and send Authorization: Bearer with the token")},
+	}
+	for _, body := range []string{"", "{}", "not JSON", `{"name": "A", "email": "a@b", "password": "short"}`, `{"name": "A", "email": "no address", "password": "a long secret"}`, `{"name": " ", "email": "a@b", "password": "a long secret"}`} {
+		calls = append(calls, exampleCall{"Register with fields missing", "POST", "/auth/register", body, 400,
+			blogError("fields_missing", "name, email and a password of 6 characters or more are required")})
+	}
+	for _, body := range []string{"", "{}", `{"email": "ines@example.com"}`, `{"email": "", "password": "secret"}`} {
+		calls = append(calls, exampleCall{"Log in with fields missing", "POST", "/auth/login", body, 400, blogError("fields_missing", "email and password are required")})
+	}
+	for _, body := range []string{`{"email": "ines@example.com", "password": "Secret"}`, `{"email": "nobody@example.com", "password": "secret"}`} {
+		calls = append(calls, exampleCall{"Log in with a wrong address or password", "POST", "/auth/login", body, 401, blogError("invalid_credentials", "Address or password is wrong")})
+	}
+	return calls
+}
+
+// The tests below walk through examples/blog.yml as a client does.
 
 func startBlog(t *testing.T) *harness.Process {
 	t.Helper()
 	return harness.Start(t, "-c", harness.File("examples", "blog.yml"))
 }
 
-// readBlogObject gets a path, which has to answer 200 and a JSON object.
-func readBlogObject(p *harness.Process, path string) (blogObject, harness.Answer) {
+// readBlog gets a path, which has to answer 200 and a JSON object.
+func readBlog(p *harness.Process, path string, headers ...string) (blogObject, harness.Answer) {
 	p.T.Helper()
-	a := p.Get(path)
+	a := p.Get(path, headers...)
 	o, ok := exampleDecode(p.T, a.Body).(blogObject)
 	if a.Status != 200 || !ok {
 		p.T.Fatalf("GET %s: got %d %s, want 200 and an object", path, a.Status, a.Body)
@@ -33,111 +201,22 @@ func readBlogObject(p *harness.Process, path string) (blogObject, harness.Answer
 	return o, a
 }
 
-// readBlogList gets a path, which has to answer with items and a pagination.
-func readBlogList(p *harness.Process, path string) (items []blogObject, pagination blogObject, a harness.Answer) {
-	p.T.Helper()
-	o, a := readBlogObject(p, path)
-	pagination, isObject := o["pagination"].(blogObject)
-	all, isList := o["items"].([]any)
-	if !isObject || !isList {
-		p.T.Fatalf("GET %s: got %s, want items and a pagination", path, a.Body)
-	}
-	for _, item := range all {
-		one, ok := item.(blogObject)
-		if !ok {
-			p.T.Fatalf("GET %s: got item %v, want an object", path, item)
-		}
-		items = append(items, one)
-	}
-	return items, pagination, a
-}
-
 // blogIDs are the ids of what was listed.
-func blogIDs(items []blogObject) []string {
-	ids := []string{}
-	for _, item := range items {
-		ids = append(ids, fmt.Sprint(item["id"]))
+func blogIDs(o blogObject) []string {
+	var ids []string
+	for _, item := range o["items"].([]any) {
+		ids = append(ids, fmt.Sprint(item.(blogObject)["id"]))
 	}
 	return ids
 }
 
-// blogNumber is a field that has to be an integer.
-func blogNumber(t *testing.T, o blogObject, key string) int {
-	t.Helper()
-	n, err := strconv.Atoi(fmt.Sprint(o[key]))
-	if err != nil {
-		t.Fatalf("got %s %v, want an integer", key, o[key])
+// blogNumbers are the numbers from 1 to n.
+func blogNumbers(n int) []string {
+	var all []string
+	for i := range n {
+		all = append(all, strconv.Itoa(i+1))
 	}
-	return n
-}
-
-func TestBlog_PageAndLimitShowEveryPostOnce(t *testing.T) {
-	t.Parallel()
-	p := startBlog(t)
-	for _, l := range blogLists() {
-		for limit := 1; limit <= 20; limit++ {
-			var seen []blogObject
-			for page, pages := 1, 1; page <= pages; page++ {
-				address := l.address(fmt.Sprintf("page=%d&limit=%d", page, limit))
-				items, at, _ := readBlogList(p, address)
-				pages = blogNumber(t, at, "total_pages")
-				if len(items) == 0 || len(items) > limit || page < pages && len(items) != limit {
-					t.Fatalf("%s: got %d items on page %d of %d", address, len(items), page, pages)
-				}
-				if blogNumber(t, at, "page") != page || blogNumber(t, at, "limit") != limit || blogNumber(t, at, "total") != len(l.items) {
-					t.Fatalf("%s: got pagination %v, want page %d, limit %d and total %d", address, at, page, limit, len(l.items))
-				}
-				seen = append(seen, items...)
-			}
-			if got, want := blogIDs(seen), blogIDs(l.items); !slices.Equal(got, want) {
-				t.Errorf("%s, limit %d: got %v, want %v", l.address(""), limit, got, want)
-			}
-		}
-	}
-}
-
-func TestBlog_OffsetAndLimitShowEveryAuthorOnce(t *testing.T) {
-	t.Parallel()
-	p := startBlog(t)
-	for limit := 1; limit <= 20; limit++ {
-		var ids []string
-		for next := any("0"); next != nil; {
-			address := fmt.Sprintf("/api/v1/authors?offset=%v&limit=%d", next, limit)
-			items, at, _ := readBlogList(p, address)
-			if len(items) == 0 || len(ids) > len(blogAuthors) {
-				t.Fatalf("%s: got %d authors after %v", address, len(items), ids)
-			}
-			ids, next = append(ids, blogIDs(items)...), at["next_offset"]
-		}
-		if want := []string{"1", "2", "3", "4", "5"}; !slices.Equal(ids, want) {
-			t.Errorf("limit %d: got authors %v, want %v", limit, ids, want)
-		}
-	}
-}
-
-func TestBlog_CursorsShowEveryCommentOnce(t *testing.T) {
-	t.Parallel()
-	p := startBlog(t)
-	for post := 1; post <= len(blogPosts); post++ {
-		for limit := 1; limit <= 20; limit++ {
-			address := fmt.Sprintf("/api/v1/posts/%d/comments?limit=%d", post, limit)
-			seen, used := []blogObject{}, []string{}
-			for cursor, more := "", true; more; {
-				items, at, _ := readBlogList(p, strings.TrimSuffix(address+"&cursor="+cursor, "&cursor="))
-				seen = append(seen, items...)
-				if cursor, more = at["next_cursor"].(string); !more && at["next_cursor"] != nil {
-					t.Fatalf("%s: got next_cursor %v, want a text or null", address, at["next_cursor"])
-				}
-				if more && (len(items) != limit || slices.Contains(used, cursor)) {
-					t.Fatalf("%s: got %d items and the cursor %q after %v", address, len(items), cursor, used)
-				}
-				used = append(used, cursor)
-			}
-			if got, want := blogIDs(seen), blogIDs(blogThread(post)); !slices.Equal(got, want) {
-				t.Errorf("%s: got comments %v, want %v", address, got, want)
-			}
-		}
-	}
+	return all
 }
 
 // errLink is what parseLinks returns for a header that is none.
@@ -201,212 +280,63 @@ func TestParseLinks(t *testing.T) {
 	}
 }
 
-// readBlogLinks gets an address and returns what it lists and its Link header, which has
-// to be one, each target resolved to a path with a query.
-func readBlogLinks(p *harness.Process, address string) ([]blogObject, map[string]string) {
-	p.T.Helper()
-	items, _, a := readBlogList(p, address)
-	header := a.Header.Values("Link")
-	if len(header) != 1 {
-		p.T.Fatalf("%s: got Link headers %q, want one", address, header)
-	}
-	links, err := parseLinks(header[0])
-	if err != nil {
-		p.T.Fatalf("%s: %v", address, err)
-	}
-	base, err := url.Parse(address)
-	if err != nil {
-		p.T.Fatal(err)
-	}
-	for rel, target := range links {
-		u, err := base.Parse(target)
-		if err != nil {
-			p.T.Fatal(err)
-		}
-		links[rel] = u.RequestURI()
-	}
-	return items, links
-}
-
-// sameAddress reports whether two addresses have one path and one set of
-// parameters.
-func sameAddress(t *testing.T, a, b string) bool {
-	t.Helper()
-	one, err := url.Parse(a)
-	other, err2 := url.Parse(b)
-	if err != nil || err2 != nil {
-		t.Fatal(err, err2)
-	}
-	return one.Path == other.Path && reflect.DeepEqual(one.Query(), other.Query())
-}
-
-func TestBlog_LinkHeadersLeadThroughEveryPage(t *testing.T) {
+func TestBlog_LinksLeadThroughEveryPage(t *testing.T) {
 	t.Parallel()
 	p := startBlog(t)
-	for _, l := range blogLists() {
-		for limit := 1; limit <= 20; limit++ {
-			pages := (len(l.items) + limit - 1) / limit
-			nth := func(page int) string { return l.address(fmt.Sprintf("page=%d&limit=%d", page, limit)) }
-			var seen []blogObject
-			for page, address := 1, l.address("limit="+strconv.Itoa(limit)); page <= pages; page++ {
-				items, links := readBlogLinks(p, address)
-				want := map[string]string{"first": nth(1), "last": nth(pages)}
-				if page > 1 {
-					want["prev"] = nth(page - 1)
-				}
-				if page < pages {
-					want["next"] = nth(page + 1)
-				}
-				if len(links) != len(want) {
-					t.Fatalf("%s: got links %v, want %v", address, links, want)
-				}
-				for rel := range want {
-					if !sameAddress(t, links[rel], want[rel]) {
-						t.Fatalf("%s: got %s %q, want %q", address, rel, links[rel], want[rel])
-					}
-				}
-				seen, address = append(seen, items...), links["next"]
+	for limit := 1; limit <= 17; limit++ {
+		var seen []string
+		for address := fmt.Sprintf("%s/posts?limit=%d", blogBase, limit); address != ""; {
+			o, a := readBlog(p, address)
+			links, err := parseLinks(a.Header.Get("Link"))
+			if err != nil || links["first"] == "" || links["last"] == "" {
+				t.Fatalf("%s: got the links %v (%v), want first and last", address, links, err)
 			}
-			if got, want := blogIDs(seen), blogIDs(l.items); !slices.Equal(got, want) {
-				t.Errorf("%s by %d: following next shows %v, want %v", l.address(""), limit, got, want)
+			seen, address = append(seen, blogIDs(o)...), links["next"]
+			if len(seen) > 16 {
+				break
 			}
 		}
-		items, links := readBlogLinks(p, l.address(""))
-		if !slices.Equal(blogIDs(items), blogIDs(l.items)) || len(links) != 2 || !sameAddress(t, links["first"], l.address("page=1&limit=20")) ||
-			!sameAddress(t, links["last"], links["first"]) {
-			t.Errorf("%s: got %v and links %v, want all on one page, with first and last", l.address(""), blogIDs(items), links)
-		}
-		if _, _, a := readBlogList(p, l.address("page=99&limit=2")); a.Header.Values("Link") != nil {
-			t.Errorf("%s: a page after the last has Link %q, want none", l.address(""), a.Header.Values("Link"))
+		if want := blogNumbers(16); !slices.Equal(seen, want) {
+			t.Errorf("limit %d: got %v, want %v", limit, seen, want)
 		}
 	}
 }
 
-func TestBlog_FiltersFilterAndDraftsAreOnlyAmongDrafts(t *testing.T) {
+func TestBlog_CursorsShowEveryCommentOnce(t *testing.T) {
 	t.Parallel()
 	p := startBlog(t)
-	for _, l := range blogLists() {
-		items, _, _ := readBlogList(p, l.address(""))
-		for _, item := range items {
-			status, published := "published", true
-			if l.filter == "status=draft" {
-				status, published = "draft", false
-			}
-			if _, isText := item["published_at"].(string); item["status"] != status || isText != published {
-				t.Errorf("%s: got a post %v, want status %s and published_at to say so", l.address(""), item, status)
-			}
-			full, _ := readBlogObject(p, "/api/v1/posts/"+fmt.Sprint(item["id"]))
-			for key := range item {
-				if !reflect.DeepEqual(item[key], full[key]) {
-					t.Errorf("%s, post %v: got %s %v in the list and %v alone", l.address(""), item["id"], key, item[key], full[key])
-				}
-			}
+	for limit := 1; limit <= 9; limit++ {
+		var seen []string
+		for next, more := "", true; more && len(seen) < 9; {
+			o, _ := readBlog(p, fmt.Sprintf("%s/posts/1/comments?limit=%d&cursor=%s", blogBase, limit, url.QueryEscape(next)))
+			seen = append(seen, blogIDs(o)...)
+			next, more = o["next"].(string)
+		}
+		if want := blogNumbers(8); !slices.Equal(seen, want) {
+			t.Errorf("limit %d: got %v, want %v", limit, seen, want)
 		}
 	}
 }
 
-func TestBlog_FilesAndListsAreOfOnePiece(t *testing.T) {
+func TestBlog_WhatIsCreatedIsListedUntilItIsDeleted(t *testing.T) {
 	t.Parallel()
 	p := startBlog(t)
-	categories, _ := readBlogObject(p, "/api/v1/categories")
-	for _, item := range categories["items"].([]any) {
-		category := item.(blogObject)
-		posts, _, _ := readBlogList(p, fmt.Sprintf("/api/v1/categories/%s/posts", category["slug"]))
-		if len(posts) != blogNumber(t, category, "posts_count") {
-			t.Errorf("category %v: got %d posts, posts_count is %v", category["slug"], len(posts), category["posts_count"])
-		}
-		for _, post := range posts {
-			full, _ := readBlogObject(p, "/api/v1/posts/"+fmt.Sprint(post["id"]))
-			if in := full["category"].(blogObject); in["slug"] != category["slug"] || in["name"] != category["name"] || in["id"] != category["id"] {
-				t.Errorf("post %v: got category %v, want %v", post["id"], in, category)
-			}
-		}
-	}
-	authors, _, _ := readBlogList(p, "/api/v1/authors")
-	for _, author := range authors {
-		alone, _ := readBlogObject(p, "/api/v1/authors/"+fmt.Sprint(author["id"]))
-		if !reflect.DeepEqual(author, alone) {
-			t.Errorf("author %v: got %v in the list and %v alone", author["id"], author, alone)
-		}
-		posts, _, _ := readBlogList(p, fmt.Sprintf("/api/v1/authors/%v/posts", author["id"]))
-		if len(posts) != blogNumber(t, author, "posts_count") {
-			t.Errorf("author %v: got %d posts, posts_count is %v", author["id"], len(posts), author["posts_count"])
-		}
-		for _, post := range posts {
-			full, _ := readBlogObject(p, "/api/v1/posts/"+fmt.Sprint(post["id"]))
-			if by := full["author"].(blogObject); by["id"] != author["id"] || by["name"] != author["name"] {
-				t.Errorf("post %v: got author %v, want %v", post["id"], by, author)
-			}
-		}
-	}
-}
-
-func TestBlog_EveryReplyAnswersACommentOfItsThread(t *testing.T) {
-	t.Parallel()
-	p := startBlog(t)
-	depths := 0
-	for post := 1; post <= len(blogPosts); post++ {
-		items, _, _ := readBlogList(p, fmt.Sprintf("/api/v1/posts/%d/comments", post))
-		depth := map[string]int{}
-		for _, c := range items {
-			id := fmt.Sprint(c["id"])
-			if blogNumber(t, c, "post_id") != post {
-				t.Errorf("comment %s of post %d: got post_id %v", id, post, c["post_id"])
-			}
-			if alone, _ := readBlogObject(p, "/api/v1/comments/"+id); !reflect.DeepEqual(c, alone) {
-				t.Errorf("comment %s: got %v in the list and %v alone", id, c, alone)
-			}
-			if status := p.Get("/api/v1/authors/" + fmt.Sprint(c["author_id"])).Status; status != 200 {
-				t.Errorf("comment %s: its author %v answers %d", id, c["author_id"], status)
-			}
-			depth[id] = 1
-			if c["parent_id"] != nil {
-				above, ok := depth[fmt.Sprint(c["parent_id"])]
-				if !ok {
-					t.Errorf("comment %s of post %d: no comment before it has the id %v", id, post, c["parent_id"])
-				}
-				depth[id] = above + 1
-			}
-			depths = max(depths, depth[id])
-		}
-		if full, _ := readBlogObject(p, "/api/v1/posts/"+strconv.Itoa(post)); blogNumber(t, full, "comments_count") != len(items) {
-			t.Errorf("post %d: got %d comments, comments_count is %v", post, len(items), full["comments_count"])
-		}
-	}
-	if depths < 3 {
-		t.Errorf("the deepest reply stands at depth %d, want a reply to a reply", depths)
-	}
-}
-
-func TestBlog_WhatIsCreatedCanBeReadChangedAnsweredAndDeleted(t *testing.T) {
-	t.Parallel()
-	p := startBlog(t)
-	const post = `{"title": "Hello", "content": "World", "author_id": 1, "status": "published"}`
-	const comment = `{"content": "I agree", "author_id": 2}`
-	for _, c := range []struct{ to, body, from string }{
-		{"/api/v1/posts", post, "/api/v1/posts/"}, {"/api/v1/posts/1/comments", comment, "/api/v1/comments/"},
+	for _, c := range []struct{ list, body string }{
+		{"/posts", `{"title": "Hello", "content": "World", "author_id": 1, "category_id": 1}`},
+		{"/posts/1/comments", `{"content": "I agree", "author_id": 2}`},
 	} {
-		for range 20 { // an id and a Location of two different moments would meet now and then
-			created := p.Do("POST", c.to, c.body)
-			id := fmt.Sprint(exampleDecode(t, created.Body).(blogObject)["id"])
-			if location := created.Header.Values("Location"); created.Status != 201 || !slices.Equal(location, []string{c.from + id}) {
-				t.Fatalf("POST %s: got %d, Location %q and %s, want 201 and the Location of the id", c.to, created.Status, location, created.Body)
-			}
-			if read, _ := readBlogObject(p, c.from+id); fmt.Sprint(read["id"]) != id {
-				t.Errorf("GET %s%s: got %v", c.from, id, read)
-			}
-			p.Do("DELETE", c.from+id, "").Want(t, 204, "")
-			if c.body == comment {
-				reply := p.Do("POST", c.to, `{"content": "So do I", "author_id": 3, "parent_id": `+id+`}`)
-				if got := exampleDecode(t, reply.Body).(blogObject)["parent_id"]; reply.Status != 201 || got != json.Number(id) {
-					t.Errorf("a reply to %s: got %d and parent_id %v", id, reply.Status, got)
-				}
-			}
+		a := p.Do("POST", blogBase+c.list, c.body)
+		created := exampleDecode(t, a.Body).(blogObject)
+		location, id := a.Header.Get("Location"), fmt.Sprint(created["id"])
+		if read, _ := readBlog(p, location); !reflect.DeepEqual(read, created) {
+			t.Errorf("%s: got %v, want what was created, %v", location, read, created)
 		}
-	}
-	for _, path := range []string{"/api/v1/posts", "/api/v1/posts/1/comments", "/api/v1/auth/register"} {
-		if a := p.Do("POST", path, "{}"); a.Header.Values("Location") != nil {
-			t.Errorf("POST %s: got %d with Location %q, want none", path, a.Status, a.Header.Values("Location"))
+		if list, _ := readBlog(p, blogBase+c.list); !slices.Contains(blogIDs(list), id) {
+			t.Errorf("%s does not list what was created: %v", c.list, list)
+		}
+		p.Do("DELETE", location, "").Want(t, 204, "")
+		if list, _ := readBlog(p, blogBase+c.list); slices.Contains(blogIDs(list), id) {
+			t.Errorf("%s lists what was deleted: %v", c.list, list)
 		}
 	}
 }
@@ -414,21 +344,18 @@ func TestBlog_WhatIsCreatedCanBeReadChangedAnsweredAndDeleted(t *testing.T) {
 func TestBlog_TheTokenOfALoginOpensMe(t *testing.T) {
 	t.Parallel()
 	p := startBlog(t)
-	login := p.Do("POST", "/api/v1/auth/login", `{"email": "ines@example.com", "password": "secret"}`)
-	body, _ := exampleDecode(t, login.Body).(blogObject)
-	token, ok := body["token"].(string)
-	user, isObject := body["user"].(blogObject)
-	if login.Status != 200 || !ok || !isObject {
-		t.Fatalf("got %d %s, want a token and a user", login.Status, login.Body)
+	const ada = `{"name": "Ada", "email": "ada@example.com", "password": "a long secret"}`
+	if a := p.Do("POST", blogBase+"/auth/register", ada); a.Status != 201 || a.Header.Get("Location") != "/api/v1/me" {
+		t.Fatalf("register: got %d %s", a.Status, a.Body)
 	}
-	me := p.Get("/api/v1/me", "Authorization: Bearer "+token)
-	if got, ok := exampleDecode(t, me.Body).(blogObject); me.Status != 200 || !ok || got["email"] != user["email"] || got["id"] != user["id"] {
-		t.Errorf("got %d %s, want 200 and the user who logged in, %v", me.Status, me.Body, user)
+	login := exampleDecode(t, p.Do("POST", blogBase+"/auth/login", ada).Body).(blogObject)
+	token := fmt.Sprint(login["token"])
+	if me, _ := readBlog(p, blogBase+"/me", "Authorization: Bearer "+token); !reflect.DeepEqual(me, login["user"]) {
+		t.Errorf("got %v, want the user who logged in, %v", me, login["user"])
 	}
-	for _, header := range []string{"", token, "Bearer", "Bearer ", "Bearer x", "Basic " + token, "Bearer " + token + " x", "bearer" + token} {
-		a := p.Get("/api/v1/me", "Authorization: "+header)
-		if a.Status != 401 || a.Header.Get("WWW-Authenticate") != "Bearer" || exampleDecode(t, a.Body).(blogObject)["code"] != "login_required" {
-			t.Errorf("Authorization %q: got %d, WWW-Authenticate %q, %s, want 401", header, a.Status, a.Header.Get("WWW-Authenticate"), a.Body)
+	for _, header := range []string{"", token, "Bearer", "Bearer x", "Basic " + token, "Bearer " + token + " x"} {
+		if a := p.Get(blogBase+"/me", "Authorization: "+header); a.Status != 401 || a.Header.Get("WWW-Authenticate") != "Bearer" {
+			t.Errorf("Authorization %q: got %d, WWW-Authenticate %q, want 401", header, a.Status, a.Header.Get("WWW-Authenticate"))
 		}
 	}
 }
@@ -436,25 +363,13 @@ func TestBlog_TheTokenOfALoginOpensMe(t *testing.T) {
 func TestBlog_EveryRowOfTheTableIsDeclared(t *testing.T) {
 	t.Parallel()
 	p := startBlog(t)
-	for path, want := range map[string][]string{
-		"/posts":                    {"GET", "HEAD", "OPTIONS", "POST"},
-		"/posts/1":                  {"DELETE", "GET", "HEAD", "OPTIONS", "PUT"},
-		"/posts/1/comments":         {"GET", "HEAD", "OPTIONS", "POST"},
-		"/comments/1":               {"DELETE", "GET", "HEAD", "OPTIONS"},
-		"/authors":                  {"GET", "HEAD", "OPTIONS"},
-		"/authors/1":                {"GET", "HEAD", "OPTIONS"},
-		"/authors/1/posts":          {"GET", "HEAD", "OPTIONS"},
-		"/categories":               {"GET", "HEAD", "OPTIONS"},
-		"/categories/stories/posts": {"GET", "HEAD", "OPTIONS"},
+	for path, want := range map[string]string{
+		"/posts": "GET, HEAD, OPTIONS, POST", "/posts/1": "DELETE, GET, HEAD, OPTIONS, PUT", "/posts/1/comments": "GET, HEAD, OPTIONS, POST",
+		"/comments/1": "DELETE, GET, HEAD, OPTIONS", "/authors": "GET, HEAD, OPTIONS", "/authors/1": "GET, HEAD, OPTIONS",
+		"/authors/1/posts": "GET, HEAD, OPTIONS", "/categories": "GET, HEAD, OPTIONS", "/categories/stories/posts": "GET, HEAD, OPTIONS",
 	} {
-		allowed := strings.Split(p.Do("OPTIONS", blogBase+path, "").Header.Get("Allow"), ", ")
-		slices.Sort(allowed)
-		if !slices.Equal(allowed, want) {
+		if allowed := p.Do("OPTIONS", blogBase+path, "").Header.Get("Allow"); allowed != want {
 			t.Errorf("%s: got Allow %v, want %v", path, allowed, want)
-		}
-		if get, head := p.Get(blogBase+path), p.Do("HEAD", blogBase+path, ""); head.Status != get.Status || head.Length != int64(len(get.Body)) ||
-			head.Header.Get("Link") != get.Header.Get("Link") {
-			t.Errorf("HEAD %s: got %+v, want what GET answers, without its body", path, head)
 		}
 	}
 }

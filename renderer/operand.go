@@ -85,20 +85,25 @@ func CompileMade(text syntax.Text, isJSON bool, scope *Scope) (*Made, syntax.Pro
 		}
 		return &Made{text: t, json: true}, problems
 	}
-	if inner, ok := strings.CutPrefix(strings.TrimSpace(text.Value), "{{"); ok {
-		if body, ok := strings.CutSuffix(inner, "}}"); ok && !strings.Contains(body, "}}") && !strings.HasPrefix(body, "#") && !strings.HasPrefix(body, "{") {
-			o, problems := CompileOperand(text, scope)
-			if o == nil {
-				return nil, problems
-			}
-			return &Made{whole: &o.expr}, problems
+	if IsPlaceholder(text.Value) {
+		o, problems := CompileOperand(text, scope)
+		if o == nil {
+			return nil, problems
 		}
+		return &Made{whole: &o.expr}, problems
 	}
 	t, problems := Compile(text, Plain, scope)
 	if t == nil {
 		return nil, problems
 	}
 	return &Made{text: t}, problems
+}
+
+// IsPlaceholder reports whether a text is one placeholder and nothing else but blanks.
+func IsPlaceholder(text string) bool {
+	inner, opens := strings.CutPrefix(strings.TrimSpace(text), "{{")
+	body, closes := strings.CutSuffix(inner, "}}")
+	return opens && closes && !strings.Contains(body, "}}") && !strings.HasPrefix(body, "#") && !strings.HasPrefix(body, "{")
 }
 
 // Object returns the value if it is one that the request has, and an object. It is valid until the

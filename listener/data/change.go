@@ -3,6 +3,7 @@ package data
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"mockserver/config"
@@ -94,14 +95,31 @@ func (a *Access) compile(o *config.Do, scope *renderer.Scope) (change, syntax.Pr
 	c.part, wrong = c.set.isolation(scope)
 	problems = append(problems, wrong...)
 	c.key, c.by, c.least, c.most = operand(o.ByKey), operand(o.By), operand(o.AtLeast), operand(o.AtMost)
-	if c.row = value(o.Row); o.Verb != "insert" {
-		c.row = value(o.With)
+	made, key := o.Row, "row"
+	if o.Verb != "insert" {
+		made, key = o.With, "with"
 	}
+	made, wrong = objectOf(made, o.Key+"."+key)
+	problems = append(problems, wrong...)
+	c.row = value(made)
 	for i := range o.Set {
 		c.members = append(c.members, setting{[]string{o.Set[i].Name}, value(o.Set[i].Value)})
 	}
 	c.field = strings.Split(o.Field.Value, ".")
 	return c, problems
+}
+
+// objectOf returns a value that is to be an object: a map, one placeholder, or a JSON text.
+func objectOf(m config.Made, key string) (config.Made, syntax.Problems) {
+	text := strings.TrimSpace(m.Text.Value)
+	if m.JSON || text == "" || renderer.IsPlaceholder(text) {
+		return m, nil
+	}
+	m.JSON = true
+	if text[0] == '{' && !strings.HasPrefix(text, "{{") {
+		return m, nil
+	}
+	return config.Made{}, syntax.Problems{{Pos: m.Text.Pos, Key: key, What: fmt.Sprintf("is a text (%s); expected a map, a JSON object, or one placeholder", strconv.Quote(wording.Clip(text)))}}
 }
 
 // Apply makes the changes of a request; nil means that it has. Otherwise nothing has happened.

@@ -209,6 +209,7 @@ const bank = `
 - endpoint: {method: POST, path: /insert, do: [{insert: {in: accounts, row: "{{json-params}}", as: row}}], response: {body: "{{row}}"}}
 - endpoint: {method: POST, path: /insert/else, do: [{insert: {in: accounts, row: "{{json-params}}", else: {status: 418, body: tea}}}], response: {}}
 - endpoint: {method: POST, path: /log, do: [{insert: {in: log, as: row, set: {n: "{{json-params.n}}", text: "n is {{json-params.n}}"}}}], response: {body: "{{row}}"}}
+- endpoint: {method: POST, path: /text, do: [{insert: {in: log, as: row, row: '{"n": {{json-params.n}}, "by": "{{method}}", "of": {{path}}, "tags": {% if json-params.tags %}{{json-params.tags}}{% else %}[]{% endif %}}'}}], response: {body: "{{row}}"}}
 - endpoint: {method: PUT, path: /:id, do: [{put: {in: accounts, key: path-params.id, with: "{{json-params}}", as: row}}], response: {body: "{{row}}"}}
 - endpoint: {method: PATCH, path: /:id, do: [{merge: {in: accounts, key: path-params.id, with: "{{json-params}}", as: row}}], response: {body: "{{row}}"}}
 - endpoint: {method: DELETE, path: /:id, do: [{delete: {in: accounts, key: path-params.id, as: row}}], response: {body: "{{row.id}} is gone"}}
@@ -236,6 +237,8 @@ func TestDo(t *testing.T) {
 		{`POST /insert {"id": {}}`, `400 {"error":"Bad JSON"…`},
 		{`POST /insert nothing`, `400 {"error":"Bad JSON"…`},
 		{`POST /log {"n": 7}`, `200 {"n":7,"text":"n is 7","id":3}`},
+		{`POST /text {"n": "a \"b\""}`, `200 {"n":"a \"b\"","by":"POST","of":"/text","tags":[],"id":4}`},
+		{`POST /text {"n": 1.50, "tags": [1]}`, `200 {"n":1.50,"by":"POST","of":"/text","tags":[1],"id":5}`},
 		{"GET /owner/w", "200 new"},
 		{`PUT /new {"owner": "v"}`, `200 {"owner":"v","id":"new"}`},
 		{"GET /owner/w", "200 "},

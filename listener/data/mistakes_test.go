@@ -52,6 +52,8 @@ func TestMistakes(t *testing.T) {
 		{"- data: {name: a}\n- endpoint: {path: /, find: {u: {in: a, key: v.id}, v: {in: a}}, response: {}}", `[1].endpoint.find.u.key: "v" is a name of this endpoint, and not known here`},
 		{"- data: {name: a}\n- endpoint: {path: /, find: {u: {in: a, key: 1}}, response: {body: \"{{w.id}}\"}}", `unknown variable "w.id"`},
 		{"- data: {name: a}\n- endpoint: {path: /, find: {u: {in: a, key: 1}}, if: u.state = paid, do: [{delete: {in: a, key: 1, as: paid}}], response: {}}", `[1].endpoint.if: "paid" is a name of this endpoint, and not known here`},
+		{"- data: {name: a}\n- endpoint: {path: /, do: [{insert: {in: a, row: hello}}], response: {}}", `mock.yml:2:50: [1].endpoint.do[0].insert.row: is a text ("hello"); expected a map, a JSON object, or one placeholder`},
+		{"- data: {name: a}\n- endpoint: {path: /, do: [{put: {in: a, key: 1, with: '{{body}}{{path}}'}}], response: {}}", `[1].endpoint.do[0].put.with: is a text ("{{body}}{{path}}"); expected a map, a JSON object, or one placeholder`},
 		{"- data: {name: a}\n- endpoint: {path: /, do: [{insert: {}}], response: {}}", `[1].endpoint.do[0].insert: in is missing`},
 		{"- data: {name: a}\n- endpoint: {path: /, do: [{insert: {in: b}}], response: {}}", `[1].endpoint.do[0].insert.in: there is no set "b"`},
 		{"- data: {name: a}\n- endpoint: {path: /, do: [{update: {in: a}}], response: {}}", `[1].endpoint.do[0].update: unknown key; accepted are insert, put`},
