@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -201,5 +203,38 @@ func BenchmarkParts(b *testing.B) {
 	b.Logf("100,000 parts with 10 changes each: %d MB, counted %d", (heap()-before)>>20, set.Figures().Bytes>>20)
 	for b.Loop() {
 		store.Snapshot()
+	}
+}
+
+// BenchmarkHotRow compares clients that all add to one row with clients that each have one of their
+// own. A transaction that meets a conflict is made anew, and nothing that was added is lost.
+func BenchmarkHotRow(b *testing.B) {
+	for name, spread := range map[string]int{"own": 64, "one": 1} {
+		b.Run(name, func(b *testing.B) {
+			store := state.New(0)
+			set := add(store, state.Options{Name: "n"}, baseOf(b))
+			var clients atomic.Int64
+			b.SetParallelism(16)
+			b.RunParallel(func(pb *testing.PB) {
+				own := key(int(clients.Add(1)) % spread)
+				var tx state.Tx
+				for pb.Next() {
+					for err := state.ErrConflict; err != nil; err = tx.Commit() {
+						tx.Begin(store)
+						n, _ := strconv.Atoi(string(tx.Get(set, nil, own).JSON)) // 0 before the first
+						tx.Put(set, nil, own, strconv.AppendInt(nil, int64(n+1), 10), nil)
+					}
+				}
+			})
+			sum := 0
+			for i := range spread {
+				n, _ := strconv.Atoi(string(set.Get(nil, key(i)).JSON))
+				sum += n
+			}
+			if sum != b.N {
+				b.Errorf("%d were added, the rows say %d", b.N, sum)
+			}
+			b.ReportMetric(float64(set.Figures().Conflicts)/float64(b.N), "conflicts/op")
+		})
 	}
 }
