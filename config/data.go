@@ -9,7 +9,6 @@ import (
 
 	"mockserver/config/syntax"
 	"mockserver/config/table"
-	"mockserver/internal/flags"
 	"mockserver/internal/wording"
 )
 
@@ -116,7 +115,7 @@ var (
 	}
 	dataLimitFields = []table.Field[DataLimit]{
 		table.Of[DataLimit](row{Key: "rows", Doc: "how many rows may be changed or added", Kinds: table.Numbers, Min: 1, Max: maxLimitRows}),
-		table.With(row{Key: "memory", Doc: "how much memory the changes may take, such as 256MiB", Kinds: table.Texts | table.Numbers, Form: flags.SizeForm}, setMemory),
+		table.With(row{Key: "memory", Doc: "how much memory the changes may take, such as 256MiB", Kinds: table.Texts | table.Numbers, Form: sizeForm, Pattern: sizePattern}, setMemory),
 	}
 )
 
@@ -182,15 +181,7 @@ func setTypes(d *decoder, v value, s *Data) {
 	}
 }
 
-func setMemory(d *decoder, v value, l *DataLimit) {
-	text := v.Text.Value
-	if v.Kind == syntax.NumberNode {
-		text = v.Number
-	}
-	if !flags.Size(&l.Memory, text) {
-		d.Refuse(v)
-	}
-}
+func setMemory(d *decoder, v value, l *DataLimit) { decodeSize(d, v, &l.Memory) }
 
 // EffectiveMember returns the member that is the key.
 func (s *Data) EffectiveMember() string {

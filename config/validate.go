@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -182,9 +183,18 @@ func (r *Response) declaresBody() bool {
 	return r.Body.Value != "" || r.Body.Pos.Line > 0 || r.BodyJSON
 }
 
-// declaresAnything reports whether a response made in Go differs from the zero value.
+// declaresAnything reports whether a response made in Go differs from the zero value, whatever its
+// position.
 func (r *Response) declaresAnything() bool {
-	return r.Status != 0 || len(r.Headers) > 0 || r.declaresBody() || r.External != nil || r.Raw
+	bare := *r
+	bare.Pos = syntax.Pos{}
+	if len(r.Headers) == 0 {
+		bare.Headers = nil
+	}
+	if !r.declaresBody() {
+		bare.Body = syntax.Text{}
+	}
+	return !reflect.ValueOf(bare).IsZero()
 }
 
 // headers checks names and values, and finds names that differ only in case. It skips those for

@@ -269,12 +269,15 @@ func closeFault(code int) string {
 	return fmt.Sprintf("%d is not a close code; expected 1000 to 1003, 1007 to 1014, or 3000 to 4999", code)
 }
 
-func setMaxMessage(d *decoder, v value, w *WebSocket) {
+func setMaxMessage(d *decoder, v value, w *WebSocket) { decodeSize(d, v, &w.MaxMessage) }
+
+// decodeSize reads a number of bytes above 0: a number, or a text that may have a unit.
+func decodeSize(d *decoder, v value, into *int) {
 	text := v.Text.Value
 	if v.Kind == syntax.NumberNode {
 		text = v.Number
 	}
-	if !sizeText.MatchString(text) || !flags.Size(&w.MaxMessage, text) {
+	if !sizeText.MatchString(text) || !flags.Size(into, text) {
 		d.Refuse(v)
 	}
 }
