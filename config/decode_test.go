@@ -20,7 +20,7 @@ const (
 
 func TestMistakesOfItems(t *testing.T) {
 	testMistakes(t, "f.yml", []mistake{
-		{"an unknown kind of item", "- §grpc: {}\n", one("[0].grpc", "unknown key; accepted are endpoint, websocket")},
+		{"an unknown kind of item", "- §grpc: {}\n", one("[0].grpc", "unknown key; expected one of endpoint, websocket")},
 		{"a misspelt kind of item", "- §endpiont: {}\n", one("[0].endpiont", `did you mean "endpoint"?`)},
 		{"an item without a key", "- §{}\n", one("[0]", "is an empty map; expected a map with one key")},
 		{"an item that is no map", "- §5\n", one("[0]", "is a number (5); expected a map with one key")},
@@ -52,8 +52,8 @@ func TestMistakesOfEndpoints(t *testing.T) {
 		{"a misspelt method", "- endpoint: {path: /x, method: §PSOT, response: {}}\n", one(atEndpoint+".method", `did you mean "POST"?`)},
 		{"an unknown method", "- endpoint: {path: /x, method: §TRACE, response: {}}\n", one(atEndpoint+".method", "expected one of GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS")},
 		{"an empty method", "- endpoint: {path: /x, method: '§', response: {}}\n", one(atEndpoint+".method", "expected one of")},
-		{"a misspelt key", "- endpoint: {path: /x, §reponse: {}, response: {}}\n", one(atEndpoint+".reponse", `unknown key (did you mean "response"?); accepted are method, path, host, if, `)},
-		{"an unknown key", "- endpoint: {path: /x, response: {}, §priority: 1}\n", one(atEndpoint+".priority", "unknown key; accepted are")},
+		{"a misspelt key", "- endpoint: {path: /x, §reponse: {}, response: {}}\n", one(atEndpoint+".reponse", `unknown key (did you mean "response"?); expected one of method, path, host, if, `)},
+		{"an unknown key", "- endpoint: {path: /x, response: {}, §priority: 1}\n", one(atEndpoint+".priority", "unknown key; expected one of")},
 		{"a response that is a text", "- endpoint: {path: /x, response: §ok}\n", one(atResponse, `is a text ("ok"); expected a map`)},
 		{"a condition that is a list", "- endpoint: {path: /x, response: {}, if: §[]}\n", one(atEndpoint+".if", "expected a text, a number or a boolean")},
 		{"a host with a port", "- endpoint: {path: /x, response: {}, host: '§a.b:80'}\n", one(atEndpoint+".host", "leave the port out")},

@@ -267,7 +267,7 @@ func wrongExternal(name, yaml, edn string, wrong ...complaint) twin {
 
 func TestBothSyntaxesAreWrongAlike(t *testing.T) {
 	testTwins(t, []twin{
-		{"an unknown kind of item", "- grpc: {}", "[{:grpc {}}]", nil, one("[0].grpc", "unknown key; accepted are endpoint, websocket")},
+		{"an unknown kind of item", "- grpc: {}", "[{:grpc {}}]", nil, one("[0].grpc", "unknown key; expected one of endpoint, websocket")},
 		{"a second kind beside endpoint", "- {endpoint: {path: /x, response: {}}, websocket: {}}", `{:endpoint {:path "/x" :response {}} :websocket {}}`, nil,
 			one("[0]", "websocket stands beside endpoint")},
 		{"a key that is none, in a map that lacks others", "- endpoint: {[a]: 1, method: GET}", "[{:endpoint {[:a] 1 :method :get}}]", nil, []complaint{
@@ -293,7 +293,7 @@ func TestBothSyntaxesAreWrongAlike(t *testing.T) {
 			"[{:endpoint {\n    :path \"/x\"\n    :path \"/y\"\n    :response {:status 200 \"status\" 201}}}]", nil,
 			[]complaint{{atEndpoint + ".path", `the key "path" is already given on line 2; a key may stand once in a map`},
 				{atResponse + ".status", `the key "status" is already given on line`}}},
-		wrongEndpoint("a misspelt key", "sumary: a", ":sumary :a", complaint{atEndpoint + ".sumary", `unknown key (did you mean "summary"?); accepted are method`}),
+		wrongEndpoint("a misspelt key", "sumary: a", ":sumary :a", complaint{atEndpoint + ".sumary", `unknown key (did you mean "summary"?); expected one of method`}),
 		wrongEndpoint("a misspelt method", "method: psot", ":method :psot", complaint{atEndpoint + ".method", `did you mean "POST"?`}),
 		wrongEndpoint("a host with a port", "host: a.b:80", `:host "a.b:80"`, complaint{atEndpoint + ".host", "leave the port out"}),
 		wrongEndpoint("a condition that is a list", "if: [a]", ":if [:a]", complaint{atEndpoint + ".if", "is a list; expected a text, a number or a boolean"}),
@@ -392,8 +392,8 @@ func TestWordsThatAreNoEDN(t *testing.T) {
 		{`#inst "§soon"`, `#inst stands before an instant in quotes, "2024-01-15T10:30:00Z" or "2024-01-15"; this is a text ("soon")`},
 		{"#inst §2024", "this is a number (2024)"}, {`#inst "§2024-13-01"`, "#inst stands before an instant"}, {"#inst :§a", "#inst"}, {"#inst §[]", "this is a list"},
 		{`#uuid "§f81d4fae"`, "#uuid stands before 8-4-4-4-12 hexadecimal digits in quotes"}, {"#uuid :§f81d4fae-7dec-11d0-a765-00a0c91e6bf6", "#uuid"},
-		{`§\newlin`, `\newlin is not an EDN character; accepted are such as \a, \newline`}, {`§\u00`, "is not an EDN character"}, {`§\ud83d`, "is not an EDN character"}, {`§\`, "is not an EDN character"},
-		{`"a§\q"`, `an unknown escape; accepted are \" \\ \/ \b \f \n \r \t and \uHHHH`}, {`"\n§\u12"`, "an unknown escape"}, {`"§\ud83d"`, "an unknown escape"},
+		{`§\newlin`, `\newlin is not an EDN character; expected one such as \a, \newline`}, {`§\u00`, "is not an EDN character"}, {`§\ud83d`, "is not an EDN character"}, {`§\`, "is not an EDN character"},
+		{`"a§\q"`, `an unknown escape; expected \" \\ \/ \b \f \n \r \t or \uHHHH`}, {`"\n§\u12"`, "an unknown escape"}, {`"§\ud83d"`, "an unknown escape"},
 		{`"§\ude00"`, "an unknown escape"}, {`"§\'"`, "an unknown escape"}, {`"§\101"`, "an unknown escape"},
 	} {
 		if docs, _ := syntax.Read("f.edn", []byte("["+strings.ReplaceAll(c.word, marker, "")+" ]")); len(docs) > 0 {

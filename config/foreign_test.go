@@ -41,7 +41,7 @@ func TestWordsOfOtherTools(t *testing.T) {
 		{"queryParameters", endpoint, `(did you mean "if"?)`},
 		{"postServeActions", endpoint, `(did you mean "webhook"?)`},
 		{"code", "- websocket: {path: /x, on-connect: {response: {body: a, §%s: 1}}}\n", `(did you mean "code" inside of close?)`},
-		{"priority", endpoint, "unknown key; accepted are method"},
+		{"priority", endpoint, "unknown key; expected one of method"},
 		{"staus", inResponse("§%s: 1"), `(did you mean "status"?)`},
 	} {
 		text, places := marked("f.yml", strings.ReplaceAll(c.in, "%s", c.word))

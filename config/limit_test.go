@@ -15,7 +15,7 @@ func TestMistakesOfLimits(t *testing.T) {
 	key := func(by string) string { return limit("key-fn: " + by) }
 	testMistakes(t, "f.yml", []mistake{
 		{"a number", withKeys("rate-limit: §10"), one(at, "is a number (10); expected a map with max-requests and window")},
-		{"a misspelt key", limit("§max-request: 10"), one(at+".max-request", `(did you mean "max-requests"?); accepted are max-requests, window, window-ms, key-fn, algorithm`)},
+		{"a misspelt key", limit("§max-request: 10"), one(at+".max-request", `(did you mean "max-requests"?); expected one of max-requests, window, window-ms, key-fn, algorithm`)},
 		{"no requests", limit("max-requests: §0"), one(at+".max-requests", "is a number (0); expected an integer from 1 to 1000000000")},
 		{"part of a request", limit("max-requests: §0.5"), one(at+".max-requests", "an integer from 1")},
 		{"a window of nothing", limit("window-ms: §0"), one(at+".window-ms", "expected a number of milliseconds above 0 of at most 8760h")},

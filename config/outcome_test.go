@@ -25,8 +25,8 @@ func TestMistakesOfOutcomes(t *testing.T) {
 		{"outcomes that are none", inOutcomes("§5", "§[]", "status: 200", "§~"), []complaint{
 			{atOutcomes + "[0]", "is a number (5); expected a map"}, {atOutcomes + "[1]", "is a list"}, {atOutcomes + "[3]", "is null"}}},
 		{"a misspelt key", inOutcomes("§wieght: 1", "§respons: {}"), []complaint{
-			{atOutcomes + "[0].wieght", `(did you mean "weight"?); accepted are weight, latency, fault, `},
-			{atOutcomes + "[1].respons", "unknown key; accepted are weight"}}},
+			{atOutcomes + "[0].wieght", `(did you mean "weight"?); expected one of weight, latency, fault, `},
+			{atOutcomes + "[1].respons", "unknown key; expected one of weight"}}},
 		{"weights that are none", inOutcomes("weight: §-1", "weight: §.nan", "weight: §.inf", "weight: §heavy", "weight: §1000000001", "weight: §5%"), []complaint{
 			{atOutcomes + "[0].weight", "is a number (-1); expected a number from 0 to 1000000000"}, {atOutcomes + "[1].weight", "(.nan)"}, {atOutcomes + "[2].weight", "(.inf)"},
 			{atOutcomes + "[3].weight", `a text ("heavy")`}, {atOutcomes + "[4].weight", "a number (1000000001)"}, {atOutcomes + "[5].weight", `a text ("5%")`}}},
@@ -59,7 +59,7 @@ func TestMistakesOfFaults(t *testing.T) {
 		{"nothing in it", withKeys("fault: §{}"), one(at, "type is missing: what goes wrong: one of reset, empty, malformed, truncate, slow-body")},
 		{"an unknown fault", withKeys("fault: {type: §explode}"), one(at+".type", `is a text ("explode"); expected one of reset, empty, malformed, truncate, slow-body`)},
 		{"a misspelt fault", withKeys("fault: {type: §slowbody}"), one(at+".type", `(did you mean "slow-body"?)`)},
-		{"a misspelt key", withKeys("fault: {type: reset, §rat: 1}"), one(at+".rat", `(did you mean "rate"?); accepted are type, rate, bytes-per-second`)},
+		{"a misspelt key", withKeys("fault: {type: reset, §rat: 1}"), one(at+".rat", `(did you mean "rate"?); expected one of type, rate, bytes-per-second`)},
 		{"rates that are none", withKeys("fault: {type: reset, rate: §1.5}"), one(at+".rate", "a number from 0 to 1")},
 		{"a rate below 0", withKeys("fault: {type: reset, rate: §-0.5}"), one(at+".rate", "is a number (-0.5)")},
 		{"bytes of another fault", withKeys("fault: {bytes-per-second: §1024, type: reset}"), one(at+".bytes-per-second", "is for the fault slow-body; this one is reset")},
@@ -268,6 +268,29 @@ func TestNew_FindsMistakesOfTraffic(t *testing.T) {
 		c.change(&e)
 		if got := New(e).Validate(); len(got) != 1 || got[0].Warning || !strings.HasPrefix(got[0].String(), "[0].endpoint."+c.want) {
 			t.Errorf("%s: got %v, want %s", name, got, c.want)
+		}
+	}
+}
+
+// A response made in Go counts as declared with any of its fields, but not with its position alone.
+func TestResponse_DeclaresAnything(t *testing.T) {
+	for name, c := range map[string]struct {
+		response Response
+		want     bool
+	}{
+		"the zero value":         {Response{}, false},
+		"a position":             {Response{Pos: Pos{File: "f.yml", Line: 2, Column: 3}}, false},
+		"an empty list":          {Response{Headers: []Header{}}, false},
+		"the key path of a body": {Response{Body: Text{Key: "response.body"}}, false},
+		"a status":               {Response{Status: 200}, true},
+		"a header":               {Response{Headers: []Header{{}}}, true},
+		"a body":                 {Response{Body: Text{Value: "a"}}, true},
+		"an empty JSON body":     {Response{BodyJSON: true}, true},
+		"an external body":       {Response{External: &ExternalBody{}}, true},
+		"no template":            {Response{Raw: true}, true},
+	} {
+		if got := c.response.declaresAnything(); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 }

@@ -420,7 +420,7 @@ func TestEachRowNamesTheTableThatIsDecodedBy(t *testing.T) {
 			document = fmt.Sprintf(`{%q: %s}`, key, document)
 		}
 		got := Parse("f.json", []byte("["+document+"]")).Problems.Error()
-		if want := ".no such key: unknown key; accepted are " + strings.Join(names, ", "); !strings.Contains(got+"\n", want+"\n") {
+		if want := ".no such key: unknown key; expected one of " + strings.Join(names, ", "); !strings.Contains(got+"\n", want+"\n") {
 			t.Errorf("of %s: %s\nwant %s", document, got, want)
 		}
 	}

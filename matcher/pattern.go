@@ -181,7 +181,7 @@ func (p *patternParser) parameter(text string, offset int) {
 	if typed {
 		var ok bool
 		if s.typ, ok = typeNames[typeName]; !ok {
-			p.report(offset+len(name)+1, false, "unknown type %q%s: accepted are %s",
+			p.report(offset+len(name)+1, false, "unknown type %q%s; expected one of %s",
 				typeName, wording.DidYouMean(typeName, typeOrder), strings.Join(typeOrder, ", "))
 		}
 		if s.typ != anyText {

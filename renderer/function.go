@@ -245,7 +245,7 @@ func (s *scanner) fake(t token, name string) (expr, bool) {
 	}
 	f.fakers.New = newFaker
 	if f.info == nil {
-		s.fail(t.offset, "unknown kind of data %q%s; accepted are gofakeit's names, such as name, email, phone, city, uuid, sentence",
+		s.fail(t.offset, "unknown kind of data %q%s; expected one of gofakeit's names, such as name, email, phone, city, uuid, sentence",
 			name, wording.DidYouMean(key, fakeNames()))
 		return expr{}, false
 	}

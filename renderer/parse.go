@@ -209,7 +209,7 @@ func (p *parser) blockWord(t tag, inside string) tag {
 	rest := strings.TrimSpace(trimmed[len(word):])
 	switch {
 	case !slices.Contains(blockWords, word):
-		p.fail(t.offset, "unknown block %q%s; accepted are %s", word, wording.DidYouMean(word, blockWords), strings.Join(blockWords, ", "))
+		p.fail(t.offset, "unknown block %q%s; expected one of %s", word, wording.DidYouMean(word, blockWords), strings.Join(blockWords, ", "))
 		t.word = unknownBlock
 	case word == "if" || word == "elif" || word == "for" || rest == "":
 	case word == "else" && strings.HasPrefix(rest, "if") && strings.IndexAny(rest, " \t\r\n(") == len("if"):

@@ -202,7 +202,7 @@ func (s *scanner) loopVariable(t token, rest string) (e expr, ok, known bool) {
 	if op, found := ops[rest]; found {
 		return expr{op: op, index: len(s.loops) - 1}, true, true
 	}
-	s.fail(t.offset, "unknown variable %q; accepted are loop.index, loop.first, loop.last", t.text)
+	s.fail(t.offset, "unknown variable %q; expected loop.index, loop.first or loop.last", t.text)
 	return expr{}, false, true
 }
 

@@ -89,8 +89,8 @@ func TestBodiesOfExamples(t *testing.T) {
 		t.Errorf("examples of properties: %s", described)
 	}
 	for _, want := range []string{
-		"the example wrong is not what the schema accepts (/name: is a number; accepted is a string); it is sent all the same",
-		"the example of the property d is not what its schema accepts (is a string; accepted is an integer); it is not used",
+		"the example wrong is not what the schema accepts (/name: is a number; expected a string); it is sent all the same",
+		"the example of the property d is not what its schema accepts (is a string; expected an integer); it is not used",
 	} {
 		if strings.Count(problems, want) != 1 {
 			t.Errorf("%q is not warned of once in %s", want, problems)

@@ -59,8 +59,8 @@ func expression(text string, answer *Answer) (template, what string) {
 	case source == "$response":
 		return responseExpression(text, rest, answer)
 	}
-	return "", fmt.Sprintf("%q is not a runtime expression; accepted are $url, $method, $statusCode, and $request. or $response. "+
-		"with header.NAME, query.NAME, path.NAME or body#/POINTER", wording.Clip(text))
+	return "", fmt.Sprintf("%q is not a runtime expression; expected $url, $method, $statusCode, or $request. or $response. "+
+		"followed by header.NAME, query.NAME, path.NAME or body#/POINTER", wording.Clip(text))
 }
 
 func requestExpression(text, rest string) (template, what string) {

@@ -100,7 +100,7 @@ func wordFault(word string) string {
 	case ratio.MatchString(word):
 		return shown + " is a ratio, which JSON cannot say; expected a decimal number, or a text in quotes"
 	case isNumeric(word):
-		return shown + " is not an EDN number; accepted are such as 7, -1.5 and 6.02e23, with N or M behind; a text is written in quotes"
+		return shown + " is not an EDN number; expected one such as 7, -1.5 or 6.02e23, which may end with N or M; a text is written in quotes"
 	case strings.HasPrefix(word, "##"):
 		return shown + " cannot be said in JSON; expected a finite number, or a text in quotes"
 	case strings.HasPrefix(word, "#:"):
@@ -124,7 +124,7 @@ func (r *ednReader) character() (*Node, error) {
 	n := r.newNode(TextNode, Text{Value: name, Pos: r.src.pos(begin)})
 	letter := characterNamed(name[1:])
 	if letter == "" {
-		return nil, r.bad(begin, wording.Label(name)+" is not an EDN character; accepted are such as \\a, \\newline, \\return, \\space, \\tab, \\formfeed and \\u00E9")
+		return nil, r.bad(begin, wording.Label(name)+" is not an EDN character; expected one such as \\a, \\newline, \\return, \\space, \\tab, \\formfeed or \\u00E9")
 	}
 	n.Text.Value = letter
 	if n.Text.Folded = len(name) != 1+len(n.Text.Value); !n.Text.Folded {

@@ -45,7 +45,7 @@ func (r *scanner) text(json bool) (Text, error) {
 		if r.s[end] == '\\' {
 			escaped = true
 			if _, size = unescape(r.s[end:]); size == 0 {
-				what := `an unknown escape; accepted are \" \\ \/ \b \f \n \r \t and \uHHHH, two of them for a surrogate pair`
+				what := `an unknown escape; expected \" \\ \/ \b \f \n \r \t or \uHHHH, two of them for a surrogate pair`
 				return Text{}, &syntaxError{Problem: Problem{Pos: r.src.pos(end), What: what}, escape: true}
 			}
 		}

@@ -148,7 +148,7 @@ func Fill[T any](d *Decoder, n *syntax.Node, key string, fields []Field[T], into
 				hint = fmt.Sprintf(" (did you mean %q?)", meant)
 			}
 			misspelt[meant] = true
-			d.About(Value{Node: e.Key, Key: at}, "unknown key%s; accepted are %s", hint, strings.Join(Keys(fields), ", "))
+			d.About(Value{Node: e.Key, Key: at}, "unknown key%s; expected one of %s", hint, strings.Join(Keys(fields), ", "))
 			continue
 		}
 		v := Value{Node: e.Value, Key: at, Name: name, Row: fields[i].Row}

@@ -140,8 +140,8 @@ func ParseLayout(text string) (l Layout, problem string) {
 		return l, problem
 	}
 	if !hasDateElement(text) {
-		return l, `has no element of a date; accepted are Go layouts ("2006-01-02 15:04:05"), % conversions ("%Y-%m-%d"), ` +
-			`and iso, rfc3339, http, date, time, unix, unix-ms`
+		return l, `has no element of a date; expected a Go layout ("2006-01-02 15:04:05"), % conversions ("%Y-%m-%d"), ` +
+			`or one of iso, rfc3339, http, date, time, unix, unix-ms`
 	}
 	return Layout{pieces: []string{text}}, ""
 }

@@ -46,12 +46,12 @@ func (b *body) check(r *Request, found *findings) {
 		if sent == "" {
 			what = "is missing"
 		}
-		found.add(unsupported, inHeader, "/header/content-type", what+"; accepted are "+b.accepts)
+		found.add(unsupported, inHeader, "/header/content-type", what+"; expected "+b.accepts)
 		return
 	}
 	i := slices.IndexFunc(b.media, func(m media) bool { return m.covers(name) })
 	if i < 0 {
-		found.add(unsupported, inHeader, "/header/content-type", "is not accepted for a body; accepted are "+b.accepts)
+		found.add(unsupported, inHeader, "/header/content-type", "is not accepted for a body; expected "+b.accepts)
 		return
 	}
 	m := &b.media[i]
@@ -193,7 +193,7 @@ func (m *media) put(object map[string]any, part *multipart.Part, content []byte,
 	pointer := below(bodyPointer, name)
 	kind, _, _ := mime.ParseMediaType(part.Header.Get("Content-Type"))
 	if p := m.properties[name]; p != nil && p.media != "" && kind != "" && !isAmong(p.media, kind) {
-		found.add(unsupported, inBody, pointer, "has the media type "+kind+"; accepted are "+p.media)
+		found.add(unsupported, inBody, pointer, "has the media type "+kind+"; expected "+p.media)
 	}
 	v, err := partValue(f, kind, content, part.FileName() != "")
 	if err != nil {

@@ -100,7 +100,7 @@ func TestCheck_RecursiveAlternatives(t *testing.T) {
 	for _, c := range []struct{ schema, last, want string }{
 		{"OneOf", `{"op":"or"}`, ""},
 		{"OneOf", `{"op":"not"}`, unprocessedText + "\n/body"},
-		{"OneOf", `{"op":"or","e":7}`, unprocessedText + "\n/body" + deep + "/e fits none of the 2 alternatives: is a number; accepted is an object"},
+		{"OneOf", `{"op":"or","e":7}`, unprocessedText + "\n/body" + deep + "/e fits none of the 2 alternatives: is a number; expected an object"},
 		{"AnyOf", `{"op":"or"}`, ""},
 		{"AnyOf", `{"op":"not"}`, unprocessedText + "\n/body fits none of the 2 alternatives"},
 		{"AllOf", `{"op":"or"}`, ""},

@@ -255,7 +255,7 @@ func isOtherVariant(e *jsonschema.ValidationError, depth int) bool {
 func what(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.Type:
-		return "is " + withArticle(k.Got) + "; accepted is " + joinOr(k.Want)
+		return "is " + withArticle(k.Got) + "; expected " + joinOr(k.Want)
 	case *kind.Enum:
 		return "is not one of " + shown(k.Want)
 	case *kind.Const:
