@@ -230,32 +230,40 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func etag(row []byte) string { return string(appendTag(nil, row)) }
 
-// names reports whether a header field lists an entity tag, or any.
-func names(field []byte, tag string) bool {
+// names reports whether a header field lists an entity tag, or any. Only with weak, a weak tag of the
+// field is the strong one with its text (RFC 9110, section 8.8.3.2).
+func names(field []byte, tag string, weak bool) bool {
 	for _, one := range strings.Split(string(field), ",") {
-		if one = strings.TrimSpace(one); one == "*" || strings.TrimPrefix(one, "W/") == tag {
+		one = strings.TrimSpace(one)
+		if weak {
+			one = strings.TrimPrefix(one, "W/")
+		}
+		if one == "*" || one == tag {
 			return true
 		}
 	}
 	return false
 }
 
-// precondition returns why a write must not happen: If-Match, as RFC 9110 section 13 has it.
+// precondition returns why a write must not happen: If-Match and If-None-Match, in that order, as RFC
+// 9110 section 13.2.2 has it.
 func (o *Operation) precondition(row state.Row, r *matcher.Request) *Failed {
-	field, ok := r.Header("If-Match")
-	if !ok || o.config.Name == "read" {
+	if o.config.Name == "read" {
 		return nil
 	}
-	if row.Found() && names(field, etag(row.JSON)) {
-		return nil
+	if field, ok := r.Header("If-Match"); ok && !(row.Found() && names(field, etag(row.JSON), false)) {
+		return refuse(reply.Precondition, "the row is not, or no longer, what If-Match says")
 	}
-	return refuse(reply.Precondition, "the row is not, or no longer, what If-Match says")
+	if field, ok := r.Header("If-None-Match"); ok && row.Found() && names(field, etag(row.JSON), true) {
+		return refuse(reply.Precondition, "the row is what If-None-Match says it must not be")
+	}
+	return nil
 }
 
 func (o *Operation) read(row state.Row, r *matcher.Request, p *reply.Reply) *Failed {
 	tagged(p, row.JSON)
 	r.Rows[0] = json.Value{Kind: json.Object, Raw: row.JSON}
-	if field, ok := r.Header("If-None-Match"); ok && names(field, etag(row.JSON)) {
+	if field, ok := r.Header("If-None-Match"); ok && names(field, etag(row.JSON), true) {
 		p.Status, p.ContentType = fasthttp.StatusNotModified, ""
 		return nil
 	}
@@ -296,9 +304,9 @@ func (o *Operation) write(part, key []byte, row state.Row, w *work, r *matcher.R
 		made = w.merged(old, sent[0])
 	} else {
 		made = w.with(made, o.set.key, o.set.keyJSON(old, key))
-		if c := o.config.Stamp.Created; c != "" && row.Found() {
-			if at := member(row.JSON, []string{c}); at.Kind != json.Missing {
-				made = w.with(made, []string{c}, at.Raw)
+		if o.created != nil && row.Found() {
+			if at := member(row.JSON, o.created); at.Kind != json.Missing {
+				made = w.with(made, o.created, at.Raw)
 			}
 		}
 	}

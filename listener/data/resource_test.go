@@ -223,6 +223,7 @@ func TestResource_Rules(t *testing.T) {
 - data: {name: notes, rows: [{id: a, text: first, tags: {x: 1}}]}
 - resource: {path: /notes, data: notes, new-key: "n-{{random-text(4)}}", stamp: {created: at, updated: changed}, put-creates: false}
 - resource: {path: /open/notes, data: notes, put-creates: true}
+- resource: {path: /stamped, put-creates: true, stamp: {created: meta.at}}
 - resource: {path: /few, allow: [list, create], data: {limit: {rows: 1}}}
 `)
 	asJSON := "Content-Type: application/json"
@@ -250,6 +251,10 @@ func TestResource_Rules(t *testing.T) {
 		{"PATCH /notes/" + made.ID + ` {"text": "third"}`, `If-Match: "old"`, `412 {"error":"Precondition failed","code":"precondition_failed"…`},
 		{"DELETE /notes/" + made.ID, `If-Match: "old"`, "412 …"},
 		{"DELETE /notes/none", `If-Match: *`, "412 …"},
+		{"DELETE /notes/" + made.ID, "If-Match: W/" + tag, "412 …"}, // a weak tag is no strong one
+		{"PUT /open/notes/a {}", "If-None-Match: *", "412 …"},       // creates, but never replaces
+		{"DELETE /notes/" + made.ID, "If-None-Match: " + tag, "412 …"},
+		{`PUT /stamped/s {"n": 1}`, "If-None-Match: *", `201 {"n":1,"id":"s","meta":{"at":"…`},
 		{"PATCH /notes/" + made.ID + ` {"text": "third"}`, "If-Match: " + tag, `200 {"text":"third","id":"` + made.ID + `","at":"` + made.At + `","changed":"…`},
 		{"PATCH /notes/" + made.ID + ` {"text": "fourth"}`, "If-Match: " + tag, "412 …"},
 		{`PATCH /notes/a {"tags": {"x": null, "y": [1]}, "text": null}`, "Content-Type: application/merge-patch+json", `200 {"id":"a","tags":{"y":[1]},"changed":"…`},
@@ -283,6 +288,10 @@ func TestResource_Rules(t *testing.T) {
 			header = "X-Nothing: 1"
 		}
 		c.talk([][2]string{{step.request, step.want}}, header)
+	}
+	_, body = c.exchange("GET /stamped/s")
+	if _, replaced := c.exchange(`PUT /stamped/s {"n": 1}`, asJSON); replaced != body {
+		t.Errorf("replaced, it is %s, was created as %s", replaced, body)
 	}
 	resp, _ = c.exchange("PATCH /notes/f x", "Content-Type: text/plain")
 	if resp.Header.Get("Accept-Patch") != "application/merge-patch+json, application/json" {
