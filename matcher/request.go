@@ -131,6 +131,16 @@ const (
 // String returns the name of the protocol: "http/1.1", "http/1.0" or "h2".
 func (p Protocol) String() string { return [Protocols]string{"http/1.1", "http/1.0", "h2"}[p] }
 
+// ProtocolOf returns the protocol with a name; HTTP/1.1 for any other name.
+func ProtocolOf(name string) Protocol {
+	for p := HTTP11; p < Protocols; p++ {
+		if p.String() == name {
+			return p
+		}
+	}
+	return HTTP11
+}
+
 // Answer is the response to a request.
 type Answer interface {
 	StatusCode() int
