@@ -195,9 +195,11 @@ func options(set settings.Settings, env func(string) (string, bool), log *slog.L
 		TrustForwarded:  set.TrustForwarded,
 		AccessLog:       set.AccessLog,
 		ServerTiming:    set.ServerTiming,
+		NoHTTP2:         set.NoHTTP2,
 		LastCall:        min(longestCall, set.Grace/10),
 		SentryDSN:       set.SentryDSN,
 
+		MaxConnectionAge:   set.MaxConnectionAge,
 		MaxPendingWebhooks: set.MaxPendingWebhooks,
 		State:              set.State,
 		StateMemory:        set.StateMemory,

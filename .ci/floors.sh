@@ -57,6 +57,7 @@ mockserver/fetcher -> mockserver/renderer
 mockserver/fetcher/rows -> mockserver/matcher/json
 mockserver/fetcher/rows -> mockserver/renderer/escape
 mockserver/listener -> mockserver/listener/data
+mockserver/listener -> mockserver/listener/h2
 mockserver/listener/data -> mockserver/config
 mockserver/listener/data -> mockserver/config/syntax
 mockserver/listener/data -> mockserver/fetcher
@@ -100,6 +101,7 @@ mockserver/listener/admin -> mockserver/listener/record
 mockserver/listener/admin -> mockserver/listener/runs
 mockserver/listener/admin -> mockserver/listener/state
 mockserver/listener/admin -> mockserver/listener/verdict
+mockserver/listener/admin -> mockserver/matcher
 mockserver/listener/listenertest -> mockserver/config
 mockserver/listener/listenertest -> mockserver/listener
 mockserver/listener/listenertest -> mockserver/listener/record
@@ -131,6 +133,7 @@ mockserver/listener/verdict -> mockserver/dispatcher
 mockserver/listener/verdict -> mockserver/internal/histogram
 mockserver/listener/verdict -> mockserver/listener/probe
 mockserver/listener/verdict -> mockserver/listener/record
+mockserver/listener/verdict -> mockserver/matcher
 mockserver/listener/websocket -> mockserver/config
 mockserver/listener/websocket -> mockserver/config/syntax
 mockserver/listener/websocket -> mockserver/listener/record

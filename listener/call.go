@@ -18,7 +18,7 @@ type call struct {
 	matcher.Request
 	reply    reply.Reply
 	trace    record.Trace
-	peer     *wire.Connection  // the connection; nil in tests without one
+	peer     peer              // what the request came by; nobody in tests without a connection
 	fault    *traffic.Fault    // the fault that spoils the reply; nil for none
 	held     *traffic.Capacity // the place to free once a spoilt body is sent; nil for none
 	panicked bool              // the state of the call is unknown
@@ -30,7 +30,7 @@ type call struct {
 
 // calls are unused calls. A new call has an empty 200 reply.
 var calls = sync.Pool{New: func() any {
-	c := new(call)
+	c := &call{peer: nobody}
 	c.reply.Begin()
 	return c
 }}
@@ -46,7 +46,7 @@ func (c *call) release() {
 	}
 	c.reply.Room = nil
 	c.reply.Begin()
-	c.trace, c.peer, c.fault, c.held, c.world, c.brief = record.Trace{}, nil, nil, nil, nil, false
+	c.trace, c.peer, c.fault, c.held, c.world, c.brief = record.Trace{}, nobody, nil, nil, nil, false
 	calls.Put(c)
 }
 
@@ -72,7 +72,7 @@ func (c *call) took() time.Duration {
 	switch {
 	case !c.In.Time.IsZero():
 		return time.Since(c.In.Time)
-	case c.peer != nil:
+	case c.peer != nobody:
 		_, ago := c.peer.LastRead()
 		return ago
 	}
@@ -81,10 +81,16 @@ func (c *call) took() time.Duration {
 
 // waiter returns what the request can wait on; nil if it cannot wait.
 func (c *call) waiter() traffic.Waiter {
-	if c.peer == nil {
+	if c.peer == nobody {
 		return nil
 	}
 	return c.peer
+}
+
+// isOld reports whether the connection of a request of HTTP/1.1 has reached its maximum age.
+func (c *call) isOld() bool {
+	conn, _ := c.peer.(*wire.Connection)
+	return conn.IsOld()
 }
 
 // wait delays the request until its latency is over. It reports whether the request is still to be

@@ -70,7 +70,7 @@ func (s *Server) answerDirectly(conn *wire.Connection, p *wire.Plain) (done bool
 	c.reply.Room = room[headRoom:headRoom]
 	s.serveDirectly(a, c)
 	if err = net.ErrClosed; !conn.HasLeft() {
-		err = c.send(room)
+		err = c.send(conn, room)
 	}
 	c.release()
 	return true, err
@@ -100,18 +100,18 @@ func (s *Server) matchDirectly(c *call) (a *answer) {
 }
 
 // send writes the reply: the head, followed by the body, which may already be in room.
-func (c *call) send(room []byte) error {
+func (c *call) send(conn *wire.Connection, room []byte) error {
 	p := &c.reply
-	head := p.AppendHead(room[:0:headRoom], c.peer.Date())
+	head := p.AppendHead(room[:0:headRoom], conn.Date())
 	if n := len(head) + len(p.Body); n <= len(room) {
 		copy(room[len(head):], p.Body)
 		copy(room, head) // where it already is, unless it was too long
-		_, err := c.peer.Write(room[:n])
+		_, err := conn.Write(room[:n])
 		return err
 	}
-	if _, err := c.peer.Write(head); err != nil {
+	if _, err := conn.Write(head); err != nil {
 		return err
 	}
-	_, err := c.peer.Write(p.Body)
+	_, err := conn.Write(p.Body)
 	return err
 }

@@ -119,6 +119,9 @@ var (
 // finds by path.
 func (s *Server) answerPlain(lookup func(path []byte) *fixed) func(*wire.Connection, *wire.Plain) (bool, error) {
 	return func(c *wire.Connection, p *wire.Plain) (bool, error) {
+		if c.IsOld() { // the response has to say so
+			return false, nil
+		}
 		c.NoteReads(s.recorder != nil)
 		if done, err := s.answerFixed(lookup, c, p); done || err != nil {
 			return done, err

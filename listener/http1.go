@@ -14,6 +14,7 @@ import (
 	"mockserver/listener/reply"
 	"mockserver/listener/traffic"
 	"mockserver/listener/wire"
+	"mockserver/matcher"
 )
 
 // HTTP/1.1 as fasthttp reads and writes it: a request becomes a call, and the reply of the call
@@ -40,7 +41,7 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	s.serve(c)
 	c.encode(ctx)
 	ctx.Request.ReleaseBody(keptBody)
-	if s.stopping.Load() && c.reply.Status != fasthttp.StatusSwitchingProtocols {
+	if (s.stopping.Load() || c.isOld()) && c.reply.Status != fasthttp.StatusSwitchingProtocols {
 		ctx.SetConnectionClose()
 	}
 	c.release()
@@ -56,7 +57,10 @@ func receive(ctx *fasthttp.RequestCtx) *call {
 	c := calls.Get().(*call)
 	h, in := &ctx.Request.Header, &c.In
 	in.Method, in.Target, in.Host, in.Header = h.Method(), h.RequestURI(), h.Host(), h.RawHeaders()
-	in.Body, in.HTTP10, in.Remote, in.Time = ctx.Request.Body(), !h.IsHTTP11(), ctx.RemoteAddr(), ctx.Time()
+	in.Body, in.Remote, in.Time = ctx.Request.Body(), ctx.RemoteAddr(), ctx.Time()
+	if !h.IsHTTP11() {
+		in.Protocol = matcher.HTTP10
+	}
 	if conn, ok := ctx.Conn().(*wire.Connection); ok {
 		c.peer, in.Peer = conn, conn
 	}
@@ -81,7 +85,8 @@ func (c *call) encode(ctx *fasthttp.RequestCtx) {
 		encode(&c.reply, &ctx.Response)
 		return
 	}
-	body := &heldBody{wire.SpoiltBody{Body: c.reply.Body, Conn: c.peer}, c.held} // its buffer too
+	conn, _ := c.peer.(*wire.Connection)
+	body := &heldBody{wire.SpoiltBody{Body: c.reply.Body, Conn: conn}, c.held} // its buffer too
 	if c.fault.Kind == wire.Slow {
 		body.Pace = c.fault.Pace
 	}
@@ -148,7 +153,7 @@ func (s *Server) malformed(ctx *fasthttp.RequestCtx, err error) {
 	var broken *wire.ProtocolError
 	c := receiveBroken(ctx)
 	defer c.release()
-	conn := c.peer
+	conn, _ := c.peer.(*wire.Connection)
 	if conn != nil {
 		err = conn.Cause(err)
 	}
@@ -176,17 +181,18 @@ func (s *Server) malformed(ctx *fasthttp.RequestCtx, err error) {
 	c.encode(ctx)
 }
 
-// violations maps the status of a protocol error to the failure to send.
+// violations maps the status of a protocol error, or of a refused body, to the failure to send.
 var violations = map[int]reply.Failure{
 	reply.BadRequest.Status: reply.BadRequest, reply.HeadersTooLarge.Status: reply.HeadersTooLarge,
 	reply.ExpectationFailed.Status: reply.ExpectationFailed, reply.NotImplemented.Status: reply.NotImplemented,
+	reply.PayloadTooLarge.Status: reply.PayloadTooLarge, reply.RequestTimeout.Status: reply.RequestTimeout,
 }
 
 // refuse answers a request that is not read to its end. The connection must be closed afterwards.
 func (s *Server) refuse(c *call, f reply.Failure, message string) {
 	f.Write(&c.reply, message)
 	s.allowOrigin(c)
-	if conn := c.peer; conn != nil {
+	if conn, _ := c.peer.(*wire.Connection); conn != nil {
 		conn.Refuse()
 	}
 	if s.recorder != nil {

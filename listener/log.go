@@ -58,6 +58,7 @@ func (s *Server) logAccess(c *call, more slog.Attr) {
 		slog.Int("status", status),
 		slog.Int("bytes", bytes),
 		slog.String("remote", c.In.Remote.String()),
+		slog.String("protocol", c.In.Protocol.String()),
 		more,
 	}
 	if c.fault != nil {

@@ -16,7 +16,6 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/dispatcher"
 	"mockserver/internal/address"
-	"mockserver/listener/wire"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -199,7 +198,7 @@ func (s *Server) notify(a *answer, c *call) {
 		return
 	}
 	s.accepted(a.hooks, r, depth, func(d dispatcher.Delivery) {
-		if c.peer == nil { // nobody can say when the response is written
+		if c.peer == nobody { // nobody can say when the response is written
 			s.webhooks.Start(d, time.Now())
 			return
 		}
@@ -244,15 +243,15 @@ func (s *Server) accepted(hooks []hook, r *matcher.Request, depth int, start fun
 	}
 }
 
-// following holds the webhooks of a connection whose delay starts when the response has been
+// following holds the webhooks of a peer whose delay starts when the response has been
 // written.
 type following struct {
 	deliveries []dispatcher.Delivery
 	start      func(written time.Time)
 }
 
-func (s *Server) followingOf(conn *wire.Connection) *following {
-	f, _ := conn.Above.(*following)
+func (s *Server) followingOf(p peer) *following {
+	f, _ := (*p.Kept()).(*following)
 	if f == nil {
 		f = &following{}
 		f.start = func(written time.Time) {
@@ -262,7 +261,7 @@ func (s *Server) followingOf(conn *wire.Connection) *following {
 			clear(f.deliveries)
 			f.deliveries = f.deliveries[:0]
 		}
-		conn.Above = f
+		*p.Kept() = f
 	}
 	return f
 }

@@ -38,7 +38,7 @@ func TestServeConnection_APanicReleasesWebhooks(t *testing.T) {
 			t.Error("it was written at no time")
 		}
 	}
-	conn.Above = f
+	*conn.Kept() = f
 	go func() { _, _ = io.WriteString(client, "GET /a HTTP/1.1\r\nHost: a\r\n\r\n") }() // reading says what it misses
 	s.serveConnection(conn)
 	if released != 1 || !strings.Contains(log.buf.String(), "panic while serving a connection") {

@@ -36,6 +36,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/dispatcher"
 	"mockserver/internal/loglimit"
+	"mockserver/listener/h2"
 	"mockserver/listener/probe"
 	"mockserver/listener/record"
 	"mockserver/listener/sentry"
@@ -93,6 +94,11 @@ type Options struct {
 	SentryDSN string
 	Version   string // the version of the program for these reports; "" omits it
 
+	NoHTTP2 bool // clients that begin with the preface of HTTP/2 are refused
+	// MaxConnectionAge is how long a connection is used, give or take a tenth: then its client is told
+	// to open another one, and nothing is lost. 0 is without limit.
+	MaxConnectionAge time.Duration
+
 	// LastCall is how long Shutdown leaves idle connections open, so that a request that is on its
 	// way is answered, with the notice that the connection closes. 0 closes them immediately.
 	LastCall time.Duration
@@ -116,6 +122,8 @@ func (o *Options) check() error {
 		return fmt.Errorf("options: MaxPendingWebhooks is %d; expected a number above 0, or 0 for a million", o.MaxPendingWebhooks)
 	case o.LastCall < 0:
 		return fmt.Errorf("options: LastCall is %v; expected a duration from 0", o.LastCall)
+	case o.MaxConnectionAge < 0:
+		return fmt.Errorf("options: MaxConnectionAge is %v; expected a duration from 0", o.MaxConnectionAge)
 	case o.MaxBody < 0:
 		return fmt.Errorf("options: MaxBody is %d; expected a number of bytes above 0, or 0 for 16 MiB", o.MaxBody)
 	case o.MaxMessage < 0:
@@ -156,6 +164,7 @@ type Server struct {
 	applied   applied
 
 	http      *fasthttp.Server
+	http2     h2.Server
 	listener  *wire.Connections
 	probe     *probe.Probe   // nil before the server listens
 	serving   sync.WaitGroup // the connections
@@ -235,14 +244,17 @@ func (s *Server) accept() {
 // panic outside its requests, while they are read or refused, ends the connection and affects no
 // other.
 func (s *Server) serveConnection(conn *wire.Connection) {
-	defer func() {
-		if p := recover(); p != nil {
-			_ = conn.CloseNow() // nothing can be said any more
-			s.tellPanic("panic while serving a connection", "", p, fmt.Sprint(p), slog.String("remote", conn.RemoteAddr().String()))
-		}
-	}()
+	defer s.survive(conn)
 	if err := conn.Serve(s.http.ServeConn); err != nil {
 		s.log.Debug("connection", "remote", conn.RemoteAddr().String(), "detail", err.Error())
+	}
+}
+
+// survive ends a connection after a panic. It is deferred.
+func (s *Server) survive(conn *wire.Connection) {
+	if p := recover(); p != nil {
+		_ = conn.CloseNow() // nothing can be said any more
+		s.tellPanic("panic while serving a connection", "", p, fmt.Sprint(p), slog.String("remote", conn.RemoteAddr().String()))
 	}
 }
 
@@ -305,6 +317,8 @@ func (s *Server) listen() error {
 	s.probe = probe.New(l.Addr())
 	s.listener.Owned = s.probe.Owns
 	s.listener.StartAlarm()
+	s.listener.MaxAge = s.opts.MaxConnectionAge
+	s.startHTTP2()
 	s.listener.Single = func() bool { return s.snapshot.Load().single }
 	if !s.opts.AccessLog && !s.opts.ServerTiming {
 		s.listener.Plain = s.answerPlain(s.fixed)
@@ -395,11 +409,13 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.stopping.Store(true)
 	s.probe.Stop()
 	closing := s.listener.End(s.opts.LastCall)
+	s.http2.Drain()
 	s.listener.Hurry()
 	var closed []*wire.Connection
 	select {
 	case <-s.drained:
 	case <-ctx.Done():
+		s.http2.Cut()
 		closed = s.listener.CloseAll()
 	}
 	s.listener.StopAlarm()
@@ -448,7 +464,7 @@ func (s *Server) unanswered(closed []*wire.Connection) int {
 	case <-s.drained:
 	case <-timer.C:
 	}
-	n := 0
+	n := s.http2.Unanswered()
 	for _, conn := range closed {
 		if conn.IsUnanswered() {
 			n++

@@ -67,6 +67,7 @@ type answer struct {
 	lets     []let            // values that it makes once for each request
 	resource *data.Operation  // of a resource, which makes the reply; nil for none
 	declared int              // the declared status; 0 for none
+	block    []byte           // its header block in HTTP/2, without Date; nil if it is not always the same
 	static   []byte           // the body, if it is the same for every request
 	source   *fetcher.Source  // the external body
 	outcomes []answer         // the outcomes that rules choose from; nil for the answer itself
@@ -146,6 +147,7 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 		a := &sn.answers[i]
 		a.direct = a.isDirect()
 		a.template = a.template.In(a.program[:])
+		a.prepareBlock()
 		a.brief = a.source == nil && len(a.hooks)+len(a.lets) == 0 && a.changes == nil && a.resource == nil && a.template.IsBrief()
 	}
 	c.kept.Commit()

@@ -4,13 +4,15 @@ import (
 	"mockserver/config"
 	"mockserver/listener/traffic"
 	"mockserver/listener/websocket"
+	"mockserver/listener/wire"
 	"mockserver/matcher"
 )
 
 // upgrade makes a connection a WebSocket connection if the request asks for it, and reports whether
 // a WebSocket is declared for the request. An invalid handshake is answered with an error.
 func (s *Server) upgrade(sn *snapshot, c *call) bool {
-	if sn.sockets == nil || c.peer == nil {
+	conn, ok := c.peer.(*wire.Connection)
+	if sn.sockets == nil || !ok || conn == nil {
 		return false
 	}
 	socket := sn.sockets.Find(&c.Request)
@@ -19,7 +21,7 @@ func (s *Server) upgrade(sn *snapshot, c *call) bool {
 	}
 	c.trace.Counters = socket.Counters
 	if socket.Accept(&c.Request, &c.reply) {
-		conn, dialogue := c.peer, s.dialogues.New(socket, &c.Request, c.peer.Shard())
+		dialogue := s.dialogues.New(socket, &c.Request, conn.Shard())
 		conn.Leave(func() { dialogue.Run(conn, conn.Conn) })
 	}
 	return true

@@ -28,6 +28,7 @@ var roots = map[string]struct {
 	"path":          {opRequest, restLength, func(r *matcher.Request) value { return textValue(r.Path()) }},
 	"host":          {opRequest, restLength, func(r *matcher.Request) value { return textValue(r.Host()) }},
 	"query-string":  {opRequest, restLength, func(r *matcher.Request) value { return textValue(r.QueryString()) }},
+	"protocol":      {opRequest, restLength, protocol},
 	"remote-addr":   {opRequest, restLength, remoteAddr},
 	"body":          {opBody, restLength, func(r *matcher.Request) value { return textValue(r.Body()) }},
 	"response":      {op: opResponse, rest: restSteps},
@@ -40,6 +41,12 @@ var roots = map[string]struct {
 }
 
 func message(r *matcher.Request) value { return optional(r.Message, r.Message != nil) }
+
+func protocol(r *matcher.Request) value {
+	start := len(r.Arena)
+	r.Arena = append(r.Arena, r.In.Protocol.String()...)
+	return textValue(since(r, start))
+}
 
 func remoteAddr(r *matcher.Request) value {
 	start := len(r.Arena)

@@ -36,15 +36,18 @@ type Settings struct {
 	TrustForwarded  bool // rate limits use X-Forwarded-For as the client's address
 	AccessLog       bool
 	ServerTiming    bool
-	MaxBody         int           // maximum size of a request body in bytes
-	MaxMessage      int           // maximum size of a WebSocket message in bytes
-	MaxResponse     int           // maximum size of a text made by a template, in bytes
-	Validate        bool          // validate requests against the OpenAPI documents
-	StrictDocuments bool          // refuse documents with faults
-	AllowRemoteRefs bool          // documents may refer to others by http and https URLs
-	Dynamic         bool          // operations of documents generate a new body for each request
-	BasePath        string        // prefix of the paths of documents, instead of their own; "" for their own
-	Grace           time.Duration // how long stopping waits for requests, and sends webhooks
+	MaxBody         int    // maximum size of a request body in bytes
+	MaxMessage      int    // maximum size of a WebSocket message in bytes
+	MaxResponse     int    // maximum size of a text made by a template, in bytes
+	Validate        bool   // validate requests against the OpenAPI documents
+	StrictDocuments bool   // refuse documents with faults
+	AllowRemoteRefs bool   // documents may refer to others by http and https URLs
+	Dynamic         bool   // operations of documents generate a new body for each request
+	BasePath        string // prefix of the paths of documents, instead of their own; "" for their own
+	NoHTTP2         bool   // clients that speak HTTP/2 are refused
+	// MaxConnectionAge is how long a connection is used; 0 is without limit.
+	MaxConnectionAge time.Duration
+	Grace            time.Duration // how long stopping waits for requests, and sends webhooks
 
 	MaxPendingWebhooks int    // maximum number of waiting webhooks
 	WebhookStore       string // a directory; "" for none
@@ -150,6 +153,12 @@ var table = flags.Table[Settings]{
 	{Name: "seed", Env: "MOCKSERVER_SEED", Value: "NUMBER", Accepts: "an integer from 0 to 18446744073709551615",
 		Doc: "make every random choice repeat: the n-th request of an endpoint gets the same ones in each run",
 		Set: func(s *Settings, v string) bool { return readSeed(&s.Seed, v) }},
+	{Name: "no-http2", Env: "MOCKSERVER_NO_HTTP2", Accepts: "true or false",
+		Doc: "speak HTTP/1.1 only",
+		Set: func(s *Settings, v string) bool { return flags.Switch(&s.NoHTTP2, v) }},
+	{Name: "max-connection-age", Env: "MOCKSERVER_MAX_CONNECTION_AGE", Initial: "0s", Value: "DURATION", Accepts: "a duration, such as 5m or 90s, or a number of seconds",
+		Doc: "how long a connection is used, give or take a tenth, before its client is told to open another; 0 is without limit",
+		Set: func(s *Settings, v string) bool { return flags.Duration(&s.MaxConnectionAge, v) }},
 	{Name: "grace", Env: "MOCKSERVER_GRACE", Initial: "10s", Value: "DURATION", Accepts: "a duration, such as 10s or 500ms, or a number of seconds",
 		Doc: "how long stopping waits for requests in progress, and sends webhooks that fall due",
 		Set: func(s *Settings, v string) bool { return flags.Duration(&s.Grace, v) }},

@@ -21,6 +21,7 @@ type shownExchange struct {
 	Time     time.Time    `json:"time" doc:"when the request came"`
 	Endpoint string       `json:"endpoint" doc:"that answered; empty for none"`
 	Remote   string       `json:"remote" doc:"address of the client"`
+	Protocol string       `json:"protocol" doc:"of the request: http/1.1, http/1.0 or h2"`
 	Method   string       `json:"method" doc:"of the request"`
 	Host     string       `json:"host" doc:"of the request"`
 	Target   string       `json:"target" doc:"path and query as requested"`
@@ -58,7 +59,7 @@ func shownMessageOf(m *record.Message) shownMessage {
 
 func shownExchangeOf(x *record.Exchange) shownExchange {
 	return shownExchange{
-		ID: x.ID, Kept: string(x.Kept), Time: x.Time.UTC(), Endpoint: x.Endpoint, Remote: x.Remote, Method: x.Method, Host: x.Host,
+		ID: x.ID, Kept: string(x.Kept), Time: x.Time.UTC(), Endpoint: x.Endpoint, Remote: x.Remote, Protocol: x.Protocol, Method: x.Method, Host: x.Host,
 		Target: x.Target, Status: x.Status, Took: verdict.Milliseconds(x.Took), Injected: verdict.Milliseconds(x.Injected), Fault: x.Fault,
 		Reason: x.Reason, Request: shownMessageOf(&x.Request), Response: shownMessageOf(&x.Response),
 	}

@@ -15,6 +15,7 @@ import (
 
 	"mockserver/internal/histogram"
 	"mockserver/listener/record"
+	"mockserver/matcher"
 )
 
 // exposition returns the handler of the metrics, in the formats of Prometheus and
@@ -98,10 +99,11 @@ var (
 type collector struct {
 	admin *Admin
 
-	mu      sync.Mutex // guards the fields below
-	named   map[string]bool
-	last    map[string]written                  // keyed by ID
-	removed map[labels][]*record.EndpointCounts // counts of removed endpoints
+	mu        sync.Mutex                // guards the fields below
+	protocols [matcher.Protocols]uint64 // as last written: a reading may have counted one less
+	named     map[string]bool
+	last      map[string]written                  // keyed by ID
+	removed   map[labels][]*record.EndpointCounts // counts of removed endpoints
 }
 
 // Describe describes nothing: the series depend on what is served.
@@ -116,6 +118,9 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	counts, series := c.read()
 	for in, counted := range series {
 		out.series(in, counted)
+	}
+	for p, n := range counts.Protocols {
+		out.counter(describe("protocol_requests_total", "Requests answered, by protocol.", "protocol"), n, matcher.Protocol(p).String())
 	}
 	out.statuses(unmatchedTotal, counts.Unmatched)
 	out.statuses(optionsTotal, counts.Options)
@@ -217,6 +222,10 @@ func (c *collector) read() (record.Counts, map[labels]*record.EndpointCounts) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	counts := c.admin.server.Counts()
+	for p, n := range counts.Protocols {
+		c.protocols[p] = max(c.protocols[p], n)
+	}
+	counts.Protocols = c.protocols
 	return counts, c.series(counts)
 }
 

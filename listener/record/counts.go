@@ -5,6 +5,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/internal/histogram"
+	"mockserver/matcher"
 )
 
 // Counts is what a server has done since it was started. Totals only rise, and they are
@@ -21,6 +22,8 @@ type Counts struct {
 	Malformed EndpointCounts // invalid requests that were answered: 400, 408, 413, 431
 	Gone      EndpointCounts // requests to removed endpoints
 
+	// Protocols is how many requests came by each protocol, all of the above together.
+	Protocols [matcher.Protocols]uint64
 	// AcceptFailures is how often a connection could not be accepted, because no file descriptor
 	// was free or for another reason that may be temporary.
 	AcceptFailures uint64
@@ -119,7 +122,25 @@ func (r *Recorder) Counts() Counts {
 	for p := range r.retired {
 		p.read(&c.Gone)
 	}
+	c.Protocols = r.protocols(&c)
 	return c
+}
+
+// protocols returns how many of the requests that were counted came by each protocol. One that is
+// counted meanwhile may be missing in that of HTTP/1.1.
+func (r *Recorder) protocols(c *Counts) (n [matcher.Protocols]uint64) {
+	all := c.Unmatched.Requests + c.Options.Requests + c.Malformed.Requests + c.Gone.Requests
+	for i := range c.Endpoints {
+		all += c.Endpoints[i].Requests
+	}
+	for i := range r.lanes {
+		for p := range r.lanes[i].others {
+			n[p+1] += r.lanes[i].others[p].Load()
+		}
+	}
+	others := n[matcher.HTTP10] + n[matcher.HTTP2]
+	n[matcher.HTTP11] = all - min(all, others)
+	return n
 }
 
 // reread returns the last reading if nothing was counted since: most of thousands of endpoints have

@@ -23,6 +23,7 @@ type Exchange struct {
 	// EndpointID is its ID; see EndpointCounts.
 	EndpointID string
 	Remote     string // the client's address
+	Protocol   string // "http/1.1", "http/1.0" or "h2"
 	Method     string
 	Host       string
 	Target     string // path and query as sent
@@ -94,7 +95,7 @@ func (x *Exchange) size() int {
 // exchangeOf copies a request and its reply. If the headers of the request are invalid, nothing is
 // known about it.
 func exchangeOf(in *matcher.Input, p *reply.Reply) *Exchange {
-	x := &Exchange{Time: in.Time, Status: p.Status}
+	x := &Exchange{Time: in.Time, Status: p.Status, Protocol: in.Protocol.String()}
 	if in.Remote != nil {
 		x.Remote = in.Remote.String()
 	}
@@ -176,7 +177,7 @@ func (m *Message) body(b []byte) {
 
 // restore returns the request, as far as it was kept, for conditions.
 func (x *Exchange) restore() matcher.Input {
-	in := matcher.Input{Method: []byte(x.Method), Target: []byte(x.Target), Host: []byte(x.Host), Body: x.Request.Body}
+	in := matcher.Input{Method: []byte(x.Method), Protocol: matcher.ProtocolOf(x.Protocol), Target: []byte(x.Target), Host: []byte(x.Host), Body: x.Request.Body}
 	for _, line := range x.Request.Header {
 		in.Header = append(append(append(append(in.Header, line[0]...), ": "...), line[1]...), "\r\n"...)
 	}

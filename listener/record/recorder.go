@@ -43,8 +43,9 @@ type Recorder struct {
 // time.
 type lane struct {
 	_       [128]byte
-	serving atomic.Int64 // requests
-	_       [120]byte
+	serving atomic.Int64                         // requests
+	others  [matcher.Protocols - 1]atomic.Uint64 // requests by other protocols than HTTP/1.1
+	_       [104]byte
 	rows    [maxRows]atomic.Pointer[Shard]
 }
 
@@ -186,6 +187,7 @@ func (r *Recorder) End(in *matcher.Input, p *reply.Reply, c *Trace, shard uint32
 	if t == nil {
 		t = r.unmatched
 	}
+	r.countProtocol(in.Protocol, shard)
 	own := c.Own(took)
 	counts := t.At(shard)
 	status, received, sent := p.Status, len(in.Body), c.sent(in, p)
@@ -213,8 +215,17 @@ func (r *Recorder) End(in *matcher.Input, p *reply.Reply, c *Trace, shard uint32
 	}
 }
 
+// countProtocol counts a request by its protocol. Those of HTTP/1.1, which are most, are what is left
+// of all requests.
+func (r *Recorder) countProtocol(p matcher.Protocol, shard uint32) {
+	if p != matcher.HTTP11 {
+		r.lane(shard).others[p-1].Add(1)
+	}
+}
+
 // Refused records a reply to an invalid request.
 func (r *Recorder) Refused(in *matcher.Input, p *reply.Reply, shard uint32) {
+	r.countProtocol(in.Protocol, shard)
 	r.malformed.At(shard).answered(p.Status, 0, len(p.Body))
 	x := exchangeOf(in, p)
 	x.Kept = Failed

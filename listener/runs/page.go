@@ -108,6 +108,7 @@ func (r *Report) figures() [][2]string {
 	t := &r.Total
 	return [][2]string{
 		{"requests", countText(t.Requests)}, {"requests a second", rateText(t.Rate)},
+		{"requests by HTTP/2", countText(t.Protocols.H2)}, {"requests by HTTP/1.0", countText(t.Protocols.HTTP10)},
 		{"errors, declared", countText(t.DeclaredErrors)}, {"errors, injected", countText(t.InjectedErrors)}, {"errors, the server's own", countText(t.OwnErrors)}, {"unmatched", countText(t.Unmatched)}, {"faults", countText(t.Faults)},
 		{"refused by limits", countText(t.Limited + t.Refused)},
 		{"response time p50", quantileText(t.Total, t.Total.P50)}, {"response time p99", quantileText(t.Total, t.Total.P99)},

@@ -79,6 +79,7 @@ func Between(a, b *Reading) Sample {
 		Time: b.Time.UTC(), Seconds: apart.Seconds(),
 		Requests: all.Requests, Errors: errorsOf(&all), ErrorKinds: ErrorKindsOf(&matched), Unmatched: all.Requests - matched.Requests,
 		Limited: all.Limited, Refused: all.Refused, In: all.In, Out: all.Out,
+		Protocols:      protocolsBetween(&a.Counts, &b.Counts),
 		AcceptFailures: b.Counts.AcceptFailures - a.Counts.AcceptFailures,
 		StateGivenUp:   max(0, givenUp(b.Counts.Sets)-givenUp(a.Counts.Sets)), // less if a set is gone
 		Connections:    b.Counts.Connections, InFlight: b.Counts.InFlight,

@@ -5,6 +5,7 @@ import (
 
 	"mockserver/internal/histogram"
 	"mockserver/listener/record"
+	"mockserver/matcher"
 )
 
 // Sample contains what happened during a period: a second, the window of the verdict, or a whole
@@ -17,12 +18,13 @@ type Sample struct {
 	Rate     float64 `json:"rate" doc:"requests a second"`
 	Errors   uint64  `json:"errors" doc:"answers of 500 and above"`
 	ErrorKinds
-	Unmatched uint64 `json:"unmatched" doc:"requests that no endpoint answered"`
-	Faults    uint64 `json:"faults" doc:"answers that went wrong as declared"`
-	Limited   uint64 `json:"limited" doc:"answered 429 by a rate limit"`
-	Refused   uint64 `json:"refused" doc:"answered 503 by a capacity"`
-	In        uint64 `json:"bytes_in" doc:"of request bodies"`
-	Out       uint64 `json:"bytes_out" doc:"of answers' bodies"`
+	Protocols Protocols `json:"protocols" doc:"requests by protocol"`
+	Unmatched uint64    `json:"unmatched" doc:"requests that no endpoint answered"`
+	Faults    uint64    `json:"faults" doc:"answers that went wrong as declared"`
+	Limited   uint64    `json:"limited" doc:"answered 429 by a rate limit"`
+	Refused   uint64    `json:"refused" doc:"answered 503 by a capacity"`
+	In        uint64    `json:"bytes_in" doc:"of request bodies"`
+	Out       uint64    `json:"bytes_out" doc:"of answers' bodies"`
 
 	AcceptFailures uint64 `json:"accept_failures" doc:"connections that could not be accepted"`
 
@@ -53,6 +55,19 @@ type Sample struct {
 	beats, echoes histogram.Snapshot // Probe and Echo
 
 	Load
+}
+
+// Protocols contains how many requests came by each protocol.
+type Protocols struct {
+	HTTP11 uint64 `json:"http/1.1" doc:"HTTP/1.1"`
+	HTTP10 uint64 `json:"http/1.0" doc:"HTTP/1.0"`
+	H2     uint64 `json:"h2" doc:"HTTP/2"`
+}
+
+// protocolsBetween returns how many requests came between two readings.
+func protocolsBetween(a, b *record.Counts) Protocols {
+	rose := func(p matcher.Protocol) uint64 { return b.Protocols[p] - min(a.Protocols[p], b.Protocols[p]) }
+	return Protocols{HTTP11: rose(matcher.HTTP11), HTTP10: rose(matcher.HTTP10), H2: rose(matcher.HTTP2)}
 }
 
 // ErrorKinds contains the replies of 500 and above by their cause. Replies due to a capacity, and

@@ -63,7 +63,7 @@ func handshakeError(r *matcher.Request) (f reply.Failure, what string) {
 	key, err := base64.StdEncoding.DecodeString(string(text))
 	version, versions := only(r.In.Header.Values("Sec-WebSocket-Version"))
 	switch {
-	case r.In.HTTP10:
+	case r.In.Protocol == matcher.HTTP10:
 		return reply.BadHandshake, "a WebSocket needs HTTP/1.1; the request is HTTP/1.0"
 	case hasOption(r, "Connection", "close") || !hasOption(r, "Connection", "upgrade"):
 		return reply.BadHandshake, "a WebSocket needs Connection: Upgrade; a proxy in between may have removed it"

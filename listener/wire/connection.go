@@ -19,7 +19,7 @@ type Connection struct {
 	idle   idleness
 	// answered means that serving the connection ended with a response to its last request.
 	answered atomic.Bool
-	upgraded atomic.Bool // it has left HTTP, after the current or last response: see talk
+	upgraded atomic.Bool // it has left HTTP/1.1, after the current or last response: see talk
 
 	// Only the goroutine that serves the connection uses the fields below.
 	at          part      // what it was last read for
@@ -57,19 +57,20 @@ type Connection struct {
 	after   func(written time.Time)
 	written time.Time
 
-	talk func() // what the connection runs once it has left HTTP
+	talk func() // what the connection runs once it has left HTTP/1.1
 
 	pausing pausing
 
 	spoils string // the fault to apply to the response when it is written; "" for none
 	struck bool   // a fault has ended the connection
 
+	expires time.Duration // when it is old, since the base of the clock; 0 for never
+
 	shard  uint32        // the shard that its requests are counted in
 	timed  bool          // the times of reads are noted
 	readAt time.Duration // time of the last noted read, since the base of the clock
 
-	// Above is whatever the server stores with the connection.
-	Above any
+	kept any // see Kept
 	// Begun is the server's state of a plain request that Plain did not answer.
 	Begun any
 }
@@ -177,6 +178,14 @@ func (c *Connection) Chooses() (prefers, accepts bool) {
 // in it affects no other.
 func (c *Connection) IsAlone() bool { return c != nil && c.framing.single }
 
+// Kept is where the server keeps something with the connection.
+func (c *Connection) Kept() *any { return &c.kept }
+
+// IsOld reports whether the connection has reached its maximum age.
+func (c *Connection) IsOld() bool {
+	return c != nil && c.expires > 0 && c.from.clock.elapsed() >= c.expires
+}
+
 // IsEnding reports whether the server accepts no more connections.
 func (c *Connection) IsEnding() bool { return c.from.isEnding() }
 
@@ -234,7 +243,7 @@ func (c *Connection) Cause(err error) error {
 	return err
 }
 
-// Leave makes the connection leave HTTP after the current response, and run talk.
+// Leave makes the connection leave HTTP/1.1 after the current response, and run talk.
 func (c *Connection) Leave(talk func()) {
 	c.talk = talk
 	c.answered.Store(true) // the request was served, whatever becomes of the connection

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"slices"
 	"sync"
@@ -27,6 +28,11 @@ type Connections struct {
 	// Plain answers a plain request, and reports whether it did. If Plain is nil, none is answered.
 	// The error is a write error.
 	Plain func(c *Connection, p *Plain) (done bool, err error)
+	// HTTP2 serves a connection whose client began with the preface of HTTP/2, which is in read with
+	// what came after it. If HTTP2 is nil, such a client is refused.
+	HTTP2 func(c *Connection, read []byte)
+	// MaxAge is how long a connection is used, give or take a tenth; 0 is without limit.
+	MaxAge time.Duration
 	// Single reports whether requests are to be read one at a time.
 	Single func() bool
 
@@ -63,6 +69,9 @@ func New(l net.Listener, log *slog.Logger) *Connections {
 // StartAlarm makes pauses end within 50 µs of when they are due, where the system supports it,
 // until StopAlarm.
 func (c *Connections) StartAlarm() { c.alarm = newAlarm() }
+
+// AlarmAt makes the timers of the process fire on time at a moment, between StartAlarm and StopAlarm.
+func (c *Connections) AlarmAt(t time.Time) { c.alarm.at(t) }
 
 // StopAlarm ends what StartAlarm began.
 func (c *Connections) StopAlarm() { c.alarm.close() }
@@ -128,6 +137,9 @@ func (c *Connections) Adopt(inner net.Conn) *Connection {
 	accepted.shard = c.last
 	if len(c.open) == 1 {
 		c.clock.start(c.tick)
+	}
+	if c.MaxAge > 0 {
+		accepted.expires = c.clock.exactly() + time.Duration(float64(c.MaxAge)*(0.9+0.2*rand.Float64()))
 	}
 	late := c.cut
 	c.mu.Unlock()

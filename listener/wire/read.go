@@ -247,6 +247,13 @@ func (c *Connection) hold(b []byte) {
 // take passes the received bytes to wire's framing and stores what ends reading: its error, or an
 // end inside a request. err is the error of reading.
 func (c *Connection) take(b []byte, err error) (ready, rest int) {
+	if c.framing.requests == 0 && len(b) > 0 && b[0] == preface[0] && c.from.HTTP2 != nil && c.framing.head.scanned < len(preface) {
+		if begun, whole := c.takePreface(b); whole {
+			return 0, len(b)
+		} else if begun && err == nil {
+			return 0, 0
+		}
+	}
 	ready, rest, c.over = c.framing.take(b)
 	inside := c.framing.inside(b[rest:])
 	if (inside || ready > 0 || c.over != nil) && !c.spoke.Load() {

@@ -43,6 +43,17 @@ func checkTarget(method, target []byte) error {
 	}
 }
 
+// CheckTarget returns what is wrong with the target and the host of a request that was not read by
+// this package; nil if nothing is.
+func CheckTarget(method, target, host []byte) *ProtocolError {
+	for _, err := range [...]error{checkTarget(method, target), checkHost(host, false)} {
+		if broken, ok := err.(*ProtocolError); ok {
+			return broken
+		}
+	}
+	return nil
+}
+
 // checkURL checks a target in absolute form. User information in it is an error, RFC 9110 section
 // 4.2.4.
 func checkURL(target []byte) error {

@@ -1,0 +1,70 @@
+package h2
+
+import "mockserver/internal/wording"
+
+// The bodies of requests. The connection's own window is always open: what limits the memory of a
+// connection are the windows of its streams. They grow as bytes arrive, until all bodies together
+// are large. From then on only the oldest incomplete one grows, so that each is complete at last.
+// The functions below need the lock of the connection.
+
+// hold notes n bytes of the body of s, and lets the client send more of it.
+func (c *conn) hold(s *Stream, n int) {
+	c.bodies += n
+	s.counted += n
+	if c.bodies < maxBodies || c.oldest() == s {
+		c.widen(s)
+	} else {
+		c.starve(s, true)
+	}
+}
+
+// starve notes whether s waits for a larger window.
+func (c *conn) starve(s *Stream, starved bool) {
+	switch {
+	case starved && !s.starved:
+		c.starved++
+	case !starved && s.starved:
+		c.starved--
+	}
+	s.starved = starved
+	if !starved { // it may have been the oldest
+		c.grow()
+	}
+}
+
+// widen gives s the window it began with, once half of that is used.
+func (c *conn) widen(s *Stream) {
+	if n := streamWindow - s.given; n >= streamWindow/2 {
+		c.out = appendWindowUpdate(c.out, s.id, n)
+		s.given = streamWindow
+	}
+}
+
+// grow lets streams go on that had to wait, after one is complete or closed.
+func (c *conn) grow() {
+	if c.starved == 0 {
+		return
+	}
+	oldest := c.oldest()
+	for _, s := range c.streams {
+		if s.starved && (s == oldest || c.bodies < maxBodies) {
+			s.starved = false
+			c.starved--
+			c.widen(s)
+		}
+	}
+}
+
+// oldest returns the stream that has waited longest for the rest of its request; nil for none.
+func (c *conn) oldest() (oldest *Stream) {
+	for _, s := range c.streams {
+		if !s.received && (oldest == nil || s.id < oldest.id) {
+			oldest = s
+		}
+	}
+	return oldest
+}
+
+func (c *conn) largeBody() string {
+	return "the request body is larger than " + wording.Size(c.srv.MaxBody)
+}

@@ -1,0 +1,399 @@
+package h2
+
+import (
+	"errors"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// What a client sends, a frame at a time. An error ends the connection, unless it is that of a
+// stream.
+
+func streamError(id uint32, code http2.ErrCode) error {
+	return http2.StreamError{StreamID: id, Code: code}
+}
+
+const (
+	protocolError = http2.ConnectionError(http2.ErrCodeProtocol)
+	calm          = http2.ConnectionError(http2.ErrCodeEnhanceYourCalm)
+	flowError     = http2.ConnectionError(http2.ErrCodeFlowControl)
+	closedError   = http2.ConnectionError(http2.ErrCodeStreamClosed)
+)
+
+// take takes one frame. Frames that cost the client nothing are counted.
+func (c *conn) take(frame http2.Frame) error {
+	if _, ok := frame.(*http2.SettingsFrame); !ok && !c.settled {
+		return protocolError
+	}
+	switch f := frame.(type) {
+	case *http2.DataFrame:
+		return c.takeData(f)
+	case *http2.HeadersFrame:
+		return c.takeHeaders(f)
+	case *http2.ContinuationFrame:
+		if len(f.HeaderBlockFragment()) == 0 && c.count() != nil {
+			return calm
+		}
+		return c.takeBlock(f.HeaderBlockFragment(), f.HeadersEnded())
+	case *http2.WindowUpdateFrame:
+		return c.takeWindowUpdate(f)
+	case *http2.RSTStreamFrame:
+		return c.takeReset(f)
+	case *http2.SettingsFrame:
+		return c.takeSettings(f)
+	case *http2.PingFrame:
+		return c.takePing(f)
+	case *http2.PriorityFrame: // deprecated, RFC 9113 section 5.3.2
+		if f.StreamDep == f.StreamID {
+			return streamError(f.StreamID, http2.ErrCodeProtocol)
+		}
+		return c.count()
+	case *http2.PushPromiseFrame:
+		return protocolError
+	case *http2.GoAwayFrame: // the client opens no more streams: nothing has to be said to it
+		return c.count()
+	}
+	return c.count() // a frame of an unknown kind is ignored
+}
+
+// takeHeaders takes the beginning of a header block: a new stream, or the trailers of one.
+func (c *conn) takeHeaders(f *http2.HeadersFrame) error {
+	id := f.StreamID
+	if id%2 == 0 || f.HasPriority() && f.Priority.StreamDep == id {
+		return protocolError
+	}
+	c.mu.Lock()
+	known := c.streams[id]
+	open := len(c.streams) + c.serving
+	late := c.final
+	c.mu.Unlock()
+	b := &c.block
+	*b = block{begun: c.source.now, end: f.StreamEnded()}
+	switch {
+	case known != nil && known.received:
+		return closedError
+	case known != nil:
+		b.stream, b.known = known, true
+		known.request.trailing = true
+		if !b.end {
+			return protocolError
+		}
+	case id <= c.last:
+		if wasOpen, ours := c.old.find(id); wasOpen && !ours {
+			return closedError
+		} else if !wasOpen {
+			return protocolError
+		}
+		fallthrough // trailers that were on their way when the stream was reset
+	default:
+		b.stream = newStream(c, id, c.source.now)
+		b.stream.request.begin(id <= c.last)
+		b.stream.served = true
+		b.refuse = id <= c.last || late || open >= maxStreams
+		c.last = max(c.last, id)
+	}
+	return c.takeBlock(f.HeaderBlockFragment(), f.HeadersEnded())
+}
+
+// takeBlock takes a part of a header block.
+func (c *conn) takeBlock(part []byte, ended bool) error {
+	b := &c.block
+	if b.size += len(part); b.size > maxHeaderList {
+		return calm
+	}
+	if _, err := c.decoder.Write(part); err != nil {
+		return decodingError(err)
+	}
+	if !ended {
+		return nil
+	}
+	if err := c.decoder.Close(); err != nil {
+		return decodingError(err)
+	}
+	done := *b
+	*b = block{}
+	c.decoder.SetEmitEnabled(true)
+	s := done.stream
+	switch {
+	case done.known && (s.request.wrong != "" || s.request.tooLarge):
+		return streamError(s.id, http2.ErrCodeProtocol)
+	case done.known:
+		return c.complete(s)
+	case done.refuse:
+		c.mu.Lock()
+		known, _ := c.old.find(s.id)
+		id := s.id
+		s.recycle()
+		if !known { // otherwise it was reset before
+			c.out = appendReset(c.out, id, http2.ErrCodeRefusedStream)
+			c.old.add(id, true)
+		}
+		c.mu.Unlock()
+		return c.count()
+	}
+	s.request.end(&done.values, s)
+	return c.open(s, done.end)
+}
+
+// field takes a decoded field. Once a header block is too large, or wrong, the rest of it is decoded
+// without being looked at.
+func (c *conn) field(f hpack.HeaderField) {
+	q := &c.block.stream.request
+	q.field(f, &c.block.values)
+	if q.tooLarge {
+		c.decoder.SetEmitEnabled(false)
+	}
+}
+
+func decodingError(err error) error {
+	if errors.Is(err, hpack.ErrStringLength) {
+		return calm
+	}
+	return http2.ConnectionError(http2.ErrCodeCompression)
+}
+
+// open opens a stream whose header fields are complete.
+func (c *conn) open(s *Stream, ended bool) error {
+	if wrong := s.request.wrong; wrong != "" {
+		id := s.id
+		s.recycle()
+		return streamError(id, http2.ErrCodeProtocol)
+	}
+	c.mu.Lock()
+	s.window, s.given = c.initial, streamWindow
+	c.streams[s.id] = s
+	c.mu.Unlock()
+	status, why := s.request.refusal(s)
+	if status == 0 && s.request.length > c.srv.MaxBody {
+		status, why = tooLarge, c.largeBody()
+	}
+	switch {
+	case status != 0 && ended:
+		c.mu.Lock()
+		s.received = true
+		c.mu.Unlock()
+		return c.refuse(s, status, why)
+	case status != 0:
+		return c.refuse(s, status, why)
+	case ended:
+		return c.complete(s)
+	case s.request.expects:
+		c.mu.Lock()
+		c.out = appendHeaders(c.out, s.id, appendBytes([]byte{8}, []byte("100")), false)
+		c.mu.Unlock()
+	}
+	return nil
+}
+
+const tooLarge = 413
+
+// refuse answers a request that is not read to its end.
+func (c *conn) refuse(s *Stream, status int, why string) error {
+	c.mu.Lock()
+	s.served = false
+	received := s.received
+	c.mu.Unlock()
+	s.inline = true
+	c.srv.Handler.Refuse(s, status, why)
+	c.release(s)
+	if received {
+		return nil
+	}
+	return c.count() // it costs the server more than the client
+}
+
+// complete has a request answered that has arrived.
+func (c *conn) complete(s *Stream) error {
+	if n := s.request.length; n >= 0 && n != len(s.Body) {
+		return streamError(s.id, http2.ErrCodeProtocol)
+	}
+	s.arrived = c.source.now
+	c.mu.Lock()
+	s.received, s.served = true, false
+	c.starve(s, false)
+	c.mu.Unlock()
+	s.inline = true
+	if c.srv.Handler.Answer(s) {
+		c.release(s)
+		return nil
+	}
+	s.inline = false
+	c.mu.Lock()
+	c.serving++
+	c.mu.Unlock()
+	go c.run(s)
+	return nil
+}
+
+// run has a request answered in a goroutine of its own.
+func (c *conn) run(s *Stream) {
+	defer func() { // also if a Handler ends in another way
+		c.release(s)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.flush()
+		if c.serving--; c.final && c.serving == 0 {
+			_ = c.nc.SetReadDeadline(past)
+		}
+		c.free.Broadcast()
+	}()
+	c.srv.Handler.Serve(s)
+}
+
+// release ends what the Handler does with a stream. One that it has not answered is reset.
+func (c *conn) release(s *Stream) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.served = true
+	if !s.answered && !s.closed {
+		c.reset(s, http2.ErrCodeInternal)
+		return
+	}
+	if s.closed {
+		c.follow(s)
+		c.drop(s)
+	}
+}
+
+// takeData takes a part of a body.
+func (c *conn) takeData(f *http2.DataFrame) error {
+	id, length, data := f.StreamID, int(f.Length), f.Data()
+	if id > c.last {
+		return protocolError
+	}
+	if c.inside -= length; c.inside < 0 {
+		return flowError
+	}
+	if len(data) == 0 && !f.StreamEnded() {
+		if err := c.count(); err != nil {
+			return err
+		}
+	}
+	c.mu.Lock()
+	if c.inside < connWindow/2 {
+		c.out = appendWindowUpdate(c.out, 0, connWindow-c.inside)
+		c.inside = connWindow
+	}
+	s := c.streams[id]
+	open := s != nil && !s.received
+	within := open && s.given >= length
+	c.mu.Unlock()
+	switch {
+	case !open && s == nil:
+		if known, ours := c.old.find(id); known && ours {
+			return nil // it was on its way when the stream was reset
+		}
+		return streamError(id, http2.ErrCodeStreamClosed)
+	case !open:
+		return streamError(id, http2.ErrCodeStreamClosed)
+	case !within:
+		return streamError(id, http2.ErrCodeFlowControl)
+	case s.request.length >= 0 && len(s.Body)+len(data) > s.request.length:
+		return streamError(id, http2.ErrCodeProtocol)
+	case len(s.Body)+len(data) > c.srv.MaxBody:
+		return c.refuse(s, tooLarge, c.largeBody())
+	}
+	s.Body = append(s.Body, data...)
+	s.arrived = c.source.now
+	c.mu.Lock()
+	s.given -= length
+	c.hold(s, len(data))
+	c.mu.Unlock()
+	if f.StreamEnded() {
+		return c.complete(s)
+	}
+	return nil
+}
+
+func (c *conn) takeWindowUpdate(f *http2.WindowUpdateFrame) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := int(f.Increment)
+	if f.StreamID == 0 {
+		if c.window += n; c.window > maxWindow {
+			return flowError
+		}
+		return nil
+	}
+	if f.StreamID > c.last {
+		return protocolError
+	}
+	s := c.streams[f.StreamID]
+	if s == nil {
+		return c.count()
+	}
+	if s.window += n; s.window > maxWindow {
+		return streamError(s.id, http2.ErrCodeFlowControl)
+	}
+	c.enqueue(s)
+	return nil
+}
+
+const maxWindow = 1<<31 - 1
+
+func (c *conn) takeReset(f *http2.RSTStreamFrame) error {
+	if f.StreamID > c.last {
+		return protocolError
+	}
+	c.mu.Lock()
+	if s := c.streams[f.StreamID]; s != nil {
+		s.answered = true // there is nobody to answer
+		c.abandon(s)
+		c.old.add(f.StreamID, false)
+	}
+	c.mu.Unlock()
+	return c.count()
+}
+
+func (c *conn) takeSettings(f *http2.SettingsFrame) error {
+	if f.IsAck() {
+		if !c.settled {
+			return protocolError
+		}
+		return c.count()
+	}
+	c.settled = true
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := f.ForeachSetting(c.set); err != nil {
+		return err
+	}
+	c.out = appendFrame(c.out, 0, http2.FrameSettings, http2.FlagSettingsAck, 0)
+	return c.count()
+}
+
+// set applies one setting, under the lock.
+func (c *conn) set(s http2.Setting) error {
+	if err := s.Valid(); err != nil {
+		return err
+	}
+	switch s.ID {
+	case http2.SettingHeaderTableSize:
+		c.shrink = c.shrink || s.Val < 4096
+	case http2.SettingMaxFrameSize:
+		c.maxFrame = min(int(s.Val), maxFrame)
+	case http2.SettingInitialWindowSize:
+		more := int(s.Val) - c.initial
+		c.initial = int(s.Val)
+		for _, stream := range c.streams {
+			if stream.window += more; stream.window > maxWindow {
+				return flowError
+			}
+			c.enqueue(stream)
+		}
+	}
+	return nil
+}
+
+func (c *conn) takePing(f *http2.PingFrame) error {
+	switch {
+	case !f.IsAck():
+		c.mu.Lock()
+		c.out = appendPing(c.out, http2.FlagPingAck, f.Data)
+		c.mu.Unlock()
+	case f.Data == lastPing && !c.told.IsZero():
+		c.goAwayFinally()
+	}
+	return c.count()
+}

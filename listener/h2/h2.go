@@ -1,0 +1,139 @@
+// Package h2 serves HTTP/2 on one connection after another: RFC 9113, with the frames and the header
+// compression of golang.org/x/net. It knows no endpoints. A Server has what its connections share,
+// and a Handler that answers their requests.
+//
+// One goroutine reads a connection. It answers requests whose answers cannot block itself, and gives
+// each of the others a goroutine. What is sent is collected in a buffer of the connection, and
+// written when nothing is left to be read, or by whoever has something to send: one goroutine at a
+// time. No lock is held while it writes. The rest of a body for which there is no room stays with
+// its stream, and needs no goroutine.
+package h2
+
+import (
+	"net"
+	"sync"
+	"time"
+)
+
+// Handler answers requests.
+type Handler interface {
+	// Answer answers a request in the goroutine that reads the connection, if that cannot block. It
+	// reports whether it did; if not, Serve is called for the same stream.
+	Answer(s *Stream) bool
+	// Serve answers a request in a goroutine of its own.
+	Serve(s *Stream)
+	// Refuse answers a request that is invalid, too large or too slow, of which not everything may be
+	// known.
+	Refuse(s *Stream, status int, why string)
+}
+
+// Server is what connections have in common. Its exported fields must not change once it serves one.
+type Server struct {
+	Handler Handler
+	MaxBody int // maximum size of a request body in bytes
+	// MaxAge is how long a connection is used, give or take a tenth; 0 is without limit.
+	MaxAge time.Duration
+	// Alarm makes the timers of the process fire on time at a moment.
+	Alarm func(time.Time)
+	// Check checks the target and the host of a request. It returns the status of the answer to an
+	// invalid one, or 0.
+	Check func(method, target, host []byte) (status int, what string)
+
+	mu       sync.Mutex // guards the fields below
+	conns    map[*conn]struct{}
+	draining bool
+	cutting  bool
+	cut      int
+}
+
+// Limits for clients.
+const (
+	// Preface is what a client sends first.
+	Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+	maxStreams    = 1000     // open at once, or still being worked on after their end
+	maxHeaderList = 64 << 10 // bytes, as RFC 9113 counts them, and as they are sent
+	maxFrame      = 16 << 10 // bytes of a frame that is received
+	// maxCheap is how many frames a second that cost the client nothing are accepted: resets, pings,
+	// settings, priorities, empty ones, and those that are answered with a reset.
+	maxCheap = 1000
+
+	streamWindow = 64<<10 - 1
+	connWindow   = 1 << 20
+	// maxBodies is the size of all request bodies of a connection, in bytes, from which only the
+	// oldest incomplete one gets a larger window.
+	maxBodies = 64 << 20
+
+	headerTimeout = 10 * time.Second
+	idleTimeout   = 10 * time.Minute
+	stallTimeout  = 30 * time.Second // without progress of a body or a response, or of a frame
+	slowTime      = 10 * time.Minute // in which a body may be as slow as it likes otherwise
+	slowRate      = 1 << 10          // bytes a second of one that takes longer
+	ackTimeout    = time.Second      // for the ping between the two GOAWAY frames
+
+	tick      = 2 * time.Second // how often the time-outs of a connection are looked at
+	parkTime  = 5 * time.Second // after which an idle connection gives its buffers back
+	outSize   = 64 << 10        // bytes in the write buffer from which bodies wait
+	maxOut    = 256 << 10       // and from which nothing more is read
+	readSize  = 16 << 10
+	keptBody  = 256 << 10 // the largest buffer of a body that is kept for other streams
+	keptLines = 64 << 10
+)
+
+// Serve serves a connection to its end. Time-outs of writing are those of nc, whose Write is not
+// called again after an error. What was already read from nc is in read. The shard is that of all
+// its streams. Serve does not close nc; if it has a method Discard, Serve calls it when the client
+// may still be sending.
+func (s *Server) Serve(nc net.Conn, read []byte, shard uint32) error {
+	c := newConn(s, nc, shard)
+	s.mu.Lock()
+	if s.conns == nil {
+		s.conns = map[*conn]struct{}{}
+	}
+	s.conns[c] = struct{}{}
+	s.mu.Unlock()
+	err := c.serve(read)
+	unanswered := c.end(err)
+	s.mu.Lock()
+	delete(s.conns, c)
+	if s.cutting {
+		s.cut += unanswered
+	}
+	s.mu.Unlock()
+	c.linger()
+	return err
+}
+
+// Drain makes every connection end without losing a request: clients are told to open no more
+// streams, and those that are open, or on their way, are answered. The caller has to end the reads
+// that are in progress, by a deadline of each connection.
+func (s *Server) Drain() {
+	s.mu.Lock()
+	s.draining = true
+	s.mu.Unlock()
+}
+
+func (s *Server) isDraining() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.draining
+}
+
+// Cut says that all connections are about to be closed.
+func (s *Server) Cut() {
+	s.mu.Lock()
+	s.cutting = true
+	s.mu.Unlock()
+}
+
+// Unanswered returns how many requests were lost with the connections that have ended since Cut, or
+// are about to be.
+func (s *Server) Unanswered() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.cut
+	for c := range s.conns {
+		n += c.unanswered()
+	}
+	return n
+}

@@ -1,0 +1,276 @@
+package h2
+
+import (
+	"golang.org/x/net/http2/hpack"
+
+	"mockserver/internal/ascii"
+)
+
+// request is the header fields of a request as they are decoded, held against RFC 9113 section 8:
+// what is malformed there resets the stream. What HTTP/1.1 knows too, such as a host that is none,
+// is left to Server.Check, whose answers say what is wrong.
+type request struct {
+	text    []byte // method, target, authority, and the lines of the fields
+	cookies []byte // the values of all Cookie fields, which clients split
+	ends    [3]int // of method, target and authority in text
+	host    [2]int // where the value of the Host field begins and ends in text; 0 for none
+
+	wrong    string // what is malformed; "" for nothing
+	size     int    // of the fields, as SETTINGS_MAX_HEADER_LIST_SIZE counts
+	pseudo   pseudo // those that were there
+	regular  bool   // a field without a colon has begun the lines
+	isHTTP   bool   // the scheme is http or https
+	trailing bool   // these are trailers, which are checked and dropped
+
+	hosts    int
+	length   int // Content-Length; -1 for none
+	expects  bool
+	unmet    bool // it expects something other than 100-continue
+	prefers  bool
+	accepts  bool
+	tooLarge bool
+}
+
+// pseudo is a set of pseudo-header fields.
+type pseudo uint8
+
+const (
+	ofMethod pseudo = 1 << iota
+	ofPath
+	ofAuthority
+	ofScheme
+)
+
+// begin makes q ready for a header block.
+func (q *request) begin(trailing bool) {
+	text, cookies := q.text[:0], q.cookies[:0]
+	*q = request{text: text, cookies: cookies, length: -1, trailing: trailing}
+}
+
+// values holds the pseudo-header fields until the first regular one, because their order is free.
+type values [3]string
+
+// field takes one field.
+func (q *request) field(f hpack.HeaderField, v *values) {
+	if q.size += len(f.Name) + len(f.Value) + 32; q.size > maxHeaderList {
+		q.tooLarge = true
+		return
+	}
+	switch {
+	case q.wrong != "" || q.tooLarge:
+	case len(f.Name) == 0:
+		q.wrong = "a field without a name"
+	case !isValue(f.Value):
+		q.wrong = "a field whose value holds a control character, or a blank at an end"
+	case f.Name[0] == ':':
+		q.pseudoField(f, v)
+	case !isName(f.Name):
+		q.wrong = "a field whose name is not a token in lower case"
+	case q.trailing:
+	default:
+		q.enterLines(v)
+		q.regularField(f)
+	}
+}
+
+// pseudoField takes a field that begins with a colon: each once, before all others.
+func (q *request) pseudoField(f hpack.HeaderField, v *values) {
+	var which pseudo
+	switch f.Name {
+	case ":method":
+		which, v[0] = ofMethod, f.Value
+	case ":path":
+		which, v[1] = ofPath, f.Value
+	case ":authority":
+		which, v[2] = ofAuthority, f.Value
+	case ":scheme":
+		which = ofScheme
+		q.isHTTP = f.Value == "http" || f.Value == "https"
+	}
+	switch {
+	case which == 0 || q.trailing:
+		q.wrong = "a pseudo-header field that a request does not have"
+	case q.pseudo&which != 0:
+		q.wrong = "a pseudo-header field twice"
+	case q.regular:
+		q.wrong = "a pseudo-header field after a regular one"
+	case f.Value == "" && which != ofAuthority:
+		q.wrong = "an empty pseudo-header field"
+	case which == ofMethod && !isToken(f.Value):
+		q.wrong = "a method that is not a token"
+	}
+	q.pseudo |= which
+}
+
+// enterLines writes the pseudo-header fields, and the line that the authority would have been in
+// HTTP/1.1, before the first regular field.
+func (q *request) enterLines(v *values) {
+	if q.regular {
+		return
+	}
+	q.regular = true
+	for i := range v {
+		q.text = append(q.text, v[i]...)
+		q.ends[i] = len(q.text)
+	}
+	if v[2] != "" {
+		q.line("host", v[2])
+	}
+}
+
+func (q *request) line(name, value string) {
+	q.text = append(append(append(append(q.text, name...), ": "...), value...), "\r\n"...)
+}
+
+func (q *request) regularField(f hpack.HeaderField) {
+	switch f.Name {
+	case "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade":
+		q.wrong = "the field " + f.Name + ", which belongs to HTTP/1.1"
+		return
+	case "te":
+		if f.Value != "trailers" {
+			q.wrong = "the field te with a value other than trailers"
+			return
+		}
+	case "cookie":
+		if len(q.cookies) > 0 {
+			q.cookies = append(q.cookies, "; "...)
+		}
+		q.cookies = append(q.cookies, f.Value...)
+		return
+	case "host":
+		q.hosts++
+		if begin := len(q.text); q.ends[2] > q.ends[1] { // there is an authority, whose line is written
+			q.text = append(q.text, f.Value...)
+			if q.hosts == 1 && !ascii.EqualFold(q.text[q.ends[1]:q.ends[2]], f.Value) {
+				q.hosts = differs
+			}
+			q.text = q.text[:begin]
+			return
+		}
+		q.host = [2]int{len(q.text) + len("host: "), len(q.text) + len("host: ") + len(f.Value)}
+	case "content-length":
+		q.contentLength(f.Value)
+	case "expect":
+		q.expects, q.unmet = true, q.unmet || f.Value != "" && !ascii.EqualFold([]byte(f.Value), "100-continue")
+	case "prefer":
+		q.prefers = true
+	case "accept":
+		q.accepts = q.accepts || f.Value != "*/*"
+	}
+	q.line(f.Name, f.Value)
+}
+
+// differs stands for the number of Host fields of which the first is not the authority.
+const differs = 1 << 30
+
+func (q *request) contentLength(value string) {
+	if q.length >= 0 || len(value) == 0 || len(value) > 18 {
+		q.wrong = "a Content-Length that is not one number"
+		return
+	}
+	q.length = 0
+	for _, d := range []byte(value) {
+		if d < '0' || '9' < d {
+			q.wrong = "a Content-Length that is not one number"
+			return
+		}
+		q.length = 10*q.length + int(d-'0')
+	}
+}
+
+// end completes the request after its last field, and gives its parts to s.
+func (q *request) end(v *values, s *Stream) {
+	q.enterLines(v)
+	if len(q.cookies) > 0 {
+		q.line("cookie", string(q.cookies))
+	}
+	q.text = append(q.text, "\r\n"...)
+	switch {
+	case q.wrong != "" || q.trailing || q.tooLarge:
+	case q.pseudo&ofMethod == 0:
+		q.wrong = "no :method"
+	case v[0] == "CONNECT" && q.pseudo != ofMethod|ofAuthority:
+		q.wrong = "a CONNECT with more than :method and :authority"
+	case v[0] != "CONNECT" && q.pseudo|ofAuthority != ofMethod|ofPath|ofAuthority|ofScheme:
+		q.wrong = "no :path, or no :scheme"
+	}
+	e := q.ends
+	s.Method, s.Target, s.Host = q.text[:e[0]:e[0]], q.text[e[0]:e[1]:e[1]], q.text[e[1]:e[2]:e[2]]
+	if q.host[1] > 0 {
+		s.Host = q.text[q.host[0]:q.host[1]:q.host[1]]
+	}
+	s.Header = q.text[e[2]:]
+}
+
+// refusal returns the status of the answer to a request that is well-formed, and cannot be served; 0
+// if it can be.
+func (q *request) refusal(s *Stream) (status int, why string) {
+	switch {
+	case q.tooLarge:
+		return 431, "the header fields are larger than 64 KiB"
+	case q.hosts > 1 && q.hosts < differs:
+		return 400, "there is more than one Host header"
+	case q.hosts >= differs:
+		return 400, "the Host header and :authority differ"
+	case len(s.Host) == 0:
+		return 400, "there is neither :authority nor a Host header"
+	case q.unmet:
+		return 417, "only the expectation 100-continue can be met"
+	case string(s.Method) == "CONNECT":
+	case !q.isHTTP:
+		return 400, "the :scheme is neither http nor https"
+	case s.Target[0] != '/' && string(s.Target) != "*":
+		return 400, "the :path does not begin with a slash"
+	}
+	if s.c.srv.Check == nil {
+		return 0, ""
+	}
+	target := s.Target
+	if len(target) == 0 { // of CONNECT
+		target = s.Host
+	}
+	return s.c.srv.Check(s.Method, target, s.Host)
+}
+
+func isToken(s string) bool {
+	for i := range len(s) {
+		if !nameBytes[ascii.Lower(s[i])] {
+			return false
+		}
+	}
+	return len(s) > 0
+}
+
+// isName reports whether s is a token without capital letters.
+func isName(s string) bool {
+	for i := range len(s) {
+		if !nameBytes[s[i]] {
+			return false
+		}
+	}
+	return true
+}
+
+// nameBytes are the bytes of a token, RFC 9110 section 5.6.2, other than capital letters.
+var nameBytes = tokenBytes()
+
+func tokenBytes() (set [256]bool) {
+	for _, c := range []byte("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz") {
+		set[c] = true
+	}
+	return set
+}
+
+// isValue reports whether s may be the value of a field.
+func isValue(s string) bool {
+	if n := len(s); n > 0 && (ascii.IsBlank(s[0]) || ascii.IsBlank(s[n-1])) {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,124 @@
+package h2
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"time"
+)
+
+// source is what the frames of a connection are read from: what arrived, a buffer at a time. Before
+// it waits for more it has everything written that is to be sent, so the responses to a burst of
+// requests leave in one piece. A deadline that passes while it waits is a moment to look at all
+// time-outs of the connection, and loses nothing.
+type source struct {
+	c         *conn
+	buffer    *[]byte   // nil while the connection is parked, or has not read anything
+	r, w      int       // what is left is between them
+	now       time.Time // of the last read
+	armed     time.Time // the deadline in force, unless something else has set one
+	inFrame   int       // bytes of the current frame so far
+	frameTime time.Time // when it began to be waited for
+	idleSince time.Time // zero if it is not idle
+}
+
+var buffers = sync.Pool{New: func() any { b := make([]byte, readSize); return &b }}
+
+// Read reads for the framer.
+func (s *source) Read(b []byte) (int, error) {
+	if s.r == s.w {
+		if err := s.fill(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(b, (*s.buffer)[s.r:s.w])
+	s.r += n
+	s.inFrame += n
+	return n, nil
+}
+
+// begin makes what was already read the first that is read.
+func (s *source) begin(read []byte) {
+	s.now = time.Now()
+	s.acquire()
+	if len(read) > len(*s.buffer) {
+		larger := make([]byte, len(read))
+		s.buffer = &larger
+	}
+	s.w = copy(*s.buffer, read)
+}
+
+func (s *source) acquire() {
+	if s.buffer == nil {
+		s.buffer = buffers.Get().(*[]byte)
+	}
+}
+
+func (s *source) release() {
+	if s.buffer != nil && len(*s.buffer) == readSize {
+		buffers.Put(s.buffer)
+	}
+	s.buffer = nil
+}
+
+// fill waits until there is something to read. It sets the deadline before it looks at the state of
+// the connection, so that whoever changes that state can end the wait by another deadline.
+func (s *source) fill() error {
+	c := s.c
+	s.r, s.w = 0, 0
+	for waits := false; ; waits = true {
+		s.arm(waits)
+		if err := c.settle(); err != nil {
+			return err
+		}
+		var one [1]byte
+		room := one[:]
+		if s.buffer != nil {
+			room = *s.buffer
+		}
+		n, err := c.nc.Read(room)
+		s.now = time.Now()
+		if n > 0 {
+			if s.acquire(); len(room) == 1 {
+				(*s.buffer)[0] = one[0]
+			}
+			s.w, s.idleSince = n, time.Time{}
+			return nil
+		}
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			return err
+		}
+		s.armed = time.Time{}
+		if err := c.look(s.now); err != nil {
+			return err
+		}
+	}
+}
+
+// arm sets the read deadline, unless the one in force is close enough. A connection that has been
+// idle for some time is parked: it has no buffers, and waits for one byte.
+func (s *source) arm(waits bool) {
+	c := s.c
+	idle := s.inFrame == 0 && c.isIdle()
+	switch {
+	case !idle:
+		s.idleSince = time.Time{}
+	case s.idleSince.IsZero():
+		s.idleSince = s.now
+	}
+	if s.inFrame > 0 && s.frameTime.IsZero() {
+		s.frameTime = s.now
+	}
+	until := s.now.Add(tick)
+	if waits && idle && s.now.Sub(s.idleSince) >= parkTime {
+		s.release()
+		c.park()
+		if until = s.idleSince.Add(idleTimeout); !c.expires.IsZero() && c.expires.Before(until) {
+			until = c.expires
+		}
+	} else if left := s.armed.Sub(s.now); left > tick/2 && left <= tick {
+		return
+	}
+	s.armed = until
+	_ = c.nc.SetReadDeadline(until) // if this fails, reading fails too
+}

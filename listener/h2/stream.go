@@ -1,0 +1,290 @@
+package h2
+
+import (
+	"net"
+	"sync"
+	"time"
+)
+
+// Stream is one request and its response. Its request is complete before the Handler sees it, and
+// its slices are valid until the Handler returns. Its methods are for the goroutine that the Handler
+// was called in, unless they say otherwise.
+type Stream struct {
+	Method, Target, Host []byte
+	Header               []byte // lines of the form "name: value", with CRLF, and an empty one
+	Body                 []byte
+	// Room is a buffer for the body of the response.
+	Room []byte
+	// Slot is for the Handler. It stays with the Stream, which serves other requests later.
+	Slot any
+	// Begun is for the Handler, from Answer to Serve.
+	Begun any
+
+	c       *conn
+	id      uint32
+	arrived time.Time // of its last byte; of its last frame until then
+	begun   time.Time // of its first frame
+	request request
+	// after is called when the response has been written, or cannot be.
+	after  func(written time.Time)
+	spoil  string
+	timer  *time.Timer
+	inline bool // it is being answered by the goroutine that reads the connection, which flushes later
+
+	// The lock of the connection guards the fields below.
+	received      bool // the request is complete
+	served        bool // the Handler has returned, or was never called
+	answered      bool // the headers of the response were sent, or it was reset
+	closed        bool // it is no longer one of the streams of the connection
+	starved       bool // it got no larger window
+	queued        bool // it is one of those that have something to send
+	sending       bool // the Handler has sent the response
+	following     bool // after is to be called
+	followed      bool // and that was arranged
+	window        int  // bytes that may be sent
+	given         int  // bytes that may be received
+	counted       int  // bytes in the bodies of the connection
+	body          []byte
+	sent, allowed int       // of body: sent, and due to be sent
+	ending        ending    // what follows the body
+	answerBegun   time.Time // when a body began to be sent that did not go at once
+	progress      time.Time // when the last part of it was sent
+
+	pausing pausing
+}
+
+// pausing is what ends the waiting of a stream.
+type pausing struct {
+	mu     sync.Mutex // guards the fields below
+	woken  bool       // Wake was called, and no wait has reported it
+	left   bool
+	signal chan struct{} // nil before the first wait
+}
+
+// ending is how a response ends.
+type ending uint8
+
+const (
+	endsWhole  ending = iota
+	endsReset         // a reset follows what was sent
+	endsBroken        // the connection ends in the middle of a frame
+)
+
+// Kinds of faults, see Spoil.
+const (
+	Reset     = "reset"
+	Empty     = "empty"
+	Malformed = "malformed"
+	Truncate  = "truncate"
+)
+
+// streams are unused streams.
+var streams = sync.Pool{New: func() any { return new(Stream) }}
+
+func newStream(c *conn, id uint32, now time.Time) *Stream {
+	s := streams.Get().(*Stream)
+	s.c, s.id, s.begun, s.arrived = c, id, now, now
+	return s
+}
+
+// recycle gives a stream back that nobody uses any more.
+func (s *Stream) recycle() {
+	room, slot, body, text, cookies, timer, signal := s.Room, s.Slot, s.Body, s.request.text, s.request.cookies, s.timer, s.pausing.signal
+	*s = Stream{Slot: slot, timer: timer}
+	s.pausing.signal = signal
+	if cap(room) <= keptBody {
+		s.Room = room[:0]
+	}
+	if cap(body) <= keptBody {
+		s.Body = body[:0]
+	}
+	if cap(text) <= keptLines {
+		s.request.text = text[:0]
+	}
+	if cap(cookies) <= keptLines {
+		s.request.cookies = cookies[:0]
+	}
+	streams.Put(s)
+}
+
+// Conn returns the connection that Serve was called with.
+func (s *Stream) Conn() net.Conn { return s.c.nc }
+
+// Shard is that of its connection.
+func (s *Stream) Shard() uint32 { return s.c.shard }
+
+// Arrived returns when the last byte of the request was read.
+func (s *Stream) Arrived() time.Time { return s.arrived }
+
+// LastRead returns how long ago that was. The time itself is 0: a stream has no clock.
+func (s *Stream) LastRead() (at, ago time.Duration) { return 0, time.Since(s.arrived) }
+
+// Chooses reports whether the request has a header that may select a response: Prefer, or an Accept
+// other than */*.
+func (s *Stream) Chooses() (prefers, accepts bool) { return s.request.prefers, s.request.accepts }
+
+// IsAlone reports that a fault in the response affects no other; the one of kind Malformed ends the
+// connection all the same.
+func (s *Stream) IsAlone() bool { return true }
+
+// AfterWrite sets f to be called once the response has been written, or cannot be.
+func (s *Stream) AfterWrite(f func(written time.Time)) { s.after = f }
+
+// Kept returns Slot.
+func (s *Stream) Kept() *any { return &s.Slot }
+
+// Spoil applies a fault of a kind to the response, which Send has yet to send.
+func (s *Stream) Spoil(kind string) { s.spoil = kind }
+
+// HasLeft reports whether no response is needed: the client reset the stream, or the connection
+// ended.
+func (s *Stream) HasLeft() bool {
+	s.pausing.mu.Lock()
+	defer s.pausing.mu.Unlock()
+	return s.pausing.left
+}
+
+// Left is HasLeft.
+func (s *Stream) Left() bool { return s.HasLeft() }
+
+// Wake ends the current wait of the stream, or else the next one. Any goroutine may call it, while
+// holding any lock but those of this package.
+func (s *Stream) Wake() { s.stir(false) }
+
+func (s *Stream) stir(left bool) {
+	p := &s.pausing
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if left {
+		p.left = true
+	} else {
+		p.woken = true
+	}
+	select {
+	case p.signal <- struct{}{}: // nil where no wait needs it
+	default:
+	}
+}
+
+// alarmLead is how long before the end of a wait the alarm is set, so that it keeps no times of
+// clients that left long before.
+const alarmLead = time.Second
+
+// WaitUntil waits for a time, and reports whether the client left.
+func (s *Stream) WaitUntil(t time.Time) (left bool) {
+	for {
+		length := time.Until(t)
+		if length > alarmLead+alarmLead/8 {
+			length -= alarmLead
+		} else if length > 0 && s.c.srv.Alarm != nil {
+			s.c.srv.Alarm(t)
+		}
+		if s.timer == nil {
+			s.timer = time.NewTimer(length)
+		} else {
+			s.timer.Reset(length)
+		}
+		left, due := s.wait(s.timer.C)
+		s.timer.Stop()
+		if left || due && !time.Now().Before(t) {
+			return left
+		}
+	}
+}
+
+// Wait waits for Wake, or for another event, and reports whether the client left.
+func (s *Stream) Wait() (left bool) {
+	left, _ = s.wait(nil)
+	return left
+}
+
+// wait waits for Wake, for the end of the stream or for the time.
+func (s *Stream) wait(due <-chan time.Time) (left, over bool) {
+	p := &s.pausing
+	for {
+		p.mu.Lock()
+		if p.signal == nil {
+			p.signal = make(chan struct{}, 1)
+		}
+		left, woken := p.left, p.woken
+		p.woken = false
+		p.mu.Unlock()
+		if left || woken {
+			return left, false
+		}
+		select {
+		case <-due:
+			return false, true
+		case <-p.signal:
+		}
+	}
+}
+
+// Send sends the response: a block of header fields, and a body, which must not change any more,
+// unless it is in Room. A response to HEAD has none. It is sent once.
+func (s *Stream) Send(block, body []byte) {
+	c := s.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s.answered || s.HasLeft() {
+		return
+	}
+	s.answered, s.sending = true, true
+	s.body, s.allowed = body, len(body)
+	switch s.spoil {
+	case Reset:
+		c.reset(s, resetCode)
+	case Empty: // the end of a response that never began
+		c.out = appendFrame(c.out, 0, dataFrame, endStream, s.id)
+		c.finish(s)
+	case Truncate:
+		if len(body) == 0 {
+			c.reset(s, resetCode)
+			break
+		}
+		s.allowed, s.ending = len(body)/2, endsReset
+		c.respond(s, block)
+	case Malformed:
+		s.ending = endsBroken
+		c.respond(s, block)
+	default:
+		c.respond(s, block)
+	}
+	if !s.inline {
+		c.flush()
+	}
+}
+
+// SendSlowly sends a response whose body takes as long as a pace in bytes a second says, and returns
+// when it is sent, or when its client has left.
+func (s *Stream) SendSlowly(block, body []byte, pace int) {
+	c := s.c
+	c.mu.Lock()
+	if s.answered || s.HasLeft() {
+		c.mu.Unlock()
+		return
+	}
+	s.answered, s.sending, s.body, s.allowed = true, true, body, 0
+	c.respond(s, block)
+	c.flush()
+	c.mu.Unlock()
+	begun, piece := time.Now(), max(int(float64(pace)*slowBeat.Seconds()), 1)
+	for n := 0; n < len(body); {
+		n = min(n+piece, len(body))
+		if s.WaitUntil(begun.Add(time.Duration(float64(n) / float64(pace) * float64(time.Second)))) {
+			return
+		}
+		c.mu.Lock()
+		if s.sent == s.allowed { // otherwise the client is late, and gets no more time for that
+			s.progress = time.Now()
+			s.answerBegun = s.progress
+		}
+		s.allowed = n
+		c.enqueue(s)
+		c.flush()
+		c.mu.Unlock()
+	}
+}
+
+// slowBeat is the minimum time between two pieces of a slow body.
+const slowBeat = 50 * time.Millisecond

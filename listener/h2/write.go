@@ -1,0 +1,236 @@
+package h2
+
+import (
+	"time"
+
+	"golang.org/x/net/http2"
+)
+
+// The functions below need the lock of the connection, unless they say otherwise.
+
+// respond adds the headers of a response to what is to be written, and as much of its body as there
+// is room for.
+func (c *conn) respond(s *Stream, block []byte) {
+	if c.over { // it would be taken for the rest of a frame
+		c.abandon(s)
+		return
+	}
+	if c.shrink {
+		c.shrink = false
+		block = append([]byte{0x20}, block...) // a dynamic table of size 0, RFC 7541 section 6.3
+	}
+	whole := len(s.body) == 0 && s.ending == endsWhole
+	c.out = appendHeaders(c.out, s.id, block, whole)
+	if whole {
+		c.finish(s)
+		return
+	}
+	c.push(s)
+	if !s.closed {
+		s.answerBegun = time.Now()
+		s.progress = s.answerBegun
+		c.enqueue(s)
+	}
+}
+
+// enqueue makes a stream one of those that have something to send, if it has.
+func (c *conn) enqueue(s *Stream) {
+	if !s.queued && !s.closed && s.answered && s.sent < s.allowed && s.window > 0 {
+		s.queued = true
+		c.ready = append(c.ready, s)
+	}
+}
+
+// push adds as much of the body of a stream to what is to be written as there is room for, and what
+// follows its end.
+func (c *conn) push(s *Stream) {
+	for s.sent < s.allowed && s.window > 0 && c.window > 0 && len(c.out) < outSize {
+		c.part(s)
+	}
+	c.conclude(s)
+}
+
+// part adds one frame of the body of a stream.
+func (c *conn) part(s *Stream) {
+	n := min(s.allowed-s.sent, s.window, c.window, c.maxFrame)
+	if s.ending == endsBroken { // half of what the frame promises
+		c.out = append(appendFrame(c.out, n+1, dataFrame, 0, s.id), s.body[s.sent:s.sent+n/2]...)
+		c.break_(s)
+		return
+	}
+	flags := http2.Flags(0)
+	if s.sent+n == len(s.body) && s.ending == endsWhole {
+		flags = endStream
+	}
+	c.out = append(appendFrame(c.out, n, dataFrame, flags, s.id), s.body[s.sent:s.sent+n]...)
+	s.sent += n
+	s.window -= n
+	c.window -= n
+}
+
+// conclude ends a stream of which everything is sent.
+func (c *conn) conclude(s *Stream) {
+	switch {
+	case s.closed || s.sent < s.allowed:
+	case s.ending == endsReset:
+		c.reset(s, resetCode)
+	case s.ending == endsBroken: // there is no body
+		c.out = append(c.out, 0, 0, 1) // nor a whole frame
+		c.break_(s)
+	case s.sent == len(s.body):
+		c.finish(s)
+	}
+}
+
+// break_ ends the connection in the middle of a frame.
+func (c *conn) break_(s *Stream) {
+	c.over = true
+	c.finish(s)
+	_ = c.nc.SetReadDeadline(past) // who reads then sees it
+}
+
+// past is a deadline that ends a read at once.
+var past = time.Unix(1, 0)
+
+// finish ends a stream whose response is complete in what is to be written. If its request is not,
+// the client is told to send no more of it.
+func (c *conn) finish(s *Stream) {
+	if !s.received {
+		c.out = appendReset(c.out, s.id, http2.ErrCodeNo)
+	}
+	c.close(s)
+}
+
+// reset ends a stream with an error.
+func (c *conn) reset(s *Stream, code http2.ErrCode) {
+	c.out = appendReset(c.out, s.id, code)
+	s.answered = true
+	c.abandon(s)
+	c.old.add(s.id, true)
+}
+
+// abandon ends a stream whose client needs no response, or gets no more of it.
+func (c *conn) abandon(s *Stream) {
+	if s.closed {
+		return
+	}
+	s.stir(true)
+	c.close(s)
+}
+
+// close ends a stream.
+func (c *conn) close(s *Stream) {
+	s.closed = true
+	delete(c.streams, s.id)
+	c.starve(s, false)
+	c.old.add(s.id, !s.received)
+	c.follow(s)
+	c.drop(s)
+	if c.final && len(c.streams) == 0 {
+		_ = c.nc.SetReadDeadline(past) // the connection is over, which who reads sees
+	}
+}
+
+// follow has what follows the response of a stream called once everything is written so far. Before
+// the Handler has sent the response, or has returned, only the Handler knows what follows.
+func (c *conn) follow(s *Stream) {
+	if (s.sending || s.served) && s.after != nil && !s.followed {
+		s.following, s.followed = true, true
+		c.written = append(c.written, s)
+	}
+}
+
+// drop gives a stream back if nobody uses it any more.
+func (c *conn) drop(s *Stream) {
+	if s.closed && s.served && !s.queued && !s.following {
+		c.bodies -= s.counted
+		c.grow()
+		s.recycle()
+	}
+}
+
+// pump adds bodies to what is to be written, a frame of each stream in turn, until there is no room.
+func (c *conn) pump() {
+	for len(c.ready) > 0 && c.window > 0 && len(c.out) < outSize && !c.over {
+		s := c.ready[0]
+		c.ready = c.ready[1:]
+		s.queued = false
+		if s.closed {
+			c.drop(s)
+			continue
+		}
+		if s.sent < s.allowed && s.window > 0 {
+			c.part(s)
+			s.progress = time.Now()
+		}
+		if c.conclude(s); !s.closed {
+			c.enqueue(s)
+		}
+	}
+}
+
+// flush writes what is to be written, unless another goroutine does. The lock is not held while it
+// writes.
+func (c *conn) flush() {
+	if c.writing {
+		return
+	}
+	c.writing = true
+	for {
+		if c.failed != nil {
+			c.out = c.out[:0]
+		} else {
+			c.pump()
+		}
+		if len(c.out) == 0 && len(c.written) == 0 {
+			break
+		}
+		c.writeOnce()
+		c.free.Broadcast()
+	}
+	c.writing = false
+	c.free.Broadcast()
+}
+
+// writeOnce writes what is to be written, and calls what follows the responses in it.
+func (c *conn) writeOnce() {
+	b, written := c.out, c.written
+	c.out, c.written = c.spare[:0], c.doing[:0]
+	over := c.over
+	c.mu.Unlock()
+	var err error
+	if len(b) > 0 {
+		_, err = c.nc.Write(b)
+	}
+	if len(written) > 0 {
+		now := time.Now()
+		for _, s := range written {
+			s.after(now)
+		}
+	}
+	c.mu.Lock()
+	if over && err == nil {
+		err = errFault
+	}
+	if err != nil && c.failed == nil {
+		c.failed = err
+		_ = c.nc.SetReadDeadline(past) // who reads sees it
+	}
+	for i, s := range written {
+		s.following = false
+		c.drop(s)
+		written[i] = nil
+	}
+	if c.spare, c.doing = b[:0], written[:0]; cap(b) > 2*outSize {
+		c.spare = nil
+	}
+}
+
+// park gives back what an idle connection does not need. It is called without the lock.
+func (c *conn) park() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.writing && len(c.out) == 0 {
+		c.out, c.spare, c.ready, c.written, c.doing = nil, nil, nil, nil, nil
+	}
+}

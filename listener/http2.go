@@ -1,0 +1,160 @@
+package listener
+
+import (
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"mockserver/internal/ascii"
+	"mockserver/listener/h2"
+	"mockserver/listener/reply"
+	"mockserver/listener/wire"
+	"mockserver/matcher"
+)
+
+// HTTP/2: a stream becomes a call, and the reply of the call is sent as the stream's response. What
+// is between them is the same as for HTTP/1.1.
+
+// startHTTP2 makes connections of HTTP/2 possible.
+func (s *Server) startHTTP2() {
+	s.http2.Handler = streams{s}
+	s.http2.MaxBody, s.http2.MaxAge, s.http2.Alarm = s.opts.MaxBody, s.opts.MaxConnectionAge, s.listener.AlarmAt
+	s.http2.Check = func(method, target, host []byte) (status int, what string) {
+		if broken := wire.CheckTarget(method, target, host); broken != nil {
+			return broken.Status, broken.What
+		}
+		return 0, ""
+	}
+	if !s.opts.NoHTTP2 {
+		s.listener.HTTP2 = s.serveHTTP2
+	}
+}
+
+// serveHTTP2 serves a connection that has left HTTP/1.1, or never spoke it, as HTTP/2 to its end.
+// What was read from it, the preface of HTTP/2 included, is in read.
+func (s *Server) serveHTTP2(conn *wire.Connection, read []byte) {
+	defer func() { _ = conn.CloseNow() }() // it is closed either way
+	if err := s.http2.Serve(beyond{conn}, read, conn.Shard()); err != nil {
+		s.log.Debug("connection", "remote", conn.RemoteAddr().String(), "detail", err.Error())
+	}
+}
+
+// beyond is a connection that has left HTTP/1.1, as it is read then.
+type beyond struct{ *wire.Connection }
+
+// Read reads what the client sends, whatever it is.
+func (c beyond) Read(b []byte) (int, error) { return c.Conn.Read(b) }
+
+// streams answers requests of HTTP/2.
+type streams struct{ *Server }
+
+// receiveStream makes a call from a request. The body of the response is rendered into a buffer of
+// the stream.
+func receiveStream(st *h2.Stream) *call {
+	c := calls.Get().(*call)
+	in := &c.In
+	in.Method, in.Target, in.Host, in.Header, in.Body = st.Method, st.Target, st.Host, st.Header, st.Body
+	in.Protocol, in.Remote, in.Time = matcher.HTTP2, st.Conn().RemoteAddr(), time.Now()
+	in.Peer, c.peer = st, st
+	c.reply.Room = st.Room
+	return c
+}
+
+// Answer answers a request whose answer cannot block, nor take long.
+func (s streams) Answer(st *h2.Stream) bool {
+	c := receiveStream(st)
+	a := s.matchDirectly(c)
+	if a == nil || !a.brief {
+		st.Begun = c
+		return false
+	}
+	c.brief = true
+	s.serve(c)
+	s.send(c, st, a)
+	c.release()
+	return true
+}
+
+// Serve answers any other request.
+func (s streams) Serve(st *h2.Stream) {
+	defer s.survive(st.Conn().(beyond).Connection)
+	c := st.Begun.(*call)
+	s.serve(c)
+	s.send(c, st, nil)
+	c.release()
+}
+
+// Refuse answers an invalid request.
+func (s streams) Refuse(st *h2.Stream, status int, why string) {
+	c := receiveStream(st)
+	s.refuse(c, violations[status], why)
+	s.send(c, st, nil)
+	c.release()
+}
+
+// send sends the reply of a call, which is that of a direct answer if a is not nil.
+func (s streams) send(c *call, st *h2.Stream, a *answer) {
+	p := &c.reply
+	if st.HasLeft() {
+		c.leave()
+		return
+	}
+	var room [1 << 10]byte
+	block := c.appendBlock(room[:0], a, st.Conn().(beyond).Connection.Date())
+	body := p.Body
+	if p.Rendered { // the stream owns its buffer
+		st.Room = body
+	}
+	p.Room = nil
+	switch {
+	case c.isHead() || p.Status == fasthttp.StatusNoContent || p.Status == fasthttp.StatusNotModified:
+		body = nil
+	case c.fault != nil && c.fault.Kind == h2.Truncate:
+		st.Spoil(h2.Truncate)
+	case c.fault != nil && c.fault.Kind == wire.Slow && len(body) > 0:
+		st.SendSlowly(block, body, c.fault.Pace)
+		c.leave()
+		return
+	}
+	st.Send(block, body)
+	c.leave()
+}
+
+// leave gives back the place that the request holds until its body is sent.
+func (c *call) leave() {
+	if c.held != nil {
+		c.held.Leave(time.Now())
+	}
+}
+
+// appendBlock appends the header block of the reply. That of a fixed answer has been prepared.
+func (c *call) appendBlock(b []byte, a *answer, date []byte) []byte {
+	p := &c.reply
+	if a != nil && a.block != nil && len(p.Fields) == len(a.headers) && p.Refusal == nil {
+		return h2.AppendDate(append(b, a.block...), date)
+	}
+	return h2.AppendDate(appendFields(h2.AppendStatus(b, p.Status), p), date)
+}
+
+// appendFields appends all fields of a reply but Date.
+func appendFields(b []byte, p *reply.Reply) []byte {
+	typed := false
+	for i := range p.Fields {
+		typed = typed || ascii.EqualFold([]byte(p.Fields[i].Name), fasthttp.HeaderContentType)
+		b = h2.AppendField(b, p.Fields[i].Name, p.Fields[i].Value)
+	}
+	if p.ContentType != "" && !typed {
+		b = h2.AppendField(b, fasthttp.HeaderContentType, p.ContentType)
+	}
+	if p.Status != fasthttp.StatusNoContent && p.Status != fasthttp.StatusNotModified {
+		b = h2.AppendLength(b, len(p.Body))
+	}
+	return b
+}
+
+// prepareBlock prepares the header block of an answer that is the same for every request.
+func (a *answer) prepareBlock() {
+	if a.isFixed() {
+		a.block = appendFields(h2.AppendStatus(nil, a.status), a.Fixed())
+	}
+}

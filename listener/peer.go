@@ -1,0 +1,41 @@
+package listener
+
+import (
+	"time"
+
+	"mockserver/listener/traffic"
+	"mockserver/listener/wire"
+	"mockserver/matcher"
+)
+
+// peer is what an answer may ask of what its request came by: a connection of HTTP/1.1, or a stream
+// of HTTP/2. Only the goroutine that serves the request calls it, except for Wake.
+type peer interface {
+	matcher.Peer
+	traffic.Waiter
+	// WaitUntil waits for a time, and reports whether the client left.
+	WaitUntil(t time.Time) (left bool)
+	// HasLeft reports whether the client is known to be gone, so that no response is needed.
+	HasLeft() bool
+	// Shard is where its requests are counted.
+	Shard() uint32
+	// Arrived returns when the request arrived, if that was before serving it began; zero otherwise.
+	Arrived() time.Time
+	// LastRead returns how long ago it was last read.
+	LastRead() (at, ago time.Duration)
+	// Chooses reports whether the request may have a header that selects a response of an operation:
+	// Prefer, or an Accept that is selective.
+	Chooses() (prefers, accepts bool)
+	// IsAlone reports whether a fault in the response affects no other response.
+	IsAlone() bool
+	// Spoil applies a fault to the response when it is written.
+	Spoil(fault string)
+	// AfterWrite sets f to be called once the response has been written, or cannot be.
+	AfterWrite(f func(written time.Time))
+	// Kept is where the server keeps something with the peer, from request to request.
+	Kept() *any
+}
+
+// nobody is the peer of a request that came by no connection, in a test: it does not wait, and
+// nothing can be done to it.
+var nobody peer = (*wire.Connection)(nil)

@@ -1,0 +1,23 @@
+package wire
+
+import (
+	"bytes"
+	"io"
+)
+
+// preface is what a client sends first that speaks HTTP/2 from the beginning, RFC 9113 section 3.4.
+// In HTTP/1.1 it is not the beginning of any request.
+var preface = []byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+
+// takePreface makes the connection one of HTTP/2 if b, all that its client has sent, begins with the
+// preface. begun means that b may be the beginning of one.
+func (c *Connection) takePreface(b []byte) (begun, whole bool) {
+	if !bytes.HasPrefix(b, preface) {
+		return bytes.HasPrefix(preface, b), false
+	}
+	c.spoke.Store(true)
+	read := bytes.Clone(b)
+	c.Leave(func() { c.from.HTTP2(c, read) })
+	c.over = io.EOF // for fasthttp the connection has ended
+	return true, true
+}
