@@ -58,7 +58,7 @@ func receive(ctx *fasthttp.RequestCtx) *call {
 	in.Method, in.Target, in.Host, in.Header = h.Method(), h.RequestURI(), h.Host(), h.RawHeaders()
 	in.Body, in.HTTP10, in.Remote, in.Time = ctx.Request.Body(), !h.IsHTTP11(), ctx.RemoteAddr(), ctx.Time()
 	if conn, ok := ctx.Conn().(*wire.Connection); ok {
-		c.peer, in.Peer = conn, conn
+		c.peer, in.Peer, in.TLS = conn, conn, conn.TLS
 	}
 	c.reply.Room = ctx.Response.SwapBody(nil)
 	return c

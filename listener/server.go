@@ -36,6 +36,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/dispatcher"
 	"mockserver/internal/loglimit"
+	"mockserver/listener/certs"
 	"mockserver/listener/probe"
 	"mockserver/listener/record"
 	"mockserver/listener/sentry"
@@ -92,6 +93,10 @@ type Options struct {
 	// the log.
 	SentryDSN string
 	Version   string // the version of the program for these reports; "" omits it
+
+	// TLS has the port speak TLS, beside clear text unless that is refused; nil does not. Files that
+	// it names are read again when they change.
+	TLS *certs.Options
 
 	// LastCall is how long Shutdown leaves idle connections open, so that a request that is on its
 	// way is answered, with the notice that the connection closes. 0 closes them immediately.
@@ -168,6 +173,10 @@ type Server struct {
 
 	dialogues websocket.Dialogues
 
+	certs         *certs.Store // nil without TLS
+	unfollow      func()       // ends keeping them up to date
+	handshakePace *loglimit.Limiter
+
 	webhooks    *dispatcher.Queue
 	unsendable  atomic.Int64      // webhooks whose URL turned out to be invalid
 	webhookPace *loglimit.Limiter // limits log lines about failed webhooks
@@ -192,7 +201,10 @@ func Start(spec *config.Spec, opts Options) (*Server, error) {
 		return nil, err
 	}
 	s := newServer(opts)
-	err := s.Apply(spec)
+	err := s.openCertificates()
+	if err == nil {
+		err = s.Apply(spec)
+	}
 	if err == nil {
 		err = s.listen()
 	}
@@ -209,6 +221,7 @@ func Start(spec *config.Spec, opts Options) (*Server, error) {
 		return nil, err
 	}
 	s.reports = sentry.Open(opts.SentryDSN, opts.Version, s.log)
+	s.followCertificates()
 	go s.accept()
 	return s, nil
 }
@@ -277,6 +290,7 @@ func newServer(opts Options) *Server {
 	s.webhookPace = loglimit.New(webhookLines, loglimit.TellSuppressed(s.log, "webhook failed"))
 	s.refusedPace = loglimit.New(1, loglimit.TellSuppressed(s.log, "webhook refused"))
 	s.unmatchedPace = loglimit.New(unmatchedPerSecond, loglimit.TellSuppressed(s.log, "unmatched request"))
+	s.handshakePace = loglimit.New(handshakeLines, loglimit.TellSuppressed(s.log, "TLS handshake failed"))
 	if opts.Record != nil {
 		s.recorder = record.New(*opts.Record)
 	}
@@ -304,6 +318,7 @@ func (s *Server) listen() error {
 	s.listener = wire.New(l, s.log)
 	s.probe = probe.New(l.Addr())
 	s.listener.Owned = s.probe.Owns
+	s.secure(s.listener)
 	s.listener.StartAlarm()
 	s.listener.Single = func() bool { return s.snapshot.Load().single }
 	if !s.opts.AccessLog && !s.opts.ServerTiming {
@@ -366,12 +381,16 @@ func (s *Server) WebSockets() int { return s.dialogues.Open() }
 // Addr returns the address on which the server listens.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// URL returns the base URL of the server, without a slash at its end: "http://127.0.0.1:8000". For
-// a server on all addresses it has the loopback address.
+// URL returns the base URL of the server, without a slash at its end: "http://127.0.0.1:8000", or
+// with https:// if clear text is refused. For a server on all addresses it has the loopback address.
 func (s *Server) URL() string {
+	scheme := "http://"
+	if s.listener.OnlyTLS {
+		scheme = "https://"
+	}
 	tcp, ok := s.listener.Addr().(*net.TCPAddr)
 	if !ok {
-		return "http://" + s.listener.Addr().String()
+		return scheme + s.listener.Addr().String()
 	}
 	host := tcp.IP.String()
 	if tcp.IP.IsUnspecified() {
@@ -380,7 +399,7 @@ func (s *Server) URL() string {
 	if tcp.Zone != "" {
 		host += "%25" + url.PathEscape(tcp.Zone) // RFC 6874
 	}
-	return "http://" + net.JoinHostPort(host, strconv.Itoa(tcp.Port))
+	return scheme + net.JoinHostPort(host, strconv.Itoa(tcp.Port))
 }
 
 // Shutdown stops accepting, closes idle connections after Options.LastCall, lets requests in flight
@@ -393,6 +412,7 @@ func (s *Server) URL() string {
 // stopped, or when its own ctx ends, which cuts off the requests for all of them.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stopping.Store(true)
+	s.unfollow()
 	s.probe.Stop()
 	closing := s.listener.End(s.opts.LastCall)
 	s.listener.Hurry()
@@ -419,7 +439,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 // flushPaces logs how many log lines were suppressed since the last time.
 func (s *Server) flushPaces() {
-	for _, p := range []*loglimit.Limiter{s.unmatchedPace, s.webhookPace, s.refusedPace} {
+	for _, p := range []*loglimit.Limiter{s.unmatchedPace, s.webhookPace, s.refusedPace, s.handshakePace} {
 		p.Flush()
 	}
 	s.listener.Flush()

@@ -20,7 +20,7 @@ func (s *Server) upgrade(sn *snapshot, c *call) bool {
 	c.trace.Counters = socket.Counters
 	if socket.Accept(&c.Request, &c.reply) {
 		conn, dialogue := c.peer, s.dialogues.New(socket, &c.Request, c.peer.Shard())
-		conn.Leave(func() { dialogue.Run(conn, conn.Conn) })
+		conn.Leave(func() { dialogue.Run(conn, conn.Stream()) })
 	}
 	return true
 }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -27,6 +28,10 @@ type Connections struct {
 	// Plain answers a plain request, and reports whether it did. If Plain is nil, none is answered.
 	// The error is a write error.
 	Plain func(c *Connection, p *Plain) (done bool, err error)
+	// Handshake makes a TLS connection of one whose client begins a handshake, and sets its TLS. If
+	// Handshake is nil, TLS is not spoken. OnlyTLS refuses requests in clear text.
+	Handshake func(c *Connection, socket net.Conn) (*tls.Conn, error)
+	OnlyTLS   bool
 	// Single reports whether requests are to be read one at a time.
 	Single func() bool
 

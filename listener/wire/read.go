@@ -247,6 +247,11 @@ func (c *Connection) hold(b []byte) {
 // take passes the received bytes to wire's framing and stores what ends reading: its error, or an
 // end inside a request. err is the error of reading.
 func (c *Connection) take(b []byte, err error) (ready, rest int) {
+	if c.from.Handshake != nil && c.framing.requests == 0 && c.secured == nil && len(b) > 0 {
+		if ready, done := c.opens(b); done {
+			return ready, len(b)
+		}
+	}
 	ready, rest, c.over = c.framing.take(b)
 	inside := c.framing.inside(b[rest:])
 	if (inside || ready > 0 || c.over != nil) && !c.spoke.Load() {
