@@ -60,6 +60,9 @@ func (s *Server) logAccess(c *call, more slog.Attr) {
 		slog.String("remote", c.In.Remote.String()),
 		more,
 	}
+	if c.In.TLS != nil {
+		attrs = append(attrs, slog.String("tls", string(c.In.TLS.Version)))
+	}
 	if c.fault != nil {
 		attrs = append(attrs, slog.String("fault", c.fault.Kind))
 	}

@@ -22,7 +22,6 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"net/url"
 	"slices"
 	"strconv"
 	"sync"
@@ -284,6 +283,7 @@ func newServer(opts Options) *Server {
 		compiler:     c,
 		drained:      make(chan struct{}),
 		done:         make(chan struct{}),
+		unfollow:     func() {},
 		serverErrors: loglimit.NewOncePerMinute(),
 	}
 	c.send = s.notifyMoved
@@ -380,27 +380,6 @@ func (s *Server) WebSockets() int { return s.dialogues.Open() }
 
 // Addr returns the address on which the server listens.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
-
-// URL returns the base URL of the server, without a slash at its end: "http://127.0.0.1:8000", or
-// with https:// if clear text is refused. For a server on all addresses it has the loopback address.
-func (s *Server) URL() string {
-	scheme := "http://"
-	if s.listener.OnlyTLS {
-		scheme = "https://"
-	}
-	tcp, ok := s.listener.Addr().(*net.TCPAddr)
-	if !ok {
-		return scheme + s.listener.Addr().String()
-	}
-	host := tcp.IP.String()
-	if tcp.IP.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	if tcp.Zone != "" {
-		host += "%25" + url.PathEscape(tcp.Zone) // RFC 6874
-	}
-	return scheme + net.JoinHostPort(host, strconv.Itoa(tcp.Port))
-}
 
 // Shutdown stops accepting, closes idle connections after Options.LastCall, lets requests in flight
 // finish until ctx ends, and closes the rest. Then it sends waiting error reports, for at most two

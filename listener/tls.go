@@ -57,6 +57,14 @@ func (s *Server) CA() []byte {
 	return s.certs.Authority().PEM()
 }
 
+// Certificates returns until when the certificates of Options.TLS are valid.
+func (s *Server) Certificates() []certs.Validity {
+	if s.certs == nil {
+		return nil
+	}
+	return s.certs.Validities()
+}
+
 // ReloadCertificates reads the files of Options.TLS again, as the server does by itself when they
 // change. What is wrong with them is logged, and stays as it was. The cause is for the log.
 func (s *Server) ReloadCertificates(cause string) {

@@ -5,10 +5,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
 
 	"mockserver/config/settings"
 	"mockserver/listener"
 	"mockserver/listener/certs"
+	"mockserver/listener/record"
 )
 
 // TLSOf returns how the settings have the mocks and the admin address speak TLS; nil is not at all.
@@ -65,6 +67,16 @@ func (a *Admin) followCertificates() {
 func (a *Admin) ReloadCertificates(cause string) {
 	if a != nil && a.certs != nil {
 		a.certs.Reload(cause)
+	}
+}
+
+// writeTLS writes the metrics of TLS; there are none without it.
+func (a *Admin) writeTLS(out *output, handshakes []record.HandshakeCount) {
+	for _, h := range handshakes {
+		out.counter(describe("tls_handshakes_total", "TLS handshakes, by result: ok, or why they failed.", "result", "resumed", "version"), h.Count, h.Result, strconv.FormatBool(h.Resumed), h.Version)
+	}
+	for _, v := range a.server.Certificates() {
+		out.gauge(describe("tls_certificate_expiry_timestamp_seconds", "Until when a certificate is valid, in Unix time, by its file; ca is the one of --tls auto.", "certificate"), unixSeconds(v.Until), labelOf(v.Name))
 	}
 }
 

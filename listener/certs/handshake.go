@@ -147,7 +147,7 @@ type Count struct {
 	Result  string
 	Resumed bool   // without certificates, by the ticket of an earlier one
 	Version string // "1.2" or "1.3"; "" if it failed
-	Number  uint64
+	Count   uint64
 }
 
 // Counts returns how many handshakes there were since the start. Failed ones have a row if there was
