@@ -27,6 +27,7 @@ import (
 	"mockserver/internal/wording"
 	"mockserver/listener"
 	"mockserver/listener/admin"
+	"mockserver/listener/certs"
 	"mockserver/listener/record"
 )
 
@@ -79,6 +80,9 @@ func run(args []string, env func(string) (string, bool), environ []string, signa
 		return say.refuse(err)
 	}
 	p := program{log: log, settings: set, opts: options(set, env, log)}
+	if p.opts.TLS, p.adminTLS, err = admin.TLSOf(set); err != nil {
+		return say.cannotStart(err)
+	}
 	p.files = listener.NewReloader(set.Loader(), paths...)
 	p.files.Served = func() { go debug.FreeOSMemory() } // as in fit
 	if p.admin, err = admin.OpenAs(set, p.adminOptions()); err != nil {
@@ -125,7 +129,7 @@ func (p *program) begin(say speaker) (code int) {
 func (p *program) adminOptions() admin.Options {
 	return admin.Options{
 		Logger: p.log, Loader: p.settings.Loader(), Check: p.opts, Build: thisBuild(),
-		Reload: func() error { return p.files.Reload("the admin address") },
+		Reload: func() error { return p.files.Reload("the admin address") }, TLS: p.adminTLS,
 	}
 }
 
@@ -222,6 +226,7 @@ type program struct {
 	log      *slog.Logger
 	settings settings.Settings
 	opts     listener.Options
+	adminTLS *certs.Options     // nil for clear text
 	files    *listener.Reloader // of the configuration
 }
 
@@ -236,6 +241,8 @@ func (p *program) serve(signals <-chan os.Signal) int {
 		case s := <-signals:
 			if s == syscall.SIGHUP {
 				p.files.Ask("SIGHUP")
+				go p.server.ReloadCertificates("SIGHUP")
+				go p.admin.ReloadCertificates("SIGHUP")
 				continue
 			}
 			cancel()
@@ -309,12 +316,26 @@ func (s speaker) withoutConfiguration(set settings.Settings) (code int, done boo
 		return s.health(set), true
 	case "schema":
 		return s.schema(), true
+	case "ca":
+		return s.ca(set), true
 	case "bench":
 		return s.refuse(errors.New("bench comes before its flags: mockserver bench -h")), true
 	default:
 		return exitOK, false
 	}
 	return exitOK, true
+}
+
+// ca prints the certificate of the CA that the server makes certificates with.
+func (s speaker) ca(set settings.Settings) int {
+	authority, err := certs.OpenAuthority(set.TLS.Dir)
+	if err == nil {
+		_, err = s.stdout.Write(authority.PEM())
+	}
+	if err != nil {
+		return s.cannotStart(err)
+	}
+	return exitOK
 }
 
 // schema prints the JSON Schema of the configuration.
@@ -429,7 +450,7 @@ func (s speaker) export(spec *config.Spec, p *program) int {
 // health reports whether the server with the same settings answers. It returns 0 or 1:
 // container engines reserve the rest.
 func (s speaker) health(set settings.Settings) int {
-	address, err := listener.Ping(set.Host, set.Port)
+	address, err := listener.Ping(set.Host, set.Port, set.TLS.Only)
 	switch {
 	case err == nil && s.json:
 		s.log.Info("healthy", "address", address)

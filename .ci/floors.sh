@@ -12,6 +12,7 @@ mockserver -> mockserver/config/settings
 mockserver -> mockserver/config/syntax
 mockserver -> mockserver/listener
 mockserver -> mockserver/listener/admin
+mockserver -> mockserver/listener/certs
 mockserver -> mockserver/listener/record
 mockserver/bench -> mockserver/bench/load
 mockserver/bench -> mockserver/config
@@ -79,6 +80,7 @@ mockserver/listener -> mockserver/config/watch
 mockserver/listener -> mockserver/dispatcher
 mockserver/listener -> mockserver/fetcher
 mockserver/listener -> mockserver/internal/histogram
+mockserver/listener -> mockserver/listener/certs
 mockserver/listener -> mockserver/listener/probe
 mockserver/listener -> mockserver/listener/record
 mockserver/listener -> mockserver/listener/reply
@@ -96,6 +98,7 @@ mockserver/listener/admin -> mockserver/config/syntax
 mockserver/listener/admin -> mockserver/dispatcher
 mockserver/listener/admin -> mockserver/internal/histogram
 mockserver/listener/admin -> mockserver/listener
+mockserver/listener/admin -> mockserver/listener/certs
 mockserver/listener/admin -> mockserver/listener/data
 mockserver/listener/admin -> mockserver/listener/record
 mockserver/listener/admin -> mockserver/listener/runs
@@ -143,6 +146,7 @@ mockserver/listener/websocket -> mockserver/matcher/json
 mockserver/listener/websocket -> mockserver/matcher/nearest
 mockserver/listener/websocket -> mockserver/renderer
 mockserver/listener/websocket -> mockserver/renderer/scalar
+mockserver/listener/wire -> mockserver/matcher
 mockserver/matcher -> mockserver/config
 mockserver/matcher -> mockserver/config/syntax
 mockserver/matcher -> mockserver/matcher/json

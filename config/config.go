@@ -177,6 +177,9 @@ type ExternalBody struct {
 	TTL          time.Duration // remote: how long a copy is served without asking again
 	StaleIfError bool          // remote: if the server fails, the last good copy is served
 	Insecure     bool          // remote: TLS certificates are not verified
+	CA           syntax.Text   `key:"ca"` // remote: a file with the CAs to trust; empty for those of the system
+	Cert         syntax.Text   // remote: a file with the certificate to show; empty for none
+	ClientKey    syntax.Text   // remote: a file with the key of that
 }
 
 // DefaultFetchTimeout limits one fetch of a remote body.

@@ -94,6 +94,9 @@ var (
 		table.Of[ExternalBody](row{Key: "ttl", Doc: "how long a copy of a URL is served without asking again", Kinds: table.Texts | table.Numbers, Length: table.FromZero}),
 		table.Of[ExternalBody](row{Key: "stale-if-error", Doc: "true serves the last good copy when a URL fails", Kinds: table.Bools}),
 		table.Of[ExternalBody](row{Key: "insecure", Doc: "true does not verify the TLS certificate of a URL", Kinds: table.Bools}),
+		table.Of[ExternalBody](row{Key: "ca", Doc: "a file with the CAs that an https URL is trusted by, those of the system when left out", Kinds: table.Texts, Filled: true}),
+		table.Of[ExternalBody](row{Key: "cert", Doc: "a file with the certificate that is shown to an https URL", Kinds: table.Texts, Filled: true}),
+		table.Of[ExternalBody](row{Key: "key", Of: "client-key", Doc: "a file with the key of cert", Kinds: table.Texts, Filled: true}),
 	}
 )
 

@@ -318,16 +318,45 @@ func (c *checker) external(r *Response, place []string) {
 		return
 	}
 	c.externalURL(x, at("path"))
+	c.clientTLS(&x.Cert, &x.ClientKey, place)
 	if x.mayBeURL(!r.Raw) {
 		return
 	}
-	for _, k := range []struct {
-		key   string
-		given bool
-	}{{"timeout", x.Timeout != 0}, {"ttl", x.TTL != 0}, {"stale-if-error", x.StaleIfError}, {"insecure", x.Insecure}} {
-		if k.given {
-			c.wrong(k.key+" is for http and https URLs; this path is a file", at(k.key)...)
+	c.notForURL("http and https URLs; this path is a file", place, x.URLKeys()...)
+}
+
+// GivenKey is a key, and whether it was given.
+type GivenKey struct {
+	Key   string
+	Given bool
+}
+
+// URLKeys returns the keys of an external body that are for URLs, and which of them are given.
+func (x *ExternalBody) URLKeys() []GivenKey {
+	return append([]GivenKey{{"timeout", x.Timeout != 0}, {"ttl", x.TTL != 0}, {"stale-if-error", x.StaleIfError}}, tlsKeys(&x.CA, &x.Cert, &x.ClientKey, x.Insecure)...)
+}
+
+// tlsKeys returns the keys of TLS, and which of them are given.
+func tlsKeys(ca, cert, key *syntax.Text, insecure bool) []GivenKey {
+	return []GivenKey{{"ca", ca.Value != ""}, {"cert", cert.Value != ""}, {"key", key.Value != ""}, {"insecure", insecure}}
+}
+
+// notForURL reports keys that are given and are for others.
+func (c *checker) notForURL(others string, place []string, keys ...GivenKey) {
+	for _, k := range keys {
+		if k.Given {
+			c.wrong(k.Key+" is for "+others, below(place, k.Key)...)
 		}
+	}
+}
+
+// clientTLS checks the certificate that is shown to a server: it needs its key.
+func (c *checker) clientTLS(cert, key *syntax.Text, place []string) {
+	switch {
+	case cert.Value != "" && key.Value == "":
+		c.wrong("cert has no key; expected the file with its key as key", below(place, "cert")...)
+	case cert.Value == "" && key.Value != "":
+		c.wrong("key has no cert; expected the file with its certificate as cert", below(place, "key")...)
 	}
 }
 

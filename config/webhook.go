@@ -32,6 +32,11 @@ type Webhook struct {
 	Timeout time.Duration // for one attempt; 0 means DefaultWebhookTimeout
 	Retry   *Retry        // nil for one attempt
 	Sign    *Sign         // nil for no signature
+
+	CA        syntax.Text `key:"ca"` // a file with the CAs to trust; empty for those of the system
+	Cert      syntax.Text // a file with the certificate to show; empty for none
+	ClientKey syntax.Text // a file with the key of that
+	Insecure  bool        // TLS certificates are not verified
 }
 
 // Retry says how often a webhook is tried if its target cannot be reached, takes too long, or
@@ -79,6 +84,10 @@ var (
 		table.Of[Webhook](row{Key: "timeout", Doc: "how long one attempt may take, 10s when left out", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
 		table.Map[Webhook](row{Key: "retry", Doc: "what happens when it cannot be delivered; without it there is one attempt"}, retryFields),
 		table.Map[Webhook](row{Key: "sign", Doc: "how its body is signed"}, signFields),
+		table.Of[Webhook](row{Key: "ca", Doc: "a file with the CAs that an https URL is trusted by, those of the system when left out", Kinds: table.Texts, Filled: true}),
+		table.Of[Webhook](row{Key: "cert", Doc: "a file with the certificate that is shown to an https URL", Kinds: table.Texts, Filled: true}),
+		table.Of[Webhook](row{Key: "key", Of: "client-key", Doc: "a file with the key of cert", Kinds: table.Texts, Filled: true}),
+		table.Of[Webhook](row{Key: "insecure", Doc: "true does not verify the TLS certificate of the URL", Kinds: table.Bools}),
 	}
 	retryFields = []table.Field[Retry]{
 		table.Of[Retry](row{Key: "attempts", Doc: "how often it is tried at most, the first time among them, 5 when left out", Kinds: table.Numbers, Min: 1, Max: maxAttempts}),
@@ -177,6 +186,10 @@ func (c *checker) webhook(w *Webhook, place []string) {
 	at := func(keys ...string) []string { return below(place, keys...) }
 	inBounds(c, webhookFields, w, place)
 	c.target(&w.URL, at("url")...)
+	c.clientTLS(&w.Cert, &w.ClientKey, place)
+	if address.Scheme(w.URL.Value) == "http" {
+		c.notForURL("https URLs; this one begins with http://", place, tlsKeys(&w.CA, &w.Cert, &w.ClientKey, w.Insecure)...)
+	}
 	c.webhookHeaders(w, at("headers"))
 	c.webhookBody(w, at("body"))
 	if r := w.Retry; r != nil && inBounds(c, retryFields, r, at("retry")) && r.MaxBackoff != 0 && r.MaxBackoff < r.Backoff {

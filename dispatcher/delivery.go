@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"time"
+
+	"mockserver/internal/clienttls"
 )
 
 // Webhook contains what the deliveries of one declared webhook have in common. The deliveries share
@@ -21,6 +23,7 @@ type Webhook struct {
 	Timeout time.Duration // of one attempt
 	Retry   Retry
 	Sign    *Signature // nil for no signature
+	TLS     clienttls.Files
 }
 
 // Delivery is one webhook to be sent. It owns its bytes, so it can outlive the request that

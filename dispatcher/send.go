@@ -127,7 +127,7 @@ func (s *sender) exchange(j *job, x *client.Exchange, began time.Time) (status i
 	if x.Request, body, err = j.appendRequest(x.Request[:0], began); err != nil {
 		return 0, err
 	}
-	conn, err := s.pool.Get(j.target, began.Add(j.form.Timeout))
+	conn, err := s.pool.Get(j.target, j.form.TLS, began.Add(j.form.Timeout))
 	if err != nil {
 		s.late(j, began) // the attempt began on time, but the target could not be reached
 		return 0, j.timedOut("no connection to", began, err)

@@ -2,12 +2,15 @@ package dispatcher
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"mockserver/dispatcher/outbox"
+	"mockserver/internal/clienttls"
 )
 
 // restore opens the outbox and makes its deliveries pending again.
@@ -66,8 +69,15 @@ func appendWebhook(to []byte, w *Webhook) []byte {
 	for _, n := range []int64{int64(w.Timeout), int64(w.Retry.Attempts), int64(w.Retry.Backoff), int64(w.Retry.MaxBackoff)} {
 		to = binary.AppendUvarint(to, uint64(max(n, 0)))
 	}
-	if w.Sign != nil {
-		for _, text := range []string{w.Sign.Secret, w.Sign.Header, w.Sign.Scheme} {
+	if w.Sign == nil && w.TLS == (clienttls.Files{}) {
+		return to
+	}
+	sign := cmp.Or(w.Sign, &Signature{}) // without a secret there is none
+	for _, text := range []string{sign.Secret, sign.Header, sign.Scheme} {
+		to = outbox.AppendText(to, text)
+	}
+	if w.TLS != (clienttls.Files{}) {
+		for _, text := range []string{w.TLS.CA, w.TLS.Cert, w.TLS.Key, strconv.FormatBool(w.TLS.Insecure)} {
 			to = outbox.AppendText(to, text)
 		}
 	}
@@ -83,6 +93,12 @@ func readWebhook(from []byte) (*Webhook, error) {
 	w.Retry = Retry{Attempts: int(f.Uvarint() & 0xFFFF), Backoff: time.Duration(f.Uvarint()), MaxBackoff: time.Duration(f.Uvarint())}
 	if f.More() {
 		w.Sign = &Signature{Secret: string(f.Text()), Header: string(f.Text()), Scheme: string(f.Text())}
+		if w.Sign.Secret == "" {
+			w.Sign = nil
+		}
+	}
+	if f.More() {
+		w.TLS = clienttls.Files{CA: string(f.Text()), Cert: string(f.Text()), Key: string(f.Text()), Insecure: string(f.Text()) == "true"}
 	}
 	if err := f.Err(); err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ func TestCauseOfAFetch(t *testing.T) {
 	l := NewLoader(Options{})
 	defer l.Close(context.Background())
 	l.cancel() // as if the server were stopping
-	k := l.fetch(l.verified, "http://127.0.0.1:1/secret", time.Second)
+	k := l.fetch(verified(t, l), "http://127.0.0.1:1/secret", time.Second)
 	if k.err == nil || k.err.Cause() != "the server is stopping" {
 		t.Errorf("got %v", k.err)
 	}

@@ -42,10 +42,10 @@ const (
 // newClient returns a client that follows redirects and stores no cookies. It uses net/http: a
 // fetch needs a context of its own, a limit on the body while it is read, and redirects, and is too
 // rare to need fasthttp's speed.
-func newClient(insecure bool) *http.Client {
+func newClient(over *tls.Config) *http.Client {
 	transport := &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
-		TLSClientConfig:     &tls.Config{InsecureSkipVerify: insecure}, // only if the declaration says so
+		TLSClientConfig:     over,
 		ForceAttemptHTTP2:   true,
 		MaxIdleConns:        256,
 		MaxIdleConnsPerHost: 64,
@@ -113,13 +113,9 @@ func (s *Source) flight(target string) *kept {
 	if timeout <= 0 {
 		timeout = config.DefaultFetchTimeout
 	}
-	client := s.loader.verified
-	if s.ext.Insecure {
-		client = s.loader.insecure
-	}
-	key := fmt.Sprint(s.ext.Insecure, " ", timeout, " ", target)
+	key := fmt.Sprint(s.space, timeout, " ", target)
 	result := <-s.loader.flights.DoChan(key, func() (any, error) {
-		return s.loader.fetch(client, target, timeout), nil
+		return s.loader.fetch(s.client, target, timeout), nil
 	})
 	return result.Val.(*kept)
 }

@@ -176,7 +176,7 @@ func TestTimeoutWhileConnecting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLoader(Options{})
 		defer l.Close(context.Background())
-		l.verified.Transport.(*http.Transport).DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		verified(t, l).Transport.(*http.Transport).DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}
@@ -257,7 +257,7 @@ func TestFailuresOfARemote(t *testing.T) {
 
 func TestARenderedURLCanTurnOutBad(t *testing.T) {
 	l := newTestLoader(t, Options{})
-	l.verified.Transport.(*http.Transport).DialContext = func(_ context.Context, _, address string) (net.Conn, error) {
+	verified(t, l).Transport.(*http.Transport).DialContext = func(_ context.Context, _, address string) (net.Conn, error) {
 		t.Errorf("%s was dialled", address)
 		return nil, net.ErrClosed
 	}

@@ -92,13 +92,12 @@ type Loader struct {
 	files *shelf // raw files and sheets, which are the same for all snapshots
 	urls  *shelf
 
-	flights  singleflight.Group
-	ctx      context.Context // ends running fetches when the loader is closed
-	cancel   context.CancelFunc
-	verified *http.Client
-	insecure *http.Client
-	slots    chan struct{} // one taken by each fetch
-	scratch  sync.Pool     // of *[]byte, for keys
+	flights singleflight.Group
+	ctx     context.Context // ends running fetches when the loader is closed
+	cancel  context.CancelFunc
+	clients clients
+	slots   chan struct{} // one taken by each fetch
+	scratch sync.Pool     // of *[]byte, for keys
 
 	readAll  func(r io.Reader, size, limit int64) ([]byte, error) // of files; replaced in tests
 	seed     maphash.Seed                                         // for the hashes of files
@@ -120,8 +119,6 @@ func NewLoader(opts Options) *Loader {
 		cache:     c,
 		files:     newShelf(c),
 		urls:      newShelf(c),
-		verified:  newClient(false),
-		insecure:  newClient(true),
 		slots:     make(chan struct{}, maxFetches),
 		readAll:   readAll,
 		seed:      maphash.MakeSeed(),
@@ -154,8 +151,7 @@ func (l *Loader) Close(ctx context.Context) {
 	case <-idle:
 	case <-ctx.Done():
 	}
-	l.verified.CloseIdleConnections()
-	l.insecure.CloseIdleConnections()
+	l.clients.close()
 }
 
 // Body is the body to send: Template if it is not nil, otherwise Bytes, which nobody may modify and
@@ -182,9 +178,10 @@ type Source struct {
 	sheet  *renderer.Template // nil for json
 	fixed  bool               // neither path nor sheet has placeholders
 
-	fixedPath  string // the path as declared; "" if it has placeholders
-	fixedSheet string // the sheet as declared; "" if it has placeholders
-	url        string // of a fixed URL, without the fragment
+	fixedPath  string       // the path as declared; "" if it has placeholders
+	fixedSheet string       // the sheet as declared; "" if it has placeholders
+	url        string       // of a fixed URL, without the fragment
+	client     *http.Client // of a URL
 
 	file   string   // of a fixed path: the file found at load
 	dirs   []string // of a rendered path: the directories in which it is looked up
@@ -234,8 +231,7 @@ func (s *Source) prepare(dir string) syntax.Problems {
 	switch {
 	case s.remote:
 		s.shelf = s.loader.urls
-		// A body from a connection that was not verified must not be used for one that is.
-		s.space = fmt.Sprint(s.ext.Insecure, " ")
+		problems = append(problems, s.connect(dir)...)
 		return append(problems, s.checkURL()...)
 	case s.workbook():
 		problems = append(problems, s.compileSheet()...)
@@ -267,13 +263,10 @@ func (s *Source) compilePath() syntax.Problems {
 func (s *Source) forURLs() syntax.Problems {
 	var problems syntax.Problems
 	ext := s.ext
-	for _, k := range []struct {
-		key   string
-		given bool
-	}{{"timeout", ext.Timeout != 0}, {"ttl", ext.TTL != 0}, {"stale-if-error", ext.StaleIfError}, {"insecure", ext.Insecure}} {
-		if k.given {
-			problems = append(problems, problem(ext.Pos, ext.Key+"."+k.key,
-				k.key+" is for URLs; this path is a file, since it does not begin with http:// or https://")...)
+	for _, k := range ext.URLKeys() {
+		if k.Given {
+			problems = append(problems, problem(ext.Pos, ext.Key+"."+k.Key,
+				k.Key+" is for URLs; this path is a file, since it does not begin with http:// or https://")...)
 		}
 	}
 	return problems

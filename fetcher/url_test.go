@@ -214,7 +214,7 @@ func TestConnectionsToOneHostAreBounded(t *testing.T) {
 		l := NewLoader(Options{})
 		var dials atomic.Int32
 		hold := make(chan struct{}) // a connection that is being made outlives its request
-		l.verified.Transport.(*http.Transport).DialContext = func(_ context.Context, _, _ string) (net.Conn, error) {
+		verified(t, l).Transport.(*http.Transport).DialContext = func(_ context.Context, _, _ string) (net.Conn, error) {
 			dials.Add(1)
 			<-hold
 			return nil, io.ErrUnexpectedEOF

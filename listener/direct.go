@@ -57,7 +57,7 @@ func (s *Server) answerDirectly(conn *wire.Connection, p *wire.Plain) (done bool
 	c := calls.Get().(*call)
 	in := &c.In
 	in.Method, in.Target, in.Host, in.Header, in.Body = p.Method, p.Target, p.Host, p.Header, p.Body
-	in.Remote, in.Peer, c.peer = conn.RemoteAddr(), conn, conn
+	in.Remote, in.Peer, in.TLS, c.peer = conn.RemoteAddr(), conn, conn.TLS, conn
 	a := s.matchDirectly(c)
 	if a == nil {
 		in.Time = time.Now()

@@ -169,7 +169,7 @@ func (s *Server) countFixed(c *wire.Connection, f *fixed, request []byte) (isTol
 	came, took := c.LastRead()
 	told, wanted := s.recorder.CountFixed(f.counters, c.Shard(), f.status, len(f.body), took)
 	if wanted {
-		told.Answer, told.Request, told.Time, told.Remote = f.answer, bytes.Clone(request), c.TimeOf(came), c.RemoteAddr()
+		told.Answer, told.Request, told.Time, told.Remote, told.TLS = f.answer, bytes.Clone(request), c.TimeOf(came), c.RemoteAddr(), c.TLS
 		s.recorder.Journal().Tell(told)
 	}
 	return wanted

@@ -62,7 +62,7 @@ func receive(ctx *fasthttp.RequestCtx) *call {
 		in.Protocol = matcher.HTTP10
 	}
 	if conn, ok := ctx.Conn().(*wire.Connection); ok {
-		c.peer, in.Peer = conn, conn
+		c.peer, in.Peer, in.TLS = conn, conn, conn.TLS
 	}
 	c.reply.Room = ctx.Response.SwapBody(nil)
 	return c

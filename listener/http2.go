@@ -43,7 +43,7 @@ func (s *Server) serveHTTP2(conn *wire.Connection, read []byte) {
 type beyond struct{ *wire.Connection }
 
 // Read reads what the client sends, whatever it is.
-func (c beyond) Read(b []byte) (int, error) { return c.Conn.Read(b) }
+func (c beyond) Read(b []byte) (int, error) { return c.Stream().Read(b) }
 
 // streams answers requests of HTTP/2.
 type streams struct{ *Server }

@@ -61,6 +61,9 @@ func (s *Server) logAccess(c *call, more slog.Attr) {
 		slog.String("protocol", c.In.Protocol.String()),
 		more,
 	}
+	if c.In.TLS != nil {
+		attrs = append(attrs, slog.String("tls", string(c.In.TLS.Version)))
+	}
 	if c.fault != nil {
 		attrs = append(attrs, slog.String("fault", c.fault.Kind))
 	}

@@ -89,12 +89,14 @@ func (c *compiler) hook(w *config.Webhook, scope *renderer.Scope) (hook, syntax.
 	if h.shared.Timeout == 0 {
 		h.shared.Timeout = config.DefaultWebhookTimeout
 	}
+	var problems syntax.Problems
+	h.shared.TLS, problems = hookTLS(w)
 	if s := w.Sign; s != nil {
 		h.shared.Sign = &dispatcher.Signature{Secret: s.Secret, Header: s.EffectiveHeader(), Scheme: s.Scheme}
 	}
-	var problems syntax.Problems
 	var wrong syntax.Problems
-	h.when, problems = renderer.CompileCondition(w.If, scope)
+	h.when, wrong = renderer.CompileCondition(w.If, scope)
+	problems = append(problems, wrong...)
 	var text string
 	text, h.url, wrong = compileText(w.URL, renderer.URL, scope)
 	if what := address.URLFault([]byte(text)); what != "" && h.url == nil && wrong.Err() == nil && text != w.URL.Value {

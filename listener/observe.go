@@ -1,6 +1,9 @@
 package listener
 
 import (
+	"net"
+	"net/url"
+	"strconv"
 	"time"
 
 	"mockserver/config"
@@ -22,6 +25,11 @@ func (s *Server) Counts() record.Counts {
 	}
 	c.WebSockets, c.Connections, c.AcceptFailures = s.WebSockets(), s.listener.Count(), s.listener.Failures()
 	c.Sets = s.compiler.data.Figures()
+	if s.certs != nil {
+		for _, h := range s.certs.Counts() {
+			c.Handshakes = append(c.Handshakes, record.HandshakeCount(h))
+		}
+	}
 	return c
 }
 
@@ -102,4 +110,25 @@ func (s *Server) CancelWebhook(id string) error { return s.webhooks.Cancel(id) }
 // record.Journal.Verify. Without Options.Record it returns record.ErrNotRecorded.
 func (s *Server) Verify(condition string) (record.Verified, error) {
 	return s.recorder.Journal().Verify(condition, s.opts.Env, s.opts.MaxResponse)
+}
+
+// URL returns the base URL of the server, without a slash at its end: "http://127.0.0.1:8000", or
+// with https:// if clear text is refused. For a server on all addresses it has the loopback address.
+func (s *Server) URL() string {
+	scheme := "http://"
+	if s.listener.OnlyTLS {
+		scheme = "https://"
+	}
+	tcp, ok := s.listener.Addr().(*net.TCPAddr)
+	if !ok {
+		return scheme + s.listener.Addr().String()
+	}
+	host := tcp.IP.String()
+	if tcp.IP.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	if tcp.Zone != "" {
+		host += "%25" + url.PathEscape(tcp.Zone) // RFC 6874
+	}
+	return scheme + net.JoinHostPort(host, strconv.Itoa(tcp.Port))
 }

@@ -2,6 +2,7 @@ package listener
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -18,14 +20,14 @@ import (
 // in deploy/ are longer.
 const PingTimeout = 3 * time.Second
 
-// Ping checks whether the server on this machine that was started with a host and port answers. It
-// returns the address that it asked. The error, after three seconds at most, says what happened
-// instead.
-func Ping(host string, port int) (address string, err error) {
+// Ping checks whether the server on this machine that was started with a host and port answers, over
+// TLS if it speaks only that. It returns the address that it asked. The error, after three seconds
+// at most, says what happened instead.
+func Ping(host string, port int, overTLS bool) (address string, err error) {
 	if address, err = ownAddress(host, port); err != nil {
 		return "", err
 	}
-	return address, ping(address)
+	return address, ping(address, overTLS)
 }
 
 // ownAddress returns the address at which a server is reached from its own machine.
@@ -40,13 +42,21 @@ func ownAddress(host string, port int) (string, error) {
 }
 
 // ping sends OPTIONS *, which a server answers for itself (RFC 9110 section 9.3.7). The error says
-// what happened instead of a 200.
-func ping(address string) error {
+// what happened instead of a 200. Whose certificate the server has does not matter: no secret is
+// sent, and it is the own machine that is asked.
+func ping(address string, overTLS bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), PingTimeout)
 	defer cancel()
 	request := &http.Request{Method: http.MethodOptions, URL: &url.URL{Scheme: "http", Host: address, Path: "*"}, Header: http.Header{}}
-	transport := &http.Transport{DisableKeepAlives: true} // no proxy, whatever HTTP_PROXY says
+	if overTLS {
+		request.URL.Scheme = "https"
+	}
+	// No proxy, whatever HTTP_PROXY says.
+	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	response, err := transport.RoundTrip(request.WithContext(ctx))
+	if err != nil && overTLS && wantsCertificate(err) {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %s", address, silence(err))
 	}
@@ -55,6 +65,13 @@ func ping(address string) error {
 		return fmt.Errorf("%s: OPTIONS * is answered with status %d; a mock server answers 200", address, response.StatusCode)
 	}
 	return nil
+}
+
+// wantsCertificate reports whether a server has answered that clients need a certificate, which is an
+// answer.
+func wantsCertificate(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "remote error" && slices.Contains([]string{"tls: certificate required", "tls: bad certificate"}, op.Err.Error())
 }
 
 // silence returns why there was no response.

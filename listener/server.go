@@ -22,7 +22,6 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"net/url"
 	"slices"
 	"strconv"
 	"sync"
@@ -36,6 +35,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/dispatcher"
 	"mockserver/internal/loglimit"
+	"mockserver/listener/certs"
 	"mockserver/listener/h2"
 	"mockserver/listener/probe"
 	"mockserver/listener/record"
@@ -98,6 +98,9 @@ type Options struct {
 	// MaxConnectionAge is how long a connection is used, give or take a tenth: then its client is told
 	// to open another one, and nothing is lost. 0 is without limit.
 	MaxConnectionAge time.Duration
+	// TLS has the port speak TLS, beside clear text unless that is refused; nil does not. Files that
+	// it names are read again when they change.
+	TLS *certs.Options
 
 	// LastCall is how long Shutdown leaves idle connections open, so that a request that is on its
 	// way is answered, with the notice that the connection closes. 0 closes them immediately.
@@ -177,6 +180,10 @@ type Server struct {
 
 	dialogues websocket.Dialogues
 
+	certs         *certs.Store // nil without TLS
+	unfollow      func()       // ends keeping them up to date
+	handshakePace *loglimit.Limiter
+
 	webhooks    *dispatcher.Queue
 	unsendable  atomic.Int64      // webhooks whose URL turned out to be invalid
 	webhookPace *loglimit.Limiter // limits log lines about failed webhooks
@@ -201,7 +208,10 @@ func Start(spec *config.Spec, opts Options) (*Server, error) {
 		return nil, err
 	}
 	s := newServer(opts)
-	err := s.Apply(spec)
+	err := s.openCertificates()
+	if err == nil {
+		err = s.Apply(spec)
+	}
 	if err == nil {
 		err = s.listen()
 	}
@@ -218,6 +228,7 @@ func Start(spec *config.Spec, opts Options) (*Server, error) {
 		return nil, err
 	}
 	s.reports = sentry.Open(opts.SentryDSN, opts.Version, s.log)
+	s.followCertificates()
 	go s.accept()
 	return s, nil
 }
@@ -283,12 +294,14 @@ func newServer(opts Options) *Server {
 		compiler:     c,
 		drained:      make(chan struct{}),
 		done:         make(chan struct{}),
+		unfollow:     func() {},
 		serverErrors: loglimit.NewOncePerMinute(),
 	}
 	c.send = s.notifyMoved
 	s.webhookPace = loglimit.New(webhookLines, loglimit.TellSuppressed(s.log, "webhook failed"))
 	s.refusedPace = loglimit.New(1, loglimit.TellSuppressed(s.log, "webhook refused"))
 	s.unmatchedPace = loglimit.New(unmatchedPerSecond, loglimit.TellSuppressed(s.log, "unmatched request"))
+	s.handshakePace = loglimit.New(handshakeLines, loglimit.TellSuppressed(s.log, "TLS handshake failed"))
 	if opts.Record != nil {
 		s.recorder = record.New(*opts.Record)
 	}
@@ -316,6 +329,7 @@ func (s *Server) listen() error {
 	s.listener = wire.New(l, s.log)
 	s.probe = probe.New(l.Addr())
 	s.listener.Owned = s.probe.Owns
+	s.secure(s.listener)
 	s.listener.StartAlarm()
 	s.listener.MaxAge = s.opts.MaxConnectionAge
 	s.startHTTP2()
@@ -380,23 +394,6 @@ func (s *Server) WebSockets() int { return s.dialogues.Open() }
 // Addr returns the address on which the server listens.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// URL returns the base URL of the server, without a slash at its end: "http://127.0.0.1:8000". For
-// a server on all addresses it has the loopback address.
-func (s *Server) URL() string {
-	tcp, ok := s.listener.Addr().(*net.TCPAddr)
-	if !ok {
-		return "http://" + s.listener.Addr().String()
-	}
-	host := tcp.IP.String()
-	if tcp.IP.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	if tcp.Zone != "" {
-		host += "%25" + url.PathEscape(tcp.Zone) // RFC 6874
-	}
-	return "http://" + net.JoinHostPort(host, strconv.Itoa(tcp.Port))
-}
-
 // Shutdown stops accepting, closes idle connections after Options.LastCall, lets requests in flight
 // finish until ctx ends, and closes the rest. Then it sends waiting error reports, for at most two
 // seconds and not beyond ctx. The error says how many requests were cut off and wraps that of ctx;
@@ -407,6 +404,7 @@ func (s *Server) URL() string {
 // stopped, or when its own ctx ends, which cuts off the requests for all of them.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stopping.Store(true)
+	s.unfollow()
 	s.probe.Stop()
 	closing := s.listener.End(s.opts.LastCall)
 	s.http2.Drain()
@@ -435,7 +433,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 // flushPaces logs how many log lines were suppressed since the last time.
 func (s *Server) flushPaces() {
-	for _, p := range []*loglimit.Limiter{s.unmatchedPace, s.webhookPace, s.refusedPace} {
+	for _, p := range []*loglimit.Limiter{s.unmatchedPace, s.webhookPace, s.refusedPace, s.handshakePace} {
 		p.Flush()
 	}
 	s.listener.Flush()

@@ -22,7 +22,7 @@ func (s *Server) upgrade(sn *snapshot, c *call) bool {
 	c.trace.Counters = socket.Counters
 	if socket.Accept(&c.Request, &c.reply) {
 		dialogue := s.dialogues.New(socket, &c.Request, conn.Shard())
-		conn.Leave(func() { dialogue.Run(conn, conn.Conn) })
+		conn.Leave(func() { dialogue.Run(conn, conn.Stream()) })
 	}
 	return true
 }

@@ -23,6 +23,7 @@ var otherWords = map[string]string{
 	"data": "json-params.NAME", "payload": "json-params.NAME", "body": "json-params.NAME", "bodyraw": "body",
 	"method": "method", "path": "path", "url": "path", "uri": "path", "querystring": "query-string",
 	"host": "host", "hostname": "host", "baseurl": "host", "ip": "remote-addr", "clientip": "remote-addr", "remoteaddress": "remote-addr",
+	"clientcert": "client-cert.cn", "clientcertificate": "client-cert.cn", "peercertificate": "client-cert.cn", "sni": "tls.sni",
 	"environment": "env.NAME", "getenvvar": "env.NAME", "getenv": "env.NAME", "process": "env.NAME",
 	"timestamp": `now|date:"unix"`, "isotimestamp": "now", "date": `now|date:"date"`, "datetime": "now", "today": `now|date:"date"`,
 	"guid": "uuid", "randomuuid": "uuid", "randomvalue": "uuid", "uuidv4": "uuid",

@@ -12,7 +12,7 @@
 //
 // Variables: path-params.x, query-params.x, header-params.X, cookie-params.x,
 // form-params.x, json-params (the whole body) and json-params.a.b.0.c, method,
-// path, host, query-string, protocol, remote-addr, body, env.NAME, now, uuid, uuid7, ulid,
+// path, host, query-string, protocol, remote-addr, tls.version, client-cert.cn, body, env.NAME, now, uuid, uuid7, ulid,
 // random; the names of rows that the endpoint finds; and message on a WebSocket connection. A name may stand in brackets and quotes:
 // json-params["dc:title"].
 // .length after an array, an object or a text is its length.

@@ -30,6 +30,8 @@ var roots = map[string]struct {
 	"query-string":  {opRequest, restLength, func(r *matcher.Request) value { return textValue(r.QueryString()) }},
 	"protocol":      {opRequest, restLength, protocol},
 	"remote-addr":   {opRequest, restLength, remoteAddr},
+	"tls":           {op: opRequest, rest: restMember},
+	"client-cert":   {op: opRequest, rest: restMember},
 	"body":          {opBody, restLength, func(r *matcher.Request) value { return textValue(r.Body()) }},
 	"response":      {op: opResponse, rest: restSteps},
 	"message":       {opMessage, restLength, message},
@@ -69,6 +71,7 @@ const (
 	restLength           // .length
 	restName             // .NAME, .length
 	restSteps            // .a.b.0.c, .length
+	restMember           // a row of members, .length
 )
 
 // IsVariable reports whether a word means something in the language, so that nothing else can have it
@@ -120,7 +123,7 @@ func (s *scanner) variable(t token) (e expr, ok, known bool) {
 		return expr{}, false, true
 	}
 	v := roots[root]
-	if !s.isVariable(root) || s.bare && rest == "" && root == "env" {
+	if !s.isVariable(root) || s.bare && rest == "" && (root == "env" || v.rest == restMember) {
 		return expr{}, false, false
 	}
 	e.op, e.read = v.op, v.read
@@ -132,6 +135,8 @@ func (s *scanner) variable(t token) (e expr, ok, known bool) {
 		return e, ok, true
 	case v.rest == restName:
 		return s.named(t, root, rest)
+	case v.rest == restMember:
+		return s.member(t, root, rest)
 	case rest != "" && (v.rest == restNothing || rest != ".length"):
 		s.fail(t.offset, "%q: nothing%s may follow %s", t.text, exceptLength(v.rest), root)
 		return e, false, true

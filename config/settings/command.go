@@ -26,8 +26,9 @@ var commands = []command{
 	{"validate", "check the configuration and report its errors", true, configFlags, "mockserver validate api.yml more/"},
 	{"export", "print what the configuration serves as an OpenAPI document", true, []string{"config", "mocks", "format", "strict-documents", "allow-remote-refs", "base-path", "export-format"}, "mockserver export api.yml > openapi.yml"},
 	{"schema", "print the JSON Schema of the configuration, for editors", false, nil, "mockserver schema > mockserver.schema.json"},
+	{"ca", "print the certificate of the CA of --tls auto, and make the CA if there is none yet", false, []string{"tls-dir", "format"}, "mockserver ca --tls-dir tls > ca.pem"},
 	{"bench", "measure what the server can do on this machine: mockserver bench -h", true, nil, ""},
-	{"health", "ask the server that runs with these settings whether it answers: exit code 0 if so, otherwise 1", false, []string{"host", "port", "format"}, "mockserver health --port 8080"},
+	{"health", "ask the server that runs with these settings whether it answers: exit code 0 if so, otherwise 1", false, []string{"host", "port", "tls-only", "format"}, "mockserver health --port 8080"},
 	{"version", "print the version", false, nil, "mockserver version"},
 	{"help", "print this text, or that of one command: mockserver help validate", false, nil, "mockserver help validate"},
 }

@@ -60,8 +60,11 @@ type Settings struct {
 	Seed      *uint64 // for all random choices; nil makes them random
 	SentryDSN string  // where errors are reported, as given; "" for nowhere
 
+	TLS TLS // of the port
+
 	Admin         string // host and port of the admin address; "" for none
 	AdminToken    string // the token for requests to it; "" for none
+	AdminTLS      TLS    // of the admin address; only certificates and client CA
 	JournalSample int    // one out of this many unremarkable requests is stored; 0 for none
 	JournalSize   int    // maximum size of the stored requests in bytes
 	// Verdict is the limits above which the timing is not trusted, in the form that
@@ -166,12 +169,51 @@ var table = flags.Table[Settings]{
 	{Name: "sentry-dsn", Env: "SENTRY_DSN", Value: "DSN", Secret: true, Accepts: "a DSN",
 		Doc: "report panics and the server's own 5xx responses to this Sentry project",
 		Set: func(s *Settings, v string) bool { s.SentryDSN = v; return true }},
+	{Name: "tls", Env: "MOCKSERVER_TLS", Value: "auto", Accepts: "auto; --tls-only refuses clear text",
+		Doc: "speak TLS on the port, beside clear text, with certificates made by a CA of its own: mockserver ca prints it",
+		Set: func(s *Settings, v string) bool { return readAuto(&s.TLS.Auto, v) }},
+	{Name: "tls-dir", Env: "MOCKSERVER_TLS_DIR", Value: "DIR", Accepts: "the name of a directory",
+		Doc: "keep the CA of --tls auto in this directory, for the next start and for other replicas",
+		Set: func(s *Settings, v string) bool { s.TLS.Dir = v; return v != "" }},
+	{Name: "tls-cert", Env: "MOCKSERVER_TLS_CERT", Value: "FILE", Several: true, Accepts: "the name of a file; several are separated by commas",
+		Doc: "speak TLS on the port with this certificate (PEM); several are chosen by the host that the client names, the first one otherwise",
+		Set: func(s *Settings, v string) bool { return readList(&s.TLS.Certs, v) }},
+	{Name: "tls-key", Env: "MOCKSERVER_TLS_KEY", Value: "FILE", Several: true, Accepts: "the name of a file; several are separated by commas",
+		Doc: "the key of the certificate in the same place",
+		Set: func(s *Settings, v string) bool { return readList(&s.TLS.Keys, v) }},
+	{Name: "tls-only", Env: "MOCKSERVER_TLS_ONLY", Accepts: "true or false",
+		Doc: "refuse requests in clear text, with status 400",
+		Set: func(s *Settings, v string) bool { return flags.Switch(&s.TLS.Only, v) }},
+	{Name: "tls-min", Env: "MOCKSERVER_TLS_MIN", Initial: "1.2", Value: "VERSION", Accepts: "1.2 or 1.3",
+		Doc: "the lowest version of TLS that is spoken",
+		Set: func(s *Settings, v string) bool { s.TLS.Min = v; return v == "1.2" || v == "1.3" }},
+	{Name: "tls-client-ca", Env: "MOCKSERVER_TLS_CLIENT_CA", Value: "FILE", Accepts: "the name of a file",
+		Doc: "ask clients for a certificate of one of the CAs in this file (PEM)",
+		Set: func(s *Settings, v string) bool { s.TLS.ClientCA = v; return v != "" }},
+	{Name: "tls-client", Env: "MOCKSERVER_TLS_CLIENT", Value: "MODE", Accepts: "required or optional",
+		Doc: "with --tls-client-ca: required, the default, refuses clients without a certificate; optional serves them",
+		Set: func(s *Settings, v string) bool { s.TLS.Client = v; return v == "required" || v == "optional" }},
+	{Name: "tls-ticket-keys", Env: "MOCKSERVER_TLS_TICKET_KEYS", Value: "FILE", Accepts: "the name of a file",
+		Doc: "keys of session tickets, one a line, so that replicas resume each other's sessions",
+		Set: func(s *Settings, v string) bool { s.TLS.TicketKeys = v; return v != "" }},
 	{Name: "admin", Env: "MOCKSERVER_ADMIN", Value: "ADDR", Accepts: "an address and a port, such as 127.0.0.1:8001 or :8001",
 		Doc: "serve metrics, the journal, runs and a page about them at this address, such as 127.0.0.1:8001",
 		Set: func(s *Settings, v string) bool { return readAddress(&s.Admin, v) }},
 	{Name: "admin-token", Env: "MOCKSERVER_ADMIN_TOKEN", Value: "TOKEN", Secret: true, Accepts: "a text of visible ASCII characters without blanks",
 		Doc: "what requests to the admin address must present; if none is given and the address is not a loopback address, one is generated and logged",
 		Set: func(s *Settings, v string) bool { return readToken(&s.AdminToken, v) }},
+	{Name: "admin-tls", Env: "MOCKSERVER_ADMIN_TLS", Value: "auto", Accepts: "auto",
+		Doc: "speak TLS at the admin address, and only that, with the CA of --tls auto",
+		Set: func(s *Settings, v string) bool { return readAuto(&s.AdminTLS.Auto, v) }},
+	{Name: "admin-tls-cert", Env: "MOCKSERVER_ADMIN_TLS_CERT", Value: "FILE", Accepts: "the name of a file",
+		Doc: "speak TLS at the admin address, and only that, with this certificate (PEM)",
+		Set: func(s *Settings, v string) bool { return readList(&s.AdminTLS.Certs, v) }},
+	{Name: "admin-tls-key", Env: "MOCKSERVER_ADMIN_TLS_KEY", Value: "FILE", Accepts: "the name of a file",
+		Doc: "the key of that certificate",
+		Set: func(s *Settings, v string) bool { return readList(&s.AdminTLS.Keys, v) }},
+	{Name: "admin-tls-client-ca", Env: "MOCKSERVER_ADMIN_TLS_CLIENT_CA", Value: "FILE", Accepts: "the name of a file",
+		Doc: "serve at the admin address only clients with a certificate of one of the CAs in this file (PEM)",
+		Set: func(s *Settings, v string) bool { s.AdminTLS.ClientCA = v; return v != "" }},
 	{Name: "journal-sample", Env: "MOCKSERVER_JOURNAL_SAMPLE", Initial: "1000", Value: "NUMBER", Accepts: "an integer from 0 to 1000000000",
 		Doc: "for the admin address, keep one of this many unremarkable requests; 1 keeps all, 0 none",
 		Set: func(s *Settings, v string) bool { return flags.Int(&s.JournalSample, v, 0, 1_000_000_000) }},
@@ -219,6 +261,7 @@ func Read(args []string, getenv func(string) string) (Settings, error) {
 	if s.Command != "version" && s.Command != "schema" {
 		r.flags.Environment(getenv)
 	}
+	r.checkTLS()
 	s.defaults = defaultFiles(getenv)
 	return s, errors.Join(r.flags.Errs...)
 }

@@ -65,7 +65,7 @@ func goField[T any](key string) func(of *T) reflect.Value {
 // whose row does not say otherwise.
 func Unsaid[T any](fields []Field[T], of *T) bool {
 	return slices.ContainsFunc(fields, func(f Field[T]) bool {
-		path := locate(reflect.TypeFor[T](), f.Key)
+		path := locate(reflect.TypeFor[T](), cmp.Or(f.Of, f.Key))
 		if f.Said || path == nil {
 			return false
 		}

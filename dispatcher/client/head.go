@@ -4,7 +4,7 @@
 //	location, err := client.CutURL(url)
 //	exchange.Request = client.Head{Method: "GET", Location: &location}.Append(nil)
 //	exchange.Request = append(exchange.Request, "\r\n"...)
-//	conn, err := pool.Get(string(location.AppendTarget(nil)), deadline)
+//	conn, err := pool.Get(string(location.AppendTarget(nil)), clienttls.Files{}, deadline)
 //	status, reusable, err := exchange.RoundTrip(conn, "GET", nil)
 //
 // Of the module it imports only internal packages.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"mockserver/internal/clienttls"
 )
 
 // ErrClosed is the error of Get after Close.
@@ -28,9 +30,9 @@ type Pool struct {
 
 	mu      sync.Mutex // guards the fields below
 	open    map[*Conn]struct{}
-	idle    map[string][]*Conn // by target; the connection put back last is at the end
-	dialing int                // connections being dialed
-	ctx     context.Context    // used for dialing; canceled by Close
+	idle    map[place][]*Conn // the connection put back last is at the end
+	dialing int               // connections being dialed
+	ctx     context.Context   // used for dialing; canceled by Close
 	cancel  context.CancelFunc
 	sweep   *time.Timer
 	sweeps  bool // the timer is running
@@ -43,9 +45,15 @@ type Conn struct {
 	net.Conn
 	plain  net.Conn // Conn, or the connection below its TLS
 	probe  *probe   // probes plain
-	target string
+	place  place
 	failed bool      // a read returned an error or the end of the stream
 	since  time.Time // idle since then
+}
+
+// place is where connections lead, and what they have in common.
+type place struct {
+	target string
+	over   clienttls.Files
 }
 
 // Read records a failure, so that the connection is not reused.
@@ -63,7 +71,7 @@ func NewPool(limit int) *Pool {
 	p := &Pool{
 		limit: limit,
 		TLS:   &tls.Config{ClientSessionCache: tls.NewLRUClientSessionCache(0)}, // 0 leaves the size to crypto/tls
-		idle:  map[string][]*Conn{},
+		idle:  map[place][]*Conn{},
 		open:  map[*Conn]struct{}{},
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
@@ -73,12 +81,14 @@ func NewPool(limit int) *Pool {
 }
 
 // Get returns a connection to a target for exclusive use, with its deadline set: the one put back
-// last that is still open, or a new one. The target has the format of Location.AppendTarget.
-func (p *Pool) Get(target string, deadline time.Time) (*Conn, error) {
+// last that is still open, or a new one. The target has the format of Location.AppendTarget; over is
+// for https targets.
+func (p *Pool) Get(target string, over clienttls.Files, deadline time.Time) (*Conn, error) {
+	to := place{target, over}
 	for {
-		c := p.pop(target)
+		c := p.pop(to)
 		if c == nil {
-			return p.dial(target, deadline)
+			return p.dial(to, deadline)
 		}
 		// The deadline must be set first: the probe reads, which fails after the old deadline.
 		if c.SetDeadline(deadline) == nil && c.probe.alive() {
@@ -88,16 +98,16 @@ func (p *Pool) Get(target string, deadline time.Time) (*Conn, error) {
 	}
 }
 
-// pop removes and returns the connection to a target that was put back last; nil if there is none.
-func (p *Pool) pop(target string) *Conn {
+// pop removes and returns the connection to a place that was put back last; nil if there is none.
+func (p *Pool) pop(to place) *Conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	conns := p.idle[target]
+	conns := p.idle[to]
 	if len(conns) == 0 {
 		return nil
 	}
 	last := len(conns) - 1
-	p.idle[target] = conns[:last] // Put reuses the capacity
+	p.idle[to] = conns[:last] // Put reuses the capacity
 	return conns[last]
 }
 
@@ -112,26 +122,25 @@ func (p *Pool) oldest() (oldest *Conn) {
 	return oldest
 }
 
-// closeFirst closes the first idle connection of a target, which is the one that was put back
-// first.
-func (p *Pool) closeFirst(target string) {
-	conns := p.idle[target]
+// closeFirst closes the first idle connection to a place, which is the one that was put back first.
+func (p *Pool) closeFirst(to place) {
+	conns := p.idle[to]
 	_ = conns[0].plain.Close() // the connection is no longer needed
 	delete(p.open, conns[0])
-	p.idle[target] = slices.Delete(conns, 0, 1)
-	p.forget(target)
+	p.idle[to] = slices.Delete(conns, 0, 1)
+	p.forget(to)
 }
 
-// forget removes a target without idle connections.
-func (p *Pool) forget(target string) {
-	if len(p.idle[target]) == 0 {
-		delete(p.idle, target)
+// forget removes a place without idle connections.
+func (p *Pool) forget(to place) {
+	if len(p.idle[to]) == 0 {
+		delete(p.idle, to)
 	}
 }
 
 // dial opens a connection. At the limit an idle connection is closed to make room for it.
-func (p *Pool) dial(target string, deadline time.Time) (*Conn, error) {
-	scheme, address, _ := strings.Cut(target, "://")
+func (p *Pool) dial(to place, deadline time.Time) (*Conn, error) {
+	scheme, address, _ := strings.Cut(to.target, "://")
 	ctx, cancel := context.WithDeadline(p.ctx, deadline)
 	defer cancel()
 	p.reserve()
@@ -143,7 +152,7 @@ func (p *Pool) dial(target string, deadline time.Time) (*Conn, error) {
 		p.mu.Unlock()
 		return nil, err
 	}
-	c := &Conn{Conn: plain, plain: plain, target: target, probe: newProbe(plain)}
+	c := &Conn{Conn: plain, plain: plain, place: to, probe: newProbe(plain)}
 	if err := p.enter(c); err != nil {
 		return nil, err
 	}
@@ -152,17 +161,27 @@ func (p *Pool) dial(target string, deadline time.Time) (*Conn, error) {
 		return nil, err
 	}
 	if scheme == "https" {
-		name, _, _ := net.SplitHostPort(address) // dialing it succeeded
-		config := p.TLS.Clone()
-		config.ServerName = name
-		over := tls.Client(plain, config)
-		if err := over.Handshake(); err != nil {
+		if c.Conn, err = p.secure(plain, address, to.over); err != nil {
 			p.Drop(c)
 			return nil, fmt.Errorf("TLS: %w", err)
 		}
-		c.Conn = over
 	}
 	return c, nil
+}
+
+// secure begins TLS on a connection. Declared files are read for each connection, so that they may
+// change, and no session of one client certificate is resumed with another.
+func (p *Pool) secure(plain net.Conn, address string, over clienttls.Files) (net.Conn, error) {
+	config := p.TLS.Clone()
+	if over != (clienttls.Files{}) {
+		var err error
+		if config, err = over.Config(); err != nil {
+			return nil, err
+		}
+	}
+	config.ServerName, _, _ = net.SplitHostPort(address) // dialing it succeeded
+	conn := tls.Client(plain, config)
+	return conn, conn.Handshake()
 }
 
 // reserve registers a connection that is about to be dialed. At the limit it closes the connection
@@ -174,7 +193,7 @@ func (p *Pool) reserve() {
 	p.dialing++
 	if len(p.open)+p.dialing > p.limit {
 		if surplus := p.oldest(); surplus != nil {
-			p.closeFirst(surplus.target)
+			p.closeFirst(surplus.place)
 		}
 	}
 }
@@ -209,7 +228,7 @@ func (p *Pool) Put(c *Conn) {
 		return
 	}
 	c.since = time.Now()
-	p.idle[c.target] = append(p.idle[c.target], c)
+	p.idle[c.place] = append(p.idle[c.place], c)
 	if !p.sweeps {
 		p.sweeps = true
 		p.sweep.Reset(idleTime)
@@ -220,11 +239,11 @@ func (p *Pool) Put(c *Conn) {
 func (p *Pool) closeOld() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for target := range p.idle {
-		for len(p.idle[target]) > 0 && time.Since(p.idle[target][0].since) >= idleTime {
-			p.closeFirst(target)
+	for to := range p.idle {
+		for len(p.idle[to]) > 0 && time.Since(p.idle[to][0].since) >= idleTime {
+			p.closeFirst(to)
 		}
-		p.forget(target)
+		p.forget(to)
 	}
 	oldest := p.oldest()
 	if p.sweeps = oldest != nil && !p.closed; p.sweeps {

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"mockserver/internal/clienttls"
 )
 
 // target starts a server that responds to each request on its connections with okAnswer.
@@ -61,7 +63,7 @@ func send(t *testing.T, p *Pool, url string) {
 	x := NewExchange()
 	head := Head{Method: "GET", Location: &at}
 	x.Request = append(head.Append(nil), "\r\n"...)
-	c, err := p.Get(string(at.AppendTarget(nil)), time.Now().Add(time.Minute))
+	c, err := p.Get(string(at.AppendTarget(nil)), clienttls.Files{}, time.Now().Add(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +116,7 @@ func TestPool_IdleOnesMakeRoom(t *testing.T) {
 	const most = 4
 	c, all := idled(t, most, "a", "b", "c", "d")
 	refusing := "http://" + closedPort(t)
-	if _, err := c.Get(refusing, time.Now().Add(time.Minute)); err == nil {
+	if _, err := c.Get(refusing, clienttls.Files{}, time.Now().Add(time.Minute)); err == nil {
 		t.Fatal("it is reached")
 	}
 	if len(c.open) != most-1 || c.dialing != 0 {
@@ -123,14 +125,14 @@ func TestPool_IdleOnesMakeRoom(t *testing.T) {
 	if err := all[0].SetDeadline(time.Now()); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("the oldest says %v, want that it is closed", err)
 	}
-	if _, err := c.Get(refusing, time.Now().Add(time.Minute)); err == nil || len(c.open) != most-1 {
+	if _, err := c.Get(refusing, clienttls.Files{}, time.Now().Add(time.Minute)); err == nil || len(c.open) != most-1 {
 		t.Errorf("%d are open after one that failed, want %d still: there was room", len(c.open), most-1)
 	}
 	url, _, _ := target(t)
 	defer c.Close() // before the target waits for its connections to be closed
 	var used []*Conn
 	for i := range most {
-		conn, err := c.Get(url, time.Now().Add(time.Minute))
+		conn, err := c.Get(url, clienttls.Files{}, time.Now().Add(time.Minute))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +171,7 @@ func idled(t *testing.T, most int, targets ...string) (*Pool, []*Conn) {
 	for _, target := range targets {
 		one, other := net.Pipe()
 		t.Cleanup(func() { other.Close() })
-		conn := &Conn{Conn: one, plain: one, target: target, probe: newProbe(one)}
+		conn := &Conn{Conn: one, plain: one, place: place{target: target}, probe: newProbe(one)}
 		c.reserve()
 		if err := c.enter(conn); err != nil {
 			t.Fatal(err)
@@ -188,21 +190,21 @@ func TestPool_Lists(t *testing.T) {
 		var all []*Conn
 		for target, conns := range c.idle {
 			for i, conn := range conns {
-				if all = append(all, conn); conn.target != target || i > 0 && conn.since.Before(conns[i-1].since) {
-					t.Errorf("%s at %d among those of %s", conn.target, i, target)
+				if all = append(all, conn); conn.place != target || i > 0 && conn.since.Before(conns[i-1].since) {
+					t.Errorf("%s at %d among those of %s", conn.place.target, i, target.target)
 				}
 			}
 		}
 		slices.SortFunc(all, func(a, b *Conn) int { return a.since.Compare(b.since) })
 		var s strings.Builder
 		for _, conn := range all {
-			s.WriteString(conn.target)
+			s.WriteString(conn.place.target)
 		}
 		if len(c.open) < s.Len() || len(all) > 0 && c.oldest() != all[0] {
 			t.Errorf("%s are idle, %d open", s.String(), len(c.open))
 		}
 		for _, target := range []string{"a", "b", "c", "d"} {
-			fmt.Fprintf(&s, " %d", len(c.idle[target]))
+			fmt.Fprintf(&s, " %d", len(c.idle[place{target: target}]))
 		}
 		return s.String()
 	}
@@ -220,7 +222,7 @@ func TestPool_Lists(t *testing.T) {
 		{"c", all[3], " 0 0 0 0"},
 	} {
 		if step.take != "" {
-			if got := c.pop(step.take); got != step.conn {
+			if got := c.pop(place{target: step.take}); got != step.conn {
 				t.Errorf("taking %s: another connection", step.take)
 			}
 		}

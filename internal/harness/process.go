@@ -5,7 +5,9 @@ package harness
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/tls"
 	"io"
 	"net/http"
 	"os"
@@ -28,6 +30,8 @@ type Process struct {
 	Cmd    *exec.Cmd
 	URL    string         // "http://127.0.0.1:41234", set once it listens
 	dir    string         // its working directory
+	TLS    *tls.Config    // of its clients; nil unless StartBy started it
+	client *http.Client   // nil for the common one
 	api    *AdminDocument // of an admin address: the document that its responses are checked against
 	Exited chan struct{}
 
@@ -176,9 +180,13 @@ func Start(t *testing.T, args ...string) *Process {
 // Listening waits until the program listens, and sets its URL.
 func (p *Process) Listening() *Process {
 	p.T.Helper()
-	line := p.WaitLine(0, "listening", "http://")
-	_, rest, _ := strings.Cut(line, "http://")
-	p.URL = "http://" + strings.FieldsFunc(rest, func(r rune) bool { return r == ' ' || r == '"' })[0]
+	line := p.WaitLine(0, "listening", "url", "://")
+	scheme := "http://"
+	if strings.Contains(line, "https://") {
+		scheme = "https://"
+	}
+	_, rest, _ := strings.Cut(line, scheme)
+	p.URL = scheme + strings.FieldsFunc(rest, func(r rune) bool { return r == ' ' || r == '"' })[0]
 	return p
 }
 
@@ -261,7 +269,7 @@ func (p *Process) Try(method, path, body string, headers ...string) (Answer, err
 			req.Header.Add(name, value)
 		}
 	}
-	resp, err := client.Do(req)
+	resp, err := cmp.Or(p.client, client).Do(req)
 	if err != nil {
 		return Answer{}, err
 	}

@@ -26,6 +26,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/settings"
 	"mockserver/listener"
+	"mockserver/listener/certs"
 	"mockserver/listener/runs"
 	"mockserver/listener/verdict"
 )
@@ -39,6 +40,9 @@ type Options struct {
 	// required on a loopback address; for any other address a token is generated and logged once.
 	// See Admin.Token.
 	Token string
+
+	// TLS has the address speak TLS alone; nil has it speak clear text.
+	TLS *certs.Options
 
 	Logger *slog.Logger // nil logs nothing
 	// Reload reads the configuration again and serves it. It returns a config.Problems if the
@@ -61,7 +65,10 @@ type Admin struct {
 	log    *slog.Logger
 	http   *http.Server
 	socket net.Listener
-	token  [32]byte // the hash of the token; see bears
+	certs  *certs.Store // nil for clear text
+	follow sync.WaitGroup
+	stop   context.CancelFunc // ends keeping certs up to date
+	token  [32]byte           // the hash of the token; see bears
 	served chan error
 	begun  time.Time
 
@@ -103,6 +110,10 @@ func Start(server *listener.Server, opts Options) (*Admin, error) {
 // and is not ready; this is meant for servers that take long to start. The error wraps ErrAddress
 // and the system error (syscall.EADDRINUSE, syscall.EACCES).
 func Open(opts Options) (*Admin, error) {
+	store, err := openCertificates(opts.TLS, opts.Logger)
+	if err != nil {
+		return nil, err
+	}
 	socket, err := listen(opts.Address)
 	if err != nil {
 		return nil, err
@@ -112,7 +123,7 @@ func Open(opts Options) (*Admin, error) {
 		opts.Token = rand.Text()
 	}
 	a := &Admin{
-		opts: opts, log: opts.Logger, socket: socket, begun: time.Now(),
+		opts: opts, log: opts.Logger, socket: socket, certs: store, begun: time.Now(),
 		token: hashOf(opts.Token), served: make(chan error, 1), turn: make(chan struct{}, 1),
 	}
 	if a.log == nil {
@@ -133,7 +144,8 @@ func Open(opts Options) (*Admin, error) {
 	if made {
 		a.log.Info("admin token, made for this start since --admin-token gives none", "token", opts.Token, "address", socket.Addr().String())
 	}
-	go func() { a.served <- a.http.Serve(socket) }()
+	a.followCertificates()
+	go func() { a.served <- a.http.Serve(a.secured(socket)) }()
 	return a, nil
 }
 
@@ -173,14 +185,18 @@ func (a *Admin) Attach(server *listener.Server) {
 // URL returns the URL of the admin address, such as "http://127.0.0.1:8001". If it listens on all
 // addresses, the URL contains the loopback address.
 func (a *Admin) URL() string {
+	scheme := "http://"
+	if a.certs != nil {
+		scheme = "https://"
+	}
 	at, err := netip.ParseAddrPort(a.socket.Addr().String())
 	if err != nil {
-		return "http://" + a.socket.Addr().String()
+		return scheme + a.socket.Addr().String()
 	}
 	if at.Addr().IsUnspecified() {
 		at = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port())
 	}
-	return "http://" + at.String()
+	return scheme + at.String()
 }
 
 // Token returns the token that requests need, configured or generated; "" if they need none.
@@ -192,6 +208,8 @@ func (a *Admin) Close(ctx context.Context) error {
 	if a == nil {
 		return nil
 	}
+	a.stop()
+	a.follow.Wait()
 	err := a.http.Shutdown(ctx)
 	if err != nil {
 		err = errors.Join(err, a.http.Close())

@@ -22,6 +22,7 @@ type shownExchange struct {
 	Endpoint string       `json:"endpoint" doc:"that answered; empty for none"`
 	Remote   string       `json:"remote" doc:"address of the client"`
 	Protocol string       `json:"protocol" doc:"of the request: http/1.1, http/1.0 or h2"`
+	TLS      string       `json:"tls,omitempty" doc:"version of TLS: 1.2 or 1.3; left out for clear text"`
 	Method   string       `json:"method" doc:"of the request"`
 	Host     string       `json:"host" doc:"of the request"`
 	Target   string       `json:"target" doc:"path and query as requested"`
@@ -58,11 +59,15 @@ func shownMessageOf(m *record.Message) shownMessage {
 }
 
 func shownExchangeOf(x *record.Exchange) shownExchange {
-	return shownExchange{
+	s := shownExchange{
 		ID: x.ID, Kept: string(x.Kept), Time: x.Time.UTC(), Endpoint: x.Endpoint, Remote: x.Remote, Protocol: x.Protocol, Method: x.Method, Host: x.Host,
 		Target: x.Target, Status: x.Status, Took: verdict.Milliseconds(x.Took), Injected: verdict.Milliseconds(x.Injected), Fault: x.Fault,
 		Reason: x.Reason, Request: shownMessageOf(&x.Request), Response: shownMessageOf(&x.Response),
 	}
+	if x.TLS != nil {
+		s.TLS = string(x.TLS.Version)
+	}
+	return s
 }
 
 func shownExchanges(list []*record.Exchange) []shownExchange {

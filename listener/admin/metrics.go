@@ -130,6 +130,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	out.gauge(describe("websocket_connections", "WebSocket connections that are open."), float64(counts.WebSockets))
 	out.gauge(describe("requests_in_flight", "Requests that are being served, those that wait for their latency among them."), float64(counts.InFlight))
 	out.gauge(describe("start_time_seconds", "When the server was started, in Unix time."), unixSeconds(counts.Started))
+	a.writeTLS(&out, counts.Handshakes)
 	a.writeConfiguration(&out)
 	a.writeWebhooks(&out)
 	a.writeJournal(&out)

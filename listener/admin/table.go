@@ -49,6 +49,7 @@ func (a *Admin) table() []route {
 		{forAnybody, "GET", "/healthz", a.health, "does the program run?", nil, nil, ok(state{})},
 		{forAnybody, "GET", "/readyz", a.ready, "are requests taken? 503 while they are not", nil, nil, ok(state{})},
 		{forAnybody, "GET", "/metrics", a.named(a.started(a.metrics.ServeHTTP)), "metrics for Prometheus", nil, nil, ok(textMedia, openMetricsMedia)},
+		{forAnybody, "GET", "/__admin/ca.pem", a.named(a.started(a.showCA)), "the CA that clients have to trust; 404 without --tls auto", nil, nil, ok(pemMedia)},
 		{asThePage, "GET", indexPath, a.showIndex, "this list", nil, nil, ok(index{})},
 		{asThePage, "GET", documentPath, a.showDocument, "the OpenAPI document of the admin API", nil, nil, ok(map[string]any{})},
 		{withToken, "GET", "/__admin/endpoints", a.listEndpoints, "the endpoints that are served, in order, then the WebSockets", nil, nil, ok(shownEndpoints{})},

@@ -27,13 +27,34 @@ type Counts struct {
 	// AcceptFailures is how often a connection could not be accepted, because no file descriptor
 	// was free or for another reason that may be temporary.
 	AcceptFailures uint64
-	Sets           []SetCounts // sets of rows, in the order of their names
-	Connections    int         // open ones, including WebSockets
-	WebSockets     int         // open ones
-	InFlight       int64       // requests in progress, including those that wait for their latency, except those answered in a microsecond
+	// Handshakes are the TLS handshakes by what they had in common; nil without TLS.
+	Handshakes  []HandshakeCount
+	Sets        []SetCounts // sets of rows, in the order of their names
+	Connections int         // open ones, including WebSockets
+	WebSockets  int         // open ones
+	InFlight    int64       // requests in progress, including those that wait for their latency, except those answered in a microsecond
 	// Distinct is how many different unmatched requests there were; one that had been
 	// forgotten counts again.
 	Distinct uint64
+}
+
+// HandshakeCount is how many TLS handshakes had a result, which is "ok" or says why they failed.
+type HandshakeCount struct {
+	Result  string
+	Resumed bool   // by the ticket of an earlier one
+	Version string // "1.2" or "1.3"; "" for failed ones
+	Count   uint64
+}
+
+// FullHandshakes returns how many handshakes were done in full, and how many there were in all.
+func (c *Counts) FullHandshakes() (full, all uint64) {
+	for i := range c.Handshakes {
+		h := &c.Handshakes[i]
+		if all += h.Count; !h.Resumed {
+			full += h.Count
+		}
+	}
+	return full, all
 }
 
 // SetCounts are the figures of a set of rows.

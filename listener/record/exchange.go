@@ -23,18 +23,20 @@ type Exchange struct {
 	// EndpointID is its ID; see EndpointCounts.
 	EndpointID string
 	Remote     string // the client's address
-	Protocol   string // "http/1.1", "http/1.0" or "h2"
-	Method     string
-	Host       string
-	Target     string // path and query as sent
-	Status     int
-	Took       time.Duration // from its arrival to its reply
-	Injected   time.Duration // the part of it that was declared as latency
-	Fault      string        // "" for none
-	Code       string        // of an error of the server itself: "endpoint_not_found"
-	Reason     string        // message of that error
-	Request    Message
-	Response   Message
+	// TLS is what is known of the connection; nil for clear text.
+	TLS      *matcher.TLS
+	Protocol string // "http/1.1", "http/1.0" or "h2"
+	Method   string
+	Host     string
+	Target   string // path and query as sent
+	Status   int
+	Took     time.Duration // from its arrival to its reply
+	Injected time.Duration // the part of it that was declared as latency
+	Fault    string        // "" for none
+	Code     string        // of an error of the server itself: "endpoint_not_found"
+	Reason   string        // message of that error
+	Request  Message
+	Response Message
 
 	route  route // of the endpoint
 	short  bool  // method, host or target is cut
@@ -83,6 +85,12 @@ func (x *Exchange) own() time.Duration { return x.Took - x.Injected }
 // endpoint is shared with the counters.
 func (x *Exchange) size() int {
 	n := exchangeSize + len(x.Remote) + len(x.Method) + len(x.Host) + len(x.Target) + len(x.Reason)
+	if t := x.TLS; t != nil { // shared with the other requests of the connection, if they are kept
+		n += headerSize + len(t.Version) + len(t.Name) + len(t.Cipher)
+		if c := t.Client; c != nil {
+			n += 2*headerSize + len(c.CommonName) + len(c.Names) + len(c.Subject) + len(c.Fingerprint) + len(c.Serial)
+		}
+	}
 	for _, m := range [...]*Message{&x.Request, &x.Response} {
 		n += cap(m.Body)
 		for _, h := range m.Header {
@@ -95,7 +103,7 @@ func (x *Exchange) size() int {
 // exchangeOf copies a request and its reply. If the headers of the request are invalid, nothing is
 // known about it.
 func exchangeOf(in *matcher.Input, p *reply.Reply) *Exchange {
-	x := &Exchange{Time: in.Time, Status: p.Status, Protocol: in.Protocol.String()}
+	x := &Exchange{Time: in.Time, Status: p.Status, Protocol: in.Protocol.String(), TLS: in.TLS}
 	if in.Remote != nil {
 		x.Remote = in.Remote.String()
 	}
@@ -184,6 +192,7 @@ func (x *Exchange) restore() matcher.Input {
 	if at, err := netip.ParseAddrPort(x.Remote); err == nil {
 		in.Remote = net.TCPAddrFromAddrPort(at)
 	}
+	in.TLS = x.TLS
 	return in
 }
 

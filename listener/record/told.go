@@ -15,6 +15,7 @@ type Told struct {
 	Request []byte // the head, which is all of it
 	Time    time.Time
 	Remote  net.Addr
+	TLS     *matcher.TLS // nil for clear text
 
 	counters *Counters
 	took     time.Duration
@@ -48,7 +49,7 @@ func (t *Told) exchange() *Exchange {
 	line, lines, _ := bytes.Cut(t.Request, []byte("\r\n"))
 	method, line, _ := bytes.Cut(line, []byte{' '})
 	target, _, _ := bytes.Cut(line, []byte{' '})
-	in := matcher.Input{Method: method, Target: target, Header: lines, Remote: t.Remote, Time: t.Time}
+	in := matcher.Input{Method: method, Target: target, Header: lines, Remote: t.Remote, Time: t.Time, TLS: t.TLS}
 	in.Host, _ = in.Header.Get("Host")
 	x := exchangeOf(&in, t.Answer.Fixed())
 	x.by(t.counters, t.kept)

@@ -91,6 +91,9 @@ func Between(a, b *Reading) Sample {
 		Scheduler: b.waits.since(a.waits), Pauses: b.pauses.since(a.pauses),
 		Load: loadBetween(&a.usage, &b.usage, apart),
 	}
+	full, handshakes := b.Counts.FullHandshakes()
+	fullBefore, before := a.Counts.FullHandshakes()
+	s.FullHandshakes, s.Handshakes = full-fullBefore, handshakes-before
 	beats, echoes := probed(&a.Probe, &b.Probe)
 	s.Probe, s.Echo = SpreadOf(beats), SpreadOf(echoes)
 	for _, n := range all.Faults {

@@ -28,6 +28,9 @@ type Sample struct {
 
 	AcceptFailures uint64 `json:"accept_failures" doc:"connections that could not be accepted"`
 
+	Handshakes     uint64 `json:"tls_handshakes" doc:"TLS handshakes, failed ones too"`
+	FullHandshakes uint64 `json:"tls_handshakes_full" doc:"of those, all that resumed no session"`
+
 	Connections int   `json:"connections" doc:"open at its end"`
 	InFlight    int64 `json:"in_flight" doc:"requests under way at its end"`
 

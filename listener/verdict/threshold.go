@@ -92,6 +92,7 @@ var checks = []check{
 	{code: "lag-p99", unit: milliseconds, initial: 10, figure: (*Sample).lagP99, what: "webhooks were sent %s late at the 99th percentile"},
 	{code: "webhooks-refused", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.WebhooksRefused)) }, what: "%s webhooks were refused, since too many were pending"},
 	{code: "state-given-up", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.StateGivenUp)) }, what: "%s changes of rows were given up for want of room"},
+	{code: "handshakes", unit: share, initial: 0.1, figure: (*Sample).handshakeShare, what: "%s of the requests needed a full TLS handshake, since clients do not keep their connections"},
 
 	{code: "cpu-quota", unit: share, initial: 0.9, explains: true, figure: (*Sample).CPUShare, what: "the process used %s of the CPU that it may use"},
 	{code: "machine", unit: share, initial: 0.95, explains: true, figure: func(s *Sample) *float64 { return s.MachineCPU }, what: "the CPUs of the machine were busy for %s of the time"},
@@ -156,6 +157,19 @@ func (s *Sample) descriptorShare() *float64 {
 		return nil
 	}
 	return new(float64(s.Descriptors) / float64(s.DescriptorLimit))
+}
+
+// fewHandshakes is how many full handshakes a second are too few to matter: half a millisecond of
+// CPU time each, they take about a hundredth of a core.
+const fewHandshakes = 20
+
+// handshakeShare returns how many full TLS handshakes there were for each request, 1 at most.
+func (s *Sample) handshakeShare() *float64 {
+	full := float64(s.FullHandshakes)
+	if full <= fewHandshakes*s.Seconds {
+		return new(0.0)
+	}
+	return new(min(full/max(float64(s.Requests), 1), 1))
 }
 
 // lagP99 counts every webhook that waits for a worker as late as the oldest of them is now.

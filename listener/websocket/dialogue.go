@@ -115,7 +115,7 @@ func (d *Dialogues) New(k *Socket, r *matcher.Request, shard uint32) *Dialogue {
 	if k.templated {
 		t.asked = matcher.Input{
 			Method: bytes.Clone(r.In.Method), Target: bytes.Clone(r.In.Target), Host: bytes.Clone(r.In.Host), Header: bytes.Clone(r.In.Header),
-			Remote: r.In.Remote,
+			Remote: r.In.Remote, TLS: r.In.TLS,
 		}
 		for _, param := range r.Params() {
 			t.params = append(t.params, bytes.Clone(param))

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"mockserver/matcher"
 )
 
 // Connection is one accepted connection. Its time-outs for bodies and responses are for a peer that
@@ -33,6 +35,7 @@ type Connection struct {
 
 	bodyBegun time.Time // when the time-out of the body began
 	bodyRead  int       // bytes of it
+	writing   progress  // of the current Write
 	parked    bool      // it waits outside fasthttp: see park
 	first     [1]byte   // the byte that ended the parking
 	framing   framing
@@ -58,6 +61,13 @@ type Connection struct {
 	written time.Time
 
 	talk func() // what the connection runs once it has left HTTP/1.1
+
+	hello   []byte  // what the client sent of a TLS handshake, until that begins; see opens
+	secured *stream // the TLS connection over Conn; nil for one in clear text
+	abrupt  bool    // it is to end without the notice that TLS ends with
+	parting bool    // that notice is being sent, or was
+	// TLS is what the requests of the connection have in common; nil for one in clear text.
+	TLS *matcher.TLS
 
 	pausing pausing
 
@@ -264,6 +274,7 @@ func (c *Connection) Close() error {
 		return nil
 	}
 	c.release() // discarding may take long
+	c.farewell()
 	ended := c.from.isEnding() && c.spoke.Load() && !c.rested
 	if c.unread.Load() || c.behind || ended || c.struck {
 		c.Discard()
@@ -283,6 +294,7 @@ func (c *Connection) CloseNow() error {
 
 // Discard ends sending to the client, and reads what the client sends until it ends too.
 func (c *Connection) Discard() {
+	c.farewell()
 	half, ok := c.Conn.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil || c.Conn.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
 		return

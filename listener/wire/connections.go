@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -33,6 +34,10 @@ type Connections struct {
 	HTTP2 func(c *Connection, read []byte)
 	// MaxAge is how long a connection is used, give or take a tenth; 0 is without limit.
 	MaxAge time.Duration
+	// Handshake makes a TLS connection of one whose client begins a handshake, and sets its TLS. If
+	// Handshake is nil, TLS is not spoken. OnlyTLS refuses requests in clear text.
+	Handshake func(c *Connection, socket net.Conn) (*tls.Conn, error)
+	OnlyTLS   bool
 	// Single reports whether requests are to be read one at a time.
 	Single func() bool
 

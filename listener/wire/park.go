@@ -24,9 +24,10 @@ func (c *Connection) unpark() bool {
 	}
 	n := 0
 	if err == nil {
-		n, err = c.Conn.Read(c.first[:])
+		n, err = c.Stream().Read(c.first[:])
 	}
 	if c.rise(); n == 0 || err != nil {
+		c.farewell()
 		_ = c.CloseNow() // the client expects no response
 		return false
 	}
@@ -47,12 +48,21 @@ func (c *Connection) Serve(serve func(net.Conn) error) error {
 			err = nil
 			break
 		}
-		if !c.parked || !c.unpark() {
+		if !c.parked || !c.resume() {
 			break
 		}
 	}
 	c.answered.Store((err == nil || c.struck || c.rested) && !c.cutOff && !c.unwritten)
 	return err
+}
+
+// resume continues a connection that fasthttp takes as ended, and reports whether it is to be served
+// again: it is closed otherwise.
+func (c *Connection) resume() bool {
+	if c.hello != nil {
+		return c.secure()
+	}
+	return c.unpark()
 }
 
 // parks reports whether a failed read is the time to be parked.

@@ -50,7 +50,7 @@ func (c *Connection) pause(until time.Time) pauseEnd {
 			return pauseWoken
 		}
 		room := c.room()
-		n, err := c.Conn.Read(room)
+		n, err := c.Stream().Read(room)
 		woken := c.endRead()
 		c.keep(room[:n])
 		switch {

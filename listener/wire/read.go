@@ -244,14 +244,32 @@ func (c *Connection) hold(b []byte) {
 	c.store = c.held
 }
 
+// begins looks at the first bytes of a connection, and reports whether they are no request: a TLS
+// handshake, clear text where only TLS is spoken, or the preface of HTTP/2 or the beginning of one.
+func (c *Connection) begins(b []byte, err error) (ready, rest int, done bool) {
+	if c.from.Handshake != nil && c.secured == nil {
+		if ready, done := c.opens(b); done {
+			return ready, len(b), true
+		}
+	}
+	if b[0] == preface[0] && c.from.HTTP2 != nil && c.framing.head.scanned < len(preface) {
+		begun, whole := c.takePreface(b)
+		switch {
+		case whole:
+			return 0, len(b), true
+		case begun && err == nil:
+			return 0, 0, true
+		}
+	}
+	return 0, 0, false
+}
+
 // take passes the received bytes to wire's framing and stores what ends reading: its error, or an
 // end inside a request. err is the error of reading.
 func (c *Connection) take(b []byte, err error) (ready, rest int) {
-	if c.framing.requests == 0 && len(b) > 0 && b[0] == preface[0] && c.from.HTTP2 != nil && c.framing.head.scanned < len(preface) {
-		if begun, whole := c.takePreface(b); whole {
-			return 0, len(b)
-		} else if begun && err == nil {
-			return 0, 0
+	if c.framing.requests == 0 && len(b) > 0 {
+		if ready, rest, done := c.begins(b, err); done {
+			return ready, rest
 		}
 	}
 	ready, rest, c.over = c.framing.take(b)

@@ -27,7 +27,7 @@ func (s *SpoiltBody) WriteTo(io.Writer) (n int64, err error) {
 		sent, err = s.drip()
 		return int64(sent), err
 	}
-	s.Conn.struck = true
+	s.Conn.struck, s.Conn.abrupt = true, true
 	s.Conn.answered.Store(true)
 	sent, _ = s.Conn.Write(s.Body[:len(s.Body)/2]) // the connection ends here anyway
 	return int64(sent), errStruck

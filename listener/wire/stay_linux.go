@@ -46,8 +46,8 @@ func newStay(c *Connection) *stay {
 // read reads once, like Conn.Read, and answers plain requests until another one arrives.
 func (c *Connection) read(b []byte, held int) (int, error) {
 	s := c.stay
-	if s == nil {
-		return c.Conn.Read(b[held:])
+	if s == nil || c.secured != nil {
+		return c.Stream().Read(b[held:])
 	}
 	s.b, s.held, s.n, s.err = b, held, 0, nil
 	err := s.raw.Read(s.turn)

@@ -12,19 +12,34 @@ func (c *Connection) Write(b []byte) (int, error) {
 	if c.spoils != "" {
 		return 0, c.strike(b)
 	}
-	written := 0
-	begun := c.from.clock.elapsed()
-	for now := begun; ; now = c.from.clock.exactly() {
+	now := c.from.clock.elapsed()
+	c.writing = progress{begun: now}
+	if c.secured != nil {
+		return c.secured.Write(b)
+	}
+	return c.transmit(b, now)
+}
+
+// progress is how far a call of Write has come.
+type progress struct {
+	begun time.Duration // since the base of the clock
+	bytes int           // that the client's system has taken
+}
+
+// transmit writes b to the socket, for the call of Write that c.writing is about.
+func (c *Connection) transmit(b []byte, now time.Duration) (int, error) {
+	for written := 0; ; now = c.from.clock.exactly() {
 		if c.writeExpires-now < writeTimeout+clockTick {
 			c.writeExpires = now + writeTimeout + 10*renewal
 			_ = c.Conn.SetWriteDeadline(c.TimeOf(c.writeExpires)) // if this fails, writing fails too
 		}
 		n, err := c.write(b[written:])
 		written += n
+		c.writing.bytes += n
 		if c.after != nil {
 			c.written = time.Now()
 		}
-		if n == 0 || !errors.Is(err, os.ErrDeadlineExceeded) || c.from.clock.exactly()-begun > longest(written)+clockTick {
+		if n == 0 || !errors.Is(err, os.ErrDeadlineExceeded) || c.from.clock.exactly()-c.writing.begun > longest(c.writing.bytes)+clockTick {
 			return written, err
 		}
 	}
@@ -44,6 +59,7 @@ func (c *Connection) strike(b []byte) error {
 	case malformed:
 		_, _ = c.Write([]byte(noAnswer)) // a client that does not get it gets no answer either
 	case Truncate: // the answer is a head alone: clients take headers that end early for all of them
+		c.abrupt = true
 		line, _, _ := bytes.Cut(b, []byte("\r\n"))
 		_, _ = c.Write(line[:len(line)/2])
 	}

@@ -1,0 +1,54 @@
+package examples_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	"mockserver/internal/harness"
+)
+
+// Every example answers in every way of speaking to the server as it does over HTTP in clear text.
+func TestExamples_AnswerInEveryWay(t *testing.T) {
+	t.Parallel()
+	for _, way := range harness.Ways {
+		for name, calls := range exampleCalls {
+			t.Run(way+" "+name, func(t *testing.T) {
+				t.Parallel()
+				checkCalls(t, harness.StartBy(t, way, "-c", harness.File("examples", name)), calls)
+			})
+		}
+		t.Run(way+" latency.yml", func(t *testing.T) {
+			t.Parallel()
+			p := harness.StartBy(t, way, "-c", harness.File("examples", "latency.yml"))
+			if a := p.Get("/fixed"); a.Status != 200 {
+				t.Errorf("got %d %s", a.Status, a.Body)
+			}
+		})
+		t.Run(way+" petstore.yml", func(t *testing.T) {
+			t.Parallel()
+			if a := harness.StartBy(t, way, "-c", harness.File("examples", "petstore.yml"), "--no-webhooks").Get("/v1/pets"); a.Status != 200 {
+				t.Errorf("got %d %s", a.Status, a.Body)
+			}
+		})
+		t.Run(way+" websocket.yml", func(t *testing.T) {
+			t.Parallel()
+			p := harness.StartBy(t, way, "-c", harness.File("examples", "websocket.yml"))
+			conn, _, err := websocket.Dial(t.Context(), p.URL+"/rooms/7?as=ann", &websocket.DialOptions{HTTPClient: &http.Client{Transport: &http.Transport{TLSClientConfig: p.TLS}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = conn.CloseNow() }()
+			if err = conn.Write(t.Context(), websocket.MessageText, []byte("ping")); err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range []string{`{"welcome":"ann"`, "pong"} {
+				if _, got, err := conn.Read(t.Context()); err != nil || !strings.HasPrefix(string(got), want) {
+					t.Errorf("got %q, %v, want %s", got, err, want)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,92 @@
+// Package clienttls has what is declared of TLS for requests of our own: which CA to trust, and which
+// certificate to show.
+package clienttls
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"mockserver/internal/files"
+)
+
+// Files says how a server is reached over TLS. The zero value trusts the CAs of the system and shows
+// no certificate.
+type Files struct {
+	CA        string // a file with the CAs to trust, instead of the system's; "" for those
+	Cert, Key string // files of the client's certificate; "" for none
+	Insecure  bool   // the server's certificate is not verified
+}
+
+// Error is the error of a file.
+type Error struct {
+	Key string // the key that names the file: ca, cert or key
+	Err error
+}
+
+// Error returns the text of Err.
+func (e *Error) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Find returns the path of a declared file: next to the configuration, which is in dir, or else in
+// the working directory. It is absolute if possible.
+func Find(dir, name string) string {
+	if name == "" {
+		return ""
+	}
+	path := filepath.FromSlash(name)
+	if beside := filepath.Join(dir, path); !filepath.IsAbs(path) {
+		if _, err := os.Stat(beside); err == nil {
+			path = beside
+		}
+	}
+	if absolute, err := filepath.Abs(path); err == nil {
+		return absolute
+	}
+	return path
+}
+
+// Config reads the files. The error is an *Error.
+func (f Files) Config() (*tls.Config, error) {
+	c := &tls.Config{InsecureSkipVerify: f.Insecure} // only if the declaration says so
+	if f.CA != "" {
+		text, err := files.Read(f.CA)
+		if err != nil {
+			return nil, &Error{"ca", fmt.Errorf("%s: %w", f.CA, err)}
+		}
+		if c.RootCAs = x509.NewCertPool(); !c.RootCAs.AppendCertsFromPEM(text) {
+			return nil, &Error{"ca", fmt.Errorf("%s: it holds no certificate; expected PEM", f.CA)}
+		}
+	}
+	if f.Cert == "" {
+		return c, nil
+	}
+	pair, err := f.Certificate(nil)
+	if err != nil {
+		return nil, err
+	}
+	c.Certificates = []tls.Certificate{*pair}
+	return c, nil
+}
+
+// Certificate reads the certificate that is shown to a server, whatever that asks for. The error is
+// an *Error.
+func (f Files) Certificate(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+	cert, err := files.Read(f.Cert)
+	if err != nil {
+		return nil, &Error{"cert", fmt.Errorf("%s: %w", f.Cert, err)}
+	}
+	key, err := files.Read(f.Key)
+	if err != nil {
+		return nil, &Error{"key", fmt.Errorf("%s: %w", f.Key, err)}
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return nil, &Error{"cert", fmt.Errorf("%s with the key %s: %w", f.Cert, f.Key, err)}
+	}
+	return &pair, nil
+}

@@ -1,0 +1,166 @@
+package harness
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// CA makes certificates for tests.
+type CA struct {
+	t    *testing.T
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+// Leaf says what a certificate is like.
+type Leaf struct {
+	CN    string
+	Names []string // DNS names, IP addresses and URIs
+	Until time.Time
+}
+
+// NewCA makes a CA.
+func NewCA(t *testing.T, name string) *CA {
+	t.Helper()
+	ca := &CA{t: t}
+	ca.key = newKey(t)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	ca.cert = ca.sign(template, template, ca.key)
+	return ca
+}
+
+func newKey(t *testing.T) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func (ca *CA) sign(template, by *x509.Certificate, key *ecdsa.PrivateKey) *x509.Certificate {
+	ca.t.Helper()
+	der, err := x509.CreateCertificate(rand.Reader, template, by, key.Public(), ca.key)
+	if err != nil {
+		ca.t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		ca.t.Fatal(err)
+	}
+	return cert
+}
+
+// PEM returns the certificate of the CA.
+func (ca *CA) PEM() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.cert.Raw})
+}
+
+// Pool returns a pool with the CA alone.
+func (ca *CA) Pool() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(ca.cert)
+	return pool
+}
+
+// File writes the certificate of the CA, and returns its path.
+func (ca *CA) File(dir, name string) string {
+	ca.t.Helper()
+	return WriteFile(ca.t, dir, name, string(ca.PEM()))
+}
+
+// Issue makes a certificate, for servers and clients, and returns it with its key as PEM.
+func (ca *CA) Issue(l Leaf) (cert, key []byte) {
+	ca.t.Helper()
+	private := newKey(ca.t)
+	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
+	if err != nil {
+		ca.t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: serial, Subject: pkix.Name{CommonName: l.CN}, NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: l.Until,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	if l.Until.IsZero() {
+		template.NotAfter = time.Now().Add(30 * 24 * time.Hour)
+	}
+	for _, name := range l.Names {
+		if ip := net.ParseIP(name); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else if u, err := url.Parse(name); err == nil && u.Scheme != "" {
+			template.URIs = append(template.URIs, u)
+		} else {
+			template.DNSNames = append(template.DNSNames, name)
+		}
+	}
+	leaf := ca.sign(template, ca.cert, private)
+	der, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		ca.t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf.Raw}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
+}
+
+// Files writes a certificate and its key as name.pem and name.key, and returns their paths.
+func (ca *CA) Files(dir, name string, l Leaf) (cert, key string) {
+	ca.t.Helper()
+	c, k := ca.Issue(l)
+	return WriteFile(ca.t, dir, name+".pem", string(c)), WriteFile(ca.t, dir, name+".key", string(k))
+}
+
+// Client returns a certificate for a client.
+func (ca *CA) Client(l Leaf) tls.Certificate {
+	ca.t.Helper()
+	pair, err := tls.X509KeyPair(ca.Issue(l))
+	if err != nil {
+		ca.t.Fatal(err)
+	}
+	return pair
+}
+
+// The ways in which Way has a client speak to the program.
+var Ways = []string{"http", "https"}
+
+// StartBy starts the program as Start does, with a client that speaks to it in one of the Ways.
+func StartBy(t *testing.T, way string, args ...string) *Process {
+	t.Helper()
+	dir := t.TempDir()
+	if way == "http" {
+		return Start(t, args...)
+	}
+	p := Start(t, append(args, "--tls", "auto", "--tls-dir", dir)...)
+	text, err := os.ReadFile(filepath.Join(dir, "ca.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		t.Fatalf("ca.pem holds no certificate: %s", text)
+	}
+	p.URL = "https" + strings.TrimPrefix(strings.TrimPrefix(p.URL, "https"), "http")
+	p.TLS = &tls.Config{RootCAs: pool}
+	transport := client.Transport.(*http.Transport).Clone()
+	transport.TLSClientConfig = p.TLS
+	t.Cleanup(transport.CloseIdleConnections)
+	own := *client
+	own.Transport = transport
+	p.client = &own
+	return p
+}

@@ -1,0 +1,252 @@
+package certs
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"mockserver/internal/address"
+	"mockserver/internal/files"
+)
+
+// Authority is a CA that makes certificates.
+type Authority struct {
+	cert *x509.Certificate
+	key  crypto.Signer
+}
+
+// The files of a CA in its directory. The key's has the certificate too: it is written first, at
+// once, so two servers that start with an empty directory get the same CA.
+const (
+	authorityFile = "ca.pem"
+	secretFile    = "ca-key.pem"
+)
+
+const (
+	authorityTime = 10 * 365 * 24 * time.Hour
+	leafTime      = 90 * 24 * time.Hour
+	// backdated is how much earlier than now certificates begin: clocks of clients differ.
+	backdated = 24 * time.Hour
+	// leafRest is how long a certificate has to be valid still when it is used.
+	leafRest = 30 * 24 * time.Hour
+	// maxLeaves is how many certificates are kept.
+	maxLeaves = 1000
+)
+
+// OpenAuthority returns the CA that is kept in a directory. If none is there, it makes one and keeps
+// it; for "" it makes one that is kept nowhere.
+func OpenAuthority(dir string) (*Authority, error) {
+	if dir == "" {
+		return newAuthority()
+	}
+	name := filepath.Join(dir, secretFile)
+	text, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = create(dir, name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("CA in %s: %w", dir, err)
+	}
+	a, err := parseAuthority(text)
+	if err != nil {
+		return nil, fmt.Errorf("CA %s: %w", name, err)
+	}
+	open := filepath.Join(dir, authorityFile)
+	if old, err := os.ReadFile(open); err != nil || string(old) != string(a.PEM()) {
+		if err := os.WriteFile(open, a.PEM(), 0o644); err != nil {
+			return nil, fmt.Errorf("CA in %s: %w", dir, err)
+		}
+	}
+	return a, nil
+}
+
+// create makes a CA and writes it. If another server is first, it returns the file of that one.
+func create(dir, name string) ([]byte, error) {
+	a, err := newAuthority()
+	if err != nil {
+		return nil, err
+	}
+	key, err := x509.MarshalPKCS8PrivateKey(a.key)
+	if err != nil {
+		return nil, err
+	}
+	text := append(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}), a.PEM()...)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return files.Read(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, err = f.Write(text)
+	return text, errors.Join(err, f.Close())
+}
+
+func parseAuthority(text []byte) (*Authority, error) {
+	pair, err := tls.X509KeyPair(text, text)
+	if err != nil {
+		return nil, fmt.Errorf("%w; it holds the key and the certificate of the CA, and may be removed for a new one to be made", err)
+	}
+	key, ok := pair.PrivateKey.(crypto.Signer)
+	if !ok || !pair.Leaf.IsCA {
+		return nil, errors.New("its certificate is not one of a CA")
+	}
+	if time.Now().After(pair.Leaf.NotAfter) {
+		return nil, fmt.Errorf("its certificate expired on %s; without the file a new one is made", pair.Leaf.NotAfter.Format(time.DateOnly))
+	}
+	return &Authority{cert: pair.Leaf, key: key}, nil
+}
+
+func newAuthority() (*Authority, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	t := template("mockserver CA "+strings.ToLower(rand.Text()[:6]), authorityTime)
+	t.IsCA, t.BasicConstraintsValid, t.KeyUsage = true, true, x509.KeyUsageCertSign|x509.KeyUsageCRLSign
+	cert, err := sign(t, t, key.Public(), key)
+	if err != nil {
+		return nil, err
+	}
+	return &Authority{cert: cert, key: key}, nil
+}
+
+// template returns what all certificates have.
+func template(name string, valid time.Duration) *x509.Certificate {
+	serial, _ := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 126)) // it never fails
+	now := time.Now()
+	return &x509.Certificate{
+		SerialNumber: serial.Add(serial, big.NewInt(1)), Subject: pkix.Name{CommonName: name, Organization: []string{"mockserver"}},
+		NotBefore: now.Add(-backdated), NotAfter: now.Add(valid),
+	}
+}
+
+func sign(t, by *x509.Certificate, key crypto.PublicKey, signer crypto.Signer) (*x509.Certificate, error) {
+	der, err := x509.CreateCertificate(rand.Reader, t, by, key, signer)
+	if err != nil {
+		return nil, err
+	}
+	return x509.ParseCertificate(der)
+}
+
+// PEM returns the certificate of the CA, which clients have to trust.
+func (a *Authority) PEM() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
+}
+
+// Fingerprint returns the SHA-256 of the certificate of the CA, in hexadecimal digits.
+func (a *Authority) Fingerprint() string {
+	sum := sha256.Sum256(a.cert.Raw)
+	return hex.EncodeToString(sum[:])
+}
+
+// issue makes a certificate for a host or an IP address.
+func (a *Authority) issue(name string) (*tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	t := template(name[:min(len(name), 64)], leafTime) // a longer common name is invalid
+	t.KeyUsage, t.ExtKeyUsage = x509.KeyUsageDigitalSignature, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	if t.NotAfter.After(a.cert.NotAfter) {
+		t.NotAfter = a.cert.NotAfter
+	}
+	if ip := net.ParseIP(name); ip != nil {
+		t.IPAddresses = []net.IP{ip}
+	} else {
+		t.DNSNames = []string{name}
+	}
+	leaf, err := sign(t, a.cert, key.Public(), a.key)
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Certificate{Certificate: [][]byte{leaf.Raw}, PrivateKey: key, Leaf: leaf}, nil
+}
+
+// leaves are the certificates that a CA has made, by name.
+type leaves struct {
+	authority *Authority
+	flights   singleflight.Group
+
+	mu   sync.Mutex // guards made
+	made map[string]*tls.Certificate
+}
+
+func newLeaves(a *Authority) *leaves {
+	return &leaves{authority: a, made: map[string]*tls.Certificate{}}
+}
+
+// fallbackName is the name of the certificate for clients that name none, or no valid one.
+const fallbackName = "localhost"
+
+// of returns the certificate of a name. Many who want a new one at the same time share it.
+func (l *leaves) of(name string) (*tls.Certificate, error) {
+	if net.ParseIP(name) == nil && (strings.HasPrefix(name, "*") || address.NameFault(name) != "") {
+		name = fallbackName
+	}
+	if cert := l.find(name); cert != nil {
+		return cert, nil
+	}
+	made, err, _ := l.flights.Do(name, func() (any, error) {
+		if cert := l.find(name); cert != nil { // the flight before was just over
+			return cert, nil
+		}
+		cert, err := l.authority.issue(name)
+		if err != nil {
+			return nil, err
+		}
+		l.keep(name, cert)
+		return cert, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return made.(*tls.Certificate), nil
+}
+
+// find returns a certificate that is valid for long enough; nil if there is none.
+func (l *leaves) find(name string) *tls.Certificate {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	cert := l.made[name]
+	if cert == nil || time.Until(cert.Leaf.NotAfter) < leafRest && cert.Leaf.NotAfter.Before(l.authority.cert.NotAfter) {
+		return nil
+	}
+	return cert
+}
+
+// keep keeps a certificate, in place of any other if there are too many: a client that asks for
+// thousands of names does not come back to each.
+func (l *leaves) keep(name string, cert *tls.Certificate) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for other := range l.made {
+		if len(l.made) < maxLeaves {
+			break
+		}
+		delete(l.made, other)
+	}
+	l.made[name] = cert
+}

@@ -1,0 +1,73 @@
+package certs
+
+import (
+	"crypto/tls"
+	"net"
+	"strings"
+)
+
+// index returns the certificates by the names that they have: hosts in lower case, wildcards as
+// "*.example.com", and IP addresses.
+func index(pairs []*tls.Certificate) map[string][]*tls.Certificate {
+	byName := map[string][]*tls.Certificate{}
+	for _, pair := range pairs {
+		names := pair.Leaf.DNSNames
+		for _, ip := range pair.Leaf.IPAddresses {
+			names = append(names[:len(names):len(names)], ip.String())
+		}
+		if len(names) == 0 {
+			names = []string{pair.Leaf.Subject.CommonName}
+		}
+		for _, name := range names {
+			name = strings.ToLower(name)
+			byName[name] = append(byName[name], pair)
+		}
+	}
+	return byName
+}
+
+// choose returns the certificate for a handshake. A client that names no host, as for a URL with an
+// IP address, gets that of the address it has connected to.
+func (st *state) choose(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	name := strings.ToLower(hello.ServerName)
+	if name == "" {
+		name = localIP(hello.Conn)
+	}
+	if cert := fitting(st.byName[name], hello); cert != nil {
+		return cert, nil
+	}
+	if _, domain, ok := strings.Cut(name, "."); ok {
+		if cert := fitting(st.byName["*."+domain], hello); cert != nil {
+			return cert, nil
+		}
+	}
+	if st.made != nil {
+		return st.made.of(name)
+	}
+	return st.pairs[0], nil
+}
+
+// fitting returns the first certificate whose key the client supports, or else the first one: the
+// handshake then fails with a reason.
+func fitting(certs []*tls.Certificate, hello *tls.ClientHelloInfo) *tls.Certificate {
+	if len(certs) == 0 {
+		return nil
+	}
+	for _, cert := range certs[:len(certs)-1] {
+		if hello.SupportsCertificate(cert) == nil {
+			return cert
+		}
+	}
+	if last := certs[len(certs)-1]; len(certs) == 1 || hello.SupportsCertificate(last) == nil {
+		return last
+	}
+	return certs[0]
+}
+
+// localIP returns the address that the client has connected to.
+func localIP(conn net.Conn) string {
+	if tcp, ok := conn.LocalAddr().(*net.TCPAddr); ok {
+		return tcp.IP.String()
+	}
+	return ""
+}

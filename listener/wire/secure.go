@@ -1,0 +1,130 @@
+package wire
+
+import (
+	"bytes"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"time"
+)
+
+// TLS and clear text come on the same port: the first byte of a connection says which it is. The
+// layers are, from below: the socket with its time-outs, TLS, and the reading and writing of HTTP.
+// docs/adr/0019 says why.
+
+// hello is the first byte of a TLS handshake. No request begins with it.
+const hello = 0x16
+
+var clearText = bad("this port speaks TLS: the URL begins with https://")
+
+// opens looks at the first bytes of a connection, and reports whether they are no request. If they
+// begin a TLS handshake, the connection ends for fasthttp, so that its buffers are not held
+// meanwhile. If they are clear text and must not be, they are refused; ready is as of take then.
+func (c *Connection) opens(b []byte) (ready int, done bool) {
+	switch {
+	case b[0] == hello:
+		c.hello, c.parked, c.over = bytes.Clone(b), true, errParked
+		return 0, true
+	case c.from.OnlyTLS:
+		c.spoke.Store(true)
+		c.over = clearText
+		return expose(b, 0), true
+	}
+	return 0, false
+}
+
+// secure has the handshake done, and reports whether the connection is to be served: it is closed
+// otherwise.
+func (c *Connection) secure() bool {
+	socket := &socket{Conn: c.Conn, c: c, first: c.hello}
+	c.hello, c.parked, c.over, c.told = nil, false, nil, false
+	err := c.Conn.SetDeadline(time.Now().Add(headerTimeout))
+	if err == nil && c.from.isEnding() {
+		err = c.Conn.SetDeadline(time.Now().Add(c.from.moment()))
+	}
+	var conn *tls.Conn
+	if err == nil {
+		conn, err = c.from.Handshake(c, socket)
+	}
+	if err != nil {
+		c.Discard() // the alert that says why would be lost with what is not read
+		_ = c.CloseNow()
+		return false
+	}
+	c.secured = &stream{conn}
+	c.readInForce, c.writeExpires = time.Time{}, 0
+	c.readExpires = time.Now().Add(headerTimeout)
+	return true
+}
+
+// Stream returns what the client's bytes are read from: the socket, or the TLS connection over it.
+func (c *Connection) Stream() net.Conn {
+	if c.secured != nil {
+		return c.secured
+	}
+	return c.Conn
+}
+
+// farewell tells a client of TLS that nothing more is sent, unless a fault omits that.
+func (c *Connection) farewell() {
+	if c.secured != nil && !c.abrupt && !c.parting {
+		c.parting = true
+		_ = c.secured.CloseWrite() // the client is told by the end of the connection too
+	}
+}
+
+// socket is what TLS reads from and writes to. A write deadline that expires makes a TLS connection
+// unusable, so deadlines are renewed by progress below it.
+type socket struct {
+	net.Conn
+	c     *Connection
+	first []byte // of the handshake, read before it began
+}
+
+// Read reads what was read before, and then from the connection.
+func (s *socket) Read(b []byte) (int, error) {
+	if len(s.first) == 0 {
+		return s.Conn.Read(b)
+	}
+	n := copy(b, s.first)
+	if s.first = s.first[n:]; len(s.first) == 0 {
+		s.first = nil
+	}
+	return n, nil
+}
+
+// Write writes as long as the client keeps reading. The handshake has a deadline as a whole, and the
+// notice at the end one of crypto/tls.
+func (s *socket) Write(b []byte) (int, error) {
+	if s.c.secured == nil || s.c.parting {
+		return s.Conn.Write(b)
+	}
+	return s.c.transmit(b, s.c.from.clock.elapsed())
+}
+
+// stream is a TLS connection whose reads fail like those of a socket.
+type stream struct{ *tls.Conn }
+
+// Read reads once. A client that closes its connection without a notice has ended all the same: HTTP
+// knows whether a request is whole. After any other failure than a deadline nothing can be sent.
+func (s *stream) Read(b []byte) (int, error) {
+	n, err := s.Conn.Read(b)
+	switch {
+	case err == nil, err == io.EOF, errors.Is(err, os.ErrDeadlineExceeded):
+		return n, err
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return n, io.EOF
+	}
+	return n, &brokenError{err}
+}
+
+// brokenError is a failure of TLS. For whoever reads, the connection is closed.
+type brokenError struct{ error }
+
+// Is reports whether the error is to be handled like target.
+func (e *brokenError) Is(target error) bool { return target == net.ErrClosed }
+
+// Unwrap returns the error of crypto/tls.
+func (e *brokenError) Unwrap() error { return e.error }
