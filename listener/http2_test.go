@@ -162,6 +162,9 @@ func TestHTTP2_Faults(t *testing.T) {
 		if (err != nil) != c.fails || c.path != "/malformed/1" && string(body) != c.body {
 			t.Errorf("%s: got %q, %v", c.path, body, err)
 		}
+		if c.path == "/malformed/1" { // its connection has ended, which the client may not know yet
+			client = overHTTP2(t)
+		}
 		if resp, err := client.Get(server.URL() + "/ok"); err != nil || resp.StatusCode != 200 {
 			t.Errorf("after %s: %v", c.path, err)
 		}
