@@ -53,7 +53,7 @@ type Page struct {
 	Names []Setting // other names of the parameters
 }
 
-// Stamp names the members that have the times of a row.
+// Stamp names the members that hold the times of a row.
 type Stamp struct{ Created, Updated string }
 
 // On is what one operation of a resource does apart from its rows.

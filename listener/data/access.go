@@ -63,7 +63,7 @@ type work struct {
 	keys  []madeKey
 }
 
-// keptRoom is the size of the largest room that is kept, in bytes.
+// keptRoom is the largest buffer that is kept for another request, in bytes.
 const keptRoom = 64 << 10
 
 // Release ends the work of a request: nothing that it has seen is kept in memory by it.

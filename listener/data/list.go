@@ -80,7 +80,7 @@ func (l *listing) page(k, n int) []state.Row {
 	return rows
 }
 
-// after returns the place behind a row, which need not be there any more: the row of a cursor.
+// after returns the place after a row, which need not be there any more: the row of a cursor.
 func (l *listing) after(r state.Row) int {
 	if l.sifted != nil {
 		i, found := slices.BinarySearchFunc(l.sifted, r, l.compare)

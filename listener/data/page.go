@@ -107,7 +107,7 @@ func (o *Operation) signature(d *demands) uint32 {
 	return h.Sum32()
 }
 
-// cursor returns the place behind a row as a text. It stays right while rows come and go, because it
+// cursor returns the place after a row as a text. It stays right while rows come and go, because it
 // has the number of the row and the values that the list is ordered by.
 func (o *Operation) cursor(l *listing, d *demands, last state.Row) string {
 	b := binary.BigEndian.AppendUint32(nil, o.signature(d))
@@ -130,7 +130,7 @@ func (o *Operation) cursor(l *listing, d *demands, last state.Row) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// fromCursor returns the place behind the row of a cursor.
+// fromCursor returns the place after the row of a cursor.
 func (o *Operation) fromCursor(l *listing, d *demands) (int, *Failed) {
 	name := o.parameter("cursor")
 	if len(d.args.Peek(name)) == 0 {

@@ -72,7 +72,7 @@ type Options struct {
 	Webhooks Webhooks
 }
 
-// New returns sets without any.
+// New returns an empty collection of sets.
 func New(o Options) *Sets {
 	seed := rand.Uint64()
 	if o.Seed != nil {

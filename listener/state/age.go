@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ages is the changes of a set in the order in which they were made, for those that are given up.
+// ages is the changes of a set in the order in which they were made, so that the oldest can be dropped.
 // It may hold changes that have been made again or undone since; their stamp tells.
 type ages struct {
 	mu    sync.Mutex

@@ -88,7 +88,7 @@ func (b *Builder) put(key, json []byte) {
 	b.base.pages[last] = append(page, json...)
 }
 
-// clip gives back the memory behind the end of the last page.
+// clip gives back the memory after the end of the last page.
 func (b *Builder) clip() {
 	if last := len(b.base.pages) - 1; last >= 0 && len(b.base.pages[last]) < cap(b.base.pages[last])*7/8 {
 		b.base.pages[last] = slices.Clone(b.base.pages[last])
@@ -122,7 +122,7 @@ func (b *Base) grow() {
 	}
 }
 
-// tagOf returns the bits of a hash that stand beside the number of a row in the table, and how many
+// tagOf returns the bits of a hash that are stored with the number of a row in the table, and how many
 // low bits the number takes.
 func (b *Base) tagOf(hash uint64) (tag uint32, low int) {
 	low = bits.Len(uint(len(b.table) - 1))

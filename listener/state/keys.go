@@ -9,7 +9,7 @@ import (
 // keys finds the rows of a version that were inserted by the hashes of their keys: a tree of buckets,
 // each of which has the rows whose hashes begin with the same bits. The zero value is empty.
 //
-// A bucket is shared by versions: a row is entered behind the others, without a copy of anything. So
+// A bucket is shared by versions: a row is added after the others, and nothing is copied. So
 // it may name rows that a version does not have, because they were inserted later or are gone; a
 // reader looks at the row itself. It has no pointers, so it keeps no row in memory. When it is full, the
 // version has others in its place, without what is out of date if that has become much.

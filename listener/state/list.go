@@ -125,7 +125,7 @@ type cursor struct {
 	nBase, nAdded int // all of the list
 }
 
-// next returns the seq of the row behind the cursor, and moves over it.
+// next returns the seq of the row after the cursor, and moves past it.
 func (c *cursor) next() uint64 {
 	if c.added < c.nAdded {
 		e := c.l.changed().entry(c.l.added.from + c.added)
@@ -138,7 +138,7 @@ func (c *cursor) next() uint64 {
 	return c.l.inPlaceSeq(c.base - 1)
 }
 
-// previous returns the seq of the row before the cursor, and moves over it.
+// previous returns the seq of the row before the cursor, and moves past it.
 func (c *cursor) previous() uint64 {
 	if c.added > 0 {
 		e := c.l.changed().entry(c.l.added.from + c.added - 1)

@@ -23,7 +23,7 @@ type Member struct {
 type baseOrder struct {
 	member Member
 	common []byte   // what all values begin with
-	prefix []uint64 // by position: the eight bytes behind it
+	prefix []uint64 // by position: the eight bytes after it
 	row    []uint32 // by position
 }
 
@@ -106,7 +106,7 @@ func (o *baseOrder) compare(b *Base, value []byte, at int, scratch *[]byte) int 
 	return bytes.Compare(value, *scratch)
 }
 
-// side returns -1 or 1 for a value that is before or behind all that begin with what is common.
+// side returns -1 or 1 for a value that is before or after all that begin with what is common.
 func (o *baseOrder) side(value []byte) int {
 	return bytes.Compare(value[:min(len(value), len(o.common))], o.common)
 }

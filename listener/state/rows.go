@@ -5,7 +5,7 @@ import "bytes"
 // rows are the changes of a version by seq: a trie and, behind it, the newest ones of the rows that
 // were inserted. The zero value is empty, for a base without rows.
 //
-// The newest ones are in a block that versions share: a row is entered behind the others without a
+// The newest ones are in a block that versions share: a row is added after the others without a
 // copy, and a version knows how many of them are its own. They are found by their keys in the block
 // itself; together they are moved into the trie and named in the keys of the version.
 type rows struct {
@@ -39,7 +39,7 @@ func (c *rows) get(seq uint64) *record {
 	return c.trie.get(seq)
 }
 
-// insert adds a row that is behind all others, and sets its seq. Hash is that of its key.
+// insert adds a row after all others, and sets its seq. Hash is that of its key.
 func (v *version) insert(hash uint64, r *record) {
 	c := &v.rows
 	r.seq = c.next

@@ -12,7 +12,7 @@ type Options struct {
 	Name    string
 	Members []Member
 	Limit   Limit
-	Oldest  bool          // when it is full, the changes of longest ago are given up; otherwise it refuses
+	Oldest  bool          // when it is full, the oldest changes are dropped; otherwise further ones are refused
 	TTL     time.Duration // of a change, since it was made; 0: none
 }
 

@@ -7,9 +7,9 @@
 // # Memory
 //
 // A base is pages of bytes, with a table of keys and an array of places: no pointers, some 20 bytes a
-// row beside its text, and 12 a row for each member that can be asked for. The rows of a part at one
+// row in addition to its text, and 12 a row for each member that can be asked for. The rows of a part at one
 // time are a version: the base, a trie of changes by the number of the row, the newest rows in a block
-// behind it, the keys of rows that were inserted, and a B-tree for each member. A version is never
+// after it, the keys of rows that were inserted, and a B-tree for each member. A version is never
 // modified. A change makes a new one that shares all but the nodes on its way; rows that are inserted
 // share the block, and the buckets of keys. So a snapshot is one pointer, and readers need no lock. A
 // part without changes takes no memory.
