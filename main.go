@@ -28,6 +28,7 @@ import (
 	"mockserver/listener"
 	"mockserver/listener/admin"
 	"mockserver/listener/certs"
+	"mockserver/listener/fleet"
 	"mockserver/listener/record"
 )
 
@@ -57,6 +58,9 @@ const watchInterval = 500 * time.Millisecond
 func run(args []string, env func(string) (string, bool), environ []string, signals <-chan os.Signal, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == "bench" {
 		return bench.Command(args[1:], env, signals, stdout, stderr, thisBuild().Version)
+	}
+	if len(args) > 0 && args[0] == "fleet" {
+		return fleet.Command(args[1:], fleet.Process{Env: env, Signals: signals, Stdin: os.Stdin, Stdout: stdout, Stderr: stderr})
 	}
 	set, err := settings.Read(args, func(name string) string {
 		value, _ := env(name)
@@ -190,6 +194,7 @@ func options(set settings.Settings, env func(string) (string, bool), log *slog.L
 		Record:          recorded,
 		Host:            set.Host,
 		Port:            set.Port,
+		ReusePort:       set.ReusePort,
 		Logger:          log,
 		MaxBody:         set.MaxBody,
 		MaxMessage:      set.MaxMessage,
@@ -305,11 +310,14 @@ type speaker struct {
 func (s speaker) withoutConfiguration(set settings.Settings) (code int, done bool) {
 	switch set.Command {
 	case "help":
-		if set.HelpOf == "bench" {
+		switch set.HelpOf {
+		case "bench":
 			fmt.Fprint(s.stdout, bench.Usage())
-			break
+		case "fleet":
+			fmt.Fprint(s.stdout, fleet.Usage())
+		default:
+			fmt.Fprint(s.stdout, settings.Usage(set.HelpOf))
 		}
-		fmt.Fprint(s.stdout, settings.Usage(set.HelpOf))
 	case "version":
 		fmt.Fprintln(s.stdout, thisBuild())
 	case "health":
@@ -318,8 +326,8 @@ func (s speaker) withoutConfiguration(set settings.Settings) (code int, done boo
 		return s.schema(), true
 	case "ca":
 		return s.ca(set), true
-	case "bench":
-		return s.refuse(errors.New("bench comes before its flags: mockserver bench -h")), true
+	case "bench", "fleet":
+		return s.refuse(fmt.Errorf("%s comes before its flags: mockserver %[1]s -h", set.Command)), true
 	default:
 		return exitOK, false
 	}
@@ -475,6 +483,8 @@ func (s speaker) cannotStart(err error) int {
 		return s.refuse(problems)
 	case errors.Is(err, admin.ErrThreshold):
 		return s.refuse(fmt.Errorf("--verdict or MOCKSERVER_VERDICT: %w", err))
+	case errors.Is(err, admin.ErrFleet):
+		return s.refuse(fmt.Errorf("--fleet or MOCKSERVER_FLEET: %w", err))
 	case errors.Is(err, admin.ErrAddress):
 		hint = "; choose another with --admin"
 	case errors.Is(err, syscall.EADDRINUSE):

@@ -13,6 +13,7 @@ mockserver -> mockserver/config/syntax
 mockserver -> mockserver/listener
 mockserver -> mockserver/listener/admin
 mockserver -> mockserver/listener/certs
+mockserver -> mockserver/listener/fleet
 mockserver -> mockserver/listener/record
 mockserver/bench -> mockserver/bench/load
 mockserver/bench -> mockserver/config
@@ -100,11 +101,13 @@ mockserver/listener/admin -> mockserver/internal/histogram
 mockserver/listener/admin -> mockserver/listener
 mockserver/listener/admin -> mockserver/listener/certs
 mockserver/listener/admin -> mockserver/listener/data
+mockserver/listener/admin -> mockserver/listener/fleet
 mockserver/listener/admin -> mockserver/listener/record
 mockserver/listener/admin -> mockserver/listener/runs
 mockserver/listener/admin -> mockserver/listener/state
 mockserver/listener/admin -> mockserver/listener/verdict
 mockserver/listener/admin -> mockserver/matcher
+mockserver/listener/fleet -> mockserver/listener/runs
 mockserver/listener/listenertest -> mockserver/config
 mockserver/listener/listenertest -> mockserver/listener
 mockserver/listener/listenertest -> mockserver/listener/record

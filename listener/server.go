@@ -50,6 +50,10 @@ import (
 type Options struct {
 	Host string // the address to listen on; "" is 127.0.0.1
 	Port int    // 0 takes a free port; see URL
+	// ReusePort lets other processes listen on the port too, if they also ask for it: the system then
+	// shares connections among them. It exists on Linux. The probe makes no connections then, since
+	// another process may accept them.
+	ReusePort bool
 
 	Logger *slog.Logger // nil logs nothing
 
@@ -319,7 +323,11 @@ func (s *Server) listen() error {
 	if ip, err := netip.ParseAddr(s.opts.Host); err == nil && ip.Is4() {
 		network = "tcp4" // otherwise 0.0.0.0 would include all IPv6 addresses
 	}
-	l, err := net.Listen(network, address)
+	var listening net.ListenConfig
+	if s.opts.ReusePort {
+		listening.Control = reusePort
+	}
+	l, err := listening.Listen(context.Background(), network, address)
 	switch err = wire.Portable(err); {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return fmt.Errorf("port %d of %s is in use by another program: %w", s.opts.Port, s.opts.Host, err)
@@ -327,7 +335,9 @@ func (s *Server) listen() error {
 		return fmt.Errorf("listen on %s: %w", address, err)
 	}
 	s.listener = wire.New(l, s.log)
-	s.probe = probe.New(l.Addr())
+	if s.probe = probe.New(l.Addr()); s.opts.ReusePort {
+		s.probe = probe.New(nil)
+	}
 	s.listener.Owned = s.probe.Owns
 	s.secure(s.listener)
 	s.listener.StartAlarm()

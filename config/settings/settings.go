@@ -30,6 +30,9 @@ type Settings struct {
 
 	Host string // the address to listen on, without a port
 	Port int    // 0 takes a free port
+	// ReusePort lets several processes of this machine listen on the port, which shares connections
+	// among them.
+	ReusePort bool
 
 	UnmatchedStatus int // status for all unmatched requests; 0 for 404 and 405
 	NoCORS          bool
@@ -70,6 +73,9 @@ type Settings struct {
 	// Verdict is the limits above which the timing is not trusted, in the form that
 	// verdict.ParseThresholds accepts; "" for the defaults.
 	Verdict string
+	// Fleet is the replicas of the fleet, in the form that fleet.ParseMembers accepts; "" for none.
+	Fleet       string
+	FleetExpect int // how many replicas there should be; 0 for as many as there are
 
 	texts    map[string]string // how each setting was given, by flag name; see Given
 	defaults []string          // where the default configuration is searched for, in order
@@ -92,6 +98,9 @@ var table = flags.Table[Settings]{
 	{Name: "host", Env: "HOST", Initial: "0.0.0.0", Value: "HOST", Accepts: "an IP address or a host name, without a port",
 		Doc: "the address to listen on",
 		Set: func(s *Settings, v string) bool { return readHost(&s.Host, v) }},
+	{Name: "reuse-port", Env: "MOCKSERVER_REUSE_PORT", Accepts: "true or false",
+		Doc: "let further processes on this machine listen on the same port; the system shares connections among them",
+		Set: func(s *Settings, v string) bool { return flags.Switch(&s.ReusePort, v) }},
 	{Name: "unmatched-status", Env: "MOCKSERVER_UNMATCHED_STATUS", Value: "STATUS", Accepts: "an integer from 200 to 599",
 		Doc: "the status for requests that no endpoint matches, instead of 404 and 405",
 		Set: func(s *Settings, v string) bool { return flags.Int(&s.UnmatchedStatus, v, 200, 599) }},
@@ -224,6 +233,13 @@ var table = flags.Table[Settings]{
 	{Name: "verdict", Env: "MOCKSERVER_VERDICT", Value: "THRESHOLDS", Accepts: "a list of thresholds, such as own-p99=2ms,machine=off",
 		Doc: "thresholds above which figures are a reason not to trust the timing: own-p99=2ms,machine=off",
 		Set: func(s *Settings, v string) bool { s.Verdict = v; return true }},
+	// The admin address parses it.
+	{Name: "fleet", Env: "MOCKSERVER_FLEET", Value: "ADDRS", Accepts: "dns:NAME:PORT or a list of addresses, such as 127.0.0.1:8001-8008",
+		Doc: "the admin addresses of all replicas, which act as one: dns:NAME:PORT, or a list such as 127.0.0.1:8001-8008",
+		Set: func(s *Settings, v string) bool { s.Fleet = v; return v != "" }},
+	{Name: "fleet-expect", Env: "MOCKSERVER_FLEET_EXPECT", Value: "NUMBER", Accepts: "an integer from 1 to 1000",
+		Doc: "how many replicas the fleet has to have to agree",
+		Set: func(s *Settings, v string) bool { return flags.Int(&s.FleetExpect, v, 1, 1000) }},
 	{Name: "export-format", Env: "MOCKSERVER_EXPORT_FORMAT", Initial: "yaml", Value: "FORMAT", Accepts: "yaml or json",
 		Doc: "the form of what export prints: yaml or json",
 		Set: func(s *Settings, v string) bool { s.Export = v; return v == "yaml" || v == "json" }},

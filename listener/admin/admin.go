@@ -27,6 +27,7 @@ import (
 	"mockserver/config/settings"
 	"mockserver/listener"
 	"mockserver/listener/certs"
+	"mockserver/listener/fleet"
 	"mockserver/listener/runs"
 	"mockserver/listener/verdict"
 )
@@ -57,6 +58,9 @@ type Options struct {
 	Build    settings.Build // the running build
 	// Thresholds are the thresholds of the verdict; nil selects the defaults.
 	Thresholds verdict.Thresholds
+	// Fleet says which replicas act as one with this server; without Members, none. Its token and
+	// its logger are those of these options.
+	Fleet fleet.Options
 }
 
 // Admin is an open admin address.
@@ -81,6 +85,14 @@ type Admin struct {
 	metrics  http.Handler
 	sampler  *verdict.Sampler // set by Attach
 	runs     *runs.Runs
+
+	instance    string       // identifies this process
+	fleet       *fleet.Fleet // nil if there is none
+	fleetEnds   context.CancelFunc
+	fleetEnded  sync.WaitGroup
+	asked       atomic.Bool // the other replicas were asked for a changed specification
+	given       atomic.Pointer[given]
+	fingerprint atomic.Pointer[fingerprint]
 }
 
 // Limits for requests to the admin address.
@@ -106,13 +118,23 @@ func Start(server *listener.Server, opts Options) (*Admin, error) {
 	return a, nil
 }
 
+// ErrFleet is the error of a fleet that is not given as it should be.
+var ErrFleet = errors.New("wrong fleet")
+
 // Open listens on the admin address. Until Attach is called, it only reports that the program runs
 // and is not ready; this is meant for servers that take long to start. The error wraps ErrAddress
-// and the system error (syscall.EADDRINUSE, syscall.EACCES).
+// and the system error (syscall.EADDRINUSE, syscall.EACCES), or ErrFleet.
 func Open(opts Options) (*Admin, error) {
 	store, err := openCertificates(opts.TLS, opts.Logger)
 	if err != nil {
 		return nil, err
+	}
+	var replicas *fleet.Fleet
+	if opts.Fleet.Members != "" {
+		opts.Fleet.Token, opts.Fleet.Logger = opts.Token, opts.Logger
+		if replicas, err = fleet.New(opts.Fleet); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrFleet, err)
+		}
 	}
 	socket, err := listen(opts.Address)
 	if err != nil {
@@ -125,6 +147,10 @@ func Open(opts Options) (*Admin, error) {
 	a := &Admin{
 		opts: opts, log: opts.Logger, socket: socket, certs: store, begun: time.Now(),
 		token: hashOf(opts.Token), served: make(chan error, 1), turn: make(chan struct{}, 1),
+		instance: rand.Text(), fleet: replicas,
+	}
+	if replicas != nil {
+		replicas.Instance = a.instance
 	}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
@@ -180,6 +206,7 @@ func (a *Admin) Attach(server *listener.Server) {
 	server.Probe().Start()
 	a.sampler.Start()
 	a.attached.Store(true)
+	a.join()
 }
 
 // URL returns the URL of the admin address, such as "http://127.0.0.1:8001". If it listens on all
@@ -208,6 +235,7 @@ func (a *Admin) Close(ctx context.Context) error {
 	if a == nil {
 		return nil
 	}
+	a.leave()
 	a.stop()
 	a.follow.Wait()
 	err := a.http.Shutdown(ctx)

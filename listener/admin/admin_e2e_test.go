@@ -27,6 +27,10 @@ var adminPaths = []string{
 	"GET /__admin/runs/1/report", "GET /__admin/runs/compare?a=1&b=1",
 	"GET /__admin/state", "POST /__admin/state/reset", "GET /__admin/state/snapshots", "POST /__admin/state/snapshots", "DELETE /__admin/state/snapshots/x",
 	"POST /__admin/state/snapshots/x/restore", "GET /__admin/state/x", "PUT /__admin/state/x/1", "PATCH /__admin/state/x/1", "DELETE /__admin/state/x/1",
+	"GET /__admin/runs/1/totals", "GET /__admin/fleet", "GET /__admin/fleet/replica", "GET /__admin/fleet/spec", "PUT /__admin/fleet/spec",
+	"GET /__admin/fleet/journal", "DELETE /__admin/fleet/journal", "GET /__admin/fleet/unmatched", "POST /__admin/fleet/verify",
+	"GET /__admin/fleet/runs", "POST /__admin/fleet/runs", "GET /__admin/fleet/runs/x", "DELETE /__admin/fleet/runs/x", "POST /__admin/fleet/runs/x/stop",
+	"GET /__admin/fleet/runs/x/report",
 	"GET /nowhere",
 }
 

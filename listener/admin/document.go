@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"mockserver/internal/histogram"
 )
 
 // Paths at which the API describes itself, as a list and as an OpenAPI document.
@@ -140,6 +142,8 @@ func (s schemas) of(t reflect.Type) object {
 	switch {
 	case t == reflect.TypeFor[time.Time]():
 		return object{"type": "string", "format": "date-time"}
+	case t == reflect.TypeFor[histogram.Snapshot]():
+		return object{"type": "string", "contentEncoding": "base64"}
 	case t.Kind() == reflect.Struct:
 		name := schemaName(t)
 		if _, done := s[name]; !done {

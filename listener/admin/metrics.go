@@ -18,14 +18,26 @@ import (
 	"mockserver/matcher"
 )
 
-// exposition returns the handler of the metrics, in the formats of Prometheus and
-// OpenMetrics.
+// exposition returns the handler of the metrics, in the formats of Prometheus and OpenMetrics. Only
+// the protobuf format has native histograms, so they are made for it alone.
 func (a *Admin) exposition() http.Handler {
+	common := &collector{admin: a}
+	text, protobuf := a.handlerOf(common), a.handlerOf(nativeCollector{common})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.Header.Get("Accept"), "application/vnd.google.protobuf") {
+			protobuf.ServeHTTP(w, r)
+			return
+		}
+		text.ServeHTTP(w, r)
+	})
+}
+
+func (a *Admin) handlerOf(c prometheus.Collector) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		&collector{admin: a},
+		c,
 	)
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{
 		ErrorLog:            slog.NewLogLogger(a.log.Handler(), slog.LevelError),
@@ -58,8 +70,9 @@ var (
 		100 * time.Millisecond, 250 * time.Millisecond, time.Second,
 	}
 	injectedBuckets = []time.Duration{
-		time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond,
-		250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2500 * time.Millisecond, 5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute,
+		time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 15 * time.Millisecond, 25 * time.Millisecond, 50 * time.Millisecond,
+		75 * time.Millisecond, 100 * time.Millisecond, 150 * time.Millisecond, 250 * time.Millisecond, 350 * time.Millisecond, 500 * time.Millisecond,
+		750 * time.Millisecond, time.Second, 1500 * time.Millisecond, 2500 * time.Millisecond, 5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute,
 	}
 	lagBuckets = []time.Duration{
 		time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond, 50 * time.Millisecond,
@@ -110,9 +123,18 @@ type collector struct {
 func (*collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect reads all counters.
-func (c *collector) Collect(to chan<- prometheus.Metric) {
+func (c *collector) Collect(to chan<- prometheus.Metric) { c.collect(output{to: to}) }
+
+// nativeCollector is a collector whose histograms are native ones too.
+type nativeCollector struct{ *collector }
+
+// Collect reads all counters.
+func (c nativeCollector) Collect(to chan<- prometheus.Metric) {
+	c.collect(output{to: to, native: true})
+}
+
+func (c *collector) collect(out output) {
 	a := c.admin
-	out := output{to: to}
 	out.gauge(describe("build_info", "1, with the build that runs.", "version", "commit", "goversion"), 1, a.opts.Build.Version, a.opts.Build.Commit, runtime.Version())
 	out.gauge(describe("ready", "1 when requests are taken, 0 while the server stops."), flag(a.unready() == ""))
 	counts, series := c.read()
@@ -155,6 +177,7 @@ func (a *Admin) writeState(out *output) {
 
 func (a *Admin) writeConfiguration(out *output) {
 	spec, applied := a.server.Spec(), a.server.Applied()
+	out.gauge(describe("config_fingerprint", "1, with the fingerprint of the configuration that is served.", "fingerprint"), 1, a.printOf())
 	out.gauge(describe("endpoints", "Endpoints that are served."), float64(len(spec.Endpoints)))
 	out.gauge(describe("websockets", "WebSockets that are served."), float64(len(spec.WebSockets)))
 	for result, n := range map[string]uint64{"served": applied.Served, "refused": applied.Refused} {
@@ -343,7 +366,10 @@ func (o *output) series(in labels, c *record.EndpointCounts) {
 }
 
 // output is the destination of metrics.
-type output struct{ to chan<- prometheus.Metric }
+type output struct {
+	to     chan<- prometheus.Metric
+	native bool // histograms are native ones too
+}
 
 func (o *output) put(m prometheus.Metric, err error) {
 	if err != nil { // a bug: labels are valid, and as many as described
@@ -382,5 +408,9 @@ func (o *output) histogram(d *prometheus.Desc, l histogram.Snapshot, bounds []ti
 	for i, n := range l.Buckets(bounds) {
 		buckets[bounds[i].Seconds()] = n
 	}
-	o.put(prometheus.NewConstHistogram(d, l.Count, l.Sum.Seconds(), buckets, labels...))
+	m, err := prometheus.NewConstHistogram(d, l.Count, l.Sum.Seconds(), buckets, labels...)
+	if o.native && err == nil {
+		m, err = withNative(m, d, l, labels)
+	}
+	o.put(m, err)
 }

@@ -48,7 +48,7 @@ type everything struct{ collector }
 func (e *everything) Collect(to chan<- prometheus.Metric) {
 	e.collector.Collect(to)
 	one := histogram.Of(1)
-	out := output{to}
+	out := output{to: to}
 	out.series(labels{"GET /all", "", ""}, &record.EndpointCounts{
 		Statuses: map[int]uint64{200: 1}, Faults: map[string]uint64{"reset": 1}, Limited: 1, Refused: 1, Broken: 1, Received: 1, Sent: 1,
 		Service: one, Injected: one, InjectionError: one,
@@ -216,7 +216,7 @@ func TestMetrics_LabelsAreAcceptable(t *testing.T) {
 		if l.Statuses[200] != 2 || len(in[0]) > labelLength+10 || len(in[2]) > labelLength+10 {
 			t.Errorf("got %d requests of %q", l.Statuses[200], in)
 		}
-		out := output{to}
+		out := output{to: to}
 		out.series(in, l)
 	}
 	close(to)

@@ -23,7 +23,7 @@ func (a *Admin) routes() http.Handler {
 	}
 	answered, asks := map[string]verbs{}, map[string]access{}
 	for _, row := range a.table() {
-		if row.method == http.MethodGet && row.asks == withToken {
+		if row.method == http.MethodGet && row.asks == withToken && !strings.HasPrefix(row.path, fleetPath) { // a fleet asks this address too
 			row.handler = a.inTurn(row.handler)
 		}
 		if row.asks != forAnybody { // probes and scrapes may have any query
@@ -172,6 +172,9 @@ func (a *Admin) unready() string {
 	}
 	if a.server.Stopping() {
 		return "the server is stopping: it finishes the requests in progress"
+	}
+	if a.fleet != nil && !a.asked.Load() {
+		return "the other replicas are being asked whether their configuration was changed"
 	}
 	return ""
 }

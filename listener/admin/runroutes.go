@@ -1,9 +1,12 @@
 package admin
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -59,7 +62,13 @@ func (a *Admin) listRuns(w http.ResponseWriter, r *http.Request) {
 type newRun struct {
 	Name  string `json:"name,omitempty" doc:"of the run, at most 100 characters"`
 	Reset bool   `json:"reset-state,omitempty" doc:"true drops the changes of all rows first"`
+	// What follows is sent by the coordinator of a fleet's run.
+	ID    string           `json:"id,omitempty" doc:"of the run, with a letter in it; its number by default"`
+	Fleet *runs.Membership `json:"fleet,omitempty" doc:"the fleet's run that it is a part of"`
 }
+
+// runID matches the IDs that a run may be given: none that is a number.
+var runID = regexp.MustCompile(`^[a-z][a-z0-9-]{0,63}$`)
 
 // startRun starts a run. The body is {"name": "…", "reset-state": true} or empty.
 func (a *Admin) startRun(w http.ResponseWriter, r *http.Request) {
@@ -68,11 +77,14 @@ func (a *Admin) startRun(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	asked.Name = strings.TrimSpace(asked.Name)
-	if utf8.RuneCountInString(asked.Name) > runs.NameLength || strings.ContainsFunc(asked.Name, unicode.IsControl) {
-		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", fmt.Sprintf("name is longer than %d characters, or holds control characters", runs.NameLength))
+	if !isRunName(w, asked.Name) {
 		return
 	}
-	entry, err := a.runs.Begin(asked.Name)
+	if asked.ID != "" && !runID.MatchString(asked.ID) {
+		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "id is not valid; expected small letters, digits and dashes, a letter first, at most 64")
+		return
+	}
+	entry, err := a.runs.Begin(runs.Beginning{ID: asked.ID, Name: asked.Name, Fleet: asked.Fleet})
 	if err != nil {
 		refuse(w, http.StatusConflict, "run_under_way", "Run under way", err.Error())
 		return
@@ -83,6 +95,34 @@ func (a *Admin) startRun(w http.ResponseWriter, r *http.Request) {
 	a.log.Info("run started", "run", entry.ID, "name", entry.Name)
 	w.Header().Set("Location", "/__admin/runs/"+entry.ID)
 	answer(w, http.StatusCreated, entry)
+}
+
+// isRunName reports whether a name is valid, and refuses the request if it is not.
+func isRunName(w http.ResponseWriter, name string) bool {
+	fine := utf8.RuneCountInString(name) <= runs.NameLength && !strings.ContainsFunc(name, unicode.IsControl)
+	if !fine {
+		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", fmt.Sprintf("name is longer than %d characters, or holds control characters", runs.NameLength))
+	}
+	return fine
+}
+
+// showTotals returns the totals of a run in a form that can be added up. ?after=SECOND leaves out
+// the points of the timeline up to there.
+func (a *Admin) showTotals(w http.ResponseWriter, r *http.Request) {
+	q := queryOf(r)
+	after, err := strconv.ParseFloat(cmp.Or(q.values.Get("after"), "0"), 64)
+	if err != nil {
+		q.expect("after", "a number of seconds")
+	}
+	if q.refused(w) {
+		return
+	}
+	totals := a.runs.Totals(r.PathValue("id"), after)
+	if totals == nil {
+		a.noRun(w, r.PathValue("id"))
+		return
+	}
+	answer(w, http.StatusOK, totals)
 }
 
 // stopRun stops a run and returns its report.

@@ -23,7 +23,7 @@ import (
 // exposed returns the values that a collector writes for endpoints, by metric and labels.
 func exposed(c *collector, counts record.Counts) map[string]float64 {
 	to := make(chan prometheus.Metric, 1000)
-	out := output{to}
+	out := output{to: to}
 	for in, counted := range c.series(counts) {
 		out.series(in, counted)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"mime"
 	"net/http"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/syntax"
 	"mockserver/listener"
+	"mockserver/listener/fleet"
 	"mockserver/listener/record"
 )
 
@@ -201,19 +203,39 @@ func (a *Admin) showSpec(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, shownSpec{a.withRequests(a.shownEndpoints()), a.brought.Load() == a.server.Spec()})
 }
 
-// replaceSpec replaces the specification with the one in the body of a request.
+// replaceSpec replaces the specification with the one in the body of a request. With ?check=true it
+// only reports what is wrong with it. ?change=N is sent by a replica that has all others do so too.
 func (a *Admin) replaceSpec(w http.ResponseWriter, r *http.Request) {
-	spec, ok := a.readSpec(w, r, "spec")
+	q := queryOf(r)
+	check, number := q.one("check", "true", "false") == "true", q.number("change", 0, 1, math.MaxInt)
+	if q.refused(w) {
+		return
+	}
+	media, text, ok := readText(w, r)
 	if !ok {
 		return
 	}
+	spec := a.parse("spec", media, text)
 	problems := a.check(spec) // before the change, so that an error does not count as a failed configuration
-	if a.refused(w, problems.Err()) ||
-		a.refused(w, a.change(func(*config.Spec) (*config.Spec, error) { return spec, nil })) {
+	if a.refused(w, problems.Err()) {
+		return
+	}
+	now := changed{Endpoints: len(spec.Endpoints), Lasts: untilReload, Warnings: problemsOf(problems.Warnings())}
+	if check {
+		now.Lasts = ""
+		answer(w, http.StatusOK, now)
+		return
+	}
+	err := a.take(fleet.Change{Number: uint64(number), Media: media, Text: text}, spec)
+	if errors.Is(err, errOvertaken) {
+		refuse(w, http.StatusConflict, "change_overtaken", "Change overtaken", err.Error())
+		return
+	}
+	if a.refused(w, err) {
 		return
 	}
 	a.log.Info("specification replaced by the admin address", "endpoints", len(spec.Endpoints), "lasts", untilReload)
-	answer(w, http.StatusOK, changed{Endpoints: len(spec.Endpoints), Lasts: untilReload, Warnings: problemsOf(problems.Warnings())})
+	answer(w, http.StatusOK, now)
 }
 
 // reload reads the configuration files again.
@@ -231,29 +253,43 @@ var syntaxes = map[string]string{
 }
 
 // readSpec parses the specification in the body of a request, and refuses the request if the body
-// cannot be read. The file name contains a number, so that positions identify the request that
-// contained a declaration.
+// cannot be read.
 func (a *Admin) readSpec(w http.ResponseWriter, r *http.Request, name string) (*config.Spec, bool) {
-	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	extension := syntaxes[media]
-	if err != nil || extension == "" {
-		refuse(w, http.StatusUnsupportedMediaType, "unsupported_media_type", "Unsupported media type",
-			"the Content-Type says which syntax the body has: application/yaml, application/json or application/edn")
+	media, text, ok := readText(w, r)
+	if !ok {
 		return nil, false
 	}
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largestBody))
+	return a.parse(name, media, text), true
+}
+
+// parse parses a specification, of one of the syntaxes. The file name contains a number, so that
+// positions identify the request that contained a declaration.
+func (a *Admin) parse(name, media string, text []byte) *config.Spec {
+	loader := a.opts.Loader
+	loader.Single = true
+	return loader.Parse(name+"-"+strconv.FormatUint(a.changes.Add(1), 10)+syntaxes[media], text)
+}
+
+// readText reads the specification in the body of a request, and refuses the request if that is not
+// possible. The media type is one of the syntaxes.
+func readText(w http.ResponseWriter, r *http.Request) (media string, text []byte, ok bool) {
+	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || syntaxes[media] == "" {
+		refuse(w, http.StatusUnsupportedMediaType, "unsupported_media_type", "Unsupported media type",
+			"the Content-Type says which syntax the body has: application/yaml, application/json or application/edn")
+		return "", nil, false
+	}
+	text, err = io.ReadAll(http.MaxBytesReader(w, r.Body, largestBody))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
 		refuse(w, http.StatusRequestEntityTooLarge, "payload_too_large", "Request body too large", "the body is larger than 64 MiB")
-		return nil, false
+		return "", nil, false
 	case err != nil:
 		refuse(w, http.StatusBadRequest, "bad_request", "Bad request", "the body cannot be read: "+err.Error())
-		return nil, false
+		return "", nil, false
 	}
-	loader := a.opts.Loader
-	loader.Single = true
-	return loader.Parse(name+"-"+strconv.FormatUint(a.changes.Add(1), 10)+extension, data), true
+	return media, text, true
 }
 
 // check returns the errors and warnings of a specification.

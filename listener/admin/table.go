@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"mockserver/listener/data"
+	"mockserver/listener/fleet"
 	"mockserver/listener/runs"
 	"mockserver/listener/verdict"
 )
@@ -45,7 +46,7 @@ func ok(values ...any) map[int][]any { return map[int][]any{http.StatusOK: value
 // table returns all requests of the API.
 func (a *Admin) table() []route {
 	configuration := []any{"application/yaml", "application/json", "application/edn"}
-	return []route{
+	return append([]route{
 		{forAnybody, "GET", "/healthz", a.health, "does the program run?", nil, nil, ok(state{})},
 		{forAnybody, "GET", "/readyz", a.ready, "are requests taken? 503 while they are not", nil, nil, ok(state{})},
 		{forAnybody, "GET", "/metrics", a.named(a.started(a.metrics.ServeHTTP)), "metrics for Prometheus", nil, nil, ok(textMedia, openMetricsMedia)},
@@ -57,7 +58,8 @@ func (a *Admin) table() []route {
 		{withToken, "GET", "/__admin/endpoints/{id}", a.showEndpoint, "one endpoint", nil, nil, ok(shownEndpoint{})},
 		{withToken, "DELETE", "/__admin/endpoints/{id}", a.removeEndpoint, "remove one endpoint", nil, nil, ok(changed{})},
 		{withToken, "GET", "/__admin/spec", a.showSpec, "what is served, and whether requests changed it", nil, nil, ok(shownSpec{})},
-		{withToken, "PUT", "/__admin/spec", a.replaceSpec, "serve this configuration instead", nil, configuration, ok(changed{})},
+		{withToken, "PUT", "/__admin/spec", a.replaceSpec, "serve this configuration instead",
+			[]parameter{{"check", "boolean", "true only reports what is wrong with it"}, {"change", "integer", "number of a change of all replicas, which one of them sends"}}, configuration, ok(changed{})},
 		{withToken, "POST", "/__admin/reload", a.reload, "read the configuration files again", nil, nil, ok(changed{})},
 		{withToken, "GET", "/__admin/journal", a.findExchanges, "requests that were kept, the newest first", searched, nil, ok(foundExchanges{})},
 		{withToken, "DELETE", "/__admin/journal", a.resetJournal, "forget the requests that were kept; counters stay", nil, nil, ok(state{})},
@@ -94,6 +96,33 @@ func (a *Admin) table() []route {
 		{withToken, "DELETE", "/__admin/runs/{id}", a.removeRun, "forget a run that has ended", nil, nil, map[int][]any{http.StatusNoContent: nil}},
 		{withToken, "POST", "/__admin/runs/{id}/stop", a.stopRun, "end a run, and answer its report", nil, nil, ok(runs.Report{})},
 		{withToken, "GET", "/__admin/runs/{id}/report", a.showReport, "the report of a run as a page", nil, nil, ok(htmlMedia)},
+		{withToken, "GET", "/__admin/runs/{id}/totals", a.showTotals, "what was counted in a run, in a form that adds up exactly over replicas",
+			[]parameter{{"after", "number", "only points of the timeline that end after this second of the run"}}, nil, ok(runs.Totals{})},
+	}, a.fleetTable()...)
+}
+
+// fleetTable returns the requests about all replicas.
+func (a *Admin) fleetTable() []route {
+	configuration := []any{"application/yaml", "application/json", "application/edn"}
+	here := parameter{"here", "boolean", "true asks no other replica"}
+	hdr := parameter{"hdr", "boolean", "true adds distributions in the form of HdrHistogram"}
+	return []route{
+		{withToken, "GET", fleetPath, a.ofFleet(a.showFleet), "the replicas, and whether they agree", nil, nil, ok(fleet.Overview{})},
+		{withToken, "GET", "/__admin/fleet/replica", a.showReplica, "what this replica says of itself", nil, nil, ok(fleet.Replica{})},
+		{withToken, "GET", "/__admin/fleet/spec", a.ofFleet(a.showChange), "the configuration that all replicas were given last, while it is served", nil, nil, ok(configuration...)},
+		{withToken, "PUT", "/__admin/fleet/spec", a.ofFleet(a.replaceEverywhere), "have all replicas serve this configuration, or none", nil, configuration, map[int][]any{http.StatusOK: {fleet.Replaced{}}, http.StatusConflict: {notReplaced{}}, http.StatusUnprocessableEntity: {notReplaced{}}}},
+		{withToken, "GET", "/__admin/fleet/journal", a.ofFleet(a.findEverywhere), "requests that any replica kept, the newest first", searched[1:], nil, ok(fleetExchanges{})},
+		{withToken, "DELETE", "/__admin/fleet/journal", a.ofFleet(a.resetEverywhere), "have all replicas forget the requests that were kept", nil, nil, ok(fleetReset{})},
+		{withToken, "GET", "/__admin/fleet/unmatched", a.ofFleet(a.showUnmatchedEverywhere), "the different requests that no endpoint of any replica answered", nil, nil, ok(fleetMisses{})},
+		{withToken, "POST", "/__admin/fleet/verify", a.ofFleet(a.verifyEverywhere), "were there as many requests to all replicas as expected? 422 if not", nil, []any{verification{}},
+			map[int][]any{http.StatusOK: {fleetCount{}}, http.StatusUnprocessableEntity: {fleetCount{}}}},
+		{withToken, "GET", "/__admin/fleet/runs", a.ofFleet(a.listFleetRuns), "the runs of all replicas, the newest first", []parameter{here}, nil, ok(fleet.RunList{})},
+		{withToken, "POST", "/__admin/fleet/runs", a.ofFleet(a.startFleetRun), "begin a run on all replicas; 409 while they do not agree", nil, []any{newFleetRun{}},
+			map[int][]any{http.StatusCreated: {runs.RunEntry{}}, http.StatusConflict: {notAgreed{}}}},
+		{withToken, "GET", "/__admin/fleet/runs/{id}", a.ofFleet(a.showFleetRun), "the merged report of a run of all replicas", []parameter{here, hdr}, nil, ok(runs.Report{})},
+		{withToken, "DELETE", "/__admin/fleet/runs/{id}", a.ofFleet(a.removeFleetRun), "forget a run of all replicas that has ended", []parameter{here}, nil, map[int][]any{http.StatusNoContent: nil}},
+		{withToken, "POST", "/__admin/fleet/runs/{id}/stop", a.ofFleet(a.stopFleetRun), "end a run of all replicas, and answer its merged report", []parameter{here, hdr}, nil, ok(runs.Report{})},
+		{withToken, "GET", "/__admin/fleet/runs/{id}/report", a.ofFleet(a.showFleetReport), "the merged report as a page", []parameter{here}, nil, ok(htmlMedia)},
 	}
 }
 

@@ -144,7 +144,7 @@ func fill(into any, a, b figures) {
 
 // Compare compares two reports.
 func Compare(a, b *Report) *Comparison {
-	c := Comparison{A: a.entry(), B: b.entry(), Remarks: remarksOn(a, b), Reasons: causePairs(a.Verdict.Reasons, b.Verdict.Reasons), Explanations: causePairs(a.Verdict.Explanations, b.Verdict.Explanations), Endpoints: []EndpointPair{}}
+	c := Comparison{A: a.Entry(), B: b.Entry(), Remarks: remarksOn(a, b), Reasons: causePairs(a.Verdict.Reasons, b.Verdict.Reasons), Explanations: causePairs(a.Verdict.Explanations, b.Verdict.Explanations), Endpoints: []EndpointPair{}}
 	fill(&c.Total, a.total(), b.total())
 	in := map[string]*EndpointReport{}
 	for i := range b.Endpoints {
@@ -212,8 +212,8 @@ func causePairs(a, b []RunCause) []ReasonPair {
 	return pairs
 }
 
-// entry returns the entry of the run in the list of runs.
-func (r *Report) entry() RunEntry {
+// Entry returns the entry of the run in the list of runs.
+func (r *Report) Entry() RunEntry {
 	return RunEntry{
 		ID: r.ID, Name: r.Name, Running: r.Running, Begin: r.Begin, End: r.End, Seconds: r.Total.Seconds,
 		Requests: r.Total.Requests, Rate: r.Total.Rate, Verdict: &r.Verdict,

@@ -31,8 +31,9 @@ var reportTemplates = sync.OnceValues(func() (*template.Template, error) {
 		"rows":    rows,
 		"signed":  func(n int64) string { return countText(uint64(max(n, 0))) },
 
-		"operations": operationsText,
-		"times":      times,
+		"operations": operationsText, "share": shareText, "ms": msText, "short": verdict.Short,
+		"cores": func(figure *float64) string { return figureText(figure, verdict.Short) },
+		"times": times,
 	}).ParseFS(reportFiles, "report/*.html")
 })
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/internal/histogram"
 	"mockserver/internal/machine"
 	"mockserver/listener/record"
 	"mockserver/listener/verdict"
@@ -35,6 +36,9 @@ type Report struct {
 	Unmatched      []UnmatchedReport `json:"unmatched" doc:"requests that no endpoint answered, the most frequent first, at most 100 kinds"`
 	OtherUnmatched int               `json:"other_unmatched" doc:"how many more kinds there were"`
 	State          []SetReport       `json:"state" doc:"the sets of rows, by name"`
+	Replicas       []ReplicaReport   `json:"replicas,omitempty" doc:"of a run of a fleet: what came from which replica"`
+	// HDR is optional, since its buckets are not those of the rest.
+	HDR map[string]string `json:"hdr,omitempty" doc:"of a run of a fleet, on request: distributions in the form of HdrHistogram V2, in Base64, in nanoseconds"`
 }
 
 // SetReport contains the figures of a set of rows: those of the run, and how it was at its end.
@@ -160,32 +164,24 @@ type setting struct {
 	judge func(*verdict.Sample) verdict.Verdict
 }
 
-// reportAt returns the report of a run up to a reading.
-func (r *run) reportAt(end *verdict.Reading, m setting) *Report {
-	total := verdict.BetweenEndpoints(r.first, end)
+// reportOf returns what the totals of one or several replicas add up to, without a verdict.
+func reportOf(parts []*Totals) *Report {
+	total := sampleOf(parts)
 	report := &Report{
-		Form: 1, ID: r.id, Name: r.name, Running: true, Begin: r.begin.UTC(),
-		Verdict: r.verdict(m.judge(&total)), Program: m.program, Machine: thisMachine(total.CPULimit),
-		Configuration: Configuration{Hash: r.spec, Changed: r.spec != m.spec, Endpoints: len(end.Counts.Endpoints)},
-		Total:         total.Alone(), Endpoints: []EndpointReport{}, Timeline: thinned(append([]Point{}, r.points...), pointsKept),
+		Form: 1, Program: programOf(parts), Machine: machineOf(parts), Configuration: configurationOf(parts),
+		Total: total, Endpoints: []EndpointReport{}, Timeline: thinned(timelineOf(parts), pointsKept), State: stateOf(parts),
 	}
-	busiest := record.Busiest(&r.first.Counts, &end.Counts, 0)
-	for _, c := range busiest[:min(len(busiest), endpointsReported)] {
-		report.Endpoints = append(report.Endpoints, endpointReport(&c, total.Seconds))
-	}
+	busiest := endpointsOf(parts, total.Seconds)
+	report.Endpoints = append(report.Endpoints, busiest[:min(len(busiest), endpointsReported)]...)
 	report.OtherEndpoints = len(busiest) - len(report.Endpoints)
-	lag := end.Webhooks.Lag.Since(r.first.Webhooks.Lag)
-	all := end.All.After(&r.first.All)
-	report.Histograms = Histograms{
-		Own: bucketsOf(all.Service), Upstream: bucketsOf(all.Upstream), Injected: bucketsOf(all.Injected), InjectionError: bucketsOf(all.InjectionError),
-		WebhookLag: bucketsOf(lag),
-	}
+	own, upstream := sumOf(parts, func(t *Totals) *histogram.Snapshot { return &t.All.Own }), sumOf(parts, func(t *Totals) *histogram.Snapshot { return &t.All.Upstream })
+	injected, late := sumOf(parts, func(t *Totals) *histogram.Snapshot { return &t.All.Injected }), sumOf(parts, func(t *Totals) *histogram.Snapshot { return &t.All.InjectionError })
+	lag := sumOf(parts, func(t *Totals) *histogram.Snapshot { return &t.WebhookLag })
+	report.Histograms = Histograms{Own: bucketsOf(own), Upstream: bucketsOf(upstream), Injected: bucketsOf(injected), InjectionError: bucketsOf(late), WebhookLag: bucketsOf(lag)}
 	report.Percentiles = Percentiles{
-		Own: percentilesOf(all.Service), Upstream: percentilesOf(all.Upstream), Injected: percentilesOf(all.Injected), InjectionError: percentilesOf(all.InjectionError),
-		WebhookLag: percentilesOf(lag),
+		Own: percentilesOf(own), Upstream: percentilesOf(upstream), Injected: percentilesOf(injected), InjectionError: percentilesOf(late), WebhookLag: percentilesOf(lag),
 	}
-	report.Unmatched, report.OtherUnmatched = r.unmatched(m.misses)
-	report.State = setReports(r.first.Counts.Sets, end.Counts.Sets)
+	report.Unmatched, report.OtherUnmatched = unmatchedOf(parts)
 	return report
 }
 
@@ -215,7 +211,7 @@ func endpointReport(c *record.EndpointCounts, seconds float64) EndpointReport {
 	e := EndpointReport{
 		ID: c.ID, Endpoint: c.Endpoint, Host: c.Host, If: c.If, Requests: c.Requests, Statuses: c.Statuses, Faults: c.Faults,
 		ErrorKinds: verdict.ErrorKindsOf(c), Limited: c.Limited, Refused: c.Refused, In: c.In, Out: c.Out,
-		Total: verdict.SpreadOf(c.Total), Own: verdict.SpreadOf(c.Service), Upstream: verdict.SpreadOf(c.Upstream), Declared: declaredBy(c.Declared), Injected: verdict.SpreadOf(c.Injected), InjectionError: verdict.SpreadOf(c.InjectionError),
+		Total: verdict.SpreadOf(c.Total), Own: verdict.SpreadOf(c.Service), Upstream: verdict.SpreadOf(c.Upstream), Injected: verdict.SpreadOf(c.Injected), InjectionError: verdict.SpreadOf(c.InjectionError),
 	}
 	if seconds > 0 {
 		e.Rate = float64(c.Requests) / seconds

@@ -25,6 +25,8 @@ const (
 	// rareShare is the share of a run in which a problem that is counted may occur while the run is
 	// still trusted: a single connection dropped during a night is reported, but is not decisive.
 	rareShare = 0.01
+	// totalsKept is how many runs of a fleet keep their totals after the end, for coordinators.
+	totalsKept = 3
 	// NameLength is the maximum number of characters in the name of a run.
 	NameLength = 100
 )
@@ -43,8 +45,10 @@ type run struct {
 	judged   float64              // seconds that were judged
 	changes  []Change
 	spec     string // fingerprint of the specification at the beginning
+	fleet    *Membership
 
 	report *Report // nil before the end
+	totals *Totals // of a run of a fleet that has ended; else nil
 }
 
 // missKind identifies unmatched requests of the same kind.
@@ -55,6 +59,7 @@ type Change struct {
 	At      float64  `json:"at" doc:"second of the run"`
 	Trusted bool     `json:"trusted" doc:"from then on"`
 	Reasons []string `json:"reasons" doc:"codes of the reasons from then on"`
+	Replica string   `json:"replica,omitempty" doc:"whose verdict it was, in a run of a fleet"`
 }
 
 // changesKept is how many changes of a run are kept, the first ones.
@@ -66,17 +71,18 @@ type RunCause struct {
 	Text      string  `json:"text" doc:"in words, with the worst figure"`
 	Number    float64 `json:"number" doc:"the worst figure"`
 	Threshold float64 `json:"threshold" doc:"that the figure is above"`
-	Unit      string  `json:"unit" doc:"of both: ms, share (0 to 1) or count"`
+	Unit      string  `json:"unit" doc:"of both: ms, share (0 to 1), count or ratio"`
 	Seconds   float64 `json:"seconds" doc:"for how long it held"`
+	Replica   string  `json:"replica,omitempty" doc:"address of the replica that it is about, in a run of a fleet"`
 }
 
-func newRun(id, name string, first *verdict.Reading, misses []record.Miss, spec string) *run {
+func newRun(b Beginning, first *verdict.Reading, misses []record.Miss, spec string) *run {
 	r := &run{
-		id: id, name: name, begin: first.Time, first: first, spec: spec, each: verdict.Every.Seconds(),
+		id: b.ID, name: b.Name, fleet: b.Fleet, begin: first.Time, first: first, spec: spec, each: verdict.Every.Seconds(),
 		misses: map[missKind]uint64{}, held: map[string]*RunCause{}, explain: map[string]*RunCause{},
 	}
-	if name == "" {
-		r.name = "run " + id
+	if b.Name == "" {
+		r.name = "run " + b.ID
 	}
 	for _, m := range misses {
 		r.misses[kindOf(m)] = m.Count
@@ -201,14 +207,17 @@ type RunEntry struct {
 	Requests uint64      `json:"requests" doc:"in it"`
 	Rate     float64     `json:"rate" doc:"requests a second"`
 	Verdict  *RunVerdict `json:"verdict,omitempty" doc:"on the run; missing while it runs"`
+	Fleet    *Membership `json:"fleet,omitempty" doc:"the fleet's run that it is a part of; missing for others"`
 }
 
 // entry returns the entry of a run in the list, as of the reading now.
 func (r *run) entry(now *verdict.Reading) RunEntry {
 	if r.report != nil {
-		return r.report.entry()
+		e := r.report.Entry()
+		e.Fleet = r.fleet
+		return e
 	}
-	e := RunEntry{ID: r.id, Name: r.name, Running: true, Begin: r.begin.UTC(), Requests: now.All.Requests - r.first.All.Requests}
+	e := RunEntry{ID: r.id, Name: r.name, Fleet: r.fleet, Running: true, Begin: r.begin.UTC(), Requests: now.All.Requests - r.first.All.Requests}
 	if e.Seconds = now.Time.Sub(r.begin).Seconds(); e.Seconds > 0 {
 		e.Rate = float64(e.Requests) / e.Seconds
 	}
@@ -217,9 +226,13 @@ func (r *run) entry(now *verdict.Reading) RunEntry {
 
 // finish makes the final report of a run, and frees the data that only the report needed.
 func (r *run) finish(last *verdict.Reading, m setting) *Report {
-	r.report = r.reportAt(last, m)
+	totals := r.totalsAt(last, m)
 	end := last.Time.UTC()
-	r.report.Running, r.report.End = false, &end
+	totals.Running, totals.End = false, &end
+	r.report = totals.Report()
+	if r.fleet != nil {
+		r.totals = totals
+	}
 	r.first, r.points, r.misses, r.held, r.explain, r.changes = nil, nil, nil, nil, nil, nil
 	return r.report
 }

@@ -87,7 +87,7 @@ func TestRun_ItsReportIsWhatHappenedInIt(t *testing.T) {
 	runs, sampler := s.runs()
 	s.serve("GET /a", 200, 500, 9*time.Millisecond) // before the run
 	sampler.Take(s.after(time.Second))
-	entry, err := runs.Begin("one")
+	entry, err := runs.Begin(Beginning{Name: "one"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestRun_IsJudgedAsAWhole(t *testing.T) {
 	} {
 		s := newScene("GET /a")
 		runs, sampler := s.runs()
-		entry, err := runs.Begin("")
+		entry, err := runs.Begin(Beginning{Name: ""})
 		if err != nil || entry.Name != "run 1" {
 			t.Fatal(entry, err)
 		}
@@ -183,7 +183,7 @@ func TestRun_WhatIsRareDoesNotDecide(t *testing.T) {
 	}{{60, 1, false}, {150, 1, true}, {300, 4, false}, {300, 3, true}} {
 		s := newScene("GET /a")
 		runs, sampler := s.runs()
-		entry, err := runs.Begin("")
+		entry, err := runs.Begin(Beginning{Name: ""})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,7 +205,7 @@ func TestRun_WhatIsRareDoesNotDecide(t *testing.T) {
 // A report contains possible explanations of a reason, for the time when there was one.
 func TestRun_SaysWhatMayExplainAReason(t *testing.T) {
 	runs, _ := bare()
-	entry, err := runs.Begin("")
+	entry, err := runs.Begin(Beginning{Name: ""})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestRun_SaysWhatMayExplainAReason(t *testing.T) {
 	if e := report.Verdict.Explanations; len(e) != 1 || e[0].Code != "machine" || e[0].Seconds != 1 || e[0].Number != 0.97 {
 		t.Errorf("explanations %+v, want machine for one second", e)
 	}
-	other, err := runs.Begin("")
+	other, err := runs.Begin(Beginning{Name: ""})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func TestRun_SaysWhatMayExplainAReason(t *testing.T) {
 
 func TestRun_KeepsABoundedTimeline(t *testing.T) {
 	runs, _ := bare()
-	entry, err := runs.Begin("")
+	entry, err := runs.Begin(Beginning{Name: ""})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,11 +253,11 @@ func TestRun_KeepsABoundedTimeline(t *testing.T) {
 func TestRuns_OneAtATimeAndABoundedNumberKept(t *testing.T) {
 	runs, _ := bare()
 	for range Kept + 5 {
-		entry, err := runs.Begin("")
+		entry, err := runs.Begin(Beginning{Name: ""})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := runs.Begin(""); err == nil {
+		if _, err := runs.Begin(Beginning{Name: ""}); err == nil {
 			t.Fatal("a second run began beside the first")
 		}
 		if _, err := runs.Remove(entry.ID); err == nil {
@@ -291,7 +291,7 @@ func TestThinned_CountsOnAverageTimesAtTheirMost(t *testing.T) {
 // All parts of a run of several days have the same resolution, and it takes no more memory.
 func TestRuns_ThePointsOfALongRunAreEvenlySpread(t *testing.T) {
 	r, _ := bare()
-	if _, err := r.Begin(""); err != nil {
+	if _, err := r.Begin(Beginning{Name: ""}); err != nil {
 		t.Fatal(err)
 	}
 	one := r.active
@@ -322,7 +322,7 @@ func TestRuns_ThePointsOfALongRunAreEvenlySpread(t *testing.T) {
 func TestRun_OfNothingSaysSo(t *testing.T) {
 	s := newScene("GET /a")
 	runs, sampler := s.runs()
-	entry, err := runs.Begin("")
+	entry, err := runs.Begin(Beginning{Name: ""})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -566,7 +566,7 @@ func TestRuns_WhoLooksOftenDoesNotChangeWhatIsLookedAt(t *testing.T) {
 	s := newScene("GET /a")
 	s.each = 50 * time.Millisecond
 	runs, sampler := s.runs()
-	entry, err := runs.Begin("")
+	entry, err := runs.Begin(Beginning{Name: ""})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -595,7 +595,7 @@ func TestRuns_WhoLooksOftenDoesNotChangeWhatIsLookedAt(t *testing.T) {
 func TestRun_NothingIsAList(t *testing.T) {
 	runs, sampler := bare()
 	samples, busiest := sampler.Latest(5, time.Time{})
-	entry, err := runs.Begin("none")
+	entry, err := runs.Begin(Beginning{Name: "none"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,12 +63,35 @@ func (r *Runs) List() []RunEntry {
 	return list
 }
 
+// Active returns the ID of the run that is under way; "" if there is none.
+func (r *Runs) Active() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.active == nil {
+		return ""
+	}
+	return r.active.id
+}
+
 // ErrRunning is the error of an operation that is not possible while a run is active.
 var ErrRunning = errors.New("another run is under way")
 
-// Begin begins a run. Without a name it is named after its number. The error wraps ErrRunning if
-// another run is active.
-func (r *Runs) Begin(name string) (RunEntry, error) {
+// Beginning says how a run begins.
+type Beginning struct {
+	ID    string // "" for the next number
+	Name  string // "" for a name made of the ID
+	Fleet *Membership
+}
+
+// Membership says which run of a fleet a run is a part of.
+type Membership struct {
+	Coordinator string   `json:"coordinator" doc:"address of the replica that reads the totals of all; empty for the command fleet run"`
+	Replicas    []string `json:"replicas" doc:"addresses of all replicas that take part"`
+}
+
+// Begin begins a run. The error wraps ErrRunning if another run is active, or there is one with the
+// ID.
+func (r *Runs) Begin(b Beginning) (RunEntry, error) {
 	if err := r.running(); err != nil {
 		return RunEntry{}, err
 	}
@@ -79,8 +102,13 @@ func (r *Runs) Begin(name string) (RunEntry, error) {
 	if r.active != nil { // another request began a run first
 		return RunEntry{}, r.underWay()
 	}
-	r.last++
-	one := newRun(strconv.Itoa(r.last), name, first, misses, spec)
+	if b.ID == "" {
+		r.last++
+		b.ID = strconv.Itoa(r.last)
+	} else if slices.ContainsFunc(r.all, func(one *run) bool { return one.id == b.ID }) {
+		return RunEntry{}, fmt.Errorf("%w: there is a run with the ID %s", ErrRunning, b.ID)
+	}
+	one := newRun(b, first, misses, spec)
 	r.all = append(r.all, one)
 	if len(r.all) > Kept {
 		r.all = slices.Delete(r.all, 0, 1)
@@ -126,8 +154,23 @@ func (r *Runs) End(id string) (report *Report, found bool) {
 	if one.report == nil {
 		report = one.finish(last, now)
 		r.active = nil
+		r.forgetTotals()
 	}
 	return report, true
+}
+
+// forgetTotals keeps the totals of the last few runs of a fleet, which take more memory than reports.
+// The caller holds r.mu.
+func (r *Runs) forgetTotals() {
+	kept := 0
+	for _, one := range slices.Backward(r.all) {
+		if one.totals == nil {
+			continue
+		}
+		if kept++; kept > totalsKept {
+			one.totals = nil
+		}
+	}
 }
 
 // Report returns the report of a run, up to now if it is active. It returns nil if the run does not
@@ -143,7 +186,37 @@ func (r *Runs) Report(id string) *Report {
 	if one.report != nil { // it ended in between
 		return one.report
 	}
-	return one.reportAt(&last, now)
+	return one.totalsAt(&last, now).Report()
+}
+
+// Totals returns the totals of a run, up to now if it is active, with the points that end after the
+// given second of the run. It returns nil if the run does not exist, or if it has ended, unless it was one of
+// the last of a fleet's.
+func (r *Runs) Totals(id string, after float64) *Totals {
+	one, report := r.find(id)
+	if one == nil {
+		return nil
+	}
+	var totals *Totals
+	if report == nil {
+		last, now := r.sampler.Read(), r.setting()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if one.report == nil {
+			totals = one.totalsAt(&last, now)
+		}
+	} else {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+	}
+	if totals == nil {
+		if totals = one.totals; totals == nil {
+			return nil
+		}
+	}
+	later := *totals
+	later.Timeline = slices.DeleteFunc(slices.Clone(totals.Timeline), func(p Point) bool { return p.At <= after })
+	return &later
 }
 
 // setting returns the data that a report needs in addition to its run.

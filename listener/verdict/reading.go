@@ -126,6 +126,9 @@ func BetweenEndpoints(a, b *Reading) Sample {
 	return s
 }
 
+// Probed returns the distributions behind Probe and Echo, of a sample that is judged.
+func (s *Sample) Probed() (beats, echoes histogram.Snapshot) { return s.beats, s.echoes }
+
 // waitHistogram is a histogram of the runtime: counts[i] is the number of values from bounds[i] to
 // bounds[i+1], in seconds. The bounds are shared and do not change.
 type waitHistogram struct {

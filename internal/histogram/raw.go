@@ -1,0 +1,106 @@
+package histogram
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"iter"
+	"math"
+	"time"
+)
+
+// The raw form of a reading has everything that it says, so that readings of several processes can
+// be added up exactly. It is a sequence of unsigned varints, as in package encoding/binary:
+//
+//	the longest duration, in nanoseconds
+//	for each cell, in ascending order:
+//	    its number, less that of the cell before it plus one (0 before the first)
+//	    its count, which is not 0
+//
+// The number of a cell is 128 times its octave, plus its place in the octave. Octave 0 has the
+// durations from 0 to 127 ns, one in each cell; octave i from 1 has those from 128 << (i-1) to
+// (256 << (i-1)) - 1, in 128 cells of equal length. An empty reading has no bytes.
+
+// AppendRaw appends the raw form.
+func (l Snapshot) AppendRaw(to []byte) []byte {
+	if l.Count == 0 {
+		return to
+	}
+	to = binary.AppendUvarint(to, uint64(l.Max))
+	next := 0
+	for _, c := range l.cells {
+		octave, cell := cellOf(int64(c.end))
+		number := octave<<octaveBits | cell
+		to = binary.AppendUvarint(to, uint64(number-next))
+		to = binary.AppendUvarint(to, c.count)
+		next = number + 1
+	}
+	return to
+}
+
+var errRaw = errors.New("not the raw form of a histogram")
+
+// ParseRaw parses the raw form.
+func ParseRaw(text []byte) (Snapshot, error) {
+	var l Snapshot
+	if len(text) == 0 {
+		return l, nil
+	}
+	longest, text, ok := uvarint(text)
+	if !ok || longest > math.MaxInt64 {
+		return Snapshot{}, errRaw
+	}
+	l.Max = time.Duration(longest)
+	for next := uint64(0); len(text) > 0; next++ {
+		var gap, count uint64
+		gap, text, ok = uvarint(text)
+		if !ok || gap >= octaves<<octaveBits-next {
+			return Snapshot{}, errRaw
+		}
+		if count, text, ok = uvarint(text); !ok || count == 0 || count > math.MaxInt64-l.Count {
+			return Snapshot{}, errRaw
+		}
+		next += gap
+		end := time.Duration(cellEnd(int(next>>octaveBits), int(next&(1<<octaveBits-1))))
+		l.cells = append(l.cells, lengthCell{end, count})
+		l.Count += count
+		l.Sum += middle(end) * time.Duration(count)
+	}
+	if l.Count == 0 {
+		return Snapshot{}, errRaw
+	}
+	return l, nil
+}
+
+func uvarint(text []byte) (value uint64, rest []byte, ok bool) {
+	value, n := binary.Uvarint(text)
+	if n <= 0 {
+		return 0, nil, false
+	}
+	return value, text[n:], true
+}
+
+// MarshalText returns the raw form in Base64, as JSON has it.
+func (l Snapshot) MarshalText() ([]byte, error) {
+	return base64.StdEncoding.AppendEncode(nil, l.AppendRaw(nil)), nil
+}
+
+// UnmarshalText parses what MarshalText returns.
+func (l *Snapshot) UnmarshalText(text []byte) error {
+	raw, err := base64.StdEncoding.AppendDecode(nil, text)
+	if err == nil {
+		*l, err = ParseRaw(raw)
+	}
+	return err
+}
+
+// Cells returns the middle of each cell and how many durations are in it, in ascending order.
+func (l Snapshot) Cells() iter.Seq2[time.Duration, uint64] {
+	return func(yield func(time.Duration, uint64) bool) {
+		for _, c := range l.cells {
+			if !yield(middle(c.end), c.count) {
+				return
+			}
+		}
+	}
+}

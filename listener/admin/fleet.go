@@ -1,0 +1,176 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"runtime"
+
+	"mockserver/config"
+	"mockserver/listener/fleet"
+	"mockserver/listener/verdict"
+)
+
+// fleetPath begins the paths of requests about all replicas.
+const fleetPath = "/__admin/fleet"
+
+// given is a specification that all replicas were given.
+type given struct {
+	fleet.Change
+	spec *config.Spec
+}
+
+// fingerprint is that of a specification, which takes long to make of a large one.
+type fingerprint struct {
+	spec *config.Spec
+	text string
+}
+
+// printOf returns the fingerprint of what is served.
+func (a *Admin) printOf() string {
+	spec := a.server.Spec()
+	if known := a.fingerprint.Load(); known != nil && known.spec == spec {
+		return known.text
+	}
+	made := &fingerprint{spec, spec.Fingerprint()}
+	a.fingerprint.Store(made)
+	return made.text
+}
+
+// join asks the other replicas for a changed specification before requests are taken, and again now
+// and then, for one that was missed.
+func (a *Admin) join() {
+	if a.fleet == nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	a.fleetEnds = cancel
+	a.fleetEnded.Go(func() {
+		a.catchUp(ctx)
+		a.asked.Store(true)
+		a.fleet.Watch(ctx, a.catchUp)
+	})
+}
+
+// leave ends what join began.
+func (a *Admin) leave() {
+	if a.fleetEnds != nil {
+		a.fleetEnds()
+		a.fleetEnded.Wait()
+		a.fleet.Close()
+	}
+}
+
+// catchUp serves the newest change that another replica serves and this one has missed.
+func (a *Admin) catchUp(ctx context.Context) {
+	last := uint64(0)
+	if g := a.given.Load(); g != nil {
+		last = g.Number
+	}
+	change, err := a.fleet.Newest(ctx, last)
+	if err == nil && change != nil {
+		spec := a.parse("spec", change.Media, change.Text)
+		if err = a.check(spec).Err(); err == nil {
+			err = a.take(*change, spec)
+		}
+		if err == nil {
+			a.log.Info("specification taken over from another replica", "endpoints", len(spec.Endpoints), "lasts", untilReload)
+		}
+	}
+	if err != nil && ctx.Err() == nil && !errors.Is(err, errOvertaken) {
+		a.log.Warn("a changed specification cannot be taken over from another replica", "error", err.Error())
+	}
+}
+
+// errOvertaken is the error of a change of all replicas that came too late.
+var errOvertaken = errors.New("another change of all replicas came first; look at what they serve, and try again")
+
+// take serves the specification of a request. A number above 0 makes it a change of all replicas.
+func (a *Admin) take(c fleet.Change, spec *config.Spec) error {
+	return a.change(func(*config.Spec) (*config.Spec, error) {
+		if c.Number > 0 {
+			if last := a.given.Load(); last != nil && last.Number >= c.Number {
+				return nil, errOvertaken
+			}
+			a.given.Store(&given{c, spec}) // it counts only while it is served
+		}
+		return spec, nil
+	})
+}
+
+// ofFleet wraps a handler: it needs a fleet.
+func (a *Admin) ofFleet(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if a.fleet == nil {
+			refuse(w, http.StatusNotFound, "no_fleet", "No fleet", "the server was started without --fleet")
+			return
+		}
+		next(w, r)
+	}
+}
+
+// showFleet returns the state of all replicas.
+func (a *Admin) showFleet(w http.ResponseWriter, r *http.Request) {
+	answer(w, http.StatusOK, a.fleet.Look(r.Context()))
+}
+
+// showReplica returns what this replica says of itself. It needs no fleet, so that a command can
+// coordinate servers that know nothing of each other.
+func (a *Admin) showReplica(w http.ResponseWriter, _ *http.Request) {
+	v, window := a.sampler.Current()
+	one := fleet.Replica{
+		Instance: a.instance, Version: a.opts.Build.Version, CPUs: runtime.NumCPU(), CPULimit: window.CPULimit, Fingerprint: a.printOf(),
+		Trusted: v.Trusted, Reasons: codesOf(v.Reasons), Since: a.begun.UTC(), Run: a.runs.Active(), Why: a.unready(),
+	}
+	one.Ready = one.Why == ""
+	if g := a.given.Load(); g != nil {
+		one.LastChange, one.InForce = g.Number, g.spec == a.server.Spec()
+	}
+	answer(w, http.StatusOK, one)
+}
+
+func codesOf(reasons []verdict.Reason) []string {
+	codes := []string{}
+	for _, r := range reasons {
+		codes = append(codes, r.Code)
+	}
+	return codes
+}
+
+// showChange returns the specification that all replicas were given last, as it was sent.
+func (a *Admin) showChange(w http.ResponseWriter, _ *http.Request) {
+	g := a.given.Load()
+	if g == nil || g.spec != a.server.Spec() {
+		refuse(w, http.StatusNotFound, "no_change", "No change", "what is served was not given to all replicas by PUT /__admin/fleet/spec")
+		return
+	}
+	w.Header().Set("Content-Type", g.Media)
+	w.Header().Set(fleet.ChangeHeader, numberText(g.Number))
+	_, _ = w.Write(g.Text) // an error means that the client has left
+}
+
+// notReplaced is the response to a change that was not made on any replica.
+type notReplaced struct {
+	failure
+
+	Replicas []fleet.Outcome `json:"replicas" doc:"those that refused the change, or did not answer"`
+}
+
+// replaceEverywhere has all replicas serve the specification in the body of a request, or none.
+func (a *Admin) replaceEverywhere(w http.ResponseWriter, r *http.Request) {
+	media, text, ok := readText(w, r)
+	if !ok {
+		return
+	}
+	done, refused := a.fleet.Replace(context.WithoutCancel(r.Context()), media, text)
+	switch {
+	case refused != nil:
+		no := notReplaced{failure: failureIn(refused), Replicas: done.Replicas}
+		answer(w, http.StatusUnprocessableEntity, no)
+	case done.Change == 0:
+		answer(w, http.StatusConflict, notReplaced{failure{"Not changed", "replica_silent", "a replica does not answer, so no replica was changed", nil}, done.Replicas})
+	default:
+		a.log.Info("specification replaced on all replicas by the admin address", "change", done.Change, "agreed", done.Agreed)
+		answer(w, http.StatusOK, done)
+	}
+}

@@ -1,0 +1,168 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// How long a replica may take to answer, by what is asked.
+const (
+	briefly    = 2 * time.Second  // its state, its totals
+	patiently  = 10 * time.Second // its journal, the end of a run
+	thoroughly = time.Minute      // a change of the specification
+)
+
+// largestAnswer is the largest response that is read.
+const largestAnswer = 128 << 20
+
+// client sends requests to admin addresses.
+type client struct {
+	http  http.Client
+	token string
+}
+
+func newClient(token string) *client {
+	dialer := net.Dialer{Timeout: briefly}
+	return &client{token: token, http: http.Client{
+		Transport:     &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 4, IdleConnTimeout: 90 * time.Second},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// Question is a request that is sent to replicas.
+type Question struct {
+	Method, Path string // the path with its query
+	Media        string // of the body; "" for none
+	Body         []byte
+	Within       time.Duration // 0 for what most requests may take
+}
+
+// Reply is what a replica answered.
+type Reply struct {
+	Address string
+	Status  int
+	Header  http.Header
+	Body    []byte
+	Err     error // it could not be asked, or did not answer; a Refusal if it refused
+	// Sent and Got are when the request was sent and the answer was there.
+	Sent, Got time.Time
+}
+
+// Refusal is the error of a request that a replica answered with an error.
+type Refusal struct {
+	Status  int    `json:"-"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// Error returns the message of the replica.
+func (r *Refusal) Error() string { return r.Message }
+
+// refusedAs reports whether a replica refused a request with a code.
+func refusedAs(err error, code string) bool {
+	var r *Refusal
+	return errors.As(err, &r) && r.Code == code
+}
+
+// ask sends a request to one replica.
+func (c *client) ask(ctx context.Context, address string, q Question) Reply {
+	if q.Within == 0 {
+		q.Within = patiently
+	}
+	ctx, cancel := context.WithTimeout(ctx, q.Within)
+	defer cancel()
+	r := Reply{Address: address, Sent: time.Now()}
+	request, err := http.NewRequestWithContext(ctx, q.Method, "http://"+address+q.Path, bytes.NewReader(q.Body))
+	if err != nil {
+		r.Err = err
+		return r
+	}
+	if q.Media != "" {
+		request.Header.Set("Content-Type", q.Media)
+	}
+	if c.token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		r.Err = unwrapped(ctx, err)
+		return r
+	}
+	defer response.Body.Close()
+	r.Status, r.Header = response.StatusCode, response.Header
+	r.Body, err = io.ReadAll(io.LimitReader(response.Body, largestAnswer))
+	r.Got = time.Now()
+	switch {
+	case err != nil:
+		r.Err = unwrapped(ctx, err)
+	case r.Status >= http.StatusBadRequest:
+		refusal := &Refusal{Status: r.Status}
+		if json.Unmarshal(r.Body, refusal) != nil || refusal.Message == "" {
+			refusal.Message = fmt.Sprintf("it answered %d", r.Status)
+		}
+		r.Err = refusal
+	}
+	return r
+}
+
+// unwrapped returns what went wrong without the URL, which messages have already.
+func unwrapped(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return errSilent
+	}
+	if inner := errors.Unwrap(err); inner != nil {
+		return inner
+	}
+	return err
+}
+
+var errSilent = errors.New("it did not answer in time")
+
+// into decodes the answer.
+func (r *Reply) into(value any) error {
+	if r.Err == nil && json.Unmarshal(r.Body, value) != nil {
+		r.Err = errors.New("its answer is not what is expected: not the admin address of a mockserver of this version")
+	}
+	return r.Err
+}
+
+// Ask sends a request to all given addresses at the same time, and returns their answers in the
+// same order.
+func (f *Fleet) Ask(ctx context.Context, addresses []string, q Question) []Reply {
+	replies := make([]Reply, len(addresses))
+	var all sync.WaitGroup
+	for i, address := range addresses {
+		all.Go(func() { replies[i] = f.client.ask(ctx, address, q) })
+	}
+	all.Wait()
+	return replies
+}
+
+// Answers decodes the answers to a question, and calls with for each that is one. It returns the
+// addresses that gave none, with the reasons.
+func Answers[T any](replies []Reply, with func(address string, value T)) []Silent {
+	silent := []Silent{}
+	for i := range replies {
+		var value T
+		if err := replies[i].into(&value); err != nil {
+			silent = append(silent, Silent{replies[i].Address, err.Error()})
+			continue
+		}
+		with(replies[i].Address, value)
+	}
+	return silent
+}
+
+// Silent is a replica that did not answer.
+type Silent struct {
+	Address string `json:"address" doc:"of the replica"`
+	Why     string `json:"why" doc:"it did not answer"`
+}

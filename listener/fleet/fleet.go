@@ -1,0 +1,246 @@
+// Package fleet makes the admin addresses of several replicas act as one: it knows who they are,
+// whether they serve the same, changes what all of them serve, and begins and ends runs on all of
+// them, whose reports it merges exactly. There is no leader: whoever is asked coordinates, and asks
+// all replicas over HTTP, itself among them.
+package fleet
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Options are the options of a fleet.
+type Options struct {
+	Members string // as in ParseMembers
+	Expect  int    // how many replicas there should be; 0 for as many as there are
+	Token   string // of the admin addresses; "" for none
+	// Found is set for a list of addresses that may be incomplete: the replicas are those that the
+	// first of the addresses that answers knows.
+	Found  bool
+	Logger *slog.Logger // nil logs nothing
+}
+
+// Fleet is a fleet as one of its replicas sees it, or the command fleet run.
+type Fleet struct {
+	// Instance identifies this process among the replicas.
+	Instance string
+
+	opts    Options
+	members Members
+	client  *client
+	log     *slog.Logger
+
+	mu      sync.Mutex // guards the fields below
+	known   []string   // addresses
+	looked  time.Time
+	problem string // why the last look-up failed; "" if it did not
+	runs    []*Run // the oldest first
+}
+
+const (
+	// lookEvery is how often the members are looked up.
+	lookEvery = 5 * time.Second
+	// runsKept is how many runs a coordinator keeps.
+	runsKept = 20
+)
+
+// New returns a fleet. The error says what is wrong with Options.
+func New(opts Options) (*Fleet, error) {
+	members, err := ParseMembers(opts.Members)
+	if err != nil {
+		return nil, err
+	}
+	if opts.Token == "" && !members.isLoopback() {
+		return nil, errors.New("the replicas need a token, the same for all, since they are not all on loopback addresses; set --admin-token")
+	}
+	f := &Fleet{Instance: rand.Text(), opts: opts, members: members, client: newClient(opts.Token), log: opts.Logger}
+	if f.log == nil {
+		f.log = slog.New(slog.DiscardHandler)
+	}
+	return f, nil
+}
+
+// Replica is what a replica says of itself.
+type Replica struct {
+	Instance    string    `json:"instance" doc:"of the process; another after a restart"`
+	Version     string    `json:"version" doc:"of the program"`
+	CPUs        int       `json:"cpus" doc:"that the process may run on"`
+	CPULimit    float64   `json:"cpu_limit" doc:"cores that the process may use"`
+	Fingerprint string    `json:"fingerprint" doc:"of the configuration that is served; empty while it is read"`
+	Ready       bool      `json:"ready" doc:"it takes requests"`
+	Why         string    `json:"why,omitempty" doc:"why it takes none"`
+	Trusted     bool      `json:"trusted" doc:"the timing of its last seconds can be trusted"`
+	Reasons     []string  `json:"reasons" doc:"codes of the reasons why not"`
+	Since       time.Time `json:"since" doc:"when it was started"`
+	Run         string    `json:"run,omitempty" doc:"id of the run that is under way"`
+	// LastChange numbers the changes of the specification on all replicas.
+	LastChange uint64 `json:"last_change" doc:"number of the last change of the configuration by PUT /__admin/fleet/spec that it took; 0 for none"`
+	InForce    bool   `json:"in_force" doc:"that change is what is served"`
+}
+
+// Member is a replica as the one that was asked sees it.
+type Member struct {
+	Address string `json:"address" doc:"of its admin API"`
+	Self    bool   `json:"self,omitempty" doc:"it is the replica that was asked"`
+	Silent  string `json:"silent,omitempty" doc:"why it did not answer; then the rest is empty"`
+	Replica
+}
+
+// Overview is the state of a fleet.
+type Overview struct {
+	Agreed      bool     `json:"agreed" doc:"all replicas answer, are ready and serve the same configuration, and there are as many as expected"`
+	Why         []string `json:"why" doc:"why they do not agree"`
+	Fingerprint string   `json:"fingerprint" doc:"of the configuration; empty if they do not agree on it"`
+	Expected    int      `json:"expected" doc:"how many replicas are expected; 0 for as many as there are"`
+	Replicas    []Member `json:"replicas" doc:"by address"`
+}
+
+// addresses returns the addresses of the members. A name is looked up again after a while; if that
+// fails, those that were known are returned.
+func (f *Fleet) addresses(ctx context.Context) []string {
+	f.mu.Lock()
+	known, due := f.known, time.Since(f.looked) >= lookEvery || f.known == nil
+	f.mu.Unlock()
+	if !due {
+		return known
+	}
+	ctx, cancel := context.WithTimeout(ctx, briefly)
+	defer cancel()
+	found, err := f.members.look(ctx)
+	if err == nil && f.opts.Found {
+		found = f.through(ctx, append(slices.Clone(known), found...), found)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.problem = ""; err != nil {
+		f.problem = err.Error()
+		return f.known
+	}
+	f.known, f.looked = found, time.Now()
+	return found
+}
+
+// forget has the members be looked up again.
+func (f *Fleet) forget() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.looked = time.Time{}
+}
+
+// through returns the members that the first of the addresses knows that answers. The servers at the
+// addresses may know no fleet; then they are all there is.
+func (f *Fleet) through(ctx context.Context, addresses, alone []string) []string {
+	for _, address := range addresses {
+		var s Overview
+		reply := f.client.ask(ctx, address, Question{Method: http.MethodGet, Path: "/__admin/fleet", Within: briefly})
+		if reply.into(&s) != nil {
+			continue
+		}
+		var list []string
+		for _, m := range s.Replicas {
+			list = append(list, m.Address)
+		}
+		return list
+	}
+	return alone
+}
+
+// Look asks all replicas for their state.
+func (f *Fleet) Look(ctx context.Context) Overview {
+	s := Overview{Why: []string{}, Expected: f.opts.Expect, Replicas: []Member{}}
+	instances := map[string]bool{}
+	for _, r := range f.Ask(ctx, f.addresses(ctx), Question{Method: http.MethodGet, Path: "/__admin/fleet/replica", Within: briefly}) {
+		m := Member{Address: r.Address}
+		if err := r.into(&m.Replica); err != nil {
+			m.Silent, m.Replica = err.Error(), Replica{Reasons: []string{}}
+		}
+		if m.Silent == "" && instances[m.Instance] {
+			continue // it has several addresses
+		}
+		instances[m.Instance] = true
+		m.Self = m.Instance == f.Instance
+		s.Replicas = append(s.Replicas, m)
+	}
+	s.agree()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.problem != "" {
+		s.Agreed, s.Why = false, append(s.Why, f.problem)
+	}
+	return s
+}
+
+// agree finds out whether the replicas agree.
+func (s *Overview) agree() {
+	add := func(format string, args ...any) { s.Why = append(s.Why, fmt.Sprintf(format, args...)) }
+	var first *Member
+	same := true
+	for i := range s.Replicas {
+		m := &s.Replicas[i]
+		switch {
+		case m.Silent != "":
+			add("%s does not answer: %s", m.Address, m.Silent)
+			continue
+		case !m.Ready:
+			add("%s is not ready: %s", m.Address, m.Why)
+		}
+		if first == nil {
+			first = m
+		}
+		if m.Fingerprint != first.Fingerprint {
+			same = false
+			add("%s serves another configuration than %s", m.Address, first.Address)
+		}
+	}
+	switch n := len(s.Replicas); {
+	case n == 0:
+		add("no replica was found")
+	case s.Expected > 0 && n != s.Expected:
+		add("the number of replicas is %d; expected %d", n, s.Expected)
+	}
+	if first != nil && same {
+		s.Fingerprint = first.Fingerprint
+	}
+	s.Agreed = len(s.Why) == 0
+}
+
+// Addresses returns the addresses of all replicas of a state, those that did not answer among them.
+func (s *Overview) Addresses() []string {
+	list := make([]string, len(s.Replicas))
+	for i := range s.Replicas {
+		list[i] = s.Replicas[i].Address
+	}
+	return list
+}
+
+// Watch calls due now and then, until ctx ends: each time after the members were looked up.
+func (f *Fleet) Watch(ctx context.Context, due func(context.Context)) {
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			due(ctx)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Close ends what runs in the background, and the connections to the replicas.
+func (f *Fleet) Close() {
+	f.mu.Lock()
+	all := slices.Clone(f.runs)
+	f.mu.Unlock()
+	for _, run := range all {
+		run.leave()
+	}
+	f.client.http.CloseIdleConnections()
+}

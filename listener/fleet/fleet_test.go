@@ -1,0 +1,82 @@
+package fleet
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestParseMembers(t *testing.T) {
+	for text, want := range map[string][]string{
+		"127.0.0.1:8001":                     {"127.0.0.1:8001"},
+		"127.0.0.1:8001-8003":                {"127.0.0.1:8001", "127.0.0.1:8002", "127.0.0.1:8003"},
+		"a.example:1, [::1]:2-3":             {"a.example:1", "[::1]:2", "[::1]:3"},
+		"127.0.0.1:8001,127.0.0.1:8003-8003": {"127.0.0.1:8001", "127.0.0.1:8003"},
+	} {
+		m, err := ParseMembers(text)
+		if got, _ := m.look(t.Context()); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+	if m, err := ParseMembers("dns:mock-headless.ns:8001"); err != nil || m.name != "mock-headless.ns" || m.port != "8001" {
+		t.Errorf("got %+v, %v", m, err)
+	}
+	for _, text := range []string{
+		"", ",", "127.0.0.1", "127.0.0.1:", ":8001", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:3-2", "127.0.0.1:1-", "127.0.0.1:1-65535", "a b:1",
+		"127.0.0.1:1,127.0.0.1:1", "127.0.0.1:1-3,127.0.0.1:2", "dns:", "dns:x", "dns:x:0", "dns:x:1-2", "dns:x:1,y:2", "http://x:1", "127.0.0.1:+1", "a.example:1,", "127.0.0.1:1-1000,127.0.0.2:1",
+	} {
+		if m, err := ParseMembers(text); err == nil {
+			t.Errorf("%q is read as %+v", text, m)
+		}
+	}
+}
+
+func FuzzParseMembers(f *testing.F) {
+	f.Add("dns:x:1")
+	f.Add("[::1]:1-3,a:2")
+	f.Fuzz(func(t *testing.T, text string) {
+		m, err := ParseMembers(text)
+		if err == nil && (m.name == "") == (len(m.fixed) == 0) || len(m.fixed) > mostMembers {
+			t.Errorf("%q is read as %+v", text, m)
+		}
+	})
+}
+
+func TestNew_OffLoopbackATokenIsNeeded(t *testing.T) {
+	for members, needed := range map[string]bool{"127.0.0.1:1,[::1]:2,localhost:3": false, "127.0.0.1:1,10.0.0.1:1": true, "dns:x:1": true, "x:1": true} {
+		if _, err := New(Options{Members: members}); (err != nil) != needed {
+			t.Errorf("%s: %v", members, err)
+		}
+		if _, err := New(Options{Members: members, Token: "x"}); err != nil {
+			t.Errorf("%s with a token: %v", members, err)
+		}
+	}
+}
+
+func TestOverview_Agree(t *testing.T) {
+	a, b := Replica{Instance: "a", Ready: true, Fingerprint: "x"}, Replica{Instance: "b", Ready: true, Fingerprint: "x"}
+	other, stopping := b, b
+	other.Fingerprint, stopping.Ready, stopping.Why = "y", false, "it stops"
+	for _, c := range []struct {
+		name     string
+		expected int
+		members  []Member
+		why      string // "" if they agree
+		print    string
+	}{
+		{"two", 0, []Member{{Address: "1", Replica: a}, {Address: "2", Replica: b}}, "", "x"},
+		{"two, as expected", 2, []Member{{Address: "1", Replica: a}, {Address: "2", Replica: b}}, "", "x"},
+		{"none", 0, nil, "no replica was found", ""},
+		{"too few", 3, []Member{{Address: "1", Replica: a}, {Address: "2", Replica: b}}, "the number of replicas is 2; expected 3", "x"},
+		{"too many", 1, []Member{{Address: "1", Replica: a}, {Address: "2", Replica: b}}, "the number of replicas is 2; expected 1", "x"},
+		{"another configuration", 0, []Member{{Address: "1", Replica: a}, {Address: "2", Replica: other}}, "2 serves another configuration than 1", ""},
+		{"one stops", 0, []Member{{Address: "1", Replica: a}, {Address: "2", Replica: stopping}}, "2 is not ready: it stops", "x"},
+		{"one is silent", 0, []Member{{Address: "1", Silent: "gone"}, {Address: "2", Replica: b}}, "1 does not answer: gone", "x"},
+	} {
+		s := Overview{Expected: c.expected, Replicas: c.members}
+		s.agree()
+		if s.Agreed != (c.why == "") || strings.Join(s.Why, "; ") != c.why || s.Fingerprint != c.print {
+			t.Errorf("%s: %+v", c.name, s)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+)
+
+// Change is a specification that all replicas were given.
+type Change struct {
+	Number uint64 // rises with each
+	Media  string // of the text
+	Text   []byte
+}
+
+// ChangeHeader has the number of a change, where a replica hands it to another.
+const ChangeHeader = "Mockserver-Change"
+
+// Outcome is what became of a change on one replica.
+type Outcome struct {
+	Address string `json:"address" doc:"of the replica"`
+	Applied bool   `json:"applied" doc:"it serves the change"`
+	Why     string `json:"why,omitempty" doc:"why not"`
+}
+
+// Replaced is the result of a change on all replicas.
+type Replaced struct {
+	Change   uint64    `json:"change" doc:"number of the change; 0 if none was made"`
+	Agreed   bool      `json:"agreed" doc:"all replicas serve it"`
+	Replicas []Outcome `json:"replicas" doc:"what became of it on each"`
+}
+
+// Replace has all replicas serve another specification, or none of them: it is applied once each of
+// them has found nothing wrong with it. refused is the first answer that says
+// what is wrong; nil if no replica did.
+func (f *Fleet) Replace(ctx context.Context, media string, text []byte) (done Replaced, refused *Reply) {
+	state := f.Look(ctx)
+	done.Replicas = []Outcome{}
+	fine := len(state.Replicas) > 0
+	for _, m := range state.Replicas {
+		done.Change = max(done.Change, m.LastChange)
+		if m.Silent != "" {
+			fine = false
+			done.Replicas = append(done.Replicas, Outcome{Address: m.Address, Why: "it does not answer: " + m.Silent})
+		}
+	}
+	number := done.Change + 1
+	done.Change = 0
+	if !fine {
+		return done, nil
+	}
+	check := f.Ask(ctx, state.Addresses(), Question{Method: http.MethodPut, Path: "/__admin/spec?check=true", Media: media, Body: text, Within: thoroughly})
+	for i := range check {
+		if err := check[i].Err; err != nil {
+			fine = false
+			if refused == nil && check[i].Status != 0 {
+				refused = &check[i]
+			}
+			done.Replicas = append(done.Replicas, Outcome{Address: check[i].Address, Why: err.Error()})
+		}
+	}
+	if !fine {
+		return done, refused
+	}
+	done.Change, done.Agreed = number, true
+	path := "/__admin/spec?change=" + strconv.FormatUint(number, 10)
+	for _, r := range f.Ask(ctx, state.Addresses(), Question{Method: http.MethodPut, Path: path, Media: media, Body: text, Within: thoroughly}) {
+		one := Outcome{Address: r.Address, Applied: r.Err == nil}
+		if r.Err != nil {
+			done.Agreed, one.Why = false, r.Err.Error()
+		}
+		done.Replicas = append(done.Replicas, one)
+	}
+	return done, nil
+}
+
+// Newest returns the newest change that is in force on another replica, if its number is above the
+// given one; else nil.
+func (f *Fleet) Newest(ctx context.Context, above uint64) (*Change, error) {
+	state := f.Look(ctx)
+	var from *Member
+	for i := range state.Replicas {
+		if m := &state.Replicas[i]; m.InForce && !m.Self && m.LastChange > above && (from == nil || m.LastChange > from.LastChange) {
+			from = m
+		}
+	}
+	if from == nil {
+		return nil, nil
+	}
+	r := f.client.ask(ctx, from.Address, Question{Method: http.MethodGet, Path: "/__admin/fleet/spec", Within: thoroughly})
+	if r.Err != nil {
+		return nil, fmt.Errorf("ask %s for the configuration: %w", from.Address, r.Err)
+	}
+	number, err := strconv.ParseUint(r.Header.Get(ChangeHeader), 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("ask %s for the configuration: its answer has no number", from.Address)
+	}
+	return &Change{Number: number, Media: r.Header.Get("Content-Type"), Text: r.Body}, nil
+}

@@ -1,0 +1,105 @@
+package runs
+
+import (
+	"time"
+
+	"mockserver/internal/histogram"
+	"mockserver/listener/record"
+	"mockserver/listener/verdict"
+)
+
+// Totals contains what was counted in a run so far, in a form in which the totals of several
+// replicas can be added up exactly. Distributions are in the raw form of package histogram, which
+// JSON has in Base64.
+type Totals struct {
+	ID      string      `json:"id" doc:"of the run"`
+	Name    string      `json:"name" doc:"of the run"`
+	Running bool        `json:"running" doc:"the run has not ended"`
+	Begin   time.Time   `json:"begin" doc:"when it began, by the clock of this replica"`
+	End     *time.Time  `json:"end" doc:"when it ended; null while it runs"`
+	Fleet   *Membership `json:"fleet,omitempty" doc:"the fleet's run that it is a part of; missing for others"`
+
+	Verdict       RunVerdict       `json:"verdict" doc:"can the timing of this replica be trusted?"`
+	Program       Program          `json:"program" doc:"that runs"`
+	Machine       Machine          `json:"machine" doc:"that it runs on"`
+	Configuration Configuration    `json:"configuration" doc:"that is served"`
+	Sample        verdict.Sample   `json:"sample" doc:"the run as one sample"`
+	All           EndpointTotals   `json:"all" doc:"all requests, those among them that no endpoint answered"`
+	Endpoints     []EndpointTotals `json:"endpoints" doc:"those that were asked, the busiest first"`
+
+	WebhookLag histogram.Snapshot `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
+	Probe      histogram.Snapshot `json:"probe" doc:"how late the probe was"`
+	Echo       histogram.Snapshot `json:"echo" doc:"how long connections of the server to itself took"`
+
+	Timeline       []Point           `json:"timeline" doc:"the run over time, after the second that was asked for"`
+	Unmatched      []UnmatchedReport `json:"unmatched" doc:"requests that no endpoint answered, the most frequent first, at most 100 kinds"`
+	OtherUnmatched int               `json:"other_unmatched" doc:"how many more kinds there were"`
+	State          []SetReport       `json:"state" doc:"the sets of rows, by name"`
+}
+
+// EndpointTotals contains what was counted of an endpoint in a run.
+type EndpointTotals struct {
+	ID       string            `json:"id,omitempty" doc:"of the endpoint"`
+	Endpoint string            `json:"endpoint,omitempty" doc:"method and path"`
+	Host     string            `json:"host,omitempty" doc:"that it is limited to"`
+	If       string            `json:"if,omitempty" doc:"its condition"`
+	Requests uint64            `json:"requests" doc:"that were answered"`
+	Statuses map[int]uint64    `json:"statuses" doc:"how many answers had each status"`
+	Faults   map[string]uint64 `json:"faults" doc:"answers that went wrong as declared, by fault"`
+	Limited  uint64            `json:"limited" doc:"answered 429 by a rate limit"`
+	Refused  uint64            `json:"refused" doc:"answered 503 by a capacity"`
+	Broken   uint64            `json:"broken" doc:"answers of 500 and above in place of what is declared"`
+	In       uint64            `json:"bytes_in" doc:"of request bodies"`
+	Out      uint64            `json:"bytes_out" doc:"of answers' bodies"`
+	Declared *Declared         `json:"declared,omitempty" doc:"the percentiles of the latencies that are declared; missing where none is"`
+
+	Total          histogram.Snapshot `json:"total" doc:"the response time"`
+	Own            histogram.Snapshot `json:"own" doc:"the server's own time"`
+	Upstream       histogram.Snapshot `json:"upstream" doc:"the wait for bodies from URLs"`
+	Injected       histogram.Snapshot `json:"injected" doc:"latency as declared"`
+	InjectionError histogram.Snapshot `json:"injection_error" doc:"how much later than declared answers were"`
+}
+
+func endpointTotals(c *record.EndpointCounts) EndpointTotals {
+	return EndpointTotals{
+		ID: c.ID, Endpoint: c.Endpoint, Host: c.Host, If: c.If, Requests: c.Requests, Statuses: c.Statuses, Faults: c.Faults,
+		Limited: c.Limited, Refused: c.Refused, Broken: c.Broken, In: c.In, Out: c.Out, Declared: declaredBy(c.Declared),
+		Total: c.Total, Own: c.Service, Upstream: c.Upstream, Injected: c.Injected, InjectionError: c.InjectionError,
+	}
+}
+
+// counts returns the totals as counts of an endpoint, which package record adds up.
+func (t *EndpointTotals) counts() *record.EndpointCounts {
+	return &record.EndpointCounts{
+		Requests: t.Requests, Statuses: t.Statuses, Faults: t.Faults, Limited: t.Limited, Refused: t.Refused, Broken: t.Broken, In: t.In, Out: t.Out,
+		Total: t.Total, Service: t.Own, Upstream: t.Upstream, Injected: t.Injected, InjectionError: t.InjectionError,
+	}
+}
+
+// totalsAt returns the totals of a run up to a reading.
+func (r *run) totalsAt(end *verdict.Reading, m setting) *Totals {
+	sample := verdict.BetweenEndpoints(r.first, end)
+	all := end.All.After(&r.first.All)
+	t := &Totals{
+		ID: r.id, Name: r.name, Running: true, Begin: r.begin.UTC(), Fleet: r.fleet,
+		Verdict: r.verdict(m.judge(&sample)), Program: m.program, Machine: thisMachine(sample.CPULimit),
+		Configuration: Configuration{Hash: r.spec, Changed: r.spec != m.spec, Endpoints: len(end.Counts.Endpoints)},
+		Sample:        sample.Alone(), All: endpointTotals(&all), Endpoints: []EndpointTotals{},
+		WebhookLag: end.Webhooks.Lag.Since(r.first.Webhooks.Lag), Timeline: append([]Point{}, r.points...),
+		State: setReports(r.first.Counts.Sets, end.Counts.Sets),
+	}
+	t.Probe, t.Echo = sample.Probed()
+	for _, c := range record.Busiest(&r.first.Counts, &end.Counts, 0) {
+		t.Endpoints = append(t.Endpoints, endpointTotals(&c))
+	}
+	t.Unmatched, t.OtherUnmatched = r.unmatched(m.misses)
+	return t
+}
+
+// Report returns the report of a run of one server.
+func (t *Totals) Report() *Report {
+	r := reportOf([]*Totals{t})
+	r.ID, r.Name, r.Running, r.Begin, r.End = t.ID, t.Name, t.Running, t.Begin, t.End
+	r.Verdict = t.Verdict
+	return r
+}
