@@ -229,6 +229,7 @@ func Refused(t *testing.T, env []string, args ...string) (code int, stdout, stde
 // Answer is a response as received by a client.
 type Answer struct {
 	Status int
+	Proto  string // "HTTP/1.1" or "HTTP/2.0"
 	Header http.Header
 	Body   string
 	Length int64 // the Content-Length; -1 if there is none
@@ -275,7 +276,7 @@ func (p *Process) Try(method, path, body string, headers ...string) (Answer, err
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	a := Answer{resp.StatusCode, resp.Header, string(b), resp.ContentLength}
+	a := Answer{resp.StatusCode, resp.Proto, resp.Header, string(b), resp.ContentLength}
 	if err == nil && p.api != nil {
 		p.api.Check(p.T, method, path, a)
 	}

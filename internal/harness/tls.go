@@ -135,16 +135,28 @@ func (ca *CA) Client(l Leaf) tls.Certificate {
 	return pair
 }
 
-// The ways in which Way has a client speak to the program.
-var Ways = []string{"http", "https"}
+// Ways are the ways in which StartBy has a client speak to the program, with the protocols of each:
+// HTTP/1.1 and HTTP/2, in clear text and over TLS.
+var Ways = map[string]string{"http": "HTTP/1.1", "https": "HTTP/1.1", "h2": "HTTP/2.0", "h2c": "HTTP/2.0"}
 
-// StartBy starts the program as Start does, with a client that speaks to it in one of the Ways.
+// StartBy starts the program as Start does, with a client that speaks to it in one of the Ways, and
+// in no other.
 func StartBy(t *testing.T, way string, args ...string) *Process {
 	t.Helper()
-	dir := t.TempDir()
-	if way == "http" {
-		return Start(t, args...)
+	transport := client.Transport.(*http.Transport).Clone()
+	t.Cleanup(transport.CloseIdleConnections)
+	transport.Protocols = new(http.Protocols)
+	transport.Protocols.SetHTTP1(way == "http" || way == "https")
+	transport.Protocols.SetHTTP2(way == "h2")
+	transport.Protocols.SetUnencryptedHTTP2(way == "h2c")
+	own := *client
+	own.Transport = transport
+	if way == "http" || way == "h2c" {
+		p := Start(t, args...)
+		p.client = &own
+		return p
 	}
+	dir := t.TempDir()
 	p := Start(t, append(args, "--tls", "auto", "--tls-dir", dir)...)
 	text, err := os.ReadFile(filepath.Join(dir, "ca.pem"))
 	if err != nil {
@@ -156,11 +168,7 @@ func StartBy(t *testing.T, way string, args ...string) *Process {
 	}
 	p.URL = "https" + strings.TrimPrefix(strings.TrimPrefix(p.URL, "https"), "http")
 	p.TLS = &tls.Config{RootCAs: pool}
-	transport := client.Transport.(*http.Transport).Clone()
 	transport.TLSClientConfig = p.TLS
-	t.Cleanup(transport.CloseIdleConnections)
-	own := *client
-	own.Transport = transport
 	p.client = &own
 	return p
 }

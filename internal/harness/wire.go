@@ -33,7 +33,7 @@ func (p *Process) SendRaw(t *testing.T, request string) Answer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Answer{resp.StatusCode, resp.Header, string(body), resp.ContentLength}
+	return Answer{resp.StatusCode, resp.Proto, resp.Header, string(body), resp.ContentLength}
 }
 
 // Dial opens a connection to the server. No wait on it takes longer than Patience.
@@ -77,5 +77,5 @@ func Closing(t *testing.T, raw string) Answer {
 	if rest, _ := io.ReadAll(r); len(rest) > 0 {
 		t.Errorf("behind the response there is %.300q", rest)
 	}
-	return Answer{resp.StatusCode, resp.Header, string(body), resp.ContentLength}
+	return Answer{resp.StatusCode, resp.Proto, resp.Header, string(body), resp.ContentLength}
 }
