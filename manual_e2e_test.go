@@ -24,6 +24,7 @@ import (
 var notRun = []struct{ command, why string }{
 	{`^(\w+=\S+ )?docker `, "it needs Docker; container_e2e_test.go holds the Dockerfile and the files of deploy/"},
 	{`^kubectl `, "it needs a cluster"},
+	{`^helm `, "it needs a cluster; deploy/chart_test.go renders the chart with the files of the page"},
 	{`^(\w+=\S+ )?go test `, "it runs the tests, of which this is one"},
 	{`^(mkdir demo|go mod |cp \.\./mockserver|go get |go run \.$)`, "embed_e2e_test.go runs it"},
 	{benchmarks, "it measures for a minute or so, and bench_e2e_test.go for less; that there are its flags is tested"},

@@ -38,6 +38,7 @@ var exampleCalls = map[string][]exampleCall{
 	"blog.yml":     blogCalls(),
 	"limits.yml":   limitCalls,
 	"payments.yml": paymentCalls(),
+	"sink.yml":     sinkCalls,
 	"tasks.yml":    slices.Concat(listCalls, readCalls, createCalls, putCalls, patchCalls, completeCalls, deleteCalls),
 }
 
@@ -53,13 +54,26 @@ var limitCalls = []exampleCall{
 	{"Make a report", "GET", "/reports", "", 200, `{"report": "ready"}`},
 }
 
+var sinkCalls = []exampleCall{
+	{"How many came", "GET", "/sink/totals", "", 200, `{"received": 0, "duplicates": 0, "without_key": 0}`},
+	{"", "GET", "/sink/webhooks", "", 200, `[]`},
+	{"Take a webhook", "POST", "/events/7", `{"type": "a"}`, 204, ""},
+	{"", "GET", "/sink/webhooks?again=true", "", 200, `[]`},
+	{"Take a webhook that came before", "POST", "/events/7", `{"type": "a"}`, 204, ""},
+	{"Take a webhook that came before", "POST", "/elsewhere", `{"type": "a"}`, 204, ""},
+	{"Take a webhook without a key", "POST", "/", "text", 204, ""},
+	{"Take a webhook without a key", "POST", "/sink/webhooks", "text", 204, ""},
+	{"How many came", "GET", "/sink/totals", "", 200, `{"received": 5, "duplicates": 2, "without_key": 2}`},
+}
+
 // exampleHeaders are the headers, as "Name: value", that the calls of an endpoint
 // send.
 var exampleHeaders = map[string][]string{
 	"Create a customer": {"Idempotency-Key: c"}, "Create a customer again, with the same key": {"Idempotency-Key: c"},
 	"Create an intent": {"Idempotency-Key: i"}, "Create an intent again, with the same key": {"Idempotency-Key: i"},
 	"Create a subscription": {"Idempotency-Key: s"}, "Subscribe again with the same key": {"Idempotency-Key: s"},
-	"Ask who I am": {"Authorization: Bearer blog-1"},
+	"Ask who I am":   {"Authorization: Bearer blog-1"},
+	"Take a webhook": {"Idempotency-Key: 1"}, "Take a webhook that came before": {"Idempotency-Key: 1"},
 }
 
 var basicCalls = []exampleCall{

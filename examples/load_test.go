@@ -1,0 +1,302 @@
+package examples_test
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"mockserver/internal/harness"
+)
+
+// With these thresholds a run is trusted whatever the machine does, or never, since no
+// request takes nothing. A single one would be no proof.
+const (
+	trusts    = "throttled=off,steal=off,descriptors=off,accept=off,backlog=off,probe-p99=off,echo-p99=off,own-p99=off"
+	trustsNot = "own-p99=0ms"
+)
+
+// loaded is a server of what the load scripts ask for, and its admin address.
+func loaded(t *testing.T, verdict string, args ...string) (p, admin *harness.Process) {
+	t.Helper()
+	p = harness.Start(t, append([]string{"-c", harness.File("examples/tasks.yml"), "--admin", "127.0.0.1:0", "--verdict", verdict}, args...)...)
+	return p, harness.AdminOf(p)
+}
+
+// need skips a test of what other programs run.
+func need(t *testing.T, programs ...string) {
+	t.Helper()
+	for _, program := range programs {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("there is no %s here", program)
+		}
+	}
+}
+
+// tool runs a program, and returns its exit code and all that it printed.
+func tool(t *testing.T, dir string, env []string, name string, args ...string) (code int, printed string) {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), string(out)
+}
+
+func TestLoad_TheShellScriptFailsOnTheVerdict(t *testing.T) {
+	t.Parallel()
+	need(t, "sh", "curl", "jq")
+	get := func(p *harness.Process, path string) []string {
+		return []string{"sh", "-c", "for i in 1 2 3 4 5; do curl -s -o answer " + p.URL + path + "; done"}
+	}
+	for _, c := range []struct {
+		name, verdict, token string
+		command              func(*harness.Process) []string
+		code                 int
+		says                 string
+	}{
+		{"trusted", trusts, "secret", func(p *harness.Process) []string { return get(p, "/tasks/7") }, 0, "5 requests. The timing of this run can be trusted."},
+		{"not trusted", trustsNot, "secret", func(p *harness.Process) []string { return get(p, "/tasks/7") }, 3, "cannot be trusted"},
+		{"unmatched", trusts, "secret", func(p *harness.Process) []string { return get(p, "/none") }, 4, "5 × GET /none: "},
+		{"a command that fails", trusts, "secret", func(*harness.Process) []string { return []string{"sh", "-c", "exit 7"} }, 7, "0 requests"},
+		{"a wrong token", trusts, "wrong", func(*harness.Process) []string { return []string{"touch", "ran"} }, 1, "no run was begun"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p, admin := loaded(t, c.verdict, "--admin-token", "secret")
+			dir := t.TempDir()
+			env := []string{"MOCKSERVER_ADMIN_URL=" + admin.URL, "MOCKSERVER_ADMIN_TOKEN=" + c.token}
+			code, says := tool(t, dir, env, harness.File("examples/load/run.sh"), append([]string{`a "name" of \ it`}, c.command(p)...)...)
+			if code != c.code || !strings.Contains(says, c.says) {
+				t.Errorf("exit code %d, want %d; it says %q, want %q in it", code, c.code, says, c.says)
+			}
+			if c.token == "wrong" {
+				if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil {
+					t.Error("the load ran without a run")
+				}
+				return
+			}
+			text, err := os.ReadFile(filepath.Join(dir, "report.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var report struct {
+				Name    string
+				Running bool
+			}
+			if err := json.Unmarshal(text, &report); err != nil || report.Running || report.Name != `a "name" of \ it` {
+				t.Errorf("got %+v (%v)", report, err)
+			}
+			if page, err := os.ReadFile(filepath.Join(dir, "report.html")); err != nil || !strings.Contains(string(page), "</html>") {
+				t.Errorf("the page: %v", err)
+			}
+		})
+	}
+}
+
+// The stand-in for k6 has what the script uses of it, and does each of setup, the load
+// and teardown as k6 does, the load three times.
+var standIn = map[string]string{
+	"node_modules/k6/package.json": `{"name": "k6", "type": "module", "exports": {".": "./k6.js", "./http": "./http.js", "./metrics": "./metrics.js"}}`,
+	"node_modules/k6/k6.js": `
+export const fail = (text) => { throw new Error(text); };
+export const check = (value, checks) => { for (const [name, ok] of Object.entries(checks)) if (!ok(value)) throw new Error(name + ' does not hold'); };
+`,
+	"node_modules/k6/metrics.js": `
+export const added = [];
+export class Rate { constructor(name) { this.name = name; } add(value) { added.push([this.name, value]); } }
+`,
+	"node_modules/k6/http.js": `
+import { execFileSync } from 'node:child_process';
+const request = (method, url, body, params = {}) => {
+  const args = ['-s', '-X', method, '-w', '\n%{http_code}', url];
+  for (const [name, value] of Object.entries(params.headers || {})) args.push('-H', name + ': ' + value);
+  if (body) args.push('-d', body);
+  const out = execFileSync('curl', args).toString(), end = out.lastIndexOf('\n');
+  const response = { status: Number(out.slice(end + 1)), body: out.slice(0, end) };
+  response.json = (path) => (path ? JSON.parse(response.body)[path] : JSON.parse(response.body));
+  return response;
+};
+export default { request, get: (url) => request('GET', url) };
+`,
+	"main.mjs": `
+globalThis.__ENV = process.env;
+const script = await import('./script.mjs');
+const { added } = await import('k6/metrics');
+const data = JSON.parse(JSON.stringify(script.setup()));
+for (let i = 0; i < 3; i++) script.default(data);
+script.teardown(data);
+console.log(JSON.stringify({ added, thresholds: script.options.thresholds }));
+process.exit(added.length === 1 && added[0][1] === true ? 0 : 99);
+`,
+}
+
+func TestLoad_TheScriptForK6FailsOnTheVerdict(t *testing.T) {
+	t.Parallel()
+	k6 := true
+	if _, err := exec.LookPath("k6"); err != nil {
+		k6 = false
+		need(t, "node", "curl")
+		t.Log("there is no k6 here: a stand-in runs the script in node")
+	}
+	for verdict, want := range map[string]int{trusts: 0, trustsNot: 99} {
+		p, admin := loaded(t, verdict, "--admin-token", "secret")
+		env := []string{"MOCK_URL=" + p.URL, "MOCKSERVER_ADMIN_URL=" + admin.URL, "MOCKSERVER_ADMIN_TOKEN=secret", "RATE=20", "DURATION=1s"}
+		script, dir := harness.File("examples/load/k6.js"), t.TempDir()
+		var code int
+		var says string
+		if k6 {
+			code, says = tool(t, dir, env, "k6", "run", "--quiet", script)
+		} else {
+			text, err := os.ReadFile(script)
+			if err != nil {
+				t.Fatal(err)
+			}
+			harness.WriteFile(t, dir, "script.mjs", string(text))
+			for name, content := range standIn {
+				harness.WriteFile(t, dir, name, content)
+			}
+			code, says = tool(t, dir, env, "node", "main.mjs")
+			if !strings.Contains(says, `"mock_trusted":["rate==1"]`) || !strings.Contains(says, `"added":[["mock_trusted",`) {
+				t.Errorf("no threshold holds the verdict: %s", says)
+			}
+		}
+		if code != want || !strings.Contains(says, "The timing of this run can") {
+			t.Errorf("%s: exit code %d, want %d: %s", verdict, code, want, says)
+		}
+	}
+}
+
+// An element of JMeter's plans: its properties by name, and what is in it.
+type element struct {
+	XMLName  xml.Name
+	Name     string    `xml:"name,attr"`
+	Test     string    `xml:"testname,attr"`
+	Text     string    `xml:",chardata"`
+	Elements []element `xml:",any"`
+}
+
+// prop is the text of a property anywhere in an element.
+func (e element) prop(name string) string {
+	if e.Name == name {
+		return e.Text
+	}
+	for _, inner := range e.Elements {
+		if text := inner.prop(name); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// all are the elements of a kind in the order of the plan.
+func (e element) all(kind string) (found []element) {
+	if e.XMLName.Local == kind {
+		found = append(found, e)
+	}
+	for _, inner := range e.Elements {
+		found = append(found, inner.all(kind)...)
+	}
+	return found
+}
+
+// What JMeter would ask is asked in its place, with its expressions.
+func TestLoad_TheRequestsOfJMeterEndInTheVerdict(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("load/jmeter.jmx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plan element
+	if err := xml.Unmarshal(text, &plan); err != nil {
+		t.Fatal(err)
+	}
+	samplers := plan.all("HTTPSamplerProxy")
+	id := regexp.MustCompile(plan.all("RegexExtractor")[0].prop("RegexExtractor.regex"))
+	holds := regexp.MustCompile(plan.all("ResponseAssertion")[0].prop("0"))
+	if len(samplers) != 4 || len(plan.all("SetupThreadGroup")) != 1 || len(plan.all("PostThreadGroup")) != 1 || len(plan.all("ThreadGroup")) != 1 {
+		t.Fatalf("got %d requests", len(samplers))
+	}
+	if !strings.Contains(string(text), ",the timing can be trusted,") || samplers[3].Test != "the timing can be trusted" {
+		t.Errorf("the comment looks for another sample than the last one, %q", samplers[3].Test)
+	}
+	for verdict, want := range map[string]bool{trusts: true, trustsNot: false} {
+		p, admin := loaded(t, verdict, "--admin-token", "secret")
+		run, last := "", ""
+		for _, s := range samplers {
+			to := map[string]*harness.Process{"${__P(port,8000)}": p, "${__P(admin_port,8001)}": admin}[s.prop("HTTPSampler.port")]
+			path := strings.NewReplacer("${__setProperty(run,${run})}", "", "${run}", run, "${__P(run)}", run).Replace(s.prop("HTTPSampler.path"))
+			if to == nil || strings.Contains(path, "$") {
+				t.Fatalf("%s: the port %s, the path %s", s.Test, s.prop("HTTPSampler.port"), path)
+			}
+			token := strings.ReplaceAll(plan.all("HeaderManager")[0].prop("Header.value"), "${__P(token,)}", "secret")
+			times := 1
+			if to == p {
+				times = 5 // the load
+			}
+			var a harness.Answer
+			for range times {
+				a = to.Do(s.prop("HTTPSampler.method"), path, s.prop("Argument.value"), "Authorization: "+token)
+				if a.Status >= 300 {
+					t.Fatalf("%s: %d %s", s.Test, a.Status, a.Body)
+				}
+			}
+			if found := id.FindStringSubmatch(a.Body); run == "" && found != nil {
+				run = found[1]
+			}
+			last = a.Body
+		}
+		if holds.MatchString(last) != want || !strings.Contains(last, `"running": false`) {
+			t.Errorf("%s: the assertion is %v, want %v, of %.300s", verdict, !want, want, last)
+		}
+	}
+}
+
+// Gatling is not at hand: the test holds against each other what the scenarios name.
+func TestLoad_TheSimulationOfGatlingNamesWhatThereIs(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("load/MockSimulation.java")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := string(text)
+	names := map[string]bool{}
+	for _, request := range regexp.MustCompile(`http\("([^"]+)"\)`).FindAllStringSubmatch(source, -1) {
+		names[request[1]] = true
+	}
+	asserted := regexp.MustCompile(`details\("([^"]+)"\)`).FindAllStringSubmatch(source, -1)
+	if len(asserted) != 2 {
+		t.Errorf("got the assertions %q", asserted)
+	}
+	for _, a := range asserted {
+		if !names[a[1]] {
+			t.Errorf("an assertion is about %q, the requests are %v", a[1], names)
+		}
+	}
+	p, admin := loaded(t, trusts)
+	begin := regexp.MustCompile(`StringBody\("(.*)"\)\)`).FindStringSubmatch(source)
+	if begin == nil || !strings.Contains(source, `ADMIN + "/__admin/runs")`) || !strings.Contains(source, `ADMIN + "/__admin/runs/" + run + "/stop")`) {
+		t.Fatal("it begins or ends no run")
+	}
+	var run struct{ ID string }
+	if err := json.Unmarshal([]byte(admin.Do("POST", "/__admin/runs", strings.ReplaceAll(begin[1], `\"`, `"`)).Body), &run); err != nil || run.ID == "" {
+		t.Fatalf("no run was begun: %v", err)
+	}
+	if a := p.Get("/tasks/7"); a.Status != 200 || !strings.Contains(a.Body, `"id": 7`) && !strings.Contains(a.Body, `"id":7`) {
+		t.Errorf("got %d %s", a.Status, a.Body)
+	}
+	var report struct{ Verdict map[string]any }
+	if err := json.Unmarshal([]byte(admin.Do("POST", fmt.Sprint("/__admin/runs/", run.ID, "/stop"), "").Body), &report); err != nil || report.Verdict["trusted"] != true {
+		t.Errorf("got %v (%v)", report, err)
+	}
+	if !strings.Contains(source, `jsonPath("$.verdict.trusted").is("true")`) || !strings.Contains(source, `jsonPath("$.id").saveAs("run")`) {
+		t.Error("it reads neither the run nor its verdict")
+	}
+}
