@@ -385,7 +385,7 @@ func (r *reader) set(s scene) {
 // serves are the commands that start a server, which goes on; others of the program end.
 var (
 	serves = regexp.MustCompile(`^(?:mockserver|go run \.)( [^#&>]*)?(?:&|#.*)?$`)
-	ends   = regexp.MustCompile(`^ *(validate|export|schema|bench|health|version)\b| -h\b`)
+	ends   = regexp.MustCompile(`^ *(validate|export|schema|bench|fleet|health|version)\b| -h\b`)
 )
 
 // typed does what a step says, and returns what it prints. A server takes the place of the

@@ -53,6 +53,9 @@ func (a *Admin) pageFile(name string) http.HandlerFunc {
 	if a.opts.Token != "" { // so that the page asks for the token at once
 		content = bytes.Replace(content, []byte("<html "), []byte("<html data-token "), 1)
 	}
+	if a.fleet != nil {
+		content = bytes.Replace(content, []byte("<html "), []byte("<html data-fleet "), 1)
+	}
 	hash := sha256.Sum256(content)
 	tag := `"` + base64.RawURLEncoding.EncodeToString(hash[:16]) + `"`
 	policy := pagePolicy()

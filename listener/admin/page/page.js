@@ -8,6 +8,7 @@ import { Webhooks } from "./webhooks.js";
 import { State } from "./state.js";
 import { Runs, RunHead } from "./runs.js";
 import { Configuration } from "./configuration.js";
+import { Fleet } from "./fleet.js";
 import { say, silence, dismiss } from "./dialog.js";
 import { Store } from "./store.js";
 
@@ -30,6 +31,11 @@ const parts = {
   journal: new Journal($("journal")),
   configuration: new Configuration($("configuration")),
 };
+// Most servers have no fleet, and say so with the page.
+if ("fleet" in document.documentElement.dataset) {
+  parts.fleet = new Fleet($("fleet"));
+  $("fleet-link").hidden = false;
+}
 // onWall are the parts that a wall shows, all at once.
 const onWall = ["endpoints", "webhooks", "unmatched"];
 const usualRows = Object.fromEntries(onWall.map((name) => [name, parts[name].table.size]));

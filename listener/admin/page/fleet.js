@@ -1,0 +1,34 @@
+// The replicas of a fleet, and whether they agree.
+import { element, setText, count, moment, none } from "./format.js";
+import { Table } from "./table.js";
+
+const ready = (m) => (m.silent ? "does not answer: " + m.silent : m.ready ? "ready" : "not ready: " + m.why);
+const timing = (m) => (m.silent ? none : m.trusted ? "trusted" : "not trusted: " + m.reasons.join(", "));
+
+export class Fleet {
+  constructor(place) {
+    this.state = element("p", { class: "note", role: "status" });
+    place.append(this.state);
+    this.table = new Table(place, {
+      caption: "Replicas",
+      id: (m) => m.address,
+      size: 20,
+      empty: "No replica was found.",
+      columns: [
+        { name: "address", title: "Replica", first: true, value: (m) => m.address, text: (m) => m.address + (m.self ? " (this one)" : "") },
+        { name: "ready", title: "Ready", kind: "wide", value: ready, text: ready },
+        { name: "timing", title: "Timing", kind: "wide", value: timing, text: timing },
+        { name: "configuration", title: "Configuration", kind: "short", value: (m) => m.fingerprint, text: (m) => m.fingerprint.slice(0, 12) || none },
+        { name: "version", title: "Version", kind: "short", value: (m) => m.version, text: (m) => m.version || none },
+        { name: "cpus", title: "CPUs", number: true, value: (m) => m.cpu_limit, text: (m) => (m.silent ? none : String(m.cpu_limit)) },
+        { name: "since", title: "Since", kind: "short", value: (m) => Date.parse(m.since), text: (m) => (m.silent ? none : moment(m.since)) },
+      ],
+    });
+  }
+
+  async ask(get) {
+    const fleet = await get("fleet");
+    setText(this.state, fleet.agreed ? "All " + count(fleet.replicas.length) + " replicas are ready and serve the same." : "Not agreed: " + fleet.why.join("; "));
+    this.table.show(fleet.replicas);
+  }
+}
