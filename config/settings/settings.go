@@ -76,6 +76,9 @@ type Settings struct {
 	// Fleet is the replicas of the fleet, in the form that fleet.ParseMembers accepts; "" for none.
 	Fleet       string
 	FleetExpect int // how many replicas there should be; 0 for as many as there are
+	// FleetCA is a file with the CA of the admin addresses of the other replicas; "" for the CA that
+	// --admin-tls auto makes, or those of the system.
+	FleetCA string
 
 	texts    map[string]string // how each setting was given, by flag name; see Given
 	defaults []string          // where the default configuration is searched for, in order
@@ -240,6 +243,9 @@ var table = flags.Table[Settings]{
 	{Name: "fleet-expect", Env: "MOCKSERVER_FLEET_EXPECT", Value: "NUMBER", Accepts: "an integer from 1 to 1000",
 		Doc: "how many replicas the fleet has to have to agree",
 		Set: func(s *Settings, v string) bool { return flags.Int(&s.FleetExpect, v, 1, 1000) }},
+	{Name: "fleet-ca", Env: "MOCKSERVER_FLEET_CA", Value: "FILE", Accepts: "the name of a file",
+		Doc: "with TLS at the admin address: the CA of the certificates of the replicas there, in PEM; left out: that of --admin-tls auto, or those of the system",
+		Set: func(s *Settings, v string) bool { s.FleetCA = v; return v != "" }},
 	{Name: "export-format", Env: "MOCKSERVER_EXPORT_FORMAT", Initial: "yaml", Value: "FORMAT", Accepts: "yaml or json",
 		Doc: "the form of what export prints: yaml or json",
 		Set: func(s *Settings, v string) bool { s.Export = v; return v == "yaml" || v == "json" }},

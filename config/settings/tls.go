@@ -52,12 +52,16 @@ func (r *argReader) checkTLS() {
 		{s.TLS.Only && !s.TLS.IsOn(), "--tls-only", "--tls auto or --tls-cert"},
 		{s.TLS.ClientCA != "" && !s.TLS.IsOn(), "--tls-client-ca", "--tls auto or --tls-cert"},
 		{s.TLS.TicketKeys != "" && !s.TLS.IsOn(), "--tls-ticket-keys", "--tls auto or --tls-cert"},
+		{s.FleetCA != "" && (s.Fleet == "" || !s.AdminTLS.IsOn()), "--fleet-ca", "--fleet, and --admin-tls auto or --admin-tls-cert"},
 		{s.AdminTLS.ClientCA != "" && !s.AdminTLS.IsOn(), "--admin-tls-client-ca", "--admin-tls auto or --admin-tls-cert"},
 	}
 	for _, n := range needs {
 		if n.given && s.Command == "serve" {
 			r.flags.Wrong("%s: has no effect alone; expected %s too", n.flag, n.needs)
 		}
+	}
+	if s.Command == "serve" && s.Fleet != "" && s.AdminTLS.ClientCA != "" {
+		r.flags.Wrong("--fleet and --admin-tls-client-ca are both given: replicas show each other a token, and no certificates")
 	}
 	if s.Command == "ca" && s.TLS.Dir == "" {
 		r.flags.Wrong("ca: missing --tls-dir: without it each start makes a new CA; expected the directory where it is kept, " +

@@ -132,6 +132,9 @@ func Open(opts Options) (*Admin, error) {
 	var replicas *fleet.Fleet
 	if opts.Fleet.Members != "" {
 		opts.Fleet.Token, opts.Fleet.Logger = opts.Token, opts.Logger
+		if opts.Fleet.TLS = store != nil; opts.Fleet.TLS && opts.Fleet.CA == "" && store.Authority() != nil {
+			opts.Fleet.CAs = store.Authority().PEM()
+		}
 		if replicas, err = fleet.New(opts.Fleet); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrFleet, err)
 		}

@@ -30,7 +30,7 @@ func OpenAs(settings settings.Settings, opts Options) (*Admin, error) {
 	}
 	opts.Address, opts.Token = settings.Admin, settings.AdminToken
 	opts.Settings, opts.Thresholds = settings.Given(), thresholds
-	opts.Fleet = fleet.Options{Members: settings.Fleet, Expect: settings.FleetExpect}
+	opts.Fleet = fleet.Options{Members: settings.Fleet, Expect: settings.FleetExpect, CA: settings.FleetCA}
 	a, err := Open(opts)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func OpenAs(settings settings.Settings, opts Options) (*Admin, error) {
 func warnOfIdle(settings settings.Settings, log *slog.Logger) {
 	var idle []string
 	for _, given := range settings.Given() {
-		if !given.Default && slices.Contains([]string{"--admin-token", "--journal-sample", "--journal-size", "--verdict", "--fleet", "--fleet-expect"}, given.Flag) {
+		if !given.Default && slices.Contains([]string{"--admin-token", "--journal-sample", "--journal-size", "--verdict", "--fleet", "--fleet-expect", "--fleet-ca"}, given.Flag) {
 			idle = append(idle, given.Flag)
 		}
 	}

@@ -3,6 +3,7 @@ package fleet
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"mockserver/internal/clienttls"
 )
 
 // How long a replica may take to answer, by what is asked.
@@ -27,14 +30,32 @@ const largestAnswer = 128 << 20
 type client struct {
 	http  http.Client
 	token string
+	base  string // http:// or https://
 }
 
-func newClient(token string) *client {
+// newClient returns a client for admin addresses. The certificates of addresses that were looked up
+// have to have the name that they were looked up by.
+func newClient(o *Options, name string) (*client, error) {
 	dialer := net.Dialer{Timeout: briefly}
-	return &client{token: token, http: http.Client{
-		Transport:     &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 4, IdleConnTimeout: 90 * time.Second},
+	transport := &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 4, IdleConnTimeout: 90 * time.Second}
+	c := &client{token: o.Token, base: "http://", http: http.Client{
+		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
+	if !o.TLS {
+		return c, nil
+	}
+	trust, err := clienttls.Files{CA: o.CA}.Config()
+	if err != nil {
+		return nil, err
+	}
+	if o.CA == "" && o.CAs != nil {
+		trust.RootCAs = x509.NewCertPool()
+		trust.RootCAs.AppendCertsFromPEM(o.CAs) // it was made as PEM
+	}
+	trust.ServerName = name
+	c.base, transport.TLSClientConfig = "https://", trust
+	return c, nil
 }
 
 // Question is a request that is sent to replicas.
@@ -80,7 +101,7 @@ func (c *client) ask(ctx context.Context, address string, q Question) Reply {
 	ctx, cancel := context.WithTimeout(ctx, q.Within)
 	defer cancel()
 	r := Reply{Address: address, Sent: time.Now()}
-	request, err := http.NewRequestWithContext(ctx, q.Method, "http://"+address+q.Path, bytes.NewReader(q.Body))
+	request, err := http.NewRequestWithContext(ctx, q.Method, c.base+address+q.Path, bytes.NewReader(q.Body))
 	if err != nil {
 		r.Err = err
 		return r

@@ -45,6 +45,7 @@ type order struct {
 
 	admin  []string
 	token  string
+	ca     string
 	expect int
 	name   string
 	reset  bool
@@ -62,6 +63,9 @@ var table = flags.Table[order]{
 	{Name: "admin-token", Env: "MOCKSERVER_ADMIN_TOKEN", Value: "TOKEN", Secret: true, Accepts: "a text",
 		Doc: "the token of the admin addresses",
 		Set: func(o *order, v string) bool { o.token = v; return v != "" }},
+	{Name: "ca", Env: "MOCKSERVER_FLEET_CA", Value: "FILE", Accepts: "the name of a file",
+		Doc: "the admin addresses speak TLS, with certificates of this CA, in PEM",
+		Set: func(o *order, v string) bool { o.ca = v; return v != "" }},
 	{Name: "expect", Env: "MOCKSERVER_FLEET_EXPECT", Value: "NUMBER", Accepts: "an integer from 1 to 1000",
 		Doc: "how many replicas there have to be",
 		Set: func(o *order, v string) bool { return flags.Int(&o.expect, v, 1, mostMembers) }},
@@ -168,7 +172,7 @@ func Command(args []string, p Process) int {
 	var f *Fleet
 	if err == nil {
 		members := strings.Join(o.admin, ",")
-		f, err = New(Options{Members: members, Expect: o.expect, Token: o.token, Found: len(o.admin) == 1 && !strings.HasPrefix(members, "dns:")})
+		f, err = New(Options{Members: members, Expect: o.expect, Token: o.token, TLS: o.ca != "", CA: o.ca, Found: len(o.admin) == 1 && !strings.HasPrefix(members, "dns:")})
 	}
 	if err != nil {
 		fmt.Fprintln(p.Stderr, err)

@@ -21,6 +21,9 @@ type Options struct {
 	Members string // as in ParseMembers
 	Expect  int    // how many replicas there should be; 0 for as many as there are
 	Token   string // of the admin addresses; "" for none
+	TLS     bool   // the admin addresses speak TLS
+	CA      string // a file with the CAs of their certificates; "" for CAs
+	CAs     []byte // those CAs, in PEM; nil for those of the system
 	// Found is set for a list of addresses that may be incomplete: the replicas are those that the
 	// first of the addresses that answers knows.
 	Found  bool
@@ -60,7 +63,11 @@ func New(opts Options) (*Fleet, error) {
 	if opts.Token == "" && !members.isLoopback() {
 		return nil, errors.New("the replicas need a token, the same for all, since they are not all on loopback addresses; set --admin-token")
 	}
-	f := &Fleet{Instance: rand.Text(), opts: opts, members: members, client: newClient(opts.Token), log: opts.Logger}
+	asking, err := newClient(&opts, members.name)
+	if err != nil {
+		return nil, err
+	}
+	f := &Fleet{Instance: rand.Text(), opts: opts, members: members, client: asking, log: opts.Logger}
 	if f.log == nil {
 		f.log = slog.New(slog.DiscardHandler)
 	}

@@ -686,3 +686,32 @@ func TestFleet_ProcessesShareAPort(t *testing.T) {
 		t.Errorf("got %d %s", code, stderr)
 	}
 }
+
+// Replicas whose admin addresses speak TLS find each other, and trust nobody else's certificates.
+func TestFleet_AsksOverTLS(t *testing.T) {
+	t.Parallel()
+	dir, ports := t.TempDir(), addresses(t, 2)
+	file := harness.WriteFile(t, dir, "mock.yml", configuration)
+	for _, address := range ports { // one after the other, so that both have the CA that the first makes
+		harness.LaunchIn(t, dir, nil, "-c", file, "--admin", address, "--fleet", strings.Join(ports, ","), "--admin-tls", "auto", "--tls-dir", "ca", "--verdict", calm).Listening()
+	}
+	ask := func(args ...string) (int, string) {
+		code, stdout, stderr := harness.Refused(t, nil, append([]string{"fleet", "status", "--admin", ports[0]}, args...)...)
+		return code, stdout + stderr
+	}
+	ca := filepath.Join(dir, "ca", "ca.pem")
+	harness.Until(t, "the replicas agree", func() bool {
+		code, said := ask("--ca", ca)
+		return code == 0 && harness.ContainsAll(said, []string{ports[0], ports[1], "2 replicas, agreed"})
+	})
+	other := harness.NewCA(t, "other").File(dir, "other")
+	if code, said := ask("--ca", other); code != 1 || !strings.Contains(said, "certificate") {
+		t.Errorf("with another CA: %d %s", code, said)
+	}
+	if code, said := ask(); code != 1 {
+		t.Errorf("in clear text: %d %s", code, said)
+	}
+	if code, said := ask("--ca", file); code != 2 || !strings.Contains(said, "it holds no certificate") {
+		t.Errorf("with a file that is no CA: %d %s", code, said)
+	}
+}
