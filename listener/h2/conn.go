@@ -120,12 +120,10 @@ func (c *conn) serve(read []byte) error {
 		if err == nil {
 			err = c.takeFrame(header)
 		}
-		var stream http2.StreamError
-		if errors.As(err, &stream) {
-			err = c.takeStreamError(stream)
-		}
 		if err != nil {
-			return err
+			if err = c.forgive(err); err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -134,19 +132,22 @@ func (c *conn) serve(read []byte) error {
 // connection, because those after it could not be either.
 func (c *conn) takeFrame(header http2.FrameHeader) error {
 	frame, err := c.framer.ReadFrameForHeader(header)
-	var stream http2.StreamError
-	switch {
-	case err == nil:
+	if err == nil {
 		return c.take(frame)
-	case header.Type == http2.FrameHeaders && errors.As(err, &stream):
+	}
+	if _, ok := err.(http2.StreamError); ok && header.Type == http2.FrameHeaders {
 		return protocolError
 	}
 	return err
 }
 
-// takeStreamError resets a stream that the client used wrongly. It costs the server more than the
-// client, so it is counted.
-func (c *conn) takeStreamError(e http2.StreamError) error {
+// forgive resets a stream that the client used wrongly, unless the connection has to end for it. A
+// reset costs the server more than the client, so it is counted.
+func (c *conn) forgive(err error) error {
+	e, ok := err.(http2.StreamError)
+	if !ok {
+		return err
+	}
 	if e.StreamID > c.last {
 		return http2.ConnectionError(e.Code)
 	}

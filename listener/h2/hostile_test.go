@@ -156,39 +156,34 @@ func TestHostile(t *testing.T) {
 
 // What costs a client nothing is accepted a thousand times a second.
 func TestFlood(t *testing.T) {
-	id := uint32(1)
-	for name, send := range map[string]func(c *client){
-		"pings":           func(c *client) { _ = c.WritePing(false, [8]byte{}) },
-		"settings":        func(c *client) { _ = c.WriteSettings() },
-		"acknowledgments": func(c *client) { _ = c.WriteSettingsAck() },
-		"priorities":      func(c *client) { _ = c.WritePriority(1, http2.PriorityParam{StreamDep: 3}) },
-		"resets": func(c *client) {
-			id += 2
+	for name, send := range map[string]func(c *client, id uint32){
+		"pings":           func(c *client, _ uint32) { _ = c.WritePing(false, [8]byte{}) },
+		"settings":        func(c *client, _ uint32) { _ = c.WriteSettings() },
+		"acknowledgments": func(c *client, _ uint32) { _ = c.WriteSettingsAck() },
+		"priorities":      func(c *client, _ uint32) { _ = c.WritePriority(1, http2.PriorityParam{StreamDep: 3}) },
+		"resets": func(c *client, id uint32) {
 			c.get(id, "/wait")
 			_ = c.WriteRSTStream(id, http2.ErrCodeCancel)
 		},
-		"resets that the server has to send": func(c *client) {
-			id += 2
+		"resets that the server has to send": func(c *client, id uint32) {
 			c.open(id, true, "connection", "close")
 		},
-		"refused bodies": func(c *client) {
-			id += 2
+		"refused bodies": func(c *client, id uint32) {
 			c.open(id, false, "content-length", "9999999")
 		},
-		"streams that are too many":        func(c *client) { id += 2; c.get(id, "/wait") },
-		"empty data":                       func(c *client) { _ = c.WriteData(1, false, nil) },
-		"unknown frames":                   func(c *client) { _ = c.WriteRawFrame(0xfa, 0, 0, nil) },
-		"windows of streams that are over": func(c *client) { _ = c.WriteWindowUpdate(3, 1) },
+		"streams that are too many":        func(c *client, id uint32) { c.get(id, "/wait") },
+		"empty data":                       func(c *client, _ uint32) { _ = c.WriteData(1, false, nil) },
+		"unknown frames":                   func(c *client, _ uint32) { _ = c.WriteRawFrame(0xfa, 0, 0, nil) },
+		"windows of streams that are over": func(c *client, _ uint32) { _ = c.WriteWindowUpdate(3, 1) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			id = 3
 			s := serve(t, &answers{inline: true}, nil)
 			c := s.dial(t).begin()
 			c.open(1, false)
 			c.get(3, "/")
 			go func() {
-				for range 4 * maxCheap { // the connection ends before all are written
-					send(c)
+				for i := range uint32(4 * maxCheap) { // the connection ends before all are written
+					send(c, 5+2*i)
 				}
 			}()
 			if got := c.response(1); got != "goaway ENHANCE_YOUR_CALM" && got != "closed" {

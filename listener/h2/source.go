@@ -14,6 +14,7 @@ import (
 type source struct {
 	c         *conn
 	buffer    *[]byte   // nil while the connection is parked, or has not read anything
+	one       [1]byte   // what a parked connection is read into
 	r, w      int       // what is left is between them
 	now       time.Time // of the last read
 	armed     time.Time // the deadline in force, unless something else has set one
@@ -71,8 +72,7 @@ func (s *source) fill() error {
 		if err := c.settle(); err != nil {
 			return err
 		}
-		var one [1]byte
-		room := one[:]
+		room := s.one[:]
 		if s.buffer != nil {
 			room = *s.buffer
 		}
@@ -80,7 +80,7 @@ func (s *source) fill() error {
 		s.now = time.Now()
 		if n > 0 {
 			if s.acquire(); len(room) == 1 {
-				(*s.buffer)[0] = one[0]
+				(*s.buffer)[0] = s.one[0]
 			}
 			s.w, s.idleSince = n, time.Time{}
 			return nil

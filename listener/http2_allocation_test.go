@@ -1,0 +1,82 @@
+//go:build !race
+
+package listener
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"testing"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"mockserver/config"
+	"mockserver/listener/record"
+)
+
+// A stream that is answered inline allocates what x/net does for a frame of headers, and what a
+// template of its kind needs: see TestAllocations_OfTheWholePath.
+func TestHTTP2_Allocations(t *testing.T) {
+	s, err := Start(config.Parse("m.yml", []byte(measured)), Options{Record: &record.Options{Journal: record.JournalOptions{Slowest: -1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	for _, c := range []struct {
+		path string
+		most float64
+	}{{"/static", 1}, {"/empty", 1}, {"/users/abc", 3}, {"/search?q=a%20b", 2}} {
+		t.Run(c.path, func(t *testing.T) {
+			if got := streamAllocations(t, s.Addr().String(), c.path); got > c.most {
+				t.Errorf("got %v allocations, want at most %v", got, c.most)
+			}
+		})
+	}
+}
+
+// streamAllocations returns how many allocations a GET takes that is like the one before it.
+func streamAllocations(t *testing.T, address, path string) float64 {
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	var out, block bytes.Buffer
+	framer := http2.NewFramer(&out, conn)
+	encoder := hpack.NewEncoder(&block)
+	id := uint32(1)
+	ask := func() {
+		block.Reset()
+		for _, f := range [...][2]string{{":method", "GET"}, {":scheme", "http"}, {":path", path}, {":authority", "a.test"}, {"user-agent", "x"}} {
+			_ = encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
+		}
+		_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block.Bytes(), EndStream: true, EndHeaders: true})
+		id += 2
+		if _, err := conn.Write(out.Bytes()); err != nil {
+			t.Fatal(err)
+		}
+		out.Reset()
+	}
+	out.WriteString(http2.ClientPreface)
+	_ = framer.WriteSettings()
+	ask()
+	size := 0
+	for ended := false; !ended; { // of the response, which is always as long
+		f, err := framer.ReadFrame()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h := f.Header(); h.StreamID == 1 {
+			size += 9 + int(h.Length)
+			ended = h.Flags.Has(http2.FlagDataEndStream)
+		}
+	}
+	answer := make([]byte, size)
+	return testing.AllocsPerRun(500, func() {
+		ask()
+		if _, err := io.ReadFull(conn, answer); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
