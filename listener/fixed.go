@@ -115,6 +115,19 @@ var (
 	schemeEnd = []byte("://") // fasthttp treats a target that contains it as an absolute URL
 )
 
+// fixed returns the fixed response for plain requests to a path. It returns nil while the next
+// response must announce that it is the last.
+func (s *Server) fixed(path []byte) *fixed {
+	if s.stopping.Load() {
+		return nil
+	}
+	sn := s.snapshot.Load()
+	if sn.fixedLengths&(1<<min(len(path), maxLength)) == 0 {
+		return nil
+	}
+	return sn.fixed[string(path)]
+}
+
 // answerPlain returns a function that answers plain requests with the fixed responses that lookup
 // finds by path.
 func (s *Server) answerPlain(lookup func(path []byte) *fixed) func(*wire.Connection, *wire.Plain) (bool, error) {

@@ -350,19 +350,6 @@ func (s *Server) listen() error {
 	return nil
 }
 
-// fixed returns the fixed response for plain requests to a path. It returns nil while the next
-// response must announce that it is the last.
-func (s *Server) fixed(path []byte) *fixed {
-	if s.stopping.Load() {
-		return nil
-	}
-	sn := s.snapshot.Load()
-	if sn.fixedLengths&(1<<min(len(path), maxLength)) == 0 {
-		return nil
-	}
-	return sn.fixed[string(path)]
-}
-
 // Apply compiles spec and serves it from the next request on: once it returns, no new request is
 // answered from the previous one. If spec is invalid, the error is a config.Problems, and the
 // previous specification stays in service. After Shutdown the error is ErrStopped. The spec may be

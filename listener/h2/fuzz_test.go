@@ -24,14 +24,14 @@ type script struct {
 	written int
 }
 
-func (s *script) Read(b []byte) (int, error)         { return s.input.Read(b) }
-func (s *script) Write(b []byte) (int, error)        { s.written += len(b); return len(b), nil }
-func (*script) Close() error                         { return nil }
-func (*script) LocalAddr() net.Addr                  { return &net.TCPAddr{} }
-func (*script) RemoteAddr() net.Addr                 { return &net.TCPAddr{} }
-func (*script) SetDeadline(time.Time) error          { return nil }
-func (s *script) SetReadDeadline(at time.Time) error { return nil }
-func (*script) SetWriteDeadline(time.Time) error     { return os.ErrNoDeadline }
+func (s *script) Read(b []byte) (int, error)     { return s.input.Read(b) }
+func (s *script) Write(b []byte) (int, error)    { s.written += len(b); return len(b), nil }
+func (*script) Close() error                     { return nil }
+func (*script) LocalAddr() net.Addr              { return &net.TCPAddr{} }
+func (*script) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
+func (*script) SetDeadline(time.Time) error      { return nil }
+func (*script) SetReadDeadline(time.Time) error  { return nil }
+func (*script) SetWriteDeadline(time.Time) error { return os.ErrNoDeadline }
 
 // frames are bytes as clients send them, to begin with.
 func frames(write func(f *http2.Framer, fields func(pairs ...string) []byte)) []byte {

@@ -55,7 +55,7 @@ func (c *conn) part(s *Stream) {
 	n := min(s.allowed-s.sent, s.window, c.window, c.maxFrame)
 	if s.ending == endsBroken { // half of what the frame promises
 		c.out = append(appendFrame(c.out, n+1, dataFrame, 0, s.id), s.body[s.sent:s.sent+n/2]...)
-		c.break_(s)
+		c.breakOff(s)
 		return
 	}
 	flags := http2.Flags(0)
@@ -76,14 +76,14 @@ func (c *conn) conclude(s *Stream) {
 		c.reset(s, resetCode)
 	case s.ending == endsBroken: // there is no body
 		c.out = append(c.out, 0, 0, 1) // nor a whole frame
-		c.break_(s)
+		c.breakOff(s)
 	case s.sent == len(s.body):
 		c.finish(s)
 	}
 }
 
-// break_ ends the connection in the middle of a frame.
-func (c *conn) break_(s *Stream) {
+// breakOff ends the connection in the middle of a frame.
+func (c *conn) breakOff(s *Stream) {
 	c.over = true
 	c.finish(s)
 	_ = c.nc.SetReadDeadline(past) // who reads then sees it
