@@ -48,27 +48,37 @@ const (
 	backdated = 24 * time.Hour
 	// leafRest is how long a certificate has to be valid still when it is used.
 	leafRest = 30 * 24 * time.Hour
+	// createTries is how often a file is read that is not whole, and createPause the wait after that.
+	createTries = 5
+	createPause = 20 * time.Millisecond
 	// maxLeaves is how many certificates are kept.
 	maxLeaves = 1000
 )
 
 // OpenAuthority returns the CA that is kept in a directory. If none is there, it makes one and keeps
 // it; for "" it makes one that is kept nowhere.
-func OpenAuthority(dir string) (*Authority, error) {
+func OpenAuthority(dir string) (opened *Authority, broken error) {
 	if dir == "" {
 		return newAuthority()
 	}
 	name := filepath.Join(dir, secretFile)
-	text, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		text, err = create(dir, name)
+	var a *Authority
+	for range createTries {
+		text, err := os.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			text, err = create(dir, name)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("CA in %s: %w", dir, err)
+		}
+		if a, err = parseAuthority(text); err == nil {
+			break
+		}
+		broken = fmt.Errorf("CA %s: %w", name, err)
+		time.Sleep(createPause) // another server may be writing it
 	}
-	if err != nil {
-		return nil, fmt.Errorf("CA in %s: %w", dir, err)
-	}
-	a, err := parseAuthority(text)
-	if err != nil {
-		return nil, fmt.Errorf("CA %s: %w", name, err)
+	if a == nil {
+		return nil, broken
 	}
 	open := filepath.Join(dir, authorityFile)
 	if old, err := os.ReadFile(open); err != nil || string(old) != string(a.PEM()) {
