@@ -536,7 +536,7 @@ func suffer(p *harness.Process, t *testing.T, c hostile) string {
 	go func() {
 		_, _ = io.WriteString(conn, send) // a server may answer and close before it has read everything
 		if c.half {
-			_ = conn.(*net.TCPConn).CloseWrite()
+			_ = conn.(interface{ CloseWrite() error }).CloseWrite()
 		}
 	}()
 	b, err := io.ReadAll(conn)
@@ -599,17 +599,20 @@ func TestHostile_EachHasItsAnswer(t *testing.T) {
 		{"connections", hostileConnections(), []string{"--max-body", "1000"}},
 		{"bodies", hostileBodies(), nil},
 	} {
-		t.Run(group.name, func(t *testing.T) {
-			t.Parallel()
-			p := harness.Serving(t, attacked, group.flags...)
-			for _, c := range group.cases {
-				t.Run(c.name, func(t *testing.T) {
-					c.check(t, suffer(p, t, c))
-					p.Get("/a").Want(t, 200, "a")
-				})
-			}
-			quiet(p)
-		})
+		for _, way := range harness.Ways {
+			t.Run(group.name+" by "+way, func(t *testing.T) {
+				t.Parallel()
+				file := harness.WriteFile(t, t.TempDir(), "mock.yml", attacked)
+				p := harness.StartBy(t, way, append([]string{"-c", file}, group.flags...)...)
+				for _, c := range group.cases {
+					t.Run(c.name, func(t *testing.T) {
+						c.check(t, suffer(p, t, c))
+						p.Get("/a").Want(t, 200, "a")
+					})
+				}
+				quiet(p)
+			})
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"bufio"
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
@@ -36,12 +37,19 @@ func (p *Process) SendRaw(t *testing.T, request string) Answer {
 	return Answer{resp.StatusCode, resp.Proto, resp.Header, string(body), resp.ContentLength}
 }
 
-// Dial opens a connection to the server. No wait on it takes longer than Patience.
+// Dial opens a connection to the server, over TLS if p.TLS is set. No wait on it takes longer than
+// Patience.
 func (p *Process) Dial() net.Conn {
 	p.T.Helper()
-	c, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
+	_, address, _ := strings.Cut(p.URL, "://")
+	c, err := net.Dial("tcp", address)
 	if err != nil {
 		p.T.Fatal(err)
+	}
+	if p.TLS != nil {
+		config := p.TLS.Clone()
+		config.ServerName, _, _ = net.SplitHostPort(address)
+		c = tls.Client(c, config)
 	}
 	p.T.Cleanup(func() { _ = c.Close() })
 	_ = c.SetDeadline(time.Now().Add(Patience)) // a TCP connection supports deadlines
