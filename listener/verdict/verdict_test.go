@@ -84,6 +84,9 @@ func TestJudge_EachReasonAloneAndItsBorder(t *testing.T) {
 		{"lag-p99", 10, 10.1, func(s *Sample, v float64) { s.WebhookLag.P99 = v }},
 		{"webhooks-refused", 0, 1, func(s *Sample, v float64) { s.WebhooksRefused = int64(v) }},
 		{"state-given-up", 0, 1, func(s *Sample, v float64) { s.StateGivenUp = int64(v) }},
+		{"handshakes", 0.1, 0.101, func(s *Sample, v float64) {
+			s.Requests, s.FullHandshakes = 10_000, uint64(math.Round(v*10_000))
+		}},
 		{"cpu-quota", 0.9, 0.91, func(s *Sample, v float64) { s.CPU = new(v * 2) }},
 		{"machine", 0.95, 0.96, func(s *Sample, v float64) { s.MachineCPU = &v }},
 		{"cpu-wait", 0.1, 0.11, func(s *Sample, v float64) { s.CPUWait = &v }},
