@@ -130,6 +130,9 @@ func Open(opts Options) (*Admin, error) {
 		return nil, err
 	}
 	var replicas *fleet.Fleet
+	if opts.Fleet.Members != "" && opts.TLS != nil {
+		return nil, fmt.Errorf("%w: replicas ask each other in clear text, which an address with TLS does not accept", ErrFleet)
+	}
 	if opts.Fleet.Members != "" {
 		opts.Fleet.Token, opts.Fleet.Logger = opts.Token, opts.Logger
 		if replicas, err = fleet.New(opts.Fleet); err != nil {

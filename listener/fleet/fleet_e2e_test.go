@@ -533,6 +533,7 @@ func TestFleet_WithoutOneItIsSaid(t *testing.T) {
 		"--fleet nonsense":                       "127.0.0.1:8001-8008",
 		"--fleet 10.0.0.1:8001,10.0.0.2:8001":    "--admin-token",
 		"--fleet 127.0.0.1:1-2 --fleet-expect 0": "--fleet-expect",
+		"--fleet 127.0.0.1:1-2 --admin-tls auto": "clear text",
 	} {
 		code, _, stderr := harness.Refused(t, nil, append(strings.Fields(args), "--admin", "127.0.0.1:0", "-c", harness.WriteFile(t, t.TempDir(), "m.yml", harness.One("x")))...)
 		if code != 2 || !strings.Contains(stderr, want) || !strings.Contains(stderr, "fleet") {
