@@ -309,7 +309,7 @@ func newReader(t *testing.T) *reader {
 	harness.WriteFile(t, home, ".curlrc", "no-progress-meter\n") // to a terminal there is none
 	cmd := exec.CommandContext(t.Context(), "sh")
 	cmd.Dir = r.dir
-	cmd.Env = append([]string{"HOME=" + home, "PATH=" + filepath.Dir(harness.Program(t)) + ":" + os.Getenv("PATH")}, r.env()...)
+	cmd.Env = append([]string{"HOME=" + home, "MOCKSERVER_VERDICT=" + unbothered, "PATH=" + filepath.Dir(harness.Program(t)) + ":" + os.Getenv("PATH")}, r.env()...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -10,13 +10,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// docs/operations.md contains every error code, path and metric.
+// docs/operations.md contains every error code, path and metric; docs/fleet.md the paths of fleets.
 func TestManual_HasAllThatThereIs(t *testing.T) {
 	text, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	manual := string(text)
+	fleets, err := os.ReadFile("../../docs/fleet.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	manual := string(text) + string(fleets)
 	for code := range codesOfRefusals(t) {
 		if !regexp.MustCompile("(?m)^\\|.*`" + code + "`.*\\| [45]").MatchString(manual) {
 			t.Errorf("no row for the error code %s", code)
