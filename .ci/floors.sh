@@ -26,6 +26,9 @@ mockserver/config -> mockserver/config/openapi
 mockserver/config -> mockserver/config/openapi/tree
 mockserver/config -> mockserver/config/syntax
 mockserver/config -> mockserver/config/table
+mockserver/config/imports -> mockserver/config/imports/draft
+mockserver/config/imports -> mockserver/config/syntax
+mockserver/config/imports/draft -> mockserver/config/syntax
 mockserver/config/openapi -> mockserver/config/openapi/generate
 mockserver/config/openapi -> mockserver/config/openapi/jsonvalue
 mockserver/config/openapi -> mockserver/config/openapi/tree
