@@ -36,6 +36,10 @@ type Loader struct {
 	// Single accepts a map with the single key endpoint or websocket as a list of one item, so that
 	// Parse reads a single endpoint.
 	Single bool
+	// Import makes a configuration of a file or directory of another tool, and returns the name of
+	// that; "" for a path that is not of another tool. An error that is not Problems is worded to
+	// follow the path. It may be nil.
+	Import func(path string) (string, error)
 }
 
 // given are the files of one load that are not just lists. They are processed after all files are

@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"mockserver/config/imports/draft"
+	"mockserver/config/imports/traffic"
 	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 )
@@ -15,6 +16,7 @@ import (
 // syntax.Problems.
 func Make(paths []string, opts draft.Options) (*draft.Draft, error) {
 	m := &maker{opts: opts}
+	m.traffic = traffic.NewCollector(&m.draft, opts)
 	for _, path := range paths {
 		s, err := draft.OpenSource(path)
 		if err != nil {
@@ -24,6 +26,11 @@ func Make(paths []string, opts draft.Options) (*draft.Draft, error) {
 			return nil, problems(s, err)
 		}
 	}
+	if err := m.traffic.Finish(); err != nil {
+		m.traffic.Close()
+		return nil, syntax.Problems{{Pos: syntax.Pos{File: paths[0]}, What: err.Error()}}
+	}
+	m.draft.Done = m.traffic.Close
 	return &m.draft, nil
 }
 
@@ -35,8 +42,9 @@ func Recognizes(path string) bool {
 
 // maker is one import.
 type maker struct {
-	draft draft.Draft
-	opts  draft.Options
+	draft   draft.Draft
+	opts    draft.Options
+	traffic *traffic.Collector
 }
 
 // add adds what a source says to the draft.

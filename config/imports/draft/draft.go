@@ -77,6 +77,14 @@ type Answer struct {
 	Any    bool // the body may be anything
 }
 
+// Note is something that the user should know, and that is neither taken over nor lost.
+type Note struct {
+	Warning bool
+	Pos     syntax.Pos
+	Name    string
+	Text    string
+}
+
 // Draft is a configuration that is being made. The zero value is an empty one. Readers of several
 // files may add to one draft; it belongs to one goroutine.
 type Draft struct {
@@ -84,7 +92,16 @@ type Draft struct {
 	Declarations []Declaration
 	Files        []File
 	Items        []Item
+	Notes        []Note
 	Asks         []Ask
+	Done         func() // gives up what the files are made of; nil for nothing
+}
+
+// Close gives up what the files are made of. They cannot be written any more.
+func (d *Draft) Close() {
+	if d.Done != nil {
+		d.Done()
+	}
 }
 
 // Add adds a declaration and returns it, for comments. It is valid until the next one is added.
@@ -116,6 +133,16 @@ func (d *Draft) note(k Kind, pos syntax.Pos, name, why string, args ...any) {
 		why = fmt.Sprintf(why, args...)
 	}
 	d.Items = append(d.Items, Item{k, pos, name, why})
+}
+
+// Note adds a remark to the report, such as what was inferred.
+func (d *Draft) Note(pos syntax.Pos, name, text string, args ...any) {
+	d.Notes = append(d.Notes, Note{false, pos, name, fmt.Sprintf(text, args...)})
+}
+
+// Warn adds a warning to the report.
+func (d *Draft) Warn(pos syntax.Pos, name, text string, args ...any) {
+	d.Notes = append(d.Notes, Note{true, pos, name, fmt.Sprintf(text, args...)})
 }
 
 // Count returns how many items are of a kind.

@@ -11,7 +11,7 @@ import (
 func read(t testing.TB, d *Draft) *syntax.Node {
 	t.Helper()
 	var b strings.Builder
-	if _, err := d.WriteTo(&b); err != nil {
+	if err := d.Write(&b); err != nil {
 		t.Fatal(err)
 	}
 	docs, problems := syntax.Read("made.yml", []byte(b.String()))
@@ -67,7 +67,7 @@ func TestFormOfTheText(t *testing.T) {
 	d.Add("endpoint", e, "GET /users/1")
 	d.AddOff("endpoint", NewMap("path", "/x"), "lost")
 	var b strings.Builder
-	if _, err := d.WriteTo(&b); err != nil {
+	if err := d.Write(&b); err != nil {
 		t.Fatal(err)
 	}
 	want := `# made of x.har

@@ -1,5 +1,7 @@
 package draft
 
+import "mockserver/config/openapi/jsonvalue"
+
 // Map is a map of the configuration, in the order in which it is written. Its values are nil, bool,
 // int, float64, string, Number, List, *Map or Flow. A text is written so that it is read as the same
 // text, whatever it contains.
@@ -71,6 +73,12 @@ func (m *Map) SetOff(key string, value any, why string) *Map {
 	return m
 }
 
+// Join appends the keys of another map and returns the map.
+func (m *Map) Join(other *Map) *Map {
+	m.entries = append(m.entries, other.entries...)
+	return m
+}
+
 // Len returns the number of keys that are not commented out.
 func (m *Map) Len() int {
 	n := 0
@@ -80,4 +88,21 @@ func (m *Map) Len() int {
 		}
 	}
 	return n
+}
+
+// JSON returns the map as a JSON text on one line. Its values are nil, int, string or Number.
+func (m *Map) JSON() string {
+	b := []byte{'{'}
+	for i, e := range m.entries {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(jsonvalue.AppendString(b, e.key), ": "...)
+		if text, ok := e.value.(string); ok {
+			b = jsonvalue.AppendString(b, text)
+		} else {
+			b = append(b, flow(e.value)...)
+		}
+	}
+	return string(append(b, '}'))
 }

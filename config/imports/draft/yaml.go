@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// WriteTo writes the configuration as YAML.
-func (d *Draft) WriteTo(w io.Writer) (int64, error) {
+// Write writes the configuration as YAML.
+func (d *Draft) Write(w io.Writer) error {
 	var y yamlWriter
 	y.comments("", d.Title)
 	if len(d.Title) > 0 {
@@ -25,7 +25,8 @@ func (d *Draft) WriteTo(w io.Writer) (int64, error) {
 	if !live {
 		y.WriteString("[]\n")
 	}
-	return y.Buffer.WriteTo(w)
+	_, err := y.WriteTo(w)
+	return err
 }
 
 // yamlWriter writes YAML in block style. Whatever is not plainly safe is quoted.
