@@ -26,11 +26,16 @@ mockserver/bench -> mockserver/matcher
 mockserver/bench -> mockserver/renderer
 mockserver/config -> mockserver/config/openapi
 mockserver/config -> mockserver/config/openapi/tree
+mockserver/config -> mockserver/config/samples
 mockserver/config -> mockserver/config/syntax
 mockserver/config -> mockserver/config/table
+mockserver/config/imports -> mockserver/config/imports/curl
 mockserver/config/imports -> mockserver/config/imports/draft
 mockserver/config/imports -> mockserver/config/imports/traffic
 mockserver/config/imports -> mockserver/config/syntax
+mockserver/config/imports/curl -> mockserver/config
+mockserver/config/imports/curl -> mockserver/config/imports/draft
+mockserver/config/imports/curl -> mockserver/config/syntax
 mockserver/config/imports/draft -> mockserver/config/openapi/jsonvalue
 mockserver/config/imports/traffic -> mockserver/config
 mockserver/config/imports/traffic -> mockserver/config/imports/draft

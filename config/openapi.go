@@ -74,8 +74,8 @@ type givenDocument struct {
 	dir  string // its directory, as an absolute path
 }
 
-// Referenced returns the files that OpenAPI documents refer to, whether they could be read or not:
-// a change in them changes the spec.
+// Referenced returns the files that OpenAPI documents and latencies refer to, whether they could be
+// read or not: a change in them changes the spec.
 func (s *Spec) Referenced() []string { return slices.Clone(s.referenced) }
 
 // Documents returns the OpenAPI documents that were read without an error.

@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"mockserver/config/imports/curl"
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/traffic"
 )
@@ -9,6 +10,7 @@ import (
 var formats = []format{
 	{"a recording", traffic.RecognizesRecording, (*maker).addRecording},
 	{"a HAR", traffic.RecognizesHAR, (*maker).addHAR},
+	{"curl commands", curl.Recognizes, each(curl.Read)},
 }
 
 func (m *maker) addRecording(s *draft.Source) error { return m.traffic.AddRecording(s) }

@@ -27,7 +27,7 @@ func (g *group) ask(order []uint32, byKey map[uint32][]*record) {
 		}
 		host, _, _ := strings.Cut(g.words.texts[r.place], "\x00")
 		a := draft.Ask{Pos: g.pos(r), Name: g.name, Method: g.method, Target: target, Host: host,
-			Header: split(g.store.get(r.sent, &g.buf[0])), Body: slices.Clone(g.store.get(r.request, &g.buf[0]))}
+			Header: asked(split(g.store.get(r.sent, &g.buf[0]))), Body: slices.Clone(g.store.get(r.request, &g.buf[0]))}
 		seen := map[[2]uint32]bool{}
 		for _, r := range records {
 			id := [2]uint32{uint32(r.status), r.body}
@@ -51,4 +51,10 @@ func (g *group) ask(order []uint32, byKey map[uint32][]*record) {
 			g.draft.Asks = append(g.draft.Asks, a)
 		}
 	}
+}
+
+// asked returns the headers of a request that can be sent: some programs write other things as
+// headers into a HAR.
+func asked(all []draft.Field) []draft.Field {
+	return slices.DeleteFunc(all, func(f draft.Field) bool { return !isToken(f.Name) || strings.ContainsFunc(f.Value, isControl) })
 }

@@ -67,16 +67,11 @@ func (c *Collector) AddHAR(s *draft.Source) error {
 	at := &places{r: r, line: 1}
 	d := json.NewDecoder(at)
 	fail := func(err error) error {
-		var syntax *json.SyntaxError
-		offset := d.InputOffset()
-		if errors.As(err, &syntax) {
-			offset = syntax.Offset - 1
-		}
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
-		line, column := at.of(offset)
-		return s.Problem(line, column, "is not JSON: %v", strings.TrimPrefix(err.Error(), "json: "))
+		line, column := at.next(d.InputOffset())
+		return s.Problem(line, column, "what follows is not JSON: %v", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	found, err := enter(d, "log", "entries")
 	if err != nil {
