@@ -235,7 +235,7 @@ func TestWhatTheUserSaysOfPathsAndLatencies(t *testing.T) {
 
 func TestErrorsHaveTheirPlace(t *testing.T) {
 	for name, c := range map[string]struct{ file, want string }{
-		"unknown":          {file(t, "x.txt", "hello"), "x.txt: the format is unknown; expected a recording"},
+		"unknown":          {file(t, "x.txt", "hello"), "x.txt: the format is unknown; expected one of a recording, a HAR, curl commands"},
 		"missing":          {filepath.Join(t.TempDir(), "none.har"), "none.har: no such file or directory"},
 		"HAR cut off":      {file(t, "x.har", "{\"log\": {\"entries\": [\n {\"a\": 1},\n"), "what follows is not JSON: unexpected EOF"},
 		"HAR broken":       {file(t, "x.har", "{\"log\": {\n \"entries\": [{\"a\": }]}}"), "x.har:2:14: what follows is not JSON: invalid character"},
