@@ -71,7 +71,7 @@ func Read(s *draft.Source, d *draft.Draft, _ draft.Options) error {
 }
 
 // valued are the options of curl that take a value, besides those that parse knows.
-var valued = strings.Fields(`-A --user-agent -e --referer -o --output -T --upload-file -x --proxy -m --max-time -w --write-out -c --cookie-jar -r --range
+var valued = strings.Fields(`-A --user-agent -e --referer -o --output -x --proxy -m --max-time -w --write-out -c --cookie-jar -r --range
 	-C --continue-at -E --cert -K --config -U --proxy-user -y --speed-time -Y --speed-limit -z --time-cond -D --dump-header --connect-timeout --retry --retry-delay
 	--retry-max-time --cacert --capath --key --cert-type --key-type --resolve --connect-to --interface --limit-rate --max-redirs --ciphers --tls-max --proto --noproxy
 	--dns-servers --keepalive-time --oauth2-bearer --aws-sigv4 --unix-socket --abstract-unix-socket --stderr --trace --trace-ascii --output-dir --rate --socks5 --socks4`)
@@ -122,10 +122,10 @@ func parse(s *draft.Source, words []word, d *draft.Draft) []*request {
 			r.header = append(r.header, draft.Field{Name: "Cookie", Value: takes()})
 		case "-u", "--user":
 			takes()
+		case "-T", "--upload-file":
+			takes()
+			r.sends("PUT")
 		default:
-			if name == "-T" || name == "--upload-file" {
-				r.sends("PUT")
-			}
 			if slices.Contains(valued, name) {
 				takes()
 			}

@@ -132,19 +132,7 @@ func (c *Collector) addEntry(e *entry, line, column int) {
 	x := exchange{line: line, column: column, method: e.Request.Method, url: e.Request.URL, status: e.Response.Status,
 		sent: fields(e.Request.Headers), received: fields(e.Response.Headers)}
 	x.at, _ = time.Parse(time.RFC3339Nano, e.Started)
-	if b := e.Request.Body; b != nil {
-		x.request = []byte(b.Text)
-		if b.Text == "" && len(b.Params) > 0 {
-			form := make([]string, len(b.Params))
-			for i, p := range b.Params {
-				form[i] = url.QueryEscape(p.Name) + "=" + url.QueryEscape(p.Value)
-			}
-			x.request = []byte(strings.Join(form, "&"))
-		}
-		if fieldOf(x.sent, "Content-Type") == "" && b.Type != "" {
-			x.sent = append(x.sent, draft.Field{Name: "Content-Type", Value: b.Type})
-		}
-	}
+	x.setRequest(e)
 	content := &e.Response.Content
 	switch {
 	case content.Text == nil && content.Size > 0 && !strings.EqualFold(x.method, "HEAD") && x.status != 204 && x.status != 304:
@@ -166,6 +154,25 @@ func (c *Collector) addEntry(e *entry, line, column int) {
 		x.setTimes(e)
 	}
 	c.add(&x)
+}
+
+// setRequest sets the body of the request.
+func (x *exchange) setRequest(e *entry) {
+	b := e.Request.Body
+	if b == nil {
+		return
+	}
+	x.request = []byte(b.Text)
+	if b.Text == "" && len(b.Params) > 0 {
+		form := make([]string, len(b.Params))
+		for i, p := range b.Params {
+			form[i] = url.QueryEscape(p.Name) + "=" + url.QueryEscape(p.Value)
+		}
+		x.request = []byte(strings.Join(form, "&"))
+	}
+	if fieldOf(x.sent, "Content-Type") == "" && b.Type != "" {
+		x.sent = append(x.sent, draft.Field{Name: "Content-Type", Value: b.Type})
+	}
 }
 
 // setTimes sets the times to the first and last byte. Those before the request was sent, such as of
