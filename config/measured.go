@@ -27,7 +27,7 @@ func (l *latencyForm) read(d *decoder, v value) {
 	if l.From.Value == "" {
 		for _, key := range []string{"unit", "column"} {
 			if e := v.Entry(key); e != nil {
-				d.About(value{Node: e.Key, Key: v.Key + "." + key}, "is for from, which is not given")
+				d.Add(syntax.Problem{Pos: e.Key.Pos(), Key: v.Key + "." + key, What: "has no effect: it is for from, which is not given", Warning: true})
 			}
 		}
 		return
