@@ -62,6 +62,9 @@ func run(args []string, env func(string) (string, bool), environ []string, signa
 	if len(args) > 0 && args[0] == "fleet" {
 		return fleet.Command(args[1:], fleet.Process{Env: env, Signals: signals, Stdin: os.Stdin, Stdout: stdout, Stderr: stderr})
 	}
+	if len(args) > 0 && args[0] == "import" {
+		return speaker{stdout: stdout, stderr: stderr}.importing(args[1:])
+	}
 	set, err := settings.Read(args, func(name string) string {
 		value, _ := env(name)
 		return value
@@ -87,7 +90,9 @@ func run(args []string, env func(string) (string, bool), environ []string, signa
 	if p.opts.TLS, p.adminTLS, err = admin.TLSOf(set); err != nil {
 		return say.cannotStart(err)
 	}
-	p.files = listener.NewReloader(set.Loader(), paths...)
+	p.imported.tell = p.tellImport
+	defer p.imported.close()
+	p.files = listener.NewReloader(p.loader(), paths...)
 	p.files.Served = func() { go debug.FreeOSMemory() } // as in fit
 	if p.admin, err = admin.OpenAs(set, p.adminOptions()); err != nil {
 		return say.cannotStart(err)
@@ -132,7 +137,7 @@ func (p *program) begin(say speaker) (code int) {
 // adminOptions are the options of the admin address that are not settings.
 func (p *program) adminOptions() admin.Options {
 	return admin.Options{
-		Logger: p.log, Loader: p.settings.Loader(), Check: p.opts, Build: thisBuild(),
+		Logger: p.log, Loader: p.loader(), Check: p.opts, Build: thisBuild(),
 		Reload: func() error { return p.files.Reload("the admin address") }, TLS: p.adminTLS,
 	}
 }
@@ -233,6 +238,7 @@ type program struct {
 	opts     listener.Options
 	adminTLS *certs.Options     // nil for clear text
 	files    *listener.Reloader // of the configuration
+	imported importer
 }
 
 // serve reloads on changes and SIGHUP until a signal or a failure ends it. Reloading has its
@@ -315,6 +321,8 @@ func (s speaker) withoutConfiguration(set settings.Settings) (code int, done boo
 			fmt.Fprint(s.stdout, bench.Usage())
 		case "fleet":
 			fmt.Fprint(s.stdout, fleet.Usage())
+		case "import":
+			fmt.Fprint(s.stdout, settings.ImportUsage())
 		default:
 			fmt.Fprint(s.stdout, settings.Usage(set.HelpOf))
 		}
@@ -326,7 +334,7 @@ func (s speaker) withoutConfiguration(set settings.Settings) (code int, done boo
 		return s.schema(), true
 	case "ca":
 		return s.ca(set), true
-	case "bench", "fleet":
+	case "bench", "fleet", "import":
 		return s.refuse(fmt.Errorf("%s comes before its flags: mockserver %[1]s -h", set.Command)), true
 	default:
 		return exitOK, false
@@ -440,7 +448,7 @@ func (s speaker) export(spec *config.Spec, p *program) int {
 	for _, warning := range problems.Warnings() {
 		fmt.Fprintln(s.stderr, "warning:", warning)
 	}
-	document, err := export.Spec(p.settings.Loader(), spec)
+	document, err := export.Spec(p.loader(), spec)
 	if err != nil {
 		return s.refuse(err)
 	}
@@ -453,25 +461,6 @@ func (s speaker) export(spec *config.Spec, p *program) int {
 		return exitFailed
 	}
 	return exitOK
-}
-
-// health reports whether the server with the same settings answers. It returns 0 or 1:
-// container engines reserve the rest.
-func (s speaker) health(set settings.Settings) int {
-	address, err := listener.Ping(set.Host, set.Port, set.TLS.Only)
-	switch {
-	case err == nil && s.json:
-		s.log.Info("healthy", "address", address)
-		return exitOK
-	case err == nil:
-		fmt.Fprintf(s.stdout, "healthy: %s answers\n", address)
-		return exitOK
-	case s.json:
-		s.log.Error("not healthy", "error", err.Error())
-	default:
-		fmt.Fprintln(s.stderr, "not healthy:", err)
-	}
-	return exitFailed
 }
 
 // cannotStart reports why the server does not start.

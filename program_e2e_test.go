@@ -216,6 +216,8 @@ func TestProgram_EachCommandHasItsOwnHelp(t *testing.T) {
 		{[]string{"help", "health"}, []string{"usage: mockserver health", "--port", "example: mockserver health"}, "--config"},
 		{[]string{"serve", "--help"}, []string{"usage: mockserver serve [FILE...]", "-p, --port", "example: mockserver api.yml"}, "--export-format"},
 		{[]string{"bench", "-h"}, []string{"usage: mockserver bench [FILE...]", "--scenario", "example: mockserver bench"}, "--admin"},
+		{[]string{"import", "-h"}, []string{"usage: mockserver import FILE...", "--strict", "example: mockserver import"}, "--admin"},
+		{[]string{"help", "import"}, []string{"usage: mockserver import FILE...", "--check"}, "--admin"},
 		{[]string{"help", "bench"}, []string{"usage: mockserver bench [FILE...]", "--scenario"}, "--admin"},
 	} {
 		code, stdout, stderr := harness.Refused(t, nil, c.args...)

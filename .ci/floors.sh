@@ -7,6 +7,8 @@ cd "$(dirname "$0")/.."
 allowed='
 mockserver -> mockserver/bench
 mockserver -> mockserver/config
+mockserver -> mockserver/config/imports
+mockserver -> mockserver/config/imports/draft
 mockserver -> mockserver/config/openapi/export
 mockserver -> mockserver/config/settings
 mockserver -> mockserver/config/syntax
@@ -24,8 +26,23 @@ mockserver/bench -> mockserver/matcher
 mockserver/bench -> mockserver/renderer
 mockserver/config -> mockserver/config/openapi
 mockserver/config -> mockserver/config/openapi/tree
+mockserver/config -> mockserver/config/samples
 mockserver/config -> mockserver/config/syntax
 mockserver/config -> mockserver/config/table
+mockserver/config/imports -> mockserver/config/imports/curl
+mockserver/config/imports -> mockserver/config/imports/draft
+mockserver/config/imports -> mockserver/config/imports/traffic
+mockserver/config/imports -> mockserver/config/syntax
+mockserver/config/imports/curl -> mockserver/config
+mockserver/config/imports/curl -> mockserver/config/imports/draft
+mockserver/config/imports/curl -> mockserver/config/syntax
+mockserver/config/imports/draft -> mockserver/config/openapi/jsonvalue
+mockserver/config/imports/traffic -> mockserver/config
+mockserver/config/imports/traffic -> mockserver/config/imports/draft
+mockserver/config/imports/traffic -> mockserver/config/samples
+mockserver/config/imports/traffic -> mockserver/config/syntax
+mockserver/config/imports/traffic -> mockserver/matcher/json
+mockserver/config/imports/draft -> mockserver/config/syntax
 mockserver/config/openapi -> mockserver/config/openapi/generate
 mockserver/config/openapi -> mockserver/config/openapi/jsonvalue
 mockserver/config/openapi -> mockserver/config/openapi/tree

@@ -67,7 +67,7 @@ type Spec struct {
 	BrokenScenarios  []Scenario  // the same for scenarios
 
 	documents  []*openapi.Document
-	referenced []string // files that documents refer to, sorted
+	referenced []string // files that documents and latencies refer to
 
 	files   []string        // those that were read or could not be, in order
 	leftOut []string        // what was not read in directories

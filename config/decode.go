@@ -108,7 +108,7 @@ func (s *Spec) decodeFile(docs []*syntax.Node, dir string, known int) {
 		count += len(doc.Items)
 	}
 	s.Endpoints = slices.Grow(s.Endpoints, count)
-	d := &decoder{Hint: foreignHint, Collector: syntax.Collector{ErrorCount: known}}
+	d := &decoder{Hint: foreignHint, Dir: dir, Collector: syntax.Collector{ErrorCount: known}}
 	index := 0
 	for _, doc := range docs {
 		if doc.Kind != syntax.ListNode {
@@ -127,6 +127,7 @@ func (s *Spec) decodeFile(docs []*syntax.Node, dir string, known int) {
 		}
 	}
 	s.Problems = append(s.Problems, d.Problems...)
+	s.referenced = append(s.referenced, d.Files...)
 }
 
 // keep adds the declaration of an item; it is served only if it is valid.

@@ -54,7 +54,7 @@ const (
 	maxSigma       = 10
 	maxPercentiles = 100
 	// latencyForms lists the forms of a latency, besides its rates.
-	latencyForms = "min and max, percentiles such as p50 and p99 (with min and max), or median and sigma"
+	latencyForms = "min and max, percentiles such as p50 and p99 (with min and max), median and sigma, or from"
 )
 
 var latencyFields = []table.Field[latencyForm]{
@@ -66,6 +66,9 @@ var latencyFields = []table.Field[latencyForm]{
 		Many: &table.Many{Pattern: percentilePattern, Takes: beginsPercentile, Near: nearPercentile}}, setPercentile),
 	table.Of[latencyForm](row{Key: "median", Doc: "the median of a lognormal distribution", Kinds: table.Texts, Length: table.UnitAboveZero, Most: maxLatency}),
 	table.Of[latencyForm](row{Key: "sigma", Doc: "how far it spreads, the standard deviation of the logarithm; 0.4, say", Kinds: table.Numbers, UpTo: maxSigma}),
+	table.Of[latencyForm](row{Key: "from", Doc: "a file of lengths that were measured: a recording, a log of HdrHistogram, percentiles of wrk2 or vegeta, a table", Kinds: table.Texts, Filled: true}),
+	table.Of[latencyForm](row{Key: "unit", Doc: "the unit of numbers in that file", Kinds: table.Texts, Enum: unitsOfSamples}),
+	table.Of[latencyForm](row{Key: "column", Doc: "the column of a table that has the lengths, the first when left out", Kinds: table.Scalars}),
 	table.Of[latencyForm](row{Key: "failure-rate", Doc: "the share of requests that are answered 500", Kinds: table.Numbers | table.Texts, Pattern: table.PercentPattern, UpTo: 1}),
 	table.Of[latencyForm](row{Key: "timeout-rate", Doc: "the share of requests that wait for the timeout and are answered 504", Kinds: table.Numbers | table.Texts, Pattern: table.PercentPattern, UpTo: 1}),
 	table.Of[latencyForm](row{Key: "timeout", Unless: "timeout-ms", Doc: "how long those wait, 30s when left out", Kinds: table.Texts, Length: table.UnitAboveZero, Most: maxLatency}),
@@ -75,6 +78,7 @@ var latencyFields = []table.Field[latencyForm]{
 // latencyForm is a latency that is being decoded.
 type latencyForm struct {
 	Latency
+	measured
 	MaxGiven bool
 }
 
@@ -85,6 +89,7 @@ func decodeLatency(d *decoder, v value) *Latency {
 	}
 	l := latencyForm{Latency: Latency{Pos: v.Pos(), Key: v.Key}}
 	table.Fill(d, v.Node, v.Key, latencyFields, &l)
+	l.read(d, v)
 	slices.SortStableFunc(l.Curve, byRank)
 	l.complete(l.MaxGiven)
 	return &l.Latency

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -28,6 +29,7 @@ func (l Loader) Load(paths ...string) *Spec {
 	for _, path := range paths {
 		switch {
 		case spec.again(path):
+		case spec.imported(l, path):
 		case files.IsListed(path):
 			spec.addDirectory(path)
 		default:
@@ -37,6 +39,29 @@ func (l Loader) Load(paths ...string) *Spec {
 	}
 	spec.finish(l)
 	return spec
+}
+
+// imported reports whether a path is of another tool, and adds what was made of it.
+func (s *Spec) imported(l Loader, path string) bool {
+	if l.Import == nil {
+		return false
+	}
+	made, err := l.Import(path)
+	var problems syntax.Problems
+	switch {
+	case errors.As(err, &problems):
+		s.Problems = append(s.Problems, problems...)
+	case err != nil:
+		s.Problems = append(s.Problems, fileProblem(path, err.Error()))
+	case made == "":
+		return false
+	default:
+		data, err := files.Read(made)
+		s.addRead(made, data, err, false)
+		return true
+	}
+	s.files = append(s.files, path)
+	return true
 }
 
 // again reports whether a file or directory was already read, and adds a warning if so.

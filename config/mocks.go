@@ -97,11 +97,12 @@ func (s *Spec) mocks(g *given, operations []operation) map[*openapi.Operation][]
 				"OpenAPI document answer, and there is no such document; it is given with --config (-c), and " + hintsOf(m.doc.Pos().File).list})
 			continue
 		}
-		d := &decoder{Hint: foreignHint}
+		d := &decoder{Hint: foreignHint, Dir: m.dir}
 		for _, e := range m.doc.Entries {
 			decodeMock(d, e, m.dir, operations, found)
 		}
 		s.Problems = append(s.Problems, d.Problems...)
+		s.referenced = append(s.referenced, d.Files...)
 	}
 	return found
 }

@@ -36,6 +36,10 @@ type Loader struct {
 	// Single accepts a map with the single key endpoint or websocket as a list of one item, so that
 	// Parse reads a single endpoint.
 	Single bool
+	// Import makes a configuration of a file or directory of another tool, and returns the name of
+	// that; "" for a path that is not of another tool. An error that is not Problems is worded to
+	// follow the path. It may be nil.
+	Import func(path string) (string, error)
 }
 
 // given are the files of one load that are not just lists. They are processed after all files are
@@ -70,8 +74,8 @@ type givenDocument struct {
 	dir  string // its directory, as an absolute path
 }
 
-// Referenced returns the files that OpenAPI documents refer to, whether they could be read or not:
-// a change in them changes the spec.
+// Referenced returns the files that OpenAPI documents and latencies refer to, whether they could be
+// read or not: a change in them changes the spec.
 func (s *Spec) Referenced() []string { return slices.Clone(s.referenced) }
 
 // Documents returns the OpenAPI documents that were read without an error.

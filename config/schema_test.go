@@ -641,7 +641,7 @@ func TestEachValueThatIsAcceptedFollowsTheSchema(t *testing.T) {
 		}
 	})
 	for row, n := range accepted {
-		if n == 0 {
+		if n == 0 && !strings.HasPrefix(row, "from of min,") { // it names a file, which there is in TestLatencyFromAFile
 			t.Errorf("none of the values is accepted for %s: add one that is", row)
 		}
 	}

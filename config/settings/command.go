@@ -19,14 +19,15 @@ type command struct {
 // configFlags are the flags that determine what is read.
 var configFlags = []string{"config", "mocks", "format", "validate", "strict-documents", "allow-remote-refs", "base-path"}
 
-// commands are all commands, in the order of the usage. The usages of bench and fleet are their
-// own.
+// commands are all commands, in the order of the usage. The usages of bench, fleet and import are
+// their own.
 var commands = []command{
 	{"serve", "answer requests (the default)", true, serveFlags(), "mockserver api.yml --port 8080"},
 	{"validate", "check the configuration and report its errors", true, configFlags, "mockserver validate api.yml more/"},
 	{"export", "print what the configuration serves as an OpenAPI document", true, []string{"config", "mocks", "format", "strict-documents", "allow-remote-refs", "base-path", "export-format"}, "mockserver export api.yml > openapi.yml"},
 	{"schema", "print the JSON Schema of the configuration, for editors", false, nil, "mockserver schema > mockserver.schema.json"},
 	{"ca", "print the certificate of the CA of --tls auto, and make the CA if there is none yet", false, []string{"tls-dir", "format"}, "mockserver ca --tls-dir tls > ca.pem"},
+	{"import", "make a configuration of files of other tools and of recordings: mockserver import -h", true, nil, ""},
 	{"bench", "measure what the server can do on this machine: mockserver bench -h", true, nil, ""},
 	{"fleet", "begin and end a run on all replicas around a command, or show them: mockserver fleet -h", false, nil, ""},
 	{"health", "ask the server that runs with these settings whether it answers: exit code 0 if so, otherwise 1", false, []string{"host", "port", "tls-only", "format"}, "mockserver health --port 8080"},

@@ -49,6 +49,10 @@ type Decoder struct {
 	// Hint returns a suggestion of the key that a word of another tool means, and that key if it is
 	// one of keys; "" for neither.
 	Hint func(name string, keys []string) (hint, key string)
+	Dir  string // where relative names of files are looked up first
+	// Files are the files that values have named and whose content was read, whether they exist or
+	// not.
+	Files []string
 }
 
 // Wrong reports an error at a key path.

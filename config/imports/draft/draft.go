@@ -1,0 +1,198 @@
+// Package draft has what an importer makes of a file of another tool: declarations of our language,
+// written as YAML, the files beside it, a report of what became of each thing in the source, and the
+// requests by which the result can be checked.
+//
+// An importer says nothing to the server. Its only product is text, which is read as any other
+// configuration. So positions, validation, the schema and export hold for it.
+package draft
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"mockserver/config/syntax"
+)
+
+// Kind says what became of a thing in the source.
+type Kind uint8
+
+// The kinds, from the best to the worst.
+const (
+	Exact       Kind = iota // the same requests get the same answers
+	Approximate             // an answer differs in something that Why names
+	Lost                    // it is not served; it stands commented out, or in the report alone
+)
+
+// Kinds are all kinds in order.
+var Kinds = []Kind{Exact, Approximate, Lost}
+
+// String returns the word for a kind in reports.
+func (k Kind) String() string { return [...]string{"exact", "approximate", "lost"}[k] }
+
+// Item is one thing in the source: a request with its answers, a mapping, a route, a variable.
+type Item struct {
+	Kind Kind
+	Pos  syntax.Pos // in the source
+	Name string     // as the user knows it: "GET /users/:id", or the name in the source
+	Why  string     // what differs or is missing, and what to do about it; "" only for Exact
+}
+
+// Declaration is an item of a configuration: an endpoint, a resource, a set of rows.
+type Declaration struct {
+	Above []string // comments above it, one line each, without "#"
+	Key   string   // "endpoint", "resource", "data", "scenario" or "websocket"
+	Value *Map
+	Off   bool // it is written commented out
+}
+
+// File is a file beside the configuration.
+type File struct {
+	Name  string // relative to the directory of the configuration, with slashes
+	Data  []byte // its content, unless Write is set
+	Write func(w io.Writer) error
+}
+
+// Field is a header line.
+type Field struct{ Name, Value string }
+
+// Ask is a request of the source, and what may answer it.
+type Ask struct {
+	Pos    syntax.Pos
+	Name   string
+	Method string
+	Target string // path and query, percent-encoded
+	Host   string // "" for that of the server
+	Header []Field
+	Body   []byte
+	Want   []Answer // any of them is right
+}
+
+// Answer is an expected answer.
+type Answer struct {
+	Status int
+	Header []Field // those that have to be equal; others may be anything
+	Body   []byte
+	Any    bool // the body may be anything
+}
+
+// Note is something that the user should know, and that is neither taken over nor lost.
+type Note struct {
+	Warning bool
+	Pos     syntax.Pos
+	Name    string
+	Text    string
+}
+
+// Draft is a configuration that is being made. The zero value is an empty one. Readers of several
+// files may add to one draft; it belongs to one goroutine.
+type Draft struct {
+	Title        []string // comments at the top, one line each, without "#"
+	Declarations []Declaration
+	Files        []File
+	Items        []Item
+	Notes        []Note
+	Asks         []Ask
+	Done         func() // gives up what the files are made of; nil for nothing
+}
+
+// Close gives up what the files are made of. They cannot be written any more.
+func (d *Draft) Close() {
+	if d.Done != nil {
+		d.Done()
+	}
+}
+
+// Add adds a declaration and returns it, for comments. It is valid until the next one is added.
+func (d *Draft) Add(key string, value *Map, above ...string) *Declaration {
+	d.Declarations = append(d.Declarations, Declaration{Key: key, Value: value, Above: above})
+	return &d.Declarations[len(d.Declarations)-1]
+}
+
+// AddOff adds a declaration that is commented out.
+func (d *Draft) AddOff(key string, value *Map, above ...string) {
+	d.Add(key, value, above...).Off = true
+}
+
+// Exact reports that a thing was taken over as it is.
+func (d *Draft) Exact(pos syntax.Pos, name string) { d.note(Exact, pos, name, "") }
+
+// Approximate reports that the answers of a thing differ in something.
+func (d *Draft) Approximate(pos syntax.Pos, name, why string, args ...any) {
+	d.note(Approximate, pos, name, why, args...)
+}
+
+// Lost reports that a thing is not served.
+func (d *Draft) Lost(pos syntax.Pos, name, why string, args ...any) {
+	d.note(Lost, pos, name, why, args...)
+}
+
+func (d *Draft) note(k Kind, pos syntax.Pos, name, why string, args ...any) {
+	if len(args) > 0 {
+		why = fmt.Sprintf(why, args...)
+	}
+	d.Items = append(d.Items, Item{k, pos, name, why})
+}
+
+// Note adds a remark to the report, such as what was inferred.
+func (d *Draft) Note(pos syntax.Pos, name, text string, args ...any) {
+	d.Notes = append(d.Notes, Note{false, pos, name, fmt.Sprintf(text, args...)})
+}
+
+// Warn adds a warning to the report.
+func (d *Draft) Warn(pos syntax.Pos, name, text string, args ...any) {
+	d.Notes = append(d.Notes, Note{true, pos, name, fmt.Sprintf(text, args...)})
+}
+
+// Count returns how many items are of a kind.
+func (d *Draft) Count(k Kind) int {
+	n := 0
+	for i := range d.Items {
+		if d.Items[i].Kind == k {
+			n++
+		}
+	}
+	return n
+}
+
+// AddFile adds a file under a name that no other file has, which is returned: name, or name with a
+// number before its extension.
+func (d *Draft) AddFile(f File) string {
+	base, ext := f.Name, ""
+	if i := strings.LastIndexByte(f.Name, '.'); i > strings.LastIndexByte(f.Name, '/') {
+		base, ext = f.Name[:i], f.Name[i:]
+	}
+	taken := func() bool {
+		return slices.ContainsFunc(d.Files, func(o File) bool { return strings.EqualFold(o.Name, f.Name) })
+	}
+	for n := 2; taken(); n++ {
+		f.Name = fmt.Sprintf("%s-%d%s", base, n, ext)
+	}
+	d.Files = append(d.Files, f)
+	return f.Name
+}
+
+// Content writes the content of the file.
+func (f File) Content(w io.Writer) error {
+	if f.Write != nil {
+		return f.Write(w)
+	}
+	_, err := w.Write(f.Data)
+	return err
+}
+
+// Literal returns a text as a template that renders as the text: what would begin a tag is written
+// as a placeholder. It is for texts that have placeholders of their own beside it; a response
+// without any is better written with template: false.
+func Literal(text string) string { return literal.Replace(text) }
+
+var literal = strings.NewReplacer("{{", `{{"{{"}}`, "{%", `{{"{%"}}`)
+
+// HasTags reports whether a text would be more than itself as a template.
+func HasTags(text string) bool { return strings.Contains(text, "{{") || strings.Contains(text, "{%") }
+
+// Quote returns a text as a literal of conditions and placeholders, in double quotes.
+func Quote(text string) string { return `"` + quoted.Replace(text) + `"` }
+
+var quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`)

@@ -1,0 +1,130 @@
+package draft
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"mockserver/config/syntax"
+	"mockserver/internal/files"
+)
+
+const (
+	// MaxSize is the maximum size of a source, unpacked, in bytes.
+	MaxSize = 1 << 30
+	// MaxItems is the maximum number of things in one source: requests, mappings, routes. Exchanges
+	// of a recording or a HAR do not count.
+	MaxItems = 100_000
+
+	// headSize is how much of a source is looked at to recognize it.
+	headSize = 1 << 20
+)
+
+// Options are what the user says about an import.
+type Options struct {
+	Paths     []string          // patterns such as /users/:id, instead of what is inferred
+	Last      bool              // latencies are those to the last byte instead of the first
+	Subtract  time.Duration     // is taken off latencies: the network
+	Variables map[string]string // values of variables by name, which go before all others
+	EnvFile   string            // a file with values of variables; "" for none
+}
+
+// Source is a file or a directory that is imported.
+type Source struct {
+	Name string // as the user named it
+	Dir  bool   // it is a directory
+	head []byte
+	data []byte // of a source in memory; nil for a file
+}
+
+// NewSource returns a source in memory.
+func NewSource(name string, data []byte) *Source {
+	if data == nil {
+		data = []byte{}
+	}
+	return &Source{Name: name, head: data[:min(len(data), headSize)], data: data}
+}
+
+// OpenSource opens a file or a directory. The error is worded to follow its name.
+func OpenSource(path string) (*Source, error) {
+	s := &Source{Name: path, Dir: files.IsListed(path)}
+	if s.Dir {
+		return s, nil
+	}
+	r, err := s.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	if s.head, err = io.ReadAll(io.LimitReader(r, headSize)); err != nil && len(s.head) == 0 {
+		return nil, files.Bare(err)
+	}
+	return s, nil
+}
+
+// Head returns the beginning of the file, up to 1 MiB, unpacked; nil for a directory.
+func (s *Source) Head() []byte { return files.Unmarked(s.head) }
+
+// Pos returns a position in the source.
+func (s *Source) Pos(line, column int) syntax.Pos {
+	return syntax.Pos{File: s.Name, Line: line, Column: column}
+}
+
+// Open opens the file for reading; .gz and .zst are unpacked. More than MaxSize bytes are an error
+// of reading.
+func (s *Source) Open() (io.ReadCloser, error) {
+	if s.data != nil {
+		return io.NopCloser(bytes.NewReader(s.data)), nil
+	}
+	return files.OpenUnpacked(s.Name, MaxSize)
+}
+
+// Data returns the whole file, unpacked.
+func (s *Source) Data() ([]byte, error) {
+	if s.data != nil {
+		return s.data, nil
+	}
+	r, err := s.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return io.ReadAll(r)
+}
+
+// Nodes returns the document of a file in JSON or YAML, with positions. Several documents are an
+// error.
+func (s *Source) Nodes() (*syntax.Node, error) {
+	data, err := s.Data()
+	if err != nil {
+		return nil, syntax.Problems{{Pos: syntax.Pos{File: s.Name}, What: err.Error()}}
+	}
+	docs, problems := syntax.Read(s.Name, data)
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	if len(docs) != 1 {
+		return nil, syntax.Problems{{Pos: syntax.Pos{File: s.Name}, What: fmt.Sprintf("has %d documents; expected one", len(docs))}}
+	}
+	return docs[0], nil
+}
+
+// Beside returns a file whose name the source mentions, below the directory dir. A name that leads
+// out of the directory is an error.
+func (s *Source) Beside(dir, name string) (*Source, error) {
+	local := filepath.FromSlash(name)
+	if !filepath.IsLocal(local) {
+		return nil, fmt.Errorf("%q leads out of the directory", name)
+	}
+	return OpenSource(filepath.Join(dir, local))
+}
+
+// Problem returns an error at a position in the source.
+func (s *Source) Problem(line, column int, what string, args ...any) error {
+	if len(args) > 0 {
+		what = fmt.Sprintf(what, args...)
+	}
+	return syntax.Problems{{Pos: s.Pos(line, column), What: what}}
+}

@@ -1,0 +1,97 @@
+package draft
+
+import (
+	"errors"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+func TestShape(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want Shape
+	}{
+		{"", Shape{Keys: map[string]byte{}}},
+		{"- endpoint:", Shape{Keys: map[string]byte{}}},
+		{" {}", Shape{'{', map[string]byte{}, true}},
+		{`{"a": {"b": ["}", 1]}, "c\"d": "x,y", "e": 1, "f": null}`, Shape{'{', map[string]byte{"a": '{', `c\"d`: '"', "e": '1', "f": 'n'}, true}},
+		{`[{"a": [], "b": true}, {"c": 1}]`, Shape{'[', map[string]byte{"a": '[', "b": 't'}, false}},
+		{`{"a": 1, "b": {"c`, Shape{'{', map[string]byte{"a": '1', "b": '{'}, false}},
+		{`{"a": 1, "b`, Shape{'{', map[string]byte{"a": '1'}, false}},
+		{"\uFEFF{\"a\": 1}", Shape{'{', map[string]byte{"a": '1'}, true}},
+	} {
+		got := NewSource("x.json", []byte(c.text)).Shape()
+		if got.Kind != c.want.Kind || got.Whole != c.want.Whole || !maps.Equal(got.Keys, c.want.Keys) {
+			t.Errorf("%s: got %+v, want %+v", c.text, got, c.want)
+		}
+	}
+}
+
+func FuzzShape(f *testing.F) {
+	f.Add([]byte(`{"a": {"b": ["}", 1]}, "c\"d": "x,y", "e": 1, "f": null}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for key := range NewSource("x.json", data).Shape().Keys {
+			if !strings.Contains(string(data), key) {
+				t.Errorf("%q has no key %q", data, key)
+			}
+		}
+	})
+}
+
+func TestSourcesArePackedOrNot(t *testing.T) {
+	dir := t.TempDir()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	write := func(name string, packed func(io.Writer) io.WriteCloser) *Source {
+		f, err := os.Create(filepath.Join(dir, name))
+		must(err)
+		w := packed(f)
+		_, err = io.WriteString(w, `{"log": {}}`)
+		must(err)
+		must(w.Close())
+		must(f.Close())
+		s, err := OpenSource(f.Name())
+		must(err)
+		return s
+	}
+	for _, s := range []*Source{
+		write("a.har", func(w io.Writer) io.WriteCloser { return nopCloser{w} }),
+		write("a.har.gz", func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }),
+		write("a.har.zst", func(w io.Writer) io.WriteCloser {
+			z, err := zstd.NewWriter(w)
+			must(err)
+			return z
+		}),
+	} {
+		data, err := s.Data()
+		if err != nil || string(data) != `{"log": {}}` || !s.Shape().Has("log") {
+			t.Errorf("%s: %q, %v, %+v", s.Name, data, err, s.Shape())
+		}
+	}
+	must(os.WriteFile(filepath.Join(dir, "bad.gz"), []byte("no gzip"), 0o600))
+	if _, err := OpenSource(filepath.Join(dir, "bad.gz")); err == nil {
+		t.Error("a broken .gz has no error")
+	}
+	if _, err := OpenSource(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a missing file: %v", err)
+	}
+	if _, err := NewSource("x", nil).Beside(dir, "../x"); err == nil {
+		t.Error("a name that leads out of the directory has no error")
+	}
+}
+
+// nopCloser leaves a file open, as packers do.
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }

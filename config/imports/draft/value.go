@@ -1,0 +1,108 @@
+package draft
+
+import "mockserver/config/openapi/jsonvalue"
+
+// Map is a map of the configuration, in the order in which it is written. Its values are nil, bool,
+// int, float64, string, Number, List, *Map or Flow. A text is written so that it is read as the same
+// text, whatever it contains.
+type Map struct{ entries []entry }
+
+// List is a list of values.
+type List []any
+
+// Number is a number as JSON writes it.
+type Number string
+
+// Flow is a map or list that is written on one line, {a: 1}.
+type Flow struct{ Value any }
+
+// entry is one key of a map.
+type entry struct {
+	key     string
+	value   any
+	comment string // after the key, on its line
+	off     bool   // it is commented out
+	why     string // a comment above what is commented out
+}
+
+// NewMap returns a map of keys and values in turn: NewMap("status", 200, "body", text).
+func NewMap(pairs ...any) *Map {
+	m := &Map{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		key, _ := pairs[i].(string)
+		m.Set(key, pairs[i+1])
+	}
+	return m
+}
+
+// Set sets a key, at the end if it is new, and returns the map.
+func (m *Map) Set(key string, value any) *Map {
+	for i := range m.entries {
+		if m.entries[i].key == key && !m.entries[i].off {
+			m.entries[i].value = value
+			return m
+		}
+	}
+	m.entries = append(m.entries, entry{key: key, value: value})
+	return m
+}
+
+// Get returns the value of a key; nil if there is none.
+func (m *Map) Get(key string) any {
+	for i := range m.entries {
+		if m.entries[i].key == key && !m.entries[i].off {
+			return m.entries[i].value
+		}
+	}
+	return nil
+}
+
+// Comment sets the comment on the line of a key that is set.
+func (m *Map) Comment(key, text string) *Map {
+	for i := range m.entries {
+		if m.entries[i].key == key {
+			m.entries[i].comment = text
+		}
+	}
+	return m
+}
+
+// SetOff adds a key that is written commented out, and why.
+func (m *Map) SetOff(key string, value any, why string) *Map {
+	m.entries = append(m.entries, entry{key: key, value: value, off: true, why: why})
+	return m
+}
+
+// Join appends the keys of another map and returns the map.
+func (m *Map) Join(other *Map) *Map {
+	m.entries = append(m.entries, other.entries...)
+	return m
+}
+
+// Len returns the number of keys that are not commented out.
+func (m *Map) Len() int {
+	n := 0
+	for i := range m.entries {
+		if !m.entries[i].off {
+			n++
+		}
+	}
+	return n
+}
+
+// JSON returns the map as a JSON text on one line. Its values are nil, int, string or Number.
+func (m *Map) JSON() string {
+	b := []byte{'{'}
+	for i, e := range m.entries {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(jsonvalue.AppendString(b, e.key), ": "...)
+		if text, ok := e.value.(string); ok {
+			b = jsonvalue.AppendString(b, text)
+		} else {
+			b = append(b, flow(e.value)...)
+		}
+	}
+	return string(append(b, '}'))
+}

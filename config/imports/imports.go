@@ -1,0 +1,103 @@
+// Package imports makes configurations of the files of other tools. It recognizes a file by its
+// content, has its reader make a draft of it, and writes that as text of our language, which is
+// then read as any other configuration.
+package imports
+
+import (
+	"errors"
+
+	"mockserver/config/imports/draft"
+	"mockserver/config/imports/traffic"
+	"mockserver/config/syntax"
+	"mockserver/internal/wording"
+)
+
+// Make makes one draft of files and directories, in their order. An error is of type
+// syntax.Problems.
+func Make(paths []string, opts draft.Options) (*draft.Draft, error) {
+	m := &maker{opts: opts}
+	m.traffic = traffic.NewCollector(&m.draft, opts)
+	for _, path := range paths {
+		s, err := draft.OpenSource(path)
+		if err != nil {
+			return nil, syntax.Problems{{Pos: syntax.Pos{File: path}, What: err.Error()}}
+		}
+		if err := m.add(s); err != nil {
+			return nil, problems(s, err)
+		}
+	}
+	if err := m.traffic.Finish(); err != nil {
+		m.traffic.Close()
+		return nil, syntax.Problems{{Pos: syntax.Pos{File: paths[0]}, What: err.Error()}}
+	}
+	m.draft.Done = m.traffic.Close
+	return &m.draft, nil
+}
+
+// Recognizes reports whether a file or directory is of a format that Make reads.
+func Recognizes(path string) bool {
+	s, err := draft.OpenSource(path)
+	return err == nil && recognize(s) != nil
+}
+
+// maker is one import.
+type maker struct {
+	draft   draft.Draft
+	opts    draft.Options
+	traffic *traffic.Collector
+}
+
+// add adds what a source says to the draft.
+func (m *maker) add(s *draft.Source) error {
+	f := recognize(s)
+	if f == nil {
+		return s.Problem(0, 0, "the format is unknown; expected %s", wording.OneOf(names()))
+	}
+	before := len(m.draft.Items)
+	if err := f.read(m, s); err != nil {
+		return err
+	}
+	if n := len(m.draft.Items) - before; n > draft.MaxItems {
+		return s.Problem(0, 0, "has %d items; expected %d at most", n, draft.MaxItems)
+	}
+	return nil
+}
+
+// problems returns an error as Problems.
+func problems(s *draft.Source, err error) error {
+	var all syntax.Problems
+	if errors.As(err, &all) {
+		return all
+	}
+	return syntax.Problems{{Pos: syntax.Pos{File: s.Name}, What: err.Error()}}
+}
+
+// format is a format of files that are imported.
+type format struct {
+	name       string // for messages
+	recognizes func(s *draft.Source) bool
+	read       func(m *maker, s *draft.Source) error
+}
+
+// each returns a reader that needs nothing of the other sources.
+func each(read func(*draft.Source, *draft.Draft, draft.Options) error) func(*maker, *draft.Source) error {
+	return func(m *maker, s *draft.Source) error { return read(s, &m.draft, m.opts) }
+}
+
+// recognize returns the format of a source; nil if it is unknown.
+func recognize(s *draft.Source) *format {
+	for i := range formats {
+		if formats[i].recognizes(s) {
+			return &formats[i]
+		}
+	}
+	return nil
+}
+
+func names() []string {
+	all := make([]string, len(formats))
+	for i, f := range formats {
+		all[i] = f.name
+	}
+	return all
+}

@@ -1,0 +1,110 @@
+package imports
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"mockserver/config/imports/draft"
+	"mockserver/config/syntax"
+	"mockserver/internal/wording"
+)
+
+// shownItems is how many items that are not exact Summary lists.
+const shownItems = 20
+
+// Summary writes how many things were taken over, and the first of those that were not.
+func Summary(w io.Writer, d *draft.Draft) {
+	exact, approximate, lost := d.Count(draft.Exact), d.Count(draft.Approximate), d.Count(draft.Lost)
+	for _, n := range d.Notes {
+		if n.Warning {
+			fmt.Fprintln(w, "warning:", line(n.Pos, n.Name, n.Text))
+		}
+	}
+	shown := 0
+	for _, i := range d.Items {
+		if i.Kind == draft.Exact {
+			continue
+		}
+		if shown++; shown > shownItems {
+			fmt.Fprintf(w, "and %d more; --report FILE has all of them\n", approximate+lost-shownItems)
+			break
+		}
+		fmt.Fprintf(w, "%v: %s\n", i.Kind, line(i.Pos, i.Name, i.Why))
+	}
+	fmt.Fprintf(w, "%s: %d exact, %d approximate, %d lost\n", wording.Count(len(d.Items), "item"), exact, approximate, lost)
+}
+
+// line returns "file:line:column: name: what".
+func line(pos syntax.Pos, name, what string) string {
+	var parts []string
+	for _, part := range []string{pos.String(), name, what} {
+		if part != "" {
+			parts = append(parts, strings.Map(printable, part))
+		}
+	}
+	return strings.Join(parts, ": ")
+}
+
+// printable replaces what would move the cursor of a terminal.
+func printable(r rune) rune {
+	if r < ' ' || r == 0x7F || r >= 0x80 && r < 0xA0 {
+		return ' '
+	}
+	return r
+}
+
+// Report writes all items as a table of four columns.
+func Report(w io.Writer, d *draft.Draft) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(kind string, pos syntax.Pos, name, why string) {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", kind, pos, strings.Map(printable, name), strings.Map(printable, why))
+	}
+	for _, i := range d.Items {
+		row(i.Kind.String(), i.Pos, i.Name, i.Why)
+	}
+	for _, n := range d.Notes {
+		row(noteKind(n), n.Pos, n.Name, n.Text)
+	}
+	return t.Flush()
+}
+
+func noteKind(n draft.Note) string {
+	if n.Warning {
+		return "warning"
+	}
+	return "note"
+}
+
+// reported is an item of a report in JSON.
+type reported struct {
+	Kind   string `json:"kind"`
+	File   string `json:"file"`
+	Line   int    `json:"line,omitempty"`
+	Column int    `json:"column,omitempty"`
+	Name   string `json:"name"`
+	Why    string `json:"why,omitempty"`
+}
+
+// ReportJSON writes all items as a JSON object with counts, items and notes.
+func ReportJSON(w io.Writer, d *draft.Draft) error {
+	report := struct {
+		Exact       int        `json:"exact"`
+		Approximate int        `json:"approximate"`
+		Lost        int        `json:"lost"`
+		Items       []reported `json:"items"`
+		Notes       []reported `json:"notes"`
+	}{d.Count(draft.Exact), d.Count(draft.Approximate), d.Count(draft.Lost), []reported{}, []reported{}}
+	for _, i := range d.Items {
+		report.Items = append(report.Items, reported{i.Kind.String(), i.Pos.File, i.Pos.Line, i.Pos.Column, i.Name, i.Why})
+	}
+	for _, n := range d.Notes {
+		report.Notes = append(report.Notes, reported{noteKind(n), n.Pos.File, n.Pos.Line, n.Pos.Column, n.Name, n.Text})
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(report)
+}

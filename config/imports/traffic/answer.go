@@ -1,0 +1,415 @@
+package traffic
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"mockserver/config/imports/draft"
+	"mockserver/config/samples"
+	"mockserver/internal/wording"
+)
+
+// outcome is what several records of an endpoint have in common: one of its responses.
+type outcome struct {
+	status  int16
+	cut     bool
+	records []*record
+}
+
+const (
+	// inOrder is up to how many answers of one key are given in the order in which they came, if
+	// their statuses differ.
+	inOrder = 20
+	// ownEndpoints is how many keys of a group get an endpoint of their own.
+	ownEndpoints = 200
+	// inlineBody is the largest body that stands in the configuration, in bytes.
+	inlineBody = 64 << 10
+	// rowBody is the largest body that stands in a row, in bytes.
+	rowBody = 4 << 20
+	// knownBelow is how many samples a percentile curve should have.
+	knownBelow = 30
+)
+
+// make writes the endpoints of the group, and reports what became of it.
+func (g *group) make() {
+	g.findKey()
+	byKey := map[uint32][]*record{}
+	var order []uint32
+	for i, key := range g.keys {
+		if byKey[key] == nil {
+			order = append(order, key)
+		}
+		byKey[key] = append(byKey[key], g.records[i])
+	}
+	first := map[uint32]int{} // the index of a record of each key
+	for i, key := range g.keys {
+		if _, known := first[key]; !known {
+			first[key] = i
+		}
+	}
+	parts := map[outcomeID]*part{}
+	var all []*part
+	own := 0
+	above := g.above()
+	for _, key := range order {
+		k := keyed{first[key], byKey[key]}
+		if own < ownEndpoints && g.standsAlone(k.records, len(order)) {
+			own++
+			g.alone(k, above)
+			above = nil
+			continue
+		}
+		id := settled(k.records)
+		if parts[id] == nil {
+			parts[id] = &part{id: id}
+			all = append(all, parts[id])
+		}
+		parts[id].keys = append(parts[id].keys, k)
+	}
+	g.write(all, above)
+	g.ask(order, byKey)
+	g.report()
+}
+
+// keyed is the records of one key, and the index of one of them.
+type keyed struct {
+	index   int
+	records []*record
+}
+
+// outcomeID is what tells outcomes apart.
+type outcomeID struct {
+	status int16
+	cut    bool
+}
+
+// part is the keys whose usual answer has one status.
+type part struct {
+	id   outcomeID
+	keys []keyed
+}
+
+// settled returns the most frequent status; the first of those that are equally frequent.
+func settled(records []*record) outcomeID {
+	counts := map[outcomeID]int{}
+	most := outcomeID{}
+	for _, r := range records {
+		id := outcomeID{r.status, r.cut}
+		counts[id]++
+	}
+	for _, r := range records {
+		if id := (outcomeID{r.status, r.cut}); counts[id] > counts[most] {
+			most = id
+		}
+	}
+	return most
+}
+
+// standsAlone reports whether the records of a key are best written as an endpoint of their own: the
+// few answers of a session whose statuses differ, in their order, and bodies that no row can hold.
+func (g *group) standsAlone(records []*record, keys int) bool {
+	if len(records) <= inOrder && len(g.records) <= few {
+		for _, r := range records {
+			if r.status != records[0].status || r.cut != records[0].cut {
+				return true
+			}
+		}
+	}
+	return keys > 1 && slices.ContainsFunc(records, func(r *record) bool { return !g.fitsRow(r) })
+}
+
+// fitsRow reports whether a body can be the text of a row.
+func (g *group) fitsRow(r *record) bool {
+	return g.store.size(r.body) <= rowBody && utf8.Valid(g.store.get(r.body, &g.buf[0]))
+}
+
+// alone writes the endpoint of one key, with its answers in their order.
+func (g *group) alone(k keyed, above []string) {
+	e := g.endpoint(both(g.fits(), g.isKey(k.index)))
+	var list draft.List
+	last := ""
+	same := true
+	for _, r := range k.records {
+		id := fmt.Sprint(r.status, r.cut, r.body, r.headers)
+		same = same && (last == "" || id == last)
+		last = id
+	}
+	if same {
+		g.response(e, &outcome{k.records[0].status, k.records[0].cut, k.records})
+	} else {
+		for _, r := range k.records {
+			list = append(list, g.outcome(&outcome{r.status, r.cut, []*record{r}}, nil, true))
+		}
+		e.Set("select", "sequence").Set("responses", list)
+	}
+	g.draft.Add("endpoint", e, above...)
+}
+
+// isKey returns the condition that a request has the key of a record; "" for no key.
+func (g *group) isKey(i int) string {
+	var parts []string
+	for _, c := range g.key {
+		parts = append(parts, c.operand()+" = "+literal(g.value(c, i)))
+	}
+	return strings.Join(parts, " and ")
+}
+
+// endpoint returns an endpoint of the group with a condition.
+func (g *group) endpoint(condition string) *draft.Map {
+	e := &draft.Map{}
+	if g.method != "GET" {
+		e.Set("method", g.method)
+	}
+	e.Set("path", g.pattern.text)
+	if g.host != "" {
+		e.Set("host", g.host)
+	}
+	if condition != "" {
+		e.Set("if", condition)
+	}
+	return e
+}
+
+// fits returns the condition that path parameters have the form that was inferred, for those that
+// are not looked up.
+func (g *group) fits() string {
+	var parts []string
+	for _, s := range g.pattern.segments {
+		known := slices.ContainsFunc(g.key, func(c *column) bool { return c.from == 'p' && c.name == s.name })
+		if x := s.class.expression(); s.param && x != "" && !known {
+			parts = append(parts, "path-params."+s.name+" matches "+draft.Quote(x))
+		}
+	}
+	return strings.Join(parts, " and ")
+}
+
+// above returns the comment above the first endpoint of the group.
+func (g *group) above() []string {
+	above := []string{g.name + ": " + span(g.records)}
+	if len(g.key) > 0 {
+		names := make([]string, len(g.key))
+		for i, c := range g.key {
+			names[i] = c.operand()
+		}
+		above = append(above, "answers by "+strings.Join(names, " and "))
+	}
+	return above
+}
+
+// write writes an endpoint for each part: the usual answers, and how often others came instead.
+func (g *group) write(parts []*part, above []string) {
+	var set *rowSet
+	for _, p := range parts {
+		if g.needsRows(p, len(parts)) {
+			set = g.rows(parts)
+			break
+		}
+	}
+	for _, p := range parts {
+		condition := g.fits()
+		if set != nil {
+			found := "answer != null"
+			if len(parts) > 1 {
+				found = "answer.part = " + p.name()
+			}
+			if len(g.key) == 0 {
+				found = ""
+			}
+			condition = both(condition, found)
+		}
+		e := g.endpoint(condition)
+		if set != nil {
+			e.Set("find", draft.NewMap("answer", draft.Flow{Value: set.find()}))
+		}
+		g.outcomes(e, p, set)
+		g.draft.Add("endpoint", e, above...)
+		above = nil
+	}
+}
+
+func both(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + " and " + b
+}
+
+// name returns what rows call the part.
+func (p *part) name() string {
+	if p.id.cut {
+		return fmt.Sprintf("%d-cut", p.id.status)
+	}
+	return fmt.Sprint(p.id.status)
+}
+
+// needsRows reports whether answers have to be looked up: their bodies differ, or which keys have
+// them.
+func (g *group) needsRows(p *part, parts int) bool {
+	return parts > 1 || g.differ(p)
+}
+
+// differ reports whether the bodies of the usual answers of a part differ.
+func (g *group) differ(p *part) bool {
+	var one *record
+	for _, k := range p.keys {
+		for _, r := range k.records {
+			if (outcomeID{r.status, r.cut}) != p.id || r.lost {
+				continue
+			}
+			if one != nil && (r.body != one.body || g.leadsTo(r) != g.leadsTo(one)) {
+				return true
+			}
+			one = r
+		}
+	}
+	return false
+}
+
+// leadsTo returns where an answer leads; "" for most.
+func (g *group) leadsTo(r *record) string {
+	if r.status/100 != 3 && r.status != 201 {
+		return ""
+	}
+	return fieldOf(split(g.store.get(r.headers, &g.buf[0])), "Location")
+}
+
+// outcomes sets the responses of a part, the most frequent first.
+func (g *group) outcomes(e *draft.Map, p *part, set *rowSet) {
+	byID := map[outcomeID]*outcome{}
+	var all []*outcome
+	total := 0
+	for _, k := range p.keys {
+		for _, r := range k.records {
+			id := outcomeID{r.status, r.cut}
+			if byID[id] == nil {
+				byID[id] = &outcome{status: r.status, cut: r.cut}
+				all = append(all, byID[id])
+			}
+			byID[id].records = append(byID[id].records, r)
+			total++
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *outcome) int { return cmp.Compare(len(b.records), len(a.records)) })
+	rowsOf := func(o *outcome) *rowSet {
+		if set != nil && (outcomeID{o.status, o.cut}) == p.id && g.differ(p) {
+			return set
+		}
+		return nil
+	}
+	if len(all) == 1 {
+		e.Set("response", g.reply(all[0], rowsOf(all[0])))
+		g.setLatency(e, all[0].records)
+		if all[0].cut {
+			e.Set("fault", draft.Flow{Value: draft.NewMap("type", "truncate")})
+		}
+		return
+	}
+	var list draft.List
+	for _, o := range all {
+		list = append(list, draft.NewMap("weight", len(o.records)).Join(g.outcome(o, rowsOf(o), false)))
+	}
+	e.Set("responses", list).Comment("responses", thousands(total)+" requests")
+}
+
+// response sets the only response of an endpoint.
+func (g *group) response(e *draft.Map, o *outcome) {
+	e.Set("response", g.reply(o, nil))
+	g.setLatency(e, o.records)
+	if o.cut {
+		e.Set("fault", draft.Flow{Value: draft.NewMap("type", "truncate")})
+	}
+}
+
+// outcome returns one of several responses.
+func (g *group) outcome(o *outcome, set *rowSet, ordered bool) *draft.Map {
+	m := g.reply(o, set)
+	if o.cut {
+		m.Set("fault", draft.Flow{Value: draft.NewMap("type", "truncate")})
+	}
+	if !ordered && set == nil {
+		g.otherBodies(o)
+	}
+	g.setLatency(m, o.records)
+	return m
+}
+
+// otherBodies reports an outcome that is given one of several bodies.
+func (g *group) otherBodies(o *outcome) {
+	for _, r := range o.records {
+		if r.body != o.records[0].body && !r.lost {
+			g.fault("of the answers with status %d, one body stands for all", o.status)
+			return
+		}
+	}
+}
+
+// setLatency sets the latency that records had.
+func (g *group) setLatency(m *draft.Map, records []*record) {
+	var lengths []time.Duration
+	for _, r := range records {
+		switch {
+		case !r.timed:
+		case g.opts.Last:
+			lengths = append(lengths, time.Duration(r.last)*time.Microsecond)
+		default:
+			lengths = append(lengths, time.Duration(r.first)*time.Microsecond)
+		}
+	}
+	if len(lengths) == 0 {
+		return
+	}
+	if len(lengths) < knownBelow {
+		g.few++
+	}
+	c := samples.Of(lengths).Shift(g.opts.Subtract)
+	m.Set("latency", draft.Flow{Value: Latency(c)})
+	if len(lengths) > 1 {
+		m.Comment("latency", wording.Count(len(lengths), "sample"))
+	}
+}
+
+// Latency returns a curve as it is declared.
+func Latency(c samples.Curve) *draft.Map {
+	m := draft.NewMap("min", samples.Text(c.Min))
+	if c.Min == c.Max {
+		return m
+	}
+	for _, p := range c.Points {
+		m.Set(p.Key(), samples.Text(p.Length))
+	}
+	return m.Set("max", samples.Text(c.Max))
+}
+
+// fault notes why the group is approximate, once.
+func (g *group) fault(why string, args ...any) {
+	text := fmt.Sprintf(why, args...)
+	if !slices.Contains(g.faults, text) {
+		g.faults = append(g.faults, text)
+	}
+}
+
+// report reports the group.
+func (g *group) report() {
+	name := g.name
+	if g.host != "" {
+		name += " of " + g.host
+	}
+	if g.pattern.inferred {
+		var found []string
+		for _, s := range g.pattern.segments {
+			if s.param {
+				found = append(found, ":"+s.name+" is "+s.class.String())
+			}
+		}
+		g.draft.Note(g.pos(g.records[0]), name, "inferred: %s; --path says otherwise", strings.Join(found, ", "))
+	}
+	if len(g.faults) > 0 {
+		g.draft.Approximate(g.pos(g.records[0]), name, "%s", strings.Join(g.faults, "; "))
+		return
+	}
+	g.draft.Exact(g.pos(g.records[0]), name)
+}

@@ -1,0 +1,60 @@
+package traffic
+
+import (
+	"slices"
+	"strings"
+
+	"mockserver/config/imports/draft"
+)
+
+const (
+	// askedKeys is how many keys of a group are asked for by --check.
+	askedKeys = 100
+	// wanted is how many different answers of a key are compared.
+	wanted = 50
+)
+
+// ask adds requests of the group by which its endpoints are checked: one for each key, evenly among
+// all if there are many, and whatever it was answered.
+func (g *group) ask(order []uint32, byKey map[uint32][]*record) {
+	step := max(1, len(order)/askedKeys)
+	for i := 0; i < len(order); i += step {
+		records := byKey[order[i]]
+		r := records[0]
+		target := g.path(r)
+		if query := g.words.texts[r.query]; query != "" {
+			target += "?" + query
+		}
+		host, _, _ := strings.Cut(g.words.texts[r.place], "\x00")
+		a := draft.Ask{Pos: g.pos(r), Name: g.name, Method: g.method, Target: target, Host: host,
+			Header: asked(split(g.store.get(r.sent, &g.buf[0]))), Body: slices.Clone(g.store.get(r.request, &g.buf[0]))}
+		seen := map[[2]uint32]bool{}
+		for _, r := range records {
+			id := [2]uint32{uint32(r.status), r.body}
+			if seen[id] || r.cut {
+				continue
+			}
+			seen[id] = true
+			if len(a.Want) == wanted {
+				break
+			}
+			want := draft.Answer{Status: int(r.status), Body: slices.Clone(g.store.get(r.body, &g.buf[0]))}
+			want.Any = r.lost || g.method == "HEAD" || (outcomeID{r.status, r.cut}) != settled(records)
+			for _, f := range split(g.store.get(r.headers, &g.buf[0])) {
+				if strings.EqualFold(f.Name, "Content-Type") || strings.EqualFold(f.Name, "Location") {
+					want.Header = append(want.Header, f)
+				}
+			}
+			a.Want = append(a.Want, want)
+		}
+		if len(a.Want) > 0 {
+			g.draft.Asks = append(g.draft.Asks, a)
+		}
+	}
+}
+
+// asked returns the headers of a request that can be sent: some programs write other things as
+// headers into a HAR.
+func asked(all []draft.Field) []draft.Field {
+	return slices.DeleteFunc(all, func(f draft.Field) bool { return !isToken(f.Name) || strings.ContainsFunc(f.Value, isControl) })
+}

@@ -1,0 +1,262 @@
+// Package traffic makes endpoints of exchanges that were recorded: by this program's proxy, or by a
+// browser as a HAR. It finds the parameters in paths, what answers depend on, and how long they
+// take, and writes 100,000 recorded answers as one endpoint that looks up rows.
+package traffic
+
+import (
+	"bytes"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"mockserver/config"
+	"mockserver/config/imports/draft"
+	"mockserver/config/syntax"
+	"mockserver/internal/address"
+	"mockserver/matcher/json"
+)
+
+// exchange is a request and its answer, as a reader of a format gives it. Its texts are valid during
+// the call that adds it.
+type exchange struct {
+	line, column   int // in the source
+	at             time.Time
+	method, url    string
+	status         int
+	cut            bool // the body broke off
+	sent, received []draft.Field
+	request, body  []byte
+	lost           string        // why there is no body; "" if there is one, or none was sent
+	first, last    time.Duration // to the first and last byte, from sending the request
+	timed          bool          // the two are known
+	underWay       int           // requests at the time, this one included; 0 if that is not known
+}
+
+// record is an exchange as it is kept. There may be millions.
+type record struct {
+	at             int64  // microseconds since 1970
+	first, last    int64  // microseconds
+	place          uint32 // host and path, of words
+	query, members uint32 // of words
+	headers, body  uint32 // of the answer, of the store
+	sent, request  uint32 // of the request, of the store
+	source, line   uint32
+	underWay       int32
+	column         int32
+	status         int16
+	method         uint8 // of config.Methods
+	cut, timed     bool
+	lost           bool
+}
+
+// Collector collects the exchanges of all sources of an import.
+type Collector struct {
+	draft    *draft.Draft
+	opts     draft.Options
+	words    *words
+	store    *store
+	records  []record
+	sources  []string
+	patterns []pattern // of opts.Paths
+	buf      [2][]byte
+	skipped  map[string]int // exchanges that were left out, by reason
+	names    map[string]bool
+	few      int // latencies of fewer samples than a curve should have
+}
+
+// NewCollector returns a Collector whose result goes into a draft.
+func NewCollector(d *draft.Draft, opts draft.Options) *Collector {
+	c := &Collector{draft: d, opts: opts, words: newWords(), store: newStore(), skipped: map[string]int{}, names: map[string]bool{}}
+	for _, path := range opts.Paths {
+		c.patterns = append(c.patterns, parsePattern(path))
+	}
+	return c
+}
+
+// Close gives up what the files of the draft are made of.
+func (c *Collector) Close() { c.store.close() }
+
+// begin adds a source.
+func (c *Collector) begin(s *draft.Source) { c.sources = append(c.sources, s.Name) }
+
+// pos returns the position of a record.
+func (c *Collector) pos(r *record) syntax.Pos {
+	return syntax.Pos{File: c.sources[r.source], Line: int(r.line), Column: int(r.column)}
+}
+
+// add keeps an exchange, or reports that it is lost.
+func (c *Collector) add(x *exchange) {
+	target, err := url.Parse(x.url)
+	method := slices.Index(config.Methods, strings.ToUpper(x.method))
+	why := ""
+	switch {
+	case err != nil:
+		why = "its URL is invalid: " + err.Error()
+	case target.Scheme != "http" && target.Scheme != "https":
+		why = "its URL has the scheme " + target.Scheme + "; http and https are served"
+	case method < 0:
+		why = "the method " + x.method + " is not served"
+	case x.status == 101:
+		why = "it became a WebSocket; write a websocket item for it"
+	case x.status < 200 || x.status > 599:
+		why = "it has no answer"
+	}
+	if why != "" {
+		c.skip(x, why)
+		return
+	}
+	path := target.EscapedPath()
+	if path == "" {
+		path = "/"
+	}
+	host := strings.ToLower(target.Hostname())
+	r := record{
+		at: x.at.UnixMicro(), first: x.first.Microseconds(), last: x.last.Microseconds(), timed: x.timed,
+		place: c.words.add(host + "\x00" + path), query: c.words.add(target.RawQuery),
+		headers: c.store.add(joined(answered(x.received))), body: c.store.add(x.body),
+		sent: c.store.add(joined(x.sent)), request: c.store.add(x.request),
+		source: uint32(len(c.sources) - 1), line: uint32(x.line), column: int32(x.column), underWay: int32(x.underWay),
+		status: int16(x.status), method: uint8(method), cut: x.cut, lost: x.lost != "",
+	}
+	if len(x.request) > 0 {
+		r.members = c.words.add(membersOf(x.request, fieldOf(x.sent, "Content-Type")))
+	}
+	c.records = append(c.records, r)
+}
+
+// shownSkips is how many exchanges that are lost for one reason are reported one by one.
+const shownSkips = 20
+
+func (c *Collector) skip(x *exchange, why string) {
+	c.skipped[why]++
+	if c.skipped[why] <= shownSkips {
+		name := strings.ToUpper(x.method) + " " + x.url
+		c.draft.Lost(syntax.Pos{File: c.sources[len(c.sources)-1], Line: x.line, Column: x.column}, clip(name), "%s", why)
+	}
+}
+
+// clip shortens a name for reports.
+func clip(name string) string {
+	const longest = 120
+	if len(name) <= longest {
+		return name
+	}
+	return strings.ToValidUTF8(name[:longest], "") + "…"
+}
+
+// unkept are headers that the server writes itself, and those of one connection.
+var unkept = []string{"content-length", "transfer-encoding", "connection", "date", "keep-alive", "content-encoding", "trailer", "upgrade", "proxy-connection"}
+
+// answered returns the headers of an answer that a mock can send.
+func answered(all []draft.Field) []draft.Field {
+	return slices.DeleteFunc(slices.Clone(all), func(f draft.Field) bool {
+		return !isToken(f.Name) || slices.Contains(unkept, strings.ToLower(f.Name)) || strings.ContainsFunc(f.Value, isControl)
+	})
+}
+
+func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7F }
+
+// isToken reports whether a name is a token of RFC 9110.
+func isToken(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return r > '~' || !address.IsLetterOrDigit(byte(r)) && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+	})
+}
+
+// joined returns headers as one text, and split is its inverse.
+func joined(fields []draft.Field) []byte {
+	var b []byte
+	for _, f := range fields {
+		b = append(append(b, f.Name...), 0)
+		b = append(append(b, f.Value...), 0)
+	}
+	return b
+}
+
+func split(text []byte) []draft.Field {
+	var fields []draft.Field
+	for len(text) > 0 {
+		name, rest, _ := bytes.Cut(text, []byte{0})
+		value, after, _ := bytes.Cut(rest, []byte{0})
+		fields = append(fields, draft.Field{Name: string(name), Value: string(value)})
+		text = after
+	}
+	return fields
+}
+
+func fieldOf(fields []draft.Field, name string) string {
+	for _, f := range fields {
+		if strings.EqualFold(f.Name, name) {
+			return f.Value
+		}
+	}
+	return ""
+}
+
+const (
+	// maxMembers is how many members of a request's body may be its key.
+	maxMembers = 24
+	// maxMember is the longest value that a key may have, in bytes.
+	maxMember = 256
+)
+
+// membersOf returns the members of a body as a text: for a form "f", for JSON "j", and names and
+// values, each followed by a zero byte. A value of JSON is its literal. Those that are long or no
+// scalar are left out.
+func membersOf(body []byte, contentType string) string {
+	var b strings.Builder
+	n := 0
+	put := func(name, value string) {
+		if n++; n <= maxMembers && len(value) <= maxMember && !strings.Contains(name, "\x00") {
+			b.WriteString(name + "\x00" + value + "\x00")
+		}
+	}
+	if strings.HasPrefix(strings.ToLower(contentType), "application/x-www-form-urlencoded") {
+		b.WriteByte('f')
+		for _, f := range parameters(string(body)) {
+			put(f.Name, f.Value)
+		}
+		return b.String()
+	}
+	root := json.Parse(body)
+	if root.Kind != json.Object {
+		return ""
+	}
+	b.WriteByte('j')
+	for _, m := range root.AppendMembers(nil) {
+		name := string(m.Key.AppendText(nil))
+		switch m.Value.Kind {
+		case json.Object:
+			for _, inner := range m.Value.AppendMembers(nil) {
+				if inner.Value.Kind != json.Object && inner.Value.Kind != json.Array {
+					put(name+"\x01"+string(inner.Key.AppendText(nil)), string(inner.Value.Raw))
+				}
+			}
+		case json.Array:
+		default:
+			put(name, string(m.Value.Raw))
+		}
+	}
+	return b.String()
+}
+
+// parameters returns the parameters of a query or a form in their order, the first of each name.
+func parameters(query string) []draft.Field {
+	var all []draft.Field
+	for pair := range strings.SplitSeq(query, "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		name, err := url.QueryUnescape(name)
+		if err != nil || name == "" || strings.Contains(name, "\x00") {
+			continue
+		}
+		if value, err = url.QueryUnescape(value); err != nil || slices.ContainsFunc(all, func(f draft.Field) bool { return f.Name == name }) {
+			continue
+		}
+		all = append(all, draft.Field{Name: name, Value: value})
+		if len(all) == maxMembers {
+			break
+		}
+	}
+	return all
+}

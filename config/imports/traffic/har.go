@@ -1,0 +1,259 @@
+package traffic
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/url"
+	"strings"
+	"time"
+
+	"mockserver/config/imports/draft"
+	"mockserver/config/samples"
+)
+
+// RecognizesHAR reports whether a source is a HAR.
+func RecognizesHAR(s *draft.Source) bool {
+	shape := s.Shape()
+	return shape.Kind == '{' && shape.Keys["log"] == '{' && (strings.Contains(string(s.Head()), `"entries"`) || !shape.Whole)
+}
+
+// entry is an exchange of a HAR 1.1 or 1.2, as far as it is read.
+type entry struct {
+	Started string   `json:"startedDateTime"`
+	Time    *float64 `json:"time"`
+	Request struct {
+		Method  string     `json:"method"`
+		URL     string     `json:"url"`
+		Headers []harField `json:"headers"`
+		Body    *struct {
+			Type   string     `json:"mimeType"`
+			Text   string     `json:"text"`
+			Params []harField `json:"params"`
+		} `json:"postData"`
+	} `json:"request"`
+	Response struct {
+		Status  int        `json:"status"`
+		Headers []harField `json:"headers"`
+		Content struct {
+			Size     float64 `json:"size"`
+			Type     string  `json:"mimeType"`
+			Text     *string `json:"text"`
+			Encoding string  `json:"encoding"`
+		} `json:"content"`
+	} `json:"response"`
+	Timings struct {
+		Send    *float64 `json:"send"`
+		Wait    *float64 `json:"wait"`
+		Receive *float64 `json:"receive"`
+	} `json:"timings"`
+	FromCache any `json:"_fromCache"`
+}
+
+type harField struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// AddHAR adds the exchanges of a HAR. It is read as a stream: a file may be larger than the memory.
+func (c *Collector) AddHAR(s *draft.Source) error {
+	r, err := s.Open()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	c.begin(s)
+	at := &places{r: r, line: 1}
+	d := json.NewDecoder(at)
+	fail := func(err error) error {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		line, column := at.next(d.InputOffset())
+		return s.Problem(line, column, "what follows is not JSON: %v", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	found, err := enter(d, "log", "entries")
+	if err != nil {
+		return fail(err)
+	}
+	if !found {
+		return s.Problem(1, 1, "is not a HAR: expected log.entries, a list")
+	}
+	for d.More() {
+		line, column := at.next(d.InputOffset())
+		var e entry
+		err := d.Decode(&e)
+		var kind *json.UnmarshalTypeError
+		switch {
+		case errors.As(err, &kind):
+			c.draft.Lost(s.Pos(line, column), "an entry", "%s is a JSON %s; expected %v", kind.Field, kind.Value, kind.Type)
+		case err != nil:
+			return fail(err)
+		default:
+			c.addEntry(&e, line, column)
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// enter moves a decoder to behind the opening bracket of the list at a path of keys, and reports
+// whether it is there.
+func enter(d *json.Decoder, path ...string) (bool, error) {
+	t, err := d.Token()
+	if err != nil || t != json.Delim('{') {
+		return false, err
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return false, err
+		}
+		switch {
+		case key != path[0]:
+			var skipped json.RawMessage
+			if err := d.Decode(&skipped); err != nil {
+				return false, err
+			}
+		case len(path) > 1:
+			return enter(d, path[1:]...)
+		default:
+			t, err := d.Token()
+			return t == json.Delim('['), err
+		}
+	}
+	return false, nil
+}
+
+func (c *Collector) addEntry(e *entry, line, column int) {
+	x := exchange{line: line, column: column, method: e.Request.Method, url: e.Request.URL, status: e.Response.Status,
+		sent: fields(e.Request.Headers), received: fields(e.Response.Headers)}
+	x.at, _ = time.Parse(time.RFC3339Nano, e.Started)
+	x.setRequest(e)
+	content := &e.Response.Content
+	switch {
+	case content.Text == nil && content.Size > 0 && !strings.EqualFold(x.method, "HEAD") && x.status != 204 && x.status != 304:
+		x.lost = "the HAR does not have it"
+	case content.Text == nil:
+	case content.Encoding == "base64":
+		body, err := base64.StdEncoding.DecodeString(strings.TrimRight(*content.Text, "\n"))
+		if err != nil {
+			x.lost = "it is not base64"
+		}
+		x.body = body
+	default:
+		x.body = []byte(*content.Text)
+	}
+	if fieldOf(x.received, "Content-Type") == "" && content.Type != "" && content.Type != "x-unknown" && len(x.body) > 0 {
+		x.received = append(x.received, draft.Field{Name: "Content-Type", Value: content.Type})
+	}
+	if e.FromCache == nil {
+		x.setTimes(e)
+	}
+	c.add(&x)
+}
+
+// setRequest sets the body of the request.
+func (x *exchange) setRequest(e *entry) {
+	b := e.Request.Body
+	if b == nil {
+		return
+	}
+	x.request = []byte(b.Text)
+	if b.Text == "" && len(b.Params) > 0 {
+		form := make([]string, len(b.Params))
+		for i, p := range b.Params {
+			form[i] = url.QueryEscape(p.Name) + "=" + url.QueryEscape(p.Value)
+		}
+		x.request = []byte(strings.Join(form, "&"))
+	}
+	if fieldOf(x.sent, "Content-Type") == "" && b.Type != "" {
+		x.sent = append(x.sent, draft.Field{Name: "Content-Type", Value: b.Type})
+	}
+}
+
+// setTimes sets the times to the first and last byte. Those before the request was sent, such as of
+// connecting, are not the server's.
+func (x *exchange) setTimes(e *entry) {
+	t := &e.Timings
+	switch {
+	case t.Wait != nil && *t.Wait >= 0:
+		x.first = millis(t.Send) + millis(t.Wait)
+		x.last = x.first + millis(t.Receive)
+	case e.Time != nil && *e.Time > 0:
+		x.first = millis(e.Time)
+		x.last = x.first
+	default:
+		return
+	}
+	x.timed = x.last <= samples.MaxLength
+}
+
+// millis returns a number of milliseconds; -1 and none are 0.
+func millis(ms *float64) time.Duration {
+	if ms == nil || !(*ms > 0) {
+		return 0
+	}
+	return time.Duration(min(*ms*float64(time.Millisecond), float64(2*samples.MaxLength)))
+}
+
+func fields(all []harField) []draft.Field {
+	list := make([]draft.Field, 0, len(all))
+	for _, f := range all {
+		if !strings.Contains(f.Name+f.Value, "\x00") {
+			list = append(list, draft.Field(f))
+		}
+	}
+	return list
+}
+
+// places reads a text and tells the lines of offsets in it, which are asked for in their order.
+type places struct {
+	r      io.Reader
+	offset int64 // of what was read
+	line   int   // of the offset that was asked for last
+	start  int64 // where that line begins
+	breaks []int64
+	recent []byte // what was read last
+	from   int64  // its offset
+}
+
+func (p *places) Read(b []byte) (int, error) {
+	n, err := p.r.Read(b)
+	for i, c := range b[:n] {
+		if c == '\n' {
+			p.breaks = append(p.breaks, p.offset+int64(i))
+		}
+	}
+	p.recent = append(p.recent, b[:n]...)
+	p.offset += int64(n)
+	return n, err
+}
+
+// of returns the line and column of an offset.
+func (p *places) of(offset int64) (line, column int) {
+	passed := 0
+	for passed < len(p.breaks) && p.breaks[passed] < offset {
+		p.line++
+		p.start = p.breaks[passed] + 1
+		passed++
+	}
+	p.breaks = p.breaks[passed:]
+	if drop := offset - p.from; drop > 0 && drop <= int64(len(p.recent)) {
+		p.recent = append(p.recent[:0], p.recent[drop:]...)
+		p.from = offset
+	}
+	return p.line, int(max(0, offset-p.start)) + 1
+}
+
+// next returns the line and column of the first character after an offset that begins a value.
+func (p *places) next(offset int64) (line, column int) {
+	p.of(offset)
+	i := 0
+	for ; i < len(p.recent) && strings.IndexByte(" \t\r\n,", p.recent[i]) >= 0; i++ {
+	}
+	return p.of(offset + int64(i))
+}

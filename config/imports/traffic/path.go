@@ -1,0 +1,296 @@
+package traffic
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// pattern is a path with parameters.
+type pattern struct {
+	text     string // "/users/:id|int", as it is written
+	segments []segment
+	inferred bool // a parameter of it was found by this package
+}
+
+// segment is a segment of a pattern: a literal, or a parameter.
+type segment struct {
+	literal string // may be empty, between two slashes
+	param   bool
+	name    string
+	class   class
+	rest    bool // it takes all that remains
+}
+
+// class is what the values of a parameter have in common.
+type class struct {
+	kind string // int, uuid, date, hex, base62, ulid; "" for anything
+	size int    // of hex and base62
+}
+
+const (
+	// minValues is how many different values make a parameter.
+	minValues = 3
+	// minID is the length of the shortest identifier in hex or base62: v1 and v2 are none.
+	minID = 8
+	// maxDepth is how many segments of a path are looked at.
+	maxDepth = 64
+)
+
+var (
+	isInt    = regexp.MustCompile(`^-?[0-9]{1,40}$`)
+	isUUID   = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+	isDate   = regexp.MustCompile(`^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$`)
+	isULID   = regexp.MustCompile(`^[0-7][0-9A-HJKMNP-TV-Z]{25}$`)
+	isHex    = regexp.MustCompile(`^[0-9a-f]+$|^[0-9A-F]+$`)
+	isBase62 = regexp.MustCompile(`^[0-9A-Za-z_-]+$`)
+)
+
+// classOf returns the class of a segment; "" if it has none.
+func classOf(text string) class {
+	switch {
+	case len(text) > maxMember:
+	case isInt.MatchString(text):
+		return class{kind: "int"}
+	case isUUID.MatchString(text):
+		return class{kind: "uuid"}
+	case isDate.MatchString(text):
+		return class{kind: "date"}
+	case len(text) < minID || !strings.ContainsAny(text, "0123456789"):
+	case isULID.MatchString(text):
+		return class{kind: "ulid"}
+	case isHex.MatchString(text):
+		return class{"hex", len(text)}
+	case isBase62.MatchString(text):
+		return class{"base62", len(text)}
+	}
+	return class{}
+}
+
+// kindSuffix returns what follows the name of a parameter of the class: a type that paths know.
+func (c class) kindSuffix() string {
+	switch c.kind {
+	case "int", "uuid", "date":
+		return "|" + c.kind
+	}
+	return ""
+}
+
+// expression returns the RE2 expression that all values fit; "" if the type of the path says it.
+func (c class) expression() string {
+	switch c.kind {
+	case "hex":
+		return fmt.Sprintf("^[0-9A-Fa-f]{%d}$", c.size)
+	case "base62":
+		return fmt.Sprintf("^[0-9A-Za-z_-]{%d}$", c.size)
+	case "ulid":
+		return "^[0-7][0-9A-HJKMNP-TV-Z]{25}$"
+	}
+	return ""
+}
+
+// String returns what reports call the class.
+func (c class) String() string {
+	switch c.kind {
+	case "hex", "base62":
+		return strconv.Itoa(c.size) + " characters of " + c.kind
+	}
+	return c.kind
+}
+
+// infer returns the pattern of each path of one host. The paths begin with a slash.
+func infer(paths []string) []pattern {
+	split := make([][]string, len(paths))
+	found := make([][]segment, len(paths))
+	all := make([]int, len(paths))
+	for i, p := range paths {
+		split[i] = segmentsOf(p)
+		found[i] = make([]segment, 0, len(split[i]))
+		all[i] = i
+	}
+	branch(split, found, all, 0)
+	patterns := make([]pattern, len(paths))
+	for i := range patterns {
+		patterns[i] = named(found[i])
+	}
+	return patterns
+}
+
+// segmentsOf returns the segments of a path. One slash at its end does not count.
+func segmentsOf(path string) []string {
+	path = strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/")
+	if path == "" {
+		return nil
+	}
+	return strings.Split(path, "/")
+}
+
+// branch finds the segments at a depth of paths that are alike before it.
+func branch(split [][]string, found [][]segment, paths []int, depth int) {
+	branches := map[string][]int{}
+	for _, i := range paths {
+		if depth < len(split[i]) {
+			text := split[i][depth]
+			branches[text] = append(branches[text], i)
+		}
+	}
+	classes := map[class]int{}
+	for text := range branches {
+		if c := classOf(text); c.kind != "" && depth < maxDepth {
+			classes[c]++
+		}
+	}
+	merged := map[class][]int{}
+	for text, members := range branches {
+		c := classOf(text)
+		if wide := (class{"base62", c.size}); c.kind == "hex" && classes[wide] > 0 { // digits and a to f alone, by chance
+			c = wide
+		}
+		n := classes[c]
+		if c.kind == "base62" {
+			n += classes[class{"hex", c.size}]
+		}
+		if n >= minValues {
+			merged[c] = append(merged[c], members...)
+			continue
+		}
+		for _, i := range members {
+			found[i] = append(found[i], segment{literal: text})
+		}
+		branch(split, found, members, depth+1)
+	}
+	for c, members := range merged {
+		for _, i := range members {
+			found[i] = append(found[i], segment{param: true, class: c})
+		}
+		branch(split, found, members, depth+1)
+	}
+}
+
+// named returns a pattern, whose parameters get names after what is before them.
+func named(segments []segment) pattern {
+	p := pattern{segments: segments}
+	last := -1
+	for i, s := range segments {
+		if s.param {
+			last, p.inferred = i, true
+		}
+	}
+	taken := map[string]bool{}
+	for i := range segments {
+		s := &segments[i]
+		if !s.param {
+			continue
+		}
+		name := "id"
+		switch {
+		case s.class.kind == "date":
+			name = "date"
+		case i != last && i > 0 && !segments[i-1].param && segments[i-1].literal != "":
+			name = singular(segments[i-1].literal) + "_id"
+		}
+		base := name
+		for n := 2; taken[name]; n++ {
+			name = base + strconv.Itoa(n)
+		}
+		taken[name] = true
+		s.name = name
+	}
+	p.text = p.written()
+	return p
+}
+
+// singular returns a word for one of many, which can be part of a name.
+func singular(word string) string {
+	word = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
+			return r
+		}
+		return '_'
+	}, word)
+	switch {
+	case strings.HasSuffix(word, "ies"):
+		return strings.TrimSuffix(word, "ies") + "y"
+	case strings.HasSuffix(word, "ss"):
+		return word
+	}
+	return strings.TrimSuffix(word, "s")
+}
+
+// literals writes characters that would mean something at the beginning of a segment, or look as if
+// they did.
+var literals = strings.NewReplacer("{", "%7B", "}", "%7D", "<", "%3C", ">", "%3E", "|", "%7C")
+
+func (p *pattern) written() string {
+	var b strings.Builder
+	for _, s := range p.segments {
+		b.WriteByte('/')
+		switch {
+		case s.rest:
+			b.WriteString("*" + s.name)
+		case s.param:
+			b.WriteString(":" + s.name + s.class.kindSuffix())
+		case strings.HasPrefix(s.literal, ":"):
+			b.WriteString("%3A" + literals.Replace(s.literal[1:]))
+		case strings.HasPrefix(s.literal, "*"):
+			b.WriteString("%2A" + literals.Replace(s.literal[1:]))
+		default:
+			b.WriteString(literals.Replace(s.literal))
+		}
+	}
+	if b.Len() == 0 {
+		return "/"
+	}
+	return b.String()
+}
+
+// parsePattern parses a pattern that the user gives.
+func parsePattern(text string) pattern {
+	p := pattern{text: text}
+	for _, s := range segmentsOf(text) {
+		name, kind, _ := strings.Cut(s[min(1, len(s)):], "|")
+		switch {
+		case strings.HasPrefix(s, ":"):
+			p.segments = append(p.segments, segment{param: true, name: name, class: class{kind: kind}})
+		case strings.HasPrefix(s, "*"):
+			p.segments = append(p.segments, segment{param: true, name: name, rest: true})
+		default:
+			p.segments = append(p.segments, segment{literal: s})
+		}
+	}
+	return p
+}
+
+// matches reports whether a path is of the pattern.
+func (p *pattern) matches(path string) bool {
+	segments := segmentsOf(path)
+	for i, s := range p.segments {
+		switch {
+		case s.rest:
+			return true
+		case i >= len(segments):
+			return false
+		case !s.param:
+			if s.literal != segments[i] {
+				return false
+			}
+		case segments[i] == "" || slices.Contains([]string{"int", "uuid", "date"}, s.class.kind) && classOf(segments[i]).kind != s.class.kind:
+			return false
+		}
+	}
+	return len(segments) == len(p.segments)
+}
+
+// value returns the value of the segment at an index in a path.
+func (p *pattern) value(path string, index int) string {
+	segments := segmentsOf(path)
+	switch {
+	case index >= len(segments):
+		return ""
+	case p.segments[index].rest:
+		return strings.Join(segments[index:], "/")
+	}
+	return segments[index]
+}

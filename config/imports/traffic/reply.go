@@ -1,0 +1,194 @@
+package traffic
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"mockserver/config/imports/draft"
+	"mockserver/internal/wording"
+)
+
+// reply returns the response of an outcome. Its body is that of the row that was found if set is not
+// nil, otherwise the most frequent one.
+func (g *group) reply(o *outcome, set *rowSet) *draft.Map {
+	m := draft.NewMap("status", int(o.status))
+	fixed, varying := g.headers(o.records)
+	if set != nil {
+		if headers := set.headers(fixed, varying); headers.Len() > 0 {
+			m.Set("headers", headers)
+		}
+		return m.Set("body", "{{answer.body}}")
+	}
+	if len(varying) > 0 {
+		names := make([]string, len(varying))
+		for i, f := range varying {
+			names[i] = f.Name
+		}
+		g.fault("headers that differ between answers are left out: %s", wording.Clip(strings.Join(names, ", ")))
+	}
+	best := o.records[0]
+	counts := map[uint32]int{}
+	for _, r := range o.records {
+		if r.lost {
+			continue
+		}
+		counts[r.body]++
+		if best.lost || counts[r.body] > counts[best.body] {
+			best = r
+		}
+	}
+	if best.lost {
+		g.fault("bodies with status %d were not recorded", o.status)
+	}
+	g.setBody(m, best, fixed)
+	return m
+}
+
+// setBody sets headers and body of a response that is always the same.
+func (g *group) setBody(m *draft.Map, r *record, fixed []draft.Field) {
+	body := g.store.get(r.body, &g.buf[0])
+	raw := draft.HasTags(string(body)) || slices.ContainsFunc(fixed, func(f draft.Field) bool { return draft.HasTags(f.Value) })
+	if headers := headerMap(fixed, func(text string) string { return text }); headers.Len() > 0 {
+		m.Set("headers", headers)
+	}
+	switch {
+	case len(body) == 0 || r.status == 204 || r.status == 304:
+	case len(body) > inlineBody || !utf8.Valid(body):
+		raw = true
+		name := g.draft.AddFile(draft.File{Name: "bodies/" + g.slug + extension(fieldOf(fixed, "Content-Type")), Data: slices.Clone(body)})
+		m.Set("external-body", draft.Flow{Value: draft.NewMap("provider", "json", "path", name)})
+		if fieldOf(fixed, "Content-Type") == "" {
+			headers := headerMap(fixed, func(text string) string { return text })
+			m.Set("headers", headers.Set("Content-Type", "application/octet-stream"))
+		}
+	default:
+		m.Set("body", string(body))
+	}
+	if raw {
+		m.Set("template", false)
+	}
+}
+
+// extension returns the extension of a file with a content type.
+func extension(contentType string) string {
+	kind, _, _ := strings.Cut(contentType, ";")
+	kind = strings.ToLower(strings.TrimSpace(kind))
+	for end, names := range map[string][]string{
+		".json": {"application/json"}, ".html": {"text/html"}, ".js": {"text/javascript", "application/javascript", "application/x-javascript"}, ".css": {"text/css"}, ".xml": {"application/xml", "text/xml"},
+		".png": {"image/png"}, ".jpg": {"image/jpeg"}, ".gif": {"image/gif"}, ".svg": {"image/svg+xml"}, ".webp": {"image/webp"}, ".txt": {"text/plain"}, ".pdf": {"application/pdf"},
+	} {
+		if slices.Contains(names, kind) {
+			return end
+		}
+	}
+	return ".bin"
+}
+
+// headerMap returns headers as a map, whose repeated ones are lists. Of a header that stands once,
+// the first value counts.
+func headerMap(fields []draft.Field, written func(string) string) *draft.Map {
+	m := &draft.Map{}
+	names := map[string]string{}
+	for _, f := range fields {
+		name, again := names[strings.ToLower(f.Name)]
+		value := written(f.Value)
+		switch {
+		case !again:
+			names[strings.ToLower(f.Name)] = f.Name
+			m.Set(f.Name, value)
+		case repeats(f.Name):
+			before := m.Get(name)
+			list, ok := before.(draft.List)
+			if !ok {
+				list = draft.List{before}
+			}
+			m.Set(name, append(list, value))
+		}
+	}
+	return m
+}
+
+// repeats reports whether several lines of a header are written as several; of others the first
+// counts, because a message may have only one.
+func repeats(name string) bool {
+	return slices.Contains([]string{"set-cookie", "link", "vary", "cache-control", "www-authenticate", "via", "warning", "allow", "content-language",
+		"access-control-allow-headers", "access-control-allow-methods", "access-control-expose-headers", "server-timing", "link"}, strings.ToLower(name))
+}
+
+// headers returns the header lines that all records have, and of those whose values differ the first
+// ones. Headers that some records lack are reported as left out.
+func (g *group) headers(records []*record) (fixed, varying []draft.Field) {
+	counts := map[uint32]int{}
+	var different []uint32
+	for _, r := range records {
+		if counts[r.headers]++; counts[r.headers] == 1 {
+			different = append(different, r.headers)
+		}
+	}
+	type seen struct {
+		field  draft.Field
+		all    []string // values in the first record
+		sets   int
+		varies bool
+	}
+	var names []string
+	byName := map[string]*seen{}
+	for i, id := range different {
+		values := map[string][]string{}
+		for _, f := range split(g.store.get(id, &g.buf[1])) {
+			name := strings.ToLower(f.Name)
+			values[name] = append(values[name], f.Value)
+			if byName[name] == nil {
+				byName[name] = &seen{field: f, varies: i > 0}
+				names = append(names, name)
+			}
+		}
+		for name, list := range values {
+			s := byName[name]
+			s.sets++
+			if s.all == nil {
+				s.all = list
+			}
+			s.varies = s.varies || !slices.Equal(s.all, list)
+		}
+	}
+	var some []string
+	for _, name := range names {
+		s := byName[name]
+		switch {
+		case s.sets < len(different):
+			some = append(some, s.field.Name)
+		case s.varies:
+			varying = append(varying, s.field)
+		default:
+			for _, value := range s.all {
+				fixed = append(fixed, draft.Field{Name: s.field.Name, Value: value})
+			}
+		}
+	}
+	if len(some) > 0 {
+		g.fault("headers that only some answers have are left out: %s", wording.Clip(strings.Join(some, ", ")))
+	}
+	return fixed, varying
+}
+
+// unescaped returns a segment of a path without its percent-encoding.
+func unescaped(text string) string {
+	if plain, err := url.PathUnescape(text); err == nil {
+		return plain
+	}
+	return text
+}
+
+// literal returns a value of a key as it is written in conditions.
+func literal(value any) string {
+	switch v := value.(type) {
+	case string:
+		return draft.Quote(v)
+	case draft.Number:
+		return string(v)
+	}
+	return "null"
+}

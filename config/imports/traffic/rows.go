@@ -1,0 +1,217 @@
+package traffic
+
+import (
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mockserver/config/imports/draft"
+)
+
+const (
+	// inTurn is how many answers of one key are kept.
+	inTurn = 1000
+	// inlineRows and inlineSize are how many rows, and how many bytes of them, stand in the
+	// configuration instead of a file.
+	inlineRows = 50
+	inlineSize = 32 << 10
+)
+
+// rowSet is a set of rows with the answers of a group, each found by its key.
+type rowSet struct {
+	g        *group
+	name     string
+	rows     []row
+	turns    bool // a key has several rows, which come in turn
+	parts    bool // rows say which part they belong to
+	types    bool // rows have the content type
+	varying  []string
+	byColumn *column // the only column of the key, whose values are the keys of rows; nil otherwise
+}
+
+// row is the answer of one record.
+type row struct {
+	index  int // of a record with the key
+	record *record
+	part   *part
+}
+
+// rows makes the rows of parts, and adds the set to the draft.
+func (g *group) rows(parts []*part) *rowSet {
+	s := &rowSet{g: g, name: g.slug, parts: len(parts) > 1}
+	for _, p := range parts {
+		var usual []*record
+		for _, k := range p.keys {
+			before := len(s.rows)
+			for _, r := range k.records {
+				if (outcomeID{r.status, r.cut}) != p.id || r.lost {
+					continue
+				}
+				if len(s.rows)-before == inTurn {
+					g.fault("of the answers to one request, the first %d come in turn", inTurn)
+					break
+				}
+				s.rows = append(s.rows, row{k.index, r, p})
+				usual = append(usual, r)
+			}
+			s.collapse(before)
+			if len(s.rows) == before {
+				s.rows = append(s.rows, row{k.index, k.records[0], p})
+				g.fault("the bodies of some answers were not recorded")
+			}
+			s.turns = s.turns || len(s.rows)-before > 1
+		}
+		if g.differ(p) {
+			s.vary(usual)
+		}
+	}
+	if len(g.key) == 1 && !s.turns {
+		s.byColumn = g.key[0]
+		if slices.ContainsFunc(s.rows, func(r row) bool { v := g.value(g.key[0], r.index); return v == nil || v == "" }) {
+			s.byColumn = nil
+		}
+	}
+	s.declare()
+	return s
+}
+
+// vary adds the headers in which the usual answers of a part differ.
+func (s *rowSet) vary(usual []*record) {
+	fixed, varying := s.g.headers(usual)
+	s.types = s.types || fieldOf(fixed, "Content-Type")+fieldOf(varying, "Content-Type") != ""
+	for _, f := range varying {
+		if !strings.EqualFold(f.Name, "Content-Type") && !slices.ContainsFunc(s.varying, func(n string) bool { return strings.EqualFold(n, f.Name) }) {
+			s.varying = append(s.varying, f.Name)
+		}
+	}
+}
+
+// collapse keeps one of the last rows if all have the same body.
+func (s *rowSet) collapse(from int) {
+	for _, r := range s.rows[from:] {
+		if r.record.body != s.rows[from].record.body || r.record.headers != s.rows[from].record.headers && s.g.leadsTo(r.record) != s.g.leadsTo(s.rows[from].record) {
+			return
+		}
+	}
+	s.rows = s.rows[:min(len(s.rows), from+1)]
+}
+
+// declare adds the set to the draft.
+func (s *rowSet) declare() {
+	m := draft.NewMap("name", s.name)
+	if s.byColumn != nil {
+		m.Set("key", "k1")
+	} else {
+		m.Set("key", "row")
+		var index draft.List
+		for i := range s.g.key {
+			index = append(index, "k"+strconv.Itoa(i+1))
+		}
+		if len(index) > 0 {
+			m.Set("index", draft.Flow{Value: index})
+		}
+	}
+	var size int64
+	for _, r := range s.rows {
+		size += s.g.store.size(r.record.body)
+	}
+	if len(s.rows) <= inlineRows && size <= inlineSize {
+		var rows draft.List
+		for i := range s.rows {
+			rows = append(rows, draft.Flow{Value: s.members(i)})
+		}
+		m.Set("rows", rows)
+	} else {
+		name := s.g.draft.AddFile(draft.File{Name: "data/" + s.name + ".ndjson", Write: s.write})
+		m.Set("from", draft.Flow{Value: draft.NewMap("path", name)})
+	}
+	s.g.draft.Add("data", m, s.comment()...)
+}
+
+// comment says what the columns of the key are.
+func (s *rowSet) comment() []string {
+	if len(s.g.key) == 0 {
+		return []string{s.g.name + ": the answers in their order"}
+	}
+	var parts []string
+	for i, c := range s.g.key {
+		parts = append(parts, "k"+strconv.Itoa(i+1)+" is "+c.operand())
+	}
+	return []string{s.g.name + ": the answers; " + strings.Join(parts, ", ")}
+}
+
+// write writes the rows as lines of JSON.
+func (s *rowSet) write(w io.Writer) error {
+	for i := range s.rows {
+		if _, err := io.WriteString(w, s.text(i)+"\n"); err != nil {
+			return err
+		}
+		if s.g.store.err != nil {
+			return s.g.store.err
+		}
+	}
+	return nil
+}
+
+// text returns a row as JSON.
+func (s *rowSet) text(i int) string { return s.members(i).JSON() }
+
+// members returns the members of a row.
+func (s *rowSet) members(i int) *draft.Map {
+	r := s.rows[i]
+	m := &draft.Map{}
+	if s.byColumn == nil {
+		m.Set("row", i+1)
+	}
+	for k, c := range s.g.key {
+		m.Set("k"+strconv.Itoa(k+1), s.g.value(c, r.index))
+	}
+	if s.parts {
+		m.Set("part", r.part.name())
+	}
+	fields := split(s.g.store.get(r.record.headers, &s.g.buf[0]))
+	if s.types {
+		m.Set("type", fieldOf(fields, "Content-Type"))
+	}
+	for h, name := range s.varying {
+		m.Set("h"+strconv.Itoa(h+1), fieldOf(fields, name))
+	}
+	return m.Set("body", string(s.g.store.get(r.record.body, &s.g.buf[0])))
+}
+
+// find returns how an endpoint finds its row.
+func (s *rowSet) find() *draft.Map {
+	m := draft.NewMap("in", s.name)
+	switch {
+	case s.byColumn != nil:
+		return m.Set("key", s.byColumn.operand())
+	case len(s.g.key) > 0:
+		where := &draft.Map{}
+		for i, c := range s.g.key {
+			where.Set("k"+strconv.Itoa(i+1), c.operand())
+		}
+		m.Set("where", draft.Flow{Value: where})
+	}
+	if s.turns || len(s.g.key) == 0 {
+		m.Set("pick", "next")
+	}
+	return m
+}
+
+// headers returns the headers of a response whose body is that of a row: a Content-Type that is a
+// placeholder makes the body a text that is sent as it is.
+func (s *rowSet) headers(fixed, varying []draft.Field) *draft.Map {
+	typed := fieldOf(fixed, "Content-Type")+fieldOf(varying, "Content-Type") != ""
+	fixed = slices.DeleteFunc(slices.Clone(fixed), func(f draft.Field) bool { return strings.EqualFold(f.Name, "Content-Type") })
+	m := headerMap(fixed, draft.Literal)
+	if typed {
+		m.Set("Content-Type", "{{answer.type}}")
+	}
+	for i, name := range s.varying {
+		if slices.ContainsFunc(varying, func(f draft.Field) bool { return strings.EqualFold(f.Name, name) }) {
+			m.Set(name, "{{answer.h"+strconv.Itoa(i+1)+"}}")
+		}
+	}
+	return m
+}

@@ -1,0 +1,54 @@
+package traffic
+
+import (
+	"slices"
+	"strings"
+
+	"mockserver/config/imports/draft"
+)
+
+// stateful warns of paths whose answers change after a write to them: recorded answers in turn are
+// no state. It writes the resource that would be one, commented out.
+func (c *Collector) stateful(groups []*group) {
+	warned := map[string]bool{}
+	for _, g := range groups {
+		if g.method != "GET" || !g.changes() {
+			continue
+		}
+		for _, w := range groups {
+			if w.host != g.host || !slices.Contains([]string{"POST", "PUT", "PATCH", "DELETE"}, w.method) || warned[g.name] {
+				continue
+			}
+			collection := strings.TrimSuffix(w.pattern.text, "/")
+			if n := len(w.pattern.segments); w.method != "POST" && n > 1 && w.pattern.segments[n-1].param {
+				collection = collection[:strings.LastIndexByte(collection, '/')]
+			}
+			if g.pattern.text != collection && !strings.HasPrefix(g.pattern.text, collection+"/:") {
+				continue
+			}
+			warned[g.name] = true
+			c.draft.Warn(c.pos(g.records[0]), g.name, "its answers change, and %s writes to it: this looks like state; a resource keeps it", w.name)
+			c.draft.AddOff("resource", draft.NewMap("path", collection), "this looks like state, which a resource instead of the endpoints of "+collection+" would keep:")
+		}
+	}
+}
+
+// changes reports whether one request of the group had several answers with the same status.
+func (g *group) changes() bool {
+	type answer struct {
+		key    uint32
+		status int16
+	}
+	first := map[answer]uint32{}
+	for i, r := range g.records {
+		a := answer{g.keys[i], r.status}
+		body, known := first[a]
+		if known && body != r.body && !r.lost {
+			return true
+		}
+		if !known {
+			first[a] = r.body
+		}
+	}
+	return false
+}

@@ -1,0 +1,65 @@
+package imports
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"mockserver/config/imports/draft"
+	"mockserver/internal/files"
+)
+
+// Name is the name of the configuration that Write writes.
+const Name = "mocks.yml"
+
+// Write writes the configuration and the files beside it to a directory, which it creates. Without
+// force a file that exists is an error, and then nothing is written.
+func Write(d *draft.Draft, dir string, force bool) error {
+	all := append([]draft.File{{Name: Name, Write: d.Write}}, d.Files...)
+	for _, f := range all {
+		path := filepath.Join(dir, filepath.FromSlash(f.Name))
+		if !filepath.IsLocal(filepath.FromSlash(f.Name)) {
+			return fmt.Errorf("%s: the name leads out of the directory", f.Name)
+		}
+		if _, err := os.Lstat(path); !force && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s: exists already; --force overwrites it", path)
+		}
+	}
+	for i := len(all) - 1; i >= 0; i-- { // the configuration comes last: it needs the others
+		f := all[i]
+		path := filepath.Join(dir, filepath.FromSlash(f.Name))
+		if err := write(path, f); err != nil {
+			return fmt.Errorf("%s: %w", path, files.Bare(err))
+		}
+	}
+	return nil
+}
+
+// write writes a file whole, or not at all.
+func write(path string, f draft.File) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	temporary, err := os.CreateTemp(filepath.Dir(path), ".mockserver-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temporary.Name()) // it is renamed before, unless something fails
+	w := bufio.NewWriterSize(temporary, 1<<20)
+	if err = f.Content(w); err == nil {
+		err = w.Flush()
+	}
+	if err == nil {
+		err = temporary.Chmod(0o644)
+	}
+	if closed := temporary.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(temporary.Name(), path)
+}

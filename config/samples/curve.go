@@ -1,0 +1,135 @@
+// Package samples makes percentile curves of lengths of time that were measured: by a recording, or
+// by another load generator. It knows their files, and no endpoint.
+package samples
+
+import (
+	"math"
+	"slices"
+	"sort"
+	"strconv"
+	"time"
+)
+
+// Curve is a distribution by its percentiles. Between two points it is a straight line.
+type Curve struct {
+	Count    int64 // samples
+	Min, Max time.Duration
+	Points   []Point // between the two, with rising ranks and lengths
+}
+
+// Point says that Rank percent of all samples are at most Length.
+type Point struct {
+	Rank   float64 // above 0, below 100, with at most six digits after the point
+	Length time.Duration
+}
+
+const (
+	// pointEach is the number of samples up to which each of them is a point.
+	pointEach = 100
+	// beyond is how many samples have to be above a percentile of nines.
+	beyond = 10
+)
+
+// ranks are the points of a curve of many samples, closer towards both ends.
+var ranks = []float64{0.5, 1, 2, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95, 98, 99, 99.5}
+
+// nines are further points, each of which needs samples above it.
+var nines = []float64{99.9, 99.99, 99.999, 99.9999, 99.99999, 99.999999}
+
+// Of returns the curve of samples, which it sorts. There is one at least.
+func Of(lengths []time.Duration) Curve {
+	slices.Sort(lengths)
+	return curve(int64(len(lengths)), func(i int64) time.Duration { return lengths[i] })
+}
+
+// counted is a length that several samples have.
+type counted struct {
+	length time.Duration
+	count  int64
+}
+
+// ofCounted returns the curve of samples that are counted by their length.
+func ofCounted(all []counted) Curve {
+	slices.SortFunc(all, func(a, b counted) int { return int(min(1, max(-1, a.length-b.length))) })
+	sums := make([]int64, len(all)) // samples up to each length
+	var n int64
+	for i, c := range all {
+		n += c.count
+		sums[i] = n
+	}
+	return curve(n, func(i int64) time.Duration {
+		return all[sort.Search(len(sums), func(k int) bool { return sums[k] > i })].length
+	})
+}
+
+// curve returns the curve of n samples, of which at returns the i-th smallest.
+func curve(n int64, at func(i int64) time.Duration) Curve {
+	c := Curve{Count: n, Min: at(0), Max: at(n - 1)}
+	if c.Min == c.Max {
+		return c
+	}
+	if n <= pointEach {
+		for i := int64(1); i < n-1; i++ {
+			c.Points = append(c.Points, Point{rounded(100 * float64(i) / float64(n-1)), at(i)})
+		}
+		return c
+	}
+	for _, rank := range ranksOf(n) {
+		place := rank / 100 * float64(n-1)
+		low := int64(place)
+		length := at(low)
+		if part := place - float64(low); part > 0 {
+			length += time.Duration(math.Round(part * float64(at(low+1)-length)))
+		}
+		c.Points = append(c.Points, Point{rank, length})
+	}
+	return c
+}
+
+// ranksOf returns the points of a curve of n samples.
+func ranksOf(n int64) []float64 {
+	all := slices.Clone(ranks)
+	for _, nine := range nines {
+		if (100-nine)/100*float64(n) >= beyond-1e-6 {
+			all = append(all, nine)
+		}
+	}
+	return all
+}
+
+// rounded returns a rank as it can be written.
+func rounded(rank float64) float64 { return math.Round(rank*1e6) / 1e6 }
+
+// Shift returns the curve with a time taken off all lengths, which do not fall below zero.
+func (c Curve) Shift(less time.Duration) Curve {
+	if less == 0 {
+		return c
+	}
+	shifted := Curve{Count: c.Count, Min: max(0, c.Min-less), Max: max(0, c.Max-less), Points: slices.Clone(c.Points)}
+	for i := range shifted.Points {
+		shifted.Points[i].Length = max(0, shifted.Points[i].Length-less)
+	}
+	return shifted
+}
+
+// Key returns the name of a percentile in configurations: p99.9.
+func (p Point) Key() string { return "p" + strconv.FormatFloat(p.Rank, 'f', -1, 64) }
+
+// Text returns a length as it is written in configurations, to a microsecond or five digits.
+func Text(d time.Duration) string {
+	unit, name, digits := time.Microsecond, "us", 0
+	switch {
+	case d == 0:
+		return "0s"
+	case d >= 10*time.Second:
+		unit, name, digits = time.Second, "s", 3
+	case d >= time.Second:
+		unit, name, digits = time.Second, "s", 4
+	case d >= time.Millisecond:
+		unit, name, digits = time.Millisecond, "ms", 3
+	case d < time.Microsecond:
+		unit, name = time.Nanosecond, "ns"
+	}
+	power := math.Pow10(digits)
+	return strconv.FormatFloat(math.Round(float64(d)/float64(unit)*power)/power, 'f', -1, 64) + name
+}

@@ -1,0 +1,248 @@
+package samples
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"mockserver/internal/wording"
+)
+
+// number parses a number of 0 or more.
+func number(text string) (float64, error) {
+	f, err := strconv.ParseFloat(text, 64)
+	if err == nil && (math.IsNaN(f) || math.IsInf(f, 0) || f < 0) {
+		err = strconv.ErrRange
+	}
+	return f, err
+}
+
+// recording reads a recording of this program. What a killed process left unfinished at its end is
+// left out.
+func (l *lines) recording() (Curve, error) {
+	var all []time.Duration
+	for {
+		text, whole, err := l.next()
+		var wrong *Problem
+		switch {
+		case errors.As(err, &wrong):
+			return Curve{}, err
+		case err != nil || !whole: // also a packed frame that was cut off
+			if len(all) == 0 {
+				return Curve{}, nil
+			}
+			return Of(all), nil
+		case l.line == 1 || len(text) == 0:
+			continue
+		}
+		var x struct {
+			Error string `json:"error"`
+			First int64  `json:"first_us"`
+			Last  int64  `json:"last_us"`
+		}
+		if err := json.Unmarshal(text, &x); err != nil {
+			return Curve{}, l.problem("is not an exchange: %v", err)
+		}
+		if x.First < 0 || x.First > int64(MaxLength/time.Microsecond) {
+			return Curve{}, l.problem("first_us is %d; expected 0 to 24h", x.First)
+		}
+		if x.Error == "" && x.Last > 0 {
+			all = append(all, time.Duration(x.First)*time.Microsecond)
+		}
+	}
+}
+
+// vegeta reads a report of vegeta in JSON. Its numbers are nanoseconds.
+func (l *lines) vegeta() (Curve, error) {
+	var report struct {
+		Latencies map[string]float64 `json:"latencies"`
+		Requests  int64              `json:"requests"`
+	}
+	text, err := io.ReadAll(io.LimitReader(l.r, 1<<20))
+	if err != nil {
+		return Curve{}, err
+	}
+	if err := json.Unmarshal(text, &report); err != nil || report.Latencies == nil {
+		return Curve{}, &Problem{Line: 1, Column: 1, What: "is not a report of vegeta; expected an object with latencies"}
+	}
+	var t percentileTable
+	for name, value := range report.Latencies {
+		rank, err := number(strings.TrimSuffix(name, "th"))
+		switch {
+		case name == "min":
+			rank = 0
+		case name == "max":
+			rank = 100
+		case err != nil || rank > 100: // total, mean
+			continue
+		}
+		t.rows = append(t.rows, percentileRow{rank: rank, length: time.Duration(min(value, math.MaxInt64/2))})
+	}
+	slices.SortFunc(t.rows, func(a, b percentileRow) int { return int(1000 * (a.rank - b.rank)) })
+	t.count = report.Requests
+	return t.curve()
+}
+
+// hdr reads the histograms of a log of HdrHistogram, of all its tags.
+func (l *lines) hdr(o Options) (Curve, error) {
+	if o.Unit == 0 {
+		o.Unit = time.Nanosecond
+	}
+	counts := map[int64]int64{}
+	for {
+		text, _, err := l.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return Curve{}, err
+		}
+		line := strings.TrimSpace(string(text))
+		if line == "" || line[0] == '#' || line[0] == '"' {
+			continue
+		}
+		h, err := hdrhistogram.Decode([]byte(line[strings.LastIndexByte(line, ',')+1:]))
+		if err != nil {
+			return Curve{}, l.problem("is not a histogram: %v", err)
+		}
+		for _, bar := range h.Distribution() {
+			if bar.Count > 0 {
+				counts[min(bar.To, h.Max())] += bar.Count
+			}
+		}
+	}
+	all := make([]counted, 0, len(counts))
+	for value, n := range counts {
+		if value < 0 || float64(value)*float64(o.Unit) > float64(MaxLength) {
+			return Curve{}, &Problem{What: fmt.Sprintf("has the value %d, which is longer than 24h with a unit of %v", value, o.Unit)}
+		}
+		all = append(all, counted{time.Duration(value) * o.Unit, n})
+	}
+	if len(all) == 0 {
+		return Curve{}, nil
+	}
+	return ofCounted(all), nil
+}
+
+// table reads a column of a table. Its first row names the columns unless its cell is a length.
+func (l *lines) table(name string, o Options) (Curve, error) {
+	r := csv.NewReader(l.r)
+	r.FieldsPerRecord, r.LazyQuotes, r.ReuseRecord, r.TrimLeadingSpace = -1, true, true, true
+	if filepath.Ext(name) == ".tsv" {
+		r.Comma = '\t'
+	}
+	var all []time.Duration
+	column := 0
+	for first := true; ; first = false {
+		cells, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		var bad *csv.ParseError
+		switch {
+		case errors.As(err, &bad):
+			return Curve{}, &Problem{bad.Line, bad.Column, bad.Err.Error()}
+		case err != nil:
+			return Curve{}, err
+		case first && o.Column != "":
+			if column = slices.IndexFunc(cells, func(c string) bool { return strings.TrimPrefix(c, "\uFEFF") == o.Column }); column < 0 {
+				return Curve{}, &Problem{1, 1, fmt.Sprintf("has no column %q; expected %s", o.Column, wording.OneOf(cells))}
+			}
+			continue
+		case column >= len(cells):
+			line, at := r.FieldPos(0)
+			return Curve{}, &Problem{line, at, fmt.Sprintf("the row has %s; expected %d", wording.Count(len(cells), "cell"), column+1)}
+		}
+		d, wrong := length(strings.TrimPrefix(cells[column], "\uFEFF"), o.Unit)
+		if wrong == "" {
+			all = append(all, d)
+			continue
+		}
+		if _, wrong := length(cells[column], time.Second); first && strings.Contains(wrong, "not a duration") {
+			continue // a title
+		}
+		line, at := r.FieldPos(column)
+		return Curve{}, &Problem{line, at, wrong}
+	}
+	if len(all) == 0 {
+		return Curve{}, nil
+	}
+	return Of(all), nil
+}
+
+var (
+	// spectrumRow is a line such as "1.223 0.500000 500 2.00": value, part, count, 1/(1-part).
+	spectrumRow = regexp.MustCompile(`^\s*([0-9.]+)\s+([01](?:\.[0-9]+)?)\s+([0-9]+)(?:\s+\S+)?\s*$`)
+	// spectrumHead is the line above, with a unit in what vegeta prints.
+	spectrumHead = regexp.MustCompile(`^\s*Value(?:\((ns|us|ms|s)\))?\s+Percentile\s+TotalCount`)
+	// summaryRow is a line such as " 99.900%    1.23ms" of wrk.
+	summaryRow = regexp.MustCompile(`^\s*([0-9.]+)%\s+([0-9.]+(?:ns|us|µs|ms|s|m|h))\s*$`)
+	// vegetaRow is the line of latencies in what vegeta prints.
+	vegetaRow = regexp.MustCompile(`^Latencies\s+\[([^\]]*)\]\s+(.*)$`)
+)
+
+// percentiles reports whether a text looks like percentiles that a program has printed.
+func percentiles(head string) bool {
+	for line := range strings.SplitSeq(head, "\n") {
+		line = strings.TrimSuffix(line, "\r")
+		if spectrumHead.MatchString(line) || summaryRow.MatchString(line) || vegetaRow.MatchString(line) {
+			return true
+		}
+	}
+	return false
+}
+
+// spectrum reads percentiles that a program has printed. A table with all of them goes before a
+// summary.
+func (l *lines) spectrum(o Options) (Curve, error) {
+	var summary, full percentileTable
+	inTable := false
+	unit := time.Millisecond
+	if o.Unit != 0 {
+		unit = o.Unit
+	}
+	for {
+		text, _, err := l.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return Curve{}, err
+		}
+		line := strings.TrimRight(string(text), "\r ")
+		wrong := ""
+		switch {
+		case spectrumHead.MatchString(line):
+			inTable = true
+			if u, ok := Units[spectrumHead.FindStringSubmatch(line)[1]]; ok {
+				unit = u
+			}
+		case inTable && spectrumRow.MatchString(line):
+			wrong = full.spectrumRow(spectrumRow.FindStringSubmatch(line), l.line, unit)
+		case summaryRow.MatchString(line):
+			m := summaryRow.FindStringSubmatch(line)
+			rank, _ := number(m[1])
+			wrong = summary.add(rank, m[2], l.line, 0)
+		case vegetaRow.MatchString(line):
+			wrong = summary.vegeta(vegetaRow.FindStringSubmatch(line), l.line)
+		}
+		if wrong != "" {
+			return Curve{}, l.problem("%s", wrong)
+		}
+	}
+	if len(full.rows) > 0 {
+		return full.curve()
+	}
+	return summary.curve()
+}

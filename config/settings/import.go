@@ -1,0 +1,109 @@
+package settings
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"mockserver/internal/flags"
+)
+
+// Import is what the command import is asked to do.
+type Import struct {
+	Help  bool
+	Files []string
+
+	Out     string // a directory; "" for standard output
+	Report  string // a file; "" for none
+	Force   bool   // overwrite files
+	Strict  bool   // anything but exact is a failure
+	Check   bool   // ask what was made for what the source says
+	Against string // the URL of the original server; "" for none
+
+	Paths     []string      // patterns of paths
+	Last      bool          // latencies to the last byte
+	Subtract  time.Duration // taken off latencies
+	EnvFile   string
+	Variables map[string]string
+}
+
+// importTable is every flag of import, in the order of its usage.
+var importTable = flags.Table[Import]{
+	{Name: "out", Short: "o", Value: "DIR", Accepts: "the name of a directory",
+		Doc: "write mocks.yml and the files beside it here, instead of printing it",
+		Set: func(i *Import, v string) bool { i.Out = v; return v != "" }},
+	{Name: "force", Accepts: "true or false",
+		Doc: "overwrite files",
+		Set: func(i *Import, v string) bool { return flags.Switch(&i.Force, v) }},
+	{Name: "report", Value: "FILE", Accepts: "the name of a file",
+		Doc: "write what became of each item: a table, or JSON if the name ends with .json",
+		Set: func(i *Import, v string) bool { i.Report = v; return v != "" }},
+	{Name: "strict", Accepts: "true or false",
+		Doc: "exit with 1 if an item is not exact",
+		Set: func(i *Import, v string) bool { return flags.Switch(&i.Strict, v) }},
+	{Name: "check", Accepts: "true or false",
+		Doc: "ask what was made for what the source says, and compare the answers",
+		Set: func(i *Import, v string) bool { return flags.Switch(&i.Check, v) }},
+	{Name: "against", Value: "URL", Accepts: "an http or https URL",
+		Doc: "send the requests of the source to this server as well, and compare its answers",
+		Set: func(i *Import, v string) bool {
+			i.Against = strings.TrimSuffix(v, "/")
+			return strings.HasPrefix(v, "http://") || strings.HasPrefix(v, "https://")
+		}},
+	{Name: "path", Value: "PATTERN", Several: true, Accepts: "a path such as /users/:id",
+		Doc: "recordings and HAR: paths of this form are one endpoint; may be given several times",
+		Set: func(i *Import, v string) bool { i.Paths = append(i.Paths, v); return strings.HasPrefix(v, "/") }},
+	{Name: "latency", Value: "BYTE", Initial: "first", Accepts: "first or last",
+		Doc: "recordings and HAR: a latency is the time to this byte: first or last",
+		Set: func(i *Import, v string) bool { i.Last = v == "last"; return v == "first" || v == "last" }},
+	{Name: "subtract", Value: "DURATION", Accepts: "a duration, such as 2ms",
+		Doc: "recordings and HAR: take this off latencies, for the network",
+		Set: func(i *Import, v string) bool { return flags.Duration(&i.Subtract, v) }},
+	{Name: "env", Value: "FILE", Accepts: "the name of a file",
+		Doc: "Postman: an environment with values of variables",
+		Set: func(i *Import, v string) bool { i.EnvFile = v; return v != "" }},
+	{Name: "var", Value: "NAME=VALUE", Several: true, Accepts: "a name, = and a value",
+		Doc: "Postman: the value of a variable; may be given several times",
+		Set: func(i *Import, v string) bool {
+			name, value, ok := strings.Cut(v, "=")
+			if i.Variables == nil {
+				i.Variables = map[string]string{}
+			}
+			i.Variables[name] = value
+			return ok && name != ""
+		}},
+	{Name: "help", Short: "h", Accepts: "true or false",
+		Doc: "print this text",
+		Set: func(i *Import, v string) bool { return flags.Switch(&i.Help, v) }},
+}
+
+// ReadImport reads the arguments after the word import. The error names all invalid flags, one a
+// line.
+func ReadImport(args []string) (Import, error) {
+	i := Import{}
+	r := flags.Reader[Import]{Flags: importTable, Into: &i, Help: "mockserver import"}
+	r.Word = func(word string) { i.Files = append(i.Files, filepath.Clean(word)) }
+	r.Read(args)
+	if i.Help {
+		return i, nil
+	}
+	if len(i.Files) == 0 {
+		r.Wrong("no file is given; expected the files to import")
+	}
+	return i, errors.Join(r.Errs...)
+}
+
+// ImportUsage returns the text that import -h prints.
+func ImportUsage() string {
+	var b strings.Builder
+	b.WriteString("usage: mockserver import FILE... [FLAGS]\n\nMake a configuration of files of other tools, and of recordings.\n\nflags:\n")
+	importTable.Write(&b, 26, func(f flags.Flag[Import]) string {
+		if f.Initial != "" {
+			return " (default " + f.Initial + ")"
+		}
+		return ""
+	})
+	b.WriteString("\nexample: mockserver import session.har -o mocks && mockserver mocks/mocks.yml\n")
+	return b.String()
+}

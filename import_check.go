@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"mockserver/config"
+	"mockserver/config/imports"
+	"mockserver/config/imports/draft"
+	"mockserver/internal/wording"
+	"mockserver/listener"
+)
+
+const (
+	// askTimeout limits one request of a check.
+	askTimeout = 30 * time.Second
+	// shownDifferences is how many requests whose answers differ are listed.
+	shownDifferences = 20
+	// maxAnswer is how much of an answer is compared, in bytes.
+	maxAnswer = 64 << 20
+)
+
+// compare serves what was made and asks it for what the source says. With the URL of the original
+// server it compares the answers of the two instead. It lists what differs; that is an error.
+func compare(w io.Writer, d *draft.Draft, against string) error {
+	dir, err := os.MkdirTemp("", "mockserver-check-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := imports.Write(d, dir, false); err != nil {
+		return err
+	}
+	server, err := listener.Start(config.Load(filepath.Join(dir, imports.Name)), listener.Options{
+		Host: "127.0.0.1", Logger: listener.NewLogger("println", io.Discard, io.Discard),
+		NoLatency: true, NoFaults: true, NoWebhooks: true, NoCORS: true,
+	})
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	client := &http.Client{
+		Timeout:       askTimeout,
+		Transport:     &http.Transport{DisableCompression: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	different := 0
+	for i := range d.Asks {
+		what := asked(client, &d.Asks[i], server.URL(), against)
+		if what == "" {
+			continue
+		}
+		if different++; different <= shownDifferences {
+			fmt.Fprintf(w, "differs: %s: %s %s: %s\n", d.Asks[i].Pos, d.Asks[i].Method, wording.Clip(d.Asks[i].Target), what)
+		}
+	}
+	fmt.Fprintf(w, "%s asked: %d as expected, %d different\n", wording.Count(len(d.Asks), "request"), len(d.Asks)-different, different)
+	if different > 0 {
+		return errors.New("answers differ")
+	}
+	return nil
+}
+
+// asked sends a request, and returns what is wrong with the answer; "" for nothing.
+func asked(client *http.Client, a *draft.Ask, url, against string) string {
+	got, err := answer(client, a, url, a.Host)
+	if err != nil {
+		return err.Error()
+	}
+	if against != "" {
+		want, err := answer(client, a, against, "")
+		if err != nil {
+			return err.Error()
+		}
+		return difference(got, &draft.Answer{Status: want.status, Body: want.body, Header: contentType(want.header)})
+	}
+	if len(a.Want) == 0 && (got.status == http.StatusNotFound || got.status == http.StatusMethodNotAllowed) && bytes.Contains(got.body, []byte(`"code":"`)) {
+		return "no endpoint answers: " + wording.Clip(string(got.body))
+	}
+	first := ""
+	for i := range a.Want {
+		what := difference(got, &a.Want[i])
+		if what == "" {
+			return ""
+		}
+		if first == "" {
+			first = what
+		}
+	}
+	if n := len(a.Want); n > 1 {
+		first += fmt.Sprintf(" (or one of %s)", wording.Count(n-1, "further answer"))
+	}
+	return first
+}
+
+// given is an answer.
+type given struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+func answer(client *http.Client, a *draft.Ask, url, host string) (*given, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, a.Method, url+a.Target, bytes.NewReader(a.Body))
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range a.Header {
+		switch strings.ToLower(f.Name) {
+		case "host", "connection", "content-length", "accept-encoding", "transfer-encoding", "te", "upgrade", "if-none-match", "if-modified-since", "expect":
+		default:
+			if !strings.HasPrefix(f.Name, ":") {
+				r.Header.Add(f.Name, f.Value)
+			}
+		}
+	}
+	if host != "" {
+		r.Host = host
+	}
+	response, err := client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	return &given{response.StatusCode, response.Header, body}, err
+}
+
+func contentType(h http.Header) []draft.Field {
+	if value := h.Get("Content-Type"); value != "" {
+		return []draft.Field{{Name: "Content-Type", Value: value}}
+	}
+	return nil
+}
+
+// difference returns in what an answer differs from what is wanted; "" for nothing.
+func difference(got *given, want *draft.Answer) string {
+	if got.status != want.Status {
+		return fmt.Sprintf("status %d, expected %d", got.status, want.Status)
+	}
+	if want.Any {
+		return ""
+	}
+	for _, f := range want.Header {
+		if value := got.header.Get(f.Name); !strings.EqualFold(strings.ReplaceAll(value, " ", ""), strings.ReplaceAll(f.Value, " ", "")) {
+			return fmt.Sprintf("%s %q, expected %q", f.Name, wording.Clip(value), wording.Clip(f.Value))
+		}
+	}
+	if got.status == http.StatusNoContent || got.status == http.StatusNotModified || bytes.Equal(got.body, want.Body) {
+		return ""
+	}
+	at := 0
+	for at < len(got.body) && at < len(want.Body) && got.body[at] == want.Body[at] {
+		at++
+	}
+	return fmt.Sprintf("the body differs from byte %d: %q, expected %q", at+1, wording.Clip(string(got.body[at:])), wording.Clip(string(want.Body[at:])))
+}
