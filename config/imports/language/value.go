@@ -1,0 +1,39 @@
+package language
+
+import (
+	"mockserver/config/imports/draft"
+	"mockserver/config/syntax"
+)
+
+// Value returns a node as a value of a draft.
+func Value(n *syntax.Node) any {
+	switch n.Kind {
+	case syntax.BoolNode:
+		return n.Truth()
+	case syntax.NumberNode:
+		if n.Number != "" {
+			return draft.Number(n.Number)
+		}
+		return n.Text.Value
+	case syntax.TextNode:
+		return n.Text.Value
+	case syntax.ListNode:
+		list := draft.List{}
+		for _, item := range n.Items {
+			list = append(list, Value(item))
+		}
+		return list
+	case syntax.MapNode:
+		m := &draft.Map{}
+		for _, e := range n.Entries {
+			m.Set(e.Key.Text.Value, Value(e.Value))
+		}
+		return m
+	}
+	return nil
+}
+
+// JSON returns the JSON text of a node. A number that JSON does not have becomes null.
+func JSON(n *syntax.Node) string {
+	return n.JSON(true, func(*syntax.Node, string) {}).Value
+}
