@@ -124,3 +124,14 @@ func Outermost(condition string) string {
 	}
 	return condition[1 : len(condition)-1]
 }
+
+// QuoteExpression returns a regular expression that matches a text.
+func QuoteExpression(text string) string { return regexp.QuoteMeta(text) }
+
+// Query returns the condition that the query is exactly a text; "" is a request without a query.
+func Query(query string) string {
+	if query == "" {
+		return `query-string = ""`
+	}
+	return Equal("query-string", query)
+}

@@ -20,6 +20,9 @@ const maxLeaves = 500
 // EqualJSON returns the condition that an operand, json-params or a value inside it, equals a value.
 // narrower says why the condition holds for fewer requests than the rule; "" if it does not.
 func EqualJSON(operand string, n *syntax.Node, rule JSONRule) (condition, narrower string, err error) {
+	if n.Kind == syntax.NullNode {
+		return "", "", errors.New("a body that is null cannot be told from one that is not JSON")
+	}
 	j := &jsonCondition{rule: rule}
 	j.value(operand, n)
 	if len(j.parts) > maxLeaves {
@@ -53,7 +56,7 @@ func (j *jsonCondition) value(operand string, n *syntax.Node) {
 		}
 		j.add(equalString(operand, n.Text.Value))
 	case syntax.NullNode:
-		j.add(operand + "|json = " + Quote("null"))
+		j.add(operand + " = null")
 	default:
 		text := n.Number
 		if n.Kind == syntax.BoolNode {
@@ -105,6 +108,9 @@ func (j *jsonCondition) array(operand string, n *syntax.Node) {
 		j.narrower = "the items of an array are compared in their order, from the first"
 	}
 	for i, item := range n.Items {
+		if item.Kind == syntax.NullNode && j.rule.Extra {
+			j.err = errors.New("null in an array cannot be told from an item that is missing")
+		}
 		j.value(fmt.Sprintf("%s[%d]", operand, i), item)
 	}
 }

@@ -1,9 +1,7 @@
 package postman
 
 import (
-	"slices"
 	"strconv"
-	"strings"
 
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/language"
@@ -25,9 +23,6 @@ type answer struct {
 	conditions  []string
 }
 
-// left are headers that the server writes itself, or that belonged to the body on its way.
-var left = []string{"Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Date", "Content-Encoding", "Trailer", "Upgrade", "Proxy-Connection", "Te"}
-
 // read reads what was answered.
 func (a *answer) read(n *syntax.Node, v vars) {
 	a.status = 200
@@ -45,78 +40,32 @@ func (a *answer) read(n *syntax.Node, v vars) {
 	if a.status != 200 {
 		a.response.Set("status", a.status)
 	}
-	body, unknown := v.template(text(get(n, "body")))
-	if unknown != "" {
-		a.why = "the variable " + unknown + " has no equivalent and is sent as it is"
-	}
-	tags := body.Tags()
-	var headers []header
-	for _, f := range fields(get(n, "header"), vars{}) {
-		value, unknown := v.template(f.Value)
+	a.texts(n, v)
+}
+
+// texts sets headers and body.
+func (a *answer) texts(n *syntax.Node, v vars) {
+	translate := func(source string) *language.Template {
+		t, unknown := v.template(source)
 		if unknown != "" {
 			a.why = "the variable " + unknown + " has no equivalent and is sent as it is"
 		}
-		tags = tags || value.Tags()
-		headers = append(headers, header{f.Name, value})
+		return t
 	}
-	if tags {
-		body.Use()
-		for _, h := range headers {
-			h.value.Use()
+	headers := language.NewHeaders()
+	for _, f := range fields(get(n, "header"), vars{}) {
+		if why := headers.Add(f.Name, translate(f.Value)); why != "" {
+			a.why = why
 		}
 	}
-	a.headers(headers, text(get(n, "_postman_previewlanguage")))
-	raw := body.String()
-	if !tags && (draft.HasTags(raw) || slices.ContainsFunc(headers, func(h header) bool { return draft.HasTags(h.value.String()) })) {
-		a.response.Set("template", false)
+	if kind := previews[text(get(n, "_postman_previewlanguage"))]; kind != "" && !headers.Has("Content-Type") {
+		t := &language.Template{}
+		t.Text(kind)
+		headers.Add("Content-Type", t)
 	}
-	if raw != "" {
-		a.response.Set("body", raw)
-	}
-	a.want = draft.Answer{Status: a.status, Body: []byte(raw), Any: tags}
-}
-
-type header struct {
-	name  string
-	value *language.Template
+	body := translate(text(get(n, "body")))
+	language.SetTexts(a.response, headers, body)
+	a.want = draft.Answer{Status: a.status, Body: []byte(body.String()), Any: body.Tags()}
 }
 
 var previews = map[string]string{"json": "application/json", "xml": "application/xml", "html": "text/html", "javascript": "text/javascript", "text": "text/plain"}
-
-// once are headers that an answer has once at most.
-var once = []string{"Content-Type", "Content-Location", "Content-Range", "Content-Disposition", "Location", "ETag", "Last-Modified", "Expires", "Age",
-	"Retry-After", "Server", "Strict-Transport-Security", "Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Access-Control-Max-Age"}
-
-func folds(list []string, name string) bool {
-	return slices.ContainsFunc(list, func(s string) bool { return strings.EqualFold(s, name) })
-}
-
-// headers sets the headers. Several of one name become a list.
-func (a *answer) headers(all []header, preview string) {
-	m := &draft.Map{}
-	names := map[string]string{} // as they were written first
-	for _, h := range all {
-		switch written, again := names[strings.ToLower(h.name)]; {
-		case folds(left, h.name):
-		case !language.HeaderName(h.name):
-			a.why = "the header " + strconv.Quote(h.name) + " has no valid name and is left out"
-		case again && folds(once, h.name):
-			a.why = "of the header " + h.name + " the first value is sent"
-		case again:
-			list, ok := m.Get(written).(draft.List)
-			if !ok {
-				list = draft.List{m.Get(written)}
-			}
-			m.Set(written, append(list, h.value.String()))
-		default:
-			names[strings.ToLower(h.name)] = h.name
-			m.Set(h.name, h.value.String())
-		}
-	}
-	if _, ok := names["content-type"]; !ok && previews[preview] != "" {
-		m.Set("Content-Type", previews[preview])
-	}
-	if m.Len() > 0 {
-		a.response.Set("headers", m)
-	}
-}

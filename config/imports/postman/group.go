@@ -104,7 +104,7 @@ func (r *reader) answer(a *answer, condition string, earlier []*answer) {
 // sentHeader returns the headers of the request as a client sends them.
 func (a *answer) sentHeader() []draft.Field {
 	all := slices.DeleteFunc(slices.Clone(a.header), func(f draft.Field) bool {
-		return folds(left, f.Name) || strings.EqualFold(f.Name, "Host") || !language.HeaderName(f.Name)
+		return language.OwnHeader(f.Name) || strings.EqualFold(f.Name, "Host") || !language.HeaderName(f.Name)
 	})
 	if a.body.sent != "" && !slices.ContainsFunc(all, func(f draft.Field) bool { return strings.EqualFold(f.Name, "Content-Type") }) {
 		all = append(all, draft.Field{Name: "Content-Type", Value: a.body.kind})
