@@ -46,7 +46,7 @@ func Try(t testing.TB, read Reader, s *draft.Source, opts draft.Options) (*Made,
 		return nil, err
 	}
 	var b strings.Builder
-	if _, err := m.WriteTo(&b); err != nil {
+	if err := m.Write(&b); err != nil {
 		t.Fatal(err)
 	}
 	m.Text = b.String()
@@ -98,7 +98,7 @@ type Case struct {
 func Ask(t *testing.T, url string, cases []Case) {
 	t.Helper()
 	for _, c := range cases {
-		status, header, body := c.send(t, url)
+		status, header, body := Send(t, url, c)
 		begins, open := strings.CutSuffix(c.Want, "…")
 		if status != c.Status || body != c.Want && !(open && strings.HasPrefix(body, begins)) {
 			t.Errorf("%s %s %s %v: %d %q, want %d %q", c.Method, c.Target, c.Body, c.Header, status, body, c.Status, c.Want)
@@ -113,7 +113,8 @@ func Ask(t *testing.T, url string, cases []Case) {
 
 var client = http.Client{Timeout: 20 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
-func (c *Case) send(t *testing.T, url string) (int, http.Header, string) {
+// Send sends a request and returns the answer; status 0 and the error for none.
+func Send(t testing.TB, url string, c Case) (int, http.Header, string) {
 	t.Helper()
 	req, err := http.NewRequest(c.Method, url+c.Target, strings.NewReader(c.Body))
 	if err != nil {

@@ -107,7 +107,7 @@ func (im *importer) collection(e *syntax.Entry, name string) {
 		}
 		data.Set("rows", rows)
 	}
-	members := scalars(e.Value)
+	members := language.Scalars(e.Value)
 	if len(members) > 0 {
 		data.Set("sort", draft.Flow{Value: texts(members)})
 	}
@@ -193,33 +193,6 @@ func newKeys(list *syntax.Node) string {
 		}
 	}
 	return "int"
-}
-
-// scalars returns the members by which rows can be filtered and ordered, a.b for nested ones, in the
-// order of the file.
-func scalars(list *syntax.Node) []string {
-	var names []string
-	seen := map[string]bool{}
-	var walk func(row *syntax.Node, before string, depth int)
-	walk = func(row *syntax.Node, before string, depth int) {
-		for _, e := range row.Entries {
-			name := e.Key.Text.Value
-			if name == "" || name != language.Name(name) {
-				continue
-			}
-			switch name = before + name; {
-			case e.Value.Kind == syntax.MapNode && depth < 2:
-				walk(e.Value, name+".", depth+1)
-			case e.Value.Kind != syntax.MapNode && e.Value.Kind != syntax.ListNode && !seen[name]:
-				seen[name] = true
-				names = append(names, name)
-			}
-		}
-	}
-	for _, row := range list.Items {
-		walk(row, "", 0)
-	}
-	return names
 }
 
 // object adds a single object: a row of a set of its own, which requests read, replace and change.

@@ -2,6 +2,7 @@ package language
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -13,13 +14,20 @@ type Dialect interface {
 	Condition(c *Call, s *Scope) (condition string, ok bool, err error)
 }
 
+// Repeater is a dialect with a block that is repeated so often; 0 for another block.
+type Repeater interface{ Repeat(c *Call) int }
+
 // Scope is where a tag stands.
 type Scope struct {
 	Loops []string // the variables of the loops around it
+	Turn  string   // the number of a repeated block; "" outside
 }
 
 // Item returns the operand of a path inside a loop: this, this.a, ./a, @index, or a; "" for others.
 func (s *Scope) Item(path string) string {
+	if path == "@index" && s.Turn != "" {
+		return s.Turn
+	}
 	if len(s.Loops) == 0 {
 		return ""
 	}
@@ -66,6 +74,7 @@ type hbRenderer struct {
 	dialect Dialect
 	lost    string
 	loops   int
+	turns   int
 }
 
 func (r *hbRenderer) lose(n *hbNode, err error) {
@@ -104,13 +113,19 @@ func constant(expression string) (string, bool) {
 }
 
 func (r *hbRenderer) block(n *hbNode, s *Scope) {
+	if repeater, ok := r.dialect.(Repeater); ok {
+		if times := repeater.Repeat(n.call); times > 0 {
+			r.repeat(n, s, times)
+			return
+		}
+	}
 	if n.call.Name == "each" && len(n.call.Args) == 1 {
 		list, err := r.dialect.Value(argCall(n.call.Args[0]), s)
 		if err == nil && !strings.Contains(list, "|") && !strings.Contains(list, "(") {
 			r.loops++
 			item := fmt.Sprintf("item%d", r.loops)
 			r.t.Tag("{% for " + item + " in " + list + " %}")
-			r.nodes(n.body, &Scope{append(s.Loops[:len(s.Loops):len(s.Loops)], item)})
+			r.nodes(n.body, &Scope{Loops: append(s.Loops[:len(s.Loops):len(s.Loops)], item)})
 			r.t.Tag("{% endfor %}")
 			if len(n.other) > 0 {
 				r.t.Tag("{% if not " + list + " %}")
@@ -136,6 +151,23 @@ func (r *hbRenderer) block(n *hbNode, s *Scope) {
 		r.nodes(n.other, s)
 	}
 	r.t.Tag("{% endif %}")
+}
+
+// maxTurns limits the blocks that are written out.
+const maxTurns = 1000
+
+// repeat writes a block several times, with commas between.
+func (r *hbRenderer) repeat(n *hbNode, s *Scope, times int) {
+	for i := range times {
+		if r.turns++; r.turns > maxTurns {
+			r.lose(n, fmt.Errorf("it is repeated more than %d times", maxTurns))
+			return
+		}
+		if i > 0 {
+			r.t.Text(",")
+		}
+		r.nodes(n.body, &Scope{Loops: s.Loops, Turn: strconv.Itoa(i)})
+	}
 }
 
 // argCall returns an argument as a call.
@@ -208,4 +240,16 @@ func short(tag string) string {
 		return strings.ToValidUTF8(tag[:57], "") + "…"
 	}
 	return tag
+}
+
+// SingleValue returns the expression of a template that is one tag and nothing else.
+func SingleValue(text string, d Dialect) (string, error) {
+	nodes, err := parseHandlebars(text)
+	if err != nil {
+		return "", err
+	}
+	if len(nodes) != 1 || nodes[0].call == nil || nodes[0].block {
+		return "", fmt.Errorf("%q is not one value", short(text))
+	}
+	return d.Value(nodes[0].call, &Scope{})
 }

@@ -37,3 +37,30 @@ func Value(n *syntax.Node) any {
 func JSON(n *syntax.Node) string {
 	return n.JSON(true, func(*syntax.Node, string) {}).Value
 }
+
+// Scalars returns the members by which rows can be filtered and ordered, a.b for nested ones, in the
+// order of the file.
+func Scalars(list *syntax.Node) []string {
+	var names []string
+	seen := map[string]bool{}
+	var walk func(row *syntax.Node, before string, depth int)
+	walk = func(row *syntax.Node, before string, depth int) {
+		for _, e := range row.Entries {
+			name := e.Key.Text.Value
+			if name == "" || name != Name(name) {
+				continue
+			}
+			switch name = before + name; {
+			case e.Value.Kind == syntax.MapNode && depth < 2:
+				walk(e.Value, name+".", depth+1)
+			case e.Value.Kind != syntax.MapNode && e.Value.Kind != syntax.ListNode && !seen[name]:
+				seen[name] = true
+				names = append(names, name)
+			}
+		}
+	}
+	for _, row := range list.Items {
+		walk(row, "", 0)
+	}
+	return names
+}

@@ -42,7 +42,7 @@ func Read(s *draft.Source, d *draft.Draft, opts draft.Options) error {
 	r.scripts(root)
 	r.items(items, nil, r.vars)
 	if r.scriptCount > 0 {
-		d.Lost(r.scriptPos, "scripts", "%d scripts are not run: scripts test answers, they do not make them", r.scriptCount)
+		d.Note(r.scriptPos, "scripts", "%d scripts are not run: they test answers, and do not make them", r.scriptCount)
 	}
 	r.write()
 	return nil

@@ -62,13 +62,16 @@ func TestSavedAnswersAreChosenByTheirRequests(t *testing.T) {
 		{Method: "POST", Target: "/pay", Body: `amount=5`, Header: form, Status: 200, Want: "form"},
 		{Method: "GET", Target: "/unsaved", Status: 404, Want: `{"error":"No endpoint…`},
 	})
-	if got, want := m.Counts(), [3]int{8, 0, 3}; got != want {
+	if got, want := m.Counts(), [3]int{8, 0, 2}; got != want {
 		t.Errorf("%v, want %v: %v", got, want, m.Items)
 	}
 	for _, want := range []string{"# - endpoint:\n#     method: COPY\n", "# - endpoint:\n#     method: GET\n#     path: /unsaved\n", "    tag: Users\n    summary: List\n"} {
 		if !strings.Contains(m.Text, want) {
 			t.Errorf("no %q in\n%s", want, m.Text)
 		}
+	}
+	if len(m.Notes) != 1 || m.Notes[0].Text != "1 scripts are not run: they test answers, and do not make them" {
+		t.Errorf("notes: %v", m.Notes)
 	}
 	if pos := m.Items[0].Pos.String(); pos != "c.json:26:88" {
 		t.Errorf("what is lost first is at %s, want c.json:26:88", pos)
