@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-var dateParts = regexp.MustCompile(`'[^']*'|yyyy|yy|MMMM|MMM|MM|dd|d|HH|hh|mm|ss|SSS|EEEE|EEE|a|XXX|Z|[A-Za-z]+|[^A-Za-z']+`)
+var dateParts = regexp.MustCompile(`'[^']*'|yyyy|yy|MMMM|MMM|MM|dd|d|HH|hh|mm|ss|SSS|EEEE|EEE|a|Z|[A-Za-z]+|[^A-Za-z']+`)
 
 var conversions = map[string]string{"yyyy": "%Y", "yy": "%y", "MMMM": "%B", "MMM": "%b", "MM": "%m", "dd": "%d", "HH": "%H", "hh": "%I", "mm": "%M",
 	"ss": "%S", "SSS": "%L", "EEEE": "%A", "EEE": "%a", "a": "%p", "Z": "%z"}

@@ -65,7 +65,7 @@ func JSONPathHolds(root, path string) (condition, narrower string, err error) {
 	if contained, ok := containedText(m[1]); ok {
 		return operand + `|json matches ` + Quote(`^\[`) + " and " + operand + " contains " + Quote(contained), "", nil
 	}
-	var any []string
+	var each []string
 	for i := -1; i < arrayItems; i++ {
 		at := operand
 		if i >= 0 {
@@ -75,9 +75,9 @@ func JSONPathHolds(root, path string) (condition, narrower string, err error) {
 		if err != nil {
 			return "", "", err
 		}
-		any = append(any, one)
+		each = append(each, one)
 	}
-	return Or(any...), fmt.Sprintf("only the first %d items of an array are looked at", arrayItems), nil
+	return Or(each...), fmt.Sprintf("only the first %d items of an array are looked at", arrayItems), nil
 }
 
 // containedText returns the text of the filter @ == 'text'.

@@ -76,7 +76,7 @@ func (d *dialect) Value(c *language.Call, s *language.Scope) (string, error) {
 		}
 		return d.member(root, c.Name, name, otherwise)
 	}
-	if f, ok := helpers[c.Name]; ok {
+	if f, ok := helpers()[c.Name]; ok {
 		return f(d, c, s)
 	}
 	return "", errNone
@@ -124,10 +124,9 @@ var simple = map[string]string{
 
 type helper func(d *dialect, c *language.Call, s *language.Scope) (string, error)
 
-var helpers map[string]helper
-
-func init() {
-	helpers = map[string]helper{
+// helpers returns the helpers with arguments. It is a function because they call each other.
+func helpers() map[string]helper {
+	return map[string]helper{
 		"int": integer, "oneOf": oneOf, "faker": faker, "now": now, "getEnvVar": environment, "default": withDefault,
 		"uppercase": filtered("upper"), "lowercase": filtered("lower"), "base64": filtered("base64"), "len": filtered("length"), "stringify": filtered("json"),
 		"add": calculated("add"), "subtract": calculated("sub"), "multiply": calculated("mul"), "join": join, "concat": concat,
@@ -209,7 +208,7 @@ func now(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
 }
 
 // environment reads a variable: Mockoon knows those with a prefix only.
-func environment(d *dialect, c *language.Call, _ *language.Scope) (string, error) {
+func environment(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
 	if len(c.Args) == 0 || !c.Args[0].Literal || len(c.Args) > 1 && !c.Args[1].Literal || language.Name(c.Args[0].Text) != c.Args[0].Text || strings.Contains(c.Args[0].Text, "-") {
 		return "", errNone
 	}
@@ -253,7 +252,7 @@ func concat(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
 }
 
 // faker returns invented data of the kind nearest to that of faker.js.
-func faker(d *dialect, c *language.Call, _ *language.Scope) (string, error) {
+func faker(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
 	if len(c.Args) == 0 || !c.Args[0].Quoted {
 		return "", errNone
 	}

@@ -48,18 +48,18 @@ func (e *endpoint) rule(n *syntax.Node) (string, error) {
 	if text(get(n, "target")) == "method" {
 		value = strings.ToUpper(value)
 	}
-	var any []string
+	var ways []string
 	for _, operand := range operands {
 		condition, err := compare(operand, operator, value)
 		if err != nil {
 			return "", err
 		}
-		any = append(any, condition)
+		ways = append(ways, condition)
 	}
 	if operator == "null" { // of the places where a value may be, all are empty
-		return language.And(any...), nil
+		return language.And(ways...), nil
 	}
-	return language.Or(any...), nil
+	return language.Or(ways...), nil
 }
 
 // compare returns the condition of an operator.
@@ -86,33 +86,51 @@ func (e *endpoint) operands(target, modifier, operator string) ([]string, error)
 	if strings.Contains(modifier, "{{") && target != "templating" {
 		return nil, fmt.Errorf("a rule with the modifier %s cannot be expressed", modifier)
 	}
-	plain := modifier != "" && !strings.ContainsAny(modifier, ".[]$")
 	switch {
-	case target == "header" && language.HeaderName(modifier):
-		return []string{language.Member("header-params", modifier)}, nil
-	case target == "cookie" && modifier != "":
-		return []string{language.Member("cookie-params", modifier)}, nil
-	case target == "query" && plain:
-		return []string{language.Member("query-params", modifier)}, nil
-	case target == "params" && e.own.Has(modifier) && e.path.Has(modifier):
-		return []string{language.Member("path-params", modifier)}, nil
-	case target == "method":
-		return []string{"method"}, nil
-	case target == "body" && modifier == "" && operator != "array_includes" && operator != "null" && operator != "empty_array":
-		return []string{"body"}, nil
-	case target == "body" && modifier != "":
-		operand, err := bodyPath(modifier)
-		if err != nil {
-			return nil, err
-		}
-		if plain && operator != "empty_array" && operator != "array_includes" {
-			return []string{operand, language.Member("form-params", modifier)}, nil
-		}
-		return []string{operand}, nil
+	case target == "body":
+		return bodyOperands(modifier, operator)
 	case target == "templating":
 		return e.templated(modifier)
+	case target == "method":
+		return []string{"method"}, nil
+	}
+	known := modifier != ""
+	switch target {
+	case "header":
+		known = language.HeaderName(modifier)
+	case "query":
+		known = plain(modifier)
+	case "params":
+		known = e.own.Has(modifier) && e.path.Has(modifier)
+	}
+	if root, ok := targets[target]; ok && known {
+		return []string{language.Member(root, modifier)}, nil
 	}
 	return nil, fmt.Errorf("a rule on %s %s cannot be expressed", target, modifier)
+}
+
+var targets = map[string]string{"header": "header-params", "cookie": "cookie-params", "query": "query-params", "params": "path-params"}
+
+// plain reports whether a modifier is one name.
+func plain(modifier string) bool { return modifier != "" && !strings.ContainsAny(modifier, ".[]$") }
+
+// bodyOperands returns what a rule on the body looks at.
+func bodyOperands(modifier, operator string) ([]string, error) {
+	list := operator == "array_includes" || operator == "empty_array"
+	if modifier == "" {
+		if list || operator == "null" {
+			return nil, fmt.Errorf("a rule on the whole body with the operator %s cannot be expressed", operator)
+		}
+		return []string{"body"}, nil
+	}
+	operand, err := bodyPath(modifier)
+	if err != nil {
+		return nil, err
+	}
+	if plain(modifier) && !list {
+		return []string{operand, language.Member("form-params", modifier)}, nil
+	}
+	return []string{operand}, nil
 }
 
 // templated returns the operand of a rule on a template that is one value.

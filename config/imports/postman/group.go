@@ -56,16 +56,16 @@ func rank(a *answer) int {
 // asked returns the condition of an answer that is followed by others.
 func asked(a *answer, later []*answer) string {
 	byCode := language.Equal("header-params."+codeHeader, strconv.Itoa(a.status))
-	any := []string{}
+	ways := []string{}
 	if a.name != "" {
-		any = append(any, language.Equal("header-params."+nameHeader, a.name))
+		ways = append(ways, language.Equal("header-params."+nameHeader, a.name))
 		byCode = language.And("header-params."+nameHeader+" = null", byCode)
 	}
-	any = append(any, byCode)
+	ways = append(ways, byCode)
 	if len(a.conditions) > 0 && !same(a, later) {
-		any = append(any, language.And(append([]string{"header-params." + nameHeader + " = null", "header-params." + codeHeader + " = null"}, a.conditions...)...))
+		ways = append(ways, language.And(append([]string{"header-params." + nameHeader + " = null", "header-params." + codeHeader + " = null"}, a.conditions...)...))
 	}
-	return language.Or(any...)
+	return language.Or(ways...)
 }
 
 // same reports whether one of the other answers has the same conditions and is a better choice.

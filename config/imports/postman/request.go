@@ -95,7 +95,7 @@ func (q *request) url(n *syntax.Node, v vars) {
 	if variables := get(n, "variable"); variables != nil {
 		q.values = named(variables)
 	}
-	q.segments(segments, v)
+	q.segments(segments)
 	switch {
 	case query != nil && query.Kind == syntax.ListNode:
 		q.query = fields(query, v)
@@ -151,7 +151,7 @@ func parsed(query string) []draft.Field {
 }
 
 // segments makes the path: :id and variables without a value are parameters.
-func (q *request) segments(parts []string, v vars) {
+func (q *request) segments(parts []string) {
 	used := map[string]bool{}
 	param := func(name string) string {
 		name = language.Name(name)

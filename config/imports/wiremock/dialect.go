@@ -40,7 +40,7 @@ func (d *dialect) Value(c *language.Call, s *language.Scope) (string, error) {
 		}
 		return "", errNone
 	}
-	if f, ok := helpers[c.Name]; ok && (len(c.Args) > 0 || len(c.Hash) > 0 || c.Name == "now") {
+	if f, ok := helpers()[c.Name]; ok && (len(c.Args) > 0 || len(c.Hash) > 0 || c.Name == "now") {
 		return f(d, c, s)
 	}
 	if len(c.Args) == 0 && len(c.Hash) == 0 {
@@ -135,10 +135,9 @@ func (d *dialect) segment(name string) (string, error) {
 
 type helper func(d *dialect, c *language.Call, s *language.Scope) (string, error)
 
-var helpers map[string]helper
-
-func init() {
-	helpers = map[string]helper{
+// helpers returns the helpers with arguments. It is a function because they call each other.
+func helpers() map[string]helper {
+	return map[string]helper{
 		"jsonPath": jsonPathValue, "randomValue": randomValue, "randomInt": randomInt, "pickRandom": pickRandom,
 		"now": now, "date": now, "parseDate": first, "val": withDefault, "defaultIfEmpty": withDefault, "systemValue": systemValue, "math": calculate,
 		"upper": filtered("upper"), "lower": filtered("lower"), "trim": filtered("trim"), "base64": filtered("base64"),
@@ -162,9 +161,7 @@ func filtered(name string) helper {
 	}
 }
 
-func (d *dialect) hash(c *language.Call, key string) string { return c.Hash[key].Text }
-
-func jsonPathValue(d *dialect, c *language.Call, s *language.Scope) (string, error) {
+func jsonPathValue(d *dialect, c *language.Call, _ *language.Scope) (string, error) {
 	if len(c.Args) != 2 || c.Args[0].Text != d.root+".body" || !c.Args[1].Quoted {
 		return "", errNone
 	}
@@ -182,9 +179,9 @@ func jsonPathValue(d *dialect, c *language.Call, s *language.Scope) (string, err
 }
 
 func randomValue(d *dialect, c *language.Call, _ *language.Scope) (string, error) {
-	length, err := strconv.Atoi(d.hash(c, "length"))
+	length, err := strconv.Atoi(c.Hash["length"].Text)
 	expression := ""
-	switch kind := d.hash(c, "type"); {
+	switch kind := c.Hash["type"].Text; {
 	case kind == "UUID":
 		return "uuid", nil
 	case err != nil || length < 1 || length > 1024:
@@ -201,13 +198,13 @@ func randomValue(d *dialect, c *language.Call, _ *language.Scope) (string, error
 	default:
 		return "", errNone
 	}
-	if d.hash(c, "uppercase") == "true" {
+	if c.Hash["uppercase"].Text == "true" {
 		expression = strings.TrimSuffix(expression, "|lower") + "|upper"
 	}
 	return expression, nil
 }
 
-func randomInt(d *dialect, c *language.Call, _ *language.Scope) (string, error) {
+func randomInt(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
 	low, high := 0, math.MaxInt32
 	for key, into := range map[string]*int{"lower": &low, "upper": &high} {
 		if a, ok := c.Hash[key]; ok {
@@ -227,7 +224,7 @@ func randomInt(d *dialect, c *language.Call, _ *language.Scope) (string, error) 
 	return fmt.Sprintf("random-int(%d, %d)", low, high), nil
 }
 
-func pickRandom(d *dialect, c *language.Call, s *language.Scope) (string, error) {
+func pickRandom(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
 	var all []string
 	for _, a := range c.Args {
 		if !a.Literal {
@@ -288,11 +285,11 @@ func withDefault(d *dialect, c *language.Call, s *language.Scope) (string, error
 
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-func systemValue(d *dialect, c *language.Call, _ *language.Scope) (string, error) {
-	if kind := d.hash(c, "type"); kind != "" && kind != "ENVIRONMENT" || !variable.MatchString(d.hash(c, "key")) {
+func systemValue(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
+	if kind := c.Hash["type"].Text; kind != "" && kind != "ENVIRONMENT" || !variable.MatchString(c.Hash["key"].Text) {
 		return "", errNone
 	}
-	return "env." + d.hash(c, "key") + `|default:""`, nil
+	return "env." + c.Hash["key"].Text + `|default:""`, nil
 }
 
 func calculate(d *dialect, c *language.Call, s *language.Scope) (string, error) {

@@ -69,12 +69,22 @@ func matcher(operand, key string, value, of *syntax.Node, depth int) (condition,
 		return language.Absent(operand), "", nil
 	case "anything":
 		return "", "", nil
+	}
+	return special(operand, key, value, of, depth)
+}
+
+// special returns the condition of a matcher that is more than a comparison of texts.
+func special(operand, key string, value, of *syntax.Node, depth int) (condition, narrower string, err error) {
+	if operator, ok := numbers[key]; ok && value.Kind == syntax.NumberNode && value.Number != "" {
+		return operand + " matches " + language.Quote(`^[+-]?[0-9]*\.?[0-9]+$`) + " and " + operand + " " + operator + " " + value.Number, "", nil
+	}
+	switch key {
 	case "equalToJson":
 		return equalToJSON(operand, value, of)
 	case "matchesJsonPath":
 		return jsonPath(operand, value, depth)
 	case "binaryEqualTo":
-		data, err := base64.StdEncoding.DecodeString(text)
+		data, err := base64.StdEncoding.DecodeString(text(value))
 		if err != nil || !utf8.Valid(data) || len(data) == 0 {
 			return "", "", errors.New("binaryEqualTo with bytes that are no text cannot be expressed")
 		}
@@ -87,14 +97,10 @@ func matcher(operand, key string, value, of *syntax.Node, depth int) (condition,
 			err = errors.New("the opposite of a matcher that is only approximated cannot be expressed")
 		}
 		return language.Not(inner), "", err
-	case "equalToNumber", "greaterThanNumber", "greaterThanEqualNumber", "lessThanNumber", "lessThanEqualNumber":
-		if operator, ok := numbers[key]; ok && value.Kind == syntax.NumberNode && value.Number != "" {
-			return operand + " matches " + language.Quote(`^[+-]?[0-9]*\.?[0-9]+$`) + " and " + operand + " " + operator + " " + value.Number, "", nil
-		}
 	case "before", "after", "equalToDateTime":
-		return dateTime(operand, key, text, of)
-	case "includes", "hasExactly":
-		if len(value.Items) == 1 && key == "includes" {
+		return dateTime(operand, key, text(value), of)
+	case "includes":
+		if len(value.Items) == 1 {
 			return conditionOf(operand, value.Items[0], depth)
 		}
 	}
@@ -127,12 +133,12 @@ func dateTime(operand, key, value string, of *syntax.Node) (condition, narrower 
 }
 
 // conditionOf is condition for a matcher inside another one, which may not be empty.
-func conditionOf(operand string, n *syntax.Node, depth int) (condition_, narrower string, err error) {
-	condition_, narrower, err = condition(operand, n, depth+1)
-	if err == nil && condition_ == "" {
-		condition_ = "true"
+func conditionOf(operand string, n *syntax.Node, depth int) (inner, narrower string, err error) {
+	inner, narrower, err = condition(operand, n, depth+1)
+	if err == nil && inner == "" {
+		inner = "true"
 	}
-	return condition_, narrower, err
+	return inner, narrower, err
 }
 
 // joined returns the condition of and, or.
