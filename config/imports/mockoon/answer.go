@@ -246,6 +246,9 @@ func (a *answer) callback(call *syntax.Node) {
 	case "FILE":
 		a.differs("the callback is sent without its file")
 	}
+	if !headers.Has("Content-Type") {
+		headers.Add("Content-Type", fixed("text/plain;charset=UTF-8")) // as fetch sends a text
+	}
 	language.SetTexts(hook, headers, translate(body))
 	sleep := "0s"
 	if latency := milliseconds(get(call, "latency")); latency != nil {

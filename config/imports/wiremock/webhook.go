@@ -92,6 +92,9 @@ func (m *made) webhook(n *syntax.Node) *draft.Map {
 			body = string(data)
 		}
 	}
+	if trimmed := strings.TrimSpace(body); !headers.Has("Content-Type") && trimmed != "" && trimmed[0] != '{' && trimmed[0] != '[' {
+		headers.Add("Content-Type", translate("text/plain"))
+	}
 	if !knownMethod(method) {
 		m.differs("the webhook is left out: its method is " + method)
 		return nil
