@@ -43,6 +43,9 @@ func condition(operand string, n *syntax.Node, depth int) (string, string, error
 			narrower = append(narrower, less)
 		}
 	}
+	if len(all) > 1 {
+		narrower = append(narrower, "of several matchers in one map WireMock uses one; here all have to hold")
+	}
 	return language.And(all...), strings.Join(narrower, "; "), nil
 }
 
