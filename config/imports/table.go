@@ -3,7 +3,11 @@ package imports
 import (
 	"mockserver/config/imports/curl"
 	"mockserver/config/imports/draft"
+	"mockserver/config/imports/jsonserver"
+	"mockserver/config/imports/mockoon"
+	"mockserver/config/imports/postman"
 	"mockserver/config/imports/traffic"
+	"mockserver/config/imports/wiremock"
 )
 
 // formats are all formats, the most certainly recognized first.
@@ -11,6 +15,10 @@ var formats = []format{
 	{"a recording", traffic.RecognizesRecording, (*maker).addRecording},
 	{"a HAR", traffic.RecognizesHAR, (*maker).addHAR},
 	{"curl commands", curl.Recognizes, each(curl.Read)},
+	{"mappings of WireMock", wiremock.Recognizes, each(wiremock.Read)},
+	{"an environment of Mockoon", mockoon.Recognizes, each(mockoon.Read)},
+	{"a Postman collection", postman.Recognizes, each(postman.Read)},
+	{"a db.json of json-server", jsonserver.Recognizes, each(jsonserver.Read)},
 }
 
 func (m *maker) addRecording(s *draft.Source) error { return m.traffic.AddRecording(s) }

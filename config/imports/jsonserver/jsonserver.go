@@ -1,0 +1,219 @@
+// Package jsonserver imports the db.json of json-server: each array becomes a resource over a set of
+// rows, each object a row that can be read and replaced. What lists can be asked for is that of
+// json-server 0.17, as far as resources have it.
+package jsonserver
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mockserver/config/imports/draft"
+	"mockserver/config/imports/language"
+	"mockserver/config/syntax"
+)
+
+// inPlace is how many bytes of rows are written into the configuration; more become a file.
+const inPlace = 16 << 10
+
+// wholeList is how many rows a list has that is not cut into pages.
+const wholeList = 10_000
+
+// Recognizes reports whether a source may be a db.json: a map of lists and maps only.
+func Recognizes(s *draft.Source) bool {
+	shape := s.Shape()
+	if shape.Kind != '{' || len(shape.Keys) == 0 {
+		return false
+	}
+	for key, first := range shape.Keys {
+		if first != '{' && first != '[' && key != "$schema" {
+			return false
+		}
+	}
+	return true
+}
+
+// Read adds what a db.json declares.
+func Read(s *draft.Source, d *draft.Draft, _ draft.Options) error {
+	root, err := s.Nodes()
+	if err != nil {
+		return err
+	}
+	if root.Kind != syntax.MapNode {
+		pos := root.Pos()
+		return s.Problem(pos.Line, pos.Column, "is %v; expected a map of collections", root.Kind)
+	}
+	im := importer{Draft: d, root: root, names: map[string]bool{}}
+	for i := range root.Entries {
+		im.entry(&root.Entries[i])
+	}
+	return nil
+}
+
+type importer struct {
+	*draft.Draft
+	root  *syntax.Node
+	names map[string]bool // of sets
+}
+
+func (im *importer) entry(e *syntax.Entry) {
+	name := e.Key.Text.Value
+	switch {
+	case name == "$schema":
+	case name == "" || strings.Contains(name, "/"):
+		im.Lost(e.Key.Pos(), name, "the name of a collection cannot be empty or contain a slash")
+	case e.Value.Kind == syntax.ListNode:
+		im.collection(e, name)
+	case e.Value.Kind == syntax.MapNode:
+		im.object(e, name)
+	default:
+		im.Lost(e.Key.Pos(), "/"+name, "it is %v; json-server serves lists and maps only", e.Value.Kind)
+	}
+}
+
+// set returns a name for a set that no other one has.
+func (im *importer) set(name string) string {
+	base := language.Name(name)
+	unique := base
+	for n := 2; im.names[unique]; n++ {
+		unique = base + "-" + strconv.Itoa(n)
+	}
+	im.names[unique] = true
+	return unique
+}
+
+// collection adds a resource, or a fixed list if its rows have no keys.
+func (im *importer) collection(e *syntax.Entry, name string) {
+	path := language.Path{{Text: name}}.String()
+	if why := keyless(e.Value); why != "" {
+		im.Add("endpoint", draft.NewMap("path", path, "response", draft.NewMap("headers", draft.NewMap("Content-Type", "application/json"),
+			"template", false, "body", language.JSON(e.Value))))
+		im.Approximate(e.Key.Pos(), path, "%s, so the list is fixed: it can be read, but not filtered or changed", why)
+		return
+	}
+	set := im.set(name)
+	data := draft.NewMap("name", set)
+	if newKey := newKeys(e.Value); newKey != "" {
+		data.Set("new-key", newKey)
+	}
+	if text := language.JSON(e.Value); len(text) > inPlace {
+		file := im.AddFile(draft.File{Name: "data/" + set + ".json", Data: []byte(text)})
+		data.Set("from", draft.NewMap("path", file))
+	} else if len(e.Value.Items) > 0 {
+		rows := draft.List{}
+		for _, row := range e.Value.Items {
+			rows = append(rows, draft.Flow{Value: language.Value(row)})
+		}
+		data.Set("rows", rows)
+	}
+	members := language.Scalars(e.Value)
+	if len(members) > 0 {
+		data.Set("sort", draft.Flow{Value: texts(members)})
+	}
+	im.Add("data", data)
+	im.Add("resource", resource(path, set, members).Set("on", draft.Flow{Value: draft.NewMap("remove", draft.NewMap("status", 200))}))
+	im.Approximate(e.Key.Pos(), path, "lists are ordered by ?sort=a,-b instead of _sort and _order, and compared by ?a[gte]=1 instead of ?a_gte=1; "+
+		"q, a_like, _start and _end are unknown, _page has %d rows without _limit, and DELETE answers without a body", wholeList)
+	for _, member := range members {
+		im.relation(e, name, set, member, members)
+	}
+}
+
+// resource returns the operations on a set.
+func resource(path, set string, members []string) *draft.Map {
+	r := draft.NewMap("path", path, "data", set,
+		"page", draft.Flow{Value: draft.NewMap("size", wholeList, "max", wholeList, "names", draft.NewMap("page", "_page", "limit", "_limit"))})
+	if len(members) > 0 {
+		r.Set("filter", draft.Flow{Value: texts(members)}).Set("sort", draft.Flow{Value: texts(members)})
+	}
+	return r
+}
+
+func texts(members []string) draft.List {
+	list := draft.List{}
+	for _, m := range members {
+		list = append(list, m)
+	}
+	return list
+}
+
+// relation adds the lists below a row of another collection, /posts/1/comments, and says that rows
+// are not joined.
+func (im *importer) relation(e *syntax.Entry, name, set, member string, members []string) {
+	one, ok := strings.CutSuffix(member, "Id")
+	if !ok || one == "" {
+		return
+	}
+	for _, parent := range im.root.Entries {
+		of := parent.Key.Text.Value
+		if parent.Value.Kind != syntax.ListNode || !slices.Contains(plurals(one), of) {
+			continue
+		}
+		path := language.Path{{Text: of}, {Kind: language.Param, Text: language.Name(member)}, {Text: name}}.String()
+		im.Add("resource", resource(path, set, members).Set("parent", draft.Flow{Value: draft.NewMap(language.Name(member), member)}).
+			Set("allow", draft.Flow{Value: draft.List{"list", "create"}}))
+		im.Lost(e.Key.Pos(), fmt.Sprintf("/%s?_expand=%s, /%s?_embed=%s", name, one, of, name), "rows of several collections are not joined; GET and POST %s are served", path)
+	}
+}
+
+// plurals returns what json-server takes for the plural of a name.
+func plurals(one string) []string {
+	all := []string{one, one + "s", one + "es"}
+	if stem, ok := strings.CutSuffix(one, "y"); ok {
+		all = append(all, stem+"ies")
+	}
+	return all
+}
+
+// keyless says why the rows of a list have no keys; "" if they have.
+func keyless(list *syntax.Node) string {
+	seen := map[string]bool{}
+	for _, row := range list.Items {
+		if row.Kind != syntax.MapNode {
+			return "not all of its items are objects"
+		}
+		id := row.Get("id")
+		if id == nil || id.Kind != syntax.TextNode && id.Kind != syntax.NumberNode || id.Text.Value == "" {
+			return "not all of its items have an id"
+		}
+		if seen[id.Text.Value] {
+			return fmt.Sprintf("two of its items have the id %s", id.Text.Value)
+		}
+		seen[id.Text.Value] = true
+	}
+	return ""
+}
+
+// newKeys returns how keys of new rows are made: as json-server does, numbers after numbers.
+func newKeys(list *syntax.Node) string {
+	for _, row := range list.Items {
+		if _, err := strconv.Atoi(row.Get("id").Number); err != nil {
+			return "{{random-text(7)}}"
+		}
+	}
+	return "int"
+}
+
+// object adds a single object: a row of a set of its own, which requests read, replace and change.
+func (im *importer) object(e *syntax.Entry, name string) {
+	path, set := language.Path{{Text: name}}.String(), im.set(name)
+	json := draft.NewMap("Content-Type", "application/json")
+	find := draft.NewMap("one", draft.Flow{Value: draft.NewMap("in", set, "key", "1")})
+	body := "{{one.value}}"
+	im.Add("data", draft.NewMap("name", set, "rows", draft.List{draft.Flow{Value: draft.NewMap("id", 1, "value", language.Value(e.Value))}}))
+	im.Add("endpoint", draft.NewMap("path", path, "find", find, "response", draft.NewMap("headers", json, "body", body)))
+	for _, change := range []struct {
+		method, how string
+		status      int
+	}{{"PUT", "put", 200}, {"POST", "put", 201}, {"PATCH", "merge", 200}} {
+		with := draft.NewMap("id", 1, "value", "{{json-params}}")
+		do := draft.NewMap(change.how, draft.NewMap("in", set, "key", "1", "with", draft.Flow{Value: with}, "as", "one"))
+		response := draft.NewMap("headers", json, "body", body)
+		if change.status != 200 {
+			response = draft.NewMap("status", change.status, "headers", json, "body", body)
+		}
+		im.Add("endpoint", draft.NewMap("method", change.method, "path", path, "do", draft.List{do}, "response", response))
+	}
+	im.Approximate(e.Key.Pos(), path, "PATCH changes nested objects member by member (RFC 7396); json-server replaces them")
+}

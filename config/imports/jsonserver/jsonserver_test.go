@@ -1,0 +1,111 @@
+package jsonserver_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"mockserver/config/imports/draft"
+	"mockserver/config/imports/jsonserver"
+	"mockserver/config/syntax"
+	"mockserver/internal/importtest"
+)
+
+const blog = `{
+  "$schema": "x",
+  "posts": [{"id": 1, "title": "one", "author": {"name": "ann"}}, {"id": 3, "title": "{{x}}", "views": 7}],
+  "comments": [{"id": "a", "body": "hi", "postId": 1}],
+  "tags": ["a", "b"],
+  "profile": {"name": "{{x}}", "n": {"a": 1}},
+  "a b": []
+}`
+
+func TestCollectionsAreServed(t *testing.T) {
+	m := importtest.Read(t, jsonserver.Read, "db.json", blog, draft.Options{})
+	json := map[string]string{"Content-Type": "application/json"}
+	first, third := `{"id":1,"title":"one","author":{"name":"ann"}}`, `{"id":3,"title":"{{x}}","views":7}`
+	importtest.Ask(t, m.Serve(t), []importtest.Case{
+		{Method: "GET", Target: "/posts", Status: 200, Want: "[" + first + "," + third + "]", Has: json},
+		{Method: "GET", Target: "/posts/3", Status: 200, Want: third},
+		{Method: "GET", Target: "/posts/2", Status: 404, Want: "…"},
+		{Method: "GET", Target: "/posts?author.name=ann", Status: 200, Want: "[" + first + "]"},
+		{Method: "GET", Target: "/posts?sort=-id&_limit=1", Status: 200, Want: "[" + third + "]", Has: map[string]string{"X-Total-Count": "2"}},
+		{Method: "GET", Target: "/posts?_page=2&_limit=1", Status: 200, Want: "[" + third + "]"},
+		{Method: "POST", Target: "/posts", Body: `{"title":"new"}`, Header: json, Status: 201, Want: `{"title":"new","id":4}`},
+		{Method: "PATCH", Target: "/posts/4", Body: `{"title":"newer"}`, Header: json, Status: 200, Want: `{"title":"newer","id":4}`},
+		{Method: "DELETE", Target: "/posts/4", Status: 200},
+		{Method: "GET", Target: "/posts/1/comments", Status: 200, Want: `[{"id":"a","body":"hi","postId":1}]`},
+		{Method: "GET", Target: "/posts/3/comments", Status: 200, Want: `[]`},
+		{Method: "POST", Target: "/posts/3/comments", Body: `{"id":"b"}`, Header: json, Status: 201, Want: `{"id":"b","postId":3}`},
+		{Method: "GET", Target: "/tags", Status: 200, Want: `["a","b"]`, Has: json},
+		{Method: "GET", Target: "/profile", Status: 200, Want: `{"name":"{{x}}","n":{"a":1}}`, Has: json},
+		{Method: "PUT", Target: "/profile", Body: `{"a": 1}`, Header: json, Status: 200, Want: `{"a":1}`},
+		{Method: "PATCH", Target: "/profile", Body: `{"b":2}`, Header: json, Status: 200, Want: `{"a":1,"b":2}`},
+		{Method: "GET", Target: "/profile", Status: 200, Want: `{"a":1,"b":2}`},
+		{Method: "GET", Target: "/a%20b", Status: 200, Want: `[]`},
+	})
+	var got []string
+	for _, i := range m.Items {
+		got = append(got, fmt.Sprintf("%v %v %s", i.Kind, i.Pos, i.Name))
+	}
+	want := "approximate db.json:3:4 /posts, approximate db.json:4:4 /comments, lost db.json:4:4 /comments?_expand=post, /posts?_embed=comments, " +
+		"approximate db.json:5:4 /tags, approximate db.json:6:4 /profile, approximate db.json:7:4 /a%20b"
+	if all := strings.Join(got, ", "); all != want {
+		t.Errorf("got  %s\nwant %s", all, want)
+	}
+}
+
+// Rows that a set cannot have are served as they are.
+func TestListsWithoutKeysAreFixed(t *testing.T) {
+	for _, list := range []string{`[1]`, `[{"id":1},{"id":"1"}]`, `[{"id":null}]`, `[{"name":"x"}]`, `[{"id":{}}]`, `[[]]`} {
+		m := importtest.Read(t, jsonserver.Read, "db.json", `{"x": `+list+`}`, draft.Options{})
+		importtest.Ask(t, m.Serve(t), []importtest.Case{{Method: "GET", Target: "/x", Status: 200, Want: list}, {Method: "POST", Target: "/x", Status: 405, Want: "…"}})
+	}
+}
+
+func TestManyRowsAreAFile(t *testing.T) {
+	rows := make([]string, 1000)
+	for i := range rows {
+		rows[i] = fmt.Sprintf(`{"id":%d,"name":"%s"}`, i+1, strings.Repeat("x", 20))
+	}
+	m := importtest.Read(t, jsonserver.Read, "db.json", `{"x": [`+strings.Join(rows, ",")+`]}`, draft.Options{})
+	if len(m.Files) != 1 || m.Files[0].Name != "data/x.json" {
+		t.Errorf("files: %v", m.Files)
+	}
+	importtest.Ask(t, m.Serve(t), []importtest.Case{{Method: "GET", Target: "/x/1000", Status: 200, Want: rows[999]}, {Method: "GET", Target: "/x", Status: 200, Want: "[" + strings.Join(rows, ",") + "]"}})
+}
+
+func TestErrorsHavePlaces(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"[1]", "db.json:1:1: is a list; expected a map of collections"},
+		{"{\"posts\": [1,\n", "db.json:2:1: the JSON ends here; expected a value"},
+	} {
+		err := jsonserver.Read(draft.NewSource("db.json", []byte(c.text)), &draft.Draft{}, draft.Options{})
+		var problems syntax.Problems
+		if !errors.As(err, &problems) || err.Error() != c.want {
+			t.Errorf("%s: %v, want %s", c.text, err, c.want)
+		}
+	}
+	m := importtest.Read(t, jsonserver.Read, "db.json", "{\n \"a/b\": [],\n \"n\": 5}", draft.Options{})
+	if got := fmt.Sprint(m.Items[0].Pos, " ", m.Items[1].Pos, m.Counts()); got != "db.json:2:3 db.json:3:3 [0 0 2]" {
+		t.Error(got)
+	}
+}
+
+func TestRecognizes(t *testing.T) {
+	for text, want := range map[string]bool{blog: true, `{"a": {}}`: true, `{"a": 1}`: false, `[]`: false, `{}`: false} {
+		if got := jsonserver.Recognizes(draft.NewSource("x", []byte(text))); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for _, seed := range []string{blog, `{"x":[{"id":1,"a.b":1,"":2,"c":{"d":{"e":{"f":1}}}}]}`, `{"x":[{"id":1e3},{"id":1000}],"X":[{"id":"\u0000"}],"x ":{}}`, `{"ys":[{"id":1}],"z":[{"id":1,"yId":"1"},{"id":2,"yId":null}]}`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		_, _ = importtest.Try(t, jsonserver.Read, draft.NewSource("db.json", []byte(text)), draft.Options{})
+	})
+}

@@ -1,0 +1,137 @@
+// Package language makes texts of the configuration language for the importers: conditions,
+// operands, paths, and templates.
+//
+// A condition of an import never holds where that of the source does not. What a function of this
+// package cannot say exactly it refuses.
+package language
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"mockserver/config/imports/draft"
+)
+
+// Quote returns a text as it is quoted in conditions and templates.
+func Quote(text string) string { return draft.Quote(text) }
+
+// word is a name that needs no brackets.
+var word = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+
+// Member returns the operand of a member of root: header-params.X-A, json-params["a b"].
+func Member(root, name string) string {
+	if word.MatchString(name) && name != "length" {
+		return root + "." + name
+	}
+	return root + "[" + Quote(name) + "]"
+}
+
+// numberLike is any text that the language might compare as a number, and more.
+var numberLike = regexp.MustCompile(`^[+-]?[0-9.]`)
+
+// Equal returns the condition that an operand is exactly a text. Numbers are compared as texts, which
+// "=" does not do, and a missing value does not equal an empty text.
+func Equal(operand, text string) string {
+	if text == "" || numberLike.MatchString(text) {
+		return operand + " matches " + Quote("^"+regexp.QuoteMeta(text)+"$")
+	}
+	return operand + " = " + Quote(text)
+}
+
+// EqualFold is Equal, regardless of case.
+func EqualFold(operand, text string) string {
+	return operand + " matches " + Quote("(?i)^"+regexp.QuoteMeta(text)+"$")
+}
+
+// Contains returns the condition that an operand, as text, contains a text.
+func Contains(operand, text string) string {
+	return operand + " matches " + Quote(regexp.QuoteMeta(text))
+}
+
+// Matches returns the condition that an operand matches a regular expression: whole if the source
+// compares whole texts. It fails if RE2 does not have the expression.
+func Matches(operand, expression string, whole bool) (string, error) {
+	expression = Expression(expression)
+	if _, err := regexp.Compile(expression); err != nil {
+		return "", fmt.Errorf("the regular expression %q cannot be expressed in RE2", expression)
+	}
+	if whole {
+		expression = "^(?:" + expression + ")$"
+	}
+	return operand + " matches " + Quote(expression), nil
+}
+
+// Expression returns a regular expression of Java or JavaScript in the spelling of RE2.
+func Expression(expression string) string {
+	return strings.NewReplacer(`\\`, `\\`, `\/`, `/`, `(?<`, `(?P<`, `(?<=`, `(?<=`, `(?<!`, `(?<!`, `\Z`, `\z`, `\h`, `[ \t]`).Replace(expression)
+}
+
+// Present returns the condition that an operand has a value other than null.
+func Present(operand string) string { return operand + " != null" }
+
+// Absent returns the condition that an operand is missing or null.
+func Absent(operand string) string { return operand + " = null" }
+
+// And joins conditions; empty ones hold.
+func And(conditions ...string) string {
+	var parts []string
+	for _, c := range conditions {
+		if c != "" {
+			parts = append(parts, c)
+		}
+	}
+	return strings.Join(parts, " and ")
+}
+
+// Or returns the condition that one of several holds; an empty one holds.
+func Or(conditions ...string) string {
+	for _, c := range conditions {
+		if c == "" {
+			return ""
+		}
+	}
+	if len(conditions) == 1 {
+		return conditions[0]
+	}
+	return "(" + strings.Join(conditions, " or ") + ")"
+}
+
+// Not returns the opposite of a condition, which is not empty.
+func Not(condition string) string { return "not (" + condition + ")" }
+
+// Outermost returns a condition without parentheses around the whole of it.
+func Outermost(condition string) string {
+	depth, quoted := 0, false
+	for i := 0; i < len(condition); i++ {
+		switch c := condition[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		}
+		if depth == 0 && i < len(condition)-1 {
+			return condition
+		}
+	}
+	if len(condition) < 2 {
+		return condition
+	}
+	return condition[1 : len(condition)-1]
+}
+
+// QuoteExpression returns a regular expression that matches a text.
+func QuoteExpression(text string) string { return regexp.QuoteMeta(text) }
+
+// Query returns the condition that the query is exactly a text; "" is a request without a query.
+func Query(query string) string {
+	if query == "" {
+		return `query-string = ""`
+	}
+	return Equal("query-string", query)
+}

@@ -1,0 +1,247 @@
+package language
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Call is what stands in a tag of Handlebars: a helper with its arguments, or a value alone.
+type Call struct {
+	Name string // of the helper, or the path of a value
+	Args []Arg
+	Hash map[string]Arg
+}
+
+// Arg is an argument of a helper: a literal, a path, or a call in parentheses.
+type Arg struct {
+	Text    string // of a literal, or a path
+	Literal bool   // a text in quotes, a number, true or false
+	Quoted  bool
+	Call    *Call
+}
+
+// hbNode is a part of a template of Handlebars.
+type hbNode struct {
+	text   string // as it is, if call is nil
+	call   *Call
+	block  bool
+	body   []hbNode
+	other  []hbNode // after else
+	source string   // of the tag
+}
+
+// maxBlocks limits how deep blocks and parentheses are nested.
+const maxBlocks = 50
+
+type hbParser struct {
+	text  string
+	at    int
+	depth int
+}
+
+// parseHandlebars returns the parts of a template.
+func parseHandlebars(text string) ([]hbNode, error) {
+	p := &hbParser{text: text}
+	nodes, end, err := p.nodes()
+	if err == nil && end != "" {
+		err = fmt.Errorf("{{%s}} has no beginning", end)
+	}
+	return nodes, err
+}
+
+// nodes reads up to {{else}}, {{/name}} or the end, and returns what ended them.
+func (p *hbParser) nodes() (all []hbNode, end string, err error) {
+	if p.depth++; p.depth > maxBlocks {
+		return nil, "", fmt.Errorf("blocks are nested more than %d deep", maxBlocks)
+	}
+	defer func() { p.depth-- }()
+	for p.at < len(p.text) {
+		i := strings.Index(p.text[p.at:], "{{")
+		if i < 0 {
+			all = append(all, hbNode{text: p.text[p.at:]})
+			p.at = len(p.text)
+			break
+		}
+		if before := p.text[p.at : p.at+i]; strings.HasSuffix(before, `\`) {
+			all = append(all, hbNode{text: before[:len(before)-1] + "{{"})
+			p.at += i + 2
+			continue
+		} else if before != "" {
+			all = append(all, hbNode{text: before})
+		}
+		p.at += i
+		inner, source, err := p.tag()
+		if err != nil {
+			return nil, "", err
+		}
+		switch {
+		case strings.HasPrefix(inner, "!"):
+		case inner == "else" || inner == "^" || strings.HasPrefix(inner, "else ") || strings.HasPrefix(inner, "/"):
+			return all, inner, nil
+		case strings.HasPrefix(inner, "#"):
+			n, err := p.block(strings.TrimLeft(inner[1:], "> "), source)
+			if err != nil {
+				return nil, "", err
+			}
+			all = append(all, n)
+		default:
+			call, err := parseCall(strings.TrimPrefix(inner, "&"))
+			if err != nil {
+				return nil, "", err
+			}
+			all = append(all, hbNode{call: call, source: source})
+		}
+	}
+	return all, "", nil
+}
+
+// tag reads a tag and returns what is inside it.
+func (p *hbParser) tag() (inner, source string, err error) {
+	open, end := "{{", "}}"
+	if strings.HasPrefix(p.text[p.at:], "{{{") {
+		open, end = "{{{", "}}}"
+	} else if strings.HasPrefix(p.text[p.at:], "{{!--") {
+		open, end = "{{", "--}}"
+	}
+	n := tagEnd(p.text[p.at+len(open):], end)
+	if n < 0 {
+		return "", "", errors.New("a tag is not closed")
+	}
+	source = p.text[p.at : p.at+len(open)+n+len(end)]
+	inner = strings.TrimSpace(strings.Trim(source[len(open):len(open)+n], "~"))
+	p.at += len(source)
+	if strings.HasPrefix(inner, "!") || strings.HasPrefix(inner, "#") || strings.HasPrefix(inner, "/") || inner == "else" {
+		p.alone(source)
+	}
+	if strings.HasSuffix(source, "~"+end) {
+		p.at += len(p.text[p.at:]) - len(strings.TrimLeft(p.text[p.at:], " \t\r\n"))
+	}
+	return inner, source, nil
+}
+
+// alone skips the line break after a tag that stands alone on its line.
+func (p *hbParser) alone(source string) {
+	before := p.text[:p.at-len(source)]
+	line := before[strings.LastIndexByte(before, '\n')+1:]
+	rest := strings.TrimLeft(p.text[p.at:], " \t")
+	if strings.Trim(line, " \t") != "" {
+		return
+	}
+	if after, ok := strings.CutPrefix(rest, "\r\n"); ok {
+		p.at = len(p.text) - len(after)
+	} else if after, ok := strings.CutPrefix(rest, "\n"); ok {
+		p.at = len(p.text) - len(after)
+	}
+}
+
+// tagEnd returns where a tag ends, outside texts in quotes; -1 for nowhere.
+func tagEnd(s, end string) int {
+	if end == "--}}" {
+		return strings.Index(s, end)
+	}
+	quote := byte(0)
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case strings.HasPrefix(s[i:], end):
+			return i
+		}
+	}
+	return -1
+}
+
+// block reads a block up to its end.
+func (p *hbParser) block(head, source string) (hbNode, error) {
+	head, _, _ = strings.Cut(head, " as |")
+	call, err := parseCall(head)
+	if err != nil {
+		return hbNode{}, err
+	}
+	n := hbNode{call: call, block: true, source: source}
+	body, end, err := p.nodes()
+	n.body = body
+	if nested, ok := strings.CutPrefix(end, "else "); ok && err == nil {
+		inner, err := p.block(nested, source) // takes the end of the whole block
+		n.other = []hbNode{inner}
+		return n, err
+	}
+	if err == nil && (end == "else" || end == "^") {
+		n.other, end, err = p.nodes()
+	}
+	if err == nil && !strings.HasPrefix(end, "/") {
+		err = fmt.Errorf("{{#%s}} is not closed", call.Name)
+	}
+	return n, err
+}
+
+var hbToken = regexp.MustCompile(`^\s*(?:("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|([()])|([A-Za-z_@][A-Za-z0-9_-]*)=|((?:[^\s()="'\[\]]|\[[^\]]*\])+))`)
+
+// parseCall reads what stands in a tag.
+func parseCall(s string) (*Call, error) {
+	c, rest, err := callFrom(s, 0)
+	if err == nil && strings.TrimSpace(rest) != "" {
+		err = fmt.Errorf("%q is not understood", s)
+	}
+	return c, err
+}
+
+func callFrom(s string, depth int) (c *Call, rest string, err error) {
+	c = &Call{Hash: map[string]Arg{}}
+	for key := ""; ; {
+		m := hbToken.FindStringSubmatch(s)
+		if m == nil || m[2] == ")" {
+			if c.Name == "" || key != "" {
+				err = fmt.Errorf("%q is not understood", s)
+			}
+			return c, s, err
+		}
+		s = s[len(m[0]):]
+		if m[3] != "" {
+			key = m[3]
+			continue
+		}
+		a := Arg{Text: m[4], Literal: literalArg.MatchString(m[4])}
+		switch {
+		case m[1] != "":
+			a = Arg{Text: unescapeQuoted(m[1]), Literal: true, Quoted: true}
+		case m[2] == "(":
+			if depth > maxBlocks {
+				return nil, "", errors.New("parentheses are nested too deep")
+			}
+			if a.Call, s, err = callFrom(s, depth+1); err != nil {
+				return nil, "", err
+			}
+			s = strings.TrimLeft(s, " \t\r\n")
+			if !strings.HasPrefix(s, ")") {
+				return nil, "", errors.New("a parenthesis is not closed")
+			}
+			s = s[1:]
+		}
+		switch {
+		case key != "":
+			c.Hash[key], key = a, ""
+		case c.Name == "" && a.Call == nil:
+			c.Name = a.Text
+		case c.Name == "":
+			c.Name = "("
+			c.Args = append(c.Args, a)
+		default:
+			c.Args = append(c.Args, a)
+		}
+	}
+}
+
+var literalArg = regexp.MustCompile(`^(?:-?[0-9]+(?:\.[0-9]+)?|true|false)$`)
+
+// unescapeQuoted returns the text of a literal in quotes.
+func unescapeQuoted(s string) string {
+	quote := s[:1]
+	return strings.ReplaceAll(s[1:len(s)-1], `\`+quote, quote)
+}

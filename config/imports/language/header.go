@@ -1,0 +1,101 @@
+package language
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"mockserver/config/imports/draft"
+)
+
+// HeaderName reports whether a text can be the name of a header.
+func HeaderName(name string) bool {
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		if c <= ' ' || c >= 0x7F || strings.IndexByte("\"(),/:;<=>?@[\\]{}", c) >= 0 {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// Headers are the headers of a response that is made.
+type Headers struct {
+	names  []string
+	values [][]*Template
+}
+
+// NewHeaders returns no headers.
+func NewHeaders() *Headers { return &Headers{} }
+
+var (
+	// own are headers that the server writes itself, or that belonged to a body on its way.
+	own = []string{"Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Date", "Content-Encoding", "Trailer", "Upgrade", "Proxy-Connection", "Te"}
+	// once are headers that an answer has once at most.
+	once = []string{"Content-Type", "Content-Location", "Content-Range", "Content-Disposition", "Location", "ETag", "Last-Modified", "Expires", "Age",
+		"Retry-After", "Server", "Strict-Transport-Security", "Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Access-Control-Max-Age"}
+)
+
+// OwnHeader reports whether the server writes a header itself.
+func OwnHeader(name string) bool { return folds(own, name) }
+
+func folds(list []string, name string) bool {
+	return slices.ContainsFunc(list, func(s string) bool { return strings.EqualFold(s, name) })
+}
+
+// Add adds a header. differs says what is left out of it; "" for nothing.
+func (h *Headers) Add(name string, value *Template) (differs string) {
+	at := slices.IndexFunc(h.names, func(s string) bool { return strings.EqualFold(s, name) })
+	switch {
+	case OwnHeader(name):
+	case !HeaderName(name):
+		return "the header " + strconv.Quote(name) + " has no valid name and is left out"
+	case at < 0:
+		h.names = append(h.names, name)
+		h.values = append(h.values, []*Template{value})
+	case folds(once, name):
+		return "of the header " + name + " the first value is sent"
+	default:
+		h.values[at] = append(h.values[at], value)
+	}
+	return ""
+}
+
+// Has reports whether there is a header.
+func (h *Headers) Has(name string) bool { return folds(h.names, name) }
+
+// SetTexts sets headers and body of a response, or of a webhook. If one of the texts has tags, all
+// are templates; otherwise templates are switched off where that matters.
+func SetTexts(response *draft.Map, h *Headers, body *Template) {
+	all := []*Template{body}
+	for _, values := range h.values {
+		all = append(all, values...)
+	}
+	tags := slices.ContainsFunc(all, (*Template).Tags)
+	if tags {
+		for _, t := range all {
+			t.Use()
+		}
+	}
+	if len(h.names) > 0 {
+		m := &draft.Map{}
+		for i, name := range h.names {
+			list := draft.List{}
+			for _, v := range h.values[i] {
+				list = append(list, v.String())
+			}
+			if len(list) == 1 {
+				m.Set(name, list[0])
+			} else {
+				m.Set(name, draft.Flow{Value: list})
+			}
+		}
+		response.Set("headers", m)
+	}
+	if !tags && slices.ContainsFunc(all, func(t *Template) bool { return draft.HasTags(t.String()) }) {
+		response.Set("template", false)
+	}
+	if text := body.String(); text != "" {
+		response.Set("body", text)
+	}
+}

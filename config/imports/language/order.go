@@ -1,0 +1,169 @@
+package language
+
+import (
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Order places endpoints in the order in which their source tries them. The server tries the more
+// specific path first, whatever the order. So an endpoint that another one with a less specific path
+// goes before is written in the shape of that path, with its own path as a condition.
+type Order struct {
+	general map[string][]Path // by method and first segment, the paths with parameters that were written
+	written map[string]bool   // by method and shape
+}
+
+// Place returns the path in which an endpoint is written, and the condition that its own path holds;
+// "" if they are the same.
+func (o *Order) Place(method string, own Path) (written Path, condition string) {
+	if o.general == nil {
+		o.general, o.written = map[string][]Path{}, map[string]bool{}
+	}
+	written = own
+	for changed := true; changed; {
+		changed = false
+		for _, key := range []string{method + " " + first(own), method + " *"} {
+			for _, earlier := range o.general[key] {
+				if overlap(own, earlier) && preferred(written, earlier) {
+					written, changed = join(written, earlier), true
+				}
+			}
+		}
+	}
+	if len(written) > 0 && !allLiteral(written) {
+		key := method + " " + first(written)
+		if shape := key + " " + Shape(written); !o.written[shape] {
+			o.written[shape] = true
+			o.general[key] = append(o.general[key], written)
+		}
+	}
+	return written, differs(own, written)
+}
+
+// first returns the first segment if it is a literal, otherwise "*".
+func first(p Path) string {
+	if len(p) > 0 && p[0].Kind == Literal {
+		return "/" + p[0].Text
+	}
+	return "*"
+}
+
+func allLiteral(p Path) bool {
+	for _, s := range p {
+		if s.Kind != Literal {
+			return false
+		}
+	}
+	return true
+}
+
+// Shape returns a path without the names of its parameters.
+func Shape(p Path) string {
+	shape := make(Path, len(p))
+	for i, s := range p {
+		if shape[i] = s; s.Kind != Literal {
+			shape[i].Text = ""
+		}
+	}
+	return shape.String()
+}
+
+// overlap reports whether a request may match both paths.
+func overlap(a, b Path) bool {
+	for i := 0; ; i++ {
+		switch {
+		case i < len(a) && a[i].Kind == Rest, i < len(b) && b[i].Kind == Rest:
+			return true
+		case i >= len(a) || i >= len(b):
+			return len(a) == len(b)
+		case a[i].Kind == Literal && b[i].Kind == Literal && a[i].Text != b[i].Text:
+			return false
+		}
+	}
+}
+
+// preferred reports whether the server tries a before b, which overlap.
+func preferred(a, b Path) bool {
+	for i := 0; i < len(a) && i < len(b); i++ {
+		if a[i].Kind != b[i].Kind {
+			return a[i].Kind < b[i].Kind
+		}
+	}
+	return len(a) < len(b) // b has a catch-all where a ends
+}
+
+// join returns a path that matches what either of two matches. It keeps the names of the first.
+func join(a, b Path) Path {
+	var all Path
+	for i := 0; ; i++ {
+		switch {
+		case i >= len(a) && i >= len(b):
+			return all
+		case i >= len(a) || i >= len(b) || a[i].Kind == Rest || b[i].Kind == Rest:
+			name := "rest"
+			if i < len(a) && a[i].Kind == Rest {
+				name = a[i].Text
+			}
+			return append(all, Segment{Rest, free(a, name)})
+		case a[i].Kind == Param || a[i] == b[i]:
+			all = append(all, a[i])
+		default:
+			all = append(all, Segment{Param, free(a, "p"+strconv.Itoa(i+1))})
+		}
+	}
+}
+
+// free returns a name that no parameter of a path has, unless it is that of its catch-all.
+func free(p Path, name string) string {
+	for _, s := range p {
+		if s.Kind == Param && s.Text == name {
+			return free(p, name+"-")
+		}
+	}
+	return name
+}
+
+// differs returns the condition that a request matches own, given that it matches written.
+func differs(own, written Path) string {
+	var all []string
+	for i, s := range written {
+		switch {
+		case s.Kind == Rest && (i >= len(own) || own[i].Kind != Rest):
+			return "path matches " + Quote(own.Expression())
+		case s.Kind == Param && own[i].Kind == Literal:
+			all = append(all, Equal(Member("path-params", s.Text), own[i].Text))
+		}
+	}
+	return And(all...)
+}
+
+// Expression returns a regular expression that matches what the path matches, encoded as clients
+// send it.
+func (p Path) Expression() string {
+	var b strings.Builder
+	b.WriteByte('^')
+	for _, s := range p {
+		switch s.Kind {
+		case Literal:
+			b.WriteString("/" + regexp.QuoteMeta(url.PathEscape(s.Text)))
+		case Param:
+			b.WriteString("/[^/]+")
+		default:
+			b.WriteString("(?:/.*)?")
+		}
+	}
+	b.WriteString("/?$")
+	return b.String()
+}
+
+// Has reports whether the path has a parameter of this name, other than its catch-all.
+func (p Path) Has(name string) bool {
+	for _, s := range p {
+		if s.Kind == Param && s.Text == name {
+			return true
+		}
+	}
+	return false
+}

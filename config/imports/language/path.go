@@ -1,0 +1,94 @@
+package language
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// Path is a declared path: what its segments match.
+type Path []Segment
+
+// Segment is one segment of a path.
+type Segment struct {
+	Kind SegmentKind
+	Text string // a literal, decoded; or the name of a parameter
+}
+
+// SegmentKind is the kind of a segment.
+type SegmentKind uint8
+
+// The kinds of segments, the most specific first.
+const (
+	Literal SegmentKind = iota
+	Param
+	Rest // only as the last one
+)
+
+// LiteralPath returns the path of a request path, which may be percent-encoded.
+func LiteralPath(path string) Path {
+	var p Path
+	for _, part := range Parts(path) {
+		if text, err := url.PathUnescape(part); err == nil {
+			part = text
+		}
+		p = append(p, Segment{Literal, part})
+	}
+	return p
+}
+
+// Parts splits a path at its slashes; the slash at its end is left out.
+func Parts(path string) []string {
+	path = strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/")
+	if path == "" {
+		return nil
+	}
+	return strings.Split(path, "/")
+}
+
+// String returns the path as it is declared.
+func (p Path) String() string {
+	var b strings.Builder
+	for _, s := range p {
+		b.WriteByte('/')
+		switch s.Kind {
+		case Param:
+			b.WriteString(":" + s.Text)
+		case Rest:
+			b.WriteString("*" + s.Text)
+		default:
+			b.WriteString(literal(s.Text))
+		}
+	}
+	if b.Len() == 0 {
+		return "/"
+	}
+	return b.String()
+}
+
+// special has the characters that mean something in a declared path, or in that of another tool.
+const special = "%?#{}<>*|\\\"^` \t\r\n"
+
+// literal returns a literal segment as it is declared: a character with a meaning is percent-encoded.
+func literal(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c < 0x20 || c == 0x7F || c == '/' || strings.IndexByte(special, c) >= 0 || i == 0 && c == ':' {
+			b.WriteString("%" + strings.ToUpper(string("0123456789abcdef"[c>>4])+string("0123456789abcdef"[c&15])))
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+var notName = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
+
+// Name returns a text as a name of the language: letters, digits, - and _.
+func Name(text string) string {
+	if name := strings.Trim(notName.ReplaceAllString(text, "-"), "-"); name != "" {
+		return name
+	}
+	return "x"
+}

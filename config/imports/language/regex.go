@@ -1,0 +1,204 @@
+package language
+
+import (
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strconv"
+	"strings"
+)
+
+// ExpressionPath returns the path of a regular expression over whole paths: the most specific one
+// that matches at least as much, and the condition for the rest; "" if the path says all.
+func ExpressionPath(expression string) (p Path, condition string, err error) {
+	expression = strings.TrimSuffix(strings.TrimPrefix(Expression(expression), "^"), "$")
+	whole, err := Matches("path", expression, true)
+	if err != nil {
+		return nil, "", err
+	}
+	said := true
+	for i, part := range splitTop(expression, '/') {
+		switch {
+		case i == 0 && part == "":
+		case i == 0 || strings.HasPrefix(part, "?") && part != "?" || strings.HasPrefix(part, "*") || strings.HasPrefix(part, "+") || strings.HasPrefix(part, "{"):
+			return append(p, Segment{Rest, "rest"}), whole, nil
+		case part == "?" || part == "":
+			return p, whole, nil // splitTop has nothing after it, or it is an empty segment
+		case isLiteral(part):
+			p = append(p, Segment{Literal, unescaped(part)})
+		case oneSegment(part):
+			said = said && part == "[^/]+"
+			p = append(p, Segment{Param, "p" + strconv.Itoa(len(p)+1)})
+		default:
+			return append(p, Segment{Rest, "rest"}), whole, nil
+		}
+	}
+	if said {
+		whole = ""
+	}
+	return p, whole, nil
+}
+
+// splitTop splits an expression at a character outside groups and classes, escaped or not. An
+// alternative outside groups makes it one part.
+func splitTop(expression string, at byte) []string {
+	var parts []string
+	depth, class, from := 0, false, 0
+	for i := 0; i < len(expression); i++ {
+		switch c := expression[i]; {
+		case c == '\\':
+			i++
+		case class:
+			class = c != ']'
+		case c == '[':
+			class = true
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case c == '|' && depth == 0:
+			return []string{expression}
+		case c == at && depth == 0:
+			parts = append(parts, expression[from:i])
+			from = i + 1
+		}
+	}
+	return append(parts, expression[from:])
+}
+
+// isLiteral reports whether an expression matches one text only, which has no percent sign.
+func isLiteral(part string) bool {
+	re, err := syntax.Parse(part, syntax.Perl)
+	return err == nil && re.Op == syntax.OpLiteral && re.Flags&syntax.FoldCase == 0 && !strings.ContainsAny(string(re.Rune), "%/")
+}
+
+// unescaped returns the text of a literal expression.
+func unescaped(part string) string {
+	re, err := syntax.Parse(part, syntax.Perl)
+	if err != nil {
+		return part
+	}
+	return string(re.Rune)
+}
+
+// oneSegment reports whether whatever an expression matches is one segment, not empty.
+func oneSegment(part string) bool {
+	re, err := syntax.Parse(part, syntax.Perl)
+	return err == nil && !canMatch(re, '/') && shortest(re) > 0
+}
+
+// CanMatch reports whether a text that an expression matches may have a character.
+func CanMatch(expression string, r rune) bool {
+	re, err := syntax.Parse(expression, syntax.Perl)
+	return err != nil || canMatch(re, r)
+}
+
+func canMatch(re *syntax.Regexp, r rune) bool {
+	switch re.Op {
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return true
+	case syntax.OpLiteral:
+		return strings.ContainsRune(string(re.Rune), r)
+	case syntax.OpCharClass:
+		for i := 0; i+1 < len(re.Rune); i += 2 {
+			if re.Rune[i] <= r && r <= re.Rune[i+1] {
+				return true
+			}
+		}
+		return false
+	}
+	for _, sub := range re.Sub {
+		if canMatch(sub, r) {
+			return true
+		}
+	}
+	return false
+}
+
+// shortest returns the length of the shortest text that an expression matches, or less.
+func shortest(re *syntax.Regexp) int {
+	n := 0
+	switch re.Op {
+	case syntax.OpLiteral:
+		return len(re.Rune)
+	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return 1
+	case syntax.OpConcat, syntax.OpCapture:
+		for _, sub := range re.Sub {
+			n += shortest(sub)
+		}
+	case syntax.OpPlus:
+		return shortest(re.Sub[0])
+	case syntax.OpRepeat:
+		return min(re.Min, 1) * shortest(re.Sub[0])
+	case syntax.OpAlternate:
+		n = shortest(re.Sub[0])
+		for _, sub := range re.Sub[1:] {
+			n = min(n, shortest(sub))
+		}
+	}
+	return n
+}
+
+// optionalQuery is how expressions say that a query may follow.
+var optionalQuery = regexp.MustCompile(`(\(\?:|\()\\\?\.[*+]\)\?\$?$|\\\?\?\.\*\$?$`)
+
+// ExpressionURL returns the path and the condition of a regular expression over paths with their
+// queries. narrower says what it does not match; "" if it matches the same.
+func ExpressionURL(expression string) (p Path, condition, narrower string, err error) {
+	expression = strings.TrimSuffix(strings.TrimPrefix(Expression(expression), "^"), "$")
+	if _, err := regexp.Compile(expression); err != nil {
+		return nil, "", "", fmt.Errorf("the regular expression %q cannot be expressed in RE2", expression)
+	}
+	if at := optionalQuery.FindStringIndex(expression); at != nil {
+		expression = expression[:at[0]]
+		p, condition, err = ExpressionPath(expression)
+	} else if before, after, ok := cutQuery(expression); ok {
+		expression = before
+		query, e := Matches("query-string", after, true)
+		if p, condition, err = ExpressionPath(before); e != nil {
+			err = e
+		}
+		condition = And(condition, query)
+	} else {
+		p, condition, err = ExpressionPath(expression)
+		if strings.HasSuffix(expression, ".*") {
+			expression = strings.TrimSuffix(expression, ".*")
+		} else {
+			condition = And(condition, Query(""))
+		}
+	}
+	if CanMatch(expression, '?') {
+		narrower = "the expression may match parts of a query, of which only the path is compared"
+	}
+	return p, condition, narrower, err
+}
+
+// cutQuery cuts an expression at an escaped question mark outside groups.
+func cutQuery(expression string) (before, after string, ok bool) {
+	depth, class := 0, false
+	for i := 0; i < len(expression); i++ {
+		switch c := expression[i]; {
+		case c == '\\' && i+1 < len(expression):
+			if expression[i+1] == '?' && depth == 0 && !class {
+				rest := expression[i+2:]
+				if rest != "" && strings.IndexByte("?*+{", rest[0]) >= 0 {
+					return "", "", false
+				}
+				return expression[:i], rest, len(splitTop(expression, '|')) == 1
+			}
+			i++
+		case class:
+			class = c != ']'
+		case c == '[':
+			class = true
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case c == '|' && depth == 0:
+			return "", "", false
+		}
+	}
+	return "", "", false
+}

@@ -1,0 +1,255 @@
+package language
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Dialect is what the helpers of a tool mean. Its functions fail for what has no equivalent.
+type Dialect interface {
+	// Value returns the expression of a call.
+	Value(c *Call, s *Scope) (string, error)
+	// Condition returns the condition of a block; ok is false for a block that is none.
+	Condition(c *Call, s *Scope) (condition string, ok bool, err error)
+}
+
+// Repeater is a dialect with a block that is repeated so often; 0 for another block.
+type Repeater interface{ Repeat(c *Call) int }
+
+// Scope is where a tag stands.
+type Scope struct {
+	Loops []string // the variables of the loops around it
+	Turn  string   // the number of a repeated block; "" outside
+}
+
+// Item returns the operand of a path inside a loop: this, this.a, ./a, @index, or a; "" for others.
+func (s *Scope) Item(path string) string {
+	if path == "@index" && s.Turn != "" {
+		return s.Turn
+	}
+	if len(s.Loops) == 0 {
+		return ""
+	}
+	item := s.Loops[len(s.Loops)-1]
+	switch path {
+	case "this", ".":
+		return item
+	case "@index":
+		return "loop.index|sub:1"
+	case "@first":
+		return "loop.first"
+	case "@last":
+		return "loop.last"
+	}
+	if strings.HasPrefix(path, "@") || strings.HasPrefix(path, "..") {
+		return ""
+	}
+	path = strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(path, "this."), "this/"), "./")
+	for part := range strings.SplitSeq(path, ".") {
+		item = Member(item, strings.Trim(part, "[]"))
+	}
+	return item
+}
+
+// Handlebars adds a template of Handlebars to one of ours. What has no equivalent stays as it is;
+// lost has the first of it, and why.
+func Handlebars(t *Template, text string, d Dialect) (lost string) {
+	if !strings.Contains(text, "{{") {
+		t.Text(text)
+		return ""
+	}
+	nodes, err := parseHandlebars(text)
+	if err != nil {
+		t.Text(text)
+		return err.Error()
+	}
+	r := hbRenderer{t: t, dialect: d}
+	r.nodes(nodes, &Scope{})
+	return r.lost
+}
+
+type hbRenderer struct {
+	t       *Template
+	dialect Dialect
+	lost    string
+	loops   int
+	turns   int
+}
+
+func (r *hbRenderer) lose(n *hbNode, err error) {
+	if r.lost == "" {
+		r.lost = fmt.Sprintf("%s: %v", short(n.source), err)
+	}
+}
+
+func (r *hbRenderer) nodes(nodes []hbNode, s *Scope) {
+	for i := range nodes {
+		n := &nodes[i]
+		switch {
+		case n.call == nil:
+			r.t.Text(n.text)
+		case n.block:
+			r.block(n, s)
+		default:
+			if expression, err := r.dialect.Value(n.call, s); err != nil {
+				r.lose(n, err)
+				r.t.Text(n.source)
+			} else if text, fixed := constant(expression); fixed {
+				r.t.Text(text)
+			} else {
+				r.t.Value(expression)
+			}
+		}
+	}
+}
+
+// constant returns the text of an expression that is a quoted text.
+func constant(expression string) (string, bool) {
+	if len(expression) < 2 || expression[0] != '"' || strings.ContainsAny(expression[1:len(expression)-1], `"\`) || expression[len(expression)-1] != '"' {
+		return "", false
+	}
+	return expression[1 : len(expression)-1], true
+}
+
+func (r *hbRenderer) block(n *hbNode, s *Scope) {
+	if repeater, ok := r.dialect.(Repeater); ok {
+		if times := repeater.Repeat(n.call); times > 0 {
+			r.repeat(n, s, times)
+			return
+		}
+	}
+	if n.call.Name == "each" && len(n.call.Args) == 1 {
+		list, err := r.dialect.Value(argCall(n.call.Args[0]), s)
+		if err == nil && !strings.Contains(list, "|") && !strings.Contains(list, "(") {
+			r.loops++
+			item := fmt.Sprintf("item%d", r.loops)
+			r.t.Tag("{% for " + item + " in " + list + " %}")
+			r.nodes(n.body, &Scope{Loops: append(s.Loops[:len(s.Loops):len(s.Loops)], item)})
+			r.t.Tag("{% endfor %}")
+			if len(n.other) > 0 {
+				r.t.Tag("{% if not " + list + " %}")
+				r.nodes(n.other, s)
+				r.t.Tag("{% endif %}")
+			}
+			return
+		}
+	}
+	condition, ok, err := r.dialect.Condition(n.call, s)
+	if !ok || err != nil {
+		if err == nil {
+			err = fmt.Errorf("the block %s has no equivalent", n.call.Name)
+		}
+		r.lose(n, err)
+		r.t.Text(n.source)
+		return
+	}
+	r.t.Tag("{% if " + condition + " %}")
+	r.nodes(n.body, s)
+	if len(n.other) > 0 {
+		r.t.Tag("{% else %}")
+		r.nodes(n.other, s)
+	}
+	r.t.Tag("{% endif %}")
+}
+
+// maxTurns limits the blocks that are written out.
+const maxTurns = 1000
+
+// repeat writes a block several times, with commas between.
+func (r *hbRenderer) repeat(n *hbNode, s *Scope, times int) {
+	for i := range times {
+		if r.turns++; r.turns > maxTurns {
+			r.lose(n, fmt.Errorf("it is repeated more than %d times", maxTurns))
+			return
+		}
+		if i > 0 {
+			r.t.Text(",")
+		}
+		r.nodes(n.body, &Scope{Loops: s.Loops, Turn: strconv.Itoa(i)})
+	}
+}
+
+// argCall returns an argument as a call.
+func argCall(a Arg) *Call {
+	if a.Call != nil {
+		return a.Call
+	}
+	return &Call{Name: a.Text, Hash: map[string]Arg{}}
+}
+
+// Operand returns the expression of an argument.
+func Operand(d Dialect, a Arg, s *Scope) (string, error) {
+	if a.Literal {
+		if !a.Quoted {
+			return a.Text, nil
+		}
+		return Quote(a.Text), nil
+	}
+	return d.Value(argCall(a), s)
+}
+
+// Comparison returns the condition of the helpers that compare or join: if, unless, eq, and.
+func Comparison(d Dialect, c *Call, s *Scope) (condition string, ok bool, err error) {
+	operators := map[string]string{"eq": "=", "neq": "!=", "ne": "!=", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+	operator, compares := operators[c.Name]
+	switch {
+	case compares && len(c.Args) == 2:
+		left, err := Operand(d, c.Args[0], s)
+		if err != nil {
+			return "", true, err
+		}
+		right, err := Operand(d, c.Args[1], s)
+		return left + " " + operator + " " + right, true, err
+	case (c.Name == "if" || c.Name == "unless" || c.Name == "not") && len(c.Args) == 1:
+		condition, err = truth(d, c.Args[0], s)
+		if c.Name != "if" && err == nil {
+			condition = Not(condition)
+		}
+		return condition, true, err
+	case (c.Name == "and" || c.Name == "or") && len(c.Args) > 1:
+		var all []string
+		for _, a := range c.Args {
+			one, err := truth(d, a, s)
+			if err != nil {
+				return "", true, err
+			}
+			all = append(all, one)
+		}
+		if c.Name == "and" {
+			return And(all...), true, nil
+		}
+		return Or(all...), true, nil
+	}
+	return "", false, nil
+}
+
+// truth returns the condition that an argument is true.
+func truth(d Dialect, a Arg, s *Scope) (string, error) {
+	if a.Call != nil {
+		if condition, ok, err := d.Condition(a.Call, s); ok {
+			return "(" + condition + ")", err
+		}
+	}
+	return Operand(d, a, s)
+}
+
+// short returns a tag as reports show it.
+func short(tag string) string {
+	if len(tag) > 60 {
+		return strings.ToValidUTF8(tag[:57], "") + "…"
+	}
+	return tag
+}
+
+// SingleValue returns the expression of a template that is one tag and nothing else.
+func SingleValue(text string, d Dialect) (string, error) {
+	nodes, err := parseHandlebars(text)
+	if err != nil {
+		return "", err
+	}
+	if len(nodes) != 1 || nodes[0].call == nil || nodes[0].block {
+		return "", fmt.Errorf("%q is not one value", short(text))
+	}
+	return d.Value(nodes[0].call, &Scope{})
+}

@@ -1,0 +1,66 @@
+package language
+
+import (
+	"mockserver/config/imports/draft"
+	"mockserver/config/syntax"
+)
+
+// Value returns a node as a value of a draft.
+func Value(n *syntax.Node) any {
+	switch n.Kind {
+	case syntax.BoolNode:
+		return n.Truth()
+	case syntax.NumberNode:
+		if n.Number != "" {
+			return draft.Number(n.Number)
+		}
+		return n.Text.Value
+	case syntax.TextNode:
+		return n.Text.Value
+	case syntax.ListNode:
+		list := draft.List{}
+		for _, item := range n.Items {
+			list = append(list, Value(item))
+		}
+		return list
+	case syntax.MapNode:
+		m := &draft.Map{}
+		for _, e := range n.Entries {
+			m.Set(e.Key.Text.Value, Value(e.Value))
+		}
+		return m
+	}
+	return nil
+}
+
+// JSON returns the JSON text of a node. A number that JSON does not have becomes null.
+func JSON(n *syntax.Node) string {
+	return n.JSON(true, func(*syntax.Node, string) {}).Value
+}
+
+// Scalars returns the members by which rows can be filtered and ordered, a.b for nested ones, in the
+// order of the file.
+func Scalars(list *syntax.Node) []string {
+	var names []string
+	seen := map[string]bool{}
+	var walk func(row *syntax.Node, before string, depth int)
+	walk = func(row *syntax.Node, before string, depth int) {
+		for _, e := range row.Entries {
+			name := e.Key.Text.Value
+			if name == "" || name != Name(name) {
+				continue
+			}
+			switch name = before + name; {
+			case e.Value.Kind == syntax.MapNode && depth < 2:
+				walk(e.Value, name+".", depth+1)
+			case e.Value.Kind != syntax.MapNode && e.Value.Kind != syntax.ListNode && !seen[name]:
+				seen[name] = true
+				names = append(names, name)
+			}
+		}
+	}
+	for _, row := range list.Items {
+		walk(row, "", 0)
+	}
+	return names
+}

@@ -1,0 +1,145 @@
+package mockoon
+
+import (
+	"fmt"
+	"strconv"
+
+	"mockserver/config/imports/draft"
+	"mockserver/config/imports/language"
+	"mockserver/config/syntax"
+)
+
+// wholeList is how many rows a list has that is not cut into pages.
+const wholeList = 10_000
+
+// crud adds a resource over the data bucket of a CRUD route.
+func (r *reader) crud(n *syntax.Node) {
+	name := "CRUD /" + text(get(n, "endpoint"))
+	paths, needs, err := routePaths(r.prefixed(n))
+	responses := items(get(n, "responses"))
+	var set string
+	switch {
+	case err != nil:
+	case len(responses) == 0:
+		err = fmt.Errorf("the route has no responses")
+	case len(paths) != 1 || len(needs) > 0 || len(paths[0]) > 0 && paths[0][len(paths[0])-1].Kind == language.Rest:
+		err = fmt.Errorf("its path cannot be that of a resource")
+	default:
+		set, err = r.set(responses[0])
+	}
+	if err != nil {
+		r.AddOff("resource", draft.NewMap("path", "/"+text(get(n, "endpoint"))), "lost: "+name+": "+err.Error())
+		r.Lost(n.Pos(), name, "%s", err.Error())
+		return
+	}
+	for _, method := range methods { // routes behind it that it overlaps
+		r.order.Place(method, paths[0])
+		r.order.Place(method, append(paths[0][:len(paths[0]):len(paths[0])], language.Segment{Kind: language.Param, Text: "row-id"}))
+	}
+	e := draft.NewMap("path", paths[0].String(), "data", set,
+		"page", draft.Flow{Value: draft.NewMap("size", wholeList, "max", wholeList)})
+	if members := r.members[set]; len(members) > 0 {
+		e.Set("filter", draft.Flow{Value: members}).Set("sort", draft.Flow{Value: members})
+	}
+	if latency := milliseconds(get(responses[0], "latency"), get(r.root, "latency")); latency != nil {
+		e.Set("latency", draft.Flow{Value: latency})
+	}
+	on := &draft.Map{}
+	headers := (&answer{endpoint: &endpoint{reader: r}, node: responses[0], dialect: &dialect{endpoint: &endpoint{reader: r}}}).headers(responses[0])
+	response := &draft.Map{}
+	language.SetTexts(response, headers, &language.Template{})
+	for _, operation := range []string{"list", "read", "create", "replace", "change", "remove"} {
+		one := &draft.Map{}
+		if operation == "remove" {
+			one.Set("status", 200)
+		}
+		if h, ok := response.Get("headers").(*draft.Map); ok && h.Len() > 0 && response.Get("template") == nil {
+			one.Set("headers", draft.Flow{Value: h})
+		}
+		if one.Len() > 0 {
+			on.Set(operation, draft.Flow{Value: one})
+		}
+	}
+	r.Add("resource", e.Set("on", on), name)
+	why := "lists are ordered by ?sort=a,-b instead of sort and order, and filtered by ?a=1 and ?a[gte]=1 instead of a_eq and a_gte; search, a_like, a_start and a_end are unknown, and the whole list cannot be replaced or deleted"
+	if len(responses) > 1 {
+		why += "; only the first response is taken over"
+	}
+	r.Approximate(n.Pos(), name, "%s", why)
+}
+
+// set returns the name of the set of a data bucket, which it declares.
+func (r *reader) set(response *syntax.Node) (string, error) {
+	id, key := text(get(response, "databucketID")), text(get(response, "crudKey"))
+	if key == "" {
+		key = "id"
+	}
+	if set := r.sets[id+" "+key]; set != "" {
+		return set, nil
+	}
+	bucket := r.bucket(id)
+	if bucket == nil {
+		return "", fmt.Errorf("it has no data bucket")
+	}
+	rows := asJSON(text(get(bucket, "value")))
+	if rows == nil || rows.Kind != syntax.ListNode {
+		return "", fmt.Errorf("its data bucket is not a fixed list in JSON")
+	}
+	if key != language.Name(key) {
+		return "", fmt.Errorf("its key %s cannot be expressed", key)
+	}
+	newKey, err := keys(rows, key)
+	if err != nil {
+		return "", err
+	}
+	base := language.Name(text(get(bucket, "name")))
+	set := base
+	for i := 2; r.taken(set); i++ {
+		set = base + "-" + strconv.Itoa(i)
+	}
+	data := draft.NewMap("name", set)
+	if key != "id" {
+		data.Set("key", key)
+	}
+	data.Set("new-key", newKey)
+	members, list := draft.List{}, draft.List{}
+	for _, m := range language.Scalars(rows) {
+		members = append(members, m)
+	}
+	for _, row := range rows.Items {
+		list = append(list, draft.Flow{Value: language.Value(row)})
+	}
+	if len(members) > 0 {
+		data.Set("sort", draft.Flow{Value: members})
+	}
+	if len(list) > 0 {
+		data.Set("rows", list)
+	}
+	r.Add("data", data)
+	if r.members == nil {
+		r.members = map[string]draft.List{}
+	}
+	r.members[set], r.sets[id+" "+key] = members, set
+	return set, nil
+}
+
+func (r *reader) taken(set string) bool {
+	_, ok := r.members[set]
+	return ok
+}
+
+// keys returns how new keys are made, or why the rows cannot be those of a set.
+func keys(rows *syntax.Node, key string) (string, error) {
+	how, seen := "uuid", map[string]bool{}
+	for _, row := range rows.Items {
+		id := get(row, key)
+		if id == nil || id.Kind != syntax.TextNode && id.Kind != syntax.NumberNode || id.Text.Value == "" || seen[id.Text.Value] {
+			return "", fmt.Errorf("not all rows of its data bucket have a key %s of their own", key)
+		}
+		seen[id.Text.Value] = true
+		if _, err := strconv.Atoi(id.Number); err == nil {
+			how = "int"
+		}
+	}
+	return how, nil
+}

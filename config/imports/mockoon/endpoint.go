@@ -1,0 +1,166 @@
+package mockoon
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mockserver/config/imports/draft"
+	"mockserver/config/imports/language"
+	"mockserver/config/syntax"
+)
+
+// endpoint is a route for one method and path, while it is made.
+type endpoint struct {
+	*reader
+	route  *syntax.Node
+	name   string
+	method string
+	own    language.Path
+	path   language.Path // where it stands among the others
+	needs  string
+	silent bool // another one reports
+}
+
+// add adds the responses of a route.
+func (e *endpoint) add(responses []*syntax.Node) {
+	mode := text(get(e.route, "responseMode"))
+	if mode == "" { // before version 4
+		switch {
+		case isTrue(get(e.route, "randomResponse")):
+			mode = "RANDOM"
+		case isTrue(get(e.route, "sequentialResponse")):
+			mode = "SEQUENTIAL"
+		}
+	}
+	usual := slices.IndexFunc(responses, func(n *syntax.Node) bool { return isTrue(get(n, "default")) })
+	usual = max(usual, 0)
+	switch {
+	case mode == "RANDOM" || mode == "SEQUENTIAL":
+		if len(responses) == 1 {
+			e.one(responses[0], e.needs, 0)
+			return
+		}
+		e.several(responses, mode)
+		return
+	case mode == "DISABLE_RULES":
+		e.one(responses[usual], e.needs, usual)
+		return
+	}
+	for i, n := range responses {
+		rules := items(get(n, "rules"))
+		if len(rules) == 0 {
+			continue
+		}
+		condition, err := e.rules(n, rules)
+		if err != nil {
+			e.off(n, i, err.Error())
+			continue
+		}
+		e.one(n, language.And(e.needs, condition), i)
+	}
+	if mode != "FALLBACK" {
+		e.one(responses[usual], e.needs, usual)
+	}
+}
+
+// base returns an endpoint without its answer.
+func (e *endpoint) base(condition string) *draft.Map {
+	m := draft.NewMap("method", e.method, "path", e.path.String())
+	if condition != "" {
+		m.Set("if", language.Outermost(condition))
+	}
+	if summary := text(get(e.route, "documentation")); summary != "" && len(summary) < 200 && !strings.Contains(summary, "\n") {
+		m.Set("summary", summary)
+	}
+	return m
+}
+
+func (e *endpoint) label(n *syntax.Node, i int) string {
+	if label := text(get(n, "label")); label != "" {
+		return e.name + " / " + label
+	}
+	return fmt.Sprintf("%s / %d", e.name, i+1)
+}
+
+// one adds an endpoint with one response.
+func (e *endpoint) one(n *syntax.Node, condition string, i int) {
+	a := e.answer(n)
+	if a.lost != "" {
+		e.off(n, i, a.lost)
+		return
+	}
+	m := e.base(condition).Set("response", a.response)
+	if a.latency != nil {
+		m.Set("latency", draft.Flow{Value: a.latency})
+	}
+	if len(a.webhooks) > 0 {
+		m.Set("webhooks", a.webhooks)
+	}
+	e.Add("endpoint", m, e.label(n, i))
+	e.report(n.Pos(), e.label(n, i), a.why)
+}
+
+func (e *endpoint) report(pos syntax.Pos, name string, why []string) {
+	switch {
+	case e.silent:
+	case len(why) > 0:
+		e.Approximate(pos, name, "%s", strings.Join(why, "; "))
+	default:
+		e.Exact(pos, name)
+	}
+}
+
+// off adds a response that cannot be served, commented out.
+func (e *endpoint) off(n *syntax.Node, i int, why string) {
+	if e.silent {
+		return
+	}
+	response := &draft.Map{}
+	if status, err := strconv.Atoi(text(get(n, "statusCode"))); err == nil {
+		response.Set("status", status)
+	}
+	e.AddOff("endpoint", e.base(e.needs).Set("response", response), "lost: "+e.label(n, i)+": "+why)
+	e.Lost(n.Pos(), e.label(n, i), "%s", why)
+}
+
+// several adds an endpoint whose responses are drawn or taken in turn.
+func (e *endpoint) several(responses []*syntax.Node, mode string) {
+	var all draft.List
+	type entry struct {
+		n *syntax.Node
+		a *answer
+	}
+	var entries []entry
+	for i, n := range responses {
+		a := e.answer(n)
+		if a.lost != "" { // without it the others would come at the wrong time
+			for j, n := range responses {
+				why := "the response " + e.label(responses[i], i) + " is lost, and with it their order"
+				if i == j {
+					why = a.lost
+				}
+				e.off(n, j, why)
+			}
+			return
+		}
+		outcome := a.response
+		if a.latency != nil {
+			outcome.Set("latency", draft.Flow{Value: a.latency})
+		}
+		if len(a.webhooks) > 0 {
+			outcome.Set("webhooks", a.webhooks)
+		}
+		all = append(all, outcome)
+		entries = append(entries, entry{n, a})
+	}
+	m := e.base(e.needs).Set("responses", all)
+	if mode == "SEQUENTIAL" {
+		m.Set("select", "sequence")
+	}
+	e.Add("endpoint", m, e.name)
+	for i, one := range entries {
+		e.report(one.n.Pos(), e.label(one.n, i), one.a.why)
+	}
+}

@@ -1,0 +1,227 @@
+package mockoon_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mockserver/config/imports/draft"
+	"mockserver/config/imports/mockoon"
+	"mockserver/config/syntax"
+	"mockserver/internal/importtest"
+)
+
+// environment returns an environment with routes, and further keys.
+func environment(more string, routes ...string) string {
+	return `{"uuid": "e", "name": "E", "endpointPrefix": "api/", "latency": 0, "cors": true, "headers": [{"key": "X-Env", "value": "env"}, {"key": "X-Both", "value": "env"}], ` + more + `
+"routes": [
+` + strings.Join(routes, ",\n") + `
+]}`
+}
+
+// route returns a route with responses.
+func route(method, endpoint, mode string, responses ...string) string {
+	return fmt.Sprintf(`{"uuid": %q, "type": "http", "method": %q, "endpoint": %q, "responseMode": %s, "responses": [%s]}`, method+endpoint, method, endpoint, mode, strings.Join(responses, ", "))
+}
+
+func read(t testing.TB, text string) *importtest.Made {
+	t.Helper()
+	return importtest.Read(t, mockoon.Read, "e.json", text, draft.Options{})
+}
+
+func TestRoutesAndRules(t *testing.T) {
+	rule := func(target, modifier, operator, value string, more string) string {
+		return fmt.Sprintf(`{"target": %q, "modifier": %q, "operator": %q, "value": %q%s}`, target, modifier, operator, value, more)
+	}
+	ruled := func(body, rules string) string {
+		return fmt.Sprintf(`{"statusCode": 200, "body": %q, "rulesOperator": "AND", "headers": [{"key": "X-Both", "value": "own"}], "rules": [%s]}`, body, rules)
+	}
+	usual := `{"statusCode": 404, "body": "usual", "default": true, "rules": [], "headers": [{"key": "Content-Type", "value": "text/plain"}]}`
+	m := read(t, environment("", route("post", "users/:id", "null", usual,
+		ruled("header", rule("header", "X-A", "equals", "1", "")+", "+rule("query", "q", "regex_i", "^B", `, "invert": false`)),
+		ruled("param", rule("params", "id", "equals", "7", "")),
+		ruled("body", rule("body", "a.b.0", "equals", "x", "")),
+		ruled("form", rule("body", "f", "equals", "v", "")),
+		ruled("list", rule("body", "$.l", "array_includes", "p", "")),
+		ruled("inverted", rule("header", "X-N", "null", "", `, "invert": true`)),
+		ruled("number", rule("request_number", "", "equals", "2", ""))),
+		route("get", "all", `"FALLBACK"`, ruled("fallback", rule("query", "a", "equals", "1", ""))),
+		route("all", "*", "null", `{"statusCode": 418, "body": ""}`),
+		route("get", "never", "null", `{"statusCode": 200, "body": "never"}`)))
+	form := map[string]string{"Content-Type": "application/x-www-form-urlencoded"}
+	importtest.Ask(t, m.Serve(t), []importtest.Case{
+		{Method: "POST", Target: "/api/users/1", Status: 404, Want: "usual", Has: map[string]string{"X-Env": "env", "X-Both": "env", "Content-Type": "text/plain"}},
+		{Method: "POST", Target: "/api/users/1?q=bc", Header: map[string]string{"X-A": "1"}, Status: 200, Want: "header", Has: map[string]string{"X-Both": "own", "Content-Type": "text/html; charset=utf-8"}},
+		{Method: "POST", Target: "/api/users/1?q=c", Header: map[string]string{"X-A": "1"}, Status: 404, Want: "usual"},
+		{Method: "POST", Target: "/api/users/7", Status: 200, Want: "param"},
+		{Method: "POST", Target: "/api/users/1", Body: `{"a":{"b":["x"]}}`, Status: 200, Want: "body"},
+		{Method: "POST", Target: "/api/users/1", Body: "f=v", Header: form, Status: 200, Want: "form"},
+		{Method: "POST", Target: "/api/users/1", Body: `{"l":["q","p"]}`, Status: 200, Want: "list"},
+		{Method: "POST", Target: "/api/users/1", Header: map[string]string{"X-N": "x"}, Status: 200, Want: "inverted"},
+		{Method: "GET", Target: "/api/all?a=1", Status: 200, Want: "fallback"},
+		{Method: "GET", Target: "/api/all", Status: 418},
+		{Method: "PUT", Target: "/api/x/y", Status: 418},
+		{Method: "GET", Target: "/api/never", Status: 418},
+	})
+	if got := m.Counts(); got != [3]int{10, 0, 1} {
+		t.Errorf("%v: %v", got, m.Items)
+	}
+	if !strings.Contains(m.Text, "# lost: POST /users/:id / 8: a rule on request_number  cannot be expressed\n# - endpoint:\n") {
+		t.Errorf("what is lost is not commented out:\n%s", m.Text)
+	}
+}
+
+func TestModes(t *testing.T) {
+	one, two := `{"statusCode": 200, "body": "one", "latency": 0}`, `{"statusCode": 201, "body": "two", "default": true}`
+	m := read(t, environment("", route("get", "s", `"SEQUENTIAL"`, one, two), route("get", "r", `"RANDOM"`, one, two), route("get", "d", `"DISABLE_RULES"`, one, two), route("get", "a/:b?", "null", one)))
+	url := m.Serve(t)
+	importtest.Ask(t, url, []importtest.Case{
+		{Method: "GET", Target: "/api/s", Status: 200, Want: "one"},
+		{Method: "GET", Target: "/api/s", Status: 201, Want: "two"},
+		{Method: "GET", Target: "/api/s", Status: 200, Want: "one"},
+		{Method: "GET", Target: "/api/d", Status: 201, Want: "two"},
+		{Method: "GET", Target: "/api/a", Status: 200, Want: "one"},
+		{Method: "GET", Target: "/api/a/x", Status: 200, Want: "one"},
+	})
+	seen := map[int]int{}
+	for range 200 { // both come: the chance of a failure is 2 to the power of -199
+		status, _, _ := importtest.Send(t, url, importtest.Case{Method: "GET", Target: "/api/r"})
+		seen[status]++
+	}
+	if got := slices.Sorted(maps.Keys(seen)); !slices.Equal(got, []int{200, 201}) {
+		t.Errorf("statuses %v", seen)
+	}
+}
+
+func TestTemplates(t *testing.T) {
+	body := `{{urlParam 'id'}} {{queryParam 'a' 'none'}} {{queryParam 'b' 'none'}} {{header 'X-A'}} {{body 'n.0'}} {{body 'f' 'x'}} {{method}} {{uppercase (queryParam 'a')}} {{add 1 2}} {{#if (eq (queryParam 'a') 'q')}}yes{{else}}no{{/if}} {{#repeat 2}}<{{@index}}>{{/repeat}} {{jwtPayload 'x'}}`
+	m := read(t, environment("", route("post", "t/:id", "null", fmt.Sprintf(`{"statusCode": 200, "body": %q}`, body)), route("get", "off", "null", `{"body": "{{method}}", "disableTemplating": true}`)))
+	importtest.Ask(t, m.Serve(t), []importtest.Case{
+		{Method: "POST", Target: "/api/t/7?a=q", Body: `{"n":[5]}`, Header: map[string]string{"X-A": "A"}, Status: 200, Want: "7 q none A 5 x POST Q 3 yes <0>,<1> {{jwtPayload 'x'}}"},
+		{Method: "GET", Target: "/api/off", Status: 200, Want: "{{method}}"},
+	})
+	if m.Items[0].Kind != draft.Approximate || m.Items[0].Why != "{{jwtPayload 'x'}}: it has no equivalent" {
+		t.Error(m.Items)
+	}
+}
+
+// All kinds of data that have an equivalent are kinds that the server knows.
+func TestHelpersAreKnown(t *testing.T) {
+	body := ""
+	for _, name := range mockoon.Fakes() {
+		body += "{{faker '" + name + "'}} "
+	}
+	for _, name := range mockoon.Simple() {
+		body += "{{" + name + "}} "
+	}
+	m := read(t, environment("", route("get", "x", "null", fmt.Sprintf(`{"body": %q}`, body))))
+	if got := m.Counts(); got != [3]int{1, 0, 0} {
+		t.Error(m.Items)
+	}
+}
+
+func TestCRUD(t *testing.T) {
+	crud := `{"uuid": "c", "type": "crud", "endpoint": "things", "responses": [{"databucketID": "b", "bodyType": "DATABUCKET", "crudKey": "id"}]}`
+	served := route("get", "data", "null", `{"bodyType": "DATABUCKET", "databucketID": "b"}`)
+	m := read(t, environment(`"data": [{"id": "b", "name": "My things", "value": "[{\"id\": 1, \"name\": \"{x}\"}, {\"id\": 2, \"name\": \"y\"}]"}, {"id": "t", "name": "t", "value": "[{{#repeat 2}}1{{/repeat}}]"}],`, crud, served,
+		strings.Replace(strings.Replace(crud, `"b"`, `"t"`, 1), `"things"`, `"lost"`, 1)))
+	json := map[string]string{"Content-Type": "application/json"}
+	importtest.Ask(t, m.Serve(t), []importtest.Case{
+		{Method: "GET", Target: "/api/things", Status: 200, Want: `[{"id":1,"name":"{x}"},{"id":2,"name":"y"}]`, Has: map[string]string{"X-Env": "env"}},
+		{Method: "GET", Target: "/api/things?page=2&limit=1", Status: 200, Want: `[{"id":2,"name":"y"}]`},
+		{Method: "POST", Target: "/api/things", Body: `{"name":"z"}`, Header: json, Status: 201, Want: `{"name":"z","id":3}`},
+		{Method: "PATCH", Target: "/api/things/3", Body: `{"name":"q"}`, Header: json, Status: 200, Want: `{"name":"q","id":3}`},
+		{Method: "DELETE", Target: "/api/things/3", Status: 200},
+		{Method: "GET", Target: "/api/things/3", Status: 404, Want: "…"},
+		{Method: "GET", Target: "/api/data", Status: 200, Want: `[{"id": 1, "name": "{x}"}, {"id": 2, "name": "y"}]`, Has: json},
+		{Method: "GET", Target: "/api/lost", Status: 404, Want: "…"},
+	})
+	if got := m.Counts(); got != [3]int{1, 1, 1} {
+		t.Errorf("%v: %v", got, m.Items)
+	}
+}
+
+func TestCallbacksAndDelays(t *testing.T) {
+	got := make(chan string, 1)
+	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		b := make([]byte, 100)
+		n, _ := r.Body.Read(b)
+		got <- r.Method + " " + r.URL.Path + " " + string(b[:n])
+	}))
+	defer target.Close()
+	m := read(t, environment(`"callbacks": [{"uuid": "k", "method": "put", "uri": "`+target.URL+`/{{urlParam 'id'}}", "headers": [], "bodyType": "INLINE", "body": "x {{queryParam 'a'}}"}],`,
+		route("get", "c/:id", "null", `{"body": "", "callbacks": [{"uuid": "k", "latency": 0}, {"uuid": "none"}]}`),
+		route("get", "slow", "null", `{"body": "", "latency": 250}`)))
+	importtest.Ask(t, m.Serve(t), []importtest.Case{{Method: "GET", Target: "/api/c/9?a=b", Status: 200}})
+	if hook := <-got; hook != "PUT /9 x b" {
+		t.Error(hook)
+	}
+	if !strings.Contains(m.Text, "    latency: {min: 250ms}\n") {
+		t.Errorf("no latency in\n%s", m.Text)
+	}
+}
+
+// Folders decide the order; a file is read beside the environment.
+func TestFoldersAndFiles(t *testing.T) {
+	dir := t.TempDir()
+	text := environment(`"folders": [{"uuid": "f", "name": "F", "children": [{"type": "route", "uuid": "gettwo/:x"}, {"type": "folder", "uuid": "f"}]}], "rootChildren": [{"type": "folder", "uuid": "f"}],`,
+		route("get", "two/three", "null", `{"body": "literal"}`), route("get", "two/:x", "null", `{"body": "parameter"}`),
+		route("get", "file", "null", `{"bodyType": "FILE", "filePath": "./f.json", "sendFileAsBody": true, "body": ""}`),
+		route("get", "out", "null", `{"bodyType": "FILE", "filePath": "../f.json"}`))
+	for name, content := range map[string]string{"e.json": text, "f.json": `{"m": "{{method}}"}`} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := draft.OpenSource(filepath.Join(dir, "e.json"))
+	if err != nil || !mockoon.Recognizes(s) {
+		t.Fatal("not recognized", err)
+	}
+	m, err := importtest.Try(t, mockoon.Read, s, draft.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	importtest.Ask(t, m.Serve(t), []importtest.Case{
+		{Method: "GET", Target: "/api/two/three", Status: 200, Want: "parameter"},
+		{Method: "GET", Target: "/api/file", Status: 200, Want: `{"m": "GET"}`, Has: map[string]string{"Content-Type": "application/json"}},
+		{Method: "GET", Target: "/api/out", Status: 404, Want: "…"},
+	})
+}
+
+func TestErrorsHavePlaces(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"{\"routes\":\n 5}", "e.json:1:1: has no list of routes; expected an environment of Mockoon"},
+		{"{\"routes\":\n [}", "e.json:2:3: this is not JSON; expected a value here"},
+		{`[]`, "e.json:1:1: has no list of routes; expected an environment of Mockoon"},
+	} {
+		err := mockoon.Read(draft.NewSource("e.json", []byte(c.text)), &draft.Draft{}, draft.Options{})
+		var problems syntax.Problems
+		if !errors.As(err, &problems) || err.Error() != c.want {
+			t.Errorf("%s: %v, want %s", c.text, err, c.want)
+		}
+	}
+	m := read(t, environment("", route("propfind", "a", "null", `{"body": ""}`), `{"type": "ws", "endpoint": "w"}`, route("get", "a:b", "null", `{}`), route("get", "n", "null"), route("get", "st", "null", `{"statusCode": 99}`), "5"))
+	var got []string
+	for _, i := range m.Items {
+		got = append(got, fmt.Sprint(i.Kind, " ", i.Pos.Line, ":", i.Pos.Column))
+	}
+	if all := strings.Join(got, ", "); all != "lost 3:1, lost 4:1, lost 5:1, lost 6:1, lost 7:106, lost 8:1" {
+		t.Error(all, m.Items)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(environment(`"data": [{"id": "b", "value": "[{\"id\":1}]"}],`, `{"type": "crud", "endpoint": "/a/:b/*", "responses": [{"databucketID": "b"}]}`, route("all", "/:a?/(.*)", `"RANDOM"`, `{"body": "{{#repeat 3}}{{faker 'person.firstName'}}{{/repeat}}"}`, `{}`)))
+	f.Add(environment("", route("get", ":a(\\\\d+)", "null", `{"rules": [{"target": "body", "modifier": "$.a['b']", "operator": "regex", "value": "("}, {"target": "templating", "modifier": "{{header 'a'}}", "value": "x"}]}`)))
+	f.Add(`{"source": "mockoon:1.7.0", "data": [{"type": "environment", "item": {"routes": [{"method": "get", "endpoint": "a", "responses": [{"statusCode": "200", "filePath": "/x"}]}]}}]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		_, _ = importtest.Try(t, mockoon.Read, draft.NewSource("e.json", []byte(text)), draft.Options{})
+	})
+}

@@ -1,0 +1,54 @@
+package mockoon
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"mockserver/config/imports/language"
+)
+
+var (
+	parameter  = regexp.MustCompile(`^:([A-Za-z0-9_]+)(\([^()]+\))?(\?)?$`)
+	wildcard   = regexp.MustCompile(`^(?:\*[A-Za-z0-9_]*|\(\.\*\)|\{\*[A-Za-z0-9_]+\})$`)
+	plainChars = regexp.MustCompile(`^[^:*?+()\[\]{}|^$\\]*$`)
+)
+
+// routePaths returns the paths of a route of Express: two if its last parameter may be left out. The
+// conditions are those of expressions after parameters.
+func routePaths(endpoint string) (paths []language.Path, needs []string, err error) {
+	var p language.Path
+	parts := language.Parts(endpoint)
+	for i, part := range parts {
+		last := i == len(parts)-1
+		m := parameter.FindStringSubmatch(part)
+		switch {
+		case part == "": // slashes are one
+		case m != nil && p.Has(m[1]), m != nil && m[3] != "" && !last, wildcard.MatchString(part) && !last:
+			return nil, nil, fmt.Errorf("the segment %q cannot be expressed", part)
+		case wildcard.MatchString(part):
+			p = append(p, language.Segment{Kind: language.Rest, Text: "rest"})
+		case m != nil:
+			if m[3] != "" {
+				paths = append(paths, p)
+			}
+			if m[2] != "" {
+				condition, err := language.Matches(language.Member("path-params", m[1]), strings.Trim(m[2], "()"), true)
+				if err != nil || m[3] != "" {
+					return nil, nil, fmt.Errorf("the segment %q cannot be expressed", part)
+				}
+				needs = append(needs, condition)
+			}
+			p = append(p[:len(p):len(p)], language.Segment{Kind: language.Param, Text: m[1]})
+		case !plainChars.MatchString(part):
+			return nil, nil, fmt.Errorf("the segment %q cannot be expressed", part)
+		default:
+			if decoded, err := url.PathUnescape(part); err == nil {
+				part = decoded
+			}
+			p = append(p, language.Segment{Text: part})
+		}
+	}
+	return append([]language.Path{p}, paths...), needs, nil
+}

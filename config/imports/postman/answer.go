@@ -1,0 +1,71 @@
+package postman
+
+import (
+	"strconv"
+
+	"mockserver/config/imports/draft"
+	"mockserver/config/imports/language"
+	"mockserver/config/syntax"
+)
+
+// answer is one saved answer and the request that it was an answer to.
+type answer struct {
+	*request
+	pos         syntax.Pos
+	name, label string // as saved; with that of its request
+	summary     string
+	folder      []string
+	response    *draft.Map
+	status      int
+	want        draft.Answer
+	why         string // what differs; "" for nothing
+	lost        string // why it cannot be served; "" if it can
+	conditions  []string
+}
+
+// read reads what was answered.
+func (a *answer) read(n *syntax.Node, v vars) {
+	a.status = 200
+	if code := get(n, "code"); code != nil {
+		status, err := strconv.Atoi(code.Text.Value)
+		a.status = status
+		if err != nil || status < 200 || status > 599 {
+			a.status, a.lost = 200, "the status "+code.Text.Value+" cannot be sent; statuses are 200 to 599"
+		}
+	}
+	if !a.known() {
+		a.lost = "the method " + a.method + " is unknown"
+	}
+	a.response = &draft.Map{}
+	if a.status != 200 {
+		a.response.Set("status", a.status)
+	}
+	a.texts(n, v)
+}
+
+// texts sets headers and body.
+func (a *answer) texts(n *syntax.Node, v vars) {
+	translate := func(source string) *language.Template {
+		t, unknown := v.template(source)
+		if unknown != "" {
+			a.why = "the variable " + unknown + " has no equivalent and is sent as it is"
+		}
+		return t
+	}
+	headers := language.NewHeaders()
+	for _, f := range fields(get(n, "header"), vars{}) {
+		if why := headers.Add(f.Name, translate(f.Value)); why != "" {
+			a.why = why
+		}
+	}
+	if kind := previews[text(get(n, "_postman_previewlanguage"))]; kind != "" && !headers.Has("Content-Type") {
+		t := &language.Template{}
+		t.Text(kind)
+		headers.Add("Content-Type", t)
+	}
+	body := translate(text(get(n, "body")))
+	language.SetTexts(a.response, headers, body)
+	a.want = draft.Answer{Status: a.status, Body: []byte(body.String()), Any: body.Tags()}
+}
+
+var previews = map[string]string{"json": "application/json", "xml": "application/xml", "html": "text/html", "javascript": "text/javascript", "text": "text/plain"}

@@ -1,0 +1,169 @@
+// Package postman imports collections of Postman, 2.0 and 2.1: each saved answer becomes an
+// endpoint. Answers to one method and path are told apart by their original requests, as Postman's
+// mock servers do it, and by the headers x-mock-response-name and x-mock-response-code.
+package postman
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mockserver/config/imports/draft"
+	"mockserver/config/syntax"
+)
+
+// Recognizes reports whether a source is a collection.
+func Recognizes(s *draft.Source) bool {
+	shape := s.Shape()
+	return shape.Has("info", "item") || shape.Has("collection")
+}
+
+// maxDepth limits the nesting of folders.
+const maxDepth = 100
+
+// Read adds what a collection has saved.
+func Read(s *draft.Source, d *draft.Draft, opts draft.Options) error {
+	root, err := s.Nodes()
+	if err != nil {
+		return err
+	}
+	if inner := root.Get("collection"); root.Kind == syntax.MapNode && inner != nil {
+		root = inner // as the API of Postman exports it
+	}
+	items := get(root, "item")
+	if items == nil || items.Kind != syntax.ListNode {
+		pos := root.Pos()
+		return s.Problem(pos.Line, pos.Column, "has no list of items; expected a collection of Postman, version 2.0 or 2.1")
+	}
+	r := &reader{Draft: d}
+	if r.vars, err = variables(root, opts); err != nil {
+		return err
+	}
+	r.scripts(root)
+	r.items(items, nil, r.vars)
+	if r.scriptCount > 0 {
+		d.Note(r.scriptPos, "scripts", "%d scripts are not run: they test answers, and do not make them", r.scriptCount)
+	}
+	r.write()
+	return nil
+}
+
+type reader struct {
+	*draft.Draft
+	vars        vars
+	groups      []*group // by method and shape of the path, in the order of the file
+	byKey       map[string]*group
+	scriptCount int
+	scriptPos   syntax.Pos
+}
+
+// group is all answers to one method and path.
+type group struct {
+	method  string
+	answers []*answer
+}
+
+// scripts counts the scripts of a collection, a folder or an item.
+func (r *reader) scripts(n *syntax.Node) {
+	events := get(n, "event")
+	if events == nil || len(events.Items) == 0 {
+		return
+	}
+	if r.scriptCount == 0 {
+		r.scriptPos = events.Pos()
+	}
+	r.scriptCount += len(events.Items)
+}
+
+// items reads the items of a folder.
+func (r *reader) items(list *syntax.Node, folder []string, v vars) {
+	for _, n := range list.Items {
+		name := text(get(n, "name"))
+		r.scripts(n)
+		inner := v.with(get(n, "variable"))
+		switch children := get(n, "item"); {
+		case n.Kind != syntax.MapNode:
+			r.Lost(n.Pos(), strings.Join(folder, " / "), "an item is %v; expected a map", n.Kind)
+		case children != nil && len(folder) >= maxDepth:
+			r.Lost(n.Pos(), name, "folders are nested more than %d deep", maxDepth)
+		case children != nil:
+			r.items(children, append(slices.Clone(folder), name), inner)
+		default:
+			r.item(n, name, folder, inner)
+		}
+	}
+}
+
+// item reads one request and its saved answers.
+func (r *reader) item(n *syntax.Node, name string, folder []string, v vars) {
+	request := get(n, "request")
+	if request == nil {
+		r.Lost(n.Pos(), name, "the item has neither a request nor items")
+		return
+	}
+	saved := get(n, "response")
+	if saved == nil || len(saved.Items) == 0 {
+		q := readRequest(request, v)
+		r.AddOff("endpoint", q.declaration(name, folder).Set("response", &draft.Map{}), "lost: "+name+": the request has no saved answer")
+		r.Lost(n.Pos(), name, "the request has no saved answer; it is written commented out, without a body")
+		return
+	}
+	for i, s := range saved.Items {
+		r.saved(s, request, fmt.Sprintf("%s / %s", name, answerName(s, i)), name, folder, v)
+	}
+}
+
+func answerName(n *syntax.Node, i int) string {
+	if name := text(get(n, "name")); name != "" {
+		return name
+	}
+	return fmt.Sprint(i + 1)
+}
+
+// saved reads one saved answer.
+func (r *reader) saved(n, request *syntax.Node, name, of string, folder []string, v vars) {
+	if n.Kind != syntax.MapNode {
+		r.Lost(n.Pos(), name, "the answer is %v; expected a map", n.Kind)
+		return
+	}
+	if original := get(n, "originalRequest"); original != nil {
+		request = original
+	}
+	a := &answer{request: readRequest(request, v), name: text(get(n, "name")), label: name, pos: n.Pos(), summary: of, folder: folder}
+	a.read(n, v)
+	if a.lost != "" {
+		r.AddOff("endpoint", a.declaration(of, folder).Set("response", a.response), "lost: "+name+": "+a.lost)
+		r.Lost(a.pos, name, "%s", a.lost)
+		return
+	}
+	if r.byKey == nil {
+		r.byKey = map[string]*group{}
+	}
+	key := a.method + " " + a.shape()
+	g := r.byKey[key]
+	if g == nil {
+		g = &group{method: a.method}
+		r.byKey[key] = g
+		r.groups = append(r.groups, g)
+	}
+	g.answers = append(g.answers, a)
+}
+
+// get returns a member of a map; nil if there is none, or if it is null.
+func get(n *syntax.Node, key string) *syntax.Node {
+	if n == nil || n.Kind != syntax.MapNode {
+		return nil
+	}
+	if v := n.Get(key); v != nil && v.Kind != syntax.NullNode {
+		return v
+	}
+	return nil
+}
+
+// text returns a scalar as a text; "" for anything else.
+func text(n *syntax.Node) string {
+	if n == nil || n.Kind == syntax.ListNode || n.Kind == syntax.MapNode {
+		return ""
+	}
+	return n.Text.Value
+}

@@ -1,0 +1,178 @@
+package postman_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mockserver/config/imports/draft"
+	"mockserver/config/imports/postman"
+	"mockserver/config/syntax"
+	"mockserver/internal/importtest"
+)
+
+const shop = `{
+  "info": {"name": "Shop", "schema": "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"},
+  "variable": [{"key": "base", "value": "http://shop.example"}, {"key": "version", "value": "v1"}],
+  "item": [
+    {"name": "Users", "item": [
+      {"name": "Get a user", "request": {"method": "GET", "url": {"raw": "{{base}}/{{version}}/users/:id", "host": ["{{base}}"], "path": ["{{version}}", "users", ":id"], "variable": [{"key": "id", "value": "7"}]}},
+       "response": [
+        {"name": "Ada", "code": 200, "header": [{"key": "Content-Type", "value": "application/json"}, {"key": "Content-Length", "value": "99"}, {"key": "Set-Cookie", "value": "a=1"}, {"key": "Set-Cookie", "value": "b=2"}],
+         "body": "{\"id\": 7, \"key\": \"{{$guid}}\", \"v\": \"{{version}}\"}",
+         "originalRequest": {"method": "GET", "url": {"raw": "{{base}}/v1/users/:id", "host": ["{{base}}"], "path": ["v1", "users", ":id"], "variable": [{"key": "id", "value": "7"}]}}},
+        {"name": "Nobody", "code": 404, "_postman_previewlanguage": "json", "header": null, "body": "{\"error\": \"{{no}}\"}",
+         "originalRequest": {"method": "GET", "url": {"raw": "{{base}}/v1/users/:id", "path": ["v1", "users", ":id"], "variable": [{"key": "id", "value": "0"}]}}},
+        {"name": "Down", "code": 503, "header": [], "body": null,
+         "originalRequest": {"method": "GET", "url": {"raw": "{{base}}/v1/users/:id", "path": ["v1", "users", ":id"], "variable": [{"key": "id", "value": "7"}]}}}
+      ]},
+      {"name": "List", "request": "{{base}}/v1/users?page=1", "response": [
+        {"name": "one", "code": 200, "body": "one", "originalRequest": {"method": "GET", "url": "{{base}}/v1/users?page=1"}},
+        {"name": "two", "code": 200, "body": "two", "originalRequest": {"method": "GET", "url": "{{base}}/v1/users?page=2&all"}}
+      ]}
+    ]},
+    {"name": "Pay", "request": {"method": "POST", "url": "{{base}}/pay"}, "response": [
+      {"name": "paid", "code": 201, "body": "paid", "originalRequest": {"method": "POST", "url": "{{base}}/pay", "body": {"mode": "raw", "raw": "{\"amount\": 5, \"to\": \"bob\"}"}}},
+      {"name": "declined", "code": 402, "body": "declined", "originalRequest": {"method": "POST", "url": "{{base}}/pay", "body": {"mode": "raw", "raw": "{\"amount\": 0, \"to\": \"bob\"}"}}},
+      {"name": "form", "code": 200, "body": "form", "originalRequest": {"method": "POST", "url": "{{base}}/pay", "body": {"mode": "urlencoded", "urlencoded": [{"key": "amount", "value": "5"}, {"key": "x", "value": "y", "disabled": true}]}}}
+    ]},
+    {"name": "Odd", "request": {"method": "COPY", "url": "{{base}}/odd"}, "response": [{"name": "x", "code": 200}]},
+    {"name": "Unsaved", "request": {"url": "{{base}}/unsaved"}, "event": [{"listen": "test", "script": {"exec": ["x"]}}]}
+  ]
+}`
+
+func TestSavedAnswersAreChosenByTheirRequests(t *testing.T) {
+	m := importtest.Read(t, postman.Read, "c.json", shop, draft.Options{})
+	form := map[string]string{"Content-Type": "application/x-www-form-urlencoded"}
+	json := map[string]string{"Content-Type": "application/json"}
+	importtest.Ask(t, m.Serve(t), []importtest.Case{
+		{Method: "GET", Target: "/v1/users/7", Status: 200, Want: `{"id": 7, "key": "…`, Has: map[string]string{"Content-Type": "application/json", "Set-Cookie": "a=1, b=2"}},
+		{Method: "GET", Target: "/v1/users/0", Status: 404, Want: `{"error": "{{no}}"}`, Has: json},
+		{Method: "GET", Target: "/v1/users/5", Status: 200, Want: `{"id": 7, "key": "…`},
+		{Method: "GET", Target: "/v1/users/5", Header: map[string]string{"X-Mock-Response-Name": "Nobody"}, Status: 404, Want: `{"error": "{{no}}"}`},
+		{Method: "GET", Target: "/v1/users/0", Header: map[string]string{"X-Mock-Response-Code": "503"}, Status: 503},
+		{Method: "GET", Target: "/v1/users?page=1", Status: 200, Want: "one"},
+		{Method: "GET", Target: "/v1/users?page=2&all", Status: 200, Want: "two"},
+		{Method: "GET", Target: "/v1/users", Status: 200, Want: "one"},
+		{Method: "POST", Target: "/pay", Body: `{"to":"bob","amount":0}`, Header: json, Status: 402, Want: "declined"},
+		{Method: "POST", Target: "/pay", Body: `{"to":"bob","amount":5}`, Header: json, Status: 201, Want: "paid"},
+		{Method: "POST", Target: "/pay", Body: `amount=5`, Header: form, Status: 200, Want: "form"},
+		{Method: "GET", Target: "/unsaved", Status: 404, Want: `{"error":"No endpoint…`},
+	})
+	if got, want := m.Counts(), [3]int{8, 0, 2}; got != want {
+		t.Errorf("%v, want %v: %v", got, want, m.Items)
+	}
+	for _, want := range []string{"# - endpoint:\n#     method: COPY\n", "# - endpoint:\n#     method: GET\n#     path: /unsaved\n", "    tag: Users\n    summary: List\n"} {
+		if !strings.Contains(m.Text, want) {
+			t.Errorf("no %q in\n%s", want, m.Text)
+		}
+	}
+	if len(m.Notes) != 1 || m.Notes[0].Text != "1 scripts are not run: they test answers, and do not make them" {
+		t.Errorf("notes: %v", m.Notes)
+	}
+	if pos := m.Items[0].Pos.String(); pos != "c.json:26:88" {
+		t.Errorf("what is lost first is at %s, want c.json:26:88", pos)
+	}
+}
+
+// The requests that come with a draft get the answers that are expected.
+func TestAsks(t *testing.T) {
+	m := importtest.Read(t, postman.Read, "c.json", shop, draft.Options{})
+	url := m.Serve(t)
+	if len(m.Asks) != 8 {
+		t.Errorf("%d requests, want 8", len(m.Asks))
+	}
+	for _, a := range m.Asks {
+		c := importtest.Case{Method: a.Method, Target: a.Target, Body: string(a.Body), Header: map[string]string{}, Status: a.Want[0].Status, Want: string(a.Want[0].Body)}
+		for _, f := range a.Header {
+			c.Header[f.Name] = f.Value
+		}
+		if a.Want[0].Any {
+			c.Want = "…"
+		}
+		importtest.Ask(t, url, []importtest.Case{c})
+	}
+}
+
+func TestVariables(t *testing.T) {
+	env := filepath.Join(t.TempDir(), "env.json")
+	if err := os.WriteFile(env, []byte(`{"values": [{"key": "version", "value": "v2"}, {"key": "name", "value": "env", "enabled": true}, {"key": "off", "value": "x", "enabled": false}]}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	m := importtest.Read(t, postman.Read, "c.json", `{"info": {}, "variable": [{"key": "version", "value": "v1"}, {"key": "a", "value": "{{b}}"}, {"key": "b", "value": "deep"}, {"key": "loop", "value": "{{loop}}"}],
+  "item": [{"name": "f", "variable": [{"key": "b", "value": "deeper"}], "item": [{"name": "x", "request": "{{host}}/{{version}}/{{id}}/a-{{n}}/x", "response": [{"body": "{{a}} {{name}} {{off}} {{loop}}"}]}]}]}`,
+		draft.Options{EnvFile: env, Variables: map[string]string{"name": "line"}})
+	importtest.Ask(t, m.Serve(t), []importtest.Case{
+		{Method: "GET", Target: "/v2/7/a-b/x", Status: 200, Want: "deeper line {{off}} {{loop}}"},
+		{Method: "GET", Target: "/v2/7/b/x", Status: 404, Want: "…"},
+		{Method: "GET", Target: "/v1/7/a-b/x", Status: 404, Want: "…"},
+	})
+}
+
+func TestErrorsHavePlaces(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{`{"info": {}, "item": 5}`, "c.json:1:1: has no list of items; expected a collection of Postman, version 2.0 or 2.1"},
+		{"{\"info\": {},\n \"item\": [}", "c.json:2:11: this is not JSON; expected a value here"},
+		{`[]`, "c.json:1:1: has no list of items; expected a collection of Postman, version 2.0 or 2.1"},
+	} {
+		err := postman.Read(draft.NewSource("c.json", []byte(c.text)), &draft.Draft{}, draft.Options{})
+		var problems syntax.Problems
+		if !errors.As(err, &problems) || err.Error() != c.want {
+			t.Errorf("%s: %v, want %s", c.text, err, c.want)
+		}
+	}
+	missing := filepath.Join(t.TempDir(), "none.json")
+	if err := postman.Read(draft.NewSource("c.json", []byte(`{"info":{},"item":[]}`)), &draft.Draft{}, draft.Options{EnvFile: missing}); err == nil || !strings.HasPrefix(err.Error(), missing+": ") {
+		t.Errorf("an environment that does not exist: %v", err)
+	}
+}
+
+// Whatever a collection may hold is an item of the report, at its place.
+func TestOddCollections(t *testing.T) {
+	m := importtest.Read(t, postman.Read, "c.json", `{"info": {}, "item": [5, {"name": "none"}, {"name": "r", "request": {"url": "/r"}, "response": [5, {"code": 99}, {"code": "x"},
+{"name": "h", "header": [{"key": "a b", "value": "1"}, {"key": "ETag", "value": "1"}, {"key": "etag", "value": "2"}]}, {"name": "d", "body": "{{$randomCatsImage}}"}]}]}`, draft.Options{})
+	var got []string
+	for _, i := range m.Items {
+		got = append(got, i.Kind.String()+" "+i.Pos.String()+" "+i.Name+": "+i.Why)
+	}
+	want := []string{
+		"lost c.json:1:23 : an item is a number; expected a map",
+		"lost c.json:1:26 none: the item has neither a request nor items",
+		"lost c.json:1:97 r / 1: the answer is a number; expected a map",
+		"lost c.json:1:100 r / 2: the status 99 cannot be sent; statuses are 200 to 599",
+		"lost c.json:1:114 r / 3: the status x cannot be sent; statuses are 200 to 599",
+		"approximate c.json:2:120 r / d: the variable $randomCatsImage has no equivalent and is sent as it is",
+		"approximate c.json:2:1 r / h: of the header etag the first value is sent",
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// Every dynamic variable that has an equivalent is one that the server knows.
+func TestDynamicVariables(t *testing.T) {
+	names := []string{"$guid", "$timestamp", "$isoTimestamp", "$randomUUID", "$randomInt"}
+	names = append(names, postman.Fakes()...)
+	body := ""
+	for _, name := range names {
+		body += "{{" + name + "}} "
+	}
+	m := importtest.Read(t, postman.Read, "c.json", `{"info": {}, "item": [{"name": "x", "request": "/x", "response": [{"body": "`+body+`"}]}]}`, draft.Options{})
+	if strings.Contains(m.Text, "$") {
+		t.Errorf("not all are known:\n%s", m.Text)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(shop)
+	f.Add(`{"info":{},"item":[{"request":"{{a}}/:b/{{c}}?d=e#f","response":[{"header":"A: b\nC: d","body":"{{$guid}}{"}]}]}`)
+	f.Add(`{"info":{},"item":[{"request":{"method":"*","url":{"path":"/%zz/*/:/::","query":[{"key":"a b"}]}},"response":[{},{}]}]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		_, _ = importtest.Try(t, postman.Read, draft.NewSource("c.json", []byte(text)), draft.Options{})
+	})
+}

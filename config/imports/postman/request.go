@@ -1,0 +1,295 @@
+package postman
+
+import (
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mockserver/config/imports/draft"
+	"mockserver/config/imports/language"
+	"mockserver/config/syntax"
+)
+
+// request is a request as a collection has it, its variables filled in.
+type request struct {
+	method string
+	path   language.Path
+	need   []string          // conditions that hold for all answers: what the path does not say
+	values map[string]string // of path parameters
+	query  []draft.Field
+	header []draft.Field
+	body   body
+	target string // path and query, percent-encoded; "" if it is not known
+}
+
+// body is the body of a request.
+type body struct {
+	text string
+	form []draft.Field // urlencoded, text fields of formdata, or the query of GraphQL
+	root string        // of the operands of form
+	json *syntax.Node  // of a raw JSON body
+	sent string        // as a client sends it; "" for none
+	kind string        // its Content-Type, unless a header says it
+}
+
+func readRequest(n *syntax.Node, v vars) *request {
+	q := &request{method: "GET"}
+	if n.Kind != syntax.MapNode { // a URL alone
+		q.url(n, v)
+		return q
+	}
+	if method := v.fill(text(get(n, "method"))); method != "" {
+		q.method = strings.ToUpper(method)
+	}
+	if u := get(n, "url"); u != nil {
+		q.url(u, v)
+	} else {
+		q.target = "/"
+	}
+	q.header = fields(get(n, "header"), v)
+	if b := get(n, "body"); b != nil && !off(b) {
+		q.readBody(b, v)
+	}
+	return q
+}
+
+// fields returns a list of headers, parameters or form fields, or the header lines of a text.
+func fields(n *syntax.Node, v vars) []draft.Field {
+	var all []draft.Field
+	if n == nil {
+		return nil
+	}
+	if n.Kind != syntax.ListNode {
+		for line := range strings.Lines(text(n)) {
+			if name, value, ok := strings.Cut(strings.TrimRight(line, "\r\n"), ":"); ok {
+				all = append(all, draft.Field{Name: strings.TrimSpace(name), Value: v.fill(strings.TrimSpace(value))})
+			}
+		}
+		return all
+	}
+	for _, item := range n.Items {
+		if key := v.fill(text(get(item, "key"))); key != "" && !off(item) && text(get(item, "type")) != "file" {
+			all = append(all, draft.Field{Name: key, Value: v.fill(text(get(item, "value")))})
+		}
+	}
+	return all
+}
+
+// url reads an address: a text, or its parts.
+func (q *request) url(n *syntax.Node, v vars) {
+	raw := text(n)
+	var path, query *syntax.Node
+	if n.Kind == syntax.MapNode {
+		raw, path, query = text(get(n, "raw")), get(n, "path"), get(n, "query")
+	}
+	raw = v.fill(raw)
+	raw, _, _ = strings.Cut(raw, "#")
+	before, queryText, _ := strings.Cut(raw, "?")
+	segments := language.Parts(pathOf(before))
+	if path != nil {
+		segments = parts(path, v)
+	}
+	q.values = map[string]string{}
+	if variables := get(n, "variable"); variables != nil {
+		q.values = named(variables)
+	}
+	q.segments(segments)
+	switch {
+	case query != nil && query.Kind == syntax.ListNode:
+		q.query = fields(query, v)
+	case queryText != "":
+		q.query = parsed(queryText)
+	}
+	q.aim(segments)
+}
+
+// pathOf returns the path of an address without its query. The host may be a variable.
+func pathOf(address string) string {
+	if _, rest, ok := strings.Cut(address, "://"); ok {
+		address = rest
+	}
+	if i := strings.IndexByte(address, '/'); i >= 0 {
+		return address[i:]
+	}
+	return ""
+}
+
+// parts returns the segments of a path: a text, or a list of texts and of maps.
+func parts(n *syntax.Node, v vars) []string {
+	if n.Kind != syntax.ListNode {
+		return language.Parts(v.fill(text(n)))
+	}
+	var all []string
+	for _, item := range n.Items {
+		segment := text(item)
+		if item.Kind == syntax.MapNode {
+			segment = text(get(item, "value"))
+		}
+		all = append(all, language.Parts(v.fill(segment))...)
+	}
+	return all
+}
+
+// parsed returns the parameters of a query.
+func parsed(query string) []draft.Field {
+	var all []draft.Field
+	for one := range strings.SplitSeq(query, "&") {
+		key, value, _ := strings.Cut(one, "=")
+		if k, err := url.QueryUnescape(key); err == nil {
+			key = k
+		}
+		if u, err := url.QueryUnescape(value); err == nil {
+			value = u
+		}
+		if key != "" {
+			all = append(all, draft.Field{Name: key, Value: value})
+		}
+	}
+	return all
+}
+
+// segments makes the path: :id and variables without a value are parameters.
+func (q *request) segments(parts []string) {
+	used := map[string]bool{}
+	param := func(name string) string {
+		name = language.Name(name)
+		for used[name] {
+			name += "-2"
+		}
+		used[name] = true
+		return name
+	}
+	for _, part := range parts {
+		refs := reference.FindAllStringIndex(part, -1)
+		switch {
+		case strings.HasPrefix(part, ":") && len(part) > 1:
+			name := param(part[1:])
+			if value, ok := q.values[part[1:]]; ok && name != part[1:] {
+				q.values[name] = value
+			}
+			q.path = append(q.path, language.Segment{Kind: language.Param, Text: name})
+		case len(refs) == 1 && refs[0][0] == 0 && refs[0][1] == len(part):
+			q.path = append(q.path, language.Segment{Kind: language.Param, Text: param(strings.Trim(part, "{}$ "))})
+		case len(refs) > 0:
+			name := param("part")
+			q.path = append(q.path, language.Segment{Kind: language.Param, Text: name})
+			q.need = append(q.need, language.Member("path-params", name)+" matches "+language.Quote(around(part, refs)))
+		default:
+			if text, err := url.PathUnescape(part); err == nil {
+				part = text
+			}
+			q.path = append(q.path, language.Segment{Text: part})
+		}
+	}
+}
+
+// around returns the regular expression of a segment with variables in it.
+func around(part string, refs [][]int) string {
+	var b strings.Builder
+	b.WriteByte('^')
+	at := 0
+	for _, ref := range refs {
+		b.WriteString(regexp.QuoteMeta(part[at:ref[0]]) + ".*")
+		at = ref[1]
+	}
+	b.WriteString(regexp.QuoteMeta(part[at:]) + "$")
+	return b.String()
+}
+
+// aim sets the target of the request, if all of it is known.
+func (q *request) aim(parts []string) {
+	var b strings.Builder
+	for _, part := range parts {
+		if name, ok := strings.CutPrefix(part, ":"); ok && name != "" {
+			if part = q.values[name]; part == "" {
+				return
+			}
+		}
+		if text, err := url.PathUnescape(part); err == nil {
+			part = text
+		}
+		b.WriteString("/" + url.PathEscape(part))
+	}
+	if b.Len() == 0 {
+		b.WriteByte('/')
+	}
+	for i, f := range q.query {
+		b.WriteByte("?&"[min(i, 1)])
+		b.WriteString(url.QueryEscape(f.Name) + "=" + url.QueryEscape(f.Value))
+	}
+	if !strings.Contains(b.String(), "%7B%7B") {
+		q.target = b.String()
+	}
+}
+
+func (q *request) readBody(n *syntax.Node, v vars) {
+	mode := text(get(n, "mode"))
+	part := get(n, mode)
+	if part == nil {
+		return
+	}
+	switch mode {
+	case "raw":
+		q.body.text = v.fill(text(part))
+		q.body.sent, q.body.kind = q.body.text, "text/plain"
+		if node := asJSON(q.body.text); node != nil {
+			q.body.json, q.body.kind = node, "application/json"
+		}
+	case "graphql":
+		query := v.fill(text(get(part, "query")))
+		sent, _ := json.Marshal(map[string]string{"query": query}) // a text cannot fail
+		q.body = body{form: []draft.Field{{Name: "query", Value: query}}, root: "json-params", sent: string(sent), kind: "application/json"}
+	case "urlencoded", "formdata":
+		q.body = body{form: fields(part, v), root: "form-params"}
+		if mode == "urlencoded" {
+			q.body.kind = "application/x-www-form-urlencoded"
+			values := make([]string, len(q.body.form))
+			for i, f := range q.body.form {
+				values[i] = url.QueryEscape(f.Name) + "=" + url.QueryEscape(f.Value)
+			}
+			q.body.sent = strings.Join(values, "&")
+		}
+	}
+}
+
+// asJSON returns a text as the JSON object or array that it is; nil if it is none.
+func asJSON(s string) *syntax.Node {
+	if t := strings.TrimSpace(s); t == "" || t[0] != '{' && t[0] != '[' || reference.MatchString(s) {
+		return nil
+	}
+	docs, problems := syntax.Read("body.json", []byte(s))
+	if problems.Err() != nil || len(docs) != 1 || docs[0].Kind != syntax.MapNode && docs[0].Kind != syntax.ListNode {
+		return nil
+	}
+	return docs[0]
+}
+
+// shape identifies the path without the names of its parameters.
+func (q *request) shape() string {
+	p := slices.Clone(q.path)
+	for i := range p {
+		if p[i].Kind == language.Param {
+			p[i].Text = ""
+		}
+	}
+	return p.String()
+}
+
+// declaration returns the endpoint without its answer.
+func (q *request) declaration(summary string, folder []string) *draft.Map {
+	m := draft.NewMap("method", q.method, "path", q.path.String())
+	if len(folder) > 0 {
+		m.Set("tag", strings.Join(folder, " / "))
+	}
+	if summary != "" {
+		m.Set("summary", summary)
+	}
+	return m
+}
+
+// known reports whether our language has the method.
+func (q *request) known() bool {
+	return slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}, q.method)
+}

@@ -1,0 +1,171 @@
+package postman
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"strings"
+
+	"mockserver/config/imports/draft"
+	"mockserver/config/imports/language"
+	"mockserver/config/syntax"
+)
+
+// vars are the values of variables by name. Those of the command line and of the environment go
+// before those of folders, and these before those of the collection.
+type vars struct {
+	fixed  map[string]string
+	scoped map[string]string
+}
+
+// variables returns the variables of a collection.
+func variables(root *syntax.Node, opts draft.Options) (vars, error) {
+	v := vars{fixed: map[string]string{}}
+	if opts.EnvFile != "" {
+		s, err := draft.OpenSource(opts.EnvFile)
+		if err != nil {
+			return v, syntax.Problems{{Pos: syntax.Pos{File: opts.EnvFile}, What: err.Error()}}
+		}
+		env, err := s.Nodes()
+		if err != nil {
+			return v, err
+		}
+		values := get(env, "values")
+		if values == nil || values.Kind != syntax.ListNode {
+			pos := env.Pos()
+			return v, s.Problem(pos.Line, pos.Column, "has no list of values; expected an environment of Postman")
+		}
+		maps.Copy(v.fixed, named(values))
+	}
+	maps.Copy(v.fixed, opts.Variables)
+	return v.with(get(root, "variable")), nil
+}
+
+// with returns the variables with those of a folder.
+func (v vars) with(list *syntax.Node) vars {
+	if list == nil {
+		return v
+	}
+	scoped := maps.Clone(v.scoped)
+	if scoped == nil {
+		scoped = map[string]string{}
+	}
+	maps.Copy(scoped, named(list))
+	return vars{v.fixed, scoped}
+}
+
+// named returns the values of a list of variables.
+func named(list *syntax.Node) map[string]string {
+	all := map[string]string{}
+	for _, n := range list.Items {
+		name := text(get(n, "key"))
+		if name == "" {
+			name = text(get(n, "id"))
+		}
+		if value := get(n, "value"); name != "" && value != nil && !off(n) {
+			all[name] = text(value)
+		}
+	}
+	return all
+}
+
+// off reports whether a parameter, header or variable is switched off.
+func off(n *syntax.Node) bool {
+	disabled, enabled := get(n, "disabled"), get(n, "enabled")
+	return disabled != nil && disabled.Kind == syntax.BoolNode && disabled.Truth() || enabled != nil && enabled.Kind == syntax.BoolNode && !enabled.Truth()
+}
+
+func (v vars) get(name string) (string, bool) {
+	if value, ok := v.fixed[name]; ok {
+		return value, true
+	}
+	value, ok := v.scoped[name]
+	return value, ok
+}
+
+var reference = regexp.MustCompile(`\{\{[^{}]*\}\}`)
+
+// maxNesting limits variables whose values have variables, and maxValue what they grow to.
+const (
+	maxNesting = 10
+	maxValue   = 1 << 20
+)
+
+// fill replaces the variables that have a value.
+func (v vars) fill(s string) string {
+	for range maxNesting {
+		size := len(s)
+		filled := reference.ReplaceAllStringFunc(s, func(ref string) string {
+			value, ok := v.get(strings.TrimSpace(ref[2 : len(ref)-2]))
+			if !ok || size+len(value) > maxValue+len(s) {
+				return ref
+			}
+			size += len(value)
+			return value
+		})
+		if filled == s {
+			return s
+		}
+		s = filled
+	}
+	return s
+}
+
+// template returns a text of an answer as a template: dynamic variables become placeholders. unknown
+// is the first dynamic variable that has no equivalent, which stays as it is.
+func (v vars) template(s string) (t *language.Template, unknown string) {
+	t, s = &language.Template{}, v.fill(s)
+	at := 0
+	for _, ref := range reference.FindAllStringIndex(s, -1) {
+		name := strings.TrimSpace(s[ref[0]+2 : ref[1]-2])
+		expression := dynamic(name)
+		if expression == "" {
+			if strings.HasPrefix(name, "$") && unknown == "" {
+				unknown = name
+			}
+			continue
+		}
+		t.Text(s[at:ref[0]])
+		t.Value(expression)
+		at = ref[1]
+	}
+	t.Text(s[at:])
+	return t, unknown
+}
+
+// dynamic returns the expression for a dynamic variable such as $guid; "" if there is none.
+func dynamic(name string) string {
+	if expression, ok := expressions[name]; ok {
+		return expression
+	}
+	if kind, ok := fakes[name]; ok {
+		return fmt.Sprintf("fake(%q)", kind)
+	}
+	return ""
+}
+
+var expressions = map[string]string{
+	"$guid": "uuid", "$randomUUID": "uuid", "$timestamp": `now|date:"unix"`, "$isoTimestamp": "now",
+	"$randomInt": "random-int(0, 1000)", "$randomAlphaNumeric": "random-text(1)", "$randomBoolean": "pick(true, false)",
+	"$randomPrice": `random-int(0, 100000)|mul:0.01`, "$randomPassword": "random-text(15)", "$randomDateRecent": "now", "$randomBitcoin": "random-text(34)",
+	"$randomBankAccount": "random-int(10000000, 99999999)", "$randomProtocol": `pick("http", "https")`, "$randomSemver": `fake("appversion")`,
+	"$randomLocale": `pick("en", "de", "fr", "es", "it", "pt", "ja", "zh")`,
+}
+
+// fakes are dynamic variables and the kinds of invented data nearest to them.
+var fakes = map[string]string{
+	"$randomFirstName": "firstname", "$randomLastName": "lastname", "$randomFullName": "name", "$randomNamePrefix": "nameprefix", "$randomNameSuffix": "namesuffix",
+	"$randomJobTitle": "jobtitle", "$randomJobDescriptor": "jobdescriptor", "$randomJobArea": "joblevel", "$randomJobType": "jobtitle",
+	"$randomPhoneNumber": "phone", "$randomPhoneNumberExt": "phoneformatted", "$randomCity": "city", "$randomStreetName": "streetname",
+	"$randomStreetAddress": "street", "$randomCountry": "country", "$randomCountryCode": "countryabr", "$randomLatitude": "latitude", "$randomLongitude": "longitude",
+	"$randomEmail": "email", "$randomExampleEmail": "email", "$randomUserName": "username", "$randomUserAgent": "useragent",
+	"$randomDomainName": "domainname", "$randomDomainSuffix": "domainsuffix", "$randomUrl": "url", "$randomIP": "ipv4address", "$randomIPV6": "ipv6address",
+	"$randomMACAddress": "macaddress", "$randomColor": "color", "$randomHexColor": "hexcolor", "$randomCompanyName": "company", "$randomCompanySuffix": "companysuffix",
+	"$randomBs": "bs", "$randomBsBuzz": "buzzword", "$randomCatchPhrase": "slogan", "$randomCurrencyCode": "currencyshort", "$randomCurrencyName": "currencylong",
+	"$randomProduct": "productname", "$randomProductName": "productname", "$randomProductMaterial": "productmaterial", "$randomDepartment": "productcategory",
+	"$randomFileExt": "fileextension", "$randomCommonFileExt": "fileextension", "$randomMimeType": "filemimetype", "$randomFileType": "filemimetype",
+	"$randomMonth": "monthstring", "$randomWeekday": "weekday", "$randomDatePast": "pastdate", "$randomDateFuture": "futuredate",
+	"$randomWord": "word", "$randomNoun": "noun", "$randomVerb": "verb", "$randomAdjective": "adjective", "$randomPhrase": "phrase",
+	"$randomLoremWord": "loremipsumword", "$randomAbbreviation": "hackerabbreviation", "$randomIngverb": "hackeringverb", "$randomCreditCardMask": "creditcardnumber",
+	"$randomBankAccountIban": "achaccount", "$randomBankAccountBic": "achrouting", "$randomBankAccountName": "bankname", "$randomTransactionType": "word",
+}

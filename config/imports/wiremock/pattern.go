@@ -1,0 +1,205 @@
+package wiremock
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"mockserver/config/imports/language"
+	"mockserver/config/syntax"
+)
+
+// maxNesting limits patterns within patterns.
+const maxNesting = 40
+
+// options are keys of patterns that change another one, and are read with it.
+var options = []string{"caseInsensitive", "ignoreArrayOrder", "ignoreExtraElements", "expression", "truncateExpected", "truncateActual", "actualFormat"}
+
+// condition returns the condition that the value of an operand matches a pattern.
+func condition(operand string, n *syntax.Node, depth int) (string, string, error) {
+	if depth > maxNesting {
+		return "", "", errors.New("matchers are nested too deep")
+	}
+	if n.Kind != syntax.MapNode || len(n.Entries) == 0 {
+		return "", "", fmt.Errorf("a matcher is %v; expected a map", n.Kind)
+	}
+	var all, narrower []string
+	for _, e := range n.Entries {
+		key := e.Key.Text.Value
+		if slices.Contains(options, key) {
+			continue
+		}
+		one, less, err := matcher(operand, key, e.Value, n, depth)
+		if err != nil {
+			return "", "", err
+		}
+		all = append(all, one)
+		if less != "" {
+			narrower = append(narrower, less)
+		}
+	}
+	if len(all) > 1 {
+		narrower = append(narrower, "of several matchers in one map WireMock uses one; here all have to hold")
+	}
+	return language.And(all...), strings.Join(narrower, "; "), nil
+}
+
+// matcher returns the condition of one matcher. of has its options.
+func matcher(operand, key string, value, of *syntax.Node, depth int) (condition, narrower string, err error) {
+	text := text(value)
+	switch key {
+	case "equalTo":
+		if isTrue(get(of, "caseInsensitive")) {
+			return language.EqualFold(operand, text), "", nil
+		}
+		return language.Equal(operand, text), "", nil
+	case "contains":
+		return language.Contains(operand, text), "", nil
+	case "doesNotContain":
+		return language.Not(language.Contains(operand, text)), "", nil
+	case "matches", "doesNotMatch":
+		condition, err = language.Matches(operand, text, true)
+		if key == "doesNotMatch" {
+			condition = language.Not(condition)
+		}
+		return condition, "", err
+	case "absent":
+		return language.Absent(operand), "", nil
+	case "anything":
+		return "", "", nil
+	}
+	return special(operand, key, value, of, depth)
+}
+
+// special returns the condition of a matcher that is more than a comparison of texts.
+func special(operand, key string, value, of *syntax.Node, depth int) (condition, narrower string, err error) {
+	if operator, ok := numbers[key]; ok && value.Kind == syntax.NumberNode && value.Number != "" {
+		return operand + " matches " + language.Quote(`^[+-]?[0-9]*\.?[0-9]+$`) + " and " + operand + " " + operator + " " + value.Number, "", nil
+	}
+	switch key {
+	case "equalToJson":
+		return equalToJSON(operand, value, of)
+	case "matchesJsonPath":
+		return jsonPath(operand, value, depth)
+	case "binaryEqualTo":
+		data, err := base64.StdEncoding.DecodeString(text(value))
+		if err != nil || !utf8.Valid(data) || len(data) == 0 {
+			return "", "", errors.New("binaryEqualTo with bytes that are no text cannot be expressed")
+		}
+		return language.Equal(operand, string(data)), "", nil
+	case "and", "or":
+		return joined(operand, key, value, depth)
+	case "not":
+		inner, less, err := conditionOf(operand, value, depth)
+		if err == nil && less != "" {
+			err = errors.New("the opposite of a matcher that is only approximated cannot be expressed")
+		}
+		return language.Not(inner), "", err
+	case "before", "after", "equalToDateTime":
+		return dateTime(operand, key, text(value), of)
+	case "includes":
+		if len(value.Items) == 1 {
+			return conditionOf(operand, value.Items[0], depth)
+		}
+	}
+	return "", "", fmt.Errorf("the matcher %s cannot be expressed", key)
+}
+
+var numbers = map[string]string{"equalToNumber": "=", "greaterThanNumber": ">", "greaterThanEqualNumber": ">=", "lessThanNumber": "<", "lessThanEqualNumber": "<="}
+
+// dateTime returns the condition of a time before, after or at a time in ISO 8601, or now and so
+// long.
+func dateTime(operand, key, value string, of *syntax.Node) (condition, narrower string, err error) {
+	for _, option := range []string{"truncateExpected", "truncateActual", "actualFormat", "expectedOffset", "applyTruncationLast"} {
+		if get(of, option) != nil {
+			return "", "", fmt.Errorf("the option %s of %s cannot be expressed", option, key)
+		}
+	}
+	at := ""
+	if parsed, err := time.Parse(time.RFC3339, value); err == nil {
+		at = strconv.FormatInt(parsed.UnixMilli(), 10)
+	} else if moved, ok := strings.CutPrefix(value, "now"); ok {
+		if at, ok = language.Moved("now", moved); !ok && strings.TrimSpace(moved) != "" {
+			return "", "", fmt.Errorf("the time %q cannot be expressed", value)
+		}
+		at += `|date:"unix-ms"`
+	} else {
+		return "", "", fmt.Errorf("the time %q cannot be expressed", value)
+	}
+	operator := map[string]string{"before": " < ", "after": " > ", "equalToDateTime": " = "}[key]
+	return operand + `|date:"unix-ms"` + operator + at, "times are compared if they are in ISO 8601", nil
+}
+
+// conditionOf is condition for a matcher inside another one, which may not be empty.
+func conditionOf(operand string, n *syntax.Node, depth int) (inner, narrower string, err error) {
+	inner, narrower, err = condition(operand, n, depth+1)
+	if err == nil && inner == "" {
+		inner = "true"
+	}
+	return inner, narrower, err
+}
+
+// joined returns the condition of and, or.
+func joined(operand, key string, list *syntax.Node, depth int) (condition, narrower string, err error) {
+	if len(list.Items) == 0 {
+		return "", "", fmt.Errorf("the matcher %s has no items", key)
+	}
+	var all []string
+	for _, item := range list.Items {
+		one, less, err := conditionOf(operand, item, depth)
+		if err != nil {
+			return "", "", err
+		}
+		if less != "" {
+			narrower = less
+		}
+		all = append(all, one)
+	}
+	if key == "and" {
+		return language.And(all...), narrower, nil
+	}
+	return language.Or(all...), narrower, nil
+}
+
+// equalToJSON returns the condition of a JSON text, or of JSON in place.
+func equalToJSON(operand string, value, of *syntax.Node) (condition, narrower string, err error) {
+	if operand != "body" && !strings.HasPrefix(operand, "json-params") {
+		return "", "", errors.New("equalToJson of anything but the body cannot be expressed")
+	}
+	if operand == "body" {
+		operand = "json-params"
+	}
+	if value.Kind == syntax.TextNode {
+		docs, problems := syntax.Read("equalToJson.json", []byte(value.Text.Value))
+		if problems.Err() != nil || len(docs) != 1 {
+			return "", "", errors.New("the text of equalToJson is not JSON")
+		}
+		value = docs[0]
+	}
+	return language.EqualJSON(operand, value, language.JSONRule{AnyOrder: isTrue(get(of, "ignoreArrayOrder")), Extra: isTrue(get(of, "ignoreExtraElements"))})
+}
+
+// jsonPath returns the condition of a path alone, or of a path and a matcher for what it finds.
+func jsonPath(operand string, value *syntax.Node, depth int) (string, string, error) {
+	if operand != "body" {
+		return "", "", errors.New("matchesJsonPath of anything but the body cannot be expressed")
+	}
+	if value.Kind != syntax.MapNode {
+		return language.JSONPathHolds("json-params", text(value))
+	}
+	path := text(get(value, "expression"))
+	found, rest := language.JSONPath("json-params", path)
+	if rest != "" || path == "" {
+		return "", "", fmt.Errorf("the JSON path %q with a matcher cannot be expressed", path)
+	}
+	if get(value, "absent") != nil {
+		return language.Absent(found) + " and json-params != null", "", nil
+	}
+	inner, narrower, err := condition(found, value, depth+1)
+	return language.And(language.Present(found), inner), narrower, err
+}

@@ -1,0 +1,230 @@
+package wiremock
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mockserver/config/imports/language"
+	"mockserver/config/syntax"
+)
+
+// allMethods are the methods of the language.
+var allMethods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}
+
+var urlKeys = []string{"url", "urlPath", "urlPathTemplate", "urlPattern", "urlPathPattern"}
+
+func integer(n *syntax.Node, otherwise int) int {
+	if n == nil {
+		return otherwise
+	}
+	if i, err := strconv.Atoi(n.Text.Value); err == nil {
+		return i
+	}
+	return otherwise
+}
+
+// request reads which requests a mapping answers.
+func (m *made) request(n *syntax.Node) {
+	m.method(get(n, "method"))
+	m.url(n)
+	if n == nil {
+		return
+	}
+	for _, e := range n.Entries {
+		if e.Value.Kind != syntax.NullNode {
+			m.matcher(e.Key.Text.Value, e.Value)
+		}
+	}
+}
+
+func (m *made) method(n *syntax.Node) {
+	var named []string
+	for _, item := range list(n) {
+		named = append(named, strings.ToUpper(text(item)))
+	}
+	switch {
+	case n == nil, n.Kind == syntax.TextNode && strings.EqualFold(n.Text.Value, "ANY"):
+		m.methods = allMethods
+	case get(n, "noneOf") != nil:
+		m.methods = slices.DeleteFunc(slices.Clone(allMethods), func(method string) bool { return slices.Contains(named, method) })
+	default:
+		if n.Kind == syntax.TextNode {
+			named = []string{strings.ToUpper(n.Text.Value)}
+		}
+		for _, method := range named {
+			if !slices.Contains(allMethods, method) {
+				m.lose("the method " + method + " is unknown")
+				continue
+			}
+			m.methods = append(m.methods, method)
+		}
+	}
+	if len(m.methods) == 0 {
+		m.lose("it answers no method that is known")
+	}
+}
+
+// list returns the items of a list of methods.
+func list(n *syntax.Node) []*syntax.Node {
+	if n != nil && n.Kind == syntax.MapNode {
+		for _, key := range []string{"oneOf", "noneOf"} {
+			if inner := get(n, key); inner != nil {
+				return inner.Items
+			}
+		}
+	}
+	if n == nil {
+		return nil
+	}
+	return n.Items
+}
+
+// url reads the path and what is said of the query with it.
+func (m *made) url(n *syntax.Node) {
+	var condition, narrower string
+	var err error
+	switch url, urlPath, template := text(get(n, "url")), text(get(n, "urlPath")), text(get(n, "urlPathTemplate")); {
+	case url != "":
+		path, query, _ := strings.Cut(url, "?")
+		condition = language.Query(query)
+		m.literal(path)
+	case urlPath != "":
+		m.literal(urlPath)
+	case template != "":
+		m.template(template)
+	case text(get(n, "urlPattern")) != "":
+		m.path, condition, narrower, err = language.ExpressionURL(text(get(n, "urlPattern")))
+	case text(get(n, "urlPathPattern")) != "":
+		m.path, condition, err = language.ExpressionPath(text(get(n, "urlPathPattern")))
+	default:
+		m.path = language.Path{{Kind: language.Rest, Text: "rest"}}
+	}
+	if err != nil {
+		m.path = language.Path{{Kind: language.Rest, Text: "rest"}}
+		m.lose(err.Error())
+	}
+	m.need(condition)
+	m.differs(narrower)
+}
+
+// literal sets a fixed path. A slash at its end matters to WireMock, which is said where both forms
+// are declared.
+func (m *made) literal(path string) {
+	m.path = language.LiteralPath(path)
+	trimmed := strings.TrimSuffix(path, "/")
+	switch {
+	case len(path) > 1 && strings.HasSuffix(path, "/"):
+		m.need("path matches " + language.Quote("/$"))
+	case m.reader.strict[trimmed]:
+		m.need("not path matches " + language.Quote("/$"))
+	}
+}
+
+// template sets a path with variables: /users/{id}.
+func (m *made) template(template string) {
+	names := map[string]bool{}
+	for _, part := range language.Parts(template) {
+		switch name, ok := strings.CutPrefix(part, "{"); {
+		case ok && strings.HasSuffix(name, "}") && language.Name(strings.TrimSuffix(name, "}")) == strings.TrimSuffix(name, "}") && !names[name]:
+			names[name] = true
+			m.path = append(m.path, language.Segment{Kind: language.Param, Text: strings.TrimSuffix(name, "}")})
+		case strings.ContainsAny(part, "{}"):
+			m.lose(fmt.Sprintf("the segment %q of a path template cannot be expressed", part))
+			m.path = append(m.path, language.Segment{Text: part})
+		default:
+			if decoded, err := url.PathUnescape(part); err == nil {
+				part = decoded
+			}
+			m.path = append(m.path, language.Segment{Text: part})
+		}
+	}
+}
+
+func (m *made) need(condition string) {
+	if condition != "" && !slices.Contains(m.needs, condition) {
+		m.needs = append(m.needs, condition)
+	}
+}
+
+// matcher adds the condition of one member of a request.
+func (m *made) matcher(key string, n *syntax.Node) {
+	switch key {
+	case "method", "url", "urlPath", "urlPathTemplate", "urlPattern", "urlPathPattern":
+	case "headers":
+		m.patterns("header-params", n)
+	case "queryParameters":
+		m.patterns("query-params", n)
+	case "cookies":
+		m.patterns("cookie-params", n)
+	case "formParameters":
+		m.patterns("form-params", n)
+	case "pathParameters":
+		m.patterns("path-params", n)
+	case "bodyPatterns":
+		for _, item := range n.Items {
+			m.pattern("body", item)
+		}
+	case "clientIp":
+		m.pattern("remote-addr", n)
+	case "host":
+		m.host(n)
+	case "scheme":
+		if !strings.EqualFold(text(n), "http") {
+			m.lose("the scheme " + text(n) + " is not served")
+		}
+	case "basicAuth", "basicAuthCredentials":
+		credentials := text(get(n, "username")) + ":" + text(get(n, "password"))
+		m.need(language.Equal("header-params.Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(credentials))))
+	default:
+		m.lose("the matcher " + key + " cannot be expressed")
+	}
+}
+
+// host adds the condition of a host, without its port.
+func (m *made) host(n *syntax.Node) {
+	expression := ""
+	switch {
+	case get(n, "equalTo") != nil && len(n.Entries) == 1:
+		expression = language.QuoteExpression(text(get(n, "equalTo")))
+	case get(n, "matches") != nil && len(n.Entries) == 1:
+		expression = text(get(n, "matches"))
+	default:
+		m.lose("this matcher of the host cannot be expressed")
+		return
+	}
+	condition, err := language.Matches("host", "(?:"+expression+")(?::[0-9]+)?", true)
+	if err != nil {
+		m.lose(err.Error())
+	}
+	m.need(condition)
+}
+
+// patterns adds conditions by name.
+func (m *made) patterns(root string, n *syntax.Node) {
+	for _, e := range n.Entries {
+		name := e.Key.Text.Value
+		if root == "header-params" && !language.HeaderName(name) || name == "" {
+			m.lose(fmt.Sprintf("the name %q cannot be expressed", name))
+			continue
+		}
+		if root == "path-params" && !m.path.Has(name) {
+			m.lose(fmt.Sprintf("the path has no parameter %q", name))
+			continue
+		}
+		m.pattern(language.Member(root, name), e.Value)
+	}
+}
+
+func (m *made) pattern(operand string, n *syntax.Node) {
+	condition, narrower, err := condition(operand, n, 0)
+	if err != nil {
+		m.lose(err.Error())
+		return
+	}
+	m.need(condition)
+	m.differs(narrower)
+}

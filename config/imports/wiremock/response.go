@@ -1,0 +1,214 @@
+package wiremock
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"mockserver/config/imports/draft"
+	"mockserver/config/imports/language"
+	"mockserver/config/syntax"
+)
+
+// faults are the faults of WireMock, ours, and what differs.
+var faults = map[string][2]string{
+	"EMPTY_RESPONSE":           {"empty", ""},
+	"CONNECTION_RESET_BY_PEER": {"reset", ""},
+	"RANDOM_DATA_THEN_CLOSE":   {"malformed", ""},
+	"MALFORMED_RESPONSE_CHUNK": {"malformed", "the response is malformed from its first byte on, WireMock's after its status"},
+}
+
+// inPlace is how many bytes of a body are written into the configuration; more become a file.
+const inPlace = 64 << 10
+
+// answer sets what a mapping answers.
+func (m *made) answer(e *draft.Map) {
+	n := get(m.Node, "response")
+	a := &answer{made: m, node: n, response: &draft.Map{}}
+	if n != nil {
+		a.read()
+	}
+	e.Set("response", a.response)
+	if a.latency != nil {
+		e.Set("latency", draft.Flow{Value: a.latency})
+	}
+	if a.fault != nil {
+		e.Set("fault", draft.Flow{Value: a.fault})
+	}
+	m.webhooks(e)
+}
+
+// answer is the response of a mapping while it is read.
+type answer struct {
+	*made
+	node     *syntax.Node
+	response *draft.Map
+	latency  *draft.Map
+	fault    *draft.Map
+	size     int // of the body, in bytes
+}
+
+// responseKeys are the keys of a response that are read elsewhere, or change nothing.
+var responseKeys = []string{"status", "headers", "body", "jsonBody", "base64Body", "bodyFileName", "transformers", "transformerParameters",
+	"fixedDelayMilliseconds", "delayDistribution", "chunkedDribbleDelay", "fault", "fromConfiguredStub"}
+
+func (a *answer) read() {
+	for _, e := range a.node.Entries {
+		switch key := e.Key.Text.Value; {
+		case e.Value.Kind == syntax.NullNode, slices.Contains(responseKeys, key):
+		case key == "statusMessage":
+			a.differs("the status message is left out")
+		case key == "proxyBaseUrl":
+			a.lose("proxyBaseUrl: requests are not passed on to " + text(e.Value))
+		case get(a.node, "proxyBaseUrl") == nil:
+			a.differs("the key " + key + " of the response is left out")
+		}
+	}
+	status := integer(get(a.node, "status"), 200)
+	if status == 0 {
+		status = 200
+	}
+	if status < 200 || status > 599 {
+		a.lose(fmt.Sprintf("the status %d cannot be sent; statuses are 200 to 599", status))
+	}
+	if status != 200 {
+		a.response.Set("status", status)
+	}
+	templated := a.transformers()
+	body, data := a.body()
+	a.texts(body, data, templated)
+	a.timing()
+}
+
+// transformers reports whether the response is a template.
+func (a *answer) transformers() bool {
+	templated := false
+	if all := get(a.node, "transformers"); all != nil {
+		for _, item := range all.Items {
+			if name := text(item); name == "response-template" || name == "response-templating" {
+				templated = true
+			} else {
+				a.differs("the transformer " + name + " is not run")
+			}
+		}
+	}
+	return templated
+}
+
+// body returns the body: a text, or bytes that are not one.
+func (a *answer) body() (body string, data []byte) {
+	if n := get(a.node, "jsonBody"); n != nil {
+		return language.JSON(n), nil
+	}
+	if n := get(a.node, "body"); n != nil {
+		if n.Kind == syntax.MapNode || n.Kind == syntax.ListNode {
+			a.lose("a body that is " + n.Kind.String() + " cannot be expressed")
+		}
+		return text(n), nil
+	}
+	if n := get(a.node, "base64Body"); n != nil {
+		decoded, err := base64.StdEncoding.DecodeString(text(n))
+		if err != nil {
+			a.lose("base64Body is not base64")
+		}
+		data = decoded
+	}
+	if n := get(a.node, "bodyFileName"); n != nil {
+		data = a.file(text(n))
+	}
+	if utf8.Valid(data) && len(data) <= inPlace {
+		return string(data), nil
+	}
+	return "", data
+}
+
+// file returns the content of a file in __files.
+func (a *answer) file(name string) []byte {
+	if strings.Contains(name, "{{") {
+		a.lose("bodyFileName " + name + " is chosen by the request")
+		return nil
+	}
+	local := filepath.FromSlash(strings.TrimLeft(name, "/"))
+	if !filepath.IsLocal(local) {
+		a.lose("bodyFileName " + name + " leads out of __files")
+		return nil
+	}
+	for _, dir := range a.dirs {
+		if s, err := draft.OpenSource(filepath.Join(dir, local)); err == nil && !s.Dir {
+			if data, err := s.Data(); err == nil {
+				return bytes.TrimPrefix(data, []byte("\uFEFF"))
+			}
+		}
+	}
+	a.lose("bodyFileName " + name + " does not exist in __files")
+	return nil
+}
+
+// texts sets headers and body, as templates or as they are.
+func (a *answer) texts(body string, data []byte, templated bool) {
+	d := &dialect{made: a.made, parameters: get(a.node, "transformerParameters"), root: "request"}
+	translate := func(source string) *language.Template {
+		t := &language.Template{}
+		if !templated {
+			t.Text(source)
+			return t
+		}
+		if lost := language.Handlebars(t, source, d); lost != "" {
+			a.differs(lost)
+		}
+		return t
+	}
+	headers := language.NewHeaders()
+	if n := get(a.node, "headers"); n != nil {
+		for _, e := range n.Entries {
+			values := []*syntax.Node{e.Value}
+			if e.Value.Kind == syntax.ListNode {
+				values = e.Value.Items
+			}
+			for _, value := range values {
+				a.differs(headers.Add(e.Key.Text.Value, translate(text(value))))
+			}
+		}
+	}
+	t := translate(body)
+	a.size = len(body) + len(data)
+	language.SetTexts(a.response, headers, t)
+	if data != nil {
+		name := a.reader.AddFile(draft.File{Name: "bodies/" + language.Name(a.name) + ".bin", Data: data})
+		a.response.Set("external-body", draft.NewMap("provider", "json", "path", name)).Set("template", false)
+	}
+	for _, note := range d.notes {
+		a.differs(note)
+	}
+}
+
+// timing sets latency and fault.
+func (a *answer) timing() {
+	fixed, _ := strconv.ParseFloat(text(get(a.node, "fixedDelayMilliseconds")), 64)
+	latency, differs := delay(get(a.node, "delayDistribution"), min(max(fixed, 0), maxDelay))
+	a.latency = latency
+	a.differs(differs)
+	if n := get(a.node, "chunkedDribbleDelay"); n != nil {
+		total, _ := strconv.ParseFloat(text(get(n, "totalDuration")), 64)
+		if a.size > 0 && total > 0 {
+			rate := math.Ceil(float64(a.size) * 1000 / total)
+			a.fault = draft.NewMap("type", "slow-body", "bytes-per-second", int(min(max(rate, 1), 1e9)))
+			a.differs("the body is sent evenly instead of in " + text(get(n, "numberOfChunks")) + " chunks")
+		}
+	}
+	if name := text(get(a.node, "fault")); name != "" {
+		f, known := faults[name]
+		if !known {
+			a.lose("the fault " + name + " is unknown")
+			return
+		}
+		a.fault = draft.NewMap("type", f[0])
+		a.differs(f[1])
+	}
+}

@@ -1,0 +1,110 @@
+package wiremock
+
+import (
+	"strconv"
+
+	"mockserver/config/imports/draft"
+	"mockserver/config/imports/language"
+	"mockserver/config/syntax"
+)
+
+// scenario is one scenario of WireMock: a state of which each is a text.
+type scenario struct{ name string } // as we declare it
+
+// started is the state in which each scenario begins.
+const started = "Started"
+
+// scenario notes the scenario of a mapping.
+func (r *reader) scenario(m *mapping) {
+	name := text(get(m.Node, "scenarioName"))
+	if name == "" || r.scenarios[name] != nil {
+		return
+	}
+	base := language.Name(name)
+	unique := base
+	for n := 2; r.taken(unique); n++ {
+		unique = base + "-" + strconv.Itoa(n)
+	}
+	r.scenarios[name] = &scenario{name: unique}
+	r.names = append(r.names, name)
+}
+
+func (r *reader) taken(name string) bool {
+	for _, s := range r.scenarios {
+		if s.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// declareScenarios adds the scenarios, in the order in which mappings have them.
+func (r *reader) declareScenarios() {
+	for _, name := range r.names {
+		r.Add("scenario", draft.NewMap("name", r.scenarios[name].name, "first", started))
+	}
+}
+
+// enter sets in which states of its scenario a mapping answers, and to which it leads.
+func (r *reader) enter(e *draft.Map, m *mapping) {
+	s := r.scenarios[text(get(m.Node, "scenarioName"))]
+	if s == nil {
+		return
+	}
+	if state := get(m.Node, "requiredScenarioState"); text(state) != "" {
+		e.Set("state", draft.Flow{Value: draft.NewMap(s.name, text(state))})
+	}
+	if state := get(m.Node, "newScenarioState"); text(state) != "" {
+		e.Set("next", draft.Flow{Value: draft.NewMap(s.name, text(state))})
+	}
+}
+
+// delay returns a distribution of delays as a latency, and what differs. fixed is added to it, in
+// milliseconds.
+func delay(n *syntax.Node, fixed float64) (latency *draft.Map, differs string) {
+	milliseconds := func(key string) float64 {
+		f, err := strconv.ParseFloat(text(get(n, key)), 64)
+		if err != nil || f < 0 || f > maxDelay {
+			return 0
+		}
+		return f
+	}
+	switch kind := text(get(n, "type")); {
+	case n == nil:
+		return length(fixed, fixed), ""
+	case kind == "uniform":
+		low, high := milliseconds("lower"), milliseconds("upper")
+		return length(fixed+low, fixed+max(low, high)), ""
+	case kind == "fixed":
+		at := fixed + milliseconds("milliseconds")
+		return length(at, at), ""
+	case kind == "lognormal" && milliseconds("median") > 0:
+		if fixed > 0 {
+			differs = "the fixed delay beside a lognormal one is left out"
+		}
+		if get(n, "maxValue") != nil {
+			differs = "the maximum of the lognormal delay is left out"
+		}
+		return draft.NewMap("median", duration(milliseconds("median")), "sigma", min(milliseconds("sigma"), 10)), differs
+	}
+	return length(fixed, fixed), "the delay " + text(get(n, "type")) + " is left out"
+}
+
+// maxDelay is the longest delay in milliseconds: 24 hours.
+const maxDelay = 24 * 60 * 60 * 1000
+
+// length returns a uniform latency; nil for none.
+func length(low, high float64) *draft.Map {
+	low, high = min(low, maxDelay), min(high, maxDelay)
+	switch {
+	case high <= 0:
+		return nil
+	case low == high:
+		return draft.NewMap("min", duration(low))
+	}
+	return draft.NewMap("min", duration(low), "max", duration(high))
+}
+
+func duration(milliseconds float64) string {
+	return strconv.FormatFloat(milliseconds, 'f', -1, 64) + "ms"
+}

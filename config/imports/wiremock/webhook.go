@@ -1,0 +1,133 @@
+package wiremock
+
+import (
+	"encoding/base64"
+	"strings"
+	"unicode/utf8"
+
+	"mockserver/config/imports/draft"
+	"mockserver/config/imports/language"
+	"mockserver/config/syntax"
+)
+
+// webhooks adds what is sent after the answer.
+func (m *made) webhooks(e *draft.Map) {
+	var all draft.List
+	for _, key := range []string{"postServeActions", "serveEventListeners"} {
+		for _, action := range actions(get(m.Node, key)) {
+			if action.name != "webhook" {
+				m.differs("the action " + action.name + " is not run")
+				continue
+			}
+			if hook := m.webhook(action.parameters); hook != nil {
+				all = append(all, hook)
+			}
+		}
+	}
+	switch len(all) {
+	case 0:
+	case 1:
+		e.Set("webhook", all[0])
+	default:
+		e.Set("webhooks", all)
+	}
+}
+
+type action struct {
+	name       string
+	parameters *syntax.Node
+}
+
+// actions returns what a list of actions, or a map of them by name, declares.
+func actions(n *syntax.Node) []action {
+	var all []action
+	if n == nil {
+		return nil
+	}
+	for _, item := range n.Items {
+		all = append(all, action{text(get(item, "name")), get(item, "parameters")})
+	}
+	for _, e := range n.Entries {
+		all = append(all, action{e.Key.Text.Value, e.Value})
+	}
+	return all
+}
+
+// webhook returns one webhook; nil if it cannot be sent.
+func (m *made) webhook(n *syntax.Node) *draft.Map {
+	d := &dialect{made: m, parameters: n, root: "originalRequest"}
+	translate := func(source string) *language.Template {
+		t := &language.Template{}
+		t.Use() // texts of webhooks are always templates
+		if lost := language.Handlebars(t, source, d); lost != "" {
+			m.differs("the webhook: " + lost)
+		}
+		return t
+	}
+	method := strings.ToUpper(text(get(n, "method")))
+	if method == "" {
+		method = "GET"
+	}
+	url := translate(text(get(n, "url"))).String()
+	if !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://") && !strings.HasPrefix(url, "{{") || strings.ContainsAny(url, " \t\n") && !strings.Contains(url, "{{") {
+		m.differs("the webhook is left out: its URL is " + url)
+		return nil
+	}
+	hook := draft.NewMap("method", method, "url", url)
+	headers := language.NewHeaders()
+	if all := get(n, "headers"); all != nil {
+		for _, e := range all.Entries {
+			m.differs(headers.Add(e.Key.Text.Value, translate(text(e.Value))))
+		}
+	}
+	body := text(get(n, "body"))
+	if json := get(n, "jsonBody"); json != nil {
+		body = language.JSON(json)
+	}
+	if encoded := get(n, "base64Body"); encoded != nil {
+		data, err := base64.StdEncoding.DecodeString(text(encoded))
+		if err != nil || !utf8.Valid(data) {
+			m.differs("the webhook is sent without its body, which is no text")
+		} else {
+			body = string(data)
+		}
+	}
+	if trimmed := strings.TrimSpace(body); !headers.Has("Content-Type") && trimmed != "" && trimmed[0] != '{' && trimmed[0] != '[' {
+		headers.Add("Content-Type", translate("text/plain"))
+	}
+	if !knownMethod(method) {
+		m.differs("the webhook is left out: its method is " + method)
+		return nil
+	}
+	language.SetTexts(hook, headers, translate(body))
+	for _, note := range d.notes {
+		m.differs("the webhook: " + note)
+	}
+	return hook.Set("sleep-time", m.sleep(get(n, "delay")))
+}
+
+// sleep returns how long a webhook waits.
+func (m *made) sleep(n *syntax.Node) string {
+	latency, _ := delay(n, 0)
+	if latency == nil {
+		return "0s"
+	}
+	if text(get(n, "type")) != "fixed" {
+		m.differs("the webhook has a fixed delay instead of a distribution")
+	}
+	for _, key := range []string{"median", "min"} {
+		if at, ok := latency.Get(key).(string); ok {
+			return at
+		}
+	}
+	return "0s"
+}
+
+func knownMethod(method string) bool {
+	for _, known := range allMethods {
+		if method == known {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,292 @@
+// Package wiremock imports stub mappings of WireMock 2 to 4: a file with one or several, or a
+// directory with mappings and __files. Mappings are placed in the order in which WireMock tries them:
+// by priority, of one priority the last one first.
+package wiremock
+
+import (
+	"cmp"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mockserver/config/imports/draft"
+	"mockserver/config/imports/language"
+	"mockserver/config/syntax"
+)
+
+// defaultPriority is that of a mapping that does not say one.
+const defaultPriority = 5
+
+// Recognizes reports whether a source has mappings.
+func Recognizes(s *draft.Source) bool {
+	if s.Dir {
+		return recognizesDirectory(s)
+	}
+	shape := s.Shape()
+	return shape.Kind == '{' && (shape.Has("request", "response") || shape.Keys["mappings"] == '[')
+}
+
+// recognizesDirectory reports whether one of the first files of a directory has mappings.
+func recognizesDirectory(s *draft.Source) bool {
+	names, err := mappingFiles(s)
+	for _, name := range names[:min(len(names), 20)] {
+		if file, err := draft.OpenSource(name); err == nil && Recognizes(file) {
+			return true
+		}
+	}
+	return err == nil && len(names) == 0 && filepath.Base(s.Name) == "mappings"
+}
+
+// mappingFiles returns the files with mappings of a directory, in the order of their names: those in
+// its subdirectory mappings if it has one, without those in __files.
+func mappingFiles(s *draft.Source) ([]string, error) {
+	root := s.Name
+	if inner := filepath.Join(root, "mappings"); isDirectory(inner) {
+		root = inner
+	}
+	var names []string
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && entry.Name() == "__files":
+			return filepath.SkipDir
+		case !entry.IsDir() && strings.EqualFold(filepath.Ext(path), ".json"):
+			if names = append(names, path); len(names) > draft.MaxItems {
+				return filepath.SkipAll
+			}
+		}
+		return nil
+	})
+	return names, err
+}
+
+func isDirectory(path string) bool {
+	s, err := draft.OpenSource(path)
+	return err == nil && s.Dir
+}
+
+// Read adds the mappings of a file or directory.
+func Read(s *draft.Source, d *draft.Draft, _ draft.Options) error {
+	r := &reader{Draft: d, scenarios: map[string]*scenario{}, strict: map[string]bool{}}
+	if !s.Dir {
+		dir := filepath.Dir(s.Name)
+		if err := r.file(s, filepath.Join(dir, "__files"), filepath.Join(filepath.Dir(dir), "__files")); err != nil {
+			return err
+		}
+	} else {
+		names, err := mappingFiles(s)
+		if err != nil {
+			return s.Problem(0, 0, "%v", err)
+		}
+		var problems syntax.Problems
+		for _, name := range names {
+			file, err := draft.OpenSource(name)
+			if err == nil {
+				err = r.file(file, filepath.Join(s.Name, "__files"), filepath.Join(filepath.Dir(s.Name), "__files"))
+			}
+			if all, ok := err.(syntax.Problems); ok {
+				problems = append(problems, all...)
+			} else if err != nil {
+				problems = append(problems, syntax.Problem{Pos: syntax.Pos{File: name}, What: err.Error()})
+			}
+		}
+		if err := problems.Err(); err != nil {
+			return err
+		}
+	}
+	r.write()
+	return nil
+}
+
+type reader struct {
+	*draft.Draft
+	mappings  []*mapping
+	order     language.Order
+	scenarios map[string]*scenario // by name
+	names     []string             // of scenarios, in their order
+	strict    map[string]bool      // paths that are also declared with a slash at their end
+}
+
+// mapping is one stub mapping.
+type mapping struct {
+	*syntax.Node
+	name     string
+	priority int
+	dirs     []string // where bodies may be
+}
+
+// file reads the mappings of a file.
+func (r *reader) file(s *draft.Source, dirs ...string) error {
+	root, err := s.Nodes()
+	if err != nil {
+		return err
+	}
+	list := []*syntax.Node{root}
+	if all := get(root, "mappings"); all != nil {
+		if all.Kind != syntax.ListNode {
+			pos := all.Pos()
+			return s.Problem(pos.Line, pos.Column, "mappings is %v; expected a list", all.Kind)
+		}
+		list = all.Items
+	}
+	for _, n := range list {
+		if n.Kind != syntax.MapNode {
+			pos := n.Pos()
+			return s.Problem(pos.Line, pos.Column, "a mapping is %v; expected a map", n.Kind)
+		}
+		r.mappings = append(r.mappings, &mapping{Node: n, priority: integer(get(n, "priority"), defaultPriority), dirs: dirs})
+	}
+	return nil
+}
+
+// write adds the endpoints of all mappings.
+func (r *reader) write() {
+	slices.Reverse(r.mappings) // the last one goes first
+	slices.SortStableFunc(r.mappings, func(a, b *mapping) int { return cmp.Compare(a.priority, b.priority) })
+	for _, m := range r.mappings {
+		request := get(m.Node, "request")
+		for _, key := range []string{"url", "urlPath"} {
+			if path, _, _ := strings.Cut(text(get(request, key)), "?"); len(path) > 1 && strings.HasSuffix(path, "/") {
+				r.strict[strings.TrimSuffix(path, "/")] = true
+			}
+		}
+		r.scenario(m)
+	}
+	r.declareScenarios()
+	for _, m := range r.mappings {
+		r.mapping(m)
+	}
+}
+
+// keys are the keys of a mapping that are read, or that change no answer.
+var keys = []string{"id", "uuid", "name", "persistent", "priority", "scenarioName", "requiredScenarioState", "newScenarioState",
+	"postServeActions", "serveEventListeners", "metadata", "insertionIndex", "request", "response"}
+
+// made is what becomes of a mapping.
+type made struct {
+	reader *reader
+	*mapping
+	methods []string
+	path    language.Path // its own
+	needs   []string      // conditions
+	lost    string        // why it cannot be served
+	why     []string      // what differs
+	written language.Path // where it stands among the others
+}
+
+func (m *made) lose(why string) {
+	if m.lost == "" {
+		m.lost = why
+	}
+}
+
+func (m *made) differs(why string) {
+	if why != "" && !slices.Contains(m.why, why) {
+		m.why = append(m.why, why)
+	}
+}
+
+// mapping adds the endpoints of a mapping: one for each method that it answers.
+func (r *reader) mapping(n *mapping) {
+	m := &made{reader: r, mapping: n}
+	for _, e := range n.Entries {
+		if key := e.Key.Text.Value; !slices.Contains(keys, key) {
+			m.differs("the key " + key + " is unknown")
+		}
+	}
+	m.request(get(n.Node, "request"))
+	m.name = m.label()
+	pos := n.Pos()
+	if m.lost != "" {
+		r.off(m, pos)
+		return
+	}
+	var declarations []*draft.Map
+	for _, method := range m.methods {
+		var condition string
+		m.written, condition = r.order.Place(method, m.path)
+		e := draft.NewMap("method", method, "path", m.written.String())
+		if all := language.And(append([]string{condition}, m.needs...)...); all != "" {
+			e.Set("if", language.Outermost(all))
+		}
+		r.enter(e, n)
+		m.answer(e)
+		declarations = append(declarations, e)
+	}
+	if m.lost != "" {
+		r.off(m, pos)
+		return
+	}
+	for i, e := range declarations {
+		above := []string{m.name}
+		if i > 0 {
+			above = nil
+		}
+		r.Add("endpoint", e, above...)
+	}
+	if len(m.why) > 0 {
+		r.Approximate(pos, m.name, "%s", strings.Join(m.why, "; "))
+		return
+	}
+	r.Exact(pos, m.name)
+}
+
+// off adds what is known of a mapping that cannot be served, commented out.
+func (r *reader) off(m *made, pos syntax.Pos) {
+	e := draft.NewMap("method", "GET", "path", m.path.String())
+	if len(m.methods) > 0 {
+		e.Set("method", m.methods[0])
+	}
+	if all := language.And(m.needs...); all != "" {
+		e.Set("if", language.Outermost(all))
+	}
+	response := &draft.Map{}
+	if status := integer(get(get(m.Node, "response"), "status"), 200); status >= 200 && status <= 599 {
+		response.Set("status", status)
+	}
+	r.AddOff("endpoint", e.Set("response", response), "lost: "+m.name+": "+m.lost)
+	r.Lost(pos, m.name, "%s", m.lost)
+}
+
+// label returns what a report calls a mapping.
+func (m *made) label() string {
+	if name := text(get(m.Node, "name")); name != "" {
+		return name
+	}
+	method := "ANY"
+	if len(m.methods) == 1 {
+		method = m.methods[0]
+	}
+	request := get(m.Node, "request")
+	for _, key := range urlKeys {
+		if url := text(get(request, key)); url != "" {
+			return method + " " + url
+		}
+	}
+	return method + " " + m.path.String()
+}
+
+// get returns a member of a map; nil if there is none, or if it is null.
+func get(n *syntax.Node, key string) *syntax.Node {
+	if n == nil || n.Kind != syntax.MapNode {
+		return nil
+	}
+	if v := n.Get(key); v != nil && v.Kind != syntax.NullNode {
+		return v
+	}
+	return nil
+}
+
+// text returns a scalar as a text; "" for anything else.
+func text(n *syntax.Node) string {
+	if n == nil || n.Kind == syntax.ListNode || n.Kind == syntax.MapNode {
+		return ""
+	}
+	return n.Text.Value
+}
+
+func isTrue(n *syntax.Node) bool {
+	return n != nil && (n.Kind == syntax.BoolNode && n.Truth() || n.Kind == syntax.TextNode && n.Text.Value == "true")
+}

@@ -1,0 +1,236 @@
+package wiremock_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mockserver/config/imports/draft"
+	"mockserver/config/imports/wiremock"
+	"mockserver/config/syntax"
+	"mockserver/internal/importtest"
+)
+
+func read(t testing.TB, text string) *importtest.Made {
+	t.Helper()
+	return importtest.Read(t, wiremock.Read, "m.json", text, draft.Options{})
+}
+
+func TestMatchers(t *testing.T) {
+	m := read(t, `{"mappings": [
+{"request": {"method": "ANY", "urlPattern": "/.*"}, "response": {"status": 418}, "priority": 10},
+{"request": {"method": "GET", "url": "/exact?a=1"}, "response": {"body": "exact"}},
+{"request": {"method": "GET", "urlPath": "/q", "queryParameters": {"n": {"equalTo": "1"}, "x": {"absent": true}}}, "response": {"body": "q"}},
+{"request": {"method": "GET", "urlPathPattern": "/users/[0-9]+"}, "response": {"body": "user"}},
+{"request": {"method": "GET", "urlPathTemplate": "/c/{id}/d", "pathParameters": {"id": {"matches": "[a-z]+"}}}, "response": {"body": "template"}},
+{"request": {"method": "GET", "urlPath": "/h", "headers": {"X-A": {"contains": "b", "doesNotMatch": "z.*"}, "Accept": {"or": [{"equalTo": "a/b"}, {"absent": true}]}}, "cookies": {"s": {"equalTo": "T", "caseInsensitive": true}}}, "response": {"body": "h"}},
+{"request": {"method": "POST", "urlPath": "/j", "bodyPatterns": [{"equalToJson": "{\"a\": [1, 2]}", "ignoreExtraElements": false}]}, "response": {"body": "json"}},
+{"request": {"method": "POST", "urlPath": "/p", "bodyPatterns": [{"matchesJsonPath": "$.a.b"}, {"matchesJsonPath": {"expression": "$.n", "equalTo": "5"}}]}, "response": {"body": "path"}},
+{"request": {"method": "POST", "urlPath": "/f", "bodyPatterns": [{"matchesJsonPath": "$.items[?(@.name == 'x' && @.n > 3)]"}]}, "response": {"body": "filter"}},
+{"request": {"method": "GET", "urlPath": "/auth", "basicAuth": {"username": "u", "password": "p"}}, "response": {"body": "auth"}},
+{"request": {"method": "GET", "urlPath": "/host", "host": {"equalTo": "a.example"}}, "response": {"body": "host"}},
+{"request": {"method": "GET", "urlPath": "/slash/"}, "response": {"body": "with"}},
+{"request": {"method": "GET", "urlPath": "/slash"}, "response": {"body": "without"}},
+{"request": {"method": "GET", "urlPath": "/xml", "headers": {"X": {"equalToXml": "<a/>"}}}, "response": {"body": "lost"}}
+]}`)
+	const all = 418
+	importtest.Ask(t, m.Serve(t), []importtest.Case{
+		{Method: "GET", Target: "/exact?a=1", Status: 200, Want: "exact"},
+		{Method: "GET", Target: "/exact?a=1&b", Status: all},
+		{Method: "GET", Target: "/exact", Status: all},
+		{Method: "GET", Target: "/q?n=1", Status: 200, Want: "q"},
+		{Method: "GET", Target: "/q?n=1.0", Status: all},
+		{Method: "GET", Target: "/q?n=1&x=", Status: all},
+		{Method: "GET", Target: "/users/12", Status: 200, Want: "user"},
+		{Method: "GET", Target: "/users/12x", Status: all},
+		{Method: "GET", Target: "/c/ab/d", Status: 200, Want: "template"},
+		{Method: "GET", Target: "/c/1/d", Status: all},
+		{Method: "GET", Target: "/h", Header: map[string]string{"X-A": "abc", "Cookie": "s=t"}, Status: 200, Want: "h"},
+		{Method: "GET", Target: "/h", Header: map[string]string{"X-A": "zb", "Cookie": "s=t"}, Status: all},
+		{Method: "GET", Target: "/h", Header: map[string]string{"X-A": "abc", "Cookie": "s=t", "Accept": "c/d"}, Status: all},
+		{Method: "POST", Target: "/j", Body: `{"a":[1,2]}`, Status: 200, Want: "json"},
+		{Method: "POST", Target: "/j", Body: `{"a":[2,1]}`, Status: all},
+		{Method: "POST", Target: "/p", Body: `{"a":{"b":0},"n":5}`, Status: 200, Want: "path"},
+		{Method: "POST", Target: "/p", Body: `{"a":{},"n":5}`, Status: all},
+		{Method: "POST", Target: "/p", Body: `{"a":{"b":1},"n":5.0}`, Status: all},
+		{Method: "POST", Target: "/f", Body: `{"items":[{"name":"y","n":9},{"name":"x","n":4}]}`, Status: 200, Want: "filter"},
+		{Method: "POST", Target: "/f", Body: `{"items":[{"name":"y","n":9},{"name":"x","n":3}]}`, Status: all},
+		{Method: "GET", Target: "/auth", Header: map[string]string{"Authorization": "Basic dTpw"}, Status: 200, Want: "auth"},
+		{Method: "GET", Target: "/auth", Status: all},
+		{Method: "GET", Target: "/host", Header: map[string]string{"Host": "a.example:81"}, Status: 200, Want: "host"},
+		{Method: "GET", Target: "/host", Header: map[string]string{"Host": "b.example"}, Status: all},
+		{Method: "GET", Target: "/slash/", Status: 200, Want: "with"},
+		{Method: "GET", Target: "/slash", Status: 200, Want: "without"},
+		{Method: "GET", Target: "/xml", Status: all},
+		{Method: "DELETE", Target: "/anything/else", Status: all},
+	})
+	if got := m.Counts(); got != [3]int{11, 2, 1} {
+		t.Errorf("%v: %v", got, m.Items)
+	}
+	if !strings.Contains(m.Text, "# lost: GET /xml: the matcher equalToXml cannot be expressed\n# - endpoint:\n") {
+		t.Errorf("what is lost is not commented out:\n%s", m.Text)
+	}
+}
+
+// Of one priority the last mapping goes first; a lower number goes before.
+func TestPriorities(t *testing.T) {
+	m := read(t, `{"mappings": [
+{"request": {"method": "GET", "urlPath": "/a"}, "response": {"body": "first"}},
+{"request": {"method": "GET", "urlPath": "/a"}, "response": {"body": "second"}},
+{"request": {"method": "GET", "urlPathPattern": "/b/[a-z]+"}, "response": {"body": "general"}, "priority": 1},
+{"request": {"method": "GET", "urlPath": "/b/me"}, "response": {"body": "never"}, "priority": 2},
+{"request": {"method": "GET", "urlPath": "/b/7"}, "response": {"body": "seven"}, "priority": 2}]}`)
+	importtest.Ask(t, m.Serve(t), []importtest.Case{
+		{Method: "GET", Target: "/a", Status: 200, Want: "second"},
+		{Method: "GET", Target: "/b/me", Status: 200, Want: "general"},
+		{Method: "GET", Target: "/b/7", Status: 200, Want: "seven"},
+	})
+}
+
+func TestScenarios(t *testing.T) {
+	m := read(t, `{"mappings": [
+{"scenarioName": "To do", "requiredScenarioState": "Started", "newScenarioState": "Added it", "request": {"method": "POST", "url": "/todo"}, "response": {"status": 201}},
+{"scenarioName": "To do", "requiredScenarioState": "Started", "request": {"method": "GET", "url": "/todo"}, "response": {"body": "none"}},
+{"scenarioName": "To do", "requiredScenarioState": "Added it", "request": {"method": "GET", "url": "/todo"}, "response": {"body": "one"}}]}`)
+	importtest.Ask(t, m.Serve(t), []importtest.Case{
+		{Method: "GET", Target: "/todo", Status: 200, Want: "none"},
+		{Method: "POST", Target: "/todo", Status: 201},
+		{Method: "GET", Target: "/todo", Status: 200, Want: "one"},
+		{Method: "POST", Target: "/todo", Status: 404, Want: "…"},
+	})
+}
+
+func TestTemplates(t *testing.T) {
+	body := "{{request.query.a}} {{request.path.[1]}} {{request.pathSegments.[0]}} {{request.headers.X-A}} {{upper request.query.a}} {{jsonPath request.body '$.n[0]'}} " +
+		"{{#if request.query.b}}b{{else}}no b{{/if}} {{#each (jsonPath request.body '$.l')}}<{{this}}{{#unless @last}},{{/unless}}>{{/each}} {{math request.query.a '+' 1}} {{parameters.p}} {{unknown request.body}}"
+	m := read(t, `{"request": {"method": "POST", "urlPathPattern": "/t/[^/]+"}, "response": {"transformers": ["response-template"], "transformerParameters": {"p": "{%"}, "headers": {"X-B": "{{request.method}}"}, "body": "`+body+`"}}`)
+	importtest.Ask(t, m.Serve(t), []importtest.Case{{Method: "POST", Target: "/t/x?a=7", Body: `{"n":[5],"l":["p","q"]}`, Header: map[string]string{"X-A": "A"}, Status: 200,
+		Want: "7 x t A 7 5 no b <p,><q> 8 {% {{unknown request.body}}", Has: map[string]string{"X-B": "POST"}}})
+	if got := m.Counts(); got != [3]int{0, 1, 0} || m.Items[0].Why != "{{unknown request.body}}: it has no equivalent" {
+		t.Errorf("%v: %v", got, m.Items)
+	}
+	m = read(t, `{"request": {"method": "GET", "url": "/t"}, "response": {"body": "{{request.path}} {% x %}", "headers": {"X": ["{{a}}", "b"]}}}`)
+	importtest.Ask(t, m.Serve(t), []importtest.Case{{Method: "GET", Target: "/t", Status: 200, Want: "{{request.path}} {% x %}", Has: map[string]string{"X": "{{a}}, b"}}})
+}
+
+func TestWebhooks(t *testing.T) {
+	got := make(chan string, 1)
+	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		b := make([]byte, 100)
+		n, _ := r.Body.Read(b)
+		got <- r.Method + " " + r.URL.Path + " " + r.Header.Get("X-A") + " " + string(b[:n])
+	}))
+	defer target.Close()
+	m := read(t, `{"request": {"method": "POST", "url": "/w"}, "response": {}, "serveEventListeners": [{"name": "webhook", "parameters":
+{"method": "PUT", "url": "`+target.URL+`/{{jsonPath originalRequest.body '$.to'}}", "headers": {"X-A": "{{parameters.v}}"}, "v": "V", "body": "{\"n\": {{jsonPath originalRequest.body '$.n'}}}"}}]}`)
+	importtest.Ask(t, m.Serve(t), []importtest.Case{{Method: "POST", Target: "/w", Body: `{"to":"x","n":5}`, Status: 200}})
+	if hook, want := <-got, `PUT /x V {"n": 5}`; hook != want {
+		t.Errorf("%s, want %s", hook, want)
+	}
+}
+
+func TestDelaysAndFaults(t *testing.T) {
+	for response, want := range map[string]string{
+		`"fixedDelayMilliseconds": 500`:                                                             "latency: {min: 500ms}",
+		`"delayDistribution": {"type": "lognormal", "median": 80, "sigma": 0.4}`:                    "latency: {median: 80ms, sigma: 0.4}",
+		`"delayDistribution": {"type": "uniform", "lower": 15, "upper": 25}`:                        "latency: {min: 15ms, max: 25ms}",
+		`"body": "0123456789", "chunkedDribbleDelay": {"numberOfChunks": 5, "totalDuration": 1000}`: "fault: {type: slow-body, bytes-per-second: 10}",
+		`"fault": "CONNECTION_RESET_BY_PEER"`:                                                       "fault: {type: reset}",
+		`"fault": "EMPTY_RESPONSE"`:                                                                 "fault: {type: empty}",
+		`"fault": "RANDOM_DATA_THEN_CLOSE"`:                                                         "fault: {type: malformed}",
+	} {
+		if m := read(t, `{"request": {"method": "GET", "url": "/x"}, "response": {`+response+`}}`); !strings.Contains(m.Text, "    "+want+"\n") {
+			t.Errorf("%s: no %s in\n%s", response, want, m.Text)
+		}
+	}
+}
+
+func TestDirectories(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"mappings/a.json":     `{"request": {"method": "GET", "url": "/a"}, "response": {"bodyFileName": "sub/a.txt"}}`,
+		"mappings/in/b.json":  `{"mappings": [{"request": {"method": "GET", "url": "/b"}, "response": {"base64Body": "/wCA", "headers": {"Content-Type": "image/png"}}}, {"request": {"method": "GET", "url": "/c"}, "response": {"bodyFileName": "../../x"}}]}`,
+		"mappings/readme.txt": "x",
+		"__files/sub/a.txt":   "{{file}}",
+		"__files/b.json":      "{",
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{dir, filepath.Join(dir, "mappings")} {
+		s, err := draft.OpenSource(path)
+		if err != nil || !wiremock.Recognizes(s) {
+			t.Fatalf("%s is not recognized: %v", path, err)
+		}
+		m, err := importtest.Try(t, wiremock.Read, s, draft.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		importtest.Ask(t, m.Serve(t), []importtest.Case{
+			{Method: "GET", Target: "/a", Status: 200, Want: "{{file}}"},
+			{Method: "GET", Target: "/b", Status: 200, Want: "\xff\x00\x80", Has: map[string]string{"Content-Type": "image/png"}},
+			{Method: "GET", Target: "/c", Status: 404, Want: "…"},
+		})
+		if got := m.Counts(); got != [3]int{2, 0, 1} {
+			t.Errorf("%v: %v", got, m.Items)
+		}
+	}
+	bad := filepath.Join(dir, "mappings", "z.json")
+	if err := os.WriteFile(bad, []byte("{\"request\": {},\n \"response\": [}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := draft.OpenSource(dir)
+	if err, want := wiremock.Read(s, &draft.Draft{}, draft.Options{}), bad+":2:15: this is not JSON; expected a value here"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+func TestErrorsHavePlaces(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{`{"mappings": [5]}`, "m.json:1:15: a mapping is a number; expected a map"},
+		{"{\n\"mappings\": {}}", "m.json:2:13: mappings is a map; expected a list"},
+		{`[]`, "m.json:1:1: a mapping is a list; expected a map"},
+	} {
+		err := wiremock.Read(draft.NewSource("m.json", []byte(c.text)), &draft.Draft{}, draft.Options{})
+		var problems syntax.Problems
+		if !errors.As(err, &problems) || err.Error() != c.want {
+			t.Errorf("%s: %v, want %s", c.text, err, c.want)
+		}
+	}
+}
+
+// What cannot be expressed is lost, at its place, and answers nothing.
+func TestWhatIsLost(t *testing.T) {
+	for _, request := range []string{`"method": "COPY"`, `"urlPattern": "/a(?=b)"`, `"customMatcher": {"name": "x"}`, `"bodyPatterns": [{"matchesXPath": "//x"}]`, `"bodyPatterns": [{"matchesJsonPath": "$..a"}]`,
+		`"headers": {"X": {"hasExactly": [{"equalTo": "a"}]}}`, `"bodyPatterns": [{"equalToJson": "{"}]`, `"port": 80`, `"scheme": "https"`, `"multipartPatterns": []`, `"bodyPatterns": [{"not": {"matchesJsonPath": "$.a[?(@.b)]"}}]`,
+		`"bodyPatterns": [{"equalToJson": {"a": "${json-unit.any-string}"}}]`, `"urlPathTemplate": "/a{b}c"`} {
+		m := read(t, "\n{\"request\": {"+request+"}, \"response\": {}}")
+		if got := fmt.Sprint(m.Counts(), m.Items[0].Pos, strings.Contains(m.Text, "\n- endpoint")); got != "[0 0 1] m.json:2:1 false" {
+			t.Errorf("%s: %s\n%s", request, got, m.Text)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for _, seed := range []string{
+		`{"request":{"method":"ANY","urlPattern":"/a/(b|c)?\\?x=.*"},"response":{"status":0,"jsonBody":{"a":["{{x}}"]}}}`,
+		`{"mappings":[{"scenarioName":"a b","newScenarioState":"x","request":{"urlPathTemplate":"/{a}/{a}"},"response":{"transformers":["response-template"],"body":"{{#each request.query}}{{this}}{{else}}{{/each}}{{{now format='yyyy'}}}"}}]}`,
+		`{"request":{"headers":{"a b":{"equalTo":1},"X":{"and":[{"not":{"contains":"\u0000"}}]}},"bodyPatterns":[{"equalToJson":[null]},{"matchesJsonPath":"$.a[?(@.b =~ /x/i)]"}]},"response":{"fault":"x","base64Body":"AAA","headers":{"A":{},"B":["x",{}]}}}`,
+		`{"request":{"url":"/%zz/:x/*y?a"},"response":{"delayDistribution":{"type":"lognormal","median":1e99,"sigma":99}},"postServeActions":{"webhook":{"url":"http://x/{{y}}","method":"get","delay":{"type":"uniform","lower":5,"upper":1}}}}`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		_, _ = importtest.Try(t, wiremock.Read, draft.NewSource("m.json", []byte(text)), draft.Options{})
+	})
+}

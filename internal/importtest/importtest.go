@@ -1,0 +1,139 @@
+// Package importtest is for tests of importers: it reads a source, and serves what was made of it.
+package importtest
+
+import (
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mockserver/config"
+	"mockserver/config/imports/draft"
+	"mockserver/listener"
+	"mockserver/listener/listenertest"
+)
+
+// Reader is the reader of a format.
+type Reader func(*draft.Source, *draft.Draft, draft.Options) error
+
+// Made is what became of a source.
+type Made struct {
+	*draft.Draft
+	Text string
+	spec *config.Spec
+}
+
+// Read reads a source in memory. What is made of it has to be valid, warnings aside.
+func Read(t testing.TB, read Reader, name, text string, opts draft.Options) *Made {
+	t.Helper()
+	m, err := Try(t, read, draft.NewSource(name, []byte(text)), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// Try is Read for a source that may be refused.
+func Try(t testing.TB, read Reader, s *draft.Source, opts draft.Options) (*Made, error) {
+	t.Helper()
+	m := &Made{Draft: &draft.Draft{}}
+	if err := read(s, m.Draft, opts); err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	if err := m.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	m.Text = b.String()
+	dir := t.TempDir()
+	for _, f := range m.Files {
+		path := filepath.Join(dir, filepath.FromSlash(f.Name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		var content strings.Builder
+		if err := f.Content(&content); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(dir, "made.yml")
+	if err := os.WriteFile(path, []byte(m.Text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	m.spec = config.Load(path)
+	if err := listener.Check(m.spec, listener.Options{}).Err(); err != nil {
+		t.Fatalf("%v in:\n%s", err, m.Text)
+	}
+	return m, nil
+}
+
+// Serve serves what was made until the test ends, and returns its URL.
+func (m *Made) Serve(t testing.TB) string {
+	return listenertest.Start(t, m.spec, listener.Options{}).URL()
+}
+
+// Counts returns how many items are exact, approximate and lost.
+func (m *Made) Counts() [3]int {
+	return [3]int{m.Count(draft.Exact), m.Count(draft.Approximate), m.Count(draft.Lost)}
+}
+
+// Case is a request and the answer that is expected.
+type Case struct {
+	Method, Target, Body string
+	Header               map[string]string
+	Status               int
+	Want                 string // the body; with "…" at its end how it begins
+	Has                  map[string]string
+}
+
+// Ask sends requests in their order and compares the answers.
+func Ask(t *testing.T, url string, cases []Case) {
+	t.Helper()
+	for _, c := range cases {
+		status, header, body := Send(t, url, c)
+		begins, open := strings.CutSuffix(c.Want, "…")
+		if status != c.Status || body != c.Want && !(open && strings.HasPrefix(body, begins)) {
+			t.Errorf("%s %s %s %v: %d %q, want %d %q", c.Method, c.Target, c.Body, c.Header, status, body, c.Status, c.Want)
+		}
+		for _, name := range slices.Sorted(maps.Keys(c.Has)) {
+			if got := strings.Join(header.Values(name), ", "); got != c.Has[name] {
+				t.Errorf("%s %s: %s: %q, want %q", c.Method, c.Target, name, got, c.Has[name])
+			}
+		}
+	}
+}
+
+var client = http.Client{Timeout: 20 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
+// Send sends a request and returns the answer; status 0 and the error for none.
+func Send(t testing.TB, url string, c Case) (int, http.Header, string) {
+	t.Helper()
+	req, err := http.NewRequest(c.Method, url+c.Target, strings.NewReader(c.Body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range c.Header {
+		req.Header.Set(name, value)
+		if name == "Host" {
+			req.Host = value
+		}
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, nil, err.Error()
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return resp.StatusCode, resp.Header, string(body) + err.Error()
+	}
+	return resp.StatusCode, resp.Header, string(body)
+}
