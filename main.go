@@ -29,7 +29,7 @@ import (
 	"mockserver/listener/admin"
 	"mockserver/listener/certs"
 	"mockserver/listener/fleet"
-	"mockserver/listener/record"
+	"mockserver/listener/importing"
 )
 
 func main() {
@@ -63,7 +63,7 @@ func run(args []string, env func(string) (string, bool), environ []string, signa
 		return fleet.Command(args[1:], fleet.Process{Env: env, Signals: signals, Stdin: os.Stdin, Stdout: stdout, Stderr: stderr})
 	}
 	if len(args) > 0 && args[0] == "import" {
-		return speaker{stdout: stdout, stderr: stderr}.importing(args[1:])
+		return importing.Command(args[1:], stdout, stderr)
 	}
 	set, err := settings.Read(args, func(name string) string {
 		value, _ := env(name)
@@ -86,12 +86,12 @@ func run(args []string, env func(string) (string, bool), environ []string, signa
 	if err != nil {
 		return say.refuse(err)
 	}
-	p := program{log: log, settings: set, opts: options(set, env, log)}
+	p := program{log: log, settings: set, opts: admin.ServerOptions(set, env, log, thisBuild().Version)}
 	if p.opts.TLS, p.adminTLS, err = admin.TLSOf(set); err != nil {
 		return say.cannotStart(err)
 	}
-	p.imported.tell = p.tellImport
-	defer p.imported.close()
+	p.imported.Log = log
+	defer p.imported.Close()
 	p.files = listener.NewReloader(p.loader(), paths...)
 	p.files.Served = func() { go debug.FreeOSMemory() } // as in fit
 	if p.admin, err = admin.OpenAs(set, p.adminOptions()); err != nil {
@@ -142,6 +142,13 @@ func (p *program) adminOptions() admin.Options {
 	}
 }
 
+// loader returns the loader of the settings, which also reads the files of other tools.
+func (p *program) loader() config.Loader {
+	l := p.settings.Loader()
+	l.Import = p.imported.Import
+	return l
+}
+
 // announce logs what is served and where.
 func (p *program) announce(spec *config.Spec) {
 	p.log.Info("listening", "url", p.server.URL(), "address", p.server.Addr().String(), listener.Declared(spec))
@@ -187,48 +194,6 @@ func unless(signals <-chan os.Signal, work func()) os.Signal {
 	}
 }
 
-// longestCall bounds how long idle connections stay open when the program stops.
-const longestCall = time.Second
-
-func options(set settings.Settings, env func(string) (string, bool), log *slog.Logger) listener.Options {
-	var recorded *record.Options
-	if set.Admin != "" {
-		recorded = &record.Options{Journal: record.JournalOptions{Sample: set.JournalSample, Bytes: set.JournalSize}}
-	}
-	return listener.Options{
-		Record:          recorded,
-		Host:            set.Host,
-		Port:            set.Port,
-		ReusePort:       set.ReusePort,
-		Logger:          log,
-		MaxBody:         set.MaxBody,
-		MaxMessage:      set.MaxMessage,
-		MaxResponse:     set.MaxResponse,
-		UnmatchedStatus: set.UnmatchedStatus,
-		NoCORS:          set.NoCORS,
-		TrustForwarded:  set.TrustForwarded,
-		AccessLog:       set.AccessLog,
-		ServerTiming:    set.ServerTiming,
-		NoHTTP2:         set.NoHTTP2,
-		LastCall:        min(longestCall, set.Grace/10),
-		SentryDSN:       set.SentryDSN,
-
-		MaxConnectionAge:   set.MaxConnectionAge,
-		MaxPendingWebhooks: set.MaxPendingWebhooks,
-		State:              set.State,
-		StateMemory:        set.StateMemory,
-		WebhookStore:       set.WebhookStore,
-		NoWebhooks:         set.NoWebhooks,
-		NoLatency:          set.NoLatency,
-		NoFaults:           set.NoFaults,
-		Dynamic:            set.Dynamic,
-		Seed:               set.Seed,
-
-		Version: thisBuild().Version,
-		Env:     env,
-	}
-}
-
 // program is a server that runs, and what reloads and stops it.
 type program struct {
 	server   *listener.Server
@@ -238,7 +203,7 @@ type program struct {
 	opts     listener.Options
 	adminTLS *certs.Options     // nil for clear text
 	files    *listener.Reloader // of the configuration
-	imported importer
+	imported importing.Files
 }
 
 // serve reloads on changes and SIGHUP until a signal or a failure ends it. Reloading has its
@@ -340,6 +305,25 @@ func (s speaker) withoutConfiguration(set settings.Settings) (code int, done boo
 		return exitOK, false
 	}
 	return exitOK, true
+}
+
+// health reports whether the server with the same settings answers. It returns 0 or 1:
+// container engines reserve the rest.
+func (s speaker) health(set settings.Settings) int {
+	address, err := listener.Ping(set.Host, set.Port, set.TLS.Only)
+	switch {
+	case err == nil && s.json:
+		s.log.Info("healthy", "address", address)
+		return exitOK
+	case err == nil:
+		fmt.Fprintf(s.stdout, "healthy: %s answers\n", address)
+		return exitOK
+	case s.json:
+		s.log.Error("not healthy", "error", err.Error())
+	default:
+		fmt.Fprintln(s.stderr, "not healthy:", err)
+	}
+	return exitFailed
 }
 
 // ca prints the certificate of the CA that the server makes certificates with.

@@ -7,8 +7,6 @@ cd "$(dirname "$0")/.."
 allowed='
 mockserver -> mockserver/bench
 mockserver -> mockserver/config
-mockserver -> mockserver/config/imports
-mockserver -> mockserver/config/imports/draft
 mockserver -> mockserver/config/openapi/export
 mockserver -> mockserver/config/settings
 mockserver -> mockserver/config/syntax
@@ -16,7 +14,7 @@ mockserver -> mockserver/listener
 mockserver -> mockserver/listener/admin
 mockserver -> mockserver/listener/certs
 mockserver -> mockserver/listener/fleet
-mockserver -> mockserver/listener/record
+mockserver -> mockserver/listener/importing
 mockserver/bench -> mockserver/bench/load
 mockserver/bench -> mockserver/config
 mockserver/bench -> mockserver/config/settings
@@ -147,6 +145,11 @@ mockserver/listener/admin -> mockserver/listener/state
 mockserver/listener/admin -> mockserver/listener/verdict
 mockserver/listener/admin -> mockserver/matcher
 mockserver/listener/fleet -> mockserver/listener/runs
+mockserver/listener/importing -> mockserver/config
+mockserver/listener/importing -> mockserver/config/imports
+mockserver/listener/importing -> mockserver/config/imports/draft
+mockserver/listener/importing -> mockserver/config/settings
+mockserver/listener/importing -> mockserver/listener
 mockserver/listener/listenertest -> mockserver/config
 mockserver/listener/listenertest -> mockserver/listener
 mockserver/listener/listenertest -> mockserver/listener/record

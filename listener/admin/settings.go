@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"mockserver/config/settings"
+	"mockserver/listener"
 	"mockserver/listener/fleet"
+	"mockserver/listener/record"
 	"mockserver/listener/verdict"
 )
 
@@ -68,5 +70,49 @@ func (a *Admin) CloseSoon() {
 	defer cancel()
 	if err := a.Close(ctx); err != nil {
 		a.log.Debug("admin address", "error", err.Error())
+	}
+}
+
+// longestCall bounds how long idle connections stay open when the program stops.
+const longestCall = time.Second
+
+// ServerOptions returns the options of the server that the settings ask for. With an admin address it
+// records. env looks up env.NAME in templates.
+func ServerOptions(set settings.Settings, env func(string) (string, bool), log *slog.Logger, version string) listener.Options {
+	var recorded *record.Options
+	if set.Admin != "" {
+		recorded = &record.Options{Journal: record.JournalOptions{Sample: set.JournalSample, Bytes: set.JournalSize}}
+	}
+	return listener.Options{
+		Record:          recorded,
+		Host:            set.Host,
+		Port:            set.Port,
+		ReusePort:       set.ReusePort,
+		Logger:          log,
+		MaxBody:         set.MaxBody,
+		MaxMessage:      set.MaxMessage,
+		MaxResponse:     set.MaxResponse,
+		UnmatchedStatus: set.UnmatchedStatus,
+		NoCORS:          set.NoCORS,
+		TrustForwarded:  set.TrustForwarded,
+		AccessLog:       set.AccessLog,
+		ServerTiming:    set.ServerTiming,
+		NoHTTP2:         set.NoHTTP2,
+		LastCall:        min(longestCall, set.Grace/10),
+		SentryDSN:       set.SentryDSN,
+
+		MaxConnectionAge:   set.MaxConnectionAge,
+		MaxPendingWebhooks: set.MaxPendingWebhooks,
+		State:              set.State,
+		StateMemory:        set.StateMemory,
+		WebhookStore:       set.WebhookStore,
+		NoWebhooks:         set.NoWebhooks,
+		NoLatency:          set.NoLatency,
+		NoFaults:           set.NoFaults,
+		Dynamic:            set.Dynamic,
+		Seed:               set.Seed,
+
+		Version: version,
+		Env:     env,
 	}
 }

@@ -1,0 +1,108 @@
+// Package importing is the command import: it makes a configuration of files of other tools, and
+// compares what that answers with what the files say. Files makes one of each file that the server is
+// given.
+package importing
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"mockserver/config/imports"
+	"mockserver/config/imports/draft"
+	"mockserver/config/settings"
+	"mockserver/internal/wording"
+)
+
+// Exit codes of the command.
+const (
+	exitOK     = 0
+	exitFailed = 1 // nothing could be written, answers differ, or not everything is exact with --strict
+	exitUsage  = 2 // a bad flag, or a file that cannot be imported
+)
+
+// Command is mockserver import. args are the arguments after "import". It returns the exit code.
+func Command(args []string, stdout, stderr io.Writer) int {
+	set, err := settings.ReadImport(args)
+	if err == nil && set.Help {
+		fmt.Fprint(stdout, settings.ImportUsage())
+		return exitOK
+	}
+	var d *draft.Draft
+	if err == nil {
+		d, err = imports.Make(set.Files, draftOptions(set))
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, err)
+		return exitUsage
+	}
+	defer d.Close()
+	if err := write(d, set, stdout, stderr); err != nil {
+		fmt.Fprintln(stderr, err)
+		return exitFailed
+	}
+	imports.Summary(stderr, d)
+	code := exitOK
+	if set.Check || set.Against != "" {
+		if err := compare(stderr, d, set.Against); err != nil {
+			fmt.Fprintln(stderr, err)
+			code = exitFailed
+		}
+	}
+	if set.Strict && d.Count(draft.Approximate)+d.Count(draft.Lost) > 0 {
+		code = exitFailed
+	}
+	return code
+}
+
+func draftOptions(set settings.Import) draft.Options {
+	return draft.Options{Paths: set.Paths, Last: set.Last, Subtract: set.Subtract, EnvFile: set.EnvFile, Variables: set.Variables}
+}
+
+// write writes the report, and the configuration to its directory or to standard output.
+func write(d *draft.Draft, set settings.Import, stdout, stderr io.Writer) error {
+	if set.Report != "" {
+		if err := report(d, set.Report, set.Force); err != nil {
+			return err
+		}
+	}
+	if set.Out != "" {
+		if err := imports.Write(d, set.Out, set.Force); err != nil {
+			return err
+		}
+		fmt.Fprintln(stderr, "written:", filepath.Join(set.Out, imports.Name))
+		return nil
+	}
+	if n := len(d.Files); n > 0 {
+		return fmt.Errorf("the configuration has %s beside it: give a directory with -o", wording.Count(n, "file"))
+	}
+	return d.Write(stdout)
+}
+
+// report writes the report to a file: as JSON if its name says so.
+func report(d *draft.Draft, name string, force bool) error {
+	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	if force {
+		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	}
+	f, err := os.OpenFile(name, flags, 0o644)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%s: exists already; --force overwrites it", name)
+	}
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(f)
+	write := imports.Report
+	if strings.EqualFold(filepath.Ext(name), ".json") {
+		write = imports.ReportJSON
+	}
+	if err := errors.Join(write(w, d), w.Flush(), f.Close()); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}

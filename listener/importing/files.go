@@ -1,0 +1,68 @@
+package importing
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"mockserver/config/imports"
+	"mockserver/config/imports/draft"
+)
+
+// Files makes configurations of files of other tools that the server is given, in a directory of its
+// own. Its methods may be called from any goroutine.
+type Files struct {
+	Log *slog.Logger // gets a line for each file; set before the first
+
+	mu    sync.Mutex
+	dir   string // "" until it is needed
+	made  int
+	fresh map[string][]string // what was made of each file, the newest last
+}
+
+// Import makes a configuration of a file or directory, and returns its name, which is valid until
+// Close; "" if it is of no format that is imported. Of each file the last three are kept.
+func (i *Files) Import(path string) (string, error) {
+	if !imports.Recognizes(path) {
+		return "", nil
+	}
+	d, err := imports.Make([]string{path}, draft.Options{})
+	if err != nil {
+		return "", err
+	}
+	defer d.Close()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.dir == "" {
+		if i.dir, err = os.MkdirTemp("", "mockserver-import-"); err != nil {
+			return "", err
+		}
+	}
+	i.made++
+	dir := filepath.Join(i.dir, strconv.Itoa(i.made))
+	if err := imports.Write(d, dir, false); err != nil {
+		return "", err
+	}
+	if i.fresh == nil {
+		i.fresh = map[string][]string{}
+	}
+	const kept = 3 // what is served, what replaces it, and what a broken change was tried with
+	i.fresh[path] = append(i.fresh[path], dir)
+	if all := i.fresh[path]; len(all) > kept {
+		os.RemoveAll(all[0])
+		i.fresh[path] = all[1:]
+	}
+	i.Log.Info("imported", "file", path, "exact", d.Count(draft.Exact), "approximate", d.Count(draft.Approximate), "lost", d.Count(draft.Lost))
+	return filepath.Join(dir, imports.Name), nil
+}
+
+// Close removes what was made.
+func (i *Files) Close() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.dir != "" {
+		os.RemoveAll(i.dir)
+	}
+}
