@@ -1,6 +1,8 @@
 package listener
 
 import (
+	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -44,6 +46,14 @@ type beyond struct{ *wire.Connection }
 
 // Read reads what the client sends, whatever it is.
 func (c beyond) Read(b []byte) (int, error) { return c.Stream().Read(b) }
+
+// survive ends a connection after a panic. It is deferred.
+func (s *Server) survive(conn *wire.Connection) {
+	if p := recover(); p != nil {
+		_ = conn.CloseNow() // nothing can be said any more
+		s.tellPanic("panic while serving a connection", "", p, fmt.Sprint(p), slog.String("remote", conn.RemoteAddr().String()))
+	}
+}
 
 // streams answers requests of HTTP/2.
 type streams struct{ *Server }

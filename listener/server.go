@@ -265,14 +265,6 @@ func (s *Server) serveConnection(conn *wire.Connection) {
 	}
 }
 
-// survive ends a connection after a panic. It is deferred.
-func (s *Server) survive(conn *wire.Connection) {
-	if p := recover(); p != nil {
-		_ = conn.CloseNow() // nothing can be said any more
-		s.tellPanic("panic while serving a connection", "", p, fmt.Sprint(p), slog.String("remote", conn.RemoteAddr().String()))
-	}
-}
-
 // end closes Done on its first call.
 func (s *Server) end(failure error) {
 	s.ending.Do(func() {

@@ -13,8 +13,6 @@ import (
 // What is sent. Header blocks do not use the dynamic table, so the block of an answer that is the
 // same for every request is the same for every connection, too: see AppendStatus.
 
-const frameHeader = 9 // bytes
-
 func appendFrame(b []byte, length int, kind http2.FrameType, flags http2.Flags, stream uint32) []byte {
 	b = append(b, byte(length>>16), byte(length>>8), byte(length), byte(kind), byte(flags))
 	return binary.BigEndian.AppendUint32(b, stream)

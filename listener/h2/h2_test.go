@@ -2,8 +2,6 @@ package h2
 
 import (
 	"bytes"
-	"context"
-	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
@@ -35,12 +33,10 @@ func TestH2spec(t *testing.T) {
 	}
 }
 
-// httpClient is a client of x/net with connections of its own, without TLS.
+// httpClient is a client of net/http that speaks HTTP/2 from the beginning.
 func httpClient(t *testing.T) *http.Client {
-	transport := &http2.Transport{AllowHTTP: true}
-	transport.DialTLSContext = func(ctx context.Context, network, addr string, _ *tls.Config) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, network, addr)
-	}
+	transport := &http.Transport{Protocols: new(http.Protocols)}
+	transport.Protocols.SetUnencryptedHTTP2(true)
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport}
 }
