@@ -65,7 +65,7 @@ func receiveStream(st *h2.Stream) *call {
 	in := &c.In
 	in.Method, in.Target, in.Host, in.Header, in.Body = st.Method, st.Target, st.Host, st.Header, st.Body
 	in.Protocol, in.Remote, in.Time = matcher.HTTP2, st.Conn().RemoteAddr(), time.Now()
-	in.Peer, c.peer = st, st
+	in.Peer, in.TLS, c.peer = st, st.Conn().(beyond).Connection.TLS, st
 	c.reply.Room = st.Room
 	return c
 }

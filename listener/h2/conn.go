@@ -148,7 +148,7 @@ func (c *conn) forgive(err error) error {
 	if !ok {
 		return err
 	}
-	if e.StreamID > c.last {
+	if c.isUnopened(e.StreamID) {
 		return http2.ConnectionError(e.Code)
 	}
 	c.mu.Lock()

@@ -65,7 +65,7 @@ func (c *conn) takeHeaders(f *http2.HeadersFrame) error {
 	}
 	c.mu.Lock()
 	known := c.streams[id]
-	open := len(c.streams) + c.serving
+	open := max(len(c.streams)+len(c.written), c.serving) // most of those that are served are streams, too
 	late := c.final
 	c.mu.Unlock()
 	b := &c.block
@@ -205,6 +205,16 @@ func (c *conn) refuse(s *Stream, status int, why string) error {
 
 // complete has a request answered that has arrived.
 func (c *conn) complete(s *Stream) error {
+	c.mu.Lock()
+	refused := s.answered
+	if refused { // only the response is still to be sent
+		s.received = true
+		c.starve(s, false)
+	}
+	c.mu.Unlock()
+	if refused {
+		return nil
+	}
 	if n := s.request.length; n >= 0 && n != len(s.Body) {
 		return streamError(s.id, http2.ErrCodeProtocol)
 	}
@@ -259,7 +269,7 @@ func (c *conn) release(s *Stream) {
 // takeData takes a part of a body.
 func (c *conn) takeData(f *http2.DataFrame) error {
 	id, length, data := f.StreamID, int(f.Length), f.Data()
-	if id > c.last {
+	if c.isUnopened(id) {
 		return protocolError
 	}
 	if c.inside -= length; c.inside < 0 {
@@ -278,6 +288,10 @@ func (c *conn) takeData(f *http2.DataFrame) error {
 	s := c.streams[id]
 	open := s != nil && !s.received
 	within := open && s.given >= length
+	refused := within && s.answered
+	if within {
+		s.given -= length
+	}
 	c.mu.Unlock()
 	switch {
 	case !open && s == nil:
@@ -289,6 +303,10 @@ func (c *conn) takeData(f *http2.DataFrame) error {
 		return streamError(id, http2.ErrCodeStreamClosed)
 	case !within:
 		return streamError(id, http2.ErrCodeFlowControl)
+	case refused && f.StreamEnded():
+		return c.complete(s)
+	case refused:
+		return nil
 	case s.request.length >= 0 && len(s.Body)+len(data) > s.request.length:
 		return streamError(id, http2.ErrCodeProtocol)
 	case len(s.Body)+len(data) > c.srv.MaxBody:
@@ -297,7 +315,6 @@ func (c *conn) takeData(f *http2.DataFrame) error {
 	s.Body = append(s.Body, data...)
 	s.arrived = c.source.now
 	c.mu.Lock()
-	s.given -= length
 	c.hold(s, len(data))
 	c.mu.Unlock()
 	if f.StreamEnded() {
@@ -305,6 +322,10 @@ func (c *conn) takeData(f *http2.DataFrame) error {
 	}
 	return nil
 }
+
+// isUnopened reports whether the client has not opened a stream yet, and none after it; or never can,
+// because its number is even.
+func (c *conn) isUnopened(id uint32) bool { return id > c.last || id%2 == 0 }
 
 func (c *conn) takeWindowUpdate(f *http2.WindowUpdateFrame) error {
 	c.mu.Lock()
@@ -316,12 +337,12 @@ func (c *conn) takeWindowUpdate(f *http2.WindowUpdateFrame) error {
 		}
 		return nil
 	}
-	if f.StreamID > c.last {
+	if c.isUnopened(f.StreamID) {
 		return protocolError
 	}
 	s := c.streams[f.StreamID]
-	if s == nil {
-		return c.count()
+	if s == nil { // clients send it for what has just ended, RFC 9113 section 5.1
+		return nil
 	}
 	if s.window += n; s.window > maxWindow {
 		return streamError(s.id, http2.ErrCodeFlowControl)
@@ -333,7 +354,7 @@ func (c *conn) takeWindowUpdate(f *http2.WindowUpdateFrame) error {
 const maxWindow = 1<<31 - 1
 
 func (c *conn) takeReset(f *http2.RSTStreamFrame) error {
-	if f.StreamID > c.last {
+	if c.isUnopened(f.StreamID) {
 		return protocolError
 	}
 	c.mu.Lock()
@@ -353,6 +374,9 @@ func (c *conn) takeSettings(f *http2.SettingsFrame) error {
 		}
 		return c.count()
 	}
+	if f.NumSettings() > maxSettings { // each may change the windows of all streams
+		return calm
+	}
 	c.settled = true
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -362,6 +386,9 @@ func (c *conn) takeSettings(f *http2.SettingsFrame) error {
 	c.out = appendFrame(c.out, 0, http2.FrameSettings, http2.FlagSettingsAck, 0)
 	return c.count()
 }
+
+// maxSettings is how many settings a frame may have; few are defined.
+const maxSettings = 100
 
 // set applies one setting, under the lock.
 func (c *conn) set(s http2.Setting) error {

@@ -26,6 +26,7 @@ func TestHostile(t *testing.T) {
 		{"5.1", "data of an idle stream", func(c *client) { _ = c.WriteData(1, true, nil) }, protocol},
 		{"5.1", "reset of an idle stream", func(c *client) { _ = c.WriteRSTStream(1, http2.ErrCodeCancel) }, protocol},
 		{"5.1", "window of an idle stream", func(c *client) { _ = c.WriteWindowUpdate(1, 1) }, protocol},
+		{"5.1", "window of a stream of the server's", func(c *client) { c.get(3, "/wait"); _ = c.WriteWindowUpdate(2, 1) }, protocol},
 		{"5.1", "data after the end", func(c *client) { c.get(1, "/wait"); _ = c.WriteData(1, true, []byte("x")) }, "reset STREAM_CLOSED"},
 		{"5.1", "headers after the end", func(c *client) { c.get(1, "/wait"); c.get(1, "/") }, stopped},
 		{"5.1.1", "even stream", func(c *client) { c.get(2, "/") }, protocol},
@@ -46,6 +47,7 @@ func TestHostile(t *testing.T) {
 		{"6.5", "settings of a stream", func(c *client) { _ = c.WriteRawFrame(http2.FrameSettings, 0, 1, nil) }, protocol},
 		{"6.5.2", "push that is neither on nor off", func(c *client) { _ = c.WriteSettings(http2.Setting{ID: http2.SettingEnablePush, Val: 2}) }, protocol},
 		{"6.5.2", "frame size below the least", func(c *client) { _ = c.WriteSettings(http2.Setting{ID: http2.SettingMaxFrameSize, Val: 1}) }, protocol},
+		{"6.5", "more settings than there are", func(c *client) { _ = c.WriteSettings(make([]http2.Setting, maxSettings+1)...) }, calm},
 		{"6.6", "push from a client", func(c *client) {
 			c.get(1, "/wait")
 			_ = c.WriteRawFrame(http2.FramePushPromise, 4, 1, []byte{0, 0, 0, 2, 0x82})
@@ -171,10 +173,9 @@ func TestFlood(t *testing.T) {
 		"refused bodies": func(c *client, id uint32) {
 			c.open(id, false, "content-length", "9999999")
 		},
-		"streams that are too many":        func(c *client, id uint32) { c.get(id, "/wait") },
-		"empty data":                       func(c *client, _ uint32) { _ = c.WriteData(1, false, nil) },
-		"unknown frames":                   func(c *client, _ uint32) { _ = c.WriteRawFrame(0xfa, 0, 0, nil) },
-		"windows of streams that are over": func(c *client, _ uint32) { _ = c.WriteWindowUpdate(3, 1) },
+		"streams that are too many": func(c *client, id uint32) { c.get(id, "/wait") },
+		"empty data":                func(c *client, _ uint32) { _ = c.WriteData(1, false, nil) },
+		"unknown frames":            func(c *client, _ uint32) { _ = c.WriteRawFrame(0xfa, 0, 0, nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, &answers{inline: true}, nil)

@@ -21,6 +21,7 @@ type source struct {
 	inFrame   int       // bytes of the current frame so far
 	frameTime time.Time // when it began to be waited for
 	idleSince time.Time // zero if it is not idle
+	looked    time.Time // when the time-outs were last looked at
 }
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, readSize); return &b }}
@@ -41,6 +42,7 @@ func (s *source) Read(b []byte) (int, error) {
 // begin makes what was already read the first that is read.
 func (s *source) begin(read []byte) {
 	s.now = time.Now()
+	s.looked = s.now
 	s.acquire()
 	if len(read) > len(*s.buffer) {
 		larger := make([]byte, len(read))
@@ -83,12 +85,16 @@ func (s *source) fill() error {
 				(*s.buffer)[0] = s.one[0]
 			}
 			s.w, s.idleSince = n, time.Time{}
-			return nil
+			if s.now.Sub(s.looked) < tick {
+				return nil
+			}
+			s.looked = s.now // a client that goes on sending lets no deadline pass
+			return c.look(s.now)
 		}
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return err
 		}
-		s.armed = time.Time{}
+		s.armed, s.looked = time.Time{}, s.now
 		if err := c.look(s.now); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package h2
 
 import (
+	"slices"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -103,10 +104,11 @@ func (c *conn) finish(s *Stream) {
 
 // reset ends a stream with an error.
 func (c *conn) reset(s *Stream, code http2.ErrCode) {
-	c.out = appendReset(c.out, s.id, code)
+	id := s.id // the stream may be another one soon
+	c.out = appendReset(c.out, id, code)
 	s.answered = true
 	c.abandon(s)
-	c.old.add(s.id, true)
+	c.old.add(id, true)
 }
 
 // abandon ends a stream whose client needs no response, or gets no more of it.
@@ -122,6 +124,11 @@ func (c *conn) abandon(s *Stream) {
 func (c *conn) close(s *Stream) {
 	s.closed = true
 	delete(c.streams, s.id)
+	if s.queued { // it would be kept as long as the client has no room for bodies
+		i := slices.Index(c.ready, s)
+		c.ready = slices.Delete(c.ready, i, i+1)
+		s.queued = false
+	}
 	c.starve(s, false)
 	c.old.add(s.id, !s.received)
 	c.follow(s)
@@ -142,7 +149,7 @@ func (c *conn) follow(s *Stream) {
 
 // drop gives a stream back if nobody uses it any more.
 func (c *conn) drop(s *Stream) {
-	if s.closed && s.served && !s.queued && !s.following {
+	if s.closed && s.served && !s.following {
 		c.bodies -= s.counted
 		c.grow()
 		s.recycle()
@@ -155,10 +162,6 @@ func (c *conn) pump() {
 		s := c.ready[0]
 		c.ready = c.ready[1:]
 		s.queued = false
-		if s.closed {
-			c.drop(s)
-			continue
-		}
 		if s.sent < s.allowed && s.window > 0 {
 			c.part(s)
 			s.progress = time.Now()
@@ -172,11 +175,35 @@ func (c *conn) pump() {
 // flush writes what is to be written, unless another goroutine does. The lock is not held while it
 // writes.
 func (c *conn) flush() {
+	if !c.writing {
+		c.writing = true
+		c.writeAll(false)
+	}
+}
+
+// flushAndRead is flush for the goroutine that reads the connection. It leaves bodies that take more
+// than one write to a goroutine of their own: the client may have something to say meanwhile.
+func (c *conn) flushAndRead() {
 	if c.writing {
 		return
 	}
 	c.writing = true
-	for {
+	if c.writeAll(true) {
+		return
+	}
+	go func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.writeAll(false); c.final && len(c.streams) == 0 {
+			_ = c.nc.SetReadDeadline(past) // the connection is over, which who reads sees
+		}
+	}()
+}
+
+// writeAll writes until nothing is left, for the goroutine that has set writing. One that reads stops
+// after a write if bodies are left. It reports whether all is written.
+func (c *conn) writeAll(reads bool) (all bool) {
+	for again := false; ; again = true {
 		if c.failed != nil {
 			c.out = c.out[:0]
 		} else {
@@ -185,11 +212,15 @@ func (c *conn) flush() {
 		if len(c.out) == 0 && len(c.written) == 0 {
 			break
 		}
+		if reads && again && (len(c.ready) > 0 || len(c.out) >= outSize) {
+			return false
+		}
 		c.writeOnce()
 		c.free.Broadcast()
 	}
 	c.writing = false
 	c.free.Broadcast()
+	return true
 }
 
 // writeOnce writes what is to be written, and calls what follows the responses in it.
