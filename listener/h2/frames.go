@@ -268,41 +268,19 @@ func (c *conn) release(s *Stream) {
 
 // takeData takes a part of a body.
 func (c *conn) takeData(f *http2.DataFrame) error {
-	id, length, data := f.StreamID, int(f.Length), f.Data()
-	if c.isUnopened(id) {
+	id, data := f.StreamID, f.Data()
+	switch {
+	case c.isUnopened(id):
 		return protocolError
-	}
-	if c.inside -= length; c.inside < 0 {
-		return flowError
-	}
-	if len(data) == 0 && !f.StreamEnded() {
+	case len(data) == 0 && !f.StreamEnded():
 		if err := c.count(); err != nil {
 			return err
 		}
 	}
-	c.mu.Lock()
-	if c.inside < connWindow/2 {
-		c.out = appendWindowUpdate(c.out, 0, connWindow-c.inside)
-		c.inside = connWindow
-	}
-	s := c.streams[id]
-	open := s != nil && !s.received
-	within := open && s.given >= length
-	refused := within && s.answered
-	if within {
-		s.given -= length
-	}
-	c.mu.Unlock()
+	s, refused, err := c.receiving(id, int(f.Length))
 	switch {
-	case !open && s == nil:
-		if known, ours := c.old.find(id); known && ours {
-			return nil // it was on its way when the stream was reset
-		}
-		return streamError(id, http2.ErrCodeStreamClosed)
-	case !open:
-		return streamError(id, http2.ErrCodeStreamClosed)
-	case !within:
-		return streamError(id, http2.ErrCodeFlowControl)
+	case s == nil:
+		return err
 	case refused && f.StreamEnded():
 		return c.complete(s)
 	case refused:
@@ -321,6 +299,34 @@ func (c *conn) takeData(f *http2.DataFrame) error {
 		return c.complete(s)
 	}
 	return nil
+}
+
+// receiving returns the stream that bytes of a body are for, and whether it is refused already. It
+// returns nil if they are for none: with an error, or because the client did not know that yet.
+func (c *conn) receiving(id uint32, length int) (s *Stream, refused bool, err error) {
+	if c.inside -= length; c.inside < 0 {
+		return nil, false, flowError
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.inside < connWindow/2 {
+		c.out = appendWindowUpdate(c.out, 0, connWindow-c.inside)
+		c.inside = connWindow
+	}
+	s = c.streams[id]
+	if s == nil {
+		if known, ours := c.old.find(id); known && ours {
+			return nil, false, nil // it was on its way when the stream was reset
+		}
+	}
+	switch {
+	case s == nil || s.received:
+		return nil, false, streamError(id, http2.ErrCodeStreamClosed)
+	case s.given < length:
+		return nil, false, streamError(id, http2.ErrCodeFlowControl)
+	}
+	s.given -= length
+	return s, s.answered, nil
 }
 
 // isUnopened reports whether the client has not opened a stream yet, and none after it; or never can,
