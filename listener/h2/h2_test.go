@@ -18,7 +18,7 @@ import (
 
 // h2spec, in strict mode, finds nothing wrong. Get it by
 //
-//	go install github.com/summerwind/h2spec/cmd/h2spec@v2.6.0
+//	go -C .ci/tools build -o h2spec github.com/summerwind/h2spec/cmd/h2spec
 func TestH2spec(t *testing.T) {
 	program, err := exec.LookPath("h2spec")
 	if err != nil {
