@@ -389,7 +389,7 @@ func (r *Resource) faults() (found syntax.Problems) {
 	names := PageNames(r.Page.Style)
 	for _, n := range r.Page.Names {
 		if !slices.Contains(names, n.Name) {
-			wrong("page.names."+wording.Label(n.Name), "is no parameter of these pages%s; expected %s", wording.DidYouMean(n.Name, names), wording.OneOf(names))
+			wrong("page.names."+wording.Label(n.Name), "is not a parameter of these pages%s; expected %s", wording.DidYouMean(n.Name, names), wording.OneOf(names))
 		}
 	}
 	return found

@@ -1,6 +1,7 @@
 package listener
 
 import (
+	"fmt"
 	"runtime"
 
 	"mockserver/listener/reply"
@@ -35,7 +36,7 @@ func (s *Server) change(a *answer, c *call) *answer {
 			return nil
 		}
 	}
-	reply.StateBusy.Write(&c.reply, a.name+": what the request saw had changed each time")
+	reply.StateBusy.Write(&c.reply, fmt.Sprintf("%s: what the request saw has changed before each of %d attempts to write", a.name, maxAnew))
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mockserver/internal/wording"
+	"mockserver/listener/data"
 	"mockserver/listener/record"
 	"mockserver/listener/reply"
 	"mockserver/renderer"
@@ -74,6 +75,9 @@ func (s *Server) logAccess(c *call, more slog.Attr) {
 func (s *Server) unfinished(stopped error) (reply.Failure, error) {
 	if stopped == renderer.ErrTooLarge {
 		return reply.ResponseTooLarge, fmt.Errorf("a template makes more than %s; see --max-response", wording.Size(s.opts.MaxResponse))
+	}
+	if stopped == data.ErrTooManyRows {
+		return reply.TooManyRows, stopped
 	}
 	return reply.TemplateTooLong, stopped
 }

@@ -212,7 +212,7 @@ func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, syntax.P
 	t := traffic.NewCounts(&c.kept, e, c.chance.Seeded)
 	if access.Finds() {
 		route.If = func(r *matcher.Request) bool {
-			return access.Find(r) && condition.Holds(r)
+			return access.Find(r) && (r.Stopped == data.ErrTooManyRows || condition.Holds(r))
 		}
 	} else if !condition.Always() {
 		route.If = condition.Holds

@@ -9,6 +9,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/syntax"
 	"mockserver/internal/wording"
+	"mockserver/listener/reply"
 	"mockserver/listener/state"
 	"mockserver/matcher"
 	"mockserver/matcher/json"
@@ -60,6 +61,7 @@ type work struct {
 	used  bool    // since the last Release
 	owner *Access // whose rows it has; nil for none
 	room  []byte  // for values
+	equal []state.Equal
 	keys  []madeKey
 }
 
@@ -72,6 +74,7 @@ func (w *work) Release() {
 		return
 	}
 	w.tx.End()
+	clear(w.equal)
 	w.owner, w.used = nil, false
 	if cap(w.room) > keptRoom {
 		w.room = nil
@@ -115,7 +118,7 @@ func (s *Sets) Compile(e *config.Endpoint, scope *renderer.Scope) (*Access, synt
 		problems = append(problems, a.claim(f.Name, f.Pos, f.Key)...)
 		made, wrong := s.compileFind(f, scope) // later entries may use earlier ones
 		if made.pick == pickNext || made.pick == pickOnce {
-			made.turns = s.turnsOf(strings.Join([]string{e.EffectiveMethod(), e.Host, e.Path.Value, e.If.Value}, " "), f.Name)
+			made.turns = s.turnsOf(made.set, strings.Join([]string{e.EffectiveMethod(), e.Host, e.Path.Value, e.If.Value}, " "), f.Name)
 		}
 		problems = append(problems, wrong...)
 		a.finds = append(a.finds, made)
@@ -225,22 +228,21 @@ func (s *set) notIndexed(name string) string {
 // Finds reports whether any row is found while the endpoint is matched.
 func (a *Access) Finds() bool { return a != nil && len(a.finds)+len(a.states) > 0 }
 
+// ErrTooManyRows is why a request is stopped for which a row cannot be found by looking at few others.
+var ErrTooManyRows = fmt.Errorf("to find a row, more than %d others would have to be looked at one by one; ask for a value that fewer rows have", state.MaxSifted)
+
 // Find begins what a request does with rows, and finds those that the endpoint names. It reports
-// whether the scenarios are in states in which the endpoint answers.
+// whether the scenarios are in states in which the endpoint answers. If a row cannot be found, the
+// request is stopped by ErrTooManyRows, and the endpoint answers whatever its condition.
 func (a *Access) Find(r *matcher.Request) bool {
 	w := workOf(r)
 	const attempts = 10 // to see several sets as of one time
 	answers := false
 	for range attempts {
 		a.begin(w, r)
-		for i := range a.finds {
-			f := &a.finds[i]
-			row, result := f.find(w, r), resultMissing
-			if row.Found() {
-				r.Rows[i] = json.Value{Kind: json.Object, Raw: row.JSON}
-				result = resultOK
-			}
-			f.set.tally.note(opFind, result)
+		if !a.findRows(w, r) {
+			r.Stopped = ErrTooManyRows
+			return true
 		}
 		answers = true
 		if slices.ContainsFunc(a.states, func(s inState) bool { return s.begin(a.sets, w, r) }) {
@@ -256,10 +258,29 @@ func (a *Access) Find(r *matcher.Request) bool {
 	return answers
 }
 
+// findRows finds the rows; it reports false if one would take too long.
+func (a *Access) findRows(w *work, r *matcher.Request) bool {
+	for i := range a.finds {
+		f := &a.finds[i]
+		row, ok := f.find(w, r)
+		switch {
+		case !ok:
+			f.set.tally.failed(opFind, reply.TooManyRows)
+			return false
+		case row.Found():
+			r.Rows[i] = json.Value{Kind: json.Object, Raw: row.JSON}
+			f.set.tally.note(opFind, resultOK)
+		default:
+			f.set.tally.note(opFind, resultMissing)
+		}
+	}
+	return true
+}
+
 // begin starts anew.
 func (a *Access) begin(w *work, r *matcher.Request) {
 	w.tx.Begin(a.sets.store)
-	w.owner, w.room = a, w.room[:0]
+	w.owner, w.room, w.equal = a, w.room[:0], w.equal[:0]
 	n := len(a.names)
 	if missing := n - len(r.Rows); missing > 0 {
 		r.Rows = append(r.Rows, make([]json.Value, missing)...)
@@ -298,97 +319,65 @@ func partOf(o *renderer.Operand, w *work, r *matcher.Request) []byte {
 		return nil
 	}
 	text, ok := o.Text(r)
-	if !ok {
+	if !ok || len(text) == 0 {
 		return nil
 	}
 	return w.keep(text)
 }
 
-// find returns the row; no row if there is none.
-func (f *find) find(w *work, r *matcher.Request) state.Row {
+// find returns the row; no row if there is none. It reports false if that would take too long.
+func (f *find) find(w *work, r *matcher.Request) (row state.Row, ok bool) {
 	part := partOf(f.part, w, r)
 	if f.key != nil {
 		key, ok := f.key.Text(r)
 		if !ok {
-			return state.Row{}
+			return state.Row{}, true
 		}
-		return w.tx.Get(f.set.Set, part, w.keep(key))
+		return w.tx.Get(f.set.Set, part, w.keep(key)), true
 	}
-	if len(f.where) == 0 {
-		row := f.choose(w.tx.Rows(f.set.Set, part), nil, part, r)
-		if row.Found() {
-			w.tx.Saw(f.set.Set, part, row)
-		}
-		return row
+	from := len(w.room)
+	all := f.values(w, r)
+	value := w.made(from)
+	if f.pick == pickFirst || f.pick == pickNewest {
+		return w.tx.First(f.set.Set, part, all, f.pick == pickNewest)
 	}
-	list, value, rest := f.narrow(part, w, r)
-	row := f.choose(list, value, part, r)
-	for k := 0; row.Found() && !holds(row, rest); k++ { // the first that has all the values
-		row = list.At(k)
+	rows, ok := w.tx.Having(f.set.Set, part, all)
+	if !ok {
+		return state.Row{}, false
 	}
-	switch {
-	case row.Found():
+	if row = f.choose(rows, value, part, r); row.Found() {
 		w.tx.Saw(f.set.Set, part, row)
-	case len(f.where) == 1:
-		w.tx.SawNone(f.set.Set, part, f.where[0].order, value)
+	} else if rows.Len() == 0 {
+		return w.tx.First(f.set.Set, part, all, false) // there is none: that counts as seen
 	}
-	return row
+	return row, true
 }
 
-// demand is a value that a member has to have.
-type demand struct {
-	value []byte
-	of    state.Member
-}
-
-// narrow returns the shortest list of the rows that have one of the values, that value, and what is
-// left to be asked.
-func (f *find) narrow(part []byte, w *work, r *matcher.Request) (list state.Rows, value []byte, rest []demand) {
-	best := -1
+// values returns the values that the row has to have. They are what is appended to the room.
+func (f *find) values(w *work, r *matcher.Request) []state.Equal {
+	first := len(w.equal)
 	for i := range f.where {
 		start := len(w.room)
 		w.room = f.where[i].to.AppendOrdered(w.room, r)
-		is := w.room[start:len(w.room):len(w.room)]
-		at := state.Bound{Value: is}
-		rows := w.tx.Within(f.set.Set, part, f.where[i].order, at, at)
-		if len(f.where) > 1 {
-			rest = append(rest, demand{is, f.set.options.Members[f.where[i].order]})
-		}
-		if best < 0 || rows.Len() < list.Len() {
-			best, list, value = i, rows, is
-		}
+		w.equal = append(w.equal, state.Equal{Order: f.where[i].order, Value: w.made(start)})
 	}
-	return list, value, rest
+	return w.equal[first:len(w.equal):len(w.equal)]
 }
 
-func holds(row state.Row, rest []demand) bool {
-	var room [128]byte
-	for _, d := range rest {
-		if string(d.of.Value(row.JSON, room[:0])) != string(d.value) {
-			return false
-		}
-	}
-	return true
-}
-
-// choose returns one of the rows of a list.
-func (f *find) choose(list state.Rows, value, part []byte, r *matcher.Request) state.Row {
-	n := list.Len()
+// choose returns one of several rows.
+func (f *find) choose(rows state.Having, value, part []byte, r *matcher.Request) state.Row {
+	n := rows.Len()
 	if n == 0 {
 		return state.Row{}
 	}
 	switch f.pick {
-	case pickNewest:
-		return list.At(n - 1)
 	case pickRandom:
-		return list.At(r.Random.IntN(n))
+		return rows.At(r.Random.IntN(n))
 	case pickHash:
 		text, _ := f.hash.Text(r)
 		h := fnv.New64a()
 		h.Write(text) // never fails
-		return list.At(int(h.Sum64() % uint64(n)))
-	case pickNext, pickOnce:
-		return f.turns.next(list, value, part, f.pick == pickNext)
+		return rows.At(int(h.Sum64() % uint64(n)))
 	}
-	return list.At(0)
+	return f.turns.next(rows, value, part, f.pick == pickNext)
 }

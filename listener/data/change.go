@@ -149,6 +149,9 @@ func (c *Changes) apply(w *work, r *matcher.Request) *Failed {
 			s.lead(w, r)
 		}
 	}
+	if r.Stopped == ErrTooManyRows {
+		return refuse(reply.TooManyRows, "%v", ErrTooManyRows)
+	}
 	if r.Stopped != nil {
 		return &Failed{Else: -1, Failure: reply.ResponseTooLarge, Message: r.Stopped.Error()}
 	}

@@ -35,7 +35,7 @@ var operationOf = map[string]operation{
 // results are how operations end: well, without a row that is no error, or as the code of an error
 // says. The last one is any other.
 var results = [...]string{
-	"ok", "missing", reply.RowNotFound.Code, reply.KeyExists.Code, reply.OutOfBounds.Code, reply.StateFull.Code, reply.BadJSON.Code, "refused",
+	"ok", "missing", reply.RowNotFound.Code, reply.KeyExists.Code, reply.OutOfBounds.Code, reply.StateFull.Code, reply.BadJSON.Code, reply.TooManyRows.Code, "refused",
 }
 
 const (

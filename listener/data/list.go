@@ -19,7 +19,7 @@ import (
 // maxSifted is how many rows a list may look at one by one: those that have a value which is asked for,
 // if something else is asked for too. Lists that are not sifted find their rows by their places, however
 // many there are.
-const maxSifted = 100_000
+const maxSifted = state.MaxSifted
 
 // demands is what a request asks of a list.
 type demands struct {
@@ -133,7 +133,7 @@ func (o *Operation) demands(r *matcher.Request) (*demands, *Failed) {
 				return nil, failed
 			}
 		case o.config.Strict && !o.known(string(key)):
-			return nil, refuse(reply.UnknownParameter, "%q is no parameter of this list", wording.Clip(string(key)))
+			return nil, refuse(reply.UnknownParameter, "this list has no parameter %q", wording.Clip(string(key)))
 		}
 	}
 	return d, nil
@@ -309,14 +309,16 @@ func (o *Operation) serveList(part []byte, w *work, r *matcher.Request, p *reply
 
 // page is one page of a list.
 type page struct {
-	style  string // "" for everything on one
-	rows   []state.Row
-	number int // from 1
-	size   int
-	offset int
-	total  int
-	more   bool
-	next   string // the cursor of the next page; "" for none
+	style string // "" for everything on one
+
+	backward bool // by ending_before
+	rows     []state.Row
+	number   int // from 1
+	size     int
+	offset   int
+	total    int
+	more     bool   // rows follow, or precede if it was asked for backwards
+	next     string // the cursor of the next page; "" for none
 }
 
 // object returns what list templates know of a page.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"mockserver/internal/files"
 	"mockserver/internal/wording"
 	"mockserver/listener/state"
 	"mockserver/matcher/json"
@@ -22,7 +23,7 @@ var (
 	ErrNoSet      = errors.New("there is no such set")
 	ErrNoRow      = errors.New("there is no such row")
 	ErrNoSnapshot = errors.New("there is no such snapshot")
-	ErrSnapshots  = fmt.Errorf("there are %d snapshots, which is the most that are kept", maxSnapshots)
+	ErrSnapshots  = fmt.Errorf("there are %d snapshots already, and no more are kept", maxSnapshots)
 )
 
 const maxSnapshots = 16
@@ -57,7 +58,7 @@ func (s *Sets) Put(name string, part, key, row []byte, merge bool) ([]byte, erro
 		return nil, errors.New("the body is not a JSON object")
 	}
 	if given := member(v.Raw, known.key); given.Kind != json.Missing && string(given.AppendText(nil)) != string(key) {
-		return nil, fmt.Errorf("%q of the body is %s, that of the path %q", joined(known.key), wording.Clip(string(given.Raw)), wording.Clip(string(key)))
+		return nil, fmt.Errorf("the body has the key %s in %q, and the path has %q; expected the same", wording.Clip(string(given.Raw)), joined(known.key), wording.Clip(string(key)))
 	}
 	var made []byte
 	err := s.try(func(tx *state.Tx) error {
@@ -108,7 +109,7 @@ func (s *Sets) try(what func(*state.Tx) error) error {
 }
 
 // Reset drops the changes of the sets with the given names, or of all if there are none: those of one
-// part, or of all if part is nil. It also begins all turns of picks anew. The error is ErrNoSet, with
+// part, or of all if part is nil. Picks from them begin anew. The error is ErrNoSet, with
 // the name; then nothing was reset.
 func (s *Sets) Reset(names []string, part []byte) error {
 	sets := s.store.Sets()
@@ -128,7 +129,9 @@ func (s *Sets) Reset(names []string, part []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, t := range s.turns {
-		t.reset()
+		if len(names) == 0 || slices.Contains(names, t.set) {
+			t.reset(part)
+		}
 	}
 	return nil
 }
@@ -277,7 +280,7 @@ func Writable(path string) error {
 // Load makes the changes of a file that Save has written. A file that does not exist has none. Changes
 // of sets that are not declared are left out; their number is returned too.
 func (s *Sets) Load(path string) (changes, leftOut int, err error) {
-	f, err := os.Open(path)
+	f, _, err := files.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, 0, nil
 	}
@@ -288,6 +291,7 @@ func (s *Sets) Load(path string) (changes, leftOut int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	decoder := stdjson.NewDecoder(bufio.NewReaderSize(f, 1<<20))
+	decoder.DisallowUnknownFields() // so that a file of something else is not replaced at the end
 	var tx state.Tx
 	for line := 1; ; line++ {
 		var c saved
@@ -295,6 +299,8 @@ func (s *Sets) Load(path string) (changes, leftOut int, err error) {
 			return changes, leftOut, nil
 		} else if err != nil {
 			return changes, leftOut, fmt.Errorf("change %d: %w", line, err)
+		} else if c.Set == "" || c.Key == "" {
+			return changes, leftOut, fmt.Errorf("change %d: it has no set, or no key; expected a file that the server has written", line)
 		}
 		set := s.store.Set(c.Set)
 		if set == nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -87,21 +88,36 @@ func (o *Operation) page(l *listing, d *demands, part []byte, w *work) (*page, *
 		return nil, failed
 	}
 	p.rows = l.page(min(p.offset, l.len()), p.size)
-	if p.more = p.offset+len(p.rows) < l.len(); p.more && len(p.rows) > 0 {
+	if p.more = p.offset+len(p.rows) < l.len(); p.backward {
+		p.more = p.offset > 0
+	}
+	if p.more && !p.backward && len(p.rows) > 0 {
 		p.next = o.cursor(l, d, p.rows[len(p.rows)-1])
 	}
 	return p, nil
 }
 
+// asks reports whether a parameter decides which rows a list has, and in which order.
+func (o *Operation) asks(param string) bool {
+	name, _, _ := strings.Cut(param, "[")
+	return param == "sort" || slices.ContainsFunc(o.filters, func(m ordered) bool { return m.name == name })
+}
+
 // signature tells the lists of a resource apart that a cursor may belong to.
 func (o *Operation) signature(d *demands) uint32 {
 	h := fnv.New32a()
-	write := func(b []byte) { _, _ = h.Write(append(b, 0)) } // never fails
+	write := func(b []byte) {
+		_, _ = h.Write(b) // never fails
+		_, _ = h.Write([]byte{0})
+	}
 	write([]byte(o.config.Key + o.set.declared.Name))
+	for i := range o.parents { // whose values are in d.where first
+		write(d.where[i].values[0])
+	}
 	for key, value := range d.args.All() {
-		if name := string(key); name != o.parameter("cursor") && name != o.parameter("limit") {
-			write(append([]byte(nil), key...))
-			write(append([]byte(nil), value...))
+		if o.asks(string(key)) {
+			write(key)
+			write(value)
 		}
 	}
 	return h.Sum32()
@@ -162,7 +178,7 @@ func (o *Operation) fromKey(l *listing, d *demands, part []byte, w *work, p *pag
 			return after, nil
 		}
 		from := max(0, after-1-p.size)
-		p.size = after - 1 - from
+		p.size, p.backward = after-1-from, true
 		return from, nil
 	}
 	return 0, nil

@@ -85,7 +85,7 @@ func (b *building) add(key, row []byte, line int) error {
 	err := b.builder.Add(key, row)
 	var twice *state.DuplicateKeyError
 	if errors.As(err, &twice) {
-		return fmt.Errorf("the key %q is that of another row, in line %d; expected a key of its own", wording.Clip(string(key)), b.places[twice.Row])
+		return fmt.Errorf("the row in line %[2]d has the key %[1]q too; expected a key of its own", wording.Clip(string(key)), b.places[twice.Row])
 	}
 	if err != nil {
 		return err

@@ -162,7 +162,7 @@ func (o *Operation) Serve(r *matcher.Request, p *reply.Reply) *Failed {
 		p.Begin()
 		p.ContentType = "application/json"
 	}
-	return refuse(reply.StateBusy, "the row had changed each time")
+	return refuse(reply.StateBusy, "the row has changed before each of %d attempts to write it", maxAttempts)
 }
 
 // maxAttempts is how often an operation is tried. Each time another one has succeeded meanwhile.
@@ -252,10 +252,10 @@ func (o *Operation) precondition(row state.Row, r *matcher.Request) *Failed {
 		return nil
 	}
 	if field, ok := r.Header("If-Match"); ok && !(row.Found() && names(field, etag(row.JSON), false)) {
-		return refuse(reply.Precondition, "the row is not, or no longer, what If-Match says")
+		return refuse(reply.Precondition, "the ETag of the row is not one of those in If-Match")
 	}
 	if field, ok := r.Header("If-None-Match"); ok && row.Found() && names(field, etag(row.JSON), true) {
-		return refuse(reply.Precondition, "the row is what If-None-Match says it must not be")
+		return refuse(reply.Precondition, "the ETag of the row is one of those in If-None-Match")
 	}
 	return nil
 }
@@ -298,7 +298,7 @@ func (o *Operation) write(part, key []byte, row state.Row, w *work, r *matcher.R
 	old := json.Value{Kind: json.Object, Raw: row.JSON}
 	made := sent[0].Raw
 	if given := member(made, o.set.key); given.Kind != json.Missing && string(given.AppendText(nil)) != string(key) {
-		return refuse(reply.KeyMismatch, "%q of the body is %s, that of the path %q", joined(o.set.key), wording.Clip(string(given.Raw)), wording.Clip(string(key)))
+		return refuse(reply.KeyMismatch, "the body has the key %s in %q, and the path has %q; expected the same", wording.Clip(string(given.Raw)), joined(o.set.key), wording.Clip(string(key)))
 	}
 	if o.config.Name == "change" {
 		made = w.merged(old, sent[0])

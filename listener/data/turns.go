@@ -1,6 +1,7 @@
 package data
 
 import (
+	"maps"
 	"sync"
 
 	"mockserver/listener/state"
@@ -9,9 +10,15 @@ import (
 // turns is whose turn it is, for rows that are picked one after the other: the number of the row that
 // was picked last, for each part and value. The zero value is ready for use.
 type turns struct {
+	set  string // its name
 	mu   sync.Mutex
-	last map[string]uint64 // by part and value: the seq of the row and 1
-	room []byte
+	last map[turn]uint64 // the seq of the row and 1
+}
+
+// turn is a part and what the row has to have.
+type turn struct {
+	part, value string
+	isolated    bool
 }
 
 // maxTurns is the maximum number of parts and values that are remembered. Beyond it some are
@@ -20,58 +27,54 @@ const maxTurns = 100_000
 
 // next returns the row after the one that was picked last. After the last row it is the first, if
 // around is set, and no row otherwise.
-func (t *turns) next(list state.Rows, value, part []byte, around bool) state.Row {
+func (t *turns) next(rows state.Having, value, part []byte, around bool) state.Row {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.room = append(append(append(t.room[:0], value...), 0), part...)
-	if part == nil {
-		t.room = append(t.room, 0, 0) // unlike the part with an empty name
-	}
 	k := 0
-	if after, ok := t.last[string(t.room)]; ok {
-		k = list.Rank(value, after)
+	if after, ok := t.last[turn{string(part), string(value), part != nil}]; ok {
+		k = rows.Rank(after)
 	}
-	if k >= list.Len() {
+	if k >= rows.Len() {
 		if !around {
 			return state.Row{}
 		}
 		k = 0
 	}
-	row := list.At(k)
-	t.note(row.Seq + 1)
+	row := rows.At(k)
+	t.note(turn{string(part), string(value), part != nil}, row.Seq+1)
 	return row
 }
 
-// note remembers a number for what is in room.
-func (t *turns) note(seq uint64) {
+// note remembers a number.
+func (t *turns) note(of turn, seq uint64) {
 	if t.last == nil {
-		t.last = map[string]uint64{}
+		t.last = map[turn]uint64{}
 	}
 	if len(t.last) >= maxTurns {
-		if _, known := t.last[string(t.room)]; !known {
+		if _, known := t.last[of]; !known {
 			for some := range t.last {
 				delete(t.last, some)
 				break
 			}
 		}
 	}
-	t.last[string(t.room)] = seq
+	t.last[of] = seq
 }
 
-// reset forgets all.
-func (t *turns) reset() {
+// reset forgets the turns of one part, or of all if part is nil.
+func (t *turns) reset(part []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.last = nil
+	maps.DeleteFunc(t.last, func(of turn, _ uint64) bool { return part == nil || of.isolated && of.part == string(part) })
 }
 
 // turnsOf returns the turns of a pick, which outlive a reload.
-func (s *Sets) turnsOf(endpoint, name string) *turns {
+func (s *Sets) turnsOf(of *set, endpoint, name string) *turns {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := endpoint + " " + name
+	key := of.declared.Name + " " + endpoint + " " + name
 	if s.turns[key] == nil {
-		s.turns[key] = &turns{}
+		s.turns[key] = &turns{set: of.declared.Name}
 	}
 	return s.turns[key]
 }

@@ -18,8 +18,11 @@ type age struct {
 	part  *Part
 	seq   uint64
 	stamp uint32
-	at    uint32 // seconds since start
+	at    uint32 // in ticks since start, rounded up
 }
+
+// tick is the unit of ages. What is too old is dropped that much later at most, and never earlier.
+const tick = 100 * time.Millisecond
 
 // add notes a change. The part is locked.
 func (a *ages) add(p *Part, r *record, now time.Time) {
@@ -28,7 +31,7 @@ func (a *ages) add(p *Part, r *record, now time.Time) {
 	if a.start.IsZero() {
 		a.start = now
 	}
-	a.queue = append(a.queue, age{p, r.seq, r.stamp, uint32(max(0, now.Sub(a.start)/time.Second))})
+	a.queue = append(a.queue, age{p, r.seq, r.stamp, uint32(max(0, (now.Sub(a.start)+tick-1)/tick))})
 }
 
 // next takes the oldest entries of one part away that were made before a time, and appends them.
@@ -37,7 +40,7 @@ func (a *ages) next(to []age, before time.Time, most int) []age {
 	defer a.mu.Unlock()
 	for len(to) < most && a.head < len(a.queue) {
 		first := a.queue[a.head]
-		if !a.start.Add(time.Duration(first.at)*time.Second).Before(before) || len(to) > 0 && first.part != to[0].part {
+		if !a.start.Add(time.Duration(first.at)*tick).Before(before) || len(to) > 0 && first.part != to[0].part {
 			break
 		}
 		to = append(to, first)
@@ -52,7 +55,8 @@ func (a *ages) next(to []age, before time.Time, most int) []age {
 	return to
 }
 
-// compact drops entries that are out of date once they are the greater part.
+// compact drops entries that are out of date once they are the greater part, and those of changes that
+// have an earlier one: restart notes all changes of a part once more.
 func (a *ages) compact(changes int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -60,8 +64,11 @@ func (a *ages) compact(changes int64) {
 		return
 	}
 	kept := a.queue[:0]
+	known := map[age]struct{}{}
 	for _, e := range a.queue[a.head:] {
-		if e.record() != nil {
+		one := age{part: e.part, seq: e.seq}
+		if _, again := known[one]; !again && e.record() != nil {
+			known[one] = struct{}{}
 			kept = append(kept, e)
 		}
 	}

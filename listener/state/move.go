@@ -71,6 +71,13 @@ func (s *Set) SetMover(m Mover) {
 	s.moves.mover.Store(&m)
 }
 
+// stop ends the moves of a set that is replaced or removed; none is being made once it returns.
+func (s *Set) stop() {
+	s.moves.making.Lock()
+	defer s.moves.making.Unlock()
+	s.SetMover(nil)
+}
+
 // Moves returns how many moves were made.
 func (s *Set) Moves() int64 { return s.moves.made.Load() }
 

@@ -214,26 +214,22 @@ func (s *Set) Parts(limit int) []string {
 // Reset drops the changes of one part, or of all if name is nil.
 func (s *Set) Reset(name []byte) {
 	if name != nil {
-		if p := s.part(name); p != nil {
-			p.restore(s.none.Load())
-		}
+		s.restore(name, s.none.Load())
 		return
 	}
-	s.common.restore(s.none.Load())
-	s.isolated(func(p *Part) { p.restore(s.none.Load()) })
+	s.restore(nil, s.none.Load())
+	s.isolated(func(p *Part) { s.restore([]byte(p.name), s.none.Load()) })
 }
 
-// restore makes a part what it was, or takes it out of the set if it had no changes.
-func (p *Part) restore(v *version) {
-	p.mu.Lock()
+// restore makes a part what it was, or takes it out of the set if it had no changes. A nil name is that
+// of the common one.
+func (s *Set) restore(name []byte, v *version) {
+	p := s.lock(name)
 	defer p.mu.Unlock()
-	if p.gone {
-		return
-	}
-	p.publish(v.on(p.set.none.Load().base))
+	p.publish(v.on(s.none.Load().base))
 	p.tidy()
-	p.set.ages.restart(p)
-	p.set.moves.restart(p)
+	s.ages.restart(p)
+	s.moves.restart(p)
 }
 
 // SetBase replaces the base. The changes stay on top of it.
@@ -264,6 +260,10 @@ func (v *version) on(b *Base) *version {
 		if r.text != nil {
 			hash := hashOf(r.key())
 			c := *r
+			if c.move != nil { // so that what is noted of the old one is out of date
+				move := *c.move
+				c.move = &move
+			}
 			w.put(w.find(hash, r.key()), hash, &c)
 			return true
 		}

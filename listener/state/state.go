@@ -66,20 +66,22 @@ func (s *Store) Attach(set *Set) {
 // it takes over the changes.
 func (s *Store) Replace(set, old *Set, keep bool) {
 	set.store = s
+	old.stop()
 	if keep {
 		base := set.none.Load().base
-		set.common.restore(old.common.now.Load().on(base))
-		old.isolated(func(p *Part) {
-			to := set.lock([]byte(p.name))
-			to.mu.Unlock()
-			to.restore(p.now.Load().on(base))
-		})
+		set.restore(nil, old.common.now.Load().on(base))
+		old.isolated(func(p *Part) { set.restore([]byte(p.name), p.now.Load().on(base)) })
 	}
 	s.change(set.Name, set)
 }
 
 // Remove drops a set.
-func (s *Store) Remove(name string) { s.change(name, nil) }
+func (s *Store) Remove(name string) {
+	if set := s.Set(name); set != nil {
+		set.stop()
+		s.change(name, nil)
+	}
+}
 
 // change sets the set with a name; nil for none.
 func (s *Store) change(name string, set *Set) {
@@ -148,16 +150,14 @@ func (s *Store) Restore(from *Snapshot) {
 			set.Reset(nil)
 			continue
 		}
-		set.common.restore(set.later(was.common, by))
+		set.restore(nil, set.later(was.common, by))
 		set.isolated(func(p *Part) {
 			if was.parts[p.name] == nil {
-				p.restore(set.none.Load())
+				set.restore([]byte(p.name), set.none.Load())
 			}
 		})
 		for name, v := range was.parts {
-			p := set.lock([]byte(name))
-			p.mu.Unlock()
-			p.restore(set.later(v, by))
+			set.restore([]byte(name), set.later(v, by))
 		}
 	}
 }

@@ -101,7 +101,7 @@ func TestBuilder_SaysWhichRowHasTheKey(t *testing.T) {
 
 func TestBase_FindsEachRow(t *testing.T) {
 	var b state.Builder
-	for i := range 20_000 {
+	for i := range 4000 {
 		text := fmt.Appendf(nil, `{"n":"a\u0041","id":"k%d"}`, i)
 		key := fmt.Appendf(nil, "k%d", i)
 		if i%3 == 0 {
@@ -118,7 +118,7 @@ func TestBase_FindsEachRow(t *testing.T) {
 	set := add(store, state.Options{Name: "s"}, b.Base(nil))
 	var tx state.Tx
 	tx.Begin(store)
-	for i := range 20_000 {
+	for i := range 4000 {
 		key := fmt.Sprintf("k%d", i)
 		if i%3 == 0 {
 			key = fmt.Sprintf("kA%d", i)
@@ -467,7 +467,9 @@ func TestTx_WhatWasNotThere(t *testing.T) {
 	set := add(store, state.Options{Name: "s", Members: members}, baseOf(t))
 	for name, saw := range map[string]func(*state.Tx){
 		"a key":       func(tx *state.Tx) { tx.Get(set, nil, []byte("k")) },
-		"a value":     func(tx *state.Tx) { tx.SawNone(set, nil, 0, group("g")) },
+		"a value":     func(tx *state.Tx) { tx.First(set, nil, []state.Equal{{Order: 0, Value: group("g")}}, false) },
+		"two values":  func(tx *state.Tx) { tx.First(set, nil, []state.Equal{{0, group("g")}, {1, number(nil, 1)}}, false) },
+		"any row":     func(tx *state.Tx) { tx.First(set, nil, nil, false) },
 		"another key": func(tx *state.Tx) { tx.Get(set, nil, []byte("x")) },
 	} {
 		var tx, other state.Tx
@@ -483,6 +485,88 @@ func TestTx_WhatWasNotThere(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		set.Reset(nil)
+	}
+}
+
+// TestTx_WhatWasFirst: a transaction that rests on the first or the last row conflicts with one that puts
+// another row there, and with no other.
+func TestTx_WhatWasFirst(t *testing.T) {
+	store := state.New(0)
+	set := add(store, state.Options{Name: "s", Members: members}, baseOf(t, item{"a", "h", 1}, item{"b", "g", 1}, item{"c", "g", 1}))
+	of := []state.Equal{{Order: 0, Value: group("g")}}
+	both := append(of, state.Equal{Order: 1, Value: number(nil, 1)})
+	for _, c := range []struct {
+		all      []state.Equal
+		last     bool
+		other    item
+		conflict bool
+	}{
+		{of, false, item{"a", "g", 2}, true}, {both, false, item{"a", "g", 1}, true}, {both, false, item{"a", "g", 2}, false},
+		{of, true, item{"a", "g", 1}, false}, {of, true, item{"new", "g", 2}, true}, {both, true, item{"new", "g", 1}, true},
+		{both, true, item{"new", "g", 2}, false}, {nil, true, item{"new", "h", 2}, true}, {nil, false, item{"new", "g", 1}, false},
+	} {
+		var tx, other state.Tx
+		tx.Begin(store)
+		if r, ok := tx.First(set, nil, c.all, c.last); !ok || !r.Found() {
+			t.Fatalf("%+v: %v, %t", c, r, ok)
+		}
+		tx.Put(set, nil, []byte("mine"), item{"mine", "other", 1}.text(), nil)
+		other.Begin(store)
+		other.Put(set, nil, []byte(c.other.ID), c.other.text(), nil)
+		if err := other.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		if err := tx.Commit(); errors.Is(err, state.ErrConflict) != c.conflict {
+			t.Errorf("%+v: %v", c, err)
+		}
+		set.Reset(nil)
+	}
+}
+
+// TestTx_RowsOfSeveralValues: they are those that a search of a list would find.
+func TestTx_RowsOfSeveralValues(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	items := someItems(random, 300)
+	store := state.New(0)
+	set := add(store, state.Options{Name: "s", Members: members}, baseOf(t, items[:200]...))
+	var tx state.Tx
+	tx.Begin(store)
+	for _, i := range items[200:] {
+		tx.Put(set, nil, []byte(i.ID), i.text(), nil)
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	some := 0
+	for n := range 30 {
+		var want []string
+		for _, i := range items {
+			if i.N == n && i.Group == "aaaaaaaaaa1" {
+				want = append(want, i.ID)
+			}
+		}
+		some += len(want)
+		all := []state.Equal{{0, group("aaaaaaaaaa1")}, {1, number(nil, n)}}
+		tx.Begin(store)
+		rows, ok := tx.Having(set, nil, all)
+		var got []string
+		for k := range rows.Len() {
+			got = append(got, string(rows.At(k).Key))
+			if r := rows.At(k); rows.Rank(r.Seq) != k || rows.Rank(r.Seq+1) != k+1 {
+				t.Errorf("n %d: the rank of row %d is %d, behind it %d", n, k, rows.Rank(r.Seq), rows.Rank(r.Seq+1))
+			}
+		}
+		if !ok || !slices.Equal(got, want) {
+			t.Errorf("n %d: %v, want %v", n, got, want)
+		}
+		first, _ := tx.First(set, nil, all, false)
+		last, _ := tx.First(set, nil, all, true)
+		if len(want) == 0 && (first.Found() || last.Found()) || len(want) > 0 && (string(first.Key) != want[0] || string(last.Key) != want[len(want)-1]) {
+			t.Errorf("n %d: from %s to %s, want %v", n, first.Key, last.Key, want)
+		}
+	}
+	if some < 30 {
+		t.Errorf("only %d rows were to be found", some)
 	}
 }
 
@@ -656,6 +740,104 @@ func TestSet_ChangesExpire(t *testing.T) {
 	m := model{[]item{{"a", "g", 1}}}
 	tx.Begin(store)
 	compareRows(t, "rows", tx.Rows(set, nil), m.rows)
+}
+
+// TestSet_NoChangeExpiresEarly: a change is kept for its whole time, whenever others were made.
+func TestSet_NoChangeExpiresEarly(t *testing.T) {
+	store := state.New(0)
+	set := add(store, state.Options{Name: "s", TTL: time.Second}, baseOf(t))
+	var tx state.Tx
+	put := func(key string) {
+		tx.Begin(store)
+		tx.Put(set, nil, []byte(key), item{key, "g", 1}.text(), nil)
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("first")
+	made := time.Now()
+	for !time.Now().After(made) { // until the clock has moved on
+	}
+	made = time.Now()
+	put("second")
+	store.Expire(made.Add(time.Second))
+	if !set.Get(nil, []byte("second")).Found() {
+		t.Error("a change was gone before its time")
+	}
+	store.Expire(time.Now().Add(time.Second + time.Second/5))
+	if f := set.Figures(); f.Changes != 0 {
+		t.Errorf("long after: %+v", f)
+	}
+}
+
+// TestSet_RestoresPartsThatComeAndGo restores a part while requests that change nothing let it come and
+// go: what it was is never lost.
+func TestSet_RestoresPartsThatComeAndGo(t *testing.T) {
+	store := state.New(0)
+	set := add(store, state.Options{Name: "s"}, baseOf(t))
+	part := []byte("vu")
+	var tx state.Tx
+	tx.Begin(store)
+	tx.Put(set, part, []byte("a"), item{"a", "g", 1}.text(), nil)
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	taken := store.Snapshot()
+	var done atomic.Bool
+	var all sync.WaitGroup
+	for range 2 {
+		all.Go(func() {
+			for tx := (&state.Tx{}); !done.Load(); {
+				tx.Begin(store)
+				tx.Delete(set, part, []byte("nothing"))
+				if err := tx.Commit(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for i := range 4000 {
+		set.Reset(part)
+		store.Restore(taken)
+		if !set.Get(part, []byte("a")).Found() {
+			t.Errorf("restored %d times, the row is gone", i+1)
+			break
+		}
+	}
+	done.Store(true)
+	all.Wait()
+}
+
+// TestStore_AReplacedSetMovesNothing: its moves are those of the set in its place.
+func TestStore_AReplacedSetMovesNothing(t *testing.T) {
+	store := state.New(0)
+	var moved []string
+	mover := func(name string) state.Mover {
+		return func(tx *state.Tx, part []byte, row state.Row) func() {
+			moved = append(moved, name)
+			tx.Put(store.Set("s"), part, row.Key, row.JSON, &state.Move{Entry: 2})
+			return nil
+		}
+	}
+	old := add(store, state.Options{Name: "s"}, baseOf(t))
+	old.SetMover(mover("old"))
+	var tx state.Tx
+	tx.Begin(store)
+	due := time.Now().Add(50 * time.Millisecond)
+	tx.Put(old, nil, []byte("a"), item{"a", "g", 1}.text(), &state.Move{At: due.UnixNano(), Entry: 1, To: []byte(`"x"`)})
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	set := state.NewSet(state.Options{Name: "s"}, baseOf(t))
+	set.SetMover(mover("new"))
+	store.Replace(set, old, true)
+	for !time.Now().After(due) { // until it is due
+	}
+	old.All(nil)
+	set.All(nil)
+	if len(moved) != 1 || moved[0] != "new" {
+		t.Errorf("moved by %v, want by the new one once", moved)
+	}
 }
 
 // TestMemory_HoldsItsBounds inserts for long with each policy: the memory of the process stays what it

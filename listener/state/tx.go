@@ -43,12 +43,13 @@ type view struct {
 
 // read is something that has to be so still at Commit.
 type read struct {
-	view  int
-	key   []byte // of a row that was asked for by its key; nil for others
-	hash  uint64 // of the key
-	row   Row
-	order int    // of a value that no row had; insertion otherwise
-	value []byte // of such a value
+	view   int
+	key    []byte // of a row that was asked for by its key; nil for others
+	hash   uint64 // of the key
+	row    Row
+	search bool    // the row is what First has returned
+	equal  []Equal // what it was asked for
+	last   bool
 }
 
 // write is a change to come.
@@ -104,7 +105,7 @@ func (t *Tx) Get(set *Set, part, key []byte) Row {
 	}
 	hash := hashOf(key)
 	r := t.views[w].v.find(hash, key)
-	t.reads = append(t.reads, read{view: w, key: key, hash: hash, row: r, order: insertion})
+	t.reads = append(t.reads, read{view: w, key: key, hash: hash, row: r})
 	return r
 }
 
@@ -155,13 +156,7 @@ func (t *Tx) Within(set *Set, part []byte, order int, from, to Bound) Rows {
 
 // Saw notes that the transaction rests on a row of a list.
 func (t *Tx) Saw(set *Set, part []byte, r Row) {
-	t.reads = append(t.reads, read{view: t.view(set, part), row: r, order: insertion})
-}
-
-// SawNone notes that the transaction rests on that no row has a value. The value must stay as it is
-// until Commit.
-func (t *Tx) SawNone(set *Set, part []byte, order int, value []byte) {
-	t.reads = append(t.reads, read{view: t.view(set, part), order: order, value: value})
+	t.reads = append(t.reads, read{view: t.view(set, part), row: r})
 }
 
 // Put writes a row, in place of one with the same key, and what it does by itself, nil for nothing. It
@@ -383,9 +378,9 @@ func (r *read) holds(v *version) bool {
 	switch {
 	case r.key != nil:
 		return v.find(r.hash, r.key).same(r.row)
-	case r.value != nil:
-		at := Bound{Value: r.value}
-		return v.within(r.order, at, at).Len() == 0
+	case r.search:
+		now, _ := v.first(r.equal, r.last)
+		return now.same(r.row)
 	}
 	return v.row(r.row.Seq).same(r.row)
 }

@@ -1,0 +1,125 @@
+package state
+
+import (
+	"bytes"
+	"sort"
+)
+
+// MaxSifted is how many rows are looked at one by one to find those that have several values.
+const MaxSifted = 100_000
+
+// Equal is a value that a member has to have, as Member.Value makes it. Order is as of Set.Order.
+type Equal struct {
+	Order int
+	Value []byte
+}
+
+// First returns the first row of a part that has all values, the last one if last is set; with no values,
+// of all rows. The transaction rests on that there is no other one before it, or none at all. The
+// values must stay as they are until Commit. It does not see what the transaction has written. If ok is
+// false, more than MaxSifted rows would have had to be looked at.
+func (t *Tx) First(set *Set, part []byte, all []Equal, last bool) (r Row, ok bool) {
+	w := t.view(set, part)
+	r, ok = t.views[w].v.first(all, last)
+	t.reads = append(t.reads, read{view: w, row: r, search: true, equal: all, last: last})
+	return r, ok
+}
+
+// Having returns the rows of a part that have all values. All else is as for First, but that nothing is
+// noted.
+func (t *Tx) Having(set *Set, part []byte, all []Equal) (rows Having, ok bool) {
+	v := t.views[t.view(set, part)].v
+	list, by := v.narrowest(all)
+	if by >= 0 {
+		rows.value = all[by].Value
+	}
+	if rows.list = list; len(all) < 2 {
+		return rows, true
+	}
+	if list.Len() > MaxSifted {
+		return rows, false
+	}
+	rows.sifted = []Row{}
+	list.Each(0, 1, func(r Row) bool {
+		if v.has(r, all, by) {
+			rows.sifted = append(rows.sifted, r)
+		}
+		return true
+	})
+	return rows, true
+}
+
+// Having is rows that have some values, in the order of insertion.
+type Having struct {
+	list   Rows
+	value  []byte // that all rows of the list have
+	sifted []Row  // instead of the list, if not nil
+}
+
+// Len is how many rows there are.
+func (h Having) Len() int {
+	if h.sifted != nil {
+		return len(h.sifted)
+	}
+	return h.list.Len()
+}
+
+// At returns the k-th row, counted from 0, which must exist.
+func (h Having) At(k int) Row {
+	if h.sifted != nil {
+		return h.sifted[k]
+	}
+	return h.list.At(k)
+}
+
+// Rank returns how many rows have seqs below one.
+func (h Having) Rank(seq uint64) int {
+	if h.sifted != nil {
+		return sort.Search(len(h.sifted), func(i int) bool { return h.sifted[i].Seq >= seq })
+	}
+	return h.list.Rank(h.value, seq)
+}
+
+// narrowest returns the shortest list of rows that have one of the values, and which one; with no
+// values all rows, and -1.
+func (v *version) narrowest(all []Equal) (rows Rows, by int) {
+	rows, by = Rows{v: v, order: insertion}, -1
+	for i, e := range all {
+		at := Bound{Value: e.Value}
+		if list := v.within(e.Order, at, at); by < 0 || list.Len() < rows.Len() {
+			rows, by = list, i
+		}
+	}
+	return rows, by
+}
+
+// first is Tx.First.
+func (v *version) first(all []Equal, last bool) (found Row, ok bool) {
+	rows, by := v.narrowest(all)
+	from, step := 0, 1
+	if last {
+		from, step = rows.Len()-1, -1
+	}
+	looked := 0
+	rows.Each(from, step, func(r Row) bool {
+		if looked++; looked > MaxSifted {
+			return false
+		}
+		if v.has(r, all, by) {
+			found = r
+		}
+		return !found.Found()
+	})
+	return found, looked <= MaxSifted
+}
+
+// has reports whether a row has all values but one, which it is known to have.
+func (v *version) has(r Row, all []Equal, known int) bool {
+	var room [128]byte
+	for i, e := range all {
+		if i != known && !bytes.Equal(v.base.orders[e.Order].member.Value(r.JSON, room[:0]), e.Value) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,44 @@
+package state
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// TestQueues_DoNotGrowWithBases: what is noted of rows that wait or may expire is noted about once,
+// however often the base is replaced or a snapshot restored.
+func TestQueues_DoNotGrowWithBases(t *testing.T) {
+	const n = 5000
+	empty := func() *Base { return new(Builder).Base(nil) }
+	store := New(0)
+	set := NewSet(Options{Name: "s", TTL: time.Hour}, empty())
+	set.SetMover(func(*Tx, []byte, Row) func() { return nil })
+	store.Attach(set)
+	var tx Tx
+	tx.Begin(store)
+	for i := range n {
+		key := fmt.Append(nil, i)
+		tx.Put(set, nil, key, []byte(`{}`), &Move{At: noMove - 1, To: []byte(`"x"`)})
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	taken := store.Snapshot()
+	for range 10 {
+		set.SetBase(empty())
+		store.Restore(taken)
+	}
+	if moves, ages := len(set.moves.queue), len(set.ages.queue); moves > 2*n+1025 || ages > 2*n+1025 {
+		t.Errorf("of %d rows %d moves and %d changes are noted", n, moves, ages)
+	}
+	valid := 0
+	for _, e := range set.moves.queue {
+		if e.record() != nil {
+			valid++
+		}
+	}
+	if valid != n {
+		t.Errorf("%d moves are to come, want %d", valid, n)
+	}
+}
