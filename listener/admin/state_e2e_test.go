@@ -66,6 +66,10 @@ func TestState_IsShownArrangedAndReset(t *testing.T) {
 	if got := a.Do("POST", "/__admin/state/snapshots", `{"name": "before"}`); got.Status != 201 {
 		t.Errorf("a snapshot: %d %s", got.Status, got.Body)
 	}
+	var kept struct{ Snapshots []struct{ Name, Time string } }
+	if a.Get("/__admin/state/snapshots").Into(t, 200, &kept); len(kept.Snapshots) != 1 || kept.Snapshots[0].Name != "before" || kept.Snapshots[0].Time == "" {
+		t.Errorf("the snapshots are %+v", kept)
+	}
 	if got := a.Do("PUT", "/__admin/state/accounts/9", `{"n": 90}`); got.Status != 200 || !strings.Contains(got.Body, `"id": 9`) {
 		t.Errorf("a row put: %d %s", got.Status, got.Body)
 	}

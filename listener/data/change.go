@@ -138,6 +138,9 @@ func (c *Changes) Apply(r *matcher.Request) *Failed {
 }
 
 func (c *Changes) apply(w *work, r *matcher.Request) *Failed {
+	if r.Stopped == ErrTooManyRows {
+		return refuse(reply.TooManyRows, "%v", ErrTooManyRows)
+	}
 	for i := range c.all {
 		if failed := c.all[i].apply(w, r, i); failed != nil {
 			c.all[i].set.tally.failed(c.all[i].operation, failed.Failure)
@@ -148,9 +151,6 @@ func (c *Changes) apply(w *work, r *matcher.Request) *Failed {
 		if s := &c.access.states[i]; s.next != "" {
 			s.lead(w, r)
 		}
-	}
-	if r.Stopped == ErrTooManyRows {
-		return refuse(reply.TooManyRows, "%v", ErrTooManyRows)
 	}
 	if r.Stopped != nil {
 		return &Failed{Else: -1, Failure: reply.ResponseTooLarge, Message: r.Stopped.Error()}

@@ -147,8 +147,8 @@ func TestResource_PageStyles(t *testing.T) {
 		"style: after": {
 			{"GET /fruit?limit=1", `200 {"data":[` + row["1"] + `],"has_more":true}`},
 			{"GET /fruit?starting_after=4", `200 {"data":[` + row["5"] + `],"has_more":false}`},
-			{"GET /fruit?ending_before=3", `200 {"data":[` + row["1"] + "," + row["2"] + `],"has_more":true}`},
-			{"GET /fruit?ending_before=2", `200 {"data":[` + row["1"] + `],"has_more":true}`},
+			{"GET /fruit?ending_before=3", `200 {"data":[` + row["1"] + "," + row["2"] + `],"has_more":false}`},
+			{"GET /fruit?ending_before=2", `200 {"data":[` + row["1"] + `],"has_more":false}`},
 			{"GET /fruit?sort=name&starting_after=2&limit=1", `200 {"data":[` + row["5"] + `],"has_more":true}`},
 			{"GET /fruit?sort=-name&starting_after=1&limit=1", `200 {"data":[` + row["4"] + `],"has_more":true}`},
 			{"GET /fruit?starting_after=77", `400 {"error":"Bad cursor","code":"bad_cursor"…`},

@@ -1,0 +1,416 @@
+package data_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/xuri/excelize/v2"
+
+	"mockserver/listener"
+)
+
+// TestFind_WithSeveralValues: all picks choose among the rows that have all values.
+func TestFind_WithSeveralValues(t *testing.T) {
+	c, _ := serve(t, `
+- data: {name: p, index: [a, b], rows: [{id: 1, a: x, b: 1}, {id: 2, a: x, b: 2}, {id: 3, a: y, b: 2}, {id: 4, a: x, b: 2}, {id: 5, a: y, b: 1}, {id: 6, a: x, b: 1}]}
+- endpoint: {path: /first, find: {r: {in: p, where: {a: x, b: 2}}}, response: {body: "{{r.id}}"}}
+- endpoint: {path: /newest, find: {r: {in: p, where: {a: x, b: 2}, pick: newest}}, response: {body: "{{r.id}}"}}
+- endpoint: {path: /next, find: {r: {in: p, where: {a: x, b: 2}, pick: next}}, response: {body: "{{r.id}}"}}
+- endpoint: {path: /once, find: {r: {in: p, where: {a: x, b: 2}, pick: once}}, response: {body: "{{r.id|default:\"none\"}}"}}
+- endpoint: {path: /hash, find: {r: {in: p, where: {a: x, b: 2}, pick: {hash: query-params.u}}}, response: {body: "{{r.id}}"}}
+- endpoint: {path: /random, find: {r: {in: p, where: {a: x, b: 2}, pick: random}}, response: {body: "{{r.id}}"}}
+`)
+	c.talk([][2]string{
+		{"GET /first", "200 2"}, {"GET /newest", "200 4"}, {"GET /next", "200 2"}, {"GET /next", "200 4"}, {"GET /next", "200 2"},
+		{"GET /once", "200 2"}, {"GET /once", "200 4"}, {"GET /once", "200 none"},
+	})
+	for _, path := range []string{"/hash?u=", "/random?u="} {
+		drawn := map[string]int{}
+		for i := range 60 { // all alike: a chance of 2^-59
+			drawn[c.ask(fmt.Sprint("GET ", path, i))]++
+		}
+		if len(drawn) != 2 || drawn["200 2"] == 0 || drawn["200 4"] == 0 {
+			t.Errorf("%s: %v, want rows 2 and 4", path, drawn)
+		}
+	}
+}
+
+// TestFind_NoneOfSeveralValues: of a hundred clients that each see that there is no such row, one
+// inserts it.
+func TestFind_NoneOfSeveralValues(t *testing.T) {
+	c, _ := serve(t, `
+- data: {name: p, index: [a, b], new-key: int}
+- endpoint: {method: POST, path: /, find: {r: {in: p, where: {a: x, b: y}}}, if: r = null, do: [{insert: {in: p, row: {a: x, b: y}}}], response: {body: made}}
+- endpoint: {method: POST, path: /, response: {body: there}}
+- endpoint: {method: POST, path: /next, find: {r: {in: p, pick: newest}}, do: [{insert: {in: p, row: {n: "{{r.id|add:1}}"}, as: i}}], response: {body: "{{i.n}}"}}
+`)
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	got := map[string]int{}
+	for range 100 {
+		all.Go(func() {
+			for _, path := range []string{"/", "/next"} {
+				answer := c.ask("POST " + path)
+				mu.Lock()
+				got[answer]++
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	if got["200 made"] != 1 || got["200 there"] != 99 {
+		t.Errorf("%d have inserted it, %d have found it", got["200 made"], got["200 there"])
+	}
+	for answer, n := range got { // each number follows the newest row, so it comes once
+		if n != 1 && answer != "200 there" {
+			t.Errorf("%s was answered %d times", answer, n)
+		}
+	}
+}
+
+// TestLarge_NothingIsScanned: what would look at more than 100,000 rows one by one is refused, and all
+// else is answered.
+func TestLarge_NothingIsScanned(t *testing.T) {
+	rows := []byte("id,a,b\n")
+	for i := range 100_002 {
+		rows = fmt.Appendf(rows, "%d,x,%d\n", i, i/100_001)
+	}
+	c, _ := serve(t, `
+- data: {name: p, index: [a, b], from: {path: p.csv}}
+- resource: {path: /p, data: p, filter: [a, b], page: {style: offset, size: 1}}
+- resource: {path: /whole, data: p, page: false}
+- endpoint: {path: /find/:b, find: {r: {in: p, where: {a: x, b: path-params.b}}}, if: r != null, response: {body: "{{r.id}}"}}
+- endpoint: {path: /other, find: {r: {in: p, where: {a: x, b: 0}, pick: random}}, if: r = null, response: {body: none}}
+- endpoint: {method: POST, path: /other, find: {r: {in: p, where: {a: x, b: 0}, pick: random}}, do: [{delete: {in: p, key: r.id}}], response: {}}
+`, "p.csv", string(rows))
+	c.talk([][2]string{
+		{"GET /p?a=x&b=0", `400 {"error":"Too many rows","code":"too_many_rows"…`},
+		{"GET /p?a=x&b=1", `200 {"items":[{"id":"100001","a":"x","b":"1"}],"offset":0,"limit":1,"total":1}`},
+		{"GET /p?a=x&offset=100000", `200 {"items":[{"id":"100000","a":"x","b":"0"}],"offset":100000,"limit":1,"total":100002}`},
+		{"GET /whole", `400 {"error":"Too many rows","code":"too_many_rows"…`},
+		{"GET /find/0", "200 0"}, {"GET /find/1", "200 100001"}, {"GET /find/2", "404 …"},
+		{"GET /other", `400 {"error":"Too many rows","code":"too_many_rows"…`},
+		{"POST /other", `400 {"error":"Too many rows","code":"too_many_rows"…`},
+		{"GET /p?a=x", `200 {"items":[{"id":"0",…`},
+	})
+}
+
+// TestData_KeysAndFiles: nested keys, separators and sheets by their name.
+func TestData_KeysAndFiles(t *testing.T) {
+	book := excelize.NewFile()
+	if _, err := book.NewSheet("two"); err != nil {
+		t.Fatal(err)
+	}
+	for i, row := range [][]any{{"id", "n"}, {"a", "second sheet"}} {
+		if err := book.SetSheetRow("two", fmt.Sprint("A", i+1), &row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var sheet bytes.Buffer
+	if err := book.Write(&sheet); err != nil {
+		t.Fatal(err)
+	}
+	c, _ := serve(t, `
+- data: {name: nested, key: meta.no, new-key: int, rows: [{meta: {no: 7}, n: 1}]}
+- data: {name: semicolons, from: {path: s.csv, separator: ";"}, types: {n: json}}
+- data: {name: sheet, from: {path: b.xlsx, sheet-name: two}}
+- endpoint: {path: "/nested/:id", find: {r: {in: nested, key: path-params.id}}, response: {body: "{{r}}"}}
+- endpoint: {method: POST, path: /nested, do: [{insert: {in: nested, row: "{{json-params}}", as: r}}], response: {body: "{{r}}"}}
+- endpoint: {path: "/semicolons/:id", find: {r: {in: semicolons, key: path-params.id}}, response: {body: "{{r}}"}}
+- endpoint: {path: "/sheet/:id", find: {r: {in: sheet, key: path-params.id}}, response: {body: "{{r.n}}"}}
+`, "s.csv", "id;n\na;[1,2.50]\n", "b.xlsx", sheet.String())
+	c.talk([][2]string{
+		{"GET /nested/7", `200 {"meta":{"no":7},"n":1}`}, {`POST /nested {"meta": {"x": 1}}`, `200 {"meta":{"x":1,"no":8}}`}, {`POST /nested {"n": 2}`, `200 {"n":2,"meta":{"no":9}}`},
+		{"GET /nested/9", `200 {"n":2,"meta":{"no":9}}`},
+		{"GET /semicolons/a", `200 {"id":"a","n":[1,2.50]}`}, {"GET /sheet/a", "200 second sheet"},
+	})
+}
+
+// TestDo_BoundsAndElse: exact sums up to their bounds, and what is answered instead of each change that
+// cannot be made.
+func TestDo_BoundsAndElse(t *testing.T) {
+	c, _ := serve(t, `
+- data: {name: n, rows: [{id: a, sum: 0.1, deep: {n: 90071992547409930}}]}
+- endpoint: {method: POST, path: /add, do: [{add: {in: n, key: a, field: sum, by: query-params.by, at-most: 1, as: r}}], response: {body: "{{r.sum}}"}}
+- endpoint: {method: POST, path: /deep, do: [{add: {in: n, key: a, field: deep.n, by: 0.10, as: r}}], response: {body: "{{r.deep}}"}}
+- endpoint: {method: POST, path: /merge, do: [{merge: {in: n, key: b, with: {x: 1}, else: {status: 410, body: merge}}}], response: {}}
+- endpoint: {method: POST, path: /delete, do: [{delete: {in: n, key: b, else: {status: 410, body: delete}}}], response: {}}
+- endpoint: {method: POST, path: /missing, do: [{add: {in: n, key: b, field: sum, by: 1, else: {status: 410, body: add}}}], response: {}}
+`)
+	c.talk([][2]string{
+		{"POST /add?by=0.2", "200 0.3"}, {"POST /add?by=0.7", "200 1.0"}, {"POST /add?by=0.00000000001", `409 {"error":"Out of bounds","code":"out_of_bounds"…`}, {"POST /add?by=0", "200 1.0"},
+		{"POST /deep", `200 {"n":90071992547409930.10}`},
+		{"POST /merge", "410 merge"}, {"POST /delete", "410 delete"}, {"POST /missing", "410 add"},
+	})
+}
+
+// TestDo_BehindLimitsBeforeTheLatency: what is refused or times out does nothing, and a change is there
+// while its answer still waits.
+func TestDo_BehindLimitsBeforeTheLatency(t *testing.T) {
+	c, _ := serve(t, `
+- data: {name: n, rows: [{id: a, sum: 0}]}
+- endpoint: {method: POST, path: /limited, rate-limit: {max-requests: 1, window: 1h}, do: [{add: {in: n, key: a, field: sum, by: 1}}], response: {}}
+- endpoint: {method: POST, path: /timeout, latency: {min: 0, max: 1ms, timeout-rate: 1, timeout: 1ms}, do: [{add: {in: n, key: a, field: sum, by: 10}}], response: {}}
+- endpoint: {method: POST, path: /late, latency: {min: 10m, max: 10m}, do: [{add: {in: n, key: a, field: sum, by: 100}}], response: {}}
+- endpoint: {path: /, find: {a: {in: n, key: a}}, response: {body: "{{a.sum}}"}}
+`)
+	c.talk([][2]string{
+		{"POST /limited", "200 "}, {"POST /limited", "429 …"}, {"GET /", "200 1"},
+		{"POST /timeout", "504 …"}, {"GET /", "200 1"},
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	var late sync.WaitGroup
+	late.Go(func() {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/late", nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if resp, err := http.DefaultClient.Do(req); err == nil {
+			t.Errorf("the answer came: %s", resp.Status)
+		}
+	})
+	c.eventually("GET /", "200 101")
+	cancel()
+	late.Wait()
+}
+
+// TestDo_NoSecondLimit: a request that is chosen anew counts once.
+func TestDo_NoSecondLimit(t *testing.T) {
+	const clients = 200
+	server, c := begin(t, fmt.Sprintf(`
+- data: {name: n, rows: [{id: a, sum: 0}]}
+- endpoint:
+    method: POST
+    path: /
+    rate-limit: {max-requests: %d, window: 1h}
+    find: {row: {in: n, key: a}}
+    do: [{merge: {in: n, key: a, with: {sum: "{{row.sum|add:1}}"}, as: r}}]
+    response: {body: "{{r.sum}}"}
+`, clients), listener.Options{})
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	got := map[string]int{}
+	for range clients {
+		all.Go(func() {
+			answer := c.ask("POST /")
+			mu.Lock()
+			defer mu.Unlock()
+			got[answer]++
+		})
+	}
+	all.Wait()
+	if len(got) != clients {
+		t.Errorf("%v", got)
+	}
+	for i := range clients {
+		if got[fmt.Sprint("200 ", i+1)] != 1 {
+			t.Errorf("%d was answered %d times, with %d conflicts", i+1, got[fmt.Sprint("200 ", i+1)], server.Data().Figures()[0].Conflicts)
+		}
+	}
+	c.talk([][2]string{{"POST /", "429 …"}})
+}
+
+// TestIsolation_OfResourcesAndPicks: each value has its rows and its turns, an empty one is none, and a
+// reset of a part or of a set leaves the turns of others.
+func TestIsolation_OfResourcesAndPicks(t *testing.T) {
+	server, c := begin(t, `
+- data: {name: n, isolate: header-params.X-VU, rows: [{id: 1}, {id: 2}, {id: 3}], new-key: int}
+- data: {name: other, rows: [{id: 1}, {id: 2}, {id: 3}]}
+- resource: {path: /n, data: n}
+- endpoint: {path: /once, find: {r: {in: n, pick: once}, o: {in: other, pick: once}}, response: {body: "{{r.id}} {{o.id}}"}}
+`, listener.Options{})
+	one, two := "X-VU: 1", "X-VU: 2"
+	c.talk([][2]string{{"POST /n {}", `201 {"id":4}`}, {"DELETE /n/1", "204 "}, {"GET /n", `200 [{"id":2},{"id":3},{"id":4}]`}, {"GET /once", "200 2 1"}}, one)
+	c.talk([][2]string{{"GET /n", `200 [{"id":1},{"id":2},{"id":3}]`}, {"GET /n/4", "404 …"}, {"GET /once", "200 1 2"}}, two)
+	c.talk([][2]string{{"DELETE /n/3", "204 "}}, "X-VU: ")
+	c.talk([][2]string{{"GET /n", `200 [{"id":1},{"id":2}]`}})
+	if err := server.Data().Reset([]string{"n"}, []byte("1")); err != nil {
+		t.Fatal(err)
+	}
+	c.talk([][2]string{{"GET /n", `200 [{"id":1},{"id":2},{"id":3}]`}, {"GET /once", "200 1 3"}}, one)
+	c.talk([][2]string{{"GET /once", "200 2 "}}, two)
+	if err := server.Data().Reset(nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	c.talk([][2]string{{"GET /once", "200 1 1"}}, two)
+}
+
+// TestTTL: a change is given up once it is old, with its part.
+func TestTTL(t *testing.T) {
+	server, c := begin(t, `
+- data: {name: n, ttl: 100ms, isolate: header-params.X-VU, rows: [{id: a, sum: 0}]}
+- endpoint: {method: POST, path: /, do: [{add: {in: n, key: a, field: sum, by: 1, as: r}}], response: {body: "{{r.sum}}"}}
+- endpoint: {path: /, find: {a: {in: n, key: a}}, response: {body: "{{a.sum}}"}}
+`, listener.Options{})
+	c.talk([][2]string{{"POST /", "200 1"}}, "X-VU: 1")
+	c.talk([][2]string{{"POST /", "200 1"}})
+	c.eventually("GET /", "200 0")
+	for f := server.Data().Figures()[0]; f.Changes > 0 || f.Parts > 0; f = server.Data().Figures()[0] { // until the test times out
+	}
+}
+
+// TestMemory_OfAllSets: --state-memory bounds all sets together.
+func TestMemory_OfAllSets(t *testing.T) {
+	_, c := begin(t, `
+- data: {name: a, new-key: int}
+- data: {name: b, new-key: int}
+- endpoint: {method: POST, path: /a, do: [{insert: {in: a, row: "{{json-params}}"}}], response: {}}
+- endpoint: {method: POST, path: /b, do: [{insert: {in: b, row: "{{json-params}}"}}], response: {}}
+`, listener.Options{StateMemory: 4096})
+	large := ` {"x": "` + strings.Repeat("x", 2500) + `"}`
+	c.talk([][2]string{{"POST /a" + large, "200 "}, {"POST /b" + large, `507 {"error":"No room for changes","code":"state_full"…`}, {"POST /b {}", "200 "}})
+}
+
+// TestResource_Defaults: a set of its own, pages of 20 and up to 100, keys of each kind, parameters that
+// mean nothing, and a declared endpoint first.
+func TestResource_Defaults(t *testing.T) {
+	c, _ := serve(t, `
+- resource: {path: /uuid}
+- resource: {path: /uuid7, new-key: uuid7}
+- resource: {path: /ulid, new-key: ulid}
+- endpoint: {path: /ulid, response: {body: declared}}
+- resource: {path: /limited, host: limited.test, rate-limit: {max-requests: 1, window: 1h}}
+`)
+	for path, form := range map[string]string{
+		"/uuid": `[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`, "/uuid7": `[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`,
+		"/ulid": `[0-7][0-9A-HJKMNP-TV-Z]{25}`,
+	} {
+		if got := c.ask("POST " + path + " {}"); !regexp.MustCompile(`^201 \{"id":"` + form + `"\}$`).MatchString(got) {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+	c.ask("POST /uuid [" + strings.Repeat("{},", 100) + "{}]")
+	for query, want := range map[string]int{"": 20, "?limit=7": 7, "?limit=100": 100, "?limit=101": 100, "?nothing=1&sort=x&id[gt]=1": 20} {
+		resp, body := c.exchange("GET /uuid" + query)
+		if n := strings.Count(body, `"id"`); resp.StatusCode != 200 || n != want || resp.Header.Get("X-Total-Count") != "102" {
+			t.Errorf("%q: %d, %d rows of %s, want %d of 102", query, resp.StatusCode, n, resp.Header.Get("X-Total-Count"), want)
+		}
+	}
+	c.talk([][2]string{{"GET /ulid", "200 declared"}, {"GET /limited", "404 …"}})
+	for i, want := range []int{200, 429} {
+		req, err := http.NewRequest(http.MethodGet, c.url+"/limited", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = "limited.test"
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("request %d: %d, want %d", i+1, resp.StatusCode, want)
+		}
+	}
+}
+
+// TestResource_FormsHEADAndTheWholeList: forms change rows too, HEAD has the fields of GET, and a list
+// without pages has its bound.
+func TestResource_FormsHEADAndTheWholeList(t *testing.T) {
+	c, _ := serve(t, `
+- resource: {path: /n, new-key: int}
+- resource: {path: /whole, new-key: int, page: false}
+`)
+	form := "Content-Type: application/x-www-form-urlencoded"
+	c.talk([][2]string{{"POST /n a=1", `201 {"a":"1","id":1}`}, {"PATCH /n/1 b[c]=2", `200 {"a":"1","id":1,"b":{"c":"2"}}`}, {"PUT /n/1 d=3", `200 {"d":"3","id":1}`}}, form)
+	get, body := c.exchange("GET /n/1")
+	head, none := c.exchange("HEAD /n/1")
+	if head.StatusCode != 200 || none != "" || head.Header.Get("ETag") == "" || head.Header.Get("ETag") != get.Header.Get("ETag") || head.ContentLength != int64(len(body)) {
+		t.Errorf("HEAD: %d %v; GET: %v", head.StatusCode, head.Header, get.Header)
+	}
+	if resp, _ := c.exchange("HEAD /n/1", "If-None-Match: "+get.Header.Get("ETag")); resp.StatusCode != 304 {
+		t.Errorf("HEAD with the tag: %d", resp.StatusCode)
+	}
+	if got := c.ask("POST /whole [" + strings.Repeat("{},", 9999) + "{}]"); !strings.HasPrefix(got, "201 ") {
+		t.Fatal(got)
+	}
+	if got := c.ask("GET /whole"); strings.Count(got, `"id"`) != 10_000 {
+		t.Errorf("the whole list: %.200s", got)
+	}
+	c.talk([][2]string{{"POST /whole {}", `201 {"id":10001}`}, {"GET /whole", `400 {"error":"Too many rows","code":"too_many_rows"…`}})
+}
+
+// TestResource_ForeignCursors: a cursor belongs to the list of its path; parameters that mean nothing do
+// not matter. Backwards, has_more says whether rows precede.
+func TestResource_ForeignCursors(t *testing.T) {
+	c, _ := serve(t, `
+- resource: {path: "/users/:user/orders", new-key: int, page: {style: cursor, size: 1}, filter: [a]}
+- resource: {path: /after, page: {style: after, size: 2}, data: {rows: [{id: 1}, {id: 2}, {id: 3}, {id: 4}]}}
+`)
+	for _, path := range []string{"/users/7/orders", "/users/8/orders"} {
+		c.talk([][2]string{{"POST " + path + ` [{"a": 1}, {"a": 1}]`, "201 …"}})
+	}
+	_, body := c.exchange("GET /users/7/orders?x=1")
+	var page struct{ Next string }
+	if err := json.Unmarshal([]byte(body), &page); err != nil || page.Next == "" {
+		t.Fatalf("%v in %s", err, body)
+	}
+	c.talk([][2]string{
+		{"GET /users/7/orders?x=2&cursor=" + page.Next, `200 {"items":[{"a":1,"id":2,"user":7}],"next":null,"has_more":false}`},
+		{"GET /users/8/orders?cursor=" + page.Next, `400 {"error":"Bad cursor","code":"bad_cursor"…`},
+		{"GET /users/7/orders?a=1&cursor=" + page.Next, `400 {"error":"Bad cursor"…`},
+		{"GET /after?ending_before=4", `200 {"data":[{"id":2},{"id":3}],"has_more":true}`},
+		{"GET /after?ending_before=3", `200 {"data":[{"id":1},{"id":2}],"has_more":false}`},
+		{"GET /after?ending_before=1", `200 {"data":[],"has_more":false}`},
+	})
+}
+
+// TestWebhooks_HaveRows: those that find has named, and those of the operations of a resource.
+func TestWebhooks_HaveRows(t *testing.T) {
+	url, got := sink(t)
+	c, _ := serve(t, strings.ReplaceAll(`
+- resource: {path: /p, on: {create: {webhook: {url: "SINK/{{row.id}}", body: {id: "{{row.id}}", status: created}, sleep-time: 0}}}}
+- data: {name: q, rows: [{id: a, status: found}]}
+- endpoint: {path: /find, find: {r: {in: q, key: a}}, response: {}, webhook: {url: "SINK/{{r.id}}", body: "{{r}}", sleep-time: 0}}
+`, "SINK", url))
+	c.talk([][2]string{{`POST /p {"id": "x"}`, "201 …"}})
+	if row := <-got; row.ID != "x" || row.Status != "created" {
+		t.Errorf("the webhook has %+v", row)
+	}
+	c.talk([][2]string{{"GET /find", "200 "}})
+	if row := <-got; row.ID != "a" || row.Status != "found" {
+		t.Errorf("the webhook has %+v", row)
+	}
+}
+
+// TestState_BadFiles: a file that the server has not written is refused, so that it is not replaced at
+// the end.
+func TestState_BadFiles(t *testing.T) {
+	server, _ := begin(t, "- data: {name: a}\n", listener.Options{})
+	dir := t.TempDir()
+	for content, want := range map[string]string{
+		`{"name": "package", "version": "1.0.0"}`: `change 1: json: unknown field "name"`,
+		`{}`:           "change 1: it has no set, or no key",
+		`{"set": "a"}`: "change 1: it has no set, or no key",
+		`[]`:           "change 1: ",
+		`- data: {}`:   "change 1: ",
+		"\x00\x00":     "change 1: ",
+		`{"set": "a", "key": "1", "row": {}}` + "\n" + `{"set": "a", "ke`: "change 2: unexpected EOF",
+		`{"set": "a", "key": "1", "row": 7}`:                              `change 1: the row of "1" is not an object`,
+	} {
+		path := filepath.Join(dir, "f")
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := server.Data().Load(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", content, err, want)
+		}
+	}
+	if _, _, err := server.Data().Load(dir); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("a directory: %v", err)
+	}
+	path := filepath.Join(dir, "none")
+	if changes, _, err := server.Data().Load(path); changes != 0 || err != nil {
+		t.Errorf("no file: %d changes, %v", changes, err)
+	}
+}
