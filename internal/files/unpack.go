@@ -63,6 +63,7 @@ func (u *unpacked) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Close closes the file and the decoder.
 func (u *unpacked) Close() error {
 	if u.packed != nil {
 		u.packed.Close()
