@@ -91,6 +91,8 @@ func Join(specs ...*Spec) *Spec {
 		joined.BrokenData = append(joined.BrokenData, s.BrokenData...)
 		joined.Scenarios = append(joined.Scenarios, s.Scenarios...)
 		joined.BrokenScenarios = append(joined.BrokenScenarios, s.BrokenScenarios...)
+		joined.Upstreams = append(joined.Upstreams, s.Upstreams...)
+		joined.BrokenUpstreams = append(joined.BrokenUpstreams, s.BrokenUpstreams...)
 		joined.files = append(joined.files, s.files...)
 		joined.leftOut = append(joined.leftOut, s.leftOut...)
 		joined.documents = append(joined.documents, s.documents...)
@@ -196,6 +198,7 @@ func (s *Spec) Complete() *Spec {
 	c.Endpoints, c.Broken = completed("endpoint", s.Endpoints, s.Broken, &c.Problems)
 	c.WebSockets, c.BrokenWebSockets = completed("websocket", s.WebSockets, s.BrokenWebSockets, &c.Problems)
 	c.Scenarios, c.BrokenScenarios = s.Scenarios, s.BrokenScenarios
+	c.Upstreams, c.BrokenUpstreams = s.Upstreams, s.BrokenUpstreams
 	c.Data, c.BrokenData = completed("data", s.Data, s.BrokenData, &c.Problems)
 	return c
 }

@@ -4,7 +4,7 @@
 // # The language
 //
 // A configuration is a list, written in YAML, JSON or EDN. Each item is a map with
-// one key: endpoint, websocket, data, scenario or resource:
+// one key: endpoint, websocket, data, scenario, resource or upstream:
 //
 //	# yaml
 //	- endpoint:
@@ -57,6 +57,7 @@ type Spec struct {
 	WebSockets []WebSocket
 	Data       []Data
 	Scenarios  []Scenario
+	Upstreams  []Upstream
 	// Problems are the errors and warnings found while reading.
 	Problems syntax.Problems
 	// Broken are the endpoints with an error, as far as they could be decoded. They are never
@@ -65,6 +66,7 @@ type Spec struct {
 	BrokenWebSockets []WebSocket // the same for WebSockets
 	BrokenData       []Data      // the same for sets
 	BrokenScenarios  []Scenario  // the same for scenarios
+	BrokenUpstreams  []string    // the names of upstreams with an error
 
 	documents  []*openapi.Document
 	referenced []string // files that documents and latencies refer to
@@ -155,6 +157,7 @@ type Response struct {
 	// Content-Type is application/json whatever it begins with.
 	BodyJSON bool
 	External *ExternalBody `key:"external-body"` // used instead of Body if not nil
+	Proxy    *Proxy        // passes the request on if not nil
 	// Raw turns off templates in headers, body and external body (response.template: false).
 	Raw bool
 }

@@ -17,13 +17,14 @@ type item struct {
 	socket   *WebSocket
 	data     *Data
 	scenario *Scenario
+	upstream *Upstream
 
 	resource   *Resource
 	operations []Endpoint // of resource
 }
 
 // itemKeys are the keys of items, in messages.
-const itemKeys = "endpoint, websocket, data, scenario or resource"
+const itemKeys = "endpoint, websocket, data, scenario, resource or upstream"
 
 // What is accepted in the names and values of headers.
 var (
@@ -39,9 +40,10 @@ var (
 		table.With(row{Key: "data", Doc: "a set of rows that endpoints find and change", Kinds: table.Maps, Table: table.Rows(dataFields)}, setData),
 		table.With(row{Key: "scenario", Doc: "a state that requests see and lead on", Kinds: table.Maps, Table: table.Rows(scenarioFields)}, setScenario),
 		table.With(row{Key: "resource", Doc: "a REST collection over a set of rows", Kinds: table.Maps, Table: table.Rows(resourceFields)}, setResource),
+		table.With(row{Key: "upstream", Doc: "another server that requests can be passed on to", Kinds: table.Maps, Table: table.Rows(upstreamFields)}, setUpstream),
 	}
 	endpointFields = []table.Field[Endpoint]{
-		table.Of[Endpoint](row{Key: "method", Said: true, Doc: "the request's method, GET when left out", Kinds: table.Texts, Enum: Methods, AnyCase: true}),
+		table.Of[Endpoint](row{Key: "method", Said: true, Doc: "the request's method, GET when left out; any for proxies and catch-alls", Kinds: table.Texts, Enum: endpointMethods, AnyCase: true}),
 		table.Of[Endpoint](row{Key: "path", Said: true, Doc: "the path to answer, such as /users/:id", Required: true, Kinds: table.Texts, Pattern: "^/"}),
 		table.With(row{Key: "host", Doc: "the host to answer for, any when left out", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern},
 			func(d *decoder, v value, e *Endpoint) { e.Host = decodeHost(d, v) }),
@@ -83,6 +85,7 @@ var (
 		table.With(row{Key: "body", Doc: "the body: a text, or a map or list that is served as JSON", Kinds: table.Bodies},
 			func(d *decoder, v value, r *Response) { r.Body, r.BodyJSON = decodeBody(d, v, r.Raw) }),
 		table.Map[Response](row{Key: "external-body", Doc: "a body that lives elsewhere, instead of body"}, externalFields),
+		proxyField,
 		table.With(row{Key: "template", Doc: "false switches placeholders off", Kinds: table.Bools},
 			func(_ *decoder, v value, r *Response) { r.Raw = !v.Truth() }),
 	}
@@ -144,6 +147,13 @@ func (s *Spec) keep(it item, dir string, sound bool) {
 		s.Scenarios = append(s.Scenarios, *it.scenario)
 	case it.scenario != nil:
 		s.BrokenScenarios = append(s.BrokenScenarios, *it.scenario)
+	case it.upstream != nil:
+		it.upstream.Dir = dir
+		if sound {
+			s.Upstreams = append(s.Upstreams, *it.upstream)
+		} else {
+			s.BrokenUpstreams = append(s.BrokenUpstreams, it.upstream.Name)
+		}
 	case it.resource != nil:
 		s.keepResource(it, dir, sound)
 	case it.data != nil:
@@ -200,7 +210,7 @@ func notAList(doc *syntax.Node) syntax.Problems {
 
 // hasItemKey reports whether a map has a key of an item.
 func hasItemKey(n *syntax.Node) bool {
-	return slices.ContainsFunc([]string{"endpoint", "websocket", "data", "scenario", "resource"}, func(key string) bool { return n.Get(key) != nil })
+	return slices.ContainsFunc(table.Keys(itemFields), func(key string) bool { return n.Get(key) != nil })
 }
 
 // decodeItem decodes one item as far as possible. It returns an empty item if the node is not an

@@ -59,7 +59,7 @@ func (c *checker) unseen(r *Response, f *Fault, at []string) {
 	for _, k := range []struct {
 		key   string
 		given bool
-	}{{"body", r.declaresBody()}, {"external-body", r.External != nil}, {"headers", len(r.Headers) > 0}, {"status", r.Status != 0}} {
+	}{{"body", r.declaresBody()}, {"external-body", r.External != nil}, {"proxy", r.Proxy != nil}, {"headers", len(r.Headers) > 0}, {"status", r.Status != 0}} {
 		if k.given {
 			c.warn(fmt.Sprintf("is never sent: of the fault %s nothing of an answer comes", f.Type), below(at, k.key)...)
 			return

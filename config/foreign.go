@@ -24,7 +24,7 @@ var foreigns = []foreign{
 	{words: "header headers httpheaders responseheaders", ours: []string{"response.headers"}},
 	{words: "contenttype mimetype mediatype", ours: []string{"response.headers"}, value: "{Content-Type: …}"},
 	{words: "bodyfilename bodyfile file filename filepath sendfile externalbody", ours: []string{"response.external-body", "path"}},
-	{words: "proxy proxyurl proxyto proxybaseurl proxyhost forward forwardto httpforward upstream", ours: []string{"response.external-body"}, value: "{provider: json, path: URL}"},
+	{words: "proxy proxyurl proxyto proxybaseurl proxyhost forward forwardto httpforward upstream", ours: []string{"response.proxy"}, value: "the name of an upstream"},
 	{words: "template templating transformers disabletemplating", ours: []string{"response.template"}},
 	{words: "response httpresponse reply res", ours: []string{"endpoint.response", "on-connect.response"}},
 	{words: "url urlpath urlpattern urlpathpattern urlpathtemplate uri route pathname", ours: []string{"endpoint.path", "url"}},

@@ -40,6 +40,9 @@ type Loader struct {
 	// that; "" for a path that is not of another tool. An error that is not Problems is worded to
 	// follow the path. It may be nil.
 	Import func(path string) (string, error)
+	// Upstream is the URL of an upstream named default, which gets all requests that no endpoint
+	// answers; "" for none.
+	Upstream string
 }
 
 // given are the files of one load that are not just lists. They are processed after all files are
@@ -172,6 +175,8 @@ func (s *Spec) finish(l Loader) {
 		}
 		s.Endpoints = append(s.Endpoints, e)
 	}
+	s.addUpstream(l.Upstream)
+	s.checkUpstreams()
 	s.inRank()
 }
 

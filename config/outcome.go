@@ -58,8 +58,8 @@ func lift[T, U any](fields []table.Field[T], at func(*U) *T) []table.Field[U] {
 	return lifted
 }
 
-// HasBody reports whether a body is declared, be it empty.
-func (r *Response) HasBody() bool { return r.declaresBody() || r.External != nil }
+// HasBody reports whether a body is declared, be it empty, or a proxy.
+func (r *Response) HasBody() bool { return r.declaresBody() || r.External != nil || r.Proxy != nil }
 
 // EffectiveWeight returns the share of the outcome in the sum of all weights.
 func (o *Outcome) EffectiveWeight() float64 {

@@ -16,6 +16,9 @@ const (
 // modified.
 var Methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}
 
+// endpointMethods are the methods that an endpoint may declare.
+var endpointMethods = append(slices.Clone(Methods), MethodAny)
+
 var (
 	providers = []string{"json", "xlsx"}
 	serverSet = []string{"Content-Length", "Transfer-Encoding", "Connection", "Date"}

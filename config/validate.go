@@ -157,6 +157,7 @@ func (c *checker) at(keys []string) *syntax.Node {
 
 func (c *checker) request() {
 	inBounds(c, endpointFields, c.Endpoint, nil)
+	c.method()
 	if c.Host != "" {
 		c.wrong(address.NameFault(c.Host), "host")
 	}
@@ -173,6 +174,7 @@ func (c *checker) answer(r *Response, at []string) {
 	inBounds(c, responseFields, r, at)
 	c.headers(r.Headers, ServerSets, below(at, "headers")...)
 	c.body(r, at)
+	c.proxy(r, at)
 	if r.External != nil {
 		c.external(r, below(at, "external-body"))
 	}

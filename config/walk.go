@@ -102,6 +102,7 @@ func (s *Spec) Fingerprint() string {
 	p.print(reflect.ValueOf(s.WebSockets))
 	p.print(reflect.ValueOf(s.Data))
 	p.print(reflect.ValueOf(s.Scenarios))
+	p.print(reflect.ValueOf(s.Upstreams))
 	return hex.EncodeToString(p.hash.Sum(nil))
 }
 

@@ -219,6 +219,17 @@ func fetchError(u *url.URL, err error, timeout time.Duration) *Error {
 	return &Error{Kind: kind, Message: fmt.Sprintf("fetch %s: %s", redacted(u), cause), Err: err}
 }
 
+// Decode removes the content encodings of a header's values. The result of each step has at most
+// limit bytes.
+func Decode(content []byte, encodings []string, limit int64) (decoded []byte, err error) {
+	err = guard(func() error {
+		var err error
+		decoded, err = decode(content, encodings, limit)
+		return err
+	})
+	return decoded, err
+}
+
 // decode removes content encodings, the last applied first. The result of each step has at most
 // limit bytes.
 func decode(content []byte, encodings []string, limit int64) ([]byte, error) {

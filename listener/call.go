@@ -25,6 +25,8 @@ type call struct {
 	world    *snapshot         // the snapshot the request was matched in; nil before matching
 	matched  int               // the endpoint, as returned by Match
 	values   []byte            // the values that the endpoint makes
+	passing  passing           // the answer of an upstream
+	whole    bool              // answers of upstreams are read to their end, and written as any other
 	brief    bool              // answered immediately, so it never shows up as in progress
 }
 
@@ -40,13 +42,14 @@ func (c *call) release() {
 	if c.panicked {
 		return
 	}
+	c.endPassing()
 	c.Request.Reset()
 	if c.values = c.values[:0]; cap(c.values) > keptBody {
 		c.values = nil
 	}
 	c.reply.Room = nil
 	c.reply.Begin()
-	c.trace, c.peer, c.fault, c.held, c.world, c.brief = record.Trace{}, nobody, nil, nil, nil, false
+	c.trace, c.peer, c.fault, c.held, c.world, c.brief, c.whole = record.Trace{}, nobody, nil, nil, nil, false, false
 	calls.Put(c)
 }
 
@@ -103,6 +106,9 @@ func (c *call) wait(rules *traffic.Rules, begun time.Time, length time.Duration)
 	}
 	c.trace.Declared += length
 	c.trace.Waited += max(due.Sub(served), 0)
+	if c.trace.Proxied && !time.Now().Before(due) {
+		return true // the upstream took longer, which is not an error of the latency
+	}
 	if c.peer.WaitUntil(due) {
 		return false
 	}

@@ -24,7 +24,7 @@ func (a *answer) isDirect() bool {
 			return false
 		}
 	}
-	return !a.disturbed && (a.source == nil || !a.source.IsRemote()) && a.status >= 200 && a.status < 1000
+	return !a.disturbed && a.proxy == nil && (a.source == nil || !a.source.IsRemote()) && a.status >= 200 && a.status < 1000
 }
 
 // isSpecial reports whether fasthttp stores a header field separately from the others.

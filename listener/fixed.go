@@ -71,7 +71,7 @@ func (a *answer) isFixed() bool {
 			return false
 		}
 	}
-	return a.template.IsNone() && a.source == nil && len(a.hooks)+len(a.lets) == 0 && a.access == nil && a.resource == nil && !a.disturbed && (a.operation == nil || a.operation.isFixed())
+	return a.template.IsNone() && a.source == nil && a.proxy == nil && len(a.hooks)+len(a.lets) == 0 && a.access == nil && a.resource == nil && !a.disturbed && (a.operation == nil || a.operation.isFixed())
 }
 
 // fixing is the scratch space for building fixed responses one after the other.

@@ -253,7 +253,7 @@ func TestFixed_WhatTheJournalHasIsAnsweredAlike(t *testing.T) {
 // A client that has its answer finds its request in the journal, though the answer is
 // written before the journal reads it.
 func TestFixed_WhatWasAnsweredIsInTheJournal(t *testing.T) {
-	s := recording(t, fixable, 1)
+	s := recordingServer(t, fixable, 1)
 	l := wire.New(nil, s.log)
 	l.Plain = s.answerPlain(s.fixed)
 	client := &scripted{sent: []byte(plain("/json")), piece: 1 << 10}

@@ -39,7 +39,9 @@ func (s *Server) newHTTP() *fasthttp.Server {
 func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	c := receive(ctx)
 	s.serve(c)
-	c.encode(ctx)
+	if c.reply.Passed == nil || !s.sendPassed(c, ctx) {
+		c.encode(ctx)
+	}
 	ctx.Request.ReleaseBody(keptBody)
 	if (s.stopping.Load() || c.isOld()) && c.reply.Status != fasthttp.StatusSwitchingProtocols {
 		ctx.SetConnectionClose()
@@ -83,6 +85,7 @@ func begun(ctx *fasthttp.RequestCtx) *call {
 func (c *call) encode(ctx *fasthttp.RequestCtx) {
 	if !c.isStreamed() {
 		encode(&c.reply, &ctx.Response)
+		c.streamPassed(ctx)
 		return
 	}
 	conn, _ := c.peer.(*wire.Connection)

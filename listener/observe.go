@@ -24,6 +24,7 @@ func (s *Server) Counts() record.Counts {
 		c = s.recorder.Counts()
 	}
 	c.WebSockets, c.Connections, c.AcceptFailures = s.WebSockets(), s.listener.Count(), s.listener.Failures()
+	c.RecordingDropped = s.compiler.recordings.dropped()
 	c.Sets = s.compiler.data.Figures()
 	if s.certs != nil {
 		for _, h := range s.certs.Counts() {

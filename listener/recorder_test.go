@@ -19,7 +19,7 @@ import (
 
 // recording is configured for a server that records, and has one of so many requests in
 // its journal.
-func recording(tb testing.TB, configuration string, sample int) *Server {
+func recordingServer(tb testing.TB, configuration string, sample int) *Server {
 	tb.Helper()
 	return recordingAs(tb, configuration, record.JournalOptions{Sample: sample})
 }
@@ -37,7 +37,7 @@ func recordingAs(tb testing.TB, configuration string, journal record.JournalOpti
 
 // A panic is a request to the endpoint that it was met in, answered 500.
 func TestRecord_Panics(t *testing.T) {
-	s := recording(t, "- endpoint: {path: /a, response: {external-body: {provider: json, path: \"/nowhere/{{query-params.q}}\"}}}\n- endpoint: {path: /b, response: {}}", 0)
+	s := recordingServer(t, "- endpoint: {path: /a, response: {external-body: {provider: json, path: \"/nowhere/{{query-params.q}}\"}}}\n- endpoint: {path: /b, response: {}}", 0)
 	s.snapshot.Load().answers[0].source = &fetcher.Source{} // of no loader: asking it for a body panics
 	for _, path := range []string{"/a?q=1", "/b"} {
 		var ctx fasthttp.RequestCtx
@@ -90,7 +90,7 @@ func TestCounts_InjectedIsWhatIsDeclared(t *testing.T) {
 
 // A flood of different requests that nothing matches leaves the last of them.
 func TestMisses_AreBounded(t *testing.T) {
-	s := recording(t, "- endpoint: {path: /users/:id, response: {}}", 0)
+	s := recordingServer(t, "- endpoint: {path: /users/:id, response: {}}", 0)
 	ask := func(path string) {
 		var ctx fasthttp.RequestCtx
 		ctx.Init(&fasthttp.Request{}, nil, nil)

@@ -18,7 +18,7 @@ func BenchmarkRecord(b *testing.B) {
 			name string
 			s    *Server
 		}{
-			{"off", configured(b, timed)}, {"on", recording(b, timed, 0)}, {"one-in-1000", recording(b, timed, 1000)}, {"all", recording(b, timed, 1)},
+			{"off", configured(b, timed)}, {"on", recordingServer(b, timed, 0)}, {"one-in-1000", recordingServer(b, timed, 1000)}, {"all", recordingServer(b, timed, 1)},
 		} {
 			b.Run(way.name+"/"+c.name, func(b *testing.B) {
 				conns := wire.New(nil, c.s.log)

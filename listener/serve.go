@@ -22,15 +22,18 @@ func (s *Server) serve(c *call) {
 		sn = s.snapshot.Load()
 	}
 	if c.world == nil && s.upgrade(sn, c) {
-	} else if i := sn.match(c); i >= 0 {
+	} else if i := sn.match(c); i >= 0 && sn.answers[i].anyMethod && s.answerDeclared(sn, c) {
+	} else if i >= 0 {
 		s.answer(&sn.answers[i], c, true)
-		if c.isOptions() {
+		if c.isOptions() && c.reply.Passed == nil {
 			addAllow(sn, c)
 		}
 	} else {
 		s.fallBack(sn, c)
 	}
-	s.allowOrigin(c)
+	if c.reply.Passed == nil {
+		s.allowOrigin(c)
+	}
 	if s.opts.ServerTiming {
 		c.addServerTiming()
 	}
@@ -93,6 +96,7 @@ func (s *Server) disturb(a *answer, c *call, notify bool) {
 		defer held.leave()
 	}
 	drawn := a.rules.Draw(&c.Request) // before the reply, which may draw random numbers too
+	c.whole = drawn.Fault != nil
 	switch {
 	case chosen != nil:
 	case a.outcomes != nil:
@@ -163,6 +167,7 @@ func method(r *matcher.Request) string {
 func (s *Server) finish(c *call) {
 	if p := recover(); p != nil {
 		c.panicked = true
+		c.endPassing()
 		message := fmt.Sprint(p)
 		reply.InternalError.Write(&c.reply, "a defect of the server, see its log: "+message)
 		s.allowOrigin(c)
@@ -204,14 +209,11 @@ func (s *Server) respond(a *answer, c *call) *answer {
 
 // write makes the reply of an answer. It reports whether it could; if not, the reply says why.
 func (s *Server) write(a *answer, c *call) bool {
-	c.reply.Status = a.status
-	for i := range a.headers {
-		if h := &a.headers[i]; h.template == nil {
-			c.reply.Add(h.name, h.value)
-		} else {
-			c.reply.AddTemplate(h.name, h.template, &c.Request)
-		}
+	if a.proxy.takes(c) {
+		return s.pass(a, c)
 	}
+	c.reply.Status = a.status
+	a.addHeaders(c)
 	switch {
 	case a.bodiless: // of the headers, Content-Type is sent only if declared
 	case !a.template.IsNone():
@@ -225,6 +227,17 @@ func (s *Server) write(a *answer, c *call) bool {
 	return true
 }
 
+// addHeaders adds the headers that an answer declares.
+func (a *answer) addHeaders(c *call) {
+	for i := range a.headers {
+		if h := &a.headers[i]; h.template == nil {
+			c.reply.Add(h.name, h.value)
+		} else {
+			c.reply.AddTemplate(h.name, h.template, &c.Request)
+		}
+	}
+}
+
 // respondExternal replies with an external body, or with the reason why it is not available.
 func (s *Server) respondExternal(a *answer, c *call) bool {
 	body, err := a.source.Body(&c.Request)
@@ -232,6 +245,8 @@ func (s *Server) respondExternal(a *answer, c *call) bool {
 	switch {
 	case c.Stopped != nil:
 		return false
+	case err != nil && a.proxy != nil && ofBody(err) == reply.BodyNotFound:
+		return s.pass(a, c)
 	case err != nil:
 		f := ofBody(err)
 		f.Write(&c.reply, err.Error())

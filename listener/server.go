@@ -192,6 +192,7 @@ type Server struct {
 	unsendable  atomic.Int64      // webhooks whose URL turned out to be invalid
 	webhookPace *loglimit.Limiter // limits log lines about failed webhooks
 	refusedPace *loglimit.Limiter // limits log lines about refused webhooks
+	brokenPace  *loglimit.Limiter // limits log lines about upstreams that broke off
 
 	recorder *record.Recorder // nil counts nothing
 
@@ -296,6 +297,7 @@ func newServer(opts Options) *Server {
 	c.send = s.notifyMoved
 	s.webhookPace = loglimit.New(webhookLines, loglimit.TellSuppressed(s.log, "webhook failed"))
 	s.refusedPace = loglimit.New(1, loglimit.TellSuppressed(s.log, "webhook refused"))
+	s.brokenPace = loglimit.New(1, loglimit.TellSuppressed(s.log, "upstream broke off"))
 	s.unmatchedPace = loglimit.New(unmatchedPerSecond, loglimit.TellSuppressed(s.log, "unmatched request"))
 	s.handshakePace = loglimit.New(handshakeLines, loglimit.TellSuppressed(s.log, "TLS handshake failed"))
 	if opts.Record != nil {
@@ -363,6 +365,9 @@ func (s *Server) apply(spec *config.Spec, told syntax.Problems) error {
 	if err != nil {
 		return err
 	}
+	if err := s.record(spec); err != nil {
+		return err
+	}
 	s.warnings = problems.Warnings()
 	known := make(map[syntax.Problem]bool, len(told))
 	for _, warning := range told {
@@ -408,6 +413,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.listener.StopAlarm()
 	s.compiler.loader.Close(ctx)
 	cut := s.unanswered(closed)
+	s.compiler.upstreams.Close()
+	s.compiler.recordings.close()
 	s.compiler.data.Close() // no more webhooks of rows that change by themselves
 	closing = errors.Join(closing, s.closeWebhooks(ctx))
 	s.reports.Close(ctx)
@@ -422,7 +429,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 // flushPaces logs how many log lines were suppressed since the last time.
 func (s *Server) flushPaces() {
-	for _, p := range []*loglimit.Limiter{s.unmatchedPace, s.webhookPace, s.refusedPace, s.handshakePace} {
+	for _, p := range []*loglimit.Limiter{s.unmatchedPace, s.webhookPace, s.refusedPace, s.handshakePace, s.brokenPace} {
 		p.Flush()
 	}
 	s.listener.Flush()

@@ -60,17 +60,19 @@ type answer struct {
 	headers []header
 	hooks   []hook
 
-	counters *record.Counters // nil when nothing is recorded
-	access   *data.Access     // the rows that it names; nil for none
-	changes  *data.Changes    // what it changes; nil for nothing
-	elses    []answer         // its answers if it cannot change that, by change
-	lets     []let            // values that it makes once for each request
-	resource *data.Operation  // of a resource, which makes the reply; nil for none
-	declared int              // the declared status; 0 for none
-	block    []byte           // its header block in HTTP/2, without Date; nil if it is not always the same
-	static   []byte           // the body, if it is the same for every request
-	source   *fetcher.Source  // the external body
-	outcomes []answer         // the outcomes that rules choose from; nil for the answer itself
+	counters  *record.Counters // nil when nothing is recorded
+	access    *data.Access     // the rows that it names; nil for none
+	changes   *data.Changes    // what it changes; nil for nothing
+	elses     []answer         // its answers if it cannot change that, by change
+	lets      []let            // values that it makes once for each request
+	resource  *data.Operation  // of a resource, which makes the reply; nil for none
+	declared  int              // the declared status; 0 for none
+	block     []byte           // its header block in HTTP/2, without Date; nil if it is not always the same
+	static    []byte           // the body, if it is the same for every request
+	source    *fetcher.Source  // the external body
+	proxy     *proxy           // where the request is passed on to; nil for nowhere
+	anyMethod bool             // it answers requests of any method
+	outcomes  []answer         // the outcomes that rules choose from; nil for the answer itself
 }
 
 // header is one line of an answer's headers.
@@ -101,7 +103,8 @@ type compiler struct {
 
 	sockets websocket.Compiler
 	data    *data.Sets
-	send    func(hooks []hook, r *matcher.Request, at time.Time) // sends the webhooks of a row that moved
+	proxies
+	send func(hooks []hook, r *matcher.Request, at time.Time) // sends the webhooks of a row that moved
 }
 
 // compile builds the snapshot of a specification. The problems include those found when the spec
@@ -110,6 +113,7 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 	spec = spec.Complete()
 	c.kept.Begin()
 	problems := append(slices.Clone(spec.Problems), c.data.Begin(spec)...)
+	problems = append(problems, c.compileUpstreams(spec, c.env)...)
 	sn := &snapshot{answers: make([]answer, len(spec.Endpoints)), spec: spec}
 	routes := make([]matcher.Route, len(spec.Endpoints))
 	for i := range spec.Endpoints {
@@ -119,7 +123,7 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 			wrong = slices.DeleteFunc(wrong, func(p syntax.Problem) bool { return slices.Contains(problems, p) })
 		}
 		problems = append(problems, wrong...)
-		if r := sn.answers[i].rules; r != nil && r.Delay() {
+		if a := &sn.answers[i]; a.rules != nil && a.rules.Delay() || a.proxies() {
 			sn.single = true
 		}
 	}
@@ -148,10 +152,11 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 		a.direct = a.isDirect()
 		a.template = a.template.In(a.program[:])
 		a.prepareBlock()
-		a.brief = a.source == nil && len(a.hooks)+len(a.lets) == 0 && a.changes == nil && a.resource == nil && a.template.IsBrief()
+		a.brief = a.source == nil && a.proxy == nil && len(a.hooks)+len(a.lets) == 0 && a.changes == nil && a.resource == nil && a.template.IsBrief()
 	}
 	c.kept.Commit()
 	c.data.Commit()
+	c.upstreams.Commit()
 	return sn, spec.InOrder(append(problems, shadowed...))
 }
 
@@ -226,6 +231,7 @@ func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, syntax.P
 	a, wrong := c.answer(e, scope)
 	problems = append(problems, wrong...)
 	a.access = access
+	a.anyMethod = e.Method == config.MethodAny
 	a.lets, a.resource, a.declared = lets, resource, e.Response.Status
 	problems = append(problems, c.changes(&a, e, e.Do, scope)...)
 	a.hooks, wrong = c.answerHooks(e.Webhooks, a.name, scope)
@@ -312,13 +318,18 @@ func (c *compiler) answer(e *config.Endpoint, scope *renderer.Scope) (answer, sy
 	_, a.typeDeclared = declared(resp, "Content-Type")
 	a.bodiless = a.status == 204 || a.status == 304
 	form, problems := c.headers(&a, resp, scope)
+	var wrong syntax.Problems
+	a.proxy, wrong = c.proxy(e, scope)
+	problems = append(problems, wrong...)
+	if a.proxy != nil && !a.proxy.missing {
+		return a, problems
+	}
 	if a.bodiless {
 		return a, problems
 	}
 	if !a.typeDeclared && !hasNoContent(e) {
 		a.contentType = defaultContentType(resp)
 	}
-	var wrong syntax.Problems
 	switch {
 	case resp.External != nil:
 		a.source, wrong = c.loader.Source(resp.External, e.Dir, form, resp.Raw, scope)
@@ -416,6 +427,7 @@ func Check(spec *config.Spec, opts Options) syntax.Problems {
 	c := newCompiler(opts)
 	defer c.loader.Close(context.Background())
 	defer c.data.Close()
+	defer c.upstreams.Close()
 	_, problems := c.compile(spec)
 	if _, err := sentry.ParseDSN(opts.SentryDSN); err != nil {
 		problems = append(problems, syntax.Problem{What: err.Error(), Warning: true})

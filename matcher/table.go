@@ -3,6 +3,7 @@ package matcher
 import (
 	"slices"
 
+	"mockserver/config"
 	"mockserver/config/syntax"
 )
 
@@ -79,14 +80,25 @@ func (t *Table) Match(r *Request, method string) int {
 }
 
 // Methods returns the methods, sorted, for which a path, host and parameter types like those of r
-// are declared, regardless of conditions; nil if there are none.
-func (t *Table) Methods(r *Request) []string {
+// are declared, regardless of conditions; nil if there are none. An endpoint for any method stands
+// for all that can be declared.
+func (t *Table) Methods(r *Request) []string { return t.methods(r, true) }
+
+// OwnMethods is like Methods, but leaves out endpoints for any method.
+func (t *Table) OwnMethods(r *Request) []string { return t.methods(r, false) }
+
+func (t *Table) methods(r *Request, anyMethod bool) []string {
 	var methods []string
 	if r.parts().trimmed == nil {
 		return nil
 	}
 	v := visitor{request: r, visit: func(l *leaf) {
-		if !slices.Contains(methods, l.method) && l.anyTypes(r) {
+		switch {
+		case !l.anyTypes(r):
+		case l.method == config.MethodAny && anyMethod:
+			methods = append(methods, config.Methods...)
+		case l.method == config.MethodAny:
+		default:
 			methods = append(methods, l.method)
 		}
 	}}
@@ -96,7 +108,7 @@ func (t *Table) Methods(r *Request) []string {
 	}
 	r.params = r.params[:0]
 	slices.Sort(methods)
-	return methods
+	return slices.Compact(methods)
 }
 
 // answer returns the first route of l whose types and condition match, or -1. The parameters of r

@@ -1,5 +1,7 @@
 package matcher
 
+import "mockserver/config"
+
 // site contains the routes of one declared host, or the routes without a host.
 //
 // The tree of segments contains every route. The shards are fasthttp/router routers that contain
@@ -166,15 +168,26 @@ func (n *node) find(r *Request, method string, depth int, tried *leaf) int {
 	return r.try(n.rest, method, tried)
 }
 
-// try returns the route of the leaf of method that answers r, or -1. It skips the leaf tried.
+// try returns the route that answers r, or -1: that of the leaf of method or, if it has none, that
+// of the leaf for any method. It skips the leaf tried.
 func (r *Request) try(l *leaf, method string, tried *leaf) int {
+	var anyMethod *leaf
 	for ; l != nil; l = l.next {
-		if l.method == method && l != tried {
+		switch {
+		case l.method == method && l != tried:
 			r.capture(l)
-			return l.answer(r)
+			if i := l.answer(r); i >= 0 {
+				return i
+			}
+		case l.method == config.MethodAny:
+			anyMethod = l
 		}
 	}
-	return -1
+	if anyMethod == nil {
+		return -1
+	}
+	r.capture(anyMethod)
+	return anyMethod.answer(r)
 }
 
 // take returns the route of q, and sets the parameters of r to its parameters.

@@ -23,10 +23,11 @@ type Settings struct {
 	Command string // "serve", or another command that Usage lists
 	HelpOf  string // for "help": the command to show help about; "" for the program
 
-	Config []string // the configuration: files and directories; none for the default file
-	Mocks  string   // another file or directory, joined after Config
-	Format string   // the log format: "println" or "json"
-	Export string   // the output format of export: "yaml" or "json"
+	Config   []string // the configuration: files and directories; none for the default file
+	Mocks    string   // another file or directory, joined after Config
+	Upstream string   // the URL of a server that gets all requests that no endpoint answers; "" for none
+	Format   string   // the log format: "println" or "json"
+	Export   string   // the output format of export: "yaml" or "json"
 
 	Host string // the address to listen on, without a port
 	Port int    // 0 takes a free port
@@ -92,6 +93,9 @@ var table = flags.Table[Settings]{
 	{Name: "mocks", Short: "m", Env: "MOCKS", Value: "PATH", Accepts: "the name of a file or a directory",
 		Doc: "an OpenAPI document, a mocks file with what its operations answer, or a further configuration; a file or a directory",
 		Set: func(s *Settings, v string) bool { s.Mocks = v; return v != "" }},
+	{Name: "upstream", Env: "MOCKSERVER_UPSTREAM", Value: "URL", Accepts: "an http or https URL without user, query and fragment",
+		Doc: "pass requests that no endpoint answers on to this server, the upstream named default",
+		Set: func(s *Settings, v string) bool { s.Upstream = v; return config.UpstreamFault(v) == "" }},
 	{Name: "format", Short: "f", Env: "MOCKSERVER_FORMAT", Initial: "println", Value: "FORMAT", Accepts: "println or json",
 		Doc: "the form of the log: println or json",
 		Set: func(s *Settings, v string) bool { s.Format = v; return v == "println" || v == "json" }},
@@ -303,7 +307,7 @@ func defaultFiles(getenv func(string) string) []string {
 
 // Loader returns a loader of configurations with these settings.
 func (s Settings) Loader() config.Loader {
-	l := config.Loader{Validate: s.Validate, AllowRemoteRefs: s.AllowRemoteRefs, StrictDocuments: s.StrictDocuments, BasePath: s.BasePath}
+	l := config.Loader{Validate: s.Validate, AllowRemoteRefs: s.AllowRemoteRefs, StrictDocuments: s.StrictDocuments, BasePath: s.BasePath, Upstream: s.Upstream}
 	if s.Seed != nil {
 		l.Seed = *s.Seed
 	}
@@ -311,13 +315,14 @@ func (s Settings) Loader() config.Loader {
 }
 
 // Sources returns the files and directories to load, in order: those given, or the default
-// configuration. The error says where that was searched for, and how to begin.
+// configuration; none are needed with an upstream. The error says where that was searched for, and
+// how to begin.
 func (s Settings) Sources() ([]string, error) {
 	paths := slices.Clone(s.Config)
 	if s.Mocks != "" {
 		paths = append(paths, s.Mocks)
 	}
-	if len(paths) > 0 {
+	if len(paths) > 0 || s.Upstream != "" {
 		return paths, nil
 	}
 	for _, path := range s.defaults {

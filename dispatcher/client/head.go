@@ -37,7 +37,7 @@ func (h *Head) Append(dst []byte) []byte {
 	if h.Host != nil {
 		dst = append(dst, h.Host...)
 	} else {
-		dst = h.Location.appendHost(dst)
+		dst = h.Location.AppendHost(dst)
 	}
 	dst = append(dst, "\r\n"...)
 	for name, value := range HeaderLines(h.Lines) {

@@ -56,6 +56,9 @@ type place struct {
 	over   clienttls.Files
 }
 
+// Kept reports whether the connection was idle before, so that its target may just have closed it.
+func (c *Conn) Kept() bool { return !c.since.IsZero() }
+
 // Read records a failure, so that the connection is not reused.
 func (c *Conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
@@ -88,7 +91,7 @@ func (p *Pool) Get(target string, over clienttls.Files, deadline time.Time) (*Co
 	for {
 		c := p.pop(to)
 		if c == nil {
-			return p.dial(to, deadline)
+			return p.Dial(target, over, deadline)
 		}
 		// The deadline must be set first: the probe reads, which fails after the old deadline.
 		if c.SetDeadline(deadline) == nil && c.probe.alive() {
@@ -138,9 +141,11 @@ func (p *Pool) forget(to place) {
 	}
 }
 
-// dial opens a connection. At the limit an idle connection is closed to make room for it.
-func (p *Pool) dial(to place, deadline time.Time) (*Conn, error) {
-	scheme, address, _ := strings.Cut(to.target, "://")
+// Dial returns a new connection to a target, as Get does. At the limit an idle connection is closed
+// to make room for it.
+func (p *Pool) Dial(target string, over clienttls.Files, deadline time.Time) (*Conn, error) {
+	to := place{target, over}
+	scheme, address, _ := strings.Cut(target, "://")
 	ctx, cancel := context.WithDeadline(p.ctx, deadline)
 	defer cancel()
 	p.reserve()
@@ -248,6 +253,17 @@ func (p *Pool) closeOld() {
 	oldest := p.oldest()
 	if p.sweeps = oldest != nil && !p.closed; p.sweeps {
 		p.sweep.Reset(idleTime - time.Since(oldest.since))
+	}
+}
+
+// CloseIdle closes the idle connections.
+func (p *Pool) CloseIdle() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for target := range p.idle {
+		for len(p.idle[target]) > 0 {
+			p.closeFirst(target)
+		}
 	}
 }
 

@@ -63,9 +63,9 @@ func (l *Location) AppendTarget(dst []byte) []byte {
 	return append(append(dst, ':'), port...)
 }
 
-// appendHost appends the value of the Host header, without the zone of an address, which has no
+// AppendHost appends the value of the Host header, without the zone of an address, which has no
 // meaning on other machines.
-func (l *Location) appendHost(dst []byte) []byte {
+func (l *Location) AppendHost(dst []byte) []byte {
 	if address, _, zoned := bytes.Cut(l.host, []byte("%")); zoned {
 		dst = append(append(dst, address...), ']')
 	} else {
@@ -76,6 +76,9 @@ func (l *Location) appendHost(dst []byte) []byte {
 	}
 	return dst
 }
+
+// Path returns the path and the query; "/" if there is neither.
+func (l *Location) Path() []byte { return l.appendPath(nil) }
 
 // appendPath appends the path and the query unchanged.
 func (l *Location) appendPath(dst []byte) []byte {

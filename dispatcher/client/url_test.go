@@ -29,7 +29,7 @@ func TestCutURL(t *testing.T) {
 		if got := string(l.AppendTarget(nil)); got != c.target {
 			t.Errorf("%s: target %s, want %s", c.url, got, c.target)
 		}
-		if got := string(l.appendHost(nil)); got != c.host {
+		if got := string(l.AppendHost(nil)); got != c.host {
 			t.Errorf("%s: host %s, want %s", c.url, got, c.host)
 		}
 		if got := string(l.appendPath(nil)); got != c.path {

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"mockserver/internal/files"
 )
 
 // Open opens the store in a directory, which it creates if necessary. It returns the store and the
@@ -23,7 +25,10 @@ func Open(dir string, log *slog.Logger) (*Outbox, []Entry, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("open the webhook store: %w", err)
 	}
-	lock, err := lockFile(filepath.Join(dir, "lock"))
+	lock, err := files.Lock(filepath.Join(dir, "lock"))
+	if errors.Is(err, files.ErrLocked) {
+		err = ErrLocked
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the webhook store %s: %w", dir, err)
 	}

@@ -14,6 +14,8 @@ const MaxSize = 64 << 20
 var (
 	// ErrTooLarge is the error of reading a file of more than MaxSize bytes.
 	ErrTooLarge = errors.New("the file is larger than 64 MiB, which is the most that is read")
+	// ErrLocked is the error of Lock if another process has the file open.
+	ErrLocked = errors.New("in use by another process")
 	// ErrDirectory is the error of reading a directory as if it were a file.
 	ErrDirectory = errors.New("is a directory; a file is accepted here")
 )

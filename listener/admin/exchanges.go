@@ -29,6 +29,7 @@ type shownExchange struct {
 	Status   int          `json:"status" doc:"of the answer"`
 	Took     float64      `json:"took_ms" doc:"from the request to the end of its answer, with injected latency"`
 	Injected float64      `json:"injected_ms" doc:"of that, the latency that was declared"`
+	Upstream float64      `json:"upstream_ms" doc:"of that, the wait for an upstream, or for a body from a URL"`
 	Fault    string       `json:"fault,omitempty" doc:"what went wrong as declared"`
 	Reason   string       `json:"reason,omitempty" doc:"why no endpoint answered, or what the server could not do"`
 	Request  shownMessage `json:"request" doc:"headers and body of the request"`
@@ -61,7 +62,7 @@ func shownMessageOf(m *record.Message) shownMessage {
 func shownExchangeOf(x *record.Exchange) shownExchange {
 	s := shownExchange{
 		ID: x.ID, Kept: string(x.Kept), Time: x.Time.UTC(), Endpoint: x.Endpoint, Remote: x.Remote, Protocol: x.Protocol, Method: x.Method, Host: x.Host,
-		Target: x.Target, Status: x.Status, Took: verdict.Milliseconds(x.Took), Injected: verdict.Milliseconds(x.Injected), Fault: x.Fault,
+		Target: x.Target, Status: x.Status, Took: verdict.Milliseconds(x.Took), Injected: verdict.Milliseconds(x.Injected), Upstream: verdict.Milliseconds(x.Upstream), Fault: x.Fault,
 		Reason: x.Reason, Request: shownMessageOf(&x.Request), Response: shownMessageOf(&x.Response),
 	}
 	if x.TLS != nil {

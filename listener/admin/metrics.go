@@ -86,16 +86,19 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 
 // The metrics of endpoints.
 var (
-	requestsTotal    = describe("requests_total", "Requests answered, by endpoint and status; 499 are those that were not answered because the client left.", "endpoint", "host", "condition", "status")
-	requestBytes     = describe("request_body_bytes_total", "Bytes of request bodies.", "endpoint", "host", "condition")
-	responseBytes    = describe("response_body_bytes_total", "Bytes of response bodies.", "endpoint", "host", "condition")
-	faultsTotal      = describe("faults_total", "Answers that went wrong as declared, by the type of the fault; failure and timeout are those of a latency.", "endpoint", "host", "condition", "fault")
-	rateLimited      = describe("rate_limited_total", "Requests answered 429 by a rate limit.", "endpoint", "host", "condition")
-	capacityRefused  = describe("capacity_refused_total", "Requests answered 503 by a capacity.", "endpoint", "host", "condition")
-	ownErrors        = describe("own_errors_total", "Answers of 500 and above that the server gave in place of what is declared: a body that cannot be had, an internal error.", "endpoint", "host", "condition")
-	socketMessages   = describe("websocket_messages_total", "Messages of WebSocket connections.", "endpoint", "host", "condition", "direction")
-	serviceSeconds   = describe("service_seconds", "Time that the server took itself, without injected latency and the wait for bodies from URLs.", "endpoint", "host", "condition")
-	upstreamSeconds  = describe("upstream_seconds", "Time that requests waited for bodies from URLs.", "endpoint", "host", "condition")
+	requestsTotal   = describe("requests_total", "Requests answered, by endpoint and status; 499 are those that were not answered because the client left.", "endpoint", "host", "condition", "status")
+	requestBytes    = describe("request_body_bytes_total", "Bytes of request bodies.", "endpoint", "host", "condition")
+	responseBytes   = describe("response_body_bytes_total", "Bytes of response bodies.", "endpoint", "host", "condition")
+	faultsTotal     = describe("faults_total", "Answers that went wrong as declared, by the type of the fault; failure and timeout are those of a latency.", "endpoint", "host", "condition", "fault")
+	rateLimited     = describe("rate_limited_total", "Requests answered 429 by a rate limit.", "endpoint", "host", "condition")
+	capacityRefused = describe("capacity_refused_total", "Requests answered 503 by a capacity.", "endpoint", "host", "condition")
+	ownErrors       = describe("own_errors_total", "Answers of 500 and above that the server gave in place of what is declared: a body that cannot be had, an internal error.", "endpoint", "host", "condition")
+	socketMessages  = describe("websocket_messages_total", "Messages of WebSocket connections.", "endpoint", "host", "condition", "direction")
+	serviceSeconds  = describe("service_seconds", "Time that the server took itself, without injected latency and the wait for upstreams and bodies from URLs.", "endpoint", "host", "condition")
+	upstreamSeconds = describe("upstream_seconds", "Time that requests waited for bodies from URLs and for upstreams.", "endpoint", "host", "condition")
+
+	upstreamWaitSeconds = describe("upstream_wait_seconds", "Time that requests waited for a free connection to their upstream.", "endpoint", "host", "condition")
+
 	injectedSeconds  = describe("injected_latency_seconds", "Time that latency was declared to take, and the wait for a place of a capacity.", "endpoint", "host", "condition")
 	injectionSeconds = describe("injection_error_seconds", "How much later than declared answers were ready.", "endpoint", "host", "condition")
 )
@@ -361,6 +364,7 @@ func (o *output) series(in labels, c *record.EndpointCounts) {
 	o.some(socketMessages, c.Sent, with("sent")...)
 	o.histogram(serviceSeconds, c.Service, serviceBuckets, all...)
 	o.histogram(upstreamSeconds, c.Upstream, injectedBuckets, all...)
+	o.histogram(upstreamWaitSeconds, c.UpstreamWait, injectedBuckets, all...)
 	o.histogram(injectedSeconds, c.Injected, injectedBuckets, all...)
 	o.histogram(injectionSeconds, c.InjectionError, serviceBuckets, all...)
 }

@@ -55,6 +55,7 @@ func shown(served *record.Served) shownEndpoint {
 		{"responses", len(e.Responses) > 0}, {"latency", e.Latency != nil}, {"fault", e.Fault != nil},
 		{"rate-limit", e.RateLimit != nil}, {"capacity", e.Capacity != nil}, {"webhooks", len(e.Webhooks) > 0},
 		{"external-body", e.Response.External != nil},
+		{"proxy", e.Response.Proxy != nil},
 	} {
 		if part.there {
 			s.Has = append(s.Has, part.name)

@@ -36,6 +36,7 @@ const (
 const (
 	htmlMedia = "text/html"
 	textMedia = "text/plain"
+	harMedia  = "application/har+json"
 	// openMetricsMedia is sent to scrapers that accept it.
 	openMetricsMedia = "application/openmetrics-text"
 )
@@ -87,6 +88,10 @@ func (a *Admin) table() []route {
 		{withToken, "GET", "/__admin/verdict", a.showVerdict, "can the timing of the last ten seconds be trusted?", nil, nil, ok(verdict.Verdict{})},
 		{withToken, "GET", "/__admin/samples", a.showSamples, "the figures of the last seconds, one by one",
 			[]parameter{{"after", "string", "only samples after this time"}, {"last", "integer", "how many at most, 300 by default, at most 3600"}}, nil, ok(shownSamples{})},
+		{withToken, "GET", "/__admin/recordings", a.listRecordings, "what is recorded of upstreams, and was", nil, nil, ok(shownRecordings{})},
+		{withToken, "POST", "/__admin/recordings", a.startRecording, "record an upstream", nil, []any{newRecording{}}, map[int][]any{http.StatusCreated: {shownRecording{}}}},
+		{withToken, "POST", "/__admin/recordings/{id}/stop", a.stopRecording, "end a recording", nil, nil, ok(shownRecording{})},
+		{withToken, "GET", "/__admin/recordings/{id}/har", a.showHAR, "a recording as HAR 1.2", nil, nil, ok(harMedia)},
 		{withToken, "GET", "/__admin/runs", a.listRuns, "the runs that are kept, the newest first",
 			[]parameter{{"limit", "integer", "how many are shown, all of them by default"}}, nil, ok(shownRuns{})},
 		{withToken, "POST", "/__admin/runs", a.startRun, "begin a run", nil, []any{newRun{}}, map[int][]any{http.StatusCreated: {runs.RunEntry{}}}},

@@ -29,7 +29,8 @@ type shownCounts struct {
 
 	Total          verdict.Spread  `json:"total" doc:"the response time"`
 	Service        verdict.Spread  `json:"service" doc:"the server's own time: without injected latency, its error, and upstream"`
-	Upstream       *verdict.Spread `json:"upstream,omitempty" doc:"the wait for bodies from URLs, of requests that had to"`
+	Upstream       *verdict.Spread `json:"upstream,omitempty" doc:"the wait for bodies from URLs and for upstreams, of requests that had to"`
+	UpstreamWait   *verdict.Spread `json:"upstream_wait,omitempty" doc:"the wait for a free connection to an upstream, of requests that had to"`
 	Injected       *verdict.Spread `json:"injected,omitempty" doc:"latency as declared"`
 	InjectionError *verdict.Spread `json:"injection_error,omitempty" doc:"how much later than declared answers were"`
 }
@@ -49,6 +50,7 @@ func shownCountsOf(c *record.EndpointCounts) shownCounts {
 		}
 		return new(verdict.SpreadOf(of))
 	}
+	s.UpstreamWait = some(c.UpstreamWait)
 	s.Upstream, s.Injected, s.InjectionError = some(c.Upstream), some(c.Injected), some(c.InjectionError)
 	return s
 }

@@ -33,6 +33,9 @@ type Counts struct {
 	Connections int         // open ones, including WebSockets
 	WebSockets  int         // open ones
 	InFlight    int64       // requests in progress, including those that wait for their latency, except those answered in a microsecond
+	// RecordingDropped is how many exchanges with upstreams were not recorded although they should
+	// have been.
+	RecordingDropped uint64
 	// Distinct is how many different unmatched requests there were; one that had been
 	// forgotten counts again.
 	Distinct uint64
@@ -112,8 +115,13 @@ type EndpointCounts struct {
 	// Service is the part of it that is the server's own work: without injected latency, its error,
 	// and Upstream.
 	Service histogram.Snapshot
-	// Upstream is the time spent waiting for remote bodies, of requests that had to wait.
+	// Upstream is the time spent waiting for remote bodies, of requests that had to wait, and for
+	// upstreams that requests were passed on to.
 	Upstream histogram.Snapshot
+	// Fetched is the part of it for remote bodies.
+	Fetched histogram.Snapshot
+	// UpstreamWait is the time spent waiting for a place at an upstream, of requests that had to.
+	UpstreamWait histogram.Snapshot
 	// Injected is the declared latency and the wait in the queue of a capacity, of requests
 	// that have either.
 	Injected histogram.Snapshot
@@ -198,7 +206,8 @@ func (c *EndpointCounts) After(earlier *EndpointCounts) EndpointCounts {
 	}
 	later.Statuses, later.Faults = rose(earlier.Statuses, c.Statuses), rose(earlier.Faults, c.Faults)
 	later.Service, later.Injected = c.Service.Since(earlier.Service), c.Injected.Since(earlier.Injected)
-	later.Upstream = c.Upstream.Since(earlier.Upstream)
+	later.Upstream, later.Fetched = c.Upstream.Since(earlier.Upstream), c.Fetched.Since(earlier.Fetched)
+	later.UpstreamWait = c.UpstreamWait.Since(earlier.UpstreamWait)
 	later.InjectionError, later.Total = c.InjectionError.Since(earlier.InjectionError), c.Total.Since(earlier.Total)
 	return later
 }
@@ -246,6 +255,8 @@ func Total(all []*EndpointCounts) EndpointCounts {
 	total.Service = sum(func(c *EndpointCounts) *histogram.Snapshot { return &c.Service })
 	total.Injected = sum(func(c *EndpointCounts) *histogram.Snapshot { return &c.Injected })
 	total.Upstream = sum(func(c *EndpointCounts) *histogram.Snapshot { return &c.Upstream })
+	total.Fetched = sum(func(c *EndpointCounts) *histogram.Snapshot { return &c.Fetched })
+	total.UpstreamWait = sum(func(c *EndpointCounts) *histogram.Snapshot { return &c.UpstreamWait })
 	total.Total = sum(func(c *EndpointCounts) *histogram.Snapshot { return &c.Total })
 	total.InjectionError = sum(func(c *EndpointCounts) *histogram.Snapshot { return &c.InjectionError })
 	return total

@@ -32,6 +32,7 @@ type Exchange struct {
 	Status   int
 	Took     time.Duration // from its arrival to its reply
 	Injected time.Duration // the part of it that was declared as latency
+	Upstream time.Duration // the part of it that was spent on an upstream, or on a remote body
 	Fault    string        // "" for none
 	Code     string        // of an error of the server itself: "endpoint_not_found"
 	Reason   string        // message of that error
@@ -79,7 +80,7 @@ func (x *Exchange) by(t *Counters, kept Kept) {
 }
 
 // own returns the server time.
-func (x *Exchange) own() time.Duration { return x.Took - x.Injected }
+func (x *Exchange) own() time.Duration { return max(x.Took-x.Injected-x.Upstream, 0) }
 
 // size returns an upper bound of the memory that an exchange uses, in bytes. The name of the
 // endpoint is shared with the counters.
@@ -120,6 +121,9 @@ func exchangeOf(in *matcher.Input, p *reply.Reply) *Exchange {
 	x.Request.body(in.Body)
 	x.Response.headers(p.Header(), false)
 	x.Response.body(p.Body)
+	if p.Passed != nil && !p.Passed.Whole {
+		x.Response.Body, x.Response.Size, x.Response.Cut = nil, int(max(p.Passed.Length, 0)), true
+	}
 	if f := p.Refusal; f != nil {
 		x.Code, x.Reason = f.Code, cutText([]byte(f.Message), keptReason)
 	}

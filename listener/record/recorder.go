@@ -207,7 +207,7 @@ func (r *Recorder) End(in *matcher.Input, p *reply.Reply, c *Trace, shard uint32
 		}
 		x := exchangeOf(in, p)
 		x.by(t, kept)
-		x.Status, x.Took, x.Injected, x.Fault = status, took, c.Waited, c.Fault
+		x.Status, x.Took, x.Injected, x.Upstream, x.Fault = status, took, c.Waited, c.Upstream, c.Fault
 		if c.isStreamed(in, p) {
 			x.Response.Body, x.Response.Cut = nil, true // how much of it is sent depends on the client
 		}

@@ -31,6 +31,8 @@ type pauses struct {
 	late     histogram.Histogram // how much later than that replies were
 	own      histogram.Histogram // the server's own time
 	upstream histogram.Histogram // the wait for an upstream
+	fetched  histogram.Histogram // the part of it for bodies from URLs
+	place    histogram.Histogram // the wait for a place at an upstream
 	total    histogram.Histogram // the response time
 }
 
@@ -160,6 +162,8 @@ func (c *Shard) merge(m *Shard) {
 		into.late.Merge(&p.late)
 		into.own.Merge(&p.own)
 		into.upstream.Merge(&p.upstream)
+		into.fetched.Merge(&p.fetched)
+		into.place.Merge(&p.place)
 		into.total.Merge(&p.total)
 	}
 }
@@ -189,6 +193,8 @@ func (c *Shard) read(total *EndpointCounts) {
 		p.late.Read(&total.InjectionError)
 		p.own.Read(&total.Service)
 		p.upstream.Read(&total.Upstream)
+		p.fetched.Read(&total.Fetched)
+		p.place.Read(&total.UpstreamWait)
 		p.total.Read(&total.Total)
 	}
 }

@@ -25,6 +25,8 @@ type Trace struct {
 	Waited   time.Duration // the part of Declared that passed while it was served
 	Late     time.Duration // how much longer than Declared it waited
 	Upstream time.Duration // for how long it waited for what the answer is made of
+	Place    time.Duration // the part of it that it waited for a place at its upstream
+	Proxied  bool          // an upstream gave the answer, or did not
 	Timed    bool          // it had a latency, which is over
 }
 
@@ -49,6 +51,8 @@ func (c *Trace) sent(in *matcher.Input, p *reply.Reply) int {
 	switch {
 	case string(in.Method) == "HEAD":
 		return 0
+	case p.Passed != nil:
+		return int(max(p.Passed.Length, 0))
 	case c.Fault == "" || c.Fault == "slow-body":
 		return len(p.Body)
 	case c.Fault == "truncate":
@@ -89,6 +93,12 @@ func (c *Trace) time(counts *Shard, took, own time.Duration) {
 	p.total.Add(c.Declared + late)
 	if c.Upstream > 0 {
 		p.upstream.Add(c.Upstream)
+		if !c.Proxied {
+			p.fetched.Add(c.Upstream)
+		}
+	}
+	if c.Place > 0 {
+		p.place.Add(c.Place)
 	}
 	if c.Declared > 0 || c.Timed {
 		p.injected.Add(c.Declared)

@@ -57,6 +57,10 @@ var (
 	TemplateTooLong   = Failure{fasthttp.StatusInternalServerError, "template_too_long", "Template takes too long"}
 	CapacityExceeded  = Failure{fasthttp.StatusServiceUnavailable, "capacity_exceeded", "Capacity exceeded"}
 	UpstreamFailed    = Failure{fasthttp.StatusBadGateway, "upstream_failed", "Remote body unavailable"}
+	ProxyFailed       = Failure{fasthttp.StatusBadGateway, "upstream_failed", "Upstream failed"}
+	ProxyTimeout      = Failure{fasthttp.StatusGatewayTimeout, "upstream_timeout", "Upstream timed out"}
+	ProxyLoop         = Failure{fasthttp.StatusLoopDetected, "proxy_loop", "Proxy loop"}
+	NotProxied        = Failure{fasthttp.StatusNotImplemented, "not_proxied", "Not proxied"}
 	InjectedFailure   = Failure{fasthttp.StatusInternalServerError, "injected_failure", "Injected failure"}
 	InjectedTimeout   = Failure{fasthttp.StatusGatewayTimeout, "injected_timeout", "Injected time-out"}
 	UpstreamTimeout   = Failure{fasthttp.StatusGatewayTimeout, "upstream_timeout", "Remote body timed out"}

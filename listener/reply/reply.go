@@ -3,6 +3,7 @@
 package reply
 
 import (
+	"io"
 	"iter"
 	"strconv"
 	"strings"
@@ -21,11 +22,26 @@ type Reply struct {
 	// Body must not be changed, unless it is Rendered. The reply to a HEAD request has a body too,
 	// for its length.
 	Body     []byte
-	Rendered bool     // Body is a template's text, in Room if that is large enough
-	Room     []byte   // the receiver's buffer for a rendered body; the encoder takes it back
-	Refusal  *Refusal // the message of the server's own error replies; nil for a declared reply
+	Rendered bool   // Body is a template's text, in Room if that is large enough
+	Room     []byte // the receiver's buffer for a rendered body; the encoder takes it back
+	// Passed is set for the answer of another server: Fields then contains its headers, Date included,
+	// and Body its body or the beginning of that. nil for any other reply.
+	Passed  *Passed
+	Refusal *Refusal // the message of the server's own error replies; nil for a declared reply
 
 	text []byte // rendered values of fields
+}
+
+// Passed is what the answer of another server has in addition. Who encodes the reply reads Rest,
+// until io.EOF, and closes it; any other error means that the answer broke off, which the client has
+// to notice.
+type Passed struct {
+	Reason string // of the status line
+	// Length is that of the body, for a reply to HEAD and with status 304 the one that was announced;
+	// -1 if it is not known.
+	Length int64
+	Whole  bool          // Body is all of it
+	Rest   io.ReadCloser // the body after Body
 }
 
 // Field is one header line, with its name as given.

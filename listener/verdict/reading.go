@@ -83,8 +83,9 @@ func Between(a, b *Reading) Sample {
 		AcceptFailures: b.Counts.AcceptFailures - a.Counts.AcceptFailures,
 		StateGivenUp:   max(0, givenUp(b.Counts.Sets)-givenUp(a.Counts.Sets)), // less if a set is gone
 		Connections:    b.Counts.Connections, InFlight: b.Counts.InFlight,
-		Own: SpreadOf(all.Service), Injected: SpreadOf(all.Injected), InjectionError: SpreadOf(all.InjectionError),
-		Total: SpreadOf(all.Total), Upstream: SpreadOf(all.Upstream),
+		RecordingDropped: b.Counts.RecordingDropped - a.Counts.RecordingDropped,
+		Own:              SpreadOf(all.Service), Injected: SpreadOf(all.Injected), InjectionError: SpreadOf(all.InjectionError),
+		Total: SpreadOf(all.Total), Upstream: SpreadOf(all.Upstream), UpstreamWait: SpreadOf(all.UpstreamWait),
 		WebhookLag: SpreadOf(b.Webhooks.Lag.Since(a.Webhooks.Lag)), WebhooksOldest: Milliseconds(b.Webhooks.Oldest),
 		WebhooksSent: b.Webhooks.Delivered - a.Webhooks.Delivered, WebhooksDead: b.Webhooks.Dead - a.Webhooks.Dead,
 		WebhooksRefused: b.Webhooks.Refused - a.Webhooks.Refused, WebhooksPending: b.Webhooks.Pending, WebhooksDue: b.Webhooks.Due,

@@ -36,18 +36,20 @@ type Sample struct {
 
 	Total          Spread `json:"total" doc:"the response time"`
 	Own            Spread `json:"own" doc:"the server's own time: without injected latency, its error, and upstream"`
-	Upstream       Spread `json:"upstream" doc:"the wait for bodies from URLs, of requests that had to"`
+	Upstream       Spread `json:"upstream" doc:"the wait for bodies from URLs and for upstreams, of requests that had to"`
+	UpstreamWait   Spread `json:"upstream_wait" doc:"the wait for a free connection to an upstream, of requests that had to"`
 	Injected       Spread `json:"injected" doc:"latency as declared"`
 	InjectionError Spread `json:"injection_error" doc:"how much later than declared answers were, as a client meets it"`
 
-	WebhookLag      Spread  `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
-	WebhooksSent    int64   `json:"webhooks_sent" doc:"webhooks that were delivered"`
-	WebhooksDead    int64   `json:"webhooks_dead" doc:"webhooks that were given up"`
-	WebhooksRefused int64   `json:"webhooks_refused" doc:"webhooks that were not accepted"`
-	StateGivenUp    int64   `json:"state_given_up" doc:"changes of rows that were given up for want of room"`
-	WebhooksPending int64   `json:"webhooks_pending" doc:"pending at its end"`
-	WebhooksDue     int64   `json:"webhooks_due" doc:"of those, that wait for a worker, for the first attempt or another"`
-	WebhooksOldest  float64 `json:"webhooks_oldest" doc:"for how long the one has been due that has waited longest for a worker"`
+	WebhookLag       Spread  `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
+	WebhooksSent     int64   `json:"webhooks_sent" doc:"webhooks that were delivered"`
+	WebhooksDead     int64   `json:"webhooks_dead" doc:"webhooks that were given up"`
+	WebhooksRefused  int64   `json:"webhooks_refused" doc:"webhooks that were not accepted"`
+	RecordingDropped uint64  `json:"recording_dropped" doc:"exchanges with upstreams that were to be recorded and were not"`
+	StateGivenUp     int64   `json:"state_given_up" doc:"changes of rows that were given up for want of room"`
+	WebhooksPending  int64   `json:"webhooks_pending" doc:"pending at its end"`
+	WebhooksDue      int64   `json:"webhooks_due" doc:"of those, that wait for a worker, for the first attempt or another"`
+	WebhooksOldest   float64 `json:"webhooks_oldest" doc:"for how long the one has been due that has waited longest for a worker"`
 
 	Probe     Spread `json:"probe" doc:"how late a goroutine ran that wanted to at a random time, as requests do"`
 	Echo      Spread `json:"echo" doc:"how long the server took for a connection to itself, and for a byte there and back"`

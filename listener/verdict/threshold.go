@@ -88,9 +88,11 @@ var checks = []check{
 	{code: "echo-p99", unit: milliseconds, initial: 2, probed: func(s *Sample) histogram.Snapshot { return s.echoes }, what: "a connection of the server to itself, and a byte there and back, took %s at the 99th percentile"},
 	{code: "own-p99", unit: milliseconds, initial: 1, each: func(t *timing) histogram.Snapshot { return t.own }, what: "the server's own work on a request took %s at the 99th percentile"},
 	{code: "upstream-p99", unit: milliseconds, initial: 1, each: func(t *timing) histogram.Snapshot { return t.upstream }, what: "requests waited %s at the 99th percentile for the URL that their answers come from"},
+	{code: "upstream-wait", unit: milliseconds, initial: 1, each: func(t *timing) histogram.Snapshot { return t.place }, what: "requests waited %s at the 99th percentile for a free connection to their upstream"},
 	{code: "injection-p99", unit: milliseconds, initial: 1, each: func(t *timing) histogram.Snapshot { return t.late }, least: (*timing).tolerance, what: "answers with a latency came %s late at the 99th percentile"},
 	{code: "lag-p99", unit: milliseconds, initial: 10, figure: (*Sample).lagP99, what: "webhooks were sent %s late at the 99th percentile"},
 	{code: "webhooks-refused", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.WebhooksRefused)) }, what: "%s webhooks were refused, since too many were pending"},
+	{code: "recording-dropped", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.RecordingDropped)) }, what: "%s exchanges with upstreams were not recorded"},
 	{code: "state-given-up", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.StateGivenUp)) }, what: "%s changes of rows were given up for want of room"},
 	{code: "handshakes", unit: share, initial: 0.1, figure: (*Sample).handshakeShare, what: "%s of the requests needed a full TLS handshake, since clients do not keep their connections"},
 

@@ -13,6 +13,7 @@ type timing struct {
 	name     string // name of the endpoint; "" for all requests together
 	own      histogram.Snapshot
 	upstream histogram.Snapshot // the wait of all its requests for remote bodies; empty if none had to wait
+	place    histogram.Snapshot // the same for places at an upstream
 	injected histogram.Snapshot
 	late     histogram.Snapshot // the error of injection
 	total    histogram.Snapshot // the response time
@@ -34,9 +35,12 @@ func timings(a, b *Reading, most uint64) []timing {
 // for all requests together: many endpoints may have one slow request each.
 func timingBetween(name string, a, b *record.EndpointCounts) timing {
 	t := timing{name: name, own: b.Service.Since(a.Service), injected: b.Injected.Since(a.Injected), late: b.InjectionError.Since(a.InjectionError)}
-	t.total, t.upstream = b.Total.Since(a.Total), b.Upstream.Since(a.Upstream)
+	t.total, t.upstream, t.place = b.Total.Since(a.Total), b.Fetched.Since(a.Fetched), b.UpstreamWait.Since(a.UpstreamWait)
 	if t.upstream.Count > 0 {
 		t.upstream = t.upstream.OutOf(t.total.Count) // most requests may have been served from a copy
+	}
+	if t.place.Count > 0 {
+		t.place = t.place.OutOf(t.total.Count) // most requests may have had a place at once
 	}
 	return t
 }

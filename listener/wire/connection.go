@@ -71,6 +71,8 @@ type Connection struct {
 
 	pausing pausing
 
+	silent bool // what fasthttp writes is dropped: see Answered
+
 	spoils string // the fault to apply to the response when it is written; "" for none
 	struck bool   // a fault has ended the connection
 

@@ -148,6 +148,7 @@ func (c *Connection) Read(b []byte) (int, error) {
 	if c.after != nil { // fasthttp has written the response: it reads after that
 		c.release()
 	}
+	c.silent = false
 	if c.upgraded.Load() {
 		return 0, errParked // fasthttp takes the connection as ended
 	}

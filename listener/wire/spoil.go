@@ -9,6 +9,17 @@ import (
 // Spoil applies a fault to the response when it is written.
 func (c *Connection) Spoil(fault string) { c.spoils = fault }
 
+// Answered notes that the response has been written to the connection. What fasthttp writes until it
+// reads again is dropped.
+func (c *Connection) Answered() { c.silent = true }
+
+// Reset ends the connection so that the client notices that its response is not whole.
+func (c *Connection) Reset() {
+	c.struck = true
+	c.answered.Store(true) // nothing more comes of it
+	c.cut()
+}
+
 // SpoiltBody is a body that is not sent as it should be: half of it, rounded down, or a
 // piece at a time.
 type SpoiltBody struct {

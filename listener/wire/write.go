@@ -9,7 +9,10 @@ import (
 
 // Write writes b as long as the client keeps reading, at a sufficient rate.
 func (c *Connection) Write(b []byte) (int, error) {
-	if c.spoils != "" {
+	switch {
+	case c.silent:
+		return len(b), nil
+	case c.spoils != "":
 		return 0, c.strike(b)
 	}
 	now := c.from.clock.elapsed()
@@ -52,10 +55,7 @@ func (c *Connection) strike(b []byte) error {
 	c.answered.Store(true) // this is the answer it was to have
 	switch fault {
 	case reset:
-		if tcp, ok := c.Conn.(interface{ SetLinger(seconds int) error }); ok {
-			_ = tcp.SetLinger(0) // closing sends RST then; it is closed if this fails too
-		}
-		_ = c.CloseNow() // it is gone either way
+		c.cut()
 	case malformed:
 		_, _ = c.Write([]byte(noAnswer)) // a client that does not get it gets no answer either
 	case Truncate: // the answer is a head alone: clients take headers that end early for all of them
@@ -64,6 +64,14 @@ func (c *Connection) strike(b []byte) error {
 		_, _ = c.Write(line[:len(line)/2])
 	}
 	return errStruck
+}
+
+// cut closes the connection with RST.
+func (c *Connection) cut() {
+	if tcp, ok := c.Conn.(interface{ SetLinger(seconds int) error }); ok {
+		_ = tcp.SetLinger(0) // closing sends RST then; it is closed if this fails too
+	}
+	_ = c.CloseNow() // it is gone either way
 }
 
 // The faults that can be applied to a response when it is written. From then on, of what fasthttp

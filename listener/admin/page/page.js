@@ -7,6 +7,7 @@ import { Unmatched, Journal } from "./journal.js";
 import { Webhooks } from "./webhooks.js";
 import { State } from "./state.js";
 import { Runs, RunHead } from "./runs.js";
+import { Recordings } from "./recordings.js";
 import { Configuration } from "./configuration.js";
 import { Fleet } from "./fleet.js";
 import { say, silence, dismiss } from "./dialog.js";
@@ -28,6 +29,7 @@ const parts = {
   unmatched: new Unmatched($("unmatched")),
   webhooks: new Webhooks($("webhooks")),
   sets: new State($("sets")),
+  recordings: new Recordings($("recordings")),
   journal: new Journal($("journal")),
   configuration: new Configuration($("configuration")),
 };

@@ -1,14 +1,15 @@
 //go:build unix
 
-package outbox
+package files
 
 import (
 	"os"
 	"syscall"
 )
 
-// lockFile opens a file that only one process can have open at a time.
-func lockFile(path string) (*os.File, error) {
+// Lock opens a file that only one process can have open at a time. The error of another one is
+// ErrLocked.
+func Lock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,147 @@
+package upstream
+
+import (
+	"sync"
+	"time"
+)
+
+// Waiter is the connection of a request that may have to wait.
+type Waiter interface {
+	// Wait waits for Wake, or for another event, and reports whether the client left.
+	Wait() (left bool)
+	Wake() // from any goroutine
+}
+
+// places limits how many requests an upstream has at once. Others wait, in order of arrival.
+type places struct {
+	mu          sync.Mutex // guards the fields below
+	free        int        // 0 while a request waits
+	first, last *turn
+}
+
+// turn is a request that waits.
+type turn struct {
+	waiter      Waiter
+	served      bool // it has a place
+	ahead, next *turn
+}
+
+// blocking is the waiter of a request that has none.
+type blocking chan struct{}
+
+// Wait waits for Wake.
+func (b blocking) Wait() bool {
+	<-b
+	return false
+}
+
+// Wake ends Wait.
+func (b blocking) Wake() {
+	select {
+	case b <- struct{}{}:
+	default:
+	}
+}
+
+// enter waits for a place until a time, and reports whether it had to. Without an error, leave has
+// to be called.
+func (p *places) enter(w Waiter, until time.Time) (waited bool, err error) {
+	if p.take() {
+		return false, nil
+	}
+	if w == nil {
+		w = make(blocking, 1)
+	}
+	t := p.arrive(w)
+	if t == nil {
+		return false, nil
+	}
+	timer := time.AfterFunc(time.Until(until), w.Wake)
+	defer timer.Stop()
+	for {
+		left := w.Wait()
+		if over, err := p.look(t, left, until); over {
+			return true, err
+		}
+	}
+}
+
+// take takes a place if one is free.
+func (p *places) take() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.free == 0 {
+		return false
+	}
+	p.free--
+	return true
+}
+
+// arrive takes a place, or the last turn, which it returns.
+func (p *places) arrive(w Waiter) *turn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.free > 0 {
+		p.free--
+		return nil
+	}
+	t := &turn{waiter: w, ahead: p.last}
+	if p.last == nil {
+		p.first = t
+	} else {
+		p.last.next = t
+	}
+	p.last = t
+	return t
+}
+
+// look reports whether the wait is over, and why there is no place.
+func (p *places) look(t *turn, left bool, until time.Time) (over bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case t.served && left:
+		p.pass()
+		return true, ErrLeft
+	case t.served:
+		return true, nil
+	case left:
+		p.remove(t)
+		return true, ErrLeft
+	case !time.Now().Before(until):
+		p.remove(t)
+		return true, errNoPlace
+	}
+	return false, nil
+}
+
+// leave gives a place to the request that has waited longest.
+func (p *places) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pass()
+}
+
+func (p *places) pass() {
+	next := p.first
+	if next == nil {
+		p.free++
+		return
+	}
+	p.remove(next)
+	next.served = true
+	next.waiter.Wake()
+}
+
+func (p *places) remove(t *turn) {
+	if t.ahead == nil {
+		p.first = t.next
+	} else {
+		t.ahead.next = t.next
+	}
+	if t.next == nil {
+		p.last = t.ahead
+	} else {
+		t.next.ahead = t.ahead
+	}
+}

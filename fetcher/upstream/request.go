@@ -1,0 +1,182 @@
+package upstream
+
+import (
+	"bytes"
+	"strconv"
+
+	"mockserver/internal/ascii"
+	"mockserver/matcher"
+)
+
+// appendHead appends the head of the request that is sent: what the client sent, without what
+// concerns only its connection. The error says why the request is not passed on.
+func (u *Upstream) appendHead(b []byte, a *Asked) ([]byte, error) {
+	in := &a.Request.In
+	named, framed, err := u.examine(in.Header)
+	if err != nil {
+		return b, err
+	}
+	b = append(append(b, in.Method...), ' ')
+	b = append(b, u.prefix...)
+	if b, err = appendTarget(b, a); err != nil {
+		return b, err
+	}
+	b = append(b, " HTTP/1.1\r\nHost: "...)
+	if u.host != nil {
+		b = append(b, u.host...)
+	} else {
+		b = append(b, a.Request.Host()...)
+	}
+	b = append(b, "\r\n"...)
+	for name, value := range in.Header.All() {
+		if isConnection(name) || len(named) > 0 && isNamed(name, named) || u.omits(name) || a.Forwarded && isForwarded(name) {
+			continue
+		}
+		if bytes.IndexByte(value, '\r') >= 0 || bytes.IndexByte(value, 0) >= 0 {
+			return b, errRequestHeader
+		}
+		b = appendLine(b, name, value)
+	}
+	b = append(b, u.fixed...)
+	for i := range u.headers {
+		h := &u.headers[i]
+		b = append(append(b, h.name...), ": "...)
+		b = h.value.Append(b, a.Request)
+		b = append(b, "\r\n"...)
+	}
+	if a.Forwarded {
+		b = appendForwarded(b, a)
+	}
+	b = append(append(b, viaOf[in.Protocol]...), u.via...)
+	if len(in.Body) > 0 || framed {
+		b = append(b, "\r\nContent-Length: "...)
+		b = strconv.AppendInt(b, int64(len(in.Body)), 10)
+	}
+	return append(b, "\r\n\r\n"...), nil
+}
+
+// viaOf are the beginnings of Via, by the protocol of the client.
+var viaOf = [matcher.Protocols]string{matcher.HTTP11: "Via: 1.1 ", matcher.HTTP10: "Via: 1.0 ", matcher.HTTP2: "Via: 2.0 "}
+
+// examine returns the header names in the Connection headers, and whether the client framed a body,
+// be it empty.
+func (u *Upstream) examine(h matcher.Header) (named [][]byte, framed bool, err error) {
+	for name, value := range h.All() {
+		switch {
+		case is(name, "connection"):
+			named = appendNames(named, value)
+		case is(name, "upgrade"):
+			return nil, false, ErrUpgrade
+		case is(name, "via") && bytes.Contains(value, []byte(u.via)):
+			return nil, false, ErrLoop
+		case is(name, "content-length"), is(name, "transfer-encoding"):
+			framed = true
+		}
+	}
+	return named, framed, nil
+}
+
+// appendNames appends the names of a list.
+func appendNames(all [][]byte, list []byte) [][]byte {
+	for part := range bytes.SplitSeq(list, []byte(",")) {
+		if part = ascii.TrimBlanks(part); len(part) > 0 && !ascii.EqualFold(part, "close") && !ascii.EqualFold(part, "keep-alive") {
+			all = append(all, part)
+		}
+	}
+	return all
+}
+
+// appendTarget appends the path and query that are asked for.
+func appendTarget(b []byte, a *Asked) ([]byte, error) {
+	if a.Target == nil {
+		b = append(b, a.Request.Path()...)
+		if query := a.Request.QueryString(); len(query) > 0 || bytes.HasSuffix(a.Request.In.Target, []byte("?")) {
+			b = append(append(b, '?'), query...)
+		}
+		return b, nil
+	}
+	if len(a.Target) == 0 || a.Target[0] != '/' {
+		return b, errTarget
+	}
+	for _, c := range a.Target {
+		if c <= ' ' || c >= 0x7f || c == '#' {
+			return b, errTarget
+		}
+	}
+	return append(b, a.Target...), nil
+}
+
+// appendForwarded appends what the client asked for, and who it is.
+func appendForwarded(b []byte, a *Asked) []byte {
+	b = append(b, "X-Forwarded-For: "...)
+	for value := range a.Request.In.Header.Values("X-Forwarded-For") {
+		if bytes.IndexByte(value, '\r') < 0 {
+			b = append(append(b, value...), ", "...)
+		}
+	}
+	b = a.Request.RemoteAddr(b)
+	b = append(append(b, "\r\nX-Forwarded-Host: "...), a.Request.Host()...)
+	return append(append(append(b, "\r\nX-Forwarded-Proto: "...), a.scheme()...), "\r\n"...)
+}
+
+func appendLine(b, name, value []byte) []byte {
+	b = append(append(append(b, name...), ": "...), value...)
+	return append(b, "\r\n"...)
+}
+
+// is reports whether a name equals one in lower case, whatever its own case.
+func is(name []byte, lower string) bool {
+	return len(name) == len(lower) && ascii.EqualFold(name, lower)
+}
+
+// isConnection reports whether a header concerns only one connection, or is written by the proxy.
+func isConnection(name []byte) bool {
+	switch len(name) {
+	case 2:
+		return is(name, "te")
+	case 4:
+		return is(name, "host")
+	case 6:
+		return is(name, "expect")
+	case 7:
+		return is(name, "trailer") || is(name, "upgrade")
+	case 10:
+		return is(name, "connection") || is(name, "keep-alive")
+	case 14:
+		return is(name, "content-length")
+	case 16:
+		return is(name, "proxy-connection")
+	case 17:
+		return is(name, "transfer-encoding")
+	}
+	return false
+}
+
+// IsHopByHop reports whether a header concerns only one connection, the names of its Connection headers
+// given, or is written anew for each.
+func IsHopByHop(name []byte, named [][]byte) bool {
+	return isConnection(name) || len(named) > 0 && isNamed(name, named)
+}
+
+func isForwarded(name []byte) bool {
+	return is(name, "x-forwarded-for") || is(name, "x-forwarded-host") || is(name, "x-forwarded-proto")
+}
+
+func isNamed(name []byte, all [][]byte) bool {
+	for _, one := range all {
+		if bytes.EqualFold(name, one) {
+			return true
+		}
+	}
+	return false
+}
+
+// omits reports whether a header of the client is left out.
+func (u *Upstream) omits(name []byte) bool {
+	for _, one := range u.omit {
+		if len(one) == len(name) && ascii.EqualFold(name, one) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,269 @@
+package upstream
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"mockserver/matcher"
+)
+
+// patron is a waiter whose client leaves when it is told to.
+type patron struct {
+	woken chan struct{}
+	gone  chan struct{}
+}
+
+func newPatron() *patron { return &patron{make(chan struct{}, 1), make(chan struct{})} }
+
+func (c *patron) Wait() bool {
+	select {
+	case <-c.woken:
+		return false
+	case <-c.gone:
+		return true
+	}
+}
+
+func (c *patron) Wake() {
+	select {
+	case c.woken <- struct{}{}:
+	default:
+	}
+}
+
+// waiting is a server whose handlers wait until they are let go.
+func waiting(t *testing.T) (url string, arrived chan string, release chan struct{}) {
+	arrived, release = make(chan string, 100), make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		arrived <- r.URL.Path
+		select {
+		case <-release:
+		case <-r.Context().Done():
+			arrived <- "gone " + r.URL.Path
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, arrived, release
+}
+
+func TestDo_ClientLeaves(t *testing.T) {
+	url, arrived, release := waiting(t)
+	defer close(release)
+	u := made(t, url, "")
+	c := newPatron()
+	done := make(chan error, 1)
+	go func() {
+		r := request("GET /a", "", "")
+		defer matcher.Release(r)
+		_, _, err := whole(u, &Asked{Request: r, Waiter: c})
+		done <- err
+	}()
+	if got := <-arrived; got != "/a" {
+		t.Fatal(got)
+	}
+	close(c.gone)
+	if err := <-done; !errors.Is(err, ErrLeft) {
+		t.Errorf("got %v", err)
+	}
+	if got := <-arrived; got != "gone /a" { // the upstream notices
+		t.Error(got)
+	}
+	if u.UnderWay.Load() != 0 || !u.places.take() {
+		t.Error("the place is still taken")
+	}
+}
+
+// Further requests wait for a place in their order; those whose client leaves, or that wait too long,
+// do not get one.
+func TestDo_PlacesInOrder(t *testing.T) {
+	url, arrived, release := waiting(t)
+	u := made(t, url, ", connections: 1, timeout: 20")
+	done := make(chan error, 10)
+	start := func(path string, c *patron) {
+		go func() {
+			r := request("GET "+path, "", "")
+			defer matcher.Release(r)
+			_, _, err := whole(u, &Asked{Request: r, Waiter: c})
+			done <- err
+		}()
+	}
+	queued := func(n int) {
+		for {
+			u.places.mu.Lock()
+			got := 0
+			for at := u.places.first; at != nil; at = at.next {
+				got++
+			}
+			u.places.mu.Unlock()
+			if got == n {
+				return
+			}
+		}
+	}
+	start("/1", newPatron())
+	if got := <-arrived; got != "/1" {
+		t.Fatal(got)
+	}
+	leaver := newPatron()
+	for i, c := range []*patron{newPatron(), leaver, newPatron()} {
+		start(fmt.Sprint("/", i+2), c)
+		queued(i + 1)
+	}
+	close(leaver.gone)
+	if err := <-done; !errors.Is(err, ErrLeft) {
+		t.Errorf("got %v", err)
+	}
+	for _, next := range []string{"/2", "/4"} {
+		release <- struct{}{}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if got := <-arrived; got != next {
+			t.Errorf("got %s, want %s", got, next)
+		}
+	}
+	r := request("GET /late", "", "")
+	defer matcher.Release(r)
+	short := *made(t, url, ", connections: 1, timeout: 50ms")
+	if !short.places.take() {
+		t.Fatal("there is no place")
+	}
+	x := NewExchange()
+	if err := short.Do(x, &Asked{Request: r}); !errors.Is(err, ErrTimeout) || x.Waited == 0 {
+		t.Errorf("got %v after %v", err, x.Waited)
+	}
+	release <- struct{}{}
+	<-done
+}
+
+func TestDo_Timeout(t *testing.T) {
+	url, _, release := waiting(t)
+	defer close(release)
+	for _, w := range []Waiter{nil, newPatron()} {
+		r := request("GET /", "", "")
+		if _, _, err := whole(made(t, url, ", timeout: 80ms"), &Asked{Request: r, Waiter: w}); !errors.Is(err, ErrTimeout) {
+			t.Errorf("got %v", err)
+		}
+		matcher.Release(r)
+	}
+	slow, _ := scripted(t, "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nab", "")
+	r := request("GET /", "", "")
+	defer matcher.Release(r)
+	if _, body, err := whole(made(t, slow, ", timeout: 20"), &Asked{Request: r}); err == nil || body != "ab" {
+		t.Errorf("got %q, %v", body, err)
+	}
+	refused := made(t, "http://127.0.0.1:1", "")
+	if _, _, err := whole(refused, &Asked{Request: r}); err == nil || errors.Is(err, ErrTimeout) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A connection that was kept, and ends before a byte of the answer came, is tried again once, if the
+// method is safe.
+func TestDo_KeptConnections(t *testing.T) {
+	for _, c := range []struct {
+		method string
+		fails  bool
+	}{{"GET", false}, {"HEAD", false}, {"OPTIONS", false}, {"POST", true}, {"PUT", true}, {"DELETE", true}} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var connections atomic.Int64
+		go func() {
+			for {
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				n := connections.Add(1)
+				go func() {
+					defer conn.Close()
+					b := make([]byte, 4096)
+					if _, err := conn.Read(b); err != nil {
+						return
+					}
+					_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+					if n == 1 { // the second request is read, and not answered
+						_, _ = conn.Read(b)
+					}
+				}()
+			}
+		}()
+		u := made(t, "http://"+l.Addr().String(), "")
+		var errs []error
+		for range 2 {
+			r := request(c.method+" /", "", "")
+			_, _, err := whole(u, &Asked{Request: r})
+			errs = append(errs, err)
+			matcher.Release(r)
+		}
+		if errs[0] != nil || (errs[1] != nil) != c.fails {
+			t.Errorf("%s: %v", c.method, errs)
+		}
+		_ = l.Close()
+	}
+}
+
+// An upstream may answer before it has read a large body, and close.
+func TestDo_EarlyAnswers(t *testing.T) {
+	url, _ := scripted(t, "HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\nConnection: close\r\n\r\nbig")
+	r := request("POST /", "", strings.Repeat("b", 8<<20))
+	defer matcher.Release(r)
+	if status, body, err := whole(made(t, url, ""), &Asked{Request: r}); err == nil && (status != 413 || body != "big") {
+		t.Errorf("%d %q", status, body)
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n, _ := io.Copy(w, r.Body)
+		_ = n
+	}))
+	defer s.Close()
+	u := made(t, s.URL, "")
+	if status, body, err := whole(u, &Asked{Request: r}); err != nil || status != 200 || len(body) != 8<<20 {
+		t.Errorf("%d, %d bytes, %v", status, len(body), err)
+	}
+}
+
+// A short exchange allocates nothing but what a timer of the deadline takes.
+func TestDo_Allocations(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }))
+	defer s.Close()
+	u := made(t, s.URL, "")
+	r := request("GET /", "Accept: */*\r\nUser-Agent: a\r\n", "")
+	defer matcher.Release(r)
+	var room [512]byte
+	var begun time.Time
+	once := func() {
+		begun = time.Now()
+		x := NewExchange()
+		if err := u.Do(x, &Asked{Request: r, Room: room[:0]}); err != nil || string(x.Body) != "hello" || x.First.Before(begun) {
+			t.Fatal(err, x.Body)
+		}
+		x.Free()
+	}
+	once()
+	from := allocationsOf(t, func() { // of the server, which is in the process
+		c, err := http.Get(s.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, c.Body)
+		_ = c.Body.Close()
+	})
+	if own := allocationsOf(t, once); own > from {
+		t.Errorf("%v allocations, net/http makes %v", own, from)
+	}
+}
+
+func allocationsOf(t *testing.T, f func()) float64 {
+	t.Helper()
+	return testing.AllocsPerRun(50, f)
+}

@@ -1,0 +1,158 @@
+// Package upstream passes requests on to other servers. An Upstream is such a server, with its
+// connections and the places of requests that are under way; an Exchange is one request to it:
+//
+//	x := upstream.NewExchange()
+//	err := u.Do(x, &upstream.Asked{Request: r, Waiter: connection})
+//	… x.Status, x.Fields, x.Body …
+//	for !x.Whole { n, err := x.Read(buffer); … }   // the rest of a long body
+//	x.Close()
+//
+// What an answer contains is checked against RFC 9112 before any of it is passed on, so that client
+// and upstream cannot disagree where a message ends.
+package upstream
+
+import (
+	"cmp"
+	"crypto/tls"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mockserver/config"
+	"mockserver/config/syntax"
+	"mockserver/dispatcher/client"
+	"mockserver/renderer"
+)
+
+// Upstream is a server that requests are passed on to. It may be used from any goroutine.
+type Upstream struct {
+	Name string
+	// URL is that of the declaration, without a slash at its end.
+	URL string
+
+	target  string // of the pool
+	host    []byte // the value of Host; nil for that of the client
+	prefix  []byte // precedes the paths of requests
+	timeout time.Duration
+	fixed   []byte // header lines that are the same for every request
+	headers []header
+	omit    []string // headers of clients that are left out: those that are set, and those that are not to be sent
+	via     string   // by which the server recognizes its own requests
+
+	pool    *client.Pool
+	places  places
+	retired atomic.Bool
+	// UnderWay is how many requests are with the upstream, or wait for a place.
+	UnderWay atomic.Int64
+}
+
+// header is a header that is rendered for each request.
+type header struct {
+	name  string
+	value *renderer.Template
+}
+
+// Via is the name by which one server recognizes requests that it has passed on itself. It is the
+// same for all its upstreams.
+type Via string
+
+// New compiles an upstream, which connects only for requests. Without connections it need not be
+// closed.
+func New(declared *config.Upstream, via Via, scope *renderer.Scope) (*Upstream, syntax.Problems) {
+	d := declared.Effective()
+	url := strings.TrimSuffix(d.URL.Value, "/")
+	location, err := client.CutURL([]byte(url))
+	if err != nil { // it was checked when it was read
+		return nil, syntax.Problems{{Pos: d.Pos, Key: d.Key + ".url", What: err.Error()}}
+	}
+	u := &Upstream{Name: d.Name, URL: url, target: string(location.AppendTarget(nil)), timeout: d.Timeout, via: string(via)}
+	if d.Host == config.HostOwn {
+		u.host = location.AppendHost(nil)
+	}
+	if path := location.Path(); string(path) != "/" {
+		u.prefix = path
+	}
+	u.pool = client.NewPool(d.Connections)
+	if d.Insecure {
+		u.pool.TLS = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // it is declared
+	}
+	u.places.free = d.Connections
+	u.omit = d.Without
+	var problems syntax.Problems
+	for i := range d.Headers {
+		h := &d.Headers[i]
+		u.omit = append(u.omit, h.Name)
+		t, wrong := renderer.Compile(h.Value, renderer.Header, scope)
+		problems = append(problems, wrong...)
+		if t == nil {
+			continue
+		}
+		if text, ok := t.Static(); ok {
+			u.fixed = append(append(append(append(u.fixed, h.Name...), ": "...), text...), "\r\n"...)
+			continue
+		}
+		u.headers = append(u.headers, header{h.Name, t})
+	}
+	return u, problems
+}
+
+// Set contains the upstreams of a server, across reloads. An upstream that a reload does not change
+// keeps its connections.
+type Set struct {
+	Via Via
+
+	mu   sync.Mutex // guards the fields below
+	all  map[string]*Upstream
+	next map[string]*Upstream // while a specification is compiled; it is served after Commit
+}
+
+// Begin begins a specification.
+func (s *Set) Begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next = map[string]*Upstream{}
+}
+
+// Add returns the upstream for a declaration, which is the one that is served if it is the same.
+func (s *Set) Add(declared *config.Upstream, scope *renderer.Scope) (*Upstream, syntax.Problems) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := declared.Fingerprint()
+	u, problems := s.all[key], syntax.Problems(nil)
+	if u == nil {
+		if u, problems = New(declared, s.Via, scope); u == nil || problems.Err() != nil {
+			return nil, problems
+		}
+	}
+	s.next[key] = u
+	return u, problems
+}
+
+// Commit makes the upstreams of the specification those that are served. Others end once their last
+// request does.
+func (s *Set) Commit() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, u := range s.all {
+		if s.next[key] != u {
+			u.retired.Store(true)
+			u.pool.CloseIdle()
+		}
+	}
+	s.all = s.next
+}
+
+// Close ends all connections. Requests under way fail.
+func (s *Set) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, u := range s.all {
+		u.pool.Close()
+	}
+}
+
+// deadline returns when a request that begins now has taken too long.
+func (u *Upstream) deadline(now time.Time) time.Time {
+	return now.Add(cmp.Or(u.timeout, config.DefaultUpstreamTimeout))
+}

@@ -1,0 +1,10 @@
+//go:build !unix
+
+package files
+
+import "os"
+
+// Lock opens the file. On this system nothing prevents another process from opening it too.
+func Lock(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+}

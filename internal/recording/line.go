@@ -1,0 +1,222 @@
+// Package recording is the form of recordings: files of lines, each a JSON text, packed with zstd. The
+// first line of a file is a Head, each other one a Line. docs/record.md describes the members.
+package recording
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Version is that of the form.
+const Version = 1
+
+// Head is the first line of a file.
+type Head struct {
+	Mockserver string    `json:"mockserver"` // "recording"
+	Version    int       `json:"version"`
+	Upstream   string    `json:"upstream"` // its name
+	URL        string    `json:"url"`
+	Time       time.Time `json:"time"`
+	Number     int       `json:"number"` // of the file
+}
+
+// Line is a request and its answer. Times are in microseconds.
+type Line struct {
+	Time       time.Time `json:"time"` // arrival
+	Method     string    `json:"method"`
+	URL        string    `json:"url"` // as the client asked
+	Status     int       `json:"status"`
+	Error      string    `json:"error,omitempty"` // one of the errors below; "" for a whole answer
+	First      int64     `json:"first_us"`        // from sending the request to the first byte of the answer
+	Last       int64     `json:"last_us"`         // to the last one
+	Wait       int64     `json:"wait_us"`         // before it was sent: for a free connection, and connecting
+	UnderWay   int64     `json:"under_way"`       // requests at the upstream when this one began, itself included
+	Connection uint64    `json:"connection"`      // of the client
+	Request    Message   `json:"request"`
+	Response   Message   `json:"response"`
+}
+
+// Why an answer is not whole.
+const (
+	Failed  = "upstream_failed"
+	TimeOut = "upstream_timeout"
+	Left    = "left" // the client left
+	Cut     = "cut"  // it broke off after its head
+)
+
+// Message is the headers and the body of a request or an answer.
+type Message struct {
+	Headers [][2]string `json:"headers,omitempty"`
+	Size    int64       `json:"size"`             // bytes of the body, before Coding was undone
+	Body    string      `json:"body,omitempty"`   // if it is UTF-8
+	Base64  []byte      `json:"base64,omitempty"` // otherwise
+	Coding  string      `json:"coding,omitempty"` // the Content-Encoding that was undone
+	Omitted string      `json:"omitted,omitempty"`
+	SHA256  string      `json:"sha256,omitempty"`
+}
+
+// Why a body is not there.
+const (
+	OmittedSize   = "size"
+	OmittedSample = "sample"
+	OmittedLimit  = "limit"
+	OmittedRedact = "redact"
+)
+
+// Content returns the body.
+func (m *Message) Content() []byte {
+	if m.Base64 != nil {
+		return m.Base64
+	}
+	return []byte(m.Body)
+}
+
+// SetContent sets the body.
+func (m *Message) SetContent(b []byte) {
+	if utf8.Valid(b) {
+		m.Body, m.Base64 = string(b), nil
+	} else {
+		m.Body, m.Base64 = "", b
+	}
+}
+
+// ErrVersion is the error of a file of another version.
+var ErrVersion = errors.New("unknown version of the recording")
+
+// maxLine is the longest line that is read, in bytes.
+const maxLine = 512 << 20
+
+// Read reads a file, which is packed with zstd or not, and calls each for its lines in order. A file
+// that ends inside a line, or whose rest is damaged, is read as far as it is whole; broken says what is
+// wrong with the rest. The error is that of each, or ErrVersion.
+func Read(from io.Reader, each func(*Line) error) (head Head, broken, err error) {
+	in := bufio.NewReader(from)
+	if magic, _ := in.Peek(4); bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}) {
+		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(64<<20))
+		if err != nil {
+			return head, err, nil
+		}
+		defer z.Close()
+		in = bufio.NewReaderSize(z, 64<<10)
+	}
+	for n := 1; ; n++ {
+		text, err := readLine(in)
+		if err == io.EOF && len(text) == 0 {
+			return head, nil, nil
+		}
+		if err != nil {
+			return head, fmt.Errorf("line %d: %w", n, unexpected(err)), nil
+		}
+		if n == 1 {
+			if err := json.Unmarshal(text, &head); err != nil || head.Mockserver != "recording" {
+				return head, errors.New("line 1: not the head of a recording"), nil
+			}
+			if head.Version != Version {
+				return head, nil, ErrVersion
+			}
+			continue
+		}
+		var line Line
+		if err := json.Unmarshal(text, &line); err != nil {
+			return head, fmt.Errorf("line %d: %w", n, err), nil
+		}
+		if err := each(&line); err != nil {
+			return head, nil, err
+		}
+	}
+}
+
+func unexpected(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// readLine returns the next line without its end.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case err == bufio.ErrBufferFull && len(line) <= maxLine:
+			continue
+		case err != nil:
+			return line, err
+		}
+		return line[:len(line)-1], nil
+	}
+}
+
+// Append appends the line, with its end.
+func (l *Line) Append(b []byte) []byte {
+	b = append(b, `{"time":"`...)
+	b = l.Time.UTC().AppendFormat(b, "2006-01-02T15:04:05.000000Z")
+	b = append(b, `","method":`...)
+	b = appendText(b, l.Method)
+	b = append(b, `,"url":`...)
+	b = appendText(b, l.URL)
+	b = append(b, `,"status":`...)
+	b = strconv.AppendInt(b, int64(l.Status), 10)
+	if l.Error != "" {
+		b = append(b, `,"error":`...)
+		b = appendText(b, l.Error)
+	}
+	b = append(b, `,"first_us":`...)
+	b = strconv.AppendInt(b, l.First, 10)
+	b = append(b, `,"last_us":`...)
+	b = strconv.AppendInt(b, l.Last, 10)
+	b = append(b, `,"wait_us":`...)
+	b = strconv.AppendInt(b, l.Wait, 10)
+	b = append(b, `,"under_way":`...)
+	b = strconv.AppendInt(b, l.UnderWay, 10)
+	b = append(b, `,"connection":`...)
+	b = strconv.AppendUint(b, l.Connection, 10)
+	b = append(b, `,"request":`...)
+	b = l.Request.append(b)
+	b = append(b, `,"response":`...)
+	b = l.Response.append(b)
+	return append(b, "}\n"...)
+}
+
+func (m *Message) append(b []byte) []byte {
+	b = append(b, '{')
+	if len(m.Headers) > 0 {
+		b = append(b, `"headers":[`...)
+		for i, h := range m.Headers {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(appendText(append(b, '['), h[0]), ',')
+			b = append(appendText(b, h[1]), ']')
+		}
+		b = append(b, "],"...)
+	}
+	b = append(b, `"size":`...)
+	b = strconv.AppendInt(b, m.Size, 10)
+	if m.Body != "" {
+		b = append(b, `,"body":`...)
+		b = appendText(b, m.Body)
+	}
+	if len(m.Base64) > 0 {
+		b = append(b, `,"base64":"`...)
+		b = append(base64Of(b, m.Base64), '"')
+	}
+	for _, pair := range [...][2]string{{"coding", m.Coding}, {"omitted", m.Omitted}, {"sha256", m.SHA256}} {
+		if pair[1] != "" {
+			b = append(append(append(b, `,"`...), pair[0]...), `":`...)
+			b = appendText(b, pair[1])
+		}
+	}
+	return append(b, '}')
+}

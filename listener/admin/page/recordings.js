@@ -1,0 +1,66 @@
+// Recordings of upstreams: begun, ended and looked at.
+import { element, setText, count, bytes, ms, moment } from "./format.js";
+import { Table } from "./table.js";
+
+const $ = (id) => document.getElementById(id);
+
+const statuses = (r) => Object.entries(r.statuses).map(([status, n]) => status + ": " + count(n)).join(", ");
+
+export class Recordings {
+  constructor(place) {
+    $("recording-start").addEventListener("submit", (event) => {
+      event.preventDefault();
+      const body = { upstream: $("recording-upstream").value };
+      const to = $("recording-to").value.trim();
+      if (to) body.to = to;
+      this.change((act) => act("POST", "recordings", body));
+    });
+    this.table = new Table(place, {
+      caption: "Recordings",
+      id: (r) => r.id,
+      find: (r) => r.upstream + " " + r.to,
+      sort: "started", descending: true, size: 20,
+      empty: "Nothing was recorded yet. A recording has what an upstream was asked and answered, for mockserver import.",
+      columns: [
+        { name: "upstream", title: "Upstream", first: true, value: (r) => r.upstream, text: (r) => r.upstream },
+        { name: "to", title: "Directory", kind: "short", value: (r) => r.to, text: (r) => r.to },
+        { name: "started", title: "Begun", kind: "short", value: (r) => Date.parse(r.started), text: (r) => moment(r.started) },
+        { name: "state", title: "State", kind: "short", value: (r) => r.running, text: (r) => r.error || (r.running ? "running" : "ended") },
+        { name: "requests", title: "Requests", number: true, value: (r) => r.requests, text: (r) => count(r.requests) },
+        { name: "dropped", title: "Dropped", number: true, value: (r) => r.dropped, text: (r) => count(r.dropped) },
+        { name: "bytes", title: "Bytes", number: true, value: (r) => r.bytes, text: (r) => bytes(r.bytes) },
+        { name: "p50", title: "p50", number: true, value: (r) => r.first_byte.p50, text: (r) => ms(r.first_byte.p50) },
+        { name: "p99", title: "p99", number: true, value: (r) => r.first_byte.p99, text: (r) => ms(r.first_byte.p99) },
+        { name: "p99_9", title: "p99.9", number: true, value: (r) => r.first_byte.p99_9, text: (r) => ms(r.first_byte.p99_9) },
+        { name: "statuses", title: "Statuses", kind: "wide", text: statuses },
+        { name: "actions", title: "Actions", kind: "wide", cell: (row) => this.buttons(row) },
+      ],
+    });
+    this.table.look = (r) => (r.dropped > 0 ? "broken" : "");
+    this.stops = new Map(); // buttons, by the recording
+  }
+
+  buttons(row) {
+    const stop = element("button", { type: "button", class: "danger", "aria-label": "Stop the recording of " + row().upstream }, "Stop");
+    stop.addEventListener("click", () => this.change((act) => act("POST", "recordings/" + encodeURIComponent(row().id) + "/stop")));
+    this.stops.set(row().id, stop);
+    return element("div", { class: "actions" }, stop);
+  }
+
+  async ask(get) {
+    const { recordings, upstreams } = await get("recordings");
+    this.table.show(recordings);
+    for (const r of recordings) {
+      const stop = this.stops.get(r.id);
+      if (stop) stop.hidden = !r.running;
+    }
+    const select = $("recording-upstream");
+    const names = upstreams.join(" ");
+    if (select.dataset.names !== names) {
+      select.dataset.names = names;
+      select.replaceChildren(...upstreams.map((name) => element("option", { value: name }, name)));
+    }
+    $("recording-start").hidden = upstreams.length === 0;
+    setText($("recording-note"), upstreams.length === 0 ? "No upstream is declared; see docs/record.md." : "");
+  }
+}

@@ -1,0 +1,147 @@
+package admin
+
+import (
+	"errors"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"mockserver/config"
+	"mockserver/listener"
+	"mockserver/listener/recording"
+	"mockserver/listener/verdict"
+)
+
+// shownRecording is a recording with what it has so far.
+type shownRecording struct {
+	ID        string         `json:"id" doc:"rises with each recording"`
+	Upstream  string         `json:"upstream" doc:"that is recorded"`
+	To        string         `json:"to" doc:"the directory of the files"`
+	Mode      string         `json:"mode" doc:"all or missing"`
+	Running   bool           `json:"running" doc:"it has not ended"`
+	Started   time.Time      `json:"started" doc:"when it began"`
+	Requests  uint64         `json:"requests" doc:"that are in the files"`
+	Dropped   uint64         `json:"dropped" doc:"that are not, since the queue was full or a file could not be written"`
+	Served    uint64         `json:"served" doc:"answered from what was recorded, with the mode missing"`
+	Bodiless  uint64         `json:"bodiless" doc:"requests whose bodies were left out, since the limit was reached"`
+	Bytes     int64          `json:"bytes" doc:"of the files"`
+	Files     int64          `json:"files" doc:"their number"`
+	Error     string         `json:"error,omitempty" doc:"why a file could not be written"`
+	Statuses  map[int]uint64 `json:"statuses" doc:"answers by status, as clients got them"`
+	FirstByte verdict.Spread `json:"first_byte" doc:"from sending a request to the first byte of its answer"`
+}
+
+// shownRecordings are the recordings, and the upstreams that can be recorded.
+type shownRecordings struct {
+	Recordings []shownRecording `json:"recordings" doc:"the latest first"`
+	Upstreams  []string         `json:"upstreams" doc:"that are declared"`
+}
+
+// newRecording is the body of a request that starts a recording.
+type newRecording struct {
+	Upstream string         `json:"upstream" doc:"the name of the upstream"`
+	To       string         `json:"to,omitempty" doc:"a directory below the working directory, recordings/NAME when left out"`
+	Mode     string         `json:"mode,omitempty" doc:"all, which is the default, or missing"`
+	If       string         `json:"if,omitempty" doc:"the condition under which a request is recorded"`
+	Sample   int            `json:"sample,omitempty" doc:"bodies of one of this many requests"`
+	Bodies   int            `json:"bodies,omitempty" doc:"the largest body that is kept, in bytes"`
+	Limit    int            `json:"limit,omitempty" doc:"bytes after which bodies are left out"`
+	Redact   redactedValues `json:"redact,omitzero" doc:"values that are replaced"`
+}
+
+// redactedValues says which values are replaced.
+type redactedValues struct {
+	Headers []string `json:"headers,omitempty" doc:"names of headers"`
+	JSON    []string `json:"json,omitempty" doc:"members of JSON bodies, such as card.number"`
+	Query   []string `json:"query,omitempty" doc:"parameters of the query, and fields of forms"`
+}
+
+func shownRecordingOf(r *listener.Recording) shownRecording {
+	return shownRecording{
+		ID: r.ID, Upstream: r.Upstream, To: r.Dir, Mode: r.Mode, Running: r.Running, Started: r.Started.UTC(), Requests: r.Requests, Dropped: r.Dropped,
+		Served: r.Served, Bodiless: r.Bodiless, Bytes: r.Bytes, Files: r.Files, Error: r.Failure, Statuses: r.Statuses, FirstByte: verdict.SpreadOf(r.FirstByte),
+	}
+}
+
+// listRecordings returns the recordings.
+func (a *Admin) listRecordings(w http.ResponseWriter, _ *http.Request) {
+	list := a.server.Recordings()
+	shown := shownRecordings{Recordings: make([]shownRecording, len(list)), Upstreams: []string{}}
+	for i := range list {
+		shown.Recordings[i] = shownRecordingOf(&list[i])
+	}
+	for _, u := range a.server.Spec().Upstreams {
+		shown.Upstreams = append(shown.Upstreams, u.Name)
+	}
+	answer(w, http.StatusOK, shown)
+}
+
+// startRecording starts a recording.
+func (a *Admin) startRecording(w http.ResponseWriter, r *http.Request) {
+	var asked newRecording
+	if !read(w, r, &asked) {
+		return
+	}
+	if asked.To == "" {
+		asked.To = filepath.Join("recordings", asked.Upstream)
+	}
+	switch {
+	case !filepath.IsLocal(asked.To):
+		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "to leads out of the working directory; expected a directory below it")
+		return
+	case asked.Mode != "" && asked.Mode != config.RecordAll && asked.Mode != config.RecordMissing:
+		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "mode is unknown; expected all or missing")
+		return
+	case asked.Sample < 0 || asked.Bodies < 0 || asked.Bodies > config.MaxBodies || asked.Limit < 0:
+		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "sample, bodies or limit is out of range; expected numbers above 0, and bodies of at most 64 MiB")
+		return
+	}
+	started, err := a.server.StartRecording(asked.Upstream, config.Record{
+		To: asked.To, Mode: asked.Mode, If: config.Plain(asked.If), Sample: asked.Sample, Bodies: asked.Bodies, Limit: asked.Limit,
+		Redact: &config.Redact{Headers: asked.Redact.Headers, JSON: asked.Redact.JSON, Query: asked.Redact.Query},
+	})
+	var wrong config.Problems
+	switch {
+	case errors.Is(err, listener.ErrNoUpstream):
+		refuse(w, http.StatusNotFound, "upstream_not_found", "No such upstream", err.Error())
+	case errors.Is(err, listener.ErrRecording):
+		refuse(w, http.StatusConflict, "recording_under_way", "Recording under way", err.Error())
+	case errors.As(err, &wrong):
+		refuse(w, http.StatusBadRequest, "invalid_condition", "Invalid condition", err.Error())
+	case err != nil:
+		refuse(w, http.StatusConflict, "recording_failed", "Recording failed", err.Error())
+	default:
+		answer(w, http.StatusCreated, shownRecordingOf(&started))
+	}
+}
+
+// stopRecording ends a recording.
+func (a *Admin) stopRecording(w http.ResponseWriter, r *http.Request) {
+	stopped, err := a.server.StopRecording(r.PathValue("id"))
+	if err != nil {
+		noRecording(w)
+		return
+	}
+	answer(w, http.StatusOK, shownRecordingOf(&stopped))
+}
+
+func noRecording(w http.ResponseWriter) {
+	refuse(w, http.StatusNotFound, "recording_not_found", "No such recording", "there is no such recording; GET /__admin/recordings lists them")
+}
+
+// showHAR returns what a recording has as HAR.
+func (a *Admin) showHAR(w http.ResponseWriter, r *http.Request) {
+	list := a.server.Recordings()
+	i := slices.IndexFunc(list, func(one listener.Recording) bool { return one.ID == r.PathValue("id") })
+	if i < 0 {
+		noRecording(w)
+		return
+	}
+	w.Header().Set("Content-Type", harMedia)
+	w.Header().Set("Content-Disposition", `attachment; filename="`+list[i].Upstream+`.har"`)
+	if err := recording.WriteHAR(w, a.opts.Build.Version, list[i].Paths); err != nil {
+		a.log.Warn("a recording could not be written as HAR", "recording", list[i].ID, "error", err.Error())
+		panic(http.ErrAbortHandler) // the answer is not whole
+	}
+}

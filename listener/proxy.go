@@ -1,0 +1,255 @@
+package listener
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"mockserver/config"
+	"mockserver/config/syntax"
+	"mockserver/fetcher/upstream"
+	"mockserver/internal/ascii"
+	"mockserver/internal/wording"
+	"mockserver/listener/record"
+	"mockserver/listener/reply"
+	"mockserver/matcher"
+	"mockserver/matcher/json"
+	"mockserver/renderer"
+)
+
+// proxies are the upstreams of a server, across reloads.
+type proxies struct {
+	upstreams  upstream.Set
+	recordings recordings
+	named      map[string]*upstream.Upstream // those of the specification that is compiled, by name; nil for a broken one
+}
+
+// compileUpstreams compiles the upstreams of a specification.
+func (p *proxies) compileUpstreams(spec *config.Spec, env func(string) (string, bool)) (problems syntax.Problems) {
+	if p.upstreams.Via == "" { // by which a server recognizes its own requests
+		p.upstreams.Via = upstream.Via(fmt.Sprintf("mockserver-%016x", rand.Uint64()))
+	}
+	p.upstreams.Begin()
+	p.named = map[string]*upstream.Upstream{}
+	for _, name := range spec.BrokenUpstreams {
+		p.named[name] = nil
+	}
+	scope := &renderer.Scope{Env: env}
+	for i := range spec.Upstreams {
+		u, wrong := p.upstreams.Add(&spec.Upstreams[i], scope)
+		problems = append(append(problems, wrong...), checkRecord(&spec.Upstreams[i], scope)...)
+		p.named[spec.Upstreams[i].Name] = u
+	}
+	return problems
+}
+
+// proxy is where an answer passes requests on to.
+type proxy struct {
+	to        *upstream.Upstream
+	tap       *tap
+	path      *renderer.Template // the path to ask for; nil if it is fixed, or that of the request
+	fixed     []byte             // the same if it is fixed; nil for that of the request
+	forwarded bool
+	missing   bool     // only what the answer itself has nothing for
+	finds     int      // how many rows have to be there then
+	set       []string // the headers that the answer declares, which replace those of the upstream
+}
+
+// proxy compiles the proxy of an answer; nil for none.
+func (c *compiler) proxy(e *config.Endpoint, scope *renderer.Scope) (*proxy, syntax.Problems) {
+	declared := e.Response.Proxy
+	if declared == nil {
+		return nil, nil
+	}
+	to, known := c.named[declared.To.Value]
+	if !known {
+		var names []string
+		for name := range c.named {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		what := fmt.Sprintf("there is no upstream %q%s", wording.Clip(declared.To.Value), wording.DidYouMean(declared.To.Value, names))
+		return nil, syntax.Problems{{Pos: declared.To.Pos, Key: declared.To.Key, What: what}}
+	}
+	p := &proxy{to: to, tap: c.recordings.tap(declared.To.Value), forwarded: declared.Forwarded, missing: declared.When == config.ProxyMissing}
+	if p.missing {
+		p.finds = len(e.Find)
+	}
+	var problems syntax.Problems
+	if declared.Path.Value != "" {
+		var text string
+		text, p.path, problems = compileText(declared.Path, renderer.URL, scope)
+		p.fixed = []byte(text)
+	}
+	for _, h := range e.Response.Headers {
+		if !config.ServerSets(h.Name) {
+			p.set = append(p.set, h.Name)
+		}
+	}
+	return p, problems
+}
+
+// proxies reports whether requests to the endpoint may be passed on.
+func (a *answer) proxies() bool {
+	return a.proxy != nil || slices.ContainsFunc(a.outcomes, func(o answer) bool { return o.proxy != nil }) ||
+		slices.ContainsFunc(a.elses, func(o answer) bool { return o.proxy != nil })
+}
+
+// takes reports whether a request is passed on before the answer looks for one itself.
+func (p *proxy) takes(c *call) bool {
+	if p == nil || !p.missing {
+		return p != nil
+	}
+	for i := range min(p.finds, len(c.Rows)) {
+		if c.Rows[i].Kind == json.Missing {
+			return true
+		}
+	}
+	return false
+}
+
+// passing is the answer of an upstream on its way to the client.
+type passing struct {
+	*upstream.Exchange // nil for none
+	passed             reply.Passed
+	target             []byte
+	taping             taping
+}
+
+// endPassing gives back what the answer of an upstream was read with.
+func (c *call) endPassing() {
+	if x := c.passing.Exchange; x != nil {
+		c.passing.taping.end(x, codeLeft, record.StatusLeft) // the rest of its body was not read
+		x.Free()
+		c.passing.Exchange = nil
+	}
+}
+
+// pass passes a request on, and makes the reply what comes back. It reports whether an answer came.
+func (s *Server) pass(a *answer, c *call) bool {
+	p := a.proxy
+	c.endPassing()
+	rec := p.tap.current()
+	if rec != nil && s.served(a, c, rec) {
+		return true
+	}
+	x := &c.passing
+	x.Exchange = upstream.NewExchange()
+	asked := upstream.Asked{Request: &c.Request, Target: p.fixed, Forwarded: p.forwarded, Room: c.reply.Room}
+	if p.path != nil {
+		x.target = p.path.Append(x.target[:0], &c.Request)
+		asked.Target = x.target
+	}
+	if w := c.waiter(); w != nil {
+		asked.Waiter = w
+	}
+	c.whole = c.whole || c.In.Protocol == matcher.HTTP2
+	if c.whole || len(a.hooks) > 0 { // a fault or a webhook may need all of it
+		asked.Most = int64(s.opts.MaxResponse)
+	}
+	if rec != nil {
+		x.taping = taping{rec, rec.Begin(&c.Request, uint64(c.peer.Shard()))}
+	}
+	begun := time.Now()
+	err := p.to.Do(x.Exchange, &asked)
+	c.trace.Proxied, c.trace.Upstream, c.trace.Place = true, max(time.Since(begun), 1), x.Waited
+	if err != nil {
+		return s.failPassing(a, c, err)
+	}
+	x.taping.answered(x.Exchange)
+	c.reply.Fields = c.reply.Fields[:0]
+	c.reply.Status, c.reply.Body, c.reply.Rendered = x.Status, x.Body, true
+	for _, f := range x.Fields {
+		if !p.sets(f.Name) && !(c.whole && ascii.EqualFold(f.Name, "date")) { // other encoders write their own
+			c.reply.Add(reply.Text(f.Name), reply.Text(f.Value))
+		}
+	}
+	a.addHeaders(c)
+	if a.typeDeclared {
+		c.reply.ContentType = a.contentType
+	}
+	if !c.whole {
+		x.passed = reply.Passed{Reason: reply.Text(x.Reason), Length: x.Length, Whole: x.Whole, Rest: x}
+		c.reply.Passed = &x.passed
+	}
+	return true
+}
+
+// Read reads what the upstream still sends.
+func (x *passing) Read(b []byte) (int, error) {
+	n, err := x.Exchange.Read(b)
+	x.taping.more(x.Exchange, b[:n], err == io.EOF, err != nil && err != io.EOF)
+	return n, err
+}
+
+// Close ends the exchange.
+func (x *passing) Close() error {
+	x.Exchange.Close()
+	return nil
+}
+
+// sets reports whether the answer declares a header of its own.
+func (p *proxy) sets(name []byte) bool {
+	for _, one := range p.set {
+		if len(one) == len(name) && strings.EqualFold(one, reply.Text(name)) {
+			return true
+		}
+	}
+	return false
+}
+
+// failPassing answers a request that could not be passed on.
+func (s *Server) failPassing(a *answer, c *call, err error) bool {
+	f := reply.ProxyFailed
+	switch {
+	case errors.Is(err, upstream.ErrLeft):
+		c.passing.taping.end(c.passing.Exchange, codeLeft, record.StatusLeft)
+		c.reply.Status = record.StatusLeft
+		return false
+	case errors.Is(err, upstream.ErrTimeout):
+		f = reply.ProxyTimeout
+	case errors.Is(err, upstream.ErrLoop):
+		f = reply.ProxyLoop
+	case errors.Is(err, upstream.ErrUpgrade):
+		f = reply.NotProxied
+	}
+	c.passing.taping.end(c.passing.Exchange, f.Code, f.Status)
+	err = fmt.Errorf("upstream %s (%s): %w", a.proxy.to.Name, a.proxy.to.URL, err)
+	f.Write(&c.reply, bounded(err.Error()))
+	s.tellServerError(f, a, err)
+	return false
+}
+
+// answerDeclared answers HEAD and OPTIONS by what is declared for other methods, if anything is, for
+// a request that an endpoint for any method would answer. It reports whether it did.
+func (s *Server) answerDeclared(sn *snapshot, c *call) bool {
+	if !c.isHead() && !c.isOptions() {
+		return false
+	}
+	params := slices.Clone(c.Params())
+	methods := []string{fasthttp.MethodGet}
+	if c.isOptions() {
+		methods = sn.table.OwnMethods(&c.Request)
+	}
+	for _, method := range methods {
+		i := sn.table.Match(&c.Request, method)
+		if i < 0 || sn.answers[i].anyMethod {
+			continue
+		}
+		if c.isHead() {
+			s.answer(&sn.answers[i], c, false)
+			return true
+		}
+		c.trace.Counters = s.recorder.ForOptions()
+		s.respondOptions(c, methods)
+		return true
+	}
+	c.Resume(params)
+	return false
+}

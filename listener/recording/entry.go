@@ -1,0 +1,175 @@
+package recording
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+	"sync"
+	"time"
+
+	"mockserver/fetcher/upstream"
+	"mockserver/internal/recording"
+	"mockserver/matcher"
+)
+
+// Entry is one exchange, copied. All its bytes are in one buffer, that of the answer's body last,
+// because it may grow.
+type Entry struct {
+	buf     []byte
+	method  span
+	url     span
+	request part
+	answer  part
+
+	time       time.Time
+	connection uint64
+	status     int
+	err        string
+	first      time.Duration
+	last       time.Duration
+	wait       time.Duration
+	underWay   int64
+	omitted    string // why no bodies are kept; "" if they are
+	kept       int    // the largest body that is, in bytes
+	key        [sha256.Size]byte
+	sum        hash.Hash // of an answer's body that is too large
+}
+
+// span is a part of the buffer.
+type span struct{ from, to int }
+
+// part is a message: header lines and a body.
+type part struct {
+	header  span
+	body    span
+	size    int64
+	omitted string
+	hash    string
+}
+
+var entries = sync.Pool{New: func() any { return new(Entry) }}
+
+// keptEntry is the largest buffer that is kept, in bytes.
+const keptEntry = 64 << 10
+
+func (e *Entry) free() {
+	buf := e.buf[:0]
+	if cap(buf) > keptEntry {
+		buf = nil
+	}
+	*e = Entry{buf: buf}
+	entries.Put(e)
+}
+
+func (e *Entry) add(b []byte) span {
+	from := len(e.buf)
+	e.buf = append(e.buf, b...)
+	return span{from, len(e.buf)}
+}
+
+func (e *Entry) at(s span) []byte { return e.buf[s.from:s.to] }
+
+// begin copies the request, apart from its body.
+func (e *Entry) begin(q *matcher.Request, connection uint64) {
+	e.time, e.connection = q.Now(), connection
+	e.method = e.add(q.In.Method)
+	from := len(e.buf)
+	e.buf = append(append(append(e.buf, "http://"...), q.Host()...), q.Path()...)
+	if query := q.QueryString(); len(query) > 0 {
+		e.buf = append(append(e.buf, '?'), query...)
+	}
+	e.url = span{from, len(e.buf)}
+	e.request.header = e.add(q.In.Header)
+}
+
+func (e *Entry) requestBody(body []byte) {
+	e.request.size = int64(len(body))
+	switch {
+	case len(body) == 0:
+	case e.omitted != "":
+		e.request.omitted = e.omitted
+	case len(body) > e.kept:
+		sum := sha256.Sum256(body)
+		e.request.omitted, e.request.hash = recording.OmittedSize, hex.EncodeToString(sum[:])
+	default:
+		e.request.body = e.add(body)
+	}
+}
+
+// Answer copies the head of an answer.
+func (e *Entry) Answer(status int, fields []upstream.Field) {
+	e.status = status
+	from := len(e.buf)
+	for _, f := range fields {
+		e.buf = append(append(append(append(e.buf, f.Name...), ": "...), f.Value...), "\r\n"...)
+	}
+	e.answer.header = span{from, len(e.buf)}
+	e.answer.body = span{len(e.buf), len(e.buf)}
+}
+
+// More copies a part of the answer's body.
+func (e *Entry) More(b []byte) {
+	if len(b) == 0 {
+		return
+	}
+	a := &e.answer
+	a.size += int64(len(b))
+	switch {
+	case e.omitted != "":
+		a.omitted = e.omitted
+		return
+	case a.omitted == "" && a.size > int64(e.kept):
+		a.omitted = recording.OmittedSize
+		e.sum = sha256.New()
+		e.sum.Write(e.at(a.body)) // a hash never returns an error
+		e.buf = e.buf[:a.body.from]
+		a.body.to = a.body.from
+	}
+	if e.sum != nil {
+		e.sum.Write(b)
+		return
+	}
+	e.buf = append(e.buf, b...)
+	a.body.to = len(e.buf)
+}
+
+// Times notes how long what took: until the request was sent, from then on to the first byte, and to
+// the last one.
+func (e *Entry) Times(wait, first, last time.Duration, underWay int64) {
+	e.wait, e.first, e.last, e.underWay = wait, first, last, underWay
+}
+
+// Fail notes why the answer is not whole, with the status that the client has got.
+func (e *Entry) Fail(why string, status int) { e.err, e.status = why, status }
+
+// fill copies the entry into a line.
+func (e *Entry) fill(l *recording.Line) {
+	if e.sum != nil {
+		e.answer.hash = hex.EncodeToString(e.sum.Sum(nil))
+	}
+	l.Time, l.Method, l.URL, l.Status, l.Error = e.time, string(e.at(e.method)), string(e.at(e.url)), e.status, e.err
+	l.First, l.Last, l.Wait = e.first.Microseconds(), e.last.Microseconds(), e.wait.Microseconds()
+	l.UnderWay, l.Connection = e.underWay, e.connection
+	e.message(&l.Request, &e.request)
+	e.message(&l.Response, &e.answer)
+}
+
+func (e *Entry) message(m *recording.Message, p *part) {
+	m.Size, m.Omitted, m.SHA256 = p.size, p.omitted, p.hash
+	var named [][]byte
+	header := matcher.Header(e.at(p.header))
+	for value := range header.Values("Connection") {
+		for name := range bytes.SplitSeq(value, []byte(",")) {
+			named = append(named, bytes.TrimSpace(name))
+		}
+	}
+	for name, value := range header.All() {
+		if !upstream.IsHopByHop(name, named) {
+			m.Headers = append(m.Headers, [2]string{string(name), string(value)})
+		}
+	}
+	if body := e.at(p.body); len(body) > 0 {
+		m.SetContent(bytes.Clone(body))
+	}
+}

@@ -1,0 +1,127 @@
+package recording
+
+import (
+	"crypto/sha256"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+
+	"mockserver/internal/recording"
+	"mockserver/matcher"
+)
+
+// Served is a recorded answer. It must not be changed.
+type Served struct {
+	Status  int
+	Headers [][2]string // without Content-Length and Content-Encoding, if that was undone
+	Body    []byte
+}
+
+// index finds recorded answers by their requests: method, target and body.
+type index struct {
+	mu   sync.RWMutex // guards the fields below
+	all  map[[sha256.Size]byte]*Served
+	size int64
+}
+
+// add adds an answer, unless there is one, or it does not fit into most bytes.
+func (x *index) add(key [sha256.Size]byte, s *Served, most int64) {
+	if s == nil {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	size := int64(len(s.Body) + 256)
+	for _, h := range s.Headers {
+		size += int64(len(h[0]) + len(h[1]) + 64)
+	}
+	if x.all[key] == nil && x.size+size <= most {
+		x.all[key] = s
+		x.size += size
+	}
+}
+
+// keyOf returns the key of a request.
+func keyOf(method, target, body []byte) (key [sha256.Size]byte) {
+	h := sha256.New()
+	h.Write(method) // a hash never returns an error
+	h.Write([]byte{0})
+	h.Write(target)
+	h.Write([]byte{0})
+	h.Write(body)
+	h.Sum(key[:0])
+	return key
+}
+
+// answerOf returns the answer of a line; nil if it has no body, although there was one.
+func answerOf(l *recording.Line) *Served {
+	if l.Response.Omitted != "" || l.Request.Omitted != "" {
+		return nil
+	}
+	s := &Served{Status: l.Status, Body: l.Response.Content()}
+	for _, h := range l.Response.Headers {
+		switch strings.ToLower(h[0]) {
+		case "content-encoding":
+			if l.Response.Coding != "" {
+				continue
+			}
+		case "content-length":
+			continue
+		}
+		s.Headers = append(s.Headers, h)
+	}
+	return s
+}
+
+// readIndex reads what earlier recordings in the directory have.
+func (r *Recorder) readIndex() (*index, error) {
+	x := &index{all: map[[sha256.Size]byte]*Served{}}
+	names, err := fileNames(r.opts.Dir, r.opts.Upstream)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		_, broken, err := recording.Read(f, func(l *recording.Line) error {
+			if u, err := url.Parse(l.URL); err == nil && l.Error == "" {
+				x.add(keyOf([]byte(l.Method), []byte(u.RequestURI()), l.Request.Content()), answerOf(l), int64(r.opts.Declared.Limit))
+			}
+			return nil
+		})
+		_ = f.Close() // it was only read
+		if err != nil {
+			return nil, err
+		}
+		if broken != nil {
+			r.opts.Log.Warn("recording: the rest of a file is not readable", "file", name, "error", broken.Error())
+		}
+	}
+	return x, nil
+}
+
+// Recorded returns the recorded answer to a request; nil if there is none, or none is served.
+func (r *Recorder) Recorded(q *matcher.Request) *Served {
+	if r.index == nil {
+		return nil
+	}
+	key := keyOf(q.In.Method, target(q), q.Body())
+	r.index.mu.RLock()
+	defer r.index.mu.RUnlock()
+	s := r.index.all[key]
+	if s != nil {
+		r.served.Add(1)
+	}
+	return s
+}
+
+// target returns the path and query of a request.
+func target(q *matcher.Request) []byte {
+	if query := q.QueryString(); len(query) > 0 {
+		return append(append(append([]byte(nil), q.Path()...), '?'), query...)
+	}
+	return q.Path()
+}

@@ -1,0 +1,302 @@
+// Package recording writes what upstreams are asked and answer to files, off the path of requests:
+//
+//	r, err := recording.Open(recording.Options{…})
+//	e := r.Begin(request, connection)   // nil if the request is not recorded
+//	e.Answer(status, fields, body)
+//	e.More(part)                        // of a long body, as it comes
+//	r.End(e)
+//	err = r.Close()
+//
+// A request copies what it has; a goroutine does the rest. Between them is a queue: when it is full, an
+// exchange is dropped and counted, and nobody waits.
+package recording
+
+import (
+	"cmp"
+	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mockserver/config"
+	"mockserver/internal/files"
+	"mockserver/internal/histogram"
+	"mockserver/internal/recording"
+	"mockserver/matcher"
+)
+
+const (
+	// queued is how many exchanges may wait to be written, and queuedBytes how much memory they take.
+	queued      = 8192
+	queuedBytes = 32 << 20
+	// flushSize is how much text is packed at once, and flushTime how long the last of it waits.
+	flushSize = 256 << 10
+	flushTime = 500 * time.Millisecond
+	// fileSize is the size from which on another file is begun.
+	fileSize = 64 << 20
+)
+
+// Options say what is recorded, and where.
+type Options struct {
+	ID       string
+	Upstream string // its name, which is that of the files
+	URL      string
+	Dir      string
+	Declared config.Record
+	If       func(*matcher.Request) bool // nil for every request
+	Log      *slog.Logger
+
+	write func(f *os.File, b []byte) (int, error) // in tests, instead of that of the file
+}
+
+// Recorder records the exchanges with one upstream.
+type Recorder struct {
+	opts  Options
+	begun time.Time
+	lock  *os.File
+	key   []byte // of the HMAC
+	index *index // of what is served; nil for none
+	from  int    // the number of the first file
+
+	queue   chan *Entry
+	waiting atomic.Int64 // bytes of the entries in the queue
+	ending  sync.RWMutex // held for reading while an entry is put into the queue
+	ended   bool         // guarded by ending
+	done    chan struct{}
+	closing error // valid once done is closed
+
+	number   atomic.Uint64 // of exchanges that were begun, for the sample
+	recorded atomic.Uint64
+	dropped  atomic.Uint64
+	served   atomic.Uint64
+	written  atomic.Int64 // bytes
+	files    atomic.Int64
+	bare     atomic.Uint64 // exchanges whose bodies were left out for the limit
+	failure  atomic.Pointer[string]
+	first    histogram.Histogram
+	statuses [600]atomic.Uint64
+
+	out writer
+}
+
+// Open begins a recording. The error says why the directory cannot be used.
+func Open(o Options) (*Recorder, error) {
+	o.Declared.Sample = cmp.Or(o.Declared.Sample, 1)
+	o.Declared.Bodies = cmp.Or(o.Declared.Bodies, config.DefaultBodies)
+	o.Declared.Limit = cmp.Or(o.Declared.Limit, config.DefaultRecordLimit)
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("record to %s: %w", o.Dir, err)
+	}
+	lock, err := files.Lock(filepath.Join(o.Dir, "."+o.Upstream+".lock"))
+	if err != nil {
+		return nil, fmt.Errorf("record to %s: %w", o.Dir, err)
+	}
+	r := &Recorder{opts: o, begun: time.Now(), lock: lock, key: make([]byte, sha256.Size), queue: make(chan *Entry, queued), done: make(chan struct{})}
+	_, _ = rand.Read(r.key) // never fails
+	r.out = writer{dir: o.Dir, name: o.Upstream, url: o.URL, write: o.write}
+	if err = r.out.open(); err == nil && o.Declared.Mode == config.RecordMissing {
+		r.index, err = r.readIndex()
+	}
+	if err != nil {
+		r.out.close()
+		_ = lock.Close() // nothing was written
+		return nil, fmt.Errorf("record to %s: %w", o.Dir, err)
+	}
+	r.from = r.out.number
+	r.files.Store(1)
+	go r.run()
+	o.Log.Info("recording", "upstream", o.Upstream, "file", r.out.path)
+	return r, nil
+}
+
+// Upstream returns the name of the upstream.
+func (r *Recorder) Upstream() string { return r.opts.Upstream }
+
+// ID returns what Options.ID said.
+func (r *Recorder) ID() string { return r.opts.ID }
+
+// Begin copies a request that is about to be passed on. It returns nil if the request is not recorded.
+func (r *Recorder) Begin(q *matcher.Request, connection uint64) *Entry {
+	if r.opts.If != nil && !r.opts.If(q) {
+		return nil
+	}
+	n := r.number.Add(1)
+	if r.waiting.Load() > queuedBytes || len(r.queue) == cap(r.queue) {
+		r.drop()
+		return nil
+	}
+	e := entries.Get().(*Entry)
+	e.begin(q, connection)
+	e.kept = r.opts.Declared.Bodies
+	if r.index != nil {
+		e.key = keyOf(q.In.Method, target(q), q.Body())
+	}
+	switch {
+	case (n-1)%uint64(r.opts.Declared.Sample) != 0:
+		e.omitted = recording.OmittedSample
+	case r.written.Load() >= int64(r.opts.Declared.Limit):
+		e.omitted = recording.OmittedLimit
+		if r.bare.Add(1) == 1 {
+			r.opts.Log.Warn("recording: the limit is reached, bodies are left out from now on", "upstream", r.opts.Upstream, "bytes", r.written.Load())
+		}
+	}
+	e.requestBody(q.Body())
+	return e
+}
+
+// End hands an exchange over to be written. The entry may not be used afterwards.
+func (r *Recorder) End(e *Entry) {
+	if e.status >= 0 && e.status < len(r.statuses) {
+		r.statuses[e.status].Add(1)
+	}
+	if e.first > 0 {
+		r.first.Add(e.first)
+	}
+	r.ending.RLock()
+	defer r.ending.RUnlock()
+	if r.ended {
+		e.free()
+		return
+	}
+	size := int64(cap(e.buf))
+	r.waiting.Add(size)
+	select {
+	case r.queue <- e:
+	default:
+		r.waiting.Add(-size)
+		e.free()
+		r.drop()
+	}
+}
+
+// drop counts an exchange that is not written.
+func (r *Recorder) drop() {
+	if r.dropped.Add(1) == 1 {
+		r.opts.Log.Warn("recording: exchanges are dropped", "upstream", r.opts.Upstream, "queue", len(r.queue))
+	}
+}
+
+// run writes what is in the queue until it is closed.
+func (r *Recorder) run() {
+	defer close(r.done)
+	timer := time.NewTicker(flushTime)
+	defer timer.Stop()
+	var line recording.Line
+	for {
+		select {
+		case e, more := <-r.queue:
+			if !more {
+				r.flush()
+				r.out.close()
+				return
+			}
+			r.waiting.Add(-int64(cap(e.buf)))
+			r.take(e, &line)
+			if len(r.out.text) >= flushSize {
+				r.flush()
+			}
+		case <-timer.C:
+			r.flush()
+		}
+	}
+}
+
+// take adds an exchange to the text that is written next.
+func (r *Recorder) take(e *Entry, line *recording.Line) {
+	defer e.free()
+	*line = recording.Line{}
+	e.fill(line)
+	if r.index != nil && line.Error == "" {
+		r.index.add(e.key, answerOf(line), int64(r.opts.Declared.Limit))
+	}
+	r.redact(e, line)
+	r.out.text = line.Append(r.out.text)
+	r.out.lines++
+}
+
+// flush packs and writes the text.
+func (r *Recorder) flush() {
+	if len(r.out.text) == 0 {
+		return
+	}
+	lines := r.out.lines
+	n, err := r.out.flush()
+	r.written.Add(n)
+	r.files.Store(int64(r.out.count))
+	if err == nil {
+		r.recorded.Add(lines)
+		return
+	}
+	text := err.Error()
+	if first := r.failure.Swap(&text); first == nil {
+		r.opts.Log.Error("recording: what could not be written is dropped", "upstream", r.opts.Upstream, "file", r.out.path, "error", text)
+	}
+	r.dropped.Add(lines)
+}
+
+// Close writes what is in the queue and ends the recording. The error is that of the last write that
+// failed. It may be called more than once.
+func (r *Recorder) Close() error {
+	r.ending.Lock()
+	if !r.ended {
+		r.ended = true
+		close(r.queue)
+	}
+	r.ending.Unlock()
+	<-r.done
+	if r.lock != nil {
+		_ = r.lock.Close() // the lock ends with it
+	}
+	s := r.Stats()
+	r.opts.Log.Info("recording ended", "upstream", r.opts.Upstream, "requests", s.Requests, "dropped", s.Dropped, "bytes", s.Bytes)
+	if s.Failure != "" {
+		return fmt.Errorf("record to %s: %s", r.opts.Dir, s.Failure)
+	}
+	return nil
+}
+
+// Stats is what a recording has so far.
+type Stats struct {
+	ID        string
+	Upstream  string
+	Dir       string
+	Mode      string
+	Started   time.Time
+	Requests  uint64 // that are in files
+	Dropped   uint64
+	Served    uint64 // answered from what was recorded
+	Bodiless  uint64 // whose bodies were left out for the limit
+	Bytes     int64
+	Files     int64
+	Paths     []string // of the files
+	Failure   string   // of the last write; "" for none
+	Statuses  map[int]uint64
+	FirstByte histogram.Snapshot // from sending a request to the first byte of its answer
+}
+
+// Stats returns what the recording has so far.
+func (r *Recorder) Stats() Stats {
+	s := Stats{
+		ID: r.opts.ID, Upstream: r.opts.Upstream, Dir: r.opts.Dir, Mode: cmp.Or(r.opts.Declared.Mode, config.RecordAll), Started: r.begun,
+		Requests: r.recorded.Load(), Dropped: r.dropped.Load(), Served: r.served.Load(), Bodiless: r.bare.Load(), Bytes: r.written.Load(), Files: r.files.Load(),
+		Statuses: map[int]uint64{},
+	}
+	if f := r.failure.Load(); f != nil {
+		s.Failure = *f
+	}
+	for n := range s.Files {
+		s.Paths = append(s.Paths, r.out.pathOf(r.from+int(n)))
+	}
+	for status := range r.statuses {
+		if n := r.statuses[status].Load(); n > 0 {
+			s.Statuses[status] = n
+		}
+	}
+	r.first.Read(&s.FirstByte)
+	return s
+}

@@ -1,0 +1,215 @@
+package recording
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/url"
+	"slices"
+	"strings"
+
+	"mockserver/config"
+	"mockserver/fetcher"
+	"mockserver/internal/recording"
+	"mockserver/internal/secret"
+	"mockserver/matcher/json"
+)
+
+// redacted returns what stands for a secret: the same for the same.
+func (r *Recorder) redacted(value string) string {
+	mac := hmac.New(sha256.New, r.key)
+	mac.Write([]byte(value)) // a hash never returns an error
+	return "r_" + hex.EncodeToString(mac.Sum(nil)[:8])
+}
+
+// redact undoes content encodings and replaces the secrets of a line.
+func (r *Recorder) redact(_ *Entry, l *recording.Line) {
+	rules := r.opts.Declared.Redact
+	if rules == nil {
+		rules = &config.Redact{}
+	}
+	if len(rules.Query) > 0 {
+		l.URL = r.redactURL(l.URL, rules.Query)
+	}
+	r.redactMessage(&l.Request, rules)
+	r.redactMessage(&l.Response, rules)
+}
+
+func (r *Recorder) redactMessage(m *recording.Message, rules *config.Redact) {
+	var codings []string
+	contentType := ""
+	for i := range m.Headers {
+		h := &m.Headers[i]
+		switch name := strings.ToLower(h[0]); {
+		case name == "content-encoding":
+			codings = append(codings, h[1])
+		case name == "content-type":
+			contentType = h[1]
+		case secret.IsHeader(name) || slices.ContainsFunc(rules.Headers, func(one string) bool { return strings.EqualFold(one, name) }):
+			h[1] = r.redactHeader(name, h[1])
+		case len(rules.Query) > 0 && (name == "location" || name == "referer" || name == "content-location" || name == "link"):
+			h[1] = r.redactURL(h[1], rules.Query)
+		}
+	}
+	content := m.Content()
+	if len(content) == 0 {
+		return
+	}
+	plain := len(codings) == 0
+	if !plain {
+		decoded, err := fetcher.Decode(content, codings, int64(r.opts.Declared.Bodies)+64<<10)
+		if plain = err == nil; plain {
+			content, m.Coding = decoded, strings.Join(codings, ", ")
+		}
+	}
+	if len(rules.JSON)+len(rules.Query) > 0 {
+		if content, plain = r.redactBody(content, contentType, rules, plain); !plain {
+			m.Body, m.Base64, m.Coding, m.Omitted = "", nil, "", recording.OmittedRedact
+			return
+		}
+	}
+	m.SetContent(content)
+}
+
+// redactHeader replaces the secret in the value of a header.
+func (r *Recorder) redactHeader(name, value string) string {
+	switch {
+	case value == "":
+		return ""
+	case name == "cookie":
+		var all []string
+		for part := range strings.SplitSeq(value, ";") {
+			all = append(all, r.redactPair(strings.TrimSpace(part)))
+		}
+		return strings.Join(all, "; ")
+	case name == "set-cookie":
+		pair, attributes, more := strings.Cut(value, ";")
+		if pair = r.redactPair(strings.TrimSpace(pair)); more {
+			pair += ";" + attributes
+		}
+		return pair
+	case strings.HasSuffix(name, "authorization"):
+		if scheme, rest, ok := strings.Cut(value, " "); ok {
+			return scheme + " " + r.redacted(rest)
+		}
+	}
+	return r.redacted(value)
+}
+
+// redactPair replaces the value of NAME=VALUE, or a value without a name.
+func (r *Recorder) redactPair(pair string) string {
+	name, value, ok := strings.Cut(pair, "=")
+	switch {
+	case !ok && pair != "":
+		return r.redacted(pair)
+	case !ok || value == "":
+		return pair
+	}
+	return name + "=" + r.redacted(strings.Trim(value, `"`))
+}
+
+// redactURL replaces the values of parameters in the query of a URL.
+func (r *Recorder) redactURL(text string, names []string) string {
+	path, query, ok := strings.Cut(text, "?")
+	if !ok {
+		return text
+	}
+	return path + "?" + r.redactForm(query, names)
+}
+
+// redactForm replaces the values of parameters in a query, or of fields in a form.
+func (r *Recorder) redactForm(query string, names []string) string {
+	pairs := strings.Split(query, "&")
+	for i, pair := range pairs {
+		name, value, ok := strings.Cut(pair, "=")
+		plain, err := url.QueryUnescape(name)
+		if err != nil {
+			plain = name
+		}
+		if !ok || value == "" || !slices.Contains(names, plain) {
+			continue
+		}
+		if text, err := url.QueryUnescape(value); err == nil {
+			value = text
+		}
+		pairs[i] = name + "=" + r.redacted(value)
+	}
+	return strings.Join(pairs, "&")
+}
+
+// redactBody replaces the secrets in a body. It reports false for one that may have some which it
+// cannot find.
+func (r *Recorder) redactBody(content []byte, contentType string, rules *config.Redact, plain bool) ([]byte, bool) {
+	if !plain {
+		return nil, false
+	}
+	if config.MediaType(contentType) == "application/x-www-form-urlencoded" {
+		return []byte(r.redactForm(string(content), rules.Query)), true
+	}
+	if len(rules.JSON) == 0 {
+		return content, true
+	}
+	v := json.Parse(content)
+	if v.Kind == json.Missing { // it may be JSON that is cut, or several JSON texts
+		begin := bytes.TrimLeft(content, " \t\r\n")
+		return content, !config.IsJSON(contentType) && (len(begin) == 0 || begin[0] != '{' && begin[0] != '[')
+	}
+	var paths [][]string
+	for _, path := range rules.JSON {
+		paths = append(paths, strings.Split(path, "."))
+	}
+	return r.redactValue(nil, v, paths), true
+}
+
+// redactValue appends a JSON value with those members replaced that the paths lead to. Arrays are
+// passed through.
+func (r *Recorder) redactValue(b []byte, v json.Value, paths [][]string) []byte {
+	switch {
+	case len(paths) == 0 || v.Kind != json.Object && v.Kind != json.Array:
+		return append(b, v.Raw...)
+	case v.Kind == json.Array:
+		b = append(b, '[')
+		elements := v.Elements()
+		for i := 0; ; i++ {
+			item, more := elements.Next()
+			if !more {
+				return append(b, ']')
+			}
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = r.redactValue(b, item, paths)
+		}
+	}
+	b = append(b, '{')
+	for i, m := range v.AppendMembers(nil) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(b, m.Key.Raw...), ':')
+		var below [][]string
+		whole := false
+		for _, path := range paths {
+			if m.Key.Equals(path[0]) {
+				whole = whole || len(path) == 1
+				below = append(below, path[1:])
+			}
+		}
+		switch {
+		case whole && m.Value.Kind != json.Null:
+			b = append(append(append(b, '"'), r.redacted(textOf(m.Value))...), '"')
+		default:
+			b = r.redactValue(b, m.Value, below)
+		}
+	}
+	return append(b, '}')
+}
+
+// textOf returns the text of a JSON text, and any other value as it is written.
+func textOf(v json.Value) string {
+	if v.Kind == json.String {
+		return string(v.AppendText(nil))
+	}
+	return string(v.Raw)
+}

@@ -1,0 +1,143 @@
+package recording
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"mockserver/internal/recording"
+)
+
+// writer writes the files of a recording. Each write is a frame of its own, so that a file is readable
+// up to the last one.
+type writer struct {
+	dir, name, url string
+	write          func(f *os.File, b []byte) (int, error) // nil for that of the file
+
+	file   *os.File // nil after a file could not be opened
+	path   string
+	number int
+	count  int   // files
+	size   int64 // of the file
+	text   []byte
+	lines  uint64 // in text
+	packed []byte
+	zstd   *zstd.Encoder
+}
+
+// open begins the first file.
+func (w *writer) open() error {
+	var err error
+	w.zstd, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<18), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		return err
+	}
+	names, err := fileNames(w.dir, w.name)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		w.number = max(w.number, numberOf(name))
+	}
+	return w.next()
+}
+
+const suffix = ".ndjson.zst"
+
+// fileNames returns the files of an upstream in a directory, in order.
+func fileNames(dir, upstream string) ([]string, error) {
+	all, err := filepath.Glob(filepath.Join(escaped(dir), upstream+"-*"+suffix))
+	all = slices.DeleteFunc(all, func(name string) bool { return numberOf(name) == 0 })
+	slices.SortFunc(all, func(a, b string) int { return numberOf(a) - numberOf(b) })
+	return all, err
+}
+
+// escaped returns a directory as Glob takes it as it is.
+func escaped(dir string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(dir)
+}
+
+// numberOf returns the number of a file; 0 for a file that is none of ours.
+func numberOf(name string) int {
+	name = strings.TrimSuffix(name, suffix)
+	n, err := strconv.Atoi(name[strings.LastIndexByte(name, '-')+1:])
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+// next begins another file, whose first line is its head.
+func (w *writer) next() error {
+	w.close()
+	w.number++
+	w.path = w.pathOf(w.number)
+	head, err := json.Marshal(recording.Head{Mockserver: "recording", Version: recording.Version, Upstream: w.name, URL: w.url, Time: time.Now().UTC(), Number: w.number})
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(w.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		w.number--
+		return err
+	}
+	w.file, w.size = f, 0
+	w.count++
+	return w.put(append(head, '\n'))
+}
+
+// pathOf returns the path of a file by its number.
+func (w *writer) pathOf(number int) string {
+	return filepath.Join(w.dir, fmt.Sprintf("%s-%04d%s", w.name, number, suffix))
+}
+
+// put packs and writes a text. What could not be written whole is taken back.
+func (w *writer) put(text []byte) error {
+	w.packed = w.zstd.EncodeAll(text, w.packed[:0])
+	write := w.write
+	if write == nil {
+		write = (*os.File).Write
+	}
+	n, err := write(w.file, w.packed)
+	if err != nil {
+		if n > 0 {
+			_, seek := w.file.Seek(w.size, 0)
+			err = errors.Join(err, w.file.Truncate(w.size), seek)
+		}
+		return err
+	}
+	w.size += int64(n)
+	return nil
+}
+
+// flush writes the text that has come together, and returns how many bytes it took.
+func (w *writer) flush() (n int64, err error) {
+	defer func() {
+		if w.text, w.lines = w.text[:0], 0; cap(w.text) > 8*flushSize {
+			w.text = nil
+		}
+	}()
+	if w.file == nil || w.size >= fileSize {
+		if err := w.next(); err != nil {
+			return 0, err
+		}
+	}
+	before := w.size
+	err = w.put(w.text)
+	return w.size - before, err
+}
+
+func (w *writer) close() {
+	if w.file != nil {
+		_ = w.file.Close() // what was written is with the system
+		w.file = nil
+	}
+}

@@ -1,0 +1,228 @@
+package listener_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"mockserver/config"
+	form "mockserver/internal/recording"
+	"mockserver/listener"
+	"mockserver/listener/listenertest"
+)
+
+// recordedIn returns the lines of all files of a directory.
+func recordedIn(t *testing.T, dir string) (lines []form.Line) {
+	t.Helper()
+	names, _ := filepath.Glob(filepath.Join(dir, "*.zst"))
+	slices.Sort(names)
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		head, broken, err := form.Read(f, func(l *form.Line) error {
+			lines = append(lines, *l)
+			return nil
+		})
+		_ = f.Close()
+		if err := errors.Join(broken, err); err != nil || head.Mockserver != "recording" {
+			t.Errorf("%s: %+v %v", name, head, err)
+		}
+	}
+	return lines
+}
+
+// proxied is a server in front of a handler.
+func proxied(t *testing.T, more string, to http.HandlerFunc) *listener.Server {
+	t.Helper()
+	real := httptest.NewServer(to)
+	t.Cleanup(real.Close)
+	spec := config.Parse("a.yml", fmt.Appendf(nil, "- upstream: {name: real, url: \"%s\"%s}\n- endpoint: {method: any, path: \"/*rest\", response: {proxy: real}}\n", real.URL, more))
+	if err := spec.Problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return listenertest.Start(t, spec, listener.Options{})
+}
+
+func ask(t *testing.T, method, url, body string, headers ...string) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pair := range slices.Chunk(headers, 2) {
+		req.Header.Add(pair[0], pair[1])
+	}
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(text)
+}
+
+func TestRecording_SecretsAreInNoFile(t *testing.T) {
+	dir := t.TempDir()
+	secrets := []string{"sessionsecret", "bearersecret", "cardsecret", "querysecret", "formsecret", "zippedsecret", "nestedsecret", "keysecret"}
+	server := proxied(t, `, record: {to: "`+dir+`", redact: {headers: [X-Mine], json: [card.number, token, list.secret], query: [key]}}`, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Set-Cookie", "sid=sessionsecret; Path=/")
+		w.Header().Set("Location", "/next?key=querysecret&a=b")
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"token": "bearersecret", "card": {"number": "cardsecret", "name": "Ada"}, "list": [{"secret": "nestedsecret"}, {"secret": 7}], "open": 1}`)
+	})
+	ask(t, "POST", server.URL()+"/a?key=querysecret&b=c", `{"card":{"number":"cardsecret"},"n":1}`, "Authorization", "Bearer bearersecret", "Cookie", "sid=sessionsecret; x=y",
+		"X-Mine", "keysecret", "Content-Type", "application/json", "Referer", "http://a/?key=querysecret")
+	ask(t, "POST", server.URL()+"/b", "key=formsecret&z=1", "Content-Type", "application/x-www-form-urlencoded")
+	ask(t, "POST", server.URL()+"/c", `{"token": "zippedsecret", broken`, "Content-Type", "application/json")
+	if err := server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	lines := recordedIn(t, dir)
+	if len(lines) != 3 {
+		t.Fatalf("%d lines", len(lines))
+	}
+	var all []byte
+	for i := range lines {
+		all = lines[i].Append(all)
+	}
+	for _, s := range secrets {
+		if bytes.Contains(all, []byte(s)) {
+			t.Errorf("%s is in the recording: %s", s, all)
+		}
+	}
+	names, _ := filepath.Glob(dir + "/*")
+	for _, name := range names { // also as they are, in case that something is not packed
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range secrets {
+			if bytes.Contains(raw, []byte(s)) {
+				t.Errorf("%s is in %s", s, name)
+			}
+		}
+	}
+	// The same secret is the same everywhere, so that sessions stay whole.
+	header := func(m form.Message, name string) string {
+		for _, h := range m.Headers {
+			if strings.EqualFold(h[0], name) {
+				return h[1]
+			}
+		}
+		return ""
+	}
+	l := lines[0]
+	token := strings.TrimPrefix(header(l.Request, "Authorization"), "Bearer ")
+	if !strings.HasPrefix(token, "r_") || len(token) != 18 || !strings.Contains(l.Response.Body, `"token":"`+token+`"`) {
+		t.Errorf("the token is %s in the request, and the answer is %s", token, l.Response.Body)
+	}
+	session, _, _ := strings.Cut(header(l.Response, "Set-Cookie"), ";")
+	if !strings.HasPrefix(session, "sid=r_") || !strings.HasPrefix(header(l.Request, "Cookie"), session+"; x=r_") {
+		t.Errorf("the cookie is %q, and was %q", header(l.Request, "Cookie"), session)
+	}
+	if !strings.Contains(l.Response.Body, `"name":"Ada"`) || !strings.Contains(l.Response.Body, `"open":1`) || !strings.HasSuffix(l.URL, "&b=c") {
+		t.Errorf("more than the secrets is gone: %s, %s", l.URL, l.Response.Body)
+	}
+	if lines[2].Request.Omitted != form.OmittedRedact || lines[2].Request.Size == 0 {
+		t.Errorf("%+v", lines[2].Request)
+	}
+}
+
+// Each of some thousand exchanges is in the files once, with its status, body and times.
+func TestRecording_NothingIsLost(t *testing.T) {
+	dir := t.TempDir()
+	server := proxied(t, `, record: {to: "`+dir+`", sample: 2, bodies: 100}`, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if r.URL.Path == "/large" {
+			body = bytes.Repeat([]byte("large"), 40_000)
+		}
+		if r.URL.Path == "/bad" {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		_, _ = w.Write(body)
+	})
+	const workers, each = 8, 250
+	var all sync.WaitGroup
+	for w := range workers {
+		all.Go(func() {
+			for i := range each {
+				path := []string{"/echo", "/bad", "/large"}[i%3]
+				resp, body := ask(t, "POST", fmt.Sprintf("%s%s?n=%d-%d", server.URL(), path, w, i), fmt.Sprint("body ", w, i))
+				if path == "/echo" && body != fmt.Sprint("body ", w, i) || path == "/large" && len(body) != 200_000 || path == "/bad" && resp.StatusCode != 503 {
+					t.Errorf("%s: %d %.40q", path, resp.StatusCode, body)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if got := server.Recordings(); len(got) != 1 || !got[0].Running || got[0].Dropped != 0 {
+		t.Errorf("%+v", got)
+	}
+	if err := server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	lines := recordedIn(t, dir)
+	seen := map[string]int{}
+	bodies, hashes := 0, 0
+	for _, l := range lines {
+		seen[l.URL]++
+		if l.Method != "POST" || l.First <= 0 || l.Last < l.First || l.UnderWay < 1 || l.Connection == 0 {
+			t.Fatalf("%+v", l)
+		}
+		switch {
+		case l.Response.Omitted == form.OmittedSample && l.Request.Omitted == form.OmittedSample && l.Response.Size > 0:
+		case l.Response.Omitted == form.OmittedSize && len(l.Response.SHA256) == 64 && l.Response.Size == 200_000 && strings.Contains(l.URL, "/large"):
+			hashes++
+		case l.Request.Body == l.Response.Body && strings.HasPrefix(l.Request.Body, "body "):
+			bodies++
+		default:
+			t.Fatalf("%+v", l)
+		}
+	}
+	if len(seen) != workers*each || len(lines) != workers*each || bodies+hashes != workers*each/2 || hashes == 0 {
+		t.Errorf("%d lines of %d requests, %d with bodies and %d with hashes, of %d", len(lines), len(seen), bodies, hashes, workers*each)
+	}
+}
+
+// What is recorded is served, by this process and the next one; the rest is asked for.
+func TestRecording_Missing(t *testing.T) {
+	dir := t.TempDir()
+	asked := 0
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		w.Header().Set("X-Asked", fmt.Sprint(asked))
+		body, _ := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "%s %s %s", r.Method, r.URL, body)
+	}
+	record := `, record: {to: "` + dir + `", mode: missing}`
+	server := proxied(t, record, handler)
+	_, first := ask(t, "POST", server.URL()+"/a?b=c", "x")
+	if _, other := ask(t, "POST", server.URL()+"/a?b=c", "y"); other == first || asked != 2 {
+		t.Errorf("%q, %d", other, asked)
+	}
+	if err := server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	server = proxied(t, record, handler)
+	resp, again := ask(t, "POST", server.URL()+"/a?b=c", "x")
+	if again != first || asked != 2 || resp.Header.Get("X-Asked") != "1" || server.Recordings()[0].Served != 1 {
+		t.Errorf("%q, want %q; asked %d times", again, first, asked)
+	}
+	if _, third := ask(t, "GET", server.URL()+"/new", ""); third != "GET /new " || asked != 3 {
+		t.Errorf("%q, %d", third, asked)
+	}
+}
