@@ -92,16 +92,21 @@ func (s *Server) Serve(nc net.Conn, read []byte, shard uint32) error {
 	}
 	s.conns[c] = struct{}{}
 	s.mu.Unlock()
+	defer s.forget(c, 0) // also after a panic
 	err := c.serve(read)
-	unanswered := c.end(err)
+	s.forget(c, c.end(err))
+	c.linger()
+	return err
+}
+
+// forget says that a connection has ended, and how many requests were lost with it.
+func (s *Server) forget(c *conn, unanswered int) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	delete(s.conns, c)
 	if s.cutting {
 		s.cut += unanswered
 	}
-	s.mu.Unlock()
-	c.linger()
-	return err
 }
 
 // Drain makes every connection end without losing a request: clients are told to open no more
