@@ -155,7 +155,7 @@ func hostileRequestLines() []hostile {
 		bad("9112 2.3", "HTTP/01.1", "GET /a HTTP/01.1\r\nHost: a\r\n\r\n"),
 		bad("9112 2.3", "HTTP/1,1", "GET /a HTTP/1,1\r\nHost: a\r\n\r\n"),
 		bad("9112 2.3", "another protocol", "GET /a RTSP/1.0\r\nHost: a\r\n\r\n"),
-		bad("9113 3.4", "the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+		bad("9113 3.4", "half of the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nGET /a HTTP/1.1\r\nHost: a\r\n\r\n"),
 		bad("9112 3", "two blanks before the target", "GET  /a HTTP/1.1\r\nHost: a\r\n\r\n"),
 		bad("9112 3", "two blanks behind the target", "GET /a  HTTP/1.1\r\nHost: a\r\n\r\n"),
 		bad("9112 3", "a blank behind the version", "GET /a HTTP/1.1 \r\nHost: a\r\n\r\n"),

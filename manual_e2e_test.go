@@ -194,7 +194,7 @@ func follow(t *testing.T, document string, found []block) {
 	var played []string
 	for _, b := range found {
 		if name := writes.FindStringSubmatch(b.before); name != nil && b.language != "console" {
-			harness.WriteFile(t, r.dir, name[1], strings.Join(b.lines, "\n")+"\n")
+			harness.WriteFile(t, r.dir, name[1], r.there.Replace(strings.Join(b.lines, "\n")+"\n"))
 		}
 		steps := b.steps()
 		if b.language != "console" || len(steps) == 0 {
@@ -385,7 +385,7 @@ func (r *reader) set(s scene) {
 // serves are the commands that start a server, which goes on; others of the program end.
 var (
 	serves = regexp.MustCompile(`^(?:mockserver|go run \.)( [^#&>]*)?(?:&|#.*)?$`)
-	ends   = regexp.MustCompile(`^ *(validate|export|schema|bench|fleet|health|version)\b| -h\b`)
+	ends   = regexp.MustCompile(`^ *(validate|export|schema|bench|fleet|import|ca|health|version)\b| -h\b`)
 )
 
 // typed does what a step says, and returns what it prints. A server takes the place of the

@@ -392,7 +392,7 @@ func TestHTTP2_Programs(t *testing.T) {
 		{"curl -sS --http2-prior-knowledge -d {\"n\":2} " + server.URL() + "/orders", `"n": 2`},
 		{"curl -sS --http2 " + server.URL() + "/only", "one"}, // it asks for an upgrade, which is ignored
 		{"nghttp -n -v " + server.URL() + "/users/7", ":status: 200"},
-		{"node -e require('http2').connect('" + server.URL() + "').request({':path':'/only'}).on('data',d=>console.log(`${d}`)).on('close',()=>process.exit())", "one"},
+		{"node -e require('http2').connect('" + server.URL() + "').request({':path':'/only'}).on('data',d=>console.log(`${d}`)).on('close',()=>process.exit())", "two"},
 		{"h2load -n 2000 -c 10 -m 20 " + server.URL() + "/users/7", "2000 succeeded, 0 failed, 0 errored"},
 		{"h2load -n 2000 -c 10 -m 20 " + server.URL() + "/late", "2000 succeeded, 0 failed, 0 errored"},
 		// The port speaks HTTP/1.1 as well, so what is no preface gets an answer of HTTP/1.1 (3.5/2).

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/netip"
 	"slices"
@@ -20,9 +21,15 @@ var ErrThreshold = verdict.ErrThreshold
 
 // OpenAs opens the admin address of the settings; opts provides everything else. If the settings
 // contain no admin address, it returns nil, and logs a warning about settings that need one.
-// Thresholds are always checked; the error wraps ErrThreshold, or is that of Open.
+// Thresholds and the fleet are always checked; the error wraps ErrThreshold or ErrFleet, or is that of
+// Open.
 func OpenAs(settings settings.Settings, opts Options) (*Admin, error) {
 	thresholds, err := verdict.ParseThresholds(settings.Verdict)
+	if err == nil && settings.Fleet != "" {
+		if _, err = fleet.ParseMembers(settings.Fleet); err != nil {
+			err = fmt.Errorf("%w: %w", ErrFleet, err)
+		}
+	}
 	if err != nil || settings.Command != "serve" {
 		return nil, err
 	}
