@@ -409,7 +409,7 @@ func TestDeploy_ComposeAgreesWithTheImage(t *testing.T) {
 		}
 	}](t, "compose.yml")[0]
 	service, ok := file.Services["mockserver"]
-	if !ok || len(service.Ports) != 2 || len(service.Volumes) != 1 || !service.ReadOnly {
+	if !ok || len(service.Ports) != 2 || len(service.Volumes) != 2 || !service.ReadOnly {
 		t.Fatalf("got %+v", file)
 	}
 	if _, err := os.Stat(filepath.Join(service.Build, "Dockerfile")); err != nil {
@@ -430,7 +430,14 @@ func TestDeploy_ComposeAgreesWithTheImage(t *testing.T) {
 	if text := environment["MOCKSERVER_ADMIN_TOKEN"]; text != "${MOCKSERVER_ADMIN_TOKEN:-}" {
 		t.Errorf("the token is %q, want that of the environment", text)
 	}
-	environment["MOCKSERVER_ADMIN_TOKEN"] = "" // where the environment has none
+	for name, text := range environment {
+		if text == "${"+name+":-}" {
+			environment[name] = "" // where the environment has none
+		}
+	}
+	if mount := strings.Split(service.Volumes[1], ":"); mount[1] != "/certs" || mount[2] != "ro" {
+		t.Errorf("it mounts certificates as %q", mount)
+	}
 	served(t, environment, filepath.Join(mount[0], strings.TrimPrefix(configuration(t, c.Env), c.WorkingDir)))
 }
 
@@ -538,7 +545,7 @@ func TestDeploy_KubernetesAgreesWithTheImage(t *testing.T) {
 		objects[o.APIVersion+" "+o.Kind] = o
 	}
 	configMap, service, pod := objects["v1 ConfigMap"], objects["v1 Service"], objects["apps/v1 Deployment"].Spec.Template
-	if len(objects) != 3 || len(pod.Spec.Containers) != 1 || len(pod.Spec.Volumes) != 1 {
+	if len(objects) != 3 || len(pod.Spec.Containers) != 1 || len(pod.Spec.Volumes) != 2 {
 		t.Fatalf("got %+v", objects)
 	}
 	box := pod.Spec.Containers[0]
