@@ -2,9 +2,13 @@ package admin_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -180,5 +184,42 @@ func TestState_OutlivesTheProcess(t *testing.T) {
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 2 {
 		t.Errorf("the directory has %v, %v; want the file and the configuration", entries, err)
+	}
+}
+
+// TestState_CountsConflictsAndWhatIsGivenUp: each conflict is one more attempt at a change, which a
+// counter in the change counts as well.
+func TestState_CountsConflictsAndWhatIsGivenUp(t *testing.T) {
+	t.Parallel()
+	p := harness.Serving(t, `
+- data: {name: few, new-key: int, limit: {rows: 2}, full: oldest}
+- data: {name: one, rows: [{id: a, n: 0, text: "`+strings.Repeat("x", 50_000)+`"}]}
+- endpoint: {method: POST, path: /few, do: [{insert: {in: few}}], response: {}}
+- endpoint: {method: POST, path: /one, find: {r: {in: one, key: a}}, do: [{merge: {in: one, key: a, with: {n: "{{r.n|add:1}}", attempt: '{{counter("attempts")}}'}, as: made}}], response: {body: "{{made.attempt}}"}}
+`, "--admin", "127.0.0.1:0")
+	for range 5 {
+		p.Do("POST", "/few", "").Want(t, 200, "")
+	}
+	const clients = 50
+	sent, attempts := 0, 0
+	for attempts == sent { // without a conflict, until the test times out
+		var all sync.WaitGroup
+		var last [clients]int
+		for i := range clients {
+			all.Go(func() { last[i], _ = strconv.Atoi(p.Do("POST", "/one", "").Body) })
+		}
+		all.Wait()
+		sent, attempts = sent+clients, slices.Max(last[:])
+	}
+	var shown struct {
+		Sets []struct {
+			Name      string
+			Conflicts int
+			GivenUp   int `json:"given_up"`
+		}
+	}
+	harness.AdminOf(p).Get("/__admin/state").Into(t, 200, &shown)
+	if got, want := fmt.Sprint(shown.Sets), fmt.Sprintf("[{few 0 3} {one %d 0}]", attempts-sent); got != want {
+		t.Errorf("the sets have %s, want %s", got, want)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/xuri/excelize/v2"
 
@@ -412,5 +413,90 @@ func TestState_BadFiles(t *testing.T) {
 	path := filepath.Join(dir, "none")
 	if changes, _, err := server.Data().Load(path); changes != 0 || err != nil {
 		t.Errorf("no file: %d changes, %v", changes, err)
+	}
+}
+
+// TestDo_NoSecondDraw: a request that is chosen anew keeps its outcome and its latency.
+func TestDo_NoSecondDraw(t *testing.T) {
+	server, c := begin(t, `
+- data: {name: n, rows: [{id: a, sum: 0, text: "`+strings.Repeat("x", 50_000)+`"}]}
+- endpoint:
+    method: POST
+    path: /
+    find: {row: {in: n, key: a}}
+    do: [{merge: {in: n, key: a, with: {sum: "{{row.sum|add:1}}"}}}]
+    select: sequence
+    responses:
+      - {status: 200, latency: {min: 1ms, max: 1ms}}
+      - {status: 201, latency: {min: 2ms, max: 2ms}}
+`, listener.Options{})
+	const clients = 50
+	sent := uint64(0)
+	for conflicts := int64(0); conflicts < 5; conflicts = server.Data().Figures()[0].Conflicts { // until the test times out
+		var all sync.WaitGroup
+		for range clients {
+			all.Go(func() { c.ask("POST /") })
+		}
+		all.Wait()
+		sent += clients
+	}
+	counts := server.Counts().Endpoints[0]
+	if counts.Statuses[200] != sent/2 || counts.Statuses[201] != sent/2 || counts.Injected.Count != sent {
+		t.Errorf("of %d requests %v, %d with a latency", sent, counts.Statuses, counts.Injected.Count)
+	}
+	for _, x := range server.Journal() {
+		if want := time.Duration(x.Status-199) * time.Millisecond; x.Injected != want {
+			t.Errorf("an answer of status %d waited %v, want %v", x.Status, x.Injected, want)
+		}
+	}
+}
+
+// TestDo_BehindTheCapacity: what is refused for want of a place, or waits for one, does nothing.
+func TestDo_BehindTheCapacity(t *testing.T) {
+	c, _ := serve(t, `
+- data: {name: n, rows: [{id: a, sum: 0}]}
+- endpoint: {method: POST, path: /, capacity: {concurrent: 1, queue: 1}, latency: {min: 10m, max: 10m}, do: [{add: {in: n, key: a, field: sum, by: 1}}], response: {}}
+- endpoint: {path: /, find: {a: {in: n, key: a}}, response: {body: "{{a.sum}}"}}
+`)
+	ctx, cancel := context.WithCancel(t.Context())
+	answered := make(chan int, 3)
+	var all sync.WaitGroup
+	ask := func() {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/", nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if resp, err := http.DefaultClient.Do(req); err == nil {
+			resp.Body.Close()
+			answered <- resp.StatusCode
+		}
+	}
+	all.Go(ask)
+	c.eventually("GET /", "200 1") // it has the place
+	all.Go(ask)
+	all.Go(ask)
+	if status := <-answered; status != 503 { // so the other one waits in the queue
+		t.Errorf("got %d, want 503", status)
+	}
+	c.talk([][2]string{{"GET /", "200 1"}})
+	cancel()
+	all.Wait()
+}
+
+// TestResource_LatencyOfOperations: each operation waits as it says, or else as the resource does.
+func TestResource_LatencyOfOperations(t *testing.T) {
+	server, c := begin(t, `
+- resource: {path: /p, latency: {min: 1ms, max: 1ms}, on: {create: {latency: {min: 2ms, max: 2ms}}, read: {latency: {min: 3ms, max: 3ms}}}}
+`, listener.Options{})
+	c.talk([][2]string{{`POST /p {"id": "a"}`, "201 …"}, {"GET /p/a", "200 …"}, {"GET /p", "200 …"}, {"DELETE /p/a", "204 "}})
+	got := map[string]time.Duration{}
+	for _, x := range server.Journal() {
+		got[x.Method+" "+x.Target] = x.Injected
+	}
+	for request, want := range map[string]time.Duration{"POST /p": 2, "GET /p/a": 3, "GET /p": 1, "DELETE /p/a": 1} {
+		if got[request] != want*time.Millisecond {
+			t.Errorf("%s: %v, want %v", request, got[request], want*time.Millisecond)
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/dispatcher"
 	"mockserver/listener"
 	"mockserver/listener/listenertest"
 )
@@ -303,6 +304,36 @@ func TestSteps_Mistakes(t *testing.T) {
 		problems := listener.Check(config.Parse("mock.yml", []byte("- "+m.item)), listener.Options{})
 		if err := problems.Err(); err == nil || !strings.Contains(err.Error(), m.want) {
 			t.Errorf("%s:\n got %v\nwant %s", m.item, err, m.want)
+		}
+	}
+}
+
+// TestSteps_SleepTimeAdds: a webhook of a move is due its sleep-time after the row moved.
+func TestSteps_SleepTimeAdds(t *testing.T) {
+	server, c := begin(t, `
+- resource:
+    path: /p
+    stamp: {updated: changed}
+    steps:
+      field: status
+      first: new
+      move:
+        - from: new
+          after: {min: 1ms, max: 1ms}
+          to: old
+          webhooks:
+            - {url: "http://127.0.0.1:9/1", body: "{{row}}", sleep-time: 1h}
+            - {url: "http://127.0.0.1:9/2", body: "{{row}}", sleep-time: 90m}
+`, listener.Options{})
+	c.talk([][2]string{{`POST /p {"id": "a"}`, "201 …"}})
+	var due []dispatcher.Pending
+	for len(due) < 2 { // until the test times out
+		due, _ = server.PendingWebhooks(10)
+	}
+	moved := c.row("/p/a").Changed
+	for i, want := range []time.Duration{time.Hour, 90 * time.Minute} {
+		if got := due[i].Due.Truncate(time.Millisecond).Sub(moved); got != want { // times in rows are cut to milliseconds
+			t.Errorf("%s is due %v after the move, want %v", due[i].URL, got, want)
 		}
 	}
 }
