@@ -80,9 +80,13 @@ func TestJudge_EachReasonAloneAndItsBorder(t *testing.T) {
 		{"upstream-p99", 1, 1.1, func(s *Sample, v float64) {
 			s.timings = []timing{{name: "GET /a", upstream: histogram.Of(slices.Repeat([]time.Duration{ms(v)}, 100)...)}}
 		}},
+		{"upstream-wait", 1, 1.1, func(s *Sample, v float64) {
+			s.timings = []timing{{name: "GET /a", place: histogram.Of(slices.Repeat([]time.Duration{ms(v)}, 100)...)}}
+		}},
 		{"injection-p99", 1, 1.1, func(s *Sample, v float64) { s.timings = []timing{late("GET /a", time.Millisecond, ms(v))} }},
 		{"lag-p99", 10, 10.1, func(s *Sample, v float64) { s.WebhookLag.P99 = v }},
 		{"webhooks-refused", 0, 1, func(s *Sample, v float64) { s.WebhooksRefused = int64(v) }},
+		{"recording-dropped", 0, 1, func(s *Sample, v float64) { s.RecordingDropped = uint64(v) }},
 		{"state-given-up", 0, 1, func(s *Sample, v float64) { s.StateGivenUp = int64(v) }},
 		{"handshakes", 0.1, 0.101, func(s *Sample, v float64) {
 			s.Requests, s.FullHandshakes = 10_000, uint64(math.Round(v*10_000))
