@@ -68,7 +68,6 @@ type Recorder struct {
 	ending  sync.RWMutex // held for reading while an entry is put into the queue
 	ended   bool         // guarded by ending
 	done    chan struct{}
-	closing error // valid once done is closed
 
 	number   atomic.Uint64 // of exchanges that were begun, for the sample
 	recorded atomic.Uint64
