@@ -80,7 +80,7 @@ func (x *exporter) group() {
 	byShape := map[string]*exported{}
 	for i := range x.spec.Endpoints {
 		e := &x.spec.Endpoints[i]
-		if e.Resource != nil {
+		if e.Resource != nil || e.Method == config.MethodAny {
 			continue // it is written as a whole
 		}
 		path := formOf(e)
@@ -304,10 +304,19 @@ func fixed(r *config.Response) bool {
 	return r.External == nil && (r.Raw || !tags.In(r.Body.Value))
 }
 
-// items writes what OpenAPI cannot express at all: the paths of WebSocket connections, and sets of
-// rows.
+// items writes what OpenAPI cannot express at all: the paths of WebSocket connections, sets of rows,
+// upstreams, and endpoints for any method.
 func (x *exporter) items() {
 	sockets, data, resources, scenarios := tree.NewList(), tree.NewList(), tree.NewList(), tree.NewList()
+	upstreams, proxies := tree.NewList(), tree.NewList()
+	for i := range x.spec.Upstreams {
+		x.item(upstreams, x.spec.Upstreams[i].Pos, x.spec.Upstreams[i].Key)
+	}
+	for i := range x.spec.Endpoints {
+		if e := &x.spec.Endpoints[i]; e.Method == config.MethodAny {
+			x.item(proxies, e.Pos, e.Key)
+		}
+	}
 	for i := range x.spec.Scenarios {
 		x.item(scenarios, x.spec.Scenarios[i].Pos, x.spec.Scenarios[i].Key)
 	}
@@ -330,6 +339,8 @@ func (x *exporter) items() {
 	x.list("x-mockserver-data", data)
 	x.list("x-mockserver-resources", resources)
 	x.list("x-mockserver-scenarios", scenarios)
+	x.list("x-mockserver-upstreams", upstreams)
+	x.list("x-mockserver-proxies", proxies)
 }
 
 // list sets a key of the document to a list, unless it is empty.

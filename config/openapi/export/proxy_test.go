@@ -1,0 +1,35 @@
+package export
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"mockserver/config"
+)
+
+// OpenAPI has no method for any request: such endpoints, and upstreams, are written as they are.
+func TestSpec_Proxies(t *testing.T) {
+	path := t.TempDir() + "/p.yml"
+	err := os.WriteFile(path, []byte("- upstream: {name: real, url: 'http://127.0.0.1:1'}\n- endpoint: {path: /a, response: {body: a}}\n- endpoint: {method: any, path: '/*rest', response: {proxy: real}}\n"), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var loader config.Loader
+	document, err := Spec(loader, loader.Load(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if paths := document.Get("paths").Members(); len(paths) != 1 {
+		t.Errorf("got %d paths, want /a alone", len(paths))
+	}
+	text, err := Write(document, "json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"x-mockserver-upstreams"`, `"http://127.0.0.1:1"`, `"x-mockserver-proxies"`, `"/*rest"`} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%s is not in %s", want, text)
+		}
+	}
+}
