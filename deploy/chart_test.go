@@ -1,3 +1,5 @@
+//go:build unix && !race
+
 package deploy_test
 
 import (
