@@ -41,7 +41,7 @@ func TestAdmin_TheIndexAndTheDocumentHaveAllRequests(t *testing.T) {
 			described = append(described, strings.ToUpper(operation)+" "+path)
 		}
 	}
-	want := []string{"GET /healthz", "GET /readyz", "GET /metrics", "GET /__admin/", "GET /__admin/openapi.json"}
+	want := []string{"GET /healthz", "GET /readyz", "GET /metrics", "GET /__admin/", "GET /__admin/openapi.json", "GET /__admin/ca.pem"}
 	for _, request := range adminPaths {
 		request, _, _ = strings.Cut(request, "?")
 		if request != "GET /nowhere" {

@@ -31,7 +31,7 @@ var adminPaths = []string{
 	"GET /__admin/fleet/journal", "DELETE /__admin/fleet/journal", "GET /__admin/fleet/unmatched", "POST /__admin/fleet/verify",
 	"GET /__admin/fleet/runs", "POST /__admin/fleet/runs", "GET /__admin/fleet/runs/x", "DELETE /__admin/fleet/runs/x", "POST /__admin/fleet/runs/x/stop",
 	"GET /__admin/fleet/runs/x/report",
-	"GET /__admin/ca.pem", "GET /__admin/recordings", "POST /__admin/recordings", "POST /__admin/recordings/1/stop", "GET /__admin/recordings/1/har",
+	"GET /__admin/recordings", "POST /__admin/recordings", "POST /__admin/recordings/1/stop", "GET /__admin/recordings/1/har",
 	"GET /nowhere",
 }
 
