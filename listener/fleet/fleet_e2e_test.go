@@ -338,13 +338,15 @@ func TestFleet_AStarvedReplicaIsNamed(t *testing.T) {
 	counted := load(t, []*member{first, second}, 10)
 	for range 3 { // so that not only a hundredth of the run suffers from it
 		second.Signal(syscall.SIGSTOP)
+		waiting := make(chan tally)
+		go func() { waiting <- load(t, []*member{first, second}, 10) }()
 		harness.Until(t, "the other does not answer", func() bool {
 			var state struct{ Replicas []struct{ Silent string } }
 			first.admin.Get("/__admin/fleet").Into(t, 200, &state)
 			return len(state.Replicas) == 2 && state.Replicas[1].Silent != ""
 		})
 		second.Signal(syscall.SIGCONT)
-		for path, statuses := range load(t, []*member{first, second}, 10) {
+		for path, statuses := range <-waiting {
 			for status, n := range statuses {
 				counted[path][status] += n
 			}

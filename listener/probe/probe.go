@@ -90,7 +90,7 @@ func (l Lateness) Since(earlier Lateness) Lateness {
 // New returns a probe of the server that listens at an address. It sends no bytes if that is not a
 // TCP address, or on Windows.
 func New(listening net.Addr) *Probe {
-	p := &Probe{asking: make(chan struct{}, 1), ports: map[int]struct{}{}, accepted: map[net.Conn]struct{}{}}
+	p := &Probe{told: time.Now(), asking: make(chan struct{}, 1), ports: map[int]struct{}{}, accepted: map[net.Conn]struct{}{}}
 	if tcp, ok := listening.(*net.TCPAddr); ok && canBind {
 		to := *tcp
 		if to.IP.IsUnspecified() {
@@ -142,6 +142,9 @@ func (p *Probe) Served(requests uint64, inFlight int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
+	if away := now.Sub(p.told); away > attentive { // the process was stopped; requests may have waited
+		p.serving, p.many = p.serving.Add(away), p.many.Add(away)
+	}
 	if requests != p.served || inFlight > 0 {
 		p.serving = now
 	}
@@ -199,14 +202,15 @@ func (p *Probe) beat(ctx context.Context) {
 	}
 }
 
-// pace returns the current pace.
+// pace returns the current pace. It is that of the last call of Served: if the process was stopped
+// since, the beats that were due meanwhile are as many as if it had not been stopped.
 func (p *Probe) pace() pace {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case time.Since(p.many) < attentive:
+	case p.told.Sub(p.many) < attentive:
 		return busy
-	case time.Since(p.serving) < attentive:
+	case p.told.Sub(p.serving) < attentive:
 		return calm
 	}
 	return idle
@@ -214,7 +218,7 @@ func (p *Probe) pace() pace {
 
 // current returns the figures that are being measured now. The caller holds the lock.
 func (p *Probe) current() *figures {
-	if time.Since(p.serving) < attentive {
+	if p.told.Sub(p.serving) < attentive {
 		return &p.figures[1]
 	}
 	return &p.figures[0]

@@ -172,6 +172,19 @@ func TestProbe_IsSeldomWithoutRequests(t *testing.T) {
 	}
 }
 
+// A process that was stopped under load did not become idle by that, however long it took.
+func TestProbe_AStoppedProcessIsNotIdle(t *testing.T) {
+	p := New(&net.UnixAddr{Name: "x", Net: "unix"})
+	p.Served(500, 3)
+	p.serving, p.many, p.told = p.serving.Add(-time.Hour), p.told.Add(-time.Hour), p.told.Add(-time.Hour)
+	for range 2 { // before Served is called again, and after it
+		if at, serves := p.pace(), p.current() == &p.figures[1]; at != busy || !serves {
+			t.Errorf("pace %v, serving %v; want %v", at, serves, busy)
+		}
+		p.Served(500, 0)
+	}
+}
+
 // A server that cannot be reached from itself is not late: nobody knows.
 func TestProbe_WhatNeverConnectedIsNotLate(t *testing.T) {
 	l := listen(t, "tcp", "127.0.0.1:0")
