@@ -104,7 +104,12 @@ func FollowCertificates(ctx context.Context, store *certs.Store) {
 	defer days.Stop()
 	var watching sync.WaitGroup
 	defer watching.Wait()
-	watching.Go(func() { watch.New(store.Files).Run(ctx, certificatePoll, func() { store.Reload("a file changed") }) })
+	watching.Go(func() {
+		reload := func() { store.Reload("a file changed") }
+		w := watch.New(store.Files)
+		reload() // it may have changed after the store read it and before it was watched
+		w.Run(ctx, certificatePoll, reload)
+	})
 	for {
 		select {
 		case <-ctx.Done():
