@@ -14,6 +14,7 @@ const maxAnew = 10_000
 // change makes the changes of an answer. It returns the answer to give: that of the endpoint that
 // matches now, if what the request saw had changed, or nil if the reply is made already.
 func (s *Server) change(a *answer, c *call) *answer {
+	var drawn map[int]*answer // by endpoint; nil before a conflict
 	for range maxAnew {
 		if a.changes == nil {
 			return a
@@ -24,7 +25,11 @@ func (s *Server) change(a *answer, c *call) *answer {
 			return a
 		case failed.Conflict:
 			runtime.Gosched()
-			if a = s.chooseAnew(a, c); a == nil {
+			if drawn == nil {
+				drawn = map[int]*answer{}
+			}
+			drawn[c.matched] = a
+			if a = s.chooseAnew(drawn, c); a == nil {
 				return nil
 			}
 			a.let(c)
@@ -40,14 +45,14 @@ func (s *Server) change(a *answer, c *call) *answer {
 	return nil
 }
 
-// chooseAnew returns the answer of the endpoint that matches a request now. If it is another one, its
-// outcome is drawn; its latency and limits do not matter. It returns nil if no endpoint matches, and
-// the reply says so.
-func (s *Server) chooseAnew(a *answer, c *call) *answer {
+// chooseAnew returns the answer of the endpoint that matches a request now. If that has not been
+// drawn yet, its outcome is; its latency and limits do not matter. It returns nil if no endpoint
+// matches, and the reply says so.
+func (s *Server) chooseAnew(drawn map[int]*answer, c *call) *answer {
 	sn := c.world
 	i := sn.table.Match(&c.Request, method(&c.Request))
 	if i == c.matched {
-		return a
+		return drawn[i]
 	}
 	if c.matched = i; i < 0 {
 		s.fallBack(sn, c)
@@ -55,16 +60,19 @@ func (s *Server) chooseAnew(a *answer, c *call) *answer {
 	}
 	now := &sn.answers[i]
 	c.trace.Endpoint, c.trace.Counters = now.name, now.counters
+	if before := drawn[i]; before != nil {
+		return before
+	}
 	if now.outcomes == nil {
 		return now
 	}
-	drawn := now.rules.Draw(&c.Request)
-	if drawn.Instead != nil {
-		drawn.Instead.Fill(&c.reply)
-		c.trace.Instead = drawn.Instead.Refusal.Code
+	outcome := now.rules.Draw(&c.Request)
+	if outcome.Instead != nil {
+		outcome.Instead.Fill(&c.reply)
+		c.trace.Instead = outcome.Instead.Refusal.Code
 		return nil
 	}
-	return &now.outcomes[drawn.Outcome]
+	return &now.outcomes[outcome.Outcome]
 }
 
 // serveRows makes the reply of an operation of a resource. It reports whether it could; if not, the

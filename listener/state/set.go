@@ -37,6 +37,9 @@ type Set struct {
 	stamp            atomic.Uint32
 	ages             ages
 	moves            moves
+
+	successor atomic.Pointer[Set] // that has taken over the changes; nil for none
+	dropped   atomic.Bool         // it is no longer in the store
 }
 
 // shard holds some of the isolated parts.
@@ -165,7 +168,46 @@ func (p *Part) publish(v *version) {
 	p.now.Store(v)
 	p.set.rows.Add(int64(v.changes - before.changes))
 	p.set.bytes.Add(v.bytes - before.bytes)
-	p.set.store.bytes.Add(v.bytes - before.bytes)
+	if !p.set.dropped.Load() {
+		p.set.store.bytes.Add(v.bytes - before.bytes)
+	}
+}
+
+// passOn makes the change of a row in the sets that have replaced this one, if there are any. The
+// part is locked. A nil record deletes the row.
+func (p *Part) passOn(name, key []byte, r *record) {
+	for next := p.set.successor.Load(); next != nil; next = next.successor.Load() {
+		to := next.lock(name)
+		to.change(key, r, next.stamp.Add(1))
+		to.tidy()
+		to.mu.Unlock()
+	}
+}
+
+// change makes one change. The part is locked.
+func (p *Part) change(key []byte, r *record, stamp uint32) {
+	v := p.now.Load().edit(false)
+	hash := hashOf(key)
+	before := v.find(hash, key)
+	if r == nil {
+		if before.Found() {
+			v.delete(before, stamp)
+		}
+		p.publish(v)
+		return
+	}
+	c := *r
+	c.stamp = stamp
+	if c.move != nil {
+		move := *c.move
+		c.move = &move
+	}
+	v.put(before, hash, &c)
+	p.publish(v)
+	p.set.moves.add(p, &c)
+	if p.set.aging() {
+		p.set.ages.add(p, &c, time.Now())
+	}
 }
 
 // tidy takes a part without changes out of its set. The part is locked.

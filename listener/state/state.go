@@ -63,16 +63,23 @@ func (s *Store) Attach(set *Set) {
 }
 
 // Replace puts a set that belongs to no store in place of another one with its name. If keep is set,
-// it takes over the changes.
+// it takes over the changes, those too that requests still make in the old one.
 func (s *Store) Replace(set, old *Set, keep bool) {
 	set.store = s
 	old.stop()
 	if keep {
-		base := set.none.Load().base
-		set.restore(nil, old.common.now.Load().on(base))
-		old.isolated(func(p *Part) { set.restore([]byte(p.name), p.now.Load().on(base)) })
+		old.successor.Store(set) // before its parts are copied: what is written later is passed on
+		old.common.copyTo(set, nil)
+		old.isolated(func(p *Part) { p.copyTo(set, []byte(p.name)) })
 	}
 	s.change(set.Name, set)
+}
+
+// copyTo makes a part of a set what this one is now.
+func (p *Part) copyTo(set *Set, name []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	set.restore(name, p.now.Load().on(set.none.Load().base))
 }
 
 // Remove drops a set.
@@ -89,6 +96,7 @@ func (s *Store) change(name string, set *Set) {
 	defer s.mu.Unlock()
 	sets := maps.Clone(*s.sets.Load())
 	if old := sets[name]; old != nil {
+		old.dropped.Store(true)
 		s.bytes.Add(-old.bytes.Load())
 		delete(sets, name)
 	}

@@ -875,3 +875,64 @@ func TestMemory_HoldsItsBounds(t *testing.T) {
 		}
 	}
 }
+
+// A request that began before a reload changes the set by its old declaration: the new one has what it
+// has done, in each part, whether it commits while the changes are copied or after.
+func TestSet_WhatIsStillWrittenToAReplacedOneIsPassedOn(t *testing.T) {
+	store := state.New(0)
+	old := add(store, state.Options{Name: "s"}, baseOf(t, item{"base", "g", 0}))
+	write := func(into *state.Set, do func(tx *state.Tx)) {
+		t.Helper()
+		var tx state.Tx
+		tx.Begin(store)
+		do(&tx)
+		if err := tx.Commit(); err != nil {
+			t.Error(err)
+		}
+	}
+	insert := func(part []byte, key string) {
+		write(old, func(tx *state.Tx) { tx.Put(old, part, []byte(key), item{key, "g", 1}.text(), nil) })
+	}
+	var writing sync.WaitGroup
+	begun := make(chan struct{}, 4)
+	for w := range 4 {
+		writing.Go(func() {
+			for i := range 100 {
+				var part []byte
+				if w%2 == 1 {
+					part = fmt.Appendf(nil, "part%d", i%7)
+				}
+				insert(part, fmt.Sprintf("%d-%d", w, i))
+				if i == 50 {
+					begun <- struct{}{}
+				}
+			}
+		})
+	}
+	for range 4 {
+		<-begun
+	}
+	var last *state.Set
+	for range 3 { // one after the other
+		last = state.NewSet(state.Options{Name: "s", TTL: time.Hour}, baseOf(t, item{"base", "g", 0}))
+		store.Replace(last, store.Set("s"), true)
+	}
+	writing.Wait()
+	write(old, func(tx *state.Tx) { tx.Delete(old, nil, []byte("base")) })
+	write(old, func(tx *state.Tx) { tx.Delete(old, nil, []byte("0-0")) })
+	for w := range 4 {
+		for i := range 100 {
+			var part []byte
+			if w%2 == 1 {
+				part = fmt.Appendf(nil, "part%d", i%7)
+			}
+			key := fmt.Sprintf("%d-%d", w, i)
+			if found := last.Get(part, []byte(key)).Found(); found != (key != "0-0") {
+				t.Errorf("row %s in part %q: found %t", key, part, found)
+			}
+		}
+	}
+	if last.Get(nil, []byte("base")).Found() {
+		t.Error("a row that was deleted is there")
+	}
+}

@@ -354,6 +354,7 @@ func (t *Tx) publish(several bool) {
 	for i := range t.writes {
 		to := &t.views[t.writes[i].view]
 		r := t.writes[i].is
+		to.part.passOn(to.name, t.writes[i].key, r)
 		if r != nil && r.move != nil && to.v.rows.get(r.seq) == r {
 			to.set.moves.add(to.part, r)
 		}
