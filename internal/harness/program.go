@@ -19,8 +19,8 @@ import (
 // sources, so a program built from other sources is never run.
 func Program(t testing.TB) string {
 	t.Helper()
-	if testing.Short() && !Race {
-		t.Skip("-short leaves out what runs the program, unless it is with -race")
+	if testing.Short() {
+		t.Skip("-short leaves out what runs the program")
 	}
 	path, err := built()
 	if err != nil {
