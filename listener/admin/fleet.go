@@ -118,9 +118,10 @@ func (a *Admin) showFleet(w http.ResponseWriter, r *http.Request) {
 // coordinate servers that know nothing of each other.
 func (a *Admin) showReplica(w http.ResponseWriter, _ *http.Request) {
 	v, window := a.sampler.Current()
+	run, _ := a.runs.Active()
 	one := fleet.Replica{
 		Instance: a.instance, Version: a.opts.Build.Version, CPUs: runtime.NumCPU(), CPULimit: window.CPULimit, Fingerprint: a.printOf(),
-		Trusted: v.Trusted, Reasons: codesOf(v.Reasons), Since: a.begun.UTC(), Run: a.runs.Active(), Why: a.unready(),
+		Trusted: v.Trusted, Reasons: codesOf(v.Reasons), Since: a.begun.UTC(), Run: run, Why: a.unready(),
 	}
 	one.Ready = one.Why == ""
 	if g := a.given.Load(); g != nil {

@@ -161,6 +161,9 @@ func (c *collector) collect(out output) {
 	a.writeJournal(&out)
 	a.writeState(&out)
 	a.writeVerdict(&out)
+	if id, name := a.runs.Active(); id != "" {
+		out.gauge(describe("run_active", "1, with the run that is under way; missing while there is none.", "run", "name"), 1, id, name)
+	}
 }
 
 // writeState writes the counters of the sets of rows, of which there are as many as are declared.

@@ -21,8 +21,10 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"mockserver/config"
+	"mockserver/config/settings"
 	"mockserver/listener"
 	"mockserver/listener/record"
+	"mockserver/listener/runs"
 )
 
 // counting returns an admin address that is not open, attached to a server that records.
@@ -38,6 +40,7 @@ func counting(t *testing.T, endpoints ...config.Endpoint) *Admin {
 		}
 	})
 	a := &Admin{log: slog.New(slog.DiscardHandler), server: server, sampler: verdict.Of(server, nil, slog.New(slog.DiscardHandler))}
+	a.runs = runs.New(a.sampler, server, settings.Build{})
 	a.attached.Store(true)
 	return a
 }
@@ -63,6 +66,9 @@ func (e *everything) Collect(to chan<- prometheus.Metric) {
 // for selection and sums.
 func TestMetrics_DashboardAndAlertsNameWhatThereIs(t *testing.T) {
 	a := counting(t)
+	if _, err := a.runs.Begin(runs.Beginning{Name: "checkout"}); err != nil {
+		t.Fatal(err)
+	}
 	a.sampler = distrusting()
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &everything{collector{admin: a}})

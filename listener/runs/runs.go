@@ -63,14 +63,14 @@ func (r *Runs) List() []RunEntry {
 	return list
 }
 
-// Active returns the ID of the run that is under way; "" if there is none.
-func (r *Runs) Active() string {
+// Active returns the ID and the name of the run that is under way; both are "" if there is none.
+func (r *Runs) Active() (id, name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.active == nil {
-		return ""
+		return "", ""
 	}
-	return r.active.id
+	return r.active.id, r.active.name
 }
 
 // ErrRunning is the error of an operation that is not possible while a run is active.
