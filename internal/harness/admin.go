@@ -3,7 +3,10 @@ package harness
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
+	"math/rand/v2"
+	"net"
 	"net/http"
 	"regexp"
 	"slices"
@@ -216,4 +219,20 @@ func Metric(t *testing.T, families map[string]*dto.MetricFamily, name string, la
 		t.Fatalf("%s %v: %d series, want one", name, labels, len(found))
 	}
 	return found[0]
+}
+
+// UnusedAddresses returns addresses of n free ports, which the system gives to nobody who asks for
+// any port: those of replicas, which know each other before they are started.
+func UnusedAddresses(t testing.TB, n int) []string {
+	t.Helper()
+	var list []string
+	for len(list) < n {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12_000+rand.IntN(18_000)))
+		if err != nil {
+			continue // it is taken
+		}
+		defer l.Close() // after all of them are taken
+		list = append(list, l.Addr().String())
+	}
+	return list
 }

@@ -301,6 +301,31 @@ func TestPage_ARunFromItsStartToItsReport(t *testing.T) {
 	p.clean()
 }
 
+func TestPage_ARunOfAFleet(t *testing.T) {
+	t.Parallel()
+	replicas := harness.UnusedAddresses(t, 2)
+	var mocks []*harness.Process
+	for _, address := range replicas {
+		mocks = append(mocks, harness.Serving(t, paged, "--admin", address, "--fleet", strings.Join(replicas, ",")))
+	}
+	p := browse(t, harness.AdminOf(mocks[0]), "#fleet")
+	p.says("#fleet", "All 2 replicas are ready and serve the same", replicas[1], "No run was started yet")
+	p.enter("#fleet-run-name", "both"+kb.Enter)
+	p.says("#run-now", "running", "both")
+	for i, mock := range mocks {
+		for range 2 + i {
+			mock.Get("/users/7").Want(t, 200, `{"id":1}`)
+		}
+	}
+	p.until("!document.getElementById('fleet-run-start').checkVisibility()")
+	p.click("#fleet .danger")
+	p.until(`[...document.querySelectorAll("#fleet tbody tr")].some((r) => r.innerText.includes("both") && r.innerText.includes("trusted") && r.innerText.includes("5"))`)
+	if report := p.opened(func() { p.click("#fleet tbody a") }); !harness.ContainsAll(report, append(replicas, "both", "GET /users/:id|int")) {
+		t.Errorf("the report is\n%s", report)
+	}
+	p.clean()
+}
+
 func TestPage_TwoRunsAreComparedWithAToken(t *testing.T) {
 	t.Parallel()
 	mock, admin := harness.Administered(t, paged, "--admin-token", "a-token-of-some-length")

@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -47,21 +45,6 @@ type member struct {
 	address string
 }
 
-// addresses returns n free ports, which the system gives to nobody who asks for any port.
-func addresses(t *testing.T, n int) []string {
-	t.Helper()
-	var list []string
-	for len(list) < n {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12_000+rand.IntN(18_000)))
-		if err != nil {
-			continue // it is taken
-		}
-		defer l.Close() // after all of them are taken
-		list = append(list, l.Addr().String())
-	}
-	return list
-}
-
 // start starts the replica at an address.
 func start(t *testing.T, all []string, i int, configuration string, args ...string) *member {
 	t.Helper()
@@ -79,7 +62,7 @@ func start(t *testing.T, all []string, i int, configuration string, args ...stri
 // threeOf starts three replicas that agree.
 func threeOf(t *testing.T, args ...string) []*member {
 	t.Helper()
-	all := addresses(t, 3)
+	all := harness.UnusedAddresses(t, 3)
 	var list []*member
 	for i := range all {
 		list = append(list, start(t, all, i, configuration, args...))
@@ -300,7 +283,7 @@ func TestFleet_AFrozenReplicaIsLost(t *testing.T) {
 
 func TestFleet_ARestartedReplicaIsLost(t *testing.T) {
 	t.Parallel()
-	ports := addresses(t, 2)
+	ports := harness.UnusedAddresses(t, 2)
 	first, second := start(t, ports, 0, configuration), start(t, ports, 1, configuration)
 	agreed(t, first)
 	id := begin(t, first, "")
@@ -331,7 +314,7 @@ func TestFleet_WithoutItsCoordinatorARunIsTakenOver(t *testing.T) {
 // is named.
 func TestFleet_AStarvedReplicaIsNamed(t *testing.T) {
 	t.Parallel()
-	ports := addresses(t, 2)
+	ports := harness.UnusedAddresses(t, 2)
 	first, second := start(t, ports, 0, configuration), start(t, ports, 1, configuration, "--verdict", strings.Replace(calm, "probe-p99=off,", "", 1))
 	agreed(t, first)
 	id := begin(t, first, "")
@@ -364,7 +347,7 @@ func TestFleet_AStarvedReplicaIsNamed(t *testing.T) {
 
 func TestFleet_ARunBeginsOnlyIfAllAgree(t *testing.T) {
 	t.Parallel()
-	ports := addresses(t, 3)
+	ports := harness.UnusedAddresses(t, 3)
 	first, second := start(t, ports, 0, configuration, "--fleet-expect", "2"), start(t, ports, 1, harness.One("other"))
 	ready(t, first)
 	ready(t, second)
@@ -412,7 +395,7 @@ type replaced struct {
 
 func TestFleet_AChangeIsForAllOrNone(t *testing.T) {
 	t.Parallel()
-	ports := addresses(t, 3)
+	ports := harness.UnusedAddresses(t, 3)
 	first, second := start(t, ports, 0, configuration), start(t, ports, 1, configuration)
 	change := func(m *member, status int, text string) (got replaced) {
 		t.Helper()
@@ -620,7 +603,7 @@ func TestFleetRun_SurvivesAnyReplica(t *testing.T) {
 
 func TestFleetRun_RefusesAndWaits(t *testing.T) {
 	t.Parallel()
-	ports := addresses(t, 2)
+	ports := harness.UnusedAddresses(t, 2)
 	first := start(t, ports, 0, configuration)
 	code, stdout, stderr := harness.Refused(t, nil, "fleet", "run", "--admin", first.address, "--", "echo", "never")
 	if code != 1 || stdout != "" || !strings.Contains(stderr, ports[1]+" does not answer") {
@@ -647,7 +630,7 @@ func TestFleetRun_RefusesAndWaits(t *testing.T) {
 // Two processes behind one port are a fleet: what either answers is in the report.
 func TestFleet_ProcessesShareAPort(t *testing.T) {
 	t.Parallel()
-	ports, shared := addresses(t, 2), addresses(t, 1)[0]
+	ports, shared := harness.UnusedAddresses(t, 2), harness.UnusedAddresses(t, 1)[0]
 	_, port, _ := strings.Cut(shared, ":")
 	code, _, stderr := harness.Refused(t, nil, "-c", harness.WriteFile(t, t.TempDir(), "m.yml", configuration), "--reuse-port=maybe")
 	if code != 2 || !strings.Contains(stderr, "--reuse-port") {
@@ -695,7 +678,7 @@ func TestFleet_ProcessesShareAPort(t *testing.T) {
 // Replicas whose admin addresses speak TLS find each other, and trust nobody else's certificates.
 func TestFleet_AsksOverTLS(t *testing.T) {
 	t.Parallel()
-	dir, ports := t.TempDir(), addresses(t, 2)
+	dir, ports := t.TempDir(), harness.UnusedAddresses(t, 2)
 	file := harness.WriteFile(t, dir, "mock.yml", configuration)
 	for _, address := range ports { // one after the other, so that both have the CA that the first makes
 		harness.LaunchIn(t, dir, nil, "-c", file, "--admin", address, "--fleet", strings.Join(ports, ","), "--admin-tls", "auto", "--tls-dir", "ca", "--verdict", calm).Listening()

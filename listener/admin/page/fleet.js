@@ -1,6 +1,7 @@
-// The replicas of a fleet, and whether they agree.
+// The replicas of a fleet, whether they agree, and the runs of all of them.
 import { element, setText, count, moment, none } from "./format.js";
 import { Table } from "./table.js";
+import { Runs } from "./runs.js";
 
 const ready = (m) => (m.silent ? "does not answer: " + m.silent : m.ready ? "ready" : "not ready: " + m.why);
 const timing = (m) => (m.silent ? none : m.trusted ? "trusted" : "not trusted: " + m.reasons.join(", "));
@@ -24,11 +25,16 @@ export class Fleet {
         { name: "since", title: "Since", kind: "short", value: (m) => Date.parse(m.since), text: (m) => (m.silent ? none : moment(m.since)) },
       ],
     });
+    const form = document.getElementById("fleet-run-start");
+    place.append(form); // behind the replicas
+    this.runs = new Runs(place, { all: "fleet/runs", form, caption: "Runs of all replicas" });
+    this.runs.change = (work) => this.change(work);
   }
 
   async ask(get) {
     const fleet = await get("fleet");
     setText(this.state, fleet.agreed ? "All " + count(fleet.replicas.length) + " replicas are ready and serve the same." : "Not agreed: " + fleet.why.join("; "));
     this.table.show(fleet.replicas);
+    await this.runs.ask(get);
   }
 }

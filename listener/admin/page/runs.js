@@ -6,7 +6,6 @@ import { file, token } from "./api.js";
 
 const $ = (id) => document.getElementById(id);
 
-const path = (run) => "runs/" + encodeURIComponent(run.id);
 const address = (where) => "/__admin/" + where;
 const word = ({ running, verdict }) => (running ? "running" : !verdict ? none : verdict.idle ? "nothing timed" : verdict.trusted ? "trusted" : "not trusted");
 
@@ -24,18 +23,21 @@ export class RunHead {
   }
 }
 
+// Runs are those of this server or, below the path of the fleet, those of all replicas.
 export class Runs {
-  constructor(place) {
-    $("run-start").addEventListener("submit", (event) => {
+  constructor(place, { all = "runs", form = $("run-start"), caption = "Runs" } = {}) {
+    this.all = all;
+    this.form = form;
+    form.addEventListener("submit", (event) => {
       event.preventDefault();
-      const name = $("run-name").value.trim();
+      const name = form.elements.name.value.trim();
       this.change(async (act) => {
-        await act("POST", "runs", { name });
-        $("run-name").value = "";
+        await act("POST", all, { name });
+        form.elements.name.value = "";
       });
     });
     this.table = new Table(place, {
-      caption: "Runs",
+      caption,
       id: (r) => r.id,
       find: (r) => r.name,
       sort: "begin", descending: true, size: 20,
@@ -52,7 +54,11 @@ export class Runs {
       ],
     });
     this.made = new Map(); // buttons, by the run
-    this.compare = this.comparison(place);
+    this.compare = all === "runs" ? this.comparison(place) : undefined;
+  }
+
+  path(run) {
+    return this.all + "/" + encodeURIComponent(run.id);
   }
 
   buttons(row) {
@@ -62,12 +68,12 @@ export class Runs {
       made.addEventListener("click", work);
       return made;
     };
-    const report = element("a", { class: "open", href: address(path(row()) + "/report"), target: "_blank", rel: "noopener", "aria-label": "Report of " + about }, "Report");
-    report.addEventListener("click", (event) => this.follow(event, path(row()) + "/report"));
-    const stop = button("Stop", "danger", () => this.change((act) => act("POST", path(row()) + "/stop")));
+    const report = element("a", { class: "open", href: address(this.path(row()) + "/report"), target: "_blank", rel: "noopener", "aria-label": "Report of " + about }, "Report");
+    report.addEventListener("click", (event) => this.follow(event, this.path(row()) + "/report"));
+    const stop = button("Stop", "danger", () => this.change((act) => act("POST", this.path(row()) + "/stop")));
     const forget = button("Forget", "", async () => {
       const run = row();
-      if (await confirmed("Forget the run " + run.name + " and its report?", "Forget it")) this.change((act) => act("DELETE", path(run)));
+      if (await confirmed("Forget the run " + run.name + " and its report?", "Forget it")) this.change((act) => act("DELETE", this.path(run)));
     });
     this.made.set(row().id, { stop, forget });
     return element("div", { class: "actions" }, report, stop, forget);
@@ -107,7 +113,7 @@ export class Runs {
   }
 
   async ask(get) {
-    const { runs } = await get("runs");
+    const { runs } = await get(this.all);
     this.table.show(runs);
     const there = new Set(runs.map((run) => run.id));
     for (const id of this.made.keys()) if (!there.has(id)) this.made.delete(id);
@@ -118,7 +124,8 @@ export class Runs {
       buttons.forget.hidden = run.running;
     }
     const running = runs.find((r) => r.running);
-    $("run-start").hidden = Boolean(running); // there is one at a time
+    this.form.hidden = Boolean(running); // there is one at a time
+    if (!this.compare) return;
     const ended = runs.filter((r) => !r.running);
     this.compare.form.hidden = ended.length < 2;
     choices(this.first, ended, 1);
