@@ -9,6 +9,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 	"mockserver/matcher"
+	"mockserver/renderer/value"
 )
 
 // Condition is a compiled condition. It is immutable and safe for concurrent use.
@@ -126,8 +127,8 @@ func (c *cond) holds(r *matcher.Request, fr *frame) bool {
 		return !c.conds[0].holds(r, fr)
 	case testTruth:
 		v := c.left.eval(r, fr)
-		fr.spend(len(v.raw), r)
-		return v.truth()
+		fr.spend(len(v.Raw), r)
+		return v.Truth()
 	}
 	return c.compare(c.left.eval(r, fr), r, fr)
 }
@@ -135,23 +136,23 @@ func (c *cond) holds(r *matcher.Request, fr *frame) bool {
 // patternCost is how much longer a regular expression takes for a text than other operators.
 const patternCost = 16
 
-func (c *cond) compare(left value, r *matcher.Request, fr *frame) bool {
-	fr.spend(len(left.raw), r)
+func (c *cond) compare(left value.Value, r *matcher.Request, fr *frame) bool {
+	fr.spend(len(left.Raw), r)
 	if c.test == testMatches {
-		fr.spend(patternCost*len(left.raw), r)
-		return left.kind != missing && left.kind != null && c.pattern.Match(left.text(r))
+		fr.spend(patternCost*len(left.Raw), r)
+		return left.Kind != value.Missing && left.Kind != value.Null && c.pattern.Match(left.Text(r))
 	}
 	right := c.right.eval(r, fr)
-	fr.spend(len(right.raw), r)
+	fr.spend(len(right.Raw), r)
 	switch c.test {
 	case testEqual:
-		return equal(left, right, r)
+		return value.Equal(left, right, r)
 	case testNotEqual:
-		return !equal(left, right, r)
+		return !value.Equal(left, right, r)
 	case testContains:
-		return contains(left, right, r)
+		return value.Contains(left, right, r)
 	}
-	sign, ok := order(left, right, r)
+	sign, ok := value.Order(left, right, r)
 	if !ok {
 		return false
 	}
@@ -263,7 +264,7 @@ func (s *scanner) comparison() (cond, bool) {
 	begin := s.tok.offset
 	left, ok := s.conditionOperand()
 	if ok && left.bare {
-		word := string(left.literal.raw)
+		word := string(left.literal.Raw)
 		hint := s.hint(word)
 		if slices.Contains(config.Methods, word) { // not a typing error of another word, as host resembles POST
 			hint = " (write method = " + word + ")"

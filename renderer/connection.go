@@ -7,18 +7,19 @@ import (
 
 	"mockserver/internal/wording"
 	"mockserver/matcher"
+	"mockserver/renderer/value"
 )
 
 // members are the variables of a connection over TLS, by root and name. They are missing in clear
 // text, and those of client-cert without a certificate.
-var members = map[string]map[string]func(r *matcher.Request) value{
+var members = map[string]map[string]func(r *matcher.Request) value.Value{
 	"tls": {
 		"version": ofTLS(func(t *matcher.TLS) []byte { return t.Version }),
 		"sni":     ofTLS(func(t *matcher.TLS) []byte { return t.Name }),
 		"cipher":  ofTLS(func(t *matcher.TLS) []byte { return t.Cipher }),
 	},
 	"client-cert": {
-		"present":     func(r *matcher.Request) value { return boolValue(r.In.TLS != nil && r.In.TLS.Client != nil) },
+		"present":     func(r *matcher.Request) value.Value { return value.OfBool(r.In.TLS != nil && r.In.TLS.Client != nil) },
 		"cn":          ofClient(func(c *matcher.Certificate) []byte { return c.CommonName }),
 		"san":         ofClient(func(c *matcher.Certificate) []byte { return c.Names }),
 		"subject":     ofClient(func(c *matcher.Certificate) []byte { return c.Subject }),
@@ -27,22 +28,22 @@ var members = map[string]map[string]func(r *matcher.Request) value{
 	},
 }
 
-func ofTLS(part func(*matcher.TLS) []byte) func(*matcher.Request) value {
-	return func(r *matcher.Request) value {
+func ofTLS(part func(*matcher.TLS) []byte) func(*matcher.Request) value.Value {
+	return func(r *matcher.Request) value.Value {
 		if r.In.TLS == nil {
-			return value{}
+			return value.Value{}
 		}
 		text := part(r.In.TLS)
 		return optional(text, text != nil)
 	}
 }
 
-func ofClient(part func(*matcher.Certificate) []byte) func(*matcher.Request) value {
-	return func(r *matcher.Request) value {
+func ofClient(part func(*matcher.Certificate) []byte) func(*matcher.Request) value.Value {
+	return func(r *matcher.Request) value.Value {
 		if r.In.TLS == nil || r.In.TLS.Client == nil {
-			return value{}
+			return value.Value{}
 		}
-		return textValue(part(r.In.TLS.Client))
+		return value.OfText(part(r.In.TLS.Client))
 	}
 }
 

@@ -3,10 +3,11 @@ package renderer
 import (
 	"strings"
 
-	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 	"mockserver/matcher"
 	"mockserver/matcher/json"
+	"mockserver/renderer/fake"
+	"mockserver/renderer/value"
 )
 
 // opcode is the source of an expression's value.
@@ -45,19 +46,19 @@ const (
 // expr is a compiled expression: the source of its value, and the filters applied to it.
 type expr struct {
 	op      opcode
-	length  bool                           // .length of the value
-	memo    int                            // the number of the memo in the frame that has the value, from 1; 0 for none
-	steady  int                            // how many filters are included in the memo
-	turns   int                            // the loop whose turns change that, from the outermost, or noLoop
-	index   int                            // opPathParam: position, -1 for none; opLoop…: the loop, from the outermost; opRow: position
-	bare    bool                           // opLiteral: a bare word of a condition
-	name    string                         // opQuery, opHeader, opCookie, opForm, opResponseHeader
-	steps   []step                         // opJSON, opLoopItem, opRow, opResponse: the path into the value
-	literal value                          // opLiteral
-	args    []expr                         // opRandomInt, opPick, opRandomText, opRandomHex; opCounter: the operand, if any
-	fake    *fake                          // opFake
-	read    func(r *matcher.Request) value // for a row of roots
-	counter *counter                       // opCounter
+	length  bool                                 // .length of the value
+	memo    int                                  // the number of the memo in the frame that has the value, from 1; 0 for none
+	steady  int                                  // how many filters are included in the memo
+	turns   int                                  // the loop whose turns change that, from the outermost, or noLoop
+	index   int                                  // opPathParam: position, -1 for none; opLoop…: the loop, from the outermost; opRow: position
+	bare    bool                                 // opLiteral: a bare word of a condition
+	name    string                               // opQuery, opHeader, opCookie, opForm, opResponseHeader
+	steps   []step                               // opJSON, opLoopItem, opRow, opResponse: the path into the value
+	literal value.Value                          // opLiteral
+	args    []expr                               // opRandomInt, opPick, opRandomText, opRandomHex; opCounter: the operand, if any
+	fake    *fake.Data                           // opFake
+	read    func(r *matcher.Request) value.Value // for a row of roots
+	counter *counter                             // opCounter
 	filters []filter
 }
 
@@ -77,7 +78,7 @@ func (e *expr) constant() bool {
 }
 
 // eval returns the value for r, inside the given loops.
-func (e *expr) eval(r *matcher.Request, fr *frame) value {
+func (e *expr) eval(r *matcher.Request, fr *frame) value.Value {
 	if e.memo > 0 {
 		return apply(e.filters[e.steady:], e.remembered(r, fr), r, fr)
 	}
@@ -85,16 +86,16 @@ func (e *expr) eval(r *matcher.Request, fr *frame) value {
 }
 
 // apply applies filters to a value, left to right.
-func apply(filters []filter, v value, r *matcher.Request, fr *frame) value {
+func apply(filters []filter, v value.Value, r *matcher.Request, fr *frame) value.Value {
 	for i := range filters {
 		f := &filters[i]
-		read := len(v.raw)
-		var arg value
+		read := len(v.Raw)
+		var arg value.Value
 		if f.arg != nil {
 			arg = f.arg.eval(r, fr)
 		}
 		if f.cost > 0 {
-			read = f.cost * (read + len(arg.raw))
+			read = f.cost * (read + len(arg.Raw))
 		}
 		fr.spend(read, r)
 		v = f.apply(v, arg, r)
@@ -103,25 +104,25 @@ func apply(filters []filter, v value, r *matcher.Request, fr *frame) value {
 }
 
 // measured returns the value before its filters.
-func (e *expr) measured(r *matcher.Request, fr *frame) value {
+func (e *expr) measured(r *matcher.Request, fr *frame) value.Value {
 	v := e.find(r, fr)
 	if e.length {
-		fr.spend(len(v.raw), r)
-		v = lengthOf(v, value{}, r)
+		fr.spend(len(v.Raw), r)
+		v = value.Length(v, value.Value{}, r)
 	}
 	return v
 }
 
 // find returns the value from its source.
-func (e *expr) find(r *matcher.Request, fr *frame) value {
+func (e *expr) find(r *matcher.Request, fr *frame) value.Value {
 	switch e.op {
 	case opLiteral:
 		return e.literal
 	case opPathParam:
 		if e.index < 0 {
-			return value{}
+			return value.Value{}
 		}
-		return textValue(r.Param(e.index))
+		return value.OfText(r.Param(e.index))
 	case opQuery:
 		return optional(r.Query(e.name))
 	case opHeader:
@@ -133,7 +134,7 @@ func (e *expr) find(r *matcher.Request, fr *frame) value {
 	case opJSON:
 		return e.fromBody(r)
 	case opMessageJSON:
-		if v := e.fromBody(r); v.kind != missing {
+		if v := e.fromBody(r); v.Kind != value.Missing {
 			return v
 		}
 		return message(r)
@@ -151,47 +152,47 @@ func (e *expr) find(r *matcher.Request, fr *frame) value {
 
 // fromBody returns a value of the JSON body. The request performs the first step into an object,
 // because it has an index of its members.
-func (e *expr) fromBody(r *matcher.Request) value {
+func (e *expr) fromBody(r *matcher.Request) value.Value {
 	body := r.JSON()
 	if body.Kind != json.Object || len(e.steps) == 0 {
-		return walk(fromJSON(body, r), e.steps, r)
+		return walk(value.OfJSON(body, r), e.steps, r)
 	}
 	field := r.Field(e.steps[0].key)
 	if field.Kind == json.Missing {
 		if len(e.steps) == 1 && e.steps[0].isLength() {
-			return lengthOf(fromJSON(body, r), value{}, r)
+			return value.Length(value.OfJSON(body, r), value.Value{}, r)
 		}
-		return value{}
+		return value.Value{}
 	}
-	return walk(fromJSON(field, r), e.steps[1:], r)
+	return walk(value.OfJSON(field, r), e.steps[1:], r)
 }
 
 // fromRow returns a value of a row that the endpoint has found.
-func (e *expr) fromRow(r *matcher.Request) value {
+func (e *expr) fromRow(r *matcher.Request) value.Value {
 	if e.index >= len(r.Rows) {
-		return value{}
+		return value.Value{}
 	}
-	return walk(fromJSON(r.Rows[e.index], r), e.steps, r)
+	return walk(value.OfJSON(r.Rows[e.index], r), e.steps, r)
 }
 
 // fromResponse returns a value of what was answered.
-func (e *expr) fromResponse(r *matcher.Request) value {
+func (e *expr) fromResponse(r *matcher.Request) value.Value {
 	switch {
 	case r.Answer == nil:
-		return value{}
+		return value.Value{}
 	case e.op == opResponseStatus:
-		return intValue(int64(r.Answer.StatusCode()), r)
+		return value.OfInt(int64(r.Answer.StatusCode()), r)
 	case e.op == opResponseHeader:
 		return optional(r.Answer.HeaderValue(e.name))
 	}
 	body := r.Answer.Content()
 	if v := r.AnswerJSON(); v.Kind != json.Missing {
-		return walk(fromJSON(v, r), e.steps, r)
+		return walk(value.OfJSON(v, r), e.steps, r)
 	}
 	if len(e.steps) > 0 {
-		return value{}
+		return value.Value{}
 	}
-	return textValue(body)
+	return value.OfText(body)
 }
 
 // asJSON makes a message that e is, or selects, represent the JSON value in it, if it is JSON. The
@@ -212,64 +213,46 @@ func (e *expr) asJSON() {
 }
 
 // optional returns the value of a parameter, missing if it was not sent.
-func optional(b []byte, ok bool) value {
+func optional(b []byte, ok bool) value.Value {
 	if !ok {
-		return value{}
+		return value.Value{}
 	}
-	return textValue(b)
+	return value.OfText(b)
 }
 
-func (e *expr) fromLoop(r *matcher.Request, fr *frame) value {
+func (e *expr) fromLoop(r *matcher.Request, fr *frame) value.Value {
 	turn := &fr.turns[e.index]
 	switch e.op {
 	case opLoopIndex:
-		return intValue(int64(turn.index), r)
+		return value.OfInt(int64(turn.index), r)
 	case opLoopFirst:
-		return boolValue(turn.index == 1)
+		return value.OfBool(turn.index == 1)
 	case opLoopLast:
-		return boolValue(turn.index == turn.count)
+		return value.OfBool(turn.index == turn.count)
 	}
 	return walk(turn.item, e.steps, r)
 }
 
-// appendUUID appends the UUID of a version that is made of two numbers.
-func appendUUID(dst []byte, version, high, low uint64) []byte {
-	high = high&^0xF000 | version<<12
-	low = low&^(3<<62) | 2<<62
-	const hexDigits = "0123456789abcdef"
-	for i := range 32 {
-		if i == 8 || i == 12 || i == 16 || i == 20 {
-			dst = append(dst, '-')
-		}
-		word := high
-		if i >= 16 {
-			word = low
-		}
-		dst = append(dst, hexDigits[word>>(60-4*(i%16))&15])
-	}
-	return dst
-}
-
 // walk follows steps into a JSON value. A last step "length" that is not a key is the length of the
 // value reached.
-func walk(v value, steps []step, r *matcher.Request) value {
+func walk(v value.Value, steps []step, r *matcher.Request) value.Value {
 	for i := range steps {
 		s := &steps[i]
-		j := v.json()
+		j := v.JSON()
 		var next json.Value
 		switch {
-		case v.kind == object:
+		case v.Kind == value.Object:
 			next = j.Member(s.key)
-		case v.kind == array && s.index >= 0:
+		case v.Kind == value.Array && s.index >= 0:
 			next = j.Index(s.index)
 		}
 		if next.Kind == json.Missing {
 			if i == len(steps)-1 && s.isLength() {
-				return lengthOf(v, value{}, r)
+				return value.Length(v, value.Value{}, r)
 			}
-			return value{}
+			return value.Value{}
 		}
-		v = fromJSON(next, r)
+		v = value.OfJSON(next, r)
 	}
 	return v
 }
@@ -304,7 +287,7 @@ func (s *scanner) operand() (expr, bool) {
 	switch {
 	case t.kind == textToken:
 		s.next()
-		return expr{literal: textValue([]byte(t.text))}, true
+		return expr{literal: value.OfText([]byte(t.text))}, true
 	case t.kind == wordToken:
 		s.next()
 		if s.tok.is("(") {
@@ -318,24 +301,9 @@ func (s *scanner) operand() (expr, bool) {
 	return expr{}, false
 }
 
-// keyword returns the value of a word that is a literal.
-func keyword(word string) (value, bool) {
-	switch {
-	case word == "true":
-		return boolValue(true), true
-	case word == "false":
-		return boolValue(false), true
-	case word == "null":
-		return value{kind: null, raw: nullText}, true
-	case syntax.IsJSONNumber(word):
-		return value{kind: number, raw: []byte(word)}, true
-	}
-	return value{}, false
-}
-
 // word parses a keyword, a number or a variable or, in a condition, a bare word.
 func (s *scanner) word(t token) (expr, bool) {
-	if v, ok := keyword(t.text); ok {
+	if v, ok := value.Literal(t.text); ok {
 		return expr{literal: v}, true
 	}
 	if e, ok, known := s.variable(t); known {
@@ -343,7 +311,7 @@ func (s *scanner) word(t token) (expr, bool) {
 	}
 	root, rest := cutRoot(t.text)
 	if s.bare && (rest == "" || wording.DidYouMean(root, s.variableNames()) == "") && !strings.HasSuffix(root, "-params") {
-		return expr{literal: textValue([]byte(t.text)), bare: true}, true
+		return expr{literal: value.OfText([]byte(t.text)), bare: true}, true
 	}
 	hint := s.hint(t.text)
 	if root == messageRoot {

@@ -1,24 +1,18 @@
 package renderer
 
 import (
-	"encoding/json"
-	"fmt"
 	"maps"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 
-	"github.com/brianvoe/gofakeit/v7"
-
-	"mockserver/config/syntax"
 	"mockserver/internal/keyed"
-	"mockserver/internal/wording"
 	"mockserver/matcher"
-	view "mockserver/matcher/json"
+	"mockserver/renderer/fake"
+	"mockserver/renderer/value"
 )
 
 // Counters are the counters of counter("name"). They belong to a server and outlive its snapshots,
@@ -77,8 +71,8 @@ func (s *scanner) function(t token) (expr, bool) {
 	}
 	e := expr{op: known.op, args: args}
 	name := ""
-	if len(args) > 0 && args[0].constant() && args[0].literal.kind == text {
-		name = string(args[0].literal.raw)
+	if len(args) > 0 && args[0].constant() && args[0].literal.Kind == value.Text {
+		name = string(args[0].literal.Raw)
 	}
 	switch e.op {
 	case opRandomInt:
@@ -141,7 +135,7 @@ func inOrder(args []expr) bool {
 		if !args[i].constant() {
 			continue
 		}
-		n, err := strconv.ParseInt(string(args[i].literal.raw), 10, 64)
+		n, err := strconv.ParseInt(string(args[i].literal.Raw), 10, 64)
 		if err != nil {
 			return false
 		}
@@ -153,38 +147,38 @@ func inOrder(args []expr) bool {
 // isLength reports whether a literal is the length of a random text. One from the request is checked at
 // request time.
 func isLength(e *expr) bool {
-	n, err := strconv.Atoi(string(e.literal.raw))
+	n, err := strconv.Atoi(string(e.literal.Raw))
 	return !e.constant() || err == nil && n >= 1 && n <= maxRandomText
 }
 
 // call returns the value of a function.
-func (e *expr) call(r *matcher.Request, fr *frame) value {
+func (e *expr) call(r *matcher.Request, fr *frame) value.Value {
 	switch e.op {
 	case opRandomInt:
-		from, to := e.args[0].eval(r, fr).raw, e.args[1].eval(r, fr).raw
+		from, to := e.args[0].eval(r, fr).Raw, e.args[1].eval(r, fr).Raw
 		fr.spend(len(from)+len(to), r)
 		low, errLow := strconv.ParseInt(string(from), 10, 64)
 		high, errHigh := strconv.ParseInt(string(to), 10, 64)
 		if errLow != nil || errHigh != nil || high < low {
-			return value{}
+			return value.Value{}
 		}
-		return intValue(low+randomUpTo(high-low, &r.Random), r)
+		return value.OfInt(low+randomUpTo(high-low, &r.Random), r)
 	case opPick:
 		return e.args[r.Random.IntN(len(e.args))].eval(r, fr)
 	case opCounter:
 		if len(e.args) == 0 {
-			return intValue(e.counter.n.Add(1), r)
+			return value.OfInt(e.counter.n.Add(1), r)
 		}
 		of := e.args[0].eval(r, fr)
-		fr.spend(len(of.raw), r)
-		return intValue(int64(e.counter.keyed.Next(of.text(r), math.MaxInt64))+1, r)
+		fr.spend(len(of.Raw), r)
+		return value.OfInt(int64(e.counter.keyed.Next(of.Text(r), math.MaxInt64))+1, r)
 	case opRandomText:
 		return e.randomText(textCharacters, r, fr)
 	case opRandomHex:
 		return e.randomText(hexCharacters, r, fr)
 	}
-	made := e.fake.value(&r.Random)
-	fr.spend(fakeCost*(fakeBase+len(made.raw)), r)
+	made := e.fake.Value(&r.Random)
+	fr.spend(fakeCost*(fakeBase+len(made.Raw)), r)
 	return made
 }
 
@@ -204,100 +198,12 @@ func randomUpTo(span int64, random *matcher.Random) int64 {
 	return int64(random.Uint64())
 }
 
-// fake makes one kind of invented data.
-type fake struct {
-	info   *gofakeit.Info
-	params *gofakeit.MapParams
-	fakers sync.Pool // of *faker: a generator is not safe for concurrent use, and sharing one would need a lock
-}
-
-// faker is a generator that uses the random numbers of the current request.
-type faker struct {
-	gofakeit.Faker
-	own    rand.PCG        // without a seed: a generator needs many numbers
-	seeded *matcher.Random // nil without one
-}
-
-func newFaker() any {
-	f := &faker{own: *rand.NewPCG(rand.Uint64(), rand.Uint64())}
-	f.Rand = numbers{f}
-	return f
-}
-
-// numbers are the random numbers of a faker.
-type numbers struct{ of *faker }
-
-// Uint64 returns the next number.
-func (n numbers) Uint64() uint64 {
-	if n.of.seeded != nil {
-		return n.of.seeded.Uint64()
-	}
-	return n.of.own.Uint64()
-}
-
-// fake compiles fake("name") and calls it once: data that cannot be made without parameters are an
-// error at load, not at a request.
+// fake compiles fake("name").
 func (s *scanner) fake(t token, name string) (expr, bool) {
-	f := &fake{info: gofakeit.GetFuncLookup(name), params: gofakeit.NewMapParams()}
-	key := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
-	if f.info == nil {
-		f.info = gofakeit.GetFuncLookup(key)
-	}
-	f.fakers.New = newFaker
-	if f.info == nil {
-		s.fail(t.offset, "unknown kind of data %q%s; expected one of gofakeit's names, such as name, email, phone, city, uuid, sentence",
-			name, wording.DidYouMean(key, fakeNames()))
+	data, what := fake.New(name)
+	if what != "" {
+		s.fail(t.offset, "%s", what)
 		return expr{}, false
 	}
-	if _, err := f.generate(&matcher.Random{}); err != nil {
-		s.fail(t.offset, "fake(%q) cannot be made here: %v", name, err)
-		return expr{}, false
-	}
-	return expr{op: opFake, fake: f}, true
-}
-
-func fakeNames() []string { return slices.Sorted(maps.Keys(gofakeit.FuncLookups)) }
-
-// generate returns invented data. The library panics if some parameters are missing, which becomes
-// an ordinary error.
-func (f *fake) generate(random *matcher.Random) (made any, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("it needs parameters: %v", p)
-		}
-	}()
-	faker := f.fakers.Get().(*faker)
-	defer f.fakers.Put(faker)
-	if faker.seeded = nil; random.Seeded() {
-		faker.seeded = random
-	}
-	return f.info.Generate(&faker.Faker, f.params, f.info)
-}
-
-// value returns invented data as a value of the language.
-func (f *fake) value(random *matcher.Random) value {
-	made, err := f.generate(random)
-	if err != nil {
-		return value{}
-	}
-	switch made := made.(type) {
-	case string:
-		return textValue([]byte(made))
-	case bool:
-		return boolValue(made)
-	}
-	b, err := json.Marshal(made)
-	if err != nil {
-		return value{}
-	}
-	switch {
-	case syntax.IsJSONNumber(b):
-		return value{kind: number, raw: b}
-	case b[0] == '[':
-		return value{kind: array, raw: b}
-	case b[0] == '"':
-		v := view.Value{Kind: view.String, Raw: b}
-		return textValue(v.AppendText(nil))
-	}
-	return value{kind: object, raw: b}
+	return expr{op: opFake, fake: data}, true
 }

@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/brianvoe/gofakeit/v7"
-
 	"mockserver/internal/wording"
+	"mockserver/renderer/fake"
 )
 
 // otherWords are words of other tools for parts of a request, in lower case without - and _, with
@@ -85,7 +84,7 @@ func elsewhere(word, name string) string {
 // internet.email, or an example of one.
 func kindOfData(path string) string {
 	kind := strings.ToLower(path[strings.LastIndexByte(path, '.')+1:])
-	if gofakeit.GetFuncLookup(kind) == nil {
+	if !fake.IsKind(kind) {
 		return "email"
 	}
 	return kind

@@ -7,6 +7,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/internal/tags"
 	"mockserver/matcher"
+	"mockserver/renderer/jsontext"
 )
 
 // Limits for checking a text with blocks. A text that exceeds them is not checked.
@@ -21,6 +22,12 @@ const (
 type choice struct {
 	block *node
 	which int // an arm, or a number of turns; -1 for none
+}
+
+// way is one path through the blocks, and what was chosen on it.
+type way struct {
+	jsontext.State
+	taken choices
 }
 
 // trial follows all paths through the blocks of a JSON text at once, and merges those with the same
@@ -44,7 +51,7 @@ func (t *Template) checkBlocks(text syntax.Text) syntax.Problems {
 	var sound choices
 	valid := false
 	for _, w := range try.nodes(t.nodes, []way{{}}, unguarded) {
-		if w.ended() {
+		if w.Ended() {
 			valid = true
 			sound.join(w.taken)
 		}
@@ -127,9 +134,9 @@ func (try *trial) nodes(nodes []node, ways []way, g guard) []way {
 		}
 		switch n.kind {
 		case literalNode:
-			ways = kept(ways, func(w *way) bool { return w.read(n.text) })
+			ways = kept(ways, func(w *way) bool { return w.Read(n.text) })
 		case outputNode:
-			ways = kept(ways, func(w *way) bool { return w.put(n.write) })
+			ways = kept(ways, func(w *way) bool { return !n.write.isJSONValue() || w.Value() })
 		case branchNode:
 			ways = try.branch(n, ways, g)
 		case loopNode:
@@ -219,9 +226,8 @@ func (try *trial) choose(ways []way, c choice) []way {
 
 func copied(ways []way) []way {
 	out := make([]way, len(ways), 2*len(ways))
-	for i, w := range ways {
-		w.open = append([]byte(nil), w.open...)
-		out[i] = w
+	for i := range ways {
+		out[i] = way{ways[i].Clone(), ways[i].taken}
 	}
 	return out
 }
@@ -232,7 +238,7 @@ func (try *trial) merged(ways []way) []way {
 next:
 	for i := range ways {
 		for j := range out {
-			if out[j].same(&ways[i]) {
+			if out[j].Same(&ways[i].State) {
 				out[j].taken.join(ways[i].taken)
 				continue next
 			}
@@ -297,4 +303,18 @@ func (c *cond) opposes(other *cond) bool {
 	}
 	opposite, known := opposites[c.test]
 	return known && other.test == opposite && c.operands == other.operands
+}
+
+// maxChoices is the maximum number of choices in a text that are distinguished.
+const maxChoices = 256
+
+// choices is a set of choices, by number.
+type choices [maxChoices / 64]uint64
+
+func (c *choices) add(i int)      { c[i/64] |= 1 << (i % 64) }
+func (c *choices) has(i int) bool { return c[i/64]>>(i%64)&1 == 1 }
+func (c *choices) join(d choices) {
+	for i := range c {
+		c[i] |= d[i]
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"mockserver/matcher"
+	"mockserver/renderer/value"
 )
 
 // Unknown says what is no longer known about a stored request.
@@ -36,7 +37,7 @@ const (
 
 // IsTrue returns the result of a condition that consists of a text only: it is false for an empty
 // text, "false", and a zero such as "0", "0.0" or "000".
-func IsTrue(value []byte) bool { return textValue(value).truth() }
+func IsTrue(text []byte) bool { return value.OfText(text).Truth() }
 
 func truthOf(holds bool) Truth {
 	if holds {
@@ -92,7 +93,7 @@ func (c *cond) asksForNothing(u *Unknown) bool {
 
 // isNothing reports whether an operand is null or an empty text.
 func (e *expr) isNothing() bool {
-	return e.constant() && (e.literal.kind == null || e.literal.kind == text && len(e.literal.raw) == 0)
+	return e.constant() && (e.literal.Kind == value.Null || e.literal.Kind == value.Text && len(e.literal.Raw) == 0)
 }
 
 // hides reports whether an operand is a header that exists and of which nothing else is known.

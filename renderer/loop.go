@@ -1,6 +1,9 @@
 package renderer
 
-import "mockserver/matcher"
+import (
+	"mockserver/matcher"
+	"mockserver/renderer/value"
+)
 
 // frame is the state of rendering a template with loops. It belongs to one rendering at a time.
 type frame struct {
@@ -12,7 +15,7 @@ type frame struct {
 
 // loop is one turn of a for block.
 type loop struct {
-	item         value
+	item         value.Value
 	index, count int // index from 1
 	turn         int // its number among all turns of the rendering
 }
@@ -20,7 +23,7 @@ type loop struct {
 // memo is a value that does not change during an inner loop. Without it, a loop over a large body
 // would read that body in each turn.
 type memo struct {
-	v    value
+	v    value.Value
 	turn int    // the turn to which v belongs; 0 for none yet
 	room []byte // the text of v, if it had to be decoded
 }
@@ -46,7 +49,7 @@ func (fr *frame) reset() {
 
 // remembered returns the value of e, computed at most once in each turn of the loop that it depends
 // on. The memory that it used in the arena is released.
-func (e *expr) remembered(r *matcher.Request, fr *frame) value {
+func (e *expr) remembered(r *matcher.Request, fr *frame) value.Value {
 	m := &fr.memos[e.memo-1]
 	turn := always
 	if e.turns != noLoop {
@@ -58,8 +61,8 @@ func (e *expr) remembered(r *matcher.Request, fr *frame) value {
 	mark := len(r.Arena)
 	m.v, m.turn = apply(e.filters[:e.steady], e.measured(r, fr), r, fr), turn
 	if len(r.Arena) > mark {
-		m.room = append(m.room[:0], m.v.raw...) // the previous value ended with its turn
-		m.v.raw = m.room[:len(m.room):len(m.room)]
+		m.room = append(m.room[:0], m.v.Raw...) // the previous value ended with its turn
+		m.v.Raw = m.room[:len(m.room):len(m.room)]
 		r.Arena = r.Arena[:mark]
 	}
 	return m.v
@@ -102,11 +105,11 @@ func appendNodes(dst []byte, nodes []node, most int, r *matcher.Request, fr *fra
 // not grow with the number of turns.
 func appendLoop(dst []byte, n *node, most int, r *matcher.Request, fr *frame) []byte {
 	v := n.expr.eval(r, fr)
-	if v.kind != array {
+	if v.Kind != value.Array {
 		return dst
 	}
-	fr.spend(len(v.raw), r)
-	list := v.json()
+	fr.spend(len(v.Raw), r)
+	list := v.JSON()
 	turn := &fr.turns[n.loop]
 	*turn = loop{count: list.Len()}
 	elements := list.Elements()
@@ -118,7 +121,7 @@ func appendLoop(dst []byte, n *node, most int, r *matcher.Request, fr *frame) []
 		mark, begin := len(r.Arena), len(dst)
 		fr.count++
 		turn.turn = fr.count
-		turn.item = fromJSON(element, r)
+		turn.item = value.OfJSON(element, r)
 		turn.index++
 		dst = appendNodes(dst, n.body, most, r, fr)
 		r.Arena = r.Arena[:mark]

@@ -8,6 +8,7 @@ import (
 	"mockserver/matcher/json"
 	"mockserver/renderer/escape"
 	"mockserver/renderer/scalar"
+	"mockserver/renderer/value"
 )
 
 // Operand is a compiled operand of a condition by itself. It is immutable and safe for concurrent
@@ -38,34 +39,21 @@ func CompileOperand(text syntax.Text, scope *Scope) (*Operand, syntax.Problems) 
 // the value is missing or null.
 func (o *Operand) Text(r *matcher.Request) (text []byte, ok bool) {
 	v := o.expr.eval(r, nil)
-	if v.kind == missing || v.kind == null {
+	if v.Kind == value.Missing || v.Kind == value.Null {
 		return nil, false
 	}
-	return v.text(r), true
+	return v.Text(r), true
 }
 
 // AppendJSON appends the operand as a JSON text; null for a missing value.
 func (o *Operand) AppendJSON(dst []byte, r *matcher.Request) []byte {
-	return o.expr.eval(r, nil).appendJSON(dst)
+	return o.expr.eval(r, nil).AppendJSON(dst)
 }
 
 // Number returns the operand if it is a number, or a text that is one.
 func (o *Operand) Number(r *matcher.Request) (digits []byte, ok bool) {
 	v := o.expr.eval(r, nil)
-	return v.raw, v.numeric()
-}
-
-// appendJSON appends the value as a JSON text; null for a missing value.
-func (v value) appendJSON(dst []byte) []byte {
-	switch v.kind {
-	case missing:
-		return append(dst, nullText...)
-	case text:
-		return escape.AppendJSONText(dst, v.raw)
-	case instant:
-		return append(v.appendText(append(dst, '"')), '"')
-	}
-	return append(dst, v.raw...)
+	return v.Raw, v.IsNumeric()
 }
 
 // Made is a value that is made from a request, as JSON. It is immutable and safe for concurrent use.
@@ -113,14 +101,14 @@ func (m *Made) Object(r *matcher.Request) (object json.Value, ok bool) {
 		return object, false
 	}
 	v := m.whole.eval(r, nil)
-	return json.Value{Kind: v.kind, Raw: v.raw}, v.kind == json.Object
+	return json.Value{Kind: v.Kind, Raw: v.Raw}, v.Kind == json.Object
 }
 
 // Append appends the value as a JSON text. A missing value is null.
 func (m *Made) Append(dst []byte, r *matcher.Request) []byte {
 	switch {
 	case m.whole != nil:
-		return m.whole.eval(r, nil).appendJSON(dst)
+		return m.whole.eval(r, nil).AppendJSON(dst)
 	case m.json:
 		return m.text.Append(dst, r)
 	}
@@ -131,13 +119,13 @@ func (m *Made) Append(dst []byte, r *matcher.Request) []byte {
 // AppendOrdered appends the operand as the function AppendOrdered does.
 func (o *Operand) AppendOrdered(dst []byte, r *matcher.Request) []byte {
 	v := o.expr.eval(r, nil)
-	switch v.kind {
-	case text, instant:
-		return appendOrderedText(dst, v.text(r))
-	case number:
-		return scalar.AppendOrdered(append(dst, orderedNumber), v.raw)
+	switch v.Kind {
+	case value.Text, value.Instant:
+		return appendOrderedText(dst, v.Text(r))
+	case value.Number:
+		return scalar.AppendOrdered(append(dst, orderedNumber), v.Raw)
 	}
-	return AppendOrdered(dst, json.Value{Kind: v.kind, Raw: v.raw})
+	return AppendOrdered(dst, json.Value{Kind: v.Kind, Raw: v.Raw})
 }
 
 // What values begin with in their ordered form.

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"mockserver/matcher"
+	"mockserver/renderer/value"
 )
 
 // Most templates consist of text and a few placeholders. Their nodes, expressions and texts are in
@@ -99,7 +100,7 @@ func (t *Template) run(program, dst []byte, most int, r *matcher.Request) []byte
 			dst = append(dst, left[:n]...)
 			left = left[n:]
 		case sayParam:
-			dst = writer(left[0]).append(dst, textValue(r.Param(n)))
+			dst = writer(left[0]).append(dst, value.OfText(r.Param(n)))
 			left = left[1:]
 		default:
 			dst = appendNodes(dst, t.nodes[n:n+1], most, r, nil)

@@ -9,13 +9,14 @@ import (
 
 	"mockserver/internal/wording"
 	"mockserver/matcher"
+	"mockserver/renderer/value"
 )
 
 // roots are the variables, and what may follow each.
 var roots = map[string]struct {
 	op   opcode
 	rest restKind
-	read func(r *matcher.Request) value // opRequest and others that need only the request
+	read func(r *matcher.Request) value.Value // opRequest and others that need only the request
 }{
 	"path-params":   {op: opPathParam, rest: restName},
 	"query-params":  {op: opQuery, rest: restName},
@@ -24,43 +25,36 @@ var roots = map[string]struct {
 	"form-params":   {op: opForm, rest: restName},
 	"json-params":   {op: opJSON, rest: restSteps},
 	"env":           {op: opLiteral, rest: restName},
-	"method":        {opRequest, restLength, func(r *matcher.Request) value { return textValue(r.Method()) }},
-	"path":          {opRequest, restLength, func(r *matcher.Request) value { return textValue(r.Path()) }},
-	"host":          {opRequest, restLength, func(r *matcher.Request) value { return textValue(r.Host()) }},
-	"query-string":  {opRequest, restLength, func(r *matcher.Request) value { return textValue(r.QueryString()) }},
+	"method":        {opRequest, restLength, func(r *matcher.Request) value.Value { return value.OfText(r.Method()) }},
+	"path":          {opRequest, restLength, func(r *matcher.Request) value.Value { return value.OfText(r.Path()) }},
+	"host":          {opRequest, restLength, func(r *matcher.Request) value.Value { return value.OfText(r.Host()) }},
+	"query-string":  {opRequest, restLength, func(r *matcher.Request) value.Value { return value.OfText(r.QueryString()) }},
 	"protocol":      {opRequest, restLength, protocol},
 	"remote-addr":   {opRequest, restLength, remoteAddr},
 	"tls":           {op: opRequest, rest: restMember},
 	"client-cert":   {op: opRequest, rest: restMember},
-	"body":          {opBody, restLength, func(r *matcher.Request) value { return textValue(r.Body()) }},
+	"body":          {opBody, restLength, func(r *matcher.Request) value.Value { return value.OfText(r.Body()) }},
 	"response":      {op: opResponse, rest: restSteps},
 	"message":       {opMessage, restLength, message},
-	"now":           {opNow, restNothing, func(r *matcher.Request) value { return timeValue(r.Now()) }},
-	"uuid":          {opRandom, restNothing, randomUUID},
-	"uuid7":         {opRandom, restNothing, newUUID7},
-	"ulid":          {opRandom, restNothing, newULID},
-	"random":        {opRandom, restNothing, func(r *matcher.Request) value { return intValue(int64(r.Random.Uint64()>>33), r) }},
+	"now":           {opNow, restNothing, func(r *matcher.Request) value.Value { return value.OfTime(r.Now()) }},
+	"uuid":          {opRandom, restNothing, value.UUID4},
+	"uuid7":         {opRandom, restNothing, value.UUID7},
+	"ulid":          {opRandom, restNothing, value.ULID},
+	"random":        {opRandom, restNothing, func(r *matcher.Request) value.Value { return value.OfInt(int64(r.Random.Uint64()>>33), r) }},
 }
 
-func message(r *matcher.Request) value { return optional(r.Message, r.Message != nil) }
+func message(r *matcher.Request) value.Value { return optional(r.Message, r.Message != nil) }
 
-func protocol(r *matcher.Request) value {
+func protocol(r *matcher.Request) value.Value {
 	start := len(r.Arena)
 	r.Arena = append(r.Arena, r.In.Protocol.String()...)
-	return textValue(since(r, start))
+	return value.Appended(r, start)
 }
 
-func remoteAddr(r *matcher.Request) value {
+func remoteAddr(r *matcher.Request) value.Value {
 	start := len(r.Arena)
 	r.Arena = r.RemoteAddr(r.Arena)
-	return textValue(since(r, start))
-}
-
-// randomUUID returns a random UUID (version 4).
-func randomUUID(r *matcher.Request) value {
-	start := len(r.Arena)
-	r.Arena = appendUUID(r.Arena, 4, r.Random.Uint64(), r.Random.Uint64())
-	return textValue(since(r, start))
+	return value.Appended(r, start)
 }
 
 // restKind is what may follow a variable's first word.
@@ -78,7 +72,7 @@ const (
 // as its name.
 func IsVariable(word string) bool {
 	_, ok := roots[word]
-	_, literal := keyword(word)
+	_, literal := value.Literal(word)
 	return ok || literal || slices.Contains([]string{"loop", "and", "or", "not", "contains", "matches"}, word)
 }
 
@@ -277,14 +271,14 @@ func (s *scanner) pathParam(t token, name string) int {
 
 // environment looks up a variable now, so that serving never does. If it is not set and has no
 // default, there is a warning at the end of the expression.
-func (s *scanner) environment(t token, name string) value {
+func (s *scanner) environment(t token, name string) value.Value {
 	if s.scope.Env != nil {
 		if v, ok := s.scope.Env(name); ok {
-			return textValue([]byte(v))
+			return value.OfText([]byte(v))
 		}
 	}
 	s.unset = append(s.unset, token{text: name, offset: t.offset})
-	return value{}
+	return value.Value{}
 }
 
 // maxSteps limits the length of a path into a value: each step reads the whole value that it

@@ -1,9 +1,8 @@
 package renderer
 
 import (
-	"mockserver/config/syntax"
-	"mockserver/matcher"
 	"mockserver/renderer/escape"
+	"mockserver/renderer/value"
 )
 
 // writer determines how a placeholder's value is written in its place.
@@ -26,64 +25,37 @@ const (
 func (w writer) isJSONValue() bool { return w == writeJSONValue || w == writeJSONKind }
 
 // append appends v to dst.
-func (w writer) append(dst []byte, v value) []byte {
+func (w writer) append(dst []byte, v value.Value) []byte {
 	switch w {
 	case writeJSONString:
-		if v.kind == instant {
-			return v.appendText(dst)
+		if v.Kind == value.Instant {
+			return v.AppendText(dst)
 		}
-		return escape.AppendJSON(dst, v.raw)
+		return escape.AppendJSON(dst, v.Raw)
 	case writeJSONValue:
-		return appendJSONValue(dst, v)
+		return v.AppendUnquoted(dst)
 	case writeJSONKind:
-		return v.appendJSON(dst)
+		return v.AppendJSON(dst)
 	case writePlain:
-		return v.appendText(dst)
+		return v.AppendText(dst)
 	}
-	if v.kind == instant {
-		v = textValue(v.appendText(nil))
+	if v.Kind == value.Instant {
+		v = value.OfText(v.AppendText(nil))
 	}
 	switch w {
 	case writeXML:
-		return escape.AppendXML(dst, v.raw)
+		return escape.AppendXML(dst, v.Raw)
 	case writeHeader:
-		return escape.AppendHeader(dst, v.raw)
+		return escape.AppendHeader(dst, v.Raw)
 	case writeURLStart:
-		return escape.AppendURL(dst, v.raw)
+		return escape.AppendURL(dst, v.Raw)
 	case writeURLHost:
-		return escape.AppendHost(dst, v.raw)
+		return escape.AppendHost(dst, v.Raw)
 	case writeURLPath:
-		return escape.AppendPathSegment(dst, v.raw)
+		return escape.AppendPathSegment(dst, v.Raw)
 	default:
-		return escape.AppendPercent(dst, v.raw)
+		return escape.AppendPercent(dst, v.Raw)
 	}
-}
-
-// appendJSONValue appends v as one JSON value: null for a missing one; a text without quotes if it
-// is a number, true, false or null, otherwise as a JSON string.
-func appendJSONValue(dst []byte, v value) []byte {
-	switch v.kind {
-	case missing:
-		return append(dst, "null"...)
-	case instant:
-		dst = append(dst, '"')
-		dst = v.appendText(dst)
-		return append(dst, '"')
-	case text:
-		if syntax.IsJSONNumber(v.raw) || isKeyword(v.raw) {
-			return append(dst, v.raw...)
-		}
-		return escape.AppendJSONText(dst, v.raw)
-	}
-	return append(dst, v.raw...)
-}
-
-func isKeyword(b []byte) bool {
-	switch string(b) {
-	case "true", "false", "null":
-		return true
-	}
-	return false
 }
 
 // writerIn returns how a value is written in the given parts of a URL. If the part is not certain,
@@ -98,21 +70,4 @@ func writerIn(ps escape.URLParts) writer {
 		return writeURLPart
 	}
 	return writeURLPath
-}
-
-// jsonText returns the result of the json filter: v as JSON text. A text becomes a JSON string,
-// which is written unchanged in any place.
-func jsonText(v, _ value, r *matcher.Request) value {
-	start := len(r.Arena)
-	switch v.kind {
-	case missing:
-		return value{kind: null, raw: nullText}
-	case text:
-		r.Arena = escape.AppendJSONText(r.Arena, v.raw)
-	case instant:
-		r.Arena = appendJSONValue(r.Arena, v)
-	default:
-		return v
-	}
-	return value{kind: encoded, raw: since(r, start)}
 }

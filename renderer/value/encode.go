@@ -1,0 +1,46 @@
+package value
+
+import (
+	"mockserver/config/syntax"
+	"mockserver/renderer/escape"
+)
+
+// AppendJSON appends the value as a JSON text; null for a missing value.
+func (v Value) AppendJSON(dst []byte) []byte {
+	switch v.Kind {
+	case Missing:
+		return append(dst, nullText...)
+	case Text:
+		return escape.AppendJSONText(dst, v.Raw)
+	case Instant:
+		return append(v.AppendText(append(dst, '"')), '"')
+	}
+	return append(dst, v.Raw...)
+}
+
+// AppendUnquoted is AppendJSON, except that a text which is a number, true, false or null has no quotes.
+func (v Value) AppendUnquoted(dst []byte) []byte {
+	switch v.Kind {
+	case Missing:
+		return append(dst, nullText...)
+	case Instant:
+		dst = append(dst, '"')
+		dst = v.AppendText(dst)
+		return append(dst, '"')
+	case Text:
+		if syntax.IsJSONNumber(v.Raw) || IsKeyword(v.Raw) {
+			return append(dst, v.Raw...)
+		}
+		return escape.AppendJSONText(dst, v.Raw)
+	}
+	return append(dst, v.Raw...)
+}
+
+// IsKeyword reports whether a text is true, false or null.
+func IsKeyword(b []byte) bool {
+	switch string(b) {
+	case "true", "false", "null":
+		return true
+	}
+	return false
+}
