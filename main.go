@@ -29,7 +29,9 @@ import (
 	"mockserver/listener/admin"
 	"mockserver/listener/certs"
 	"mockserver/listener/fleet"
+	"mockserver/listener/health"
 	"mockserver/listener/importing"
+	"mockserver/listener/logging"
 )
 
 func main() {
@@ -69,7 +71,7 @@ func run(args []string, env func(string) (string, bool), environ []string, signa
 		value, _ := env(name)
 		return value
 	})
-	log := listener.NewLogger(set.Format, stdout, stderr)
+	log := logging.New(set.Format, stdout, stderr)
 	say := speaker{json: set.Format == "json", log: log, stdout: stdout, stderr: stderr}
 	switch {
 	case err != nil && set.Command == "health":
@@ -310,7 +312,7 @@ func (s speaker) withoutConfiguration(set settings.Settings) (code int, done boo
 // health reports whether the server with the same settings answers. It returns 0 or 1:
 // container engines reserve the rest.
 func (s speaker) health(set settings.Settings) int {
-	address, err := listener.Ping(set.Host, set.Port, set.TLS.Only)
+	address, err := health.Ping(set.Host, set.Port, set.TLS.Only)
 	switch {
 	case err == nil && s.json:
 		s.log.Info("healthy", "address", address)

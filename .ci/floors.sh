@@ -14,7 +14,9 @@ mockserver -> mockserver/listener
 mockserver -> mockserver/listener/admin
 mockserver -> mockserver/listener/certs
 mockserver -> mockserver/listener/fleet
+mockserver -> mockserver/listener/health
 mockserver -> mockserver/listener/importing
+mockserver -> mockserver/listener/logging
 mockserver/bench -> mockserver/bench/load
 mockserver/bench -> mockserver/config
 mockserver/bench -> mockserver/config/settings
@@ -163,8 +165,10 @@ mockserver/listener/importing -> mockserver/config/imports
 mockserver/listener/importing -> mockserver/config/imports/draft
 mockserver/listener/importing -> mockserver/config/settings
 mockserver/listener/importing -> mockserver/listener
+mockserver/listener/importing -> mockserver/listener/logging
 mockserver/listener/listenertest -> mockserver/config
 mockserver/listener/listenertest -> mockserver/listener
+mockserver/listener/listenertest -> mockserver/listener/logging
 mockserver/listener/listenertest -> mockserver/listener/record
 mockserver/listener/probe -> mockserver/internal/histogram
 mockserver/listener/record -> mockserver/config

@@ -7,7 +7,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"mockserver/config/settings"
-	"mockserver/listener"
+	"mockserver/listener/health"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -150,8 +150,8 @@ func TestContainer_TheImage(t *testing.T) {
 	if len(c.Entrypoint) != 1 || strings.HasPrefix(c.Entrypoint[0], c.WorkingDir+"/") || !path.IsAbs(c.Entrypoint[0]) || len(c.Cmd) != 0 {
 		t.Errorf("it runs %q %q, want one program outside of %s, and nothing behind it", c.Entrypoint, c.Cmd, c.WorkingDir)
 	}
-	if want := []string{"CMD", c.Entrypoint[0], "health"}; !slices.Equal(c.Healthcheck.Test, want) || c.Healthcheck.Timeout <= listener.PingTimeout {
-		t.Errorf("its health check is %q within %v, want %q within more than %v", c.Healthcheck.Test, c.Healthcheck.Timeout, want, listener.PingTimeout)
+	if want := []string{"CMD", c.Entrypoint[0], "health"}; !slices.Equal(c.Healthcheck.Test, want) || c.Healthcheck.Timeout <= health.Timeout {
+		t.Errorf("its health check is %q within %v, want %q within more than %v", c.Healthcheck.Test, c.Healthcheck.Timeout, want, health.Timeout)
 	}
 	if c.StopSignal != "SIGTERM" {
 		t.Errorf("it is stopped with %q", c.StopSignal)

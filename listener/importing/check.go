@@ -17,6 +17,7 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/internal/wording"
 	"mockserver/listener"
+	"mockserver/listener/logging"
 )
 
 const (
@@ -40,7 +41,7 @@ func compare(w io.Writer, d *draft.Draft, against string) error {
 		return err
 	}
 	server, err := listener.Start(config.Load(filepath.Join(dir, imports.Name)), listener.Options{
-		Host: "127.0.0.1", Logger: listener.NewLogger("println", io.Discard, io.Discard),
+		Host: "127.0.0.1", Logger: logging.New("println", io.Discard, io.Discard),
 		NoLatency: true, NoFaults: true, NoWebhooks: true, NoCORS: true,
 	})
 	if err != nil {

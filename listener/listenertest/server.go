@@ -26,6 +26,7 @@ import (
 	"mockserver/config"
 	"mockserver/internal/wording"
 	"mockserver/listener"
+	"mockserver/listener/logging"
 	"mockserver/listener/record"
 )
 
@@ -49,7 +50,7 @@ func start(t testing.TB, spec *config.Spec, opts listener.Options, grace time.Du
 	if opts.Logger == nil {
 		log := &output{w: t.Output()}
 		t.Cleanup(log.end) // after the one below
-		opts.Logger = listener.NewLogger("println", log, log)
+		opts.Logger = logging.New("println", log, log)
 	}
 	if opts.Record == nil {
 		opts.Record = &record.Options{Journal: record.JournalOptions{Sample: 1}}

@@ -1,4 +1,5 @@
-package listener
+// Package logging has the forms of the log: a readable line or a JSON object for each event.
+package logging
 
 import (
 	"context"
@@ -11,10 +12,10 @@ import (
 	"unicode/utf8"
 )
 
-// NewLogger returns the logger of the program. Format "json" writes one JSON object for each event,
+// New returns the logger of the program. Format "json" writes one JSON object for each event,
 // any other format one readable line. Errors go to stderr, everything else to stdout. Text from
 // requests is quoted and escaped.
-func NewLogger(format string, stdout, stderr io.Writer) *slog.Logger {
+func New(format string, stdout, stderr io.Writer) *slog.Logger {
 	if format == "json" {
 		inUnits := &slog.HandlerOptions{ReplaceAttr: durationInMilliseconds}
 		return slog.New(byLevel{

@@ -1,4 +1,5 @@
-package listener
+// Package health asks whether a server answers, for mockserver health.
+package health
 
 import (
 	"context"
@@ -16,9 +17,9 @@ import (
 	"time"
 )
 
-// PingTimeout limits Ping as a whole. The time-outs of the image's health check and of the probes
+// Timeout limits Ping as a whole. The time-outs of the image's health check and of the probes
 // in deploy/ are longer.
-const PingTimeout = 3 * time.Second
+const Timeout = 3 * time.Second
 
 // Ping checks whether the server on this machine that was started with a host and port answers, over
 // TLS if it speaks only that. It returns the address that it asked. The error, after three seconds
@@ -45,7 +46,7 @@ func ownAddress(host string, port int) (string, error) {
 // what happened instead of a 200. Whose certificate the server has does not matter: no secret is
 // sent, and it is the own machine that is asked.
 func ping(address string, overTLS bool) error {
-	ctx, cancel := context.WithTimeout(context.Background(), PingTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), Timeout)
 	defer cancel()
 	request := &http.Request{Method: http.MethodOptions, URL: &url.URL{Scheme: "http", Host: address, Path: "*"}, Header: http.Header{}}
 	if overTLS {
@@ -81,7 +82,7 @@ func silence(err error) string {
 	var call *os.SyscallError
 	switch {
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return fmt.Sprintf("no answer within %s", PingTimeout)
+		return fmt.Sprintf("no answer within %s", Timeout)
 	case errors.As(err, &failed) && failed.Op == "dial":
 		cause := failed.Err
 		if errors.As(cause, &call) {

@@ -1,4 +1,4 @@
-package listener
+package logging
 
 import (
 	"bytes"
@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-func TestNewLogger_OneReadableLineAnEvent(t *testing.T) {
+func TestNew_OneReadableLineAnEvent(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	log := NewLogger("println", &stdout, &stderr)
+	log := New("println", &stdout, &stderr)
 	log.Info("request", "path", "/a\nb\x1b[31m", "n", 3, "empty", "", "said", `"x"`, "took", 14542*time.Nanosecond)
 	log.With("a", 1).WithGroup("g").Warn("second", "b", 2, slog.Group("h", "c", 3), slog.Group("", "d", 4))
 	log.Error("broken", "why", "x")
@@ -35,9 +35,9 @@ func TestNewLogger_OneReadableLineAnEvent(t *testing.T) {
 	}
 }
 
-func TestNewLogger_JSON(t *testing.T) {
+func TestNew_JSON(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	log := NewLogger("json", &stdout, &stderr)
+	log := New("json", &stdout, &stderr)
 	log.Info("request", "path", "/a\n\x00", "took", 14542*time.Nanosecond, slog.Group("lag", "max", 1500*time.Millisecond))
 	log.With("a", 1).Error("broken")
 	for _, c := range []struct {
