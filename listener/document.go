@@ -35,7 +35,7 @@ func (s *Server) logDocuments(spec *config.Spec, known map[syntax.Problem]bool) 
 		}
 		routes, more := routesOf(d)
 		attrs := []any{
-			"file", d.File, "title", bounded(d.Title), "version", bounded(d.Version), "operations", len(d.Operations),
+			"file", d.File, "title", wording.Bounded(d.Title), "version", wording.Bounded(d.Version), "operations", len(d.Operations),
 			"base_paths", basePathsOf(d), "routes", routes, "more", more, "warnings", counted,
 		}
 		line := fmt.Sprint(attrs...)

@@ -2,7 +2,6 @@ package listener
 
 import (
 	"errors"
-	"strings"
 
 	"mockserver/fetcher"
 	"mockserver/listener/reply"
@@ -23,14 +22,4 @@ func ofBody(err error) reply.Failure {
 		return reply.UpstreamTimeout
 	}
 	return reply.BodyUnavailable
-}
-
-// maxMessage limits messages from elsewhere, in bytes, because some contain what the client sent.
-const maxMessage = 200
-
-func bounded(message string) string {
-	if len(message) <= maxMessage {
-		return message
-	}
-	return strings.ToValidUTF8(message[:maxMessage], "") + "…"
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"mockserver/listener/negotiate"
 	"mockserver/listener/record"
 	"mockserver/listener/reply"
 	"mockserver/listener/wire"
@@ -71,7 +72,7 @@ func (a *answer) isFixed() bool {
 			return false
 		}
 	}
-	return a.template.IsNone() && a.source == nil && a.proxy == nil && len(a.hooks)+len(a.lets) == 0 && a.access == nil && a.resource == nil && !a.disturbed && (a.operation == nil || a.operation.isFixed())
+	return a.template.IsNone() && a.source == nil && a.proxy == nil && len(a.hooks)+len(a.lets) == 0 && a.access == nil && a.resource == nil && !a.disturbed && (a.operation == nil || a.operation.IsFixed())
 }
 
 // fixing is the scratch space for building fixed responses one after the other.
@@ -97,7 +98,7 @@ func (w *fixing) fix(a *answer) *fixed {
 		return nil
 	}
 	if a.operation != nil {
-		f.chosen, f.typed, f.limited = true, a.operation.typed, a.operation.limited
+		f.chosen, f.typed, f.limited = true, a.operation.Typed, a.operation.Limited
 	}
 	return f
 }
@@ -157,7 +158,7 @@ func (s *Server) answerFixed(lookup func(path []byte) *fixed, c *wire.Connection
 		return false, nil
 	}
 	f := lookup(path)
-	if f == nil || len(f.head)+len(f.body) > cap(p.Bytes) || f.chosen && len(query) > 0 && (f.limited || asks(query)) || f.typed && p.Accepts {
+	if f == nil || len(f.head)+len(f.body) > cap(p.Bytes) || f.chosen && len(query) > 0 && (f.limited || negotiate.Asks(query)) || f.typed && p.Accepts {
 		return false, nil
 	}
 	isTold := f.counters != nil && s.countFixed(c, f, p.Bytes)

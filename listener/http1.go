@@ -179,7 +179,7 @@ func (s *Server) malformed(ctx *fasthttp.RequestCtx, err error) {
 		}
 		s.refuse(c, reply.RequestTimeout, conn.Lateness())
 	default:
-		s.refuse(c, reply.BadRequest, bounded(err.Error()))
+		s.refuse(c, reply.BadRequest, wording.Bounded(err.Error()))
 	}
 	c.encode(ctx)
 }

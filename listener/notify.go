@@ -16,6 +16,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/dispatcher"
 	"mockserver/internal/address"
+	"mockserver/internal/wording"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -375,7 +376,7 @@ func (s *Server) tellFailed(f dispatcher.Failure) {
 	}
 	attrs := []slog.Attr{slog.String("webhook", f.Webhook.Name), slog.Int("attempt", f.Attempt), slog.Bool("final", f.Final)}
 	if f.Err != nil {
-		attrs = append(attrs, slog.String("error", bounded(f.Err.Error())))
+		attrs = append(attrs, slog.String("error", wording.Bounded(f.Err.Error())))
 	} else {
 		attrs = append(attrs, slog.Int("status", f.Status))
 	}

@@ -221,7 +221,7 @@ func (s *Server) failPassing(a *answer, c *call, err error) bool {
 	}
 	c.passing.taping.end(c.passing.Exchange, f.Code, f.Status)
 	err = fmt.Errorf("upstream %s (%s): %w", a.proxy.to.Name, a.proxy.to.URL, err)
-	f.Write(&c.reply, bounded(err.Error()))
+	f.Write(&c.reply, wording.Bounded(err.Error()))
 	s.tellServerError(f, a, err)
 	return false
 }

@@ -15,13 +15,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/config/syntax"
-	"mockserver/matcher"
 )
-
-// headerOf is a block of header lines.
-func headerOf(lines ...string) matcher.Header {
-	return matcher.Header(strings.Join(lines, "\r\n") + "\r\n\r\n")
-}
 
 // asReceived has ctx the request that it holds as it is read from a connection.
 func asReceived(ctx *fasthttp.RequestCtx) *fasthttp.RequestCtx {

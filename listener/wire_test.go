@@ -150,8 +150,8 @@ func TestConnection_AnAnswerDoesNotWaitForTheNextBody(t *testing.T) {
 func TestMalformed_BoundsTheMessagesOfOthers(t *testing.T) {
 	for message, want := range map[string]string{
 		"short":                               "short",
-		strings.Repeat("x", maxMessage):       strings.Repeat("x", maxMessage),
-		strings.Repeat("x", maxMessage+1):     strings.Repeat("x", maxMessage) + "…",
+		strings.Repeat("x", 200):              strings.Repeat("x", 200),
+		strings.Repeat("x", 201):              strings.Repeat("x", 200) + "…",
 		strings.Repeat("x", 199) + "é" + "yy": strings.Repeat("x", 199) + "…",
 	} {
 		s := configured(t, "[]")

@@ -25,3 +25,12 @@ func Clip(text string) string {
 	}
 	return strings.ToValidUTF8(text[:longest], "") + "…"
 }
+
+// Bounded truncates a message from elsewhere: some contain what a client sent.
+func Bounded(message string) string {
+	const longest = 200
+	if len(message) <= longest {
+		return message
+	}
+	return strings.ToValidUTF8(message[:longest], "") + "…"
+}

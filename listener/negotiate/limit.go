@@ -1,19 +1,19 @@
-package listener
+package negotiate
 
 import (
 	"strconv"
 
-	"mockserver/renderer"
+	"mockserver/matcher"
 )
 
 // limit returns the number of list items that a request asks for, and whether it asks for any. The
 // smallest of several numbers counts. Values that are not numbers are ignored.
-func (o *operation) limit(c *call) (n int, ok bool) {
-	if !o.limited {
+func (o *Operation) limit(r *matcher.Request) (n int, ok bool) {
+	if !o.Limited {
 		return 0, false
 	}
 	for _, name := range o.document.List.Limits {
-		value, there := c.Query(name)
+		value, there := r.Query(name)
 		if !there || len(value) == 0 || value[0] == '+' || value[0] == '-' {
 			continue
 		}
@@ -24,29 +24,27 @@ func (o *operation) limit(c *call) (n int, ok bool) {
 	return n, ok
 }
 
-// cut returns the answer of the endpoint with as many items as the request asks for. It returns nil
+// cut returns the body of the endpoint with as many items as the request asks for. It is not ok
 // for all items, and for an example that is requested by name.
-func (o *operation) cut(c *call, p *preferences) *answer {
-	n, ok := o.limit(c)
+func (o *Operation) cut(r *matcher.Request, p *preferences) (body []byte, ok bool) {
+	n, ok := o.limit(r)
 	if !ok || len(p.example) > 0 {
-		return nil
+		return nil, false
 	}
-	cut := o.base
-	cut.static, cut.template = o.fill(c, o.document.List.Cut(n)), renderer.Ready{}
-	return &cut
+	return o.fill(r, o.document.List.Cut(n)), true
 }
 
 // fill replaces members of a body with the path parameters of the request.
-func (o *operation) fill(c *call, body []byte) []byte {
+func (o *Operation) fill(r *matcher.Request, body []byte) []byte {
 	if o.document.Asked == nil {
 		return body
 	}
-	return o.document.Asked.Fill(body, c.Param)
+	return o.document.Asked.Fill(body, r.Param)
 }
 
 // cutFresh returns a newly generated body with as many items as the request asks for.
-func (o *operation) cutFresh(c *call, body []byte) []byte {
-	if n, ok := o.limit(c); ok {
+func (o *Operation) cutFresh(r *matcher.Request, body []byte) []byte {
+	if n, ok := o.limit(r); ok {
 		return o.document.List.CutFresh(body, n)
 	}
 	return body

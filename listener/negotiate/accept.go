@@ -1,4 +1,4 @@
-package listener
+package negotiate
 
 import (
 	"bytes"
@@ -158,5 +158,5 @@ func cutList(b []byte, separator byte) (first, rest []byte) {
 func isJSONType(mediaType string) bool {
 	name, _, _ := strings.Cut(mediaType, ";")
 	name = strings.ToLower(strings.TrimSpace(name))
-	return name == typeJSON || strings.HasSuffix(name, "+json")
+	return name == "application/json" || strings.HasSuffix(name, "+json")
 }

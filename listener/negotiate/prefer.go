@@ -1,10 +1,11 @@
-package listener
+package negotiate
 
 import (
 	"bytes"
 	"strconv"
 
 	"mockserver/internal/ascii"
+	"mockserver/internal/wording"
 
 	"mockserver/matcher"
 )
@@ -43,7 +44,7 @@ func readPreferences(r *matcher.Request) preferences {
 	for line := range r.In.Header.Values(preferHeader) {
 		r.Arena = p.read(line, r.Arena)
 	}
-	if !asks(r.QueryString()) {
+	if !Asks(r.QueryString()) {
 		return p
 	}
 	for _, name := range [...]string{preferCode, preferExample, preferDynamic} {
@@ -141,7 +142,7 @@ func (p *preferences) set(name string, value []byte) {
 
 func (p *preferences) refuse(name string, value []byte, expected string) {
 	if p.wrong == "" {
-		p.wrong = "the preference " + name + " is " + strconv.Quote(bounded(string(value))) + "; expected " + expected
+		p.wrong = "the preference " + name + " is " + strconv.Quote(wording.Bounded(string(value))) + "; expected " + expected
 	}
 }
 
@@ -164,6 +165,6 @@ const (
 
 var queryPrefixBytes = []byte(queryPrefix)
 
-// asks reports whether a query may contain a preference. Clients have no reason to escape the
+// Asks reports whether a query may contain a preference. Clients have no reason to escape the
 // characters of these names.
-func asks(query []byte) bool { return len(query) > 0 && bytes.Contains(query, queryPrefixBytes) }
+func Asks(query []byte) bool { return len(query) > 0 && bytes.Contains(query, queryPrefixBytes) }

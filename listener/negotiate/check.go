@@ -1,4 +1,4 @@
-package listener
+package negotiate
 
 import (
 	"bytes"
@@ -33,22 +33,21 @@ const maxToldViolations = 20
 
 // refuse validates a request if the document was loaded for that, and answers an invalid one. It
 // reports whether it did.
-func (o *operation) refuse(c *call) bool {
-	r := &c.Request
+func (o *Operation) refuse(r *matcher.Request, to *reply.Reply) bool {
 	if !o.document.Checked() {
 		return false
 	}
 	body, err := plainBody(r, o.maxBody)
 	switch {
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		reply.PayloadTooLarge.Write(&c.reply, "the request body is larger than "+wording.Count(o.maxBody, "byte")+" without its content coding")
+		reply.PayloadTooLarge.Write(to, "the request body is larger than "+wording.Count(o.maxBody, "byte")+" without its content coding")
 		return true
 	case err != nil:
 		v := &validate.Verdict{Violations: []validate.Violation{{
-			In: "header", Pointer: "/header/content-encoding", Message: "is not what the body is encoded with, or of no use: " + bounded(err.Error()),
+			In: "header", Pointer: "/header/content-encoding", Message: "is not what the body is encoded with, or of no use: " + wording.Bounded(err.Error()),
 		}}}
-		if !o.tell(c, reply.UnsupportedMedia, v) {
-			writeViolations(&c.reply, reply.UnsupportedMedia, v, o.base.name)
+		if !o.tell(r, to, reply.UnsupportedMedia, v) {
+			writeViolations(to, reply.UnsupportedMedia, v, o.name)
 		}
 		return true
 	}
@@ -67,11 +66,11 @@ func (o *operation) refuse(c *call) bool {
 	case fasthttp.StatusUnprocessableEntity:
 		f = reply.InvalidBody
 	}
-	if !o.tell(c, f, verdict) {
-		writeViolations(&c.reply, f, verdict, o.base.name)
+	if !o.tell(r, to, f, verdict) {
+		writeViolations(to, f, verdict, o.name)
 	}
 	for _, challenge := range verdict.Challenges {
-		c.reply.Add("Www-Authenticate", challenge)
+		to.Add("Www-Authenticate", challenge)
 	}
 	return true
 }
@@ -117,7 +116,7 @@ func cookiesOf(r *matcher.Request) func(string) (string, bool) {
 
 // tell answers with the error that the document declares for invalid requests. It reports whether
 // there is one.
-func (o *operation) tell(c *call, f reply.Failure, v *validate.Verdict) bool {
+func (o *Operation) tell(r *matcher.Request, p *reply.Reply, f reply.Failure, v *validate.Verdict) bool {
 	declared, status := o.declaredError(f.Status)
 	if declared == "" {
 		return false
@@ -128,16 +127,16 @@ func (o *operation) tell(c *call, f reply.Failure, v *validate.Verdict) bool {
 			candidates = append(candidates, i)
 		}
 	}
-	i := o.best(candidates, c.In.Header)
-	a, message := o.answer(i), messageOf(v, o.base.name)
-	p := &c.reply
+	i := o.best(candidates, r.In.Header)
+	d, message := &o.document.Answers[i], messageOf(v, o.name)
 	p.Begin()
-	p.Status, p.ContentType, p.Body, p.Rendered = status, a.contentType, a.static, false
-	for _, h := range a.headers {
-		p.Add(h.name, h.value)
+	contentType, fields := Head(d)
+	p.Status, p.ContentType, p.Body, p.Rendered = status, contentType, d.Body, false
+	for _, h := range fields {
+		p.Add(h.Name, h.Value)
 	}
-	if told := o.document.Answers[i].Tell; told != nil {
-		p.Body = told(generate.Told{Status: status, Message: message, Violations: v.Violations})
+	if d.Tell != nil {
+		p.Body = d.Tell(generate.Told{Status: status, Message: message, Violations: v.Violations})
 	}
 	p.Refusal = &reply.Refusal{Code: f.Code, Message: message}
 	return true
@@ -146,7 +145,7 @@ func (o *operation) tell(c *call, f reply.Failure, v *validate.Verdict) bool {
 // declaredError returns the key and the status of the declared answer for invalid requests: the one
 // for the status, or for a status that is often used instead, or 4XX, or default unless that is the
 // answer to valid requests. It returns "" if there is none.
-func (o *operation) declaredError(status int) (string, int) {
+func (o *Operation) declaredError(status int) (string, int) {
 	others := []int{status}
 	switch status {
 	case fasthttp.StatusUnprocessableEntity:

@@ -1,0 +1,282 @@
+// Package negotiate finds out which answer of an OpenAPI operation a request is given: by its
+// preferences (RFC 7240), by media types (RFC 9110), by the parameters that limit lists, and by whether
+// the document allows the request. It knows neither connections nor compiled answers.
+package negotiate
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mockserver/config"
+	"mockserver/config/openapi"
+	"mockserver/internal/wording"
+	"mockserver/listener/reply"
+	"mockserver/matcher"
+)
+
+// Operation is an operation of an OpenAPI document: which of its answers a request chooses, and the
+// checks of requests. Unless bodies are dynamic, requests without preferences get the answer of the
+// endpoint and do not use it. It is immutable.
+type Operation struct {
+	// Typed means that the answer has several media types, so that Accept matters.
+	Typed bool
+	// Limited means that query parameters can limit the list in the answer.
+	Limited bool
+
+	document *openapi.Operation
+	name     string // of the endpoint, for messages
+	status   int    // of the answer of the endpoint
+	// own means that the answer of the endpoint is from a mocks file, not from the document.
+	own bool
+	// dynamic means that requests get a newly generated body unless they prefer otherwise.
+	dynamic bool
+	maxBody int // the maximum size of a body without its content codings, in bytes, if requests are validated
+}
+
+// Options are what there is to know of an endpoint.
+type Options struct {
+	Name     string // of the endpoint, for messages
+	Status   int    // of its answer
+	External bool   // its answer has an external body
+	Dynamic  bool   // bodies are generated for each request
+	MaxBody  int    // of requests, in bytes
+}
+
+// New returns the operation of an endpoint that has one.
+func New(e *config.Endpoint, opts Options) *Operation {
+	d := e.Operation
+	o := &Operation{document: d, name: opts.Name, status: opts.Status, maxBody: opts.MaxBody, own: len(d.Answers) == 0 || len(e.Responses) > 0}
+	if !o.own {
+		byDefault := &d.Answers[d.Default]
+		o.own = opts.Status != byDefault.Status || opts.External || e.Response.Body.Value != cmp.Or(d.Template, string(byDefault.Body))
+		o.Typed = !o.own && slices.ContainsFunc(d.Answers, func(x openapi.Answer) bool {
+			return x.Declared == byDefault.Declared && x.MediaType != byDefault.MediaType
+		})
+	}
+	o.Limited = !o.own && d.List != nil
+	o.dynamic = opts.Dynamic && !o.own && slices.ContainsFunc(d.Answers, func(x openapi.Answer) bool { return x.Fresh != nil })
+	return o
+}
+
+// MayChoose reports whether a request may get an answer other than that of the endpoint, as far as its
+// headers do not matter: see Prefers and Accepts.
+func (o *Operation) MayChoose(r *matcher.Request) bool {
+	query := r.QueryString()
+	return o.document.Checked() || o.dynamic || len(query) > 0 && (o.Limited || Asks(query))
+}
+
+// Prefers reports whether a request has a Prefer header.
+func (o *Operation) Prefers(r *matcher.Request) bool {
+	_, ok := r.Header(preferHeader)
+	return ok
+}
+
+// Accepts reports whether the Accept header of a request may choose an answer.
+func (o *Operation) Accepts(r *matcher.Request) bool {
+	return o.Typed && !isIndifferent(r.In.Header)
+}
+
+// IsFixed reports whether requests without preferences need no inspection.
+func (o *Operation) IsFixed() bool { return !o.document.Checked() && !o.dynamic }
+
+// Own is the Answer of a Choice that is the answer of the endpoint.
+const Own = -1
+
+// Choice is the answer that a request chooses.
+type Choice struct {
+	Answer int    // its index in the document, or Own
+	Status int    // its status
+	Body   []byte // if Made
+	Made   bool   // the body is made for the request
+}
+
+// Choose returns the answer that a request asks for. It is not ok if to is the answer already, because
+// there is no such answer, or because the document does not allow the request.
+func (o *Operation) Choose(r *matcher.Request, to *reply.Reply) (chosen Choice, ok bool) {
+	chosen = Choice{Answer: Own, Status: o.status}
+	if o.refuse(r, to) {
+		return chosen, false
+	}
+	p := readPreferences(r)
+	p.imply(o.dynamic)
+	if o.own && p.allow(o.status) {
+		return chosen, true
+	}
+	i, status, ok := o.picked(&p, r, to)
+	if !ok {
+		return chosen, false
+	}
+	fresh := o.document.Answers[i].Fresh
+	byDefault := i == o.document.Default && status == o.status && !o.own
+	if byDefault && (!p.dynamic || p.implied && fresh == nil) {
+		chosen.Body, chosen.Made = o.cut(r, &p)
+		return chosen, true
+	}
+	chosen = Choice{Answer: i, Status: status}
+	// An example is preferred even if bodies are dynamic.
+	if p.dynamic && fresh != nil && len(p.example) == 0 && !IsBodiless(status) {
+		chosen.Body, chosen.Made = fresh(r.Random.Uint64()), true
+		if byDefault {
+			chosen.Body = o.fill(r, o.cutFresh(r, chosen.Body))
+		}
+	}
+	return chosen, true
+}
+
+// IsBodiless reports whether responses with a status have no body.
+func IsBodiless(status int) bool { return status == 204 || status == 304 }
+
+// picked is pick, and answers a request that asks for an answer that does not exist.
+func (o *Operation) picked(p *preferences, r *matcher.Request, to *reply.Reply) (index, status int, ok bool) {
+	f, why := reply.AnswerNotFound, ""
+	switch {
+	case p.wrong != "":
+		f, why = reply.BadPreference, p.wrong
+	case len(o.document.Answers) == 0:
+		why = o.name + " has one answer, which its document does not declare; none can be chosen"
+	default:
+		index, status, why = o.pick(p, r.In.Header)
+	}
+	if why != "" {
+		f.Write(to, why)
+	}
+	return index, status, why == ""
+}
+
+// Head returns the Content-Type of a document's answer, "" for none, and its other header fields but
+// those that the server sets.
+func Head(d *openapi.Answer) (contentType string, fields []openapi.Header) {
+	contentType = d.MediaType
+	for _, h := range d.Headers {
+		switch {
+		case config.ServerSets(h.Name):
+		case strings.EqualFold(h.Name, "Content-Type"):
+			contentType = h.Value
+		default:
+			fields = append(fields, h)
+		}
+	}
+	return contentType, fields
+}
+
+// pick returns the index of the answer that the preferences and the Accept header ask for, and its
+// status, or why there is none.
+func (o *Operation) pick(p *preferences, header matcher.Header) (index, status int, why string) {
+	all := o.document.Answers
+	byDefault := &all[o.document.Default]
+	declared, status := byDefault.Declared, byDefault.Status
+	if p.code != 0 {
+		if declared = o.declaredFor(p.code); declared == "" {
+			return 0, 0, o.name + " has no answer " + strconv.Itoa(p.code) + "; there are " + strings.Join(o.codes(), ", ")
+		}
+		status = p.code
+	}
+	candidates := make([]int, 0, 16) // on the stack
+	for i := range all {
+		if all[i].Declared == declared && (len(p.example) == 0 || all[i].Example == string(p.example)) {
+			candidates = append(candidates, i)
+		}
+	}
+	if len(candidates) == 0 {
+		return 0, 0, o.withoutExample(declared, string(p.example))
+	}
+	if p.dynamic && !p.implied && len(p.example) == 0 {
+		if candidates = o.fresh(candidates); len(candidates) == 0 {
+			return 0, 0, "the answer " + declared + " of " + o.name + " has no schema, from which a dynamic one could be made"
+		}
+	}
+	return o.best(candidates, header), status, ""
+}
+
+// declaredFor returns the key in the document for a status: 404 before 4XX before default; "" for
+// none.
+func (o *Operation) declaredFor(code int) string {
+	best, found := 0, ""
+	for i := range o.document.Answers {
+		declared := o.document.Answers[i].Declared
+		rank := 0
+		switch {
+		case declared == "default":
+			rank = 1
+		case len(declared) == 3 && declared[0] == byte('0'+code/100) && strings.EqualFold(declared[1:], "XX"):
+			rank = 2
+		case len(declared) == 3:
+			if n, err := strconv.Atoi(declared); err == nil && n == code {
+				rank = 3
+			}
+		}
+		if rank > best {
+			best, found = rank, declared
+		}
+	}
+	return found
+}
+
+// codes returns the statuses of the answers as written in the document.
+func (o *Operation) codes() []string {
+	var codes []string
+	for _, a := range o.document.Answers {
+		if !slices.Contains(codes, a.Declared) {
+			codes = append(codes, a.Declared)
+		}
+	}
+	return codes
+}
+
+// withoutExample returns the message that an answer has no example with a name. It lists the
+// examples that the answer has, and other answers that have that example.
+func (o *Operation) withoutExample(declared, name string) string {
+	var names, elsewhere []string
+	for _, a := range o.document.Answers {
+		switch {
+		case a.Declared == declared && a.Example != "" && !slices.Contains(names, strconv.Quote(a.Example)):
+			names = append(names, strconv.Quote(a.Example))
+		case a.Example == name && !slices.Contains(elsewhere, a.Declared):
+			elsewhere = append(elsewhere, a.Declared)
+		}
+	}
+	why := "the answer " + declared + " of " + o.name + " has no example " + strconv.Quote(wording.Bounded(name))
+	if len(names) > 0 {
+		why += "; there are " + strings.Join(names, ", ")
+	} else {
+		why += ", nor any other that has a name"
+	}
+	if len(elsewhere) > 0 {
+		why += " (with code=" + strings.Join(elsewhere, " or code=") + " there is one)"
+	}
+	return why
+}
+
+// fresh keeps the candidates whose bodies can be generated, and those without a body.
+func (o *Operation) fresh(candidates []int) []int {
+	return slices.DeleteFunc(candidates, func(i int) bool {
+		a := &o.document.Answers[i]
+		return a.Fresh == nil && a.MediaType != ""
+	})
+}
+
+// best returns the candidate with the most acceptable media type. Among several with the same type
+// it prefers the default, then the first.
+func (o *Operation) best(candidates []int, header matcher.Header) int {
+	all := o.document.Answers
+	chosen, rank := candidates[0], o.rank(candidates[0], header)
+	for _, i := range candidates[1:] {
+		if all[i].MediaType == all[chosen].MediaType && i != o.document.Default {
+			continue
+		}
+		if r := o.rank(i, header); r.above(rank) {
+			chosen, rank = i, r
+		}
+	}
+	return chosen
+}
+
+// rank returns how well an answer fits the Accept header.
+func (o *Operation) rank(i int, header matcher.Header) rank {
+	a := &o.document.Answers[i]
+	r := rank{byDefault: i == o.document.Default, json: isJSONType(a.MediaType)}
+	r.weight, r.specific = weigh(a.MediaType, header)
+	return r
+}
