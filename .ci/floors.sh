@@ -145,7 +145,13 @@ mockserver/listener -> mockserver/listener/reply
 mockserver/listener -> mockserver/listener/sentry
 mockserver/listener -> mockserver/listener/traffic
 mockserver/listener -> mockserver/listener/websocket
+mockserver/listener -> mockserver/listener/webhook
 mockserver/listener -> mockserver/listener/wire
+mockserver/listener/webhook -> mockserver/config
+mockserver/listener/webhook -> mockserver/config/syntax
+mockserver/listener/webhook -> mockserver/dispatcher
+mockserver/listener/webhook -> mockserver/matcher
+mockserver/listener/webhook -> mockserver/renderer
 mockserver/listener -> mockserver/matcher
 mockserver/listener -> mockserver/matcher/json
 mockserver/listener -> mockserver/matcher/nearest

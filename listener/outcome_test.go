@@ -167,7 +167,7 @@ func TestOutcomes_HaveWhatTheEndpointHas(t *testing.T) {
 	}{{true, []string{"GET /a"}}, {false, nil}, {true, []string{"GET /a responses[2]"}}} {
 		var hooks []string
 		for _, h := range a.outcomes[i].hooks {
-			hooks = append(hooks, h.shared.Name)
+			hooks = append(hooks, h.Webhook().Name)
 		}
 		if fails[i] != want.fails || strings.Join(hooks, ",") != strings.Join(want.hooks, ",") {
 			t.Errorf("outcome %d: it fails %t, with the webhooks %v, want %+v", i, fails[i], hooks, want)

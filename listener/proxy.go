@@ -84,7 +84,7 @@ func (c *compiler) proxy(e *config.Endpoint, scope *renderer.Scope) (*proxy, syn
 	var problems syntax.Problems
 	if declared.Path.Value != "" {
 		var text string
-		text, p.path, problems = compileText(declared.Path, renderer.URL, scope)
+		text, p.path, problems = renderer.CompileText(declared.Path, renderer.URL, scope)
 		p.fixed = []byte(text)
 	}
 	for _, h := range e.Response.Headers {

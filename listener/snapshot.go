@@ -16,6 +16,7 @@ import (
 	"mockserver/listener/record"
 	"mockserver/listener/sentry"
 	"mockserver/listener/traffic"
+	"mockserver/listener/webhook"
 	"mockserver/listener/websocket"
 	"mockserver/matcher"
 	"mockserver/matcher/nearest"
@@ -58,7 +59,7 @@ type answer struct {
 
 	name    string // "GET /users/:id", for logs and messages
 	headers []header
-	hooks   []hook
+	hooks   []webhook.Hook
 
 	counters  *record.Counters // nil when nothing is recorded
 	access    *data.Access     // the rows that it names; nil for none
@@ -104,7 +105,7 @@ type compiler struct {
 	sockets websocket.Compiler
 	data    *data.Sets
 	proxies
-	send func(hooks []hook, r *matcher.Request, at time.Time) // sends the webhooks of a row that moved
+	send func(hooks []webhook.Hook, r *matcher.Request, at time.Time) // sends the webhooks of a row that moved
 }
 
 // compile builds the snapshot of a specification. The problems include those found when the spec

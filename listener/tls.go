@@ -8,15 +8,11 @@ import (
 	"encoding/hex"
 	"log/slog"
 	"net"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
-	"mockserver/config"
-	"mockserver/config/syntax"
 	"mockserver/config/watch"
-	"mockserver/internal/clienttls"
 	"mockserver/listener/certs"
 	"mockserver/listener/wire"
 	"mockserver/matcher"
@@ -56,21 +52,6 @@ func (s *Server) followCertificates() {
 		cancel()
 		following.Wait()
 	}
-}
-
-// hookTLS returns how the URL of a webhook is reached over TLS. The files are read, so that what is
-// wrong with them is found now.
-func hookTLS(w *config.Webhook) (clienttls.Files, syntax.Problems) {
-	dir := filepath.Dir(w.Pos.File)
-	over := clienttls.Files{
-		CA: clienttls.Find(dir, w.CA.Value), Cert: clienttls.Find(dir, w.Cert.Value), Key: clienttls.Find(dir, w.ClientKey.Value), Insecure: w.Insecure,
-	}
-	_, err := over.Config()
-	if err == nil {
-		return over, nil
-	}
-	at := map[string]*syntax.Text{"ca": &w.CA, "cert": &w.Cert, "key": &w.ClientKey}[err.(*clienttls.Error).Key]
-	return over, syntax.Problems{{Pos: at.Pos, Key: at.Key, What: err.Error()}}
 }
 
 // CA returns the certificate of the CA that Options.TLS made, in PEM; nil if it made none.

@@ -138,6 +138,19 @@ func Compile(text syntax.Text, form Form, scope *Scope) (*Template, syntax.Probl
 	return compile(text, form, scope, false)
 }
 
+// CompileText compiles a text. It returns the text itself if it is the same for every request, and
+// a template otherwise.
+func CompileText(text syntax.Text, form Form, scope *Scope) (string, *Template, syntax.Problems) {
+	t, problems := Compile(text, form, scope)
+	if t == nil {
+		return "", nil, problems
+	}
+	if same, ok := t.Static(); ok {
+		return same, nil, problems
+	}
+	return "", t, problems
+}
+
 // compile is Compile; with kinds, a JSON text that is one placeholder is the value of the placeholder,
 // whatever its kind.
 func compile(text syntax.Text, form Form, scope *Scope, kinds bool) (*Template, syntax.Problems) {

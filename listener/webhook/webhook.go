@@ -1,0 +1,165 @@
+// Package webhook has the webhooks of endpoints, compiled, and makes deliveries of them for the
+// dispatcher.
+package webhook
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"mockserver/config"
+	"mockserver/config/syntax"
+	"mockserver/dispatcher"
+	"mockserver/internal/address"
+	"mockserver/internal/clienttls"
+	"mockserver/matcher"
+	"mockserver/renderer"
+)
+
+// Hook is one compiled webhook. It is immutable and safe for concurrent use.
+type Hook struct {
+	shared *dispatcher.Webhook // what all deliveries have in common
+	when   *renderer.Condition
+	delay  time.Duration
+	url    *renderer.Template // nil if it is the same for every request
+	fields []field            // without Host; nil if all are the same for every request
+	host   *renderer.Template // the Host header; nil if it is fixed or not declared
+	body   *renderer.Template // nil if it is fixed
+}
+
+// field is one header field.
+type field struct {
+	name     string
+	value    string             // the value, if it is the same for every request
+	template *renderer.Template // otherwise the template
+}
+
+// MaxDepth is how many webhooks in a row may trigger each other.
+const MaxDepth = 10
+
+// maxKept is the size of the largest buffer that is kept for the next delivery, in bytes.
+const maxKept = 256 << 10
+
+// Compile compiles webhooks. The name, with the position if there are several, is for the log.
+func Compile(all []config.Webhook, name string, scope *renderer.Scope) ([]Hook, syntax.Problems) {
+	var problems syntax.Problems
+	hooks := make([]Hook, 0, len(all))
+	for i := range all {
+		h, wrong := compile(&all[i], scope)
+		h.shared.Name = name
+		if len(all) > 1 {
+			h.shared.Name += " webhooks[" + strconv.Itoa(i) + "]"
+		}
+		hooks = append(hooks, h)
+		problems = append(problems, wrong...)
+	}
+	return hooks, problems
+}
+
+// Webhook returns what all deliveries have in common.
+func (h *Hook) Webhook() *dispatcher.Webhook { return h.shared }
+
+// AtOnce removes the delay.
+func (h *Hook) AtOnce() { h.delay = 0 }
+
+// Applies reports whether the condition of the webhook holds for a request.
+func (h *Hook) Applies(r *matcher.Request) bool { return h.when.Always() || h.when.Holds(r) }
+
+func compile(w *config.Webhook, scope *renderer.Scope) (Hook, syntax.Problems) {
+	retry := w.Retry.Effective()
+	h := Hook{
+		delay: w.EffectiveDelay(),
+		shared: &dispatcher.Webhook{
+			Method:  w.EffectiveMethod(),
+			Timeout: w.Timeout,
+			Retry:   dispatcher.Retry{Attempts: retry.Attempts, Backoff: retry.Backoff, MaxBackoff: retry.MaxBackoff},
+		},
+	}
+	if h.shared.Timeout == 0 {
+		h.shared.Timeout = config.DefaultWebhookTimeout
+	}
+	var problems syntax.Problems
+	h.shared.TLS, problems = filesOf(w)
+	if s := w.Sign; s != nil {
+		h.shared.Sign = &dispatcher.Signature{Secret: s.Secret, Header: s.EffectiveHeader(), Scheme: s.Scheme}
+	}
+	var wrong syntax.Problems
+	h.when, wrong = renderer.CompileCondition(w.If, scope)
+	problems = append(problems, wrong...)
+	var text string
+	text, h.url, wrong = renderer.CompileText(w.URL, renderer.URL, scope)
+	if what := address.URLFault([]byte(text)); what != "" && h.url == nil && wrong.Err() == nil && text != w.URL.Value {
+		// Fixed URLs were checked when they were read. This one may be fixed by env.NAME.
+		wrong = append(wrong, syntax.Problem{Pos: w.URL.Pos, Key: w.URL.Key, What: fmt.Sprintf("%q is not a valid URL: %s", address.Shown(text), what)})
+	}
+	h.shared.URL, problems = text, append(problems, wrong...)
+	form, wrong := h.compileHeaders(w, scope)
+	problems = append(problems, wrong...)
+	text, h.body, wrong = compileUnless(w.Raw, w.Body, form, scope)
+	h.shared.Body, problems = []byte(text), append(problems, wrong...)
+	return h, problems
+}
+
+// compileHeaders compiles the headers of a webhook. It returns the form of the body, which they
+// determine.
+func (h *Hook) compileHeaders(w *config.Webhook, scope *renderer.Scope) (form renderer.Form, problems syntax.Problems) {
+	form = renderer.JSON
+	if !slices.ContainsFunc(w.Headers, func(d config.Header) bool { return strings.EqualFold(d.Name, "Content-Type") }) {
+		h.fields = append(h.fields, field{name: "Content-Type", value: "application/json"})
+	}
+	templated := false
+	for i := range w.Headers {
+		d := &w.Headers[i]
+		if config.SenderSets(d.Name) || w.Sign != nil && strings.EqualFold(d.Name, w.Sign.EffectiveHeader()) {
+			continue // set by the dispatcher
+		}
+		text, t, wrong := compileUnless(w.Raw, d.Value, renderer.Header, scope)
+		problems = append(problems, wrong...)
+		if strings.EqualFold(d.Name, "Content-Type") {
+			form = cmp.Or(t, renderer.Literal(text)).BodyForm()
+		}
+		templated = templated || t != nil
+		if strings.EqualFold(d.Name, "Host") {
+			if t != nil {
+				h.host = t
+				continue
+			}
+			if what := address.HostPortFault([]byte(text)); what != "" && wrong.Err() == nil && text != d.Value.Value { // like the URL
+				problems = append(problems, syntax.Problem{Pos: d.Value.Pos, Key: d.Value.Key, What: hostError([]byte(text), what).Error()})
+			}
+		}
+		h.fields = append(h.fields, field{name: d.Name, value: text, template: t})
+	}
+	if !templated {
+		h.shared.Header = appendLines(nil, h.fields, nil)
+		h.fields = nil
+	}
+	return form, problems
+}
+
+// compileUnless is renderer.CompileText, except that a raw text is not compiled.
+func compileUnless(raw bool, text syntax.Text, form renderer.Form, scope *renderer.Scope) (string, *renderer.Template, syntax.Problems) {
+	if raw {
+		return text.Value, nil, nil
+	}
+	return renderer.CompileText(text, form, scope)
+}
+
+// filesOf returns how the URL of a webhook is reached over TLS. The files are read, so that what is
+// wrong with them is found now.
+func filesOf(w *config.Webhook) (clienttls.Files, syntax.Problems) {
+	dir := filepath.Dir(w.Pos.File)
+	over := clienttls.Files{
+		CA: clienttls.Find(dir, w.CA.Value), Cert: clienttls.Find(dir, w.Cert.Value), Key: clienttls.Find(dir, w.ClientKey.Value), Insecure: w.Insecure,
+	}
+	_, err := over.Config()
+	if err == nil {
+		return over, nil
+	}
+	at := map[string]*syntax.Text{"ca": &w.CA, "cert": &w.Cert, "key": &w.ClientKey}[err.(*clienttls.Error).Key]
+	return over, syntax.Problems{{Pos: at.Pos, Key: at.Key, What: err.Error()}}
+}
