@@ -1,0 +1,386 @@
+package listener
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"mockserver/config"
+	"mockserver/config/syntax"
+	"mockserver/fetcher"
+	"mockserver/internal/tags"
+	"mockserver/listener/data"
+	"mockserver/listener/record"
+	"mockserver/listener/sentry"
+	"mockserver/listener/traffic"
+	"mockserver/listener/websocket"
+	"mockserver/matcher"
+	"mockserver/matcher/nearest"
+	"mockserver/renderer"
+)
+
+// The content types of bodies that declare none.
+const (
+	typeJSON = "application/json"
+	typeText = "text/plain; charset=utf-8"
+)
+
+// compile builds the snapshot of a specification. The problems include those found when the spec
+// was read. The snapshot cannot be used if any of them is an error.
+func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
+	spec = spec.Complete()
+	c.kept.Begin()
+	problems := append(slices.Clone(spec.Problems), c.data.Begin(spec)...)
+	problems = append(problems, c.compileUpstreams(spec, c.env)...)
+	sn := &snapshot{answers: make([]answer, len(spec.Endpoints)), spec: spec}
+	routes := make([]matcher.Route, len(spec.Endpoints))
+	for i := range spec.Endpoints {
+		var wrong syntax.Problems
+		routes[i], sn.answers[i], wrong = c.endpoint(&spec.Endpoints[i])
+		if spec.Endpoints[i].Resource != nil { // what is wrong with it is so for each of its operations
+			wrong = slices.DeleteFunc(wrong, func(p syntax.Problem) bool { return slices.Contains(problems, p) })
+		}
+		problems = append(problems, wrong...)
+		if a := &sn.answers[i]; a.rules != nil && a.rules.Delay() || a.proxies() {
+			sn.single = true
+		}
+	}
+	if len(spec.Broken) > 0 {
+		known := keysOf(spec.Problems)
+		for i := range spec.Broken {
+			_, _, wrong := c.endpoint(&spec.Broken[i])
+			problems = append(problems, known.leaveOut(wrong)...)
+		}
+	}
+	sockets, wrong := c.sockets.Compile(spec.WebSockets)
+	problems = append(problems, wrong...)
+	if len(spec.BrokenWebSockets) > 0 {
+		_, wrong := c.sockets.Compile(spec.BrokenWebSockets)
+		problems = append(problems, keysOf(spec.Problems).leaveOut(wrong)...)
+	}
+	if problems.Err() != nil {
+		return nil, spec.InOrder(problems)
+	}
+	sn.sockets = sockets
+	table, shadowed := matcher.Compile(routes)
+	sn.table, sn.index = table, nearest.New(routes)
+	sn.fix(routes)
+	for i := range sn.answers {
+		a := &sn.answers[i]
+		a.direct = a.isDirect()
+		a.template = a.template.In(a.program[:])
+		a.prepareBlock()
+		a.brief = a.source == nil && a.proxy == nil && len(a.hooks)+len(a.lets) == 0 && a.changes == nil && a.resource == nil && a.template.IsBrief()
+	}
+	c.kept.Commit()
+	c.data.Commit()
+	c.upstreams.Commit()
+	return sn, spec.InOrder(append(problems, shadowed...))
+}
+
+func keysOf(problems syntax.Problems) keys {
+	known := keys{}
+	for _, p := range problems {
+		for key := p.Key; key != ""; {
+			known[place{p.Pos.File, key}] = struct{}{}
+			key = key[:max(strings.LastIndexByte(key, '.'), 0)]
+		}
+	}
+	return known
+}
+
+// leaveOut removes those errors of a broken endpoint that follow from known ones: errors of a text
+// that could not be decoded, and of a key that has an error itself or inside. It removes all
+// warnings: they may be due to what is broken.
+func (known keys) leaveOut(problems syntax.Problems) syntax.Problems {
+	return slices.DeleteFunc(problems, func(p syntax.Problem) bool {
+		_, ok := known[place{p.Pos.File, p.Key}]
+		return ok || p.Key == "" || p.Warning
+	})
+}
+
+// keys are the positions with known problems: keys, and everything that contains them.
+type keys map[place]struct{}
+
+type place struct{ file, key string }
+
+// endpoint compiles when one endpoint matches, and its answer.
+func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, syntax.Problems) {
+	pattern, problems := matcher.Path(e)
+	scope := &renderer.Scope{Params: pattern.Params(), Env: c.env, Counters: c.counters}
+	scope.Later = laterNames(e)
+	access, wrong := c.data.Compile(e, scope)
+	problems = append(problems, wrong...)
+	var resource *data.Operation
+	if e.Resource != nil {
+		resource, wrong = c.data.CompileOperation(e, scope)
+		problems = append(problems, wrong...)
+	}
+	condition, wrong := renderer.CompileCondition(e.If, scope)
+	problems = append(problems, wrong...)
+	route := matcher.Route{Endpoint: e, Pattern: pattern}
+	t := traffic.NewCounts(&c.kept, e, c.chance.Seeded)
+	if access.Finds() {
+		route.If = func(r *matcher.Request) bool {
+			return access.Find(r) && (r.Stopped == data.ErrTooManyRows || condition.Holds(r))
+		}
+	} else if !condition.Always() {
+		route.If = condition.Holds
+	}
+	if route.If != nil && c.chance.Seeded {
+		route.If = c.chance.Conditional(t, route.If)
+	}
+	access.Names(scope)
+	lets, wrong := c.lets(e, scope)
+	problems = append(problems, wrong...)
+	a, wrong := c.answer(e, scope)
+	problems = append(problems, wrong...)
+	a.access = access
+	a.anyMethod = e.Method == config.MethodAny
+	a.lets, a.resource, a.declared = lets, resource, e.Response.Status
+	problems = append(problems, c.changes(&a, e, e.Do, scope)...)
+	a.hooks, wrong = c.answerHooks(e.Webhooks, a.name, scope)
+	problems = append(problems, wrong...)
+	wrong = c.rules(e, &a, t, scope)
+	return route, a, e.Claim(append(problems, wrong...))
+}
+
+// rules compiles the rules for requests to an endpoint with answer a: limits, latency, faults and
+// outcomes. With a seed, every endpoint that is not the same for every request has rules, for its
+// random numbers.
+func (c *compiler) rules(e *config.Endpoint, a *answer, counts *traffic.Counts, scope *renderer.Scope) (problems syntax.Problems) {
+	a.disturbed = traffic.Declared(e) || c.chance.Seeded && !a.isFixed()
+	a.operation = c.operation(e, *a)
+	if !a.disturbed && a.operation == nil {
+		return nil
+	}
+	a.rules = traffic.NewRules(e, scope.Params, counts, traffic.Options{
+		Carried: &c.kept, Seed: &c.chance, TrustForwarded: c.trustForwarded, NoLatency: c.noLatency, NoFaults: c.noFaults, Log: c.log,
+	})
+	within := *scope
+	within.Rows = scope.Rows[:min(len(scope.Rows), len(e.Find)+len(e.State))] // the others are not known when it is drawn
+	if per, wrong := renderer.CompileOperand(e.Per, &within); per != nil || wrong != nil {
+		problems = append(problems, wrong...)
+		a.rules.Per = func(r *matcher.Request) []byte {
+			text, _ := per.Text(r)
+			return text
+		}
+	}
+	for i := range e.Responses {
+		declared := &e.Responses[i]
+		single := *e
+		single.Response = declared.Response
+		o, wrong := c.answer(&single, scope)
+		problems = append(problems, wrong...)
+		o.name, o.hooks = traffic.OutcomeName(a.name, i), a.hooks
+		if a.resource != nil && !declared.Response.HasBody() {
+			o.resource, o.declared = a.resource, declared.Response.Status
+		}
+		o.access, o.changes, o.elses, o.lets = a.access, a.changes, a.elses, a.lets
+		if declared.Do != nil {
+			problems = append(problems, c.changes(&o, e, declared.Do, scope)...)
+		}
+		if declared.Webhooks != nil {
+			o.hooks, wrong = c.answerHooks(declared.Webhooks, o.name, scope)
+			problems = append(problems, wrong...)
+		}
+		a.outcomes = append(a.outcomes, o)
+	}
+	return problems
+}
+
+// changes compiles what an answer changes, and its answers if it cannot.
+func (c *compiler) changes(a *answer, e *config.Endpoint, do []config.Do, scope *renderer.Scope) (problems syntax.Problems) {
+	a.changes, a.elses = nil, nil
+	if a.access == nil {
+		return nil
+	}
+	a.changes, problems = a.access.CompileChanges(do, scope)
+	for i := range do {
+		var instead answer
+		if do[i].Else != nil {
+			var wrong syntax.Problems
+			single := *e
+			single.Response = *do[i].Else
+			instead, wrong = c.answer(&single, scope)
+			problems = append(problems, wrong...)
+		}
+		a.elses = append(a.elses, instead)
+	}
+	return problems
+}
+
+// answer compiles the answer of one endpoint.
+func (c *compiler) answer(e *config.Endpoint, scope *renderer.Scope) (answer, syntax.Problems) {
+	resp := &e.Response
+	a := answer{
+		name:   record.Name(e),
+		status: resp.Status,
+	}
+	if a.status == 0 {
+		a.status = 200
+	}
+	_, a.typeDeclared = declared(resp, "Content-Type")
+	a.bodiless = a.status == 204 || a.status == 304
+	form, problems := c.headers(&a, resp, scope)
+	var wrong syntax.Problems
+	a.proxy, wrong = c.proxy(e, scope)
+	problems = append(problems, wrong...)
+	if a.proxy != nil && !a.proxy.missing {
+		return a, problems
+	}
+	if a.bodiless {
+		return a, problems
+	}
+	if !a.typeDeclared && !hasNoContent(e) {
+		a.contentType = defaultContentType(resp)
+	}
+	switch {
+	case resp.External != nil:
+		a.source, wrong = c.loader.Source(resp.External, e.Dir, form, resp.Raw, scope)
+	case resp.Raw:
+		a.static = []byte(resp.Body.Value)
+	default:
+		var t *renderer.Template
+		if t, wrong = renderer.Compile(resp.Body, form, scope); t != nil {
+			if text, ok := t.Static(); ok {
+				a.static = []byte(text)
+			} else {
+				a.template = t.Ready()
+				if !a.typeDeclared && t.IsRow() {
+					a.contentType = typeJSON
+				}
+			}
+		}
+	}
+	return a, append(problems, wrong...)
+}
+
+// headers compiles the declared headers. It returns the form of the body, which Content-Type
+// determines; a file without one is JSON.
+func (c *compiler) headers(a *answer, resp *config.Response, scope *renderer.Scope) (form renderer.Form, problems syntax.Problems) {
+	form = renderer.FormOf(defaultContentType(resp))
+	for i := range resp.Headers {
+		declared := &resp.Headers[i]
+		if config.ServerSets(declared.Name) {
+			continue
+		}
+		t := renderer.Literal(declared.Value.Value)
+		if !resp.Raw {
+			var wrong syntax.Problems
+			t, wrong = renderer.Compile(declared.Value, renderer.Header, scope)
+			problems = append(problems, wrong...)
+			if t == nil {
+				continue
+			}
+		}
+		if strings.EqualFold(declared.Name, "Content-Type") && (resp.External == nil || t.BodyForm() != renderer.Inferred) {
+			form = t.BodyForm()
+		}
+		text, static := t.Static()
+		switch {
+		case static && strings.EqualFold(declared.Name, "Content-Type"):
+			a.contentType = text
+		case static:
+			a.headers = append(a.headers, header{name: declared.Name, value: text})
+		default:
+			a.headers = append(a.headers, header{name: declared.Name, template: t})
+		}
+	}
+	return form, problems
+}
+
+// declared returns the first declared value of a header, as written.
+func declared(resp *config.Response, name string) (string, bool) {
+	for i := range resp.Headers {
+		if strings.EqualFold(resp.Headers[i].Name, name) {
+			return resp.Headers[i].Value.Value, true
+		}
+	}
+	return "", false
+}
+
+func defaultContentType(resp *config.Response) string {
+	if resp.External != nil || resp.BodyJSON || looksJSON(resp) {
+		return typeJSON
+	}
+	return typeText
+}
+
+// looksJSON reports whether a text begins like JSON, apart from the tags of blocks.
+func looksJSON(resp *config.Response) bool {
+	s := strings.TrimLeft(resp.Body.Value, " \t\r\n")
+	for !resp.Raw && (strings.HasPrefix(s, "{%") || strings.HasPrefix(s, "{{#")) {
+		_, end := tags.Next(s)
+		s = strings.TrimLeft(s[end:], " \t\r\n")
+	}
+	if !resp.Raw && strings.HasPrefix(s, "{{") {
+		return false // a placeholder, not an object
+	}
+	return strings.HasPrefix(s, "{") || strings.HasPrefix(s, "[")
+}
+
+func newCompiler(opts Options) *compiler {
+	log := opts.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	c := &compiler{
+		loader:   fetcher.NewLoader(fetcher.Options{}),
+		counters: &renderer.Counters{},
+		env:      opts.Env,
+		log:      log,
+
+		maxBody:    cmp.Or(opts.MaxBody, defaultMaxBody),
+		noWebhooks: opts.NoWebhooks,
+		noLatency:  opts.NoLatency,
+		noFaults:   opts.NoFaults,
+		dynamic:    opts.Dynamic,
+		chance:     traffic.NewSeed(opts.Seed),
+
+		trustForwarded: opts.TrustForwarded,
+	}
+	c.data = data.New(data.Options{
+		Memory: int64(cmp.Or(opts.StateMemory, defaultStateMemory)), Log: log, Seed: opts.Seed,
+		Scope: renderer.Scope{Env: c.env, Counters: c.counters}, Webhooks: c.moved,
+	})
+	c.sockets = websocket.Compiler{Env: c.env, Counters: c.counters, MaxMessage: opts.MaxMessage, Seed: c.socketSeed}
+	return c
+}
+
+// externalFiles returns the files from which fixed external bodies may be read, whether they exist
+// or not: a refused specification may be valid once one of them changes. Of the options only Env
+// matters.
+func externalFiles(spec *config.Spec, opts Options) []string {
+	if spec == nil {
+		return nil
+	}
+	var files []string
+	for _, endpoints := range [][]config.Endpoint{spec.Endpoints, spec.Broken} {
+		for i := range endpoints {
+			for _, resp := range endpoints[i].Answers() {
+				if ext := resp.External; ext != nil {
+					files = append(files, fetcher.Files(ext, endpoints[i].Dir, opts.Env)...)
+				}
+			}
+		}
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
+}
+
+// Check compiles a specification without serving it and returns all its problems, warnings
+// included, and those of the DSN in the options.
+func Check(spec *config.Spec, opts Options) syntax.Problems {
+	c := newCompiler(opts)
+	defer c.loader.Close(context.Background())
+	defer c.data.Close()
+	defer c.upstreams.Close()
+	_, problems := c.compile(spec)
+	if _, err := sentry.ParseDSN(opts.SentryDSN); err != nil {
+		problems = append(problems, syntax.Problem{What: err.Error(), Warning: true})
+	}
+	return problems
+}

@@ -1,0 +1,67 @@
+package negotiate
+
+import (
+	"mockserver/listener/reply"
+	"mockserver/matcher"
+)
+
+// Own is the Answer of a Choice that is the answer of the endpoint.
+const Own = -1
+
+// Choice is the answer that a request chooses.
+type Choice struct {
+	Answer int    // its index in the document, or Own
+	Status int    // its status
+	Body   []byte // if Made
+	Made   bool   // the body is made for the request
+}
+
+// Choose returns the answer that a request asks for. It is not ok if to is the answer already, because
+// there is no such answer, or because the document does not allow the request.
+func (o *Operation) Choose(r *matcher.Request, to *reply.Reply) (chosen Choice, ok bool) {
+	chosen = Choice{Answer: Own, Status: o.status}
+	if o.refuse(r, to) {
+		return chosen, false
+	}
+	p := readPreferences(r)
+	p.imply(o.dynamic)
+	if o.own && p.allow(o.status) {
+		return chosen, true
+	}
+	i, status, ok := o.picked(&p, r, to)
+	if !ok {
+		return chosen, false
+	}
+	fresh := o.document.Answers[i].Fresh
+	byDefault := i == o.document.Default && status == o.status && !o.own
+	if byDefault && (!p.dynamic || p.implied && fresh == nil) {
+		chosen.Body, chosen.Made = o.cut(r, &p)
+		return chosen, true
+	}
+	chosen = Choice{Answer: i, Status: status}
+	// An example is preferred even if bodies are dynamic.
+	if p.dynamic && fresh != nil && len(p.example) == 0 && !IsBodiless(status) {
+		chosen.Body, chosen.Made = fresh(r.Random.Uint64()), true
+		if byDefault {
+			chosen.Body = o.fill(r, o.cutFresh(r, chosen.Body))
+		}
+	}
+	return chosen, true
+}
+
+// picked is pick, and answers a request that asks for an answer that does not exist.
+func (o *Operation) picked(p *preferences, r *matcher.Request, to *reply.Reply) (index, status int, ok bool) {
+	f, why := reply.AnswerNotFound, ""
+	switch {
+	case p.wrong != "":
+		f, why = reply.BadPreference, p.wrong
+	case len(o.document.Answers) == 0:
+		why = o.name + " has one answer, which its document does not declare; none can be chosen"
+	default:
+		index, status, why = o.pick(p, r.In.Header)
+	}
+	if why != "" {
+		f.Write(to, why)
+	}
+	return index, status, why == ""
+}
