@@ -44,7 +44,9 @@ func (c *Connection) Serve(serve func(net.Conn) error) error {
 	for {
 		err = serve(c)
 		if c.upgraded.Load() {
-			c.talk()
+			talk := c.talk
+			c.talk = nil // what it begins with is not needed for as long as it runs
+			talk()
 			err = nil
 			break
 		}

@@ -1,0 +1,35 @@
+package wire
+
+import (
+	"io"
+	"net"
+	"runtime"
+	"testing"
+	"weak"
+)
+
+// What a client of HTTP/2 sent first is not kept as long as its connection.
+func TestPreface_IsNotKept(t *testing.T) {
+	l := stopping()
+	var first weak.Pointer[byte]
+	l.HTTP2 = func(c *Connection, read []byte) {
+		first = weak.Make(&read[0])
+		for range 3 {
+			runtime.GC()
+		}
+		if first.Value() != nil {
+			t.Error("it is kept while the connection is served")
+		}
+		_ = c.CloseNow()
+	}
+	client := &scripted{sent: append(append([]byte(nil), preface...), make([]byte, 4096)...), piece: 8192}
+	_ = l.Adopt(client).Serve(func(conn net.Conn) error {
+		if n, err := conn.Read(make([]byte, MaxHeader)); n != 0 || err != io.EOF {
+			t.Errorf("read %d, %v", n, err)
+		}
+		return conn.Close()
+	})
+	if first == (weak.Pointer[byte]{}) {
+		t.Error("it was not one of HTTP/2")
+	}
+}
