@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync/atomic"
 	"time"
 )
 
@@ -53,7 +54,7 @@ func (c *Connection) secure() bool {
 		_ = c.CloseNow()
 		return false
 	}
-	c.secured = &stream{conn}
+	c.secured = &stream{conn, socket}
 	c.readInForce, c.writeExpires = time.Time{}, 0
 	c.readExpires = time.Now().Add(headerTimeout)
 	return true
@@ -81,6 +82,9 @@ type socket struct {
 	net.Conn
 	c     *Connection
 	first []byte // of the handshake, read before it began
+	// begun is when the Write began whose first bytes are still to come, since the base of the clock;
+	// 0 for none. crypto/tls also writes while it reads, to answer a client that changes its keys.
+	begun atomic.Int64
 }
 
 // Read reads what was read before, and then from the connection.
@@ -96,16 +100,28 @@ func (s *socket) Read(b []byte) (int, error) {
 }
 
 // Write writes as long as the client keeps reading. The handshake has a deadline as a whole, and the
-// notice at the end one of crypto/tls.
+// notice at the end one of crypto/tls. crypto/tls calls it once at a time, with a lock of its own.
 func (s *socket) Write(b []byte) (int, error) {
 	if s.c.secured == nil || s.c.parting {
 		return s.Conn.Write(b)
+	}
+	if begun := s.begun.Swap(0); begun != 0 {
+		s.c.writing = progress{begun: time.Duration(begun)}
 	}
 	return s.c.transmit(b, s.c.from.clock.elapsed())
 }
 
 // stream is a TLS connection whose reads fail like those of a socket.
-type stream struct{ *tls.Conn }
+type stream struct {
+	*tls.Conn
+	socket *socket
+}
+
+// Write writes b, for which its time begins.
+func (s *stream) Write(b []byte) (int, error) {
+	s.socket.begun.Store(max(int64(s.socket.c.from.clock.elapsed()), 1))
+	return s.Conn.Write(b)
+}
 
 // Read reads once. A client that closes its connection without a notice has ended all the same: HTTP
 // knows whether a request is whole. After any other failure than a deadline nothing can be sent.

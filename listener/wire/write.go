@@ -15,11 +15,11 @@ func (c *Connection) Write(b []byte) (int, error) {
 	case c.spoils != "":
 		return 0, c.strike(b)
 	}
-	now := c.from.clock.elapsed()
-	c.writing = progress{begun: now}
 	if c.secured != nil {
 		return c.secured.Write(b)
 	}
+	now := c.from.clock.elapsed()
+	c.writing = progress{begun: now}
 	return c.transmit(b, now)
 }
 
