@@ -17,6 +17,8 @@ type Fault struct {
 	Rate           float64
 	Rated          bool // Rate applies even if it is 0; Complete sets it for any other rate
 	BytesPerSecond int  // slow-body; 0 means DefaultBytesPerSecond
+	// Of is what a reset ends over HTTP/2: OfStream or OfConnection; "" means OfStream.
+	Of string
 }
 
 // FaultTypes are all types of faults. It must not be modified.
@@ -26,14 +28,20 @@ const (
 	// DefaultBytesPerSecond is the default speed of a slow body.
 	DefaultBytesPerSecond = 1024
 
+	// OfStream and OfConnection are what a reset may end over HTTP/2.
+	OfStream     = "stream"
+	OfConnection = "connection"
+
 	maxBytesPerSecond = 1_000_000_000
 	slowBody          = "slow-body"
+	reset             = "reset"
 )
 
 var faultFields = []table.Field[Fault]{
 	table.Of[Fault](row{Key: "type", Doc: "what goes wrong: one of reset, empty, malformed, truncate, slow-body", Required: true, Kinds: table.Texts, Enum: FaultTypes}),
 	table.Of[Fault](row{Key: "rate", Given: "rated", Doc: "the share of requests that have the fault, all when left out", Kinds: table.Numbers | table.Texts, Pattern: table.PercentPattern, UpTo: 1}),
 	table.Of[Fault](row{Key: "bytes-per-second", Doc: "how fast the body of slow-body is sent, 1024 when left out", Kinds: table.Numbers, Min: 1, Max: maxBytesPerSecond}),
+	table.Of[Fault](row{Key: "of", Doc: "what reset ends over HTTP/2: the stream when left out, or the whole connection", Kinds: table.Texts, Enum: []string{OfStream, OfConnection}}),
 }
 
 // EffectiveRate returns the share of requests that have the fault.
@@ -46,14 +54,20 @@ func (f *Fault) EffectiveRate() float64 {
 
 // fault checks the fault at the given keys; nil means none.
 func (c *checker) fault(f *Fault, at []string) {
-	if f != nil && !c.faulty(at) && inBounds(c, faultFields, f, at) && f.BytesPerSecond != 0 && f.Type != slowBody {
+	if f == nil || c.faulty(at) || !inBounds(c, faultFields, f, at) {
+		return
+	}
+	if f.BytesPerSecond != 0 && f.Type != slowBody {
 		c.wrong(fmt.Sprintf("bytes-per-second is for the fault %s; this one is %s", slowBody, f.Type), below(at, "bytes-per-second")...)
+	}
+	if f.Of != "" && f.Type != reset {
+		c.wrong(fmt.Sprintf("of is for the fault %s; this one is %s", reset, f.Type), below(at, "of")...)
 	}
 }
 
 // unseen warns about parts of an answer that nobody can see because of a fault.
 func (c *checker) unseen(r *Response, f *Fault, at []string) {
-	if f == nil || f.EffectiveRate() != 1 || f.Type != "reset" && f.Type != "empty" {
+	if f == nil || f.EffectiveRate() != 1 || f.Type != reset && f.Type != "empty" {
 		return
 	}
 	for _, k := range []struct {

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"mockserver/listener/h2"
 	"mockserver/listener/record"
 	"mockserver/listener/reply"
 	"mockserver/listener/traffic"
@@ -129,6 +130,8 @@ func (c *call) spoil(f *traffic.Fault, held *traffic.Capacity) (leaves bool) {
 	case c.isStreamed():
 		c.held = held
 		return true
+	case f.OfConnection && c.In.Protocol == matcher.HTTP2:
+		c.peer.Spoil(h2.ResetConnection)
 	case f.Kind != wire.Slow: // there may be no body to send slowly
 		c.peer.Spoil(f.Kind)
 	}

@@ -2,7 +2,9 @@ package listener
 
 import (
 	"fmt"
+	"io"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -21,6 +23,7 @@ import (
 func (s *Server) startHTTP2() {
 	s.http2.Handler = streams{s}
 	s.http2.MaxBody, s.http2.MaxAge, s.http2.Alarm = s.opts.MaxBody, s.opts.MaxConnectionAge, s.listener.AlarmAt
+	s.http2.MaxWaiting = int(min(1<<30, debug.SetMemoryLimit(-1)/4)) // it only reads the limit
 	s.http2.Check = func(method, target, host []byte) (status int, what string) {
 		if broken := wire.CheckTarget(method, target, host); broken != nil {
 			return broken.Status, broken.What
@@ -105,8 +108,10 @@ func (s streams) Refuse(st *h2.Stream, status int, why string) {
 // send sends the reply of a call, which is that of a direct answer if a is not nil.
 func (s streams) send(c *call, st *h2.Stream, a *answer) {
 	p := &c.reply
+	if c.held != nil { // the place is free once the body is sent
+		st.AlsoAfterWrite(c.held.Leave)
+	}
 	if st.HasLeft() {
-		c.leave()
 		return
 	}
 	var room [1 << 10]byte
@@ -123,17 +128,35 @@ func (s streams) send(c *call, st *h2.Stream, a *answer) {
 		st.Spoil(h2.Truncate)
 	case c.fault != nil && c.fault.Kind == wire.Slow && len(body) > 0:
 		st.SendSlowly(block, body, c.fault.Pace)
-		c.leave()
+		return
+	case p.Passed != nil && !p.Passed.Whole:
+		s.sendPieces(c, st, block)
 		return
 	}
 	st.Send(block, body)
-	c.leave()
 }
 
-// leave gives back the place that the request holds until its body is sent.
-func (c *call) leave() {
-	if c.held != nil {
-		c.held.Leave(time.Now())
+// sendPieces sends the answer of an upstream as it comes.
+func (s streams) sendPieces(c *call, st *h2.Stream, block []byte) {
+	b := pieces.Get().(*piece)
+	defer pieces.Put(b)
+	rest := c.reply.Passed.Rest
+	defer func() { _ = rest.Close() }() // it has no error
+	st.Begin(block)
+	for left := st.Write(c.reply.Body); !left; {
+		n, err := rest.Read(b[:])
+		if n > 0 {
+			left = st.Write(b[:n])
+		}
+		switch {
+		case err == io.EOF:
+			st.End()
+			return
+		case err != nil:
+			st.Break()
+			s.tellBroken(c, err)
+			return
+		}
 	}
 }
 
@@ -143,10 +166,14 @@ func (c *call) appendBlock(b []byte, a *answer, date []byte) []byte {
 	if a != nil && a.block != nil && len(p.Fields) == len(a.headers) && p.Refusal == nil {
 		return h2.AppendDate(append(b, a.block...), date)
 	}
-	return h2.AppendDate(appendFields(h2.AppendStatus(b, p.Status), p), date)
+	b = appendFields(h2.AppendStatus(b, p.Status), p)
+	if p.Passed != nil && p.Has(fasthttp.HeaderDate) {
+		return b
+	}
+	return h2.AppendDate(b, date)
 }
 
-// appendFields appends all fields of a reply but Date.
+// appendFields appends all fields of a reply but a Date of its own.
 func appendFields(b []byte, p *reply.Reply) []byte {
 	typed := false
 	for i := range p.Fields {
@@ -156,7 +183,10 @@ func appendFields(b []byte, p *reply.Reply) []byte {
 	if p.ContentType != "" && !typed {
 		b = h2.AppendField(b, fasthttp.HeaderContentType, p.ContentType)
 	}
-	if p.Status != fasthttp.StatusNoContent && p.Status != fasthttp.StatusNotModified {
+	switch {
+	case p.Passed != nil && p.Passed.Length >= 0:
+		b = h2.AppendLength(b, int(p.Passed.Length))
+	case p.Passed == nil && p.Status != fasthttp.StatusNoContent && p.Status != fasthttp.StatusNotModified:
 		b = h2.AppendLength(b, len(p.Body))
 	}
 	return b

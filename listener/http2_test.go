@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -168,6 +169,32 @@ func TestHTTP2_Faults(t *testing.T) {
 		if resp, err := client.Get(server.URL() + "/ok"); err != nil || resp.StatusCode != 200 {
 			t.Errorf("after %s: %v", c.path, err)
 		}
+	}
+}
+
+// A reset of the connection ends all its streams, for both protocols.
+func TestHTTP2_ResetOfTheConnection(t *testing.T) {
+	server := unrecorded(t, `
+- endpoint: {path: /long, latency: {min: 1h, max: 1h}, response: {body: late}}
+- endpoint: {path: /reset, response: {status: 200}, fault: {type: reset, of: connection, rate: 1}}
+`)
+	c := speak(t, server)
+	c.get(1, "/long")
+	c.get(3, "/reset")
+	for {
+		f, err := c.ReadFrame()
+		if err != nil {
+			if !errors.Is(err, syscall.ECONNRESET) {
+				t.Errorf("the connection ended with %v", err)
+			}
+			break
+		}
+		if f.Header().StreamID != 0 {
+			t.Errorf("got %v", f)
+		}
+	}
+	if _, _, _, err := askOnce(t, server.URL()+"/reset"); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("by HTTP/1.1: %v", err)
 	}
 }
 

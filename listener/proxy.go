@@ -18,7 +18,6 @@ import (
 	"mockserver/internal/wording"
 	"mockserver/listener/record"
 	"mockserver/listener/reply"
-	"mockserver/matcher"
 	"mockserver/matcher/json"
 	"mockserver/renderer"
 )
@@ -149,7 +148,6 @@ func (s *Server) pass(a *answer, c *call) bool {
 	if w := c.waiter(); w != nil {
 		asked.Waiter = w
 	}
-	c.whole = c.whole || c.In.Protocol == matcher.HTTP2
 	if c.whole || len(a.hooks) > 0 { // a fault or a webhook may need all of it
 		asked.Most = int64(s.opts.MaxResponse)
 	}

@@ -65,6 +65,43 @@ func (c *conn) oldest() (oldest *Stream) {
 	return oldest
 }
 
+// The responses that wait for a window are bounded as well, by those that are in buffers of streams:
+// others are the same for many requests, and take no memory of their own.
+
+// owned returns the size of the buffer that the response of s is in; 0 if that is not Room.
+func (s *Stream) owned() int {
+	if len(s.body) == 0 || len(s.Room) == 0 || &s.body[0] != &s.Room[0] {
+		return 0
+	}
+	return cap(s.Room)
+}
+
+// keep notes that the response of s waits.
+func (c *conn) keep(s *Stream) {
+	s.waits = s.owned()
+	c.waiting += s.waits
+	c.srv.waiting.Add(int64(s.waits))
+}
+
+// isCrowded reports whether too much waits for the connection to open another stream.
+func (c *conn) isCrowded() bool {
+	return c.waiting >= maxWaiting || c.waiting > 0 && c.srv.isCrowded()
+}
+
+// isFull reports whether the response of s would have to wait, and may not. One of a connection may.
+func (c *conn) isFull(s *Stream) bool {
+	return c.waiting > 0 && len(s.body) > min(s.window, c.window) && s.owned() > 0 &&
+		(c.waiting+s.owned() > mostWaiting || c.srv.isCrowded())
+}
+
+func (s *Server) isCrowded() bool {
+	most := s.MaxWaiting
+	if most == 0 {
+		most = allWaiting
+	}
+	return s.waiting.Load() >= int64(most)
+}
+
 func (c *conn) largeBody() string {
 	return "the request body is larger than " + wording.Size(c.srv.MaxBody)
 }

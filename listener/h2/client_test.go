@@ -17,7 +17,8 @@ import (
 )
 
 // answers is a Handler. A request for /wait is answered once the channel is closed, one for /large
-// with the size of the query in bytes; any other with its body, or "hello".
+// with large, one for /room or /wait/room with a copy of it in the buffer of the stream; any other
+// with its body, or "hello".
 type answers struct {
 	release chan struct{}
 	inline  bool
@@ -66,6 +67,9 @@ func (a *answers) respond(s *Stream) {
 	switch {
 	case string(s.Target) == "/large":
 		body = a.large
+	case strings.HasSuffix(string(s.Target), "/room"):
+		s.Room = append(s.Room[:0], a.large...)
+		body = s.Room
 	case len(body) == 0:
 		body = []byte("hello")
 	}

@@ -19,7 +19,7 @@ type conn struct {
 	shard uint32
 
 	// Only the goroutine that reads the connection uses the fields below.
-	framer  *http2.Framer
+	framer  *http2.Framer // nil before the first frame, and while the connection is parked
 	decoder *hpack.Decoder
 	source  source
 	begun   time.Time
@@ -37,6 +37,7 @@ type conn struct {
 	streams  map[uint32]*Stream
 	old      closed // streams that are over
 	bodies   int    // bytes of the request bodies that are held
+	waiting  int    // bytes of the responses that wait in buffers of streams
 	starved  int    // streams that got no larger window
 	serving  int    // streams that are with the Handler in goroutines of their own
 	out      []byte // what is to be written
@@ -52,6 +53,7 @@ type conn struct {
 	failed   error     // of writing
 	final    bool      // the last GOAWAY frame was sent
 	over     bool      // nothing more is written once the buffer is empty: a fault ended the connection
+	cut      bool      // and it is to be reset
 }
 
 // block is a header block that is being received, maybe in several frames.
@@ -78,15 +80,19 @@ func newConn(srv *Server, nc net.Conn, shard uint32) *conn {
 	}
 	c.free.L = &c.mu
 	c.source.c = c
-	c.framer = http2.NewFramer(nil, &c.source)
-	c.framer.SetReuseFrames()
-	c.framer.SetMaxReadFrameSize(maxFrame)
 	c.decoder = hpack.NewDecoder(4096, c.field)
 	c.decoder.SetMaxStringLength(maxHeaderList)
 	if srv.MaxAge > 0 {
 		c.expires = c.begun.Add(time.Duration(float64(srv.MaxAge) * (0.9 + 0.2*rand.Float64())))
 	}
 	return c
+}
+
+// frame makes the framer, which park has given back: it keeps a buffer of the largest frame so far.
+func (c *conn) frame() {
+	c.framer = http2.NewFramer(nil, &c.source)
+	c.framer.SetReuseFrames()
+	c.framer.SetMaxReadFrameSize(maxFrame)
 }
 
 // Errors that end a connection.
@@ -115,12 +121,7 @@ func (c *conn) serve(read []byte) error {
 		return errPreface
 	}
 	for {
-		c.source.inFrame, c.source.frameTime = 0, time.Time{}
-		header, err := c.framer.ReadFrameHeader()
-		if err == nil {
-			err = c.takeFrame(header)
-		}
-		if err != nil {
+		if err := c.takeFrame(); err != nil {
 			if err = c.forgive(err); err != nil {
 				return err
 			}
@@ -128,9 +129,19 @@ func (c *conn) serve(read []byte) error {
 	}
 }
 
-// takeFrame reads the rest of a frame, and takes it. A header block that cannot be decoded ends the
-// connection, because those after it could not be either.
-func (c *conn) takeFrame(header http2.FrameHeader) error {
+// takeFrame reads a frame, and takes it. A header block that cannot be decoded ends the connection,
+// because those after it could not be either.
+func (c *conn) takeFrame() error {
+	if err := c.source.await(); err != nil {
+		return err
+	}
+	if c.framer == nil {
+		c.frame()
+	}
+	header, err := c.framer.ReadFrameHeader()
+	if err != nil {
+		return err
+	}
 	frame, err := c.framer.ReadFrameForHeader(header)
 	if err == nil {
 		return c.take(frame)
@@ -204,6 +215,9 @@ func (c *conn) end(err error) (unanswered int) {
 // its system would discard what it has not read yet.
 func (c *conn) linger() {
 	c.mu.Lock()
+	if reset, ok := c.nc.(interface{ Reset() }); ok && c.cut {
+		reset.Reset()
+	}
 	for c.writing || c.serving > 0 {
 		c.free.Wait()
 	}

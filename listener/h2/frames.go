@@ -66,7 +66,7 @@ func (c *conn) takeHeaders(f *http2.HeadersFrame) error {
 	c.mu.Lock()
 	known := c.streams[id]
 	open := max(len(c.streams)+len(c.written), c.serving) // most of those that are served are streams, too
-	late := c.final
+	late := c.final || c.isCrowded()
 	c.mu.Unlock()
 	b := &c.block
 	*b = block{begun: c.source.now, end: f.StreamEnded()}

@@ -12,6 +12,7 @@ package h2
 import (
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -33,11 +34,16 @@ type Server struct {
 	MaxBody int // maximum size of a request body in bytes
 	// MaxAge is how long a connection is used, give or take a tenth; 0 is without limit.
 	MaxAge time.Duration
+	// MaxWaiting is how many bytes of responses may wait for the windows of all clients together, in
+	// the buffers of their streams; 0 is 1 GiB. A connection may have one such response all the same.
+	MaxWaiting int
 	// Alarm makes the timers of the process fire on time at a moment.
 	Alarm func(time.Time)
 	// Check checks the target and the host of a request. It returns the status of the answer to an
 	// invalid one, or 0.
 	Check func(method, target, host []byte) (status int, what string)
+
+	waiting atomic.Int64 // bytes of responses that wait, see MaxWaiting
 
 	mu       sync.Mutex // guards the fields below
 	conns    map[*conn]struct{}
@@ -63,6 +69,12 @@ const (
 	// maxBodies is the size of all request bodies of a connection, in bytes, from which only the
 	// oldest incomplete one gets a larger window.
 	maxBodies = 64 << 20
+	// maxWaiting is the size of the responses that wait in buffers of a connection's streams, in
+	// bytes, from which it opens no more streams. Responses to those that are open are then kept up to
+	// mostWaiting.
+	maxWaiting  = 64 << 20
+	mostWaiting = 256 << 20
+	allWaiting  = 1 << 30 // those of all connections
 
 	headerTimeout = 10 * time.Second
 	idleTimeout   = 10 * time.Minute
@@ -83,7 +95,7 @@ const (
 // Serve serves a connection to its end. Time-outs of writing are those of nc, whose Write is not
 // called again after an error. What was already read from nc is in read. The shard is that of all
 // its streams. Serve does not close nc; if it has a method Discard, Serve calls it when the client
-// may still be sending.
+// may still be sending, and a method Reset when a fault of kind ResetConnection has to end it.
 func (s *Server) Serve(nc net.Conn, read []byte, shard uint32) error {
 	c := newConn(s, nc, shard)
 	s.mu.Lock()

@@ -156,6 +156,32 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// What follows a malformed request on its stream is ignored, and the connection goes on.
+func TestHostile_AfterAMalformedRequest(t *testing.T) {
+	s := serve(t, &answers{inline: true}, nil)
+	for name, send := range map[string]func(c *client){
+		"nothing":              func(*client) {},
+		"data":                 func(c *client) { _ = c.WriteData(1, false, []byte("x")); _ = c.WriteData(1, true, []byte("y")) },
+		"data without content": func(c *client) { _ = c.WriteData(1, true, nil) },
+		"trailers":             func(c *client) { c.trailers(1, "x", "y") },
+		"another request":      func(c *client) { c.get(1, "/") },
+		"reset":                func(c *client) { _ = c.WriteRSTStream(1, http2.ErrCodeCancel) },
+		"window":               func(c *client) { _ = c.WriteWindowUpdate(1, 100) },
+		"priority":             func(c *client) { _ = c.WritePriority(1, http2.PriorityParam{StreamDep: 3}) },
+	} {
+		c := s.dial(t).begin()
+		c.open(1, false, "connection", "close")
+		send(c)
+		c.get(3, "/")
+		if got := c.response(1); got != "reset PROTOCOL_ERROR" {
+			t.Errorf("%s: the request got %q", name, got)
+		}
+		if got := c.response(3); got != "200 hello" {
+			t.Errorf("%s: the one after it got %q", name, got)
+		}
+	}
+}
+
 // What costs a client nothing is accepted a thousand times a second.
 func TestFlood(t *testing.T) {
 	for name, send := range map[string]func(c *client, id uint32){

@@ -39,6 +39,15 @@ func (s *source) Read(b []byte) (int, error) {
 	return n, nil
 }
 
+// await waits for the first byte of a frame. Only here a connection is parked.
+func (s *source) await() error {
+	s.inFrame, s.frameTime = 0, time.Time{}
+	if s.r < s.w {
+		return nil
+	}
+	return s.fill()
+}
+
 // begin makes what was already read the first that is read.
 func (s *source) begin(read []byte) {
 	s.now = time.Now()

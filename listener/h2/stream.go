@@ -4,6 +4,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"golang.org/x/net/http2"
 )
 
 // Stream is one request and its response. Its request is complete before the Handler sees it, and
@@ -44,6 +46,7 @@ type Stream struct {
 	window        int  // bytes that may be sent
 	given         int  // bytes that may be received
 	counted       int  // bytes in the bodies of the connection
+	waits         int  // bytes in the responses of the connection that wait
 	body          []byte
 	sent, allowed int       // of body: sent, and due to be sent
 	ending        ending    // what follows the body
@@ -68,6 +71,7 @@ const (
 	endsWhole  ending = iota
 	endsReset         // a reset follows what was sent
 	endsBroken        // the connection ends in the middle of a frame
+	endsLater         // what follows is not known yet: see Begin
 )
 
 // Kinds of faults, see Spoil.
@@ -76,6 +80,8 @@ const (
 	Empty     = "empty"
 	Malformed = "malformed"
 	Truncate  = "truncate"
+	// ResetConnection resets the connection, and so ends all its streams.
+	ResetConnection = "reset-connection"
 )
 
 // streams are unused streams.
@@ -129,6 +135,17 @@ func (s *Stream) IsAlone() bool { return true }
 
 // AfterWrite sets f to be called once the response has been written, or cannot be.
 func (s *Stream) AfterWrite(f func(written time.Time)) { s.after = f }
+
+// AlsoAfterWrite sets f to be called after the function that AfterWrite has set.
+func (s *Stream) AlsoAfterWrite(f func(written time.Time)) {
+	before := s.after
+	s.after = func(written time.Time) {
+		if before != nil {
+			before(written)
+		}
+		f(written)
+	}
+}
 
 // Kept returns Slot.
 func (s *Stream) Kept() *any { return &s.Slot }
@@ -231,9 +248,20 @@ func (s *Stream) Send(block, body []byte) {
 	}
 	s.answered, s.sending = true, true
 	s.body, s.allowed = body, len(body)
+	if c.isFull(s) {
+		c.reset(s, http2.ErrCodeEnhanceYourCalm)
+		if !s.inline {
+			c.flush()
+		}
+		return
+	}
 	switch s.spoil {
 	case Reset:
 		c.reset(s, resetCode)
+	case ResetConnection:
+		c.over, c.cut = true, true
+		c.finish(s)
+		_ = c.nc.SetReadDeadline(past) // who reads resets it
 	case Empty: // the end of a response that never began
 		c.out = appendFrame(c.out, 0, dataFrame, endStream, s.id)
 		c.finish(s)

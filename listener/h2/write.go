@@ -28,6 +28,7 @@ func (c *conn) respond(s *Stream, block []byte) {
 	}
 	c.push(s)
 	if !s.closed {
+		c.keep(s)
 		s.answerBegun = time.Now()
 		s.progress = s.answerBegun
 		c.enqueue(s)
@@ -78,6 +79,8 @@ func (c *conn) conclude(s *Stream) {
 	case s.ending == endsBroken: // there is no body
 		c.out = append(c.out, 0, 0, 1) // nor a whole frame
 		c.breakOff(s)
+	case s.ending == endsLater:
+		s.stir(false) // Write waits for it
 	case s.sent == len(s.body):
 		c.finish(s)
 	}
@@ -151,6 +154,8 @@ func (c *conn) follow(s *Stream) {
 func (c *conn) drop(s *Stream) {
 	if s.closed && s.served && !s.following {
 		c.bodies -= s.counted
+		c.waiting -= s.waits
+		c.srv.waiting.Add(-int64(s.waits))
 		c.grow()
 		s.recycle()
 	}
@@ -257,8 +262,10 @@ func (c *conn) writeOnce() {
 	}
 }
 
-// park gives back what an idle connection does not need. It is called without the lock.
+// park gives back what an idle connection does not need. It is called without the lock, by the
+// goroutine that reads, between two frames.
 func (c *conn) park() {
+	c.framer = nil
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.writing && len(c.out) == 0 {

@@ -9,16 +9,20 @@ import (
 
 // Fault is a way for a response to go wrong.
 type Fault struct {
-	Kind string  // one of config.FaultTypes
-	Pace int     // bytes a second of a slow body
-	rate float64 // of the requests
+	Kind string // one of config.FaultTypes
+	Pace int    // bytes a second of a slow body
+	// OfConnection means that a reset ends the connection, over HTTP/2 too.
+	OfConnection bool
+	rate         float64 // of the requests
 }
 
 func newFault(f *config.Fault) *Fault {
 	if f == nil {
 		return nil
 	}
-	return &Fault{Kind: f.Type, rate: f.EffectiveRate(), Pace: cmp.Or(f.BytesPerSecond, config.DefaultBytesPerSecond)}
+	return &Fault{
+		Kind: f.Type, rate: f.EffectiveRate(), Pace: cmp.Or(f.BytesPerSecond, config.DefaultBytesPerSecond), OfConnection: f.Of == config.OfConnection,
+	}
 }
 
 // strikes draws whether a request has the fault; a nil fault never strikes.

@@ -1,0 +1,118 @@
+package h2
+
+import (
+	"io"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// A connection that has been idle for a while keeps no buffers, and goes on when it is needed, also
+// with a header block in several frames.
+func TestPark_KeepsNoBuffers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s, ended := piped(t)
+		frames := make(chan string)
+		go func() {
+			for _, id := range []uint32{1, 3} {
+				frames <- c.response(id)
+			}
+			_, _ = io.Copy(io.Discard, c.Conn)
+		}()
+		c.begin()
+		c.open(1, false)
+		_ = c.WriteData(1, true, make([]byte, maxFrame))
+		if got := len(<-frames); got != len("200 ")+maxFrame {
+			t.Errorf("got %d bytes", got)
+		}
+		<-time.After(2*parkTime + tick) // of the bubble
+		synctest.Wait()
+		for conn := range s.conns {
+			if conn.framer != nil || conn.source.buffer != nil || conn.out != nil || conn.spare != nil {
+				t.Error("a buffer is kept")
+			}
+		}
+		block := c.headers()
+		_ = c.WriteHeaders(http2.HeadersFrameParam{StreamID: 3, BlockFragment: block[:2], EndStream: true})
+		_ = c.WriteContinuation(3, true, block[2:])
+		if got := <-frames; got != "200 hello" {
+			t.Errorf("got %q", got)
+		}
+		_ = c.Close()
+		<-ended
+	})
+}
+
+// piped is a server and the client of its only connection, in a bubble.
+func piped(t *testing.T) (c *client, s *Server, ended chan struct{}) {
+	one, other := net.Pipe()
+	s, ended = &Server{Handler: &answers{inline: true}, MaxBody: 1 << 20}, make(chan struct{})
+	go func() {
+		_ = s.Serve(one, nil, 0)
+		_ = one.Close()
+		close(ended)
+	}()
+	c = &client{T: t, Conn: other, Framer: http2.NewFramer(other, other)}
+	c.encoder = hpack.NewEncoder(&c.block)
+	c.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	return c, s, ended
+}
+
+// A request that stops half way is answered 408 in the words of HTTP/1.1, half a minute after its last
+// byte, and then reset without an error; or once it is too slow. The connection goes on.
+func TestLate(t *testing.T) {
+	for _, tt := range []struct {
+		name, want string
+		took       time.Duration
+		send       func(c *client)
+	}{
+		{"it stops", "408 no more of the request body came for 30s", stallTimeout + 20*time.Second, func(c *client) {
+			_ = c.WriteData(1, false, []byte("a"))
+			<-time.After(20 * time.Second)
+			_ = c.WriteData(1, false, []byte("b"))
+		}},
+		{"it is slow", "408 the request body was not whole after 10m0s", slowTime, func(c *client) {
+			for range 60 {
+				_ = c.WriteData(1, false, []byte("a"))
+				<-time.After(slowTime / 60)
+			}
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, _, ended := piped(t)
+				frames := make(chan string)
+				go func() {
+					frames <- c.response(1)
+					f, err := c.next()
+					if reset, ok := f.(*http2.RSTStreamFrame); !ok || reset.StreamID != 1 || reset.ErrCode != http2.ErrCodeNo {
+						t.Errorf("then came %v, %v", f, err)
+					}
+					frames <- c.response(3)
+					_, _ = io.Copy(io.Discard, c.Conn)
+				}()
+				begun := time.Now()
+				c.begin()
+				c.open(1, false)
+				go tt.send(c)
+				if got := <-frames; got != tt.want {
+					t.Errorf("got %q, want %q", got, tt.want)
+				}
+				if took := time.Since(begun); took < tt.took || took > tt.took+2*tick {
+					t.Errorf("it took %v, want %v", took, tt.took)
+				}
+				<-time.After(slowTime / 60) // send has ended
+				c.get(3, "/")
+				if got := <-frames; got != "200 hello" {
+					t.Errorf("another request got %q", got)
+				}
+				_ = c.Close()
+				<-ended
+			})
+		})
+	}
+}
