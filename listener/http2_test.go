@@ -437,3 +437,36 @@ func TestHTTP2_Programs(t *testing.T) {
 		})
 	}
 }
+
+// A request that an operation does not accept is refused, with the same answer as by HTTP/1.1.
+func TestHTTP2_Validates(t *testing.T) {
+	const document = `{"openapi": "3.0.3", "info": {"title": "t", "version": "1"}, "paths": {"/orders": {"post": {
+"parameters": [{"name": "X-Tenant", "in": "header", "required": true, "schema": {"type": "string"}}],
+"requestBody": {"required": true, "content": {"application/json": {"schema": {"type": "object", "required": ["id"]}}}},
+"responses": {"201": {"description": "made"}}}}}}`
+	server := started(t, config.Loader{Validate: true}.Parse("b.json", []byte(document)), listener.Options{})
+	one, two := &http.Client{Transport: &http.Transport{}}, overHTTP2(t)
+	defer one.CloseIdleConnections()
+	ask := func(client *http.Client, tenant, body string) string {
+		req, _ := http.NewRequest(http.MethodPost, server.URL()+"/orders", strings.NewReader(body))
+		req.Header.Set("Content-Type", "application/json")
+		if tenant != "" {
+			req.Header.Set("X-Tenant", tenant)
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		got, _ := io.ReadAll(resp.Body)
+		return fmt.Sprint(resp.StatusCode, " ", resp.ContentLength, " ", string(got))
+	}
+	for _, c := range []struct{ tenant, body, want string }{
+		{"a", `{"id": 1}`, "201 "}, {"a", `{}`, "422 "}, {"", `{"id": 1}`, "400 "}, {"a", "{", "400 "}, {"a", "", "400 "},
+	} {
+		a, b := ask(one, c.tenant, c.body), ask(two, c.tenant, c.body)
+		if a != b || !strings.HasPrefix(b, c.want) {
+			t.Errorf("%+v:\n%s\n%s", c, a, b)
+		}
+	}
+}
