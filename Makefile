@@ -14,7 +14,7 @@ RELEASE   := $(DIST)/mockserver-$(VERSION)
 PLATFORMS := linux-amd64 linux-arm64 macos-amd64 macos-arm64 windows-amd64.exe windows-arm64.exe
 BINARIES  := $(addprefix $(RELEASE)-,$(PLATFORMS))
 
-.PHONY: help build test check calibrate release image clean $(BINARIES)
+.PHONY: help build test check calibrate streams release image clean $(BINARIES)
 
 help: ## print this text
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
@@ -30,6 +30,9 @@ check: ## run everything that a change has to pass
 
 calibrate: ## hold the verdict against a client, on a quiet machine, for a quarter of an hour
 	MOCKSERVER_CALIBRATION=1 go test -count=1 -timeout 40m -v ./listener/verdict/calibration
+
+streams: ## measure 10,000 delayed streams of HTTP/2 and the memory of connections, on a quiet machine, for four minutes
+	MOCKSERVER_STREAMS=1 go test -count=1 -timeout 20m -v ./listener/h2/streams
 
 release: $(BINARIES) ## build the binaries of all platforms and their SHA256SUMS into dist/
 	cd $(DIST) && if command -v sha256sum >/dev/null; then sum=sha256sum; else sum='shasum -a 256'; fi && \
