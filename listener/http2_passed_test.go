@@ -50,6 +50,9 @@ func TestHTTP2_PassesOn(t *testing.T) {
 			}
 			resp.Header.Del("Date")
 		}
+		if err != nil { // how much came of it is chance
+			body = nil
+		}
 		return fmt.Sprint(resp.StatusCode, " ", resp.ContentLength, " ", resp.Header, " ", string(body), " broken ", err != nil)
 	}
 	for path := range answers {
