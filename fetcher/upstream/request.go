@@ -22,10 +22,10 @@ func (u *Upstream) appendHead(b []byte, a *Asked) ([]byte, error) {
 		return b, err
 	}
 	b = append(b, " HTTP/1.1\r\nHost: "...)
-	if u.host != nil {
-		b = append(b, u.host...)
+	if host := a.Request.Host(); u.passes && len(host) > 0 { // HTTP/1.0 may have none
+		b = append(b, host...)
 	} else {
-		b = append(b, a.Request.Host()...)
+		b = append(b, u.host...)
 	}
 	b = append(b, "\r\n"...)
 	for name, value := range in.Header.All() {

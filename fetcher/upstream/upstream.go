@@ -32,7 +32,8 @@ type Upstream struct {
 	URL string
 
 	target  string // of the pool
-	host    []byte // the value of Host; nil for that of the client
+	host    []byte // its own value of Host
+	passes  bool   // the Host of clients is passed on, if they send one
 	prefix  []byte // precedes the paths of requests
 	timeout time.Duration
 	fixed   []byte // header lines that are the same for every request
@@ -67,9 +68,7 @@ func New(declared *config.Upstream, via Via, scope *renderer.Scope) (*Upstream, 
 		return nil, syntax.Problems{{Pos: d.Pos, Key: d.Key + ".url", What: err.Error()}}
 	}
 	u := &Upstream{Name: d.Name, URL: url, target: string(location.AppendTarget(nil)), timeout: d.Timeout, via: string(via)}
-	if d.Host == config.HostOwn {
-		u.host = location.AppendHost(nil)
-	}
+	u.host, u.passes = location.AppendHost(nil), d.Host == config.HostPass
 	if path := location.Path(); string(path) != "/" {
 		u.prefix = path
 	}

@@ -214,6 +214,14 @@ func TestDo_RequestsAreWhatClientsSent(t *testing.T) {
 		}
 		matcher.Release(r)
 	}
+	url, heads := scripted(t, answer) // HTTP/1.0 may have no Host
+	r := matcher.Acquire(matcher.Input{Method: []byte("GET"), Target: []byte("/"), Header: matcher.Header("\r\n")})
+	if _, _, err := whole(made(t, url, ", host: pass"), &Asked{Request: r}); err != nil {
+		t.Error(err)
+	} else if got := <-heads; !strings.Contains(got, "\r\nHost: "+strings.TrimPrefix(url, "http://")+"\r\n") {
+		t.Errorf("without a Host of the client: %q", got)
+	}
+	matcher.Release(r)
 	for headers, want := range map[string]error{
 		"Via: 1.1 mockserver-1\r\n":        ErrLoop,
 		"Via: 1.1 a, 1.1 mockserver-1\r\n": ErrLoop,
