@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -95,9 +96,21 @@ var ErrVersion = errors.New("unknown version of the recording")
 // maxLine is the longest line that is read, in bytes.
 const maxLine = 512 << 20
 
+var errLong = errors.New("is longer than 512 MiB")
+
+// BadLine is the error of a line that is whole, and is not what a recording has there.
+type BadLine struct {
+	Number int // of the line, from 1
+	What   string
+}
+
+// Error returns "line N: what is wrong".
+func (b *BadLine) Error() string { return fmt.Sprintf("line %d: %s", b.Number, b.What) }
+
 // Read reads a file, which is packed with zstd or not, and calls each for its lines in order. A file
 // that ends inside a line, or whose rest is damaged, is read as far as it is whole; broken says what is
-// wrong with the rest. The error is that of each, or ErrVersion.
+// wrong with the rest, and is a *BadLine if it can be read. The error is that of each, or ErrVersion.
+// The line is valid during the call.
 func Read(from io.Reader, each func(*Line) error) (head Head, broken, err error) {
 	in := bufio.NewReader(from)
 	if magic, _ := in.Peek(4); bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}) {
@@ -108,8 +121,10 @@ func Read(from io.Reader, each func(*Line) error) (head Head, broken, err error)
 		defer z.Close()
 		in = bufio.NewReaderSize(z, 64<<10)
 	}
+	var buf []byte
 	for n := 1; ; n++ {
-		text, err := readLine(in)
+		text, err := readLine(in, buf[:0])
+		buf = text
 		if err == io.EOF && len(text) == 0 {
 			return head, nil, nil
 		}
@@ -118,16 +133,19 @@ func Read(from io.Reader, each func(*Line) error) (head Head, broken, err error)
 		}
 		if n == 1 {
 			if err := json.Unmarshal(text, &head); err != nil || head.Mockserver != "recording" {
-				return head, errors.New("line 1: not the head of a recording"), nil
+				return head, &BadLine{1, "is not the head of a recording"}, nil
 			}
 			if head.Version != Version {
 				return head, nil, ErrVersion
 			}
 			continue
 		}
+		if len(text) == 0 {
+			continue
+		}
 		var line Line
 		if err := json.Unmarshal(text, &line); err != nil {
-			return head, fmt.Errorf("line %d: %w", n, err), nil
+			return head, &BadLine{n, "is not an exchange: " + strings.TrimPrefix(err.Error(), "json: ")}, nil
 		}
 		if err := each(&line); err != nil {
 			return head, nil, err
@@ -142,14 +160,15 @@ func unexpected(err error) error {
 	return err
 }
 
-// readLine returns the next line without its end.
-func readLine(in *bufio.Reader) ([]byte, error) {
-	var line []byte
+// readLine appends the next line without its end.
+func readLine(in *bufio.Reader, line []byte) ([]byte, error) {
 	for {
 		part, err := in.ReadSlice('\n')
 		line = append(line, part...)
 		switch {
-		case err == bufio.ErrBufferFull && len(line) <= maxLine:
+		case err == bufio.ErrBufferFull && len(line) > maxLine:
+			return line, errLong
+		case err == bufio.ErrBufferFull:
 			continue
 		case err != nil:
 			return line, err
