@@ -27,6 +27,7 @@ type hbNode struct {
 	text   string // as it is, if call is nil
 	call   *Call
 	block  bool
+	param  string // of as |param|
 	body   []hbNode
 	other  []hbNode // after else
 	source string   // of the tag
@@ -159,12 +160,13 @@ func tagEnd(s, end string) int {
 
 // block reads a block up to its end.
 func (p *hbParser) block(head, source string) (hbNode, error) {
-	head, _, _ = strings.Cut(head, " as |")
+	head, params, _ := strings.Cut(head, " as |")
 	call, err := parseCall(head)
 	if err != nil {
 		return hbNode{}, err
 	}
 	n := hbNode{call: call, block: true, source: source}
+	n.param, _, _ = strings.Cut(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(params), "|")), " ")
 	body, end, err := p.nodes()
 	n.body = body
 	if nested, ok := strings.CutPrefix(end, "else "); ok && err == nil {

@@ -20,10 +20,12 @@ type Repeater interface{ Repeat(c *Call) int }
 // Scope is where a tag stands.
 type Scope struct {
 	Loops []string // the variables of the loops around it
+	Names []string // what the source calls each, by as |name|; "" for this
 	Turn  string   // the number of a repeated block; "" outside
 }
 
-// Item returns the operand of a path inside a loop: this, this.a, ./a, @index, or a; "" for others.
+// Item returns the operand of a path inside a loop: this, this.a, ./a, @index, or a; "" for others. In a
+// loop whose item has a name, it has no other.
 func (s *Scope) Item(path string) string {
 	if path == "@index" && s.Turn != "" {
 		return s.Turn
@@ -32,9 +34,11 @@ func (s *Scope) Item(path string) string {
 		return ""
 	}
 	item := s.Loops[len(s.Loops)-1]
-	switch path {
-	case "this", ".":
+	named := s.Names[len(s.Names)-1] != ""
+	if !named && (path == "this" || path == ".") {
 		return item
+	}
+	switch path {
 	case "@index":
 		return "loop.index|sub:1"
 	case "@first":
@@ -45,7 +49,23 @@ func (s *Scope) Item(path string) string {
 	if strings.HasPrefix(path, "@") || strings.HasPrefix(path, "..") {
 		return ""
 	}
+	for i := len(s.Names) - 1; i >= 0; i-- {
+		if rest, ok := strings.CutPrefix(path, s.Names[i]); ok && s.Names[i] != "" && (rest == "" || rest[0] == '.') {
+			return member(s.Loops[i], strings.TrimPrefix(rest, "."))
+		}
+	}
+	if named {
+		return ""
+	}
 	path = strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(path, "this."), "this/"), "./")
+	return member(item, path)
+}
+
+// member returns what is at a path inside an item; the item for "".
+func member(item, path string) string {
+	if path == "" {
+		return item
+	}
 	for part := range strings.SplitSeq(path, ".") {
 		item = Member(item, strings.Trim(part, "[]"))
 	}
@@ -125,7 +145,7 @@ func (r *hbRenderer) block(n *hbNode, s *Scope) {
 			r.loops++
 			item := fmt.Sprintf("item%d", r.loops)
 			r.t.Tag("{% for " + item + " in " + list + " %}")
-			r.nodes(n.body, &Scope{Loops: append(s.Loops[:len(s.Loops):len(s.Loops)], item)})
+			r.nodes(n.body, &Scope{Loops: append(s.Loops[:len(s.Loops):len(s.Loops)], item), Names: append(s.Names[:len(s.Names):len(s.Names)], n.param)})
 			r.t.Tag("{% endfor %}")
 			if len(n.other) > 0 {
 				r.t.Tag("{% if not " + list + " %}")
@@ -166,7 +186,7 @@ func (r *hbRenderer) repeat(n *hbNode, s *Scope, times int) {
 		if i > 0 {
 			r.t.Text(",")
 		}
-		r.nodes(n.body, &Scope{Loops: s.Loops, Turn: strconv.Itoa(i)})
+		r.nodes(n.body, &Scope{Loops: s.Loops, Names: s.Names, Turn: strconv.Itoa(i)})
 	}
 }
 
