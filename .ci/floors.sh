@@ -49,7 +49,9 @@ mockserver/config/imports -> mockserver/config/imports/wiremock
 mockserver/config/imports/wiremock -> mockserver/config/imports/draft
 mockserver/config/imports/wiremock -> mockserver/config/imports/language
 mockserver/config/imports/wiremock -> mockserver/config/syntax
+mockserver/config/imports/language -> mockserver/config
 mockserver/config/imports/language -> mockserver/config/imports/draft
+mockserver/config/imports/language -> mockserver/config/openapi/text
 mockserver/config/imports/language -> mockserver/config/syntax
 mockserver/internal/importtest -> mockserver/config
 mockserver/internal/importtest -> mockserver/config/imports/draft
@@ -157,6 +159,8 @@ mockserver/listener -> mockserver/matcher/json
 mockserver/listener -> mockserver/matcher/nearest
 mockserver/listener -> mockserver/renderer
 mockserver/listener/admin -> mockserver/config
+mockserver/listener/admin -> mockserver/config/imports
+mockserver/listener/admin -> mockserver/config/imports/draft
 mockserver/listener/admin -> mockserver/config/settings
 mockserver/listener/admin -> mockserver/config/syntax
 mockserver/listener/admin -> mockserver/dispatcher

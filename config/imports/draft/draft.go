@@ -75,6 +75,7 @@ type Answer struct {
 	Header []Field // those that have to be equal; others may be anything
 	Body   []byte
 	Any    bool // the body may be anything
+	JSON   bool // of JSON, blanks outside of texts do not matter
 }
 
 // Note is something that the user should know, and that is neither taken over nor lost.

@@ -5,6 +5,7 @@ package jsonserver
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +20,9 @@ const inPlace = 16 << 10
 
 // wholeList is how many rows a list has that is not cut into pages.
 const wholeList = 10_000
+
+// askedRows is how many rows of a list are asked for by a check.
+const askedRows = 20
 
 // Recognizes reports whether a source may be a db.json: a map of lists and maps only.
 func Recognizes(s *draft.Source) bool {
@@ -89,6 +93,7 @@ func (im *importer) collection(e *syntax.Entry, name string) {
 	if why := keyless(e.Value); why != "" {
 		im.Add("endpoint", draft.NewMap("path", path, "response", draft.NewMap("headers", draft.NewMap("Content-Type", "application/json"),
 			"template", false, "body", language.JSON(e.Value))))
+		im.ask(e.Value, name, "")
 		im.Approximate(e.Key.Pos(), path, "%s, so the list is fixed: it can be read, but not filtered or changed", why)
 		return
 	}
@@ -115,9 +120,21 @@ func (im *importer) collection(e *syntax.Entry, name string) {
 	im.Add("resource", resource(path, set, members).Set("on", draft.Flow{Value: draft.NewMap("remove", draft.NewMap("status", 200))}))
 	im.Approximate(e.Key.Pos(), path, "lists are ordered by ?sort=a,-b instead of _sort and _order, and compared by ?a[gte]=1 instead of ?a_gte=1; "+
 		"q, a_like, _start and _end are unknown, _page has %d rows without _limit, and DELETE answers without a body", wholeList)
+	if len(e.Value.Items) <= wholeList {
+		im.ask(e.Value, name, "")
+	}
+	for _, row := range e.Value.Items[:min(len(e.Value.Items), askedRows)] {
+		im.ask(row, name, "/"+url.PathEscape(row.Get("id").Text.Value))
+	}
 	for _, member := range members {
 		im.relation(e, name, set, member, members)
 	}
+}
+
+// ask adds the request for a value.
+func (im *importer) ask(value *syntax.Node, name, below string) {
+	im.Asks = append(im.Asks, draft.Ask{Pos: value.Pos(), Name: "/" + name, Method: "GET", Target: "/" + url.PathEscape(name) + below,
+		Want: []draft.Answer{{Status: 200, Body: []byte(language.JSON(value)), JSON: true}}})
 }
 
 // resource returns the operations on a set.
@@ -203,6 +220,7 @@ func (im *importer) object(e *syntax.Entry, name string) {
 	body := "{{one.value}}"
 	im.Add("data", draft.NewMap("name", set, "rows", draft.List{draft.Flow{Value: draft.NewMap("id", 1, "value", language.Value(e.Value))}}))
 	im.Add("endpoint", draft.NewMap("path", path, "find", find, "response", draft.NewMap("headers", json, "body", body)))
+	im.ask(e.Value, name, "")
 	for _, change := range []struct {
 		method, how string
 		status      int

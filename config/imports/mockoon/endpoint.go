@@ -39,13 +39,13 @@ func (e *endpoint) add(responses []*syntax.Node) {
 	switch {
 	case mode == "RANDOM" || mode == "SEQUENTIAL":
 		if len(responses) == 1 {
-			e.one(responses[0], e.needs, 0)
+			e.one(responses[0], e.needs, 0, nil)
 			return
 		}
 		e.several(responses, mode)
 		return
 	case mode == "DISABLE_RULES":
-		e.one(responses[usual], e.needs, usual)
+		e.one(responses[usual], e.needs, usual, nil)
 		return
 	}
 	for i, n := range responses {
@@ -58,10 +58,10 @@ func (e *endpoint) add(responses []*syntax.Node) {
 			e.off(n, i, err.Error())
 			continue
 		}
-		e.one(n, language.And(e.needs, condition), i)
+		e.one(n, language.And(e.needs, condition), i, rules)
 	}
 	if mode != "FALLBACK" {
-		e.one(responses[usual], e.needs, usual)
+		e.one(responses[usual], e.needs, usual, nil)
 	}
 }
 
@@ -84,8 +84,8 @@ func (e *endpoint) label(n *syntax.Node, i int) string {
 	return fmt.Sprintf("%s / %d", e.name, i+1)
 }
 
-// one adds an endpoint with one response.
-func (e *endpoint) one(n *syntax.Node, condition string, i int) {
+// one adds an endpoint with one response, which is that of a request for which rules hold.
+func (e *endpoint) one(n *syntax.Node, condition string, i int, rules []*syntax.Node) {
 	a := e.answer(n)
 	if a.lost != "" {
 		e.off(n, i, a.lost)
@@ -99,6 +99,7 @@ func (e *endpoint) one(n *syntax.Node, condition string, i int) {
 		m.Set("webhooks", a.webhooks)
 	}
 	e.Add("endpoint", m, e.label(n, i))
+	e.ask(n, e.label(n, i), language.Wanted(a.response), rules)
 	e.report(n.Pos(), e.label(n, i), a.why)
 }
 
@@ -160,6 +161,11 @@ func (e *endpoint) several(responses []*syntax.Node, mode string) {
 		m.Set("select", "sequence")
 	}
 	e.Add("endpoint", m, e.name)
+	if mode == "SEQUENTIAL" {
+		e.ask(responses[0], e.name, language.Wanted(entries[0].a.response), nil)
+	} else {
+		e.asks.Add(e.Draft, e.method, e.own, nil, nil, false)
+	}
 	for i, one := range entries {
 		e.report(one.n.Pos(), e.label(one.n, i), one.a.why)
 	}

@@ -48,10 +48,12 @@ func Read(s *draft.Source, d *draft.Draft, _ draft.Options) error {
 
 type reader struct {
 	*draft.Draft
-	root  *syntax.Node
-	dir   string
-	order language.Order
-	sets  map[string]string // names of sets by the identifiers of data buckets and their keys
+	root      *syntax.Node
+	dir       string
+	order     language.Order
+	upstreams language.Upstreams
+	asks      language.Asks
+	sets      map[string]string // names of sets by the identifiers of data buckets and their keys
 
 	members map[string]draft.List // by set, those that lists are filtered by
 }
@@ -78,9 +80,7 @@ func (r *reader) environment() {
 		}
 	}
 	if isTrue(get(r.root, "proxyMode")) {
-		host := text(get(r.root, "proxyHost"))
-		r.AddOff("endpoint", draft.NewMap("path", "/*rest", "response", draft.NewMap("status", 502)), "lost: what no route answers is passed on to "+host)
-		r.Lost(r.root.Pos(), "proxyMode", "what no route answers is not passed on to %s", host)
+		r.proxy()
 	}
 }
 

@@ -225,3 +225,41 @@ func FuzzRead(f *testing.F) {
 		_, _ = importtest.Try(t, mockoon.Read, draft.NewSource("e.json", []byte(text)), draft.Options{})
 	})
 }
+
+// What no route answers is passed on, with the headers of the environment; what cannot be expressed
+// is lost.
+func TestProxyMode(t *testing.T) {
+	var asked []string
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, fmt.Sprint(r.Method, " ", r.URL.RequestURI(), " ", r.Header["X-Request"]))
+		w.Header()["X-Answer"] = []string{"upstream"}
+		w.WriteHeader(http.StatusTeapot)
+		fmt.Fprint(w, "passed")
+	}))
+	defer upstream.Close()
+	proxied := `"proxyMode": true, "proxyHost": "` + upstream.URL + `/base", "proxyReqHeaders": [{"key": "X-Request", "value": "{{header 'X-A'}}!"}], "proxyResHeaders": [{"key": "X-Answer", "value": "own"}],`
+	routes := []string{route("get", "r", "null", `{"statusCode": 200, "body": "route"}`),
+		route("get", "f", `"FALLBACK"`, `{"statusCode": 200, "body": "rule", "rules": [{"target": "query", "modifier": "a", "operator": "equals", "value": "1"}]}`)}
+	m := read(t, environment(proxied, routes...))
+	importtest.Ask(t, m.Serve(t), []importtest.Case{
+		{Method: "GET", Target: "/api/r", Status: 200, Want: "route"},
+		{Method: "GET", Target: "/api/f?a=1", Status: 200, Want: "rule"},
+		{Method: "GET", Target: "/api/f?a=2", Header: map[string]string{"X-A": "a"}, Status: 418, Want: "passed", Has: map[string]string{"X-Answer": "own"}},
+		{Method: "DELETE", Target: "/x%20y?z", Status: 418, Want: "passed"},
+	})
+	if want := "[GET /base/api/f?a=2 [a!] DELETE /base/x%20y?z [!]]"; fmt.Sprint(asked) != want {
+		t.Errorf("the upstream was asked %v, want %v", asked, want)
+	}
+	if got := m.Counts(); got != [3]int{3, 0, 0} {
+		t.Errorf("%v: %v", got, m.Items)
+	}
+	for _, lost := range []string{
+		`"proxyMode": true, "proxyHost": "",`,
+		`"proxyMode": true, "proxyHost": "` + upstream.URL + `", "proxyRemovePrefix": true,`,
+	} {
+		m := read(t, environment(lost, routes...))
+		if got := m.Counts(); got != [3]int{2, 0, 1} || !strings.Contains(m.Text, "# lost: what no route answers is passed on to") {
+			t.Errorf("%s: %v: %v", lost, got, m.Items)
+		}
+	}
+}

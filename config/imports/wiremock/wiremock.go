@@ -69,7 +69,7 @@ func isDirectory(path string) bool {
 
 // Read adds the mappings of a file or directory.
 func Read(s *draft.Source, d *draft.Draft, _ draft.Options) error {
-	r := &reader{Draft: d, scenarios: map[string]*scenario{}, strict: map[string]bool{}}
+	r := &reader{Draft: d, scenarios: map[string]*scenario{}, strict: map[string]bool{}, asked: map[string]bool{}}
 	if !s.Dir {
 		dir := filepath.Dir(s.Name)
 		if err := r.file(s, filepath.Join(dir, "__files"), filepath.Join(filepath.Dir(dir), "__files")); err != nil {
@@ -104,6 +104,9 @@ type reader struct {
 	*draft.Draft
 	mappings  []*mapping
 	order     language.Order
+	upstreams language.Upstreams
+	asks      language.Asks
+	asked     map[string]bool      // scenarios
 	scenarios map[string]*scenario // by name
 	names     []string             // of scenarios, in their order
 	strict    map[string]bool      // paths that are also declared with a slash at their end
@@ -226,6 +229,7 @@ func (r *reader) mapping(n *mapping) {
 		}
 		r.Add("endpoint", e, above...)
 	}
+	r.ask(m, declarations[0])
 	if len(m.why) > 0 {
 		r.Approximate(pos, m.name, "%s", strings.Join(m.why, "; "))
 		return

@@ -234,3 +234,36 @@ func FuzzRead(f *testing.F) {
 		_, _ = importtest.Try(t, wiremock.Read, draft.NewSource("m.json", []byte(text)), draft.Options{})
 	})
 }
+
+// Requests are passed on with the headers that a mapping sets and removes, whatever its status and its
+// fault; what cannot be expressed is lost.
+func TestProxyBaseURL(t *testing.T) {
+	var asked []string
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, fmt.Sprint(r.Method, " ", r.URL.RequestURI(), " ", r.Header["X-Added"], r.Header["X-Gone"]))
+		w.Header().Set("X-From", "upstream")
+		w.WriteHeader(http.StatusTeapot)
+		fmt.Fprint(w, "passed {{on}}")
+	}))
+	defer upstream.Close()
+	m := read(t, `{"mappings": [
+{"request": {"method": "ANY", "urlPattern": "/a/.*"}, "response": {"proxyBaseUrl": "`+upstream.URL+`/base/", "status": 201, "fault": "EMPTY_RESPONSE", "additionalProxyRequestHeaders": {"X-Added": "{{1}}"}, "removeProxyRequestHeaders": ["x-gone", "X-Added"]}},
+{"request": {"method": "GET", "urlPath": "/a/mocked"}, "response": {"body": "mocked"}, "priority": 1},
+{"request": {"method": "GET", "urlPath": "/h"}, "response": {"proxyBaseUrl": "`+upstream.URL+`", "headers": {"X-From": "mapping"}}},
+{"request": {"method": "GET", "urlPath": "/p"}, "response": {"proxyBaseUrl": "`+upstream.URL+`", "proxyUrlPrefixToRemove": "/p"}},
+{"request": {"method": "GET", "urlPath": "/t"}, "response": {"proxyBaseUrl": "{{request.headers.X}}", "transformers": ["response-template"]}},
+{"request": {"method": "GET", "urlPath": "/u"}, "response": {"proxyBaseUrl": "ftp://a"}}
+]}`)
+	importtest.Ask(t, m.Serve(t), []importtest.Case{
+		{Method: "GET", Target: "/a/b%20c?q=1", Header: map[string]string{"X-Gone": "1", "X-Added": "client"}, Status: 418, Want: "passed {{on}}", Has: map[string]string{"X-From": "upstream"}},
+		{Method: "PUT", Target: "/a/d", Body: "x", Status: 418, Want: "passed {{on}}"},
+		{Method: "GET", Target: "/a/mocked", Status: 200, Want: "mocked"},
+		{Method: "GET", Target: "/h", Status: 418, Want: "passed {{on}}", Has: map[string]string{"X-From": "mapping"}},
+	})
+	if want := "[GET /base/a/b%20c?q=1 [{{1}}] [] PUT /base/a/d [{{1}}] [] GET /h [] []]"; fmt.Sprint(asked) != want {
+		t.Errorf("the upstream was asked %v, want %v", asked, want)
+	}
+	if got := m.Counts(); got != [3]int{2, 1, 3} {
+		t.Errorf("%v: %v", got, m.Items)
+	}
+}

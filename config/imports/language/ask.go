@@ -1,0 +1,87 @@
+package language
+
+import (
+	"math/rand/v2"
+	"strings"
+
+	"mockserver/config/imports/draft"
+	"mockserver/config/openapi/text"
+)
+
+// maxAsks is how many requests of a source are asked by a check.
+const maxAsks = 1000
+
+// Asks are the requests by which endpoints are checked, in the order in which the source tries them.
+type Asks struct {
+	earlier []askable
+	asked   int
+}
+
+// askable is an endpoint that may answer a request.
+type askable struct {
+	method  string
+	path    Path
+	want    *draft.Answer // nil if what it answers is not known
+	special bool
+}
+
+// Add adds a request to an endpoint, unless an earlier endpoint may answer it in a way that is not
+// known; ask is nil if no request can be made for it. What an earlier endpoint may answer is right as
+// well. want is nil if what the endpoint answers is not known. A special endpoint answers no request
+// without query, headers and body.
+func (a *Asks) Add(d *draft.Draft, method string, path Path, ask *draft.Ask, want *draft.Answer, special bool) {
+	if a.asked >= maxAsks || len(a.earlier) >= 4*maxAsks {
+		return
+	}
+	if ask != nil && want != nil {
+		bare := !strings.Contains(ask.Target, "?") && len(ask.Header) == 0 && len(ask.Body) == 0
+		ask.Want = []draft.Answer{*want}
+		known := true
+		for _, e := range a.earlier {
+			if e.method != method || e.special && bare || !overlap(e.path, path) {
+				continue
+			}
+			if e.want == nil {
+				known = false
+				break
+			}
+			ask.Want = append(ask.Want, *e.want)
+		}
+		if known {
+			a.asked++
+			ask.Method = method
+			d.Asks = append(d.Asks, *ask)
+		}
+	}
+	a.earlier = append(a.earlier, askable{method, path, want, special})
+}
+
+// Wanted returns what a response is expected to send: any body if it has placeholders or is a file.
+func Wanted(response *draft.Map) draft.Answer {
+	want := draft.Answer{Status: 200}
+	if status, ok := response.Get("status").(int); ok {
+		want.Status = status
+	}
+	templated := response.Get("template") != false
+	body, _ := response.Get("body").(string)
+	if want.Body = []byte(body); templated && draft.HasTags(body) || response.Get("external-body") != nil {
+		want.Any = true
+	}
+	if headers, ok := response.Get("headers").(*draft.Map); ok {
+		for _, name := range []string{"Content-Type", "Location"} {
+			if value, ok := headers.Get(name).(string); ok && !(templated && draft.HasTags(value)) {
+				want.Header = append(want.Header, draft.Field{Name: name, Value: value})
+			}
+		}
+	}
+	return want
+}
+
+// Example returns a text that a regular expression matches as a whole, the same each time.
+func Example(expression string) (string, bool) {
+	p, err := text.CompilePattern("^(?:" + expression + ")$")
+	if err != nil {
+		return "", false
+	}
+	return p.Text(rand.New(rand.NewPCG(1, 1)), 1, 100)
+}

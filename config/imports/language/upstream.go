@@ -1,0 +1,85 @@
+package language
+
+import (
+	"strconv"
+	"strings"
+
+	"mockserver/config"
+	"mockserver/config/imports/draft"
+)
+
+// Upstream is a server that requests are passed on to, as the source describes it.
+type Upstream struct {
+	URL     string
+	Timeout string
+	Headers *Headers // that are set in requests
+	Without []string // headers that are left out of them
+}
+
+// Upstreams are those of an import, by what they are.
+type Upstreams struct {
+	names map[string]string
+}
+
+// Declare declares an upstream unless an equal one is, and returns its name. Certificates are not
+// verified, as the tools that are imported do not. why says why it cannot be declared; "" if it is.
+// differs is what it leaves out.
+func (u *Upstreams) Declare(d *draft.Draft, up Upstream) (name, why, differs string) {
+	if fault := config.UpstreamFault(up.URL); fault != "" {
+		return "", "requests are not passed on to " + strconv.Quote(up.URL) + ": " + fault, ""
+	}
+	up.URL = strings.TrimSuffix(up.URL, "/")
+	m := draft.NewMap("name", "", "url", up.URL, "timeout", up.Timeout)
+	if strings.HasPrefix(strings.ToLower(up.URL), "https:") {
+		m.Set("insecure", true)
+	}
+	headers := &draft.Map{}
+	for i, header := range up.Headers.names {
+		if config.ProxySets(header) {
+			differs = "the header " + header + " of passed requests is that of the server"
+			continue
+		}
+		values := draft.List{}
+		for _, v := range up.Headers.values[i] {
+			v.Use() // headers of upstreams are always templates
+			values = append(values, strings.Map(withoutControls, v.String()))
+		}
+		headers.Set(header, draft.Flow{Value: values})
+		if len(values) == 1 {
+			headers.Set(header, values[0])
+		}
+	}
+	for _, header := range up.Without {
+		if HeaderName(header) && !config.ProxySets(header) && !up.Headers.Has(header) {
+			up.Headers.names = append(up.Headers.names, header)
+			headers.Set(header, nil)
+		}
+	}
+	if headers.Len() > 0 {
+		m.Set("headers", headers)
+	}
+	key := up.URL + " " + up.Timeout + " " + strings.Join(up.Headers.names, " ")
+	for _, values := range up.Headers.values {
+		for _, v := range values {
+			key += "\n" + v.String()
+		}
+	}
+	if name = u.names[key]; name != "" {
+		return name, "", differs
+	}
+	if u.names == nil {
+		u.names = map[string]string{}
+	}
+	name = "upstream-" + strconv.Itoa(len(u.names)+1)
+	u.names[key] = name
+	d.Add("upstream", m.Set("name", name))
+	return name, "", differs
+}
+
+// withoutControls leaves out what no header may have.
+func withoutControls(r rune) rune {
+	if r < ' ' && r != '\t' || r == 0x7F {
+		return -1
+	}
+	return r
+}

@@ -1,0 +1,52 @@
+package mockoon
+
+import (
+	"strconv"
+	"strings"
+
+	"mockserver/config/imports/draft"
+	"mockserver/config/imports/language"
+)
+
+// proxyTimeout is how long an answer may take: Mockoon waits without an end.
+const proxyTimeout = "1h"
+
+// proxy passes on what no route answers.
+func (r *reader) proxy() {
+	const name = "proxyMode"
+	host := text(get(r.root, "proxyHost"))
+	a := &answer{endpoint: &endpoint{reader: r}, node: r.root, response: &draft.Map{}}
+	a.dialect = &dialect{endpoint: a.endpoint}
+	headers := func(list string) *language.Headers {
+		h := language.NewHeaders()
+		for _, n := range items(get(r.root, list)) {
+			if key, value := strings.TrimSpace(text(get(n, "key"))), text(get(n, "value")); key != "" && value != "" {
+				a.differs(h.Add(key, a.translate(value)))
+			}
+		}
+		return h
+	}
+	up, why, differs := "", "proxyRemovePrefix cannot be expressed", ""
+	if !isTrue(get(r.root, "proxyRemovePrefix")) || text(get(r.root, "endpointPrefix")) == "" {
+		up, why, differs = r.upstreams.Declare(r.Draft, language.Upstream{URL: host, Timeout: proxyTimeout, Headers: headers("proxyReqHeaders")})
+	}
+	e := draft.NewMap("method", "any", "path", "/*rest")
+	if why != "" {
+		r.AddOff("endpoint", e.Set("response", draft.NewMap("proxy", host)), "lost: what no route answers is passed on to "+host+": "+why)
+		r.Lost(r.root.Pos(), name, "what no route answers is not passed on to %s: %s", host, why)
+		return
+	}
+	a.differs(differs)
+	a.response.Set("proxy", up)
+	language.SetTexts(a.response, headers("proxyResHeaders"), &language.Template{})
+	e.Set("response", a.response)
+	if latency := milliseconds(get(r.root, "latency")); latency != nil {
+		e.Set("latency", draft.Flow{Value: latency})
+		a.differs("the latency is the least that the whole takes; Mockoon waits in addition to the upstream")
+	}
+	for _, note := range a.dialect.notes {
+		a.differs(note)
+	}
+	r.Add("endpoint", e, "what no route answers is passed on to "+strconv.Quote(host))
+	a.report(r.root.Pos(), name, a.why)
+}

@@ -1,0 +1,64 @@
+package wiremock
+
+import (
+	"strings"
+
+	"mockserver/config/imports/language"
+)
+
+// proxyTimeout is how long WireMock waits for the server that it passes requests on to.
+const proxyTimeout = "5m"
+
+// proxyKeys are the keys of a response that say how requests are passed on.
+var proxyKeys = []string{"proxyBaseUrl", "additionalProxyRequestHeaders", "removeProxyRequestHeaders", "proxyUrlPrefixToRemove"}
+
+// proxy sets that requests are passed on. WireMock sends no fault, status or body then.
+func (a *answer) proxy(base string) {
+	switch {
+	case strings.Contains(base, "{{"):
+		a.lose("proxyBaseUrl " + base + " is chosen by the request")
+		return
+	case text(get(a.node, "proxyUrlPrefixToRemove")) != "":
+		a.lose("proxyUrlPrefixToRemove cannot be expressed")
+		return
+	}
+	literal := func(value string) *language.Template {
+		t := &language.Template{}
+		t.Text(value)
+		return t
+	}
+	up := language.Upstream{URL: base, Timeout: proxyTimeout, Headers: language.NewHeaders()}
+	if n := get(a.node, "additionalProxyRequestHeaders"); n != nil {
+		for _, e := range n.Entries {
+			values := e.Value.Items
+			if values == nil {
+				values = append(values, e.Value)
+			}
+			for _, value := range values {
+				a.differs(up.Headers.Add(e.Key.Text.Value, literal(text(value))))
+			}
+		}
+	}
+	if n := get(a.node, "removeProxyRequestHeaders"); n != nil {
+		for _, item := range n.Items {
+			if name := text(item); name == strings.ToLower(name) { // WireMock does not find other names
+				up.Without = append(up.Without, name)
+			}
+		}
+	}
+	name, why, differs := a.reader.upstreams.Declare(a.reader.Draft, up)
+	if why != "" {
+		a.lose(why)
+		return
+	}
+	a.differs(differs)
+	a.response.Set("proxy", name)
+	a.texts("", nil, a.transformers())
+	if a.response.Get("headers") != nil {
+		a.differs("its headers replace those of the upstream; WireMock sends both")
+	}
+	if a.timing(); a.latency != nil {
+		a.differs("the delay is the least that the whole takes; WireMock waits in addition to the upstream")
+	}
+	a.fault = nil
+}

@@ -1,0 +1,85 @@
+package importing_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"mockserver/internal/harness"
+	"mockserver/listener/importing"
+)
+
+const mappings = `{"mappings": [
+{"request": {"method": "GET", "urlPathPattern": "/users/[0-9]+", "headers": {"X-Key": {"equalTo": "k"}}}, "response": {"jsonBody": {"name": "Ann"}}},
+{"request": {"method": "GET", "urlPath": "/find", "queryParameters": {"q": {"contains": "a b"}}, "cookies": {"s": {"equalTo": "1"}}}, "response": {"body": "found", "headers": {"Content-Type": "text/plain"}}},
+{"request": {"method": "POST", "urlPath": "/pay", "bodyPatterns": [{"matchesJsonPath": {"expression": "$.card.owner", "equalTo": "Ann"}}, {"matchesJsonPath": "$.amount"}]}, "response": {"status": 201, "body": "paid"}},
+{"request": {"method": "PUT", "urlPath": "/j", "bodyPatterns": [{"equalToJson": {"a": [1, 2]}}]}, "response": {"status": 204}},
+{"request": {"method": "GET", "urlPath": "/s"}, "response": {"body": "1"}, "scenarioName": "s", "requiredScenarioState": "Started", "newScenarioState": "two"},
+{"request": {"method": "GET", "urlPath": "/s"}, "response": {"body": "2"}, "scenarioName": "s", "requiredScenarioState": "two"},
+{"request": {"method": "GET", "urlPath": "/broken"}, "response": {"fault": "EMPTY_RESPONSE"}},
+{"request": {"method": "GET", "urlPath": "/away"}, "response": {"proxyBaseUrl": "http://127.0.0.1:9"}}
+]}`
+
+const environment = `{"uuid": "e", "endpointPrefix": "api", "routes": [
+{"type": "http", "method": "get", "endpoint": "r/:x", "responses": [
+ {"statusCode": 200, "body": "usual", "default": true, "rules": []},
+ {"statusCode": 201, "body": "header", "rules": [{"target": "header", "modifier": "X-A", "operator": "equals", "value": "1"}]},
+ {"statusCode": 202, "body": "both", "rulesOperator": "AND", "rules": [{"target": "query", "modifier": "q", "operator": "regex", "value": "^[0-9]{3}$"}, {"target": "params", "modifier": "x", "operator": "equals", "value": "7"}]}]},
+{"type": "http", "method": "post", "endpoint": "b", "responses": [
+ {"statusCode": 200, "body": "usual", "default": true},
+ {"statusCode": 422, "body": "no", "rules": [{"target": "body", "modifier": "state", "operator": "equals", "value": "bad"}]}]}
+]}`
+
+// What --check asks is derived from matchers and rules: each is answered by the endpoint it was made of.
+func TestCheck(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		asked      int
+	}{
+		{"mappings.json", mappings, 5},
+		{"environment.json", environment, 5},
+		{"db.json", `{"posts": [{"id": 1, "t": "a"}, {"id": "b c", "t": null}], "tags": ["x", {"y": 1.50}], "me": {"name": "{{x}}"}}`, 5},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			file := harness.WriteFile(t, t.TempDir(), c.name, c.text)
+			var out, report strings.Builder
+			code := importing.Command([]string{file, "-o", t.TempDir(), "--check"}, &out, &report)
+			if want := fmt.Sprintf("%d requests asked: %d as expected, 0 different\n", c.asked, c.asked); code != 0 || !strings.Contains(report.String(), want) {
+				t.Errorf("exit code %d, want %q in:\n%s", code, want, report.String())
+			}
+			report.Reset()
+			other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "another") }))
+			defer other.Close()
+			code = importing.Command([]string{file, "-o", t.TempDir(), "--against", other.URL}, &out, &report)
+			if want := fmt.Sprintf("%d requests asked: 0 as expected, %d different\n", c.asked, c.asked); code != 1 || !strings.Contains(report.String(), want) {
+				t.Errorf("exit code %d against another server, want %q in:\n%s", code, want, report.String())
+			}
+		})
+	}
+}
+
+// Blanks of JSON and parameters of media types are no difference between two servers; other things are.
+func TestAgainst_JSON(t *testing.T) {
+	file := harness.WriteFile(t, t.TempDir(), "db.json", `{"me": {"name": "a b", "n": 1.50}}`)
+	for _, c := range []struct {
+		media, body string
+		code        int
+	}{
+		{"application/json; charset=utf-8", "{\n  \"name\": \"a b\",\n  \"n\": 1.50\n}", 0},
+		{"application/json", `{"name": "ab", "n": 1.50}`, 1},
+		{"application/json", `{"n": 1.50, "name": "a b"}`, 1},
+		{"text/plain", `{"name": "a b", "n": 1.50}`, 1},
+	} {
+		other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", c.media)
+			fmt.Fprint(w, c.body)
+		}))
+		var out, report strings.Builder
+		if code := importing.Command([]string{file, "-o", t.TempDir(), "--against", other.URL}, &out, &report); code != c.code {
+			t.Errorf("%s %s: exit code %d, want %d:\n%s", c.media, c.body, code, c.code, report.String())
+		}
+		other.Close()
+	}
+}
