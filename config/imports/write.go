@@ -1,9 +1,11 @@
 package imports
 
 import (
+	"archive/zip"
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +16,21 @@ import (
 
 // Name is the name of the configuration that Write writes.
 const Name = "mocks.yml"
+
+// Archive writes the configuration and the files beside it as a ZIP archive.
+func Archive(w io.Writer, d *draft.Draft) error {
+	z := zip.NewWriter(w)
+	for _, f := range append([]draft.File{{Name: Name, Write: d.Write}}, d.Files...) {
+		entry, err := z.Create(f.Name)
+		if err == nil {
+			err = f.Content(entry)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.Name, err)
+		}
+	}
+	return z.Close()
+}
 
 // Write writes the configuration and the files beside it to a directory, which it creates. Without
 // force a file that exists is an error, and then nothing is written.

@@ -32,6 +32,7 @@ var adminPaths = []string{
 	"GET /__admin/fleet/runs", "POST /__admin/fleet/runs", "GET /__admin/fleet/runs/x", "DELETE /__admin/fleet/runs/x", "POST /__admin/fleet/runs/x/stop",
 	"GET /__admin/fleet/runs/x/report",
 	"GET /__admin/recordings", "POST /__admin/recordings", "POST /__admin/recordings/1/stop", "GET /__admin/recordings/1/har",
+	"GET /__admin/recordings/1/config",
 	"GET /nowhere",
 }
 

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/config/imports"
+	"mockserver/config/imports/draft"
 	"mockserver/listener"
 	"mockserver/listener/recording"
 	"mockserver/listener/verdict"
@@ -130,18 +132,62 @@ func noRecording(w http.ResponseWriter) {
 	refuse(w, http.StatusNotFound, "recording_not_found", "No such recording", "there is no such recording; GET /__admin/recordings lists them")
 }
 
-// showHAR returns what a recording has as HAR.
-func (a *Admin) showHAR(w http.ResponseWriter, r *http.Request) {
+// recordingOf returns the recording that a request names. If there is none, it is answered.
+func (a *Admin) recordingOf(w http.ResponseWriter, r *http.Request) (listener.Recording, bool) {
 	list := a.server.Recordings()
 	i := slices.IndexFunc(list, func(one listener.Recording) bool { return one.ID == r.PathValue("id") })
 	if i < 0 {
 		noRecording(w)
+		return listener.Recording{}, false
+	}
+	return list[i], true
+}
+
+// showHAR returns what a recording has as HAR.
+func (a *Admin) showHAR(w http.ResponseWriter, r *http.Request) {
+	one, ok := a.recordingOf(w, r)
+	if !ok {
 		return
 	}
-	w.Header().Set("Content-Type", harMedia)
-	w.Header().Set("Content-Disposition", `attachment; filename="`+list[i].Upstream+`.har"`)
-	if err := recording.WriteHAR(w, a.opts.Build.Version, list[i].Paths); err != nil {
-		a.log.Warn("a recording could not be written as HAR", "recording", list[i].ID, "error", err.Error())
-		panic(http.ErrAbortHandler) // the answer is not whole
+	downloaded(w, harMedia, one.Upstream+".har")
+	if err := recording.WriteHAR(w, a.opts.Build.Version, one.Paths); err != nil {
+		a.cut(one, "HAR", err)
 	}
+}
+
+// showConfig returns what import makes of a recording: the configuration, or an archive of it and the
+// files beside it.
+func (a *Admin) showConfig(w http.ResponseWriter, r *http.Request) {
+	one, ok := a.recordingOf(w, r)
+	if !ok {
+		return
+	}
+	d, err := imports.Make(one.Paths, draft.Options{})
+	if err != nil {
+		refuse(w, http.StatusConflict, "recording_failed", "Recording failed", err.Error())
+		return
+	}
+	defer d.Close()
+	if len(d.Files) == 0 {
+		downloaded(w, yamlMedia, one.Upstream+".yml")
+		err = d.Write(w)
+	} else {
+		downloaded(w, zipMedia, one.Upstream+".zip")
+		err = imports.Archive(w, d)
+	}
+	if err != nil {
+		a.cut(one, "configuration", err)
+	}
+}
+
+// downloaded sets the headers of an answer that is a file.
+func downloaded(w http.ResponseWriter, media, name string) {
+	w.Header().Set("Content-Type", media)
+	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
+}
+
+// cut breaks off an answer that is not whole.
+func (a *Admin) cut(one listener.Recording, as string, err error) {
+	a.log.Warn("a recording could not be written", "recording", one.ID, "as", as, "error", err.Error())
+	panic(http.ErrAbortHandler)
 }

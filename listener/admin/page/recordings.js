@@ -1,6 +1,7 @@
 // Recordings of upstreams: begun, ended and looked at.
 import { element, setText, count, bytes, ms, moment } from "./format.js";
 import { Table } from "./table.js";
+import { file, token } from "./api.js";
 
 const $ = (id) => document.getElementById(id);
 
@@ -44,7 +45,26 @@ export class Recordings {
     const stop = element("button", { type: "button", class: "danger", "aria-label": "Stop the recording of " + row().upstream }, "Stop");
     stop.addEventListener("click", () => this.change((act) => act("POST", "recordings/" + encodeURIComponent(row().id) + "/stop")));
     this.stops.set(row().id, stop);
-    return element("div", { class: "actions" }, stop);
+    return element("div", { class: "actions" }, this.download(row, "config", "Configuration"), this.download(row, "har", "HAR"), stop);
+  }
+
+  // download links to what is made of a recording. With a token, which links do not bring, it is
+  // fetched, and kept from there.
+  download(row, what, title) {
+    const where = () => "recordings/" + encodeURIComponent(row().id) + "/" + what;
+    const link = element("a", { class: "open", href: "/__admin/" + where(), download: "", "aria-label": title + " of the recording of " + row().upstream }, title);
+    link.addEventListener("click", (event) => {
+      if (!token.get()) return;
+      event.preventDefault();
+      this.change(async () => {
+        const made = await file(where());
+        const url = URL.createObjectURL(made);
+        const ending = what === "har" ? ".har" : made.type.endsWith("zip") ? ".zip" : ".yml";
+        element("a", { href: url, download: row().upstream + ending }).click();
+        setTimeout(() => URL.revokeObjectURL(url), 60000);
+      });
+    });
+    return link;
   }
 
   async ask(get) {
