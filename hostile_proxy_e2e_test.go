@@ -1,0 +1,42 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"mockserver/internal/harness"
+)
+
+// passedOn are the statuses of the cases that have another answer through a proxy.
+var passedOn = map[string][]int{
+	"Upgrade: h2c is ignored":       {501},
+	"Upgrade: websocket is ignored": {501},
+}
+
+// What hostile clients are answered through a proxy is what they are answered without one.
+func TestHostile_ThroughAProxy(t *testing.T) {
+	t.Parallel()
+	real := harness.Serving(t, attacked)
+	front := fmt.Sprintf("- upstream: {name: real, url: %q, host: pass}\n- endpoint: {method: any, path: \"/*rest\", response: {proxy: real}}\n", real.URL)
+	for _, group := range hostileGroups() {
+		t.Run(group.name, func(t *testing.T) {
+			p := harness.Serving(t, front, append([]string{"--no-cors"}, group.flags...)...)
+			for _, c := range group.cases {
+				if statuses := passedOn[c.name]; statuses != nil {
+					c.want, c.holds = statuses, ""
+				}
+				t.Run(c.name, func(t *testing.T) {
+					c.check(t, suffer(p, t, c))
+					p.Get("/a").Want(t, 200, "a")
+				})
+			}
+			if output := strings.Join(p.Output(), "\n"); strings.Contains(output, "panic") {
+				t.Error(output)
+			}
+		})
+	}
+	quiet(real)
+}

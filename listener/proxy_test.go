@@ -1,0 +1,208 @@
+package listener_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mockserver/config"
+	"mockserver/internal/harness"
+	"mockserver/listener"
+	"mockserver/listener/listenertest"
+)
+
+// What an endpoint declares beside its proxy holds: when it answers itself, headers, the least latency,
+// faults, webhooks and limits.
+func TestProxy_WithOtherKeys(t *testing.T) {
+	var mu sync.Mutex
+	asked := map[string]int{}
+	hooks, held := make(chan string, 1), make(chan struct{})
+	real := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/hook" {
+			body, _ := io.ReadAll(r.Body)
+			hooks <- string(body)
+			return
+		}
+		mu.Lock()
+		asked[r.URL.Path]++
+		mu.Unlock()
+		if r.URL.Path == "/held" {
+			<-held
+		}
+		w.Header().Set("X-From", "upstream")
+		w.WriteHeader(http.StatusAccepted)
+		fmt.Fprintf(w, `{"id": 7, "url": %q, "for": %q}`, r.URL, r.Header.Get("X-Forwarded-For"))
+	}))
+	defer real.Close()
+	times := func(path string) int {
+		mu.Lock()
+		defer mu.Unlock()
+		return asked[path]
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "there.json"), []byte(`"own file"`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := harness.WriteFile(t, dir, "a.yml", strings.ReplaceAll(`
+- upstream: {name: real, url: "URL"}
+- data: {name: users, rows: [{id: 1, name: Ann}]}
+- endpoint: {path: /users/:id, find: {user: {in: users, key: path-params.id}}, response: {body: "own {{user.name}}", proxy: {to: real, when: missing}}}
+- endpoint: {path: /files/:name, response: {external-body: {provider: json, path: "{{path-params.name}}"}, proxy: {to: real, when: missing}}}
+- endpoint: {path: /forwarded, response: {proxy: {to: real, forwarded: true}}}
+- endpoint: {path: /moved, response: {headers: {X-From: own}, proxy: {to: real, path: "/elsewhere?q={{query-params.q}}"}}}
+- endpoint: {path: /late, latency: {min: 60ms}, response: {proxy: real}}
+- endpoint: {path: /cut, fault: {type: truncate}, response: {proxy: real}}
+- endpoint: {path: /hooked, webhook: {url: "URL/hook", sleep-time: 0s, body: "{{response.status}} {{response.body.id}} {{response.headers.X-From}}"}, response: {proxy: real}}
+- endpoint: {path: /limited, rate-limit: {window: 1h, max-requests: 1}, response: {proxy: real}}
+- endpoint: {path: /held, capacity: {concurrent: 1}, response: {proxy: real}}
+- endpoint: {path: /some, if: query-params.a = 1, response: {proxy: real}}
+- endpoint: {path: /mixed, select: sequence, responses: [{proxy: real}, {status: 503, body: own}]}
+`, "URL", real.URL))
+	server := listenertest.Start(t, config.Load(file), listener.Options{})
+	for _, c := range []struct {
+		target string
+		status int
+		body   string // which it has
+		from   string
+	}{
+		{"/users/1", 200, "own Ann", ""},
+		{"/users/2", 202, `"url": "/users/2"`, "upstream"},
+		{"/files/there.json", 200, `"own file"`, ""},
+		{"/files/gone.json", 202, `"url": "/files/gone.json"`, "upstream"},
+		{"/forwarded", 202, `"for": "127.0.0.1"`, "upstream"},
+		{"/moved?q=a%26b", 202, `"url": "/elsewhere?q=a%26b"`, "own"},
+		{"/limited", 202, `"id": 7`, "upstream"},
+		{"/limited", 429, "", ""},
+		{"/some?a=1", 202, `"id": 7`, "upstream"},
+		{"/some?a=2", 404, "", ""},
+		{"/mixed", 202, `"id": 7`, "upstream"},
+		{"/mixed", 503, "own", ""},
+		{"/hooked", 202, `"id": 7`, "upstream"},
+	} {
+		resp, body := ask(t, "GET", server.URL()+c.target, "")
+		if resp.StatusCode != c.status || !strings.Contains(body, c.body) || resp.Header.Get("X-From") != c.from {
+			t.Errorf("%s: %d %q, X-From %q; want %d %q, %q", c.target, resp.StatusCode, body, resp.Header.Get("X-From"), c.status, c.body, c.from)
+		}
+	}
+	if hook := <-hooks; hook != `202 7 "upstream"` {
+		t.Errorf("the webhook has %q", hook)
+	}
+	for path, want := range map[string]int{"/users/1": 0, "/users/2": 1, "/files/there.json": 0, "/limited": 1, "/some": 1, "/mixed": 1} {
+		if got := times(path); got != want {
+			t.Errorf("%s was asked for %d times, want %d", path, got, want)
+		}
+	}
+	begun := time.Now()
+	if resp, _ := ask(t, "GET", server.URL()+"/late", ""); resp.StatusCode != 202 || time.Since(begun) < 60*time.Millisecond {
+		t.Errorf("%d after %v, want 60ms at least", resp.StatusCode, time.Since(begun))
+	}
+	resp, err := http.Get(server.URL() + "/cut")
+	if err == nil {
+		_, err = io.ReadAll(resp.Body)
+		resp.Body.Close()
+	}
+	if !errors.Is(err, io.ErrUnexpectedEOF) || times("/cut") != 1 {
+		t.Errorf("a truncated answer: %v; asked for %d times", err, times("/cut"))
+	}
+	first := make(chan int, 1)
+	go func() {
+		resp, err := http.Get(server.URL() + "/held")
+		if err != nil {
+			first <- 0
+			return
+		}
+		resp.Body.Close()
+		first <- resp.StatusCode
+	}()
+	harness.Until(t, "the upstream is asked", func() bool { return times("/held") == 1 })
+	second, _ := ask(t, "GET", server.URL()+"/held", "")
+	close(held)
+	if status := <-first; status != 202 || second.StatusCode != 503 || times("/held") != 1 {
+		t.Errorf("%d with one place, and %d without; asked for %d times", status, second.StatusCode, times("/held"))
+	}
+}
+
+// Whatever clients send in order that the upstream sees another request than the server does: it never
+// gets one that the server did not see, and no header that the client did not send as one.
+func TestProxy_NothingIsSmuggled(t *testing.T) {
+	const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+	o := newOrigin(t, map[string]string{"/a": ok, "/smuggled": ok, "/after": ok, "/made": ok, "/rest": ok})
+	spec := config.Parse("a.yml", fmt.Appendf(nil, `
+- upstream: {name: real, url: "http://%s", headers: {X-Made: "{{query-params.q}}"}}
+- endpoint: {path: /made, response: {proxy: {to: real, path: "/made?q={{query-params.q}}"}}}
+- endpoint: {method: any, path: "/*rest", response: {proxy: real}}
+`, o.address))
+	server := listenertest.Start(t, spec, listener.Options{NoCORS: true})
+	const (
+		smuggled = "GET /smuggled HTTP/1.1\r\nHost: a\r\nX-Injected: 1\r\n\r\n"
+		after    = "GET /after HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+	)
+	post := func(body string, lines ...string) string {
+		return "POST /a HTTP/1.1\r\nHost: a\r\n" + strings.Join(lines, "\r\n") + "\r\n\r\n" + body
+	}
+	length := func(body string) string { return fmt.Sprint("Content-Length: ", len(body)) }
+	sees := func(send string) []string {
+		t.Helper()
+		conn, err := net.Dial("tcp", server.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(patient))
+		go func() { _, _ = io.WriteString(conn, send+after) }() // the server may close before it has read everything
+		if _, err := io.ReadAll(conn); err != nil {
+			t.Errorf("%.100q: %v", send, err)
+		}
+		return o.taken()
+	}
+	if got := sees(smuggled); len(got) != 2 || !strings.HasPrefix(got[0], "GET /smuggled") || !strings.Contains(got[0], "X-Injected") {
+		t.Fatalf("a request that is sent openly is not seen: %q", got)
+	}
+	hidden := "0\r\n\r\n" + smuggled
+	for name, send := range map[string]string{
+		"CL.TE":                                 post(hidden, length(hidden), "Transfer-Encoding: chunked"),
+		"TE.CL":                                 post("5c\r\n"+smuggled+"\r\n0\r\n\r\n", "Content-Length: 4", "Transfer-Encoding: chunked"),
+		"TE.TE, an unknown coding":              post(hidden, length(hidden), "Transfer-Encoding: xchunked"),
+		"TE.TE, two codings":                    post(hidden, length(hidden), "Transfer-Encoding: chunked, identity"),
+		"TE.TE, twice":                          post(hidden, length(hidden), "Transfer-Encoding: identity", "Transfer-Encoding: chunked"),
+		"TE.TE, a blank before the colon":       post(hidden, length(hidden), "Transfer-Encoding : chunked"),
+		"TE.TE, a vertical tab":                 post(hidden, length(hidden), "Transfer-Encoding: \vchunked"),
+		"TE.TE, folded":                         post(hidden, length(hidden), "Transfer-Encoding:", " chunked"),
+		"TE.TE, behind a bare LF":               post(hidden, length(hidden)+"\nTransfer-Encoding: chunked"),
+		"TE.TE, behind a bare CR":               post(hidden, length(hidden), "X: a\rTransfer-Encoding: chunked"),
+		"two lengths":                           post(smuggled, "Content-Length: 0", length(smuggled)),
+		"a list of lengths":                     post(smuggled, "Content-Length: 0, "+fmt.Sprint(len(smuggled))),
+		"a length with a sign":                  post(smuggled, "Content-Length: +0"),
+		"a length that Connection removes":      post(smuggled, "Connection: Content-Length", length(smuggled)),
+		"a coding that Connection removes":      post(fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(smuggled), smuggled), "Connection: Transfer-Encoding", "Transfer-Encoding: chunked"),
+		"a body that is a request":              post(smuggled, length(smuggled)),
+		"a chunk that is a request":             post(fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(smuggled), smuggled), "Transfer-Encoding: chunked"),
+		"trailers that are a request":           post("0\r\nX-Injected: 1\r\n\r\n", "Transfer-Encoding: chunked"),
+		"a chunk size that overflows":           post("10000000000000000\r\n"+hidden, "Transfer-Encoding: chunked"),
+		"a GET with a body":                     "GET /a HTTP/1.1\r\nHost: a\r\n" + length(smuggled) + "\r\n\r\n" + smuggled,
+		"a line end in the target":              "GET /a%0d%0aX-Injected:%201 HTTP/1.1\r\nHost: a\r\n\r\n",
+		"a blank in the target":                 "GET /a HTTP/1.1 HTTP/1.1\r\nHost: a\r\n\r\n",
+		"a line end in a value of the query":    "GET /a?q=x%0d%0aX-Injected:%201 HTTP/1.1\r\nHost: a\r\n\r\n",
+		"a line end in a path that is made":     "GET /made?q=x%20HTTP/1.1%0d%0aX-Injected:%201%0d%0a%0d%0aGET%20/smuggled HTTP/1.1\r\nHost: a\r\n\r\n",
+		"a bare LF in a value":                  "GET /a HTTP/1.1\r\nHost: a\r\nX: y\nX-Injected: 1\r\n\r\n",
+		"a bare CR in a value":                  "GET /a HTTP/1.1\r\nHost: a\r\nX: y\rX-Injected: 1\r\n\r\n",
+		"a Host with a line end":                "GET http://a%0d%0aX-Injected:1/a HTTP/1.1\r\nHost: a\r\n\r\n",
+		"Expect, and a body that is not waited": post(smuggled, "Expect: 100-continue", length(smuggled)),
+	} {
+		for _, request := range sees(send) {
+			head, _, _ := strings.Cut(request, "] ") // after it comes the body
+			if strings.HasPrefix(head, "GET /smuggled") || strings.Contains(head, "[X-Injected: ") || strings.Contains(head, " X-Injected: ") {
+				t.Errorf("%s: the upstream sees %q", name, request)
+			}
+		}
+	}
+}
