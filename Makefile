@@ -14,7 +14,7 @@ RELEASE   := $(DIST)/mockserver-$(VERSION)
 PLATFORMS := linux-amd64 linux-arm64 macos-amd64 macos-arm64 windows-amd64.exe windows-arm64.exe
 BINARIES  := $(addprefix $(RELEASE)-,$(PLATFORMS))
 
-.PHONY: help build test check calibrate streams release image clean $(BINARIES)
+.PHONY: help build test check calibrate streams figures beside release image clean $(BINARIES)
 
 help: ## print this text
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
@@ -33,6 +33,12 @@ calibrate: ## hold the verdict against a client, on a quiet machine, for a quart
 
 streams: ## measure 10,000 delayed streams of HTTP/2 and the memory of connections, on a quiet machine, for four minutes
 	MOCKSERVER_STREAMS=1 go test -count=1 -timeout 20m -v ./listener/h2/streams
+
+figures: ## measure proxying, recording and imports, on a quiet machine, for some minutes
+	MOCKSERVER_FIGURES=1 go test -count=1 -timeout 40m -v ./listener/recording/figures
+
+beside: ## hold imports against WireMock, Mockoon, json-server and newman, which are on the PATH
+	MOCKSERVER_BESIDE_TESTS=1 go test -count=1 -timeout 20m -run Beside ./config/imports
 
 release: $(BINARIES) ## build the binaries of all platforms and their SHA256SUMS into dist/
 	cd $(DIST) && if command -v sha256sum >/dev/null; then sum=sha256sum; else sum='shasum -a 256'; fi && \
