@@ -64,8 +64,8 @@ var mockoons = []beside{
 	{httpRoute("get", "x/:a", "null", `, "body": "parameter {{urlParam 'a'}}"`) + "," + httpRoute("get", "x/literal", "null", `, "body": "never"`), []string{"GET /x/literal", "GET /x/y"}},
 	{httpRoute("get", "f/*", `"FALLBACK"`, `, "body": "one", "rules": [{"target": "query", "modifier": "a", "operator": "equals", "value": "1", "invert": false}]`) + "," + httpRoute("all", "*", "null", `, "body": "all", "statusCode": 418`), []string{"GET /f/x?a=1", "GET /f/x", "PUT /y/z", "GET /"}},
 	{httpRoute("get", "o/:a?", "null", `, "body": "o"`), []string{"GET /o", "GET /o/x", "GET /o/x/y"}},
-	{httpRoute("post", "t", "null", `, "body": "{{body 'a.b'}} {{uppercase (body 'c')}} {{add 1 2}} {{#if (eq (body 'c') 'x')}}yes{{else}}no{{/if}} {{default (queryParam 'q') 'd'}}"`), []string{`POST /t {"a":{"b":5},"c":"x"}`, `POST /t?q=1 {"a":{"b":"s"},"c":"y"}`}},
-	{httpRoute("get", "rep", "null", `, "body": "[{{#repeat 3}}{\"i\": {{@index}}}{{/repeat}}]", "headers": [{"key": "Content-Type", "value": "application/json"}]`), []string{"GET /rep"}},
+	{httpRoute("post", "t", "null", `, "body": "{{body 'a.b'}} {{uppercase (body 'c')}} {{add 1 2}} {{#if (eq (body 'c') 'x')}}yes{{else}}no{{/if}} {{queryParam 'q' 'd'}}"`), []string{`POST /t {"a":{"b":5},"c":"x"}`, `POST /t?q=1 {"a":{"b":"s"},"c":"y"}`}},
+	{httpRoute("get", "rep", "null", `, "body": "[{{#repeat 3}}{\"i\": {{@index}} }{{/repeat}}]", "headers": [{"key": "Content-Type", "value": "application/json"}]`), []string{"GET /rep"}},
 }
 
 var jsonservers = []beside{

@@ -155,9 +155,9 @@ func (a *Admin) showHAR(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// showConfig returns what import makes of a recording: the configuration, or an archive of it and the
+// showRecordedConfig returns what import makes of a recording: the configuration, or an archive of it and the
 // files beside it.
-func (a *Admin) showConfig(w http.ResponseWriter, r *http.Request) {
+func (a *Admin) showRecordedConfig(w http.ResponseWriter, r *http.Request) {
 	one, ok := a.recordingOf(w, r)
 	if !ok {
 		return

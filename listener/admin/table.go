@@ -94,7 +94,7 @@ func (a *Admin) table() []route {
 		{withToken, "POST", "/__admin/recordings", a.startRecording, "record an upstream", nil, []any{newRecording{}}, map[int][]any{http.StatusCreated: {shownRecording{}}}},
 		{withToken, "POST", "/__admin/recordings/{id}/stop", a.stopRecording, "end a recording", nil, nil, ok(shownRecording{})},
 		{withToken, "GET", "/__admin/recordings/{id}/har", a.showHAR, "a recording as HAR 1.2", nil, nil, ok(harMedia)},
-		{withToken, "GET", "/__admin/recordings/{id}/config", a.showConfig, "what import makes of a recording, with the files beside it as an archive", nil, nil, ok(yamlMedia, zipMedia)},
+		{withToken, "GET", "/__admin/recordings/{id}/config", a.showRecordedConfig, "what import makes of a recording, with the files beside it as an archive", nil, nil, ok(yamlMedia, zipMedia)},
 		{withToken, "GET", "/__admin/runs", a.listRuns, "the runs that are kept, the newest first",
 			[]parameter{{"limit", "integer", "how many are shown, all of them by default"}}, nil, ok(shownRuns{})},
 		{withToken, "POST", "/__admin/runs", a.startRun, "begin a run", nil, []any{newRun{}}, map[int][]any{http.StatusCreated: {runs.RunEntry{}}}},

@@ -127,7 +127,7 @@ type helper func(d *dialect, c *language.Call, s *language.Scope) (string, error
 // helpers returns the helpers with arguments. It is a function because they call each other.
 func helpers() map[string]helper {
 	return map[string]helper{
-		"int": integer, "oneOf": oneOf, "faker": faker, "now": now, "getEnvVar": environment, "default": withDefault,
+		"int": integer, "oneOf": oneOf, "faker": faker, "now": now, "getEnvVar": environment,
 		"uppercase": filtered("upper"), "lowercase": filtered("lower"), "base64": filtered("base64"), "len": filtered("length"), "stringify": filtered("json"),
 		"add": calculated("add"), "subtract": calculated("sub"), "multiply": calculated("mul"), "join": join, "concat": concat,
 	}
@@ -221,14 +221,6 @@ func environment(_ *dialect, c *language.Call, _ *language.Scope) (string, error
 		name = "MOCKOON_" + name
 	}
 	return "env." + name + "|default:" + language.Quote(otherwise), nil
-}
-
-func withDefault(d *dialect, c *language.Call, s *language.Scope) (string, error) {
-	if len(c.Args) != 2 || !c.Args[1].Literal {
-		return "", errNone
-	}
-	operand, err := language.Operand(d, c.Args[0], s)
-	return operand + "|default:" + language.Quote(c.Args[1].Text), err
 }
 
 func join(d *dialect, c *language.Call, s *language.Scope) (string, error) {

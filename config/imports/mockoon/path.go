@@ -28,6 +28,7 @@ func routePaths(endpoint string) (paths []language.Path, needs []string, err err
 		case m != nil && p.Has(m[1]), m != nil && m[3] != "" && !last, wildcard.MatchString(part) && !last:
 			return nil, nil, fmt.Errorf("the segment %q cannot be expressed", part)
 		case wildcard.MatchString(part):
+			needs = append(needs, "path matches "+language.Quote(fmt.Sprintf("^(?:/+[^/]+){%d}/+[^/]", len(p)))) // it has something at least
 			p = append(p, language.Segment{Kind: language.Rest, Text: "rest"})
 		case m != nil:
 			if m[3] != "" {
