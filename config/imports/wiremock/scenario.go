@@ -21,6 +21,9 @@ func (r *reader) scenario(m *mapping) {
 		return
 	}
 	base := language.Name(name)
+	if c := base[0] | 0x20; c < 'a' || c > 'z' { // names of scenarios begin with a letter
+		base = "s" + base
+	}
 	unique := base
 	for n := 2; r.taken(unique); n++ {
 		unique = base + "-" + strconv.Itoa(n)

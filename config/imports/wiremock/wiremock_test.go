@@ -230,6 +230,7 @@ func FuzzRead(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
+	f.Add(`{"request": {}, "response": {}, "scenarioName": "0", "requiredScenarioState": "Started"}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		_, _ = importtest.Try(t, wiremock.Read, draft.NewSource("m.json", []byte(text)), draft.Options{})
 	})
