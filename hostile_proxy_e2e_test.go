@@ -19,8 +19,8 @@ var passedOn = map[string][]int{
 // What hostile clients are answered through a proxy is what they are answered without one.
 func TestHostile_ThroughAProxy(t *testing.T) {
 	t.Parallel()
-	real := harness.Serving(t, attacked)
-	front := fmt.Sprintf("- upstream: {name: real, url: %q, host: pass}\n- endpoint: {method: any, path: \"/*rest\", response: {proxy: real}}\n", real.URL)
+	upstream := harness.Serving(t, attacked)
+	front := fmt.Sprintf("- upstream: {name: real, url: %q, host: pass}\n- endpoint: {method: any, path: \"/*rest\", response: {proxy: real}}\n", upstream.URL)
 	for _, group := range hostileGroups() {
 		t.Run(group.name, func(t *testing.T) {
 			p := harness.Serving(t, front, append([]string{"--no-cors"}, group.flags...)...)
@@ -38,5 +38,5 @@ func TestHostile_ThroughAProxy(t *testing.T) {
 			}
 		})
 	}
-	quiet(real)
+	quiet(upstream)
 }

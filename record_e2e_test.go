@@ -41,12 +41,12 @@ func recordedPaths(t *testing.T, name string) (all []string, broken error) {
 
 // echoed is a server that answers with the body that it gets.
 func echoed(t *testing.T) string {
-	real := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		_, _ = w.Write(body)
 	}))
-	t.Cleanup(real.Close)
-	return real.URL
+	t.Cleanup(server.Close)
+	return server.URL
 }
 
 func proxying(url, dir string) string {

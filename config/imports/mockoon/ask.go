@@ -39,19 +39,8 @@ func (e *endpoint) example(n *syntax.Node, rules []*syntax.Node) *draft.Ask {
 	}
 	a, params, query, body := &draft.Ask{}, map[string]string{}, url.Values{}, map[string]any{}
 	for _, rule := range rules {
-		value := text(get(rule, "value"))
-		switch operator := text(get(rule, "operator")); {
-		case isTrue(get(rule, "invert")), operator != "" && operator != "equals" && operator != "regex":
-			return nil
-		case operator == "regex" || isTrue(get(rule, "isRegex")):
-			example, ok := language.Example(value)
-			if !ok {
-				return nil
-			}
-			value = example
-		}
-		name := text(get(rule, "modifier"))
-		if value == "" || !plain(name) || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r >= 0x7F }) {
+		name, value, ok := exampleRule(rule)
+		if !ok {
 			return nil
 		}
 		switch text(get(rule, "target")) {
@@ -81,6 +70,20 @@ func (e *endpoint) example(n *syntax.Node, rules []*syntax.Node) *draft.Ask {
 		a.Header = append(a.Header, draft.Field{Name: "Content-Type", Value: "application/json"})
 	}
 	return a
+}
+
+// exampleRule returns the name that a rule looks at, and a value that it takes.
+func exampleRule(rule *syntax.Node) (name, value string, ok bool) {
+	name, value = text(get(rule, "modifier")), text(get(rule, "value"))
+	switch operator := text(get(rule, "operator")); {
+	case isTrue(get(rule, "invert")), operator != "" && operator != "equals" && operator != "regex":
+		return "", "", false
+	case operator == "regex" || isTrue(get(rule, "isRegex")):
+		if value, ok = language.Example(value); !ok {
+			return "", "", false
+		}
+	}
+	return name, value, value != "" && plain(name) && !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r >= 0x7F })
 }
 
 // target returns a path of the endpoint. Parameters with expressions of their own have none.
