@@ -93,6 +93,9 @@ mockserver/config/watch -> mockserver/config/syntax
 mockserver/dispatcher -> mockserver/dispatcher/client
 mockserver/dispatcher -> mockserver/dispatcher/outbox
 mockserver/dispatcher -> mockserver/internal/histogram
+mockserver/dispatcher/stream -> mockserver/dispatcher/outbox
+mockserver/listener -> mockserver/dispatcher/outbox
+mockserver/listener -> mockserver/dispatcher/stream
 mockserver/fetcher/upstream -> mockserver/config
 mockserver/fetcher/upstream -> mockserver/config/syntax
 mockserver/fetcher/upstream -> mockserver/dispatcher/client

@@ -15,6 +15,7 @@
 // sent at least once. Without one, each attempt is made at most once.
 //
 // Of the module this package imports only dispatcher/client, dispatcher/outbox and internal packages.
+// Which store there is, its caller decides.
 package dispatcher
 
 import (
@@ -26,15 +27,17 @@ import (
 	"sync/atomic"
 	"time"
 
-	"mockserver/dispatcher/outbox"
 	"mockserver/internal/histogram"
 )
 
 // Options of a queue. The zero value is ready to use.
 type Options struct {
-	MaxPending int    // maximum number of pending deliveries; 0 selects a million
-	Workers    int    // maximum number of concurrent sends; 0 selects 1024
-	Store      string // the directory of the outbox; "" for no outbox
+	MaxPending int // maximum number of pending deliveries; 0 selects a million
+	Workers    int // maximum number of concurrent sends; 0 selects 1024
+	// Store opens the store of accepted deliveries; nil for none.
+	Store func(*slog.Logger) (Store, error)
+	// Fallback accepts deliveries that the store refuses, without it; see Stats.Unstored.
+	Fallback bool
 
 	Logger *slog.Logger // for messages about the store; nil logs nothing
 	// Failed is called for each failed attempt, in the goroutine of a worker. It may be nil.
@@ -57,6 +60,8 @@ const (
 	tick = time.Millisecond
 	// stride is how many entries the wheel moves at most before the actor checks the mailbox again.
 	stride = 4096
+	// lookAgain is how often the actor asks a store that lets no attempt begin.
+	lookAgain = 50 * time.Millisecond
 )
 
 // Queue stores pending deliveries and sends them when they are due. Its methods may be called from
@@ -72,10 +77,13 @@ type Queue struct {
 	sender     *sender
 	lag        histogram.Histogram
 	failed     func(Failure)
-	outbox     *outbox.Outbox // nil if there is none
-	until      atomic.Int64   // when the queue ends, on its clock; the maximum until it is closed
-	ended      chan struct{}  // closed when the actor has ended
-	shut       chan struct{}  // closed when everything has ended
+	store      Store // nil if there is none
+	fallback   bool
+	unstored   atomic.Int64
+	restored   restored
+	until      atomic.Int64  // when the queue ends, on its clock; the maximum until it is closed
+	ended      chan struct{} // closed when the actor has ended
+	shut       chan struct{} // closed when everything has ended
 
 	actor actor
 }
@@ -90,6 +98,7 @@ type actor struct {
 	batch   batch
 	until   time.Duration // when the queue ends, if closing; otherwise the maximum
 	closing bool
+	parked  []uint32 // due deliveries that the store lets nobody send now
 }
 
 // Open starts a queue.
@@ -107,6 +116,7 @@ func Open(opts Options) (*Queue, error) {
 		log:        opts.Logger,
 		began:      time.Now(),
 		maxPending: int64(opts.MaxPending),
+		fallback:   opts.Fallback,
 		ended:      make(chan struct{}),
 		shut:       make(chan struct{}),
 	}
@@ -122,11 +132,12 @@ func Open(opts Options) (*Queue, error) {
 	if q.sender, err = newSender(opts.Workers, &q.lag, q.report); err != nil {
 		return nil, err
 	}
-	if opts.Store != "" {
-		if err := q.restore(opts.Store); err != nil {
+	if opts.Store != nil {
+		if q.store, err = opts.Store(q.log); err != nil {
 			q.sender.close()
 			return nil, err
 		}
+		q.store.Recover(q.restore)
 	}
 	go q.run()
 	return q, nil
@@ -142,7 +153,7 @@ var (
 )
 
 // Accept makes a delivery pending. The error is ErrFull, ErrClosed, or an error of the store. With
-// a store, Accept returns when the delivery is safe on disk; without one, it neither blocks nor
+// a store, Accept returns when the delivery is safe there; without one, it neither blocks nor
 // allocates. Each accepted delivery must be started.
 func (q *Queue) Accept(d *Delivery) error {
 	err := q.accept(d)
@@ -160,14 +171,18 @@ func (q *Queue) accept(d *Delivery) error {
 		q.pending.Add(-1)
 		return ErrFull
 	}
-	if q.outbox == nil {
+	if q.store == nil {
 		return nil
 	}
-	if err := q.store(d); err != nil {
-		q.pending.Add(-1)
-		return err
+	err := q.keep(d)
+	if err != nil && q.fallback {
+		q.unstored.Add(1)
+		return nil
 	}
-	return nil
+	if err != nil {
+		q.pending.Add(-1)
+	}
+	return err
 }
 
 // Start begins the delay of an accepted delivery at the given time, which is when its response was
@@ -190,8 +205,8 @@ func (q *Queue) Close(ctx context.Context) (Stats, error) {
 	defer close(q.shut)
 	q.await(ctx)
 	var err error
-	if q.outbox != nil {
-		err = q.outbox.Close()
+	if q.store != nil {
+		err = q.store.Close()
 	}
 	return q.snapshot(), err
 }
@@ -257,6 +272,9 @@ func (q *Queue) run() {
 // alarm returns when the actor has to wake up by itself.
 func (q *Queue) alarm() time.Duration {
 	at := q.actor.until
+	if len(q.actor.parked) > 0 {
+		at = min(at, q.clock()+lookAgain)
+	}
 	if next, ok := q.actor.wheel.next(); ok && next < int64(at/tick) {
 		at = time.Duration(next) * tick
 	}
@@ -311,6 +329,7 @@ func (q *Queue) sort() {
 // assign assigns ready deliveries to free workers, one from each target in turn.
 func (q *Queue) assign() {
 	a := &q.actor
+	q.unpark()
 	for passed := 0; a.free > 0 && passed < a.round.size; {
 		t := a.round.pop()
 		if !t.mayTake(a.free) {
@@ -326,13 +345,40 @@ func (q *Queue) assign() {
 	}
 }
 
+// unpark returns the parked deliveries to their targets, once the store lets attempts begin.
+func (q *Queue) unpark() {
+	a := &q.actor
+	if len(a.parked) == 0 || !q.store.MayBegin() {
+		return
+	}
+	for _, id := range a.parked {
+		_, _, t := a.ledger.get(id)
+		t.push(id, &a.ledger.entries)
+		if !t.queued {
+			a.round.push(t)
+		}
+	}
+	a.parked = nil
+}
+
 // launch sends the first ready delivery of a target.
 func (q *Queue) launch(t *target) {
 	a := &q.actor
 	id := t.pop(&a.ledger.entries)
 	e, f, _ := a.ledger.get(id)
-	a.stats.Due--
 	if e.state == cancelled {
+		a.stats.Due--
+		a.ledger.remove(id)
+		return
+	}
+	if e.id != 0 && !q.store.MayBegin() {
+		a.parked = append(a.parked, id)
+		return
+	}
+	a.stats.Due--
+	if e.id != 0 && !q.store.Holds(e.id) { // another process sends it
+		a.stats.Kept++
+		q.pending.Add(-1)
 		a.ledger.remove(id)
 		return
 	}
@@ -383,8 +429,8 @@ func (q *Queue) finished(r *result) {
 // forget removes a delivery from the count of pending ones and from the outbox.
 func (q *Queue) forget(id uint64) {
 	q.pending.Add(-1)
-	if q.outbox != nil {
-		q.outbox.Done(id)
+	if q.store != nil {
+		q.store.Done(id)
 	}
 }
 
@@ -410,9 +456,9 @@ func (q *Queue) end() {
 	q.sender.close()
 	q.mail.empty(&a.batch)
 	q.take(&a.batch)
-	if q.outbox == nil {
+	if q.store == nil {
 		a.stats.Abandoned = q.pending.Load()
 	} else {
-		a.stats.Kept = q.pending.Load()
+		a.stats.Kept += q.pending.Load()
 	}
 }

@@ -18,8 +18,10 @@ type Stats struct {
 	Cancelled int64 // removed by Cancel
 	Refused   int64 // not accepted: too many were pending, or the queue was closed
 	Abandoned int64 // left when the queue was closed without a store
-	Kept      int64 // left in the store when the queue was closed
-	Lost      int64 // minimum number of records that could not be read when the store was opened
+	Kept      int64 // left in the store when the queue was closed, or since another process sends them
+	Lost      int64 // minimum number of records that could not be read from the store
+	Restored  int64 // came from the store: of this process before, or of another one
+	Unstored  int64 // accepted although the store refused them, by Options.Fallback
 
 	// Lag is how late first attempts were sent: from when they were due until there was a
 	// connection to write the request to. If the target could not be reached, the time until the
@@ -72,5 +74,10 @@ func (q *Queue) snapshot() Stats {
 	}
 	s.Pending = q.pending.Load()
 	s.Refused = q.refused.Load()
+	s.Restored = q.restored.count.Load()
+	s.Unstored = q.unstored.Load()
+	if q.store != nil {
+		s.Lost = q.store.Lost() + q.restored.lost.Load()
+	}
 	return s
 }

@@ -7,47 +7,84 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"mockserver/dispatcher/outbox"
 	"mockserver/internal/clienttls"
 )
 
-// restore opens the outbox and makes its deliveries pending again.
-func (q *Queue) restore(dir string) error {
-	box, pending, err := outbox.Open(dir, q.log)
-	if err != nil {
-		return err
+// Store is where accepted deliveries survive the process: a directory, which dispatcher/outbox has,
+// or a server, which dispatcher/stream has. Its methods may be called from any goroutine.
+type Store interface {
+	// Recover passes the deliveries that are pending from before to take, before it returns or
+	// later, whenever those of another process come to this one. It is called once.
+	Recover(take func([]outbox.Entry))
+	// Store makes an entry durable, sets its ID, and returns when it is safe.
+	Store(e *outbox.Entry) error
+	// Done records that an entry is no longer pending. It does not wait.
+	Done(id uint64)
+	// MayBegin reports whether attempts may begin now.
+	MayBegin() bool
+	// Holds reports whether an entry is still this process's to send.
+	Holds(id uint64) bool
+	// Lost returns the minimum number of records that could not be read.
+	Lost() int64
+	Close() error
+}
+
+// restored contains the webhooks of the deliveries that the store returned: equal ones share one.
+type restored struct {
+	mu       sync.Mutex // guards the field below
+	webhooks map[string]*Webhook
+	count    atomic.Int64 // of the deliveries
+	lost     atomic.Int64 // deliveries whose webhook cannot be read
+}
+
+// manyWebhooks is how many webhooks restored remembers, in case that each delivery has another.
+const manyWebhooks = 1 << 10
+
+// webhook returns the webhook that appendWebhook wrote.
+func (r *restored) webhook(from []byte) (*Webhook, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if w := r.webhooks[string(from)]; w != nil {
+		return w, nil
 	}
-	q.outbox = box
-	q.actor.stats.Lost = box.Lost()
-	webhooks := map[string]*Webhook{} // equal webhooks share one
+	w, err := readWebhook(from)
+	if err != nil {
+		return nil, err
+	}
+	if r.webhooks == nil || len(r.webhooks) >= manyWebhooks {
+		r.webhooks = map[string]*Webhook{}
+	}
+	r.webhooks[string(from)] = w
+	return w, nil
+}
+
+// restore makes deliveries of the store pending again.
+func (q *Queue) restore(pending []outbox.Entry) {
 	for _, e := range pending {
-		w := webhooks[string(e.Webhook)]
-		if w == nil {
-			if w, err = readWebhook(e.Webhook); err != nil {
-				q.log.Error("a webhook of the store is left out", "error", err.Error())
-				q.actor.stats.Lost++
-				continue
-			}
-			webhooks[string(e.Webhook)] = w
+		w, err := q.restored.webhook(e.Webhook)
+		if err != nil {
+			q.log.Error("a webhook of the store is left out", "error", err.Error())
+			q.restored.lost.Add(1)
+			continue
 		}
 		d := Delivery{Webhook: w, Depth: e.Depth, parts: bytes.Clone(e.Parts), id: e.ID}
 		q.pending.Add(1)
+		q.restored.count.Add(1)
 		q.mail.put(arrival{Delivery: d, due: max(e.Due.Sub(q.began.Round(0)), 0)})
 	}
-	if len(pending) > 0 {
-		q.log.Info("webhooks are pending from before", "pending", len(pending), "store", dir)
-	}
-	return nil
 }
 
-// store makes an accepted delivery durable.
-func (q *Queue) store(d *Delivery) error {
-	// The outbox cannot store a later time.
+// keep makes an accepted delivery durable.
+func (q *Queue) keep(d *Delivery) error {
+	// A store cannot store a later time.
 	due := time.Now().Add(min(d.Delay, time.Until(time.Unix(0, math.MaxInt64))))
 	e := outbox.Entry{Due: due, Depth: d.Depth, Webhook: appendWebhook(nil, d.Webhook), Parts: d.parts}
-	if err := q.outbox.Store(&e); err != nil {
+	if err := q.store.Store(&e); err != nil {
 		return err
 	}
 	d.id = e.ID

@@ -2,10 +2,85 @@ package dispatcher
 
 import (
 	"encoding/hex"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"reflect"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"mockserver/dispatcher/outbox"
 )
+
+// inDirectory opens the store of a directory; "" is none.
+func inDirectory(dir string) func(*slog.Logger) (Store, error) {
+	if dir == "" {
+		return nil
+	}
+	return func(log *slog.Logger) (Store, error) {
+		o, _, err := outbox.Open(dir, log)
+		return o, err
+	}
+}
+
+// reluctant is a store that lets attempts begin and takes entries only if told to.
+type reluctant struct {
+	begin, away atomic.Bool
+	gone        atomic.Uint64 // the entry that another process has
+	last        atomic.Uint64 // ID of the last entry
+	done        atomic.Int64
+}
+
+func (*reluctant) Recover(func([]outbox.Entry)) {}
+func (r *reluctant) Done(id uint64) {
+	if id != 0 {
+		r.done.Add(1)
+	}
+}
+func (r *reluctant) MayBegin() bool       { return r.begin.Load() }
+func (r *reluctant) Holds(id uint64) bool { return id != r.gone.Load() }
+func (*reluctant) Lost() int64            { return 0 }
+func (*reluctant) Close() error           { return nil }
+func (r *reluctant) Store(e *outbox.Entry) error {
+	if r.away.Load() {
+		return errors.New("away")
+	}
+	e.ID = r.last.Add(1)
+	return nil
+}
+
+// What a store lets nobody send waits, and what another process has is dropped. What the store never
+// had is sent meanwhile.
+func TestQueue_AsksTheStoreBeforeItSends(t *testing.T) {
+	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer target.Close()
+	store := new(reluctant)
+	q := opened(t, Options{Store: func(*slog.Logger) (Store, error) { return store, nil }, Fallback: true})
+	w := hook(target.URL)
+	for range 3 {
+		enqueue(q, NewDelivery(w, 0, 1, Parts{}), time.Now())
+	}
+	store.gone.Store(2)
+	until(t, q, "they are due", func(s Stats) bool { return s.Due == 3 })
+	store.away.Store(true)
+	enqueue(q, NewDelivery(w, 0, 1, Parts{}), time.Now())
+	s := until(t, q, "what is in memory alone is delivered", func(s Stats) bool { return s.Delivered == 1 })
+	if s.Due != 3 || s.Unstored != 1 || s.Refused != 0 {
+		t.Errorf("due %d, unstored %d, refused %d; want 3, 1, 0", s.Due, s.Unstored, s.Refused)
+	}
+	list, _ := q.List(1)
+	if err := q.Cancel(list[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	store.begin.Store(true)
+	s = until(t, q, "nothing is pending", func(s Stats) bool { return s.Pending == 0 && s.Due == 0 && s.InFlight == 0 })
+	if s.Delivered+s.Kept != 3 || s.Cancelled != 1 || s.Kept+store.done.Load() != 3 {
+		t.Errorf("delivered %d, cancelled %d, kept %d, done %d; want that one is cancelled and one kept unless it is that one",
+			s.Delivered, s.Cancelled, s.Kept, store.done.Load())
+	}
+}
 
 func TestWebhook_IsReadBackFromTheStore(t *testing.T) {
 	w := &Webhook{

@@ -9,6 +9,8 @@ import (
 	"mockserver/config"
 	"mockserver/config/syntax"
 	"mockserver/dispatcher"
+	"mockserver/dispatcher/outbox"
+	"mockserver/dispatcher/stream"
 	"mockserver/internal/wording"
 	"mockserver/listener/webhook"
 	"mockserver/matcher"
@@ -157,18 +159,31 @@ func (s *Server) tellFailed(f dispatcher.Failure) {
 
 // openWebhooks starts the queue. If webhooks are not sent, stored ones are not sent either.
 func (s *Server) openWebhooks() error {
-	store := s.opts.WebhookStore
-	if s.opts.NoWebhooks {
-		store = ""
-	}
+	opts := dispatcher.Options{MaxPending: s.opts.MaxPendingWebhooks, Logger: s.log, Failed: s.tellFailed}
 	var err error
-	s.webhooks, err = dispatcher.Open(dispatcher.Options{
-		MaxPending: s.opts.MaxPendingWebhooks,
-		Store:      store,
-		Logger:     s.log,
-		Failed:     s.tellFailed,
-	})
+	if s.opts.WebhookStore != "" && !s.opts.NoWebhooks {
+		if opts.Store, opts.Fallback, err = webhookStore(s.opts.WebhookStore); err != nil {
+			return err
+		}
+	}
+	s.webhooks, err = dispatcher.Open(opts)
 	return err
+}
+
+// webhookStore returns what opens the store of a name: a directory, or the URL of servers. fallback
+// reports whether webhooks that it refuses are kept in memory.
+func webhookStore(name string) (open func(*slog.Logger) (dispatcher.Store, error), fallback bool, err error) {
+	if !stream.IsURL(name) {
+		return func(log *slog.Logger) (dispatcher.Store, error) {
+			box, pending, err := outbox.Open(name, log)
+			if len(pending) > 0 {
+				log.Info("webhooks are pending from before", "pending", len(pending), "store", name)
+			}
+			return box, err
+		}, false, nil
+	}
+	at, err := stream.Parse(name)
+	return func(log *slog.Logger) (dispatcher.Store, error) { return stream.Open(at, log) }, at.Fallback, err
 }
 
 // closeWebhooks sends what falls due before ctx ends, and logs what became of all webhooks.

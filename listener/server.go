@@ -77,8 +77,9 @@ type Options struct {
 	// StateMemory limits the memory of all changes of rows, in bytes; 0 is 1 GiB.
 	StateMemory        int
 	MaxPendingWebhooks int // maximum number of waiting webhooks; 0 is a million
-	// WebhookStore is a directory in which accepted webhooks survive a crash; "" for none. Only one
-	// server at a time may use it.
+	// WebhookStore is where accepted webhooks survive a crash; "" for none. It is a directory, which
+	// only one server at a time may use, or "nats://HOST:PORT": a stream of NATS JetStream, from
+	// which other servers send the webhooks of one that has ended.
 	WebhookStore string
 	NoWebhooks   bool // webhooks are checked like the rest, but not sent
 	NoLatency    bool // latencies are not waited for; requests that fail or time out do so immediately

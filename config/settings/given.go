@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"mockserver/internal/address"
 	"mockserver/internal/flags"
 	"mockserver/internal/secret"
 )
@@ -29,6 +30,8 @@ func (s Settings) Given() []Given {
 			value = f.Initial
 		case f.Secret && value != "":
 			value = secret.Shown
+		default:
+			value = address.WithoutUser(value)
 		}
 		list = append(list, Given{Flag: "--" + f.Name, Variable: f.Env, Value: value, Default: !given})
 	}

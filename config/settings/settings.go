@@ -54,7 +54,7 @@ type Settings struct {
 	Grace            time.Duration // how long stopping waits for requests, and sends webhooks
 
 	MaxPendingWebhooks int    // maximum number of waiting webhooks
-	WebhookStore       string // a directory; "" for none
+	WebhookStore       string // a directory, or a URL of NATS; "" for none
 	NoWebhooks         bool   // webhooks are not sent
 	State              string // a file in which changes of rows are kept; "" for none
 	StateMemory        int    // memory of all changes of rows, in bytes
@@ -151,9 +151,9 @@ var table = flags.Table[Settings]{
 	{Name: "max-pending-webhooks", Env: "MOCKSERVER_MAX_PENDING_WEBHOOKS", Initial: "1000000", Value: "NUMBER", Accepts: "an integer from 1 to 100000000",
 		Doc: "how many webhooks may wait to be sent; further ones are refused",
 		Set: func(s *Settings, v string) bool { return flags.Int(&s.MaxPendingWebhooks, v, 1, 100_000_000) }},
-	{Name: "webhook-store", Env: "MOCKSERVER_WEBHOOK_STORE", Value: "DIR", Accepts: "the name of a directory",
-		Doc: "a directory in which accepted webhooks survive a crash",
-		Set: func(s *Settings, v string) bool { s.WebhookStore = v; return v != "" }},
+	{Name: "webhook-store", Env: "MOCKSERVER_WEBHOOK_STORE", Value: "STORE", Accepts: "the name of a directory, or nats://HOST:PORT",
+		Doc: "where accepted webhooks survive a crash: a directory, or nats://HOST:PORT, from where other replicas send them",
+		Set: func(s *Settings, v string) bool { return readWebhookStore(&s.WebhookStore, v) }},
 	{Name: "state", Env: "MOCKSERVER_STATE", Value: "FILE", Accepts: "the name of a file",
 		Doc: "read the changes of rows from this file at the start, and write them to it at the end",
 		Set: func(s *Settings, v string) bool { s.State = v; return v != "" }},

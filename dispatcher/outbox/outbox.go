@@ -31,7 +31,8 @@ type Outbox struct {
 	// rotateAt is the size at which the next file is begun, in bytes. allowed is how much space the
 	// log may take, in bytes, in addition to four times the size of the pending entries.
 	rotateAt, allowed int64
-	lost              int64 // records that could not be read when it was opened
+	lost              int64   // records that could not be read when it was opened
+	found             []Entry // what was pending when it was opened, until Recover
 
 	mu     sync.Mutex // guards the fields below
 	buffer []byte     // data to be written next, to the last file
@@ -113,6 +114,18 @@ func (o *Outbox) file(number uint32) *logFile { return o.files[number-o.files[0]
 
 // Lost returns the minimum number of records that could not be read when the outbox was opened.
 func (o *Outbox) Lost() int64 { return o.lost }
+
+// Recover passes the entries that were pending when the outbox was opened to take, at once.
+func (o *Outbox) Recover(take func([]Entry)) {
+	take(o.found)
+	o.found = nil
+}
+
+// MayBegin returns true: nobody else has the directory.
+func (o *Outbox) MayBegin() bool { return true }
+
+// Holds returns true: nobody else has the directory.
+func (o *Outbox) Holds(uint64) bool { return true }
 
 // Store writes an entry to the log, sets its ID, and returns when it is safe on disk.
 func (o *Outbox) Store(e *Entry) error {

@@ -1,0 +1,171 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"mockserver/dispatcher/outbox"
+)
+
+// request is an entry that is to be stored.
+type request struct {
+	entry  *outbox.Entry
+	stored chan error
+}
+
+const (
+	// publishWithin is how long a message waits for its acknowledgement.
+	publishWithin = 2 * time.Second
+	// overhead is more than what an entry takes in a message besides its texts, in bytes.
+	overhead = 64
+	// largestMessage is the size above which a message gets no further entries, in bytes.
+	largestMessage = 256 << 10
+)
+
+func sizeOf(e *outbox.Entry) int { return overhead + len(e.Webhook) + len(e.Parts) }
+
+// Store appends an entry to the log of this process, sets its ID, and returns when the stream has
+// acknowledged it while the lease was valid.
+func (s *Stream) Store(e *outbox.Entry) error {
+	if size, most := sizeOf(e), int(s.nc.MaxPayload()); most > 0 && size > most {
+		return fmt.Errorf("a webhook of %d bytes is too large for the webhook store, whose messages have up to %d bytes", size, most)
+	}
+	if !s.MayBegin() || !s.nc.IsConnected() {
+		return ErrAway
+	}
+	r := &request{entry: e, stored: make(chan error, 1)}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return outbox.ErrClosed
+	}
+	s.waiting = append(s.waiting, r)
+	s.more.Signal()
+	s.mu.Unlock()
+	return <-r.stored
+}
+
+// publish is the goroutine of a publisher.
+func (s *Stream) publish() {
+	for {
+		requests := s.gather()
+		if requests == nil {
+			return
+		}
+		err := s.append(requests)
+		for _, r := range requests {
+			r.stored <- err
+		}
+	}
+}
+
+// gather waits for entries, and returns those of the next message; nil when the store is closed.
+func (s *Stream) gather() []*request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.waiting) == 0 {
+		if s.closed {
+			return nil
+		}
+		s.more.Wait()
+	}
+	n, size := 0, 0
+	for n < min(len(s.waiting), batchSize) && (n == 0 || size+sizeOf(s.waiting[n].entry) <= largestMessage) {
+		size += sizeOf(s.waiting[n].entry)
+		n++
+	}
+	requests := s.waiting[:n:n]
+	s.waiting = s.waiting[n:]
+	return requests
+}
+
+// append publishes a batch.
+func (s *Stream) append(requests []*request) error {
+	b := s.newBatch(len(requests))
+	if b == nil {
+		return ErrAway
+	}
+	entries := make([]*outbox.Entry, len(requests))
+	for i, r := range requests {
+		r.entry.ID = b.key<<batchBits | uint64(i)
+		entries[i] = r.entry
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, publishWithin)
+	defer cancel()
+	before := s.acked(b.log)
+	ack, err := s.js.Publish(ctx, s.subject(b.log.name, "log"), appendRecords(nil, b.key, entries), jetstream.WithExpectStream(s.at.Stream))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		delete(s.batches, b.key)
+		b.log.live--
+		if !b.log.doubtful {
+			b.log.doubtful, b.log.doubt = true, before
+		}
+		b.log.doubt = min(b.log.doubt, before)
+		return fmt.Errorf("%w: %w", ErrAway, err)
+	}
+	b.seq = ack.Sequence
+	b.log.acked = max(b.log.acked, b.seq)
+	if s.batches[b.key] != b || !time.Now().Before(b.log.until) { // somebody else may have it
+		b.open = 0
+		b.log.finished = append(b.log.finished, b)
+		return fmt.Errorf("%w: it acknowledged too late", ErrAway)
+	}
+	return nil
+}
+
+// newBatch enters a batch of n entries; it returns nil if there is no log to append to.
+func (s *Stream) newBatch(n int) *batch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.own == nil {
+		return nil
+	}
+	b := &batch{log: s.own, key: s.key, open: everything(n)}
+	s.key++
+	s.batches[b.key] = b
+	b.log.live++
+	return b
+}
+
+func (s *Stream) acked(l *ownedLog) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return l.acked
+}
+
+// sweep deletes the messages of a log that were not acknowledged: their webhooks were refused.
+func (s *Stream) sweep(ctx context.Context, l *ownedLog) {
+	s.mu.Lock()
+	doubtful, after := l.doubtful, l.doubt
+	l.doubtful = false
+	s.mu.Unlock()
+	if !doubtful {
+		return
+	}
+	_, err := s.each(ctx, s.subject(l.name, "log"), after+1, func(seq uint64, data []byte) {
+		key, _, err := readRecords(data)
+		if err != nil {
+			return
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.batches[key] == nil {
+			b := &batch{log: l, key: key, seq: seq}
+			s.batches[key] = b
+			l.live++
+			l.finished = append(l.finished, b)
+		}
+	})
+	if err != nil && !errors.Is(err, context.Canceled) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		l.doubt = min(l.doubt, after)
+		l.doubtful = true
+	}
+}

@@ -1,0 +1,141 @@
+package stream
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"mockserver/internal/harness"
+)
+
+// cluster is what all tests share: three servers of NATS. Each test has a stream of its own.
+var cluster struct {
+	once    sync.Once
+	dir     string
+	servers []*server.Server
+	err     error
+}
+
+func TestMain(m *testing.M) {
+	harness.MoreAtOnce()
+	code := m.Run()
+	for _, s := range cluster.servers {
+		s.Shutdown()
+		s.WaitForShutdown()
+	}
+	if cluster.dir != "" {
+		_ = os.RemoveAll(cluster.dir)
+	}
+	os.Exit(code)
+}
+
+// ports returns free ports, which the system gives to nobody who asks for any port.
+func ports(n int) (list []int) {
+	for len(list) < n {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12_000+rand.IntN(18_000)))
+		if err != nil {
+			continue // it is taken
+		}
+		defer l.Close() // after all of them are taken
+		list = append(list, l.Addr().(*net.TCPAddr).Port)
+	}
+	return list
+}
+
+func startCluster() error {
+	var err error
+	if cluster.dir, err = os.MkdirTemp("", "nats"); err != nil {
+		return err
+	}
+	routed := ports(3)
+	var routes []*url.URL
+	for _, port := range routed {
+		routes = append(routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", port)})
+	}
+	for i, port := range routed {
+		s, err := server.NewServer(&server.Options{
+			ServerName: fmt.Sprintf("n%d", i), Host: "127.0.0.1", Port: -1, NoLog: true, NoSigs: true,
+			JetStream: true, StoreDir: filepath.Join(cluster.dir, fmt.Sprint(i)), Routes: routes,
+			// Clients know the servers that they are told: one may be behind a proxy.
+			Cluster: server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: port, NoAdvertise: true},
+		})
+		if err != nil {
+			return err
+		}
+		go s.Start()
+		cluster.servers = append(cluster.servers, s)
+	}
+	return nil
+}
+
+// servers returns the addresses of the servers: "127.0.0.1:4222,127.0.0.1:4223,127.0.0.1:4224".
+func servers(t testing.TB) string {
+	t.Helper()
+	cluster.once.Do(func() { cluster.err = startCluster() })
+	if cluster.err != nil {
+		t.Fatal(cluster.err)
+	}
+	var list []string
+	until(t, "the servers have a leader", func() bool {
+		leaders := 0
+		for _, s := range cluster.servers {
+			if s.ReadyForConnections(time.Second) && s.JetStreamIsLeader() && len(s.JetStreamClusterPeers()) == 3 {
+				leaders++
+			}
+		}
+		return leaders == 1
+	})
+	for _, s := range cluster.servers {
+		list = append(list, s.Addr().String())
+	}
+	return strings.Join(list, ",")
+}
+
+// until waits for a condition, of tests and benchmarks.
+func until(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(harness.Patience); !holds(); {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain: %s", what)
+		}
+		<-time.Tick(5 * time.Millisecond)
+	}
+}
+
+// location is where a test has its stream.
+func location(t testing.TB, more string) string {
+	t.Helper()
+	name := strings.NewReplacer("/", "_", "#", "_").Replace(t.Name())
+	return "nats://" + servers(t) + "?stream=" + name + "&lease=2s" + more
+}
+
+func opened(t testing.TB, at string) *Stream {
+	t.Helper()
+	where, err := Parse(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(where, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// crash ends a store as a killed process would: nothing is flushed or released.
+func (s *Stream) crash() {
+	s.nc.Close()
+	s.stop()
+	s.loops.Wait()
+}

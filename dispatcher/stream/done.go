@@ -1,0 +1,136 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	// flushEvery is how often it is recorded what is done. A crash repeats what was done since.
+	flushEvery = 200 * time.Millisecond
+	// deleters is how many messages are deleted at a time.
+	deleters = 32
+	// manyNotes is how many messages of notes there may be before one replaces them all.
+	manyNotes = 64
+)
+
+// Done records that an entry is no longer pending. It does not wait for the server, so the entry
+// may be sent again after a crash.
+func (s *Stream) Done(id uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.batches[id>>batchBits]
+	if b == nil || b.open&(1<<(id%batchSize)) == 0 {
+		return
+	}
+	if b.open &^= 1 << (id % batchSize); b.open != 0 {
+		b.log.changed[b] = struct{}{}
+		return
+	}
+	delete(b.log.changed, b)
+	delete(b.log.partial, b)
+	b.log.finished = append(b.log.finished, b)
+}
+
+// flush deletes the messages whose entries are all done, and notes which entries of others are.
+func (s *Stream) flush(ctx context.Context) {
+	if !s.nc.IsConnected() {
+		return
+	}
+	for _, l := range s.holding() {
+		s.mu.Lock()
+		finished := l.finished
+		l.finished = nil
+		s.mu.Unlock()
+		s.deleteAll(ctx, finished)
+		s.note(ctx, l)
+	}
+}
+
+// deleteAll deletes messages.
+func (s *Stream) deleteAll(ctx context.Context, finished []*batch) {
+	next := make(chan *batch)
+	var deleting sync.WaitGroup
+	for range min(deleters, len(finished)) {
+		deleting.Go(func() {
+			for b := range next {
+				s.delete(ctx, b)
+			}
+		})
+	}
+	for _, b := range finished {
+		next <- b
+	}
+	close(next)
+	deleting.Wait()
+}
+
+// delete deletes a message, now or at the next flush.
+func (s *Stream) delete(ctx context.Context, b *batch) {
+	err := s.stream.DeleteMsg(ctx, b.seq)
+	gone := errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful) && strings.Contains(err.Error(), "not found")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil && !gone {
+		b.log.finished = append(b.log.finished, b)
+		return
+	}
+	if s.batches[b.key] == b {
+		delete(s.batches, b.key)
+		b.log.live--
+	}
+}
+
+// note publishes which entries of batches are open. Now and then a message with those of all
+// batches replaces the ones before.
+func (s *Stream) note(ctx context.Context, l *ownedLog) {
+	s.mu.Lock()
+	for b := range l.changed {
+		l.partial[b] = struct{}{}
+	}
+	changed := l.changed
+	replace := l.notes >= manyNotes
+	if len(changed) == 0 {
+		s.mu.Unlock()
+		return
+	}
+	l.changed = map[*batch]struct{}{}
+	from := changed
+	if replace {
+		from = l.partial
+		l.notes = 0
+	}
+	notes := make([]note, 0, len(from))
+	for b := range from {
+		notes = append(notes, note{b.key, b.open})
+	}
+	s.mu.Unlock()
+	for ; len(notes) > 0; notes = notes[min(maxNotes, len(notes)):] {
+		m := nats.NewMsg(s.subject(l.name, "done"))
+		m.Data = appendNotes(nil, notes[:min(maxNotes, len(notes))])
+		if replace {
+			m.Header.Set("Nats-Rollup", "sub")
+			replace = false
+		}
+		_, err := s.js.PublishMsg(ctx, m, jetstream.WithExpectStream(s.at.Stream))
+		s.mu.Lock()
+		l.notes++
+		if err != nil { // they are published with the next ones
+			for b := range changed {
+				if b.open != 0 && s.batches[b.key] == b {
+					l.changed[b] = struct{}{}
+				}
+			}
+		}
+		s.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package stream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// A lease is a key with the token of the process that holds the log. It is renewed by revision, so
+// that only one process can. Whoever has seen one revision for the whole length of a lease takes
+// over, again by revision. Both measure by their own monotonic clocks: the holder from before it
+// sent the renewal, the other from when it saw that. So the clocks of machines need not agree, and
+// what a server deletes when does not matter.
+const (
+	// leaseParts is into how many parts a lease is divided. It is renewed once in each, and no
+	// attempt begins in the last one: those that have begun have this long to be written.
+	leaseParts = 5
+	// forgetLeases is after how long the server forgets leases that nobody renews.
+	forgetLeases = time.Hour
+)
+
+// hold enters a log whose lease was taken by a request sent at the given time. The caller holds the
+// lock.
+func (s *Stream) hold(l *ownedLog, revision uint64, sent time.Time) {
+	s.held[l.name] = l
+	l.revision = revision
+	l.until = sent.Add(s.at.Lease - s.at.Lease/leaseParts)
+	s.measure()
+}
+
+// measure computes until when attempts may begin. The caller holds the lock.
+func (s *Stream) measure() {
+	until := int64(math.MaxInt64)
+	for _, l := range s.held {
+		until = min(until, int64(l.until.Sub(s.began)))
+	}
+	if len(s.held) == 0 {
+		until = 0
+	}
+	s.until.Store(until)
+}
+
+// holding returns the logs that are held.
+func (s *Stream) holding() []*ownedLog {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]*ownedLog, 0, len(s.held))
+	for _, l := range s.held {
+		all = append(all, l)
+	}
+	return all
+}
+
+// renewAll renews all leases, and begins a log if there is none to append to.
+func (s *Stream) renewAll(ctx context.Context) {
+	if !s.nc.IsConnected() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.at.Lease/leaseParts)
+	defer cancel()
+	var renewing sync.WaitGroup
+	for _, l := range s.holding() {
+		renewing.Go(func() { s.renew(ctx, l) })
+	}
+	renewing.Wait()
+	s.mu.Lock()
+	none := s.own == nil
+	s.mu.Unlock()
+	if !none {
+		return
+	}
+	_, _, err := s.prepare(ctx) // it may have been deleted
+	if err == nil {
+		err = s.begin(ctx)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.log.Error("the webhook store takes no webhooks", "store", s.at.String(), "error", err.Error())
+	}
+}
+
+// renew renews the lease of a log. If it was taken by another process, the log is given up.
+func (s *Stream) renew(ctx context.Context, l *ownedLog) {
+	s.mu.Lock()
+	revision := l.revision
+	s.mu.Unlock()
+	for range 2 {
+		sent := time.Now()
+		renewed, err := s.leases.Update(ctx, l.name, s.token, revision)
+		if err == nil {
+			s.mu.Lock()
+			if s.held[l.name] == l {
+				s.hold(l, renewed, sent)
+			}
+			s.mu.Unlock()
+			return
+		}
+		if !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+			return // the lease may end
+		}
+		e, err := s.leases.Get(ctx, l.name)
+		switch {
+		case errors.Is(err, jetstream.ErrKeyNotFound), err == nil && !bytes.Equal(e.Value(), s.token):
+			s.giveUp(l)
+			return
+		case err != nil:
+			return
+		}
+		revision = e.Revision() // of a renewal that was not acknowledged
+	}
+}
+
+// giveUp forgets a log that another process has, and its entries.
+func (s *Stream) giveUp(l *ownedLog) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held[l.name] != l {
+		return
+	}
+	messages := 0
+	for key, b := range s.batches {
+		if b.log == l {
+			delete(s.batches, key)
+			messages++
+		}
+	}
+	delete(s.held, l.name)
+	if s.own == l {
+		s.own = nil
+	}
+	s.measure()
+	s.log.Warn("another process has taken over webhooks, since this one did not renew its lease in time", "log", l.name, "messages", messages)
+}
+
+// claim takes over the log of another process, if nobody has it, and returns it; nil if not.
+func (s *Stream) claim(ctx context.Context, name string) *ownedLog {
+	sent := time.Now()
+	e, err := s.leases.Get(ctx, name)
+	var revision uint64
+	switch {
+	case errors.Is(err, jetstream.ErrKeyNotFound):
+		revision, err = s.leases.Create(ctx, name, s.token)
+	case err == nil && s.expired(name, e.Revision()):
+		sent = time.Now()
+		revision, err = s.leases.Update(ctx, name, s.token, e.Revision())
+	default:
+		return nil
+	}
+	if err != nil { // another one was first, or the server does not answer
+		return nil
+	}
+	l := &ownedLog{name: name}
+	l.clear()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.seen, name)
+	s.hold(l, revision, sent)
+	return l
+}
+
+// expired reports whether a lease has had the same revision for its whole length.
+func (s *Stream) expired(name string, revision uint64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if at, ok := s.seen[name]; ok && at.revision == revision {
+		return now.Sub(at.since) >= s.at.Lease
+	}
+	s.seen[name] = sighting{revision, now}
+	return false
+}
+
+// release ends the lease of a log, so that others take over at once what is left in it.
+func (s *Stream) release(ctx context.Context, l *ownedLog) {
+	s.mu.Lock()
+	delete(s.held, l.name)
+	s.measure()
+	live, revision := l.live, l.revision
+	s.mu.Unlock()
+	if live == 0 {
+		s.stream.Purge(ctx, jetstream.WithPurgeSubject(s.subject(l.name, "done"))) // what stays does no harm
+	}
+	if err := s.leases.Delete(ctx, l.name, jetstream.LastRevision(revision)); err != nil && live > 0 {
+		s.log.Warn("the lease of webhooks cannot be ended: others adopt them when it ends by itself", "log", l.name, "error", err.Error())
+	}
+}

@@ -1,0 +1,262 @@
+//go:build unix
+
+package stream
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"mockserver/internal/harness"
+)
+
+// arrivals collects the webhooks that come to a target: the keys of each text.
+type arrivals struct {
+	url  string
+	mu   sync.Mutex
+	keys map[string][]string
+}
+
+func newArrivals(t *testing.T) *arrivals {
+	t.Helper()
+	a := &arrivals{keys: map[string][]string{}}
+	a.url = harness.NewHookTarget(t, func(_ int, _ http.ResponseWriter, r *http.Request) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		text := r.URL.Query().Get("n")
+		a.keys[text] = append(a.keys[text], r.Header.Get("Idempotency-Key"))
+	}).URL
+	return a
+}
+
+func (a *arrivals) count() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.keys)
+}
+
+// check expects that each webhook had one key, and returns how many came more than once.
+func (a *arrivals) check(t *testing.T) (again int) {
+	t.Helper()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for text, keys := range a.keys {
+		for _, key := range keys {
+			if key == "" || key != keys[0] {
+				t.Errorf("webhook %s came with the keys %q", text, keys)
+			}
+		}
+		if len(keys) > 1 {
+			again++
+		}
+	}
+	return again
+}
+
+// replica starts a program with webhooks that are due at once, soon, and in an hour.
+func replica(t *testing.T, target, store string) (p, admin *harness.Process) {
+	t.Helper()
+	var configuration strings.Builder
+	for path, delay := range map[string]string{"/now": "0", "/soon": "1500ms", "/late": "1h"} {
+		fmt.Fprintf(&configuration, "- endpoint: {method: POST, path: %s, response: {status: 201}, webhook: {url: '%s/?n={{query-params.n}}', sleep-time: %s}}\n", path, target, delay)
+	}
+	p, admin = harness.Administered(t, configuration.String(), "--webhook-store", store, "--grace", "100ms")
+	t.Cleanup(func() { _ = p.Cmd.Process.Signal(syscall.SIGCONT) })
+	return p, admin
+}
+
+// ask sends n requests to a path, from several clients, each with a number of its own.
+func ask(p *harness.Process, path string, from, n int) {
+	var asking sync.WaitGroup
+	for i := range 8 {
+		asking.Go(func() {
+			for j := i; j < n; j += 8 {
+				if a := p.Do("POST", fmt.Sprintf("%s?n=%d", path, from+j), ""); a.Status != 201 {
+					p.T.Errorf("%s answers %d", path, a.Status)
+				}
+			}
+		})
+	}
+	asking.Wait()
+}
+
+// counters are what a replica says of its webhooks.
+type counters struct{ Pending, Delivered, Refused, Restored, Unstored, Dead int }
+
+func countersOf(t *testing.T, admin *harness.Process) (c counters) {
+	t.Helper()
+	admin.Get("/__admin/webhooks").Into(t, 200, &c)
+	return c
+}
+
+// A killed replica's webhooks are sent by another one, with their keys; what it has sent within its
+// last moments may come again. One that ends in order hands over what is not due.
+func TestReplicas_OneIsKilledAndOneEnds(t *testing.T) {
+	t.Parallel()
+	target, store := newArrivals(t), location(t, "")
+	first, _ := replica(t, target.url, store)
+	second, secondAdmin := replica(t, target.url, store)
+	ask(first, "/soon", 0, 150)
+	ask(first, "/now", 150, 150)
+	ask(second, "/late", 300, 20)
+	first.Signal(syscall.SIGKILL)
+	first.Exit()
+	harness.Until(t, "each webhook has come", func() bool { return target.count() == 300 })
+	again := target.check(t)
+	t.Logf("%d of 300 webhooks came twice: they were sent within %v before the kill", again, flushEvery)
+	if again > 150 {
+		t.Errorf("%d webhooks came twice, of 150 that were due", again)
+	}
+	c := countersOf(t, secondAdmin)
+	if c.Restored < 1 || c.Delivered < 1 {
+		t.Errorf("the other one says %+v", c)
+	}
+	third, thirdAdmin := replica(t, target.url, store)
+	second.Signal(syscall.SIGTERM)
+	second.WaitLine(0, "webhooks", "kept=20")
+	harness.Until(t, "the rest is handed over", func() bool { return countersOf(t, thirdAdmin).Restored >= 20 })
+	third.WaitLine(0, "webhooks of another process are adopted", "webhooks=20")
+	if target.count() != 300 {
+		t.Error("a webhook was sent before it was due")
+	}
+}
+
+// A replica that is frozen for longer than its lease loses its webhooks to another one. When it goes
+// on, it sends none of them, and takes new ones.
+func TestReplicas_OneIsFrozen(t *testing.T) {
+	t.Parallel()
+	target, store := newArrivals(t), location(t, "")
+	first, firstAdmin := replica(t, target.url, store)
+	ask(first, "/soon", 0, 200)
+	first.Signal(syscall.SIGSTOP)
+	second, secondAdmin := replica(t, target.url, store)
+	second.WaitLine(0, "webhooks of another process are adopted")
+	harness.Until(t, "each webhook has come", func() bool { return target.count() == 200 })
+	first.Signal(syscall.SIGCONT)
+	first.WaitLine(0, "another process has taken over webhooks")
+	harness.Until(t, "it has dropped what it does not hold", func() bool { return countersOf(t, firstAdmin).Pending == 0 })
+	harness.Until(t, "it takes webhooks again", func() bool {
+		before := countersOf(t, firstAdmin).Refused
+		ask(first, "/now", 200, 1)
+		return countersOf(t, firstAdmin).Refused == before
+	})
+	harness.Until(t, "the new one has come", func() bool { return target.count() == 201 })
+	again := target.check(t)
+	a, b := countersOf(t, firstAdmin), countersOf(t, secondAdmin)
+	t.Logf("%d of 201 webhooks came twice; the frozen one says %+v, the other one %+v", again, a, b)
+	if a.Delivered+b.Delivered != 201+again || again > a.Delivered {
+		t.Errorf("the replicas delivered %d and %d, and %d came twice", a.Delivered, b.Delivered, again)
+	}
+}
+
+// proxy is what connects a replica with the servers, and can be cut.
+type proxy struct {
+	net.Listener
+	mu    sync.Mutex
+	cut   bool
+	conns []net.Conn
+}
+
+func newProxy(t *testing.T, to string) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{Listener: l}
+	t.Cleanup(func() { _ = l.Close(); p.set(true) })
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", to)
+			if err != nil {
+				_ = in.Close()
+				continue
+			}
+			p.mu.Lock()
+			p.conns = append(p.conns, in, out)
+			cut := p.cut
+			p.mu.Unlock()
+			if cut {
+				p.set(true)
+				continue
+			}
+			go func() { _, _ = io.Copy(in, out); _ = in.Close() }()
+			go func() { _, _ = io.Copy(out, in); _ = out.Close() }()
+		}
+	}()
+	return p
+}
+
+// set cuts the connections, and those that are made from now on; or lets new ones through.
+func (p *proxy) set(cut bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cut = cut
+	for _, c := range p.conns {
+		_ = c.Close()
+	}
+	p.conns = nil
+}
+
+// While the servers are away, webhooks are refused, or kept in memory with fallback=memory. Nothing
+// that was accepted is lost, and what was stored is not sent once the lease has ended.
+func TestReplicas_TheServersAreAway(t *testing.T) {
+	t.Parallel()
+	addresses := strings.Split(servers(t), ",")
+	between := newProxy(t, addresses[0])
+	store := "nats://" + between.Addr().String() + "?stream=AWAY&lease=2s"
+	target, other := newArrivals(t), newArrivals(t)
+	p, admin := replica(t, target.url, store)
+	fallback, fallbackAdmin := replica(t, other.url, store+"&fallback=memory")
+	ask(p, "/soon", 0, 50)
+	between.set(true)
+	p.WaitLine(0, "the webhook store is away")
+	fallback.WaitLine(0, "the webhook store is away")
+	ask(p, "/now", 50, 20)
+	p.WaitLine(0, "webhook refused", "the webhook store does not answer")
+	ask(fallback, "/now", 0, 20)
+	harness.Until(t, "what is in memory has come", func() bool { return other.count() == 20 })
+	if c := countersOf(t, admin); c.Refused != 20 {
+		t.Errorf("refused %d webhooks, want 20", c.Refused)
+	}
+	if c := countersOf(t, fallbackAdmin); c.Unstored != 20 || c.Refused != 0 {
+		t.Errorf("with fallback=memory %+v", c)
+	}
+	harness.Until(t, "the verdict says so", func() bool { return strings.Contains(fallbackAdmin.Get("/__admin/verdict").Body, "webhook-store") })
+	between.set(false)
+	p.WaitLine(0, "the webhook store is back")
+	harness.Until(t, "what was stored has come", func() bool { return target.count() == 50 })
+	harness.Until(t, "webhooks are taken again", func() bool {
+		before := countersOf(t, admin).Refused
+		ask(p, "/now", 1000, 1)
+		return countersOf(t, admin).Refused == before
+	})
+	harness.Until(t, "the new one has come", func() bool { return target.count() == 51 })
+	target.check(t)
+}
+
+// What is wrong with a store is said at the start, in one line, without its password.
+func TestReplicas_AreRefusedAtTheStart(t *testing.T) {
+	t.Parallel()
+	file := harness.WriteFile(t, t.TempDir(), "mock.yml", "- endpoint: {path: /, response: {}}\n")
+	for store, want := range map[string]string{
+		"nats://ann:hidden@" + harness.Free(t): "cannot start error=\"open the webhook store nats://127.0.0.1:",
+		"nats://127.0.0.1:1?lease=1h":          "lease of the webhook store; expected a duration from 2s to 10m0s",
+		"http://127.0.0.1:1":                   "--webhook-store: \"http://127.0.0.1:1\" is not valid; expected the name of a directory, or nats://HOST:PORT",
+	} {
+		code, stdout, stderr := harness.Refused(t, nil, "-c", file, "--webhook-store", store)
+		said := stdout + stderr
+		if code == 0 || !strings.Contains(said, want) || strings.Count(said, "\n") != 1 || strings.Contains(said, "hidden") {
+			t.Errorf("%s: exit code %d, said %q, want %q", store, code, said, want)
+		}
+	}
+}

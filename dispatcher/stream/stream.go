@@ -1,0 +1,302 @@
+// Package stream stores pending deliveries in a stream of NATS JetStream, so that they outlive a
+// process and its disk: other processes adopt them.
+//
+//	store, err := stream.Open(location, logger)
+//	store.Recover(take)       // what other processes leave comes to take, then and later
+//	err = store.Store(&entry) // returns when the stream has it
+//	store.Done(entry.ID)      // it is no longer pending
+//
+// Each process appends to a log of its own, and holds it by a lease in a key-value bucket. Whoever
+// sees a lease that is not renewed takes over the log. The stream is the log only: when deliveries
+// are due is known to the process that has them.
+//
+// Of the module it imports only dispatcher/outbox.
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"mockserver/dispatcher/outbox"
+)
+
+// Stream is an open store. Its methods may be called from any goroutine.
+type Stream struct {
+	at     Location
+	log    *slog.Logger
+	nc     *nats.Conn
+	js     jetstream.JetStream
+	stream jetstream.Stream
+	leases jetstream.KeyValue
+	began  time.Time // start of the clock of until
+	token  []byte    // names this process in leases
+	take   func([]outbox.Entry)
+
+	until atomic.Int64 // attempts may begin before, on the clock
+	lost  atomic.Int64 // messages that cannot be read
+
+	mu      sync.Mutex // guards the fields below, and those of the logs and batches
+	more    *sync.Cond // there is something to append, or the store is closed
+	waiting []*request
+	closed  bool
+	key     uint64            // key of the next batch
+	batches map[uint64]*batch // by their keys, until they are deleted
+	held    map[string]*ownedLog
+	own     *ownedLog // the one to append to; nil while there is none
+	seen    map[string]sighting
+
+	publishing sync.WaitGroup
+	loops      sync.WaitGroup
+	stop       context.CancelFunc
+	ctx        context.Context
+}
+
+// ownedLog is a log that this process holds.
+type ownedLog struct {
+	name     string
+	revision uint64    // of its lease
+	until    time.Time // attempts may begin before
+	live     int       // number of batches that are not deleted
+	finished []*batch  // to be deleted
+	changed  map[*batch]struct{}
+	partial  map[*batch]struct{} // those with notes
+	notes    int                 // messages of notes since the last that replaced all others
+
+	acked    uint64 // the largest sequence of a batch that was acknowledged
+	doubtful bool   // a message may be in the stream that was not acknowledged
+	doubt    uint64 // it is after this sequence
+
+	read uint64            // sequence up to which it was read, if it is adopted
+	open map[uint64]uint64 // notes of its former owner; nil before they are read
+}
+
+// batch is one message of entries. Its lowest 64 IDs are those of its entries.
+type batch struct {
+	log  *ownedLog
+	key  uint64
+	seq  uint64
+	open uint64 // entries that are not done
+}
+
+// sighting is the revision of another process's lease, and when it was first seen.
+type sighting struct {
+	revision uint64
+	since    time.Time
+}
+
+// publishers is how many messages are on their way at a time. What is stored meanwhile gathers to
+// the next ones.
+const publishers = 4
+
+// ErrAway is the error of Store while the server does not answer, or did not in time.
+var ErrAway = errors.New("the webhook store does not answer")
+
+// Open connects to the servers, and creates the stream if it does not exist.
+func Open(at Location, log *slog.Logger) (*Stream, error) {
+	s := &Stream{
+		at: at, log: log, began: time.Now(), token: fmt.Appendf(nil, "%016x", rand.Uint64()),
+		key: rand.Uint64() >> (batchBits + 1), batches: map[uint64]*batch{}, held: map[string]*ownedLog{}, seen: map[string]sighting{},
+	}
+	s.more = sync.NewCond(&s.mu)
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	if err := s.open(); err != nil {
+		if s.nc != nil {
+			s.nc.Close()
+		}
+		return nil, fmt.Errorf("open the webhook store %s: %w", &at, err)
+	}
+	for range publishers {
+		s.publishing.Go(s.publish)
+	}
+	s.loops.Go(func() { s.every(s.at.Lease/leaseParts, s.renewAll) })
+	s.loops.Go(func() { s.every(flushEvery, s.flush) })
+	return s, nil
+}
+
+func (s *Stream) open() error {
+	if err := s.connect(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, openWithin)
+	defer cancel()
+	var err error
+	if s.stream, s.leases, err = s.prepare(ctx); err != nil {
+		return err
+	}
+	if err := s.begin(ctx); err != nil {
+		return err
+	}
+	if s.stream.CachedInfo().Config.Replicas < 3 {
+		s.log.Warn("the webhook store has less than three replicas: unless its server has sync_interval: always, the crash of its machine loses webhooks",
+			"store", s.at.String())
+	}
+	return nil
+}
+
+const (
+	connectWithin = 2 * time.Second // for each server
+	openWithin    = 10 * time.Second
+)
+
+func (s *Stream) connect() error {
+	host, _ := os.Hostname()
+	options := []nats.Option{
+		nats.Name("mockserver " + host), nats.Timeout(connectWithin),
+		nats.MaxReconnects(-1), nats.ReconnectWait(200 * time.Millisecond), nats.ReconnectBufSize(-1), // nothing is stored late
+		nats.IgnoreAuthErrorAbort(),
+		nats.PingInterval(max(s.at.Lease/leaseParts, time.Second)), nats.MaxPingsOutstanding(2),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				s.log.Error("the webhook store is away", "store", s.at.String(), "error", err.Error())
+			}
+		}),
+		nats.ReconnectHandler(func(*nats.Conn) { s.log.Info("the webhook store is back", "store", s.at.String()) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			s.log.Warn("the webhook store reports an error", "store", s.at.String(), "error", err.Error())
+		}),
+	}
+	if s.at.Creds != "" {
+		options = append(options, nats.UserCredentials(s.at.Creds))
+	}
+	if s.at.CA != "" {
+		options = append(options, nats.RootCAs(s.at.CA))
+	}
+	if s.at.Cert != "" {
+		options = append(options, nats.ClientCert(s.at.Cert, s.at.Key))
+	}
+	options = append(options, func(o *nats.Options) error { o.Servers = s.at.Servers; return nil })
+	var err error
+	if s.nc, err = nats.Connect("", options...); err != nil {
+		return err
+	}
+	s.js, err = jetstream.New(s.nc)
+	return err
+}
+
+// prepare opens the stream and the bucket of leases, and creates those that do not exist.
+func (s *Stream) prepare(ctx context.Context) (stream jetstream.Stream, leases jetstream.KeyValue, err error) {
+	replicas := s.at.Replicas
+	if replicas == 0 {
+		replicas = 1
+		if s.nc.ConnectedClusterName() != "" {
+			replicas = 3
+		}
+	}
+	if stream, err = s.js.Stream(ctx, s.at.Stream); errors.Is(err, jetstream.ErrStreamNotFound) {
+		stream, err = s.js.CreateStream(ctx, jetstream.StreamConfig{
+			Name: s.at.Stream, Subjects: []string{s.at.Stream + ".*.log", s.at.Stream + ".*.done"},
+			Description: "pending webhooks of mockserver", Storage: jetstream.FileStorage, Replicas: replicas,
+			Discard: jetstream.DiscardNew, AllowRollup: true,
+		})
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("the stream %s: %w", s.at.Stream, err)
+	}
+	bucket := s.at.Stream + "_leases"
+	if leases, err = s.js.KeyValue(ctx, bucket); errors.Is(err, jetstream.ErrBucketNotFound) {
+		leases, err = s.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
+			Bucket: bucket, Description: "who holds which log of " + s.at.Stream, Replicas: replicas, TTL: forgetLeases,
+		})
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("the bucket %s: %w", bucket, err)
+	}
+	return stream, leases, nil
+}
+
+var notInSubjects = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
+
+// begin begins a log of this process.
+func (s *Stream) begin(ctx context.Context) error {
+	host, _ := os.Hostname()
+	l := &ownedLog{name: fmt.Sprintf("%s-%08x", notInSubjects.ReplaceAllString(host, "-"), rand.Uint32())}
+	l.clear()
+	began := time.Now()
+	revision, err := s.leases.Create(ctx, l.name, s.token)
+	if err != nil {
+		return fmt.Errorf("begin a log: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hold(l, revision, began)
+	s.own = l
+	return nil
+}
+
+// clear prepares the maps of a log.
+func (l *ownedLog) clear() {
+	l.changed, l.partial = map[*batch]struct{}{}, map[*batch]struct{}{}
+}
+
+func (s *Stream) subject(log, kind string) string { return s.at.Stream + "." + log + "." + kind }
+
+// every calls do until the store is closed.
+func (s *Stream) every(interval time.Duration, do func(context.Context)) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-ticker.C:
+			do(s.ctx)
+		}
+	}
+}
+
+// Recover has the deliveries of processes that have ended come to take, each time some are found.
+func (s *Stream) Recover(take func([]outbox.Entry)) {
+	s.take = take
+	s.loops.Go(func() { s.every(s.at.Lease/(2*leaseParts), s.look) })
+}
+
+// MayBegin reports whether attempts may begin now: no lease is about to end.
+func (s *Stream) MayBegin() bool { return int64(time.Since(s.began)) < s.until.Load() }
+
+// Holds reports whether an entry is in a log that this process holds.
+func (s *Stream) Holds(id uint64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.batches[id>>batchBits]
+	return ok
+}
+
+// Lost returns how many messages could not be read.
+func (s *Stream) Lost() int64 { return s.lost.Load() }
+
+// closeWithin is how long Close waits for the server.
+const closeWithin = 3 * time.Second
+
+// Close records what is done, and releases the logs, so that other processes adopt what is left.
+func (s *Stream) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.more.Broadcast()
+	s.mu.Unlock()
+	s.publishing.Wait()
+	s.stop()
+	s.loops.Wait()
+	defer s.nc.Close()
+	if !s.nc.IsConnected() {
+		s.log.Warn("the webhook store is away: others adopt the webhooks once it is back and the lease has ended", "store", s.at.String())
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+	defer cancel()
+	s.flush(ctx)
+	for _, l := range s.holding() {
+		s.release(ctx, l)
+	}
+	return nil
+}
