@@ -41,7 +41,9 @@ type shownDeliveries struct {
 	Dead      int64           `json:"dead" doc:"webhooks that were given up after their last attempt"`
 	Cancelled int64           `json:"cancelled" doc:"webhooks that were cancelled"`
 	Refused   int64           `json:"refused" doc:"webhooks that were not accepted, as too many were pending"`
-	Lost      int64           `json:"lost,omitempty" doc:"records of the webhook store, at least, that could not be read at the start"`
+	Lost      int64           `json:"lost,omitempty" doc:"records of the webhook store, at least, that could not be read"`
+	Restored  int64           `json:"restored,omitempty" doc:"webhooks that came from the store: of this process before, or of another one"`
+	Unstored  int64           `json:"unstored,omitempty" doc:"webhooks that were accepted although the store refused them"`
 	Lag       verdict.Spread  `json:"lag" doc:"how late first attempts were"`
 	Webhooks  []shownDelivery `json:"webhooks,omitempty" doc:"those that are pending, the next one first; /__admin/webhooks alone has them"`
 }
@@ -50,7 +52,7 @@ func (a *Admin) deliveries(most int) shownDeliveries {
 	stats := a.server.Webhooks()
 	s := shownDeliveries{
 		Pending: int(stats.Pending), Due: stats.Due, InFlight: stats.InFlight, Delivered: stats.Delivered, Retried: stats.Retried,
-		Dead: stats.Dead, Cancelled: stats.Cancelled, Refused: stats.Refused, Lost: stats.Lost,
+		Dead: stats.Dead, Cancelled: stats.Cancelled, Refused: stats.Refused, Lost: stats.Lost, Restored: stats.Restored, Unstored: stats.Unstored,
 		Lag: verdict.SpreadOf(stats.Lag),
 	}
 	if most == 0 {

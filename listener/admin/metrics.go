@@ -205,7 +205,9 @@ func (a *Admin) writeWebhooks(out *output) {
 		out.counter(describe("webhooks_total", "Webhooks, by outcome.", "outcome"), uint64(o.n), o.outcome)
 	}
 	out.counter(describe("webhook_retries_total", "Attempts to send a webhook after which another was to follow."), uint64(stats.Retried))
-	out.counter(describe("webhook_store_lost_records_total", "Records of the webhook store, at least, that could not be read at the start."), uint64(stats.Lost))
+	out.counter(describe("webhook_store_lost_records_total", "Records of the webhook store, at least, that could not be read."), uint64(stats.Lost))
+	out.counter(describe("webhooks_restored_total", "Webhooks that came from the store: of this process before, or of another one."), uint64(stats.Restored))
+	out.counter(describe("webhooks_unstored_total", "Webhooks that were accepted although the store refused them."), uint64(stats.Unstored))
 	out.gauge(describe("webhooks_pending", "Webhooks that are accepted and not finished."), float64(stats.Pending))
 	out.gauge(describe("webhooks_due", "Webhooks that are due and wait for a worker."), float64(stats.Due))
 	out.gauge(describe("webhooks_in_flight", "Webhooks that are being sent."), float64(stats.InFlight))

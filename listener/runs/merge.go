@@ -62,7 +62,7 @@ func addSample(s, t *verdict.Sample) {
 		*pair[0] += *pair[1]
 	}
 	for _, pair := range [][2]*int64{
-		{&s.InFlight, &t.InFlight}, {&s.WebhooksSent, &t.WebhooksSent}, {&s.WebhooksDead, &t.WebhooksDead}, {&s.WebhooksRefused, &t.WebhooksRefused},
+		{&s.InFlight, &t.InFlight}, {&s.WebhooksSent, &t.WebhooksSent}, {&s.WebhooksDead, &t.WebhooksDead}, {&s.WebhooksRefused, &t.WebhooksRefused}, {&s.WebhooksUnstored, &t.WebhooksUnstored},
 		{&s.StateGivenUp, &t.StateGivenUp}, {&s.WebhooksPending, &t.WebhooksPending}, {&s.WebhooksDue, &t.WebhooksDue},
 	} {
 		*pair[0] += *pair[1]

@@ -88,7 +88,8 @@ func Between(a, b *Reading) Sample {
 		Total: SpreadOf(all.Total), Upstream: SpreadOf(all.Upstream), UpstreamWait: SpreadOf(all.UpstreamWait),
 		WebhookLag: SpreadOf(b.Webhooks.Lag.Since(a.Webhooks.Lag)), WebhooksOldest: Milliseconds(b.Webhooks.Oldest),
 		WebhooksSent: b.Webhooks.Delivered - a.Webhooks.Delivered, WebhooksDead: b.Webhooks.Dead - a.Webhooks.Dead,
-		WebhooksRefused: b.Webhooks.Refused - a.Webhooks.Refused, WebhooksPending: b.Webhooks.Pending, WebhooksDue: b.Webhooks.Due,
+		WebhooksRefused: b.Webhooks.Refused - a.Webhooks.Refused, WebhooksUnstored: b.Webhooks.Unstored - a.Webhooks.Unstored,
+		WebhooksPending: b.Webhooks.Pending, WebhooksDue: b.Webhooks.Due,
 		Scheduler: b.waits.since(a.waits), Pauses: b.pauses.since(a.pauses),
 		Load: loadBetween(&a.usage, &b.usage, apart),
 	}

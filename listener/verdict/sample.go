@@ -45,6 +45,7 @@ type Sample struct {
 	WebhooksSent     int64   `json:"webhooks_sent" doc:"webhooks that were delivered"`
 	WebhooksDead     int64   `json:"webhooks_dead" doc:"webhooks that were given up"`
 	WebhooksRefused  int64   `json:"webhooks_refused" doc:"webhooks that were not accepted"`
+	WebhooksUnstored int64   `json:"webhooks_unstored" doc:"webhooks that were accepted although the store refused them"`
 	RecordingDropped uint64  `json:"recording_dropped" doc:"exchanges with upstreams that were to be recorded and were not"`
 	StateGivenUp     int64   `json:"state_given_up" doc:"changes of rows that were given up for want of room"`
 	WebhooksPending  int64   `json:"webhooks_pending" doc:"pending at its end"`

@@ -86,6 +86,7 @@ func TestJudge_EachReasonAloneAndItsBorder(t *testing.T) {
 		{"injection-p99", 1, 1.1, func(s *Sample, v float64) { s.timings = []timing{late("GET /a", time.Millisecond, ms(v))} }},
 		{"lag-p99", 10, 10.1, func(s *Sample, v float64) { s.WebhookLag.P99 = v }},
 		{"webhooks-refused", 0, 1, func(s *Sample, v float64) { s.WebhooksRefused = int64(v) }},
+		{"webhook-store", 0, 1, func(s *Sample, v float64) { s.WebhooksUnstored = int64(v) }},
 		{"recording-dropped", 0, 1, func(s *Sample, v float64) { s.RecordingDropped = uint64(v) }},
 		{"state-given-up", 0, 1, func(s *Sample, v float64) { s.StateGivenUp = int64(v) }},
 		{"handshakes", 0.1, 0.101, func(s *Sample, v float64) {
