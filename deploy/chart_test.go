@@ -436,6 +436,23 @@ func TestChart_WithAVolume(t *testing.T) {
 	}
 }
 
+func TestChart_WebhooksInNATS(t *testing.T) {
+	t.Parallel()
+	all := renderChart(t, map[string]string{
+		"documented": documented(t)["adopted.yml"],
+		"volume":     "persistence: {enabled: true}\nwebhookStore: {url: 'nats://nats:4222'}\n",
+		"secret":     "webhookStore: {existingSecret: mock-nats}\n",
+	})
+	for _, name := range []string{"documented", "volume"} {
+		if got := all[name].fine(t).variables(t)["MOCKSERVER_WEBHOOK_STORE"]; got != "nats://nats:4222" {
+			t.Errorf("%s: the store is %q", name, got)
+		}
+	}
+	if from := all["secret"].fine(t).variables(t)["MOCKSERVER_WEBHOOK_STORE"]; from != "map[key:url name:mock-nats]" {
+		t.Errorf("the URL comes from %s", from)
+	}
+}
+
 func TestChart_OnlyTheGivenNamespacesReachTheAdminAddress(t *testing.T) {
 	t.Parallel()
 	r := renderChart(t, map[string]string{"closed": documented(t)["closed.yml"]})["closed"].fine(t)

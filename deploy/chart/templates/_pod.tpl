@@ -137,8 +137,17 @@ spec:
 {{- end }}
 {{- end }}
 {{- end }}
+{{- $shared := or .Values.webhookStore.url .Values.webhookStore.existingSecret }}
+{{- with .Values.webhookStore }}
+{{- if .existingSecret }}
+- name: MOCKSERVER_WEBHOOK_STORE
+  valueFrom: {secretKeyRef: {name: {{ .existingSecret }}, key: {{ .key }}}}
+{{- else if .url }}
+- {name: MOCKSERVER_WEBHOOK_STORE, value: {{ .url | quote }}}
+{{- end }}
+{{- end }}
 {{- with .Values.persistence }}
-{{- if and .enabled .webhooks }}
+{{- if and .enabled .webhooks (not $shared) }}
 - {name: MOCKSERVER_WEBHOOK_STORE, value: /var/lib/mockserver/webhooks}
 {{- end }}
 {{- if and .enabled .state }}
