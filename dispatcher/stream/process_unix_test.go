@@ -135,6 +135,7 @@ func TestReplicas_OneIsFrozen(t *testing.T) {
 	ask(first, "/soon", 0, 200)
 	first.Signal(syscall.SIGSTOP)
 	second, secondAdmin := replica(t, target.url, store)
+	before := target.count() // the lease is seen for two seconds first
 	second.WaitLine(0, "webhooks of another process are adopted")
 	harness.Until(t, "each webhook has come", func() bool { return target.count() == 200 })
 	first.Signal(syscall.SIGCONT)
@@ -149,8 +150,9 @@ func TestReplicas_OneIsFrozen(t *testing.T) {
 	again := target.check(t)
 	a, b := countersOf(t, firstAdmin), countersOf(t, secondAdmin)
 	t.Logf("%d of 201 webhooks came twice; the frozen one says %+v, the other one %+v", again, a, b)
-	if a.Delivered+b.Delivered != 201+again || again > a.Delivered {
-		t.Errorf("the replicas delivered %d and %d, and %d came twice", a.Delivered, b.Delivered, again)
+	if a.Delivered+b.Delivered != 201+again || a.Delivered > before+1 {
+		t.Errorf("the replicas delivered %d and %d, and %d came twice; the first one may have delivered %d before it was frozen, and one after",
+			a.Delivered, b.Delivered, again, before)
 	}
 }
 
