@@ -28,8 +28,9 @@ const (
 	// DefaultBytesPerSecond is the default speed of a slow body.
 	DefaultBytesPerSecond = 1024
 
-	// OfStream and OfConnection are what a reset may end over HTTP/2.
-	OfStream     = "stream"
+	// OfStream has a reset end the stream only, over HTTP/2.
+	OfStream = "stream"
+	// OfConnection has a reset end the connection over HTTP/2 too.
 	OfConnection = "connection"
 
 	maxBytesPerSecond = 1_000_000_000
