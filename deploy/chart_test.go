@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"gopkg.in/yaml.v3"
@@ -30,6 +31,10 @@ type rendered struct {
 	Objects      []json.RawMessage
 }
 
+// built has one test build Helm, and the others wait for it: at the same time each would build all of
+// it for itself.
+var built sync.Once
+
 // renderChart renders the chart with each of the given values, by name.
 func renderChart(t *testing.T, values map[string]string) map[string]rendered {
 	t.Helper()
@@ -44,7 +49,12 @@ func renderChart(t *testing.T, values map[string]string) map[string]rendered {
 	tool := exec.Command("go", args...)
 	tool.Dir = harness.File(".ci/tools/chart")
 	tool.Stderr = new(strings.Builder)
-	out, err := tool.Output()
+	var out []byte
+	var err error
+	built.Do(func() { out, err = tool.Output() })
+	if tool.Process == nil {
+		out, err = tool.Output()
+	}
 	if err != nil {
 		t.Fatalf("%v: %s", err, tool.Stderr)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"mockserver/fetcher/upstream"
 	"mockserver/internal/ascii"
 	"mockserver/listener/h2"
 	"mockserver/listener/reply"
@@ -140,15 +141,16 @@ func (s streams) send(c *call, st *h2.Stream, a *answer) {
 func (s streams) sendPieces(c *call, st *h2.Stream, block []byte) {
 	b := pieces.Get().(*piece)
 	defer pieces.Put(b)
-	rest := c.reply.Passed.Rest
-	defer func() { _ = rest.Close() }() // it has no error
+	defer func() { _ = c.passing.Close() }() // it has no error
 	st.Begin(block)
 	for left := st.Write(c.reply.Body); !left; {
-		n, err := rest.Read(b[:])
+		n, err := c.passing.ReadWatching(b[:], st)
 		if n > 0 {
 			left = st.Write(b[:n])
 		}
 		switch {
+		case err == upstream.ErrLeft:
+			return
 		case err == io.EOF:
 			st.End()
 			return

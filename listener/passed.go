@@ -9,6 +9,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"mockserver/fetcher/upstream"
 	"mockserver/internal/ascii"
 	"mockserver/listener/wire"
 	"mockserver/matcher"
@@ -76,8 +77,8 @@ func (s *Server) writePassed(c *call, conn *wire.Connection, head, body []byte, 
 		_, err := conn.Write(body)
 		return err
 	}
-	err := streamPassed(conn, c.reply.Passed.Rest, body, coded)
-	_ = c.reply.Passed.Rest.Close() // it has no error
+	err := streamPassed(conn, &c.passing, body, coded)
+	_ = c.passing.Close() // it has no error
 	var broken *brokenError
 	if errors.As(err, &broken) {
 		conn.Reset()
@@ -89,8 +90,8 @@ func (s *Server) writePassed(c *call, conn *wire.Connection, head, body []byte, 
 // brokenError is an error of the upstream after the head of its answer.
 type brokenError struct{ error }
 
-// streamPassed writes the beginning of a body, and the rest as it comes.
-func streamPassed(conn *wire.Connection, rest io.Reader, begin []byte, coded bool) error {
+// streamPassed writes the beginning of a body, and the rest as it comes, unless the client leaves.
+func streamPassed(conn *wire.Connection, rest *passing, begin []byte, coded bool) error {
 	b := pieces.Get().(*piece)
 	defer pieces.Put(b)
 	for {
@@ -100,7 +101,7 @@ func streamPassed(conn *wire.Connection, rest io.Reader, begin []byte, coded boo
 			n = copy(b[chunkRoom:chunkRoom+pieceSize], begin)
 			begin = begin[n:]
 		} else {
-			n, err = rest.Read(b[chunkRoom : chunkRoom+pieceSize])
+			n, err = rest.ReadWatching(b[chunkRoom:chunkRoom+pieceSize], conn)
 		}
 		if n > 0 {
 			if _, failed := conn.Write(b.framed(n, coded)); failed != nil {
@@ -113,6 +114,8 @@ func streamPassed(conn *wire.Connection, rest io.Reader, begin []byte, coded boo
 			return err
 		case err == io.EOF:
 			return nil
+		case err == upstream.ErrLeft:
+			return err
 		case err != nil:
 			return &brokenError{err}
 		}

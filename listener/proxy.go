@@ -182,6 +182,20 @@ func (s *Server) pass(a *answer, c *call) bool {
 // Read reads what the upstream still sends.
 func (x *passing) Read(b []byte) (int, error) {
 	n, err := x.Exchange.Read(b)
+	return x.taped(b, n, err)
+}
+
+// ReadWatching is like Read, but returns upstream.ErrLeft as soon as the client leaves.
+func (x *passing) ReadWatching(b []byte, w upstream.Waiter) (int, error) {
+	n, err := x.Exchange.ReadWatching(b, w)
+	if err == upstream.ErrLeft {
+		x.taping.end(x.Exchange, codeLeft, record.StatusLeft)
+	}
+	return x.taped(b, n, err)
+}
+
+// taped returns what a read did, and has it recorded.
+func (x *passing) taped(b []byte, n int, err error) (int, error) {
 	x.taping.more(x.Exchange, b[:n], err == io.EOF, err != nil && err != io.EOF)
 	return n, err
 }

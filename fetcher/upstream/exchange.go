@@ -235,23 +235,37 @@ func (x *Exchange) awaitFirst(w Waiter) error {
 	return unexpected(err)
 }
 
-// readWatching reads in another goroutine, while this one notices when the client leaves.
+// readWatching reads the beginning of the answer, unless the client leaves.
 func (x *Exchange) readWatching(w Waiter) (n int, err error) {
+	conn, into := x.conn, x.in[x.w:]
+	return x.watching(w, func() (int, error) { return conn.Read(into) })
+}
+
+// ReadWatching is like Read, but returns ErrLeft as soon as the client leaves, however long the
+// upstream is silent.
+func (x *Exchange) ReadWatching(p []byte, w Waiter) (int, error) {
+	return x.watching(w, func() (int, error) { return x.Read(p) })
+}
+
+// watching reads in another goroutine, while this one notices when the client leaves.
+func (x *Exchange) watching(w Waiter, read func() (int, error)) (n int, err error) {
 	type result struct {
 		n   int
 		err error
 	}
 	done := make(chan result, 1)
-	conn, into := x.conn, x.in[x.w:]
+	conn := x.conn
 	go func() {
-		n, err := conn.Read(into)
+		n, err := read()
 		done <- result{n, err}
 		w.Wake()
 	}()
 	for {
 		left := w.Wait()
 		if left {
-			_ = conn.SetReadDeadline(time.Unix(1, 0)) // ends the read; if it fails, the connection has ended
+			if conn != nil { // nil if all of it has come
+				_ = conn.SetReadDeadline(time.Unix(1, 0)) // ends the read; if it fails, the connection has ended
+			}
 			<-done
 			return 0, ErrLeft
 		}

@@ -173,30 +173,34 @@ func (p *Part) publish(v *version) {
 	}
 }
 
-// passOn makes the change of a row in the sets that have replaced this one, if there are any. The
-// part is locked. A nil record deletes the row.
-func (p *Part) passOn(name, key []byte, r *record) {
-	for next := p.set.successor.Load(); next != nil; next = next.successor.Load() {
-		to := next.lock(name)
-		to.change(key, r, next.stamp.Add(1))
-		to.tidy()
-		to.mu.Unlock()
+// passOn makes a row that was changed the same in the sets that have replaced this one, if there are
+// any. No lock is held: requests that use the new sets take theirs in an order of their own.
+func (s *Set) passOn(part, key []byte) {
+	for next := s.successor.Load(); next != nil; s, next = next, next.successor.Load() {
+		next.takeOver(s, part, key)
 	}
 }
 
-// change makes one change. The part is locked.
-func (p *Part) change(key []byte, r *record, stamp uint32) {
-	v := p.now.Load().edit(false)
-	hash := hashOf(key)
-	before := v.find(hash, key)
-	if r == nil {
+// takeOver makes a row what it is now in another set. Called after each change of it there, the last
+// call makes it what it was made last, whatever the order of the calls.
+func (s *Set) takeOver(from *Set, part, key []byte) {
+	p := s.lock(part)
+	defer p.mu.Unlock()
+	is := from.current(part).get(key)
+	if is.Found() && is.change == nil {
+		return // a row of the base: the change was taken back
+	}
+	v, hash := p.now.Load().edit(false), hashOf(key)
+	before, stamp := v.find(hash, key), s.stamp.Add(1)
+	if !is.Found() {
 		if before.Found() {
 			v.delete(before, stamp)
 		}
 		p.publish(v)
+		p.tidy()
 		return
 	}
-	c := *r
+	c := *is.change
 	c.stamp = stamp
 	if c.move != nil {
 		move := *c.move
@@ -204,10 +208,17 @@ func (p *Part) change(key []byte, r *record, stamp uint32) {
 	}
 	v.put(before, hash, &c)
 	p.publish(v)
-	p.set.moves.add(p, &c)
-	if p.set.aging() {
-		p.set.ages.add(p, &c, time.Now())
+	s.moves.add(p, &c)
+	if s.aging() {
+		s.ages.add(p, &c, time.Now())
 	}
+}
+
+// takeOverAll makes a part what it is now in another set.
+func (s *Set) takeOverAll(from *Set, part []byte) {
+	p := s.lock(part)
+	defer p.mu.Unlock()
+	p.become(from.current(part))
 }
 
 // tidy takes a part without changes out of its set. The part is locked.
@@ -268,10 +279,15 @@ func (s *Set) Reset(name []byte) {
 func (s *Set) restore(name []byte, v *version) {
 	p := s.lock(name)
 	defer p.mu.Unlock()
-	p.publish(v.on(s.none.Load().base))
+	p.become(v)
+}
+
+// become makes a part what a version says, on the base of its set. The part is locked.
+func (p *Part) become(v *version) {
+	p.publish(v.on(p.set.none.Load().base))
 	p.tidy()
-	s.ages.restart(p)
-	s.moves.restart(p)
+	p.set.ages.restart(p)
+	p.set.moves.restart(p)
 }
 
 // SetBase replaces the base. The changes stay on top of it.

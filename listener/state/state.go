@@ -69,17 +69,10 @@ func (s *Store) Replace(set, old *Set, keep bool) {
 	old.stop()
 	if keep {
 		old.successor.Store(set) // before its parts are copied: what is written later is passed on
-		old.common.copyTo(set, nil)
-		old.isolated(func(p *Part) { p.copyTo(set, []byte(p.name)) })
+		set.takeOverAll(old, nil)
+		old.isolated(func(p *Part) { set.takeOverAll(old, []byte(p.name)) })
 	}
 	s.change(set.Name, set)
-}
-
-// copyTo makes a part of a set what this one is now.
-func (p *Part) copyTo(set *Set, name []byte) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	set.restore(name, p.now.Load().on(set.none.Load().base))
 }
 
 // Remove drops a set.

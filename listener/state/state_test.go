@@ -877,58 +877,76 @@ func TestMemory_HoldsItsBounds(t *testing.T) {
 }
 
 // A request that began before a reload changes the set by its old declaration: the new one has what it
-// has done, in each part, whether it commits while the changes are copied or after.
+// has done, in each part, whether it commits while the changes are copied or after, and while others
+// change several parts of either.
 func TestSet_WhatIsStillWrittenToAReplacedOneIsPassedOn(t *testing.T) {
+	const writers, rows = 4, 100
 	store := state.New(0)
 	old := add(store, state.Options{Name: "s"}, baseOf(t, item{"base", "g", 0}))
-	write := func(into *state.Set, do func(tx *state.Tx)) {
-		t.Helper()
+	write := func(do func(tx *state.Tx)) {
 		var tx state.Tx
-		tx.Begin(store)
-		do(&tx)
-		if err := tx.Commit(); err != nil {
-			t.Error(err)
+		for {
+			tx.Begin(store)
+			do(&tx)
+			switch err := tx.Commit(); {
+			case err == nil:
+				return
+			case err != state.ErrConflict:
+				t.Error(err)
+				return
+			}
 		}
 	}
-	insert := func(part []byte, key string) {
-		write(old, func(tx *state.Tx) { tx.Put(old, part, []byte(key), item{key, "g", 1}.text(), nil) })
+	parts := func(w, i int) [][]byte { // two by each second writer
+		if w%2 == 0 {
+			return [][]byte{nil}
+		}
+		return [][]byte{fmt.Appendf(nil, "part%d", i%7), fmt.Appendf(nil, "part%d", (i+1)%7)}
+	}
+	insert := func(into func() *state.Set, name string, w int, begun chan<- struct{}) {
+		for i := range rows {
+			key := fmt.Sprintf("%s-%d-%d", name, w, i)
+			write(func(tx *state.Tx) {
+				for _, part := range parts(w, i) {
+					tx.Put(into(), part, []byte(key), item{key, "g", 1}.text(), nil)
+				}
+			})
+			if i == rows/2 {
+				begun <- struct{}{}
+			}
+		}
 	}
 	var writing sync.WaitGroup
-	begun := make(chan struct{}, 4)
-	for w := range 4 {
-		writing.Go(func() {
-			for i := range 100 {
-				var part []byte
-				if w%2 == 1 {
-					part = fmt.Appendf(nil, "part%d", i%7)
-				}
-				insert(part, fmt.Sprintf("%d-%d", w, i))
-				if i == 50 {
-					begun <- struct{}{}
-				}
-			}
-		})
+	begun := make(chan struct{}, 2*writers)
+	for w := range writers {
+		writing.Go(func() { insert(func() *state.Set { return old }, "old", w, begun) })
 	}
-	for range 4 {
+	for range writers {
 		<-begun
 	}
 	var last *state.Set
-	for range 3 { // one after the other
+	for i := range 3 { // one after the other
 		last = state.NewSet(state.Options{Name: "s", TTL: time.Hour}, baseOf(t, item{"base", "g", 0}))
 		store.Replace(last, store.Set("s"), true)
+		if i == 0 {
+			first := last
+			for w := range writers {
+				writing.Go(func() { insert(func() *state.Set { return first }, "new", w, begun) })
+			}
+		}
 	}
 	writing.Wait()
-	write(old, func(tx *state.Tx) { tx.Delete(old, nil, []byte("base")) })
-	write(old, func(tx *state.Tx) { tx.Delete(old, nil, []byte("0-0")) })
-	for w := range 4 {
-		for i := range 100 {
-			var part []byte
-			if w%2 == 1 {
-				part = fmt.Appendf(nil, "part%d", i%7)
-			}
-			key := fmt.Sprintf("%d-%d", w, i)
-			if found := last.Get(part, []byte(key)).Found(); found != (key != "0-0") {
-				t.Errorf("row %s in part %q: found %t", key, part, found)
+	write(func(tx *state.Tx) { tx.Delete(old, nil, []byte("base")) })
+	write(func(tx *state.Tx) { tx.Delete(old, nil, []byte("old-0-0")) })
+	for _, name := range []string{"old", "new"} {
+		for w := range writers {
+			for i := range rows {
+				for _, part := range parts(w, i) {
+					key := fmt.Sprintf("%s-%d-%d", name, w, i)
+					if found := last.Get(part, []byte(key)).Found(); found != (key != "old-0-0") {
+						t.Errorf("row %s in part %q: found %t", key, part, found)
+					}
+				}
 			}
 		}
 	}

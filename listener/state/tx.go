@@ -197,6 +197,10 @@ func (t *Tx) Commit() error {
 	for i := range t.views {
 		t.views[i].set.makeRoom()
 	}
+	for i := range t.writes {
+		to := &t.views[t.writes[i].view]
+		to.set.passOn(to.name, t.writes[i].key)
+	}
 	return nil
 }
 
@@ -354,7 +358,6 @@ func (t *Tx) publish(several bool) {
 	for i := range t.writes {
 		to := &t.views[t.writes[i].view]
 		r := t.writes[i].is
-		to.part.passOn(to.name, t.writes[i].key, r)
 		if r != nil && r.move != nil && to.v.rows.get(r.seq) == r {
 			to.set.moves.add(to.part, r)
 		}
