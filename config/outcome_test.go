@@ -240,7 +240,7 @@ func TestNew_FindsMistakesOfTraffic(t *testing.T) {
 		"a rate above 1":           {func(e *Endpoint) { e.Fault.Rate = 1.5 }, "fault.rate: GET /x/:id: is 1.5; expected a number from 0 to 1"},
 		"bytes of another fault":   {func(e *Endpoint) { e.Fault.BytesPerSecond = 5 }, "fault.bytes-per-second: GET /x/:id: bytes-per-second is for the fault slow-body; this one is reset"},
 		"bytes below 0":            {func(e *Endpoint) { e.Responses[1].Fault.BytesPerSecond = -5 }, "responses[1].fault.bytes-per-second: GET /x/:id: is -5"},
-		"of for another fault":     {func(e *Endpoint) { e.Fault = &Fault{Type: "empty", Of: OfStream} }, "fault.of: GET /x/:id: of is for the fault reset; this one is empty"},
+		"of for another fault":     {func(e *Endpoint) { e.Fault = &Fault{Type: "truncate", Of: OfStream} }, "fault.of: GET /x/:id: of is for the fault reset; this one is truncate"},
 		"of what is not known":     {func(e *Endpoint) { e.Fault.Of = "streams" }, `fault.of: GET /x/:id: is "streams" (did you mean "stream"?)`},
 		"two forms":                {func(e *Endpoint) { e.Latency.Median = 5 }, "latency.median: GET /x/:id: p50 and median are of two forms"},
 		"two other forms":          {func(e *Endpoint) { e.Latency = &Latency{Min: 1, Sigma: 1} }, "latency.median: GET /x/:id: min and median are of two forms"},
