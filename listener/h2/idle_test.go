@@ -98,14 +98,18 @@ func TestLate(t *testing.T) {
 				begun := time.Now()
 				c.begin()
 				c.open(1, false)
-				go tt.send(c)
+				sent := make(chan struct{})
+				go func() {
+					tt.send(c)
+					close(sent)
+				}()
 				if got := <-frames; got != tt.want {
 					t.Errorf("got %q, want %q", got, tt.want)
 				}
 				if took := time.Since(begun); took < tt.took || took > tt.took+2*tick {
 					t.Errorf("it took %v, want %v", took, tt.took)
 				}
-				<-time.After(slowTime / 60) // send has ended
+				<-sent
 				c.get(3, "/")
 				if got := <-frames; got != "200 hello" {
 					t.Errorf("another request got %q", got)
