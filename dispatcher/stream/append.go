@@ -14,11 +14,13 @@ import (
 // request is an entry that is to be stored.
 type request struct {
 	entry  *outbox.Entry
-	stored chan error
+	since  time.Time
+	stored chan error // holds one result, so that answering does not wait
 }
 
 const (
-	// publishWithin is how long a message waits for its acknowledgement.
+	// publishWithin is how long an entry waits for a publisher, and its message then for its
+	// acknowledgement.
 	publishWithin = 2 * time.Second
 	// overhead is more than what an entry takes in a message besides its texts, in bytes.
 	overhead = 64
@@ -37,7 +39,7 @@ func (s *Stream) Store(e *outbox.Entry) error {
 	if !s.MayBegin() || !s.nc.IsConnected() {
 		return ErrAway
 	}
-	r := &request{entry: e, stored: make(chan error, 1)}
+	r := &request{entry: e, since: time.Now(), stored: make(chan error, 1)}
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
@@ -67,7 +69,7 @@ func (s *Stream) publish() {
 func (s *Stream) gather() []*request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.waiting) == 0 {
+	for s.refuse(); len(s.waiting) == 0; s.refuse() {
 		if s.closed {
 			return nil
 		}
@@ -81,6 +83,18 @@ func (s *Stream) gather() []*request {
 	requests := s.waiting[:n:n]
 	s.waiting = s.waiting[n:]
 	return requests
+}
+
+// refuse answers the requests that have waited too long, or all of them while no lease allows to
+// store. Otherwise a stream without a leader, which takes seconds to refuse a message, would delay
+// responses by the length of the queue. The caller holds the lock.
+func (s *Stream) refuse() {
+	n := 0
+	for n < len(s.waiting) && (!s.MayBegin() || time.Since(s.waiting[n].since) > publishWithin) {
+		s.waiting[n].stored <- ErrAway
+		n++
+	}
+	s.waiting = s.waiting[n:]
 }
 
 // append publishes a batch.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -236,6 +237,26 @@ func TestStream_SweepsWhatItRefused(t *testing.T) {
 	})
 	if !s.Holds(kept) {
 		t.Error("what was accepted is gone")
+	}
+}
+
+// What waits behind messages that nobody acknowledges is refused, not kept waiting for its turn.
+func TestStream_RefusesWhatHasWaitedTooLong(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	made := func(since time.Time) *request {
+		return &request{entry: &outbox.Entry{}, since: since, stored: make(chan error, 1)}
+	}
+	old, young, last := made(now.Add(-time.Hour)), made(now.Add(time.Hour)), made(now.Add(time.Hour))
+	s := &Stream{began: now, closed: true, waiting: []*request{old, young}}
+	s.until.Store(math.MaxInt64)
+	if got := s.gather(); len(got) != 1 || got[0] != young || len(old.stored) != 1 || <-old.stored != ErrAway {
+		t.Errorf("%d requests are published, want the young one alone", len(got))
+	}
+	s.waiting = []*request{last}
+	s.until.Store(0)
+	if got := s.gather(); got != nil || len(last.stored) != 1 || <-last.stored != ErrAway {
+		t.Errorf("without a lease %d requests are published", len(got))
 	}
 }
 
