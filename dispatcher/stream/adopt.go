@@ -15,14 +15,23 @@ func (s *Stream) look(ctx context.Context) {
 		return
 	}
 	info, err := s.stream.Info(ctx, jetstream.WithSubjectFilter(s.subject("*", "log")))
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		ctx, cancel := context.WithTimeout(ctx, openWithin)
+		defer cancel()
+		if err := s.reopen(ctx); err != nil && ctx.Err() == nil {
+			s.log.Error("the webhook store takes no webhooks", "store", s.at.String(), "error", err.Error())
+		}
+		return
+	}
 	if err != nil {
 		return // the next look is soon
 	}
+	s.compare(info.Created)
 	for subject, messages := range info.State.Subjects {
 		name := strings.TrimSuffix(strings.TrimPrefix(subject, s.at.Stream+"."), ".log")
 		s.mu.Lock()
 		l, own := s.held[name], s.own != nil && s.own.name == name
-		behind := l != nil && messages > uint64(l.live)
+		behind := l != nil && (messages > uint64(l.live) || l.open == nil)
 		s.mu.Unlock()
 		if l == nil {
 			l = s.claim(ctx, name)
@@ -87,7 +96,10 @@ func (s *Stream) adoptBatch(l *ownedLog, seq uint64, data []byte) int {
 	if open, ok := l.open[key]; ok {
 		b.open &= open
 	}
-	if s.held[l.name] != l || s.batches[key] != nil {
+	if before := s.batches[key]; s.held[l.name] != l || before != nil {
+		if before != nil {
+			before.seq = seq // it may have been forgotten
+		}
 		s.mu.Unlock()
 		return 0
 	}

@@ -115,8 +115,10 @@ func (s *Stream) append(requests []*request) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
-		delete(s.batches, b.key)
-		b.log.live--
+		if s.batches[b.key] == b {
+			delete(s.batches, b.key)
+			b.log.live--
+		}
 		if !b.log.doubtful {
 			b.log.doubtful, b.log.doubt = true, before
 		}
@@ -153,7 +155,8 @@ func (s *Stream) acked(l *ownedLog) uint64 {
 	return l.acked
 }
 
-// sweep deletes the messages of a log that were not acknowledged: their webhooks were refused.
+// sweep deletes the messages of a log that were not acknowledged: their webhooks were refused. Of
+// the others it notes the sequences.
 func (s *Stream) sweep(ctx context.Context, l *ownedLog) {
 	s.mu.Lock()
 	doubtful, after := l.doubtful, l.doubt
@@ -169,8 +172,10 @@ func (s *Stream) sweep(ctx context.Context, l *ownedLog) {
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.batches[key] == nil {
-			b := &batch{log: l, key: key, seq: seq}
+		if b := s.batches[key]; b != nil {
+			b.seq = seq // it may have been forgotten
+		} else if s.held[l.name] == l {
+			b = &batch{log: l, key: key, seq: seq}
 			s.batches[key] = b
 			l.live++
 			l.finished = append(l.finished, b)

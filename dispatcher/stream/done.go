@@ -3,7 +3,7 @@ package stream
 import (
 	"context"
 	"errors"
-	"strings"
+	"regexp"
 	"sync"
 	"time"
 
@@ -71,10 +71,21 @@ func (s *Stream) deleteAll(ctx context.Context, finished []*batch) {
 	deleting.Wait()
 }
 
+// absent matches what servers say of a message that they do not have. The texts differ by where its
+// sequence is: among others, before the first, or after the last of an empty stream. The code is the
+// same as for other errors.
+var absent = regexp.MustCompile(`not found|no message found|deleted message|stream store EOF`)
+
 // delete deletes a message, now or at the next flush.
 func (s *Stream) delete(ctx context.Context, b *batch) {
-	err := s.stream.DeleteMsg(ctx, b.seq)
-	gone := errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful) && strings.Contains(err.Error(), "not found")
+	s.mu.Lock()
+	seq := b.seq
+	s.mu.Unlock()
+	var err error
+	if seq != 0 {
+		err = s.stream.DeleteMsg(ctx, seq)
+	}
+	gone := errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful) && absent.MatchString(err.Error())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil && !gone {

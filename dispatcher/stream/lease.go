@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -56,26 +57,34 @@ func (s *Stream) holding() []*ownedLog {
 	return all
 }
 
-// renewAll renews all leases, and begins a log if there is none to append to.
+// renewAll renews all leases, and begins a log if there is none to append to. If a lease cannot be
+// renewed, the bucket may be gone, and is created anew.
 func (s *Stream) renewAll(ctx context.Context) {
 	if !s.nc.IsConnected() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.at.Lease/leaseParts)
+	within, cancel := context.WithTimeout(ctx, s.at.Lease/leaseParts)
 	defer cancel()
 	var renewing sync.WaitGroup
+	var failed atomic.Bool
 	for _, l := range s.holding() {
-		renewing.Go(func() { s.renew(ctx, l) })
+		renewing.Go(func() {
+			if !s.renew(within, l) {
+				failed.Store(true)
+			}
+		})
 	}
 	renewing.Wait()
 	s.mu.Lock()
 	none := s.own == nil
 	s.mu.Unlock()
-	if !none {
+	if !none && !failed.Load() {
 		return
 	}
-	_, _, err := s.prepare(ctx) // it may have been deleted
-	if err == nil {
+	ctx, cancel = context.WithTimeout(ctx, s.at.Lease/leaseParts) // that of the renewals may have ended
+	defer cancel()
+	err := s.reopen(ctx)
+	if err == nil && none {
 		err = s.begin(ctx)
 	}
 	if err != nil && ctx.Err() == nil {
@@ -83,8 +92,9 @@ func (s *Stream) renewAll(ctx context.Context) {
 	}
 }
 
-// renew renews the lease of a log. If it was taken by another process, the log is given up.
-func (s *Stream) renew(ctx context.Context, l *ownedLog) {
+// renew renews the lease of a log. If it was taken by another process, the log is given up. If the
+// server does not say either, ok is false, and the lease may end.
+func (s *Stream) renew(ctx context.Context, l *ownedLog) (ok bool) {
 	s.mu.Lock()
 	revision := l.revision
 	s.mu.Unlock()
@@ -97,21 +107,22 @@ func (s *Stream) renew(ctx context.Context, l *ownedLog) {
 				s.hold(l, renewed, sent)
 			}
 			s.mu.Unlock()
-			return
+			return true
 		}
 		if !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
-			return // the lease may end
+			return false
 		}
 		e, err := s.leases.Get(ctx, l.name)
 		switch {
 		case errors.Is(err, jetstream.ErrKeyNotFound), err == nil && !bytes.Equal(e.Value(), s.token):
 			s.giveUp(l)
-			return
+			return true
 		case err != nil:
-			return
+			return false
 		}
 		revision = e.Revision() // of a renewal that was not acknowledged
 	}
+	return false
 }
 
 // giveUp forgets a log that another process has, and its entries.

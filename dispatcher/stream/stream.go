@@ -55,6 +55,7 @@ type Stream struct {
 	held    map[string]*ownedLog
 	own     *ownedLog // the one to append to; nil while there is none
 	seen    map[string]sighting
+	created time.Time // of the stream: when it is another, it is another stream
 
 	publishing sync.WaitGroup
 	loops      sync.WaitGroup
@@ -85,7 +86,7 @@ type ownedLog struct {
 type batch struct {
 	log  *ownedLog
 	key  uint64
-	seq  uint64
+	seq  uint64 // 0 if it is not known
 	open uint64 // entries that are not done
 }
 
@@ -134,6 +135,7 @@ func (s *Stream) open() error {
 	if s.stream, s.leases, err = s.prepare(ctx); err != nil {
 		return err
 	}
+	s.created = s.stream.CachedInfo().Created
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
@@ -213,6 +215,35 @@ func (s *Stream) prepare(ctx context.Context) (stream jetstream.Stream, leases j
 		return nil, nil, fmt.Errorf("the bucket %s: %w", bucket, err)
 	}
 	return stream, leases, nil
+}
+
+// reopen creates the stream or the bucket of leases if the server has lost them.
+func (s *Stream) reopen(ctx context.Context) error {
+	stream, _, err := s.prepare(ctx)
+	if err == nil {
+		s.compare(stream.CachedInfo().Created)
+	}
+	return err
+}
+
+// compare forgets sequences when the stream is not the one that they are of: its numbers are those
+// of other messages, which may be another process's. What is in the new stream is read again.
+func (s *Stream) compare(created time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if created.Equal(s.created) {
+		return
+	}
+	s.created = created
+	for _, b := range s.batches {
+		b.seq = 0
+	}
+	for _, l := range s.held {
+		l.acked, l.read, l.open = 0, 0, nil
+		l.doubtful, l.doubt = true, 0
+	}
+	s.log.Error("the webhook store has lost its stream and has a new one: the webhooks that this process has are in its memory alone",
+		"store", s.at.String(), "messages", len(s.batches))
 }
 
 var notInSubjects = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
