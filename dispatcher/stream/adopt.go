@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"time"
 
@@ -14,7 +15,7 @@ func (s *Stream) look(ctx context.Context) {
 	if !s.nc.IsConnected() {
 		return
 	}
-	info, err := s.stream.Info(ctx, jetstream.WithSubjectFilter(s.subject("*", "log")))
+	info, err := s.stream.Info(ctx, jetstream.WithSubjectFilter(s.subject("*", "*")))
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		ctx, cancel := context.WithTimeout(ctx, openWithin)
 		defer cancel()
@@ -27,16 +28,21 @@ func (s *Stream) look(ctx context.Context) {
 		return // the next look is soon
 	}
 	s.compare(info.Created)
+	logs := map[string]uint64{} // how many messages they have besides notes
 	for subject, messages := range info.State.Subjects {
-		name := strings.TrimSuffix(strings.TrimPrefix(subject, s.at.Stream+"."), ".log")
-		s.mu.Lock()
-		l, own := s.held[name], s.own != nil && s.own.name == name
-		behind := l != nil && (messages > uint64(l.live) || l.open == nil)
-		s.mu.Unlock()
-		if l == nil {
-			l = s.claim(ctx, name)
-			behind = l != nil
+		name, isLog := strings.CutSuffix(strings.TrimPrefix(subject, s.at.Stream+"."), ".log")
+		if !isLog { // a process that has crashed may leave notes alone
+			name, messages = strings.TrimSuffix(name, ".done"), 0
 		}
+		logs[name] += messages
+	}
+	s.claimAll(ctx, logs) // before any is read, which may take longer than a lease
+	for name, messages := range logs {
+		s.mu.Lock()
+		l := s.held[name]
+		own := l != nil && l == s.own
+		behind := l != nil && messages > 0 && (messages > uint64(l.live) || l.open == nil)
+		s.mu.Unlock()
 		switch {
 		case own:
 			s.sweep(ctx, l)
@@ -46,11 +52,28 @@ func (s *Stream) look(ctx context.Context) {
 	}
 	for _, l := range s.holding() {
 		s.mu.Lock()
-		_, left := info.State.Subjects[s.subject(l.name, "log")]
-		finished := l != s.own && !left && l.live == 0 && l.open != nil
+		finished := l != s.own && logs[l.name] == 0 && l.live == 0
 		s.mu.Unlock()
 		if finished {
 			s.release(ctx, l)
+		}
+	}
+}
+
+// claimAll takes over the logs that nobody holds, and forgets sightings of others that are gone.
+func (s *Stream) claimAll(ctx context.Context, logs map[string]uint64) {
+	s.mu.Lock()
+	maps.DeleteFunc(s.seen, func(name string, _ sighting) bool {
+		_, ok := logs[name]
+		return !ok
+	})
+	s.mu.Unlock()
+	for name := range logs {
+		s.mu.Lock()
+		held := s.held[name] != nil
+		s.mu.Unlock()
+		if !held {
+			s.claim(ctx, name)
 		}
 	}
 }
@@ -91,7 +114,7 @@ func (s *Stream) adoptBatch(l *ownedLog, seq uint64, data []byte) int {
 		s.lost.Add(1)
 		return 0
 	}
-	b := &batch{log: l, key: key, seq: seq, open: everything(len(entries))}
+	b := &batch{log: l, key: key, seq: seq, kept: true, open: everything(len(entries))}
 	s.mu.Lock()
 	if open, ok := l.open[key]; ok {
 		b.open &= open
@@ -105,10 +128,15 @@ func (s *Stream) adoptBatch(l *ownedLog, seq uint64, data []byte) int {
 	}
 	s.batches[key] = b
 	l.live++
-	if b.open == 0 {
+	switch b.open {
+	case 0:
 		l.finished = append(l.finished, b)
+	case everything(len(entries)):
+	default: // noted again, so that it is among the notes that replace all others
+		l.changed[b] = struct{}{}
 	}
-	open := b.open
+	open := b.open &^ s.parted[key] // what was given up and is still in memory is not passed again
+	delete(s.parted, key)
 	s.mu.Unlock()
 	left := pick(entries, open)
 	if len(left) > 0 {

@@ -125,7 +125,7 @@ func (s *Stream) append(requests []*request) error {
 		b.log.doubt = min(b.log.doubt, before)
 		return fmt.Errorf("%w: %w", ErrAway, err)
 	}
-	b.seq = ack.Sequence
+	b.seq, b.kept = ack.Sequence, true
 	b.log.acked = max(b.log.acked, b.seq)
 	if s.batches[b.key] != b || !time.Now().Before(b.log.until) { // somebody else may have it
 		b.open = 0

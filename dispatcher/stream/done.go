@@ -26,10 +26,11 @@ func (s *Stream) Done(id uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.batches[id>>batchBits]
-	if b == nil || b.open&(1<<(id%batchSize)) == 0 {
+	if b == nil || b.open&bit(id) == 0 {
+		s.part(id)
 		return
 	}
-	if b.open &^= 1 << (id % batchSize); b.open != 0 {
+	if b.open &^= bit(id); b.open != 0 {
 		b.log.changed[b] = struct{}{}
 		return
 	}
@@ -45,6 +46,10 @@ func (s *Stream) flush(ctx context.Context) {
 	}
 	for _, l := range s.holding() {
 		s.mu.Lock()
+		if !time.Now().Before(l.until) { // another process may have it, and notes of its own
+			s.mu.Unlock()
+			continue
+		}
 		finished := l.finished
 		l.finished = nil
 		s.mu.Unlock()
@@ -133,7 +138,7 @@ func (s *Stream) note(ctx context.Context, l *ownedLog) {
 		s.mu.Lock()
 		l.notes++
 		if err != nil { // they are published with the next ones
-			for b := range changed {
+			for b := range from { // a message that replaces all others may have removed theirs
 				if b.open != 0 && s.batches[b.key] == b {
 					l.changed[b] = struct{}{}
 				}

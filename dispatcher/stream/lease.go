@@ -137,6 +137,9 @@ func (s *Stream) giveUp(l *ownedLog) {
 		if b.log == l {
 			delete(s.batches, key)
 			messages++
+			if b.kept && b.open != 0 {
+				s.parted[key] = b.open
+			}
 		}
 	}
 	delete(s.held, l.name)
@@ -147,8 +150,8 @@ func (s *Stream) giveUp(l *ownedLog) {
 	s.log.Warn("another process has taken over webhooks, since this one did not renew its lease in time", "log", l.name, "messages", messages)
 }
 
-// claim takes over the log of another process, if nobody has it, and returns it; nil if not.
-func (s *Stream) claim(ctx context.Context, name string) *ownedLog {
+// claim takes over a log if nobody has it.
+func (s *Stream) claim(ctx context.Context, name string) {
 	sent := time.Now()
 	e, err := s.leases.Get(ctx, name)
 	var revision uint64
@@ -159,10 +162,10 @@ func (s *Stream) claim(ctx context.Context, name string) *ownedLog {
 		sent = time.Now()
 		revision, err = s.leases.Update(ctx, name, s.token, e.Revision())
 	default:
-		return nil
+		return
 	}
 	if err != nil { // another one was first, or the server does not answer
-		return nil
+		return
 	}
 	l := &ownedLog{name: name}
 	l.clear()
@@ -170,19 +173,21 @@ func (s *Stream) claim(ctx context.Context, name string) *ownedLog {
 	defer s.mu.Unlock()
 	delete(s.seen, name)
 	s.hold(l, revision, sent)
-	return l
 }
 
-// expired reports whether a lease has had the same revision for its whole length.
+// expired reports whether a lease has had the same revision for its whole length, seen at least
+// twice in it: while this process cannot ask the server, the holder may be unable to renew.
 func (s *Stream) expired(name string, revision uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	if at, ok := s.seen[name]; ok && at.revision == revision {
-		return now.Sub(at.since) >= s.at.Lease
+	at, ok := s.seen[name]
+	if !ok || at.revision != revision || now.Sub(at.last) > s.at.Lease/2 {
+		at = sighting{revision: revision, since: now}
 	}
-	s.seen[name] = sighting{revision, now}
-	return false
+	at.last = now
+	s.seen[name] = at
+	return now.Sub(at.since) >= s.at.Lease
 }
 
 // release ends the lease of a log, so that others take over at once what is left in it.

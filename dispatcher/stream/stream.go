@@ -53,7 +53,8 @@ type Stream struct {
 	key     uint64            // key of the next batch
 	batches map[uint64]*batch // by their keys, until they are deleted
 	held    map[string]*ownedLog
-	own     *ownedLog // the one to append to; nil while there is none
+	own     *ownedLog         // the one to append to; nil while there is none
+	parted  map[uint64]uint64 // open entries of logs that were given up, which Recover's take still has, by keys of batches
 	seen    map[string]sighting
 	created time.Time // of the stream: when it is another, it is another stream
 
@@ -88,12 +89,13 @@ type batch struct {
 	key  uint64
 	seq  uint64 // 0 if it is not known
 	open uint64 // entries that are not done
+	kept bool   // it was acknowledged, or adopted
 }
 
-// sighting is the revision of another process's lease, and when it was first seen.
+// sighting is the revision of another process's lease, and when it was first and last seen.
 type sighting struct {
-	revision uint64
-	since    time.Time
+	revision    uint64
+	since, last time.Time
 }
 
 // publishers is how many messages are on their way at a time. What is stored meanwhile gathers to
@@ -107,7 +109,7 @@ var ErrAway = errors.New("the webhook store does not answer")
 func Open(at Location, log *slog.Logger) (*Stream, error) {
 	s := &Stream{
 		at: at, log: log, began: time.Now(), token: fmt.Appendf(nil, "%016x", rand.Uint64()),
-		key: rand.Uint64() >> (batchBits + 1), batches: map[uint64]*batch{}, held: map[string]*ownedLog{}, seen: map[string]sighting{},
+		key: rand.Uint64() >> (batchBits + 1), batches: map[uint64]*batch{}, held: map[string]*ownedLog{}, parted: map[uint64]uint64{}, seen: map[string]sighting{},
 	}
 	s.more = sync.NewCond(&s.mu)
 	s.ctx, s.stop = context.WithCancel(context.Background())
@@ -295,13 +297,30 @@ func (s *Stream) Recover(take func([]outbox.Entry)) {
 // MayBegin reports whether attempts may begin now: no lease is about to end.
 func (s *Stream) MayBegin() bool { return int64(time.Since(s.began)) < s.until.Load() }
 
-// Holds reports whether an entry is in a log that this process holds.
+// Holds reports whether an entry is in a log that this process holds, and is not done. If not, the
+// caller has to forget the entry: should the log come back, Recover passes it again.
 func (s *Stream) Holds(id uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, ok := s.batches[id>>batchBits]
-	return ok
+	if b := s.batches[id>>batchBits]; b != nil && b.open&bit(id) != 0 {
+		return true
+	}
+	s.part(id)
+	return false
 }
+
+// part notes that an entry of a log that was given up is forgotten. The caller holds the lock.
+func (s *Stream) part(id uint64) {
+	key := id >> batchBits
+	if open, ok := s.parted[key]; ok {
+		if s.parted[key] = open &^ bit(id); s.parted[key] == 0 {
+			delete(s.parted, key)
+		}
+	}
+}
+
+// bit returns the bit of an entry in its batch.
+func bit(id uint64) uint64 { return 1 << (id % batchSize) }
 
 // Lost returns how many messages could not be read.
 func (s *Stream) Lost() int64 { return s.lost.Load() }

@@ -197,27 +197,6 @@ func TestStream_AdoptsWhatIsNotDone(t *testing.T) {
 	until(t, "its lease is ended", func() bool { return len(second.holding()) == 1 && len(third.holding()) == 1 })
 }
 
-// A log whose lease another process has taken is given up, and a new one is begun.
-func TestStream_GivesUpWhatAnotherHas(t *testing.T) {
-	t.Parallel()
-	s := opened(t, location(t, ""))
-	ids := storeAll(t, s, 1)
-	s.mu.Lock()
-	lost := s.own
-	s.mu.Unlock()
-	if _, err := s.leases.Put(t.Context(), lost.name, []byte("another")); err != nil {
-		t.Fatal(err)
-	}
-	until(t, "it has a new log", func() bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.own != nil && s.own != lost
-	})
-	if s.Holds(ids["0"]) || !s.Holds(storeAll(t, s, 1)["0"]) {
-		t.Error("it holds what another one has, or not what is its own")
-	}
-}
-
 // An entry that was refused since nothing was acknowledged is deleted, though the server has it.
 func TestStream_SweepsWhatItRefused(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,192 @@
+package stream
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"mockserver/dispatcher/outbox"
+)
+
+// batchOf stores n entries in one message, and returns their IDs.
+func batchOf(t *testing.T, s *Stream, n int) (ids []uint64) {
+	t.Helper()
+	var requests []*request
+	for range n {
+		requests = append(requests, &request{entry: &outbox.Entry{Due: time.Now(), Webhook: []byte("w")}})
+	}
+	if err := s.append(requests); err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range requests {
+		r.entry.Parts = fmt.Append(nil, i)
+		ids = append(ids, r.entry.ID)
+	}
+	return ids
+}
+
+// ids returns the IDs that a store gave, in order.
+func (c *taken) ids() (all []uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, ids := range c.entries {
+		all = append(all, ids...)
+	}
+	slices.Sort(all)
+	return all
+}
+
+func (s *Stream) ownLog() *ownedLog {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.own
+}
+
+// messages is how many messages the stream has; -1 if it cannot be said.
+func (s *Stream) messages(t *testing.T) int {
+	t.Helper()
+	info, err := s.stream.Info(t.Context())
+	if err != nil {
+		return -1
+	}
+	return int(info.State.Msgs)
+}
+
+// A log whose lease another process has taken is given up, and a new one is begun. If it comes back,
+// entries that are still known are not passed again, so that each is sent once.
+func TestStream_GivesUpWhatAnotherHas(t *testing.T) {
+	t.Parallel()
+	s := opened(t, location(t, ""))
+	var got taken
+	s.Recover(got.take)
+	ids := batchOf(t, s, 2)
+	lost := s.ownLog()
+	if _, err := s.leases.Put(t.Context(), lost.name, []byte("another")); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "it has a new log", func() bool { own := s.ownLog(); return own != nil && own != lost })
+	if s.Holds(ids[0]) || !s.Holds(batchOf(t, s, 1)[0]) { // the first one is forgotten hereby
+		t.Error("it holds what another one has, or not what is its own")
+	}
+	if err := s.leases.Delete(t.Context(), lost.name); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the log is back", func() bool { return len(got.ids()) > 0 })
+	if all := got.ids(); !slices.Equal(all, ids[:1]) || !s.Holds(ids[0]) || !s.Holds(ids[1]) {
+		t.Errorf("%x were passed, want only %x, which was forgotten, and to hold both", all, ids[0])
+	}
+}
+
+// A stream and a bucket that are lost are created anew, and what is done then deletes no message of
+// the new stream that has the same number.
+func TestStream_OutlivesItsStreamAndItsBucket(t *testing.T) {
+	t.Parallel()
+	s := opened(t, location(t, ""))
+	s.Recover(func([]outbox.Entry) { t.Error("there is nothing to recover") })
+	before := batchOf(t, s, 1)[0]
+	if err := s.js.DeleteStream(t.Context(), s.at.Stream); err != nil {
+		t.Fatal(err)
+	}
+	store := func() bool { return s.Store(&outbox.Entry{Due: time.Now(), Webhook: []byte("w")}) == nil }
+	until(t, "it stores again", store)
+	if !s.Holds(before) {
+		t.Error("it has forgotten what is in its memory")
+	}
+	s.Done(before)
+	until(t, "what is done is gone", func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.batches) == 1
+	})
+	if n := s.messages(t); n != 1 {
+		t.Errorf("the new stream has %d messages, want 1", n)
+	}
+	own := s.ownLog()
+	if err := s.js.DeleteKeyValue(t.Context(), s.leases.Bucket()); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "it has a new log", func() bool { now := s.ownLog(); return now != nil && now != own })
+	until(t, "it stores again", store)
+}
+
+// A message that somebody else has deleted is gone, wherever its sequence is.
+func TestStream_DeletesWhatIsGone(t *testing.T) {
+	t.Parallel()
+	s := opened(t, location(t, ""))
+	first, last := batchOf(t, s, 1)[0], batchOf(t, s, 1)[0]
+	middle := batchOf(t, s, 1)[0]
+	for seq := uint64(1); seq <= 2; seq++ {
+		if err := s.stream.DeleteMsg(t.Context(), seq); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Done(first)
+	s.Done(last)
+	empty := func(n int) func() bool {
+		return func() bool {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return len(s.batches) == n
+		}
+	}
+	until(t, "messages before the first are gone", empty(1))
+	if err := s.stream.Purge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.Done(middle)
+	until(t, "a message of an empty stream is gone", empty(0))
+}
+
+// Notes of a former holder are among those that replace all others.
+func TestStream_KeepsNotesOfFormerHolders(t *testing.T) {
+	t.Parallel()
+	at := location(t, "")
+	first, second, third := opened(t, at), opened(t, at), opened(t, at)
+	one, two := batchOf(t, first, 2), batchOf(t, first, 2)
+	handOver := func(from, to *Stream, log string, n int) *taken {
+		t.Helper()
+		from.flush(t.Context())
+		from.crash()
+		if err := to.leases.Delete(t.Context(), log); err != nil {
+			t.Fatal(err)
+		}
+		got := new(taken)
+		to.Recover(got.take)
+		until(t, "the log is adopted", func() bool { return len(got.ids()) >= n })
+		return got
+	}
+	log := first.ownLog().name
+	first.Done(one[0])
+	handOver(first, second, log, 3)
+	second.mu.Lock()
+	second.held[log].notes = manyNotes
+	second.mu.Unlock()
+	second.Done(two[0])
+	got := handOver(second, third, log, 2)
+	if want := []uint64{one[1], two[1]}; !slices.Equal(got.ids(), want) {
+		t.Errorf("adopted are %x, want %x", got.ids(), want)
+	}
+}
+
+// Notes that a process has left without any message of entries are deleted.
+func TestStream_DeletesNotesThatAreLeft(t *testing.T) {
+	t.Parallel()
+	s := opened(t, location(t, ""))
+	if _, err := s.js.Publish(t.Context(), s.subject("crashed", "done"), appendNotes(nil, []note{{1, 2}})); err != nil {
+		t.Fatal(err)
+	}
+	s.Recover(func([]outbox.Entry) { t.Error("there is nothing to recover") })
+	until(t, "the stream is empty, and nothing further is held", func() bool { return s.messages(t) == 0 && len(s.holding()) == 1 })
+}
+
+// A lease has expired only if it was seen all the time: after a time without the server its holder
+// may be about to renew it.
+func TestStream_TrustsNoOldSighting(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	s := &Stream{at: Location{Lease: time.Hour}, seen: map[string]sighting{"away": {1, now.Add(-2 * time.Hour), now.Add(-time.Hour)}, "seen": {1, now.Add(-2 * time.Hour), now}}}
+	if s.expired("away", 1) || !s.expired("seen", 1) || s.expired("seen", 2) {
+		t.Error("a lease has expired that was not seen for an hour, or was renewed, or none has")
+	}
+}
