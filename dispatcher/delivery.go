@@ -33,7 +33,7 @@ type Delivery struct {
 	Delay   time.Duration // from the time the response was written
 	Depth   int           // number of webhooks that led to this one
 	parts   []byte
-	id      uint64 // in the outbox; 0 if it is not stored there
+	id      uint64 // in the store; 0 without one, see unstored
 }
 
 // Parts contains the texts that were rendered for a delivery. For a nil part, that of the webhook

@@ -24,7 +24,7 @@ type ledger struct {
 type entry struct {
 	due     time.Duration // on the queue's clock
 	parts   []byte
-	id      uint64 // in the outbox; 0 if it is not stored there
+	id      uint64 // in the store; 0 without one, see unstored
 	next    uint32 // in the list of its target's ready entries, or in the list of free entries
 	webhook uint32
 	target  uint32

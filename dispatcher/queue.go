@@ -80,6 +80,7 @@ type Queue struct {
 	store      Store // nil if there is none
 	fallback   bool
 	unstored   atomic.Int64
+	inMemory   atomic.Int64 // pending ones that the store refused
 	restored   restored
 	until      atomic.Int64  // when the queue ends, on its clock; the maximum until it is closed
 	ended      chan struct{} // closed when the actor has ended
@@ -129,7 +130,7 @@ func Open(opts Options) (*Queue, error) {
 	}
 	q.failed = opts.Failed
 	var err error
-	if q.sender, err = newSender(opts.Workers, &q.lag, q.report); err != nil {
+	if q.sender, err = newSender(opts.Workers, &q.lag, q.may, q.report); err != nil {
 		return nil, err
 	}
 	if opts.Store != nil {
@@ -176,7 +177,9 @@ func (q *Queue) accept(d *Delivery) error {
 	}
 	err := q.keep(d)
 	if err != nil && q.fallback {
+		d.id |= unstored
 		q.unstored.Add(1)
+		q.inMemory.Add(1)
 		return nil
 	}
 	if err != nil {
@@ -371,15 +374,14 @@ func (q *Queue) launch(t *target) {
 		a.ledger.remove(id)
 		return
 	}
-	if e.id != 0 && !q.store.MayBegin() {
+	err := q.may(e.id)
+	if err == errNotNow {
 		a.parked = append(a.parked, id)
 		return
 	}
 	a.stats.Due--
-	if e.id != 0 && !q.store.Holds(e.id) { // another process sends it
-		a.stats.Kept++
-		q.pending.Add(-1)
-		a.ledger.remove(id)
+	if err == errElsewhere {
+		q.leave(id)
 		return
 	}
 	a.free--
@@ -392,7 +394,7 @@ func (q *Queue) launch(t *target) {
 
 // report is called by workers with the results of their attempts.
 func (q *Queue) report(r result) {
-	if !r.delivered() && !r.brokenOff {
+	if !r.delivered() && !r.brokenOff && !r.unsent() {
 		q.failed(Failure{Webhook: r.webhook, Attempt: r.attempt, Final: !r.again(), Status: r.status, Err: r.err})
 	}
 	q.mail.finish(r)
@@ -405,6 +407,17 @@ func (q *Queue) finished(r *result) {
 	a.free++
 	t.inFlight--
 	a.stats.InFlight--
+	switch r.err {
+	case errNotNow:
+		e.state = ready
+		e.attempt--
+		a.stats.Due++
+		a.parked = append(a.parked, r.entry)
+		return
+	case errElsewhere:
+		q.leave(r.entry)
+		return
+	}
 	if t.failures++; r.err == nil {
 		t.failures = 0
 	}
@@ -429,9 +442,19 @@ func (q *Queue) finished(r *result) {
 // forget removes a delivery from the count of pending ones and from the outbox.
 func (q *Queue) forget(id uint64) {
 	q.pending.Add(-1)
-	if q.store != nil {
+	switch {
+	case stored(id):
 		q.store.Done(id)
+	case q.store != nil:
+		q.inMemory.Add(-1)
 	}
+}
+
+// leave removes an entry that another process sends.
+func (q *Queue) leave(entry uint32) {
+	q.actor.stats.Kept++
+	q.pending.Add(-1)
+	q.actor.ledger.remove(entry)
 }
 
 // over reports whether the queue has ended: it is closing, and no delivery is left that falls due
@@ -443,7 +466,7 @@ func (q *Queue) over(now time.Duration) bool {
 		return false
 	case now >= a.until:
 		return true
-	case a.stats.Due > 0 || a.stats.InFlight > 0:
+	case a.stats.Due > int64(len(a.parked)) || a.stats.InFlight > 0: // the store keeps those that are parked
 		return false
 	}
 	next, ok := a.wheel.next()
@@ -459,6 +482,7 @@ func (q *Queue) end() {
 	if q.store == nil {
 		a.stats.Abandoned = q.pending.Load()
 	} else {
-		a.stats.Kept += q.pending.Load()
+		a.stats.Abandoned = q.inMemory.Load()
+		a.stats.Kept += q.pending.Load() - a.stats.Abandoned
 	}
 }

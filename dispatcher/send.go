@@ -19,6 +19,7 @@ type sender struct {
 	workers   *ants.PoolWithFuncGeneric[job]
 	pool      *client.Pool
 	exchanges sync.Pool // of *client.Exchange
+	may       func(key uint64) error
 	finish    func(result)
 	lag       *histogram.Histogram
 	working   sync.WaitGroup
@@ -33,7 +34,7 @@ type job struct {
 	depth   int
 	attempt int
 	due     time.Time
-	key     uint64 // idempotency key; 0 if there is none
+	key     uint64 // ID of the delivery, which is its idempotency key; 0 if there is none
 }
 
 func (j *job) result(err error) result {
@@ -55,6 +56,9 @@ type result struct {
 
 func (r *result) delivered() bool { return r.err == nil && r.status < 400 }
 
+// unsent reports whether nothing was written, since the store did not allow it.
+func (r *result) unsent() bool { return r.err == errNotNow || r.err == errElsewhere }
+
 // reason returns why an attempt failed, as a text of limited length.
 func (r *result) reason() string {
 	if r.err == nil {
@@ -75,8 +79,8 @@ const maxReason = 200
 // expiry is how long an idle worker is kept.
 const expiry = 10 * time.Second
 
-func newSender(workers int, lag *histogram.Histogram, finish func(result)) (*sender, error) {
-	s := &sender{finish: finish, lag: lag, pool: client.NewPool(workers)}
+func newSender(workers int, lag *histogram.Histogram, may func(key uint64) error, finish func(result)) (*sender, error) {
+	s := &sender{may: may, finish: finish, lag: lag, pool: client.NewPool(workers)}
 	s.exchanges.New = func() any { return client.NewExchange() }
 	var err error
 	if s.workers, err = ants.NewPoolWithFuncGeneric(workers, s.work, ants.WithExpiryDuration(expiry)); err != nil {
@@ -131,6 +135,10 @@ func (s *sender) exchange(j *job, x *client.Exchange, began time.Time) (status i
 	if err != nil {
 		s.late(j, began) // the attempt began on time, but the target could not be reached
 		return 0, j.timedOut("no connection to", began, err)
+	}
+	if err := s.may(j.key); err != nil { // to connect may have taken longer than the lease
+		s.pool.Put(conn)
+		return 0, err
 	}
 	s.late(j, time.Now()) // the request is written next; the target may never respond
 	status, reusable, err := x.RoundTrip(conn, j.form.Method, body)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -21,13 +22,14 @@ type Store interface {
 	// Recover passes the deliveries that are pending from before to take, before it returns or
 	// later, whenever those of another process come to this one. It is called once.
 	Recover(take func([]outbox.Entry))
-	// Store makes an entry durable, sets its ID, and returns when it is safe.
+	// Store makes an entry durable, sets its ID, and returns when it is safe. The highest bit of an
+	// ID is 0.
 	Store(e *outbox.Entry) error
 	// Done records that an entry is no longer pending. It does not wait.
 	Done(id uint64)
 	// MayBegin reports whether attempts may begin now.
 	MayBegin() bool
-	// Holds reports whether an entry is still this process's to send.
+	// Holds reports whether an entry is still this process's to send. If not, the caller forgets it.
 	Holds(id uint64) bool
 	// Lost returns the minimum number of records that could not be read.
 	Lost() int64
@@ -84,10 +86,33 @@ func (q *Queue) keep(d *Delivery) error {
 	// A store cannot store a later time.
 	due := time.Now().Add(min(d.Delay, time.Until(time.Unix(0, math.MaxInt64))))
 	e := outbox.Entry{Due: due, Depth: d.Depth, Webhook: appendWebhook(nil, d.Webhook), Parts: d.parts}
-	if err := q.store.Store(&e); err != nil {
-		return err
+	err := q.store.Store(&e)
+	d.id = e.ID // also of one that was refused: the store may have it all the same, and another process send it
+	return err
+}
+
+// unstored is set in the ID of a delivery that is in memory alone, since the store refused it.
+const unstored = 1 << 63
+
+// stored reports whether the delivery of an ID is in the store.
+func stored(id uint64) bool { return id != 0 && id&unstored == 0 }
+
+// Errors of may.
+var (
+	errNotNow    = errors.New("the webhook store lets nobody send now")
+	errElsewhere = errors.New("another process sends the webhook")
+)
+
+// may returns an error if a delivery must not be sent now, or not by this process.
+func (q *Queue) may(id uint64) error {
+	switch {
+	case !stored(id):
+		return nil
+	case !q.store.MayBegin():
+		return errNotNow
+	case !q.store.Holds(id):
+		return errElsewhere
 	}
-	d.id = e.ID
 	return nil
 }
 

@@ -1,12 +1,14 @@
 package dispatcher
 
 import (
+	"context"
 	"encoding/hex"
 	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -28,6 +30,7 @@ func inDirectory(dir string) func(*slog.Logger) (Store, error) {
 // reluctant is a store that lets attempts begin and takes entries only if told to.
 type reluctant struct {
 	begin, away atomic.Bool
+	asked, once atomic.Int64  // how often MayBegin was asked, and which question is answered with yes anyway
 	gone        atomic.Uint64 // the entry that another process has
 	last        atomic.Uint64 // ID of the last entry
 	done        atomic.Int64
@@ -39,22 +42,27 @@ func (r *reluctant) Done(id uint64) {
 		r.done.Add(1)
 	}
 }
-func (r *reluctant) MayBegin() bool       { return r.begin.Load() }
+func (r *reluctant) MayBegin() bool       { return r.asked.Add(1) == r.once.Load() || r.begin.Load() }
 func (r *reluctant) Holds(id uint64) bool { return id != r.gone.Load() }
 func (*reluctant) Lost() int64            { return 0 }
 func (*reluctant) Close() error           { return nil }
 func (r *reluctant) Store(e *outbox.Entry) error {
+	e.ID = r.last.Add(1) // also if it does not know whether it has the entry
 	if r.away.Load() {
 		return errors.New("away")
 	}
-	e.ID = r.last.Add(1)
 	return nil
 }
 
 // What a store lets nobody send waits, and what another process has is dropped. What the store never
 // had is sent meanwhile.
 func TestQueue_AsksTheStoreBeforeItSends(t *testing.T) {
-	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	var unkeyed atomic.Int64
+	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.Header.Get(KeyHeader), "000000000000000") {
+			unkeyed.Add(1)
+		}
+	}))
 	defer target.Close()
 	store := new(reluctant)
 	q := opened(t, Options{Store: func(*slog.Logger) (Store, error) { return store, nil }, Fallback: true})
@@ -79,6 +87,30 @@ func TestQueue_AsksTheStoreBeforeItSends(t *testing.T) {
 	if s.Delivered+s.Kept != 3 || s.Cancelled != 1 || s.Kept+store.done.Load() != 3 {
 		t.Errorf("delivered %d, cancelled %d, kept %d, done %d; want that one is cancelled and one kept unless it is that one",
 			s.Delivered, s.Cancelled, s.Kept, store.done.Load())
+	}
+	if unkeyed.Load() > 0 {
+		t.Errorf("%d came without their key", unkeyed.Load())
+	}
+}
+
+// A delivery whose lease ends while its connection is made is not written, and does not hold up the
+// end of the queue. What is in memory alone is abandoned then, not kept.
+func TestQueue_KeepsWhatMayNotBeSent(t *testing.T) {
+	var sent atomic.Int64
+	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { sent.Add(1) }))
+	defer target.Close()
+	store := new(reluctant)
+	store.once.Store(1)
+	q := opened(t, Options{Store: func(*slog.Logger) (Store, error) { return store, nil }, Fallback: true})
+	enqueue(q, NewDelivery(hook(target.URL), 0, 1, Parts{}), time.Now())
+	until(t, q, "it is due again", func(s Stats) bool { return store.asked.Load() > 1 && s.Due == 1 && s.InFlight == 0 })
+	store.away.Store(true)
+	enqueue(q, NewDelivery(hook(target.URL), time.Hour, 1, Parts{}), time.Now())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	s, err := q.Close(ctx)
+	if err != nil || ctx.Err() != nil || sent.Load() != 0 || s.Kept != 1 || s.Abandoned != 1 || s.Dead+s.Retried+s.Delivered != 0 {
+		t.Errorf("%v, %v: %d were sent, %d kept, %d abandoned; want 0, 1, 1, before the end of the context", err, ctx.Err(), sent.Load(), s.Kept, s.Abandoned)
 	}
 }
 
