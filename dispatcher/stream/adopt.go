@@ -45,7 +45,7 @@ func (s *Stream) look(ctx context.Context) {
 		s.mu.Unlock()
 		switch {
 		case own:
-			s.sweep(ctx, l)
+			s.sweep(ctx, l, messages)
 		case behind:
 			s.adopt(ctx, l)
 		}

@@ -2,7 +2,6 @@ package stream
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -24,8 +23,12 @@ const (
 	publishWithin = 2 * time.Second
 	// overhead is more than what an entry takes in a message besides its texts, in bytes.
 	overhead = 64
-	// largestMessage is the size above which a message gets no further entries, in bytes.
+	// largestMessage is the size above which a message gets no further entries, in bytes, if the
+	// server allows it.
 	largestMessage = 256 << 10
+	// headroom is more than what a message takes besides entries or notes, in bytes: headers and
+	// counts.
+	headroom = 1 << 10
 )
 
 func sizeOf(e *outbox.Entry) int { return overhead + len(e.Webhook) + len(e.Parts) }
@@ -33,7 +36,7 @@ func sizeOf(e *outbox.Entry) int { return overhead + len(e.Webhook) + len(e.Part
 // Store appends an entry to the log of this process, sets its ID, and returns when the stream has
 // acknowledged it while the lease was valid.
 func (s *Stream) Store(e *outbox.Entry) error {
-	if size, most := sizeOf(e), int(s.nc.MaxPayload()); most > 0 && size > most {
+	if size, most := sizeOf(e), int(s.nc.MaxPayload()); most > 0 && size > most-headroom {
 		return fmt.Errorf("a webhook of %d bytes is too large for the webhook store, whose messages have up to %d bytes", size, most)
 	}
 	if !s.MayBegin() || !s.nc.IsConnected() {
@@ -75,14 +78,22 @@ func (s *Stream) gather() []*request {
 		}
 		s.more.Wait()
 	}
-	n, size := 0, 0
-	for n < min(len(s.waiting), batchSize) && (n == 0 || size+sizeOf(s.waiting[n].entry) <= largestMessage) {
+	n, size, most := 0, 0, s.atMost(largestMessage)
+	for n < min(len(s.waiting), batchSize) && (n == 0 || size+sizeOf(s.waiting[n].entry) <= most) {
 		size += sizeOf(s.waiting[n].entry)
 		n++
 	}
 	requests := s.waiting[:n:n]
 	s.waiting = s.waiting[n:]
 	return requests
+}
+
+// atMost returns the size that a message may have for the server, up to the given one.
+func (s *Stream) atMost(size int) int {
+	if most := int(s.nc.MaxPayload()); most > 0 {
+		return min(size, max(most-headroom, headroom))
+	}
+	return size
 }
 
 // refuse answers the requests that have waited too long, or all of them while no lease allows to
@@ -119,10 +130,10 @@ func (s *Stream) append(requests []*request) error {
 			delete(s.batches, b.key)
 			b.log.live--
 		}
-		if !b.log.doubtful {
-			b.log.doubtful, b.log.doubt = true, before
+		if !b.log.doubted {
+			b.log.doubted, b.log.doubt = true, before
 		}
-		b.log.doubt = min(b.log.doubt, before)
+		b.log.doubtful, b.log.doubt = true, min(b.log.doubt, before)
 		return fmt.Errorf("%w: %w", ErrAway, err)
 	}
 	b.seq, b.kept = ack.Sequence, true
@@ -156,16 +167,21 @@ func (s *Stream) acked(l *ownedLog) uint64 {
 }
 
 // sweep deletes the messages of a log that were not acknowledged: their webhooks were refused. Of
-// the others it notes the sequences.
-func (s *Stream) sweep(ctx context.Context, l *ownedLog) {
+// the others it notes the sequences. messages is how many the log has.
+func (s *Stream) sweep(ctx context.Context, l *ownedLog, messages uint64) {
 	s.mu.Lock()
-	doubtful, after := l.doubtful, l.doubt
+	if l.surplus++; messages <= uint64(l.live) {
+		l.surplus = 0
+	}
+	// A message may arrive long after it was given up. Deletions make the numbers differ for a moment.
+	doubtful, after, last := l.doubtful || l.doubted && l.surplus > 1, l.doubt, l.doubt
 	l.doubtful = false
 	s.mu.Unlock()
 	if !doubtful {
 		return
 	}
 	_, err := s.each(ctx, s.subject(l.name, "log"), after+1, func(seq uint64, data []byte) {
+		last = seq
 		key, _, err := readRecords(data)
 		if err != nil {
 			return
@@ -181,10 +197,12 @@ func (s *Stream) sweep(ctx context.Context, l *ownedLog) {
 			l.finished = append(l.finished, b)
 		}
 	})
-	if err != nil && !errors.Is(err, context.Canceled) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		l.doubt = min(l.doubt, after)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case err != nil:
 		l.doubtful = true
+	case !l.doubtful: // what arrives now comes after the last one
+		l.doubt = last
 	}
 }

@@ -127,9 +127,10 @@ func (s *Stream) note(ctx context.Context, l *ownedLog) {
 		notes = append(notes, note{b.key, b.open})
 	}
 	s.mu.Unlock()
-	for ; len(notes) > 0; notes = notes[min(maxNotes, len(notes)):] {
+	most := s.atMost(maxNotes*noteSize) / noteSize
+	for ; len(notes) > 0; notes = notes[min(most, len(notes)):] {
 		m := nats.NewMsg(s.subject(l.name, "done"))
-		m.Data = appendNotes(nil, notes[:min(maxNotes, len(notes))])
+		m.Data = appendNotes(nil, notes[:min(most, len(notes))])
 		if replace {
 			m.Header.Set("Nats-Rollup", "sub")
 			replace = false

@@ -41,9 +41,12 @@ var streamName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 func Parse(text string) (Location, error) {
 	at := Location{Stream: defaultStream, Lease: defaultLease}
 	scheme, rest, _ := strings.Cut(text, "://")
+	if end := strings.IndexAny(rest, "/?#"); strings.Count(rest, "@") > 1 || end >= 0 && strings.Contains(rest[end:], "@") {
+		return at, errors.New("the webhook store has more than one @, or one after / ? or #; expected %-escapes for them in the user and password, which stand once, before the first server")
+	}
 	hosts, query, _ := strings.Cut(rest, "?")
 	user := ""
-	if i := strings.LastIndexByte(hosts, '@'); i >= 0 {
+	if i := strings.IndexByte(hosts, '@'); i >= 0 {
 		user, hosts = hosts[:i+1], hosts[i+1:]
 	}
 	for host := range strings.SplitSeq(strings.TrimSuffix(hosts, "/"), ",") {

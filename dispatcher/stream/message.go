@@ -83,8 +83,11 @@ func readRecords(from []byte) (key uint64, entries []outbox.Entry, err error) {
 // note says which entries of a batch are open.
 type note struct{ key, open uint64 }
 
-// maxNotes is how many notes a message has at most.
-const maxNotes = 1 << 14
+// maxNotes is how many notes a message has at most, and noteSize what each takes, in bytes.
+const (
+	maxNotes = 1 << 14
+	noteSize = 16
+)
 
 // appendNotes appends a message of notes.
 func appendNotes(to []byte, notes []note) []byte {

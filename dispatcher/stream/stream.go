@@ -77,7 +77,9 @@ type ownedLog struct {
 
 	acked    uint64 // the largest sequence of a batch that was acknowledged
 	doubtful bool   // a message may be in the stream that was not acknowledged
+	doubted  bool   // there was such a message, which may still arrive
 	doubt    uint64 // it is after this sequence
+	surplus  int    // for how many looks the stream had more messages than are known
 
 	read uint64            // sequence up to which it was read, if it is adopted
 	open map[uint64]uint64 // notes of its former owner; nil before they are read
@@ -242,7 +244,7 @@ func (s *Stream) compare(created time.Time) {
 	}
 	for _, l := range s.held {
 		l.acked, l.read, l.open = 0, 0, nil
-		l.doubtful, l.doubt = true, 0
+		l.doubtful, l.doubt = true, 0 // so that sweep finds the sequences of the new one
 	}
 	s.log.Error("the webhook store has lost its stream and has a new one: the webhooks that this process has are in its memory alone",
 		"store", s.at.String(), "messages", len(s.batches))

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"mockserver/dispatcher/outbox"
 )
 
@@ -37,6 +39,11 @@ func TestParse(t *testing.T) {
 		"nats://a:x":                        `"a:x" is not a server`,
 		"nats://a:70000":                    "wrong port",
 		"nats://u:%zz@a":                    "user or password",
+		"nats://hid:hidden?@a":              "more than one @, or one after",
+		"nats://hid:hidden/@a":              "more than one @, or one after",
+		"nats://hid:hidden#@a":              "more than one @, or one after",
+		"nats://u:p@a,hid:hidden@b":         "more than one @, or one after",
+		"nats://a?creds=hidden@b":           "more than one @, or one after",
 		"nats://a?stream=a.b":               `"a.b" is not valid for stream of the webhook store; expected up to 64 letters`,
 		"nats://a?replicas=2":               "1, 3 or 5",
 		"nats://a?lease=1ms":                "a duration from 2s to 10m0s",
@@ -197,7 +204,8 @@ func TestStream_AdoptsWhatIsNotDone(t *testing.T) {
 	until(t, "its lease is ended", func() bool { return len(second.holding()) == 1 && len(third.holding()) == 1 })
 }
 
-// An entry that was refused since nothing was acknowledged is deleted, though the server has it.
+// An entry that was refused since nothing was acknowledged is deleted, though the server has it, and
+// however late it comes.
 func TestStream_SweepsWhatItRefused(t *testing.T) {
 	t.Parallel()
 	s := opened(t, location(t, ""))
@@ -205,7 +213,7 @@ func TestStream_SweepsWhatItRefused(t *testing.T) {
 	kept := storeAll(t, s, 1)["0"]
 	s.mu.Lock()
 	subject := s.subject(s.own.name, "log")
-	s.own.doubtful = true
+	s.own.doubted = true
 	s.mu.Unlock()
 	if _, err := s.js.Publish(t.Context(), subject, appendRecords(nil, 1, []*outbox.Entry{{Due: time.Now(), Webhook: []byte("w")}})); err != nil {
 		t.Fatal(err)
@@ -227,7 +235,7 @@ func TestStream_RefusesWhatHasWaitedTooLong(t *testing.T) {
 		return &request{entry: &outbox.Entry{}, since: since, stored: make(chan error, 1)}
 	}
 	old, young, last := made(now.Add(-time.Hour)), made(now.Add(time.Hour)), made(now.Add(time.Hour))
-	s := &Stream{began: now, closed: true, waiting: []*request{old, young}}
+	s := &Stream{began: now, nc: &nats.Conn{}, closed: true, waiting: []*request{old, young}}
 	s.until.Store(math.MaxInt64)
 	if got := s.gather(); len(got) != 1 || got[0] != young || len(old.stored) != 1 || <-old.stored != ErrAway {
 		t.Errorf("%d requests are published, want the young one alone", len(got))
@@ -242,9 +250,14 @@ func TestStream_RefusesWhatHasWaitedTooLong(t *testing.T) {
 func TestStream_RefusesWhatIsTooLarge(t *testing.T) {
 	t.Parallel()
 	s := opened(t, location(t, ""))
-	err := s.Store(&outbox.Entry{Parts: make([]byte, 2<<20)})
-	if err == nil || !strings.Contains(err.Error(), "too large for the webhook store, whose messages have up to 1048576 bytes") {
-		t.Error(err)
+	for _, size := range []int{2 << 20, 1<<20 - headroom} {
+		err := s.Store(&outbox.Entry{Parts: make([]byte, size)})
+		if err == nil || !strings.Contains(err.Error(), "too large for the webhook store, whose messages have up to 1048576 bytes") {
+			t.Error(err)
+		}
+	}
+	if err := s.Store(&outbox.Entry{Parts: make([]byte, 1<<20-headroom-overhead)}); err != nil {
+		t.Errorf("the largest one: %v", err)
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
