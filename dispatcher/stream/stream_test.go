@@ -158,7 +158,7 @@ func storeAll(t testing.TB, s *Stream, n int) map[string]uint64 {
 // What a crashed store leaves is adopted once, with the same IDs, without what was noted as done.
 func TestStream_AdoptsWhatIsNotDone(t *testing.T) {
 	t.Parallel()
-	at := location(t, "")
+	at := location(t, brief)
 	first := opened(t, at)
 	first.Recover(func([]outbox.Entry) { t.Error("there is nothing to recover") })
 	ids := storeAll(t, first, 300)
