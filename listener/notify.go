@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"mockserver/config"
@@ -63,7 +64,10 @@ func (s *Server) notify(a *answer, c *call) {
 		}
 		return
 	}
-	s.accepted(a.hooks, r, depth, func(d dispatcher.Delivery) {
+	s.rendered(a.hooks, r, depth, func(h *webhook.Hook, d dispatcher.Delivery) {
+		if !s.accepts(h, &d) {
+			return
+		}
 		if c.peer == nobody { // nobody can say when the response is written
 			s.webhooks.Start(d, time.Now())
 			return
@@ -74,15 +78,59 @@ func (s *Server) notify(a *answer, c *call) {
 	})
 }
 
-// notifyMoved schedules the webhooks of a row that has changed by itself at a time.
+// notifyMoved schedules the webhooks of a row that has changed by itself at a time. It does not wait
+// for the store: requests that read the set wait for the caller.
 func (s *Server) notifyMoved(hooks []webhook.Hook, r *matcher.Request, at time.Time) {
 	r.MaxText = s.opts.MaxResponse
-	s.accepted(hooks, r, 0, func(d dispatcher.Delivery) { s.webhooks.Start(d, at) })
+	s.rendered(hooks, r, 0, func(h *webhook.Hook, d dispatcher.Delivery) {
+		start := func() {
+			if s.accepts(h, &d) {
+				s.webhooks.Start(d, at)
+			}
+		}
+		if s.opts.WebhookStore == "" || !s.storing.do(start) {
+			start()
+		}
+	})
 }
 
-// accepted renders those of the webhooks whose conditions are true, and calls start for each that the
-// dispatcher accepts.
-func (s *Server) accepted(hooks []webhook.Hook, r *matcher.Request, depth int, start func(dispatcher.Delivery)) {
+// storing has the webhooks of rows that wait for the store, each in its own goroutine. There are at
+// most as many as may be pending.
+type storing struct {
+	mu     sync.Mutex // guards the field below
+	closed bool
+	all    sync.WaitGroup
+}
+
+// do calls a function in a goroutine, and reports whether it does.
+func (s *storing) do(store func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.all.Go(store)
+	}
+	return !s.closed
+}
+
+// close waits for the goroutines. There are no further ones.
+func (s *storing) close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.all.Wait()
+}
+
+// accepts reports whether the dispatcher accepts a webhook.
+func (s *Server) accepts(h *webhook.Hook, d *dispatcher.Delivery) bool {
+	err := s.webhooks.Accept(d)
+	if err != nil {
+		s.tellRefused(h, err)
+	}
+	return err == nil
+}
+
+// rendered renders those of the webhooks whose conditions are true, and passes them to do.
+func (s *Server) rendered(hooks []webhook.Hook, r *matcher.Request, depth int, do func(*webhook.Hook, dispatcher.Delivery)) {
 	for i := range hooks {
 		h := &hooks[i]
 		if !h.Applies(r) {
@@ -101,11 +149,7 @@ func (s *Server) accepted(hooks []webhook.Hook, r *matcher.Request, depth int, s
 			s.tellFailed(dispatcher.Failure{Webhook: h.Webhook(), Attempt: 1, Final: true, Err: err})
 			continue
 		}
-		if err := s.webhooks.Accept(&d); err != nil {
-			s.tellRefused(h, err)
-			continue
-		}
-		start(d)
+		do(h, d)
 	}
 }
 

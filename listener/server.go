@@ -190,6 +190,7 @@ type Server struct {
 	handshakePace *loglimit.Limiter
 
 	webhooks    *dispatcher.Queue
+	storing     storing
 	unsendable  atomic.Int64      // webhooks whose URL turned out to be invalid
 	webhookPace *loglimit.Limiter // limits log lines about failed webhooks
 	refusedPace *loglimit.Limiter // limits log lines about refused webhooks
@@ -417,6 +418,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.compiler.upstreams.Close()
 	s.compiler.recordings.close()
 	s.compiler.data.Close() // no more webhooks of rows that change by themselves
+	s.storing.close()
 	closing = errors.Join(closing, s.closeWebhooks(ctx))
 	s.reports.Close(ctx)
 	s.closeData.Do(func() { closing = errors.Join(closing, s.saveState()) })
