@@ -31,9 +31,12 @@ type rendered struct {
 	Objects      []json.RawMessage
 }
 
-// built has one test build Helm, and the others wait for it: at the same time each would build all of
-// it for itself.
-var built sync.Once
+// helm is whether the tool could be built. One test builds it, and the others wait: at the same time
+// each would build all of it for itself.
+var helm struct {
+	sync.Once
+	err error
+}
 
 // renderChart renders the chart with each of the given values, by name.
 func renderChart(t *testing.T, values map[string]string) map[string]rendered {
@@ -49,12 +52,9 @@ func renderChart(t *testing.T, values map[string]string) map[string]rendered {
 	tool := exec.Command("go", args...)
 	tool.Dir = harness.File(".ci/tools/chart")
 	tool.Stderr = new(strings.Builder)
-	var out []byte
-	var err error
-	built.Do(func() { out, err = tool.Output() })
-	if tool.Process == nil {
-		out, err = tool.Output()
-	}
+	helm.Do(func() { helm.err = tryBuild(t, tool.Dir, nil, "go", "build", "-o", os.DevNull, ".") })
+	needBuilt(t, helm.err)
+	out, err := tool.Output()
 	if err != nil {
 		t.Fatalf("%v: %s", err, tool.Stderr)
 	}
