@@ -12,6 +12,7 @@ import (
 	"mockserver/dispatcher"
 	"mockserver/dispatcher/outbox"
 	"mockserver/dispatcher/stream"
+	"mockserver/internal/natsclient"
 	"mockserver/internal/wording"
 	"mockserver/listener/webhook"
 	"mockserver/matcher"
@@ -217,7 +218,7 @@ func (s *Server) openWebhooks() error {
 // webhookStore returns what opens the store of a name: a directory, or the URL of servers. fallback
 // reports whether webhooks that it refuses are kept in memory.
 func webhookStore(name string) (open func(*slog.Logger) (dispatcher.Store, error), fallback bool, err error) {
-	if !stream.IsURL(name) {
+	if !natsclient.IsURL(name) {
 		return func(log *slog.Logger) (dispatcher.Store, error) {
 			box, pending, err := outbox.Open(name, log)
 			if len(pending) > 0 {

@@ -10,7 +10,7 @@
 // sees a lease that is not renewed takes over the log. The stream is the log only: when deliveries
 // are due is known to the process that has them.
 //
-// Of the module it imports only dispatcher/outbox.
+// Of the module it imports only dispatcher/outbox and internal/natsclient.
 package stream
 
 import (
@@ -29,6 +29,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"mockserver/dispatcher/outbox"
+	"mockserver/internal/natsclient"
 )
 
 // Stream is an open store. Its methods may be called from any goroutine.
@@ -130,12 +131,12 @@ func Open(at Location, log *slog.Logger) (*Stream, error) {
 }
 
 func (s *Stream) open() error {
-	if err := s.connect(); err != nil {
+	var err error
+	if s.nc, s.js, err = s.at.Connect(s.at.String(), max(s.at.Lease/leaseParts, time.Second), s.log); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, openWithin)
 	defer cancel()
-	var err error
 	if s.stream, s.leases, err = s.prepare(ctx); err != nil {
 		return err
 	}
@@ -150,55 +151,11 @@ func (s *Stream) open() error {
 	return nil
 }
 
-const (
-	connectWithin = 2 * time.Second // for each server
-	openWithin    = 10 * time.Second
-)
-
-func (s *Stream) connect() error {
-	host, _ := os.Hostname()
-	options := []nats.Option{
-		nats.Name("mockserver " + host), nats.Timeout(connectWithin),
-		nats.MaxReconnects(-1), nats.ReconnectWait(200 * time.Millisecond), nats.ReconnectBufSize(-1), // nothing is stored late
-		nats.IgnoreAuthErrorAbort(),
-		nats.PingInterval(max(s.at.Lease/leaseParts, time.Second)), nats.MaxPingsOutstanding(2),
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
-			if err != nil {
-				s.log.Error("the webhook store is away", "store", s.at.String(), "error", err.Error())
-			}
-		}),
-		nats.ReconnectHandler(func(*nats.Conn) { s.log.Info("the webhook store is back", "store", s.at.String()) }),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			s.log.Warn("the webhook store reports an error", "store", s.at.String(), "error", err.Error())
-		}),
-	}
-	if s.at.Creds != "" {
-		options = append(options, nats.UserCredentials(s.at.Creds))
-	}
-	if s.at.CA != "" {
-		options = append(options, nats.RootCAs(s.at.CA))
-	}
-	if s.at.Cert != "" {
-		options = append(options, nats.ClientCert(s.at.Cert, s.at.Key))
-	}
-	options = append(options, func(o *nats.Options) error { o.Servers = s.at.Servers; return nil })
-	var err error
-	if s.nc, err = nats.Connect("", options...); err != nil {
-		return err
-	}
-	s.js, err = jetstream.New(s.nc)
-	return err
-}
+const openWithin = 10 * time.Second
 
 // prepare opens the stream and the bucket of leases, and creates those that do not exist.
 func (s *Stream) prepare(ctx context.Context) (stream jetstream.Stream, leases jetstream.KeyValue, err error) {
-	replicas := s.at.Replicas
-	if replicas == 0 {
-		replicas = 1
-		if s.nc.ConnectedClusterName() != "" {
-			replicas = 3
-		}
-	}
+	replicas := natsclient.ReplicasOf(s.nc, s.at.Replicas)
 	if stream, err = s.js.Stream(ctx, s.at.Stream); errors.Is(err, jetstream.ErrStreamNotFound) {
 		stream, err = s.js.CreateStream(ctx, jetstream.StreamConfig{
 			Name: s.at.Stream, Subjects: []string{s.at.Stream + ".*.log", s.at.Stream + ".*.done"},

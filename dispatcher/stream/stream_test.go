@@ -15,13 +15,16 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"mockserver/dispatcher/outbox"
+	"mockserver/internal/natsclient"
 )
 
 func TestParse(t *testing.T) {
 	at, err := Parse("tls://ann:pw@a.test:4222,[::1]:4223?stream=S-1&replicas=1&lease=5s&fallback=memory&creds=c&ca=f&cert=g&key=h")
 	want := Location{
-		Servers: []string{"tls://ann:pw@a.test:4222", "tls://ann:pw@[::1]:4223"}, Stream: "S-1", Replicas: 1, Lease: 5 * time.Second,
-		Creds: "c", CA: "f", Cert: "g", Key: "h", Fallback: true,
+		Servers: natsclient.Servers{
+			What: "the webhook store", URLs: []string{"tls://ann:pw@a.test:4222", "tls://ann:pw@[::1]:4223"}, Creds: "c", CA: "f", Cert: "g", Key: "h",
+		},
+		Stream: "S-1", Replicas: 1, Lease: 5 * time.Second, Fallback: true,
 	}
 	if err != nil || !reflect.DeepEqual(at, want) {
 		t.Errorf("got %+v, %v", at, err)
@@ -29,7 +32,7 @@ func TestParse(t *testing.T) {
 	if text := at.String(); text != "tls://a.test:4222,[::1]:4223?stream=S-1" {
 		t.Errorf("it is shown as %s", text)
 	}
-	if at, err := Parse("nats://a"); err != nil || at.Stream != "MOCK_WEBHOOKS" || at.Lease != 10*time.Second || at.Servers[0] != "nats://a" {
+	if at, err := Parse("nats://a"); err != nil || at.Stream != "MOCK_WEBHOOKS" || at.Lease != 10*time.Second || at.URLs[0] != "nats://a" {
 		t.Errorf("by default %+v, %v", at, err)
 	}
 	for text, want := range map[string]string{

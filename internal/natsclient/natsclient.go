@@ -1,0 +1,187 @@
+// Package natsclient reads the URLs of NATS servers, and connects to them.
+package natsclient
+
+import (
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Servers are the servers of a cluster, and how a client proves who it is.
+type Servers struct {
+	What      string   // what the servers are used for, in messages: "the webhook store"
+	URLs      []string // each with the user if there is one
+	Creds     string   // file with the credentials of a user; "" for none
+	CA        string   // file with CAs; "" for those of the system
+	Cert, Key string   // files with a client certificate; "" for none
+}
+
+// Param sets a parameter of a URL that is not one of the connection. It returns what would be valid,
+// or "" for a parameter that does not exist.
+type Param func(name, value string) (expected string, ok bool)
+
+// IsURL reports whether a text is a URL of NATS servers.
+func IsURL(text string) bool {
+	return strings.HasPrefix(text, "nats://") || strings.HasPrefix(text, "tls://")
+}
+
+// Parse reads "nats://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]…][?NAME=VALUE&…]". The parameters are
+// those of the connection, and further ones that param sets; more lists their names. Errors do not
+// show the user.
+func Parse(text, what, more string, param Param) (Servers, error) {
+	s := Servers{What: what}
+	scheme, rest, _ := strings.Cut(text, "://")
+	if end := strings.IndexAny(rest, "/?#"); strings.Count(rest, "@") > 1 || end >= 0 && strings.Contains(rest[end:], "@") {
+		return s, fmt.Errorf("%s has more than one @, or one after / ? or #; expected %%-escapes for them in the user and password, which stand once, before the first server", what)
+	}
+	hosts, query, _ := strings.Cut(rest, "?")
+	user := ""
+	if i := strings.IndexByte(hosts, '@'); i >= 0 {
+		user, hosts = hosts[:i+1], hosts[i+1:]
+	}
+	for host := range strings.SplitSeq(strings.TrimSuffix(hosts, "/"), ",") {
+		u, err := url.Parse(scheme + "://" + host)
+		if err != nil || u.Hostname() == "" || u.Path != "" || u.Fragment != "" {
+			return s, fmt.Errorf("%q is not a server of %s; expected %s://HOST:PORT,HOST:PORT", host, what, scheme)
+		}
+		if n, err := strconv.Atoi(u.Port()); u.Port() != "" && (err != nil || n < 1 || n > 65535) {
+			return s, fmt.Errorf("%q has a wrong port; expected an integer from 1 to 65535", host)
+		}
+		if _, err := url.Parse(scheme + "://" + user + host); err != nil {
+			return s, fmt.Errorf("the user or password of %s is not valid in a URL; expected %%-escapes for special characters", what)
+		}
+		s.URLs = append(s.URLs, scheme+"://"+user+host)
+	}
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return s, fmt.Errorf("the parameters of %s are not valid: %w", what, err)
+	}
+	for name, all := range values {
+		value := all[len(all)-1]
+		expected, ok := s.set(name, value, param)
+		switch {
+		case expected == "":
+			return s, fmt.Errorf("unknown parameter %q of %s; expected %s, creds, ca, cert or key", name, what, more)
+		case !ok:
+			return s, fmt.Errorf("%q is not valid for %s of %s; expected %s", value, name, what, expected)
+		}
+	}
+	if (s.Cert == "") != (s.Key == "") {
+		return s, fmt.Errorf("%s has only one of cert and key; expected both or none", what)
+	}
+	return s, nil
+}
+
+// set sets one parameter.
+func (s *Servers) set(name, value string, param Param) (expected string, ok bool) {
+	switch name {
+	case "creds":
+		s.Creds = value
+	case "ca":
+		s.CA = value
+	case "cert":
+		s.Cert = value
+	case "key":
+		s.Key = value
+	default:
+		return param(name, value)
+	}
+	return "a file name", value != ""
+}
+
+var streamName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// SetStream sets the name of a stream, as a Param does.
+func SetStream(into *string, text string) (expected string, ok bool) {
+	*into = text
+	return "up to 64 letters, digits, - and _", streamName.MatchString(text)
+}
+
+// SetReplicas sets how many servers are to have a stream, as a Param does.
+func SetReplicas(into *int, text string) (expected string, ok bool) {
+	n, err := strconv.Atoi(text)
+	*into = n
+	return "1, 3 or 5", err == nil && (n == 1 || n == 3 || n == 5)
+}
+
+// String returns the servers, without the user.
+func (s *Servers) String() string {
+	var out strings.Builder
+	for i, server := range s.URLs {
+		scheme, host, _ := strings.Cut(server, "://")
+		if i == 0 {
+			out.WriteString(scheme + "://")
+		} else {
+			out.WriteByte(',')
+		}
+		out.WriteString(host[strings.LastIndexByte(host, '@')+1:])
+	}
+	return out.String()
+}
+
+const (
+	connectWithin = 2 * time.Second // for each server
+	reconnectWait = 200 * time.Millisecond
+)
+
+// Connect connects to one of the servers, and again whenever the connection is lost. It asks each
+// ping interval whether the server is there. Logs say when it is away and back, with shown as its
+// name.
+func (s *Servers) Connect(shown string, ping time.Duration, log *slog.Logger) (*nats.Conn, jetstream.JetStream, error) {
+	host, _ := os.Hostname()
+	options := []nats.Option{
+		nats.Name("mockserver " + host), nats.Timeout(connectWithin),
+		nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait), nats.ReconnectBufSize(-1), // nothing is sent late
+		nats.IgnoreAuthErrorAbort(),
+		nats.PingInterval(ping), nats.MaxPingsOutstanding(2),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				log.Error(s.What+" is away", "store", shown, "error", err.Error())
+			}
+		}),
+		nats.ReconnectHandler(func(*nats.Conn) { log.Info(s.What+" is back", "store", shown) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			log.Warn(s.What+" reports an error", "store", shown, "error", err.Error())
+		}),
+		func(o *nats.Options) error { o.Servers = s.URLs; return nil },
+	}
+	if s.Creds != "" {
+		options = append(options, nats.UserCredentials(s.Creds))
+	}
+	if s.CA != "" {
+		options = append(options, nats.RootCAs(s.CA))
+	}
+	if s.Cert != "" {
+		options = append(options, nats.ClientCert(s.Cert, s.Key))
+	}
+	nc, err := nats.Connect("", options...)
+	if err != nil {
+		return nil, nil, err
+	}
+	js, err := jetstream.New(nc)
+	if err != nil {
+		nc.Close()
+		return nil, nil, err
+	}
+	return nc, js, nil
+}
+
+// ReplicasOf returns how many servers are to have a stream that is created: as many as asked for, or
+// three in a cluster and one otherwise.
+func ReplicasOf(nc *nats.Conn, asked int) int {
+	switch {
+	case asked > 0:
+		return asked
+	case nc.ConnectedClusterName() != "":
+		return 3
+	}
+	return 1
+}
