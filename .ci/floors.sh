@@ -148,6 +148,7 @@ mockserver/listener -> mockserver/listener/probe
 mockserver/listener -> mockserver/listener/record
 mockserver/listener -> mockserver/listener/reply
 mockserver/listener -> mockserver/listener/sentry
+mockserver/listener -> mockserver/listener/shared
 mockserver/listener -> mockserver/listener/traffic
 mockserver/listener -> mockserver/listener/websocket
 mockserver/listener -> mockserver/listener/webhook
@@ -210,6 +211,7 @@ mockserver/listener/traffic -> mockserver/config
 mockserver/listener/traffic -> mockserver/config/syntax
 mockserver/listener/traffic -> mockserver/listener/record
 mockserver/listener/traffic -> mockserver/listener/reply
+mockserver/listener/traffic -> mockserver/listener/shared
 mockserver/listener/traffic -> mockserver/matcher
 mockserver/listener/verdict -> mockserver/config
 mockserver/listener/verdict -> mockserver/dispatcher

@@ -18,6 +18,8 @@ type RateLimit struct {
 	Algorithm string        // one of LimitAlgorithms; "" means the first
 	Window    time.Duration // 0 means DefaultWindow
 	Max       int           `key:"max-requests"` // requests in a window; 0 means DefaultMaxRequests
+	// Scope is who counts together, one of LimitScopes; "" means the first.
+	Scope string
 	// By says how clients are distinguished: "remote-addr" (also ""), "host", the name of a header,
 	// "header-params.X", "query-params.x" or "path-params.x".
 	By string `key:"key-fn"`
@@ -26,6 +28,10 @@ type RateLimit struct {
 // LimitAlgorithms are the algorithms for counting, the default first. It must not be modified.
 var LimitAlgorithms = []string{"sliding-window", "fixed-window", "token-bucket"}
 
+// LimitScopes say who counts the requests of a rate limit: each replica for itself, which is the
+// default, or all replicas together. It must not be modified.
+var LimitScopes = []string{"replica", "shared"}
+
 // Capacity is how many requests of an endpoint are served concurrently, and how many wait in a
 // queue. Further requests are answered with 503.
 type Capacity struct {
@@ -33,6 +39,7 @@ type Capacity struct {
 	Key        string     // left "" in Go
 	Concurrent int        // above 0
 	Queue      int        // 0 allows none to wait
+	Scope      string     // "replica"; "" means the same
 }
 
 // Defaults of rate limits.
@@ -59,15 +66,20 @@ var (
 		table.With(row{Key: "key-fn", Doc: "what tells clients apart: remote-addr (the default), host, a header, or header-params.x, query-params.x, path-params.x",
 			Kinds: table.Texts, Filled: true, Pattern: keyPattern, Form: keyForm}, setLimitKey),
 		table.Of[RateLimit](row{Key: "algorithm", Doc: "how requests are counted: sliding-window (the default), fixed-window or token-bucket", Kinds: table.Texts, Enum: LimitAlgorithms}),
+		table.Of[RateLimit](row{Key: "scope", Doc: "who counts together: replica (the default), or shared for all replicas with the same --shared-state", Kinds: table.Texts, Enum: LimitScopes}),
 	}
 	capacityFields = []table.Field[Capacity]{
 		table.Of[Capacity](row{Key: "concurrent", Doc: "how many requests are served at once", Required: true, Kinds: table.Numbers, Min: 1, Max: maxConcurrent}),
 		table.Of[Capacity](row{Key: "queue", Doc: "how many wait for that in order, none when left out; the next is answered 503", Kinds: table.Numbers, Min: 0, Max: maxConcurrent}),
+		table.Of[Capacity](row{Key: "scope", Doc: "replica, since each replica has its own places", Kinds: table.Texts, Enum: LimitScopes}),
 	}
 )
 
 // keyPattern matches what limitKeyFault accepts, and little else.
 const keyPattern = `^((query|path)-params\..+|(header-params\.)?[A-Za-z0-9!#$%&'*+.^_` + "`" + `|~-]+)$`
+
+// IsShared reports whether all replicas count together.
+func (l *RateLimit) IsShared() bool { return l.Scope == LimitScopes[1] }
 
 func setLimitKey(d *decoder, v value, l *RateLimit) {
 	if v.Text.Value == "" {
@@ -84,6 +96,10 @@ func (c *checker) rateLimit(l *RateLimit, at []string) {
 	if inBounds(c, rateLimitFields, l, at) && l.Max > maxLogged && (l.Algorithm == "" || l.Algorithm == LimitAlgorithms[0]) {
 		c.wrong(fmt.Sprintf("%d requests in a window; expected 1 to %d of %s, and more of the other algorithms: %s, %s",
 			l.Max, maxLogged, LimitAlgorithms[0], LimitAlgorithms[1], LimitAlgorithms[2]), below(at, "max-requests")...)
+	}
+	if l.IsShared() && (l.Algorithm == "" || l.Algorithm == LimitAlgorithms[0]) {
+		c.wrong(fmt.Sprintf("%s needs the time of each request, which replicas do not share; expected the algorithm %s or %s",
+			LimitAlgorithms[0], LimitAlgorithms[1], LimitAlgorithms[2]), below(at, "scope")...)
 	}
 	what, warning := limitKeyFault(l.By, c.Path.Value)
 	if key := below(at, "key-fn"); warning {
@@ -158,7 +174,10 @@ func pathParams(path string) []string {
 }
 
 func (c *checker) capacity(p *Capacity, at []string) {
-	if p != nil && !c.faulty(at) {
-		inBounds(c, capacityFields, p, at)
+	if p == nil || c.faulty(at) {
+		return
+	}
+	if inBounds(c, capacityFields, p, at) && p.Scope == LimitScopes[1] {
+		c.wrong("requests wait for a place of the replica that they came to, so replicas cannot share places; expected "+LimitScopes[0], below(at, "scope")...)
 	}
 }

@@ -156,8 +156,12 @@ func (c *compiler) rules(e *config.Endpoint, a *answer, counts *traffic.Counts, 
 	if !a.disturbed && a.operation == nil {
 		return nil
 	}
+	if l := e.RateLimit; l != nil && l.IsShared() && !c.sharedState {
+		problems = append(problems, syntax.Problem{Pos: l.Pos, Key: l.Key + ".scope",
+			What: "shared needs a server that replicas count with; expected --shared-state nats://HOST:PORT, or scope: replica"})
+	}
 	a.rules = traffic.NewRules(e, scope.Params, counts, traffic.Options{
-		Carried: &c.kept, Seed: &c.chance, TrustForwarded: c.trustForwarded, NoLatency: c.noLatency, NoFaults: c.noFaults, Log: c.log,
+		Carried: &c.kept, Shared: c.shared, Seed: &c.chance, TrustForwarded: c.trustForwarded, NoLatency: c.noLatency, NoFaults: c.noFaults, Log: c.log,
 	})
 	within := *scope
 	within.Rows = scope.Rows[:min(len(scope.Rows), len(e.Find)+len(e.State))] // the others are not known when it is drawn
@@ -341,6 +345,7 @@ func newCompiler(opts Options) *compiler {
 		chance:     traffic.NewSeed(opts.Seed),
 
 		trustForwarded: opts.TrustForwarded,
+		sharedState:    opts.SharedState != "",
 	}
 	c.data = data.New(data.Options{
 		Memory: int64(cmp.Or(opts.StateMemory, defaultStateMemory)), Log: log, Seed: opts.Seed,

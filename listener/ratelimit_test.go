@@ -192,7 +192,8 @@ func TestLimiter_Reload(t *testing.T) {
 	s := configured(t, was)
 	s.compiler.kept.Begin()
 	spec := config.Parse("m.yml", []byte(was)).Complete()
-	if a, b := traffic.NewLimiter(&s.compiler.kept, &spec.Endpoints[0], nil, false, s.log), traffic.NewLimiter(&s.compiler.kept, &spec.Endpoints[0], nil, false, s.log); a == b {
+	o := traffic.Options{Carried: &s.compiler.kept, Log: s.log}
+	if a, b := traffic.NewLimiter(&spec.Endpoints[0], nil, o), traffic.NewLimiter(&spec.Endpoints[0], nil, o); a == b {
 		t.Error("two endpoints have one limit")
 	}
 }

@@ -81,9 +81,12 @@ type Options struct {
 	// only one server at a time may use, or "nats://HOST:PORT": a stream of NATS JetStream, from
 	// which other servers send the webhooks of one that has ended.
 	WebhookStore string
-	NoWebhooks   bool // webhooks are checked like the rest, but not sent
-	NoLatency    bool // latencies are not waited for; requests that fail or time out do so immediately
-	NoFaults     bool // faults do not happen
+	// SharedState is where replicas count rate limits with Scope "shared" together: "nats://HOST:PORT";
+	// "" for nowhere, with which such a limit is an error.
+	SharedState string
+	NoWebhooks  bool // webhooks are checked like the rest, but not sent
+	NoLatency   bool // latencies are not waited for; requests that fail or time out do so immediately
+	NoFaults    bool // faults do not happen
 	// Dynamic answers requests to operations of OpenAPI documents with a newly generated body, as
 	// if they had the header "Prefer: dynamic=true", unless they prefer otherwise.
 	Dynamic bool
@@ -217,6 +220,9 @@ func Start(spec *config.Spec, opts Options) (*Server, error) {
 	s := newServer(opts)
 	err := s.openCertificates()
 	if err == nil {
+		err = s.openShared()
+	}
+	if err == nil {
 		err = s.Apply(spec)
 	}
 	if err == nil {
@@ -232,6 +238,7 @@ func Start(spec *config.Spec, opts Options) (*Server, error) {
 	}
 	if err != nil {
 		s.compiler.loader.Close(context.Background())
+		s.compiler.shared.Close()
 		return nil, err
 	}
 	s.reports = sentry.Open(opts.SentryDSN, opts.Version, s.log)
@@ -417,6 +424,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	cut := s.unanswered(closed)
 	s.compiler.upstreams.Close()
 	s.compiler.recordings.close()
+	s.compiler.shared.Close()
 	s.compiler.data.Close() // no more webhooks of rows that change by themselves
 	s.storing.close()
 	closing = errors.Join(closing, s.closeWebhooks(ctx))

@@ -8,6 +8,7 @@ import (
 	"mockserver/fetcher"
 	"mockserver/listener/data"
 	"mockserver/listener/record"
+	"mockserver/listener/shared"
 	"mockserver/listener/traffic"
 	"mockserver/listener/webhook"
 	"mockserver/listener/websocket"
@@ -94,6 +95,9 @@ type compiler struct {
 	kept   traffic.Carried
 
 	trustForwarded bool // see Options
+
+	sharedState bool          // rate limits may be shared
+	shared      *shared.State // nil for none, and while nothing is served
 
 	sockets websocket.Compiler
 	data    *data.Sets

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"mockserver/listener/data"
+	"mockserver/listener/shared"
 )
 
 // defaultStateMemory is the default of Options.StateMemory.
@@ -12,6 +13,18 @@ const defaultStateMemory = 1 << 30
 
 // Data returns the sets of rows of the server, to look at and to arrange.
 func (s *Server) Data() *data.Sets { return s.compiler.data }
+
+// openShared connects to the state that replicas share, if there is one.
+func (s *Server) openShared() error {
+	if s.opts.SharedState == "" {
+		return nil
+	}
+	at, err := shared.Parse(s.opts.SharedState)
+	if err == nil {
+		s.compiler.shared, err = shared.Open(at, s.log)
+	}
+	return err
+}
 
 // loadState makes the changes of rows that are in the file of the options.
 func (s *Server) loadState() error {

@@ -55,6 +55,7 @@ type Settings struct {
 
 	MaxPendingWebhooks int    // maximum number of waiting webhooks
 	WebhookStore       string // a directory, or a URL of NATS; "" for none
+	SharedState        string // a URL of NATS; "" for none
 	NoWebhooks         bool   // webhooks are not sent
 	State              string // a file in which changes of rows are kept; "" for none
 	StateMemory        int    // memory of all changes of rows, in bytes
@@ -154,6 +155,9 @@ var table = flags.Table[Settings]{
 	{Name: "webhook-store", Env: "MOCKSERVER_WEBHOOK_STORE", Value: "STORE", Accepts: "the name of a directory, or nats://HOST:PORT",
 		Doc: "where accepted webhooks survive a crash: a directory, or nats://HOST:PORT, from where other replicas send them",
 		Set: func(s *Settings, v string) bool { return readWebhookStore(&s.WebhookStore, v) }},
+	{Name: "shared-state", Env: "MOCKSERVER_SHARED_STATE", Value: "URL", Accepts: "nats://HOST:PORT",
+		Doc: "where replicas count rate limits with scope: shared together: nats://HOST:PORT",
+		Set: func(s *Settings, v string) bool { s.SharedState = v; return isNATS(v) }},
 	{Name: "state", Env: "MOCKSERVER_STATE", Value: "FILE", Accepts: "the name of a file",
 		Doc: "read the changes of rows from this file at the start, and write them to it at the end",
 		Set: func(s *Settings, v string) bool { s.State = v; return v != "" }},

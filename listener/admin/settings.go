@@ -113,6 +113,7 @@ func ServerOptions(set settings.Settings, env func(string) (string, bool), log *
 		State:              set.State,
 		StateMemory:        set.StateMemory,
 		WebhookStore:       set.WebhookStore,
+		SharedState:        set.SharedState,
 		NoWebhooks:         set.NoWebhooks,
 		NoLatency:          set.NoLatency,
 		NoFaults:           set.NoFaults,

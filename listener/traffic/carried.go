@@ -4,6 +4,7 @@ package traffic
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"strings"
 
 	"mockserver/config"
@@ -28,12 +29,23 @@ func (k *Carried) Begin() { k.now, k.alike = map[keptKey]any{}, map[[sha256.Size
 // Commit makes the state of the compiled specification the one to carry over.
 func (k *Carried) Commit() { k.before, k.now, k.alike = k.now, nil, nil }
 
+func commonOf(e *config.Endpoint, made string) [sha256.Size]byte {
+	return sha256.Sum256([]byte(strings.Join([]string{made, e.EffectiveMethod(), e.Host, e.Path.Value, e.If.Value}, "\x00")))
+}
+
+// identity returns what identifies the state that Keep was asked for last, also in other processes
+// with the same endpoints.
+func (k *Carried) identity(e *config.Endpoint, made string) []byte {
+	common := commonOf(e, made)
+	return binary.BigEndian.AppendUint32(common[:], uint32(k.alike[common]))
+}
+
 // Keep returns the state that an endpoint had in the previous snapshot, or else the result of
 // fresh. An endpoint is the same if its method, host, path and condition are, and also, for each
 // kind of state, the text made, from which that state is made. Of several identical endpoints each
 // has its own state, in their order.
 func Keep[T any](k *Carried, e *config.Endpoint, made string, fresh func() *T) *T {
-	common := sha256.Sum256([]byte(strings.Join([]string{made, e.EffectiveMethod(), e.Host, e.Path.Value, e.If.Value}, "\x00")))
+	common := commonOf(e, made)
 	k.alike[common]++
 	id := keptKey{common, k.alike[common]}
 	had, ok := k.before[id].(*T)

@@ -30,7 +30,7 @@ func TestLimiter_TellsEvictions(t *testing.T) {
 			var k Carried
 			k.Begin()
 			e := config.Parse("m.yml", []byte("- endpoint: {path: /x, response: {body: ok}, rate-limit: {max-requests: 3, key-fn: query-params.q}}")).Endpoints[0]
-			l := NewLimiter(&k, &e, nil, false, slog.New(slog.NewTextHandler(&logged, nil)))
+			l := NewLimiter(&e, nil, Options{Carried: &k, Log: slog.New(slog.NewTextHandler(&logged, nil))})
 			l.quotas.mostQuotas = 1
 			for n := range 300 {
 				var r matcher.Request

@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"hash/maphash"
 	"net/netip"
@@ -19,6 +20,7 @@ type limitKey struct {
 	param     int    // the position of the path parameter
 	forwarded bool   // X-Forwarded-For is trusted
 	seeds     [2]maphash.Seed
+	common    []byte // identifies the limit to other replicas; nil if none has to know it
 }
 
 // keySource is the part of a request that is used as the key.
@@ -76,10 +78,20 @@ func (k *limitKey) of(r *matcher.Request) quotaKey {
 // hash hashes a text of any length to 128 bits. A client cannot know which other texts have the
 // same hash: the seeds are the server's own.
 func (k *limitKey) hash(text []byte) (sum quotaKey) {
+	if k.common != nil {
+		return k.sum(text)
+	}
 	for i, seed := range k.seeds {
 		binary.LittleEndian.PutUint64(sum[8*i:], maphash.Bytes(seed, text))
 	}
 	return sum
+}
+
+// sum hashes a text as all replicas do.
+func (k *limitKey) sum(text []byte) quotaKey {
+	var room [256]byte
+	whole := sha256.Sum256(append(append(room[:0], k.common...), text...))
+	return quotaKey(whole[:len(quotaKey{})])
 }
 
 // clientAddress returns the address that a request comes from: the first of X-Forwarded-For if that

@@ -24,7 +24,8 @@ type Limiter struct {
 	said     string // the limit in words
 	key      limitKey
 	quotas   *quotas
-	began    time.Time // base of all times, by the monotonic clock
+	shared   *sharedQuotas // those of all replicas, in place of quotas; nil for a limit of this replica
+	began    time.Time     // base of all times, by the monotonic clock
 
 	log     *slog.Logger
 	evicted atomic.Int64      // keys, since the last line about them
@@ -33,7 +34,7 @@ type Limiter struct {
 
 // NewLimiter compiles a rate limit; nil if there is none. If the same endpoint declared the same
 // limit before, counting continues. The parameters are those of the endpoint's path.
-func NewLimiter(k *Carried, e *config.Endpoint, params []string, trustForwarded bool, log *slog.Logger) *Limiter {
+func NewLimiter(e *config.Endpoint, params []string, o Options) *Limiter {
 	declared := e.RateLimit
 	if declared == nil {
 		return nil
@@ -49,12 +50,21 @@ func NewLimiter(k *Carried, e *config.Endpoint, params []string, trustForwarded 
 		most = config.DefaultMaxRequests
 	}
 	made := fmt.Sprint("rate-limit ", algorithm, " ", window, " ", most, " ", declared.By)
-	return Keep(k, e, made, func() *Limiter {
+	isShared := declared.IsShared() && o.Shared != nil
+	if isShared {
+		made += " shared"
+	}
+	return Keep(o.Carried, e, made, func() *Limiter {
 		l := &Limiter{
 			endpoint: e.EffectiveMethod() + " " + e.Path.Value, limit: strconv.Itoa(most),
 			said: fmt.Sprintf("%s in %v", wording.Count(most, "request"), window),
-			key:  newLimitKey(declared.By, params, trustForwarded), quotas: newQuotas(algorithm, uint32(most), int64(window)),
-			began: time.Now(), log: log,
+			key:  newLimitKey(declared.By, params, o.TrustForwarded), began: time.Now(), log: o.Log,
+		}
+		if isShared {
+			l.shared = newSharedQuotas(o.Shared, algorithm, int64(most), int64(window))
+			l.key.common = o.Carried.identity(e, made)
+		} else {
+			l.quotas = newQuotas(algorithm, uint32(most), int64(window))
 		}
 		l.pace = loglimit.New(1, func(int) { l.logEvicted() })
 		return l
@@ -75,7 +85,11 @@ func (l *Limiter) Admit(r *matcher.Request, p *reply.Reply) (LimitResult, bool) 
 		return LimitResult{}, true
 	}
 	st := LimitResult{limiter: l, now: r.Now()}
-	st.verdict = l.quotas.count(l.key.of(r), int64(st.now.Sub(l.began)))
+	if l.shared != nil {
+		st.verdict = l.shared.count(l.key.of(r), st.now.UnixNano())
+	} else {
+		st.verdict = l.quotas.count(l.key.of(r), int64(st.now.Sub(l.began)))
+	}
 	if st.evicted > 0 {
 		l.tellEvicted(st.evicted, st.now)
 	}

@@ -9,6 +9,7 @@ import (
 	"mockserver/config"
 	"mockserver/listener/record"
 	"mockserver/listener/reply"
+	"mockserver/listener/shared"
 	"mockserver/matcher"
 )
 
@@ -40,6 +41,7 @@ type outcome struct {
 // Options are the settings that rules are compiled with, in addition to an endpoint.
 type Options struct {
 	Carried        *Carried
+	Shared         *shared.State // of limits that are shared; nil if nothing is served
 	Seed           *Seed
 	TrustForwarded bool // a rate limit uses the first address of X-Forwarded-For as the client's
 	NoLatency      bool // requests do not wait for it
@@ -55,7 +57,7 @@ func Declared(e *config.Endpoint) bool {
 // NewRules compiles the rules of an endpoint. The parameters are those of its path.
 func NewRules(e *config.Endpoint, params []string, counts *Counts, o Options) *Rules {
 	r := &Rules{
-		limit: NewLimiter(o.Carried, e, params, o.TrustForwarded, o.Log), capacity: keptCapacity(o.Carried, e),
+		limit: NewLimiter(e, params, o), capacity: keptCapacity(o.Carried, e),
 		seed: o.Seed, counts: counts, noLatency: o.NoLatency, noFaults: o.NoFaults,
 	}
 	name := record.Name(e)
@@ -102,7 +104,7 @@ func (r *Rules) choice(e *config.Endpoint) {
 
 // Delay reports whether requests may wait, or their responses go wrong.
 func (r *Rules) Delay() bool {
-	delay := r.capacity != nil
+	delay := r.capacity != nil || r.limit != nil && r.limit.shared != nil
 	for _, o := range r.outcomes {
 		delay = delay || o.latency != nil || o.fault != nil
 	}

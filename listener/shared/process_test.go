@@ -1,0 +1,238 @@
+package shared
+
+import (
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"mockserver/internal/harness"
+)
+
+func TestMain(m *testing.M) {
+	harness.MoreAtOnce()
+	os.Exit(m.Run())
+}
+
+// startNATS starts a server in this process, and returns its address.
+func startNATS(t *testing.T) string {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoLog: true, NoSigs: true, JetStream: true, StoreDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go s.Start()
+	t.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	if !s.ReadyForConnections(harness.Patience) {
+		t.Fatal("NATS does not start")
+	}
+	return s.Addr().String()
+}
+
+// link is what connects replicas with the server, and can be frozen.
+type link struct {
+	net.Listener
+	open sync.RWMutex // locked while the link is frozen
+}
+
+func newLink(t *testing.T, to string) *link {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &link{Listener: l}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", to)
+			if err != nil {
+				_ = in.Close()
+				continue
+			}
+			go p.copy(in, out)
+			go p.copy(out, in)
+		}
+	}()
+	return p
+}
+
+func (p *link) copy(from, to net.Conn) {
+	defer from.Close()
+	defer to.Close()
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buffer)
+		if err != nil {
+			return
+		}
+		p.open.RLock() // waits while it is frozen
+		_, err = to.Write(buffer[:n])
+		p.open.RUnlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// limits has limits whose windows do not end during a test.
+const limits = `
+- endpoint: {path: /window, response: {body: ok}, rate-limit: {max-requests: 100, window: 1h, key-fn: query-params.k, algorithm: fixed-window, scope: shared}}
+- endpoint: {path: /bucket, response: {body: ok}, rate-limit: {max-requests: 100, window: 24h, key-fn: query-params.k, algorithm: token-bucket, scope: shared}}
+`
+
+// replicas are programs that share limits.
+type replicas []struct{ mocks, admin *harness.Process }
+
+// startReplicas starts three programs, which know each other. They wait for the server for longer
+// than by default, since the machine may be busy.
+func startReplicas(t *testing.T, address string) (all replicas) {
+	t.Helper()
+	all = make(replicas, 3)
+	var starting sync.WaitGroup
+	for i := range all {
+		starting.Go(func() {
+			all[i].mocks, all[i].admin = harness.Administered(t, limits, "--shared-state", "nats://"+address+"?stream=TEST&timeout=3s", "--grace", "100ms")
+		})
+	}
+	starting.Wait()
+	for i := range all {
+		harness.Until(t, "the replica sees three", func() bool { return all.metric(t, i, "shared_state_replicas") == 3 })
+	}
+	return all
+}
+
+func (all replicas) metric(t *testing.T, i int, name string) float64 {
+	t.Helper()
+	return harness.Value(t, harness.Scrape(t, all[i].admin), "mockserver_"+name)
+}
+
+// ask sends n requests to each replica, from several clients, and returns how many each admitted.
+func (all replicas) ask(path string, n int) (admitted [3]int64) {
+	var asking sync.WaitGroup
+	for i := range all {
+		for c := range 4 {
+			asking.Go(func() {
+				for j := c; j < n; j += 4 {
+					switch a := all[i].mocks.Do("GET", path, ""); a.Status {
+					case 200:
+						atomic.AddInt64(&admitted[i], 1)
+					case 429:
+					default:
+						all[i].mocks.T.Errorf("%s answers %d", path, a.Status)
+					}
+				}
+			})
+		}
+	}
+	asking.Wait()
+	return admitted
+}
+
+func sum(n [3]int64) int64 { return n[0] + n[1] + n[2] }
+
+// Three replicas admit what the limit says, together and exactly: what one of them has leased and
+// does not use, it gives back.
+func TestReplicas_ShareALimit(t *testing.T) {
+	t.Parallel()
+	all := startReplicas(t, startNATS(t))
+	if a := all[0].mocks.Get("/window?k=idle"); a.Status != 200 || a.Header.Get("X-RateLimit-Remaining") != "99" {
+		t.Errorf("the first request is answered %d, with %v", a.Status, a.Header)
+	}
+	for _, key := range []string{"a", "idle"} { // of the latter one has a slice that it does not use
+		path := "/window?k=" + key
+		admitted := sum(all.ask(path, 60))
+		want := int64(100)
+		if key == "idle" {
+			want = 99
+		}
+		harness.Until(t, "the whole limit is used", func() bool {
+			if admitted < want {
+				admitted += sum(all.ask(path, 1))
+			}
+			return admitted >= want
+		})
+		if admitted += sum(all.ask(path, 10)); admitted != want {
+			t.Errorf("%s: admitted %d, want %d", path, admitted, want)
+		}
+	}
+	// A bucket of a day gets no token during the test. At the end each replica may have a slice.
+	if admitted := sum(all.ask("/bucket?k=a", 60)); admitted > 100 || admitted < 100-3*8 {
+		t.Errorf("the bucket gave %d, want up to 100, less slices", admitted)
+	}
+	for i := range all {
+		if n := all.metric(t, i, "limited_locally_total"); n != 0 {
+			t.Errorf("replica %d decided on %v requests alone", i, n)
+		}
+	}
+}
+
+// While the server does not answer, each replica admits its share, and the verdict says so.
+func TestReplicas_TheServerIsAway(t *testing.T) {
+	t.Parallel()
+	between := newLink(t, startNATS(t))
+	all := startReplicas(t, between.Addr().String())
+	between.open.Lock()
+	thaw := sync.OnceFunc(between.open.Unlock)
+	defer thaw()
+	for _, path := range []string{"/window?k=a", "/bucket?k=a"} {
+		if got := all.ask(path, 50); got != [3]int64{33, 33, 33} {
+			t.Errorf("%s: the replicas admitted %v, want 33 each", path, got)
+		}
+	}
+	for i := range all {
+		if n := all.metric(t, i, "limited_locally_total"); n != 100 {
+			t.Errorf("replica %d decided on %v requests alone, want 100", i, n)
+		}
+		all[i].mocks.WaitLine(0, "the shared state does not answer in time")
+		harness.Until(t, "the verdict says so", func() bool { return strings.Contains(all[i].admin.Get("/__admin/verdict").Body, `"shared-state"`) })
+	}
+	thaw()
+	for i := range all {
+		harness.Until(t, "the replica asks again", func() bool {
+			before := all.metric(t, i, "limited_locally_total")
+			all[i].mocks.Get("/window?k=probe")
+			return all.metric(t, i, "limited_locally_total") == before
+		})
+		all[i].mocks.WaitLine(0, "the shared state answers again")
+	}
+	if admitted := sum(all.ask("/window?k=b", 60)); admitted > 100 || admitted < 100-3*8 {
+		t.Errorf("the replicas admitted %d, want up to 100, less slices", admitted)
+	}
+}
+
+// What is wrong with a shared limit or its server is said at the start; validate needs no server.
+func TestReplicas_AreRefusedAtTheStart(t *testing.T) {
+	t.Parallel()
+	file := harness.WriteFile(t, t.TempDir(), "mock.yml", limits)
+	for _, c := range []struct{ state, want string }{
+		{"", "[0].endpoint.rate-limit.scope: shared needs a server that replicas count with; expected --shared-state nats://HOST:PORT, or scope: replica"},
+		{"nats://ann:hidden@" + harness.Free(t), "cannot start error=\"open the shared state nats://127.0.0.1:"},
+		{"nats://127.0.0.1:1?timeout=1h", `\"1h\" is not valid for timeout of the shared state; expected a duration above 0 of at most 10s`},
+		{"nats://127.0.0.1:1?lease=1h", `unknown parameter \"lease\" of the shared state; expected stream, replicas, timeout, creds`},
+		{"a directory", `--shared-state: "a directory" is not valid; expected nats://HOST:PORT`},
+	} {
+		args := []string{"-c", file}
+		if c.state != "" {
+			args = append(args, "--shared-state", c.state)
+		}
+		code, stdout, stderr := harness.Refused(t, nil, args...)
+		if said := stdout + stderr; c.state == "" && !strings.Contains(said, "mock.yml:2:") || code == 0 || !strings.Contains(said, c.want) || strings.Contains(said, "hidden") {
+			t.Errorf("%q: exit code %d, said %q, want %q", c.state, code, said, c.want)
+		}
+	}
+	if code, stdout, stderr := harness.Refused(t, nil, "validate", "-c", file, "--shared-state", "nats://127.0.0.1:1"); code != 0 {
+		t.Errorf("validate: exit code %d, said %s%s", code, stdout, stderr)
+	}
+}

@@ -1,0 +1,310 @@
+// Package shared keeps numbers that several replicas share, in a stream of NATS JetStream.
+//
+//	state, err := shared.Open(location, logger)
+//	cell := shared.Cell{Key: "0f3a"}
+//	err = state.Change(&cell, keep, func(v shared.Value) (shared.Value, bool) { … })
+//
+// A subject of the stream has one value, which is replaced by its revision: of two replicas that
+// change it at a time, one does so after the other. A call ends within Location.Timeout; what is
+// decided without the servers is up to the caller.
+package shared
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"mockserver/internal/natsclient"
+)
+
+// Location is where the state is.
+type Location struct {
+	natsclient.Servers
+	Stream   string        // name of the stream
+	Replicas int           // of a stream that is created; 0 for three in a cluster, one otherwise
+	Timeout  time.Duration // how long a call may take
+}
+
+const (
+	defaultStream  = "MOCK_STATE"
+	defaultTimeout = 20 * time.Millisecond
+	maxTimeout     = 10 * time.Second
+)
+
+// Parse reads the URL of a state; see natsclient.Parse.
+func Parse(text string) (Location, error) {
+	at := Location{Stream: defaultStream, Timeout: defaultTimeout}
+	var err error
+	at.Servers, err = natsclient.Parse(text, "the shared state", "stream, replicas, timeout", func(name, value string) (string, bool) {
+		switch name {
+		case "stream":
+			return natsclient.SetStream(&at.Stream, value)
+		case "replicas":
+			return natsclient.SetReplicas(&at.Replicas, value)
+		case "timeout":
+			var err error
+			at.Timeout, err = time.ParseDuration(value)
+			return fmt.Sprintf("a duration above 0 of at most %v", maxTimeout), err == nil && at.Timeout > 0 && at.Timeout <= maxTimeout
+		}
+		return "", false
+	})
+	return at, err
+}
+
+// String returns the servers and the stream, without the user.
+func (at *Location) String() string { return at.Servers.String() + "?stream=" + at.Stream }
+
+// State is an open state. Its methods may be called from any goroutine.
+type State struct {
+	at      Location
+	log     *slog.Logger
+	nc      *nats.Conn
+	js      jetstream.JetStream
+	stream  jetstream.Stream
+	replica string    // subject of this replica
+	began   time.Time // start of the clock of silent
+
+	replicas atomic.Int64  // seen last, with this one
+	silent   atomic.Int64  // nobody asks before, on the clock
+	away     atomic.Bool   // the last call failed
+	local    atomic.Uint64 // see CountLocal
+
+	ctx  context.Context
+	stop context.CancelFunc
+	loop sync.WaitGroup
+}
+
+const (
+	// retryAfter is for how long nobody asks again after a call that failed.
+	retryAfter = 500 * time.Millisecond
+	// presentEvery is how often a replica says that it is there, and counts the others. One that did
+	// not do so for presentFor is not counted.
+	presentEvery = 2 * time.Second
+	presentFor   = 3 * presentEvery
+
+	openWithin  = 10 * time.Second
+	closeWithin = time.Second
+)
+
+// ErrAway is the error of calls that were not made, since the servers did not answer just before.
+var ErrAway = errors.New("the shared state does not answer")
+
+// Open connects to the servers, and creates the stream if it does not exist.
+func Open(at Location, log *slog.Logger) (*State, error) {
+	s := &State{at: at, log: log, began: time.Now(), replica: fmt.Sprintf("%s.replica.%016x", at.Stream, rand.Uint64())}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	var err error
+	if s.nc, s.js, err = at.Connect(at.String(), presentEvery, log); err == nil {
+		ctx, cancel := context.WithTimeout(s.ctx, openWithin)
+		defer cancel()
+		if s.stream, err = s.prepare(ctx); err == nil {
+			err = s.present(ctx)
+		}
+		if err != nil {
+			s.nc.Close()
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the shared state %s: %w", &at, err)
+	}
+	s.loop.Go(s.stay)
+	return s, nil
+}
+
+// prepare opens the stream, and creates it if it does not exist.
+func (s *State) prepare(ctx context.Context) (jetstream.Stream, error) {
+	stream, err := s.js.Stream(ctx, s.at.Stream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		stream, err = s.js.CreateStream(ctx, jetstream.StreamConfig{
+			Name: s.at.Stream, Subjects: []string{s.at.Stream + ".limit.*", s.at.Stream + ".replica.*"},
+			Description: "shared state of mockserver", Storage: jetstream.FileStorage, Replicas: natsclient.ReplicasOf(s.nc, s.at.Replicas),
+			MaxMsgsPerSubject: 1, AllowMsgTTL: true,
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the stream %s: %w", s.at.Stream, err)
+	}
+	if c := stream.CachedInfo().Config; c.MaxMsgsPerSubject != 1 || !c.AllowMsgTTL {
+		return nil, fmt.Errorf("the stream %s is used for something else; expected one that mockserver has created for its shared state", s.at.Stream)
+	}
+	return stream, nil
+}
+
+// present says that this replica is there, and counts those that are.
+func (s *State) present(ctx context.Context) error {
+	if _, err := s.js.Publish(ctx, s.replica, nil, jetstream.WithMsgTTL(presentFor)); err != nil {
+		return err
+	}
+	info, err := s.stream.Info(ctx, jetstream.WithSubjectFilter(s.at.Stream+".replica.*"))
+	if err != nil {
+		return err
+	}
+	s.replicas.Store(int64(max(len(info.State.Subjects), 1)))
+	return nil
+}
+
+// stay has the replica be present until the state is closed, and creates the stream anew if it is
+// gone.
+func (s *State) stay() {
+	ticker := time.NewTicker(presentEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if !s.nc.IsConnected() {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(s.ctx, presentEvery)
+		if err := s.present(ctx); err != nil { // callers find out by themselves
+			_, _ = s.prepare(ctx)
+		}
+		cancel()
+	}
+}
+
+// Replicas returns how many replicas there were when they could be counted last, this one included; 0
+// for a nil State.
+func (s *State) Replicas() int64 {
+	if s == nil {
+		return 0
+	}
+	return s.replicas.Load()
+}
+
+// CountLocal counts a decision that was made without the servers.
+func (s *State) CountLocal() { s.local.Add(1) }
+
+// Local returns how many decisions were made without the servers; 0 for a nil State.
+func (s *State) Local() uint64 {
+	if s == nil {
+		return 0
+	}
+	return s.local.Load()
+}
+
+// Value is what a subject has. The meaning of its numbers is up to the caller; all are 0 before the
+// first change.
+type Value [3]int64
+
+// Cell is a value as this process knows it. Only one goroutine at a time may use it.
+type Cell struct {
+	Key      string // letters and digits
+	Value    Value  // as it was at the end of the last call of Change that succeeded
+	revision uint64 // of Value; 0 for none
+	known    bool
+}
+
+// Change replaces a value by the result of change, which gets the present one, and may be called
+// several times. If it returns false, nothing is changed. The value is forgotten if nobody changes it
+// for the time keep, of at least a second. After an error the value may have been changed or not.
+func (s *State) Change(c *Cell, keep time.Duration, change func(Value) (next Value, ok bool)) error {
+	if !s.nc.IsConnected() || int64(time.Since(s.began)) < s.silent.Load() {
+		return ErrAway
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, s.at.Timeout)
+	defer cancel()
+	err := s.change(ctx, c, keep, change)
+	switch {
+	case err != nil:
+		c.known = false
+		s.silent.Store(int64(time.Since(s.began) + retryAfter))
+		if s.away.CompareAndSwap(false, true) && s.ctx.Err() == nil {
+			s.log.Warn("the shared state does not answer in time", "store", s.at.String(), "error", err.Error())
+		}
+	case s.away.CompareAndSwap(true, false):
+		s.log.Info("the shared state answers again", "store", s.at.String())
+	}
+	return err
+}
+
+// change is Change. It begins with the value that is known, and reads it if it was another one.
+func (s *State) change(ctx context.Context, c *Cell, keep time.Duration, change func(Value) (Value, bool)) error {
+	read := false
+	for {
+		if !c.known {
+			if err := s.read(ctx, c); err != nil {
+				return err
+			}
+			read = true
+		}
+		next, ok := change(c.Value)
+		switch {
+		case ok:
+			err := s.write(ctx, c, next, keep)
+			if !isConflict(err) {
+				return err
+			}
+		case read:
+			return nil
+		}
+		c.known = false
+	}
+}
+
+func (s *State) subject(c *Cell) string { return s.at.Stream + ".limit." + c.Key }
+
+func (s *State) read(ctx context.Context, c *Cell) error {
+	m, err := s.stream.GetLastMsgForSubject(ctx, s.subject(c))
+	c.Value, c.revision = Value{}, 0
+	switch {
+	case errors.Is(err, jetstream.ErrMsgNotFound):
+	case err != nil:
+		return err
+	case len(m.Data) != binary.Size(c.Value):
+		return fmt.Errorf("the value of %s has %d bytes; expected %d", m.Subject, len(m.Data), binary.Size(c.Value))
+	default:
+		c.revision = m.Sequence
+		for i := range c.Value {
+			c.Value[i] = int64(binary.BigEndian.Uint64(m.Data[8*i:]))
+		}
+	}
+	c.known = true
+	return nil
+}
+
+func (s *State) write(ctx context.Context, c *Cell, next Value, keep time.Duration) error {
+	var data []byte
+	for _, number := range next {
+		data = binary.BigEndian.AppendUint64(data, uint64(number))
+	}
+	ack, err := s.js.Publish(ctx, s.subject(c), data,
+		jetstream.WithExpectLastSequencePerSubject(c.revision), jetstream.WithMsgTTL(keep.Round(time.Second)), jetstream.WithRetryAttempts(0))
+	if err == nil {
+		c.Value, c.revision = next, ack.Sequence
+	}
+	return err
+}
+
+// isConflict reports whether the value was another one than the caller knew.
+func isConflict(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) &&
+		(api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+}
+
+// Close has the other replicas no longer count this one. It may be called on a nil State.
+func (s *State) Close() {
+	if s == nil {
+		return
+	}
+	s.stop()
+	s.loop.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+	defer cancel()
+	if s.nc.IsConnected() {
+		_ = s.stream.Purge(ctx, jetstream.WithPurgeSubject(s.replica)) // else it is forgotten by itself
+	}
+	s.nc.Close()
+}

@@ -1,0 +1,238 @@
+package traffic
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mockserver/listener/shared"
+)
+
+// sharedQuotas are the quotas of a limit that all replicas share. Of the quota of each key a replica
+// leases slices, and admits requests from its slice without asking. What it does not use within
+// sliceFor goes back, or is lost to all: never is more admitted than the limit says.
+type sharedQuotas struct {
+	state       *shared.State
+	algorithm   string
+	max, window int64                  // the latter in nanoseconds
+	local       atomic.Pointer[quotas] // those of the local share; nil before they are needed
+	shards      [quotaShards]leaseShard
+}
+
+// leaseShard is a part of the keys. Leases that were not used for a turn are forgotten: the state has
+// all that matters of them.
+type leaseShard struct {
+	mu          sync.Mutex // guards the fields below
+	now, before map[quotaKey]*lease
+	turned      int64 // when the latter was the former
+}
+
+// lease is what this replica knows and has of the quota of a key. Times are Unix times, in
+// nanoseconds.
+type lease struct {
+	waiting atomic.Int64 // requests that wait for mu, or have it
+
+	mu    sync.Mutex // guards the fields below
+	cell  shared.Cell
+	have  int64 // requests that may be admitted
+	until int64 // before this time
+	ask   int64 // nobody asks before, if nothing was left
+	left  int64 // to all replicas, when this one asked last
+	full  int64 // when the whole limit is available again
+	next  int64 // when a request is admitted again, if nothing was left
+	back  *time.Timer
+}
+
+// The numbers of a shared value. A bucket has its last filling, its tokens, and the rest of a token
+// as quota.rest; a window its beginning and its requests.
+const (
+	valueAt = iota
+	valueCount
+	valueRest
+)
+
+const (
+	sliceFor = time.Second
+	// sliceParts is into how many slices a replica's part of what is left is divided.
+	sliceParts = 4
+	// askAgain is how long a replica does not ask again for a key of which nothing was left: others
+	// may give back. It is askSoon if a token comes sooner.
+	askAgain = 50 * time.Millisecond
+	askSoon  = time.Millisecond
+	// shardLeases is how many leases a shard begins before it forgets older ones.
+	shardLeases = 1 << 14
+)
+
+func newSharedQuotas(state *shared.State, algorithm string, most, window int64) *sharedQuotas {
+	return &sharedQuotas{state: state, algorithm: algorithm, max: most, window: window}
+}
+
+// count counts a request at a Unix time in nanoseconds.
+func (q *sharedQuotas) count(key quotaKey, now int64) verdict {
+	e := q.lease(key, now)
+	e.waiting.Add(1)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	defer e.waiting.Add(-1)
+	if (e.have == 0 || now >= e.until) && now >= e.ask && q.take(e, now) != nil {
+		return q.countLocally(key, now)
+	}
+	v := verdict{full: max(e.full-now, 0)}
+	if v.admitted = e.have > 0 && now < e.until; v.admitted {
+		e.have--
+		v.remaining = uint32(e.have + e.left)
+	} else {
+		v.next = max(e.next-now, 1)
+	}
+	return v
+}
+
+// lease returns the lease of a key.
+func (q *sharedQuotas) lease(key quotaKey, now int64) *lease {
+	s := &q.shards[binary.LittleEndian.Uint64(key[:])%quotaShards]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.now == nil || len(s.now) >= shardLeases || now-s.turned >= max(q.window, int64(sliceFor)) {
+		s.before, s.now, s.turned = s.now, map[quotaKey]*lease{}, now
+	}
+	e := s.now[key]
+	if e == nil {
+		if e = s.before[key]; e == nil {
+			e = &lease{cell: shared.Cell{Key: hex.EncodeToString(key[:])}}
+		}
+		s.now[key] = e
+	}
+	return e
+}
+
+// take leases a slice. The caller has the lock of the lease.
+func (q *sharedQuotas) take(e *lease, now int64) error {
+	var slice int64
+	e.have = 0
+	err := q.state.Change(&e.cell, q.keep(), func(v shared.Value) (shared.Value, bool) {
+		v = q.at(v, now)
+		left := q.left(v)
+		slice = min(left, max(e.waiting.Load(), left/(sliceParts*q.state.Replicas())))
+		if q.isBucket() {
+			v[valueCount] -= slice
+		} else {
+			v[valueCount] += slice
+		}
+		return v, slice > 0
+	})
+	if err != nil {
+		return err
+	}
+	v := q.at(e.cell.Value, now)
+	e.have, e.left, e.ask = slice, q.left(v), 0
+	if q.isBucket() {
+		e.full, e.next = now+q.untilFull(v), now+q.untilToken(v)
+		// Once the bucket is full, tokens outside of it would be too many.
+		e.until = max(min(e.full, now+int64(sliceFor)), now+1)
+	} else {
+		e.until = v[valueAt] + q.window
+		e.full, e.next = e.until, e.until
+		e.giveBackLater(q)
+	}
+	if slice == 0 {
+		e.ask = now + min(max(e.next-now, int64(askSoon)), int64(askAgain))
+	}
+	return nil
+}
+
+func (q *sharedQuotas) isBucket() bool { return q.algorithm == "token-bucket" }
+
+// keep is how long the state has to remember a value: the clocks of replicas may differ.
+func (q *sharedQuotas) keep() time.Duration { return time.Duration(2*q.window) + 2*time.Second }
+
+// at returns a value as of a time: with the tokens that have been added, or of a new window. A value
+// of a replica whose clock is ahead stays.
+func (q *sharedQuotas) at(v shared.Value, now int64) shared.Value {
+	v[valueCount] = min(max(v[valueCount], 0), q.max) // another program may have written it
+	v[valueRest] = min(max(v[valueRest], 0), q.window-1)
+	since := now - v[valueAt]
+	switch {
+	case !q.isBucket() && since >= q.window:
+		return shared.Value{now}
+	case q.isBucket() && since >= q.window:
+		return shared.Value{now, q.max}
+	case q.isBucket() && since > 0:
+		high, low := bits.Mul64(uint64(since), uint64(q.max))
+		low, carry := bits.Add64(low, uint64(v[valueRest]), 0)
+		filled, rest := bits.Div64(high+carry, low, uint64(q.window))
+		v = shared.Value{now, v[valueCount] + int64(filled), int64(rest)}
+		if v[valueCount] >= q.max {
+			v[valueCount], v[valueRest] = q.max, 0
+		}
+	}
+	return v
+}
+
+// left returns how many requests a value still allows.
+func (q *sharedQuotas) left(v shared.Value) int64 {
+	if q.isBucket() {
+		return v[valueCount]
+	}
+	return max(q.max-v[valueCount], 0)
+}
+
+// untilToken returns in how many nanoseconds a bucket gets its next token.
+func (q *sharedQuotas) untilToken(v shared.Value) int64 {
+	return (q.window - v[valueRest] + q.max - 1) / q.max
+}
+
+// untilFull returns in how many nanoseconds a bucket is full, rounded down.
+func (q *sharedQuotas) untilFull(v shared.Value) int64 {
+	if v[valueCount] == q.max {
+		return 0
+	}
+	high, low := bits.Mul64(uint64(q.max-v[valueCount]), uint64(q.window))
+	low, borrow := bits.Sub64(low, uint64(v[valueRest]), 0)
+	full, _ := bits.Div64(high-borrow, low, uint64(q.max))
+	return int64(full)
+}
+
+// giveBackLater gives back what is left of the slice of a window, once nobody has asked for another
+// one for sliceFor. The caller has the lock of the lease.
+func (e *lease) giveBackLater(q *sharedQuotas) {
+	switch {
+	case e.have < 2: // the request that asked takes one
+	case e.back == nil:
+		e.back = time.AfterFunc(sliceFor, func() { q.giveBack(e) })
+	default:
+		e.back.Reset(sliceFor)
+	}
+}
+
+func (q *sharedQuotas) giveBack(e *lease) {
+	e.mu.Lock()
+	slice, begun := e.have, e.cell.Value[valueAt]
+	cell := e.cell
+	e.have = 0
+	e.mu.Unlock()
+	if slice == 0 {
+		return
+	}
+	_ = q.state.Change(&cell, q.keep(), func(v shared.Value) (shared.Value, bool) { // lost if it fails
+		v[valueCount] -= slice
+		return v, v[valueAt] == begun
+	})
+}
+
+// countLocally counts a request against this replica's share of the limit.
+func (q *sharedQuotas) countLocally(key quotaKey, now int64) verdict {
+	q.state.CountLocal()
+	share := uint32(max(q.max/q.state.Replicas(), 1))
+	local := q.local.Load()
+	if local == nil || local.max != share {
+		fresh := newQuotas(q.algorithm, share, q.window)
+		if !q.local.CompareAndSwap(local, fresh) {
+			fresh = q.local.Load()
+		}
+		local = fresh
+	}
+	return local.count(key, now)
+}

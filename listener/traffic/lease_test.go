@@ -1,0 +1,66 @@
+package traffic
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"mockserver/config"
+	"mockserver/listener/shared"
+)
+
+// A shared value counts as the quota of one replica does.
+func TestSharedQuotas_CountAsThoseOfOneReplica(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, algorithm := range config.LimitAlgorithms[1:] {
+		for range 200 {
+			most, window := 1+random.Int64N(20), 1+random.Int64N(1000)
+			q, own := newSharedQuotas(nil, algorithm, most, window), newQuotas(algorithm, uint32(most), window)
+			var v shared.Value
+			now := int64(1_000_000)
+			for range 100 {
+				now += random.Int64N(1 + 3*window/most)
+				want := own.count(quotaKey{}, now)
+				v = q.at(v, now)
+				admitted := q.left(v) > 0
+				next := v[valueAt] + q.window - now
+				if q.isBucket() {
+					next = q.untilToken(v)
+				}
+				if admitted && q.isBucket() {
+					v[valueCount]--
+				} else if admitted {
+					v[valueCount]++
+				}
+				if admitted != want.admitted || q.left(v) != int64(want.remaining) || !admitted && next != want.next {
+					t.Fatalf("%s, %d in %d: admitted %v, left %d, next %d; want %+v", algorithm, most, window, admitted, q.left(v), next, want)
+				}
+				if q.isBucket() && (q.untilFull(v) > want.full || q.untilFull(v) < want.full-1) {
+					t.Fatalf("%d in %d: full in %d, want %d or one less", most, window, q.untilFull(v), want.full)
+				}
+			}
+		}
+	}
+}
+
+// What another program has written does no harm.
+func TestSharedQuotas_AnyValue(t *testing.T) {
+	numbers := []int64{math.MinInt64, -1, 0, 1, 5, 1_000_000_000, math.MaxInt64}
+	for _, algorithm := range config.LimitAlgorithms[1:] {
+		for _, most := range []int64{1, 1_000_000_000} {
+			for _, window := range []int64{1, 2, 365 * 24 * 3600 * 1_000_000_000} {
+				q := newSharedQuotas(nil, algorithm, most, window)
+				for _, at := range numbers {
+					for _, count := range numbers {
+						for _, rest := range numbers {
+							v := q.at(shared.Value{at, count, rest}, 1_700_000_000_000_000_000)
+							if left := q.left(v); left < 0 || left > most || q.untilToken(v) < 0 || q.untilFull(v) < 0 {
+								t.Fatalf("%s, %d in %d: %v leaves %d", algorithm, most, window, v, left)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
