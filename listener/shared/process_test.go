@@ -140,6 +140,21 @@ func (all replicas) ask(path string, n int) (admitted [3]int64) {
 	return admitted
 }
 
+// useUp sends requests until as many are admitted as wanted, and some more, which are not.
+func (all replicas) useUp(t *testing.T, path string, want int64) {
+	t.Helper()
+	admitted := sum(all.ask(path, 60))
+	harness.Until(t, "the whole limit is used", func() bool {
+		if admitted < want {
+			admitted += sum(all.ask(path, 1))
+		}
+		return admitted >= want
+	})
+	if admitted += sum(all.ask(path, 10)); admitted != want {
+		t.Errorf("%s: admitted %d, want %d", path, admitted, want)
+	}
+}
+
 func sum(n [3]int64) int64 { return n[0] + n[1] + n[2] }
 
 // Three replicas admit what the limit says, together and exactly: what one of them has leased and
@@ -150,22 +165,10 @@ func TestReplicas_ShareALimit(t *testing.T) {
 	if a := all[0].mocks.Get("/window?k=idle"); a.Status != 200 || a.Header.Get("X-RateLimit-Remaining") != "99" {
 		t.Errorf("the first request is answered %d, with %v", a.Status, a.Header)
 	}
-	for _, key := range []string{"a", "idle"} { // of the latter one has a slice that it does not use
-		path := "/window?k=" + key
-		admitted := sum(all.ask(path, 60))
-		want := int64(100)
-		if key == "idle" {
-			want = 99
-		}
-		harness.Until(t, "the whole limit is used", func() bool {
-			if admitted < want {
-				admitted += sum(all.ask(path, 1))
-			}
-			return admitted >= want
-		})
-		if admitted += sum(all.ask(path, 10)); admitted != want {
-			t.Errorf("%s: admitted %d, want %d", path, admitted, want)
-		}
+	all.useUp(t, "/window?k=a", 100)
+	all[1:].useUp(t, "/window?k=idle", 99) // the first one has a slice that it does not use
+	if admitted := sum(all.ask("/window?k=idle", 10)); admitted != 0 {
+		t.Errorf("admitted %d after the whole limit was used", admitted)
 	}
 	// A bucket of a day gets no token during the test. At the end each replica may have a slice.
 	if admitted := sum(all.ask("/bucket?k=a", 60)); admitted > 100 || admitted < 100-3*8 {
