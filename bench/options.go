@@ -53,7 +53,10 @@ type Rate struct {
 func (r Rate) given() bool { return r != Rate{} }
 
 // table is every flag, in the order of the usage.
-var table = flags.Table[Options]{
+var table = append(loadFlags, resultFlags...)
+
+// loadFlags say what is loaded, and how.
+var loadFlags = flags.Table[Options]{
 	{Name: "config", Short: "c", Value: "PATH", Several: true, Accepts: "the name of a file or a directory",
 		Doc: "measure each endpoint of this configuration instead of the scenarios; may be given several times",
 		Set: func(o *Options, v string) bool { o.Config = append(o.Config, v); return v != "" }},
@@ -105,6 +108,10 @@ var table = flags.Table[Options]{
 			o.Rivals = append(o.Rivals, Rival{strings.TrimSpace(name), command})
 			return strings.TrimSpace(name) != "" && strings.Contains(command, portOf)
 		}},
+}
+
+// resultFlags say what is written.
+var resultFlags = flags.Table[Options]{
 	{Name: "json", Value: "FILE", Accepts: "the name of a file",
 		Doc: "write the result as JSON",
 		Set: func(o *Options, v string) bool { o.JSON = v; return v != "" }},

@@ -95,6 +95,12 @@ func (a *Admin) table() []route {
 		{withToken, "POST", "/__admin/recordings/{id}/stop", a.stopRecording, "end a recording", nil, nil, ok(shownRecording{})},
 		{withToken, "GET", "/__admin/recordings/{id}/har", a.showHAR, "a recording as HAR 1.2", nil, nil, ok(harMedia)},
 		{withToken, "GET", "/__admin/recordings/{id}/config", a.showRecordedConfig, "what import makes of a recording, with the files beside it as an archive", nil, nil, ok(yamlMedia, zipMedia)},
+	}, append(a.runTable(), a.fleetTable()...)...)
+}
+
+// runTable returns the requests about runs of this server.
+func (a *Admin) runTable() []route {
+	return []route{
 		{withToken, "GET", "/__admin/runs", a.listRuns, "the runs that are kept, the newest first",
 			[]parameter{{"limit", "integer", "how many are shown, all of them by default"}}, nil, ok(shownRuns{})},
 		{withToken, "POST", "/__admin/runs", a.startRun, "begin a run", nil, []any{newRun{}}, map[int][]any{http.StatusCreated: {runs.RunEntry{}}}},
@@ -106,7 +112,7 @@ func (a *Admin) table() []route {
 		{withToken, "GET", "/__admin/runs/{id}/report", a.showReport, "the report of a run as a page", nil, nil, ok(htmlMedia)},
 		{withToken, "GET", "/__admin/runs/{id}/totals", a.showTotals, "what was counted in a run, in a form that adds up exactly over replicas",
 			[]parameter{{"after", "number", "only points of the timeline that end after this second of the run"}}, nil, ok(runs.Totals{})},
-	}, a.fleetTable()...)
+	}
 }
 
 // fleetTable returns the requests about all replicas.
