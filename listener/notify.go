@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"mockserver/config"
@@ -89,36 +88,10 @@ func (s *Server) notifyMoved(hooks []webhook.Hook, r *matcher.Request, at time.T
 				s.webhooks.Start(d, at)
 			}
 		}
-		if s.opts.WebhookStore == "" || !s.storing.do(start) {
+		if s.opts.WebhookStore == "" || !s.storing.Do(start) {
 			start()
 		}
 	})
-}
-
-// storing has the webhooks of rows that wait for the store, each in its own goroutine. There are at
-// most as many as may be pending.
-type storing struct {
-	mu     sync.Mutex // guards the field below
-	closed bool
-	all    sync.WaitGroup
-}
-
-// do calls a function in a goroutine, and reports whether it does.
-func (s *storing) do(store func()) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed {
-		s.all.Go(store)
-	}
-	return !s.closed
-}
-
-// close waits for the goroutines. There are no further ones.
-func (s *storing) close() {
-	s.mu.Lock()
-	s.closed = true
-	s.mu.Unlock()
-	s.all.Wait()
 }
 
 // accepts reports whether the dispatcher accepts a webhook.

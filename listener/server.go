@@ -40,6 +40,7 @@ import (
 	"mockserver/listener/probe"
 	"mockserver/listener/record"
 	"mockserver/listener/sentry"
+	"mockserver/listener/webhook"
 	"mockserver/listener/websocket"
 	"mockserver/listener/wire"
 	"mockserver/matcher"
@@ -163,14 +164,13 @@ const (
 
 // Server serves one specification at a time. Its methods may be called from any goroutine.
 type Server struct {
-	opts     Options
-	log      *slog.Logger
-	compiler *compiler
-	snapshot atomic.Pointer[snapshot]
-	applying sync.Mutex      // held during Apply; guards warnings
-	warnings syntax.Problems // those of the current specification
-	// documents are the log lines about the documents that are served, see logDocuments.
-	documents []string
+	opts      Options
+	log       *slog.Logger
+	compiler  *compiler
+	snapshot  atomic.Pointer[snapshot]
+	applying  sync.Mutex      // held during Apply; guards warnings
+	warnings  syntax.Problems // those of the current specification
+	documents []string        // log lines about the documents that are served, see logDocuments
 	applied   applied
 
 	http      *fasthttp.Server
@@ -192,7 +192,7 @@ type Server struct {
 	handshakePace *loglimit.Limiter
 
 	webhooks    *dispatcher.Queue
-	storing     storing
+	storing     webhook.Storing
 	unsendable  atomic.Int64      // webhooks whose URL turned out to be invalid
 	webhookPace *loglimit.Limiter // limits log lines about failed webhooks
 	refusedPace *loglimit.Limiter // limits log lines about refused webhooks
@@ -425,7 +425,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.compiler.recordings.close()
 	s.compiler.shared.Close()
 	s.compiler.data.Close() // no more webhooks of rows that change by themselves
-	s.storing.close()
+	s.storing.Close()
 	closing = errors.Join(closing, s.closeWebhooks(ctx))
 	s.reports.Close(ctx)
 	s.closeData.Do(func() { closing = errors.Join(closing, s.saveState()) })

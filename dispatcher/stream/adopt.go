@@ -81,7 +81,17 @@ func (s *Stream) claimAll(ctx context.Context, logs map[string]uint64) {
 // adopt reads a log that was taken over, from where it was read before.
 func (s *Stream) adopt(ctx context.Context, l *ownedLog) {
 	began, entries := time.Now(), 0
-	if l.open == nil {
+	s.mu.Lock()
+	created, from, noted := s.created, l.read+1, l.open != nil
+	s.mu.Unlock()
+	same := func(do func()) { // compare may have forgotten what another stream had
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.created.Equal(created) {
+			do()
+		}
+	}
+	if !noted {
 		open := map[uint64]uint64{}
 		if _, err := s.each(ctx, s.subject(l.name, "done"), 1, func(_ uint64, data []byte) {
 			if err := readNotes(data, open); err != nil {
@@ -90,13 +100,11 @@ func (s *Stream) adopt(ctx context.Context, l *ownedLog) {
 		}); err != nil {
 			return
 		}
-		s.mu.Lock()
-		l.open = open
-		s.mu.Unlock()
+		same(func() { l.open = open })
 	}
-	_, err := s.each(ctx, s.subject(l.name, "log"), l.read+1, func(seq uint64, data []byte) {
+	_, err := s.each(ctx, s.subject(l.name, "log"), from, func(seq uint64, data []byte) {
 		entries += s.adoptBatch(l, seq, data)
-		l.read = seq
+		same(func() { l.read = seq })
 	})
 	if entries > 0 {
 		s.log.Info("webhooks of another process are adopted", "log", l.name, "webhooks", entries, "took", time.Since(began).Round(time.Millisecond))

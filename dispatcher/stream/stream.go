@@ -180,11 +180,14 @@ func (s *Stream) prepare(ctx context.Context) (stream jetstream.Stream, leases j
 
 // reopen creates the stream or the bucket of leases if the server has lost them.
 func (s *Stream) reopen(ctx context.Context) error {
-	_, _, err := s.prepare(ctx)
+	stream, _, err := s.prepare(ctx)
+	if err == nil {
+		s.compare(stream.CachedInfo().Created)
+	}
 	return err
 }
 
-// compare, which look alone calls, since it alone reads logs, forgets sequences when the stream is not the one that they are of: its numbers are those
+// compare forgets sequences when the stream is not the one that they are of: its numbers are those
 // of other messages, which may be another process's. What is in the new stream is read again.
 func (s *Stream) compare(created time.Time) {
 	s.mu.Lock()
