@@ -253,9 +253,10 @@ func (x *Exchange) watching(w Waiter, read func() (int, error)) (n int, err erro
 		n   int
 		err error
 	}
-	done := make(chan result, 1)
+	done, woken := make(chan result, 1), make(chan struct{})
 	conn := x.conn
 	go func() {
+		defer close(woken)
 		n, err := read()
 		done <- result{n, err}
 		w.Wake()
@@ -266,11 +267,12 @@ func (x *Exchange) watching(w Waiter, read func() (int, error)) (n int, err erro
 			if conn != nil { // nil if all of it has come
 				_ = conn.SetReadDeadline(time.Unix(1, 0)) // ends the read; if it fails, the connection has ended
 			}
-			<-done
+			<-woken
 			return 0, ErrLeft
 		}
 		select {
 		case r := <-done:
+			<-woken // then nobody uses the Waiter any more
 			return r.n, r.err
 		default:
 		}

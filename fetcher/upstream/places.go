@@ -9,7 +9,7 @@ import (
 type Waiter interface {
 	// Wait waits for Wake, or for another event, and reports whether the client left.
 	Wait() (left bool)
-	Wake() // from any goroutine
+	Wake() // from any goroutine, while somebody waits or will
 }
 
 // places limits how many requests an upstream has at once. Others wait, in order of arrival.
@@ -21,7 +21,7 @@ type places struct {
 
 // turn is a request that waits.
 type turn struct {
-	waiter      Waiter
+	waiter      Waiter // nil once it does not wait
 	served      bool // it has a place
 	ahead, next *turn
 }
@@ -56,7 +56,7 @@ func (p *places) enter(w Waiter, until time.Time) (waited bool, err error) {
 	if t == nil {
 		return false, nil
 	}
-	timer := time.AfterFunc(time.Until(until), w.Wake)
+	timer := time.AfterFunc(time.Until(until), func() { p.wake(t) })
 	defer timer.Stop()
 	for {
 		left := w.Wait()
@@ -128,12 +128,22 @@ func (p *places) pass() {
 		p.free++
 		return
 	}
-	p.remove(next)
 	next.served = true
 	next.waiter.Wake()
+	p.remove(next)
+}
+
+// wake ends the wait of a turn that is still awaited. A Waiter may serve another request afterwards.
+func (p *places) wake(t *turn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if t.waiter != nil {
+		t.waiter.Wake()
+	}
 }
 
 func (p *places) remove(t *turn) {
+	t.waiter = nil
 	if t.ahead == nil {
 		p.first = t.next
 	} else {

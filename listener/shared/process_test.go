@@ -99,6 +99,7 @@ type replicas []struct{ mocks, admin *harness.Process }
 // than by default, since the machine may be busy.
 func startReplicas(t *testing.T, address string) (all replicas) {
 	t.Helper()
+	harness.Program(t) // a test is left out from its own goroutine
 	all = make(replicas, 3)
 	var starting sync.WaitGroup
 	for i := range all {
