@@ -22,7 +22,7 @@ type places struct {
 // turn is a request that waits.
 type turn struct {
 	waiter      Waiter // nil once it does not wait
-	served      bool // it has a place
+	served      bool   // it has a place
 	ahead, next *turn
 }
 
