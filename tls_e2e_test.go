@@ -140,10 +140,10 @@ func TestTLS_ByTheEnvironment(t *testing.T) {
 		t.Error("the admin address serves a client without a certificate")
 	}
 	for path, wants := range map[string][]string{
-		"/metrics": {`mockserver_tls_handshakes_total{result="ok",resumed="false",version="1.3"}`, `mockserver_tls_handshakes_total{result="client-certificate",resumed="false",version=""}`,
+		"/metrics": {`mockserver_tls_handshakes_total{result="ok",resumed="false",version="1.3"}`, `mockserver_tls_handshakes_total{result="client-certificate",resumed="false",version=""}`, "mockserver_tls_handshake_cpu_seconds_total 0.",
 			fmt.Sprintf("mockserver_tls_certificate_expiry_timestamp_seconds{certificate=%q} ", two)},
 		"/__admin/journal": {`"tls": "1.3"`},
-		"/__admin/samples": {`"tls_handshakes_full"`},
+		"/__admin/samples": {`"tls_handshakes_full"`, `"tls_handshakes_cpu"`},
 		"/__admin/ca.pem":  {`"no_ca"`},
 	} {
 		harness.Until(t, path+" has it", func() bool {

@@ -115,6 +115,12 @@ mockserver/listener/recording -> mockserver/fetcher
 mockserver/listener/recording -> mockserver/fetcher/upstream
 mockserver/listener/recording -> mockserver/matcher
 mockserver/listener/recording -> mockserver/matcher/json
+mockserver/listener/recording -> mockserver/renderer
+mockserver/listener/certs -> mockserver/config/watch
+mockserver/listener/reply -> mockserver/fetcher
+mockserver/listener/webhook -> mockserver/dispatcher/outbox
+mockserver/listener/webhook -> mockserver/dispatcher/stream
+mockserver/listener/recording -> mockserver/config/syntax
 mockserver/listener -> mockserver/listener/data
 mockserver/listener -> mockserver/listener/h2
 mockserver/listener/data -> mockserver/config
@@ -272,13 +278,12 @@ if grep 'mockserver/internal/harness' <<<"$found"; then
   echo "floors: only tests import the harness" >&2
   status=1
 fi
-# No package has more than 4,000 lines without tests, but two that may not grow.
+# No package has more than 4,000 lines without tests, but one that may not grow.
 while read -r package dir; do
   lines=$(find "$dir" -maxdepth 1 -name '*.go' ! -name '*_test.go' -exec cat {} + | wc -l)
   most=4000
   case $package in
     mockserver/config) most=6100 ;;
-    mockserver/listener) most=4600 ;;
   esac
   if [ "$lines" -gt "$most" ]; then
     echo "floors: $package has $lines lines without tests, more than $most" >&2

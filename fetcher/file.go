@@ -102,13 +102,33 @@ func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// Files returns the files that the path of an external body may name, as absolute paths. The first
+// Files returns the files from which fixed external bodies of a specification may be read, whether
+// they exist or not: after it was refused, these are the files to watch, since a missing file may
+// appear and a broken one may be repaired. spec may be nil. env looks up environment variables; nil
+// finds none.
+func Files(spec *config.Spec, env func(string) (string, bool)) []string {
+	if spec == nil {
+		return nil
+	}
+	var all []string
+	for _, endpoints := range [][]config.Endpoint{spec.Endpoints, spec.Broken} {
+		for i := range endpoints {
+			for _, resp := range endpoints[i].Answers() {
+				if ext := resp.External; ext != nil {
+					all = append(all, filesOf(ext, endpoints[i].Dir, env)...)
+				}
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// filesOf returns the files that the path of an external body may name, as absolute paths. The first
 // that exists is served: first next to the configuration file, in dir ("" is the working
-// directory), then in the working directory. After a configuration was refused, these are the files
-// to watch, since a missing file may appear and a broken one may be repaired. env looks up
-// environment variables; nil finds none. A URL, a path that is rendered for each request, and one
+// directory), then in the working directory. A URL, a path that is rendered for each request, and one
 // that does not compile have no files.
-func Files(ext *config.ExternalBody, dir string, env func(string) (string, bool)) []string {
+func filesOf(ext *config.ExternalBody, dir string, env func(string) (string, bool)) []string {
 	path, _ := renderer.Compile(ext.Path, renderer.Plain, &renderer.Scope{Env: env})
 	if path == nil {
 		return nil
@@ -117,14 +137,14 @@ func Files(ext *config.ExternalBody, dir string, env func(string) (string, bool)
 	if !fixed || name == "" || isURL(name) {
 		return nil
 	}
-	var files []string
+	var all []string
 	for _, file := range candidates(name, dir) {
 		absolute, err := filepath.Abs(file)
-		if err == nil && !slices.Contains(files, absolute) {
-			files = append(files, absolute)
+		if err == nil && !slices.Contains(all, absolute) {
+			all = append(all, absolute)
 		}
 	}
-	return files
+	return all
 }
 
 // preload reads a fixed file, so that its errors are reported at load.

@@ -336,8 +336,8 @@ func TestFilesOfABody(t *testing.T) {
 		{"no path", "", dir, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := Files(jsonBody(tt.path), tt.dir, os.LookupEnv); !slices.Equal(got, tt.want) {
-				t.Errorf("Files = %q, want %q", got, tt.want)
+			if got := filesOf(jsonBody(tt.path), tt.dir, os.LookupEnv); !slices.Equal(got, tt.want) {
+				t.Errorf("filesOf = %q, want %q", got, tt.want)
 			}
 		})
 	}

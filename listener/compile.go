@@ -13,6 +13,7 @@ import (
 	"mockserver/internal/tags"
 	"mockserver/listener/data"
 	"mockserver/listener/record"
+	"mockserver/listener/recording"
 	"mockserver/listener/sentry"
 	"mockserver/listener/traffic"
 	"mockserver/listener/websocket"
@@ -48,17 +49,17 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 		}
 	}
 	if len(spec.Broken) > 0 {
-		known := keysOf(spec.Problems)
+		known := spec.Problems.Places()
 		for i := range spec.Broken {
 			_, _, wrong := c.endpoint(&spec.Broken[i])
-			problems = append(problems, known.leaveOut(wrong)...)
+			problems = append(problems, known.LeaveOut(wrong)...)
 		}
 	}
 	sockets, wrong := c.sockets.Compile(spec.WebSockets)
 	problems = append(problems, wrong...)
 	if len(spec.BrokenWebSockets) > 0 {
 		_, wrong := c.sockets.Compile(spec.BrokenWebSockets)
-		problems = append(problems, keysOf(spec.Problems).leaveOut(wrong)...)
+		problems = append(problems, spec.Problems.Places().LeaveOut(wrong)...)
 	}
 	if problems.Err() != nil {
 		return nil, spec.InOrder(problems)
@@ -79,32 +80,6 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 	c.upstreams.Commit()
 	return sn, spec.InOrder(append(problems, shadowed...))
 }
-
-func keysOf(problems syntax.Problems) keys {
-	known := keys{}
-	for _, p := range problems {
-		for key := p.Key; key != ""; {
-			known[place{p.Pos.File, key}] = struct{}{}
-			key = key[:max(strings.LastIndexByte(key, '.'), 0)]
-		}
-	}
-	return known
-}
-
-// leaveOut removes those errors of a broken endpoint that follow from known ones: errors of a text
-// that could not be decoded, and of a key that has an error itself or inside. It removes all
-// warnings: they may be due to what is broken.
-func (known keys) leaveOut(problems syntax.Problems) syntax.Problems {
-	return slices.DeleteFunc(problems, func(p syntax.Problem) bool {
-		_, ok := known[place{p.Pos.File, p.Key}]
-		return ok || p.Key == "" || p.Warning
-	})
-}
-
-// keys are the positions with known problems: keys, and everything that contains them.
-type keys map[place]struct{}
-
-type place struct{ file, key string }
 
 // endpoint compiles when one endpoint matches, and its answer.
 func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, syntax.Problems) {
@@ -351,29 +326,9 @@ func newCompiler(opts Options) *compiler {
 		Memory: int64(cmp.Or(opts.StateMemory, defaultStateMemory)), Log: log, Seed: opts.Seed,
 		Scope: renderer.Scope{Env: c.env, Counters: c.counters}, Webhooks: c.moved,
 	})
+	c.recordings = recording.NewSet(log, c.env)
 	c.sockets = websocket.Compiler{Env: c.env, Counters: c.counters, MaxMessage: opts.MaxMessage, Seed: c.socketSeed}
 	return c
-}
-
-// externalFiles returns the files from which fixed external bodies may be read, whether they exist
-// or not: a refused specification may be valid once one of them changes. Of the options only Env
-// matters.
-func externalFiles(spec *config.Spec, opts Options) []string {
-	if spec == nil {
-		return nil
-	}
-	var files []string
-	for _, endpoints := range [][]config.Endpoint{spec.Endpoints, spec.Broken} {
-		for i := range endpoints {
-			for _, resp := range endpoints[i].Answers() {
-				if ext := resp.External; ext != nil {
-					files = append(files, fetcher.Files(ext, endpoints[i].Dir, opts.Env)...)
-				}
-			}
-		}
-	}
-	slices.Sort(files)
-	return slices.Compact(files)
 }
 
 // Check compiles a specification without serving it and returns all its problems, warnings

@@ -5,9 +5,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
-	"mockserver/internal/ascii"
+	"mockserver/listener/reply"
 	"mockserver/listener/wire"
 )
 
@@ -20,24 +18,11 @@ import (
 // handles.
 func (a *answer) isDirect() bool {
 	for i := range a.headers {
-		if isSpecial(a.headers[i].name) {
+		if reply.IsSpecial(a.headers[i].name) {
 			return false
 		}
 	}
 	return !a.disturbed && a.proxy == nil && (a.source == nil || !a.source.IsRemote()) && a.status >= 200 && a.status < 1000
-}
-
-// isSpecial reports whether fasthttp stores a header field separately from the others.
-func isSpecial(name string) bool {
-	for _, special := range [...]string{
-		fasthttp.HeaderContentType, fasthttp.HeaderContentEncoding, fasthttp.HeaderContentLength, fasthttp.HeaderConnection, fasthttp.HeaderServer,
-		fasthttp.HeaderTransferEncoding, fasthttp.HeaderTrailer, fasthttp.HeaderDate,
-	} {
-		if ascii.EqualFold([]byte(name), special) {
-			return true
-		}
-	}
-	return false
 }
 
 // headRoom is the space reserved for the head in front of a rendered body.

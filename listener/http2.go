@@ -139,14 +139,14 @@ func (s streams) send(c *call, st *h2.Stream, a *answer) {
 
 // sendPieces sends the answer of an upstream as it comes.
 func (s streams) sendPieces(c *call, st *h2.Stream, block []byte) {
-	b := pieces.Get().(*piece)
-	defer pieces.Put(b)
+	piece := wire.NewPiece()
+	defer piece.Free()
 	defer func() { _ = c.passing.Close() }() // it has no error
 	st.Begin(block)
 	for left := st.Write(c.reply.Body); !left; {
-		n, err := c.passing.ReadWatching(b[:], st)
+		n, err := c.passing.ReadWatching(piece.Room(), st)
 		if n > 0 {
-			left = st.Write(b[:n])
+			left = st.Write(piece.Framed(n, false))
 		}
 		switch {
 		case err == upstream.ErrLeft:

@@ -9,9 +9,6 @@ import (
 	"mockserver/config"
 	"mockserver/config/syntax"
 	"mockserver/dispatcher"
-	"mockserver/dispatcher/outbox"
-	"mockserver/dispatcher/stream"
-	"mockserver/internal/natsclient"
 	"mockserver/internal/wording"
 	"mockserver/listener/webhook"
 	"mockserver/matcher"
@@ -180,28 +177,12 @@ func (s *Server) openWebhooks() error {
 	opts := dispatcher.Options{MaxPending: s.opts.MaxPendingWebhooks, Logger: s.log, Failed: s.tellFailed}
 	var err error
 	if s.opts.WebhookStore != "" && !s.opts.NoWebhooks {
-		if opts.Store, opts.Fallback, err = webhookStore(s.opts.WebhookStore); err != nil {
+		if opts.Store, opts.Fallback, err = webhook.Store(s.opts.WebhookStore); err != nil {
 			return err
 		}
 	}
 	s.webhooks, err = dispatcher.Open(opts)
 	return err
-}
-
-// webhookStore returns what opens the store of a name: a directory, or the URL of servers. fallback
-// reports whether webhooks that it refuses are kept in memory.
-func webhookStore(name string) (open func(*slog.Logger) (dispatcher.Store, error), fallback bool, err error) {
-	if !natsclient.IsURL(name) {
-		return func(log *slog.Logger) (dispatcher.Store, error) {
-			box, pending, err := outbox.Open(name, log)
-			if len(pending) > 0 {
-				log.Info("webhooks are pending from before", "pending", len(pending), "store", name)
-			}
-			return box, err
-		}, false, nil
-	}
-	at, err := stream.Parse(name)
-	return func(log *slog.Logger) (dispatcher.Store, error) { return stream.Open(at, log) }, at.Fallback, err
 }
 
 // closeWebhooks sends what falls due before ctx ends, and logs what became of all webhooks.

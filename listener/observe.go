@@ -25,7 +25,8 @@ func (s *Server) Counts() record.Counts {
 	}
 	c.LimitedLocally, c.Replicas = s.compiler.shared.Local(), s.compiler.shared.Replicas()
 	c.WebSockets, c.Connections, c.AcceptFailures = s.WebSockets(), s.listener.Count(), s.listener.Failures()
-	c.RecordingDropped = s.compiler.recordings.dropped()
+	c.HandshakeTime = s.listener.HandshakeTime()
+	c.RecordingDropped = s.compiler.recordings.Dropped()
 	c.Sets = s.compiler.data.Figures()
 	if s.certs != nil {
 		for _, h := range s.certs.Counts() {

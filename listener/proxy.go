@@ -17,6 +17,7 @@ import (
 	"mockserver/internal/ascii"
 	"mockserver/internal/wording"
 	"mockserver/listener/record"
+	"mockserver/listener/recording"
 	"mockserver/listener/reply"
 	"mockserver/matcher/json"
 	"mockserver/renderer"
@@ -25,7 +26,7 @@ import (
 // proxies are the upstreams of a server, across reloads.
 type proxies struct {
 	upstreams  upstream.Set
-	recordings recordings
+	recordings *recording.Set
 	named      map[string]*upstream.Upstream // those of the specification that is compiled, by name; nil for a broken one
 }
 
@@ -42,7 +43,7 @@ func (p *proxies) compileUpstreams(spec *config.Spec, env func(string) (string, 
 	scope := &renderer.Scope{Env: env}
 	for i := range spec.Upstreams {
 		u, wrong := p.upstreams.Add(&spec.Upstreams[i], scope)
-		problems = append(append(problems, wrong...), checkRecord(&spec.Upstreams[i], scope)...)
+		problems = append(append(problems, wrong...), recording.Check(&spec.Upstreams[i], scope)...)
 		p.named[spec.Upstreams[i].Name] = u
 	}
 	return problems
@@ -51,7 +52,7 @@ func (p *proxies) compileUpstreams(spec *config.Spec, env func(string) (string, 
 // proxy is where an answer passes requests on to.
 type proxy struct {
 	to        *upstream.Upstream
-	tap       *tap
+	tap       *recording.Tap
 	path      *renderer.Template // the path to ask for; nil if it is fixed, or that of the request
 	fixed     []byte             // the same if it is fixed; nil for that of the request
 	forwarded bool
@@ -76,7 +77,7 @@ func (c *compiler) proxy(e *config.Endpoint, scope *renderer.Scope) (*proxy, syn
 		what := fmt.Sprintf("there is no upstream %q%s", wording.Clip(declared.To.Value), wording.DidYouMean(declared.To.Value, names))
 		return nil, syntax.Problems{{Pos: declared.To.Pos, Key: declared.To.Key, What: what}}
 	}
-	p := &proxy{to: to, tap: c.recordings.tap(declared.To.Value), forwarded: declared.Forwarded, missing: declared.When == config.ProxyMissing}
+	p := &proxy{to: to, tap: c.recordings.Tap(declared.To.Value), forwarded: declared.Forwarded, missing: declared.When == config.ProxyMissing}
 	if p.missing {
 		p.finds = len(e.Find)
 	}
@@ -118,13 +119,13 @@ type passing struct {
 	*upstream.Exchange // nil for none
 	passed             reply.Passed
 	target             []byte
-	taping             taping
+	taping             recording.Taping
 }
 
 // endPassing gives back what the answer of an upstream was read with.
 func (c *call) endPassing() {
 	if x := c.passing.Exchange; x != nil {
-		c.passing.taping.end(x, codeLeft, record.StatusLeft) // the rest of its body was not read
+		c.passing.taping.End(x, recording.CodeLeft, record.StatusLeft) // the rest of its body was not read
 		x.Free()
 		c.passing.Exchange = nil
 	}
@@ -134,7 +135,7 @@ func (c *call) endPassing() {
 func (s *Server) pass(a *answer, c *call) bool {
 	p := a.proxy
 	c.endPassing()
-	rec := p.tap.current()
+	rec := p.tap.Recorder()
 	if rec != nil && s.served(a, c, rec) {
 		return true
 	}
@@ -151,16 +152,14 @@ func (s *Server) pass(a *answer, c *call) bool {
 	if c.whole || len(a.hooks) > 0 { // a fault or a webhook may need all of it
 		asked.Most = int64(s.opts.MaxResponse)
 	}
-	if rec != nil {
-		x.taping = taping{rec, rec.Begin(&c.Request, uint64(c.peer.Shard()))}
-	}
+	x.taping = rec.Tape(&c.Request, uint64(c.peer.Shard()))
 	begun := time.Now()
 	err := p.to.Do(x.Exchange, &asked)
 	c.trace.Proxied, c.trace.Upstream, c.trace.Place = true, max(time.Since(begun), 1), x.Waited
 	if err != nil {
 		return s.failPassing(a, c, err)
 	}
-	x.taping.answered(x.Exchange)
+	x.taping.Answered(x.Exchange)
 	c.reply.Fields = c.reply.Fields[:0]
 	c.reply.Status, c.reply.Body, c.reply.Rendered = x.Status, x.Body, true
 	for _, f := range x.Fields {
@@ -172,7 +171,7 @@ func (s *Server) pass(a *answer, c *call) bool {
 	if a.typeDeclared {
 		c.reply.ContentType = a.contentType
 	}
-	if !c.whole {
+	if !c.whole || c.isHead() {
 		x.passed = reply.Passed{Reason: reply.Text(x.Reason), Length: x.Length, Whole: x.Whole, Rest: x}
 		c.reply.Passed = &x.passed
 	}
@@ -189,14 +188,14 @@ func (x *passing) Read(b []byte) (int, error) {
 func (x *passing) ReadWatching(b []byte, w upstream.Waiter) (int, error) {
 	n, err := x.Exchange.ReadWatching(b, w)
 	if err == upstream.ErrLeft {
-		x.taping.end(x.Exchange, codeLeft, record.StatusLeft)
+		x.taping.End(x.Exchange, recording.CodeLeft, record.StatusLeft)
 	}
 	return x.taped(b, n, err)
 }
 
 // taped returns what a read did, and has it recorded.
 func (x *passing) taped(b []byte, n int, err error) (int, error) {
-	x.taping.more(x.Exchange, b[:n], err == io.EOF, err != nil && err != io.EOF)
+	x.taping.More(x.Exchange, b[:n], err == io.EOF, err != nil && err != io.EOF)
 	return n, err
 }
 
@@ -221,7 +220,7 @@ func (s *Server) failPassing(a *answer, c *call, err error) bool {
 	f := reply.ProxyFailed
 	switch {
 	case errors.Is(err, upstream.ErrLeft):
-		c.passing.taping.end(c.passing.Exchange, codeLeft, record.StatusLeft)
+		c.passing.taping.End(c.passing.Exchange, recording.CodeLeft, record.StatusLeft)
 		c.reply.Status = record.StatusLeft
 		return false
 	case errors.Is(err, upstream.ErrTimeout):
@@ -231,7 +230,7 @@ func (s *Server) failPassing(a *answer, c *call, err error) bool {
 	case errors.Is(err, upstream.ErrUpgrade):
 		f = reply.NotProxied
 	}
-	c.passing.taping.end(c.passing.Exchange, f.Code, f.Status)
+	c.passing.taping.End(c.passing.Exchange, f.Code, f.Status)
 	err = fmt.Errorf("upstream %s (%s): %w", a.proxy.to.Name, a.proxy.to.URL, err)
 	f.Write(&c.reply, wording.Bounded(err.Error()))
 	s.tellServerError(f, a, err)
@@ -265,3 +264,26 @@ func (s *Server) answerDeclared(sn *snapshot, c *call) bool {
 	c.Resume(params)
 	return false
 }
+
+// served makes the reply a recorded answer, and reports whether there is one.
+func (s *Server) served(a *answer, c *call, r *recording.Recorder) bool {
+	found := r.Recorded(&c.Request)
+	if found == nil {
+		return false
+	}
+	c.reply.Fields = c.reply.Fields[:0]
+	c.reply.Status, c.reply.Body = found.Status, found.Body
+	for _, h := range found.Headers {
+		if !a.proxy.sets([]byte(h[0])) {
+			c.reply.Add(h[0], h[1])
+		}
+	}
+	a.addHeaders(c)
+	if a.typeDeclared {
+		c.reply.ContentType = a.contentType
+	}
+	return true
+}
+
+// Recordings returns the recordings of upstreams.
+func (s *Server) Recordings() *recording.Set { return s.compiler.recordings }

@@ -61,6 +61,7 @@ func TestProxy_WithOtherKeys(t *testing.T) {
 - endpoint: {path: /moved, response: {headers: {X-From: own}, proxy: {to: real, path: "/elsewhere?q={{query-params.q}}"}}}
 - endpoint: {path: /late, latency: {min: 60ms}, response: {proxy: real}}
 - endpoint: {path: /cut, fault: {type: truncate}, response: {proxy: real}}
+- endpoint: {path: /slow, fault: {type: slow-body, bytes-per-second: 100000}, response: {proxy: real}}
 - endpoint: {path: /hooked, webhook: {url: "URL/hook", sleep-time: 0s, body: "{{response.status}} {{response.body.id}} {{response.headers.X-From}}"}, response: {proxy: real}}
 - endpoint: {path: /limited, rate-limit: {window: 1h, max-requests: 1}, response: {proxy: real}}
 - endpoint: {path: /held, capacity: {concurrent: 1}, response: {proxy: real}}
@@ -112,6 +113,12 @@ func TestProxy_WithOtherKeys(t *testing.T) {
 	}
 	if !errors.Is(err, io.ErrUnexpectedEOF) || times("/cut") != 1 {
 		t.Errorf("a truncated answer: %v; asked for %d times", err, times("/cut"))
+	}
+	_, whole := ask(t, "GET", server.URL()+"/slow", "")
+	for name, client := range map[string]*http.Client{"http/1.1": http.DefaultClient, "h2": overHTTP2(t)} {
+		if resp, err := client.Head(server.URL() + "/slow"); err != nil || resp.ContentLength != int64(len(whole)) {
+			t.Errorf("%s: HEAD has a length of %+v, want %d: %v", name, resp, len(whole), err)
+		}
 	}
 	first := make(chan int, 1)
 	go func() {

@@ -169,7 +169,7 @@ func TestRecording_NothingIsLost(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if got := server.Recordings(); len(got) != 1 || !got[0].Running || got[0].Dropped != 0 {
+	if got := server.Recordings().List(); len(got) != 1 || !got[0].Running || got[0].Dropped != 0 {
 		t.Errorf("%+v", got)
 	}
 	if err := server.Close(); err != nil {
@@ -219,7 +219,7 @@ func TestRecording_Missing(t *testing.T) {
 	}
 	server = proxied(t, record, handler)
 	resp, again := ask(t, "POST", server.URL()+"/a?b=c", "x")
-	if again != first || asked != 2 || resp.Header.Get("X-Asked") != "1" || server.Recordings()[0].Served != 1 {
+	if again != first || asked != 2 || resp.Header.Get("X-Asked") != "1" || server.Recordings().List()[0].Served != 1 {
 		t.Errorf("%q, want %q; asked %d times", again, first, asked)
 	}
 	if _, third := ask(t, "GET", server.URL()+"/new", ""); third != "GET /new " || asked != 3 {

@@ -11,6 +11,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/syntax"
 	"mockserver/config/watch"
+	"mockserver/fetcher"
 )
 
 // Reloader has a server serve what configuration files say, and what they say from then on.
@@ -141,7 +142,7 @@ func (r *Reloader) apply() (*config.Spec, error) {
 func (r *Reloader) related(spec *config.Spec, err error) []string {
 	files := spec.Referenced()
 	if err != nil {
-		files = append(files, externalFiles(spec, r.server.opts)...)
+		files = append(files, fetcher.Files(spec, r.server.opts.Env)...)
 	}
 	return files
 }

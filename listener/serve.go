@@ -245,10 +245,10 @@ func (s *Server) respondExternal(a *answer, c *call) bool {
 	switch {
 	case c.Stopped != nil:
 		return false
-	case err != nil && a.proxy != nil && ofBody(err) == reply.BodyNotFound:
+	case err != nil && a.proxy != nil && reply.OfBody(err) == reply.BodyNotFound:
 		return s.pass(a, c)
 	case err != nil:
-		f := ofBody(err)
+		f := reply.OfBody(err)
 		f.Write(&c.reply, err.Error())
 		s.tellServerError(f, a, err)
 		return false

@@ -327,7 +327,7 @@ func (s *Server) listen() error {
 	}
 	var listening net.ListenConfig
 	if s.opts.ReusePort {
-		listening.Control = reusePort
+		listening.Control = wire.ReusePort
 	}
 	l, err := listening.Listen(context.Background(), network, address)
 	switch err = wire.Portable(err); {
@@ -373,7 +373,7 @@ func (s *Server) apply(spec *config.Spec, told syntax.Problems) error {
 	if err != nil {
 		return err
 	}
-	if err := s.record(spec); err != nil {
+	if err := s.compiler.recordings.Follow(spec.Upstreams); err != nil {
 		return err
 	}
 	s.warnings = problems.Warnings()
@@ -422,7 +422,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.compiler.loader.Close(ctx)
 	cut := s.unanswered(closed)
 	s.compiler.upstreams.Close()
-	s.compiler.recordings.close()
+	s.compiler.recordings.Close()
 	s.compiler.shared.Close()
 	s.compiler.data.Close() // no more webhooks of rows that change by themselves
 	s.storing.Close()

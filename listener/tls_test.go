@@ -244,6 +244,7 @@ func TestTLS_CertificateByName(t *testing.T) {
 
 func TestTLS_Resumption(t *testing.T) {
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		begun := time.Now()
 		server, _ := secured(t, certs.Options{Auto: true})
 		config := &tls.Config{ServerName: "a", RootCAs: trusting(t, server), MaxVersion: version, ClientSessionCache: tls.NewLRUClientSessionCache(4)}
 		for i := range 3 {
@@ -256,8 +257,8 @@ func TestTLS_Resumption(t *testing.T) {
 			}
 		}
 		counts := server.Counts()
-		if full, all := counts.FullHandshakes(); full != 1 || all != 3 {
-			t.Errorf("%d full ones of %d: %+v", full, all, counts.Handshakes)
+		if full, all := counts.FullHandshakes(); full != 1 || all != 3 || counts.HandshakeTime <= 0 || counts.HandshakeTime > time.Since(begun) {
+			t.Errorf("%d full ones of %d, %v: %+v", full, all, counts.HandshakeTime, counts.Handshakes)
 		}
 	}
 }

@@ -157,7 +157,7 @@ func (c *collector) collect(out output) {
 	out.gauge(describe("start_time_seconds", "When the server was started, in Unix time."), unixSeconds(counts.Started))
 	out.counter(describe("limited_locally_total", "Requests that were held against the local share of a shared rate limit."), counts.LimitedLocally)
 	out.gauge(describe("shared_state_replicas", "Replicas that share limits, as seen last; 0 without a shared state."), float64(counts.Replicas))
-	a.writeTLS(&out, counts.Handshakes)
+	a.writeTLS(&out, &counts)
 	a.writeConfiguration(&out)
 	a.writeWebhooks(&out)
 	a.writeJournal(&out)
@@ -390,7 +390,12 @@ func (o *output) put(m prometheus.Metric, err error) {
 }
 
 func (o *output) counter(d *prometheus.Desc, n uint64, labels ...string) {
-	o.put(prometheus.NewConstMetric(d, prometheus.CounterValue, float64(n), labels...))
+	o.sum(d, float64(n), labels...)
+}
+
+// sum is counter for a sum, such as one of seconds.
+func (o *output) sum(d *prometheus.Desc, x float64, labels ...string) {
+	o.put(prometheus.NewConstMetric(d, prometheus.CounterValue, x, labels...))
 }
 
 // some is counter for values that most endpoints do not have: it omits 0.

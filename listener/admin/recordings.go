@@ -10,7 +10,6 @@ import (
 	"mockserver/config"
 	"mockserver/config/imports"
 	"mockserver/config/imports/draft"
-	"mockserver/listener"
 	"mockserver/listener/recording"
 	"mockserver/listener/verdict"
 )
@@ -59,7 +58,7 @@ type redactedValues struct {
 	Query   []string `json:"query,omitempty" doc:"parameters of the query, and fields of forms"`
 }
 
-func shownRecordingOf(r *listener.Recording) shownRecording {
+func shownRecordingOf(r *recording.Listed) shownRecording {
 	return shownRecording{
 		ID: r.ID, Upstream: r.Upstream, To: r.Dir, Mode: r.Mode, Running: r.Running, Started: r.Started.UTC(), Requests: r.Requests, Dropped: r.Dropped,
 		Served: r.Served, Bodiless: r.Bodiless, Bytes: r.Bytes, Files: r.Files, Error: r.Failure, Statuses: r.Statuses, FirstByte: verdict.SpreadOf(r.FirstByte),
@@ -68,7 +67,7 @@ func shownRecordingOf(r *listener.Recording) shownRecording {
 
 // listRecordings returns the recordings.
 func (a *Admin) listRecordings(w http.ResponseWriter, _ *http.Request) {
-	list := a.server.Recordings()
+	list := a.server.Recordings().List()
 	shown := shownRecordings{Recordings: make([]shownRecording, len(list)), Upstreams: []string{}}
 	for i := range list {
 		shown.Recordings[i] = shownRecordingOf(&list[i])
@@ -99,15 +98,15 @@ func (a *Admin) startRecording(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "sample, bodies or limit is out of range; expected numbers above 0, and bodies of at most 64 MiB")
 		return
 	}
-	started, err := a.server.StartRecording(asked.Upstream, config.Record{
+	started, err := a.server.Recordings().Start(asked.Upstream, config.Record{
 		To: asked.To, Mode: asked.Mode, If: config.Plain(asked.If), Sample: asked.Sample, Bodies: asked.Bodies, Limit: asked.Limit,
 		Redact: &config.Redact{Headers: asked.Redact.Headers, JSON: asked.Redact.JSON, Query: asked.Redact.Query},
 	})
 	var wrong config.Problems
 	switch {
-	case errors.Is(err, listener.ErrNoUpstream):
+	case errors.Is(err, recording.ErrNoUpstream):
 		refuse(w, http.StatusNotFound, "upstream_not_found", "No such upstream", err.Error())
-	case errors.Is(err, listener.ErrRecording):
+	case errors.Is(err, recording.ErrRecording):
 		refuse(w, http.StatusConflict, "recording_under_way", "Recording under way", err.Error())
 	case errors.As(err, &wrong):
 		refuse(w, http.StatusBadRequest, "invalid_condition", "Invalid condition", err.Error())
@@ -120,7 +119,7 @@ func (a *Admin) startRecording(w http.ResponseWriter, r *http.Request) {
 
 // stopRecording ends a recording.
 func (a *Admin) stopRecording(w http.ResponseWriter, r *http.Request) {
-	stopped, err := a.server.StopRecording(r.PathValue("id"))
+	stopped, err := a.server.Recordings().Stop(r.PathValue("id"))
 	if err != nil {
 		noRecording(w)
 		return
@@ -133,12 +132,12 @@ func noRecording(w http.ResponseWriter) {
 }
 
 // recordingOf returns the recording that a request names. If there is none, it is answered.
-func (a *Admin) recordingOf(w http.ResponseWriter, r *http.Request) (listener.Recording, bool) {
-	list := a.server.Recordings()
-	i := slices.IndexFunc(list, func(one listener.Recording) bool { return one.ID == r.PathValue("id") })
+func (a *Admin) recordingOf(w http.ResponseWriter, r *http.Request) (recording.Listed, bool) {
+	list := a.server.Recordings().List()
+	i := slices.IndexFunc(list, func(one recording.Listed) bool { return one.ID == r.PathValue("id") })
 	if i < 0 {
 		noRecording(w)
-		return listener.Recording{}, false
+		return recording.Listed{}, false
 	}
 	return list[i], true
 }
@@ -187,7 +186,7 @@ func downloaded(w http.ResponseWriter, media, name string) {
 }
 
 // cut breaks off an answer that is not whole.
-func (a *Admin) cut(one listener.Recording, as string, err error) {
+func (a *Admin) cut(one recording.Listed, as string, err error) {
 	a.log.Warn("a recording could not be written", "recording", one.ID, "as", as, "error", err.Error())
 	panic(http.ErrAbortHandler)
 }

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"mockserver/config/settings"
-	"mockserver/listener"
 	"mockserver/listener/certs"
 	"mockserver/listener/record"
 )
@@ -58,7 +57,7 @@ func (a *Admin) secured(socket net.Listener) net.Listener {
 func (a *Admin) followCertificates() {
 	ctx, cancel := context.WithCancel(context.Background())
 	if a.stop = cancel; a.certs != nil {
-		a.follow.Go(func() { listener.FollowCertificates(ctx, a.certs) })
+		a.follow.Go(func() { a.certs.Follow(ctx) })
 	}
 }
 
@@ -71,9 +70,12 @@ func (a *Admin) ReloadCertificates(cause string) {
 }
 
 // writeTLS writes the metrics of TLS; there are none without it.
-func (a *Admin) writeTLS(out *output, handshakes []record.HandshakeCount) {
-	for _, h := range handshakes {
+func (a *Admin) writeTLS(out *output, counts *record.Counts) {
+	for _, h := range counts.Handshakes {
 		out.counter(describe("tls_handshakes_total", "TLS handshakes, by result: ok, or why they failed.", "result", "resumed", "version"), h.Count, h.Result, strconv.FormatBool(h.Resumed), h.Version)
+	}
+	if counts.Handshakes != nil {
+		out.sum(describe("tls_handshake_cpu_seconds_total", "CPU time that TLS handshakes took, failed ones too."), counts.HandshakeTime.Seconds())
 	}
 	for _, v := range a.server.Certificates() {
 		out.gauge(describe("tls_certificate_expiry_timestamp_seconds", "Until when a certificate is valid, in Unix time, by its file; ca is the one of --tls auto.", "certificate"), unixSeconds(v.Until), labelOf(v.Name))

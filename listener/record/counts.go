@@ -31,12 +31,14 @@ type Counts struct {
 	// limit, since the shared state did not answer.
 	LimitedLocally uint64
 	Replicas       int64 // replicas of the shared state, as seen last; 0 without one
-	// Handshakes are the TLS handshakes by what they had in common; nil without TLS.
-	Handshakes  []HandshakeCount
-	Sets        []SetCounts // sets of rows, in the order of their names
-	Connections int         // open ones, including WebSockets
-	WebSockets  int         // open ones
-	InFlight    int64       // requests in progress, including those that wait for their latency, except those answered in a microsecond
+	// Handshakes are the TLS handshakes by what they had in common; nil without TLS. They have taken
+	// HandshakeTime of CPU time.
+	Handshakes    []HandshakeCount
+	HandshakeTime time.Duration
+	Sets          []SetCounts // sets of rows, in the order of their names
+	Connections   int         // open ones, including WebSockets
+	WebSockets    int         // open ones
+	InFlight      int64       // requests in progress, including those that wait for their latency, except those answered in a microsecond
 	// RecordingDropped is how many exchanges with upstreams were not recorded although they should
 	// have been.
 	RecordingDropped uint64

@@ -3,8 +3,11 @@ package reply
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 
 	"github.com/valyala/fasthttp"
+
+	"mockserver/fetcher"
 )
 
 // Failure is one kind of the server's own error replies. Codes are stable: the reference lists
@@ -100,3 +103,20 @@ func (e *Preset) Fill(p *Reply) {
 
 // Write makes p the error reply f with a message. The previous content of p is gone.
 func (f Failure) Write(p *Reply, message string) { f.Preset(message).Write(p) }
+
+// OfBody returns the failure to send for the error of an external body.
+func OfBody(err error) Failure {
+	var e *fetcher.Error
+	if !errors.As(err, &e) {
+		return InternalError
+	}
+	switch e.Kind {
+	case fetcher.NotFound:
+		return BodyNotFound
+	case fetcher.Upstream:
+		return UpstreamFailed
+	case fetcher.Timeout:
+		return UpstreamTimeout
+	}
+	return BodyUnavailable
+}

@@ -47,6 +47,37 @@ func (p *Reply) AppendHead(b, date []byte) []byte {
 	return append(b, "\r\n\r\n"...)
 }
 
+// AppendPassedHead appends the head of an answer of another server. Its body is in chunks if it is
+// coded; connection is the value of Connection, "" for none.
+func (p *Reply) AppendPassedHead(b, date []byte, coded bool, connection string) []byte {
+	b = append(b, "HTTP/1.1 "...)
+	b = strconv.AppendInt(b, int64(p.Status), 10)
+	b = append(append(b, ' '), p.Passed.Reason...)
+	dated := false
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		dated = dated || strings.EqualFold(f.Name, fasthttp.HeaderDate)
+		b = appendField(b, f.Name, f.Value)
+	}
+	if p.ContentType != "" {
+		b = appendField(b, fasthttp.HeaderContentType, p.ContentType)
+	}
+	if !dated { // RFC 9110 section 6.6.1
+		b = append(append(b, "\r\nDate: "...), date...)
+	}
+	switch {
+	case coded:
+		b = appendField(b, fasthttp.HeaderTransferEncoding, "chunked")
+	case p.Passed.Length >= 0:
+		b = append(b, "\r\nContent-Length: "...)
+		b = strconv.AppendInt(b, p.Passed.Length, 10)
+	}
+	if connection != "" {
+		b = appendField(b, fasthttp.HeaderConnection, connection)
+	}
+	return append(b, "\r\n\r\n"...)
+}
+
 func isCookie(name string) bool {
 	return len(name) == len(fasthttp.HeaderSetCookie) && strings.EqualFold(name, fasthttp.HeaderSetCookie)
 }
@@ -56,4 +87,17 @@ func appendField(b []byte, name, value string) []byte {
 	b = append(b, name...)
 	b = append(b, ": "...)
 	return append(b, value...)
+}
+
+// IsSpecial reports whether fasthttp stores a header field separately from the others.
+func IsSpecial(name string) bool {
+	for _, special := range [...]string{
+		fasthttp.HeaderContentType, fasthttp.HeaderContentEncoding, fasthttp.HeaderContentLength, fasthttp.HeaderConnection, fasthttp.HeaderServer,
+		fasthttp.HeaderTransferEncoding, fasthttp.HeaderTrailer, fasthttp.HeaderDate,
+	} {
+		if strings.EqualFold(name, special) {
+			return true
+		}
+	}
+	return false
 }

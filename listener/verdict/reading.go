@@ -107,6 +107,7 @@ func Between(a, b *Reading) Sample {
 	}
 	if s.Seconds > 0 {
 		s.Rate = float64(s.Requests) / s.Seconds
+		s.HandshakeCPU = (b.Counts.HandshakeTime - a.Counts.HandshakeTime).Seconds() / s.Seconds
 	}
 	return s
 }

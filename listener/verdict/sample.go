@@ -29,8 +29,9 @@ type Sample struct {
 	LimitedLocally uint64 `json:"limited_locally" doc:"held against the local share of a shared rate limit, since the shared state did not answer"`
 	AcceptFailures uint64 `json:"accept_failures" doc:"connections that could not be accepted"`
 
-	Handshakes     uint64 `json:"tls_handshakes" doc:"TLS handshakes, failed ones too"`
-	FullHandshakes uint64 `json:"tls_handshakes_full" doc:"of those, all that resumed no session"`
+	Handshakes     uint64  `json:"tls_handshakes" doc:"TLS handshakes, failed ones too"`
+	FullHandshakes uint64  `json:"tls_handshakes_full" doc:"of those, all that resumed no session"`
+	HandshakeCPU   float64 `json:"tls_handshakes_cpu" doc:"CPUs that handshakes kept busy, on average"`
 
 	Connections int   `json:"connections" doc:"open at its end"`
 	InFlight    int64 `json:"in_flight" doc:"requests under way at its end"`

@@ -42,6 +42,7 @@ type Connections struct {
 	Single func() bool
 
 	failures    atomic.Uint64 // of accepting
+	handshaking atomic.Int64  // nanoseconds, see HandshakeTime
 	descriptors descriptors
 	scarce      bool // the last failure was that the remaining descriptors are reserved
 

@@ -47,7 +47,9 @@ func (c *Connection) secure() bool {
 	}
 	var conn *tls.Conn
 	if err == nil {
+		socket.start()
 		conn, err = c.from.Handshake(c, socket)
+		socket.stop()
 	}
 	if err != nil {
 		c.Discard() // the alert that says why would be lost with what is not read
@@ -84,19 +86,25 @@ type socket struct {
 	first []byte // of the handshake, read before it began
 	// begun is when the Write began whose first bytes are still to come, since the base of the clock;
 	// 0 for none. crypto/tls also writes while it reads, to answer a client that changes its keys.
-	begun atomic.Int64
+	begun     atomic.Int64
+	computing thread // when the handshake began to compute, or went on
 }
 
 // Read reads what was read before, and then from the connection.
 func (s *socket) Read(b []byte) (int, error) {
-	if len(s.first) == 0 {
+	switch {
+	case len(s.first) > 0:
+		n := copy(b, s.first)
+		if s.first = s.first[n:]; len(s.first) == 0 {
+			s.first = nil
+		}
+		return n, nil
+	case s.c.secured != nil:
 		return s.Conn.Read(b)
 	}
-	n := copy(b, s.first)
-	if s.first = s.first[n:]; len(s.first) == 0 {
-		s.first = nil
-	}
-	return n, nil
+	s.stop()
+	defer s.start()
+	return s.Conn.Read(b)
 }
 
 // Write writes as long as the client keeps reading. The handshake has a deadline as a whole, and the

@@ -1,4 +1,4 @@
-package listener
+package wire
 
 import (
 	"syscall"
@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reusePort lets other sockets listen at the same address.
-func reusePort(_, _ string, c syscall.RawConn) error {
+// ReusePort lets other sockets listen at the same address.
+func ReusePort(_, _ string, c syscall.RawConn) error {
 	var failed error
 	err := c.Control(func(fd uintptr) { failed = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1) })
 	if err != nil {

@@ -1,12 +1,13 @@
 //go:build !linux
 
-package listener
+package wire
 
 import (
 	"errors"
 	"syscall"
 )
 
-func reusePort(string, string, syscall.RawConn) error {
+// ReusePort fails: it is known on Linux only.
+func ReusePort(string, string, syscall.RawConn) error {
 	return errors.New("several processes share a port on Linux only")
 }

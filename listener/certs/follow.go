@@ -1,0 +1,39 @@
+package certs
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"mockserver/config/watch"
+)
+
+const (
+	// pollEvery is how often files are looked at: a change has to be served within a second, and
+	// counts once two looks agree.
+	pollEvery = 500 * time.Millisecond
+	// expiryEvery is how often the log warns of a certificate that expires.
+	expiryEvery = 24 * time.Hour
+)
+
+// Follow reloads what has changed on disk, and warns of certificates that expire, until ctx ends.
+func (s *Store) Follow(ctx context.Context) {
+	days := time.NewTicker(expiryEvery)
+	defer days.Stop()
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	watching.Go(func() {
+		reload := func() { s.Reload("a file changed") }
+		w := watch.New(s.Files)
+		reload() // it may have changed after the store read it and before it was watched
+		w.Run(ctx, pollEvery, reload)
+	})
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-days.C:
+			s.WarnOfExpiry(now)
+		}
+	}
+}

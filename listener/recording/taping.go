@@ -1,0 +1,71 @@
+package recording
+
+import (
+	"time"
+
+	"mockserver/fetcher/upstream"
+	"mockserver/matcher"
+)
+
+// Taping is the part of a recording that one exchange makes. The zero Taping records nothing.
+type Taping struct {
+	recorder *Recorder
+	entry    *Entry // nil for none
+}
+
+// Why an exchange was not whole, in a recording.
+const (
+	CodeCut  = "cut"
+	CodeLeft = "left"
+)
+
+// Tape begins to record an exchange. A nil Recorder records nothing.
+func (r *Recorder) Tape(q *matcher.Request, connection uint64) Taping {
+	if r == nil {
+		return Taping{}
+	}
+	return Taping{r, r.Begin(q, connection)}
+}
+
+// Answered records the head of an answer, and what is known of its body.
+func (t *Taping) Answered(x *upstream.Exchange) {
+	if t.entry == nil {
+		return
+	}
+	t.entry.Answer(x.Status, x.Fields)
+	t.entry.More(x.Body)
+	if x.Whole {
+		t.End(x, "", x.Status)
+	}
+}
+
+// More records a part of a body, and its end.
+func (t *Taping) More(x *upstream.Exchange, b []byte, over, broken bool) {
+	if t.entry == nil {
+		return
+	}
+	t.entry.More(b)
+	switch {
+	case broken:
+		t.End(x, CodeCut, x.Status)
+	case over:
+		t.End(x, "", x.Status)
+	}
+}
+
+// End ends the exchange; failure says why it was not whole. Further calls do nothing.
+func (t *Taping) End(x *upstream.Exchange, failure string, status int) {
+	if t.entry == nil {
+		return
+	}
+	var first, last time.Duration
+	if !x.First.IsZero() {
+		first, last = x.First.Sub(x.Sent), time.Since(x.Sent)
+	}
+	t.entry.Times(x.Waited+x.Connected, first, last, x.UnderWay)
+	if failure != "" {
+		t.entry.Fail(failure, status)
+	}
+	t.recorder.End(t.entry)
+	*t = Taping{}
+}
