@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs one fuzz target: fuzz.sh PACKAGE TARGET DURATION [PARALLEL], on so many CPUs, or all.
-# FUZZ_BINARY names the test binary of the package where there is one already: linking
-# it for each target takes longer than the few seconds of fuzzing in .ci/run.
+# FUZZ_BINARY names the test binary of the package where there is one already, which may lack the
+# instrumentation that guides the search: linking it for each target takes longer than the few seconds
+# of fuzzing in .ci/run.
 #
 # When the time is up Go's fuzzer now and then reports its own deadline as a
 # failure (golang/go#75804). Such a run found nothing: all it says of the failure is
