@@ -48,6 +48,7 @@ type Conn struct {
 	place  place
 	failed bool      // a read returned an error or the end of the stream
 	since  time.Time // idle since then
+	asking *asking   // nil before the first Ask
 }
 
 // place is where connections lead, and what they have in common.
@@ -93,12 +94,31 @@ func (p *Pool) Get(target string, over clienttls.Files, deadline time.Time) (*Co
 		if c == nil {
 			return p.Dial(target, over, deadline)
 		}
-		// The deadline must be set first: the probe reads, which fails after the old deadline.
-		if c.SetDeadline(deadline) == nil && c.probe.alive() {
+		if c.ready(deadline) {
 			return c, nil
 		}
 		p.Drop(c)
 	}
+}
+
+// ready sets the deadline, and reports whether an idle connection is still open.
+func (c *Conn) ready(deadline time.Time) bool {
+	// The deadline must be set first: the probe reads, which fails after the old deadline.
+	return c.SetDeadline(deadline) == nil && c.probe.alive()
+}
+
+// Take is like Get for callers of Ask: a connection that Asks may not be open any more, and has no
+// deadline.
+func (p *Pool) Take(target string, over clienttls.Files, deadline time.Time) (*Conn, error) {
+	c := p.pop(place{target, over})
+	switch {
+	case c == nil:
+		return p.Dial(target, over, deadline)
+	case c.Asks() || c.ready(deadline):
+		return c, nil
+	}
+	p.Drop(c)
+	return p.Get(target, over, deadline)
 }
 
 // pop removes and returns the connection to a place that was put back last; nil if there is none.

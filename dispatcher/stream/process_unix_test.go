@@ -142,7 +142,7 @@ func TestReplicas_OneIsFrozen(t *testing.T) {
 		ask(first, "/now", 200, 1)
 		return countersOf(t, firstAdmin).Refused == before
 	})
-	harness.Until(t, "the new one has come", func() bool { return target.count() == 201 })
+	harness.Until(t, "the new one has come, and counts", func() bool { return target.count() == 201 && countersOf(t, firstAdmin).Pending == 0 })
 	again := target.check(t)
 	a, b := countersOf(t, firstAdmin), countersOf(t, secondAdmin)
 	t.Logf("%d of 201 webhooks came twice; the frozen one says %+v, the other one %+v", again, a, b)

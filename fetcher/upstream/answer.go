@@ -14,7 +14,7 @@ type Field struct{ Name, Value []byte }
 const (
 	// headRoom is the size of the buffer that answers are read into, in bytes. It grows for a longer
 	// head, up to maxHead.
-	headRoom = 8 << 10
+	headRoom = 4 << 10
 	maxHead  = 128 << 10
 	// keptRoom is the largest buffer that is kept, in bytes.
 	keptRoom = 32 << 10

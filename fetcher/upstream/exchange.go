@@ -82,7 +82,9 @@ type Exchange struct {
 	conn     *client.Conn
 	from     io.Reader // conn, or another one in tests
 	deadline time.Time
-	out      []byte
+	hurried  bool   // the read deadline is before deadline
+	out      []byte // the request
+	head     int    // the length of its head
 	named    [][]byte
 
 	in         []byte // all of its length is used
@@ -135,6 +137,7 @@ func (u *Upstream) Do(x *Exchange, a *Asked) (err error) {
 		x.end(nil)
 		return err
 	}
+	x.head = len(x.out)
 	waited, err := u.places.enter(a.Waiter, x.deadline)
 	if waited {
 		x.Waited = time.Since(begun)
@@ -163,10 +166,19 @@ func (u *Upstream) Do(x *Exchange, a *Asked) (err error) {
 // was idle ended without an answer, and the method is safe to repeat.
 func (x *Exchange) ask(a *Asked, placed time.Time) (err error) {
 	u := x.upstream
-	if x.conn, err = u.pool.Get(u.target, clienttls.Files{}, x.deadline); err != nil {
-		return err
+	for err = client.ErrStale; err == client.ErrStale; {
+		if len(a.Request.In.Body) > writtenAtOnce {
+			x.conn, err = u.pool.Get(u.target, clienttls.Files{}, x.deadline)
+		} else {
+			x.conn, err = u.pool.Take(u.target, clienttls.Files{}, x.deadline)
+		}
+		if err != nil {
+			return err
+		}
+		if err = x.once(a, placed); err == client.ErrStale {
+			u.pool.Drop(x.conn)
+		}
 	}
-	err = x.once(a, placed)
 	if err == nil || !x.First.IsZero() || !x.conn.Kept() || x.writing != nil || !isSafe(a.Request.In.Method) || isTimeout(err) || errors.Is(err, ErrLeft) {
 		return err
 	}
@@ -181,28 +193,74 @@ func (x *Exchange) ask(a *Asked, placed time.Time) (err error) {
 func (x *Exchange) once(a *Asked, placed time.Time) error {
 	x.from, x.Sent = x.conn, time.Now()
 	x.Connected = x.Sent.Sub(placed)
-	if err := x.send(a.Request.In.Body); err != nil {
+	err := x.exchange(a)
+	var broken *client.SendError
+	switch {
+	case errors.As(err, &broken):
 		_ = x.conn.SetReadDeadline(time.Now().Add(grace)) // the upstream may have answered; if this fails, reading does
 		if x.readHead(a.Request.In.Method) != nil {
-			return err
+			return broken.Err
 		}
 		x.closes, x.First = true, time.Now()
 		return x.conn.SetReadDeadline(x.deadline)
-	}
-	if err := x.awaitFirst(a.Waiter); err != nil {
+	case err != nil:
 		return err
 	}
 	return x.readHead(a.Request.In.Method)
 }
 
+// exchange sends the request and waits for the first byte of the answer. The client is watched once
+// that takes longer.
+func (x *Exchange) exchange(a *Asked) error {
+	x.hurried = false
+	if early := x.Sent.Add(patience); a.Waiter != nil && early.Before(x.deadline) {
+		x.hurried = true
+		_ = x.conn.SetReadDeadline(early) // if it fails, reading does
+	}
+	body := a.Request.In.Body
+	var n int
+	var err error
+	if len(body) <= writtenAtOnce && x.conn.Asks() {
+		if !x.hurried {
+			_ = x.conn.SetReadDeadline(x.deadline) // likewise
+		}
+		x.out = append(x.out[:x.head], body...)
+		var sent bool
+		if n, sent, err = x.conn.Ask(x.out, x.in[x.w:], x.deadline); err != nil && !sent {
+			return err
+		}
+	} else {
+		if err := x.send(body); err != nil {
+			return &client.SendError{Err: err}
+		}
+		n, err = x.conn.Read(x.in[x.w:])
+	}
+	if n == 0 && x.hurried && errors.Is(err, os.ErrDeadlineExceeded) && time.Now().Before(x.deadline) {
+		n, err = x.readWatching(a.Waiter)
+	}
+	if x.w += n; n > 0 {
+		x.First = time.Now()
+		return nil
+	}
+	return unexpected(err)
+}
+
+// unhurry lets reads take as long as the whole may.
+func (x *Exchange) unhurry() {
+	if x.hurried {
+		x.hurried = false
+		_ = x.conn.SetReadDeadline(x.deadline) // if it fails, reading does
+	}
+}
+
 // send writes the head and the body. A goroutine writes a large body while the answer is awaited.
 func (x *Exchange) send(body []byte) error {
 	if len(body) <= writtenAtOnce {
-		x.out = append(x.out, body...)
+		x.out = append(x.out[:x.head], body...)
 		_, err := x.conn.Write(x.out)
 		return err
 	}
-	if _, err := x.conn.Write(x.out); err != nil {
+	if _, err := x.conn.Write(x.out[:x.head]); err != nil {
 		return err
 	}
 	conn, writing := x.conn, make(chan error, 1)
@@ -212,27 +270,6 @@ func (x *Exchange) send(body []byte) error {
 		writing <- err
 	}()
 	return nil
-}
-
-// awaitFirst waits for the first byte of the answer.
-func (x *Exchange) awaitFirst(w Waiter) error {
-	if w != nil {
-		if early := x.Sent.Add(patience); early.Before(x.deadline) {
-			_ = x.conn.SetReadDeadline(early) // if it fails, reading does
-		}
-	}
-	n, err := x.conn.Read(x.in[x.w:])
-	if n == 0 && w != nil && errors.Is(err, os.ErrDeadlineExceeded) && time.Now().Before(x.deadline) {
-		_ = x.conn.SetReadDeadline(x.deadline)
-		n, err = x.readWatching(w)
-	} else if w != nil {
-		_ = x.conn.SetReadDeadline(x.deadline)
-	}
-	if x.w += n; n > 0 {
-		x.First = time.Now()
-		return nil
-	}
-	return unexpected(err)
 }
 
 // readWatching reads the beginning of the answer, unless the client leaves.
@@ -255,6 +292,9 @@ func (x *Exchange) watching(w Waiter, read func() (int, error)) (n int, err erro
 	}
 	done, woken := make(chan result, 1), make(chan struct{})
 	conn := x.conn
+	if conn != nil { // nil if all of it has come
+		x.unhurry()
+	}
 	go func() {
 		defer close(woken)
 		n, err := read()
@@ -264,7 +304,7 @@ func (x *Exchange) watching(w Waiter, read func() (int, error)) (n int, err erro
 	for {
 		left := w.Wait()
 		if left {
-			if conn != nil { // nil if all of it has come
+			if conn != nil {
 				_ = conn.SetReadDeadline(time.Unix(1, 0)) // ends the read; if it fails, the connection has ended
 			}
 			<-woken
@@ -281,6 +321,7 @@ func (x *Exchange) watching(w Waiter, read func() (int, error)) (n int, err erro
 
 // readConn reads from the connection.
 func (x *Exchange) readConn(p []byte) (int, error) {
+	x.unhurry()
 	n, err := x.from.Read(p)
 	if n > 0 {
 		err = nil // it comes again

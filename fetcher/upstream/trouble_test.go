@@ -167,17 +167,22 @@ func TestDo_Timeout(t *testing.T) {
 }
 
 // A connection that was kept, and ends before a byte of the answer came, is tried again once, if the
-// method is safe.
+// method is safe. One that has ended before the request is not used, whatever the method.
 func TestDo_KeptConnections(t *testing.T) {
 	for _, c := range []struct {
 		method string
+		ended  bool // before the second request
 		fails  bool
-	}{{"GET", false}, {"HEAD", false}, {"OPTIONS", false}, {"POST", true}, {"PUT", true}, {"DELETE", true}} {
+	}{
+		{"GET", false, false}, {"HEAD", false, false}, {"OPTIONS", false, false}, {"POST", false, true}, {"PUT", false, true}, {"DELETE", false, true},
+		{"GET", true, false}, {"POST", true, false},
+	} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
 		var connections atomic.Int64
+		closed, requests := make(chan struct{}), make(chan string, 4)
 		go func() {
 			for {
 				conn, err := l.Accept()
@@ -188,11 +193,17 @@ func TestDo_KeptConnections(t *testing.T) {
 				go func() {
 					defer conn.Close()
 					b := make([]byte, 4096)
-					if _, err := conn.Read(b); err != nil {
+					size, err := conn.Read(b)
+					if err != nil {
 						return
 					}
+					requests <- string(b[:size])
 					_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-					if n == 1 { // the second request is read, and not answered
+					switch {
+					case n == 1 && c.ended:
+						_ = conn.Close()
+						close(closed)
+					case n == 1: // the second request is read, and not answered
 						_, _ = conn.Read(b)
 					}
 				}()
@@ -201,13 +212,21 @@ func TestDo_KeptConnections(t *testing.T) {
 		u := made(t, "http://"+l.Addr().String(), "")
 		var errs []error
 		for range 2 {
-			r := request(c.method+" /", "", "")
+			r := request(c.method+" /", "", "body")
 			_, _, err := whole(u, &Asked{Request: r})
 			errs = append(errs, err)
 			matcher.Release(r)
+			if c.ended {
+				<-closed
+			}
 		}
 		if errs[0] != nil || (errs[1] != nil) != c.fails {
-			t.Errorf("%s: %v", c.method, errs)
+			t.Errorf("%s, ended %v: %v", c.method, c.ended, errs)
+		}
+		if first := <-requests; !c.fails {
+			if second := <-requests; second != first || strings.Count(second, "body") != 1 {
+				t.Errorf("%s, ended %v: asked %q, and then %q", c.method, c.ended, first, second)
+			}
 		}
 		_ = l.Close()
 	}

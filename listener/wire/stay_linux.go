@@ -7,6 +7,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"mockserver/internal/sockio"
 )
 
 // stay keeps a connection inside one call of RawConn.Read as long as it has plain requests. So it
@@ -62,7 +64,7 @@ func (c *Connection) read(b []byte, held int) (int, error) {
 func (s *stay) once(fd uintptr) bool {
 	c := s.c
 	for {
-		n, errno := recv(int(fd), s.b[s.held:], 0)
+		n, errno := sockio.Recv(int(fd), s.b[s.held:], 0)
 		switch {
 		case errno == unix.EAGAIN:
 			return false
@@ -104,7 +106,7 @@ func (s *stay) once(fd uintptr) bool {
 func (c *Connection) hasInput() (something bool) {
 	err := c.stay.raw.Control(func(fd uintptr) {
 		var one [1]byte
-		n, errno := recv(int(fd), one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		n, errno := sockio.Recv(int(fd), one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
 		something = n >= 0 || errno != unix.EAGAIN && errno != unix.EINTR
 	})
 	return err == nil && something
@@ -117,7 +119,7 @@ const sentAtOnce = 64 << 10
 // write writes once, like Conn.Write.
 func (c *Connection) write(b []byte) (int, error) {
 	if s := c.stay; s != nil && s.fd >= 0 && len(b) <= sentAtOnce {
-		n, errno := send(s.fd, b)
+		n, errno := sockio.Send(s.fd, b)
 		if errno == 0 && n == len(b) {
 			return n, nil
 		}
@@ -138,7 +140,7 @@ func (c *Connection) asksInside() (left, inside bool) {
 		return false, false
 	}
 	var one [1]byte
-	n, errno := recv(s.fd, one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+	n, errno := sockio.Recv(s.fd, one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
 	c.pausing.mu.Lock()
 	closed := c.pausing.closed
 	c.pausing.mu.Unlock()

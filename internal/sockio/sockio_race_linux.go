@@ -1,13 +1,14 @@
 //go:build race
 
-package wire
+package sockio
 
 import "syscall"
 
 // These make what happened before a write visible after the read of it for the race detector, as
 // net does.
 
-func recv(fd int, b []byte, flags int) (n int, err syscall.Errno) {
+// Recv receives from a socket, and does not block.
+func Recv(fd int, b []byte, flags int) (n int, err syscall.Errno) {
 	var failed error
 	if flags != 0 {
 		n, _, failed = syscall.Recvfrom(fd, b, flags)
@@ -18,7 +19,8 @@ func recv(fd int, b []byte, flags int) (n int, err syscall.Errno) {
 	return n, err
 }
 
-func send(fd int, b []byte) (n int, err syscall.Errno) {
+// Send sends to a socket, and does not block.
+func Send(fd int, b []byte) (n int, err syscall.Errno) {
 	n, failed := syscall.Write(fd, b)
 	err, _ = failed.(syscall.Errno)
 	return n, err

@@ -1,6 +1,6 @@
 //go:build !race
 
-package wire
+package sockio
 
 import (
 	"syscall"
@@ -14,12 +14,14 @@ import (
 // allocation. They never block, so the scheduler is not notified: on a contended CPU it would hand
 // the goroutines of a thread that is interrupted in a call to another thread, and back.
 
-func recv(fd int, b []byte, flags int) (n int, err syscall.Errno) {
+// Recv receives from a socket, and does not block.
+func Recv(fd int, b []byte, flags int) (n int, err syscall.Errno) {
 	r, _, err := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), uintptr(flags), 0, 0)
 	return int(r), err
 }
 
-func send(fd int, b []byte) (n int, err syscall.Errno) {
+// Send sends to a socket, and does not block.
+func Send(fd int, b []byte) (n int, err syscall.Errno) {
 	r, _, err := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_NOSIGNAL, 0, 0)
 	return int(r), err
 }

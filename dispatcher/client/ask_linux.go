@@ -1,0 +1,108 @@
+package client
+
+import (
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"mockserver/internal/sockio"
+)
+
+// asking is one call of Ask.
+type asking struct {
+	c    *Conn
+	raw  syscall.RawConn
+	turn func(fd uintptr) bool // asking.once, made once
+
+	request, into []byte
+	deadline      time.Time
+	sent          bool
+	n             int
+	err           error
+}
+
+// Asks reports whether Ask works.
+func (c *Conn) Asks() bool { return c.Conn == c.plain && c.probe.raw != nil }
+
+// Ask sends a request and reads what comes first of its answer, within one call of RawConn.Read: so the
+// socket is not read before something has come, and a connection that was idle is checked without
+// further ado. The read deadline counts; deadline is for writing. Once the read deadline has passed, the
+// answer can still be read: sent reports whether the request was sent.
+func (c *Conn) Ask(request, into []byte, deadline time.Time) (n int, sent bool, err error) {
+	a := c.asking
+	if a == nil {
+		a = &asking{c: c, raw: c.probe.raw}
+		a.turn = a.once
+		c.asking = a
+	}
+	a.request, a.into, a.deadline, a.sent, a.n, a.err = request, into, deadline, false, 0, nil
+	err = a.raw.Read(a.turn) // what comes after it has begun to wait is not lost
+	a.request, a.into = nil, nil
+	if err == nil {
+		err = a.err
+	}
+	if err != nil && a.sent {
+		c.failed = c.failed || err == io.EOF || a.err != nil
+	}
+	return a.n, a.sent, err
+}
+
+// once sends, or reads, and reports whether the call is over.
+func (a *asking) once(fd uintptr) bool {
+	if !a.sent {
+		return a.send(int(fd))
+	}
+	for {
+		n, errno := sockio.Recv(int(fd), a.into, 0)
+		switch {
+		case errno == unix.EINTR:
+			continue
+		case errno == unix.EAGAIN:
+			return false
+		case errno != 0:
+			a.err = a.failure("read", errno)
+		case n == 0:
+			a.err = io.EOF
+		default:
+			a.n = n
+		}
+		return true
+	}
+}
+
+func (a *asking) send(fd int) (over bool) {
+	var one [1]byte
+	if a.c.Kept() {
+		if _, errno := sockio.Recv(fd, one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT); errno != unix.EAGAIN {
+			a.err = ErrStale
+			return true
+		}
+	}
+	a.sent = true
+	n, errno := sockio.Send(fd, a.request)
+	switch {
+	case errno == 0 && n == len(a.request):
+		return false
+	case errno != 0 && errno != unix.EAGAIN && errno != unix.EINTR:
+		a.err = &SendError{Err: a.failure("write", errno)}
+		return true
+	case errno != 0:
+		n = 0
+	}
+	err := a.c.SetWriteDeadline(a.deadline)
+	if err == nil {
+		_, err = a.c.Write(a.request[n:])
+	}
+	if err != nil {
+		a.err = &SendError{Err: err}
+	}
+	return err != nil
+}
+
+func (a *asking) failure(call string, errno syscall.Errno) error {
+	return &net.OpError{Op: call, Net: "tcp", Source: a.c.LocalAddr(), Addr: a.c.RemoteAddr(), Err: os.NewSyscallError(call, errno)}
+}

@@ -1,0 +1,16 @@
+//go:build !linux
+
+package client
+
+import "time"
+
+// asking exists on Linux only.
+type asking struct{}
+
+// Asks reports whether Ask works.
+func (c *Conn) Asks() bool { return false }
+
+// Ask must not be called: see Asks.
+func (c *Conn) Ask([]byte, []byte, time.Time) (n int, sent bool, err error) {
+	panic("not on this system")
+}
