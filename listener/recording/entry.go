@@ -7,6 +7,8 @@ import (
 	"hash"
 	"sync"
 	"time"
+	"unicode/utf8"
+	"unsafe"
 
 	"mockserver/fetcher/upstream"
 	"mockserver/internal/recording"
@@ -143,12 +145,12 @@ func (e *Entry) Times(wait, first, last time.Duration, underWay int64) {
 // Fail notes why the answer is not whole, with the status that the client has got.
 func (e *Entry) Fail(why string, status int) { e.err, e.status = why, status }
 
-// fill copies the entry into a line.
+// fill makes a line of the entry, which shares its buffer.
 func (e *Entry) fill(l *recording.Line) {
 	if e.sum != nil {
 		e.answer.hash = hex.EncodeToString(e.sum.Sum(nil))
 	}
-	l.Time, l.Method, l.URL, l.Status, l.Error = e.time, string(e.at(e.method)), string(e.at(e.url)), e.status, e.err
+	l.Time, l.Method, l.URL, l.Status, l.Error = e.time, text(e.at(e.method)), text(e.at(e.url)), e.status, e.err
 	l.First, l.Last, l.Wait = e.first.Microseconds(), e.last.Microseconds(), e.wait.Microseconds()
 	l.UnderWay, l.Connection = e.underWay, e.connection
 	e.message(&l.Request, &e.request)
@@ -166,10 +168,17 @@ func (e *Entry) message(m *recording.Message, p *part) {
 	}
 	for name, value := range header.All() {
 		if !upstream.IsHopByHop(name, named) {
-			m.Headers = append(m.Headers, [2]string{string(name), string(value)})
+			m.Headers = append(m.Headers, [2]string{text(name), text(value)})
 		}
 	}
-	if body := e.at(p.body); len(body) > 0 {
-		m.SetContent(bytes.Clone(body))
+	switch body := e.at(p.body); {
+	case len(body) == 0:
+	case utf8.Valid(body):
+		m.Body = text(body)
+	default:
+		m.Base64 = body
 	}
 }
+
+// text is a text that shares its bytes.
+func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

@@ -54,12 +54,12 @@ func keyOf(method, target, body []byte) (key [sha256.Size]byte) {
 	return key
 }
 
-// answerOf returns the answer of a line; nil if it has no body, although there was one.
+// answerOf copies the answer of a line; it returns nil if that has no body, although there was one.
 func answerOf(l *recording.Line) *Served {
 	if l.Response.Omitted != "" || l.Request.Omitted != "" {
 		return nil
 	}
-	s := &Served{Status: l.Status, Body: l.Response.Content()}
+	s := &Served{Status: l.Status, Body: append([]byte(l.Response.Body), l.Response.Base64...)}
 	for _, h := range l.Response.Headers {
 		switch strings.ToLower(h[0]) {
 		case "content-encoding":
@@ -69,7 +69,7 @@ func answerOf(l *recording.Line) *Served {
 		case "content-length":
 			continue
 		}
-		s.Headers = append(s.Headers, h)
+		s.Headers = append(s.Headers, [2]string{strings.Clone(h[0]), strings.Clone(h[1])})
 	}
 	return s
 }

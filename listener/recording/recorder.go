@@ -37,6 +37,9 @@ const (
 	// flushSize is how much text is packed at once, and flushTime how long the last of it waits.
 	flushSize = 256 << 10
 	flushTime = 500 * time.Millisecond
+	// gathered is how long exchanges gather in the queue before they are written together, which takes
+	// less than to turn to each.
+	gathered = 5 * time.Millisecond
 	// fileSize is the size from which on another file is begun.
 	fileSize = 64 << 20
 )
@@ -194,10 +197,9 @@ func (r *Recorder) run() {
 				r.out.close()
 				return
 			}
-			r.waiting.Add(-int64(cap(e.buf)))
 			r.take(e, &line)
-			if len(r.out.text) >= flushSize {
-				r.flush()
+			if len(r.queue) == 0 {
+				time.Sleep(gathered)
 			}
 		case <-timer.C:
 			r.flush()
@@ -207,15 +209,20 @@ func (r *Recorder) run() {
 
 // take adds an exchange to the text that is written next.
 func (r *Recorder) take(e *Entry, line *recording.Line) {
-	defer e.free()
+	r.waiting.Add(-int64(cap(e.buf)))
+	asked, answered := line.Request.Headers[:0], line.Response.Headers[:0]
 	*line = recording.Line{}
+	line.Request.Headers, line.Response.Headers = asked, answered
 	e.fill(line)
 	if r.index != nil && line.Error == "" {
 		r.index.add(e.key, answerOf(line), int64(r.opts.Declared.Limit))
 	}
-	r.redact(e, line)
+	r.redact(line)
 	r.out.text = line.Append(r.out.text)
-	r.out.lines++
+	e.free()
+	if r.out.lines++; len(r.out.text) >= flushSize {
+		r.flush()
+	}
 }
 
 // flush packs and writes the text.

@@ -217,7 +217,7 @@ func FuzzRedact(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte, contentType, url string) {
 		l := form.Line{URL: url, Request: form.Message{Headers: [][2]string{{"Content-Type", contentType}, {"Cookie", url}, {"Set-Cookie", url}, {"Authorization", url}}}}
 		l.Request.SetContent(body)
-		r.redact(nil, &l)
+		r.redact(&l)
 		text := l.Append(nil)
 		n := 0
 		_, broken, err := form.Read(bytes.NewReader(append([]byte("{\"mockserver\":\"recording\",\"version\":1}\n"), text...)), func(*form.Line) error {

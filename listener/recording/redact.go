@@ -24,7 +24,7 @@ func (r *Recorder) redacted(value string) string {
 }
 
 // redact undoes content encodings and replaces the secrets of a line.
-func (r *Recorder) redact(_ *Entry, l *recording.Line) {
+func (r *Recorder) redact(l *recording.Line) {
 	rules := r.opts.Declared.Redact
 	if rules == nil {
 		rules = &config.Redact{}
@@ -41,22 +41,26 @@ func (r *Recorder) redactMessage(m *recording.Message, rules *config.Redact) {
 	contentType := ""
 	for i := range m.Headers {
 		h := &m.Headers[i]
-		switch name := strings.ToLower(h[0]); {
-		case name == "content-encoding":
+		is := func(name string) bool { return strings.EqualFold(h[0], name) }
+		switch {
+		case is("content-encoding"):
 			codings = append(codings, h[1])
-		case name == "content-type":
+		case is("content-type"):
 			contentType = h[1]
-		case secret.IsHeader(name) || slices.ContainsFunc(rules.Headers, func(one string) bool { return strings.EqualFold(one, name) }):
-			h[1] = r.redactHeader(name, h[1])
-		case len(rules.Query) > 0 && (name == "location" || name == "referer" || name == "content-location" || name == "link"):
+		case secret.IsHeader(h[0]) || slices.ContainsFunc(rules.Headers, is):
+			h[1] = r.redactHeader(strings.ToLower(h[0]), h[1])
+		case len(rules.Query) > 0 && (is("location") || is("referer") || is("content-location") || is("link")):
 			h[1] = r.redactURL(h[1], rules.Query)
 		}
+	}
+	plain := len(codings) == 0
+	if plain && len(rules.JSON)+len(rules.Query) == 0 {
+		return
 	}
 	content := m.Content()
 	if len(content) == 0 {
 		return
 	}
-	plain := len(codings) == 0
 	if !plain {
 		decoded, err := fetcher.Decode(content, codings, int64(r.opts.Declared.Bodies)+64<<10)
 		if plain = err == nil; plain {
