@@ -11,43 +11,72 @@ import (
 // specific path first, whatever the order. So an endpoint that another one with a less specific path
 // goes before is written in the shape of that path, with its own path as a condition.
 type Order struct {
-	general map[string][]Path // by method and first segment, the paths with parameters that were written
+	general map[string]*paths // by method and first segment, the paths with parameters that were written
 	written map[string]bool   // by method and shape
+}
+
+// paths are those with a first segment.
+type paths struct {
+	all      []Path
+	bySecond map[string][]Path // by the second segment, since there may be thousands
 }
 
 // Place returns the path in which an endpoint is written, and the condition that its own path holds;
 // "" if they are the same.
 func (o *Order) Place(method string, own Path) (written Path, condition string) {
 	if o.general == nil {
-		o.general, o.written = map[string][]Path{}, map[string]bool{}
+		o.general, o.written = map[string]*paths{}, map[string]bool{}
 	}
 	written = own
 	for changed := true; changed; {
 		changed = false
-		for _, key := range []string{method + " " + first(own), method + " *"} {
-			for _, earlier := range o.general[key] {
-				if overlap(own, earlier) && preferred(written, earlier) {
-					written, changed = join(written, earlier), true
+		for _, key := range []string{method + " " + segment(own, 0), method + " " + anySegment} {
+			for _, some := range o.general[key].like(own) {
+				for _, earlier := range some {
+					if overlap(own, earlier) && preferred(written, earlier) {
+						written, changed = join(written, earlier), true
+					}
 				}
 			}
 		}
 	}
 	if len(written) > 0 && !allLiteral(written) {
-		key := method + " " + first(written)
+		key := method + " " + segment(written, 0)
 		if shape := key + " " + Shape(written); !o.written[shape] {
 			o.written[shape] = true
-			o.general[key] = append(o.general[key], written)
+			if o.general[key] == nil {
+				o.general[key] = &paths{bySecond: map[string][]Path{}}
+			}
+			o.general[key].add(written)
 		}
 	}
 	return written, differs(own, written)
 }
 
-// first returns the first segment if it is a literal, otherwise "*".
-func first(p Path) string {
-	if len(p) > 0 && p[0].Kind == Literal {
-		return "/" + p[0].Text
+func (p *paths) add(one Path) {
+	second := segment(one, 1)
+	p.all, p.bySecond[second] = append(p.all, one), append(p.bySecond[second], one)
+}
+
+// like returns the paths that may overlap with another one, and maybe more.
+func (p *paths) like(own Path) [][]Path {
+	if p == nil {
+		return nil
 	}
-	return "*"
+	if second := segment(own, 1); second != anySegment {
+		return [][]Path{p.bySecond[second], p.bySecond[anySegment]}
+	}
+	return [][]Path{p.all}
+}
+
+const anySegment = "*"
+
+// segment returns a segment if it is a literal, otherwise anySegment.
+func segment(p Path, i int) string {
+	if i < len(p) && p[i].Kind == Literal {
+		return "/" + p[i].Text
+	}
+	return anySegment
 }
 
 func allLiteral(p Path) bool {
