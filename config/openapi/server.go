@@ -98,11 +98,31 @@ func basePath(servers openapi3.Servers) (string, *problem) {
 		p := originProblem(s.Origin, fmt.Sprintf("the server's URL %q is not a URL", wording.Clip(text)))
 		return "", &p
 	}
-	if base := path.Join("/", u.EscapedPath()); base != "/" {
+	if base := path.Join("/", escapedPath(u)); base != "/" {
 		return base, nil
 	}
 	return "", nil
 }
+
+// escapedPath is EscapedPath, but leaves the escapes of a path alone that has characters which lack
+// one: %2F would become a slash.
+func escapedPath(u *url.URL) string {
+	if u.RawPath == "" {
+		return u.EscapedPath()
+	}
+	var b strings.Builder
+	for _, c := range []byte(u.RawPath) {
+		if c == '%' || strings.IndexByte(pathCharacters, c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+// pathCharacters need no escape in a path, RFC 3986 section 3.3; nor do brackets, which clients send.
+const pathCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&'()*+,;=:@/[]"
 
 // serversOf returns the servers of an operation: its own, else those of its path, else those of the
 // document.
