@@ -153,7 +153,7 @@ func (p *program) loader() config.Loader {
 
 // announce logs what is served and where.
 func (p *program) announce(spec *config.Spec) {
-	p.log.Info("listening", "url", p.server.URL(), "address", p.server.Addr().String(), listener.Declared(spec))
+	p.log.Info("listening", "url", p.server.URL(), "address", p.server.Addr().String(), spec.Declared())
 	// The lines about documents have the routes of those.
 	declared := slices.ContainsFunc(spec.Endpoints, func(e config.Endpoint) bool { return e.Operation == nil }) || len(spec.WebSockets) > 0
 	if routes, more := spec.Routes(shownRoutes); declared && len(routes) > 0 {
@@ -387,7 +387,7 @@ func (s speaker) validate(spec *config.Spec, opts listener.Options) int {
 	}
 	routes, more := spec.Routes(shownRoutes)
 	if s.json {
-		s.log.Info("the configuration is valid", listener.Declared(spec), "routes", strings.Join(routes, ", "), "more", more)
+		s.log.Info("the configuration is valid", spec.Declared(), "routes", strings.Join(routes, ", "), "more", more)
 		return exitOK
 	}
 	served := wording.Count(len(spec.Endpoints), "endpoint")

@@ -30,6 +30,7 @@
 package config
 
 import (
+	"log/slog"
 	"time"
 
 	"mockserver/config/openapi"
@@ -77,6 +78,15 @@ type Spec struct {
 	given   *given          // what is processed after all files are read
 }
 
+// Declared returns how much the specification declares, as a log attribute: endpoints=12 websockets=1.
+func (s *Spec) Declared() slog.Attr {
+	all := []any{"endpoints", len(s.Endpoints)}
+	if n := len(s.WebSockets); n > 0 {
+		all = append(all, "websockets", n)
+	}
+	return slog.Group("", all...)
+}
+
 // Endpoint is one method and path with its answer.
 type Endpoint struct {
 	Pos  syntax.Pos // where the declaration begins; left zero in Go
@@ -107,6 +117,7 @@ type Endpoint struct {
 	Responses []Outcome
 	Select    string
 	Per       syntax.Text // an operand: sequences have a turn of their own for each value; empty for one turn
+	Scope     string      // of turns: one of LimitScopes, also "" for the first
 
 	// A nil field does not apply: an endpoint has no limits unless it declares them.
 	RateLimit *RateLimit

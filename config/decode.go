@@ -60,6 +60,7 @@ var (
 		table.With(row{Key: "responses", Doc: "several answers, of which each request gets one", Kinds: table.Lists, Form: "a list of answers, each a map of its own", Item: &row{Kinds: table.Maps, Table: table.Rows(outcomeFields)}}, setResponses),
 		table.Of[Endpoint](row{Key: "select", Doc: "how one of responses is chosen: weighted (the default), sequence or sequence-hold", Kinds: table.Texts, Enum: selects}),
 		table.Of[Endpoint](row{Key: "per", Doc: "an operand: each value of it has its own turn in a sequence", Kinds: table.Texts, Filled: true}),
+		table.Of[Endpoint](row{Key: "scope", Doc: "whose turns a sequence has: replica (the default), or shared for all replicas with the same --shared-state", Kinds: table.Texts, Enum: LimitScopes}),
 		table.With(row{Key: "latency", Doc: "the time from the request to the answer", Kinds: table.Maps, Form: "a map with " + latencyForms, Table: table.Rows(latencyFields)},
 			func(d *decoder, v value, e *Endpoint) { e.Latency = decodeLatency(d, v) }),
 		table.Map[Endpoint](row{Key: "fault", Doc: "how answers go wrong", Form: "a map with type and rate"}, faultFields),

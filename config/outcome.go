@@ -106,6 +106,9 @@ func (c *checker) outcomes() {
 	if what := c.perFault(); what != "" && !c.faulty([]string{"select"}) {
 		c.wrong(what, "per")
 	}
+	if c.SharesTurns() && !c.inTurn() && !c.faulty([]string{"select"}) {
+		c.wrong("shared needs select: "+SelectSequence+" or "+SelectSequenceHold+", whose answers come in turn", "scope")
+	}
 	if len(c.Responses) == 0 {
 		if c.Select != "" && !c.faulty([]string{"responses"}) {
 			c.wrong("select chooses among responses, which are not given", "select")
@@ -135,9 +138,14 @@ func (c *checker) outcomes() {
 	c.weights()
 }
 
+// SharesTurns reports whether all replicas share the turns of the endpoint.
+func (e *Endpoint) SharesTurns() bool { return e.Scope == LimitScopes[1] }
+
+func (e *Endpoint) inTurn() bool { return e.Select == SelectSequence || e.Select == SelectSequenceHold }
+
 // perFault returns why per has no meaning; "" if it has one.
 func (c *checker) perFault() string {
-	if c.Per.Value == "" || c.Select == SelectSequence || c.Select == SelectSequenceHold {
+	if c.Per.Value == "" || c.inTurn() {
 		return ""
 	}
 	return "per needs select: " + SelectSequence + " or " + SelectSequenceHold + ", whose answers come in turn"
@@ -147,7 +155,7 @@ func (c *checker) weights() {
 	if c.faulty([]string{"responses"}) {
 		return
 	}
-	chosen := c.Select != SelectSequence && c.Select != SelectSequenceHold
+	chosen := !c.inTurn()
 	drawn := false
 	for i := range c.Responses {
 		o := &c.Responses[i]

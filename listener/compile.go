@@ -73,7 +73,8 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 		a.direct = a.isDirect()
 		a.template = a.template.In(a.program[:])
 		a.prepareBlock()
-		a.brief = a.source == nil && a.proxy == nil && len(a.hooks)+len(a.lets) == 0 && a.changes == nil && a.resource == nil && a.template.IsBrief()
+		a.brief = a.source == nil && a.proxy == nil && len(a.hooks)+len(a.lets) == 0 && a.changes == nil && a.resource == nil && a.template.IsBrief() &&
+			!slices.ContainsFunc(a.headers, func(h header) bool { return h.template != nil && !h.template.IsBrief() })
 	}
 	c.kept.Commit()
 	c.data.Commit()
@@ -131,9 +132,8 @@ func (c *compiler) rules(e *config.Endpoint, a *answer, counts *traffic.Counts, 
 	if !a.disturbed && a.operation == nil {
 		return nil
 	}
-	if l := e.RateLimit; l != nil && l.IsShared() && !c.sharedState {
-		problems = append(problems, syntax.Problem{Pos: l.Pos, Key: l.Key + ".scope",
-			What: "shared needs a server that replicas count with; expected --shared-state nats://HOST:PORT, or scope: replica"})
+	if !c.sharedState {
+		problems = append(problems, traffic.Unshared(e)...)
 	}
 	a.rules = traffic.NewRules(e, scope.Params, counts, traffic.Options{
 		Carried: &c.kept, Shared: c.shared, Seed: &c.chance, TrustForwarded: c.trustForwarded, NoLatency: c.noLatency, NoFaults: c.noFaults, Log: c.log,
@@ -326,6 +326,9 @@ func newCompiler(opts Options) *compiler {
 		Memory: int64(cmp.Or(opts.StateMemory, defaultStateMemory)), Log: log, Seed: opts.Seed,
 		Scope: renderer.Scope{Env: c.env, Counters: c.counters}, Webhooks: c.moved,
 	})
+	if c.sharedState {
+		c.counters.Shared = c.sharedNumbers
+	}
 	c.recordings = recording.NewSet(log, c.env)
 	c.sockets = websocket.Compiler{Env: c.env, Counters: c.counters, MaxMessage: opts.MaxMessage, Seed: c.socketSeed}
 	return c

@@ -23,7 +23,7 @@ func (s *Server) Counts() record.Counts {
 	if s.recorder != nil {
 		c = s.recorder.Counts()
 	}
-	c.LimitedLocally, c.Replicas = s.compiler.shared.Local(), s.compiler.shared.Replicas()
+	c.SharedLocally, c.Replicas = s.compiler.shared.Local(), s.compiler.shared.Replicas()
 	c.WebSockets, c.Connections, c.AcceptFailures = s.WebSockets(), s.listener.Count(), s.listener.Failures()
 	c.HandshakeTime = s.listener.HandshakeTime()
 	c.RecordingDropped = s.compiler.recordings.Dropped()

@@ -3,7 +3,6 @@ package listener
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -123,7 +122,7 @@ func (r *Reloader) Reload(cause string) error {
 	if err != nil {
 		return err // the server is stopping
 	}
-	log.Info("configuration reloaded", "cause", cause, Declared(spec), "took", time.Since(begun))
+	log.Info("configuration reloaded", "cause", cause, spec.Declared(), "took", time.Since(begun))
 	if r.Served != nil {
 		r.Served()
 	}
@@ -145,14 +144,4 @@ func (r *Reloader) related(spec *config.Spec, err error) []string {
 		files = append(files, fetcher.Files(spec, r.server.opts.Env)...)
 	}
 	return files
-}
-
-// Declared returns how much a specification declares, as a log attribute: endpoints=12
-// websockets=1.
-func Declared(spec *config.Spec) slog.Attr {
-	all := []any{"endpoints", len(spec.Endpoints)}
-	if n := len(spec.WebSockets); n > 0 {
-		all = append(all, "websockets", n)
-	}
-	return slog.Group("", all...)
 }

@@ -26,6 +26,14 @@ func (s *Server) openShared() error {
 	return err
 }
 
+// sharedNumbers returns what makes the numbers of a counter that replicas share.
+func (c *compiler) sharedNumbers(name string, strict bool) func() int64 {
+	if c.shared == nil { // it is only checked
+		return nil
+	}
+	return c.shared.Numbers(name, strict).Number
+}
+
 // loadState makes the changes of rows that are in the file of the options.
 func (s *Server) loadState() error {
 	if s.opts.State == "" {

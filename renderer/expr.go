@@ -35,6 +35,7 @@ const (
 	opPick
 	opFake
 	opCounter
+	opShared
 	opRandomText
 	opRandomHex
 	opRow
@@ -59,6 +60,7 @@ type expr struct {
 	fake    *fake.Data                           // opFake
 	read    func(r *matcher.Request) value.Value // for a row of roots
 	counter *counter                             // opCounter
+	shared  func() int64                         // opShared
 	filters []filter
 }
 
@@ -140,7 +142,7 @@ func (e *expr) find(r *matcher.Request, fr *frame) value.Value {
 		return message(r)
 	case opLoopItem, opLoopIndex, opLoopFirst, opLoopLast:
 		return e.fromLoop(r, fr)
-	case opRandomInt, opPick, opFake, opCounter, opRandomText, opRandomHex:
+	case opRandomInt, opPick, opFake, opCounter, opShared, opRandomText, opRandomHex:
 		return e.call(r, fr)
 	case opRow:
 		return e.fromRow(r)

@@ -18,6 +18,10 @@ import (
 // Counters are the counters of counter("name"). They belong to a server and outlive its snapshots,
 // so a reload does not reset them. The zero value is ready for use.
 type Counters struct {
+	// Shared returns what makes the numbers that replicas share, by a name, one after the other if they
+	// are strict. Templates may have them if it is not nil.
+	Shared func(name string, strict bool) (next func() int64)
+
 	mu     sync.Mutex          // guards byName
 	byName map[string]*counter // by function and name
 }
@@ -52,6 +56,9 @@ var functions = map[string]struct {
 	"fake":       {opFake, `the name of a kind of data in quotes: fake("email")`},
 	"counter":    {opCounter, `a name in quotes, and a value with a count of its own if you like: counter("orders", path-params.user)`},
 	"sequence":   {opCounter, `a name in quotes: sequence("orders")`},
+
+	"shared-counter":  {opShared, `a name in quotes, and a server that replicas count with, --shared-state: shared-counter("orders")`},
+	"shared-sequence": {opShared, `a name in quotes, and a server that replicas count with, --shared-state: shared-sequence("orders")`},
 
 	"random-text": {opRandomText, "a whole number from 1 to 1024: random-text(14)"},
 	"random-hex":  {opRandomHex, "a whole number from 1 to 1024: random-hex(32)"},
@@ -90,6 +97,10 @@ func (s *scanner) function(t token) (expr, bool) {
 		}
 		if ok = name != "" && len(args) <= most && s.scope.Counters != nil; ok {
 			e.counter, e.args = s.scope.Counters.named(t.text, name), args[1:]
+		}
+	case opShared:
+		if ok = name != "" && len(args) == 1 && s.scope.Counters != nil && s.scope.Counters.Shared != nil; ok {
+			e.shared, s.waits = s.scope.Counters.Shared(name, t.text == "shared-sequence"), true
 		}
 	case opRandomText, opRandomHex:
 		ok = len(args) == 1 && isLength(&args[0])
@@ -172,6 +183,8 @@ func (e *expr) call(r *matcher.Request, fr *frame) value.Value {
 		of := e.args[0].eval(r, fr)
 		fr.spend(len(of.Raw), r)
 		return value.OfInt(int64(e.counter.keyed.Next(of.Text(r), math.MaxInt64))+1, r)
+	case opShared:
+		return value.OfInt(e.shared(), r)
 	case opRandomText:
 		return e.randomText(textCharacters, r, fr)
 	case opRandomHex:

@@ -125,7 +125,7 @@ type Scope struct {
 
 // Template is a compiled text. It is immutable and safe for concurrent use.
 type Template struct {
-	program []byte // the nodes in one block of memory; nil for some templates, see programOf
+	program []byte // the nodes in one block of memory; nil for one whose values are waited for, and see programOf
 	nodes   []node
 	depth   int       // maximum nesting of loops
 	memos   int       // number of values that loops compute once
@@ -168,7 +168,9 @@ func compile(text syntax.Text, form Form, scope *Scope, kinds bool) (*Template, 
 	if p.place.form == JSON && !p.mixed {
 		p.problems = append(p.problems, t.checkJSON(text)...)
 	}
-	t.program = t.programOf()
+	if !p.waits {
+		t.program = t.programOf()
+	}
 	return t, p.problems
 }
 

@@ -161,7 +161,7 @@ func (e *expr) changes() int {
 	switch e.op {
 	case opLoopItem, opLoopIndex, opLoopFirst, opLoopLast:
 		return e.index
-	case opRandom, opRandomInt, opPick, opFake, opCounter, opRandomText, opRandomHex:
+	case opRandom, opRandomInt, opPick, opFake, opCounter, opShared, opRandomText, opRandomHex:
 		return anyTurn
 	}
 	return noLoop

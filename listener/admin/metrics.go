@@ -155,7 +155,7 @@ func (c *collector) collect(out output) {
 	out.gauge(describe("websocket_connections", "WebSocket connections that are open."), float64(counts.WebSockets))
 	out.gauge(describe("requests_in_flight", "Requests that are being served, those that wait for their latency among them."), float64(counts.InFlight))
 	out.gauge(describe("start_time_seconds", "When the server was started, in Unix time."), unixSeconds(counts.Started))
-	out.counter(describe("limited_locally_total", "Requests that were held against the local share of a shared rate limit."), counts.LimitedLocally)
+	out.counter(describe("shared_state_local_total", "Decisions of this replica alone on what is shared, since the shared state did not answer."), counts.SharedLocally)
 	out.gauge(describe("shared_state_replicas", "Replicas that share limits, as seen last; 0 without a shared state."), float64(counts.Replicas))
 	a.writeTLS(&out, &counts)
 	a.writeConfiguration(&out)

@@ -27,10 +27,10 @@ type Counts struct {
 	// AcceptFailures is how often a connection could not be accepted, because no file descriptor
 	// was free or for another reason that may be temporary.
 	AcceptFailures uint64
-	// LimitedLocally is how many requests were held against this replica's share of a shared rate
-	// limit, since the shared state did not answer.
-	LimitedLocally uint64
-	Replicas       int64 // replicas of the shared state, as seen last; 0 without one
+	// SharedLocally is how often this replica decided alone on what is shared, since the shared state
+	// did not answer.
+	SharedLocally uint64
+	Replicas      int64 // replicas of the shared state, as seen last; 0 without one
 	// Handshakes are the TLS handshakes by what they had in common; nil without TLS. They have taken
 	// HandshakeTime of CPU time.
 	Handshakes    []HandshakeCount

@@ -57,7 +57,7 @@ func addSample(s, t *verdict.Sample) {
 	for _, pair := range [][2]*uint64{
 		{&s.Requests, &t.Requests}, {&s.Errors, &t.Errors}, {&s.DeclaredErrors, &t.DeclaredErrors}, {&s.InjectedErrors, &t.InjectedErrors}, {&s.OwnErrors, &t.OwnErrors},
 		{&s.Unmatched, &t.Unmatched}, {&s.Faults, &t.Faults}, {&s.Limited, &t.Limited}, {&s.Refused, &t.Refused}, {&s.In, &t.In}, {&s.Out, &t.Out},
-		{&s.LimitedLocally, &t.LimitedLocally}, {&s.AcceptFailures, &t.AcceptFailures}, {&s.Memory, &t.Memory}, {&s.DescriptorLimit, &t.DescriptorLimit},
+		{&s.SharedLocally, &t.SharedLocally}, {&s.AcceptFailures, &t.AcceptFailures}, {&s.Memory, &t.Memory}, {&s.DescriptorLimit, &t.DescriptorLimit},
 	} {
 		*pair[0] += *pair[1]
 	}

@@ -3,6 +3,8 @@ package shared
 import (
 	"net"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -90,6 +92,10 @@ func (p *link) copy(from, to net.Conn) {
 const limits = `
 - endpoint: {path: /window, response: {body: ok}, rate-limit: {max-requests: 100, window: 1h, key-fn: query-params.k, algorithm: fixed-window, scope: shared}}
 - endpoint: {path: /bucket, response: {body: ok}, rate-limit: {max-requests: 100, window: 24h, key-fn: query-params.k, algorithm: token-bucket, scope: shared}}
+- endpoint: {path: /number, response: {body: '{{shared-counter("orders")}}'}}
+- endpoint: {path: /next, response: {body: '{{shared-sequence("orders")}}'}}
+- endpoint: {path: /round, select: sequence, scope: shared, responses: [{body: a}, {body: b}]}
+- endpoint: {path: /status/:id, select: sequence-hold, per: path-params.id, scope: shared, responses: [{body: pending}, {body: paid}, {body: shipped}]}
 `
 
 // replicas are programs that share limits.
@@ -176,8 +182,94 @@ func TestReplicas_ShareALimit(t *testing.T) {
 		t.Errorf("the bucket gave %d, want up to 100, less slices", admitted)
 	}
 	for i := range all {
-		if n := all.metric(t, i, "limited_locally_total"); n != 0 {
+		if n := all.metric(t, i, "shared_state_local_total"); n != 0 {
 			t.Errorf("replica %d decided on %v requests alone", i, n)
+		}
+	}
+}
+
+// bodies sends n requests to each replica, from several clients, and returns the answers, in order.
+func (all replicas) bodies(path string, n int) (got []string) {
+	var asking sync.WaitGroup
+	var mu sync.Mutex
+	for i := range all {
+		for c := range 4 {
+			asking.Go(func() {
+				for j := c; j < n; j += 4 {
+					a := all[i].mocks.Do("GET", path, "")
+					mu.Lock()
+					got = append(got, a.Body)
+					mu.Unlock()
+				}
+			})
+		}
+	}
+	asking.Wait()
+	slices.Sort(got)
+	return got
+}
+
+// numbers returns different numbers out of answers.
+func numbers(t *testing.T, answers []string) []int {
+	t.Helper()
+	all := make([]int, len(answers))
+	for i, text := range answers {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[i] = n
+	}
+	slices.Sort(all)
+	if len(slices.Compact(slices.Clone(all))) != len(all) {
+		t.Errorf("some came twice: %v", all)
+	}
+	return all
+}
+
+// Three replicas give no number twice, a sequence without a gap, and take turns as one.
+func TestReplicas_ShareNumbersAndTurns(t *testing.T) {
+	t.Parallel()
+	all := startReplicas(t, startNATS(t))
+	if got := numbers(t, all.bodies("/number", 1200)); got[len(got)-1] > 3*3000 { // each has begun two blocks, and fetched another
+		t.Errorf("the numbers go up to %d", got[len(got)-1])
+	}
+	if got := numbers(t, all.bodies("/next", 40)); got[0] != 1 || got[len(got)-1] != 3*40 {
+		t.Errorf("the sequence goes from %d to %d, want 1 to 120", got[0], got[len(got)-1])
+	}
+	if got := all.bodies("/round", 20); strings.Join(got, "") != strings.Repeat("a", 30)+strings.Repeat("b", 30) {
+		t.Errorf("the turns were %v", got)
+	}
+	for _, id := range []string{"1", "2"} {
+		for i, want := range []string{"pending", "paid", "shipped", "shipped"} {
+			all[i%3].mocks.Get("/status/"+id).Want(t, 200, want)
+		}
+	}
+	for i := range all {
+		if n := all.metric(t, i, "shared_state_local_total"); n != 0 {
+			t.Errorf("replica %d decided %v times alone", i, n)
+		}
+	}
+}
+
+// While the server does not answer, each replica goes on with numbers of its own, and its own turns.
+func TestReplicas_NumbersAndTurnsOnTheirOwn(t *testing.T) {
+	t.Parallel()
+	between := newLink(t, startNATS(t))
+	all := startReplicas(t, between.Addr().String())
+	all[0].mocks.Get("/status/1").Want(t, 200, "pending")
+	between.open.Lock()
+	defer between.open.Unlock()
+	for _, path := range []string{"/number", "/next"} {
+		if got := numbers(t, all.bodies(path, 8)); got[0] < 1<<52 || got[len(got)-1] >= 1<<53 {
+			t.Errorf("%s gave %v without the server, want numbers from 2^52 to 2^53", path, got)
+		}
+	}
+	all[0].mocks.Get("/status/1").Want(t, 200, "paid")
+	all[1].mocks.Get("/status/1").Want(t, 200, "pending")
+	for i, want := range []float64{17, 17, 16} {
+		if n := all.metric(t, i, "shared_state_local_total"); n != want {
+			t.Errorf("replica %d decided %v times alone, want %v", i, n, want)
 		}
 	}
 }
@@ -196,7 +288,7 @@ func TestReplicas_TheServerIsAway(t *testing.T) {
 		}
 	}
 	for i := range all {
-		if n := all.metric(t, i, "limited_locally_total"); n != 100 {
+		if n := all.metric(t, i, "shared_state_local_total"); n != 100 {
 			t.Errorf("replica %d decided on %v requests alone, want 100", i, n)
 		}
 		all[i].mocks.WaitLine(0, "the shared state does not answer in time")
@@ -205,9 +297,9 @@ func TestReplicas_TheServerIsAway(t *testing.T) {
 	thaw()
 	for i := range all {
 		harness.Until(t, "the replica asks again", func() bool {
-			before := all.metric(t, i, "limited_locally_total")
+			before := all.metric(t, i, "shared_state_local_total")
 			all[i].mocks.Get("/window?k=probe")
-			return all.metric(t, i, "limited_locally_total") == before
+			return all.metric(t, i, "shared_state_local_total") == before
 		})
 		all[i].mocks.WaitLine(0, "the shared state answers again")
 	}
@@ -222,6 +314,8 @@ func TestReplicas_AreRefusedAtTheStart(t *testing.T) {
 	file := harness.WriteFile(t, t.TempDir(), "mock.yml", limits)
 	for _, c := range []struct{ state, want string }{
 		{"", "[0].endpoint.rate-limit.scope: shared needs a server that replicas count with; expected --shared-state nats://HOST:PORT, or scope: replica"},
+		{"", "[2].endpoint.response.body: shared-counter accepts a name in quotes, and a server that replicas count with, --shared-state: shared-counter(\"orders\")"},
+		{"", "[4].endpoint.scope: shared needs a server that replicas count with"},
 		{"nats://ann:hidden@" + harness.Free(t), "cannot start error=\"open the shared state nats://127.0.0.1:"},
 		{"nats://127.0.0.1:1?timeout=1h", `\"1h\" is not valid for timeout of the shared state; expected a duration above 0 of at most 10s`},
 		{"nats://127.0.0.1:1?lease=1h", `unknown parameter \"lease\" of the shared state; expected stream, replicas, timeout, creds`},

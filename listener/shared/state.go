@@ -3,6 +3,7 @@
 //	state, err := shared.Open(location, logger)
 //	cell := shared.Cell{Key: "0f3a"}
 //	err = state.Change(&cell, keep, func(v shared.Value) (shared.Value, bool) { … })
+//	n := state.Numbers("orders", false).Number()
 //
 // A subject of the stream has one value, which is replaced by its revision: of two replicas that
 // change it at a time, one does so after the other. A call ends within Location.Timeout; what is
@@ -78,6 +79,10 @@ type State struct {
 	away     atomic.Bool   // the last call failed
 	local    atomic.Uint64 // see CountLocal
 
+	numbers   sync.Map // counters, by kind and name
+	localBase int64    // see localNumber
+	localLast atomic.Int64
+
 	ctx  context.Context
 	stop context.CancelFunc
 	loop sync.WaitGroup
@@ -100,7 +105,7 @@ var ErrAway = errors.New("the shared state does not answer")
 
 // Open connects to the servers, and creates the stream if it does not exist.
 func Open(at Location, log *slog.Logger) (*State, error) {
-	s := &State{at: at, log: log, began: time.Now(), replica: fmt.Sprintf("%s.replica.%016x", at.Stream, rand.Uint64())}
+	s := &State{at: at, log: log, began: time.Now(), localBase: newLocalBase(), replica: fmt.Sprintf("%s.replica.%016x", at.Stream, rand.Uint64())}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	var err error
 	if s.nc, s.js, err = at.Connect(at.String(), presentEvery, log); err == nil {
@@ -125,7 +130,7 @@ func (s *State) prepare(ctx context.Context) (jetstream.Stream, error) {
 	stream, err := s.js.Stream(ctx, s.at.Stream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		stream, err = s.js.CreateStream(ctx, jetstream.StreamConfig{
-			Name: s.at.Stream, Subjects: []string{s.at.Stream + ".limit.*", s.at.Stream + ".replica.*"},
+			Name: s.at.Stream, Subjects: []string{s.at.Stream + ".value.*", s.at.Stream + ".replica.*"},
 			Description: "shared state of mockserver", Storage: jetstream.FileStorage, Replicas: natsclient.ReplicasOf(s.nc, s.at.Replicas),
 			MaxMsgsPerSubject: 1, AllowMsgTTL: true,
 		})
@@ -208,7 +213,7 @@ type Cell struct {
 
 // Change replaces a value by the result of change, which gets the present one, and may be called
 // several times. If it returns false, nothing is changed. The value is forgotten if nobody changes it
-// for the time keep, of at least a second. After an error the value may have been changed or not.
+// for the time keep, of at least a second; with 0 it never is. After an error the value may have been changed or not.
 func (s *State) Change(c *Cell, keep time.Duration, change func(Value) (next Value, ok bool)) error {
 	if !s.nc.IsConnected() || int64(time.Since(s.began)) < s.silent.Load() {
 		return ErrAway
@@ -253,7 +258,7 @@ func (s *State) change(ctx context.Context, c *Cell, keep time.Duration, change 
 	}
 }
 
-func (s *State) subject(c *Cell) string { return s.at.Stream + ".limit." + c.Key }
+func (s *State) subject(c *Cell) string { return s.at.Stream + ".value." + c.Key }
 
 func (s *State) read(ctx context.Context, c *Cell) error {
 	m, err := s.stream.GetLastMsgForSubject(ctx, s.subject(c))
@@ -279,8 +284,11 @@ func (s *State) write(ctx context.Context, c *Cell, next Value, keep time.Durati
 	for _, number := range next {
 		data = binary.BigEndian.AppendUint64(data, uint64(number))
 	}
-	ack, err := s.js.Publish(ctx, s.subject(c), data,
-		jetstream.WithExpectLastSequencePerSubject(c.revision), jetstream.WithMsgTTL(keep.Round(time.Second)), jetstream.WithRetryAttempts(0))
+	opts := []jetstream.PublishOpt{jetstream.WithExpectLastSequencePerSubject(c.revision), jetstream.WithRetryAttempts(0)}
+	if keep > 0 {
+		opts = append(opts, jetstream.WithMsgTTL(keep.Round(time.Second)))
+	}
+	ack, err := s.js.Publish(ctx, s.subject(c), data, opts...)
 	if err == nil {
 		c.Value, c.revision = next, ack.Sequence
 	}

@@ -229,6 +229,10 @@ func compareRows(t *testing.T, what string, l state.Rows, want []item) {
 func TestSet_IsWhatAListWouldBe(t *testing.T) {
 	for _, size := range []struct{ rows, keys, steps int }{{0, 40, 1500}, {3, 43, 1500}, {60, 100, 1500}, {100, 1000, 120}} {
 		n := size.rows
+		every := size.steps / 60
+		if testing.Short() { // nothing in it is concurrent
+			every *= 4
+		}
 		random := rand.New(rand.NewPCG(7, uint64(n)))
 		base := someItems(random, n)
 		store := state.New(0)
@@ -271,7 +275,7 @@ func TestSet_IsWhatAListWouldBe(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if step%(size.steps/60) == 0 {
+			if step%every == 0 {
 				models[0].compare(t, store, set, nil)
 				models[1].compare(t, store, set, names[1])
 			}
@@ -843,6 +847,9 @@ func TestStore_AReplacedSetMovesNothing(t *testing.T) {
 // TestMemory_HoldsItsBounds inserts for long with each policy: the memory of the process stays what it
 // was when the set became full, and is about what the set counts.
 func TestMemory_HoldsItsBounds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short leaves out volumes")
+	}
 	const limit = 4 << 20
 	for _, oldest := range []bool{true, false} {
 		store := state.New(0)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/listener/record"
 	"mockserver/listener/reply"
 	"mockserver/listener/shared"
@@ -22,7 +23,8 @@ type Rules struct {
 	// shares are the cumulative weights of the outcomes, as parts of the total; nil when the
 	// outcomes are chosen in turn.
 	shares []float64
-	holds  bool // when in turn, the last one stays
+	holds  bool          // when in turn, the last one stays
+	turns  *shared.Turns // those of all replicas; nil for those of this one
 	// Per returns what has a turn of its own; nil if all requests share one.
 	Per func(*matcher.Request) []byte
 
@@ -54,6 +56,18 @@ func Declared(e *config.Endpoint) bool {
 	return len(e.Responses) > 0 || e.Latency != nil || e.Fault != nil || e.Capacity != nil || e.RateLimit != nil
 }
 
+// Unshared returns what an endpoint shares with other replicas, as a problem: it needs a server for it.
+func Unshared(e *config.Endpoint) (problems syntax.Problems) {
+	const what = "shared needs a server that replicas count with; expected --shared-state nats://HOST:PORT, or scope: replica"
+	if l := e.RateLimit; l != nil && l.IsShared() {
+		problems = append(problems, syntax.Problem{Pos: l.Pos, Key: l.Key + ".scope", What: what})
+	}
+	if e.SharesTurns() {
+		problems = append(problems, syntax.Problem{Pos: e.Pos, Key: e.Key + ".scope", What: what})
+	}
+	return problems
+}
+
 // NewRules compiles the rules of an endpoint. The parameters are those of its path.
 func NewRules(e *config.Endpoint, params []string, counts *Counts, o Options) *Rules {
 	r := &Rules{
@@ -75,7 +89,7 @@ func NewRules(e *config.Endpoint, params []string, counts *Counts, o Options) *R
 		}
 		r.outcomes = append(r.outcomes, outcome{NewLatency(latency, OutcomeName(name, i)), newFault(fault)})
 	}
-	r.choice(e)
+	r.choice(e, o)
 	return r
 }
 
@@ -83,8 +97,12 @@ func NewRules(e *config.Endpoint, params []string, counts *Counts, o Options) *R
 func OutcomeName(endpoint string, i int) string { return fmt.Sprintf("%s responses[%d]", endpoint, i) }
 
 // choice compiles how one of the outcomes is chosen.
-func (r *Rules) choice(e *config.Endpoint) {
+func (r *Rules) choice(e *config.Endpoint, o Options) {
 	if r.holds = e.Select == config.SelectSequenceHold; r.holds || e.Select == config.SelectSequence {
+		if e.SharesTurns() && o.Shared != nil {
+			made := fmt.Sprint("turns ", len(e.Responses))
+			r.turns = Keep(o.Carried, e, made, func() *shared.Turns { return o.Shared.Turns(string(o.Carried.identity(e, made))) })
+		}
 		return
 	}
 	r.shares = make([]float64, len(e.Responses))
@@ -104,7 +122,7 @@ func (r *Rules) choice(e *config.Endpoint) {
 
 // Delay reports whether requests may wait, or their responses go wrong.
 func (r *Rules) Delay() bool {
-	delay := r.capacity != nil || r.limit != nil && r.limit.shared != nil
+	delay := r.capacity != nil || r.turns != nil || r.limit != nil && r.limit.shared != nil
 	for _, o := range r.outcomes {
 		delay = delay || o.latency != nil || o.fault != nil
 	}
@@ -165,6 +183,8 @@ func (r *Rules) choose(n int, q *matcher.Request) int {
 		// The first share above the number: an outcome of weight 0 has no share of its own.
 		part := q.Random.Float64()
 		return sort.Search(n-1, func(i int) bool { return part < r.shares[i] })
+	case r.turns != nil:
+		return r.sharedTurn(n, q)
 	case r.Per != nil && r.holds:
 		return int(r.counts.TurnOf(r.Per(q), uint64(n-1), true))
 	case r.Per != nil:
@@ -173,6 +193,21 @@ func (r *Rules) choose(n int, q *matcher.Request) int {
 		return int(r.counts.Turn(uint64(n-1), true))
 	}
 	return int(r.counts.Turn(uint64(n), false))
+}
+
+// sharedTurn returns whose turn it is over all replicas.
+func (r *Rules) sharedTurn(n int, q *matcher.Request) int {
+	var of []byte
+	if r.Per != nil {
+		if of = r.Per(q); of == nil {
+			of = []byte{}
+		}
+	}
+	turn := r.turns.Of(of).Turn() - 1
+	if r.holds {
+		return int(min(turn, int64(n-1)))
+	}
+	return int(turn % int64(n))
 }
 
 // Late counts a response whose request had to wait: how much later than declared it was ready.

@@ -81,7 +81,7 @@ func Between(a, b *Reading) Sample {
 		Limited: all.Limited, Refused: all.Refused, In: all.In, Out: all.Out,
 		Protocols:      protocolsBetween(&a.Counts, &b.Counts),
 		AcceptFailures: b.Counts.AcceptFailures - a.Counts.AcceptFailures,
-		LimitedLocally: b.Counts.LimitedLocally - a.Counts.LimitedLocally,
+		SharedLocally:  b.Counts.SharedLocally - a.Counts.SharedLocally,
 		StateGivenUp:   max(0, givenUp(b.Counts.Sets)-givenUp(a.Counts.Sets)), // less if a set is gone
 		Connections:    b.Counts.Connections, InFlight: b.Counts.InFlight,
 		RecordingDropped: b.Counts.RecordingDropped - a.Counts.RecordingDropped,

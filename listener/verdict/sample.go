@@ -26,7 +26,7 @@ type Sample struct {
 	In        uint64    `json:"bytes_in" doc:"of request bodies"`
 	Out       uint64    `json:"bytes_out" doc:"of answers' bodies"`
 
-	LimitedLocally uint64 `json:"limited_locally" doc:"held against the local share of a shared rate limit, since the shared state did not answer"`
+	SharedLocally  uint64 `json:"shared_state_local" doc:"decisions of a replica alone on what is shared, since the shared state did not answer"`
 	AcceptFailures uint64 `json:"accept_failures" doc:"connections that could not be accepted"`
 
 	Handshakes     uint64  `json:"tls_handshakes" doc:"TLS handshakes, failed ones too"`

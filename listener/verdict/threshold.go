@@ -93,7 +93,7 @@ var checks = []check{
 	{code: "lag-p99", unit: milliseconds, initial: 10, figure: (*Sample).lagP99, what: "webhooks were sent %s late at the 99th percentile"},
 	{code: "webhooks-refused", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.WebhooksRefused)) }, what: "%s webhooks were refused, since too many were pending or the store did not take them"},
 	{code: "webhook-store", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.WebhooksUnstored)) }, what: "%s webhooks are only in memory, since the store did not take them"},
-	{code: "shared-state", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.LimitedLocally)) }, what: "%s requests were held against the local share of a shared rate limit, since the shared state did not answer"},
+	{code: "shared-state", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.SharedLocally)) }, what: "%s times a replica decided alone on a limit, a number or a turn that is shared, since the shared state did not answer"},
 	{code: "recording-dropped", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.RecordingDropped)) }, what: "%s exchanges with upstreams were not recorded"},
 	{code: "state-given-up", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.StateGivenUp)) }, what: "%s changes of rows were given up for want of room"},
 	{code: "handshakes", unit: share, initial: 0.1, figure: (*Sample).handshakeShare, what: "%s of the requests needed a full TLS handshake, since clients do not keep their connections"},

@@ -1,0 +1,171 @@
+package shared
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Counter gives numbers, from 1, none of which another replica gives.
+type Counter struct {
+	state *State
+	block int64 // how many numbers a replica takes at a time; 0 as many as are asked for
+	keep  time.Duration
+
+	waiting  atomic.Int64 // callers that wait for mu, or have it
+	asking   sync.Mutex   // guards cell
+	cell     Cell
+	fetching atomic.Bool
+	spare    atomic.Pointer[block]
+
+	mu   sync.Mutex // guards the fields below
+	have block
+	last int64
+}
+
+// block has the numbers after next, up to end.
+type block struct{ next, end int64 }
+
+const (
+	// numbersTaken is how many numbers of a counter a replica takes at a time. It takes others when a
+	// quarter of them is left.
+	numbersTaken = 1000
+	// turnsKept is how long the turn of a value is remembered that does not come up again, and
+	// knownTurns how many of them a replica knows, and up to twice as many.
+	turnsKept  = 24 * time.Hour
+	knownTurns = 1 << 16
+	// localNumbers is the first of the numbers that are given without the servers. JSON has exact
+	// numbers up to twice that.
+	localNumbers = 1 << 52
+)
+
+func keyOf(kind, name string) string {
+	sum := sha256.Sum256([]byte(kind + "\x00" + name))
+	return hex.EncodeToString(sum[:16])
+}
+
+// Numbers returns the counter of a name, the same for each call. Its numbers are consecutive over all
+// replicas if it is strict: then each call may wait for the servers.
+func (s *State) Numbers(name string, strict bool) *Counter {
+	kind, size := "counter", int64(numbersTaken)
+	if strict {
+		kind, size = "sequence", 0
+	}
+	made, _ := s.numbers.LoadOrStore(kind+" "+name, &Counter{state: s, block: size, cell: Cell{Key: keyOf(kind, name)}})
+	return made.(*Counter)
+}
+
+// Number returns the next number. Without the servers it is one from 2⁵² on, which other replicas give
+// only by a chance of one to a million, and is counted by CountLocal.
+func (c *Counter) Number() int64 {
+	n, ok := c.next()
+	if !ok {
+		c.state.CountLocal()
+		return c.state.localNumber()
+	}
+	return n
+}
+
+// Turn returns the next number. Without the servers it is the one after the last that this replica has
+// seen, and is counted by CountLocal.
+func (c *Counter) Turn() int64 {
+	n, ok := c.next()
+	if !ok {
+		c.state.CountLocal()
+	}
+	return n
+}
+
+// next returns the next number, and whether no other replica has it.
+func (c *Counter) next() (n int64, ok bool) {
+	c.waiting.Add(1)
+	defer c.waiting.Add(-1)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ok = true
+	if c.have.next == c.have.end {
+		c.have, ok = c.refill()
+	}
+	if !ok {
+		c.last++
+		return c.last, false
+	}
+	c.have.next++
+	c.last = c.have.next
+	if left := c.have.end - c.have.next; c.block > 0 && left == c.block/4 && c.fetching.CompareAndSwap(false, true) {
+		go func() { // ends within Location.Timeout
+			defer c.fetching.Store(false)
+			c.asking.Lock()
+			defer c.asking.Unlock()
+			if b, ok := c.take(c.block); ok {
+				c.spare.Store(&b)
+			}
+		}()
+	}
+	return c.last, true
+}
+
+// refill returns the numbers that were fetched, or takes others.
+func (c *Counter) refill() (b block, ok bool) {
+	c.asking.Lock() // what is being fetched is awaited
+	defer c.asking.Unlock()
+	if b := c.spare.Swap(nil); b != nil {
+		return *b, true
+	}
+	return c.take(max(c.block, c.waiting.Load()))
+}
+
+func (c *Counter) take(n int64) (b block, ok bool) {
+	if err := c.state.Change(&c.cell, c.keep, func(v Value) (Value, bool) {
+		v[0] += n
+		return v, true
+	}); err != nil {
+		return block{}, false
+	}
+	end := c.cell.Value[0]
+	return block{end - n, end}, true
+}
+
+// localNumber returns a number that was not asked for.
+func (s *State) localNumber() int64 { return s.localBase + int64(uint32(s.localLast.Add(1))) }
+
+func newLocalBase() int64 { return localNumbers + rand.Int64N(1<<20)<<32 }
+
+// Turns are counters for the values of an operand. Values that have not come up for a day are
+// forgotten.
+type Turns struct {
+	state *State
+	name  string
+
+	mu          sync.Mutex // guards the fields below
+	now, before map[string]*Counter
+}
+
+// Turns returns the turns of a name.
+func (s *State) Turns(name string) *Turns {
+	return &Turns{state: s, name: name, now: map[string]*Counter{}}
+}
+
+// Of returns the counter of a value; that of nil is never forgotten.
+func (t *Turns) Of(value []byte) *Counter {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.now[string(value)]
+	if c != nil {
+		return c
+	}
+	if len(t.now) >= knownTurns {
+		t.before, t.now = t.now, map[string]*Counter{}
+	}
+	if c = t.before[string(value)]; c == nil {
+		c = &Counter{state: t.state, cell: Cell{Key: keyOf("turn", t.name+"\x00"+string(value))}}
+		if value != nil {
+			c.keep = turnsKept
+		}
+	}
+	t.now[string(value)] = c
+	return c
+}
