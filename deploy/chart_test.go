@@ -446,13 +446,22 @@ func TestChart_WithAVolume(t *testing.T) {
 	}
 }
 
-func TestChart_WebhooksInNATS(t *testing.T) {
+func TestChart_WebhooksAndSharedStateInNATS(t *testing.T) {
 	t.Parallel()
 	all := renderChart(t, map[string]string{
 		"documented": documented(t)["adopted.yml"],
 		"volume":     "persistence: {enabled: true}\nwebhookStore: {url: 'nats://nats:4222'}\n",
-		"secret":     "webhookStore: {existingSecret: mock-nats}\n",
+		"secret":     "webhookStore: {existingSecret: mock-nats}\nsharedState: {existingSecret: mock-nats, key: state}\n",
 	})
+	if got := all["documented"].variables(t)["MOCKSERVER_SHARED_STATE"]; got != "nats://nats:4222" {
+		t.Errorf("the shared state is %q", got)
+	}
+	if got, ok := all["volume"].variables(t)["MOCKSERVER_SHARED_STATE"]; ok {
+		t.Errorf("the shared state is %q, want none", got)
+	}
+	if from := all["secret"].variables(t)["MOCKSERVER_SHARED_STATE"]; from != "map[key:state name:mock-nats]" {
+		t.Errorf("the URL of the shared state comes from %s", from)
+	}
 	for _, name := range []string{"documented", "volume"} {
 		if got := all[name].fine(t).variables(t)["MOCKSERVER_WEBHOOK_STORE"]; got != "nats://nats:4222" {
 			t.Errorf("%s: the store is %q", name, got)

@@ -44,7 +44,7 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 			wrong = slices.DeleteFunc(wrong, func(p syntax.Problem) bool { return slices.Contains(problems, p) })
 		}
 		problems = append(problems, wrong...)
-		if a := &sn.answers[i]; a.rules != nil && a.rules.Delay() || a.proxies() {
+		if a := &sn.answers[i]; a.rules != nil && a.rules.Delay() || a.proxies() || a.waits {
 			sn.single = true
 		}
 	}
@@ -73,8 +73,7 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 		a.direct = a.isDirect()
 		a.template = a.template.In(a.program[:])
 		a.prepareBlock()
-		a.brief = a.source == nil && a.proxy == nil && len(a.hooks)+len(a.lets) == 0 && a.changes == nil && a.resource == nil && a.template.IsBrief() &&
-			!slices.ContainsFunc(a.headers, func(h header) bool { return h.template != nil && !h.template.IsBrief() })
+		a.brief = a.source == nil && a.proxy == nil && len(a.hooks)+len(a.lets) == 0 && a.changes == nil && a.resource == nil && a.template.IsBrief()
 	}
 	c.kept.Commit()
 	c.data.Commit()
@@ -108,6 +107,9 @@ func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, syntax.P
 	if route.If != nil && c.chance.Seeded {
 		route.If = c.chance.Conditional(t, route.If)
 	}
+	if c.waits = false; c.sharedState {
+		scope.Shared = c.sharedNumbers
+	}
 	access.Names(scope)
 	lets, wrong := c.lets(e, scope)
 	problems = append(problems, wrong...)
@@ -120,6 +122,7 @@ func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, syntax.P
 	a.hooks, wrong = c.answerHooks(e.Webhooks, a.name, scope)
 	problems = append(problems, wrong...)
 	wrong = c.rules(e, &a, t, scope)
+	a.waits = c.waits
 	return route, a, e.Claim(append(problems, wrong...))
 }
 
@@ -326,9 +329,6 @@ func newCompiler(opts Options) *compiler {
 		Memory: int64(cmp.Or(opts.StateMemory, defaultStateMemory)), Log: log, Seed: opts.Seed,
 		Scope: renderer.Scope{Env: c.env, Counters: c.counters}, Webhooks: c.moved,
 	})
-	if c.sharedState {
-		c.counters.Shared = c.sharedNumbers
-	}
 	c.recordings = recording.NewSet(log, c.env)
 	c.sockets = websocket.Compiler{Env: c.env, Counters: c.counters, MaxMessage: opts.MaxMessage, Seed: c.socketSeed}
 	return c

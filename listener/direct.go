@@ -22,7 +22,7 @@ func (a *answer) isDirect() bool {
 			return false
 		}
 	}
-	return !a.disturbed && a.proxy == nil && (a.source == nil || !a.source.IsRemote()) && a.status >= 200 && a.status < 1000
+	return !a.disturbed && !a.waits && a.proxy == nil && (a.source == nil || !a.source.IsRemote()) && a.status >= 200 && a.status < 1000
 }
 
 // headRoom is the space reserved for the head in front of a rendered body.

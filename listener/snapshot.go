@@ -44,6 +44,7 @@ type answer struct {
 	status       int
 	direct       bool // it may be sent without fasthttp, see answerDirectly
 	brief        bool // nothing in it takes long: no loop, file or webhook
+	waits        bool // it has numbers that replicas share, which may take a while
 	disturbed    bool // rules apply to every request, not only to those that choose an answer of the operation
 	bodiless     bool // 204 and 304
 	typeDeclared bool // Content-Type is declared, so that of a remote body is not used
@@ -96,7 +97,8 @@ type compiler struct {
 
 	trustForwarded bool // see Options
 
-	sharedState bool          // rate limits may be shared
+	sharedState bool          // limits, numbers and turns may be shared
+	waits       bool          // the endpoint that is compiled has shared numbers
 	shared      *shared.State // nil for none, and while nothing is served
 
 	sockets websocket.Compiler

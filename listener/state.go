@@ -28,7 +28,7 @@ func (s *Server) openShared() error {
 
 // sharedNumbers returns what makes the numbers of a counter that replicas share.
 func (c *compiler) sharedNumbers(name string, strict bool) func() int64 {
-	if c.shared == nil { // it is only checked
+	if c.waits = true; c.shared == nil { // it is only checked
 		return nil
 	}
 	return c.shared.Numbers(name, strict).Number

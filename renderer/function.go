@@ -18,10 +18,6 @@ import (
 // Counters are the counters of counter("name"). They belong to a server and outlive its snapshots,
 // so a reload does not reset them. The zero value is ready for use.
 type Counters struct {
-	// Shared returns what makes the numbers that replicas share, by a name, one after the other if they
-	// are strict. Templates may have them if it is not nil.
-	Shared func(name string, strict bool) (next func() int64)
-
 	mu     sync.Mutex          // guards byName
 	byName map[string]*counter // by function and name
 }
@@ -57,8 +53,8 @@ var functions = map[string]struct {
 	"counter":    {opCounter, `a name in quotes, and a value with a count of its own if you like: counter("orders", path-params.user)`},
 	"sequence":   {opCounter, `a name in quotes: sequence("orders")`},
 
-	"shared-counter":  {opShared, `a name in quotes, and a server that replicas count with, --shared-state: shared-counter("orders")`},
-	"shared-sequence": {opShared, `a name in quotes, and a server that replicas count with, --shared-state: shared-sequence("orders")`},
+	"shared-counter":  {opShared, `a name in quotes, in answers, and a server that replicas count with, --shared-state: shared-counter("orders")`},
+	"shared-sequence": {opShared, `a name in quotes, in answers, and a server that replicas count with, --shared-state: shared-sequence("orders")`},
 
 	"random-text": {opRandomText, "a whole number from 1 to 1024: random-text(14)"},
 	"random-hex":  {opRandomHex, "a whole number from 1 to 1024: random-hex(32)"},
@@ -90,18 +86,8 @@ func (s *scanner) function(t token) (expr, bool) {
 		if ok = name != "" && len(args) == 1; ok {
 			return s.fake(t, name)
 		}
-	case opCounter:
-		most := 1
-		if t.text == "counter" {
-			most = 2
-		}
-		if ok = name != "" && len(args) <= most && s.scope.Counters != nil; ok {
-			e.counter, e.args = s.scope.Counters.named(t.text, name), args[1:]
-		}
-	case opShared:
-		if ok = name != "" && len(args) == 1 && s.scope.Counters != nil && s.scope.Counters.Shared != nil; ok {
-			e.shared, s.waits = s.scope.Counters.Shared(name, t.text == "shared-sequence"), true
-		}
+	case opCounter, opShared:
+		ok = s.counts(&e, t.text, name)
 	case opRandomText, opRandomHex:
 		ok = len(args) == 1 && isLength(&args[0])
 	}
@@ -109,6 +95,25 @@ func (s *scanner) function(t token) (expr, bool) {
 		s.fail(t.offset, "%s accepts %s", t.text, known.accepts)
 	}
 	return e, ok
+}
+
+// counts compiles a counter or sequence with a name, and reports whether it may be there.
+func (s *scanner) counts(e *expr, function, name string) bool {
+	most := 1
+	if function == "counter" {
+		most = 2
+	}
+	switch {
+	case name == "" || len(e.args) > most:
+		return false
+	case e.op == opShared && s.scope.Shared != nil:
+		e.shared = s.scope.Shared(name, function == "shared-sequence")
+		return true
+	case e.op == opCounter && s.scope.Counters != nil:
+		e.counter, e.args = s.scope.Counters.named(function, name), e.args[1:]
+		return true
+	}
+	return false
 }
 
 // arguments parses "(a, b, …)". The values may be function calls.

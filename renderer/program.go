@@ -78,11 +78,8 @@ func (t *Ready) Append(dst []byte, r *matcher.Request) []byte {
 }
 
 // IsBrief reports whether rendering takes no longer than copying texts and values: there are no
-// loops, nothing is waited for, and there is not much text.
+// loops and there is not much text.
 func (t *Ready) IsBrief() bool { return t.template == nil || t.program != nil }
-
-// IsBrief is that of Ready.
-func (t *Template) IsBrief() bool { return t.program != nil }
 
 func instruct(program []byte, kind byte, n int) []byte {
 	return binary.LittleEndian.AppendUint16(append(program, kind), uint16(n))

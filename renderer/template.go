@@ -121,11 +121,14 @@ type Scope struct {
 	Message bool
 	// Counters holds the counters for counter("name"). It must not be nil if a template uses one.
 	Counters *Counters
+	// Shared returns what makes the numbers that replicas share, by a name, one after the other if they
+	// are strict; it may wait. Texts that are rendered while a request is matched have none: nil.
+	Shared func(name string, strict bool) (next func() int64)
 }
 
 // Template is a compiled text. It is immutable and safe for concurrent use.
 type Template struct {
-	program []byte // the nodes in one block of memory; nil for one whose values are waited for, and see programOf
+	program []byte // the nodes in one block of memory; nil for some templates, see programOf
 	nodes   []node
 	depth   int       // maximum nesting of loops
 	memos   int       // number of values that loops compute once
@@ -168,9 +171,7 @@ func compile(text syntax.Text, form Form, scope *Scope, kinds bool) (*Template, 
 	if p.place.form == JSON && !p.mixed {
 		p.problems = append(p.problems, t.checkJSON(text)...)
 	}
-	if !p.waits {
-		t.program = t.programOf()
-	}
+	t.program = t.programOf()
 	return t, p.problems
 }
 

@@ -13,7 +13,6 @@ type source struct {
 	scope    *Scope
 	loops    []string // the variables of the surrounding for blocks, outermost first
 	memos    int      // number of values inside loops that are computed once
-	waits    bool     // a value may have to be waited for
 	problems syntax.Problems
 
 	errors, warnings int // how many there were, recorded or not

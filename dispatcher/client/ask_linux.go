@@ -85,8 +85,10 @@ func (a *asking) send(fd int) (over bool) {
 	a.sent = true
 	n, errno := sockio.Send(fd, a.request)
 	switch {
-	case errno == 0 && n == len(a.request):
+	case errno == 0 && n == len(a.request) && a.c.Kept():
 		return false
+	case errno == 0 && n == len(a.request): // what came before, on a new connection, may have gone unnoticed
+		return a.once(uintptr(fd))
 	case errno != 0 && errno != unix.EAGAIN && errno != unix.EINTR:
 		a.err = &SendError{Err: a.failure("write", errno)}
 		return true

@@ -80,6 +80,7 @@ type Exchange struct {
 
 	upstream *Upstream
 	conn     *client.Conn
+	asks     bool      // conn.Ask sends the request; else conn has its deadlines
 	from     io.Reader // conn, or another one in tests
 	deadline time.Time
 	hurried  bool   // the read deadline is before deadline
@@ -167,12 +168,7 @@ func (u *Upstream) Do(x *Exchange, a *Asked) (err error) {
 func (x *Exchange) ask(a *Asked, placed time.Time) (err error) {
 	u := x.upstream
 	for err = client.ErrStale; err == client.ErrStale; {
-		if len(a.Request.In.Body) > writtenAtOnce {
-			x.conn, err = u.pool.Get(u.target, clienttls.Files{}, x.deadline)
-		} else {
-			x.conn, err = u.pool.Take(u.target, clienttls.Files{}, x.deadline)
-		}
-		if err != nil {
+		if err = x.connect(len(a.Request.In.Body)); err != nil {
 			return err
 		}
 		if err = x.once(a, placed); err == client.ErrStale {
@@ -190,6 +186,19 @@ func (x *Exchange) ask(a *Asked, placed time.Time) (err error) {
 	return x.once(a, placed)
 }
 
+// connect gets a connection for a request, which a short body is a part of.
+func (x *Exchange) connect(body int) (err error) {
+	u := x.upstream
+	if x.asks = body <= writtenAtOnce; !x.asks {
+		x.conn, err = u.pool.Get(u.target, clienttls.Files{}, x.deadline)
+		return err
+	}
+	if x.conn, err = u.pool.Take(u.target, clienttls.Files{}, x.deadline); err == nil {
+		x.asks = x.conn.Asks()
+	}
+	return err
+}
+
 func (x *Exchange) once(a *Asked, placed time.Time) error {
 	x.from, x.Sent = x.conn, time.Now()
 	x.Connected = x.Sent.Sub(placed)
@@ -197,6 +206,7 @@ func (x *Exchange) once(a *Asked, placed time.Time) error {
 	var broken *client.SendError
 	switch {
 	case errors.As(err, &broken):
+		x.hurried = false
 		_ = x.conn.SetReadDeadline(time.Now().Add(grace)) // the upstream may have answered; if this fails, reading does
 		if x.readHead(a.Request.In.Method) != nil {
 			return broken.Err
@@ -220,13 +230,18 @@ func (x *Exchange) exchange(a *Asked) error {
 	body := a.Request.In.Body
 	var n int
 	var err error
-	if len(body) <= writtenAtOnce && x.conn.Asks() {
+	if x.asks {
 		if !x.hurried {
 			_ = x.conn.SetReadDeadline(x.deadline) // likewise
 		}
 		x.out = append(x.out[:x.head], body...)
 		var sent bool
-		if n, sent, err = x.conn.Ask(x.out, x.in[x.w:], x.deadline); err != nil && !sent {
+		n, sent, err = x.conn.Ask(x.out, x.in[x.w:], x.deadline)
+		if !sent && x.hurried && errors.Is(err, os.ErrDeadlineExceeded) { // the process stood still meanwhile
+			x.unhurry()
+			n, sent, err = x.conn.Ask(x.out, x.in[x.w:], x.deadline)
+		}
+		if err != nil && !sent {
 			return err
 		}
 	} else {

@@ -210,15 +210,15 @@ func (r *Recorder) run() {
 // take adds an exchange to the text that is written next.
 func (r *Recorder) take(e *Entry, line *recording.Line) {
 	r.waiting.Add(-int64(cap(e.buf)))
-	asked, answered := line.Request.Headers[:0], line.Response.Headers[:0]
-	*line = recording.Line{}
-	line.Request.Headers, line.Response.Headers = asked, answered
 	e.fill(line)
 	if r.index != nil && line.Error == "" {
 		r.index.add(e.key, answerOf(line), int64(r.opts.Declared.Limit))
 	}
 	r.redact(line)
 	r.out.text = line.Append(r.out.text)
+	asked, answered := line.Request.Headers[:0], line.Response.Headers[:0]
+	*line = recording.Line{} // it shares the buffer of the entry
+	line.Request.Headers, line.Response.Headers = asked, answered
 	e.free()
 	if r.out.lines++; len(r.out.text) >= flushSize {
 		r.flush()

@@ -57,6 +57,7 @@ func addSample(s, t *verdict.Sample) {
 	for _, pair := range [][2]*uint64{
 		{&s.Requests, &t.Requests}, {&s.Errors, &t.Errors}, {&s.DeclaredErrors, &t.DeclaredErrors}, {&s.InjectedErrors, &t.InjectedErrors}, {&s.OwnErrors, &t.OwnErrors},
 		{&s.Unmatched, &t.Unmatched}, {&s.Faults, &t.Faults}, {&s.Limited, &t.Limited}, {&s.Refused, &t.Refused}, {&s.In, &t.In}, {&s.Out, &t.Out},
+		{&s.Handshakes, &t.Handshakes}, {&s.FullHandshakes, &t.FullHandshakes}, {&s.RecordingDropped, &t.RecordingDropped},
 		{&s.SharedLocally, &t.SharedLocally}, {&s.AcceptFailures, &t.AcceptFailures}, {&s.Memory, &t.Memory}, {&s.DescriptorLimit, &t.DescriptorLimit},
 	} {
 		*pair[0] += *pair[1]
@@ -71,6 +72,7 @@ func addSample(s, t *verdict.Sample) {
 	s.Goroutines += t.Goroutines
 	s.Descriptors += t.Descriptors
 	s.CPULimit += t.CPULimit
+	s.HandshakeCPU += t.HandshakeCPU
 	s.CPU, s.Throttled = both(s.CPU, t.CPU), both(s.Throttled, t.Throttled)
 	s.WebhooksOldest = max(s.WebhooksOldest, t.WebhooksOldest)
 	s.Scheduler, s.Pauses = widest(s.Scheduler, t.Scheduler), widest(s.Pauses, t.Pauses)

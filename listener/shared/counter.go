@@ -3,6 +3,7 @@ package shared
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -23,7 +24,7 @@ type Counter struct {
 
 	mu   sync.Mutex // guards the fields below
 	have block
-	last int64
+	last int64 // that was given
 }
 
 // block has the numbers after next, up to end.
@@ -37,6 +38,8 @@ const (
 	// knownTurns how many of them a replica knows, and up to twice as many.
 	turnsKept  = 24 * time.Hour
 	knownTurns = 1 << 16
+	// competing is how often a call is made again that other replicas were in the way of.
+	competing = 5
 	// localNumbers is the first of the numbers that are given without the servers. JSON has exact
 	// numbers up to twice that.
 	localNumbers = 1 << 52
@@ -75,6 +78,10 @@ func (c *Counter) Turn() int64 {
 	n, ok := c.next()
 	if !ok {
 		c.state.CountLocal()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.last++
+		return c.last
 	}
 	return n
 }
@@ -82,30 +89,34 @@ func (c *Counter) Turn() int64 {
 // next returns the next number, and whether no other replica has it.
 func (c *Counter) next() (n int64, ok bool) {
 	c.waiting.Add(1)
-	defer c.waiting.Add(-1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ok = true
+	defer c.waiting.Add(-1) // under the lock: the next one takes as many as still wait
 	if c.have.next == c.have.end {
-		c.have, ok = c.refill()
-	}
-	if !ok {
-		c.last++
-		return c.last, false
+		if c.have, ok = c.refill(); !ok {
+			return 0, false
+		}
 	}
 	c.have.next++
-	c.last = c.have.next
+	c.last = max(c.last, c.have.next)
 	if left := c.have.end - c.have.next; c.block > 0 && left == c.block/4 && c.fetching.CompareAndSwap(false, true) {
-		go func() { // ends within Location.Timeout
-			defer c.fetching.Store(false)
-			c.asking.Lock()
-			defer c.asking.Unlock()
-			if b, ok := c.take(c.block); ok {
-				c.spare.Store(&b)
-			}
-		}()
+		last := c.last
+		c.state.loop.Go(func() { c.fetch(last) })
 	}
-	return c.last, true
+	return c.have.next, true
+}
+
+// fetch takes numbers before they are needed.
+func (c *Counter) fetch(last int64) {
+	defer c.fetching.Store(false)
+	c.asking.Lock()
+	defer c.asking.Unlock()
+	if c.spare.Load() != nil {
+		return
+	}
+	if b, ok := c.take(c.block, last); ok {
+		c.spare.Store(&b)
+	}
 }
 
 // refill returns the numbers that were fetched, or takes others.
@@ -115,18 +126,26 @@ func (c *Counter) refill() (b block, ok bool) {
 	if b := c.spare.Swap(nil); b != nil {
 		return *b, true
 	}
-	return c.take(max(c.block, c.waiting.Load()))
+	return c.take(max(c.block, c.waiting.Load()), c.last)
 }
 
-func (c *Counter) take(n int64) (b block, ok bool) {
-	if err := c.state.Change(&c.cell, c.keep, func(v Value) (Value, bool) {
-		v[0] += n
-		return v, true
-	}); err != nil {
-		return block{}, false
+// take takes n numbers, all of them after the last that this replica has given: the servers may have
+// lost theirs. Replicas that are in each other's way try again.
+func (c *Counter) take(n, last int64) (b block, ok bool) {
+	for range competing {
+		err := c.state.Change(&c.cell, c.keep, func(v Value) (Value, bool) {
+			v[0] = max(v[0], last) + n
+			return v, true
+		})
+		if err == nil {
+			end := c.cell.Value[0]
+			return block{end - n, end}, true
+		}
+		if !errors.Is(err, ErrContended) {
+			break
+		}
 	}
-	end := c.cell.Value[0]
-	return block{end - n, end}, true
+	return block{}, false
 }
 
 // localNumber returns a number that was not asked for.

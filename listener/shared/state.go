@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -100,8 +101,12 @@ const (
 	closeWithin = time.Second
 )
 
-// ErrAway is the error of calls that were not made, since the servers did not answer just before.
-var ErrAway = errors.New("the shared state does not answer")
+var (
+	// ErrAway is the error of calls that were not made, since the servers did not answer just before.
+	ErrAway = errors.New("the shared state does not answer")
+	// ErrContended is the error of calls that found the value changed by others until their time was over.
+	ErrContended = errors.New("other replicas change the value all the time")
+)
 
 // Open connects to the servers, and creates the stream if it does not exist.
 func Open(at Location, log *slog.Logger) (*State, error) {
@@ -138,7 +143,7 @@ func (s *State) prepare(ctx context.Context) (jetstream.Stream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the stream %s: %w", s.at.Stream, err)
 	}
-	if c := stream.CachedInfo().Config; c.MaxMsgsPerSubject != 1 || !c.AllowMsgTTL {
+	if c := stream.CachedInfo().Config; c.MaxMsgsPerSubject != 1 || !c.AllowMsgTTL || !slices.Contains(c.Subjects, s.at.Stream+".value.*") {
 		return nil, fmt.Errorf("the stream %s is used for something else; expected one that mockserver has created for its shared state", s.at.Stream)
 	}
 	return stream, nil
@@ -222,6 +227,8 @@ func (s *State) Change(c *Cell, keep time.Duration, change func(Value) (next Val
 	defer cancel()
 	err := s.change(ctx, c, keep, change)
 	switch {
+	case errors.Is(err, ErrContended): // the servers answer
+		c.known = false
 	case err != nil:
 		c.known = false
 		s.silent.Store(int64(time.Since(s.began) + retryAfter))
@@ -236,11 +243,14 @@ func (s *State) Change(c *Cell, keep time.Duration, change func(Value) (next Val
 
 // change is Change. It begins with the value that is known, and reads it if it was another one.
 func (s *State) change(ctx context.Context, c *Cell, keep time.Duration, change func(Value) (Value, bool)) error {
-	read := false
+	read, conflicts := false, 0
 	for {
+		if conflicts > 1 { // so that replicas do not go on in step
+			time.Sleep(rand.N(time.Millisecond))
+		}
 		if !c.known {
 			if err := s.read(ctx, c); err != nil {
-				return err
+				return contended(err, conflicts)
 			}
 			read = true
 		}
@@ -249,13 +259,22 @@ func (s *State) change(ctx context.Context, c *Cell, keep time.Duration, change 
 		case ok:
 			err := s.write(ctx, c, next, keep)
 			if !isConflict(err) {
-				return err
+				return contended(err, conflicts)
 			}
+			conflicts++
 		case read:
 			return nil
 		}
 		c.known = false
 	}
+}
+
+// contended returns the error of a call after conflicts.
+func contended(err error, conflicts int) error {
+	if conflicts > 0 && errors.Is(err, context.DeadlineExceeded) {
+		return ErrContended
+	}
+	return err
 }
 
 func (s *State) subject(c *Cell) string { return s.at.Stream + ".value." + c.Key }

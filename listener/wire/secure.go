@@ -110,7 +110,12 @@ func (s *socket) Read(b []byte) (int, error) {
 // Write writes as long as the client keeps reading. The handshake has a deadline as a whole, and the
 // notice at the end one of crypto/tls. crypto/tls calls it once at a time, with a lock of its own.
 func (s *socket) Write(b []byte) (int, error) {
-	if s.c.secured == nil || s.c.parting {
+	switch {
+	case s.c.secured == nil:
+		s.stop()
+		defer s.start()
+		return s.Conn.Write(b)
+	case s.c.parting:
 		return s.Conn.Write(b)
 	}
 	if begun := s.begun.Swap(0); begun != 0 {

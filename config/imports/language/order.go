@@ -1,8 +1,10 @@
 package language
 
 import (
+	"iter"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,10 +17,10 @@ type Order struct {
 	written map[string]bool   // by method and shape
 }
 
-// paths are those with a first segment.
+// paths are those with a first segment, in order.
 type paths struct {
 	all      []Path
-	bySecond map[string][]Path // by the second segment, since there may be thousands
+	bySecond map[string][]int // indices of all, by the second segment, since there may be thousands
 }
 
 // Place returns the path in which an endpoint is written, and the condition that its own path holds;
@@ -31,11 +33,9 @@ func (o *Order) Place(method string, own Path) (written Path, condition string) 
 	for changed := true; changed; {
 		changed = false
 		for _, key := range []string{method + " " + segment(own, 0), method + " " + anySegment} {
-			for _, some := range o.general[key].like(own) {
-				for _, earlier := range some {
-					if overlap(own, earlier) && preferred(written, earlier) {
-						written, changed = join(written, earlier), true
-					}
+			for earlier := range o.general[key].like(own) {
+				if overlap(own, earlier) && preferred(written, earlier) {
+					written, changed = join(written, earlier), true
 				}
 			}
 		}
@@ -45,7 +45,7 @@ func (o *Order) Place(method string, own Path) (written Path, condition string) 
 		if shape := key + " " + Shape(written); !o.written[shape] {
 			o.written[shape] = true
 			if o.general[key] == nil {
-				o.general[key] = &paths{bySecond: map[string][]Path{}}
+				o.general[key] = &paths{bySecond: map[string][]int{}}
 			}
 			o.general[key].add(written)
 		}
@@ -55,18 +55,31 @@ func (o *Order) Place(method string, own Path) (written Path, condition string) 
 
 func (p *paths) add(one Path) {
 	second := segment(one, 1)
-	p.all, p.bySecond[second] = append(p.all, one), append(p.bySecond[second], one)
+	p.bySecond[second] = append(p.bySecond[second], len(p.all))
+	p.all = append(p.all, one)
 }
 
-// like returns the paths that may overlap with another one, and maybe more.
-func (p *paths) like(own Path) [][]Path {
+// like returns the paths that may overlap with another one, and maybe more, in order.
+func (p *paths) like(own Path) iter.Seq[Path] {
 	if p == nil {
-		return nil
+		return func(func(Path) bool) {}
 	}
-	if second := segment(own, 1); second != anySegment {
-		return [][]Path{p.bySecond[second], p.bySecond[anySegment]}
+	second := segment(own, 1)
+	if second == anySegment {
+		return slices.Values(p.all)
 	}
-	return [][]Path{p.all}
+	return func(yield func(Path) bool) {
+		a, b := p.bySecond[second], p.bySecond[anySegment]
+		for len(a)+len(b) > 0 {
+			if len(b) == 0 || len(a) > 0 && a[0] < b[0] {
+				a, b = b, a
+			}
+			if !yield(p.all[b[0]]) {
+				return
+			}
+			b = b[1:]
+		}
+	}
 }
 
 const anySegment = "*"

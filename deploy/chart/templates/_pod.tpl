@@ -146,6 +146,14 @@ spec:
 - {name: MOCKSERVER_WEBHOOK_STORE, value: {{ .url | quote }}}
 {{- end }}
 {{- end }}
+{{- with .Values.sharedState }}
+{{- if .existingSecret }}
+- name: MOCKSERVER_SHARED_STATE
+  valueFrom: {secretKeyRef: {name: {{ .existingSecret }}, key: {{ .key }}}}
+{{- else if .url }}
+- {name: MOCKSERVER_SHARED_STATE, value: {{ .url | quote }}}
+{{- end }}
+{{- end }}
 {{- with .Values.persistence }}
 {{- if and .enabled .webhooks (not $shared) }}
 - {name: MOCKSERVER_WEBHOOK_STORE, value: /var/lib/mockserver/webhooks}
