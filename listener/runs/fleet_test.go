@@ -3,6 +3,7 @@ package runs
 import (
 	"encoding/json"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -150,5 +151,37 @@ func TestFollow_ReplacesWhatWasJoined(t *testing.T) {
 	}
 	if len(all) > 2*pointsKept || covered != 5000 {
 		t.Errorf("%d points cover %v seconds", len(all), covered)
+	}
+}
+
+// Whatever a sample counts is added up, or the most of it is taken: no replica's figures are left out.
+func TestAddSample_LeavesNoFigureOut(t *testing.T) {
+	fields := reflect.VisibleFields(reflect.TypeFor[verdict.Sample]())
+	protocols, _ := reflect.TypeFor[verdict.Sample]().FieldByName("Protocols")
+	for _, f := range reflect.VisibleFields(protocols.Type) {
+		f.Index = append(slices.Clone(protocols.Index), f.Index...)
+		fields = append(fields, f)
+	}
+	for _, f := range fields {
+		var one, two verdict.Sample
+		a, b := reflect.ValueOf(&one).Elem().FieldByIndex(f.Index), reflect.ValueOf(&two).Elem().FieldByIndex(f.Index)
+		switch {
+		case !a.CanSet() || f.Name == "Rate": // which is made of the others
+			continue
+		case a.CanUint():
+			a.SetUint(1)
+			b.SetUint(2)
+		case a.CanInt():
+			a.SetInt(1)
+			b.SetInt(2)
+		case a.CanFloat():
+			a.SetFloat(1)
+			b.SetFloat(2)
+		default: // distributions, and what is said of several figures
+			continue
+		}
+		if addSample(&one, &two); a.Interface() == reflect.ValueOf(1).Convert(a.Type()).Interface() {
+			t.Errorf("%s stays that of the first replica", f.Name)
+		}
 	}
 }

@@ -57,6 +57,7 @@ func addSample(s, t *verdict.Sample) {
 	for _, pair := range [][2]*uint64{
 		{&s.Requests, &t.Requests}, {&s.Errors, &t.Errors}, {&s.DeclaredErrors, &t.DeclaredErrors}, {&s.InjectedErrors, &t.InjectedErrors}, {&s.OwnErrors, &t.OwnErrors},
 		{&s.Unmatched, &t.Unmatched}, {&s.Faults, &t.Faults}, {&s.Limited, &t.Limited}, {&s.Refused, &t.Refused}, {&s.In, &t.In}, {&s.Out, &t.Out},
+		{&s.Protocols.HTTP11, &t.Protocols.HTTP11}, {&s.Protocols.HTTP10, &t.Protocols.HTTP10}, {&s.Protocols.H2, &t.Protocols.H2},
 		{&s.Handshakes, &t.Handshakes}, {&s.FullHandshakes, &t.FullHandshakes}, {&s.RecordingDropped, &t.RecordingDropped},
 		{&s.SharedLocally, &t.SharedLocally}, {&s.AcceptFailures, &t.AcceptFailures}, {&s.Memory, &t.Memory}, {&s.DescriptorLimit, &t.DescriptorLimit},
 	} {
