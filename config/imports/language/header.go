@@ -50,6 +50,8 @@ func (h *Headers) Add(name string, value *Template) (differs string) {
 	case OwnHeader(name):
 	case !HeaderName(name):
 		return "the header " + strconv.Quote(name) + " has no valid name and is left out"
+	case strings.ContainsFunc(value.String(), isControl):
+		return "the header " + name + " has a control character and is left out"
 	case at < 0:
 		h.names = append(h.names, name)
 		h.values = append(h.values, []*Template{value})
@@ -60,6 +62,9 @@ func (h *Headers) Add(name string, value *Template) (differs string) {
 	}
 	return ""
 }
+
+// isControl reports whether a character cannot stand in the value of a header (RFC 9110 section 5.5).
+func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
 // Has reports whether there is a header.
 func (h *Headers) Has(name string) bool { return folds(h.names, name) }
