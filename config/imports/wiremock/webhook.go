@@ -2,6 +2,7 @@ package wiremock
 
 import (
 	"encoding/base64"
+	"net/url"
 	"strings"
 	"unicode/utf8"
 
@@ -68,12 +69,12 @@ func (m *made) webhook(n *syntax.Node) *draft.Map {
 	if method == "" {
 		method = "GET"
 	}
-	url := translate(text(get(n, "url"))).String()
-	if !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://") && !strings.HasPrefix(url, "{{") || strings.ContainsAny(url, " \t\n") && !strings.Contains(url, "{{") {
-		m.differs("the webhook is left out: its URL is " + url)
+	target := translate(text(get(n, "url"))).String()
+	if !strings.HasPrefix(target, "http://") && !strings.HasPrefix(target, "https://") && !strings.HasPrefix(target, "{{") || !strings.Contains(target, "{{") && !isURL(target) {
+		m.differs("the webhook is left out: its URL is " + target)
 		return nil
 	}
-	hook := draft.NewMap("method", method, "url", url)
+	hook := draft.NewMap("method", method, "url", target)
 	headers := language.NewHeaders()
 	if all := get(n, "headers"); all != nil {
 		for _, e := range all.Entries {
@@ -130,4 +131,10 @@ func knownMethod(method string) bool {
 		}
 	}
 	return false
+}
+
+// isURL reports whether a text without tags may be asked for.
+func isURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Host != "" && !strings.ContainsAny(text, " \t\n") && !strings.ContainsAny(u.Host, "{}|\\^`\"<>")
 }
