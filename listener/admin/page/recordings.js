@@ -23,7 +23,7 @@ export class Recordings {
       sort: "started", descending: true, size: 20,
       empty: "Nothing was recorded yet. A recording has what an upstream was asked and answered, for mockserver import.",
       columns: [
-        { name: "upstream", title: "Upstream", first: true, value: (r) => r.upstream, text: (r) => r.upstream },
+        { name: "recorded", title: "Upstream", first: true, value: (r) => r.upstream, text: (r) => r.upstream },
         { name: "to", title: "Directory", kind: "short", value: (r) => r.to, text: (r) => r.to },
         { name: "started", title: "Begun", kind: "short", value: (r) => Date.parse(r.started), text: (r) => moment(r.started) },
         { name: "state", title: "State", kind: "short", value: (r) => r.running, text: (r) => r.error || (r.running ? "running" : "ended") },
