@@ -17,7 +17,7 @@ func (s *Stream) look(ctx context.Context) {
 	}
 	info, err := s.stream.Info(ctx, jetstream.WithSubjectFilter(s.subject("*", "*")))
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		ctx, cancel := context.WithTimeout(ctx, openWithin)
+		ctx, cancel := context.WithTimeout(ctx, reopenWithin)
 		defer cancel()
 		if err := s.reopen(ctx); err != nil && ctx.Err() == nil {
 			s.log.Error("the webhook store takes no webhooks", "store", s.at.String(), "error", err.Error())
@@ -136,12 +136,11 @@ func (s *Stream) adoptBatch(l *ownedLog, seq uint64, data []byte) int {
 	}
 	s.batches[key] = b
 	l.live++
-	switch b.open {
-	case 0:
-		l.finished = append(l.finished, b)
-	case everything(len(entries)):
-	default: // noted again, so that it is among the notes that replace all others
+	if b.open != everything(len(entries)) { // noted again, so that it is among the notes that replace all others
 		l.changed[b] = struct{}{}
+	}
+	if b.open == 0 {
+		l.finished = append(l.finished, b)
 	}
 	open := b.open &^ s.parted[key] // what was given up and is still in memory is not passed again
 	delete(s.parted, key)

@@ -3,8 +3,6 @@ package stream
 import (
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
-	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -39,25 +37,12 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// ports returns free ports, which the system gives to nobody who asks for any port.
-func ports(n int) (list []int) {
-	for len(list) < n {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12_000+rand.IntN(18_000)))
-		if err != nil {
-			continue // it is taken
-		}
-		defer l.Close() // after all of them are taken
-		list = append(list, l.Addr().(*net.TCPAddr).Port)
-	}
-	return list
-}
-
 func startCluster() error {
 	var err error
 	if cluster.dir, err = os.MkdirTemp("", "nats"); err != nil {
 		return err
 	}
-	routed := ports(3)
+	routed := harness.Ports(3)
 	var routes []*url.URL
 	for _, port := range routed {
 		routes = append(routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", port)})

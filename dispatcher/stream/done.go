@@ -30,31 +30,39 @@ func (s *Stream) Done(id uint64) {
 		s.part(id)
 		return
 	}
-	if b.open &^= bit(id); b.open != 0 {
-		b.log.changed[b] = struct{}{}
-		return
+	b.log.changed[b] = struct{}{}
+	if b.open &^= bit(id); b.open == 0 {
+		b.log.finished = append(b.log.finished, b)
 	}
-	delete(b.log.changed, b)
-	delete(b.log.partial, b)
-	b.log.finished = append(b.log.finished, b)
 }
 
-// flush deletes the messages whose entries are all done, and notes which entries of others are.
-func (s *Stream) flush(ctx context.Context) {
+// flush notes which entries are done. It does not wait for deletions, which take long on a busy
+// server: what is done meanwhile would be sent again after a crash.
+func (s *Stream) flush(ctx context.Context) { s.eachHeld(func(l *ownedLog) { s.note(ctx, l) }) }
+
+// deleteDone deletes the messages whose entries are all done.
+func (s *Stream) deleteDone(ctx context.Context) {
+	s.eachHeld(func(l *ownedLog) {
+		s.mu.Lock()
+		finished := l.finished
+		l.finished, l.deleting = nil, len(finished)
+		s.mu.Unlock()
+		s.deleteAll(ctx, finished)
+	})
+}
+
+// eachHeld calls do for the logs that nobody else can have.
+func (s *Stream) eachHeld(do func(*ownedLog)) {
 	if !s.nc.IsConnected() {
 		return
 	}
 	for _, l := range s.holding() {
 		s.mu.Lock()
-		if !time.Now().Before(l.until) { // another process may have it, and notes of its own
-			s.mu.Unlock()
-			continue
-		}
-		finished := l.finished
-		l.finished = nil
+		held := time.Now().Before(l.until) // otherwise another process may have it, and notes of its own
 		s.mu.Unlock()
-		s.deleteAll(ctx, finished)
-		s.note(ctx, l)
+		if held {
+			do(l)
+		}
 	}
 }
 
@@ -93,30 +101,38 @@ func (s *Stream) delete(ctx context.Context, b *batch) {
 	gone := errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful) && absent.MatchString(err.Error())
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	b.log.deleting--
 	if err != nil && !gone {
 		b.log.finished = append(b.log.finished, b)
 		return
 	}
+	delete(b.log.changed, b)
+	delete(b.log.partial, b)
 	if s.batches[b.key] == b {
 		delete(s.batches, b.key)
 		b.log.live--
 	}
 }
 
-// note publishes which entries of batches are open. Now and then a message with those of all
-// batches replaces the ones before.
+// note publishes which entries of batches are open. Those of which none is are deleted at once, unless
+// there are many. Now and then a message with those of all batches replaces the ones before.
 func (s *Stream) note(ctx context.Context, l *ownedLog) {
 	s.mu.Lock()
+	many := len(l.finished)+l.deleting > deleters
+	changed, later := map[*batch]struct{}{}, map[*batch]struct{}{}
 	for b := range l.changed {
-		l.partial[b] = struct{}{}
+		if b.open == 0 && !many {
+			later[b] = struct{}{}
+		} else {
+			changed[b], l.partial[b] = struct{}{}, struct{}{}
+		}
 	}
-	changed := l.changed
 	replace := l.notes >= manyNotes
 	if len(changed) == 0 {
 		s.mu.Unlock()
 		return
 	}
-	l.changed = map[*batch]struct{}{}
+	l.changed = later
 	from := changed
 	if replace {
 		from = l.partial
@@ -140,7 +156,7 @@ func (s *Stream) note(ctx context.Context, l *ownedLog) {
 		l.notes++
 		if err != nil { // they are published with the next ones
 			for b := range from { // a message that replaces all others may have removed theirs
-				if b.open != 0 && s.batches[b.key] == b {
+				if s.batches[b.key] == b {
 					l.changed[b] = struct{}{}
 				}
 			}

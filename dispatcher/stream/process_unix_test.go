@@ -4,8 +4,6 @@ package stream
 
 import (
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -76,8 +74,8 @@ func ask(p *harness.Process, path string, from, n int) {
 	for i := range 8 {
 		asking.Go(func() {
 			for j := i; j < n; j += 8 {
-				if a := p.Do("POST", fmt.Sprintf("%s?n=%d", path, from+j), ""); a.Status != 201 {
-					p.T.Errorf("%s answers %d", path, a.Status)
+				if a, err := p.Try("POST", fmt.Sprintf("%s?n=%d", path, from+j), ""); err != nil || a.Status != 201 {
+					p.T.Errorf("%s answers %d, %v", path, a.Status, err)
 				}
 			}
 		})
@@ -152,71 +150,18 @@ func TestReplicas_OneIsFrozen(t *testing.T) {
 	}
 }
 
-// proxy is what connects a replica with the servers, and can be cut.
-type proxy struct {
-	net.Listener
-	mu    sync.Mutex
-	cut   bool
-	conns []net.Conn
-}
-
-func newProxy(t *testing.T, to string) *proxy {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &proxy{Listener: l}
-	t.Cleanup(func() { _ = l.Close(); p.set(true) })
-	go func() {
-		for {
-			in, err := l.Accept()
-			if err != nil {
-				return
-			}
-			out, err := net.Dial("tcp", to)
-			if err != nil {
-				_ = in.Close()
-				continue
-			}
-			p.mu.Lock()
-			p.conns = append(p.conns, in, out)
-			cut := p.cut
-			p.mu.Unlock()
-			if cut {
-				p.set(true)
-				continue
-			}
-			go func() { _, _ = io.Copy(in, out); _ = in.Close() }()
-			go func() { _, _ = io.Copy(out, in); _ = out.Close() }()
-		}
-	}()
-	return p
-}
-
-// set cuts the connections, and those that are made from now on; or lets new ones through.
-func (p *proxy) set(cut bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.cut = cut
-	for _, c := range p.conns {
-		_ = c.Close()
-	}
-	p.conns = nil
-}
-
 // While the servers are away, webhooks are refused, or kept in memory with fallback=memory. Nothing
 // that was accepted is lost, and what was stored is not sent once the lease has ended.
 func TestReplicas_TheServersAreAway(t *testing.T) {
 	t.Parallel()
 	addresses := strings.Split(servers(t), ",")
-	between := newProxy(t, addresses[0])
-	store := "nats://" + between.Addr().String() + "?stream=AWAY" + brief
+	between := harness.NewLink(t, addresses[0])
+	store := "nats://" + between.Address() + "?stream=AWAY" + brief
 	target, other := newArrivals(t), newArrivals(t)
 	p, admin := replica(t, target.url, store)
 	fallback, fallbackAdmin := replica(t, other.url, store+"&fallback=memory")
 	ask(p, "/soon", 0, 50)
-	between.set(true)
+	between.Cut()
 	p.WaitLine(0, "the webhook store is away")
 	fallback.WaitLine(0, "the webhook store is away")
 	ask(p, "/now", 50, 20)
@@ -230,7 +175,7 @@ func TestReplicas_TheServersAreAway(t *testing.T) {
 		t.Errorf("with fallback=memory %+v", c)
 	}
 	harness.Until(t, "the verdict says so", func() bool { return strings.Contains(fallbackAdmin.Get("/__admin/verdict").Body, "webhook-store") })
-	between.set(false)
+	between.Mend()
 	p.WaitLine(0, "the webhook store is back")
 	harness.Until(t, "what was stored has come", func() bool { return target.count() == 50 })
 	harness.Until(t, "webhooks are taken again", func() bool {

@@ -72,6 +72,7 @@ type ownedLog struct {
 	until    time.Time // attempts may begin before
 	live     int       // number of batches that are not deleted
 	finished []*batch  // to be deleted
+	deleting int       // how many are being deleted
 	changed  map[*batch]struct{}
 	partial  map[*batch]struct{} // those with notes
 	notes    int                 // messages of notes since the last that replaced all others
@@ -127,6 +128,7 @@ func Open(at Location, log *slog.Logger) (*Stream, error) {
 	}
 	s.loops.Go(func() { s.every(s.at.Lease/leaseParts, s.renewAll) })
 	s.loops.Go(func() { s.every(flushEvery, s.flush) })
+	s.loops.Go(func() { s.every(flushEvery, s.deleteDone) })
 	return s, nil
 }
 
@@ -151,7 +153,10 @@ func (s *Stream) open() error {
 	return nil
 }
 
-const openWithin = 10 * time.Second
+const (
+	openWithin   = 30 * time.Second // servers that have just been started may still look for each other
+	reopenWithin = 10 * time.Second
+)
 
 // prepare opens the stream and the bucket of leases, and creates those that do not exist.
 func (s *Stream) prepare(ctx context.Context) (stream jetstream.Stream, leases jetstream.KeyValue, err error) {
@@ -304,6 +309,7 @@ func (s *Stream) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
 	s.flush(ctx)
+	s.deleteDone(ctx)
 	for _, l := range s.holding() {
 		s.release(ctx, l)
 	}

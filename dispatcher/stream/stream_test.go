@@ -177,6 +177,7 @@ func TestStream_AdoptsWhatIsNotDone(t *testing.T) {
 		}
 	}
 	first.flush(t.Context())
+	first.deleteDone(t.Context())
 	first.crash()
 	if first.Store(&outbox.Entry{}) == nil {
 		t.Error("a store without its server takes an entry")

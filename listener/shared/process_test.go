@@ -1,7 +1,6 @@
 package shared
 
 import (
-	"net"
 	"os"
 	"slices"
 	"strconv"
@@ -36,56 +35,6 @@ func startNATS(t *testing.T) string {
 		t.Fatal("NATS does not start")
 	}
 	return s.Addr().String()
-}
-
-// link is what connects replicas with the server, and can be frozen.
-type link struct {
-	net.Listener
-	open sync.RWMutex // locked while the link is frozen
-}
-
-func newLink(t *testing.T, to string) *link {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &link{Listener: l}
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			in, err := l.Accept()
-			if err != nil {
-				return
-			}
-			out, err := net.Dial("tcp", to)
-			if err != nil {
-				_ = in.Close()
-				continue
-			}
-			go p.copy(in, out)
-			go p.copy(out, in)
-		}
-	}()
-	return p
-}
-
-func (p *link) copy(from, to net.Conn) {
-	defer from.Close()
-	defer to.Close()
-	buffer := make([]byte, 64<<10)
-	for {
-		n, err := from.Read(buffer)
-		if err != nil {
-			return
-		}
-		p.open.RLock() // waits while it is frozen
-		_, err = to.Write(buffer[:n])
-		p.open.RUnlock()
-		if err != nil {
-			return
-		}
-	}
 }
 
 // limits has limits whose windows do not end during a test.
@@ -132,12 +81,12 @@ func (all replicas) ask(path string, n int) (admitted [3]int64) {
 		for c := range 4 {
 			asking.Go(func() {
 				for j := c; j < n; j += 4 {
-					switch a := all[i].mocks.Do("GET", path, ""); a.Status {
-					case 200:
+					a, err := all[i].mocks.Try("GET", path, "")
+					switch {
+					case err == nil && a.Status == 200:
 						atomic.AddInt64(&admitted[i], 1)
-					case 429:
-					default:
-						all[i].mocks.T.Errorf("%s answers %d", path, a.Status)
+					case err != nil || a.Status != 429:
+						all[i].mocks.T.Errorf("%s answers %d, %v", path, a.Status, err)
 					}
 				}
 			})
@@ -255,11 +204,10 @@ func TestReplicas_ShareNumbersAndTurns(t *testing.T) {
 // While the server does not answer, each replica goes on with numbers of its own, and its own turns.
 func TestReplicas_NumbersAndTurnsOnTheirOwn(t *testing.T) {
 	t.Parallel()
-	between := newLink(t, startNATS(t))
-	all := startReplicas(t, between.Addr().String())
+	between := harness.NewLink(t, startNATS(t))
+	all := startReplicas(t, between.Address())
 	all[0].mocks.Get("/status/1").Want(t, 200, "pending")
-	between.open.Lock()
-	defer between.open.Unlock()
+	defer between.Freeze()()
 	for _, path := range []string{"/number", "/next"} {
 		if got := numbers(t, all.bodies(path, 8)); got[0] < 1<<52 || got[len(got)-1] >= 1<<53 {
 			t.Errorf("%s gave %v without the server, want numbers from 2^52 to 2^53", path, got)
@@ -277,10 +225,9 @@ func TestReplicas_NumbersAndTurnsOnTheirOwn(t *testing.T) {
 // While the server does not answer, each replica admits its share, and the verdict says so.
 func TestReplicas_TheServerIsAway(t *testing.T) {
 	t.Parallel()
-	between := newLink(t, startNATS(t))
-	all := startReplicas(t, between.Addr().String())
-	between.open.Lock()
-	thaw := sync.OnceFunc(between.open.Unlock)
+	between := harness.NewLink(t, startNATS(t))
+	all := startReplicas(t, between.Address())
+	thaw := between.Freeze()
 	defer thaw()
 	for _, path := range []string{"/window?k=a", "/bucket?k=a"} {
 		if got := all.ask(path, 50); got != [3]int64{33, 33, 33} {

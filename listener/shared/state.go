@@ -97,7 +97,7 @@ const (
 	presentEvery = 2 * time.Second
 	presentFor   = 3 * presentEvery
 
-	openWithin  = 10 * time.Second
+	openWithin  = 30 * time.Second
 	closeWithin = time.Second
 )
 

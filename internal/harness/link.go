@@ -1,0 +1,115 @@
+package harness
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"testing"
+)
+
+// Ports returns free ports, which the system gives to nobody who asks for any port.
+func Ports(n int) (list []int) {
+	for len(list) < n {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12_000+rand.IntN(18_000)))
+		if err != nil {
+			continue // it is taken
+		}
+		defer l.Close() // after all of them are taken
+		list = append(list, l.Addr().(*net.TCPAddr).Port)
+	}
+	return list
+}
+
+// Link connects programs with a server. It can be cut, and frozen: then it stays open, and nothing
+// passes.
+type Link struct {
+	listener net.Listener
+	passing  sync.RWMutex // locked while it is frozen
+
+	mu    sync.Mutex // guards the fields below
+	cut   bool
+	conns []net.Conn
+}
+
+// NewLink opens a link to a server, until the end of the test.
+func NewLink(t *testing.T, to string) *Link {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &Link{listener: listener}
+	t.Cleanup(func() { _ = listener.Close(); l.Cut() })
+	go func() {
+		for {
+			in, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			l.connect(in, to)
+		}
+	}()
+	return l
+}
+
+// Address returns the address that programs connect to.
+func (l *Link) Address() string { return l.listener.Addr().String() }
+
+func (l *Link) connect(in net.Conn, to string) {
+	out, err := net.Dial("tcp", to)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil || l.cut {
+		_ = in.Close()
+		if out != nil {
+			_ = out.Close()
+		}
+		return
+	}
+	l.conns = append(l.conns, in, out)
+	go l.copy(in, out)
+	go l.copy(out, in)
+}
+
+func (l *Link) copy(to, from net.Conn) {
+	defer from.Close()
+	defer to.Close()
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buffer)
+		if err != nil {
+			return
+		}
+		l.passing.RLock()
+		_, err = to.Write(buffer[:n])
+		l.passing.RUnlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Cut closes the connections, and those that are made until Mend.
+func (l *Link) Cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cut = true
+	for _, c := range l.conns {
+		_ = c.Close()
+	}
+	l.conns = nil
+}
+
+// Mend lets connections through again.
+func (l *Link) Mend() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cut = false
+}
+
+// Freeze holds everything back until thaw is called, which may be called twice.
+func (l *Link) Freeze() (thaw func()) {
+	l.passing.Lock()
+	return sync.OnceFunc(l.passing.Unlock)
+}
