@@ -136,11 +136,14 @@ func (r rendered) kinds(t *testing.T) (all []string) {
 	return all
 }
 
+// ofNATS reports whether an object belongs to the servers beside the pods.
+func ofNATS(o tree) bool { return strings.HasSuffix(o.text("metadata/name"), "-nats") }
+
 // pod is the template of the pods.
 func (r rendered) pod(t *testing.T) tree {
 	t.Helper()
 	for _, o := range r.trees(t) {
-		if template, ok := o.at("spec/template").(map[string]any); ok {
+		if template, ok := o.at("spec/template").(map[string]any); ok && !ofNATS(o) {
 			return template
 		}
 	}
@@ -198,6 +201,7 @@ networkPolicy: {enabled: true, adminNamespaces: [monitoring], trafficFrom: [{pod
 ingress: {enabled: true, className: nginx, annotations: {a: b}, hosts: [a.example.com, b.example.com], tls: [{hosts: [a.example.com], secretName: s}]}
 httpRoute: {enabled: true, annotations: {a: b}, parentRefs: [{name: gw}], hostnames: [a.example.com]}
 autoscaling: {enabled: true}
+nats: {enabled: true, storageClass: fast}
 podMonitor: {enabled: true, labels: {a: b}, relabelings: [{action: labeldrop, regex: x}], metricRelabelings: [{action: drop, sourceLabels: [__name__], regex: go_.*}]}
 prometheusRule: {enabled: true, labels: {a: b}}
 dashboard: {enabled: true, annotations: {a: b}}
@@ -263,6 +267,9 @@ func (r rendered) agrees(t *testing.T) {
 		what := r.name + ": " + o.text("kind") + " " + o.text("metadata/name")
 		if o.text("metadata/namespace") != "load" {
 			t.Errorf("%s is in the namespace %s", what, o.text("metadata/namespace"))
+		}
+		if ofNATS(o) {
+			continue
 		}
 		selected := labels
 		if o.text("kind") == "ServiceMonitor" {
@@ -463,6 +470,9 @@ func TestChart_WebhooksAndSharedStateInNATS(t *testing.T) {
 		t.Errorf("the URL of the shared state comes from %s", from)
 	}
 	for _, name := range []string{"documented", "volume"} {
+		if strings.Contains(fmt.Sprint(all[name].trees(t)), "nats.conf") {
+			t.Errorf("%s: servers are installed", name)
+		}
 		if got := all[name].fine(t).variables(t)["MOCKSERVER_WEBHOOK_STORE"]; got != "nats://nats:4222" {
 			t.Errorf("%s: the store is %q", name, got)
 		}
@@ -525,6 +535,7 @@ func TestChart_WhatIsRefused(t *testing.T) {
 		{"httpRoute: {enabled: true}", "parentRefs"},
 		{"podMonitor: {enabled: true}\nserviceMonitor: {enabled: true}", "twice"},
 		{"fleet: {enabled: true}", "admin.token.existingSecret"},
+		{"nats: {enabled: true, replicas: 2}", "replicas"},
 	}
 	values := map[string]string{}
 	for _, w := range wrong {

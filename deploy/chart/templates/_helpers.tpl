@@ -20,6 +20,15 @@
 {{ include "mockserver.fullname" . }}-headless
 {{- end }}
 
+{{- define "mockserver.nats" -}}
+{{ include "mockserver.fullname" . }}-nats
+{{- end }}
+
+{{- define "mockserver.nats.selector" -}}
+app.kubernetes.io/name: nats
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
 {{- define "mockserver.selector" -}}
 app.kubernetes.io/name: {{ include "mockserver.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}

@@ -137,25 +137,26 @@ spec:
 {{- end }}
 {{- end }}
 {{- end }}
-{{- $shared := or .Values.webhookStore.url .Values.webhookStore.existingSecret }}
+{{- $nats := ternary (printf "nats://%s:4222" (include "mockserver.nats" .)) "" .Values.nats.enabled }}
+{{- $store := default $nats .Values.webhookStore.url }}
 {{- with .Values.webhookStore }}
 {{- if .existingSecret }}
 - name: MOCKSERVER_WEBHOOK_STORE
   valueFrom: {secretKeyRef: {name: {{ .existingSecret }}, key: {{ .key }}}}
-{{- else if .url }}
-- {name: MOCKSERVER_WEBHOOK_STORE, value: {{ .url | quote }}}
+{{- else if $store }}
+- {name: MOCKSERVER_WEBHOOK_STORE, value: {{ $store | quote }}}
 {{- end }}
 {{- end }}
 {{- with .Values.sharedState }}
 {{- if .existingSecret }}
 - name: MOCKSERVER_SHARED_STATE
   valueFrom: {secretKeyRef: {name: {{ .existingSecret }}, key: {{ .key }}}}
-{{- else if .url }}
-- {name: MOCKSERVER_SHARED_STATE, value: {{ .url | quote }}}
+{{- else if or .url $nats }}
+- {name: MOCKSERVER_SHARED_STATE, value: {{ default $nats .url | quote }}}
 {{- end }}
 {{- end }}
 {{- with .Values.persistence }}
-{{- if and .enabled .webhooks (not $shared) }}
+{{- if and .enabled .webhooks (not (or $store $.Values.webhookStore.existingSecret)) }}
 - {name: MOCKSERVER_WEBHOOK_STORE, value: /var/lib/mockserver/webhooks}
 {{- end }}
 {{- if and .enabled .state }}

@@ -1,0 +1,103 @@
+//go:build unix && !race
+
+package deploy_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"mockserver/internal/harness"
+)
+
+// The servers that the chart installs are the version of these tests; the pods use them, and nothing
+// else does that the chart installs.
+func TestChart_InstallsNATS(t *testing.T) {
+	t.Parallel()
+	all := renderChart(t, map[string]string{
+		"documented": documented(t)["nats.yml"],
+		"one":        "nats: {enabled: true, replicas: 1}\npersistence: {enabled: true}\n",
+		"other":      "nats: {enabled: true}\nwebhookStore: {existingSecret: mine}\nsharedState: {url: 'nats://mine:4222'}\n",
+	})
+	for _, name := range []string{"documented", "one"} {
+		r := all[name].fine(t)
+		for _, v := range []string{"MOCKSERVER_WEBHOOK_STORE", "MOCKSERVER_SHARED_STATE"} {
+			if got := r.variables(t)[v]; got != "nats://mock-mockserver-nats:4222" {
+				t.Errorf("%s: %s is %q", name, v, got)
+			}
+		}
+		set, service := r.one(t, "StatefulSet", "-nats"), r.one(t, "Service", "-nats")
+		pods := set.at("spec/template/metadata/labels").(map[string]any)
+		for what, selector := range map[string]any{
+			"the set": set.at("spec/selector/matchLabels"), "the Service": service.at("spec/selector"),
+			"the budget": r.one(t, "PodDisruptionBudget", "-nats").at("spec/selector/matchLabels"),
+		} {
+			if labels, _ := selector.(map[string]any); !reflect.DeepEqual(labels, pods) {
+				t.Errorf("%s: %s selects %v, the pods have %v", name, what, selector, pods)
+			}
+		}
+		if mine := r.one(t, "Service", "").at("spec/selector").(map[string]any); contains(pods, mine) {
+			t.Errorf("%s: the Service for traffic leads to %v", name, pods)
+		}
+		container := tree(set.at("spec/template").(map[string]any)).list("spec/containers")[0]
+		module, err := os.ReadFile(harness.File("go.mod"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if version := strings.TrimSuffix(strings.TrimPrefix(container.text("image"), "nats:"), "-alpine"); !strings.Contains(string(module), "nats-server/v2 v"+version+"\n") {
+			t.Errorf("%s: the image %s is not the version that is tested", name, container.text("image"))
+		}
+	}
+	if got := all["other"].fine(t).variables(t); got["MOCKSERVER_SHARED_STATE"] != "nats://mine:4222" || !strings.Contains(got["MOCKSERVER_WEBHOOK_STORE"], "mine") {
+		t.Errorf("the URLs are %v", got)
+	}
+	startNATS(t, all["one"], 1)
+	startNATS(t, all["documented"], 3)
+}
+
+// startNATS starts servers with the file of the chart, at ports of this machine and with its
+// directories, until they have a leader.
+func startNATS(t *testing.T, r rendered, n int) {
+	t.Helper()
+	conf := tree(r.one(t, "ConfigMap", "-nats").at("data").(map[string]any)).text("nats.conf")
+	if routes := strings.Count(conf, "nats://"); routes != n && n > 1 || n == 1 && routes > 0 {
+		t.Fatalf("%d routes for %d servers in\n%s", routes, n, conf)
+	}
+	places := []string{"0.0.0.0:8222", "127.0.0.1:-1", "0.0.0.0:4222", "127.0.0.1:-1"}
+	ports := harness.Ports(n)
+	for i, port := range ports {
+		places = append(places, fmt.Sprintf("mock-mockserver-nats-%d.mock-mockserver-nats:6222", i), fmt.Sprint("127.0.0.1:", port))
+	}
+	dir := t.TempDir()
+	servers := make([]*server.Server, n)
+	for i := range servers {
+		name := fmt.Sprint("nats-", i)
+		mine := append([]string{"0.0.0.0:6222", fmt.Sprint("127.0.0.1:", ports[i]), "$POD_NAME", name, "/data", filepath.ToSlash(filepath.Join(dir, name))}, places...)
+		options, err := server.ProcessConfigFile(harness.WriteFile(t, dir, name+".conf", strings.NewReplacer(mine...).Replace(conf)))
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, conf)
+		}
+		options.NoLog, options.NoSigs = true, true
+		if servers[i], err = server.NewServer(options); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, s := range servers {
+		go s.Start()
+		t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	}
+	harness.Until(t, "the servers have JetStream and a leader", func() bool {
+		leaders := 0
+		for _, s := range servers {
+			if n == 1 && s.JetStreamEnabled() || s.JetStreamIsLeader() && len(s.JetStreamClusterPeers()) == n {
+				leaders++
+			}
+		}
+		return leaders == 1
+	})
+}
