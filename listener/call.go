@@ -1,7 +1,6 @@
 package listener
 
 import (
-	"strconv"
 	"sync"
 	"time"
 
@@ -141,24 +140,4 @@ func (c *call) spoil(f *traffic.Fault, held *traffic.Capacity) (leaves bool) {
 // isStreamed reports whether a fault sends the body, or a part of it, in pieces.
 func (c *call) isStreamed() bool {
 	return c.fault != nil && (c.fault.Kind == wire.Slow || c.fault.Kind == wire.Truncate) && len(c.reply.Body) > 0 && !c.isHead()
-}
-
-// addServerTiming adds a Server-Timing field that says what the time of the reply was spent on so
-// far, in milliseconds: the declared latency, how long the request actually waited, how much longer
-// that was than declared, how long it waited for an upstream, and the server's own work.
-func (c *call) addServerTiming() {
-	t := &c.trace
-	own := t.Own(time.Since(c.In.Time))
-	var value []byte
-	for i, part := range [...]struct {
-		name   string
-		length time.Duration
-	}{{"declared", t.Declared}, {"waited", t.Waited + t.Late}, {"late", t.Late}, {"upstream", t.Upstream}, {"own", own}} {
-		if i > 0 {
-			value = append(value, ", "...)
-		}
-		value = append(append(value, part.name...), ";dur="...)
-		value = strconv.AppendFloat(value, float64(part.length)/float64(time.Millisecond), 'f', -1, 64)
-	}
-	c.reply.Add("Server-Timing", string(value))
 }

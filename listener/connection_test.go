@@ -58,10 +58,11 @@ func talk(t *testing.T, s *Server) *conversation {
 	client, inner := net.Pipe()
 	l := stopping()
 	l.Single = func() bool { return s.snapshot.Load().single }
+	l.Plain = s.answerPlain(s.fixed)
 	conn := l.Adopt(inner)
 	c := &conversation{client, l, make(chan error, 1)}
 	go func() {
-		err := conn.Serve(s.http.ServeConn)
+		err := conn.Serve(s.serveHTTP)
 		_ = conn.Close() // as the server does after each
 		c.served <- err
 	}()

@@ -37,6 +37,7 @@ func (s *Server) answerDirectly(conn *wire.Connection, p *wire.Plain) (done bool
 	}
 	room := p.Bytes[len(p.Bytes):cap(p.Bytes)]
 	if len(room) < 2*headRoom {
+		conn.Enlarge()
 		return false, nil
 	}
 	c := calls.Get().(*call)
@@ -93,6 +94,9 @@ func (c *call) send(conn *wire.Connection, room []byte) error {
 		copy(room, head) // where it already is, unless it was too long
 		_, err := conn.Write(room[:n])
 		return err
+	}
+	if len(p.Body) < wire.MaxHeader-2*headRoom {
+		conn.Enlarge()
 	}
 	if _, err := conn.Write(head); err != nil {
 		return err

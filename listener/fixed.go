@@ -158,7 +158,11 @@ func (s *Server) answerFixed(lookup func(path []byte) *fixed, c *wire.Connection
 		return false, nil
 	}
 	f := lookup(path)
-	if f == nil || len(f.head)+len(f.body) > cap(p.Bytes) || f.chosen && len(query) > 0 && (f.limited || negotiate.Asks(query)) || f.typed && p.Accepts {
+	if f != nil && len(f.head)+len(f.body) > cap(p.Bytes) {
+		c.Enlarge()
+		return false, nil
+	}
+	if f == nil || f.chosen && len(query) > 0 && (f.limited || negotiate.Asks(query)) || f.typed && p.Accepts {
 		return false, nil
 	}
 	isTold := f.counters != nil && s.countFixed(c, f, p.Bytes)

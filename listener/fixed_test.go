@@ -56,8 +56,8 @@ func answers(s *Server, sent string, piece int, lookup func([]byte) *fixed) (raw
 		})
 	}
 	conn := l.Adopt(client)
-	_ = s.http.ServeConn(conn) // the answers tell how it ended
-	_ = conn.Close()           // of a script, which does not fail
+	_ = serveOne(s, conn) // the answers tell how it ended
+	_ = conn.Close()      // of a script, which does not fail
 	dates := len(dateForm.FindAll(client.got.Bytes(), -1))
 	if heads := len(statusForm.FindAll(client.got.Bytes(), -1)); heads != dates+strings.Count(client.got.String(), "HTTP/1.1 100 Continue") {
 		return "without a date: " + client.got.String(), quick
@@ -207,11 +207,7 @@ func TestFixed_WhatTheJournalHasIsAnsweredAlike(t *testing.T) {
 	for i, quick := range []bool{false, true} {
 		s := recordingAs(t, fixable, record.JournalOptions{Sample: 1, Slowest: -1})
 		handled := 0
-		serve := s.http.Handler
-		s.http.Handler = func(ctx *fasthttp.RequestCtx) {
-			handled++
-			serve(ctx)
-		}
+		intercept(s, func(*fasthttp.RequestCtx) { handled++ })
 		client := &scripted{}
 		requests := []string{
 			plain("/json"), plain("/json/?a=b%20c&token=x"), plain("/empty"), plain("/none"), plain("/typed"), plain("/text"),
@@ -225,8 +221,8 @@ func TestFixed_WhatTheJournalHasIsAnsweredAlike(t *testing.T) {
 		for _, sent := range requests {
 			client.sent, client.piece = []byte(sent), len(sent)
 			conn := l.Adopt(client)
-			_ = s.http.ServeConn(conn) // the journal tells how it ended
-			_ = conn.Close()           // of a script, which does not fail
+			_ = serveOne(s, conn) // the journal tells how it ended
+			_ = conn.Close()      // of a script, which does not fail
 		}
 		if handled != 0 && quick || handled != len(requests) && !quick {
 			t.Errorf("without fasthttp %v: it had %d of %d requests", quick, handled, len(requests))
@@ -259,7 +255,7 @@ func TestFixed_WhatWasAnsweredIsInTheJournal(t *testing.T) {
 	client := &scripted{sent: []byte(plain("/json")), piece: 1 << 10}
 	var seen []*record.Exchange
 	conn := l.Adopt(&pointed{Conn: client, n: 2, happened: func() { seen = s.Journal() }}) // once it is read and written
-	_ = s.http.ServeConn(conn)
+	_ = serveOne(s, conn)
 	if len(seen) != 1 || seen[0].Target != "/json" {
 		t.Errorf("the journal had %v when the answer was written", seen)
 	}

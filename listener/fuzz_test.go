@@ -95,17 +95,15 @@ var fuzzedStatuses = []int{200, 201, 204, 400, 404, 405, 413, 417, 431, 501}
 func FuzzRequests(f *testing.F) {
 	s := fuzzedServer(f)
 	var served []request
-	serve := s.http.Handler
-	s.http.Handler = func(ctx *fasthttp.RequestCtx) {
+	intercept(s, func(ctx *fasthttp.RequestCtx) {
 		served = append(served, request{string(ctx.Method()), string(ctx.RequestURI()), string(ctx.PostBody())})
-		serve(ctx)
-	}
+	})
 	f.Fuzz(func(t *testing.T, sent []byte, piece uint16) {
 		served = nil
 		client := &scripted{sent: bytes.Clone(sent), piece: int(piece) + 1}
 		conn := wire.New(nil, s.log).Adopt(client)
-		_ = s.http.ServeConn(conn) // the answers tell how it ended
-		_ = conn.Close()           // of a script, which does not fail
+		_ = serveOne(s, conn) // the answers tell how it ended
+		_ = conn.Close()      // of a script, which does not fail
 		seen := read(string(sent))
 		statuses := checkAnswers(t, client.got.Bytes(), served)
 		whole := len(served) == len(seen.requests)

@@ -20,7 +20,15 @@ import (
 // HTTP/1.1 as fasthttp reads and writes it: a request becomes a call, and the reply of the call
 // becomes a fasthttp response. Nothing else uses fasthttp's contexts.
 
-func (s *Server) newHTTP() *fasthttp.Server {
+// serveHTTP serves a connection with buffers of the size that it needs.
+func (s *Server) serveHTTP(conn net.Conn) error {
+	if c, ok := conn.(*wire.Connection); ok && c.IsLarge() {
+		return s.large.ServeConn(conn)
+	}
+	return s.http.ServeConn(conn)
+}
+
+func (s *Server) newHTTP(readBuffer int) *fasthttp.Server {
 	return &fasthttp.Server{
 		Handler:                      s.handle,
 		ErrorHandler:                 s.malformed,
@@ -28,7 +36,7 @@ func (s *Server) newHTTP() *fasthttp.Server {
 		NoDefaultServerHeader:        true,
 		NoDefaultContentType:         true,
 		MaxRequestBodySize:           s.opts.MaxBody,
-		ReadBufferSize:               wire.MaxHeader,
+		ReadBufferSize:               readBuffer,
 		DisablePreParseMultipartForm: true,
 		SecureErrorLogMessage:        true,
 		Logger:                       connectionLog{s.log},

@@ -4,11 +4,14 @@ import (
 	"bufio"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"mockserver/listener/wire"
 )
 
 // A connection that waits is parked, and served again whenever something comes, in
@@ -45,6 +48,66 @@ func TestPark_IsServedAgain(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A connection has a large buffer from the first request on that does not fit into a small one, or
+// whose answer does not, until it is parked; whatever it is cut into and comes behind it.
+func TestPark_BuffersAreLargeWhileTheyHaveToBe(t *testing.T) {
+	body := strings.Repeat("b", wire.ReadBuffer)
+	s := configured(t, `
+- endpoint: {method: POST, path: /echo, response: {body: '{{query-params.q}} {{header-params.X-A|length}} {{body|length}}'}}
+- endpoint: {path: /fixed, response: {body: `+body+`}}
+- endpoint: {path: /rendered, response: {body: '{{query-params.q}}`+body+`'}}
+`)
+	warm(t, s)
+	long := strings.Repeat("a", wire.ReadBuffer)
+	for _, c := range []struct{ name, sent, want string }{
+		{"a small request", send("POST", "/echo?q=1", "xyz"), "1  3"},
+		{"a long head", send("POST", "/echo?q=2", "xyz", "X-A: "+long), "2 4096 3"},
+		{"a long body", send("POST", "/echo?q=3", long), "3  4096"},
+		{"a large fixed answer", send("GET", "/fixed", ""), body},
+		{"a large rendered answer", send("GET", "/rendered?q=4", ""), "4" + body},
+	} {
+		for _, piece := range []int{1 << 20, wire.ReadBuffer, 1000, 1} {
+			synctest.Test(t, func(t *testing.T) {
+				talking := talk(t, s)
+				defer talking.Close()
+				in := bufio.NewReader(talking)
+				for turn, sent := range []string{c.sent, c.sent + c.sent, c.sent} {
+					go func() {
+						for rest := sent; len(rest) > 0; rest = rest[min(piece, len(rest)):] {
+							_, _ = io.WriteString(talking, rest[:min(piece, len(rest))]) // what it misses shows in the answer
+						}
+					}()
+					for range len(sent) / len(c.sent) {
+						resp, err := http.ReadResponse(in, nil)
+						if err != nil {
+							t.Fatalf("%s in pieces of %d, turn %d: %v", c.name, piece, turn, err)
+						}
+						if b, err := io.ReadAll(resp.Body); string(b) != c.want || err != nil {
+							t.Errorf("%s in pieces of %d, turn %d: got %.80q, %v", c.name, piece, turn, b, err)
+						}
+					}
+					synctest.Wait()
+					small, large := s.http.GetOpenConnectionsCount()+1, s.large.GetOpenConnectionsCount()+1
+					if c.name == "a long body" && piece < wire.ReadBuffer { // it goes to where it is kept, piece by piece
+						continue
+					}
+					if isLarge := c.name != "a small request"; isLarge && turn > 0 && large != 1 || !isLarge && small != 1 || small+large != 1 {
+						t.Errorf("%s in pieces of %d, turn %d: %d small and %d large buffers", c.name, piece, turn, small, large)
+					}
+				}
+				<-time.After(time.Minute)
+				if n := s.http.GetOpenConnectionsCount() + s.large.GetOpenConnectionsCount() + 2; n != 0 {
+					t.Errorf("%s: it has a buffer while it is parked", c.name)
+				}
+				go func() { _, _ = io.WriteString(talking, send("POST", "/echo?q=5", "")) }()
+				if _, err := http.ReadResponse(in, nil); err != nil || s.http.GetOpenConnectionsCount()+1 != 1 {
+					t.Errorf("%s: it has a large buffer after it was parked, %v", c.name, err)
+				}
+			})
+		}
+	}
 }
 
 // The time that a connection may wait is the same, parked or not, and so is what

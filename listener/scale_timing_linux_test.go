@@ -62,7 +62,7 @@ func (s *Server) costOf(b *testing.B, connections int, request, body string) flo
 		client := &repeating{request: request, left: requestsAtOnce, body: body}
 		conn := conns.Adopt(client)
 		all.Go(func() {
-			_ = s.http.ServeConn(conn) // the answers are counted
+			_ = serveOne(s, conn) // the answers are counted
 			if client.answered != requestsAtOnce {
 				b.Errorf("%d answers to %d requests: %s", client.answered, requestsAtOnce, strings.TrimSpace(request))
 			}

@@ -35,7 +35,7 @@ func (s *Server) serve(c *call) {
 		s.allowOrigin(c)
 	}
 	if s.opts.ServerTiming {
-		c.addServerTiming()
+		c.reply.Add("Server-Timing", c.trace.ServerTiming(time.Since(c.In.Time)))
 	}
 	if s.opts.AccessLog {
 		s.logAccess(c, slog.Duration("took", time.Since(c.In.Time)))

@@ -174,6 +174,7 @@ type Server struct {
 	applied   applied
 
 	http      *fasthttp.Server
+	large     *fasthttp.Server // with a larger buffer: see serveHTTP
 	http2     h2.Server
 	listener  *wire.Connections
 	probe     *probe.Probe   // nil before the server listens
@@ -269,7 +270,7 @@ func (s *Server) accept() {
 // other.
 func (s *Server) serveConnection(conn *wire.Connection) {
 	defer s.survive(conn)
-	if err := conn.Serve(s.http.ServeConn); err != nil {
+	if err := conn.Serve(s.serveHTTP); err != nil {
 		s.log.Debug("connection", "remote", conn.RemoteAddr().String(), "detail", err.Error())
 	}
 }
@@ -315,7 +316,7 @@ func newServer(opts Options) *Server {
 	if opts.AccessLog {
 		s.dialogues.Log = s.log
 	}
-	s.http = s.newHTTP()
+	s.http, s.large = s.newHTTP(wire.ReadBuffer), s.newHTTP(wire.MaxHeader)
 	return s
 }
 
@@ -484,9 +485,8 @@ func requestsWere(n int) string {
 	return "requests were"
 }
 
-// Done is closed when the server has stopped: at the end of Shutdown, or when connections can no
-// longer be accepted, which Err returns. In the latter case Shutdown must still be called for the
-// open connections.
+// Done is closed when the server has stopped: at the end of Shutdown, or when connections can no longer
+// be accepted, which Err returns. Shutdown must then still be called for the open ones.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
 // Err returns the error that ended serving; nil while the server runs, and after Shutdown.

@@ -92,7 +92,7 @@ func TestHurry_LosesNoAnswerOfPipelinedRequests(t *testing.T) {
 			}}
 			conn := l.Adopt(point)
 			served := make(chan error, 1)
-			go func() { served <- s.http.ServeConn(conn) }()
+			go func() { served <- serveOne(s, conn) }()
 			go func() {
 				_, _ = io.WriteString(client, strings.Repeat("GET /static HTTP/1.1\r\nHost: a\r\n\r\n", requests)) // what it misses is not answered
 			}()

@@ -34,7 +34,7 @@ func FuzzFrames(f *testing.F) {
 		served := make(chan struct{})
 		go func() {
 			defer close(served)
-			_ = conn.Serve(s.http.ServeConn) // what it comes to is seen by the client
+			_ = conn.Serve(s.serveHTTP) // what it comes to is seen by the client
 			_ = conn.CloseNow()
 		}()
 		_ = client.SetDeadline(time.Now().Add(10 * time.Second)) // reading fails too

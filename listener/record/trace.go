@@ -2,6 +2,7 @@ package record
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"mockserver/config"
@@ -39,6 +40,24 @@ func (c *Trace) Waits(d time.Duration) {
 // Own returns the server's own part of the time that a request took.
 func (c *Trace) Own(took time.Duration) time.Duration {
 	return max(took-c.Waited-c.Late-c.Upstream, 0)
+}
+
+// ServerTiming returns the value of a Server-Timing field: what the time that a request took so far was
+// spent on, in milliseconds. That is the declared latency, how long the request actually waited, how
+// much longer that was than declared, how long it waited for an upstream, and the server's own work.
+func (c *Trace) ServerTiming(took time.Duration) string {
+	var value []byte
+	for i, part := range [...]struct {
+		name   string
+		length time.Duration
+	}{{"declared", c.Declared}, {"waited", c.Waited + c.Late}, {"late", c.Late}, {"upstream", c.Upstream}, {"own", c.Own(took)}} {
+		if i > 0 {
+			value = append(value, ", "...)
+		}
+		value = append(append(value, part.name...), ";dur="...)
+		value = strconv.AppendFloat(value, float64(part.length)/float64(time.Millisecond), 'f', -1, 64)
+	}
+	return string(value)
 }
 
 // isStreamed reports whether a fault sends the body in pieces, or only a piece of it.

@@ -37,6 +37,9 @@ type Connection struct {
 	bodyRead  int       // bytes of it
 	writing   progress  // of the current Write
 	parked    bool      // it waits outside fasthttp: see park
+	served    bool      // Serve leads it
+	large     bool      // see IsLarge
+	grows     bool      // it becomes large with the next request
 	first     [1]byte   // the byte that ended the parking
 	framing   framing
 	ready     int       // how many bytes of the last look are for fasthttp
@@ -105,9 +108,12 @@ const (
 
 // Limits for clients.
 const (
-	// MaxHeader is the maximum size of the request line and headers, in bytes, and the size of a
-	// connection's read buffer.
-	MaxHeader     = 64 << 10
+	// MaxHeader is the maximum size of the request line and headers, in bytes, and the size of the read
+	// buffer of a connection that is large.
+	MaxHeader = 64 << 10
+	// ReadBuffer is the size of the read buffer of other connections, in bytes. A connection that waits
+	// holds it.
+	ReadBuffer    = 4 << 10
 	headerTimeout = 10 * time.Second
 	// idleTimeout outlasts the connection pools of the clients under test: if the server closes
 	// first, their next request fails.
@@ -189,6 +195,14 @@ func (c *Connection) Chooses() (prefers, accepts bool) {
 // IsAlone reports whether only the response to this request is about to be written, so that a fault
 // in it affects no other.
 func (c *Connection) IsAlone() bool { return c != nil && c.framing.single }
+
+// IsLarge reports whether the connection is read into a buffer of MaxHeader bytes instead of
+// ReadBuffer.
+func (c *Connection) IsLarge() bool { return c.large }
+
+// Enlarge makes the connection large from the next request on: a request did not fit into its buffer,
+// or an answer that is built there. It stays so until it is parked.
+func (c *Connection) Enlarge() { c.grows = c.served && !c.large }
 
 // Kept is where the server keeps something with the connection.
 func (c *Connection) Kept() *any { return &c.kept }

@@ -14,7 +14,7 @@ import (
 // unpark waits until a parked connection has to be served again, and reports whether it
 // has: it is closed otherwise.
 func (c *Connection) unpark() bool {
-	c.parked = false
+	c.parked, c.large, c.grows = false, false, false
 	c.rise() // whoever wakes or hurries an idle connection sets its deadline before this does
 	c.readInForce, c.restsUntil = c.TimeOf(c.idleSince+idleTimeout), 0
 	err := c.Conn.SetReadDeadline(c.readInForce)
@@ -37,9 +37,10 @@ func (c *Connection) unpark() bool {
 }
 
 // Serve serves the connection to its end with serve, which it calls again when a parked connection
-// is needed again.
+// is needed again, and when a connection has become large.
 func (c *Connection) Serve(serve func(net.Conn) error) error {
 	defer c.release()
+	c.served = true
 	var err error
 	for {
 		err = serve(c)
@@ -61,10 +62,21 @@ func (c *Connection) Serve(serve func(net.Conn) error) error {
 // resume continues a connection that fasthttp takes as ended, and reports whether it is to be served
 // again: it is closed otherwise.
 func (c *Connection) resume() bool {
-	if c.hello != nil {
+	switch {
+	case c.hello != nil:
 		return c.secure()
+	case c.grows:
+		c.parked, c.large, c.grows = false, true, false
+		return true
 	}
 	return c.unpark()
+}
+
+// grow ends fasthttp for a connection that becomes large.
+func (c *Connection) grow() error {
+	c.parked = true
+	c.framing.forget() // it keeps the buffer, which is given back
+	return errParked
 }
 
 // parks reports whether a failed read is the time to be parked.

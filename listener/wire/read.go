@@ -160,8 +160,13 @@ func (c *Connection) Read(b []byte) (int, error) {
 		return 0, c.over
 	}
 	for n := 0; ; {
+		if c.grows && n == 0 && c.framing.stage == atHead {
+			return 0, c.grow()
+		}
 		got, err := c.more(b, n)
-		n += got
+		if n += got; n == len(b) {
+			c.Enlarge()
+		}
 		if !c.looked {
 			if done, failed := c.look(b, n, err); failed != nil {
 				return 0, failed
@@ -171,26 +176,35 @@ func (c *Connection) Read(b []byte) (int, error) {
 			}
 		}
 		c.looked = false
-		ready, rest := c.ready, c.restAt
-		switch {
-		case c.over != nil && ready > 0:
-			return ready, nil
-		case c.over != nil:
-			c.told = true
-			return 0, c.over
-		case ready > 0 && rest < n:
-			c.hold(b[rest:n])
-			return ready, err
-		case ready > 0 || err != nil:
-			return ready, err
-		case n == len(b) && rest == 0: // fasthttp reports it too, once its buffer is full
-			c.over = largeHead
-			return n, nil
+		if c.ready > 0 || c.over != nil || err != nil {
+			return c.deliver(b[:n], err)
 		}
-		if n -= rest; rest > 0 {
+		if rest := c.restAt; n < len(b) || rest > 0 {
+			n -= rest
 			copy(b, b[rest:rest+n])
+			continue
 		}
+		if c.grows {
+			c.hold(b)
+			return 0, c.grow()
+		}
+		c.over = largeHead // fasthttp reports it too, once its buffer is full
+		return n, nil
 	}
+}
+
+// deliver returns how much of b, what was read, is for fasthttp, and holds the rest.
+func (c *Connection) deliver(b []byte, err error) (int, error) {
+	switch {
+	case c.over != nil && c.ready > 0:
+		return c.ready, nil
+	case c.over != nil:
+		c.told = true
+		return 0, c.over
+	case c.ready > 0 && c.restAt < len(b):
+		c.hold(b[c.restAt:])
+	}
+	return c.ready, err
 }
 
 // look passes the n bytes in b to take, and a plain request to Plain. It reports whether a request

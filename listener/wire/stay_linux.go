@@ -88,10 +88,10 @@ func (s *stay) once(fd uintptr) bool {
 			c.looked = true
 			return true
 		}
-		if s.n, s.err = 0, failed; failed == nil {
+		if s.n, s.err = 0, failed; failed == nil && !c.grows {
 			s.err = c.await(nil)
 		}
-		if s.err != nil {
+		if s.err != nil || c.grows {
 			return true
 		}
 		if n < len(s.b) {
