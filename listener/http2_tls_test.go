@@ -13,6 +13,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +55,26 @@ func TestHTTP2_KnowsTLS(t *testing.T) {
 		if x.TLS == nil || string(x.TLS.Version) != "1.3" {
 			t.Errorf("the journal has TLS %v", x.TLS)
 		}
+	}
+}
+
+// The client of Java's library is served, with many streams at once that carry bodies.
+func TestHTTP2_JavaOverTLS(t *testing.T) {
+	if modules, _ := exec.CommandContext(t.Context(), "java", "--list-modules").Output(); !bytes.Contains(modules, []byte("jdk.compiler")) || testing.Short() {
+		t.Skip("there is no java with a compiler on the PATH, or -short leaves it out")
+	}
+	const text = `
+- endpoint: {method: POST, path: /late, latency: {min: 1ms, max: 20ms}, response: {status: 201, body: "{{protocol}} {{tls.version}}"}}
+`
+	server := started(t, config.Parse("m.yml", []byte(text)), listener.Options{TLS: &certs.Options{Auto: true}})
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(ca, server.CA(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(server.Addr().String())
+	out, err := exec.CommandContext(t.Context(), "java", "testdata/Client.java", ca, "https://localhost:"+port+"/late").CombinedOutput()
+	if want := "{HTTP_2 201 h2 1.3=100}\n"; string(out) != want || err != nil {
+		t.Errorf("it says %s, %v, want %s", out, err, want)
 	}
 }
 
