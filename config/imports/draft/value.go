@@ -1,6 +1,10 @@
 package draft
 
-import "mockserver/config/openapi/jsonvalue"
+import (
+	"unicode/utf8"
+
+	"mockserver/config/openapi/jsonvalue"
+)
 
 // Map is a map of the configuration, in the order in which it is written. Its values are nil, bool,
 // int, float64, string, Number, List, *Map or Flow. A text is written so that it is read as the same
@@ -35,8 +39,10 @@ func NewMap(pairs ...any) *Map {
 	return m
 }
 
-// Set sets a key, at the end if it is new, and returns the map.
+// Set sets a key, at the end if it is new, and returns the map. Bytes that are not UTF-8 are replaced
+// first, as they are in the file: two keys may be the same there.
 func (m *Map) Set(key string, value any) *Map {
+	key = written(key)
 	for i := range m.entries {
 		if m.entries[i].key == key && !m.entries[i].off {
 			m.entries[i].value = value
@@ -47,8 +53,17 @@ func (m *Map) Set(key string, value any) *Map {
 	return m
 }
 
+// written returns a key as it is in the file.
+func written(key string) string {
+	if utf8.ValidString(key) {
+		return key
+	}
+	return string([]rune(key))
+}
+
 // Get returns the value of a key; nil if there is none.
 func (m *Map) Get(key string) any {
+	key = written(key)
 	for i := range m.entries {
 		if m.entries[i].key == key && !m.entries[i].off {
 			return m.entries[i].value
@@ -59,6 +74,7 @@ func (m *Map) Get(key string) any {
 
 // Comment sets the comment on the line of a key that is set.
 func (m *Map) Comment(key, text string) *Map {
+	key = written(key)
 	for i := range m.entries {
 		if m.entries[i].key == key {
 			m.entries[i].comment = text
