@@ -22,6 +22,7 @@ func TestChart_InstallsNATS(t *testing.T) {
 	all := renderChart(t, map[string]string{
 		"documented": documented(t)["nats.yml"],
 		"one":        "nats: {enabled: true, replicas: 1}\npersistence: {enabled: true}\n",
+		"long":       "nats: {enabled: true}\nfullnameOverride: " + strings.Repeat("a", 63) + "\n",
 		"closed":     "nats: {enabled: true}\nnetworkPolicy: {enabled: true}\n",
 		"other":      "nats: {enabled: true}\nwebhookStore: {existingSecret: mine}\nsharedState: {url: 'nats://mine:4222'}\n",
 	})
@@ -56,6 +57,11 @@ func TestChart_InstallsNATS(t *testing.T) {
 	}
 	if got := all["other"].fine(t).variables(t); got["MOCKSERVER_SHARED_STATE"] != "nats://mine:4222" || !strings.Contains(got["MOCKSERVER_WEBHOOK_STORE"], "mine") {
 		t.Errorf("the URLs are %v", got)
+	}
+	for _, o := range all["long"].fine(t).trees(t) {
+		if name := o.text("metadata/name"); o.text("kind") == "StatefulSet" && len(name) > 52 {
+			t.Errorf("the StatefulSet %s has %d characters, more than 52", name, len(name))
+		}
 	}
 	rules := all["closed"].fine(t).one(t, "NetworkPolicy", "-nats").list("spec/ingress")
 	if got := fmt.Sprint(rules[0].list("from")[0].at("podSelector/matchLabels")); len(rules) != 2 || got != fmt.Sprint(all["closed"].one(t, "Deployment", "").at("spec/selector/matchLabels")) {

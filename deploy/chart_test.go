@@ -201,7 +201,7 @@ networkPolicy: {enabled: true, adminNamespaces: [monitoring], trafficFrom: [{pod
 ingress: {enabled: true, className: nginx, annotations: {a: b}, hosts: [a.example.com, b.example.com], tls: [{hosts: [a.example.com], secretName: s}]}
 httpRoute: {enabled: true, annotations: {a: b}, parentRefs: [{name: gw}], hostnames: [a.example.com]}
 autoscaling: {enabled: true}
-nats: {enabled: true, storageClass: fast}
+nats: {enabled: true, storageClass: fast, nodeSelector: {pool: nats}, tolerations: [{key: k, operator: Exists}]}
 podMonitor: {enabled: true, labels: {a: b}, relabelings: [{action: labeldrop, regex: x}], metricRelabelings: [{action: drop, sourceLabels: [__name__], regex: go_.*}]}
 prometheusRule: {enabled: true, labels: {a: b}}
 dashboard: {enabled: true, annotations: {a: b}}

@@ -2,6 +2,7 @@ package listener
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -50,63 +51,78 @@ func TestPark_IsServedAgain(t *testing.T) {
 	})
 }
 
-// A connection has a large buffer from the first request on that does not fit into a small one, or
-// whose answer does not, until it is parked; whatever it is cut into and comes behind it.
+// A connection has a large buffer once a request, or an answer that is built there, did not fit into a
+// small one, until it is parked. In whatever pieces they come, requests are answered.
 func TestPark_BuffersAreLargeWhileTheyHaveToBe(t *testing.T) {
 	body := strings.Repeat("b", wire.ReadBuffer)
 	s := configured(t, `
 - endpoint: {method: POST, path: /echo, response: {body: '{{query-params.q}} {{header-params.X-A|length}} {{body|length}}'}}
+- endpoint: {method: POST, path: /late, latency: {min: 1ms, max: 1ms}, response: {body: '{{body|length}}'}}
 - endpoint: {path: /fixed, response: {body: `+body+`}}
 - endpoint: {path: /rendered, response: {body: '{{query-params.q}}`+body+`'}}
 `)
 	warm(t, s)
 	long := strings.Repeat("a", wire.ReadBuffer)
-	for _, c := range []struct{ name, sent, want string }{
-		{"a small request", send("POST", "/echo?q=1", "xyz"), "1  3"},
-		{"a long head", send("POST", "/echo?q=2", "xyz", "X-A: "+long), "2 4096 3"},
-		{"a long body", send("POST", "/echo?q=3", long), "3  4096"},
-		{"a large fixed answer", send("GET", "/fixed", ""), body},
-		{"a large rendered answer", send("GET", "/rendered?q=4", ""), "4" + body},
+	for _, c := range []struct {
+		name, sent, want string
+		large            bool
+	}{
+		{"a small request", send("POST", "/echo?q=1", "xyz"), "1  3", false},
+		{"a long head", send("POST", "/echo?q=2", "xyz", "X-A: "+long), "2 4096 3", true},
+		{"a long body", send("POST", "/echo?q=3", long), "3  4096", true},
+		{"a long body of a request that waits", send("POST", "/late", long), "4096", false},
+		{"a body that is too long for both", send("POST", "/echo?q=4", strings.Repeat("a", wire.MaxHeader)), "4  65536", false},
+		{"a large fixed answer", send("GET", "/fixed", ""), body, true},
+		{"a large rendered answer", send("GET", "/rendered?q=5", ""), "5" + body, true},
 	} {
 		for _, piece := range []int{1 << 20, wire.ReadBuffer, 1000, 1} {
-			synctest.Test(t, func(t *testing.T) {
-				talking := talk(t, s)
-				defer talking.Close()
-				in := bufio.NewReader(talking)
-				for turn, sent := range []string{c.sent, c.sent + c.sent, c.sent} {
-					go func() {
-						for rest := sent; len(rest) > 0; rest = rest[min(piece, len(rest)):] {
-							_, _ = io.WriteString(talking, rest[:min(piece, len(rest))]) // what it misses shows in the answer
-						}
-					}()
-					for range len(sent) / len(c.sent) {
-						resp, err := http.ReadResponse(in, nil)
-						if err != nil {
-							t.Fatalf("%s in pieces of %d, turn %d: %v", c.name, piece, turn, err)
-						}
-						if b, err := io.ReadAll(resp.Body); string(b) != c.want || err != nil {
-							t.Errorf("%s in pieces of %d, turn %d: got %.80q, %v", c.name, piece, turn, b, err)
-						}
-					}
-					synctest.Wait()
-					small, large := s.http.GetOpenConnectionsCount()+1, s.large.GetOpenConnectionsCount()+1
-					if c.name == "a long body" && piece < wire.ReadBuffer { // it goes to where it is kept, piece by piece
-						continue
-					}
-					if isLarge := c.name != "a small request"; isLarge && turn > 0 && large != 1 || !isLarge && small != 1 || small+large != 1 {
-						t.Errorf("%s in pieces of %d, turn %d: %d small and %d large buffers", c.name, piece, turn, small, large)
-					}
-				}
-				<-time.After(time.Minute)
-				if n := s.http.GetOpenConnectionsCount() + s.large.GetOpenConnectionsCount() + 2; n != 0 {
-					t.Errorf("%s: it has a buffer while it is parked", c.name)
-				}
-				go func() { _, _ = io.WriteString(talking, send("POST", "/echo?q=5", "")) }()
-				if _, err := http.ReadResponse(in, nil); err != nil || s.http.GetOpenConnectionsCount()+1 != 1 {
-					t.Errorf("%s: it has a large buffer after it was parked, %v", c.name, err)
-				}
+			t.Run(fmt.Sprintf("%s, by %d bytes", c.name, piece), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					hasBuffers(t, s, c.sent, c.want, piece, c.large && (piece >= wire.ReadBuffer || c.name != "a long body"))
+				})
 			})
 		}
+	}
+}
+
+// hasBuffers sends a request in turns, in pieces, and expects the connection to have a large buffer after the
+// second, or a small one.
+func hasBuffers(t *testing.T, s *Server, request, want string, piece int, isLarge bool) {
+	c := talk(t, s)
+	defer c.Close()
+	in := bufio.NewReader(c)
+	turns := []string{request, request + request, request}
+	if len(request) > wire.MaxHeader {
+		turns[1] = request // two of them at once may fill a buffer
+	}
+	for turn, sent := range turns {
+		go func() {
+			for rest := sent; len(rest) > 0; rest = rest[min(piece, len(rest)):] {
+				_, _ = io.WriteString(c, rest[:min(piece, len(rest))]) // what it misses shows in the answer
+			}
+		}()
+		for range len(sent) / len(request) {
+			resp, err := http.ReadResponse(in, nil)
+			if err != nil {
+				t.Fatalf("turn %d: %v", turn, err)
+			}
+			if b, err := io.ReadAll(resp.Body); string(b) != want || err != nil {
+				t.Errorf("turn %d: got %.80q, %v", turn, b, err)
+			}
+		}
+		synctest.Wait()
+		small, large := s.http.GetOpenConnectionsCount()+1, s.large.GetOpenConnectionsCount()+1 // they take a listener for open that there is not
+		if small+large != 1 || turn > 0 && (large == 1) != isLarge {
+			t.Errorf("turn %d: %d small and %d large buffers", turn, small, large)
+		}
+	}
+	<-time.After(time.Minute)
+	if n := s.http.GetOpenConnectionsCount() + s.large.GetOpenConnectionsCount() + 2; n != 0 {
+		t.Error("it has a buffer while it is parked")
+	}
+	go func() { _, _ = io.WriteString(c, send("POST", "/echo?q=6", "")) }() // likewise
+	if _, err := http.ReadResponse(in, nil); err != nil || s.http.GetOpenConnectionsCount()+1 != 1 {
+		t.Errorf("it has a large buffer after it was parked, %v", err)
 	}
 }
 

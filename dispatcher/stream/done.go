@@ -38,7 +38,7 @@ func (s *Stream) Done(id uint64) {
 
 // flush notes which entries are done. It does not wait for deletions, which take long on a busy
 // server: what is done meanwhile would be sent again after a crash.
-func (s *Stream) flush(ctx context.Context) { s.eachHeld(func(l *ownedLog) { s.note(ctx, l) }) }
+func (s *Stream) flush(ctx context.Context) { s.eachHeld(func(l *ownedLog) { s.note(ctx, l, false) }) }
 
 // deleteDone deletes the messages whose entries are all done.
 func (s *Stream) deleteDone(ctx context.Context) {
@@ -114,15 +114,16 @@ func (s *Stream) delete(ctx context.Context, b *batch) {
 	}
 }
 
-// note publishes which entries of batches are open. Those of which none is are deleted at once, unless
-// there are many. Now and then a message with those of all batches replaces the ones before.
-func (s *Stream) note(ctx context.Context, l *ownedLog) {
+// note publishes which entries of batches are open. A batch that is done is left out once, because most
+// are deleted by then, unless there are many or this is the end. Now and then a message with those of all
+// batches replaces the ones before.
+func (s *Stream) note(ctx context.Context, l *ownedLog, end bool) {
 	s.mu.Lock()
-	many := len(l.finished)+l.deleting > deleters
+	all := end || len(l.finished)+l.deleting > deleters
 	changed, later := map[*batch]struct{}{}, map[*batch]struct{}{}
 	for b := range l.changed {
-		if b.open == 0 && !many {
-			later[b] = struct{}{}
+		if b.open == 0 && !all && !b.passed {
+			later[b], b.passed = struct{}{}, true
 		} else {
 			changed[b], l.partial[b] = struct{}{}, struct{}{}
 		}

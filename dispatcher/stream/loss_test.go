@@ -138,35 +138,92 @@ func TestStream_DeletesWhatIsGone(t *testing.T) {
 	until(t, "a message of an empty stream is gone", empty(0))
 }
 
+// handOver has a store crash and another one take over a log with n open entries, which it returns.
+func handOver(t *testing.T, from, to *Stream, log string, n int) *taken {
+	t.Helper()
+	from.crash()
+	if err := to.leases.Delete(t.Context(), log); err != nil {
+		t.Fatal(err)
+	}
+	got := new(taken)
+	to.Recover(got.take)
+	until(t, "the log is adopted", func() bool { return len(got.ids()) >= n })
+	return got
+}
+
 // Notes of a former holder are among those that replace all others.
 func TestStream_KeepsNotesOfFormerHolders(t *testing.T) {
 	t.Parallel()
 	at := location(t, "")
 	first, second, third := opened(t, at), opened(t, at), opened(t, at)
 	one, two := batchOf(t, first, 2), batchOf(t, first, 2)
-	handOver := func(from, to *Stream, log string, n int) *taken {
-		t.Helper()
-		from.flush(t.Context())
-		from.crash()
-		if err := to.leases.Delete(t.Context(), log); err != nil {
-			t.Fatal(err)
-		}
-		got := new(taken)
-		to.Recover(got.take)
-		until(t, "the log is adopted", func() bool { return len(got.ids()) >= n })
-		return got
-	}
 	log := first.ownLog().name
 	first.Done(one[0])
-	handOver(first, second, log, 3)
+	first.flush(t.Context())
+	handOver(t, first, second, log, 3)
 	second.mu.Lock()
 	second.held[log].notes = manyNotes
 	second.mu.Unlock()
 	second.Done(two[0])
-	got := handOver(second, third, log, 2)
+	second.flush(t.Context())
+	got := handOver(t, second, third, log, 2)
 	if want := []uint64{one[1], two[1]}; !slices.Equal(got.ids(), want) {
 		t.Errorf("adopted are %x, want %x", got.ids(), want)
 	}
+}
+
+// What is done is noted, though its messages are not deleted: at once if there are many, otherwise by the
+// second note. Deletions leave nothing behind.
+func TestStream_NotesWhatIsNotDeletedYet(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ batches, notes int }{{deleters + 1, 1}, {1, 2}} {
+		at := location(t, "") + fmt.Sprint(c.batches)
+		first, second := opened(t, at), opened(t, at)
+		var done []uint64
+		for range c.batches {
+			done = append(done, batchOf(t, first, 1)...)
+		}
+		left := batchOf(t, first, 2) // the last message: those before it are read first
+		log := first.ownLog()
+		note := func() {
+			first.mu.Lock()
+			log.until = time.Time{} // nothing is noted or deleted but here
+			first.mu.Unlock()
+			first.note(t.Context(), log, false)
+		}
+		for _, id := range done {
+			first.Done(id)
+		}
+		for range c.notes {
+			note()
+		}
+		first.mu.Lock()
+		log.notes = manyNotes
+		first.mu.Unlock()
+		first.Done(left[0])
+		note() // which replaces all others
+		got := handOver(t, first, second, log.name, 1)
+		if want := left[1:]; !slices.Equal(got.ids(), want) {
+			t.Errorf("%d batches: %x are adopted, want %x", c.batches, got.ids(), want)
+		}
+	}
+}
+
+// Of a batch that was noted and is deleted nothing is kept.
+func TestStream_ForgetsWhatIsDeleted(t *testing.T) {
+	t.Parallel()
+	s := opened(t, location(t, ""))
+	ids := batchOf(t, s, 2)
+	l := s.ownLog()
+	kept := func() (live, noted int) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return l.live, len(l.finished) + len(l.changed) + len(l.partial) + l.deleting
+	}
+	s.Done(ids[0])
+	until(t, "it is noted that one is done", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(l.partial) == 1 && len(l.changed) == 0 })
+	s.Done(ids[1])
+	until(t, "nothing is kept", func() bool { live, noted := kept(); return live+noted == 0 })
 }
 
 // Notes that a process has left without any message of entries are deleted.

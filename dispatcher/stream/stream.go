@@ -94,6 +94,8 @@ type batch struct {
 	seq  uint64 // 0 if it is not known
 	open uint64 // entries that are not done
 	kept bool   // it was acknowledged, or adopted
+	// passed means that a note has left it out, although it is done.
+	passed bool
 }
 
 // sighting is the revision of another process's lease, and when it was first and last seen.
@@ -137,13 +139,13 @@ func (s *Stream) open() error {
 	if s.nc, s.js, err = s.at.Connect(s.at.String(), max(s.at.Lease/leaseParts, time.Second), s.log); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, openWithin)
-	defer cancel()
-	if s.stream, s.leases, err = s.prepare(ctx); err != nil {
-		return err
-	}
-	s.created = s.stream.CachedInfo().Created
-	if err := s.begin(ctx); err != nil {
+	if err := natsclient.Start(s.ctx, func(ctx context.Context) error {
+		if s.stream, s.leases, err = s.prepare(ctx); err != nil {
+			return err
+		}
+		s.created = s.stream.CachedInfo().Created
+		return s.begin(ctx)
+	}); err != nil {
 		return err
 	}
 	if s.stream.CachedInfo().Config.Replicas < 3 {
@@ -153,10 +155,8 @@ func (s *Stream) open() error {
 	return nil
 }
 
-const (
-	openWithin   = 30 * time.Second // servers that have just been started may still look for each other
-	reopenWithin = 10 * time.Second
-)
+// reopenWithin is how long it may take to create the stream anew.
+const reopenWithin = 10 * time.Second
 
 // prepare opens the stream and the bucket of leases, and creates those that do not exist.
 func (s *Stream) prepare(ctx context.Context) (stream jetstream.Stream, leases jetstream.KeyValue, err error) {
@@ -308,8 +308,10 @@ func (s *Stream) Close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
-	s.flush(ctx)
-	s.deleteDone(ctx)
+	s.eachHeld(func(l *ownedLog) { s.note(ctx, l, true) })
+	deleting, end := context.WithTimeout(ctx, closeWithin/2) // what is left is for the releases
+	defer end()
+	s.deleteDone(deleting)
 	for _, l := range s.holding() {
 		s.release(ctx, l)
 	}

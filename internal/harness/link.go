@@ -25,11 +25,12 @@ func Ports(n int) (list []int) {
 // passes.
 type Link struct {
 	listener net.Listener
-	passing  sync.RWMutex // locked while it is frozen
+	thawed   *sync.Cond // of mu
 
-	mu    sync.Mutex // guards the fields below
-	cut   bool
-	conns []net.Conn
+	mu     sync.Mutex // guards the fields below
+	cut    bool
+	frozen bool
+	conns  []net.Conn
 }
 
 // NewLink opens a link to a server, until the end of the test.
@@ -40,6 +41,7 @@ func NewLink(t *testing.T, to string) *Link {
 		t.Fatal(err)
 	}
 	l := &Link{listener: listener}
+	l.thawed = sync.NewCond(&l.mu)
 	t.Cleanup(func() { _ = listener.Close(); l.Cut() })
 	go func() {
 		for {
@@ -81,10 +83,12 @@ func (l *Link) copy(to, from net.Conn) {
 		if err != nil {
 			return
 		}
-		l.passing.RLock()
-		_, err = to.Write(buffer[:n])
-		l.passing.RUnlock()
-		if err != nil {
+		l.mu.Lock()
+		for l.frozen && !l.cut {
+			l.thawed.Wait()
+		}
+		l.mu.Unlock()
+		if _, err = to.Write(buffer[:n]); err != nil {
 			return
 		}
 	}
@@ -95,6 +99,7 @@ func (l *Link) Cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cut = true
+	l.thawed.Broadcast()
 	for _, c := range l.conns {
 		_ = c.Close()
 	}
@@ -110,6 +115,13 @@ func (l *Link) Mend() {
 
 // Freeze holds everything back until thaw is called, which may be called twice.
 func (l *Link) Freeze() (thaw func()) {
-	l.passing.Lock()
-	return sync.OnceFunc(l.passing.Unlock)
+	l.freeze(true)
+	return func() { l.freeze(false) }
+}
+
+func (l *Link) freeze(frozen bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.frozen = frozen
+	l.thawed.Broadcast()
 }

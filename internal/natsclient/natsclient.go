@@ -2,11 +2,14 @@
 package natsclient
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -184,4 +187,32 @@ func ReplicasOf(nc *nats.Conn, asked int) int {
 		return 3
 	}
 	return 1
+}
+
+// Start calls do until it succeeds, for 30 s in all. Servers that have just been started answer nothing before
+// they have a leader, and what they were asked until then they never answer: so each attempt has a
+// time-out of its own, 2 s and each time twice as long.
+func Start(ctx context.Context, do func(context.Context) error) error {
+	for within := 2 * time.Second; ; within *= 2 {
+		attempt, end := context.WithTimeout(ctx, within)
+		err := do(attempt)
+		if isEarly(err) {
+			<-attempt.Done()
+		}
+		late := attempt.Err() != nil
+		end()
+		if err == nil || !late || within >= 16*time.Second || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// isEarly reports whether an error is that of servers without a leader.
+func isEarly(err error) bool {
+	var refused *jetstream.APIError
+	return errors.As(err, &refused) && slices.Contains([]jetstream.ErrorCode{
+		10004, // JSClusterIncompleteErr
+		10008, // JSClusterNotAvailErr
+		10009, // JSClusterNotLeaderErr
+	}, refused.ErrorCode)
 }

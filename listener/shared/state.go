@@ -97,7 +97,6 @@ const (
 	presentEvery = 2 * time.Second
 	presentFor   = 3 * presentEvery
 
-	openWithin  = 30 * time.Second
 	closeWithin = time.Second
 )
 
@@ -114,11 +113,12 @@ func Open(at Location, log *slog.Logger) (*State, error) {
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	var err error
 	if s.nc, s.js, err = at.Connect(at.String(), presentEvery, log); err == nil {
-		ctx, cancel := context.WithTimeout(s.ctx, openWithin)
-		defer cancel()
-		if s.stream, err = s.prepare(ctx); err == nil {
-			err = s.present(ctx)
-		}
+		err = natsclient.Start(s.ctx, func(ctx context.Context) error {
+			if s.stream, err = s.prepare(ctx); err != nil {
+				return err
+			}
+			return s.present(ctx)
+		})
 		if err != nil {
 			s.nc.Close()
 		}

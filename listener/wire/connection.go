@@ -36,10 +36,10 @@ type Connection struct {
 	bodyBegun time.Time // when the time-out of the body began
 	bodyRead  int       // bytes of it
 	writing   progress  // of the current Write
-	parked    bool      // it waits outside fasthttp: see park
+	parked    bool      // it is outside fasthttp: it waits, becomes large, or begins TLS
 	served    bool      // Serve leads it
 	large     bool      // see IsLarge
-	grows     bool      // it becomes large with the next request
+	grows     bool      // it becomes large when more comes
 	first     [1]byte   // the byte that ended the parking
 	framing   framing
 	ready     int       // how many bytes of the last look are for fasthttp
@@ -200,8 +200,9 @@ func (c *Connection) IsAlone() bool { return c != nil && c.framing.single }
 // ReadBuffer.
 func (c *Connection) IsLarge() bool { return c.large }
 
-// Enlarge makes the connection large from the next request on: a request did not fit into its buffer,
-// or an answer that is built there. It stays so until it is parked.
+// Enlarge makes the connection large when its next request comes: a request did not fit into its buffer,
+// or an answer that is built there. It stays so until it is parked. One whose requests wait does not
+// become large.
 func (c *Connection) Enlarge() { c.grows = c.served && !c.large }
 
 // Kept is where the server keeps something with the connection.

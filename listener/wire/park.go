@@ -72,8 +72,9 @@ func (c *Connection) resume() bool {
 	return c.unpark()
 }
 
-// grow ends fasthttp for a connection that becomes large.
-func (c *Connection) grow() error {
+// grow ends fasthttp for a connection that becomes large. b is what was read, which is read again.
+func (c *Connection) grow(b []byte) error {
+	c.hold(b)
 	c.parked = true
 	c.framing.forget() // it keeps the buffer, which is given back
 	return errParked

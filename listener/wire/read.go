@@ -160,12 +160,10 @@ func (c *Connection) Read(b []byte) (int, error) {
 		return 0, c.over
 	}
 	for n := 0; ; {
-		if c.grows && n == 0 && c.framing.stage == atHead {
-			return 0, c.grow()
-		}
 		got, err := c.more(b, n)
-		if n += got; n == len(b) {
-			c.Enlarge()
+		n += got
+		if c.grows && !c.looked && n > 0 && err == nil && c.framing.stage == atHead {
+			return 0, c.grow(b[:n])
 		}
 		if !c.looked {
 			if done, failed := c.look(b, n, err); failed != nil {
@@ -176,6 +174,9 @@ func (c *Connection) Read(b []byte) (int, error) {
 			}
 		}
 		c.looked = false
+		if n == ReadBuffer && n == len(b) && (c.framing.stage != atBody || c.framing.head.length <= MaxHeader-ReadBuffer) {
+			c.Enlarge()
+		}
 		if c.ready > 0 || c.over != nil || err != nil {
 			return c.deliver(b[:n], err)
 		}
@@ -185,8 +186,7 @@ func (c *Connection) Read(b []byte) (int, error) {
 			continue
 		}
 		if c.grows {
-			c.hold(b)
-			return 0, c.grow()
+			return 0, c.grow(b)
 		}
 		c.over = largeHead // fasthttp reports it too, once its buffer is full
 		return n, nil

@@ -40,7 +40,7 @@ func (c *Connection) opens(b []byte) (ready int, done bool) {
 // otherwise.
 func (c *Connection) secure() bool {
 	socket := &socket{Conn: c.Conn, c: c, first: c.hello}
-	c.hello, c.parked, c.over, c.told = nil, false, nil, false
+	c.hello, c.parked, c.grows, c.over, c.told = nil, false, false, nil, false
 	err := c.Conn.SetDeadline(time.Now().Add(headerTimeout))
 	if err == nil && c.from.isEnding() {
 		err = c.Conn.SetDeadline(time.Now().Add(c.from.moment()))

@@ -78,7 +78,7 @@ func (s *stay) once(fd uintptr) bool {
 			return true
 		}
 		s.n = n
-		if s.held > 0 || c.framing.stage != atHead || c.from.Plain == nil {
+		if s.held > 0 || c.framing.stage != atHead || c.from.Plain == nil || c.grows {
 			return true
 		}
 		s.fd = int(fd)
@@ -88,10 +88,10 @@ func (s *stay) once(fd uintptr) bool {
 			c.looked = true
 			return true
 		}
-		if s.n, s.err = 0, failed; failed == nil && !c.grows {
+		if s.n, s.err = 0, failed; failed == nil {
 			s.err = c.await(nil)
 		}
-		if s.err != nil || c.grows {
+		if s.err != nil {
 			return true
 		}
 		if n < len(s.b) {
