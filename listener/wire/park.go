@@ -72,6 +72,19 @@ func (c *Connection) resume() bool {
 	return c.unpark()
 }
 
+// fill has the connection become large if a request has filled its buffer, n bytes, unless its body is too
+// long for a large one.
+func (c *Connection) fill(n int) {
+	if n == ReadBuffer && (c.framing.stage != atBody || c.framing.head.length <= MaxHeader-ReadBuffer) {
+		c.Enlarge()
+	}
+}
+
+// canGrow reports whether what was read, n bytes, is of another request, and nobody has looked at it.
+func (c *Connection) canGrow(n int, err error) bool {
+	return n > 0 && err == nil && !c.looked && c.framing.stage == atHead
+}
+
 // grow ends fasthttp for a connection that becomes large. b is what was read, which is read again.
 func (c *Connection) grow(b []byte) error {
 	c.hold(b)

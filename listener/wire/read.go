@@ -162,7 +162,7 @@ func (c *Connection) Read(b []byte) (int, error) {
 	for n := 0; ; {
 		got, err := c.more(b, n)
 		n += got
-		if c.grows && !c.looked && n > 0 && err == nil && c.framing.stage == atHead {
+		if c.grows && c.canGrow(n, err) {
 			return 0, c.grow(b[:n])
 		}
 		if !c.looked {
@@ -174,8 +174,8 @@ func (c *Connection) Read(b []byte) (int, error) {
 			}
 		}
 		c.looked = false
-		if n == ReadBuffer && n == len(b) && (c.framing.stage != atBody || c.framing.head.length <= MaxHeader-ReadBuffer) {
-			c.Enlarge()
+		if n == len(b) {
+			c.fill(n)
 		}
 		if c.ready > 0 || c.over != nil || err != nil {
 			return c.deliver(b[:n], err)
