@@ -25,7 +25,7 @@ func (p *page) downloaded(open func()) (name, text string) {
 	}
 	open()
 	harness.Until(p.t, "the browser keeps a file", func() bool {
-		files, err := filepath.Glob(filepath.Join(dir, "[!.]*")) // what is not whole begins with a dot
+		files, err := filepath.Glob(filepath.Join(dir, "[^.]*")) // what is not whole begins with a dot
 		if err != nil || len(files) != 1 || strings.HasSuffix(files[0], ".crdownload") {
 			return false
 		}
