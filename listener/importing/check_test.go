@@ -18,6 +18,7 @@ const mappings = `{"mappings": [
 {"request": {"method": "PUT", "urlPath": "/j", "bodyPatterns": [{"equalToJson": {"a": [1, 2]}}]}, "response": {"status": 204}},
 {"request": {"method": "GET", "urlPath": "/s"}, "response": {"body": "1"}, "scenarioName": "s", "requiredScenarioState": "Started", "newScenarioState": "two"},
 {"request": {"method": "GET", "urlPath": "/s"}, "response": {"body": "2"}, "scenarioName": "s", "requiredScenarioState": "two"},
+{"request": {"method": "GET", "urlPath": "/random"}, "response": {"body": "{{randomValue length=8}}", "transformers": ["response-template"]}},
 {"request": {"method": "GET", "urlPath": "/broken"}, "response": {"fault": "EMPTY_RESPONSE"}},
 {"request": {"method": "GET", "urlPath": "/away"}, "response": {"proxyBaseUrl": "http://127.0.0.1:9"}}
 ]}`
@@ -38,7 +39,7 @@ func TestCheck(t *testing.T) {
 		name, text string
 		asked      int
 	}{
-		{"mappings.json", mappings, 5},
+		{"mappings.json", mappings, 6},
 		{"environment.json", environment, 5},
 		{"db.json", `{"posts": [{"id": 1, "t": "a"}, {"id": "b c", "t": null}], "tags": ["x", {"y": 1.50}], "me": {"name": "{{x}}"}}`, 5},
 	} {
@@ -64,21 +65,24 @@ func TestCheck(t *testing.T) {
 func TestAgainst_JSON(t *testing.T) {
 	file := harness.WriteFile(t, t.TempDir(), "db.json", `{"me": {"name": "a b", "n": 1.50}}`)
 	for _, c := range []struct {
+		status      int
 		media, body string
 		code        int
 	}{
-		{"application/json; charset=utf-8", "{\n  \"name\": \"a b\",\n  \"n\": 1.50\n}", 0},
-		{"application/json", `{"name": "ab", "n": 1.50}`, 1},
-		{"application/json", `{"n": 1.50, "name": "a b"}`, 1},
-		{"text/plain", `{"name": "a b", "n": 1.50}`, 1},
+		{200, "application/json; charset=utf-8", "{\n  \"name\": \"a b\",\n  \"n\": 1.50\n}", 0},
+		{201, "application/json", `{"name": "a b", "n": 1.50}`, 1},
+		{200, "application/json", `{"name": "ab", "n": 1.50}`, 1},
+		{200, "application/json", `{"n": 1.50, "name": "a b"}`, 1},
+		{200, "text/plain", `{"name": "a b", "n": 1.50}`, 1},
 	} {
 		other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", c.media)
+			w.WriteHeader(c.status)
 			fmt.Fprint(w, c.body)
 		}))
 		var out, report strings.Builder
 		if code := importing.Command([]string{file, "-o", t.TempDir(), "--against", other.URL}, &out, &report); code != c.code {
-			t.Errorf("%s %s: exit code %d, want %d:\n%s", c.media, c.body, code, c.code, report.String())
+			t.Errorf("%d %s %s: exit code %d, want %d:\n%s", c.status, c.media, c.body, code, c.code, report.String())
 		}
 		other.Close()
 	}
