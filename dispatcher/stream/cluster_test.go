@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -101,11 +102,14 @@ func until(t testing.TB, what string, holds func() bool) {
 // would end by itself.
 const brief = "&lease=5s"
 
+// locations counts them: a test that runs again has another stream.
+var locations atomic.Int64
+
 // location is where a test has its stream.
 func location(t testing.TB, more string) string {
 	t.Helper()
 	name := strings.NewReplacer("/", "_", "#", "_").Replace(t.Name())
-	return "nats://" + servers(t) + "?stream=" + name + more
+	return fmt.Sprintf("nats://%s?stream=%s_%d%s", servers(t), name, locations.Add(1), more)
 }
 
 func opened(t testing.TB, at string) *Stream {

@@ -177,7 +177,7 @@ func TestStream_KeepsNotesOfFormerHolders(t *testing.T) {
 func TestStream_NotesWhatIsNotDeletedYet(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ batches, notes int }{{deleters + 1, 1}, {1, 2}} {
-		at := location(t, "") + fmt.Sprint(c.batches)
+		at := location(t, "")
 		first, second := opened(t, at), opened(t, at)
 		var done []uint64
 		for range c.batches {
