@@ -80,15 +80,15 @@ func startNATS(t *testing.T, r rendered, n int) {
 		t.Fatalf("%d routes for %d servers in\n%s", routes, n, conf)
 	}
 	places := []string{"0.0.0.0:8222", "127.0.0.1:-1", "0.0.0.0:4222", "127.0.0.1:-1"}
-	ports := harness.Ports(n)
-	for i, port := range ports {
-		places = append(places, fmt.Sprintf("mock-mockserver-nats-%d.mock-mockserver-nats:6222", i), fmt.Sprint("127.0.0.1:", port))
+	routed := harness.UnusedAddresses(t, n)
+	for i, address := range routed {
+		places = append(places, fmt.Sprintf("mock-mockserver-nats-%d.mock-mockserver-nats:6222", i), address)
 	}
 	dir := t.TempDir()
 	servers := make([]*server.Server, n)
 	for i := range servers {
 		name := fmt.Sprint("nats-", i)
-		mine := append([]string{"0.0.0.0:6222", fmt.Sprint("127.0.0.1:", ports[i]), "$POD_NAME", name, "/data", filepath.ToSlash(filepath.Join(dir, name))}, places...)
+		mine := append([]string{"0.0.0.0:6222", routed[i], "$POD_NAME", name, "/data", filepath.ToSlash(filepath.Join(dir, name))}, places...)
 		options, err := server.ProcessConfigFile(harness.WriteFile(t, dir, name+".conf", strings.NewReplacer(mine...).Replace(conf)))
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, conf)

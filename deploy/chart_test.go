@@ -536,6 +536,8 @@ func TestChart_WhatIsRefused(t *testing.T) {
 		{"podMonitor: {enabled: true}\nserviceMonitor: {enabled: true}", "twice"},
 		{"fleet: {enabled: true}", "admin.token.existingSecret"},
 		{"nats: {enabled: true, replicas: 2}", "replicas"},
+		{"nats: {enabled: true, memoryLimit: 1Gi}", "memoryLimit"},
+		{"nats: {enabled: true, url: x}", "url"},
 	}
 	values := map[string]string{}
 	for _, w := range wrong {

@@ -3,6 +3,7 @@ package stream
 import (
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -38,22 +39,22 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func startCluster() error {
+func startCluster(t testing.TB) error {
 	var err error
 	if cluster.dir, err = os.MkdirTemp("", "nats"); err != nil {
 		return err
 	}
-	routed := harness.Ports(3)
+	routed := harness.UnusedAddresses(t, 3)
 	var routes []*url.URL
-	for _, port := range routed {
-		routes = append(routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", port)})
+	for _, address := range routed {
+		routes = append(routes, &url.URL{Scheme: "nats", Host: address})
 	}
-	for i, port := range routed {
+	for i, address := range routed {
 		s, err := server.NewServer(&server.Options{
 			ServerName: fmt.Sprintf("n%d", i), Host: "127.0.0.1", Port: -1, NoLog: true, NoSigs: true,
 			JetStream: true, StoreDir: filepath.Join(cluster.dir, fmt.Sprint(i)), Routes: routes,
 			// Clients know the servers that they are told: one may be behind a proxy.
-			Cluster: server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: port, NoAdvertise: true},
+			Cluster: server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: int(netip.MustParseAddrPort(address).Port()), NoAdvertise: true},
 		})
 		if err != nil {
 			return err
@@ -67,7 +68,7 @@ func startCluster() error {
 // servers returns the addresses of the servers: "127.0.0.1:4222,127.0.0.1:4223,127.0.0.1:4224".
 func servers(t testing.TB) string {
 	t.Helper()
-	cluster.once.Do(func() { cluster.err = startCluster() })
+	cluster.once.Do(func() { cluster.err = startCluster(t) })
 	if cluster.err != nil {
 		t.Fatal(cluster.err)
 	}

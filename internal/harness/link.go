@@ -1,25 +1,10 @@
 package harness
 
 import (
-	"fmt"
-	"math/rand/v2"
 	"net"
 	"sync"
 	"testing"
 )
-
-// Ports returns free ports, which the system gives to nobody who asks for any port.
-func Ports(n int) (list []int) {
-	for len(list) < n {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12_000+rand.IntN(18_000)))
-		if err != nil {
-			continue // it is taken
-		}
-		defer l.Close() // after all of them are taken
-		list = append(list, l.Addr().(*net.TCPAddr).Port)
-	}
-	return list
-}
 
 // Link connects programs with a server. It can be cut, and frozen: then it stays open, and nothing
 // passes.

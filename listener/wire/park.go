@@ -14,7 +14,7 @@ import (
 // unpark waits until a parked connection has to be served again, and reports whether it
 // has: it is closed otherwise.
 func (c *Connection) unpark() bool {
-	c.parked, c.large, c.grows = false, false, false
+	c.parked, c.large = false, false
 	c.rise() // whoever wakes or hurries an idle connection sets its deadline before this does
 	c.readInForce, c.restsUntil = c.TimeOf(c.idleSince+idleTimeout), 0
 	err := c.Conn.SetReadDeadline(c.readInForce)
@@ -97,6 +97,7 @@ func (c *Connection) grow(b []byte) error {
 func (c *Connection) parks(err error) bool {
 	if c.parked = c.isIdle() && errors.Is(err, os.ErrDeadlineExceeded) && !c.from.isEnding(); c.parked {
 		c.framing.forget() // it keeps the buffer, which is given back
+		c.grows = false
 	}
 	return c.parked
 }
