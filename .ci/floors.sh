@@ -24,9 +24,24 @@ mockserver/bench -> mockserver/config/syntax
 mockserver/bench -> mockserver/internal/chart
 mockserver/bench -> mockserver/matcher
 mockserver/bench -> mockserver/renderer
+mockserver/config -> mockserver/config/item
+mockserver/config -> mockserver/config/policy
+mockserver/config/imports/language -> mockserver/config/item
+mockserver/config/item -> mockserver/config/openapi
+mockserver/config/item -> mockserver/config/policy
+mockserver/config/item -> mockserver/config/syntax
+mockserver/config/item -> mockserver/config/table
+mockserver/config/policy -> mockserver/config/samples
+mockserver/config/policy -> mockserver/config/syntax
+mockserver/config/policy -> mockserver/config/table
+mockserver/config/settings -> mockserver/config/item
+mockserver/listener/admin -> mockserver/config/item
+mockserver/listener/data -> mockserver/config/item
+mockserver/listener/record -> mockserver/config/policy
+mockserver/listener/traffic -> mockserver/config/policy
+mockserver/listener/websocket -> mockserver/config/item
 mockserver/config -> mockserver/config/openapi
 mockserver/config -> mockserver/config/openapi/tree
-mockserver/config -> mockserver/config/samples
 mockserver/config -> mockserver/config/syntax
 mockserver/config -> mockserver/config/table
 mockserver/config/imports -> mockserver/config/imports/curl
@@ -278,15 +293,11 @@ if grep 'mockserver/internal/harness' <<<"$found"; then
   echo "floors: only tests import the harness" >&2
   status=1
 fi
-# No package has more than 4,000 lines without tests, but one that may not grow.
+# No package has more than 4,000 lines without tests.
 while read -r package dir; do
   lines=$(find "$dir" -maxdepth 1 -name '*.go' ! -name '*_test.go' -exec cat {} + | wc -l)
-  most=4000
-  case $package in
-    mockserver/config) most=6100 ;;
-  esac
-  if [ "$lines" -gt "$most" ]; then
-    echo "floors: $package has $lines lines without tests, more than $most" >&2
+  if [ "$lines" -gt 4000 ]; then
+    echo "floors: $package has $lines lines without tests, more than 4,000" >&2
     status=1
   fi
 done < <(go list -f '{{.ImportPath}} {{.Dir}}' ./...)

@@ -199,7 +199,7 @@ func TestNew_SharesNothingWithWhatItIsGiven(t *testing.T) {
 		return Endpoint{
 			Path:     Plain("/x"),
 			Response: Response{Headers: Headers("X-A", "1"), External: &ExternalBody{Provider: "json", Path: Plain("a.json")}},
-			Doc:      Doc{Query: []QueryParam{{"a", "int"}}, Tags: []string{"a"}},
+			Doc:      Doc{Query: []QueryParam{{Name: "a", Type: "int"}}, Tags: []string{"a"}},
 			Webhooks: []Webhook{{Method: "POST", URL: Plain("http://a"), Headers: Headers("X-A", "1"), Retry: &Retry{Attempts: 2}, Sign: &Sign{Secret: "s"}}},
 		}
 	}
@@ -345,8 +345,8 @@ func FuzzJSONValue(f *testing.F) {
 		if body.Fault() != "" {
 			t.Fatal(body.Fault())
 		}
-		if _, what := jsonFault(body.Raw().Value, false); what != "" {
-			t.Errorf("%q is no JSON: %s", body.Raw().Value, what)
+		if !json.Valid([]byte(body.Raw().Value)) {
+			t.Errorf("%q is no JSON", body.Raw().Value)
 		}
 		if !tags.In(key) && !tags.In(text) && body.Value != body.Raw().Value {
 			t.Errorf("got %q, want %q", body.Value, body.Raw().Value)

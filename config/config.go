@@ -30,15 +30,12 @@
 package config
 
 import (
-	"log/slog"
-	"time"
-
-	"mockserver/config/openapi"
+	"mockserver/config/item"
+	"mockserver/config/policy"
 	"mockserver/config/syntax"
 )
 
-// The types of a configuration and its problems, under the names that users of this package use.
-// They are documented in package syntax.
+// The positions and problems of a configuration. They are documented in package syntax.
 type (
 	// Pos is a position in a file.
 	Pos = syntax.Pos
@@ -50,151 +47,145 @@ type (
 	Problems = syntax.Problems
 )
 
-// Spec is one configuration as written: the endpoints of all its files, in order, and the problems
-// found. Load reads one from files, Parse from a text, New makes one from endpoints declared in Go,
-// and Join combines several. It is not modified afterwards.
-type Spec struct {
-	Endpoints  []Endpoint
-	WebSockets []WebSocket
-	Data       []Data
-	Scenarios  []Scenario
-	Upstreams  []Upstream
-	// Problems are the errors and warnings found while reading.
-	Problems syntax.Problems
-	// Broken are the endpoints with an error, as far as they could be decoded. They are never
-	// served, and are kept so that further errors in them can be reported.
-	Broken           []Endpoint
-	BrokenWebSockets []WebSocket // the same for WebSockets
-	BrokenData       []Data      // the same for sets
-	BrokenScenarios  []Scenario  // the same for scenarios
-	BrokenUpstreams  []string    // the names of upstreams with an error
+// What a configuration declares. The types are documented in the packages item and policy.
+type (
+	// Endpoint is one method and path with its answer.
+	Endpoint = item.Endpoint
+	// Doc documents an endpoint without changing its answer.
+	Doc = item.Doc
+	// QueryParam documents one query parameter.
+	QueryParam = item.QueryParam
+	// Response is one answer.
+	Response = item.Response
+	// Header is one header line of an answer.
+	Header = item.Header
+	// ExternalBody is a body that is not in the configuration.
+	ExternalBody = item.ExternalBody
+	// Proxy passes requests on to an upstream (response.proxy).
+	Proxy = item.Proxy
+	// Outcome is one of several answers of an endpoint (endpoint.responses).
+	Outcome = item.Outcome
+	// Webhook is a request that the server sends some time after a response.
+	Webhook = item.Webhook
+	// Retry says how often a webhook is tried if its target cannot be reached, takes too long, or
+	// answers 429 or 5xx.
+	Retry = item.Retry
+	// Sign says how the body of a webhook is signed.
+	Sign = item.Sign
+	// Latency is the time from the arrival of a request to its response.
+	Latency = policy.Latency
+	// Percentile is one point of a distribution.
+	Percentile = policy.Percentile
+	// Fault is a way in which an answer goes wrong.
+	Fault = policy.Fault
+	// RateLimit limits how many requests with the same key an endpoint answers in a window.
+	RateLimit = policy.RateLimit
+	// Capacity is how many requests of an endpoint are served concurrently, and how many wait in a
+	// queue.
+	Capacity = policy.Capacity
+	// WebSocket is a path that becomes a WebSocket connection when a request asks for it, and the
+	// messages on that connection.
+	WebSocket = item.WebSocket
+	// Exchange answers the messages that match a pattern.
+	Exchange = item.Exchange
+	// Send is a message that is sent unasked, once or repeatedly.
+	Send = item.Send
+	// Message is what the server sends on a WebSocket connection.
+	Message = item.Message
+	// Close is how the server ends a WebSocket connection.
+	Close = item.Close
+	// Data is a set of rows that endpoints find and change.
+	Data = item.Data
+	// DataFile is a file of rows.
+	DataFile = item.DataFile
+	// DataType is the type of a column.
+	DataType = item.DataType
+	// DataLimit bounds the changes of a set.
+	DataLimit = item.DataLimit
+	// Find gives a row of a set a name, for the conditions, texts and webhooks of an endpoint.
+	Find = item.Find
+	// Where is a member and the operand that it has to equal.
+	Where = item.Where
+	// Do is one change that an endpoint makes.
+	Do = item.Do
+	// Made is a value that a request makes.
+	Made = item.Made
+	// Setting is a member of a row and its value.
+	Setting = item.Setting
+	// Steps say how a member of the rows of a set changes by itself.
+	Steps = item.Steps
+	// Move is a change that a row makes by itself, some time after its member has entered a value.
+	Move = item.Move
+	// Choice is one of the values that a member may enter.
+	Choice = item.Choice
+	// Scenario is a state that requests see and lead on, by a key of its own for each order, user or
+	// the like.
+	Scenario = item.Scenario
+	// InState says in which states of a scenario an endpoint answers, and to which it leads.
+	InState = item.InState
+	// Resource is a REST collection over a set.
+	Resource = item.Resource
+	// Page says how lists are cut into pages.
+	Page = item.Page
+	// Stamp names the members that hold the times of a row.
+	Stamp = item.Stamp
+	// On is what one operation of a resource does apart from its rows.
+	On = item.On
+	// Operation is one operation of a resource.
+	Operation = item.Operation
+	// Upstream is another server that requests can be passed on to.
+	Upstream = item.Upstream
+	// Record says what is recorded of the requests to an upstream.
+	Record = item.Record
+	// Redact says which values are replaced in recordings, in addition to headers that hold secrets.
+	Redact = item.Redact
+)
 
-	documents  []*openapi.Document
-	referenced []string // files that documents and latencies refer to
+// The values of fields. They are documented in the packages item and policy.
+const (
+	MethodAny          = item.MethodAny
+	SelectWeighted     = item.SelectWeighted
+	SelectSequence     = item.SelectSequence
+	SelectSequenceHold = item.SelectSequenceHold
+	AtOnce             = item.AtOnce
+	TextFrame          = item.TextFrame
+	BinaryFrame        = item.BinaryFrame
+	OfStream           = policy.OfStream
+	OfConnection       = policy.OfConnection
+	NewKeyUUID         = item.NewKeyUUID
+	NewKeyInt          = item.NewKeyInt
+	FullRefuse         = item.FullRefuse
+	FullOldest         = item.FullOldest
+	ChangeKeep         = item.ChangeKeep
+	ChangeReset        = item.ChangeReset
+	ProxyAlways        = item.ProxyAlways
+	ProxyMissing       = item.ProxyMissing
+	HostOwn            = item.HostOwn
+	HostPass           = item.HostPass
+	RecordAll          = item.RecordAll
+	RecordMissing      = item.RecordMissing
+)
 
-	files   []string        // those that were read or could not be, in order
-	leftOut []string        // what was not read in directories
-	read    map[string]bool // their absolute paths, while files are read
-	given   *given          // what is processed after all files are read
-}
-
-// Declared returns how much the specification declares, as a log attribute: endpoints=12 websockets=1.
-func (s *Spec) Declared() slog.Attr {
-	all := []any{"endpoints", len(s.Endpoints)}
-	if n := len(s.WebSockets); n > 0 {
-		all = append(all, "websockets", n)
-	}
-	return slog.Group("", all...)
-}
-
-// Endpoint is one method and path with its answer.
-type Endpoint struct {
-	Pos  syntax.Pos // where the declaration begins; left zero in Go
-	Key  string     // its key path in the document, "[3].endpoint"; "" for an endpoint made in Go; New clears it
-	Dir  string     // the directory in which relative file names are looked up first; "" is the working directory
-	Host string     // "", "api.example.com" or "*.example.com"; lower case
-
-	Method string // upper case; "" means GET
-	Path   syntax.Text
-	// Template reports that Path is written as in OpenAPI, "/pets/{petId}.{format}", where ":" and
-	// "*" have no meaning.
-	Template bool
-	If       syntax.Text // a condition; an empty text is always true
-
-	// State says in which states of scenarios it answers, and to which it leads.
-	State []InState
-
-	Find []Find // rows that it names, in order: later ones may use earlier ones
-	Do   []Do   // what it changes
-	// Let are values by names, which are made once for each request. Later ones may use earlier ones.
-	Let []Setting
-
-	Response Response
-	Webhooks []Webhook // sent after the answer
-
-	// Responses are several answers instead of Response. Select says how one is chosen for each
-	// request: SelectWeighted (also ""), SelectSequence, SelectSequenceHold.
-	Responses []Outcome
-	Select    string
-	Per       syntax.Text // an operand: sequences have a turn of their own for each value; empty for one turn
-	Scope     string      // of turns: one of LimitScopes, also "" for the first
-
-	// A nil field does not apply: an endpoint has no limits unless it declares them.
-	RateLimit *RateLimit
-	Capacity  *Capacity
-	Latency   *Latency
-	Fault     *Fault
-
-	// Operation is what an OpenAPI document declares for the endpoint; nil for a declared endpoint.
-	// Response is then the default answer.
-	Operation *openapi.Operation
-	// Resource is the operation of a resource that the endpoint is; nil for any other. Response is then
-	// what is said of its status and headers.
-	Resource *Operation
-
-	Doc Doc `key:""`
-}
-
-// EffectiveMethod returns the method of the endpoint: GET if none is declared.
-func (e *Endpoint) EffectiveMethod() string {
-	if e.Method == "" {
-		return "GET"
-	}
-	return e.Method
-}
-
-// Doc documents an endpoint without changing its answer.
-type Doc struct {
-	Query       []QueryParam
-	Body        string // an example of the request body, as JSON text; "" for none
-	Tags        []string
-	Summary     string
-	Description string
-	RouterName  string
-}
-
-// QueryParam documents one query parameter.
-type QueryParam struct {
-	Name, Type string
-}
-
-// Response is one answer.
-type Response struct {
-	Pos     syntax.Pos
-	Status  int // 200..599; 0 means 200
-	Headers []Header
-	Body    syntax.Text
-	// BodyJSON reports that Body is the JSON text of a map or list, so that its default
-	// Content-Type is application/json whatever it begins with.
-	BodyJSON bool
-	External *ExternalBody `key:"external-body"` // used instead of Body if not nil
-	Proxy    *Proxy        // passes the request on if not nil
-	// Raw turns off templates in headers, body and external body (response.template: false).
-	Raw bool
-}
-
-// Header is one header line of an answer. A repeated header consists of several of them.
-type Header struct {
-	Name  string      // as the user wrote it
-	Value syntax.Text `key:""`
-}
-
-// ExternalBody is a body that is not in the configuration.
-type ExternalBody struct {
-	Pos      syntax.Pos
-	Key      string
-	Provider string      // "json" or "xlsx"
-	Path     syntax.Text // a file or, for json, an http or https URL; may contain placeholders
-	Sheet    syntax.Text `key:"sheet-name"` // xlsx: the name of the sheet
-
-	Timeout      time.Duration // remote: 0 means DefaultFetchTimeout
-	TTL          time.Duration // remote: how long a copy is served without asking again
-	StaleIfError bool          // remote: if the server fails, the last good copy is served
-	Insecure     bool          // remote: TLS certificates are not verified
-	CA           syntax.Text   `key:"ca"` // remote: a file with the CAs to trust; empty for those of the system
-	Cert         syntax.Text   // remote: a file with the certificate to show; empty for none
-	ClientKey    syntax.Text   // remote: a file with the key of that
-}
-
-// DefaultFetchTimeout limits one fetch of a remote body.
-const DefaultFetchTimeout = 10 * time.Second
+// The defaults of fields that are left out. They are documented in the packages item and policy.
+const (
+	DefaultFetchTimeout    = item.DefaultFetchTimeout
+	DefaultWebhookMethod   = item.DefaultWebhookMethod
+	DefaultWebhookTimeout  = item.DefaultWebhookTimeout
+	DefaultDelay           = item.DefaultDelay
+	DefaultAttempts        = item.DefaultAttempts
+	DefaultBackoff         = item.DefaultBackoff
+	DefaultMaxBackoff      = item.DefaultMaxBackoff
+	DefaultSignHeader      = item.DefaultSignHeader
+	DefaultKey             = item.DefaultKey
+	DefaultPageSize        = item.DefaultPageSize
+	MaxPageSize            = item.MaxPageSize
+	DefaultUpstream        = item.DefaultUpstream
+	DefaultUpstreamTimeout = item.DefaultUpstreamTimeout
+	DefaultConnections     = item.DefaultConnections
+	DefaultBodies          = item.DefaultBodies
+	DefaultRecordLimit     = item.DefaultRecordLimit
+	DefaultLatencyTimeout  = policy.DefaultLatencyTimeout
+	DefaultBytesPerSecond  = policy.DefaultBytesPerSecond
+	DefaultWindow          = policy.DefaultWindow
+	DefaultMaxRequests     = policy.DefaultMaxRequests
+)

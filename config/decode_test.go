@@ -1,6 +1,9 @@
 package config
 
 import (
+	"mockserver/config/item"
+	"mockserver/config/table"
+	"mockserver/internal/semantics"
 	"reflect"
 	"strings"
 	"testing"
@@ -172,7 +175,7 @@ func TestWarnings(t *testing.T) {
 				t.Fatalf("%d endpoints, %v", len(spec.Endpoints), spec.Problems.Err())
 			}
 			for _, h := range spec.Endpoints[0].Response.Headers {
-				if ServerSets(h.Name) {
+				if semantics.ServerSets(h.Name) {
 					t.Errorf("%s is kept", h.Name)
 				}
 			}
@@ -213,7 +216,7 @@ func TestWhatAnEndpointMayHold(t *testing.T) {
 	if x := r.External; x.Timeout != 250*time.Millisecond || x.TTL != 1500*time.Millisecond || !x.StaleIfError || x.Insecure {
 		t.Errorf("external body %+v", x)
 	}
-	want := Doc{Query: []QueryParam{{"page", "int"}, {"q", "string"}}, Body: `{"name":"{{x}}\n"}`, Tags: []string{"a", "b"},
+	want := Doc{Query: []QueryParam{{Name: "page", Type: "int"}, {Name: "q", Type: "string"}}, Body: `{"name":"{{x}}\n"}`, Tags: []string{"a", "b"},
 		Summary: "A summary", Description: "Long\n", RouterName: "users"}
 	if !reflect.DeepEqual(e.Doc, want) {
 		t.Errorf("doc %+v, want %+v", e.Doc, want)
@@ -270,19 +273,11 @@ func TestBodies(t *testing.T) {
 }
 
 func TestEveryKeyIsDocumented(t *testing.T) {
-	var rows []row
-	for _, f := range endpointFields {
-		rows = append(rows, f.Row)
-	}
-	for _, f := range responseFields {
-		rows = append(rows, f.Row)
-	}
-	for _, f := range externalFields {
-		rows = append(rows, f.Row)
-	}
-	for _, r := range rows {
-		if r.Doc == "" || r.Kinds == 0 || r.Accepts() == "" {
-			t.Errorf("%s: %+v", r.Key, r)
+	for _, p := range tables(nil, table.Rows(item.Fields)) {
+		for _, r := range p.table {
+			if r.Doc == "" || r.Kinds == 0 || r.Accepts() == "" {
+				t.Errorf("%v: %s: %+v", p.path, r.Key, r)
+			}
 		}
 	}
 }

@@ -3,14 +3,14 @@ package config
 import (
 	"errors"
 	"io/fs"
-	"path/filepath"
-	"slices"
-	"strings"
-
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/files"
 	"mockserver/internal/wording"
+	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // addDirectory appends the endpoints and problems of the files in a directory.
@@ -85,15 +85,15 @@ func stray(doc *syntax.Node) syntax.Problems {
 	if doc.Items[0].Pos() == doc.Pos() { // a map of EDN without brackets around it
 		what = "nothing in it"
 	}
-	return syntax.Problems{{Pos: doc.Pos(), What: what + " has the key " + itemKeys + strayHint()}}
+	return syntax.Problems{{Pos: doc.Pos(), What: what + " has the key " + item.Names + strayHint()}}
 }
 
 // mayBeItem reports whether a node has a key of an item, or a similar one.
 func mayBeItem(n *syntax.Node) bool {
 	return slices.ContainsFunc(n.Entries, func(e syntax.Entry) bool {
 		key := e.Key.Text.Value
-		near := wording.Nearest(key, table.Keys(itemFields))
-		return slices.Contains(table.Keys(itemFields), key) || near != "" && near != "data" // path, date and state are near that
+		near := wording.Nearest(key, table.Keys(item.Fields))
+		return slices.Contains(table.Keys(item.Fields), key) || near != "" && near != "data" // path, date and state are near that
 	})
 }
 

@@ -68,7 +68,7 @@ type barer struct{ keyed bool }
 func (b barer) copy(into, from reflect.Value) {
 	switch from.Kind() {
 	case reflect.Pointer:
-		if from.IsNil() || from.Type().Elem().PkgPath() != headerType.PkgPath() {
+		if from.IsNil() || !strings.HasPrefix(from.Type().Elem().PkgPath(), "mockserver/config/") {
 			into.Set(from)
 			return
 		}
@@ -90,9 +90,9 @@ func (b barer) copy(into, from reflect.Value) {
 
 func (b barer) fields(into, from reflect.Value) {
 	switch from.Type() {
-	case posType:
+	case reflect.TypeFor[Pos]():
 		return
-	case textType:
+	case reflect.TypeFor[Text]():
 		into.FieldByName("Value").Set(from.FieldByName("Value"))
 		if b.keyed {
 			into.FieldByName("Key").Set(from.FieldByName("Key"))
@@ -116,7 +116,7 @@ func ednResponse(keys string) string {
 	return "[{:endpoint {:path \"/x\"\n             :response {" + keys + "}}}]"
 }
 
-func header(name, value string) Header { return Header{name, Plain(value)} }
+func header(name, value string) Header { return Header{Name: name, Value: Plain(value)} }
 
 func TestBothSyntaxesMeanTheSame(t *testing.T) {
 	testTwins(t, []twin{
@@ -149,7 +149,7 @@ length"
              :router-name :get-user
              :response {}}}]
 `, []Endpoint{{Method: "POST", Path: Plain("/users/:id|int"), Host: "*.example.com", If: Plain("query-params.page = 2"),
-			Doc: Doc{Query: []QueryParam{{"page", "integer"}, {"q", "string"}}, Body: `{"name":"Ann","age":1.50}`, Tags: []string{"users", "admin"},
+			Doc: Doc{Query: []QueryParam{{Name: "page", Type: "integer"}, {Name: "q", Type: "string"}}, Body: `{"name":"Ann","age":1.50}`, Tags: []string{"users", "admin"},
 				Summary: "in short", Description: "at\nlength", RouterName: "get-user"}}}, nil},
 		{"every key of a response", `
 - endpoint:
@@ -230,7 +230,7 @@ length"
 `, []Endpoint{{Path: Plain("/x/:id"), Select: SelectWeighted, Responses: []Outcome{
 			{Weight: 95, Weighted: true, Response: Response{Status: 200, Headers: []Header{header("x-a", "1")}, Body: Plain("ok")}},
 			{Weight: 0.5, Weighted: true, Response: Response{Raw: true, BodyJSON: true, Body: Plain(`{"a":"{{x}}"}`)}, Latency: &Latency{Min: time.Millisecond,
-				Curve:       []Percentile{{50, 20 * time.Millisecond}, {99.9, time.Second}, {100, 2 * time.Second}},
+				Curve:       []Percentile{{Rank: 50, Length: 20 * time.Millisecond}, {Rank: 99.9, Length: time.Second}, {Rank: 100, Length: 2 * time.Second}},
 				FailureRate: 0.01, TimeoutRate: 0.25, Timeout: 500 * time.Millisecond}},
 			{Fault: &Fault{Type: "slow-body", Rate: 0.5, Rated: true, BytesPerSecond: 10}, Webhooks: []Webhook{}},
 			{Response: Response{External: &ExternalBody{Provider: "json", Path: Plain("a.json")}}, Webhooks: []Webhook{{Method: "GET", URL: Plain("http://a")}}},

@@ -3,12 +3,13 @@ package config
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
-	"strings"
-
+	"mockserver/config/item"
+	"mockserver/config/openapi"
 	"mockserver/config/syntax"
 	"mockserver/internal/files"
 	"mockserver/internal/wording"
+	"path/filepath"
+	"strings"
 )
 
 // Load calls Load of the zero Loader.
@@ -16,6 +17,36 @@ func Load(paths ...string) *Spec { return Loader{}.Load(paths...) }
 
 // Parse calls Parse of the zero Loader.
 func Parse(name string, data []byte) *Spec { return Loader{}.Parse(name, data) }
+
+// Loader reads configurations. Load and Parse use the zero Loader.
+type Loader struct {
+	// AllowRemoteRefs lets OpenAPI documents refer to others by http and https URLs, which are then
+	// fetched.
+	AllowRemoteRefs bool
+	// BasePath replaces the path of the servers in OpenAPI documents, as the prefix of all paths:
+	// "/v2", or "/" for none. "" uses the path of each document.
+	BasePath string
+	// Seed is the seed for bodies that are generated from schemas. The same seed gives the same
+	// bodies.
+	Seed uint64
+	// StrictDocuments turns faults in OpenAPI documents that do not prevent serving into errors.
+	StrictDocuments bool
+	// Validate compiles the checks of requests, for openapi.Operation.Check.
+	Validate bool
+	// SampleRequests generates a request for each operation of an OpenAPI document, for
+	// openapi.Operation.Sample.
+	SampleRequests bool
+	// Single accepts a map with the single key endpoint or websocket as a list of one item, so that
+	// Parse reads a single endpoint.
+	Single bool
+	// Import makes a configuration of a file or directory of another tool, and returns the name of
+	// that; "" for a path that is not of another tool. An error that is not Problems is worded to
+	// follow the path. It may be nil.
+	Import func(path string) (string, error)
+	// Upstream is the URL of an upstream named default, which gets all requests that no endpoint
+	// answers; "" for none.
+	Upstream string
+}
 
 // Load reads files and joins their endpoints in order. A directory stands for those of its files
 // that are not hidden and have a known extension, in byte order of their names; a directory
@@ -66,7 +97,7 @@ func (s *Spec) imported(l Loader, path string) bool {
 
 // again reports whether a file or directory was already read, and adds a warning if so.
 func (s *Spec) again(path string) bool {
-	absolute := absolutePath(path)
+	absolute := files.Absolute(path)
 	if s.read[absolute] {
 		p := fileProblem(path, "is given twice, and read once, where it is given first")
 		p.Warning = true
@@ -101,7 +132,7 @@ func (s *Spec) addRead(path string, data []byte, err error, listed bool) {
 		s.Problems = append(s.Problems, fileProblem(path, err.Error()))
 		return
 	}
-	s.add(path, filepath.Dir(absolutePath(path)), data, listed)
+	s.add(path, filepath.Dir(files.Absolute(path)), data, listed)
 }
 
 // add appends the endpoints and problems of one file. listed means that only the file's directory
@@ -109,7 +140,7 @@ func (s *Spec) addRead(path string, data []byte, err error, listed bool) {
 func (s *Spec) add(name, dir string, data []byte, listed bool) {
 	s.files = append(s.files, name)
 	if listed {
-		s.given.listed[absolutePath(name)] = true
+		s.given.listed[files.Absolute(name)] = true
 	}
 	if !syntax.Reads(name) {
 		s.Problems = append(s.Problems, fileProblem(name, fmt.Sprintf("files named %q are not read; the extension is %s",
@@ -125,7 +156,7 @@ func (s *Spec) add(name, dir string, data []byte, listed bool) {
 	empty := isEmpty(docs)
 	s.decodeFile(s.given.setAside(s.given.asLists(docs), name, dir), dir, len(problems))
 	if len(s.Problems) == before && empty {
-		s.Problems = append(s.Problems, fileProblem(name, "the file is empty; "+hintsOf(name).empty))
+		s.Problems = append(s.Problems, fileProblem(name, "the file is empty; "+item.HintsOf(name).Empty))
 	}
 }
 
@@ -139,5 +170,20 @@ func isEmpty(docs []*syntax.Node) bool {
 	return true
 }
 
-// LeftOut returns what was not read in the directories of the spec, one line each.
-func (s *Spec) LeftOut() []string { return s.leftOut }
+// fault returns what is wrong with a field of the loader; "" for nothing.
+func (l Loader) fault() string {
+	if l.BasePath == "" {
+		return ""
+	}
+	if fault := BasePathFault(l.BasePath); fault != "" {
+		return fmt.Sprintf("Loader.BasePath is %q: %s; expected a path such as /v2, or / for none", wording.Clip(l.BasePath), fault)
+	}
+	return ""
+}
+
+// BasePathFault returns why a text cannot be Loader.BasePath; "" if it can.
+func BasePathFault(text string) string { return openapi.BasePathFault(text) }
+
+func fileProblem(name, what string) syntax.Problem {
+	return syntax.Problem{Pos: syntax.Pos{File: name}, What: what}
+}

@@ -2,13 +2,13 @@ package config
 
 import (
 	"cmp"
-	"slices"
-	"strings"
-
+	"mockserver/config/item"
 	"mockserver/config/openapi"
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/wording"
+	"slices"
+	"strings"
 )
 
 // givenMocks is a mocks file, or a file that may be one, as it was read.
@@ -26,7 +26,7 @@ type mock struct {
 }
 
 // mockFields are the keys of an endpoint that a mocks file may use for an operation.
-var mockFields = optional(slices.DeleteFunc(slices.Clone(endpointFields), func(f table.Field[Endpoint]) bool {
+var mockFields = optional(slices.DeleteFunc(slices.Clone(item.EndpointFields), func(f table.Field[Endpoint]) bool {
 	return !slices.Contains(mockKeys, f.Key)
 }))
 
@@ -75,7 +75,7 @@ func looksLikeMocks(doc *syntax.Node) bool {
 	return mayBeMocks(doc) && slices.ContainsFunc(doc.Entries, func(e syntax.Entry) bool {
 		return slices.ContainsFunc(e.Value.Entries, func(inner syntax.Entry) bool {
 			key := inner.Key.Text.Value
-			return slices.Contains(mockKeys, key) || slices.Contains(table.Keys(responseFields), key)
+			return slices.Contains(mockKeys, key) || slices.Contains(table.Keys(item.ResponseFields), key)
 		})
 	})
 }
@@ -94,10 +94,10 @@ func (s *Spec) mocks(g *given, operations []operation) map[*openapi.Operation][]
 		}
 		if len(g.documents) == 0 {
 			s.Problems = append(s.Problems, syntax.Problem{Pos: m.doc.Pos(), What: "this map of maps is a mocks file, which says what the operations of an " +
-				"OpenAPI document answer, and there is no such document; it is given with --config (-c), and " + hintsOf(m.doc.Pos().File).list})
+				"OpenAPI document answer, and there is no such document; it is given with --config (-c), and " + item.HintsOf(m.doc.Pos().File).List})
 			continue
 		}
-		d := &decoder{Hint: foreignHint, Dir: m.dir}
+		d := &table.Decoder{Hint: foreignHint, Dir: m.dir}
 		for _, e := range m.doc.Entries {
 			decodeMock(d, e, m.dir, operations, found)
 		}
@@ -108,7 +108,7 @@ func (s *Spec) mocks(g *given, operations []operation) map[*openapi.Operation][]
 }
 
 // decodeMock decodes what is declared for an operation name, for all operations with that name.
-func decodeMock(d *decoder, e syntax.Entry, dir string, operations []operation, found map[*openapi.Operation][]mock) {
+func decodeMock(d *table.Decoder, e syntax.Entry, dir string, operations []operation, found map[*openapi.Operation][]mock) {
 	name := e.Key.Text.Value
 	var meant []operation
 	for _, o := range operations {
@@ -122,13 +122,13 @@ func decodeMock(d *decoder, e syntax.Entry, dir string, operations []operation, 
 			if strings.Contains(name, "/") {
 				of = "method and path"
 			}
-			d.About(value{Node: e.Key, Key: wording.Label(name)}, "there is no operation of that %s%s; expected the operationId of one, or its method and path as they are served, such as %s %s",
+			d.About(table.Value{Node: e.Key, Key: wording.Label(name)}, "there is no operation of that %s%s; expected the operationId of one, or its method and path as they are served, such as %s %s",
 				of, wording.DidYouMean(name, namesOf(operations)), some.Method, wording.Clip(some.Path))
 		}
 		return
 	}
 	if e.Value.Kind != syntax.MapNode {
-		d.Refuse(value{Node: e.Value, Key: wording.Label(name), Row: row{Kinds: table.Maps, Form: "a map with keys of an answer, such as body"}})
+		d.Refuse(table.Value{Node: e.Value, Key: wording.Label(name), Row: table.Row{Kinds: table.Maps, Form: "a map with keys of an answer, such as body"}})
 		return
 	}
 	for _, o := range meant {
@@ -164,11 +164,11 @@ func namesOf(operations []operation) []string {
 
 // mockOf decodes what is declared for an operation: the keys of a response, or those of an
 // endpoint, or both.
-func mockOf(d *decoder, n *syntax.Node, key string, o operation) mock {
+func mockOf(d *table.Decoder, n *syntax.Node, key string, o operation) mock {
 	n = nested(n)
 	e := Endpoint{Pos: n.Pos(), Key: key, Method: o.Method, Path: syntax.Text{Value: o.Path, Pos: o.pos(), Key: o.Pointer, Folded: true}}
 	table.Fill(d, n, key, mockFields, &e)
-	finishEndpoint(d, &e, key, n)
+	item.Finish(d, &e, key, n)
 	return mock{
 		Endpoint: e, answers: n.Get("response") != nil || n.Get("responses") != nil, calls: n.Get("webhook") != nil || n.Get("webhooks") != nil,
 	}
@@ -178,7 +178,7 @@ func mockOf(d *decoder, n *syntax.Node, key string, o operation) mock {
 func nested(n *syntax.Node) *syntax.Node {
 	var own, inner []syntax.Entry
 	for _, e := range n.Entries {
-		if slices.Contains(table.Keys(responseFields), e.Key.Text.Value) {
+		if slices.Contains(table.Keys(item.ResponseFields), e.Key.Text.Value) {
 			inner = append(inner, e)
 		} else {
 			own = append(own, e)

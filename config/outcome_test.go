@@ -30,7 +30,7 @@ func TestMistakesOfOutcomes(t *testing.T) {
 		{"weights that are none", inOutcomes("weight: §-1", "weight: §.nan", "weight: §.inf", "weight: §heavy", "weight: §1000000001", "weight: §5%"), []complaint{
 			{atOutcomes + "[0].weight", "is a number (-1); expected a number from 0 to 1000000000"}, {atOutcomes + "[1].weight", "(.nan)"}, {atOutcomes + "[2].weight", "(.inf)"},
 			{atOutcomes + "[3].weight", `a text ("heavy")`}, {atOutcomes + "[4].weight", "a number (1000000001)"}, {atOutcomes + "[5].weight", `a text ("5%")`}}},
-		{"weights all zero", "- endpoint:\n    path: /x\n    responses:\n    §- {weight: 0}\n    - weight: 0.0\n", one(atOutcomes, "all weights are 0; at least one has to be above 0")},
+		{"weights all zero", "- endpoint:\n    path: /x\n    responses:\n    §- {weight: 0}\n    - weight: 0.0\n", one(atOutcomes, "all weights are 0; at least one must be above 0")},
 		{"select without responses", withKeys("select: §weighted"), one(atEndpoint+".select", "select chooses among responses, which are not given")},
 		{"a misspelt select", inOutcomes("{}") + "    select: §sequence-hol\n", one(atEndpoint+".select", `(did you mean "sequence-hold"?); expected one of weighted, sequence, sequence-hold`)},
 		{"an empty select", inOutcomes("{}") + "    select: '§'\n", one(atEndpoint+".select", "one of weighted")},
@@ -161,8 +161,8 @@ func TestWhatOutcomesMayHold(t *testing.T) {
 	}
 }
 
-// traffic is an endpoint made in Go with everything of its traffic.
-func traffic() Endpoint {
+// withTraffic is an endpoint made in Go with everything of its policy.
+func withTraffic() Endpoint {
 	return Endpoint{
 		Path: Plain("/x/:id"),
 		Responses: []Outcome{
@@ -170,7 +170,7 @@ func traffic() Endpoint {
 			{Fault: &Fault{Type: "slow-body", Rate: 0.5}, Webhooks: []Webhook{{Method: "POST", URL: Plain("http://a"), Headers: Headers("X-B", "1")}}},
 			{Response: Response{External: &ExternalBody{Provider: "json", Path: Plain("a.json")}}},
 		},
-		Latency:   &Latency{Curve: []Percentile{{50, time.Second}}, Max: time.Minute},
+		Latency:   &Latency{Curve: []Percentile{{Rank: 50, Length: time.Second}}, Max: time.Minute},
 		Fault:     &Fault{Type: "reset", Rated: true},
 		RateLimit: &RateLimit{By: "path-params.id"},
 		Capacity:  &Capacity{Concurrent: 1},
@@ -178,7 +178,7 @@ func traffic() Endpoint {
 }
 
 func TestNew_CompletesTraffic(t *testing.T) {
-	spec := New(traffic())
+	spec := New(withTraffic())
 	if got := spec.Validate(); len(got) > 0 {
 		t.Fatal(got)
 	}
@@ -187,7 +187,7 @@ func TestNew_CompletesTraffic(t *testing.T) {
 	if o[0].Latency.Max != time.Second || !o[0].Weighted || o[1].Weighted || !o[1].Fault.Rated || o[0].Response.Body.Value != `"{{\""` || !o[0].Response.BodyJSON {
 		t.Errorf("got %+v", o)
 	}
-	if want := []Percentile{{50, time.Second}, {100, time.Minute}}; !reflect.DeepEqual(e.Latency.Curve, want) || e.Latency.Max != 0 {
+	if want := []Percentile{{Rank: 50, Length: time.Second}, {Rank: 100, Length: time.Minute}}; !reflect.DeepEqual(e.Latency.Curve, want) || e.Latency.Max != 0 {
 		t.Errorf("the latency is %+v", e.Latency)
 	}
 	const at = atEndpoint + ".responses"
@@ -201,7 +201,7 @@ func TestNew_CompletesTraffic(t *testing.T) {
 			t.Errorf("the key is %s, want %s", got, want)
 		}
 	}
-	if !reflect.DeepEqual(spec, New(traffic())) {
+	if !reflect.DeepEqual(spec, New(withTraffic())) {
 		t.Error("what was completed was changed")
 	}
 	if again := New(e).Complete().Endpoints[0]; !reflect.DeepEqual(bareEndpoints([]Endpoint{again}, true), bareEndpoints([]Endpoint{e}, true)) {
@@ -210,13 +210,13 @@ func TestNew_CompletesTraffic(t *testing.T) {
 }
 
 func TestNew_SharesNoTrafficWithWhatItIsGiven(t *testing.T) {
-	given := traffic()
+	given := withTraffic()
 	spec := New(given)
 	o := given.Responses
 	o[0].Response.Headers[0].Name, o[0].Latency.Min, o[1].Fault.Rate, o[1].Webhooks[0].Headers[0].Name = "X-C", 5, 0, "X-C"
 	o[2].Response.External.Path, o[2].Weight = Plain("b"), 9
 	given.Latency.Curve[0].Rank, given.Fault.Type, given.RateLimit.Max, given.Capacity.Queue = 1, "empty", 5, 5
-	if !reflect.DeepEqual(spec, New(traffic())) {
+	if !reflect.DeepEqual(spec, New(withTraffic())) {
 		t.Errorf("got %+v", spec.Endpoints[0])
 	}
 }
@@ -252,7 +252,7 @@ func TestNew_FindsMistakesOfTraffic(t *testing.T) {
 		"max and p100":             {func(e *Endpoint) { e.Latency.Curve[0].Rank = 100 }, "latency.max: GET /x/:id: p100 and max are both given"},
 		"a rank of 0":              {func(e *Endpoint) { e.Latency.Curve[0].Rank = 0 }, "latency.p0: GET /x/:id: the percentile is 0; expected above 0 and up to 100"},
 		"a rank that is none":      {func(e *Endpoint) { e.Latency.Curve[0].Rank = math.NaN() }, "latency.pNaN: GET /x/:id: the percentile is NaN"},
-		"ranks that fall":          {func(e *Endpoint) { e.Latency.Curve = []Percentile{{90, 1}, {50, 1}} }, "latency.p50: GET /x/:id: the percentile is 50; expected above 90"},
+		"ranks that fall":          {func(e *Endpoint) { e.Latency.Curve = []Percentile{{Rank: 90, Length: 1}, {Rank: 50, Length: 1}} }, "latency.p50: GET /x/:id: the percentile is 50; expected above 90"},
 		"a length below 0":         {func(e *Endpoint) { e.Latency.Curve[0].Length = -1 }, "latency.p50: GET /x/:id: is -1ns"},
 		"a sigma alone":            {func(e *Endpoint) { e.Latency = &Latency{Sigma: 1} }, "latency.median: GET /x/:id: median is missing"},
 		"a sigma below 0":          {func(e *Endpoint) { e.Latency = &Latency{Median: 1, Sigma: -1} }, "latency.sigma: GET /x/:id: is -1; expected a number from 0 to 10"},
@@ -267,33 +267,10 @@ func TestNew_FindsMistakesOfTraffic(t *testing.T) {
 		"none at once":             {func(e *Endpoint) { e.Capacity.Concurrent = 0 }, "capacity.concurrent: GET /x/:id: is 0; expected an integer from 1 to 1000000"},
 		"a queue below 0":          {func(e *Endpoint) { e.Capacity.Queue = -1 }, "capacity.queue: GET /x/:id: is -1; expected an integer from 0 to 1000000"},
 	} {
-		e := traffic()
+		e := withTraffic()
 		c.change(&e)
 		if got := New(e).Validate(); len(got) != 1 || got[0].Warning || !strings.HasPrefix(got[0].String(), "[0].endpoint."+c.want) {
 			t.Errorf("%s: got %v, want %s", name, got, c.want)
-		}
-	}
-}
-
-// A response made in Go counts as declared with any of its fields, but not with its position alone.
-func TestResponse_DeclaresAnything(t *testing.T) {
-	for name, c := range map[string]struct {
-		response Response
-		want     bool
-	}{
-		"the zero value":         {Response{}, false},
-		"a position":             {Response{Pos: Pos{File: "f.yml", Line: 2, Column: 3}}, false},
-		"an empty list":          {Response{Headers: []Header{}}, false},
-		"the key path of a body": {Response{Body: Text{Key: "response.body"}}, false},
-		"a status":               {Response{Status: 200}, true},
-		"a header":               {Response{Headers: []Header{{}}}, true},
-		"a body":                 {Response{Body: Text{Value: "a"}}, true},
-		"an empty JSON body":     {Response{BodyJSON: true}, true},
-		"an external body":       {Response{External: &ExternalBody{}}, true},
-		"no template":            {Response{Raw: true}, true},
-	} {
-		if got := c.response.declaresAnything(); got != c.want {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 }

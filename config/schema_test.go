@@ -16,6 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"gopkg.in/yaml.v3"
 
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 )
@@ -318,11 +319,11 @@ func TestWhatTheDecoderAcceptsFollowsTheSchema(t *testing.T) {
 // place is a table, and where the map that it describes stands.
 type place struct {
 	path  []string // keys from the item; with [] after the key of a list that holds such maps
-	table []row
+	table []table.Row
 }
 
 // tables are all tables of the language that have a place in a document.
-func tables(at []string, table []row) []place {
+func tables(at []string, table []table.Row) []place {
 	all := []place{{at, table}}
 	for _, r := range table {
 		if r.Table != nil {
@@ -339,7 +340,7 @@ func tables(at []string, table []row) []place {
 }
 
 // givenKey is a key of a row: of one that stands for many keys, one of them.
-func givenKey(r row) string {
+func givenKey(r table.Row) string {
 	if r.Many != nil {
 		return map[string]string{"pNN": "p50"}[r.Key]
 	}
@@ -353,7 +354,7 @@ func TestEachRowOfTheTablesIsInTheSchema(t *testing.T) {
 		t.Errorf("the draft is %v", schema["$schema"])
 	}
 	rows := 0
-	for _, p := range tables(nil, table.Rows(itemFields)) {
+	for _, p := range tables(nil, table.Rows(item.Fields)) {
 		at, _ := schema["items"].(map[string]any)
 		for _, key := range p.path {
 			key, isItem := strings.CutSuffix(key, "[]")
@@ -394,7 +395,7 @@ func TestEachRowOfTheTablesIsInTheSchema(t *testing.T) {
 			}
 		}
 	}
-	if want := len(itemFields) + len(endpointFields) + len(responseFields) + len(externalFields); rows < want {
+	if want := len(item.Fields) + len(item.EndpointFields) + len(item.ResponseFields); rows < want {
 		t.Errorf("%d rows, want %d", rows, want)
 	}
 }
@@ -402,7 +403,7 @@ func TestEachRowOfTheTablesIsInTheSchema(t *testing.T) {
 // The table that a row names is the one that its setter decodes by: the message
 // about an unknown key lists it.
 func TestEachRowNamesTheTableThatIsDecodedBy(t *testing.T) {
-	for _, p := range tables(nil, table.Rows(itemFields))[1:] {
+	for _, p := range tables(nil, table.Rows(item.Fields))[1:] {
 		var names []string
 		for _, r := range p.table {
 			names = append(names, r.Key)
@@ -450,7 +451,7 @@ var values = []string{
 
 // forms are the values that a row is tried with, inside lists and maps too, and maps
 // of what its table requires.
-func forms(r row) []string {
+func forms(r table.Row) []string {
 	all := slices.Clone(values)
 	for _, word := range r.Enum {
 		all = append(all, fmt.Sprintf("%q", word))
@@ -519,7 +520,7 @@ func (m members) with(key, value string) members {
 
 // least are maps with what a table requires, one for each choice that other keys
 // may depend on: a word of an enum, and a file or a URL for a text.
-func least(rows []row) []members {
+func least(rows []table.Row) []members {
 	all := []members{{}}
 	for _, r := range rows {
 		if !r.Required {
@@ -565,12 +566,12 @@ func least(rows []row) []members {
 
 // around puts a map at its place in a document, with what is required on the way.
 func around(at []string, inside string) []byte {
-	nested := [][]row{table.Rows(itemFields)}
+	nested := [][]table.Row{table.Rows(item.Fields)}
 	for _, key := range at {
 		last := nested[len(nested)-1]
 		key, isItem := strings.CutSuffix(key, "[]")
 		key, isValue := strings.CutSuffix(key, "{}")
-		r := last[slices.IndexFunc(last, func(r row) bool { return r.Key == key })]
+		r := last[slices.IndexFunc(last, func(r table.Row) bool { return r.Key == key })]
 		if isItem {
 			r = *r.Item
 		}
@@ -595,7 +596,7 @@ func around(at []string, inside string) []byte {
 
 // rowName tells rows apart: the key, and those of its table, which may have several
 // places.
-func rowName(rows []row, r row) string {
+func rowName(rows []table.Row, r table.Row) string {
 	var keys []string
 	for _, other := range rows {
 		keys = append(keys, other.Key)
@@ -607,8 +608,8 @@ func rowName(rows []row, r row) string {
 // the row's name, the document and whether it is accepted.
 func eachValue(try func(row string, form string, document []byte, accepted bool)) {
 	tried := map[string]bool{}
-	for _, p := range tables(nil, table.Rows(itemFields))[1:] {
-		name := rowName(p.table, row{})
+	for _, p := range tables(nil, table.Rows(item.Fields))[1:] {
+		name := rowName(p.table, table.Row{})
 		if tried[name] {
 			continue // the same table in another place
 		}
@@ -667,7 +668,7 @@ func (c *choices) next(n int) int {
 }
 
 // table writes a map that a table describes, mostly.
-func (c *choices) table(rows []row) string {
+func (c *choices) table(rows []table.Row) string {
 	m := members{}
 	for _, r := range rows {
 		given := c.next(3) == 1
@@ -684,7 +685,7 @@ func (c *choices) table(rows []row) string {
 	return m.String()
 }
 
-func (c *choices) value(name string, r row) string {
+func (c *choices) value(name string, r table.Row) string {
 	good := c.good[name]
 	switch {
 	case c.next(64) == 1 || len(good) == 0:
@@ -709,7 +710,7 @@ func goodForms() map[string][]string {
 }
 
 func (c choices) document() []byte {
-	return []byte(`[{"endpoint": ` + c.table(table.Rows(endpointFields)) + "}]")
+	return []byte(`[{"endpoint": ` + c.table(table.Rows(item.EndpointFields)) + "}]")
 }
 
 func TestMadeConfigurationsThatAreAcceptedFollowTheSchema(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/semantics"
 )
 
 func TestValidateOfASpecMadeInGo(t *testing.T) {
@@ -98,10 +99,10 @@ func TestContentTypes(t *testing.T) {
 		"text/plain; x=application/json":     {"text/plain", false},
 		"{{headers.Accept}}":                 {"{{headers.accept}}", false},
 	} {
-		if got := MediaType(contentType); got != want.media {
+		if got := semantics.MediaType(contentType); got != want.media {
 			t.Errorf("the media type of %q is %q, want %q", contentType, got, want.media)
 		}
-		if got := IsJSON(contentType); got != want.json {
+		if got := semantics.IsJSON(contentType); got != want.json {
 			t.Errorf("%q is JSON: %v, want %v", contentType, got, want.json)
 		}
 	}

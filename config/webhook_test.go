@@ -135,10 +135,10 @@ func TestWebhooksOfAFile(t *testing.T) {
 	if w.EffectiveDelay() != 250*time.Millisecond || w.Timeout != 3*time.Second || w.If.Value != "json-params.a = 1" || !w.BodyJSON || w.Body.Value != `{"a":1}` || len(w.Headers) != 2 {
 		t.Errorf("the second is %+v", w)
 	}
-	if got, want := w.Retry.Effective(), (Retry{3, 10 * time.Millisecond, time.Minute}); got != want {
+	if got, want := w.Retry.Effective(), (Retry{Attempts: 3, Backoff: 10 * time.Millisecond, MaxBackoff: time.Minute}); got != want {
 		t.Errorf("retry %+v, want %+v", got, want)
 	}
-	if want := (Sign{"s", "Stripe-Signature", "stripe"}); !reflect.DeepEqual(*w.Sign, want) {
+	if want := (Sign{Secret: "s", Header: "Stripe-Signature", Scheme: "stripe"}); !reflect.DeepEqual(*w.Sign, want) {
 		t.Errorf("sign %+v, want %+v", *w.Sign, want)
 	}
 	if got := hooks[2].EffectiveDelay(); got != time.Minute {
@@ -152,9 +152,9 @@ func TestEffectiveRetry(t *testing.T) {
 		want     Retry
 	}{
 		{nil, Retry{Attempts: 1}},
-		{&Retry{}, Retry{5, time.Second, time.Minute}},
-		{&Retry{Backoff: 2 * time.Minute}, Retry{5, 2 * time.Minute, 2 * time.Minute}},
-		{&Retry{Attempts: 2, MaxBackoff: time.Millisecond}, Retry{2, time.Millisecond, time.Millisecond}},
+		{&Retry{}, Retry{Attempts: 5, Backoff: time.Second, MaxBackoff: time.Minute}},
+		{&Retry{Backoff: 2 * time.Minute}, Retry{Attempts: 5, Backoff: 2 * time.Minute, MaxBackoff: 2 * time.Minute}},
+		{&Retry{Attempts: 2, MaxBackoff: time.Millisecond}, Retry{Attempts: 2, Backoff: time.Millisecond, MaxBackoff: time.Millisecond}},
 	} {
 		if got := c.declared.Effective(); got != c.want {
 			t.Errorf("%+v: got %+v, want %+v", c.declared, got, c.want)

@@ -4,8 +4,6 @@ import (
 	"reflect"
 	"testing"
 	"time"
-
-	"mockserver/config/syntax"
 )
 
 const atSocket = "[0].websocket"
@@ -90,9 +88,9 @@ func TestWhatAWebSocketMayHold(t *testing.T) {
 		Host: "a.example.com", Path: Plain("/rooms/:id"), If: Plain("query-params.a = 1"), Subprotocols: []string{"v2", "v1"},
 		OnConnect: &Message{Body: Plain("hello")},
 		OnMessage: []Exchange{
-			{Plain("ping"), Message{Body: Plain("pong"), Frame: BinaryFrame, Raw: true}},
-			{Plain(`{"a":"{{x}}"}`), Message{Body: Plain(`{"b":1}`), BodyJSON: true, Close: &Close{Code: 1008}}},
-			{Plain("5"), Message{Bytes: []byte{0, 1}}},
+			{Pattern: Plain("ping"), Response: Message{Body: Plain("pong"), Frame: BinaryFrame, Raw: true}},
+			{Pattern: Plain(`{"a":"{{x}}"}`), Response: Message{Body: Plain(`{"b":1}`), BodyJSON: true, Close: &Close{Code: 1008}}},
+			{Pattern: Plain("5"), Response: Message{Bytes: []byte{0, 1}}},
 		},
 		Send: []Send{
 			{After: AtOnce, Every: 5 * time.Second, Times: 3, Response: Message{Body: Plain("tick")}},
@@ -109,7 +107,8 @@ func TestWhatAWebSocketMayHold(t *testing.T) {
 		if spec.WebSockets[0].Pos.Line == 0 || spec.WebSockets[0].Key != atSocket {
 			t.Errorf("%s: it is at %v, %s", file, spec.WebSockets[0].Pos, spec.WebSockets[0].Key)
 		}
-		got := copied(copier{text: func(t syntax.Text, _ string) syntax.Text { return Plain(t.Value) }}, &spec.WebSockets[0], "")
+		var got WebSocket
+		barer{}.copy(reflect.ValueOf(&got).Elem(), reflect.ValueOf(spec.WebSockets[0]))
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s means\n%+v\nwant\n%+v", file, got, want)
 		}
@@ -118,7 +117,7 @@ func TestWhatAWebSocketMayHold(t *testing.T) {
 
 func TestWebSocketsMadeInGo(t *testing.T) {
 	body := JSON(map[string]any{"a": `{{json-params.a|default:"x"}}`})
-	declared := WebSocket{Path: Plain("/x"), OnMessage: []Exchange{{body, Message{Body: body}}}}
+	declared := WebSocket{Path: Plain("/x"), OnMessage: []Exchange{{Pattern: body, Response: Message{Body: body}}}}
 	spec := Join(New(Endpoint{Path: Plain("/x")}), NewWebSockets(declared, WebSocket{
 		Path: Plain("x"), OnMessage: []Exchange{{Response: Message{Frame: "odd"}}}, Send: []Send{{Every: -1}, {Every: 1}, {Times: 1}},
 		Close: &Close{Code: 1006, After: -1}, MaxMessage: -1, Subprotocols: []string{"a b"},

@@ -2,14 +2,13 @@ package config
 
 import (
 	"fmt"
-	"path/filepath"
-	"strconv"
-	"strings"
-
 	"mockserver/config/openapi"
 	"mockserver/config/openapi/tree"
 	"mockserver/config/syntax"
 	"mockserver/internal/files"
+	"path/filepath"
+	"strconv"
+	"strings"
 )
 
 // Words are the files of a specification as they were written.
@@ -63,7 +62,7 @@ func (w *Words) add(l Loader, file string, docs []*syntax.Node) error {
 	index := 0
 	for _, doc := range docs {
 		if isDocument(doc) {
-			dir := filepath.Dir(absolutePath(file))
+			dir := filepath.Dir(files.Absolute(file))
 			opts := l.options(&Spec{}, dir)
 			bundled, problems := openapi.Bundled(tree.Of(doc), filepath.Join(dir, filepath.Base(file)), opts)
 			if err := problems.Err(); err != nil {

@@ -10,6 +10,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/syntax"
 	"mockserver/fetcher"
+	"mockserver/internal/semantics"
 	"mockserver/internal/tags"
 	"mockserver/listener/data"
 	"mockserver/listener/record"
@@ -246,7 +247,7 @@ func (c *compiler) headers(a *answer, resp *config.Response, scope *renderer.Sco
 	form = renderer.FormOf(defaultContentType(resp))
 	for i := range resp.Headers {
 		declared := &resp.Headers[i]
-		if config.ServerSets(declared.Name) {
+		if semantics.ServerSets(declared.Name) {
 			continue
 		}
 		t := renderer.Literal(declared.Value.Value)

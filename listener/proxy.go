@@ -15,6 +15,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/fetcher/upstream"
 	"mockserver/internal/ascii"
+	"mockserver/internal/semantics"
 	"mockserver/internal/wording"
 	"mockserver/listener/record"
 	"mockserver/listener/recording"
@@ -88,7 +89,7 @@ func (c *compiler) proxy(e *config.Endpoint, scope *renderer.Scope) (*proxy, syn
 		p.fixed = []byte(text)
 	}
 	for _, h := range e.Response.Headers {
-		if !config.ServerSets(h.Name) {
+		if !semantics.ServerSets(h.Name) {
 			p.set = append(p.set, h.Name)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
+	"mockserver/config/policy"
 	"mockserver/listener/traffic"
 )
 
@@ -206,7 +207,7 @@ func TestAllocations_OfRateLimits(t *testing.T) {
 		{"remote-addr", []string{"X-Forwarded-For: [2001:db8::1]:80, 10.0.0.1"}}, {"host", nil}, {"api-key", []string{"Api-Key: secret"}},
 		{"query-params.q", nil}, {"path-params.id", nil},
 	} {
-		for _, algorithm := range config.LimitAlgorithms {
+		for _, algorithm := range policy.LimitAlgorithms {
 			s := newServer(Options{TrustForwarded: true})
 			if err := s.Apply(config.Parse("m.yml", []byte(fmt.Sprintf(
 				`- endpoint: {path: "/x/:id", response: {body: ok}, rate-limit: {max-requests: 100000, key-fn: %s, algorithm: %s}}`, c.by, algorithm)))); err != nil {

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"mockserver/config"
+	"mockserver/internal/semantics"
 	"mockserver/listener/reply"
 	"mockserver/listener/traffic"
 	"mockserver/matcher"
@@ -153,7 +153,7 @@ func (p *occupied) leave() {
 // method returns the request's method, without a copy if it is one that can be declared.
 func method(r *matcher.Request) string {
 	m := r.Method()
-	for _, known := range config.Methods {
+	for _, known := range semantics.Methods {
 		if string(m) == known {
 			return known
 		}

@@ -15,12 +15,13 @@ import (
 	"testing"
 
 	"mockserver/config"
+	"mockserver/config/policy"
 	"mockserver/listener"
 )
 
 // However many clients ask at once, as many requests are served as the limit says.
 func TestRateLimit_UnderConcurrentClients(t *testing.T) {
-	for _, algorithm := range config.LimitAlgorithms {
+	for _, algorithm := range policy.LimitAlgorithms {
 		server := start(t, config.Parse("m.yml", []byte(fmt.Sprintf(
 			`- endpoint: {path: /, response: {body: ok}, rate-limit: {max-requests: 100, window-ms: 86400000, algorithm: %s}}`, algorithm))), listener.Options{})
 		answers := make(chan int, 64*10)

@@ -5,6 +5,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/config/syntax"
+	"mockserver/internal/semantics"
 )
 
 // Table finds the route that answers a request. It is immutable, and may be used by any number of
@@ -96,7 +97,7 @@ func (t *Table) methods(r *Request, anyMethod bool) []string {
 		switch {
 		case !l.anyTypes(r):
 		case l.method == config.MethodAny && anyMethod:
-			methods = append(methods, config.Methods...)
+			methods = append(methods, semantics.Methods...)
 		case l.method == config.MethodAny:
 		default:
 			methods = append(methods, l.method)

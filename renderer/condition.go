@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"mockserver/config"
 	"mockserver/config/syntax"
+	"mockserver/internal/semantics"
 	"mockserver/internal/wording"
 	"mockserver/matcher"
 	"mockserver/renderer/value"
@@ -266,7 +266,7 @@ func (s *scanner) comparison() (cond, bool) {
 	if ok && left.bare {
 		word := string(left.literal.Raw)
 		hint := s.hint(word)
-		if slices.Contains(config.Methods, word) { // not a typing error of another word, as host resembles POST
+		if slices.Contains(semantics.Methods, word) { // not a typing error of another word, as host resembles POST
 			hint = " (write method = " + word + ")"
 		}
 		s.fail(begin, "%q is not a variable%s; expected a variable, or a text in quotes", word, hint)

@@ -50,8 +50,8 @@ import (
 	"strings"
 	"sync"
 
-	"mockserver/config"
 	"mockserver/config/syntax"
+	"mockserver/internal/semantics"
 	"mockserver/matcher"
 	"mockserver/renderer/escape"
 )
@@ -74,9 +74,9 @@ const (
 
 // FormOf returns the form of a body of the given Content-Type: JSON, XML or Plain.
 func FormOf(contentType string) Form {
-	media := config.MediaType(contentType)
+	media := semantics.MediaType(contentType)
 	switch {
-	case config.IsJSON(contentType):
+	case semantics.IsJSON(contentType):
 		return JSON
 	case strings.HasSuffix(media, "/xml"), strings.HasSuffix(media, "+xml"), media == "text/html":
 		return XML
@@ -92,7 +92,7 @@ func (t *Template) BodyForm() Form {
 		text = t.Prefix()
 	}
 	if static || strings.Contains(text, ";") { // only parameters of the media type are templates
-		if kind, subtype, ok := strings.Cut(config.MediaType(text), "/"); ok && kind != "" && subtype != "" {
+		if kind, subtype, ok := strings.Cut(semantics.MediaType(text), "/"); ok && kind != "" && subtype != "" {
 			return FormOf(text)
 		}
 		return Inferred

@@ -52,6 +52,14 @@ func Map[T, U any](r Row, fields []Field[U]) Field[T] {
 	})
 }
 
+// Made is a key whose value is a map with a table of its own that decode decodes. Its Go field is a *U.
+// T and U need not be related to the table: a form of U that only decoding knows may have it.
+func Made[T, U, V any](r Row, fields []Field[V], decode func(d *Decoder, v Value) *U) Field[T] {
+	r.Kinds, r.Table = Maps, Rows(fields)
+	value := goField[T](cmp.Or(r.Of, r.Key))
+	return With(r, func(d *Decoder, v Value, into *T) { value(into).Set(reflect.ValueOf(decode(d, v))) })
+}
+
 // goField returns a function that returns the Go field of a key.
 func goField[T any](key string) func(of *T) reflect.Value {
 	path := locate(reflect.TypeFor[T](), key)

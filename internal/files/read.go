@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path/filepath"
 	"strings"
 )
 
@@ -57,4 +58,12 @@ func Bare(err error) error {
 		return path.Err
 	}
 	return err
+}
+
+// Absolute returns the absolute path, or the path itself if there is no working directory.
+func Absolute(path string) string {
+	if absolute, err := filepath.Abs(path); err == nil {
+		return absolute
+	}
+	return path
 }

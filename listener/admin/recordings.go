@@ -10,6 +10,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/imports"
 	"mockserver/config/imports/draft"
+	"mockserver/config/item"
 	"mockserver/listener/recording"
 	"mockserver/listener/verdict"
 )
@@ -94,7 +95,7 @@ func (a *Admin) startRecording(w http.ResponseWriter, r *http.Request) {
 	case asked.Mode != "" && asked.Mode != config.RecordAll && asked.Mode != config.RecordMissing:
 		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "mode is unknown; expected all or missing")
 		return
-	case asked.Sample < 0 || asked.Bodies < 0 || asked.Bodies > config.MaxBodies || asked.Limit < 0:
+	case asked.Sample < 0 || asked.Bodies < 0 || asked.Bodies > item.MaxBodies || asked.Limit < 0:
 		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "sample, bodies or limit is out of range; expected numbers above 0, and bodies of at most 64 MiB")
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/matcher"
 	"mockserver/matcher/json"
@@ -29,7 +30,7 @@ func compileNewKeys(d *config.Data) (*newKeys, syntax.Problems) {
 		return made, nil
 	case text.Value == "":
 		text.Value = "{{uuid}}"
-	case slices.Contains(config.NewKeys, text.Value):
+	case slices.Contains(item.NewKeys, text.Value):
 		text.Value = "{{" + text.Value + "}}"
 	}
 	var problems syntax.Problems

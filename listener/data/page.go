@@ -10,7 +10,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/internal/wording"
 	"mockserver/listener/reply"
 	"mockserver/listener/state"
@@ -20,7 +20,7 @@ import (
 
 // known reports whether a parameter asks for a page.
 func (o *Operation) known(param string) bool {
-	for _, name := range config.PageNames(o.config.Page.Style) {
+	for _, name := range item.PageNames(o.config.Page.Style) {
 		if o.parameter(name) == param {
 			return true
 		}
@@ -56,8 +56,8 @@ func (o *Operation) number(d *demands, name string, otherwise, least int) (n int
 func (o *Operation) page(l *listing, d *demands, part []byte, w *work) (*page, *Failed) {
 	settings := &o.config.Page
 	if settings.Off {
-		if n := l.len(); n > config.WholeList {
-			return nil, refuse(reply.TooManyRows, "the list has %d rows, and at most %d without pages", n, config.WholeList)
+		if n := l.len(); n > item.WholeList {
+			return nil, refuse(reply.TooManyRows, "the list has %d rows, and at most %d without pages", n, item.WholeList)
 		}
 		return &page{rows: l.page(0, l.len()), number: 1, size: max(1, l.len())}, nil
 	}

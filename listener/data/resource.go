@@ -13,6 +13,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/config/syntax"
+	"mockserver/internal/semantics"
 	"mockserver/internal/wording"
 	"mockserver/listener/reply"
 	"mockserver/listener/state"
@@ -327,7 +328,7 @@ func (o *Operation) write(part, key []byte, row state.Row, w *work, r *matcher.R
 
 // isPatch reports whether a Content-Type is that of a merge patch.
 func isPatch(kind string) bool {
-	media := config.MediaType(kind)
+	media := semantics.MediaType(kind)
 	return media == "application/merge-patch+json" || media == "application/json" || media == "application/x-www-form-urlencoded"
 }
 
@@ -408,7 +409,7 @@ func (o *Operation) create(part []byte, w *work, r *matcher.Request, p *reply.Re
 func (o *Operation) body(w *work, r *matcher.Request, list bool) ([]json.Value, *Failed) {
 	kind, _ := r.Header("Content-Type")
 	v := r.JSON()
-	if config.MediaType(string(kind)) == "application/x-www-form-urlencoded" && v.Kind != json.Object && v.Kind != json.Array {
+	if semantics.MediaType(string(kind)) == "application/x-www-form-urlencoded" && v.Kind != json.Object && v.Kind != json.Array {
 		return formObject(r.Body())
 	}
 	compact := func(v json.Value) json.Value {

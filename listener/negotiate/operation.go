@@ -11,6 +11,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/config/openapi"
+	"mockserver/internal/semantics"
 	"mockserver/internal/wording"
 	"mockserver/matcher"
 )
@@ -89,7 +90,7 @@ func Head(d *openapi.Answer) (contentType string, fields []openapi.Header) {
 	contentType = d.MediaType
 	for _, h := range d.Headers {
 		switch {
-		case config.ServerSets(h.Name):
+		case semantics.ServerSets(h.Name):
 		case strings.EqualFold(h.Name, "Content-Type"):
 			contentType = h.Value
 		default:

@@ -3,7 +3,7 @@ package record
 import (
 	"sync/atomic"
 
-	"mockserver/config"
+	"mockserver/config/policy"
 	"mockserver/internal/histogram"
 )
 
@@ -50,7 +50,7 @@ const (
 	otherStatuses = 500 // from firstStatus on
 )
 
-// Numbers of the faults that are counted: those of config.FaultTypes, and then these.
+// Numbers of the faults that are counted: those of policy.FaultTypes, and then these.
 const (
 	failureNumber = 5 // injected 500 of a latency
 	timeoutNumber = 6 // injected 504
@@ -58,7 +58,7 @@ const (
 
 // faultNames returns the faults by their number.
 func faultNames() []string {
-	return append(config.FaultTypes[:failureNumber:failureNumber], "failure", "timeout")
+	return append(policy.FaultTypes[:failureNumber:failureNumber], "failure", "timeout")
 }
 
 // answered counts a reply and returns how many there were with its status.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"mockserver/config"
+	"mockserver/config/policy"
 	"mockserver/listener/reply"
 	"mockserver/matcher"
 )
@@ -18,7 +18,7 @@ const StatusLeft = 499
 type Trace struct {
 	Counters *Counters     // of the endpoint; nil for none
 	Endpoint string        // its name; "" until it is known
-	Fault    string        // one of config.FaultTypes; "" for none
+	Fault    string        // one of policy.FaultTypes; "" for none
 	Limited  bool          // answered 429 by a rate limit
 	Refused  bool          // answered 503 by a capacity
 	Instead  string        // code of the failure that its latency injected; "" for none
@@ -83,7 +83,7 @@ func (c *Trace) sent(in *matcher.Input, p *reply.Reply) int {
 // count counts everything except the status, the bytes and the server time.
 func (c *Trace) count(p *reply.Reply, counts *Shard, status int) {
 	if c.Fault != "" {
-		counts.faults[slices.Index(config.FaultTypes, c.Fault)].Add(1)
+		counts.faults[slices.Index(policy.FaultTypes, c.Fault)].Add(1)
 	}
 	switch {
 	case c.Limited:

@@ -13,6 +13,7 @@ import (
 	"mockserver/fetcher"
 	"mockserver/internal/recording"
 	"mockserver/internal/secret"
+	"mockserver/internal/semantics"
 	"mockserver/matcher/json"
 )
 
@@ -148,7 +149,7 @@ func (r *Recorder) redactBody(content []byte, contentType string, rules *config.
 	if !plain {
 		return nil, false
 	}
-	if config.MediaType(contentType) == "application/x-www-form-urlencoded" {
+	if semantics.MediaType(contentType) == "application/x-www-form-urlencoded" {
 		return []byte(r.redactForm(string(content), rules.Query)), true
 	}
 	if len(rules.JSON) == 0 {
@@ -157,7 +158,7 @@ func (r *Recorder) redactBody(content []byte, contentType string, rules *config.
 	v := json.Parse(content)
 	if v.Kind == json.Missing { // it may be JSON that is cut, or several JSON texts
 		begin := bytes.TrimLeft(content, " \t\r\n")
-		return content, !config.IsJSON(contentType) && (len(begin) == 0 || begin[0] != '{' && begin[0] != '[')
+		return content, !semantics.IsJSON(contentType) && (len(begin) == 0 || begin[0] != '{' && begin[0] != '[')
 	}
 	var paths [][]string
 	for _, path := range rules.JSON {

@@ -9,7 +9,7 @@ import (
 
 // Fault is a way for a response to go wrong.
 type Fault struct {
-	Kind string // one of config.FaultTypes
+	Kind string // one of policy.FaultTypes
 	Pace int    // bytes a second of a slow body
 	// OfConnection means that a reset ends the connection, over HTTP/2 too.
 	OfConnection bool

@@ -5,14 +5,14 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"mockserver/config"
+	"mockserver/config/policy"
 	"mockserver/listener/shared"
 )
 
 // A shared value counts as the quota of one replica does.
 func TestSharedQuotas_CountAsThoseOfOneReplica(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	for _, algorithm := range config.LimitAlgorithms[1:] {
+	for _, algorithm := range policy.LimitAlgorithms[1:] {
 		for range 200 {
 			most, window := 1+random.Int64N(20), 1+random.Int64N(1000)
 			q, own := newSharedQuotas(nil, algorithm, most, window), newQuotas(algorithm, uint32(most), window)
@@ -46,7 +46,7 @@ func TestSharedQuotas_CountAsThoseOfOneReplica(t *testing.T) {
 // What another program has written does no harm.
 func TestSharedQuotas_AnyValue(t *testing.T) {
 	numbers := []int64{math.MinInt64, -1, 0, 1, 5, 1_000_000_000, math.MaxInt64}
-	for _, algorithm := range config.LimitAlgorithms[1:] {
+	for _, algorithm := range policy.LimitAlgorithms[1:] {
 		for _, most := range []int64{1, 1_000_000_000} {
 			for _, window := range []int64{1, 2, 365 * 24 * 3600 * 1_000_000_000} {
 				q := newSharedQuotas(nil, algorithm, most, window)

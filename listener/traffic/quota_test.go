@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/config/policy"
 	"mockserver/internal/harness/volume"
 )
 
@@ -67,7 +68,7 @@ func (l *reference) admit(now int64) (admitted bool, next int64) {
 // Requests at random times are admitted as the plain reckoning admits them.
 func TestQuotas_AdmitAsThePlainReckoningDoes(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
-	for _, algorithm := range config.LimitAlgorithms {
+	for _, algorithm := range policy.LimitAlgorithms {
 		refused := 0
 		for range 300 {
 			most := 1 + random.IntN(20)
@@ -137,7 +138,7 @@ func TestQuotas_LongWindows(t *testing.T) {
 
 // The largest limits are reckoned without an overflow.
 func TestQuotas_Extremes(t *testing.T) {
-	for _, algorithm := range config.LimitAlgorithms {
+	for _, algorithm := range policy.LimitAlgorithms {
 		for _, window := range []time.Duration{time.Nanosecond, 365 * 24 * time.Hour} {
 			q := newQuotas(algorithm, 1_000_000_000, int64(window))
 			if v := q.count(numbered(1), 5); !v.admitted || v.remaining != 999_999_999 || v.full < 1 || v.full > int64(window) {
@@ -152,7 +153,7 @@ func TestQuotas_Extremes(t *testing.T) {
 
 // A request that comes to the lock late, with an earlier time, makes no difference.
 func TestQuotas_TimesThatGoBack(t *testing.T) {
-	for _, algorithm := range config.LimitAlgorithms {
+	for _, algorithm := range policy.LimitAlgorithms {
 		q := newQuotas(algorithm, 2, 100)
 		for i, c := range []struct {
 			now      int64
@@ -166,7 +167,7 @@ func TestQuotas_TimesThatGoBack(t *testing.T) {
 }
 
 func TestQuotas_KeysAreApart(t *testing.T) {
-	for _, algorithm := range config.LimitAlgorithms {
+	for _, algorithm := range policy.LimitAlgorithms {
 		q := newQuotas(algorithm, 1, 1000)
 		for round, want := range []bool{true, false} {
 			for n := range 5000 {
@@ -180,7 +181,7 @@ func TestQuotas_KeysAreApart(t *testing.T) {
 
 // Of one key exactly as many are admitted as the limit says, whoever asks meanwhile.
 func TestQuotas_UnderConcurrentClients(t *testing.T) {
-	for _, algorithm := range config.LimitAlgorithms {
+	for _, algorithm := range policy.LimitAlgorithms {
 		q := newQuotas(algorithm, 1000, int64(time.Hour))
 		var admitted [3]atomic.Int64
 		var clients sync.WaitGroup
@@ -242,7 +243,7 @@ func TestQuotas_AMillionKeys(t *testing.T) {
 
 // Beyond what is kept, the key that was not seen for longest begins anew, and no other.
 func TestQuotas_BeyondWhatIsKept(t *testing.T) {
-	for _, algorithm := range config.LimitAlgorithms {
+	for _, algorithm := range policy.LimitAlgorithms {
 		q := newQuotas(algorithm, 2, 1000)
 		q.mostQuotas = 3
 		same := func(n int) quotaKey { // in one shard
@@ -300,7 +301,7 @@ func TestQuotas_BeyondTheLogsThatAreKept(t *testing.T) {
 // What is held is what the logs hold, whatever came and went.
 func TestQuotas_GiveBackWhatTheyTook(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 9))
-	for _, algorithm := range config.LimitAlgorithms {
+	for _, algorithm := range policy.LimitAlgorithms {
 		q := newQuotas(algorithm, 40, 1000)
 		q.mostQuotas, q.mostChunks = 20, 300
 		for now, i := int64(0), 0; i < 50_000; i++ {
@@ -341,7 +342,7 @@ func TestQuotas_GiveBackWhatTheyTook(t *testing.T) {
 }
 
 func BenchmarkQuotas(b *testing.B) {
-	for _, algorithm := range config.LimitAlgorithms {
+	for _, algorithm := range policy.LimitAlgorithms {
 		for _, keys := range []int{1, 1_000_000} {
 			b.Run(fmt.Sprint(algorithm, "/keys=", keys), func(b *testing.B) {
 				q := newQuotas(algorithm, 100, int64(time.Minute))

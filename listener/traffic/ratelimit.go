@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
+	"mockserver/config/policy"
 	"mockserver/internal/loglimit"
 	"mockserver/internal/wording"
 	"mockserver/listener/reply"
@@ -41,7 +42,7 @@ func NewLimiter(e *config.Endpoint, params []string, o Options) *Limiter {
 	}
 	algorithm, window, most := declared.Algorithm, declared.Window, declared.Max
 	if algorithm == "" {
-		algorithm = config.LimitAlgorithms[0]
+		algorithm = policy.LimitAlgorithms[0]
 	}
 	if window == 0 {
 		window = config.DefaultWindow

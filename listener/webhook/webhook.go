@@ -16,6 +16,7 @@ import (
 	"mockserver/dispatcher"
 	"mockserver/internal/address"
 	"mockserver/internal/clienttls"
+	"mockserver/internal/semantics"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -114,7 +115,7 @@ func (h *Hook) compileHeaders(w *config.Webhook, scope *renderer.Scope) (form re
 	templated := false
 	for i := range w.Headers {
 		d := &w.Headers[i]
-		if config.SenderSets(d.Name) || w.Sign != nil && strings.EqualFold(d.Name, w.Sign.EffectiveHeader()) {
+		if semantics.SenderSets(d.Name) || w.Sign != nil && strings.EqualFold(d.Name, w.Sign.EffectiveHeader()) {
 			continue // set by the dispatcher
 		}
 		text, t, wrong := compileUnless(w.Raw, d.Value, renderer.Header, scope)

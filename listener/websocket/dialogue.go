@@ -15,7 +15,7 @@ import (
 
 	"github.com/gobwas/ws"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/listener/record"
 	"mockserver/matcher"
 	"mockserver/renderer"
@@ -218,8 +218,8 @@ func (t *Dialogue) say(m *message, received []byte, opcode ws.OpCode) {
 	if m.close != nil {
 		reason, _ := t.render(nil, m.close.reason, received) // as much of it as could be rendered
 		reason = bytes.ToValidUTF8(reason, []byte("\uFFFD"))
-		if len(reason) > config.MaxReason {
-			reason = bytes.ToValidUTF8(reason[:config.MaxReason], nil)
+		if len(reason) > item.MaxReason {
+			reason = bytes.ToValidUTF8(reason[:item.MaxReason], nil)
 		}
 		t.close(m.close.code, reason)
 	}

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"mockserver/config"
 	"mockserver/config/imports/draft"
 	"mockserver/config/syntax"
 	"mockserver/internal/address"
+	"mockserver/internal/semantics"
 	"mockserver/internal/wording"
 )
 
@@ -198,7 +198,7 @@ func (r *request) each(urls []string, query bool, d *draft.Draft) []*request {
 			one.method = "POST"
 		}
 		one.sends("GET")
-		if !slices.Contains(config.Methods, one.method) {
+		if !slices.Contains(semantics.Methods, one.method) {
 			d.Lost(r.pos, wording.Clip(one.method+" "+text), "the method %s is not served", wording.Clip(one.method))
 			continue
 		}

@@ -4,8 +4,9 @@ import (
 	"strconv"
 	"strings"
 
-	"mockserver/config"
 	"mockserver/config/imports/draft"
+	"mockserver/config/item"
+	"mockserver/internal/semantics"
 )
 
 // Upstream is a server that requests are passed on to, as the source describes it.
@@ -25,7 +26,7 @@ type Upstreams struct {
 // verified, as the tools that are imported do not. why says why it cannot be declared; "" if it is.
 // differs is what it leaves out.
 func (u *Upstreams) Declare(d *draft.Draft, up Upstream) (name, why, differs string) {
-	if fault := config.UpstreamFault(up.URL); fault != "" {
+	if fault := item.UpstreamFault(up.URL); fault != "" {
 		return "", "requests are not passed on to " + strconv.Quote(up.URL) + ": " + fault, ""
 	}
 	up.URL = strings.TrimSuffix(up.URL, "/")
@@ -35,7 +36,7 @@ func (u *Upstreams) Declare(d *draft.Draft, up Upstream) (name, why, differs str
 	}
 	headers := &draft.Map{}
 	for i, header := range up.Headers.names {
-		if config.ProxySets(header) {
+		if semantics.ProxySets(header) {
 			differs = "the header " + header + " of passed requests is that of the server"
 			continue
 		}
@@ -50,7 +51,7 @@ func (u *Upstreams) Declare(d *draft.Draft, up Upstream) (name, why, differs str
 		}
 	}
 	for _, header := range up.Without {
-		if HeaderName(header) && !config.ProxySets(header) && !up.Headers.Has(header) {
+		if HeaderName(header) && !semantics.ProxySets(header) && !up.Headers.Has(header) {
 			up.Headers.names = append(up.Headers.names, header)
 			headers.Set(header, nil)
 		}

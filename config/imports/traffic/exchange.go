@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"mockserver/config"
 	"mockserver/config/imports/draft"
 	"mockserver/config/syntax"
 	"mockserver/internal/address"
+	"mockserver/internal/semantics"
 	"mockserver/matcher/json"
 )
 
@@ -45,7 +45,7 @@ type record struct {
 	underWay       int32
 	column         int32
 	status         int16
-	method         uint8 // of config.Methods
+	method         uint8 // of semantics.Methods
 	cut, timed     bool
 	lost           bool
 }
@@ -88,7 +88,7 @@ func (c *Collector) pos(r *record) syntax.Pos {
 // add keeps an exchange, or reports that it is lost.
 func (c *Collector) add(x *exchange) {
 	target, err := url.Parse(x.url)
-	method := slices.Index(config.Methods, strings.ToUpper(x.method))
+	method := slices.Index(semantics.Methods, strings.ToUpper(x.method))
 	why := ""
 	switch {
 	case err != nil:

@@ -10,6 +10,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/openapi/tree"
 	"mockserver/internal/address"
+	"mockserver/internal/semantics"
 	"mockserver/internal/tags"
 )
 
@@ -111,7 +112,7 @@ func writeAnswer(responses *tree.Node, r *config.Response, when circumstance) {
 func mediaType(r *config.Response) (typ string, json bool) {
 	for _, h := range r.Headers {
 		if strings.EqualFold(h.Name, "Content-Type") && (r.Raw || !tags.In(h.Value.Value)) {
-			return h.Value.Value, config.IsJSON(h.Value.Value)
+			return h.Value.Value, semantics.IsJSON(h.Value.Value)
 		}
 	}
 	if r.BodyJSON || r.External != nil || looksLikeJSON(r.Body.Value) {

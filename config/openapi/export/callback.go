@@ -10,6 +10,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/openapi/tree"
 	"mockserver/internal/address"
+	"mockserver/internal/semantics"
 	"mockserver/internal/tags"
 )
 
@@ -50,7 +51,7 @@ func callback(w *config.Webhook, when circumstance) *tree.Node {
 		typ, json := "application/json", true
 		for _, h := range w.Headers {
 			if strings.EqualFold(h.Name, "Content-Type") && !tags.In(h.Value.Value) {
-				typ, json = h.Value.Value, config.IsJSON(h.Value.Value)
+				typ, json = h.Value.Value, semantics.IsJSON(h.Value.Value)
 			}
 		}
 		media := tree.NewMap()

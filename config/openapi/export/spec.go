@@ -12,6 +12,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/openapi"
 	"mockserver/config/openapi/tree"
+	"mockserver/internal/semantics"
 	"mockserver/internal/tags"
 )
 
@@ -189,7 +190,7 @@ func (x *exporter) ownResponses(responses *tree.Node, o *exported) {
 		for media, t := range responses.Get(status, "content").Members() {
 			t.Delete("example")
 			t.Delete("examples")
-			if typ, _ := mediaType(r); config.MediaType(typ) != config.MediaType(media) || r.Body.Value == "" && r.External == nil {
+			if typ, _ := mediaType(r); semantics.MediaType(typ) != semantics.MediaType(media) || r.Body.Value == "" && r.External == nil {
 				responses.Get(status, "content").Delete(media)
 			}
 		}

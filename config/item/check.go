@@ -1,0 +1,82 @@
+package item
+
+import (
+	"encoding/json"
+	"fmt"
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+	"mockserver/internal/address"
+	"mockserver/internal/wording"
+	"strings"
+)
+
+// check returns the problems of an endpoint. node is the map of an endpoint that was read from a
+// file; it provides the positions.
+func check(e *Endpoint, key string, node *syntax.Node, reported map[string]bool) syntax.Problems {
+	c := table.Check(e.Pos, key, node, reported)
+	finds := len(e.Find) > 0
+	checkRequest(c, e)
+	checkAnswer(c, &e.Response, finds, []string{"response"})
+	checkUnseen(c, &e.Response, e.Fault, []string{"response"})
+	if e.Resource == nil { // those of a resource are checked where they stand
+		checkOutcomes(c, selection{
+			outcomes: e.Responses, by: e.Select, per: e.Per, shared: e.SharesTurns(), fault: e.Fault, single: &e.Response, finds: finds,
+		})
+	}
+	checkChanges(c, e.Do, finds, nil)
+	checkWebhooks(c, e.Webhooks, nil)
+	e.policies().Check(c, e.Path.Value, nil)
+	if node == nil && e.Doc.Body != "" && !json.Valid([]byte(e.Doc.Body)) { // one that was read from a file is JSON
+		c.Wrong("the example of the request's body is not valid JSON", "body")
+	}
+	return c.Problems
+}
+
+// checkRequest checks which requests an endpoint or WebSocket is for.
+func checkRequest(c *table.Checker, e *Endpoint) {
+	table.InBounds(c, EndpointFields, e, nil)
+	checkMethod(c, e)
+	if e.Host != "" {
+		c.Wrong(address.NameFault(e.Host), "host")
+	}
+	switch path := e.Path.Value; {
+	case path == "":
+		c.Wrong("the path is empty; expected a text that begins with /", "path")
+	case path[0] != '/':
+		c.Wrong(fmt.Sprintf("%q does not begin with /", wording.Clip(path)), "path")
+	}
+}
+
+// checkMethod checks what only some endpoints may have as their method.
+func checkMethod(c *table.Checker, e *Endpoint) {
+	if e.Method != MethodAny || c.Faulty("path") {
+		return
+	}
+	for _, r := range e.Answers() {
+		if r.Proxy != nil {
+			return
+		}
+	}
+	if !strings.Contains(e.Path.Value, "/*") {
+		c.Wrong("any is for endpoints with a proxy, and for paths that end in a catch-all such as /*rest", "method")
+	}
+}
+
+// Finish checks a decoded endpoint by the rules across its fields, and removes from its
+// answers the headers that the server sets itself.
+func Finish(d *table.Decoder, e *Endpoint, key string, n *syntax.Node) {
+	for _, p := range check(e, key, n, d.Reported) {
+		if !p.Warning {
+			d.Known(p.Key)
+		}
+		d.Add(p)
+	}
+	e.Response.dropServerSet()
+	for i := range e.Responses {
+		e.Responses[i].Response.dropServerSet()
+	}
+}
+
+func (e *Endpoint) faults(reported map[string]bool) syntax.Problems {
+	return check(e, e.Key, nil, reported)
+}

@@ -1,0 +1,205 @@
+package item
+
+import (
+	"fmt"
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+	"mockserver/internal/wording"
+	"slices"
+	"time"
+)
+
+// Data is a set of rows that endpoints find and change. Its rows are those of a file or those
+// declared, and the changes that requests make.
+type Data struct {
+	Member syntax.Text `key:"key"` // the member that is the key, a.b for a nested one; empty means DefaultKey
+	Pos    syntax.Pos  // left zero in Go
+	Key    string      // "[3].data"; left "" in Go
+	Dir    string      // the directory in which relative file names are looked up; "" is the working directory
+
+	Name    string        // unique
+	From    *DataFile     // the file of the rows; nil for none
+	Rows    []syntax.Text // the rows in place, as JSON texts, if there is no file
+	NewKey  syntax.Text   // how the key of a new row is made; empty means NewKeyUUID
+	Index   []syntax.Text // members that can be asked for
+	Sort    []syntax.Text // members that lists can be ordered by
+	Types   []DataType    // of the columns of a table; text if not named
+	Infer   bool          // the types of cells are what they look like
+	Isolate syntax.Text   // an operand: each value of it has changes of its own; empty for none
+
+	Limit    *DataLimit    // nil means no limit but that of all sets
+	Full     string        // FullRefuse (also "") or FullOldest
+	TTL      time.Duration // how long a change is kept after it was made; 0 means for ever
+	Steps    *Steps        // how a member changes by itself; nil for not at all
+	Updated  string        `key:""` // the member that has the time of the last change, for changes by itself; "" for none
+	OnChange string        // what becomes of changes when the file changes: ChangeKeep (also "") or ChangeReset
+}
+
+// DataFile is a file of rows: .csv, .tsv, .json, .ndjson, .jsonl or .xlsx, or any but the last packed
+// as .gz or .zst.
+type DataFile struct {
+	Pos       syntax.Pos // left zero in Go
+	Key       string     // left "" in Go
+	Path      syntax.Text
+	Separator string      // between the cells of .csv and .tsv; "" means what the name says
+	Sheet     syntax.Text `key:"sheet-name"` // of .xlsx
+}
+
+// DataType is the type of a column.
+type DataType struct {
+	Name string
+	Type string // one of DataTypes
+}
+
+// DataLimit bounds the changes of a set.
+type DataLimit struct {
+	Pos    syntax.Pos // left zero in Go
+	Key    string     // left "" in Go
+	Rows   int        // 0 means no limit
+	Memory int        // bytes; 0 means no limit
+}
+
+// What the keys of data may be. The lists must not be modified.
+const (
+	DefaultKey  = "id"
+	FullRefuse  = "refuse" // a change for which there is no room is refused
+	FullOldest  = "oldest" // the changes of longest ago are given up for it
+	ChangeKeep  = "keep"
+	ChangeReset = "reset"
+	NewKeyUUID  = "uuid"
+	NewKeyInt   = "int"
+)
+
+const (
+	infer        = "infer"
+	maxLimitRows = 1_000_000_000
+)
+
+// DataTypes are the types of columns.
+var DataTypes = []string{"text", "integer", "number", "boolean", "json"}
+
+// NewKeys are the ways of making keys by name; any other is a template.
+var NewKeys = []string{NewKeyUUID, "uuid7", "ulid", NewKeyInt}
+
+var dataFields = []table.Field[Data]{
+	table.With(table.Row{Key: "name", Doc: "what endpoints call it", Required: true, Kinds: table.Texts, Pattern: dataNamePattern, Form: dataNameForm},
+		func(d *table.Decoder, v table.Value, s *Data) { s.Name = decodeName(d, v, isDataName) }),
+	table.Map[Data](table.Row{Key: "from", Unless: "rows", Doc: "the file of its rows"}, dataFileFields),
+	table.With(table.Row{Key: "rows", Doc: "its rows in place, each a map", Kinds: table.Lists, Item: &table.Row{Kinds: table.Maps}}, setRows),
+	table.Of[Data](table.Row{Key: "key", Of: "key", Doc: "the member that is the key, id when left out", Kinds: table.Texts, Filled: true}),
+	table.Of[Data](table.Row{Key: "new-key", Doc: "how the key of a new row is made: uuid (the default), uuid7, ulid, int, or a template", Kinds: table.Texts, Filled: true}),
+	table.With(table.Row{Key: "index", Doc: "members that can be asked for", Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Filled: true}},
+		func(d *table.Decoder, v table.Value, s *Data) { s.Index = memberNames(d, v) }),
+	table.With(table.Row{Key: "sort", Doc: "members that lists can be ordered by", Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Filled: true}},
+		func(d *table.Decoder, v table.Value, s *Data) { s.Sort = memberNames(d, v) }),
+	table.With(table.Row{Key: "types", Doc: "the types of the columns of a table, text when left out; infer takes cells for what they look like",
+		Kinds: table.Maps | table.Texts, Form: "infer, or a map of columns to types", Value: &table.Row{Kinds: table.Texts, Enum: DataTypes}}, setTypes),
+	table.Of[Data](table.Row{Key: "isolate", Doc: "each value of this operand, such as header-params.X-VU, sees changes of its own; one for all when left out", Kinds: table.Texts, Filled: true}),
+	table.Map[Data](table.Row{Key: "limit", Doc: "how many changes are kept"}, dataLimitFields),
+	table.Of[Data](table.Row{Key: "full", Doc: "what happens when the limit is reached: refuse (the default) or oldest", Kinds: table.Texts, Enum: []string{FullRefuse, FullOldest}}),
+	table.Of[Data](table.Row{Key: "ttl", Doc: "how long a change is kept, for ever when left out", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
+	table.Of[Data](table.Row{Key: "on-change", Doc: "what becomes of the changes when the file changes: keep (the default) or reset", Kinds: table.Texts, Enum: []string{ChangeKeep, ChangeReset}}),
+	table.With(stepsField, func(d *table.Decoder, v table.Value, s *Data) { s.Steps = decodeSteps(d, v) }),
+}
+
+var dataFileFields = []table.Field[DataFile]{
+	table.Of[DataFile](table.Row{Key: "path", Doc: "the file: .csv, .tsv, .json, .ndjson, .jsonl or .xlsx, also packed as .gz or .zst", Required: true, Kinds: table.Texts, Filled: true}),
+	table.Of[DataFile](table.Row{Key: "separator", Doc: "what is between the cells of .csv, a comma when left out", Kinds: table.Texts, Enum: []string{",", ";", "\t", "|"}}),
+	table.Of[DataFile](table.Row{Key: "sheet-name", Doc: "the sheet of .xlsx, the first when left out", Kinds: table.Scalars}),
+}
+
+var dataLimitFields = []table.Field[DataLimit]{
+	table.Of[DataLimit](table.Row{Key: "rows", Doc: "how many rows may be changed or added", Kinds: table.Numbers, Min: 1, Max: maxLimitRows}),
+	table.With(table.Row{Key: "memory", Doc: "how much memory the changes may take, such as 256MiB", Kinds: table.Texts | table.Numbers, Form: sizeForm, Pattern: sizePattern}, setMemory),
+}
+
+func decodeData(d *table.Decoder, v table.Value) *Data {
+	s := &Data{Pos: v.Pos(), Key: v.Key}
+	table.Fill(d, v.Node, v.Key, dataFields, s)
+	return s
+}
+
+func setRows(d *table.Decoder, v table.Value, s *Data) {
+	for _, one := range v.Parts() {
+		if d.Take(one) {
+			s.Rows = append(s.Rows, decodeJSON(d, one, true))
+		}
+	}
+}
+
+func setTypes(d *table.Decoder, v table.Value, s *Data) {
+	if v.Kind == syntax.TextNode {
+		if s.Infer = v.Text.Value == infer; !s.Infer {
+			d.Refuse(v)
+		}
+		return
+	}
+	for _, e := range v.Entries {
+		name := e.Key.Text.Value
+		one := v.Part(e.Value, "."+wording.Label(name), v.Row.Value)
+		if !d.Take(one) {
+			continue
+		}
+		if !slices.Contains(DataTypes, one.Text.Value) {
+			d.Refuse(one)
+			continue
+		}
+		s.Types = append(s.Types, DataType{name, one.Text.Value})
+	}
+}
+
+func setMemory(d *table.Decoder, v table.Value, l *DataLimit) { decodeSize(d, v, &l.Memory) }
+
+// EffectiveMember returns the member that is the key.
+func (s *Data) EffectiveMember() string {
+	if s.Member.Value == "" {
+		return DefaultKey
+	}
+	return s.Member.Value
+}
+
+// Claim says in those problems that have no position in a file which set they are about. It modifies
+// ps and returns it.
+func (s *Data) Claim(ps syntax.Problems) syntax.Problems {
+	return claim(ps, s.Pos, "data "+wording.Label(s.Name))
+}
+
+func (s *Data) madeInGo() bool { return s.Key == "" }
+
+func (s *Data) complete() {
+	for i := range s.Rows {
+		s.Rows[i] = s.Rows[i].Raw()
+	}
+	s.Steps.complete()
+}
+
+// faults returns what is wrong with a set that was made in Go.
+func (s *Data) faults(map[string]bool) (found syntax.Problems) {
+	say := func(key, what string) {
+		if what != "" {
+			found = append(found, syntax.Problem{Pos: s.Pos, Key: s.Key + "." + key, What: what})
+		}
+	}
+	if !isDataName(s.Name) {
+		say("name", fmt.Sprintf("is %q; expected %s", wording.Clip(s.Name), dataNameForm))
+	}
+	for _, f := range dataFields {
+		if f.Fault != nil {
+			say(f.Key, f.Fault(s))
+		}
+	}
+	if s.From != nil && len(s.Rows) > 0 {
+		say("rows", table.BothGiven("from", "rows"))
+	}
+	for _, t := range s.Types {
+		if !slices.Contains(DataTypes, t.Type) {
+			say("types", fmt.Sprintf("%q is no type of a column; expected %s", t.Type, wording.OneOf(DataTypes)))
+		}
+	}
+	return append(found, s.Steps.faults(s.Key+".steps")...)
+}
+
+// Fingerprint returns a text that is equal for sets with equal declarations, wherever they are.
+func (s *Data) Fingerprint() string {
+	return Digest(*s) + s.Dir
+}

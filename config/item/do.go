@@ -1,0 +1,125 @@
+package item
+
+import (
+	"fmt"
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+	"mockserver/internal/wording"
+	"slices"
+)
+
+// Do is one change that an endpoint makes. All changes of a request happen, or none.
+type Do struct {
+	ByKey syntax.Text `key:"key"` // an operand: the key of the row
+	Pos   syntax.Pos  // left zero in Go
+	Key   string      // left "" in Go
+	Verb  string      // one of Verbs
+
+	In      syntax.Text // the set
+	As      string      // the name of the row as it is after the change; "" for none
+	Row     Made        // insert: the row
+	With    Made        // put: the row; merge: what is merged into it
+	Set     []Setting   // insert, put and merge: members of the row
+	Field   syntax.Text // add: the member, a.b for a nested one
+	By      syntax.Text // add: an operand
+	AtLeast syntax.Text // add: an operand; empty for no bound
+	AtMost  syntax.Text // add: an operand; empty for no bound
+	Else    *Response   // the answer if it cannot be done; nil means an error
+}
+
+// Verbs are the changes, the keys of the items of do. It must not be modified.
+var Verbs = []string{"insert", "put", "merge", "add", "delete"}
+
+var doFields = []table.Field[Do]{
+	table.Of[Do](table.Row{Key: "in", Doc: "the set", Required: true, Kinds: table.Texts, Filled: true}),
+	table.With(table.Row{Key: "as", Doc: "the name of the row as it is after the change", Kinds: table.Texts, Pattern: namePattern, Form: nameForm},
+		func(d *table.Decoder, v table.Value, o *Do) { o.As = decodeName(d, v, isName) }),
+	elseField,
+}
+
+var keyField = table.Of[Do](table.Row{Key: "key", Of: "key", Doc: "an operand: the key of the row", Required: true, Kinds: table.Scalars})
+
+var setField = table.With(table.Row{Key: "set", Doc: "members of the row and their values", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}}, setSettings)
+
+var elseField = table.With(table.Row{Key: "else", Doc: "the answer if it cannot be done", Kinds: table.Maps, Table: table.Rows(ResponseFields)},
+	func(d *table.Decoder, v table.Value, o *Do) {
+		o.Else = new(Response)
+		o.Else.decode(d, v)
+	})
+
+var verbFields = []table.Field[Do]{
+	verb("insert", "adds a row", madeField("row", "the row, a map or what a placeholder gives; {} when left out", func(o *Do) *Made { return &o.Row }), setField),
+	verb("put", "replaces a row, or adds it", keyField, setField,
+		madeField("with", "the row, in place of the one with the key, if there is one", func(o *Do) *Made { return &o.With })),
+	verb("merge", "changes members of a row", keyField, setField,
+		madeField("with", "what is merged into the row as a JSON merge patch", func(o *Do) *Made { return &o.With })),
+	verb("add", "adds to a number of a row", keyField,
+		table.Of[Do](table.Row{Key: "field", Doc: "the member that is added to, a.b for a nested one", Required: true, Kinds: table.Texts, Filled: true}),
+		table.Of[Do](table.Row{Key: "by", Doc: "an operand: how much is added", Required: true, Kinds: table.Scalars}),
+		table.Of[Do](table.Row{Key: "at-least", Doc: "an operand: the least that the sum may be", Kinds: table.Scalars}),
+		table.Of[Do](table.Row{Key: "at-most", Doc: "an operand: the most that the sum may be", Kinds: table.Scalars})),
+	verb("delete", "deletes a row", keyField),
+}
+
+var doItem = &table.Row{Kinds: table.Maps, Form: "a map with one key, " + wording.OneOf(Verbs), Table: table.Rows(verbFields)}
+
+// verb is one kind of change, with keys in addition to those of all.
+func verb(name, doc string, keys ...table.Field[Do]) table.Field[Do] {
+	fields := slices.Concat(doFields, keys)
+	return table.With(table.Row{Key: name, Doc: doc, Kinds: table.Maps, Table: table.Rows(fields)}, func(d *table.Decoder, v table.Value, o *Do) {
+		o.Verb, o.Key = name, v.Key
+		table.Fill(d, v.Node, v.Key, fields, o)
+	})
+}
+
+func madeField(key, doc string, at func(*Do) *Made) table.Field[Do] {
+	return table.With(table.Row{Key: key, Doc: doc, Kinds: table.Texts | table.Maps, Value: &table.Row{Kinds: table.Anything}}, func(d *table.Decoder, v table.Value, o *Do) { *at(o) = decodeMade(d, v) })
+}
+
+func setSettings(d *table.Decoder, v table.Value, o *Do) { o.Set = decodeSettings(d, v) }
+
+// decodeDo returns the changes of an endpoint or of one of its answers.
+func decodeDo(d *table.Decoder, v table.Value) []Do {
+	var all []Do
+	for _, one := range v.Parts() {
+		if !d.Take(one) {
+			continue
+		}
+		o := Do{Pos: one.Pos(), Key: one.Key}
+		table.Fill(d, one.Node, one.Key, verbFields, &o)
+		if n := len(one.Entries); n != 1 {
+			d.About(one, "has %s; expected %s", wording.Count(n, "key"), one.Row.Form)
+		} else if o.Verb != "" {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// checkChanges checks what the endpoint or outcome at the given keys changes.
+func checkChanges(c *table.Checker, all []Do, finds bool, place []string) {
+	for i := range all {
+		o := &all[i]
+		at := table.Below(place, fmt.Sprintf("do[%d]", i))
+		if c.InGo() && !slices.Contains(Verbs, o.Verb) {
+			c.Wrong(fmt.Sprintf("%q is not a change; expected %s", wording.Clip(o.Verb), wording.OneOf(Verbs)), at...)
+		}
+		if o.Else != nil {
+			checkAnswer(c, o.Else, finds, table.Below(at, o.Verb, "else"))
+		}
+	}
+}
+
+func completeDo(all []Do) {
+	for i := range all {
+		o := &all[i]
+		o.Row.complete()
+		o.With.complete()
+		for j := range o.Set {
+			o.Set[j].Value.complete()
+		}
+		if o.Else != nil {
+			o.Else.complete()
+		}
+	}
+}

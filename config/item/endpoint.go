@@ -1,0 +1,258 @@
+package item
+
+import (
+	"cmp"
+	"encoding/json"
+	"mockserver/config/openapi"
+	"mockserver/config/policy"
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+	"mockserver/internal/address"
+	"mockserver/internal/semantics"
+	"mockserver/internal/wording"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Endpoint is one method and path with its answer.
+type Endpoint struct {
+	Pos  syntax.Pos // where the declaration begins; left zero in Go
+	Key  string     // its key path in the document, "[3].endpoint"; "" for an endpoint made in Go; New clears it
+	Dir  string     // the directory in which relative file names are looked up first; "" is the working directory
+	Host string     // "", "api.example.com" or "*.example.com"; lower case
+
+	Method string // upper case; "" means GET
+	Path   syntax.Text
+	// Template reports that Path is written as in OpenAPI, "/pets/{petId}.{format}", where ":" and
+	// "*" have no meaning.
+	Template bool
+	If       syntax.Text // a condition; an empty text is always true
+
+	// State says in which states of scenarios it answers, and to which it leads.
+	State []InState
+
+	Find []Find // rows that it names, in order: later ones may use earlier ones
+	Do   []Do   // what it changes
+	// Let are values by names, which are made once for each request. Later ones may use earlier ones.
+	Let []Setting
+
+	Response Response
+	Webhooks []Webhook // sent after the answer
+
+	// Responses are several answers instead of Response. Select says how one is chosen for each
+	// request: SelectWeighted (also ""), SelectSequence, SelectSequenceHold.
+	Responses []Outcome
+	Select    string
+	Per       syntax.Text // an operand: sequences have a turn of their own for each value; empty for one turn
+	Scope     string      // of turns: one of policy.LimitScopes, also "" for the first
+
+	// A nil field does not apply: an endpoint has no limits unless it declares them.
+	RateLimit *policy.RateLimit
+	Capacity  *policy.Capacity
+	Latency   *policy.Latency
+	Fault     *policy.Fault
+
+	// Operation is what an OpenAPI document declares for the endpoint; nil for a declared endpoint.
+	// Response is then the default answer.
+	Operation *openapi.Operation
+	// Resource is the operation of a resource that the endpoint is; nil for any other. Response is then
+	// what is said of its status and headers.
+	Resource *Operation
+
+	Doc Doc `key:""`
+}
+
+// Doc documents an endpoint without changing its answer.
+type Doc struct {
+	Query       []QueryParam
+	Body        string // an example of the request body, as JSON text; "" for none
+	Tags        []string
+	Summary     string
+	Description string
+	RouterName  string
+}
+
+// QueryParam documents one query parameter.
+type QueryParam struct {
+	Name, Type string
+}
+
+// MethodAny is an endpoint for requests of any method, of those that no other endpoint with the path answers.
+const MethodAny = "ANY"
+
+// endpointMethods are the methods that an endpoint may declare.
+var endpointMethods = append(slices.Clone(semantics.Methods), MethodAny)
+
+// EndpointFields are the keys of an endpoint. It must not be modified.
+var EndpointFields = slices.Concat(
+	[]table.Field[Endpoint]{
+		table.Of[Endpoint](table.Row{Key: "method", Said: true, Doc: "the request's method, GET when left out; any for proxies and catch-alls", Kinds: table.Texts, Enum: endpointMethods, AnyCase: true}),
+		table.Of[Endpoint](table.Row{Key: "path", Said: true, Doc: "the path to answer, such as /users/:id", Required: true, Kinds: table.Texts, Pattern: "^/"}),
+		table.With(table.Row{Key: "host", Doc: "the host to answer for, any when left out", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern},
+			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Host = decodeHost(d, v) }),
+		table.Of[Endpoint](table.Row{Key: "if", Doc: "the condition under which the endpoint answers", Kinds: table.Scalars | table.Nulls}),
+		table.With(table.Row{Key: "find", Doc: "rows of data, by the names that conditions, texts and webhooks use", Kinds: table.Maps, Value: &table.Row{Kinds: table.Maps, Table: table.Rows(findFields)}},
+			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Find = decodeFinds(d, v) }),
+		table.With(table.Row{Key: "state", Doc: "the states of scenarios in which the endpoint answers", Kinds: table.Maps, Value: stateValue},
+			func(d *table.Decoder, v table.Value, e *Endpoint) { addStates(d, v, &e.State) }),
+		table.With(table.Row{Key: "next", Doc: "the states of scenarios that it leads to", Kinds: table.Maps, Value: &table.Row{Kinds: table.Texts, Filled: true}},
+			func(d *table.Decoder, v table.Value, e *Endpoint) { addNext(d, v, &e.State) }),
+		table.With(table.Row{Key: "let", Doc: "values that are made once a request, by the names that texts and webhooks use", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}}, setLet),
+		table.With(table.Row{Key: "do", Doc: "what the endpoint changes, all of it or nothing", Kinds: table.Lists, Item: doItem},
+			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Do = decodeDo(d, v) }),
+		table.With(table.Row{Key: "response", Said: true, Doc: "the answer; {} is an empty one with status 200", Required: true, Unless: "responses", Kinds: table.Maps, Table: table.Rows(ResponseFields)},
+			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Response.decode(d, v) }),
+		table.With(table.Row{Key: "responses", Doc: "several answers, of which each request gets one", Kinds: table.Lists, Form: "a list of answers, each a map of its own", Item: &table.Row{Kinds: table.Maps, Table: table.Rows(outcomeFields)}},
+			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Responses = decodeOutcomes(d, v) }),
+		table.Of[Endpoint](table.Row{Key: "select", Doc: "how one of responses is chosen: weighted (the default), sequence or sequence-hold", Kinds: table.Texts, Enum: selects}),
+		table.Of[Endpoint](table.Row{Key: "per", Doc: "an operand: each value of it has its own turn in a sequence", Kinds: table.Texts, Filled: true}),
+		table.Of[Endpoint](table.Row{Key: "scope", Doc: "whose turns a sequence has: replica (the default), or shared for all replicas with the same --shared-state", Kinds: table.Texts, Enum: policy.LimitScopes}),
+	},
+	policy.AnswerKeys[Endpoint](""),
+	policy.LimitKeys[Endpoint]("requests"),
+	webhookKeys("a request of the server's own, some time after the answer", func(e *Endpoint) *[]Webhook { return &e.Webhooks }),
+	[]table.Field[Endpoint]{
+		table.With(table.Row{Key: "query", Said: true, Doc: "documents the query parameters, name: type", Kinds: table.Maps | table.Nulls,
+			Value: &table.Row{Kinds: table.Scalars, Form: "the name of a type"}}, setQuery),
+		table.With(table.Row{Key: "body", Said: true, Doc: "documents the request's body by an example", Kinds: table.Anything}, setExample),
+		table.With(table.Row{Key: "tag", Said: true, Doc: "documents what the endpoint belongs to", Kinds: table.Texts | table.Lists | table.Nulls, Item: &table.Row{Kinds: table.Texts}},
+			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Doc.Tags = decodeTags(d, v) }),
+		table.Of[Endpoint](table.Row{Key: "summary", Said: true, Doc: "documents the endpoint in a line", Kinds: table.Scalars | table.Nulls}),
+		table.Of[Endpoint](table.Row{Key: "description", Said: true, Doc: "documents the endpoint at length", Kinds: table.Scalars | table.Nulls}),
+		table.Of[Endpoint](table.Row{Key: "router-name", Said: true, Doc: "documents the endpoint's name", Kinds: table.Scalars | table.Nulls}),
+	},
+)
+
+// EffectiveMethod returns the method of the endpoint: GET if none is declared.
+func (e *Endpoint) EffectiveMethod() string {
+	if e.Method == "" {
+		return "GET"
+	}
+	return e.Method
+}
+
+// Answers returns the responses that the endpoint may give: the only one, or those of its outcomes.
+// They are not copies.
+func (e *Endpoint) Answers() []*Response {
+	if len(e.Responses) == 0 {
+		return []*Response{&e.Response}
+	}
+	all := make([]*Response, len(e.Responses))
+	for i := range e.Responses {
+		all[i] = &e.Responses[i].Response
+	}
+	return all
+}
+
+// Lengths returns the distribution of the latencies of those requests to an endpoint that have any,
+// over all its outcomes and including those that time out. It is nil if no request has a latency,
+// and if the shares are unknown: with sequence-hold they depend on the number of requests.
+func (e *Endpoint) Lengths() func(part float64) time.Duration {
+	var all policy.Mixture
+	if len(e.Responses) == 0 {
+		all.Add(e.Latency, 1)
+		return all.Lengths()
+	}
+	if e.Select == SelectSequenceHold {
+		return nil
+	}
+	for i := range e.Responses {
+		o := &e.Responses[i]
+		weight := 1.0
+		if e.Select != SelectSequence && (o.Weighted || o.Weight != 0) {
+			weight = o.Weight
+		}
+		all.Add(cmp.Or(o.Latency, e.Latency), weight)
+	}
+	return all.Lengths()
+}
+
+// Condition returns when the endpoint answers, apart from its path, as a text for messages: its
+// condition, and the states of scenarios. It is "" for an endpoint that always does.
+func (e *Endpoint) Condition() string {
+	var all []string
+	if e.If.Value != "" {
+		all = append(all, e.If.Value)
+	}
+	for i := range e.State {
+		if s := &e.State[i]; len(s.Is) > 0 {
+			all = append(all, "state "+s.Name.Value+" is "+strings.Join(s.Is, " or "))
+		}
+	}
+	return strings.Join(all, " and ")
+}
+
+// Unsaid reports whether the endpoint has a key that OpenAPI cannot express. The content of its
+// response is not considered.
+func (e *Endpoint) Unsaid() bool { return table.Unsaid(EndpointFields, e) }
+
+// SharesTurns reports whether all replicas share the turns of the endpoint.
+func (e *Endpoint) SharesTurns() bool { return e.Scope == policy.LimitScopes[1] }
+
+// policies are what is said of the requests to the endpoint.
+func (e *Endpoint) policies() policy.Set {
+	return policy.Set{Latency: e.Latency, Fault: e.Fault, RateLimit: e.RateLimit, Capacity: e.Capacity}
+}
+
+// Claim sets the endpoint's method and path in those problems that have no position in a file. It
+// modifies ps and returns it.
+func (e *Endpoint) Claim(ps syntax.Problems) syntax.Problems {
+	name := wording.Label(e.EffectiveMethod())
+	if e.Path.Value != "" {
+		name += " " + wording.Label(e.Path.Value)
+	}
+	return claim(ps, e.Pos, name)
+}
+
+// Fingerprint returns a text that is equal for endpoints with equal declarations, regardless of
+// their position and documentation.
+func (e *Endpoint) Fingerprint() string {
+	alike := *e
+	alike.Method, alike.Doc, alike.Operation = e.EffectiveMethod(), Doc{}, nil
+	return Digest(alike)
+}
+
+func setLet(d *table.Decoder, v table.Value, e *Endpoint) {
+	for _, entry := range v.Entries {
+		if name := entry.Key.Text.Value; !isName(name) {
+			d.About(table.Value{Node: entry.Key, Key: table.Under(v.Key, name)}, "is not %s", nameForm)
+		}
+	}
+	e.Let = decodeSettings(d, v)
+}
+
+func setQuery(d *table.Decoder, v table.Value, e *Endpoint) {
+	for _, q := range v.Entries {
+		name := q.Key.Text.Value
+		if at := v.Part(q.Value, "."+wording.Label(name), v.Row.Value); d.Take(at) {
+			e.Doc.Query = append(e.Doc.Query, QueryParam{Name: name, Type: at.Text.Value})
+		}
+	}
+}
+
+// setExample stores the example as JSON text. A text that is already JSON is used as it is; any
+// other text becomes a JSON string.
+func setExample(d *table.Decoder, v table.Value, e *Endpoint) {
+	switch {
+	case v.Kind == syntax.NullNode:
+	case v.Kind == syntax.TextNode && json.Valid([]byte(v.Text.Value)):
+		e.Doc.Body = v.Text.Value
+	default:
+		e.Doc.Body = decodeJSON(d, v, true).Value
+	}
+}
+
+func (e *Endpoint) madeInGo() bool { return e.Key == "" }
+
+// complete fills in what a file expresses differently from Go.
+func (e *Endpoint) complete() {
+	e.Response.complete()
+	e.policies().Complete()
+	completeWebhooks(e.Webhooks)
+	completeOutcomes(e.Responses)
+	completeDo(e.Do)
+	for i := range e.Let {
+		e.Let[i].Value.complete()
+	}
+}

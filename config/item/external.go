@@ -1,0 +1,91 @@
+package item
+
+import (
+	"fmt"
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+	"mockserver/internal/address"
+	"mockserver/internal/tags"
+	"time"
+)
+
+// ExternalBody is a body that is not in the configuration.
+type ExternalBody struct {
+	Pos      syntax.Pos
+	Key      string
+	Provider string      // "json" or "xlsx"
+	Path     syntax.Text // a file or, for json, an http or https URL; may contain placeholders
+	Sheet    syntax.Text `key:"sheet-name"` // xlsx: the name of the sheet
+
+	Timeout      time.Duration // remote: 0 means DefaultFetchTimeout
+	TTL          time.Duration // remote: how long a copy is served without asking again
+	StaleIfError bool          // remote: if the server fails, the last good copy is served
+	Insecure     bool          // remote: TLS certificates are not verified
+	CA           syntax.Text   `key:"ca"` // remote: a file with the CAs to trust; empty for those of the system
+	Cert         syntax.Text   // remote: a file with the certificate to show; empty for none
+	ClientKey    syntax.Text   // remote: a file with the key of that
+}
+
+// DefaultFetchTimeout limits one fetch of a remote body.
+const DefaultFetchTimeout = 10 * time.Second
+
+var providers = []string{"json", "xlsx"}
+
+var externalFields = []table.Field[ExternalBody]{
+	table.Of[ExternalBody](table.Row{Key: "provider", Doc: "json or xlsx", Required: true, Kinds: table.Texts, Enum: providers}),
+	table.Of[ExternalBody](table.Row{Key: "path", Doc: "the file, or for json an http or https URL", Required: true, Kinds: table.Texts, Filled: true}),
+	table.Of[ExternalBody](table.Row{Key: "sheet-name", Doc: "the sheet of the workbook", Kinds: table.Scalars}),
+	table.Of[ExternalBody](table.Row{Key: "timeout", Doc: "how long one fetch of a URL may take, 10s when left out", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
+	table.Of[ExternalBody](table.Row{Key: "ttl", Doc: "how long a copy of a URL is served without asking again", Kinds: table.Texts | table.Numbers, Length: table.FromZero}),
+	table.Of[ExternalBody](table.Row{Key: "stale-if-error", Doc: "true serves the last good copy when a URL fails", Kinds: table.Bools}),
+	table.Of[ExternalBody](table.Row{Key: "insecure", Doc: "true does not verify the TLS certificate of a URL", Kinds: table.Bools}),
+	table.Of[ExternalBody](table.Row{Key: "ca", Doc: "a file with the CAs that an https URL is trusted by, those of the system when left out", Kinds: table.Texts, Filled: true}),
+	table.Of[ExternalBody](table.Row{Key: "cert", Doc: "a file with the certificate that is shown to an https URL", Kinds: table.Texts, Filled: true}),
+	table.Of[ExternalBody](table.Row{Key: "key", Of: "client-key", Doc: "a file with the key of cert", Kinds: table.Texts, Filled: true}),
+}
+
+// URLKeys returns the keys of an external body that are for URLs, and which of them are given.
+func (x *ExternalBody) URLKeys() []GivenKey {
+	return append([]GivenKey{{"timeout", x.Timeout != 0}, {"ttl", x.TTL != 0}, {"stale-if-error", x.StaleIfError}}, tlsKeys(&x.CA, &x.Cert, &x.ClientKey, x.Insecure)...)
+}
+
+// mayBeURL reports whether the path is a URL, or a template that may render to one.
+func (x *ExternalBody) mayBeURL(templates bool) bool {
+	return x.Provider != "xlsx" && (address.Scheme(x.Path.Value) != "" || templates && tags.Start(x.Path.Value) == 0)
+}
+
+// checkExternal checks the external body of the response at the given keys.
+func checkExternal(c *table.Checker, r *Response, place []string) {
+	x := r.External
+	at := func(key string) []string { return table.Below(place, key) }
+	table.InBounds(c, externalFields, x, place)
+	switch {
+	case x.Provider == "xlsx" && x.Sheet.Value == "":
+		c.Wrong("sheet-name is missing: provider xlsx needs the name of a sheet", at("sheet-name")...)
+	case x.Provider == "json" && x.Sheet.Value != "":
+		c.Wrong("sheet-name is for provider xlsx; provider json has no sheets", at("sheet-name")...)
+	}
+	if x.Path.Value == "" {
+		c.Wrong("the path is empty; expected a file, or for json an http or https URL", at("path")...)
+		return
+	}
+	checkExternalURL(c, x, at("path"))
+	checkClientTLS(c, &x.Cert, &x.ClientKey, place)
+	if x.mayBeURL(!r.Raw) {
+		return
+	}
+	checkNotForURL(c, "http and https URLs; this path is a file", place, x.URLKeys()...)
+}
+
+// checkExternalURL checks the path of an external body if it is a URL.
+func checkExternalURL(c *table.Checker, x *ExternalBody, keys []string) {
+	switch s := address.Scheme(x.Path.Value); {
+	case s == "":
+	case x.Provider == "xlsx":
+		c.Wrong("provider xlsx reads files; expected a URL for provider json", keys...)
+	case s != "http" && s != "https":
+		c.Wrong(fmt.Sprintf("URLs of %s are not fetched; expected http and https", s), keys...)
+	default:
+		checkURL(c, &x.Path, keys...)
+	}
+}

@@ -1,0 +1,92 @@
+package item
+
+import (
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+	"mockserver/internal/wording"
+	"slices"
+)
+
+// Find gives a row of a set a name, for the conditions, texts and webhooks of an endpoint.
+type Find struct {
+	ByKey syntax.Text `key:"key"` // an operand: the key of the row; empty if it is found otherwise
+	Pos   syntax.Pos  // left zero in Go
+	Key   string      // left "" in Go
+	Name  string
+	In    syntax.Text // the set
+	Where []Where     // members and what they have to equal
+	Pick  string      // which of several rows: one of Picks; "" means the first
+	Hash  syntax.Text // an operand: the same row for the same value; instead of Pick
+}
+
+// Where is a member and the operand that it has to equal.
+type Where struct {
+	Name  string
+	Value syntax.Text `key:""`
+}
+
+// Picks are the ways of choosing one of several rows, the default first. It must not be modified.
+var Picks = []string{"first", "newest", "next", "once", "random"}
+
+var findFields = []table.Field[Find]{
+	table.Of[Find](table.Row{Key: "in", Doc: "the set", Required: true, Kinds: table.Texts, Filled: true}),
+	table.Of[Find](table.Row{Key: "key", Of: "key", Unless: "where", Doc: "an operand: the key of the row", Kinds: table.Scalars}),
+	table.With(table.Row{Key: "where", Doc: "members and what they have to equal", Kinds: table.Maps, Value: &table.Row{Kinds: table.Scalars | table.Nulls}},
+		func(d *table.Decoder, v table.Value, f *Find) { f.Where = decodeWhere(d, v) }),
+	table.With(table.Row{Key: "pick", Doc: "which of several rows: first (the default), newest, next, once, random, or {hash: operand}",
+		Kinds: table.Texts | table.Maps, Form: wording.OneOf(Picks) + ", or a map with hash", Table: table.Rows(hashFields)}, setPick),
+}
+
+var hashFields = []table.Field[Find]{
+	table.Of[Find](table.Row{Key: "hash", Doc: "an operand: the same row for the same value", Required: true, Kinds: table.Scalars}),
+}
+
+func decodeWhere(d *table.Decoder, v table.Value) []Where {
+	var all []Where
+	for _, e := range v.Entries {
+		name := e.Key.Text.Value
+		one := v.Part(e.Value, "."+wording.Label(name), v.Row.Value)
+		if !d.Take(one) {
+			continue
+		}
+		text := one.AsText()
+		if one.Kind == syntax.NullNode {
+			text.Value = "null"
+		}
+		all = append(all, Where{name, text})
+	}
+	if len(v.Entries) == 0 {
+		d.About(v, "is an empty map; expected a member and what it has to equal")
+	}
+	return all
+}
+
+func setPick(d *table.Decoder, v table.Value, f *Find) {
+	switch {
+	case v.Kind == syntax.MapNode:
+		table.Fill(d, v.Node, v.Key, hashFields, f)
+	case slices.Contains(Picks, v.Text.Value):
+		f.Pick = v.Text.Value
+	default:
+		d.Refuse(v)
+	}
+}
+
+// decodeFinds returns the rows that an endpoint names.
+func decodeFinds(d *table.Decoder, v table.Value) []Find {
+	var finds []Find
+	for _, e := range v.Entries {
+		name := e.Key.Text.Value
+		one := v.Part(e.Value, "."+wording.Label(name), v.Row.Value)
+		if !isName(name) {
+			d.About(table.Value{Node: e.Key, Key: one.Key}, "is not %s", nameForm)
+		}
+		if !d.Take(one) {
+			continue
+		}
+		f := Find{Pos: one.Pos(), Key: one.Key, Name: name}
+		table.Fill(d, one.Node, one.Key, findFields, &f)
+		finds = append(finds, f)
+	}
+	return finds
+}

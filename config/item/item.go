@@ -1,0 +1,110 @@
+// Package item has the items of a configuration: their types, which are those of package config too,
+// the table of their keys, and the rules across keys. Package config reads files and makes a
+// specification of their items.
+package item
+
+import (
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+	"mockserver/internal/wording"
+	"slices"
+)
+
+// Item is one item of a document: one of the fields is set, or none if it could not be decoded.
+type Item struct {
+	Endpoint  *Endpoint
+	WebSocket *WebSocket
+	Data      *Data
+	Scenario  *Scenario
+	Upstream  *Upstream
+
+	Resource   *Resource
+	Operations []Endpoint // of Resource
+}
+
+// Names are the keys of items, in messages.
+const Names = "endpoint, websocket, data, scenario, resource or upstream"
+
+// Fields are the keys of items, of which each has one. It must not be modified.
+var Fields = []table.Field[Item]{
+	table.With(table.Row{Key: "endpoint", Doc: "a method and path, and what it answers", Kinds: table.Maps, Table: table.Rows(EndpointFields)}, setEndpoint),
+	table.With(table.Row{Key: "websocket", Doc: "a path that becomes a WebSocket connection, and what is said on it", Kinds: table.Maps, Table: table.Rows(webSocketFields)},
+		func(d *table.Decoder, v table.Value, into *Item) { into.WebSocket = decodeWebSocket(d, v) }),
+	table.With(table.Row{Key: "data", Doc: "a set of rows that endpoints find and change", Kinds: table.Maps, Table: table.Rows(dataFields)},
+		func(d *table.Decoder, v table.Value, into *Item) { into.Data = decodeData(d, v) }),
+	table.With(table.Row{Key: "scenario", Doc: "a state that requests see and lead on", Kinds: table.Maps, Table: table.Rows(scenarioFields)},
+		func(d *table.Decoder, v table.Value, into *Item) { into.Scenario = decodeScenario(d, v) }),
+	table.With(table.Row{Key: "resource", Doc: "a REST collection over a set of rows", Kinds: table.Maps, Table: table.Rows(resourceFields)},
+		func(d *table.Decoder, v table.Value, into *Item) {
+			into.Resource, into.Operations = decodeResource(d, v)
+		}),
+	table.With(table.Row{Key: "upstream", Doc: "another server that requests can be passed on to", Kinds: table.Maps, Table: table.Rows(upstreamFields)},
+		func(d *table.Decoder, v table.Value, into *Item) { into.Upstream = decodeUpstream(d, v) }),
+}
+
+// Decode decodes one item as far as possible, given its key path. It returns an empty item if the node
+// is not an item.
+func Decode(d *table.Decoder, n *syntax.Node, key string) Item {
+	if n.Kind != syntax.MapNode || len(n.Entries) == 0 {
+		what := n.Shown()
+		if n.Kind == syntax.MapNode {
+			what = "an empty map"
+		}
+		d.About(table.Value{Node: n, Key: key}, "is %s; expected a map with one key, "+Names, what)
+		return Item{}
+	}
+	first := n.Entries[0]
+	if second := n.Entries[len(n.Entries)-1].Key; len(n.Entries) > 1 && slices.Contains(table.Keys(Fields), first.Key.Text.Value) {
+		if first.Value.Kind == syntax.NullNode {
+			second = n.Entries[1].Key
+			d.Wrong(second.Pos(), key, "%s stands beside %s; "+HintsOf(n.Pos().File).Beside, wording.Label(second.Text.Value), first.Key.Text.Value, first.Key.Text.Value)
+			return Item{}
+		}
+		if slices.Contains(table.Keys(Fields), second.Text.Value) {
+			d.Wrong(second.Pos(), key, "%s stands beside %s; an item has one of them", second.Text.Value, first.Key.Text.Value)
+			return Item{}
+		}
+	}
+	if !HasKey(n) && slices.Contains(table.Keys(EndpointFields), first.Key.Text.Value) {
+		d.Wrong(first.Key.Pos(), key, "%s is a key of an endpoint; %s", first.Key.Text.Value, HintsOf(n.Pos().File).Bare)
+		return Item{}
+	}
+	var it Item
+	table.Fill(d, n, key, Fields, &it)
+	return it
+}
+
+// HasKey reports whether a map has a key of an item.
+func HasKey(n *syntax.Node) bool {
+	return slices.ContainsFunc(table.Keys(Fields), func(key string) bool { return n.Get(key) != nil })
+}
+
+func setEndpoint(d *table.Decoder, v table.Value, into *Item) {
+	if strayWebSocket(d, v) {
+		return
+	}
+	e := &Endpoint{Pos: v.Pos(), Key: v.Key}
+	table.Fill(d, v.Node, v.Key, EndpointFields, e)
+	Finish(d, e, v.Key, v.Node)
+	into.Endpoint = e
+}
+
+// strayWebSocket reports whether a WebSocket is inside an endpoint, or is written as one, and adds
+// a problem that says where it belongs. The rest of such an endpoint is not checked: what it lacks
+// does not matter.
+func strayWebSocket(d *table.Decoder, v table.Value) bool {
+	for _, e := range v.Entries {
+		name, what := e.Key.Text.Value, ""
+		switch {
+		case name == "websocket":
+			what = "a WebSocket is not part of an endpoint"
+		case slices.Contains(table.Keys(webSocketFields), name) && !slices.Contains(table.Keys(EndpointFields), name):
+			what = "belongs to a WebSocket, which is not an endpoint"
+		default:
+			continue
+		}
+		d.About(table.Value{Node: e.Key, Key: table.Under(v.Key, name)}, "%s but an item of its own, %s", what, HintsOf(e.Key.Pos().File).WebSocket)
+		return true
+	}
+	return false
+}

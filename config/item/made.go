@@ -1,0 +1,53 @@
+package item
+
+import (
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+	"mockserver/internal/wording"
+)
+
+// Made is a value that a request makes: a text with placeholders or, with JSON, the JSON text of a
+// value. If the text is one placeholder and nothing else, it is the value of the placeholder.
+type Made struct {
+	Text syntax.Text `key:""`
+	JSON bool
+}
+
+// Setting is a member of a row and its value.
+type Setting struct {
+	Name  string
+	Value Made `key:""`
+}
+
+// decodeMade returns a value that a request makes.
+func decodeMade(d *table.Decoder, v table.Value) Made {
+	if v.Kind == syntax.TextNode {
+		return Made{Text: v.AsText()}
+	}
+	return Made{decodeJSON(d, v, false), true}
+}
+
+// decodeSettings returns the values of a map by their names.
+func decodeSettings(d *table.Decoder, v table.Value) []Setting {
+	var all []Setting
+	for _, e := range v.Entries {
+		name := e.Key.Text.Value
+		one := table.Value{Node: e.Value, Key: table.Under(v.Key, name)}
+		all = append(all, Setting{name, decodeMade(d, one)})
+	}
+	return all
+}
+
+func (m *Made) complete() { m.Text, m.JSON = completeBody(m.Text, m.JSON, false) }
+
+// decodeNames returns a map of names to names.
+func decodeNames(d *table.Decoder, v table.Value) []Setting {
+	var all []Setting
+	for _, e := range v.Entries {
+		name := e.Key.Text.Value
+		if one := v.Part(e.Value, "."+wording.Label(name), v.Row.Value); d.Take(one) {
+			all = append(all, Setting{name, Made{Text: one.AsText()}})
+		}
+	}
+	return all
+}

@@ -1,0 +1,94 @@
+package item
+
+import (
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+	"mockserver/internal/address"
+)
+
+// What the names of rows look like.
+const (
+	namePattern = `^[A-Za-z][A-Za-z0-9_-]*$`
+	nameForm    = "a name: a letter, followed by letters, digits, - and _"
+)
+
+// What the names of sets and upstreams look like.
+const (
+	dataNamePattern = `^[A-Za-z0-9_-]+$`
+	dataNameForm    = "a name of letters, digits, - and _"
+)
+
+// isName reports whether a text can be the name of a row.
+func isName(name string) bool {
+	for i, b := range []byte(name) {
+		letter := 'a' <= b|0x20 && b|0x20 <= 'z'
+		if !letter && (i == 0 || b != '-' && b != '_' && (b < '0' || b > '9')) {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// isDataName reports whether a text can be the name of a set.
+func isDataName(name string) bool { return isName("n"+name) && name != "" }
+
+// decodeName returns a name; "" for one that is none, which it reports.
+func decodeName(d *table.Decoder, v table.Value, is func(string) bool) string {
+	if !is(v.Text.Value) {
+		d.Refuse(v)
+		return ""
+	}
+	return v.Text.Value
+}
+
+// decodeHost returns a host in lower case. It reports an invalid one and returns "".
+func decodeHost(d *table.Decoder, v table.Value) string {
+	host := table.ChangeCase(v.Text.Value, 'A', 'Z')
+	if what := address.NameFault(host); what != "" {
+		d.About(v, "%s", what)
+		return ""
+	}
+	return host
+}
+
+// memberNames returns the texts of a list, none of which may be empty, with their positions.
+func memberNames(d *table.Decoder, v table.Value) []syntax.Text {
+	var names []syntax.Text
+	for _, one := range v.Parts() {
+		if !d.Take(one) {
+			continue
+		}
+		if one.Text.Value == "" {
+			d.Refuse(one)
+			continue
+		}
+		names = append(names, one.AsText())
+	}
+	return names
+}
+
+// decodeTexts returns the texts of a list.
+func decodeTexts(d *table.Decoder, v table.Value) []string {
+	var all []string
+	for _, t := range memberNames(d, v) {
+		all = append(all, t.Value)
+	}
+	return all
+}
+
+// decodeTags returns a text, or the texts of a list.
+func decodeTags(d *table.Decoder, v table.Value) []string {
+	switch v.Kind {
+	case syntax.NullNode:
+		return nil
+	case syntax.TextNode:
+		return []string{v.Text.Value}
+	}
+	var tags []string
+	for _, at := range v.Parts() {
+		if d.Take(at) {
+			tags = append(tags, at.Text.Value)
+		}
+	}
+	return tags
+}

@@ -1,0 +1,66 @@
+package item
+
+import (
+	"mockserver/config/table"
+	"mockserver/internal/address"
+	"slices"
+	"strings"
+)
+
+// decodeResource returns a resource, and its operations as endpoints.
+func decodeResource(d *table.Decoder, v table.Value) (*Resource, []Endpoint) {
+	r := &Resource{Pos: v.Pos(), Key: v.Key}
+	table.Fill(d, v.Node, v.Key, resourceFields, r)
+	r.Set = r.setName()
+	for _, p := range r.faults() {
+		d.Known(p.Key)
+		d.Add(p)
+	}
+	operations := r.endpoints()
+	for i := range operations {
+		Finish(d, &operations[i], v.Key, v.Node)
+	}
+	return r, operations
+}
+
+// endpoints returns the endpoints of the operations.
+func (r *Resource) endpoints() []Endpoint {
+	methods := map[string]string{"list": "GET", "read": "GET", "create": "POST", "replace": "PUT", "change": "PATCH", "remove": "DELETE"}
+	param := r.rowParam()
+	var all []Endpoint
+	for _, name := range ResourceOperations {
+		if r.Allow != nil && !slices.Contains(r.Allow, name) {
+			continue
+		}
+		e := Endpoint{
+			Pos: r.Pos, Key: r.Key, Host: r.Host, Method: methods[name], Path: r.Path, RateLimit: r.RateLimit, Capacity: r.Capacity, Latency: r.Latency, Fault: r.Fault,
+			Resource: &Operation{r, name, param},
+		}
+		if name != "list" && name != "create" {
+			e.Path.Value = strings.TrimSuffix(r.Path.Value, "/") + "/:" + param
+		}
+		if on := r.On[name]; on != nil {
+			e.If, e.Response, e.Webhooks, e.Responses, e.Select = on.If, on.Response, on.Webhooks, on.Responses, on.Select
+			if on.Latency != nil {
+				e.Latency = on.Latency
+			}
+			if on.Fault != nil {
+				e.Fault = on.Fault
+			}
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// rowParam returns the name of the parameter that has the key of a row: id, or another name if the
+// path has one of that name.
+func (r *Resource) rowParam() string {
+	known := address.PathParams(r.Path.Value)
+	for _, name := range []string{"id", "key", "row"} {
+		if !slices.Contains(known, name) {
+			return name
+		}
+	}
+	return "row-key"
+}

@@ -1,0 +1,174 @@
+package item
+
+import (
+	"cmp"
+	"fmt"
+	"mockserver/config/policy"
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+	"slices"
+)
+
+// Outcome is one of several answers of an endpoint (endpoint.responses). Each request gets one of
+// them.
+type Outcome struct {
+	Key string // "[3].endpoint.responses[1]"; left "" in Go
+	// Weight is its share of the sum of all weights. It is 1 if Weight is 0 and Weighted is not
+	// set.
+	Weight   float64
+	Weighted bool            // Weight applies even if it is 0, which is never drawn; Complete sets it for any other weight
+	Response Response        `key:""`
+	Latency  *policy.Latency // nil means that of the endpoint, the zero Latency means none
+	Fault    *policy.Fault   // nil means that of the endpoint
+	Webhooks []Webhook       // nil means those of the endpoint, an empty slice means none
+	Do       []Do            // nil means those of the endpoint, an empty slice means none
+}
+
+// How one of several outcomes is selected.
+const (
+	SelectWeighted     = "weighted"      // by weight, at random
+	SelectSequence     = "sequence"      // in turn, then again from the start
+	SelectSequenceHold = "sequence-hold" // in turn, then the last one for ever
+)
+
+var selects = []string{SelectWeighted, SelectSequence, SelectSequenceHold}
+
+const maxWeight = 1_000_000_000
+
+// outcomeFields are the keys of a response, and the additional keys of an outcome.
+var outcomeFields = slices.Concat(
+	[]table.Field[Outcome]{
+		table.Of[Outcome](table.Row{Key: "weight", Given: "weighted", Doc: "its share among the weights of all, 1 when left out; 0 is never drawn", Kinds: table.Numbers, UpTo: maxWeight}),
+	},
+	policy.AnswerKeys[Outcome](", instead of what the endpoint says"),
+	webhookKeys("a request of the server's own after this answer, instead of those of the endpoint", func(o *Outcome) *[]Webhook { return &o.Webhooks }),
+	[]table.Field[Outcome]{
+		table.With(table.Row{Key: "do", Doc: "what this answer changes, instead of what the endpoint does; [] for nothing", Kinds: table.Lists, Item: doItem},
+			func(d *table.Decoder, v table.Value, o *Outcome) { o.Do = append([]Do{}, decodeDo(d, v)...) }),
+	},
+	lift(ResponseFields, func(o *Outcome) *Response { return &o.Response }),
+)
+
+// lift makes the keys of a T the keys of a type that contains one.
+func lift[T, U any](fields []table.Field[T], at func(*U) *T) []table.Field[U] {
+	lifted := make([]table.Field[U], len(fields))
+	for i, f := range fields {
+		lifted[i] = table.With(f.Row, func(d *table.Decoder, v table.Value, into *U) { f.Set(d, v, at(into)) })
+	}
+	return lifted
+}
+
+// EffectiveWeight returns the share of the outcome in the sum of all weights.
+func (o *Outcome) EffectiveWeight() float64 {
+	if o.Weight == 0 && !o.Weighted {
+		return 1
+	}
+	return o.Weight
+}
+
+// policies are what is said of the requests that get the outcome.
+func (o *Outcome) policies() policy.Set {
+	return policy.Set{Latency: o.Latency, Fault: o.Fault}
+}
+
+// decodeOutcomes returns the answers of a list.
+func decodeOutcomes(d *table.Decoder, v table.Value) []Outcome {
+	if len(v.Items) == 0 {
+		d.About(v, "is an empty list; expected one answer or more")
+		return nil
+	}
+	all := make([]Outcome, 0, len(v.Items))
+	for _, one := range v.Parts() {
+		if d.Full() {
+			break
+		}
+		o := Outcome{Key: one.Key}
+		if d.Take(one) {
+			o.Response.begin(one)
+			table.Fill(d, one.Node, one.Key, outcomeFields, &o)
+		}
+		all = append(all, o)
+	}
+	return all
+}
+
+// selection is how one of several outcomes is selected, and what applies to all of them.
+type selection struct {
+	outcomes []Outcome
+	by       string        // Endpoint.Select
+	per      syntax.Text   // Endpoint.Per
+	shared   bool          // replicas share the turns
+	fault    *policy.Fault // of the endpoint; nil for none
+	single   *Response     // the one answer that a declaration may have instead; nil for none
+	finds    bool          // the endpoint finds rows
+}
+
+// inTurn reports whether outcomes come in turn, and not at random.
+func inTurn(by string) bool { return by == SelectSequence || by == SelectSequenceHold }
+
+// checkOutcomes checks several answers, and how one is selected.
+func checkOutcomes(c *table.Checker, s selection) {
+	const sequence = " needs select: " + SelectSequence + " or " + SelectSequenceHold + ", whose answers come in turn"
+	if s.per.Value != "" && !inTurn(s.by) && !c.Faulty("select") {
+		c.Wrong("per"+sequence, "per")
+	}
+	if s.shared && !inTurn(s.by) && !c.Faulty("select") {
+		c.Wrong("shared"+sequence, "scope")
+	}
+	if len(s.outcomes) == 0 {
+		if s.by != "" && !c.Faulty("responses") {
+			c.Wrong("select chooses among responses, which are not given", "select")
+		}
+		return
+	}
+	if c.InGo() && s.single != nil && s.single.declaresAnything() { // for a file, decoding reports it
+		c.Wrong(table.BothGiven("response", "responses"), "responses")
+	}
+	for i := range s.outcomes {
+		if c.Full() {
+			return
+		}
+		o := &s.outcomes[i]
+		at := []string{fmt.Sprintf("responses[%d]", i)}
+		checkAnswer(c, &o.Response, s.finds, at)
+		checkChanges(c, o.Do, s.finds, at)
+		checkWebhooks(c, o.Webhooks, at)
+		o.policies().Check(c, "", at)
+		checkUnseen(c, &o.Response, cmp.Or(o.Fault, s.fault), at)
+	}
+	checkWeights(c, s)
+}
+
+func checkWeights(c *table.Checker, s selection) {
+	if c.Faulty("responses") {
+		return
+	}
+	chosen := !inTurn(s.by)
+	drawn := false
+	for i := range s.outcomes {
+		o := &s.outcomes[i]
+		at := []string{fmt.Sprintf("responses[%d]", i)}
+		switch {
+		case !table.InBounds(c, outcomeFields, o, at):
+			return
+		case !chosen && o.Weighted:
+			c.Warn("has no effect: with select "+s.by+" the answers come in turn", table.Below(at, "weight")...)
+			return // one report is enough
+		}
+		drawn = drawn || o.EffectiveWeight() > 0
+	}
+	if chosen && !drawn {
+		c.Wrong("all weights are 0; at least one must be above 0", "responses")
+	}
+}
+
+func completeOutcomes(all []Outcome) {
+	for i := range all {
+		o := &all[i]
+		o.Weighted = o.Weighted || o.Weight != 0
+		o.Response.complete()
+		o.policies().Complete()
+		completeWebhooks(o.Webhooks)
+		completeDo(o.Do)
+	}
+}

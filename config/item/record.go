@@ -1,0 +1,82 @@
+package item
+
+import (
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+	"mockserver/internal/flags"
+	"mockserver/internal/semantics"
+)
+
+// Record says what is recorded of the requests to an upstream.
+type Record struct {
+	Pos    syntax.Pos
+	Key    string
+	To     string      // the directory of the recordings
+	Mode   string      // RecordAll (also "") or RecordMissing
+	If     syntax.Text // which requests; an empty text is all of them
+	Sample int         // one body of so many is kept; 0 means all
+	Bodies int         // the largest body that is kept, in bytes; 0 means DefaultBodies
+	Limit  int         // how many bytes are recorded before bodies are left out; 0 means DefaultRecordLimit
+	Redact *Redact     // nil means the headers that hold secrets
+}
+
+// Redact says which values are replaced in recordings, in addition to headers that hold secrets.
+type Redact struct {
+	Pos     syntax.Pos
+	Key     string
+	Headers []string
+	JSON    []string `key:"json"` // members, a.b for a nested one; in arrays those of each element
+	Query   []string // parameters of the query, and of bodies that are forms
+}
+
+// What the keys of record may be, and their defaults.
+const (
+	RecordAll     = "all"
+	RecordMissing = "missing" // what is recorded is served
+
+	DefaultBodies      = 1 << 20
+	DefaultRecordLimit = 1 << 30
+	MaxBodies          = 64 << 20
+
+	maxSample = 1_000_000_000
+)
+
+var recordFields = []table.Field[Record]{
+	table.Of[Record](table.Row{Key: "to", Doc: "the directory of the recordings", Required: true, Kinds: table.Texts, Filled: true}),
+	table.Of[Record](table.Row{Key: "mode", Doc: "all (the default), or missing, which answers from what is recorded and asks for the rest", Kinds: table.Texts, Enum: []string{RecordAll, RecordMissing}}),
+	table.Of[Record](table.Row{Key: "if", Doc: "the condition under which a request is recorded", Kinds: table.Scalars | table.Nulls}),
+	table.Of[Record](table.Row{Key: "sample", Doc: "keep the bodies of one of this many requests, 1 when left out; times and statuses are kept of all", Kinds: table.Numbers, Min: 1, Max: maxSample}),
+	table.With(table.Row{Key: "bodies", Doc: "the largest body that is kept, 1MiB when left out; of larger ones the length and a hash", Kinds: table.Texts | table.Numbers, Form: "a size of at most 64MiB, such as 256KiB"},
+		setBodies),
+	table.With(table.Row{Key: "limit", Doc: "how much is written before bodies are left out, 1GiB when left out", Kinds: table.Texts | table.Numbers, Form: flags.SizeForm},
+		func(d *table.Decoder, v table.Value, r *Record) { decodeSize(d, v, &r.Limit) }),
+	table.Map[Record](table.Row{Key: "redact", Doc: "values that are replaced, in addition to headers that hold secrets"}, redactFields),
+}
+
+var redactFields = []table.Field[Redact]{
+	table.With(table.Row{Key: "headers", Doc: "names of headers", Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Pattern: tokenPattern, Form: "the name of a header"}}, setRedactedHeaders),
+	table.With(table.Row{Key: "json", Doc: "members of JSON bodies, such as card.number", Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Filled: true}},
+		func(d *table.Decoder, v table.Value, r *Redact) { r.JSON = decodeTexts(d, v) }),
+	table.With(table.Row{Key: "query", Doc: "parameters of the query, and fields of forms", Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Filled: true}},
+		func(d *table.Decoder, v table.Value, r *Redact) { r.Query = decodeTexts(d, v) }),
+}
+
+// setBodies decodes the size of the largest body.
+func setBodies(d *table.Decoder, v table.Value, r *Record) {
+	if decodeSize(d, v, &r.Bodies); r.Bodies > MaxBodies {
+		r.Bodies = 0
+		d.Refuse(v)
+	}
+}
+
+func setRedactedHeaders(d *table.Decoder, v table.Value, r *Redact) {
+	for _, one := range v.Parts() {
+		switch {
+		case !d.Take(one):
+		case !semantics.IsToken(one.Text.Value):
+			d.Refuse(one)
+		default:
+			r.Headers = append(r.Headers, one.Text.Value)
+		}
+	}
+}

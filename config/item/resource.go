@@ -1,0 +1,340 @@
+package item
+
+import (
+	"fmt"
+	"mockserver/config/policy"
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+	"mockserver/internal/address"
+	"mockserver/internal/wording"
+	"slices"
+	"strings"
+)
+
+// Resource is a REST collection over a set: each of its operations is an endpoint, which is answered by
+// the rows.
+type Resource struct {
+	Pos syntax.Pos
+	Key string // "[3].resource"
+
+	Path   syntax.Text // of the collection; a row has one segment more
+	Host   string
+	Set    string      // the name of the set
+	Data   *Data       `key:"data"` // declared in place; nil for one that is declared elsewhere
+	NewKey syntax.Text // instead of that of the set
+	Allow  []string    // of ResourceOperations; nil means all
+	Page   Page
+	Filter []syntax.Text // members that lists can be filtered by
+	Sort   []syntax.Text // members that lists can be ordered by
+	Stamp  Stamp
+	Parent []Setting // parameters of the path, and the members of the row that have their values
+
+	Schema     syntax.Text `key:""` // a JSON Schema that rows have to fit, as JSON text
+	SchemaFile syntax.Text `key:""` // the file of one, instead
+	List       syntax.Text // a list, as a template of items and page; empty means what the style has
+	Item       syntax.Text // a row, as a template of row; empty means the row
+	Steps      *Steps      // of a set of its own: how a member changes by itself; nil for not at all
+	PutCreates bool        // PUT of a row that is not there creates it
+	Strict     bool        // parameters that mean nothing are refused
+
+	RateLimit *policy.RateLimit
+	Capacity  *policy.Capacity
+	Latency   *policy.Latency
+	Fault     *policy.Fault
+	On        map[string]*On // by operation
+}
+
+// Page says how lists are cut into pages.
+type Page struct {
+	Off   bool      // everything is one page
+	Style string    // one of PageStyles; "" means the first
+	Size  int       // rows on a page; 0 means DefaultPageSize
+	Max   int       // rows on a page that a request may ask for; 0 means MaxPageSize
+	Names []Setting // other names of the parameters
+}
+
+// Stamp names the members that hold the times of a row.
+type Stamp struct{ Created, Updated string }
+
+// On is what one operation of a resource does apart from its rows.
+type On struct {
+	Pos      syntax.Pos
+	Key      string
+	If       syntax.Text
+	Response Response `key:""` // of it the status and the headers
+	Latency  *policy.Latency
+	Fault    *policy.Fault
+	Webhooks []Webhook
+	// Responses are several answers, of which each request gets one. One without a body is that of the
+	// rows; another one is given instead, and then nothing is done.
+	Responses []Outcome
+	Select    string
+}
+
+// Operation is one operation of a resource.
+type Operation struct {
+	*Resource
+	Name string // one of ResourceOperations
+	Row  string // the parameter that has the key of the row
+}
+
+// What resources may be. The lists must not be modified.
+const (
+	DefaultPageSize = 20
+	MaxPageSize     = 100
+	WholeList       = 10_000 // rows of a list that has no pages
+
+	maxPage = 10_000
+)
+
+// ResourceOperations are the operations of a resource.
+var ResourceOperations = []string{"list", "read", "create", "replace", "change", "remove"}
+
+// PageStyles are the ways in which lists are cut into pages, the default first.
+var PageStyles = []string{"link", "page", "offset", "cursor", "after"}
+
+var resourceFields = slices.Concat(
+	[]table.Field[Resource]{
+		table.Of[Resource](table.Row{Key: "path", Doc: "the path of the collection, such as /payments", Required: true, Kinds: table.Texts, Pattern: "^/"}),
+		table.With(table.Row{Key: "host", Doc: "the host to answer for, any when left out", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern},
+			func(d *table.Decoder, v table.Value, r *Resource) { r.Host = decodeHost(d, v) }),
+		table.With(table.Row{Key: "data", Doc: "the set of its rows: a name, or the keys of data; an empty one of its own when left out", Kinds: table.Texts | table.Maps,
+			Form: "the name of a set, or a map", Pattern: dataNamePattern, Table: table.Rows(dataFields[1:])}, setResourceData),
+		table.Of[Resource](table.Row{Key: "new-key", Doc: "how the key of a new row is made: uuid (the default), uuid7, ulid, int, or a template", Kinds: table.Texts, Filled: true}),
+		table.With(table.Row{Key: "allow", Doc: "the operations, all when left out", Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Enum: ResourceOperations}}, setAllow),
+		table.With(table.Row{Key: "page", Doc: "how lists are cut into pages; false for not at all", Kinds: table.Maps | table.Bools, Form: "a map, or false", Table: table.Rows(pageFields)}, setPage),
+		table.With(table.Row{Key: "filter", Doc: "members that lists can be filtered by", Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Filled: true}},
+			func(d *table.Decoder, v table.Value, r *Resource) { r.Filter = memberNames(d, v) }),
+		table.With(table.Row{Key: "sort", Doc: "members that lists can be ordered by", Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Filled: true}},
+			func(d *table.Decoder, v table.Value, r *Resource) { r.Sort = memberNames(d, v) }),
+		table.With(table.Row{Key: "stamp", Doc: "members that have the times of a row", Kinds: table.Maps, Table: table.Rows(stampFields)},
+			func(d *table.Decoder, v table.Value, r *Resource) {
+				table.Fill(d, v.Node, v.Key, stampFields, &r.Stamp)
+			}),
+		table.With(table.Row{Key: "parent", Doc: "parameters of the path, and the members of rows that have their values, of the same name when left out", Kinds: table.Maps,
+			Value: &table.Row{Kinds: table.Texts}}, func(d *table.Decoder, v table.Value, r *Resource) { r.Parent = decodeNames(d, v) }),
+		table.With(table.Row{Key: "schema", Doc: "a JSON Schema that rows have to fit: the schema itself, or file with its name", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}}, setSchema),
+		table.Of[Resource](table.Row{Key: "list", Doc: "a list, as a template of items and page", Kinds: table.Texts}),
+		table.Of[Resource](table.Row{Key: "item", Doc: "a row, as a template of row", Kinds: table.Texts}),
+		table.With(stepsField, func(d *table.Decoder, v table.Value, r *Resource) { r.Steps = decodeSteps(d, v) }),
+		table.Of[Resource](table.Row{Key: "put-creates", Doc: "true creates a row with PUT if it is not there", Kinds: table.Bools}),
+		table.Of[Resource](table.Row{Key: "strict", Doc: "true refuses parameters that mean nothing", Kinds: table.Bools}),
+	},
+	policy.AnswerKeys[Resource](""),
+	policy.LimitKeys[Resource]("requests of an operation"),
+	[]table.Field[Resource]{
+		table.With(table.Row{Key: "on", Doc: "what operations do apart from their rows", Kinds: table.Maps, Table: onRows()}, setOn),
+	},
+)
+
+var pageFields = []table.Field[Page]{
+	table.Of[Page](table.Row{Key: "style", Doc: "link (the default), page, offset, cursor or after", Kinds: table.Texts, Enum: PageStyles}),
+	table.Of[Page](table.Row{Key: "size", Doc: "rows on a page, 20 when left out", Kinds: table.Numbers, Min: 1, Max: maxPage}),
+	table.Of[Page](table.Row{Key: "max", Doc: "rows that a request may ask for, 100 when left out", Kinds: table.Numbers, Min: 1, Max: maxPage}),
+	table.With(table.Row{Key: "names", Doc: "other names of the parameters", Kinds: table.Maps, Value: &table.Row{Kinds: table.Texts}},
+		func(d *table.Decoder, v table.Value, p *Page) { p.Names = decodeNames(d, v) }),
+}
+
+var stampFields = []table.Field[Stamp]{
+	table.Of[Stamp](table.Row{Key: "created", Doc: "when the row was created", Kinds: table.Texts}),
+	table.Of[Stamp](table.Row{Key: "updated", Doc: "when the row was changed last", Kinds: table.Texts}),
+}
+
+var onFields = slices.Concat(
+	[]table.Field[On]{
+		table.Of[On](table.Row{Key: "if", Doc: "the condition under which it answers", Kinds: table.Scalars | table.Nulls}),
+		table.With(table.Row{Key: "status", Doc: "its status", Kinds: table.Numbers, Min: minStatus, Max: maxStatus},
+			func(d *table.Decoder, v table.Value, o *On) { ResponseFields[0].Set(d, v, &o.Response) }),
+		table.With(table.Row{Key: "headers", Doc: "further headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue},
+			func(d *table.Decoder, v table.Value, o *On) { o.Response.Headers = decodeHeaders(d, v) }),
+	},
+	policy.AnswerKeys[On](""),
+	[]table.Field[On]{
+		table.With(table.Row{Key: "responses", Doc: "several answers, of which each request gets one; one without a body is that of the rows", Kinds: table.Lists,
+			Form: "a list of answers, each a map of its own", Item: &table.Row{Kinds: table.Maps, Table: table.Rows(outcomeFields)}}, setOnResponses),
+		table.Of[On](table.Row{Key: "select", Doc: "how one of responses is chosen: weighted (the default), sequence or sequence-hold", Kinds: table.Texts, Enum: selects}),
+	},
+	webhookKeys("a request of the server's own, some time after the answer", func(o *On) *[]Webhook { return &o.Webhooks }),
+)
+
+// onRows are the keys of on: the operations.
+func onRows() []table.Row {
+	rows := make([]table.Row, len(ResourceOperations))
+	for i, name := range ResourceOperations {
+		rows[i] = table.Row{Key: name, Doc: "what " + name + " does apart from its rows", Kinds: table.Maps, Table: table.Rows(onFields)}
+	}
+	return rows
+}
+
+// setName returns the name of the set: the one that is given or, for one of its own, the path.
+func (r *Resource) setName() string {
+	if r.Set != "" {
+		return r.Set
+	}
+	name := strings.Map(func(c rune) rune {
+		if isDataName(string(c)) {
+			return c
+		}
+		return '-'
+	}, strings.Trim(r.Path.Value, "/"))
+	if r.Data == nil {
+		r.Data = &Data{Pos: r.Pos, Key: r.Key}
+	}
+	r.Data.Name = name
+	return name
+}
+
+func setResourceData(d *table.Decoder, v table.Value, r *Resource) {
+	if v.Kind == syntax.TextNode {
+		if r.Set = v.Text.Value; !isDataName(r.Set) {
+			d.Refuse(v)
+		}
+		return
+	}
+	r.Data = &Data{Pos: v.Pos(), Key: v.Key}
+	table.Fill(d, v.Node, v.Key, dataFields[1:], r.Data)
+}
+
+func setSchema(d *table.Decoder, v table.Value, r *Resource) {
+	if file := v.Get("file"); file != nil && len(v.Entries) == 1 && file.Kind == syntax.TextNode {
+		r.SchemaFile = table.Value{Node: file, Key: v.Key + ".file"}.AsText()
+		return
+	}
+	r.Schema = decodeJSON(d, v, true)
+}
+
+func setAllow(d *table.Decoder, v table.Value, r *Resource) {
+	r.Allow = []string{}
+	for _, one := range v.Parts() {
+		if !d.Take(one) {
+			continue
+		}
+		if !slices.Contains(ResourceOperations, one.Text.Value) {
+			d.Refuse(one)
+			continue
+		}
+		r.Allow = append(r.Allow, one.Text.Value)
+	}
+}
+
+func setPage(d *table.Decoder, v table.Value, r *Resource) {
+	if v.Kind == syntax.BoolNode {
+		if r.Page.Off = !v.Truth(); !r.Page.Off {
+			d.Refuse(v)
+		}
+		return
+	}
+	table.Fill(d, v.Node, v.Key, pageFields, &r.Page)
+}
+
+func setOnResponses(d *table.Decoder, v table.Value, on *On) {
+	on.Responses = decodeOutcomes(d, v)
+	for i := range on.Responses {
+		if o := &on.Responses[i]; len(o.Do) > 0 {
+			d.About(table.Value{Node: v.Items[i], Key: o.Key + ".do"}, "a resource changes its own row; expected an endpoint with do")
+		}
+	}
+}
+
+func setOn(d *table.Decoder, v table.Value, r *Resource) {
+	fields := make([]table.Field[Resource], 0, len(ResourceOperations))
+	r.On = map[string]*On{}
+	for _, row := range onRows() {
+		fields = append(fields, table.With(row, func(d *table.Decoder, v table.Value, r *Resource) {
+			on := &On{Pos: v.Pos(), Key: v.Key}
+			table.Fill(d, v.Node, v.Key, onFields, on)
+			c := table.Check(on.Pos, v.Key, v.Node, d.Reported)
+			checkOutcomes(c, selection{outcomes: on.Responses, by: on.Select, fault: on.Fault})
+			for _, p := range c.Problems {
+				d.Known(p.Key)
+				d.Add(p)
+			}
+			r.On[row.Key] = on
+		}))
+	}
+	table.Fill(d, v.Node, v.Key, fields, r)
+}
+
+// OfResource gives a set of a resource's own what the resource needs of it.
+func (s *Data) OfResource(r *Resource) {
+	if r.NewKey.Value != "" {
+		s.NewKey = r.NewKey
+	}
+	if r.Steps != nil {
+		s.Steps = r.Steps
+	}
+	s.Updated = r.Stamp.Updated
+	s.Index = append(slices.Clip(s.Index), r.Filter...)
+	s.Sort = append(slices.Clip(s.Sort), r.Sort...)
+	for _, p := range r.Parent {
+		s.Index = append(s.Index, p.Value.Text)
+	}
+	for _, name := range address.PathParams(r.Path.Value) {
+		if r.Member(name) == name {
+			s.Index = append(s.Index, syntax.Text{Value: name, Pos: r.Pos, Key: r.Key + ".path"})
+		}
+	}
+}
+
+// Member returns the member of rows that has the value of a parameter of the path.
+func (r *Resource) Member(param string) string {
+	for _, p := range r.Parent {
+		if p.Name == param {
+			return p.Value.Text.Value
+		}
+	}
+	return param
+}
+
+// EffectiveSize returns how many rows a page has, and how many a request may ask for.
+func (p *Page) EffectiveSize() (size, most int) {
+	if size = p.Size; size == 0 {
+		size = DefaultPageSize
+	}
+	if most = p.Max; most == 0 {
+		most = max(MaxPageSize, size)
+	}
+	return min(size, most), most
+}
+
+// resourceFault returns what is wrong across the keys of a resource.
+func (r *Resource) faults() (found syntax.Problems) {
+	wrong := func(key, format string, args ...any) {
+		found = append(found, syntax.Problem{Pos: r.Pos, Key: r.Key + "." + key, What: fmt.Sprintf(format, args...)})
+	}
+	known := address.PathParams(r.Path.Value)
+	for _, p := range r.Parent {
+		if !slices.Contains(known, p.Name) {
+			wrong("parent."+wording.Label(p.Name), "the path has no parameter %q%s", p.Name, wording.DidYouMean(p.Name, known))
+		}
+	}
+	if strings.Contains(r.Path.Value, "*") {
+		wrong("path", "%q ends with a catch-all; expected the path of a collection", r.Path.Value)
+	}
+	if r.Steps != nil && (r.Data == nil || r.Data.Steps != nil) {
+		wrong("steps", "the rows are those of the set %q; expected the steps there", r.Set)
+	}
+	if r.Page.Size > 0 && r.Page.Max > 0 && r.Page.Size > r.Page.Max {
+		wrong("page.size", "is %d, and above max, which is %d; expected at most that", r.Page.Size, r.Page.Max)
+	}
+	names := PageNames(r.Page.Style)
+	for _, n := range r.Page.Names {
+		if !slices.Contains(names, n.Name) {
+			wrong("page.names."+wording.Label(n.Name), "is not a parameter of these pages%s; expected %s", wording.DidYouMean(n.Name, names), wording.OneOf(names))
+		}
+	}
+	return found
+}
+
+// PageNames are the parameters that pages of a style are asked for by.
+func PageNames(style string) []string {
+	switch style {
+	case "offset":
+		return []string{"offset", "limit"}
+	case "cursor":
+		return []string{"cursor", "limit"}
+	case "after":
+		return []string{"starting_after", "ending_before", "limit"}
+	}
+	return []string{"page", "limit"}
+}

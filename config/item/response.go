@@ -1,0 +1,201 @@
+package item
+
+import (
+	"fmt"
+	"mockserver/config/policy"
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+	"mockserver/internal/semantics"
+	"mockserver/internal/wording"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Response is one answer.
+type Response struct {
+	Pos     syntax.Pos
+	Status  int // 200..599; 0 means 200
+	Headers []Header
+	Body    syntax.Text
+	// BodyJSON reports that Body is the JSON text of a map or list, so that its default
+	// Content-Type is application/json whatever it begins with.
+	BodyJSON bool
+	External *ExternalBody `key:"external-body"` // used instead of Body if not nil
+	Proxy    *Proxy        // passes the request on if not nil
+	// Raw turns off templates in headers, body and external body (response.template: false).
+	Raw bool
+}
+
+const (
+	minStatus = 200
+	maxStatus = 599
+)
+
+// ResponseFields are the keys of a response. It must not be modified.
+var ResponseFields = []table.Field[Response]{
+	table.Of[Response](table.Row{Key: "status", Doc: "the status, 200 when left out", Kinds: table.Numbers, Min: minStatus, Max: maxStatus}),
+	table.With(table.Row{Key: "headers", Doc: "the headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue},
+		func(d *table.Decoder, v table.Value, r *Response) { r.Headers = decodeHeaders(d, v) }),
+	table.With(table.Row{Key: "body", Doc: "the body: a text, or a map or list that is served as JSON", Kinds: table.Bodies},
+		func(d *table.Decoder, v table.Value, r *Response) { r.Body, r.BodyJSON = decodeBody(d, v, r.Raw) }),
+	table.Map[Response](table.Row{Key: "external-body", Doc: "a body that lives elsewhere, instead of body"}, externalFields),
+	table.With(table.Row{Key: "proxy", Doc: "passes the request on to an upstream", Kinds: table.Texts | table.Maps, Filled: true,
+		Form: "the name of an upstream, or a map with to", Table: table.Rows(proxyFields)}, func(d *table.Decoder, v table.Value, r *Response) { r.Proxy = decodeProxy(d, v) }),
+	table.With(table.Row{Key: "template", Doc: "false switches placeholders off", Kinds: table.Bools},
+		func(_ *table.Decoder, v table.Value, r *Response) { r.Raw = !v.Truth() }),
+}
+
+// decode decodes a map of which all keys are those of a response.
+func (r *Response) decode(d *table.Decoder, v table.Value) {
+	r.begin(v)
+	table.Fill(d, v.Node, v.Key, ResponseFields, r)
+}
+
+// begin reads what must be known before the keys of a response are read.
+func (r *Response) begin(v table.Value) {
+	r.Pos, r.Raw = v.Pos(), templatesOff(v)
+}
+
+// templatesOff reports whether a map has template: false. This determines how a body, which may
+// come before it, is converted to JSON text.
+func templatesOff(v table.Value) bool {
+	t := v.Get("template")
+	return t != nil && t.Kind == syntax.BoolNode && !t.Truth()
+}
+
+// decodeBody returns a body, and whether it is the JSON text of a map or list. raw means that it
+// has no placeholders.
+func decodeBody(d *table.Decoder, v table.Value, raw bool) (body syntax.Text, isJSON bool) {
+	if table.Scalars.Has(v.Kind) {
+		return v.AsText(), false
+	}
+	return decodeJSON(d, v, raw), true
+}
+
+// decodeJSON returns the JSON text of a value.
+func decodeJSON(d *table.Decoder, v table.Value, raw bool) syntax.Text {
+	text := v.Node.JSON(raw, func(n *syntax.Node, what string) { d.About(table.Value{Node: n, Key: v.Key}, "%s", what) })
+	text.Key = v.Key
+	return text
+}
+
+// HasBody reports whether a body is declared, be it empty, or a proxy.
+func (r *Response) HasBody() bool { return r.declaresBody() || r.External != nil || r.Proxy != nil }
+
+// declaresBody reports whether a body is given, even if it is empty.
+func (r *Response) declaresBody() bool {
+	return r.Body.Value != "" || r.Body.Pos.Line > 0 || r.BodyJSON
+}
+
+// declaresAnything reports whether a response made in Go differs from the zero value, whatever its
+// position.
+func (r *Response) declaresAnything() bool {
+	bare := *r
+	bare.Pos = syntax.Pos{}
+	if len(r.Headers) == 0 {
+		bare.Headers = nil
+	}
+	if !r.declaresBody() {
+		bare.Body = syntax.Text{}
+	}
+	return !reflect.ValueOf(bare).IsZero()
+}
+
+// dropServerSet removes the headers that the server writes itself.
+func (r *Response) dropServerSet() {
+	r.Headers = slices.DeleteFunc(r.Headers, func(h Header) bool { return semantics.ServerSets(h.Name) })
+}
+
+// checkAnswer checks the response at the given keys. finds reports that the endpoint finds rows.
+func checkAnswer(c *table.Checker, r *Response, finds bool, at []string) {
+	table.InBounds(c, ResponseFields, r, at)
+	checkHeaders(c, r.Headers, semantics.ServerSets, table.Below(at, "headers")...)
+	checkBody(c, r, at)
+	checkProxy(c, r, finds, at)
+	if r.External != nil {
+		checkExternal(c, r, table.Below(at, "external-body"))
+	}
+}
+
+func checkBody(c *table.Checker, r *Response, at []string) {
+	if r.declaresBody() && r.External != nil {
+		c.Wrong(table.BothGiven("body", "external-body"), table.Below(at, "external-body")...)
+	}
+	if r.Status == 204 || r.Status == 304 {
+		what := fmt.Sprintf("is left out: an answer with status %d has no body", r.Status)
+		if r.External != nil {
+			c.Warn(what, table.Below(at, "external-body")...)
+		} else if r.Body.Value != "" {
+			c.Warn(what, table.Below(at, "body")...)
+		}
+		return
+	}
+	checkJSONBody(c, r, table.Below(at, "body"))
+}
+
+// checkJSONBody warns about a fixed body that looks like JSON but is not valid.
+func checkJSONBody(c *table.Checker, r *Response, at []string) {
+	if r.BodyJSON || !looksFixedJSON(r.Body.Value, r.Raw) {
+		return
+	}
+	many := false
+	if declared, ok := contentType(r.Headers); ok {
+		if !semantics.IsJSON(declared) {
+			return
+		}
+		many = semantics.HoldsMany(semantics.MediaType(declared))
+	}
+	checkJSON(c, &r.Body, many, "the body looks like JSON but is not valid: %s", at)
+}
+
+// checkProxy checks the proxy of the response at the given keys.
+func checkProxy(c *table.Checker, r *Response, finds bool, at []string) {
+	p := r.Proxy
+	if p == nil {
+		return
+	}
+	found := r.External != nil || finds
+	switch {
+	case p.When == ProxyMissing && !found:
+		c.Wrong("when: missing needs an external-body, or find of the endpoint, that may have nothing", table.Below(at, "proxy", "when")...)
+	case p.When == ProxyMissing:
+	case r.External != nil:
+		c.Wrong(table.BothGiven("proxy", "external-body")+", or when: missing in proxy", table.Below(at, "external-body")...)
+	case r.declaresBody():
+		c.Wrong(table.BothGiven("proxy", "body"), table.Below(at, "body")...)
+	case r.Status != 0:
+		c.Wrong("status and proxy are both given; the status is that of the upstream's answer", table.Below(at, "status")...)
+	}
+	if path := p.Path.Value; path != "" && path[0] != '/' && !strings.HasPrefix(path, "{{") && !strings.HasPrefix(path, "{%") {
+		c.Wrong(fmt.Sprintf("%q does not begin with /", wording.Clip(path)), table.Below(at, "proxy", "path")...)
+	} else if i := strings.IndexAny(path, "# "); i >= 0 && !strings.Contains(path, "{") {
+		c.Wrong(fmt.Sprintf("%q cannot stand in a path that is asked for", path[i]), table.Below(at, "proxy", "path")...)
+	}
+}
+
+// checkUnseen warns about parts of an answer that nobody can see because of a fault.
+func checkUnseen(c *table.Checker, r *Response, f *policy.Fault, at []string) {
+	if f == nil || f.EffectiveRate() != 1 || !f.SendsNothing() {
+		return
+	}
+	for _, k := range []struct {
+		key   string
+		given bool
+	}{{"body", r.declaresBody()}, {"external-body", r.External != nil}, {"proxy", r.Proxy != nil}, {"headers", len(r.Headers) > 0}, {"status", r.Status != 0}} {
+		if k.given {
+			c.Warn(fmt.Sprintf("is never sent: of the fault %s nothing of an answer comes", f.Type), table.Below(at, k.key)...)
+			return
+		}
+	}
+}
+
+func (r *Response) complete() { r.Body, r.BodyJSON = completeBody(r.Body, r.BodyJSON, r.Raw) }
+
+// completeBody returns a body made in Go, and whether it is JSON text.
+func completeBody(body syntax.Text, isJSON, raw bool) (syntax.Text, bool) {
+	if raw {
+		body = body.Raw()
+	}
+	return body, isJSON || body.IsJSON()
+}

@@ -1,0 +1,133 @@
+package item
+
+import (
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+	"mockserver/internal/wording"
+)
+
+// Scenario is a state that requests see and lead on, by a key of its own for each order, user or the
+// like.
+type Scenario struct {
+	Pos   syntax.Pos  // left zero in Go
+	Key   string      // "[3].scenario"; left "" in Go
+	Name  string      // unique among scenarios and sets
+	Per   syntax.Text // an operand: each value of it has a state of its own; empty for one state
+	First string      // the state of which nothing is known
+	Moves []Move      `key:"move"` // how it changes by itself
+}
+
+// InState says in which states of a scenario an endpoint answers, and to which it leads.
+type InState struct {
+	ByKey syntax.Text `key:"key"` // an operand, instead of the scenario's own; empty for that
+	Pos   syntax.Pos  // left zero in Go
+	Key   string      // left "" in Go
+	Name  syntax.Text // the scenario
+	Is    []string    // the states; empty for any
+	Next  string      // the state that it leads to; "" for none
+}
+
+var scenarioFields = []table.Field[Scenario]{
+	table.With(table.Row{Key: "name", Doc: "what endpoints call it", Required: true, Kinds: table.Texts, Pattern: namePattern, Form: nameForm},
+		func(d *table.Decoder, v table.Value, s *Scenario) { s.Name = decodeName(d, v, isName) }),
+	table.Of[Scenario](table.Row{Key: "per", Doc: "an operand: each value of it has a state of its own; one for all when left out", Kinds: table.Texts, Filled: true}),
+	table.Of[Scenario](table.Row{Key: "first", Doc: "the state that it begins in", Required: true, Kinds: table.Texts, Filled: true}),
+	table.With(table.Row{Key: "move", Doc: "how it changes by itself", Kinds: table.Lists, Item: moveItem},
+		func(d *table.Decoder, v table.Value, s *Scenario) { s.Moves = decodeMoves(d, v) }),
+}
+
+// stateFields are the keys of a state with a key of its own.
+var stateFields = []table.Field[InState]{
+	table.With(table.Row{Key: "is", Doc: "the state, or a list of them", Kinds: table.Texts | table.Lists, Filled: true, Item: &table.Row{Kinds: table.Texts, Filled: true}},
+		func(d *table.Decoder, v table.Value, s *InState) { s.Is = decodeStates(d, v) }),
+	table.Of[InState](table.Row{Key: "key", Of: "key", Doc: "an operand, instead of the scenario's own", Kinds: table.Scalars}),
+}
+
+var stateValue = &table.Row{Kinds: table.Texts | table.Lists | table.Maps, Filled: true, Form: "a state, a list of them, or a map with is and key",
+	Item: &table.Row{Kinds: table.Texts, Filled: true}, Table: table.Rows(stateFields)}
+
+func decodeScenario(d *table.Decoder, v table.Value) *Scenario {
+	s := &Scenario{Pos: v.Pos(), Key: v.Key}
+	table.Fill(d, v.Node, v.Key, scenarioFields, s)
+	return s
+}
+
+// decodeStates returns a state, or those of a list.
+func decodeStates(d *table.Decoder, v table.Value) []string {
+	all := []table.Value{v}
+	if v.Kind == syntax.ListNode {
+		all = v.Parts()
+	}
+	var states []string
+	for _, one := range all {
+		if !d.Take(one) {
+			continue
+		}
+		if one.Text.Value == "" {
+			d.Refuse(one)
+			continue
+		}
+		states = append(states, one.Text.Value)
+	}
+	return states
+}
+
+// addStates decodes the states in which an endpoint answers.
+func addStates(d *table.Decoder, v table.Value, into *[]InState) {
+	for _, entry := range v.Entries {
+		one := v.Part(entry.Value, "."+wording.Label(entry.Key.Text.Value), v.Row.Value)
+		if !d.Take(one) {
+			continue
+		}
+		s := inState(into, entry.Key, one)
+		if one.Kind == syntax.MapNode {
+			table.Fill(d, one.Node, one.Key, stateFields, s)
+		} else {
+			s.Is = decodeStates(d, one)
+		}
+	}
+}
+
+// addNext decodes the states that an endpoint leads to.
+func addNext(d *table.Decoder, v table.Value, into *[]InState) {
+	for _, entry := range v.Entries {
+		one := v.Part(entry.Value, "."+wording.Label(entry.Key.Text.Value), v.Row.Value)
+		if !d.Take(one) {
+			continue
+		}
+		if one.Text.Value == "" {
+			d.Refuse(one)
+			continue
+		}
+		inState(into, entry.Key, one).Next = one.Text.Value
+	}
+}
+
+// inState returns what the endpoint says of a scenario, which may be nothing yet.
+func inState(all *[]InState, name *syntax.Node, v table.Value) *InState {
+	for i := range *all {
+		if (*all)[i].Name.Value == name.Text.Value {
+			return &(*all)[i]
+		}
+	}
+	text := name.Text
+	text.Key = v.Key
+	*all = append(*all, InState{Pos: v.Pos(), Key: v.Key, Name: text})
+	return &(*all)[len(*all)-1]
+}
+
+// Rows returns the set whose rows are the states that were entered.
+func (s *Scenario) Rows() *Data {
+	rows := &Data{Pos: s.Pos, Key: s.Key, Name: s.Name, Member: syntax.Text{Value: "key"}}
+	if len(s.Moves) > 0 {
+		rows.Updated = "since"
+		rows.Steps = &Steps{Pos: s.Pos, Key: s.Key, Field: syntax.Text{Value: "state"}, Moves: s.Moves}
+	}
+	return rows
+}
+
+// Claim says in those problems that have no position in a file which scenario they are about. It
+// modifies ps and returns it.
+func (s *Scenario) Claim(ps syntax.Problems) syntax.Problems {
+	return claim(ps, s.Pos, "scenario "+wording.Label(s.Name))
+}

@@ -1,0 +1,27 @@
+package item
+
+import (
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+	"mockserver/internal/flags"
+	"regexp"
+)
+
+// What a number of bytes looks like.
+const (
+	sizePattern = `^[0-9]+ ?([KkMmGg][Ii]?)?[Bb]?$`
+	sizeForm    = "a number of bytes above 0, such as 65536, 64KiB or 1MB"
+)
+
+var sizeText = regexp.MustCompile(sizePattern)
+
+// decodeSize reads a number of bytes above 0: a number, or a text that may have a unit.
+func decodeSize(d *table.Decoder, v table.Value, into *int) {
+	text := v.Text.Value
+	if v.Kind == syntax.NumberNode {
+		text = v.Number
+	}
+	if !sizeText.MatchString(text) || !flags.Size(into, text) {
+		d.Refuse(v)
+	}
+}

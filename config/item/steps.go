@@ -1,0 +1,182 @@
+package item
+
+import (
+	"fmt"
+	"mockserver/config/policy"
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+	"mockserver/internal/wording"
+	"slices"
+)
+
+// Steps say how a member of the rows of a set changes by itself.
+type Steps struct {
+	Pos   syntax.Pos // left zero in Go
+	Key   string     // left "" in Go
+	Field syntax.Text
+	First string // what the member of a new row is that has none; "" leaves it out
+	Moves []Move `key:"move"`
+}
+
+// Move is a change that a row makes by itself, some time after its member has entered a value.
+type Move struct {
+	Pos      syntax.Pos      // left zero in Go
+	Key      string          // left "" in Go
+	From     string          // the value
+	After    *policy.Latency // without rates; never nil in a valid spec
+	To       []Choice        // one of them, by weight
+	Set      []Setting       // further members of the row
+	Webhooks []Webhook       // sent at that moment
+}
+
+// Choice is one of the values that a member may enter.
+type Choice struct {
+	Weight   float64 // 1 if it is 0 and Weighted is not set
+	Weighted bool    // Weight applies even if it is 0
+	Value    string
+}
+
+var stepsFields = []table.Field[Steps]{
+	table.Of[Steps](table.Row{Key: "field", Doc: "the member that changes, a.b for a nested one", Required: true, Kinds: table.Texts, Filled: true}),
+	table.Of[Steps](table.Row{Key: "first", Doc: "what it is in a new row that does not have it", Kinds: table.Texts, Filled: true}),
+	table.With(table.Row{Key: "move", Doc: "how it changes", Required: true, Kinds: table.Lists, Item: moveItem},
+		func(d *table.Decoder, v table.Value, s *Steps) { s.Moves = decodeMoves(d, v) }),
+}
+
+var moveFields = slices.Concat(
+	[]table.Field[Move]{
+		table.Of[Move](table.Row{Key: "from", Doc: "the value that is left", Required: true, Kinds: table.Texts, Filled: true}),
+		policy.AfterKey[Move]("how long after it was entered: a duration, or any form of latency"),
+		table.With(table.Row{Key: "to", Doc: "the value that is entered, or several with their weights", Required: true, Kinds: table.Texts | table.Lists, Filled: true,
+			Item: &table.Row{Kinds: table.Maps, Table: table.Rows(choiceFields)}}, setTo),
+		table.With(table.Row{Key: "set", Doc: "further members of the row and their values", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}},
+			func(d *table.Decoder, v table.Value, m *Move) { m.Set = decodeSettings(d, v) }),
+	},
+	webhookKeys("a request that is sent at that moment", func(m *Move) *[]Webhook { return &m.Webhooks }),
+)
+
+var moveItem = &table.Row{Kinds: table.Maps, Table: table.Rows(moveFields)}
+
+var choiceFields = []table.Field[Choice]{
+	table.Of[Choice](table.Row{Key: "value", Doc: "what is entered", Required: true, Kinds: table.Texts, Filled: true}),
+	table.Of[Choice](table.Row{Key: "weight", Given: "weighted", Doc: "its share among the weights of all, 1 when left out; 0 is never drawn", Kinds: table.Numbers, UpTo: maxWeight}),
+}
+
+var stepsField = table.Row{Key: "steps", Doc: "how a member of rows changes by itself", Kinds: table.Maps, Table: table.Rows(stepsFields)}
+
+func decodeSteps(d *table.Decoder, v table.Value) *Steps {
+	s := &Steps{Pos: v.Pos(), Key: v.Key}
+	table.Fill(d, v.Node, v.Key, stepsFields, s)
+	if moves := v.Get("move"); moves != nil && moves.Kind == syntax.ListNode && len(moves.Items) == 0 {
+		d.About(table.Value{Node: moves, Key: s.Key + ".move"}, "is an empty list; expected a move")
+	}
+	return s
+}
+
+// decodeMoves returns the moves of a list.
+func decodeMoves(d *table.Decoder, v table.Value) []Move {
+	var all []Move
+	for _, one := range v.Parts() {
+		if !d.Take(one) {
+			continue
+		}
+		m := Move{Pos: one.Pos(), Key: one.Key}
+		table.Fill(d, one.Node, one.Key, moveFields, &m)
+		c := table.Check(m.Pos, m.Key, one.Node, d.Reported)
+		checkMove(c, &m, all)
+		for _, p := range c.Problems {
+			d.Known(p.Key)
+			d.Add(p)
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+func setTo(d *table.Decoder, v table.Value, m *Move) {
+	if v.Kind == syntax.TextNode {
+		if v.Text.Value == "" {
+			d.Refuse(v)
+			return
+		}
+		m.To = []Choice{{Value: v.Text.Value}}
+		return
+	}
+	for _, one := range v.Parts() {
+		if d.Take(one) {
+			var c Choice
+			table.Fill(d, one.Node, one.Key, choiceFields, &c)
+			m.To = append(m.To, c)
+		}
+	}
+}
+
+// checkMove checks a move; earlier are those before it.
+func checkMove(c *table.Checker, m *Move, earlier []Move) {
+	if m.From == "" && c.InGo() {
+		c.Wrong("is empty; expected the value that is left", "from")
+	}
+	if m.From != "" && slices.ContainsFunc(earlier, func(e Move) bool { return e.From == m.From }) {
+		c.Wrong(fmt.Sprintf("%q is left by an earlier move; expected one move from each value", wording.Clip(m.From)), "from")
+	}
+	if c.InGo() && m.After == nil {
+		c.Wrong("is missing; expected a latency", "after")
+	}
+	policy.CheckLatency(c, m.After, []string{"after"})
+	checkWebhooks(c, m.Webhooks, nil)
+	if len(m.To) == 0 && !c.Faulty("to") {
+		c.Wrong("is an empty list; expected a value", "to")
+	}
+	sum := 0.0
+	for i := range m.To {
+		sum += m.To[i].EffectiveWeight()
+	}
+	if len(m.To) > 0 && sum == 0 {
+		c.Wrong("has only weights of 0; expected one above 0", "to")
+	}
+}
+
+// faults returns what is wrong with steps that were made in Go.
+func (s *Steps) faults(key string) (found syntax.Problems) {
+	if s == nil {
+		return nil
+	}
+	c := table.Check(syntax.Pos{}, key, nil, nil)
+	if s.Field.Value == "" {
+		c.Wrong("is empty; expected a member", "field")
+	}
+	if len(s.Moves) == 0 {
+		c.Wrong("is empty; expected a move", "move")
+	}
+	for i := range s.Moves {
+		move := table.Check(syntax.Pos{}, fmt.Sprintf("%s.move[%d]", key, i), nil, nil)
+		checkMove(move, &s.Moves[i], s.Moves[:i])
+		found = append(found, move.Problems...)
+	}
+	return append(c.Problems, found...)
+}
+
+func (s *Steps) complete() {
+	if s == nil {
+		return
+	}
+	for i := range s.Moves {
+		m := &s.Moves[i]
+		completeWebhooks(m.Webhooks)
+		policy.Set{Latency: m.After}.Complete()
+		for j := range m.Set {
+			m.Set[j].Value.complete()
+		}
+		for j := range m.To {
+			m.To[j].Weighted = m.To[j].Weighted || m.To[j].Weight != 0
+		}
+	}
+}
+
+// EffectiveWeight returns the share of the value in the sum of all weights.
+func (c *Choice) EffectiveWeight() float64 {
+	if c.Weight == 0 && !c.Weighted {
+		return 1
+	}
+	return c.Weight
+}

@@ -1,0 +1,77 @@
+package item
+
+import (
+	"fmt"
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+	"mockserver/internal/address"
+	"mockserver/internal/tags"
+	"mockserver/internal/wording"
+	"strings"
+)
+
+// targetPattern matches the beginning of a webhook's URL, which may be a placeholder.
+const targetPattern = `^([Hh][Tt][Tt][Pp][Ss]?://[^\x00-\x20\x7F/?#:]|\{\{|\{%)`
+
+// checkTarget checks the URL of a webhook.
+func checkTarget(c *table.Checker, u *syntax.Text, keys ...string) {
+	text := u.Value
+	s := address.Scheme(text)
+	switch {
+	case text == "":
+		c.Wrong("the URL is empty; expected https://host/path", keys...)
+		return
+	case tags.Start(text) == 0: // it may render to anything
+	case s != "http" && s != "https":
+		c.Wrong(fmt.Sprintf("%q does not begin with http:// or https://", wording.Clip(text)), keys...)
+		return
+	}
+	checkURL(c, u, keys...)
+}
+
+// checkURL checks a URL that is requested for a webhook or an external body.
+func checkURL(c *table.Checker, u *syntax.Text, keys ...string) {
+	at := func(offset int, what string, warning bool) {
+		c.Report(c.Spot(u, offset), what, keys, warning)
+	}
+	if offset, what := address.TemplateFault(u.Value); what != "" {
+		at(offset, what, false)
+		return
+	}
+	for offset, literal := range address.Literals(u.Value) {
+		if i := strings.IndexByte(literal, '#'); i >= 0 {
+			at(offset+i, "what follows # is not sent: it is for browsers; %23 is a # that is sent", true)
+			return
+		}
+	}
+}
+
+// tlsKeys returns the keys of TLS, and which of them are given.
+func tlsKeys(ca, cert, key *syntax.Text, insecure bool) []GivenKey {
+	return []GivenKey{{"ca", ca.Value != ""}, {"cert", cert.Value != ""}, {"key", key.Value != ""}, {"insecure", insecure}}
+}
+
+// checkNotForURL reports keys that are given and are for others.
+func checkNotForURL(c *table.Checker, others string, place []string, keys ...GivenKey) {
+	for _, k := range keys {
+		if k.Given {
+			c.Wrong(k.Key+" is for "+others, table.Below(place, k.Key)...)
+		}
+	}
+}
+
+// checkClientTLS checks the certificate that is shown to a server: it needs its key.
+func checkClientTLS(c *table.Checker, cert, key *syntax.Text, place []string) {
+	switch {
+	case cert.Value != "" && key.Value == "":
+		c.Wrong("cert has no key; expected the file with its key as key", table.Below(place, "cert")...)
+	case cert.Value == "" && key.Value != "":
+		c.Wrong("key has no cert; expected the file with its certificate as cert", table.Below(place, "key")...)
+	}
+}
+
+// GivenKey is a key, and whether it was given.
+type GivenKey struct {
+	Key   string
+	Given bool
+}

@@ -1,0 +1,157 @@
+package item
+
+import (
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+	"mockserver/internal/address"
+	"mockserver/internal/semantics"
+	"mockserver/internal/wording"
+	"strings"
+	"time"
+)
+
+// Upstream is another server that requests can be passed on to.
+type Upstream struct {
+	Pos syntax.Pos
+	Key string // "[3].upstream"
+	Dir string // the directory in which relative directories of recordings are looked up; "" is the working directory
+
+	Name        string      // unique
+	URL         syntax.Text // http or https, without user, query and fragment; its path precedes that of requests
+	Timeout     time.Duration
+	Connections int      // 0 means DefaultConnections
+	Headers     []Header // set in requests; a template sees the request
+	Without     []string // headers that are left out of requests
+	Host        string   // HostOwn (also "") or HostPass
+	Insecure    bool     // TLS certificates are not verified
+	Record      *Record  // nil records nothing
+}
+
+// What the keys of upstreams may be, and their defaults.
+const (
+	HostOwn  = "own"
+	HostPass = "pass"
+
+	DefaultUpstream        = "default" // the name of the upstream of Loader.Upstream
+	DefaultUpstreamTimeout = 30 * time.Second
+	DefaultConnections     = 256
+
+	maxConnections = 65535
+	upstreamForm   = "an http or https URL without user, query and fragment, such as https://api.example.com/v2"
+)
+
+// upstreamHeader is what is accepted as a value of a header of an upstream.
+var upstreamHeader = &table.Row{Kinds: table.Scalars | table.Lists | table.Nulls, Pattern: headerPattern, Item: headerValue.Item}
+
+var upstreamFields = []table.Field[Upstream]{
+	table.With(table.Row{Key: "name", Doc: "what endpoints call it", Required: true, Kinds: table.Texts, Pattern: dataNamePattern, Form: dataNameForm},
+		func(d *table.Decoder, v table.Value, u *Upstream) { u.Name = decodeName(d, v, isDataName) }),
+	table.With(table.Row{Key: "url", Doc: "where it is; its path precedes that of requests", Required: true, Kinds: table.Texts, Form: upstreamForm, Pattern: `^[Hh][Tt][Tt][Pp][Ss]?://[^\x00-\x20\x7F/?#:@]`},
+		setUpstreamURL),
+	table.Of[Upstream](table.Row{Key: "timeout", Doc: "how long a request may take to the last byte of its answer, 30s when left out", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
+	table.Of[Upstream](table.Row{Key: "connections", Doc: "how many requests it gets at once, 256 when left out; others wait in order, within the timeout", Kinds: table.Numbers, Min: 1, Max: maxConnections}),
+	table.With(table.Row{Key: "headers", Doc: "headers that are set in requests, name: value; null leaves one out", Kinds: table.Maps, Name: headerName, Value: upstreamHeader}, setUpstreamHeaders),
+	table.Of[Upstream](table.Row{Key: "host", Doc: "the Host of requests: own (the default) is that of the url, pass that of the client", Kinds: table.Texts, Enum: []string{HostOwn, HostPass}}),
+	table.Of[Upstream](table.Row{Key: "insecure", Doc: "true does not verify its TLS certificate", Kinds: table.Bools}),
+	table.Map[Upstream](table.Row{Key: "record", Doc: "records what it is asked and answers; nothing when left out"}, recordFields),
+}
+
+func decodeUpstream(d *table.Decoder, v table.Value) *Upstream {
+	u := &Upstream{Pos: v.Pos(), Key: v.Key}
+	table.Fill(d, v.Node, v.Key, upstreamFields, u)
+	return u
+}
+
+// UpstreamFault returns why a text cannot be the URL of an upstream; "" if it can.
+func UpstreamFault(url string) string {
+	if what := address.URLFault([]byte(url)); what != "" {
+		return "is not a valid URL: " + what
+	}
+	rest := url[strings.Index(url, "://")+len("://"):]
+	switch authority, _, _ := strings.Cut(rest, "/"); {
+	case strings.Contains(authority, "@"):
+		return "has a user; expected it in headers, as Authorization"
+	case strings.Contains(rest, "?"):
+		return "has a query; expected " + upstreamForm
+	case strings.Contains(rest, "#"):
+		return "has a fragment; expected " + upstreamForm
+	}
+	return ""
+}
+
+func setUpstreamURL(d *table.Decoder, v table.Value, u *Upstream) {
+	if what := UpstreamFault(v.Text.Value); what != "" {
+		d.About(v, "%s", what)
+		return
+	}
+	u.URL = v.AsText()
+}
+
+// setUpstreamHeaders decodes the headers that are set, and those that are left out.
+func setUpstreamHeaders(d *table.Decoder, v table.Value, u *Upstream) {
+	canonicalNames(d, v)
+	seen := map[string]bool{}
+	for _, e := range v.Entries {
+		name := e.Key.Text.Value
+		one := v.Part(e.Value, "."+wording.Label(name), v.Row.Value)
+		lower := strings.ToLower(name)
+		switch {
+		case !semantics.IsToken(name):
+			d.About(table.Value{Node: e.Key, Key: one.Key}, "%q is not a header name; letters, digits and !#$%%&'*+-.^_`|~ are accepted", wording.Clip(name))
+			continue
+		case semantics.ProxySets(name):
+			d.About(table.Value{Node: e.Key, Key: one.Key}, "the server writes this header itself%s", hostHint(lower))
+			continue
+		case seen[lower]:
+			d.About(table.Value{Node: e.Key, Key: one.Key}, "is the same header in another case; several values of one header are a list")
+			continue
+		}
+		seen[lower] = true
+		if one.Kind == syntax.NullNode {
+			u.Without = append(u.Without, name)
+			continue
+		}
+		all := []table.Value{one}
+		if one.Kind == syntax.ListNode {
+			all = one.Parts()
+		}
+		for _, part := range all {
+			if !d.Take(part) {
+				continue
+			}
+			text := part.AsText()
+			if i := strings.IndexFunc(text.Value, semantics.ForbiddenInValue); i >= 0 {
+				d.About(part, "the control character %q cannot stand in a header", text.Value[i])
+				continue
+			}
+			u.Headers = append(u.Headers, Header{Name: name, Value: text})
+		}
+	}
+}
+
+func hostHint(lower string) string {
+	if lower == "host" {
+		return "; expected host: own or host: pass of the upstream"
+	}
+	return ""
+}
+
+// Effective returns the upstream with the defaults for what is not declared.
+func (u *Upstream) Effective() Upstream {
+	e := *u
+	if e.Timeout == 0 {
+		e.Timeout = DefaultUpstreamTimeout
+	}
+	if e.Connections == 0 {
+		e.Connections = DefaultConnections
+	}
+	if e.Host == "" {
+		e.Host = HostOwn
+	}
+	return e
+}
+
+// Fingerprint returns a text that is equal for upstreams with equal declarations, wherever they are.
+func (u *Upstream) Fingerprint() string {
+	return Digest(*u) + u.Dir
+}

@@ -1,0 +1,258 @@
+package item
+
+import (
+	"fmt"
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+	"mockserver/internal/address"
+	"mockserver/internal/semantics"
+	"mockserver/internal/tags"
+	"mockserver/internal/wording"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Webhook is a request that the server sends some time after a response.
+type Webhook struct {
+	Pos syntax.Pos // left zero in Go
+	Key string     // "[3].endpoint.webhook"; left "" in Go
+
+	Method  string      // upper case; "" means DefaultWebhookMethod
+	URL     syntax.Text // http or https; may contain placeholders, like all texts here
+	Headers []Header
+	Body    syntax.Text
+	// BodyJSON reports that Body is the JSON text of a map or list.
+	BodyJSON bool
+	// Raw turns off templates in Headers and Body. Files cannot set it.
+	Raw bool
+	If  syntax.Text // a condition on the request; an empty text is always true
+
+	Delay   time.Duration `key:"sleep-time"` // from the response; 0 means DefaultDelay, AtOnce means none
+	Timeout time.Duration // for one attempt; 0 means DefaultWebhookTimeout
+	Retry   *Retry        // nil for one attempt
+	Sign    *Sign         // nil for no signature
+
+	CA        syntax.Text `key:"ca"` // a file with the CAs to trust; empty for those of the system
+	Cert      syntax.Text // a file with the certificate to show; empty for none
+	ClientKey syntax.Text // a file with the key of that
+	Insecure  bool        // TLS certificates are not verified
+}
+
+// Retry says how often a webhook is tried if its target cannot be reached, takes too long, or
+// answers 429 or 5xx.
+type Retry struct {
+	Attempts   int           // 1..100, including the first; 0 means DefaultAttempts
+	Backoff    time.Duration // before the second attempt, doubled before each further one; 0 means DefaultBackoff
+	MaxBackoff time.Duration // the maximum wait; 0 means DefaultMaxBackoff
+}
+
+// Sign says how the body of a webhook is signed.
+type Sign struct {
+	Secret string
+	Header string // "" means DefaultSignHeader
+	Scheme string // "hmac-sha256" or "stripe"; "" means the former
+}
+
+// Defaults of webhooks.
+const (
+	DefaultWebhookMethod  = "POST"
+	DefaultDelay          = time.Minute
+	AtOnce                = table.AtOnce // Delay of a webhook that is sent immediately
+	DefaultWebhookTimeout = 10 * time.Second
+	DefaultAttempts       = 5
+	DefaultBackoff        = time.Second
+	DefaultMaxBackoff     = time.Minute
+	DefaultSignHeader     = "X-Signature"
+)
+
+const maxAttempts = 100
+
+// SignSchemes are the signature schemes, the default first. It must not be modified.
+var SignSchemes = []string{"hmac-sha256", "stripe"}
+
+var webhookFields = []table.Field[Webhook]{
+	table.Of[Webhook](table.Row{Key: "method", Doc: "the method of the request that is sent, POST when left out", Kinds: table.Texts, Enum: semantics.Methods, AnyCase: true}),
+	table.Of[Webhook](table.Row{Key: "url", Doc: "the http or https URL that it is sent to", Required: true, Kinds: table.Texts, Pattern: targetPattern}),
+	table.With(table.Row{Key: "headers", Doc: "its headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue},
+		func(d *table.Decoder, v table.Value, w *Webhook) { w.Headers = decodeHeaders(d, v) }),
+	table.With(table.Row{Key: "body", Doc: "its body: a text, or a map or list that is sent as JSON", Kinds: table.Bodies},
+		func(d *table.Decoder, v table.Value, w *Webhook) { w.Body, w.BodyJSON = decodeBody(d, v, false) }),
+	table.Of[Webhook](table.Row{Key: "sleep-time", Doc: "how long after the answer it is sent, 60 seconds when left out", Kinds: table.Texts | table.Numbers, Length: table.FromZero, AtOnce: true}),
+	table.Of[Webhook](table.Row{Key: "if", Doc: "the condition under which it is sent", Kinds: table.Scalars | table.Nulls}),
+	table.Of[Webhook](table.Row{Key: "timeout", Doc: "how long one attempt may take, 10s when left out", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
+	table.Map[Webhook](table.Row{Key: "retry", Doc: "what happens when it cannot be delivered; without it there is one attempt"}, retryFields),
+	table.Map[Webhook](table.Row{Key: "sign", Doc: "how its body is signed"}, signFields),
+	table.Of[Webhook](table.Row{Key: "ca", Doc: "a file with the CAs that an https URL is trusted by, those of the system when left out", Kinds: table.Texts, Filled: true}),
+	table.Of[Webhook](table.Row{Key: "cert", Doc: "a file with the certificate that is shown to an https URL", Kinds: table.Texts, Filled: true}),
+	table.Of[Webhook](table.Row{Key: "key", Of: "client-key", Doc: "a file with the key of cert", Kinds: table.Texts, Filled: true}),
+	table.Of[Webhook](table.Row{Key: "insecure", Doc: "true does not verify the TLS certificate of the URL", Kinds: table.Bools}),
+}
+
+var retryFields = []table.Field[Retry]{
+	table.Of[Retry](table.Row{Key: "attempts", Doc: "how often it is tried at most, the first time among them, 5 when left out", Kinds: table.Numbers, Min: 1, Max: maxAttempts}),
+	table.Of[Retry](table.Row{Key: "backoff", Doc: "what is waited before the second attempt, doubled before each further one, 1s when left out", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
+	table.Of[Retry](table.Row{Key: "max-backoff", Doc: "the most that is waited, 1m when left out", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
+}
+
+var signFields = []table.Field[Sign]{
+	table.Of[Sign](table.Row{Key: "secret", Doc: "the key", Required: true, Kinds: table.Texts, Filled: true}),
+	table.With(table.Row{Key: "header", Doc: "the header that carries the signature, X-Signature when left out", Kinds: table.Texts, Pattern: tokenPattern, Form: "the name of a header"}, setSignHeader),
+	table.Of[Sign](table.Row{Key: "scheme", Doc: "hmac-sha256 (the default) or stripe", Kinds: table.Texts, Enum: SignSchemes}),
+}
+
+// webhookKeys are the keys webhook and webhooks of a T. An empty list is not nil: then no webhook is
+// sent where those of the endpoint would be otherwise.
+func webhookKeys[T any](doc string, of func(*T) *[]Webhook) []table.Field[T] {
+	return []table.Field[T]{
+		table.With(table.Row{Key: "webhook", Unless: "webhooks", Doc: doc, Kinds: table.Maps, Table: table.Rows(webhookFields)},
+			func(d *table.Decoder, v table.Value, t *T) { addWebhooks(d, of(t), v) }),
+		table.With(table.Row{Key: "webhooks", Doc: "several of them; [] for none", Kinds: table.Lists, Item: &table.Row{Kinds: table.Maps, Table: table.Rows(webhookFields)}},
+			func(d *table.Decoder, v table.Value, t *T) {
+				*of(t) = append([]Webhook{}, *of(t)...)
+				addWebhooks(d, of(t), v.Parts()...)
+			}),
+	}
+}
+
+// addWebhooks decodes maps, each of which is a webhook.
+func addWebhooks(d *table.Decoder, into *[]Webhook, maps ...table.Value) {
+	for _, one := range maps {
+		if d.Take(one) {
+			w := Webhook{Pos: one.Pos(), Key: one.Key}
+			table.Fill(d, one.Node, one.Key, webhookFields, &w)
+			*into = append(*into, w)
+		}
+	}
+}
+
+func setSignHeader(d *table.Decoder, v table.Value, s *Sign) {
+	if !isSignHeader(v.Text.Value) {
+		d.Refuse(v)
+		return
+	}
+	s.Header = v.Text.Value
+}
+
+// isSignHeader reports whether a header can carry a signature, because it has no other meaning.
+func isSignHeader(name string) bool {
+	return semantics.IsToken(name) && !semantics.SenderSets(name) &&
+		!slices.ContainsFunc([]string{"Host", "Date", "Content-Type", "Idempotency-Key"}, func(h string) bool { return strings.EqualFold(h, name) })
+}
+
+// EffectiveMethod returns the method of the request: POST if none is declared.
+func (w *Webhook) EffectiveMethod() string {
+	if w.Method == "" {
+		return DefaultWebhookMethod
+	}
+	return w.Method
+}
+
+// EffectiveDelay returns how long after the response the webhook is sent.
+func (w *Webhook) EffectiveDelay() time.Duration {
+	switch {
+	case w.Delay == 0:
+		return DefaultDelay
+	case w.Delay < 0:
+		return 0
+	}
+	return w.Delay
+}
+
+// Effective returns the retry with its defaults; nil means one attempt.
+func (r *Retry) Effective() Retry {
+	if r == nil {
+		return Retry{Attempts: 1}
+	}
+	e := *r
+	if e.Attempts == 0 {
+		e.Attempts = DefaultAttempts
+	}
+	if e.MaxBackoff == 0 {
+		e.MaxBackoff = max(DefaultMaxBackoff, e.Backoff)
+	}
+	if e.Backoff == 0 {
+		e.Backoff = min(DefaultBackoff, e.MaxBackoff)
+	}
+	return e
+}
+
+// EffectiveHeader returns the header that carries the signature.
+func (s *Sign) EffectiveHeader() string {
+	if s.Header == "" {
+		return DefaultSignHeader
+	}
+	return s.Header
+}
+
+// checkWebhooks checks the webhooks of the endpoint or outcome at the given keys. Their keys end with
+// the way they were given: a single one as webhook, several as webhooks.
+func checkWebhooks(c *table.Checker, all []Webhook, place []string) {
+	around := c.KeyPath(place)
+	for i := range all {
+		w := &all[i]
+		checkWebhook(c, w, table.Below(place, strings.TrimPrefix(strings.TrimPrefix(w.Key, around), ".")))
+	}
+}
+
+func checkWebhook(c *table.Checker, w *Webhook, place []string) {
+	at := func(keys ...string) []string { return table.Below(place, keys...) }
+	table.InBounds(c, webhookFields, w, place)
+	checkTarget(c, &w.URL, at("url")...)
+	checkClientTLS(c, &w.Cert, &w.ClientKey, place)
+	if address.Scheme(w.URL.Value) == "http" {
+		checkNotForURL(c, "https URLs; this one begins with http://", place, tlsKeys(&w.CA, &w.Cert, &w.ClientKey, w.Insecure)...)
+	}
+	checkWebhookHeaders(c, w, at("headers"))
+	checkWebhookBody(c, w, at("body"))
+	if r := w.Retry; r != nil && table.InBounds(c, retryFields, r, at("retry")) && r.MaxBackoff != 0 && r.MaxBackoff < r.Backoff {
+		c.Wrong(fmt.Sprintf("is below the back-off of %v; expected as much or more", r.Backoff), at("retry", "max-backoff")...)
+	}
+	if s := w.Sign; s != nil && table.InBounds(c, signFields, s, at("sign")) && s.Header != "" && !isSignHeader(s.Header) {
+		c.Wrong(fmt.Sprintf("%q is not the name of a header that can carry a signature", wording.Clip(s.Header)), at("sign", "header")...)
+	}
+}
+
+// checkWebhookHeaders checks the headers of a webhook.
+func checkWebhookHeaders(c *table.Checker, w *Webhook, keys []string) {
+	checkHeaders(c, w.Headers, semantics.SenderSets, keys...)
+	signed := false
+	for i := range w.Headers {
+		h := &w.Headers[i]
+		switch {
+		case strings.EqualFold(h.Name, "Host"):
+			if !tags.In(h.Value.Value) && address.HostPortFault([]byte(h.Value.Value)) != "" {
+				c.Wrong(fmt.Sprintf("%q is not the name of a host, with or without a port", wording.Clip(h.Value.Value)), append(keys, h.Name)...)
+			}
+		case w.Sign != nil && !signed && strings.EqualFold(h.Name, w.Sign.EffectiveHeader()):
+			signed = true
+			at := append(keys, h.Name)
+			c.Report(c.Place(true, at), "is left out: the signature is written into this header", at, true)
+		}
+	}
+}
+
+// checkWebhookBody warns about a fixed text that is sent as JSON but is not valid.
+func checkWebhookBody(c *table.Checker, w *Webhook, keys []string) {
+	text := w.Body.Value
+	sent := "application/json"
+	declared, ok := contentType(w.Headers)
+	if ok {
+		sent = declared
+	}
+	if w.BodyJSON || text == "" || tags.In(text) || tags.In(sent) || !semantics.IsJSON(sent) {
+		return
+	}
+	format := "the body is sent as " + strings.ReplaceAll(wording.Clip(sent), "%", "%%") + ", but it is not JSON: %s"
+	if !ok {
+		format += "; declare its Content-Type under headers"
+	}
+	checkJSON(c, &w.Body, semantics.HoldsMany(semantics.MediaType(sent)), format, keys)
+}
+
+func completeWebhooks(all []Webhook) {
+	for i := range all {
+		w := &all[i]
+		w.Body, w.BodyJSON = completeBody(w.Body, w.BodyJSON, false)
+	}
+}

@@ -1,0 +1,237 @@
+package item
+
+import (
+	"fmt"
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+	"mockserver/internal/address"
+	"mockserver/internal/semantics"
+	"mockserver/internal/wording"
+	"slices"
+	"strings"
+	"time"
+)
+
+// WebSocket is a path that becomes a WebSocket connection when a request asks for it, and the
+// messages on that connection.
+type WebSocket struct {
+	Pos  syntax.Pos // where the declaration begins; left zero in Go
+	Key  string     // "[3].websocket"; left "" in Go
+	Host string     // as that of an Endpoint
+	Path syntax.Text
+	If   syntax.Text // a condition on the handshake request; an empty text is always true
+
+	Subprotocols []string // the supported ones, the preferred first
+
+	OnConnect *Message   `key:"on-connect.response"` // sent once the connection is open; nil for none
+	OnMessage []Exchange // the first whose pattern matches a message answers it
+	Send      []Send     // messages that are sent unasked
+	Close     *Close     // ends the connection; if nil, the client does
+
+	MaxMessage int // the largest accepted message in bytes; 0 means that of the server
+	Doc        Doc `key:""`
+}
+
+// Exchange answers the messages that match a pattern.
+type Exchange struct {
+	// Pattern is the text itself, a JSON object whose members the message must have, or an RE2
+	// expression for the whole message. JSON makes one from a Go value.
+	Pattern  syntax.Text
+	Response Message
+}
+
+// Send is a message that is sent unasked, once or repeatedly.
+type Send struct {
+	After    time.Duration // since the connection was opened; 0 means as long as Every, AtOnce means none
+	Every    time.Duration // the interval, at least a millisecond; 0 sends it once
+	Times    int           // the maximum number; 0 for as long as the connection lasts
+	Response Message
+}
+
+var webSocketFields = []table.Field[WebSocket]{
+	table.Of[WebSocket](table.Row{Key: "path", Doc: "the path to answer, such as /rooms/:id", Required: true, Kinds: table.Texts, Pattern: "^/"}),
+	table.With(table.Row{Key: "host", Doc: "the host to answer for, any when left out", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern},
+		func(d *table.Decoder, v table.Value, w *WebSocket) { w.Host = decodeHost(d, v) }),
+	table.Of[WebSocket](table.Row{Key: "if", Doc: "the condition under which a request becomes a connection", Kinds: table.Scalars | table.Nulls}),
+	table.With(table.Row{Key: "subprotocols", Doc: "the subprotocols that may be agreed on, the preferred first", Kinds: table.Lists,
+		Item: &table.Row{Kinds: table.Texts, Pattern: tokenPattern, Form: "the name of a subprotocol"}}, setSubprotocols),
+	table.With(table.Row{Key: "on-connect", Doc: "what is sent once the connection is open", Kinds: table.Maps, Form: "a map with response", Table: table.Rows(connectFields)}, setConnect),
+	table.With(table.Row{Key: "on-message", Doc: "what answers messages: the first whose pattern matches", Kinds: table.Lists, Form: "a list of maps with pattern and response",
+		Item: &table.Row{Kinds: table.Maps, Table: table.Rows(exchangeFields)}}, func(d *table.Decoder, v table.Value, w *WebSocket) { w.OnMessage = decodeList(d, v, exchangeFields) }),
+	table.With(table.Row{Key: "send", Doc: "what is sent unasked", Kinds: table.Lists, Form: "a list of maps with response, after and every", Item: &table.Row{Kinds: table.Maps, Table: table.Rows(sendFields)}},
+		func(d *table.Decoder, v table.Value, w *WebSocket) { w.Send = decodeList(d, v, sendFields) }),
+	table.With(table.Row{Key: "close", Doc: "how the server ends the connection, and when", Kinds: table.Numbers | table.Maps, Form: closeForm, Table: table.Rows(endFields)},
+		func(d *table.Decoder, v table.Value, w *WebSocket) { w.Close = decodeClose(d, v, endFields) }),
+	table.With(table.Row{Key: "max-message", Doc: "the largest message that is accepted, that of the server when left out", Kinds: table.Numbers | table.Texts, Form: sizeForm, Pattern: sizePattern},
+		setMaxMessage),
+	table.With(table.Row{Key: "tag", Doc: "documents what the connection belongs to", Kinds: table.Texts | table.Lists | table.Nulls, Item: &table.Row{Kinds: table.Texts}},
+		func(d *table.Decoder, v table.Value, w *WebSocket) { w.Doc.Tags = decodeTags(d, v) }),
+	table.Of[WebSocket](table.Row{Key: "summary", Doc: "documents the connection in a line", Kinds: table.Scalars | table.Nulls}),
+	table.Of[WebSocket](table.Row{Key: "description", Doc: "documents the connection at length", Kinds: table.Scalars | table.Nulls}),
+}
+
+var connectFields = []table.Field[WebSocket]{
+	table.With(responseRow, func(d *table.Decoder, v table.Value, w *WebSocket) { decodeMessage(d, v, w.OnConnect) }),
+}
+
+var exchangeFields = []table.Field[Exchange]{
+	table.With(table.Row{Key: "pattern", Doc: "the text, the JSON object or the RE2 expression that a message is held against", Required: true, Kinds: table.Scalars | table.Maps, Filled: true},
+		setPattern),
+	table.With(responseRow, func(d *table.Decoder, v table.Value, x *Exchange) { decodeMessage(d, v, &x.Response) }),
+}
+
+var sendFields = []table.Field[Send]{
+	table.Of[Send](table.Row{Key: "after", Doc: "how long after the connection is open it is sent, as long as every when left out", Kinds: table.Texts | table.Numbers, Length: table.FromZero, AtOnce: true}),
+	table.Of[Send](table.Row{Key: "every", Doc: "how long from one to the next; sent once when left out", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
+	table.Of[Send](table.Row{Key: "times", Doc: "how often it is sent at most, for as long as the connection lasts when left out", Kinds: table.Numbers, Min: 1, Max: maxTimes}),
+	table.With(responseRow, func(d *table.Decoder, v table.Value, s *Send) { decodeMessage(d, v, &s.Response) }),
+}
+
+func decodeWebSocket(d *table.Decoder, v table.Value) *WebSocket {
+	w := &WebSocket{Pos: v.Pos(), Key: v.Key}
+	table.Fill(d, v.Node, v.Key, webSocketFields, w)
+	for _, p := range w.check(v.Node, d.Reported) {
+		if !p.Warning {
+			d.Known(p.Key)
+		}
+		d.Add(p)
+	}
+	return w
+}
+
+func setSubprotocols(d *table.Decoder, v table.Value, w *WebSocket) {
+	for _, one := range v.Parts() {
+		switch {
+		case !d.Take(one):
+		case !semantics.IsToken(one.Text.Value):
+			d.Refuse(one)
+		default:
+			w.Subprotocols = append(w.Subprotocols, one.Text.Value)
+		}
+	}
+}
+
+func setConnect(d *table.Decoder, v table.Value, w *WebSocket) {
+	w.OnConnect = &Message{}
+	table.Fill(d, v.Node, v.Key, connectFields, w)
+}
+
+// decodeList decodes maps by their table. An invalid one keeps its place, so that the indexes of
+// the others do not change.
+func decodeList[T any](d *table.Decoder, v table.Value, fields []table.Field[T]) (all []T) {
+	for _, one := range v.Parts() {
+		var t T
+		if d.Take(one) {
+			table.Fill(d, one.Node, one.Key, fields, &t)
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+func setPattern(d *table.Decoder, v table.Value, x *Exchange) {
+	if v.Kind == syntax.MapNode {
+		x.Pattern = decodeJSON(d, v, true)
+		return
+	}
+	x.Pattern = v.AsText()
+}
+
+func setMaxMessage(d *table.Decoder, v table.Value, w *WebSocket) { decodeSize(d, v, &w.MaxMessage) }
+
+// First returns how long after the connection was opened the message is sent for the first time.
+func (s *Send) First() time.Duration {
+	switch {
+	case s.After == 0:
+		return s.Every
+	case s.After < 0:
+		return 0
+	}
+	return s.After
+}
+
+// Asking returns the handshake request as an endpoint, for matching.
+func (w *WebSocket) Asking() *Endpoint {
+	return &Endpoint{Pos: w.Pos, Key: w.Key, Host: w.Host, Path: w.Path, If: w.If}
+}
+
+// Claim sets the path in those problems that have no position in a file. It modifies ps and returns
+// it.
+func (w *WebSocket) Claim(ps syntax.Problems) syntax.Problems {
+	return claim(ps, w.Pos, strings.TrimSpace("WebSocket "+w.Path.Value))
+}
+
+// check returns the problems of w. node is the map of a WebSocket that was read from a file; it
+// provides the positions.
+func (w *WebSocket) check(node *syntax.Node, reported map[string]bool) syntax.Problems {
+	c := table.Check(w.Pos, w.Key, node, reported)
+	checkRequest(c, w.Asking())
+	checkSubprotocols(c, w.Subprotocols)
+	if w.OnConnect != nil {
+		checkMessage(c, w.OnConnect, "on-connect", "response")
+	}
+	for i := range w.OnMessage {
+		x, at := &w.OnMessage[i], fmt.Sprintf("on-message[%d]", i)
+		if reported[table.Under(w.Key, at)] {
+			continue // it is not a map
+		}
+		if x.Pattern.Value == "" {
+			c.Wrong("the pattern is empty; expected a text, a JSON object or an RE2 expression", at, "pattern")
+		}
+		checkMessage(c, &x.Response, at, "response")
+	}
+	for i := range w.Send {
+		if at := fmt.Sprintf("send[%d]", i); !reported[table.Under(w.Key, at)] {
+			checkSend(c, &w.Send[i], at)
+		}
+	}
+	if w.Close != nil {
+		checkClose(c, w.Close, "close")
+	}
+	if w.MaxMessage < 0 {
+		c.Wrong(fmt.Sprintf("%d is not a size; expected %s", w.MaxMessage, sizeForm), "max-message")
+	}
+	return c.Problems
+}
+
+func (w *WebSocket) madeInGo() bool { return w.Key == "" }
+
+func (w *WebSocket) faults(reported map[string]bool) syntax.Problems { return w.check(nil, reported) }
+
+// complete does the same for a WebSocket.
+func (w *WebSocket) complete() {
+	if w.OnConnect != nil {
+		w.OnConnect.complete()
+	}
+	for i := range w.OnMessage {
+		w.OnMessage[i].Pattern = w.OnMessage[i].Pattern.Raw()
+		w.OnMessage[i].Response.complete()
+	}
+	for i := range w.Send {
+		w.Send[i].Response.complete()
+	}
+}
+
+// checkSubprotocols checks names, and finds duplicates.
+func checkSubprotocols(c *table.Checker, names []string) {
+	for i, name := range names {
+		at := fmt.Sprintf("subprotocols[%d]", i)
+		switch {
+		case !semantics.IsToken(name):
+			c.Wrong(fmt.Sprintf("%q is not a subprotocol name; letters, digits and !#$%%&'*+-.^_`|~ are accepted", wording.Clip(name)), at)
+		case slices.Contains(names[:i], name):
+			c.Warn(fmt.Sprintf("%s is given twice", wording.Label(name)), at)
+		}
+	}
+}
+
+func checkSend(c *table.Checker, s *Send, at string) {
+	switch {
+	case !table.InBounds(c, sendFields, s, []string{at}):
+	case 0 < s.Every && s.Every < minEvery:
+		c.Wrong(fmt.Sprintf("%v is too short; expected a duration of at least %v", s.Every, minEvery), at, "every")
+	case s.Times > 0 && s.Every == 0:
+		c.Wrong("times is for what is sent again and again; every says how often", at, "times")
+	}
+	checkMessage(c, &s.Response, at, "response")
+}

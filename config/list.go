@@ -1,0 +1,35 @@
+package config
+
+import (
+	"fmt"
+	"mockserver/config/item"
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+)
+
+// notAList returns the problem of a document that is not a list of endpoints. An empty document, as
+// between two ---, has no problem.
+func notAList(doc *syntax.Node) syntax.Problems {
+	hints := item.HintsOf(doc.Pos().File)
+	what := fmt.Sprintf("the document is %s; %s", doc.Shown(), hints.List)
+	switch {
+	case doc.Kind == syntax.NullNode || doc.Faulty: // a fault has been reported already
+		return nil
+	case item.HasKey(doc):
+		what = "the document is a map; " + hints.Single
+	case lacksVersion(doc):
+		what = noVersion
+	}
+	return syntax.Problems{{Pos: doc.Pos(), What: what}}
+}
+
+// Schema returns the JSON Schema of the configuration language (draft 7, which
+// editors know whole), as indented JSON text. It describes one document: what a YAML,
+// JSON or EDN file holds.
+//
+// It is made of the tables that decoding goes by. Whatever Load accepts is valid
+// by it; the reverse holds as far as the tables say it, so rules across keys,
+// templates, conditions and other files are for Load alone.
+func Schema() []byte {
+	return table.Schema("Configuration of mockserver", "a list of endpoints", table.Rows(item.Fields))
+}

@@ -1,0 +1,147 @@
+package config
+
+import (
+	"fmt"
+	"mockserver/config/item"
+	"mockserver/config/openapi"
+	"mockserver/config/openapi/tree"
+	"mockserver/config/syntax"
+	"mockserver/internal/address"
+	"mockserver/internal/files"
+	"mockserver/internal/semantics"
+	"mockserver/internal/wording"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// operation is an operation of a document, with the directory for relative file names.
+type operation struct {
+	*openapi.Operation
+	dir string
+}
+
+// pos returns where the operation is declared.
+func (o operation) pos() syntax.Pos { return syntax.Pos{File: o.File, Line: o.Line, Column: o.Column} }
+
+// endpoint returns the endpoint of an operation that has no mock.
+func (o operation) endpoint(problems *syntax.Problems) Endpoint {
+	e := Endpoint{
+		Pos: o.pos(), Key: o.Pointer, Dir: o.dir, Method: o.Method, Template: true, Operation: o.Operation,
+		Path: syntax.Text{Value: o.Path, Pos: o.pos(), Key: o.Pointer, Folded: true},
+		Doc:  Doc{Tags: o.Tags, Summary: o.Summary, Description: o.Description, RouterName: o.ID},
+	}
+	if o.When != "" {
+		e.If = syntax.Text{Value: o.When, Pos: o.pos(), Key: o.Pointer, Folded: true}
+	}
+	e.Response = Response{Pos: e.Pos, Raw: true}
+	if o.Default < len(o.Answers) {
+		e.Response = o.response(&o.Answers[o.Default])
+		if o.Template != "" {
+			e.Response.Raw, e.Response.Body.Value = false, o.Template
+		}
+	}
+	for i := range o.Callbacks {
+		w, wrong := o.webhook(&o.Callbacks[i])
+		if wrong != nil {
+			*problems = append(*problems, *wrong)
+			continue
+		}
+		e.Webhooks = append(e.Webhooks, w)
+	}
+	return e
+}
+
+// response returns the response for an answer of a document. Its texts are not templates.
+func (o operation) response(a *openapi.Answer) Response {
+	r := Response{Pos: o.pos(), Raw: true, Status: a.Status}
+	if a.MediaType != "" {
+		r.Headers = append(r.Headers, o.header("Content-Type", a.MediaType))
+	}
+	for _, h := range a.Headers {
+		r.Headers = append(r.Headers, o.header(h.Name, h.Value))
+	}
+	r.Body = syntax.Text{Value: string(a.Body), Pos: o.pos(), Key: o.Pointer, Folded: true}
+	return r
+}
+
+func (o operation) header(name, value string) Header {
+	return Header{Name: name, Value: syntax.Text{Value: value, Pos: o.pos(), Key: o.Pointer, Folded: true}}
+}
+
+// webhook returns a callback of an operation as a webhook, or why it cannot be sent.
+func (o operation) webhook(cb *openapi.Callback) (Webhook, *syntax.Problem) {
+	pos := syntax.Pos{File: cb.File, Line: cb.Line, Column: cb.Column}
+	var answer *openapi.Answer
+	if o.Default < len(o.Answers) {
+		answer = &o.Answers[o.Default]
+	}
+	target, what := openapi.CallbackURL(cb.URL, answer)
+	if what == "" && !strings.Contains(target, "{{") {
+		if fault := address.URLFault([]byte(target)); fault != "" {
+			what = fmt.Sprintf("%q is not a valid URL: %s", address.Shown(target), fault)
+		}
+	}
+	if what == "" && !slices.Contains(semantics.Methods, cb.Method) {
+		what = "requests with the method " + wording.Label(cb.Method) + " are not sent"
+	}
+	if what != "" {
+		return Webhook{}, &syntax.Problem{Pos: pos, Key: openapi.PointerLabel(cb.Pointer), What: "the callback is not sent: " + what, Warning: true, Kind: "callbacks are not sent"}
+	}
+	w := Webhook{
+		Pos: pos, Key: cb.Pointer, Method: cb.Method, Raw: true, Delay: cb.Delay,
+		URL:  syntax.Text{Value: target, Pos: pos, Key: cb.Pointer, Folded: true},
+		Body: syntax.Text{Value: string(cb.Body), Pos: pos, Key: cb.Pointer, Folded: true},
+	}
+	if cb.Delayed && cb.Delay == 0 {
+		w.Delay = item.AtOnce
+	}
+	if cb.MediaType != "" {
+		w.Headers = append(w.Headers, o.header("Content-Type", cb.MediaType))
+	}
+	for _, h := range cb.Headers {
+		if semantics.IsToken(h.Name) && !strings.ContainsFunc(h.Value, semantics.ForbiddenInValue) && http.CanonicalHeaderKey(h.Name) != "Content-Type" {
+			w.Headers = append(w.Headers, o.header(h.Name, h.Value))
+		}
+	}
+	return w, nil
+}
+
+// options returns the options for reading documents.
+func (l Loader) options(s *Spec, dir string) openapi.Options {
+	return openapi.Options{
+		Seed: l.Seed, AllowRemoteRefs: l.AllowRemoteRefs, Checks: l.Validate, Samples: l.SampleRequests,
+		Strict: l.StrictDocuments, BasePath: l.BasePath,
+		Open: func(name string) (*tree.Node, syntax.Problems) {
+			data, err := files.Read(name)
+			if err != nil {
+				return nil, syntax.Problems{fileProblem(name, err.Error())}
+			}
+			return readDocument(name, data)
+		},
+		Parse: readDocument,
+		Content: func(name string) ([]byte, error) {
+			if !filepath.IsAbs(name) {
+				name = filepath.Join(dir, name)
+			}
+			s.referenced = append(s.referenced, name)
+			return files.Read(name)
+		},
+		Suggest: wording.DidYouMean,
+	}
+}
+
+// readDocument parses a document, or a part of one: YAML (which includes JSON), or EDN if the name
+// has that extension.
+func readDocument(name string, data []byte) (*tree.Node, syntax.Problems) {
+	docs, problems := syntax.Read(name, data)
+	docs = slices.DeleteFunc(docs, func(doc *syntax.Node) bool { return doc.Kind == syntax.NullNode })
+	if len(docs) == 0 {
+		if len(problems) == 0 {
+			problems = syntax.Problems{fileProblem(name, "the file is empty")}
+		}
+		return nil, problems
+	}
+	return tree.Of(docs[0]), problems
+}

@@ -1,0 +1,70 @@
+package policy
+
+import (
+	"fmt"
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+)
+
+// Fault is a way in which an answer goes wrong.
+type Fault struct {
+	Pos  syntax.Pos // left zero in Go
+	Key  string     // left "" in Go
+	Type string     // one of FaultTypes
+	// Rate is the share of requests that have the fault, from 0 to 1. If Rate is 0 and Rated is not
+	// set, every request has it.
+	Rate           float64
+	Rated          bool // Rate applies even if it is 0; Complete sets it for any other rate
+	BytesPerSecond int  // slow-body; 0 means DefaultBytesPerSecond
+	// Of is what a reset ends over HTTP/2: OfStream or OfConnection; "" means OfStream.
+	Of string
+}
+
+// FaultTypes are all types of faults. It must not be modified.
+var FaultTypes = []string{"reset", "empty", "malformed", "truncate", "slow-body"}
+
+const (
+	// DefaultBytesPerSecond is the default speed of a slow body.
+	DefaultBytesPerSecond = 1024
+
+	// OfStream has a reset end the stream only, over HTTP/2.
+	OfStream = "stream"
+	// OfConnection has a reset end the connection over HTTP/2 too.
+	OfConnection = "connection"
+
+	maxBytesPerSecond = 1_000_000_000
+	slowBody          = "slow-body"
+	reset             = "reset"
+	empty             = "empty"
+)
+
+var faultFields = []table.Field[Fault]{
+	table.Of[Fault](table.Row{Key: "type", Doc: "what goes wrong: one of reset, empty, malformed, truncate, slow-body", Required: true, Kinds: table.Texts, Enum: FaultTypes}),
+	table.Of[Fault](table.Row{Key: "rate", Given: "rated", Doc: "the share of requests that have the fault, all when left out", Kinds: table.Numbers | table.Texts, Pattern: table.PercentPattern, UpTo: 1}),
+	table.Of[Fault](table.Row{Key: "bytes-per-second", Doc: "how fast the body of slow-body is sent, 1024 when left out", Kinds: table.Numbers, Min: 1, Max: maxBytesPerSecond}),
+	table.Of[Fault](table.Row{Key: "of", Doc: "what reset ends over HTTP/2: the stream when left out, or the whole connection", Kinds: table.Texts, Enum: []string{OfStream, OfConnection}}),
+}
+
+// EffectiveRate returns the share of requests that have the fault.
+func (f *Fault) EffectiveRate() float64 {
+	if f.Rate == 0 && !f.Rated {
+		return 1
+	}
+	return f.Rate
+}
+
+// SendsNothing reports whether clients of requests with the fault get no answer at all.
+func (f *Fault) SendsNothing() bool { return f.Type == reset || f.Type == empty }
+
+// checkFault checks the fault at the given keys; nil means none.
+func checkFault(c *table.Checker, f *Fault, at []string) {
+	if f == nil || c.Faulty(at...) || !table.InBounds(c, faultFields, f, at) {
+		return
+	}
+	if f.BytesPerSecond != 0 && f.Type != slowBody {
+		c.Wrong(fmt.Sprintf("bytes-per-second is for the fault %s; this one is %s", slowBody, f.Type), table.Below(at, "bytes-per-second")...)
+	}
+	if f.Of != "" && f.Type != reset {
+		c.Wrong(fmt.Sprintf("of is for the fault %s; this one is %s", reset, f.Type), table.Below(at, "of")...)
+	}
+}

@@ -1,0 +1,66 @@
+// Package policy declares how the requests of an endpoint are treated, whatever answers them: their
+// latency and faults, the rate limit and the capacity. Their effect is in package listener/traffic.
+package policy
+
+import (
+	"slices"
+
+	"mockserver/config/table"
+)
+
+// Set has the policies of one declaration. A nil field is not declared.
+type Set struct {
+	Latency   *Latency
+	Fault     *Fault
+	RateLimit *RateLimit
+	Capacity  *Capacity
+}
+
+// Check checks the policies under their keys, below the keys at. path is that of the endpoint.
+func (p Set) Check(c *table.Checker, path string, at []string) {
+	CheckLatency(c, p.Latency, table.Below(at, "latency"))
+	checkFault(c, p.Fault, table.Below(at, "fault"))
+	checkRateLimit(c, p.RateLimit, path, table.Below(at, "rate-limit"))
+	checkCapacity(c, p.Capacity, table.Below(at, "capacity"))
+}
+
+// Complete fills in what a file expresses differently from Go.
+func (p Set) Complete() {
+	p.Latency.complete(false)
+	if p.Fault != nil {
+		p.Fault.Rated = p.Fault.Rated || p.Fault.Rate != 0
+	}
+}
+
+// AnswerKeys returns the keys that an answer may have: latency and fault. T has a Go field for each of
+// them. more is appended to their documentation.
+func AnswerKeys[T any](more string) []table.Field[T] {
+	return []table.Field[T]{
+		table.Made[T](table.Row{Key: "latency", Doc: "the time from the request to the answer" + more, Form: "a map with " + latencyForms}, latencyFields, decodeLatency),
+		table.Map[T](table.Row{Key: "fault", Doc: "how answers go wrong" + more, Form: "a map with type and rate"}, faultFields),
+	}
+}
+
+// LimitKeys returns the keys that only an endpoint has: rate-limit and capacity. T has a Go field for
+// each of them. requests says which ones are counted.
+func LimitKeys[T any](requests string) []table.Field[T] {
+	return []table.Field[T]{
+		table.Map[T](table.Row{Key: "rate-limit", Doc: "how many " + requests + " are answered in a window; {} is 100 in 15 minutes for each address",
+			Form: "a map with max-requests and window"}, rateLimitFields),
+		table.Map[T](table.Row{Key: "capacity", Doc: "how many " + requests + " are served at once, and how many wait", Form: "a map with concurrent and queue"}, capacityFields),
+	}
+}
+
+// AfterKey returns the key after, a latency without rates: a duration, or a map. T has a Go field for it.
+func AfterKey[T any](doc string) table.Field[T] {
+	key := table.Made[T](table.Row{Key: "after", Doc: doc, Required: true, Form: `a duration such as "2s", or a map with ` + afterForms}, afterFields, decodeAfter)
+	key.Kinds |= table.Texts
+	return key
+}
+
+const afterForms = "min and max, percentiles such as p50 and p99, or median and sigma"
+
+// afterFields are the keys of a latency that are lengths.
+var afterFields = slices.DeleteFunc(slices.Clone(latencyFields), func(f table.Field[latencyForm]) bool {
+	return slices.Contains([]string{"failure-rate", "timeout-rate", "timeout", "timeout-ms"}, f.Key)
+})

@@ -1,0 +1,126 @@
+package policy
+
+import (
+	"cmp"
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+	"slices"
+	"time"
+)
+
+// Latency is the time from the arrival of a request to its response. One of the forms is declared:
+// Min and Max, the points of Curve, Median and Sigma, or none if there are only rates. The zero
+// value is no latency.
+type Latency struct {
+	Pos syntax.Pos // left zero in Go
+	Key string     // left "" in Go
+
+	// Min and Max are the bounds of a uniform latency. Min alone is a fixed latency, and Max alone
+	// begins at 0. Load and Complete make Max at least Min.
+	Min, Max time.Duration
+
+	// Curve are the points of the distribution, with rising percentiles and lengths: {50, 20ms},
+	// {99, 120ms}, and finally {100, 1s} for its maximum. Lengths between two points are
+	// interpolated; below the first point they go down to Min. Load and Complete append Max as the
+	// last point.
+	Curve []Percentile
+
+	Median time.Duration // lognormal
+	Sigma  float64       // 0..10; 0 always gives the median
+
+	FailureRate float64       // 0..1, the share of requests that are answered with 500
+	TimeoutRate float64       // 0..1, the share of requests that wait for Timeout and are answered with 504
+	Timeout     time.Duration // 0 means DefaultLatencyTimeout
+}
+
+// Percentile is one point of a distribution: Rank percent of all values are at most Length.
+type Percentile struct {
+	Rank   float64 // above 0, to 100
+	Length time.Duration
+}
+
+const (
+	// DefaultLatencyTimeout is how long a request waits that times out.
+	DefaultLatencyTimeout = 30 * time.Second
+
+	maxLatency     = 24 * time.Hour
+	maxSigma       = 10
+	maxPercentiles = 100
+	// latencyForms lists the forms of a latency, besides its rates.
+	latencyForms = "min and max, percentiles such as p50 and p99 (with min and max), median and sigma, or from"
+)
+
+var latencyFields = []table.Field[latencyForm]{
+	table.Of[latencyForm](table.Row{Key: "min", Unless: "min-ms", Doc: "the least; alone, or with the same max, a fixed latency", Kinds: table.Texts | table.Numbers, Length: table.UnitFromZero, Most: maxLatency}),
+	table.Of[latencyForm](table.Row{Key: "max", Unless: "max-ms", Given: "max-given", Doc: "the most; without min it begins at 0, behind percentiles it is their last", Kinds: table.Texts | table.Numbers, Length: table.UnitFromZero, Most: maxLatency}),
+	table.Of[latencyForm](table.Row{Key: "min-ms", Of: "min", Doc: "min in milliseconds", Kinds: table.Numbers, Length: table.MillisFromZero, Most: maxLatency}),
+	table.Of[latencyForm](table.Row{Key: "max-ms", Of: "max", Given: "max-given", Doc: "max in milliseconds", Kinds: table.Numbers, Length: table.MillisFromZero, Most: maxLatency}),
+	table.With(table.Row{Key: "pNN", Doc: "a percentile such as p50, p99 or p99.9: so many percent take this long or less", Kinds: table.Texts | table.Numbers, Length: table.UnitFromZero, Most: maxLatency,
+		Many: &table.Many{Pattern: percentilePattern, Takes: beginsPercentile, Near: nearPercentile}}, setPercentile),
+	table.Of[latencyForm](table.Row{Key: "median", Doc: "the median of a lognormal distribution", Kinds: table.Texts, Length: table.UnitAboveZero, Most: maxLatency}),
+	table.Of[latencyForm](table.Row{Key: "sigma", Doc: "how far it spreads, the standard deviation of the logarithm; 0.4, say", Kinds: table.Numbers, UpTo: maxSigma}),
+	table.Of[latencyForm](table.Row{Key: "from", Doc: "a file of lengths that were measured: a recording, a log of HdrHistogram, percentiles of wrk2 or vegeta, a table", Kinds: table.Texts, Filled: true}),
+	table.Of[latencyForm](table.Row{Key: "unit", Doc: "the unit of numbers in that file", Kinds: table.Texts, Enum: unitsOfSamples}),
+	table.Of[latencyForm](table.Row{Key: "column", Doc: "the column of a table that has the lengths, the first when left out", Kinds: table.Scalars}),
+	table.Of[latencyForm](table.Row{Key: "failure-rate", Doc: "the share of requests that are answered 500", Kinds: table.Numbers | table.Texts, Pattern: table.PercentPattern, UpTo: 1}),
+	table.Of[latencyForm](table.Row{Key: "timeout-rate", Doc: "the share of requests that wait for the timeout and are answered 504", Kinds: table.Numbers | table.Texts, Pattern: table.PercentPattern, UpTo: 1}),
+	table.Of[latencyForm](table.Row{Key: "timeout", Unless: "timeout-ms", Doc: "how long those wait, 30s when left out", Kinds: table.Texts, Length: table.UnitAboveZero, Most: maxLatency}),
+	table.Of[latencyForm](table.Row{Key: "timeout-ms", Of: "timeout", Doc: "timeout in milliseconds", Kinds: table.Numbers, Length: table.MillisAboveZero, Most: maxLatency}),
+}
+
+// latencyForm is a latency that is being decoded.
+type latencyForm struct {
+	Latency
+	measured
+	MaxGiven bool
+}
+
+// decodeLatency decodes a latency. It returns nil for an empty one.
+func decodeLatency(d *table.Decoder, v table.Value) *Latency {
+	if len(v.Entries) == 0 && !v.Faulty {
+		d.About(v, "is an empty map; expected %s, or failure-rate and timeout-rate", latencyForms)
+	}
+	l := latencyForm{Latency: Latency{Pos: v.Pos(), Key: v.Key}}
+	table.Fill(d, v.Node, v.Key, latencyFields, &l)
+	l.read(d, v)
+	slices.SortStableFunc(l.Curve, byRank)
+	l.complete(l.MaxGiven)
+	return &l.Latency
+}
+
+// decodeAfter decodes a latency without rates: a duration, or a map.
+func decodeAfter(d *table.Decoder, v table.Value) *Latency {
+	if v.Kind == syntax.MapNode {
+		l := latencyForm{Latency: Latency{Pos: v.Pos(), Key: v.Key}}
+		if len(v.Entries) == 0 {
+			d.About(v, "is an empty map; expected %s", afterForms)
+		}
+		table.Fill(d, v.Node, v.Key, afterFields, &l)
+		slices.SortStableFunc(l.Curve, byRank)
+		l.complete(l.MaxGiven)
+		return &l.Latency
+	}
+	var l latencyForm
+	length := latencyFields[0]
+	one := v
+	one.Row = length.Row
+	length.Set(d, one, &l)
+	return &Latency{Pos: v.Pos(), Key: v.Key, Min: l.Min, Max: l.Min}
+}
+
+func byRank(a, b Percentile) int { return cmp.Compare(a.Rank, b.Rank) }
+
+// complete sets Max of a fixed latency, and makes Max of a curve its last point. maxGiven means
+// that Max was declared, even if it is 0.
+func (l *Latency) complete(maxGiven bool) {
+	switch {
+	case l == nil:
+	case len(l.Curve) == 0:
+		if !maxGiven && l.Max == 0 {
+			l.Max = l.Min
+		}
+	case (maxGiven || l.Max != 0) && l.Curve[len(l.Curve)-1].Rank != 100: // twice is an error
+		l.Curve = append(slices.Clip(l.Curve), Percentile{100, l.Max})
+		l.Max = 0
+	}
+}

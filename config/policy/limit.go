@@ -1,0 +1,162 @@
+package policy
+
+import (
+	"fmt"
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+	"mockserver/internal/address"
+	"mockserver/internal/semantics"
+	"mockserver/internal/wording"
+	"slices"
+	"strings"
+	"time"
+)
+
+// RateLimit limits how many requests with the same key an endpoint answers in a window.
+type RateLimit struct {
+	Pos       syntax.Pos    // left zero in Go
+	Key       string        // left "" in Go
+	Algorithm string        // one of LimitAlgorithms; "" means the first
+	Window    time.Duration // 0 means DefaultWindow
+	Max       int           `key:"max-requests"` // requests in a window; 0 means DefaultMaxRequests
+	// Scope is who counts together, one of LimitScopes; "" means the first.
+	Scope string
+	// By says how clients are distinguished: "remote-addr" (also ""), "host", the name of a header,
+	// "header-params.X", "query-params.x" or "path-params.x".
+	By string `key:"key-fn"`
+}
+
+// LimitAlgorithms are the algorithms for counting, the default first. It must not be modified.
+var LimitAlgorithms = []string{"sliding-window", "fixed-window", "token-bucket"}
+
+// LimitScopes say who counts the requests of a rate limit: each replica for itself, which is the
+// default, or all replicas together. It must not be modified.
+var LimitScopes = []string{"replica", "shared"}
+
+// Capacity is how many requests of an endpoint are served concurrently, and how many wait in a
+// queue. Further requests are answered with 503.
+type Capacity struct {
+	Pos        syntax.Pos // left zero in Go
+	Key        string     // left "" in Go
+	Concurrent int        // above 0
+	Queue      int        // 0 allows none to wait
+	Scope      string     // "replica"; "" means the same
+}
+
+// Defaults of rate limits.
+const (
+	DefaultWindow      = 15 * time.Minute
+	DefaultMaxRequests = 100
+)
+
+const (
+	maxWindow     = 365 * 24 * time.Hour
+	maxMost       = 1_000_000_000 // requests per window
+	maxLogged     = 1_000_000     // requests that a sliding window stores individually
+	maxConcurrent = 1_000_000     // the same limit applies to waiting requests
+)
+
+// keyForm describes the accepted keys of clients.
+const keyForm = "remote-addr, host, the name of a header, header-params.x, query-params.x or path-params.x"
+
+var rateLimitFields = []table.Field[RateLimit]{
+	table.Of[RateLimit](table.Row{Key: "max-requests", Doc: "how many requests of one key are answered in a window, 100 when left out", Kinds: table.Numbers, Min: 1, Max: maxMost}),
+	table.Of[RateLimit](table.Row{Key: "window", Unless: "window-ms", Doc: "how long the window is, 15m when left out", Kinds: table.Texts, Length: table.UnitAboveZero, Most: maxWindow}),
+	table.Of[RateLimit](table.Row{Key: "window-ms", Of: "window", Doc: "window in milliseconds", Kinds: table.Numbers, Length: table.MillisAboveZero, Most: maxWindow}),
+	table.With(table.Row{Key: "key-fn", Doc: "what tells clients apart: remote-addr (the default), host, a header, or header-params.x, query-params.x, path-params.x",
+		Kinds: table.Texts, Filled: true, Pattern: keyPattern, Form: keyForm}, setLimitKey),
+	table.Of[RateLimit](table.Row{Key: "algorithm", Doc: "how requests are counted: sliding-window (the default), fixed-window or token-bucket", Kinds: table.Texts, Enum: LimitAlgorithms}),
+	table.Of[RateLimit](table.Row{Key: "scope", Doc: "who counts together: replica (the default), or shared for all replicas with the same --shared-state", Kinds: table.Texts, Enum: LimitScopes}),
+}
+
+var capacityFields = []table.Field[Capacity]{
+	table.Of[Capacity](table.Row{Key: "concurrent", Doc: "how many requests are served at once", Required: true, Kinds: table.Numbers, Min: 1, Max: maxConcurrent}),
+	table.Of[Capacity](table.Row{Key: "queue", Doc: "how many wait for that in order, none when left out; the next is answered 503", Kinds: table.Numbers, Min: 0, Max: maxConcurrent}),
+	table.Of[Capacity](table.Row{Key: "scope", Doc: "replica, since each replica has its own places", Kinds: table.Texts, Enum: LimitScopes}),
+}
+
+// keyPattern matches what limitKeyFault accepts, and little else.
+const keyPattern = `^((query|path)-params\..+|(header-params\.)?[A-Za-z0-9!#$%&'*+.^_` + "`" + `|~-]+)$`
+
+// IsShared reports whether all replicas count together.
+func (l *RateLimit) IsShared() bool { return l.Scope == LimitScopes[1] }
+
+func setLimitKey(d *table.Decoder, v table.Value, l *RateLimit) {
+	if v.Text.Value == "" {
+		d.Refuse(v)
+		return
+	}
+	l.By = v.Text.Value // what is wrong with it may depend on the path
+}
+
+func checkRateLimit(c *table.Checker, l *RateLimit, path string, at []string) {
+	if l == nil {
+		return
+	}
+	if table.InBounds(c, rateLimitFields, l, at) && l.Max > maxLogged && (l.Algorithm == "" || l.Algorithm == LimitAlgorithms[0]) {
+		c.Wrong(fmt.Sprintf("%d requests in a window; expected 1 to %d of %s, and more of the other algorithms: %s, %s",
+			l.Max, maxLogged, LimitAlgorithms[0], LimitAlgorithms[1], LimitAlgorithms[2]), table.Below(at, "max-requests")...)
+	}
+	if l.IsShared() && (l.Algorithm == "" || l.Algorithm == LimitAlgorithms[0]) {
+		c.Wrong(fmt.Sprintf("%s needs the time of each request, which replicas do not share; expected the algorithm %s or %s",
+			LimitAlgorithms[0], LimitAlgorithms[1], LimitAlgorithms[2]), table.Below(at, "scope")...)
+	}
+	what, warning := limitKeyFault(l.By, path)
+	if key := table.Below(at, "key-fn"); warning {
+		c.Warn(what, key...)
+	} else {
+		c.Wrong(what, key...)
+	}
+}
+
+// limitKeyFault returns what is wrong or doubtful about the key that distinguishes clients.
+func limitKeyFault(by, path string) (what string, warning bool) {
+	prefix, name, dotted := strings.Cut(by, ".")
+	switch {
+	case by == "":
+		return "", false
+	case !dotted:
+		if !semantics.IsToken(by) {
+			return fmt.Sprintf("%q is not a header name; expected %s", wording.Clip(by), keyForm), false
+		}
+		const address = "remote-addr"
+		if by == "ip" || by != address && wording.Nearest(by, []string{address}) != "" {
+			return fmt.Sprintf("%q is taken for the name of a header (did you mean %q?)", wording.Clip(by), address), true
+		}
+		return "", false
+	case !slices.Contains([]string{"header-params", "query-params", "path-params"}, prefix):
+		hint := wording.DidYouMean(prefix, []string{"header-params", "query-params", "path-params"})
+		return fmt.Sprintf("%q tells nothing of a client%s; expected %s", wording.Clip(by), hint, keyForm), false
+	case name == "":
+		return fmt.Sprintf("%q names nothing; expected %s", wording.Clip(by), keyForm), false
+	case prefix == "header-params" && !semantics.IsToken(name):
+		return fmt.Sprintf("%q is not a header name; letters, digits and !#$%%&'*+-.^_`|~ are accepted", wording.Clip(name)), false
+	case prefix == "path-params":
+		return pathParamFault(name, path), false
+	}
+	return "", false
+}
+
+// pathParamFault returns the message that a path does not declare a parameter.
+func pathParamFault(name, path string) string {
+	declared := address.PathParams(path)
+	switch {
+	case slices.Contains(declared, name):
+		return ""
+	case len(declared) == 0:
+		return fmt.Sprintf("the path has no parameter %q; it has none", wording.Clip(name))
+	}
+	for i := range declared {
+		declared[i] = wording.Clip(declared[i])
+	}
+	return fmt.Sprintf("the path has no parameter %q%s; it has %s", wording.Clip(name), wording.DidYouMean(name, declared), strings.Join(declared, ", "))
+}
+
+func checkCapacity(c *table.Checker, p *Capacity, at []string) {
+	if p == nil || c.Faulty(at...) {
+		return
+	}
+	if table.InBounds(c, capacityFields, p, at) && p.Scope == LimitScopes[1] {
+		c.Wrong("requests wait for a place of the replica that they came to, so replicas cannot share places; expected "+LimitScopes[0], table.Below(at, "scope")...)
+	}
+}

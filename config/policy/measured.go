@@ -1,0 +1,83 @@
+package policy
+
+import (
+	"errors"
+	"io/fs"
+	"mockserver/config/samples"
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+	"mockserver/internal/files"
+	"mockserver/internal/wording"
+	"path/filepath"
+	"slices"
+)
+
+// measured is where a latency comes from: a file of lengths that were measured.
+type measured struct {
+	From   syntax.Text
+	Unit   string
+	Column string
+}
+
+// unitsOfSamples are the units that numbers in a file of lengths may have.
+var unitsOfSamples = []string{"ns", "us", "ms", "s"}
+
+// read sets the latency to what its file says. v is the map that declares it.
+func (l *latencyForm) read(d *table.Decoder, v table.Value) {
+	if l.From.Value == "" {
+		for _, key := range []string{"unit", "column"} {
+			if e := v.Entry(key); e != nil {
+				d.Add(syntax.Problem{Pos: e.Key.Pos(), Key: v.Key + "." + key, What: "has no effect: it is for from, which is not given", Warning: true})
+			}
+		}
+		return
+	}
+	at := table.Value{Node: v.Get("from"), Key: v.Key + ".from"}
+	for _, e := range v.Entries {
+		if !slices.Contains([]string{"from", "unit", "column", "failure-rate", "timeout-rate", "timeout", "timeout-ms"}, e.Key.Text.Value) {
+			d.About(at, "%s and from are of two forms of latency; expected one", wording.Label(e.Key.Text.Value))
+			return
+		}
+	}
+	name := beside(d, l.From.Value)
+	r, err := files.OpenUnpacked(name, samples.MaxSize)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errors.New("there is no such file")
+	}
+	if err != nil {
+		d.About(at, "%s: %v", wording.Clip(l.From.Value), err)
+		return
+	}
+	defer r.Close()
+	curve, err := samples.Read(name, r, samples.Options{Unit: samples.Units[l.Unit], Column: l.Column})
+	var wrong *samples.Problem
+	switch {
+	case errors.As(err, &wrong) && wrong.Line > 0:
+		d.Known(at.Key)
+		d.Add(syntax.Problem{Pos: syntax.Pos{File: name, Line: wrong.Line, Column: wrong.Column}, Key: at.Key, What: wrong.What})
+		return
+	case err != nil:
+		d.About(at, "%s: %v", wording.Clip(l.From.Value), err)
+		return
+	}
+	l.Min, l.Max, l.MaxGiven = curve.Min, curve.Max, true
+	for _, p := range curve.Points {
+		l.Curve = append(l.Curve, Percentile{p.Rank, p.Length})
+	}
+}
+
+// beside returns the file that a relative name means: beside the configuration, otherwise in the
+// working directory. Both are watched: the first may appear.
+func beside(d *table.Decoder, name string) string {
+	local := filepath.FromSlash(name)
+	if filepath.IsAbs(local) {
+		d.Files = append(d.Files, local)
+		return local
+	}
+	near := filepath.Join(d.Dir, local)
+	d.Files = append(d.Files, near, files.Absolute(local))
+	if files.LookAt(near).Info == nil && files.LookAt(local).Info != nil {
+		return local
+	}
+	return near
+}

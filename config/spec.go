@@ -1,0 +1,216 @@
+package config
+
+import (
+	"encoding/hex"
+	"log/slog"
+	"mockserver/config/item"
+	"mockserver/config/openapi"
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+	"mockserver/internal/wording"
+	"slices"
+	"strconv"
+)
+
+// Spec is one configuration as written: the endpoints of all its files, in order, and the problems
+// found. Load reads one from files, Parse from a text, New makes one from endpoints declared in Go,
+// and Join combines several. It is not modified afterwards.
+type Spec struct {
+	Endpoints  []Endpoint
+	WebSockets []WebSocket
+	Data       []Data
+	Scenarios  []Scenario
+	Upstreams  []Upstream
+	// Problems are the errors and warnings found while reading.
+	Problems syntax.Problems
+	// Broken are the endpoints with an error, as far as they could be decoded. They are never
+	// served, and are kept so that further errors in them can be reported.
+	Broken           []Endpoint
+	BrokenWebSockets []WebSocket // the same for WebSockets
+	BrokenData       []Data      // the same for sets
+	BrokenScenarios  []Scenario  // the same for scenarios
+	BrokenUpstreams  []string    // the names of upstreams with an error
+
+	documents  []*openapi.Document
+	referenced []string // files that documents and latencies refer to
+
+	files   []string        // those that were read or could not be, in order
+	leftOut []string        // what was not read in directories
+	read    map[string]bool // their absolute paths, while files are read
+	given   *given          // what is processed after all files are read
+}
+
+// Declared returns how much the specification declares, as a log attribute: endpoints=12 websockets=1.
+func (s *Spec) Declared() slog.Attr {
+	all := []any{"endpoints", len(s.Endpoints)}
+	if n := len(s.WebSockets); n > 0 {
+		all = append(all, "websockets", n)
+	}
+	return slog.Group("", all...)
+}
+
+// decodeFile decodes the documents of one file into s and checks their endpoints. known is the
+// number of errors that the reader of the file has found.
+func (s *Spec) decodeFile(docs []*syntax.Node, dir string, known int) {
+	count := 0
+	for _, doc := range docs {
+		count += len(doc.Items)
+	}
+	s.Endpoints = slices.Grow(s.Endpoints, count)
+	d := &table.Decoder{Hint: foreignHint, Dir: dir, Collector: syntax.Collector{ErrorCount: known}}
+	index := 0
+	for _, doc := range docs {
+		if doc.Kind != syntax.ListNode {
+			for _, p := range notAList(doc) {
+				d.Add(p)
+			}
+			continue
+		}
+		for _, n := range doc.Items {
+			if d.Full() {
+				break
+			}
+			d.Reported = nil
+			s.keep(item.Decode(d, n, "["+strconv.Itoa(index)+"]"), dir, d.Reported == nil)
+			index++
+		}
+	}
+	s.Problems = append(s.Problems, d.Problems...)
+	s.referenced = append(s.referenced, d.Files...)
+}
+
+// keep adds the declaration of an item; it is served only if it is valid.
+func (s *Spec) keep(it item.Item, dir string, sound bool) {
+	if it.Endpoint != nil {
+		it.Endpoint.Dir = dir
+	}
+	switch {
+	case it.Endpoint != nil && sound:
+		s.Endpoints = append(s.Endpoints, *it.Endpoint)
+	case it.Endpoint != nil:
+		s.Broken = append(s.Broken, *it.Endpoint)
+	case it.Scenario != nil && sound:
+		s.Scenarios = append(s.Scenarios, *it.Scenario)
+	case it.Scenario != nil:
+		s.BrokenScenarios = append(s.BrokenScenarios, *it.Scenario)
+	case it.Upstream != nil:
+		it.Upstream.Dir = dir
+		if sound {
+			s.Upstreams = append(s.Upstreams, *it.Upstream)
+		} else {
+			s.BrokenUpstreams = append(s.BrokenUpstreams, it.Upstream.Name)
+		}
+	case it.Resource != nil:
+		s.keepResource(it, dir, sound)
+	case it.Data != nil:
+		it.Data.Dir = dir
+		if sound {
+			s.Data = append(s.Data, *it.Data)
+		} else {
+			s.BrokenData = append(s.BrokenData, *it.Data)
+		}
+	case it.WebSocket != nil && sound:
+		s.WebSockets = append(s.WebSockets, *it.WebSocket)
+	case it.WebSocket != nil:
+		s.BrokenWebSockets = append(s.BrokenWebSockets, *it.WebSocket)
+	}
+}
+
+// keepResource adds the operations of a resource, and its set if that is its own.
+func (s *Spec) keepResource(it item.Item, dir string, sound bool) {
+	for i := range it.Operations {
+		it.Operations[i].Dir = dir
+	}
+	if it.Resource.Data != nil {
+		own := *it.Resource.Data
+		own.Dir = dir
+		own.OfResource(it.Resource)
+		if sound {
+			s.Data = append(s.Data, own)
+		} else {
+			s.BrokenData = append(s.BrokenData, own)
+		}
+	}
+	if sound {
+		s.Endpoints = append(s.Endpoints, it.Operations...)
+	} else {
+		s.Broken = append(s.Broken, it.Operations...)
+	}
+}
+
+// has reports whether anything is declared in a file.
+func (s *Spec) has(file string) bool {
+	return slices.ContainsFunc(s.Endpoints, func(e Endpoint) bool { return e.Pos.File == file }) ||
+		slices.ContainsFunc(s.WebSockets, func(w WebSocket) bool { return w.Pos.File == file }) ||
+		slices.ContainsFunc(s.Data, func(d Data) bool { return d.Pos.File == file }) ||
+		slices.ContainsFunc(s.Scenarios, func(c Scenario) bool { return c.Pos.File == file }) ||
+		slices.ContainsFunc(s.Upstreams, func(u Upstream) bool { return u.Pos.File == file })
+}
+
+// orNone returns s or, if s is nil, a spec with that as its problem.
+func (s *Spec) orNone() *Spec {
+	if s != nil {
+		return s
+	}
+	return &Spec{Problems: syntax.Problems{{What: "there is no spec, nil was given; config.New() is one without endpoints"}}}
+}
+
+// inRank brings the endpoints into the order in which they answer: those that are declared, then those
+// of resources, then those of OpenAPI documents.
+func (s *Spec) inRank() {
+	rank := func(e *Endpoint) int {
+		switch {
+		case e.Operation != nil:
+			return 2
+		case e.Resource != nil:
+			return 1
+		}
+		return 0
+	}
+	if !slices.IsSortedFunc(s.Endpoints, func(a, b Endpoint) int { return rank(&a) - rank(&b) }) {
+		s.Endpoints = slices.Clone(s.Endpoints)
+		slices.SortStableFunc(s.Endpoints, func(a, b Endpoint) int { return rank(&a) - rank(&b) })
+	}
+}
+
+// Routes returns the first endpoints and WebSockets of a spec in the form that people use, and how
+// many more there are: "GET /users/:id", "GET api.example.com/users", "WebSocket /rooms/:id".
+func (s *Spec) Routes(most int) (routes []string, more int) {
+	for i := range s.Endpoints[:min(most, len(s.Endpoints))] {
+		e := &s.Endpoints[i]
+		routes = append(routes, wording.Label(e.EffectiveMethod())+" "+wording.Label(e.Host+e.Path.Value))
+	}
+	for i := range s.WebSockets[:min(most-len(routes), len(s.WebSockets))] {
+		w := &s.WebSockets[i]
+		routes = append(routes, "WebSocket "+wording.Label(w.Host+w.Path.Value))
+	}
+	return routes, len(s.Endpoints) + len(s.WebSockets) - len(routes)
+}
+
+// LeftOut returns what was not read in the directories of the spec, one line each.
+func (s *Spec) LeftOut() []string { return s.leftOut }
+
+// Referenced returns the files that OpenAPI documents and latencies refer to, whether they could be
+// read or not: a change in them changes the spec.
+func (s *Spec) Referenced() []string { return slices.Clone(s.referenced) }
+
+// Documents returns the OpenAPI documents that were read without an error.
+func (s *Spec) Documents() []*openapi.Document { return s.documents }
+
+// Catalogue returns the names of the webhooks in OpenAPI 3.1 documents.
+func (s *Spec) Catalogue() []string {
+	var names []string
+	for _, d := range s.documents {
+		for i := range d.Catalogue {
+			names = append(names, d.Catalogue[i].Name)
+		}
+	}
+	return names
+}
+
+// Fingerprint returns a hash of what the specification declares. Specifications with the same
+// fingerprint answer alike, wherever their declarations are in files. The content of external files
+// is not included, because it may change while they are served.
+func (s *Spec) Fingerprint() string {
+	return hex.EncodeToString([]byte(item.Digest(s.Endpoints, s.WebSockets, s.Data, s.Scenarios, s.Upstreams)))
+}

@@ -1,0 +1,131 @@
+package table
+
+import (
+	"slices"
+	"strings"
+
+	"mockserver/config/syntax"
+)
+
+// Checker applies the rules of one declaration that involve more than a single field. It collects
+// the problems, each at the position of a value.
+type Checker struct {
+	syntax.Collector
+	pos      syntax.Pos
+	key      string
+	node     *syntax.Node
+	reported map[string]bool
+}
+
+// Check returns the checker of a declaration, given its position and key path. node is the map of a
+// declaration that was read from a file, and nil for one that was made in Go. The key paths in reported
+// have an error already, and get no second one.
+func Check(pos syntax.Pos, key string, node *syntax.Node, reported map[string]bool) *Checker {
+	return &Checker{pos: pos, key: key, node: node, reported: reported}
+}
+
+// InBounds checks the values of a declaration by the table rows of its keys, and reports whether
+// all are valid. Values from a file were checked when they were decoded.
+func InBounds[T any](c *Checker, fields []Field[T], of *T, at []string) bool {
+	sound := true
+	for _, f := range fields {
+		if f.Fault == nil {
+			continue
+		}
+		if what := f.Fault(of); what != "" {
+			c.Wrong(what, Below(at, f.Key)...)
+			sound = false
+		}
+	}
+	return sound
+}
+
+// InGo reports whether the declaration was made in Go.
+func (c *Checker) InGo() bool { return c.node == nil }
+
+// Wrong reports an error at the value that the keys lead to, starting from the declaration. An empty
+// text is no error.
+func (c *Checker) Wrong(what string, keys ...string) {
+	c.Report(c.Place(false, keys), what, keys, false)
+}
+
+// Warn reports a warning, as Wrong does an error.
+func (c *Checker) Warn(what string, keys ...string) {
+	c.Report(c.Place(false, keys), what, keys, true)
+}
+
+// Report reports an error or a warning at a position.
+func (c *Checker) Report(pos syntax.Pos, what string, keys []string, warning bool) {
+	if what == "" {
+		return
+	}
+	if key := c.KeyPath(keys); !c.reported[key] {
+		c.Add(syntax.Problem{Pos: pos, Key: key, What: what, Warning: warning})
+	}
+}
+
+// KeyPath returns the key path for keys.
+func (c *Checker) KeyPath(keys []string) string {
+	path := c.key
+	for _, k := range keys {
+		path = Under(path, k)
+	}
+	return path
+}
+
+// Below appends keys without changing the array of the first ones.
+func Below(keys []string, further ...string) []string {
+	return append(slices.Clip(keys), further...)
+}
+
+// Faulty reports whether an error was reported at the given keys, or below: rules across these
+// values would only confuse.
+func (c *Checker) Faulty(keys ...string) bool {
+	path := c.KeyPath(keys)
+	for key := range c.reported {
+		if inside, ok := strings.CutPrefix(key, path); ok && (inside == "" || inside[0] == '.' || inside[0] == '[') {
+			return true
+		}
+	}
+	return false
+}
+
+// Place returns the position of the value at the given keys or, if name is set, of its key. If it
+// is missing, the position is that of the map that lacks it.
+func (c *Checker) Place(name bool, keys []string) syntax.Pos {
+	if c.node == nil {
+		return c.pos
+	}
+	n := c.node
+	for i, key := range keys {
+		e, value := n.Step(key)
+		switch {
+		case e == nil:
+			return n.Pos()
+		case name && i == len(keys)-1:
+			return e.Key.Pos()
+		}
+		n = value
+	}
+	return n.Pos()
+}
+
+// Node returns the node at the given keys; nil if there is none, as for a declaration made in Go.
+func (c *Checker) Node(keys ...string) *syntax.Node {
+	n := c.node
+	for _, key := range keys {
+		if n == nil {
+			return nil
+		}
+		_, n = n.Step(key)
+	}
+	return n
+}
+
+// Spot returns the position of an offset in a text or, for a text made in Go, that of the declaration.
+func (c *Checker) Spot(t *syntax.Text, offset int) syntax.Pos {
+	if pos := t.At(offset); pos.Line != 0 {
+		return pos
+	}
+	return c.pos
+}

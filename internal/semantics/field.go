@@ -1,0 +1,54 @@
+package semantics
+
+import (
+	"slices"
+	"strings"
+)
+
+var serverSet = []string{"Content-Length", "Transfer-Encoding", "Connection", "Date"}
+
+// ServerSets reports whether the server writes a header itself: those that frame the message, and
+// Date. A declared one is never sent: Load removes it, and for a Spec made in Go the server ignores
+// it.
+func ServerSets(name string) bool {
+	return slices.ContainsFunc(serverSet, func(f string) bool { return strings.EqualFold(f, name) })
+}
+
+// singleHeaders are the headers that a message has at most once: fields of RFC 9110, RFC 6266, RFC
+// 6797 and CORS with a single value instead of a list, and Content-Encoding, whose list is on one
+// line.
+var singleHeaders = []string{
+	"Access-Control-Allow-Credentials", "Access-Control-Allow-Origin", "Access-Control-Max-Age", "Age", "Authorization",
+	"Content-Disposition", "Content-Encoding", "Content-Length", "Content-Location", "Content-Range", "Content-Type", "Date",
+	"ETag", "Expires", "From", "Host", "Idempotency-Key", "If-Modified-Since", "If-Range", "If-Unmodified-Since",
+	"Last-Modified", "Location", "Max-Forwards", "Origin", "Proxy-Authorization", "Referer", "Retry-After", "Server",
+	"Strict-Transport-Security", "User-Agent",
+}
+
+// StandsOnce reports whether a message has a header at most once.
+func StandsOnce(name string) bool {
+	return slices.ContainsFunc(singleHeaders, func(h string) bool { return strings.EqualFold(h, name) })
+}
+
+// senderSet are the headers that the sender of webhooks writes itself. It must not be modified.
+var senderSet = []string{"Content-Length", "Transfer-Encoding", "Connection", "X-Mockserver-Webhook-Depth"}
+
+// SenderSets reports whether the sender of webhooks writes a header itself: those that frame the
+// message, and the depth. A declared one is never sent.
+func SenderSets(name string) bool {
+	return slices.ContainsFunc(senderSet, func(f string) bool { return strings.EqualFold(f, name) })
+}
+
+// hopByHop are the headers that concern one connection, or that the proxy writes itself.
+var hopByHop = []string{
+	"Connection", "Content-Length", "Expect", "Host", "Keep-Alive", "Proxy-Connection", "TE", "Trailer", "Transfer-Encoding", "Upgrade", "Via",
+}
+
+// ProxySets reports whether the proxy itself writes a header of the requests that it passes on, or
+// leaves it out of them.
+func ProxySets(name string) bool {
+	return slices.ContainsFunc(hopByHop, func(h string) bool { return strings.EqualFold(h, name) })
+}
+
+// ForbiddenInValue reports whether a character cannot stand in the value of a header.
+func ForbiddenInValue(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7F }

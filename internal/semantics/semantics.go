@@ -1,0 +1,22 @@
+// Package semantics has the terms of HTTP, RFC 9110, that several packages need: methods, the names of
+// header fields, and media types.
+package semantics
+
+import (
+	"mockserver/internal/address"
+	"strings"
+)
+
+// Methods are the methods that endpoints and webhooks may declare, the frequent ones first. It must not be
+// modified.
+var Methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}
+
+// IsToken reports whether a name is a token of RFC 9110, section 5.6.2: the name of a header.
+func IsToken(name string) bool {
+	for i := range len(name) {
+		if !address.IsLetterOrDigit(name[i]) && strings.IndexByte("!#$%&'*+-.^_`|~", name[i]) < 0 {
+			return false
+		}
+	}
+	return name != ""
+}
