@@ -80,7 +80,7 @@ func (s *Spec) decodeFile(docs []*syntax.Node, dir string, known int) {
 }
 
 // keep adds the declaration of an item; it is served only if it is valid.
-func (s *Spec) keep(it item.Item, dir string, sound bool) {
+func (s *Spec) keep(it item.Decoded, dir string, sound bool) {
 	if it.Endpoint != nil {
 		it.Endpoint.Dir = dir
 	}
@@ -117,7 +117,7 @@ func (s *Spec) keep(it item.Item, dir string, sound bool) {
 }
 
 // keepResource adds the operations of a resource, and its set if that is its own.
-func (s *Spec) keepResource(it item.Item, dir string, sound bool) {
+func (s *Spec) keepResource(it item.Decoded, dir string, sound bool) {
 	for i := range it.Operations {
 		it.Operations[i].Dir = dir
 	}

@@ -2,7 +2,6 @@ package item
 
 import (
 	"cmp"
-	"encoding/json"
 	"mockserver/config/openapi"
 	"mockserver/config/policy"
 	"mockserver/config/syntax"
@@ -63,21 +62,6 @@ type Endpoint struct {
 	Doc Doc `key:""`
 }
 
-// Doc documents an endpoint without changing its answer.
-type Doc struct {
-	Query       []QueryParam
-	Body        string // an example of the request body, as JSON text; "" for none
-	Tags        []string
-	Summary     string
-	Description string
-	RouterName  string
-}
-
-// QueryParam documents one query parameter.
-type QueryParam struct {
-	Name, Type string
-}
-
 // MethodAny is an endpoint for requests of any method, of those that no other endpoint with the path answers.
 const MethodAny = "ANY"
 
@@ -98,7 +82,8 @@ var EndpointFields = slices.Concat(
 			func(d *table.Decoder, v table.Value, e *Endpoint) { addStates(d, v, &e.State) }),
 		table.With(table.Row{Key: "next", Doc: "the states of scenarios that it leads to", Kinds: table.Maps, Value: &table.Row{Kinds: table.Texts, Filled: true}},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { addNext(d, v, &e.State) }),
-		table.With(table.Row{Key: "let", Doc: "values that are made once a request, by the names that texts and webhooks use", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}}, setLet),
+		table.With(table.Row{Key: "let", Doc: "values that are made once a request, by the names that texts and webhooks use", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}},
+			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Let = decodeLet(d, v) }),
 		table.With(table.Row{Key: "do", Doc: "what the endpoint changes, all of it or nothing", Kinds: table.Lists, Item: doItem},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Do = decodeDo(d, v) }),
 		table.With(table.Row{Key: "response", Said: true, Doc: "the answer; {} is an empty one with status 200", Required: true, Unless: "responses", Kinds: table.Maps, Table: table.Rows(ResponseFields)},
@@ -114,8 +99,10 @@ var EndpointFields = slices.Concat(
 	webhookKeys("a request of the server's own, some time after the answer", func(e *Endpoint) *[]Webhook { return &e.Webhooks }),
 	[]table.Field[Endpoint]{
 		table.With(table.Row{Key: "query", Said: true, Doc: "documents the query parameters, name: type", Kinds: table.Maps | table.Nulls,
-			Value: &table.Row{Kinds: table.Scalars, Form: "the name of a type"}}, setQuery),
-		table.With(table.Row{Key: "body", Said: true, Doc: "documents the request's body by an example", Kinds: table.Anything}, setExample),
+			Value: &table.Row{Kinds: table.Scalars, Form: "the name of a type"}},
+			func(d *table.Decoder, v table.Value, e *Endpoint) { setQuery(d, v, &e.Doc) }),
+		table.With(table.Row{Key: "body", Said: true, Doc: "documents the request's body by an example", Kinds: table.Anything},
+			func(d *table.Decoder, v table.Value, e *Endpoint) { setExample(d, v, &e.Doc) }),
 		table.With(table.Row{Key: "tag", Said: true, Doc: "documents what the endpoint belongs to", Kinds: table.Texts | table.Lists | table.Nulls, Item: &table.Row{Kinds: table.Texts}},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Doc.Tags = decodeTags(d, v) }),
 		table.Of[Endpoint](table.Row{Key: "summary", Said: true, Doc: "documents the endpoint in a line", Kinds: table.Scalars | table.Nulls}),
@@ -211,36 +198,6 @@ func (e *Endpoint) Fingerprint() string {
 	alike := *e
 	alike.Method, alike.Doc, alike.Operation = e.EffectiveMethod(), Doc{}, nil
 	return Digest(alike)
-}
-
-func setLet(d *table.Decoder, v table.Value, e *Endpoint) {
-	for _, entry := range v.Entries {
-		if name := entry.Key.Text.Value; !isName(name) {
-			d.About(table.Value{Node: entry.Key, Key: table.Under(v.Key, name)}, "is not %s", nameForm)
-		}
-	}
-	e.Let = decodeSettings(d, v)
-}
-
-func setQuery(d *table.Decoder, v table.Value, e *Endpoint) {
-	for _, q := range v.Entries {
-		name := q.Key.Text.Value
-		if at := v.Part(q.Value, "."+wording.Label(name), v.Row.Value); d.Take(at) {
-			e.Doc.Query = append(e.Doc.Query, QueryParam{Name: name, Type: at.Text.Value})
-		}
-	}
-}
-
-// setExample stores the example as JSON text. A text that is already JSON is used as it is; any
-// other text becomes a JSON string.
-func setExample(d *table.Decoder, v table.Value, e *Endpoint) {
-	switch {
-	case v.Kind == syntax.NullNode:
-	case v.Kind == syntax.TextNode && json.Valid([]byte(v.Text.Value)):
-		e.Doc.Body = v.Text.Value
-	default:
-		e.Doc.Body = decodeJSON(d, v, true).Value
-	}
 }
 
 func (e *Endpoint) madeInGo() bool { return e.Key == "" }

@@ -54,9 +54,8 @@ func (x *ExternalBody) mayBeURL(templates bool) bool {
 	return x.Provider != "xlsx" && (address.Scheme(x.Path.Value) != "" || templates && tags.Start(x.Path.Value) == 0)
 }
 
-// checkExternal checks the external body of the response at the given keys.
-func checkExternal(c *table.Checker, r *Response, place []string) {
-	x := r.External
+// checkExternal checks an external body at the given keys. templates reports that it may have placeholders.
+func checkExternal(c *table.Checker, x *ExternalBody, templates bool, place []string) {
 	at := func(key string) []string { return table.Below(place, key) }
 	table.InBounds(c, externalFields, x, place)
 	switch {
@@ -71,7 +70,7 @@ func checkExternal(c *table.Checker, r *Response, place []string) {
 	}
 	checkExternalURL(c, x, at("path"))
 	checkClientTLS(c, &x.Cert, &x.ClientKey, place)
-	if x.mayBeURL(!r.Raw) {
+	if x.mayBeURL(templates) {
 		return
 	}
 	checkNotForURL(c, "http and https URLs; this path is a file", place, x.URLKeys()...)

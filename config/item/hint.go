@@ -8,13 +8,13 @@ import (
 // Hints are the parts of messages that show the syntax of the file. The decoder itself knows only
 // nodes.
 type Hints struct {
-	List      string // what a document looks like
-	Empty     string // what a file without endpoints contains
-	Single    string // how to turn a map that is an item into a list
-	Beside    string // where a key belongs that is next to endpoint or websocket, %s
-	Bare      string // where the keys of an endpoint belong
-	WebSocket string // what a WebSocket looks like
-	Line      string // how to write a text that ends without a line break
+	List   string // what a document looks like
+	Empty  string // what a file without endpoints contains
+	Single string // how to turn a map that is an item into a list
+	Beside string // where a key belongs that is next to endpoint or websocket, %s
+	Bare   string // where the keys of an endpoint belong
+	Socket string // what a WebSocket looks like
+	Line   string // how to write a text that ends without a line break
 }
 
 const emptyList = "expected a list of endpoints, [] for none"
@@ -27,29 +27,29 @@ func HintsOf(file string) Hints {
 		return Hints{}
 	case ".json":
 		return Hints{
-			Empty:     emptyList,
-			List:      `expected a list of endpoints, [{"endpoint": {…}}]`,
-			Single:    `expected a list of endpoints: put it into one, [{"endpoint": {…}}]`,
-			Beside:    "move it into the map of %s",
-			Bare:      `put it inside of one, {"endpoint": {…}}`,
-			WebSocket: `{"websocket": {…}}`,
+			Empty:  emptyList,
+			List:   `expected a list of endpoints, [{"endpoint": {…}}]`,
+			Single: `expected a list of endpoints: put it into one, [{"endpoint": {…}}]`,
+			Beside: "move it into the map of %s",
+			Bare:   `put it inside of one, {"endpoint": {…}}`,
+			Socket: `{"websocket": {…}}`,
 		}
 	case ".edn": // where a map outside a vector is an item
 		return Hints{
-			List:      "expected a vector of endpoints, [{:endpoint {…}}]",
-			Empty:     "expected a vector of endpoints, [] for none",
-			Beside:    "move it into the map of :%s",
-			Bare:      "put it inside of one, {:endpoint {…}}",
-			WebSocket: "{:websocket {…}}",
+			List:   "expected a vector of endpoints, [{:endpoint {…}}]",
+			Empty:  "expected a vector of endpoints, [] for none",
+			Beside: "move it into the map of :%s",
+			Bare:   "put it inside of one, {:endpoint {…}}",
+			Socket: "{:websocket {…}}",
 		}
 	}
 	return Hints{
-		List:      "expected a list of endpoints, - endpoint: …",
-		Empty:     emptyList,
-		Single:    `expected a list of endpoints: begin the line with "- ", - endpoint: …`,
-		Beside:    "indent it further, so that it is inside of %s",
-		Bare:      `begin the item with "- endpoint:" and indent its keys under it`,
-		WebSocket: "- websocket: …",
-		Line:      "; a block of one line is written with |- or in quotes",
+		List:   "expected a list of endpoints, - endpoint: …",
+		Empty:  emptyList,
+		Single: `expected a list of endpoints: begin the line with "- ", - endpoint: …`,
+		Beside: "indent it further, so that it is inside of %s",
+		Bare:   `begin the item with "- endpoint:" and indent its keys under it`,
+		Socket: "- websocket: …",
+		Line:   "; a block of one line is written with |- or in quotes",
 	}
 }

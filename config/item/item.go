@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// Item is one item of a document: one of the fields is set, or none if it could not be decoded.
-type Item struct {
+// Decoded is one item of a document: one of the fields is set, or none if it could not be decoded.
+type Decoded struct {
 	Endpoint  *Endpoint
 	WebSocket *WebSocket
 	Data      *Data
@@ -26,50 +26,50 @@ type Item struct {
 const Names = "endpoint, websocket, data, scenario, resource or upstream"
 
 // Fields are the keys of items, of which each has one. It must not be modified.
-var Fields = []table.Field[Item]{
+var Fields = []table.Field[Decoded]{
 	table.With(table.Row{Key: "endpoint", Doc: "a method and path, and what it answers", Kinds: table.Maps, Table: table.Rows(EndpointFields)}, setEndpoint),
 	table.With(table.Row{Key: "websocket", Doc: "a path that becomes a WebSocket connection, and what is said on it", Kinds: table.Maps, Table: table.Rows(webSocketFields)},
-		func(d *table.Decoder, v table.Value, into *Item) { into.WebSocket = decodeWebSocket(d, v) }),
+		func(d *table.Decoder, v table.Value, into *Decoded) { into.WebSocket = decodeWebSocket(d, v) }),
 	table.With(table.Row{Key: "data", Doc: "a set of rows that endpoints find and change", Kinds: table.Maps, Table: table.Rows(dataFields)},
-		func(d *table.Decoder, v table.Value, into *Item) { into.Data = decodeData(d, v) }),
+		func(d *table.Decoder, v table.Value, into *Decoded) { into.Data = decodeData(d, v) }),
 	table.With(table.Row{Key: "scenario", Doc: "a state that requests see and lead on", Kinds: table.Maps, Table: table.Rows(scenarioFields)},
-		func(d *table.Decoder, v table.Value, into *Item) { into.Scenario = decodeScenario(d, v) }),
+		func(d *table.Decoder, v table.Value, into *Decoded) { into.Scenario = decodeScenario(d, v) }),
 	table.With(table.Row{Key: "resource", Doc: "a REST collection over a set of rows", Kinds: table.Maps, Table: table.Rows(resourceFields)},
-		func(d *table.Decoder, v table.Value, into *Item) {
+		func(d *table.Decoder, v table.Value, into *Decoded) {
 			into.Resource, into.Operations = decodeResource(d, v)
 		}),
 	table.With(table.Row{Key: "upstream", Doc: "another server that requests can be passed on to", Kinds: table.Maps, Table: table.Rows(upstreamFields)},
-		func(d *table.Decoder, v table.Value, into *Item) { into.Upstream = decodeUpstream(d, v) }),
+		func(d *table.Decoder, v table.Value, into *Decoded) { into.Upstream = decodeUpstream(d, v) }),
 }
 
 // Decode decodes one item as far as possible, given its key path. It returns an empty item if the node
 // is not an item.
-func Decode(d *table.Decoder, n *syntax.Node, key string) Item {
+func Decode(d *table.Decoder, n *syntax.Node, key string) Decoded {
 	if n.Kind != syntax.MapNode || len(n.Entries) == 0 {
 		what := n.Shown()
 		if n.Kind == syntax.MapNode {
 			what = "an empty map"
 		}
 		d.About(table.Value{Node: n, Key: key}, "is %s; expected a map with one key, "+Names, what)
-		return Item{}
+		return Decoded{}
 	}
 	first := n.Entries[0]
 	if second := n.Entries[len(n.Entries)-1].Key; len(n.Entries) > 1 && slices.Contains(table.Keys(Fields), first.Key.Text.Value) {
 		if first.Value.Kind == syntax.NullNode {
 			second = n.Entries[1].Key
 			d.Wrong(second.Pos(), key, "%s stands beside %s; "+HintsOf(n.Pos().File).Beside, wording.Label(second.Text.Value), first.Key.Text.Value, first.Key.Text.Value)
-			return Item{}
+			return Decoded{}
 		}
 		if slices.Contains(table.Keys(Fields), second.Text.Value) {
 			d.Wrong(second.Pos(), key, "%s stands beside %s; an item has one of them", second.Text.Value, first.Key.Text.Value)
-			return Item{}
+			return Decoded{}
 		}
 	}
 	if !HasKey(n) && slices.Contains(table.Keys(EndpointFields), first.Key.Text.Value) {
 		d.Wrong(first.Key.Pos(), key, "%s is a key of an endpoint; %s", first.Key.Text.Value, HintsOf(n.Pos().File).Bare)
-		return Item{}
+		return Decoded{}
 	}
-	var it Item
+	var it Decoded
 	table.Fill(d, n, key, Fields, &it)
 	return it
 }
@@ -79,7 +79,7 @@ func HasKey(n *syntax.Node) bool {
 	return slices.ContainsFunc(table.Keys(Fields), func(key string) bool { return n.Get(key) != nil })
 }
 
-func setEndpoint(d *table.Decoder, v table.Value, into *Item) {
+func setEndpoint(d *table.Decoder, v table.Value, into *Decoded) {
 	if strayWebSocket(d, v) {
 		return
 	}
@@ -103,7 +103,7 @@ func strayWebSocket(d *table.Decoder, v table.Value) bool {
 		default:
 			continue
 		}
-		d.About(table.Value{Node: e.Key, Key: table.Under(v.Key, name)}, "%s but an item of its own, %s", what, HintsOf(e.Key.Pos().File).WebSocket)
+		d.About(table.Value{Node: e.Key, Key: table.Under(v.Key, name)}, "%s but an item of its own, %s", what, HintsOf(e.Key.Pos().File).Socket)
 		return true
 	}
 	return false

@@ -51,3 +51,13 @@ func decodeNames(d *table.Decoder, v table.Value) []Setting {
 	}
 	return all
 }
+
+// decodeLet returns named values, by names that templates can use.
+func decodeLet(d *table.Decoder, v table.Value) []Setting {
+	for _, entry := range v.Entries {
+		if name := entry.Key.Text.Value; !isName(name) {
+			d.About(table.Value{Node: entry.Key, Key: table.Under(v.Key, name)}, "is not %s", nameForm)
+		}
+	}
+	return decodeSettings(d, v)
+}

@@ -73,13 +73,6 @@ func decodeBody(d *table.Decoder, v table.Value, raw bool) (body syntax.Text, is
 	return decodeJSON(d, v, raw), true
 }
 
-// decodeJSON returns the JSON text of a value.
-func decodeJSON(d *table.Decoder, v table.Value, raw bool) syntax.Text {
-	text := v.Node.JSON(raw, func(n *syntax.Node, what string) { d.About(table.Value{Node: n, Key: v.Key}, "%s", what) })
-	text.Key = v.Key
-	return text
-}
-
 // HasBody reports whether a body is declared, be it empty, or a proxy.
 func (r *Response) HasBody() bool { return r.declaresBody() || r.External != nil || r.Proxy != nil }
 
@@ -114,7 +107,7 @@ func checkAnswer(c *table.Checker, r *Response, finds bool, at []string) {
 	checkBody(c, r, at)
 	checkProxy(c, r, finds, at)
 	if r.External != nil {
-		checkExternal(c, r, table.Below(at, "external-body"))
+		checkExternal(c, r.External, !r.Raw, table.Below(at, "external-body"))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"slices"
+	"strconv"
 )
 
 // CheckLatency checks the latency at the given keys; nil means none.
@@ -130,4 +131,19 @@ func spelt(n *syntax.Node, one, other string) string {
 		return other
 	}
 	return one
+}
+
+// percentileKey returns the key that a percentile was declared with.
+func percentileKey(n *syntax.Node, rank float64) string {
+	if n != nil {
+		for _, e := range n.Entries {
+			if r, ok := rankOf(e.Key.Text.Value); ok && r == rank {
+				return e.Key.Text.Value
+			}
+		}
+		if rank == 100 {
+			return spelt(n, "max", "max-ms")
+		}
+	}
+	return "p" + strconv.FormatFloat(rank, 'f', -1, 64)
 }

@@ -3,8 +3,6 @@
 package policy
 
 import (
-	"slices"
-
 	"mockserver/config/table"
 )
 
@@ -57,10 +55,3 @@ func AfterKey[T any](doc string) table.Field[T] {
 	key.Kinds |= table.Texts
 	return key
 }
-
-const afterForms = "min and max, percentiles such as p50 and p99, or median and sigma"
-
-// afterFields are the keys of a latency that are lengths.
-var afterFields = slices.DeleteFunc(slices.Clone(latencyFields), func(f table.Field[latencyForm]) bool {
-	return slices.Contains([]string{"failure-rate", "timeout-rate", "timeout", "timeout-ms"}, f.Key)
-})

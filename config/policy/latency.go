@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"mockserver/config/syntax"
 	"mockserver/config/table"
+	"mockserver/internal/wording"
 	"slices"
 	"time"
 )
@@ -82,7 +83,12 @@ func decodeLatency(d *table.Decoder, v table.Value) *Latency {
 	}
 	l := latencyForm{Latency: Latency{Pos: v.Pos(), Key: v.Key}}
 	table.Fill(d, v.Node, v.Key, latencyFields, &l)
-	l.read(d, v)
+	if curve, given := l.read(d, v); given {
+		l.Min, l.Max, l.MaxGiven = curve.Min, curve.Max, true
+		for _, p := range curve.Points {
+			l.Curve = append(l.Curve, Percentile{p.Rank, p.Length})
+		}
+	}
 	slices.SortStableFunc(l.Curve, byRank)
 	l.complete(l.MaxGiven)
 	return &l.Latency
@@ -124,3 +130,32 @@ func (l *Latency) complete(maxGiven bool) {
 		l.Max = 0
 	}
 }
+
+func setPercentile(d *table.Decoder, v table.Value, l *latencyForm) {
+	rank, ok := rankOf(v.Name)
+	if !ok {
+		d.About(v, "%s is not a percentile; expected p0.1 to p100, such as p50, p99 and p99.9", wording.Label(v.Name))
+		return
+	}
+	length, ok := v.Duration()
+	if !ok {
+		d.Refuse(v)
+		return
+	}
+	if len(l.Curve) == maxPercentiles {
+		d.About(v, "%s is one too many; expected %d percentiles", wording.Label(v.Name), maxPercentiles)
+		return
+	}
+	if slices.ContainsFunc(l.Curve, func(p Percentile) bool { return p.Rank == rank }) {
+		d.About(v, "the percentile %v is already given; each may be given once", rank)
+		return
+	}
+	l.Curve = append(l.Curve, Percentile{rank, length})
+}
+
+const afterForms = "min and max, percentiles such as p50 and p99, or median and sigma"
+
+// afterFields are the keys of a latency that are lengths.
+var afterFields = slices.DeleteFunc(slices.Clone(latencyFields), func(f table.Field[latencyForm]) bool {
+	return slices.Contains([]string{"failure-rate", "timeout-rate", "timeout", "timeout-ms"}, f.Key)
+})

@@ -22,48 +22,45 @@ type measured struct {
 // unitsOfSamples are the units that numbers in a file of lengths may have.
 var unitsOfSamples = []string{"ns", "us", "ms", "s"}
 
-// read sets the latency to what its file says. v is the map that declares it.
-func (l *latencyForm) read(d *table.Decoder, v table.Value) {
-	if l.From.Value == "" {
+// read returns the lengths in the file, and whether one is given. v is the map that declares it.
+func (m *measured) read(d *table.Decoder, v table.Value) (curve samples.Curve, given bool) {
+	if m.From.Value == "" {
 		for _, key := range []string{"unit", "column"} {
 			if e := v.Entry(key); e != nil {
 				d.Add(syntax.Problem{Pos: e.Key.Pos(), Key: v.Key + "." + key, What: "has no effect: it is for from, which is not given", Warning: true})
 			}
 		}
-		return
+		return curve, false
 	}
 	at := table.Value{Node: v.Get("from"), Key: v.Key + ".from"}
 	for _, e := range v.Entries {
 		if !slices.Contains([]string{"from", "unit", "column", "failure-rate", "timeout-rate", "timeout", "timeout-ms"}, e.Key.Text.Value) {
 			d.About(at, "%s and from are of two forms of latency; expected one", wording.Label(e.Key.Text.Value))
-			return
+			return curve, false
 		}
 	}
-	name := beside(d, l.From.Value)
+	name := beside(d, m.From.Value)
 	r, err := files.OpenUnpacked(name, samples.MaxSize)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = errors.New("there is no such file")
 	}
 	if err != nil {
-		d.About(at, "%s: %v", wording.Clip(l.From.Value), err)
-		return
+		d.About(at, "%s: %v", wording.Clip(m.From.Value), err)
+		return curve, false
 	}
 	defer r.Close()
-	curve, err := samples.Read(name, r, samples.Options{Unit: samples.Units[l.Unit], Column: l.Column})
+	curve, err = samples.Read(name, r, samples.Options{Unit: samples.Units[m.Unit], Column: m.Column})
 	var wrong *samples.Problem
 	switch {
 	case errors.As(err, &wrong) && wrong.Line > 0:
 		d.Known(at.Key)
 		d.Add(syntax.Problem{Pos: syntax.Pos{File: name, Line: wrong.Line, Column: wrong.Column}, Key: at.Key, What: wrong.What})
-		return
+		return curve, false
 	case err != nil:
-		d.About(at, "%s: %v", wording.Clip(l.From.Value), err)
-		return
+		d.About(at, "%s: %v", wording.Clip(m.From.Value), err)
+		return curve, false
 	}
-	l.Min, l.Max, l.MaxGiven = curve.Min, curve.Max, true
-	for _, p := range curve.Points {
-		l.Curve = append(l.Curve, Percentile{p.Rank, p.Length})
-	}
+	return curve, true
 }
 
 // beside returns the file that a relative name means: beside the configuration, otherwise in the

@@ -1,12 +1,8 @@
 package policy
 
 import (
-	"mockserver/config/syntax"
-	"mockserver/config/table"
 	"mockserver/internal/address"
-	"mockserver/internal/wording"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -47,41 +43,4 @@ func nearPercentile(name string) string {
 		return ""
 	}
 	return number
-}
-
-func setPercentile(d *table.Decoder, v table.Value, l *latencyForm) {
-	rank, ok := rankOf(v.Name)
-	if !ok {
-		d.About(v, "%s is not a percentile; expected p0.1 to p100, such as p50, p99 and p99.9", wording.Label(v.Name))
-		return
-	}
-	length, ok := v.Duration()
-	if !ok {
-		d.Refuse(v)
-		return
-	}
-	if len(l.Curve) == maxPercentiles {
-		d.About(v, "%s is one too many; expected %d percentiles", wording.Label(v.Name), maxPercentiles)
-		return
-	}
-	if slices.ContainsFunc(l.Curve, func(p Percentile) bool { return p.Rank == rank }) {
-		d.About(v, "the percentile %v is already given; each may be given once", rank)
-		return
-	}
-	l.Curve = append(l.Curve, Percentile{rank, length})
-}
-
-// percentileKey returns the key that a percentile was declared with.
-func percentileKey(n *syntax.Node, rank float64) string {
-	if n != nil {
-		for _, e := range n.Entries {
-			if r, ok := rankOf(e.Key.Text.Value); ok && r == rank {
-				return e.Key.Text.Value
-			}
-		}
-		if rank == 100 {
-			return spelt(n, "max", "max-ms")
-		}
-	}
-	return "p" + strconv.FormatFloat(rank, 'f', -1, 64)
 }

@@ -76,19 +76,9 @@ func decodeTexts(d *table.Decoder, v table.Value) []string {
 	return all
 }
 
-// decodeTags returns a text, or the texts of a list.
-func decodeTags(d *table.Decoder, v table.Value) []string {
-	switch v.Kind {
-	case syntax.NullNode:
-		return nil
-	case syntax.TextNode:
-		return []string{v.Text.Value}
-	}
-	var tags []string
-	for _, at := range v.Parts() {
-		if d.Take(at) {
-			tags = append(tags, at.Text.Value)
-		}
-	}
-	return tags
+// decodeJSON returns the JSON text of a value.
+func decodeJSON(d *table.Decoder, v table.Value, raw bool) syntax.Text {
+	text := v.Node.JSON(raw, func(n *syntax.Node, what string) { d.About(table.Value{Node: n, Key: v.Key}, "%s", what) })
+	text.Key = v.Key
+	return text
 }

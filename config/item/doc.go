@@ -1,0 +1,62 @@
+package item
+
+import (
+	"encoding/json"
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+	"mockserver/internal/wording"
+)
+
+// Doc documents an endpoint without changing its answer.
+type Doc struct {
+	Query       []QueryParam
+	Body        string // an example of the request body, as JSON text; "" for none
+	Tags        []string
+	Summary     string
+	Description string
+	RouterName  string
+}
+
+// QueryParam documents one query parameter.
+type QueryParam struct {
+	Name, Type string
+}
+
+// setQuery decodes a map of names to types.
+func setQuery(d *table.Decoder, v table.Value, doc *Doc) {
+	for _, q := range v.Entries {
+		name := q.Key.Text.Value
+		if at := v.Part(q.Value, "."+wording.Label(name), v.Row.Value); d.Take(at) {
+			doc.Query = append(doc.Query, QueryParam{Name: name, Type: at.Text.Value})
+		}
+	}
+}
+
+// setExample stores the example as JSON text. A text that is already JSON is used as it is; any
+// other text becomes a JSON string.
+func setExample(d *table.Decoder, v table.Value, doc *Doc) {
+	switch {
+	case v.Kind == syntax.NullNode:
+	case v.Kind == syntax.TextNode && json.Valid([]byte(v.Text.Value)):
+		doc.Body = v.Text.Value
+	default:
+		doc.Body = decodeJSON(d, v, true).Value
+	}
+}
+
+// decodeTags returns a text, or the texts of a list.
+func decodeTags(d *table.Decoder, v table.Value) []string {
+	switch v.Kind {
+	case syntax.NullNode:
+		return nil
+	case syntax.TextNode:
+		return []string{v.Text.Value}
+	}
+	var tags []string
+	for _, at := range v.Parts() {
+		if d.Take(at) {
+			tags = append(tags, at.Text.Value)
+		}
+	}
+	return tags
+}
