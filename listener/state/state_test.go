@@ -961,3 +961,43 @@ func TestSet_WhatIsStillWrittenToAReplacedOneIsPassedOn(t *testing.T) {
 		t.Error("a row that was deleted is there")
 	}
 }
+
+// TestSet_ForgetsTheRowsThatAKeyHad deletes and inserts a row again and again among many others. The
+// entries of its earlier rows have the same hash, by which no bucket can be split.
+func TestSet_ForgetsTheRowsThatAKeyHad(t *testing.T) {
+	store := state.New(0)
+	set := add(store, state.Options{Name: "s", Members: members}, baseOf(t))
+	var tx state.Tx
+	put := func(id string, deleted bool) {
+		t.Helper()
+		tx.Begin(store)
+		if deleted {
+			tx.Delete(set, nil, []byte(id))
+		} else {
+			tx.Put(set, nil, []byte(id), item{ID: id}.text(), nil)
+		}
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 5000 {
+		put(fmt.Sprintf("k%d", i), false)
+	}
+	for i := range 100 {
+		put("k7", true)
+		put("k7", false)
+		for j := range 40 { // which take its row out of those that were inserted last
+			put(fmt.Sprintf("k%d", 5000+40*i+j), false)
+		}
+	}
+	for i := range 9000 {
+		tx.Begin(store)
+		if id := fmt.Sprintf("k%d", i); !tx.Get(set, nil, []byte(id)).Found() {
+			t.Fatalf("%s is not there", id)
+		}
+		tx.End()
+	}
+	if f := set.Figures(); f.Changes != 9000 {
+		t.Errorf("%+v", f)
+	}
+}
