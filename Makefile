@@ -1,12 +1,12 @@
-# What is built, and how. make help lists it.
+# Build targets; make help lists them.
 
-# Releases set these; else they say what the working tree is.
+# Releases set these; otherwise they describe the working tree.
 VERSION := $(or $(shell git describe --tags --always --dirty 2>/dev/null),development)
 COMMIT  := $(shell git describe --exclude '*' --always --abbrev=12 --dirty 2>/dev/null)
 DIST    := dist
 IMAGE   := mockserver
 
-# The same flags as in the Dockerfile. No path, no time and no state of the
+# The same flags as in the Dockerfile. No path, time or state of the
 # repository gets into a program: the same source gives the same bytes.
 BUILD   := go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)"
 
@@ -25,26 +25,26 @@ build: ## build ./mockserver for this machine
 test: ## run the tests
 	go test ./...
 
-check: ## run everything that a change has to pass
+check: ## run everything that a change must pass
 	.ci/run
 
-calibrate: ## hold the verdict against a client, on a quiet machine, for a quarter of an hour
+calibrate: ## compare the verdict with a client, on a quiet machine, for a quarter of an hour
 	MOCKSERVER_CALIBRATION=1 go test -count=1 -timeout 40m -v ./listener/verdict/calibration
 
 streams: ## measure 10,000 delayed streams of HTTP/2 and the memory of connections, on a quiet machine, for four minutes
 	MOCKSERVER_STREAMS=1 go test -count=1 -timeout 20m -v ./listener/h2/streams
 
-figures: ## measure proxying, recording and imports, on a quiet machine, for some minutes
+figures: ## measure proxying, recording and imports, on a quiet machine, for a few minutes
 	MOCKSERVER_FIGURES=1 go test -count=1 -timeout 40m -v ./listener/recording/figures
 
-beside: ## hold imports against WireMock, Mockoon, json-server and newman, which are on the PATH
+beside: ## compare imports with WireMock, Mockoon, json-server and newman from the PATH
 	MOCKSERVER_BESIDE_TESTS=1 go test -count=1 -timeout 20m -run Beside ./config/imports
 
 release: $(BINARIES) ## build the binaries of all platforms and their SHA256SUMS into dist/
 	cd $(DIST) && if command -v sha256sum >/dev/null; then sum=sha256sum; else sum='shasum -a 256'; fi && \
 	$$sum $(notdir $(BINARIES)) > SHA256SUMS && $$sum -c SHA256SUMS
 
-# The stem is OS-ARCH, with .exe behind it for Windows. macOS is darwin to Go.
+# The stem is OS-ARCH, followed by .exe for Windows. Go calls macOS darwin.
 $(BINARIES): $(RELEASE)-%:
 	CGO_ENABLED=0 GOOS=$(patsubst macos,darwin,$(word 1,$(subst -, ,$*))) GOARCH=$(basename $(word 2,$(subst -, ,$*))) $(BUILD) -o $@ .
 

@@ -24,7 +24,7 @@ spec:
   {{- with .Values.serviceAccountName }}
   serviceAccountName: {{ . }}
   {{- end }}
-  # Else a Service of that name would set MOCKSERVER_… variables.
+  # Otherwise a Service of that name would set MOCKSERVER_… variables.
   enableServiceLinks: false
   terminationGracePeriodSeconds: {{ add .Values.preStopSeconds .Values.graceSeconds 15 }}
   {{- with .Values.imagePullSecrets }}
@@ -90,7 +90,7 @@ spec:
         periodSeconds: 30
         timeoutSeconds: 5
       {{- if .Values.preStopSeconds }}
-      # Balancers need a moment to see that the pod is leaving.
+      # Balancers need a moment to notice that the pod is stopping.
       lifecycle:
         preStop:
           sleep: {seconds: {{ .Values.preStopSeconds }}}
