@@ -13,7 +13,7 @@ const admin = __ENV.MOCKSERVER_ADMIN_URL || 'http://127.0.0.1:8001';
 
 export const options = {
   scenarios: {
-    // Open: a slow server gets no fewer requests.
+    // Open: a slow server does not get fewer requests.
     tasks: {
       executor: 'constant-arrival-rate',
       rate: Number(__ENV.RATE || 100),
@@ -25,7 +25,7 @@ export const options = {
   thresholds: {
     mock_trusted: ['rate==1'],
     checks: ['rate==1'],
-    dropped_iterations: ['count==0'], // else k6 itself was too slow
+    dropped_iterations: ['count==0'], // otherwise k6 itself was too slow
   },
 };
 

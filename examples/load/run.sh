@@ -7,16 +7,16 @@
 #
 # MOCKSERVER_ADMIN_URL    the admin address, http://127.0.0.1:8001 if unset
 # MOCKSERVER_ADMIN_TOKEN  its token, if there is one
-# REPORT                  where the report goes, report if unset: report.json and report.html
+# REPORT                  the prefix of the report files, report if unset: report.json and report.html
 #
 # Exit code: that of the command if it failed; 3 if the timing cannot be trusted, 4 if requests
-# were unmatched; 1 if the admin address does not do what it is asked.
+# were unmatched; 1 if a request to the admin address fails.
 set -eu
 [ $# -ge 2 ] || { echo "usage: run.sh NAME COMMAND..." >&2; exit 2; }
 admin=${MOCKSERVER_ADMIN_URL:-http://127.0.0.1:8001}
 report=${REPORT:-report}
 
-# The token comes by standard input: lists of processes show arguments.
+# The token is passed by standard input, because process lists show arguments.
 ask() {
   path=$1
   shift
@@ -29,7 +29,7 @@ shift
 begun=$(ask /runs -d "$(jq -nc --arg name "$name" '{$name}')") ||
   { echo "run.sh: no run was begun at $admin" >&2; exit 1; }
 run=$(printf '%s' "$begun" | jq -er .id)
-trap 'ask "/runs/$run/stop" -X POST >/dev/null' INT TERM # else the next one could not begin
+trap 'ask "/runs/$run/stop" -X POST >/dev/null' INT TERM # otherwise the next run could not begin
 
 status=0
 "$@" || status=$?
