@@ -35,6 +35,8 @@ mockserver/config/policy -> mockserver/config/samples
 mockserver/config/policy -> mockserver/config/syntax
 mockserver/config/policy -> mockserver/config/table
 mockserver/config/settings -> mockserver/config/item
+mockserver/bench -> mockserver/config/policy
+mockserver/listener/admin -> mockserver/config/policy
 mockserver/listener/admin -> mockserver/config/item
 mockserver/listener/data -> mockserver/config/item
 mockserver/listener/record -> mockserver/config/policy

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mockserver/config"
+	"mockserver/config/policy"
 	"mockserver/internal/wording"
 )
 
@@ -61,12 +62,7 @@ func likely(e *config.Endpoint) []config.Outcome {
 		if !inTurn && o.EffectiveWeight() == 0 {
 			continue
 		}
-		if o.Latency == nil {
-			o.Latency = e.Latency
-		}
-		if o.Fault == nil {
-			o.Fault = e.Fault
-		}
+		policy.Of(&o).Over(policy.Of(e)).Give(&o)
 		all = append(all, o)
 	}
 	return all

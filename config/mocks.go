@@ -1,9 +1,9 @@
 package config
 
 import (
-	"cmp"
 	"mockserver/config/item"
 	"mockserver/config/openapi"
+	"mockserver/config/policy"
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/wording"
@@ -41,9 +41,8 @@ func optional(fields []table.Field[Endpoint]) []table.Field[Endpoint] {
 }
 
 // mockKeys are the keys of an endpoint that the document does not provide.
-var mockKeys = []string{
-	"if", "let", "response", "responses", "select", "latency", "fault", "rate-limit", "capacity", "webhook", "webhooks",
-}
+var mockKeys = slices.Concat([]string{"if", "let", "response", "responses", "select", "webhook", "webhooks"},
+	table.Keys(policy.AnswerKeys[Endpoint]("")), table.Keys(policy.LimitKeys[Endpoint]("")))
 
 // isMocks reports whether a document is a mocks file: it is a map of maps, and not an item outside
 // a list.
@@ -213,7 +212,6 @@ func (m *mock) over(e Endpoint) Endpoint {
 	} else if m.If.Value != "" {
 		e.If = m.If
 	}
-	e.Latency, e.Fault = cmp.Or(m.Latency, e.Latency), cmp.Or(m.Fault, e.Fault)
-	e.RateLimit, e.Capacity = cmp.Or(m.RateLimit, e.RateLimit), cmp.Or(m.Capacity, e.Capacity)
+	policy.Of(&m.Endpoint).Over(policy.Of(&e)).Give(&e)
 	return e
 }

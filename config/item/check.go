@@ -3,6 +3,7 @@ package item
 import (
 	"encoding/json"
 	"fmt"
+	"mockserver/config/policy"
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/address"
@@ -25,7 +26,7 @@ func check(e *Endpoint, key string, node *syntax.Node, reported map[string]bool)
 	}
 	checkChanges(c, e.Do, finds, nil)
 	checkWebhooks(c, e.Webhooks, nil)
-	e.policies().Check(c, e.Path.Value, nil)
+	policy.Of(e).Check(c, e.Path.Value, nil)
 	if node == nil && e.Doc.Body != "" && !json.Valid([]byte(e.Doc.Body)) { // one that was read from a file is JSON
 		c.Wrong("the example of the request's body is not valid JSON", "body")
 	}

@@ -177,11 +177,6 @@ func (e *Endpoint) Unsaid() bool { return table.Unsaid(EndpointFields, e) }
 // SharesTurns reports whether all replicas share the turns of the endpoint.
 func (e *Endpoint) SharesTurns() bool { return e.Scope == policy.LimitScopes[1] }
 
-// policies are what is said of the requests to the endpoint.
-func (e *Endpoint) policies() policy.Set {
-	return policy.Set{Latency: e.Latency, Fault: e.Fault, RateLimit: e.RateLimit, Capacity: e.Capacity}
-}
-
 // Claim sets the endpoint's method and path in those problems that have no position in a file. It
 // modifies ps and returns it.
 func (e *Endpoint) Claim(ps syntax.Problems) syntax.Problems {
@@ -205,7 +200,7 @@ func (e *Endpoint) madeInGo() bool { return e.Key == "" }
 // complete fills in what a file expresses differently from Go.
 func (e *Endpoint) complete() {
 	e.Response.complete()
-	e.policies().Complete()
+	policy.Of(e).Complete()
 	completeWebhooks(e.Webhooks)
 	completeOutcomes(e.Responses)
 	completeDo(e.Do)

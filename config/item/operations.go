@@ -1,6 +1,7 @@
 package item
 
 import (
+	"mockserver/config/policy"
 	"mockserver/config/table"
 	"mockserver/internal/address"
 	"slices"
@@ -33,21 +34,18 @@ func (r *Resource) endpoints() []Endpoint {
 			continue
 		}
 		e := Endpoint{
-			Pos: r.Pos, Key: r.Key, Host: r.Host, Method: methods[name], Path: r.Path, RateLimit: r.RateLimit, Capacity: r.Capacity, Latency: r.Latency, Fault: r.Fault,
+			Pos: r.Pos, Key: r.Key, Host: r.Host, Method: methods[name], Path: r.Path,
 			Resource: &Operation{r, name, param},
 		}
 		if name != "list" && name != "create" {
 			e.Path.Value = strings.TrimSuffix(r.Path.Value, "/") + "/:" + param
 		}
+		policies := policy.Of(r)
 		if on := r.On[name]; on != nil {
 			e.If, e.Response, e.Webhooks, e.Responses, e.Select = on.If, on.Response, on.Webhooks, on.Responses, on.Select
-			if on.Latency != nil {
-				e.Latency = on.Latency
-			}
-			if on.Fault != nil {
-				e.Fault = on.Fault
-			}
+			policies = policy.Of(on).Over(policies)
 		}
+		policies.Give(&e)
 		all = append(all, e)
 	}
 	return all

@@ -66,11 +66,6 @@ func (o *Outcome) EffectiveWeight() float64 {
 	return o.Weight
 }
 
-// policies are what is said of the requests that get the outcome.
-func (o *Outcome) policies() policy.Set {
-	return policy.Set{Latency: o.Latency, Fault: o.Fault}
-}
-
 // decodeOutcomes returns the answers of a list.
 func decodeOutcomes(d *table.Decoder, v table.Value) []Outcome {
 	if len(v.Items) == 0 {
@@ -133,7 +128,7 @@ func checkOutcomes(c *table.Checker, s selection) {
 		checkAnswer(c, &o.Response, s.finds, at)
 		checkChanges(c, o.Do, s.finds, at)
 		checkWebhooks(c, o.Webhooks, at)
-		o.policies().Check(c, "", at)
+		policy.Of(o).Check(c, "", at)
 		checkUnseen(c, &o.Response, cmp.Or(o.Fault, s.fault), at)
 	}
 	checkWeights(c, s)
@@ -167,7 +162,7 @@ func completeOutcomes(all []Outcome) {
 		o := &all[i]
 		o.Weighted = o.Weighted || o.Weight != 0
 		o.Response.complete()
-		o.policies().Complete()
+		policy.Of(o).Complete()
 		completeWebhooks(o.Webhooks)
 		completeDo(o.Do)
 	}

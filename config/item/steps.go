@@ -163,7 +163,7 @@ func (s *Steps) complete() {
 	for i := range s.Moves {
 		m := &s.Moves[i]
 		completeWebhooks(m.Webhooks)
-		policy.Set{Latency: m.After}.Complete()
+		policy.Group{Latency: m.After}.Complete()
 		for j := range m.Set {
 			m.Set[j].Value.complete()
 		}

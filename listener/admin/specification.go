@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"mockserver/config"
+	"mockserver/config/policy"
 	"mockserver/config/syntax"
 	"mockserver/listener"
 	"mockserver/listener/fleet"
@@ -48,19 +49,16 @@ func shown(served *record.Served) shownEndpoint {
 	if e.Operation != nil {
 		s.Operation = e.Operation.ID
 	}
-	for _, part := range []struct {
-		name  string
-		there bool
-	}{
-		{"responses", len(e.Responses) > 0}, {"latency", e.Latency != nil}, {"fault", e.Fault != nil},
-		{"rate-limit", e.RateLimit != nil}, {"capacity", e.Capacity != nil}, {"webhooks", len(e.Webhooks) > 0},
-		{"external-body", e.Response.External != nil},
-		{"proxy", e.Response.Proxy != nil},
-	} {
-		if part.there {
-			s.Has = append(s.Has, part.name)
+	has := func(name string, there bool) {
+		if there {
+			s.Has = append(s.Has, name)
 		}
 	}
+	has("responses", len(e.Responses) > 0)
+	s.Has = append(s.Has, policy.Of(e).Keys()...)
+	has("webhooks", len(e.Webhooks) > 0)
+	has("external-body", e.Response.External != nil)
+	has("proxy", e.Response.Proxy != nil)
 	return s
 }
 

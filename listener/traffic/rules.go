@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/config/policy"
 	"mockserver/config/syntax"
 	"mockserver/listener/record"
 	"mockserver/listener/reply"
@@ -53,7 +54,7 @@ type Options struct {
 
 // Declared reports whether an endpoint declares rules.
 func Declared(e *config.Endpoint) bool {
-	return len(e.Responses) > 0 || e.Latency != nil || e.Fault != nil || e.Capacity != nil || e.RateLimit != nil
+	return len(e.Responses) > 0 || policy.Of(e) != (policy.Group{})
 }
 
 // Unshared returns what an endpoint shares with other replicas, as a problem: it needs a server for it.
@@ -80,14 +81,8 @@ func NewRules(e *config.Endpoint, params []string, counts *Counts, o Options) *R
 		return r
 	}
 	for i := range e.Responses { // what a response omits is taken from the endpoint
-		latency, fault := e.Responses[i].Latency, e.Responses[i].Fault
-		if latency == nil {
-			latency = e.Latency
-		}
-		if fault == nil {
-			fault = e.Fault
-		}
-		r.outcomes = append(r.outcomes, outcome{NewLatency(latency, OutcomeName(name, i)), newFault(fault)})
+		p := policy.Of(&e.Responses[i]).Over(policy.Of(e))
+		r.outcomes = append(r.outcomes, outcome{NewLatency(p.Latency, OutcomeName(name, i)), newFault(p.Fault)})
 	}
 	r.choice(e, o)
 	return r

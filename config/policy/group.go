@@ -1,0 +1,77 @@
+// Package policy declares how the requests of an endpoint are treated, whatever answers them: their
+// latency and faults, the rate limit and the capacity. Their effect is in package listener/traffic.
+package policy
+
+import (
+	"reflect"
+
+	"mockserver/config/table"
+)
+
+// Group has the policies of one declaration. A nil field is not declared. A type whose declarations have
+// policies has fields with the names and types of those of a Group: Endpoint has all of them.
+type Group struct {
+	Latency   *Latency
+	Fault     *Fault
+	RateLimit *RateLimit
+	Capacity  *Capacity
+}
+
+// Of returns the policies of a declaration, given a pointer to it.
+func Of(declaration any) (s Group) {
+	s.each(declaration, func(own, its reflect.Value) { own.Set(its) })
+	return s
+}
+
+// Give sets the policies of a declaration, given a pointer to it. Those that its type does not have
+// are left out.
+func (s Group) Give(declaration any) {
+	s.each(declaration, func(own, its reflect.Value) { its.Set(own) })
+}
+
+// Over returns the policies of s, and those of t that s does not declare.
+func (s Group) Over(t Group) Group {
+	s.each(&t, func(own, its reflect.Value) {
+		if own.IsNil() {
+			own.Set(its)
+		}
+	})
+	return s
+}
+
+// Keys returns the keys of the policies that are declared.
+func (s Group) Keys() (keys []string) {
+	own := reflect.ValueOf(s)
+	for i := range own.NumField() {
+		if !own.Field(i).IsNil() {
+			keys = append(keys, table.KeyOf(own.Type().Field(i)))
+		}
+	}
+	return keys
+}
+
+// each calls f for each policy that a declaration can have, with the field of s and its own.
+func (s *Group) each(declaration any, f func(own, its reflect.Value)) {
+	own, of := reflect.ValueOf(s).Elem(), reflect.ValueOf(declaration).Elem()
+	for i := range own.NumField() {
+		if its := of.FieldByName(own.Type().Field(i).Name); its.IsValid() {
+			f(own.Field(i), its)
+		}
+	}
+}
+
+// Check checks the policies under their keys, below the keys at. path is that of the endpoint.
+func (p Group) Check(c *table.Checker, path string, at []string) {
+	CheckLatency(c, p.Latency, table.Below(at, "latency"))
+	checkFault(c, p.Fault, table.Below(at, "fault"))
+	checkRateLimit(c, p.RateLimit, path, table.Below(at, "rate-limit"))
+	checkCapacity(c, p.Capacity, table.Below(at, "capacity"))
+}
+
+// Complete fills in what a file expresses differently from Go.
+func (p Group) Complete() {
+	p.Latency.complete(false)
+	if p.Fault != nil {
+		p.Fault.Rated = p.Fault.Rated || p.Fault.Rate != 0
+	}
+}

@@ -1,0 +1,48 @@
+package policy
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+)
+
+// answer has only some of the policies.
+type answer struct {
+	Status  int
+	Latency *Latency
+	Fault   *Fault
+}
+
+func TestGroup_OfAndGive(t *testing.T) {
+	a := answer{Status: 200, Latency: &Latency{Min: 1}}
+	s := Of(&a)
+	if s.Latency != a.Latency || s.Fault != nil || s.RateLimit != nil {
+		t.Errorf("got %+v", s)
+	}
+	s = s.Over(Group{Latency: &Latency{Min: 2}, Fault: &Fault{Type: "empty"}, RateLimit: &RateLimit{}})
+	if s.Latency.Min != 1 || s.Fault == nil || s.RateLimit == nil || s.Capacity != nil {
+		t.Errorf("over others: %+v", s)
+	}
+	if want := []string{"latency", "fault", "rate-limit"}; !slices.Equal(s.Keys(), want) {
+		t.Errorf("keys %q, want %q", s.Keys(), want)
+	}
+	s.Give(&a)
+	if want := (answer{Status: 200, Latency: s.Latency, Fault: s.Fault}); a != want {
+		t.Errorf("gave %+v, want %+v", a, want)
+	}
+}
+
+// Each policy is a key of endpoints, by the same name.
+func TestGroup_HasTheKeys(t *testing.T) {
+	all := Group{Latency: &Latency{}, Fault: &Fault{}, RateLimit: &RateLimit{}, Capacity: &Capacity{}}
+	if v := reflect.ValueOf(all); slices.ContainsFunc(reflect.VisibleFields(v.Type()), func(f reflect.StructField) bool { return v.FieldByIndex(f.Index).IsNil() }) {
+		t.Fatalf("a policy is missing here: %+v", all)
+	}
+	var keys []string
+	for _, f := range slices.Concat(AnswerKeys[Group](""), LimitKeys[Group]("requests")) {
+		keys = append(keys, f.Key)
+	}
+	if !slices.Equal(keys, all.Keys()) {
+		t.Errorf("keys %q, policies %q", keys, all.Keys())
+	}
+}
