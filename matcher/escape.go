@@ -14,32 +14,6 @@ func cutByte(b []byte, sep byte) (before, after []byte) {
 	return b, nil
 }
 
-// pair finds name in a list of the form a=1&b=2 and returns its first value.
-func (r *Request) pair(list []byte, name string) ([]byte, bool) {
-	for len(list) > 0 {
-		var item []byte
-		item, list = cutByte(list, '&')
-		if len(item) == 0 {
-			continue
-		}
-		if key, value := cutByte(item, '='); equalDecoded(key, name) {
-			return r.decoded(value, true), true
-		}
-	}
-	return nil, false
-}
-
-// decoded returns b percent-decoded: b itself if it contains no percent-encoding, otherwise a slice
-// of the arena. If plus is set, "+" is decoded as a space.
-func (r *Request) decoded(b []byte, plus bool) []byte {
-	if bytes.IndexByte(b, '%') < 0 && !(plus && bytes.IndexByte(b, '+') >= 0) {
-		return b
-	}
-	start := len(r.Arena)
-	r.Arena = appendDecoded(r.Arena, b, plus)
-	return r.kept(start)
-}
-
 // appendDecoded appends src percent-decoded. A "%" that is not followed by two hexadecimal digits
 // is copied unchanged.
 func appendDecoded(dst, src []byte, plus bool) []byte {

@@ -39,46 +39,6 @@ func (r *Request) HostName() []byte {
 	return r.host
 }
 
-// siteWalk iterates over the sites that can answer for a host, the most specific first.
-type siteWalk struct {
-	table *Table
-	host  []byte
-	at    int // offset of the suffix that was tried last; -1 before the exact host
-}
-
-func (t *Table) sitesOf(r *Request) siteWalk {
-	w := siteWalk{table: t, at: -1}
-	if len(t.exact)+len(t.wildcard) > 0 {
-		w.host = r.HostName()
-	}
-	return w
-}
-
-// next returns the next site, or nil after the last one.
-func (w *siteWalk) next() *site {
-	if w.at < 0 {
-		w.at = 0
-		if s := w.table.exact[string(w.host)]; s != nil {
-			return s
-		}
-	}
-	for w.at < len(w.host) {
-		dot := bytes.IndexByte(w.host[w.at+1:], '.')
-		if dot < 0 {
-			break
-		}
-		w.at += 1 + dot
-		if s := w.table.wildcard[string(w.host[w.at:])]; s != nil {
-			return s
-		}
-	}
-	if w.at > len(w.host) {
-		return nil
-	}
-	w.at = len(w.host) + 1
-	return w.table.anyHost
-}
-
 // HostCovers reports whether an endpoint declared for host answers requests to name, a
 // Request.HostName.
 func HostCovers(host string, name []byte) bool {

@@ -1,6 +1,10 @@
 package matcher
 
-import "mockserver/config"
+import (
+	"slices"
+
+	"mockserver/config"
+)
 
 // Predicate is a condition on a request. It may use the path parameters of the route that it
 // belongs to, and must not retain the request.
@@ -40,4 +44,59 @@ type leaf struct {
 	rest    bool  // the last parameter is a catch-all
 	params  []int // indexes of the segments that contain the parameters
 	entries []entry
+}
+
+// splitAll appends the parameters inside segments to those of the leaf, which are whole segments.
+// It reports whether all segments have the required form.
+func (e *entry) splitAll(r *Request, whole int) bool {
+	r.params = r.params[:whole]
+	for i, m := range e.mixed {
+		if m == nil {
+			continue
+		}
+		var ok bool
+		if r.params, ok = m.split(r.params[i], r.params); !ok {
+			r.params = r.params[:whole]
+			return false
+		}
+	}
+	return true
+}
+
+// answer returns the first route of l whose types and condition match, or -1. The parameters of r
+// must have been captured for l.
+func (l *leaf) answer(r *Request) int {
+	whole := len(r.params)
+	for i := range l.entries {
+		e := &l.entries[i]
+		if e.mixed != nil && !e.splitAll(r, whole) {
+			continue
+		}
+		if (e.types == nil || typesHold(e.types, r.params)) && (e.when == nil || e.when(r)) {
+			return e.index
+		}
+		r.params = r.params[:whole]
+	}
+	return -1
+}
+
+func (l *leaf) anyTypes(r *Request) bool {
+	whole := len(r.params)
+	return slices.ContainsFunc(l.entries, func(e entry) bool {
+		if e.mixed == nil {
+			return typesHold(e.types, r.params)
+		}
+		ok := e.splitAll(r, whole) && typesHold(e.types, r.params)
+		r.params = r.params[:whole]
+		return ok
+	})
+}
+
+func typesHold(types []paramType, params [][]byte) bool {
+	for i, t := range types {
+		if !t.accepts(params[i]) {
+			return false
+		}
+	}
+	return true
 }

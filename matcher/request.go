@@ -103,76 +103,6 @@ type Request struct {
 	found    *found // nil until a router is first used
 }
 
-// Input is one request as its receiver read it. The receiver owns the bytes; they must not change
-// before the Request that contains them is released.
-type Input struct {
-	Method   []byte
-	Target   []byte // target of the request line, as sent
-	Host     []byte // value of the Host header; empty if there is none
-	Header   Header
-	Body     []byte    // after removing the transfer coding
-	Protocol Protocol  // that it was sent with
-	Remote   net.Addr  // the client's address; nil if unknown
-	Time     time.Time // when the server began to serve the request
-	Peer     Peer      // nil if there is no connection
-	TLS      *TLS      // nil if it came in clear text
-}
-
-// Protocol is a version of HTTP.
-type Protocol uint8
-
-// The protocols that requests come by.
-const (
-	HTTP11 Protocol = iota
-	HTTP10
-	HTTP2
-	Protocols // their number
-)
-
-// String returns the name of the protocol: "http/1.1", "http/1.0" or "h2".
-func (p Protocol) String() string { return [Protocols]string{"http/1.1", "http/1.0", "h2"}[p] }
-
-// ProtocolOf returns the protocol with a name; HTTP/1.1 for any other name.
-func ProtocolOf(name string) Protocol {
-	for p := HTTP11; p < Protocols; p++ {
-		if p.String() == name {
-			return p
-		}
-	}
-	return HTTP11
-}
-
-// TLS is what is known of a TLS connection. It does not change.
-type TLS struct {
-	Version []byte       // "1.2" or "1.3"
-	Name    []byte       // the host that the client asked for (SNI); nil for none
-	Cipher  []byte       // as IANA names it: TLS_AES_128_GCM_SHA256
-	Client  *Certificate // of the client; nil for none
-}
-
-// Certificate is a verified certificate of a client, as conditions and templates see it.
-type Certificate struct {
-	CommonName  []byte // of its subject
-	Names       []byte // DNS names, addresses, e-mail addresses and URIs, separated by commas
-	Subject     []byte // as of RFC 2253: CN=shop,O=Example
-	Fingerprint []byte // SHA-256, in lower-case hexadecimal digits
-	Serial      []byte // in upper-case hexadecimal digits
-}
-
-// Answer is the response to a request.
-type Answer interface {
-	StatusCode() int
-	// HeaderValue returns the first value of a header field, whatever the case of its name.
-	HeaderValue(name string) (value []byte, ok bool)
-	Content() []byte // the body
-}
-
-// Peer is the connection on which a request was received.
-type Peer interface {
-	// Left reports whether the client is known to have disconnected. It may take a millisecond.
-	Left() bool
-}
-
 const (
 	// arenaKept is the size of the largest arena, in bytes, that is returned to the pool.
 	arenaKept = 64 << 10
@@ -235,6 +165,14 @@ func (r *Request) Path() []byte { return r.parts().path }
 // QueryString returns the query as sent, without the "?"; empty if there is none.
 func (r *Request) QueryString() []byte { return r.parts().query }
 
+// parts splits the target when it is first called.
+func (r *Request) parts() *target {
+	if !r.target.known {
+		r.target.cut(r.In.Target)
+	}
+	return &r.target
+}
+
 // Host returns the host as sent, including its port, if any: the authority of an absolute-form
 // target, which takes precedence, or the Host header.
 func (r *Request) Host() []byte {
@@ -264,6 +202,21 @@ func (r *Request) Resume(params [][]byte) { r.params = append(r.params[:0], para
 // the parameter exists.
 func (r *Request) Query(name string) (value []byte, ok bool) {
 	return r.pair(r.parts().query, name)
+}
+
+// pair finds name in a list of the form a=1&b=2 and returns its first value.
+func (r *Request) pair(list []byte, name string) ([]byte, bool) {
+	for len(list) > 0 {
+		var item []byte
+		item, list = cutByte(list, '&')
+		if len(item) == 0 {
+			continue
+		}
+		if key, value := cutByte(item, '='); equalDecoded(key, name) {
+			return r.decoded(value, true), true
+		}
+	}
+	return nil, false
 }
 
 // Form returns the first value of a field of the request's form, decoded, and reports whether the
@@ -315,6 +268,17 @@ func (r *Request) parseMultipart() *multipart.Form {
 // kept returns the bytes that were appended to the arena since start. Their capacity equals their
 // length, so that appending to them never overwrites what follows.
 func (r *Request) kept(start int) []byte { return r.Arena[start:len(r.Arena):len(r.Arena)] }
+
+// decoded returns b percent-decoded: b itself if it contains no percent-encoding, otherwise a slice
+// of the arena. If plus is set, "+" is decoded as a space.
+func (r *Request) decoded(b []byte, plus bool) []byte {
+	if bytes.IndexByte(b, '%') < 0 && !(plus && bytes.IndexByte(b, '+') >= 0) {
+		return b
+	}
+	start := len(r.Arena)
+	r.Arena = appendDecoded(r.Arena, b, plus)
+	return r.kept(start)
+}
 
 // Header returns the first value of a header, and reports whether the header exists. The name is
 // matched case-insensitively.

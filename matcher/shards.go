@@ -20,6 +20,13 @@ type shards struct {
 	seed    maphash.Seed
 }
 
+// path is a sequence of literals, for the routers.
+type path struct {
+	segments []Segment
+	node     *node // set while the tree is being built
+	leaves   *leaf // leaves of the node
+}
+
 // fewPaths is how many paths a single router can contain without becoming slower.
 const fewPaths = 8
 

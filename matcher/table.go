@@ -1,6 +1,7 @@
 package matcher
 
 import (
+	"bytes"
 	"slices"
 
 	"mockserver/config"
@@ -112,40 +113,42 @@ func (t *Table) methods(r *Request, anyMethod bool) []string {
 	return slices.Compact(methods)
 }
 
-// answer returns the first route of l whose types and condition match, or -1. The parameters of r
-// must have been captured for l.
-func (l *leaf) answer(r *Request) int {
-	whole := len(r.params)
-	for i := range l.entries {
-		e := &l.entries[i]
-		if e.mixed != nil && !e.splitAll(r, whole) {
-			continue
-		}
-		if (e.types == nil || typesHold(e.types, r.params)) && (e.when == nil || e.when(r)) {
-			return e.index
-		}
-		r.params = r.params[:whole]
-	}
-	return -1
+// siteWalk iterates over the sites that can answer for a host, the most specific first.
+type siteWalk struct {
+	table *Table
+	host  []byte
+	at    int // offset of the suffix that was tried last; -1 before the exact host
 }
 
-func (l *leaf) anyTypes(r *Request) bool {
-	whole := len(r.params)
-	return slices.ContainsFunc(l.entries, func(e entry) bool {
-		if e.mixed == nil {
-			return typesHold(e.types, r.params)
-		}
-		ok := e.splitAll(r, whole) && typesHold(e.types, r.params)
-		r.params = r.params[:whole]
-		return ok
-	})
+func (t *Table) sitesOf(r *Request) siteWalk {
+	w := siteWalk{table: t, at: -1}
+	if len(t.exact)+len(t.wildcard) > 0 {
+		w.host = r.HostName()
+	}
+	return w
 }
 
-func typesHold(types []paramType, params [][]byte) bool {
-	for i, t := range types {
-		if !t.accepts(params[i]) {
-			return false
+// next returns the next site, or nil after the last one.
+func (w *siteWalk) next() *site {
+	if w.at < 0 {
+		w.at = 0
+		if s := w.table.exact[string(w.host)]; s != nil {
+			return s
 		}
 	}
-	return true
+	for w.at < len(w.host) {
+		dot := bytes.IndexByte(w.host[w.at+1:], '.')
+		if dot < 0 {
+			break
+		}
+		w.at += 1 + dot
+		if s := w.table.wildcard[string(w.host[w.at:])]; s != nil {
+			return s
+		}
+	}
+	if w.at > len(w.host) {
+		return nil
+	}
+	w.at = len(w.host) + 1
+	return w.table.anyHost
 }

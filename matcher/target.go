@@ -17,14 +17,6 @@ type target struct {
 	slashes []uint32
 }
 
-// parts splits the target when it is first called.
-func (r *Request) parts() *target {
-	if !r.target.known {
-		r.target.cut(r.In.Target)
-	}
-	return &r.target
-}
-
 func (t *target) cut(uri []byte) {
 	t.known = true
 	if len(uri) > 0 && uri[0] != '/' {

@@ -38,6 +38,17 @@ func shaped(b []byte, layout string) bool {
 // two returns the value of the two digits at the beginning of b.
 func two(b []byte) int { return int(b[0]-'0')*10 + int(b[1]-'0') }
 
+func isDigit(c byte) bool { return c-'0' < 10 }
+
+// leadingDigits returns the number of digits at the beginning of b.
+func leadingDigits(b []byte) int {
+	n := 0
+	for n < len(b) && isDigit(b[n]) {
+		n++
+	}
+	return n
+}
+
 // parseClock returns how long after midnight UTC a time is: THH:MM, optionally followed by :SS with
 // or without a fraction, optionally followed by an offset.
 func parseClock(b []byte) (time.Duration, bool) {

@@ -9,6 +9,23 @@ import (
 	"strings"
 )
 
+// TLS is what is known of a TLS connection. It does not change.
+type TLS struct {
+	Version []byte       // "1.2" or "1.3"
+	Name    []byte       // the host that the client asked for (SNI); nil for none
+	Cipher  []byte       // as IANA names it: TLS_AES_128_GCM_SHA256
+	Client  *Certificate // of the client; nil for none
+}
+
+// Certificate is a verified certificate of a client, as conditions and templates see it.
+type Certificate struct {
+	CommonName  []byte // of its subject
+	Names       []byte // DNS names, addresses, e-mail addresses and URIs, separated by commas
+	Subject     []byte // as of RFC 2253: CN=shop,O=Example
+	Fingerprint []byte // SHA-256, in lower-case hexadecimal digits
+	Serial      []byte // in upper-case hexadecimal digits
+}
+
 // TLSOf returns what requests of a connection may ask of it.
 func TLSOf(cs tls.ConnectionState) *TLS {
 	t := &TLS{

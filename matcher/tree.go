@@ -29,13 +29,6 @@ type node struct {
 	label string // the literal that leads here; "" if a parameter does
 }
 
-// path is a sequence of literals, for the routers.
-type path struct {
-	segments []Segment
-	node     *node // set while the tree is being built
-	leaves   *leaf // leaves of the node
-}
-
 func newSite() *site { return &site{root: new(node)} }
 
 // add adds route number index to the tree.

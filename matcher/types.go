@@ -51,22 +51,11 @@ func (t paramType) covers(other paramType) bool {
 	return t == other || t == anyText || t == floatType && other == intType
 }
 
-func isDigit(c byte) bool { return c-'0' < 10 }
-
 func unsigned(b []byte) []byte {
 	if len(b) > 0 && (b[0] == '+' || b[0] == '-') {
 		return b[1:]
 	}
 	return b
-}
-
-// leadingDigits returns the number of digits at the beginning of b.
-func leadingDigits(b []byte) int {
-	n := 0
-	for n < len(b) && isDigit(b[n]) {
-		n++
-	}
-	return n
 }
 
 func isInt(b []byte) bool {

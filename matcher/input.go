@@ -1,0 +1,59 @@
+package matcher
+
+import (
+	"net"
+	"time"
+)
+
+// Input is one request as its receiver read it. The receiver owns the bytes; they must not change
+// before the Request that contains them is released.
+type Input struct {
+	Method   []byte
+	Target   []byte // target of the request line, as sent
+	Host     []byte // value of the Host header; empty if there is none
+	Header   Header
+	Body     []byte    // after removing the transfer coding
+	Protocol Protocol  // that it was sent with
+	Remote   net.Addr  // the client's address; nil if unknown
+	Time     time.Time // when the server began to serve the request
+	Peer     Peer      // nil if there is no connection
+	TLS      *TLS      // nil if it came in clear text
+}
+
+// Protocol is a version of HTTP.
+type Protocol uint8
+
+// The protocols that requests come by.
+const (
+	HTTP11 Protocol = iota
+	HTTP10
+	HTTP2
+	Protocols // their number
+)
+
+// String returns the name of the protocol: "http/1.1", "http/1.0" or "h2".
+func (p Protocol) String() string { return [Protocols]string{"http/1.1", "http/1.0", "h2"}[p] }
+
+// ProtocolOf returns the protocol with a name; HTTP/1.1 for any other name.
+func ProtocolOf(name string) Protocol {
+	for p := HTTP11; p < Protocols; p++ {
+		if p.String() == name {
+			return p
+		}
+	}
+	return HTTP11
+}
+
+// Answer is the response to a request.
+type Answer interface {
+	StatusCode() int
+	// HeaderValue returns the first value of a header field, whatever the case of its name.
+	HeaderValue(name string) (value []byte, ok bool)
+	Content() []byte // the body
+}
+
+// Peer is the connection on which a request was received.
+type Peer interface {
+	// Left reports whether the client is known to have disconnected. It may take a millisecond.
+	Left() bool
+}
