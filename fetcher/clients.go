@@ -1,13 +1,19 @@
 package fetcher
 
 import (
-	"errors"
+	"crypto/tls"
 	"fmt"
 	"net/http"
 	"sync"
+	"time"
 
-	"mockserver/config/syntax"
 	"mockserver/internal/clienttls"
+)
+
+const (
+	maxRedirects = 10
+	// maxPerHost is the maximum number of connections to one host.
+	maxPerHost = 256
 )
 
 // clients are the HTTP clients of a loader, by what is declared of TLS. They are kept across
@@ -52,27 +58,27 @@ func (c *clients) close() {
 	}
 }
 
-// connect prepares the connections of a URL. A body from one that was not verified, or that was had
-// with another certificate, must not be used for another source.
-func (s *Source) connect(dir string) syntax.Problems {
-	ext := s.ext
-	over := clienttls.Files{
-		CA: clienttls.Find(dir, ext.CA.Value), Cert: clienttls.Find(dir, ext.Cert.Value), Key: clienttls.Find(dir, ext.ClientKey.Value), Insecure: ext.Insecure,
+// newClient returns a client that follows redirects and stores no cookies. It uses net/http: a
+// fetch needs a context of its own, a limit on the body while it is read, and redirects, and is too
+// rare to need fasthttp's speed.
+func newClient(over *tls.Config) *http.Client {
+	transport := &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		TLSClientConfig:     over,
+		ForceAttemptHTTP2:   true,
+		MaxIdleConns:        256,
+		MaxIdleConnsPerHost: 64,
+		MaxConnsPerHost:     maxPerHost,
+		IdleConnTimeout:     90 * time.Second,
+		DisableCompression:  true, // decode handles more than gzip, and limits the size
 	}
-	s.space = fmt.Sprintf("%+v ", over)
-	var err error
-	if s.client, err = s.loader.clients.of(over); err == nil {
-		return nil
+	return &http.Client{
+		Transport: transport,
+		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
+			if len(via) > maxRedirects {
+				return fmt.Errorf("more than %d redirects", maxRedirects)
+			}
+			return nil
+		},
 	}
-	at := &ext.CA
-	var of *clienttls.Error
-	if errors.As(err, &of) {
-		switch of.Key {
-		case "cert":
-			at = &ext.Cert
-		case "key":
-			at = &ext.ClientKey
-		}
-	}
-	return problem(at.Pos, at.Key, err.Error())
 }

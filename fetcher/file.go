@@ -1,7 +1,6 @@
 package fetcher
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,7 +16,6 @@ import (
 	"mockserver/config"
 	"mockserver/config/syntax"
 	"mockserver/internal/files"
-	"mockserver/internal/wording"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -27,9 +25,6 @@ const (
 	besideOrWorking = " beside the configuration file, nor in the working directory"
 	// byteOrderMark is what some editors put at the beginning of a file; it is not allowed in JSON.
 	byteOrderMark = "\xef\xbb\xbf"
-	// scratchSize is enough for most keys. A buffer that has grown over maxScratch is not reused.
-	scratchSize = 256
-	maxScratch  = 64 << 10
 )
 
 // locate finds the file of a fixed path, or the directories of a rendered one.
@@ -168,41 +163,6 @@ func (s *Source) preload() syntax.Problems {
 	return problems
 }
 
-// stored returns the body of a file, from the cache if possible.
-func (s *Source) stored(r *matcher.Request) *kept {
-	now := s.loader.now()
-	if e := s.pinned.Load(); e != nil && !e.gone.Load() {
-		if k := e.fresh(now); k != nil {
-			return k
-		}
-		return s.renewed(e, now, s.fixedPath, s.fixedSheet)
-	}
-	buf := s.loader.borrow()
-	defer s.loader.giveBack(buf)
-	key, path, sheet := s.key(*buf, r)
-	*buf = key
-	if k := stopped(r); k != nil {
-		return k
-	}
-	e := s.shelf.entry(key)
-	if s.fixed {
-		s.pinned.Store(e)
-	}
-	if k := e.fresh(now); k != nil {
-		return k
-	}
-	return s.renewed(e, now, string(path), string(sheet))
-}
-
-// stopped returns the error of a request whose path could not be rendered completely; nil
-// otherwise.
-func stopped(r *matcher.Request) *kept {
-	if r == nil || r.Stopped == nil {
-		return nil
-	}
-	return &kept{err: &Error{Kind: Unavailable, Message: r.Stopped.Error(), Err: r.Stopped}}
-}
-
 // key appends the cache key of a body to dst. path and sheet are parts of it.
 func (s *Source) key(dst []byte, r *matcher.Request) (key, path, sheet []byte) {
 	key = append(dst, s.space...)
@@ -221,22 +181,6 @@ func (s *Source) key(dst []byte, r *matcher.Request) (key, path, sheet []byte) {
 		key = s.sheet.Append(key, r)
 	}
 	return key, key[from:to], key[to+1:]
-}
-
-// borrow returns an empty buffer, which must be given back after the request.
-func (l *Loader) borrow() *[]byte {
-	if buf, ok := l.scratch.Get().(*[]byte); ok {
-		return buf
-	}
-	buf := make([]byte, 0, scratchSize)
-	return &buf
-}
-
-func (l *Loader) giveBack(buf *[]byte) {
-	if cap(*buf) <= maxScratch {
-		*buf = (*buf)[:0]
-		l.scratch.Put(buf)
-	}
 }
 
 // convert converts the content of a file to a body.
@@ -290,31 +234,6 @@ func (s *Source) checkJSON(path, content string) syntax.Problems {
 	return syntax.Problems{{Pos: pos, Key: s.ext.Path.Key, What: "not valid JSON: " + err.Error(), Warning: true}}
 }
 
-// fileError returns why a file is not available: the client causes a rendered path that names no
-// file, but not a file that cannot be opened.
-func (s *Source) fileError(path string, err error) *Error {
-	kind := Unavailable
-	if s.file == "" && !troubled(err) {
-		kind = NotFound
-	}
-	return &Error{Kind: kind, Message: fmt.Sprintf("file %q: %s", path, causeOf(err)), Err: err}
-}
-
-// broken returns why an existing file cannot be served.
-func (s *Source) broken(path, cause string, err error) *Error {
-	return &Error{Kind: Unavailable, Message: fmt.Sprintf("file %q: %s", path, cause), Err: err}
-}
-
-// troubled reports whether err is about this machine rather than the path.
-func troubled(err error) bool {
-	for _, e := range []error{fs.ErrPermission, syscall.EMFILE, syscall.ENFILE, syscall.EIO, syscall.ENOMEM} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
-}
-
 // open opens the file of a path: where it was found at load or, for a rendered path, the first one
 // in its directories, which the path cannot leave.
 func (s *Source) open(path string) (*os.File, fs.FileInfo, error) {
@@ -345,21 +264,4 @@ func openIn(dir, name string) (*os.File, fs.FileInfo, error) {
 	}
 	defer root.Close()
 	return files.OpenIn(root, name)
-}
-
-// readAll reads size bytes, if that is what there is, and at most limit.
-func readAll(r io.Reader, size, limit int64) ([]byte, error) {
-	if size > limit {
-		return nil, tooLarge(limit)
-	}
-	buf := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
-	n, err := buf.ReadFrom(io.LimitReader(r, limit+1))
-	if err == nil && n > limit {
-		err = tooLarge(limit)
-	}
-	return buf.Bytes(), err
-}
-
-func tooLarge(limit int64) error {
-	return fmt.Errorf("%w: more than %s", ErrTooLarge, wording.Size(limit))
 }

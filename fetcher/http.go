@@ -1,68 +1,19 @@
 package fetcher
 
 import (
-	"bytes"
-	"compress/flate"
-	"compress/gzip"
-	"compress/zlib"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"runtime"
-	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/klauspost/compress/zstd"
-	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
 	"mockserver/matcher"
 )
-
-const (
-	maxRedirects = 10
-	// maxCodings is the maximum number of content encodings on top of each other. Nobody needs two,
-	// and each takes a pass.
-	maxCodings = 4
-	// maxWindow limits the memory that a zstd frame may make its reader allocate. RFC 9659 allows
-	// at most 8 MiB for content encodings.
-	maxWindow = 8 << 20
-	// maxPerHost is the maximum number of connections to one host.
-	maxPerHost = 256
-	// maxStack is how many calls of a panic's stack are stored.
-	maxStack = 64
-)
-
-// newClient returns a client that follows redirects and stores no cookies. It uses net/http: a
-// fetch needs a context of its own, a limit on the body while it is read, and redirects, and is too
-// rare to need fasthttp's speed.
-func newClient(over *tls.Config) *http.Client {
-	transport := &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		TLSClientConfig:     over,
-		ForceAttemptHTTP2:   true,
-		MaxIdleConns:        256,
-		MaxIdleConnsPerHost: 64,
-		MaxConnsPerHost:     maxPerHost,
-		IdleConnTimeout:     90 * time.Second,
-		DisableCompression:  true, // decode handles more than gzip, and limits the size
-	}
-	return &http.Client{
-		Transport: transport,
-		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
-			if len(via) > maxRedirects {
-				return fmt.Errorf("more than %d redirects", maxRedirects)
-			}
-			return nil
-		},
-	}
-}
 
 // fetched returns the body of a URL: the copy while it is fresh, otherwise the current response of
 // the remote server, otherwise, if that is declared, the last good copy. It also returns how long
@@ -217,95 +168,4 @@ func fetchError(u *url.URL, err error, timeout time.Duration) *Error {
 		kind = Timeout
 	}
 	return &Error{Kind: kind, Message: fmt.Sprintf("fetch %s: %s", redacted(u), cause), Err: err}
-}
-
-// Decode removes the content encodings of a header's values. The result of each step has at most
-// limit bytes.
-func Decode(content []byte, encodings []string, limit int64) (decoded []byte, err error) {
-	err = guard(func() error {
-		var err error
-		decoded, err = decode(content, encodings, limit)
-		return err
-	})
-	return decoded, err
-}
-
-// decode removes content encodings, the last applied first. The result of each step has at most
-// limit bytes.
-func decode(content []byte, encodings []string, limit int64) ([]byte, error) {
-	var codings []string
-	for c := range strings.SplitSeq(strings.Join(encodings, ","), ",") {
-		if c = strings.ToLower(strings.TrimSpace(c)); c != "" && c != "identity" {
-			codings = append(codings, c)
-		}
-	}
-	if len(content) == 0 {
-		return content, nil // a response without a body may still name an encoding
-	}
-	if len(codings) > maxCodings {
-		return nil, fmt.Errorf("content encoding: more than %d of them", maxCodings)
-	}
-	for i := len(codings) - 1; i >= 0; i-- {
-		var err error
-		if content, err = decodeOne(content, codings[i], limit); err != nil {
-			return nil, fmt.Errorf("content encoding %q: %w", codings[i], err)
-		}
-	}
-	return content, nil
-}
-
-func decodeOne(content []byte, coding string, limit int64) ([]byte, error) {
-	src := bytes.NewReader(content)
-	switch coding {
-	case "gzip", "x-gzip":
-		r, err := gzip.NewReader(src)
-		if err != nil {
-			return nil, err
-		}
-		return readAll(r, 0, limit)
-	case "deflate":
-		r, err := zlib.NewReader(src)
-		if errors.Is(err, zlib.ErrHeader) {
-			// Some servers omit the zlib header; every browser accepts that.
-			r, err = flate.NewReader(bytes.NewReader(content)), nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		return readAll(r, 0, limit)
-	case "br":
-		return unbrotli(content, limit)
-	case "zstd":
-		r, err := zstd.NewReader(src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
-		if err != nil {
-			return nil, err
-		}
-		defer r.Close()
-		return readAll(r, 0, limit)
-	default:
-		return nil, errors.New("unknown; gzip, deflate, br and zstd are understood")
-	}
-}
-
-// unbrotli uses fasthttp's decoder, which the program contains anyway.
-func unbrotli(content []byte, limit int64) ([]byte, error) {
-	var resp fasthttp.Response
-	resp.SetBodyRaw(content)
-	out, err := resp.BodyUnbrotliWithLimit(int(limit))
-	if errors.Is(err, fasthttp.ErrBodyTooLarge) {
-		err = tooLarge(limit)
-	}
-	return out, err
-}
-
-// guard turns a panic of a decoder into an error, so that it does not end the program: decoders
-// process input from outside, partly in goroutines of their own.
-func guard(f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			stack := make([]uintptr, maxStack)
-			err = &Panic{Value: p, Stack: stack[:runtime.Callers(1, stack)]}
-		}
-	}()
-	return f()
 }

@@ -5,7 +5,35 @@ import (
 	"hash/maphash"
 	"io/fs"
 	"time"
+
+	"mockserver/matcher"
 )
+
+// stored returns the body of a file, from the cache if possible.
+func (s *Source) stored(r *matcher.Request) *kept {
+	now := s.loader.now()
+	if e := s.pinned.Load(); e != nil && !e.gone.Load() {
+		if k := e.fresh(now); k != nil {
+			return k
+		}
+		return s.renewed(e, now, s.fixedPath, s.fixedSheet)
+	}
+	buf := s.loader.borrow()
+	defer s.loader.giveBack(buf)
+	key, path, sheet := s.key(*buf, r)
+	*buf = key
+	if k := stopped(r); k != nil {
+		return k
+	}
+	e := s.shelf.entry(key)
+	if s.fixed {
+		s.pinned.Store(e)
+	}
+	if k := e.fresh(now); k != nil {
+		return k
+	}
+	return s.renewed(e, now, string(path), string(sheet))
+}
 
 // look opens the file of a path and returns its look.
 func (s *Source) look(path string) look {

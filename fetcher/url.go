@@ -134,3 +134,9 @@ func parseURL(text string) (*url.URL, error) {
 
 // redacted returns a URL without its credentials, for messages.
 func redacted(u *url.URL) string { return address.WithoutUser(u.String()) }
+
+// isURL reports whether a path is a URL; otherwise it is a file.
+func isURL(path string) bool {
+	scheme, _, found := strings.Cut(path, "://")
+	return found && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
+}

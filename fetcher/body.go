@@ -1,0 +1,17 @@
+package fetcher
+
+import (
+	"time"
+
+	"mockserver/renderer"
+)
+
+// Body is the body to send: Template if it is not nil, otherwise Bytes, which nobody may modify and
+// which never change.
+type Body struct {
+	Template    *renderer.Template
+	Bytes       []byte
+	ContentType string // of a remote body; "" otherwise, and if the remote server sent none
+	// Waited is how long the request waited for a remote server, even if that failed.
+	Waited time.Duration
+}
