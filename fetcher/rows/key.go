@@ -8,6 +8,9 @@ import (
 	"mockserver/matcher/json"
 )
 
+// maxKey is the maximum size of a key's text in bytes.
+const maxKey = 512
+
 // taker checks the keys of rows and passes the rows on.
 type taker struct {
 	label string   // Options.Key in messages

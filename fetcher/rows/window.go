@@ -7,6 +7,8 @@ import (
 )
 
 const (
+	// maxRow is the maximum size of a row in bytes, as it is in the file and as JSON.
+	maxRow = 16 << 20
 	// smallest is the size at which the buffer of a window begins, in bytes.
 	smallest = 256 << 10
 	// maxIdle is how often in a row a reader may give nothing and no error.

@@ -1,0 +1,37 @@
+package rows
+
+// Options are how a file is to be read.
+type Options struct {
+	Name      string          // of the file; its extension says what it contains, before a .gz or .zst
+	Key       string          // the member that is the key; a.b is a member of the member a
+	Separator byte            // between the cells of CSV and TSV; 0: a comma in .csv, a tab in .tsv
+	Types     map[string]Type // of columns; Text for all others
+	Infer     bool            // columns without a type: see Type
+}
+
+// Type is the type of a column: what its cells are as JSON.
+//
+// An empty cell of a type other than Text is null. Without a type and with Options.Infer, an empty
+// cell is null, what JSON would read as a number, true or false is that, and all else is text.
+type Type uint8
+
+// The types of columns.
+const (
+	Text    Type = iota
+	Integer      // a JSON number without fraction and exponent
+	Number       // a JSON number
+	Boolean      // true or false
+	JSON         // any JSON value
+)
+
+// String returns what messages call a cell of the type.
+func (t Type) String() string {
+	return [...]string{"text", "an integer", "a number", "true or false", "a JSON value"}[min(t, JSON)]
+}
+
+// Yield receives a row: the text of its key, the row as a compact JSON object, and where it begins.
+// Both texts are valid during the call only. An error ends the reading, and is returned as it is.
+//
+// The text of a key is that of a string, or the literal of a number or boolean as written. It is
+// not empty. Two rows may have the same key.
+type Yield func(key, row []byte, at Place) error

@@ -1,0 +1,27 @@
+package rows
+
+import "fmt"
+
+// Place is a place in a file. Line and column start at 1; the column counts bytes, without a byte
+// order mark. The zero Place is the whole file.
+type Place struct{ Line, Column int }
+
+// Problem is an error in what a file contains, or in how its rows are declared. Other errors are
+// those of reading and unpacking the file, and of Yield.
+type Problem struct {
+	Place
+	What string // what is wrong, and what is expected
+}
+
+// Error returns "line:column: what is wrong", for which the caller knows the file.
+func (p *Problem) Error() string {
+	if p.Line == 0 {
+		return p.What
+	}
+	return fmt.Sprintf("%d:%d: %s", p.Line, p.Column, p.What)
+}
+
+// problem returns a Problem as an error.
+func problem(at Place, format string, args ...any) error {
+	return &Problem{at, fmt.Sprintf(format, args...)}
+}
