@@ -2,59 +2,16 @@ package upstream
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 
 	"mockserver/internal/ascii"
 )
 
-// Field is a header of an answer. It is valid until the exchange is closed.
-type Field struct{ Name, Value []byte }
-
 const (
-	// headRoom is the size of the buffer that answers are read into, in bytes. It grows for a longer
-	// head, up to maxHead.
-	headRoom = 4 << 10
-	maxHead  = 128 << 10
-	// keptRoom is the largest buffer that is kept, in bytes.
-	keptRoom = 32 << 10
+	// maxHead limits the head of an answer, in bytes.
+	maxHead = 128 << 10
 	// maxInterim limits the number of 1xx answers before the final one.
 	maxInterim = 16
-	// maxLine limits the size line of a chunk, with its extensions, in bytes; maxTrailers the lines
-	// after the last chunk.
-	maxLine     = 4 << 10
-	maxTrailers = 16 << 10
-)
-
-// How an answer is malformed. All of it is refused: what another reader might understand differently
-// is not passed on.
-var (
-	errHead      = errors.New("the head of the answer is larger than 128 KiB")
-	errInterim   = errors.New("more than 16 interim answers")
-	errSwitch    = errors.New("the answer switches the protocol, which was not asked for")
-	errLineEnd   = errors.New("a line of the answer does not end in CRLF")
-	errStatus    = errors.New("the answer does not begin with a status line of HTTP/1")
-	errName      = errors.New("a line of the answer's head does not begin with a name and a colon")
-	errValue     = errors.New("a header of the answer holds a control character")
-	errLengths   = errors.New("the answer has more than one Content-Length")
-	errLength    = errors.New("the Content-Length of the answer is not a number of at most 18 digits")
-	errFrames    = errors.New("the answer has both Content-Length and Transfer-Encoding")
-	errCoding    = errors.New("the Transfer-Encoding of the answer is not chunked, once, in HTTP/1.1")
-	errChunk     = errors.New("a chunk of the answer has no hexadecimal size of at most 15 digits")
-	errChunkEnd  = errors.New("a chunk of the answer does not end where its size says")
-	errTrailer   = errors.New("a trailer of the answer is malformed")
-	errTrailers  = errors.New("the trailers of the answer are larger than 16 KiB")
-	errLongChunk = errors.New("the size line of a chunk is longer than 4 KiB")
-)
-
-// framing is how the end of a body is found.
-type framing uint8
-
-const (
-	noBody framing = iota
-	sized
-	chunked
-	untilClose
 )
 
 // readHead reads the head of the final answer.
@@ -175,23 +132,6 @@ func (x *Exchange) statusLine(line []byte) (minor byte, err error) {
 	return line[7], nil
 }
 
-// cutField splits a header line.
-func cutField(line []byte) (name, value []byte, err error) {
-	i := bytes.IndexByte(line, ':')
-	if i <= 0 {
-		return nil, nil, errName
-	}
-	for _, c := range line[:i] {
-		if !isToken(c) {
-			return nil, nil, errName
-		}
-	}
-	if value = ascii.TrimBlanks(line[i+1:]); hasControl(value) {
-		return nil, nil, errValue
-	}
-	return line[:i], value, nil
-}
-
 func parseLength(value []byte) (int64, error) {
 	if len(value) == 0 || len(value) > 18 {
 		return 0, errLength
@@ -220,17 +160,6 @@ func (x *Exchange) connection(value []byte) {
 	}
 }
 
-// without removes the fields with the given names.
-func without(fields []Field, named [][]byte) []Field {
-	kept := fields[:0]
-	for _, f := range fields {
-		if !isNamed(f.Name, named) {
-			kept = append(kept, f)
-		}
-	}
-	return kept
-}
-
 // frame sets how the body ends, RFC 9112 section 6.3. Length is what the client is told; -1 for
 // nothing.
 func (x *Exchange) frame(method []byte, length int64, coded bool) {
@@ -248,26 +177,6 @@ func (x *Exchange) frame(method []byte, length int64, coded bool) {
 	default:
 		x.framing, x.closes = untilClose, true
 	}
-}
-
-// isToken reports whether c may be in a name, RFC 9110 section 5.6.2.
-func isToken(c byte) bool {
-	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c > ' ' && c < 0x7f && bytes.IndexByte(tokens, c) >= 0
-}
-
-var (
-	tokens = []byte("!#$%&'*+-.^_`|~")
-	crlf   = []byte("\r\n")
-)
-
-// hasControl reports whether a value has a character that none may have; a tab is allowed.
-func hasControl(value []byte) bool {
-	for _, c := range value {
-		if c < ' ' && c != '\t' || c == 0x7f {
-			return true
-		}
-	}
-	return false
 }
 
 // quoted returns the beginning of what is not an answer, for messages.

@@ -9,6 +9,15 @@ import (
 	"mockserver/internal/ascii"
 )
 
+const (
+	// Short is how long a body may be, in bytes, to be read whole before any of it is passed on.
+	Short = 64 << 10
+	// maxLine limits the size line of a chunk, with its extensions, in bytes; maxTrailers the lines
+	// after the last chunk.
+	maxLine     = 4 << 10
+	maxTrailers = 16 << 10
+)
+
 // errMore is returned where reading would wait, if it must not.
 var errMore = errors.New("there is more to come")
 

@@ -8,6 +8,24 @@ import (
 	"mockserver/matcher"
 )
 
+// Asked is a request to pass on.
+type Asked struct {
+	Request   *matcher.Request
+	Target    []byte // the path and query to ask for; nil for those of the request
+	Forwarded bool   // X-Forwarded-For, -Host and -Proto are sent
+	Waiter    Waiter // the client's connection; nil for none, whose end is not noticed
+	Room      []byte // where the body of the answer is put, as far as it is large enough
+	// Most, if above 0, has the whole body read, up to so many bytes.
+	Most int64
+}
+
+func (a *Asked) scheme() string {
+	if a.Request.In.TLS != nil {
+		return "https"
+	}
+	return "http"
+}
+
 // appendHead appends the head of the request that is sent: what the client sent, without what
 // concerns only its connection. The error says why the request is not passed on.
 func (u *Upstream) appendHead(b []byte, a *Asked) ([]byte, error) {
@@ -124,51 +142,8 @@ func appendLine(b, name, value []byte) []byte {
 	return append(b, "\r\n"...)
 }
 
-// is reports whether a name equals one in lower case, whatever its own case.
-func is(name []byte, lower string) bool {
-	return len(name) == len(lower) && ascii.EqualFold(name, lower)
-}
-
-// isConnection reports whether a header concerns only one connection, or is written by the proxy.
-func isConnection(name []byte) bool {
-	switch len(name) {
-	case 2:
-		return is(name, "te")
-	case 4:
-		return is(name, "host")
-	case 6:
-		return is(name, "expect")
-	case 7:
-		return is(name, "trailer") || is(name, "upgrade")
-	case 10:
-		return is(name, "connection") || is(name, "keep-alive")
-	case 14:
-		return is(name, "content-length")
-	case 16:
-		return is(name, "proxy-connection")
-	case 17:
-		return is(name, "transfer-encoding")
-	}
-	return false
-}
-
-// IsHopByHop reports whether a header concerns only one connection, the names of its Connection headers
-// given, or is written anew for each.
-func IsHopByHop(name []byte, named [][]byte) bool {
-	return isConnection(name) || len(named) > 0 && isNamed(name, named)
-}
-
 func isForwarded(name []byte) bool {
 	return is(name, "x-forwarded-for") || is(name, "x-forwarded-host") || is(name, "x-forwarded-proto")
-}
-
-func isNamed(name []byte, all [][]byte) bool {
-	for _, one := range all {
-		if bytes.EqualFold(name, one) {
-			return true
-		}
-	}
-	return false
 }
 
 // omits reports whether a header of the client is left out.

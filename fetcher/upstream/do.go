@@ -1,0 +1,183 @@
+package upstream
+
+import (
+	"errors"
+	"os"
+	"time"
+
+	"mockserver/dispatcher/client"
+	"mockserver/internal/clienttls"
+)
+
+const (
+	// patience is how long an answer may take before the client is watched meanwhile. Until then it
+	// may have left unnoticed.
+	patience = 50 * time.Millisecond
+	// grace is how long to wait for an answer if the request could not be written completely: the
+	// upstream may have answered before that.
+	grace = 10 * time.Millisecond
+	// writtenAtOnce is the largest body, in bytes, that is written before the answer is read. An
+	// upstream may answer before it has read a larger one.
+	writtenAtOnce = 64 << 10
+)
+
+// Do sends a request and reads the head of its answer, and its body if that is short. In case of an
+// error the exchange is over; otherwise Close has to be called.
+func (u *Upstream) Do(x *Exchange, a *Asked) (err error) {
+	x.upstream = u
+	x.UnderWay = u.UnderWay.Add(1)
+	begun := time.Now()
+	x.deadline = u.deadline(begun)
+	if x.out, err = u.appendHead(x.out[:0], a); err != nil {
+		x.end(nil)
+		return err
+	}
+	x.head = len(x.out)
+	waited, err := u.places.enter(a.Waiter, x.deadline)
+	if waited {
+		x.Waited = time.Since(begun)
+	}
+	if err != nil {
+		x.end(nil)
+		return err
+	}
+	if err = x.ask(a, begun.Add(x.Waited)); err == nil {
+		x.keepHead()
+		err = x.readWhole(a.Room, a.Most)
+	}
+	if err != nil {
+		x.closes = true
+		err = x.cause(err)
+		x.end(&u.places)
+		return err
+	}
+	if x.Whole {
+		x.Close()
+	}
+	return nil
+}
+
+// ask sends the request and reads the head. It does so once more, over a new connection, if one that
+// was idle ended without an answer, and the method is safe to repeat.
+func (x *Exchange) ask(a *Asked, placed time.Time) (err error) {
+	u := x.upstream
+	for err = client.ErrStale; err == client.ErrStale; {
+		if err = x.connect(len(a.Request.In.Body)); err != nil {
+			return err
+		}
+		if err = x.once(a, placed); err == client.ErrStale {
+			u.pool.Drop(x.conn)
+		}
+	}
+	if err == nil || !x.First.IsZero() || !x.conn.Kept() || x.writing != nil || !isSafe(a.Request.In.Method) || isTimeout(err) || errors.Is(err, ErrLeft) {
+		return err
+	}
+	u.pool.Drop(x.conn)
+	if x.conn, err = u.pool.Dial(u.target, clienttls.Files{}, x.deadline); err != nil {
+		return err
+	}
+	x.r, x.w = 0, 0
+	return x.once(a, placed)
+}
+
+// isSafe reports whether a request may be repeated.
+func isSafe(method []byte) bool {
+	switch string(method) {
+	case "GET", "HEAD", "OPTIONS":
+		return true
+	}
+	return false
+}
+
+// connect gets a connection for a request, which a short body is a part of.
+func (x *Exchange) connect(body int) (err error) {
+	u := x.upstream
+	if x.asks = body <= writtenAtOnce; !x.asks {
+		x.conn, err = u.pool.Get(u.target, clienttls.Files{}, x.deadline)
+		return err
+	}
+	if x.conn, err = u.pool.Take(u.target, clienttls.Files{}, x.deadline); err == nil {
+		x.asks = x.conn.Asks()
+	}
+	return err
+}
+
+func (x *Exchange) once(a *Asked, placed time.Time) error {
+	x.from, x.Sent = x.conn, time.Now()
+	x.Connected = x.Sent.Sub(placed)
+	err := x.exchange(a)
+	var broken *client.SendError
+	switch {
+	case errors.As(err, &broken):
+		x.hurried = false
+		_ = x.conn.SetReadDeadline(time.Now().Add(grace)) // the upstream may have answered; if this fails, reading does
+		if x.readHead(a.Request.In.Method) != nil {
+			return broken.Err
+		}
+		x.closes, x.First = true, time.Now()
+		return x.conn.SetReadDeadline(x.deadline)
+	case err != nil:
+		return err
+	}
+	return x.readHead(a.Request.In.Method)
+}
+
+// exchange sends the request and waits for the first byte of the answer. The client is watched once
+// that takes longer.
+func (x *Exchange) exchange(a *Asked) error {
+	x.hurried = false
+	if early := x.Sent.Add(patience); a.Waiter != nil && early.Before(x.deadline) {
+		x.hurried = true
+		_ = x.conn.SetReadDeadline(early) // if it fails, reading does
+	}
+	body := a.Request.In.Body
+	var n int
+	var err error
+	if x.asks {
+		if !x.hurried {
+			_ = x.conn.SetReadDeadline(x.deadline) // likewise
+		}
+		x.out = append(x.out[:x.head], body...)
+		var sent bool
+		n, sent, err = x.conn.Ask(x.out, x.in[x.w:], x.deadline)
+		if !sent && x.hurried && errors.Is(err, os.ErrDeadlineExceeded) { // the process stood still meanwhile
+			x.unhurry()
+			n, sent, err = x.conn.Ask(x.out, x.in[x.w:], x.deadline)
+		}
+		if err != nil && !sent {
+			return err
+		}
+	} else {
+		if err := x.send(body); err != nil {
+			return &client.SendError{Err: err}
+		}
+		n, err = x.conn.Read(x.in[x.w:])
+	}
+	if n == 0 && x.hurried && errors.Is(err, os.ErrDeadlineExceeded) && time.Now().Before(x.deadline) {
+		n, err = x.readWatching(a.Waiter)
+	}
+	if x.w += n; n > 0 {
+		x.First = time.Now()
+		return nil
+	}
+	return unexpected(err)
+}
+
+// send writes the head and the body. A goroutine writes a large body while the answer is awaited.
+func (x *Exchange) send(body []byte) error {
+	if len(body) <= writtenAtOnce {
+		x.out = append(x.out[:x.head], body...)
+		_, err := x.conn.Write(x.out)
+		return err
+	}
+	if _, err := x.conn.Write(x.out[:x.head]); err != nil {
+		return err
+	}
+	conn, writing := x.conn, make(chan error, 1)
+	x.writing = writing
+	go func() {
+		_, err := conn.Write(body)
+		writing <- err
+	}()
+	return nil
+}

@@ -1,0 +1,50 @@
+package upstream
+
+import "time"
+
+// ReadWatching is like Read, but returns ErrLeft as soon as the client leaves, however long the
+// upstream is silent.
+func (x *Exchange) ReadWatching(p []byte, w Waiter) (int, error) {
+	return x.watching(w, func() (int, error) { return x.Read(p) })
+}
+
+// readWatching reads the beginning of the answer, unless the client leaves.
+func (x *Exchange) readWatching(w Waiter) (n int, err error) {
+	conn, into := x.conn, x.in[x.w:]
+	return x.watching(w, func() (int, error) { return conn.Read(into) })
+}
+
+// watching reads in another goroutine, while this one notices when the client leaves.
+func (x *Exchange) watching(w Waiter, read func() (int, error)) (n int, err error) {
+	type result struct {
+		n   int
+		err error
+	}
+	done, woken := make(chan result, 1), make(chan struct{})
+	conn := x.conn
+	if conn != nil { // nil if all of it has come
+		x.unhurry()
+	}
+	go func() {
+		defer close(woken)
+		n, err := read()
+		done <- result{n, err}
+		w.Wake()
+	}()
+	for {
+		left := w.Wait()
+		if left {
+			if conn != nil {
+				_ = conn.SetReadDeadline(time.Unix(1, 0)) // ends the read; if it fails, the connection has ended
+			}
+			<-woken
+			return 0, ErrLeft
+		}
+		select {
+		case r := <-done:
+			<-woken // then nobody uses the Waiter any more
+			return r.n, r.err
+		default:
+		}
+	}
+}
