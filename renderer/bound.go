@@ -31,20 +31,6 @@ const (
 	leftEvery = 100 * time.Millisecond
 )
 
-// spend counts a turn, or another step that reads a number of bytes. Without loops there is no
-// frame, because each step happens once.
-func (fr *frame) spend(bytes int, r *matcher.Request) {
-	if fr == nil {
-		return
-	}
-	units := 1 + bytes/workUnit
-	fr.work.done += units
-	fr.work.unlooked += units
-	if fr.work.unlooked >= lookEvery && r.Stopped == nil {
-		r.Stopped = fr.work.look(r)
-	}
-}
-
 // look returns why rendering must stop; nil if it may continue.
 func (w *work) look(r *matcher.Request) error {
 	w.unlooked = 0

@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"mockserver/config/syntax"
-	"mockserver/internal/semantics"
-	"mockserver/internal/wording"
 	"mockserver/matcher"
 	"mockserver/renderer/value"
 )
@@ -178,29 +176,6 @@ func (s *scanner) condition() *cond {
 			s.tok.describe(), operatorHint(s.tok), colonHint(s.tok))
 	}
 	return &c
-}
-
-// colonHint returns how to write a name whose colon ended the previous word.
-func colonHint(t token) string {
-	if t.is(":") {
-		return "; a name with a colon is written in brackets and quotes: json-params[\"a:b\"]"
-	}
-	return ""
-}
-
-// operatorHint returns a hint for operators of other languages.
-func operatorHint(t token) string {
-	switch t.text {
-	case "":
-		return ""
-	case "&&", "&":
-		return " (did you mean \"and\"?)"
-	case "|", "||":
-		return " (did you mean \"or\"?)"
-	case "=", "==":
-		return " (did you mean \"=\"?)"
-	}
-	return wording.DidYouMean(t.text, []string{"and", "or", "not", "contains", "matches"})
 }
 
 func (s *scanner) or(depth int) (cond, bool) {

@@ -11,15 +11,6 @@ import (
 	"mockserver/renderer/value"
 )
 
-// filter is one compiled filter: apply(v, arg) with the value of its argument.
-type filter struct {
-	name  string
-	arg   *expr // nil if it has none
-	more  *expr // a second argument, during compilation
-	cost  int
-	apply func(v, arg value.Value, r *matcher.Request) value.Value
-}
-
 // filters are all filters of the language. A filter returns a missing value for a value that it
 // cannot process.
 var filters = map[string]struct {

@@ -2,45 +2,13 @@ package renderer
 
 import (
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 
-	"mockserver/internal/keyed"
-	"mockserver/matcher"
 	"mockserver/renderer/fake"
 	"mockserver/renderer/value"
 )
-
-// Counters are the counters of counter("name"). They belong to a server and outlive its snapshots,
-// so a reload does not reset them. The zero value is ready for use.
-type Counters struct {
-	mu     sync.Mutex          // guards byName
-	byName map[string]*counter // by function and name
-}
-
-// counter counts for all requests and, for each value of an operand, by itself.
-type counter struct {
-	n     atomic.Int64
-	keyed keyed.Counts
-}
-
-// named returns the counter of a function with a name, and creates it if necessary.
-func (c *Counters) named(function, name string) *counter {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.byName == nil {
-		c.byName = map[string]*counter{}
-	}
-	name = function + " " + name
-	if c.byName[name] == nil {
-		c.byName[name] = &counter{}
-	}
-	return c.byName[name]
-}
 
 // functions are the functions of the language and the arguments they accept.
 var functions = map[string]struct {
@@ -165,55 +133,6 @@ func inOrder(args []expr) bool {
 func isLength(e *expr) bool {
 	n, err := strconv.Atoi(string(e.literal.Raw))
 	return !e.constant() || err == nil && n >= 1 && n <= maxRandomText
-}
-
-// call returns the value of a function.
-func (e *expr) call(r *matcher.Request, fr *frame) value.Value {
-	switch e.op {
-	case opRandomInt:
-		from, to := e.args[0].eval(r, fr).Raw, e.args[1].eval(r, fr).Raw
-		fr.spend(len(from)+len(to), r)
-		low, errLow := strconv.ParseInt(string(from), 10, 64)
-		high, errHigh := strconv.ParseInt(string(to), 10, 64)
-		if errLow != nil || errHigh != nil || high < low {
-			return value.Value{}
-		}
-		return value.OfInt(low+randomUpTo(high-low, &r.Random), r)
-	case opPick:
-		return e.args[r.Random.IntN(len(e.args))].eval(r, fr)
-	case opCounter:
-		if len(e.args) == 0 {
-			return value.OfInt(e.counter.n.Add(1), r)
-		}
-		of := e.args[0].eval(r, fr)
-		fr.spend(len(of.Raw), r)
-		return value.OfInt(int64(e.counter.keyed.Next(of.Text(r), math.MaxInt64))+1, r)
-	case opShared:
-		return value.OfInt(e.shared(), r)
-	case opRandomText:
-		return e.randomText(textCharacters, r, fr)
-	case opRandomHex:
-		return e.randomText(hexCharacters, r, fr)
-	}
-	made := e.fake.Value(&r.Random)
-	fr.spend(fakeCost*(fakeBase+len(made.Raw)), r)
-	return made
-}
-
-// fakeCost is how much longer it takes to invent data than to read it. fakeBase is the number of
-// bytes that the shortest data count as.
-const (
-	fakeCost = 16
-	fakeBase = 32
-)
-
-// randomUpTo returns a random number from 0 to span, which is taken as unsigned: bounds may be
-// further apart than the range of int64.
-func randomUpTo(span int64, random *matcher.Random) int64 {
-	if n := uint64(span) + 1; n != 0 {
-		return int64(random.Uint64N(n))
-	}
-	return int64(random.Uint64())
 }
 
 // fake compiles fake("name").

@@ -53,6 +53,29 @@ func (s *scanner) hint(word string) string {
 	return wording.DidYouMean(root, s.variableNames())
 }
 
+// operatorHint returns a hint for operators of other languages.
+func operatorHint(t token) string {
+	switch t.text {
+	case "":
+		return ""
+	case "&&", "&":
+		return " (did you mean \"and\"?)"
+	case "|", "||":
+		return " (did you mean \"or\"?)"
+	case "=", "==":
+		return " (did you mean \"=\"?)"
+	}
+	return wording.DidYouMean(t.text, []string{"and", "or", "not", "contains", "matches"})
+}
+
+// colonHint returns how to write a name whose colon ended the previous word.
+func colonHint(t token) string {
+	if t.is(":") {
+		return "; a name with a colon is written in brackets and quotes: json-params[\"a:b\"]"
+	}
+	return ""
+}
+
 // elsewhere returns what to write for a word of another tool; "" for an unknown word.
 func elsewhere(word, name string) string {
 	parts := strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune("$.[]", r) })

@@ -9,36 +9,6 @@ import (
 	"mockserver/config/syntax"
 )
 
-// jsonPlace follows a JSON text from literal to literal and knows whether the next character is
-// inside a string. It does not check the text otherwise: a mock may declare an invalid response on
-// purpose.
-type jsonPlace struct {
-	inString bool
-	// pending is the number of characters that still belong to an escape; a placeholder is not
-	// possible there.
-	pending int
-}
-
-func (p jsonPlace) advance(literal string) jsonPlace {
-	for i := range len(literal) {
-		c := literal[i]
-		switch {
-		case p.pending > 1:
-			p.pending--
-		case p.pending == 1:
-			p.pending = 0
-			if c == 'u' && i > 0 && literal[i-1] == '\\' {
-				p.pending = 4
-			}
-		case c == '"':
-			p.inString = !p.inString
-		case c == '\\' && p.inString:
-			p.pending = 1
-		}
-	}
-	return p
-}
-
 // checkJSON warns about a body that is not JSON once its placeholders are filled in: a superfluous
 // comma, or a placeholder in the place of a key or next to another. Each path through a text with
 // blocks is a text of its own: see checkBlocks.

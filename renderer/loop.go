@@ -5,69 +5,6 @@ import (
 	"mockserver/renderer/value"
 )
 
-// frame is the state of rendering a template with loops. It belongs to one rendering at a time.
-type frame struct {
-	turns []loop // by depth, the outermost first
-	memos []memo
-	count int // number of turns so far
-	work  work
-}
-
-// loop is one turn of a for block.
-type loop struct {
-	item         value.Value
-	index, count int // index from 1
-	turn         int // its number among all turns of the rendering
-}
-
-// memo is a value that does not change during an inner loop. Without it, a loop over a large body
-// would read that body in each turn.
-type memo struct {
-	v    value.Value
-	turn int    // the turn to which v belongs; 0 for none yet
-	room []byte // the text of v, if it had to be decoded
-}
-
-// always is the turn of a value that is the same for the whole request.
-const always = -1
-
-// maxRoom is the largest buffer that a memo keeps between renderings, in bytes.
-const maxRoom = 16 << 10
-
-// reset clears everything that belongs to a request.
-func (fr *frame) reset() {
-	clear(fr.turns)
-	fr.count, fr.work = 0, work{}
-	for i := range fr.memos {
-		room := fr.memos[i].room
-		if cap(room) > maxRoom {
-			room = nil
-		}
-		fr.memos[i] = memo{room: room[:0]}
-	}
-}
-
-// remembered returns the value of e, computed at most once in each turn of the loop that it depends
-// on. The memory that it used in the arena is released.
-func (e *expr) remembered(r *matcher.Request, fr *frame) value.Value {
-	m := &fr.memos[e.memo-1]
-	turn := always
-	if e.turns != noLoop {
-		turn = fr.turns[e.turns].turn
-	}
-	if m.turn == turn {
-		return m.v
-	}
-	mark := len(r.Arena)
-	m.v, m.turn = apply(e.filters[:e.steady], e.measured(r, fr), r, fr), turn
-	if len(r.Arena) > mark {
-		m.room = append(m.room[:0], m.v.Raw...) // the previous value ended with its turn
-		m.v.Raw = m.room[:len(m.room):len(m.room)]
-		r.Arena = r.Arena[:mark]
-	}
-	return m.v
-}
-
 // appendNodes renders nodes, until dst is longer than most.
 func appendNodes(dst []byte, nodes []node, most int, r *matcher.Request, fr *frame) []byte {
 	for i := range nodes {

@@ -6,7 +6,6 @@ import (
 
 	"mockserver/internal/tags"
 	"mockserver/internal/wording"
-	"mockserver/renderer/escape"
 )
 
 // parser converts a text to nodes. It descends into blocks and follows, literal by literal, the
@@ -21,13 +20,6 @@ type parser struct {
 	mixed       bool // branches have different inferred forms
 	kinds       bool // a JSON text that is one placeholder is the value of the placeholder, whatever its kind
 	unquote     bool // the quote that the next literal begins with is left out
-}
-
-// place describes a position in the text.
-type place struct {
-	form Form
-	json jsonPlace       // followed in JSON only
-	url  escape.URLParts // followed in URLs only
 }
 
 // tag is one {{ … }} or {% … %}.

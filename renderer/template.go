@@ -50,39 +50,9 @@ import (
 	"strings"
 	"sync"
 
-	"mockserver/config/syntax"
-	"mockserver/internal/semantics"
+	"mockserver/config"
 	"mockserver/matcher"
-	"mockserver/renderer/escape"
 )
-
-// Form is the kind of text that a template makes. It determines how values are written.
-type Form uint8
-
-// The forms.
-const (
-	Plain  Form = iota // values as they are
-	JSON               // escaped inside strings; a JSON value outside of them
-	XML                // XML-escaped (for HTML too)
-	Header             // one header value: control characters are removed
-	URL                // percent-encoded for their part of the URL
-	// Inferred is the form of the text itself: JSON if it begins with {, [ or ", XML if it begins
-	// with <, otherwise Plain. Values before that are written unchanged. Each branch at the
-	// beginning of a text has its own form.
-	Inferred
-)
-
-// FormOf returns the form of a body of the given Content-Type: JSON, XML or Plain.
-func FormOf(contentType string) Form {
-	media := semantics.MediaType(contentType)
-	switch {
-	case semantics.IsJSON(contentType):
-		return JSON
-	case strings.HasSuffix(media, "/xml"), strings.HasSuffix(media, "+xml"), media == "text/html":
-		return XML
-	}
-	return Plain
-}
 
 // BodyForm returns the form of a body whose Content-Type is made by t. It is Inferred if the media
 // type is known only at request time, or is invalid.
@@ -103,29 +73,6 @@ func (t *Template) BodyForm() Form {
 	return Inferred
 }
 
-// Scope is what a template or condition may refer to in addition to the request.
-type Scope struct {
-	// Params are the names of the endpoint's path parameters, by position.
-	Params []string
-	// Env looks up an environment variable when the template is compiled. Nil means that none is
-	// set.
-	Env func(name string) (string, bool)
-	// Rows are the names of the values that the endpoint finds or makes, by their position in
-	// Request.Rows.
-	Rows []string
-	// Later are names that the endpoint makes after this text is evaluated, so that it cannot use them.
-	Later []string
-	// Response is set if there is a variable response, as in webhooks.
-	Response bool
-	// Message is set if there is a variable message, as on a WebSocket connection.
-	Message bool
-	// Counters holds the counters for counter("name"). It must not be nil if a template uses one.
-	Counters *Counters
-	// Shared returns what makes the numbers that replicas share, by a name, one after the other if they
-	// are strict; it may wait. Texts that are rendered while a request is matched have none: nil.
-	Shared func(name string, strict bool) (next func() int64)
-}
-
 // Template is a compiled text. It is immutable and safe for concurrent use.
 type Template struct {
 	program []byte // the nodes in one block of memory; nil for some templates, see programOf
@@ -133,46 +80,6 @@ type Template struct {
 	depth   int       // maximum nesting of loops
 	memos   int       // number of values that loops compute once
 	frames  sync.Pool // of *frame; unused without loops
-}
-
-// Compile parses text. The problems have positions in it. The template is nil if any of them is an
-// error rather than a warning.
-func Compile(text syntax.Text, form Form, scope *Scope) (*Template, syntax.Problems) {
-	return compile(text, form, scope, false)
-}
-
-// CompileText compiles a text. It returns the text itself if it is the same for every request, and
-// a template otherwise.
-func CompileText(text syntax.Text, form Form, scope *Scope) (string, *Template, syntax.Problems) {
-	t, problems := Compile(text, form, scope)
-	if t == nil {
-		return "", nil, problems
-	}
-	if same, ok := t.Static(); ok {
-		return same, nil, problems
-	}
-	return "", t, problems
-}
-
-// compile is Compile; with kinds, a JSON text that is one placeholder is the value of the placeholder,
-// whatever its kind.
-func compile(text syntax.Text, form Form, scope *Scope, kinds bool) (*Template, syntax.Problems) {
-	p := parser{
-		kinds:       kinds,
-		source:      source{text: text, scope: scope},
-		lastComment: strings.LastIndex(text.Value, "#}"),
-		place:       place{form: form, url: escape.AtStart},
-	}
-	nodes := p.parse()
-	if p.problems.Err() != nil {
-		return nil, p.problems
-	}
-	t := &Template{nodes: nodes, depth: p.deepest, memos: p.memos}
-	if p.place.form == JSON && !p.mixed {
-		p.problems = append(p.problems, t.checkJSON(text)...)
-	}
-	t.program = t.programOf()
-	return t, p.problems
 }
 
 // IsRow reports whether the text is a row that the endpoint has found, and nothing else.
@@ -229,33 +136,4 @@ func (t *Template) Prefix() string {
 		return t.nodes[0].text
 	}
 	return ""
-}
-
-// nodeKind is the kind of a node.
-type nodeKind uint8
-
-const (
-	literalNode nodeKind = iota
-	outputNode
-	branchNode
-	loopNode
-)
-
-// node is one step of a template.
-type node struct {
-	kind   nodeKind
-	write  writer // outputNode: how its value is written
-	text   string // literalNode
-	expr   *expr  // outputNode: the value; loopNode: the array
-	arms   []arm  // branchNode
-	body   []node // loopNode
-	loop   int    // loopNode: its index among the turns
-	offset int    // branchNode, loopNode: offset of its tag in the text
-}
-
-// arm is one branch of an if; a nil condition means else.
-type arm struct {
-	offset int // offset of its tag in the text
-	cond   *cond
-	body   []node
 }

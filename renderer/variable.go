@@ -2,7 +2,6 @@ package renderer
 
 import (
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,8 +41,6 @@ var roots = map[string]struct {
 	"ulid":          {opRandom, restNothing, value.ULID},
 	"random":        {opRandom, restNothing, func(r *matcher.Request) value.Value { return value.OfInt(int64(r.Random.Uint64()>>33), r) }},
 }
-
-func message(r *matcher.Request) value.Value { return optional(r.Message, r.Message != nil) }
 
 func protocol(r *matcher.Request) value.Value {
 	start := len(r.Arena)
@@ -146,54 +143,6 @@ func cutRoot(word string) (root, rest string) {
 		return word[:i], word[i:]
 	}
 	return word, ""
-}
-
-// noLoop stands for the loop of a value that no loop changes, and anyTurn for that of a value that
-// is different on each evaluation.
-const (
-	noLoop  = -1
-	anyTurn = math.MaxInt
-)
-
-// changes returns the loop whose turns change the value before its filters, counted from the
-// outermost.
-func (e *expr) changes() int {
-	switch e.op {
-	case opLoopItem, opLoopIndex, opLoopFirst, opLoopLast:
-		return e.index
-	case opRandom, opRandomInt, opPick, opFake, opCounter, opShared, opRandomText, opRandomHex:
-		return anyTurn
-	}
-	return noLoop
-}
-
-// remember assigns a memo to an expression, including as many of its filters as possible, if a
-// surrounding loop would otherwise evaluate it again in each turn.
-func (s *scanner) remember(e *expr) {
-	inner := len(s.loops) - 1
-	turns := e.changes()
-	if inner < 0 || turns >= inner {
-		return
-	}
-	steady := 0
-	for _, f := range e.filters {
-		if f.arg != nil {
-			if f.arg.changes() >= inner {
-				break
-			}
-			turns = max(turns, f.arg.changes())
-		}
-		steady++
-	}
-	switch e.op {
-	case opQuery, opHeader, opCookie, opForm, opJSON, opLoopItem, opRow, opResponse: // they need a search
-	default:
-		if steady == 0 && !e.length {
-			return
-		}
-	}
-	s.memos++
-	e.memo, e.steady, e.turns = s.memos, steady, turns
 }
 
 func exceptLength(rest restKind) string {

@@ -1,0 +1,48 @@
+package renderer
+
+import (
+	"strings"
+
+	"mockserver/config/syntax"
+	"mockserver/renderer/escape"
+)
+
+// Compile parses text. The problems have positions in it. The template is nil if any of them is an
+// error rather than a warning.
+func Compile(text syntax.Text, form Form, scope *Scope) (*Template, syntax.Problems) {
+	return compile(text, form, scope, false)
+}
+
+// CompileText compiles a text. It returns the text itself if it is the same for every request, and
+// a template otherwise.
+func CompileText(text syntax.Text, form Form, scope *Scope) (string, *Template, syntax.Problems) {
+	t, problems := Compile(text, form, scope)
+	if t == nil {
+		return "", nil, problems
+	}
+	if same, ok := t.Static(); ok {
+		return same, nil, problems
+	}
+	return "", t, problems
+}
+
+// compile is Compile; with kinds, a JSON text that is one placeholder is the value of the placeholder,
+// whatever its kind.
+func compile(text syntax.Text, form Form, scope *Scope, kinds bool) (*Template, syntax.Problems) {
+	p := parser{
+		kinds:       kinds,
+		source:      source{text: text, scope: scope},
+		lastComment: strings.LastIndex(text.Value, "#}"),
+		place:       place{form: form, url: escape.AtStart},
+	}
+	nodes := p.parse()
+	if p.problems.Err() != nil {
+		return nil, p.problems
+	}
+	t := &Template{nodes: nodes, depth: p.deepest, memos: p.memos}
+	if p.place.form == JSON && !p.mixed {
+		p.problems = append(p.problems, t.checkJSON(text)...)
+	}
+	t.program = t.programOf()
+	return t, p.problems
+}

@@ -1,0 +1,24 @@
+package renderer
+
+// Scope is what a template or condition may refer to in addition to the request.
+type Scope struct {
+	// Params are the names of the endpoint's path parameters, by position.
+	Params []string
+	// Env looks up an environment variable when the template is compiled. Nil means that none is
+	// set.
+	Env func(name string) (string, bool)
+	// Rows are the names of the values that the endpoint finds or makes, by their position in
+	// Request.Rows.
+	Rows []string
+	// Later are names that the endpoint makes after this text is evaluated, so that it cannot use them.
+	Later []string
+	// Response is set if there is a variable response, as in webhooks.
+	Response bool
+	// Message is set if there is a variable message, as on a WebSocket connection.
+	Message bool
+	// Counters holds the counters for counter("name"). It must not be nil if a template uses one.
+	Counters *Counters
+	// Shared returns what makes the numbers that replicas share, by a name, one after the other if they
+	// are strict; it may wait. Texts that are rendered while a request is matched have none: nil.
+	Shared func(name string, strict bool) (next func() int64)
+}
