@@ -36,6 +36,12 @@ type Delivery struct {
 	id      uint64 // in the store; 0 without one, see unstored
 }
 
+// arrival is a delivery that was accepted.
+type arrival struct {
+	Delivery
+	due time.Duration // on the queue's clock
+}
+
 // Parts contains the texts that were rendered for a delivery. For a nil part, that of the webhook
 // is used.
 type Parts struct{ URL, Header, Body []byte }

@@ -1,10 +1,6 @@
 package dispatcher
 
-import (
-	"time"
-
-	"mockserver/dispatcher/client"
-)
+import "mockserver/dispatcher/client"
 
 // ledger contains every pending delivery under a small number. An entry has no pointers except to
 // its own bytes, and most entries have none, so that the garbage collector has little to scan.
@@ -19,30 +15,6 @@ type ledger struct {
 	// attempt.
 	reasons map[uint32]string
 }
-
-// entry is one pending delivery.
-type entry struct {
-	due     time.Duration // on the queue's clock
-	parts   []byte
-	id      uint64 // in the store; 0 without one, see unstored
-	next    uint32 // in the list of its target's ready entries, or in the list of free entries
-	webhook uint32
-	target  uint32
-	attempt uint16
-	depth   uint8
-	state   state
-}
-
-// state tells which stage an entry is in.
-type state uint8
-
-const (
-	free      state = iota // not a delivery
-	waiting                // in the timing wheel
-	ready                  // at its target, waiting for a worker
-	inFlight               // with a worker
-	cancelled              // at its target, but must not be sent
-)
 
 // pool numbers values that entries share, and removes the values that no entry uses any more.
 type pool[K comparable, V any] struct {
@@ -170,4 +142,12 @@ func (l *ledger) failed(id uint32, reason string) {
 func (l *ledger) get(id uint32) (*entry, *form, *target) {
 	e := l.entries.at(id)
 	return e, l.webhooks.at(e.webhook), l.targets.at(e.target)
+}
+
+// peek is like get, for a number that may be free.
+func (l *ledger) peek(id uint32) (*entry, *form, *target) {
+	if e := l.entries.at(id); e.state == free {
+		return e, nil, nil
+	}
+	return l.get(id)
 }

@@ -22,12 +22,6 @@ type mailbox struct {
 	bell  chan struct{}
 }
 
-// arrival is a delivery that was accepted.
-type arrival struct {
-	Delivery
-	due time.Duration // on the queue's clock
-}
-
 const awake = math.MinInt64
 
 // manyArrivals is the number of arrivals that wakes the actor before its alarm, since they take

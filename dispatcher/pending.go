@@ -72,17 +72,6 @@ func (q *Queue) look(list []Pending, all int, from, to uint32) ([]Pending, int) 
 	return list, all
 }
 
-// peek is like get, for a number that may be free.
-func (l *ledger) peek(id uint32) (*entry, *form, *target) {
-	if e := l.entries.at(id); e.state == free {
-		return e, nil, nil
-	}
-	return l.get(id)
-}
-
-// name returns the ID of an entry. Numbers are reused, so the ID includes the due time.
-func (e *entry) name(id uint32) string { return fmt.Sprintf("%d-%d", id, int64(e.due)) }
-
 // Fire sends a pending delivery now, as if it were due. The error is ErrUnknown or ErrClosed. Fire
 // has no effect on a delivery that is already due or being sent.
 func (q *Queue) Fire(id string) error {

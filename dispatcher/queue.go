@@ -19,14 +19,15 @@
 package dispatcher
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
 	"math"
-	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
+	"mockserver/dispatcher/outbox"
 	"mockserver/internal/histogram"
 )
 
@@ -188,6 +189,45 @@ func (q *Queue) accept(d *Delivery) error {
 	return err
 }
 
+// keep makes an accepted delivery durable.
+func (q *Queue) keep(d *Delivery) error {
+	// A store cannot store a later time.
+	due := time.Now().Add(min(d.Delay, time.Until(time.Unix(0, math.MaxInt64))))
+	e := outbox.Entry{Due: due, Depth: d.Depth, Webhook: appendWebhook(nil, d.Webhook), Parts: d.parts}
+	err := q.store.Store(&e)
+	d.id = e.ID // also of one that was refused: the store may have it all the same, and another process send it
+	return err
+}
+
+// may returns an error if a delivery must not be sent now, or not by this process.
+func (q *Queue) may(id uint64) error {
+	switch {
+	case !stored(id):
+		return nil
+	case !q.store.MayBegin():
+		return errNotNow
+	case !q.store.Holds(id):
+		return errElsewhere
+	}
+	return nil
+}
+
+// restore makes deliveries of the store pending again.
+func (q *Queue) restore(pending []outbox.Entry) {
+	for _, e := range pending {
+		w, err := q.restored.webhook(e.Webhook)
+		if err != nil {
+			q.log.Error("a webhook of the store is left out", "error", err.Error())
+			q.restored.lost.Add(1)
+			continue
+		}
+		d := Delivery{Webhook: w, Depth: e.Depth, parts: bytes.Clone(e.Parts), id: e.ID}
+		q.pending.Add(1)
+		q.restored.count.Add(1)
+		q.mail.put(arrival{Delivery: d, due: max(e.Due.Sub(q.began.Round(0)), 0)})
+	}
+}
+
 // Start begins the delay of an accepted delivery at the given time, which is when its response was
 // written. It neither blocks nor allocates.
 func (q *Queue) Start(d Delivery, written time.Time) {
@@ -246,243 +286,52 @@ func (q *Queue) endBy(at time.Duration) {
 	q.mail.call()
 }
 
-// run is the goroutine of the actor.
-func (q *Queue) run() {
-	defer close(q.ended)
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	a := &q.actor
-	for {
-		// These are read before the mailbox is emptied: by then it contains everything that was
-		// accepted.
-		a.closing, a.until = q.closed.Load(), time.Duration(q.until.Load())
-		q.mail.empty(&a.batch)
-		q.take(&a.batch)
-		now := q.clock()
-		arrived := a.wheel.advance(int64(now/tick), stride)
-		q.sort()
-		q.assign()
-		if q.over(now) {
-			q.end()
-			return
-		}
-		if arrived {
-			q.mail.sleep(timer, q.alarm(), q.clock)
-		}
+// Stats returns the current stats, which the actor provides. After Close it returns the final
+// stats.
+func (q *Queue) Stats() Stats {
+	var s Stats
+	if !q.ask(func() { s = q.snapshot() }) {
+		s = q.snapshot()
 	}
+	return s
 }
 
-// alarm returns when the actor has to wake up by itself.
-func (q *Queue) alarm() time.Duration {
-	at := q.actor.until
-	if len(q.actor.parked) > 0 {
-		at = min(at, q.clock()+lookAgain)
-	}
-	if next, ok := q.actor.wheel.next(); ok && next < int64(at/tick) {
-		at = time.Duration(next) * tick
-	}
-	return at
-}
-
-// take processes the messages of the mailbox.
-func (q *Queue) take(b *batch) {
-	a := &q.actor
-	for i := range b.finished {
-		q.finished(&b.finished[i])
-	}
-	for i := range b.accepted {
-		arrival := &b.accepted[i]
-		id, err := a.ledger.add(arrival)
-		if err != nil {
-			a.stats.Dead++
-			q.forget(arrival.id)
-			go q.failed(Failure{Webhook: arrival.Webhook, Attempt: 1, Final: true, Err: err}) // the callback may block
-			continue
-		}
-		a.wheel.add(tickOf(arrival.due), id)
-	}
-	for _, question := range b.asked {
+// ask has the actor call question, waits for the call, and reports whether it happened. After the
+// actor has ended, nothing owns its state.
+func (q *Queue) ask(question func()) bool {
+	answered := make(chan struct{})
+	q.mail.ask(func() {
 		question()
-	}
-}
-
-// tickOf returns the first tick that is not before a time.
-func tickOf(at time.Duration) int64 {
-	n := int64(at / tick)
-	if at%tick > 0 {
-		n++
-	}
-	return n
-}
-
-// sort appends the deliveries that are due to the ready deliveries of their targets.
-func (q *Queue) sort() {
-	a := &q.actor
-	for id := a.wheel.take(); id != 0; id = a.wheel.take() {
-		e, _, t := a.ledger.get(id)
-		e.state = ready
-		t.push(id, &a.ledger.entries)
-		a.stats.Due++
-		if !t.queued {
-			a.round.push(t)
-		}
-	}
-}
-
-// assign assigns ready deliveries to free workers, one from each target in turn.
-func (q *Queue) assign() {
-	a := &q.actor
-	q.unpark()
-	for passed := 0; a.free > 0 && passed < a.round.size; {
-		t := a.round.pop()
-		if !t.mayTake(a.free) {
-			passed++
-			a.round.push(t)
-			continue
-		}
-		passed = 0
-		q.launch(t)
-		if t.ready.first != 0 {
-			a.round.push(t)
-		}
-	}
-}
-
-// unpark returns the parked deliveries to their targets, once the store lets attempts begin.
-func (q *Queue) unpark() {
-	a := &q.actor
-	if len(a.parked) == 0 || !q.store.MayBegin() {
-		return
-	}
-	for _, id := range a.parked {
-		_, _, t := a.ledger.get(id)
-		t.push(id, &a.ledger.entries)
-		if !t.queued {
-			a.round.push(t)
-		}
-	}
-	a.parked = nil
-}
-
-// launch sends the first ready delivery of a target.
-func (q *Queue) launch(t *target) {
-	a := &q.actor
-	id := t.pop(&a.ledger.entries)
-	e, f, _ := a.ledger.get(id)
-	if e.state == cancelled {
-		a.stats.Due--
-		a.ledger.remove(id)
-		return
-	}
-	err := q.may(e.id)
-	if err == errNotNow {
-		a.parked = append(a.parked, id)
-		return
-	}
-	a.stats.Due--
-	if err == errElsewhere {
-		q.leave(id)
-		return
-	}
-	a.free--
-	t.inFlight++
-	a.stats.InFlight++
-	e.state = inFlight
-	e.attempt++
-	q.sender.send(job{entry: id, form: f, parts: e.parts, target: t.name, depth: int(e.depth), attempt: int(e.attempt), due: q.began.Add(e.due), key: e.id})
-}
-
-// report is called by workers with the results of their attempts.
-func (q *Queue) report(r result) {
-	if !r.delivered() && !r.brokenOff && !r.unsent() {
-		q.failed(Failure{Webhook: r.webhook, Attempt: r.attempt, Final: !r.again(), Status: r.status, Err: r.err})
-	}
-	q.mail.finish(r)
-}
-
-// finished processes the result of an attempt: the delivery is done, or is retried later.
-func (q *Queue) finished(r *result) {
-	a := &q.actor
-	e, f, t := a.ledger.get(r.entry)
-	a.free++
-	t.inFlight--
-	a.stats.InFlight--
-	switch r.err {
-	case errNotNow:
-		e.state = ready
-		e.attempt--
-		a.stats.Due++
-		a.parked = append(a.parked, r.entry)
-		return
-	case errElsewhere:
-		q.leave(r.entry)
-		return
-	}
-	if t.failures++; r.err == nil {
-		t.failures = 0
-	}
-	switch {
-	case r.delivered():
-		a.stats.Delivered++
-	case r.brokenOff: // it remains pending, to be kept or abandoned
-		return
-	case r.again():
-		a.stats.Retried++
-		e.due, e.state = q.clock()+f.Retry.wait(int(e.attempt), r.retryAfter, rand.Float64()), waiting
-		a.ledger.failed(r.entry, r.reason())
-		a.wheel.add(tickOf(e.due), r.entry)
-		return
-	default:
-		a.stats.Dead++
-	}
-	q.forget(e.id)
-	a.ledger.remove(r.entry)
-}
-
-// forget removes a delivery from the count of pending ones and from the outbox.
-func (q *Queue) forget(id uint64) {
-	q.pending.Add(-1)
-	switch {
-	case stored(id):
-		q.store.Done(id)
-	case q.store != nil:
-		q.inMemory.Add(-1)
-	}
-}
-
-// leave removes an entry that another process sends.
-func (q *Queue) leave(entry uint32) {
-	q.actor.stats.Kept++
-	q.pending.Add(-1)
-	q.actor.ledger.remove(entry)
-}
-
-// over reports whether the queue has ended: it is closing, and no delivery is left that falls due
-// in time.
-func (q *Queue) over(now time.Duration) bool {
-	a := &q.actor
-	switch {
-	case !a.closing:
-		return false
-	case now >= a.until:
+		close(answered)
+	})
+	select {
+	case <-answered:
 		return true
-	case a.stats.Due > int64(len(a.parked)) || a.stats.InFlight > 0: // the store keeps those that are parked
+	case <-q.ended:
+	}
+	select {
+	case <-answered: // it was the last thing the actor did
+		return true
+	default:
 		return false
 	}
-	next, ok := a.wheel.next()
-	return !ok || next > int64(a.until/tick)
 }
 
-// end stops the workers and counts the deliveries that are left.
-func (q *Queue) end() {
-	a := &q.actor
-	q.sender.close()
-	q.mail.empty(&a.batch)
-	q.take(&a.batch)
-	if q.store == nil {
-		a.stats.Abandoned = q.pending.Load()
-	} else {
-		a.stats.Abandoned = q.inMemory.Load()
-		a.stats.Kept += q.pending.Load() - a.stats.Abandoned
+// snapshot returns the current stats. Until the actor has ended, only the actor may call it.
+func (q *Queue) snapshot() Stats {
+	s := q.actor.stats
+	q.lag.Read(&s.Lag)
+	for t, n := q.actor.round.first, 0; n < q.actor.round.size; t, n = t.after, n+1 {
+		if first := t.ready.first; first != 0 {
+			s.Oldest = max(s.Oldest, q.clock()-q.actor.ledger.entries.at(first).due)
+		}
 	}
+	s.Pending = q.pending.Load()
+	s.Refused = q.refused.Load()
+	s.Restored = q.restored.count.Load()
+	s.Unstored = q.unstored.Load()
+	if q.store != nil {
+		s.Lost = q.store.Lost() + q.restored.lost.Load()
+	}
+	return s
 }

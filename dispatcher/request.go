@@ -21,6 +21,18 @@ const (
 	KeyHeader = "Idempotency-Key"
 )
 
+// job is one attempt.
+type job struct {
+	entry   uint32
+	form    *form
+	parts   []byte
+	target  string
+	depth   int
+	attempt int
+	due     time.Time
+	key     uint64 // ID of the delivery, which is its idempotency key; 0 if there is none
+}
+
 // form is a webhook prepared for sending: the common part of its requests is formatted only once.
 type form struct {
 	*Webhook

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"errors"
-	"math"
 	"slices"
 	"strconv"
 	"sync"
@@ -65,32 +64,6 @@ func (r *restored) webhook(from []byte) (*Webhook, error) {
 	return w, nil
 }
 
-// restore makes deliveries of the store pending again.
-func (q *Queue) restore(pending []outbox.Entry) {
-	for _, e := range pending {
-		w, err := q.restored.webhook(e.Webhook)
-		if err != nil {
-			q.log.Error("a webhook of the store is left out", "error", err.Error())
-			q.restored.lost.Add(1)
-			continue
-		}
-		d := Delivery{Webhook: w, Depth: e.Depth, parts: bytes.Clone(e.Parts), id: e.ID}
-		q.pending.Add(1)
-		q.restored.count.Add(1)
-		q.mail.put(arrival{Delivery: d, due: max(e.Due.Sub(q.began.Round(0)), 0)})
-	}
-}
-
-// keep makes an accepted delivery durable.
-func (q *Queue) keep(d *Delivery) error {
-	// A store cannot store a later time.
-	due := time.Now().Add(min(d.Delay, time.Until(time.Unix(0, math.MaxInt64))))
-	e := outbox.Entry{Due: due, Depth: d.Depth, Webhook: appendWebhook(nil, d.Webhook), Parts: d.parts}
-	err := q.store.Store(&e)
-	d.id = e.ID // also of one that was refused: the store may have it all the same, and another process send it
-	return err
-}
-
 // unstored is set in the ID of a delivery that is in memory alone, since the store refused it.
 const unstored = 1 << 63
 
@@ -102,19 +75,6 @@ var (
 	errNotNow    = errors.New("the webhook store lets nobody send now")
 	errElsewhere = errors.New("another process sends the webhook")
 )
-
-// may returns an error if a delivery must not be sent now, or not by this process.
-func (q *Queue) may(id uint64) error {
-	switch {
-	case !stored(id):
-		return nil
-	case !q.store.MayBegin():
-		return errNotNow
-	case !q.store.Holds(id):
-		return errElsewhere
-	}
-	return nil
-}
 
 // maxNumbers is the maximum size of the numbers of a webhook, in bytes.
 const maxNumbers = 9 * binary.MaxVarintLen64

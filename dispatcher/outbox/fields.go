@@ -5,6 +5,9 @@ import (
 	"errors"
 )
 
+// maxRecord is the maximum size of a record, and of each text in it, in bytes.
+const maxRecord = 1 << 30
+
 // ErrRecord is the error of a record with an unknown format.
 var ErrRecord = errors.New("a record of the webhook store does not hold what it should")
 

@@ -20,7 +20,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 )
 
 // Outbox is an open store. Its methods may be called from any goroutine.
@@ -54,16 +53,6 @@ type Outbox struct {
 
 	out   *os.File // the file being written; used only by the committer
 	spare []byte   // memory for the next buffer; used only by the committer
-}
-
-// Entry is a delivery as stored in the outbox.
-type Entry struct {
-	ID      uint64 // set by Store
-	Due     time.Time
-	Depth   int
-	Attempt int
-	Webhook []byte // data that the deliveries of one webhook have in common
-	Parts   []byte // data of this delivery alone
 }
 
 // group represents the callers of Store that wait for one sync.

@@ -19,8 +19,17 @@ const (
 	headSize   = markerSize + 12
 	accepted   = 1
 	done       = 2
-	maxRecord  = 1 << 30
 )
+
+// Entry is a delivery as stored in the outbox.
+type Entry struct {
+	ID      uint64 // set by Store
+	Due     time.Time
+	Depth   int
+	Attempt int
+	Webhook []byte // data that the deliveries of one webhook have in common
+	Parts   []byte // data of this delivery alone
+}
 
 // marker is the beginning of each record of a file. It is also part of the file's name, which is
 // never sent to anyone. It is random, so that data from a client or a target cannot be mistaken for

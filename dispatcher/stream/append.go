@@ -10,13 +10,6 @@ import (
 	"mockserver/dispatcher/outbox"
 )
 
-// request is an entry that is to be stored.
-type request struct {
-	entry  *outbox.Entry
-	since  time.Time
-	stored chan error // holds one result, so that answering does not wait
-}
-
 const (
 	// publishWithin is how long an entry waits for a publisher, and its message then for its
 	// acknowledgement.
@@ -26,9 +19,6 @@ const (
 	// largestMessage is the size above which a message gets no further entries, in bytes, if the
 	// server allows it.
 	largestMessage = 256 << 10
-	// headroom is more than what a message takes besides entries or notes, in bytes: headers and
-	// counts.
-	headroom = 1 << 10
 )
 
 func sizeOf(e *outbox.Entry) int { return overhead + len(e.Webhook) + len(e.Parts) }
@@ -86,14 +76,6 @@ func (s *Stream) gather() []*request {
 	requests := s.waiting[:n:n]
 	s.waiting = s.waiting[n:]
 	return requests
-}
-
-// atMost returns the size that a message may have for the server, up to the given one.
-func (s *Stream) atMost(size int) int {
-	if most := int(s.nc.MaxPayload()); most > 0 {
-		return min(size, max(most-headroom, headroom))
-	}
-	return size
 }
 
 // refuse answers the requests that have waited too long, or all of them while no lease allows to

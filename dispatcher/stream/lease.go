@@ -4,7 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
+	"math/rand/v2"
+	"os"
+	"regexp"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,8 +25,6 @@ const (
 	// leaseParts is into how many parts a lease is divided. It is renewed once in each, and no
 	// attempt begins in the last one: those that have begun have this long to be written.
 	leaseParts = 5
-	// forgetLeases is after how long the server forgets leases that nobody renews.
-	forgetLeases = time.Hour
 )
 
 // hold enters a log whose lease was taken by a request sent at the given time. The caller holds the
@@ -204,3 +206,22 @@ func (s *Stream) release(ctx context.Context, l *ownedLog) {
 		s.log.Warn("the lease of webhooks cannot be ended: others adopt them when it ends by itself", "log", l.name, "error", err.Error())
 	}
 }
+
+// begin begins a log of this process.
+func (s *Stream) begin(ctx context.Context) error {
+	host, _ := os.Hostname()
+	l := &ownedLog{name: fmt.Sprintf("%s-%08x", notInSubjects.ReplaceAllString(host, "-"), rand.Uint32())}
+	l.clear()
+	began := time.Now()
+	revision, err := s.leases.Create(ctx, l.name, s.token)
+	if err != nil {
+		return fmt.Errorf("begin a log: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hold(l, revision, began)
+	s.own = l
+	return nil
+}
+
+var notInSubjects = regexp.MustCompile(`[^A-Za-z0-9_-]+`)

@@ -18,9 +18,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
-	"os"
-	"regexp"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -87,6 +84,13 @@ type ownedLog struct {
 	open map[uint64]uint64 // notes of its former owner; nil before they are read
 }
 
+// request is an entry that is to be stored.
+type request struct {
+	entry  *outbox.Entry
+	since  time.Time
+	stored chan error // holds one result, so that answering does not wait
+}
+
 // batch is one message of entries. Its lowest 64 IDs are those of its entries.
 type batch struct {
 	log  *ownedLog
@@ -104,59 +108,18 @@ type sighting struct {
 	since, last time.Time
 }
 
-// publishers is how many messages are on their way at a time. What is stored meanwhile gathers to
-// the next ones.
-const publishers = 4
-
 // ErrAway is the error of Store while the server does not answer, or did not in time.
 var ErrAway = errors.New("the webhook store does not answer")
 
-// Open connects to the servers, and creates the stream if it does not exist.
-func Open(at Location, log *slog.Logger) (*Stream, error) {
-	s := &Stream{
-		at: at, log: log, began: time.Now(), token: fmt.Appendf(nil, "%016x", rand.Uint64()),
-		key: rand.Uint64() >> (batchBits + 1), batches: map[uint64]*batch{}, held: map[string]*ownedLog{}, parted: map[uint64]uint64{}, seen: map[string]sighting{},
-	}
-	s.more = sync.NewCond(&s.mu)
-	s.ctx, s.stop = context.WithCancel(context.Background())
-	if err := s.open(); err != nil {
-		if s.nc != nil {
-			s.nc.Close()
-		}
-		return nil, fmt.Errorf("open the webhook store %s: %w", &at, err)
-	}
-	for range publishers {
-		s.publishing.Go(s.publish)
-	}
-	s.loops.Go(func() { s.every(s.at.Lease/leaseParts, s.renewAll) })
-	s.loops.Go(func() { s.every(flushEvery, s.flush) })
-	s.loops.Go(func() { s.every(flushEvery, s.deleteDone) })
-	return s, nil
-}
-
-func (s *Stream) open() error {
-	var err error
-	if s.nc, s.js, err = s.at.Connect(s.at.String(), max(s.at.Lease/leaseParts, time.Second), s.log); err != nil {
-		return err
-	}
-	if err := natsclient.Start(s.ctx, func(ctx context.Context) error {
-		if s.stream, s.leases, err = s.prepare(ctx); err != nil {
-			return err
-		}
-		s.created = s.stream.CachedInfo().Created
-		return s.begin(ctx)
-	}); err != nil {
-		return err
-	}
-	if s.stream.CachedInfo().Config.Replicas < 3 {
-		s.log.Warn("the webhook store has less than three replicas: unless its server has sync_interval: always, the crash of its machine loses webhooks",
-			"store", s.at.String())
-	}
-	return nil
-}
-
-// reopenWithin is how long it may take to create the stream anew.
-const reopenWithin = 10 * time.Second
+const (
+	// reopenWithin is how long it may take to create the stream anew.
+	reopenWithin = 10 * time.Second
+	// forgetLeases is after how long the server forgets leases that nobody renews.
+	forgetLeases = time.Hour
+	// headroom is more than what a message takes besides entries or notes, in bytes: headers and
+	// counts.
+	headroom = 1 << 10
+)
 
 // prepare opens the stream and the bucket of leases, and creates those that do not exist.
 func (s *Stream) prepare(ctx context.Context) (stream jetstream.Stream, leases jetstream.KeyValue, err error) {
@@ -212,25 +175,6 @@ func (s *Stream) compare(created time.Time) {
 		"store", s.at.String(), "messages", len(s.batches))
 }
 
-var notInSubjects = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
-
-// begin begins a log of this process.
-func (s *Stream) begin(ctx context.Context) error {
-	host, _ := os.Hostname()
-	l := &ownedLog{name: fmt.Sprintf("%s-%08x", notInSubjects.ReplaceAllString(host, "-"), rand.Uint32())}
-	l.clear()
-	began := time.Now()
-	revision, err := s.leases.Create(ctx, l.name, s.token)
-	if err != nil {
-		return fmt.Errorf("begin a log: %w", err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.hold(l, revision, began)
-	s.own = l
-	return nil
-}
-
 // clear prepares the maps of a log.
 func (l *ownedLog) clear() {
 	l.changed, l.partial = map[*batch]struct{}{}, map[*batch]struct{}{}
@@ -238,24 +182,12 @@ func (l *ownedLog) clear() {
 
 func (s *Stream) subject(log, kind string) string { return s.at.Stream + "." + log + "." + kind }
 
-// every calls do until the store is closed.
-func (s *Stream) every(interval time.Duration, do func(context.Context)) {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-s.ctx.Done():
-			return
-		case <-ticker.C:
-			do(s.ctx)
-		}
+// atMost returns the size that a message may have for the server, up to the given one.
+func (s *Stream) atMost(size int) int {
+	if most := int(s.nc.MaxPayload()); most > 0 {
+		return min(size, max(most-headroom, headroom))
 	}
-}
-
-// Recover has the deliveries of processes that have ended come to take, each time some are found.
-func (s *Stream) Recover(take func([]outbox.Entry)) {
-	s.take = take
-	s.loops.Go(func() { s.every(s.at.Lease/(2*leaseParts), s.look) })
+	return size
 }
 
 // MayBegin reports whether attempts may begin now: no lease is about to end.
@@ -288,32 +220,3 @@ func bit(id uint64) uint64 { return 1 << (id % batchSize) }
 
 // Lost returns how many messages could not be read.
 func (s *Stream) Lost() int64 { return s.lost.Load() }
-
-// closeWithin is how long Close waits for the server.
-const closeWithin = 3 * time.Second
-
-// Close records what is done, and releases the logs, so that other processes adopt what is left.
-func (s *Stream) Close() error {
-	s.mu.Lock()
-	s.closed = true
-	s.more.Broadcast()
-	s.mu.Unlock()
-	s.publishing.Wait()
-	s.stop()
-	s.loops.Wait()
-	defer s.nc.Close()
-	if !s.nc.IsConnected() {
-		s.log.Warn("the webhook store is away: others adopt the webhooks once it is back and the lease has ended", "store", s.at.String())
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
-	defer cancel()
-	s.eachHeld(func(l *ownedLog) { s.note(ctx, l, true) })
-	deleting, end := context.WithTimeout(ctx, closeWithin/2) // what is left is for the releases
-	defer end()
-	s.deleteDone(deleting)
-	for _, l := range s.holding() {
-		s.release(ctx, l)
-	}
-	return nil
-}

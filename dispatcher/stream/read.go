@@ -1,0 +1,54 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	// readWithin is how long the next message may take.
+	readWithin = 3 * time.Second
+	// readAhead is how much of a log is on its way at a time, in bytes.
+	readAhead = 16 << 20
+)
+
+// each calls do for the messages of a subject from a sequence on, up to the last one that there is
+// when it begins. It returns how many there were.
+func (s *Stream) each(ctx context.Context, subject string, from uint64, do func(seq uint64, data []byte)) (n int, err error) {
+	last, err := s.stream.GetLastMsgForSubject(ctx, subject)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return 0, nil
+	}
+	if err != nil || last.Sequence < from {
+		return 0, err
+	}
+	consumer, err := s.stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
+		FilterSubjects: []string{subject}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
+	})
+	if err != nil {
+		return 0, err
+	}
+	messages, err := consumer.Messages(jetstream.PullMaxBytes(readAhead))
+	if err != nil {
+		return 0, err
+	}
+	defer messages.Stop()
+	for {
+		m, err := messages.Next(jetstream.NextMaxWait(readWithin))
+		if err != nil {
+			return n, err
+		}
+		meta, err := m.Metadata()
+		if err != nil {
+			return n, err
+		}
+		do(meta.Sequence.Stream, m.Data())
+		n++
+		if meta.Sequence.Stream >= last.Sequence || ctx.Err() != nil {
+			return n, ctx.Err()
+		}
+	}
+}
