@@ -24,12 +24,6 @@ func Attach(stdin io.Reader, signals chan<- os.Signal) {
 	}()
 }
 
-// Roles of the processes that bench starts, the values of ChildVariable.
-const (
-	roleServer   = "server"
-	roleBaseline = "baseline"
-)
-
 // ServeBaseline answers every request with the content of a file until a signal comes. The
 // arguments are the content type and the file. It prints its address as the server does.
 func ServeBaseline(args []string, signals <-chan os.Signal, stdout io.Writer) error {

@@ -22,14 +22,8 @@ const (
 	longestRun    = 10 * time.Minute
 )
 
-// unasked is an endpoint that was not measured, and why.
-type unasked struct {
-	Endpoint string `json:"endpoint"`
-	Why      string `json:"why"`
-}
-
-// endpoints measures each endpoint of the configuration that was given.
-func (r *run) endpoints(ctx context.Context) error {
+// measureEndpoints measures each endpoint of the configuration that was given.
+func (r *run) measureEndpoints(ctx context.Context) error {
 	if err := r.validate(ctx); err != nil {
 		return err
 	}
@@ -53,7 +47,7 @@ func (r *run) endpoints(ctx context.Context) error {
 		return err
 	}
 	for i := range spec.WebSockets {
-		if e := spec.WebSockets[i].Asking(); r.asked(e) {
+		if e := spec.WebSockets[i].Asking(); r.selects(e) {
 			r.listed = append(r.listed, unasked{"WebSocket " + e.Path.Value, "bench loads plain requests, and no WebSockets"})
 		}
 	}
@@ -129,7 +123,7 @@ func (r *run) subjects(ctx context.Context, candidate side, endpoints []config.E
 	var subjects []*subject
 	for i := range endpoints {
 		e := &endpoints[i]
-		if !r.asked(e) {
+		if !r.selects(e) {
 			continue
 		}
 		if found[i] == nil {

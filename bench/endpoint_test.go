@@ -16,7 +16,7 @@ func requestsOf(t *testing.T, endpoints []config.Endpoint) []string {
 	o := newOracle(endpoints, nil)
 	lines := make([]string, len(endpoints))
 	for i := range endpoints {
-		if req := o.request(&endpoints[i], i); req != nil {
+		if req := o.requestOf(&endpoints[i], i); req != nil {
 			lines[i] = req.line()
 		}
 	}

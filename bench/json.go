@@ -1,8 +1,6 @@
 package bench
 
 import (
-	"encoding/json"
-	"errors"
 	"time"
 
 	"mockserver/bench/load"
@@ -35,32 +33,6 @@ type method struct {
 	Config      []string `json:"config"`          // empty for the scenarios
 	Target      string   `json:"target"`          // "" for a server that was started
 	Server      []string `json:"server_flags"`
-}
-
-// files writes the files that were asked for.
-func (r *run) files(complete bool) error {
-	var errs []error
-	if r.opts.JSON != "" {
-		text, err := json.MarshalIndent(r.document(complete), "", "  ")
-		if err == nil {
-			err = writeWhole(r.opts.JSON, append(text, '\n'))
-		}
-		errs = append(errs, err)
-	}
-	if r.opts.Plot != "" {
-		errs = append(errs, r.draw())
-	}
-	return errors.Join(errs...)
-}
-
-func (r *run) kind() string {
-	switch {
-	case r.opts.Curve:
-		return "curve"
-	case r.opts.Rate.given():
-		return "open_loop"
-	}
-	return "closed_loop"
 }
 
 func (r *run) document(complete bool) document {

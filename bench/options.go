@@ -52,6 +52,15 @@ type Rate struct {
 
 func (r Rate) given() bool { return r != Rate{} }
 
+// Rival is a server of others, which is measured with the same requests.
+type Rival struct {
+	Name    string
+	Command string // for sh; {port} is the port that it has to listen on, at 127.0.0.1
+}
+
+// portOf is what stands for a port in the command of a rival.
+const portOf = "{port}"
+
 // table is every flag, in the order of the usage.
 var table = append(loadFlags, resultFlags...)
 
@@ -154,7 +163,7 @@ func ReadOptions(args []string) (Options, error) {
 		return o, nil
 	}
 	if len(r.Errs) == 0 {
-		o.check(r.Wrong)
+		o.checkCombinations(r.Wrong)
 	}
 	if err := errors.Join(r.Errs...); err != nil {
 		return o, err
@@ -163,8 +172,8 @@ func ReadOptions(args []string) (Options, error) {
 	return o, nil
 }
 
-// check checks the flags against each other.
-func (o *Options) check(wrong func(format string, args ...any)) {
+// checkCombinations checks the flags against each other.
+func (o *Options) checkCombinations(wrong func(format string, args ...any)) {
 	excluded := func(a bool, nameA string, b bool, nameB string) {
 		if a && b {
 			wrong("%s and %s exclude each other", nameA, nameB)

@@ -75,16 +75,16 @@ func (r *run) requestsFor(endpoints []config.Endpoint) ([]*request, error) {
 		}
 	}
 	for i := range endpoints {
-		if found[i] == nil && r.asked(&endpoints[i]) {
-			found[i] = o.request(&endpoints[i], i)
+		if found[i] == nil && r.selects(&endpoints[i]) {
+			found[i] = o.requestOf(&endpoints[i], i)
 		}
 	}
 	return found, nil
 }
 
-// request is the request made from the declaration of an endpoint; nil if the endpoint does
+// requestOf is the request made from the declaration of an endpoint; nil if the endpoint does
 // not answer it.
-func (o *oracle) request(e *config.Endpoint, number int) *request {
+func (o *oracle) requestOf(e *config.Endpoint, number int) *request {
 	req := sampleOf(e)
 	if req.check() != nil || o.answering(&req) != number {
 		return nil
@@ -92,8 +92,8 @@ func (o *oracle) request(e *config.Endpoint, number int) *request {
 	return &req
 }
 
-// asked reports whether an endpoint is to be measured.
-func (r *run) asked(e *config.Endpoint) bool { return strings.Contains(nameOf(e), r.opts.Endpoint) }
+// selects reports whether an endpoint is to be measured.
+func (r *run) selects(e *config.Endpoint) bool { return strings.Contains(nameOf(e), r.opts.Endpoint) }
 
 func nameOf(e *config.Endpoint) string { return e.EffectiveMethod() + " " + e.Path.Value }
 

@@ -8,6 +8,12 @@ import (
 	"mockserver/internal/wording"
 )
 
+// Thresholds of remarks.
+const (
+	busyGenerator = 0.95 // of its processors' time: above it the generator is the bottleneck
+	noisySpread   = 0.15 // of the ratio: rounds farther apart mean little
+)
+
 // remarks writes the remarks below the table.
 func (r *run) remarks(b *strings.Builder) {
 	lines := append([]string{}, r.notes...)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
@@ -51,34 +52,6 @@ type medians struct {
 
 // rounds are the rounds of a result, or of a step.
 type rounds []pair
-
-// sideOf selects a side of a round; nil if the round does not have it.
-type sideOf func(p *pair) *figures
-
-func candidateOf(p *pair) *figures { return &p.Candidate }
-func baselineOf(p *pair) *figures  { return &p.Baseline }
-func quietOf(p *pair) *figures     { return p.Quiet }
-func aloneOf(p *pair) *figures     { return p.Alone }
-
-// loadedOf is the candidate with all processors of servers to itself.
-func loadedOf(p *pair) *figures {
-	if p.Alone != nil {
-		return p.Alone
-	}
-	return &p.Candidate
-}
-
-// rivalOf selects a rival.
-func rivalOf(name string) sideOf { return func(p *pair) *figures { return p.Rivals[name] } }
-
-// Names of the sides of our own.
-const (
-	nameOfBaseline  = "bare"
-	nameOfCandidate = "server"
-)
-
-func rateOf(f *figures) figure { return figure(f.Rate) }
-func cpuOf(f *figures) figure  { return f.CPU }
 
 // judge sets why there is no result, if there were errors.
 func (res *result) judge() {
@@ -233,14 +206,22 @@ func (rs rounds) latency(of sideOf) latencies {
 	return joined
 }
 
-// ratio is the cost of a request compared with the baseline in the same round: in processor
-// time, or in the time per request if that is unknown.
-func (p *pair) ratio() figure {
-	if r := p.Candidate.CPU / p.Baseline.CPU; r.isKnown() {
-		return r
+// delivered is the outcome of webhooks: what arrived, and how late, by the server's log.
+type delivered struct {
+	Arrived int64          `json:"arrived"`
+	Lost    int64          `json:"lost"` // were or should have been accepted, and did not arrive
+	LagP50  *time.Duration `json:"lag_p50_ns"`
+	LagP99  *time.Duration `json:"lag_p99_ns"`
+	LagMax  *time.Duration `json:"lag_max_ns"`
+}
+
+// sides are those of the rounds of a result, rivals by their names.
+func (res *result) sides() []namedSide {
+	all := slices.Clone(bothSides)
+	if len(res.Rounds) > 0 {
+		for _, name := range slices.Sorted(maps.Keys(res.Rounds[0].Rivals)) {
+			all = append(all, namedSide{name, rivalOf(name)})
+		}
 	}
-	if p.Candidate.Rate > 0 && !p.Candidate.CPU.isKnown() {
-		return figure(p.Baseline.Rate / p.Candidate.Rate)
-	}
-	return unknown
+	return all
 }

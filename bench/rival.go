@@ -9,15 +9,6 @@ import (
 	"time"
 )
 
-// Rival is a server of others, which is measured with the same requests.
-type Rival struct {
-	Name    string
-	Command string // for sh; {port} is the port that it has to listen on, at 127.0.0.1
-}
-
-// portOf is what stands for a port in the command of a rival.
-const portOf = "{port}"
-
 // rivalScript runs a command, and ends it and what it has started with the script's input. It
 // outlives the signal, so that it ends with the command, and not before.
 const rivalScript = `exec 3<&0 </dev/null; { read -r _ <&3; kill 0; } >/dev/null 2>&1 & trap : TERM; eval "$1"`

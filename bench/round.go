@@ -11,55 +11,8 @@ import (
 	"mockserver/bench/load"
 )
 
-// side is a server under load: the baseline, the candidate or a rival.
-type side struct {
-	name    string // of a rival
-	address string
-	pid     int         // 0 is not known
-	server  *server     // that was started; nil for one that was not
-	wants   []load.Want // of its answers; nil for those of the subject
-}
-
-// subject is a row of the table: requests, and how to measure them.
-type subject struct {
-	name, shows string
-	asked       []asked
-	requests    [][]byte // of asked, as they are sent
-	wants       []load.Want
-	also        []int   // further statuses of answers, which rivals may give too
-	sample      reply   // an answer, which the baseline gives too
-	rate        float64 // requests a second that belong to it; 0 for none
-	duration    time.Duration
-	during      func(ctx context.Context) // runs while the candidate is loaded; nil for nothing
-	costs       []string                  // what is costly in it, as far as it is declared
-}
-
-// figures are the measurements of one side in one round.
-type figures struct {
-	Requests uint64            `json:"requests"`
-	Seconds  float64           `json:"seconds"`
-	Rate     float64           `json:"requests_per_second"` // answered
-	CPU      figure            `json:"cpu_us_per_request"`  // processor time of the server
-	Memory   figure            `json:"memory_bytes"`        // of the server after the round
-	Busy     float64           `json:"generator_busy"`      // share of its processors that the generator used
-	Latency  latencies         `json:"latency_ms"`
-	Missed   uint64            `json:"missed"`
-	Late     uint64            `json:"late"`
-	Errors   map[string]uint64 `json:"errors"`
-}
-
-// pair is one round: the figures of the baseline and of the candidate.
-type pair struct {
-	Ratio     figure              `json:"ratio"` // see ratio
-	Baseline  figures             `json:"baseline"`
-	Candidate figures             `json:"candidate"`
-	Rivals    map[string]*figures `json:"rivals"`          // by their names
-	Quiet     *figures            `json:"candidate_quiet"` // the candidate without what happens during its rounds; nil for none
-	Alone     *figures            `json:"candidate_alone"` // the candidate by itself, where the others are of all sides at once; nil for none
-}
-
-// load sends the requests of a subject to one side.
-func (r *run) load(ctx context.Context, s side, sub *subject, rate float64, duration time.Duration) (figures, error) {
+// loadSide sends the requests of a subject to one side.
+func (r *run) loadSide(ctx context.Context, s side, sub *subject, rate float64, duration time.Duration) (figures, error) {
 	plan := load.Plan{
 		Address: s.address, Requests: sub.requests, Wants: s.wants, Connections: r.opts.Connections,
 		Warmup: warmup(duration), Duration: duration, Rate: rate, CPUs: r.placed.Generator,
@@ -141,9 +94,9 @@ func warmup(duration time.Duration) time.Duration {
 	return min(max(duration/5, 50*time.Millisecond), time.Second)
 }
 
-// rounds measures round by round, and appends each complete round to the result. It stops
+// measureRounds measures round by round, and appends each complete round to the result. It stops
 // at the first round with errors, which make the result void.
-func (r *run) rounds(ctx context.Context, res *result, sides []side, sub *subject, rate float64) error {
+func (r *run) measureRounds(ctx context.Context, res *result, sides []side, sub *subject, rate float64) error {
 	one := r.inTurn
 	if res.AtOnce = rate == 0 && sub.during == nil && sides[1].pid != 0; res.AtOnce {
 		one = r.atOnce
@@ -168,17 +121,17 @@ func (r *run) rounds(ctx context.Context, res *result, sides []side, sub *subjec
 
 // inTurn loads the baseline, and then the candidate, at a rate.
 func (r *run) inTurn(ctx context.Context, sides []side, sub *subject, rate float64) (p pair, err error) {
-	if p.Baseline, err = r.load(ctx, sides[0], sub, rate, r.opts.Duration); err != nil {
+	if p.Baseline, err = r.loadSide(ctx, sides[0], sub, rate, r.opts.Duration); err != nil {
 		return p, err
 	}
 	if sub.during != nil {
 		var quiet figures
-		if quiet, err = r.load(ctx, sides[1], sub, rate, r.opts.Duration); err != nil {
+		if quiet, err = r.loadSide(ctx, sides[1], sub, rate, r.opts.Duration); err != nil {
 			return p, err
 		}
 		p.Quiet = &quiet
 	}
-	p.Candidate, err = r.during(ctx, sides[1], sub, rate)
+	p.Candidate, err = r.loadDuring(ctx, sides[1], sub, rate)
 	return p, err
 }
 
@@ -186,7 +139,7 @@ func (r *run) inTurn(ctx context.Context, sides []side, sub *subject, rate float
 func (r *run) atOnce(ctx context.Context, sides []side, sub *subject, _ float64) (p pair, err error) {
 	if !r.opts.Together {
 		var alone figures
-		if alone, err = r.load(ctx, sides[1], sub, 0, r.opts.Duration); err != nil {
+		if alone, err = r.loadSide(ctx, sides[1], sub, 0, r.opts.Duration); err != nil {
 			return p, err
 		}
 		p.Alone = &alone
@@ -208,16 +161,16 @@ func (r *run) together(ctx context.Context, sides []side, sub *subject) ([]figur
 	all, failed := make([]figures, len(sides)), make([]error, len(sides))
 	var loads sync.WaitGroup
 	for i := range sides {
-		loads.Go(func() { all[i], failed[i] = r.load(ctx, sides[i], sub, 0, r.opts.Duration) })
+		loads.Go(func() { all[i], failed[i] = r.loadSide(ctx, sides[i], sub, 0, r.opts.Duration) })
 	}
 	loads.Wait()
 	return all, cmp.Or(failed...)
 }
 
-// during loads the candidate while the subject's own activity runs.
-func (r *run) during(ctx context.Context, candidate side, sub *subject, rate float64) (figures, error) {
+// loadDuring loads the candidate while the subject's own activity runs.
+func (r *run) loadDuring(ctx context.Context, candidate side, sub *subject, rate float64) (figures, error) {
 	if sub.during == nil {
-		return r.load(ctx, candidate, sub, rate, r.opts.Duration)
+		return r.loadSide(ctx, candidate, sub, rate, r.opts.Duration)
 	}
 	over, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -225,7 +178,7 @@ func (r *run) during(ctx context.Context, candidate side, sub *subject, rate flo
 		sub.during(over)
 		close(done)
 	}()
-	f, err := r.load(ctx, candidate, sub, rate, max(sub.duration, r.opts.Duration))
+	f, err := r.loadSide(ctx, candidate, sub, rate, max(sub.duration, r.opts.Duration))
 	stop()
 	<-done
 	return f, err

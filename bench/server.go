@@ -21,6 +21,12 @@ import (
 // input does, so none outlives bench, however that ends, on any system.
 const ChildVariable = "MOCKSERVER_BENCH_CHILD"
 
+// Roles of the processes that bench starts, the values of ChildVariable.
+const (
+	roleServer   = "server"
+	roleBaseline = "baseline"
+)
+
 const (
 	// startPatience bounds the time to start; 10,000 endpoints take half a second.
 	startPatience = 30 * time.Second
@@ -109,26 +115,6 @@ func (s *server) listening(ctx context.Context) error {
 // died returns the error of a server that ended by itself.
 func (s *server) died() error {
 	return fmt.Errorf("%s ended by itself (%v); its last lines:\n  %s", s.name, s.err, strings.Join(s.log.lines(), "\n  "))
-}
-
-// whileRunning returns a context that ends when one of the servers does, with that as its
-// cause, and a function that releases its resources.
-func whileRunning(ctx context.Context, sides []side) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	for i := range sides {
-		s := sides[i].server
-		if s == nil {
-			continue
-		}
-		go func() {
-			select {
-			case <-s.exited:
-				cancel(s.died())
-			case <-ctx.Done():
-			}
-		}()
-	}
-	return ctx, func() { cancel(nil) }
 }
 
 // stop ends the server as SIGTERM does, so that its final lines are in its log, and kills it

@@ -114,15 +114,6 @@ func (st *stand) close(ctx context.Context) {
 	}
 }
 
-// delivered is the outcome of webhooks: what arrived, and how late, by the server's log.
-type delivered struct {
-	Arrived int64          `json:"arrived"`
-	Lost    int64          `json:"lost"` // were or should have been accepted, and did not arrive
-	LagP50  *time.Duration `json:"lag_p50_ns"`
-	LagP99  *time.Duration `json:"lag_p99_ns"`
-	LagMax  *time.Duration `json:"lag_max_ns"`
-}
-
 // durationOf is a number of milliseconds as a duration; nil for none.
 func durationOf(ms *float64) *time.Duration {
 	if ms == nil {

@@ -1,89 +1,10 @@
 package bench
 
 import (
-	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
-
-	"mockserver/internal/wording"
 )
-
-// Thresholds of remarks.
-const (
-	busyGenerator = 0.95 // of its processors' time: above it the generator is the bottleneck
-	noisySpread   = 0.15 // of the ratio: rounds farther apart mean little
-)
-
-// report prints what was measured, writes the files, and returns the error that the
-// run ends with.
-func (r *run) report(err error) error {
-	var b strings.Builder
-	if len(r.results) > 0 {
-		r.heading(&b)
-	}
-	var closed, open, curves []*result
-	for _, res := range r.results {
-		switch {
-		case len(res.Curve) > 0:
-			curves = append(curves, res)
-		case r.opts.Rate.given():
-			open = append(open, res)
-		default:
-			closed = append(closed, res)
-		}
-	}
-	switch {
-	case len(closed) > 0 && r.opts.Together:
-		b.WriteString(sidesTable(closed))
-	case len(closed) > 0:
-		b.WriteString(closedTable(closed, len(r.opts.Config) > 0))
-	}
-	if len(open) > 0 {
-		b.WriteString(openTable(open))
-	}
-	for _, res := range curves {
-		b.WriteString(curveTable(res))
-	}
-	r.remarks(&b)
-	if len(r.results) > 0 && err != nil {
-		b.WriteString("\nThis is incomplete: the run ended before its time.\n")
-	}
-	if _, failed := fmt.Fprint(r.out, b.String()); failed != nil {
-		err = errors.Join(err, failed)
-	}
-	if len(r.results) > 0 {
-		err = errors.Join(err, r.files(err == nil))
-	}
-	for _, res := range r.results {
-		if res.Void != "" {
-			err = errors.Join(err, fmt.Errorf("%s has no result: %s", res.Name, res.Void))
-		}
-	}
-	return err
-}
-
-// heading writes where and how it was measured.
-func (r *run) heading(b *strings.Builder) {
-	m := &r.machine
-	cpu := m.CPU
-	if cpu == "" {
-		cpu = "CPU unknown"
-	}
-	fmt.Fprintf(b, "%s/%s, %s, %s; %s; mockserver %s, %s, fasthttp %s\n", m.OS, m.Arch, cpu, wording.Count(m.CPUs, "CPU"), r.placed.Why, m.Mockserver, m.Go, m.Fasthttp)
-	who, how := "the server alone, then together with the bare handler", "closed loop: each connection sends its next request when the last was answered"
-	switch {
-	case r.opts.Together:
-		who = "all servers at once"
-	case r.opts.Curve || r.opts.Rate.given():
-		who, how = "baseline and server in turn", "open loop at a constant rate; latency from when a request was due"
-	}
-	fmt.Fprintf(b, "%s of %s a side, %s, %s each; %s\n\n",
-		wording.Count(r.opts.Rounds, "round"), r.opts.Duration.Round(time.Millisecond), who, wording.Count(r.opts.Connections, "connection"), how)
-}
 
 // grid is a table of texts.
 type grid struct {
@@ -187,26 +108,6 @@ func curveTable(res *result) string {
 	}
 	return fmt.Sprintf("%s: %s; capacity %s requests/s\n", res.Name, res.Shows, figure(res.Capacity).text(0)) + g.String() +
 		"\nLatency from the time each request was due.\n"
-}
-
-// namedSide is a side of a round with its name in tables and plots.
-type namedSide struct {
-	name string
-	of   sideOf
-}
-
-// bothSides are those of every round. Nobody may change it.
-var bothSides = []namedSide{{nameOfBaseline, baselineOf}, {nameOfCandidate, candidateOf}}
-
-// sides are those of the rounds of a result, rivals by their names.
-func (res *result) sides() []namedSide {
-	all := slices.Clone(bothSides)
-	if len(res.Rounds) > 0 {
-		for _, name := range slices.Sorted(maps.Keys(res.Rounds[0].Rivals)) {
-			all = append(all, namedSide{name, rivalOf(name)})
-		}
-	}
-	return all
 }
 
 // answers are the cells of one side: requests answered a second, and percentiles.

@@ -1,0 +1,94 @@
+package bench
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"mockserver/internal/wording"
+)
+
+// report prints what was measured, writes the files, and returns the error that the
+// run ends with.
+func (r *run) report(err error) error {
+	var b strings.Builder
+	if len(r.results) > 0 {
+		r.heading(&b)
+	}
+	var closed, open, curves []*result
+	for _, res := range r.results {
+		switch {
+		case len(res.Curve) > 0:
+			curves = append(curves, res)
+		case r.opts.Rate.given():
+			open = append(open, res)
+		default:
+			closed = append(closed, res)
+		}
+	}
+	switch {
+	case len(closed) > 0 && r.opts.Together:
+		b.WriteString(sidesTable(closed))
+	case len(closed) > 0:
+		b.WriteString(closedTable(closed, len(r.opts.Config) > 0))
+	}
+	if len(open) > 0 {
+		b.WriteString(openTable(open))
+	}
+	for _, res := range curves {
+		b.WriteString(curveTable(res))
+	}
+	r.remarks(&b)
+	if len(r.results) > 0 && err != nil {
+		b.WriteString("\nThis is incomplete: the run ended before its time.\n")
+	}
+	if _, failed := fmt.Fprint(r.out, b.String()); failed != nil {
+		err = errors.Join(err, failed)
+	}
+	if len(r.results) > 0 {
+		err = errors.Join(err, r.files(err == nil))
+	}
+	for _, res := range r.results {
+		if res.Void != "" {
+			err = errors.Join(err, fmt.Errorf("%s has no result: %s", res.Name, res.Void))
+		}
+	}
+	return err
+}
+
+// heading writes where and how it was measured.
+func (r *run) heading(b *strings.Builder) {
+	m := &r.machine
+	cpu := m.CPU
+	if cpu == "" {
+		cpu = "CPU unknown"
+	}
+	fmt.Fprintf(b, "%s/%s, %s, %s; %s; mockserver %s, %s, fasthttp %s\n", m.OS, m.Arch, cpu, wording.Count(m.CPUs, "CPU"), r.placed.Why, m.Mockserver, m.Go, m.Fasthttp)
+	who, how := "the server alone, then together with the bare handler", "closed loop: each connection sends its next request when the last was answered"
+	switch {
+	case r.opts.Together:
+		who = "all servers at once"
+	case r.opts.Curve || r.opts.Rate.given():
+		who, how = "baseline and server in turn", "open loop at a constant rate; latency from when a request was due"
+	}
+	fmt.Fprintf(b, "%s of %s a side, %s, %s each; %s\n\n",
+		wording.Count(r.opts.Rounds, "round"), r.opts.Duration.Round(time.Millisecond), who, wording.Count(r.opts.Connections, "connection"), how)
+}
+
+// files writes the files that were asked for.
+func (r *run) files(complete bool) error {
+	var errs []error
+	if r.opts.JSON != "" {
+		text, err := json.MarshalIndent(r.document(complete), "", "  ")
+		if err == nil {
+			err = writeWhole(r.opts.JSON, append(text, '\n'))
+		}
+		errs = append(errs, err)
+	}
+	if r.opts.Plot != "" {
+		errs = append(errs, r.draw())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,106 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// request is a request as a scenario declares it.
+type request struct {
+	Repeat, Step int // so many of it, ${n} in them is Step, 2×Step, …; 0 is 1
+	Method, Path string
+	Headers      map[string]string
+	Body         string
+	Answer       declaredAnswer
+}
+
+// declaredAnswer is the expected answer to a request. What is not declared is not checked.
+type declaredAnswer struct {
+	Status  int   // 0 is 200
+	Also    []int `yaml:"-"` // further statuses
+	Headers map[string]string
+	Body    *string
+	JSON    *string // the body is JSON text of this value
+}
+
+// asked is a request ready to be sent, and what is to answer it.
+type asked struct {
+	line   string // "GET /users/7", for messages
+	wire   []byte // as it is sent
+	answer declaredAnswer
+}
+
+func (r *request) check() error {
+	switch {
+	case !strings.HasPrefix(r.Path, "/") || strings.ContainsAny(r.Path, " \r\n"):
+		return fmt.Errorf("path: %q: expected a path that begins with / and has no blanks", r.Path)
+	case strings.ContainsAny(r.Method, " \r\n"):
+		return fmt.Errorf("method: %q: expected a word", r.Method)
+	case r.Repeat < 0 || r.Repeat > 100_000 || r.Step < 0:
+		return errors.New("repeat, step: up to 100000, and above 0")
+	}
+	for name, value := range r.Headers {
+		if name == "" || strings.ContainsAny(name, ": \r\n") || strings.ContainsAny(value, "\r\n") {
+			return fmt.Errorf("headers: %q: %q is not a valid header", name, value)
+		}
+	}
+	return nil
+}
+
+// expanded is the request as often as it is repeated.
+func (r *request) expanded() []asked {
+	text, _ := json.Marshal(r) // texts and numbers
+	var all []asked
+	for n := 1; n <= max(r.Repeat, 1); n++ {
+		var one request
+		_ = json.Unmarshal([]byte(strings.ReplaceAll(string(text), "${n}", strconv.Itoa(n*max(r.Step, 1)))), &one)
+		all = append(all, asked{line: one.line(), wire: one.wire(), answer: one.Answer})
+	}
+	return all
+}
+
+func (r *request) method() string {
+	if r.Method == "" {
+		return "GET"
+	}
+	return strings.ToUpper(r.Method)
+}
+
+func (r *request) line() string { return r.method() + " " + r.Path }
+
+// wire is the request as it is sent: with a Host, and a length where there is a body.
+func (r *request) wire() []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\n", r.method(), r.Path)
+	names := make([]string, 0, len(r.Headers))
+	hosted, typed := false, false
+	for name := range r.Headers {
+		names = append(names, name)
+		hosted = hosted || strings.EqualFold(name, "Host")
+		typed = typed || strings.EqualFold(name, "Content-Type")
+	}
+	if !hosted {
+		b.WriteString("Host: localhost\r\n")
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		if !strings.EqualFold(name, "Content-Length") {
+			fmt.Fprintf(&b, "%s: %s\r\n", name, r.Headers[name])
+		}
+	}
+	if r.Body != "" || slices.Contains([]string{"POST", "PUT", "PATCH"}, r.method()) {
+		if !typed && r.Body != "" {
+			b.WriteString("Content-Type: application/json\r\n")
+		}
+		fmt.Fprintf(&b, "Content-Length: %d\r\n", len(r.Body))
+	}
+	b.WriteString("\r\n")
+	b.WriteString(r.Body)
+	return b.Bytes()
+}

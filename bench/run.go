@@ -1,0 +1,40 @@
+package bench
+
+import (
+	"io"
+	"time"
+
+	"mockserver/bench/load"
+)
+
+// run is one run of the command.
+type run struct {
+	opts     Options
+	out      io.Writer
+	progress *progress
+	dir      string // for what servers read; removed at the end
+	begun    time.Time
+	machine  machine
+
+	placed load.Placement
+
+	results []*result
+	listed  []unasked // endpoints that were not measured
+	notes   []string
+}
+
+// unasked is an endpoint that was not measured, and why.
+type unasked struct {
+	Endpoint string `json:"endpoint"`
+	Why      string `json:"why"`
+}
+
+func (r *run) kind() string {
+	switch {
+	case r.opts.Curve:
+		return "curve"
+	case r.opts.Rate.given():
+		return "open_loop"
+	}
+	return "closed_loop"
+}

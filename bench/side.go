@@ -1,0 +1,51 @@
+package bench
+
+import (
+	"context"
+	"time"
+
+	"mockserver/bench/load"
+)
+
+// side is a server under load: the baseline, the candidate or a rival.
+type side struct {
+	name    string // of a rival
+	address string
+	pid     int         // 0 is not known
+	server  *server     // that was started; nil for one that was not
+	wants   []load.Want // of its answers; nil for those of the subject
+}
+
+// subject is a row of the table: requests, and how to measure them.
+type subject struct {
+	name, shows string
+	asked       []asked
+	requests    [][]byte // of asked, as they are sent
+	wants       []load.Want
+	also        []int   // further statuses of answers, which rivals may give too
+	sample      reply   // an answer, which the baseline gives too
+	rate        float64 // requests a second that belong to it; 0 for none
+	duration    time.Duration
+	during      func(ctx context.Context) // runs while the candidate is loaded; nil for nothing
+	costs       []string                  // what is costly in it, as far as it is declared
+}
+
+// whileRunning returns a context that ends when one of the servers does, with that as its
+// cause, and a function that releases its resources.
+func whileRunning(ctx context.Context, sides []side) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	for i := range sides {
+		s := sides[i].server
+		if s == nil {
+			continue
+		}
+		go func() {
+			select {
+			case <-s.exited:
+				cancel(s.died())
+			case <-ctx.Done():
+			}
+		}()
+	}
+	return ctx, func() { cancel(nil) }
+}
