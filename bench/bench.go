@@ -37,7 +37,7 @@ var ErrStopped = errors.New("stopped; what was measured is incomplete")
 // written, ErrStopped. All processes that it started have ended when it returns.
 func Run(ctx context.Context, opts Options, stdout, stderr io.Writer) error {
 	if opts.List {
-		return list(stdout)
+		return printScenarios(stdout)
 	}
 	r := &run{opts: opts, out: stdout, progress: &progress{w: stderr, terminal: isTerminal(stderr)}, begun: time.Now()}
 	var err error
@@ -121,7 +121,7 @@ func (r *run) measureScenario(ctx context.Context, s *scenario) error {
 	if err != nil {
 		return err
 	}
-	if sub.wants, sub.sample, err = check(ctx, candidate.address, requests, false); err != nil {
+	if sub.wants, sub.sample, err = checkAnswers(ctx, candidate.address, requests, false); err != nil {
 		return err
 	}
 	if s.RewriteEvery > 0 {
@@ -138,7 +138,7 @@ func (r *run) measureScenario(ctx context.Context, s *scenario) error {
 // is checked.
 func (r *run) measureTarget(ctx context.Context, sub *subject, requests []asked) error {
 	var err error
-	if sub.wants, sub.sample, err = check(ctx, r.opts.Target, requests, true); err != nil {
+	if sub.wants, sub.sample, err = checkAnswers(ctx, r.opts.Target, requests, true); err != nil {
 		return err
 	}
 	sub.duration = 0
@@ -149,8 +149,8 @@ func (r *run) measureTarget(ctx context.Context, sub *subject, requests []asked)
 	return err
 }
 
-// list prints the scenarios.
-func list(out io.Writer) error {
+// printScenarios prints the scenarios.
+func printScenarios(out io.Writer) error {
 	all, err := scenarios()
 	if err != nil {
 		return err

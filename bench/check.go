@@ -80,10 +80,10 @@ func (w *wrongAnswer) Error() string {
 	return fmt.Sprintf("wrong answer to %s\n  wanted: %s\n  got:    %s", w.request, w.wanted, w.got)
 }
 
-// check sends each request once. It returns what each answer has to be under load, and the
+// checkAnswers sends each request once. It returns what each answer has to be under load, and the
 // first answer; or an error with the request, the expected answer and the one that came.
 // With statusOnly, for a server that bench did not start, it checks the status alone.
-func check(ctx context.Context, address string, requests []asked, statusOnly bool) ([]load.Want, reply, error) {
+func checkAnswers(ctx context.Context, address string, requests []asked, statusOnly bool) ([]load.Want, reply, error) {
 	c := &caller{address: address}
 	defer c.close()
 	var first reply

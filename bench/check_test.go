@@ -35,7 +35,7 @@ func TestCheckFindsWrongAnswers(t *testing.T) {
 		{"status only", declaredAnswer{Status: 201, Body: text("other")}, true, ""},
 	} {
 		r := request{Path: "/", Answer: c.answer}
-		wants, first, err := check(context.Background(), address, r.expanded(), c.statusOnly)
+		wants, first, err := checkAnswers(context.Background(), address, r.expanded(), c.statusOnly)
 		var wrong *wrongAnswer
 		switch {
 		case c.wrong == "" && (err != nil || wants[0].Status != 201 || first.status != 201):

@@ -2,8 +2,6 @@ package bench
 
 import (
 	"fmt"
-	"math"
-	"slices"
 	"strings"
 
 	"mockserver/config"
@@ -108,26 +106,4 @@ func size(n int) string {
 		return wording.Count(n, "byte")
 	}
 	return fmt.Sprintf("%.0f kB", float64(n)/1e3)
-}
-
-// dearest adds to each endpoint that is costly how much more it costs than the cheapest,
-// and removes the causes from the others.
-func (r *run) dearest() {
-	cheapest, name := figure(math.Inf(1)), ""
-	for _, res := range r.results {
-		if c := res.sound().median(candidateOf, cpuOf); c < cheapest {
-			cheapest, name = c, res.Name
-		}
-	}
-	for _, res := range r.results {
-		c := res.sound().median(candidateOf, cpuOf)
-		if !(c >= dear*cheapest) || !cheapest.isKnown() {
-			res.Costs = nil
-			continue
-		}
-		if len(res.Costs) == 0 {
-			res.Costs = []string{"nothing in its declaration says why"}
-		}
-		res.Costs = slices.Insert(res.Costs, 0, fmt.Sprintf("%.1f × the CPU time of the cheapest, %s", c/cheapest, name))
-	}
 }

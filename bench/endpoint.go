@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -117,6 +119,28 @@ func (r *run) fit(endpoints int) error {
 	return nil
 }
 
+// dearest adds to each endpoint that is costly how much more it costs than the cheapest,
+// and removes the causes from the others.
+func (r *run) dearest() {
+	cheapest, name := figure(math.Inf(1)), ""
+	for _, res := range r.results {
+		if c := res.sound().median(candidateOf, cpuOf); c < cheapest {
+			cheapest, name = c, res.Name
+		}
+	}
+	for _, res := range r.results {
+		c := res.sound().median(candidateOf, cpuOf)
+		if !(c >= dear*cheapest) || !cheapest.isKnown() {
+			res.Costs = nil
+			continue
+		}
+		if len(res.Costs) == 0 {
+			res.Costs = []string{"nothing in its declaration says why"}
+		}
+		res.Costs = slices.Insert(res.Costs, 0, fmt.Sprintf("%.1f × the CPU time of the cheapest, %s", c/cheapest, name))
+	}
+}
+
 // subjects checks the requests on the server itself, and makes subjects of them. Endpoints
 // that do not answer as declared are listed.
 func (r *run) subjects(ctx context.Context, candidate side, endpoints []config.Endpoint, found []*request) ([]*subject, error) {
@@ -136,7 +160,7 @@ func (r *run) subjects(ctx context.Context, candidate side, endpoints []config.E
 		}
 		all := statuses(e)
 		a := asked{line: found[i].line(), wire: found[i].wire(), answer: declaredAnswer{Status: all[0], Also: all[1:]}}
-		wants, sample, err := check(ctx, candidate.address, []asked{a}, true)
+		wants, sample, err := checkAnswers(ctx, candidate.address, []asked{a}, true)
 		var wrong *wrongAnswer
 		switch {
 		case errors.As(err, &wrong) && (externalOf(e) != nil || len(e.Find)+len(e.Do) > 0): // it needs a file, or a row, that may not be there

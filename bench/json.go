@@ -15,13 +15,14 @@ type document struct {
 	Took      float64        `json:"took_seconds"`
 	Machine   machine        `json:"machine"`
 	Placement load.Placement `json:"placement"`
-	Method    method         `json:"method"`
+	Method    conditions     `json:"method"`
 
 	Results     []*result `json:"results"`
 	NotMeasured []unasked `json:"not_measured"`
 }
 
-type method struct {
+// conditions are the settings that the run was measured with.
+type conditions struct {
 	Kind        string   `json:"kind"` // "closed_loop", "open_loop" or "curve"
 	Together    bool     `json:"together"`
 	Rounds      int      `json:"rounds"`
@@ -39,24 +40,24 @@ func (r *run) document(complete bool) document {
 	d := document{
 		Form: 1, Complete: complete, Begun: r.begun.UTC().Format(time.RFC3339), Took: time.Since(r.begun).Seconds(),
 		Machine: r.machine, Placement: r.placed,
-		Method: method{
+		Method: conditions{
 			Kind: r.kind(), Together: r.opts.Together, Rounds: r.opts.Rounds, Round: r.opts.Duration.Seconds(), Warmup: warmup(r.opts.Duration).Seconds(),
 			Connections: r.opts.Connections, Rate: r.opts.Rate.PerSecond, Share: r.opts.Rate.Share,
-			Config: listed(r.opts.Config), Target: r.opts.Target, Server: listed(r.opts.Server),
+			Config: nonNil(r.opts.Config), Target: r.opts.Target, Server: nonNil(r.opts.Server),
 		},
-		Results: listed(r.results), NotMeasured: listed(r.listed),
+		Results: nonNil(r.results), NotMeasured: nonNil(r.listed),
 	}
-	d.Placement.Server, d.Placement.Generator = listed(r.placed.Server), listed(r.placed.Generator)
+	d.Placement.Server, d.Placement.Generator = nonNil(r.placed.Server), nonNil(r.placed.Generator)
 	for _, res := range r.results {
 		d.Complete = d.Complete && res.Void == ""
-		res.Medians, res.Remarks = res.medians(), listed(r.remarksOn(res))
-		res.Rounds, res.Curve, res.Costs = listed(res.Rounds), listed(res.Curve), listed(res.Costs)
+		res.Medians, res.Remarks = res.medians(), nonNil(r.remarksOn(res))
+		res.Rounds, res.Curve, res.Costs = nonNil(res.Rounds), nonNil(res.Curve), nonNil(res.Costs)
 	}
 	return d
 }
 
-// listed is [] and never null.
-func listed[T any](list []T) []T {
+// nonNil returns the list, or an empty one instead of nil: [] rather than null in JSON.
+func nonNil[T any](list []T) []T {
 	if list == nil {
 		return []T{}
 	}

@@ -31,7 +31,7 @@ func (r *run) startRival(ctx context.Context, rival Rival, sub *subject) (side, 
 	s.address = address
 	rivalSide := side{name: rival.Name, address: address, pid: s.pid, server: s}
 	if err = s.connectable(ctx); err == nil {
-		rivalSide.wants, _, err = check(ctx, address, sub.asked, true)
+		rivalSide.wants, _, err = checkAnswers(ctx, address, sub.asked, true)
 	}
 	for i := range rivalSide.wants {
 		rivalSide.wants[i].Also = sub.also

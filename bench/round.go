@@ -89,11 +89,6 @@ func figuresOf(o *load.Outcome, before, after load.Usage, known bool) figures {
 // endPatience is how long a process that is gone may take to be known to have ended.
 const endPatience = 200 * time.Millisecond
 
-// warmup is how long requests are sent before a round counts.
-func warmup(duration time.Duration) time.Duration {
-	return min(max(duration/5, 50*time.Millisecond), time.Second)
-}
-
 // measureRounds measures round by round, and appends each complete round to the result. It stops
 // at the first round with errors, which make the result void.
 func (r *run) measureRounds(ctx context.Context, res *result, sides []side, sub *subject, rate float64) error {

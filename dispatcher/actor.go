@@ -31,7 +31,7 @@ func (q *Queue) run() {
 	}
 }
 
-// alarm returns when the actor has to wake up by itself.
+// alarm returns when the actor must wake up by itself.
 func (q *Queue) alarm() time.Duration {
 	at := q.actor.until
 	if len(q.actor.parked) > 0 {

@@ -42,7 +42,7 @@ type arrival struct {
 	due time.Duration // on the queue's clock
 }
 
-// Parts contains the texts that were rendered for a delivery. For a nil part, that of the webhook
+// Parts contains the texts that were rendered for a delivery. For a nil part, the webhook's part
 // is used.
 type Parts struct{ URL, Header, Body []byte }
 

@@ -16,7 +16,7 @@ type mailbox struct {
 	asked    []func()
 
 	// alarm is when the actor will wake up by itself, on the queue's clock; it is awake if the
-	// actor is about to check the mailbox. Only a message that is due earlier has to wake the
+	// actor is about to check the mailbox. Only a message that is due earlier needs to wake the
 	// actor.
 	alarm atomic.Int64
 	bell  chan struct{}

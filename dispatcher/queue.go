@@ -14,8 +14,8 @@
 // With a store, accepted deliveries survive a crash of the process or the machine and are
 // sent at least once. Without one, each attempt is made at most once.
 //
-// Of the module this package imports only dispatcher/client, dispatcher/outbox and internal packages.
-// Which store there is, its caller decides.
+// The only packages of the module that this package imports are dispatcher/client, dispatcher/outbox
+// and internal packages. The caller decides which store is used.
 package dispatcher
 
 import (
@@ -37,7 +37,8 @@ type Options struct {
 	Workers    int // maximum number of concurrent sends; 0 selects 1024
 	// Store opens the store of accepted deliveries; nil for none.
 	Store func(*slog.Logger) (Store, error)
-	// Fallback accepts deliveries that the store refuses, without it; see Stats.Unstored.
+	// Fallback accepts deliveries that the store refuses, and keeps them only in memory; see
+	// Stats.Unstored.
 	Fallback bool
 
 	Logger *slog.Logger // for messages about the store; nil logs nothing
@@ -61,7 +62,7 @@ const (
 	tick = time.Millisecond
 	// stride is how many entries the wheel moves at most before the actor checks the mailbox again.
 	stride = 4096
-	// lookAgain is how often the actor asks a store that lets no attempt begin.
+	// lookAgain is the interval at which the actor asks a store that lets no attempt begin.
 	lookAgain = 50 * time.Millisecond
 )
 
@@ -81,7 +82,7 @@ type Queue struct {
 	store      Store // nil if there is none
 	fallback   bool
 	unstored   atomic.Int64
-	inMemory   atomic.Int64 // pending ones that the store refused
+	inMemory   atomic.Int64 // pending deliveries that the store refused
 	restored   restored
 	until      atomic.Int64  // when the queue ends, on its clock; the maximum until it is closed
 	ended      chan struct{} // closed when the actor has ended
@@ -100,7 +101,7 @@ type actor struct {
 	batch   batch
 	until   time.Duration // when the queue ends, if closing; otherwise the maximum
 	closing bool
-	parked  []uint32 // due deliveries that the store lets nobody send now
+	parked  []uint32 // due deliveries that the store does not allow to be sent now
 }
 
 // Open starts a queue.
@@ -195,7 +196,7 @@ func (q *Queue) keep(d *Delivery) error {
 	due := time.Now().Add(min(d.Delay, time.Until(time.Unix(0, math.MaxInt64))))
 	e := outbox.Entry{Due: due, Depth: d.Depth, Webhook: appendWebhook(nil, d.Webhook), Parts: d.parts}
 	err := q.store.Store(&e)
-	d.id = e.ID // also of one that was refused: the store may have it all the same, and another process send it
+	d.id = e.ID // even if it was refused: the store may have it nevertheless, and another process may send it
 	return err
 }
 

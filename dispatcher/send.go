@@ -56,7 +56,7 @@ func (s *sender) work(j job) {
 	r := j.result(nil)
 	defer func() {
 		if p := recover(); p != nil {
-			r.err = fmt.Errorf("a defect of the server: %v", p)
+			r.err = fmt.Errorf("a bug in the server: %v", p)
 		}
 		r.brokenOff = r.err != nil && s.pool.Closed()
 		s.finish(r)
@@ -88,7 +88,7 @@ func (s *sender) exchange(j *job, x *client.Exchange, began time.Time) (status i
 		s.late(j, began) // the attempt began on time, but the target could not be reached
 		return 0, j.timedOut("no connection to", began, err)
 	}
-	if err := s.may(j.key); err != nil { // to connect may have taken longer than the lease
+	if err := s.may(j.key); err != nil { // connecting may have taken longer than the lease
 		s.pool.Put(conn)
 		return 0, err
 	}

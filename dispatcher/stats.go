@@ -17,10 +17,10 @@ type Stats struct {
 	Dead      int64 // failed for good
 	Cancelled int64 // removed by Cancel
 	Refused   int64 // not accepted: too many were pending, or the queue was closed
-	Abandoned int64 // left in memory alone when the queue was closed
+	Abandoned int64 // left only in memory when the queue was closed
 	Kept      int64 // left in the store when the queue was closed, or since another process sends them
 	Lost      int64 // minimum number of records that could not be read from the store
-	Restored  int64 // came from the store: of this process before, or of another one
+	Restored  int64 // taken from the store: of an earlier run, or of another process
 	Unstored  int64 // accepted although the store refused them, by Options.Fallback
 
 	// Lag is how late first attempts were sent: from when they were due until there was a

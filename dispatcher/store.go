@@ -15,11 +15,11 @@ import (
 	"mockserver/internal/clienttls"
 )
 
-// Store is where accepted deliveries survive the process: a directory, which dispatcher/outbox has,
-// or a server, which dispatcher/stream has. Its methods may be called from any goroutine.
+// Store is where accepted deliveries survive the process: a directory, see dispatcher/outbox, or a
+// server, see dispatcher/stream. Its methods may be called from any goroutine.
 type Store interface {
-	// Recover passes the deliveries that are pending from before to take, before it returns or
-	// later, whenever those of another process come to this one. It is called once.
+	// Recover passes earlier pending deliveries to take: before it returns, and later whenever this
+	// process takes over those of another one. It is called once.
 	Recover(take func([]outbox.Entry))
 	// Store makes an entry durable, sets its ID, and returns when it is safe. The highest bit of an
 	// ID is 0.
@@ -28,7 +28,7 @@ type Store interface {
 	Done(id uint64)
 	// MayBegin reports whether attempts may begin now.
 	MayBegin() bool
-	// Holds reports whether an entry is still this process's to send. If not, the caller forgets it.
+	// Holds reports whether this process may still send an entry. If not, the caller forgets it.
 	Holds(id uint64) bool
 	// Lost returns the minimum number of records that could not be read.
 	Lost() int64
@@ -43,7 +43,7 @@ type restored struct {
 	lost     atomic.Int64 // deliveries whose webhook cannot be read
 }
 
-// manyWebhooks is how many webhooks restored remembers, in case that each delivery has another.
+// manyWebhooks is how many webhooks restored remembers, in case each delivery has a different one.
 const manyWebhooks = 1 << 10
 
 // webhook returns the webhook that appendWebhook wrote.
@@ -64,7 +64,7 @@ func (r *restored) webhook(from []byte) (*Webhook, error) {
 	return w, nil
 }
 
-// unstored is set in the ID of a delivery that is in memory alone, since the store refused it.
+// unstored is set in the ID of a delivery that exists only in memory, since the store refused it.
 const unstored = 1 << 63
 
 // stored reports whether the delivery of an ID is in the store.
@@ -94,7 +94,7 @@ func appendWebhook(to []byte, w *Webhook) []byte {
 	if w.Sign == nil && w.TLS == (clienttls.Files{}) {
 		return to
 	}
-	sign := cmp.Or(w.Sign, &Signature{}) // without a secret there is none
+	sign := cmp.Or(w.Sign, &Signature{}) // without a secret, nothing is signed
 	for _, text := range []string{sign.Secret, sign.Header, sign.Scheme} {
 		to = outbox.AppendText(to, text)
 	}

@@ -16,15 +16,15 @@ const (
 	maxPerHost = 256
 )
 
-// clients are the HTTP clients of a loader, by what is declared of TLS. They are kept across
-// reloads, so that connections are.
+// clients contains the HTTP clients of a loader, by their TLS files. They are kept across reloads,
+// and so are their connections.
 type clients struct {
 	mu  sync.Mutex // guards all
 	all map[clienttls.Files]*http.Client
 }
 
-// of returns the client for what is declared. The files are read when it is made, so that a reload
-// finds what is wrong with them, and the certificate again for each connection.
+// of returns the client for TLS files. It reads the files, so that a reload reports errors in them;
+// the certificate is read again for each connection.
 func (c *clients) of(over clienttls.Files) (*http.Client, error) {
 	config, err := over.Config()
 	if err != nil {
@@ -40,7 +40,7 @@ func (c *clients) of(over clienttls.Files) (*http.Client, error) {
 		return old, nil
 	}
 	if old != nil {
-		old.CloseIdleConnections() // the CA is another one
+		old.CloseIdleConnections() // the CA has changed
 	}
 	if over.Cert != "" {
 		config.Certificates, config.GetClientCertificate = nil, over.Certificate

@@ -121,8 +121,8 @@ func (s *Source) chooseShelf() {
 	runtime.AddCleanup(s, (*shelf).clear, s.shelf)
 }
 
-// connect prepares the connections of a URL. A body from one that was not verified, or that was had
-// with another certificate, must not be used for another source.
+// connect prepares the connections of a URL. A body from an unverified server, or fetched with a
+// certificate, must not be used for a source with other settings.
 func (s *Source) connect(dir string) syntax.Problems {
 	ext := s.ext
 	over := clienttls.Files{

@@ -22,7 +22,7 @@ import (
 
 const (
 	// besideOrWorking says where a relative path is looked up.
-	besideOrWorking = " beside the configuration file, nor in the working directory"
+	besideOrWorking = " next to the configuration file, nor in the working directory"
 	// byteOrderMark is what some editors put at the beginning of a file; it is not allowed in JSON.
 	byteOrderMark = "\xef\xbb\xbf"
 )

@@ -281,9 +281,9 @@ func TestTemplatedPathWithoutItsDirectoryIsAWarning(t *testing.T) {
 	write(t, filepath.Join(cwd, "there", "x"), "")
 	write(t, filepath.Join(dir, "file"), "")
 	for _, tt := range []struct{ name, path, want string }{
-		{"nowhere", "none/{{query-params.f}}.json", `directory "none/" does not exist beside the configuration file, nor in the working directory; until it does, each request is answered 404`},
+		{"nowhere", "none/{{query-params.f}}.json", `directory "none/" does not exist next to the configuration file, nor in the working directory; until it does, each request is answered 404`},
 		{"absolute", "/none/at/all/{{query-params.f}}", `directory "/none/at/all/" does not exist; until it does, each request is answered 404`},
-		{"below a file", "file/{{query-params.f}}", `directory "file/" does not exist beside the configuration file, nor in the working directory; until it does, each request is answered 404`},
+		{"below a file", "file/{{query-params.f}}", `directory "file/" does not exist next to the configuration file, nor in the working directory; until it does, each request is answered 404`},
 		{"beside the configuration", "here/{{query-params.f}}", ""},
 		{"in the working directory", "there/{{query-params.f}}", ""},
 		{"no directory named", "{{query-params.f}}", ""},

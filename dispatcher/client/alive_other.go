@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// idleTime is how long an idle connection is kept. Without a probe there is no way to notice that
+// idleTime is how long an idle connection is kept. Without a probe it is impossible to notice that
 // the target has closed it, so the time is shorter than the timeouts of servers.
 const idleTime = time.Second
 

@@ -10,7 +10,7 @@ var ErrStale = errors.New("the connection is no longer open")
 // answered all the same.
 type SendError struct{ Err error }
 
-// Error is that of the connection.
+// Error returns the error of the connection.
 func (e *SendError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the error of the connection.

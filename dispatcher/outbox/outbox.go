@@ -9,7 +9,7 @@
 // that were made during the previous one. The first file is removed as soon as none of its entries
 // is pending.
 //
-// It imports no other package of the module.
+// It imports only internal packages of the module.
 package outbox
 
 import (
@@ -41,8 +41,7 @@ type Outbox struct {
 	id     uint64 // ID of the next entry
 	files  []*logFile
 	where  map[uint64]uint32 // pending entries, each with the number of its file
-	// finished contains the names of files that are no longer part of the log and have to be
-	// removed.
+	// finished contains the names of files that are no longer part of the log and must be removed.
 	finished []string
 
 	bell  chan struct{} // signals that there is something to write, or that the outbox is closed
@@ -110,10 +109,10 @@ func (o *Outbox) Recover(take func([]Entry)) {
 	o.found = nil
 }
 
-// MayBegin returns true: nobody else has the directory.
+// MayBegin returns true: no other process uses the directory.
 func (o *Outbox) MayBegin() bool { return true }
 
-// Holds returns true: nobody else has the directory.
+// Holds returns true: no other process uses the directory.
 func (o *Outbox) Holds(uint64) bool { return true }
 
 // Store writes an entry to the log, sets its ID, and returns when it is safe on disk.

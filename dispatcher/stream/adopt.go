@@ -28,25 +28,25 @@ func (s *Stream) look(ctx context.Context) {
 		return // the next look is soon
 	}
 	s.compare(info.Created)
-	logs := map[string]uint64{} // how many messages they have besides notes
+	logs := map[string]uint64{} // the number of messages in each, without notes
 	for subject, messages := range info.State.Subjects {
 		name, isLog := strings.CutSuffix(strings.TrimPrefix(subject, s.at.Stream+"."), ".log")
-		if !isLog { // a process that has crashed may leave notes alone
+		if !isLog { // a process that crashed may leave only notes
 			name, messages = strings.TrimSuffix(name, ".done"), 0
 		}
 		logs[name] += messages
 	}
-	s.claimAll(ctx, logs) // before any is read, which may take longer than a lease
+	s.claimAll(ctx, logs) // before any log is read, which may take longer than a lease
 	for name, messages := range logs {
 		s.mu.Lock()
 		l := s.held[name]
 		own := l != nil && l == s.own
-		behind := l != nil && messages > 0 && (messages > uint64(l.live) || l.open == nil)
+		unread := l != nil && messages > 0 && (messages > uint64(l.live) || l.open == nil)
 		s.mu.Unlock()
 		switch {
 		case own:
 			s.sweep(ctx, l, messages)
-		case behind:
+		case unread:
 			s.adopt(ctx, l)
 		}
 	}
@@ -60,7 +60,8 @@ func (s *Stream) look(ctx context.Context) {
 	}
 }
 
-// claimAll takes over the logs that nobody holds, and forgets sightings of others that are gone.
+// claimAll takes over the logs that nobody holds, and forgets sightings of logs that no longer
+// exist.
 func (s *Stream) claimAll(ctx context.Context, logs map[string]uint64) {
 	s.mu.Lock()
 	maps.DeleteFunc(s.seen, func(name string, _ sighting) bool {
@@ -78,13 +79,13 @@ func (s *Stream) claimAll(ctx context.Context, logs map[string]uint64) {
 	}
 }
 
-// adopt reads a log that was taken over, from where it was read before.
+// adopt reads a log that was taken over, from where the last reading ended.
 func (s *Stream) adopt(ctx context.Context, l *ownedLog) {
 	began, entries := time.Now(), 0
 	s.mu.Lock()
 	created, from, noted := s.created, l.read+1, l.open != nil
 	s.mu.Unlock()
-	same := func(do func()) { // compare may have forgotten what another stream had
+	same := func(do func()) { // calls do unless the stream has been replaced
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.created.Equal(created) {
@@ -136,13 +137,13 @@ func (s *Stream) adoptBatch(l *ownedLog, seq uint64, data []byte) int {
 	}
 	s.batches[key] = b
 	l.live++
-	if b.open != everything(len(entries)) { // noted again, so that it is among the notes that replace all others
+	if b.open != everything(len(entries)) { // recorded again, so that it is among the notes that replace all others
 		l.changed[b] = struct{}{}
 	}
 	if b.open == 0 {
 		l.finished = append(l.finished, b)
 	}
-	open := b.open &^ s.parted[key] // what was given up and is still in memory is not passed again
+	open := b.open &^ s.parted[key] // entries that were given up but are still in memory are not passed again
 	delete(s.parted, key)
 	s.mu.Unlock()
 	left := pick(entries, open)

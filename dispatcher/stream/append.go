@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// publishWithin is how long an entry waits for a publisher, and its message then for its
-	// acknowledgement.
+	// publishWithin is how long an entry waits for a publisher, and how long its message then waits
+	// for its acknowledgement.
 	publishWithin = 2 * time.Second
-	// overhead is more than what an entry takes in a message besides its texts, in bytes.
+	// overhead is more than an entry needs in a message in addition to its texts, in bytes.
 	overhead = 64
-	// largestMessage is the size above which a message gets no further entries, in bytes, if the
-	// server allows it.
+	// largestMessage is the size in bytes up to which entries are added to a message, if the server
+	// allows that size.
 	largestMessage = 256 << 10
 )
 
@@ -78,9 +78,9 @@ func (s *Stream) gather() []*request {
 	return requests
 }
 
-// refuse answers the requests that have waited too long, or all of them while no lease allows to
-// store. Otherwise a stream without a leader, which takes seconds to refuse a message, would delay
-// responses by the length of the queue. The caller holds the lock.
+// refuse refuses the requests that have waited too long, or all of them while no lease allows
+// storing. Otherwise a stream without a leader, which takes seconds to refuse a message, would delay
+// responses by the length of the queue. The lock must be held.
 func (s *Stream) refuse() {
 	n := 0
 	for n < len(s.waiting) && (!s.MayBegin() || time.Since(s.waiting[n].since) > publishWithin) {
@@ -120,7 +120,7 @@ func (s *Stream) append(requests []*request) error {
 	}
 	b.seq, b.kept = ack.Sequence, true
 	b.log.acked = max(b.log.acked, b.seq)
-	if s.batches[b.key] != b || !time.Now().Before(b.log.until) { // somebody else may have it
+	if s.batches[b.key] != b || !time.Now().Before(b.log.until) { // another process may have it
 		b.open = 0
 		b.log.finished = append(b.log.finished, b)
 		return fmt.Errorf("%w: it acknowledged too late", ErrAway)
@@ -148,14 +148,14 @@ func (s *Stream) acked(l *ownedLog) uint64 {
 	return l.acked
 }
 
-// sweep deletes the messages of a log that were not acknowledged: their webhooks were refused. Of
-// the others it notes the sequences. messages is how many the log has.
+// sweep deletes the messages of a log that were not acknowledged, because their webhooks were
+// refused. It records the sequences of the other messages. messages is how many the log has.
 func (s *Stream) sweep(ctx context.Context, l *ownedLog, messages uint64) {
 	s.mu.Lock()
 	if l.surplus++; messages <= uint64(l.live) {
 		l.surplus = 0
 	}
-	// A message may arrive long after it was given up. Deletions make the numbers differ for a moment.
+	// A message may arrive long after it was given up. During deletions the numbers differ briefly.
 	doubtful, after, last := l.doubtful || l.doubted && l.surplus > 1, l.doubt, l.doubt
 	l.doubtful = false
 	s.mu.Unlock()
@@ -171,7 +171,7 @@ func (s *Stream) sweep(ctx context.Context, l *ownedLog, messages uint64) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if b := s.batches[key]; b != nil {
-			b.seq = seq // it may have been forgotten
+			b.seq = seq // compare may have forgotten it
 		} else if s.held[l.name] == l {
 			b = &batch{log: l, key: key, seq: seq}
 			s.batches[key] = b
@@ -184,7 +184,7 @@ func (s *Stream) sweep(ctx context.Context, l *ownedLog, messages uint64) {
 	switch {
 	case err != nil:
 		l.doubtful = true
-	case !l.doubtful: // what arrives now comes after the last one
+	case !l.doubtful: // later messages have higher sequences
 		l.doubt = last
 	}
 }

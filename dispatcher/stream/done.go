@@ -12,11 +12,12 @@ import (
 )
 
 const (
-	// flushEvery is how often it is recorded what is done. A crash repeats what was done since.
+	// flushEvery is the interval at which finished entries are recorded. After a crash, entries that
+	// finished since then are sent again.
 	flushEvery = 200 * time.Millisecond
 	// deleters is how many messages are deleted at a time.
 	deleters = 32
-	// manyNotes is how many messages of notes there may be before one replaces them all.
+	// manyNotes is how many messages of notes accumulate before one replaces them all.
 	manyNotes = 64
 )
 
@@ -36,8 +37,8 @@ func (s *Stream) Done(id uint64) {
 	}
 }
 
-// flush notes which entries are done. It does not wait for deletions, which take long on a busy
-// server: what is done meanwhile would be sent again after a crash.
+// flush records which entries are done. It does not wait for deletions, which take long on a busy
+// server: entries that finish in the meantime would be sent again after a crash.
 func (s *Stream) flush(ctx context.Context) { s.eachHeld(func(l *ownedLog) { s.note(ctx, l, false) }) }
 
 // deleteDone deletes the messages whose entries are all done.
@@ -51,14 +52,14 @@ func (s *Stream) deleteDone(ctx context.Context) {
 	})
 }
 
-// eachHeld calls do for the logs that nobody else can have.
+// eachHeld calls do for the logs that no other process can hold.
 func (s *Stream) eachHeld(do func(*ownedLog)) {
 	if !s.nc.IsConnected() {
 		return
 	}
 	for _, l := range s.holding() {
 		s.mu.Lock()
-		held := time.Now().Before(l.until) // otherwise another process may have it, and notes of its own
+		held := time.Now().Before(l.until) // otherwise another process may hold it and write notes of its own
 		s.mu.Unlock()
 		if held {
 			do(l)
@@ -84,9 +85,9 @@ func (s *Stream) deleteAll(ctx context.Context, finished []*batch) {
 	deleting.Wait()
 }
 
-// absent matches what servers say of a message that they do not have. The texts differ by where its
-// sequence is: among others, before the first, or after the last of an empty stream. The code is the
-// same as for other errors.
+// absent matches the errors of servers for a message that does not exist. The texts depend on
+// whether its sequence is between others, before the first, or after the last of an empty stream.
+// The error code is the same as for other errors.
 var absent = regexp.MustCompile(`not found|no message found|deleted message|stream store EOF`)
 
 // delete deletes a message, now or at the next flush.
@@ -114,9 +115,9 @@ func (s *Stream) delete(ctx context.Context, b *batch) {
 	}
 }
 
-// note publishes which entries of batches are open. A batch that is done is left out once, because most
-// are deleted by then, unless there are many or this is the end. Now and then a message with those of all
-// batches replaces the ones before.
+// note publishes which entries of batches are open. It omits a finished batch once, because most are
+// deleted by the next time, unless there are many or this is the end. From time to time, a message
+// about all batches replaces the earlier ones.
 func (s *Stream) note(ctx context.Context, l *ownedLog, end bool) {
 	s.mu.Lock()
 	all := end || len(l.finished)+l.deleting > deleters
@@ -155,7 +156,7 @@ func (s *Stream) note(ctx context.Context, l *ownedLog, end bool) {
 		_, err := s.js.PublishMsg(ctx, m, jetstream.WithExpectStream(s.at.Stream))
 		s.mu.Lock()
 		l.notes++
-		if err != nil { // they are published with the next ones
+		if err != nil { // they are published again with the next notes
 			for b := range from { // a message that replaces all others may have removed theirs
 				if s.batches[b.key] == b {
 					l.changed[b] = struct{}{}

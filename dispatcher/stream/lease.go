@@ -17,18 +17,18 @@ import (
 )
 
 // A lease is a key with the token of the process that holds the log. It is renewed by revision, so
-// that only one process can. Whoever has seen one revision for the whole length of a lease takes
-// over, again by revision. Both measure by their own monotonic clocks: the holder from before it
-// sent the renewal, the other from when it saw that. So the clocks of machines need not agree, and
-// what a server deletes when does not matter.
+// that only one process can renew it. A process that has seen the same revision for the whole length
+// of a lease takes over, also by revision. Both measure with their own monotonic clocks: the holder
+// from before it sent the renewal, the other from when it first saw the revision. Therefore the
+// clocks of the machines need not agree, and it does not matter when a server deletes keys.
 const (
-	// leaseParts is into how many parts a lease is divided. It is renewed once in each, and no
-	// attempt begins in the last one: those that have begun have this long to be written.
+	// leaseParts is the number of parts that a lease is divided into. It is renewed once in each
+	// part. No attempt begins in the last part, so that requests under way can be written in time.
 	leaseParts = 5
 )
 
-// hold enters a log whose lease was taken by a request sent at the given time. The caller holds the
-// lock.
+// hold enters a log whose lease was taken by a request sent at the given time. The lock must be
+// held.
 func (s *Stream) hold(l *ownedLog, revision uint64, sent time.Time) {
 	s.held[l.name] = l
 	l.revision = revision
@@ -36,7 +36,7 @@ func (s *Stream) hold(l *ownedLog, revision uint64, sent time.Time) {
 	s.measure()
 }
 
-// measure computes until when attempts may begin. The caller holds the lock.
+// measure computes until when attempts may begin. The lock must be held.
 func (s *Stream) measure() {
 	until := int64(math.MaxInt64)
 	for _, l := range s.held {
@@ -60,7 +60,7 @@ func (s *Stream) holding() []*ownedLog {
 }
 
 // renewAll renews all leases, and begins a log if there is none to append to. If a lease cannot be
-// renewed, the bucket may be gone, and is created anew.
+// renewed, the bucket may be gone; then it is created again.
 func (s *Stream) renewAll(ctx context.Context) {
 	if !s.nc.IsConnected() {
 		return
@@ -83,7 +83,7 @@ func (s *Stream) renewAll(ctx context.Context) {
 	if !none && !failed.Load() {
 		return
 	}
-	ctx, cancel = context.WithTimeout(ctx, s.at.Lease/leaseParts) // that of the renewals may have ended
+	ctx, cancel = context.WithTimeout(ctx, s.at.Lease/leaseParts) // the time for the renewals may be over
 	defer cancel()
 	err := s.reopen(ctx)
 	if err == nil && none {
@@ -94,8 +94,8 @@ func (s *Stream) renewAll(ctx context.Context) {
 	}
 }
 
-// renew renews the lease of a log. If it was taken by another process, the log is given up. If the
-// server does not say either, ok is false, and the lease may end.
+// renew renews the lease of a log, or gives up the log if another process has taken the lease. If
+// the server confirms neither, ok is false, and the lease may end.
 func (s *Stream) renew(ctx context.Context, l *ownedLog) (ok bool) {
 	s.mu.Lock()
 	revision := l.revision
@@ -127,7 +127,7 @@ func (s *Stream) renew(ctx context.Context, l *ownedLog) (ok bool) {
 	return false
 }
 
-// giveUp forgets a log that another process has, and its entries.
+// giveUp forgets a log that another process has taken over, and its entries.
 func (s *Stream) giveUp(l *ownedLog) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,7 +152,7 @@ func (s *Stream) giveUp(l *ownedLog) {
 	s.log.Warn("another process has taken over webhooks, since this one did not renew its lease in time", "log", l.name, "messages", messages)
 }
 
-// claim takes over a log if nobody has it.
+// claim takes over a log if nobody holds it.
 func (s *Stream) claim(ctx context.Context, name string) {
 	sent := time.Now()
 	e, err := s.leases.Get(ctx, name)
@@ -166,7 +166,7 @@ func (s *Stream) claim(ctx context.Context, name string) {
 	default:
 		return
 	}
-	if err != nil { // another one was first, or the server does not answer
+	if err != nil { // another process was first, or the server does not answer
 		return
 	}
 	l := &ownedLog{name: name}
@@ -177,8 +177,9 @@ func (s *Stream) claim(ctx context.Context, name string) {
 	s.hold(l, revision, sent)
 }
 
-// expired reports whether a lease has had the same revision for its whole length, seen at least
-// twice in it: while this process cannot ask the server, the holder may be unable to renew.
+// expired reports whether a lease has had the same revision for its whole length. Sightings must be
+// at most half a lease apart: while this process cannot reach the server, the holder may be unable
+// to renew.
 func (s *Stream) expired(name string, revision uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,7 +193,7 @@ func (s *Stream) expired(name string, revision uint64) bool {
 	return now.Sub(at.since) >= s.at.Lease
 }
 
-// release ends the lease of a log, so that others take over at once what is left in it.
+// release ends the lease of a log, so that others can take over the rest of it at once.
 func (s *Stream) release(ctx context.Context, l *ownedLog) {
 	s.mu.Lock()
 	delete(s.held, l.name)
@@ -200,7 +201,7 @@ func (s *Stream) release(ctx context.Context, l *ownedLog) {
 	live, revision := l.live, l.revision
 	s.mu.Unlock()
 	if live == 0 {
-		s.stream.Purge(ctx, jetstream.WithPurgeSubject(s.subject(l.name, "done"))) // what stays does no harm
+		s.stream.Purge(ctx, jetstream.WithPurgeSubject(s.subject(l.name, "done"))) // leftover notes do no harm
 	}
 	if err := s.leases.Delete(ctx, l.name, jetstream.LastRevision(revision)); err != nil && live > 0 {
 		s.log.Warn("the lease of webhooks cannot be ended: others adopt them when it ends by itself", "log", l.name, "error", err.Error())

@@ -22,10 +22,10 @@ const (
 	batchBits   = 6
 )
 
-// everything is the open entries of a batch of n.
+// everything returns the bits of the entries of a batch of n.
 func everything(n int) uint64 { return ^uint64(0) >> (batchSize - n) }
 
-// appendRecords appends the message of a batch. Webhooks that are the same are written once.
+// appendRecords appends the message of a batch. Equal webhooks are written once.
 func appendRecords(to []byte, key uint64, entries []*outbox.Entry) []byte {
 	numbers := map[string]uint64{}
 	var webhooks []byte
@@ -83,7 +83,7 @@ func readRecords(from []byte) (key uint64, entries []outbox.Entry, err error) {
 // note says which entries of a batch are open.
 type note struct{ key, open uint64 }
 
-// maxNotes is how many notes a message has at most, and noteSize what each takes, in bytes.
+// maxNotes is the maximum number of notes in a message, and noteSize the size of each in bytes.
 const (
 	maxNotes = 1 << 14
 	noteSize = 16
@@ -99,7 +99,7 @@ func appendNotes(to []byte, notes []note) []byte {
 	return to
 }
 
-// readNotes adds the notes of a message to open. What is done stays done.
+// readNotes adds the notes of a message to open. Entries that are done stay done.
 func readNotes(from []byte, open map[uint64]uint64) error {
 	f := outbox.NewFields(from)
 	if f.Byte() != kindNotes {

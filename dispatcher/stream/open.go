@@ -12,8 +12,8 @@ import (
 	"mockserver/internal/natsclient"
 )
 
-// publishers is how many messages are on their way at a time. What is stored meanwhile gathers to
-// the next ones.
+// publishers is how many messages are published at a time. Entries that are stored in the meantime
+// are collected in the next ones.
 const publishers = 4
 
 // Open connects to the servers, and creates the stream if it does not exist.
@@ -74,7 +74,7 @@ func (s *Stream) every(interval time.Duration, do func(context.Context)) {
 	}
 }
 
-// Recover has the deliveries of processes that have ended come to take, each time some are found.
+// Recover passes the deliveries of processes that have ended to take, whenever some are found.
 func (s *Stream) Recover(take func([]outbox.Entry)) {
 	s.take = take
 	s.loops.Go(func() { s.every(s.at.Lease/(2*leaseParts), s.look) })
@@ -83,7 +83,8 @@ func (s *Stream) Recover(take func([]outbox.Entry)) {
 // closeWithin is how long Close waits for the server.
 const closeWithin = 3 * time.Second
 
-// Close records what is done, and releases the logs, so that other processes adopt what is left.
+// Close records which entries are done, and releases the logs, so that other processes adopt the
+// rest.
 func (s *Stream) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -100,7 +101,7 @@ func (s *Stream) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
 	s.eachHeld(func(l *ownedLog) { s.note(ctx, l, true) })
-	deleting, end := context.WithTimeout(ctx, closeWithin/2) // what is left is for the releases
+	deleting, end := context.WithTimeout(ctx, closeWithin/2) // the rest is for releasing the leases
 	defer end()
 	s.deleteDone(deleting)
 	for _, l := range s.holding() {

@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// readWithin is how long the next message may take.
+	// readWithin is how long to wait for the next message.
 	readWithin = 3 * time.Second
-	// readAhead is how much of a log is on its way at a time, in bytes.
+	// readAhead is how much of a log is requested in advance, in bytes.
 	readAhead = 16 << 20
 )
 
-// each calls do for the messages of a subject from a sequence on, up to the last one that there is
-// when it begins. It returns how many there were.
+// each calls do for the messages of a subject, from a sequence up to the message that is the last
+// one when it begins. It returns how many there were.
 func (s *Stream) each(ctx context.Context, subject string, from uint64, do func(seq uint64, data []byte)) (n int, err error) {
 	last, err := s.stream.GetLastMsgForSubject(ctx, subject)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {

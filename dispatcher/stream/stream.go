@@ -2,15 +2,15 @@
 // process and its disk: other processes adopt them.
 //
 //	store, err := stream.Open(location, logger)
-//	store.Recover(take)       // what other processes leave comes to take, then and later
+//	store.Recover(take)       // passes what other processes leave to take, then and later
 //	err = store.Store(&entry) // returns when the stream has it
 //	store.Done(entry.ID)      // it is no longer pending
 //
-// Each process appends to a log of its own, and holds it by a lease in a key-value bucket. Whoever
-// sees a lease that is not renewed takes over the log. The stream is the log only: when deliveries
-// are due is known to the process that has them.
+// Each process appends to a log of its own, and holds it by a lease in a key-value bucket. A process
+// that sees a lease that is not renewed takes over the log. The stream is only the log: the process
+// that holds deliveries knows when they are due.
 //
-// Of the module it imports only dispatcher/outbox and internal/natsclient.
+// The only packages of the module that it imports are dispatcher/outbox and internal/natsclient.
 package stream
 
 import (
@@ -41,20 +41,20 @@ type Stream struct {
 	token  []byte    // names this process in leases
 	take   func([]outbox.Entry)
 
-	until atomic.Int64 // attempts may begin before, on the clock
-	lost  atomic.Int64 // messages that cannot be read
+	until atomic.Int64 // attempts may begin before this time, on the clock
+	lost  atomic.Int64 // number of messages that could not be read
 
 	mu      sync.Mutex // guards the fields below, and those of the logs and batches
-	more    *sync.Cond // there is something to append, or the store is closed
+	more    *sync.Cond // signals that there is something to append, or that the store is closed
 	waiting []*request
 	closed  bool
 	key     uint64            // key of the next batch
 	batches map[uint64]*batch // by their keys, until they are deleted
 	held    map[string]*ownedLog
-	own     *ownedLog         // the one to append to; nil while there is none
-	parted  map[uint64]uint64 // open entries of logs that were given up, which Recover's take still has, by keys of batches
+	own     *ownedLog         // the log to append to; nil while there is none
+	parted  map[uint64]uint64 // open entries of logs that were given up but that the caller still has, by keys of batches
 	seen    map[string]sighting
-	created time.Time // of the stream: when it is another, it is another stream
+	created time.Time // creation time of the stream: another time means another stream
 
 	publishing sync.WaitGroup
 	loops      sync.WaitGroup
@@ -66,22 +66,22 @@ type Stream struct {
 type ownedLog struct {
 	name     string
 	revision uint64    // of its lease
-	until    time.Time // attempts may begin before
+	until    time.Time // attempts may begin before this time
 	live     int       // number of batches that are not deleted
 	finished []*batch  // to be deleted
 	deleting int       // how many are being deleted
 	changed  map[*batch]struct{}
-	partial  map[*batch]struct{} // those with notes
-	notes    int                 // messages of notes since the last that replaced all others
+	partial  map[*batch]struct{} // batches with notes
+	notes    int                 // messages of notes since the last one that replaced all others
 
 	acked    uint64 // the largest sequence of a batch that was acknowledged
-	doubtful bool   // a message may be in the stream that was not acknowledged
+	doubtful bool   // the stream may contain a message that was not acknowledged
 	doubted  bool   // there was such a message, which may still arrive
-	doubt    uint64 // it is after this sequence
-	surplus  int    // for how many looks the stream had more messages than are known
+	doubt    uint64 // the message would have a higher sequence than this
+	surplus  int    // number of successive looks at which the stream had more messages than are known
 
-	read uint64            // sequence up to which it was read, if it is adopted
-	open map[uint64]uint64 // notes of its former owner; nil before they are read
+	read uint64            // sequence up to which an adopted log was read
+	open map[uint64]uint64 // notes of the former owner; nil before they are read
 }
 
 // request is an entry that is to be stored.
@@ -91,14 +91,14 @@ type request struct {
 	stored chan error // holds one result, so that answering does not wait
 }
 
-// batch is one message of entries. Its lowest 64 IDs are those of its entries.
+// batch is one message of up to 64 entries, whose IDs consist of its key and their number.
 type batch struct {
 	log  *ownedLog
 	key  uint64
-	seq  uint64 // 0 if it is not known
-	open uint64 // entries that are not done
-	kept bool   // it was acknowledged, or adopted
-	// passed means that a note has left it out, although it is done.
+	seq  uint64 // 0 if unknown
+	open uint64 // entries that are not done, one bit for each
+	kept bool   // it was acknowledged or adopted
+	// passed means that one message of notes has omitted it, although it is done.
 	passed bool
 }
 
@@ -108,16 +108,16 @@ type sighting struct {
 	since, last time.Time
 }
 
-// ErrAway is the error of Store while the server does not answer, or did not in time.
+// ErrAway is the error of Store if the server does not answer in time.
 var ErrAway = errors.New("the webhook store does not answer")
 
 const (
-	// reopenWithin is how long it may take to create the stream anew.
+	// reopenWithin is how long it may take to create the stream again.
 	reopenWithin = 10 * time.Second
-	// forgetLeases is after how long the server forgets leases that nobody renews.
+	// forgetLeases is how long the server keeps leases that nobody renews.
 	forgetLeases = time.Hour
-	// headroom is more than what a message takes besides entries or notes, in bytes: headers and
-	// counts.
+	// headroom is more than a message needs in addition to entries or notes, in bytes: for headers
+	// and counts.
 	headroom = 1 << 10
 )
 
@@ -155,8 +155,8 @@ func (s *Stream) reopen(ctx context.Context) error {
 	return err
 }
 
-// compare forgets sequences when the stream is not the one that they are of: its numbers are those
-// of other messages, which may be another process's. What is in the new stream is read again.
+// compare forgets sequences if the stream was created again: in the new stream they are the numbers
+// of other messages, perhaps of another process. The new stream is then read again.
 func (s *Stream) compare(created time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,7 +169,7 @@ func (s *Stream) compare(created time.Time) {
 	}
 	for _, l := range s.held {
 		l.acked, l.read, l.open = 0, 0, nil
-		l.doubtful, l.doubt = true, 0 // so that sweep finds the sequences of the new one
+		l.doubtful, l.doubt = true, 0 // so that sweep finds the sequences in the new stream
 	}
 	s.log.Error("the webhook store has lost its stream and has a new one: the webhooks that this process has are in its memory alone",
 		"store", s.at.String(), "messages", len(s.batches))
@@ -190,11 +190,11 @@ func (s *Stream) atMost(size int) int {
 	return size
 }
 
-// MayBegin reports whether attempts may begin now: no lease is about to end.
+// MayBegin reports whether attempts may begin now, because no lease is about to end.
 func (s *Stream) MayBegin() bool { return int64(time.Since(s.began)) < s.until.Load() }
 
 // Holds reports whether an entry is in a log that this process holds, and is not done. If not, the
-// caller has to forget the entry: should the log come back, Recover passes it again.
+// caller must forget the entry: if this process gets the log back, Recover passes the entry again.
 func (s *Stream) Holds(id uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,7 +205,8 @@ func (s *Stream) Holds(id uint64) bool {
 	return false
 }
 
-// part notes that an entry of a log that was given up is forgotten. The caller holds the lock.
+// part records that the caller has forgotten an entry of a log that was given up. The lock must be
+// held.
 func (s *Stream) part(id uint64) {
 	key := id >> batchBits
 	if open, ok := s.parted[key]; ok {

@@ -11,10 +11,10 @@ import (
 	"mockserver/renderer/escape"
 )
 
-// column is how the cells of a column become members.
+// column determines how the cells of a column become members.
 type column struct {
 	name  string
-	lead  []byte // the name as JSON, with what is before and after it
+	lead  []byte // the name as JSON, with the punctuation around it
 	kind  Type
 	infer bool
 }
@@ -44,7 +44,7 @@ func (t *table) add(o Options, name string) (wrong string) {
 	return ""
 }
 
-// finish checks that the columns that the options name are there. The head is at a place.
+// finish checks that the columns named in the options exist. at is the place of the head.
 func (t *table) finish(o Options, path []string, at Place) error {
 	t.column = slices.IndexFunc(t.columns, func(c column) bool { return c.name == path[0] })
 	if t.column < 0 {

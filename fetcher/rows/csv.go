@@ -9,7 +9,7 @@ import (
 	"mockserver/internal/wording"
 )
 
-// readCells reads CSV and TSV by RFC 4180. Empty lines are skipped.
+// readCells reads CSV and TSV according to RFC 4180. It skips empty lines.
 func readCells(r *reader, o Options) error {
 	if o.Separator == '"' || o.Separator == '\n' || o.Separator == '\r' || o.Separator >= utf8.RuneSelf {
 		return problem(Place{}, "invalid separator %q; expected an ASCII character other than a quote and a line break", rune(o.Separator))
@@ -43,17 +43,17 @@ func readCells(r *reader, o Options) error {
 	}
 }
 
-// csv is one reading of a file of cells.
+// csv reads one file of cells.
 type csv struct {
 	*reader
 	table
 	separator byte
-	stops     [256]bool // the bytes that end a cell without quotes, or may not be in it
+	stops     [256]bool // the bytes that end a cell without quotes, or must not be in it
 	cells     []span    // of the current record
-	scratch   []byte    // a cell whose quotes were written twice
+	scratch   []byte    // content of a cell with doubled quotes
 }
 
-// span is where a cell is in its record, with its quotes.
+// span is the position of a cell in its record, including its quotes.
 type span struct {
 	begin, end int
 	quoted     bool
@@ -61,7 +61,7 @@ type span struct {
 }
 
 // record finds the cells of the next record, which is at the beginning of the window, and returns
-// its size with its line break; io.EOF if there is none.
+// its size including its line break; io.EOF if there is no further record.
 func (c *csv) record() (int, error) {
 	for {
 		n, whole, err := c.scan(c.text())
@@ -85,7 +85,7 @@ func (c *csv) record() (int, error) {
 }
 
 // scan finds the cells of the record at the beginning of b. It returns the size of the record and
-// whether all of it is in b.
+// whether b contains all of it.
 func (c *csv) scan(b []byte) (n int, whole bool, err error) {
 	c.cells = c.cells[:0]
 	for i := 0; ; i++ {
@@ -106,7 +106,7 @@ func (c *csv) scan(b []byte) (n int, whole bool, err error) {
 				err = problem(c.place(next.begin), "quote is not closed; expected a quote at the end of the cell")
 			}
 			return 0, false, err
-		case len(rest) == 0: // where more follows, a quote may be the first of two
+		case len(rest) == 0: // if more may follow, a quote may be the first of two
 			return i, c.ended(), nil
 		case rest[0] == c.separator:
 		case rest[0] == '\n':
@@ -137,7 +137,7 @@ func quotedEnd(b []byte, i int) (end int, doubled bool) {
 	}
 }
 
-// misplaced returns the error of a byte that may not be where it is.
+// misplaced returns the error of a byte that is not allowed where it stands.
 func (c *csv) misplaced(b byte, at int) error {
 	switch last := c.cells[len(c.cells)-1]; {
 	case last.quoted:

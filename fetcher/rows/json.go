@@ -47,7 +47,7 @@ func (r *reader) notRows() error {
 	return problem(r.at, "file is %s; expected a list of objects, or an object whose member names are the keys", kinds[v.Kind])
 }
 
-// list reads rows from the opening bracket of a list to behind its closing one.
+// list reads rows from the opening bracket of a list to its closing bracket.
 func (r *reader) list() error {
 	r.skip(1)
 	c, err := r.next(`an object or "]"`)
@@ -71,7 +71,7 @@ func (r *reader) list() error {
 	}
 }
 
-// object reads rows from the opening bracket of an object to behind its closing one.
+// object reads rows from the opening brace of an object to its closing brace.
 func (r *reader) object() error {
 	r.skip(1)
 	c, err := r.next(`a key or "}"`)
@@ -125,7 +125,7 @@ func (r *reader) next(expected string) (byte, error) {
 	return c, err
 }
 
-// comma skips what is between two rows. It reports whether a comma was there; if not, it was the
+// comma skips the text between two rows. It reports whether that is a comma; otherwise it is the
 // closing bracket, or there is an error.
 func (r *reader) comma(closing byte) (bool, error) {
 	expected := `"," or "]"`
@@ -158,7 +158,7 @@ func (r *reader) colon() error {
 }
 
 // element reads the row at the beginning of the window. In an object of objects, name is the JSON
-// text of the row's key, which is at a place.
+// text of the row's name, and at is its place.
 func (r *reader) element(name []byte, at Place) error {
 	text, err := r.value()
 	if err != nil {
@@ -238,8 +238,8 @@ func (r *reader) take(text []byte) error {
 	return r.yield(key, r.out, r.at)
 }
 
-// takeNamed passes on a row of an object of objects. name is the JSON text of its name, which is at
-// a place. A row without a key gets its name as the key, as the first member.
+// takeNamed passes on a row of an object of objects. name is the JSON text of its name, and at is
+// the place of the name. A row without a key gets its name as its key, as the first member.
 func (r *reader) takeNamed(text, name []byte, at Place) error {
 	row, err := r.checkRow(text)
 	if err != nil {

@@ -27,8 +27,8 @@ func newTaker(o Options, yield Yield) (taker, error) {
 	return taker{label: wording.Clip(o.Key), path: strings.Split(o.Key, "."), yield: yield}, nil
 }
 
-// find looks for the member at the end of path in v. If there is none, it returns the innermost
-// value on the path that there is, and the part of the path that is missing in it.
+// find looks for the member at the end of path in v. If it does not exist, find returns the
+// innermost value on the path that exists, and the part of the path that is missing in it.
 func find(v json.Value, path []string) (inner json.Value, missing []string) {
 	for len(path) > 0 {
 		next := v.Member(path[0])

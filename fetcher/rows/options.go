@@ -1,9 +1,9 @@
 package rows
 
-// Options are how a file is to be read.
+// Options determine how a file is read.
 type Options struct {
 	Name      string          // of the file; its extension says what it contains, before a .gz or .zst
-	Key       string          // the member that is the key; a.b is a member of the member a
+	Key       string          // the member that is the key; a.b is the member b of the member a
 	Separator byte            // between the cells of CSV and TSV; 0: a comma in .csv, a tab in .tsv
 	Types     map[string]Type // of columns; Text for all others
 	Infer     bool            // columns without a type: see Type
@@ -11,8 +11,9 @@ type Options struct {
 
 // Type is the type of a column: what its cells are as JSON.
 //
-// An empty cell of a type other than Text is null. Without a type and with Options.Infer, an empty
-// cell is null, what JSON would read as a number, true or false is that, and all else is text.
+// An empty cell of a type other than Text is null. In a column without a type, with Options.Infer,
+// an empty cell is null, a cell that JSON would read as a number, true or false is that value, and
+// any other cell is text.
 type Type uint8
 
 // The types of columns.
@@ -24,14 +25,14 @@ const (
 	JSON         // any JSON value
 )
 
-// String returns what messages call a cell of the type.
+// String describes a cell of the type for messages.
 func (t Type) String() string {
 	return [...]string{"text", "an integer", "a number", "true or false", "a JSON value"}[min(t, JSON)]
 }
 
 // Yield receives a row: the text of its key, the row as a compact JSON object, and where it begins.
-// Both texts are valid during the call only. An error ends the reading, and is returned as it is.
+// Both texts are valid only during the call. An error ends the reading, and is returned unchanged.
 //
-// The text of a key is that of a string, or the literal of a number or boolean as written. It is
-// not empty. Two rows may have the same key.
+// The text of a key is the content of a string, or a number or boolean as written. It is not empty.
+// Two rows may have the same key.
 type Yield func(key, row []byte, at Place) error

@@ -6,14 +6,14 @@ import "fmt"
 // order mark. The zero Place is the whole file.
 type Place struct{ Line, Column int }
 
-// Problem is an error in what a file contains, or in how its rows are declared. Other errors are
-// those of reading and unpacking the file, and of Yield.
+// Problem is an error in the content of a file, or in the declaration of its rows. Other errors
+// come from reading and unpacking the file, and from Yield.
 type Problem struct {
 	Place
 	What string // what is wrong, and what is expected
 }
 
-// Error returns "line:column: what is wrong", for which the caller knows the file.
+// Error returns "line:column: what is wrong". The caller knows the file.
 func (p *Problem) Error() string {
 	if p.Line == 0 {
 		return p.What

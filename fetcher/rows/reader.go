@@ -7,18 +7,18 @@ import (
 	"mockserver/matcher/json"
 )
 
-// reader is one reading of a file.
+// reader reads one file.
 type reader struct {
 	window
 	taker
 	name []byte // buffer of the name of a row
 }
 
-// errEmpty says that there is nothing in a file but blanks.
+// errEmpty says that a file contains nothing but blanks.
 var errEmpty = errors.New("empty")
 
-// value returns the JSON value at the beginning of the window, as far as brackets and quotes show
-// where it ends. It is not checked, and it may be cut short by the end of the file.
+// value returns the JSON value at the beginning of the window. Brackets and quotes determine where
+// it ends. It is not checked, and the end of the file may cut it short.
 func (r *reader) value() ([]byte, error) {
 	for {
 		if n, ok := valueEnd(r.text()); ok {
@@ -35,8 +35,8 @@ func (r *reader) value() ([]byte, error) {
 	}
 }
 
-// tooLarge returns the error of a window that ends within a row: an earlier error in the row, such
-// as a missing bracket, may be why the row seems to be too large.
+// tooLarge returns the error of a window that ends within a row. If the row contains an error, such
+// as a missing bracket, that may be why it seems too large, so that error is returned.
 func (r *reader) tooLarge() error {
 	if at, what := fault(r.text()); what != "" && what != short {
 		return problem(r.place(at), "%s", what)
@@ -44,7 +44,7 @@ func (r *reader) tooLarge() error {
 	return problem(r.at, "row is %v", errTooLarge)
 }
 
-// check checks a text at the beginning of the window, which has no blanks around it.
+// check checks a text at the beginning of the window, without blanks around it.
 func (r *reader) check(text []byte) (json.Value, error) {
 	v := json.Parse(text)
 	if len(v.Raw) == len(text) { // it is shorter after a byte order mark

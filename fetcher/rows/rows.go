@@ -1,8 +1,8 @@
 // Package rows reads files of rows: CSV, TSV, JSON and NDJSON, also packed. Each row becomes the
-// text of one JSON object, while the file is being read: what is held of a file is a buffer as
-// large as its largest row, and 256 KiB at least.
+// text of one JSON object while the file is being read. The buffer is as large as the largest row
+// requires, and at least 256 KiB.
 //
-// Digits and the order of members stay as written. A repeated member stays too; its last value
+// Digits and the order of members stay as written. Repeated members stay too; the last value
 // counts, as in the rest of the program.
 package rows
 
@@ -16,7 +16,8 @@ import (
 	"mockserver/internal/wording"
 )
 
-// extensions has a way to read each format, and the separator of its cells.
+// extensions contains, for each extension, the function that reads the format, and the separator of
+// its cells.
 var extensions = map[string]struct {
 	read      func(*reader, Options) error
 	separator byte
@@ -28,7 +29,7 @@ var extensions = map[string]struct {
 	".jsonl":  {readLines, 0},
 }
 
-// Read calls yield for each row of a file, in their order.
+// Read calls yield for each row of a file, in order.
 func Read(r io.Reader, o Options, yield Yield) error {
 	name, packing := strings.ToLower(o.Name), path.Ext(strings.ToLower(o.Name))
 	if unpackers[packing] != nil {

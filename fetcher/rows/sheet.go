@@ -8,7 +8,7 @@ import (
 // Sheet passes on the rows of a sheet whose cells the caller reads, such as one of a workbook. Its
 // first row names the members. Rows without text are skipped.
 //
-// A cell of a column with a type is what its text is as that type; others stay what they are.
+// The text of a cell in a column with a type is read as that type; other cells stay as they are.
 type Sheet struct {
 	taker
 	table
@@ -21,18 +21,18 @@ type Sheet struct {
 type Cell struct {
 	Column int    // from 1
 	Text   string // text, or the JSON of anything else
-	JSON   bool   // which of the two
+	JSON   bool   // whether Text is JSON
 }
 
-// NewSheet returns a Sheet. Of the options, Name, Separator and Infer have no meaning.
+// NewSheet returns a Sheet. The options Name, Separator and Infer have no effect.
 func NewSheet(o Options, yield Yield) (*Sheet, error) {
 	o.Infer = false
 	t, err := newTaker(o, yield)
 	return &Sheet{taker: t, options: o}, err
 }
 
-// Row takes the cells of a row. Rows are numbered from 1 and come in their order. The line of a
-// Place is the number of a row, its column that of a cell.
+// Row takes the cells of a row. Rows are numbered from 1 and must come in order. The line of a
+// Place is the number of the row, its column the number of the cell's column.
 func (s *Sheet) Row(number int, cells []Cell) error {
 	if number == 1 {
 		return s.head(cells)
@@ -62,7 +62,7 @@ func (s *Sheet) End() error {
 	return nil
 }
 
-// head reads the names of the columns. Columns without a name are left out.
+// head reads the names of the columns. Columns without a name are omitted.
 func (s *Sheet) head(cells []Cell) error {
 	s.index = map[int]int{}
 	cells = slices.SortedStableFunc(slices.Values(cells), func(a, b Cell) int { return a.Column - b.Column })

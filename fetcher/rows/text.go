@@ -12,10 +12,11 @@ import (
 	"mockserver/renderer/escape"
 )
 
-// short is what is wrong with a JSON text that ends too early.
+// short is the error of a JSON text that ends too early.
 const short = "unexpected end of the JSON text"
 
-// fault returns what is wrong with a JSON text, and the offset; "" if nothing is.
+// fault returns what is wrong with a JSON text, and the offset of the error; "" if the text is
+// valid.
 func fault(text []byte) (at int, what string) {
 	valid := validPrefix(text)
 	d := stdjson.NewDecoder(bytes.NewReader(text[:valid]))
@@ -40,7 +41,7 @@ func fault(text []byte) (at int, what string) {
 	return 0, ""
 }
 
-// validPrefix returns how many of the first bytes of a text are UTF-8.
+// validPrefix returns the length of the valid UTF-8 at the beginning of a text.
 func validPrefix(text []byte) int {
 	at := 0
 	for at < len(text) {
@@ -54,8 +55,8 @@ func validPrefix(text []byte) int {
 }
 
 // valueEnd returns the size of the value at the beginning of b, which is not a blank, and whether
-// it ends within b. A text with a control character, which JSON does not allow, ends there with all
-// that is around it: a missing quote would otherwise make a row of the rest of the file.
+// it ends within b. JSON does not allow control characters in a string, so the value is taken to
+// end at one: otherwise a missing quote would turn the rest of the file into one row.
 func valueEnd(b []byte) (int, bool) {
 	switch {
 	case len(b) == 0:
@@ -70,7 +71,7 @@ func valueEnd(b []byte) (int, bool) {
 	return n + 1, n >= 0
 }
 
-// structural has the bytes at which bracketEnd stops.
+// structural contains the bytes at which bracketEnd stops.
 var structural = [256]bool{'"': true, '{': true, '}': true, '[': true, ']': true}
 
 func bracketEnd(b []byte) (int, bool) {
@@ -91,7 +92,7 @@ func bracketEnd(b []byte) (int, bool) {
 			continue
 		case '{', '[':
 			depth++
-		default: // which bracket closes which is checked later
+		default: // whether the brackets match is checked later
 			depth--
 		}
 		i++
@@ -101,7 +102,7 @@ func bracketEnd(b []byte) (int, bool) {
 	}
 }
 
-// plain has the bytes at which textEnd does not stop.
+// plain contains the bytes at which textEnd does not stop.
 var plain = func() (t [256]bool) {
 	for c := range t {
 		t[c] = c >= ' ' && c != '"' && c != '\\'
@@ -127,7 +128,7 @@ func textEnd(b []byte, i int) int {
 // compact appends a JSON text, or a part of one that does not begin within a text in quotes,
 // without the blanks between its tokens.
 func compact(dst, b []byte) []byte {
-	begin := 0 // of what is not yet appended
+	begin := 0 // of the part that is not yet appended
 	for i := 0; i < len(b); {
 		switch {
 		case b[i] == '"':
@@ -143,7 +144,7 @@ func compact(dst, b []byte) []byte {
 	return append(dst, b[begin:]...)
 }
 
-// appendMember appends a member at the end of a path, with the objects around it. Its value is a
+// appendMember appends a member at the end of a path, including the objects around it. value is a
 // JSON text.
 func appendMember(dst []byte, path []string, value []byte) []byte {
 	for i, name := range path {

@@ -13,7 +13,7 @@ const (
 	// maxUnpacked is the maximum size of a packed file when unpacked, in bytes.
 	maxUnpacked = 4 << 30
 	// maxWindow limits the memory that a zstd frame may make its reader allocate, in bytes. It is
-	// what the program zstd accepts without being told otherwise.
+	// the default limit of the program zstd.
 	maxWindow = 128 << 20
 )
 
@@ -28,7 +28,7 @@ var unpackers = map[string]func(io.Reader) (io.ReadCloser, error){
 	},
 }
 
-// bounded reads what is unpacked up to a limit, and says of its errors whose they are.
+// bounded reads unpacked data up to a limit, and marks its errors as errors of unpacking.
 type bounded struct {
 	r    io.Reader
 	left int64

@@ -11,14 +11,14 @@ const (
 	maxRow = 16 << 20
 	// smallest is the size at which the buffer of a window begins, in bytes.
 	smallest = 256 << 10
-	// maxIdle is how often in a row a reader may give nothing and no error.
+	// maxIdle is how many times in succession a reader may return no bytes and no error.
 	maxIdle = 100
 )
 
-// errTooLarge says that a window as large as a row may be ends within a row.
+// errTooLarge says that a window of the maximum size of a row ends within a row.
 var errTooLarge = errors.New("larger than 16 MiB")
 
-// window is the part of a file that has been read and not been used.
+// window is the part of a file that has been read but not used.
 type window struct {
 	r          io.Reader
 	buf        []byte
@@ -36,8 +36,8 @@ func (w *window) ended() bool { return errors.Is(w.err, io.EOF) }
 // more extends the window. It returns io.EOF at the end of the file, errTooLarge if the window has
 // the size of the largest row, or the error of the reader.
 //
-// It reads until the buffer is full: those who look for the end of a row begin anew after each
-// call, so a window has to become twice as large from one to the next.
+// It reads until the buffer is full: callers that look for the end of a row start over after each
+// call, so each call must double the size of the window.
 func (w *window) more() error {
 	if w.err != nil {
 		return w.err
@@ -47,7 +47,7 @@ func (w *window) more() error {
 		if held > maxRow {
 			return errTooLarge
 		}
-		// Two bytes more than a row may have: the end of a row shows in what follows it.
+		// Two bytes more than the largest row: what follows a row shows that it has ended.
 		grown := make([]byte, min(max(smallest, 2*held), maxRow+2))
 		copy(grown, w.text())
 		w.buf = grown

@@ -35,7 +35,7 @@ func (x *Exchange) readHead(method []byte) error {
 	return errInterim
 }
 
-// findHead reads until a head is whole and returns its end.
+// findHead reads until a head is complete and returns its end.
 func (x *Exchange) findHead() (end int, err error) {
 	for from, line := 0, 0; ; { // offsets from x.r, which filling may move
 		head := x.in[x.r:x.w]
@@ -160,8 +160,8 @@ func (x *Exchange) connection(value []byte) {
 	}
 }
 
-// frame sets how the body ends, RFC 9112 section 6.3. Length is what the client is told; -1 for
-// nothing.
+// frame sets how the body ends, see RFC 9112 section 6.3. Length is the length that the client is
+// told; -1 for none.
 func (x *Exchange) frame(method []byte, length int64, coded bool) {
 	x.Length, x.left, x.chunkEnds = length, 0, false
 	switch {
@@ -169,7 +169,7 @@ func (x *Exchange) frame(method []byte, length int64, coded bool) {
 		x.framing = noBody
 	case x.Status == 204 || x.Status < 200:
 		x.framing, x.Length = noBody, -1
-		x.closes = x.closes || length > 0 || coded // it may send one nevertheless
+		x.closes = x.closes || length > 0 || coded // it may send a body nevertheless
 	case coded:
 		x.framing = chunked
 	case length >= 0:
@@ -179,7 +179,7 @@ func (x *Exchange) frame(method []byte, length int64, coded bool) {
 	}
 }
 
-// quoted returns the beginning of what is not an answer, for messages.
+// quoted returns the beginning of something that is not an answer, for messages.
 func quoted(b []byte) string {
 	const most = 60
 	line, _, _ := bytes.Cut(b, []byte("\n"))

@@ -10,19 +10,20 @@ import (
 )
 
 const (
-	// Short is how long a body may be, in bytes, to be read whole before any of it is passed on.
+	// Short is the maximum size in bytes of a body that is read completely before any of it is
+	// passed on.
 	Short = 64 << 10
-	// maxLine limits the size line of a chunk, with its extensions, in bytes; maxTrailers the lines
-	// after the last chunk.
+	// maxLine limits the size line of a chunk, including its extensions, and maxTrailers the lines
+	// after the last chunk, both in bytes.
 	maxLine     = 4 << 10
 	maxTrailers = 16 << 10
 )
 
-// errMore is returned where reading would wait, if it must not.
+// errMore is returned if reading would have to wait but must not.
 var errMore = errors.New("there is more to come")
 
-// fill reads once more into the buffer. What was read before stays where it is, unless the buffer
-// grows: then it stays in the old one, for those that refer to it.
+// fill reads once more into the buffer. Earlier content is not moved. If the buffer grows, the old
+// one keeps its content for slices that refer to it.
 func (x *Exchange) fill() error {
 	if x.hasty {
 		return errMore
@@ -42,7 +43,7 @@ func (x *Exchange) fill() error {
 	return err
 }
 
-// keepHead makes body bytes leave those of the head alone.
+// keepHead prevents the body from overwriting the head in the buffer.
 func (x *Exchange) keepHead() {
 	x.base = x.r
 	if len(x.in)-x.base < headRoom/2 {
@@ -63,7 +64,7 @@ func (x *Exchange) some(p []byte) (int, error) {
 	return x.readConn(p)
 }
 
-// line returns the next line without its end, which has to be CRLF.
+// line returns the next line without its end, which must be CRLF.
 func (x *Exchange) line(most int, long error) ([]byte, error) {
 	for {
 		if i := bytes.IndexByte(x.in[x.r:x.w], '\n'); i >= 0 {
@@ -128,8 +129,8 @@ func (x *Exchange) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// nextChunk reads what is before the data of a chunk, if any is due: the end of the last one, and
-// the size. The error is io.EOF after the last chunk and the trailers.
+// nextChunk reads what precedes the data of a chunk, if that is due: the end of the previous chunk,
+// and the size. The error is io.EOF after the last chunk and the trailers.
 func (x *Exchange) nextChunk() error {
 	if x.ended {
 		return io.EOF
@@ -198,8 +199,8 @@ func chunkSize(line []byte) (int64, error) {
 	return n, nil
 }
 
-// readWhole reads the body into room if it is short, and sets Whole if that was all of it. With most
-// above 0 it reads all of it, up to so many bytes.
+// readWhole reads the body into room if it is short, and sets Whole if it read the whole body. If
+// most is above 0, it reads the whole body, up to that many bytes.
 func (x *Exchange) readWhole(room []byte, most int64) error {
 	x.Body = room[:0]
 	if x.framing == noBody {

@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	// patience is how long an answer may take before the client is watched meanwhile. Until then it
-	// may have left unnoticed.
+	// patience is how long an answer may take before the client is watched as well. Until then the
+	// client may leave unnoticed.
 	patience = 50 * time.Millisecond
 	// grace is how long to wait for an answer if the request could not be written completely: the
-	// upstream may have answered before that.
+	// upstream may have answered early.
 	grace = 10 * time.Millisecond
 	// writtenAtOnce is the largest body, in bytes, that is written before the answer is read. An
 	// upstream may answer before it has read a larger one.
 	writtenAtOnce = 64 << 10
 )
 
-// Do sends a request and reads the head of its answer, and its body if that is short. In case of an
-// error the exchange is over; otherwise Close has to be called.
+// Do sends a request and reads the head of its answer, and also the body if it is short. After an
+// error the exchange is over; otherwise the caller must call Close.
 func (u *Upstream) Do(x *Exchange, a *Asked) (err error) {
 	x.upstream = u
 	x.UnderWay = u.UnderWay.Add(1)
@@ -57,8 +57,8 @@ func (u *Upstream) Do(x *Exchange, a *Asked) (err error) {
 	return nil
 }
 
-// ask sends the request and reads the head. It does so once more, over a new connection, if one that
-// was idle ended without an answer, and the method is safe to repeat.
+// ask sends the request and reads the head. It tries once more, over a new connection, if an idle
+// connection ended without an answer and the method is safe to repeat.
 func (x *Exchange) ask(a *Asked, placed time.Time) (err error) {
 	u := x.upstream
 	for err = client.ErrStale; err == client.ErrStale; {
@@ -89,7 +89,7 @@ func isSafe(method []byte) bool {
 	return false
 }
 
-// connect gets a connection for a request, which a short body is a part of.
+// connect gets a connection for a request with a body of the given size.
 func (x *Exchange) connect(body int) (err error) {
 	u := x.upstream
 	if x.asks = body <= writtenAtOnce; !x.asks {
@@ -110,7 +110,7 @@ func (x *Exchange) once(a *Asked, placed time.Time) error {
 	switch {
 	case errors.As(err, &broken):
 		x.hurried = false
-		_ = x.conn.SetReadDeadline(time.Now().Add(grace)) // the upstream may have answered; if this fails, reading does
+		_ = x.conn.SetReadDeadline(time.Now().Add(grace)) // the upstream may have answered; if this fails, so does reading
 		if x.readHead(a.Request.In.Method) != nil {
 			return broken.Err
 		}
@@ -122,13 +122,13 @@ func (x *Exchange) once(a *Asked, placed time.Time) error {
 	return x.readHead(a.Request.In.Method)
 }
 
-// exchange sends the request and waits for the first byte of the answer. The client is watched once
-// that takes longer.
+// exchange sends the request and waits for the first byte of the answer. If that takes longer than
+// patience, the client is watched too.
 func (x *Exchange) exchange(a *Asked) error {
 	x.hurried = false
 	if early := x.Sent.Add(patience); a.Waiter != nil && early.Before(x.deadline) {
 		x.hurried = true
-		_ = x.conn.SetReadDeadline(early) // if it fails, reading does
+		_ = x.conn.SetReadDeadline(early) // if this fails, so does reading
 	}
 	body := a.Request.In.Body
 	var n int
@@ -140,7 +140,7 @@ func (x *Exchange) exchange(a *Asked) error {
 		x.out = append(x.out[:x.head], body...)
 		var sent bool
 		n, sent, err = x.conn.Ask(x.out, x.in[x.w:], x.deadline)
-		if !sent && x.hurried && errors.Is(err, os.ErrDeadlineExceeded) { // the process stood still meanwhile
+		if !sent && x.hurried && errors.Is(err, os.ErrDeadlineExceeded) { // the process was paused in the meantime
 			x.unhurry()
 			n, sent, err = x.conn.Ask(x.out, x.in[x.w:], x.deadline)
 		}

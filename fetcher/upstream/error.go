@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Why there is no answer to pass on. Others are those of connecting, reading and parsing.
+// Errors of Do, in addition to those of connecting, reading and parsing.
 var (
 	ErrLeft    = errors.New("the client left")
 	ErrLoop    = errors.New("the request has passed through this server before: its upstream leads back to it")
@@ -13,14 +13,14 @@ var (
 	// ErrTimeout is wrapped by the errors of requests that took too long.
 	ErrTimeout = errors.New("time-out")
 
-	errTarget        = errors.New("the path to ask for is not one: it has to begin with /, and to be printable ASCII without blanks and #")
-	errRequestHeader = errors.New("a header of the request holds a control character")
-	errTooLarge      = errors.New("the answer is too large to be kept in memory, which its fault needs")
+	errTarget        = errors.New("the path to request is invalid: it must begin with / and be printable ASCII without blanks and #")
+	errRequestHeader = errors.New("a header of the request contains a control character")
+	errTooLarge      = errors.New("the answer is too large to be kept in memory, as its fault requires")
 	errNoPlace       = fmt.Errorf("%w: no connection was free in time", ErrTimeout)
 )
 
-// How an answer is malformed. All of it is refused: what another reader might understand differently
-// is not passed on.
+// The ways in which an answer can be malformed. A malformed answer is refused: an answer that
+// another reader might interpret differently is not passed on.
 var (
 	errHead      = errors.New("the head of the answer is larger than 128 KiB")
 	errInterim   = errors.New("more than 16 interim answers")
@@ -28,7 +28,7 @@ var (
 	errLineEnd   = errors.New("a line of the answer does not end in CRLF")
 	errStatus    = errors.New("the answer does not begin with a status line of HTTP/1")
 	errName      = errors.New("a line of the answer's head does not begin with a name and a colon")
-	errValue     = errors.New("a header of the answer holds a control character")
+	errValue     = errors.New("a header of the answer contains a control character")
 	errLengths   = errors.New("the answer has more than one Content-Length")
 	errLength    = errors.New("the Content-Length of the answer is not a number of at most 18 digits")
 	errFrames    = errors.New("the answer has both Content-Length and Transfer-Encoding")

@@ -24,43 +24,43 @@ const (
 type Exchange struct {
 	Status int
 	Reason []byte  // of the status line
-	Fields []Field // without those that concern the connection, Content-Length and Transfer-Encoding
-	// Length is that of the body, of HEAD and 304 the one that was announced; -1 if it is not known.
+	Fields []Field // without Content-Length, Transfer-Encoding and those that concern the connection
+	// Length is the length of the body, or the announced one for HEAD and 304; -1 if unknown.
 	Length int64
-	// Body is the body if Whole is set, otherwise its beginning. The rest comes from Read.
+	// Body is the body if Whole is set, otherwise its beginning. Read returns the rest.
 	Body  []byte
 	Whole bool
 
-	Waited    time.Duration // for a place
-	Connected time.Duration // from having it to having a connection
-	Sent      time.Time     // when there was a connection
-	First     time.Time     // when the first byte of the answer came; zero for none
-	UnderWay  int64         // requests at the upstream when this one began, itself included
+	Waited    time.Duration // how long it waited for a place
+	Connected time.Duration // how long it took to get a connection after that
+	Sent      time.Time     // when it had a connection
+	First     time.Time     // when the first byte of the answer arrived; zero if none did
+	UnderWay  int64         // requests at the upstream when this one began, including this one
 
 	upstream *Upstream
 	conn     *client.Conn
-	asks     bool      // conn.Ask sends the request; else conn has its deadlines
-	from     io.Reader // conn, or another one in tests
+	asks     bool      // conn.Ask sends the request; otherwise deadlines are set on conn
+	from     io.Reader // conn, except in tests
 	deadline time.Time
 	hurried  bool   // the read deadline is before deadline
 	out      []byte // the request
-	head     int    // the length of its head
+	head     int    // length of the request's head
 	named    [][]byte
 
-	in         []byte // all of its length is used
-	base, r, w int    // where the body begins, and what is read but not used
+	in         []byte // buffer; its whole length is used
+	base, r, w int    // where the body begins, and the range that was read but not used
 	hasty      bool   // reading must not wait
 
 	framing   framing
-	left      int64 // of the body, or of the current chunk
+	left      int64 // bytes left of the body, or of the current chunk
 	chunkEnds bool  // the end of a chunk is due
 	trailing  bool  // the last chunk was read
-	trailers  int   // bytes of trailers
+	trailers  int   // size of the trailers so far, in bytes
 	ended     bool
 	closes    bool // the connection cannot be used again
-	keeps     bool // the upstream says that it keeps it open
+	keeps     bool // the upstream says that it keeps the connection open
 
-	writing chan error // of the goroutine that writes a large body; nil for none
+	writing chan error // from the goroutine that writes a large body; nil if there is none
 }
 
 var exchanges = sync.Pool{New: func() any { return &Exchange{in: make([]byte, headRoom)} }}
@@ -72,7 +72,8 @@ func NewExchange() *Exchange {
 	return x
 }
 
-// Free closes the exchange and gives it back. Nothing that it returned may be used afterwards.
+// Free closes the exchange and returns it to the pool. Nothing that it returned may be used
+// afterwards.
 func (x *Exchange) Free() {
 	x.Close()
 	in, out, fields, named := x.in, x.out[:0], x.Fields[:0], x.named[:0]
@@ -86,11 +87,11 @@ func (x *Exchange) Free() {
 // Scratch returns memory that the exchange no longer needs, until it is freed.
 func (x *Exchange) Scratch() []byte { return x.out[:0] }
 
-// unhurry lets reads take as long as the whole may.
+// unhurry lets reads take until the deadline of the exchange.
 func (x *Exchange) unhurry() {
 	if x.hurried {
 		x.hurried = false
-		_ = x.conn.SetReadDeadline(x.deadline) // if it fails, reading does
+		_ = x.conn.SetReadDeadline(x.deadline) // if this fails, so does reading
 	}
 }
 
@@ -99,12 +100,12 @@ func (x *Exchange) readConn(p []byte) (int, error) {
 	x.unhurry()
 	n, err := x.from.Read(p)
 	if n > 0 {
-		err = nil // it comes again
+		err = nil // the next read returns it again
 	}
 	return n, err
 }
 
-// cause returns what is said of an error of the connection.
+// cause returns the error to report for an error of the connection.
 func (x *Exchange) cause(err error) error {
 	switch {
 	case isTimeout(err) && !errors.Is(err, ErrTimeout):
@@ -129,8 +130,8 @@ func isContextTimeout(err error) bool {
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// Close ends the exchange. A connection whose answer was read to its end is kept. It may be called
-// more than once.
+// Close ends the exchange. The connection is kept if its answer was read completely. Close may be
+// called more than once.
 func (x *Exchange) Close() {
 	if x.upstream == nil {
 		return
@@ -139,12 +140,12 @@ func (x *Exchange) Close() {
 	x.end(&x.upstream.places)
 }
 
-// over reports whether the body was read to its end.
+// over reports whether the body was read completely.
 func (x *Exchange) over() bool {
 	return x.framing == noBody || x.framing == sized && x.left == 0 || x.framing == chunked && x.ended
 }
 
-// end gives up the connection and the place.
+// end releases the connection and the place.
 func (x *Exchange) end(p *places) {
 	u := x.upstream
 	x.upstream = nil

@@ -36,7 +36,7 @@ var (
 	crlf   = []byte("\r\n")
 )
 
-// hasControl reports whether a value has a character that none may have; a tab is allowed.
+// hasControl reports whether a value contains a control character other than a tab.
 func hasControl(value []byte) bool {
 	for _, c := range value {
 		if c < ' ' && c != '\t' || c == 0x7f {
@@ -57,7 +57,7 @@ func without(fields []Field, named [][]byte) []Field {
 	return kept
 }
 
-// is reports whether a name equals one in lower case, whatever its own case.
+// is reports whether a name equals one in lower case, ignoring its own case.
 func is(name []byte, lower string) bool {
 	return len(name) == len(lower) && ascii.EqualFold(name, lower)
 }
@@ -85,8 +85,8 @@ func isConnection(name []byte) bool {
 	return false
 }
 
-// IsHopByHop reports whether a header concerns only one connection, the names of its Connection headers
-// given, or is written anew for each.
+// IsHopByHop reports whether a header concerns only one connection, or is written anew for each.
+// named contains the names in the Connection headers.
 func IsHopByHop(name []byte, named [][]byte) bool {
 	return isConnection(name) || len(named) > 0 && isNamed(name, named)
 }

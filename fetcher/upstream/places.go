@@ -9,7 +9,7 @@ import (
 type Waiter interface {
 	// Wait waits for Wake, or for another event, and reports whether the client left.
 	Wait() (left bool)
-	Wake() // from any goroutine, while somebody waits or will
+	Wake() // ends the current or next Wait; may be called from any goroutine
 }
 
 // places limits how many requests an upstream has at once. Others wait, in order of arrival.
@@ -21,12 +21,12 @@ type places struct {
 
 // turn is a request that waits.
 type turn struct {
-	waiter      Waiter // nil once it does not wait
+	waiter      Waiter // nil once the request no longer waits
 	served      bool   // it has a place
 	ahead, next *turn
 }
 
-// blocking is the waiter of a request that has none.
+// blocking is the waiter of a request without a Waiter of its own.
 type blocking chan struct{}
 
 // Wait waits for Wake.
@@ -43,8 +43,8 @@ func (b blocking) Wake() {
 	}
 }
 
-// enter waits for a place until a time, and reports whether it had to. Without an error, leave has
-// to be called.
+// enter takes a place, waiting for one until a time if necessary, and reports whether it waited. If
+// it returns no error, leave must be called.
 func (p *places) enter(w Waiter, until time.Time) (waited bool, err error) {
 	if p.take() {
 		return false, nil
@@ -66,7 +66,7 @@ func (p *places) enter(w Waiter, until time.Time) (waited bool, err error) {
 	}
 }
 
-// take takes a place if one is free.
+// take takes a place if one is free, and reports whether it did.
 func (p *places) take() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,7 +77,7 @@ func (p *places) take() bool {
 	return true
 }
 
-// arrive takes a place, or the last turn, which it returns.
+// arrive takes a place and returns nil, or else returns a turn at the end of the queue.
 func (p *places) arrive(w Waiter) *turn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -133,7 +133,8 @@ func (p *places) pass() {
 	p.remove(next)
 }
 
-// wake ends the wait of a turn that is still awaited. A Waiter may serve another request afterwards.
+// wake wakes the request of a turn that still waits. Otherwise its Waiter may already serve another
+// request.
 func (p *places) wake(t *turn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,11 +11,11 @@ import (
 // Asked is a request to pass on.
 type Asked struct {
 	Request   *matcher.Request
-	Target    []byte // the path and query to ask for; nil for those of the request
-	Forwarded bool   // X-Forwarded-For, -Host and -Proto are sent
-	Waiter    Waiter // the client's connection; nil for none, whose end is not noticed
-	Room      []byte // where the body of the answer is put, as far as it is large enough
-	// Most, if above 0, has the whole body read, up to so many bytes.
+	Target    []byte // the path and query to request; nil selects those of the client's request
+	Forwarded bool   // whether to send X-Forwarded-For, -Host and -Proto
+	Waiter    Waiter // the client's connection; nil if its end cannot be noticed
+	Room      []byte // memory for the body of the answer, used if it is large enough
+	// Most, if above 0, makes Do read the whole body, up to that many bytes.
 	Most int64
 }
 
@@ -26,8 +26,8 @@ func (a *Asked) scheme() string {
 	return "http"
 }
 
-// appendHead appends the head of the request that is sent: what the client sent, without what
-// concerns only its connection. The error says why the request is not passed on.
+// appendHead appends the head of the request to send: the head that the client sent, without the
+// headers that concern only its connection. The error says why the request is not passed on.
 func (u *Upstream) appendHead(b []byte, a *Asked) ([]byte, error) {
 	in := &a.Request.In
 	named, framed, err := u.examine(in.Header)
@@ -73,11 +73,11 @@ func (u *Upstream) appendHead(b []byte, a *Asked) ([]byte, error) {
 	return append(b, "\r\n\r\n"...), nil
 }
 
-// viaOf are the beginnings of Via, by the protocol of the client.
+// viaOf contains the beginnings of Via, by the protocol of the client.
 var viaOf = [matcher.Protocols]string{matcher.HTTP11: "Via: 1.1 ", matcher.HTTP10: "Via: 1.0 ", matcher.HTTP2: "Via: 2.0 "}
 
 // examine returns the header names in the Connection headers, and whether the client framed a body,
-// be it empty.
+// even an empty one.
 func (u *Upstream) examine(h matcher.Header) (named [][]byte, framed bool, err error) {
 	for name, value := range h.All() {
 		switch {
@@ -104,7 +104,7 @@ func appendNames(all [][]byte, list []byte) [][]byte {
 	return all
 }
 
-// appendTarget appends the path and query that are asked for.
+// appendTarget appends the path and query to request.
 func appendTarget(b []byte, a *Asked) ([]byte, error) {
 	if a.Target == nil {
 		b = append(b, a.Request.Path()...)
@@ -146,7 +146,7 @@ func isForwarded(name []byte) bool {
 	return is(name, "x-forwarded-for") || is(name, "x-forwarded-host") || is(name, "x-forwarded-proto")
 }
 
-// omits reports whether a header of the client is left out.
+// omits reports whether a header of the client is omitted.
 func (u *Upstream) omits(name []byte) bool {
 	for _, one := range u.omit {
 		if len(one) == len(name) && ascii.EqualFold(name, one) {

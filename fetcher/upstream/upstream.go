@@ -7,8 +7,8 @@
 //	for !x.Whole { n, err := x.Read(buffer); … }   // the rest of a long body
 //	x.Close()
 //
-// What an answer contains is checked against RFC 9112 before any of it is passed on, so that client
-// and upstream cannot disagree where a message ends.
+// An answer is checked against RFC 9112 before any of it is passed on, so that client and upstream
+// cannot disagree about where a message ends.
 package upstream
 
 import (
@@ -28,23 +28,23 @@ import (
 // Upstream is a server that requests are passed on to. It may be used from any goroutine.
 type Upstream struct {
 	Name string
-	// URL is that of the declaration, without a slash at its end.
+	// URL is the declared URL, without a slash at its end.
 	URL string
 
-	target  string // of the pool
-	host    []byte // its own value of Host
+	target  string // in the pool
+	host    []byte // value of Host, unless it is passed on
 	passes  bool   // the Host of clients is passed on, if they send one
 	prefix  []byte // precedes the paths of requests
 	timeout time.Duration
 	fixed   []byte // header lines that are the same for every request
 	headers []header
-	omit    []string // headers of clients that are left out: those that are set, and those that are not to be sent
-	via     string   // by which the server recognizes its own requests
+	omit    []string // headers of clients to omit: those that are set, and those that must not be sent
+	via     string   // name by which the server recognizes its own requests
 
 	pool    *client.Pool
 	places  places
 	retired atomic.Bool
-	// UnderWay is how many requests are with the upstream, or wait for a place.
+	// UnderWay is how many requests are at the upstream, or wait for a place.
 	UnderWay atomic.Int64
 }
 
@@ -54,12 +54,12 @@ type header struct {
 	value *renderer.Template
 }
 
-// Via is the name by which one server recognizes requests that it has passed on itself. It is the
-// same for all its upstreams.
+// Via is the name by which a server recognizes requests that it has passed on itself. It is the
+// same for all of its upstreams.
 type Via string
 
-// New compiles an upstream, which connects only for requests. Without connections it need not be
-// closed.
+// New compiles an upstream. It connects only when a request needs a connection, so an unused
+// upstream need not be closed.
 func New(declared *config.Upstream, via Via, scope *renderer.Scope) (*Upstream, syntax.Problems) {
 	d := declared.Effective()
 	url := strings.TrimSuffix(d.URL.Value, "/")
@@ -74,7 +74,7 @@ func New(declared *config.Upstream, via Via, scope *renderer.Scope) (*Upstream, 
 	}
 	u.pool = client.NewPool(d.Connections)
 	if d.Insecure {
-		u.pool.TLS = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // it is declared
+		u.pool.TLS = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // the configuration says so
 	}
 	u.places.free = d.Connections
 	u.omit = d.Without
@@ -103,7 +103,7 @@ type Set struct {
 
 	mu   sync.Mutex // guards the fields below
 	all  map[string]*Upstream
-	next map[string]*Upstream // while a specification is compiled; it is served after Commit
+	next map[string]*Upstream // while a specification is compiled; in use after Commit
 }
 
 // Begin begins a specification.
@@ -113,7 +113,7 @@ func (s *Set) Begin() {
 	s.next = map[string]*Upstream{}
 }
 
-// Add returns the upstream for a declaration, which is the one that is served if it is the same.
+// Add returns the upstream for a declaration: the one in use if its declaration is the same.
 func (s *Set) Add(declared *config.Upstream, scope *renderer.Scope) (*Upstream, syntax.Problems) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,8 +128,7 @@ func (s *Set) Add(declared *config.Upstream, scope *renderer.Scope) (*Upstream, 
 	return u, problems
 }
 
-// Commit makes the upstreams of the specification those that are served. Others end once their last
-// request does.
+// Commit puts the upstreams of the specification into use. The others end with their last request.
 func (s *Set) Commit() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,7 +14,7 @@ func (x *Exchange) readWatching(w Waiter) (n int, err error) {
 	return x.watching(w, func() (int, error) { return conn.Read(into) })
 }
 
-// watching reads in another goroutine, while this one notices when the client leaves.
+// watching reads in another goroutine, while this one watches for the client to leave.
 func (x *Exchange) watching(w Waiter, read func() (int, error)) (n int, err error) {
 	type result struct {
 		n   int
@@ -22,7 +22,7 @@ func (x *Exchange) watching(w Waiter, read func() (int, error)) (n int, err erro
 	}
 	done, woken := make(chan result, 1), make(chan struct{})
 	conn := x.conn
-	if conn != nil { // nil if all of it has come
+	if conn != nil { // nil if the whole answer has arrived
 		x.unhurry()
 	}
 	go func() {
@@ -35,14 +35,14 @@ func (x *Exchange) watching(w Waiter, read func() (int, error)) (n int, err erro
 		left := w.Wait()
 		if left {
 			if conn != nil {
-				_ = conn.SetReadDeadline(time.Unix(1, 0)) // ends the read; if it fails, the connection has ended
+				_ = conn.SetReadDeadline(time.Unix(1, 0)) // ends the read; if this fails, the connection has ended
 			}
 			<-woken
 			return 0, ErrLeft
 		}
 		select {
 		case r := <-done:
-			<-woken // then nobody uses the Waiter any more
+			<-woken // after that, nothing uses the Waiter any more
 			return r.n, r.err
 		default:
 		}
