@@ -63,7 +63,7 @@ func TestMistakesOfEndpoints(t *testing.T) {
 		{"a host that is a URL", "- endpoint: {path: /x, response: {}, host: '§http://a.b'}\n", one(atEndpoint+".host", "is a URL")},
 		{"a host with a star inside", "- endpoint: {path: /x, response: {}, host: §a.*.b}\n", one(atEndpoint+".host", "a * elsewhere than in front")},
 		{"a star alone", "- endpoint: {path: /x, response: {}, host: '§*'}\n", one(atEndpoint+".host", "leave host out")},
-		{"a host with an empty label", "- endpoint: {path: /x, response: {}, host: §a..b}\n", one(atEndpoint+".host", "nothing between two dots")},
+		{"a host with an empty label", "- endpoint: {path: /x, response: {}, host: §a..b}\n", one(atEndpoint+".host", "empty part between two dots")},
 		{"a host beyond ASCII", "- endpoint: {path: /x, response: {}, host: §ü.de}\n", one(atEndpoint+".host", "xn--")},
 		{"tags that are no texts", "- endpoint: {path: /x, response: {}, tag: [a, §{}]}\n", one(atEndpoint+".tag[1]", "is a map; expected a text")},
 		{"a query parameter without a type", "- endpoint: {path: /x, response: {}, query: {a: §}}\n", one(atEndpoint+".query.a", "is null; expected the name of a type")},

@@ -62,7 +62,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		filepath.Join(dir, "none.yml"): "there is no such file",
-		"https://example.com/api.yml":  "is a URL; a file or a directory is accepted",
+		"https://example.com/api.yml":  "is a URL; expected a file or a directory",
 		t.TempDir():                    "the directory holds no file to read",
 		pipe:                           "is not a regular file",
 		large:                          "the file is larger than 64 MiB",

@@ -267,8 +267,8 @@ func TestARenderedURLCanTurnOutBad(t *testing.T) {
 		{"a:99999", `the port is "99999"; 1 to 65535`},
 		{"a:0", `the port is "0"`},
 		{"a:b", `the port is "b"`},
-		{"a%20b", "cannot stand in the name of a host"},
-		{"%C3%BC.example", "cannot stand in the name of a host"},
+		{"a%20b", "is not allowed in the name of a host"},
+		{"%C3%BC.example", "is not allowed in the name of a host"},
 		{"[1.2.3.4]", "is not an IPv6 address"},
 		{"::1", "an IPv6 address is written in [ ]"},
 	} {

@@ -141,7 +141,7 @@ func TestSourceFindsMistakesWhenLoaded(t *testing.T) {
 		{"a URL with a bad port", jsonBody("http://example.test:port/x"), "mockserver.yml:5:11", []string{"is not a valid URL", `the port is "port"`}},
 		{"a URL with a port out of range", jsonBody("http://a:99999/x"), "mockserver.yml:5:11", []string{`the port is "99999"; 1 to 65535`}},
 		{"a bad port behind a host that is rendered", jsonBody("http://{{query-params.x}}:99999/x"), "mockserver.yml:5:11", []string{`the port is "99999"`}},
-		{"a URL with a blank in its host", jsonBody("https://exa mple.test/x"), "mockserver.yml:5:22", []string{"a blank cannot stand in a URL"}},
+		{"a URL with a blank in its host", jsonBody("https://exa mple.test/x"), "mockserver.yml:5:22", []string{"a blank is not allowed in a URL"}},
 		{"a workbook at a URL", sheetBody("http://example.test/x.xlsx", "A"), "mockserver.yml:5:11", []string{"not from a URL"}},
 		{"a workbook without a sheet name", sheetBody("text.xlsx", ""), "mockserver.yml:4:11", []string{"sheet-name is missing"}},
 		{"a workbook that is a text", sheetBody("text.xlsx", "A"), "mockserver.yml:5:11", []string{`"text.xlsx"`, "not a workbook"}},

@@ -141,7 +141,7 @@ func TestURLsFromTheEnvironmentAreChecked(t *testing.T) {
 		{"{{env.BAD}}/{{query-params.id}}", `"http://xxxxx@a:99999/" is not a valid URL: the port is "99999"; 1 to 65535`, 11},
 		{"{{env.BAD}}/x", `the port is "99999"`, 11},
 		{"{{env.BASE}}:0/x", `the port is "0"`, 11},
-		{"{{env.BASE}}/a b/{{query-params.id}}", "a blank cannot stand in a URL", 25},
+		{"{{env.BASE}}/a b/{{query-params.id}}", "a blank is not allowed in a URL", 25},
 	} {
 		s, problems := newTestLoader(t, Options{}).Source(jsonBody(tt.url), "", renderer.JSON, false, scope)
 		if s != nil || len(problems) != 1 || !strings.Contains(problems[0].What, tt.cause) || problems[0].Pos.Column != tt.column {

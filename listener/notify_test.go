@@ -200,7 +200,7 @@ func TestServer_AHostThatTurnsOutToBeNoneIsCounted(t *testing.T) {
 			t.Errorf("a line of %d bytes: %.500s", len(line), line)
 		}
 	}
-	if text := log.String(); !strings.Contains(text, `error="\"a b\" is not the Host of a request: ' ' cannot stand in the name of a host"`) || !strings.Contains(text, "dead=6") {
+	if text := log.String(); !strings.Contains(text, `error="\"a b\" is not the Host of a request: ' ' is not allowed in the name of a host"`) || !strings.Contains(text, "dead=6") {
 		t.Errorf("the log says\n%s", text)
 	}
 }
@@ -254,7 +254,7 @@ func TestStart_AURLFromTheEnvironmentIsChecked(t *testing.T) {
 	for url, want := range map[string]string{
 		"{{env.GOOD}}/a":                           "",
 		"{{env.NONE}}/a":                           `[0].endpoint.webhooks[0].url: GET /x: "/a" is not a valid URL: it begins with neither http:// nor https://`,
-		"http://ann:hunter2@a:{{env.PORT}}/":       `"http://xxxxx@a:99999/" is not a valid URL: the port is "99999"; 1 to 65535 is accepted`,
+		"http://ann:hunter2@a:{{env.PORT}}/":       `"http://xxxxx@a:99999/" is not a valid URL: the port is "99999"; expected 1 to 65535`,
 		"{{env.GOOD}}:{{query-params.a}}/{{now}}b": "",
 	} {
 		problems := listener.Check(config.New(config.Endpoint{
@@ -273,7 +273,7 @@ func TestStart_AHostFromTheEnvironmentIsChecked(t *testing.T) {
 	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
 	for host, want := range map[string]string{
 		"{{env.GOOD}}:81":               "",
-		"{{env.BAD}}":                   `m.yml:1:109: [0].endpoint.webhook.headers.Host: "a b" is not the Host of a request: ' ' cannot stand in the name of a host`,
+		"{{env.BAD}}":                   `m.yml:1:109: [0].endpoint.webhook.headers.Host: "a b" is not the Host of a request: ' ' is not allowed in the name of a host`,
 		"{{env.NONE}}":                  "it names no host",
 		"{{env.GOOD}}:99999":            `the port is "99999"`,
 		"{{env.BAD}}{{query-params.a}}": "", // as it is rendered

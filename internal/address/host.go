@@ -20,7 +20,7 @@ const (
 // NameFault returns what is wrong with a declared host, which must be in lower case; "" if it is
 // valid.
 func NameFault(host string) string {
-	const accepted = NameForm + " is accepted"
+	const accepted = "expected " + NameForm
 	shown := wording.Clip(host)
 	name := strings.TrimPrefix(host, "*.")
 	switch {
@@ -49,7 +49,7 @@ func NameFault(host string) string {
 func labelFault(label string) string {
 	switch {
 	case label == "":
-		return "has nothing between two dots, or at an end"
+		return "has an empty part between two dots, or at an end"
 	case len(label) > 63:
 		return "has a part longer than 63 characters"
 	case label[0] == '-' || label[len(label)-1] == '-':
@@ -57,10 +57,10 @@ func labelFault(label string) string {
 	}
 	for _, r := range label {
 		if r >= 0x80 {
-			return "holds letters beyond ASCII, which requests send in their xn-- form"
+			return "contains non-ASCII letters, which requests send in their xn-- form"
 		}
 		if b := byte(r); !IsLetterOrDigit(b) && b != '-' && b != '_' {
-			return fmt.Sprintf("holds %q", r)
+			return fmt.Sprintf("contains %q", r)
 		}
 	}
 	return ""

@@ -63,14 +63,14 @@ func letterFault(part []byte, last bool) (offset int, what string) {
 	for i := 0; i < len(part); i++ {
 		switch b := part[i]; {
 		case b == ' ':
-			return i, "a blank cannot stand in a URL; %20 is accepted"
+			return i, "a blank is not allowed in a URL; write %20"
 		case b < ' ' || b == 0x7F:
-			return i, fmt.Sprintf("the control character %q cannot stand in a URL", b)
+			return i, fmt.Sprintf("the control character %q is not allowed in a URL", b)
 		case b >= utf8.RuneSelf:
 			r, _ := utf8.DecodeRune(part[i:])
-			return i, fmt.Sprintf("%q cannot stand in a URL; %s is accepted, in a host its xn-- form", r, url.PathEscape(string(r)))
+			return i, fmt.Sprintf("%q is not allowed in a URL; write %s, or in a host its xn-- form", r, url.PathEscape(string(r)))
 		case b == '%' && !isEscape(part[i:], last):
-			return i, "% is not followed by two hexadecimal digits; %25 is a % that is sent"
+			return i, "% is not followed by two hexadecimal digits; write %25 for a literal %"
 		}
 	}
 	return 0, ""
@@ -150,7 +150,7 @@ func URLFault(target []byte) string {
 // an address, with or without a port. It returns "" if nothing does.
 func HostPortFault(host []byte) string {
 	if bytes.IndexByte(host, standIn) >= 0 {
-		return fmt.Sprintf("%q cannot stand in the name of a host", rune(standIn))
+		return fmt.Sprintf("%q is not allowed in the name of a host", rune(standIn))
 	}
 	return portedFault(host)
 }
@@ -160,7 +160,7 @@ func authorityFault(authority []byte) string {
 	at := bytes.LastIndexByte(authority, '@')
 	for i := range max(at, 0) {
 		if b := authority[i]; b != standIn && !IsLetterOrDigit(b) && strings.IndexByte("-._~%!$&'()*+,;=:", b) < 0 {
-			return fmt.Sprintf("%q cannot stand in front of the @; %%%02X is accepted", b, b)
+			return fmt.Sprintf("%q is not allowed before the @; write %%%02X", b, b)
 		}
 	}
 	return portedFault(authority[at+1:])
@@ -200,11 +200,11 @@ func addressFault(text []byte) string {
 	address, zone, zoned := bytes.Cut(text, []byte("%25")) // RFC 6874
 	ip, err := netip.ParseAddr(string(address))
 	if err != nil || !ip.Is6() || ip.Zone() != "" || zoned && len(zone) == 0 {
-		return fmt.Sprintf("[%s] is not an IPv6 address; [::1] is accepted, or [fe80::1%%25eth0] with a zone", wording.Clip(string(text)))
+		return fmt.Sprintf("[%s] is not an IPv6 address; expected a form such as [::1], or [fe80::1%%25eth0] with a zone", wording.Clip(string(text)))
 	}
 	for i, b := range zone {
 		if !IsLetterOrDigit(b) && strings.IndexByte("-._~", b) < 0 && (b != '%' || !isEscape(zone[i:], true)) {
-			return fmt.Sprintf("%q cannot stand in the zone of an IPv6 address; %%%02X is accepted", b, b)
+			return fmt.Sprintf("%q is not allowed in the zone of an IPv6 address; write %%%02X", b, b)
 		}
 	}
 	return ""
@@ -213,11 +213,11 @@ func addressFault(text []byte) string {
 // hostFault checks the name of a host, or its IPv4 address.
 func hostFault(name []byte) string {
 	if len(name) == 0 {
-		return "it names no host; https://host/path is accepted"
+		return "it names no host; expected https://host/path"
 	}
 	for _, b := range name {
 		if b != standIn && !IsLetterOrDigit(b) && strings.IndexByte("-._", b) < 0 {
-			return fmt.Sprintf("%q cannot stand in the name of a host", b)
+			return fmt.Sprintf("%q is not allowed in the name of a host", b)
 		}
 	}
 	return ""
@@ -237,7 +237,7 @@ func portFault(port []byte) string {
 		}
 	}
 	if len(port) > 0 && (n < 1 || n > 65535) {
-		return fmt.Sprintf("the port is %q; 1 to 65535 is accepted", wording.Clip(string(port)))
+		return fmt.Sprintf("the port is %q; expected 1 to 65535", wording.Clip(string(port)))
 	}
 	return ""
 }

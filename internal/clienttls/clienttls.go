@@ -1,5 +1,5 @@
-// Package clienttls has what is declared of TLS for requests of our own: which CA to trust, and which
-// certificate to show.
+// Package clienttls implements the TLS settings of requests that the program sends: which CA to
+// trust, and which certificate to present.
 package clienttls
 
 import (
@@ -12,10 +12,10 @@ import (
 	"mockserver/internal/files"
 )
 
-// Files says how a server is reached over TLS. The zero value trusts the CAs of the system and shows
-// no certificate.
+// Files says how to connect to a server over TLS. The zero value trusts the CAs of the system and
+// presents no certificate.
 type Files struct {
-	CA        string // a file with the CAs to trust, instead of the system's; "" for those
+	CA        string // a file with the CAs to trust; "" selects those of the system
 	Cert, Key string // files of the client's certificate; "" for none
 	Insecure  bool   // the server's certificate is not verified
 }
@@ -73,8 +73,8 @@ func (f Files) Config() (*tls.Config, error) {
 	return c, nil
 }
 
-// Certificate reads the certificate that is shown to a server, whatever that asks for. The error is
-// an *Error.
+// Certificate reads the certificate to present to a server, whatever the server asks for. The error
+// is an *Error.
 func (f Files) Certificate(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 	cert, err := files.Read(f.Cert)
 	if err != nil {

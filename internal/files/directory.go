@@ -45,7 +45,7 @@ const directoryTries = 5
 
 // ReadDirectory reads the files that list returns, all as of the same time: if a file was added,
 // removed or changed in the meantime, as when a mounted ConfigMap is swapped, it starts again. If
-// the directory keeps changing, it returns what it read last. The error is that of list.
+// the directory keeps changing, it returns what it read last. The error comes from list.
 func ReadDirectory(list func() ([]string, error), read func(path string) ([]byte, error)) ([]Member, error) {
 	var members []Member
 	for range directoryTries {

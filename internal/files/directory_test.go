@@ -55,7 +55,7 @@ func TestADirectoryIsReadAsOfOneTime(t *testing.T) {
 		}, []string{"a.yml=new a", "b.yml=b", "c.yml=c"}},
 		{"a file comes", func(dir string) error { return os.WriteFile(filepath.Join(dir, "0.yml"), []byte("0"), 0o600) },
 			[]string{"0.yml=0", "a.yml=a", "b.yml=b", "c.yml=c"}},
-		{"a file comes behind all others", func(dir string) error { return os.WriteFile(filepath.Join(dir, "z.yml"), []byte("z"), 0o600) },
+		{"a file comes after all others", func(dir string) error { return os.WriteFile(filepath.Join(dir, "z.yml"), []byte("z"), 0o600) },
 			[]string{"a.yml=a", "b.yml=b", "c.yml=c", "z.yml=z"}},
 		{"the files are swapped", func(dir string) error {
 			if err := os.Symlink("v2", filepath.Join(dir, "next")); err != nil {
@@ -118,7 +118,7 @@ func TestAFileThatGoesForGoodIsAMistake(t *testing.T) {
 	write(t, dir, "a.yml", "")
 	members, err := ReadDirectory(listing(dir), func(string) ([]byte, error) { return nil, ErrDirectory })
 	if err != nil || len(members) > 0 {
-		t.Errorf("directories behind links are left out: got %v, %v", members, err)
+		t.Errorf("directories that links lead to are left out: got %v, %v", members, err)
 	}
 	gone := errors.New("there is no such file")
 	members, err = ReadDirectory(listing(dir), func(string) ([]byte, error) { return nil, gone })

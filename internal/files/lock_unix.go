@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Lock opens a file that only one process can have open at a time. The error of another one is
+// Lock opens a file that only one process can have open at a time. For any other process it returns
 // ErrLocked.
 func Lock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)

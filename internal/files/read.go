@@ -14,11 +14,11 @@ const MaxSize = 64 << 20
 
 var (
 	// ErrTooLarge is the error of reading a file of more than MaxSize bytes.
-	ErrTooLarge = errors.New("the file is larger than 64 MiB, which is the most that is read")
+	ErrTooLarge = errors.New("the file is larger than the limit of 64 MiB")
 	// ErrLocked is the error of Lock if another process has the file open.
 	ErrLocked = errors.New("in use by another process")
 	// ErrDirectory is the error of reading a directory as if it were a file.
-	ErrDirectory = errors.New("is a directory; a file is accepted here")
+	ErrDirectory = errors.New("is a directory; expected a file")
 )
 
 // Read returns the content of a regular file. The errors are worded to follow its name.
@@ -26,13 +26,13 @@ func Read(path string) ([]byte, error) {
 	f, info, err := Open(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && (strings.HasPrefix(path, "http://") || strings.HasPrefix(path, "https://")):
-		return nil, errors.New("is a URL; a file or a directory is accepted")
+		return nil, errors.New("is a URL; expected a file or a directory")
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, errors.New("there is no such file")
 	case errors.Is(err, ErrNotRegular) && info.IsDir():
 		return nil, ErrDirectory
 	case errors.Is(err, ErrNotRegular):
-		return nil, errors.New("is not a regular file but a pipe, a socket or a device; a file is accepted")
+		return nil, errors.New("is not a regular file but a pipe, a socket or a device; expected a file")
 	case err != nil:
 		return nil, fmt.Errorf("cannot be read: %w", Bare(err))
 	}

@@ -18,8 +18,8 @@ import (
 // maxWindow limits the memory that a zstd frame may make its reader allocate, in bytes.
 const maxWindow = 128 << 20
 
-// OpenUnpacked opens a regular file for reading. If its name ends with .gz or .zst, what is read is
-// unpacked. Reading more than limit bytes of that is an error. The caller must close the reader.
+// OpenUnpacked opens a regular file for reading. If its name ends with .gz or .zst, its content is
+// unpacked. Reading more than limit bytes is an error. The caller must close the reader.
 func OpenUnpacked(path string, limit int64) (io.ReadCloser, error) {
 	f, _, err := Open(path)
 	if err != nil {
@@ -58,7 +58,7 @@ type unpacked struct {
 func (u *unpacked) Read(p []byte) (int, error) {
 	n, err := u.r.Read(p)
 	if u.left -= int64(n); u.left < 0 {
-		return 0, fmt.Errorf("%w: expected %s at most", ErrTooMuch, wording.Size(u.limit))
+		return 0, fmt.Errorf("%w: expected at most %s", ErrTooMuch, wording.Size(u.limit))
 	}
 	return n, err
 }

@@ -54,8 +54,8 @@ func (p *Process) heldMemory() int64 {
 	if err != nil {
 		return 0
 	}
-	_, behind, _ := strings.Cut(string(status), "\nVmHWM:")
-	number, _, _ := strings.Cut(strings.TrimSpace(behind), " ")
+	_, after, _ := strings.Cut(string(status), "\nVmHWM:")
+	number, _, _ := strings.Cut(strings.TrimSpace(after), " ")
 	held, _ := strconv.ParseInt(number, 10, 64) // a program that has ended does not report it
 	return held
 }

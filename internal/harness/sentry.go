@@ -116,7 +116,7 @@ func readEnvelope(envelope []byte) (sentryEvent, error) {
 	slices.Sort(event.Keys)
 	var id string
 	if err := json.Unmarshal(all["event_id"], &id); err != nil || id != header.ID {
-		return event, fmt.Errorf("event_id %q is not that of the envelope, %v", id, err)
+		return event, fmt.Errorf("event_id %q differs from the envelope's, %v", id, err)
 	}
 	return event, json.Unmarshal(rest[:item.Length], &event)
 }

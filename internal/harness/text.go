@@ -87,7 +87,7 @@ func WithCurl(t *testing.T, args ...string) (output string, code int) {
 	t.Helper()
 	program, err := exec.LookPath("curl")
 	if err != nil {
-		t.Skip("there is no curl")
+		t.Skip("curl is not installed")
 	}
 	cmd := exec.Command(program, append([]string{"--silent", "--max-time", "20", "--noproxy", "*"}, args...)...)
 	var stdout bytes.Buffer

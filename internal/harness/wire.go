@@ -83,7 +83,7 @@ func Closing(t *testing.T, raw string) Answer {
 		t.Fatalf("%v in %.300q", err, raw)
 	}
 	if rest, _ := io.ReadAll(r); len(rest) > 0 {
-		t.Errorf("behind the response there is %.300q", rest)
+		t.Errorf("unexpected bytes after the response: %.300q", rest)
 	}
 	return Answer{resp.StatusCode, resp.Proto, resp.Header, string(body), resp.ContentLength}
 }

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// The raw form of a reading has everything that it says, so that readings of several processes can
-// be added up exactly. It is a sequence of unsigned varints, as in package encoding/binary:
+// The raw form of a reading is complete, so that readings of several processes can be added up
+// exactly. It is a sequence of unsigned varints, as in package encoding/binary:
 //
 //	the longest duration, in nanoseconds
 //	for each cell, in ascending order:
-//	    its number, less that of the cell before it plus one (0 before the first)
+//	    its number minus the number that follows the previous cell's (minus 0 for the first)
 //	    its count, which is not 0
 //
-// The number of a cell is 128 times its octave, plus its place in the octave. Octave 0 has the
-// durations from 0 to 127 ns, one in each cell; octave i from 1 has those from 128 << (i-1) to
-// (256 << (i-1)) - 1, in 128 cells of equal length. An empty reading has no bytes.
+// The number of a cell is 128 times its octave, plus its place in the octave. Octave 0 contains the
+// durations from 0 to 127 ns, one in each cell; octave i, from 1 on, contains the durations from
+// 128 << (i-1) to (256 << (i-1)) - 1, in 128 cells of equal length. An empty reading has no bytes.
 
 // AppendRaw appends the raw form.
 func (l Snapshot) AppendRaw(to []byte) []byte {
@@ -80,7 +80,7 @@ func uvarint(text []byte) (value uint64, rest []byte, ok bool) {
 	return value, text[n:], true
 }
 
-// MarshalText returns the raw form in Base64, as JSON has it.
+// MarshalText returns the raw form in Base64, for JSON.
 func (l Snapshot) MarshalText() ([]byte, error) {
 	return base64.StdEncoding.AppendEncode(nil, l.AppendRaw(nil)), nil
 }

@@ -82,7 +82,7 @@ func TestParseRaw_Refuses(t *testing.T) {
 // most is the varint of 2^63-1.
 var most = []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}
 
-// What is accepted is written as it was read, up to varints that were longer than needed.
+// A valid form is written as it was read, except for varints that were longer than needed.
 func FuzzParseRaw(f *testing.F) {
 	f.Add(Of(1, 1000, time.Hour).AppendRaw(nil))
 	f.Add([]byte{5, 0xff, 0x23, 1})

@@ -6,27 +6,27 @@ import (
 	"sync"
 )
 
-// Most is how many keys are remembered at least; twice as many at most.
+// Most is the minimum number of keys that are remembered; the maximum is twice as many.
 const Most = 500_000
 
 const shards = 16
 
-// seed is what the hashes of keys begin with, so that no client can choose keys of one shard.
+// seed is the seed of the hashes of keys, so that no client can choose keys of one shard.
 var seed = maphash.MakeSeed()
 
-// Counts are the counts of keys. The zero value is ready for use, by several goroutines.
+// Counts counts for each of many keys. The zero value is ready for use by several goroutines.
 type Counts struct{ shards [shards]shard }
 
-// shard has the counts of some keys in two generations: those that were counted lately, and those
-// that were not. A key that is counted becomes a late one. When there are too many of these, they
-// become the others, and the others are forgotten.
+// shard contains the counts of some keys in two generations: keys that were counted recently, and
+// the others. A key that is counted becomes a recent one. When there are too many recent keys, they
+// replace the others, which are forgotten.
 type shard struct {
 	mu        sync.Mutex
 	late, old map[string]*uint64
 }
 
-// Next returns how often a key was counted before, and counts it, up to a maximum: from then on it
-// returns that.
+// Next counts a key and returns how often it was counted before. The count stops at a maximum,
+// which Next then keeps returning.
 func (c *Counts) Next(key []byte, most uint64) uint64 {
 	s := &c.shards[maphash.Bytes(seed, key)%shards]
 	s.mu.Lock()
@@ -40,7 +40,7 @@ func (c *Counts) Next(key []byte, most uint64) uint64 {
 	return before
 }
 
-// keep makes a key a late one, and returns its count.
+// keep makes a key a recent one, and returns its count.
 func (s *shard) keep(key string) *uint64 {
 	n := s.old[key]
 	if n == nil {

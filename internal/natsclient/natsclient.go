@@ -23,12 +23,12 @@ type Servers struct {
 	What      string   // what the servers are used for, in messages: "the webhook store"
 	URLs      []string // each with the user if there is one
 	Creds     string   // file with the credentials of a user; "" for none
-	CA        string   // file with CAs; "" for those of the system
+	CA        string   // file with CAs; "" selects those of the system
 	Cert, Key string   // files with a client certificate; "" for none
 }
 
-// Param sets a parameter of a URL that is not one of the connection. It returns what would be valid,
-// or "" for a parameter that does not exist.
+// Param sets a parameter of a URL that does not concern the connection. It returns a description of
+// valid values, or "" for a parameter that does not exist.
 type Param func(name, value string) (expected string, ok bool)
 
 // IsURL reports whether a text is a URL of NATS servers.
@@ -36,9 +36,9 @@ func IsURL(text string) bool {
 	return strings.HasPrefix(text, "nats://") || strings.HasPrefix(text, "tls://")
 }
 
-// Parse reads "nats://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]…][?NAME=VALUE&…]". The parameters are
-// those of the connection, and further ones that param sets; more lists their names. Errors do not
-// show the user.
+// Parse reads "nats://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]…][?NAME=VALUE&…]". The parameters
+// concern the connection, or are further ones that param sets; more lists the names of the latter.
+// Errors do not show the user.
 func Parse(text, what, more string, param Param) (Servers, error) {
 	s := Servers{What: what}
 	scheme, rest, _ := strings.Cut(text, "://")
@@ -108,7 +108,7 @@ func SetStream(into *string, text string) (expected string, ok bool) {
 	return "up to 64 letters, digits, - and _", streamName.MatchString(text)
 }
 
-// SetReplicas sets how many servers are to have a stream, as a Param does.
+// SetReplicas sets how many servers store a stream, as a Param does.
 func SetReplicas(into *int, text string) (expected string, ok bool) {
 	n, err := strconv.Atoi(text)
 	*into = n
@@ -135,14 +135,14 @@ const (
 	reconnectWait = 200 * time.Millisecond
 )
 
-// Connect connects to one of the servers, and again whenever the connection is lost. It asks each
-// ping interval whether the server is there. Logs say when it is away and back, with shown as its
-// name.
+// Connect connects to one of the servers, and connects again whenever the connection is lost. It
+// pings the server at the given interval. The log says when the server is away and when it is back,
+// with shown as its name.
 func (s *Servers) Connect(shown string, ping time.Duration, log *slog.Logger) (*nats.Conn, jetstream.JetStream, error) {
 	host, _ := os.Hostname()
 	options := []nats.Option{
 		nats.Name("mockserver " + host), nats.Timeout(connectWithin),
-		nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait), nats.ReconnectBufSize(-1), // nothing is sent late
+		nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait), nats.ReconnectBufSize(-1), // nothing is buffered to be sent later
 		nats.IgnoreAuthErrorAbort(),
 		nats.PingInterval(ping), nats.MaxPingsOutstanding(2),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
@@ -177,7 +177,7 @@ func (s *Servers) Connect(shown string, ping time.Duration, log *slog.Logger) (*
 	return nc, js, nil
 }
 
-// ReplicasOf returns how many servers are to have a stream that is created: as many as asked for, or
+// ReplicasOf returns how many servers store a stream that is created: as many as declared, or else
 // three in a cluster and one otherwise.
 func ReplicasOf(nc *nats.Conn, asked int) int {
 	switch {
@@ -189,9 +189,9 @@ func ReplicasOf(nc *nats.Conn, asked int) int {
 	return 1
 }
 
-// Start calls do until it succeeds, for 30 s in all. Servers that have just been started answer nothing before
-// they have a leader, and what they were asked until then they never answer: so each attempt has a
-// time-out of its own, 2 s and each time twice as long.
+// Start calls do until it succeeds, for 30 s in all. Servers that have just been started do not
+// answer before they have a leader, and they never answer requests from before then. Therefore each
+// attempt has a time-out of its own, which is 2 s at first and doubles each time.
 func Start(ctx context.Context, do func(context.Context) error) error {
 	for within := 2 * time.Second; ; within *= 2 {
 		attempt, end := context.WithTimeout(ctx, within)
@@ -207,7 +207,7 @@ func Start(ctx context.Context, do func(context.Context) error) error {
 	}
 }
 
-// isEarly reports whether an error is that of servers without a leader.
+// isEarly reports whether an error comes from servers without a leader.
 func isEarly(err error) bool {
 	var refused *jetstream.APIError
 	return errors.As(err, &refused) && slices.Contains([]jetstream.ErrorCode{

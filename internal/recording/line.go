@@ -1,5 +1,5 @@
-// Package recording is the form of recordings: files of lines, each a JSON text, packed with zstd. The
-// first line of a file is a Head, each other one a Line. docs/record.md describes the members.
+// Package recording defines the form of recordings: files of lines, packed with zstd. Each line is a
+// JSON text: the first one a Head, the others a Line each. docs/record.md describes the members.
 package recording
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Version is that of the form.
+// Version is the version of the form.
 const Version = 1
 
 // Head is the first line of a file.
@@ -34,24 +34,24 @@ type Head struct {
 type Line struct {
 	Time       time.Time `json:"time"` // arrival
 	Method     string    `json:"method"`
-	URL        string    `json:"url"` // as the client asked
+	URL        string    `json:"url"` // as the client requested it
 	Status     int       `json:"status"`
-	Error      string    `json:"error,omitempty"` // one of the errors below; "" for a whole answer
+	Error      string    `json:"error,omitempty"` // one of the errors below; "" if the answer is complete
 	First      int64     `json:"first_us"`        // from sending the request to the first byte of the answer
 	Last       int64     `json:"last_us"`         // to the last one
-	Wait       int64     `json:"wait_us"`         // before it was sent: for a free connection, and connecting
-	UnderWay   int64     `json:"under_way"`       // requests at the upstream when this one began, itself included
+	Wait       int64     `json:"wait_us"`         // before it was sent: waiting for a free connection, and connecting
+	UnderWay   int64     `json:"under_way"`       // requests at the upstream when this one began, including this one
 	Connection uint64    `json:"connection"`      // of the client
 	Request    Message   `json:"request"`
 	Response   Message   `json:"response"`
 }
 
-// Why an answer is not whole.
+// The reasons why an answer is incomplete.
 const (
 	Failed  = "upstream_failed"
 	TimeOut = "upstream_timeout"
 	Left    = "left" // the client left
-	Cut     = "cut"  // it broke off after its head
+	Cut     = "cut"  // the answer broke off after its head
 )
 
 // Message is the headers and the body of a request or an answer.
@@ -65,7 +65,7 @@ type Message struct {
 	SHA256  string      `json:"sha256,omitempty"`
 }
 
-// Why a body is not there.
+// The reasons why a body is missing.
 const (
 	OmittedSize   = "size"
 	OmittedSample = "sample"
@@ -98,7 +98,7 @@ const maxLine = 512 << 20
 
 var errLong = errors.New("is longer than 512 MiB")
 
-// BadLine is the error of a line that is whole, and is not what a recording has there.
+// BadLine is the error of a line that is complete but not valid at its place in a recording.
 type BadLine struct {
 	Number int // of the line, from 1
 	What   string
@@ -107,10 +107,10 @@ type BadLine struct {
 // Error returns "line N: what is wrong".
 func (b *BadLine) Error() string { return fmt.Sprintf("line %d: %s", b.Number, b.What) }
 
-// Read reads a file, which is packed with zstd or not, and calls each for its lines in order. A file
-// that ends inside a line, or whose rest is damaged, is read as far as it is whole; broken says what is
-// wrong with the rest, and is a *BadLine if it can be read. The error is that of each, or ErrVersion.
-// The line is valid during the call.
+// Read reads a file, packed with zstd or not, and calls each for its lines in order. A line is valid
+// only during the call. If the file ends inside a line, or the rest of it is damaged, the part before
+// is read; broken then says what is wrong, and is a *BadLine if the line can be read but is invalid.
+// err is ErrVersion or an error of each.
 func Read(from io.Reader, each func(*Line) error) (head Head, broken, err error) {
 	in := bufio.NewReader(from)
 	if magic, _ := in.Peek(4); bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}) {

@@ -9,7 +9,7 @@ func base64Of(b, content []byte) []byte { return base64.StdEncoding.AppendEncode
 
 const digits = "0123456789abcdef"
 
-// appendText appends a text as JSON. What is not UTF-8 becomes U+FFFD.
+// appendText appends a text as JSON. Invalid UTF-8 becomes U+FFFD.
 func appendText(b []byte, text string) []byte {
 	b = append(b, '"')
 	from := 0

@@ -1,5 +1,4 @@
-// Package secret recognizes headers whose values nobody should read in a journal, a log or an
-// export.
+// Package secret recognizes headers whose values must not appear in a journal, a log or an export.
 package secret
 
 import (
@@ -28,8 +27,8 @@ func isCommon(name []byte) bool {
 	return false
 }
 
-// IsHeader reports whether a header may contain a value that nobody should read in a journal, a log
-// or an export.
+// IsHeader reports whether a header may contain a value that must not appear in a journal, a log or
+// an export.
 func IsHeader[T string | []byte](header T) bool {
 	if isCommon([]byte(header)) {
 		return false

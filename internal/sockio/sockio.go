@@ -1,3 +1,3 @@
-// Package sockio reads and writes sockets that do not block, inside the calls of a syscall.RawConn, with
-// less than package net takes. It has functions on Linux only.
+// Package sockio reads and writes non-blocking sockets, inside the calls of a syscall.RawConn, at a
+// lower cost than package net. It has functions only on Linux.
 package sockio

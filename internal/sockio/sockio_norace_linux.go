@@ -10,7 +10,7 @@ import (
 )
 
 // These are the socket variants of read and write: they take a tenth of a microsecond less than the
-// ones that go through the file system. The versions in x/sys have an address, which costs an
+// ones that go through the file system. The versions in x/sys take an address, which costs an
 // allocation. They never block, so the scheduler is not notified: on a contended CPU it would hand
 // the goroutines of a thread that is interrupted in a call to another thread, and back.
 

@@ -4,8 +4,8 @@ package sockio
 
 import "syscall"
 
-// These make what happened before a write visible after the read of it for the race detector, as
-// net does.
+// For the race detector, these make whatever happened before a write visible after the
+// corresponding read, as package net does.
 
 // Recv receives from a socket, and does not block.
 func Recv(fd int, b []byte, flags int) (n int, err syscall.Errno) {

@@ -50,7 +50,7 @@ func TestTimer_CannotBeReadIsSaid(t *testing.T) {
 	t.Cleanup(func() { _ = timer.Close() })
 	timer.Set(0)
 	if timer.read(^uintptr(0)); timer.err == nil {
-		t.Error("no error of a descriptor that there is not")
+		t.Error("no error for a descriptor that does not exist")
 	}
 	if err := timer.Wait(); err != nil {
 		t.Errorf("and then %v", err)

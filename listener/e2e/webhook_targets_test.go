@@ -183,7 +183,7 @@ func TestWebhook_URLsThatAreNone(t *testing.T) {
 		{"/bad?url=http:///x", "http:///x", "names no host"},
 		{"/bad?url=http://ann:hunter2@127.0.0.1:99999/", "http://xxxxx@127.0.0.1:99999/", `99999`},
 		{"/bad?url=http://a:0/" + strings.Repeat("y", 100), "http://a:0/yyyy", "1 to 65535"},
-		{"/host?host=a%20b", "http://a%20b/x", "cannot stand in the name of a host"},
+		{"/host?host=a%20b", "http://a%20b/x", "is not allowed in the name of a host"},
 		{"/port?port=", "http://127.0.0.1:/x", ""}, // the scheme's own port, where nobody listens
 		{"/port?port=eighty", "http://127.0.0.1:eighty/x", "1 to 65535"},
 	} {
