@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// apart puts a process into a group of its own: Ctrl-C of a terminal goes to bench,
-// which then ends its servers, and not to them.
+// apart puts a process into a group of its own, so that Ctrl-C in a terminal reaches only bench,
+// which then ends its servers.
 func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // killGroup kills a process that was put apart, and those that it has started.

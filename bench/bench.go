@@ -7,11 +7,11 @@
 //	opts.Program, err = os.Executable()
 //	err = bench.Run(ctx, opts, os.Stdout, os.Stderr)
 //
-// What is measured is declared: scenarios/ holds a file for each scenario, and the
+// What is measured is declared: scenarios/ contains a file for each scenario, and the
 // endpoints of a configuration are measured with requests made from their declarations.
-// A machine drifts, so baseline and candidate are loaded at the same time, or in turn where
-// only one may be: the ratios of rounds are comparable where single figures are not. Only
-// checked answers are counted, and errors make a result void.
+// A machine drifts, so baseline and candidate are loaded at the same time, or in turn if
+// that is not possible: the ratios of rounds are comparable even if single figures are not.
+// Only checked answers are counted, and errors make a result void.
 //
 // The load generator is package load; docs/bench.md explains the figures.
 package bench
@@ -28,8 +28,8 @@ import (
 	"mockserver/bench/load"
 )
 
-// ErrStopped is the error of Run when its context ended. What was measured until then has
-// been printed.
+// ErrStopped is the error of Run if its context has ended. Everything measured until then has been
+// printed.
 var ErrStopped = errors.New("stopped; what was measured is incomplete")
 
 // Run measures, and prints the result to stdout and its progress to stderr. The error says

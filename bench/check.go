@@ -21,7 +21,7 @@ import (
 // answerPatience is how long a check waits for one answer.
 const answerPatience = 20 * time.Second
 
-// reply is what came for a request.
+// reply is the answer to a request.
 type reply struct {
 	status int
 	header http.Header
@@ -37,7 +37,7 @@ type caller struct {
 
 func (c *caller) close() {
 	if c.conn != nil {
-		_ = c.conn.Close() // everything on it has been read
+		_ = c.conn.Close() // everything on the connection has been read
 		c.conn = nil
 	}
 }
@@ -54,7 +54,7 @@ func (c *caller) call(ctx context.Context, wire []byte) (reply, error) {
 		c.conn, c.reader = conn, bufio.NewReader(conn)
 	}
 	conn := c.conn
-	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })() // it fails on closed ones only
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })() // this fails only if the connection is closed
 	if _, err := conn.Write(wire); err != nil {
 		c.close()
 		return reply{}, err
@@ -73,16 +73,16 @@ func (c *caller) call(ctx context.Context, wire []byte) (reply, error) {
 	return reply{resp.StatusCode, resp.Header, body}, err
 }
 
-// wrongAnswer is the error of a check: the expected answer to a request, and the one that came.
+// wrongAnswer is the error of a check: the expected answer to a request, and the actual one.
 type wrongAnswer struct{ request, wanted, got string }
 
 func (w *wrongAnswer) Error() string {
 	return fmt.Sprintf("wrong answer to %s\n  wanted: %s\n  got:    %s", w.request, w.wanted, w.got)
 }
 
-// checkAnswers sends each request once. It returns what each answer has to be under load, and the
-// first answer; or an error with the request, the expected answer and the one that came.
-// With statusOnly, for a server that bench did not start, it checks the status alone.
+// checkAnswers sends each request once. It returns what each answer must be under load, and the
+// first answer; or an error with the request, the expected answer and the actual one.
+// With statusOnly, for a server that bench did not start, it checks only the status.
 func checkAnswers(ctx context.Context, address string, requests []asked, statusOnly bool) ([]load.Want, reply, error) {
 	c := &caller{address: address}
 	defer c.close()
@@ -137,14 +137,14 @@ func (r *asked) compare(got *reply, statusOnly bool) error {
 	return nil
 }
 
-// sameJSON reports whether two texts are the same JSON, but for blanks.
+// sameJSON reports whether two texts are the same JSON, ignoring blanks.
 func sameJSON(a, b []byte) bool {
 	var x, y bytes.Buffer
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// excerpt is the beginning of a body, for a message: as it is where it can be shown in
-// a line, else quoted.
+// excerpt returns the beginning of a body for a message: unchanged if it can be shown in one line,
+// otherwise quoted.
 func excerpt(body []byte) string {
 	const most = 300
 	if len(body) == 0 {

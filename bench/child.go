@@ -14,17 +14,17 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Attach ends the process when its parent, which holds the other end of its standard input,
-// ends: it sends the signal that a user would send.
+// Attach ends the process when its parent, which has the other end of its standard input, ends: it
+// sends the signal that a user would send.
 func Attach(stdin io.Reader, signals chan<- os.Signal) {
 	go func() {
-		_, _ = io.Copy(io.Discard, stdin) // an error is the end too
+		_, _ = io.Copy(io.Discard, stdin) // an error also means the end
 		signals <- syscall.SIGTERM
 		time.AfterFunc(stopPatience, func() { signals <- syscall.SIGTERM }) // at once
 	}()
 }
 
-// ServeBaseline answers every request with the content of a file until a signal comes. The
+// ServeBaseline answers every request with the content of a file until it receives a signal. The
 // arguments are the content type and the file. It prints its address as the server does.
 func ServeBaseline(args []string, signals <-chan os.Signal, stdout io.Writer) error {
 	if len(args) != 2 {
@@ -51,7 +51,7 @@ func ServeBaseline(args []string, signals <-chan os.Signal, stdout io.Writer) er
 	}
 }
 
-// startBaseline starts a bare handler that answers what the candidate answered.
+// startBaseline starts a bare handler that gives the same answer as the candidate.
 func (r *run) startBaseline(ctx context.Context, sample *reply) (*server, error) {
 	file := filepath.Join(r.dir, "baseline")
 	if err := os.WriteFile(file, sample.body, 0o600); err != nil {
@@ -60,8 +60,8 @@ func (r *run) startBaseline(ctx context.Context, sample *reply) (*server, error)
 	return r.start(ctx, "the baseline", roleBaseline, []string{"bench", sample.header.Get("Content-Type"), file})
 }
 
-// serveBare answers every request with the same bytes, as a careful user of fasthttp would
-// write it: the least that a server costs. It returns when l is closed.
+// serveBare answers every request with the same bytes, in the way a careful user of fasthttp would:
+// this is the least that a server can cost. It returns when l is closed.
 func serveBare(l net.Listener, contentType string, body []byte) error {
 	server := fasthttp.Server{
 		Handler: func(ctx *fasthttp.RequestCtx) {

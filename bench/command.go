@@ -16,9 +16,9 @@ const (
 	exitUsage  = 2 // a bad flag
 )
 
-// Command is mockserver bench. args are the arguments after "bench"; the version is
-// printed. It returns the exit code: 128 plus the number of the signal if one stopped it.
-// The server and the baseline that it starts are this program too.
+// Command implements mockserver bench. args are the arguments after "bench"; the version is
+// printed. It returns the exit code, which is 128 plus the number of the signal if one stopped it.
+// The server and the baseline that it starts are also this program.
 func Command(args []string, env func(string) (string, bool), signals <-chan os.Signal, stdout, stderr io.Writer, version string) int {
 	opts, err := ReadOptions(args)
 	role, _ := env(ChildVariable)

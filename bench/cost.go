@@ -9,7 +9,7 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Bounds from which something in a declaration is called costly.
+// Thresholds above which something in a declaration is called costly.
 const (
 	manyTags     = 10
 	largeBody    = 16 << 10 // bytes of an answer
@@ -17,12 +17,11 @@ const (
 	dear         = 1.25     // times the CPU time of the cheapest endpoint
 )
 
-// costs lists what its declaration, the request and the response show to be costly in an
-// endpoint.
+// costs lists what is costly in an endpoint, judging by its declaration, the request and the response.
 func costs(e *config.Endpoint, req *request, sample *reply, before int, flags []string) []string {
 	var why []string
 	say := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
-	text := "" // the longest template of its answers
+	text := "" // the longest template of the answers
 	for _, resp := range e.Answers() {
 		if resp.External != nil {
 			externalCost(resp.External, say)
@@ -43,7 +42,7 @@ func costs(e *config.Endpoint, req *request, sample *reply, before int, flags []
 		say("%d × fake() for each request", fakes)
 	}
 	if loops > 0 {
-		say("loops in its body (%d), as long as what they go through", loops)
+		say("loops in its body (%d), whose cost depends on the length of their arrays", loops)
 	}
 	if n := len(sample.body); n >= largeBody {
 		say("a body of %s", size(n))
@@ -67,17 +66,17 @@ func costs(e *config.Endpoint, req *request, sample *reply, before int, flags []
 	return why
 }
 
-// externalCost says what makes an external body costly.
+// externalCost reports what makes an external body costly.
 func externalCost(ext *config.ExternalBody, say func(string, ...any)) {
 	path := ext.Path.Value
 	remote := strings.HasPrefix(path, "http://") || strings.HasPrefix(path, "https://")
 	switch {
 	case remote && ext.TTL == 0:
-		say("its body is fetched from a URL when a request comes, and not kept (ttl: 0)")
+		say("its body is fetched from a URL for each request, and not kept (ttl: 0)")
 	case remote:
 		say("its body is fetched from a URL again each %s (ttl)", ext.TTL)
 	case tags.In(path):
-		say("the name of its file is made from each request, and looked up")
+		say("the name of its file is rendered for each request, and looked up")
 	case ext.Provider == "xlsx":
 		say("a sheet of a workbook, converted when it changes")
 	}
@@ -100,7 +99,7 @@ func tagsOf(text string) (count, fakes, loops int) {
 	}
 }
 
-// size is a number of bytes in words.
+// size returns a number of bytes in words.
 func size(n int) string {
 	if n < 10_000 {
 		return wording.Count(n, "byte")

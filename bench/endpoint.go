@@ -17,7 +17,7 @@ import (
 
 const (
 	// endpointsTime is how long measuring the endpoints of a configuration takes if no
-	// duration is given and the rounds do not become too short for it.
+	// duration is given, unless the rounds would become too short.
 	endpointsTime = time.Minute
 	shortestRound = 50 * time.Millisecond
 	longestRound  = 500 * time.Millisecond
@@ -50,13 +50,13 @@ func (r *run) measureEndpoints(ctx context.Context) error {
 	}
 	for i := range spec.WebSockets {
 		if e := spec.WebSockets[i].Asking(); r.selects(e) {
-			r.listed = append(r.listed, unasked{"WebSocket " + e.Path.Value, "bench loads plain requests, and no WebSockets"})
+			r.listed = append(r.listed, unasked{"WebSocket " + e.Path.Value, "bench loads only plain requests, not WebSockets"})
 		}
 	}
 	if err := r.fit(len(subjects)); err != nil {
 		return err
 	}
-	defer r.dearest() // of what was measured, whatever ends it
+	defer r.dearest() // even if the run ends early
 	for _, sub := range subjects {
 		r.progress.say("%s", sub.name)
 		if _, err := r.measure(ctx, candidate, sub); err != nil {
@@ -72,14 +72,14 @@ func (r *run) measureEndpoints(ctx context.Context) error {
 // loader reads the configuration as the server does, which has its own flags.
 func (r *run) loader() config.Loader {
 	l := config.Loader{SampleRequests: true}
-	// Flags that are wrong are for validate to report.
+	// validate reports invalid flags.
 	if set, err := settings.Read(append([]string{"serve"}, r.opts.Server...), func(string) string { return "" }); err == nil {
 		l.BasePath = set.BasePath
 	}
 	return l
 }
 
-// validate has the server check the configuration, so that errors are in its words.
+// validate makes the server check the configuration, so that it reports the errors.
 func (r *run) validate(ctx context.Context) error {
 	args := []string{"validate"}
 	for _, path := range r.opts.Config {
@@ -102,7 +102,7 @@ func (r *run) validate(ctx context.Context) error {
 
 // fit chooses the length of rounds, so that all endpoints take a minute.
 func (r *run) fit(endpoints int) error {
-	loads := 2*r.opts.Rounds + 1 // and the warming up
+	loads := 2*r.opts.Rounds + 1 // plus the warm-up
 	switch {
 	case r.opts.Curve:
 		loads = 2 * r.opts.Rounds * len(curveShares)
@@ -114,13 +114,13 @@ func (r *run) fit(endpoints int) error {
 		r.opts.Duration = min(max(endpointsTime/time.Duration(loads)-shortestRound, shortestRound), longestRound)
 	}
 	if takes := time.Duration(loads) * (r.opts.Duration + warmup(r.opts.Duration)); takes > longestRun {
-		return fmt.Errorf("%s would take %s; fewer can be chosen with --endpoint, and --rounds and --duration made smaller", wording.Count(endpoints, "endpoint"), takes.Round(time.Second))
+		return fmt.Errorf("%s would take %s; choose fewer with --endpoint, or reduce --rounds or --duration", wording.Count(endpoints, "endpoint"), takes.Round(time.Second))
 	}
 	return nil
 }
 
-// dearest adds to each endpoint that is costly how much more it costs than the cheapest,
-// and removes the causes from the others.
+// dearest adds to each costly endpoint how much more it costs than the cheapest, and removes the
+// causes from the others.
 func (r *run) dearest() {
 	cheapest, name := figure(math.Inf(1)), ""
 	for _, res := range r.results {
@@ -163,7 +163,7 @@ func (r *run) subjects(ctx context.Context, candidate side, endpoints []config.E
 		wants, sample, err := checkAnswers(ctx, candidate.address, []asked{a}, true)
 		var wrong *wrongAnswer
 		switch {
-		case errors.As(err, &wrong) && (externalOf(e) != nil || len(e.Find)+len(e.Do) > 0): // it needs a file, or a row, that may not be there
+		case errors.As(err, &wrong) && (externalOf(e) != nil || len(e.Find)+len(e.Do) > 0): // it needs a file or a row that may not exist
 			r.listed = append(r.listed, unasked{named(e), fmt.Sprintf("its answer to %s is not the declared one: %s; if it needs another request, give one with --requests FILE", wrong.request, wrong.got)})
 			continue
 		case err != nil:
@@ -190,7 +190,7 @@ func (r *run) subjects(ctx context.Context, candidate side, endpoints []config.E
 	return subjects, nil
 }
 
-// externalOf is the first external body that an endpoint answers with; nil for none.
+// externalOf returns the first external body that an endpoint answers with, or nil.
 func externalOf(e *config.Endpoint) *config.ExternalBody {
 	for _, resp := range e.Answers() {
 		if resp.External != nil {
@@ -200,7 +200,7 @@ func externalOf(e *config.Endpoint) *config.ExternalBody {
 	return nil
 }
 
-// named is a name that distinguishes endpoints of one method and path.
+// named returns a name that distinguishes endpoints of one method and path.
 func named(e *config.Endpoint) string {
 	name := nameOf(e)
 	if e.Host != "" {
@@ -212,7 +212,7 @@ func named(e *config.Endpoint) string {
 	return name
 }
 
-// whyNot says why there is no request for an endpoint, and what helps.
+// whyNot returns why there is no request for an endpoint, and what helps.
 func whyNot(e *config.Endpoint) string {
 	what := "another endpoint answers the request made from its declaration"
 	if e.If.Value != "" {

@@ -15,7 +15,7 @@ var unknown = figure(math.NaN())
 
 func (f figure) isKnown() bool { return !math.IsNaN(float64(f)) && !math.IsInf(float64(f), 0) }
 
-// MarshalJSON is what encoding/json calls.
+// MarshalJSON implements json.Marshaler.
 func (f figure) MarshalJSON() ([]byte, error) {
 	if !f.isKnown() {
 		return []byte("null"), nil
@@ -23,7 +23,7 @@ func (f figure) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(f))
 }
 
-// text is the figure with so many digits after the point.
+// text returns the figure with a number of digits after the point.
 func (f figure) text(digits int) string {
 	if !f.isKnown() {
 		return "–"
@@ -31,10 +31,10 @@ func (f figure) text(digits int) string {
 	return strconv.FormatFloat(float64(f), 'f', digits, 64)
 }
 
-// latencies is a distribution of latencies, in nanoseconds; nil for nothing.
+// latencies is a distribution of latencies, in nanoseconds; nil if there is none.
 type latencies struct{ *hdrhistogram.Histogram }
 
-// at is a percentile in milliseconds; unknown if nothing was answered.
+// at returns a percentile in milliseconds; unknown if nothing was answered.
 func (l latencies) at(percentile float64) figure {
 	switch {
 	case l.Histogram == nil || l.TotalCount() == 0:
@@ -45,7 +45,7 @@ func (l latencies) at(percentile float64) figure {
 	return figure(l.ValueAtPercentile(percentile)) / 1e6
 }
 
-// MarshalJSON is what encoding/json calls.
+// MarshalJSON implements json.Marshaler.
 func (l latencies) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]figure{
 		"p50": l.at(50), "p90": l.at(90), "p99": l.at(99), "p99_9": l.at(99.9), "p99_99": l.at(99.99), "max": l.at(100),

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// writeWhole writes a file so that a reader sees either all of it or the previous content.
+// writeWhole writes a file so that a reader sees either all of it or its previous content.
 func writeWhole(path string, content []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
@@ -23,8 +23,8 @@ func writeWhole(path string, content []byte) error {
 	return nil
 }
 
-// writable reports, before anything is measured, that a result could not be written. "" is
-// no file.
+// writable returns an error, before anything is measured, if a result could not be written to path;
+// "" means no file.
 func writable(path string) error {
 	if path == "" {
 		return nil

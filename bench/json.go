@@ -6,8 +6,8 @@ import (
 	"mockserver/bench/load"
 )
 
-// document is the form of --json; docs/bench.md describes it. Fields are added to
-// form 1, and none of them changes its meaning.
+// document is the form of --json; docs/bench.md describes it. Fields may be added to form 1, but
+// none changes its meaning.
 type document struct {
 	Form      int            `json:"form"`
 	Complete  bool           `json:"complete"` // the run came to its end, and nothing is void

@@ -7,11 +7,11 @@ import (
 	host "mockserver/internal/machine"
 )
 
-// machine is what the figures were measured on.
+// machine describes the machine that the figures were measured on.
 type machine struct {
 	OS         string `json:"os"`
 	Arch       string `json:"arch"`
-	CPU        string `json:"cpu"` // its model; "" is not known
+	CPU        string `json:"cpu"` // its model; "" if unknown
 	CPUs       int    `json:"cpus"`
 	Kernel     string `json:"kernel"`
 	Go         string `json:"go"`

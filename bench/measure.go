@@ -9,7 +9,7 @@ import (
 	"mockserver/bench/load"
 )
 
-// measure measures a subject as the options say, and keeps the result unless nothing was
+// measure measures a subject according to the options, and keeps the result unless nothing was
 // measured.
 func (r *run) measure(ctx context.Context, candidate side, sub *subject) (*result, error) {
 	res := &result{Name: sub.name, Shows: sub.shows, Costs: sub.costs}
@@ -27,7 +27,7 @@ func (r *run) measure(ctx context.Context, candidate side, sub *subject) (*resul
 		}
 		defer func() {
 			s.server.end(ctx)
-			killGroup(s.server.cmd.Process) // what did not end with the command
+			killGroup(s.server.cmd.Process) // processes that did not end with the command
 		}()
 		sides = append(sides, s)
 	}

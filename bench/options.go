@@ -14,23 +14,23 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Options are those of a run. ReadOptions reads them from the command line; the program sets
-// the last group.
+// Options are the options of a run. ReadOptions reads them from the command line; the program
+// sets the last group.
 type Options struct {
 	Help bool // print Usage, and nothing else
 	List bool // list the scenarios
 
 	Config    []string // files and directories whose endpoints are measured; none for the scenarios
-	Endpoint  string   // of these, the endpoints whose "METHOD /path" holds this text
+	Endpoint  string   // measures only endpoints whose "METHOD /path" contains this text
 	Requests  string   // a file of requests for endpoints whose declaration is not enough
-	Scenarios []string // by name; none for those that suit what is measured
+	Scenarios []string // by name; if empty, the scenarios that suit the measurement
 	Target    string   // "host:port" of a server that runs; "" starts one
-	PID       int      // of that server; 0 is not known
+	PID       int      // of that server; 0 if unknown
 
 	Rounds      int
-	Duration    time.Duration // of one round; 0 takes what suits what is measured
+	Duration    time.Duration // of one round; 0 selects a duration that suits the measurement
 	Connections int
-	Rate        Rate // the zero value is as many as are answered
+	Rate        Rate // the zero value sends as many as are answered
 	Curve       bool // latency at 10 % to 120 % of capacity
 
 	Together bool    // all servers at once on one CPU, and nothing else
@@ -41,10 +41,10 @@ type Options struct {
 
 	Program string   // the executable, which is the server as well
 	Version string   // of the program, for the JSON form
-	Environ []string // the server's, "NAME=value"; settings of the server are left out
+	Environ []string // environment of the server, "NAME=value"; settings of the server are removed
 }
 
-// Rate is how many requests are sent a second. One of its fields is 0, or both.
+// Rate is how many requests are sent a second. At most one of its fields is not 0.
 type Rate struct {
 	PerSecond float64
 	Share     float64 // of the capacity that is found first: 0.5 is 50 %
@@ -52,19 +52,19 @@ type Rate struct {
 
 func (r Rate) given() bool { return r != Rate{} }
 
-// Rival is a server of others, which is measured with the same requests.
+// Rival is a different server, which is measured with the same requests.
 type Rival struct {
 	Name    string
-	Command string // for sh; {port} is the port that it has to listen on, at 127.0.0.1
+	Command string // for sh; {port} is the port of 127.0.0.1 that it must listen on
 }
 
-// portOf is what stands for a port in the command of a rival.
+// portOf stands for the port in the command of a rival.
 const portOf = "{port}"
 
-// table is every flag, in the order of the usage.
+// table contains all flags, in the order of the usage.
 var table = append(loadFlags, resultFlags...)
 
-// loadFlags say what is loaded, and how.
+// loadFlags determine what is loaded, and how.
 var loadFlags = flags.Table[Options]{
 	{Name: "config", Short: "c", Value: "PATH", Several: true, Accepts: "the name of a file or a directory",
 		Doc: "measure each endpoint of this configuration instead of the scenarios; may be given several times",
@@ -108,7 +108,7 @@ var loadFlags = flags.Table[Options]{
 		Doc: "latency at 10 % to 120 % of capacity",
 		Set: func(o *Options, v string) bool { return flags.Switch(&o.Curve, v) }},
 	{Name: "together", Accepts: "true or false",
-		Doc: "load all servers at once on one CPU: what a request costs, beside the others",
+		Doc: "load all servers at once on one CPU: what a request costs, compared with the others",
 		Set: func(o *Options, v string) bool { return flags.Switch(&o.Together, v) }},
 	{Name: "rival", Value: "NAME=COMMAND", Several: true, Accepts: "NAME=COMMAND with " + portOf + " in the command",
 		Doc: "with --together: another server, started with this command for sh; it listens on 127.0.0.1:" + portOf + " and answers the same requests",
@@ -119,7 +119,7 @@ var loadFlags = flags.Table[Options]{
 		}},
 }
 
-// resultFlags say what is written.
+// resultFlags determine what is written.
 var resultFlags = flags.Table[Options]{
 	{Name: "json", Value: "FILE", Accepts: "the name of a file",
 		Doc: "write the result as JSON",
@@ -132,7 +132,7 @@ var resultFlags = flags.Table[Options]{
 		Set: func(o *Options, v string) bool { return flags.Switch(&o.Help, v) }},
 }
 
-// Usage is the text that mockserver bench -h prints.
+// Usage returns the text that mockserver bench -h prints.
 func Usage() string {
 	var b strings.Builder
 	b.WriteString("usage: mockserver bench [FILE...] [FLAGS] [-- FLAGS OF THE SERVER]\n\n" +
@@ -155,7 +155,7 @@ func ReadOptions(args []string) (Options, error) {
 		if settings.IsPath(word) {
 			r.Give("config", word)
 		} else {
-			r.Wrong("%q: no such file or directory; a flag's value stands after its flag", word)
+			r.Wrong("%q: no such file or directory; the value of a flag follows the flag", word)
 		}
 	}
 	r.Read(args)
@@ -187,7 +187,7 @@ func (o *Options) checkCombinations(wrong func(format string, args ...any)) {
 	excluded(len(o.Server) > 0, "flags of the server", o.Target != "", "--target")
 	needs := func(a bool, nameA string, b bool, nameB string) {
 		if a && !b {
-			wrong("%s is of use with %s only", nameA, nameB)
+			wrong("%s can only be used with %s", nameA, nameB)
 		}
 	}
 	needs(o.Endpoint != "", "--endpoint", len(o.Config) > 0, "--config")
@@ -219,7 +219,7 @@ func (o *Options) checkScenarios(wrong func(format string, args ...any)) {
 			wrong("--scenario: no scenario is called %q%s; there are %s", name, wording.DidYouMean(name, names), strings.Join(names, ", "))
 		}
 	}
-	all, _ := scenarios() // they are ours
+	all, _ := scenarios() // a test checks the embedded ones
 	for i := range all {
 		if s := &all[i]; o.Together && slices.Contains(o.Scenarios, s.Name) && !s.isClosedLoop() {
 			wrong("--scenario: %s is not for --together: it has a rate of its own, or reloads", s.Name)
@@ -227,8 +227,8 @@ func (o *Options) checkScenarios(wrong func(format string, args ...any)) {
 	}
 }
 
-// defaults sets what was not given, but for the duration, which the endpoints of a
-// configuration share.
+// defaults sets the options that were not given, except for the duration, which the endpoints of
+// a configuration share.
 func (o *Options) defaults() {
 	switch {
 	case o.Rounds != 0:
@@ -253,7 +253,7 @@ func (o *Options) defaults() {
 	}
 }
 
-// readRate takes "5000" and "80%".
+// readRate reads "5000" and "80%".
 func readRate(into *Rate, text string) bool {
 	number, share := strings.CutSuffix(text, "%")
 	n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)

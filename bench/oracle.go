@@ -37,7 +37,7 @@ func newOracle(endpoints []config.Endpoint, environ []string) *oracle {
 	return &oracle{table}
 }
 
-// answering is the number of the endpoint that answers a request; -1 for none.
+// answering returns the number of the endpoint that answers a request, or -1.
 func (o *oracle) answering(req *request) int {
 	head, body, _ := bytes.Cut(req.wire(), []byte("\r\n\r\n"))
 	line, lines, _ := bytes.Cut(head, []byte("\r\n"))
@@ -82,7 +82,7 @@ func (r *run) requestsFor(endpoints []config.Endpoint) ([]*request, error) {
 	return found, nil
 }
 
-// requestOf is the request made from the declaration of an endpoint; nil if the endpoint does
+// requestOf returns the request made from the declaration of an endpoint; nil if the endpoint does
 // not answer it.
 func (o *oracle) requestOf(e *config.Endpoint, number int) *request {
 	req := sampleOf(e)
@@ -97,8 +97,8 @@ func (r *run) selects(e *config.Endpoint) bool { return strings.Contains(nameOf(
 
 func nameOf(e *config.Endpoint) string { return e.EffectiveMethod() + " " + e.Path.Value }
 
-// rivals is how many endpoints may answer before one: those of the same method and path
-// with a condition that are declared before it.
+// rivals returns how many endpoints may answer instead of one: those of the same method and path,
+// with a condition, that are declared before it.
 func rivals(endpoints []config.Endpoint, number int) int {
 	n := 0
 	for i := range number {

@@ -20,11 +20,11 @@ type pair struct {
 	Baseline  figures             `json:"baseline"`
 	Candidate figures             `json:"candidate"`
 	Rivals    map[string]*figures `json:"rivals"`          // by their names
-	Quiet     *figures            `json:"candidate_quiet"` // the candidate without what happens during its rounds; nil for none
-	Alone     *figures            `json:"candidate_alone"` // the candidate by itself, where the others are of all sides at once; nil for none
+	Quiet     *figures            `json:"candidate_quiet"` // the candidate without the activity during its rounds; nil if there is none
+	Alone     *figures            `json:"candidate_alone"` // the candidate alone, if the other figures are of all sides at once; otherwise nil
 }
 
-// ratio is the cost of a request compared with the baseline in the same round: in processor
+// ratio returns the cost of a request compared with the baseline in the same round: in processor
 // time, or in the time per request if that is unknown.
 func (p *pair) ratio() figure {
 	if r := p.Candidate.CPU / p.Baseline.CPU; r.isKnown() {
@@ -47,7 +47,7 @@ func quietOf(p *pair) *figures { return p.Quiet }
 
 func aloneOf(p *pair) *figures { return p.Alone }
 
-// loadedOf is the candidate with all processors of servers to itself.
+// loadedOf selects the candidate when it has all processors of servers to itself.
 func loadedOf(p *pair) *figures {
 	if p.Alone != nil {
 		return p.Alone
@@ -58,7 +58,7 @@ func loadedOf(p *pair) *figures {
 // rivalOf selects a rival.
 func rivalOf(name string) sideOf { return func(p *pair) *figures { return p.Rivals[name] } }
 
-// Names of the sides of our own.
+// Names of the sides that bench provides.
 const (
 	nameOfBaseline  = "bare"
 	nameOfCandidate = "server"
@@ -74,5 +74,5 @@ type namedSide struct {
 	of   sideOf
 }
 
-// bothSides are those of every round. Nobody may change it.
+// bothSides are the sides of every round. It must not be changed.
 var bothSides = []namedSide{{nameOfBaseline, baselineOf}, {nameOfCandidate, candidateOf}}

@@ -65,7 +65,7 @@ func barChart(results []*result) chart.Chart {
 		highest = max(highest, b.Value, s.Value)
 		c.X.Ticks = append(c.X.Ticks, chart.Tick{At: place + 0.5, Text: clipped(res.Name, 30)})
 	}
-	c.X.To = max(float64(len(results)), 5) // a few bars are no wider than that
+	c.X.To = max(float64(len(results)), 5) // so that a few bars do not become too wide
 	c.Y = chart.UpTo(highest, 8, chart.Number)
 	c.Y.Name = unit
 	if highest > 0 {
@@ -118,7 +118,7 @@ func curveChart(res *result) chart.Chart {
 	return c
 }
 
-// addPoint adds a point to a line whose y axis is logarithmic, if it has a place there.
+// addPoint adds a point to a line with a logarithmic y axis, unless y is not positive or unknown.
 func addPoint(l *chart.Line, x float64, y figure) {
 	if y > 0 {
 		l.X, l.Y = append(l.X, x), append(l.Y, math.Log10(float64(y)))
@@ -132,7 +132,7 @@ func addLine(c *chart.Chart, l chart.Line) {
 	}
 }
 
-// logarithmic is an axis of milliseconds around the lines, whose values are logarithms.
+// logarithmic returns an axis of milliseconds for lines whose values are logarithms.
 func logarithmic(lines []chart.Line) chart.Axis {
 	var all []float64
 	for i := range lines {

@@ -6,15 +6,15 @@ import (
 	"os"
 )
 
-// progress shows how far a run is: on a terminal in one line that changes, otherwise in a
-// line for each subject.
+// progress shows how far a run has come: on a terminal in one line that changes, otherwise in a line
+// for each subject.
 type progress struct {
 	w        io.Writer
 	terminal bool
 	shown    bool // a line is on the terminal
 }
 
-// say shows what is done now.
+// say shows what is being done.
 func (p *progress) say(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if !p.terminal {
@@ -51,7 +51,7 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// clipped is a text of at most so many letters.
+// clipped truncates a text to a number of letters.
 func clipped(text string, most int) string {
 	if letters := []rune(text); len(letters) > most {
 		return string(letters[:most-1]) + "…"

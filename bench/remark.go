@@ -11,7 +11,7 @@ import (
 // Thresholds of remarks.
 const (
 	busyGenerator = 0.95 // of its processors' time: above it the generator is the bottleneck
-	noisySpread   = 0.15 // of the ratio: rounds farther apart mean little
+	noisySpread   = 0.15 // of the ratio: if the rounds differ more, the result means little
 )
 
 // remarks writes the remarks below the table.
@@ -21,8 +21,8 @@ func (r *run) remarks(b *strings.Builder) {
 		lines = append(lines, r.placed.Why)
 	}
 	if noisy := r.noisy(); len(noisy) > 0 {
-		lines = append(lines, "the machine was noisy: ratios of the same thing lie far apart ("+strings.Join(noisy, ", ")+
-			"); more or longer rounds say more (--rounds, --duration)")
+		lines = append(lines, "the machine was noisy: ratios of the same thing differ widely ("+strings.Join(noisy, ", ")+
+			"); use more or longer rounds (--rounds, --duration)")
 	}
 	for _, res := range r.results {
 		for _, line := range r.remarksOn(res) {
@@ -40,7 +40,8 @@ func (r *run) remarks(b *strings.Builder) {
 	}
 }
 
-// noisy names the results whose rounds differ too much, and by how much of their median.
+// noisy returns the results whose rounds differ too much, and the difference as a share of their
+// median.
 func (r *run) noisy() []string {
 	var names []string
 	for _, res := range r.results {
@@ -51,7 +52,7 @@ func (r *run) noisy() []string {
 	return names
 }
 
-// remarksOn are the remarks on one result.
+// remarksOn returns the remarks on one result.
 func (r *run) remarksOn(res *result) []string {
 	var lines []string
 	if res.Void != "" {
@@ -67,13 +68,13 @@ func (r *run) remarksOn(res *result) []string {
 		lines = append(lines, fmt.Sprintf("the generator was the bottleneck: it used %.0f %% of its processors; requests/s is what it can send; CPU time per request is still valid", 100*busy.median))
 	}
 	if res.statusOnly {
-		lines = append(lines, "only the status was checked of the responses")
+		lines = append(lines, "only the status of the responses was checked")
 	}
 	if res.Rate > 0 && !r.opts.Rate.given() {
 		lines = append(lines, fmt.Sprintf("sent at %.0f requests a second; latency counts from when a request was due", res.Rate))
 	}
 	if w := res.Webhooks; w != nil {
-		lines = append(lines, fmt.Sprintf("%s arrived, %d lost; after their time p50 %s, p99 %s, at most %s", wording.Count(w.Arrived, "webhook"), w.Lost, short(w.LagP50), short(w.LagP99), short(w.LagMax)))
+		lines = append(lines, fmt.Sprintf("%s arrived, %d lost; late by p50 %s, p99 %s, at most %s", wording.Count(w.Arrived, "webhook"), w.Lost, short(w.LagP50), short(w.LagP99), short(w.LagMax)))
 	}
 	if res.Reloads != nil {
 		lines = append(lines, fmt.Sprintf("%s under load; p99 %s ms with them, %s ms without",

@@ -42,7 +42,7 @@ func (r *run) report(err error) error {
 	}
 	r.remarks(&b)
 	if len(r.results) > 0 && err != nil {
-		b.WriteString("\nThis is incomplete: the run ended before its time.\n")
+		b.WriteString("\nThis is incomplete: the run ended early.\n")
 	}
 	if _, failed := fmt.Fprint(r.out, b.String()); failed != nil {
 		err = errors.Join(err, failed)

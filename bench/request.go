@@ -13,7 +13,7 @@ import (
 
 // request is a request as a scenario declares it.
 type request struct {
-	Repeat, Step int // so many of it, ${n} in them is Step, 2×Step, …; 0 is 1
+	Repeat, Step int // number of copies, in which ${n} is Step, 2×Step, …; 0 means 1
 	Method, Path string
 	Headers      map[string]string
 	Body         string
@@ -26,10 +26,10 @@ type declaredAnswer struct {
 	Also    []int `yaml:"-"` // further statuses
 	Headers map[string]string
 	Body    *string
-	JSON    *string // the body is JSON text of this value
+	JSON    *string // the body is this value as JSON
 }
 
-// asked is a request ready to be sent, and what is to answer it.
+// asked is a request ready to be sent, and the expected answer.
 type asked struct {
 	line   string // "GET /users/7", for messages
 	wire   []byte // as it is sent
@@ -53,9 +53,9 @@ func (r *request) check() error {
 	return nil
 }
 
-// expanded is the request as often as it is repeated.
+// expanded returns the copies of the request.
 func (r *request) expanded() []asked {
-	text, _ := json.Marshal(r) // texts and numbers
+	text, _ := json.Marshal(r) // cannot fail: only texts and numbers
 	var all []asked
 	for n := 1; n <= max(r.Repeat, 1); n++ {
 		var one request
@@ -74,7 +74,7 @@ func (r *request) method() string {
 
 func (r *request) line() string { return r.method() + " " + r.Path }
 
-// wire is the request as it is sent: with a Host, and a length where there is a body.
+// wire returns the request as it is sent: with a Host, and with a length if it has a body.
 func (r *request) wire() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\n", r.method(), r.Path)

@@ -16,18 +16,18 @@ type result struct {
 	Name     string     `json:"name"`
 	Shows    string     `json:"shows"`
 	Void     string     `json:"void"`                // why there is no result; "" for one that counts
-	Rate     float64    `json:"rate_per_second"`     // that was sent; 0 in a closed loop
-	Capacity float64    `json:"capacity_per_second"` // that a closed loop found first; 0 when it was not looked for
+	Rate     float64    `json:"rate_per_second"`     // sent; 0 in a closed loop
+	Capacity float64    `json:"capacity_per_second"` // found first by a closed loop; 0 if it was not measured
 	Medians  medians    `json:"medians"`
 	Rounds   rounds     `json:"rounds"`
 	Curve    []step     `json:"curve"`
 	Webhooks *delivered `json:"webhooks"`
-	Reloads  *int       `json:"reloads"` // during the rounds; nil if there were to be none
+	Reloads  *int       `json:"reloads"` // during the rounds; nil if none were planned
 	Costs    []string   `json:"costs"`
 	Remarks  []string   `json:"remarks"`
 
 	AtOnce     bool `json:"at_once"` // baseline and candidate were loaded at the same time
-	statusOnly bool // bodies were not looked at
+	statusOnly bool // bodies were not checked
 }
 
 // step is one rate of an overload curve.
@@ -37,7 +37,8 @@ type step struct {
 	Rounds rounds  `json:"rounds"`
 }
 
-// medians are those of the rounds, and the latencies of all rounds; unknown in a void result.
+// medians contains the medians of the rounds, and the latencies of all rounds; unknown in a void
+// result.
 type medians struct {
 	Rate       figure    `json:"requests_per_second"`
 	CPU        figure    `json:"cpu_us_per_request"`
@@ -53,7 +54,7 @@ type medians struct {
 // rounds are the rounds of a result, or of a step.
 type rounds []pair
 
-// judge sets why there is no result, if there were errors.
+// judge makes the result void if there were errors.
 func (res *result) judge() {
 	all := slices.Clone(res.Rounds)
 	for i := range res.Curve {
@@ -82,7 +83,7 @@ func (res *result) judgeSide(name string, f *figures) {
 	res.Void = fmt.Sprintf("errors of %s: %s", name, strings.Join(kinds, ", "))
 }
 
-// sound are the rounds that count: none of a void result.
+// sound returns the rounds that count: none if the result is void.
 func (res *result) sound() rounds {
 	if res.Void != "" {
 		return nil
@@ -90,7 +91,7 @@ func (res *result) sound() rounds {
 	return res.Rounds
 }
 
-// sound are the rounds that count: none of a step with errors.
+// sound returns the rounds that count: none if the step had errors.
 func (st *step) sound() rounds {
 	if st.Rounds.errors(baselineOf, candidateOf) > 0 {
 		return nil
@@ -108,11 +109,11 @@ func (res *result) medians() medians {
 	}
 }
 
-// summary is of several values. The deviation is the standard error of the mean, unknown
-// for one value.
+// summary summarizes several values. The deviation is the standard error of the mean, which is
+// unknown for one value.
 type summary struct{ median, least, most, mean, deviation figure }
 
-// spread is the range of the rounds as a share of their median.
+// spread returns the range of the rounds as a share of their median.
 func (s summary) spread() figure {
 	if !(s.median > 0) {
 		return 0
@@ -153,12 +154,12 @@ func (rs rounds) summarize(what func(p *pair) figure) summary {
 
 func (rs rounds) ratio() summary { return rs.summarize((*pair).ratio) }
 
-// ratioOf is what a request to one side costs compared with the baseline in the same round.
+// ratioOf returns what a request to one side costs compared with the baseline in the same round.
 func (rs rounds) ratioOf(of sideOf) summary {
 	return rs.summarize(func(p *pair) figure { return of(p).CPU / p.Baseline.CPU })
 }
 
-// median is the median of a figure of one side.
+// median returns the median of a figure of one side.
 func (rs rounds) median(of sideOf, what func(f *figures) figure) figure {
 	return rs.summarize(func(p *pair) figure { return what(of(p)) }).median
 }
@@ -175,7 +176,7 @@ func (rs rounds) sum(of sideOf, what func(f *figures) uint64) figure {
 	return figure(n)
 }
 
-// errors is how many errors some sides had.
+// errors returns how many errors some sides had.
 func (rs rounds) errors(sides ...sideOf) uint64 {
 	var total uint64
 	for i := range rs {
@@ -190,7 +191,7 @@ func (rs rounds) errors(sides ...sideOf) uint64 {
 	return total
 }
 
-// latency joins the distributions of one side.
+// latency merges the distributions of one side.
 func (rs rounds) latency(of sideOf) latencies {
 	var joined latencies
 	for i := range rs {
@@ -215,7 +216,7 @@ type delivered struct {
 	LagMax  *time.Duration `json:"lag_max_ns"`
 }
 
-// sides are those of the rounds of a result, rivals by their names.
+// sides returns the sides of the rounds of a result, rivals by their names.
 func (res *result) sides() []namedSide {
 	all := slices.Clone(bothSides)
 	if len(res.Rounds) > 0 {

@@ -31,7 +31,7 @@ func (r *run) loadSide(ctx context.Context, s side, sub *subject, rate float64, 
 			var u load.Usage
 			switch {
 			case failed != nil:
-			case begun: // what looking for more would cost is the load's time already
+			case begun: // reading more would take time from the load
 				u.CPU, failed = load.CPUOf(pid)
 				before.CPU += u.CPU
 			default:
@@ -41,10 +41,10 @@ func (r *run) loadSide(ctx context.Context, s side, sub *subject, rate float64, 
 			}
 		}
 		if now := load.FamilyOf(s.pid); !begun && failed == nil && s.pid != 0 && !slices.Equal(now, family) {
-			failed = fmt.Errorf("its processes have changed from %v to %v: what those that ended or began have used is unknown", family, now)
+			failed = fmt.Errorf("its processes have changed from %v to %v, so their total usage is unknown", family, now)
 		}
 	}
-	// A load ends by itself. Should it not, that is an error instead of an endless wait.
+	// A load ends by itself. If it does not, that is an error instead of an endless wait.
 	const margin = 20 * time.Second
 	bounded, cancel := context.WithTimeout(ctx, plan.Warmup+plan.Duration+margin)
 	defer cancel()
@@ -58,7 +58,7 @@ func (r *run) loadSide(ctx context.Context, s side, sub *subject, rate float64, 
 		return figures{}, fmt.Errorf("load %s: did not end in time", s.address)
 	case failed != nil:
 		if s.server != nil {
-			select { // its end says more
+			select { // the end of the process explains more
 			case <-s.server.exited:
 				return figures{}, s.server.died()
 			case <-time.After(endPatience):
@@ -86,7 +86,7 @@ func figuresOf(o *load.Outcome, before, after load.Usage, known bool) figures {
 	return f
 }
 
-// endPatience is how long a process that is gone may take to be known to have ended.
+// endPatience is how long to wait until the end of a process is noticed.
 const endPatience = 200 * time.Millisecond
 
 // measureRounds measures round by round, and appends each complete round to the result. It stops
@@ -95,7 +95,7 @@ func (r *run) measureRounds(ctx context.Context, res *result, sides []side, sub 
 	one := r.inTurn
 	if res.AtOnce = rate == 0 && sub.during == nil && sides[1].pid != 0; res.AtOnce {
 		one = r.atOnce
-		if _, err := r.together(ctx, sides, sub); err != nil { // they warm up
+		if _, err := r.together(ctx, sides, sub); err != nil { // warms them up
 			return err
 		}
 	}
@@ -130,7 +130,7 @@ func (r *run) inTurn(ctx context.Context, sides []side, sub *subject, rate float
 	return p, err
 }
 
-// atOnce loads the candidate alone, unless nobody asks for that, and then all sides at once.
+// atOnce loads the candidate alone, except with --together, and then all sides at once.
 func (r *run) atOnce(ctx context.Context, sides []side, sub *subject, _ float64) (p pair, err error) {
 	if !r.opts.Together {
 		var alone figures
@@ -150,8 +150,8 @@ func (r *run) atOnce(ctx context.Context, sides []side, sub *subject, _ float64)
 	return p, nil
 }
 
-// together loads all sides at the same time, on the same processors: what else happens on
-// the machine meets all of them alike.
+// together loads all sides at the same time, on the same processors: other activity on the machine
+// affects all of them equally.
 func (r *run) together(ctx context.Context, sides []side, sub *subject) ([]figures, error) {
 	all, failed := make([]figures, len(sides)), make([]error, len(sides))
 	var loads sync.WaitGroup

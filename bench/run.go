@@ -39,7 +39,7 @@ func (r *run) kind() string {
 	return "closed_loop"
 }
 
-// warmup is how long requests are sent before a round counts.
+// warmup returns how long requests are sent before a round counts.
 func warmup(duration time.Duration) time.Duration {
 	return min(max(duration/5, 50*time.Millisecond), time.Second)
 }

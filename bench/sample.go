@@ -8,7 +8,7 @@ import (
 	"mockserver/config"
 )
 
-// sampleOf is a request for an endpoint, made from its declaration: path parameters by
+// sampleOf returns a request for an endpoint, made from its declaration: path parameters by
 // their types, the documented example of a body, and the examples of an OpenAPI document.
 func sampleOf(e *config.Endpoint) request {
 	r := request{Method: e.EffectiveMethod(), Headers: map[string]string{}}
@@ -39,13 +39,13 @@ func sampleOf(e *config.Endpoint) request {
 	return r
 }
 
-// typed are values that fit the types of path parameters. Nobody may change it.
+// typed contains values that fit the types of path parameters. It must not be changed.
 var typed = map[string]string{
 	"int": "7", "float": "1.5", "double": "1.5", "bool": "true", "boolean": "true",
 	"uuid": "7d444840-9dc0-11d1-b245-5ffdce74fad2", "date": "2024-02-29",
 }
 
-// samplePath is the path of an endpoint with a value for each parameter.
+// samplePath returns the path of an endpoint with a value for each parameter.
 func samplePath(e *config.Endpoint, values map[string]string) string {
 	if e.Template {
 		return expandedTemplate(e.Path.Value, values)
@@ -68,7 +68,7 @@ func samplePath(e *config.Endpoint, values map[string]string) string {
 	return strings.Join(segments, "/")
 }
 
-// expandedTemplate is a path as OpenAPI writes it, with a value for each parameter in
+// expandedTemplate returns a path as OpenAPI writes it, with a value for each parameter in
 // braces.
 func expandedTemplate(path string, values map[string]string) string {
 	var b strings.Builder
@@ -88,7 +88,7 @@ func expandedTemplate(path string, values map[string]string) string {
 	}
 }
 
-// escapedPath is a text of a declared path, of several segments, as it can be sent.
+// escapedPath returns a part of a declared path, of several segments, as it can be sent.
 func escapedPath(text string) string {
 	segments := strings.Split(text, "/")
 	for i := range segments {
@@ -97,7 +97,7 @@ func escapedPath(text string) string {
 	return strings.Join(segments, "/")
 }
 
-// escapedLiteral is a declared segment as it can be sent.
+// escapedLiteral returns a declared segment as it can be sent.
 func escapedLiteral(segment string) string {
 	if decoded, err := url.PathUnescape(segment); err == nil {
 		segment = decoded

@@ -22,15 +22,15 @@ import (
 type scenario struct {
 	Name          string
 	Shows         string
-	Configuration yaml.Node // as of a file; an item with repeat stands for so many, ${n} in them counts from 1
+	Configuration yaml.Node // as in a file; an item with repeat stands for that many items, in which ${n} counts from 1
 	Files         []file    // next to the configuration
 	Requests      []request // sent in turn
 
-	Rate     float64       // requests a second; 0 is as many as are answered
-	Duration time.Duration // that a round counts at least
-	Sink     bool          // ${sink} is the address of a server that takes webhooks
-	// RewriteEvery is how often the configuration is written anew, with another
-	// endpoint in it, while a round lasts; 0 is never.
+	Rate     float64       // requests a second; 0 sends as many as are answered
+	Duration time.Duration // minimum duration of a round
+	Sink     bool          // ${sink} is the address of a server that receives webhooks
+	// RewriteEvery is the interval at which the configuration is written again, with one
+	// more endpoint, during a round; 0 is never.
 	RewriteEvery time.Duration `yaml:"rewrite-every"`
 }
 
@@ -45,7 +45,7 @@ type file struct {
 //go:embed scenarios/*.yml
 var declarations embed.FS
 
-// scenarios are the declarations, in the order of their files' names.
+// scenarios returns the declarations, in the order of their files' names.
 func scenarios() ([]scenario, error) {
 	entries, err := declarations.ReadDir("scenarios")
 	if err != nil {
@@ -91,9 +91,9 @@ func readScenario(text []byte) (scenario, error) {
 	return s, nil
 }
 
-// scenarioNames are the names that --scenario takes.
+// scenarioNames returns the names that --scenario accepts.
 func scenarioNames() []string {
-	all, _ := scenarios() // a test checks those that are embedded
+	all, _ := scenarios() // a test checks the embedded ones
 	var names []string
 	for i := range all {
 		names = append(names, all[i].Name)
@@ -152,5 +152,5 @@ func (f *file) write(dir string) error {
 	return errors.Join(book.SaveAs(path), book.Close())
 }
 
-// isClosedLoop reports whether nothing but its requests decides what happens when.
+// isClosedLoop reports whether only its requests determine what happens when.
 func (s *scenario) isClosedLoop() bool { return s.Rate == 0 && s.RewriteEvery == 0 }

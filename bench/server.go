@@ -17,8 +17,8 @@ import (
 	"mockserver/bench/load"
 )
 
-// ChildVariable is set in the processes that bench starts. They end when their standard
-// input does, so none outlives bench, however that ends, on any system.
+// ChildVariable is set in the processes that bench starts. They end when their standard input is
+// closed, so that none outlives bench on any system, however bench ends.
 const ChildVariable = "MOCKSERVER_BENCH_CHILD"
 
 // Roles of the processes that bench starts, the values of ChildVariable.
@@ -33,7 +33,7 @@ const (
 	// stopPatience bounds the time to stop; webhooks that are due are sent in serverGrace.
 	stopPatience = 10 * time.Second
 	serverGrace  = "5s"
-	lastLines    = 12 // of a server's log are kept for messages
+	lastLines    = 12 // how many lines of a server's log are kept for messages
 )
 
 // server is a listening process that bench started.
@@ -46,11 +46,11 @@ type server struct {
 	stdin  io.WriteCloser
 	log    *tail
 	exited chan struct{} // closed when the process is gone
-	err    error         // why, to be read once exited is closed
+	err    error         // why it ended; valid once exited is closed
 }
 
 // startServer starts the server with a configuration, and waits until it listens. The error
-// has the last lines of its log.
+// contains the last lines of its log.
 func (r *run) startServer(ctx context.Context, configuration []string, flags ...string) (*server, error) {
 	args := []string{"serve", "--format", "json", "--host", "127.0.0.1", "--port", "0", "--grace", serverGrace}
 	for _, path := range configuration {
@@ -74,11 +74,11 @@ func (r *run) start(ctx context.Context, name, role string, args []string) (*ser
 	return s, nil
 }
 
-// launch starts a command on the processors of servers. It ends when its input does.
+// launch starts a command on the processors of servers. The command must end when its input ends.
 func (r *run) launch(name string, cmd *exec.Cmd) (*server, error) {
 	s := &server{name: name, cmd: cmd, log: newTail(), exited: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = s.log, s.log
-	cmd.WaitDelay = time.Second // its own children may hold its outputs
+	cmd.WaitDelay = time.Second // its own children may keep its outputs open
 	apart(cmd)
 	var err error
 	if s.stdin, err = cmd.StdinPipe(); err != nil {
@@ -140,15 +140,15 @@ func (s *server) end(ctx context.Context) {
 	s.stop(ctx)
 }
 
-// kill ends the server and what it has started at once.
+// kill ends the server, and the processes that it has started, at once.
 func (s *server) kill() {
 	killGroup(s.cmd.Process)
 	_ = s.stdin.Close()
 	<-s.exited
 }
 
-// serverEnvironment is the environment without the settings of a server, so that only the
-// command line counts, and without error reports.
+// serverEnvironment returns the environment without the settings of a server and of error reports,
+// so that only the command line counts.
 func serverEnvironment(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
@@ -162,14 +162,14 @@ type logLine struct {
 	Message string `json:"msg"`
 	Address string `json:"address"`
 
-	// Of the line "webhooks", at the end.
+	// From the line "webhooks", at the end.
 	Delivered, Retried, Dead, Refused, Abandoned int64
 	LagP50                                       *float64 `json:"lag_p50_ms"`
 	LagP99                                       *float64 `json:"lag_p99_ms"`
 	LagMax                                       *float64 `json:"lag_max_ms"`
 }
 
-// tail takes the log of a server. It keeps the last lines, and the awaited ones. Both outputs
+// tail receives the log of a server. It keeps the last lines, and the awaited ones. Both outputs
 // of a process may write to it.
 type tail struct {
 	mu      sync.Mutex
@@ -180,7 +180,7 @@ type tail struct {
 	more    chan struct{} // closed and replaced when a message is seen
 }
 
-// awaited are the messages that bench looks for. Nobody may change it.
+// awaited contains the messages that bench looks for. It must not be changed.
 var awaited = []string{"listening", "webhooks", "configuration reloaded"}
 
 func newTail() *tail {

@@ -11,9 +11,9 @@ import (
 type side struct {
 	name    string // of a rival
 	address string
-	pid     int         // 0 is not known
-	server  *server     // that was started; nil for one that was not
-	wants   []load.Want // of its answers; nil for those of the subject
+	pid     int         // 0 if unknown
+	server  *server     // nil if bench did not start it
+	wants   []load.Want // what its answers must be; nil selects those of the subject
 }
 
 // subject is a row of the table: requests, and how to measure them.
@@ -22,12 +22,12 @@ type subject struct {
 	asked       []asked
 	requests    [][]byte // of asked, as they are sent
 	wants       []load.Want
-	also        []int   // further statuses of answers, which rivals may give too
-	sample      reply   // an answer, which the baseline gives too
-	rate        float64 // requests a second that belong to it; 0 for none
+	also        []int   // further statuses, which rivals may answer too
+	sample      reply   // an answer, which the baseline also gives
+	rate        float64 // declared requests a second; 0 if none are
 	duration    time.Duration
 	during      func(ctx context.Context) // runs while the candidate is loaded; nil for nothing
-	costs       []string                  // what is costly in it, as far as it is declared
+	costs       []string                  // what is costly in it, judging by its declaration
 }
 
 // whileRunning returns a context that ends when one of the servers does, with that as its

@@ -69,7 +69,7 @@ func (st *stand) rewrite(ctx context.Context) {
 		case <-ticker.C:
 			marker := map[string]any{"endpoint": map[string]any{"path": fmt.Sprintf("/rewritten/%d", n), "response": map[string]any{}}}
 			if err := writeConfiguration(st.configuration, append(slices.Clone(st.endpoints), marker)); err != nil {
-				return // then no reload is counted, which the result shows
+				return // no reload is counted then, as the result shows
 			}
 		case <-ctx.Done():
 			return
@@ -95,7 +95,7 @@ func (st *stand) finish(ctx context.Context, res *result) {
 		LagP50: durationOf(line.LagP50), LagP99: durationOf(line.LagP99), LagMax: durationOf(line.LagMax),
 	}
 	if res.Void != "" {
-		return // it has no result already
+		return // it is void already
 	}
 	if n == 0 {
 		res.Void = "the server did not log the outcome of its webhooks"
@@ -114,7 +114,7 @@ func (st *stand) close(ctx context.Context) {
 	}
 }
 
-// durationOf is a number of milliseconds as a duration; nil for none.
+// durationOf returns a number of milliseconds as a duration; nil for nil.
 func durationOf(ms *float64) *time.Duration {
 	if ms == nil {
 		return nil
@@ -122,14 +122,14 @@ func durationOf(ms *float64) *time.Duration {
 	return new(time.Duration(*ms * float64(time.Millisecond)))
 }
 
-// sink takes the webhooks of a server and counts them.
+// sink receives the webhooks of a server and counts them.
 type sink struct {
 	net.Listener
 
 	received atomic.Int64
 }
 
-// openSink starts a sink on a free port. It is to be closed.
+// openSink starts a sink on a free port. The caller must close it.
 func openSink() (*sink, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -141,7 +141,7 @@ func openSink() (*sink, error) {
 			s.received.Add(1)
 			ctx.SetStatusCode(fasthttp.StatusNoContent)
 		},
-		Logger: log.New(io.Discard, "", 0), // that a delivery failed is in the server's log
+		Logger: log.New(io.Discard, "", 0), // the server's log says if a delivery failed
 	}
 	go func() { _ = server.Serve(l) }() // it ends with its listener
 	return s, nil

@@ -11,7 +11,7 @@ import (
 	"mockserver/internal/wording"
 )
 
-// unsteady says why the answers of an endpoint vary under load, so that they cannot be
+// unsteady returns why the answers of an endpoint vary under load, so that they cannot be
 // compared with one expected answer; "" if they do not vary. connections is the number of
 // concurrent requests.
 func unsteady(e *config.Endpoint, connections int) string {
@@ -23,16 +23,17 @@ func unsteady(e *config.Endpoint, connections int) string {
 		if window == 0 {
 			window = config.DefaultWindow
 		}
-		return fmt.Sprintf("its rate-limit answers 429 to what is above %s in %v", wording.Count(most, "request"), window)
+		return fmt.Sprintf("its rate-limit answers 429 to requests above %s in %v", wording.Count(most, "request"), window)
 	}
 	if c := e.Capacity; c != nil && c.Concurrent+c.Queue < connections {
-		return fmt.Sprintf("its capacity has room for %s, and answers 503 to others of %d connections; --connections %d is few enough",
+		return fmt.Sprintf("its capacity has room for %s, and answers 503 to others of %d connections; use --connections %d or fewer",
 			wording.Count(c.Concurrent+c.Queue, "request"), connections, c.Concurrent+c.Queue)
 	}
 	return ""
 }
 
-// statuses are those that requests to an endpoint may be answered with, the likeliest first.
+// statuses returns the statuses that requests to an endpoint may be answered with, the likeliest
+// first.
 func statuses(e *config.Endpoint) []int {
 	var all []int
 	for _, o := range likely(e) {
@@ -51,7 +52,7 @@ func statuses(e *config.Endpoint) []int {
 }
 
 // likely returns the outcomes that a request may have, each with its latency and fault: the
-// one response, or those of responses that can be chosen.
+// one response, or all of responses that can be chosen.
 func likely(e *config.Endpoint) []config.Outcome {
 	if len(e.Responses) == 0 {
 		return []config.Outcome{{Response: e.Response, Latency: e.Latency, Fault: e.Fault}}
@@ -75,8 +76,8 @@ func statusOf(r *config.Response) int {
 	return r.Status
 }
 
-// leftOut says what an endpoint declares that was left out when it was measured, and what else
-// bounds its requests/s; "" for nothing.
+// leftOut describes what an endpoint declares that was omitted when it was measured, and what else
+// limits its requests/s; "" if there is nothing.
 func leftOut(e *config.Endpoint) string {
 	var what []string
 	latency, fault := false, false
@@ -84,13 +85,13 @@ func leftOut(e *config.Endpoint) string {
 		latency, fault = latency || o.Latency != nil, fault || o.Fault != nil
 	}
 	if latency {
-		what = append(what, "measured without waiting for its latency: with it, connections bound requests/s")
+		what = append(what, "measured without waiting for its latency: with it, the number of connections limits requests/s")
 	}
 	if fault {
 		what = append(what, "measured without its faults")
 	}
 	if all := statuses(e); len(all) > 1 {
-		what = append(what, fmt.Sprintf("its statuses are %s: the figures are of all together", strings.Trim(fmt.Sprint(all), "[]")))
+		what = append(what, fmt.Sprintf("its statuses are %s: the figures cover all of them", strings.Trim(fmt.Sprint(all), "[]")))
 	}
 	if e.Capacity != nil {
 		what = append(what, fmt.Sprintf("%d of its requests are served at once (capacity), the others wait", e.Capacity.Concurrent))

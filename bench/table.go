@@ -40,7 +40,7 @@ func (g *grid) String() string {
 	return b.String()
 }
 
-// closedTable is a row for each result.
+// closedTable returns a table with a row for each result.
 func closedTable(results []*result, endpoints bool) string {
 	g := &grid{left: 1}
 	what := "scenario"
@@ -57,11 +57,11 @@ func closedTable(results []*result, endpoints bool) string {
 			memory.text(1), fmt.Sprint(res.Rounds.errors(baselineOf, quietOf, aloneOf, candidateOf)))
 	}
 	return g.String() + "\nMedians of the rounds. The ratio is CPU time a request compared with the bare handler in the same round, the mean\n" +
-		"with its standard error. p50 and p99 are those of a closed loop, which waits for slow answers: latency under\n" +
-		"load is for --rate.\n"
+		"with its standard error. p50 and p99 are of a closed loop, which waits for slow answers: to measure\n" +
+		"latency under load, use --rate.\n"
 }
 
-// sidesTable is a row for each side of each result.
+// sidesTable returns a table with a row for each side of each result.
 func sidesTable(results []*result) string {
 	g := &grid{left: 2}
 	g.row("what", "", "CPU µs/request", "ratio to bare", "±", "memory MB", "errors")
@@ -80,7 +80,7 @@ func sidesTable(results []*result) string {
 		"standard error.\n"
 }
 
-// openTable is two rows for each result: the baseline, and the server.
+// openTable returns a table with two rows for each result: the baseline and the server.
 func openTable(results []*result) string {
 	g := &grid{left: 2}
 	g.row("what", "", "rate/s", "answered/s", "p50 ms", "p90", "p99", "p99.9", "p99.99", "max", "missed", "late", "CPU µs/request", "errors")
@@ -96,7 +96,7 @@ func openTable(results []*result) string {
 		"more than a millisecond after they were due: the time until then is in their latency.\n"
 }
 
-// curveTable is a row for each step.
+// curveTable returns a table with a row for each step.
 func curveTable(res *result) string {
 	g := &grid{}
 	g.row("load", "rate/s", "answered/s", "p50 ms", "p99", "p99.9", "missed", "bare: answered/s", "p50 ms", "p99", "p99.9")
@@ -110,7 +110,7 @@ func curveTable(res *result) string {
 		"\nLatency from the time each request was due.\n"
 }
 
-// answers are the cells of one side: requests answered a second, and percentiles.
+// answers returns the cells of one side: requests answered a second, and percentiles.
 func (rs rounds) answers(of sideOf, percentiles ...float64) []string {
 	cells := []string{rs.median(of, rateOf).text(0)}
 	l := rs.latency(of)

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// target is a request of a file of --requests, with the number of its line.
+// target is a request from a file of --requests, with the number of its line.
 type target struct {
 	request
 	number int
@@ -52,7 +52,7 @@ func readTargets(file string) ([]target, error) {
 	return all, nil
 }
 
-// newTarget is a target without headers of its own. The host of its URL, if it has one,
+// newTarget returns a target without headers of its own. The host of its URL, if it has one,
 // becomes its Host.
 func newTarget(method, origin, path string, number int) target {
 	t := target{request{Method: method, Path: path, Headers: map[string]string{}}, number}
@@ -82,7 +82,7 @@ func (t *target) add(line, dir string) error {
 	}
 	name = strings.TrimSpace(name)
 	if strings.EqualFold(name, "Host") {
-		name = "Host" // the one of the URL goes
+		name = "Host" // it replaces the host of the URL
 	}
 	t.Headers[name] = strings.TrimSpace(value)
 	return nil

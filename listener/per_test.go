@@ -86,7 +86,7 @@ func TestLet_IsRefused(t *testing.T) {
 		"let: {a: [1, \"{{nope}}\"]}":            `unknown variable "nope"`,
 		"if: b = 1\n    let: {a: 1}":             "",
 		"let: {a: \"{{response.status}}\"}":      "response is known in webhooks only, which are sent after it",
-		"webhook: {url: \"{{response.state}}\"}": `"response.state" is nothing of the response; expected response.status, response.headers.NAME`,
+		"webhook: {url: \"{{response.state}}\"}": `"response.state" is not a part of the response; expected response.status, response.headers.NAME`,
 	} {
 		spec := config.Parse("m.yml", []byte("- endpoint:\n    path: /\n    "+text+"\n    response: {}\n"))
 		problems := Check(spec, Options{})

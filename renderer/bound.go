@@ -9,7 +9,7 @@ import (
 
 // The reasons why rendering stops early: see matcher.Request.Stopped.
 var (
-	ErrTooLarge = errors.New("a text that a template makes is larger than it may be")
+	ErrTooLarge = errors.New("a text rendered by a template is larger than its limit")
 	ErrTooLong  = errors.New("the loops of a template turn more than 20,000,000 times, or read as much")
 	ErrLeft     = errors.New("the client left while a template was rendered")
 )
@@ -25,8 +25,8 @@ type work struct {
 const (
 	workUnit = 64 // bytes
 	maxWork  = 20_000_000
-	// lookEvery is the amount of work between two checks, and leftEvery that between two checks for
-	// the client.
+	// lookEvery is the amount of work between two checks, and leftEvery the time between two checks
+	// for the client.
 	lookEvery = 1 << 14
 	leftEvery = 100 * time.Millisecond
 )

@@ -10,8 +10,8 @@ import (
 	"mockserver/renderer/value"
 )
 
-// members are the variables of a connection over TLS, by root and name. They are missing in clear
-// text, and those of client-cert without a certificate.
+// members contains the variables of a connection over TLS, by root and name. They are missing
+// without TLS; those of client-cert are also missing without a certificate.
 var members = map[string]map[string]func(r *matcher.Request) value.Value{
 	"tls": {
 		"version": ofTLS(func(t *matcher.TLS) []byte { return t.Version }),

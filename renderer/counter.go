@@ -14,7 +14,7 @@ type Counters struct {
 	byName map[string]*counter // by function and name
 }
 
-// counter counts for all requests and, for each value of an operand, by itself.
+// counter counts all requests and, separately, those with each value of an operand.
 type counter struct {
 	n     atomic.Int64
 	keyed keyed.Counts

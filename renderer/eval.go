@@ -128,7 +128,7 @@ func (e *expr) fromRow(r *matcher.Request) value.Value {
 	return walk(value.OfJSON(r.Rows[e.index], r), e.steps, r)
 }
 
-// fromResponse returns a value of what was answered.
+// fromResponse returns a value of the response.
 func (e *expr) fromResponse(r *matcher.Request) value.Value {
 	switch {
 	case r.Answer == nil:

@@ -54,7 +54,7 @@ type expr struct {
 	literal value.Value                          // opLiteral
 	args    []expr                               // opRandomInt, opPick, opRandomText, opRandomHex; opCounter: the operand, if any
 	fake    *fake.Data                           // opFake
-	read    func(r *matcher.Request) value.Value // for a row of roots
+	read    func(r *matcher.Request) value.Value // opRequest and others, see roots
 	counter *counter                             // opCounter
 	shared  func() int64                         // opShared
 	filters []filter

@@ -18,11 +18,11 @@ var functions = map[string]struct {
 	"random-int": {opRandomInt, "two whole numbers, the lower first: random-int(1, 100)"},
 	"pick":       {opPick, `one value or more: pick("a", "b")`},
 	"fake":       {opFake, `the name of a kind of data in quotes: fake("email")`},
-	"counter":    {opCounter, `a name in quotes, and a value with a count of its own if you like: counter("orders", path-params.user)`},
+	"counter":    {opCounter, `a name in quotes, and optionally a value that is counted separately: counter("orders", path-params.user)`},
 	"sequence":   {opCounter, `a name in quotes: sequence("orders")`},
 
-	"shared-counter":  {opShared, `a name in quotes, in answers, and a server that replicas count with, --shared-state: shared-counter("orders")`},
-	"shared-sequence": {opShared, `a name in quotes, in answers, and a server that replicas count with, --shared-state: shared-sequence("orders")`},
+	"shared-counter":  {opShared, `a name in quotes; only in responses, and with --shared-state: shared-counter("orders")`},
+	"shared-sequence": {opShared, `a name in quotes; only in responses, and with --shared-state: shared-sequence("orders")`},
 
 	"random-text": {opRandomText, "a whole number from 1 to 1024: random-text(14)"},
 	"random-hex":  {opRandomHex, "a whole number from 1 to 1024: random-hex(32)"},

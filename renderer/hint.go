@@ -165,7 +165,7 @@ func foreign(inside string) string {
 	case strings.HasPrefix(word, ">"):
 		return "templates do not include others; write an external-body, or the text itself"
 	case strings.HasPrefix(word, "&"):
-		return "{{&}} is not known; write {{" + strings.TrimSpace(strings.TrimPrefix(word, "&")) + "}}, which is escaped only where it has to be"
+		return "{{&}} is not known; write {{" + strings.TrimSpace(strings.TrimPrefix(word, "&")) + "}}, which is escaped only where necessary"
 	}
 	return ""
 }

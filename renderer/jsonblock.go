@@ -39,7 +39,7 @@ type trial struct {
 	request matcher.Request
 	numbers map[choice]int
 	choices []choice
-	entered choices // those that were valid so far
+	entered choices // choices on paths that were valid so far
 	read    int
 	gaveUp  bool
 }
@@ -62,7 +62,7 @@ func (t *Template) checkBlocks(text syntax.Text) syntax.Problems {
 	case try.gaveUp:
 		return nil
 	case !valid:
-		warning.What = what + "on any way through its blocks"
+		warning.What = what + "on any path through its blocks"
 		return syntax.Problems{warning}
 	}
 	for i, c := range try.choices {
@@ -93,7 +93,7 @@ func (c choice) describe(text string) (offset int, when string) {
 	return offset, "with " + spelling(offset)
 }
 
-// guard says what the conditions around nodes may exclude, so that there are no false alarms.
+// guard says what the conditions around nodes may exclude, which avoids false alarms.
 type guard uint8
 
 const (
@@ -192,7 +192,7 @@ func (try *trial) loop(n *node, ways []way, g guard) []way {
 	for count := 1; count <= 2; count++ {
 		c := choice{n, count}
 		if g == counted {
-			c.which = 1 // it need not be possible with both one and two turns
+			c.which = 1 // it may not be possible with both one and two turns
 		}
 		turned := try.choose(ways, c)
 		for index := 1; index <= count; index++ {

@@ -13,7 +13,7 @@ import (
 func TestCompile_BlocksThatMakeNoJSON(t *testing.T) {
 	for _, c := range []struct{ text, column, want string }{
 		// Never.
-		{`{"a":{{path}},{% if path %}{% endif %}}`, "1:1", "on any way through its blocks"},
+		{`{"a":{{path}},{% if path %}{% endif %}}`, "1:1", "on any path through its blocks"},
 		{`{"a" {% if path %}1{% else %}2{% endif %}}`, "1:1", "on any way"},
 		{`[{% for x in json-params %}{{x}}{% endfor %}`, "1:1", "on any way"},
 		{`{% raw %}{{% endraw %}{% if path %}"a":1{% endif %}`, "1:1", "on any way"},

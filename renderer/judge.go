@@ -20,7 +20,7 @@ type HeaderKnown uint8
 
 // What is known about a header that may have been sent.
 const (
-	HeaderWhole  HeaderKnown = iota // its value, or that there is none
+	HeaderWhole  HeaderKnown = iota // its value is known, or that it does not exist
 	HeaderHidden                    // it exists, with a value that IsTrue
 	HeaderLost                      // it is unknown whether it exists
 )
@@ -28,7 +28,7 @@ const (
 // Truth is what is known about the result of a condition.
 type Truth int8
 
-// The result of a condition on a request of which not everything is known.
+// The result of a condition on a request that is not completely known.
 const (
 	False Truth = iota - 1
 	Undecided
@@ -46,8 +46,8 @@ func truthOf(holds bool) Truth {
 	return False
 }
 
-// Judge is Holds for a request of which something is unknown. It returns Undecided if the result
-// depends on that.
+// Judge is Holds for a request that is not completely known. It returns Undecided if the result
+// depends on something unknown.
 func (c *Condition) Judge(r *matcher.Request, u *Unknown) Truth {
 	if c == nil {
 		return True
@@ -96,7 +96,7 @@ func (e *expr) isNothing() bool {
 	return e.constant() && (e.literal.Kind == value.Null || e.literal.Kind == value.Text && len(e.literal.Raw) == 0)
 }
 
-// hides reports whether an operand is a header that exists and of which nothing else is known.
+// hides reports whether an operand is a header that exists but whose value is unknown.
 func (u *Unknown) hides(e *expr) bool {
 	return e.op == opHeader && !e.length && len(e.filters) == 0 && u.header(e.name) == HeaderHidden
 }

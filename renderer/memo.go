@@ -11,7 +11,7 @@ import (
 type memo struct {
 	v    value.Value
 	turn int    // the turn to which v belongs; 0 for none yet
-	room []byte // the text of v, if it had to be decoded
+	room []byte // the text of v, if it was decoded
 }
 
 // always is the turn of a value that is the same for the whole request.
@@ -20,8 +20,8 @@ const always = -1
 // maxRoom is the largest buffer that a memo keeps between renderings, in bytes.
 const maxRoom = 16 << 10
 
-// noLoop stands for the loop of a value that no loop changes, and anyTurn for that of a value that
-// is different on each evaluation.
+// noLoop stands for the loop of a value that no loop changes, and anyTurn for the loop of a value
+// that is different on each evaluation.
 const (
 	noLoop  = -1
 	anyTurn = math.MaxInt

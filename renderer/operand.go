@@ -11,13 +11,13 @@ import (
 	"mockserver/renderer/value"
 )
 
-// Operand is a compiled operand of a condition by itself. It is immutable and safe for concurrent
-// use.
+// Operand is a compiled operand, such as conditions have, by itself. It is immutable and safe for
+// concurrent use.
 type Operand struct{ expr expr }
 
-// CompileOperand parses an operand as conditions have it: a variable, with filters, a number, a text
-// in quotes, true, false, null, or a bare word, which is a text. It is nil for an empty text, and if
-// any of the problems is an error.
+// CompileOperand parses an operand as in a condition: a variable with or without filters, a number, a
+// text in quotes, true, false, null, or a bare word, which is a text. The result is nil for an empty
+// text, and if any of the problems is an error.
 func CompileOperand(text syntax.Text, scope *Scope) (*Operand, syntax.Problems) {
 	s := &source{text: text, scope: scope}
 	sc := newScanner(s, 0, len(text.Value))
@@ -27,7 +27,7 @@ func CompileOperand(text syntax.Text, scope *Scope) (*Operand, syntax.Problems) 
 	sc.bare = true
 	e, ok := sc.conditionOperand()
 	if ok && sc.tok.kind != endToken && sc.tok.kind != badToken {
-		sc.fail(sc.tok.offset, "unexpected %s; expected one operand, as a condition has it: a text with blanks is written in quotes", sc.tok.describe())
+		sc.fail(sc.tok.offset, "unexpected %s; expected one operand, as in a condition; a text with blanks is written in quotes", sc.tok.describe())
 	}
 	if s.problems.Err() != nil {
 		return nil, s.problems
@@ -35,7 +35,7 @@ func CompileOperand(text syntax.Text, scope *Scope) (*Operand, syntax.Problems) 
 	return &Operand{e}, s.problems
 }
 
-// Text returns the operand as a text, which is valid until the request is released. It is not ok if
+// Text returns the operand as a text, which is valid until the request is released. ok is false if
 // the value is missing or null.
 func (o *Operand) Text(r *matcher.Request) (text []byte, ok bool) {
 	v := o.expr.eval(r, nil)
@@ -59,12 +59,13 @@ func (o *Operand) Number(r *matcher.Request) (digits []byte, ok bool) {
 // Made is a value that is made from a request, as JSON. It is immutable and safe for concurrent use.
 type Made struct {
 	whole *expr     // the value of one placeholder
-	text  *Template // otherwise; nil for none
+	text  *Template // the text, if whole is nil
 	json  bool      // the text is JSON itself
 }
 
-// CompileMade compiles a value: a text with placeholders or, with isJSON, a JSON text. A text that is
-// one placeholder is the value of that placeholder, whatever its kind, and so is such a text within JSON.
+// CompileMade compiles a value: a text with placeholders or, if isJSON is set, a JSON text. A text, or
+// a string in a JSON text, that is one placeholder becomes the value of the placeholder, whatever its
+// kind.
 func CompileMade(text syntax.Text, isJSON bool, scope *Scope) (*Made, syntax.Problems) {
 	if isJSON {
 		t, problems := compile(text, JSON, scope, true)
@@ -87,14 +88,14 @@ func CompileMade(text syntax.Text, isJSON bool, scope *Scope) (*Made, syntax.Pro
 	return &Made{text: t}, problems
 }
 
-// IsPlaceholder reports whether a text is one placeholder and nothing else but blanks.
+// IsPlaceholder reports whether a text is one placeholder, apart from blanks around it.
 func IsPlaceholder(text string) bool {
 	inner, opens := strings.CutPrefix(strings.TrimSpace(text), "{{")
 	body, closes := strings.CutSuffix(inner, "}}")
 	return opens && closes && !strings.Contains(body, "}}") && !strings.HasPrefix(body, "#") && !strings.HasPrefix(body, "{")
 }
 
-// Object returns the value if it is one that the request has, and an object. It is valid until the
+// Object returns the value if it is the value of a placeholder, and an object. It is valid until the
 // request is released.
 func (m *Made) Object(r *matcher.Request) (object json.Value, ok bool) {
 	if m.whole == nil {
@@ -128,7 +129,7 @@ func (o *Operand) AppendOrdered(dst []byte, r *matcher.Request) []byte {
 	return AppendOrdered(dst, json.Value{Kind: v.Kind, Raw: v.Raw})
 }
 
-// What values begin with in their ordered form.
+// The first bytes of values in their ordered form.
 const (
 	orderedNull = iota + 1
 	orderedFalse
@@ -138,10 +139,10 @@ const (
 	orderedOther
 )
 
-// AppendOrdered appends a JSON value in a form whose order by bytes is that of the values, without
-// zero bytes: missing values and null, false, true, numbers, texts, and arrays and objects by their
-// JSON text. Values that are equal to a condition have equal forms: a text that is a number is that
-// number.
+// AppendOrdered appends a JSON value in a form without zero bytes that sorts, byte by byte, as the
+// values do: missing values and null, false, true, numbers, texts, and arrays and objects by their
+// JSON text. Values that a condition treats as equal have equal forms: a text that is a number has
+// the form of that number.
 func AppendOrdered(dst []byte, v json.Value) []byte {
 	switch v.Kind {
 	case json.Missing, json.Null:

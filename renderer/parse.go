@@ -18,8 +18,8 @@ type parser struct {
 	place       place
 	lastComment int  // the offset of the last #}, -1 for none
 	mixed       bool // branches have different inferred forms
-	kinds       bool // a JSON text that is one placeholder is the value of the placeholder, whatever its kind
-	unquote     bool // the quote that the next literal begins with is left out
+	kinds       bool // a JSON string that is one placeholder becomes the value of the placeholder, whatever its kind
+	unquote     bool // the quote that the next literal begins with is omitted
 }
 
 // tag is one {{ … }} or {% … %}.
@@ -140,7 +140,7 @@ func (p *parser) warnOfComments(s string) {
 	}
 }
 
-// inferred returns the form of a text that begins with s; that of blanks is not known yet.
+// inferred returns the form of a text that begins with s; for blanks it is not known yet.
 func inferred(s string) Form {
 	switch s = strings.TrimLeft(s, " \t\r\n"); {
 	case s == "":
@@ -288,7 +288,7 @@ func (p *parser) output(nodes []node, t tag) []node {
 	return p.literal(nodes, string(n.write.append(nil, e.eval(nil, nil))))
 }
 
-// isWhole reports whether the placeholder t is a whole JSON text, and no name of a member.
+// isWhole reports whether the placeholder t is a whole JSON string, and not the name of a member.
 func (p *parser) isWhole(t tag) bool {
 	s := p.text.Value
 	begins := t.offset > 0 && s[t.offset-1] == '"' && (t.offset == 1 || s[t.offset-2] != '\\')

@@ -10,7 +10,7 @@ type Scope struct {
 	// Rows are the names of the values that the endpoint finds or makes, by their position in
 	// Request.Rows.
 	Rows []string
-	// Later are names that the endpoint makes after this text is evaluated, so that it cannot use them.
+	// Later are names that the endpoint makes after it evaluates this text, which cannot use them.
 	Later []string
 	// Response is set if there is a variable response, as in webhooks.
 	Response bool
@@ -18,7 +18,7 @@ type Scope struct {
 	Message bool
 	// Counters holds the counters for counter("name"). It must not be nil if a template uses one.
 	Counters *Counters
-	// Shared returns what makes the numbers that replicas share, by a name, one after the other if they
-	// are strict; it may wait. Texts that are rendered while a request is matched have none: nil.
+	// Shared returns a function that returns the next number that replicas share under a name, without
+	// gaps if strict is set; it may wait. It is nil for texts rendered while a request is matched.
 	Shared func(name string, strict bool) (next func() int64)
 }

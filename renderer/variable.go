@@ -11,7 +11,7 @@ import (
 	"mockserver/renderer/value"
 )
 
-// roots are the variables, and what may follow each.
+// roots contains the variables, and what may follow each.
 var roots = map[string]struct {
 	op   opcode
 	rest restKind
@@ -62,11 +62,11 @@ const (
 	restLength           // .length
 	restName             // .NAME, .length
 	restSteps            // .a.b.0.c, .length
-	restMember           // a row of members, .length
+	restMember           // one of members, .length
 )
 
-// IsVariable reports whether a word means something in the language, so that nothing else can have it
-// as its name.
+// IsVariable reports whether a word has a meaning in the language, so that nothing else can have that
+// name.
 func IsVariable(word string) bool {
 	_, ok := roots[word]
 	_, literal := value.Literal(word)
@@ -79,7 +79,7 @@ func (s *source) isVariable(word string) bool {
 	return ok && (word != messageRoot || s.scope.Message) && (word != responseRoot || s.scope.Response)
 }
 
-// The variables that only some scopes have.
+// The variables that exist only in some scopes.
 const (
 	messageRoot  = "message"  // WebSockets
 	responseRoot = "response" // webhooks
@@ -109,7 +109,7 @@ func (s *scanner) variable(t token) (e expr, ok, known bool) {
 		return expr{op: opRow, index: i, steps: steps}, ok, true
 	}
 	if slices.Contains(s.scope.Later, root) {
-		s.fail(t.offset, "%q is a name of this endpoint, and not known here: find and let know the names before them, conditions those of find; "+
+		s.fail(t.offset, "%q is a name of this endpoint that is not known here: find and let know the names before them, conditions the names of find; "+
 			"a text is written in quotes", root)
 		return expr{}, false, true
 	}
@@ -161,7 +161,7 @@ func (s *scanner) loopVariable(t token, rest string) (e expr, ok, known bool) {
 	return expr{}, false, true
 }
 
-// response parses what follows response: .status, .headers.NAME or .body and the way to a member.
+// response parses what follows response: .status, .headers.NAME, or .body and a path to a member.
 func (s *scanner) response(t token, rest string) (e expr, ok, known bool) {
 	part, after := cutRoot(strings.TrimPrefix(rest, "."))
 	switch {
@@ -176,7 +176,7 @@ func (s *scanner) response(t token, rest string) (e expr, ok, known bool) {
 		steps, ok := s.steps(t, after)
 		return expr{op: opResponse, steps: steps}, ok, true
 	}
-	s.fail(t.offset, "%q is nothing of the response; expected response.status, response.headers.NAME or response.body.MEMBER", t.text)
+	s.fail(t.offset, "%q is not a part of the response; expected response.status, response.headers.NAME or response.body.MEMBER", t.text)
 	return e, false, true
 }
 
@@ -238,12 +238,12 @@ const maxSteps = 1000
 func (s *scanner) steps(t token, path string) (steps []step, ok bool) {
 	for path != "" {
 		if len(steps) == maxSteps {
-			s.fail(t.offset, "the way into a value has more than %d steps", maxSteps)
+			s.fail(t.offset, "the path into a value has more than %d steps", maxSteps)
 			return nil, false
 		}
 		var st step
 		if st, path, ok = nextStep(path); !ok {
-			s.fail(t.offset, "%q is not a way into a value; expected the form a.b, a.0.b, a[0].b or a[\"b\"]", t.text)
+			s.fail(t.offset, "%q is not a path into a value; expected the form a.b, a.0.b, a[0].b or a[\"b\"]", t.text)
 			return nil, false
 		}
 		steps = append(steps, st)

@@ -1,4 +1,4 @@
-// Package escape writes texts as they have to stand in JSON, XML, headers and URLs. Each
+// Package escape writes texts in the form that JSON, XML, headers and URLs require. Each
 // function appends to dst and returns it.
 package escape
 
@@ -93,7 +93,7 @@ func AppendHeader(dst, b []byte) []byte {
 	return dst
 }
 
-// bytesWhere are the bytes of which something holds.
+// bytesWhere returns the set of bytes for which holds returns true.
 func bytesWhere(holds func(c byte) bool) (t [256]bool) {
 	for c := range t {
 		t[c] = holds(byte(c))
@@ -106,11 +106,11 @@ var (
 	unreserved = bytesWhere(func(c byte) bool {
 		return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || strings.IndexByte("-._~", c) >= 0
 	})
-	// inHost are also a port and the brackets of an IPv6 address: {{host}} holds them.
+	// inHost also contains the characters of a port and an IPv6 address, which {{host}} may contain.
 	inHost = bytesWhere(func(c byte) bool { return unreserved[c] || c == ':' || c == '[' || c == ']' })
-	// inURL are the bytes that a URL may hold.
+	// inURL contains the bytes that may occur in a URL.
 	inURL = bytesWhere(func(c byte) bool { return c > 0x20 && c < 0x7f && c != '"' && c != '<' && c != '>' })
-	// plainInJSON are the bytes that stand in a JSON string as they are.
+	// plainInJSON contains the bytes that occur unescaped in a JSON string.
 	plainInJSON = bytesWhere(func(c byte) bool { return c >= 0x20 && c != '"' && c != '\\' })
 )
 
@@ -118,7 +118,7 @@ var (
 // percent-encoded.
 func AppendPercent(dst, b []byte) []byte { return appendEncoded(dst, b, &unreserved) }
 
-// AppendURL appends b, a whole URL, with what no URL may hold percent-encoded.
+// AppendURL appends b, a whole URL, with bytes that are not allowed in a URL percent-encoded.
 func AppendURL(dst, b []byte) []byte { return appendEncoded(dst, b, &inURL) }
 
 // AppendHost appends b, a host that may have a port.
@@ -137,8 +137,8 @@ func appendEncoded(dst, b []byte, plain *[256]bool) []byte {
 	return dst
 }
 
-// AppendPathSegment is appendPercent, except that a value of dots only is encoded
-// too: it would climb out of its directory.
+// AppendPathSegment is AppendPercent, except that it also encodes a value that consists only of
+// dots, which would leave its directory.
 func AppendPathSegment(dst, b []byte) []byte {
 	if len(bytes.Trim(b, ".")) > 0 {
 		return AppendPercent(dst, b)

@@ -9,7 +9,7 @@ const (
 	urlHost
 	urlPath
 	urlRest // query and fragment
-	urlEnd  // how many there are
+	urlEnd  // the number of parts
 )
 
 func (p urlPart) advance(literal string) urlPart {
@@ -30,9 +30,8 @@ func (p urlPart) advance(literal string) urlPart {
 	return p
 }
 
-// URLParts follows a URL from literal to literal: the parts, as a bit each, in
-// which the next character may stand. There are several where the branches of a
-// block end in different ones.
+// URLParts follows a URL from literal to literal. It contains a bit for each part that the next
+// character may belong to. There are several if the branches of a block end in different parts.
 type URLParts uint8
 
 // Sets of one part: the scheme, the host, the slashes before it, and query and fragment.
@@ -43,7 +42,7 @@ const (
 	AtRest    URLParts = 1 << urlRest
 )
 
-// Advance is where the character after a literal may stand.
+// Advance returns the parts that the character after a literal may belong to.
 func (ps URLParts) Advance(literal string) URLParts {
 	var next URLParts
 	for p := urlStart; p < urlEnd; p++ {
@@ -54,7 +53,7 @@ func (ps URLParts) Advance(literal string) URLParts {
 	return next
 }
 
-// PastValue is where the character after a placeholder may stand.
+// PastValue returns the parts that the character after a placeholder may belong to.
 func (ps URLParts) PastValue() URLParts {
 	if ps&(1<<urlSlashes) != 0 {
 		return ps&^(1<<urlSlashes) | 1<<urlHost
@@ -62,8 +61,8 @@ func (ps URLParts) PastValue() URLParts {
 	return ps
 }
 
-// InLoop is where a character may stand in any turn of a loop that begins here:
-// a turn may end in a later part, and the next one begins there.
+// InLoop returns the parts that a character may belong to in any turn of a loop that begins here: a
+// turn may end in a later part, and the next one begins there.
 func (ps URLParts) InLoop() URLParts {
 	for p := urlStart; p < urlEnd-1; p++ {
 		if ps&(1<<p) != 0 {

@@ -26,9 +26,9 @@ type Data struct {
 	fakers sync.Pool // of *faker: a generator is not safe for concurrent use, and sharing one would need a lock
 }
 
-// New returns what makes the data of a kind, as gofakeit names it; - and _ in the name do not matter. It
-// makes some at once: data that cannot be made without parameters are an error at load, not at a
-// request. Otherwise it says what is wrong with the name.
+// New returns a Data for a kind that gofakeit has; - and _ in the name do not matter. It invents some
+// data at once, so that a kind that needs parameters is an error at load, not at a request. wrong
+// says what is wrong with the name.
 func New(name string) (d *Data, what string) {
 	d = &Data{info: gofakeit.GetFuncLookup(name), params: gofakeit.NewMapParams()}
 	key := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
@@ -62,7 +62,7 @@ func newFaker() any {
 	return f
 }
 
-// numbers are the random numbers of a faker.
+// numbers is the source of the random numbers of a faker.
 type numbers struct{ of *faker }
 
 // Uint64 returns the next number.

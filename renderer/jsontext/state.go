@@ -1,5 +1,5 @@
-// Package jsontext says what may stand next in a JSON text that is read piece by piece, in which the
-// values of some pieces are not known.
+// Package jsontext determines what may come next in a JSON text that is read piece by piece, when the
+// values of some pieces are unknown.
 package jsontext
 
 import (
@@ -10,8 +10,8 @@ import (
 	"mockserver/renderer/value"
 )
 
-// State is how far a JSON text has been read. The zero State is its beginning; a text may hold several
-// values.
+// State describes how far a JSON text has been read. The zero State is the beginning of a text, which
+// may contain several values.
 type State struct {
 	at    expected
 	open  []byte // the brackets that are open
@@ -167,7 +167,7 @@ func (s *State) endToken() bool {
 	return value.IsKeyword([]byte(token)) || syntax.IsJSONNumber(token)
 }
 
-// Value passes a value that is not known, and reports whether one is allowed here.
+// Value passes an unknown value, and reports whether a value is allowed here.
 func (s *State) Value() bool {
 	takes := s.takesValue()
 	s.endScalar()
@@ -184,7 +184,7 @@ func (s *State) Same(other *State) bool {
 	return s.at == other.at && s.key == other.key && s.hex == other.hex && s.token == other.token && slices.Equal(s.open, other.open)
 }
 
-// Clone returns a copy that shares nothing.
+// Clone returns a copy that shares no memory.
 func (s *State) Clone() State {
 	c := *s
 	c.open = slices.Clone(s.open)

@@ -12,8 +12,8 @@ import (
 	_ "time/tzdata" // zones are the same where the system has none, as in the container image
 )
 
-// maxDuration bounds durations, so that no time leaves what can be computed with:
-// some two hundred years.
+// maxDuration limits durations to about two hundred years, so that no time exceeds the range that
+// can be computed with.
 const maxDuration = 200 * 365 * 24 * time.Hour
 
 // ParseDuration reads "1h30m", "250ms", "7d", "2w", or a number of seconds.
@@ -44,19 +44,19 @@ var namedLayouts = map[string]string{
 	"time":    time.TimeOnly,
 }
 
-// millis stands for the milliseconds of a layout with %: Go's own layouts have
-// them after a point only.
+// millis stands for the milliseconds of a layout with %: in Go's own layouts they can only follow a
+// point.
 const millis = "\x00ms"
 
-// strftime are the conversions of a layout with %.
+// strftime contains the conversions of a layout with %.
 var strftime = map[byte]string{
 	'Y': "2006", 'y': "06", 'm': "01", 'd': "02", 'e': "_2", 'H': "15", 'I': "03", 'M': "04", 'S': "05",
 	'L': millis, 'p': "PM", 'B': "January", 'b': "Jan", 'A': "Monday", 'a': "Mon", 'j': "002",
 	'Z': "MST", 'z': "-0700", 'F': time.DateOnly, 'T': time.TimeOnly, '%': "%",
 }
 
-// UnixTime is the time a number of seconds after 1970 began, to the nanosecond, in the
-// years that ISO 8601 can write. A number with an exponent is as exact as a float64.
+// UnixTime returns the time a number of seconds after the beginning of 1970, to the nanosecond, in
+// the years that ISO 8601 can write. A number with an exponent is as exact as a float64.
 func UnixTime(b []byte) (time.Time, bool) {
 	const first, last = -62167219200, 253402300799 // of the years 0 and 9999
 	if bytes.ContainsAny(b, "eE") {
@@ -84,20 +84,20 @@ func UnixTime(b []byte) (time.Time, bool) {
 	return time.Unix(seconds, part).UTC(), true
 }
 
-// Zones are the time zones that one filter was asked for by name, nil for a name that is
-// unknown. The map is replaced, never changed. The zero value is ready.
+// Zones contains the time zones that one filter has looked up by name, nil for an unknown name. The
+// map is replaced, never changed. The zero value is ready for use.
 type Zones struct {
 	byName atomic.Pointer[map[string]*time.Location]
 }
 
 const (
 	maxZones    = 2000 // the database has some 600 names
-	maxUnknown  = 1000 // names that clients make up leave the rest of the room to zones
+	maxUnknown  = 1000 // unknown names, which clients may make up, leave the rest of the room to zones
 	maxZoneName = 64   // bytes; longer names are not looked for
 )
 
-// Named returns the zone of a name, nil if there is none. Each name is looked up on disk
-// once, as long as there is room for it.
+// Named returns the zone with a name, or nil. Each name is looked up on disk once, as long as there
+// is room for it.
 func (z *Zones) Named(name []byte) *time.Location {
 	var known map[string]*time.Location
 	before := z.byName.Load()
@@ -116,13 +116,13 @@ func (z *Zones) Named(name []byte) *time.Location {
 	if len(known) < room {
 		more := map[string]*time.Location{string(name): location}
 		maps.Copy(more, known)
-		z.byName.CompareAndSwap(before, &more) // another request's name may win: this one is read again
+		z.byName.CompareAndSwap(before, &more) // another request may win; then this name is read again
 	}
 	return location
 }
 
-// Layout is how a time is written: its pieces at even places are Go layouts, those at odd
-// places are literal, so that digits of the literal text are never taken for a date.
+// Layout determines how a time is written. Pieces with even indexes are Go layouts, and pieces with
+// odd indexes are literal text, so that digits in it are never taken for a date.
 type Layout struct {
 	pieces []string
 	utc    bool
@@ -198,8 +198,8 @@ func conversions(layout string) (pieces []string, problem string) {
 	return append(pieces, literal), ""
 }
 
-// hasDateElement reports whether a Go layout shows anything of a time: two times
-// that differ in everything look different.
+// hasDateElement reports whether a Go layout contains an element of a time: if so, two times that
+// differ in every element look different.
 func hasDateElement(layout string) bool {
 	a := time.Date(2021, 3, 4, 5, 6, 7, 89000000, time.UTC)
 	b := time.Date(1998, 11, 22, 17, 48, 59, 123000000, time.FixedZone("X", 3600))

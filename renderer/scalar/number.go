@@ -10,9 +10,8 @@ import (
 	"mockserver/config/syntax"
 )
 
-// IsNumeric reports whether a text is a number to a condition or to arithmetic: as
-// JSON writes one, or with a plus sign or leading zeros, as parameters of type
-// int and float may be.
+// IsNumeric reports whether conditions and arithmetic treat a text as a number: it is one in JSON,
+// or has a plus sign or leading zeros, as parameters of type int and float may have.
 func IsNumeric(b []byte) bool {
 	if len(b) > 0 && (b[0] == '+' || b[0] == '-') {
 		b = b[1:]
@@ -33,8 +32,8 @@ type Decimal struct {
 	zero     bool
 }
 
-// maxExponent bounds the exponent that is read; beyond it every number is as
-// good as infinite, or as zero.
+// maxExponent limits the exponent that is read; beyond it every number is practically infinite, or
+// zero.
 const maxExponent = 1 << 40
 
 func parseDecimal(b []byte) Decimal {
@@ -77,8 +76,8 @@ func Canonical(b []byte) Decimal {
 	return d
 }
 
-// Same reports whether two canonical numbers are equal. Of numbers that have not as many
-// digits it reads none.
+// Same reports whether two canonical numbers are equal. It reads no digits if their numbers of
+// digits differ.
 func (d *Decimal) Same(o *Decimal) bool {
 	return d.zero && o.zero || d.sign() == o.sign() && len(d.whole)+len(d.fraction) == len(o.whole)+len(o.fraction) && compareMagnitude(d, o) == 0
 }
@@ -125,7 +124,7 @@ func compareMagnitude(a, b *Decimal) int {
 	return 0
 }
 
-// IsZero reports whether a number is 0, however it is written.
+// IsZero reports whether a number is 0, in any notation.
 func IsZero(b []byte) bool {
 	d := parseDecimal(b)
 	return d.zero
@@ -133,8 +132,8 @@ func IsZero(b []byte) bool {
 
 // Arithmetic appends x op y, where op is '+', '-' or '*' and both are JSON
 // numbers. Decimals are exact (0.1 + 0.2 is 0.3); numbers with an exponent, and
-// those too long for that, go through float64. ok is false where the result is
-// no JSON number.
+// those too long for that, go through float64. ok is false if the result is
+// not a JSON number.
 func Arithmetic(dst []byte, x []byte, op byte, y []byte) (_ []byte, ok bool) {
 	a, errA := strconv.ParseInt(string(x), 10, 64)
 	b, errB := strconv.ParseInt(string(y), 10, 64)
@@ -211,12 +210,11 @@ func appendFloat(dst []byte, x []byte, op byte, y []byte) ([]byte, bool) {
 	return strconv.AppendFloat(dst, a, 'g', -1, 64), true
 }
 
-// EqualNumbers reports whether two JSON numbers are the same, however they are written
-// and whatever their length.
+// EqualNumbers reports whether two JSON numbers are equal, in any notation and of any length.
 func EqualNumbers(x, y []byte) bool { return Compare(x, y) == 0 }
 
-// AppendOrdered appends a number in a form whose order by bytes is that of the numbers, exactly, and
-// in which equal numbers are equal, without zero bytes. Four digits and their sign take four bytes.
+// AppendOrdered appends a number in a form without zero bytes that sorts, byte by byte, exactly as the
+// numbers do; equal numbers have equal forms. Four digits and their sign take four bytes.
 func AppendOrdered(dst, number []byte) []byte {
 	d := Canonical(number)
 	if d.zero {
@@ -234,7 +232,7 @@ func AppendOrdered(dst, number []byte) []byte {
 	for i := start + 1; i < len(dst); i++ {
 		dst[i] = 0xFF - dst[i]
 	}
-	return append(dst, 0xFF) // of two numbers that begin alike the longer one is less
+	return append(dst, 0xFF) // if two numbers begin with the same digits, the longer one is less
 }
 
 // appendExponent appends an exponent, in one byte if it is usual.

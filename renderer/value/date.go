@@ -23,7 +23,7 @@ func MomentOf(v Value) (time.Time, bool) {
 }
 
 // DateLayout compiles a layout: see scalar.ParseLayout. It also accepts unix and
-// unix-ms, which give numbers. problem says what is wrong with the layout.
+// unix-ms, which return numbers. problem says what is wrong with the layout.
 func DateLayout(layout string) (format func(time.Time, *matcher.Request) Value, problem string) {
 	switch layout {
 	case "unix":

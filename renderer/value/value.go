@@ -1,6 +1,7 @@
-// Package value has the values of the template language: their kinds, how they are compared and
-// written as JSON, and what filters make of them. It knows no templates. A function that cannot work
-// on a value returns a missing one. What a function makes is appended to the arena of the request.
+// Package value implements the values of the template language: their kinds, how they are compared
+// and written as JSON, and what filters do with them. It does not know templates. A function that
+// cannot process a value returns a missing one. Functions append what they make to the arena of the
+// request.
 package value
 
 import (
@@ -95,7 +96,7 @@ func OfJSON(v json.Value, r *matcher.Request) Value {
 	return OfText(since(r, start))
 }
 
-// JSON returns an array or an object as the request's JSON view has it; Missing for other values.
+// JSON returns an array or an object as a view of its JSON text; Missing for other values.
 func (v Value) JSON() json.Value {
 	if v.Kind != Array && v.Kind != Object {
 		return json.Value{}
@@ -196,7 +197,7 @@ func hasElement(list, b Value, r *matcher.Request) bool {
 	elements := list.JSON().Elements()
 	mark := len(r.Arena)
 	numeric, wanted := b.IsNumeric(), scalar.Decimal{}
-	if numeric { // converted once: it may be long, and so may the list
+	if numeric { // converted only once: both it and the list may be long
 		wanted = scalar.Canonical(b.Raw)
 	}
 	for {
