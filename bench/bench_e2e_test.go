@@ -145,7 +145,7 @@ func TestBench_LoadsTarget(t *testing.T) {
 	defer target.Close()
 	args := []string{"--target", target.URL, "--scenario", "static", "--rounds", "1", "--duration", "200ms"}
 	code, stdout, stderr := benched(t, args...)
-	if code != 0 || !strings.Contains(stdout, "only the status was checked") || asked.Load() < 2 {
+	if code != 0 || !strings.Contains(stdout, "only the status of the responses was checked") || asked.Load() < 2 {
 		t.Errorf("exit %d, %d requests\n%s%s", code, asked.Load(), stdout, stderr)
 	}
 	code, stdout, stderr = benched(t, append(args, "--pid", fmt.Sprint(os.Getpid()), "--rate", "50%")...)
@@ -279,7 +279,7 @@ func TestBench_MeasuresConfiguration(t *testing.T) {
 		{"POST /orders if json-params.amount > 100", "its condition needs a request that is not given; give one with --requests FILE"},
 		{"GET /odd if", "--requests"},
 		{"GET /gone", "502"},
-		{"WebSocket /chat", "no WebSockets"},
+		{"WebSocket /chat", "not WebSockets"},
 	} {
 		if len(without) != 4 || !strings.HasPrefix(without[i], want.endpoint) || !strings.Contains(got.NotMeasured[i].Why, want.why) {
 			t.Fatalf("not measured: %+v", got.NotMeasured)
@@ -443,7 +443,7 @@ func TestBench_LeavesOutWhatIsNotTheMachines(t *testing.T) {
 	}
 	for _, want := range []string{
 		"GET /limited: not measured: its rate-limit answers 429", "GET /narrow: not measured: its capacity has room for 1", "GET /failing: measured without its faults",
-		"GET /slow: measured without waiting for its latency", "GET /mixed: its statuses are 200 500: the figures are of all together",
+		"GET /slow: measured without waiting for its latency", "GET /mixed: its statuses are 200 500: the figures cover all of them",
 		"GET /wide: 4 of its requests are served at once",
 	} {
 		if !strings.Contains(stdout, want) {

@@ -133,7 +133,7 @@ func TestCosts(t *testing.T) {
 		{"expression", config.Endpoint{If: config.Plain(`path-params.a matches "x"`)}, small, 0, nil, "1 regular expression"},
 		{"rivals", config.Endpoint{}, small, 3, nil, "3 endpoints of the same path"},
 		{"log", config.Endpoint{}, small, 0, []string{"--access-log"}, "each request is logged"},
-		{"fetched", config.Endpoint{Response: config.Response{External: &config.ExternalBody{Path: config.Plain("http://h/")}}}, small, 0, nil, "fetched from a URL when a request comes"},
+		{"fetched", config.Endpoint{Response: config.Response{External: &config.ExternalBody{Path: config.Plain("http://h/")}}}, small, 0, nil, "fetched from a URL for each request"},
 		{"named", config.Endpoint{Response: config.Response{External: &config.ExternalBody{Path: config.Plain("{{path-params.id}}.json")}}}, small, 0, nil, "the name of its file"},
 	} {
 		got := strings.Join(costs(&c.endpoint, req, c.sample, c.before, c.flags), "; ")

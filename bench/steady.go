@@ -23,7 +23,7 @@ func unsteady(e *config.Endpoint, connections int) string {
 		if window == 0 {
 			window = config.DefaultWindow
 		}
-		return fmt.Sprintf("its rate-limit answers 429 to requests above %s in %v", wording.Count(most, "request"), window)
+		return fmt.Sprintf("its rate-limit answers 429 to more than %s in %v", wording.Count(most, "request"), window)
 	}
 	if c := e.Capacity; c != nil && c.Concurrent+c.Queue < connections {
 		return fmt.Sprintf("its capacity has room for %s, and answers 503 to others of %d connections; use --connections %d or fewer",

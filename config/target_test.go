@@ -27,10 +27,10 @@ func TestMistakesOfTargets(t *testing.T) {
 	for _, c := range []struct{ url, what string }{
 		{"http://a/b§ c", "a blank is not allowed in a URL; write %20"},
 		{"http://a§ b/", "a blank is not allowed in a URL"},
-		{"http://a/{{path-params.id}}/b§ c{{query-params.q}}", "a blank cannot stand"},
-		{"{{query-params.url}}?q=a§ b", "a blank cannot stand"},
-		{"{% if query-params.a %}http://a/§ b{% endif %}", "a blank cannot stand"},
-		{"http://a/{% raw %}§ {% endraw %}", "a blank cannot stand"},
+		{"http://a/{{path-params.id}}/b§ c{{query-params.q}}", "a blank is not allowed"},
+		{"{{query-params.url}}?q=a§ b", "a blank is not allowed"},
+		{"{% if query-params.a %}http://a/§ b{% endif %}", "a blank is not allowed"},
+		{"http://a/{% raw %}§ {% endraw %}", "a blank is not allowed"},
 		{"http://a/§ü", "'ü' is not allowed in a URL; write %C3%BC"},
 		{"http://b§ücher.example/", "in a host its xn-- form"},
 		{"http://a/§%zz", "% is not followed by two hexadecimal digits; %25"},
@@ -54,7 +54,7 @@ func TestMistakesOfTargets(t *testing.T) {
 		{"§http://[::1]:x/", `the port is "x"`},
 		{"§http://[::1%25a]b]:1/x", "only a port may follow"},
 		{"§http://[::1%25a[b]:1/x", "'[' is not allowed in the zone of an IPv6 address; write %5B"},
-		{"§http://[::1%25a:b]/", "':' cannot stand in the zone"},
+		{"§http://[::1%25a:b]/", "':' is not allowed in the zone"},
 		{"§mailto:a@b", "does not begin with http:// or https://"},
 		{"§//a/b", "does not begin with http:// or https://"},
 		{"§ http://a", "does not begin with http:// or https://"},
@@ -64,9 +64,9 @@ func TestMistakesOfTargets(t *testing.T) {
 			table = append(table, mistake{"external " + c.url, fromURL(c.url), one(atExternal+".path", c.what)})
 		}
 	}
-	table = append(table, mistake{"a tab", strings.Replace(toURL(`http://a/\tb`), `"http`, `§"http`, 1), one(at, `the control character '\t' cannot stand`)})
+	table = append(table, mistake{"a tab", strings.Replace(toURL(`http://a/\tb`), `"http`, `§"http`, 1), one(at, `the control character '\t' is not allowed`)})
 	table = append(table, mistake{"a line break", "- endpoint:\n    path: /x\n    response: {}\n    webhook:\n      method: POST\n      url: |\n        http://a/b§\n",
-		one(at, `the control character '\n' cannot stand`)})
+		one(at, `the control character '\n' is not allowed`)})
 	testMistakes(t, "f.yml", table)
 }
 

@@ -264,7 +264,7 @@ func TestARenderedURLCanTurnOutBad(t *testing.T) {
 	s := mustSource(t, l, jsonBody("http://{{query-params.user}}@{{query-params.host}}/x"), "")
 	for _, tt := range []struct{ host, cause string }{
 		{"", "it names no host"},
-		{"a:99999", `the port is "99999"; 1 to 65535`},
+		{"a:99999", `the port is "99999"; expected 1 to 65535`},
 		{"a:0", `the port is "0"`},
 		{"a:b", `the port is "b"`},
 		{"a%20b", "is not allowed in the name of a host"},

@@ -139,7 +139,7 @@ func TestSourceFindsMistakesWhenLoaded(t *testing.T) {
 		{"a URL without a host", jsonBody("http:///x"), "mockserver.yml:5:11", []string{`"http:///x" is not a valid URL`, "names no host"}},
 		{"a URL without a host and with a placeholder", jsonBody("http:///{{query-params.x}}"), "mockserver.yml:5:11", []string{"names no host"}},
 		{"a URL with a bad port", jsonBody("http://example.test:port/x"), "mockserver.yml:5:11", []string{"is not a valid URL", `the port is "port"`}},
-		{"a URL with a port out of range", jsonBody("http://a:99999/x"), "mockserver.yml:5:11", []string{`the port is "99999"; 1 to 65535`}},
+		{"a URL with a port out of range", jsonBody("http://a:99999/x"), "mockserver.yml:5:11", []string{`the port is "99999"; expected 1 to 65535`}},
 		{"a bad port behind a host that is rendered", jsonBody("http://{{query-params.x}}:99999/x"), "mockserver.yml:5:11", []string{`the port is "99999"`}},
 		{"a URL with a blank in its host", jsonBody("https://exa mple.test/x"), "mockserver.yml:5:22", []string{"a blank is not allowed in a URL"}},
 		{"a workbook at a URL", sheetBody("http://example.test/x.xlsx", "A"), "mockserver.yml:5:11", []string{"not from a URL"}},

@@ -138,7 +138,7 @@ func TestURLsFromTheEnvironmentAreChecked(t *testing.T) {
 		url, cause string
 		column     int
 	}{
-		{"{{env.BAD}}/{{query-params.id}}", `"http://xxxxx@a:99999/" is not a valid URL: the port is "99999"; 1 to 65535`, 11},
+		{"{{env.BAD}}/{{query-params.id}}", `"http://xxxxx@a:99999/" is not a valid URL: the port is "99999"; expected 1 to 65535`, 11},
 		{"{{env.BAD}}/x", `the port is "99999"`, 11},
 		{"{{env.BASE}}:0/x", `the port is "0"`, 11},
 		{"{{env.BASE}}/a b/{{query-params.id}}", "a blank is not allowed in a URL", 25},

@@ -48,7 +48,7 @@ func TestSequences_PerIsRefusedElsewhere(t *testing.T) {
 		"scope: shared\n    response: {}":                                                "m.yml:4:12: [0].endpoint.scope: shared needs select: sequence or sequence-hold",
 		"scope: shared\n    select: weighted\n    responses: [{}]":                       "shared needs select: sequence or sequence-hold",
 		"scope: fleet\n    select: sequence\n    responses: [{}]":                        "expected replica or shared",
-		"if: shared-counter(\"a\") = 1\n    response: {}":                                "shared-counter accepts a name in quotes, in answers, and a server that replicas count with",
+		"if: shared-counter(\"a\") = 1\n    response: {}":                                "shared-counter accepts a name in quotes; only in responses, and with --shared-state",
 		"per: path-params.id x\n    select: sequence\n    responses: [{}]":               `m.yml:4:25: [0].endpoint.per: unexpected "x"; expected one operand`,
 		"per: \"\"\n    select: sequence\n    responses: [{}]":                           "[0].endpoint.per: is empty",
 		"per: total\n    let: {total: 1}\n    select: sequence\n    responses: [{}, {}]": "",

@@ -14,9 +14,9 @@ func TestCompile_BlocksThatMakeNoJSON(t *testing.T) {
 	for _, c := range []struct{ text, column, want string }{
 		// Never.
 		{`{"a":{{path}},{% if path %}{% endif %}}`, "1:1", "on any path through its blocks"},
-		{`{"a" {% if path %}1{% else %}2{% endif %}}`, "1:1", "on any way"},
-		{`[{% for x in json-params %}{{x}}{% endfor %}`, "1:1", "on any way"},
-		{`{% raw %}{{% endraw %}{% if path %}"a":1{% endif %}`, "1:1", "on any way"},
+		{`{"a" {% if path %}1{% else %}2{% endif %}}`, "1:1", "on any path"},
+		{`[{% for x in json-params %}{{x}}{% endfor %}`, "1:1", "on any path"},
+		{`{% raw %}{{% endraw %}{% if path %}"a":1{% endif %}`, "1:1", "on any path"},
 		// With one branch.
 		{`{"a":{% if path %}1{% endif %}}`, "1:6", `when {% if path %} does not hold`},
 		{`{"a":{% if path = "x" %}1{% elif path = "y" %}2{% endif %}}`, "1:6", `when no condition of {% if path = "x" %} holds`},

@@ -39,7 +39,7 @@ func TestCutURL(t *testing.T) {
 	for url, want := range map[string]string{
 		"": "neither http", "a.example/x": "neither http", "http:/a": "neither http", "http://?x": "names no host", "http://u@/": "names no host",
 		"http://a b/": "a blank", "http://[::1/": "the ]", "http://a:65536/": "the port", "http://a/\r\nX: y": "control character",
-		"http://%zz@a/": "two hexadecimal digits", "http://u@v@a/": "in front of the @",
+		"http://%zz@a/": "two hexadecimal digits", "http://u@v@a/": "before the @",
 	} {
 		if _, err := CutURL([]byte(url)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %s", url, err, want)

@@ -12,9 +12,9 @@ func TestURLFault(t *testing.T) {
 		{"http://user:pa%40ss@[::1]:80/", ""}, {"http://[fe80::1%25eth0]/", ""},
 		{"", "neither http"}, {"http:/a", "neither http"}, {"httpx://a", "neither http"}, {"ws://a", "neither http"}, {"://a", "neither http"}, {" http://a", "neither http"},
 		{"http://", "names no host"}, {"http://@/", "names no host"}, {"http://a:65536/", "the port"}, {"http://a:000000000000000000000080/", ""},
-		{"http://a:-1/", "the port"}, {"http://a:184467440737095516160/", "the port"}, {"http://a%2Fb/", "cannot stand in the name"}, {"http://a/%", "% is not followed"},
+		{"http://a:-1/", "the port"}, {"http://a:184467440737095516160/", "the port"}, {"http://a%2Fb/", "is not allowed in the name"}, {"http://a/%", "% is not followed"},
 		{"http://a\r\nX: y/", "control character"}, {"http://[::1", "the ]"}, {"http://[]/", "not an IPv6 address"}, {"http://[::1%25]/", "not an IPv6 address"},
-		{"http://a/\xff", "cannot stand"},
+		{"http://a/\xff", "is not allowed"},
 	} {
 		if got := URLFault([]byte(c.url)); got != c.want && (c.want == "" || !strings.Contains(got, c.want)) {
 			t.Errorf("%q: got %q, want %q", c.url, got, c.want)
@@ -33,9 +33,9 @@ func TestURLFault(t *testing.T) {
 func TestHostPortFault(t *testing.T) {
 	for _, c := range []struct{ host, want string }{
 		{"a", ""}, {"a.b-c_d:80", ""}, {"127.0.0.1", ""}, {"[::1]:80", ""}, {"a:", ""},
-		{"", "names no host"}, {":80", "names no host"}, {"a b", "' ' cannot stand"}, {"http://a", "the port"}, {"http:a", "the port"}, {"a/b", "'/' cannot stand"},
-		{"a:0", "the port"}, {"ü", "cannot stand"}, {"a\x00", `'\x00' cannot stand`}, {"a:\x00", "cannot stand"}, {"[::1\x00]", "cannot stand"}, {"u@a", "'@' cannot stand"},
-		{"[::1%25a]b]", "only a port"}, {"[::1%25%]", "'%' cannot stand in the zone"},
+		{"", "names no host"}, {":80", "names no host"}, {"a b", "' ' is not allowed"}, {"http://a", "the port"}, {"http:a", "the port"}, {"a/b", "'/' is not allowed"},
+		{"a:0", "the port"}, {"ü", "is not allowed"}, {"a\x00", `'\x00' is not allowed`}, {"a:\x00", "is not allowed"}, {"[::1\x00]", "is not allowed"}, {"u@a", "'@' is not allowed"},
+		{"[::1%25a]b]", "only a port"}, {"[::1%25%]", "'%' is not allowed in the zone"},
 	} {
 		if got := HostPortFault([]byte(c.host)); got != c.want && (c.want == "" || !strings.Contains(got, c.want)) {
 			t.Errorf("%q: got %q, want %q", c.host, got, c.want)

@@ -124,7 +124,7 @@ func TestBody_WhatCannotBeServedIsFoundAtLoad(t *testing.T) {
 		{"another provider", "provider: jsn, path: bad.json", "json"},
 		{"another scheme", "provider: json, path: 'ftp://a.test/a.json'", "ftp"},
 		{"a URL without a host", "provider: json, path: 'http:///a.json'", "host"},
-		{"a URL with an impossible port", "provider: json, path: 'http://a:99999/x'", `the port is "99999"; 1 to 65535`},
+		{"a URL with an impossible port", "provider: json, path: 'http://a:99999/x'", `the port is "99999"; expected 1 to 65535`},
 		{"an impossible port between placeholders", "provider: json, path: 'http://{{host}}:0/{{path}}'", `the port is "0"`},
 	}
 	var b strings.Builder
@@ -461,7 +461,7 @@ func TestBody_ARemotePathMayHoldPlaceholders(t *testing.T) {
 		t.Errorf("/u/%%2e%%2e: got %q %.200q, want 404: the URL would leave its directory", m.status, m.body)
 	}
 	m := wantFailure(p.Get("/from/127.0.0.1%3A99999"), t, 502, "Remote body unavailable", "upstream_failed")
-	if !harness.ContainsAll(m, []string{"http://127.0.0.1:99999/x", `the port is "99999"; 1 to 65535`}) {
+	if !harness.ContainsAll(m, []string{"http://127.0.0.1:99999/x", `the port is "99999"; expected 1 to 65535`}) {
 		t.Errorf("got message %q, want it to name the URL and its port", m)
 	}
 }
