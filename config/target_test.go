@@ -33,7 +33,7 @@ func TestMistakesOfTargets(t *testing.T) {
 		{"http://a/{% raw %}§ {% endraw %}", "a blank is not allowed"},
 		{"http://a/§ü", "'ü' is not allowed in a URL; write %C3%BC"},
 		{"http://b§ücher.example/", "in a host its xn-- form"},
-		{"http://a/§%zz", "% is not followed by two hexadecimal digits; %25"},
+		{"http://a/§%zz", "% is not followed by two hexadecimal digits; write %25"},
 		{"http://a/?off=50§%", "% is not followed by two hexadecimal digits"},
 		{"§http://a:99999/", `the port is "99999"; expected 1 to 65535`},
 		{"§http://a:0", `the port is "0"`},
