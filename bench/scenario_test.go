@@ -41,7 +41,7 @@ func TestScenariosAreDeclared(t *testing.T) {
 	}
 }
 
-// Each declaration, written as bench writes it, is a configuration without a mistake.
+// Each declaration, written as bench writes it, is a configuration without errors.
 func TestScenariosAreConfigurations(t *testing.T) {
 	all, err := scenarios()
 	if err != nil {

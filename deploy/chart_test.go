@@ -136,7 +136,7 @@ func (r rendered) kinds(t *testing.T) (all []string) {
 	return all
 }
 
-// ofNATS reports whether an object belongs to the servers beside the pods.
+// ofNATS reports whether an object belongs to the servers next to the pods.
 func ofNATS(o tree) bool { return strings.HasSuffix(o.text("metadata/name"), "-nats") }
 
 // pod is the template of the pods.

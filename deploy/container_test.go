@@ -148,7 +148,7 @@ func TestContainer_TheImage(t *testing.T) {
 		t.Errorf("it sets the address with %q; the defaults do", c.Env)
 	}
 	if len(c.Entrypoint) != 1 || strings.HasPrefix(c.Entrypoint[0], c.WorkingDir+"/") || !path.IsAbs(c.Entrypoint[0]) || len(c.Cmd) != 0 {
-		t.Errorf("it runs %q %q, want one program outside of %s, and nothing behind it", c.Entrypoint, c.Cmd, c.WorkingDir)
+		t.Errorf("it runs %q %q, want one program outside of %s, and nothing after it", c.Entrypoint, c.Cmd, c.WorkingDir)
 	}
 	if want := []string{"CMD", c.Entrypoint[0], "health"}; !slices.Equal(c.Healthcheck.Test, want) || c.Healthcheck.Timeout <= health.Timeout {
 		t.Errorf("its health check is %q within %v, want %q within more than %v", c.Healthcheck.Test, c.Healthcheck.Timeout, want, health.Timeout)
@@ -376,7 +376,7 @@ func freePort(t *testing.T) string {
 }
 
 // documents are the YAML documents of a file. An unknown key of what is read is a
-// mistake of the file or of the test.
+// error in the file or in the test.
 func documents[T any](t *testing.T, file string) []T {
 	t.Helper()
 	f, err := os.Open(file)

@@ -127,7 +127,7 @@ func needBuilt(t *testing.T, err error) {
 	}
 }
 
-// mayBeLeftOut tells whether a test may be left out because of what became of a build.
+// mayBeLeftOut reports whether a test may be left out because of what became of a build.
 func mayBeLeftOut(err error, env func(string) string) bool {
 	return errors.Is(err, errSlow) && !buildsAreAskedFor(env)
 }

@@ -52,7 +52,7 @@ func sheetBody(path, sheet string) *config.ExternalBody {
 	return ext
 }
 
-// mustSource prepares a source that is expected to be without mistakes.
+// mustSource prepares a source that is expected to be without errors.
 func mustSource(t testing.TB, l *Loader, ext *config.ExternalBody, dir string) *Source {
 	t.Helper()
 	s, problems := l.Source(ext, dir, renderer.JSON, false, &renderer.Scope{})
@@ -153,7 +153,7 @@ func TestSourceFindsMistakesWhenLoaded(t *testing.T) {
 			s, problems := l.Source(tt.ext, dir, renderer.JSON, false, &renderer.Scope{})
 			errs := problems.Errors()
 			if s != nil || len(errs) == 0 {
-				t.Fatalf("Source = %v, %v; want no source and a mistake", s, problems)
+				t.Fatalf("Source = %v, %v; want no source and an error", s, problems)
 			}
 			if got := errs[0].Pos.String(); !strings.HasPrefix(got, tt.pos) {
 				t.Errorf("position = %s, want %s", got, tt.pos)

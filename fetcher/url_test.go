@@ -120,7 +120,7 @@ func TestPlaceholderGluedToAHostIsAMistake(t *testing.T) {
 		}
 		want := `a placeholder follows host "` + tt.host + `" at once`
 		if s != nil || len(problems) != 1 || !strings.Contains(problems[0].What, want) || !strings.Contains(problems[0].What, "put a / between") || problems[0].Pos.Line != 5 {
-			t.Errorf("%s: %v, want a mistake that says %s", tt.url, problems, want)
+			t.Errorf("%s: %v, want an error that says %s", tt.url, problems, want)
 		}
 		if strings.Contains(problems.Error(), "sesame") {
 			t.Errorf("message %q holds credentials", problems.Error())

@@ -21,7 +21,7 @@ func mustCompile(tb testing.TB, rs reference) *Table {
 	tb.Helper()
 	routes, problems := rs.routes()
 	if err := problems.Err(); err != nil {
-		tb.Fatalf("the test's own paths have mistakes: %v", err)
+		tb.Fatalf("the test's own paths have errors: %v", err)
 	}
 	t, _ := Compile(routes)
 	return t
@@ -408,7 +408,7 @@ func TestShadowedRoutesAreWarnedOf(t *testing.T) {
 			for _, p := range problems {
 				got = append(got, p.String())
 				if !p.Warning {
-					t.Errorf("%s: got a mistake, want a warning", p)
+					t.Errorf("%s: got an error, want a warning", p)
 				}
 			}
 			if !slices.Equal(got, tt.want) {

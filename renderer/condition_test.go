@@ -167,7 +167,7 @@ func TestCompileCondition_MistakesSayWhere(t *testing.T) {
 			condition, problems := renderer.CompileCondition(syntax.Text{Value: c.text, Pos: syntax.Pos{Line: 1, Column: 1}}, scope())
 			errs := problems.Errors()
 			if condition != nil || len(errs) == 0 {
-				t.Fatalf("%s: no mistake found", c.text)
+				t.Fatalf("%s: no error found", c.text)
 			}
 			if got := errs[0]; got.Pos.Column != c.column || !strings.Contains(got.What, c.part) {
 				t.Errorf("%s: column %d, %q; want column %d, %q", c.text, got.Pos.Column, got.What, c.column, c.part)
@@ -214,10 +214,10 @@ func TestCompileCondition_WordsThatAreNoVariables(t *testing.T) {
 func TestCompileCondition_NestedTooDeep(t *testing.T) {
 	for _, text := range []string{strings.Repeat("(", 100_000), strings.Repeat("not ", 100_000) + "true"} {
 		if _, problems := renderer.CompileCondition(syntax.Text{Value: text}, scope()); problems.Err() == nil {
-			t.Error("no mistake found")
+			t.Error("no error found")
 		}
 	}
 	if _, problems := renderer.Compile(syntax.Text{Value: strings.Repeat("{% if true %}", 100_000)}, renderer.Plain, scope()); problems.Err() == nil {
-		t.Error("no mistake found")
+		t.Error("no error found")
 	}
 }

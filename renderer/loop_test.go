@@ -104,7 +104,7 @@ func TestLoop_ValuesAreThoseOfTheirTurn(t *testing.T) {
 	}
 }
 
-// Many constants beside each other are one text, and compiling them is not
+// Many adjacent constants are one text, and compiling them is not
 // quadratic: else this test takes minutes.
 func TestCompile_ManyConstants(t *testing.T) {
 	compiled, problems := renderer.Compile(syntax.Text{Value: strings.Repeat(`{{ "a" }}b`, 200_000)}, renderer.Plain, scope())

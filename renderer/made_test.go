@@ -184,7 +184,7 @@ func TestFunctions_Mistakes(t *testing.T) {
 }
 
 // TestMade_TextsWithinJSONKeepTheirKind: a JSON text that is one placeholder is the value of it; as the
-// name of a member, or beside other text, it is a text.
+// name of a member, or next to other text, it is a text.
 func TestMade_TextsWithinJSONKeepTheirKind(t *testing.T) {
 	const body = `{"n": 1.50, "b": true, "s": "7", "o": {"x": [1]}, "q": "a\"b"}`
 	for text, want := range map[string]string{

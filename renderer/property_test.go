@@ -105,7 +105,7 @@ func checkURL(t *testing.T, source string, got []byte) {
 	}
 }
 
-// FuzzCompile: no text makes the compiler panic, and every mistake lies inside
+// FuzzCompile: no text makes the compiler panic, and every error is inside
 // the text.
 func FuzzCompile(f *testing.F) {
 	for _, s := range append(nasty, "{{ path|default:\"x\"|add:1 }}", "{% for x in json-params.a %}{{x}}{{loop.index}}{% endfor %}",
@@ -122,7 +122,7 @@ func FuzzCompile(f *testing.F) {
 			}
 			for _, p := range problems {
 				if p.Pos.Column < 1 || p.Pos.Column > len(s)+1 || p.What == "" {
-					t.Fatalf("%q: a mistake outside the text: %v", s, p)
+					t.Fatalf("%q: an error outside the text: %v", s, p)
 				}
 			}
 			if compiled != nil {

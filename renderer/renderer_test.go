@@ -322,7 +322,7 @@ func TestCompile_MistakesSayWhere(t *testing.T) {
 			compiled, problems := renderer.Compile(text, renderer.Plain, scope())
 			errs := problems.Errors()
 			if compiled != nil || len(errs) == 0 {
-				t.Fatalf("%s: no mistake found", c.text)
+				t.Fatalf("%s: no error found", c.text)
 			}
 			got := errs[0]
 			if got.Pos.File != "m.yml" || got.Pos.Line != 3 || got.Pos.Column != c.column || got.Key != "k" {
@@ -398,7 +398,7 @@ func TestCompile_WordsOfOtherTools(t *testing.T) {
 func TestCompile_SignsThatCutBlanksAreOneMistakeEach(t *testing.T) {
 	_, problems := renderer.Compile(syntax.Text{Value: "{%- for x in json-params -%}{{- x -}}{%- endfor -%}"}, renderer.Plain, scope())
 	if len(problems) != 3 {
-		t.Errorf("got %v, want three mistakes", problems)
+		t.Errorf("got %v, want three errors", problems)
 	}
 }
 
@@ -481,11 +481,11 @@ func TestCompile_AVariableThatIsNotSetMayHaveADefault(t *testing.T) {
 func TestCompile_AllMistakesAtOnce(t *testing.T) {
 	_, problems := renderer.Compile(syntax.Text{Value: "{{a}} {{path|b}} {% c %}"}, renderer.Plain, scope())
 	if got := len(problems.Errors()); got != 3 {
-		t.Errorf("got %d mistakes, want 3: %v", got, problems)
+		t.Errorf("got %d errors, want 3: %v", got, problems)
 	}
 }
 
-// A text may hold millions of mistakes, and each has a place to be looked up: of a
+// A text may hold millions of errors, and each has a place to be looked up: of a
 // hundred the reader knows enough.
 func TestCompile_MistakesOfOneTextAreBounded(t *testing.T) {
 	for _, c := range []struct {

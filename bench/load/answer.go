@@ -65,7 +65,7 @@ type answer struct {
 	kept     []byte // of an incomplete head or line
 }
 
-// reset makes it ready for the next answer.
+// reset prepares a for the next answer.
 func (a *answer) reset(bodyless bool) {
 	a.stage, a.bodyless, a.body, a.kept = inHead, bodyless, 0, a.kept[:0]
 }
@@ -73,7 +73,7 @@ func (a *answer) reset(bodyless bool) {
 // begun reports whether any byte of the answer came.
 func (a *answer) begun() bool { return a.stage != inHead || len(a.kept) > 0 }
 
-// accept takes bytes of a connection, and reports whether the answer is whole. Further bytes
+// accept takes bytes of a connection, and reports whether the answer is complete. Further bytes
 // are an error: one request is sent at a time.
 func (a *answer) accept(data []byte, seen *seenHead) (done bool, err error) {
 	rest, err := a.read(data, seen)
@@ -87,7 +87,7 @@ func (a *answer) accept(data []byte, seen *seenHead) (done bool, err error) {
 }
 
 // read takes the next bytes and returns those after the end of the answer, once stage is
-// whole. seen is the expected head, and is set to the one that came.
+// whole. seen is the expected head, and is set to the received one.
 func (a *answer) read(data []byte, seen *seenHead) (rest []byte, err error) {
 	for a.stage == inHead {
 		if len(a.kept) == 0 && len(seen.text) > 0 && bytes.HasPrefix(data, seen.text) {
@@ -101,7 +101,7 @@ func (a *answer) read(data []byte, seen *seenHead) (rest []byte, err error) {
 	return a.readBody(data)
 }
 
-// readHead takes a whole head, or keeps an incomplete one and returns nil.
+// readHead takes a complete head, or keeps an incomplete one and returns nil.
 func (a *answer) readHead(data []byte, seen *seenHead) ([]byte, error) {
 	text := data
 	from := 0
@@ -302,7 +302,7 @@ func cutLine(text []byte) (line, rest []byte, err error) {
 	return text[:end-1], text[end+1:], nil
 }
 
-// statusLine reads "HTTP/1.1 200 OK", of which the reason may be left out. old is HTTP/1.0.
+// statusLine reads "HTTP/1.1 200 OK", in which the reason may be omitted. old is set for HTTP/1.0.
 func (h *head) statusLine(line []byte) (old bool, err error) {
 	const digits = len("HTTP/1.1 ")
 	if len(line) < digits+3 || line[digits-1] != ' ' || len(line) > digits+3 && line[digits+3] != ' ' {
@@ -353,12 +353,12 @@ func (h *head) field(line []byte, keepAlive *bool) error {
 	return nil
 }
 
-// areText is true of what a header's value may hold (RFC 9110, section 5.5).
+// areText reports whether all bytes may occur in a header's value (RFC 9110, section 5.5).
 func areText(text []byte) bool {
 	return !bytes.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
 
-// areToken is true of what a header's name may hold (RFC 9110, section 5.6.2).
+// areToken reports whether all bytes may occur in a header's name (RFC 9110, section 5.6.2).
 func areToken(text []byte) bool {
 	return len(bytes.TrimLeft(text, "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")) == 0
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// reading is what came of reading one answer.
+// reading is the result of reading one answer.
 type reading struct {
 	status   int
 	body     int64
@@ -20,7 +20,7 @@ type reading struct {
 	err      error
 }
 
-// readAnswer reads an answer from its bytes in pieces, the connection's end behind them.
+// readAnswer reads an answer from its bytes in pieces, followed by the end of the connection.
 func readAnswer(pieces [][]byte, bodyless bool, seen *seenHead) reading {
 	var a answer
 	a.reset(bodyless)
@@ -258,7 +258,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// splitAt cuts data behind each byte whose bit is set, the bits repeating.
+// splitAt cuts data after each byte whose bit is set, repeating the bits.
 func splitAt(data []byte, bits uint64) [][]byte {
 	var pieces [][]byte
 	from := 0

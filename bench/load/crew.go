@@ -41,7 +41,7 @@ type member struct {
 	timer   *time.Timer
 
 	mu   sync.Mutex // conn belongs to the member's goroutine, except for its deadline
-	conn net.Conn   // nil is none
+	conn net.Conn   // nil if there is none
 }
 
 const memberBuffer = 16 << 10
@@ -117,7 +117,7 @@ func (w *crew) send() {
 	}
 }
 
-// dueEnd is the first request that was not due before the end, which may have been early.
+// dueEnd returns the first request that was not due before the end, which may have come early.
 func (w *crew) dueEnd() int64 {
 	return min(w.schedule.dueTo, w.schedule.firstDue(w.schedule.end.Load()))
 }
@@ -226,7 +226,7 @@ func (m *member) exchange(from int64) {
 	}
 }
 
-// ask writes a request and reads until its answer is whole.
+// ask writes a request and reads until its answer is complete.
 func (m *member) ask(request []byte, head bool) error {
 	m.answer.reset(head)
 	if _, err := m.conn.Write(request); err != nil {
@@ -283,7 +283,7 @@ func (w *crew) wake() {
 	}
 }
 
-// used is that of the whole process: the system does not know goroutines.
+// used returns the time of the whole process: the system does not know goroutines.
 func (w *crew) used() (time.Duration, int) {
 	cpu, err := CPUOf(os.Getpid())
 	if err != nil {

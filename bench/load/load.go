@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Plan is what is sent to a server, and how.
+// Plan determines what is sent to a server, and how.
 type Plan struct {
 	Address     string        // host:port
 	Requests    [][]byte      // whole requests as they are sent, in turn on each connection; one at least
@@ -35,10 +35,10 @@ type Plan struct {
 	portable bool          // send by goroutines, as on systems without epoll
 }
 
-// Want is what an answer has to be.
+// Want describes what an answer must be.
 type Want struct {
-	Status int   // 0 takes any below 400
-	Length int   // of the body in bytes, 0 for HEAD; -1 takes any
+	Status int   // 0 accepts any below 400
+	Length int   // of the body in bytes, 0 for HEAD; -1 accepts any
 	Also   []int // further statuses
 }
 
@@ -71,9 +71,9 @@ type generator interface {
 	outcome() *Outcome
 }
 
-// Run sends a load until its time is over or ctx ends, which is no error: the
-// outcome is then of the time that it ran. The error says why not one
-// connection could be made.
+// Run sends a load until its time is over or ctx ends. The latter is not an error: the
+// outcome then covers the time that it ran. The error says why no connection could be
+// made.
 func (l *Plan) Run(ctx context.Context) (*Outcome, error) {
 	c := newSchedule(l.Rate)
 	var generators []generator
@@ -113,7 +113,7 @@ func connectAll(ctx context.Context, generators []generator) error {
 	return ctx.Err()
 }
 
-// send runs the generators through the schedule and adds up their tallies.
+// send runs the generators through the schedule and adds up their counts.
 func (l *Plan) send(ctx context.Context, c *schedule, generators []generator) *Outcome {
 	c.start(l.Warmup, l.Duration)
 	var all sync.WaitGroup

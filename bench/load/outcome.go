@@ -43,7 +43,7 @@ func (o *Outcome) answered(latency int64) {
 	_ = o.Latency.RecordValue(min(max(latency, 0), longestLatency)) // in range
 }
 
-// fail counts errors of one kind.
+// fail counts n errors of one kind.
 func (o *Outcome) fail(kind string, n uint64) {
 	if _, known := o.Errors[kind]; !known && len(o.Errors) >= errorKinds {
 		kind = otherError
@@ -78,7 +78,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// unlike says how an answer differs from the expected one; "" if it does not.
+// unlike returns how an answer differs from the expected one; "" if it does not.
 func (w Want) unlike(status int, length int64) string {
 	switch {
 	case w.Status == 0 && status >= 400, w.Status != 0 && status != w.Status && !slices.Contains(w.Also, status):

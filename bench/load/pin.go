@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Placement says which CPUs the server has to itself, and which the generator. If both are
-// empty, both run where the system puts them.
+// Placement contains the CPUs reserved for the server and those reserved for the generator. If both
+// are empty, both run where the system puts them.
 type Placement struct {
 	Server    []int  `json:"server_cpus"`
 	Generator []int  `json:"generator_cpus"`
 	Why       string `json:"why"` // in words; also why it is not as good as it could be
 }
 
-// divide gives half of the CPUs to the server, and the others to the generator. cores has
+// divide gives half of the CPUs to the server, and the others to the generator. cores contains
 // the CPUs that this process may use, grouped by core.
 func divide(cores [][]int) Placement {
 	all := slices.Concat(cores...)

@@ -17,7 +17,7 @@ func Place() Placement { return divide(coresOf(allowedCPUs())) }
 // maxCPUs is the most CPUs that Linux can be built for.
 const maxCPUs = 8192
 
-// allowedCPUs are the CPUs that this process may use: those of the calling thread, since the
+// allowedCPUs returns the CPUs that this process may use: those of the calling thread, since the
 // first thread of the process may be pinned.
 func allowedCPUs() []int {
 	set := unix.NewCPUSet(maxCPUs)
@@ -52,7 +52,7 @@ func coresOf(cpus []int) [][]int {
 }
 
 // StartOn starts a program that may use only these CPUs, so that its Go runtime counts
-// only these. Without any, it may use all that this process may.
+// only these. If there are none, it may use all CPUs that this process may use.
 func StartOn(cmd *exec.Cmd, cpus []int) error {
 	if len(cpus) == 0 {
 		return cmd.Start()
@@ -76,7 +76,7 @@ func StartOn(cmd *exec.Cmd, cpus []int) error {
 	return err
 }
 
-// pinThread has the calling thread, which has to be locked, run on these CPUs only.
+// pinThread makes the calling thread, which must be locked, run only on these CPUs.
 func pinThread(cpus ...int) error {
 	set := unix.NewCPUSet(maxCPUs)
 	for _, cpu := range cpus {

@@ -39,10 +39,10 @@ func (c *schedule) start(warmup, duration time.Duration) {
 // now is read once a request. time.Since reads only the monotonic clock, time.Now both.
 func (c *schedule) now() int64 { return int64(time.Since(c.origin)) }
 
-// due is when request i is to be sent.
+// due returns when request i is to be sent.
 func (c *schedule) due(i int64) int64 { return int64(float64(i) * 1e9 / c.rate) }
 
-// firstDue is the first request that is due at t or later.
+// firstDue returns the first request that is due at t or later.
 func (c *schedule) firstDue(t int64) int64 {
 	i := int64(float64(t) * c.rate / 1e9)
 	for i > 0 && c.due(i-1) >= t {

@@ -59,7 +59,7 @@ type thread struct {
 	*Plan
 	schedule *schedule
 	result   *Outcome
-	cpu      int  // to be pinned to; -1 is none
+	cpu      int  // to be pinned to; -1 if it is not pinned
 	spin     bool // may use its core while it waits
 
 	address unix.Sockaddr
@@ -227,7 +227,7 @@ func (t *thread) settle() {
 	}
 }
 
-// untilNext is how long the thread may wait for answers before it has to act, in nanoseconds
+// untilNext returns how long the thread may wait for answers before it must act, in nanoseconds
 // from t.now.
 func (t *thread) untilNext() int64 {
 	next := t.now + int64(longWait)

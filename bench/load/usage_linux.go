@@ -47,7 +47,7 @@ func queuedOfThread(tid int) time.Duration {
 	return 0
 }
 
-// FamilyOf is a process and those that it has started, and they, but for those that have ended.
+// FamilyOf returns a process and its descendants, without those that have ended.
 func FamilyOf(pid int) []int {
 	if state, _, err := statOf(pid); err != nil || state == 'Z' || state == 'X' {
 		return nil

@@ -38,7 +38,7 @@ func find(pid int) (*process.Process, error) {
 	return p, nil
 }
 
-// FamilyOf is a process and those that it has started, and they.
+// FamilyOf returns a process and its descendants.
 func FamilyOf(pid int) []int {
 	family := []int{pid}
 	p, err := find(pid)
