@@ -3,10 +3,11 @@ package config
 import (
 	"cmp"
 	"encoding/json"
-	"mockserver/config/item"
-	"mockserver/config/syntax"
 	"slices"
 	"strings"
+
+	"mockserver/config/item"
+	"mockserver/config/syntax"
 )
 
 // New returns a spec of endpoints that are declared in Go, in order:

@@ -1,13 +1,14 @@
 package config
 
 import (
-	"mockserver/config/item"
-	"mockserver/config/table"
-	"mockserver/internal/semantics"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"mockserver/config/item"
+	"mockserver/config/table"
+	"mockserver/internal/semantics"
 )
 
 // inResponse is an endpoint whose response has the given lines.

@@ -3,14 +3,15 @@ package config
 import (
 	"errors"
 	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
 	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/files"
 	"mockserver/internal/wording"
-	"path/filepath"
-	"slices"
-	"strings"
 )
 
 // addDirectory appends the endpoints and problems of the files in a directory.

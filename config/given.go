@@ -1,12 +1,13 @@
 package config
 
 import (
+	"path/filepath"
+	"slices"
+
 	"mockserver/config/openapi"
 	"mockserver/config/openapi/tree"
 	"mockserver/config/syntax"
 	"mockserver/internal/files"
-	"path/filepath"
-	"slices"
 )
 
 // given are the files of one load that are not just lists. They are processed after all files are

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+
 	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/config/table"

@@ -3,13 +3,14 @@ package config
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
+	"strings"
+
 	"mockserver/config/item"
 	"mockserver/config/openapi"
 	"mockserver/config/syntax"
 	"mockserver/internal/files"
 	"mockserver/internal/wording"
-	"path/filepath"
-	"strings"
 )
 
 // Load calls Load of the zero Loader.

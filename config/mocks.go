@@ -1,14 +1,15 @@
 package config
 
 import (
+	"slices"
+	"strings"
+
 	"mockserver/config/item"
 	"mockserver/config/openapi"
 	"mockserver/config/policy"
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/wording"
-	"slices"
-	"strings"
 )
 
 // givenMocks is a mocks file, or a file that may be one, as it was read.

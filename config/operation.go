@@ -2,6 +2,11 @@ package config
 
 import (
 	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+
 	"mockserver/config/item"
 	"mockserver/config/openapi"
 	"mockserver/config/openapi/tree"
@@ -10,10 +15,6 @@ import (
 	"mockserver/internal/files"
 	"mockserver/internal/semantics"
 	"mockserver/internal/wording"
-	"net/http"
-	"path/filepath"
-	"slices"
-	"strings"
 )
 
 // operation is an operation of a document, with the directory for relative file names.

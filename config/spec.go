@@ -3,13 +3,14 @@ package config
 import (
 	"encoding/hex"
 	"log/slog"
+	"slices"
+	"strconv"
+
 	"mockserver/config/item"
 	"mockserver/config/openapi"
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/wording"
-	"slices"
-	"strconv"
 )
 
 // Spec is one configuration as written: the endpoints of all its files, in order, and the problems

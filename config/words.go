@@ -2,13 +2,14 @@ package config
 
 import (
 	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
 	"mockserver/config/openapi"
 	"mockserver/config/openapi/tree"
 	"mockserver/config/syntax"
 	"mockserver/internal/files"
-	"path/filepath"
-	"strconv"
-	"strings"
 )
 
 // Words are the files of a specification as they were written.

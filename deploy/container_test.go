@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
-	"mockserver/config/settings"
-	"mockserver/listener/health"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -23,6 +21,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"mockserver/config/settings"
+	"mockserver/listener/health"
 
 	"gopkg.in/yaml.v3"
 

@@ -5,7 +5,6 @@ package deploy_test
 import (
 	"encoding/json"
 	"fmt"
-	"mockserver/internal/harness"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"mockserver/internal/harness"
 )
 
 // builder builds images with Buildah and runs them with Podman, with a store of its

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"mockserver/internal/harness/volume"
 	"net"
 	"os"
 	"runtime"
@@ -13,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"mockserver/internal/harness/volume"
 
 	"go.uber.org/goleak"
 )

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
 	"mockserver/internal/histogram"
 )
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/semantics"
 	"mockserver/matcher"
 	"mockserver/renderer/value"
 )

@@ -3,7 +3,7 @@ package renderer
 import (
 	"strings"
 
-	"mockserver/config"
+	"mockserver/internal/semantics"
 )
 
 // Form is the kind of text that a template makes. It determines how values are written.
@@ -24,9 +24,9 @@ const (
 
 // FormOf returns the form of a body of the given Content-Type: JSON, XML or Plain.
 func FormOf(contentType string) Form {
-	media := config.MediaType(contentType)
+	media := semantics.MediaType(contentType)
 	switch {
-	case config.IsJSON(contentType):
+	case semantics.IsJSON(contentType):
 		return JSON
 	case strings.HasSuffix(media, "/xml"), strings.HasSuffix(media, "+xml"), media == "text/html":
 		return XML

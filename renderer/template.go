@@ -50,7 +50,7 @@ import (
 	"strings"
 	"sync"
 
-	"mockserver/config"
+	"mockserver/internal/semantics"
 	"mockserver/matcher"
 )
 

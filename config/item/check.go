@@ -3,12 +3,13 @@ package item
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
+
 	"mockserver/config/policy"
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/address"
 	"mockserver/internal/wording"
-	"strings"
 )
 
 // check returns the problems of an endpoint. node is the map of an endpoint that was read from a

@@ -2,8 +2,9 @@ package item
 
 import (
 	"fmt"
-	"mockserver/config/syntax"
 	"slices"
+
+	"mockserver/config/syntax"
 )
 
 // declared is what can be declared in Go.

@@ -1,12 +1,13 @@
 package item
 
 import (
-	"mockserver/config/policy"
-	"mockserver/config/syntax"
-	"mockserver/config/table"
 	"reflect"
 	"slices"
 	"strconv"
+
+	"mockserver/config/policy"
+	"mockserver/config/syntax"
+	"mockserver/config/table"
 )
 
 // Declarations are processed by reflection: copied, given positions, and hashed. A new field of a

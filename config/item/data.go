@@ -2,11 +2,12 @@ package item
 
 import (
 	"fmt"
+	"slices"
+	"time"
+
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/wording"
-	"slices"
-	"time"
 )
 
 // Data is a set of rows that endpoints find and change. Its rows are those of a file or those

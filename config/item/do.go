@@ -2,10 +2,11 @@ package item
 
 import (
 	"fmt"
+	"slices"
+
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/wording"
-	"slices"
 )
 
 // Do is one change that an endpoint makes. All changes of a request happen, or none.

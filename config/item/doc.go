@@ -2,6 +2,7 @@ package item
 
 import (
 	"encoding/json"
+
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/wording"

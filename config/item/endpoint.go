@@ -2,6 +2,10 @@ package item
 
 import (
 	"cmp"
+	"slices"
+	"strings"
+	"time"
+
 	"mockserver/config/openapi"
 	"mockserver/config/policy"
 	"mockserver/config/syntax"
@@ -9,9 +13,6 @@ import (
 	"mockserver/internal/address"
 	"mockserver/internal/semantics"
 	"mockserver/internal/wording"
-	"slices"
-	"strings"
-	"time"
 )
 
 // Endpoint is one method and path with its answer.

@@ -2,11 +2,12 @@ package item
 
 import (
 	"fmt"
+	"time"
+
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/address"
 	"mockserver/internal/tags"
-	"time"
 )
 
 // ExternalBody is a body that is not in the configuration.

@@ -1,10 +1,11 @@
 package item
 
 import (
+	"slices"
+
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/wording"
-	"slices"
 )
 
 // Find gives a row of a set a name, for the conditions, texts and webhooks of an endpoint.

@@ -2,13 +2,14 @@ package item
 
 import (
 	"fmt"
+	"net/textproto"
+	"slices"
+	"strings"
+
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/semantics"
 	"mockserver/internal/wording"
-	"net/textproto"
-	"slices"
-	"strings"
 )
 
 // Header is one header line of an answer. A repeated header consists of several of them.

@@ -4,10 +4,11 @@
 package item
 
 import (
+	"slices"
+
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/wording"
-	"slices"
 )
 
 // Decoded is one item of a document: one of the fields is set, or none if it could not be decoded.

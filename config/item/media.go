@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
+
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/tags"
-	"strings"
 )
 
 // jsonFault returns where and why a text is not a JSON value or, if many is set, not a sequence of

@@ -3,14 +3,15 @@ package item
 import (
 	"encoding/base64"
 	"fmt"
-	"mockserver/config/syntax"
-	"mockserver/config/table"
-	"mockserver/internal/tags"
-	"mockserver/internal/wording"
 	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+	"mockserver/internal/tags"
+	"mockserver/internal/wording"
 )
 
 // Message is what the server sends on a WebSocket connection: a message, the end of the connection,

@@ -1,11 +1,12 @@
 package item
 
 import (
+	"slices"
+	"strings"
+
 	"mockserver/config/policy"
 	"mockserver/config/table"
 	"mockserver/internal/address"
-	"slices"
-	"strings"
 )
 
 // decodeResource returns a resource, and its operations as endpoints.

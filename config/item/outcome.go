@@ -3,10 +3,11 @@ package item
 import (
 	"cmp"
 	"fmt"
+	"slices"
+
 	"mockserver/config/policy"
 	"mockserver/config/syntax"
 	"mockserver/config/table"
-	"slices"
 )
 
 // Outcome is one of several answers of an endpoint (endpoint.responses). Each request gets one of

@@ -2,13 +2,14 @@ package item
 
 import (
 	"fmt"
+	"slices"
+	"strings"
+
 	"mockserver/config/policy"
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/address"
 	"mockserver/internal/wording"
-	"slices"
-	"strings"
 )
 
 // Resource is a REST collection over a set: each of its operations is an endpoint, which is answered by

@@ -2,14 +2,15 @@ package item
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
 	"mockserver/config/policy"
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/semantics"
 	"mockserver/internal/wording"
-	"reflect"
-	"slices"
-	"strings"
 )
 
 // Response is one answer.

@@ -1,8 +1,9 @@
 package item
 
 import (
-	"mockserver/config/syntax"
 	"testing"
+
+	"mockserver/config/syntax"
 )
 
 // A response made in Go counts as declared with any of its fields, but not with its position alone.

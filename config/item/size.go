@@ -1,10 +1,11 @@
 package item
 
 import (
+	"regexp"
+
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/flags"
-	"regexp"
 )
 
 // What a number of bytes looks like.

@@ -2,11 +2,12 @@ package item
 
 import (
 	"fmt"
+	"slices"
+
 	"mockserver/config/policy"
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/wording"
-	"slices"
 )
 
 // Steps say how a member of the rows of a set changes by itself.

@@ -2,12 +2,13 @@ package item
 
 import (
 	"fmt"
+	"strings"
+
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/address"
 	"mockserver/internal/tags"
 	"mockserver/internal/wording"
-	"strings"
 )
 
 // targetPattern matches the beginning of a webhook's URL, which may be a placeholder.

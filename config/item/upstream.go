@@ -1,13 +1,14 @@
 package item
 
 import (
+	"strings"
+	"time"
+
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/address"
 	"mockserver/internal/semantics"
 	"mockserver/internal/wording"
-	"strings"
-	"time"
 )
 
 // Upstream is another server that requests can be passed on to.

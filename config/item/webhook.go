@@ -2,15 +2,16 @@ package item
 
 import (
 	"fmt"
+	"slices"
+	"strings"
+	"time"
+
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/address"
 	"mockserver/internal/semantics"
 	"mockserver/internal/tags"
 	"mockserver/internal/wording"
-	"slices"
-	"strings"
-	"time"
 )
 
 // Webhook is a request that the server sends some time after a response.

@@ -2,14 +2,15 @@ package item
 
 import (
 	"fmt"
+	"slices"
+	"strings"
+	"time"
+
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/address"
 	"mockserver/internal/semantics"
 	"mockserver/internal/wording"
-	"slices"
-	"strings"
-	"time"
 )
 
 // WebSocket is a path that becomes a WebSocket connection when a request asks for it, and the

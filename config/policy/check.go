@@ -3,10 +3,11 @@ package policy
 import (
 	"cmp"
 	"fmt"
-	"mockserver/config/syntax"
-	"mockserver/config/table"
 	"slices"
 	"strconv"
+
+	"mockserver/config/syntax"
+	"mockserver/config/table"
 )
 
 // CheckLatency checks the latency at the given keys; nil means none.

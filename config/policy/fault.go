@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 )

@@ -2,11 +2,12 @@ package policy
 
 import (
 	"cmp"
+	"slices"
+	"time"
+
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/wording"
-	"slices"
-	"time"
 )
 
 // Latency is the time from the arrival of a request to its response. One of the forms is declared:

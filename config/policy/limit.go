@@ -2,14 +2,15 @@ package policy
 
 import (
 	"fmt"
+	"slices"
+	"strings"
+	"time"
+
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/address"
 	"mockserver/internal/semantics"
 	"mockserver/internal/wording"
-	"slices"
-	"strings"
-	"time"
 )
 
 // RateLimit limits how many requests with the same key an endpoint answers in a window.

@@ -3,13 +3,14 @@ package policy
 import (
 	"errors"
 	"io/fs"
+	"path/filepath"
+	"slices"
+
 	"mockserver/config/samples"
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/files"
 	"mockserver/internal/wording"
-	"path/filepath"
-	"slices"
 )
 
 // measured is where a latency comes from: a file of lengths that were measured.

@@ -1,10 +1,11 @@
 package policy
 
 import (
-	"mockserver/internal/address"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"mockserver/internal/address"
 )
 
 // percentilePattern matches the names of percentiles, in the syntax that ECMAScript and RE2 have in

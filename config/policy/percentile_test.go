@@ -2,9 +2,10 @@ package policy
 
 import (
 	"fmt"
+	"testing"
+
 	"mockserver/config/syntax"
 	"mockserver/config/table"
-	"testing"
 )
 
 // FuzzPercentile: the name of a percentile gives its rank, its pattern knows it, and

@@ -3,8 +3,9 @@
 package semantics
 
 import (
-	"mockserver/internal/address"
 	"strings"
+
+	"mockserver/internal/address"
 )
 
 // Methods are the methods that endpoints and webhooks may declare, the frequent ones first. It must not be

@@ -5,10 +5,11 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
-	"mockserver/listener/runs"
 	"net/http"
 	"path"
 	"time"
+
+	"mockserver/listener/runs"
 )
 
 // pageFiles contains the files of the page as they are served. The page loads nothing else.

@@ -7,9 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mockserver/config"
-	"mockserver/config/syntax"
-	"mockserver/listener"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -17,6 +14,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"mockserver/config"
+	"mockserver/config/syntax"
+	"mockserver/listener"
 
 	"github.com/coder/websocket"
 	"github.com/xuri/excelize/v2"

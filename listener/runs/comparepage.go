@@ -3,9 +3,10 @@ package runs
 import (
 	"html/template"
 	"math"
-	"mockserver/listener/verdict"
 	"reflect"
 	"strings"
+
+	"mockserver/listener/verdict"
 )
 
 // comparisonPage is the data of the template of a comparison.

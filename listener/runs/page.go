@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"html/template"
 	"math"
-	"mockserver/listener/verdict"
 	"slices"
 	"sync"
+
+	"mockserver/listener/verdict"
 )
 
 // reportFiles contains the templates of reports, and their style, which is inserted into them.

@@ -2,9 +2,10 @@ package export
 
 import (
 	"fmt"
-	"mockserver/config/openapi/tree"
 	"slices"
 	"strings"
+
+	"mockserver/config/openapi/tree"
 )
 
 // element is a kind of OpenAPI object. Its members are listed in grammar.

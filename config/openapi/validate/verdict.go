@@ -4,9 +4,10 @@ package validate
 
 import (
 	"cmp"
-	"mockserver/config/openapi/jsonvalue"
 	"slices"
 	"strings"
+
+	"mockserver/config/openapi/jsonvalue"
 )
 
 // Request contains the parts of a request that are checked, as they were sent. Check keeps no
