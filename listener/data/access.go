@@ -55,43 +55,6 @@ const (
 
 var picks = map[string]pick{"": pickFirst, "first": pickFirst, "newest": pickNewest, "next": pickNext, "once": pickOnce, "random": pickRandom}
 
-// work is what a request does with rows. It is kept with the memory of the request.
-type work struct {
-	tx    state.Tx
-	used  bool    // since the last Release
-	owner *Access // whose rows it has; nil for none
-	room  []byte  // for values
-	equal []state.Equal
-	keys  []madeKey
-}
-
-// keptRoom is the largest buffer that is kept for another request, in bytes.
-const keptRoom = 64 << 10
-
-// Release ends the work of a request: nothing that it has seen is kept in memory by it.
-func (w *work) Release() {
-	if !w.used {
-		return
-	}
-	w.tx.End()
-	clear(w.equal)
-	w.owner, w.used = nil, false
-	if cap(w.room) > keptRoom {
-		w.room = nil
-	}
-}
-
-// workOf returns the work of a request.
-func workOf(r *matcher.Request) *work {
-	w, _ := r.Access.(*work)
-	if w == nil {
-		w = &work{}
-		r.Access = w
-	}
-	w.used = true
-	return w
-}
-
 // Compile compiles what an endpoint finds, and adds the names of rows to the scope: those that it
 // finds. Those that its changes have are added by Names. It returns nil for an endpoint that uses no rows.
 func (s *Sets) Compile(e *config.Endpoint, scope *renderer.Scope) (*Access, syntax.Problems) {
@@ -197,34 +160,6 @@ func (s *Sets) compileFind(f *config.Find, scope *renderer.Scope) (find, syntax.
 	return made, problems
 }
 
-// isolation compiles what tells the parts of a set apart; nil if there is only one.
-func (s *set) isolation(scope *renderer.Scope) (*renderer.Operand, syntax.Problems) {
-	return renderer.CompileOperand(s.declared.Isolate, scope)
-}
-
-// order returns the index of the order of a member.
-func (s *set) order(name string) (int, bool) {
-	for i, m := range s.options.Members {
-		if m.Name == name {
-			return i, true
-		}
-	}
-	return 0, s.print == "" // a broken one has no members
-}
-
-func (s *set) notIndexed(name string) string {
-	names := make([]string, 0, len(s.options.Members))
-	for _, m := range s.options.Members {
-		names = append(names, m.Name)
-	}
-	known := "and it has none"
-	if len(names) > 0 {
-		known = "which has " + strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("the set %q has no index of %q%s; expected one of the members under index or sort, %s", s.declared.Name, name,
-		wording.DidYouMean(name, names), known)
-}
-
 // Finds reports whether any row is found while the endpoint is matched.
 func (a *Access) Finds() bool { return a != nil && len(a.finds)+len(a.states) > 0 }
 
@@ -265,13 +200,13 @@ func (a *Access) findRows(w *work, r *matcher.Request) bool {
 		row, ok := f.find(w, r)
 		switch {
 		case !ok:
-			f.set.tally.failed(opFind, reply.TooManyRows)
+			f.set.counters.failed(opFind, reply.TooManyRows)
 			return false
 		case row.Found():
 			r.Rows[i] = json.Value{Kind: json.Object, Raw: row.JSON}
-			f.set.tally.note(opFind, resultOK)
+			f.set.counters.note(opFind, resultOK)
 		default:
-			f.set.tally.note(opFind, resultMissing)
+			f.set.counters.note(opFind, resultMissing)
 		}
 	}
 	return true
@@ -286,43 +221,6 @@ func (a *Access) begin(w *work, r *matcher.Request) {
 		r.Rows = append(r.Rows, make([]json.Value, missing)...)
 	}
 	clear(r.Rows[:n]) // behind them are values that the endpoint has made
-}
-
-// made returns what was appended to the room from a place on.
-func (w *work) made(from int) []byte { return w.room[from:len(w.room):len(w.room)] }
-
-// with returns a row in which the member at a way has another value, a JSON text. It stays as it is until
-// the work begins anew.
-func (w *work) with(row []byte, way []string, value []byte) []byte {
-	start := len(w.room)
-	w.room = appendWith(w.room, json.Value{Kind: json.Object, Raw: row}, way, value)
-	return w.made(start)
-}
-
-// merged returns a row with a patch merged into it.
-func (w *work) merged(row, patch json.Value) []byte {
-	start := len(w.room)
-	w.room = appendMerged(w.room, row, patch)
-	return w.made(start)
-}
-
-// keep copies a text to where it stays as it is until the work begins anew.
-func (w *work) keep(text []byte) []byte {
-	start := len(w.room)
-	w.room = append(w.room, text...)
-	return w.room[start:len(w.room):len(w.room)]
-}
-
-// part returns the name of the part of a set that a request sees; nil for the one of all.
-func partOf(o *renderer.Operand, w *work, r *matcher.Request) []byte {
-	if o == nil {
-		return nil
-	}
-	text, ok := o.Text(r)
-	if !ok || len(text) == 0 {
-		return nil
-	}
-	return w.keep(text)
 }
 
 // find returns the row; no row if there is none. It reports false if that would take too long.
@@ -380,4 +278,42 @@ func (f *find) choose(rows state.Having, value, part []byte, r *matcher.Request)
 		return rows.At(int(h.Sum64() % uint64(n)))
 	}
 	return f.turns.next(rows, value, part, f.pick == pickNext)
+}
+
+// compileStates compiles the states of an endpoint.
+func (a *Access) compileStates(e *config.Endpoint, scope *renderer.Scope) (problems syntax.Problems) {
+	for i := range e.State {
+		d := &e.State[i]
+		of := a.sets.scenarios[d.Name.Value]
+		if of == nil {
+			names := make([]string, 0, len(a.sets.scenarios))
+			for name := range a.sets.scenarios {
+				names = append(names, name)
+			}
+			slices.Sort(names)
+			known := "and there is none"
+			if len(names) > 0 {
+				known = "scenarios are " + strings.Join(names, ", ")
+			}
+			problems = append(problems, syntax.Problem{Pos: d.Name.Pos, Key: d.Name.Key,
+				What: fmt.Sprintf("there is no scenario %q%s; %s", wording.Clip(d.Name.Value), wording.DidYouMean(d.Name.Value, names), known)})
+			continue
+		}
+		problems = append(problems, a.claim(d.Name.Value, d.Name.Pos, d.Name.Key)...)
+		key := d.ByKey
+		if key.Value == "" {
+			key = of.declared.Per
+		}
+		made, wrong := renderer.CompileOperand(key, scope)
+		problems = append(problems, wrong...)
+		a.states = append(a.states, inState{of, made, d.Is, d.Next, len(a.names)})
+		a.names = append(a.names, d.Name.Value)
+		scope.Rows = a.names
+	}
+	return problems
+}
+
+// leads reports whether an endpoint leads to any state.
+func (a *Access) leads() bool {
+	return slices.ContainsFunc(a.states, func(s inState) bool { return s.next != "" })
 }

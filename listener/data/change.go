@@ -1,7 +1,6 @@
 package data
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -37,20 +36,6 @@ type change struct {
 	least   *renderer.Operand
 	most    *renderer.Operand
 	as      int // the position of the name of the row; -1 for none
-}
-
-// setting is a member that is set.
-type setting struct {
-	way   []string // one name
-	value *renderer.Made
-}
-
-// Failed says why nothing was changed.
-type Failed struct {
-	Conflict bool          // what the request saw has changed; it is to be answered anew
-	Else     int           // the index of the change whose answer is to be given; -1 for none
-	Failure  reply.Failure // otherwise the error, and its message
-	Message  string
 }
 
 // CompileChanges compiles what an answer changes; it returns nil for nothing. The scope is that of the
@@ -143,7 +128,7 @@ func (c *Changes) apply(w *work, r *matcher.Request) *Failed {
 	}
 	for i := range c.all {
 		if failed := c.all[i].apply(w, r, i); failed != nil {
-			c.all[i].set.tally.failed(c.all[i].operation, failed.Failure)
+			c.all[i].set.counters.failed(c.all[i].operation, failed.Failure)
 			return failed
 		}
 	}
@@ -158,23 +143,12 @@ func (c *Changes) apply(w *work, r *matcher.Request) *Failed {
 	failed := ofCommit(w.tx.Commit())
 	for i := range c.all {
 		if one := &c.all[i]; failed == nil {
-			one.set.tally.note(one.operation, resultOK)
+			one.set.counters.note(one.operation, resultOK)
 		} else if !failed.Conflict {
-			one.set.tally.failed(one.operation, failed.Failure)
+			one.set.counters.failed(one.operation, failed.Failure)
 		}
 	}
 	return failed
-}
-
-// ofCommit returns what the error of a commit means; nil for none.
-func ofCommit(err error) *Failed {
-	if err == nil {
-		return nil
-	}
-	if full, ok := errors.AsType[*state.FullError](err); ok {
-		return refuse(reply.StateFull, "the set %q has no room for more changes", full.Set)
-	}
-	return &Failed{Conflict: true, Else: -1}
 }
 
 // fail is the answer of a change that cannot be made.
@@ -326,16 +300,4 @@ func (c *change) name(r *matcher.Request, row json.Value) {
 	if c.as >= 0 {
 		r.Rows[c.as] = row
 	}
-}
-
-// keyJSON returns a key as a JSON value: as it stands in the row, if there is one, and otherwise as
-// new keys of the set are.
-func (s *set) keyJSON(row json.Value, key []byte) []byte {
-	if v := member(row.Raw, s.key); v.Kind != json.Missing {
-		return v.Raw
-	}
-	if s.made.integer && wholeNumber(key) > 0 {
-		return key
-	}
-	return appendText(key)
 }

@@ -3,7 +3,6 @@ package data
 import (
 	"bytes"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/valyala/fasthttp"
@@ -272,93 +271,4 @@ func (l *listing) sift(d *demands, candidates []state.Rows, from, n int) {
 		})
 	}
 	slices.SortFunc(l.sifted, l.compare)
-}
-
-// serveList makes the reply of a list.
-func (o *Operation) serveList(part []byte, w *work, r *matcher.Request, p *reply.Reply) *Failed {
-	d, failed := o.demands(r)
-	if failed != nil {
-		return failed
-	}
-	l, failed := o.listing(d, part, w)
-	if failed != nil {
-		return failed
-	}
-	page, failed := o.page(l, d, part, w)
-	if failed != nil {
-		return failed
-	}
-	items := []byte{'['}
-	for i, row := range page.rows {
-		if i > 0 {
-			items = append(items, ',')
-		}
-		items = append(items, o.shown(row.JSON, r)...)
-	}
-	items = append(items, ']')
-	page.total = l.len()
-	o.links(page, r, d, p)
-	if o.list != nil {
-		r.Rows[0], r.Rows[1] = json.Value{Kind: json.Array, Raw: items}, json.Value{Kind: json.Object, Raw: page.object()}
-		p.Body = o.list.Append(nil, r)
-		return nil
-	}
-	p.Body = page.body(items)
-	return nil
-}
-
-// page is one page of a list.
-type page struct {
-	style string // "" for everything on one
-
-	backward bool // by ending_before
-	rows     []state.Row
-	number   int // from 1
-	size     int
-	offset   int
-	total    int
-	more     bool   // rows follow, or precede if it was asked for backwards
-	next     string // the cursor of the next page; "" for none
-}
-
-// object returns what list templates know of a page.
-func (p *page) object() []byte {
-	b := append([]byte(`{"total":`), strconv.Itoa(p.total)...)
-	b = append(append(b, `,"page":`...), strconv.Itoa(p.number)...)
-	b = append(append(b, `,"limit":`...), strconv.Itoa(p.size)...)
-	b = append(append(b, `,"offset":`...), strconv.Itoa(p.offset)...)
-	b = append(append(b, `,"totalPages":`...), strconv.Itoa(p.pages())...)
-	b = append(append(b, `,"has_more":`...), strconv.FormatBool(p.more)...)
-	return append(append(append(b, `,"next":`...), p.cursor()...), '}')
-}
-
-func (p *page) cursor() string {
-	if p.next == "" {
-		return "null"
-	}
-	return `"` + p.next + `"`
-}
-
-func (p *page) pages() int { return (p.total + p.size - 1) / max(p.size, 1) }
-
-// body returns the body of a list as its style has it.
-func (p *page) body(items []byte) []byte {
-	number := func(b []byte, name string, n int) []byte {
-		return strconv.AppendInt(append(append(append(b, `,"`...), name...), `":`...), int64(n), 10)
-	}
-	switch p.style {
-	case "page":
-		b := append(append([]byte(`{"items":`), items...), `,"pagination":{"page":`...)
-		b = strconv.AppendInt(b, int64(p.number), 10)
-		return append(number(number(number(b, "limit", p.size), "total", p.total), "totalPages", p.pages()), '}', '}')
-	case "offset":
-		b := append([]byte(`{"items":`), items...)
-		return append(number(number(number(b, "offset", p.offset), "limit", p.size), "total", p.total), '}')
-	case "cursor":
-		b := append(append([]byte(`{"items":`), items...), `,"next":`...)
-		return append(strconv.AppendBool(append(append(b, p.cursor()...), `,"has_more":`...), p.more), '}')
-	case "after":
-		return append(strconv.AppendBool(append(append([]byte(`{"data":`), items...), `,"has_more":`...), p.more), '}')
-	}
-	return items
 }

@@ -2,10 +2,21 @@ package data
 
 import (
 	"bytes"
+	"strings"
+	"time"
 
 	"mockserver/matcher/json"
 	"mockserver/renderer/escape"
 )
+
+// member returns a value of a row, which is a JSON object.
+func member(row []byte, way []string) json.Value {
+	v := json.Value{Kind: json.Object, Raw: row}
+	for _, name := range way {
+		v = v.Member(name)
+	}
+	return v
+}
 
 // What is done to rows is done to their texts: digits, the order of members and everything that is not
 // touched stay as they are.
@@ -158,3 +169,14 @@ func appendCompact(dst, text []byte) []byte {
 
 // appendText returns a text as a JSON string.
 func appendText(text []byte) []byte { return escape.AppendJSONText(nil, text) }
+
+// appendTime returns a time as a JSON text.
+func appendTime(at time.Time) []byte {
+	return at.UTC().AppendFormat(nil, `"2006-01-02T15:04:05.000Z"`)
+}
+
+func sameValue(a, b json.Value) bool {
+	return a.Kind == b.Kind && (bytes.Equal(a.Raw, b.Raw) || a.Kind == json.String && bytes.Equal(a.AppendText(nil), b.AppendText(nil)))
+}
+
+func joined(way []string) string { return strings.Join(way, ".") }

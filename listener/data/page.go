@@ -18,24 +18,60 @@ import (
 	"mockserver/matcher/json"
 )
 
-// known reports whether a parameter asks for a page.
-func (o *Operation) known(param string) bool {
-	for _, name := range item.PageNames(o.config.Page.Style) {
-		if o.parameter(name) == param {
-			return true
-		}
-	}
-	return false
+// page is one page of a list.
+type page struct {
+	style string // "" for everything on one
+
+	backward bool // by ending_before
+	rows     []state.Row
+	number   int // from 1
+	size     int
+	offset   int
+	total    int
+	more     bool   // rows follow, or precede if it was asked for backwards
+	next     string // the cursor of the next page; "" for none
 }
 
-// parameter returns the name of a parameter: that of the style, or another one.
-func (o *Operation) parameter(name string) string {
-	for _, other := range o.config.Page.Names {
-		if other.Name == name {
-			return other.Value.Text.Value
-		}
+// object returns what list templates know of a page.
+func (p *page) object() []byte {
+	b := append([]byte(`{"total":`), strconv.Itoa(p.total)...)
+	b = append(append(b, `,"page":`...), strconv.Itoa(p.number)...)
+	b = append(append(b, `,"limit":`...), strconv.Itoa(p.size)...)
+	b = append(append(b, `,"offset":`...), strconv.Itoa(p.offset)...)
+	b = append(append(b, `,"totalPages":`...), strconv.Itoa(p.pages())...)
+	b = append(append(b, `,"has_more":`...), strconv.FormatBool(p.more)...)
+	return append(append(append(b, `,"next":`...), p.cursor()...), '}')
+}
+
+func (p *page) cursor() string {
+	if p.next == "" {
+		return "null"
 	}
-	return name
+	return `"` + p.next + `"`
+}
+
+func (p *page) pages() int { return (p.total + p.size - 1) / max(p.size, 1) }
+
+// body returns the body of a list as its style has it.
+func (p *page) body(items []byte) []byte {
+	number := func(b []byte, name string, n int) []byte {
+		return strconv.AppendInt(append(append(append(b, `,"`...), name...), `":`...), int64(n), 10)
+	}
+	switch p.style {
+	case "page":
+		b := append(append([]byte(`{"items":`), items...), `,"pagination":{"page":`...)
+		b = strconv.AppendInt(b, int64(p.number), 10)
+		return append(number(number(number(b, "limit", p.size), "total", p.total), "totalPages", p.pages()), '}', '}')
+	case "offset":
+		b := append([]byte(`{"items":`), items...)
+		return append(number(number(number(b, "offset", p.offset), "limit", p.size), "total", p.total), '}')
+	case "cursor":
+		b := append(append([]byte(`{"items":`), items...), `,"next":`...)
+		return append(strconv.AppendBool(append(append(b, p.cursor()...), `,"has_more":`...), p.more), '}')
+	case "after":
+		return append(strconv.AppendBool(append(append([]byte(`{"data":`), items...), `,"has_more":`...), p.more), '}')
+	}
+	return items
 }
 
 // number returns a parameter that is an integer from least; ok is false if it is not one.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"mockserver/config"
 	"mockserver/config/syntax"
@@ -19,20 +18,6 @@ import (
 	"mockserver/listener/state"
 	"mockserver/matcher/json"
 )
-
-// look is what can be seen of a file without reading it.
-type look struct{ info fs.FileInfo } // nil for no file
-
-func (l look) same(m look) bool {
-	if l.info == nil || m.info == nil {
-		return l.info == m.info
-	}
-	return os.SameFile(l.info, m.info) && l.info.Size() == m.info.Size() && l.info.ModTime().Equal(m.info.ModTime())
-}
-
-// still reports whether a file was not written to for a while, so that it is probably whole, and a
-// further change would show.
-func (l look) still() bool { return l.info == nil || time.Since(l.info.ModTime()).Abs() > lookInterval }
 
 // look looks at the file of the set. A set without a file always looks the same.
 func (s *set) look() look {
@@ -111,47 +96,6 @@ func (b *building) readRows() (problems syntax.Problems) {
 		}
 	}
 	return problems
-}
-
-// maxKey is the maximum size of a key's text in bytes.
-const maxKey = 512
-
-// keyOf returns the text of the key of a row, or what is wrong with it.
-func keyOf(row json.Value, way []string) (key []byte, what string) {
-	if row.Kind != json.Object {
-		return nil, "the row is not an object"
-	}
-	return appendKey(nil, row.Raw, way)
-}
-
-// keyOf is the function keyOf for a row that a request makes.
-func (w *work) keyOf(row []byte, way []string) (key []byte, what string) {
-	start := len(w.room)
-	made, what := appendKey(w.room, row, way)
-	if what != "" {
-		return nil, what
-	}
-	w.room = made
-	return w.made(start), ""
-}
-
-// appendKey appends the text of the key of an object.
-func appendKey(to, row []byte, way []string) (made []byte, what string) {
-	v := member(row, way)
-	switch v.Kind {
-	case json.Missing, json.Null:
-		return nil, fmt.Sprintf("the row has no key; expected a member %q", joined(way))
-	case json.Array, json.Object:
-		return nil, fmt.Sprintf("the key %q is %s; expected a text or a number", joined(way), wording.Clip(string(v.Raw)))
-	}
-	made = v.AppendText(to)
-	switch n := len(made) - len(to); {
-	case n == 0:
-		return nil, fmt.Sprintf("the key %q is empty; expected a text or a number", joined(way))
-	case n > maxKey:
-		return nil, fmt.Sprintf("the key %q has %d bytes; expected at most %d", joined(way), n, maxKey)
-	}
-	return made, ""
 }
 
 // readFile reads the rows of the file.

@@ -1,13 +1,9 @@
 package data
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"mockserver/config"
-	"mockserver/config/syntax"
-	"mockserver/internal/wording"
 	"mockserver/listener/state"
 	"mockserver/matcher"
 	"mockserver/matcher/json"
@@ -36,33 +32,6 @@ type inState struct {
 // oneState is the key of a scenario that has one state for all.
 const oneState = "-"
 
-// declareScenarios makes the sets of the scenarios of a specification. It is called by Begin.
-func (s *Sets) declareScenarios(spec *config.Spec) (problems syntax.Problems) {
-	s.scenarios = map[string]*scenario{}
-	for _, list := range [][]config.Scenario{spec.Scenarios, spec.BrokenScenarios} {
-		for i := range list {
-			d := list[i]
-			if d.Name == "" {
-				continue // that is reported
-			}
-			if s.next[d.Name] != nil {
-				problems = append(problems, d.Claim(syntax.Problems{{Pos: d.Pos, Key: d.Key + ".name",
-					What: fmt.Sprintf("%q is the name of another scenario, or of a set; expected a name of its own", d.Name)}})...)
-				continue
-			}
-			own := d.Rows()
-			made, wrong := s.declare(own, d.Name)
-			problems = append(problems, d.Claim(wrong)...)
-			s.next[d.Name] = made
-			s.scenarios[d.Name] = &scenario{
-				declared: d, set: made, initial: stateRow("", d.First, "null"),
-				begins: slices.ContainsFunc(d.Moves, func(m config.Move) bool { return m.From == d.First }),
-			}
-		}
-	}
-	return problems
-}
-
 // stateRow returns the row of a state; since is a JSON text.
 func stateRow(key, state, since string) []byte {
 	b := []byte(`{`)
@@ -71,39 +40,6 @@ func stateRow(key, state, since string) []byte {
 	}
 	b = escape.AppendJSONText(append(b, `"state":`...), []byte(state))
 	return append(append(append(b, `,"since":`...), since...), '}')
-}
-
-// compileStates compiles the states of an endpoint.
-func (a *Access) compileStates(e *config.Endpoint, scope *renderer.Scope) (problems syntax.Problems) {
-	for i := range e.State {
-		d := &e.State[i]
-		of := a.sets.scenarios[d.Name.Value]
-		if of == nil {
-			names := make([]string, 0, len(a.sets.scenarios))
-			for name := range a.sets.scenarios {
-				names = append(names, name)
-			}
-			slices.Sort(names)
-			known := "and there is none"
-			if len(names) > 0 {
-				known = "scenarios are " + strings.Join(names, ", ")
-			}
-			problems = append(problems, syntax.Problem{Pos: d.Name.Pos, Key: d.Name.Key,
-				What: fmt.Sprintf("there is no scenario %q%s; %s", wording.Clip(d.Name.Value), wording.DidYouMean(d.Name.Value, names), known)})
-			continue
-		}
-		problems = append(problems, a.claim(d.Name.Value, d.Name.Pos, d.Name.Key)...)
-		key := d.ByKey
-		if key.Value == "" {
-			key = of.declared.Per
-		}
-		made, wrong := renderer.CompileOperand(key, scope)
-		problems = append(problems, wrong...)
-		a.states = append(a.states, inState{of, made, d.Is, d.Next, len(a.names)})
-		a.names = append(a.names, d.Name.Value)
-		scope.Rows = a.names
-	}
-	return problems
 }
 
 // keyOf returns the key of the state that a request sees.
@@ -155,9 +91,4 @@ func (s *inState) begin(sets *Sets, w *work, r *matcher.Request) bool {
 		}
 		return nil
 	}) == nil
-}
-
-// leads reports whether an endpoint leads to any state.
-func (a *Access) leads() bool {
-	return slices.ContainsFunc(a.states, func(s inState) bool { return s.next != "" })
 }

@@ -54,22 +54,6 @@ func compileSchema(r *config.Resource, dir string) (*jsonschema.Schema, syntax.P
 	return made, nil
 }
 
-// located returns where a relative file is: in a directory or, if it is not there, in the working
-// directory.
-func located(dir, file string) string {
-	path := filepath.FromSlash(file)
-	if filepath.IsAbs(path) {
-		return path
-	}
-	beside := filepath.Join(dir, path)
-	if _, err := os.Stat(beside); err != nil {
-		if _, err := os.Stat(path); err == nil {
-			return path
-		}
-	}
-	return beside
-}
-
 // maxViolations is how many violations an answer lists.
 const maxViolations = 100
 

@@ -7,6 +7,7 @@
 package data
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -20,7 +21,6 @@ import (
 	"mockserver/internal/wording"
 	"mockserver/listener/state"
 	"mockserver/matcher"
-	"mockserver/matcher/json"
 	"mockserver/renderer"
 )
 
@@ -45,22 +45,6 @@ type Sets struct {
 	closing sync.Once
 	running sync.WaitGroup // what looks at files and drops what is too old, once there are sets
 	started bool           // guarded by mu
-}
-
-// set is a set as it is declared.
-type set struct {
-	*state.Set
-	declared config.Data
-	print    string // of the declaration
-	seen     look   // the file when it was read
-	settled  bool   // a later change of the file would show
-	sum      uint64 // of the content of the file
-	base     *state.Base
-	options  state.Options
-	key      []string // the way to the key
-	made     *newKeys
-	steps    *steps // nil if nothing changes by itself
-	tally    *tally
 }
 
 // Options are what sets need of their server.
@@ -117,9 +101,9 @@ func (s *Sets) Begin(spec *config.Spec) syntax.Problems {
 // declare returns a set, read anew if its declaration or its file has changed. Its rows have a name in
 // the texts of what they do by themselves.
 func (s *Sets) declare(d *config.Data, name string) (*set, syntax.Problems) {
-	made := &set{declared: *d, print: d.Fingerprint(), key: strings.Split(d.EffectiveMember(), "."), tally: &tally{}}
+	made := &set{declared: *d, print: d.Fingerprint(), key: strings.Split(d.EffectiveMember(), "."), counters: &counters{}}
 	if known := s.current[d.Name]; known != nil {
-		made.tally = known.tally
+		made.counters = known.counters
 	}
 	var problems, wrong syntax.Problems
 	made.made, problems = compileNewKeys(d)
@@ -142,30 +126,6 @@ func (s *Sets) declare(d *config.Data, name string) (*set, syntax.Problems) {
 	base, wrong = made.read()
 	made.base = base
 	return made, append(problems, wrong...)
-}
-
-// members returns the members that can be asked for, in the order of index and sort, each once.
-func (s *set) members() []state.Member {
-	var members []state.Member
-	for _, name := range slices.Concat(s.declared.Index, s.declared.Sort) {
-		if slices.ContainsFunc(members, func(m state.Member) bool { return m.Name == name.Value }) {
-			continue
-		}
-		way := strings.Split(name.Value, ".")
-		members = append(members, state.Member{Name: name.Value, Value: func(row, to []byte) []byte {
-			return renderer.AppendOrdered(to, member(row, way))
-		}})
-	}
-	return members
-}
-
-// member returns a value of a row, which is a JSON object.
-func member(row []byte, way []string) json.Value {
-	v := json.Value{Kind: json.Object, Raw: row}
-	for _, name := range way {
-		v = v.Member(name)
-	}
-	return v
 }
 
 // Commit makes the sets that Begin has read the current ones. Changes stay, unless a set is gone or
@@ -236,9 +196,6 @@ func (s *Sets) run() {
 	}
 }
 
-// lookInterval is how often files are looked at.
-const lookInterval = 300 * time.Millisecond
-
 // refresh reads files that have changed and stand still.
 func (s *Sets) refresh() {
 	s.mu.Lock()
@@ -263,5 +220,74 @@ func (s *Sets) refresh() {
 		known.base = base
 		known.SetBase(base)
 		s.log.Info("data read again", "data", known.Name, "rows", base.Len())
+	}
+}
+
+// try makes a transaction until nothing comes between.
+func (s *Sets) try(what func(*state.Tx) error) error {
+	var tx state.Tx
+	for {
+		tx.Begin(s.store)
+		if err := what(&tx); err != nil {
+			return err
+		}
+		if err := tx.Commit(); !errors.Is(err, state.ErrConflict) {
+			return err
+		}
+	}
+}
+
+// turnsOf returns the turns of a pick, which outlive a reload.
+func (s *Sets) turnsOf(of *set, endpoint, name string) *turns {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := of.declared.Name + " " + endpoint + " " + name
+	if s.turns[key] == nil {
+		s.turns[key] = &turns{set: of.declared.Name}
+	}
+	return s.turns[key]
+}
+
+// declareScenarios makes the sets of the scenarios of a specification. It is called by Begin.
+func (s *Sets) declareScenarios(spec *config.Spec) (problems syntax.Problems) {
+	s.scenarios = map[string]*scenario{}
+	for _, list := range [][]config.Scenario{spec.Scenarios, spec.BrokenScenarios} {
+		for i := range list {
+			d := list[i]
+			if d.Name == "" {
+				continue // that is reported
+			}
+			if s.next[d.Name] != nil {
+				problems = append(problems, d.Claim(syntax.Problems{{Pos: d.Pos, Key: d.Key + ".name",
+					What: fmt.Sprintf("%q is the name of another scenario, or of a set; expected a name of its own", d.Name)}})...)
+				continue
+			}
+			own := d.Rows()
+			made, wrong := s.declare(own, d.Name)
+			problems = append(problems, d.Claim(wrong)...)
+			s.next[d.Name] = made
+			s.scenarios[d.Name] = &scenario{
+				declared: d, set: made, initial: stateRow("", d.First, "null"),
+				begins: slices.ContainsFunc(d.Moves, func(m config.Move) bool { return m.From == d.First }),
+			}
+		}
+	}
+	return problems
+}
+
+// makeMoves makes the moves of all rows when their times come.
+func (s *Sets) makeMoves() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-s.done:
+			return
+		case <-s.store.Woken():
+		case <-timer.C:
+		}
+		if next, ok := s.store.Advance(); ok {
+			timer.Reset(time.Until(next))
+		}
 	}
 }

@@ -1,7 +1,6 @@
 package data
 
 import (
-	"bytes"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -106,33 +105,12 @@ func hashOf(all ...[]byte) uint64 {
 	return h.Sum64()
 }
 
-// put writes a row in place of what it was before, and returns the copy that is kept. If its member
-// has entered another value, its next move is drawn.
-func (s *set) put(tx *state.Tx, part, key []byte, before state.Row, row []byte, now time.Time) []byte {
-	if s.steps == nil {
-		return tx.Put(s.Set, part, key, row, nil)
-	}
-	if !before.Found() {
-		row = s.steps.begun(row)
-	}
-	is := member(row, s.steps.way)
-	next := before.Move()
-	if !before.Found() || !sameValue(member(before.JSON, s.steps.way), is) {
-		next = s.steps.enter(next, part, key, is, now)
-	}
-	return tx.Put(s.Set, part, key, row, next)
-}
-
 // begun returns a new row with the member.
 func (s *steps) begun(row []byte) []byte {
 	if s == nil || s.first == nil || member(row, s.way).Kind != json.Missing {
 		return row
 	}
 	return appendWith(nil, json.Value{Kind: json.Object, Raw: row}, s.way, s.first)
-}
-
-func sameValue(a, b json.Value) bool {
-	return a.Kind == b.Kind && (bytes.Equal(a.Raw, b.Raw) || a.Kind == json.String && bytes.Equal(a.AppendText(nil), b.AppendText(nil)))
 }
 
 // of returns the move from a value; nil if there is none.
@@ -180,14 +158,6 @@ func (s *steps) enter(before *state.Move, part, key []byte, value json.Value, no
 	return next
 }
 
-// mover returns what makes the moves of the set; nil for nothing.
-func (s *set) mover() state.Mover {
-	if s.steps == nil {
-		return nil
-	}
-	return s.steps.move
-}
-
 // move makes the move of a row. It is a state.Mover.
 func (s *steps) move(tx *state.Tx, part []byte, row state.Row) func() {
 	next := row.Move()
@@ -221,24 +191,8 @@ func (s *steps) move(tx *state.Tx, part []byte, row state.Row) func() {
 	}
 }
 
-// appendTime returns a time as a JSON text.
-func appendTime(at time.Time) []byte {
-	return at.UTC().AppendFormat(nil, `"2006-01-02T15:04:05.000Z"`)
-}
-
-// makeMoves makes the moves of all rows when their times come.
-func (s *Sets) makeMoves() {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-s.done:
-			return
-		case <-s.store.Woken():
-		case <-timer.C:
-		}
-		if next, ok := s.store.Advance(); ok {
-			timer.Reset(time.Until(next))
-		}
-	}
+// setting is a member that is set.
+type setting struct {
+	way   []string // one name
+	value *renderer.Made
 }

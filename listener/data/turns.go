@@ -67,14 +67,3 @@ func (t *turns) reset(part []byte) {
 	defer t.mu.Unlock()
 	maps.DeleteFunc(t.last, func(of turn, _ uint64) bool { return part == nil || of.isolated && of.part == string(part) })
 }
-
-// turnsOf returns the turns of a pick, which outlive a reload.
-func (s *Sets) turnsOf(of *set, endpoint, name string) *turns {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	key := of.declared.Name + " " + endpoint + " " + name
-	if s.turns[key] == nil {
-		s.turns[key] = &turns{set: of.declared.Name}
-	}
-	return s.turns[key]
-}

@@ -1,15 +1,15 @@
 package data
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"sync/atomic"
 
 	"mockserver/config"
 	"mockserver/config/item"
 	"mockserver/config/syntax"
-	"mockserver/matcher"
+	"mockserver/internal/wording"
 	"mockserver/matcher/json"
 	"mockserver/renderer"
 )
@@ -48,48 +48,6 @@ func (k *newKeys) atLeast(n int64) {
 	}
 }
 
-// newKey returns a new key as a JSON value.
-func (w *work) newKey(k *newKeys, r *matcher.Request) []byte {
-	start := len(w.room)
-	if k.integer {
-		n := k.largest.Add(1)
-		w.keys = append(w.keys, madeKey{k, n})
-		w.room = strconv.AppendInt(w.room, n, 10)
-	} else {
-		w.room = k.text.Append(w.room, r)
-	}
-	return w.made(start)
-}
-
-// keyed returns a row with a key, a new one if it has none.
-func (w *work) keyed(row []byte, way []string, k *newKeys, r *matcher.Request) []byte {
-	given := member(row, way)
-	switch {
-	case given.Kind == json.Missing && len(way) == 1:
-		key := w.newKey(k, r)
-		start := len(w.room)
-		w.room = appendMember(w.room, row, way[0], key)
-		return w.made(start)
-	case given.Kind == json.Missing || given.Kind == json.Null:
-		return w.with(row, way, w.newKey(k, r))
-	}
-	return row
-}
-
-// madeKey is an integer that was made as a key.
-type madeKey struct {
-	by *newKeys
-	n  int64
-}
-
-// giveBack gives back the keys of rows that were not inserted, unless later ones have been made.
-func (w *work) giveBack() {
-	for _, m := range slices.Backward(w.keys) {
-		m.by.largest.CompareAndSwap(m.n, m.n-1)
-	}
-	w.keys = w.keys[:0]
-}
-
 // wholeNumber returns a key that is an integer above 0, and 0 for any other.
 func wholeNumber(key []byte) int64 {
 	if len(key) == 0 || key[0] < '1' || key[0] > '9' || len(key) > 18 {
@@ -102,4 +60,32 @@ func wholeNumber(key []byte) int64 {
 	return n
 }
 
-func joined(way []string) string { return strings.Join(way, ".") }
+// maxKey is the maximum size of a key's text in bytes.
+const maxKey = 512
+
+// keyOf returns the text of the key of a row, or what is wrong with it.
+func keyOf(row json.Value, way []string) (key []byte, what string) {
+	if row.Kind != json.Object {
+		return nil, "the row is not an object"
+	}
+	return appendKey(nil, row.Raw, way)
+}
+
+// appendKey appends the text of the key of an object.
+func appendKey(to, row []byte, way []string) (made []byte, what string) {
+	v := member(row, way)
+	switch v.Kind {
+	case json.Missing, json.Null:
+		return nil, fmt.Sprintf("the row has no key; expected a member %q", joined(way))
+	case json.Array, json.Object:
+		return nil, fmt.Sprintf("the key %q is %s; expected a text or a number", joined(way), wording.Clip(string(v.Raw)))
+	}
+	made = v.AppendText(to)
+	switch n := len(made) - len(to); {
+	case n == 0:
+		return nil, fmt.Sprintf("the key %q is empty; expected a text or a number", joined(way))
+	case n > maxKey:
+		return nil, fmt.Sprintf("the key %q has %d bytes; expected at most %d", joined(way), n, maxKey)
+	}
+	return made, ""
+}

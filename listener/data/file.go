@@ -1,0 +1,41 @@
+package data
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// look is what can be seen of a file without reading it.
+type look struct{ info fs.FileInfo } // nil for no file
+
+func (l look) same(m look) bool {
+	if l.info == nil || m.info == nil {
+		return l.info == m.info
+	}
+	return os.SameFile(l.info, m.info) && l.info.Size() == m.info.Size() && l.info.ModTime().Equal(m.info.ModTime())
+}
+
+// still reports whether a file was not written to for a while, so that it is probably whole, and a
+// further change would show.
+func (l look) still() bool { return l.info == nil || time.Since(l.info.ModTime()).Abs() > lookInterval }
+
+// lookInterval is how often files are looked at.
+const lookInterval = 300 * time.Millisecond
+
+// located returns where a relative file is: in a directory or, if it is not there, in the working
+// directory.
+func located(dir, file string) string {
+	path := filepath.FromSlash(file)
+	if filepath.IsAbs(path) {
+		return path
+	}
+	beside := filepath.Join(dir, path)
+	if _, err := os.Stat(beside); err != nil {
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	return beside
+}

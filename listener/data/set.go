@@ -1,0 +1,111 @@
+package data
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"mockserver/config"
+	"mockserver/config/syntax"
+	"mockserver/internal/wording"
+	"mockserver/listener/state"
+	"mockserver/matcher/json"
+	"mockserver/renderer"
+)
+
+// set is a set as it is declared.
+type set struct {
+	*state.Set
+	declared config.Data
+	print    string // of the declaration
+	seen     look   // the file when it was read
+	settled  bool   // a later change of the file would show
+	sum      uint64 // of the content of the file
+	base     *state.Base
+	options  state.Options
+	key      []string // the way to the key
+	made     *newKeys
+	steps    *steps // nil if nothing changes by itself
+	counters *counters
+}
+
+// members returns the members that can be asked for, in the order of index and sort, each once.
+func (s *set) members() []state.Member {
+	var members []state.Member
+	for _, name := range slices.Concat(s.declared.Index, s.declared.Sort) {
+		if slices.ContainsFunc(members, func(m state.Member) bool { return m.Name == name.Value }) {
+			continue
+		}
+		way := strings.Split(name.Value, ".")
+		members = append(members, state.Member{Name: name.Value, Value: func(row, to []byte) []byte {
+			return renderer.AppendOrdered(to, member(row, way))
+		}})
+	}
+	return members
+}
+
+// isolation compiles what tells the parts of a set apart; nil if there is only one.
+func (s *set) isolation(scope *renderer.Scope) (*renderer.Operand, syntax.Problems) {
+	return renderer.CompileOperand(s.declared.Isolate, scope)
+}
+
+// order returns the index of the order of a member.
+func (s *set) order(name string) (int, bool) {
+	for i, m := range s.options.Members {
+		if m.Name == name {
+			return i, true
+		}
+	}
+	return 0, s.print == "" // a broken one has no members
+}
+
+func (s *set) notIndexed(name string) string {
+	names := make([]string, 0, len(s.options.Members))
+	for _, m := range s.options.Members {
+		names = append(names, m.Name)
+	}
+	known := "and it has none"
+	if len(names) > 0 {
+		known = "which has " + strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("the set %q has no index of %q%s; expected one of the members under index or sort, %s", s.declared.Name, name,
+		wording.DidYouMean(name, names), known)
+}
+
+// keyJSON returns a key as a JSON value: as it stands in the row, if there is one, and otherwise as
+// new keys of the set are.
+func (s *set) keyJSON(row json.Value, key []byte) []byte {
+	if v := member(row.Raw, s.key); v.Kind != json.Missing {
+		return v.Raw
+	}
+	if s.made.integer && wholeNumber(key) > 0 {
+		return key
+	}
+	return appendText(key)
+}
+
+// put writes a row in place of what it was before, and returns the copy that is kept. If its member
+// has entered another value, its next move is drawn.
+func (s *set) put(tx *state.Tx, part, key []byte, before state.Row, row []byte, now time.Time) []byte {
+	if s.steps == nil {
+		return tx.Put(s.Set, part, key, row, nil)
+	}
+	if !before.Found() {
+		row = s.steps.begun(row)
+	}
+	is := member(row, s.steps.way)
+	next := before.Move()
+	if !before.Found() || !sameValue(member(before.JSON, s.steps.way), is) {
+		next = s.steps.enter(next, part, key, is, now)
+	}
+	return tx.Put(s.Set, part, key, row, next)
+}
+
+// mover returns what makes the moves of the set; nil for nothing.
+func (s *set) mover() state.Mover {
+	if s.steps == nil {
+		return nil
+	}
+	return s.steps.move
+}

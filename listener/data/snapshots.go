@@ -1,0 +1,82 @@
+package data
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"mockserver/listener/state"
+)
+
+// snapshot is the changes as they were, under a name.
+type snapshot struct {
+	Snapshot
+	taken *state.Snapshot
+}
+
+// Snapshot is what is known of a snapshot.
+type Snapshot struct {
+	Name string    `json:"name" doc:"as given"`
+	Time time.Time `json:"time" doc:"when it was taken"`
+}
+
+// Why a snapshot cannot be taken or found.
+var (
+	ErrNoSnapshot = errors.New("there is no such snapshot")
+	ErrSnapshots  = fmt.Errorf("there are %d snapshots already, and no more are kept", maxSnapshots)
+)
+
+const maxSnapshots = 16
+
+// Take keeps the changes as they are under a name, in place of a snapshot with that name. The error is
+// ErrSnapshots.
+func (s *Sets) Take(name string) (Snapshot, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.snapshots, func(one snapshot) bool { return one.Name == name })
+	if i < 0 && len(s.snapshots) == maxSnapshots {
+		return Snapshot{}, ErrSnapshots
+	}
+	if i >= 0 {
+		s.snapshots = slices.Delete(s.snapshots, i, i+1)
+	}
+	taken := snapshot{Snapshot{name, time.Now().UTC()}, s.store.Snapshot()}
+	s.snapshots = append(s.snapshots, taken)
+	return taken.Snapshot, nil
+}
+
+// Snapshots returns the snapshots that are kept, the oldest first.
+func (s *Sets) Snapshots() []Snapshot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]Snapshot, 0, len(s.snapshots))
+	for _, one := range s.snapshots {
+		list = append(list, one.Snapshot)
+	}
+	return list
+}
+
+// Restore makes the changes what they were. The error is ErrNoSnapshot.
+func (s *Sets) Restore(name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.snapshots, func(one snapshot) bool { return one.Name == name })
+	if i < 0 {
+		return ErrNoSnapshot
+	}
+	s.store.Restore(s.snapshots[i].taken)
+	return nil
+}
+
+// Forget drops a snapshot. The error is ErrNoSnapshot.
+func (s *Sets) Forget(name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.snapshots, func(one snapshot) bool { return one.Name == name })
+	if i < 0 {
+		return ErrNoSnapshot
+	}
+	s.snapshots = slices.Delete(s.snapshots, i, i+1)
+	return nil
+}
