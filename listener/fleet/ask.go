@@ -10,7 +10,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"mockserver/internal/clienttls"
@@ -153,18 +152,6 @@ func (r *Reply) into(value any) error {
 		r.Err = errors.New("its answer is not what is expected: not the admin address of a mockserver of this version")
 	}
 	return r.Err
-}
-
-// Ask sends a request to all given addresses at the same time, and returns their answers in the
-// same order.
-func (f *Fleet) Ask(ctx context.Context, addresses []string, q Question) []Reply {
-	replies := make([]Reply, len(addresses))
-	var all sync.WaitGroup
-	for i, address := range addresses {
-		all.Go(func() { replies[i] = f.client.ask(ctx, address, q) })
-	}
-	all.Wait()
-	return replies
 }
 
 // Answers decodes the answers to a question, and calls with for each that is one. It returns the

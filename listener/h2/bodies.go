@@ -94,14 +94,6 @@ func (c *conn) isFull(s *Stream) bool {
 		(c.waiting+s.owned() > mostWaiting || c.srv.isCrowded())
 }
 
-func (s *Server) isCrowded() bool {
-	most := s.MaxWaiting
-	if most == 0 {
-		most = allWaiting
-	}
-	return s.waiting.Load() >= int64(most)
-}
-
 func (c *conn) largeBody() string {
 	return "the request body is larger than " + wording.Size(c.srv.MaxBody)
 }

@@ -1,8 +1,6 @@
 package h2
 
 import (
-	"errors"
-	"io"
 	"math/rand/v2"
 	"net"
 	"sync"
@@ -95,84 +93,6 @@ func (c *conn) frame() {
 	c.framer.SetMaxReadFrameSize(maxFrame)
 }
 
-// Errors that end a connection.
-var (
-	errIdle    = errors.New("the client sent nothing for a long time")
-	errSlow    = errors.New("a frame or a header block was not whole in time")
-	errDrained = errors.New("the connection was to end, and its last stream has")
-	errFault   = errors.New("a declared fault ended the connection")
-	errPreface = errors.New("the client did not begin with the preface of HTTP/2")
-)
-
-// serve serves the connection until it ends. The error says why.
-func (c *conn) serve(read []byte) error {
-	c.source.begin(read)
-	c.mu.Lock()
-	c.out = appendSettings(c.out,
-		http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: maxStreams},
-		http2.Setting{ID: http2.SettingMaxHeaderListSize, Val: maxHeaderList})
-	c.out = appendWindowUpdate(c.out, 0, connWindow-streamWindow)
-	c.mu.Unlock()
-	var preface [len(Preface)]byte
-	if _, err := io.ReadFull(&c.source, preface[:]); err != nil {
-		return err
-	}
-	if string(preface[:]) != Preface {
-		return errPreface
-	}
-	for {
-		if err := c.takeFrame(); err != nil {
-			if err = c.forgive(err); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// takeFrame reads a frame, and takes it. A header block that cannot be decoded ends the connection,
-// because those after it could not be either.
-func (c *conn) takeFrame() error {
-	if err := c.source.await(); err != nil {
-		return err
-	}
-	if c.framer == nil {
-		c.frame()
-	}
-	header, err := c.framer.ReadFrameHeader()
-	if err != nil {
-		return err
-	}
-	frame, err := c.framer.ReadFrameForHeader(header)
-	if err == nil {
-		return c.take(frame)
-	}
-	if _, ok := err.(http2.StreamError); ok && header.Type == http2.FrameHeaders {
-		return protocolError
-	}
-	return err
-}
-
-// forgive resets a stream that the client used wrongly, unless the connection has to end for it. A
-// reset costs the server more than the client, so it is counted.
-func (c *conn) forgive(err error) error {
-	e, ok := err.(http2.StreamError)
-	if !ok {
-		return err
-	}
-	if c.isUnopened(e.StreamID) {
-		return http2.ConnectionError(e.Code)
-	}
-	c.mu.Lock()
-	if s := c.streams[e.StreamID]; s != nil {
-		c.reset(s, e.Code)
-	} else {
-		c.out = appendReset(c.out, e.StreamID, e.Code)
-		c.old.add(e.StreamID, true)
-	}
-	c.mu.Unlock()
-	return c.count()
-}
-
 // count counts a cheap frame.
 func (c *conn) count() error {
 	if now := c.source.now; now.Sub(c.cheapAt) >= time.Second {
@@ -182,51 +102,6 @@ func (c *conn) count() error {
 		return http2.ConnectionError(http2.ErrCodeEnhanceYourCalm)
 	}
 	return nil
-}
-
-// end ends what is left of the connection: it tells the client why, and gives its streams up. It
-// returns how many requests had no response.
-func (c *conn) end(err error) (unanswered int) {
-	var code http2.ConnectionError
-	switch {
-	case errors.As(err, &code):
-	case errors.Is(err, http2.ErrFrameTooLarge):
-		code = http2.ConnectionError(http2.ErrCodeFrameSize)
-	case err == errPreface:
-		code = http2.ConnectionError(http2.ErrCodeProtocol)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, s := range c.streams {
-		if s.received && !s.answered {
-			unanswered++
-		}
-		c.abandon(s)
-	}
-	if code != 0 || err == errIdle || err == errSlow {
-		c.out = appendGoAway(c.out, c.last, http2.ErrCode(code), "")
-	}
-	c.flush()
-	return unanswered
-}
-
-// linger waits until nothing is written any more and no Handler is at work. Then it reads what the
-// client still sends, for a while, if the connection has been written to its end: closed at once,
-// its system would discard what it has not read yet.
-func (c *conn) linger() {
-	c.mu.Lock()
-	if reset, ok := c.nc.(interface{ Reset() }); ok && c.cut {
-		reset.Reset()
-	}
-	for c.writing || c.serving > 0 {
-		c.free.Wait()
-	}
-	lost := c.failed != nil && c.failed != errFault
-	c.mu.Unlock()
-	if open, ok := c.nc.(interface{ Discard() }); ok && !lost {
-		open.Discard()
-	}
-	c.source.release()
 }
 
 // unanswered returns how many requests have no response.

@@ -1,25 +1,12 @@
 package h2
 
 import (
-	"errors"
-
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 )
 
 // What a client sends, a frame at a time. An error ends the connection, unless it is that of a
 // stream.
-
-func streamError(id uint32, code http2.ErrCode) error {
-	return http2.StreamError{StreamID: id, Code: code}
-}
-
-const (
-	protocolError = http2.ConnectionError(http2.ErrCodeProtocol)
-	calm          = http2.ConnectionError(http2.ErrCodeEnhanceYourCalm)
-	flowError     = http2.ConnectionError(http2.ErrCodeFlowControl)
-	closedError   = http2.ConnectionError(http2.ErrCodeStreamClosed)
-)
 
 // take takes one frame. Frames that cost the client nothing are counted.
 func (c *conn) take(frame http2.Frame) error {
@@ -146,13 +133,6 @@ func (c *conn) field(f hpack.HeaderField) {
 	}
 }
 
-func decodingError(err error) error {
-	if errors.Is(err, hpack.ErrStringLength) {
-		return calm
-	}
-	return http2.ConnectionError(http2.ErrCodeCompression)
-}
-
 // open opens a stream whose header fields are complete.
 func (c *conn) open(s *Stream, ended bool) error {
 	if wrong := s.request.wrong; wrong != "" {
@@ -184,86 +164,6 @@ func (c *conn) open(s *Stream, ended bool) error {
 		c.mu.Unlock()
 	}
 	return nil
-}
-
-const tooLarge = 413
-
-// refuse answers a request that is not read to its end.
-func (c *conn) refuse(s *Stream, status int, why string) error {
-	c.mu.Lock()
-	s.served = false
-	received := s.received
-	c.mu.Unlock()
-	s.inline = true
-	c.srv.Handler.Refuse(s, status, why)
-	c.release(s)
-	if received {
-		return nil
-	}
-	return c.count() // it costs the server more than the client
-}
-
-// complete has a request answered that has arrived.
-func (c *conn) complete(s *Stream) error {
-	c.mu.Lock()
-	refused := s.answered
-	if refused { // only the response is still to be sent
-		s.received = true
-		c.starve(s, false)
-	}
-	c.mu.Unlock()
-	if refused {
-		return nil
-	}
-	if n := s.request.length; n >= 0 && n != len(s.Body) {
-		return streamError(s.id, http2.ErrCodeProtocol)
-	}
-	s.arrived = c.source.now
-	c.mu.Lock()
-	s.received, s.served = true, false
-	c.starve(s, false)
-	c.mu.Unlock()
-	s.inline = true
-	if c.srv.Handler.Answer(s) {
-		c.release(s)
-		return nil
-	}
-	s.inline = false
-	c.mu.Lock()
-	c.serving++
-	c.mu.Unlock()
-	go c.run(s)
-	return nil
-}
-
-// run has a request answered in a goroutine of its own.
-func (c *conn) run(s *Stream) {
-	defer func() { // also if a Handler ends in another way
-		c.release(s)
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.flush()
-		if c.serving--; c.final && c.serving == 0 {
-			_ = c.nc.SetReadDeadline(past)
-		}
-		c.free.Broadcast()
-	}()
-	c.srv.Handler.Serve(s)
-}
-
-// release ends what the Handler does with a stream. One that it has not answered is reset.
-func (c *conn) release(s *Stream) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s.served = true
-	if !s.answered && !s.closed {
-		c.reset(s, http2.ErrCodeInternal)
-		return
-	}
-	if s.closed {
-		c.follow(s)
-		c.drop(s)
-	}
 }
 
 // takeData takes a part of a body.

@@ -160,3 +160,11 @@ func (s *Store) Expire(now time.Time) {
 		}
 	}
 }
+
+// exceeds reports whether additional changes would be more than the limits allow. Changes that take
+// nothing never are.
+func (s *Set) exceeds(rows, bytes int64) bool {
+	return rows > 0 && s.Limit.Rows > 0 && s.rows.Load()+rows > s.Limit.Rows ||
+		bytes > 0 && s.Limit.Memory > 0 && s.bytes.Load()+bytes > s.Limit.Memory ||
+		bytes > 0 && s.store.limit > 0 && s.store.bytes.Load()+bytes > s.store.limit
+}

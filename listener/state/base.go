@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"hash/maphash"
 	"math/bits"
 	"slices"
 )
@@ -15,9 +14,6 @@ const pageSize = 1 << 20
 // maxRows is the largest number of rows of a base, so that a row number and a position in an index
 // fit in 32 bits beside the numbers of inserted rows.
 const maxRows = 1 << 30
-
-// seed is what all hashes of this process begin with, so that no client can choose keys that collide.
-var seed = maphash.MakeSeed()
 
 // Base is an immutable sequence of rows with a table of their keys. It holds no pointers to rows,
 // so the garbage collector has nothing to look at however many there are.

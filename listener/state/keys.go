@@ -1,10 +1,6 @@
 package state
 
-import (
-	"bytes"
-	"slices"
-	"sync/atomic"
-)
+import "sync/atomic"
 
 // keys finds the rows of a version that were inserted by the hashes of their keys: a tree of buckets,
 // each of which has the rows whose hashes begin with the same bits. The zero value is empty.
@@ -59,81 +55,6 @@ func (k keys) bucket(hash uint64) *bucket {
 		s = s.node.slots[slotOf(hash, level)]
 	}
 	return s.bucket
-}
-
-// inserted returns the change of a row that was inserted with a key; nil if there is none.
-func (v *version) inserted(hash uint64, key []byte) *record {
-	if r := v.rows.named(hash, key); r != nil {
-		return r
-	}
-	b := v.keys.bucket(hash)
-	if b == nil {
-		return nil
-	}
-	for i, tag := range b.tags[:b.used.Load()] {
-		if tag != uint16(hash) || b.entries[i].hash != hash {
-			continue
-		}
-		if r := v.rows.get(b.entries[i].seq); r != nil && r.inserted && bytes.Equal(r.key(), key) {
-			return r
-		}
-	}
-	return nil
-}
-
-// name enters the rows of the tail.
-func (v *version) name() {
-	for i := range v.rows.visible() { // so that several reads from memory overlap
-		if b := v.keys.bucket(v.rows.tail.hashes[i]); b != nil {
-			_ = b.used.Load()
-		}
-	}
-	for i, r := range v.rows.visible() {
-		if r != nil {
-			v.note(v.rows.tail.hashes[i], r.seq)
-		}
-	}
-}
-
-// note adds a row that the version has.
-func (v *version) note(hash, seq uint64) {
-	k := &v.keys
-	k.live++
-	k.named++
-	b := k.bucket(hash)
-	if b == nil { // there is none at all
-		b = &bucket{}
-		k.root.bucket = b
-	}
-	e := keyEntry{hash, seq}
-	if n := b.used.Load(); n < bucketSize {
-		b.set(n, e)
-		b.used.Store(n + 1)
-		return
-	}
-	var room [bucketSize + 1]keyEntry
-	all := append(room[:0], b.entries[:]...)
-	much := k.named > k.live+k.live/4+bucketSize
-	all = slices.DeleteFunc(all, func(one keyEntry) bool {
-		// A key that was deleted and inserted often has entries that no bucket can tell apart.
-		if !much && one.hash != hash && !sharesHash(b, one) {
-			return false
-		}
-		r := v.rows.get(one.seq)
-		return r == nil || !r.inserted || hashOf(r.key()) != one.hash
-	})
-	k.named -= bucketSize - len(all)
-	k.root = k.root.with(0, uint(b.depth), hash, append(all, e))
-}
-
-// sharesHash reports whether another entry of a full bucket has the same hash.
-func sharesHash(b *bucket, one keyEntry) bool {
-	for _, other := range b.entries {
-		if other.hash == one.hash && other.seq != one.seq {
-			return true
-		}
-	}
-	return false
 }
 
 // with returns a slot of a level in which the bucket for a hash, of a depth, is replaced by ones with

@@ -9,13 +9,6 @@ import (
 	"time"
 )
 
-// Move is what a row does by itself, decided when it was written. It is immutable.
-type Move struct {
-	At    int64  // when, in nanoseconds since 1970; 0 for a row that stays as it is
-	Entry uint32 // how often the row had entered a value by then
-	To    []byte // what it enters then, a JSON text
-}
-
 // Mover writes a row whose time has come, with its next move. Commit follows; if what the transaction
 // saw has changed, it is called again with the row as it is then. What it returns is called once the
 // row is written. The transaction has seen the row already.

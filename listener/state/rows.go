@@ -39,27 +39,6 @@ func (c *rows) get(seq uint64) *record {
 	return c.trie.get(seq)
 }
 
-// insert adds a row after all others, and sets its seq. Hash is that of its key.
-func (v *version) insert(hash uint64, r *record) {
-	c := &v.rows
-	r.seq = c.next
-	i := int(r.seq - c.from)
-	switch {
-	case c.tail == nil || i == len(c.tail.slots):
-		v.name()
-		c.flush(v.owner)
-		c.tail, c.live = &block{}, 0
-		c.from = r.seq &^ (1<<fan - 1)
-		i = int(r.seq - c.from)
-	case c.tail.used > i: // by a version that another one was put in place of
-		c.own()
-	}
-	c.tail.slots[i], c.tail.hashes[i] = r, hash
-	c.tail.used = i + 1
-	c.next++
-	c.live++
-}
-
 // own makes the tail one of this version alone.
 func (c *rows) own() {
 	t := &block{used: len(c.visible())}

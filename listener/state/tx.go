@@ -333,14 +333,6 @@ func (t *Tx) changed() int {
 	return -1
 }
 
-// exceeds reports whether additional changes would be more than the limits allow. Changes that take
-// nothing never are.
-func (s *Set) exceeds(rows, bytes int64) bool {
-	return rows > 0 && s.Limit.Rows > 0 && s.rows.Load()+rows > s.Limit.Rows ||
-		bytes > 0 && s.Limit.Memory > 0 && s.bytes.Load()+bytes > s.Limit.Memory ||
-		bytes > 0 && s.store.limit > 0 && s.store.bytes.Load()+bytes > s.store.limit
-}
-
 // publish makes the versions of all views current.
 func (t *Tx) publish(several bool) {
 	if several {
@@ -387,4 +379,39 @@ func (r *read) holds(v *version) bool {
 		return now.same(r.row)
 	}
 	return v.row(r.row.Seq).same(r.row)
+}
+
+// First returns the first row of a part that has all values, the last one if last is set; with no values,
+// of all rows. The transaction rests on that there is no other one before it, or none at all. The
+// values must stay as they are until Commit. It does not see what the transaction has written. If ok is
+// false, more than MaxSifted rows would have had to be looked at.
+func (t *Tx) First(set *Set, part []byte, all []Equal, last bool) (r Row, ok bool) {
+	w := t.view(set, part)
+	r, ok = t.views[w].v.first(all, last)
+	t.reads = append(t.reads, read{view: w, row: r, search: true, equal: all, last: last})
+	return r, ok
+}
+
+// Having returns the rows of a part that have all values. All else is as for First, but that nothing is
+// noted.
+func (t *Tx) Having(set *Set, part []byte, all []Equal) (rows Having, ok bool) {
+	v := t.views[t.view(set, part)].v
+	list, by := v.narrowest(all)
+	if by >= 0 {
+		rows.value = all[by].Value
+	}
+	if rows.list = list; len(all) < 2 {
+		return rows, true
+	}
+	if list.Len() > MaxSifted {
+		return rows, false
+	}
+	rows.sifted = []Row{}
+	list.Each(0, 1, func(r Row) bool {
+		if v.has(r, all, by) {
+			rows.sifted = append(rows.sifted, r)
+		}
+		return true
+	})
+	return rows, true
 }

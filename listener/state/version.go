@@ -2,80 +2,9 @@ package state
 
 import (
 	"bytes"
-	"hash/maphash"
+	"slices"
 	"sync/atomic"
 )
-
-// Row is a row as it was at one time. The zero value is no row.
-type Row struct {
-	Key  []byte // valid for ever; not to be modified
-	JSON []byte // valid for ever; not to be modified
-	Seq  uint64 // its number in the order of insertion: that of a row of the base is below the base's length
-
-	change *record // nil: as in the base
-}
-
-// Found reports whether there is a row.
-func (r Row) Found() bool { return r.JSON != nil }
-
-// Move returns what the row does by itself; nil if it was never written by a request.
-func (r Row) Move() *Move {
-	if r.change == nil {
-		return nil
-	}
-	return r.change.move
-}
-
-// same reports whether two rows are the same row, and neither was changed since.
-func (r Row) same(s Row) bool {
-	return r.Seq == s.Seq && r.change == s.change && r.Found() == s.Found()
-}
-
-// record is a change: a row of the base that was changed or deleted, or a row that was inserted. It is
-// immutable once it is in a version that was published.
-type record struct {
-	seq      uint64
-	text     []byte // the JSON text, and behind it the key if it does not stand in there; nil: deleted
-	size     uint32 // of the JSON text
-	keyAt    uint32 // the place of the key in text
-	keySize  uint32
-	stamp    uint32 // tells this change of the row from others
-	move     *Move  // of the row by itself; nil for none
-	inserted bool
-}
-
-// newRecord returns the change that makes a row what it is. It copies both texts.
-func newRecord(key, json []byte, move *Move) *record {
-	at := bytes.Index(json, key)
-	size := len(json)
-	if at < 0 {
-		size += len(key)
-	}
-	text := append(make([]byte, 0, size), json...)
-	if at < 0 {
-		at = len(json)
-		text = append(text, key...)
-	}
-	return &record{text: text, size: uint32(len(json)), keyAt: uint32(at), keySize: uint32(len(key)), move: move}
-}
-
-// json returns the JSON text; nil if the row is deleted.
-func (r *record) json() []byte { return r.text[:r.size:r.size] }
-
-// key returns the key of a row that is not deleted.
-func (r *record) key() []byte { return r.text[r.keyAt : r.keyAt+r.keySize : r.keyAt+r.keySize] }
-
-func (r *record) path() uint64 { return r.seq }
-
-func (r *record) count() int {
-	switch {
-	case r.inserted:
-		return 1
-	case r.text == nil:
-		return -1
-	}
-	return 0
-}
 
 // version is the rows of a part at one time: a base and the changes to it. It is immutable once it is
 // published; those methods that change it are for one that edit has returned.
@@ -122,8 +51,6 @@ func (v *version) edit(several bool) *version {
 // len is the number of rows.
 func (v *version) len() int { return v.rows.size(v.base.Len()) }
 
-func hashOf(key []byte) uint64 { return maphash.Bytes(seed, key) }
-
 // get returns the row with a key.
 func (v *version) get(key []byte) Row { return v.find(hashOf(key), key) }
 
@@ -140,9 +67,6 @@ func (v *version) find(hash uint64, key []byte) Row {
 	}
 	return found // a row of the base that was deleted
 }
-
-// row returns an inserted row.
-func (r *record) row() Row { return Row{Key: r.key(), JSON: r.json(), Seq: r.seq, change: r} }
 
 // row returns the row with a seq; there may be none.
 func (v *version) row(seq uint64) Row {
@@ -293,4 +217,87 @@ func (v *version) enter(i int, seq uint64, value []byte) {
 	}
 	v.orders[i].add(entry{value, seq})
 	v.bytes += costOfEntry + int64(len(value))
+}
+
+// insert adds a row after all others, and sets its seq. Hash is that of its key.
+func (v *version) insert(hash uint64, r *record) {
+	c := &v.rows
+	r.seq = c.next
+	i := int(r.seq - c.from)
+	switch {
+	case c.tail == nil || i == len(c.tail.slots):
+		v.name()
+		c.flush(v.owner)
+		c.tail, c.live = &block{}, 0
+		c.from = r.seq &^ (1<<fan - 1)
+		i = int(r.seq - c.from)
+	case c.tail.used > i: // by a version that another one was put in place of
+		c.own()
+	}
+	c.tail.slots[i], c.tail.hashes[i] = r, hash
+	c.tail.used = i + 1
+	c.next++
+	c.live++
+}
+
+// inserted returns the change of a row that was inserted with a key; nil if there is none.
+func (v *version) inserted(hash uint64, key []byte) *record {
+	if r := v.rows.named(hash, key); r != nil {
+		return r
+	}
+	b := v.keys.bucket(hash)
+	if b == nil {
+		return nil
+	}
+	for i, tag := range b.tags[:b.used.Load()] {
+		if tag != uint16(hash) || b.entries[i].hash != hash {
+			continue
+		}
+		if r := v.rows.get(b.entries[i].seq); r != nil && r.inserted && bytes.Equal(r.key(), key) {
+			return r
+		}
+	}
+	return nil
+}
+
+// name enters the rows of the tail.
+func (v *version) name() {
+	for i := range v.rows.visible() { // so that several reads from memory overlap
+		if b := v.keys.bucket(v.rows.tail.hashes[i]); b != nil {
+			_ = b.used.Load()
+		}
+	}
+	for i, r := range v.rows.visible() {
+		if r != nil {
+			v.note(v.rows.tail.hashes[i], r.seq)
+		}
+	}
+}
+
+// note adds a row that the version has.
+func (v *version) note(hash, seq uint64) {
+	k := &v.keys
+	k.live++
+	k.named++
+	b := k.bucket(hash)
+	if b == nil { // there is none at all
+		b = &bucket{}
+		k.root.bucket = b
+	}
+	e := keyEntry{hash, seq}
+	if n := b.used.Load(); n < bucketSize {
+		b.set(n, e)
+		b.used.Store(n + 1)
+		return
+	}
+	var room [bucketSize + 1]keyEntry
+	all := append(room[:0], b.entries[:]...)
+	if k.named > k.live+k.live/4+bucketSize {
+		all = slices.DeleteFunc(all, func(e keyEntry) bool {
+			r := v.rows.get(e.seq)
+			return r == nil || !r.inserted || hashOf(r.key()) != e.hash
+		})
+		k.named -= bucketSize - len(all)
+	}
+	k.root = k.root.with(0, uint(b.depth), hash, append(all, e))
 }

@@ -351,3 +351,32 @@ func (p *pausing) stir() {
 	default:
 	}
 }
+
+// progress is how far a call of Write has come.
+type progress struct {
+	begun time.Duration // since the base of the clock
+	bytes int           // that the client's system has taken
+}
+
+// hold puts b back in front of the held bytes, in place if b was among them.
+func (c *Connection) hold(b []byte) {
+	if before := len(c.store) - len(c.held); before >= len(b) {
+		c.held = c.store[before-len(b):]
+		copy(c.held, b)
+		return
+	}
+	if len(c.held) == 0 {
+		c.heldAt = time.Now()
+	}
+	c.held = append(append([]byte(nil), b...), c.held...)
+	c.store = c.held
+}
+
+// rise ends being idle. If Hurry has taken the connection for idle, rise waits for it: the deadline
+// that Hurry sets would otherwise apply to the request.
+func (c *Connection) rise() {
+	if c.isIdle() && !c.idle.taken() {
+		c.from.hurrying.Lock()
+		defer c.from.hurrying.Unlock()
+	}
+}

@@ -3,7 +3,6 @@ package wire
 import (
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"math/rand/v2"
@@ -273,6 +272,3 @@ func (c *Connections) tick() {
 		c.clock.set()
 	}
 }
-
-// errKept is the error of accepting while descriptors are kept for others.
-var errKept = fmt.Errorf("too many open files: those that are left are kept for the admin address and for webhooks: %w", syscall.EMFILE)

@@ -331,9 +331,6 @@ func hasName(line []byte, name string) bool {
 	return true
 }
 
-// tokenBytes are the bytes of a token, RFC 9110 section 5.6.2.
-var tokenBytes = bytesOf("!#$%&'*+-.^_`|~")
-
 // Plain is a request that came whole, with nothing behind it, and as most clients send it:
 // see head.isPlain. Its bytes are valid until the connection is read again.
 type Plain struct {

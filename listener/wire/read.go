@@ -114,15 +114,6 @@ func (c *Connection) receive(b []byte, held int) (int, error) {
 	return n, err
 }
 
-// rise ends being idle. If Hurry has taken the connection for idle, rise waits for it: the deadline
-// that Hurry sets would otherwise apply to the request.
-func (c *Connection) rise() {
-	if c.isIdle() && !c.idle.taken() {
-		c.from.hurrying.Lock()
-		defer c.from.hurrying.Unlock()
-	}
-}
-
 // renew restarts the time-out of a body after n bytes of it arrived.
 func (c *Connection) renew(n int) {
 	c.bodyRead += n
@@ -243,20 +234,6 @@ func (c *Connection) more(b []byte, n int) (int, error) {
 	}
 	c.arrived = c.heldAt
 	return got, nil
-}
-
-// hold puts b back in front of the held bytes, in place if b was among them.
-func (c *Connection) hold(b []byte) {
-	if before := len(c.store) - len(c.held); before >= len(b) {
-		c.held = c.store[before-len(b):]
-		copy(c.held, b)
-		return
-	}
-	if len(c.held) == 0 {
-		c.heldAt = time.Now()
-	}
-	c.held = append(append([]byte(nil), b...), c.held...)
-	c.store = c.held
 }
 
 // begins looks at the first bytes of a connection, and reports whether they are no request: a TLS

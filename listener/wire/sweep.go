@@ -14,23 +14,6 @@ import (
 // sweepEvery is the time between two sweeps. Sweeps stop while no connection becomes idle.
 const sweepEvery = 100 * time.Millisecond
 
-// idleness records whether a connection is reading for another request, with all responses sent,
-// and what the sweeps know about that. Whoever changes it from idle may set the next deadline: the
-// connection with a request, or the end of the server.
-type idleness struct{ state atomic.Uint32 }
-
-const (
-	isBusy  = iota
-	isIdle  // since the last sweep
-	isStill // at the last sweep, too
-	isSeen  // checked at that, and not checked any more
-)
-
-func (i *idleness) begin()      { i.state.Store(isIdle) }
-func (i *idleness) park()       { i.state.Store(isSeen) } // it looks for input itself
-func (i *idleness) now() bool   { return i.state.Load() != isBusy }
-func (i *idleness) taken() bool { return i.state.Swap(isBusy) != isBusy }
-
 // sweeper is the state of the sweeps of all connections.
 type sweeper struct {
 	state atomic.Uint32

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"encoding/binary"
 
 	"mockserver/internal/ascii"
 )
@@ -172,39 +171,6 @@ func costly(path []byte) bool {
 		size++
 	}
 	return removed > maxNormalised
-}
-
-// isPrintable reports whether b is of printable ASCII and blanks other than tabs, eight
-// bytes at a time.
-func isPrintable(b []byte) bool {
-	const ones = 0x0101010101010101
-	for len(b) >= 8 {
-		w := binary.LittleEndian.Uint64(b)
-		control := w - ones*0x20      // borrows from the high bit of a byte below 0x20
-		del := (w ^ ones*0x7f) - ones // and of one that is 0x7f
-		if (w|control|del)&(ones*0x80) != 0 {
-			return false
-		}
-		b = b[8:]
-	}
-	for _, c := range b {
-		if c < ' ' || c > '~' {
-			return false
-		}
-	}
-	return true
-}
-
-// bytesOf are letters, digits and what is given.
-func bytesOf(others string) (set [256]bool) {
-	for c := range set {
-		lower := c | 0x20
-		set[c] = '0' <= c && c <= '9' || 'a' <= lower && lower <= 'z' && c < 0x80
-	}
-	for _, c := range []byte(others) {
-		set[c] = true
-	}
-	return set
 }
 
 var badHost = bad("the Host header is not the name of a host, with or without a port")

@@ -81,18 +81,6 @@ const (
 	maxDigits = bits.UintSize/4 - 1
 )
 
-// ProtocolError is a violation of the protocol by a client.
-type ProtocolError struct {
-	Status int // of the response to it
-	What   string
-}
-
-// Error returns What.
-func (e *ProtocolError) Error() string { return e.What }
-
-// bad returns a protocol error that is answered with status 400.
-func bad(what string) *ProtocolError { return &ProtocolError{400, what} }
-
 var (
 	badSize       = bad("a chunk has no hexadecimal size of at most 15 digits")
 	badExtension  = bad("the extension of a chunk is malformed (expected ;NAME, ;NAME=TOKEN or ;NAME=\"TEXT\")")
@@ -409,6 +397,3 @@ func kindOf(c byte) int {
 	}
 	return ofText
 }
-
-// isControl reports whether c is a character that no value may contain; a tab is allowed.
-func isControl(c byte) bool { return c < ' ' && c != '\t' || c == 0x7f }

@@ -23,12 +23,6 @@ func (c *Connection) Write(b []byte) (int, error) {
 	return c.transmit(b, now)
 }
 
-// progress is how far a call of Write has come.
-type progress struct {
-	begun time.Duration // since the base of the clock
-	bytes int           // that the client's system has taken
-}
-
 // transmit writes b to the socket, for the call of Write that c.writing is about.
 func (c *Connection) transmit(b []byte, now time.Duration) (int, error) {
 	for written := 0; ; now = c.from.clock.exactly() {

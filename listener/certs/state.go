@@ -1,0 +1,36 @@
+package certs
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+)
+
+// state is what was read from the files, compiled. It does not change.
+type state struct {
+	pairs  []*tls.Certificate // by Options.Pairs
+	byName map[string][]*tls.Certificate
+	made   *leaves // nil without Auto
+	config *tls.Config
+
+	clients *x509.CertPool // nil without ClientCA
+	digest  [sha256.Size]byte
+	keys    [][keySize]byte // of the file; nil without one
+}
+
+// verify checks the client of a resumed session, as the handshake that began it did: the CAs may be
+// others since (CVE-2025-68121).
+func (st *state) verify(cs tls.ConnectionState) error {
+	if !cs.DidResume || len(cs.PeerCertificates) == 0 {
+		return nil
+	}
+	among := x509.NewCertPool()
+	for _, c := range cs.PeerCertificates[1:] {
+		among.AddCert(c)
+	}
+	_, err := cs.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: st.clients, Intermediates: among, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	if err != nil {
+		return &tls.CertificateVerificationError{UnverifiedCertificates: cs.PeerCertificates, Err: err}
+	}
+	return nil
+}

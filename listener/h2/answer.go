@@ -1,0 +1,83 @@
+package h2
+
+import "golang.org/x/net/http2"
+
+// complete has a request answered that has arrived.
+func (c *conn) complete(s *Stream) error {
+	c.mu.Lock()
+	refused := s.answered
+	if refused { // only the response is still to be sent
+		s.received = true
+		c.starve(s, false)
+	}
+	c.mu.Unlock()
+	if refused {
+		return nil
+	}
+	if n := s.request.length; n >= 0 && n != len(s.Body) {
+		return streamError(s.id, http2.ErrCodeProtocol)
+	}
+	s.arrived = c.source.now
+	c.mu.Lock()
+	s.received, s.served = true, false
+	c.starve(s, false)
+	c.mu.Unlock()
+	s.inline = true
+	if c.srv.Handler.Answer(s) {
+		c.release(s)
+		return nil
+	}
+	s.inline = false
+	c.mu.Lock()
+	c.serving++
+	c.mu.Unlock()
+	go c.run(s)
+	return nil
+}
+
+// run has a request answered in a goroutine of its own.
+func (c *conn) run(s *Stream) {
+	defer func() { // also if a Handler ends in another way
+		c.release(s)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.flush()
+		if c.serving--; c.final && c.serving == 0 {
+			_ = c.nc.SetReadDeadline(past)
+		}
+		c.free.Broadcast()
+	}()
+	c.srv.Handler.Serve(s)
+}
+
+// refuse answers a request that is not read to its end.
+func (c *conn) refuse(s *Stream, status int, why string) error {
+	c.mu.Lock()
+	s.served = false
+	received := s.received
+	c.mu.Unlock()
+	s.inline = true
+	c.srv.Handler.Refuse(s, status, why)
+	c.release(s)
+	if received {
+		return nil
+	}
+	return c.count() // it costs the server more than the client
+}
+
+const tooLarge = 413
+
+// release ends what the Handler does with a stream. One that it has not answered is reset.
+func (c *conn) release(s *Stream) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.served = true
+	if !s.answered && !s.closed {
+		c.reset(s, http2.ErrCodeInternal)
+		return
+	}
+	if s.closed {
+		c.follow(s)
+		c.drop(s)
+	}
+}

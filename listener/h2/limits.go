@@ -1,0 +1,43 @@
+package h2
+
+import "time"
+
+// Limits for clients.
+const (
+	// Preface is what a client sends first.
+	Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+	maxStreams    = 1000     // open at once, or still being worked on after their end
+	maxHeaderList = 64 << 10 // bytes, as RFC 9113 counts them, and as they are sent
+	maxFrame      = 16 << 10 // bytes of a frame that is received
+	// maxCheap is how many frames a second that cost the client nothing are accepted: resets, pings,
+	// settings, priorities, empty ones, and those that are answered with a reset.
+	maxCheap = 1000
+
+	streamWindow = 64<<10 - 1
+	connWindow   = 1 << 20
+	// maxBodies is the size of all request bodies of a connection, in bytes, from which only the
+	// oldest incomplete one gets a larger window.
+	maxBodies = 64 << 20
+	// maxWaiting is the size of the responses that wait in buffers of a connection's streams, in
+	// bytes, from which it opens no more streams. Responses to those that are open are then kept up to
+	// mostWaiting.
+	maxWaiting  = 64 << 20
+	mostWaiting = 256 << 20
+	allWaiting  = 1 << 30 // those of all connections
+
+	headerTimeout = 10 * time.Second
+	idleTimeout   = 10 * time.Minute
+	stallTimeout  = 30 * time.Second // without progress of a body or a response, or of a frame
+	slowTime      = 10 * time.Minute // in which a body may be as slow as it likes otherwise
+	slowRate      = 1 << 10          // bytes a second of one that takes longer
+	ackTimeout    = time.Second      // for the ping between the two GOAWAY frames
+
+	tick      = 2 * time.Second // how often the time-outs of a connection are looked at
+	parkTime  = 5 * time.Second // after which an idle connection gives its buffers back
+	outSize   = 64 << 10        // bytes in the write buffer from which bodies wait
+	maxOut    = 256 << 10       // and from which nothing more is read
+	readSize  = 16 << 10
+	keptBody  = 256 << 10 // the largest buffer of a body that is kept for other streams
+	keptLines = 64 << 10
+)

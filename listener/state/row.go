@@ -1,0 +1,92 @@
+package state
+
+import (
+	"bytes"
+	"hash/maphash"
+)
+
+// Row is a row as it was at one time. The zero value is no row.
+type Row struct {
+	Key  []byte // valid for ever; not to be modified
+	JSON []byte // valid for ever; not to be modified
+	Seq  uint64 // its number in the order of insertion: that of a row of the base is below the base's length
+
+	change *record // nil: as in the base
+}
+
+// Found reports whether there is a row.
+func (r Row) Found() bool { return r.JSON != nil }
+
+// Move returns what the row does by itself; nil if it was never written by a request.
+func (r Row) Move() *Move {
+	if r.change == nil {
+		return nil
+	}
+	return r.change.move
+}
+
+// same reports whether two rows are the same row, and neither was changed since.
+func (r Row) same(s Row) bool {
+	return r.Seq == s.Seq && r.change == s.change && r.Found() == s.Found()
+}
+
+// record is a change: a row of the base that was changed or deleted, or a row that was inserted. It is
+// immutable once it is in a version that was published.
+type record struct {
+	seq      uint64
+	text     []byte // the JSON text, and behind it the key if it does not stand in there; nil: deleted
+	size     uint32 // of the JSON text
+	keyAt    uint32 // the place of the key in text
+	keySize  uint32
+	stamp    uint32 // tells this change of the row from others
+	move     *Move  // of the row by itself; nil for none
+	inserted bool
+}
+
+// newRecord returns the change that makes a row what it is. It copies both texts.
+func newRecord(key, json []byte, move *Move) *record {
+	at := bytes.Index(json, key)
+	size := len(json)
+	if at < 0 {
+		size += len(key)
+	}
+	text := append(make([]byte, 0, size), json...)
+	if at < 0 {
+		at = len(json)
+		text = append(text, key...)
+	}
+	return &record{text: text, size: uint32(len(json)), keyAt: uint32(at), keySize: uint32(len(key)), move: move}
+}
+
+// json returns the JSON text; nil if the row is deleted.
+func (r *record) json() []byte { return r.text[:r.size:r.size] }
+
+// key returns the key of a row that is not deleted.
+func (r *record) key() []byte { return r.text[r.keyAt : r.keyAt+r.keySize : r.keyAt+r.keySize] }
+
+// row returns an inserted row.
+func (r *record) row() Row { return Row{Key: r.key(), JSON: r.json(), Seq: r.seq, change: r} }
+
+func (r *record) path() uint64 { return r.seq }
+
+func (r *record) count() int {
+	switch {
+	case r.inserted:
+		return 1
+	case r.text == nil:
+		return -1
+	}
+	return 0
+}
+
+// Move is what a row does by itself, decided when it was written. It is immutable.
+type Move struct {
+	At    int64  // when, in nanoseconds since 1970; 0 for a row that stays as it is
+	Entry uint32 // how often the row had entered a value by then
+	To    []byte // what it enters then, a JSON text
+}
+
+// seed is what all hashes of this process begin with, so that no client can choose keys that collide.
+var seed = maphash.MakeSeed()
+
+func hashOf(key []byte) uint64 { return maphash.Bytes(seed, key) }

@@ -1,0 +1,23 @@
+package wire
+
+import "sync/atomic"
+
+// idleness records whether a connection is reading for another request, with all responses sent,
+// and what the sweeps know about that. Whoever changes it from idle may set the next deadline: the
+// connection with a request, or the end of the server.
+type idleness struct{ state atomic.Uint32 }
+
+const (
+	isBusy  = iota
+	isIdle  // since the last sweep
+	isStill // at the last sweep, too
+	isSeen  // checked at that, and not checked any more
+)
+
+func (i *idleness) begin() { i.state.Store(isIdle) }
+
+func (i *idleness) park() { i.state.Store(isSeen) } // it looks for input itself
+
+func (i *idleness) now() bool { return i.state.Load() != isBusy }
+
+func (i *idleness) taken() bool { return i.state.Swap(isBusy) != isBusy }
