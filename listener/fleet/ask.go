@@ -33,7 +33,7 @@ type client struct {
 }
 
 // newClient returns a client for admin addresses. The certificates of addresses that were looked up
-// have to have the name that they were looked up by.
+// must be for the name that was looked up.
 func newClient(o *Options, name string) (*client, error) {
 	dialer := net.Dialer{Timeout: briefly}
 	transport := &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 4, IdleConnTimeout: 90 * time.Second}
@@ -50,7 +50,7 @@ func newClient(o *Options, name string) (*client, error) {
 	}
 	if o.CA == "" && o.CAs != nil {
 		trust.RootCAs = x509.NewCertPool()
-		trust.RootCAs.AppendCertsFromPEM(o.CAs) // it was made as PEM
+		trust.RootCAs.AppendCertsFromPEM(o.CAs) // CAs is made by the server itself, as PEM
 	}
 	trust.ServerName = name
 	c.base, transport.TLSClientConfig = "https://", trust
@@ -71,8 +71,8 @@ type Reply struct {
 	Status  int
 	Header  http.Header
 	Body    []byte
-	Err     error // it could not be asked, or did not answer; a Refusal if it refused
-	// Sent and Got are when the request was sent and the answer was there.
+	Err     error // why there is no answer; a *Refusal if the replica answered with an error
+	// Sent and Got are when the request was sent and when the answer was complete.
 	Sent, Got time.Time
 }
 
@@ -133,7 +133,7 @@ func (c *client) ask(ctx context.Context, address string, q Question) Reply {
 	return r
 }
 
-// unwrapped returns what went wrong without the URL, which messages have already.
+// unwrapped returns the error without the URL, which messages contain already.
 func unwrapped(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return errSilent
@@ -149,13 +149,13 @@ var errSilent = errors.New("it did not answer in time")
 // into decodes the answer.
 func (r *Reply) into(value any) error {
 	if r.Err == nil && json.Unmarshal(r.Body, value) != nil {
-		r.Err = errors.New("its answer is not what is expected: not the admin address of a mockserver of this version")
+		r.Err = errors.New("unexpected answer; expected the admin address of a mockserver of this version")
 	}
 	return r.Err
 }
 
-// Answers decodes the answers to a question, and calls with for each that is one. It returns the
-// addresses that gave none, with the reasons.
+// Answers decodes the answers to a question, and calls with for each of them. It returns the
+// replicas that gave none, with the reasons.
 func Answers[T any](replies []Reply, with func(address string, value T)) []Silent {
 	silent := []Silent{}
 	for i := range replies {

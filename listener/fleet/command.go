@@ -20,16 +20,16 @@ import (
 	"mockserver/listener/runs"
 )
 
-// Exit codes of the command. fleet run otherwise has that of its command.
+// Exit codes. Otherwise fleet run exits with the code of the command that it runs.
 const (
 	exitOK        = 0
-	exitFailed    = 1 // the run could not be begun, or its report not written; the replicas do not agree
+	exitFailed    = 1 // the run did not begin, its report could not be written, or the replicas do not agree
 	exitUsage     = 2 // a bad flag
-	exitUntrusted = 3 // the command went well, and the timing of the run cannot be trusted
+	exitUntrusted = 3 // the command succeeded, but the timing of the run cannot be trusted
 	exitNoCommand = 127
 )
 
-// Process is what the command uses of its process.
+// Process is what the command needs from its process.
 type Process struct {
 	Env            func(string) (string, bool)
 	Signals        <-chan os.Signal
@@ -37,7 +37,7 @@ type Process struct {
 	Stdout, Stderr io.Writer
 }
 
-// order is what the command was asked to do.
+// order is the parsed command line.
 type order struct {
 	help    bool
 	word    string // run or status
@@ -58,16 +58,16 @@ type order struct {
 // table is every flag, in the order of the usage.
 var table = flags.Table[order]{
 	{Name: "admin", Env: "MOCKSERVER_FLEET", Value: "ADDR", Initial: "127.0.0.1:8001", Several: true, Accepts: MembersForm,
-		Doc: "admin addresses: one of a replica of --fleet, which knows the others, or all of them; may be given several times",
+		Doc: "admin addresses: that of one replica started with --fleet, which knows the others, or all of them; may be repeated",
 		Set: func(o *order, v string) bool { o.admin = append(o.admin, v); return v != "" }},
 	{Name: "admin-token", Env: "MOCKSERVER_ADMIN_TOKEN", Value: "TOKEN", Secret: true, Accepts: "a text",
 		Doc: "the token of the admin addresses",
 		Set: func(o *order, v string) bool { o.token = v; return v != "" }},
 	{Name: "ca", Env: "MOCKSERVER_FLEET_CA", Value: "FILE", Accepts: "the name of a file",
-		Doc: "the admin addresses speak TLS, with certificates of this CA, in PEM",
+		Doc: "the admin addresses speak TLS with certificates of the CA in this file (PEM)",
 		Set: func(o *order, v string) bool { o.ca = v; return v != "" }},
 	{Name: "expect", Env: "MOCKSERVER_FLEET_EXPECT", Value: "NUMBER", Accepts: "an integer from 1 to 1000",
-		Doc: "how many replicas there have to be",
+		Doc: "the expected number of replicas",
 		Set: func(o *order, v string) bool { return flags.Int(&o.expect, v, 1, mostMembers) }},
 	{Name: "name", Value: "NAME", Accepts: "a text of at most 100 characters",
 		Doc: "run: the name of the run",
@@ -79,7 +79,7 @@ var table = flags.Table[order]{
 		Doc: "run: how long to wait for the replicas to agree",
 		Set: func(o *order, v string) bool { return flags.Duration(&o.wait, v) }},
 	{Name: "force", Accepts: "true or false",
-		Doc: "run: begin although the replicas do not agree, on those that are ready",
+		Doc: "run: begin on the replicas that are ready even if the replicas do not agree",
 		Set: func(o *order, v string) bool { return flags.Switch(&o.force, v) }},
 	{Name: "reset-state", Accepts: "true or false",
 		Doc: "run: drop the changes of all rows first",
@@ -130,7 +130,7 @@ func orderOf(args []string, env func(string) (string, bool)) (order, error) {
 		case o.word == "" && (word == "run" || word == "status"):
 			o.word = word
 		case o.word == "run":
-			r.Wrong("%q: unexpected; the command stands after --: mockserver fleet run -- %s", word, word)
+			r.Wrong("%q: unexpected; put the command after --: mockserver fleet run -- %s", word, word)
 		default:
 			r.Wrong("%q: unexpected%s; expected run or status", word, wording.DidYouMean(word, r.Words))
 		}
@@ -155,9 +155,9 @@ func orderOf(args []string, env func(string) (string, bool)) (order, error) {
 	case o.word == "":
 		r.Wrong("missing run or status; mockserver fleet -h explains them")
 	case o.word == "run" && len(o.command) == 0:
-		r.Wrong("missing command; it stands after --: mockserver fleet run -- k6 run test.js")
+		r.Wrong("missing command; put it after --: mockserver fleet run -- k6 run test.js")
 	case o.word == "status" && len(o.command) > 0:
-		r.Wrong("status runs no command")
+		r.Wrong("status does not take a command")
 	}
 	return o, errors.Join(r.Errs...)
 }
@@ -219,13 +219,13 @@ func around(f *Fleet, o order, p Process) int {
 		say("%v", err)
 		return exitFailed
 	}
-	run, err := begin(f, o, p)
+	run, err := beginAgreed(f, o, p)
 	if err != nil {
 		say("%v", err)
 		return exitFailed
 	}
 	say("run %s (%q) begun on %s", run.ID, run.Name, strings.Join(run.member.Replicas, ", "))
-	code := p.run(o.command, say)
+	code := p.execute(o.command, say)
 	report := run.End(context.Background())
 	if !o.hdr {
 		report = report.WithoutHDR()
@@ -242,8 +242,8 @@ func around(f *Fleet, o order, p Process) int {
 	return code
 }
 
-// begin begins the run, once the replicas agree. A signal ends waiting for that.
-func begin(f *Fleet, o order, p Process) (*Run, error) {
+// beginAgreed begins the run once the replicas agree. A signal ends the wait for that.
+func beginAgreed(f *Fleet, o order, p Process) (*Run, error) {
 	deadline := time.Now().Add(o.wait)
 	for {
 		run, err := f.Begin(context.Background(), Beginning{Name: o.name, Reset: o.reset, Force: o.force})
@@ -260,9 +260,9 @@ func begin(f *Fleet, o order, p Process) (*Run, error) {
 	}
 }
 
-// run runs a command with the standard files of this process, and returns its exit code. Signals
+// execute runs a command with the standard files of this process, and returns its exit code. Signals
 // are passed on, except interrupts from a terminal, which the command gets too.
-func (p *Process) run(words []string, say func(string, ...any)) int {
+func (p *Process) execute(words []string, say func(string, ...any)) int {
 	command := exec.Command(words[0], words[1:]...)
 	command.Stdin, command.Stdout, command.Stderr = p.Stdin, p.Stdout, p.Stderr
 	if err := command.Start(); err != nil {
@@ -288,7 +288,7 @@ func (p *Process) run(words []string, say func(string, ...any)) int {
 			return 128 + signalOf(failed)
 		case s := <-p.Signals:
 			if s != os.Interrupt || !isTerminal(p.Stdin) {
-				_ = command.Process.Signal(s) // if it has ended, nothing has to
+				_ = command.Process.Signal(s) // it fails only if the command has ended
 			}
 		}
 	}

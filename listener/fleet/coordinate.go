@@ -19,8 +19,8 @@ func (f *Fleet) own(id string) *Run {
 	return nil
 }
 
-// Here returns the entries of the runs that this process coordinates, and of those parts of other
-// fleet runs that are given, the newest first.
+// Here returns the entries of the runs that this process coordinates and, from parts, those of
+// other fleet runs, the newest first.
 func (f *Fleet) Here(parts []runs.RunEntry) []runs.RunEntry {
 	f.mu.Lock()
 	all := slices.Clone(f.runs)
@@ -42,7 +42,7 @@ func newestFirst(list []runs.RunEntry) {
 	slices.SortStableFunc(list, func(a, b runs.RunEntry) int { return b.Begin.Compare(a.Begin) })
 }
 
-// HerePath is the request for what Here returns.
+// HerePath is the path that answers with what Here returns.
 const HerePath = "/__admin/fleet/runs?here=true"
 
 // RunList is a list of runs.
@@ -51,26 +51,26 @@ type RunList struct {
 	Silent []Silent        `json:"silent" doc:"replicas that did not answer, which may know more"`
 }
 
-// found is a run, or a part of one, on a replica.
-type found struct {
+// foundRun is a run, or a part of one, on a replica.
+type foundRun struct {
 	at    string // address
 	entry runs.RunEntry
 }
 
-func (f *Fleet) entries(ctx context.Context) (all []found, silent []Silent) {
+func (f *Fleet) entries(ctx context.Context) (all []foundRun, silent []Silent) {
 	replies := f.Ask(ctx, f.addresses(ctx), Question{Method: http.MethodGet, Path: HerePath, Within: briefly})
 	silent = Answers(replies, func(address string, list RunList) {
 		for _, e := range list.Runs {
 			if e.Fleet != nil {
-				all = append(all, found{address, e})
+				all = append(all, foundRun{address, e})
 			}
 		}
 	})
 	return all, silent
 }
 
-// List returns the runs of the fleet. Those whose coordinator does not answer are added up from
-// their parts, without a verdict.
+// List returns the runs of the fleet. A run whose coordinator does not answer is added up from its
+// parts, without a verdict.
 func (f *Fleet) List(ctx context.Context) RunList {
 	all, silent := f.entries(ctx)
 	list := RunList{Runs: []runs.RunEntry{}, Silent: silent}
@@ -99,9 +99,10 @@ func (f *Fleet) List(ctx context.Context) RunList {
 	return list
 }
 
-// Find returns the run with an ID, or the address of the replica that coordinates it. If that does
-// not answer, or the command fleet run coordinates it, this process does so from its totals as they
-// are now. Both are empty if no replica knows the run. With here, no other replica is asked.
+// Find returns the run with an ID, or the address of the replica that coordinates it. If that
+// replica does not answer, or the command fleet run coordinates the run, this process takes over
+// with the totals as they are now. Both results are zero if no replica knows the run. If here is
+// set, no other replica is asked.
 func (f *Fleet) Find(ctx context.Context, id string, here bool) (r *Run, elsewhere string) {
 	if r := f.own(id); r != nil || here {
 		return r, ""
@@ -132,7 +133,7 @@ func (f *Fleet) Forward(ctx context.Context, address, method, path string) Reply
 // Stop ends a run and returns its report.
 func (f *Fleet) Stop(ctx context.Context, r *Run) *runs.Report {
 	report := r.End(ctx)
-	if f.own(r.ID) == nil { // another began it
+	if f.own(r.ID) == nil { // another process began it
 		f.keep(r)
 	}
 	return report

@@ -1,7 +1,7 @@
 // Package fleet makes the admin addresses of several replicas act as one: it knows who they are,
 // whether they serve the same, changes what all of them serve, and begins and ends runs on all of
-// them, whose reports it merges exactly. There is no leader: whoever is asked coordinates, and asks
-// all replicas over HTTP, itself among them.
+// them, whose reports it merges exactly. There is no leader: the replica that receives a request
+// coordinates it, and asks all replicas over HTTP, including itself.
 package fleet
 
 import (
@@ -18,13 +18,13 @@ import (
 // Options are the options of a fleet.
 type Options struct {
 	Members string // as in ParseMembers
-	Expect  int    // how many replicas there should be; 0 for as many as there are
+	Expect  int    // the expected number of replicas; 0 for any
 	Token   string // of the admin addresses; "" for none
 	TLS     bool   // the admin addresses speak TLS
-	CA      string // a file with the CAs of their certificates; "" for CAs
+	CA      string // a file with the CAs of their certificates; "" for those in CAs
 	CAs     []byte // those CAs, in PEM; nil for those of the system
-	// Found is set for a list of addresses that may be incomplete: the replicas are those that the
-	// first of the addresses that answers knows.
+	// Found is set for a list of addresses that may be incomplete: the replicas are those that are
+	// known to the first address that answers.
 	Found  bool
 	Logger *slog.Logger // nil logs nothing
 }
@@ -74,7 +74,7 @@ func New(opts Options) (*Fleet, error) {
 }
 
 // addresses returns the addresses of the members. A name is looked up again after a while; if that
-// fails, those that were known are returned.
+// fails, the addresses known so far are returned.
 func (f *Fleet) addresses(ctx context.Context) []string {
 	f.mu.Lock()
 	known, due := f.known, time.Since(f.looked) >= lookEvery || f.known == nil
@@ -98,15 +98,15 @@ func (f *Fleet) addresses(ctx context.Context) []string {
 	return found
 }
 
-// forget has the members be looked up again.
+// forget makes the next request look up the members again.
 func (f *Fleet) forget() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.looked = time.Time{}
 }
 
-// through returns the members that the first of the addresses knows that answers. The servers at the
-// addresses may know no fleet; then they are all there is.
+// through returns the members known to the first address that answers. If no server at the
+// addresses knows a fleet, it returns alone.
 func (f *Fleet) through(ctx context.Context, addresses, alone []string) []string {
 	for _, address := range addresses {
 		var s Overview
@@ -148,7 +148,7 @@ func (f *Fleet) Look(ctx context.Context) Overview {
 	return s
 }
 
-// Watch calls due now and then, until ctx ends: each time after the members were looked up.
+// Watch calls due at the interval at which the members are looked up, until ctx ends.
 func (f *Fleet) Watch(ctx context.Context, due func(context.Context)) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()

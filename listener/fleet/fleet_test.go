@@ -69,7 +69,7 @@ func TestOverview_Agree(t *testing.T) {
 		{"none", 0, nil, "no replica was found", ""},
 		{"too few", 3, []Member{{Address: "1", Replica: a}, {Address: "2", Replica: b}}, "the number of replicas is 2; expected 3", "x"},
 		{"too many", 1, []Member{{Address: "1", Replica: a}, {Address: "2", Replica: b}}, "the number of replicas is 2; expected 1", "x"},
-		{"another configuration", 0, []Member{{Address: "1", Replica: a}, {Address: "2", Replica: other}}, "2 serves another configuration than 1", ""},
+		{"another configuration", 0, []Member{{Address: "1", Replica: a}, {Address: "2", Replica: other}}, "2 serves a different configuration from 1", ""},
 		{"one stops", 0, []Member{{Address: "1", Replica: a}, {Address: "2", Replica: stopping}}, "2 is not ready: it stops", "x"},
 		{"one is silent", 0, []Member{{Address: "1", Silent: "gone"}, {Address: "2", Replica: b}}, "1 does not answer: gone", "x"},
 	} {

@@ -22,7 +22,7 @@ type Members struct {
 // MembersForm describes what ParseMembers accepts, for messages.
 const MembersForm = "dns:NAME:PORT, or a list of addresses and ranges, such as 127.0.0.1:8001-8008 or 10.0.0.1:8001,10.0.0.2:8001"
 
-// mostMembers bounds the replicas of a fleet.
+// mostMembers is the maximum number of replicas.
 const mostMembers = 1000
 
 // ParseMembers parses dns:NAME:PORT, or a list of addresses and ranges of ports, separated by commas.
@@ -35,8 +35,8 @@ func ParseMembers(text string) (Members, error) {
 		return Members{name: host, port: strconv.Itoa(ports[0])}, nil
 	}
 	var m Members
-	for part := range strings.SplitSeq(text, ",") {
-		host, ports, err := hostAndPorts(strings.TrimSpace(part))
+	for item := range strings.SplitSeq(text, ",") {
+		host, ports, err := hostAndPorts(strings.TrimSpace(item))
 		if err != nil || len(m.fixed)+len(ports) > mostMembers {
 			return Members{}, errMembers(text)
 		}
@@ -77,7 +77,7 @@ func hostAndPorts(text string) (host string, ports []int, err error) {
 	return host, ports, nil
 }
 
-// look returns the addresses of the members, those of a name sorted.
+// look returns the addresses of the members. Those of a DNS name are sorted.
 func (m Members) look(ctx context.Context) ([]string, error) {
 	if m.name == "" {
 		return m.fixed, nil

@@ -40,7 +40,7 @@ type Replica struct {
 	InForce    bool   `json:"in_force" doc:"that change is what is served"`
 }
 
-// agree finds out whether the replicas agree.
+// agree determines whether the replicas agree.
 func (s *Overview) agree() {
 	add := func(format string, args ...any) { s.Why = append(s.Why, fmt.Sprintf(format, args...)) }
 	var first *Member
@@ -59,7 +59,7 @@ func (s *Overview) agree() {
 		}
 		if m.Fingerprint != first.Fingerprint {
 			same = false
-			add("%s serves another configuration than %s", m.Address, first.Address)
+			add("%s serves a different configuration from %s", m.Address, first.Address)
 		}
 	}
 	switch n := len(s.Replicas); {
@@ -74,7 +74,7 @@ func (s *Overview) agree() {
 	s.Agreed = len(s.Why) == 0
 }
 
-// Addresses returns the addresses of all replicas of a state, those that did not answer among them.
+// Addresses returns the addresses of all replicas, including those that did not answer.
 func (s *Overview) Addresses() []string {
 	list := make([]string, len(s.Replicas))
 	for i := range s.Replicas {

@@ -17,12 +17,12 @@ import (
 )
 
 const (
-	// readEvery is how often the totals of each replica are read: a replica that dies takes at most
-	// what it did since.
+	// readEvery is how often the totals of each replica are read. A replica that dies loses at most
+	// what it counted since the last time.
 	readEvery = time.Second
-	// endWithin is for how long the end of a run is tried on a replica that cannot be reached.
+	// endWithin is how long ending a run is retried on a replica that cannot be reached.
 	endWithin = 5 * time.Second
-	// early is by how much a replica may have ended a run before the others.
+	// early is how long before the others a replica may have ended a run.
 	early = 2 * time.Second
 )
 
@@ -48,7 +48,7 @@ type part struct {
 	runs.Part
 	instance string       // "" if it is not known
 	points   []runs.Point // so far
-	gone     bool         // the replica does not know the run any more
+	gone     bool         // the replica no longer knows the run
 	failed   error        // of the last request
 }
 
@@ -118,7 +118,8 @@ func (f *Fleet) undo(r *Run) {
 	f.Ask(ctx, r.member.Replicas, Question{Method: http.MethodDelete, Path: "/__admin/runs/" + r.ID, Within: briefly})
 }
 
-// keep adds a run to those that this process coordinates. Only those that have ended make room.
+// keep adds a run to those that this process coordinates. Beyond runsKept, the oldest that have
+// ended are dropped.
 func (f *Fleet) keep(r *Run) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -265,8 +266,8 @@ func (r *Run) endOn(ctx context.Context, p *part, now time.Time) {
 	}
 }
 
-// stopOn ends the run on one replica, and reports whether that answered. It is asked again while it
-// cannot be reached.
+// stopOn ends the run on one replica, and reports whether the replica answered. It retries while
+// the replica cannot be reached.
 func (r *Run) stopOn(ctx context.Context, address string) bool {
 	ctx, cancel := context.WithTimeout(ctx, endWithin)
 	defer cancel()
@@ -323,7 +324,7 @@ func (r *Run) Report(ctx context.Context) *runs.Report {
 	return r.merged(end)
 }
 
-// restarted is why a replica that knows nothing of a run is lost.
+// restarted is why a replica that no longer knows a run is lost.
 const restarted = "it was restarted"
 
 // merged merges what is known of all replicas. The caller holds r.mu.

@@ -7,17 +7,17 @@ import (
 	"strconv"
 )
 
-// Change is a specification that all replicas were given.
+// Change is a specification that was sent to all replicas.
 type Change struct {
-	Number uint64 // rises with each
+	Number uint64 // each change has a higher one
 	Media  string // of the text
 	Text   []byte
 }
 
-// ChangeHeader has the number of a change, where a replica hands it to another.
+// ChangeHeader is the header with the number of a change that one replica sends to another.
 const ChangeHeader = "Mockserver-Change"
 
-// Outcome is what became of a change on one replica.
+// Outcome is the result of a change on one replica.
 type Outcome struct {
 	Address string `json:"address" doc:"of the replica"`
 	Applied bool   `json:"applied" doc:"it serves the change"`
@@ -28,12 +28,12 @@ type Outcome struct {
 type Replaced struct {
 	Change   uint64    `json:"change" doc:"number of the change; 0 if none was made"`
 	Agreed   bool      `json:"agreed" doc:"all replicas serve it"`
-	Replicas []Outcome `json:"replicas" doc:"what became of it on each"`
+	Replicas []Outcome `json:"replicas" doc:"the result on each"`
 }
 
-// Replace has all replicas serve another specification, or none of them: it is applied once each of
-// them has found nothing wrong with it. refused is the first answer that says
-// what is wrong; nil if no replica did.
+// Replace makes all replicas serve another specification, or none of them: it is applied once each
+// has checked it and found no error. refused is the first answer that reports an error; nil if
+// there is none.
 func (f *Fleet) Replace(ctx context.Context, media string, text []byte) (done Replaced, refused *Reply) {
 	state := f.Look(ctx)
 	done.Replicas = []Outcome{}

@@ -2,7 +2,7 @@ package h2
 
 import "golang.org/x/net/http2"
 
-// complete has a request answered that has arrived.
+// complete answers a request that has arrived completely.
 func (c *conn) complete(s *Stream) error {
 	c.mu.Lock()
 	refused := s.answered
@@ -35,7 +35,7 @@ func (c *conn) complete(s *Stream) error {
 	return nil
 }
 
-// run has a request answered in a goroutine of its own.
+// run answers a request in a goroutine of its own.
 func (c *conn) run(s *Stream) {
 	defer func() { // also if a Handler ends in another way
 		c.release(s)
@@ -67,7 +67,8 @@ func (c *conn) refuse(s *Stream, status int, why string) error {
 
 const tooLarge = 413
 
-// release ends what the Handler does with a stream. One that it has not answered is reset.
+// release takes a stream back from the Handler. A stream that the Handler has not answered is
+// reset.
 func (c *conn) release(s *Stream) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -2,12 +2,12 @@ package h2
 
 import "mockserver/internal/wording"
 
-// The bodies of requests. The connection's own window is always open: what limits the memory of a
-// connection are the windows of its streams. They grow as bytes arrive, until all bodies together
-// are large. From then on only the oldest incomplete one grows, so that each is complete at last.
-// The functions below need the lock of the connection.
+// The bodies of requests: the connection's own window is always open, so the windows of its streams
+// limit its memory. They grow as bytes arrive, until all bodies together are large. From then on
+// only the window of the oldest incomplete body grows, so that each is completed in turn. The
+// functions below need the lock of the connection.
 
-// hold notes n bytes of the body of s, and lets the client send more of it.
+// hold counts n bytes of the body of s, and lets the client send more of it.
 func (c *conn) hold(s *Stream, n int) {
 	c.bodies += n
 	s.counted += n
@@ -40,7 +40,7 @@ func (c *conn) widen(s *Stream) {
 	}
 }
 
-// grow lets streams go on that had to wait, after one is complete or closed.
+// grow lets waiting streams go on after another one is complete or closed.
 func (c *conn) grow() {
 	if c.starved == 0 {
 		return
@@ -65,8 +65,8 @@ func (c *conn) oldest() (oldest *Stream) {
 	return oldest
 }
 
-// The responses that wait for a window are bounded as well, by those that are in buffers of streams:
-// others are the same for many requests, and take no memory of their own.
+// The responses that wait for a window are bounded as well. Only those in buffers of streams count:
+// others are shared by many requests, and take no memory of their own.
 
 // owned returns the size of the buffer that the response of s is in; 0 if that is not Room.
 func (s *Stream) owned() int {
@@ -88,7 +88,8 @@ func (c *conn) isCrowded() bool {
 	return c.waiting >= maxWaiting || c.waiting > 0 && c.srv.isCrowded()
 }
 
-// isFull reports whether the response of s would have to wait, and may not. One of a connection may.
+// isFull reports whether the response of s would have to wait and must not. One response of each
+// connection may always wait.
 func (c *conn) isFull(s *Stream) bool {
 	return c.waiting > 0 && len(s.body) > min(s.window, c.window) && s.owned() > 0 &&
 		(c.waiting+s.owned() > mostWaiting || c.srv.isCrowded())

@@ -86,7 +86,8 @@ func newConn(srv *Server, nc net.Conn, shard uint32) *conn {
 	return c
 }
 
-// frame makes the framer, which park has given back: it keeps a buffer of the largest frame so far.
+// frame creates the framer. park releases it, because it holds a buffer for the largest frame so
+// far.
 func (c *conn) frame() {
 	c.framer = http2.NewFramer(nil, &c.source)
 	c.framer.SetReuseFrames()
@@ -116,7 +117,7 @@ func (c *conn) unanswered() (n int) {
 	return n
 }
 
-// closed are the streams that were closed last, and which of them the server reset, whose client
+// closed records the streams that were closed last, and which of them the server reset: the client
 // may not know that yet.
 type closed struct {
 	ids  [32]uint32

@@ -10,8 +10,9 @@ import (
 	"mockserver/internal/ascii"
 )
 
-// What is sent. Header blocks do not use the dynamic table, so the block of an answer that is the
-// same for every request is the same for every connection, too: see AppendStatus.
+// The encoding of what is sent. Header blocks do not use the dynamic table, so the block of a
+// response that is the same for every request is the same on every connection, too: see
+// AppendStatus.
 
 func appendFrame(b []byte, length int, kind http2.FrameType, flags http2.Flags, stream uint32) []byte {
 	b = append(b, byte(length>>16), byte(length>>8), byte(length), byte(kind), byte(flags))
@@ -91,8 +92,8 @@ func AppendStatus(b []byte, status int) []byte {
 	return appendString(b, strconv.Itoa(status))
 }
 
-// AppendField adds a field to a header block. Fields that HTTP/2 does not have, those of the
-// connection, are left out.
+// AppendField adds a field to a header block. It leaves out the fields of a connection, which
+// HTTP/2 does not have.
 func AppendField(b []byte, name, value string) []byte {
 	var room [64]byte
 	lower := ascii.AppendLower(room[:0], []byte(name))
@@ -118,8 +119,8 @@ func AppendDate(b, date []byte) []byte {
 	return appendBytes(append(b, 0x0f, 33-15), date)
 }
 
-// isOfConnection reports whether a name, in lower case, is that of a field that belongs to a
-// connection of HTTP/1.1, RFC 9113 section 8.2.2.
+// isOfConnection reports whether a field name, in lower case, belongs to a connection of HTTP/1.1,
+// RFC 9113 section 8.2.2.
 func isOfConnection(name []byte) bool {
 	switch string(name) {
 	case "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade":
@@ -155,7 +156,7 @@ func appendInteger(b []byte, first byte, bits, n int) []byte {
 	return append(b, byte(n))
 }
 
-// indexes are the names of fields in the static table.
+// indexes maps the names of fields to their index in the static table.
 var indexes = staticNames()
 
 func staticNames() map[string]int {

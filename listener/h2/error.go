@@ -10,8 +10,8 @@ import (
 // Errors that end a connection.
 var (
 	errIdle    = errors.New("the client sent nothing for a long time")
-	errSlow    = errors.New("a frame or a header block was not whole in time")
-	errDrained = errors.New("the connection was to end, and its last stream has")
+	errSlow    = errors.New("a frame or a header block was not complete in time")
+	errDrained = errors.New("the connection was ending, and its last stream has ended")
 	errFault   = errors.New("a declared fault ended the connection")
 	errPreface = errors.New("the client did not begin with the preface of HTTP/2")
 )

@@ -5,10 +5,10 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// What a client sends, a frame at a time. An error ends the connection, unless it is that of a
-// stream.
+// The functions below process what a client sends, one frame at a time. An error ends the
+// connection, unless it is an http2.StreamError.
 
-// take takes one frame. Frames that cost the client nothing are counted.
+// take processes one frame. It counts frames that cost the client nothing.
 func (c *conn) take(frame http2.Frame) error {
 	if _, ok := frame.(*http2.SettingsFrame); !ok && !c.settled {
 		return protocolError
@@ -38,13 +38,14 @@ func (c *conn) take(frame http2.Frame) error {
 		return c.count()
 	case *http2.PushPromiseFrame:
 		return protocolError
-	case *http2.GoAwayFrame: // the client opens no more streams: nothing has to be said to it
+	case *http2.GoAwayFrame: // the client opens no more streams: there is nothing to reply
 		return c.count()
 	}
 	return c.count() // a frame of an unknown kind is ignored
 }
 
-// takeHeaders takes the beginning of a header block: a new stream, or the trailers of one.
+// takeHeaders processes the beginning of a header block, which opens a stream or is the trailers of
+// one.
 func (c *conn) takeHeaders(f *http2.HeadersFrame) error {
 	id := f.StreamID
 	if id%2 == 0 || f.HasPriority() && f.Priority.StreamDep == id {
@@ -83,7 +84,7 @@ func (c *conn) takeHeaders(f *http2.HeadersFrame) error {
 	return c.takeBlock(f.HeaderBlockFragment(), f.HeadersEnded())
 }
 
-// takeBlock takes a part of a header block.
+// takeBlock processes a part of a header block.
 func (c *conn) takeBlock(part []byte, ended bool) error {
 	b := &c.block
 	if b.size += len(part); b.size > maxHeaderList {
@@ -123,7 +124,7 @@ func (c *conn) takeBlock(part []byte, ended bool) error {
 	return c.open(s, done.end)
 }
 
-// field takes a decoded field. Once a header block is too large, or wrong, the rest of it is decoded
+// field processes a decoded field. Once a header block is too large, the rest of it is decoded
 // without being looked at.
 func (c *conn) field(f hpack.HeaderField) {
 	q := &c.block.stream.request
@@ -166,7 +167,7 @@ func (c *conn) open(s *Stream, ended bool) error {
 	return nil
 }
 
-// takeData takes a part of a body.
+// takeData processes a part of a body.
 func (c *conn) takeData(f *http2.DataFrame) error {
 	id, data := f.StreamID, f.Data()
 	switch {
@@ -201,8 +202,9 @@ func (c *conn) takeData(f *http2.DataFrame) error {
 	return nil
 }
 
-// receiving returns the stream that bytes of a body are for, and whether it is refused already. It
-// returns nil if they are for none: with an error, or because the client did not know that yet.
+// receiving returns the stream that bytes of a body are for, and whether it was refused already. It
+// returns nil with an error if there is no such stream, and nil without one if the stream was
+// reset, which the client did not know yet.
 func (c *conn) receiving(id uint32, length int) (s *Stream, refused bool, err error) {
 	if c.inside -= length; c.inside < 0 {
 		return nil, false, flowError
@@ -229,8 +231,8 @@ func (c *conn) receiving(id uint32, length int) (s *Stream, refused bool, err er
 	return s, s.answered, nil
 }
 
-// isUnopened reports whether the client has not opened a stream yet, and none after it; or never can,
-// because its number is even.
+// isUnopened reports whether the client has opened neither the stream nor a later one, or never can
+// open it, because its number is even.
 func (c *conn) isUnopened(id uint32) bool { return id > c.last || id%2 == 0 }
 
 func (c *conn) takeWindowUpdate(f *http2.WindowUpdateFrame) error {

@@ -1,12 +1,12 @@
-// Package h2 serves HTTP/2 on one connection after another: RFC 9113, with the frames and the header
-// compression of golang.org/x/net. It knows no endpoints. A Server has what its connections share,
-// and a Handler that answers their requests.
+// Package h2 serves HTTP/2 on one connection after another: RFC 9113, with the frames and the
+// header compression of golang.org/x/net. It does not know about endpoints. A Server holds what its
+// connections share, and the Handler that answers their requests.
 //
-// One goroutine reads a connection. It answers requests whose answers cannot block itself, and gives
-// each of the others a goroutine. What is sent is collected in a buffer of the connection, and
-// written when nothing is left to be read, or by whoever has something to send: one goroutine at a
-// time. No lock is held while it writes. The rest of a body for which there is no room stays with
-// its stream, and needs no goroutine.
+// One goroutine reads a connection. It answers requests itself if that cannot block, and starts a
+// goroutine for each of the others. Output is collected in a buffer of the connection. It is
+// written when nothing is left to be read, or by a goroutine that has something to send, one at a
+// time. No lock is held while it writes. If there is no room for the rest of a body, the rest stays
+// with its stream, and needs no goroutine.
 package h2
 
 import (
@@ -23,21 +23,21 @@ type Handler interface {
 	Answer(s *Stream) bool
 	// Serve answers a request in a goroutine of its own.
 	Serve(s *Stream)
-	// Refuse answers a request that is invalid, too large or too slow, of which not everything may be
-	// known.
+	// Refuse answers a request that is invalid, too large or too slow; parts of it may be missing.
 	Refuse(s *Stream, status int, why string)
 }
 
-// Server is what connections have in common. Its exported fields must not change once it serves one.
+// Server is what connections share. Its exported fields must not change once it serves one.
 type Server struct {
 	Handler Handler
 	MaxBody int // maximum size of a request body in bytes
-	// MaxAge is how long a connection is used, give or take a tenth; 0 is without limit.
+	// MaxAge is how long a connection is used, give or take a tenth; 0 means no limit.
 	MaxAge time.Duration
-	// MaxWaiting is how many bytes of responses may wait for the windows of all clients together, in
-	// the buffers of their streams; 0 is 1 GiB. A connection may have one such response all the same.
+	// MaxWaiting is how many bytes of responses may wait for the windows of all clients together,
+	// in the buffers of their streams; 0 is 1 GiB. Each connection may have one such response
+	// nevertheless.
 	MaxWaiting int
-	// Alarm makes the timers of the process fire on time at a moment.
+	// Alarm makes timers of the process that are due at a time fire on time.
 	Alarm func(time.Time)
 	// Check checks the target and the host of a request. It returns the status of the answer to an
 	// invalid one, or 0.
@@ -52,10 +52,10 @@ type Server struct {
 	cut      int
 }
 
-// Serve serves a connection to its end. Time-outs of writing are those of nc, whose Write is not
-// called again after an error. What was already read from nc is in read. The shard is that of all
-// its streams. Serve does not close nc; if it has a method Discard, Serve calls it when the client
-// may still be sending, and a method Reset when a fault of kind ResetConnection has to end it.
+// Serve serves a connection to its end. nc applies its own write time-outs; its Write is not called
+// again after an error. read is what was already read from nc. shard is the shard of all its
+// streams. Serve does not close nc. If nc has a method Discard, Serve calls it when the client may
+// still be sending; if it has a method Reset, when a fault of kind ResetConnection must end it.
 func (s *Server) Serve(nc net.Conn, read []byte, shard uint32) error {
 	c := newConn(s, nc, shard)
 	s.mu.Lock()
@@ -71,7 +71,7 @@ func (s *Server) Serve(nc net.Conn, read []byte, shard uint32) error {
 	return err
 }
 
-// forget says that a connection has ended, and how many requests were lost with it.
+// forget removes a connection that has ended, and counts the requests that were lost with it.
 func (s *Server) forget(c *conn, unanswered int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,8 +82,8 @@ func (s *Server) forget(c *conn, unanswered int) {
 }
 
 // Drain makes every connection end without losing a request: clients are told to open no more
-// streams, and those that are open, or on their way, are answered. The caller has to end the reads
-// that are in progress, by a deadline of each connection.
+// streams, and those that are open, or on their way, are answered. The caller must end the reads in
+// progress by setting a deadline on each connection.
 func (s *Server) Drain() {
 	s.mu.Lock()
 	s.draining = true
@@ -96,7 +96,7 @@ func (s *Server) isDraining() bool {
 	return s.draining
 }
 
-// Cut says that all connections are about to be closed.
+// Cut announces that all connections are about to be closed.
 func (s *Server) Cut() {
 	s.mu.Lock()
 	s.cutting = true

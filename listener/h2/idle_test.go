@@ -70,12 +70,12 @@ func TestLate(t *testing.T) {
 		took       time.Duration
 		send       func(c *client)
 	}{
-		{"it stops", "408 no more of the request body came for 30s", stallTimeout + 20*time.Second, func(c *client) {
+		{"it stops", "408 no more of the request body arrived for 30s", stallTimeout + 20*time.Second, func(c *client) {
 			_ = c.WriteData(1, false, []byte("a"))
 			<-time.After(20 * time.Second)
 			_ = c.WriteData(1, false, []byte("b"))
 		}},
-		{"it is slow", "408 the request body was not whole after 10m0s", slowTime, func(c *client) {
+		{"it is slow", "408 the request body was not complete after 10m0s", slowTime, func(c *client) {
 			for range 60 {
 				_ = c.WriteData(1, false, []byte("a"))
 				<-time.After(slowTime / 60)

@@ -20,20 +20,20 @@ const (
 	// oldest incomplete one gets a larger window.
 	maxBodies = 64 << 20
 	// maxWaiting is the size of the responses that wait in buffers of a connection's streams, in
-	// bytes, from which it opens no more streams. Responses to those that are open are then kept up to
-	// mostWaiting.
+	// bytes, from which it opens no more streams. Responses to streams that are open by then are
+	// buffered up to mostWaiting.
 	maxWaiting  = 64 << 20
 	mostWaiting = 256 << 20
-	allWaiting  = 1 << 30 // those of all connections
+	allWaiting  = 1 << 30 // for all connections together
 
 	headerTimeout = 10 * time.Second
 	idleTimeout   = 10 * time.Minute
 	stallTimeout  = 30 * time.Second // without progress of a body or a response, or of a frame
-	slowTime      = 10 * time.Minute // in which a body may be as slow as it likes otherwise
-	slowRate      = 1 << 10          // bytes a second of one that takes longer
+	slowTime      = 10 * time.Minute // until then, the average rate of a body does not matter
+	slowRate      = 1 << 10          // minimum rate of a longer one, in bytes a second
 	ackTimeout    = time.Second      // for the ping between the two GOAWAY frames
 
-	tick      = 2 * time.Second // how often the time-outs of a connection are looked at
+	tick      = 2 * time.Second // how often the time-outs of a connection are checked
 	parkTime  = 5 * time.Second // after which an idle connection gives its buffers back
 	outSize   = 64 << 10        // bytes in the write buffer from which bodies wait
 	maxOut    = 256 << 10       // and from which nothing more is read

@@ -6,9 +6,9 @@ import (
 	"mockserver/internal/ascii"
 )
 
-// request is the header fields of a request as they are decoded, held against RFC 9113 section 8:
-// what is malformed there resets the stream. What HTTP/1.1 knows too, such as a host that is none,
-// is left to Server.Check, whose answers say what is wrong.
+// request holds the header fields of a request as they are decoded, and checks them against RFC
+// 9113 section 8: a malformed one resets the stream. What HTTP/1.1 has too, such as an invalid
+// host, is left to Server.Check, which says what is wrong.
 type request struct {
 	text    []byte // method, target, authority, and the lines of the fields
 	cookies []byte // the values of all Cookie fields, which clients split
@@ -17,8 +17,8 @@ type request struct {
 
 	wrong    string // what is malformed; "" for nothing
 	size     int    // of the fields, as SETTINGS_MAX_HEADER_LIST_SIZE counts
-	pseudo   pseudo // those that were there
-	regular  bool   // a field without a colon has begun the lines
+	pseudo   pseudo // the pseudo-header fields that were present
+	regular  bool   // a regular field has begun the lines
 	isHTTP   bool   // the scheme is http or https
 	trailing bool   // these are trailers, which are checked and dropped
 
@@ -41,7 +41,7 @@ const (
 	ofScheme
 )
 
-// begin makes q ready for a header block.
+// begin prepares q for a header block.
 func (q *request) begin(trailing bool) {
 	text, cookies := q.text[:0], q.cookies[:0]
 	*q = request{text: text, cookies: cookies, length: -1, trailing: trailing}
@@ -61,7 +61,7 @@ func (q *request) field(f hpack.HeaderField, v *values) {
 	case len(f.Name) == 0:
 		q.wrong = "a field without a name"
 	case !isValue(f.Value):
-		q.wrong = "a field whose value holds a control character, or a blank at an end"
+		q.wrong = "a field whose value contains a control character, or begins or ends with a blank"
 	case f.Name[0] == ':':
 		q.pseudoField(f, v)
 	case !isName(f.Name):
@@ -73,7 +73,8 @@ func (q *request) field(f hpack.HeaderField, v *values) {
 	}
 }
 
-// pseudoField takes a field that begins with a colon: each once, before all others.
+// pseudoField takes a field whose name begins with a colon: each at most once, before all regular
+// fields.
 func (q *request) pseudoField(f hpack.HeaderField, v *values) {
 	var which pseudo
 	switch f.Name {
@@ -89,7 +90,7 @@ func (q *request) pseudoField(f hpack.HeaderField, v *values) {
 	}
 	switch {
 	case which == 0 || q.trailing:
-		q.wrong = "a pseudo-header field that a request does not have"
+		q.wrong = "a pseudo-header field that is not allowed in a request"
 	case q.pseudo&which != 0:
 		q.wrong = "a pseudo-header field twice"
 	case q.regular:
@@ -102,8 +103,8 @@ func (q *request) pseudoField(f hpack.HeaderField, v *values) {
 	q.pseudo |= which
 }
 
-// enterLines writes the pseudo-header fields, and the line that the authority would have been in
-// HTTP/1.1, before the first regular field.
+// enterLines writes the pseudo-header fields before the first regular field, and then the line that
+// the authority would have in HTTP/1.1.
 func (q *request) enterLines(v *values) {
 	if q.regular {
 		return
@@ -161,18 +162,18 @@ func (q *request) regularField(f hpack.HeaderField) {
 	q.line(f.Name, f.Value)
 }
 
-// differs stands for the number of Host fields of which the first is not the authority.
+// differs replaces the number of Host fields if the first of them is not the authority.
 const differs = 1 << 30
 
 func (q *request) contentLength(value string) {
 	if q.length >= 0 || len(value) == 0 || len(value) > 18 {
-		q.wrong = "a Content-Length that is not one number"
+		q.wrong = "a Content-Length that is not a single number"
 		return
 	}
 	q.length = 0
 	for _, d := range []byte(value) {
 		if d < '0' || '9' < d {
-			q.wrong = "a Content-Length that is not one number"
+			q.wrong = "a Content-Length that is not a single number"
 			return
 		}
 		q.length = 10*q.length + int(d-'0')
@@ -203,8 +204,8 @@ func (q *request) end(v *values, s *Stream) {
 	s.Header = q.text[e[2]:]
 }
 
-// refusal returns the status of the answer to a request that is well-formed, and cannot be served; 0
-// if it can be.
+// refusal returns the status of the response to a well-formed request that cannot be served; 0 if
+// it can be.
 func (q *request) refusal(s *Stream) (status int, why string) {
 	switch {
 	case q.tooLarge:

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// Send sends the response: a block of header fields, and a body, which must not change any more,
-// unless it is in Room. A response to HEAD has none. It is sent once.
+// Send sends the response: a block of header fields, and a body, which must not change afterwards,
+// unless it is in Room. A response to HEAD has no body. Only the first call sends.
 func (s *Stream) Send(block, body []byte) {
 	c := s.c
 	c.mu.Lock()
@@ -30,7 +30,7 @@ func (s *Stream) Send(block, body []byte) {
 	case ResetConnection:
 		c.over, c.cut = true, true
 		c.finish(s)
-		_ = c.nc.SetReadDeadline(past) // who reads resets it
+		_ = c.nc.SetReadDeadline(past) // the goroutine that reads resets it
 	case Empty: // the end of a response that never began
 		c.out = appendFrame(c.out, 0, dataFrame, endStream, s.id)
 		c.finish(s)
@@ -52,8 +52,8 @@ func (s *Stream) Send(block, body []byte) {
 	}
 }
 
-// SendSlowly sends a response whose body takes as long as a pace in bytes a second says, and returns
-// when it is sent, or when its client has left.
+// SendSlowly sends a response whose body is sent at a pace, in bytes a second. It returns when all
+// is sent, or when the client has left.
 func (s *Stream) SendSlowly(block, body []byte, pace int) {
 	c := s.c
 	c.mu.Lock()
@@ -72,7 +72,7 @@ func (s *Stream) SendSlowly(block, body []byte, pace int) {
 			return
 		}
 		c.mu.Lock()
-		if s.sent == s.allowed { // otherwise the client is late, and gets no more time for that
+		if s.sent == s.allowed { // otherwise the client is slow, and gets no extra time
 			s.progress = time.Now()
 			s.answerBegun = s.progress
 		}
@@ -86,8 +86,8 @@ func (s *Stream) SendSlowly(block, body []byte, pace int) {
 // slowBeat is the minimum time between two pieces of a slow body.
 const slowBeat = 50 * time.Millisecond
 
-// A response whose body is not there yet is sent by Begin, Write for each part, and End or Break. The
-// goroutine that calls them waits for the windows of the client.
+// A response whose body is not known yet is sent by Begin, Write for each part, and End or Break.
+// The goroutine that calls them waits for the windows of the client.
 
 // Begin sends the headers of a response whose body follows.
 func (s *Stream) Begin(block []byte) {
@@ -139,7 +139,7 @@ func (s *Stream) End() {
 	}
 }
 
-// Break ends the response so that the client notices that it is not whole.
+// Break ends the response so that the client notices that it is incomplete.
 func (s *Stream) Break() {
 	c := s.c
 	c.mu.Lock()

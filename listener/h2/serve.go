@@ -32,8 +32,8 @@ func (c *conn) serve(read []byte) error {
 	}
 }
 
-// takeFrame reads a frame, and takes it. A header block that cannot be decoded ends the connection,
-// because those after it could not be either.
+// takeFrame reads a frame and processes it. A header block that cannot be decoded ends the
+// connection, because later blocks could not be decoded either.
 func (c *conn) takeFrame() error {
 	if err := c.source.await(); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (c *conn) takeFrame() error {
 	return err
 }
 
-// forgive resets a stream that the client used wrongly, unless the connection has to end for it. A
+// forgive resets a stream that the client used wrongly, unless the error must end the connection. A
 // reset costs the server more than the client, so it is counted.
 func (c *conn) forgive(err error) error {
 	e, ok := err.(http2.StreamError)
@@ -76,8 +76,8 @@ func (c *conn) forgive(err error) error {
 	return c.count()
 }
 
-// end ends what is left of the connection: it tells the client why, and gives its streams up. It
-// returns how many requests had no response.
+// end ends the connection: it tells the client why, and abandons the remaining streams. It returns
+// how many requests had no response.
 func (c *conn) end(err error) (unanswered int) {
 	var code http2.ConnectionError
 	switch {
@@ -102,9 +102,9 @@ func (c *conn) end(err error) (unanswered int) {
 	return unanswered
 }
 
-// linger waits until nothing is written any more and no Handler is at work. Then it reads what the
-// client still sends, for a while, if the connection has been written to its end: closed at once,
-// its system would discard what it has not read yet.
+// linger waits until all writes and all Handlers have finished. Then, unless writing has failed, it
+// reads what the client still sends, for a while: if the connection were closed at once, the
+// client's system would discard what the client has not read yet.
 func (c *conn) linger() {
 	c.mu.Lock()
 	if reset, ok := c.nc.(interface{ Reset() }); ok && c.cut {

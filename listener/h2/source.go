@@ -8,18 +8,18 @@ import (
 )
 
 // source is what the frames of a connection are read from: what arrived, a buffer at a time. Before
-// it waits for more it has everything written that is to be sent, so the responses to a burst of
-// requests leave in one piece. A deadline that passes while it waits is a moment to look at all
-// time-outs of the connection, and loses nothing.
+// it waits for more, everything in the write buffer is written, so the responses to a burst of
+// requests leave in one piece. When a deadline passes while it waits, all time-outs of the
+// connection are checked, and nothing is lost.
 type source struct {
 	c         *conn
 	buffer    *[]byte   // nil while the connection is parked, or has not read anything
 	one       [1]byte   // what a parked connection is read into
-	r, w      int       // what is left is between them
+	r, w      int       // the unread bytes of buffer
 	now       time.Time // of the last read
 	armed     time.Time // the deadline in force, unless something else has set one
 	inFrame   int       // bytes of the current frame so far
-	frameTime time.Time // when it began to be waited for
+	frameTime time.Time // when waiting for the rest of it began
 	idleSince time.Time // zero if it is not idle
 	looked    time.Time // when the time-outs were last looked at
 }
@@ -39,7 +39,7 @@ func (s *source) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// await waits for the first byte of a frame. Only here a connection is parked.
+// await waits for the first byte of a frame. A connection is parked only here.
 func (s *source) await() error {
 	s.inFrame, s.frameTime = 0, time.Time{}
 	if s.r < s.w {
@@ -48,7 +48,7 @@ func (s *source) await() error {
 	return s.fill()
 }
 
-// begin makes what was already read the first that is read.
+// begin makes read, which was already read, the first input.
 func (s *source) begin(read []byte) {
 	s.now = time.Now()
 	s.looked = s.now
@@ -74,7 +74,8 @@ func (s *source) release() {
 }
 
 // fill waits until there is something to read. It sets the deadline before it looks at the state of
-// the connection, so that whoever changes that state can end the wait by another deadline.
+// the connection, so that a goroutine that changes that state can end the wait by setting another
+// deadline.
 func (s *source) fill() error {
 	c := s.c
 	s.r, s.w = 0, 0
@@ -97,7 +98,7 @@ func (s *source) fill() error {
 			if s.now.Sub(s.looked) < tick {
 				return nil
 			}
-			s.looked = s.now // a client that goes on sending lets no deadline pass
+			s.looked = s.now // while a client keeps sending, no deadline passes
 			return c.look(s.now)
 		}
 		if !errors.Is(err, os.ErrDeadlineExceeded) {

@@ -7,8 +7,8 @@ import (
 )
 
 // Stream is one request and its response. Its request is complete before the Handler sees it, and
-// its slices are valid until the Handler returns. Its methods are for the goroutine that the Handler
-// was called in, unless they say otherwise.
+// its slices are valid until the Handler returns. Its methods may only be called in the goroutine
+// of the Handler, unless they say otherwise.
 type Stream struct {
 	Method, Target, Host []byte
 	Header               []byte // lines of the form "name: value", with CRLF, and an empty one
@@ -29,7 +29,7 @@ type Stream struct {
 	after  func(written time.Time)
 	spoil  string
 	timer  *time.Timer
-	inline bool // it is being answered by the goroutine that reads the connection, which flushes later
+	inline bool // the goroutine that reads the connection answers it, and flushes later
 
 	// The lock of the connection guards the fields below.
 	received      bool // the request is complete
@@ -37,24 +37,24 @@ type Stream struct {
 	answered      bool // the headers of the response were sent, or it was reset
 	closed        bool // it is no longer one of the streams of the connection
 	starved       bool // it got no larger window
-	queued        bool // it is one of those that have something to send
+	queued        bool // it is in conn.ready
 	sending       bool // the Handler has sent the response
 	following     bool // after is to be called
-	followed      bool // and that was arranged
+	followed      bool // after was queued
 	window        int  // bytes that may be sent
 	given         int  // bytes that may be received
-	counted       int  // bytes in the bodies of the connection
-	waits         int  // bytes in the responses of the connection that wait
+	counted       int  // its bytes in conn.bodies
+	waits         int  // its bytes in conn.waiting
 	body          []byte
 	sent, allowed int       // of body: sent, and due to be sent
 	ending        ending    // what follows the body
-	answerBegun   time.Time // when a body began to be sent that did not go at once
+	answerBegun   time.Time // when a body that could not be sent at once began to be sent
 	progress      time.Time // when the last part of it was sent
 
 	pausing pausing
 }
 
-// pausing is what ends the waiting of a stream.
+// pausing is the state of a stream's waits that is shared with other goroutines.
 type pausing struct {
 	mu     sync.Mutex // guards the fields below
 	woken  bool       // Wake was called, and no wait has reported it
@@ -91,7 +91,7 @@ func newStream(c *conn, id uint32, now time.Time) *Stream {
 	return s
 }
 
-// recycle gives a stream back that nobody uses any more.
+// recycle returns a stream that is no longer used to the pool.
 func (s *Stream) recycle() {
 	room, slot, body, text, cookies, timer, signal := s.Room, s.Slot, s.Body, s.request.text, s.request.cookies, s.timer, s.pausing.signal
 	*s = Stream{Slot: slot, timer: timer}
@@ -114,7 +114,7 @@ func (s *Stream) recycle() {
 // Conn returns the connection that Serve was called with.
 func (s *Stream) Conn() net.Conn { return s.c.nc }
 
-// Shard is that of its connection.
+// Shard returns the shard of the connection.
 func (s *Stream) Shard() uint32 { return s.c.shard }
 
 // Arrived returns when the last byte of the request was read.
@@ -127,8 +127,8 @@ func (s *Stream) LastRead() (at, ago time.Duration) { return 0, time.Since(s.arr
 // other than */*.
 func (s *Stream) Chooses() (prefers, accepts bool) { return s.request.prefers, s.request.accepts }
 
-// IsAlone reports that a fault in the response affects no other; the one of kind Malformed ends the
-// connection all the same.
+// IsAlone returns true: a fault in the response affects no other. Only a fault of kind Malformed
+// still ends the connection.
 func (s *Stream) IsAlone() bool { return true }
 
 // AfterWrite sets f to be called once the response has been written, or cannot be.
@@ -148,7 +148,7 @@ func (s *Stream) AlsoAfterWrite(f func(written time.Time)) {
 // Kept returns Slot.
 func (s *Stream) Kept() *any { return &s.Slot }
 
-// Spoil applies a fault of a kind to the response, which Send has yet to send.
+// Spoil applies a fault to the response that Send is going to send.
 func (s *Stream) Spoil(kind string) { s.spoil = kind }
 
 // HasLeft reports whether no response is needed: the client reset the stream, or the connection
@@ -163,7 +163,7 @@ func (s *Stream) HasLeft() bool {
 func (s *Stream) Left() bool { return s.HasLeft() }
 
 // Wake ends the current wait of the stream, or else the next one. Any goroutine may call it, while
-// holding any lock but those of this package.
+// holding any lock except those of this package.
 func (s *Stream) Wake() { s.stir(false) }
 
 func (s *Stream) stir(left bool) {
@@ -181,8 +181,8 @@ func (s *Stream) stir(left bool) {
 	}
 }
 
-// alarmLead is how long before the end of a wait the alarm is set, so that it keeps no times of
-// clients that left long before.
+// alarmLead is how long before the end of a wait the alarm is set, so that it stores no times for
+// clients that have long left.
 const alarmLead = time.Second
 
 // WaitUntil waits for a time, and reports whether the client left.

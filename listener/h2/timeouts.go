@@ -7,15 +7,15 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// isIdle reports whether the connection waits for a request, and for nothing else.
+// isIdle reports whether the connection waits for nothing but a request.
 func (c *conn) isIdle() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.settled && len(c.streams) == 0 && c.serving == 0 && c.block.stream == nil && c.told.IsZero()
 }
 
-// settle has everything written before the connection waits for more, and waits until what another
-// goroutine writes is not too much. The error is why the connection ends.
+// settle starts writing everything before the connection waits for more, and waits while too much
+// is left for another goroutine to write. The error says why the connection ends.
 func (c *conn) settle() error {
 	if c.told.IsZero() && c.srv.isDraining() {
 		c.goAway()
@@ -37,7 +37,7 @@ func (c *conn) settle() error {
 	return nil
 }
 
-// goAway asks the client to open no more streams. It then gets a ping: once that is answered, all
+// goAway asks the client to open no more streams, and sends a ping: once that is answered, all
 // streams that were on their way have arrived.
 func (c *conn) goAway() {
 	c.told = c.source.now
@@ -60,7 +60,7 @@ func (c *conn) goAwayFinally() {
 	}
 }
 
-// look looks at all time-outs. The error is why the connection ends.
+// look checks all time-outs. The error says why the connection ends.
 func (c *conn) look(now time.Time) error {
 	s := &c.source
 	switch {
@@ -109,10 +109,10 @@ func isLate(now, begun, progress time.Time, n int) bool {
 // longest returns how long n bytes may take to get through.
 func longest(n int) time.Duration { return slowTime + time.Duration(n/slowRate)*time.Second }
 
-// lateness says how a body was too slow.
+// lateness describes how a body was too slow.
 func lateness(s *Stream, now time.Time) string {
 	if now.Sub(s.begun) >= longest(len(s.Body)) {
-		return "the request body was not whole after " + longest(len(s.Body)).String()
+		return "the request body was not complete after " + longest(len(s.Body)).String()
 	}
-	return "no more of the request body came for " + stallTimeout.String()
+	return "no more of the request body arrived for " + stallTimeout.String()
 }

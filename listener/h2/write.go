@@ -9,8 +9,8 @@ import (
 
 // The functions below need the lock of the connection, unless they say otherwise.
 
-// respond adds the headers of a response to what is to be written, and as much of its body as there
-// is room for.
+// respond adds the headers of a response to the write buffer, and as much of its body as there is
+// room for.
 func (c *conn) respond(s *Stream, block []byte) {
 	if c.over { // it would be taken for the rest of a frame
 		c.abandon(s)
@@ -35,7 +35,7 @@ func (c *conn) respond(s *Stream, block []byte) {
 	}
 }
 
-// enqueue makes a stream one of those that have something to send, if it has.
+// enqueue adds a stream to those that have something to send, if it has.
 func (c *conn) enqueue(s *Stream) {
 	if !s.queued && !s.closed && s.answered && s.sent < s.allowed && s.window > 0 {
 		s.queued = true
@@ -43,7 +43,7 @@ func (c *conn) enqueue(s *Stream) {
 	}
 }
 
-// push adds as much of the body of a stream to what is to be written as there is room for, and what
+// push adds as much of the body of a stream to the write buffer as there is room for, and what
 // follows its end.
 func (c *conn) push(s *Stream) {
 	for s.sent < s.allowed && s.window > 0 && c.window > 0 && len(c.out) < outSize {
@@ -70,7 +70,7 @@ func (c *conn) part(s *Stream) {
 	c.window -= n
 }
 
-// conclude ends a stream of which everything is sent.
+// conclude ends a stream once everything is sent.
 func (c *conn) conclude(s *Stream) {
 	switch {
 	case s.closed || s.sent < s.allowed:
@@ -90,14 +90,14 @@ func (c *conn) conclude(s *Stream) {
 func (c *conn) breakOff(s *Stream) {
 	c.over = true
 	c.finish(s)
-	_ = c.nc.SetReadDeadline(past) // who reads then sees it
+	_ = c.nc.SetReadDeadline(past) // the goroutine that reads then sees it
 }
 
 // past is a deadline that ends a read at once.
 var past = time.Unix(1, 0)
 
-// finish ends a stream whose response is complete in what is to be written. If its request is not,
-// the client is told to send no more of it.
+// finish ends a stream whose response is completely in the write buffer. If its request is
+// incomplete, the client is told to send no more of it.
 func (c *conn) finish(s *Stream) {
 	if !s.received {
 		c.out = appendReset(c.out, s.id, http2.ErrCodeNo)
@@ -107,7 +107,7 @@ func (c *conn) finish(s *Stream) {
 
 // reset ends a stream with an error.
 func (c *conn) reset(s *Stream, code http2.ErrCode) {
-	id := s.id // the stream may be another one soon
+	id := s.id // the stream may soon be reused
 	c.out = appendReset(c.out, id, code)
 	s.answered = true
 	c.abandon(s)
@@ -127,7 +127,7 @@ func (c *conn) abandon(s *Stream) {
 func (c *conn) close(s *Stream) {
 	s.closed = true
 	delete(c.streams, s.id)
-	if s.queued { // it would be kept as long as the client has no room for bodies
+	if s.queued { // it would stay in memory while the client has no room for bodies
 		i := slices.Index(c.ready, s)
 		c.ready = slices.Delete(c.ready, i, i+1)
 		s.queued = false
@@ -137,12 +137,12 @@ func (c *conn) close(s *Stream) {
 	c.follow(s)
 	c.drop(s)
 	if c.final && len(c.streams) == 0 {
-		_ = c.nc.SetReadDeadline(past) // the connection is over, which who reads sees
+		_ = c.nc.SetReadDeadline(past) // the connection is over: tell the goroutine that reads
 	}
 }
 
-// follow has what follows the response of a stream called once everything is written so far. Before
-// the Handler has sent the response, or has returned, only the Handler knows what follows.
+// follow arranges for Stream.after to be called once everything in the write buffer is written.
+// Until the Handler has sent the response, or has returned, it may still set after.
 func (c *conn) follow(s *Stream) {
 	if (s.sending || s.served) && s.after != nil && !s.followed {
 		s.following, s.followed = true, true
@@ -150,7 +150,7 @@ func (c *conn) follow(s *Stream) {
 	}
 }
 
-// drop gives a stream back if nobody uses it any more.
+// drop recycles a stream that is no longer used.
 func (c *conn) drop(s *Stream) {
 	if s.closed && s.served && !s.following {
 		c.bodies -= s.counted
@@ -161,7 +161,7 @@ func (c *conn) drop(s *Stream) {
 	}
 }
 
-// pump adds bodies to what is to be written, a frame of each stream in turn, until there is no room.
+// pump adds bodies to the write buffer, one frame of each stream in turn, until there is no room.
 func (c *conn) pump() {
 	for len(c.ready) > 0 && c.window > 0 && len(c.out) < outSize && !c.over {
 		s := c.ready[0]
@@ -177,7 +177,7 @@ func (c *conn) pump() {
 	}
 }
 
-// flush writes what is to be written, unless another goroutine does. The lock is not held while it
+// flush writes the write buffer, unless another goroutine does. The lock is not held while it
 // writes.
 func (c *conn) flush() {
 	if !c.writing {
@@ -186,8 +186,8 @@ func (c *conn) flush() {
 	}
 }
 
-// flushAndRead is flush for the goroutine that reads the connection. It leaves bodies that take more
-// than one write to a goroutine of their own: the client may have something to say meanwhile.
+// flushAndRead is flush for the goroutine that reads the connection. It leaves bodies that take
+// more than one write to a goroutine of their own, because the client may send something meanwhile.
 func (c *conn) flushAndRead() {
 	if c.writing {
 		return
@@ -200,13 +200,13 @@ func (c *conn) flushAndRead() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.writeAll(false); c.final && len(c.streams) == 0 {
-			_ = c.nc.SetReadDeadline(past) // the connection is over, which who reads sees
+			_ = c.nc.SetReadDeadline(past) // the connection is over: tell the goroutine that reads
 		}
 	}()
 }
 
-// writeAll writes until nothing is left, for the goroutine that has set writing. One that reads stops
-// after a write if bodies are left. It reports whether all is written.
+// writeAll writes until nothing is left; its caller has set writing. If reads is set, it stops
+// after one write if bodies are left. It reports whether everything is written.
 func (c *conn) writeAll(reads bool) (all bool) {
 	for again := false; ; again = true {
 		if c.failed != nil {
@@ -228,7 +228,7 @@ func (c *conn) writeAll(reads bool) (all bool) {
 	return true
 }
 
-// writeOnce writes what is to be written, and calls what follows the responses in it.
+// writeOnce writes the write buffer, and calls what follows the responses in it.
 func (c *conn) writeOnce() {
 	b, written := c.out, c.written
 	c.out, c.written = c.spare[:0], c.doing[:0]
@@ -250,7 +250,7 @@ func (c *conn) writeOnce() {
 	}
 	if err != nil && c.failed == nil {
 		c.failed = err
-		_ = c.nc.SetReadDeadline(past) // who reads sees it
+		_ = c.nc.SetReadDeadline(past) // the goroutine that reads sees it
 	}
 	for i, s := range written {
 		s.following = false
@@ -262,7 +262,7 @@ func (c *conn) writeOnce() {
 	}
 }
 
-// park gives back what an idle connection does not need. It is called without the lock, by the
+// park releases what an idle connection does not need. It is called without the lock, by the
 // goroutine that reads, between two frames.
 func (c *conn) park() {
 	c.framer = nil

@@ -5,7 +5,7 @@ import "encoding/binary"
 // tokenBytes are the bytes of a token, RFC 9110 section 5.6.2.
 var tokenBytes = bytesOf("!#$%&'*+-.^_`|~")
 
-// bytesOf are letters, digits and what is given.
+// bytesOf returns the set of all letters, digits and the given bytes.
 func bytesOf(others string) (set [256]bool) {
 	for c := range set {
 		lower := c | 0x20
@@ -20,8 +20,8 @@ func bytesOf(others string) (set [256]bool) {
 // isControl reports whether c is a character that no value may contain; a tab is allowed.
 func isControl(c byte) bool { return c < ' ' && c != '\t' || c == 0x7f }
 
-// isPrintable reports whether b is of printable ASCII and blanks other than tabs, eight
-// bytes at a time.
+// isPrintable reports whether b consists of printable ASCII and spaces. It looks at eight bytes at
+// a time.
 func isPrintable(b []byte) bool {
 	const ones = 0x0101010101010101
 	for len(b) >= 8 {

@@ -24,7 +24,7 @@ type Connection struct {
 	upgraded atomic.Bool // it has left HTTP/1.1, after the current or last response: see talk
 
 	// Only the goroutine that serves the connection uses the fields below.
-	at          part      // what it was last read for
+	at          part      // the part that it was last read for
 	readExpires time.Time // the read deadline of that part
 	readInForce time.Time // the one that the connection has
 	readRenewed time.Time // when the deadline of a body was renewed
@@ -37,13 +37,13 @@ type Connection struct {
 	bodyRead  int       // bytes of it
 	writing   progress  // of the current Write
 	parked    bool      // it is outside fasthttp: it waits, becomes large, or begins TLS
-	served    bool      // Serve leads it
+	served    bool      // Serve serves it
 	large     bool      // see IsLarge
 	grows     bool      // it becomes large when more comes
 	first     [1]byte   // the byte that ended the parking
 	framing   framing
 	ready     int       // how many bytes of the last look are for fasthttp
-	restAt    int       // where in them the part begins that has to be passed again
+	restAt    int       // where in them the rest begins that must be passed to take again
 	looked    bool      // what was last read has already been looked at: see stay
 	stay      *stay     // nil where it is not possible
 	held      []byte    // received bytes that must not be read yet: see take
@@ -67,7 +67,7 @@ type Connection struct {
 
 	hello   []byte  // what the client sent of a TLS handshake, until that begins; see opens
 	secured *stream // the TLS connection over Conn; nil for one in clear text
-	abrupt  bool    // it is to end without the notice that TLS ends with
+	abrupt  bool    // it is to end without the closing notice of TLS
 	parting bool    // that notice is being sent, or was
 	// TLS is what the requests of the connection have in common; nil for one in clear text.
 	TLS *matcher.TLS
@@ -145,8 +145,8 @@ const (
 // AfterWrite sets f to be called once the current response has been written, or cannot be.
 func (c *Connection) AfterWrite(f func(written time.Time)) { c.after = f }
 
-// release calls the function that waits for the response to be written: when the connection is read
-// again, or ends, it has been.
+// release calls the function that AfterWrite has set: once the connection is read again, or ends,
+// the response has been written.
 func (c *Connection) release() {
 	after, written := c.after, c.written
 	c.after, c.written = nil, time.Time{}
@@ -159,9 +159,8 @@ func (c *Connection) release() {
 	after(written)
 }
 
-// What an answer may ask of the connection that its request came by follows. A nil one is
-// that of a request which came by none, in a test: it does not wait, and nothing can be
-// done to it.
+// The methods below are what a response may ask of the connection of its request. The connection is
+// nil for a request that has none, in a test: it does not wait, and nothing can be done to it.
 
 // HasLeft reports whether the client is gone, so that no response is needed.
 func (c *Connection) HasLeft() bool { return c != nil && c.left }
@@ -184,7 +183,7 @@ func (c *Connection) Arrived() time.Time {
 }
 
 // Chooses reports whether the request may have a header that selects a response of an operation:
-// Prefer, or an Accept that is selective. It is cheaper than looking at the headers.
+// Prefer, or an Accept that is selective. It is cheaper than parsing the headers.
 func (c *Connection) Chooses() (prefers, accepts bool) {
 	if c == nil {
 		return true, true
@@ -200,12 +199,12 @@ func (c *Connection) IsAlone() bool { return c != nil && c.framing.single }
 // ReadBuffer.
 func (c *Connection) IsLarge() bool { return c.large }
 
-// Enlarge makes the connection large when its next request comes: a request did not fit into its buffer,
-// or an answer that is built there. It stays so until it is parked. One whose requests wait does not
-// become large.
+// Enlarge makes the connection large when its next request arrives, because a request, or a
+// response that is built in the buffer, did not fit. The connection stays large until it is parked.
+// A connection whose requests wait does not become large.
 func (c *Connection) Enlarge() { c.grows = c.served && !c.large }
 
-// Kept is where the server keeps something with the connection.
+// Kept returns where the server stores a value with the connection.
 func (c *Connection) Kept() *any { return &c.kept }
 
 // IsOld reports whether the connection has reached its maximum age.
@@ -225,7 +224,7 @@ func (c *Connection) ReadHeld(b []byte) int {
 	return n
 }
 
-// NoteReads turns the noting of read times on or off. The first time is that of the call: the
+// NoteReads turns the recording of read times on or off. The first time is that of the call: the
 // request was read a tenth of a microsecond before.
 func (c *Connection) NoteReads(on bool) {
 	if on && !c.timed {

@@ -28,13 +28,14 @@ type Connections struct {
 	// Plain answers a plain request, and reports whether it did. If Plain is nil, none is answered.
 	// The error is a write error.
 	Plain func(c *Connection, p *Plain) (done bool, err error)
-	// HTTP2 serves a connection whose client began with the preface of HTTP/2, which is in read with
-	// what came after it. If HTTP2 is nil, such a client is refused.
+	// HTTP2 serves a connection whose client began with the preface of HTTP/2; read contains the
+	// preface and what came after it. If HTTP2 is nil, such a client is refused.
 	HTTP2 func(c *Connection, read []byte)
-	// MaxAge is how long a connection is used, give or take a tenth; 0 is without limit.
+	// MaxAge is how long a connection is used, give or take a tenth; 0 means no limit.
 	MaxAge time.Duration
-	// Handshake makes a TLS connection of one whose client begins a handshake, and sets its TLS. If
-	// Handshake is nil, TLS is not spoken. OnlyTLS refuses requests in clear text.
+	// Handshake performs the handshake of a client that begins one, and sets the TLS field of the
+	// connection. If Handshake is nil, TLS is not supported. OnlyTLS refuses requests in clear
+	// text.
 	Handshake func(c *Connection, socket net.Conn) (*tls.Conn, error)
 	OnlyTLS   bool
 	// Single reports whether requests are to be read one at a time.
@@ -43,7 +44,7 @@ type Connections struct {
 	failures    atomic.Uint64 // of accepting
 	handshaking atomic.Int64  // nanoseconds, see HandshakeTime
 	descriptors descriptors
-	scarce      bool // the last failure was that the remaining descriptors are reserved
+	scarce      bool // the last failure was that only reserved descriptors are left
 
 	closing sync.Once
 	closed  error
@@ -67,7 +68,7 @@ type Connections struct {
 func New(l net.Listener, log *slog.Logger) *Connections {
 	return &Connections{
 		Listener: l, log: log, refusals: loglimit.New(1, loglimit.TellSuppressed(log, "cannot accept a connection")), Single: func() bool { return false },
-		descriptors: keepDescriptors(), ended: make(chan struct{}), open: map[*Connection]struct{}{},
+		descriptors: reserveDescriptors(), ended: make(chan struct{}), open: map[*Connection]struct{}{},
 	}
 }
 
@@ -75,7 +76,8 @@ func New(l net.Listener, log *slog.Logger) *Connections {
 // until StopAlarm.
 func (c *Connections) StartAlarm() { c.alarm = newAlarm() }
 
-// AlarmAt makes the timers of the process fire on time at a moment, between StartAlarm and StopAlarm.
+// AlarmAt makes timers of the process that are due at t fire on time, between StartAlarm and
+// StopAlarm.
 func (c *Connections) AlarmAt(t time.Time) { c.alarm.at(t) }
 
 // StopAlarm ends what StartAlarm began.
@@ -154,11 +156,11 @@ func (c *Connections) Adopt(inner net.Conn) *Connection {
 	return accepted
 }
 
-// counts reports whether a connection waits that could not be accepted, as far as the server
-// knows: something has run out. While descriptors are kept for others it counts once: nobody
-// may be waiting.
+// counts reports whether err means that a waiting connection could not be accepted, as far as the
+// server knows: some resource has run out. While only reserved descriptors are left, just the first
+// failure counts, because no connection may be waiting.
 func (c *Connections) counts(err error) bool {
-	scarce := errors.Is(err, errKept)
+	scarce := errors.Is(err, errReserved)
 	first := !scarce || !c.scarce
 	c.scarce = scarce
 	return first && slices.ContainsFunc([]syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM},
@@ -220,8 +222,8 @@ func (c *Connections) Hurry() {
 	}
 }
 
-// moment is how long a connection may still send that never sent anything, or has just received its
-// last response.
+// moment is how long a connection may still send if it never sent anything, or has just received
+// its last response.
 func (c *Connections) moment() time.Duration { return max(lastMoment, c.patience) }
 
 // CloseAll closes every connection, including those that are still being accepted, and returns

@@ -54,8 +54,8 @@ func TestAccept_CountsWhatRanOut(t *testing.T) {
 	}{
 		{"no descriptors", []any{syscall.EMFILE, syscall.EMFILE, syscall.ENFILE}, 3},
 		{"clients that left", []any{syscall.ECONNABORTED, syscall.ECONNABORTED, syscall.EPERM}, 0},
-		{"descriptors that are kept", []any{errKept, errKept, errKept}, 1},
-		{"and then none", []any{errKept, syscall.EMFILE, errKept}, 3},
+		{"descriptors that are kept", []any{errReserved, errReserved, errReserved}, 1},
+		{"and then none", []any{errReserved, syscall.EMFILE, errReserved}, 3},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			_, conn := net.Pipe()

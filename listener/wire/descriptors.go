@@ -5,5 +5,5 @@ import (
 	"syscall"
 )
 
-// errKept is the error of accepting while descriptors are kept for others.
-var errKept = fmt.Errorf("too many open files: those that are left are kept for the admin address and for webhooks: %w", syscall.EMFILE)
+// errReserved is the error of accepting while only reserved descriptors are left.
+var errReserved = fmt.Errorf("too many open files: the remaining descriptors are reserved for the admin address and webhooks: %w", syscall.EMFILE)

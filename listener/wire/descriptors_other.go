@@ -7,7 +7,7 @@ import "net"
 // descriptors are not limited here.
 type descriptors struct{}
 
-func keepDescriptors() descriptors { return descriptors{} }
+func reserveDescriptors() descriptors { return descriptors{} }
 
 func (*descriptors) took(net.Conn) {}
 func (*descriptors) left() error   { return nil }

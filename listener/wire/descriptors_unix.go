@@ -16,16 +16,17 @@ type descriptors struct {
 	scarce bool // the last connection got a descriptor at or above the border
 }
 
-// mostKept is the maximum number reserved; with a low limit, an eighth of the limit is reserved.
-const mostKept = 32
+// mostReserved is the maximum number reserved; with a low limit, an eighth of the limit is
+// reserved.
+const mostReserved = 32
 
-func keepDescriptors() descriptors {
+func reserveDescriptors() descriptors {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil || limit.Cur > 1<<30 {
 		return descriptors{}
 	}
 	n := int(limit.Cur)
-	return descriptors{border: n - min(n/8, mostKept)}
+	return descriptors{border: n - min(n/8, mostReserved)}
 }
 
 // took notes an accepted connection. The system assigns the smallest free number, so that number
@@ -51,7 +52,7 @@ func (d *descriptors) left() error {
 		_ = unix.Close(fd) // it was never used
 	}
 	if d.scarce {
-		return errKept
+		return errReserved
 	}
 	return nil
 }

@@ -53,22 +53,22 @@ var (
 	emptyLines = bad("there are more than 8 empty lines before the request line")
 	noHTTP     = bad("this is not HTTP: the request line is not METHOD TARGET HTTP/1.1")
 	badVersion = bad("the version of the request line is not HTTP/1.1 or HTTP/1.0")
-	folded     = bad("a header goes on in a second line")
+	folded     = bad("a header continues on a second line")
 	badName    = bad("a line of the headers does not begin with a name and a colon")
 	spacedName = bad("there is a blank before the colon of a header")
-	badOptions = bad("the Connection header holds a control character")
-	noHost     = bad("there is no Host header, which HTTP/1.1 demands")
+	badOptions = bad("the Connection header contains a control character")
+	noHost     = bad("there is no Host header, which HTTP/1.1 requires")
 	twoHosts   = bad("there is more than one Host header")
 	twoLengths = bad("there is more than one Content-Length header")
 	badLength  = bad("the Content-Length is not a number of at most 18 digits")
 	twoFrames  = bad("there are both Content-Length and Transfer-Encoding")
-	badCoding  = bad("the Transfer-Encoding is not chunked, once, in HTTP/1.1")
+	badCoding  = bad("the Transfer-Encoding is not a single \"chunked\" in HTTP/1.1")
 	largeHead  = &ProtocolError{431, LargeHead}
 	badExpect  = &ProtocolError{417, "only the expectation 100-continue can be met"}
 )
 
 // read parses the lines in b of the head that b begins with. It returns the length of the head once
-// it is complete, else 0: b then has to be passed again, with more after it.
+// it is complete, else 0: then b must be passed again, with more after it.
 func (h *head) read(b []byte) (length int, err error) {
 	for {
 		end := bytes.IndexByte(b[h.sought:], '\n')
@@ -178,7 +178,7 @@ func (h *head) field(line []byte) error {
 		n++
 	}
 	if n == 0 || n == len(line) || line[n] != ':' {
-		return nameBreach(line, n)
+		return nameError(line, n)
 	}
 	if !isPrintable(line[n+1:]) {
 		h.odd = true
@@ -225,7 +225,7 @@ func (h *head) hostField(value []byte) error {
 	return checkHost(value, h.minor == '0')
 }
 
-func nameBreach(line []byte, n int) error {
+func nameError(line []byte, n int) error {
 	switch {
 	case ascii.IsBlank(line[0]):
 		return folded
@@ -331,12 +331,12 @@ func hasName(line []byte, name string) bool {
 	return true
 }
 
-// Plain is a request that came whole, with nothing behind it, and as most clients send it:
-// see head.isPlain. Its bytes are valid until the connection is read again.
+// Plain is a request that arrived complete, with nothing after it, in the form that most clients
+// send: see head.isPlain. Its bytes are valid until the connection is read again.
 type Plain struct {
 	Method, Target, Host []byte
 	Header               []byte // its lines, and the empty one
 	Body                 []byte
-	Accepts              bool   // its answer may depend on Accept
-	Bytes                []byte // all of it; the answer may take its room, to its capacity
+	Accepts              bool   // the response may depend on Accept
+	Bytes                []byte // the whole request; the response may overwrite it, up to its capacity
 }

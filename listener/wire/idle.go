@@ -11,12 +11,12 @@ const (
 	isBusy  = iota
 	isIdle  // since the last sweep
 	isStill // at the last sweep, too
-	isSeen  // checked at that, and not checked any more
+	isSeen  // checked at that sweep, and not checked again
 )
 
 func (i *idleness) begin() { i.state.Store(isIdle) }
 
-func (i *idleness) park() { i.state.Store(isSeen) } // it looks for input itself
+func (i *idleness) park() { i.state.Store(isSeen) } // a parked connection looks for input itself
 
 func (i *idleness) now() bool { return i.state.Load() != isBusy }
 

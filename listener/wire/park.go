@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// A connection that waits long is parked: fasthttp ends as if the connection had been closed, and
-// so releases its buffers and its context, which are most of a connection's memory. Only a
+// A connection that waits for long is parked: fasthttp ends as if the connection had been closed,
+// and so releases its buffers and its context, which are most of a connection's memory. Only a
 // goroutine that waits for one byte is left.
 
-// unpark waits until a parked connection has to be served again, and reports whether it
-// has: it is closed otherwise.
+// unpark waits until a parked connection must be served again. It reports false if it has closed
+// the connection instead.
 func (c *Connection) unpark() bool {
 	c.parked, c.large = false, false
 	c.rise() // whoever wakes or hurries an idle connection sets its deadline before this does
@@ -37,7 +37,7 @@ func (c *Connection) unpark() bool {
 }
 
 // Serve serves the connection to its end with serve, which it calls again when a parked connection
-// is needed again, and when a connection has become large.
+// receives data, has finished its handshake, or has become large.
 func (c *Connection) Serve(serve func(net.Conn) error) error {
 	defer c.release()
 	c.served = true
@@ -46,7 +46,7 @@ func (c *Connection) Serve(serve func(net.Conn) error) error {
 		err = serve(c)
 		if c.upgraded.Load() {
 			talk := c.talk
-			c.talk = nil // what it begins with is not needed for as long as it runs
+			c.talk = nil // it may run for long: what it has captured can be freed
 			talk()
 			err = nil
 			break
@@ -59,8 +59,8 @@ func (c *Connection) Serve(serve func(net.Conn) error) error {
 	return err
 }
 
-// resume continues a connection that fasthttp takes as ended, and reports whether it is to be served
-// again: it is closed otherwise.
+// resume continues a connection that has ended for fasthttp. It reports false if it has closed the
+// connection instead.
 func (c *Connection) resume() bool {
 	switch {
 	case c.hello != nil:
@@ -72,31 +72,33 @@ func (c *Connection) resume() bool {
 	return c.unpark()
 }
 
-// fill has the connection become large if a request has filled its buffer, n bytes, unless its body is too
-// long for a large one.
+// fill makes the connection large if a request has filled its buffer with n bytes, unless the body
+// is too long even for a large buffer.
 func (c *Connection) fill(n int) {
 	if n == ReadBuffer && (c.framing.stage != atBody || c.framing.head.length <= MaxHeader-ReadBuffer) {
 		c.Enlarge()
 	}
 }
 
-// canGrow reports whether what was read, n bytes, is of another request, and nobody has looked at it.
+// canGrow reports whether the n bytes that were read begin another request, and nothing has looked
+// at them yet.
 func (c *Connection) canGrow(n int, err error) bool {
 	return n > 0 && err == nil && !c.looked && c.framing.stage == atHead
 }
 
-// grow ends fasthttp for a connection that becomes large. b is what was read, which is read again.
+// grow ends serving by fasthttp so that the connection can become large. What was read, b, is read
+// again.
 func (c *Connection) grow(b []byte) error {
 	c.hold(b)
 	c.parked = true
-	c.framing.forget() // it keeps the buffer, which is given back
+	c.framing.forget() // it refers to the buffer, which is released
 	return errParked
 }
 
-// parks reports whether a failed read is the time to be parked.
+// parks reports whether a failed read means that the connection is parked.
 func (c *Connection) parks(err error) bool {
 	if c.parked = c.isIdle() && errors.Is(err, os.ErrDeadlineExceeded) && !c.from.isEnding(); c.parked {
-		c.framing.forget() // it keeps the buffer, which is given back
+		c.framing.forget() // it refers to the buffer, which is released
 		c.grows = false
 	}
 	return c.parked

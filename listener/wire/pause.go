@@ -41,7 +41,7 @@ const (
 // pause waits for a time, or for Wake. Only the connection's goroutine may call it. A zero time
 // means no limit. After pauseLeft the connection is closed, and what is written to it is lost.
 func (c *Connection) pause(until time.Time) pauseEnd {
-	c.grows = false // answers of requests that wait are not built in the buffer
+	c.grows = false // responses to requests that wait are not built in the buffer
 	if !until.IsZero() && !time.Now().Before(until) {
 		return pauseDue
 	}

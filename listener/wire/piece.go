@@ -19,13 +19,13 @@ var LastChunk = []byte("0\r\n\r\n")
 
 var pieces = sync.Pool{New: func() any { return new(Piece) }}
 
-// NewPiece returns a piece, which is to be given back by Free.
+// NewPiece returns a piece; Free gives it back.
 func NewPiece() *Piece { return pieces.Get().(*Piece) }
 
 // Free gives the piece back.
 func (p *Piece) Free() { pieces.Put(p) }
 
-// Room is where the bytes of the body belong.
+// Room returns where the bytes of the body belong.
 func (p *Piece) Room() []byte { return p[chunkRoom : chunkRoom+pieceSize] }
 
 // Framed returns the first n bytes of Room as they are sent: as a chunk if the body is coded.

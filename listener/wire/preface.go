@@ -5,11 +5,11 @@ import (
 	"io"
 )
 
-// preface is what a client sends first that speaks HTTP/2 from the beginning, RFC 9113 section 3.4.
-// In HTTP/1.1 it is not the beginning of any request.
+// preface is what a client sends first if it speaks HTTP/2 from the beginning, RFC 9113 section
+// 3.4. In HTTP/1.1 no request begins with it.
 var preface = []byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
 
-// takePreface makes the connection one of HTTP/2 if b, all that its client has sent, begins with the
+// takePreface switches the connection to HTTP/2 if b, all that its client has sent, begins with the
 // preface. begun means that b may be the beginning of one.
 func (c *Connection) takePreface(b []byte) (begun, whole bool) {
 	if !bytes.HasPrefix(b, preface) {

@@ -128,9 +128,9 @@ func (c *Connection) renew(n int) {
 // Lateness describes how a body was too slow.
 func (c *Connection) Lateness() string {
 	if most := longest(c.bodyRead); time.Since(c.bodyBegun) >= most {
-		return "the request body was not whole after " + most.String()
+		return "the request body was not complete after " + most.String()
 	}
-	return "no more of the request body came for " + bodyTimeout.String()
+	return "no more of the request body arrived for " + bodyTimeout.String()
 }
 
 // Read reads what the client sent, as far as it is valid: a head is returned whole, and nothing
@@ -184,7 +184,7 @@ func (c *Connection) Read(b []byte) (int, error) {
 	}
 }
 
-// deliver returns how much of b, what was read, is for fasthttp, and holds the rest.
+// deliver returns how much of b, which was read, is for fasthttp, and holds the rest.
 func (c *Connection) deliver(b []byte, err error) (int, error) {
 	switch {
 	case c.over != nil && c.ready > 0:
@@ -236,8 +236,9 @@ func (c *Connection) more(b []byte, n int) (int, error) {
 	return got, nil
 }
 
-// begins looks at the first bytes of a connection, and reports whether they are no request: a TLS
-// handshake, clear text where only TLS is spoken, or the preface of HTTP/2 or the beginning of one.
+// begins looks at the first bytes of a connection, and reports whether they are something other
+// than a request: a TLS handshake, clear text where only TLS is allowed, or a preface of HTTP/2,
+// whole or in part.
 func (c *Connection) begins(b []byte, err error) (ready, rest int, done bool) {
 	if c.from.Handshake != nil && c.secured == nil {
 		if ready, done := c.opens(b); done {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// ReusePort fails: it is known on Linux only.
+// ReusePort fails: it is supported on Linux only.
 func ReusePort(string, string, syscall.RawConn) error {
-	return errors.New("several processes share a port on Linux only")
+	return errors.New("several processes can share a port on Linux only")
 }

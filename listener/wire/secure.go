@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// TLS and clear text come on the same port: the first byte of a connection says which it is. The
+// TLS and clear text arrive on the same port: the first byte of a connection says which it is. The
 // layers are, from below: the socket with its time-outs, TLS, and the reading and writing of HTTP.
 // docs/adr/0019 says why.
 
 // hello is the first byte of a TLS handshake. No request begins with it.
 const hello = 0x16
 
-var clearText = bad("this port speaks TLS: the URL begins with https://")
+var clearText = bad("this port speaks TLS; expected a URL that begins with https://")
 
-// opens looks at the first bytes of a connection, and reports whether they are no request. If they
-// begin a TLS handshake, the connection ends for fasthttp, so that its buffers are not held
-// meanwhile. If they are clear text and must not be, they are refused; ready is as of take then.
+// opens looks at the first bytes of a connection, and reports whether they are not a request. If
+// they begin a TLS handshake, the connection ends for fasthttp, so that its buffers are not held
+// meanwhile. Clear text where only TLS is allowed is refused; then ready is what take returns.
 func (c *Connection) opens(b []byte) (ready int, done bool) {
 	switch {
 	case b[0] == hello:
@@ -36,8 +36,7 @@ func (c *Connection) opens(b []byte) (ready int, done bool) {
 	return 0, false
 }
 
-// secure has the handshake done, and reports whether the connection is to be served: it is closed
-// otherwise.
+// secure performs the handshake. It reports false if that failed and the connection is closed.
 func (c *Connection) secure() bool {
 	socket := &socket{Conn: c.Conn, c: c, first: c.hello}
 	c.hello, c.parked, c.grows, c.over, c.told = nil, false, false, nil, false
@@ -52,7 +51,7 @@ func (c *Connection) secure() bool {
 		socket.stop()
 	}
 	if err != nil {
-		c.Discard() // the alert that says why would be lost with what is not read
+		c.Discard() // closed at once, the system would discard the alert that says why
 		_ = c.CloseNow()
 		return false
 	}
@@ -70,11 +69,11 @@ func (c *Connection) Stream() net.Conn {
 	return c.Conn
 }
 
-// farewell tells a client of TLS that nothing more is sent, unless a fault omits that.
+// farewell tells a TLS client that nothing more is sent, unless a fault omits that.
 func (c *Connection) farewell() {
 	if c.secured != nil && !c.abrupt && !c.parting {
 		c.parting = true
-		_ = c.secured.CloseWrite() // the client is told by the end of the connection too
+		_ = c.secured.CloseWrite() // if it fails, the end of the connection tells the client
 	}
 }
 
@@ -84,13 +83,14 @@ type socket struct {
 	net.Conn
 	c     *Connection
 	first []byte // of the handshake, read before it began
-	// begun is when the Write began whose first bytes are still to come, since the base of the clock;
-	// 0 for none. crypto/tls also writes while it reads, to answer a client that changes its keys.
+	// begun is when a Write began whose first bytes have not arrived here yet, since the base of
+	// the clock; 0 if there is none. crypto/tls also writes while it reads, to answer a client that
+	// changes its keys.
 	begun     atomic.Int64
 	computing thread // when the handshake began to compute, or went on
 }
 
-// Read reads what was read before, and then from the connection.
+// Read returns what was read before the handshake, and then reads from the connection.
 func (s *socket) Read(b []byte) (int, error) {
 	switch {
 	case len(s.first) > 0:
@@ -107,8 +107,9 @@ func (s *socket) Read(b []byte) (int, error) {
 	return s.Conn.Read(b)
 }
 
-// Write writes as long as the client keeps reading. The handshake has a deadline as a whole, and the
-// notice at the end one of crypto/tls. crypto/tls calls it once at a time, with a lock of its own.
+// Write writes as long as the client keeps reading. The handshake as a whole has a deadline, and
+// crypto/tls sets one for the closing notice. crypto/tls makes one call at a time, under its own
+// lock.
 func (s *socket) Write(b []byte) (int, error) {
 	switch {
 	case s.c.secured == nil:
@@ -130,14 +131,15 @@ type stream struct {
 	socket *socket
 }
 
-// Write writes b, for which its time begins.
+// Write writes b, and starts its time-out.
 func (s *stream) Write(b []byte) (int, error) {
 	s.socket.begun.Store(max(int64(s.socket.c.from.clock.elapsed()), 1))
 	return s.Conn.Write(b)
 }
 
-// Read reads once. A client that closes its connection without a notice has ended all the same: HTTP
-// knows whether a request is whole. After any other failure than a deadline nothing can be sent.
+// Read reads once. A client that closes its connection without a closing notice has ended all the
+// same: HTTP knows whether a request is complete. After any failure other than a deadline, nothing
+// can be sent.
 func (s *stream) Read(b []byte) (int, error) {
 	n, err := s.Conn.Read(b)
 	switch {
@@ -149,7 +151,7 @@ func (s *stream) Read(b []byte) (int, error) {
 	return n, &brokenError{err}
 }
 
-// brokenError is a failure of TLS. For whoever reads, the connection is closed.
+// brokenError is a failure of TLS. For the reader, the connection is closed.
 type brokenError struct{ error }
 
 // Is reports whether the error is to be handled like target.
@@ -158,17 +160,17 @@ func (e *brokenError) Is(target error) bool { return target == net.ErrClosed }
 // Unwrap returns the error of crypto/tls.
 func (e *brokenError) Unwrap() error { return e.error }
 
-// thread is the time of the thread that a goroutine runs on.
+// thread is a reading of the clocks of the thread that a goroutine runs on.
 type thread struct {
-	cpu  time.Duration // that it has used, where the system says so
+	cpu  time.Duration // used by the thread; 0 if the system does not report it
 	wall time.Time
 }
 
-// start begins to measure what a handshake computes until the next read or write.
+// start begins to measure the CPU time of a handshake up to its next read or write.
 func (s *socket) start() { s.computing = thread{threadTime(), time.Now()} }
 
-// stop adds what has been computed since start. A goroutine rarely changes its thread in between; if
-// it does, no more than the time that went by is added.
+// stop adds the CPU time used since start. A goroutine rarely changes its thread in between; if it
+// does, at most the elapsed time is added.
 func (s *socket) stop() {
 	wall := time.Since(s.computing.wall)
 	cpu := wall
@@ -178,6 +180,6 @@ func (s *socket) stop() {
 	s.c.from.handshaking.Add(int64(cpu))
 }
 
-// HandshakeTime returns how much CPU time handshakes have taken; where the system does not tell the
-// time of a thread, how long they have computed.
+// HandshakeTime returns how much CPU time handshakes have taken or, if the system does not report
+// the CPU time of a thread, how long they have computed.
 func (c *Connections) HandshakeTime() time.Duration { return time.Duration(c.handshaking.Load()) }

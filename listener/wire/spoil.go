@@ -16,7 +16,7 @@ func (c *Connection) Answered() { c.silent = true }
 // Reset ends the connection so that the client notices that its response is not whole.
 func (c *Connection) Reset() {
 	c.struck = true
-	c.answered.Store(true) // nothing more comes of it
+	c.answered.Store(true) // there will be no other response
 	c.cut()
 }
 

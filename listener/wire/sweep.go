@@ -74,6 +74,6 @@ func (c *Connection) wake() {
 	c.from.hurrying.Lock()
 	defer c.from.hurrying.Unlock()
 	if c.idle.taken() {
-		_ = c.Conn.SetReadDeadline(time.Unix(1, 0)) // fails only if it is already closed
+		_ = c.Conn.SetReadDeadline(time.Unix(1, 0)) // it fails only if the connection is already closed
 	}
 }

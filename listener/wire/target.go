@@ -7,13 +7,13 @@ import (
 )
 
 var (
-	fragment     = bad("the request target holds a fragment (#), which is for the client alone")
-	spacedTarget = bad("the request target holds a blank")
+	fragment     = bad("the request target contains a fragment (#), which only the client uses")
+	spacedTarget = bad("the request target contains a space")
 	badTarget    = bad("the request target is neither a path nor a URL of http or https; * is for OPTIONS")
-	badAuthority = bad("the URL of the request target names no host, or not in the form HOST:PORT")
-	oddTarget    = bad("the request target holds a byte that is not printable ASCII (expected it percent-encoded, as %C3%A9)")
+	badAuthority = bad("the URL in the request target has no valid host; expected HOST or HOST:PORT")
+	oddTarget    = bad("the request target contains a byte that is not printable ASCII (expected percent-encoding, such as %C3%A9)")
 	badConnect   = bad("the request target of CONNECT is not in the form HOST:PORT")
-	noTunnel     = &ProtocolError{501, "CONNECT asks for a tunnel through a proxy, which this server is not"}
+	noTunnel     = &ProtocolError{501, "CONNECT asks for a tunnel through a proxy; this server is not a proxy"}
 	costlyTarget = bad("the path of the request target is longer than 4 KiB and has more than 100 empty or dot segments")
 )
 
@@ -92,8 +92,8 @@ func cutPort(b []byte) (name, port []byte) {
 	return b, nil
 }
 
-// hostBytes are the bytes of a name, RFC 3986 section 3.2.2; fasthttp checks what
-// follows a "%". addressBytes are those of an IPv6 address, with its zone.
+// hostBytes are the bytes that a host name may contain, RFC 3986 section 3.2.2; fasthttp checks
+// what follows a "%". addressBytes are those of an IPv6 address with its zone.
 var (
 	hostBytes    = bytesOf("-._~!$&'()*+,;=%")
 	addressBytes = bytesOf("-._~:%")
@@ -173,4 +173,4 @@ func costly(path []byte) bool {
 	return removed > maxNormalised
 }
 
-var badHost = bad("the Host header is not the name of a host, with or without a port")
+var badHost = bad("the Host header is not a valid host; expected HOST or HOST:PORT")

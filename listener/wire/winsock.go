@@ -22,7 +22,8 @@ var winsock = map[syscall.Errno]syscall.Errno{
 	10065: syscall.EHOSTUNREACH, // WSAEHOSTUNREACH
 }
 
-// Portable returns err so that errors.Is matches the names of other systems too.
+// Portable returns an error that is err, and that errors.Is also matches by the name other systems
+// use.
 func Portable(err error) error {
 	var errno syscall.Errno
 	if !errors.As(err, &errno) {

@@ -36,9 +36,8 @@ type framing struct {
 	isPlain bool
 	plain   Plain
 	last    []byte // a copy of that request; empty for one that is too long: see again
-	// preferred and accepted tell that a request of the connection, this one or an earlier
-	// one, had a header by which answers of an operation are chosen: Prefer, or an Accept
-	// that says something.
+	// preferred and accepted mean that a request on the connection, this one or an earlier one, had
+	// a header that may select a response of an operation: Prefer, or an Accept other than */*.
 	preferred, accepted bool
 
 	head head // the head that is being read, or whose body is
@@ -85,18 +84,18 @@ var (
 	badSize       = bad("a chunk has no hexadecimal size of at most 15 digits")
 	badExtension  = bad("the extension of a chunk is malformed (expected ;NAME, ;NAME=TOKEN or ;NAME=\"TEXT\")")
 	longExtension = bad("the extensions of the chunks are larger than 64 KiB")
-	badChunkEnd   = bad("a chunk does not end where its size says, with CRLF")
+	badChunkEnd   = bad("a chunk does not end with CRLF where its size says")
 	badTrailer    = bad("a trailer is malformed")
 	largeTrailers = &ProtocolError{431, "the trailers are larger than 64 KiB"}
-	cutShort      = bad("the client ended what it sends before the request was whole")
+	cutShort      = bad("the client stopped sending before the request was complete")
 )
 
 // take parses b: the received bytes, after the part of a head that take left the last time. It
-// returns how much of b is for fasthttp, which it has moved to the front, and where the part begins
-// that has to be passed again, with more after it. That part is a part of a head; or, after
-// something that is for fasthttp, a head and a part of its body, because fasthttp sends its
-// responses once it has nothing more to read, not while it waits for a body. The error is a
-// ProtocolError, or io.EOF after the last request of the connection.
+// returns how much of b is for fasthttp, which it has moved to the front, and where the rest
+// begins, which must be passed again with more after it. The rest is a part of a head or, after
+// something that is for fasthttp, a head and a part of its body: fasthttp sends its responses once
+// it has nothing more to read, not while it waits for a body. The error is a ProtocolError, or
+// io.EOF after the last request of the connection.
 func (w *framing) take(b []byte) (ready, rest int, err error) {
 	w.isPlain = false
 	before := w.requests
@@ -150,11 +149,11 @@ func (w *framing) take(b []byte) (ready, rest int, err error) {
 // requests before it.
 func (w *framing) pauses(before int) bool { return w.requests > before && (w.single || w.asked) }
 
-// longestLast is the longest request that is kept, in bytes.
+// longestLast is the maximum size of framing.last, in bytes.
 const longestLast = 512
 
-// again reports whether b holds the plain request that was taken last once more, byte for
-// byte and in the same place, as clients that generate load send it. It has taken it then.
+// again reports whether b repeats the last plain request, byte for byte and in the same buffer, as
+// load generators do. If so, it has taken that request.
 func (w *framing) again(b []byte) bool {
 	if !w.isPlain || len(b) == 0 || w.stage != atHead || unsafe.SliceData(b) != unsafe.SliceData(w.plain.Bytes) || !bytes.Equal(b, w.last) {
 		return false
@@ -163,11 +162,11 @@ func (w *framing) again(b []byte) bool {
 	return true
 }
 
-// forget gives back what is kept of a request.
+// forget releases what framing stores of the last request.
 func (w *framing) forget() { w.isPlain, w.plain, w.last = false, Plain{}, nil }
 
-// remember keeps whether b is a plain request, whose head begins and is as long as given, and
-// what the head says of the connection as a whole.
+// remember notes whether b is exactly one plain request, and what its head says about the
+// connection as a whole. begin and length are the position and the length of the head in b.
 func (w *framing) remember(b []byte, begin, length int) {
 	if begin == 0 && length+w.head.length == len(b) && w.head.isPlain(b) {
 		w.isPlain, w.plain = true, w.head.plain(b, length)

@@ -42,17 +42,17 @@ func (c *Connection) transmit(b []byte, now time.Duration) (int, error) {
 	}
 }
 
-// strike does what a fault does instead of writing b, the beginning of an answer.
+// strike applies a fault instead of writing b, the beginning of a response.
 func (c *Connection) strike(b []byte) error {
 	fault := c.spoils
 	c.spoils, c.struck = "", true
-	c.answered.Store(true) // this is the answer it was to have
+	c.answered.Store(true) // the fault is the response
 	switch fault {
 	case reset:
 		c.cut()
 	case malformed:
-		_, _ = c.Write([]byte(noAnswer)) // a client that does not get it gets no answer either
-	case Truncate: // the answer is a head alone: clients take headers that end early for all of them
+		_, _ = c.Write([]byte(noAnswer)) // if this fails, the client gets no response either way
+	case Truncate: // there is no body: clients would take truncated headers for complete ones
 		c.abrupt = true
 		line, _, _ := bytes.Cut(b, []byte("\r\n"))
 		_, _ = c.Write(line[:len(line)/2])
