@@ -50,8 +50,8 @@ func TestAllocations_OfPresetAnswers(t *testing.T) {
 `)
 	occupy(s, 2)
 	for uri, want := range map[string]string{
-		"/failing": `{"error":"Injected failure","code":"injected_failure","message":"the latency of GET /failing declares that some requests fail so"}`,
-		"/late":    `{"error":"Injected time-out","code":"injected_timeout","message":"the latency of GET /late declares that some requests fail so"}`,
+		"/failing": `{"error":"Injected failure","code":"injected_failure","message":"the latency of GET /failing declares that some requests fail like this"}`,
+		"/late":    `{"error":"Injected time-out","code":"injected_timeout","message":"the latency of GET /late declares that some requests fail like this"}`,
 		"/full":    `{"error":"Capacity exceeded","code":"capacity_exceeded","message":"all places are taken: this endpoint serves 1 request at once, and lets 0 wait"}`,
 	} {
 		var ctx fasthttp.RequestCtx

@@ -34,8 +34,9 @@ type Authority struct {
 	key  crypto.Signer
 }
 
-// The files of a CA in its directory. The key's has the certificate too: it is written first, at
-// once, so two servers that start with an empty directory get the same CA.
+// The files of a CA in its directory. The file of the key contains the certificate too, and is
+// written first, as a whole, so that two servers that start with an empty directory get the same
+// CA.
 const (
 	authorityFile = "ca.pem"
 	secretFile    = "ca-key.pem"
@@ -46,17 +47,18 @@ const (
 	leafTime      = 90 * 24 * time.Hour
 	// backdated is how much earlier than now certificates begin: clocks of clients differ.
 	backdated = 24 * time.Hour
-	// leafRest is how long a certificate has to be valid still when it is used.
+	// leafRest is how long a certificate must still be valid when it is used.
 	leafRest = 30 * 24 * time.Hour
-	// createTries is how often a file is read that is not whole, and createPause the wait after that.
+	// createTries is how often reading an incomplete file is tried, and createPause the wait
+	// between the tries.
 	createTries = 5
 	createPause = 20 * time.Millisecond
-	// maxLeaves is how many certificates are kept.
+	// maxLeaves is the maximum number of certificates that are kept.
 	maxLeaves = 1000
 )
 
-// OpenAuthority returns the CA that is kept in a directory. If none is there, it makes one and keeps
-// it; for "" it makes one that is kept nowhere.
+// OpenAuthority returns the CA that is stored in a directory. If there is none, it makes one and
+// stores it; for "" it makes one that is not stored.
 func OpenAuthority(dir string) (opened *Authority, broken error) {
 	if dir == "" {
 		return newAuthority()
@@ -89,7 +91,7 @@ func OpenAuthority(dir string) (opened *Authority, broken error) {
 	return a, nil
 }
 
-// create makes a CA and writes it. If another server is first, it returns the file of that one.
+// create makes a CA and writes it. If another server is faster, it returns that server's file.
 func create(dir, name string) ([]byte, error) {
 	a, err := newAuthority()
 	if err != nil {
@@ -117,14 +119,14 @@ func create(dir, name string) ([]byte, error) {
 func parseAuthority(text []byte) (*Authority, error) {
 	pair, err := tls.X509KeyPair(text, text)
 	if err != nil {
-		return nil, fmt.Errorf("%w; it holds the key and the certificate of the CA, and may be removed for a new one to be made", err)
+		return nil, fmt.Errorf("%w; the file contains the key and the certificate of the CA; remove it to get a new CA", err)
 	}
 	key, ok := pair.PrivateKey.(crypto.Signer)
 	if !ok || !pair.Leaf.IsCA {
-		return nil, errors.New("its certificate is not one of a CA")
+		return nil, errors.New("its certificate is not that of a CA")
 	}
 	if time.Now().After(pair.Leaf.NotAfter) {
-		return nil, fmt.Errorf("its certificate expired on %s; without the file a new one is made", pair.Leaf.NotAfter.Format(time.DateOnly))
+		return nil, fmt.Errorf("its certificate expired on %s; remove the file to get a new one", pair.Leaf.NotAfter.Format(time.DateOnly))
 	}
 	return &Authority{cert: pair.Leaf, key: key}, nil
 }
@@ -161,7 +163,7 @@ func sign(t, by *x509.Certificate, key crypto.PublicKey, signer crypto.Signer) (
 	return x509.ParseCertificate(der)
 }
 
-// PEM returns the certificate of the CA, which clients have to trust.
+// PEM returns the certificate of the CA, which clients must trust.
 func (a *Authority) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
 }
@@ -208,10 +210,10 @@ func newLeaves(a *Authority) *leaves {
 	return &leaves{authority: a, made: map[string]*tls.Certificate{}}
 }
 
-// fallbackName is the name of the certificate for clients that name none, or no valid one.
+// fallbackName is the name of the certificate for clients that name no host, or an invalid one.
 const fallbackName = "localhost"
 
-// of returns the certificate of a name. Many who want a new one at the same time share it.
+// of returns the certificate of a name. Handshakes that need a new one at the same time share it.
 func (l *leaves) of(name string) (*tls.Certificate, error) {
 	if net.ParseIP(name) == nil && (strings.HasPrefix(name, "*") || address.NameFault(name) != "") {
 		name = fallbackName
@@ -220,7 +222,7 @@ func (l *leaves) of(name string) (*tls.Certificate, error) {
 		return cert, nil
 	}
 	made, err, _ := l.flights.Do(name, func() (any, error) {
-		if cert := l.find(name); cert != nil { // the flight before was just over
+		if cert := l.find(name); cert != nil { // the previous flight has just ended
 			return cert, nil
 		}
 		cert, err := l.authority.issue(name)
@@ -247,8 +249,8 @@ func (l *leaves) find(name string) *tls.Certificate {
 	return cert
 }
 
-// keep keeps a certificate, in place of any other if there are too many: a client that asks for
-// thousands of names does not come back to each.
+// keep stores a certificate, in place of an arbitrary one if there are too many: a client that asks
+// for thousands of names does not come back to each.
 func (l *leaves) keep(name string, cert *tls.Certificate) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,7 +1,7 @@
-// Package certs has the TLS side of a server that is not specific to its protocol: certificates
-// chosen by name, a CA that makes them on demand, the CAs of clients, keys of session tickets, and
-// handshakes with the cause of each that fails. Everything that comes from a file can be reloaded
-// while connections are accepted.
+// Package certs is the TLS side of a server, independent of its protocol: certificates chosen by
+// name, a CA that makes them on demand, the CAs of clients, keys of session tickets, and handshakes
+// with the cause of each that fails. Everything that comes from a file can be reloaded while
+// connections are accepted.
 //
 //	store, err := certs.Open(certs.Options{Auto: true}, log)
 //	conn, err := store.Handshake(accepted)
@@ -26,21 +26,22 @@ import (
 // Options say which certificates a server has and what it expects of clients. All files are in PEM,
 // except TicketKeys.
 type Options struct {
-	// Pairs are certificates with their keys. A handshake gets the one that has the name that the
-	// client asks for, exact before wildcard, or the first one.
+	// Pairs are certificates with their keys. A handshake gets the one for the name that the client
+	// asks for, an exact name before a wildcard, or the first one.
 	Pairs []Pair
-	// Auto makes certificates on demand, for every name that Pairs do not have.
+	// Auto makes certificates on demand for every name that is not in Pairs.
 	Auto bool
-	// Dir is where the CA of Auto is kept, and found at the next start; "" makes a new one each time.
+	// Dir is the directory where the CA of Auto is stored for the next start; "" makes a new CA
+	// each time.
 	Dir string
 	// Authority is the CA of Auto, if it was opened before; nil opens the one of Dir.
 	Authority *Authority
 
 	// Only refuses requests in clear text.
 	Only bool
-	// Protocols are what clients may choose by ALPN, the best first; none is only "http/1.1".
+	// Protocols are what clients may choose by ALPN, the best first; empty means only "http/1.1".
 	Protocols []string
-	// Min is the lowest version that is spoken: "1.2", which is the default, or "1.3".
+	// Min is the lowest version that is supported: "1.2", which is the default, or "1.3".
 	Min string
 
 	// ClientCA is a file with the CAs of client certificates; "" asks clients for none.
@@ -51,7 +52,7 @@ type Options struct {
 	// TicketKeys is a file with the keys of session tickets, which several servers may share; see
 	// readKeys. "" makes keys that only this server knows.
 	TicketKeys string
-	// NoTickets gives clients no session tickets.
+	// NoTickets turns session tickets off.
 	NoTickets bool
 }
 
@@ -68,7 +69,7 @@ const (
 func (o *Options) check() error {
 	switch {
 	case len(o.Pairs) == 0 && !o.Auto:
-		return errors.New("TLS needs certificates: files, or those that it makes by itself")
+		return errors.New("TLS needs certificates: expected files, or auto to make them on demand")
 	case o.Client != "" && o.Client != Required && o.Client != Optional:
 		return fmt.Errorf("client certificates are %q; expected %s or %s", o.Client, Optional, Required)
 	case o.Client != "" && o.ClientCA == "":
@@ -89,8 +90,8 @@ type Store struct {
 	log       *slog.Logger
 	authority *Authority // nil without Auto
 
-	// base is what handshakes begin with. It has the keys of tickets if no file does, so it is
-	// another one once the CAs of clients are.
+	// base is what handshakes begin with. It has the ticket keys if there is no file of them, so it
+	// is replaced when the CAs of clients change.
 	base    atomic.Pointer[tls.Config]
 	current atomic.Pointer[state]
 	loading sync.Mutex // held while files are read
@@ -131,7 +132,7 @@ func (s *Store) Authority() *Authority { return s.authority }
 // Only reports whether requests in clear text are refused.
 func (s *Store) Only() bool { return s.opts.Only }
 
-// Files returns the files whose changes have to be followed by Reload.
+// Files returns the files after whose changes Reload must be called.
 func (s *Store) Files() []string {
 	var names []string
 	for _, p := range s.opts.Pairs {
@@ -145,14 +146,14 @@ func (s *Store) Files() []string {
 	return names
 }
 
-// Reload reads all files again. What is wrong is logged, and stays as it was before. The cause is for
-// the log.
+// Reload reads all files again. It logs those that are invalid, and keeps their previous content.
+// The cause is for the log.
 func (s *Store) Reload(cause string) {
 	s.loading.Lock()
 	defer s.loading.Unlock()
 	st, problems := s.read(s.current.Load())
 	for _, problem := range problems {
-		s.log.Error("TLS file not reloaded, the last good one goes on serving", "error", problem.Error(), "cause", cause)
+		s.log.Error("TLS file not reloaded, the last good one stays in use", "error", problem.Error(), "cause", cause)
 	}
 	if s.serve(st) {
 		s.log.Info("certificates reloaded", "cause", cause)
@@ -160,7 +161,7 @@ func (s *Store) Reload(cause string) {
 	}
 }
 
-// read reads all files. In place of those that are wrong it takes what before has.
+// read reads all files. For those that are invalid it takes the content from before.
 func (s *Store) read(before *state) (st *state, problems []error) {
 	st = &state{pairs: slices.Clone(before.pairs), clients: before.clients, digest: before.digest, keys: before.keys, made: before.made}
 	if st.pairs == nil {
@@ -216,8 +217,8 @@ func (s *Store) compile(st *state) *tls.Config {
 		GetCertificate:         st.choose,
 		ClientCAs:              st.clients,
 		SessionTicketsDisabled: s.opts.NoTickets,
-		// Small records at the beginning would serve pages that browsers show in part; a system
-		// call for each packet is what they cost.
+		// Small initial records only help browsers that show pages in part, and cost a system call
+		// for each packet.
 		DynamicRecordSizingDisabled: true,
 	}
 	if st.keys != nil {
@@ -254,7 +255,7 @@ func readPair(p Pair) (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-// readPool reads the certificates of CAs. The digest tells them from others.
+// readPool reads the certificates of CAs. The digest identifies them.
 func readPool(name string) (pool *x509.CertPool, digest [sha256.Size]byte, err error) {
 	text, err := files.Read(name)
 	if err != nil {
@@ -275,7 +276,7 @@ func readPool(name string) (pool *x509.CertPool, digest [sha256.Size]byte, err e
 		n++
 	}
 	if n == 0 {
-		return nil, digest, errors.New("it holds no certificate; expected PEM")
+		return nil, digest, errors.New("it contains no certificate; expected PEM")
 	}
 	return pool, [sha256.Size]byte(hash.Sum(nil)), nil
 }

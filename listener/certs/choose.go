@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// index returns the certificates by the names that they have: hosts in lower case, wildcards as
+// index returns the certificates by the names that they are for: hosts in lower case, wildcards as
 // "*.example.com", and IP addresses.
 func index(pairs []*tls.Certificate) map[string][]*tls.Certificate {
 	byName := map[string][]*tls.Certificate{}
@@ -27,7 +27,7 @@ func index(pairs []*tls.Certificate) map[string][]*tls.Certificate {
 }
 
 // choose returns the certificate for a handshake. A client that names no host, as for a URL with an
-// IP address, gets that of the address it has connected to.
+// IP address, gets the certificate for the address that it has connected to.
 func (st *state) choose(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	name := strings.ToLower(hello.ServerName)
 	if name == "" {

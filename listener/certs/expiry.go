@@ -5,16 +5,17 @@ import (
 	"time"
 )
 
-// warnAhead is how long before the end of a certificate it is warned of.
+// warnAhead is how long before a certificate expires the log warns of it.
 const warnAhead = 14 * 24 * time.Hour
 
-// Validity is until when a certificate is valid.
+// Validity says until when a certificate is valid.
 type Validity struct {
 	Name  string // its file, or "ca" for the CA of Options.Auto
 	Until time.Time
 }
 
-// Validities returns until when each certificate is valid that the store did not make for a name.
+// Validities returns until when each certificate is valid, except those that the store made on
+// demand.
 func (s *Store) Validities() []Validity {
 	var all []Validity
 	for i, pair := range s.current.Load().pairs {
@@ -37,8 +38,8 @@ func until(leaf *x509.Certificate, chain [][]byte) time.Time {
 	return first
 }
 
-// WarnOfExpiry logs a warning for each certificate that has expired, or will within 14 days. It is to
-// be called once a day.
+// WarnOfExpiry logs a warning for each certificate that has expired, or will within 14 days. Call
+// it once a day.
 func (s *Store) WarnOfExpiry(now time.Time) {
 	for _, v := range s.Validities() {
 		switch left := v.Until.Sub(now); {

@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// pollEvery is how often files are looked at: a change has to be served within a second, and
-	// counts once two looks agree.
+	// pollEvery is how often files are checked: a change must be served within a second, and counts
+	// once two checks agree.
 	pollEvery = 500 * time.Millisecond
 	// expiryEvery is how often the log warns of a certificate that expires.
 	expiryEvery = 24 * time.Hour
 )
 
-// Follow reloads what has changed on disk, and warns of certificates that expire, until ctx ends.
+// Follow reloads files that change on disk, and warns of certificates that expire, until ctx ends.
 func (s *Store) Follow(ctx context.Context) {
 	days := time.NewTicker(expiryEvery)
 	defer days.Stop()
@@ -25,7 +25,7 @@ func (s *Store) Follow(ctx context.Context) {
 	watching.Go(func() {
 		reload := func() { s.Reload("a file changed") }
 		w := watch.New(s.Files)
-		reload() // it may have changed after the store read it and before it was watched
+		reload() // a file may have changed between the store's reading and the watch
 		w.Run(ctx, pollEvery, reload)
 	})
 	for {

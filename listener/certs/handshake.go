@@ -44,7 +44,7 @@ func (f *Failure) Error() string { return f.What }
 func (f *Failure) Unwrap() error { return f.err }
 
 // Handshake begins TLS on a connection, as its server. The caller sets deadlines. The error is a
-// *Failure; the connection has to be closed then.
+// *Failure; then the caller must close the connection.
 func (s *Store) Handshake(inner net.Conn) (*tls.Conn, error) {
 	conn := tls.Server(inner, s.base.Load())
 	if err := conn.Handshake(); err != nil {
@@ -56,8 +56,7 @@ func (s *Store) Handshake(inner net.Conn) (*tls.Conn, error) {
 	return conn, nil
 }
 
-// causes are parts of what crypto/tls says, and what they mean. It has no types for most of its
-// errors.
+// causes are parts of messages of crypto/tls, and what they mean: most of its errors have no type.
 var causes = []struct{ text, result, what string }{
 	{"offered only unsupported versions", resultVersion, "client and server share no version of TLS"},
 	{"protocol version not supported", resultVersion, "client and server share no version of TLS"},
@@ -67,7 +66,7 @@ var causes = []struct{ text, result, what string }{
 	{"peer doesn't support any of the certificate's signature algorithms", resultCipher, "the client does not support the kind of key of the server's certificate"},
 	{"requested unsupported application protocols", resultProtocol, "the client speaks none of the server's protocols (ALPN)"},
 	{"didn't provide a certificate", resultCertificate, "the client has sent no certificate, which is required"},
-	{"bad record MAC", resultUntrusted, "what the client has sent cannot be decrypted; so it is with the alert by which OpenSSL refuses the server's certificate"},
+	{"bad record MAC", resultUntrusted, "what the client has sent cannot be decrypted; the alert by which OpenSSL refuses the server's certificate looks like this"},
 	{"unsupported SSLv2 handshake", resultVersion, "client and server share no version of TLS"},
 }
 
@@ -77,8 +76,8 @@ var refusals = map[string]string{
 	"tls: bad certificate":               "the client refuses the server's certificate",
 	"tls: unknown certificate":           "the client refuses the server's certificate",
 	"tls: unsupported certificate":       "the client does not support the server's certificate",
-	"tls: revoked certificate":           "the client takes the server's certificate as revoked",
-	"tls: expired certificate":           "the client takes the server's certificate as expired",
+	"tls: revoked certificate":           "the client considers the server's certificate revoked",
+	"tls: expired certificate":           "the client considers the server's certificate expired",
 	"tls: access denied":                 "the client refuses the server's certificate",
 }
 
@@ -92,7 +91,7 @@ func explain(err error) *Failure {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return &Failure{resultTimeout, "the handshake took too long", err}
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return &Failure{resultClosed, "the client closed the connection during the handshake, as some do that do not trust the server's certificate", err}
+		return &Failure{resultClosed, "the client closed the connection during the handshake, as some clients do if they do not trust the server's certificate", err}
 	case errors.As(err, &record) && looksLikeHTTP(record.RecordHeader[:]):
 		return &Failure{resultNotTLS, "the client has sent plain HTTP to TLS", err}
 	case errors.As(err, &record):
@@ -123,7 +122,7 @@ func looksLikeHTTP(b []byte) bool {
 	return false
 }
 
-// counts are the handshakes: by result, whether a session was resumed, and version.
+// counts are the numbers of handshakes by result, whether a session was resumed, and version.
 type counts [len(results)][2][2]atomic.Uint64
 
 func (c *counts) add(result string, cs tls.ConnectionState) {
@@ -150,8 +149,8 @@ type Count struct {
 	Count   uint64
 }
 
-// Counts returns how many handshakes there were since the start. Failed ones have a row if there was
-// one.
+// Counts returns how many handshakes there were since the start. A failure is listed only if it has
+// occurred.
 func (s *Store) Counts() []Count {
 	var all []Count
 	for i, result := range results {
@@ -170,8 +169,8 @@ func (s *Store) Counts() []Count {
 	return all
 }
 
-// Listener accepts TLS connections on a listener. Handshakes are done when a connection is first
-// read, and not counted.
+// Listener accepts TLS connections on a listener. A handshake is made when a connection is first
+// read, and is not counted.
 func (s *Store) Listener(inner net.Listener) net.Listener {
 	return tls.NewListener(inner, &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.current.Load().config, nil }})
 }

@@ -6,7 +6,7 @@ import (
 	"crypto/x509"
 )
 
-// state is what was read from the files, compiled. It does not change.
+// state is what was read from the files, compiled. It is immutable.
 type state struct {
 	pairs  []*tls.Certificate // by Options.Pairs
 	byName map[string][]*tls.Certificate
@@ -15,11 +15,11 @@ type state struct {
 
 	clients *x509.CertPool // nil without ClientCA
 	digest  [sha256.Size]byte
-	keys    [][keySize]byte // of the file; nil without one
+	keys    [][keySize]byte // of the file of ticket keys; nil without one
 }
 
-// verify checks the client of a resumed session, as the handshake that began it did: the CAs may be
-// others since (CVE-2025-68121).
+// verify checks the client of a resumed session as the full handshake did: the CAs may have changed
+// since (CVE-2025-68121).
 func (st *state) verify(cs tls.ConnectionState) error {
 	if !cs.DidResume || len(cs.PeerCertificates) == 0 {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"mockserver/internal/files"
 )
 
-// keySize is the size of the key that a line of the file gives, in bytes.
+// keySize is the size of a key in the file, in bytes.
 const keySize = 32
 
 // maxKeys is how many keys a file may have: each handshake may try all of them.
@@ -19,7 +19,8 @@ const maxKeys = 16
 
 // readKeys reads the keys of session tickets, one a line, as base64 of 32 bytes, which is what
 // "openssl rand -base64 32" prints. Tickets are made with the first one, and accepted with all of
-// them: whoever writes the file puts a new key in front, after it was second everywhere.
+// them: to rotate keys, add a new key in second place on every server, and only then move it to the
+// front.
 func readKeys(name string) (keys [][keySize]byte, err error) {
 	text, err := files.Read(name)
 	if err != nil {
@@ -39,22 +40,22 @@ func readKeys(name string) (keys [][keySize]byte, err error) {
 	}
 	switch {
 	case len(keys) == 0:
-		return nil, errors.New("it holds no key; expected one a line")
+		return nil, errors.New("it contains no key; expected one per line")
 	case len(keys) > maxKeys:
-		return nil, fmt.Errorf("it holds %d keys; expected at most %d", len(keys), maxKeys)
+		return nil, fmt.Errorf("it contains %d keys; expected at most %d", len(keys), maxKeys)
 	}
 	return keys, nil
 }
 
 // derive returns the keys that tickets are encrypted with. They depend on the CAs of clients and on
-// whether a certificate is required, since a resumed session asks the client for none: with other
-// CAs no old ticket is accepted, whatever the file says.
+// whether a certificate is required, because a resumed session does not ask the client for one:
+// after a change of the CAs no old ticket is accepted, whatever keys the file has.
 func derive(keys [][keySize]byte, clients [sha256.Size]byte, mode string) [][keySize]byte {
 	derived := make([][keySize]byte, len(keys))
 	for i, key := range keys {
 		made, err := hkdf.Key(sha256.New, key[:], clients[:], "mockserver session tickets, client certificates "+mode, keySize)
 		if err != nil {
-			panic(err) // only if more is asked for than SHA-256 can give
+			panic(err) // only if more bytes are requested than SHA-256 can derive
 		}
 		derived[i] = [keySize]byte(made)
 	}

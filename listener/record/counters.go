@@ -17,12 +17,12 @@ type Counters struct {
 	route route  // for conditions
 	since time.Time
 
-	declared *config.Endpoint // as it is now, nil for a WebSocket; Recorder.mu guards it
+	declared *config.Endpoint // its current declaration; nil for a WebSocket; Recorder.mu guards it
 
 	// The last reading by Recorder.Counts; Recorder.mu guards it.
 	last  EndpointCounts
-	stamp uint64 // from before it
-	known bool   // there has been one
+	stamp uint64 // the stamp before that reading
+	known bool   // there was a reading
 }
 
 // places is where an endpoint is counted. It is separate from Counters, which the garbage collector
@@ -30,8 +30,8 @@ type Counters struct {
 type places struct {
 	lanes  []lane // of the recorder
 	common atomic.Pointer[Shard]
-	row    atomic.Uint32 // of the lanes, which the endpoint is counted in from now on; 0 for none
-	marked atomic.Int64  // when a stride of requests was complete, since the recorder began
+	row    atomic.Uint32 // the row of the lanes that the endpoint is now counted in; 0 for none
+	marked atomic.Int64  // when the last stride of requests was complete, since the recorder began
 }
 
 func newCounters(id identity, lanes []lane) *Counters {

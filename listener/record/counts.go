@@ -27,12 +27,12 @@ type Counts struct {
 	// AcceptFailures is how often a connection could not be accepted, because no file descriptor
 	// was free or for another reason that may be temporary.
 	AcceptFailures uint64
-	// SharedLocally is how often this replica decided alone on what is shared, since the shared state
-	// did not answer.
+	// SharedLocally is how often this replica decided on its own about a shared limit or number,
+	// because the shared state did not answer.
 	SharedLocally uint64
-	Replicas      int64 // replicas of the shared state, as seen last; 0 without one
-	// Handshakes are the TLS handshakes by what they had in common; nil without TLS. They have taken
-	// HandshakeTime of CPU time.
+	Replicas      int64 // replicas of the shared state when they were last counted; 0 without one
+	// Handshakes are the numbers of TLS handshakes, grouped; nil without TLS. HandshakeTime is the
+	// CPU time that they have taken.
 	Handshakes    []HandshakeCount
 	HandshakeTime time.Duration
 	Sets          []SetCounts // sets of rows, in the order of their names
@@ -70,20 +70,20 @@ func (c *Counts) FullHandshakes() (full, all uint64) {
 type SetCounts struct {
 	Name string
 
-	Rows    int64 // that requests without an isolating value see
+	Rows    int64 // seen by requests without an isolation value
 	Base    int64 // of the file, or declared in place
 	Changes int64 // rows that were changed, added or deleted, in all parts
 	Parts   int64 // isolated ones with changes
 	Bytes   int64 // that the changes take
 
 	Conflicts  int64 // how often a request was answered anew because what it saw had changed
-	GivenUp    int64 // changes that were given up for want of room
+	GivenUp    int64 // changes that were dropped to make room
 	Moves      int64 // changes that rows have made by themselves
 	Operations []SetOperation
 }
 
-// SetOperation is how often requests have done something with a set, with a result: ok, missing for a
-// row that was asked for and is not there, or the code of an error.
+// SetOperation is how often requests have performed an operation on a set with a result: ok,
+// missing for a row that does not exist, or the code of an error.
 type SetOperation struct {
 	Operation, Result string
 	Count             uint64
@@ -95,8 +95,8 @@ type EndpointCounts struct {
 	Endpoint string // "GET /users/:id", "WebSocket /rooms/:id"; "" for none
 	Host     string // that it is declared for; "" for any
 	If       string // its condition; "" for none
-	// Since is when it was first served, or served again after a reload had removed it:
-	// counting starts at 0 then, and what it had before is in Gone.
+	// Since is when it was first served, or served again after a reload had removed it: counting
+	// then starts at 0, and its earlier counts are in Gone.
 	Since time.Time
 	// Requests is how many there were: the sum of Statuses.
 	Requests uint64
@@ -131,9 +131,10 @@ type EndpointCounts struct {
 	// Injected is the declared latency and the wait in the queue of a capacity, of requests
 	// that have either.
 	Injected histogram.Snapshot
-	// InjectionError is how much later than that replies were, as seen by a client.
+	// InjectionError is how much later than Injected the replies were, as seen by a client.
 	InjectionError histogram.Snapshot
-	// Declared is what is served; nil for a WebSocket, and for what no endpoint answers.
+	// Declared is the declaration of the endpoint; nil for a WebSocket, and for counts of no
+	// endpoint.
 	Declared *config.Endpoint
 }
 
@@ -146,7 +147,7 @@ func (r *Recorder) Counts() Counts {
 	}
 	c.Unmatched, c.Options, c.Malformed = r.unmatched.read(), r.options.read(), r.malformed.read()
 	c.Distinct = r.misses.distinct()
-	r.mu.Lock() // so that no endpoint moves to the gone in between
+	r.mu.Lock() // so that no endpoint is moved to gone in between
 	defer r.mu.Unlock()
 	c.Endpoints = make([]EndpointCounts, len(r.order))
 	for i, t := range r.order {
@@ -161,8 +162,8 @@ func (r *Recorder) Counts() Counts {
 	return c
 }
 
-// protocols returns how many of the requests that were counted came by each protocol. One that is
-// counted meanwhile may be missing in that of HTTP/1.1.
+// protocols returns how many of the counted requests came by each protocol. A request that is
+// counted meanwhile may be missing from the number of HTTP/1.1.
 func (r *Recorder) protocols(c *Counts) (n [matcher.Protocols]uint64) {
 	all := c.Unmatched.Requests + c.Options.Requests + c.Malformed.Requests + c.Gone.Requests
 	for i := range c.Endpoints {

@@ -16,7 +16,7 @@ import (
 
 // Exchange is a request and its reply, as the journal keeps them.
 type Exchange struct {
-	ID       uint64 // rises with each
+	ID       uint64 // each exchange has a higher one
 	Kept     Kept
 	Time     time.Time // of its arrival
 	Endpoint string    // that answered, "GET /users/:id"; "" for none
@@ -74,7 +74,7 @@ const (
 	largestExchange = exchangeSize + keptTarget + keptReason + 2<<10 + 4*keptPart
 )
 
-// by says which endpoint answered, and why the request is kept.
+// by sets which endpoint answered, and why the request is kept.
 func (x *Exchange) by(t *Counters, kept Kept) {
 	x.Kept, x.Endpoint, x.EndpointID, x.route = kept, t.name, t.key, t.route
 }

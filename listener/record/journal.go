@@ -237,7 +237,7 @@ func (j *Journal) missing() string {
 	t := j.Stats()
 	switch {
 	case j.sample != 1:
-		return "the journal keeps only some of the requests that went well; see --journal-sample"
+		return "the journal keeps only a sample of successful requests; see --journal-sample"
 	case len(t.Dropped) > 0:
 		return "the journal is full, and has dropped requests"
 	}

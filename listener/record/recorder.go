@@ -17,9 +17,9 @@ type Options struct {
 	Journal JournalOptions
 }
 
-// Recorder counts what a server does. A request adds to the counters of its endpoint, in
-// the lane of its connection, so that connections served at the same time seldom write the
-// same memory. Nothing is locked and nothing is sampled: counts are exact.
+// Recorder counts what a server does. A request adds to the counters of its endpoint, in the lane
+// of its connection, so that connections served at the same time rarely write the same memory.
+// Nothing is locked and nothing is sampled: counts are exact.
 type Recorder struct {
 	lanes   []lane // a power of 2
 	begun   time.Time
@@ -27,8 +27,8 @@ type Recorder struct {
 	misses  Misses
 
 	unmatched *Counters // requests that no endpoint answered
-	options   *Counters // OPTIONS that the server answers itself, from what is declared
-	malformed *Counters // what was not a valid request
+	options   *Counters // OPTIONS requests that the server answers itself
+	malformed *Counters // invalid requests
 
 	mu      sync.Mutex // guards the fields below
 	known   map[identity]*Counters
@@ -83,10 +83,10 @@ func (r *Recorder) lane(shard uint32) *lane { return laneOf(r.lanes, shard) }
 
 func laneOf(lanes []lane, shard uint32) *lane { return &lanes[shard&uint32(len(lanes)-1)] }
 
-// Adopt returns the counters of the endpoints of a specification that is about to be
-// served, and then of its WebSockets. Those of removed endpoints are added to the gone. A
-// request in progress, or a WebSocket connection, may still add to them, so they stay as
-// they are until the garbage collector finds them unused.
+// Adopt returns the counters of the endpoints of a specification that is about to be served, and
+// then of its WebSockets. The counters of removed endpoints are added to gone. A request in
+// progress, or a WebSocket connection, may still add to them, so they stay as they are until the
+// garbage collector finds them unused.
 func (r *Recorder) Adopt(spec *config.Spec) []*Counters {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,7 +99,7 @@ func (r *Recorder) Adopt(spec *config.Spec) []*Counters {
 			t = newCounters(id, r.lanes)
 			t.route = routeOf(spec, i)
 			if i >= len(spec.Endpoints) {
-				r.spread(t.places) // their messages are not looked at, see count
+				r.spread(t.places) // their messages do not call crowd
 			}
 		}
 		t.declared = nil
@@ -118,7 +118,7 @@ func (r *Recorder) Adopt(spec *config.Spec) []*Counters {
 	return order
 }
 
-// fold adds the counters of a removed endpoint, which are no longer used, to the gone.
+// fold adds the counters of a removed endpoint, which are no longer used, to gone.
 func (r *Recorder) fold(p *places) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -133,8 +133,8 @@ func (r *Recorder) fold(p *places) {
 	}
 }
 
-// spread makes an endpoint be counted separately in each lane from now on, if there is a row left.
-// The caller holds r.mu.
+// spread counts an endpoint separately in each lane from now on, if a row is left. The caller holds
+// r.mu.
 func (r *Recorder) spread(p *places) {
 	if n := len(r.rows); n > 0 && len(r.lanes) > 1 && p.row.Load() == 0 {
 		p.row.Store(r.rows[n-1])
@@ -215,8 +215,8 @@ func (r *Recorder) End(in *matcher.Input, p *reply.Reply, c *Trace, shard uint32
 	}
 }
 
-// countProtocol counts a request by its protocol. Those of HTTP/1.1, which are most, are what is left
-// of all requests.
+// countProtocol counts a request by its protocol. The number of HTTP/1.1, the most common one, is
+// what remains of all requests.
 func (r *Recorder) countProtocol(p matcher.Protocol, shard uint32) {
 	if p != matcher.HTTP11 {
 		r.lane(shard).others[p-1].Add(1)

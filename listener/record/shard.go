@@ -17,7 +17,7 @@ type Shard struct {
 	limited  atomic.Uint64 // 429 of a rate limit
 	refused  atomic.Uint64 // 503 of a capacity
 	broken   atomic.Uint64 // 500 and above in place of what is declared, see EndpointCounts.Broken
-	heard    atomic.Uint64 // messages of WebSocket connections
+	heard    atomic.Uint64 // WebSocket messages received
 	said     atomic.Uint64
 	service  histogram.Histogram // the server's own time for requests that did not wait
 	waits    atomic.Pointer[pauses]

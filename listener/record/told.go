@@ -9,10 +9,10 @@ import (
 	"mockserver/matcher"
 )
 
-// Told is a request that was answered with a fixed reply, as its bytes.
+// Told is a request, as its bytes, that was answered with a fixed reply.
 type Told struct {
 	Answer  interface{ Fixed() *reply.Reply }
-	Request []byte // the head, which is all of it
+	Request []byte // the head: there is no body
 	Time    time.Time
 	Remote  net.Addr
 	TLS     *matcher.TLS // nil for clear text

@@ -17,31 +17,31 @@ type Miss struct {
 	Code   string    `json:"code" doc:"of the last answer"`
 	Reason string    `json:"reason" doc:"why no endpoint matched the last one"`
 	Count  uint64    `json:"count" doc:"how many there were"`
-	First  time.Time `json:"first" doc:"when the first one came"`
-	Last   time.Time `json:"last" doc:"when the last one came"`
+	First  time.Time `json:"first" doc:"when the first one arrived"`
+	Last   time.Time `json:"last" doc:"when the last one arrived"`
 }
 
 // Misses are the requests that no endpoint answered, one entry for each method, host and path.
-// Their number is limited; the entry requested longest ago makes room.
+// Their number is limited: the entry whose last request was the longest ago makes room.
 type Misses struct {
 	mu    sync.Mutex // guards the fields below
-	known map[missKey]*list.Element
+	known map[unmatchedKey]*list.Element
 	order list.List // of *Miss, the latest first
 	kinds uint64    // how many were added
 }
 
-type missKey struct{ method, host, path string }
+type unmatchedKey struct{ method, host, path string }
 
 const (
-	// keptMisses is how many are kept. keptMiss bounds the path of each, in bytes: with its
-	// reason it takes 3 KiB at most, and all of them 4 MiB.
-	keptMisses = 1000
-	keptMiss   = 512
+	// maxUnmatched is the maximum number of entries, and keptPath the maximum size of the path of
+	// each, in bytes: an entry with its reason takes at most 3 KiB, and all of them 4 MiB.
+	maxUnmatched = 1000
+	keptPath   = 512
 )
 
 // Add counts a request that no endpoint answered, and why.
 func (m *Misses) Add(r *matcher.Request, code string, status int, reason string) {
-	k := missKey{cutText(r.Method(), 64), cutText(r.Host(), 256), cutText(r.Path(), keptMiss)}
+	k := unmatchedKey{cutText(r.Method(), 64), cutText(r.Host(), 256), cutText(r.Path(), keptPath)}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now().UTC()
@@ -49,13 +49,13 @@ func (m *Misses) Add(r *matcher.Request, code string, status int, reason string)
 	if e == nil {
 		e = m.order.PushFront(&Miss{Method: k.method, Host: k.host, Path: k.path, First: now})
 		if m.known == nil {
-			m.known = map[missKey]*list.Element{}
+			m.known = map[unmatchedKey]*list.Element{}
 		}
 		m.known[k] = e
 		m.kinds++
-		if m.order.Len() > keptMisses {
+		if m.order.Len() > maxUnmatched {
 			last := m.order.Remove(m.order.Back()).(*Miss)
-			delete(m.known, missKey{last.Method, last.Host, last.Path})
+			delete(m.known, unmatchedKey{last.Method, last.Host, last.Path})
 		}
 	} else {
 		m.order.MoveToFront(e)
@@ -76,7 +76,7 @@ func (m *Misses) All() []Miss {
 	return all
 }
 
-// distinct returns how many different ones there were.
+// distinct returns how many different ones there have been.
 func (m *Misses) distinct() uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -14,28 +14,27 @@ import (
 // Verified is how many requests of the journal a condition holds for.
 type Verified struct {
 	Count int
-	// Exact reports whether the journal has every request since it was begun, or since it
-	// was reset, and all that the condition asks of them: otherwise there may have been
-	// more.
+	// Exact reports whether the journal has every request since it was started or reset, and
+	// everything that the condition needs of them. Otherwise there may have been more.
 	Exact bool
 	// Why says what is missing, when it is not exact.
 	Why      string
 	Examples []*Exchange // the newest, ten at most
 }
 
-// ErrNotRecorded is the error of what asks a server for requests that it does not record.
+// ErrNotRecorded is the error of asking for requests that the server does not record.
 var ErrNotRecorded = errors.New("the server does not record requests: Options.Record is not set")
 
 // verifiedShown is how many of the found requests are shown.
 const verifiedShown = 10
 
-// Verify counts the requests of the journal that a condition holds for: one of the
-// language of endpoint.if, in which the path parameters are those of the endpoint that
-// answered, and env what env.NAME is. A text that it asks for may have maxText bytes. A
-// request is not counted when the condition depends on what the journal has left out of it,
-// the value of a secret header or the end of a large body; nor is one whose headers were
-// not understood. A bare word that is compared with a literal, as a misspelt variable is, is
-// an error here. The error is a config.Problems, or ErrNotRecorded.
+// Verify counts the requests of the journal that a condition holds for. The condition is one of
+// endpoint.if; its path parameters are those of the endpoint that answered, and env gives the
+// values of env.NAME. A text that it renders may have maxText bytes. A request is not counted when
+// the condition depends on what the journal has left out of it, the value of a secret header or the
+// end of a large body; nor is one whose headers were invalid. Comparing a bare word with a literal,
+// as a misspelt variable would, is an error here. The error is a config.Problems, or
+// ErrNotRecorded.
 func (j *Journal) Verify(condition string, env func(string) (string, bool), maxText int) (Verified, error) {
 	v := Verified{Exact: true}
 	unmatched, err := testOf(condition, env, route{})
@@ -63,7 +62,7 @@ func (j *Journal) Verify(condition string, env func(string) (string, bool), maxT
 		}
 	}
 	if undecided > 0 {
-		v.Exact, v.Why = false, "of "+wording.Count(undecided, "request")+" what decides is not kept: the value of a secret header, or what follows the first 8 KiB"
+		v.Exact, v.Why = false, "undecided for "+wording.Count(undecided, "request")+": the value of a secret header, or what follows the first 8 KiB, is not kept"
 	}
 	// Last: what is dropped meanwhile counts as missing.
 	if missing := j.missing(); missing != "" {
@@ -72,7 +71,7 @@ func (j *Journal) Verify(condition string, env func(string) (string, bool), maxT
 	return v, nil
 }
 
-// test judges a request of which some may be unknown.
+// test evaluates a condition for a request of which a part may be unknown.
 type test func(*matcher.Request, *renderer.Unknown) renderer.Truth
 
 // judge applies a test to a kept request. Texts of at most maxText bytes are rendered for
@@ -90,8 +89,8 @@ func (x *Exchange) judge(t test, maxText int) renderer.Truth {
 	return t(r, x.unknown())
 }
 
-// testOf compiles a condition for a path, whose parameters it may use; the zero route is that
-// of unmatched requests. The test is for one goroutine. The error is a config.Problems.
+// testOf compiles a condition for a path, whose parameters it may use; the zero route stands for
+// unmatched requests. The test is for one goroutine. The error is a config.Problems.
 func testOf(condition string, env func(string) (string, bool), of route) (test, error) {
 	var pattern matcher.Pattern
 	if of.path != "" {

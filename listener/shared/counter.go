@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Counter gives numbers, from 1, none of which another replica gives.
+// Counter gives numbers, from 1, that no other replica gives.
 type Counter struct {
 	state *State
-	block int64 // how many numbers a replica takes at a time; 0 as many as are asked for
+	block int64 // how many numbers a replica takes at a time; 0 means as many as are waited for
 	keep  time.Duration
 
 	waiting  atomic.Int64 // callers that wait for mu, or have it
@@ -24,24 +24,24 @@ type Counter struct {
 
 	mu   sync.Mutex // guards the fields below
 	have block
-	last int64 // that was given
+	last int64 // the last number that was given
 }
 
 // block has the numbers after next, up to end.
 type block struct{ next, end int64 }
 
 const (
-	// numbersTaken is how many numbers of a counter a replica takes at a time. It takes others when a
+	// numbersTaken is how many numbers of a counter a replica takes at a time. It takes more when a
 	// quarter of them is left.
 	numbersTaken = 1000
-	// turnsKept is how long the turn of a value is remembered that does not come up again, and
-	// knownTurns how many of them a replica knows, and up to twice as many.
+	// turnsKept is how long the turn of a value is remembered after its last use. A replica knows
+	// at least the last knownTurns of them, and up to twice as many.
 	turnsKept  = 24 * time.Hour
 	knownTurns = 1 << 16
-	// competing is how often a call is made again that other replicas were in the way of.
+	// competing is how often a call is tried while other replicas get in its way.
 	competing = 5
-	// localNumbers is the first of the numbers that are given without the servers. JSON has exact
-	// numbers up to twice that.
+	// localNumbers is the first of the numbers that are given without the servers. Readers of JSON
+	// have exact integers up to twice that.
 	localNumbers = 1 << 52
 )
 
@@ -61,8 +61,8 @@ func (s *State) Numbers(name string, strict bool) *Counter {
 	return made.(*Counter)
 }
 
-// Number returns the next number. Without the servers it is one from 2⁵² on, which other replicas give
-// only by a chance of one to a million, and is counted by CountLocal.
+// Number returns the next number. Without the servers it is a number from 2⁵² on, which another
+// replica gives with a chance of one in a million; CountLocal counts it.
 func (c *Counter) Number() int64 {
 	n, ok := c.next()
 	if !ok {
@@ -72,8 +72,8 @@ func (c *Counter) Number() int64 {
 	return n
 }
 
-// Turn returns the next number. Without the servers it is the one after the last that this replica has
-// seen, and is counted by CountLocal.
+// Turn returns the next number. Without the servers it is the one after the last that this replica
+// has seen; CountLocal counts it.
 func (c *Counter) Turn() int64 {
 	n, ok := c.next()
 	if !ok {
@@ -119,9 +119,9 @@ func (c *Counter) fetch(last int64) {
 	}
 }
 
-// refill returns the numbers that were fetched, or takes others.
+// refill returns the numbers that were fetched, or takes new ones.
 func (c *Counter) refill() (b block, ok bool) {
-	c.asking.Lock() // what is being fetched is awaited
+	c.asking.Lock() // wait for a fetch in progress
 	defer c.asking.Unlock()
 	if b := c.spare.Swap(nil); b != nil {
 		return *b, true
@@ -129,8 +129,8 @@ func (c *Counter) refill() (b block, ok bool) {
 	return c.take(max(c.block, c.waiting.Load()), c.last)
 }
 
-// take takes n numbers, all of them after the last that this replica has given: the servers may have
-// lost theirs. Replicas that are in each other's way try again.
+// take takes n numbers, all of them after the last that this replica has given: the servers may
+// have lost theirs. Replicas that get in each other's way try again.
 func (c *Counter) take(n, last int64) (b block, ok bool) {
 	for range competing {
 		err := c.state.Change(&c.cell, c.keep, func(v Value) (Value, bool) {
@@ -148,12 +148,12 @@ func (c *Counter) take(n, last int64) (b block, ok bool) {
 	return block{}, false
 }
 
-// localNumber returns a number that was not asked for.
+// localNumber returns a number without asking the servers.
 func (s *State) localNumber() int64 { return s.localBase + int64(uint32(s.localLast.Add(1))) }
 
 func newLocalBase() int64 { return localNumbers + rand.Int64N(1<<20)<<32 }
 
-// Turns are counters for the values of an operand. Values that have not come up for a day are
+// Turns are counters for the values of an operand. Values that were not used for a day are
 // forgotten.
 type Turns struct {
 	state *State
@@ -168,7 +168,7 @@ func (s *State) Turns(name string) *Turns {
 	return &Turns{state: s, name: name, now: map[string]*Counter{}}
 }
 
-// Of returns the counter of a value; that of nil is never forgotten.
+// Of returns the counter of a value; the counter of nil is never forgotten.
 func (t *Turns) Of(value []byte) *Counter {
 	t.mu.Lock()
 	defer t.mu.Unlock()

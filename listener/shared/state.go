@@ -5,9 +5,9 @@
 //	err = state.Change(&cell, keep, func(v shared.Value) (shared.Value, bool) { … })
 //	n := state.Numbers("orders", false).Number()
 //
-// A subject of the stream has one value, which is replaced by its revision: of two replicas that
-// change it at a time, one does so after the other. A call ends within Location.Timeout; what is
-// decided without the servers is up to the caller.
+// A subject of the stream has one value, which is replaced only if its revision is still the known
+// one: if two replicas change it at the same time, one does so after the other. A call ends within
+// Location.Timeout; what to do without the servers is up to the caller.
 package shared
 
 import (
@@ -75,8 +75,8 @@ type State struct {
 	replica string    // subject of this replica
 	began   time.Time // start of the clock of silent
 
-	replicas atomic.Int64  // seen last, with this one
-	silent   atomic.Int64  // nobody asks before, on the clock
+	replicas atomic.Int64  // when they were last counted, including this one
+	silent   atomic.Int64  // do not ask before this time
 	away     atomic.Bool   // the last call failed
 	local    atomic.Uint64 // see CountLocal
 
@@ -90,10 +90,10 @@ type State struct {
 }
 
 const (
-	// retryAfter is for how long nobody asks again after a call that failed.
+	// retryAfter is how long no call is made after one that failed.
 	retryAfter = 500 * time.Millisecond
-	// presentEvery is how often a replica says that it is there, and counts the others. One that did
-	// not do so for presentFor is not counted.
+	// presentEvery is how often a replica announces itself, and counts the others. One that has not
+	// done so for presentFor is not counted.
 	presentEvery = 2 * time.Second
 	presentFor   = 3 * presentEvery
 
@@ -101,10 +101,12 @@ const (
 )
 
 var (
-	// ErrAway is the error of calls that were not made, since the servers did not answer just before.
+	// ErrAway is the error of calls that are not made because the servers did not answer just
+	// before.
 	ErrAway = errors.New("the shared state does not answer")
-	// ErrContended is the error of calls that found the value changed by others until their time was over.
-	ErrContended = errors.New("other replicas change the value all the time")
+	// ErrContended is the error of calls that found the value changed by others until their
+	// time-out.
+	ErrContended = errors.New("other replicas keep changing the value")
 )
 
 // Open connects to the servers, and creates the stream if it does not exist.
@@ -144,12 +146,12 @@ func (s *State) prepare(ctx context.Context) (jetstream.Stream, error) {
 		return nil, fmt.Errorf("the stream %s: %w", s.at.Stream, err)
 	}
 	if c := stream.CachedInfo().Config; c.MaxMsgsPerSubject != 1 || !c.AllowMsgTTL || !slices.Contains(c.Subjects, s.at.Stream+".value.*") {
-		return nil, fmt.Errorf("the stream %s is used for something else; expected one that mockserver has created for its shared state", s.at.Stream)
+		return nil, fmt.Errorf("the stream %s is used for something else; expected a stream that mockserver created for its shared state", s.at.Stream)
 	}
 	return stream, nil
 }
 
-// present says that this replica is there, and counts those that are.
+// present announces this replica, and counts all replicas.
 func (s *State) present(ctx context.Context) error {
 	if _, err := s.js.Publish(ctx, s.replica, nil, jetstream.WithMsgTTL(presentFor)); err != nil {
 		return err
@@ -162,8 +164,8 @@ func (s *State) present(ctx context.Context) error {
 	return nil
 }
 
-// stay has the replica be present until the state is closed, and creates the stream anew if it is
-// gone.
+// stay keeps announcing the replica until the state is closed, and creates the stream again if it
+// is gone.
 func (s *State) stay() {
 	ticker := time.NewTicker(presentEvery)
 	defer ticker.Stop()
@@ -184,7 +186,7 @@ func (s *State) stay() {
 	}
 }
 
-// Replicas returns how many replicas there were when they could be counted last, this one included; 0
+// Replicas returns how many replicas there were when they were last counted, including this one; 0
 // for a nil State.
 func (s *State) Replicas() int64 {
 	if s == nil {
@@ -204,8 +206,8 @@ func (s *State) Local() uint64 {
 	return s.local.Load()
 }
 
-// Value is what a subject has. The meaning of its numbers is up to the caller; all are 0 before the
-// first change.
+// Value is the value of a subject. The meaning of its numbers is up to the caller; all are 0 before
+// the first change.
 type Value [3]int64
 
 // Cell is a value as this process knows it. Only one goroutine at a time may use it.
@@ -216,9 +218,10 @@ type Cell struct {
 	known    bool
 }
 
-// Change replaces a value by the result of change, which gets the present one, and may be called
-// several times. If it returns false, nothing is changed. The value is forgotten if nobody changes it
-// for the time keep, of at least a second; with 0 it never is. After an error the value may have been changed or not.
+// Change replaces a value by the result of change, which gets the current one and may be called
+// several times. If change returns false, the value stays as it is. The value is forgotten if it is
+// not changed for keep, which is at least a second; 0 means never. After an error the value may or
+// may not have been changed.
 func (s *State) Change(c *Cell, keep time.Duration, change func(Value) (next Value, ok bool)) error {
 	if !s.nc.IsConnected() || int64(time.Since(s.began)) < s.silent.Load() {
 		return ErrAway
@@ -241,11 +244,11 @@ func (s *State) Change(c *Cell, keep time.Duration, change func(Value) (next Val
 	return err
 }
 
-// change is Change. It begins with the value that is known, and reads it if it was another one.
+// change is Change. It begins with the known value, and reads the value again if it has changed.
 func (s *State) change(ctx context.Context, c *Cell, keep time.Duration, change func(Value) (Value, bool)) error {
 	read, conflicts := false, 0
 	for {
-		if conflicts > 1 { // so that replicas do not go on in step
+		if conflicts > 1 { // so that replicas do not stay in step
 			time.Sleep(rand.N(time.Millisecond))
 		}
 		if !c.known {
@@ -314,14 +317,15 @@ func (s *State) write(ctx context.Context, c *Cell, next Value, keep time.Durati
 	return err
 }
 
-// isConflict reports whether the value was another one than the caller knew.
+// isConflict reports whether the value was not the one that the caller knew.
 func isConflict(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) &&
 		(api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
-// Close has the other replicas no longer count this one. It may be called on a nil State.
+// Close makes the other replicas stop counting this one, and closes the connection. It may be
+// called on a nil State.
 func (s *State) Close() {
 	if s == nil {
 		return
@@ -331,7 +335,7 @@ func (s *State) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
 	if s.nc.IsConnected() {
-		_ = s.stream.Purge(ctx, jetstream.WithPurgeSubject(s.replica)) // else it is forgotten by itself
+		_ = s.stream.Purge(ctx, jetstream.WithPurgeSubject(s.replica)) // otherwise it expires
 	}
 	s.nc.Close()
 }

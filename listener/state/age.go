@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// ages is the changes of a set in the order in which they were made, so that the oldest can be dropped.
-// It may hold changes that have been made again or undone since; their stamp tells.
+// ages is the changes of a set in the order in which they were made, so that the oldest can be
+// dropped. It may contain changes that have been replaced or undone since; their stamps tell.
 type ages struct {
 	mu    sync.Mutex
 	start time.Time
@@ -21,7 +21,8 @@ type age struct {
 	at    uint32 // in ticks since start, rounded up
 }
 
-// tick is the unit of ages. What is too old is dropped that much later at most, and never earlier.
+// tick is the unit of ages. A change that is too old is dropped at most that much later, and never
+// earlier.
 const tick = 100 * time.Millisecond
 
 // add notes a change. The part is locked.
@@ -34,7 +35,7 @@ func (a *ages) add(p *Part, r *record, now time.Time) {
 	a.queue = append(a.queue, age{p, r.seq, r.stamp, uint32(max(0, (now.Sub(a.start)+tick-1)/tick))})
 }
 
-// next takes the oldest entries of one part away that were made before a time, and appends them.
+// next removes the oldest entries of one part that are from before a time, and appends them to to.
 func (a *ages) next(to []age, before time.Time, most int) []age {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -55,8 +56,8 @@ func (a *ages) next(to []age, before time.Time, most int) []age {
 	return to
 }
 
-// compact drops entries that are out of date once they are the greater part, and those of changes that
-// have an earlier one: restart notes all changes of a part once more.
+// compact drops entries that are out of date once they are the greater part, and repeated ones:
+// restart adds all changes of a part once more.
 func (a *ages) compact(changes int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -76,7 +77,7 @@ func (a *ages) compact(changes int64) {
 	a.queue, a.head = kept, 0
 }
 
-// record returns the change, or nil if it has been made again or undone.
+// record returns the change, or nil if it has been replaced or undone.
 func (e age) record() *record {
 	r := e.part.now.Load().rows.get(e.seq)
 	if r == nil || r.stamp != e.stamp {
@@ -85,7 +86,8 @@ func (e age) record() *record {
 	return r
 }
 
-// restart notes all changes of a part that was restored as made now. The part is locked.
+// restart adds all changes of a part that was restored, as if they were made now. The part is
+// locked.
 func (a *ages) restart(p *Part) {
 	s := p.set
 	if !s.aging() {
@@ -102,11 +104,11 @@ func (a *ages) restart(p *Part) {
 // aging reports whether the order of changes matters.
 func (s *Set) aging() bool { return s.Oldest || s.TTL > 0 }
 
-// atOnce is how many changes are given up at once at most. They share their work.
+// atOnce is the maximum number of changes that are given up at once. They share their work.
 const atOnce = 64
 
-// giveUp undoes the oldest changes of one part that were made before a time, and returns how many. More
-// is false if there were none; entries that are out of date are taken away only.
+// giveUp undoes the oldest changes of one part that were made before a time, and returns how many.
+// more is false if there were no entries. Entries that are out of date are only removed.
 func (s *Set) giveUp(before time.Time, most int) (undone int, more bool) {
 	var room [atOnce]age
 	all := s.ages.next(room[:0], before, most)
@@ -133,8 +135,8 @@ func (s *Set) giveUp(before time.Time, most int) (undone int, more bool) {
 	return undone, true
 }
 
-// makeRoom gives up the oldest changes until the limits are kept, if the set does so. In a large set it
-// gives up some more, so that not each change has to.
+// makeRoom gives up the oldest changes until the limits are met, if the set is declared so. In a
+// large set it gives up some more, so that not every change has to.
 func (s *Set) makeRoom() {
 	for s.Oldest && s.full() {
 		undone, more := s.giveUp(time.Now().Add(time.Hour), int(min(max(1, s.rows.Load()/atOnce), atOnce)))
@@ -152,7 +154,7 @@ func (s *Set) full() bool {
 		s.store.limit > 0 && s.store.bytes.Load() > s.store.limit
 }
 
-// Expire undoes what is older than the TTL of its set. It is to be called about once a second.
+// Expire undoes changes that are older than the TTL of their set. Call it about once a second.
 func (s *Store) Expire(now time.Time) {
 	for _, set := range s.Sets() {
 		for more := set.TTL > 0; more; {
@@ -161,8 +163,8 @@ func (s *Store) Expire(now time.Time) {
 	}
 }
 
-// exceeds reports whether additional changes would be more than the limits allow. Changes that take
-// nothing never are.
+// exceeds reports whether additional changes would exceed the limits. Changes that take no room
+// never do.
 func (s *Set) exceeds(rows, bytes int64) bool {
 	return rows > 0 && s.Limit.Rows > 0 && s.rows.Load()+rows > s.Limit.Rows ||
 		bytes > 0 && s.Limit.Memory > 0 && s.bytes.Load()+bytes > s.Limit.Memory ||

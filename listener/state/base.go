@@ -11,15 +11,15 @@ import (
 // pageSize is the size of a page of rows in bytes. A longer row has a page of its own.
 const pageSize = 1 << 20
 
-// maxRows is the largest number of rows of a base, so that a row number and a position in an index
-// fit in 32 bits beside the numbers of inserted rows.
+// maxRows is the maximum number of rows of a base, so that a row number and a position in an index
+// fit in 32 bits next to the numbers of inserted rows.
 const maxRows = 1 << 30
 
 // Base is an immutable sequence of rows with a table of their keys. It holds no pointers to rows,
 // so the garbage collector has nothing to look at however many there are.
 //
-// A row lies in its page as its length, the place and the length of its key (three varints), the key
-// itself unless it stands in the JSON text as it is, and the JSON text.
+// A row is stored in its page as its length, the place and the length of its key (three varints),
+// the key itself unless the JSON text contains it literally, and the JSON text.
 type Base struct {
 	pages  [][]byte
 	places []uint64 // by row: page<<32 | offset in the page
@@ -38,8 +38,8 @@ type DuplicateKeyError struct {
 
 func (e *DuplicateKeyError) Error() string { return fmt.Sprintf("row %d has the same key", e.Row) }
 
-// Add appends a row; it copies both texts. The error is a *DuplicateKeyError if there is a row with
-// this key, and another one if there are too many rows.
+// Add appends a row; it copies both texts. The error is a *DuplicateKeyError if a row has this key
+// already, or another error if there are too many rows.
 func (b *Builder) Add(key, json []byte) error {
 	n := len(b.base.places)
 	if n >= maxRows {
@@ -84,7 +84,7 @@ func (b *Builder) put(key, json []byte) {
 	b.base.pages[last] = append(page, json...)
 }
 
-// clip gives back the memory after the end of the last page.
+// clip releases the memory after the end of the last page.
 func (b *Builder) clip() {
 	if last := len(b.base.pages) - 1; last >= 0 && len(b.base.pages[last]) < cap(b.base.pages[last])*7/8 {
 		b.base.pages[last] = slices.Clone(b.base.pages[last])
@@ -103,10 +103,10 @@ func (b *Builder) Base(members []Member) *Base {
 	return &base
 }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (b *Base) Len() int { return len(b.places) }
 
-// Bytes is the number of bytes of all JSON texts.
+// Bytes returns the size of all JSON texts in bytes.
 func (b *Base) Bytes() int64 { return b.bytes }
 
 // grow doubles the table.
@@ -125,7 +125,7 @@ func (b *Base) tagOf(hash uint64) (tag uint32, low int) {
 	return uint32(hash>>32) >> low << low, low
 }
 
-// note enters a row into the table.
+// note adds a row to the table.
 func (b *Base) note(hash uint64, row uint32) {
 	tag, _ := b.tagOf(hash)
 	mask := len(b.table) - 1

@@ -1,16 +1,16 @@
 package state
 
-// Change is one change of a set, as it is written and read again.
+// Change is one change of a set, as it is saved and loaded.
 type Change struct {
-	Part     string // the name of the part; "" for the common one too
+	Part     string // the name of the part; also "" for the common one
 	Isolated bool   // it is in an isolated part
 	Key      []byte
 	JSON     []byte // nil: the row is deleted
-	Move     *Move  // what it does by itself; nil for nothing
+	Move     *Move  // its next move; nil for none
 }
 
-// Changes calls f for all changes, those of a part in the order of its rows, until it returns false.
-// Each part is as of one time.
+// Changes calls f for all changes until it returns false. The changes of a part are in the order of
+// its rows and as of one time.
 func (s *Set) Changes(f func(Change) bool) {
 	more := s.common.now.Load().changed(Change{}, f)
 	s.isolated(func(p *Part) {

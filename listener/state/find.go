@@ -5,23 +5,25 @@ import (
 	"sort"
 )
 
-// MaxSifted is how many rows are looked at one by one to find those that have several values.
+// MaxSifted is the maximum number of rows that are looked at one by one to find those that have
+// several values.
 const MaxSifted = 100_000
 
-// Equal is a value that a member has to have, as Member.Value makes it. Order is as of Set.Order.
+// Equal is a value that a member must have, in the form of Member.Value. Order is a result of
+// Set.Order.
 type Equal struct {
 	Order int
 	Value []byte
 }
 
-// Having is rows that have some values, in the order of insertion.
+// Having is a list of rows that have some values, in the order of insertion.
 type Having struct {
 	list   Rows
 	value  []byte // that all rows of the list have
 	sifted []Row  // instead of the list, if not nil
 }
 
-// Len is how many rows there are.
+// Len returns the number of rows.
 func (h Having) Len() int {
 	if h.sifted != nil {
 		return len(h.sifted)
@@ -45,8 +47,8 @@ func (h Having) Rank(seq uint64) int {
 	return h.list.Rank(h.value, seq)
 }
 
-// narrowest returns the shortest list of rows that have one of the values, and which one; with no
-// values all rows, and -1.
+// narrowest returns the shortest of the lists of rows that have one of the values, and the index of
+// that value; without values all rows, and -1.
 func (v *version) narrowest(all []Equal) (rows Rows, by int) {
 	rows, by = Rows{v: v, order: insertion}, -1
 	for i, e := range all {
@@ -78,7 +80,7 @@ func (v *version) first(all []Equal, last bool) (found Row, ok bool) {
 	return found, looked <= MaxSifted
 }
 
-// has reports whether a row has all values but one, which it is known to have.
+// has reports whether a row has all values; it is known to have the one at index known.
 func (v *version) has(r Row, all []Equal, known int) bool {
 	var room [128]byte
 	for i, e := range all {

@@ -2,17 +2,17 @@ package state
 
 import "sync/atomic"
 
-// keys finds the rows of a version that were inserted by the hashes of their keys: a tree of buckets,
-// each of which has the rows whose hashes begin with the same bits. The zero value is empty.
+// keys finds the inserted rows of a version by the hashes of their keys. It is a tree of buckets;
+// each bucket has the rows whose hashes begin with the same bits. The zero value is empty.
 //
-// A bucket is shared by versions: a row is added after the others, and nothing is copied. So
-// it may name rows that a version does not have, because they were inserted later or are gone; a
-// reader looks at the row itself. It has no pointers, so it keeps no row in memory. When it is full, the
-// version has others in its place, without what is out of date if that has become much.
+// A bucket is shared by versions: a row is added after the others, and nothing is copied. So it may
+// list rows that a version does not have, because they were inserted later or are gone; a reader
+// checks the row itself. It has no pointers, so it keeps no row in memory. When it is full, the
+// version replaces it by others, without entries that are out of date if these have become many.
 type keys struct {
 	root  keySlot
 	named int // entries of all buckets, about
-	live  int // of them those of rows that the version has
+	live  int // entries of rows that the version has
 }
 
 // keySlot is a node or a bucket, or neither.
@@ -29,8 +29,8 @@ const (
 	bucketSize = 17 // so that a bucket fills a size class of the allocator
 )
 
-// bucket has the hashes and seqs of rows. What is looked at to see that a row is not there is in one
-// cache line.
+// bucket has the hashes and seqs of rows. All that is needed to see that a row is not in it is in
+// one cache line.
 type bucket struct {
 	used    atomic.Int32       // an entry is written before it counts
 	depth   uint8              // how many bits of their hashes all rows have in common
@@ -74,7 +74,7 @@ func (s keySlot) with(level, depth uint, hash uint64, all []keyEntry) keySlot {
 	return keySlot{node: n}
 }
 
-// bucketFill is how many entries a new bucket has at most, so that there is room for others.
+// bucketFill is the maximum number of entries of a new bucket, so that there is room for more.
 const bucketFill = 12
 
 // fill makes the buckets for the hashes that begin with the first bits of one.

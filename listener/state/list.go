@@ -5,9 +5,9 @@ import (
 	"sort"
 )
 
-// Rows is a list of rows, as they were at one time, in the order of insertion or in that of a
-// member's values. Its zero value is empty. A row is found by its place in the list without looking
-// at the others.
+// Rows is a list of rows as they were at one time, in the order of insertion or of a member's
+// values. Its zero value is empty. A row is found by its place in the list without looking at the
+// others.
 type Rows struct {
 	v     *version
 	order int  // index of the order, or insertion
@@ -32,7 +32,7 @@ func (l Rows) Len() int {
 	return l.inBase() + l.added.to - l.added.from
 }
 
-// gone returns the positions of the base order that are not there any more.
+// gone returns the positions of the base order that are no longer valid.
 func (l Rows) gone() trie[position] {
 	if l.v.orders == nil {
 		return trie[position]{}
@@ -54,7 +54,7 @@ func (l Rows) inBase() int {
 	return gone.rank(n, uint64(l.base.to)) - gone.rank(n, uint64(l.base.from))
 }
 
-// At returns the k-th row, counted from 0; no row if there are not as many.
+// At returns the k-th row, counted from 0; no row if the list is shorter.
 func (l Rows) At(k int) Row {
 	var at Row
 	l.Each(k, 1, func(r Row) bool {
@@ -64,7 +64,8 @@ func (l Rows) At(k int) Row {
 	return at
 }
 
-// split returns how many of the first k rows are in their place in the base, and how many were added.
+// split returns how many of the first k rows are in their place in the base, and how many were
+// added.
 func (l Rows) split(k int) (inBase, added int) {
 	if l.added.from == l.added.to {
 		return k, 0
@@ -182,7 +183,7 @@ func (v *version) within(order int, from, to Bound) Rows {
 	return l
 }
 
-// edge is an entry before or after all that have a value.
+// edge returns an entry before or after all entries with a value.
 func edge(value []byte, after bool) entry {
 	if after {
 		return entry{value, math.MaxUint64}
@@ -190,8 +191,8 @@ func edge(value []byte, after bool) entry {
 	return entry{value: value}
 }
 
-// Rank returns how many rows of the list are before a place in it that is given by a row's value, in
-// lists in the order of a member, and its seq. The row itself need not be there any more.
+// Rank returns how many rows of the list come before a row, which is given by its seq and, in lists
+// ordered by a member, its value. The row itself may be gone.
 func (l Rows) Rank(value []byte, seq uint64) int {
 	if l.v == nil {
 		return 0

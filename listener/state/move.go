@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Mover writes a row whose time has come, with its next move. Commit follows; if what the transaction
-// saw has changed, it is called again with the row as it is then. What it returns is called once the
+// Mover writes a row whose time has come, with its next move. Commit follows; on a conflict, the
+// Mover is called again with the row as it is then. The function that it returns is called once the
 // row is written. The transaction has seen the row already.
 type Mover func(tx *Tx, part []byte, row Row) (done func())
 
-// moves are the moves to come of a set.
+// moves are the pending moves of a set.
 type moves struct {
-	due   atomic.Int64 // when the first one is, or the one that is being made; noMove for none
+	due   atomic.Int64 // time of the first one, or of the one being made; noMove for none
 	made  atomic.Int64
 	mover atomic.Pointer[Mover]
 
@@ -26,10 +26,10 @@ type moves struct {
 	queue moveQueue
 }
 
-// noMove is a time that does not come.
+// noMove is a time that never comes.
 const noMove = math.MaxInt64
 
-// moveEntry is a move to come. It is out of date once the row has another one, or none.
+// moveEntry is a pending move. It is out of date once the row has another one, or none.
 type moveEntry struct {
 	at   int64
 	part *Part
@@ -47,7 +47,7 @@ func (q moveQueue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
 // Push appends an entry.
 func (q *moveQueue) Push(x any) { *q = append(*q, x.(moveEntry)) }
 
-// Pop takes the last entry away.
+// Pop removes the last entry.
 func (q *moveQueue) Pop() any {
 	last := (*q)[len(*q)-1]
 	(*q)[len(*q)-1] = moveEntry{}
@@ -55,7 +55,7 @@ func (q *moveQueue) Pop() any {
 	return last
 }
 
-// SetMover makes a function the one that makes moves; with nil, moves are dropped.
+// SetMover sets the function that makes moves; with nil, moves are dropped.
 func (s *Set) SetMover(m Mover) {
 	if m == nil {
 		s.moves.mover.Store(nil)
@@ -104,7 +104,7 @@ func (m *moves) compact() {
 	heap.Init(&m.queue)
 }
 
-// restart notes the moves of all rows of a part that is other than it was. The part is locked.
+// restart adds the moves of all rows of a part that was replaced. The part is locked.
 func (m *moves) restart(p *Part) {
 	if m.mover.Load() == nil {
 		return
@@ -115,7 +115,7 @@ func (m *moves) restart(p *Part) {
 	})
 }
 
-// record returns the row if the move is still to come.
+// record returns the row if the move is still pending; otherwise nil.
 func (e moveEntry) record() *record {
 	if r := e.part.now.Load().rows.get(e.seq); r != nil && r.move == e.move {
 		return r
@@ -123,7 +123,7 @@ func (e moveEntry) record() *record {
 	return nil
 }
 
-// next takes the first move away if its time has come. It counts as due until end is called.
+// next removes the first move if its time has come. The move counts as due until end is called.
 func (m *moves) next(now int64) (moveEntry, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -134,7 +134,7 @@ func (m *moves) next(now int64) (moveEntry, bool) {
 	return e, true
 }
 
-// end says that the move that next returned was made, or that there was none.
+// end notes that the move that next returned was made, or that there was none.
 func (m *moves) end() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -152,7 +152,7 @@ func (s *Set) advance() {
 	}
 	s.moves.making.Lock()
 	defer s.moves.making.Unlock()
-	now := time.Now().UnixNano() // not of before: a move may have entered another one meanwhile
+	now := time.Now().UnixNano() // read again: a move may have added another one meanwhile
 	for {
 		e, ok := s.moves.next(now)
 		if !ok {
@@ -194,7 +194,7 @@ func (s *Set) move(e moveEntry) {
 	}
 }
 
-// wake says that a move comes before all others.
+// wake signals that a move comes before all others.
 func (s *Store) wake() {
 	select {
 	case s.woken <- struct{}{}:
@@ -202,11 +202,11 @@ func (s *Store) wake() {
 	}
 }
 
-// Woken has a value when a move was decided that comes before all others.
+// Woken receives a value when a move was decided that comes before all others.
 func (s *Store) Woken() <-chan struct{} { return s.woken }
 
-// Advance makes the moves whose time has come, and returns when the next one comes; ok is false if
-// there is none. It is to be called then. Readers of a set whose time has come make them as well.
+// Advance makes the moves whose time has come, and returns the time of the next one, when it must
+// be called again; ok is false if there is none. Readers of a set make due moves as well.
 func (s *Store) Advance() (next time.Time, ok bool) {
 	first := int64(noMove)
 	for _, set := range s.Sets() {
@@ -216,7 +216,7 @@ func (s *Store) Advance() (next time.Time, ok bool) {
 	return time.Unix(0, first), first != noMove
 }
 
-// later returns a version whose moves come later by a time.
+// later returns a version whose moves come later by a duration.
 func (v *version) later(by time.Duration) *version {
 	if by <= 0 {
 		return v

@@ -10,7 +10,7 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// Member is a member of the rows that can be asked for.
+// Member is a member of the rows that requests can search or sort by.
 type Member struct {
 	Name string
 	// Value appends the value that a row has for the member, in a form whose order by bytes is the
@@ -18,8 +18,8 @@ type Member struct {
 	Value func(json, to []byte) []byte
 }
 
-// baseOrder holds the rows of a base in the order of a member's values, and of the rows with equal
-// values: 12 bytes a row.
+// baseOrder holds the rows of a base in the order of a member's values, and then of their numbers:
+// 12 bytes per row.
 type baseOrder struct {
 	member Member
 	common []byte   // what all values begin with
@@ -27,7 +27,7 @@ type baseOrder struct {
 	row    []uint32 // by position
 }
 
-// newBaseOrder sorts the rows of a base. The values are all in memory until it returns.
+// newBaseOrder sorts the rows of a base. All values are in memory until it returns.
 func newBaseOrder(b *Base, m Member) baseOrder {
 	n := b.Len()
 	o := baseOrder{member: m, prefix: make([]uint64, n), row: make([]uint32, n)}
@@ -92,7 +92,7 @@ func prefixOf(value []byte) uint64 {
 	return binary.BigEndian.Uint64(p[:])
 }
 
-// compare compares a value with that at a position.
+// compare compares a value with the one at a position.
 func (o *baseOrder) compare(b *Base, value []byte, at int, scratch *[]byte) int {
 	if c := o.side(value); c != 0 {
 		return c
@@ -106,7 +106,8 @@ func (o *baseOrder) compare(b *Base, value []byte, at int, scratch *[]byte) int 
 	return bytes.Compare(value, *scratch)
 }
 
-// side returns -1 or 1 for a value that is before or after all that begin with what is common.
+// side returns -1 or 1 for a value that comes before or after all values with the common beginning;
+// otherwise 0.
 func (o *baseOrder) side(value []byte) int {
 	return bytes.Compare(value[:min(len(value), len(o.common))], o.common)
 }
@@ -142,13 +143,13 @@ func (e entry) before(f entry) bool {
 	return e.seq < f.seq
 }
 
-// position is a position in a base order whose row is not there any more, in a trie.
+// position is a position in a base order whose row has left it, in a trie.
 type position uint64
 
 func (p position) path() uint64 { return uint64(p) }
 func (p position) count() int   { return -1 }
 
-// order is the changes of an order.
+// order is the changes to a baseOrder.
 type order struct {
 	gone  trie[position]       // positions of the base order whose rows were deleted or have another value now
 	added *btree.BTreeG[entry] // rows that are not in the base, or have another value there; nil if there are none

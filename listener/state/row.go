@@ -5,10 +5,10 @@ import (
 	"hash/maphash"
 )
 
-// Row is a row as it was at one time. The zero value is no row.
+// Row is a row as it was at one time. The zero value means that there is no row.
 type Row struct {
-	Key  []byte // valid for ever; not to be modified
-	JSON []byte // valid for ever; not to be modified
+	Key  []byte // valid forever; must not be modified
+	JSON []byte // valid forever; must not be modified
 	Seq  uint64 // its number in the order of insertion: that of a row of the base is below the base's length
 
 	change *record // nil: as in the base
@@ -25,7 +25,7 @@ func (r Row) Move() *Move {
 	return r.change.move
 }
 
-// same reports whether two rows are the same row, and neither was changed since.
+// same reports whether two rows are the same row in the same state.
 func (r Row) same(s Row) bool {
 	return r.Seq == s.Seq && r.change == s.change && r.Found() == s.Found()
 }
@@ -34,7 +34,7 @@ func (r Row) same(s Row) bool {
 // immutable once it is in a version that was published.
 type record struct {
 	seq      uint64
-	text     []byte // the JSON text, and behind it the key if it does not stand in there; nil: deleted
+	text     []byte // the JSON text, followed by the key unless the text contains it; nil if the row is deleted
 	size     uint32 // of the JSON text
 	keyAt    uint32 // the place of the key in text
 	keySize  uint32
@@ -43,7 +43,7 @@ type record struct {
 	inserted bool
 }
 
-// newRecord returns the change that makes a row what it is. It copies both texts.
+// newRecord returns the change that writes a row. It copies both texts.
 func newRecord(key, json []byte, move *Move) *record {
 	at := bytes.Index(json, key)
 	size := len(json)
@@ -79,14 +79,14 @@ func (r *record) count() int {
 	return 0
 }
 
-// Move is what a row does by itself, decided when it was written. It is immutable.
+// Move is a change that a row makes by itself, decided when the row was written. It is immutable.
 type Move struct {
 	At    int64  // when, in nanoseconds since 1970; 0 for a row that stays as it is
 	Entry uint32 // how often the row had entered a value by then
 	To    []byte // what it enters then, a JSON text
 }
 
-// seed is what all hashes of this process begin with, so that no client can choose keys that collide.
+// seed is the seed of all hashes in this process, so that no client can choose keys that collide.
 var seed = maphash.MakeSeed()
 
 func hashOf(key []byte) uint64 { return maphash.Bytes(seed, key) }

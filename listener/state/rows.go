@@ -2,8 +2,8 @@ package state
 
 import "bytes"
 
-// rows are the changes of a version by seq: a trie and, behind it, the newest ones of the rows that
-// were inserted. The zero value is empty, for a base without rows.
+// rows are the changes of a version by seq: a trie and, after it, the newest of the inserted rows.
+// The zero value is empty, for a base without rows.
 //
 // The newest ones are in a block that versions share: a row is added after the others without a
 // copy, and a version knows how many of them are its own. They are found by their keys in the block
@@ -16,7 +16,7 @@ type rows struct {
 	live int    // rows in the tail
 }
 
-// block is room for rows with seqs one after the other.
+// block is room for rows with consecutive seqs.
 type block struct {
 	slots  [1 << fan]*record
 	hashes [1 << fan]uint64 // of their keys
@@ -39,7 +39,7 @@ func (c *rows) get(seq uint64) *record {
 	return c.trie.get(seq)
 }
 
-// own makes the tail one of this version alone.
+// own gives this version a copy of the tail of its own.
 func (c *rows) own() {
 	t := &block{used: len(c.visible())}
 	copy(t.slots[:], c.visible())
@@ -97,7 +97,7 @@ func (c *rows) set(r *record, owner uint64) {
 	c.trie = c.trie.with(r, owner)
 }
 
-// drop takes a change away.
+// drop removes a change.
 func (c *rows) drop(seq, owner uint64) {
 	if c.inTail(seq) {
 		c.own()
@@ -121,7 +121,7 @@ func (c *rows) each(f func(*record) bool) bool {
 	return true
 }
 
-// size returns how many rows there are, of n in the base.
+// size returns the number of rows; the base has n.
 func (c *rows) size(n int) int { return c.trie.size(n) + c.live }
 
 // at returns the seq of the k-th row, counted from 0, which must exist.

@@ -7,26 +7,27 @@ import (
 	"time"
 )
 
-// Options are what is declared of a set.
+// Options are the declaration of a set.
 type Options struct {
 	Name    string
 	Members []Member
 	Limit   Limit
-	Oldest  bool          // when it is full, the oldest changes are dropped; otherwise further ones are refused
+	Oldest  bool          // a full set drops the oldest changes; otherwise it refuses new ones
 	TTL     time.Duration // of a change, since it was made; 0: none
 }
 
-// Limit bounds the changes of a set, over all its parts. 0 is no bound.
+// Limit bounds the changes of a set, over all its parts. 0 means no bound.
 type Limit struct {
 	Rows   int64
 	Memory int64 // bytes
 }
 
-// Set is rows by their keys: a base, and parts with changes. All methods are safe for concurrent use.
+// Set holds rows by their keys: a base, and parts with changes. All methods are safe for concurrent
+// use.
 type Set struct {
 	Options
 	store *Store
-	none  atomic.Pointer[version] // without changes: what a part is that nobody changed
+	none  atomic.Pointer[version] // without changes: the version of parts that nobody has changed
 
 	common *Part // of rows that are not isolated
 	shards [64]shard
@@ -38,7 +39,7 @@ type Set struct {
 	ages             ages
 	moves            moves
 
-	successor atomic.Pointer[Set] // that has taken over the changes; nil for none
+	successor atomic.Pointer[Set] // the set that has taken over the changes; nil for none
 	dropped   atomic.Bool         // it is no longer in the store
 }
 
@@ -49,15 +50,15 @@ type shard struct {
 	_     [32]byte
 }
 
-// Part is the rows that requests of one isolation value see.
+// Part is the rows that requests with one isolation value see.
 type Part struct {
 	set  *Set
-	name string // "" and common for the part of all
+	name string // "" for the common part
 	id   uint64 // locks are taken in the order of ids
 	now  atomic.Pointer[version]
 
 	mu   sync.Mutex // taken to change now
-	gone bool       // guarded by mu: it is not in the set any more
+	gone bool       // guarded by mu: it is no longer in the set
 }
 
 // Figures are the counts of a set.
@@ -133,7 +134,7 @@ func (s *Set) current(name []byte) *version {
 	return s.none.Load()
 }
 
-// lock returns a part, which is made if needed, with its lock taken.
+// lock returns a part with its lock taken. It creates the part if needed.
 func (s *Set) lock(name []byte) *Part {
 	for {
 		p := s.part(name)
@@ -162,7 +163,7 @@ func (s *Set) add(name []byte) *Part {
 	return p
 }
 
-// publish makes a version the current one, and counts. The part is locked.
+// publish makes a version the current one, and updates the counts. The part is locked.
 func (p *Part) publish(v *version) {
 	before := p.now.Load()
 	p.now.Store(v)
@@ -173,16 +174,16 @@ func (p *Part) publish(v *version) {
 	}
 }
 
-// passOn makes a row that was changed the same in the sets that have replaced this one, if there are
-// any. No lock is held: requests that use the new sets take theirs in an order of their own.
+// passOn copies a changed row to the sets that have replaced this one, if there are any. No lock is
+// held: requests that use the new sets take their locks in an order of their own.
 func (s *Set) passOn(part, key []byte) {
 	for next := s.successor.Load(); next != nil; s, next = next, next.successor.Load() {
 		next.takeOver(s, part, key)
 	}
 }
 
-// takeOver makes a row what it is now in another set. Called after each change of it there, the last
-// call makes it what it was made last, whatever the order of the calls.
+// takeOver copies a row as it is now in another set. It is called after each change there, so the
+// last call copies the last state, whatever the order of the calls.
 func (s *Set) takeOver(from *Set, part, key []byte) {
 	p := s.lock(part)
 	defer p.mu.Unlock()
@@ -214,14 +215,14 @@ func (s *Set) takeOver(from *Set, part, key []byte) {
 	}
 }
 
-// takeOverAll makes a part what it is now in another set.
+// takeOverAll copies a part as it is now in another set.
 func (s *Set) takeOverAll(from *Set, part []byte) {
 	p := s.lock(part)
 	defer p.mu.Unlock()
 	p.become(from.current(part))
 }
 
-// tidy takes a part without changes out of its set. The part is locked.
+// tidy removes a part without changes from its set. The part is locked.
 func (p *Part) tidy() {
 	s := p.set
 	if p == s.common || p.gone || p.now.Load().changes > 0 {
@@ -274,15 +275,15 @@ func (s *Set) Reset(name []byte) {
 	s.isolated(func(p *Part) { s.restore([]byte(p.name), s.none.Load()) })
 }
 
-// restore makes a part what it was, or takes it out of the set if it had no changes. A nil name is that
-// of the common one.
+// restore sets a part to a version, or removes it from the set if the version has no changes. A nil
+// name stands for the common part.
 func (s *Set) restore(name []byte, v *version) {
 	p := s.lock(name)
 	defer p.mu.Unlock()
 	p.become(v)
 }
 
-// become makes a part what a version says, on the base of its set. The part is locked.
+// become sets a part to a version, on the base of its set. The part is locked.
 func (p *Part) become(v *version) {
 	p.publish(v.on(p.set.none.Load().base))
 	p.tidy()
@@ -307,8 +308,8 @@ func (s *Set) SetBase(b *Base) {
 	s.isolated(rebase)
 }
 
-// on returns a version with another base: the same keys are changed and deleted, if they are there,
-// and rows that were inserted follow, in their order.
+// on returns the version on another base: the same keys are changed and deleted, if they exist
+// there, and inserted rows follow in their order.
 func (v *version) on(b *Base) *version {
 	if v.base == b {
 		return v
@@ -318,7 +319,7 @@ func (v *version) on(b *Base) *version {
 		if r.text != nil {
 			hash := hashOf(r.key())
 			c := *r
-			if c.move != nil { // so that what is noted of the old one is out of date
+			if c.move != nil { // so that entries of the old move are out of date
 				move := *c.move
 				c.move = &move
 			}

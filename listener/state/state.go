@@ -1,27 +1,27 @@
 // Package state holds rows that requests read and change: sets of JSON objects by their keys.
 //
 // A set is an immutable base, as it was read from a file, and changes on top of it. Its changes are
-// those of all requests or, in isolated parts, those of the requests with one value, such as a
-// virtual user's. A reset drops the changes; a snapshot keeps them as they are.
+// those of all requests or, in isolated parts, those of the requests with one isolation value, such
+// as the id of a virtual user. A reset drops the changes; a snapshot keeps them as they are.
 //
 // # Memory
 //
-// A base is pages of bytes, with a table of keys and an array of places: no pointers, some 20 bytes a
-// row in addition to its text, and 12 a row for each member that can be asked for. The rows of a part at one
-// time are a version: the base, a trie of changes by the number of the row, the newest rows in a block
-// after it, the keys of rows that were inserted, and a B-tree for each member. A version is never
-// modified. A change makes a new one that shares all but the nodes on its way; rows that are inserted
-// share the block, and the buckets of keys. So a snapshot is one pointer, and readers need no lock. A
-// part without changes takes no memory.
+// A base is pages of bytes, with a table of keys and an array of places: no pointers, some 20 bytes
+// a row in addition to its text, and 12 a row for each member that can be asked for. The rows of a
+// part at one time are a version: the base, a trie of changes by the number of the row, the newest
+// rows in a block after it, the keys of rows that were inserted, and a B-tree for each member. A
+// version is never modified. A change makes a new one that shares all nodes except those on the
+// path to the change; inserted rows share the block, and the buckets of keys. So a snapshot is one
+// pointer, and readers need no lock. A part without changes takes no memory.
 //
 // # Locking
 //
 // The current version of a part is behind an atomic pointer. Readers load it. Writers prepare their
-// changes in a transaction, lock the parts that it saw or writes, in the order of their ids, compare
-// what it saw with what is there now, and publish new versions; or they publish nothing. Versions of
-// several parts are published under an epoch, which is odd meanwhile. No lock is held while a caller's
-// code runs, other than Member.Value, but for the one of a Mover. The order of locks is: moves that are
-// made, part, shard of a set, ages or moves to come.
+// changes in a transaction, lock the parts that it saw or writes, in the order of their ids,
+// compare what it saw with what is there now, and publish new versions, or nothing. Versions of
+// several parts are published under an epoch, which is odd meanwhile. No lock is held while a
+// caller's code runs, except in Member.Value and in a Mover. Locks are taken in this order: making
+// of moves, part, shard of a set, ages or pending moves.
 package state
 
 import (
@@ -35,9 +35,9 @@ import (
 // ids are the ids of parts, of all stores.
 var ids atomic.Uint64
 
-// Store is the sets of a server. Its methods are safe for concurrent use.
+// Store holds the sets of a server. Its methods are safe for concurrent use.
 type Store struct {
-	limit int64 // bytes of changes of all sets; 0: none
+	limit int64 // maximum bytes of the changes of all sets; 0 means no bound
 	bytes atomic.Int64
 	sets  atomic.Pointer[map[string]*Set]
 	woken chan struct{} // see Woken
@@ -48,22 +48,22 @@ type Store struct {
 	epoch atomic.Uint64
 }
 
-// New returns a store without sets, whose changes take no more than a number of bytes; 0 is no bound.
+// New returns a store without sets. Its changes take at most memory bytes; 0 means no bound.
 func New(memory int64) *Store {
 	s := &Store{limit: memory, woken: make(chan struct{}, 1)}
 	s.sets.Store(&map[string]*Set{})
 	return s
 }
 
-// Attach makes a set that belongs to no store one of this one, in place of one with its name, whose
-// changes are lost.
+// Attach adds a set that belongs to no store. It replaces a set with the same name, whose changes
+// are lost.
 func (s *Store) Attach(set *Set) {
 	set.store = s
 	s.change(set.Name, set)
 }
 
-// Replace puts a set that belongs to no store in place of another one with its name. If keep is set,
-// it takes over the changes, those too that requests still make in the old one.
+// Replace puts a set that belongs to no store in place of another one with its name. If keep is
+// set, the new set takes over the changes, including those that requests still make in the old one.
 func (s *Store) Replace(set, old *Set, keep bool) {
 	set.store = s
 	old.stop()
@@ -83,7 +83,7 @@ func (s *Store) Remove(name string) {
 	}
 }
 
-// change sets the set with a name; nil for none.
+// change sets the set with a name, or removes it if set is nil.
 func (s *Store) change(name string, set *Set) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +112,7 @@ func (s *Store) Sets() []*Set {
 	return list
 }
 
-// Snapshot is the changes of all sets as they were at one time. It takes no memory but what has
+// Snapshot is the changes of all sets as they were at one time. It takes memory only for what has
 // changed since.
 type Snapshot struct {
 	taken time.Time
@@ -140,9 +140,8 @@ func (s *Store) Snapshot() *Snapshot {
 	return taken
 }
 
-// Restore makes the changes what they were when a snapshot was taken: the moves that were to come are
-// so again, as long after now as they were after then. A set that the snapshot does not have loses its
-// changes.
+// Restore makes the changes what they were when a snapshot was taken. Moves that were pending are
+// pending again, after the same time as then. A set that is not in the snapshot loses its changes.
 func (s *Store) Restore(from *Snapshot) {
 	by := time.Since(from.taken)
 	for _, set := range s.Sets() {

@@ -244,7 +244,7 @@ func (n *node[T]) each(f func(T) bool) bool {
 	return true
 }
 
-// size returns how many rows there are, of n in the base.
+// size returns the number of rows; the base has n.
 func (t trie[T]) size(n int) int {
 	if t.root != nil {
 		n += int(t.root.delta)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// ErrConflict says that what a transaction saw has changed meanwhile. It is to be made anew.
+// ErrConflict says that what a transaction saw has changed meanwhile. The caller should try again.
 var ErrConflict = errors.New("what the transaction saw has changed")
 
 // FullError says that a set has no room for the changes of a transaction.
@@ -18,19 +18,20 @@ type FullError struct{ Set string }
 
 func (e *FullError) Error() string { return fmt.Sprintf("the set %q is full", e.Set) }
 
-// Tx is what one request sees and does. All that it reads of a part is of one time. What it writes
-// happens at Commit, all of it or nothing. It is for one goroutine, and reused after Begin.
+// Tx is what one request sees and does. Everything that it reads of a part is as of one time. What
+// it writes happens at Commit, all of it or nothing. It is for one goroutine; Begin makes it ready
+// for another use.
 type Tx struct {
 	store  *Store
 	epoch  uint64
 	views  []view
 	reads  []read
 	writes []write
-	last   map[string]int // with many writes: the last one of a key, by view and key
-	moving bool           // it makes a move: limits do not matter, and no other move is made first
+	last   map[string]int // with many writes: the index of the last write, by view and key
+	moving bool           // it makes a move: limits do not apply, and no other move is made first
 }
 
-// many is the number of writes from which they are found by a table.
+// many is the number of writes from which a table finds them.
 const many = 64
 
 // view is a part as the transaction sees it.
@@ -41,14 +42,14 @@ type view struct {
 	part *Part // while it is committed
 }
 
-// read is something that has to be so still at Commit.
+// read is what the transaction has read, which must be unchanged at Commit.
 type read struct {
 	view   int
 	key    []byte // of a row that was asked for by its key; nil for others
 	hash   uint64 // of the key
 	row    Row
 	search bool    // the row is what First has returned
-	equal  []Equal // what it was asked for
+	equal  []Equal // what First was asked for
 	last   bool
 }
 
@@ -59,7 +60,7 @@ type write struct {
 	is   *record // nil: deleted
 }
 
-// Begin starts a transaction, in place of what it was before.
+// Begin starts a new transaction; what it had before is dropped.
 func (t *Tx) Begin(s *Store) {
 	t.End()
 	t.store = s
@@ -68,7 +69,8 @@ func (t *Tx) Begin(s *Store) {
 	}
 }
 
-// End drops all that the transaction has seen and written, so that it keeps nothing in memory.
+// End drops everything that the transaction has seen and written, so that it keeps nothing in
+// memory.
 func (t *Tx) End() {
 	clear(t.views)
 	clear(t.reads)
@@ -148,19 +150,20 @@ func (t *Tx) Rows(set *Set, part []byte) Rows {
 	return Rows{v: t.views[t.view(set, part)].v, order: insertion}
 }
 
-// Within returns the rows of a part that have values of a member within a range, in the order of the
-// values and of insertion, without what the transaction has written. Order is as of Set.Order.
+// Within returns the rows of a part that have values of a member within a range, in the order of
+// the values and of insertion, without what the transaction has written. Order is a result of
+// Set.Order.
 func (t *Tx) Within(set *Set, part []byte, order int, from, to Bound) Rows {
 	return t.views[t.view(set, part)].v.within(order, from, to)
 }
 
-// Saw notes that the transaction rests on a row of a list.
+// Saw notes that the transaction depends on a row of a list.
 func (t *Tx) Saw(set *Set, part []byte, r Row) {
 	t.reads = append(t.reads, read{view: t.view(set, part), row: r})
 }
 
-// Put writes a row, in place of one with the same key, and what it does by itself, nil for nothing. It
-// copies both texts, and returns the copy of the row, which is valid for ever.
+// Put writes a row, in place of one with the same key, and its next move; nil for none. It copies
+// both texts, and returns the copy of the row, which is valid forever.
 func (t *Tx) Put(set *Set, part, key, json []byte, move *Move) []byte {
 	r := newRecord(key, json, move)
 	t.write(write{t.view(set, part), r.key(), r})
@@ -175,8 +178,8 @@ func (t *Tx) Delete(set *Set, part, key []byte) {
 // Writes reports whether the transaction has written anything.
 func (t *Tx) Writes() bool { return len(t.writes) > 0 }
 
-// Commit makes what was written happen. The error is ErrConflict, a *FullError, or nil; with an error
-// nothing has happened. A transaction that has written nothing conflicts only if it saw a part of what
+// Commit applies what was written. The error is ErrConflict, a *FullError, or nil; after an error
+// nothing has changed. A transaction without writes conflicts only if it saw only a part of what
 // another one did to several parts.
 func (t *Tx) Commit() error {
 	if len(t.writes) == 0 {
@@ -256,7 +259,7 @@ func (t *Tx) sort() {
 	}
 }
 
-// commit does it; all parts are locked.
+// commit is Commit while all parts are locked.
 func (t *Tx) commit() error {
 	if seen := t.changed(); seen >= 0 {
 		t.views[seen].set.conflicts.Add(1)
@@ -293,8 +296,8 @@ func (t *Tx) commit() error {
 	return nil
 }
 
-// before returns the row that a write changes, and the hash of its key. A transaction that writes once
-// has often seen it, and it is still so.
+// before returns the row that a write changes, and the hash of its key. A transaction with a single
+// write has often read it, and it is still the same.
 func (t *Tx) before(w *write, v *version) (Row, uint64) {
 	if len(t.writes) == 1 {
 		for i := range t.reads {
@@ -307,7 +310,7 @@ func (t *Tx) before(w *write, v *version) (Row, uint64) {
 	return v.find(hash, w.key), hash
 }
 
-// edit returns the version of a view to be changed.
+// edit returns a version of the view that may be changed.
 func (w *view) edit(several bool) *version {
 	if w.v == w.part.now.Load() {
 		w.v = w.v.edit(several)
@@ -315,8 +318,8 @@ func (w *view) edit(several bool) *version {
 	return w.v
 }
 
-// changed returns the index of a view in which something is not any more as the transaction saw it,
-// or -1.
+// changed returns the index of a view in which something is no longer as the transaction saw it, or
+// -1.
 func (t *Tx) changed() int {
 	for i := range t.views {
 		if t.views[i].v.base != t.views[i].part.now.Load().base {
@@ -369,7 +372,7 @@ func (t *Tx) publish(several bool) {
 	}
 }
 
-// holds reports whether what was read is so in a version.
+// holds reports whether what was read is the same in a version.
 func (r *read) holds(v *version) bool {
 	switch {
 	case r.key != nil:
@@ -381,10 +384,11 @@ func (r *read) holds(v *version) bool {
 	return v.row(r.row.Seq).same(r.row)
 }
 
-// First returns the first row of a part that has all values, the last one if last is set; with no values,
-// of all rows. The transaction rests on that there is no other one before it, or none at all. The
-// values must stay as they are until Commit. It does not see what the transaction has written. If ok is
-// false, more than MaxSifted rows would have had to be looked at.
+// First returns the first row of a part that has all values, or the last one if last is set;
+// without values, the first or last of all rows. The transaction then depends on the result: at
+// Commit, the same row must still be the first, or there must still be none. The values must stay
+// as they are until Commit. First does not see what the transaction has written. If ok is false, it
+// would have had to look at more than MaxSifted rows.
 func (t *Tx) First(set *Set, part []byte, all []Equal, last bool) (r Row, ok bool) {
 	w := t.view(set, part)
 	r, ok = t.views[w].v.first(all, last)
@@ -392,8 +396,8 @@ func (t *Tx) First(set *Set, part []byte, all []Equal, last bool) (r Row, ok boo
 	return r, ok
 }
 
-// Having returns the rows of a part that have all values. All else is as for First, but that nothing is
-// noted.
+// Having returns the rows of a part that have all values. It is like First, but the transaction
+// does not depend on the result.
 func (t *Tx) Having(set *Set, part []byte, all []Equal) (rows Having, ok bool) {
 	v := t.views[t.view(set, part)].v
 	list, by := v.narrowest(all)

@@ -6,19 +6,20 @@ import (
 	"sync/atomic"
 )
 
-// version is the rows of a part at one time: a base and the changes to it. It is immutable once it is
-// published; those methods that change it are for one that edit has returned.
+// version is the rows of a part at one time: a base and the changes to it. It is immutable once it
+// is published; methods that change it may only be called on a version that edit has returned.
 type version struct {
 	base    *Base
 	rows    rows    // all changes
 	keys    keys    // of inserted rows
-	orders  []order // as in the base; nil as long as nothing was changed
-	owner   uint64  // of what is changed in it; see trie
+	orders  []order // indexed as in the base; nil until something is changed
+	owner   uint64  // of the nodes that this version may change; see trie
 	changes int     // records
 	bytes   int64   // that the changes take, estimated
 }
 
-// What a change takes in memory beside its texts, found by measuring (BenchmarkSnapshot, BenchmarkParts).
+// What a change takes in memory in addition to its texts, measured by BenchmarkSnapshot and
+// BenchmarkParts.
 const (
 	costOfRecord = 128 // the record, its slot, its share of nodes
 	costOfKey    = 32  // of an inserted row
@@ -28,7 +29,7 @@ const (
 
 func newVersion(b *Base) *version { return &version{base: b, rows: rows{next: uint64(b.Len())}} }
 
-// owners are the owners of what is changed, see trie.
+// owners is the last owner that was given to a version, see trie.
 var owners atomic.Uint64
 
 // edit returns a copy that may be changed until it is published. If several changes follow, they
@@ -84,9 +85,10 @@ func (v *version) row(seq uint64) Row {
 	return change.row()
 }
 
-// put makes a row what a record says; before is the row with its key, and hash that of the key.
+// put writes a row as a record; before is the row with its key so far, and hash the hash of the
+// key.
 func (v *version) put(before Row, hash uint64, r *record) {
-	if !before.Found() { // also where a row of the base was deleted: the new one is the last
+	if !before.Found() { // also if a row of the base was deleted: the new row comes last
 		r.inserted = true
 		v.changes++
 		v.bytes += cost(r)
@@ -100,7 +102,7 @@ func (v *version) put(before Row, hash uint64, r *record) {
 	v.reorder(before.Seq, before.JSON, r.json())
 }
 
-// delete deletes a row, which must be there.
+// delete deletes a row, which must exist.
 func (v *version) delete(before Row, stamp uint32) {
 	if before.change != nil && before.change.inserted {
 		v.drop(before.change)
@@ -110,7 +112,7 @@ func (v *version) delete(before Row, stamp uint32) {
 	v.reorder(before.Seq, before.JSON, nil)
 }
 
-// undo takes a change back: a row of the base is again as it was there, and one that was inserted is
+// undo takes a change back: a row of the base is as it was there again, and an inserted row is
 // gone.
 func (v *version) undo(r *record) {
 	v.drop(r)
@@ -124,7 +126,7 @@ func (v *version) undo(r *record) {
 	v.reorder(r.seq, was, base)
 }
 
-// set enters a record in place of an earlier one, nil for none.
+// set stores a record in place of old; nil if there is none.
 func (v *version) set(r, old *record) {
 	if old != nil {
 		v.bytes -= cost(old)
@@ -135,7 +137,7 @@ func (v *version) set(r, old *record) {
 	v.rows.set(r, v.owner)
 }
 
-// drop takes a record away.
+// drop removes a record.
 func (v *version) drop(r *record) {
 	v.changes--
 	v.bytes -= cost(r)
@@ -156,7 +158,8 @@ func cost(r *record) int64 {
 	return int64(n)
 }
 
-// reorder enters a row whose text was before, or nil, and is now after, or nil, in all orders.
+// reorder updates all orders for a row whose text changes from before to after; nil stands for no
+// row.
 func (v *version) reorder(seq uint64, before, after []byte) {
 	if len(v.orders) == 0 {
 		return
@@ -183,8 +186,8 @@ func (v *version) reorder(seq uint64, before, after []byte) {
 	}
 }
 
-// inPlace returns the position that a row of the base has in an order there, if its value there is
-// the given one.
+// inPlace returns the position of a row of the base in an order of the base, if the row has the
+// given value there.
 func (v *version) inPlace(i int, seq uint64, value []byte) (position, bool) {
 	if seq >= uint64(v.base.Len()) {
 		return 0, false
@@ -231,7 +234,7 @@ func (v *version) insert(hash uint64, r *record) {
 		c.tail, c.live = &block{}, 0
 		c.from = r.seq &^ (1<<fan - 1)
 		i = int(r.seq - c.from)
-	case c.tail.used > i: // by a version that another one was put in place of
+	case c.tail.used > i: // by a version that has been replaced
 		c.own()
 	}
 	c.tail.slots[i], c.tail.hashes[i] = r, hash
@@ -260,7 +263,7 @@ func (v *version) inserted(hash uint64, key []byte) *record {
 	return nil
 }
 
-// name enters the rows of the tail.
+// name adds the rows of the tail to keys.
 func (v *version) name() {
 	for i := range v.rows.visible() { // so that several reads from memory overlap
 		if b := v.keys.bucket(v.rows.tail.hashes[i]); b != nil {
@@ -274,13 +277,13 @@ func (v *version) name() {
 	}
 }
 
-// note adds a row that the version has.
+// note adds a row of the version to keys.
 func (v *version) note(hash, seq uint64) {
 	k := &v.keys
 	k.live++
 	k.named++
 	b := k.bucket(hash)
-	if b == nil { // there is none at all
+	if b == nil { // there is no bucket yet
 		b = &bucket{}
 		k.root.bucket = b
 	}

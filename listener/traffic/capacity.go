@@ -45,10 +45,10 @@ type turn struct {
 	ahead, next *turn
 }
 
-// keptCapacity returns the capacity that an endpoint declares; nil if it declares none. If the same
-// endpoint declared the same before, that capacity is reused: requests being served count, and
+// carriedCapacity returns the capacity that an endpoint declares; nil if it declares none. If the
+// same endpoint declared the same before, that capacity is reused: requests being served count, and
 // waiting ones keep their turn.
-func keptCapacity(k *Carried, e *config.Endpoint) *Capacity {
+func carriedCapacity(k *Carried, e *config.Endpoint) *Capacity {
 	declared := e.Capacity
 	if declared == nil {
 		return nil
@@ -64,9 +64,9 @@ func newCapacity(c *config.Capacity) *Capacity {
 	}
 }
 
-// Enter waits for a place, in order, for a request that arrived at a time. It reports whether the
-// request has one, and since when: Leave has to be called then. Otherwise the request has been
-// answered, or its client left. A request without a waiter does not wait.
+// Enter waits for a place, in order of arrival, for a request that arrived at came. It reports
+// whether the request has one, and since when; then Leave must be called. Otherwise the request has
+// been answered, or its client left. A request without a waiter does not wait.
 //
 // A place counts from when it was due to be free, not from when the waiter woke up: otherwise each
 // handover would take a little longer than declared, and the sum of these delays would be missing
@@ -157,7 +157,7 @@ func (p *Capacity) look(t *turn, left bool) (over, served bool) {
 	return left || t.served, t.served && !left
 }
 
-// Leave gives a place to the request that has waited longest, from a time on: when the leaving
+// Leave gives the place to the request that has waited longest. It counts from at, when the leaving
 // request was due to leave.
 func (p *Capacity) Leave(at time.Time) {
 	p.mu.Lock()

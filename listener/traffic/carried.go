@@ -13,18 +13,18 @@ import (
 // Carried is the state of endpoints that outlives snapshots: an endpoint that a reload leaves
 // unchanged keeps its counters. Only one goroutine at a time may use it.
 type Carried struct {
-	before, now map[keptKey]any           // of the snapshot being served, and of the one being compiled
-	alike       map[[sha256.Size]byte]int // number of endpoints of the latter, by what they have in common
+	before, now map[carriedKey]any           // of the snapshot being served, and of the one being compiled
+	alike       map[[sha256.Size]byte]int // number of equal endpoints in the latter, by their digest
 }
 
-// keptKey identifies the state of one endpoint.
-type keptKey struct {
-	common [sha256.Size]byte // the digest of a text that may be as long as all declarations
-	number int               // of those that have it in common, from 1
+// carriedKey identifies the state of one endpoint.
+type carriedKey struct {
+	common [sha256.Size]byte // the digest of what equal endpoints have in common
+	number int               // among equal endpoints, from 1
 }
 
 // Begin starts the compilation of a specification.
-func (k *Carried) Begin() { k.now, k.alike = map[keptKey]any{}, map[[sha256.Size]byte]int{} }
+func (k *Carried) Begin() { k.now, k.alike = map[carriedKey]any{}, map[[sha256.Size]byte]int{} }
 
 // Commit makes the state of the compiled specification the one to carry over.
 func (k *Carried) Commit() { k.before, k.now, k.alike = k.now, nil, nil }
@@ -33,7 +33,7 @@ func commonOf(e *config.Endpoint, made string) [sha256.Size]byte {
 	return sha256.Sum256([]byte(strings.Join([]string{made, e.EffectiveMethod(), e.Host, e.Path.Value, e.If.Value}, "\x00")))
 }
 
-// identity returns what identifies the state that Keep was asked for last, also in other processes
+// identity returns bytes that identify the state that Keep returned last, also in other processes
 // with the same endpoints.
 func (k *Carried) identity(e *config.Endpoint, made string) []byte {
 	common := commonOf(e, made)
@@ -47,7 +47,7 @@ func (k *Carried) identity(e *config.Endpoint, made string) []byte {
 func Keep[T any](k *Carried, e *config.Endpoint, made string, fresh func() *T) *T {
 	common := commonOf(e, made)
 	k.alike[common]++
-	id := keptKey{common, k.alike[common]}
+	id := carriedKey{common, k.alike[common]}
 	had, ok := k.before[id].(*T)
 	if !ok {
 		had = fresh()

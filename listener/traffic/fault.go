@@ -11,7 +11,7 @@ import (
 type Fault struct {
 	Kind string // one of policy.FaultTypes
 	Pace int    // bytes a second of a slow body
-	// OfConnection means that a reset ends the connection, over HTTP/2 too.
+	// OfConnection means that a reset ends the connection, even over HTTP/2.
 	OfConnection bool
 	rate         float64 // of the requests
 }

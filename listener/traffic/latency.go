@@ -20,14 +20,14 @@ type Latency struct {
 	failing, timedOut *reply.Preset
 }
 
-// NewLatency compiles a latency; the result is nil if l is nil. The name is that of what it is
-// declared for.
+// NewLatency compiles a latency; the result is nil if l is nil. The name says what it is declared
+// for.
 func NewLatency(l *config.Latency, name string) *Latency {
 	if l == nil {
 		return nil
 	}
 	compiled := &Latency{failure: l.FailureRate, timeout: l.TimeoutRate, length: l.Lengths(), limit: cmp.Or(l.Timeout, config.DefaultLatencyTimeout)}
-	message := "the latency of " + name + " declares that some requests fail so"
+	message := "the latency of " + name + " declares that some requests fail like this"
 	compiled.failing, compiled.timedOut = reply.InjectedFailure.Preset(message), reply.InjectedTimeout.Preset(message)
 	return compiled
 }

@@ -14,7 +14,7 @@ import (
 type LatencyError struct {
 	Endpoint string // "GET /users/:id"
 	Host     string // that the endpoint is declared for; "" for any
-	Count    uint64 // of answers
+	Count    uint64 // of responses
 	Mean     time.Duration
 	Max      time.Duration
 
@@ -25,7 +25,8 @@ type LatencyError struct {
 // 0 without responses. Errors above 73 minutes are reported by Max alone.
 func (e *LatencyError) Quantile(part float64) time.Duration { return e.lengths.Quantile(part) }
 
-// LatencyError returns that of an endpoint. It reports false if none of its responses had to wait.
+// LatencyError returns the latency error of an endpoint. It reports false if none of its responses
+// had to wait.
 func (r *Rules) LatencyError(e *config.Endpoint) (LatencyError, bool) {
 	if r == nil || r.counts == nil {
 		return LatencyError{}, false

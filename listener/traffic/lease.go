@@ -11,9 +11,9 @@ import (
 	"mockserver/listener/shared"
 )
 
-// sharedQuotas are the quotas of a limit that all replicas share. Of the quota of each key a replica
-// leases slices, and admits requests from its slice without asking. What it does not use within
-// sliceFor goes back, or is lost to all: never is more admitted than the limit says.
+// sharedQuotas are the quotas of a limit that all replicas share. A replica leases slices of the
+// quota of each key, and admits requests from its slice without asking. What it does not use within
+// sliceFor is given back, or is lost to all: the replicas together never admit more than the limit.
 type sharedQuotas struct {
 	state       *shared.State
 	algorithm   string
@@ -22,12 +22,12 @@ type sharedQuotas struct {
 	shards      [quotaShards]leaseShard
 }
 
-// leaseShard is a part of the keys. Leases that were not used for a turn are forgotten: the state has
-// all that matters of them.
+// leaseShard is a part of the keys. Leases that were not used for a whole turn are forgotten: the
+// state has everything that matters about them.
 type leaseShard struct {
 	mu          sync.Mutex // guards the fields below
 	now, before map[quotaKey]*lease
-	turned      int64 // when the latter was the former
+	turned      int64 // when now became before
 }
 
 // lease is what this replica knows and has of the quota of a key. Times are Unix times, in
@@ -39,8 +39,8 @@ type lease struct {
 	cell  shared.Cell
 	have  int64 // requests that may be admitted
 	until int64 // before this time
-	ask   int64 // nobody asks before, if nothing was left
-	left  int64 // to all replicas, when this one asked last
+	ask   int64 // if nothing was left, do not ask again before this time
+	left  int64 // what all replicas had left when this one asked last
 	full  int64 // when the whole limit is available again
 	next  int64 // when a request is admitted again, if nothing was left
 	back  *time.Timer
@@ -56,13 +56,14 @@ const (
 
 const (
 	sliceFor = time.Second
-	// sliceParts is into how many slices a replica's part of what is left is divided.
+	// sliceParts is the number of slices that a replica's part of the remaining quota is divided
+	// into.
 	sliceParts = 4
-	// askAgain is how long a replica does not ask again for a key of which nothing was left: others
-	// may give back. It is askSoon if a token comes sooner.
+	// askAgain is how long a replica waits before it asks again for a key whose quota was used up:
+	// other replicas may give some back. It is askSoon if a token comes sooner.
 	askAgain = 50 * time.Millisecond
 	askSoon  = time.Millisecond
-	// shardLeases is how many leases a shard begins before it forgets older ones.
+	// shardLeases is how many leases a shard adds before it forgets older ones.
 	shardLeases = 1 << 14
 )
 
@@ -108,7 +109,7 @@ func (q *sharedQuotas) lease(key quotaKey, now int64) *lease {
 	return e
 }
 
-// take leases a slice. The caller has the lock of the lease.
+// take leases a slice. The caller holds the lock of the lease.
 func (q *sharedQuotas) take(e *lease, now int64) error {
 	var slice int64
 	e.have = 0
@@ -145,11 +146,11 @@ func (q *sharedQuotas) take(e *lease, now int64) error {
 
 func (q *sharedQuotas) isBucket() bool { return q.algorithm == "token-bucket" }
 
-// keep is how long the state has to remember a value: the clocks of replicas may differ.
+// keep returns how long the state must remember a value: the clocks of replicas may differ.
 func (q *sharedQuotas) keep() time.Duration { return time.Duration(2*q.window) + 2*time.Second }
 
-// at returns a value as of a time: with the tokens that have been added, or of a new window. A value
-// of a replica whose clock is ahead stays.
+// at returns a value as of a time: with the tokens that have been added, or reset for a new window.
+// A value from a replica whose clock is ahead stays as it is.
 func (q *sharedQuotas) at(v shared.Value, now int64) shared.Value {
 	v[valueCount] = min(max(v[valueCount], 0), q.max) // another program may have written it
 	v[valueRest] = min(max(v[valueRest], 0), q.window-1)
@@ -195,11 +196,11 @@ func (q *sharedQuotas) untilFull(v shared.Value) int64 {
 	return int64(full)
 }
 
-// giveBackLater gives back what is left of the slice of a window, once nobody has asked for another
-// one for sliceFor. The caller has the lock of the lease.
+// giveBackLater gives back what is left of the slice of a window once no slice was taken for
+// sliceFor. The caller holds the lock of the lease.
 func (e *lease) giveBackLater(q *sharedQuotas) {
 	switch {
-	case e.have < 2: // the request that asked takes one
+	case e.have < 2: // the request that asked takes the only one
 	case e.back == nil:
 		e.back = time.AfterFunc(sliceFor, func() { q.giveBack(e) })
 	default:

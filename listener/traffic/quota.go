@@ -30,10 +30,10 @@ const (
 	quotaShards = 32
 	shardQuotas = 1 << 15 // 32 shards of them are a million
 	maxChunks   = 1 << 24 // of 32 bytes, for a million logs of 100 requests
-	// keptQuotas is the number of expired keys whose memory a shard keeps.
+	// keptQuotas is the number of expired keys up to which a shard keeps their memory.
 	keptQuotas = 64
 	// windowTicks is the maximum number of ticks in a window: differences of stamps up to twice as
-	// old have to fit into 31 bits.
+	// old must fit into 31 bits.
 	windowTicks = 1 << 30
 )
 

@@ -20,7 +20,7 @@ type limitKey struct {
 	param     int    // the position of the path parameter
 	forwarded bool   // X-Forwarded-For is trusted
 	seeds     [2]maphash.Seed
-	common    []byte // identifies the limit to other replicas; nil if none has to know it
+	common    []byte // identifies the limit to other replicas; nil for a limit of this one
 }
 
 // keySource is the part of a request that is used as the key.
@@ -34,7 +34,7 @@ const (
 	keyPath
 )
 
-// newLimitKey parses key-fn, of an endpoint whose path has the given parameters.
+// newLimitKey parses key-fn for an endpoint whose path has the given parameters.
 func newLimitKey(by string, params []string, forwarded bool) limitKey {
 	key := limitKey{forwarded: forwarded, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
 	kind, name, dotted := strings.Cut(by, ".")
@@ -87,7 +87,7 @@ func (k *limitKey) hash(text []byte) (sum quotaKey) {
 	return sum
 }
 
-// sum hashes a text as all replicas do.
+// sum hashes a text in the same way as all replicas.
 func (k *limitKey) sum(text []byte) quotaKey {
 	var room [256]byte
 	whole := sha256.Sum256(append(append(room[:0], k.common...), text...))

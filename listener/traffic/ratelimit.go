@@ -20,17 +20,17 @@ import (
 
 // Limiter counts the requests of each key against a rate limit.
 type Limiter struct {
-	endpoint string // as logs name it
+	endpoint string // its name in logs
 	limit    string // the value of X-RateLimit-Limit
 	said     string // the limit in words
 	key      limitKey
 	quotas   *quotas
-	shared   *sharedQuotas // those of all replicas, in place of quotas; nil for a limit of this replica
+	shared   *sharedQuotas // in place of quotas, for a limit that all replicas share; otherwise nil
 	began    time.Time     // base of all times, by the monotonic clock
 
 	log     *slog.Logger
 	evicted atomic.Int64      // keys, since the last line about them
-	pace    *loglimit.Limiter // of those lines
+	lines   *loglimit.Limiter // of those lines
 }
 
 // NewLimiter compiles a rate limit; nil if there is none. If the same endpoint declared the same
@@ -67,7 +67,7 @@ func NewLimiter(e *config.Endpoint, params []string, o Options) *Limiter {
 		} else {
 			l.quotas = newQuotas(algorithm, uint32(most), int64(window))
 		}
-		l.pace = loglimit.New(1, func(int) { l.logEvicted() })
+		l.lines = loglimit.New(1, func(int) { l.logEvicted() })
 		return l
 	})
 }
@@ -79,8 +79,8 @@ type LimitResult struct {
 	now time.Time
 }
 
-// Admit counts a request, and reports whether it is to be served; one over the limit has been
-// answered. Write has to be called on the reply in either case.
+// Admit counts a request, and reports whether it is to be served; a request over the limit has been
+// answered. Call Write on the reply in either case.
 func (l *Limiter) Admit(r *matcher.Request, p *reply.Reply) (LimitResult, bool) {
 	if l == nil {
 		return LimitResult{}, true
@@ -96,7 +96,7 @@ func (l *Limiter) Admit(r *matcher.Request, p *reply.Reply) (LimitResult, bool) 
 	}
 	if !st.admitted {
 		wait := strconv.FormatInt(inSeconds(st.next), 10)
-		reply.RateLimited.Write(p, "this endpoint answers "+l.said+" of one client; the next is answered in "+wait+" s")
+		reply.RateLimited.Write(p, "this endpoint answers "+l.said+" from one client; the next is answered in "+wait+" s")
 		p.Add(fasthttp.HeaderRetryAfter, wait)
 	}
 	return st, st.admitted
@@ -110,18 +110,18 @@ func inSeconds(nanoseconds int64) int64 {
 // tellEvicted logs that keys were evicted, at once or within a second.
 func (l *Limiter) tellEvicted(n int, now time.Time) {
 	l.evicted.Add(int64(n))
-	if _, ok := l.pace.Pass(now); ok {
+	if _, ok := l.lines.Pass(now); ok {
 		l.logEvicted()
 	}
 }
 
 // Flush logs what has not been logged yet.
-func (l *Limiter) Flush() { l.pace.Flush() }
+func (l *Limiter) Flush() { l.lines.Flush() }
 
 // logEvicted logs how many keys were evicted since the last line, if any were.
 func (l *Limiter) logEvicted() {
 	if n := l.evicted.Swap(0); n > 0 {
-		l.log.LogAttrs(context.Background(), slog.LevelWarn, "a rate limit has more keys than it can keep: the oldest begin anew",
+		l.log.LogAttrs(context.Background(), slog.LevelWarn, "a rate limit has more keys than it can keep: the oldest start anew",
 			slog.String("endpoint", l.endpoint), slog.Int64("evicted", n))
 	}
 }
@@ -134,7 +134,7 @@ const (
 )
 
 // Write adds the headers of the limit to a reply that is otherwise complete. Headers that the reply
-// declares itself stay.
+// already has are kept.
 func (st *LimitResult) Write(p *reply.Reply) {
 	if st.limiter == nil {
 		return

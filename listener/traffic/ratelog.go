@@ -1,7 +1,7 @@
 package traffic
 
 // A log contains the times of the requests in the current window, the oldest first. It is exact,
-// whereas counting by halves of windows would admit some too many. It is a chain of chunks, in the
+// whereas counting by halves of windows would admit a few too many. It is a chain of chunks, in the
 // memory of a shard: it contains no pointers, so the garbage collector has nothing to follow,
 // however many keys there are.
 

@@ -24,9 +24,10 @@ type Rules struct {
 	// shares are the cumulative weights of the outcomes, as parts of the total; nil when the
 	// outcomes are chosen in turn.
 	shares []float64
-	holds  bool          // when in turn, the last one stays
-	turns  *shared.Turns // those of all replicas; nil for those of this one
-	// Per returns what has a turn of its own; nil if all requests share one.
+	holds  bool          // when in turn, the last one repeats
+	turns  *shared.Turns // shared by all replicas; nil if each replica takes its own turns
+	// Per returns the value whose requests take turns of their own; nil if all requests take turns
+	// together.
 	Per func(*matcher.Request) []byte
 
 	noLatency, noFaults bool
@@ -44,7 +45,7 @@ type outcome struct {
 // Options are the settings that rules are compiled with, in addition to an endpoint.
 type Options struct {
 	Carried        *Carried
-	Shared         *shared.State // of limits that are shared; nil if nothing is served
+	Shared         *shared.State // for shared limits; nil if the rules are only checked
 	Seed           *Seed
 	TrustForwarded bool // a rate limit uses the first address of X-Forwarded-For as the client's
 	NoLatency      bool // requests do not wait for it
@@ -57,7 +58,8 @@ func Declared(e *config.Endpoint) bool {
 	return len(e.Responses) > 0 || policy.Of(e) != (policy.Group{})
 }
 
-// Unshared returns what an endpoint shares with other replicas, as a problem: it needs a server for it.
+// Unshared reports as a problem what an endpoint shares with other replicas, which needs a server
+// to count with.
 func Unshared(e *config.Endpoint) (problems syntax.Problems) {
 	const what = "shared needs a server that replicas count with; expected --shared-state nats://HOST:PORT, or scope: replica"
 	if l := e.RateLimit; l != nil && l.IsShared() {
@@ -72,7 +74,7 @@ func Unshared(e *config.Endpoint) (problems syntax.Problems) {
 // NewRules compiles the rules of an endpoint. The parameters are those of its path.
 func NewRules(e *config.Endpoint, params []string, counts *Counts, o Options) *Rules {
 	r := &Rules{
-		limit: NewLimiter(e, params, o), capacity: keptCapacity(o.Carried, e),
+		limit: NewLimiter(e, params, o), capacity: carriedCapacity(o.Carried, e),
 		seed: o.Seed, counts: counts, noLatency: o.NoLatency, noFaults: o.NoFaults,
 	}
 	name := record.Name(e)
@@ -143,7 +145,7 @@ func (r *Rules) Flush() {
 	}
 }
 
-// Capacity returns that of the endpoint; nil for none.
+// Capacity returns the capacity of the endpoint; nil for none.
 func (r *Rules) Capacity() *Capacity { return r.capacity }
 
 // Drawn is what was drawn for one request.
@@ -190,7 +192,7 @@ func (r *Rules) choose(n int, q *matcher.Request) int {
 	return int(r.counts.Turn(uint64(n), false))
 }
 
-// sharedTurn returns whose turn it is over all replicas.
+// sharedTurn returns the next outcome in turn over all replicas.
 func (r *Rules) sharedTurn(n int, q *matcher.Request) int {
 	var of []byte
 	if r.Per != nil {

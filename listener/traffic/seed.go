@@ -32,7 +32,7 @@ func NewSeed(seed *uint64) Seed {
 type Counts struct {
 	stream uint64 // selects the streams of this endpoint among all streams of a seed
 
-	requests atomic.Uint64 // that have a number
+	requests atomic.Uint64 // requests that have got a number
 	tries    atomic.Uint64 // evaluations of its condition, which have streams as well
 	turns    atomic.Uint64 // outcomes given in turn
 	keyed    keyed.Counts  // the same, for each value of an operand
@@ -45,7 +45,7 @@ func NewCounts(k *Carried, e *config.Endpoint, seeded bool) *Counts {
 	if !seeded && len(e.Responses) == 0 && e.Latency == nil {
 		return nil
 	}
-	return Keep(k, e, "tally "+e.Fingerprint(), func() *Counts {
+	return Keep(k, e, "counts "+e.Fingerprint(), func() *Counts {
 		h := fnv.New64a()
 		for _, part := range []string{e.EffectiveMethod(), e.Host, e.Path.Value, e.If.Value} {
 			_, _ = io.WriteString(h, part+"\x00") // never fails
@@ -60,8 +60,8 @@ const (
 	ofConditions
 )
 
-// Conditional gives each evaluation of a condition its own numbers: it happens before it is known
-// which endpoint answers.
+// Conditional gives each evaluation of a condition its own numbers: conditions are evaluated before
+// it is known which endpoint answers.
 func (c *Seed) Conditional(t *Counts, holds func(*matcher.Request) bool) func(*matcher.Request) bool {
 	return func(r *matcher.Request) bool {
 		r.Random.Seed(c.seed^matcher.Mix(t.stream+ofConditions), t.tries.Add(1))
@@ -77,8 +77,8 @@ func (c *Seed) SeedNth(t *Counts, n uint64, random *matcher.Random) {
 	random.Seed(c.seed^matcher.Mix(t.stream+ofRequests), n)
 }
 
-// Turn returns the number of the next turn, of n that repeat; if the last one stays, it returns n
-// once all n have been taken.
+// Turn returns the number of the next turn, of n that repeat. If holds is set, it returns n once
+// all n have been taken.
 func (t *Counts) Turn(n uint64, holds bool) uint64 {
 	if !holds {
 		return (t.turns.Add(1) - 1) % n
