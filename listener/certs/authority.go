@@ -123,7 +123,7 @@ func parseAuthority(text []byte) (*Authority, error) {
 	}
 	key, ok := pair.PrivateKey.(crypto.Signer)
 	if !ok || !pair.Leaf.IsCA {
-		return nil, errors.New("its certificate is not that of a CA")
+		return nil, errors.New("its certificate is not a CA certificate")
 	}
 	if time.Now().After(pair.Leaf.NotAfter) {
 		return nil, fmt.Errorf("its certificate expired on %s; remove the file to get a new one", pair.Leaf.NotAfter.Format(time.DateOnly))

@@ -16,18 +16,18 @@ import (
 	"mockserver/renderer"
 )
 
-// Access is the rows that an endpoint names, compiled. It is immutable.
+// Access finds the rows that an endpoint names. It is compiled and immutable.
 type Access struct {
 	sets   *Sets
 	finds  []find
 	states []inState
-	names  []string // of rows: those that are found, of states, and those that changes name
+	names  []string // of all rows: found ones, states, and those that changes name
 }
 
 // find is one row that is found.
 type find struct {
 	set   *set
-	part  *renderer.Operand // nil for the changes of all
+	part  *renderer.Operand // nil for the common part
 	key   *renderer.Operand // nil if it is not found by its key
 	where []equal
 	pick  pick
@@ -35,7 +35,7 @@ type find struct {
 	turns *turns
 }
 
-// equal is a member that has to equal an operand.
+// equal is a member that must equal an operand.
 type equal struct {
 	order int
 	to    *renderer.Operand
@@ -55,8 +55,8 @@ const (
 
 var picks = map[string]pick{"": pickFirst, "first": pickFirst, "newest": pickNewest, "next": pickNext, "once": pickOnce, "random": pickRandom}
 
-// Compile compiles what an endpoint finds, and adds the names of rows to the scope: those that it
-// finds. Those that its changes have are added by Names. It returns nil for an endpoint that uses no rows.
+// Compile compiles what an endpoint finds, and adds the names of the found rows to the scope; Names
+// adds those of its changes. It returns nil for an endpoint that uses no rows.
 func (s *Sets) Compile(e *config.Endpoint, scope *renderer.Scope) (*Access, syntax.Problems) {
 	all := [][]config.Do{e.Do}
 	for i := range e.Responses {
@@ -101,21 +101,21 @@ func (s *Sets) Compile(e *config.Endpoint, scope *renderer.Scope) (*Access, synt
 	return a, problems
 }
 
-// Names adds all names of rows to the scope: those that changes have too.
+// Names adds all names of rows to the scope, including those of changes.
 func (a *Access) Names(scope *renderer.Scope) {
 	if a != nil {
 		scope.Rows = a.names
 	}
 }
 
-// claim returns what is wrong with the name of a row.
+// claim returns the problem with the name of a row, if there is one.
 func (a *Access) claim(name string, pos syntax.Pos, key string) syntax.Problems {
 	what := ""
 	switch {
 	case renderer.IsVariable(name):
 		what = fmt.Sprintf("%q is a word of the template language; expected another name", name)
 	case a.index(name) >= 0:
-		what = fmt.Sprintf("%q is named twice; expected another name", name)
+		what = fmt.Sprintf("%q is used twice; expected another name", name)
 	default:
 		return nil
 	}
@@ -163,12 +163,13 @@ func (s *Sets) compileFind(f *config.Find, scope *renderer.Scope) (find, syntax.
 // Finds reports whether any row is found while the endpoint is matched.
 func (a *Access) Finds() bool { return a != nil && len(a.finds)+len(a.states) > 0 }
 
-// ErrTooManyRows is why a request is stopped for which a row cannot be found by looking at few others.
-var ErrTooManyRows = fmt.Errorf("to find a row, more than %d others would have to be looked at one by one; ask for a value that fewer rows have", state.MaxSifted)
+// ErrTooManyRows stops a request whose row can only be found by looking at too many others.
+var ErrTooManyRows = fmt.Errorf("finding the row would mean looking at more than %d others one by one; search for a value that fewer rows have", state.MaxSifted)
 
 // Find begins what a request does with rows, and finds those that the endpoint names. It reports
-// whether the scenarios are in states in which the endpoint answers. If a row cannot be found, the
-// request is stopped by ErrTooManyRows, and the endpoint answers whatever its condition.
+// whether the scenarios are in states in which the endpoint answers. If finding a row would take
+// too long, it stops the request with ErrTooManyRows, and the endpoint answers regardless of its
+// condition.
 func (a *Access) Find(r *matcher.Request) bool {
 	w := workOf(r)
 	const attempts = 10 // to see several sets as of one time
@@ -193,7 +194,7 @@ func (a *Access) Find(r *matcher.Request) bool {
 	return answers
 }
 
-// findRows finds the rows; it reports false if one would take too long.
+// findRows finds the rows; it reports false if that would take too long.
 func (a *Access) findRows(w *work, r *matcher.Request) bool {
 	for i := range a.finds {
 		f := &a.finds[i]
@@ -212,7 +213,7 @@ func (a *Access) findRows(w *work, r *matcher.Request) bool {
 	return true
 }
 
-// begin starts anew.
+// begin starts the work of a request again.
 func (a *Access) begin(w *work, r *matcher.Request) {
 	w.tx.Begin(a.sets.store)
 	w.owner, w.room, w.equal = a, w.room[:0], w.equal[:0]
@@ -220,10 +221,10 @@ func (a *Access) begin(w *work, r *matcher.Request) {
 	if missing := n - len(r.Rows); missing > 0 {
 		r.Rows = append(r.Rows, make([]json.Value, missing)...)
 	}
-	clear(r.Rows[:n]) // behind them are values that the endpoint has made
+	clear(r.Rows[:n]) // after them are values that the endpoint has made
 }
 
-// find returns the row; no row if there is none. It reports false if that would take too long.
+// find returns the row, which may not exist. ok is false if finding it would take too long.
 func (f *find) find(w *work, r *matcher.Request) (row state.Row, ok bool) {
 	part := partOf(f.part, w, r)
 	if f.key != nil {
@@ -246,12 +247,12 @@ func (f *find) find(w *work, r *matcher.Request) (row state.Row, ok bool) {
 	if row = f.choose(rows, value, part, r); row.Found() {
 		w.tx.Saw(f.set.Set, part, row)
 	} else if rows.Len() == 0 {
-		return w.tx.First(f.set.Set, part, all, false) // there is none: that counts as seen
+		return w.tx.First(f.set.Set, part, all, false) // the transaction depends on there being none
 	}
 	return row, true
 }
 
-// values returns the values that the row has to have. They are what is appended to the room.
+// values returns the values that the row must have. It appends them to the room.
 func (f *find) values(w *work, r *matcher.Request) []state.Equal {
 	first := len(w.equal)
 	for i := range f.where {
@@ -291,7 +292,7 @@ func (a *Access) compileStates(e *config.Endpoint, scope *renderer.Scope) (probl
 				names = append(names, name)
 			}
 			slices.Sort(names)
-			known := "and there is none"
+			known := "no scenario is declared"
 			if len(names) > 0 {
 				known = "scenarios are " + strings.Join(names, ", ")
 			}
@@ -313,7 +314,7 @@ func (a *Access) compileStates(e *config.Endpoint, scope *renderer.Scope) (probl
 	return problems
 }
 
-// leads reports whether an endpoint leads to any state.
+// leads reports whether an endpoint leads a scenario to another state.
 func (a *Access) leads() bool {
 	return slices.ContainsFunc(a.states, func(s inState) bool { return s.next != "" })
 }

@@ -11,7 +11,7 @@ import (
 	"mockserver/matcher/json"
 )
 
-// body returns the objects of the request's body: one or, if a list is allowed, several.
+// body returns the objects in the request's body: one or, if a list is allowed, several.
 func (o *Operation) body(w *work, r *matcher.Request, list bool) ([]json.Value, *Failed) {
 	kind, _ := r.Header("Content-Type")
 	v := r.JSON()
@@ -49,13 +49,14 @@ func (o *Operation) body(w *work, r *matcher.Request, list bool) ([]json.Value, 
 	}
 }
 
-// maxCreated is how many rows one request may create, and maxFormFields how many fields a form may have.
+// maxCreated is how many rows one request may create, and maxFormFields how many fields a form may
+// have.
 const (
 	maxCreated    = 10_000
 	maxFormFields = 1000
 )
 
-// formObject returns the object that a form means: a[b]=1 is a member b of a member a.
+// formObject returns a form as an object: a[b]=1 is a member b of a member a.
 func formObject(body []byte) ([]json.Value, *Failed) {
 	var args fasthttp.Args
 	args.ParseBytes(body)
@@ -72,5 +73,5 @@ func formObject(body []byte) ([]json.Value, *Failed) {
 	return []json.Value{{Kind: json.Object, Raw: object}}, nil
 }
 
-// maxFormDepth is how deep the members of a form may be.
+// maxFormDepth is how deep the members of a form may be nested.
 const maxFormDepth = 32

@@ -16,7 +16,7 @@ import (
 	"mockserver/renderer/scalar"
 )
 
-// Changes are what an answer changes, compiled. They are immutable.
+// Changes are what a response changes, compiled. They are immutable.
 type Changes struct {
 	access *Access
 	all    []change
@@ -35,11 +35,11 @@ type change struct {
 	by      *renderer.Operand
 	least   *renderer.Operand
 	most    *renderer.Operand
-	as      int // the position of the name of the row; -1 for none
+	as      int // the index of the name of the row; -1 for none
 }
 
-// CompileChanges compiles what an answer changes; it returns nil for nothing. The scope is that of the
-// endpoint after Compile.
+// CompileChanges compiles what a response changes; it returns nil if that is nothing. The scope is
+// the endpoint's after Compile.
 func (a *Access) CompileChanges(all []config.Do, scope *renderer.Scope) (*Changes, syntax.Problems) {
 	if len(all) == 0 && !a.leads() {
 		return nil, nil
@@ -94,7 +94,7 @@ func (a *Access) compile(o *config.Do, scope *renderer.Scope) (change, syntax.Pr
 	return c, problems
 }
 
-// objectOf returns a value that is to be an object: a map, one placeholder, or a JSON text.
+// objectOf returns a value that must be an object: a map, one placeholder, or a JSON text.
 func objectOf(m config.Made, key string) (config.Made, syntax.Problems) {
 	text := strings.TrimSpace(m.Text.Value)
 	if m.JSON || text == "" || renderer.IsPlaceholder(text) {
@@ -107,7 +107,7 @@ func objectOf(m config.Made, key string) (config.Made, syntax.Problems) {
 	return config.Made{}, syntax.Problems{{Pos: m.Text.Pos, Key: key, What: fmt.Sprintf("is a text (%s); expected a map, a JSON object, or one placeholder", strconv.Quote(wording.Clip(text)))}}
 }
 
-// Apply makes the changes of a request; nil means that it has. Otherwise nothing has happened.
+// Apply makes the changes of a request. It returns nil if it has; otherwise nothing has changed.
 func (c *Changes) Apply(r *matcher.Request) *Failed {
 	w := workOf(r)
 	if w.owner != c.access || !c.access.Finds() {
@@ -151,7 +151,7 @@ func (c *Changes) apply(w *work, r *matcher.Request) *Failed {
 	return failed
 }
 
-// fail is the answer of a change that cannot be made.
+// fail returns the failure of a change that cannot be made.
 func (c *change) fail(i int, f reply.Failure, format string, args ...any) *Failed {
 	if c.do.Else != nil {
 		return &Failed{Else: i, Failure: f}
@@ -208,7 +208,7 @@ func (c *change) object(w *work, r *matcher.Request) (json.Value, *Failed) {
 		start := len(w.room)
 		w.room = c.row.Append(w.room, r)
 		if v = json.Parse(w.made(start)); v.Kind != json.Object {
-			return v, &Failed{Else: -1, Failure: reply.BadJSON, Message: fmt.Sprintf("the row is not a JSON object but %q", wording.Clip(string(w.room[start:])))}
+			return v, &Failed{Else: -1, Failure: reply.BadJSON, Message: fmt.Sprintf("the row is %q; expected a JSON object", wording.Clip(string(w.room[start:])))}
 		}
 	}
 	start := len(w.room)
@@ -273,7 +273,8 @@ func notANumber(format string, c *change, key []byte) *Failed {
 	return &Failed{Else: -1, Failure: reply.NotANumber, Message: fmt.Sprintf(format, joined(c.field), wording.Clip(string(key)))}
 }
 
-// outside reports whether a sum is outside its bounds. A bound that is no number holds for nothing.
+// outside reports whether a sum is outside its bounds. It is outside any bound that is not a
+// number.
 func (c *change) outside(sum []byte, r *matcher.Request) bool {
 	for _, bound := range []struct {
 		is   *renderer.Operand
@@ -290,7 +291,7 @@ func (c *change) outside(sum []byte, r *matcher.Request) bool {
 	return false
 }
 
-// put writes a row in place of what it was, and names it.
+// put writes a row in place of old, and names it.
 func (c *change) put(part, key []byte, old state.Row, row []byte, w *work, r *matcher.Request) {
 	kept := c.set.put(&w.tx, part, key, old, row, r.Now())
 	c.name(r, json.Value{Kind: json.Object, Raw: kept})

@@ -7,11 +7,11 @@ import (
 	"mockserver/listener/reply"
 )
 
-// operation is what is done with a set by requests.
+// operation is what requests do with a set.
 type operation uint8
 
-// All operations. Those of resources are counted as what they do: create is insert, replace put,
-// change merge, remove delete, and read find.
+// All operations. Operations of resources count as what they do: create as insert, replace as put,
+// change as merge, remove as delete, and read as find.
 const (
 	opFind operation = iota
 	opList
@@ -31,8 +31,8 @@ var operationOf = map[string]operation{
 	"list": opList, "read": opFind, "create": opInsert, "replace": opPut, "change": opMerge, "remove": opDelete,
 }
 
-// results are how operations end: well, without a row that is no error, or as the code of an error
-// says. The last one is any other.
+// results are how operations end: well, without a row where that is not an error, or with the code
+// of an error. The last one stands for any other code.
 var results = [...]string{
 	"ok", "missing", reply.RowNotFound.Code, reply.KeyExists.Code, reply.OutOfBounds.Code, reply.StateFull.Code, reply.BadJSON.Code, reply.TooManyRows.Code, "refused",
 }
@@ -42,7 +42,7 @@ const (
 	resultMissing
 )
 
-// counters counts the operations on a set. It goes on when a reload replaces the set.
+// counters counts the operations on a set. Counting continues when a reload replaces the set.
 type counters [operations][len(results)]atomic.Uint64
 
 func (t *counters) note(o operation, result int) { t[o][result].Add(1) }
@@ -58,7 +58,7 @@ func (t *counters) failed(o operation, f reply.Failure) {
 	t.note(o, result)
 }
 
-// list returns the operations that there were.
+// list returns the operations that have occurred.
 func (t *counters) list() (all []record.SetOperation) {
 	for o := range t {
 		for result := range t[o] {

@@ -177,8 +177,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFind_RandomIsEachRow: of 400 draws among four rows, each comes at least once but with a chance
-// of 4 × 0.75^400, below 10^-49.
+// TestFind_RandomIsEachRow: of 400 draws among four rows, each comes at least once but with a
+// chance of 4 × 0.75^400, below 10^-49.
 func TestFind_RandomIsEachRow(t *testing.T) {
 	c, _ := serve(t, users+`
 - endpoint: {path: /, find: {user: {in: users, pick: random}}, response: {body: "{{user.id}}"}}
@@ -386,8 +386,8 @@ func (c client) eventually(request, want string) {
 	}
 }
 
-// TestFiles_AreReadAgain: a file that has changed is a new base, on which changes stay, unless they are
-// to go. A file that is wrong changes nothing.
+// TestFiles_AreReadAgain: a file that has changed is a new base, on which changes stay, unless they
+// are to go. A file that is wrong changes nothing.
 func TestFiles_AreReadAgain(t *testing.T) {
 	c, dir := serve(t, `
 - data: {name: keep, from: {path: rows.csv}, types: {n: integer}}

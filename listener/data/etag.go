@@ -26,8 +26,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func etag(row []byte) string { return string(appendTag(nil, row)) }
 
-// names reports whether a header field lists an entity tag, or any. Only with weak, a weak tag of the
-// field is the strong one with its text (RFC 9110, section 8.8.3.2).
+// names reports whether a header field lists an entity tag, or "*". With weak, a weak tag in the
+// field equals the strong one with the same text (RFC 9110, section 8.8.3.2).
 func names(field []byte, tag string, weak bool) bool {
 	for _, one := range strings.Split(string(field), ",") {
 		one = strings.TrimSpace(one)
@@ -41,8 +41,8 @@ func names(field []byte, tag string, weak bool) bool {
 	return false
 }
 
-// precondition returns why a write must not happen: If-Match and If-None-Match, in that order, as RFC
-// 9110 section 13.2.2 has it.
+// precondition returns why a write must not happen. It checks If-Match, then If-None-Match, as RFC
+// 9110 section 13.2.2 requires.
 func (o *Operation) precondition(row state.Row, r *matcher.Request) *Failed {
 	if o.config.Name == "read" {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// look is what can be seen of a file without reading it.
+// look is what can be seen of a file without reading it: its metadata.
 type look struct{ info fs.FileInfo } // nil for no file
 
 func (l look) same(m look) bool {
@@ -17,15 +17,15 @@ func (l look) same(m look) bool {
 	return os.SameFile(l.info, m.info) && l.info.Size() == m.info.Size() && l.info.ModTime().Equal(m.info.ModTime())
 }
 
-// still reports whether a file was not written to for a while, so that it is probably whole, and a
-// further change would show.
+// still reports whether a file was not written to for a while, so that it is probably complete, and
+// a later change would be noticed.
 func (l look) still() bool { return l.info == nil || time.Since(l.info.ModTime()).Abs() > lookInterval }
 
-// lookInterval is how often files are looked at.
+// lookInterval is how often files are checked.
 const lookInterval = 300 * time.Millisecond
 
-// located returns where a relative file is: in a directory or, if it is not there, in the working
-// directory.
+// located returns the path of a relative file: in a directory or, if it is not there, in the
+// working directory.
 func located(dir, file string) string {
 	path := filepath.FromSlash(file)
 	if filepath.IsAbs(path) {

@@ -14,11 +14,11 @@ import (
 	"mockserver/renderer"
 )
 
-// newKeys makes the keys of rows that have none.
+// newKeys generates the keys of rows that have none.
 type newKeys struct {
 	text    *renderer.Made
-	integer bool          // the largest key and 1
-	largest *atomic.Int64 // of the set
+	integer bool          // keys are the largest key plus 1
+	largest *atomic.Int64 // key of the set
 }
 
 func compileNewKeys(d *config.Data) (*newKeys, syntax.Problems) {
@@ -38,7 +38,7 @@ func compileNewKeys(d *config.Data) (*newKeys, syntax.Problems) {
 	return made, problems
 }
 
-// atLeast says that an integer is a key.
+// atLeast notes that an integer is a key.
 func (k *newKeys) atLeast(n int64) {
 	for {
 		last := k.largest.Load()
@@ -48,7 +48,7 @@ func (k *newKeys) atLeast(n int64) {
 	}
 }
 
-// wholeNumber returns a key that is an integer above 0, and 0 for any other.
+// wholeNumber returns a key that is an integer above 0, and 0 for any other key.
 func wholeNumber(key []byte) int64 {
 	if len(key) == 0 || key[0] < '1' || key[0] > '9' || len(key) > 18 {
 		return 0

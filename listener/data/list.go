@@ -15,24 +15,24 @@ import (
 	"mockserver/renderer"
 )
 
-// maxSifted is how many rows a list may look at one by one: those that have a value which is asked for,
-// if something else is asked for too. Lists that are not sifted find their rows by their places, however
-// many there are.
+// maxSifted is how many rows a list may look at one by one: the rows with a requested value, if the
+// request has further conditions or another order. Other lists find their rows by their places,
+// however many there are.
 const maxSifted = state.MaxSifted
 
-// demands is what a request asks of a list.
+// demands is what a request asks for in a list.
 type demands struct {
 	where []wanted
 	by    []sorting
 	args  *fasthttp.Args
 }
 
-// wanted is a member with its accepted values, or a range of them.
+// wanted is a member with its accepted values, or a range of values.
 type wanted struct {
 	order  int
 	values [][]byte // any of them; nil for a range
 	not    bool     // none of them
-	fixed  bool     // by the path
+	fixed  bool     // from the path
 	from   state.Bound
 	to     state.Bound
 }
@@ -43,7 +43,7 @@ type sorting struct {
 	down  bool
 }
 
-// listing is the rows of a list, by their places.
+// listing is the rows of a list, accessed by their places.
 type listing struct {
 	rows   state.Rows
 	down   bool        // backwards
@@ -59,7 +59,7 @@ func (l *listing) len() int {
 	return l.rows.Len()
 }
 
-// page appends the rows from the k-th on, at most n.
+// page returns at most n rows, from the k-th on.
 func (l *listing) page(k, n int) []state.Row {
 	n = max(0, min(n, l.len()-k))
 	if l.sifted != nil {
@@ -79,7 +79,7 @@ func (l *listing) page(k, n int) []state.Row {
 	return rows
 }
 
-// after returns the place after a row, which need not be there any more: the row of a cursor.
+// after returns the place after a row, which may be gone: the row of a cursor.
 func (l *listing) after(r state.Row) int {
 	if l.sifted != nil {
 		i, found := slices.BinarySearchFunc(l.sifted, r, l.compare)
@@ -143,13 +143,13 @@ func appendOrderedParam(dst, text []byte) []byte {
 	return renderer.AppendOrdered(dst, json.Value{Kind: json.String, Raw: appendText(text)})
 }
 
-// ask adds one filter. It reports false for an operator that does not exist.
+// ask adds a filter. It reports false for an unknown operator.
 func (d *demands) ask(order int, op string, text []byte) bool {
 	value := appendOrderedParam(nil, text)
 	w := wanted{order: order}
 	switch op {
 	case "", "eq":
-		for i := range d.where { // repeated ones are any of them
+		for i := range d.where { // repeated filters accept any of their values
 			if d.where[i].order == order && d.where[i].values != nil && !d.where[i].not && !d.where[i].fixed {
 				d.where[i].values = append(d.where[i].values, value)
 				return true
@@ -173,7 +173,7 @@ func (d *demands) ask(order int, op string, text []byte) bool {
 	return true
 }
 
-// sort reads "-created,name".
+// sort reads the value of sort, such as "-created,name".
 func (d *demands) sort(o *Operation, text string) *Failed {
 	for part := range strings.SplitSeq(text, ",") {
 		name, down := strings.CutPrefix(part, "-")
@@ -188,7 +188,7 @@ func (d *demands) sort(o *Operation, text string) *Failed {
 	return nil
 }
 
-// holds reports whether a row has what is wanted.
+// holds reports whether a row meets the filter.
 func (w *wanted) holds(m state.Member, row []byte) bool {
 	var room [128]byte
 	value := m.Value(row, room[:0])
@@ -199,8 +199,8 @@ func (w *wanted) holds(m state.Member, row []byte) bool {
 	return (w.from.Value == nil || from > 0 || from == 0 && !w.from.Not) && (w.to.Value == nil || to < 0 || to == 0 && !w.to.Not)
 }
 
-// ranges returns the rows that have what is wanted, in ranges of its order; ok is false if these are
-// not known.
+// ranges returns the rows that meet the filter, as ranges of its order; ok is false if there are no
+// such ranges.
 func (w *wanted) ranges(set *set, part []byte, tx *state.Tx) (all []state.Rows, ok bool) {
 	if w.not {
 		return nil, false
@@ -249,14 +249,14 @@ func (o *Operation) listing(d *demands, part []byte, w *work) (*listing, *Failed
 		}
 	}
 	if fewest > maxSifted {
-		return nil, refuse(reply.TooManyRows, "%d rows would have to be looked at one by one, and %d are at most; ask for fewer, or for one member and no order", fewest, maxSifted)
+		return nil, refuse(reply.TooManyRows, "%d rows would have to be looked at one by one, and at most %d are allowed; ask for fewer, or for one member without an order", fewest, maxSifted)
 	}
 	l.sift(d, candidates, from, fewest)
 	return l, nil
 }
 
-// sift fills the list with those of the candidates that have all that is wanted, in order. All
-// candidates have what from wants.
+// sift fills the list with the candidates that meet all filters, in order. All candidates meet the
+// filter with index from.
 func (l *listing) sift(d *demands, candidates []state.Rows, from, n int) {
 	l.sifted = make([]state.Row, 0, n)
 	for _, rows := range candidates {

@@ -11,7 +11,7 @@ import (
 	"mockserver/matcher/json"
 )
 
-// Why something cannot be done with a set from outside.
+// Why an operation on a set from outside fails.
 var (
 	ErrNoSet = errors.New("there is no such set")
 	ErrNoRow = errors.New("there is no such row")
@@ -20,8 +20,8 @@ var (
 // Set returns a set by its name; nil if there is none.
 func (s *Sets) Set(name string) *state.Set { return s.store.Set(name) }
 
-// Put writes a row from outside: in place of the one with its key or, with merge, into it, as RFC 7396
-// says. It returns the row as it is then. The errors are ErrNoSet, ErrNoRow for merge, a
+// Put writes a row from outside: in place of the one with its key or, with merge, merged into it
+// (RFC 7396). It returns the row as it is then. The errors are ErrNoSet, ErrNoRow for merge, a
 // *state.FullError, and others that say what is wrong with the row.
 func (s *Sets) Put(name string, part, key, row []byte, merge bool) ([]byte, error) {
 	s.mu.Lock()
@@ -71,8 +71,8 @@ func (s *Sets) Delete(name string, part, key []byte) error {
 	})
 }
 
-// Reset drops the changes of the sets with the given names, or of all if there are none: those of one
-// part, or of all if part is nil. Picks from them begin anew. The error is ErrNoSet, with
+// Reset drops the changes of the sets with the given names, or of all sets if there are no names,
+// in one part, or in all if part is nil. Picks from them start over. The error is ErrNoSet, with
 // the name; then nothing was reset.
 func (s *Sets) Reset(names []string, part []byte) error {
 	sets := s.store.Sets()

@@ -9,7 +9,7 @@ import (
 	"mockserver/renderer/escape"
 )
 
-// member returns a value of a row, which is a JSON object.
+// member returns the value at a way in a row, which is a JSON object.
 func member(row []byte, way []string) json.Value {
 	v := json.Value{Kind: json.Object, Raw: row}
 	for _, name := range way {
@@ -18,20 +18,20 @@ func member(row []byte, way []string) json.Value {
 	return v
 }
 
-// What is done to rows is done to their texts: digits, the order of members and everything that is not
-// touched stay as they are.
+// Rows are changed as texts: digits, the order of members and everything that is not changed stay
+// as they are.
 
-// object is the members of an object, for lookups by their names.
+// object is the members of a JSON object, for lookups by name.
 type object struct {
 	all     []json.Member
 	escaped bool           // a name may have escapes
-	table   map[string]int // with many lookups: by the decoded name; the last one counts
+	table   map[string]int // with many lookups: the last index of each decoded name
 }
 
-// many is the number of comparisons from which a table of names costs less.
+// many is the number of comparisons from which a table of names is cheaper.
 const many = 4096
 
-// members reads the members of an object, in which so many names are looked up.
+// members reads the members of an object into room.
 func members(v json.Value, room []json.Member) object {
 	return object{all: v.AppendMembers(room), escaped: bytes.IndexByte(v.Raw, '\\') >= 0}
 }
@@ -47,7 +47,8 @@ func (o *object) expect(lookups int) {
 	}
 }
 
-// find returns the index of the last member with a name, which may have escapes; -1 if there is none.
+// find returns the index of the last member with a name, which may have escapes; -1 if there is
+// none.
 func (o *object) find(key json.Value, escaped bool) int {
 	if o.table != nil {
 		if i, ok := o.table[string(key.AppendText(nil))]; ok {
@@ -109,8 +110,8 @@ func (w *objectWriter) key(key json.Value) {
 	w.dst = append(append(w.dst, key.Raw...), ':')
 }
 
-// appendWith appends a value in which the member at a way has another value, a JSON text. Objects on
-// the way that are not there are made; what is in the way and no object is replaced.
+// appendWith appends v with the member at a way set to value, a JSON text. Missing objects on the
+// way are created; other values on the way are replaced by objects.
 func appendWith(dst []byte, v json.Value, way []string, value []byte) []byte {
 	if len(way) == 0 {
 		return append(dst, value...)
@@ -128,7 +129,7 @@ func appendWith(dst []byte, v json.Value, way []string, value []byte) []byte {
 	return appendMember(dst, v.Raw, way[0], value)
 }
 
-// appendMember appends an object with a member that it does not have.
+// appendMember appends an object with an additional member, which it must not have yet.
 func appendMember(dst, object []byte, name string, value []byte) []byte {
 	end := len(object) - 1
 	for object[end-1] <= ' ' {
@@ -142,7 +143,7 @@ func appendMember(dst, object []byte, name string, value []byte) []byte {
 	return append(append(dst, value...), '}')
 }
 
-// appendCompact appends a JSON text without the blanks between its values.
+// appendCompact appends a JSON text without insignificant white space.
 func appendCompact(dst, text []byte) []byte {
 	for i := 0; i < len(text); {
 		switch text[i] {

@@ -20,13 +20,13 @@ type Operation struct {
 	made   *newKeys
 	config *config.Operation
 	operation
-	row     int      // the position of the parameter with the key of the row; -1 for a collection
+	row     int      // the index of the path parameter with the key of the row; -1 for a collection
 	parents []parent // in the order of the path
 	filters []ordered
 	sorts   []ordered
 	schema  *jsonschema.Schema // nil for any rows
 	item    *renderer.Template // nil for the row as it is
-	list    *renderer.Template // nil for what the style has
+	list    *renderer.Template // nil for the form of the page style
 	size    int
 	most    int
 
@@ -40,19 +40,19 @@ type parent struct {
 	order int
 }
 
-// ordered is a member that can be asked for.
+// ordered is a member that requests can filter or sort by.
 type ordered struct {
 	name  string
 	order int
 }
 
-// The names of what templates of a resource have.
+// The names that templates of a resource may use.
 var (
 	rowNames  = []string{"row"}
 	listNames = []string{"items", "page"}
 )
 
-// CompileOperation compiles an operation of a resource, and adds the names of what it makes to the
+// CompileOperation compiles an operation of a resource, and adds the names of its results to the
 // scope.
 func (s *Sets) CompileOperation(e *config.Endpoint, scope *renderer.Scope) (*Operation, syntax.Problems) {
 	c := e.Resource
@@ -126,7 +126,7 @@ func (o *Operation) template(text syntax.Text, scope *renderer.Scope) (*renderer
 	return renderer.Compile(text, renderer.JSON, scope)
 }
 
-// known reports whether a parameter asks for a page.
+// known reports whether a parameter selects a page.
 func (o *Operation) known(param string) bool {
 	for _, name := range config.PageNames(o.config.Page.Style) {
 		if o.parameter(name) == param {
@@ -136,7 +136,7 @@ func (o *Operation) known(param string) bool {
 	return false
 }
 
-// parameter returns the name of a parameter: that of the style, or another one.
+// parameter returns the name of a parameter: the declared one, or that of the page style.
 func (o *Operation) parameter(name string) string {
 	for _, other := range o.config.Page.Names {
 		if other.Name == name {

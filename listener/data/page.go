@@ -28,11 +28,11 @@ type page struct {
 	size     int
 	offset   int
 	total    int
-	more     bool   // rows follow, or precede if it was asked for backwards
+	more     bool   // more rows follow or, if backward, precede
 	next     string // the cursor of the next page; "" for none
 }
 
-// object returns what list templates know of a page.
+// object returns the page as list templates see it.
 func (p *page) object() []byte {
 	b := append([]byte(`{"total":`), strconv.Itoa(p.total)...)
 	b = append(append(b, `,"page":`...), strconv.Itoa(p.number)...)
@@ -52,7 +52,7 @@ func (p *page) cursor() string {
 
 func (p *page) pages() int { return (p.total + p.size - 1) / max(p.size, 1) }
 
-// body returns the body of a list as its style has it.
+// body returns the body of a list in the form of its page style.
 func (p *page) body(items []byte) []byte {
 	number := func(b []byte, name string, n int) []byte {
 		return strconv.AppendInt(append(append(append(b, `,"`...), name...), `":`...), int64(n), 10)
@@ -74,7 +74,8 @@ func (p *page) body(items []byte) []byte {
 	return items
 }
 
-// number returns a parameter that is an integer from least; ok is false if it is not one.
+// number returns a parameter that must be an integer of at least least, or otherwise if it is
+// missing.
 func (o *Operation) number(d *demands, name string, otherwise, least int) (n int, failed *Failed) {
 	name = o.parameter(name)
 	if !d.args.Has(name) {
@@ -88,12 +89,12 @@ func (o *Operation) number(d *demands, name string, otherwise, least int) (n int
 	return n, nil
 }
 
-// page returns the page of a list that is asked for.
+// page returns the page of a list that the request asks for.
 func (o *Operation) page(l *listing, d *demands, part []byte, w *work) (*page, *Failed) {
 	settings := &o.config.Page
 	if settings.Off {
-		if n := l.len(); n > item.WholeList {
-			return nil, refuse(reply.TooManyRows, "the list has %d rows, and at most %d without pages", n, item.WholeList)
+		if n := l.len(); n > config.WholeList {
+			return nil, refuse(reply.TooManyRows, "the list has %d rows; without pages at most %d are allowed", n, config.WholeList)
 		}
 		return &page{rows: l.page(0, l.len()), number: 1, size: max(1, l.len())}, nil
 	}
@@ -139,7 +140,7 @@ func (o *Operation) asks(param string) bool {
 	return param == "sort" || slices.ContainsFunc(o.filters, func(m ordered) bool { return m.name == name })
 }
 
-// signature tells the lists of a resource apart that a cursor may belong to.
+// signature identifies the list of a resource that a cursor belongs to.
 func (o *Operation) signature(d *demands) uint32 {
 	h := fnv.New32a()
 	write := func(b []byte) {
@@ -147,7 +148,7 @@ func (o *Operation) signature(d *demands) uint32 {
 		_, _ = h.Write([]byte{0})
 	}
 	write([]byte(o.config.Key + o.set.declared.Name))
-	for i := range o.parents { // whose values are in d.where first
+	for i := range o.parents { // whose values come first in d.where
 		write(d.where[i].values[0])
 	}
 	for key, value := range d.args.All() {
@@ -159,8 +160,8 @@ func (o *Operation) signature(d *demands) uint32 {
 	return h.Sum32()
 }
 
-// cursor returns the place after a row as a text. It stays right while rows come and go, because it
-// has the number of the row and the values that the list is ordered by.
+// cursor returns the place after a row as a text. It stays valid while rows come and go, because it
+// contains the number of the row and the values that the list is ordered by.
 func (o *Operation) cursor(l *listing, d *demands, last state.Row) string {
 	b := binary.BigEndian.AppendUint32(nil, o.signature(d))
 	b = binary.AppendUvarint(b, last.Seq)
@@ -197,7 +198,7 @@ func (o *Operation) fromCursor(l *listing, d *demands) (int, *Failed) {
 	return 0, refuse(reply.BadCursor, "%s is not a cursor of this list", name)
 }
 
-// fromKey returns the place that starting_after and ending_before ask for.
+// fromKey returns the place that starting_after or ending_before asks for.
 func (o *Operation) fromKey(l *listing, d *demands, part []byte, w *work, p *page) (int, *Failed) {
 	for _, name := range []string{"starting_after", "ending_before"} {
 		param := o.parameter(name)
@@ -207,7 +208,7 @@ func (o *Operation) fromKey(l *listing, d *demands, part []byte, w *work, p *pag
 		key := d.args.Peek(param)
 		row := w.tx.Get(o.set.Set, part, w.keep(key))
 		if !row.Found() {
-			return 0, refuse(reply.BadCursor, "%s is %q, and there is no such row", param, wording.Clip(string(key)))
+			return 0, refuse(reply.BadCursor, "%s is %q; no such row exists", param, wording.Clip(string(key)))
 		}
 		after := l.after(row)
 		if name == "starting_after" {
@@ -220,7 +221,7 @@ func (o *Operation) fromKey(l *listing, d *demands, part []byte, w *work, p *pag
 	return 0, nil
 }
 
-// links adds the header fields of the style link.
+// links adds the header fields of the page style link.
 func (o *Operation) links(p *page, r *matcher.Request, d *demands, answer *reply.Reply) {
 	if p.style != "link" {
 		return

@@ -34,8 +34,8 @@ func (s *set) look() look {
 // file returns the path of the file.
 func (s *set) file() string { return located(s.declared.Dir, s.declared.From.Path.Value) }
 
-// read returns the rows of the file, or those declared in place, as a base of the set, which it
-// creates if there is none. Errors have their position in the file of the rows.
+// read returns the rows of the file, or those declared in place, as a base. It creates the
+// state.Set if there is none. Errors have their position in the file of the rows.
 func (s *set) read() (*state.Base, syntax.Problems) {
 	s.seen = s.look()
 	s.settled = s.seen.still()
@@ -70,7 +70,7 @@ func (b *building) add(key, row []byte, line int) error {
 	err := b.builder.Add(key, row)
 	var twice *state.DuplicateKeyError
 	if errors.As(err, &twice) {
-		return fmt.Errorf("the row in line %[2]d has the key %[1]q too; expected a key of its own", wording.Clip(string(key)), b.places[twice.Row])
+		return fmt.Errorf("the row in line %[2]d has the key %[1]q too; expected a unique key", wording.Clip(string(key)), b.places[twice.Row])
 	}
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (b *building) readFile() syntax.Problems {
 	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return wrong(d.From.Path.Pos, fmt.Sprintf("file %q does not exist beside the configuration file, nor in the working directory", d.From.Path.Value))
+		return wrong(d.From.Path.Pos, fmt.Sprintf("file %q does not exist next to the configuration file or in the working directory", d.From.Path.Value))
 	}
 	if err != nil {
 		return wrong(d.From.Path.Pos, err.Error())
@@ -160,7 +160,7 @@ func readSheet(r io.Reader, d *config.Data, yield rows.Yield) error {
 	return to.End()
 }
 
-// sumSeed is the seed of the sums by which files that were written anew are compared.
+// sumSeed is the seed of the hashes that tell whether a file has changed.
 var sumSeed = maphash.MakeSeed()
 
 // options returns how the file of a set is to be read.

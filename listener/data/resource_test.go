@@ -159,7 +159,7 @@ func TestResource_PageStyles(t *testing.T) {
 	}
 }
 
-// TestResource_CursorsAreStable: rows that come and go before and behind a cursor do not shift its
+// TestResource_CursorsAreStable: rows that come and go before and after a cursor do not shift its
 // page, and a cursor of another list is refused.
 func TestResource_CursorsAreStable(t *testing.T) {
 	c, _ := serve(t, strings.Replace(fruit, "STYLE", "style: cursor", 1))
@@ -307,8 +307,8 @@ func TestResource_Rules(t *testing.T) {
 	}
 }
 
-// TestResource_Nested: parameters of the path are members of the rows, and lists have those of the path
-// only.
+// TestResource_Nested: parameters of the path are members of the rows, and lists have those of the
+// path only.
 func TestResource_Nested(t *testing.T) {
 	c, _ := serve(t, `
 - resource: {path: "/users/:user/orders", new-key: int, parent: {user: user_id}, filter: [n, user_id], page: {style: page}}
@@ -330,7 +330,7 @@ func TestResource_Nested(t *testing.T) {
 	}, asJSON)
 }
 
-// TestResource_TemplatesAndOn: lists and rows as they are declared, and what operations do beside.
+// TestResource_TemplatesAndOn: lists and rows as declared, and what operations do in addition.
 func TestResource_TemplatesAndOn(t *testing.T) {
 	c, _ := serve(t, `
 - resource:
@@ -359,8 +359,8 @@ func TestResource_TemplatesAndOn(t *testing.T) {
 	})
 }
 
-// TestResource_SeveralAnswers: an answer without a body is that of the rows, another one is given
-// instead, and then nothing is done.
+// TestResource_SeveralAnswers: a response without a body has the rows as its body, another one is
+// given instead, and then nothing is done.
 func TestResource_SeveralAnswers(t *testing.T) {
 	c, _ := serve(t, `
 - resource:
@@ -389,8 +389,8 @@ func TestResource_SeveralAnswers(t *testing.T) {
 	})
 }
 
-// TestResource_NothingIsLost changes and creates by many clients at once, each with the tag that it has
-// read.
+// TestResource_NothingIsLost changes and creates by many clients at once, each with the tag that it
+// has read.
 func TestResource_NothingIsLost(t *testing.T) {
 	c, _ := serve(t, `
 - resource: {path: /n, new-key: int, data: {rows: [{id: 1, sum: 0}]}}

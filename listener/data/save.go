@@ -27,11 +27,11 @@ type saved struct {
 	Move    *savedMove         `json:"move,omitempty"`
 }
 
-// savedMove is what a row does by itself. The time of it goes on once the file is read.
+// savedMove is the next move of a row. Its time continues to run once the file is loaded.
 type savedMove struct {
 	Entry uint32             `json:"entry"`
 	In    time.Duration      `json:"in,omitempty"` // nanoseconds
-	To    stdjson.RawMessage `json:"to,omitempty"` // none for a row that stays as it is
+	To    stdjson.RawMessage `json:"to,omitempty"` // empty for a row that stays as it is
 }
 
 func saveMove(m *state.Move, now time.Time) *savedMove {
@@ -54,8 +54,8 @@ func (m *savedMove) from(now time.Time) *state.Move {
 	return &state.Move{At: now.Add(m.In).UnixNano(), Entry: m.Entry, To: m.To}
 }
 
-// Save writes all changes to a file, which is replaced as a whole: it is the old one or the new one,
-// whatever happens meanwhile.
+// Save writes all changes to a file. The file is replaced as a whole: whatever happens, it is
+// either the old or the new one.
 func (s *Sets) Save(path string) (changes int, err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.new")
 	if err != nil {
@@ -106,8 +106,8 @@ func Writable(path string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// Load makes the changes of a file that Save has written. A file that does not exist has none. Changes
-// of sets that are not declared are left out; their number is returned too.
+// Load makes the changes of a file that Save has written. A missing file has none. Changes of
+// undeclared sets are left out; their number is returned too.
 func (s *Sets) Load(path string) (changes, leftOut int, err error) {
 	f, _, err := files.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -120,7 +120,7 @@ func (s *Sets) Load(path string) (changes, leftOut int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	decoder := stdjson.NewDecoder(bufio.NewReaderSize(f, 1<<20))
-	decoder.DisallowUnknownFields() // so that a file of something else is not replaced at the end
+	decoder.DisallowUnknownFields() // so that another kind of file is not overwritten at the end
 	var tx state.Tx
 	for line := 1; ; line++ {
 		var c saved
@@ -129,7 +129,7 @@ func (s *Sets) Load(path string) (changes, leftOut int, err error) {
 		} else if err != nil {
 			return changes, leftOut, fmt.Errorf("change %d: %w", line, err)
 		} else if c.Set == "" || c.Key == "" {
-			return changes, leftOut, fmt.Errorf("change %d: it has no set, or no key; expected a file that the server has written", line)
+			return changes, leftOut, fmt.Errorf("change %d: missing set or key; expected a file that the server has written", line)
 		}
 		set := s.store.Set(c.Set)
 		if set == nil {

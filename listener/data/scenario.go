@@ -11,22 +11,22 @@ import (
 	"mockserver/renderer/escape"
 )
 
-// scenario is a declared scenario. Its states are the rows of a set, of which a key that nobody has led
-// on has none.
+// scenario is a declared scenario. Its states are the rows of a set. A key that is still in the
+// first state has no row.
 type scenario struct {
 	declared config.Scenario
 	set      *set
 	initial  []byte // the row of the first state
-	begins   bool   // it moves out of the first state, once that was asked for
+	begins   bool   // it moves out of the first state by itself, once a request has asked for it
 }
 
-// inState is a state that an endpoint sees or leads on, compiled.
+// inState is a state that an endpoint requires or leads to, compiled.
 type inState struct {
 	of   *scenario
 	key  *renderer.Operand // nil for one state
 	is   []string          // empty for any
 	next string            // "" for none
-	name int               // its position among the names of the endpoint
+	name int               // its index among the names of the endpoint
 }
 
 // oneState is the key of a scenario that has one state for all.
@@ -64,7 +64,7 @@ func (s *inState) see(w *work, r *matcher.Request) bool {
 		return true
 	}
 	now := r.Rows[s.name].Member("state")
-	return now.Kind == json.String && slices.ContainsFunc(s.is, now.Equals) // what was arranged may be no text
+	return now.Kind == json.String && slices.ContainsFunc(s.is, now.Equals) // a row from outside may have another type
 }
 
 // lead writes the state that the endpoint leads to.
@@ -75,8 +75,8 @@ func (s *inState) lead(w *work, r *matcher.Request) {
 	r.Rows[s.name] = json.Value{Kind: json.Object, Raw: kept}
 }
 
-// begin enters the first state if the scenario moves out of it, and nobody has asked for it before. It
-// reports whether it has.
+// begin enters the first state if the scenario moves out of it by itself and nobody has asked for
+// it before. It reports whether it has.
 func (s *inState) begin(sets *Sets, w *work, r *matcher.Request) bool {
 	if !s.of.begins {
 		return false

@@ -54,10 +54,10 @@ func compileSchema(r *config.Resource, dir string) (*jsonschema.Schema, syntax.P
 	return made, nil
 }
 
-// maxViolations is how many violations an answer lists.
+// maxViolations is the maximum number of violations that a response lists.
 const maxViolations = 100
 
-// violations returns what breaks the schema in a row; nil for nothing.
+// violations returns the violations of the schema by a row; nil for none.
 func violations(s *jsonschema.Schema, row []byte) *Failed {
 	if s == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"mockserver/renderer/escape"
 )
 
-// Serve makes the reply of an operation, without declared headers. Nil means that it could; otherwise
+// Serve makes the reply of an operation, without declared headers. If the result is not nil,
 // nothing has changed.
 func (o *Operation) Serve(r *matcher.Request, p *reply.Reply) *Failed {
 	w := workOf(r)
@@ -41,10 +41,11 @@ func (o *Operation) Serve(r *matcher.Request, p *reply.Reply) *Failed {
 		p.Begin()
 		p.ContentType = "application/json"
 	}
-	return refuse(reply.StateBusy, "the row has changed before each of %d attempts to write it", maxAttempts)
+	return refuse(reply.StateBusy, "the row has changed during each of %d attempts to write it", maxAttempts)
 }
 
-// maxAttempts is how often an operation is tried. Each time another one has succeeded meanwhile.
+// maxAttempts is how often an operation is tried. Each time that it fails, another one has
+// succeeded.
 const maxAttempts = 10_000
 
 func (o *Operation) serve(w *work, r *matcher.Request, p *reply.Reply) *Failed {
@@ -111,7 +112,7 @@ func (o *Operation) serveList(part []byte, w *work, r *matcher.Request, p *reply
 	return nil
 }
 
-// isChild reports whether a row belongs to the path.
+// isChild reports whether a row belongs to the parents in the path.
 func (o *Operation) isChild(row state.Row, r *matcher.Request) bool {
 	for _, p := range o.parents {
 		if string(member(row.JSON, p.way).AppendText(nil)) != string(r.Param(p.param)) {
@@ -132,7 +133,7 @@ func (o *Operation) read(row state.Row, r *matcher.Request, p *reply.Reply) *Fai
 	return nil
 }
 
-// shown returns a row as it is answered.
+// shown returns a row in the form that responses have.
 func (o *Operation) shown(row []byte, r *matcher.Request) []byte {
 	if o.item == nil {
 		return row
@@ -149,7 +150,7 @@ func (o *Operation) write(part, key []byte, row state.Row, w *work, r *matcher.R
 	if o.config.Name == "change" {
 		if kind, ok := r.Header("Content-Type"); ok && !isPatch(string(kind)) {
 			p.Add("Accept-Patch", "application/merge-patch+json, application/json")
-			return refuse(reply.UnsupportedMedia, "%q is not the type of a JSON merge patch; expected application/merge-patch+json or application/json", wording.Clip(string(kind)))
+			return refuse(reply.UnsupportedMedia, "%q is not the media type of a JSON merge patch; expected application/merge-patch+json or application/json", wording.Clip(string(kind)))
 		}
 	}
 	sent, failed := o.body(w, r, false)
@@ -186,13 +187,13 @@ func (o *Operation) write(part, key []byte, row state.Row, w *work, r *matcher.R
 	return nil
 }
 
-// isPatch reports whether a Content-Type is that of a merge patch.
+// isPatch reports whether a Content-Type is accepted for a merge patch.
 func isPatch(kind string) bool {
 	media := config.MediaType(kind)
 	return media == "application/merge-patch+json" || media == "application/json" || media == "application/x-www-form-urlencoded"
 }
 
-// stamped returns a row with its times and the values of the path.
+// stamped returns a row with its time stamps and the values from the path.
 func (o *Operation) stamped(row []byte, isNew bool, w *work, r *matcher.Request) []byte {
 	for i := range o.parents {
 		p := &o.parents[i]
@@ -212,7 +213,8 @@ func (o *Operation) stamped(row []byte, isNew bool, w *work, r *matcher.Request)
 	return row
 }
 
-// scalarJSON returns the text of a parameter as a JSON value: a number if it is one as JSON writes it.
+// scalarJSON returns the text of a parameter as a JSON value: a number if it has the form of a JSON
+// number, otherwise a string.
 func scalarJSON(text []byte) []byte {
 	if syntax.IsJSONNumber(text) {
 		return text
@@ -222,7 +224,7 @@ func scalarJSON(text []byte) []byte {
 
 var slash = []byte("/")
 
-// create adds the row of the body, or those of a list: all of them or none.
+// create adds the row in the body, or those of a list, all of them or none.
 func (o *Operation) create(part []byte, w *work, r *matcher.Request, p *reply.Reply) *Failed {
 	sent, failed := o.body(w, r, true)
 	if failed != nil {

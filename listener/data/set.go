@@ -14,23 +14,24 @@ import (
 	"mockserver/renderer"
 )
 
-// set is a set as it is declared.
+// set is a declared set.
 type set struct {
 	*state.Set
 	declared config.Data
-	print    string // of the declaration
+	print    string // fingerprint of the declaration
 	seen     look   // the file when it was read
-	settled  bool   // a later change of the file would show
-	sum      uint64 // of the content of the file
+	settled  bool   // a later change of the file would be noticed
+	sum      uint64 // hash of the content of the file
 	base     *state.Base
 	options  state.Options
 	key      []string // the way to the key
 	made     *newKeys
-	steps    *steps // nil if nothing changes by itself
+	steps    *steps // nil if rows do not change by themselves
 	counters *counters
 }
 
-// members returns the members that can be asked for, in the order of index and sort, each once.
+// members returns the members that requests can search or sort by: those of index, then those of
+// sort, each once.
 func (s *set) members() []state.Member {
 	var members []state.Member
 	for _, name := range slices.Concat(s.declared.Index, s.declared.Sort) {
@@ -45,19 +46,19 @@ func (s *set) members() []state.Member {
 	return members
 }
 
-// isolation compiles what tells the parts of a set apart; nil if there is only one.
+// isolation compiles the operand that selects the part of a set; nil if there is only one part.
 func (s *set) isolation(scope *renderer.Scope) (*renderer.Operand, syntax.Problems) {
 	return renderer.CompileOperand(s.declared.Isolate, scope)
 }
 
-// order returns the index of the order of a member.
+// order returns the index of the order of a member, and whether it has one.
 func (s *set) order(name string) (int, bool) {
 	for i, m := range s.options.Members {
 		if m.Name == name {
 			return i, true
 		}
 	}
-	return 0, s.print == "" // a broken one has no members
+	return 0, s.print == "" // a set with errors has no members
 }
 
 func (s *set) notIndexed(name string) string {
@@ -65,7 +66,7 @@ func (s *set) notIndexed(name string) string {
 	for _, m := range s.options.Members {
 		names = append(names, m.Name)
 	}
-	known := "and it has none"
+	known := "but it has none"
 	if len(names) > 0 {
 		known = "which has " + strings.Join(names, ", ")
 	}
@@ -73,8 +74,8 @@ func (s *set) notIndexed(name string) string {
 		wording.DidYouMean(name, names), known)
 }
 
-// keyJSON returns a key as a JSON value: as it stands in the row, if there is one, and otherwise as
-// new keys of the set are.
+// keyJSON returns a key as a JSON value: as it is in the row, if there is one, otherwise in the
+// form of the set's new keys.
 func (s *set) keyJSON(row json.Value, key []byte) []byte {
 	if v := member(row.Raw, s.key); v.Kind != json.Missing {
 		return v.Raw
@@ -85,8 +86,8 @@ func (s *set) keyJSON(row json.Value, key []byte) []byte {
 	return appendText(key)
 }
 
-// put writes a row in place of what it was before, and returns the copy that is kept. If its member
-// has entered another value, its next move is drawn.
+// put writes a row in place of before, and returns the copy that is stored. If the member that
+// moves has a new value, the next move is drawn.
 func (s *set) put(tx *state.Tx, part, key []byte, before state.Row, row []byte, now time.Time) []byte {
 	if s.steps == nil {
 		return tx.Put(s.Set, part, key, row, nil)
@@ -102,7 +103,7 @@ func (s *set) put(tx *state.Tx, part, key []byte, before state.Row, row []byte, 
 	return tx.Put(s.Set, part, key, row, next)
 }
 
-// mover returns what makes the moves of the set; nil for nothing.
+// mover returns the function that makes the moves of the set; nil if there are none.
 func (s *set) mover() state.Mover {
 	if s.steps == nil {
 		return nil

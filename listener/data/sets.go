@@ -1,9 +1,9 @@
 // Package data lets endpoints find and change the rows of sets.
 //
-// The sets of a server outlive its snapshots: a reload keeps the changes that requests have made. An
-// endpoint meets them as an Access, which finds the rows that it names while it is matched, and as
-// Changes, which are made together with its answer. What one request sees and does is one transaction
-// of package state, kept with the request.
+// The sets of a server outlive its snapshots: a reload keeps the changes that requests have made.
+// An endpoint uses them through an Access, which finds the rows that it names while it is matched,
+// and through Changes, which are made together with its response. What one request sees and does is
+// one transaction of package state, stored with the request.
 package data
 
 import (
@@ -24,16 +24,16 @@ import (
 	"mockserver/renderer"
 )
 
-// Sets are all sets of a server. Begin, Compile and Commit are called by one goroutine at a time, the
-// others by any.
+// Sets are all sets of a server. Begin, Compile and Commit must be called by one goroutine at a
+// time, other methods by any.
 type Sets struct {
 	store    *state.Store
 	log      *slog.Logger
 	seed     uint64         // of moves
-	scope    renderer.Scope // of their texts
+	scope    renderer.Scope // of the texts of moves
 	webhooks Webhooks
 
-	mu      sync.Mutex // guards all below, and what the sets know of their files
+	mu      sync.Mutex // guards the fields below, and what the sets know about their files
 	current map[string]*set
 	next    map[string]*set // while a snapshot is compiled
 
@@ -43,16 +43,16 @@ type Sets struct {
 
 	done    chan struct{} // closed by Close
 	closing sync.Once
-	running sync.WaitGroup // what looks at files and drops what is too old, once there are sets
+	running sync.WaitGroup // the goroutines that check files, drop old changes and make moves, once there are sets
 	started bool           // guarded by mu
 }
 
-// Options are what sets need of their server.
+// Options are what sets need from their server.
 type Options struct {
-	Memory   int64 // that the changes may take, in bytes; 0 is no bound
+	Memory   int64 // maximum size of the changes in bytes; 0 means no bound
 	Log      *slog.Logger
-	Seed     *uint64        // of what rows do by themselves; nil if it need not repeat
-	Scope    renderer.Scope // of their texts
+	Seed     *uint64        // of moves; nil if they need not repeat
+	Scope    renderer.Scope // of the texts of moves
 	Webhooks Webhooks
 }
 
@@ -71,8 +71,8 @@ func New(o Options) *Sets {
 // Store returns the rows and their changes.
 func (s *Sets) Store() *state.Store { return s.store }
 
-// Begin reads the sets of a specification. Those that have not changed since the last Commit are not
-// read again.
+// Begin reads the sets of a specification. It does not read sets again that are unchanged since the
+// last Commit.
 func (s *Sets) Begin(spec *config.Spec) syntax.Problems {
 	var problems syntax.Problems
 	s.mu.Lock()
@@ -82,7 +82,7 @@ func (s *Sets) Begin(spec *config.Spec) syntax.Problems {
 		d := &spec.Data[i]
 		if first := s.next[d.Name]; first != nil {
 			problems = append(problems, d.Claim(syntax.Problems{{Pos: d.Pos, Key: d.Key + ".name",
-				What: fmt.Sprintf("%q is the name of another set, at %s; expected a name of its own", d.Name, first.declared.Pos)}})...)
+				What: fmt.Sprintf("%q is the name of another set, at %s; expected a unique name", d.Name, first.declared.Pos)}})...)
 			continue
 		}
 		made, wrong := s.declare(d, "row")
@@ -91,15 +91,15 @@ func (s *Sets) Begin(spec *config.Spec) syntax.Problems {
 	}
 	problems = append(problems, s.declareScenarios(spec)...)
 	for i := range spec.BrokenData {
-		if d := &spec.BrokenData[i]; s.next[d.Name] == nil { // what uses it is not wrong too
+		if d := &spec.BrokenData[i]; s.next[d.Name] == nil { // so that its uses are not reported as well
 			s.next[d.Name] = &set{declared: *d}
 		}
 	}
 	return problems
 }
 
-// declare returns a set, read anew if its declaration or its file has changed. Its rows have a name in
-// the texts of what they do by themselves.
+// declare returns a set, and reads it again if its declaration or its file has changed. name is the
+// name of a row in the texts of its moves.
 func (s *Sets) declare(d *config.Data, name string) (*set, syntax.Problems) {
 	made := &set{declared: *d, print: d.Fingerprint(), key: strings.Split(d.EffectiveMember(), "."), counters: &counters{}}
 	if known := s.current[d.Name]; known != nil {
@@ -129,7 +129,7 @@ func (s *Sets) declare(d *config.Data, name string) (*set, syntax.Problems) {
 }
 
 // Commit makes the sets that Begin has read the current ones. Changes stay, unless a set is gone or
-// says otherwise.
+// declares otherwise.
 func (s *Sets) Commit() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,13 +156,14 @@ func (s *Sets) Commit() {
 	}
 }
 
-// Close ends what Commit has started. Rows may still be found and changed. It may be called again.
+// Close ends the goroutines that Commit has started. Rows may still be found and changed. It may be
+// called again.
 func (s *Sets) Close() {
 	s.closing.Do(func() { close(s.done) })
 	s.running.Wait()
 }
 
-// find returns the set that an endpoint names, and otherwise what is wrong.
+// find returns the set that an endpoint names, or the problem.
 func (s *Sets) find(name syntax.Text) (*set, syntax.Problems) {
 	if found := s.next[name.Value]; found != nil {
 		return found, nil
@@ -174,14 +175,14 @@ func (s *Sets) find(name syntax.Text) (*set, syntax.Problems) {
 	slices.Sort(names)
 	what := fmt.Sprintf("there is no set %q%s; ", wording.Clip(name.Value), wording.DidYouMean(name.Value, names))
 	if len(names) == 0 {
-		what += "expected the name of a data item, and there is none"
+		what += "expected the name of a data item, but there are none"
 	} else {
 		what += "sets are " + strings.Join(names, ", ")
 	}
 	return nil, syntax.Problems{{Pos: name.Pos, Key: name.Key, What: what}}
 }
 
-// run reads files again once they have changed, and drops changes that are too old.
+// run reads changed files again, and drops changes that are too old.
 func (s *Sets) run() {
 	ticker := time.NewTicker(lookInterval)
 	defer ticker.Stop()
@@ -196,7 +197,7 @@ func (s *Sets) run() {
 	}
 }
 
-// refresh reads files that have changed and stand still.
+// refresh reads files that have changed and are no longer being written.
 func (s *Sets) refresh() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,7 +213,7 @@ func (s *Sets) refresh() {
 			continue
 		}
 		if known.sum == before {
-			continue // it was written just before it was read, or again as it was
+			continue // the content is the same as when it was last read
 		}
 		if known.declared.OnChange == config.ChangeReset {
 			known.Reset(nil)
@@ -223,7 +224,7 @@ func (s *Sets) refresh() {
 	}
 }
 
-// try makes a transaction until nothing comes between.
+// try repeats a transaction until it has no conflict.
 func (s *Sets) try(what func(*state.Tx) error) error {
 	var tx state.Tx
 	for {
@@ -237,7 +238,7 @@ func (s *Sets) try(what func(*state.Tx) error) error {
 	}
 }
 
-// turnsOf returns the turns of a pick, which outlive a reload.
+// turnsOf returns the turns of a pick, which outlive reloads.
 func (s *Sets) turnsOf(of *set, endpoint, name string) *turns {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -248,18 +249,18 @@ func (s *Sets) turnsOf(of *set, endpoint, name string) *turns {
 	return s.turns[key]
 }
 
-// declareScenarios makes the sets of the scenarios of a specification. It is called by Begin.
+// declareScenarios creates the sets of the scenarios of a specification. Begin calls it.
 func (s *Sets) declareScenarios(spec *config.Spec) (problems syntax.Problems) {
 	s.scenarios = map[string]*scenario{}
 	for _, list := range [][]config.Scenario{spec.Scenarios, spec.BrokenScenarios} {
 		for i := range list {
 			d := list[i]
 			if d.Name == "" {
-				continue // that is reported
+				continue // the missing name is reported elsewhere
 			}
 			if s.next[d.Name] != nil {
 				problems = append(problems, d.Claim(syntax.Problems{{Pos: d.Pos, Key: d.Key + ".name",
-					What: fmt.Sprintf("%q is the name of another scenario, or of a set; expected a name of its own", d.Name)}})...)
+					What: fmt.Sprintf("%q is the name of another scenario, or of a set; expected a unique name", d.Name)}})...)
 				continue
 			}
 			own := d.Rows()
@@ -275,7 +276,7 @@ func (s *Sets) declareScenarios(spec *config.Spec) (problems syntax.Problems) {
 	return problems
 }
 
-// makeMoves makes the moves of all rows when their times come.
+// makeMoves makes the moves of all rows when they are due.
 func (s *Sets) makeMoves() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()

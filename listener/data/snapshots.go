@@ -9,13 +9,13 @@ import (
 	"mockserver/listener/state"
 )
 
-// snapshot is the changes as they were, under a name.
+// snapshot is the changes as they were at one time, under a name.
 type snapshot struct {
 	Snapshot
 	taken *state.Snapshot
 }
 
-// Snapshot is what is known of a snapshot.
+// Snapshot describes a snapshot.
 type Snapshot struct {
 	Name string    `json:"name" doc:"as given"`
 	Time time.Time `json:"time" doc:"when it was taken"`
@@ -24,13 +24,13 @@ type Snapshot struct {
 // Why a snapshot cannot be taken or found.
 var (
 	ErrNoSnapshot = errors.New("there is no such snapshot")
-	ErrSnapshots  = fmt.Errorf("there are %d snapshots already, and no more are kept", maxSnapshots)
+	ErrSnapshots  = fmt.Errorf("there are %d snapshots already; expected at most %[1]d", maxSnapshots)
 )
 
 const maxSnapshots = 16
 
-// Take keeps the changes as they are under a name, in place of a snapshot with that name. The error is
-// ErrSnapshots.
+// Take stores the changes as they are under a name, in place of a snapshot with that name. The
+// error is ErrSnapshots.
 func (s *Sets) Take(name string) (Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,7 +46,7 @@ func (s *Sets) Take(name string) (Snapshot, error) {
 	return taken.Snapshot, nil
 }
 
-// Snapshots returns the snapshots that are kept, the oldest first.
+// Snapshots returns all snapshots, the oldest first.
 func (s *Sets) Snapshots() []Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,7 +57,7 @@ func (s *Sets) Snapshots() []Snapshot {
 	return list
 }
 
-// Restore makes the changes what they were. The error is ErrNoSnapshot.
+// Restore makes the changes what they were when a snapshot was taken. The error is ErrNoSnapshot.
 func (s *Sets) Restore(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

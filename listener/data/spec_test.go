@@ -78,8 +78,8 @@ func TestFind_NoneOfSeveralValues(t *testing.T) {
 	}
 }
 
-// TestLarge_NothingIsScanned: what would look at more than 100,000 rows one by one is refused, and all
-// else is answered.
+// TestLarge_NothingIsScanned: what would look at more than 100,000 rows one by one is refused, and
+// all else is answered.
 func TestLarge_NothingIsScanned(t *testing.T) {
 	rows := []byte("id,a,b\n")
 	for i := range 100_002 {
@@ -136,8 +136,8 @@ func TestData_KeysAndFiles(t *testing.T) {
 	})
 }
 
-// TestDo_BoundsAndElse: exact sums up to their bounds, and what is answered instead of each change that
-// cannot be made.
+// TestDo_BoundsAndElse: exact sums up to their bounds, and what is answered instead of each change
+// that cannot be made.
 func TestDo_BoundsAndElse(t *testing.T) {
 	c, _ := serve(t, `
 - data: {name: n, rows: [{id: a, sum: 0.1, deep: {n: 90071992547409930}}]}
@@ -154,8 +154,8 @@ func TestDo_BoundsAndElse(t *testing.T) {
 	})
 }
 
-// TestDo_BehindLimitsBeforeTheLatency: what is refused or times out does nothing, and a change is there
-// while its answer still waits.
+// TestDo_BehindLimitsBeforeTheLatency: what is refused or times out does nothing, and a change is
+// there while its answer still waits.
 func TestDo_BehindLimitsBeforeTheLatency(t *testing.T) {
 	c, _ := serve(t, `
 - data: {name: n, rows: [{id: a, sum: 0}]}
@@ -221,8 +221,8 @@ func TestDo_NoSecondLimit(t *testing.T) {
 	c.talk([][2]string{{"POST /", "429 …"}})
 }
 
-// TestIsolation_OfResourcesAndPicks: each value has its rows and its turns, an empty one is none, and a
-// reset of a part or of a set leaves the turns of others.
+// TestIsolation_OfResourcesAndPicks: each value has its rows and its turns, an empty one is none,
+// and a reset of a part or of a set leaves the turns of others.
 func TestIsolation_OfResourcesAndPicks(t *testing.T) {
 	server, c := begin(t, `
 - data: {name: n, isolate: header-params.X-VU, rows: [{id: 1}, {id: 2}, {id: 3}], new-key: int}
@@ -272,8 +272,8 @@ func TestMemory_OfAllSets(t *testing.T) {
 	c.talk([][2]string{{"POST /a" + large, "200 "}, {"POST /b" + large, `507 {"error":"No room for changes","code":"state_full"…`}, {"POST /b {}", "200 "}})
 }
 
-// TestResource_Defaults: a set of its own, pages of 20 and up to 100, keys of each kind, parameters that
-// mean nothing, and a declared endpoint first.
+// TestResource_Defaults: a set of its own, pages of 20 and up to 100, keys of each kind, parameters
+// that mean nothing, and a declared endpoint first.
 func TestResource_Defaults(t *testing.T) {
 	c, _ := serve(t, `
 - resource: {path: /uuid}
@@ -315,8 +315,8 @@ func TestResource_Defaults(t *testing.T) {
 	}
 }
 
-// TestResource_FormsHEADAndTheWholeList: forms change rows too, HEAD has the fields of GET, and a list
-// without pages has its bound.
+// TestResource_FormsHEADAndTheWholeList: forms change rows too, HEAD has the fields of GET, and a
+// list without pages has its bound.
 func TestResource_FormsHEADAndTheWholeList(t *testing.T) {
 	c, _ := serve(t, `
 - resource: {path: /n, new-key: int}
@@ -341,8 +341,8 @@ func TestResource_FormsHEADAndTheWholeList(t *testing.T) {
 	c.talk([][2]string{{"POST /whole {}", `201 {"id":10001}`}, {"GET /whole", `400 {"error":"Too many rows","code":"too_many_rows"…`}})
 }
 
-// TestResource_ForeignCursors: a cursor belongs to the list of its path; parameters that mean nothing do
-// not matter. Backwards, has_more says whether rows precede.
+// TestResource_ForeignCursors: a cursor belongs to the list of its path; parameters that mean
+// nothing do not matter. Backwards, has_more says whether rows precede.
 func TestResource_ForeignCursors(t *testing.T) {
 	c, _ := serve(t, `
 - resource: {path: "/users/:user/orders", new-key: int, page: {style: cursor, size: 1}, filter: [a]}
@@ -384,15 +384,15 @@ func TestWebhooks_HaveRows(t *testing.T) {
 	}
 }
 
-// TestState_BadFiles: a file that the server has not written is refused, so that it is not replaced at
-// the end.
+// TestState_BadFiles: a file that the server has not written is refused, so that it is not replaced
+// at the end.
 func TestState_BadFiles(t *testing.T) {
 	server, _ := begin(t, "- data: {name: a}\n", listener.Options{})
 	dir := t.TempDir()
 	for content, want := range map[string]string{
 		`{"name": "package", "version": "1.0.0"}`: `change 1: json: unknown field "name"`,
-		`{}`:           "change 1: it has no set, or no key",
-		`{"set": "a"}`: "change 1: it has no set, or no key",
+		`{}`:           "change 1: missing set or key",
+		`{"set": "a"}`: "change 1: missing set or key",
 		`[]`:           "change 1: ",
 		`- data: {}`:   "change 1: ",
 		"\x00\x00":     "change 1: ",

@@ -15,17 +15,19 @@ import (
 	"mockserver/renderer"
 )
 
-// Webhooks compiles the webhooks of a move, and returns what sends those of a row that made it at a
-// time: the row is among the rows of the request. It returns nil for none.
+// Webhooks compiles the webhooks of a move, and returns a function that sends them for a row that
+// made the move at a time: the row is among the rows of the request. It returns nil if there are
+// none.
 type Webhooks func(all []config.Webhook, name string, scope *renderer.Scope) (send func(r *matcher.Request, at time.Time), problems syntax.Problems)
 
-// steps are how a member of the rows of a set changes by itself, compiled. They are immutable.
+// steps define how a member of the rows of a set changes by itself. They are compiled and
+// immutable.
 type steps struct {
 	set     *set
 	way     []string
-	first   []byte   // what it is in a new row, a JSON text; nil for nothing
+	first   []byte   // its value in a new row, a JSON text; nil for none
 	updated []string // the way to the member that has the time of the last change; nil for none
-	seed    uint64   // of the set
+	seed    uint64   // key of the set
 	moves   []move
 }
 
@@ -38,20 +40,21 @@ type move struct {
 	send    func(r *matcher.Request, at time.Time) // nil for no webhooks
 }
 
-// choice is a value that may be entered, and the sum of the weights up to its own.
+// choice is a value that may be entered, and the sum of the weights up to and including its own.
 type choice struct {
 	value []byte // a JSON text
 	sum   float64
 }
 
-// shortest is the shortest time that a row stays as it is, so that rows that go round and round do not
-// keep the server from all else.
+// shortest is the shortest time between two moves of a row, so that rows that move in circles do
+// not keep the server busy.
 const shortest = time.Millisecond
 
-// suspended is how late a move may be made before the next one counts from now: the server stood still.
+// suspended is how late a move may be before the next one counts from now: the server was
+// suspended.
 const suspended = time.Second
 
-// compileSteps compiles the steps of a set, whose rows have a name in texts; nil for none.
+// compileSteps compiles the steps of a set; nil for none. name is the name of a row in texts.
 func (s *Sets) compileSteps(made *set, name string) (*steps, syntax.Problems) {
 	d := made.declared.Steps
 	if d == nil {
@@ -94,8 +97,8 @@ func (s *Sets) compileSteps(made *set, name string) (*steps, syntax.Problems) {
 	return c, problems
 }
 
-// hashOf returns a hash that is the same in each process, also for texts one after the other: a zero
-// byte follows each.
+// hashOf returns a hash of texts that is the same in each process. A zero byte after each keeps
+// them apart.
 func hashOf(all ...[]byte) uint64 {
 	h := fnv.New64a()
 	for _, text := range all {
@@ -105,7 +108,7 @@ func hashOf(all ...[]byte) uint64 {
 	return h.Sum64()
 }
 
-// begun returns a new row with the member.
+// begun returns a new row with the first value of the member.
 func (s *steps) begun(row []byte) []byte {
 	if s == nil || s.first == nil || member(row, s.way).Kind != json.Missing {
 		return row
@@ -123,7 +126,7 @@ func (s *steps) of(value json.Value) *move {
 	return nil
 }
 
-// Streams of one entry: of the draw of its move, and of what the move makes.
+// Streams of random numbers of one entry: for drawing its move, and for the texts of the move.
 const (
 	ofDraw = iota
 	ofMove
@@ -136,7 +139,7 @@ func (s *steps) random(part, key []byte, entry uint32, stream uint64) (random ma
 	return random
 }
 
-// enter draws what a row does by itself once its member has entered a value. It depends on the seed,
+// enter draws the next move of a row once its member has entered a value. It depends on the seed,
 // the set, the part, the key, and how often the row has entered a value before.
 func (s *steps) enter(before *state.Move, part, key []byte, value json.Value, now time.Time) *state.Move {
 	next := &state.Move{Entry: 1}
@@ -163,7 +166,7 @@ func (s *steps) move(tx *state.Tx, part []byte, row state.Row) func() {
 	next := row.Move()
 	m := s.of(member(row.JSON, s.way))
 	if m == nil {
-		return nil // it is not declared any more
+		return nil // the move is no longer declared
 	}
 	at := time.Unix(0, next.At)
 	if now := time.Now(); now.Sub(at) > suspended {
@@ -180,7 +183,7 @@ func (s *steps) move(tx *state.Tx, part []byte, row state.Row) func() {
 		value := m.members[i].value.Append(nil, r)
 		made = appendWith(nil, json.Value{Kind: json.Object, Raw: made}, m.members[i].way, value)
 	}
-	r.Stopped = nil // of a text that is too long: the row moves all the same
+	r.Stopped = nil // a text was too long: the row moves nevertheless
 	kept := s.set.put(tx, part, row.Key, row, made, at)
 	r.Rows = append(r.Rows[:0], json.Value{Kind: json.Object, Raw: kept})
 	return func() {

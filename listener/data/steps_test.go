@@ -77,8 +77,9 @@ func begin(t *testing.T, configuration string, opts listener.Options) (*listener
 	return server, client{t, server.URL()}
 }
 
-// TestSteps_PollAndWebhookSeeTheSameInstant polls a row until it has moved: no read is before the move
-// once its time has come, none is after it before, and the webhook has the row that the poll sees.
+// TestSteps_PollAndWebhookSeeTheSameInstant polls a row until it has moved: no read is before the
+// move once its time has come, none is after it before, and the webhook has the row that the poll
+// sees.
 func TestSteps_PollAndWebhookSeeTheSameInstant(t *testing.T) {
 	url, got := sink(t)
 	_, c := begin(t, fmt.Sprintf(payments, "100ms", "100ms", url), listener.Options{})
@@ -105,7 +106,8 @@ func TestSteps_PollAndWebhookSeeTheSameInstant(t *testing.T) {
 	}
 }
 
-// TestSteps_RepeatBySeed creates rows in two orders on two servers with one seed: each row moves alike.
+// TestSteps_RepeatBySeed creates rows in two orders on two servers with one seed: each row moves
+// alike.
 func TestSteps_RepeatBySeed(t *testing.T) {
 	const n = 40
 	seed := uint64(7)
@@ -140,7 +142,8 @@ func TestSteps_RepeatBySeed(t *testing.T) {
 	}
 }
 
-// TestSteps_EachEntryIsDrawnAnew enters a value again and again: what follows is not the same each time.
+// TestSteps_EachEntryIsDrawnAnew enters a value again and again: what follows is not the same each
+// time.
 func TestSteps_EachEntryIsDrawnAnew(t *testing.T) {
 	url, got := sink(t)
 	seed := uint64(3)
@@ -158,8 +161,8 @@ func TestSteps_EachEntryIsDrawnAnew(t *testing.T) {
 	}
 }
 
-// TestSteps_OtherChangesKeepTheMove changes another member: the move comes when it was to come. A row
-// that is deleted, or has another value, does not move.
+// TestSteps_OtherChangesKeepTheMove changes another member: the move comes when it was to come. A
+// row that is deleted, or has another value, does not move.
 func TestSteps_OtherChangesKeepTheMove(t *testing.T) {
 	url, got := sink(t)
 	_, c := begin(t, fmt.Sprintf(payments, "150ms", "150ms", url), listener.Options{})
@@ -241,7 +244,8 @@ func TestSteps_OfScenarios(t *testing.T) {
 	c.talk([][2]string{{"POST /orders/1", "404 …"}})
 }
 
-// TestSteps_OutliveARestart stops a server while a row waits, and starts it again: the row moves then.
+// TestSteps_OutliveARestart stops a server while a row waits, and starts it again: the row moves
+// then.
 func TestSteps_OutliveARestart(t *testing.T) {
 	url, got := sink(t)
 	spec := fmt.Sprintf(payments, "300ms", "300ms", url)

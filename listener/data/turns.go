@@ -7,26 +7,26 @@ import (
 	"mockserver/listener/state"
 )
 
-// turns is whose turn it is, for rows that are picked one after the other: the number of the row that
-// was picked last, for each part and value. The zero value is ready for use.
+// turns records whose turn it is when rows are picked one after the other: the number of the row
+// that was picked last, for each part and value. The zero value is ready for use.
 type turns struct {
 	set  string // its name
 	mu   sync.Mutex
-	last map[turn]uint64 // the seq of the row and 1
+	last map[turn]uint64 // the seq of the row plus 1
 }
 
-// turn is a part and what the row has to have.
+// turn is a part, and the values that the row must have.
 type turn struct {
 	part, value string
 	isolated    bool
 }
 
-// maxTurns is the maximum number of parts and values that are remembered. Beyond it some are
-// forgotten, and begin again.
+// maxTurns is the maximum number of parts and values that are remembered. Beyond it, some are
+// forgotten and start over.
 const maxTurns = 100_000
 
-// next returns the row after the one that was picked last. After the last row it is the first, if
-// around is set, and no row otherwise.
+// next returns the row after the one that was picked last. After the last row it returns the first
+// one if around is set, otherwise no row.
 func (t *turns) next(rows state.Having, value, part []byte, around bool) state.Row {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,17 +10,17 @@ import (
 	"mockserver/renderer"
 )
 
-// work is what a request does with rows. It is kept with the memory of the request.
+// work is what a request does with rows. It is stored with the memory of the request.
 type work struct {
 	tx    state.Tx
 	used  bool    // since the last Release
-	owner *Access // whose rows it has; nil for none
+	owner *Access // the Access that has found its rows; nil for none
 	room  []byte  // for values
 	equal []state.Equal
 	keys  []madeKey
 }
 
-// keptRoom is the largest buffer that is kept for another request, in bytes.
+// keptRoom is the size in bytes of the largest buffer that is kept for another request.
 const keptRoom = 64 << 10
 
 // workOf returns the work of a request.
@@ -34,7 +34,7 @@ func workOf(r *matcher.Request) *work {
 	return w
 }
 
-// Release ends the work of a request: nothing that it has seen is kept in memory by it.
+// Release ends the work of a request, so that it keeps nothing in memory that the request has seen.
 func (w *work) Release() {
 	if !w.used {
 		return
@@ -47,18 +47,18 @@ func (w *work) Release() {
 	}
 }
 
-// made returns what was appended to the room from a place on.
+// made returns what was appended to the room from an offset on.
 func (w *work) made(from int) []byte { return w.room[from:len(w.room):len(w.room)] }
 
-// keep copies a text to where it stays as it is until the work begins anew.
+// keep returns a copy of a text that stays valid until the work is started again.
 func (w *work) keep(text []byte) []byte {
 	start := len(w.room)
 	w.room = append(w.room, text...)
 	return w.room[start:len(w.room):len(w.room)]
 }
 
-// with returns a row in which the member at a way has another value, a JSON text. It stays as it is until
-// the work begins anew.
+// with returns a row with the member at a way set to value, a JSON text. The result stays valid
+// until the work is started again.
 func (w *work) with(row []byte, way []string, value []byte) []byte {
 	start := len(w.room)
 	w.room = appendWith(w.room, json.Value{Kind: json.Object, Raw: row}, way, value)
@@ -72,7 +72,7 @@ func (w *work) merged(row, patch json.Value) []byte {
 	return w.made(start)
 }
 
-// part returns the name of the part of a set that a request sees; nil for the one of all.
+// partOf returns the name of the part of a set that a request sees; nil for the common part.
 func partOf(o *renderer.Operand, w *work, r *matcher.Request) []byte {
 	if o == nil {
 		return nil
@@ -84,7 +84,7 @@ func partOf(o *renderer.Operand, w *work, r *matcher.Request) []byte {
 	return w.keep(text)
 }
 
-// keyOf is the function keyOf for a row that a request makes.
+// keyOf returns the text of the key of a row that a request makes, or what is wrong with it.
 func (w *work) keyOf(row []byte, way []string) (key []byte, what string) {
 	start := len(w.room)
 	made, what := appendKey(w.room, row, way)
@@ -108,7 +108,7 @@ func (w *work) newKey(k *newKeys, r *matcher.Request) []byte {
 	return w.made(start)
 }
 
-// keyed returns a row with a key, a new one if it has none.
+// keyed returns a row with a key: a new key if it has none.
 func (w *work) keyed(row []byte, way []string, k *newKeys, r *matcher.Request) []byte {
 	given := member(row, way)
 	switch {
@@ -123,13 +123,14 @@ func (w *work) keyed(row []byte, way []string, k *newKeys, r *matcher.Request) [
 	return row
 }
 
-// madeKey is an integer that was made as a key.
+// madeKey is an integer key that was generated.
 type madeKey struct {
 	by *newKeys
 	n  int64
 }
 
-// giveBack gives back the keys of rows that were not inserted, unless later ones have been made.
+// giveBack returns the generated keys of rows that were not inserted, unless later ones have been
+// generated.
 func (w *work) giveBack() {
 	for _, m := range slices.Backward(w.keys) {
 		m.by.largest.CompareAndSwap(m.n, m.n-1)

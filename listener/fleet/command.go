@@ -58,7 +58,7 @@ type order struct {
 // table is every flag, in the order of the usage.
 var table = flags.Table[order]{
 	{Name: "admin", Env: "MOCKSERVER_FLEET", Value: "ADDR", Initial: "127.0.0.1:8001", Several: true, Accepts: MembersForm,
-		Doc: "admin addresses: that of one replica started with --fleet, which knows the others, or all of them; may be repeated",
+		Doc: "admin addresses: one of a replica started with --fleet, which knows the others, or all of them; may be repeated",
 		Set: func(o *order, v string) bool { o.admin = append(o.admin, v); return v != "" }},
 	{Name: "admin-token", Env: "MOCKSERVER_ADMIN_TOKEN", Value: "TOKEN", Secret: true, Accepts: "a text",
 		Doc: "the token of the admin addresses",
@@ -260,8 +260,8 @@ func beginAgreed(f *Fleet, o order, p Process) (*Run, error) {
 	}
 }
 
-// execute runs a command with the standard files of this process, and returns its exit code. Signals
-// are passed on, except interrupts from a terminal, which the command gets too.
+// execute runs a command with the standard files of this process, and returns its exit code.
+// Signals are passed on, except interrupts from a terminal, which the command gets too.
 func (p *Process) execute(words []string, say func(string, ...any)) int {
 	command := exec.Command(words[0], words[1:]...)
 	command.Stdin, command.Stdout, command.Stderr = p.Stdin, p.Stdout, p.Stderr

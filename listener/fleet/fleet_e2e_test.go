@@ -101,17 +101,17 @@ func stop(t *testing.T, m *member, id string) *runs.Report {
 	return &report
 }
 
-// tally is what clients counted: of each endpoint and status.
-type tally map[string]map[int]uint64
+// clientCounts is what clients counted, by endpoint and status.
+type clientCounts map[string]map[int]uint64
 
-func (c tally) add(path string, status int) {
+func (c clientCounts) add(path string, status int) {
 	if c["GET "+path] == nil {
 		c["GET "+path] = map[int]uint64{}
 	}
 	c["GET "+path][status]++
 }
 
-func (c tally) sum() (n uint64) {
+func (c clientCounts) sum() (n uint64) {
 	for _, statuses := range c {
 		for _, times := range statuses {
 			n += times
@@ -122,11 +122,11 @@ func (c tally) sum() (n uint64) {
 
 // load sends requests to each replica, from clients that work at the same time, and returns what
 // they counted.
-func load(t *testing.T, to []*member, rounds int) tally {
+func load(t *testing.T, to []*member, rounds int) clientCounts {
 	t.Helper()
 	var all sync.WaitGroup
 	var mu sync.Mutex
-	counted := tally{}
+	counted := clientCounts{}
 	for i, m := range to {
 		for range 2 + i%2*2 { // not the same number for each
 			all.Go(func() {
@@ -154,9 +154,9 @@ func load(t *testing.T, to []*member, rounds int) tally {
 }
 
 // hold fails the test unless the report has what the clients counted.
-func hold(t *testing.T, report *runs.Report, counted tally) {
+func hold(t *testing.T, report *runs.Report, counted clientCounts) {
 	t.Helper()
-	got := tally{}
+	got := clientCounts{}
 	for _, e := range report.Endpoints {
 		got[e.Endpoint] = e.Statuses
 		if e.Total.Count != e.Requests {
@@ -321,7 +321,7 @@ func TestFleet_AStarvedReplicaIsNamed(t *testing.T) {
 	counted := load(t, []*member{first, second}, 10)
 	for range 3 { // so that not only a hundredth of the run suffers from it
 		second.Signal(syscall.SIGSTOP)
-		waiting := make(chan tally)
+		waiting := make(chan clientCounts)
 		go func() { waiting <- load(t, []*member{first, second}, 10) }()
 		harness.Until(t, "the other does not answer", func() bool {
 			var state struct{ Replicas []struct{ Silent string } }
@@ -374,7 +374,7 @@ func TestFleet_AnUnevenLoadIsNamed(t *testing.T) {
 	t.Parallel()
 	all := threeOf(t)
 	id := begin(t, all[0], "")
-	hold(t, stop(t, all[0], id), tally{}) // nothing is not uneven
+	hold(t, stop(t, all[0], id), clientCounts{}) // nothing is not uneven
 	id = begin(t, all[0], "")
 	load(t, all[1:2], 50)
 	report := stop(t, all[0], id)
@@ -647,7 +647,7 @@ func TestFleet_ProcessesShareAPort(t *testing.T) {
 	}
 	agreed(t, first)
 	id := begin(t, first, "")
-	counted := tally{}
+	counted := clientCounts{}
 	var list struct{ Runs []runs.RunEntry }
 	harness.Until(t, "both have had requests", func() bool {
 		resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get(first.URL + "/fast")

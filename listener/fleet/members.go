@@ -25,7 +25,8 @@ const MembersForm = "dns:NAME:PORT, or a list of addresses and ranges, such as 1
 // mostMembers is the maximum number of replicas.
 const mostMembers = 1000
 
-// ParseMembers parses dns:NAME:PORT, or a list of addresses and ranges of ports, separated by commas.
+// ParseMembers parses dns:NAME:PORT, or a list of addresses and ranges of ports, separated by
+// commas.
 func ParseMembers(text string) (Members, error) {
 	if name, ok := strings.CutPrefix(text, "dns:"); ok {
 		host, ports, err := hostAndPorts(name)

@@ -17,7 +17,8 @@ func (h slow) Serve(s *Stream) {
 	}
 }
 
-// A connection that is never quiet for long ends at its age, too, and all its requests are answered.
+// A connection that is never quiet for long ends at its age, too, and all its requests are
+// answered.
 func TestAge_BusyConnection(t *testing.T) {
 	a := &answers{}
 	s := serve(t, a, func(s *Server) { s.Handler, s.MaxAge = slow{a}, 100*time.Millisecond })

@@ -47,7 +47,7 @@ type conn struct {
 	window   int       // bytes of bodies that the client accepts
 	initial  int       // of a new stream
 	maxFrame int       // bytes of a body in a frame that the client accepts
-	shrink   bool      // the next header block has to say that the dynamic table is not used
+	shrink   bool      // the next header block must say that the dynamic table is not used
 	failed   error     // of writing
 	final    bool      // the last GOAWAY frame was sent
 	over     bool      // nothing more is written once the buffer is empty: a fault ended the connection

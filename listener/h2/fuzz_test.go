@@ -206,8 +206,8 @@ func FuzzH2Fields(f *testing.F) {
 	})
 }
 
-// lenient reports whether net/http may refuse a request for its path or its host, which it parses as
-// parts of a URL. Here Server.Check does that.
+// lenient reports whether net/http may refuse a request for its path or its host, which it parses
+// as parts of a URL. Here Server.Check does that.
 func lenient(text string) bool {
 	for line := range strings.SplitSeq(text, "\n") {
 		name, value, _ := strings.Cut(line, " ")

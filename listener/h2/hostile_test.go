@@ -7,8 +7,8 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// What a client must not send, and what the server does about it: the number is that of the section
-// of RFC 9113, or of RFC 7541 for header compression.
+// What a client must not send, and what the server does about it: the number is the section of RFC
+// 9113, or of RFC 7541 for header compression.
 func TestHostile(t *testing.T) {
 	const protocol, stopped, calm = "goaway PROTOCOL_ERROR", "goaway STREAM_CLOSED", "goaway ENHANCE_YOUR_CALM"
 	tests := []struct {
@@ -182,7 +182,7 @@ func TestHostile_AfterAMalformedRequest(t *testing.T) {
 	}
 }
 
-// What costs a client nothing is accepted a thousand times a second.
+// Frames that cost a client nothing are accepted a thousand times a second.
 func TestFlood(t *testing.T) {
 	for name, send := range map[string]func(c *client, id uint32){
 		"pings":           func(c *client, _ uint32) { _ = c.WritePing(false, [8]byte{}) },
@@ -193,7 +193,7 @@ func TestFlood(t *testing.T) {
 			c.get(id, "/wait")
 			_ = c.WriteRSTStream(id, http2.ErrCodeCancel)
 		},
-		"resets that the server has to send": func(c *client, id uint32) {
+		"resets that the server must send": func(c *client, id uint32) {
 			c.open(id, true, "connection", "close")
 		},
 		"refused bodies": func(c *client, id uint32) {

@@ -62,8 +62,8 @@ func piped(t *testing.T) (c *client, s *Server, ended chan struct{}) {
 	return c, s, ended
 }
 
-// A request that stops half way is answered 408 in the words of HTTP/1.1, half a minute after its last
-// byte, and then reset without an error; or once it is too slow. The connection goes on.
+// A request that stops half way is answered 408 in the words of HTTP/1.1, half a minute after its
+// last byte, and then reset without an error; or once it is too slow. The connection goes on.
 func TestLate(t *testing.T) {
 	for _, tt := range []struct {
 		name, want string

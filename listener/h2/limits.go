@@ -10,8 +10,8 @@ const (
 	maxStreams    = 1000     // open at once, or still being worked on after their end
 	maxHeaderList = 64 << 10 // bytes, as RFC 9113 counts them, and as they are sent
 	maxFrame      = 16 << 10 // bytes of a frame that is received
-	// maxCheap is how many frames a second that cost the client nothing are accepted: resets, pings,
-	// settings, priorities, empty ones, and those that are answered with a reset.
+	// maxCheap is how many frames a second that cost the client nothing are accepted: resets,
+	// pings, settings, priorities, empty ones, and those that are answered with a reset.
 	maxCheap = 1000
 
 	streamWindow = 64<<10 - 1

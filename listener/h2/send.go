@@ -102,8 +102,8 @@ func (s *Stream) Begin(block []byte) {
 	c.flush()
 }
 
-// Write sends a part of the body, which may be changed afterwards. It reports whether the client has
-// left; then no more is sent.
+// Write sends a part of the body, which may be changed afterwards. It reports whether the client
+// has left; then no more is sent.
 func (s *Stream) Write(part []byte) (left bool) {
 	c := s.c
 	c.mu.Lock()

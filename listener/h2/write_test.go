@@ -93,7 +93,8 @@ func TestLargeBody_ClientIsHeard(t *testing.T) {
 	}
 }
 
-// A stream whose response ends with a reset, after a wait for room, is one that the server has reset.
+// A stream whose response ends with a reset, after a wait for room, is one that the server has
+// reset.
 func TestReset_IsRemembered(t *testing.T) {
 	s := serve(t, &answers{inline: true, large: []byte("0123456789"), spoil: Truncate}, nil)
 	c := s.dial(t).begin(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 2})

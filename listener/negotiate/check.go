@@ -31,8 +31,8 @@ type violation struct {
 // contains all of them.
 const maxToldViolations = 20
 
-// refuse validates a request if the document was loaded for that, and answers an invalid one. It
-// reports whether it did.
+// refuse validates a request if validation is turned on, and answers an invalid one. It reports
+// whether it did.
 func (o *Operation) refuse(r *matcher.Request, to *reply.Reply) bool {
 	if !o.document.Checked() {
 		return false
@@ -44,7 +44,7 @@ func (o *Operation) refuse(r *matcher.Request, to *reply.Reply) bool {
 		return true
 	case err != nil:
 		v := &validate.Verdict{Violations: []validate.Violation{{
-			In: "header", Pointer: "/header/content-encoding", Message: "is not what the body is encoded with, or of no use: " + wording.Bounded(err.Error()),
+			In: "header", Pointer: "/header/content-encoding", Message: "does not match the body, or is not supported: " + wording.Bounded(err.Error()),
 		}}}
 		if !o.tell(r, to, reply.UnsupportedMedia, v) {
 			writeViolations(to, reply.UnsupportedMedia, v, o.name)

@@ -16,8 +16,8 @@ type Choice struct {
 	Made   bool   // the body is made for the request
 }
 
-// Choose returns the answer that a request asks for. It is not ok if to is the answer already, because
-// there is no such answer, or because the document does not allow the request.
+// Choose returns the answer that a request asks for. ok is false if to is already the response,
+// because there is no such answer, or because the document does not allow the request.
 func (o *Operation) Choose(r *matcher.Request, to *reply.Reply) (chosen Choice, ok bool) {
 	chosen = Choice{Answer: Own, Status: o.status}
 	if o.refuse(r, to) {
@@ -49,7 +49,7 @@ func (o *Operation) Choose(r *matcher.Request, to *reply.Reply) (chosen Choice, 
 	return chosen, true
 }
 
-// picked is pick, and answers a request that asks for an answer that does not exist.
+// picked is pick. It also answers a request for an answer that does not exist.
 func (o *Operation) picked(p *preferences, r *matcher.Request, to *reply.Reply) (index, status int, ok bool) {
 	f, why := reply.AnswerNotFound, ""
 	switch {

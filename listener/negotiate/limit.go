@@ -6,8 +6,8 @@ import (
 	"mockserver/matcher"
 )
 
-// limit returns the number of list items that a request asks for, and whether it asks for any. The
-// smallest of several numbers counts. Values that are not numbers are ignored.
+// limit returns the number of list items that a request asks for, and whether it asks for any. Of
+// several numbers the smallest counts. Values that are not numbers are ignored.
 func (o *Operation) limit(r *matcher.Request) (n int, ok bool) {
 	if !o.Limited {
 		return 0, false
@@ -24,8 +24,8 @@ func (o *Operation) limit(r *matcher.Request) (n int, ok bool) {
 	return n, ok
 }
 
-// cut returns the body of the endpoint with as many items as the request asks for. It is not ok
-// for all items, and for an example that is requested by name.
+// cut returns the body of the endpoint with as many items as the request asks for. ok is false if
+// it is not limited, or if an example is requested by name.
 func (o *Operation) cut(r *matcher.Request, p *preferences) (body []byte, ok bool) {
 	n, ok := o.limit(r)
 	if !ok || len(p.example) > 0 {

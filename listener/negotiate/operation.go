@@ -1,6 +1,6 @@
-// Package negotiate finds out which answer of an OpenAPI operation a request is given: by its
-// preferences (RFC 7240), by media types (RFC 9110), by the parameters that limit lists, and by whether
-// the document allows the request. It knows neither connections nor compiled answers.
+// Package negotiate decides which answer of an OpenAPI operation a request gets: by its preferences
+// (RFC 7240), by media types (RFC 9110), by the parameters that limit lists, and by whether the
+// document allows the request. It does not know about connections or compiled answers.
 package negotiate
 
 import (
@@ -35,7 +35,7 @@ type Operation struct {
 	maxBody int // the maximum size of a body without its content codings, in bytes, if requests are validated
 }
 
-// Options are what there is to know of an endpoint.
+// Options describe the endpoint of an operation.
 type Options struct {
 	Name     string // of the endpoint, for messages
 	Status   int    // of its answer
@@ -60,8 +60,8 @@ func New(e *config.Endpoint, opts Options) *Operation {
 	return o
 }
 
-// MayChoose reports whether a request may get an answer other than that of the endpoint, as far as its
-// headers do not matter: see Prefers and Accepts.
+// MayChoose reports whether a request may get an answer other than that of the endpoint for reasons
+// other than its headers; for those see Prefers and Accepts.
 func (o *Operation) MayChoose(r *matcher.Request) bool {
 	query := r.QueryString()
 	return o.document.Checked() || o.dynamic || len(query) > 0 && (o.Limited || Asks(query))
@@ -84,8 +84,8 @@ func (o *Operation) IsFixed() bool { return !o.document.Checked() && !o.dynamic 
 // IsBodiless reports whether responses with a status have no body.
 func IsBodiless(status int) bool { return status == 204 || status == 304 }
 
-// Head returns the Content-Type of a document's answer, "" for none, and its other header fields but
-// those that the server sets.
+// Head returns the Content-Type of a document's answer, "" for none, and its other header fields
+// except those that the server sets.
 func Head(d *openapi.Answer) (contentType string, fields []openapi.Header) {
 	contentType = d.MediaType
 	for _, h := range d.Headers {
@@ -123,7 +123,7 @@ func (o *Operation) pick(p *preferences, header matcher.Header) (index, status i
 	}
 	if p.dynamic && !p.implied && len(p.example) == 0 {
 		if candidates = o.fresh(candidates); len(candidates) == 0 {
-			return 0, 0, "the answer " + declared + " of " + o.name + " has no schema, from which a dynamic one could be made"
+			return 0, 0, "the answer " + declared + " of " + o.name + " has no schema to generate a dynamic one from"
 		}
 	}
 	return o.best(candidates, header), status, ""

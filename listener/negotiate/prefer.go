@@ -32,7 +32,7 @@ func (p *preferences) imply(dynamic bool) {
 	}
 }
 
-// allow reports whether a request accepts the default answer, whose status is given.
+// allow reports whether a request accepts the default answer, which has the given status.
 func (p *preferences) allow(status int) bool {
 	return p.wrong == "" && !p.dynamic && len(p.example) == 0 && (p.code == 0 || p.code == status)
 }

@@ -12,10 +12,10 @@ import (
 
 // Served is one endpoint or WebSocket being served.
 type Served struct {
-	ID   string // as that of EndpointCounts
+	ID   string // as in EndpointCounts
 	Name string // "GET /users/:id"
-	// Endpoint is the declaration of an endpoint, WebSocket that of a WebSocket; the other
-	// is nil. Neither may be changed.
+	// Endpoint is the declaration of an endpoint, WebSocket the one of a WebSocket; the other is
+	// nil. Neither may be changed.
 	Endpoint  *config.Endpoint
 	WebSocket *config.WebSocket
 	// Index is its place among the endpoints, or the WebSockets, of the specification.

@@ -48,14 +48,14 @@ func TestJournal_StaysWithinItsRoom(t *testing.T) {
 	if largest > room || largest < room/4 {
 		t.Errorf("it takes %d bytes, want at most %d, and most of it", largest, room)
 	}
-	tally := j.Stats()
+	stats := j.Stats()
 	for _, why := range []Kept{Sampled, Failed, Unmatched, Slow} {
-		if tally.Seen[why] == 0 || tally.Dropped[why] == 0 || tally.Dropped[why] >= tally.Seen[why] {
-			t.Errorf("%s: %d seen, %d dropped", why, tally.Seen[why], tally.Dropped[why])
+		if stats.Seen[why] == 0 || stats.Dropped[why] == 0 || stats.Dropped[why] >= stats.Seen[why] {
+			t.Errorf("%s: %d seen, %d dropped", why, stats.Seen[why], stats.Dropped[why])
 		}
 	}
-	if got := len(j.All()); uint64(got) != sum(tally.Seen)-sum(tally.Dropped) {
-		t.Errorf("it has %d of %v less %v", got, tally.Seen, tally.Dropped)
+	if got := len(j.All()); uint64(got) != sum(stats.Seen)-sum(stats.Dropped) {
+		t.Errorf("it has %d of %v less %v", got, stats.Seen, stats.Dropped)
 	}
 }
 
@@ -123,7 +123,7 @@ func TestJournal_TakesNoMoreThanItSays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			shape.Method = []byte("GET")
-			// The heap is that of the process: what an earlier test left may go meanwhile.
+			// The heap belongs to the whole process: what an earlier test left may be freed meanwhile.
 			var took, says int64
 			for range 5 {
 				before := heap()
@@ -166,8 +166,8 @@ func TestJournal_FromEverywhere(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if tally := j.Stats(); sum(tally.Seen) != 16_000 || tally.Bytes > 64<<10 {
-		t.Errorf("%+v", tally)
+	if stats := j.Stats(); sum(stats.Seen) != 16_000 || stats.Bytes > 64<<10 {
+		t.Errorf("%+v", stats)
 	}
 }
 

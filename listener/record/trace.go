@@ -42,9 +42,10 @@ func (c *Trace) Own(took time.Duration) time.Duration {
 	return max(took-c.Waited-c.Late-c.Upstream, 0)
 }
 
-// ServerTiming returns the value of a Server-Timing field: what the time that a request took so far was
-// spent on, in milliseconds. That is the declared latency, how long the request actually waited, how
-// much longer that was than declared, how long it waited for an upstream, and the server's own work.
+// ServerTiming returns the value of a Server-Timing field: what the time that a request took so far
+// was spent on, in milliseconds. That is the declared latency, how long the request actually
+// waited, how much longer that was than declared, how long it waited for an upstream, and the
+// server's own work.
 func (c *Trace) ServerTiming(took time.Duration) string {
 	var value []byte
 	for i, part := range [...]struct {
@@ -100,7 +101,7 @@ func (c *Trace) count(p *reply.Reply, counts *Shard, status int) {
 	}
 }
 
-// time counts how long a request took that was served for took, of which own was the server's work.
+// time counts how long a request took: took in all, and own for the server's own work.
 func (c *Trace) time(counts *Shard, took, own time.Duration) {
 	if c.Declared == 0 && !c.Timed && c.Upstream == 0 {
 		counts.service.Add(own)

@@ -36,7 +36,7 @@ const (
 	// maxUnmatched is the maximum number of entries, and keptPath the maximum size of the path of
 	// each, in bytes: an entry with its reason takes at most 3 KiB, and all of them 4 MiB.
 	maxUnmatched = 1000
-	keptPath   = 512
+	keptPath     = 512
 )
 
 // Add counts a request that no endpoint answered, and why.

@@ -95,7 +95,7 @@ func (e *Preset) Write(p *Reply) {
 	e.Fill(p)
 }
 
-// Fill is like Write, but keeps the fields that are already there.
+// Fill is like Write, but keeps the existing fields.
 func (e *Preset) Fill(p *Reply) {
 	p.Status, p.ContentType, p.Body, p.Rendered = e.Status, "application/json", e.Body, false
 	p.Refusal = &e.Refusal

@@ -1,4 +1,4 @@
-// Package reply is the reply to one request, as the answer path creates it. The receiver of the
+// Package reply defines the reply to a request, as the answer path creates it. The receiver of the
 // request encodes the reply: nothing in it depends on how it is sent.
 package reply
 
@@ -24,21 +24,21 @@ type Reply struct {
 	Body     []byte
 	Rendered bool   // Body is a template's text, in Room if that is large enough
 	Room     []byte // the receiver's buffer for a rendered body; the encoder takes it back
-	// Passed is set for the answer of another server: Fields then contains its headers, Date included,
-	// and Body its body or the beginning of that. nil for any other reply.
+	// Passed is set for the answer of another server: Fields then contains its headers, Date
+	// included, and Body its body or the beginning of that. It is nil for any other reply.
 	Passed  *Passed
 	Refusal *Refusal // the message of the server's own error replies; nil for a declared reply
 
 	text []byte // rendered values of fields
 }
 
-// Passed is what the answer of another server has in addition. Who encodes the reply reads Rest,
-// until io.EOF, and closes it; any other error means that the answer broke off, which the client has
-// to notice.
+// Passed is what the answer of another server has in addition. The encoder of the reply reads Rest
+// until io.EOF, and closes it; any other error means that the answer broke off, and the client must
+// be able to notice that.
 type Passed struct {
 	Reason string // of the status line
-	// Length is that of the body, for a reply to HEAD and with status 304 the one that was announced;
-	// -1 if it is not known.
+	// Length is the length of the body or, for a reply to HEAD or with status 304, the announced
+	// length; -1 if it is unknown.
 	Length int64
 	Whole  bool          // Body is all of it
 	Rest   io.ReadCloser // the body after Body

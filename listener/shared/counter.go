@@ -50,8 +50,8 @@ func keyOf(kind, name string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Numbers returns the counter of a name, the same for each call. Its numbers are consecutive over all
-// replicas if it is strict: then each call may wait for the servers.
+// Numbers returns the counter of a name, the same for each call. Its numbers are consecutive over
+// all replicas if it is strict: then each call may wait for the servers.
 func (s *State) Numbers(name string, strict bool) *Counter {
 	kind, size := "counter", int64(numbersTaken)
 	if strict {

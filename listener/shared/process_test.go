@@ -201,7 +201,8 @@ func TestReplicas_ShareNumbersAndTurns(t *testing.T) {
 	}
 }
 
-// While the server does not answer, each replica goes on with numbers of its own, and its own turns.
+// While the server does not answer, each replica goes on with numbers of its own, and its own
+// turns.
 func TestReplicas_NumbersAndTurnsOnTheirOwn(t *testing.T) {
 	t.Parallel()
 	between := harness.NewLink(t, startNATS(t))

@@ -118,8 +118,8 @@ func (b *Base) grow() {
 	}
 }
 
-// tagOf returns the bits of a hash that are stored with the number of a row in the table, and how many
-// low bits the number takes.
+// tagOf returns the bits of a hash that are stored with the number of a row in the table, and how
+// many low bits the number takes.
 func (b *Base) tagOf(hash uint64) (tag uint32, low int) {
 	low = bits.Len(uint(len(b.table) - 1))
 	return uint32(hash>>32) >> low << low, low

@@ -57,8 +57,8 @@ func (k keys) bucket(hash uint64) *bucket {
 	return s.bucket
 }
 
-// with returns a slot of a level in which the bucket for a hash, of a depth, is replaced by ones with
-// the given entries.
+// with returns a slot of a level in which the bucket for a hash, of a depth, is replaced by ones
+// with the given entries.
 func (s keySlot) with(level, depth uint, hash uint64, all []keyEntry) keySlot {
 	n := &keyNode{}
 	if s.node != nil {

@@ -71,7 +71,8 @@ func (l Rows) split(k int) (inBase, added int) {
 		return k, 0
 	}
 	inBase, o := l.inBase(), l.changed()
-	// The smallest number of added rows such that the next added one is not before the next of the base.
+	// The smallest number of added rows such that the next added one is not before the next of the
+	// base.
 	low := max(0, k-inBase)
 	added = low + sort.Search(min(k, l.added.to-l.added.from)-low, func(n int) bool {
 		j := low + n

@@ -9,7 +9,7 @@ import (
 type Row struct {
 	Key  []byte // valid forever; must not be modified
 	JSON []byte // valid forever; must not be modified
-	Seq  uint64 // its number in the order of insertion: that of a row of the base is below the base's length
+	Seq  uint64 // its number in the order of insertion; numbers of rows of the base are below the base's length
 
 	change *record // nil: as in the base
 }
@@ -30,8 +30,8 @@ func (r Row) same(s Row) bool {
 	return r.Seq == s.Seq && r.change == s.change && r.Found() == s.Found()
 }
 
-// record is a change: a row of the base that was changed or deleted, or a row that was inserted. It is
-// immutable once it is in a version that was published.
+// record is a change: a row of the base that was changed or deleted, or a row that was inserted. It
+// is immutable once it is in a version that was published.
 type record struct {
 	seq      uint64
 	text     []byte // the JSON text, followed by the key unless the text contains it; nil if the row is deleted

@@ -87,7 +87,7 @@ func (c *rows) inTail(seq uint64) bool {
 	return seq >= c.from && seq-c.from < uint64(len(own)) && own[seq-c.from] != nil
 }
 
-// set enters a change in place of an earlier one, or that of a row of the base.
+// set enters a change in place of an earlier one, or of a row of the base.
 func (c *rows) set(r *record, owner uint64) {
 	if c.inTail(r.seq) {
 		c.own()

@@ -115,7 +115,8 @@ func (s *Set) shard(name []byte) *shard {
 	return &s.shards[maphash.Bytes(seed, name)%uint64(len(s.shards))]
 }
 
-// part returns the part with a name, or nil if it was never changed. Nil is the name of the common one.
+// part returns the part with a name, or nil if it was never changed. Nil is the name of the common
+// one.
 func (s *Set) part(name []byte) *Part {
 	if name == nil {
 		return s.common

@@ -138,7 +138,7 @@ func TestBase_FindsEachRow(t *testing.T) {
 	}
 }
 
-// model is what the rows of a part have to be, in a list.
+// model is what the rows of a part must be, as a list.
 type model struct{ rows []item }
 
 func (m *model) at(id string) int {
@@ -224,8 +224,8 @@ func compareRows(t *testing.T, what string, l state.Rows, want []item) {
 	}
 }
 
-// TestSet_IsWhatAListWouldBe makes random changes to two parts, with resets, snapshots and new bases
-// among them, and compares all lists with a plain model.
+// TestSet_IsWhatAListWouldBe makes random changes to two parts, with resets, snapshots and new
+// bases among them, and compares all lists with a plain model.
 func TestSet_IsWhatAListWouldBe(t *testing.T) {
 	for _, size := range []struct{ rows, keys, steps int }{{0, 40, 1500}, {3, 43, 1500}, {60, 100, 1500}, {100, 1000, 120}} {
 		n := size.rows
@@ -287,8 +287,9 @@ func TestSet_IsWhatAListWouldBe(t *testing.T) {
 	}
 }
 
-// TestSet_KeepsManyInsertedRowsInOrder inserts, changes and deletes many rows behind a large base, with
-// snapshots among them that are restored: all rows are in their order, and found by their keys.
+// TestSet_KeepsManyInsertedRowsInOrder inserts, changes and deletes many rows on top of a large
+// base, with snapshots among them that are restored: all rows are in their order, and found by
+// their keys.
 func TestSet_KeepsManyInsertedRowsInOrder(t *testing.T) {
 	const n = 5000
 	base := make([]item, n)
@@ -345,8 +346,8 @@ func TestSet_KeepsManyInsertedRowsInOrder(t *testing.T) {
 	}
 }
 
-// TestSet_ChangesStayOnANewBase: rows of the base that were changed or deleted are so in the new one,
-// and rows that were inserted follow.
+// TestSet_ChangesStayOnANewBase: rows of the base that were changed or deleted are so in the new
+// one, and rows that were inserted follow.
 func TestSet_ChangesStayOnANewBase(t *testing.T) {
 	store := state.New(0)
 	set := add(store, state.Options{Name: "s", Members: members}, baseOf(t, item{"a", "g", 1}, item{"b", "g", 2}, item{"c", "g", 3}))
@@ -464,8 +465,8 @@ func TestTx_OneOfAThousandWins(t *testing.T) {
 	}
 }
 
-// TestTx_WhatWasNotThere: a transaction that rests on a row, or on a value, not being there conflicts
-// with one that brings it.
+// TestTx_WhatWasNotThere: a transaction that rests on a row, or on a value, not being there
+// conflicts with one that brings it.
 func TestTx_WhatWasNotThere(t *testing.T) {
 	store := state.New(0)
 	set := add(store, state.Options{Name: "s", Members: members}, baseOf(t))
@@ -492,8 +493,8 @@ func TestTx_WhatWasNotThere(t *testing.T) {
 	}
 }
 
-// TestTx_WhatWasFirst: a transaction that rests on the first or the last row conflicts with one that puts
-// another row there, and with no other.
+// TestTx_WhatWasFirst: a transaction that rests on the first or the last row conflicts with one
+// that puts another row there, and with no other.
 func TestTx_WhatWasFirst(t *testing.T) {
 	store := state.New(0)
 	set := add(store, state.Options{Name: "s", Members: members}, baseOf(t, item{"a", "h", 1}, item{"b", "g", 1}, item{"c", "g", 1}))
@@ -557,7 +558,7 @@ func TestTx_RowsOfSeveralValues(t *testing.T) {
 		for k := range rows.Len() {
 			got = append(got, string(rows.At(k).Key))
 			if r := rows.At(k); rows.Rank(r.Seq) != k || rows.Rank(r.Seq+1) != k+1 {
-				t.Errorf("n %d: the rank of row %d is %d, behind it %d", n, k, rows.Rank(r.Seq), rows.Rank(r.Seq+1))
+				t.Errorf("n %d: the rank of row %d is %d, after it %d", n, k, rows.Rank(r.Seq), rows.Rank(r.Seq+1))
 			}
 		}
 		if !ok || !slices.Equal(got, want) {
@@ -774,8 +775,8 @@ func TestSet_NoChangeExpiresEarly(t *testing.T) {
 	}
 }
 
-// TestSet_RestoresPartsThatComeAndGo restores a part while requests that change nothing let it come and
-// go: what it was is never lost.
+// TestSet_RestoresPartsThatComeAndGo restores a part while requests that change nothing let it come
+// and go: what it was is never lost.
 func TestSet_RestoresPartsThatComeAndGo(t *testing.T) {
 	store := state.New(0)
 	set := add(store, state.Options{Name: "s"}, baseOf(t))
@@ -844,8 +845,8 @@ func TestStore_AReplacedSetMovesNothing(t *testing.T) {
 	}
 }
 
-// TestMemory_HoldsItsBounds inserts for long with each policy: the memory of the process stays what it
-// was when the set became full, and is about what the set counts.
+// TestMemory_HoldsItsBounds inserts for long with each policy: the memory of the process stays what
+// it was when the set became full, and is about what the set counts.
 func TestMemory_HoldsItsBounds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short leaves out volumes")
@@ -883,9 +884,9 @@ func TestMemory_HoldsItsBounds(t *testing.T) {
 	}
 }
 
-// A request that began before a reload changes the set by its old declaration: the new one has what it
-// has done, in each part, whether it commits while the changes are copied or after, and while others
-// change several parts of either.
+// A request that began before a reload changes the set by its old declaration: the new one has what
+// it has done, in each part, whether it commits while the changes are copied or after, and while
+// others change several parts of either.
 func TestSet_WhatIsStillWrittenToAReplacedOneIsPassedOn(t *testing.T) {
 	const writers, rows = 4, 100
 	store := state.New(0)

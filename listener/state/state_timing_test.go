@@ -24,7 +24,7 @@ func text(i int) []byte {
 		i, i, 'A'+i%26, 'A'+i/26%26, 1+i%12, 1+i%28, i%60, i/60%60, i, i%10000)
 }
 
-// field makes a member of what stands in quotes behind its name.
+// field makes a member from the quoted text after its name.
 func field(name string) state.Member {
 	mark := []byte(`"` + name + `":"`)
 	return state.Member{Name: name, Value: func(row, to []byte) []byte {
@@ -56,7 +56,7 @@ func big(b *testing.B, members ...state.Member) (*state.Store, *state.Set, []sta
 	}
 	store := state.New(0)
 	set := add(store, state.Options{Name: "users", Members: members}, builder.Base(members))
-	b.Logf("%d rows of %d bytes in %v; %d bytes a row beside the text, with %d members", million, size/million,
+	b.Logf("%d rows of %d bytes in %v; %d bytes a row in addition to the text, with %d members", million, size/million,
 		time.Since(began).Round(time.Millisecond), (int(heap()-before)-size)/million, len(members))
 	return store, set, members
 }
@@ -174,7 +174,7 @@ func BenchmarkSnapshot(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	b.Logf("a million changes: %d bytes each beside their text; counted %d", (int(heap()-before)-size)/million, (int(set.Figures().Bytes)-size)/million)
+	b.Logf("a million changes: %d bytes each in addition to their text; counted %d", (int(heap()-before)-size)/million, (int(set.Figures().Bytes)-size)/million)
 	var kept *state.Snapshot
 	for b.Loop() {
 		kept = store.Snapshot()

@@ -5,15 +5,16 @@ import (
 	"slices"
 )
 
-// A trie is a persistent map from numbers to leaves: a change copies the nodes on the way to its leaf
-// and shares all others. The zero value is empty.
+// A trie is a persistent map from numbers to leaves: a change copies the nodes on the way to its
+// leaf and shares all others. The zero value is empty.
 //
 // It also counts. If the numbers below n are rows of a base, and a leaf takes one away, adds one or
 // only changes it, then at and rank find the k-th live row, and how many are before a row, without
 // looking at each.
 //
-// Changes with one owner, a number that no other changes have, modify the nodes that earlier ones of
-// them have made, instead of copying them again. Nobody else may have the trie meanwhile. 0 is no owner.
+// Changes with one owner, a number that no other changes have, modify the nodes that earlier ones
+// of them have made, instead of copying them again. Nobody else may have the trie meanwhile. 0 is
+// no owner.
 type trie[T leaf] struct {
 	root  *node[T]
 	shift uint // of the root: it covers the numbers below 32<<shift
@@ -145,8 +146,8 @@ func (n *node[T]) insert(bit uint32, i int, s slot[T], owner uint64) *node[T] {
 	return c
 }
 
-// withBlock returns a trie that has a lowest node, of two leaves or more whose numbers begin at low,
-// where it has no leaves yet.
+// withBlock returns a trie that has a lowest node, of two leaves or more whose numbers begin at
+// low, where it has no leaves yet.
 func (t trie[T]) withBlock(block *node[T], low uint64) trie[T] {
 	t.reach(low)
 	if t.shift == 0 {

@@ -95,8 +95,8 @@ func (t *Tx) view(set *Set, part []byte) int {
 	return len(t.views) - 1
 }
 
-// Get returns the row with a key in a part; a nil part is the common one. It sees what the transaction
-// itself has written. The key and the part must stay as they are until Commit.
+// Get returns the row with a key in a part; a nil part is the common one. It sees what the
+// transaction itself has written. The key and the part must stay as they are until Commit.
 func (t *Tx) Get(set *Set, part, key []byte) Row {
 	w := t.view(set, part)
 	if i := t.written(w, key); i >= 0 {
@@ -145,7 +145,8 @@ func (t *Tx) write(w write) {
 	}
 }
 
-// Rows returns all rows of a part in the order of insertion, without what the transaction has written.
+// Rows returns all rows of a part in the order of insertion, without what the transaction has
+// written.
 func (t *Tx) Rows(set *Set, part []byte) Rows {
 	return Rows{v: t.views[t.view(set, part)].v, order: insertion}
 }

@@ -222,7 +222,7 @@ func (v *version) enter(i int, seq uint64, value []byte) {
 	v.bytes += costOfEntry + int64(len(value))
 }
 
-// insert adds a row after all others, and sets its seq. Hash is that of its key.
+// insert adds a row after all others, and sets its seq. hash is the hash of its key.
 func (v *version) insert(hash uint64, r *record) {
 	c := &v.rows
 	r.seq = c.next

@@ -13,7 +13,7 @@ import (
 // Carried is the state of endpoints that outlives snapshots: an endpoint that a reload leaves
 // unchanged keeps its counters. Only one goroutine at a time may use it.
 type Carried struct {
-	before, now map[carriedKey]any           // of the snapshot being served, and of the one being compiled
+	before, now map[carriedKey]any        // of the snapshot being served, and of the one being compiled
 	alike       map[[sha256.Size]byte]int // number of equal endpoints in the latter, by their digest
 }
 

@@ -11,7 +11,7 @@ import (
 	"mockserver/matcher"
 )
 
-// declaredLatencies are the forms of a latency, and what has to come out: the length
+// declaredLatencies are the forms of a latency, and what must come out: the length
 // that so much of all are at most.
 var declaredLatencies = []struct {
 	name string
@@ -27,7 +27,8 @@ var declaredLatencies = []struct {
 		map[float64]time.Duration{0: 10 * time.Millisecond, 0.25: 15 * time.Millisecond, 0.5: 20 * time.Millisecond, 0.9: 45 * time.Millisecond, 0.95: 45 * time.Millisecond, 0.9999: 45 * time.Millisecond}},
 	{"a curve with a step", config.Latency{Curve: []config.Percentile{{Rank: 50, Length: 20 * time.Millisecond}, {Rank: 90, Length: 20 * time.Millisecond}, {Rank: 100, Length: 40 * time.Millisecond}}},
 		map[float64]time.Duration{0.5: 20 * time.Millisecond, 0.7: 20 * time.Millisecond, 0.9: 20 * time.Millisecond, 0.95: 30 * time.Millisecond}},
-	// Quantiles of the normal distribution: 0.8413447461 is 1 standard deviation, 0.9 is 1.2815515655.
+	// Quantiles of the normal distribution: 0.8413447461 is 1 standard deviation, 0.9 is
+	// 1.2815515655.
 	{"lognormal", config.Latency{Median: 40 * time.Millisecond, Sigma: 0.4}, map[float64]time.Duration{0: 0, 0.5: 40 * time.Millisecond,
 		0.8413447461: time.Duration(40e6 * math.Exp(0.4)), 0.9: time.Duration(40e6 * math.Exp(0.4*1.2815515655)), 0.1: time.Duration(40e6 * math.Exp(-0.4*1.2815515655))}},
 	{"lognormal that does not spread", config.Latency{Median: 40 * time.Millisecond}, map[float64]time.Duration{0: 40 * time.Millisecond, 0.5: 40 * time.Millisecond, 0.999: 40 * time.Millisecond}},

@@ -53,7 +53,7 @@ type quotas struct {
 
 // shard is a part of the keys, under its own lock.
 type shard struct {
-	held *atomic.Int64 // that of all shards
+	held *atomic.Int64 // quotas.held, for all shards
 
 	mu     sync.Mutex // guards the fields below
 	now    int64      // the latest arrival time of a request

@@ -55,7 +55,7 @@ func newLimitKey(by string, params []string, forwarded bool) limitKey {
 }
 
 // of returns the key of a request. All requests without the header or the parameter share one key,
-// that of an empty value.
+// the key of an empty value.
 func (k *limitKey) of(r *matcher.Request) quotaKey {
 	var text []byte
 	switch k.from {

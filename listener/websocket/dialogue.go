@@ -323,7 +323,7 @@ func (s *scheduled) advance(k *send, now time.Time) {
 	}
 }
 
-// due returns when reading has to wake up; zero for never.
+// due returns when reading must wake up; zero for never.
 func (t *Dialogue) due() time.Time {
 	if t.closing {
 		return t.closedBy
@@ -353,7 +353,7 @@ func (t *Dialogue) close(code int, reason []byte) {
 // left.
 func (t *Dialogue) end() {
 	if t.failed == nil {
-		t.conn.Discard() // it may still be sending, and has to receive the close
+		t.conn.Discard() // it may still be sending, and must receive the close
 	}
 	if t.Log != nil {
 		t.Log.LogAttrs(context.Background(), slog.LevelInfo, "websocket closed",

@@ -117,7 +117,7 @@ func RequireUpgrade(r *matcher.Request, p *reply.Reply) (message string) {
 	return message
 }
 
-// askForUpgrade adds the headers that say what a client has to request.
+// askForUpgrade adds the headers that say what a client must request.
 func askForUpgrade(p *reply.Reply) {
 	p.Add("Upgrade", "websocket")
 	p.Add("Connection", "Upgrade")

@@ -50,7 +50,7 @@ type message struct {
 	sends    bool // there is a message
 	static   []byte
 	template *renderer.Template // instead of static
-	opcode   ws.OpCode          // 0 means that of the message it answers
+	opcode   ws.OpCode          // 0 means the opcode of the message it answers
 	close    *ending            // nil leaves the connection open
 }
 

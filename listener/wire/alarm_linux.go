@@ -9,7 +9,7 @@ import (
 
 // alarm ends pauses when they are due. The runtime waits for its timers in whole milliseconds, so
 // on an idle machine a deadline passes up to one millisecond late. An exact system timer wakes the
-// runtime, which then finds the deadlines that have passed. So the alarm only has to know when to
+// runtime, which then finds the deadlines that have passed. So the alarm only needs to know when to
 // wake, not for whom; a pause that has ended for another reason costs one needless wake-up.
 //
 // It is a goroutine that runs from the first pause until the alarm is closed. A nil alarm does

@@ -108,11 +108,11 @@ const (
 
 // Limits for clients.
 const (
-	// MaxHeader is the maximum size of the request line and headers, in bytes, and the size of the read
-	// buffer of a connection that is large.
+	// MaxHeader is the maximum size of the request line and headers, in bytes, and the size of the
+	// read buffer of a connection that is large.
 	MaxHeader = 64 << 10
-	// ReadBuffer is the size of the read buffer of other connections, in bytes. A connection that waits
-	// holds it.
+	// ReadBuffer is the size of the read buffer of other connections, in bytes. A connection that
+	// waits holds it.
 	ReadBuffer    = 4 << 10
 	headerTimeout = 10 * time.Second
 	// idleTimeout outlasts the connection pools of the clients under test: if the server closes

@@ -17,7 +17,8 @@ import (
 func TestAccept_OutlastsWhatPasses(t *testing.T) {
 	for _, passing := range []error{
 		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.EPERM,
-		// Those that accept(2) tells servers to treat like EAGAIN, but for ENONET, which is Linux's alone.
+		// Those that accept(2) tells servers to treat like EAGAIN, but for ENONET, which is Linux's
+		// alone.
 		syscall.ENETDOWN, syscall.EPROTO, syscall.ENOPROTOOPT, syscall.EHOSTDOWN, syscall.EHOSTUNREACH,
 		syscall.EOPNOTSUPP, syscall.ENETUNREACH,
 		syscall.ETIMEDOUT, // as net/http does

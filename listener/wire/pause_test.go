@@ -30,7 +30,7 @@ func TestPause_Wake(t *testing.T) {
 				t.Errorf("the next pause %s ended with %d after %v, want that it was woken before", name, end, time.Since(begun))
 			}
 			if end := c.pause(time.Now().Add(time.Second)); end != pauseDue || time.Since(begun) != 2*time.Second {
-				t.Errorf("the pause behind it, one %s, ended with %d after %v, want that it is due after 2s", name, end, time.Since(begun))
+				t.Errorf("the pause after it, %s, ended with %d after %v, want that it is due after 2s", name, end, time.Since(begun))
 			}
 			if end := c.pause(begun); end != pauseDue {
 				t.Errorf("a pause %s that is due ended with %d", name, end)

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Piece is a buffer for a part of a body of any length, with room for the size of a chunk before it and
-// the line end after it.
+// Piece is a buffer for a part of a body of any length, with room for the size of a chunk before it
+// and the line end after it.
 type Piece [chunkRoom + pieceSize + 2]byte
 
 const (

@@ -9,8 +9,8 @@ import (
 // Spoil applies a fault to the response when it is written.
 func (c *Connection) Spoil(fault string) { c.spoils = fault }
 
-// Answered notes that the response has been written to the connection. What fasthttp writes until it
-// reads again is dropped.
+// Answered notes that the response has been written to the connection. What fasthttp writes until
+// it reads again is dropped.
 func (c *Connection) Answered() { c.silent = true }
 
 // Reset ends the connection so that the client notices that its response is not whole.

@@ -26,8 +26,8 @@ func TestHurry_OfConnectionsAtAnyPoint(t *testing.T) {
 		{"waiting for the next request", whole, 1, 0, 0, lastMoment},
 		{"waiting for the next request, with a last call", whole, 1, call, call, call},
 		{"in its second request", whole + whole[:9], 1, call, headerTimeout, headerTimeout},
-		{"behind an empty line", whole + "\r\n", 1, 0, 0, lastMoment},
-		{"behind an empty line, with a last call", whole + "\r\n", 1, call, call, call},
+		{"after an empty line", whole + "\r\n", 1, 0, 0, lastMoment},
+		{"after an empty line, with a last call", whole + "\r\n", 1, call, call, call},
 	} {
 		for _, reading := range []bool{true, false} { // when the end comes
 			want := c.afterwards

@@ -35,28 +35,28 @@ func TestWire_PiecesDoNotMatter(t *testing.T) {
 		{"a body between heads", twoHeads + sized + twoHeads, twoHeads + sized + twoHeads, io.EOF},
 		{"chunks, their extensions and trailers", inChunks + "3 ;\tx = \"\t;\\\"\x80\" ; z=1\r\nabc\r\n0a\r\n0123456789\r\n0;y\r\nX-T: 1\r\nY:\r\n\r\n" + twoHeads,
 			inChunks + "3\r\nabc\r\n0a\r\n0123456789\r\n0\r\n\r\n" + twoHeads, io.EOF},
-		{"nothing behind the last request", twoHeads + "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n" + twoHeads,
+		{"nothing after the last request", twoHeads + "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n" + twoHeads,
 			twoHeads + "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", io.EOF},
-		{"nothing behind a last body", "POST / HTTP/1.0\r\nContent-Length: 3\r\n\r\nabc" + twoHeads, "POST / HTTP/1.0\r\nContent-Length: 3\r\n\r\nabc", io.EOF},
-		{"a breach in a head", twoHeads + "GET /c HTTP/1.1\r\nHost: a\r\nX : y\r\n\r\n" + twoHeads, twoHeads + "x", spacedName},
-		{"a breach at the first byte", "\x16\x03\x01", "x", noHTTP},
-		{"a breach in a chunk", inChunks + "3\r\nabc\r\n-1\r\n" + twoHeads, inChunks + "3\r\nabc\r\n", badSize},
+		{"nothing after a last body", "POST / HTTP/1.0\r\nContent-Length: 3\r\n\r\nabc" + twoHeads, "POST / HTTP/1.0\r\nContent-Length: 3\r\n\r\nabc", io.EOF},
+		{"a protocol error in a head", twoHeads + "GET /c HTTP/1.1\r\nHost: a\r\nX : y\r\n\r\n" + twoHeads, twoHeads + "x", spacedName},
+		{"a protocol error at the first byte", "\x16\x03\x01", "x", noHTTP},
+		{"a protocol error in a chunk", inChunks + "3\r\nabc\r\n-1\r\n" + twoHeads, inChunks + "3\r\nabc\r\n", badSize},
 		{"a semicolon without an extension", inChunks + "3;\r\nabc\r\n0\r\n\r\n" + twoHeads, inChunks + "3", badExtension},
-		{"a breach in a trailer", inChunks + "0\r\nX-T: 1\nY", inChunks + "0\r\n", badTrailer},
+		{"a protocol error in a trailer", inChunks + "0\r\nX-T: 1\nY", inChunks + "0\r\n", badTrailer},
 		{"an end in a head", twoHeads + "GET /c HTTP/1.1\r\nHos", twoHeads + "x", cutShort},
 		{"an end in a body", sized[:len(sized)-1], sized[:len(sized)-1], cutShort},
 		{"an end in a trailer", inChunks + "0\r\nX-T: 1\r", inChunks + "0\r\n", cutShort},
 		{"blank lines and the end", twoHeads + "\r\n\r\n\r", twoHeads, io.EOF},
-		{"LF alone behind a header", "GET /c HTTP/1.1\r\nHost: a\r\nX-A: bc\nX-B: d\r\n\r\n", "x", bareLF},
-		{"LF alone behind the request line", "GET /c HTTP/1.11\nHost: a\r\n\r\n", "x", bareLF},
+		{"LF alone after a header", "GET /c HTTP/1.1\r\nHost: a\r\nX-A: bc\nX-B: d\r\n\r\n", "x", bareLF},
+		{"LF alone after the request line", "GET /c HTTP/1.11\nHost: a\r\n\r\n", "x", bareLF},
 		{"LF alone at the end", "GET /c HTTP/1.1\r\nHost: a\r\n\n", "x", bareLF},
 		{"8 empty lines", strings.Repeat("\r\n", 8) + twoHeads, strings.Repeat("\r\n", 8) + twoHeads, io.EOF},
 		{"9 empty lines", strings.Repeat("\r\n", 9) + twoHeads, "x", emptyLines},
 		{"close, and another line", "GET /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\nConnection: keep-alive\r\nConnection: te\r\n\r\n" + twoHeads,
 			"GET /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\nConnection: close     \r\nConnection: te\r\n\r\n", io.EOF},
-		{"a control character beside close", "GET /a HTTP/1.1\r\nHost: a\r\nConnection: close,a\x00b\r\n\r\n", "x", badOptions},
-		{"a control character behind close", "GET /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\nConnection: a\x00bcdefg\r\n\r\n", "x", badOptions},
-		{"CR alone behind close", "POST /a HTTP/1.1\r\nHost: a\r\nConnection: close,\rTransfer-Encoding: chunked\r\n\r\n", "x", badOptions},
+		{"a control character next to close", "GET /a HTTP/1.1\r\nHost: a\r\nConnection: close,a\x00b\r\n\r\n", "x", badOptions},
+		{"a control character after close", "GET /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\nConnection: a\x00bcdefg\r\n\r\n", "x", badOptions},
+		{"CR alone after close", "POST /a HTTP/1.1\r\nHost: a\r\nConnection: close,\rTransfer-Encoding: chunked\r\n\r\n", "x", badOptions},
 		{"no Host", "GET /a HTTP/1.1\r\nX: y\r\n\r\n", "x", noHost},
 		{"no Host in a later version", "GET /a HTTP/1.2\r\n\r\n", "x", noHost},
 		{"CR before a method", "\rREW /a HTTP/1.1\r\nHost: a\r\nExpect: x\r\n\r\n", "x", noHTTP},
@@ -95,7 +95,7 @@ func TestWire_ClosingWaitsForWhatIsBehindTheLastRequest(t *testing.T) {
 			t.Errorf("got %d bytes and %v, want %d", n, err, len(last))
 		}
 		if err := conn.Close(); err != nil || client.ended != want {
-			t.Errorf("behind %d bytes: it waited %v (%v), want %v", len(sent), client.ended, err, want)
+			t.Errorf("after %d bytes: it waited %v (%v), want %v", len(sent), client.ended, err, want)
 		}
 	}
 }
@@ -132,9 +132,9 @@ func TestWire_ABodyThatIsNotWholeComesBehindAllAnswers(t *testing.T) {
 		{"no chunk yet", one + inChunks, []string{one, inChunks}},
 		{"half a chunk", one + inChunks + "2\r\na", []string{one, inChunks + "2\r\na"}},
 		{"half a trailer", one + other[:len(other)-4], []string{one, bare[:len(bare)-2]}},
-		{"a breach in a chunk", one + inChunks + "x", []string{one + inChunks}},
+		{"a protocol error in a chunk", one + inChunks + "x", []string{one + inChunks}},
 		{"the first of all", inChunks + "2\r\na", []string{inChunks + "2\r\na"}},
-		{"behind a body", sized[:len(sized)-1], []string{sized[:len(sized)-1]}},
+		{"after a body", sized[:len(sized)-1], []string{sized[:len(sized)-1]}},
 	} {
 		if got, _ := reads(c.sent, len(c.sent)); !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
@@ -181,7 +181,7 @@ func TestWire_AHeadThatIsTooLargeIsPassedOn(t *testing.T) {
 		for _, piece := range []int{len(sent), 1000} {
 			got, _ := reads(sent, piece)
 			if whole := strings.Join(got, ""); len(whole) < len(before)+MaxHeader || !strings.HasPrefix(sent, whole) {
-				t.Errorf("behind %d bytes, in pieces of %d: got %d bytes", len(before), piece, len(whole))
+				t.Errorf("after %d bytes, in pieces of %d: got %d bytes", len(before), piece, len(whole))
 			}
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"mockserver/listener"
 )
 
-// TestMistakes: each mistake in a configuration is found at load, at its place.
-func TestMistakes(t *testing.T) {
+// TestErrors: each error in a configuration is found at load, with its place.
+func TestErrors(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{
 		"twice.csv": "id,n\na,1\nb,2\na,3\n", "nokey.csv": "n\n1\n", "cell.csv": "id,n\na,1\nb,x\n", "list.json": `[{"id": "a"}, 7]`,
@@ -26,7 +26,7 @@ func TestMistakes(t *testing.T) {
 		{"- data: {name: a}\n- data: {name: a}", `mock.yml:2:9: [1].data.name: "a" is the name of another set, at`},
 		{"- data: {name: a, from: {path: none.csv}}", `mock.yml:1:32: [0].data.from.path: file "none.csv" does not exist`},
 		{"- data: {name: a, from: {path: rows.txt}}", `[0].data.from.path: `},
-		{"- data: {name: a, from: {path: twice.csv}}", `twice.csv:4:1: [0].data.from.path: the row in line 2 has the key "a" too; expected a key of its own`},
+		{"- data: {name: a, from: {path: twice.csv}}", `twice.csv:4:1: [0].data.from.path: the row in line 2 has the key "a" too; expected a unique key`},
 		{"- data: {name: a, from: {path: nokey.csv}}", `nokey.csv:`},
 		{"- data: {name: a, from: {path: cell.csv}, types: {n: integer}}", `cell.csv:3:3: [0].data.from.path: `},
 		{"- data: {name: a, from: {path: list.json}}", `list.json:1:15: [0].data.from.path: `},
@@ -40,11 +40,11 @@ func TestMistakes(t *testing.T) {
 		{"- data: {name: a, limit: {memory: lots}}", `[0].data.limit.memory: is a text ("lots"); expected a number of bytes`},
 		{"- data: {name: a, full: newest}", `[0].data.full: is a text ("newest"); expected refuse or oldest`},
 		{"- data: {name: a, new-key: \"{{nothing}}\"}", `unknown variable "nothing"`},
-		{"- endpoint: {path: /, find: {u: {in: users}}, response: {}}", `mock.yml:1:38: [0].endpoint.find.u.in: there is no set "users"; expected the name of a data item, and there is none`},
+		{"- endpoint: {path: /, find: {u: {in: users}}, response: {}}", `mock.yml:1:38: [0].endpoint.find.u.in: there is no set "users"; expected the name of a data item, but there are none`},
 		{"- data: {name: user}\n- endpoint: {path: /, find: {u: {in: users}}, response: {}}", `there is no set "users" (did you mean "user"?); sets are user`},
 		{"- data: {name: a}\n- endpoint: {path: /, find: {now: {in: a}}, response: {}}", `[1].endpoint.find.now: "now" is a word of the template language; expected another name`},
 		{"- data: {name: a}\n- endpoint: {path: /, find: {1u: {in: a}}, response: {}}", `[1].endpoint.find.1u: is not a name: a letter, followed by`},
-		{"- data: {name: a}\n- endpoint: {path: /, find: {u: {in: a, where: {n: 1}}}, response: {}}", `[1].endpoint.find.u.where.n: the set "a" has no index of "n"; expected one of the members under index or sort, and it has none`},
+		{"- data: {name: a}\n- endpoint: {path: /, find: {u: {in: a, where: {n: 1}}}, response: {}}", `[1].endpoint.find.u.where.n: the set "a" has no index of "n"; expected one of the members under index or sort, but it has none`},
 		{"- data: {name: a, index: [nn]}\n- endpoint: {path: /, find: {u: {in: a, where: {n: 1}}}, response: {}}", `which has nn`},
 		{"- data: {name: a, index: [id]}\n- endpoint: {path: /, find: {u: {in: a, key: 1, where: {id: 1}}}, response: {}}", `key and where are both given`},
 		{"- data: {name: a}\n- endpoint: {path: /, find: {u: {in: a, key: path-params.x y}}, response: {}}", `unexpected "y"; expected one operand`},
@@ -67,7 +67,7 @@ func TestMistakes(t *testing.T) {
 		{"- scenario: {name: 1a, first: x}", `[0].scenario.name: is a text ("1a"); expected a name`},
 		{"- scenario: {name: a, first: x}\n- data: {name: a}", `mock.yml:1:13: [0].scenario.name: "a" is the name of another scenario, or of a set`},
 		{"- scenario: {name: a, first: x}\n- endpoint: {path: /, state: {b: x}, response: {}}", `[1].endpoint.state.b: there is no scenario "b"; scenarios are a`},
-		{"- endpoint: {path: /, next: {b: x}, response: {}}", `[0].endpoint.next.b: there is no scenario "b"; and there is none`},
+		{"- endpoint: {path: /, next: {b: x}, response: {}}", `[0].endpoint.next.b: there is no scenario "b"; no scenario is declared`},
 		{"- scenario: {name: a, first: x}\n- endpoint: {path: /, state: {a: 1}, response: {}}", `[1].endpoint.state.a: is a number (1); expected a state, a list of them, or a map with is and key`},
 		{"- scenario: {name: a, first: x}\n- endpoint: {path: /, next: {a: \"\"}, response: {}}", `[1].endpoint.next.a: is empty; expected a text`},
 		{"- resource: {path: /a, data: b}", `[0].resource.data: there is no set "b"`},
