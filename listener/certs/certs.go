@@ -276,7 +276,7 @@ func readPool(name string) (pool *x509.CertPool, digest [sha256.Size]byte, err e
 		n++
 	}
 	if n == 0 {
-		return nil, digest, errors.New("it contains no certificate; expected PEM")
+		return nil, digest, errors.New("it holds no certificate; expected PEM")
 	}
 	return pool, [sha256.Size]byte(hash.Sum(nil)), nil
 }

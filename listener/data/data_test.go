@@ -54,7 +54,8 @@ func (c client) ask(request string, headers ...string) string {
 	return fmt.Sprint(resp.StatusCode, " ", string(text))
 }
 
-// talk sends requests and compares what comes back. An answer that ends with … may go on.
+// talk sends requests and compares the responses. An expected response that ends with … is a
+// prefix.
 func (c client) talk(steps [][2]string, headers ...string) {
 	c.Helper()
 	for i, step := range steps {
@@ -177,8 +178,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFind_RandomIsEachRow: of 400 draws among four rows, each comes at least once but with a
-// chance of 4 × 0.75^400, below 10^-49.
+// TestFind_RandomIsEachRow: in 400 draws among four rows, each is drawn at least once, except with
+// a probability of 4 × 0.75^400, below 10^-49.
 func TestFind_RandomIsEachRow(t *testing.T) {
 	c, _ := serve(t, users+`
 - endpoint: {path: /, find: {user: {in: users, pick: random}}, response: {body: "{{user.id}}"}}
@@ -218,7 +219,7 @@ const bank = `
 func TestDo(t *testing.T) {
 	c, _ := serve(t, bank)
 	c.talk([][2]string{
-		// All or nothing: the entry of the log that comes first is not there either.
+		// All or nothing: the earlier entry of the log is missing, too.
 		{`POST /transfer {"from": "a", "to": "b", "amount": 11}`, `402 {"error":"no funds of a"}`},
 		{"GET /log/1", "200 "},
 		{`POST /transfer {"from": "a", "to": "b", "amount": "x"}`, `422 {"error":"Not a number","code":"not_a_number"…`},
@@ -308,8 +309,8 @@ func TestDo_NothingIsLost(t *testing.T) {
 	c.talk([][2]string{{"GET /", "200 800"}})
 }
 
-// TestDo_OutcomesFaultsAndFailures: the outcome that is drawn decides what is done, and an injected
-// failure does nothing.
+// TestDo_OutcomesFaultsAndFailures: the drawn outcome decides which changes are made, and an
+// injected failure makes none.
 func TestDo_OutcomesFaultsAndFailures(t *testing.T) {
 	c, _ := serve(t, `
 - data: {name: n, rows: [{id: a, sum: 0}, {id: b, sum: 0}]}
@@ -386,8 +387,8 @@ func (c client) eventually(request, want string) {
 	}
 }
 
-// TestFiles_AreReadAgain: a file that has changed is a new base, on which changes stay, unless they
-// are to go. A file that is wrong changes nothing.
+// TestFiles_AreReadAgain: a changed file becomes a new base, on which changes stay unless declared
+// otherwise. An invalid file changes nothing.
 func TestFiles_AreReadAgain(t *testing.T) {
 	c, dir := serve(t, `
 - data: {name: keep, from: {path: rows.csv}, types: {n: integer}}

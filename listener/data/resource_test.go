@@ -307,8 +307,8 @@ func TestResource_Rules(t *testing.T) {
 	}
 }
 
-// TestResource_Nested: parameters of the path are members of the rows, and lists have those of the
-// path only.
+// TestResource_Nested: parameters of the path are members of the rows, and lists have only rows
+// with those of the path.
 func TestResource_Nested(t *testing.T) {
 	c, _ := serve(t, `
 - resource: {path: "/users/:user/orders", new-key: int, parent: {user: user_id}, filter: [n, user_id], page: {style: page}}
@@ -359,8 +359,8 @@ func TestResource_TemplatesAndOn(t *testing.T) {
 	})
 }
 
-// TestResource_SeveralAnswers: a response without a body has the rows as its body, another one is
-// given instead, and then nothing is done.
+// TestResource_SeveralAnswers: a response without a body has the rows as its body, another response
+// is given instead, and then nothing is done.
 func TestResource_SeveralAnswers(t *testing.T) {
 	c, _ := serve(t, `
 - resource:
@@ -423,7 +423,7 @@ func TestResource_NothingIsLost(t *testing.T) {
 	}
 }
 
-// TestResource_Schema: rows that do not fit are refused with every violation, whatever writes them.
+// TestResource_Schema: invalid rows are refused with all violations, whatever writes them.
 func TestResource_Schema(t *testing.T) {
 	c, dir := serve(t, `
 - resource:

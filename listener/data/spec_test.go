@@ -78,8 +78,8 @@ func TestFind_NoneOfSeveralValues(t *testing.T) {
 	}
 }
 
-// TestLarge_NothingIsScanned: what would look at more than 100,000 rows one by one is refused, and
-// all else is answered.
+// TestLarge_NothingIsScanned: requests that would look at more than 100,000 rows one by one are
+// refused, and all others are answered.
 func TestLarge_NothingIsScanned(t *testing.T) {
 	rows := []byte("id,a,b\n")
 	for i := range 100_002 {
@@ -136,7 +136,7 @@ func TestData_KeysAndFiles(t *testing.T) {
 	})
 }
 
-// TestDo_BoundsAndElse: exact sums up to their bounds, and what is answered instead of each change
+// TestDo_BoundsAndElse: exact sums up to their bounds, and the response in place of each change
 // that cannot be made.
 func TestDo_BoundsAndElse(t *testing.T) {
 	c, _ := serve(t, `
@@ -154,9 +154,9 @@ func TestDo_BoundsAndElse(t *testing.T) {
 	})
 }
 
-// TestDo_BehindLimitsBeforeTheLatency: what is refused or times out does nothing, and a change is
-// there while its answer still waits.
-func TestDo_BehindLimitsBeforeTheLatency(t *testing.T) {
+// TestDo_AfterLimitsBeforeTheLatency: requests that are refused or time out change nothing, and a
+// change is visible while its response still waits.
+func TestDo_AfterLimitsBeforeTheLatency(t *testing.T) {
 	c, _ := serve(t, `
 - data: {name: n, rows: [{id: a, sum: 0}]}
 - endpoint: {method: POST, path: /limited, rate-limit: {max-requests: 1, window: 1h}, do: [{add: {in: n, key: a, field: sum, by: 1}}], response: {}}
@@ -185,7 +185,7 @@ func TestDo_BehindLimitsBeforeTheLatency(t *testing.T) {
 	late.Wait()
 }
 
-// TestDo_NoSecondLimit: a request that is chosen anew counts once.
+// TestDo_NoSecondLimit: a request whose endpoint is chosen again counts once.
 func TestDo_NoSecondLimit(t *testing.T) {
 	const clients = 200
 	server, c := begin(t, fmt.Sprintf(`
@@ -221,8 +221,8 @@ func TestDo_NoSecondLimit(t *testing.T) {
 	c.talk([][2]string{{"POST /", "429 …"}})
 }
 
-// TestIsolation_OfResourcesAndPicks: each value has its rows and its turns, an empty one is none,
-// and a reset of a part or of a set leaves the turns of others.
+// TestIsolation_OfResourcesAndPicks: each value has its own rows and turns, an empty value does not
+// count as one, and a reset of a part or of a set keeps the turns of others.
 func TestIsolation_OfResourcesAndPicks(t *testing.T) {
 	server, c := begin(t, `
 - data: {name: n, isolate: header-params.X-VU, rows: [{id: 1}, {id: 2}, {id: 3}], new-key: int}
@@ -366,7 +366,8 @@ func TestResource_ForeignCursors(t *testing.T) {
 	})
 }
 
-// TestWebhooks_HaveRows: those that find has named, and those of the operations of a resource.
+// TestWebhooks_HaveRows: webhooks can use the rows that find has named, and those of the operations
+// of a resource.
 func TestWebhooks_HaveRows(t *testing.T) {
 	url, got := sink(t)
 	c, _ := serve(t, strings.ReplaceAll(`
@@ -384,8 +385,8 @@ func TestWebhooks_HaveRows(t *testing.T) {
 	}
 }
 
-// TestState_BadFiles: a file that the server has not written is refused, so that it is not replaced
-// at the end.
+// TestState_BadFiles: a file that the server has not written is refused, so that it is not
+// overwritten at the end.
 func TestState_BadFiles(t *testing.T) {
 	server, _ := begin(t, "- data: {name: a}\n", listener.Options{})
 	dir := t.TempDir()
@@ -416,7 +417,7 @@ func TestState_BadFiles(t *testing.T) {
 	}
 }
 
-// TestDo_NoSecondDraw: a request that is chosen anew keeps its outcome and its latency.
+// TestDo_NoSecondDraw: a request whose endpoint is chosen again keeps its outcome and its latency.
 func TestDo_NoSecondDraw(t *testing.T) {
 	server, c := begin(t, `
 - data: {name: n, rows: [{id: a, sum: 0, text: "`+strings.Repeat("x", 50_000)+`"}]}
@@ -451,8 +452,9 @@ func TestDo_NoSecondDraw(t *testing.T) {
 	}
 }
 
-// TestDo_BehindTheCapacity: what is refused for want of a place, or waits for one, does nothing.
-func TestDo_BehindTheCapacity(t *testing.T) {
+// TestDo_AfterTheCapacity: requests that are refused for lack of a place, or wait for one, change
+// nothing.
+func TestDo_AfterTheCapacity(t *testing.T) {
 	c, _ := serve(t, `
 - data: {name: n, rows: [{id: a, sum: 0}]}
 - endpoint: {method: POST, path: /, capacity: {concurrent: 1, queue: 1}, latency: {min: 10m, max: 10m}, do: [{add: {in: n, key: a, field: sum, by: 1}}], response: {}}
@@ -484,7 +486,8 @@ func TestDo_BehindTheCapacity(t *testing.T) {
 	all.Wait()
 }
 
-// TestResource_LatencyOfOperations: each operation waits as it says, or else as the resource does.
+// TestResource_LatencyOfOperations: each operation has its own latency, or else that of the
+// resource.
 func TestResource_LatencyOfOperations(t *testing.T) {
 	server, c := begin(t, `
 - resource: {path: /p, latency: {min: 1ms, max: 1ms}, on: {create: {latency: {min: 2ms, max: 2ms}}, read: {latency: {min: 3ms, max: 3ms}}}}

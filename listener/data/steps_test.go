@@ -77,9 +77,9 @@ func begin(t *testing.T, configuration string, opts listener.Options) (*listener
 	return server, client{t, server.URL()}
 }
 
-// TestSteps_PollAndWebhookSeeTheSameInstant polls a row until it has moved: no read is before the
-// move once its time has come, none is after it before, and the webhook has the row that the poll
-// sees.
+// TestSteps_PollAndWebhookSeeTheSameInstant polls a row until it has moved: no read shows the row
+// before the move once its time has come, none shows it moved earlier, and the webhook has the row
+// that the poll sees.
 func TestSteps_PollAndWebhookSeeTheSameInstant(t *testing.T) {
 	url, got := sink(t)
 	_, c := begin(t, fmt.Sprintf(payments, "100ms", "100ms", url), listener.Options{})
@@ -106,8 +106,8 @@ func TestSteps_PollAndWebhookSeeTheSameInstant(t *testing.T) {
 	}
 }
 
-// TestSteps_RepeatBySeed creates rows in two orders on two servers with one seed: each row moves
-// alike.
+// TestSteps_RepeatBySeed creates rows in two orders on two servers with one seed: each row moves in
+// the same way.
 func TestSteps_RepeatBySeed(t *testing.T) {
 	const n = 40
 	seed := uint64(7)
@@ -142,8 +142,8 @@ func TestSteps_RepeatBySeed(t *testing.T) {
 	}
 }
 
-// TestSteps_EachEntryIsDrawnAnew enters a value again and again: what follows is not the same each
-// time.
+// TestSteps_EachEntryIsDrawnAnew enters a value again and again: the next value is not the same
+// each time.
 func TestSteps_EachEntryIsDrawnAnew(t *testing.T) {
 	url, got := sink(t)
 	seed := uint64(3)
@@ -161,7 +161,7 @@ func TestSteps_EachEntryIsDrawnAnew(t *testing.T) {
 	}
 }
 
-// TestSteps_OtherChangesKeepTheMove changes another member: the move comes when it was to come. A
+// TestSteps_OtherChangesKeepTheMove changes another member: the move comes at its planned time. A
 // row that is deleted, or has another value, does not move.
 func TestSteps_OtherChangesKeepTheMove(t *testing.T) {
 	url, got := sink(t)
@@ -264,7 +264,8 @@ func TestSteps_OutliveARestart(t *testing.T) {
 	}
 }
 
-// TestSteps_GoOnInASnapshot restores what was: the row waits as long as it had to wait then.
+// TestSteps_GoOnInASnapshot restores what was: the row waits for the time that was left when the
+// snapshot was taken.
 func TestSteps_GoOnInASnapshot(t *testing.T) {
 	url, got := sink(t)
 	server, c := begin(t, fmt.Sprintf(payments, "100ms", "100ms", url), listener.Options{})
@@ -287,8 +288,8 @@ func TestSteps_GoOnInASnapshot(t *testing.T) {
 	c.talk([][2]string{{"GET /payments/a", "404 …"}})
 }
 
-// TestSteps_Mistakes are refused at load.
-func TestSteps_Mistakes(t *testing.T) {
+// TestSteps_Errors: invalid steps are refused at load.
+func TestSteps_Errors(t *testing.T) {
 	for _, m := range []struct{ item, want string }{
 		{`data: {name: x, steps: {field: s, move: []}}`, `steps.move: is an empty list`},
 		{`data: {name: x, steps: {move: [{from: a, after: 1s, to: b}]}}`, `steps: field is missing`},

@@ -310,8 +310,8 @@ func TestFleet_WithoutItsCoordinatorARunIsTakenOver(t *testing.T) {
 	}
 }
 
-// A replica that was frozen for a while, as one that gets no CPU, has everything in the report, and
-// is named.
+// A replica that was frozen for a while, as if it got no CPU, has everything in the report, and is
+// named.
 func TestFleet_AStarvedReplicaIsNamed(t *testing.T) {
 	t.Parallel()
 	ports := harness.UnusedAddresses(t, 2)
@@ -434,7 +434,7 @@ func TestFleet_AChangeIsForAllOrNone(t *testing.T) {
 	ready(t, third)
 	third.Get("/new").Want(t, 200, "one")
 	agreed(t, first)
-	// Its files again: it serves something else than the others.
+	// It serves its files again, which differ from what the others serve.
 	if got := third.admin.Do("POST", "/__admin/reload", ""); got.Status != 200 {
 		t.Fatal(got)
 	}
@@ -494,7 +494,7 @@ func TestFleet_QuestionsGoToAll(t *testing.T) {
 		}
 	}
 	all[0].admin.Do("POST", "/__admin/fleet/verify", `{"condition": "path ="}`, "Content-Type: application/json").Refusal(t, 400, "invalid_condition")
-	// Without one replica, there may have been any number of requests.
+	// Without one replica, the number of requests is unknown.
 	all[1].Signal(syscall.SIGKILL)
 	all[1].Exit()
 	for body, status := range map[string]int{
@@ -529,7 +529,7 @@ func TestFleet_WithoutOneItIsSaid(t *testing.T) {
 	}
 }
 
-// waiting is a command for sh that tells that it runs, and ends with a code once the file go is in
+// waiting is a command for sh that announces itself, and ends with a code once the file go is in
 // its directory.
 func waiting(code int) []string {
 	return []string{"sh", "-c", fmt.Sprintf("echo to standard output; echo begun >&2; until test -e go; do read -t 1 x 2>/dev/null || sleep 0.05; done; exit %d", code)}
@@ -581,7 +581,8 @@ func TestFleetRun_ReportsAndPassesTheCommandThrough(t *testing.T) {
 	}
 }
 
-// The replica that the command was told about, and that told it about the others, is killed.
+// The replica whose address the command was given, and from which it learned about the others, is
+// killed.
 func TestFleetRun_SurvivesAnyReplica(t *testing.T) {
 	t.Parallel()
 	all := threeOf(t)
@@ -627,7 +628,7 @@ func TestFleetRun_RefusesAndWaits(t *testing.T) {
 	}
 }
 
-// Two processes behind one port are a fleet: what either answers is in the report.
+// Two processes that share one port are a fleet: what either answers is in the report.
 func TestFleet_ProcessesShareAPort(t *testing.T) {
 	t.Parallel()
 	ports, shared := harness.UnusedAddresses(t, 2), harness.UnusedAddresses(t, 1)[0]
@@ -675,7 +676,7 @@ func TestFleet_ProcessesShareAPort(t *testing.T) {
 	}
 }
 
-// Replicas whose admin addresses speak TLS find each other, and trust nobody else's certificates.
+// Replicas whose admin addresses speak TLS find each other, and trust no other certificates.
 func TestFleet_AsksOverTLS(t *testing.T) {
 	t.Parallel()
 	dir, ports := t.TempDir(), harness.UnusedAddresses(t, 2)

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// slow is a Handler whose answers take a tenth of a second.
+// slow is a Handler whose responses take a tenth of a second.
 type slow struct{ *answers }
 
 func (h slow) Serve(s *Stream) {
@@ -17,7 +17,7 @@ func (h slow) Serve(s *Stream) {
 	}
 }
 
-// A connection that is never quiet for long ends at its age, too, and all its requests are
+// A connection that is never idle for long ends at its maximum age, too, and all its requests are
 // answered.
 func TestAge_BusyConnection(t *testing.T) {
 	a := &answers{}

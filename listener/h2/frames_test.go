@@ -38,7 +38,7 @@ func TestStreams_AllMayWait(t *testing.T) {
 	}
 }
 
-// What follows a request that was refused is not taken for a whole request.
+// What follows a refused request is not taken for a whole request.
 func TestRefused_IsNotServed(t *testing.T) {
 	for name, rest := range map[string]func(c *client){
 		"body":     func(c *client) { _ = c.WriteData(1, true, []byte("x")) },
@@ -62,7 +62,7 @@ func TestRefused_IsNotServed(t *testing.T) {
 	}
 }
 
-// Clients give room for bodies whose end they have not seen yet, however many there are.
+// Clients may open the windows of bodies whose end they have not seen yet, however many there are.
 func TestWindowUpdates_OfEndedStreams(t *testing.T) {
 	s := serve(t, &answers{inline: true}, nil)
 	c := s.dial(t).begin()

@@ -153,7 +153,7 @@ var netHTTP = sync.OnceValue(func() string {
 	return l.Addr().String()
 })
 
-// ours is ours, likewise.
+// ours is the server of this package, likewise.
 var ours = sync.OnceValue(func() string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// h2spec, in strict mode, finds nothing wrong. Get it by
+// h2spec reports no error in strict mode. Get it by
 //
 //	go -C .ci/tools build -o h2spec github.com/summerwind/h2spec/cmd/h2spec
 func TestH2spec(t *testing.T) {
@@ -64,7 +64,7 @@ func TestStream_HasLines(t *testing.T) {
 	}
 }
 
-// Bodies of any size arrive and leave whole, many at once, whatever the windows.
+// Bodies of any size arrive and leave complete, many at once, whatever the windows.
 func TestBodies(t *testing.T) {
 	for _, inline := range []bool{true, false} {
 		s := serve(t, &answers{inline: inline}, nil)
@@ -129,7 +129,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// A window that shrinks below nothing is honoured: nothing is sent until it is positive again.
+// A window that becomes negative is respected: nothing is sent until it is positive again.
 func TestWindow_Negative(t *testing.T) {
 	s := serve(t, &answers{inline: true, large: make([]byte, 100)}, nil)
 	c := s.dial(t).begin(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 40})
@@ -156,7 +156,7 @@ func TestWindow_Negative(t *testing.T) {
 	}
 }
 
-// A client that resets a stream ends what waits for it.
+// A client that resets a stream ends the waits of its request.
 func TestReset(t *testing.T) {
 	a := &answers{inline: true}
 	s := serve(t, a, nil)
@@ -181,7 +181,7 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// Drain ends a connection without losing a stream, also one that is on its way.
+// Drain ends a connection without losing a stream, even one that is on its way.
 func TestDrain(t *testing.T) {
 	a := &answers{inline: true}
 	s := serve(t, a, nil)
@@ -261,7 +261,7 @@ func TestMaxAge(t *testing.T) {
 	}
 }
 
-// What the server cuts off is counted.
+// Requests that the server cuts off are counted.
 func TestCut(t *testing.T) {
 	a := &answers{inline: true}
 	s := serve(t, a, nil)
@@ -311,7 +311,7 @@ func TestSpoil(t *testing.T) {
 	}
 }
 
-// A client that allows no dynamic table is told that none is used.
+// A client that allows no dynamic table is told that it is not used.
 func TestNoDynamicTable(t *testing.T) {
 	s := serve(t, &answers{inline: true}, nil)
 	c := s.dial(t)
@@ -332,7 +332,7 @@ func TestNoDynamicTable(t *testing.T) {
 	}
 }
 
-// What is encoded is decoded to the same.
+// Encoded fields are decoded to the same fields.
 func TestAppendField(t *testing.T) {
 	long := strings.Repeat("v", 40_000)
 	b := AppendStatus(nil, 418)

@@ -55,8 +55,8 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// Where too much waits on all connections together, one may have one response that waits. Another
-// that was begun before is reset.
+// If too much waits on all connections together, a connection may still have one waiting response.
+// Another one, begun before, is reset.
 func TestWaiting_OfAllConnections(t *testing.T) {
 	a := &answers{large: make([]byte, 1<<20)}
 	s := serve(t, a, func(s *Server) { s.MaxWaiting = 1 })

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// told is a Handler that counts the requests it is given, and tells each target.
+// told is a Handler that counts the requests it is given, and reports each target.
 type told struct {
 	*answers
 	count   atomic.Int64
@@ -61,7 +61,7 @@ func TestReset_KeepsNothing(t *testing.T) {
 	}
 }
 
-// The client is heard while a large body is sent to it: here it gives the body up.
+// The client is read from while a large body is sent to it: here it cancels the body.
 func TestLargeBody_ClientIsHeard(t *testing.T) {
 	h := &told{answers: &answers{inline: true, large: make([]byte, 64<<20)}, targets: make(chan string, 2)}
 	s := serve(t, h.answers, func(s *Server) { s.Handler = h })
@@ -93,8 +93,8 @@ func TestLargeBody_ClientIsHeard(t *testing.T) {
 	}
 }
 
-// A stream whose response ends with a reset, after a wait for room, is one that the server has
-// reset.
+// A stream whose response ends with a reset, after a wait for the window, counts as reset by the
+// server.
 func TestReset_IsRemembered(t *testing.T) {
 	s := serve(t, &answers{inline: true, large: []byte("0123456789"), spoil: Truncate}, nil)
 	c := s.dial(t).begin(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 2})

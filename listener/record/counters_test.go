@@ -13,7 +13,7 @@ import (
 	"mockserver/config"
 )
 
-// Endpoints that come and go leave what they counted, and nothing else.
+// Endpoints that come and go leave their counts, and nothing else.
 func TestRecord_TheGoneAreAddedUp(t *testing.T) {
 	r := withLanes(2)
 	const rounds = 200
@@ -52,21 +52,21 @@ func TestRecord_TheGoneAreAddedUp(t *testing.T) {
 	}
 }
 
-// withLanes is a recorder for so many lanes, on whatever machine.
+// withLanes returns a recorder with a number of lanes, on any machine.
 func withLanes(n int) *Recorder {
 	r := New(Options{})
 	r.lanes = make([]lane, n)
 	return r
 }
 
-// ask counts so many requests to an endpoint, each on the next of n connections.
+// ask counts a number of requests to an endpoint, each on the next of n connections.
 func ask(r *Recorder, t *Counters, connections, requests int) {
 	for i := range requests {
 		r.CountFixed(t, uint32(i%connections), 200, 1, time.Microsecond)
 	}
 }
 
-// endpoints are n that are served from now on, below a path.
+// endpoints makes the recorder serve n endpoints below a path.
 func endpoints(r *Recorder, path string, n int) []*Counters {
 	var text strings.Builder
 	for i := range n {
@@ -75,8 +75,8 @@ func endpoints(r *Recorder, path string, n int) []*Counters {
 	return r.Adopt(config.Parse("m.yml", []byte(text.String())))
 }
 
-// Of any number of endpoints those with many requests are counted for each connection
-// apart, on any number of CPUs, and their counts stay exact.
+// Of any number of endpoints, those with many requests are counted separately in each lane, on any
+// number of CPUs, and their counts stay exact.
 func TestRecord_ConnectionsDoNotMeetAtABusyEndpoint(t *testing.T) {
 	for _, c := range []struct{ endpoints, lanes int }{{1, 2}, {1, 64}, {2000, 2}, {2000, 64}} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestRecord_ConnectionsDoNotMeetAtABusyEndpoint(t *testing.T) {
 	}
 }
 
-// As many requests in a longer time have the memory that few have.
+// The same number of requests over a longer time takes the memory of few requests.
 func TestRecord_RequestsThatSeldomMeetShareTheirCounters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := withLanes(2)
@@ -117,7 +117,7 @@ func TestRecord_RequestsThatSeldomMeetShareTheirCounters(t *testing.T) {
 	})
 }
 
-// However many endpoints are busy, few are counted apart, and those that are removed make
+// However many endpoints are busy, a limited number is counted separately, and removed ones make
 // room for others.
 func TestRecord_TheMemoryOfBusyEndpointsIsBounded(t *testing.T) {
 	r := withLanes(2)
@@ -165,8 +165,8 @@ func TestCounts_EveryStatus(t *testing.T) {
 	}
 }
 
-// An endpoint that has had nothing since it was read last is not read again; whatever
-// is counted of one that has is told by the next reading.
+// An endpoint without requests since it was last read is not read again; whatever is counted for
+// another one appears in the next reading.
 func TestCounts_ReadAgainWhatHasChanged(t *testing.T) {
 	a, b := newCounters(identity{name: "GET /a"}, make([]lane, 4)), newCounters(identity{name: "GET /b"}, make([]lane, 4))
 	for i, count := range []func(*Shard){
@@ -195,8 +195,8 @@ func TestCounts_ReadAgainWhatHasChanged(t *testing.T) {
 	}
 }
 
-// What is counted while an endpoint is read is told by that reading or by the next, also
-// when nothing follows it.
+// What is counted while an endpoint is read appears in that reading or in the next one, even if
+// nothing follows.
 func TestCounts_NothingIsMissedThatCameWhileItWasRead(t *testing.T) {
 	a := newCounters(identity{name: "GET /a"}, make([]lane, 4))
 	for n := range 3000 {

@@ -14,8 +14,8 @@ import (
 	"mockserver/matcher"
 )
 
-// What an hour of a load test brings never takes more than the journal may have:
-// large bodies, headers and targets, distinct paths that nothing matches, and errors.
+// An hour of a load test never takes more memory than the journal may use: large bodies, headers
+// and targets, distinct paths that nothing matches, and errors.
 func TestJournal_StaysWithinItsRoom(t *testing.T) {
 	const room = 1 << 20
 	j := newJournal(JournalOptions{Sample: 3, Bytes: room})
@@ -112,7 +112,7 @@ func TestJournal_SecretsAreNotShown(t *testing.T) {
 	}
 }
 
-// What the journal says to take is what it takes at least, also where the heap rounds up.
+// The journal reports at least the memory that it takes, even where the heap rounds up.
 func TestJournal_TakesNoMoreThanItSays(t *testing.T) {
 	for name, shape := range map[string]matcher.Input{
 		"headers of 17 letters":         {Header: manyHeaders(17)},
@@ -171,7 +171,7 @@ func TestJournal_FromEverywhere(t *testing.T) {
 	}
 }
 
-// With every request sampled none is lost because others are slower.
+// If every request is sampled, none is lost because others are slower.
 func TestJournal_SampledOnesAreNotLostToSlowerOnes(t *testing.T) {
 	j := newJournal(JournalOptions{Sample: 1})
 	for i := range 10 * defaultSlowest {

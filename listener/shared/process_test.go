@@ -113,8 +113,8 @@ func (all replicas) useUp(t *testing.T, path string, want int64) {
 
 func sum(n [3]int64) int64 { return n[0] + n[1] + n[2] }
 
-// Three replicas admit what the limit says, together and exactly: what one of them has leased and
-// does not use, it gives back.
+// Three replicas admit what the limit says, together and exactly: a replica gives back what it has
+// leased and does not use.
 func TestReplicas_ShareALimit(t *testing.T) {
 	t.Parallel()
 	all := startReplicas(t, startNATS(t))
@@ -176,7 +176,7 @@ func numbers(t *testing.T, answers []string) []int {
 	return all
 }
 
-// Three replicas give no number twice, a sequence without a gap, and take turns as one.
+// Three replicas give no number twice, a sequence without gaps, and take turns together.
 func TestReplicas_ShareNumbersAndTurns(t *testing.T) {
 	t.Parallel()
 	all := startReplicas(t, startNATS(t))
@@ -201,8 +201,7 @@ func TestReplicas_ShareNumbersAndTurns(t *testing.T) {
 	}
 }
 
-// While the server does not answer, each replica goes on with numbers of its own, and its own
-// turns.
+// While the server does not answer, each replica continues with numbers and turns of its own.
 func TestReplicas_NumbersAndTurnsOnTheirOwn(t *testing.T) {
 	t.Parallel()
 	between := harness.NewLink(t, startNATS(t))
@@ -256,7 +255,7 @@ func TestReplicas_TheServerIsAway(t *testing.T) {
 	}
 }
 
-// What is wrong with a shared limit or its server is said at the start; validate needs no server.
+// Errors in a shared limit or its server are reported at the start; validate needs no server.
 func TestReplicas_AreRefusedAtTheStart(t *testing.T) {
 	t.Parallel()
 	file := harness.WriteFile(t, t.TempDir(), "mock.yml", limits)

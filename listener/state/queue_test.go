@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestQueues_DoNotGrowWithBases: what is noted of rows that wait or may expire is noted about once,
-// however often the base is replaced or a snapshot restored.
+// TestQueues_DoNotGrowWithBases: the queues have about one entry for each row that waits or may
+// expire, however often the base is replaced or a snapshot restored.
 func TestQueues_DoNotGrowWithBases(t *testing.T) {
 	const n = 1000
 	empty := func() *Base { return new(Builder).Base(nil) }

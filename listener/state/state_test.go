@@ -39,8 +39,8 @@ func parse(t testing.TB, b []byte) item {
 	return i
 }
 
-// groups and numbers are the members of the tests; all values of the first begin alike for longer
-// than the eight bytes that are kept of each.
+// groups and numbers are the members of the tests; all values of the first have more than eight
+// bytes in common, which is what is stored of each.
 var members = []state.Member{
 	{Name: "group", Value: func(row, to []byte) []byte {
 		var i item
@@ -159,7 +159,7 @@ func (m *model) delete(id string) {
 	}
 }
 
-// compare holds all lists of a part against the model.
+// compare compares all lists of a part with the model.
 func (m *model) compare(t *testing.T, store *state.Store, set *state.Set, part []byte) {
 	t.Helper()
 	var tx state.Tx
@@ -346,8 +346,8 @@ func TestSet_KeepsManyInsertedRowsInOrder(t *testing.T) {
 	}
 }
 
-// TestSet_ChangesStayOnANewBase: rows of the base that were changed or deleted are so in the new
-// one, and rows that were inserted follow.
+// TestSet_ChangesStayOnANewBase: rows of the base that were changed or deleted are changed or
+// deleted in the new one, and inserted rows follow.
 func TestSet_ChangesStayOnANewBase(t *testing.T) {
 	store := state.New(0)
 	set := add(store, state.Options{Name: "s", Members: members}, baseOf(t, item{"a", "g", 1}, item{"b", "g", 2}, item{"c", "g", 3}))
@@ -436,7 +436,8 @@ func TestTx_NothingIsLostOrTorn(t *testing.T) {
 	}
 }
 
-// TestTx_OneOfAThousandWins: of those that saw an order as new, one may say that it is paid.
+// TestTx_OneOfAThousandWins: of a thousand transactions that saw an order as new, one may mark it
+// as paid.
 func TestTx_OneOfAThousandWins(t *testing.T) {
 	store := state.New(0)
 	set := add(store, state.Options{Name: "orders"}, baseOf(t, item{"o", "new", 0}))
@@ -465,8 +466,8 @@ func TestTx_OneOfAThousandWins(t *testing.T) {
 	}
 }
 
-// TestTx_WhatWasNotThere: a transaction that rests on a row, or on a value, not being there
-// conflicts with one that brings it.
+// TestTx_WhatWasNotThere: a transaction that depends on the absence of a row, or of a value,
+// conflicts with one that adds it.
 func TestTx_WhatWasNotThere(t *testing.T) {
 	store := state.New(0)
 	set := add(store, state.Options{Name: "s", Members: members}, baseOf(t))
@@ -493,7 +494,7 @@ func TestTx_WhatWasNotThere(t *testing.T) {
 	}
 }
 
-// TestTx_WhatWasFirst: a transaction that rests on the first or the last row conflicts with one
+// TestTx_WhatWasFirst: a transaction that depends on the first or the last row conflicts with one
 // that puts another row there, and with no other.
 func TestTx_WhatWasFirst(t *testing.T) {
 	store := state.New(0)
@@ -528,7 +529,7 @@ func TestTx_WhatWasFirst(t *testing.T) {
 	}
 }
 
-// TestTx_RowsOfSeveralValues: they are those that a search of a list would find.
+// TestTx_RowsOfSeveralValues: Having and First find the rows that a search of a list would find.
 func TestTx_RowsOfSeveralValues(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	items := someItems(random, 300)
@@ -596,7 +597,7 @@ func TestTx_SeesWhatItWrote(t *testing.T) {
 	}
 }
 
-// TestTx_SeesManyWrites: with many writes each key is what was written last.
+// TestTx_SeesManyWrites: after many writes each key has the value that was written last.
 func TestTx_SeesManyWrites(t *testing.T) {
 	store := state.New(0)
 	var sets [2]*state.Set
@@ -635,7 +636,7 @@ func TestTx_SeesManyWrites(t *testing.T) {
 	}
 }
 
-// TestTx_KeepsNothing: after End the rows that a transaction saw are free.
+// TestTx_KeepsNothing: after End the rows that a transaction saw can be freed.
 func TestTx_KeepsNothing(t *testing.T) {
 	store := state.New(0)
 	set := add(store, state.Options{Name: "s"}, baseOf(t))
@@ -747,7 +748,7 @@ func TestSet_ChangesExpire(t *testing.T) {
 	compareRows(t, "rows", tx.Rows(set, nil), m.rows)
 }
 
-// TestSet_NoChangeExpiresEarly: a change is kept for its whole time, whenever others were made.
+// TestSet_NoChangeExpiresEarly: a change stays for its whole TTL, whenever others were made.
 func TestSet_NoChangeExpiresEarly(t *testing.T) {
 	store := state.New(0)
 	set := add(store, state.Options{Name: "s", TTL: time.Second}, baseOf(t))
@@ -776,7 +777,7 @@ func TestSet_NoChangeExpiresEarly(t *testing.T) {
 }
 
 // TestSet_RestoresPartsThatComeAndGo restores a part while requests that change nothing let it come
-// and go: what it was is never lost.
+// and go: its previous content is never lost.
 func TestSet_RestoresPartsThatComeAndGo(t *testing.T) {
 	store := state.New(0)
 	set := add(store, state.Options{Name: "s"}, baseOf(t))
@@ -813,7 +814,7 @@ func TestSet_RestoresPartsThatComeAndGo(t *testing.T) {
 	all.Wait()
 }
 
-// TestStore_AReplacedSetMovesNothing: its moves are those of the set in its place.
+// TestStore_AReplacedSetMovesNothing: the set in its place makes its moves.
 func TestStore_AReplacedSetMovesNothing(t *testing.T) {
 	store := state.New(0)
 	var moved []string
@@ -845,8 +846,8 @@ func TestStore_AReplacedSetMovesNothing(t *testing.T) {
 	}
 }
 
-// TestMemory_HoldsItsBounds inserts for long with each policy: the memory of the process stays what
-// it was when the set became full, and is about what the set counts.
+// TestMemory_HoldsItsBounds inserts for a long time with each policy: the memory of the process
+// stays as it was when the set became full, and is about what the set counts.
 func TestMemory_HoldsItsBounds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short leaves out volumes")
@@ -884,9 +885,9 @@ func TestMemory_HoldsItsBounds(t *testing.T) {
 	}
 }
 
-// A request that began before a reload changes the set by its old declaration: the new one has what
-// it has done, in each part, whether it commits while the changes are copied or after, and while
-// others change several parts of either.
+// A request that began before a reload changes the set by its old declaration: the new one has its
+// changes, in each part, whether it commits while the changes are copied or after, and while others
+// change several parts of either.
 func TestSet_WhatIsStillWrittenToAReplacedOneIsPassedOn(t *testing.T) {
 	const writers, rows = 4, 100
 	store := state.New(0)

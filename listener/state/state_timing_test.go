@@ -159,7 +159,7 @@ func twenty() func(state.Row) bool {
 	return func(state.Row) bool { n++; return n < 20 }
 }
 
-// BenchmarkSnapshot measures what a snapshot and a reset of a million changes take.
+// BenchmarkSnapshot measures the cost of a snapshot and of a reset of a million changes.
 func BenchmarkSnapshot(b *testing.B) {
 	store, set, _ := big(b)
 	var tx state.Tx
@@ -207,7 +207,7 @@ func BenchmarkParts(b *testing.B) {
 }
 
 // BenchmarkHotRow compares clients that all add to one row with clients that each have one of their
-// own. A transaction that meets a conflict is made anew, and nothing that was added is lost.
+// own. A transaction with a conflict is repeated, and nothing that was added is lost.
 func BenchmarkHotRow(b *testing.B) {
 	for name, spread := range map[string]int{"own": 64, "one": 1} {
 		b.Run(name, func(b *testing.B) {

@@ -15,8 +15,8 @@ type row struct {
 func (r *row) path() uint64 { return r.at }
 func (r *row) count() int   { return r.delta }
 
-// TestTrie_CountsAsAListDoes holds a trie against a list of all live numbers, and older tries
-// against what they were.
+// TestTrie_CountsAsAListDoes compares a trie with a list of all live numbers, and older tries with
+// their former content.
 func TestTrie_CountsAsAListDoes(t *testing.T) {
 	for _, n := range []int{0, 1, 7, 32, 33, 1000, 5000} {
 		random := rand.New(rand.NewPCG(1, uint64(n)))
@@ -86,8 +86,8 @@ func holdTrie(t *testing.T, tr trie[*row], n int, live []uint64) {
 	}
 }
 
-// TestTrie_OwnersShareTheirWork holds changes of one owner against those of none, and the trie
-// before them against what it was.
+// TestTrie_OwnersShareTheirWork compares changes with one owner with changes without, and the trie
+// before them with its former content.
 func TestTrie_OwnersShareTheirWork(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 2))
 	const n = 300
@@ -124,7 +124,7 @@ func TestTrie_OwnersShareTheirWork(t *testing.T) {
 	}
 }
 
-// TestTrie_IsEmptyAgain: what was put in and taken out leaves no node.
+// TestTrie_IsEmptyAgain: leaves that were added and removed leave no node.
 func TestTrie_IsEmptyAgain(t *testing.T) {
 	var tr trie[*row]
 	paths := []uint64{0, 1, 31, 32, 1 << 10, 1<<63 + 5, 1<<63 + 6}

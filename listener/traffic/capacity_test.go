@@ -14,7 +14,7 @@ type nobody struct{}
 func (nobody) Wait() bool { return true }
 func (nobody) Wake()      {}
 
-// Who gets a place at the moment of leaving passes it on.
+// A request that gets a place just as its client leaves passes the place on.
 func TestCapacity_IsPassedOnByWhoLeavesWithIt(t *testing.T) {
 	p := newCapacity(&config.Capacity{Concurrent: 1, Queue: 2})
 	now := time.Now()
@@ -31,7 +31,7 @@ func TestCapacity_IsPassedOnByWhoLeavesWithIt(t *testing.T) {
 	}
 }
 
-// A place is had from when it was due to be free, but not from before the request came.
+// A place counts from when it was due to be free, but not from before the request arrived.
 func TestCapacity_IsHadFromWhenItWasDue(t *testing.T) {
 	base := time.Now()
 	at := func(ms int) time.Time { return base.Add(time.Duration(ms) * time.Millisecond) }
@@ -54,7 +54,7 @@ func TestCapacity_IsHadFromWhenItWasDue(t *testing.T) {
 	}
 }
 
-// Of several places, who comes has the one that has been free for longest.
+// Of several places, a request gets the one that has been free for longest.
 func TestCapacity_HasAPlaceThatWasFreeAllTheTime(t *testing.T) {
 	base := time.Now()
 	at := func(ms int) time.Time { return base.Add(time.Duration(ms) * time.Millisecond) }

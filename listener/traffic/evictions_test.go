@@ -15,8 +15,8 @@ import (
 	"mockserver/matcher"
 )
 
-// That keys are given up is said once a second at most, and each key is said once: by the
-// next line, else after a second, else when the server ends.
+// Evicted keys are logged at most once a second, and each key once: in the next line, or after a
+// second, or when the server ends.
 func TestLimiter_TellsEvictions(t *testing.T) {
 	for _, c := range []struct {
 		name string

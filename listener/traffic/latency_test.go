@@ -11,8 +11,8 @@ import (
 	"mockserver/matcher"
 )
 
-// declaredLatencies are the forms of a latency, and what must come out: the length
-// that so much of all are at most.
+// declaredLatencies are the forms of a latency, and what must come out: the length that a given
+// part of all lengths does not exceed.
 var declaredLatencies = []struct {
 	name string
 	config.Latency
@@ -53,7 +53,7 @@ func TestLatency_DeclaredPercentilesAreMet(t *testing.T) {
 	}
 }
 
-// The percentiles of the points themselves are not rounded in the least.
+// The percentiles of the points themselves are exact.
 func TestLatency_PointsOfACurveAreExact(t *testing.T) {
 	for _, c := range declaredLatencies {
 		length := NewLatency(&c.Latency, "GET /").length
@@ -65,8 +65,8 @@ func TestLatency_PointsOfACurveAreExact(t *testing.T) {
 	}
 }
 
-// Of 100,000 requests as many as declared are at most as long as each percentile says:
-// within four standard deviations, for the seed given.
+// Of 100,000 requests, the declared part stays within each percentile, up to four standard
+// deviations, for the given seed.
 func TestLatency_DrawnPercentilesAreTheDeclared(t *testing.T) {
 	const n = 100_000
 	for _, c := range declaredLatencies {
@@ -82,7 +82,7 @@ func TestLatency_DrawnPercentilesAreTheDeclared(t *testing.T) {
 			if want < low-time.Microsecond || want > high+time.Microsecond {
 				t.Errorf("%s: p%v of those drawn is %v to %v, want %v", c.name, 100*part, low, high, want)
 			}
-			// What rank those drawn give it is near as well, unless several have the same.
+			// The rank of the value among those drawn is near as well, unless several are equal.
 			if at := l.length(part); l.length(part-1e-6) != at && l.length(part+1e-6) != at {
 				rank, _ := slices.BinarySearch(lengths, at)
 				if got := float64(rank) / n; math.Abs(got-part) > 0.005 {
@@ -148,7 +148,7 @@ func TestLatency_Rates(t *testing.T) {
 	}
 }
 
-// Without a form nothing is waited for, but the time-outs of its rate.
+// Without lengths, requests wait only for the time-outs of a rate.
 func TestLatency_RatesAlone(t *testing.T) {
 	l := NewLatency(&config.Latency{TimeoutRate: 0.5}, "GET /")
 	var random matcher.Random

@@ -9,7 +9,7 @@ import (
 	"mockserver/listener/shared"
 )
 
-// A shared value counts as the quota of one replica does.
+// A shared value counts like the quota of one replica.
 func TestSharedQuotas_CountAsThoseOfOneReplica(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, algorithm := range policy.LimitAlgorithms[1:] {
@@ -43,7 +43,7 @@ func TestSharedQuotas_CountAsThoseOfOneReplica(t *testing.T) {
 	}
 }
 
-// What another program has written does no harm.
+// Values written by another program do no harm.
 func TestSharedQuotas_AnyValue(t *testing.T) {
 	numbers := []int64{math.MinInt64, -1, 0, 1, 5, 1_000_000_000, math.MaxInt64}
 	for _, algorithm := range policy.LimitAlgorithms[1:] {

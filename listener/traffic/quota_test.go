@@ -23,7 +23,7 @@ func numbered(n int) (key quotaKey) {
 	return key
 }
 
-// reference is a limit of one key reckoned the plain way.
+// reference is a limit of one key, calculated in the simplest way.
 type reference struct {
 	algorithm string
 	max       int
@@ -65,7 +65,7 @@ func (l *reference) admit(now int64) (admitted bool, next int64) {
 	return true, 0
 }
 
-// Requests at random times are admitted as the plain reckoning admits them.
+// Requests at random times are admitted as by the reference.
 func TestQuotas_AdmitAsThePlainReckoningDoes(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	for _, algorithm := range policy.LimitAlgorithms {
@@ -106,8 +106,8 @@ func TestQuotas_AdmitAsThePlainReckoningDoes(t *testing.T) {
 	}
 }
 
-// However long the window, no stretch of its length has more than the limit, and a slot
-// is free again a millionth of the window too late at most.
+// However long the window, no period of its length has more requests than the limit, and a slot is
+// free again at most a millionth of the window too late.
 func TestQuotas_LongWindows(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 8))
 	for _, window := range []time.Duration{time.Millisecond, 2 * time.Second, 15 * time.Minute, 365 * 24 * time.Hour} {
@@ -136,7 +136,7 @@ func TestQuotas_LongWindows(t *testing.T) {
 	}
 }
 
-// The largest limits are reckoned without an overflow.
+// The largest limits are calculated without an overflow.
 func TestQuotas_Extremes(t *testing.T) {
 	for _, algorithm := range policy.LimitAlgorithms {
 		for _, window := range []time.Duration{time.Nanosecond, 365 * 24 * time.Hour} {
@@ -151,7 +151,7 @@ func TestQuotas_Extremes(t *testing.T) {
 	}
 }
 
-// A request that comes to the lock late, with an earlier time, makes no difference.
+// A request that gets the lock late, with an earlier time, makes no difference.
 func TestQuotas_TimesThatGoBack(t *testing.T) {
 	for _, algorithm := range policy.LimitAlgorithms {
 		q := newQuotas(algorithm, 2, 100)
@@ -179,7 +179,7 @@ func TestQuotas_KeysAreApart(t *testing.T) {
 	}
 }
 
-// Of one key exactly as many are admitted as the limit says, whoever asks meanwhile.
+// For one key exactly as many requests are admitted as the limit says, whatever other keys do.
 func TestQuotas_UnderConcurrentClients(t *testing.T) {
 	for _, algorithm := range policy.LimitAlgorithms {
 		q := newQuotas(algorithm, 1000, int64(time.Hour))
@@ -230,7 +230,7 @@ func TestQuotas_AMillionKeys(t *testing.T) {
 		if each > c.most || evicted > 0 {
 			t.Errorf("%s: %.0f bytes a key and %d evicted, want at most %.0f and none", c.algorithm, each, evicted, c.most)
 		}
-		// Once they expired, what comes gives their memory back.
+		// Once they have expired, later requests release their memory.
 		for n := range 100 * quotaShards {
 			q.count(numbered(keys+n), int64(keys+n)+2*int64(config.DefaultWindow))
 		}
@@ -241,7 +241,8 @@ func TestQuotas_AMillionKeys(t *testing.T) {
 	}
 }
 
-// Beyond what is kept, the key that was not seen for longest begins anew, and no other.
+// Beyond the maximum number of keys, the key that was not seen for longest starts over, and no
+// other.
 func TestQuotas_BeyondWhatIsKept(t *testing.T) {
 	for _, algorithm := range policy.LimitAlgorithms {
 		q := newQuotas(algorithm, 2, 1000)
@@ -258,7 +259,7 @@ func TestQuotas_BeyondWhatIsKept(t *testing.T) {
 		if evicted != 2 {
 			t.Errorf("%s: %d were evicted, want 2", algorithm, evicted)
 		}
-		// A fixed window does not begin anew by a request in it.
+		// A request does not restart the fixed window that it is in.
 		kept, gone := []int{1, 4, 5}, []int{2}
 		if algorithm == "fixed-window" {
 			kept, gone = []int{3, 4, 5}, []int{1}
@@ -298,7 +299,7 @@ func TestQuotas_BeyondTheLogsThatAreKept(t *testing.T) {
 	}
 }
 
-// What is held is what the logs hold, whatever came and went.
+// The number of chunks in use matches the logs, whatever keys came and went.
 func TestQuotas_GiveBackWhatTheyTook(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 9))
 	for _, algorithm := range policy.LimitAlgorithms {

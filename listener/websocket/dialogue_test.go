@@ -11,7 +11,7 @@ import (
 	"mockserver/matcher"
 )
 
-// piped is a connection without HTTP before it.
+// piped is a connection without a preceding HTTP request.
 type piped struct{ net.Conn }
 
 func (piped) ReadHeld([]byte) int { return 0 }

@@ -50,7 +50,7 @@ func TestPattern_Matches(t *testing.T) {
 	}
 }
 
-// Only a string with escapes is made anew.
+// Only a string with escapes is copied.
 func TestPattern_MatchingAllocatesNothing(t *testing.T) {
 	message := []byte(`{"type": "order", "id": 7.0, "items": [{"sku": "A-1"}, {"sku": "B\n2"}], "note": null}`)
 	for _, text := range []string{"ping", `[a-z]+ \d+`, `{"type": "order", "id": 7, "items": [{"sku": "A-1"}, {"sku": "{{x}}"}]}`, `{"items": [{}, {"sku": "{{x}}"}], "note": null}`, `{"type": "o{{x}}"}`} {
@@ -67,8 +67,8 @@ func TestPattern_MatchingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// FuzzPattern holds patterns against messages: nothing panics, a message that is the
-// text of the pattern matches, and an expression matches what Go's own finds.
+// FuzzPattern compares patterns with messages: nothing panics, a message that is the text of the
+// pattern matches, and an expression matches what Go's own package matches.
 func FuzzPattern(f *testing.F) {
 	for _, pair := range [][2]string{
 		{"ping", "ping"}, {"a+(b|c)", "aab"}, {`{"a": "{{x}}"}`, `{"a": [1]}`}, {`{"a": {{x}}, "b": [{"c": "d{{e}}"}]}`, `{"a":1,"b":[{"c":"de"}]}`},

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// inTurn is a connection by which requests come, one with each read.
+// inTurn is a connection on which requests arrive, one with each read.
 type inTurn struct {
 	net.Conn
 	requests []string
@@ -27,8 +27,8 @@ func (s *inTurn) Read(b []byte) (int, error) {
 }
 func (s *inTurn) SetReadDeadline(time.Time) error { return nil }
 
-// A request that comes again is the same for who answers it, whatever was done to the bytes
-// of the one before; one that differs in any byte is another.
+// A repeated request looks the same to the code that answers it, whatever was done to the bytes of
+// the one before; one that differs in any byte is another request.
 func TestAgain_IsAsAtFirst(t *testing.T) {
 	request := func(path, body, more string) string {
 		return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\n%sContent-Length: %d\r\n\r\n%s", path, more, len(body), body)
@@ -62,7 +62,7 @@ func TestAgain_IsAsAtFirst(t *testing.T) {
 	}
 }
 
-// What is not plain ends it: a request that came before it does not come again with it.
+// A request that is not plain ends repetition: it does not repeat the one before it.
 func TestAgain_NotAfterAnother(t *testing.T) {
 	const plain, other = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n", "HEAD /a HTTP/1.1\r\nHost: a\r\n\r\n"
 	var w framing

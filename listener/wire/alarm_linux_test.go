@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Times come off the heap in order, whatever the order they went on.
+// Times leave the heap in order, whatever the order in which they were added.
 func TestAlarm_TimesAreInOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -32,8 +32,8 @@ func TestAlarm_TimesAreInOrder(t *testing.T) {
 	}
 }
 
-// The alarm goes off for each time, the earlier of two first, and is over when it is
-// closed, however much is left.
+// The alarm goes off for each time, the earlier of two first, and ends when it is closed, however
+// many times are left.
 func TestAlarm_GoesOff(t *testing.T) {
 	a := newAlarm()
 	left := func() int {
@@ -67,8 +67,8 @@ func TestAlarm_GoesOff(t *testing.T) {
 	newAlarm().close() // it was never used
 }
 
-// However many clients leave that would have waited long, the alarm does not keep their
-// times: only those of pauses that are nearly over.
+// However many clients leave before their pause is over, the alarm does not store their times: it
+// stores only those of pauses that are nearly over.
 func TestPause_KeepsNoTimesOfClientsThatLeft(t *testing.T) {
 	l := New(nil, slog.New(slog.DiscardHandler))
 	l.StartAlarm()

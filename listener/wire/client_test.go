@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// scripted is the connection of a client that has sent everything, in pieces of so
-// many bytes, and closed its sending side. What the server sends is kept.
+// scripted is the connection of a client that has sent everything, in pieces of so many bytes, and
+// closed its sending side. It stores what the server sends.
 type scripted struct {
 	sent  []byte
 	piece int
@@ -44,8 +44,7 @@ func (s *scripted) SetReadDeadline(time.Time) error { return nil }
 
 func (s *scripted) SetWriteDeadline(time.Time) error { return nil }
 
-// queue is a listener that gives what is in it, the last of it for ever, until it
-// is closed.
+// queue is a listener that returns its content, the last item forever, until it is closed.
 type queue struct {
 	next   []any // error or net.Conn
 	asked  int
@@ -89,8 +88,8 @@ func end(t *testing.T, l *Connections, lastCall time.Duration) {
 
 const whole = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
-// pointed is a connection with something that happens at the n-th point: a read, a
-// write, or what else calls pass.
+// pointed is a connection on which something happens at the n-th point: a read, a write, or another
+// call of pass.
 type pointed struct {
 	net.Conn
 	n        int
@@ -126,7 +125,7 @@ const (
 	inChunks = "POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
 )
 
-// again is the connection of a client that sends one request for ever.
+// again is the connection of a client that sends one request forever.
 type again struct {
 	scripted
 	request string

@@ -17,8 +17,8 @@ import (
 func TestAccept_OutlastsWhatPasses(t *testing.T) {
 	for _, passing := range []error{
 		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.EPERM,
-		// Those that accept(2) tells servers to treat like EAGAIN, but for ENONET, which is Linux's
-		// alone.
+		// The errors that accept(2) tells servers to treat like EAGAIN, except ENONET, which only
+		// Linux has.
 		syscall.ENETDOWN, syscall.EPROTO, syscall.ENOPROTOOPT, syscall.EHOSTDOWN, syscall.EHOSTUNREACH,
 		syscall.EOPNOTSUPP, syscall.ENETUNREACH,
 		syscall.ETIMEDOUT, // as net/http does
@@ -45,8 +45,8 @@ func TestAccept_OutlastsWhatPasses(t *testing.T) {
 	}
 }
 
-// What counts as a connection that could not be accepted is that something has run out:
-// while descriptors are kept for others once, since nobody may be waiting.
+// A connection counts as not accepted if some resource has run out; while only reserved descriptors
+// are left it counts once, because nobody may be waiting.
 func TestAccept_CountsWhatRanOut(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -107,7 +107,7 @@ func TestAccept_IsEndedByCloseWhileItPauses(t *testing.T) {
 	})
 }
 
-// counted counts how often its read deadline is set.
+// counted is a connection that counts how often its read deadline is set.
 type counted struct {
 	net.Conn
 	set int
@@ -118,7 +118,7 @@ func (c *counted) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-// Requests that come whole and close together share one deadline.
+// Requests that arrive whole and close together share one deadline.
 func TestConnection_SetsFewDeadlines(t *testing.T) {
 	inner := &counted{}
 	l := New(nil, slog.New(slog.DiscardHandler))
@@ -148,7 +148,7 @@ func TestConnection_SetsFewDeadlines(t *testing.T) {
 	}
 }
 
-// halfClosing is a connection whose sending side closes alone, as TCP's does.
+// halfClosing is a connection whose sending side can be closed alone, as in TCP.
 type halfClosing struct {
 	net.Conn
 	ended bool // the sending side is closed

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A wait allocates what package net makes of the deadline that ends it: an error.
+// A wait allocates only what package net allocates for the deadline that ends it: an error.
 func TestAllocations_OfPauses(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"weak"
 )
 
-// What a client of HTTP/2 sent first is not kept as long as its connection.
+// The first bytes from a client of HTTP/2 do not stay in memory as long as its connection.
 func TestPreface_IsNotKept(t *testing.T) {
 	l := stopping()
 	var first weak.Pointer[byte]

@@ -75,7 +75,7 @@ func TestHurry_OfConnectionsAtAnyPoint(t *testing.T) {
 	}
 }
 
-// A request and the end meet: it is read, and has the time that requests have.
+// A request arrives just as the server ends: it is read, and has the time that requests have.
 func TestHurry_MeetsARequest(t *testing.T) {
 	for _, first := range []bool{true, false} { // the end is
 		synctest.Test(t, func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestHurry_MeetsARequest(t *testing.T) {
 	}
 }
 
-// A connection that has its last answer waits for another request for a moment.
+// A connection that has its last response waits for another request for a moment.
 func TestRead_AfterTheEnd(t *testing.T) {
 	for _, lastCall := range []time.Duration{0, time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestRead_AfterTheEnd(t *testing.T) {
 	}
 }
 
-// CloseAll meets a connection that is being accepted.
+// CloseAll is called while a connection is being accepted.
 func TestAdopt_AfterCloseAllClosesToo(t *testing.T) {
 	peer, inner := net.Pipe()
 	if err := peer.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
@@ -138,7 +138,7 @@ func TestAdopt_AfterCloseAllClosesToo(t *testing.T) {
 	}
 }
 
-// Whoever serves a connection closes it too, which is no failure after the end.
+// The code that serves a connection closes it too, which is not an error after the end.
 func TestConnection_ClosedTwiceIsNoFailure(t *testing.T) {
 	client, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A client that ends what it sends with its last request is told of by the poller once, with
-// the request: a sweep finds its end, long before the connection would be parked.
+// For a client that ends sending together with its last request, the poller reports both at once: a
+// sweep finds the end, long before the connection would be parked.
 func TestSweep_FindsTheEndThatCameWithTheLastRequest(t *testing.T) {
 	for _, requests := range []int{1, 3} {
 		list, err := net.Listen("tcp", "127.0.0.1:0")
@@ -80,8 +80,8 @@ func TestSweep_FindsTheEndThatCameWithTheLastRequest(t *testing.T) {
 	}
 }
 
-// A request has one sweep come, or another one if that may be past its connection; and there
-// are none while nothing happens.
+// A request triggers one sweep, or another one if that may already have passed its connection;
+// there are no sweeps while nothing happens.
 func TestSweep_RestsWithoutRequests(t *testing.T) {
 	l := New(nil, slog.New(slog.DiscardHandler))
 	for state, want := range map[uint32]uint32{soon: soon, sweeping: sweepMore, sweepMore: sweepMore} {
@@ -103,8 +103,8 @@ func TestSweep_RestsWithoutRequests(t *testing.T) {
 	}
 }
 
-// A response that could not be written whole is the last of its connection: otherwise the next one
-// would follow in the middle of it.
+// A response that could not be written completely is the last of its connection: otherwise the next
+// one would follow in the middle of it.
 func TestServe_NothingFollowsAResponseThatIsNotWhole(t *testing.T) {
 	list, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -155,7 +155,7 @@ func TestServe_NothingFollowsAResponseThatIsNotWhole(t *testing.T) {
 	_ = l.Close()
 }
 
-// Urgent data ends what a read returns, without being the end of what has arrived.
+// Urgent data ends what a read returns, although more has arrived.
 func TestSweep_FindsARequestBehindUrgentData(t *testing.T) {
 	list, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

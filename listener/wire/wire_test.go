@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// reads is what a server reads of what a client sent in pieces: each read, and the
-// error that ends it.
+// reads is what a server reads when a client sends in pieces: each read, and the error at the end.
 func reads(sent string, piece int) (all []string, end error) {
 	conn := New(nil, slog.New(slog.DiscardHandler)).Adopt(&scripted{sent: []byte(sent), piece: piece})
 	for b := make([]byte, MaxHeader); ; {
@@ -25,7 +24,7 @@ func reads(sent string, piece int) (all []string, end error) {
 	}
 }
 
-// However a client cuts what it sends into pieces, the same is read.
+// Whatever the pieces in which a client sends, the server reads the same.
 func TestWire_PiecesDoNotMatter(t *testing.T) {
 	for _, c := range []struct {
 		name, sent, want string
@@ -84,8 +83,8 @@ func TestWire_PiecesDoNotMatter(t *testing.T) {
 	}
 }
 
-// What a client pipelines after the last request of a connection is read before
-// that is closed, so that the answer is not thrown away.
+// What a client pipelines after the last request of a connection is read before the connection is
+// closed, so that the response is not discarded.
 func TestWire_ClosingWaitsForWhatIsBehindTheLastRequest(t *testing.T) {
 	const last = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 	for sent, want := range map[string]bool{last: false, last + twoHeads: true} {
@@ -100,7 +99,7 @@ func TestWire_ClosingWaitsForWhatIsBehindTheLastRequest(t *testing.T) {
 	}
 }
 
-// fasthttp reads the whole of a head anew whenever there is more of it.
+// fasthttp parses the whole head again whenever more of it arrives.
 func TestWire_AHeadComesWhole(t *testing.T) {
 	for piece := 1; piece <= len(twoHeads); piece++ {
 		got, _ := reads(twoHeads+sized, piece)
@@ -117,8 +116,8 @@ func TestWire_AHeadComesWhole(t *testing.T) {
 	}
 }
 
-// A client may wait for an answer before it sends more of the next request, so that
-// one comes alone: fasthttp sends its answers before it reads more.
+// A client may wait for a response before it sends more of the next request, so the first request
+// is passed on alone: fasthttp sends its responses before it reads more.
 func TestWire_ABodyThatIsNotWholeComesBehindAllAnswers(t *testing.T) {
 	one, other := twoHeads+sized, inChunks+"2;x\r\nab\r\n0\r\nX-T: 1\r\n\r\n"
 	bare := inChunks + "2\r\nab\r\n0\r\n\r\n" // what is read of the other
@@ -142,7 +141,7 @@ func TestWire_ABodyThatIsNotWholeComesBehindAllAnswers(t *testing.T) {
 	}
 }
 
-// A line that comes in many pieces is not searched from its begin for each.
+// A line that arrives in many pieces is not searched from its beginning for each.
 func TestHead_IsSearchedOnce(t *testing.T) {
 	var h head
 	b := []byte("GET / HTTP/1.1\r\nHost: a\r\nX-Long: xxxx")
@@ -160,7 +159,7 @@ func TestHead_IsSearchedOnce(t *testing.T) {
 	}
 }
 
-// A connection that idles keeps no room for what it has served.
+// An idle connection keeps no memory for the requests it has served.
 func TestWire_NothingIsHeldOnceItWasRead(t *testing.T) {
 	client := &scripted{sent: []byte(twoHeads + sized + twoHeads[:10]), piece: len(twoHeads + sized)}
 	conn := New(nil, slog.New(slog.DiscardHandler)).Adopt(client)
@@ -174,7 +173,7 @@ func TestWire_NothingIsHeldOnceItWasRead(t *testing.T) {
 	}
 }
 
-// A head that is too large reaches fasthttp, which knows the answer.
+// A head that is too large reaches fasthttp, which has the response.
 func TestWire_AHeadThatIsTooLargeIsPassedOn(t *testing.T) {
 	for _, before := range []string{"", twoHeads} {
 		sent := before + "GET / HTTP/1.1\r\nX: " + strings.Repeat("x", MaxHeader)
@@ -187,7 +186,7 @@ func TestWire_AHeadThatIsTooLargeIsPassedOn(t *testing.T) {
 	}
 }
 
-// What is dropped of a body is bounded.
+// The number of bytes dropped from a body is bounded.
 func TestWire_ExtensionsAndTrailersAreBounded(t *testing.T) {
 	long := strings.Repeat("x", maxDropped)
 	for _, c := range []struct {
@@ -207,7 +206,7 @@ func TestWire_ExtensionsAndTrailersAreBounded(t *testing.T) {
 	}
 }
 
-// A size is as large as it says, and no other.
+// A chunk has exactly the size that it declares.
 func TestWire_SizesDoNotOverflow(t *testing.T) {
 	for _, c := range []struct {
 		size string
