@@ -174,7 +174,7 @@ func TestFind(t *testing.T) {
 		}
 	}
 	if others == 0 {
-		t.Error("all users have the same row")
+		t.Error("all users get the same row")
 	}
 }
 

@@ -69,7 +69,7 @@ func TestFind_NoneOfSeveralValues(t *testing.T) {
 	}
 	all.Wait()
 	if got["200 made"] != 1 || got["200 there"] != 99 {
-		t.Errorf("%d have inserted it, %d have found it", got["200 made"], got["200 there"])
+		t.Errorf("%d clients have inserted it, %d have found it", got["200 made"], got["200 there"])
 	}
 	for answer, n := range got { // each number follows the newest row, so it comes once
 		if n != 1 && answer != "200 there" {

@@ -207,11 +207,11 @@ func (c *client) response(id uint32) string {
 		if err != nil {
 			var timeout net.Error
 			if errors.As(err, &timeout) && timeout.Timeout() {
-				c.Fatal("nothing comes any more; so far ", got)
+				c.Fatal("nothing more arrives; so far ", got)
 			}
 			// The connection of the test is closed at once, which may cut what was sent last.
 			if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.ECONNRESET) {
-				c.Errorf("the server sent what is no frame: %v", err)
+				c.Errorf("the server sent something other than a frame: %v", err)
 			}
 			return strings.TrimSpace(got + " closed")
 		}

@@ -125,7 +125,7 @@ func TestWindow(t *testing.T) {
 		return len(got[1]) == len(large) && len(got[2*waiting-1]) == len(large) && len(got[99]) == len(large)
 	})
 	if !bytes.Equal(got[99], large) {
-		t.Error("it is not what was to be sent")
+		t.Error("it is not what should be sent")
 	}
 }
 

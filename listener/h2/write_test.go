@@ -89,7 +89,7 @@ func TestLargeBody_ClientIsHeard(t *testing.T) {
 		}
 	}
 	if sent == len(h.large) {
-		t.Error("the body that was given up was sent whole")
+		t.Error("the canceled body was sent completely")
 	}
 }
 
@@ -108,7 +108,7 @@ func TestReset_IsRemembered(t *testing.T) {
 	for conn := range s.conns {
 		conn.mu.Lock()
 		if known, ours := conn.old.find(1); !known || !ours {
-			t.Error("the reset is forgotten")
+			t.Error("the reset had no effect")
 		}
 		conn.mu.Unlock()
 	}

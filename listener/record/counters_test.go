@@ -46,7 +46,7 @@ func TestRecord_TheGoneAreAddedUp(t *testing.T) {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%d of %d are still kept apart", left, rounds)
+			t.Fatalf("%d of %d are still counted separately", left, rounds)
 		}
 		runtime.GC()
 	}
@@ -112,7 +112,7 @@ func TestRecord_RequestsThatSeldomMeetShareTheirCounters(t *testing.T) {
 			<-time.After(2 * time.Second)
 		}
 		if seldom.At(0) != seldom.At(1) {
-			t.Error("two connections are counted apart")
+			t.Error("two connections are counted separately")
 		}
 	})
 }
@@ -132,7 +132,7 @@ func TestRecord_TheMemoryOfBusyEndpointsIsBounded(t *testing.T) {
 		return n
 	}
 	if got := apart(endpoints(r, "/p", maxRows+10)); got != maxRows {
-		t.Errorf("%d endpoints are counted apart, want %d", got, maxRows)
+		t.Errorf("%d endpoints are counted separately, want %d", got, maxRows)
 	}
 	deadline := time.Now().Add(20 * time.Second)
 	for apart(endpoints(r, "/q", maxRows)) < maxRows {

@@ -55,7 +55,7 @@ func TestJournal_StaysWithinItsRoom(t *testing.T) {
 		}
 	}
 	if got := len(j.All()); uint64(got) != sum(stats.Seen)-sum(stats.Dropped) {
-		t.Errorf("it has %d of %v less %v", got, stats.Seen, stats.Dropped)
+		t.Errorf("it has %d of %v without %v", got, stats.Seen, stats.Dropped)
 	}
 }
 
@@ -80,7 +80,7 @@ func TestJournal_KeepsTheSlowest(t *testing.T) {
 	}
 	for _, x := range list {
 		if x.own() < (10_000-defaultSlowest)*time.Microsecond {
-			t.Errorf("%v is none of the defaultSlowest", x.own())
+			t.Errorf("%v is not one of the defaultSlowest", x.own())
 		}
 	}
 	j.Reset()
@@ -139,7 +139,7 @@ func TestJournal_TakesNoMoreThanItSays(t *testing.T) {
 					return
 				}
 			}
-			t.Errorf("1000 requests at most take %d bytes, and are said to take %d", took, says)
+			t.Errorf("at most 1000 requests take %d bytes; the journal reports %d", took, says)
 		})
 	}
 }

@@ -18,9 +18,6 @@ type Failure struct {
 	Title  string
 }
 
-// Refusal is the content of one of the server's own error replies.
-type Refusal struct{ Code, Message string }
-
 // All kinds of failures.
 var (
 	BadRequest        = Failure{fasthttp.StatusBadRequest, "bad_request", "Bad request"}

@@ -44,6 +44,9 @@ type Passed struct {
 	Rest   io.ReadCloser // the body after Body
 }
 
+// Refusal is the content of one of the server's own error replies.
+type Refusal struct{ Code, Message string }
+
 // Field is one header line, with its name as given.
 type Field struct{ Name, Value string }
 

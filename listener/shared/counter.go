@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,9 +39,6 @@ const (
 	knownTurns = 1 << 16
 	// competing is how often a call is tried while other replicas get in its way.
 	competing = 5
-	// localNumbers is the first of the numbers that are given without the servers. Readers of JSON
-	// have exact integers up to twice that.
-	localNumbers = 1 << 52
 )
 
 func keyOf(kind, name string) string {
@@ -147,11 +143,6 @@ func (c *Counter) take(n, last int64) (b block, ok bool) {
 	}
 	return block{}, false
 }
-
-// localNumber returns a number without asking the servers.
-func (s *State) localNumber() int64 { return s.localBase + int64(uint32(s.localLast.Add(1))) }
-
-func newLocalBase() int64 { return localNumbers + rand.Int64N(1<<20)<<32 }
 
 // Turns are counters for the values of an operand. Values that were not used for a day are
 // forgotten.

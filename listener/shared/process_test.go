@@ -132,7 +132,7 @@ func TestReplicas_ShareALimit(t *testing.T) {
 	}
 	for i := range all {
 		if n := all.metric(t, i, "shared_state_local_total"); n != 0 {
-			t.Errorf("replica %d decided on %v requests alone", i, n)
+			t.Errorf("replica %d decided on %v requests on its own", i, n)
 		}
 	}
 }
@@ -196,7 +196,7 @@ func TestReplicas_ShareNumbersAndTurns(t *testing.T) {
 	}
 	for i := range all {
 		if n := all.metric(t, i, "shared_state_local_total"); n != 0 {
-			t.Errorf("replica %d decided %v times alone", i, n)
+			t.Errorf("replica %d decided %v times on its own", i, n)
 		}
 	}
 }
@@ -217,7 +217,7 @@ func TestReplicas_NumbersAndTurnsOnTheirOwn(t *testing.T) {
 	all[1].mocks.Get("/status/1").Want(t, 200, "pending")
 	for i, want := range []float64{17, 17, 16} {
 		if n := all.metric(t, i, "shared_state_local_total"); n != want {
-			t.Errorf("replica %d decided %v times alone, want %v", i, n, want)
+			t.Errorf("replica %d decided %v times on its own, want %v", i, n, want)
 		}
 	}
 }
@@ -236,7 +236,7 @@ func TestReplicas_TheServerIsAway(t *testing.T) {
 	}
 	for i := range all {
 		if n := all.metric(t, i, "shared_state_local_total"); n != 100 {
-			t.Errorf("replica %d decided on %v requests alone, want 100", i, n)
+			t.Errorf("replica %d decided on %v requests on its own, want 100", i, n)
 		}
 		all[i].mocks.WaitLine(0, "the shared state does not answer in time")
 		harness.Until(t, "the verdict says so", func() bool { return strings.Contains(all[i].admin.Get("/__admin/verdict").Body, `"shared-state"`) })

@@ -339,3 +339,12 @@ func (s *State) Close() {
 	}
 	s.nc.Close()
 }
+
+// localNumbers is the first of the numbers that are given without the servers. Readers of JSON
+// have exact integers up to twice that.
+const localNumbers = 1 << 52
+
+// localNumber returns a number without asking the servers.
+func (s *State) localNumber() int64 { return s.localBase + int64(uint32(s.localLast.Add(1))) }
+
+func newLocalBase() int64 { return localNumbers + rand.Int64N(1<<20)<<32 }

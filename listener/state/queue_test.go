@@ -26,7 +26,7 @@ func TestQueues_DoNotGrowWithBases(t *testing.T) {
 	}
 	check := func(after string) {
 		if moves, ages := len(set.moves.queue), len(set.ages.queue); moves > 2*n+1025 || ages > 2*n+1025 {
-			t.Errorf("after %s: of %d rows %d moves and %d changes are noted", after, n, moves, ages)
+			t.Errorf("after %s: %d rows have %d queued moves and %d queued changes", after, n, moves, ages)
 		}
 	}
 	for range 10 {
@@ -44,6 +44,6 @@ func TestQueues_DoNotGrowWithBases(t *testing.T) {
 		}
 	}
 	if valid != n {
-		t.Errorf("%d moves are to come, want %d", valid, n)
+		t.Errorf("%d moves are pending, want %d", valid, n)
 	}
 }

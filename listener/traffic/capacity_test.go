@@ -37,20 +37,20 @@ func TestCapacity_IsHadFromWhenItWasDue(t *testing.T) {
 	at := func(ms int) time.Time { return base.Add(time.Duration(ms) * time.Millisecond) }
 	p := newCapacity(&config.Capacity{Concurrent: 1, Queue: 2})
 	if since, _, _ := p.arrive(nobody{}, at(0)); since != at(0) {
-		t.Errorf("a free place is had since %v, want when the request came", since.Sub(base))
+		t.Errorf("a free place counts from %v, want the arrival of the request", since.Sub(base))
 	}
 	_, waits, _ := p.arrive(nobody{}, at(1))
 	p.Leave(at(10)) // late: it is 12 by now
 	if p.look(waits, false); waits.at != at(10) {
-		t.Errorf("a place that was waited for is had since %v, want 10 ms", waits.at.Sub(base))
+		t.Errorf("a place that was waited for counts from %v, want 10 ms", waits.at.Sub(base))
 	}
 	p.Leave(at(20))
 	if since, _, _ := p.arrive(nobody{}, at(19)); since != at(20) {
-		t.Errorf("a place that was freed in between is had since %v, want 20 ms", since.Sub(base))
+		t.Errorf("a place that was freed in between counts from %v, want 20 ms", since.Sub(base))
 	}
 	p.Leave(at(30))
 	if since, _, _ := p.arrive(nobody{}, at(40)); since != at(40) {
-		t.Errorf("a place that was free is had since %v, want 40 ms", since.Sub(base))
+		t.Errorf("a place that was free counts from %v, want 40 ms", since.Sub(base))
 	}
 }
 
@@ -82,13 +82,13 @@ func TestCapacity_HasAPlaceThatWasFreeAllTheTime(t *testing.T) {
 			want = []time.Duration{5, 5, 5}
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("%d places: had since %v, want %v", places, got, want)
+			t.Errorf("%d places: counted from %v, want %v", places, got, want)
 		}
 	}
 	p := newCapacity(&config.Capacity{Concurrent: 2})
 	p.arrive(nobody{}, at(0))
 	p.Leave(at(10))
 	if since, _, _ := p.arrive(nobody{}, at(5)); since != at(5) {
-		t.Errorf("had since %v, want 5 ms: the other place was never taken", since.Sub(base))
+		t.Errorf("it counts from %v, want 5 ms: the other place was never taken", since.Sub(base))
 	}
 }

@@ -51,7 +51,7 @@ func TestLimiter_TellsEvictions(t *testing.T) {
 				told += n
 			}
 			if left := l.evicted.Load(); len(lines) != 2 || told < 200 || left > 0 {
-				t.Errorf("%s: %d lines tell of %d keys, and not of %d:\n%s", c.name, len(lines), told, left, logged.String())
+				t.Errorf("%s: %d lines report %d keys, want %d:\n%s", c.name, len(lines), told, left, logged.String())
 			}
 		})
 	}

@@ -295,7 +295,7 @@ func TestQuotas_BeyondTheLogsThatAreKept(t *testing.T) {
 		t.Errorf("%d keys were evicted of 30", evicted)
 	}
 	if v := q.count(quotaKey{8: 29}, 29); v.admitted {
-		t.Error("the key that was seen last has begun anew")
+		t.Error("the key that was seen last has started over")
 	}
 }
 

@@ -82,6 +82,6 @@ func TestAgain_NotAfterAnother(t *testing.T) {
 	}
 	elsewhere := []byte(plain)
 	if w = (framing{}); w.again(elsewhere) {
-		t.Error("the first request comes again")
+		t.Error("the first request is repeated")
 	}
 }

@@ -77,7 +77,7 @@ func TestPause_KeepsNoTimesOfClientsThatLeft(t *testing.T) {
 		client, inner := net.Pipe()
 		_ = client.Close() // both ends are in the test
 		if end := l.Adopt(inner).pause(time.Now().Add(time.Hour)); end != pauseLeft {
-			t.Fatalf("got %d, want that the client left", end)
+			t.Fatalf("got %d, want pauseLeft", end)
 		}
 	}
 	l.alarm.mu.Lock()

@@ -99,7 +99,7 @@ func TestAccept_IsEndedByCloseWhileItPauses(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := <-ended; !errors.Is(err, net.ErrClosed) {
-			t.Errorf("got %v, want that it is closed", err)
+			t.Errorf("got %v, want it closed", err)
 		}
 		if took := time.Since(closing); took != 0 {
 			t.Errorf("it ended %v after it was closed (%v in all), want at once", took, time.Since(begun))

@@ -22,15 +22,15 @@ func TestPause_Wake(t *testing.T) {
 			begun := time.Now()
 			time.AfterFunc(time.Second, c.Wake)
 			if end := c.pause(time.Time{}); end != pauseWoken || time.Since(begun) != time.Second {
-				t.Errorf("a pause %s ended with %d after %v, want that it is woken after 1s", name, end, time.Since(begun))
+				t.Errorf("a pause %s ended with %d after %v, want it woken after 1s", name, end, time.Since(begun))
 			}
 			c.Wake()
 			c.Wake()
 			if end := c.pause(time.Now().Add(time.Second)); end != pauseWoken || time.Since(begun) != time.Second {
-				t.Errorf("the next pause %s ended with %d after %v, want that it was woken before", name, end, time.Since(begun))
+				t.Errorf("the next pause %s ended with %d after %v, want it woken before", name, end, time.Since(begun))
 			}
 			if end := c.pause(time.Now().Add(time.Second)); end != pauseDue || time.Since(begun) != 2*time.Second {
-				t.Errorf("the pause after it, %s, ended with %d after %v, want that it is due after 2s", name, end, time.Since(begun))
+				t.Errorf("the pause after it, %s, ended with %d after %v, want it due after 2s", name, end, time.Since(begun))
 			}
 			if end := c.pause(begun); end != pauseDue {
 				t.Errorf("a pause %s that is due ended with %d", name, end)

@@ -30,6 +30,6 @@ func TestPreface_IsNotKept(t *testing.T) {
 		return conn.Close()
 	})
 	if first == (weak.Pointer[byte]{}) {
-		t.Error("it was not one of HTTP/2")
+		t.Error("it did not become a connection of HTTP/2")
 	}
 }

@@ -131,7 +131,7 @@ func TestAdopt_AfterCloseAllClosesToo(t *testing.T) {
 	l.CloseAll()
 	l.Adopt(inner)
 	if n, err := peer.Read(make([]byte, 1)); n > 0 || err != io.EOF {
-		t.Errorf("got %d bytes, %v, want that it is closed", n, err)
+		t.Errorf("got %d bytes, %v, want it closed", n, err)
 	}
 	if open := len(l.all()); open > 0 {
 		t.Errorf("%d Connections are open", open)

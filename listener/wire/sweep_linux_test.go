@@ -94,11 +94,11 @@ func TestSweep_RestsWithoutRequests(t *testing.T) {
 	l.sweeper.state.Store(noSweep)
 	l.sweepSoon() // of no connection
 	if got := l.sweeper.state.Load(); got == sweepMore {
-		t.Error("two sweeps come")
+		t.Error("there are two sweeps")
 	}
 	for deadline := time.Now().Add(10 * time.Second); l.sweeper.state.Load() != noSweep; runtime.Gosched() {
 		if time.Now().After(deadline) {
-			t.Fatal("after a sweep of no connection another one comes")
+			t.Fatal("after a sweep of no connection there is another one")
 		}
 	}
 }

@@ -35,7 +35,7 @@ func TestTarget_OneThatIsCostlyToNormaliseIsRefused(t *testing.T) {
 		{"slashes in a query", "/p?" + strings.Repeat("/", 60000), false},
 	} {
 		if got := checkTarget([]byte("GET"), []byte(c.target)); (got == costlyTarget) != c.want || !c.want && got != nil {
-			t.Errorf("%s: got %v, want that it is refused: %v", c.name, got, c.want)
+			t.Errorf("%s: got %v, want it refused: %v", c.name, got, c.want)
 		}
 	}
 }
