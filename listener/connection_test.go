@@ -125,7 +125,7 @@ func TestConnection_ABodyThatStandsStillIsAnswered408(t *testing.T) {
 			b, _ := io.ReadAll(c)
 			got := string(b)
 			if !strings.HasPrefix(got, "HTTP/1.1 408 Request Timeout\r\n") || !strings.Contains(got, `"code":"request_timeout"`) ||
-				!strings.Contains(got, "came for 30s") || !strings.Contains(got, "Connection: close\r\n") {
+				!strings.Contains(got, "arrived for 30s") || !strings.Contains(got, "Connection: close\r\n") {
 				t.Errorf("with %q of the body: got %q", sent, got)
 			}
 			if took := time.Since(begun); took != bodyTimeout {
@@ -157,7 +157,7 @@ func TestConnection_ABodyThatDribblesIsAnswered408(t *testing.T) {
 				dribble(conn, c.rest, 29*time.Second)
 			})
 			b, _ := io.ReadAll(conn)
-			if got := string(b); !strings.HasPrefix(got, "HTTP/1.1 408 Request Timeout\r\n") || !strings.Contains(got, "not whole after 10m0s") {
+			if got := string(b); !strings.HasPrefix(got, "HTTP/1.1 408 Request Timeout\r\n") || !strings.Contains(got, "not complete after 10m0s") {
 				t.Errorf("%s: got %q", c.name, got)
 			}
 			if took := time.Since(begun); took != slowTime {
