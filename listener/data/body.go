@@ -5,7 +5,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"mockserver/config"
+	"mockserver/internal/semantics"
 	"mockserver/listener/reply"
 	"mockserver/matcher"
 	"mockserver/matcher/json"
@@ -15,7 +15,7 @@ import (
 func (o *Operation) body(w *work, r *matcher.Request, list bool) ([]json.Value, *Failed) {
 	kind, _ := r.Header("Content-Type")
 	v := r.JSON()
-	if config.MediaType(string(kind)) == "application/x-www-form-urlencoded" && v.Kind != json.Object && v.Kind != json.Array {
+	if semantics.MediaType(string(kind)) == "application/x-www-form-urlencoded" && v.Kind != json.Object && v.Kind != json.Array {
 		return formObject(r.Body())
 	}
 	compact := func(v json.Value) json.Value {

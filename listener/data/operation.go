@@ -7,6 +7,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 	"mockserver/renderer"
@@ -128,7 +129,7 @@ func (o *Operation) template(text syntax.Text, scope *renderer.Scope) (*renderer
 
 // known reports whether a parameter selects a page.
 func (o *Operation) known(param string) bool {
-	for _, name := range config.PageNames(o.config.Page.Style) {
+	for _, name := range item.PageNames(o.config.Page.Style) {
 		if o.parameter(name) == param {
 			return true
 		}

@@ -93,8 +93,8 @@ func (o *Operation) number(d *demands, name string, otherwise, least int) (n int
 func (o *Operation) page(l *listing, d *demands, part []byte, w *work) (*page, *Failed) {
 	settings := &o.config.Page
 	if settings.Off {
-		if n := l.len(); n > config.WholeList {
-			return nil, refuse(reply.TooManyRows, "the list has %d rows; without pages at most %d are allowed", n, config.WholeList)
+		if n := l.len(); n > item.WholeList {
+			return nil, refuse(reply.TooManyRows, "the list has %d rows; without pages at most %d are allowed", n, item.WholeList)
 		}
 		return &page{rows: l.page(0, l.len()), number: 1, size: max(1, l.len())}, nil
 	}

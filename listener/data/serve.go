@@ -5,8 +5,8 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"mockserver/config"
 	"mockserver/config/syntax"
+	"mockserver/internal/semantics"
 	"mockserver/internal/wording"
 	"mockserver/listener/reply"
 	"mockserver/listener/state"
@@ -189,7 +189,7 @@ func (o *Operation) write(part, key []byte, row state.Row, w *work, r *matcher.R
 
 // isPatch reports whether a Content-Type is accepted for a merge patch.
 func isPatch(kind string) bool {
-	media := config.MediaType(kind)
+	media := semantics.MediaType(kind)
 	return media == "application/merge-patch+json" || media == "application/json" || media == "application/x-www-form-urlencoded"
 }
 
