@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,15 +17,6 @@ import (
 
 	"mockserver/internal/wording"
 )
-
-// number parses a number of 0 or more.
-func number(text string) (float64, error) {
-	f, err := strconv.ParseFloat(text, 64)
-	if err == nil && (math.IsNaN(f) || math.IsInf(f, 0) || f < 0) {
-		err = strconv.ErrRange
-	}
-	return f, err
-}
 
 // recording reads a recording of this program. What a killed process left unfinished at its end is
 // left out.

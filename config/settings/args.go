@@ -1,15 +1,13 @@
 package settings
 
 import (
-	"net"
-	"net/netip"
+	"cmp"
+	"errors"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"mockserver/config/syntax"
-	"mockserver/internal/address"
 	"mockserver/internal/files"
 	"mockserver/internal/flags"
 	"mockserver/internal/wording"
@@ -57,44 +55,82 @@ func IsPath(word string) bool {
 	return err == nil || files.IsListed(word) || syntax.Reads(word) || strings.ContainsRune(filepath.ToSlash(word), '/')
 }
 
-func readSeed(into **uint64, text string) bool {
-	seed, err := strconv.ParseUint(text, 10, 64)
-	*into = &seed
-	return err == nil
-}
-
-// readCommand handles a flag that stands for a command; help takes precedence over all others.
-func readCommand(s *Settings, command, text string) bool {
-	var on bool
-	ok := flags.Switch(&on, text)
-	if on && s.Command != "help" {
-		s.Command = command
+// Read reads the settings from the arguments after the program's name and from the environment. The
+// error names all invalid flags and variables, one per line. A request for help is granted whatever
+// else is wrong.
+func Read(args []string, getenv func(string) string) (Settings, error) {
+	var s Settings
+	for _, f := range table {
+		if f.Initial != "" {
+			f.Set(&s, f.Initial)
+		}
 	}
-	return ok
-}
-
-// readAddress parses a host and a port. Without a host it means all addresses of the machine.
-func readAddress(into *string, text string) bool {
-	*into = text
-	host, port, err := net.SplitHostPort(text)
-	var number int
-	var name string
-	return err == nil && flags.Int(&number, port, 0, 65535) && (host == "" || readHost(&name, host))
-}
-
-// readToken accepts text that can be used in a header unchanged. It refuses an empty one, which may
-// come from an unset variable in a script and would leave the address unprotected.
-func readToken(into *string, text string) bool {
-	*into = text
-	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
-}
-
-// readHost accepts a name or an IP address; an IPv6 address may be in brackets.
-func readHost(into *string, text string) bool {
-	*into = strings.TrimSuffix(strings.TrimPrefix(text, "["), "]")
-	if strings.Contains(*into, ":") {
-		_, err := netip.ParseAddr(*into)
-		return err == nil
+	r := argReader{flags: flags.Reader[Settings]{Flags: table, Into: &s, Help: "mockserver", Words: commandNames(), Note: s.note}}
+	r.flags.Word = r.word
+	r.flags.Read(args)
+	if s.Command == "" {
+		s.Command = "serve"
 	}
-	return *into == text && !strings.HasPrefix(text, "*") && address.NameFault(strings.ToLower(text)) == ""
+	if s.Command == "help" {
+		s.HelpOf = r.about
+		return s, nil
+	}
+	if c := commandNamed(s.Command); len(r.files) > 0 && c != nil && !c.files {
+		r.flags.Wrong("%q: unexpected, %s takes no files", r.files[0], s.Command)
+	}
+	if s.Command != "version" && s.Command != "schema" {
+		r.flags.Environment(getenv)
+	}
+	r.checkTLS()
+	s.defaults = defaultFiles(getenv)
+	return s, errors.Join(r.flags.Errs...)
+}
+
+// defaultFiles returns where the default configuration is searched for.
+func defaultFiles(getenv func(string) string) []string {
+	const name = "mockserver.yml"
+	var files []string
+	if dir := getenv("XDG_CONFIG_HOME"); dir != "" {
+		files = append(files, filepath.Join(dir, name))
+	}
+	if home := cmp.Or(getenv("HOME"), getenv("USERPROFILE")); home != "" { // Windows uses the latter
+		files = append(files, filepath.Join(home, ".config", name))
+	}
+	return files
+}
+
+// checkTLS checks settings of TLS that depend on each other.
+func (r *argReader) checkTLS() {
+	s := r.flags.Into
+	for _, port := range []struct {
+		flags string
+		tls   *TLS
+	}{{"--tls", &s.TLS}, {"--admin-tls", &s.AdminTLS}} {
+		if t := port.tls; len(t.Certs) != len(t.Keys) {
+			r.flags.Wrong("%s-cert and %s-key: %d of the former and %d of the latter; expected a key for each certificate", port.flags, port.flags, len(t.Certs), len(t.Keys))
+		}
+	}
+	needs := []struct {
+		given       bool
+		flag, needs string
+	}{
+		{s.TLS.Client != "" && s.TLS.ClientCA == "", "--tls-client", "--tls-client-ca"},
+		{s.TLS.Only && !s.TLS.IsOn(), "--tls-only", "--tls auto or --tls-cert"},
+		{s.TLS.ClientCA != "" && !s.TLS.IsOn(), "--tls-client-ca", "--tls auto or --tls-cert"},
+		{s.TLS.TicketKeys != "" && !s.TLS.IsOn(), "--tls-ticket-keys", "--tls auto or --tls-cert"},
+		{s.FleetCA != "" && (s.Fleet == "" || !s.AdminTLS.IsOn()), "--fleet-ca", "--fleet, and --admin-tls auto or --admin-tls-cert"},
+		{s.AdminTLS.ClientCA != "" && !s.AdminTLS.IsOn(), "--admin-tls-client-ca", "--admin-tls auto or --admin-tls-cert"},
+	}
+	for _, n := range needs {
+		if n.given && s.Command == "serve" {
+			r.flags.Wrong("%s: has no effect alone; expected %s too", n.flag, n.needs)
+		}
+	}
+	if s.Command == "serve" && s.Fleet != "" && s.AdminTLS.ClientCA != "" {
+		r.flags.Wrong("--fleet and --admin-tls-client-ca are both given: replicas show each other a token, and no certificates")
+	}
+	if s.Command == "ca" && s.TLS.Dir == "" {
+		r.flags.Wrong("ca: missing --tls-dir: without it each start makes a new CA; expected the directory where it is kept, " +
+			"or ask the admin address of a running server for /__admin/ca.pem")
+	}
 }

@@ -46,18 +46,6 @@ func Read(s *draft.Source, d *draft.Draft, _ draft.Options) error {
 	return nil
 }
 
-type reader struct {
-	*draft.Draft
-	root      *syntax.Node
-	dir       string
-	order     language.Order
-	upstreams language.Upstreams
-	asks      language.Asks
-	sets      map[string]string // names of sets by the identifiers of data buckets and their keys
-
-	members map[string]draft.List // by set, those that lists are filtered by
-}
-
 // environment adds all routes in their order.
 func (r *reader) environment() {
 	if isTrue(get(r.root, "cors")) || get(r.root, "cors") == nil {
@@ -123,14 +111,6 @@ func (r *reader) routes() []*syntax.Node {
 	return all
 }
 
-// prefixed returns the path of a route with the prefix of the environment.
-func (r *reader) prefixed(route *syntax.Node) string {
-	return "/" + strings.Trim(text(get(r.root, "endpointPrefix")), "/") + "/" + strings.TrimPrefix(text(get(route, "endpoint")), "/")
-}
-
-// methods are the methods of the language.
-var methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}
-
 // route adds the endpoints of a route.
 func (r *reader) route(n *syntax.Node) {
 	method := strings.ToUpper(text(get(n, "method")))
@@ -165,31 +145,3 @@ func (r *reader) route(n *syntax.Node) {
 		}
 	}
 }
-
-// get returns a member of a map; nil if there is none, or if it is null.
-func get(n *syntax.Node, key string) *syntax.Node {
-	if n == nil || n.Kind != syntax.MapNode {
-		return nil
-	}
-	if v := n.Get(key); v != nil && v.Kind != syntax.NullNode {
-		return v
-	}
-	return nil
-}
-
-// text returns a scalar as a text; "" for anything else.
-func text(n *syntax.Node) string {
-	if n == nil || n.Kind == syntax.ListNode || n.Kind == syntax.MapNode {
-		return ""
-	}
-	return n.Text.Value
-}
-
-func items(n *syntax.Node) []*syntax.Node {
-	if n == nil {
-		return nil
-	}
-	return n.Items
-}
-
-func isTrue(n *syntax.Node) bool { return n != nil && n.Kind == syntax.BoolNode && n.Truth() }

@@ -13,13 +13,6 @@ import (
 	"mockserver/internal/wording"
 )
 
-// outcome is what several records of an endpoint have in common: one of its responses.
-type outcome struct {
-	status  int16
-	cut     bool
-	records []*record
-}
-
 const (
 	// inOrder is up to how many answers of one key are given in the order in which they came, if
 	// their statuses differ.
@@ -73,40 +66,6 @@ func (g *group) make() {
 	g.write(all, above)
 	g.ask(order, byKey)
 	g.report()
-}
-
-// keyed is the records of one key, and the index of one of them.
-type keyed struct {
-	index   int
-	records []*record
-}
-
-// outcomeID is what tells outcomes apart.
-type outcomeID struct {
-	status int16
-	cut    bool
-}
-
-// part is the keys whose usual answer has one status.
-type part struct {
-	id   outcomeID
-	keys []keyed
-}
-
-// settled returns the most frequent status; the first of those that are equally frequent.
-func settled(records []*record) outcomeID {
-	counts := map[outcomeID]int{}
-	most := outcomeID{}
-	for _, r := range records {
-		id := outcomeID{r.status, r.cut}
-		counts[id]++
-	}
-	for _, r := range records {
-		if id := (outcomeID{r.status, r.cut}); counts[id] > counts[most] {
-			most = id
-		}
-	}
-	return most
 }
 
 // standsAlone reports whether the records of a key are best written as an endpoint of their own: the
@@ -238,45 +197,6 @@ func both(a, b string) string {
 	return a + " and " + b
 }
 
-// name returns what rows call the part.
-func (p *part) name() string {
-	if p.id.cut {
-		return fmt.Sprintf("%d-cut", p.id.status)
-	}
-	return fmt.Sprint(p.id.status)
-}
-
-// needsRows reports whether answers have to be looked up: their bodies differ, or which keys have
-// them.
-func (g *group) needsRows(p *part, parts int) bool {
-	return parts > 1 || g.differ(p)
-}
-
-// differ reports whether the bodies of the usual answers of a part differ.
-func (g *group) differ(p *part) bool {
-	var one *record
-	for _, k := range p.keys {
-		for _, r := range k.records {
-			if (outcomeID{r.status, r.cut}) != p.id || r.lost {
-				continue
-			}
-			if one != nil && (r.body != one.body || g.leadsTo(r) != g.leadsTo(one)) {
-				return true
-			}
-			one = r
-		}
-	}
-	return false
-}
-
-// leadsTo returns where an answer leads; "" for most.
-func (g *group) leadsTo(r *record) string {
-	if r.status/100 != 3 && r.status != 201 {
-		return ""
-	}
-	return fieldOf(split(g.store.get(r.headers, &g.buf[0])), "Location")
-}
-
 // outcomes sets the responses of a part, the most frequent first.
 func (g *group) outcomes(e *draft.Map, p *part, set *rowSet) {
 	byID := map[outcomeID]*outcome{}
@@ -382,14 +302,6 @@ func Latency(c samples.Curve) *draft.Map {
 		m.Set(p.Key(), samples.Text(p.Length))
 	}
 	return m.Set("max", samples.Text(c.Max))
-}
-
-// fault notes why the group is approximate, once.
-func (g *group) fault(why string, args ...any) {
-	text := fmt.Sprintf(why, args...)
-	if !slices.Contains(g.faults, text) {
-		g.faults = append(g.faults, text)
-	}
 }
 
 // report reports the group.

@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -219,4 +220,23 @@ func (g *group) value(c *column, i int) any {
 		return draft.Number(text[1:])
 	}
 	return text[1:]
+}
+
+// unescaped returns a segment of a path without its percent-encoding.
+func unescaped(text string) string {
+	if plain, err := url.PathUnescape(text); err == nil {
+		return plain
+	}
+	return text
+}
+
+// literal returns a value of a key as it is written in conditions.
+func literal(value any) string {
+	switch v := value.(type) {
+	case string:
+		return draft.Quote(v)
+	case draft.Number:
+		return string(v)
+	}
+	return "null"
 }

@@ -1,7 +1,6 @@
 package traffic
 
 import (
-	"net/url"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -86,37 +85,6 @@ func extension(contentType string) string {
 	return ".bin"
 }
 
-// headerMap returns headers as a map, whose repeated ones are lists. Of a header that stands once,
-// the first value counts.
-func headerMap(fields []draft.Field, written func(string) string) *draft.Map {
-	m := &draft.Map{}
-	names := map[string]string{}
-	for _, f := range fields {
-		name, again := names[strings.ToLower(f.Name)]
-		value := written(f.Value)
-		switch {
-		case !again:
-			names[strings.ToLower(f.Name)] = f.Name
-			m.Set(f.Name, value)
-		case repeats(f.Name):
-			before := m.Get(name)
-			list, ok := before.(draft.List)
-			if !ok {
-				list = draft.List{before}
-			}
-			m.Set(name, append(list, value))
-		}
-	}
-	return m
-}
-
-// repeats reports whether several lines of a header are written as several; of others the first
-// counts, because a message may have only one.
-func repeats(name string) bool {
-	return slices.Contains([]string{"set-cookie", "link", "vary", "cache-control", "www-authenticate", "via", "warning", "allow", "content-language",
-		"access-control-allow-headers", "access-control-allow-methods", "access-control-expose-headers", "server-timing", "link"}, strings.ToLower(name))
-}
-
 // headers returns the header lines that all records have, and of those whose values differ the first
 // ones. Headers that some records lack are reported as left out.
 func (g *group) headers(records []*record) (fixed, varying []draft.Field) {
@@ -172,23 +140,4 @@ func (g *group) headers(records []*record) (fixed, varying []draft.Field) {
 		g.fault("headers that only some answers have are left out: %s", wording.Clip(strings.Join(some, ", ")))
 	}
 	return fixed, varying
-}
-
-// unescaped returns a segment of a path without its percent-encoding.
-func unescaped(text string) string {
-	if plain, err := url.PathUnescape(text); err == nil {
-		return plain
-	}
-	return text
-}
-
-// literal returns a value of a key as it is written in conditions.
-func literal(value any) string {
-	switch v := value.(type) {
-	case string:
-		return draft.Quote(v)
-	case draft.Number:
-		return string(v)
-	}
-	return "null"
 }

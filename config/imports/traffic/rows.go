@@ -215,3 +215,26 @@ func (s *rowSet) headers(fixed, varying []draft.Field) *draft.Map {
 	}
 	return m
 }
+
+// needsRows reports whether answers have to be looked up: their bodies differ, or which keys have
+// them.
+func (g *group) needsRows(p *part, parts int) bool {
+	return parts > 1 || g.differ(p)
+}
+
+// differ reports whether the bodies of the usual answers of a part differ.
+func (g *group) differ(p *part) bool {
+	var one *record
+	for _, k := range p.keys {
+		for _, r := range k.records {
+			if (outcomeID{r.status, r.cut}) != p.id || r.lost {
+				continue
+			}
+			if one != nil && (r.body != one.body || g.leadsTo(r) != g.leadsTo(one)) {
+				return true
+			}
+			one = r
+		}
+	}
+	return false
+}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"mockserver/config/imports/language"
@@ -16,16 +15,6 @@ import (
 var allMethods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}
 
 var urlKeys = []string{"url", "urlPath", "urlPathTemplate", "urlPattern", "urlPathPattern"}
-
-func integer(n *syntax.Node, otherwise int) int {
-	if n == nil {
-		return otherwise
-	}
-	if i, err := strconv.Atoi(n.Text.Value); err == nil {
-		return i
-	}
-	return otherwise
-}
 
 // request reads which requests a mapping answers.
 func (m *made) request(n *syntax.Node) {

@@ -100,26 +100,6 @@ func Read(s *draft.Source, d *draft.Draft, _ draft.Options) error {
 	return nil
 }
 
-type reader struct {
-	*draft.Draft
-	mappings  []*mapping
-	order     language.Order
-	upstreams language.Upstreams
-	asks      language.Asks
-	asked     map[string]bool      // scenarios
-	scenarios map[string]*scenario // by name
-	names     []string             // of scenarios, in their order
-	strict    map[string]bool      // paths that are also declared with a slash at their end
-}
-
-// mapping is one stub mapping.
-type mapping struct {
-	*syntax.Node
-	name     string
-	priority int
-	dirs     []string // where bodies may be
-}
-
 // file reads the mappings of a file.
 func (r *reader) file(s *draft.Source, dirs ...string) error {
 	root, err := s.Nodes()
@@ -160,34 +140,6 @@ func (r *reader) write() {
 	r.declareScenarios()
 	for _, m := range r.mappings {
 		r.mapping(m)
-	}
-}
-
-// keys are the keys of a mapping that are read, or that change no answer.
-var keys = []string{"id", "uuid", "name", "persistent", "priority", "scenarioName", "requiredScenarioState", "newScenarioState",
-	"postServeActions", "serveEventListeners", "metadata", "insertionIndex", "request", "response"}
-
-// made is what becomes of a mapping.
-type made struct {
-	reader *reader
-	*mapping
-	methods []string
-	path    language.Path // its own
-	needs   []string      // conditions
-	lost    string        // why it cannot be served
-	why     []string      // what differs
-	written language.Path // where it stands among the others
-}
-
-func (m *made) lose(why string) {
-	if m.lost == "" {
-		m.lost = why
-	}
-}
-
-func (m *made) differs(why string) {
-	if why != "" && !slices.Contains(m.why, why) {
-		m.why = append(m.why, why)
 	}
 }
 
@@ -252,45 +204,4 @@ func (r *reader) off(m *made, pos syntax.Pos) {
 	}
 	r.AddOff("endpoint", e.Set("response", response), "lost: "+m.name+": "+m.lost)
 	r.Lost(pos, m.name, "%s", m.lost)
-}
-
-// label returns what a report calls a mapping.
-func (m *made) label() string {
-	if name := text(get(m.Node, "name")); name != "" {
-		return name
-	}
-	method := "ANY"
-	if len(m.methods) == 1 {
-		method = m.methods[0]
-	}
-	request := get(m.Node, "request")
-	for _, key := range urlKeys {
-		if url := text(get(request, key)); url != "" {
-			return method + " " + url
-		}
-	}
-	return method + " " + m.path.String()
-}
-
-// get returns a member of a map; nil if there is none, or if it is null.
-func get(n *syntax.Node, key string) *syntax.Node {
-	if n == nil || n.Kind != syntax.MapNode {
-		return nil
-	}
-	if v := n.Get(key); v != nil && v.Kind != syntax.NullNode {
-		return v
-	}
-	return nil
-}
-
-// text returns a scalar as a text; "" for anything else.
-func text(n *syntax.Node) string {
-	if n == nil || n.Kind == syntax.ListNode || n.Kind == syntax.MapNode {
-		return ""
-	}
-	return n.Text.Value
-}
-
-func isTrue(n *syntax.Node) bool {
-	return n != nil && (n.Kind == syntax.BoolNode && n.Truth() || n.Kind == syntax.TextNode && n.Text.Value == "true")
 }

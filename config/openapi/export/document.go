@@ -271,3 +271,16 @@ func PathNames(path string) []string {
 	}
 	return names
 }
+
+// Resolve returns the target of a reference into Root, or the object itself.
+func (x *Export) Resolve(t *tree.Node) *tree.Node {
+	for range 10 { // deeper than any real document, but finite
+		pointer, ok := strings.CutPrefix(t.Get("$ref").AsText(), "#")
+		to := x.Root.At(pointer)
+		if !ok || to == nil {
+			break
+		}
+		t = to
+	}
+	return t
+}

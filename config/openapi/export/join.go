@@ -105,19 +105,6 @@ func has(list, p *tree.Node) bool {
 	})
 }
 
-// Resolve returns the target of a reference into Root, or the object itself.
-func (x *Export) Resolve(t *tree.Node) *tree.Node {
-	for range 10 { // deeper than any real document, but finite
-		pointer, ok := strings.CutPrefix(t.Get("$ref").AsText(), "#")
-		to := x.Root.At(pointer)
-		if !ok || to == nil {
-			break
-		}
-		t = to
-	}
-	return t
-}
-
 // tag adds a tag unless one with the same name exists.
 func (x *Export) tag(tag *tree.Node) {
 	tags := x.Root.Get("tags")

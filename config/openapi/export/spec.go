@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"mockserver/config"
-	"mockserver/config/openapi"
 	"mockserver/config/openapi/tree"
 	"mockserver/internal/semantics"
 	"mockserver/internal/tags"
@@ -43,36 +42,6 @@ func Spec(loader config.Loader, s *config.Spec) (*tree.Node, error) {
 	}
 	x.items()
 	return x.Root, nil
-}
-
-// exporter writes what a specification serves into a document.
-type exporter struct {
-	*Export
-	spec       *config.Spec
-	operations []*exported
-	declared   map[string]bool // methods and path shapes of the operations that are written
-	ids        map[string]bool // operationIds in use
-	words      *config.Words
-}
-
-// exported contains the endpoints with the same method and path, in the order of declaration.
-type exported struct {
-	method    string
-	path      pathForm // the form of the first one
-	endpoints []*config.Endpoint
-	operation *openapi.Operation // declared by a document; nil for none
-	generated *config.Endpoint   // of the document, as served; nil for none
-	replaced  bool               // an endpoint or a mocks file answers all its requests
-}
-
-// source returns the declaration at a key of a file, without secrets; nil when it was declared in
-// Go.
-func (x *exporter) source(pos config.Pos, key string) *tree.Node {
-	t := x.words.At(pos.File, key)
-	if t != nil {
-		hideSecrets(t)
-	}
-	return t
 }
 
 // group groups endpoints by method and path. Endpoints after one that answers all requests are

@@ -10,13 +10,6 @@ import (
 )
 
 const (
-	// bodyRoom is the approximate number of values in a body when nothing requires more. An object
-	// distributes it among its properties, and leaves out optional properties when none remains. In
-	// a document with very many operations the limit is lower, so that all bodies together have
-	// about documentRoom values.
-	bodyRoom     = 400
-	leastRoom    = 40
-	documentRoom = 400_000
 	// bodyEffort is how many values may be generated for a body, including discarded ones. In a
 	// long string, every bytesAValue bytes count as one value.
 	bodyEffort  = 20_000

@@ -11,14 +11,6 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// bodyKey is the key of a body that was made before. A component has one body in each media type,
-// wherever it is used, so that operations agree in their responses.
-type bodyKey struct {
-	schema *openapi3.Schema
-	media  string
-	way    direction
-}
-
 // Content is the source for the bodies of one media type of a response or a request.
 type Content struct {
 	*encoder

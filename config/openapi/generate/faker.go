@@ -13,10 +13,6 @@ import (
 	"mockserver/internal/wording"
 )
 
-// fakerKey is the keyword of a schema that asks for invented data, as Prism and
-// json-schema-faker have it: "name.firstName", or {"datatype.number": {"min": 1, "max": 9}}.
-const fakerKey = "x-faker"
-
 // fakerTries is how many values of a hint are tried.
 const fakerTries = 8
 

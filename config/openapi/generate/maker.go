@@ -58,6 +58,16 @@ type Maker struct {
 	kept     int // total bytes of generated bodies, without fresh ones
 }
 
+const (
+	// bodyRoom is the approximate number of values in a body when nothing requires more. An object
+	// distributes it among its properties, and leaves out optional properties when none remains. In
+	// a document with very many operations the limit is lower, so that all bodies together have
+	// about documentRoom values.
+	bodyRoom     = 400
+	leastRoom    = 40
+	documentRoom = 400_000
+)
+
 // startDay is the day on which the program started, so that a document gives the same bodies
 // however often it is read.
 var startDay = time.Now().UTC().Truncate(24 * time.Hour)
@@ -117,4 +127,23 @@ func (m *Maker) warnPattern(pointer, source string, err error) {
 	if _, known := m.warned.LoadOrStore(source, true); !known {
 		m.Warning(manyPatterns, pointer, "the pattern "+wording.Clip(source)+" is not understood ("+wording.Clip(err.Error())+"); texts are made without what is not")
 	}
+}
+
+// Kinds of warnings that can occur many times in one document.
+const (
+	manySent     = "examples are not what their schema accepts, and are sent all the same"
+	manyUnused   = "examples are not what their schema accepts, and are not used"
+	manyBodies   = "schemas accept no body that was found; the nearest is served"
+	manyHeaders  = "headers have no value that was found that their schema accepts; the nearest is served"
+	manyPatterns = "patterns are not understood; texts are made without them"
+	manyFakers   = "x-faker hints are unknown, and have no effect"
+	manyExternal = "examples cannot be read, and are left out"
+)
+
+// bodyKey is the key of a body that was made before. A component has one body in each media type,
+// wherever it is used, so that operations agree in their responses.
+type bodyKey struct {
+	schema *openapi3.Schema
+	media  string
+	way    direction
 }

@@ -415,3 +415,7 @@ func (g *merger) addSubtype(s *openapi3.Schema) {
 		g.add(&openapi3.SchemaRef{Ref: "#/components/schemas/" + name, Value: subtype.Value}, false)
 	}
 }
+
+// fakerKey is the keyword of a schema that asks for invented data, as Prism and
+// json-schema-faker have it: "name.firstName", or {"datatype.number": {"min": 1, "max": 9}}.
+const fakerKey = "x-faker"

@@ -3,6 +3,7 @@ package text
 import (
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -145,6 +146,9 @@ func isDotted(s, more string, letters bool) bool {
 	}
 	return true
 }
+
+// hostForm is the form of a host name, up to a dot at its end.
+var hostForm = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.?$`)
 
 func validIPv4(s string) bool { a, err := netip.ParseAddr(s); return err == nil && a.Is4() }
 

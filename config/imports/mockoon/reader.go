@@ -1,0 +1,29 @@
+package mockoon
+
+import (
+	"strings"
+
+	"mockserver/config/imports/draft"
+	"mockserver/config/imports/language"
+	"mockserver/config/syntax"
+)
+
+type reader struct {
+	*draft.Draft
+	root      *syntax.Node
+	dir       string
+	order     language.Order
+	upstreams language.Upstreams
+	asks      language.Asks
+	sets      map[string]string // names of sets by the identifiers of data buckets and their keys
+
+	members map[string]draft.List // by set, those that lists are filtered by
+}
+
+// prefixed returns the path of a route with the prefix of the environment.
+func (r *reader) prefixed(route *syntax.Node) string {
+	return "/" + strings.Trim(text(get(r.root, "endpointPrefix")), "/") + "/" + strings.TrimPrefix(text(get(route, "endpoint")), "/")
+}
+
+// methods are the methods of the language.
+var methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}

@@ -1,0 +1,135 @@
+package traffic
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mockserver/config"
+	"mockserver/config/imports/draft"
+	"mockserver/config/syntax"
+	"mockserver/internal/address"
+	"mockserver/internal/wording"
+)
+
+// posOf returns the position of a whole source.
+func posOf(name string) syntax.Pos { return syntax.Pos{File: name} }
+
+// Finish makes endpoints of all exchanges. The error is that of a temporary file.
+func (c *Collector) Finish() error {
+	if len(c.records) == 0 && len(c.sources) > 0 && len(c.draft.Items) == 0 {
+		return fmt.Errorf("there is no exchange in %s", strings.Join(c.sources, " and "))
+	}
+	for why, n := range c.skipped {
+		if n > shownSkips {
+			c.draft.Lost(posOf(c.sources[len(c.sources)-1]), wording.Count(n-shownSkips, "further exchange"), "%s", why)
+		}
+	}
+	slices.SortStableFunc(c.records, func(a, b record) int { return cmp.Compare(a.at, b.at) })
+	groups := c.groups()
+	if len(groups) > draft.MaxItems {
+		return fmt.Errorf("there are %d endpoints; expected %d at most: say with --path which segments are parameters", len(groups), draft.MaxItems)
+	}
+	for _, g := range groups {
+		g.make()
+		if c.store.err != nil {
+			return fmt.Errorf("temporary file: %w", c.store.err)
+		}
+	}
+	c.stateful(groups)
+	if c.few > 0 {
+		c.draft.Warn(posOf(c.sources[0]), "latencies", "%d of them are of fewer than %d samples: what p99 says of those is not known", c.few, knownBelow)
+	}
+	return nil
+}
+
+// groups returns the exchanges by method, host and path, in the order of host, path and method.
+func (c *Collector) groups() []*group {
+	patterns := c.patternsOf()
+	hosts := map[string]bool{}
+	byName := map[string]*group{}
+	var all []*group
+	for i := range c.records {
+		r := &c.records[i]
+		host, _, _ := strings.Cut(c.words.texts[r.place], "\x00")
+		p := patterns[r.place]
+		method := config.Methods[r.method]
+		id := method + " " + host + " " + p.text
+		g := byName[id]
+		if g == nil {
+			g = &group{Collector: c, method: method, host: host, pattern: p, name: method + " " + p.text}
+			byName[id] = g
+			all = append(all, g)
+			hosts[host] = true
+		}
+		g.records = append(g.records, r)
+	}
+	slices.SortStableFunc(all, func(a, b *group) int {
+		return cmp.Or(strings.Compare(a.host, b.host), strings.Compare(a.pattern.text, b.pattern.text), strings.Compare(a.method, b.method))
+	})
+	if len(hosts) > 1 {
+		c.draft.Title = append(c.draft.Title, "There were several hosts: a request has to say with Host which it is for.",
+			"Remove host: where it does not matter.")
+	}
+	for _, g := range all {
+		if len(hosts) == 1 || address.NameFault(g.host) != "" {
+			g.host = ""
+		}
+		g.slug = c.slug(g.name)
+	}
+	return all
+}
+
+// patternsOf returns the pattern of each place.
+func (c *Collector) patternsOf() map[uint32]*pattern {
+	patterns := map[uint32]*pattern{}
+	places := map[string][]uint32{} // by host
+	for i := range c.records {
+		place := c.records[i].place
+		if patterns[place] != nil {
+			continue
+		}
+		host, path, _ := strings.Cut(c.words.texts[place], "\x00")
+		if k := slices.IndexFunc(c.patterns, func(p pattern) bool { return p.matches(path) }); k >= 0 {
+			patterns[place] = &c.patterns[k]
+			continue
+		}
+		patterns[place] = &pattern{}
+		places[host] = append(places[host], place)
+	}
+	for _, list := range places {
+		paths := make([]string, len(list))
+		for i, place := range list {
+			_, paths[i], _ = strings.Cut(c.words.texts[place], "\x00")
+		}
+		for i, p := range infer(paths) {
+			*patterns[list[i]] = p
+		}
+	}
+	return patterns
+}
+
+// slug returns a name for files and sets that no other group has.
+func (c *Collector) slug(name string) string {
+	const longest = 60
+	var b strings.Builder
+	for _, r := range strings.ToLower(strings.SplitN(strings.ReplaceAll(name, "|int", ""), "?", 2)[0]) {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+		if b.Len() >= longest {
+			break
+		}
+	}
+	base := strings.Trim(b.String(), "-")
+	slug := base
+	for n := 2; c.names[slug]; n++ {
+		slug = fmt.Sprintf("%s-%d", base, n)
+	}
+	c.names[slug] = true
+	return slug
+}

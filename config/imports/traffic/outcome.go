@@ -1,0 +1,52 @@
+package traffic
+
+import "fmt"
+
+// outcome is what several records of an endpoint have in common: one of its responses.
+type outcome struct {
+	status  int16
+	cut     bool
+	records []*record
+}
+
+// keyed is the records of one key, and the index of one of them.
+type keyed struct {
+	index   int
+	records []*record
+}
+
+// outcomeID is what tells outcomes apart.
+type outcomeID struct {
+	status int16
+	cut    bool
+}
+
+// part is the keys whose usual answer has one status.
+type part struct {
+	id   outcomeID
+	keys []keyed
+}
+
+// settled returns the most frequent status; the first of those that are equally frequent.
+func settled(records []*record) outcomeID {
+	counts := map[outcomeID]int{}
+	most := outcomeID{}
+	for _, r := range records {
+		id := outcomeID{r.status, r.cut}
+		counts[id]++
+	}
+	for _, r := range records {
+		if id := (outcomeID{r.status, r.cut}); counts[id] > counts[most] {
+			most = id
+		}
+	}
+	return most
+}
+
+// name returns what rows call the part.
+func (p *part) name() string {
+	if p.id.cut {
+		return fmt.Sprintf("%d-cut", p.id.status)
+	}
+	return fmt.Sprint(p.id.status)
+}

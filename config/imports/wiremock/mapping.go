@@ -1,0 +1,75 @@
+package wiremock
+
+import (
+	"slices"
+
+	"mockserver/config/imports/draft"
+	"mockserver/config/imports/language"
+	"mockserver/config/syntax"
+)
+
+type reader struct {
+	*draft.Draft
+	mappings  []*mapping
+	order     language.Order
+	upstreams language.Upstreams
+	asks      language.Asks
+	asked     map[string]bool      // scenarios
+	scenarios map[string]*scenario // by name
+	names     []string             // of scenarios, in their order
+	strict    map[string]bool      // paths that are also declared with a slash at their end
+}
+
+// mapping is one stub mapping.
+type mapping struct {
+	*syntax.Node
+	name     string
+	priority int
+	dirs     []string // where bodies may be
+}
+
+// keys are the keys of a mapping that are read, or that change no answer.
+var keys = []string{"id", "uuid", "name", "persistent", "priority", "scenarioName", "requiredScenarioState", "newScenarioState",
+	"postServeActions", "serveEventListeners", "metadata", "insertionIndex", "request", "response"}
+
+// made is what becomes of a mapping.
+type made struct {
+	reader *reader
+	*mapping
+	methods []string
+	path    language.Path // its own
+	needs   []string      // conditions
+	lost    string        // why it cannot be served
+	why     []string      // what differs
+	written language.Path // where it stands among the others
+}
+
+func (m *made) lose(why string) {
+	if m.lost == "" {
+		m.lost = why
+	}
+}
+
+func (m *made) differs(why string) {
+	if why != "" && !slices.Contains(m.why, why) {
+		m.why = append(m.why, why)
+	}
+}
+
+// label returns what a report calls a mapping.
+func (m *made) label() string {
+	if name := text(get(m.Node, "name")); name != "" {
+		return name
+	}
+	method := "ANY"
+	if len(m.methods) == 1 {
+		method = m.methods[0]
+	}
+	request := get(m.Node, "request")
+	for _, key := range urlKeys {
+		if url := text(get(request, key)); url != "" {
+			return method + " " + url
+		}
+	}
+	return method + " " + m.path.String()
+}

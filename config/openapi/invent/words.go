@@ -1,0 +1,49 @@
+package invent
+
+import (
+	"math/rand/v2"
+	"strings"
+	"unicode"
+)
+
+var (
+	givenNames  = []string{"Ann", "Ben", "Clara", "David", "Emma", "Felix", "Grace", "Hugo", "Ida", "Jonas", "Karin", "Leo", "Maya", "Noah", "Olivia", "Paul", "Rosa", "Samuel", "Tara", "Victor"}
+	familyNames = []string{"Adams", "Baker", "Carter", "Diaz", "Evans", "Fischer", "Garcia", "Hughes", "Ito", "Jensen", "Keller", "Lopez", "Moreau", "Novak", "Olsen", "Patel", "Rossi", "Silva", "Turner", "Weber"}
+	colours     = []string{"red", "green", "blue", "yellow", "black", "white"}
+	companies   = []string{"Acme Ltd", "Globex Inc", "Initech GmbH", "Northwind SA", "Umbra AG"}
+	streets     = []string{"Main Street", "Station Road", "Park Avenue", "Mill Lane", "High Street"}
+	words       = []string{"amber", "basic", "cedar", "delta", "ember", "focus", "grove", "harbor", "iris", "jasper", "kernel", "lotus", "maple", "nova", "orbit", "prime", "quartz", "river", "summit", "tulip", "urban", "vertex", "willow", "zephyr"}
+)
+
+// Word is a word that means nothing here.
+func Word(r *rand.Rand) string { return pick(r, words) }
+
+func pick(r *rand.Rand, from []string) string { return from[r.IntN(len(from))] }
+
+// nameWords are the words of firstName, first_name, first-name and FIRST_NAME, in lower case.
+func nameWords(name string) []string {
+	var split []string
+	start, lower := 0, false
+	for i, c := range name {
+		switch {
+		case c == '_' || c == '-' || c == '.' || c == ' ':
+			split = appendWord(split, name[start:i])
+			start = i + 1
+		case lower && unicode.IsUpper(c):
+			split = appendWord(split, name[start:i])
+			start = i
+		}
+		lower = unicode.IsLower(c) || unicode.IsDigit(c)
+	}
+	return appendWord(split, name[start:])
+}
+
+// plainName is a name in small letters, without what parts its words.
+func plainName(name string) string { return strings.Join(nameWords(name), "") }
+
+func appendWord(split []string, word string) []string {
+	if word == "" {
+		return split
+	}
+	return append(split, strings.ToLower(word))
+}
