@@ -419,7 +419,7 @@ func TestWordsThatAreNoEDN(t *testing.T) {
 			{atBody, "a key is a map; expected a text, and a {{placeholder}} is written in quotes"}, {atBody, "a set"}, {atBody, "a key is a list"}}},
 		{"a key without a value", ednResponse(":body {:a 1 :§b}"), one(atBody, `the key "b" has no value`)},
 		{"JSON", `[{"endpoint"§: {"path": "/x", "response": {"status": 1.5E3}}}]`, one(atEndpoint, "this seems to be JSON, whose files are named .json")},
-		{"a colon by itself", "[{:endpoint {:path \"/x\" §: :response : {}}}]", one(atEndpoint, "a : without a name; a key is written :name or \"name\", and its value behind a blank")},
+		{"a colon by itself", "[{:endpoint {:path \"/x\" §: :response : {}}}]", one(atEndpoint, "a : without a name; a key is written :name or \"name\", and its value after a blank")},
 	})
 }
 

@@ -46,7 +46,7 @@ func TestSchemasThatAskForTooMuch(t *testing.T) {
 		"many long texts":           {`{"type": "array", "minItems": 20000, "items": {"type": "string", "minLength": 1000000}}`, "", "larger than what is made"},
 		"a text too long":           {`{"type": "string", "minLength": 1000000000}`, "", "no text is as long"},
 		"no text of such a length":  {`{"type": "string", "minLength": 1000000, "pattern": "^(a|b)*c$", "format": "uuid"}`, "", "larger than what is made"},
-		"many properties":           {`{"type": "object", "minProperties": 1000000000}`, "", "fewer properties were found than it asks for"},
+		"many properties":           {`{"type": "object", "minProperties": 1000000000}`, "", "fewer properties were found than it requires"},
 		"allOf twice on each level": {`{"$ref": "#/components/schemas/S0"}`, twice("allOf"), ""},
 		"oneOf twice on each level": {`{"$ref": "#/components/schemas/S0"}`, twice("oneOf"), "no body was found that the schema accepts"},
 	} {

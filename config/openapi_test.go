@@ -38,7 +38,7 @@ components:
 components:
   schemas:
     Pet: {type: object}
-`, "7:24: #/paths/~1pets/get/responses/200/$ref", "one of schemas; one of responses is accepted"},
+`, "7:24: #/paths/~1pets/get/responses/200/$ref", "one of schemas; expected one of responses"},
 	{"references in a circle", head + `paths: {}
 components:
   schemas:
@@ -84,8 +84,8 @@ components:
 	{"an old version", "swagger: '1.2'\n", "1:11: #/swagger", `the version is "1.2"`},
 	{"a version that is a list", "openapi: [3]\n", "1:10: #/openapi", "is a list"},
 	{"a type that there is none", head + "paths: {}\ncomponents:\n  schemas:\n    A: {type: strin}\n", "6:8: #/components/schemas/A", `unsupported 'type' value "strin"`},
-	{"a text for a number", head + "paths: {}\ncomponents:\n  schemas:\n    A: {type: string, minLength: long}\n", "6:34: #/components/schemas/A/minLength", "is a text; an integer from 0 is accepted"},
-	{"a list for a map", head + "paths: []\n", "3:8: #/paths", "is a list; a map is accepted"},
+	{"a text for a number", head + "paths: {}\ncomponents:\n  schemas:\n    A: {type: string, minLength: long}\n", "6:34: #/components/schemas/A/minLength", "is a text; expected an integer from 0"},
+	{"a list for a map", head + "paths: []\n", "3:8: #/paths", "is a list; expected a map"},
 	{"no info", "openapi: 3.0.3\npaths: {}\n", "1:1: #", "info is missing or empty"},
 	{"no version of its own", "openapi: 3.0.3\ninfo: {title: a}\npaths: {}\n", "2:7: #/info", "version is missing or empty"},
 	{"no responses", head + "paths:\n  /a:\n    get: {summary: a}\n", "5:10: #/paths/~1a/get", "responses is missing or empty"},
@@ -305,7 +305,7 @@ func TestCallbackURLs(t *testing.T) {
 		{"http://x.example/{$response.body#/none}", "", "no text or number of that name"},
 		{"http://x.example/{$response.header.Location}", "", "no header of that name"},
 		{"http://x.example/{$request.path.a b}", "", "letters, digits"},
-		{"http://x.example/{$request.cookie.a}", "", "behind $request. stands"},
+		{"http://x.example/{$request.cookie.a}", "", "expected after $request.:"},
 		{"http://x.example/{id}", "", "not a runtime expression"},
 		{"http://x.example/{$url", "", "has no matching }"},
 		{"ftp://x.example", "", "is not a valid URL"},

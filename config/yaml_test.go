@@ -153,7 +153,7 @@ func TestMistakesWithAnchors(t *testing.T) {
 		{"a merge key over a text", "- endpoint:\n    <<: §text\n    path: /x\n    response: {}\n",
 			one("[0].endpoint.<<", `a map, or a list of maps; this is a text ("text")`)},
 		{"two merge keys in a map", "- endpoint:\n    <<: {path: /x}\n    §<<: {response: {}}\n",
-			one("[0].endpoint", "<< stands twice")},
+			one("[0].endpoint", "<< occurs twice")},
 		{"a list as a key", "- endpoint:\n    §[a]: 1\n    path: /x\n    response: {}\n", one("[0].endpoint", "a key is a list")},
 		{"an anchor with nothing behind it but a comma", "- endpoint: {host: &a§, path: /x, response: {}}\n",
 			one("[0].endpoint.host", "is null")},

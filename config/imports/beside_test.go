@@ -25,7 +25,7 @@ import (
 	"mockserver/listener/importing"
 )
 
-// beside is a source, and requests for which the original and what is made of it answer alike. A
+// beside is a source, and requests to which the original and the import give the same answers. A
 // request is "METHOD /target", then headers as Name:value and a body that begins with {, [ or =.
 type beside struct {
 	source string
@@ -52,7 +52,8 @@ func (b beside) cases() []importtest.Case {
 	return all
 }
 
-// alike compares the answers of two servers. What they say of a request that nothing answers differs.
+// alike compares the answers of two servers. What they say of a request that nothing answers
+// differs.
 func alike(t *testing.T, b beside, original, ours string) {
 	kind := func(h http.Header) string { k, _, _ := strings.Cut(h.Get("Content-Type"), ";"); return k }
 	for _, c := range b.cases() {
@@ -68,8 +69,8 @@ func alike(t *testing.T, b beside, original, ours string) {
 	}
 }
 
-// against imports a source with --against: the requests that are derived from it have to be answered
-// alike. It returns how many there are.
+// against imports a source with --against: the requests that are derived from it must get the same
+// answers. It returns how many there are.
 func against(t *testing.T, source, url string) int {
 	t.Helper()
 	var out, report strings.Builder
@@ -93,7 +94,8 @@ func flat(body string) string {
 	return string(text)
 }
 
-// program returns where a program of npm is, or skips the test if it is not installed or not asked for.
+// program returns where a program of npm is, or skips the test if it is not installed or not asked
+// for.
 func program(t *testing.T, name, from string) string {
 	if os.Getenv("MOCKSERVER_BESIDE_TESTS") == "" {
 		t.Skip("the other mock servers take minutes of CPU time; MOCKSERVER_BESIDE_TESTS=1 asks for them")

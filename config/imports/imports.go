@@ -1,6 +1,6 @@
-// Package imports makes configurations of the files of other tools. It recognizes a file by its
-// content, has its reader make a draft of it, and writes that as text of our language, which is
-// then read as any other configuration.
+// Package imports turns files of other tools into configurations. It recognizes a file by its
+// content, lets the reader of its format make a draft, and writes the draft as text in our
+// language, which is then read like any other configuration.
 package imports
 
 import (
@@ -79,7 +79,7 @@ type format struct {
 	read       func(m *maker, s *draft.Source) error
 }
 
-// each returns a reader that needs nothing of the other sources.
+// each returns a reader that does not depend on the other sources.
 func each(read func(*draft.Source, *draft.Draft, draft.Options) error) func(*maker, *draft.Source) error {
 	return func(m *maker, s *draft.Source) error { return read(s, &m.draft, m.opts) }
 }

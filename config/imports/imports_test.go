@@ -184,7 +184,8 @@ func TestManyAnswersAreOneEndpoint(t *testing.T) {
 	}
 }
 
-// Failures under load hit requests at random: a parameter that never comes twice is not their cause.
+// Failures under load hit requests at random: a parameter that never comes twice is not their
+// cause.
 func TestFailuresAreNotBlamedOnAParameterThatNeverComesTwice(t *testing.T) {
 	var lines []string
 	for i := range 2000 {
@@ -280,7 +281,7 @@ func TestNothingIsOverwritten(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "bodies")); err == nil {
-		t.Error("something was written all the same")
+		t.Error("something was written anyway")
 	}
 	if err := imports.Write(d, dir, true); err != nil {
 		t.Error(err)

@@ -15,7 +15,7 @@ import (
 // shownItems is how many items that are not exact Summary lists.
 const shownItems = 20
 
-// Summary writes how many things were taken over, and the first of those that were not.
+// Summary writes how many items were taken over, and the first of those that were not.
 func Summary(w io.Writer, d *draft.Draft) {
 	exact, approximate, lost := d.Count(draft.Exact), d.Count(draft.Approximate), d.Count(draft.Lost)
 	for _, n := range d.Notes {
@@ -48,7 +48,7 @@ func line(pos syntax.Pos, name, what string) string {
 	return strings.Join(parts, ": ")
 }
 
-// printable replaces what would move the cursor of a terminal.
+// printable replaces characters that would move the cursor of a terminal.
 func printable(r rune) rune {
 	if r < ' ' || r == 0x7F || r >= 0x80 && r < 0xA0 {
 		return ' '

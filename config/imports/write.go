@@ -17,7 +17,7 @@ import (
 // Name is the name of the configuration that Write writes.
 const Name = "mocks.yml"
 
-// Archive writes the configuration and the files beside it as a ZIP archive.
+// Archive writes the configuration and its files as a ZIP archive.
 func Archive(w io.Writer, d *draft.Draft) error {
 	z := zip.NewWriter(w)
 	for _, f := range append([]draft.File{{Name: Name, Write: d.Write}}, d.Files...) {
@@ -32,8 +32,8 @@ func Archive(w io.Writer, d *draft.Draft) error {
 	return z.Close()
 }
 
-// Write writes the configuration and the files beside it to a directory, which it creates. Without
-// force a file that exists is an error, and then nothing is written.
+// Write writes the configuration and its files to a directory, which it creates. Without force, a
+// file that exists is an error, and nothing is written.
 func Write(d *draft.Draft, dir string, force bool) error {
 	all := append([]draft.File{{Name: Name, Write: d.Write}}, d.Files...)
 	for _, f := range all {
@@ -64,7 +64,7 @@ func write(path string, f draft.File) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temporary.Name()) // it is renamed before, unless something fails
+	defer os.Remove(temporary.Name()) // no effect once it is renamed
 	w := bufio.NewWriterSize(temporary, 1<<20)
 	if err = f.Content(w); err == nil {
 		err = w.Flush()

@@ -41,7 +41,7 @@ func (c *compiler) answers(op *openapi3.Operation, pointer string) (answers []An
 		ref := op.Responses.Value(key)
 		at := pointer + "/responses/" + jsonvalue.EscapePointer(key)
 		if !ok {
-			c.make.Warning(manyResponses, at, "responses "+key+": what is accepted is a status from 200 to 599, 2XX to 5XX or default; it is left out")
+			c.make.Warning(manyResponses, at, "responses "+key+": not a valid status; expected 200 to 599, 2XX to 5XX or default; it is left out")
 			continue
 		}
 		if ref == nil || ref.Value == nil {

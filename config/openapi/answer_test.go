@@ -89,7 +89,7 @@ func TestBodiesOfExamples(t *testing.T) {
 		t.Errorf("examples of properties: %s", described)
 	}
 	for _, want := range []string{
-		"the example wrong is not what the schema accepts (/name: is a number; expected a string); it is sent all the same",
+		"the example wrong is not what the schema accepts (/name: is a number; expected a string); it is sent anyway",
 		"the example of the property d is not what its schema accepts (is a string; expected an integer); it is not used",
 	} {
 		if strings.Count(problems, want) != 1 {
@@ -221,7 +221,7 @@ func TestDirectionOfProperties(t *testing.T) {
 
 func TestEndlessSchemaIsWarnedOf(t *testing.T) {
 	operations, problems := read(t, "recursion.yml", 0)
-	want := "no body was found that the schema accepts (it asks for itself without end (#/components/schemas/Endless)); the nearest is served"
+	want := "no body was found that the schema accepts (it requires itself endlessly (#/components/schemas/Endless)); the nearest is served"
 	if !strings.Contains(problems, want) {
 		t.Errorf("no %q in %s", want, problems)
 	}
@@ -289,7 +289,7 @@ func TestCheck_WithoutChecks(t *testing.T) {
 	}
 }
 
-// TestClosedSchemaThatIsExtended has a common mistake: no object is valid for both schemas, because
+// TestClosedSchemaThatIsExtended has a common error: no object is valid for both schemas, because
 // the outer one allows no properties at all.
 func TestClosedSchemaThatIsExtended(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "document.yml")

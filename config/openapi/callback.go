@@ -72,7 +72,7 @@ func (c *compiler) called(name, url string, item *openapi3.PathItem, pointer str
 			}
 			if cb.Delay, cb.Delayed = sleepTime(value); !cb.Delayed {
 				c.wrong(originProblem(op.Origin, fmt.Sprintf(
-					"%s is %v; a number of seconds, or a duration such as \"250ms\", is accepted", sleepKey, value)))
+					"%s is %v; expected a number of seconds, or a duration such as \"250ms\"", sleepKey, value)))
 			}
 			break
 		}

@@ -64,10 +64,10 @@ func (d *decoding) report(p problem, f fault) {
 // refuse reports that a node has the wrong kind for its place.
 func (d *decoding) refuse(n *tree.Node, accepted string) {
 	if n.Kind == tree.Null {
-		d.fault(n, badValue, "the value is left out; %s is accepted", accepted)
+		d.fault(n, badValue, "the value is left out; expected %s", accepted)
 		return
 	}
-	d.fault(n, badValue, "is %s; %s is accepted", n.Kind, accepted)
+	d.fault(n, badValue, "is %s; expected %s", n.Kind, accepted)
 }
 
 // decode decodes a node into v.

@@ -24,8 +24,8 @@ type Options struct {
 	Seed uint64
 	// Strict turns faults that do not prevent serving into errors.
 	Strict bool
-	// BasePath is in front of all paths, instead of what the document says: "/v2", or "/"
-	// for nothing. "" has the document say it. It is one that BasePathFault knows no fault of.
+	// BasePath precedes all paths, instead of the base path that the document declares: "/v2", or
+	// "/" for none. "" uses the document's. BasePathFault must return "" for it.
 	BasePath string
 	// AllowRemoteRefs lets documents refer to others by http and https URLs.
 	AllowRemoteRefs bool
@@ -142,7 +142,7 @@ func (r *documentReader) versioned(root *tree.Node, location string) *tree.Node 
 	minor := strings.Join(append(strings.Split(number, "."), "", "")[:2], ".")
 	switch {
 	case version.Kind != tree.Text && version.Kind != tree.Number:
-		r.wrong(version, "is %s; the version of OpenAPI, such as \"3.1.0\", is accepted", version.Kind)
+		r.wrong(version, "is %s; expected the version of OpenAPI, such as \"3.1.0\"", version.Kind)
 		return nil
 	case minor == "3.0":
 	case minor == "3.1":

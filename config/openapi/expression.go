@@ -70,13 +70,13 @@ func requestExpression(text, rest string) (template, what string) {
 	case root != "" && isPlainName(name):
 		return "{{" + root + "." + name + "}}", ""
 	case root != "":
-		return "", fmt.Sprintf("%q: a name of letters, digits, - and _ is accepted", wording.Clip(text))
+		return "", fmt.Sprintf("%q: expected a name of letters, digits, - and _", wording.Clip(text))
 	case rest == "body":
 		return "{{json-params}}", ""
 	}
 	pointer, ok := strings.CutPrefix(rest, "body#")
 	if !ok || pointer != "" && pointer[0] != '/' {
-		return "", fmt.Sprintf("%q: behind $request. stands header.NAME, query.NAME, path.NAME, body or body#/POINTER", wording.Clip(text))
+		return "", fmt.Sprintf("%q: expected after $request.: header.NAME, query.NAME, path.NAME, body or body#/POINTER", wording.Clip(text))
 	}
 	steps := pointerTokens(pointer)
 	for i, token := range steps {
@@ -120,7 +120,7 @@ func responseExpression(text, rest string, answer *Answer) (template, what strin
 	}
 	pointer, ok := strings.CutPrefix(rest, "body#")
 	if !ok && rest != "body" {
-		return "", fmt.Sprintf("%q: behind $response. stands header.NAME or body#/POINTER", wording.Clip(text))
+		return "", fmt.Sprintf("%q: expected after $response.: header.NAME or body#/POINTER", wording.Clip(text))
 	}
 	var value any
 	decoder := json.NewDecoder(strings.NewReader(string(answer.Body)))

@@ -21,9 +21,9 @@ var (
 	badServer       = fault{"servers have no usable URL", "paths are served without a base"}
 
 	noSlash       = fault{"paths do not begin with /, which is put in front", "one is put in front"}
-	badBrace      = fault{"paths have braces that are not parameters", "the path is taken as it stands"}
+	badBrace      = fault{"paths have braces that are not parameters", "the path is taken literally"}
 	unnamed       = fault{"parameters of paths have no name", "it is named by its place"}
-	namedTwice    = fault{"parameters of paths have the name of another", "the second one has a number behind its name"}
+	namedTwice    = fault{"parameters of paths have the name of another", "the second one has a number after its name"}
 	queryInPath   = fault{"paths hold a query, whose parameters are taken as query parameters", "the path ends there, and what follows are query parameters"}
 	undeclared    = fault{"parameters of paths are not declared, and accept any text", "any text is accepted"}
 	notInPath     = fault{"path parameters are not in their path, and are left out", "it is left out"}
@@ -36,7 +36,7 @@ var (
 	emptyExample  = fault{"examples have no value, and are left out", "it is left out"}
 	unknownType   = fault{"schemas have unknown types", "it is ignored"}
 	missingAnswer = fault{"operations declare no responses, and answer 200 without a body", "the answer is 200, without a body"}
-	otherRule     = fault{"rules of OpenAPI are broken that serving does not depend on", "it is served as it stands"}
+	otherRule     = fault{"rules of OpenAPI are broken that serving does not depend on", "it is served unchanged"}
 )
 
 // served returns a problem of this kind as it is reported: a warning that says how the fault was

@@ -10,25 +10,25 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// List is the list that the default answer of an operation holds, and which parameters
-// say how many of its items a request wants.
+// List is the list in the default answer of an operation, with the parameters that say how many of
+// its items a request wants.
 type List struct {
 	Limits []string // the names of the query parameters, at least one
 
-	least int // no fewer items are accepted by the schema
+	least int // the schema does not accept fewer items
 	body  []byte
 	place listPlace
 }
 
-// listPlace is where a list stands in a JSON text.
+// listPlace is the place of a list in a JSON text.
 type listPlace struct {
-	member string // that it is the value of; "" where it is the whole text
+	member string // whose value it is; "" if it is the whole text
 	open   int    // after "["
 	ends   []int  // after each item
 	shut   int    // at "]"
 }
 
-// Cut is the body of the answer with at most n items, but no fewer than its schema accepts.
+// Cut returns the body of the answer with at most n items, but no fewer than its schema accepts.
 func (l *List) Cut(n int) []byte { return l.place.cut(l.body, max(n, l.least)) }
 
 // CutFresh does the same with another body of the answer, one that was made anew.
@@ -54,12 +54,12 @@ func (p *listPlace) cut(body []byte, n int) []byte {
 // limitNames are the names of parameters that limit lists, as limitName has them.
 var limitNames = []string{"limit", "pagesize", "perpage", "size", "count", "maxresults", "top", "first", "take", "rows"}
 
-// limitName is a name without what spellings differ in.
+// limitName returns a name in the form in which spellings do not differ.
 func limitName(name string) string { return strings.ToLower(separators.Replace(name)) }
 
 var separators = strings.NewReplacer("-", "", "_", "", "$", "")
 
-// list is the list of an operation whose requests may limit it; nil for none.
+// list returns the list of an operation that requests may limit; nil for none.
 func (c *compiler) list(item *openapi3.PathItem, op *openapi3.Operation, o *Operation) *List {
 	limits := limitsOf(item, op)
 	if len(limits) == 0 || o.Default >= len(o.Answers) {
@@ -84,7 +84,7 @@ func (c *compiler) list(item *openapi3.PathItem, op *openapi3.Operation, o *Oper
 	return l
 }
 
-// limitsOf are the query parameters of an operation that are integers and limit lists.
+// limitsOf returns the query parameters of an operation that are integers and limit lists.
 func limitsOf(item *openapi3.PathItem, op *openapi3.Operation) []string {
 	var names []string
 	for _, list := range []openapi3.Parameters{op.Parameters, item.Parameters} {
@@ -101,11 +101,12 @@ func limitsOf(item *openapi3.PathItem, op *openapi3.Operation) []string {
 	return names
 }
 
-// maxLeastDepth bounds how deep schemas are made of schemas that are looked at.
+// maxLeastDepth limits the depth to which composed schemas are searched.
 const maxLeastDepth = 20
 
-// leastItems is how many items a list has to have, by its schema or, for a list that is
-// a member, the schema of what it is in. Of alternatives the largest counts.
+// leastItems returns how many items the schema requires a list to have. For a list that is a
+// member, it is the schema of the enclosing object. Of several alternatives, the largest number
+// counts.
 func leastItems(ref *openapi3.SchemaRef, member string, depth int) int {
 	if ref == nil || ref.Value == nil || depth > maxLeastDepth {
 		return 0
@@ -142,7 +143,7 @@ func findList(body []byte) (place listPlace, ok bool) {
 		key := i
 		i = afterValue(body, i)
 		name := body[key:i]
-		i = afterBlanks(body, afterBlanks(body, i)+1) // past ":"
+		i = afterBlanks(body, afterBlanks(body, i)+1) // after ":"
 		if body[i] == '[' {
 			if ok {
 				return listPlace{}, false // there are two
@@ -173,7 +174,7 @@ func itemsAt(body []byte, i int) listPlace {
 	return p
 }
 
-// afterValue is where the value that begins at i ends.
+// afterValue returns where the value that begins at i ends.
 func afterValue(body []byte, i int) int {
 	depth := 0
 	for ; i < len(body); i++ {
@@ -211,7 +212,7 @@ func afterValue(body []byte, i int) int {
 	return i
 }
 
-// afterBlanks is the first place from i on that holds no blank.
+// afterBlanks returns the first index from i on that is not a blank.
 func afterBlanks(body []byte, i int) int {
 	for i < len(body) && strings.IndexByte(" \t\r\n", body[i]) >= 0 {
 		i++

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A cut list has the first items of the list, and whatever is beside it stays.
+// A cut list has the first items of the list, and the other members stay.
 func FuzzFindList(f *testing.F) {
 	for _, text := range []string{
 		`[]`, ` [ 1 , 2 ] `, `[[1],[2],{"a":[3]}]`, `{"items":["a","b"],"total":2}`, `{"a":[],"b":[]}`, `{"x":{"y":[1]}}`,

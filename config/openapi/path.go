@@ -115,7 +115,7 @@ func pairsOf(text string) []queryPair {
 	return all
 }
 
-// methodsOf is the set of the keys of a path item that are operations.
+// methodsOf returns the set of the keys of a path item that are operations.
 var methodsOf = map[string]bool{
 	"get": true, "put": true, "post": true, "delete": true, "options": true, "head": true, "patch": true, "trace": true,
 	"connect": true, "query": true,

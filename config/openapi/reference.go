@@ -194,7 +194,7 @@ func (b *bundle) inline(src *source, n, ref *tree.Node, l *layout) {
 		b.wrong(ref, "path items refer to others more than "+strconv.Itoa(maxInlined)+" deep")
 		return
 	case target.Kind != tree.Map:
-		b.wrong(ref, "the reference leads to "+target.Kind.String()+"; a path item is accepted")
+		b.wrong(ref, "the reference leads to "+target.Kind.String()+"; expected a path item")
 		return
 	}
 	b.object(from, target, l)
@@ -227,7 +227,7 @@ func (b *bundle) refer(src *source, ref *tree.Node, l *layout) {
 	tokens := b.tokens(ref.Text)
 	if len(tokens) == 3 && tokens[0] == "components" && tokens[1] != l.section && b.layouts.isSection(tokens[1]) {
 		b.broken[ref] = true
-		b.wrong(ref, "the reference leads to one of "+tokens[1]+"; one of "+l.section+" is accepted here")
+		b.wrong(ref, "the reference leads to one of "+tokens[1]+"; expected one of "+l.section)
 		return
 	}
 	if from == b.root {
@@ -332,7 +332,7 @@ func (b *bundle) find(src *source, ref *tree.Node) (*source, *tree.Node) {
 		if n := from.anchor(fragment); n != nil {
 			return from, n
 		}
-		b.wrong(ref, "there is no $anchor "+strconv.Quote(wording.Clip(fragment))+" in "+from.name+"; behind # stands the name of one, or a JSON pointer such as #/components/schemas/Pet")
+		b.wrong(ref, "there is no $anchor "+strconv.Quote(wording.Clip(fragment))+" in "+from.name+"; expected after # the name of one, or a JSON pointer such as #/components/schemas/Pet")
 		return nil, nil
 	}
 	n := from.root
@@ -420,7 +420,7 @@ func (b *bundle) sourceOf(src *source, ref *tree.Node, file string) *source {
 	case scheme == "file" && (u.Host == "" || u.Host == "localhost"):
 		return b.local(src, ref, u.Path)
 	case len(scheme) > 1:
-		b.wrong(ref, "references of "+wording.Clip(scheme)+": are not followed; a file, or an http or https URL, is accepted")
+		b.wrong(ref, "references of "+wording.Clip(scheme)+" are not followed; expected a file, or an http or https URL")
 		return nil
 	}
 	if decoded, err := url.PathUnescape(file); err == nil {
@@ -456,7 +456,7 @@ func (b *bundle) local(src *source, ref *tree.Node, path string) *source {
 // for each reference to it.
 func (b *bundle) opened(s *source, ref *tree.Node) *source {
 	if s.root == nil {
-		b.wrong(ref, s.name+" cannot be read, which is said above")
+		b.wrong(ref, s.name+" cannot be read, as reported above")
 	}
 	return s
 }

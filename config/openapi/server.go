@@ -14,7 +14,7 @@ import (
 	"mockserver/internal/wording"
 )
 
-// BasePathFault is why a text cannot be Options.BasePath; "" for nothing.
+// BasePathFault returns why a text cannot be Options.BasePath; "" if it can.
 func BasePathFault(text string) string {
 	switch {
 	case !strings.HasPrefix(text, "/"):
@@ -44,8 +44,8 @@ func BasePathFault(text string) string {
 	return ""
 }
 
-// rebase replaces the servers of a document of OpenAPI 3, and those of its paths and
-// operations, by one with a base path.
+// rebase replaces the servers of an OpenAPI 3 document, its paths and its operations by one server
+// with a base path.
 func rebase(root *tree.Node, base string) {
 	root.Set("servers", tree.NewList(tree.NewMap().SetText("url", base)))
 	paths := root.Get("paths")
@@ -64,16 +64,16 @@ func rebase(root *tree.Node, base string) {
 	}
 }
 
-// withoutServers takes the servers out of a path item or an operation. Its entries are
-// copied, since an alias in the file may share them.
+// withoutServers removes the servers from a path item or an operation. Its entries are
+// copied, because an alias in the file may share them.
 func withoutServers(n *tree.Node) {
 	if n.IsMap() && n.Get("servers") != nil {
 		n.Entries = slices.DeleteFunc(slices.Clone(n.Entries), func(e tree.Entry) bool { return e.Key == "servers" })
 	}
 }
 
-// basePath is the path of the first of the servers, without a slash at its end: "" or
-// "/v1". Variables have their defaults; a relative URL is taken from the root. The
+// basePath returns the path of the first of the servers, without a slash at its end: "" or
+// "/v1". Variables have their defaults; a relative URL is relative to the root. The
 // problem is nil when there is none.
 func basePath(servers openapi3.Servers) (string, *problem) {
 	if len(servers) == 0 || servers[0] == nil {
@@ -104,8 +104,8 @@ func basePath(servers openapi3.Servers) (string, *problem) {
 	return "", nil
 }
 
-// escapedPath is EscapedPath, but leaves the escapes of a path alone that has characters which lack
-// one: %2F would become a slash.
+// escapedPath does the same as EscapedPath, but keeps the escapes of a path in which other
+// characters lack theirs: %2F would become a slash.
 func escapedPath(u *url.URL) string {
 	if u.RawPath == "" {
 		return u.EscapedPath()
@@ -121,7 +121,8 @@ func escapedPath(u *url.URL) string {
 	return b.String()
 }
 
-// pathCharacters need no escape in a path, RFC 3986 section 3.3; nor do brackets, which clients send.
+// pathCharacters need no escape in a path, RFC 3986 section 3.3; nor do brackets, which clients
+// send.
 const pathCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&'()*+,;=:@/[]"
 
 // serversOf returns the servers of an operation: its own, else those of its path, else those of the

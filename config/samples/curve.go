@@ -1,5 +1,5 @@
-// Package samples makes percentile curves of lengths of time that were measured: by a recording, or
-// by another load generator. It knows their files, and no endpoint.
+// Package samples makes percentile curves from measured lengths of time: from a recording, or from
+// the results of another load generator. It knows their files, but no endpoints.
 package samples
 
 import (
@@ -17,7 +17,7 @@ type Curve struct {
 	Points   []Point // between the two, with rising ranks and lengths
 }
 
-// Point says that Rank percent of all samples are at most Length.
+// Point means that Rank percent of all samples are at most Length.
 type Point struct {
 	Rank   float64 // above 0, below 100, with at most six digits after the point
 	Length time.Duration
@@ -26,7 +26,7 @@ type Point struct {
 const (
 	// pointEach is the number of samples up to which each of them is a point.
 	pointEach = 100
-	// beyond is how many samples have to be above a percentile of nines.
+	// beyond is how many samples must be above a percentile of nines.
 	beyond = 10
 )
 
@@ -36,7 +36,7 @@ var ranks = []float64{0.5, 1, 2, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 
 // nines are further points, each of which needs samples above it.
 var nines = []float64{99.9, 99.99, 99.999, 99.9999, 99.99999, 99.999999}
 
-// Of returns the curve of samples, which it sorts. There is one at least.
+// Of returns the curve of samples, which it sorts. There must be at least one.
 func Of(lengths []time.Duration) Curve {
 	slices.Sort(lengths)
 	return curve(int64(len(lengths)), func(i int64) time.Duration { return lengths[i] })
@@ -62,7 +62,7 @@ func ofCounted(all []counted) Curve {
 	})
 }
 
-// curve returns the curve of n samples, of which at returns the i-th smallest.
+// curve returns the curve of n samples; at returns the i-th smallest.
 func curve(n int64, at func(i int64) time.Duration) Curve {
 	c := Curve{Count: n, Min: at(0), Max: at(n - 1)}
 	if c.Min == c.Max {
@@ -97,10 +97,10 @@ func ranksOf(n int64) []float64 {
 	return all
 }
 
-// rounded returns a rank as it can be written.
+// rounded rounds a rank to the digits that are written.
 func rounded(rank float64) float64 { return math.Round(rank*1e6) / 1e6 }
 
-// Shift returns the curve with a time taken off all lengths, which do not fall below zero.
+// Shift returns the curve with a time subtracted from all lengths, which do not fall below zero.
 func (c Curve) Shift(less time.Duration) Curve {
 	if less == 0 {
 		return c

@@ -14,7 +14,7 @@ const MaxSize = 1 << 30
 
 // Read reads a file of measured lengths:
 //
-//   - a recording of this program, of which each answer is a sample to its first byte
+//   - a recording of this program; the time to the first byte of each answer is a sample
 //   - a log of HdrHistogram (V2 and before); numbers are nanoseconds unless Options say otherwise
 //   - percentiles as wrk2, wrk, vegeta and HdrHistogram print them; a table without a unit has milliseconds
 //   - a report of vegeta in JSON

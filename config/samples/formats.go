@@ -18,8 +18,8 @@ import (
 	"mockserver/internal/wording"
 )
 
-// recording reads a recording of this program. What a killed process left unfinished at its end is
-// left out.
+// recording reads a recording of this program. An unfinished end, which a killed process leaves, is
+// ignored.
 func (l *lines) recording() (Curve, error) {
 	var all []time.Duration
 	for {
@@ -193,8 +193,8 @@ func percentiles(head string) bool {
 	return false
 }
 
-// spectrum reads percentiles that a program has printed. A table with all of them goes before a
-// summary.
+// spectrum reads percentiles that a program has printed. A complete table takes precedence
+// over a summary.
 func (l *lines) spectrum(o Options) (Curve, error) {
 	var summary, full percentileTable
 	inTable := false

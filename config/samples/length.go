@@ -16,7 +16,8 @@ const MaxLength = 24 * time.Hour
 // Units are the units of numbers, by name.
 var Units = map[string]time.Duration{"ns": time.Nanosecond, "us": time.Microsecond, "ms": time.Millisecond, "s": time.Second}
 
-// length returns a duration that is written with a unit, or a number in one.
+// length parses a duration with a unit, or a number in the given unit. The second result says what
+// is wrong.
 func length(text string, unit time.Duration) (time.Duration, string) {
 	text = strings.TrimSpace(text)
 	d, err := time.ParseDuration(text)
@@ -26,7 +27,7 @@ func length(text string, unit time.Duration) (time.Duration, string) {
 		case wrong != nil:
 			return 0, fmt.Sprintf("%q is not a duration; expected a number, or a duration such as 8.1ms", wording.Clip(text))
 		case unit == 0:
-			return 0, fmt.Sprintf("%q has no unit; expected a duration such as 8.1ms, or unit: ms beside from", wording.Clip(text))
+			return 0, fmt.Sprintf("%q has no unit; expected a duration such as 8.1ms, or unit: ms next to from", wording.Clip(text))
 		case f*float64(unit) > float64(MaxLength):
 			return 0, fmt.Sprintf("%q is longer than 24h", wording.Clip(text))
 		}

@@ -14,7 +14,7 @@ type Problem struct {
 	What         string // what is wrong, and what is expected
 }
 
-// Error returns "line:column: what is wrong", for which the caller knows the file.
+// Error returns "line:column: what is wrong". The caller adds the name of the file.
 func (p *Problem) Error() string {
 	switch {
 	case p.Line == 0:
@@ -64,8 +64,8 @@ func (l *lines) problem(what string, args ...any) error {
 	return &Problem{Line: l.line, Column: 1, What: what}
 }
 
-// Options say what a file does not say itself.
+// Options supply what a file does not say itself.
 type Options struct {
-	Unit   time.Duration // of numbers; 0 if it is not given
+	Unit   time.Duration // of numbers; 0 if it is unknown
 	Column string        // of a table: the name of the column; "" for the first
 }

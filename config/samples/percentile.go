@@ -11,7 +11,7 @@ import (
 // percentileTable is a distribution by percentiles that another program has computed.
 type percentileTable struct {
 	rows  []percentileRow
-	count int64 // samples; 0 if that is not known
+	count int64 // samples; 0 if unknown
 }
 
 type percentileRow struct {
@@ -30,7 +30,7 @@ func (t *percentileTable) add(rank float64, text string, line int, unit time.Dur
 	return wrong
 }
 
-// spectrumRow adds a row of a table: value, part of all samples, and how many those are.
+// spectrumRow adds a row of a table: value, part of all samples, and how many there are.
 func (t *percentileTable) spectrumRow(cells []string, line int, unit time.Duration) string {
 	part, err := number(cells[2])
 	n, _ := strconv.ParseInt(cells[3], 10, 64)
@@ -65,7 +65,7 @@ func (t *percentileTable) vegeta(cells []string, line int) string {
 }
 
 // curve returns the points of a table: all of them if they are few, otherwise the lengths at the
-// ranks that a curve of so many samples has.
+// ranks of a curve with that many samples.
 func (t *percentileTable) curve() (Curve, error) {
 	rows := t.rows[:0:0]
 	for i, r := range t.rows {

@@ -41,7 +41,7 @@ func (r *argReader) word(word string) {
 		r.files = append(r.files, word)
 		r.flags.Give("config", word)
 	case r.command != "":
-		r.flags.Wrong("%q: no such file or directory; a flag's value stands after its flag", word)
+		r.flags.Wrong("%q: no such file or directory; a flag's value comes after its flag", word)
 	default:
 		names := commandNames()
 		r.flags.Wrong("%q: no such command or file%s; expected %s, or the name of a file or a directory", word, wording.DidYouMean(word, names), wording.OneOf(names))

@@ -32,7 +32,7 @@ var commands = []command{
 	{"fleet", "begin and end a run on all replicas around a command, or show them: mockserver fleet -h", false, nil, ""},
 	{"health", "ask the server that runs with these settings whether it answers: exit code 0 if so, otherwise 1", false, []string{"host", "port", "tls-only", "format"}, "mockserver health --port 8080"},
 	{"version", "print the version", false, nil, "mockserver version"},
-	{"help", "print this text, or that of one command: mockserver help validate", false, nil, "mockserver help validate"},
+	{"help", "print this text, or the help of one command: mockserver help validate", false, nil, "mockserver help validate"},
 }
 
 // serveFlags returns all flags except those of other commands.

@@ -19,7 +19,7 @@ type Given struct {
 func (s Settings) Given() []Given {
 	var list []Given
 	for _, f := range table {
-		if f.Env == "" { // it stands for a command
+		if f.Env == "" { // it is a command
 			continue
 		}
 		value, given := s.texts[f.Name]

@@ -9,7 +9,7 @@ import (
 	"mockserver/internal/flags"
 )
 
-// Import is what the command import is asked to do.
+// Import is the arguments of the command import.
 type Import struct {
 	Help  bool
 	Files []string
@@ -17,13 +17,13 @@ type Import struct {
 	Out     string // a directory; "" for standard output
 	Report  string // a file; "" for none
 	Force   bool   // overwrite files
-	Strict  bool   // anything but exact is a failure
-	Check   bool   // ask what was made for what the source says
+	Strict  bool   // anything that is not exact is a failure
+	Check   bool   // check that the result answers as the source says
 	Against string // the URL of the original server; "" for none
 
 	Paths     []string      // patterns of paths
 	Last      bool          // latencies to the last byte
-	Subtract  time.Duration // taken off latencies
+	Subtract  time.Duration // subtracted from latencies
 	EnvFile   string
 	Variables map[string]string
 }
@@ -31,13 +31,13 @@ type Import struct {
 // importTable is every flag of import, in the order of its usage.
 var importTable = flags.Table[Import]{
 	{Name: "out", Short: "o", Value: "DIR", Accepts: "the name of a directory",
-		Doc: "write mocks.yml and the files beside it here, instead of printing it",
+		Doc: "write mocks.yml and its files here, instead of printing it",
 		Set: func(i *Import, v string) bool { i.Out = v; return v != "" }},
 	{Name: "force", Accepts: "true or false",
 		Doc: "overwrite files",
 		Set: func(i *Import, v string) bool { return flags.Switch(&i.Force, v) }},
 	{Name: "report", Value: "FILE", Accepts: "the name of a file",
-		Doc: "write what became of each item: a table, or JSON if the name ends with .json",
+		Doc: "write the result of each item: a table, or JSON if the name ends with .json",
 		Set: func(i *Import, v string) bool { i.Report = v; return v != "" }},
 	{Name: "strict", Accepts: "true or false",
 		Doc: "exit with 1 if an item is not exact",

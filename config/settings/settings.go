@@ -56,7 +56,7 @@ type Settings struct {
 	NoWebhooks         bool   // webhooks are not sent
 	State              string // a file in which changes of rows are kept; "" for none
 	StateMemory        int    // memory of all changes of rows, in bytes
-	NoLatency          bool   // latencies are not waited for
+	NoLatency          bool   // no latency is injected
 	NoFaults           bool   // faults do not happen
 
 	Seed      *uint64 // for all random choices; nil makes them random
@@ -75,8 +75,9 @@ type Settings struct {
 	// Fleet is the replicas of the fleet, in the form that fleet.ParseMembers accepts; "" for none.
 	Fleet       string
 	FleetExpect int // how many replicas there should be; 0 for as many as there are
-	// FleetCA is a file with the CA of the admin addresses of the other replicas; "" for the CA that
-	// --admin-tls auto makes, or those of the system.
+	// FleetCA is a file with the CA of the admin addresses of the other replicas; "" for the CA
+	// that
+	// --admin-tls auto makes, or the CAs of the system.
 	FleetCA string
 
 	texts    map[string]string // how each setting was given, by flag name; see Given

@@ -84,7 +84,7 @@ func TestEveryMistakeOfTheCommandLineIsNamed(t *testing.T) {
 		`-f: "xml" is not valid; expected println or json`,
 		`--port: given twice, first as --port`,
 		`--no-cors: "maybe" is not valid; expected true or false`,
-		`"more": no such file or directory; a flag's value stands after its flag`,
+		`"more": no such file or directory; a flag's value comes after its flag`,
 		`"validate": unexpected, the command is serve already`,
 		`--unmatched-status: "199" is not valid; expected an integer from 200 to 599`,
 		`--max-body: "0" is not valid; expected a number of bytes above 0`,

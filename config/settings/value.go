@@ -17,7 +17,7 @@ func readSeed(into **uint64, text string) bool {
 	return err == nil
 }
 
-// readCommand handles a flag that stands for a command; help takes precedence over all others.
+// readCommand handles a flag that is a command; help takes precedence over all others.
 func readCommand(s *Settings, command, text string) bool {
 	var on bool
 	ok := flags.Switch(&on, text)

@@ -91,7 +91,7 @@ func wordFault(word string) string {
 	shown := wording.Label(word)
 	switch {
 	case word == ":":
-		return `a : without a name; a key is written :name or "name", and its value behind a blank`
+		return `a : without a name; a key is written :name or "name", and its value after a blank`
 	case strings.HasPrefix(word, "::"):
 		return shown + " is a keyword that only a Clojure program can resolve; expected :name or :namespace/name"
 	case word[0] == ':':

@@ -36,7 +36,7 @@ func (p Pos) Before(q Pos) bool {
 type Problem struct {
 	Pos     Pos
 	Key     string // "[3].endpoint.response.status"; "" for the whole file
-	What    string // what is wrong, and what is accepted
+	What    string // what is wrong, and what was expected
 	Warning bool   // the configuration is served nevertheless
 	Kind    string // what several warnings of OpenAPI documents have in common, "" for others; see Digest
 	Rest    bool   // it represents all later problems too, which were not looked for

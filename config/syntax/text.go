@@ -77,7 +77,7 @@ func (t Text) At(offset int) Pos {
 	return p
 }
 
-// atMargin is At for a text whose lines are those of the file, with any line breaks.
+// atMargin does the same as At for a text whose lines are lines of the file, with any line breaks.
 func (t Text) atMargin(offset int) Pos {
 	before := t.Value[:offset]
 	if strings.HasPrefix(t.Value[offset:], "\n") {

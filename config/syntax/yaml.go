@@ -177,7 +177,7 @@ func (r *yamlReader) mapping(n *yaml.Node, out *Node, size *extent) {
 		merge := n.Content[i].Kind == yaml.ScalarNode && n.Content[i].Tag == "!!merge"
 		if merge {
 			if merges++; merges > 1 {
-				r.wrong(key.Pos(), "the merge key << stands twice in this map; several maps are merged as a list, <<: [*a, *b]")
+				r.wrong(key.Pos(), "the merge key << occurs twice in this map; several maps are merged as a list, <<: [*a, *b]")
 			}
 		}
 		r.push(step{key: key.Text.Value, named: true})

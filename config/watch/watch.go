@@ -13,15 +13,15 @@ import (
 	"mockserver/internal/files"
 )
 
-// Watcher tells of changes to files, and to the files in directories.
+// Watcher reports changes to files, and to the files in directories.
 //
 // Files are polled rather than waited for, because bind mounts and network file
 // systems send no events; symlinks are followed, so the swap of a mounted
 // ConfigMap is seen. A change counts once the file has looked the same at two
-// polls, for editors truncate first and write then; and only when what it holds
+// polls, because editors truncate it before they write, and only when its content
 // differs. Appearing, disappearing and becoming unreadable are changes.
 //
-// Its methods may be called at the same time.
+// Its methods are safe for concurrent use.
 type Watcher struct {
 	names func() []string
 	disk  disk
@@ -30,7 +30,7 @@ type Watcher struct {
 	moved bool // some files looked different at the last poll
 }
 
-// disk holds the functions to access files.
+// disk contains the functions that access files.
 type disk struct {
 	look func(name string) files.Look
 	list func(dir string) ([]string, error)
@@ -40,20 +40,18 @@ type disk struct {
 // New looks at the files for the first time: changes count from now on.
 // Make it before the files are read, so that no change is missed.
 //
-// It asks names at each look, so the set may change: from when a name is first
-// seen in the set its changes count, and no longer than it stays there. A file
-// that is missing or cannot be read may be named; that it comes is a change. A
-// directory may be named, as Load takes it: it stands for itself and for the files in it that Load
-// reads, and is listed at each look, so that files that come and go are changes.
-// Names is called by one goroutine at a time, that of Run or of a caller of
-// Refresh; it must not call the watcher.
+// It calls names at each look, so the set may change: the changes of a name count while it is in
+// the set. A file may be missing or unreadable; its appearance is a change. A directory may be
+// named, as for Load: it includes the files in it that Load reads, and is listed at each look, so
+// that files that come and go are changes. names is called by one goroutine at a time, Run's or
+// that of a caller of Refresh; it must not call the watcher.
 func New(names func() []string) *Watcher {
 	w := unlooked(names)
 	w.step(time.Now())
 	return w
 }
 
-// unlooked is New without the first check.
+// unlooked does the same as New, without the first check.
 func unlooked(names func() []string) *Watcher {
 	return &Watcher{names: names, disk: disk{look: files.LookAt, list: list, hash: hashFile}}
 }
@@ -175,7 +173,7 @@ type poll struct {
 	moved   bool // a file looks different from the last poll
 }
 
-// named polls a file or a directory that was given.
+// named polls a given file or directory.
 func (p *poll) named(name string) {
 	dir, _ := files.Directory(name)
 	l := p.disk.look(dir)

@@ -24,7 +24,7 @@ var faulty = []struct {
   /a:
     get: {responses: {'200': {$ref: '#/components/schemas/A'}}}
 components: {schemas: {A: {type: string}}}
-`, `5:38: #/paths/~1a/get/responses/200/$ref: the reference leads to one of schemas; one of responses is accepted here; what it stands for is left out, so that a schema accepts anything`,
+`, `5:38: #/paths/~1a/get/responses/200/$ref: the reference leads to one of schemas; expected one of responses; what it stands for is left out, so that a schema accepts anything`,
 		[]string{"GET /a 200 "}},
 	{"reference to a file that is not there", openAPI + `paths:
   /a:
@@ -50,15 +50,15 @@ components:
 	{"list for a map", openAPI + `paths:
   /a:
     get: {responses: {'200': {description: ok, headers: [], content: {text/plain: {example: x}}}}}
-`, `5:57: #/paths/~1a/get/responses/200/headers: is a list; a map is accepted; it is left out`, []string{"GET /a 200 x"}},
+`, `5:57: #/paths/~1a/get/responses/200/headers: is a list; expected a map; it is left out`, []string{"GET /a 200 x"}},
 	{"map for a list", openAPI + `paths:
   /a:
     get: {tags: {a: b}, responses: {'200': {description: ok, content: {text/plain: {example: x}}}}}
-`, `5:17: #/paths/~1a/get/tags: is a map; a list is accepted; it is left out`, []string{"GET /a 200 x"}},
+`, `5:17: #/paths/~1a/get/tags: is a map; expected a list; it is left out`, []string{"GET /a 200 x"}},
 	{"text for a list", openAPI + `paths:
   /a:
     get: {parameters: none, responses: {'200': {description: ok, content: {text/plain: {example: x}}}}}
-`, `5:23: #/paths/~1a/get/parameters: is a text; a list is accepted; it is left out`, []string{"GET /a 200 x"}},
+`, `5:23: #/paths/~1a/get/parameters: is a text; expected a list; it is left out`, []string{"GET /a 200 x"}},
 	{"no title", "openapi: 3.0.3\ninfo: {version: '1'}\npaths:\n  /a: {get: {responses: {'204': {description: ok}}}}\n",
 		`2:7: #/info: title is missing or empty; nothing that is served depends on it`, []string{"GET /a 204 "}},
 	{"no info", "openapi: 3.0.3\npaths:\n  /a: {get: {responses: {'204': {description: ok}}}}\n",
@@ -90,7 +90,7 @@ paths:
 	{"rule that nothing depends on", openAPI + `paths:
   /a: {get: {operationId: a, security: [{none: []}], responses: {'200': {description: ok}}}}
   /b: {get: {responses: {'200': {description: ok, content: {application/json: {schema: {type: array, maxItems: 0}}}}}}}
-`, `5:88: #/paths/~1b/get/responses/200/content/application~1json/schema: when schema type is 'array', schema 'items' must be non-null; it is served as it stands`,
+`, `5:88: #/paths/~1b/get/responses/200/content/application~1json/schema: when schema type is 'array', schema 'items' must be non-null; it is served unchanged`,
 		[]string{"GET /a 200 ", "GET /b 200 []"}},
 	{"operationId twice", openAPI + `paths:
   /a: {get: {operationId: x, responses: {'200': {description: ok, content: {text/plain: {example: a}}}}}}
@@ -99,13 +99,13 @@ paths:
 	{"path without a slash", openAPI + "paths:\n  a: {get: {responses: {'204': {description: ok}}}}\n",
 		`4:3: #/paths/a: the path "a" does not begin with /; one is put in front`, []string{"GET /a 204 "}},
 	{"brace without another", openAPI + "paths:\n  '/a/{b': {get: {responses: {'204': {description: ok}}}}\n",
-		`4:4: #/paths/~1a~1{b: the path "/a/{b": a { has no matching } in its segment; the path is taken as it stands`, []string{"GET /a/%7Bb 204 "}},
+		`4:4: #/paths/~1a~1{b: the path "/a/{b": a { has no matching } in its segment; the path is taken literally`, []string{"GET /a/%7Bb 204 "}},
 	{"blank name in a path", openAPI + "paths:\n  '/a/{}': {get: {responses: {'204': {description: ok}}}}\n",
 		`4:4: #/paths/~1a~1{}: the path "/a/{}": a parameter has no name; it is named by its place`, []string{"GET /a/b 204 "}},
 	{"name twice in a path", openAPI + `paths:
   /a/{id}/b/{id}:
     get: {parameters: [{name: id, in: path, required: true, schema: {type: string}}], responses: {'204': {description: ok}}}
-`, `4:3: #/paths/~1a~1{id}~1b~1{id}: the path "/a/{id}/b/{id}": the parameter "id" is there twice; the second one has a number behind its name`,
+`, `4:3: #/paths/~1a~1{id}~1b~1{id}: the path "/a/{id}/b/{id}": the parameter "id" is there twice; the second one has a number after its name`,
 		[]string{"GET /a/x/b/y 204 "}},
 	{"parameter that is not declared", openAPI + "paths:\n  /a/{id}: {get: {responses: {'204': {description: ok}}}}\n",
 		`4:13: #/paths/~1a~1{id}/get: the path parameter "id" is not declared: an entry of parameters with name: id and in: path is missing; any text is accepted`,

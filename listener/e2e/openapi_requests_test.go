@@ -375,6 +375,6 @@ paths:
       responses: {"200": {description: fine, content: {text/plain: {example: fine}}}}
 `)
 	p := harness.Start(t, "-m", file, "--validate")
-	p.WaitLine(0, "WARN", "(?<!a)b", "requests are not held against the pattern")
+	p.WaitLine(0, "WARN", "(?<!a)b", "requests are not checked against the pattern")
 	p.Get("/a?q=x").Want(t, 200, "fine")
 }

@@ -1,5 +1,5 @@
-// Package curl makes an endpoint of each curl command in a script, such as those that browsers copy.
-// A command has no answer, so the endpoint has an empty one to be filled in.
+// Package curl makes an endpoint of each curl command in a script, such as those that browsers
+// copy. A command has no answer, so the endpoint has an empty one to be filled in.
 package curl
 
 import (
@@ -33,7 +33,7 @@ type request struct {
 	url    *url.URL
 	header []draft.Field
 	body   []string
-	why    []string // what of it is not known
+	why    []string // what is unknown about it
 }
 
 // Read adds an endpoint for each command.
@@ -83,7 +83,7 @@ func parse(s *draft.Source, words []word, d *draft.Draft) []*request {
 	query := false
 	for i := 1; i < len(words); i++ {
 		if words[i].variable {
-			r.unknown("it has a variable of the shell, which is taken as it stands")
+			r.unknown("it has a variable of the shell, which is taken literally")
 		}
 		name, value, attached := option(words[i].text)
 		takes := func() string {
@@ -91,7 +91,7 @@ func parse(s *draft.Source, words []word, d *draft.Draft) []*request {
 				i++
 				value = words[i].text
 				if words[i].variable {
-					r.unknown("it has a variable of the shell, which is taken as it stands")
+					r.unknown("it has a variable of the shell, which is taken literally")
 				}
 			}
 			return value
@@ -135,7 +135,7 @@ func parse(s *draft.Source, words []word, d *draft.Draft) []*request {
 }
 
 // option returns the name of an option, and a value that is attached to it: --url=x, -XPOST. The
-// name is "" for a word that is none.
+// name is "" for a word that is not an option.
 func option(text string) (name, value string, attached bool) {
 	switch {
 	case len(text) < 2 || text[0] != '-':
@@ -144,7 +144,7 @@ func option(text string) (name, value string, attached bool) {
 		return strings.Cut(text, "=")
 	case len(text) > 2 && strings.IndexByte("XHdFbuAeoTxmwcrCEKUyYzD", text[1]) >= 0:
 		return text[:2], text[2:], true
-	case len(text) > 2: // switches together, of which the last may take a value: -sX
+	case len(text) > 2: // switches together, the last of which may take a value: -sX
 		for _, c := range text[1:] {
 			if c == 'I' || c == 'G' {
 				return "-" + string(c), "", false
@@ -253,7 +253,7 @@ func (r *request) write(d *draft.Draft, first map[string]*request, hosts bool) {
 	d.Asks = append(d.Asks, draft.Ask{Pos: r.pos, Name: name, Method: r.method, Target: r.url.RequestURI(), Host: r.url.Hostname(), Header: r.header, Body: []byte(strings.Join(r.body, "&"))})
 }
 
-// literal returns a path without what would mean a parameter.
+// literal returns a path with the characters escaped that would declare a parameter.
 func literal(path string) string {
 	path = strings.NewReplacer("{", "%7B", "}", "%7D", "<", "%3C", ">", "%3E", "|", "%7C").Replace(path)
 	return strings.ReplaceAll(strings.ReplaceAll(path, "/:", "/%3A"), "/*", "/%2A")

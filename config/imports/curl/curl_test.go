@@ -85,7 +85,7 @@ func TestWhatIsReported(t *testing.T) {
 	}{
 		{draft.Lost, 4, "is not an http or https URL"}, {draft.Lost, 5, "the method PURGE is not served"}, {draft.Lost, 6, "the command has no URL"},
 		{draft.Approximate, 1, "the command does not say what is answered"}, {draft.Approximate, 2, "is answered as in line 1"},
-		{draft.Approximate, 3, "the command does not say what is answered; it has a variable of the shell, which is taken as it stands"},
+		{draft.Approximate, 3, "the command does not say what is answered; it has a variable of the shell, which is taken literally"},
 	}
 	for i, w := range want {
 		if len(d.Items) != len(want) || d.Items[i].Kind != w.kind || d.Items[i].Pos.Line != w.line || d.Items[i].Why != w.why {

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// word is a word of a command, as a shell gives it to the program.
+// word is a word of a command, as a shell passes it to the program.
 type word struct {
 	text         string
 	line, column int
-	variable     bool // it has a variable of the shell, which is kept as it is written
+	variable     bool // it has a variable of the shell, which is taken literally
 }
 
 // commands returns the commands of a script: lists of words, ended by line breaks, ";", "|" or "&".

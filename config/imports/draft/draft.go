@@ -1,9 +1,9 @@
-// Package draft has what an importer makes of a file of another tool: declarations of our language,
-// written as YAML, the files beside it, a report of what became of each thing in the source, and the
-// requests by which the result can be checked.
+// Package draft contains what an importer makes of a file of another tool: declarations in our
+// language, written as YAML, the files that they refer to, a report on each item of the source, and
+// the requests by which the result can be checked.
 //
-// An importer says nothing to the server. Its only product is text, which is read as any other
-// configuration. So positions, validation, the schema and export hold for it.
+// An importer does not talk to the server. Its only product is text, which is read like any other
+// configuration. So positions, validation, the schema and export work for it.
 package draft
 
 import (
@@ -15,14 +15,14 @@ import (
 	"mockserver/config/syntax"
 )
 
-// Kind says what became of a thing in the source.
+// Kind is how well an item of the source was taken over.
 type Kind uint8
 
 // The kinds, from the best to the worst.
 const (
 	Exact       Kind = iota // the same requests get the same answers
 	Approximate             // an answer differs in something that Why names
-	Lost                    // it is not served; it stands commented out, or in the report alone
+	Lost                    // it is not served; it is commented out, or only in the report
 )
 
 // Kinds are all kinds in order.
@@ -31,7 +31,7 @@ var Kinds = []Kind{Exact, Approximate, Lost}
 // String returns the word for a kind in reports.
 func (k Kind) String() string { return [...]string{"exact", "approximate", "lost"}[k] }
 
-// Item is one thing in the source: a request with its answers, a mapping, a route, a variable.
+// Item is one item of the source: a request with its answers, a mapping, a route, a variable.
 type Item struct {
 	Kind Kind
 	Pos  syntax.Pos // in the source
@@ -44,10 +44,10 @@ type Declaration struct {
 	Above []string // comments above it, one line each, without "#"
 	Key   string   // "endpoint", "resource", "data", "scenario" or "websocket"
 	Value *Map
-	Off   bool // it is written commented out
+	Off   bool // it is commented out
 }
 
-// File is a file beside the configuration.
+// File is a file that belongs to the configuration.
 type File struct {
 	Name  string // relative to the directory of the configuration, with slashes
 	Data  []byte // its content, unless Write is set
@@ -57,28 +57,28 @@ type File struct {
 // Field is a header line.
 type Field struct{ Name, Value string }
 
-// Ask is a request of the source, and what may answer it.
+// Ask is a request for the source, and the answers that are right.
 type Ask struct {
 	Pos    syntax.Pos
 	Name   string
 	Method string
 	Target string // path and query, percent-encoded
-	Host   string // "" for that of the server
+	Host   string // "" for the server's own
 	Header []Field
 	Body   []byte
-	Want   []Answer // any of them is right
+	Want   []Answer // each of them is right
 }
 
 // Answer is an expected answer.
 type Answer struct {
 	Status int
-	Header []Field // those that have to be equal; others may be anything
+	Header []Field // lines that must be equal; others may be anything
 	Body   []byte
 	Any    bool // the body may be anything
-	JSON   bool // of JSON, blanks outside of texts do not matter
+	JSON   bool // it is JSON: blanks outside of texts do not matter
 }
 
-// Note is something that the user should know, and that is neither taken over nor lost.
+// Note is a remark for the user about something that is neither taken over nor lost.
 type Note struct {
 	Warning bool
 	Pos     syntax.Pos
@@ -95,10 +95,10 @@ type Draft struct {
 	Items        []Item
 	Notes        []Note
 	Asks         []Ask
-	Done         func() // gives up what the files are made of; nil for nothing
+	Done         func() // releases what the files are made of; may be nil
 }
 
-// Close gives up what the files are made of. They cannot be written any more.
+// Close releases what the files are made of. They cannot be written after that.
 func (d *Draft) Close() {
 	if d.Done != nil {
 		d.Done()
@@ -116,15 +116,15 @@ func (d *Draft) AddOff(key string, value *Map, above ...string) {
 	d.Add(key, value, above...).Off = true
 }
 
-// Exact reports that a thing was taken over as it is.
+// Exact reports that an item was taken over exactly.
 func (d *Draft) Exact(pos syntax.Pos, name string) { d.note(Exact, pos, name, "") }
 
-// Approximate reports that the answers of a thing differ in something.
+// Approximate reports that some answers of an item differ.
 func (d *Draft) Approximate(pos syntax.Pos, name, why string, args ...any) {
 	d.note(Approximate, pos, name, why, args...)
 }
 
-// Lost reports that a thing is not served.
+// Lost reports that an item is not served.
 func (d *Draft) Lost(pos syntax.Pos, name, why string, args ...any) {
 	d.note(Lost, pos, name, why, args...)
 }
@@ -183,14 +183,14 @@ func (f File) Content(w io.Writer) error {
 	return err
 }
 
-// Literal returns a text as a template that renders as the text: what would begin a tag is written
-// as a placeholder. It is for texts that have placeholders of their own beside it; a response
-// without any is better written with template: false.
+// Literal returns a template that renders as the text: what would begin a tag is written as a
+// placeholder. It is for texts that also have real placeholders; a response without any is better
+// written with template: false.
 func Literal(text string) string { return literal.Replace(text) }
 
 var literal = strings.NewReplacer("{{", `{{"{{"}}`, "{%", `{{"{%"}}`)
 
-// HasTags reports whether a text would be more than itself as a template.
+// HasTags reports whether a text, read as a template, would not render as itself.
 func HasTags(text string) bool { return strings.Contains(text, "{{") || strings.Contains(text, "{%") }
 
 // Quote returns a text as a literal of conditions and placeholders, in double quotes.

@@ -1,13 +1,13 @@
 package draft
 
-// Shape is what a text in JSON looks like at its beginning, by which its format is recognized.
+// Shape describes the beginning of a JSON text, by which its format is recognized.
 type Shape struct {
-	Kind  byte            // the first character: '{', '['; 0 if that is not JSON
+	Kind  byte            // the first character: '{' or '['; 0 if it is not JSON
 	Keys  map[string]byte // of the object, or of the first object in a list, with the first characters of their values
 	Whole bool            // the text was seen to its end
 }
 
-// Has reports whether all keys are there.
+// Has reports whether all keys are present.
 func (s Shape) Has(keys ...string) bool {
 	for _, k := range keys {
 		if s.Keys[k] == 0 {

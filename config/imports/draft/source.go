@@ -14,7 +14,7 @@ import (
 const (
 	// MaxSize is the maximum size of a source, unpacked, in bytes.
 	MaxSize = 1 << 30
-	// MaxItems is the maximum number of things in one source: requests, mappings, routes. Exchanges
+	// MaxItems is the maximum number of items in one source: requests, mappings, routes. Exchanges
 	// of a recording or a HAR do not count.
 	MaxItems = 100_000
 
@@ -25,9 +25,9 @@ const (
 // Options are what the user says about an import.
 type Options struct {
 	Paths     []string          // patterns such as /users/:id, instead of what is inferred
-	Last      bool              // latencies are those to the last byte instead of the first
-	Subtract  time.Duration     // is taken off latencies: the network
-	Variables map[string]string // values of variables by name, which go before all others
+	Last      bool              // latencies are measured to the last byte instead of the first
+	Subtract  time.Duration     // is subtracted from latencies: the time of the network
+	Variables map[string]string // values of variables by name, which take precedence over all others
 	EnvFile   string            // a file with values of variables; "" for none
 }
 
@@ -111,7 +111,7 @@ func (s *Source) Nodes() (*syntax.Node, error) {
 	return docs[0], nil
 }
 
-// Beside returns a file whose name the source mentions, below the directory dir. A name that leads
+// Beside returns a file that the source names, below the directory dir. A name that leads
 // out of the directory is an error.
 func (s *Source) Beside(dir, name string) (*Source, error) {
 	local := filepath.FromSlash(name)

@@ -1,6 +1,6 @@
-// Package jsonserver imports the db.json of json-server: each array becomes a resource over a set of
-// rows, each object a row that can be read and replaced. What lists can be asked for is that of
-// json-server 0.17, as far as resources have it.
+// Package jsonserver imports the db.json of json-server: each array becomes a resource over a set
+// of rows, each object a row that can be read and replaced. Lists have the query parameters of
+// json-server 0.17, as far as resources support them.
 package jsonserver
 
 import (
@@ -21,7 +21,7 @@ const inPlace = 16 << 10
 // wholeList is how many rows a list has that is not cut into pages.
 const wholeList = 10_000
 
-// askedRows is how many rows of a list are asked for by a check.
+// askedRows is how many rows of a list a check requests.
 const askedRows = 20
 
 // Recognizes reports whether a source may be a db.json: a map of lists and maps only.
@@ -183,7 +183,7 @@ func plurals(one string) []string {
 	return all
 }
 
-// keyless says why the rows of a list have no keys; "" if they have.
+// keyless returns why the rows of a list have no keys; "" if they have.
 func keyless(list *syntax.Node) string {
 	seen := map[string]bool{}
 	for _, row := range list.Items {

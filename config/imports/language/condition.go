@@ -1,8 +1,8 @@
 // Package language makes texts of the configuration language for the importers: conditions,
 // operands, paths, and templates.
 //
-// A condition of an import never holds where that of the source does not. What a function of this
-// package cannot say exactly it refuses.
+// An imported condition never holds where the condition of the source does not. A function of this
+// package refuses what it cannot express exactly.
 package language
 
 import (
@@ -27,11 +27,11 @@ func Member(root, name string) string {
 	return root + "[" + Quote(name) + "]"
 }
 
-// numberLike is any text that the language might compare as a number, and more.
+// numberLike matches every text that the language might compare as a number, and some others.
 var numberLike = regexp.MustCompile(`^[+-]?[0-9.]`)
 
-// Equal returns the condition that an operand is exactly a text. Numbers are compared as texts, which
-// "=" does not do, and a missing value does not equal an empty text.
+// Equal returns the condition that an operand is exactly a text. Numbers are compared as texts,
+// which "=" does not do, and a missing value does not equal an empty text.
 func Equal(operand, text string) string {
 	if text == "" || numberLike.MatchString(text) {
 		return operand + " matches " + Quote("^"+regexp.QuoteMeta(text)+"$")

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Call is what stands in a tag of Handlebars: a helper with its arguments, or a value alone.
+// Call is the content of a Handlebars tag: a helper with its arguments, or a value alone.
 type Call struct {
 	Name string // of the helper, or the path of a value
 	Args []Arg
@@ -122,7 +122,7 @@ func (p *hbParser) tag() (inner, source string, err error) {
 	return inner, source, nil
 }
 
-// alone skips the line break after a tag that stands alone on its line.
+// alone skips the line break after a tag that is alone on its line.
 func (p *hbParser) alone(source string) {
 	before := p.text[:p.at-len(source)]
 	line := before[strings.LastIndexByte(before, '\n')+1:]
@@ -185,7 +185,7 @@ func (p *hbParser) block(head, source string) (hbNode, error) {
 
 var hbToken = regexp.MustCompile(`^\s*(?:("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|([()])|([A-Za-z_@][A-Za-z0-9_-]*)=|((?:[^\s()="'\[\]]|\[[^\]]*\])+))`)
 
-// parseCall reads what stands in a tag.
+// parseCall reads the content of a tag.
 func parseCall(s string) (*Call, error) {
 	c, rest, err := callFrom(s, 0)
 	if err == nil && strings.TrimSpace(rest) != "" {

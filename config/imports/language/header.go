@@ -31,7 +31,7 @@ func NewHeaders() *Headers { return &Headers{} }
 var (
 	// own are headers that the server writes itself, or that belonged to a body on its way.
 	own = []string{"Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Date", "Content-Encoding", "Trailer", "Upgrade", "Proxy-Connection", "Te"}
-	// once are headers that an answer has once at most.
+	// once are headers that an answer has at most once.
 	once = []string{"Content-Type", "Content-Location", "Content-Range", "Content-Disposition", "Location", "ETag", "Last-Modified", "Expires", "Age",
 		"Retry-After", "Server", "Strict-Transport-Security", "Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Access-Control-Max-Age"}
 )
@@ -43,7 +43,7 @@ func folds(list []string, name string) bool {
 	return slices.ContainsFunc(list, func(s string) bool { return strings.EqualFold(s, name) })
 }
 
-// Add adds a header. differs says what is left out of it; "" for nothing.
+// Add adds a header. differs says what is left out; "" if nothing is.
 func (h *Headers) Add(name string, value *Template) (differs string) {
 	at := slices.IndexFunc(h.names, func(s string) bool { return strings.EqualFold(s, name) })
 	switch {
@@ -63,7 +63,8 @@ func (h *Headers) Add(name string, value *Template) (differs string) {
 	return ""
 }
 
-// isControl reports whether a character cannot stand in the value of a header (RFC 9110 section 5.5).
+// isControl reports whether a character cannot stand in the value of a header (RFC 9110 section
+// 5.5).
 func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
 // Has reports whether there is a header.

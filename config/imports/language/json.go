@@ -17,8 +17,8 @@ type JSONRule struct {
 // maxLeaves limits the comparisons of one condition.
 const maxLeaves = 500
 
-// EqualJSON returns the condition that an operand, json-params or a value inside it, equals a value.
-// narrower says why the condition holds for fewer requests than the rule; "" if it does not.
+// EqualJSON returns the condition that an operand, json-params or a value inside it, equals a
+// value. narrower says why the condition holds for fewer requests than the rule; "" if it does not.
 func EqualJSON(operand string, n *syntax.Node, rule JSONRule) (condition, narrower string, err error) {
 	if n.Kind == syntax.NullNode {
 		return "", "", errors.New("a body that is null cannot be told from one that is not JSON")
@@ -115,8 +115,8 @@ func (j *jsonCondition) array(operand string, n *syntax.Node) {
 	}
 }
 
-// distinctWords returns the items of a list if they are texts that nothing but the same text
-// equals, and all different; otherwise nil.
+// distinctWords returns the items of a list if they are different texts, each of which equals only
+// the same text; otherwise nil.
 func distinctWords(items []*syntax.Node) []string {
 	var words []string
 	seen := map[string]bool{}

@@ -124,8 +124,8 @@ func parse(text string) (p language.Path) {
 	return p
 }
 
-// Paths in the order of their source, and how they are written: only what is behind a less specific
-// one that it overlaps has another shape.
+// Paths in the order of their source, and how they are written: only what comes after a less
+// specific one that it overlaps has another shape.
 func TestOrder(t *testing.T) {
 	for _, c := range []struct{ paths, want string }{
 		{"/users/me /users/:id", "/users/me; /users/:id"},

@@ -10,8 +10,8 @@ import (
 )
 
 // Order places endpoints in the order in which their source tries them. The server tries the more
-// specific path first, whatever the order. So an endpoint that another one with a less specific path
-// goes before is written in the shape of that path, with its own path as a condition.
+// specific path first, whatever the order. So an endpoint that comes after one with a less specific
+// path is written in the shape of that path, with its own path as a condition.
 type Order struct {
 	general map[string]*paths // by method and first segment, the paths with parameters that were written
 	written map[string]bool   // by method and shape
@@ -23,8 +23,8 @@ type paths struct {
 	bySecond map[string][]int // indices of all, by the second segment, since there may be thousands
 }
 
-// Place returns the path in which an endpoint is written, and the condition that its own path holds;
-// "" if they are the same.
+// Place returns the path in which an endpoint is written, and the condition that its own path
+// holds; "" if they are the same.
 func (o *Order) Place(method string, own Path) (written Path, condition string) {
 	if o.general == nil {
 		o.general, o.written = map[string]*paths{}, map[string]bool{}
@@ -136,7 +136,8 @@ func preferred(a, b Path) bool {
 	return len(a) < len(b) // b has a catch-all where a ends
 }
 
-// join returns a path that matches what either of two matches. It keeps the names of the first.
+// join returns a path that matches what either of two paths matches. It keeps the names of the
+// first.
 func join(a, b Path) Path {
 	var all Path
 	for i := 0; ; i++ {
@@ -157,7 +158,7 @@ func join(a, b Path) Path {
 	}
 }
 
-// free returns a name that no parameter of a path has, unless it is that of its catch-all.
+// free returns a name that no parameter of a path has, except perhaps its catch-all.
 func free(p Path, name string) string {
 	for _, s := range p {
 		if s.Kind == Param && s.Text == name {

@@ -66,10 +66,11 @@ func (p Path) String() string {
 	return b.String()
 }
 
-// special has the characters that mean something in a declared path, or in that of another tool.
+// special lists the characters with a meaning in a declared path, ours or another tool's.
 const special = "%?#{}<>*|\\\"^` \t\r\n"
 
-// literal returns a literal segment as it is declared: a character with a meaning is percent-encoded.
+// literal returns a literal segment as it is declared: a character with a meaning is
+// percent-encoded.
 func literal(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {

@@ -6,26 +6,26 @@ import (
 	"strings"
 )
 
-// Dialect is what the helpers of a tool mean. Its functions fail for what has no equivalent.
+// Dialect translates the helpers of a tool. Its functions fail for what has no equivalent.
 type Dialect interface {
 	// Value returns the expression of a call.
 	Value(c *Call, s *Scope) (string, error)
-	// Condition returns the condition of a block; ok is false for a block that is none.
+	// Condition returns the condition of a block; ok is false for a block that is not a condition.
 	Condition(c *Call, s *Scope) (condition string, ok bool, err error)
 }
 
-// Repeater is a dialect with a block that is repeated so often; 0 for another block.
+// Repeater is a dialect with blocks that are repeated. It returns how often; 0 for another block.
 type Repeater interface{ Repeat(c *Call) int }
 
-// Scope is where a tag stands.
+// Scope is the place of a tag.
 type Scope struct {
 	Loops []string // the variables of the loops around it
 	Names []string // what the source calls each, by as |name|; "" for this
 	Turn  string   // the number of a repeated block; "" outside
 }
 
-// Item returns the operand of a path inside a loop: this, this.a, ./a, @index, or a; "" for others. In a
-// loop whose item has a name, it has no other.
+// Item returns the operand of a path inside a loop: this, this.a, ./a, @index, or a; "" for others.
+// In a loop whose item has a name, it has no other.
 func (s *Scope) Item(path string) string {
 	if path == "@index" && s.Turn != "" {
 		return s.Turn
@@ -262,7 +262,7 @@ func short(tag string) string {
 	return tag
 }
 
-// SingleValue returns the expression of a template that is one tag and nothing else.
+// SingleValue returns the expression of a template that consists of one tag.
 func SingleValue(text string, d Dialect) (string, error) {
 	nodes, err := parseHandlebars(text)
 	if err != nil {

@@ -17,14 +17,14 @@ type Upstream struct {
 	Without []string // headers that are left out of them
 }
 
-// Upstreams are those of an import, by what they are.
+// Upstreams are the upstreams of an import, by their properties.
 type Upstreams struct {
 	names map[string]string
 }
 
 // Declare declares an upstream unless an equal one is, and returns its name. Certificates are not
-// verified, as the tools that are imported do not. why says why it cannot be declared; "" if it is.
-// differs is what it leaves out.
+// verified, as the tools that are imported do not. why says why it cannot be declared; "" if it
+// can. differs is what it leaves out.
 func (u *Upstreams) Declare(d *draft.Draft, up Upstream) (name, why, differs string) {
 	if fault := item.UpstreamFault(up.URL); fault != "" {
 		return "", "requests are not passed on to " + strconv.Quote(up.URL) + ": " + fault, ""
@@ -36,8 +36,8 @@ func (u *Upstreams) Declare(d *draft.Draft, up Upstream) (name, why, differs str
 	}
 	headers := &draft.Map{}
 	for i, header := range up.Headers.names {
-		if semantics.ProxySets(header) {
-			differs = "the header " + header + " of passed requests is that of the server"
+		if config.ProxySets(header) {
+			differs = "the header " + header + " of passed requests is the server's"
 			continue
 		}
 		values := draft.List{}
@@ -77,7 +77,7 @@ func (u *Upstreams) Declare(d *draft.Draft, up Upstream) (name, why, differs str
 	return name, "", differs
 }
 
-// withoutControls leaves out what no header may have.
+// withoutControls removes the characters that no header may have.
 func withoutControls(r rune) rune {
 	if r < ' ' && r != '\t' || r == 0x7F {
 		return -1

@@ -98,7 +98,7 @@ func (a *answer) translate(source string) *language.Template {
 	return t
 }
 
-// headers returns the headers of a response, and those of the environment that it does not have.
+// headers returns the headers of a response, and the other headers of the environment.
 func (a *answer) headers(n *syntax.Node) *language.Headers {
 	own, headers := map[string]bool{}, language.NewHeaders()
 	for _, list := range []*syntax.Node{get(n, "headers"), get(a.root, "headers")} {
@@ -154,7 +154,7 @@ func (a *answer) body() (body *language.Template, kind string) {
 	return a.translate(source), kind
 }
 
-// file returns the content of a file beside the environment, and its type.
+// file returns the content of a file next to the environment, and its type.
 func (a *answer) file(name string) (content, kind string) {
 	if strings.Contains(name, "{{") {
 		a.lose("the file %s is chosen by the request", name)

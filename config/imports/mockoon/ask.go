@@ -11,7 +11,8 @@ import (
 	"mockserver/config/syntax"
 )
 
-// ask adds the request that a response's rules describe. What a silent endpoint answers is known too.
+// ask adds the request that the rules of a response describe. The answer of a silent endpoint is
+// known as well.
 func (e *endpoint) ask(n *syntax.Node, name string, want draft.Answer, rules []*syntax.Node) {
 	var ask *draft.Ask
 	if !e.silent {
@@ -32,7 +33,8 @@ func special(rules []*syntax.Node) bool {
 	})
 }
 
-// example returns a request that rules take: all of them, or the first. It is nil if none can be told.
+// example returns a request that rules take: all of them, or the first. It is nil if none can be
+// told.
 func (e *endpoint) example(n *syntax.Node, rules []*syntax.Node) *draft.Ask {
 	if len(rules) > 1 && text(get(n, "rulesOperator")) != "AND" {
 		rules = rules[:1]

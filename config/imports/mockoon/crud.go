@@ -10,7 +10,7 @@ import (
 	"mockserver/config/syntax"
 )
 
-// wholeList is how many rows a list has that is not cut into pages.
+// wholeList is the number of rows in a list without pages.
 const wholeList = 10_000
 
 // crud adds a resource over the data bucket of a CRUD route.
@@ -33,7 +33,7 @@ func (r *reader) crud(n *syntax.Node) {
 		r.Lost(n.Pos(), name, "%s", err.Error())
 		return
 	}
-	for _, method := range methods { // routes behind it that it overlaps
+	for _, method := range methods { // later routes that it overlaps
 		r.order.Place(method, paths[0])
 		r.order.Place(method, append(paths[0][:len(paths[0]):len(paths[0])], language.Segment{Kind: language.Param, Text: "row-id"}))
 	}
@@ -131,7 +131,7 @@ func (r *reader) taken(set string) bool {
 	return ok
 }
 
-// keys returns how new keys are made, or why the rows cannot be those of a set.
+// keys returns how new keys are made, or why the rows cannot be the rows of a set.
 func keys(rows *syntax.Node, key string) (string, error) {
 	how, seen := "uuid", map[string]bool{}
 	for _, row := range rows.Items {

@@ -11,7 +11,7 @@ import (
 	"mockserver/config/imports/language"
 )
 
-// dialect is what the helpers of Mockoon mean.
+// dialect translates the helpers of Mockoon.
 type dialect struct {
 	*endpoint
 	notes []string // what differs
@@ -243,7 +243,7 @@ func concat(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
 	return language.Quote(all), nil
 }
 
-// faker returns invented data of the kind nearest to that of faker.js.
+// faker returns invented data of the kind nearest to the kind of faker.js.
 func faker(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
 	if len(c.Args) == 0 || !c.Args[0].Quoted {
 		return "", errNone

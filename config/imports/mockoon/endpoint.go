@@ -11,14 +11,14 @@ import (
 	"mockserver/config/syntax"
 )
 
-// endpoint is a route for one method and path, while it is made.
+// endpoint is a route for one method and path, under construction.
 type endpoint struct {
 	*reader
 	route  *syntax.Node
 	name   string
 	method string
 	own    language.Path
-	path   language.Path // where it stands among the others
+	path   language.Path // as placed among the others
 	needs  string
 	silent bool // another one reports
 }
@@ -84,7 +84,7 @@ func (e *endpoint) label(n *syntax.Node, i int) string {
 	return fmt.Sprintf("%s / %d", e.name, i+1)
 }
 
-// one adds an endpoint with one response, which is that of a request for which rules hold.
+// one adds an endpoint with one response, for the requests that its rules accept.
 func (e *endpoint) one(n *syntax.Node, condition string, i int, rules []*syntax.Node) {
 	a := e.answer(n)
 	if a.lost != "" {
@@ -126,7 +126,7 @@ func (e *endpoint) off(n *syntax.Node, i int, why string) {
 	e.Lost(n.Pos(), e.label(n, i), "%s", why)
 }
 
-// several adds an endpoint whose responses are drawn or taken in turn.
+// several adds an endpoint whose responses come at random or in turn.
 func (e *endpoint) several(responses []*syntax.Node, mode string) {
 	var all draft.List
 	type entry struct {

@@ -1,6 +1,6 @@
 // Package mockoon imports environments of Mockoon 1 to 9. Each response of a route becomes an
-// endpoint, those of a route that draws or takes them in turn become one, and a CRUD route becomes a
-// resource.
+// endpoint. A route that sends its responses at random or in turn becomes one endpoint, and a CRUD
+// route becomes a resource.
 package mockoon
 
 import (
@@ -75,7 +75,7 @@ func (r *reader) environment() {
 // maxDepth limits the nesting of folders.
 const maxDepth = 100
 
-// routes returns the routes in the order of the folders, those in none at the end.
+// routes returns the routes in the order of the folders; routes outside folders come last.
 func (r *reader) routes() []*syntax.Node {
 	byID, folders := map[string]*syntax.Node{}, map[string]*syntax.Node{}
 	var all []*syntax.Node

@@ -15,8 +15,8 @@ var (
 	plainChars = regexp.MustCompile(`^[^:*?+()\[\]{}|^$\\]*$`)
 )
 
-// routePaths returns the paths of a route of Express: two if its last parameter may be left out. The
-// conditions are those of expressions after parameters.
+// routePaths returns the paths of a route of Express: two if its last parameter may be left out.
+// The conditions come from the expressions after parameters.
 func routePaths(endpoint string) (paths []language.Path, needs []string, err error) {
 	var p language.Path
 	parts := language.Parts(endpoint)

@@ -8,7 +8,7 @@ import (
 	"mockserver/config/imports/language"
 )
 
-// proxyTimeout is how long an answer may take: Mockoon waits without an end.
+// proxyTimeout is how long an answer may take: Mockoon waits without a limit.
 const proxyTimeout = "1h"
 
 // proxy passes on what no route answers.

@@ -12,13 +12,13 @@ import (
 type answer struct {
 	*request
 	pos         syntax.Pos
-	name, label string // as saved; with that of its request
+	name, label string // as saved; with the name of its request
 	summary     string
 	folder      []string
 	response    *draft.Map
 	status      int
 	want        draft.Answer
-	why         string // what differs; "" for nothing
+	why         string // what differs; "" if nothing does
 	lost        string // why it cannot be served; "" if it can
 	conditions  []string
 }

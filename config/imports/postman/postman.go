@@ -21,7 +21,7 @@ func Recognizes(s *draft.Source) bool {
 // maxDepth limits the nesting of folders.
 const maxDepth = 100
 
-// Read adds what a collection has saved.
+// Read adds the saved answers of a collection.
 func Read(s *draft.Source, d *draft.Draft, opts draft.Options) error {
 	root, err := s.Nodes()
 	if err != nil {

@@ -254,7 +254,7 @@ func (q *request) readBody(n *syntax.Node, v vars) {
 	}
 }
 
-// asJSON returns a text as the JSON object or array that it is; nil if it is none.
+// asJSON parses a text that is a JSON object or array; nil for any other text.
 func asJSON(s string) *syntax.Node {
 	if t := strings.TrimSpace(s); t == "" || t[0] != '{' && t[0] != '[' || reference.MatchString(s) {
 		return nil

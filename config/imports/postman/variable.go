@@ -11,8 +11,8 @@ import (
 	"mockserver/config/syntax"
 )
 
-// vars are the values of variables by name. Those of the command line and of the environment go
-// before those of folders, and these before those of the collection.
+// vars are the values of variables by name. Variables of the command line and of the environment
+// take precedence over variables of folders, and these over variables of the collection.
 type vars struct {
 	fixed  map[string]string
 	scoped map[string]string
@@ -41,7 +41,7 @@ func variables(root *syntax.Node, opts draft.Options) (vars, error) {
 	return v.with(get(root, "variable")), nil
 }
 
-// with returns the variables with those of a folder.
+// with returns the variables together with the variables of a folder.
 func (v vars) with(list *syntax.Node) vars {
 	if list == nil {
 		return v
@@ -85,7 +85,7 @@ func (v vars) get(name string) (string, bool) {
 
 var reference = regexp.MustCompile(`\{\{[^{}]*\}\}`)
 
-// maxNesting limits variables whose values have variables, and maxValue what they grow to.
+// maxNesting limits how deep values refer to other variables, and maxValue their size in bytes.
 const (
 	maxNesting = 10
 	maxValue   = 1 << 20
@@ -111,8 +111,8 @@ func (v vars) fill(s string) string {
 	return s
 }
 
-// template returns a text of an answer as a template: dynamic variables become placeholders. unknown
-// is the first dynamic variable that has no equivalent, which stays as it is.
+// template returns a text of an answer as a template: dynamic variables become placeholders.
+// unknown is the first dynamic variable that has no equivalent, which stays as it is.
 func (v vars) template(s string) (t *language.Template, unknown string) {
 	t, s = &language.Template{}, v.fill(s)
 	at := 0

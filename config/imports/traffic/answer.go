@@ -14,20 +14,18 @@ import (
 )
 
 const (
-	// inOrder is up to how many answers of one key are given in the order in which they came, if
-	// their statuses differ.
+	// inOrder is the largest number of answers of one key that are given in their recorded order,
+	// if their statuses differ.
 	inOrder = 20
 	// ownEndpoints is how many keys of a group get an endpoint of their own.
 	ownEndpoints = 200
-	// inlineBody is the largest body that stands in the configuration, in bytes.
-	inlineBody = 64 << 10
-	// rowBody is the largest body that stands in a row, in bytes.
+	// rowBody is the largest body in a row, in bytes.
 	rowBody = 4 << 20
 	// knownBelow is how many samples a percentile curve should have.
 	knownBelow = 30
 )
 
-// make writes the endpoints of the group, and reports what became of it.
+// make writes the endpoints of the group, and reports how exact they are.
 func (g *group) make() {
 	g.findKey()
 	byKey := map[uint32][]*record{}
@@ -68,8 +66,9 @@ func (g *group) make() {
 	g.report()
 }
 
-// standsAlone reports whether the records of a key are best written as an endpoint of their own: the
-// few answers of a session whose statuses differ, in their order, and bodies that no row can hold.
+// standsAlone reports whether the records of a key are best written as an endpoint of their own:
+// the few answers of a session whose statuses differ, in their order, and bodies that no row can
+// hold.
 func (g *group) standsAlone(records []*record, keys int) bool {
 	if len(records) <= inOrder && len(g.records) <= few {
 		for _, r := range records {
@@ -133,8 +132,8 @@ func (g *group) endpoint(condition string) *draft.Map {
 	return e
 }
 
-// fits returns the condition that path parameters have the form that was inferred, for those that
-// are not looked up.
+// fits returns the condition that the path parameters that are not looked up have the form that was
+// inferred.
 func (g *group) fits() string {
 	var parts []string
 	for _, s := range g.pattern.segments {
@@ -267,7 +266,7 @@ func (g *group) otherBodies(o *outcome) {
 	}
 }
 
-// setLatency sets the latency that records had.
+// setLatency sets the latency of the records.
 func (g *group) setLatency(m *draft.Map, records []*record) {
 	var lengths []time.Duration
 	for _, r := range records {

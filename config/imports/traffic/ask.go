@@ -14,8 +14,8 @@ const (
 	wanted = 50
 )
 
-// ask adds requests of the group by which its endpoints are checked: one for each key, evenly among
-// all if there are many, and whatever it was answered.
+// ask adds requests of the group by which its endpoints are checked, with all their recorded
+// answers: one for each key or, if there are many, for keys evenly among all.
 func (g *group) ask(order []uint32, byKey map[uint32][]*record) {
 	step := max(1, len(order)/askedKeys)
 	for i := 0; i < len(order); i += step {

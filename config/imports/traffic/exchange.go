@@ -14,14 +14,14 @@ import (
 	"mockserver/matcher/json"
 )
 
-// exchange is a request and its answer, as a reader of a format gives it. Its texts are valid during
-// the call that adds it.
+// exchange is a request and its answer, as a reader of a format gives it. Its texts are valid
+// during the call that adds it.
 type exchange struct {
 	line, column   int // in the source
 	at             time.Time
 	method, url    string
 	status         int
-	cut            bool // the body broke off
+	cut            bool // the body was cut off
 	sent, received []draft.Field
 	request, body  []byte
 	lost           string        // why there is no body; "" if there is one, or none was sent
@@ -30,7 +30,7 @@ type exchange struct {
 	underWay       int           // requests at the time, this one included; 0 if that is not known
 }
 
-// record is an exchange as it is kept. There may be millions.
+// record is an exchange as it is stored. There may be millions.
 type record struct {
 	at             int64  // microseconds since 1970
 	first, last    int64  // microseconds
@@ -71,7 +71,7 @@ func NewCollector(d *draft.Draft, opts draft.Options) *Collector {
 	return c
 }
 
-// Close gives up what the files of the draft are made of.
+// Close releases what the files of the draft are made of.
 func (c *Collector) Close() { c.store.close() }
 
 // begin adds a source.
@@ -82,7 +82,7 @@ func (c *Collector) pos(r *record) syntax.Pos {
 	return syntax.Pos{File: c.sources[r.source], Line: int(r.line), Column: int(r.column)}
 }
 
-// add keeps an exchange, or reports that it is lost.
+// add stores an exchange, or reports that it is lost.
 func (c *Collector) add(x *exchange) {
 	target, err := url.Parse(x.url)
 	method := slices.Index(semantics.Methods, strings.ToUpper(x.method))
@@ -150,8 +150,8 @@ const (
 )
 
 // membersOf returns the members of a body as a text: for a form "f", for JSON "j", and names and
-// values, each followed by a zero byte. A value of JSON is its literal. Those that are long or no
-// scalar are left out.
+// values, each followed by a zero byte. A value of JSON is its literal. Long values, lists and maps
+// are left out.
 func membersOf(body []byte, contentType string) string {
 	var b strings.Builder
 	n := 0

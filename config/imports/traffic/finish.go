@@ -16,7 +16,7 @@ import (
 // posOf returns the position of a whole source.
 func posOf(name string) syntax.Pos { return syntax.Pos{File: name} }
 
-// Finish makes endpoints of all exchanges. The error is that of a temporary file.
+// Finish makes endpoints of all exchanges. An error comes from a temporary file.
 func (c *Collector) Finish() error {
 	if len(c.records) == 0 && len(c.sources) > 0 && len(c.draft.Items) == 0 {
 		return fmt.Errorf("there is no exchange in %s", strings.Join(c.sources, " and "))
@@ -69,7 +69,7 @@ func (c *Collector) groups() []*group {
 		return cmp.Or(strings.Compare(a.host, b.host), strings.Compare(a.pattern.text, b.pattern.text), strings.Compare(a.method, b.method))
 	})
 	if len(hosts) > 1 {
-		c.draft.Title = append(c.draft.Title, "There were several hosts: a request has to say with Host which it is for.",
+		c.draft.Title = append(c.draft.Title, "There were several hosts: the Host header of a request says which it is for.",
 			"Remove host: where it does not matter.")
 	}
 	for _, g := range all {

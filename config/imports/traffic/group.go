@@ -64,7 +64,7 @@ func thousands(n int) string {
 	return text
 }
 
-// leadsTo returns where an answer leads; "" for most.
+// leadsTo returns the Location of an answer; "" for most.
 func (g *group) leadsTo(r *record) string {
 	if r.status/100 != 3 && r.status != 201 {
 		return ""

@@ -100,8 +100,8 @@ func (c *Collector) AddHAR(s *draft.Source) error {
 	return nil
 }
 
-// enter moves a decoder to behind the opening bracket of the list at a path of keys, and reports
-// whether it is there.
+// enter moves a decoder past the opening bracket of the list at a path of keys, and reports whether
+// the list exists.
 func enter(d *json.Decoder, path ...string) (bool, error) {
 	t, err := d.Token()
 	if err != nil || t != json.Delim('{') {
@@ -175,8 +175,8 @@ func (x *exchange) setRequest(e *entry) {
 	}
 }
 
-// setTimes sets the times to the first and last byte. Those before the request was sent, such as of
-// connecting, are not the server's.
+// setTimes sets the times to the first and last byte. Times before the request was
+// sent, such as for connecting, are not the server's.
 func (x *exchange) setTimes(e *entry) {
 	t := &e.Timings
 	switch {
@@ -210,7 +210,7 @@ func fields(all []harField) []draft.Field {
 	return list
 }
 
-// places reads a text and tells the lines of offsets in it, which are asked for in their order.
+// places reads a text and returns the lines of offsets in it, which must be requested in order.
 type places struct {
 	r      io.Reader
 	offset int64 // of what was read

@@ -9,7 +9,7 @@ import (
 	"mockserver/internal/address"
 )
 
-// unkept are headers that the server writes itself, and those of one connection.
+// unkept are headers that the server writes itself, and headers that belong to one connection.
 var unkept = []string{"content-length", "transfer-encoding", "connection", "date", "keep-alive", "content-encoding", "trailer", "upgrade", "proxy-connection"}
 
 // answered returns the headers of an answer that a mock can send.
@@ -58,8 +58,8 @@ func fieldOf(fields []draft.Field, name string) string {
 	return ""
 }
 
-// headerMap returns headers as a map, whose repeated ones are lists. Of a header that stands once,
-// the first value counts.
+// headerMap returns headers as a map, in which repeated ones are lists. For a header that may occur
+// only once, the first value counts.
 func headerMap(fields []draft.Field, written func(string) string) *draft.Map {
 	m := &draft.Map{}
 	names := map[string]string{}
@@ -82,8 +82,7 @@ func headerMap(fields []draft.Field, written func(string) string) *draft.Map {
 	return m
 }
 
-// repeats reports whether several lines of a header are written as several; of others the first
-// counts, because a message may have only one.
+// repeats reports whether a header may have several lines. For other headers the first line counts.
 func repeats(name string) bool {
 	return slices.Contains([]string{"set-cookie", "link", "vary", "cache-control", "www-authenticate", "via", "warning", "allow", "content-language",
 		"access-control-allow-headers", "access-control-allow-methods", "access-control-expose-headers", "server-timing", "link"}, strings.ToLower(name))

@@ -10,7 +10,7 @@ import (
 	"mockserver/matcher/json"
 )
 
-// column is something of a request that its answer may depend on, with its values.
+// column is a part of the requests that the answers may depend on, with its values.
 type column struct {
 	from   byte   // 'p' path parameter, 'q' query, 'f' form, 'j' JSON
 	name   string // of JSON, the names are joined by 0x01
@@ -21,7 +21,7 @@ type column struct {
 const (
 	// maxKey is how many members of query and body make a key.
 	maxKey = 3
-	// few is up to how many exchanges every difference is believed to have a cause.
+	// few is the number of exchanges up to which every difference is believed to have a cause.
 	few = 100
 )
 
@@ -122,7 +122,7 @@ func (g *group) findKey() {
 		}
 		g.extend(best, &left)
 	}
-	for _, c := range slices.Clone(g.key) { // what later ones say better
+	for _, c := range slices.Clone(g.key) { // what later ones express better
 		rest := slices.DeleteFunc(slices.Clone(g.key), func(k *column) bool { return k == c })
 		keys := make([]uint32, len(g.records))
 		for _, k := range rest {
@@ -150,7 +150,8 @@ func (g *group) plausible(conflicts, distinct int) bool {
 	return n <= few || distinct <= n/2 || conflicts >= n/2
 }
 
-// refine returns keys that tell apart what either of two tells apart, and how many there are.
+// refine returns keys that distinguish what either of two keys distinguishes, and how many there
+// are.
 func refine(keys, values []uint32) ([]uint32, int) {
 	numbers := map[uint64]uint32{}
 	refined := make([]uint32, len(keys))
@@ -187,7 +188,7 @@ func (g *group) conflicts(keys []uint32) int {
 	return n - unknown
 }
 
-// numberAnswers tells the different answers apart: by status, body and where they lead.
+// numberAnswers numbers the different answers: by status, body and Location.
 func (g *group) numberAnswers() {
 	numbers := map[string]uint32{}
 	g.answers = make([]uint32, len(g.records))

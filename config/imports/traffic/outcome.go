@@ -2,7 +2,7 @@ package traffic
 
 import "fmt"
 
-// outcome is what several records of an endpoint have in common: one of its responses.
+// outcome is one of the responses of an endpoint, with the records that had it.
 type outcome struct {
 	status  int16
 	cut     bool
@@ -15,7 +15,7 @@ type keyed struct {
 	records []*record
 }
 
-// outcomeID is what tells outcomes apart.
+// outcomeID identifies an outcome.
 type outcomeID struct {
 	status int16
 	cut    bool

@@ -21,7 +21,7 @@ type segment struct {
 	param   bool
 	name    string
 	class   class
-	rest    bool // it takes all that remains
+	rest    bool // it matches all that remains
 }
 
 // class is what the values of a parameter have in common.
@@ -33,7 +33,8 @@ type class struct {
 const (
 	// minValues is how many different values make a parameter.
 	minValues = 3
-	// minID is the length of the shortest identifier in hex or base62: v1 and v2 are none.
+	// minID is the length of the shortest identifier in hex or base62: v1 and v2 are not
+	// identifiers.
 	minID = 8
 	// maxDepth is how many segments of a path are looked at.
 	maxDepth = 64
@@ -127,7 +128,7 @@ func segmentsOf(path string) []string {
 	return strings.Split(path, "/")
 }
 
-// branch finds the segments at a depth of paths that are alike before it.
+// branch finds the segments at a depth, for paths that are alike before it.
 func branch(split [][]string, found [][]segment, paths []int, depth int) {
 	branches := map[string][]int{}
 	for _, i := range paths {
@@ -169,7 +170,7 @@ func branch(split [][]string, found [][]segment, paths []int, depth int) {
 	}
 }
 
-// named returns a pattern, whose parameters get names after what is before them.
+// named returns a pattern whose parameters are named after the segments before them.
 func named(segments []segment) pattern {
 	p := pattern{segments: segments}
 	last := -1
@@ -219,8 +220,8 @@ func singular(word string) string {
 	return strings.TrimSuffix(word, "s")
 }
 
-// literals writes characters that would mean something at the beginning of a segment, or look as if
-// they did.
+// literals escapes characters that have a meaning at the beginning of a segment, or seem to have
+// one.
 var literals = strings.NewReplacer("{", "%7B", "}", "%7D", "<", "%3C", ">", "%3E", "|", "%7C")
 
 func (p *pattern) written() string {
@@ -263,7 +264,7 @@ func parsePattern(text string) pattern {
 	return p
 }
 
-// matches reports whether a path is of the pattern.
+// matches reports whether a path fits the pattern.
 func (p *pattern) matches(path string) bool {
 	segments := segmentsOf(path)
 	for i, s := range p.segments {

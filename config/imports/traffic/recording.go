@@ -15,8 +15,8 @@ func RecognizesRecording(s *draft.Source) bool {
 	return strings.HasPrefix(string(s.Head()), `{"mockserver":"recording"`)
 }
 
-// AddRecording adds the exchanges of a recording. What a killed process has left unfinished at its
-// end is left out, which is reported.
+// AddRecording adds the exchanges of a recording. An unfinished end, which a killed process
+// leaves, is left out and reported.
 func (c *Collector) AddRecording(s *draft.Source) error {
 	r, err := s.Open()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"mockserver/internal/wording"
 )
 
-// reply returns the response of an outcome. Its body is that of the row that was found if set is not
-// nil, otherwise the most frequent one.
+// reply returns the response of an outcome. Its body comes from the row that was found if set is
+// not nil; otherwise it is the most frequent one.
 func (g *group) reply(o *outcome, set *rowSet) *draft.Map {
 	m := draft.NewMap("status", int(o.status))
 	fixed, varying := g.headers(o.records)
@@ -44,6 +44,9 @@ func (g *group) reply(o *outcome, set *rowSet) *draft.Map {
 	g.setBody(m, best, fixed)
 	return m
 }
+
+// inlineBody is the largest body in the configuration itself, in bytes.
+const inlineBody = 64 << 10
 
 // setBody sets headers and body of a response that is always the same.
 func (g *group) setBody(m *draft.Map, r *record, fixed []draft.Field) {
@@ -85,8 +88,8 @@ func extension(contentType string) string {
 	return ".bin"
 }
 
-// headers returns the header lines that all records have, and of those whose values differ the first
-// ones. Headers that some records lack are reported as left out.
+// headers returns the header lines that all records have in common, and the first lines of headers
+// whose values differ. Headers that some records lack are reported as left out.
 func (g *group) headers(records []*record) (fixed, varying []draft.Field) {
 	counts := map[uint32]int{}
 	var different []uint32

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// inTurn is how many answers of one key are kept.
+	// inTurn is how many answers of one key become rows.
 	inTurn = 1000
-	// inlineRows and inlineSize are how many rows, and how many bytes of them, stand in the
+	// inlineRows and inlineSize are how many rows, and how many bytes of them, are written into the
 	// configuration instead of a file.
 	inlineRows = 50
 	inlineSize = 32 << 10
@@ -199,7 +199,7 @@ func (s *rowSet) find() *draft.Map {
 	return m
 }
 
-// headers returns the headers of a response whose body is that of a row: a Content-Type that is a
+// headers returns the headers of a response whose body comes from a row: a Content-Type that is a
 // placeholder makes the body a text that is sent as it is.
 func (s *rowSet) headers(fixed, varying []draft.Field) *draft.Map {
 	typed := fieldOf(fixed, "Content-Type")+fieldOf(varying, "Content-Type") != ""
@@ -216,7 +216,7 @@ func (s *rowSet) headers(fixed, varying []draft.Field) *draft.Map {
 	return m
 }
 
-// needsRows reports whether answers have to be looked up: their bodies differ, or which keys have
+// needsRows reports whether answers must be looked up: their bodies differ, or only some keys have
 // them.
 func (g *group) needsRows(p *part, parts int) bool {
 	return parts > 1 || g.differ(p)

@@ -7,8 +7,8 @@ import (
 	"mockserver/config/imports/draft"
 )
 
-// stateful warns of paths whose answers change after a write to them: recorded answers in turn are
-// no state. It writes the resource that would be one, commented out.
+// stateful warns about paths whose answers change after a write to them: recorded answers in turn
+// are no state. It writes the resource that would be one, commented out.
 func (c *Collector) stateful(groups []*group) {
 	warned := map[string]bool{}
 	for _, g := range groups {

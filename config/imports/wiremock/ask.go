@@ -13,9 +13,9 @@ import (
 	"mockserver/config/syntax"
 )
 
-// ask adds the request that a mapping describes, by its first method. Nothing is asked of mappings
-// whose request cannot be told from their matchers, that pass requests on or break answers, and that
-// need a state other than the first one.
+// ask adds the request that a mapping describes, by its first method. It skips mappings
+// whose request cannot be derived from their matchers, that pass requests on or break answers, or
+// that need a state other than the first one.
 func (r *reader) ask(m *made, e *draft.Map) {
 	response, _ := e.Get("response").(*draft.Map)
 	want := language.Wanted(response)
@@ -39,8 +39,8 @@ func (r *reader) ask(m *made, e *draft.Map) {
 	}
 }
 
-// asksScenario reports whether the state of a mapping holds when it is asked: it is the first one, and
-// no other mapping of the scenario is asked.
+// asksScenario reports whether the state of a mapping holds when it is asked: it is the first one,
+// and no other mapping of the scenario is asked.
 func (r *reader) asksScenario(n *syntax.Node) bool {
 	name := text(get(n, "scenarioName"))
 	if name == "" {
@@ -53,7 +53,7 @@ func (r *reader) asksScenario(n *syntax.Node) bool {
 	return true
 }
 
-// example returns a request that all matchers of a mapping take; nil if none can be told.
+// example returns a request that all matchers of a mapping accept; nil if none can be derived.
 func (m *made) example(n *syntax.Node) *draft.Ask {
 	a := &draft.Ask{Pos: m.Node.Pos(), Name: m.name}
 	target, ok := exampleTarget(n)
@@ -93,7 +93,7 @@ func (m *made) example(n *syntax.Node) *draft.Ask {
 	return a
 }
 
-// unsendable reports whether a header is not sent as it is.
+// unsendable reports whether a header cannot be sent unchanged.
 func unsendable(f draft.Field) bool {
 	return language.OwnHeader(f.Name) || strings.EqualFold(f.Name, "Host") || strings.EqualFold(f.Name, "Accept-Encoding") || strings.EqualFold(f.Name, "Expect") ||
 		!language.HeaderName(f.Name) || strings.ContainsFunc(f.Value, func(r rune) bool { return r < ' ' || r >= 0x7F }) || strings.TrimSpace(f.Value) != f.Value
@@ -138,7 +138,7 @@ func examples(n *syntax.Node, put func(name, value string)) bool {
 	return true
 }
 
-// exampleValue returns a value that a matcher takes, if it takes one.
+// exampleValue returns a value that a matcher accepts, if there is one.
 func exampleValue(n *syntax.Node) (value string, present, ok bool) {
 	if n == nil || n.Kind != syntax.MapNode {
 		return "", false, false
@@ -173,7 +173,8 @@ func exampleValue(n *syntax.Node) (value string, present, ok bool) {
 	return value, present, ok
 }
 
-// exampleBody sets a body that patterns take: one of a text or of JSON, or any number of plain paths.
+// exampleBody sets a body that patterns accept: one of a text or of JSON, or any number of plain
+// paths.
 func exampleBody(a *draft.Ask, patterns []*syntax.Node) bool {
 	root := map[string]any{}
 	for _, p := range patterns {

@@ -13,11 +13,11 @@ import (
 	"mockserver/config/syntax"
 )
 
-// dialect is what the helpers of WireMock mean.
+// dialect translates the helpers of WireMock.
 type dialect struct {
 	made       *made
 	parameters *syntax.Node
-	root       string   // what a template calls the request
+	root       string   // the name of the request in templates
 	notes      []string // what differs
 }
 

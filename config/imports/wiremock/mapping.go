@@ -28,11 +28,11 @@ type mapping struct {
 	dirs     []string // where bodies may be
 }
 
-// keys are the keys of a mapping that are read, or that change no answer.
+// keys are the keys of a mapping that are read, or that do not affect answers.
 var keys = []string{"id", "uuid", "name", "persistent", "priority", "scenarioName", "requiredScenarioState", "newScenarioState",
 	"postServeActions", "serveEventListeners", "metadata", "insertionIndex", "request", "response"}
 
-// made is what becomes of a mapping.
+// made is the result of a mapping, under construction.
 type made struct {
 	reader *reader
 	*mapping
@@ -41,7 +41,7 @@ type made struct {
 	needs   []string      // conditions
 	lost    string        // why it cannot be served
 	why     []string      // what differs
-	written language.Path // where it stands among the others
+	written language.Path // as placed among the others
 }
 
 func (m *made) lose(why string) {

@@ -44,7 +44,7 @@ func condition(operand string, n *syntax.Node, depth int) (string, string, error
 		}
 	}
 	if len(all) > 1 {
-		narrower = append(narrower, "of several matchers in one map WireMock uses one; here all have to hold")
+		narrower = append(narrower, "of several matchers in one map WireMock uses one; here all must hold")
 	}
 	return language.And(all...), strings.Join(narrower, "; "), nil
 }

@@ -12,7 +12,7 @@ const proxyTimeout = "5m"
 // proxyKeys are the keys of a response that say how requests are passed on.
 var proxyKeys = []string{"proxyBaseUrl", "additionalProxyRequestHeaders", "removeProxyRequestHeaders", "proxyUrlPrefixToRemove"}
 
-// proxy sets that requests are passed on. WireMock sends no fault, status or body then.
+// proxy declares that requests are passed on. WireMock then sends no fault, status or body.
 func (a *answer) proxy(base string) {
 	switch {
 	case strings.Contains(base, "{{"):

@@ -72,7 +72,7 @@ func list(n *syntax.Node) []*syntax.Node {
 	return n.Items
 }
 
-// url reads the path and what is said of the query with it.
+// url reads the path, and the query if the URL has one.
 func (m *made) url(n *syntax.Node) {
 	var condition, narrower string
 	var err error
@@ -100,8 +100,8 @@ func (m *made) url(n *syntax.Node) {
 	m.differs(narrower)
 }
 
-// literal sets a fixed path. A slash at its end matters to WireMock, which is said where both forms
-// are declared.
+// literal sets a fixed path. A slash at its end matters to WireMock; if both forms are
+// declared, that is reported.
 func (m *made) literal(path string) {
 	m.path = language.LiteralPath(path)
 	trimmed := strings.TrimSuffix(path, "/")

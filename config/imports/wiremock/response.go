@@ -44,7 +44,7 @@ func (m *made) answer(e *draft.Map) {
 	m.webhooks(e)
 }
 
-// answer is the response of a mapping while it is read.
+// answer is the response of a mapping, being read.
 type answer struct {
 	*made
 	node     *syntax.Node
@@ -54,7 +54,7 @@ type answer struct {
 	size     int // of the body, in bytes
 }
 
-// responseKeys are the keys of a response that are read elsewhere, or change nothing.
+// responseKeys are the keys of a response that are read elsewhere, or have no effect.
 var responseKeys = []string{"status", "headers", "body", "jsonBody", "base64Body", "bodyFileName", "transformers", "transformerParameters",
 	"fixedDelayMilliseconds", "delayDistribution", "chunkedDribbleDelay", "fault", "fromConfiguredStub"}
 
@@ -104,7 +104,7 @@ func (a *answer) transformers() bool {
 	return templated
 }
 
-// body returns the body: a text, or bytes that are not one.
+// body returns the body: a text, or other bytes.
 func (a *answer) body() (body string, data []byte) {
 	if n := get(a.node, "jsonBody"); n != nil {
 		return language.JSON(n), nil

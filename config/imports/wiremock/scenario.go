@@ -8,7 +8,7 @@ import (
 	"mockserver/config/syntax"
 )
 
-// scenario is one scenario of WireMock: a state of which each is a text.
+// scenario is one scenario of WireMock. Its states are texts.
 type scenario struct{ name string } // as we declare it
 
 // started is the state in which each scenario begins.
@@ -83,7 +83,7 @@ func delay(n *syntax.Node, fixed float64) (latency *draft.Map, differs string) {
 		return length(at, at), ""
 	case kind == "lognormal" && milliseconds("median") > 0:
 		if fixed > 0 {
-			differs = "the fixed delay beside a lognormal one is left out"
+			differs = "the fixed delay next to a lognormal one is left out"
 		}
 		if get(n, "maxValue") != nil {
 			differs = "the maximum of the lognormal delay is left out"

@@ -133,7 +133,7 @@ func knownMethod(method string) bool {
 	return false
 }
 
-// isURL reports whether a text without tags may be asked for.
+// isURL reports whether a text without tags is a URL that a webhook may have.
 func isURL(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && u.Host != "" && !strings.ContainsAny(text, " \t\n") && !strings.ContainsAny(u.Host, "{}|\\^`\"<>")

@@ -1,6 +1,6 @@
 // Package wiremock imports stub mappings of WireMock 2 to 4: a file with one or several, or a
-// directory with mappings and __files. Mappings are placed in the order in which WireMock tries them:
-// by priority, of one priority the last one first.
+// directory with mappings and __files. Mappings are placed in the order in which WireMock tries
+// them: by priority; with the same priority, the last one first.
 package wiremock
 
 import (
@@ -15,7 +15,7 @@ import (
 	"mockserver/config/syntax"
 )
 
-// defaultPriority is that of a mapping that does not say one.
+// defaultPriority is the priority of a mapping without one.
 const defaultPriority = 5
 
 // Recognizes reports whether a source has mappings.
@@ -38,8 +38,8 @@ func recognizesDirectory(s *draft.Source) bool {
 	return err == nil && len(names) == 0 && filepath.Base(s.Name) == "mappings"
 }
 
-// mappingFiles returns the files with mappings of a directory, in the order of their names: those in
-// its subdirectory mappings if it has one, without those in __files.
+// mappingFiles returns the files with mappings of a directory, in the order of their names: those
+// in its subdirectory mappings if it has one, without those in __files.
 func mappingFiles(s *draft.Source) ([]string, error) {
 	root := s.Name
 	if inner := filepath.Join(root, "mappings"); isDirectory(inner) {

@@ -51,7 +51,7 @@ var sections = map[element]string{
 }
 
 // grammar lists the members of each object that contain objects, and so everything that a reference
-// can stand for. Members that are not listed, such as the value of an example, contain no objects,
+// can replace. Members that are not listed, such as the value of an example, contain no objects,
 // whatever they look like. The key "" stands for every member that is not an extension.
 var grammar = map[element]map[string]slot{
 	documentObject: {"paths": {pathItemObject, mapOf}, "webhooks": {pathItemObject, mapOf}, "components": {componentsObject, single}},

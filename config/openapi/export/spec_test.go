@@ -314,7 +314,7 @@ func TestExport_RefusesAWrongConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Spec(config.Loader{}, config.Load(file)); err == nil || !strings.Contains(err.Error(), "statsu") {
-		t.Errorf("got %v, want the mistake", err)
+		t.Errorf("got %v, want the error", err)
 	}
 }
 

@@ -33,7 +33,7 @@ func (d *draft) array(g *merged, a ask, bare bool) (any, bool) {
 			d.why = why
 			return items, true
 		default:
-			d.blame("fewer items were found than it asks for")
+			d.blame("fewer items were found than it requires")
 			return append(items, item), false
 		}
 	}

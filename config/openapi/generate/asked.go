@@ -13,7 +13,7 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// Asked tells which members of a generated body have the values of path parameters, so that the
+// Asked describes which members of a generated body have the values of path parameters, so that the
 // object that a request names is the object that it gets.
 type Asked struct {
 	within  string // the member whose value has these members; "" for the body itself
@@ -24,7 +24,7 @@ type askedMember struct {
 	name      string
 	parameter int              // index in the path
 	generated any              // a string or a json.Number
-	accepted  []*regexp.Regexp // what a string has to match, when not any string is accepted
+	accepted  []*regexp.Regexp // what a string must match, when not any string is accepted
 }
 
 // PathParameter is a parameter of a path.
@@ -98,7 +98,7 @@ func schemasOf(name string, schemas []*openapi3.SchemaRef) (all []*openapi3.Sche
 }
 
 // accepted reports whether a member with certain schemas may have the values of a parameter, and
-// what these have to match when the member does not accept any string.
+// what these must match when the member does not accept any string.
 func (m *Maker) accepted(generated any, parameter *openapi3.Schema, schemas []*openapi3.SchemaRef) (what []*regexp.Regexp, ok bool) {
 	check := validator{m: m, lenient: true}
 	allValid := func(values ...any) bool {
@@ -169,9 +169,9 @@ func matchesOf(s *openapi3.Schema) []*regexp.Regexp {
 	return all
 }
 
-// parametersOf returns for each member of an object the index of the parameter that has its name, or
-// that identifies the object whose ID the member is, and -1 for the others. It returns nil when no
-// member has a parameter.
+// parametersOf returns for each member of an object the index of the parameter that has its name,
+// or that identifies the object whose ID the member is, and -1 for the others. It returns nil when
+// no member has a parameter.
 func parametersOf(o *jsonvalue.Object, parameters []PathParameter) []int {
 	found := false
 	all, plain := make([]int, len(o.Members)), make([]string, len(o.Members))

@@ -6,7 +6,7 @@ import (
 	"mockserver/config/openapi/invent"
 )
 
-// factsOf are what a value has in common with those beside it in its object.
+// factsOf returns the facts that a value shares with the other values of its object.
 func (d *draft) factsOf(a ask) *invent.Facts {
 	if d.beside == nil || a.alone || a.taken != nil {
 		return &invent.Facts{Rand: d.random, Today: d.m.Today, Name: a.name, Wide: d.wide}
@@ -15,7 +15,7 @@ func (d *draft) factsOf(a ask) *invent.Facts {
 	return d.beside
 }
 
-// besides are the properties of an object, with what the document says of each.
+// besides yields the properties of an object, each with its text in the document.
 func (d *draft) besides(properties []property) iter.Seq2[string, func() (string, bool)] {
 	return func(yield func(string, func() (string, bool)) bool) {
 		for _, p := range properties {
@@ -26,7 +26,7 @@ func (d *draft) besides(properties []property) iter.Seq2[string, func() (string,
 	}
 }
 
-// said is the text that the document gives for a property, where it is the one that is taken.
+// said returns the text that the document has for a property, if the body will contain it.
 func (d *draft) said(p property) (string, bool) {
 	for _, ref := range p.schemas {
 		s := ref.Value

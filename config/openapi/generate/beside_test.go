@@ -24,7 +24,7 @@ const mostSeeds = 150
 // today is the day of these tests.
 var today = time.Date(2031, time.March, 5, 0, 0, 0, 0, time.UTC)
 
-// bodies makes bodies of a schema with many seeds, fresh ones among them, holds each against
+// bodies makes bodies of a schema with many seeds, fresh ones among them, checks each with
 // the validator of the package and an independent one, and gives their members to a function.
 func bodies(t *testing.T, schema string, see func(t *testing.T, o map[string]any)) {
 	t.Helper()
@@ -62,7 +62,7 @@ func object(properties string) string {
 	return fmt.Sprintf(`{"type": "object", "required": %s, "properties": {%s}}`, required, properties)
 }
 
-// freeTexts are properties of which only the name says what they hold.
+// freeTexts are properties whose content only the name describes.
 func freeTexts(names ...string) string {
 	for i, name := range names {
 		names[i] = fmt.Sprintf(`%q: {"type": "string"}`, name)
@@ -115,7 +115,7 @@ func TestTimesAreNearToday(t *testing.T) {
 	}
 }
 
-// TestTimesFitThoseOfTheDocument: a time that the document has beside is kept in order with.
+// TestTimesFitThoseOfTheDocument: made times are in order with a time in the document.
 func TestTimesFitThoseOfTheDocument(t *testing.T) {
 	for _, test := range []struct{ first, second, properties string }{
 		{"startDate", "endDate", `"startDate": {"const": "2050-01-31"}, "endDate": {"type": "string", "format": "date"}`},
@@ -154,7 +154,7 @@ func TestOneDayHasOneBody(t *testing.T) {
 	}
 }
 
-// TestCodes holds codes against the lists of the libraries that know them.
+// TestCodes compares codes with the lists of libraries that know them.
 func TestCodes(t *testing.T) {
 	check := map[string]func(string) error{
 		"currency":        func(s string) error { _, err := currency.ParseISO(s); return err },

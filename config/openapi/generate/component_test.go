@@ -143,10 +143,10 @@ func TestImpossibleSchemas(t *testing.T) {
 func TestReasonsAreTrue(t *testing.T) {
 	const twins = `{"type": "array", "items": {"type": "boolean"}, "uniqueItems": true, "minItems": 3}`
 	for schema, want := range map[string]string{
-		`{"type": "object", "required": ["b"], "properties": {"a": {"type": "integer", "minimum": 2, "maximum": 1}, "b": ` + twins + `}}`:                               "fewer items were found than it asks for",
-		`{"type": "object", "required": ["b"], "properties": {"a": {"oneOf": [{"type": "string", "minLength": 3, "maxLength": 2}, {"const": 1}]}, "b": ` + twins + `}}`: "fewer items were found than it asks for",
-		`{"anyOf": [{"type": "integer", "minimum": 2, "maximum": 1}, {"type": "string", "minLength": 3, "maxLength": 2}]}`:                                              "is too small; at least 2 is accepted",
-		`{"type": "object", "minProperties": 2, "propertyNames": {"enum": ["a"]}}`:                                                                                      "fewer properties were found than it asks for",
+		`{"type": "object", "required": ["b"], "properties": {"a": {"type": "integer", "minimum": 2, "maximum": 1}, "b": ` + twins + `}}`:                               "fewer items were found than it requires",
+		`{"type": "object", "required": ["b"], "properties": {"a": {"oneOf": [{"type": "string", "minLength": 3, "maxLength": 2}, {"const": 1}]}, "b": ` + twins + `}}`: "fewer items were found than it requires",
+		`{"anyOf": [{"type": "integer", "minimum": 2, "maximum": 1}, {"type": "string", "minLength": 3, "maxLength": 2}]}`:                                              "is too small; expected at least 2",
+		`{"type": "object", "minProperties": 2, "propertyNames": {"enum": ["a"]}}`:                                                                                      "fewer properties were found than it requires",
 	} {
 		doc := schemaDocument(t, "3.1.0", `{"S": `+schema+`}`)
 		_, wrong := New(doc, 0, nil).body(doc.Components.Schemas["S"], ToClient, 0, false, "#")

@@ -38,11 +38,11 @@ type draft struct {
 	fresh bool
 	quiet bool // gives no warnings: the body is made while a request is being answered
 	wide  bool // any allowed value, readable or not, because the others are taken
-	// open objects have properties that another schema of theirs does not declare, although it allows
-	// no others. shut means that a required property was left out for that reason.
+	// open objects have properties that another schema of theirs does not declare, although it
+	// allows no others. shut means that a required property was left out for that reason.
 	open, shut bool
 	check      validator
-	beside     *invent.Facts      // of the object that is made
+	beside     *invent.Facts      // of the object being made
 	active     []*openapi3.Schema // being made, the outermost first
 	effort     int
 	why        string // why the first failed part could not be made
@@ -56,7 +56,7 @@ type ask struct {
 	name    string
 	room    int
 	taken   distinct // the values that it may not be; nil for none
-	alone   bool     // an item of an array, which need not fit what stands beside
+	alone   bool     // an item of an array, which need not fit the other values
 }
 
 // seedOf derives a seed from a string.
@@ -96,7 +96,7 @@ func (m *Maker) body(ref *openapi3.SchemaRef, way direction, seed uint64, fresh 
 		}
 		shut = d.shut
 	}
-	if shut { // a common mistake: a schema that is extended with allOf, and allows no other properties
+	if shut { // a common error: a schema that is extended with allOf, and allows no other properties
 		d := &draft{m: m, fresh: fresh, quiet: true, effort: effort, at: at, random: rand.New(rand.NewPCG(seed, 0)), open: true}
 		d.check = validator{m: m, request: way == toServer, lenient: true}
 		v, _ = d.value(ask{schemas: []*openapi3.SchemaRef{ref}, room: m.room})
@@ -126,7 +126,7 @@ func (d *draft) value(a ask) (any, bool) {
 			}
 		}
 		if again > 1 {
-			d.blame("it asks for itself without end" + under(ref.Ref))
+			d.blame("it requires itself endlessly" + under(ref.Ref))
 			return nil, false
 		}
 		if again > 0 {

@@ -31,7 +31,7 @@ func (m *Maker) Content(declared string, source *openapi3.MediaType, way directi
 	return Content{e, source, pointer}
 }
 
-// at returns the pointer of the schema: that of the component, if it is one.
+// at returns the pointer of the schema: the pointer of the component, if it is one.
 func (c *Content) at() string {
 	if c.schema != nil && c.schema.Ref != "" {
 		return c.schema.Ref
@@ -186,7 +186,7 @@ func (c *Content) warnMismatch(check *validator, v any, pointer, what string) {
 		return
 	}
 	if wrong := check.mismatch(c.schema, v); wrong != "" {
-		c.m.Warning(manySent, pointer, what+" is not what the schema accepts ("+wrong+"); it is sent all the same")
+		c.m.Warning(manySent, pointer, what+" is not what the schema accepts ("+wrong+"); it is sent anyway")
 	}
 }
 

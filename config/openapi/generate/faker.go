@@ -19,10 +19,10 @@ const fakerTries = 8
 // fakerNumbers are the names for numbers, with their decimals.
 var fakerNumbers = map[string]int{"number": 0, "int": 0, "integer": 0, "float": 2, "amount": 2, "price": 2}
 
-// unknownFaker marks a schema whose hint was warned of.
+// unknownFaker marks a schema that was warned about because its hint is unknown.
 type unknownFaker struct{ schema *openapi3.Schema }
 
-// faked is the value that a hint of the schemas asks for, where they accept it.
+// faked returns the value for the hint of the schemas, if they accept one.
 func (d *draft) faked(g *merged, a ask) (any, bool) {
 	if g.faker == nil {
 		return nil, false
@@ -30,7 +30,7 @@ func (d *draft) faked(g *merged, a ask) (any, bool) {
 	name, args := fakerHint(g.faker)
 	key := plainName(name[strings.LastIndexByte(name, '.')+1:])
 	f, why := d.factsOf(a), d.why
-	defer func() { d.why = why }() // there is a value without it
+	defer func() { d.why = why }() // a value can be made without the hint
 	for try := range fakerTries {
 		if try > 0 {
 			f = f.Alone()
@@ -47,7 +47,7 @@ func (d *draft) faked(g *merged, a ask) (any, bool) {
 	return nil, false
 }
 
-// fakerHint are the name and the arguments of a hint; "" for one of another form.
+// fakerHint returns the name and the arguments of a hint; "" when it has another form.
 func fakerHint(hint any) (name string, args *jsonvalue.Object) {
 	args = &jsonvalue.Object{}
 	switch hint := hint.(type) {
@@ -77,7 +77,7 @@ func (d *draft) fake(g *merged, f *invent.Facts, key string, args *jsonvalue.Obj
 	return f.Fake(key, len(g.formats) > 0 && g.formats[0] == "date", args)
 }
 
-// fakeNumber is a number between the arguments and the bounds of the schemas.
+// fakeNumber returns a number within the arguments and the bounds of the schemas.
 func (d *draft) fakeNumber(g *merged, f *invent.Facts, decimals int, args *jsonvalue.Object) any {
 	within := *g
 	m := merger{m: d.m, merged: &within}
@@ -101,8 +101,7 @@ func numberIn(args *jsonvalue.Object, name string) (*big.Rat, bool) {
 	return r, r != nil
 }
 
-// shaped turns a number into a text, or a text into a number or a truth, where only that is
-// asked for.
+// shaped turns a number into a text, or a text into a number, if the schemas accept only that.
 func shaped(g *merged, made any) (any, bool) {
 	switch v := made.(type) {
 	case json.Number:
@@ -118,7 +117,7 @@ func shaped(g *merged, made any) (any, bool) {
 	return made, true
 }
 
-// warnFaker says once of a schema that its hint is unknown.
+// warnFaker warns once about a schema whose hint is unknown.
 func (d *draft) warnFaker(a ask, name string) {
 	if d.quiet {
 		return

@@ -131,7 +131,7 @@ func (m *Maker) warnPattern(pointer, source string, err error) {
 
 // Kinds of warnings that can occur many times in one document.
 const (
-	manySent     = "examples are not what their schema accepts, and are sent all the same"
+	manySent     = "examples are not what their schema accepts, and are sent anyway"
 	manyUnused   = "examples are not what their schema accepts, and are not used"
 	manyBodies   = "schemas accept no body that was found; the nearest is served"
 	manyHeaders  = "headers have no value that was found that their schema accepts; the nearest is served"

@@ -10,7 +10,7 @@ import (
 type escape func()
 
 // addNot makes the values of the merged schemas violate a schema in one of the possible ways. The
-// way is a choice, like that of a branch.
+// way is a choice, like the choice of a branch.
 func (g *merger) addNot(s *openapi3.Schema) {
 	g.hard = true
 	switch {

@@ -39,7 +39,7 @@ func (d *draft) object(g *merged, a ask, bare bool) (any, bool) {
 		return d.tried(ask{schemas: append(slices.Clone(a.schemas), more...), name: a.name, room: a.room, taken: a.taken})
 	}
 	if !d.addExtras(g, o, room, bare) {
-		d.blame("fewer properties were found than it asks for")
+		d.blame("fewer properties were found than it requires")
 		ok = false
 	}
 	return o, ok

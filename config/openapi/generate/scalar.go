@@ -31,7 +31,7 @@ func (d *draft) text(g *merged, a ask) (any, bool) {
 		t.high = min(t.high, g.maxLength)
 	}
 	if t.low > t.high {
-		d.blame("no text is as long as it asks for")
+		d.blame("no text is as long as it requires")
 		return "", false
 	}
 	t.compile()
@@ -65,7 +65,7 @@ type texts struct {
 	*merged
 	ask       ask
 	facts     *invent.Facts
-	hint      string // what the name of the property asks for
+	hint      string // the hint that the name of the property gives
 	low, high int
 	last      string
 	known     []invent.Format
@@ -126,12 +126,13 @@ func (t *texts) together(way int) (string, bool) {
 	return text.Together(t.random, all, t.low, t.high)
 }
 
-// sorts is how many ways there are to make a text.
+// sorts returns how many ways there are to make a text.
 func (t *texts) sorts() int {
 	return 1 + len(t.known) + len(t.patterns) + t.joint() + len(t.formats) + 6
 }
 
-// make makes a text in one of the ways; the best is the first. False when it leads to none.
+// make makes a text in one of the ways; the first is the best. It returns false when that yields
+// none.
 func (t *texts) make(sort, try int) (string, bool) {
 	r := t.random
 	if sort == 0 {
@@ -174,7 +175,7 @@ func (t *texts) plain(sort, try int) (string, bool) {
 		return longer(r, t.low, t.high), true
 	case 3:
 		return text.Letters(r, t.low), true
-	case 4: // what refuses words may take digits
+	case 4: // schemas that reject words may accept digits
 		return invent.Digits(r, max(t.low, min(t.high, 1+r.IntN(text.ReadableLength)))), true
 	}
 	return strings.ToUpper(text.Letters(r, max(t.low, min(t.high, 1)))), true
@@ -249,8 +250,8 @@ func (d *draft) number(g *merged, a ask, whole bool) (any, bool) {
 // are allowed.
 const nextNumbers = 100
 
-// multiple is a multiple of a step, between from and upTo times: one that is not taken. It
-// is written with so many decimals, or as many as it needs with -1.
+// multiple returns a multiple of a step that is not taken yet, with a factor between from and upTo.
+// It is written with the given number of decimals; -1 stands for as many as it needs.
 func (d *draft) multiple(g *merged, a ask, from, upTo *big.Int, step *big.Rat, decimals int) json.Number {
 	times := func(n *big.Int) json.Number {
 		x := new(big.Rat).Mul(new(big.Rat).SetInt(n), step)
@@ -274,7 +275,7 @@ func (d *draft) multiple(g *merged, a ask, from, upTo *big.Int, step *big.Rat, d
 	return times(new(big.Int).Add(from, big.NewInt(first)))
 }
 
-// span is where numbers of a name usually lie, unless many different ones are needed.
+// span returns the usual range of the numbers with a name, unless many different ones are needed.
 func (d *draft) span(name string) (s invent.Span, named bool) {
 	if d.wide {
 		return invent.Usual, false
@@ -282,7 +283,8 @@ func (d *draft) span(name string) (s invent.Span, named bool) {
 	return invent.SpanOf(name, d.m.Today)
 }
 
-// stepOf is what a number has to be a multiple of; of one that may be any, its last decimal.
+// stepOf returns the step that a number must be a multiple of; for any other number, the value of
+// its last decimal.
 func stepOf(g *merged, whole bool, usual invent.Span) *big.Rat {
 	var step *big.Rat
 	if whole {
@@ -293,7 +295,7 @@ func stepOf(g *merged, whole bool, usual invent.Span) *big.Rat {
 			step = s
 			continue
 		}
-		// The least common multiple of a/b and c/d is that of ad and cb, divided by bd.
+		// The least common multiple of a/b and c/d is the one of ad and cb, divided by bd.
 		a, b := new(big.Int).Mul(step.Num(), s.Denom()), new(big.Int).Mul(s.Num(), step.Denom())
 		gcd := new(big.Int).GCD(nil, nil, a, b)
 		step = new(big.Rat).SetFrac(new(big.Int).Mul(a, b.Div(b, gcd)), new(big.Int).Mul(step.Denom(), s.Denom()))
@@ -304,8 +306,8 @@ func stepOf(g *merged, whole bool, usual invent.Span) *big.Rat {
 	return step
 }
 
-// usual are the bounds that a number is picked from: those of the schema, but no further
-// apart than what is readable.
+// usual returns the bounds that a number is picked from: the bounds of the schema, but close enough
+// together to give readable numbers.
 func (d *draft) usual(g *merged, usual invent.Span, named bool, step *big.Rat) (low, high *big.Rat) {
 	width := big.NewRat(invent.Width, 1)
 	if d.wide {

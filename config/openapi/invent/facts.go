@@ -1,5 +1,5 @@
-// Package invent makes values that make sense: of the names of properties, and of what stands
-// beside them. It knows no schemas.
+// Package invent makes plausible values from the names of properties and from the other
+// properties of their object. It knows no schemas.
 package invent
 
 import (
@@ -12,33 +12,33 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Facts are what the values of one object have in common: a person, a place, a course of
-// time. Each is settled when it is first asked for: as the document has it in a property
-// beside, else by chance. All chance is that of Rand.
+// Facts are what the values of one object have in common: a person, a place, an order of times.
+// Each fact is settled on first use: from another property that has a value in the document,
+// otherwise at random. Rand is the only source of randomness.
 type Facts struct {
 	*rand.Rand
-	Today time.Time // midnight, which times are near
-	Name  string    // of the property that is made
+	Today time.Time // a midnight; times are made near it
+	Name  string    // of the property whose value is made
 	Wide  bool      // many different values are needed
-	// Beside gives the properties of the object, each with the text that the document has for
-	// it, which is false when there is none. Nil for none.
+	// Beside yields the properties of the object, each with a function that returns its text in
+	// the document, or false if it has none. It may be nil.
 	Beside iter.Seq2[string, func() (string, bool)]
 
 	learned bool
-	settled bool // the person is
+	settled bool // the person is settled
 	given   string
 	family  string
-	full    string // as the document has it
+	full    string // as written in the document
 	where   *place
 	times   []known // of the document
 }
 
-// Alone are other facts, which nothing stands beside.
+// Alone returns new facts that do not depend on other properties.
 func (f *Facts) Alone() *Facts {
 	return &Facts{Rand: f.Rand, Today: f.Today, Name: f.Name, Wide: f.Wide}
 }
 
-// learn takes over what the document has beside.
+// learn takes over the values that the document has for the other properties.
 func (f *Facts) learn() {
 	if f.learned || f.Beside == nil {
 		return
@@ -78,8 +78,8 @@ func (f *Facts) learn() {
 // fullNames are the properties that name a person as a whole.
 var fullNames = []string{"name", "fullname", "displayname", "realname"}
 
-// narrowed are those of the places that a text of the document names; where it names none, it
-// says nothing.
+// narrowed returns the places that a text of the document names. If it names none of them, all
+// remain.
 func narrowed(among []*place, of func(*place) string, s string) []*place {
 	var named []*place
 	for i := range places {
@@ -96,7 +96,7 @@ func narrowed(among []*place, of func(*place) string, s string) []*place {
 	return named
 }
 
-// settle settles who the person is.
+// settle chooses the person.
 func (f *Facts) settle() {
 	if f.settled {
 		return
@@ -135,7 +135,7 @@ func (f *Facts) fullName() string {
 	return strings.TrimSpace(f.given + " " + f.family)
 }
 
-// account is the person's name in small letters, with a sign between its parts.
+// account returns the person's name in lower case, with a separator between its parts.
 func (f *Facts) account(between string) string {
 	f.settle()
 	given, family := folded(f.given), folded(f.family)
@@ -148,7 +148,7 @@ func (f *Facts) account(between string) string {
 	return given + between + family
 }
 
-// userName is the initial and the family name of the person.
+// userName returns the initial and the family name of the person.
 func (f *Facts) userName() string {
 	f.settle()
 	given, family := folded(f.given), folded(f.family)
@@ -158,7 +158,7 @@ func (f *Facts) userName() string {
 	return given[:1] + family
 }
 
-// folded is a name in small letters of ASCII, without accents.
+// folded returns a name in lower-case ASCII letters, without accents.
 func folded(name string) string {
 	return strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
@@ -168,7 +168,7 @@ func folded(name string) string {
 	}, strings.ToLower(norm.NFD.String(name)))
 }
 
-// place is where it is.
+// place returns the place, and chooses it on first use.
 func (f *Facts) place() *place {
 	if f.learn(); f.where == nil {
 		f.where = &places[f.IntN(len(places))]

@@ -10,19 +10,19 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// fakerNames are the names of faker.js for what is called otherwise here.
+// fakerNames maps names of faker.js to ours where they differ.
 var fakerNames = map[string]string{
 	"findname": "name", "ipv4": "ip", "mac": "macaddress", "imageurl": "link", "datetime": timeHint,
 	"stateabbr": "stateabr", "catchphrase": "slogan", "product": "productname", "department": "productcategory",
 	"account": "achaccount", "boolean": "bool", "string": "word", "words": "phrase", "lines": "paragraph", "paragraphs": "paragraph",
 }
 
-// fakerTimes are the names of faker.js for times, as words of what is made here.
+// fakerTimes maps names of times in faker.js to words that roleWords knows.
 var fakerTimes = map[string]string{
 	"past": "created", "recent": "recent", "soon": "due", "future": "due", "anytime": "recent", "birthdate": "birth",
 }
 
-// ownFakers are our hints by their names without what parts their words.
+// ownFakers maps names without word separators to our hints.
 var ownFakers = func() map[string]string {
 	all := map[string]string{dateHint: dateHint, timeHint: timeHint}
 	for name, hint := range hints {
@@ -51,11 +51,11 @@ func (f *Facts) Fake(key string, date bool, args *jsonvalue.Object) (any, bool) 
 	return f.invented(key, args)
 }
 
-// faker is a source of invented data that draws from the same seed.
+// faker returns a source of invented data that uses the same seed.
 func (f *Facts) faker() *gofakeit.Faker { return gofakeit.NewFaker(f.Rand, false) }
 
-// invented is what gofakeit has of that name. The library panics on parameters that it
-// misses.
+// invented returns what gofakeit makes under a name. The library panics when a parameter is
+// missing.
 func (f *Facts) invented(key string, args *jsonvalue.Object) (v any, ok bool) {
 	info := gofakeit.GetFuncLookup(key)
 	if info == nil {

@@ -12,14 +12,14 @@ import (
 
 // Format is a format of strings.
 type Format struct {
-	// Make makes a text of a length between low and high, in characters, if it can:
-	// others are tried when it is not.
+	// Make makes a text with low to high characters if it can. The caller checks the length, and
+	// tries another text if it does not fit.
 	Make func(f *Facts, low, high int) string
 	// Valid reports whether a text has the format; nil takes any.
 	Valid func(string) bool
 }
 
-// FormatOf returns the format of a name; false for one that says nothing here.
+// FormatOf returns the format with a name; false for an unknown one.
 func FormatOf(name string) (Format, bool) {
 	f, ok := formats[strings.ToLower(name)]
 	return Format{f, text.Format(name)}, ok
@@ -180,7 +180,7 @@ func makePassword(f *Facts, low, high int) string {
 
 func makePhone(f *Facts, _, _ int) string { return f.place().phone + "555" + Digits(f.Rand, 7) }
 
-// fitted lengthens or cuts a text of ASCII to a length.
+// fitted lengthens or cuts an ASCII text to a length.
 func fitted(r *rand.Rand, s string, low, high int) string {
 	if high = max(high, 1); len(s) > high {
 		s = strings.TrimRight(s[:high], ".-_ ")
@@ -191,7 +191,7 @@ func fitted(r *rand.Rand, s string, low, high int) string {
 	return s
 }
 
-// Digits are so many digits, none of them 0.
+// Digits returns n digits, none of them 0.
 func Digits(r *rand.Rand, n int) string {
 	b := make([]byte, min(n, text.LongestText))
 	for i := range b {

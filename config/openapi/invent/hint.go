@@ -1,7 +1,7 @@
 package invent
 
-// hints are what the words ask for that properties are named with: their last two or their
-// last. Each hint is named by itself, too.
+// hints maps the last two words, or the last word, of a property's name to the hint for its value.
+// Each hint is also a key of its own.
 var hints = func() map[string]string {
 	all := wordsOf(hintWords)
 	for hint := range hintWords {
@@ -54,14 +54,14 @@ var hintWords = map[string][]string{
 	"calling code":    {"dial code", "phone prefix", "phone code", "dialing code"},
 }
 
-// otherForms are the hints that a hint may stand for too: a country may be a code.
+// otherForms maps a hint to other hints that may be meant: a country may be a code.
 var otherForms = map[string][]string{
 	"country": {"country code", "country code 3"}, "country code": {"country code 3", "country"},
 	"language": {"locale"}, "locale": {"language"}, "zip": {"zip digits"},
 	"phone": {"phone digits"}, "user name": {"lower case name"},
 }
 
-// hintOf is what words ask for: their last two, or the last.
+// hintOf returns the hint for the last two words or the last word; "" for none.
 func hintOf(split []string) string {
 	if len(split) == 0 {
 		return ""

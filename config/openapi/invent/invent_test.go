@@ -16,7 +16,7 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// TestPlaces holds the table of places against what the libraries know.
+// TestPlaces compares the table of places with what libraries know.
 func TestPlaces(t *testing.T) {
 	for _, p := range places {
 		region, err := language.ParseRegion(p.code)
@@ -35,7 +35,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestHintsAreMade: what a name asks for is made.
+// TestHintsAreMade: there is a text for each hint.
 func TestHintsAreMade(t *testing.T) {
 	alone := &Facts{Rand: rand.New(rand.NewPCG(1, 1)), Today: time.Date(2031, time.March, 5, 0, 0, 0, 0, time.UTC)}
 	meant := map[string]string{}

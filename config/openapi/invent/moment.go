@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// role is what the name of a property says of its time.
+// role is what the name of a property says about its time.
 type role uint8
 
 const (
-	recent role = iota // nothing more
+	recent role = iota // no particular role
 	born
 	created
 	started
@@ -19,8 +19,8 @@ const (
 	roles
 )
 
-// windows are where times lie, in days from today. Those that come after another, where both
-// are made, do so because their windows do.
+// windows are the ranges of times, in days from today. When an object has two times, their windows
+// put them in order.
 var windows = [roles]struct {
 	from, to int
 	after    []role
@@ -34,10 +34,10 @@ var windows = [roles]struct {
 	due:     {1, 364, []role{born, created, started}},
 }
 
-// wideDays is how far back times lie where many different ones are needed.
+// wideDays is how many days times go back when many different ones are needed.
 const wideDays = 3 * 365
 
-// roleWords are the words that say a role.
+// roleWords are the words that indicate a role.
 var roleWords = wordsOf(map[role][]string{
 	born:    {"birth", "birthday", "birthdate", "dob", "born"},
 	created: {"create", "created", "creation", "add", "added", "first", "founded", "hired", "issue", "issued", "joined", "opened", "order", "ordered", "placed", "publish", "published", "registered", "registration", "release", "released", "signup", "submitted", "uploaded"},
@@ -47,7 +47,7 @@ var roleWords = wordsOf(map[role][]string{
 	due:     {"arrival", "checkout", "deadline", "due", "end", "ending", "ends", "estimated", "expiration", "expire", "expires", "expiry", "maturity", "next", "planned", "renewal", "renews", "scheduled", "through", "till", "to", "until"},
 })
 
-// wordsOf turns what has several words into what each word says.
+// wordsOf inverts a map of lists of words: it maps each word to its key.
 func wordsOf[M comparable](meant map[M][]string) map[string]M {
 	all := map[string]M{}
 	for meaning, words := range meant {
@@ -58,7 +58,7 @@ func wordsOf[M comparable](meant map[M][]string) map[string]M {
 	return all
 }
 
-// roleOf is the role that the words of a name say: the last word that says one counts.
+// roleOf returns the role that the words of a name indicate; the last such word counts.
 func roleOf(split []string) role {
 	for _, word := range slices.Backward(split) {
 		if r, ok := roleWords[word]; ok {
@@ -68,13 +68,13 @@ func roleOf(split []string) role {
 	return recent
 }
 
-// The sorts of texts that name a time.
+// The hints for times.
 const (
 	dateHint = "date"
 	timeHint = "timestamp"
 )
 
-// timeHintOf is the sort of time that the words of a name ask for; "" for none.
+// timeHintOf returns the hint for a time that the words of a name indicate; "" for none.
 func timeHintOf(split []string) string {
 	last, several, said := split[len(split)-1], len(split) > 1, roleOf(split)
 	switch last {
@@ -105,14 +105,14 @@ func timeHintOf(split []string) string {
 	return ""
 }
 
-// known is a time that stands in the document.
+// known is a time that the document contains.
 type known struct {
 	role role
 	at   time.Time
 }
 
-// moment is a time for the property that is made: as its name says, and in order with those
-// of the document beside it.
+// moment returns a time for the property being made: one that fits its name and is in order with
+// the times that the document has in the same object.
 func (f *Facts) moment() time.Time {
 	said := roleOf(nameWords(f.Name))
 	w := windows[said]
@@ -136,7 +136,7 @@ func (f *Facts) moment() time.Time {
 	return from.Add(time.Duration(f.Int64N(int64(to.Sub(from)/time.Second))) * time.Second)
 }
 
-// timeOf reads a time of the document.
+// timeOf parses a time of the document.
 func timeOf(s string) (time.Time, bool) {
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if t, err := time.Parse(layout, s); err == nil {

@@ -7,9 +7,9 @@ import (
 	"mockserver/config/openapi/text"
 )
 
-// What the name of a property tells of its value, where the schema does not.
+// These tables derive a value from the name of a property when the schema does not describe it.
 
-// hinted makes the texts that hints ask for, but for those of places.
+// hinted makes the texts for hints, except for the hints that a place answers.
 var hinted = map[string]func(f *Facts) string{
 	"email":           func(f *Facts) string { return makeEmail(f, 0, 64) },
 	"phone":           func(f *Facts) string { return makePhone(f, 0, 64) },
@@ -51,13 +51,13 @@ func oneOf(list []string) func(f *Facts) string {
 	return func(f *Facts) string { return pick(f.Rand, list) }
 }
 
-// sentence is three words, the first with a capital letter.
+// sentence returns three words, the first with a capital letter.
 func sentence(f *Facts) string {
 	first := pick(f.Rand, words)
 	return strings.ToUpper(first[:1]) + first[1:] + " " + pick(f.Rand, words) + " " + pick(f.Rand, words)
 }
 
-// Hint is what the name of a property asks for; "" for nothing.
+// Hint returns the hint for the value of a property with a name; "" for none.
 func (f *Facts) Hint(name string) string {
 	hint := hintOf(nameWords(name))
 	if hint == "state" && !f.inAddress() {
@@ -66,11 +66,11 @@ func (f *Facts) Hint(name string) string {
 	return hint
 }
 
-// Tries is how many texts there are of a hint that are worth trying.
+// Tries returns how many texts for a hint are worth trying.
 func Tries(hint string) int { return len(otherForms[hint]) + 2 }
 
-// Text is the text that a hint asks for; false when there is none. Further tries make its
-// other forms, and then others that need not fit what stands beside.
+// Text returns a text for a hint; false when there is none. Further tries return its other forms,
+// and then texts that need not fit the other properties.
 func (f *Facts) Text(hint string, try int) (string, bool) {
 	switch forms := otherForms[hint]; {
 	case try > len(forms):

@@ -9,16 +9,16 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// Span is where numbers of a name usually lie, and how many decimals they have.
+// Span is the usual range of the numbers with a name, and how many decimals they have.
 type Span struct {
 	Low, High int64
 	Decimals  int
 }
 
-// Width is how far apart numbers of other names lie.
+// Width is the size of the range for other names.
 const Width = 100
 
-// Usual is the span of other names.
+// Usual is the span for other names.
 var Usual = Span{1, Width, 2}
 
 var spans = map[string]Span{
@@ -33,7 +33,7 @@ var spans = map[string]Span{
 	"port": {1024, 49151, 0},
 }
 
-// SpanOf returns where numbers of that name usually lie, on a day.
+// SpanOf returns the span for a name, on a day.
 func SpanOf(name string, today time.Time) (Span, bool) {
 	split := nameWords(name)
 	if len(split) == 0 {
@@ -53,7 +53,7 @@ func SpanOf(name string, today time.Time) (Span, bool) {
 	}
 }
 
-// Number is one of the span.
+// Number returns a number in the span.
 func (s Span) Number(r *rand.Rand, whole bool) json.Number {
 	if whole {
 		return jsonvalue.IntNumber(s.Low + r.Int64N(s.High-s.Low+1))
@@ -63,7 +63,7 @@ func (s Span) Number(r *rand.Rand, whole bool) json.Number {
 	return json.Number(strconv.FormatFloat(float64(n)/float64(unit), 'f', s.Decimals, 64))
 }
 
-// Unit is how many of its last decimal make one.
+// Unit returns 10 to the power of its decimals.
 func (s Span) Unit() int64 {
 	unit := int64(1)
 	for range s.Decimals {

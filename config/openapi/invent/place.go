@@ -2,7 +2,7 @@ package invent
 
 import "strings"
 
-// place is a city with what belongs to it.
+// place is a city with its country, currency, time zone and so on.
 type place struct {
 	city, region, country string
 	code, code3           string // of the country, ISO 3166-1
@@ -27,13 +27,13 @@ var places = []place{
 	{"Toronto", "Ontario", "Canada", "CA", "CAN", "M5H 2N2", "CAD", "$", "America/Toronto", "en-CA", "+1"},
 }
 
-// language is that of the locale.
+// language returns the language of the locale.
 func (p *place) language() string {
 	language, _, _ := strings.Cut(p.locale, "-")
 	return language
 }
 
-// placeHints are the hints that a place answers.
+// placeHints are the hints that a place has a value for.
 var placeHints = map[string]func(p *place) string{
 	"city":   func(p *place) string { return p.city },
 	"region": func(p *place) string { return p.region }, "state": func(p *place) string { return p.region },

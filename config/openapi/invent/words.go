@@ -15,12 +15,12 @@ var (
 	words       = []string{"amber", "basic", "cedar", "delta", "ember", "focus", "grove", "harbor", "iris", "jasper", "kernel", "lotus", "maple", "nova", "orbit", "prime", "quartz", "river", "summit", "tulip", "urban", "vertex", "willow", "zephyr"}
 )
 
-// Word is a word that means nothing here.
+// Word returns a random word without a particular meaning.
 func Word(r *rand.Rand) string { return pick(r, words) }
 
 func pick(r *rand.Rand, from []string) string { return from[r.IntN(len(from))] }
 
-// nameWords are the words of firstName, first_name, first-name and FIRST_NAME, in lower case.
+// nameWords returns the words of firstName, first_name, first-name and FIRST_NAME, in lower case.
 func nameWords(name string) []string {
 	var split []string
 	start, lower := 0, false
@@ -38,7 +38,7 @@ func nameWords(name string) []string {
 	return appendWord(split, name[start:])
 }
 
-// plainName is a name in small letters, without what parts its words.
+// plainName returns a name in lower case, without the separators of its words.
 func plainName(name string) string { return strings.Join(nameWords(name), "") }
 
 func appendWord(split []string, word string) []string {

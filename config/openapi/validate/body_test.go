@@ -118,9 +118,9 @@ func TestCheck_Bodies(t *testing.T) {
 	runChecks(t, bodies, []checkCase{
 		{"an order", "POST /orders\nContent-Type: application/JSON; charset=utf-8\n\n" + `{"items": [` + item + `], "note": null, "secret": "s", "state": "open", "a/b~c": 1}`, nil},
 		{"each mistake has its pointer", "POST /orders" + asJSON + `{"id": "1", "items": [{"sku": "a", "price": 0}, {"sku": 7}], "note": "longer", "state": "lost", "a/b~c": "x", "other": 1}`, []string{unprocessedText,
-			"/body/a~1b~0c is a string; expected an integer", "/body/id is read-only", "/body/items/0/price is too small; above 0", `/body/items/0/sku does not match the pattern ^[A-Z]-\d+$`,
-			"/body/items/1/price is required", "/body/items/1/sku is a number; expected a string", "/body/note has 6 characters; at most 5", "/body/other is not declared", `/body/state is not one of "open", "paid"`}},
-		{"of a list", "POST /orders" + asJSON + `{"items": [` + item + "," + item + "," + item + "," + item + `]}`, []string{unprocessedText, "/body/items has 4 items; at most 3", "/body/items has the same item twice, at 0 and 1"}},
+			"/body/a~1b~0c is a string; expected an integer", "/body/id is read-only", "/body/items/0/price is too small; expected more than 0", `/body/items/0/sku does not match the pattern ^[A-Z]-\d+$`,
+			"/body/items/1/price is required", "/body/items/1/sku is a number; expected a string", "/body/note has 6 characters; expected at most 5", "/body/other is not declared", `/body/state is not one of "open", "paid"`}},
+		{"of a list", "POST /orders" + asJSON + `{"items": [` + item + "," + item + "," + item + "," + item + `]}`, []string{unprocessedText, "/body/items has 4 items; expected at most 3", "/body/items has the same item twice, at 0 and 1"}},
 		{"of another type", "POST /orders" + asJSON + `[1]`, []string{unprocessedText, "/body is an array; expected an object"}},
 		{"none", "POST /orders\nContent-Type: application/json", []string{badText, "/body is required"}},
 		{"malformed", "POST /orders" + asJSON + `{"items": [}`, []string{badText, "/body is not JSON: invalid character '}'"}},
@@ -206,7 +206,7 @@ func TestCheck_OpenAPI31(t *testing.T) {
 	runChecks(t, modern, []checkCase{
 		{"fits", "POST /modern" + asJSON + `{"point": [1, 2], "kind": "x", "named": {"name": null, "age": 1}, "maybe": null, "payment": {"type": "cash"}, "patterned": {"x-a": 1}, "exclusive": 5, "ahead": "a1", "both": -1, "many": [1, 2]}`, nil},
 		{"wrong", "POST /modern" + asJSON + `{"point": [1, "2", 3], "kind": "y", "named": {"name": 7, "more": 1}, "maybe": {"name": 1}, "payment": {"type": "card"}, "patterned": {"x-a": "b", "y": 1, "x-longer": 1}, "dependent": {"a": 1}, "never": 1, "exclusive": 10, "ahead": "ab", "both": 1, "not": 1, "many": [1]}`, []string{unprocessedText,
-			`/body/ahead does not match the pattern ^(?=.*\d).{2,}$`, "/body/both fits two of the alternatives, numbers 1 and 2", "/body/dependent/b is required beside \"a\"", "/body/exclusive is too large; below 10", `/body/kind is not "x"`, "/body/many has 1 item that fit what it is to contain (contains); at least 2 are accepted",
+			`/body/ahead does not match the pattern ^(?=.*\d).{2,}$`, "/body/both fits two of the alternatives, numbers 1 and 2", "/body/dependent/b is required next to \"a\"", "/body/exclusive is too large; expected less than 10", `/body/kind is not "x"`, "/body/many has 1 item that the schema of contains accepts; expected at least 2",
 			"/body/maybe/name is a number; expected null or a string", "/body/named/more is not declared", "/body/named/name is a number", "/body/never is not accepted", "/body/not is what the schema excludes",
 			"/body/patterned/x-a is a string", "/body/patterned/x-longer has a name that is not accepted", "/body/patterned/y is not declared", "/body/payment/number is required", "/body/point/1 is a string", "/body/point/2 is not accepted"}},
 	})
@@ -249,7 +249,7 @@ func TestCheck_Security(t *testing.T) {
 		{"neither", "GET /both?key=", []string{unauthorizedText, "/query/key is missing", "/cookie/sid is missing"}},
 		{"the second", "GET /either\nX-Key: 1", nil},
 		{"the first", "GET /either\nAuthorization: Bearer t", nil},
-		{"none of several", "GET /either", []string{unauthorizedText, "/header/authorization has no credentials of the form Bearer …, which the security scheme login", "/header/authorization has no credentials", "/header/authorization has no credentials", "/header/x-key is missing or empty; the security scheme key asks for it; one of the alternatives"}},
+		{"none of several", "GET /either", []string{unauthorizedText, "/header/authorization has no credentials of the form Bearer …, which the security scheme login", "/header/authorization has no credentials", "/header/authorization has no credentials", "/header/x-key is missing or empty; the security scheme key requires it; one of the alternatives"}},
 	})
 	operations, _ := checked(t, secured)
 	v := operations["GET /either"].Check(sent("GET /either"))
@@ -270,7 +270,7 @@ paths:
       parameters: [{name: q, in: query, schema: {type: string, pattern: '(?<!a)b'}}]
       responses: {"200": {description: ok}}
 `)
-	if len(warnings) != 2 || !strings.HasPrefix(warnings[0], `# requests are not held against the pattern "(?<!a)b": `) || !strings.HasPrefix(warnings[1], "#/paths/~1a/get the security scheme nobody is not declared") {
+	if len(warnings) != 2 || !strings.HasPrefix(warnings[0], `# requests are not checked against the pattern "(?<!a)b": `) || !strings.HasPrefix(warnings[1], "#/paths/~1a/get the security scheme nobody is not declared") {
 		t.Errorf("got %q", warnings)
 	}
 }

@@ -140,7 +140,7 @@ func (u *unit) parameter(source *openapi3.Parameter) (parameter, bool) {
 	}
 	method, err := source.SerializationMethod()
 	if err != nil {
-		u.warn(manyUnchecked, u.pointer, "requests are not held against a parameter: "+err.Error())
+		u.warn(manyUnchecked, u.pointer, "requests are not checked against a parameter: "+err.Error())
 		return parameter{}, false
 	}
 	p.style, p.explode = method.Style, method.Explode

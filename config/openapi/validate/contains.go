@@ -48,5 +48,5 @@ func (contained) KeywordPath() []string { return nil }
 
 // LocalizedString returns the message.
 func (e contained) LocalizedString(*message.Printer) string {
-	return "has " + counted(e.fitting, "item", "items") + " that fit what it is to contain (contains); at " + e.at + " " + accepted(e.want)
+	return "has " + counted(e.fitting, "item", "items") + " that the schema of contains accepts; expected at " + e.at + " " + strconv.Itoa(e.want)
 }

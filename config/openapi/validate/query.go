@@ -29,7 +29,7 @@ func (r *reading) queryValue() (v any, given bool) {
 		r.empty = len(pairs) == 1 && pairs[0].raw == ""
 		return r.repeated(pairs), true
 	case len(pairs) > 1:
-		r.fault = "is given " + strconv.Itoa(len(pairs)) + " times; once is accepted"
+		r.fault = "is given " + strconv.Itoa(len(pairs)) + " times; expected once"
 		return nil, true
 	}
 	return r.delimited(pairs[0].raw, r.separator()), true

@@ -119,13 +119,13 @@ func TestCheck_RecursiveAlternatives(t *testing.T) {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 			if strings.Count(got, "\n") > 1 || len(got) > 10_000 {
-				t.Errorf("%d bytes are said of one mistake", len(got))
+				t.Errorf("the message of one error has %d bytes", len(got))
 			}
 			if most := 20 * levels; r.work > most || r.gaveUp {
 				t.Errorf("%d references were followed, want at most %d", r.work, most)
 			}
 			for range f.runs.open.Range {
-				t.Error("a validation that is over is kept")
+				t.Error("a finished validation is still stored")
 			}
 		})
 	}

@@ -290,7 +290,7 @@ func (c *schemas) texts(out *jsonschema.Schema, s *openapi3.Schema) {
 }
 
 func (c *schemas) warnPattern(source string, err error) {
-	c.warnOnce(fmt.Sprintf("requests are not held against the pattern %q: %v", source, err))
+	c.warnOnce(fmt.Sprintf("requests are not checked against the pattern %q: %v", source, err))
 }
 
 // expression adapts a pattern to the validator.
@@ -408,7 +408,7 @@ func (c *schemas) combined(out *jsonschema.Schema, s *openapi3.Schema) {
 	}
 	out.If, out.Then, out.Else = c.optional(s.If), c.optional(s.Then), c.optional(s.Else)
 	if s.DynamicRef != "" {
-		c.warnOnce(fmt.Sprintf("the $dynamicRef %q is not followed; requests are not held against it", s.DynamicRef))
+		c.warnOnce(fmt.Sprintf("the $dynamicRef %q is not followed; requests are not checked against it", s.DynamicRef))
 	}
 }
 

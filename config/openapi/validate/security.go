@@ -66,9 +66,9 @@ func (k *credential) isIn(r *Request) bool {
 // what returns the message for a missing credential.
 func (k *credential) what() string {
 	if k.prefix != "" {
-		return "has no credentials of the form " + k.prefix + " …, which the security scheme " + k.scheme + " asks for"
+		return "has no credentials of the form " + k.prefix + " …, which the security scheme " + k.scheme + " requires"
 	}
-	return "is missing or empty; the security scheme " + k.scheme + " asks for it"
+	return "is missing or empty; the security scheme " + k.scheme + " requires it"
 }
 
 // security compiles the requirements of an operation, or else those of the document.
@@ -99,7 +99,7 @@ func (c *Compiler) credential(name, pointer string) (credential, bool) {
 		scheme = components.SecuritySchemes[name].Value
 	}
 	if scheme == nil {
-		c.warn(manyUndeclared, pointer, "the security scheme "+name+" is not declared; requests are not held against it")
+		c.warn(manyUndeclared, pointer, "the security scheme "+name+" is not declared; requests are not checked against it")
 		return credential{}, false
 	}
 	k := credential{scheme: name, in: inHeader, name: "Authorization"}

@@ -69,7 +69,7 @@ func (t teller) tell(e *jsonschema.ValidationError) {
 		t.alternatives(e, at)
 	case *kind.OneOf:
 		if len(k.Subschemas) > 1 {
-			say(at, fmt.Sprintf("fits two of the alternatives, numbers %d and %d; one is accepted (oneOf)", k.Subschemas[0]+1, k.Subschemas[1]+1))
+			say(at, fmt.Sprintf("fits two of the alternatives, numbers %d and %d; expected one (oneOf)", k.Subschemas[0]+1, k.Subschemas[1]+1))
 			return
 		}
 		t.alternatives(e, at)
@@ -79,7 +79,7 @@ func (t teller) tell(e *jsonschema.ValidationError) {
 		}
 	case *kind.DependentRequired:
 		for _, name := range k.Missing {
-			say(below(at, name), "is required beside "+strconv.Quote(k.Prop))
+			say(below(at, name), "is required next to "+strconv.Quote(k.Prop))
 		}
 	case *kind.AdditionalProperties:
 		for _, name := range k.Properties {
@@ -121,7 +121,7 @@ func placeIn(e *jsonschema.ValidationError) []string {
 	return e.InstanceLocation[min(1, len(e.InstanceLocation)):]
 }
 
-const notDeclared = "is not declared, and nothing else is accepted"
+const notDeclared = "is not declared, and nothing else is allowed"
 
 // isSideEffect reports whether a declared property is rejected as undeclared only because another
 // part of the schema did not fit. There is already a violation for that part.
@@ -265,17 +265,17 @@ func what(k jsonschema.ErrorKind) string {
 	case *kind.Pattern:
 		return "does not match the pattern " + k.Want
 	case *kind.MinLength:
-		return "has " + counted(k.Got, "character", "characters") + "; at least " + accepted(k.Want)
+		return "has " + counted(k.Got, "character", "characters") + "; expected at least " + strconv.Itoa(k.Want)
 	case *kind.MaxLength:
-		return "has " + counted(k.Got, "character", "characters") + "; at most " + accepted(k.Want)
+		return "has " + counted(k.Got, "character", "characters") + "; expected at most " + strconv.Itoa(k.Want)
 	case *kind.MinItems:
-		return "has " + counted(k.Got, "item", "items") + "; at least " + accepted(k.Want)
+		return "has " + counted(k.Got, "item", "items") + "; expected at least " + strconv.Itoa(k.Want)
 	case *kind.MaxItems:
-		return "has " + counted(k.Got, "item", "items") + "; at most " + accepted(k.Want)
+		return "has " + counted(k.Got, "item", "items") + "; expected at most " + strconv.Itoa(k.Want)
 	case *kind.MinProperties:
-		return "has " + counted(k.Got, "property", "properties") + "; at least " + accepted(k.Want)
+		return "has " + counted(k.Got, "property", "properties") + "; expected at least " + strconv.Itoa(k.Want)
 	case *kind.MaxProperties:
-		return "has " + counted(k.Got, "property", "properties") + "; at most " + accepted(k.Want)
+		return "has " + counted(k.Got, "property", "properties") + "; expected at most " + strconv.Itoa(k.Want)
 	case *kind.UniqueItems:
 		return fmt.Sprintf("has the same item twice, at %d and %d", k.Duplicates[0], k.Duplicates[1])
 	case *kind.Not:
@@ -287,13 +287,13 @@ func what(k jsonschema.ErrorKind) string {
 func whatNumber(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.Minimum:
-		return "is too small; at least " + decimal(k.Want) + " is accepted"
+		return "is too small; expected at least " + decimal(k.Want)
 	case *kind.Maximum:
-		return "is too large; at most " + decimal(k.Want) + " is accepted"
+		return "is too large; expected at most " + decimal(k.Want)
 	case *kind.ExclusiveMinimum:
-		return "is too small; above " + decimal(k.Want) + " is accepted"
+		return "is too small; expected more than " + decimal(k.Want)
 	case *kind.ExclusiveMaximum:
-		return "is too large; below " + decimal(k.Want) + " is accepted"
+		return "is too large; expected less than " + decimal(k.Want)
 	case *kind.MultipleOf:
 		return "is not a multiple of " + decimal(k.Want)
 	}
@@ -307,9 +307,6 @@ func counted(n int, one, more string) string {
 	}
 	return strconv.Itoa(n) + " " + more
 }
-
-// accepted returns the accepted number in words.
-func accepted(n int) string { return counted(n, "is", "are") + " accepted" }
 
 func withArticle(name string) string {
 	switch name {

@@ -1,0 +1,81 @@
+package export
+
+import "mockserver/config/openapi/tree"
+
+// parameters writes the path parameters, named as in the key, and the documented query parameters.
+func (x *exporter) parameters(op, item *tree.Node, key string, o *exported) {
+	list := op.Get("parameters")
+	if list == nil {
+		list = tree.NewList()
+	}
+	had := func(in, name string) bool {
+		for _, from := range [][]*tree.Node{list.List(), item.Get("parameters").List()} {
+			for _, p := range from {
+				if p = x.Resolve(p); p.Get("in").AsText() == in && p.Get("name").AsText() == name {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	names := PathNames(key)
+	for i, name := range names {
+		if had("path", name) {
+			continue
+		}
+		p := tree.NewMap().SetText("name", name).SetText("in", "path").Set("required", tree.NewBool(true))
+		if o.path.rest && i == len(names)-1 {
+			p.SetText("description", "all that is left of the path, or nothing")
+		}
+		list.Append(p.Set("schema", schemaOf(o.paramType(len(names)-1-i))))
+	}
+	for _, e := range o.endpoints {
+		for _, q := range e.Doc.Query {
+			if !had("query", q.Name) {
+				list.Append(tree.NewMap().SetText("name", q.Name).SetText("in", "query").Set("schema", schemaOf(q.Type)))
+			}
+		}
+	}
+	if list.Len() > 0 {
+		op.Set("parameters", list)
+	}
+}
+
+// paramType returns the type of a path parameter, counted from the last, if all endpoints use the
+// same type for it.
+func (o *exported) paramType(fromLast int) string {
+	typ := ""
+	for i, e := range o.endpoints {
+		params := formOf(e).params
+		at := len(params) - 1 - fromLast
+		if at < 0 || i > 0 && params[at].typ != typ {
+			return ""
+		}
+		typ = params[at].typ
+	}
+	return typ
+}
+
+// requestBody writes the examples of request bodies.
+func (x *exporter) requestBody(op *tree.Node, o *exported) {
+	if op.Get("requestBody") != nil {
+		return
+	}
+	var examples []*tree.Node
+	for _, e := range o.endpoints {
+		if e.Doc.Body == "" {
+			continue
+		}
+		if t, err := tree.ParseJSON([]byte(e.Doc.Body)); err == nil {
+			examples = append(examples, t)
+		}
+	}
+	if len(examples) == 0 {
+		return
+	}
+	media := tree.NewMap()
+	for _, t := range examples {
+		addExample(media, t, circumstance{})
+	}
+	op.Set("requestBody", tree.NewMap().Set("content", tree.NewMap().Set("application/json", media)))
+}
