@@ -18,30 +18,30 @@ type Group struct {
 }
 
 // Of returns the policies of a declaration, given a pointer to it.
-func Of(declaration any) (s Group) {
-	s.each(declaration, func(own, its reflect.Value) { own.Set(its) })
-	return s
+func Of(declaration any) (g Group) {
+	g.each(declaration, func(own, its reflect.Value) { own.Set(its) })
+	return g
 }
 
 // Give sets the policies of a declaration, given a pointer to it. Those that its type does not have
 // are left out.
-func (s Group) Give(declaration any) {
-	s.each(declaration, func(own, its reflect.Value) { its.Set(own) })
+func (g Group) Give(declaration any) {
+	g.each(declaration, func(own, its reflect.Value) { its.Set(own) })
 }
 
-// Over returns the policies of s, and those of t that s does not declare.
-func (s Group) Over(t Group) Group {
-	s.each(&t, func(own, its reflect.Value) {
+// Over returns the policies of g, and those of other that g does not declare.
+func (g Group) Over(other Group) Group {
+	g.each(&other, func(own, its reflect.Value) {
 		if own.IsNil() {
 			own.Set(its)
 		}
 	})
-	return s
+	return g
 }
 
 // Keys returns the keys of the policies that are declared.
-func (s Group) Keys() (keys []string) {
-	own := reflect.ValueOf(s)
+func (g Group) Keys() (keys []string) {
+	own := reflect.ValueOf(g)
 	for i := range own.NumField() {
 		if !own.Field(i).IsNil() {
 			keys = append(keys, table.KeyOf(own.Type().Field(i)))
@@ -50,9 +50,9 @@ func (s Group) Keys() (keys []string) {
 	return keys
 }
 
-// each calls f for each policy that a declaration can have, with the field of s and its own.
-func (s *Group) each(declaration any, f func(own, its reflect.Value)) {
-	own, of := reflect.ValueOf(s).Elem(), reflect.ValueOf(declaration).Elem()
+// each calls f for each policy that a declaration can have, with the field of g and its own.
+func (g *Group) each(declaration any, f func(own, its reflect.Value)) {
+	own, of := reflect.ValueOf(g).Elem(), reflect.ValueOf(declaration).Elem()
 	for i := range own.NumField() {
 		if its := of.FieldByName(own.Type().Field(i).Name); its.IsValid() {
 			f(own.Field(i), its)
@@ -61,17 +61,17 @@ func (s *Group) each(declaration any, f func(own, its reflect.Value)) {
 }
 
 // Check checks the policies under their keys, below the keys at. path is that of the endpoint.
-func (p Group) Check(c *table.Checker, path string, at []string) {
-	CheckLatency(c, p.Latency, table.Below(at, "latency"))
-	checkFault(c, p.Fault, table.Below(at, "fault"))
-	checkRateLimit(c, p.RateLimit, path, table.Below(at, "rate-limit"))
-	checkCapacity(c, p.Capacity, table.Below(at, "capacity"))
+func (g Group) Check(c *table.Checker, path string, at []string) {
+	CheckLatency(c, g.Latency, table.Below(at, "latency"))
+	checkFault(c, g.Fault, table.Below(at, "fault"))
+	checkRateLimit(c, g.RateLimit, path, table.Below(at, "rate-limit"))
+	checkCapacity(c, g.Capacity, table.Below(at, "capacity"))
 }
 
 // Complete fills in what a file expresses differently from Go.
-func (p Group) Complete() {
-	p.Latency.complete(false)
-	if p.Fault != nil {
-		p.Fault.Rated = p.Fault.Rated || p.Fault.Rate != 0
+func (g Group) Complete() {
+	g.Latency.complete(false)
+	if g.Fault != nil {
+		g.Fault.Rated = g.Fault.Rated || g.Fault.Rate != 0
 	}
 }

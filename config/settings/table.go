@@ -2,6 +2,7 @@ package settings
 
 import (
 	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/internal/flags"
 )
 
@@ -15,7 +16,7 @@ var table = flags.Table[Settings]{
 		Set: func(s *Settings, v string) bool { s.Mocks = v; return v != "" }},
 	{Name: "upstream", Env: "MOCKSERVER_UPSTREAM", Value: "URL", Accepts: "an http or https URL without user, query and fragment",
 		Doc: "pass requests that no endpoint answers on to this server, the upstream named default",
-		Set: func(s *Settings, v string) bool { s.Upstream = v; return config.UpstreamFault(v) == "" }},
+		Set: func(s *Settings, v string) bool { s.Upstream = v; return item.UpstreamFault(v) == "" }},
 	{Name: "format", Short: "f", Env: "MOCKSERVER_FORMAT", Initial: "println", Value: "FORMAT", Accepts: "println or json",
 		Doc: "the form of the log: println or json",
 		Set: func(s *Settings, v string) bool { s.Format = v; return v == "println" || v == "json" }},

@@ -36,7 +36,7 @@ func (u *Upstreams) Declare(d *draft.Draft, up Upstream) (name, why, differs str
 	}
 	headers := &draft.Map{}
 	for i, header := range up.Headers.names {
-		if config.ProxySets(header) {
+		if semantics.ProxySets(header) {
 			differs = "the header " + header + " of passed requests is the server's"
 			continue
 		}

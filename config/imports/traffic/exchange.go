@@ -11,6 +11,7 @@ import (
 
 	"mockserver/config/imports/draft"
 	"mockserver/config/syntax"
+	"mockserver/internal/semantics"
 	"mockserver/matcher/json"
 )
 

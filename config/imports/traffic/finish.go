@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"mockserver/config"
 	"mockserver/config/imports/draft"
 	"mockserver/config/syntax"
 	"mockserver/internal/address"
+	"mockserver/internal/semantics"
 	"mockserver/internal/wording"
 )
 
@@ -54,7 +54,7 @@ func (c *Collector) groups() []*group {
 		r := &c.records[i]
 		host, _, _ := strings.Cut(c.words.texts[r.place], "\x00")
 		p := patterns[r.place]
-		method := config.Methods[r.method]
+		method := semantics.Methods[r.method]
 		id := method + " " + host + " " + p.text
 		g := byName[id]
 		if g == nil {
