@@ -66,8 +66,8 @@ func NewData(sets ...Data) *Spec {
 }
 
 // Join returns the endpoints of several specs as one, with all their problems. The order is kept,
-// except that those of OpenAPI documents come last: if two endpoints match the same requests, the
-// first one answers.
+// except that endpoints of resources come after the declared ones, and those of OpenAPI documents come
+// last: if two endpoints match the same requests, the first one answers.
 func Join(specs ...*Spec) *Spec {
 	joined := &Spec{}
 	for _, s := range specs {

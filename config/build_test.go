@@ -48,9 +48,9 @@ func TestNew_FindsEachMistakeOfAnEndpointMadeInGo(t *testing.T) {
 		{"a status above 599", func(e *Endpoint) { e.Response.Status = 600 }, []string{"response.status: GET /x: is 600"}},
 		{"a status below 0", func(e *Endpoint) { e.Response.Status = -1 }, []string{"response.status: GET /x: is -1"}},
 		{"a line break in a header's value", func(e *Endpoint) { e.Response.Headers = Headers("X-A", "b\r\nX-C: d") },
-			[]string{`response.headers.X-A: GET /x: the control character '\r' cannot stand in a header`}},
+			[]string{`response.headers.X-A: GET /x: the control character '\r' is not allowed in a header`}},
 		{"a NUL in a header's value", func(e *Endpoint) { e.Response.Headers = Headers("X-A", "\x00") },
-			[]string{`response.headers.X-A: GET /x: the control character '\x00' cannot stand in a header`}},
+			[]string{`response.headers.X-A: GET /x: the control character '\x00' is not allowed in a header`}},
 		{"a line break in a header's name", func(e *Endpoint) { e.Response.Headers = Headers("X-A\r\nX-B", "c") },
 			[]string{`response.headers."X-A\r\nX-B": GET /x: "X-A\r\nX-B" is not a header name`}},
 		{"line breaks in a method and a path", func(e *Endpoint) { e.Method, e.Path = "G\nET", Plain("x\n") },
@@ -60,7 +60,7 @@ func TestNew_FindsEachMistakeOfAnEndpointMadeInGo(t *testing.T) {
 		{"a header in two spellings", func(e *Endpoint) { e.Response.Headers = Headers("X-A", "1", "x-a", "2") },
 			[]string{`response.headers.x-a: GET /x: is the same header as "X-A"`}},
 		{"two types", func(e *Endpoint) { e.Response.Headers = Headers("Content-Type", "a/b", "Content-Type", "c/d") },
-			[]string{"response.headers.Content-Type: GET /x: has several values; expected one, as a message has this header once"}},
+			[]string{"response.headers.Content-Type: GET /x: has several values; expected one, as a message has this header at most once"}},
 		{"a header's name without a value", func(e *Endpoint) { e.Response.Headers = Headers("X-A", "1", "X-B") },
 			[]string{"response.headers.X-B: GET /x: the name has no value after it"}},
 		{"an external body", external(func(*ExternalBody) {}), nil},
@@ -92,12 +92,12 @@ func TestNew_FindsEachMistakeOfAnEndpointMadeInGo(t *testing.T) {
 			[]string{"response.external-body.sheet-name: GET /x: sheet-name is missing"}},
 		{"JSON with a sheet", external(func(x *ExternalBody) { x.Sheet = Plain("a") }), []string{"response.external-body.sheet-name: GET /x: sheet-name is for provider xlsx"}},
 		{"a workbook at a URL", external(func(x *ExternalBody) { x.Provider, x.Sheet = "xlsx", Plain("a") }),
-			[]string{"response.external-body.path: GET /x: provider xlsx reads files"}},
+			[]string{"response.external-body.path: GET /x: provider xlsx reads only files"}},
 		{"a URL of another scheme", external(func(x *ExternalBody) { x.Path = Plain("ftp://a.test/x") }),
-			[]string{"response.external-body.path: GET /x: URLs of ftp are not fetched"}},
+			[]string{"response.external-body.path: GET /x: ftp URLs are not supported"}},
 		{"a URL without a host", external(func(x *ExternalBody) { x.Path = Plain("http:///x") }), []string{`response.external-body.path: GET /x: "http:///x" is not a valid URL: it names no host`}},
-		{"a timeout below 0", external(func(x *ExternalBody) { x.Timeout = -time.Second }), []string{"response.external-body.timeout: GET /x: is -1s; expected a duration from 0"}},
-		{"a ttl below 0", external(func(x *ExternalBody) { x.TTL = -1 }), []string{"response.external-body.ttl: GET /x: is -1ns; expected a duration from 0"}},
+		{"a timeout below 0", external(func(x *ExternalBody) { x.Timeout = -time.Second }), []string{"response.external-body.timeout: GET /x: is -1s; expected a duration of 0 or more"}},
+		{"a ttl below 0", external(func(x *ExternalBody) { x.TTL = -1 }), []string{"response.external-body.ttl: GET /x: is -1ns; expected a duration of 0 or more"}},
 		{"a file with what is for URLs", external(func(x *ExternalBody) {
 			x.Path, x.Timeout, x.TTL, x.StaleIfError, x.Insecure = Plain("a.json"), 1, 1, true, true
 		}), []string{
@@ -105,7 +105,7 @@ func TestNew_FindsEachMistakeOfAnEndpointMadeInGo(t *testing.T) {
 			"response.external-body.ttl: GET /x: ttl is for", "response.external-body.stale-if-error: GET /x: stale-if-error is for",
 			"response.external-body.insecure: GET /x: insecure is for",
 		}},
-		{"a documented body that is no JSON", func(e *Endpoint) { e.Doc.Body = "{" }, []string{"body: GET /x: the example of the request's body is not valid JSON"}},
+		{"a documented body that is no JSON", func(e *Endpoint) { e.Doc.Body = "{" }, []string{"body: GET /x: the example of the request body is not valid JSON"}},
 		{"a path that is the text of no JSON", func(e *Endpoint) { e.Path = JSON(make(chan int)) },
 			[]string{"path: GET: the value cannot be written as JSON"}},
 	} {
@@ -256,7 +256,7 @@ func TestComplete_ChangesNothing(t *testing.T) {
 func TestComplete_OfNoSpecSaysSo(t *testing.T) {
 	var none *Spec
 	for name, got := range map[string]syntax.Problems{"Complete": none.Complete().Problems, "Validate": none.Validate(), "Join": Join(New(), nil).Problems} {
-		if len(got) != 1 || got.Err() == nil || got[0].String() != "there is no spec, nil was given; config.New() is one without endpoints" {
+		if len(got) != 1 || got.Err() == nil || got[0].String() != "the spec is nil; config.New() returns one without endpoints" {
 			t.Errorf("%s: got %v", name, got)
 		}
 	}

@@ -104,32 +104,32 @@ type (
 	DataLimit = item.DataLimit
 	// Find gives a row of a set a name, for the conditions, texts and webhooks of an endpoint.
 	Find = item.Find
-	// Where is a member and the operand that it has to equal.
+	// Where is a member and the operand that it must equal.
 	Where = item.Where
 	// Do is one change that an endpoint makes.
 	Do = item.Do
-	// Made is a value that a request makes.
+	// Made is a value that is computed for a request.
 	Made = item.Made
 	// Setting is a member of a row and its value.
 	Setting = item.Setting
-	// Steps say how a member of the rows of a set changes by itself.
+	// Steps say how a member of the rows of a set changes over time.
 	Steps = item.Steps
-	// Move is a change that a row makes by itself, some time after its member has entered a value.
+	// Move is a change of a row that happens some time after its member has entered a value.
 	Move = item.Move
 	// Choice is one of the values that a member may enter.
 	Choice = item.Choice
-	// Scenario is a state that requests see and lead on, by a key of its own for each order, user or
-	// the like.
+	// Scenario is a state that requests depend on and change, with its own value for each order, user
+	// or the like.
 	Scenario = item.Scenario
-	// InState says in which states of a scenario an endpoint answers, and to which it leads.
+	// InState says in which states of a scenario an endpoint answers, and which state it leads to.
 	InState = item.InState
 	// Resource is a REST collection over a set.
 	Resource = item.Resource
-	// Page says how lists are cut into pages.
+	// Page says how lists are split into pages.
 	Page = item.Page
 	// Stamp names the members that hold the times of a row.
 	Stamp = item.Stamp
-	// On is what one operation of a resource does apart from its rows.
+	// On says how one operation of a resource answers, apart from its rows.
 	On = item.On
 	// Operation is one operation of a resource.
 	Operation = item.Operation

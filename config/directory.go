@@ -34,8 +34,8 @@ func (s *Spec) addDirectory(dir string) {
 		}
 		s.Problems = append(s.Problems, fileProblem(name, "the directory cannot be read: "+files.Bare(err).Error()))
 	case len(members) == 0:
-		s.Problems = append(s.Problems, fileProblem(dir, "the directory holds no file to read: the extension is "+
-			wording.OneOf(syntax.Extensions())+"; hidden files are left out, and subdirectories unless the name ends with /..."))
+		s.Problems = append(s.Problems, fileProblem(dir, "the directory holds no file to read; expected a name that ends in "+
+			wording.OneOf(syntax.Extensions())+"; hidden files are left out, and so are subdirectories unless the name ends with /..."))
 	}
 	for _, m := range members {
 		if !s.again(m.Path) {
@@ -44,7 +44,7 @@ func (s *Spec) addDirectory(dir string) {
 	}
 }
 
-// withoutStrays removes the documents of a file in a directory that seem not to be a configuration.
+// withoutStrays removes the documents of a file in a directory that do not seem to be configurations.
 // It reports that instead of the errors inside them.
 func withoutStrays(name string, docs []*syntax.Node, problems syntax.Problems) ([]*syntax.Node, syntax.Problems) {
 	extension := strings.ToLower(filepath.Ext(name))
@@ -83,7 +83,7 @@ func stray(doc *syntax.Node) syntax.Problems {
 		return nil
 	}
 	what := "no item of this list"
-	if doc.Items[0].Pos() == doc.Pos() { // a map of EDN without brackets around it
+	if doc.Items[0].Pos() == doc.Pos() { // an EDN map without brackets around it
 		what = "nothing in it"
 	}
 	return syntax.Problems{{Pos: doc.Pos(), What: what + " has the key " + item.Names + strayHint()}}
@@ -101,5 +101,5 @@ func mayBeItem(n *syntax.Node) bool {
 // strayHint returns a hint for those who keep data next to their configurations.
 func strayHint() string {
 	return "; all " + strings.Join(syntax.Extensions(), ", ") + " files of a directory are read as configurations: " +
-		"keep data in a subdirectory, which is read with DIR/... only, or in a hidden one"
+		"keep data in a subdirectory, which is read only with DIR/..., or in a hidden one"
 }

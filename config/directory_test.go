@@ -78,7 +78,7 @@ func TestWhatIsGivenTwiceIsReadOnce(t *testing.T) {
 	must(t, os.Mkdir("d", 0o700))
 	write(t, "d", "a.yml", at("/a")+at("wrong"))
 	write(t, "d", "b.yml", at("/b"))
-	const twice = " is given twice, and read once, where it is given first"
+	const twice = " is given twice; it is read once, where it is given first"
 	whole, err := filepath.Abs("d")
 	must(t, err)
 	for _, c := range []struct {
@@ -117,7 +117,7 @@ func TestWhatIsWrongWithADirectory(t *testing.T) {
 	write(t, hidden, ".a.yml", at("/a"))
 	write(t, hidden, "a.txt", at("/a"))
 	must(t, os.Symlink("../hidden", filepath.Join(linked, "a.yml")))
-	none := "the directory holds no file to read: the extension is one of .yml, .yaml, .json"
+	none := "the directory holds no file to read; expected a name that ends in one of .yml, .yaml, .json"
 	for path, want := range map[string]string{empty: none, hidden: none, linked: none} {
 		if got := Load(path).Problems; len(got) != 1 || got[0].Pos != (syntax.Pos{File: path}) || !strings.HasPrefix(got[0].What, none) {
 			t.Errorf("got %v, want %s: %s", got, path, want)
@@ -166,7 +166,7 @@ func TestDataBesideConfigurationsIsToldFromThem(t *testing.T) {
 			spec := Load(dir)
 			got := spec.Problems.Error()
 			if len(spec.Problems) != 1 || !strings.HasPrefix(got, filepath.Join(dir, c.want)) ||
-				!strings.Contains(got, hint) || !strings.HasSuffix(got, "keep data in a subdirectory, which is read with DIR/... only, or in a hidden one") {
+				!strings.Contains(got, hint) || !strings.HasSuffix(got, "keep data in a subdirectory, which is read only with DIR/..., or in a hidden one") {
 				t.Errorf("got %s\nwant %s with %q", got, c.want, hint)
 			}
 			if !slices.Equal(paths(spec), []string{"/b"}) {

@@ -269,7 +269,7 @@ func TestBothSyntaxesAreWrongAlike(t *testing.T) {
 	testTwins(t, []twin{
 		{"an unknown kind of item", "- grpc: {}", "[{:grpc {}}]", nil, one("[0].grpc", "unknown key; expected one of endpoint, websocket")},
 		{"a second kind beside endpoint", "- {endpoint: {path: /x, response: {}}, websocket: {}}", `{:endpoint {:path "/x" :response {}} :websocket {}}`, nil,
-			one("[0]", "websocket stands beside endpoint")},
+			one("[0]", "websocket is next to endpoint")},
 		{"a key that is none, in a map that lacks others", "- endpoint: {[a]: 1, method: GET}", "[{:endpoint {[:a] 1 :method :get}}]", nil, []complaint{
 			{atEndpoint, "path is missing"}, {atEndpoint, "response is missing"}, {atEndpoint, "a key is a list"}}},
 		{"a webhook without a URL", "- endpoint: {path: /x, response: {}, webhook: {method: POST}}", `[{:endpoint {:path "/x" :response {} :webhook {:method :post}}}]`, nil,
@@ -316,7 +316,7 @@ func TestBothSyntaxesAreWrongAlike(t *testing.T) {
 		wrongResponse("two types", "headers: {Content-Type: [a/b, c/d]}", `:headers {:content-type ["a/b" "c/d"]}`,
 			complaint{atResponse + ".headers.Content-Type", "has several values; expected one"}),
 		wrongResponse("one header in two spellings", "headers: {content-type: a/b, Content-Type: c/d}", `:headers {"content-type" "a/b" :Content-Type "c/d"}`,
-			complaint{atResponse + ".headers.Content-Type", `is the same header as "content-type"; several values of one header are a list`}),
+			complaint{atResponse + ".headers.Content-Type", `is the same header as "content-type"; write several values as a list`}),
 		wrongResponse("a control character in a header", `headers: {X-A: "a\u0001"}`, `:headers {:x-a "a\u0001"}`, complaint{atResponse + ".headers.X-A", `control character '\x01'`}),
 		wrongResponse("body and external-body", "body: '', external-body: {provider: json, path: a.json}", `:body "" :external-body {:provider :json :path "a.json"}`,
 			complaint{atExternal, "body and external-body are both given"}),
@@ -330,7 +330,7 @@ func TestBothSyntaxesAreWrongAlike(t *testing.T) {
 		wrongExternal("no provider", "path: a.json", `:path "a.json"`, complaint{atExternal, "provider is missing"}),
 		wrongExternal("an unknown provider", "provider: xml, path: a.xml", `:provider :xml :path "a.xml"`, complaint{atExternal + ".provider", "expected json or xlsx"}),
 		wrongExternal("a workbook without a sheet", "provider: xlsx, path: a.xlsx", `:provider :xlsx :path "a.xlsx"`, complaint{atExternal + ".sheet-name", "sheet-name is missing"}),
-		wrongExternal("a URL that is not fetched", "provider: json, path: 'ftp://a/b'", `:provider :json :path "ftp://a/b"`, complaint{atExternal + ".path", "URLs of ftp are not fetched"}),
+		wrongExternal("a URL that is not fetched", "provider: json, path: 'ftp://a/b'", `:provider :json :path "ftp://a/b"`, complaint{atExternal + ".path", "ftp URLs are not supported"}),
 		wrongExternal("settings of a URL for a file", "provider: json, path: a.json, timeout: 2s, ttl: 3, stale-if-error: true, insecure: true",
 			`:provider :json :path "a.json" :timeout "2s" :ttl 3 :stale-if-error true :insecure true`,
 			complaint{atExternal + ".timeout", "this path is a file"}, complaint{atExternal + ".ttl", "this path is a file"},
@@ -363,8 +363,8 @@ func TestSyntaxErrorsOfEDN(t *testing.T) {
 		{"YAML", "§- endpoint:\n    path: /x\n", one("", `the document is a text ("-"); expected a vector of endpoints, [{:endpoint {…}}]`)},
 		{"a number at the top", "[]\n§5 6", one("", "the document is a number (5); expected a vector of endpoints")},
 		{"a bad word at the top", "§@x 6", one("", "@x is Clojure code")},
-		{"keys beside endpoint", `[{:endpoint nil :§path "/x"}]`, one("[0]", "path stands beside endpoint; move it into the map of :endpoint")},
-		{"keys without endpoint", `[{:§path "/x"}]`, one("[0]", "path is a key of an endpoint; put it inside of one, {:endpoint {…}}")},
+		{"keys beside endpoint", `[{:endpoint nil :§path "/x"}]`, one("[0]", "path is next to endpoint; move it into the map of :endpoint")},
+		{"keys without endpoint", `[{:§path "/x"}]`, one("[0]", "path is a key of an endpoint; put it inside one, {:endpoint {…}}")},
 	})
 }
 

@@ -46,7 +46,7 @@ func ExampleNew() {
 	}
 	// Output:
 	// [1].endpoint.response.status: POST /orders: is 2010; expected an integer from 200 to 599
-	// [1].endpoint.response.headers.Location: POST /orders: the control character '\n' cannot stand in a header
+	// [1].endpoint.response.headers.Location: POST /orders: the control character '\n' is not allowed in a header
 }
 
 // Texts inside the value may hold placeholders.

@@ -29,7 +29,7 @@ var foreigns = []foreign{
 	{words: "response httpresponse reply res", ours: []string{"endpoint.response", "on-connect.response"}},
 	{words: "url urlpath urlpattern urlpathpattern urlpathtemplate uri route pathname", ours: []string{"endpoint.path", "url"}},
 	{words: "verb httpmethod requestmethod", ours: []string{"endpoint.method"}},
-	{words: "request httprequest req", ours: []string{"endpoint.path"}, value: "and method, host and if beside it"},
+	{words: "request httprequest req", ours: []string{"endpoint.path"}, value: "with method, host and if next to it"},
 	{words: "queryparameters queryparams params bodypatterns matcher matchers match condition conditions when rules predicates filter", ours: []string{"endpoint.if"}},
 	{words: "callback callbacks hook hooks posthook postserveactions serveeventlisteners", ours: []string{"endpoint.webhook"}},
 	{words: "scenario scenarioname responsemode sequence", ours: []string{"endpoint.select"}, value: "sequence, with responses"},
@@ -66,7 +66,7 @@ func foreignHint(name string, keys []string) (hint, key string) {
 		parent, leaf, nested := strings.Cut(path, ".")
 		switch {
 		case slices.Contains(keys, parent) && nested:
-			return fmt.Sprintf(" (did you mean %q inside of %s%s?)", leaf, parent, value), ""
+			return fmt.Sprintf(" (did you mean %q inside %s%s?)", leaf, parent, value), ""
 		case slices.Contains(keys, leaf):
 			return fmt.Sprintf(" (did you mean %q%s?)", leaf, value), leaf
 		case !nested && slices.Contains(keys, parent):

@@ -16,7 +16,7 @@ type given struct {
 	documents []givenDocument
 	mocks     []givenMocks
 	single    bool            // see Loader
-	listed    map[string]bool // files of which only the directory was given
+	listed    map[string]bool // files that were given only by their directory
 }
 
 // withoutParts removes the files that are parts of a document and are in its directory: they are
@@ -54,7 +54,7 @@ func lacksVersion(doc *syntax.Node) bool {
 	return !isDocument(doc) && paths != nil && paths.Kind == syntax.MapNode
 }
 
-const noVersion = "the document has paths, but does not say which version of OpenAPI it is written in; expected the key openapi, 3.0.3 or 3.1.0, say"
+const noVersion = "the document has paths but no version of OpenAPI; expected the key openapi, with a version such as 3.0.3 or 3.1.0"
 
 // asLists turns items that stand alone into lists, if that is accepted.
 func (g *given) asLists(docs []*syntax.Node) []*syntax.Node {

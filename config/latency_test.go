@@ -34,7 +34,7 @@ func TestMistakesOfLatencies(t *testing.T) {
 			{atLatency + ".p99.", "not a percentile"}, {atLatency + ".p50x", "not a percentile"}, {atLatency + ".p09", "not a percentile"},
 			{atLatency + ".p5.5.5", "not a percentile"}, {atLatency + ".p100.5", "not a percentile"}}},
 		{"a percentile twice", latency("p50: 1ms, p50.0: §1ms"), one(atLatency+".p50.0", "the percentile 50 is already given")},
-		{"p99 below p50", latency("p50: 20ms, p99: §10ms"), one(atLatency+".p99", "p99 (10ms) is below p50 (20ms); lengths do not fall where percentiles rise")},
+		{"p99 below p50", latency("p50: 20ms, p99: §10ms"), one(atLatency+".p99", "p99 (10ms) is below p50 (20ms); lengths must not fall as percentiles rise")},
 		{"p99 below p50, in another order", latency("p99: §10ms, p50: 20ms"), one(atLatency+".p99", "p99 (10ms) is below p50 (20ms)")},
 		{"two percentiles below one", latency("p50: 20ms, p90: §10ms, p99: §15ms, p99.9: 30ms"), []complaint{
 			{atLatency + ".p90", "p90 (10ms) is below p50 (20ms)"}, {atLatency + ".p99", "p99 (15ms) is below p50 (20ms)"}}},
@@ -48,8 +48,8 @@ func TestMistakesOfLatencies(t *testing.T) {
 		{"min and timeout in two spellings", latency("min: 1s, min-ms: §1000, timeout-rate: 1, timeout-ms: §1, timeout: 1ms"), []complaint{
 			{atLatency + ".min-ms", "min and min-ms are both given"}, {atLatency + ".timeout-ms", "timeout and timeout-ms are both given"}}},
 		{"lengths without their unit", latency("min: §20, p50: §1.5, median: §40, timeout: §30"), []complaint{
-			{atLatency + ".min", "is a number (20); expected a duration with its unit, such as 20ms"}, {atLatency + ".p50", "a duration with its unit"},
-			{atLatency + ".median", "a duration above 0 with its unit"}, {atLatency + ".timeout", "a duration above 0 with its unit"}}},
+			{atLatency + ".min", "is a number (20); expected a duration with a unit, such as 20ms"}, {atLatency + ".p50", "a duration with a unit"},
+			{atLatency + ".median", "a duration above 0 with a unit"}, {atLatency + ".timeout", "a duration above 0 with a unit"}}},
 		{"lengths that are none", latency("min: §soon, max: §-1s, p99: §1e-20"), []complaint{
 			{atLatency + ".min", `is a text ("soon")`}, {atLatency + ".max", `is a text ("-1s")`}, {atLatency + ".p99", "is a number (1e-20)"}}},
 		{"lengths of a day and more", latency("min: §25h, max-ms: §86400001, p50: §24h1ns"), []complaint{
@@ -58,8 +58,8 @@ func TestMistakesOfLatencies(t *testing.T) {
 			{atLatency + ".min-ms", `is a text ("20ms"); expected a number of milliseconds`}, {atLatency + ".max-ms", "is a number (.inf)"}, {atLatency + ".timeout-ms", "a number of milliseconds above 0"}}},
 		{"milliseconds below 0", latency("min-ms: §-1"), one(atLatency+".min-ms", "is a number (-1); expected a number of milliseconds")},
 		{"two forms", latency("p50: 20ms, median: §40ms, sigma: 0.4"),
-			one(atLatency+".median", "p50 and median are of two forms of latency; expected one: min and max, percentiles")},
-		{"two other forms", latency("sigma: §0.4, median: 40ms, max-ms: 100"), one(atLatency+".sigma", "max-ms and sigma are of two forms")},
+			one(atLatency+".median", "p50 and median belong to different forms of latency; expected one: min and max, percentiles")},
+		{"two other forms", latency("sigma: §0.4, median: 40ms, max-ms: 100"), one(atLatency+".sigma", "max-ms and sigma belong to different forms")},
 		{"a median alone", withKeys("latency: §{median: 40ms}"), one(atLatency+".sigma", "sigma is missing")},
 		{"a sigma alone", withKeys("latency: §{sigma: 0.4}"), one(atLatency+".median", "median is missing")},
 		{"a median of 0", latency("median: §0ms, sigma: 1"), one(atLatency+".median", "a duration above 0")},
@@ -73,7 +73,7 @@ func TestMistakesOfLatencies(t *testing.T) {
 		{"percentages that are none", latency("failure-rate: §101%, timeout-rate: §-1%"), []complaint{
 			{atLatency + ".failure-rate", `is a text ("101%")`}, {atLatency + ".timeout-rate", `is a text ("-1%")`}}},
 		{"a text for a rate", latency("failure-rate: §often"), one(atLatency+".failure-rate", "or a percentage such as 1%")},
-		{"rates above 1 together", latency("failure-rate: 0.6, timeout-rate: §60%"), one(atLatency+".timeout-rate", "failure-rate and timeout-rate are 1.2 together; expected 1 at most")},
+		{"rates above 1 together", latency("failure-rate: 0.6, timeout-rate: §60%"), one(atLatency+".timeout-rate", "failure-rate and timeout-rate add up to 1.2; expected at most 1")},
 	})
 }
 
@@ -84,10 +84,10 @@ func TestPercentilesWithoutEnd(t *testing.T) {
 	}
 	all := strings.Join(keys, ", ")
 	only(t, "f.yml", withKeys("latency: {"+all+", max: 2s}"))
-	testMistakes(t, "f.yml", []mistake{{"one too many", withKeys("latency: {" + all + ", p99: §1s}"), one(atLatency+".p99", "p99 is one too many; expected 100 percentiles")}})
+	testMistakes(t, "f.yml", []mistake{{"one too many", withKeys("latency: {" + all + ", p99: §1s}"), one(atLatency+".p99", "p99 is one too many; expected at most 100 percentiles")}})
 	curve := make([]Percentile, maxPercentiles+2)
 	got := New(Endpoint{Path: Plain("/"), Latency: &Latency{Curve: curve}}).Validate()
-	if len(got) != 1 || !strings.Contains(got[0].String(), "[0].endpoint.latency: GET /: 102 percentiles; expected 100") {
+	if len(got) != 1 || !strings.Contains(got[0].String(), "[0].endpoint.latency: GET /: 102 percentiles; expected at most 100") {
 		t.Errorf("got %v", got)
 	}
 }

@@ -18,8 +18,8 @@ func TestMistakesOfLimits(t *testing.T) {
 		{"no requests", limit("max-requests: §0"), one(at+".max-requests", "is a number (0); expected an integer from 1 to 1000000000")},
 		{"part of a request", limit("max-requests: §0.5"), one(at+".max-requests", "an integer from 1")},
 		{"a window of nothing", limit("window-ms: §0"), one(at+".window-ms", "expected a number of milliseconds above 0 of at most 8760h")},
-		{"windows that are none", limit("window-ms: §1m, window: §0s"), []complaint{{at + ".window-ms", `is a text ("1m"); expected a number of milliseconds`}, {at + ".window", "a duration above 0 with its unit"}}},
-		{"a window without its unit", limit("window: §60"), one(at+".window", "is a number (60); expected a duration above 0 with its unit, such as 20ms or 1.5s, of at most 8760h")},
+		{"windows that are none", limit("window-ms: §1m, window: §0s"), []complaint{{at + ".window-ms", `is a text ("1m"); expected a number of milliseconds`}, {at + ".window", "a duration above 0 with a unit"}}},
+		{"a window without its unit", limit("window: §60"), one(at+".window", "is a number (60); expected a duration above 0 with a unit, such as 20ms or 1.5s, of at most 8760h")},
 		{"a window of more than a year", limit("window: §8760h1s"), one(at+".window", "of at most 8760h")},
 		{"two windows", limit("window-ms: §60000, window: 1m"), one(at+".window-ms", "window and window-ms are both given")},
 		{"an unknown algorithm", limit("algorithm: §leaky-bucket"), one(at+".algorithm", "expected one of sliding-window, fixed-window, token-bucket")},
@@ -31,14 +31,14 @@ func TestMistakesOfLimits(t *testing.T) {
 		{"a parameter in another case", key("§path-params.Id"), one(at+".key-fn", `the path has no parameter "Id" (did you mean "id"?); it has id`)},
 		{"a parameter of a path without any", "- endpoint: {path: '/x/a:id/*y/z?:q', response: {}, rate-limit: {key-fn: §path-params.id}}\n",
 			one(at+".key-fn", `the path has no parameter "id"; it has none`)},
-		{"a parameter without a name", key("§query-params."), one(at+".key-fn", `"query-params." names nothing`)},
+		{"a parameter without a name", key("§query-params."), one(at+".key-fn", `"query-params." has no name after the dot`)},
 		{"a header that is none", key("§header-params.a b"), one(at+".key-fn", `"a b" is not a header name`)},
-		{"a misspelt source", key("§query-param.x"), one(at+".key-fn", `"query-param.x" tells nothing of a client (did you mean "query-params"?)`)},
-		{"another source", key("§json-params.user"), one(at+".key-fn", `"json-params.user" tells nothing of a client; expected remote-addr, host`)},
+		{"a misspelt source", key("§query-param.x"), one(at+".key-fn", `"query-param.x" does not identify a client (did you mean "query-params"?)`)},
+		{"another source", key("§json-params.user"), one(at+".key-fn", `"json-params.user" does not identify a client; expected remote-addr, host`)},
 		{"an unknown scope", limit("scope: §fleet"), one(at+".scope", "expected replica or shared")},
 		{"a shared sliding window", limit("max-requests: 5, scope: §shared"), one(at+".scope", "sliding-window needs the time of each request, which replicas do not share; expected the algorithm fixed-window or token-bucket")},
 		{"a shared sliding window in words", limit("algorithm: sliding-window, scope: §shared"), one(at+".scope", "sliding-window needs the time of each request")},
-		{"a shared capacity", withKeys("capacity: {concurrent: 1, scope: §shared}"), one(atCapacity+".scope", "replicas cannot share places; expected replica")},
+		{"a shared capacity", withKeys("capacity: {concurrent: 1, scope: §shared}"), one(atCapacity+".scope", "replicas cannot share a capacity; expected replica")},
 		{"a capacity of nothing", withKeys("capacity: §{}"), one(atCapacity, "concurrent is missing: how many requests are served at once")},
 		{"none at once", withKeys("capacity: {concurrent: §0}"), one(atCapacity+".concurrent", "is a number (0); expected an integer from 1 to 1000000")},
 		{"a queue below 0", withKeys("capacity: {concurrent: 1, queue: §-1}"), one(atCapacity+".queue", "is a number (-1); expected an integer from 0 to 1000000")},
@@ -48,9 +48,9 @@ func TestMistakesOfLimits(t *testing.T) {
 
 func TestWarningsOfLimits(t *testing.T) {
 	text, places := marked("f.yml", withKeys("rate-limit: {key-fn: §remote-adr}"))
-	expect(t, Parse("f.yml", []byte(text)).Problems, places, one(atEndpoint+".rate-limit.key-fn", `"remote-adr" is taken for the name of a header (did you mean "remote-addr"?)`))
+	expect(t, Parse("f.yml", []byte(text)).Problems, places, one(atEndpoint+".rate-limit.key-fn", `"remote-adr" is read as the name of a header (did you mean "remote-addr"?)`))
 	text, places = marked("f.yml", withKeys("rate-limit: {key-fn: §ip}"))
-	expect(t, Parse("f.yml", []byte(text)).Problems, places, one(atEndpoint+".rate-limit.key-fn", `"ip" is taken for the name of a header (did you mean "remote-addr"?)`))
+	expect(t, Parse("f.yml", []byte(text)).Problems, places, one(atEndpoint+".rate-limit.key-fn", `"ip" is read as the name of a header (did you mean "remote-addr"?)`))
 }
 
 func TestWhatLimitsMayBe(t *testing.T) {

@@ -24,13 +24,12 @@ func notAList(doc *syntax.Node) syntax.Problems {
 	return syntax.Problems{{Pos: doc.Pos(), What: what}}
 }
 
-// Schema returns the JSON Schema of the configuration language (draft 7, which
-// editors know whole), as indented JSON text. It describes one document: what a YAML,
-// JSON or EDN file holds.
+// Schema returns the JSON Schema of the configuration language (draft 7, which editors fully support),
+// as indented JSON text. It describes one document of a YAML, JSON or EDN file.
 //
-// It is made of the tables that decoding goes by. Whatever Load accepts is valid
-// by it; the reverse holds as far as the tables say it, so rules across keys,
-// templates, conditions and other files are for Load alone.
+// It is made from the tables that decoding uses. Whatever Load accepts is valid by the schema. The
+// reverse does not always hold: only Load checks rules across keys, templates, conditions and other
+// files.
 func Schema() []byte {
 	return table.Schema("Configuration of mockserver", "a list of endpoints", table.Rows(item.Fields))
 }

@@ -55,7 +55,7 @@ func TestWhatIsWrongWithADirectoryAndItsSubdirectories(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"many/...":     ": the directory cannot be read: there are more than 1000 directories",
-		"none/...":     "/...: the directory holds no file to read: ",
+		"none/...":     "/...: the directory holds no file to read; ",
 		"nowhere/...":  "/nowhere: the directory cannot be read: ",
 		"file.yml/...": "/file.yml: the directory cannot be read: ",
 	} {

@@ -40,9 +40,9 @@ type Loader struct {
 	// Single accepts a map with the single key endpoint or websocket as a list of one item, so that
 	// Parse reads a single endpoint.
 	Single bool
-	// Import makes a configuration of a file or directory of another tool, and returns the name of
-	// that; "" for a path that is not of another tool. An error that is not Problems is worded to
-	// follow the path. It may be nil.
+	// Import makes a configuration of a file or directory of another tool, and returns its name; "" for
+	// a path that is not of another tool. An error that is not Problems is worded to follow the path.
+	// It may be nil.
 	Import func(path string) (string, error)
 	// Upstream is the URL of an upstream named default, which gets all requests that no endpoint
 	// answers; "" for none.
@@ -73,7 +73,7 @@ func (l Loader) Load(paths ...string) *Spec {
 	return spec
 }
 
-// imported reports whether a path is of another tool, and adds what was made of it.
+// imported reports whether a path is of another tool, and adds the configuration made of it.
 func (s *Spec) imported(l Loader, path string) bool {
 	if l.Import == nil {
 		return false
@@ -100,7 +100,7 @@ func (s *Spec) imported(l Loader, path string) bool {
 func (s *Spec) again(path string) bool {
 	absolute := files.Absolute(path)
 	if s.read[absolute] {
-		p := fileProblem(path, "is given twice, and read once, where it is given first")
+		p := fileProblem(path, "is given twice; it is read once, where it is given first")
 		p.Warning = true
 		s.Problems = append(s.Problems, p)
 		return true
@@ -144,7 +144,7 @@ func (s *Spec) add(name, dir string, data []byte, listed bool) {
 		s.given.listed[files.Absolute(name)] = true
 	}
 	if !syntax.Reads(name) {
-		s.Problems = append(s.Problems, fileProblem(name, fmt.Sprintf("files named %q are not read; the extension is %s",
+		s.Problems = append(s.Problems, fileProblem(name, fmt.Sprintf("files named %q are not read; expected a name that ends in %s",
 			strings.ToLower(filepath.Ext(name)), wording.OneOf(syntax.Extensions()))))
 		return
 	}

@@ -70,7 +70,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		write(t, dir, "empty.yml", ""): "the file is empty; expected a list of endpoints, [] for none",
 		write(t, dir, "comment.yaml", "# later\n---"): "the file is empty",
 		write(t, dir, "empty.json", " \n"):            "the file is empty",
-		write(t, dir, "a.txt", "[]"):                  `files named ".txt" are not read; the extension is one of .yml, .yaml, .json`,
+		write(t, dir, "a.txt", "[]"):                  `files named ".txt" are not read; expected a name that ends in one of .yml, .yaml, .json`,
 		write(t, dir, "a", "[]"):                      `files named "" are not read`,
 	} {
 		got := Load(path).Problems

@@ -66,7 +66,7 @@ func mayBeBareMocks(doc *syntax.Node) bool {
 	return doc.Kind == syntax.ListNode && len(doc.Items) == 1 && doc.Items[0].Pos() == doc.Pos() && mayBeMocks(doc.Items[0])
 }
 
-// looksLikeMocks is mayBeMocks for a file of which only the directory was given: one of its maps
+// looksLikeMocks is mayBeMocks for a file that was given only by its directory: one of its maps
 // has a key for operations.
 func looksLikeMocks(doc *syntax.Node) bool {
 	if mayBeBareMocks(doc) {
@@ -93,8 +93,8 @@ func (s *Spec) mocks(g *given, operations []operation) map[*openapi.Operation][]
 			continue
 		}
 		if len(g.documents) == 0 {
-			s.Problems = append(s.Problems, syntax.Problem{Pos: m.doc.Pos(), What: "this map of maps is a mocks file, which says what the operations of an " +
-				"OpenAPI document answer, and there is no such document; it is given with --config (-c), and " + item.HintsOf(m.doc.Pos().File).List})
+			s.Problems = append(s.Problems, syntax.Problem{Pos: m.doc.Pos(), What: "this map of maps is a mocks file, which needs an OpenAPI document " +
+				"with the operations that it names, given with --config (-c); without a document, " + item.HintsOf(m.doc.Pos().File).List})
 			continue
 		}
 		d := &table.Decoder{Hint: foreignHint, Dir: m.dir}
@@ -122,7 +122,7 @@ func decodeMock(d *table.Decoder, e syntax.Entry, dir string, operations []opera
 			if strings.Contains(name, "/") {
 				of = "method and path"
 			}
-			d.About(table.Value{Node: e.Key, Key: wording.Label(name)}, "there is no operation of that %s%s; expected the operationId of one, or its method and path as they are served, such as %s %s",
+			d.About(table.Value{Node: e.Key, Key: wording.Label(name)}, "there is no operation with that %s%s; expected an operationId, or a method and path as they are served, such as %s %s",
 				of, wording.DidYouMean(name, namesOf(operations)), some.Method, wording.Clip(some.Path))
 		}
 		return

@@ -189,8 +189,8 @@ func TestBrokenMocksFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ text, place, what string }{
-		{"listPet: {status: 200}\n", "1:1: listPet", `there is no operation of that operationId (did you mean "listPets"?)`},
-		{"GET /pet: {status: 200}\n", "1:1: GET /pet", `there is no operation of that method and path (did you mean "GET /pets"?)`},
+		{"listPet: {status: 200}\n", "1:1: listPet", `there is no operation with that operationId (did you mean "listPets"?)`},
+		{"GET /pet: {status: 200}\n", "1:1: GET /pet", `there is no operation with that method and path (did you mean "GET /pets"?)`},
 		{"nothing: {status: 200}\n", "1:1: nothing", "such as GET /pets"},
 		{"listPets: {status: 1000}\n", "1:20: listPets.response.status", "an integer from 200 to 599"},
 		{"listPets: {headers: {Content-Type: [a/b, c/d]}}\n", "1:36: listPets.response.headers.Content-Type", "has several values; expected one"},
@@ -213,12 +213,12 @@ func TestBrokenMocksFiles(t *testing.T) {
 		}
 	}
 	alone := config.Parse("mocks.yml", []byte("listPets: {status: 200}\n")).Problems.Errors()
-	if len(alone) != 1 || !strings.Contains(alone[0].What, "there is no such document") {
+	if len(alone) != 1 || !strings.Contains(alone[0].What, "needs an OpenAPI document") {
 		t.Errorf("a mocks file alone: %v", alone)
 	}
 	for _, text := range []string{"paths: {/a: {}}\n", "servers: []\npaths: {/a: {}}\n"} {
 		bare := config.Parse("api.yml", []byte(text)).Problems.Errors()
-		if len(bare) != 1 || !strings.Contains(bare[0].What, "which version of OpenAPI") {
+		if len(bare) != 1 || !strings.Contains(bare[0].What, "no version of OpenAPI") {
 			t.Errorf("%s is a document without its version: %v", text, bare)
 		}
 	}

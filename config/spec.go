@@ -153,7 +153,7 @@ func (s *Spec) orNone() *Spec {
 	if s != nil {
 		return s
 	}
-	return &Spec{Problems: syntax.Problems{{What: "there is no spec, nil was given; config.New() is one without endpoints"}}}
+	return &Spec{Problems: syntax.Problems{{What: "the spec is nil; config.New() returns one without endpoints"}}}
 }
 
 // inRank brings the endpoints into the order in which they answer: those that are declared, then those

@@ -25,14 +25,14 @@ func (s *Spec) addUpstream(url string) {
 	})
 }
 
-// checkUpstreams reports upstreams of one name.
+// checkUpstreams reports upstreams with the same name.
 func (s *Spec) checkUpstreams() {
 	first := map[string]*Upstream{}
 	for i := range s.Upstreams {
 		u := &s.Upstreams[i]
 		if other := first[u.Name]; other != nil {
 			s.Problems = append(s.Problems, syntax.Problem{Pos: u.Pos, Key: u.Key + ".name",
-				What: fmt.Sprintf("there is another upstream %q at %s; expected a name of its own", u.Name, other.Pos)})
+				What: fmt.Sprintf("there is another upstream %q at %s; expected a unique name", u.Name, other.Pos)})
 			continue
 		}
 		first[u.Name] = u

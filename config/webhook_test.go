@@ -33,7 +33,7 @@ func TestMistakesOfWebhooks(t *testing.T) {
 		{"a header with a line break", hooked(`headers: {X: §"a\nb"}`), one(atWebhook+".headers.X", "control character")},
 		{"no attempt", hooked("retry: {attempts: §0}"), one(atWebhook+".retry.attempts", "an integer from 1 to 100")},
 		{"too many attempts", hooked("retry: {attempts: §101}"), one(atWebhook+".retry.attempts", "an integer from 1 to 100")},
-		{"back-offs that fall", hooked("retry: {backoff: 2s, max-backoff: §1s}"), one(atWebhook+".retry.max-backoff", "below the back-off of 2s")},
+		{"back-offs that fall", hooked("retry: {backoff: 2s, max-backoff: §1s}"), one(atWebhook+".retry.max-backoff", "below the backoff of 2s")},
 		{"a signature without a secret", hooked("sign: §{}"), one(atWebhook+".sign", "secret is missing")},
 		{"an empty secret", hooked("sign: {secret: '§'}"), one(atWebhook+".sign.secret", "is empty")},
 		{"an unknown scheme", hooked("sign: {secret: a, scheme: §hmac}"), one(atWebhook+".sign.scheme", "hmac-sha256 or stripe")},
@@ -98,7 +98,7 @@ func TestWebhooksInBothSyntaxes(t *testing.T) {
 		at("a body that is no JSON", "url: 'http://a', body: x", `:url "http://a" :body :x`, complaint{atWebhook + ".body", "it is not JSON"}),
 		at("a sleep-time", "url: 'http://a', sleep-time: soon", `:url "http://a" :sleep-time :soon`, complaint{atWebhook + ".sleep-time", "a duration"}),
 		at("retries", "url: 'http://a', retry: {attempts: 0, backoff: 2s, max-backoff: 1s}", `:url "http://a" :retry {:attempts 0 :backoff "2s" :max-backoff "1s"}`,
-			complaint{atWebhook + ".retry.attempts", "1 to 100"}, complaint{atWebhook + ".retry.max-backoff", "below the back-off"}),
+			complaint{atWebhook + ".retry.attempts", "1 to 100"}, complaint{atWebhook + ".retry.max-backoff", "below the backoff"}),
 		at("a signature", "url: 'http://a', sign: {header: host, scheme: md5}", `:url "http://a" :sign {:header :host :scheme :md5}`,
 			complaint{atWebhook + ".sign", "secret is missing"}, complaint{atWebhook + ".sign.header", "the name of a header"}, complaint{atWebhook + ".sign.scheme", "hmac-sha256 or stripe"}),
 	})

@@ -20,7 +20,7 @@ func check(e *Endpoint, key string, node *syntax.Node, reported map[string]bool)
 	checkRequest(c, e)
 	checkAnswer(c, &e.Response, finds, []string{"response"})
 	checkUnseen(c, &e.Response, e.Fault, []string{"response"})
-	if e.Resource == nil { // those of a resource are checked where they stand
+	if e.Resource == nil { // a resource checks its own
 		checkOutcomes(c, selection{
 			outcomes: e.Responses, by: e.Select, per: e.Per, shared: e.SharesTurns(), fault: e.Fault, single: &e.Response, finds: finds,
 		})
@@ -29,12 +29,12 @@ func check(e *Endpoint, key string, node *syntax.Node, reported map[string]bool)
 	checkWebhooks(c, e.Webhooks, nil)
 	policy.Of(e).Check(c, e.Path.Value, nil)
 	if node == nil && e.Doc.Body != "" && !json.Valid([]byte(e.Doc.Body)) { // one that was read from a file is JSON
-		c.Wrong("the example of the request's body is not valid JSON", "body")
+		c.Wrong("the example of the request body is not valid JSON", "body")
 	}
 	return c.Problems
 }
 
-// checkRequest checks which requests an endpoint or WebSocket is for.
+// checkRequest checks the keys that select the requests of an endpoint or WebSocket.
 func checkRequest(c *table.Checker, e *Endpoint) {
 	table.InBounds(c, EndpointFields, e, nil)
 	checkMethod(c, e)
@@ -49,7 +49,7 @@ func checkRequest(c *table.Checker, e *Endpoint) {
 	}
 }
 
-// checkMethod checks what only some endpoints may have as their method.
+// checkMethod checks that only a proxy or a catch-all has the method ANY.
 func checkMethod(c *table.Checker, e *Endpoint) {
 	if e.Method != MethodAny || c.Faulty("path") {
 		return

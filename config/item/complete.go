@@ -17,7 +17,7 @@ type declared[T any] interface {
 }
 
 // Complete completes the declarations of one kind that were made in Go. It separates the valid
-// ones from the broken ones, which come after those that were already known.
+// ones from the broken ones, which it appends to were, the ones that were broken before.
 func Complete[T any, P declared[T]](kind string, all, were []T, problems *syntax.Problems) (sound, broken []T) {
 	sound, broken = make([]T, 0, len(all)), slices.Clone(were)
 	number := 0

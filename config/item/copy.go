@@ -26,7 +26,7 @@ var textType = reflect.TypeFor[syntax.Text]()
 
 var headerType = reflect.TypeFor[Header]()
 
-// ownPackages have the types that are copied; what others have is shared.
+// ownPackages are the packages whose types are copied. Values of other types are shared.
 var ownPackages = []string{headerType.PkgPath(), reflect.TypeFor[policy.Latency]().PkgPath()}
 
 // copied returns a copy of a declaration at a key path. It shares nothing with the original except

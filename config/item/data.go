@@ -10,8 +10,8 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Data is a set of rows that endpoints find and change. Its rows are those of a file or those
-// declared, and the changes that requests make.
+// Data is a set of rows that endpoints find and change. Its rows come from a file or from the
+// declaration; requests then change them.
 type Data struct {
 	Member syntax.Text `key:"key"` // the member that is the key, a.b for a nested one; empty means DefaultKey
 	Pos    syntax.Pos  // left zero in Go
@@ -22,22 +22,22 @@ type Data struct {
 	From    *DataFile     // the file of the rows; nil for none
 	Rows    []syntax.Text // the rows in place, as JSON texts, if there is no file
 	NewKey  syntax.Text   // how the key of a new row is made; empty means NewKeyUUID
-	Index   []syntax.Text // members that can be asked for
-	Sort    []syntax.Text // members that lists can be ordered by
+	Index   []syntax.Text // members that rows can be found by
+	Sort    []syntax.Text // members that lists can be sorted by
 	Types   []DataType    // of the columns of a table; text if not named
-	Infer   bool          // the types of cells are what they look like
-	Isolate syntax.Text   // an operand: each value of it has changes of its own; empty for none
+	Infer   bool          // the type of a cell follows from its text
+	Isolate syntax.Text   // an operand: each of its values has its own changes; empty for none
 
-	Limit    *DataLimit    // nil means no limit but that of all sets
+	Limit    *DataLimit    // nil means only the limit of all sets together
 	Full     string        // FullRefuse (also "") or FullOldest
-	TTL      time.Duration // how long a change is kept after it was made; 0 means for ever
-	Steps    *Steps        // how a member changes by itself; nil for not at all
-	Updated  string        `key:""` // the member that has the time of the last change, for changes by itself; "" for none
-	OnChange string        // what becomes of changes when the file changes: ChangeKeep (also "") or ChangeReset
+	TTL      time.Duration // how long a change is kept; 0 means forever
+	Steps    *Steps        // how a member changes over time; nil for not at all
+	Updated  string        `key:""` // the member that holds the time of the last change, for steps; "" for none
+	OnChange string        // what happens to changes when the file changes: ChangeKeep (also "") or ChangeReset
 }
 
-// DataFile is a file of rows: .csv, .tsv, .json, .ndjson, .jsonl or .xlsx, or any but the last packed
-// as .gz or .zst.
+// DataFile is a file of rows: .csv, .tsv, .json, .ndjson, .jsonl or .xlsx, or any but the last
+// compressed as .gz or .zst.
 type DataFile struct {
 	Pos       syntax.Pos // left zero in Go
 	Key       string     // left "" in Go
@@ -64,7 +64,7 @@ type DataLimit struct {
 const (
 	DefaultKey  = "id"
 	FullRefuse  = "refuse" // a change for which there is no room is refused
-	FullOldest  = "oldest" // the changes of longest ago are given up for it
+	FullOldest  = "oldest" // the oldest changes are discarded to make room
 	ChangeKeep  = "keep"
 	ChangeReset = "reset"
 	NewKeyUUID  = "uuid"
@@ -85,28 +85,28 @@ var NewKeys = []string{NewKeyUUID, "uuid7", "ulid", NewKeyInt}
 var dataFields = []table.Field[Data]{
 	table.With(table.Row{Key: "name", Doc: "what endpoints call it", Required: true, Kinds: table.Texts, Pattern: dataNamePattern, Form: dataNameForm},
 		func(d *table.Decoder, v table.Value, s *Data) { s.Name = decodeName(d, v, isDataName) }),
-	table.Map[Data](table.Row{Key: "from", Unless: "rows", Doc: "the file of its rows"}, dataFileFields),
-	table.With(table.Row{Key: "rows", Doc: "its rows in place, each a map", Kinds: table.Lists, Item: &table.Row{Kinds: table.Maps}}, setRows),
-	table.Of[Data](table.Row{Key: "key", Of: "key", Doc: "the member that is the key, id when left out", Kinds: table.Texts, Filled: true}),
+	table.Map[Data](table.Row{Key: "from", Unless: "rows", Doc: "the file with its rows"}, dataFileFields),
+	table.With(table.Row{Key: "rows", Doc: "the rows themselves, each a map", Kinds: table.Lists, Item: &table.Row{Kinds: table.Maps}}, setRows),
+	table.Of[Data](table.Row{Key: "key", Of: "key", Doc: "the member that is the key; id by default", Kinds: table.Texts, Filled: true}),
 	table.Of[Data](table.Row{Key: "new-key", Doc: "how the key of a new row is made: uuid (the default), uuid7, ulid, int, or a template", Kinds: table.Texts, Filled: true}),
-	table.With(table.Row{Key: "index", Doc: "members that can be asked for", Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Filled: true}},
+	table.With(table.Row{Key: "index", Doc: "members that rows can be found by", Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Filled: true}},
 		func(d *table.Decoder, v table.Value, s *Data) { s.Index = memberNames(d, v) }),
-	table.With(table.Row{Key: "sort", Doc: "members that lists can be ordered by", Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Filled: true}},
+	table.With(table.Row{Key: "sort", Doc: "members that lists can be sorted by", Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Filled: true}},
 		func(d *table.Decoder, v table.Value, s *Data) { s.Sort = memberNames(d, v) }),
-	table.With(table.Row{Key: "types", Doc: "the types of the columns of a table, text when left out; infer takes cells for what they look like",
+	table.With(table.Row{Key: "types", Doc: "the types of the columns of a table, text by default; infer derives the type of each cell from its text",
 		Kinds: table.Maps | table.Texts, Form: "infer, or a map of columns to types", Value: &table.Row{Kinds: table.Texts, Enum: DataTypes}}, setTypes),
-	table.Of[Data](table.Row{Key: "isolate", Doc: "each value of this operand, such as header-params.X-VU, sees changes of its own; one for all when left out", Kinds: table.Texts, Filled: true}),
+	table.Of[Data](table.Row{Key: "isolate", Doc: "an operand, such as header-params.X-VU: each of its values sees only its own changes; by default all requests share them", Kinds: table.Texts, Filled: true}),
 	table.Map[Data](table.Row{Key: "limit", Doc: "how many changes are kept"}, dataLimitFields),
 	table.Of[Data](table.Row{Key: "full", Doc: "what happens when the limit is reached: refuse (the default) or oldest", Kinds: table.Texts, Enum: []string{FullRefuse, FullOldest}}),
-	table.Of[Data](table.Row{Key: "ttl", Doc: "how long a change is kept, for ever when left out", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
-	table.Of[Data](table.Row{Key: "on-change", Doc: "what becomes of the changes when the file changes: keep (the default) or reset", Kinds: table.Texts, Enum: []string{ChangeKeep, ChangeReset}}),
+	table.Of[Data](table.Row{Key: "ttl", Doc: "how long a change is kept; forever by default", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
+	table.Of[Data](table.Row{Key: "on-change", Doc: "what happens to the changes when the file changes: keep (the default) or reset", Kinds: table.Texts, Enum: []string{ChangeKeep, ChangeReset}}),
 	table.With(stepsField, func(d *table.Decoder, v table.Value, s *Data) { s.Steps = decodeSteps(d, v) }),
 }
 
 var dataFileFields = []table.Field[DataFile]{
-	table.Of[DataFile](table.Row{Key: "path", Doc: "the file: .csv, .tsv, .json, .ndjson, .jsonl or .xlsx, also packed as .gz or .zst", Required: true, Kinds: table.Texts, Filled: true}),
-	table.Of[DataFile](table.Row{Key: "separator", Doc: "what is between the cells of .csv, a comma when left out", Kinds: table.Texts, Enum: []string{",", ";", "\t", "|"}}),
-	table.Of[DataFile](table.Row{Key: "sheet-name", Doc: "the sheet of .xlsx, the first when left out", Kinds: table.Scalars}),
+	table.Of[DataFile](table.Row{Key: "path", Doc: "the file: .csv, .tsv, .json, .ndjson, .jsonl or .xlsx, all but the last also compressed as .gz or .zst", Required: true, Kinds: table.Texts, Filled: true}),
+	table.Of[DataFile](table.Row{Key: "separator", Doc: "what separates the cells of .csv; a comma by default", Kinds: table.Texts, Enum: []string{",", ";", "\t", "|"}}),
+	table.Of[DataFile](table.Row{Key: "sheet-name", Doc: "the sheet of .xlsx; the first by default", Kinds: table.Scalars}),
 }
 
 var dataLimitFields = []table.Field[DataLimit]{
@@ -159,8 +159,8 @@ func (s *Data) EffectiveMember() string {
 	return s.Member.Value
 }
 
-// Claim says in those problems that have no position in a file which set they are about. It modifies
-// ps and returns it.
+// Claim names the set in those problems that have no position in a file. It modifies ps and returns
+// it.
 func (s *Data) Claim(ps syntax.Problems) syntax.Problems {
 	return claim(ps, s.Pos, "data "+wording.Label(s.Name))
 }
@@ -194,7 +194,7 @@ func (s *Data) faults(map[string]bool) (found syntax.Problems) {
 	}
 	for _, t := range s.Types {
 		if !slices.Contains(DataTypes, t.Type) {
-			say("types", fmt.Sprintf("%q is no type of a column; expected %s", t.Type, wording.OneOf(DataTypes)))
+			say("types", fmt.Sprintf("%q is not a column type; expected %s", t.Type, wording.OneOf(DataTypes)))
 		}
 	}
 	return append(found, s.Steps.faults(s.Key+".steps")...)

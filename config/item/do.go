@@ -9,7 +9,7 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Do is one change that an endpoint makes. All changes of a request happen, or none.
+// Do is one change that an endpoint makes. Either all changes of a request happen, or none.
 type Do struct {
 	ByKey syntax.Text `key:"key"` // an operand: the key of the row
 	Pos   syntax.Pos  // left zero in Go
@@ -25,7 +25,7 @@ type Do struct {
 	By      syntax.Text // add: an operand
 	AtLeast syntax.Text // add: an operand; empty for no bound
 	AtMost  syntax.Text // add: an operand; empty for no bound
-	Else    *Response   // the answer if it cannot be done; nil means an error
+	Else    *Response   // the answer if the change cannot be made; nil means an error
 }
 
 // Verbs are the changes, the keys of the items of do. It must not be modified.
@@ -42,29 +42,29 @@ var keyField = table.Of[Do](table.Row{Key: "key", Of: "key", Doc: "an operand: t
 
 var setField = table.With(table.Row{Key: "set", Doc: "members of the row and their values", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}}, setSettings)
 
-var elseField = table.With(table.Row{Key: "else", Doc: "the answer if it cannot be done", Kinds: table.Maps, Table: table.Rows(ResponseFields)},
+var elseField = table.With(table.Row{Key: "else", Doc: "the answer if the change cannot be made", Kinds: table.Maps, Table: table.Rows(ResponseFields)},
 	func(d *table.Decoder, v table.Value, o *Do) {
 		o.Else = new(Response)
 		o.Else.decode(d, v)
 	})
 
 var verbFields = []table.Field[Do]{
-	verb("insert", "adds a row", madeField("row", "the row, a map or what a placeholder gives; {} when left out", func(o *Do) *Made { return &o.Row }), setField),
+	verb("insert", "adds a row", madeField("row", "the row: a map, or a placeholder for one; {} by default", func(o *Do) *Made { return &o.Row }), setField),
 	verb("put", "replaces a row, or adds it", keyField, setField,
-		madeField("with", "the row, in place of the one with the key, if there is one", func(o *Do) *Made { return &o.With })),
+		madeField("with", "the row, which replaces any row with the key", func(o *Do) *Made { return &o.With })),
 	verb("merge", "changes members of a row", keyField, setField,
-		madeField("with", "what is merged into the row as a JSON merge patch", func(o *Do) *Made { return &o.With })),
-	verb("add", "adds to a number of a row", keyField,
-		table.Of[Do](table.Row{Key: "field", Doc: "the member that is added to, a.b for a nested one", Required: true, Kinds: table.Texts, Filled: true}),
-		table.Of[Do](table.Row{Key: "by", Doc: "an operand: how much is added", Required: true, Kinds: table.Scalars}),
-		table.Of[Do](table.Row{Key: "at-least", Doc: "an operand: the least that the sum may be", Kinds: table.Scalars}),
-		table.Of[Do](table.Row{Key: "at-most", Doc: "an operand: the most that the sum may be", Kinds: table.Scalars})),
+		madeField("with", "a JSON merge patch for the row", func(o *Do) *Made { return &o.With })),
+	verb("add", "adds to a number in a row", keyField,
+		table.Of[Do](table.Row{Key: "field", Doc: "the member to add to, a.b for a nested one", Required: true, Kinds: table.Texts, Filled: true}),
+		table.Of[Do](table.Row{Key: "by", Doc: "an operand: how much to add", Required: true, Kinds: table.Scalars}),
+		table.Of[Do](table.Row{Key: "at-least", Doc: "an operand: the minimum of the sum", Kinds: table.Scalars}),
+		table.Of[Do](table.Row{Key: "at-most", Doc: "an operand: the maximum of the sum", Kinds: table.Scalars})),
 	verb("delete", "deletes a row", keyField),
 }
 
 var doItem = &table.Row{Kinds: table.Maps, Form: "a map with one key, " + wording.OneOf(Verbs), Table: table.Rows(verbFields)}
 
-// verb is one kind of change, with keys in addition to those of all.
+// verb returns the key of one kind of change, whose own keys are added to those of all kinds.
 func verb(name, doc string, keys ...table.Field[Do]) table.Field[Do] {
 	fields := slices.Concat(doFields, keys)
 	return table.With(table.Row{Key: name, Doc: doc, Kinds: table.Maps, Table: table.Rows(fields)}, func(d *table.Decoder, v table.Value, o *Do) {

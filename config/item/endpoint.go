@@ -29,12 +29,12 @@ type Endpoint struct {
 	Template bool
 	If       syntax.Text // a condition; an empty text is always true
 
-	// State says in which states of scenarios it answers, and to which it leads.
+	// State says in which states of scenarios it answers, and which states it leads to.
 	State []InState
 
 	Find []Find // rows that it names, in order: later ones may use earlier ones
 	Do   []Do   // what it changes
-	// Let are values by names, which are made once for each request. Later ones may use earlier ones.
+	// Let are named values that are computed once for each request. Later ones may use earlier ones.
 	Let []Setting
 
 	Response Response
@@ -44,7 +44,7 @@ type Endpoint struct {
 	// request: SelectWeighted (also ""), SelectSequence, SelectSequenceHold.
 	Responses []Outcome
 	Select    string
-	Per       syntax.Text // an operand: sequences have a turn of their own for each value; empty for one turn
+	Per       syntax.Text // an operand: each of its values has its own turn in a sequence; empty for one turn
 	Scope     string      // of turns: one of policy.LimitScopes, also "" for the first
 
 	// A nil field does not apply: an endpoint has no limits unless it declares them.
@@ -56,14 +56,15 @@ type Endpoint struct {
 	// Operation is what an OpenAPI document declares for the endpoint; nil for a declared endpoint.
 	// Response is then the default answer.
 	Operation *openapi.Operation
-	// Resource is the operation of a resource that the endpoint is; nil for any other. Response is then
-	// what is said of its status and headers.
+	// Resource is the operation of a resource that the endpoint stands for; nil for any other endpoint.
+	// Response then declares its status and headers.
 	Resource *Operation
 
 	Doc Doc `key:""`
 }
 
-// MethodAny is an endpoint for requests of any method, of those that no other endpoint with the path answers.
+// MethodAny is the method of an endpoint that answers all methods that no other endpoint with the
+// path answers.
 const MethodAny = "ANY"
 
 // endpointMethods are the methods that an endpoint may declare.
@@ -72,9 +73,9 @@ var endpointMethods = append(slices.Clone(semantics.Methods), MethodAny)
 // EndpointFields are the keys of an endpoint. It must not be modified.
 var EndpointFields = slices.Concat(
 	[]table.Field[Endpoint]{
-		table.Of[Endpoint](table.Row{Key: "method", Said: true, Doc: "the request's method, GET when left out; any for proxies and catch-alls", Kinds: table.Texts, Enum: endpointMethods, AnyCase: true}),
+		table.Of[Endpoint](table.Row{Key: "method", Said: true, Doc: "the request's method, GET by default; any is for proxies and catch-alls", Kinds: table.Texts, Enum: endpointMethods, AnyCase: true}),
 		table.Of[Endpoint](table.Row{Key: "path", Said: true, Doc: "the path to answer, such as /users/:id", Required: true, Kinds: table.Texts, Pattern: "^/"}),
-		table.With(table.Row{Key: "host", Doc: "the host to answer for, any when left out", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern},
+		table.With(table.Row{Key: "host", Doc: "the host to answer for; any by default", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Host = decodeHost(d, v) }),
 		table.Of[Endpoint](table.Row{Key: "if", Doc: "the condition under which the endpoint answers", Kinds: table.Scalars | table.Nulls}),
 		table.With(table.Row{Key: "find", Doc: "rows of data, by the names that conditions, texts and webhooks use", Kinds: table.Maps, Value: &table.Row{Kinds: table.Maps, Table: table.Rows(findFields)}},
@@ -83,28 +84,28 @@ var EndpointFields = slices.Concat(
 			func(d *table.Decoder, v table.Value, e *Endpoint) { addStates(d, v, &e.State) }),
 		table.With(table.Row{Key: "next", Doc: "the states of scenarios that it leads to", Kinds: table.Maps, Value: &table.Row{Kinds: table.Texts, Filled: true}},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { addNext(d, v, &e.State) }),
-		table.With(table.Row{Key: "let", Doc: "values that are made once a request, by the names that texts and webhooks use", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}},
+		table.With(table.Row{Key: "let", Doc: "values that are computed once per request, by the names that texts and webhooks use", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Let = decodeLet(d, v) }),
-		table.With(table.Row{Key: "do", Doc: "what the endpoint changes, all of it or nothing", Kinds: table.Lists, Item: doItem},
+		table.With(table.Row{Key: "do", Doc: "the changes that the endpoint makes, either all or none", Kinds: table.Lists, Item: doItem},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Do = decodeDo(d, v) }),
 		table.With(table.Row{Key: "response", Said: true, Doc: "the answer; {} is an empty one with status 200", Required: true, Unless: "responses", Kinds: table.Maps, Table: table.Rows(ResponseFields)},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Response.decode(d, v) }),
-		table.With(table.Row{Key: "responses", Doc: "several answers, of which each request gets one", Kinds: table.Lists, Form: "a list of answers, each a map of its own", Item: &table.Row{Kinds: table.Maps, Table: table.Rows(outcomeFields)}},
+		table.With(table.Row{Key: "responses", Doc: "several answers, of which each request gets one", Kinds: table.Lists, Form: "a list of answers, each a map", Item: &table.Row{Kinds: table.Maps, Table: table.Rows(outcomeFields)}},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Responses = decodeOutcomes(d, v) }),
 		table.Of[Endpoint](table.Row{Key: "select", Doc: "how one of responses is chosen: weighted (the default), sequence or sequence-hold", Kinds: table.Texts, Enum: selects}),
-		table.Of[Endpoint](table.Row{Key: "per", Doc: "an operand: each value of it has its own turn in a sequence", Kinds: table.Texts, Filled: true}),
-		table.Of[Endpoint](table.Row{Key: "scope", Doc: "whose turns a sequence has: replica (the default), or shared for all replicas with the same --shared-state", Kinds: table.Texts, Enum: policy.LimitScopes}),
+		table.Of[Endpoint](table.Row{Key: "per", Doc: "an operand: each of its values has its own turn in a sequence", Kinds: table.Texts, Filled: true}),
+		table.Of[Endpoint](table.Row{Key: "scope", Doc: "which replicas take turns together in a sequence: replica (the default) for each on its own, or shared for all with the same --shared-state", Kinds: table.Texts, Enum: policy.LimitScopes}),
 	},
 	policy.AnswerKeys[Endpoint](""),
 	policy.LimitKeys[Endpoint]("requests"),
-	webhookKeys("a request of the server's own, some time after the answer", func(e *Endpoint) *[]Webhook { return &e.Webhooks }),
+	webhookKeys("a request that the server sends some time after the answer", func(e *Endpoint) *[]Webhook { return &e.Webhooks }),
 	[]table.Field[Endpoint]{
 		table.With(table.Row{Key: "query", Said: true, Doc: "documents the query parameters, name: type", Kinds: table.Maps | table.Nulls,
 			Value: &table.Row{Kinds: table.Scalars, Form: "the name of a type"}},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { setQuery(d, v, &e.Doc) }),
-		table.With(table.Row{Key: "body", Said: true, Doc: "documents the request's body by an example", Kinds: table.Anything},
+		table.With(table.Row{Key: "body", Said: true, Doc: "documents the request's body with an example", Kinds: table.Anything},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { setExample(d, v, &e.Doc) }),
-		table.With(table.Row{Key: "tag", Said: true, Doc: "documents what the endpoint belongs to", Kinds: table.Texts | table.Lists | table.Nulls, Item: &table.Row{Kinds: table.Texts}},
+		table.With(table.Row{Key: "tag", Said: true, Doc: "documents the tags of the endpoint", Kinds: table.Texts | table.Lists | table.Nulls, Item: &table.Row{Kinds: table.Texts}},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Doc.Tags = decodeTags(d, v) }),
 		table.Of[Endpoint](table.Row{Key: "summary", Said: true, Doc: "documents the endpoint in a line", Kinds: table.Scalars | table.Nulls}),
 		table.Of[Endpoint](table.Row{Key: "description", Said: true, Doc: "documents the endpoint at length", Kinds: table.Scalars | table.Nulls}),
@@ -157,7 +158,7 @@ func (e *Endpoint) Lengths() func(part float64) time.Duration {
 }
 
 // Condition returns when the endpoint answers, apart from its path, as a text for messages: its
-// condition, and the states of scenarios. It is "" for an endpoint that always does.
+// condition, and the states of scenarios. It is "" for an endpoint that always answers.
 func (e *Endpoint) Condition() string {
 	var all []string
 	if e.If.Value != "" {
@@ -177,6 +178,11 @@ func (e *Endpoint) Unsaid() bool { return table.Unsaid(EndpointFields, e) }
 
 // SharesTurns reports whether all replicas share the turns of the endpoint.
 func (e *Endpoint) SharesTurns() bool { return e.Scope == policy.LimitScopes[1] }
+
+// policies returns the policies of the endpoint.
+func (e *Endpoint) policies() policy.Set {
+	return policy.Set{Latency: e.Latency, Fault: e.Fault, RateLimit: e.RateLimit, Capacity: e.Capacity}
+}
 
 // Claim sets the endpoint's method and path in those problems that have no position in a file. It
 // modifies ps and returns it.

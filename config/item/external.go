@@ -23,8 +23,8 @@ type ExternalBody struct {
 	StaleIfError bool          // remote: if the server fails, the last good copy is served
 	Insecure     bool          // remote: TLS certificates are not verified
 	CA           syntax.Text   `key:"ca"` // remote: a file with the CAs to trust; empty for those of the system
-	Cert         syntax.Text   // remote: a file with the certificate to show; empty for none
-	ClientKey    syntax.Text   // remote: a file with the key of that
+	Cert         syntax.Text   // remote: a file with the client certificate; empty for none
+	ClientKey    syntax.Text   // remote: a file with the key of Cert
 }
 
 // DefaultFetchTimeout limits one fetch of a remote body.
@@ -36,16 +36,16 @@ var externalFields = []table.Field[ExternalBody]{
 	table.Of[ExternalBody](table.Row{Key: "provider", Doc: "json or xlsx", Required: true, Kinds: table.Texts, Enum: providers}),
 	table.Of[ExternalBody](table.Row{Key: "path", Doc: "the file, or for json an http or https URL", Required: true, Kinds: table.Texts, Filled: true}),
 	table.Of[ExternalBody](table.Row{Key: "sheet-name", Doc: "the sheet of the workbook", Kinds: table.Scalars}),
-	table.Of[ExternalBody](table.Row{Key: "timeout", Doc: "how long one fetch of a URL may take, 10s when left out", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
-	table.Of[ExternalBody](table.Row{Key: "ttl", Doc: "how long a copy of a URL is served without asking again", Kinds: table.Texts | table.Numbers, Length: table.FromZero}),
+	table.Of[ExternalBody](table.Row{Key: "timeout", Doc: "how long one fetch of a URL may take; 10s by default", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
+	table.Of[ExternalBody](table.Row{Key: "ttl", Doc: "how long a copy is served before the URL is fetched again", Kinds: table.Texts | table.Numbers, Length: table.FromZero}),
 	table.Of[ExternalBody](table.Row{Key: "stale-if-error", Doc: "true serves the last good copy when a URL fails", Kinds: table.Bools}),
-	table.Of[ExternalBody](table.Row{Key: "insecure", Doc: "true does not verify the TLS certificate of a URL", Kinds: table.Bools}),
-	table.Of[ExternalBody](table.Row{Key: "ca", Doc: "a file with the CAs that an https URL is trusted by, those of the system when left out", Kinds: table.Texts, Filled: true}),
-	table.Of[ExternalBody](table.Row{Key: "cert", Doc: "a file with the certificate that is shown to an https URL", Kinds: table.Texts, Filled: true}),
+	table.Of[ExternalBody](table.Row{Key: "insecure", Doc: "true skips the verification of the TLS certificate of a URL", Kinds: table.Bools}),
+	table.Of[ExternalBody](table.Row{Key: "ca", Doc: "a file with the CAs to trust for an https URL; those of the system by default", Kinds: table.Texts, Filled: true}),
+	table.Of[ExternalBody](table.Row{Key: "cert", Doc: "a file with the client certificate for an https URL", Kinds: table.Texts, Filled: true}),
 	table.Of[ExternalBody](table.Row{Key: "key", Of: "client-key", Doc: "a file with the key of cert", Kinds: table.Texts, Filled: true}),
 }
 
-// URLKeys returns the keys of an external body that are for URLs, and which of them are given.
+// URLKeys returns the keys of an external body that apply only to URLs, and which of them are given.
 func (x *ExternalBody) URLKeys() []GivenKey {
 	return append([]GivenKey{{"timeout", x.Timeout != 0}, {"ttl", x.TTL != 0}, {"stale-if-error", x.StaleIfError}}, tlsKeys(&x.CA, &x.Cert, &x.ClientKey, x.Insecure)...)
 }
@@ -82,9 +82,9 @@ func checkExternalURL(c *table.Checker, x *ExternalBody, keys []string) {
 	switch s := address.Scheme(x.Path.Value); {
 	case s == "":
 	case x.Provider == "xlsx":
-		c.Wrong("provider xlsx reads files; expected a URL for provider json", keys...)
+		c.Wrong("provider xlsx reads only files; provider json reads URLs", keys...)
 	case s != "http" && s != "https":
-		c.Wrong(fmt.Sprintf("URLs of %s are not fetched; expected http and https", s), keys...)
+		c.Wrong(fmt.Sprintf("%s URLs are not supported; expected http or https", s), keys...)
 	default:
 		checkURL(c, &x.Path, keys...)
 	}

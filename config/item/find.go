@@ -10,17 +10,17 @@ import (
 
 // Find gives a row of a set a name, for the conditions, texts and webhooks of an endpoint.
 type Find struct {
-	ByKey syntax.Text `key:"key"` // an operand: the key of the row; empty if it is found otherwise
+	ByKey syntax.Text `key:"key"` // an operand: the key of the row; empty for a row that is found by Where
 	Pos   syntax.Pos  // left zero in Go
 	Key   string      // left "" in Go
 	Name  string
 	In    syntax.Text // the set
-	Where []Where     // members and what they have to equal
+	Where []Where     // members and the operands that they must equal
 	Pick  string      // which of several rows: one of Picks; "" means the first
-	Hash  syntax.Text // an operand: the same row for the same value; instead of Pick
+	Hash  syntax.Text // an operand: equal values pick the same row; instead of Pick
 }
 
-// Where is a member and the operand that it has to equal.
+// Where is a member and the operand that it must equal.
 type Where struct {
 	Name  string
 	Value syntax.Text `key:""`
@@ -32,14 +32,14 @@ var Picks = []string{"first", "newest", "next", "once", "random"}
 var findFields = []table.Field[Find]{
 	table.Of[Find](table.Row{Key: "in", Doc: "the set", Required: true, Kinds: table.Texts, Filled: true}),
 	table.Of[Find](table.Row{Key: "key", Of: "key", Unless: "where", Doc: "an operand: the key of the row", Kinds: table.Scalars}),
-	table.With(table.Row{Key: "where", Doc: "members and what they have to equal", Kinds: table.Maps, Value: &table.Row{Kinds: table.Scalars | table.Nulls}},
+	table.With(table.Row{Key: "where", Doc: "members and the operands that they must equal", Kinds: table.Maps, Value: &table.Row{Kinds: table.Scalars | table.Nulls}},
 		func(d *table.Decoder, v table.Value, f *Find) { f.Where = decodeWhere(d, v) }),
 	table.With(table.Row{Key: "pick", Doc: "which of several rows: first (the default), newest, next, once, random, or {hash: operand}",
 		Kinds: table.Texts | table.Maps, Form: wording.OneOf(Picks) + ", or a map with hash", Table: table.Rows(hashFields)}, setPick),
 }
 
 var hashFields = []table.Field[Find]{
-	table.Of[Find](table.Row{Key: "hash", Doc: "an operand: the same row for the same value", Required: true, Kinds: table.Scalars}),
+	table.Of[Find](table.Row{Key: "hash", Doc: "an operand: equal values pick the same row", Required: true, Kinds: table.Scalars}),
 }
 
 func decodeWhere(d *table.Decoder, v table.Value) []Where {
@@ -57,7 +57,7 @@ func decodeWhere(d *table.Decoder, v table.Value) []Where {
 		all = append(all, Where{name, text})
 	}
 	if len(v.Entries) == 0 {
-		d.About(v, "is an empty map; expected a member and what it has to equal")
+		d.About(v, "is an empty map; expected a member and the operand that it must equal")
 	}
 	return all
 }

@@ -46,7 +46,7 @@ func canonicalNames(d *table.Decoder, v table.Value) {
 		}
 		if first, ok := written[e.Key.Text.Value]; ok {
 			d.Wrong(e.Key.Pos(), table.Under(v.Key, e.Key.Text.Value),
-				"is the same header as %q; several values of one header are a list", wording.Clip(first))
+				"is the same header as %q; write several values as a list", wording.Clip(first))
 			continue
 		}
 		written[e.Key.Text.Value] = name
@@ -87,24 +87,24 @@ func checkHeaders(c *table.Checker, headers []Header, serverSets func(name strin
 		first, seen := spelt[lower]
 		keys := append(slices.Clone(path), h.Name)
 		report := func(what string, warning bool) {
-			if !c.Full() { // each position is searched for
+			if !c.Full() { // finding a position takes a search
 				c.Report(c.Place(true, keys), what, keys, warning)
 			}
 		}
 		switch {
 		case seen && first != h.Name:
-			report(fmt.Sprintf("is the same header as %q; several values of one header are a list", wording.Clip(first)), false)
+			report(fmt.Sprintf("is the same header as %q; write several values as a list", wording.Clip(first)), false)
 		case times[lower] == 2 && semantics.StandsOnce(h.Name):
-			c.Wrong("has several values; expected one, as a message has this header once", keys...)
+			c.Wrong("has several values; expected one, as a message has this header at most once", keys...)
 		case !semantics.IsToken(h.Name):
-			report(fmt.Sprintf("%q is not a header name; letters, digits and !#$%%&'*+-.^_`|~ are accepted", wording.Clip(h.Name)), false)
+			report(fmt.Sprintf("%q is not a header name; expected letters, digits and !#$%%&'*+-.^_`|~", wording.Clip(h.Name)), false)
 		case !seen && serverSets(h.Name):
 			report("is left out: the server writes this header itself", true)
 		}
 		spelt[lower] = h.Name
 		if i := strings.IndexFunc(h.Value.Value, semantics.ForbiddenInValue); i >= 0 {
 			pos := c.Spot(&h.Value, i)
-			c.Report(pos, fmt.Sprintf("the control character %q cannot stand in a header%s", h.Value.Value[i],
+			c.Report(pos, fmt.Sprintf("the control character %q is not allowed in a header%s", h.Value.Value[i],
 				newlineHint(h.Value.Value[i], pos.File)), keys, false)
 		}
 	}

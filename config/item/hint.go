@@ -31,7 +31,7 @@ func HintsOf(file string) Hints {
 			List:   `expected a list of endpoints, [{"endpoint": {…}}]`,
 			Single: `expected a list of endpoints: put it into one, [{"endpoint": {…}}]`,
 			Beside: "move it into the map of %s",
-			Bare:   `put it inside of one, {"endpoint": {…}}`,
+			Bare:   `put it inside one, {"endpoint": {…}}`,
 			Socket: `{"websocket": {…}}`,
 		}
 	case ".edn": // where a map outside a vector is an item
@@ -39,7 +39,7 @@ func HintsOf(file string) Hints {
 			List:   "expected a vector of endpoints, [{:endpoint {…}}]",
 			Empty:  "expected a vector of endpoints, [] for none",
 			Beside: "move it into the map of :%s",
-			Bare:   "put it inside of one, {:endpoint {…}}",
+			Bare:   "put it inside one, {:endpoint {…}}",
 			Socket: "{:websocket {…}}",
 		}
 	}
@@ -47,9 +47,9 @@ func HintsOf(file string) Hints {
 		List:   "expected a list of endpoints, - endpoint: …",
 		Empty:  emptyList,
 		Single: `expected a list of endpoints: begin the line with "- ", - endpoint: …`,
-		Beside: "indent it further, so that it is inside of %s",
+		Beside: "indent it further, so that it is inside %s",
 		Bare:   `begin the item with "- endpoint:" and indent its keys under it`,
 		Socket: "- websocket: …",
-		Line:   "; a block of one line is written with |- or in quotes",
+		Line:   "; write a single line with |- or in quotes",
 	}
 }

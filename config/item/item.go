@@ -1,6 +1,6 @@
-// Package item has the items of a configuration: their types, which are those of package config too,
-// the table of their keys, and the rules across keys. Package config reads files and makes a
-// specification of their items.
+// Package item defines the items of a configuration: their types, which package config exports too, the
+// tables of their keys, and the rules across keys. Package config reads files and makes a specification
+// of their items.
 package item
 
 import (
@@ -26,14 +26,14 @@ type Decoded struct {
 // Names are the keys of items, in messages.
 const Names = "endpoint, websocket, data, scenario, resource or upstream"
 
-// Fields are the keys of items, of which each has one. It must not be modified.
+// Fields are the keys of items; each item has one of them. It must not be modified.
 var Fields = []table.Field[Decoded]{
 	table.With(table.Row{Key: "endpoint", Doc: "a method and path, and what it answers", Kinds: table.Maps, Table: table.Rows(EndpointFields)}, setEndpoint),
-	table.With(table.Row{Key: "websocket", Doc: "a path that becomes a WebSocket connection, and what is said on it", Kinds: table.Maps, Table: table.Rows(webSocketFields)},
+	table.With(table.Row{Key: "websocket", Doc: "a path that becomes a WebSocket connection, and the messages on it", Kinds: table.Maps, Table: table.Rows(webSocketFields)},
 		func(d *table.Decoder, v table.Value, into *Decoded) { into.WebSocket = decodeWebSocket(d, v) }),
 	table.With(table.Row{Key: "data", Doc: "a set of rows that endpoints find and change", Kinds: table.Maps, Table: table.Rows(dataFields)},
 		func(d *table.Decoder, v table.Value, into *Decoded) { into.Data = decodeData(d, v) }),
-	table.With(table.Row{Key: "scenario", Doc: "a state that requests see and lead on", Kinds: table.Maps, Table: table.Rows(scenarioFields)},
+	table.With(table.Row{Key: "scenario", Doc: "a state that requests depend on and change", Kinds: table.Maps, Table: table.Rows(scenarioFields)},
 		func(d *table.Decoder, v table.Value, into *Decoded) { into.Scenario = decodeScenario(d, v) }),
 	table.With(table.Row{Key: "resource", Doc: "a REST collection over a set of rows", Kinds: table.Maps, Table: table.Rows(resourceFields)},
 		func(d *table.Decoder, v table.Value, into *Decoded) {
@@ -58,11 +58,11 @@ func Decode(d *table.Decoder, n *syntax.Node, key string) Decoded {
 	if second := n.Entries[len(n.Entries)-1].Key; len(n.Entries) > 1 && slices.Contains(table.Keys(Fields), first.Key.Text.Value) {
 		if first.Value.Kind == syntax.NullNode {
 			second = n.Entries[1].Key
-			d.Wrong(second.Pos(), key, "%s stands beside %s; "+HintsOf(n.Pos().File).Beside, wording.Label(second.Text.Value), first.Key.Text.Value, first.Key.Text.Value)
+			d.Wrong(second.Pos(), key, "%s is next to %s; "+HintsOf(n.Pos().File).Beside, wording.Label(second.Text.Value), first.Key.Text.Value, first.Key.Text.Value)
 			return Decoded{}
 		}
 		if slices.Contains(table.Keys(Fields), second.Text.Value) {
-			d.Wrong(second.Pos(), key, "%s stands beside %s; an item has one of them", second.Text.Value, first.Key.Text.Value)
+			d.Wrong(second.Pos(), key, "%s is next to %s; expected one of them", second.Text.Value, first.Key.Text.Value)
 			return Decoded{}
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Made is a value that a request makes: a text with placeholders or, with JSON, the JSON text of a
-// value. If the text is one placeholder and nothing else, it is the value of the placeholder.
+// Made is a value that is computed for a request: from a text with placeholders or, with JSON, from
+// the JSON text of a value. A text that is a single placeholder gives the value of the placeholder.
 type Made struct {
 	Text syntax.Text `key:""`
 	JSON bool
@@ -19,7 +19,7 @@ type Setting struct {
 	Value Made `key:""`
 }
 
-// decodeMade returns a value that a request makes.
+// decodeMade returns a value that is computed for a request.
 func decodeMade(d *table.Decoder, v table.Value) Made {
 	if v.Kind == syntax.TextNode {
 		return Made{Text: v.AsText()}
@@ -52,7 +52,7 @@ func decodeNames(d *table.Decoder, v table.Value) []Setting {
 	return all
 }
 
-// decodeLet returns named values, by names that templates can use.
+// decodeLet returns named values, and reports names that templates cannot use.
 func decodeLet(d *table.Decoder, v table.Value) []Setting {
 	for _, entry := range v.Entries {
 		if name := entry.Key.Text.Value; !isName(name) {

@@ -45,7 +45,7 @@ func looksFixedJSON(text string, raw bool) bool {
 	return begin != "" && (begin[0] == '{' || begin[0] == '[') && (raw || !tags.In(text))
 }
 
-// noJSON warns about a text that is not JSON, at the offending position.
+// checkJSON warns about a text that is not JSON, at the offending position.
 func checkJSON(c *table.Checker, t *syntax.Text, many bool, format string, at []string) {
 	if offset, what := jsonFault(t.Value, many); what != "" {
 		c.Report(c.Spot(t, offset), fmt.Sprintf(format, what), at, true)

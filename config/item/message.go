@@ -23,7 +23,7 @@ type Message struct {
 	Body     syntax.Text
 	BodyJSON bool   // Body is the JSON text of a map or list
 	Bytes    []byte // used instead of Body if not nil; sent as binary
-	Frame    string // TextFrame or BinaryFrame; "" is that of the message it answers, otherwise text
+	Frame    string // TextFrame or BinaryFrame; "" means that of the message it answers, or text
 	Raw      bool   // turns off templates (template: false)
 	Close    *Close // nil leaves the connection open
 }
@@ -62,19 +62,19 @@ var messageFields = []table.Field[Message]{
 	table.With(table.Row{Key: "body", Doc: "the text, or a map or list that is sent as JSON", Kinds: table.Bodies},
 		func(d *table.Decoder, v table.Value, m *Message) { m.Body, m.BodyJSON = decodeBody(d, v, m.Raw) }),
 	table.With(table.Row{Key: "base64", Doc: "the bytes of a binary message, instead of body", Kinds: table.Texts, Pattern: base64Pattern, Form: "base64 text"}, setBytes),
-	table.With(table.Row{Key: "binary", Doc: "true sends the body as a binary message, false as text; as the message it answers when left out", Kinds: table.Bools}, setFrame),
+	table.With(table.Row{Key: "binary", Doc: "true sends the body as a binary message, false as text; by default like the message it answers", Kinds: table.Bools}, setFrame),
 	table.With(table.Row{Key: "template", Doc: "false switches placeholders off", Kinds: table.Bools},
 		func(_ *table.Decoder, v table.Value, m *Message) { m.Raw = !v.Truth() }),
-	table.With(table.Row{Key: "close", Doc: "ends the connection behind the message: a code, or a map with code and reason", Kinds: table.Numbers | table.Maps, Form: closeForm, Table: table.Rows(closeFields)},
+	table.With(table.Row{Key: "close", Doc: "ends the connection after the message: a code, or a map with code and reason", Kinds: table.Numbers | table.Maps, Form: closeForm, Table: table.Rows(closeFields)},
 		func(d *table.Decoder, v table.Value, m *Message) { m.Close = decodeClose(d, v, closeFields) }),
 }
 
 var closeFields = []table.Field[Close]{
-	table.With(table.Row{Key: "code", Doc: "the close code, 1000 when left out", Kinds: table.Numbers, Min: minClose, Max: maxClose}, setCode),
-	table.Of[Close](table.Row{Key: "reason", Doc: "the reason that is told", Kinds: table.Scalars}),
+	table.With(table.Row{Key: "code", Doc: "the close code; 1000 by default", Kinds: table.Numbers, Min: minClose, Max: maxClose}, setCode),
+	table.Of[Close](table.Row{Key: "reason", Doc: "the reason that is sent", Kinds: table.Scalars}),
 }
 
-var endFields = append(slices.Clone(closeFields), table.Of[Close](table.Row{Key: "after", Doc: "how long after the connection is open, at once when left out", Kinds: table.Texts | table.Numbers, Length: table.FromZero}))
+var endFields = append(slices.Clone(closeFields), table.Of[Close](table.Row{Key: "after", Doc: "how long after the connection was opened; at once by default", Kinds: table.Texts | table.Numbers, Length: table.FromZero}))
 
 // decodeMessage decodes a response, which is a text or a map.
 func decodeMessage(d *table.Decoder, v table.Value, m *Message) {
@@ -131,7 +131,7 @@ func setCode(d *table.Decoder, v table.Value, c *Close) {
 func closeFault(code int) string {
 	switch {
 	case code == 1005 || code == 1006 || code == 1015:
-		return fmt.Sprintf("the close code %d is never sent: it tells a program that none was; expected 1000 to 1014 but for those, or 3000 to 4999", code)
+		return fmt.Sprintf("the close code %d is never sent: it is reserved for programs to report a missing code or a failure; expected 1000 to 1003, 1007 to 1014, or 3000 to 4999", code)
 	case 1000 <= code && code <= 1014 && code != 1004, 3000 <= code && code <= 4999:
 		return ""
 	}
@@ -165,7 +165,7 @@ func checkMessage(c *table.Checker, m *Message, keys ...string) {
 	if m.Close != nil {
 		checkClose(c, m.Close, at("close")...)
 		if m.Close.After != 0 {
-			c.Wrong("after is for the close of the whole connection, not for that of a message", append(at("close"), "after")...)
+			c.Wrong("after is for the close of a websocket, not of a message", append(at("close"), "after")...)
 		}
 	}
 	if !m.BodyJSON && looksFixedJSON(m.Body.Value, m.Raw) {
@@ -183,7 +183,7 @@ func checkClose(c *table.Checker, e *Close, keys ...string) {
 	case !utf8.ValidString(reason):
 		c.Wrong("the reason is not valid UTF-8", at("reason")...)
 	case len(reason) > MaxReason && !tags.In(reason):
-		c.Wrong(fmt.Sprintf("the reason has %d bytes; at most %d are sent", len(reason), MaxReason), at("reason")...)
+		c.Wrong(fmt.Sprintf("the reason has %d bytes; expected at most %d", len(reason), MaxReason), at("reason")...)
 	}
 	table.InBounds(c, endFields, e, keys)
 }

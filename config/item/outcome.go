@@ -29,7 +29,7 @@ type Outcome struct {
 const (
 	SelectWeighted     = "weighted"      // by weight, at random
 	SelectSequence     = "sequence"      // in turn, then again from the start
-	SelectSequenceHold = "sequence-hold" // in turn, then the last one for ever
+	SelectSequenceHold = "sequence-hold" // in turn, then the last one forever
 )
 
 var selects = []string{SelectWeighted, SelectSequence, SelectSequenceHold}
@@ -39,12 +39,12 @@ const maxWeight = 1_000_000_000
 // outcomeFields are the keys of a response, and the additional keys of an outcome.
 var outcomeFields = slices.Concat(
 	[]table.Field[Outcome]{
-		table.Of[Outcome](table.Row{Key: "weight", Given: "weighted", Doc: "its share among the weights of all, 1 when left out; 0 is never drawn", Kinds: table.Numbers, UpTo: maxWeight}),
+		table.Of[Outcome](table.Row{Key: "weight", Given: "weighted", Doc: "its share in the sum of all weights, 1 by default; 0 is never chosen", Kinds: table.Numbers, UpTo: maxWeight}),
 	},
-	policy.AnswerKeys[Outcome](", instead of what the endpoint says"),
-	webhookKeys("a request of the server's own after this answer, instead of those of the endpoint", func(o *Outcome) *[]Webhook { return &o.Webhooks }),
+	policy.AnswerKeys[Outcome](", instead of the endpoint's"),
+	webhookKeys("a request that the server sends after this answer, instead of the endpoint's webhooks", func(o *Outcome) *[]Webhook { return &o.Webhooks }),
 	[]table.Field[Outcome]{
-		table.With(table.Row{Key: "do", Doc: "what this answer changes, instead of what the endpoint does; [] for nothing", Kinds: table.Lists, Item: doItem},
+		table.With(table.Row{Key: "do", Doc: "the changes that come with this answer, instead of the endpoint's; [] for none", Kinds: table.Lists, Item: doItem},
 			func(d *table.Decoder, v table.Value, o *Outcome) { o.Do = append([]Do{}, decodeDo(d, v)...) }),
 	},
 	lift(ResponseFields, func(o *Outcome) *Response { return &o.Response }),
@@ -67,10 +67,15 @@ func (o *Outcome) EffectiveWeight() float64 {
 	return o.Weight
 }
 
+// policies returns the policies of the outcome.
+func (o *Outcome) policies() policy.Set {
+	return policy.Set{Latency: o.Latency, Fault: o.Fault}
+}
+
 // decodeOutcomes returns the answers of a list.
 func decodeOutcomes(d *table.Decoder, v table.Value) []Outcome {
 	if len(v.Items) == 0 {
-		d.About(v, "is an empty list; expected one answer or more")
+		d.About(v, "is an empty list; expected at least one answer")
 		return nil
 	}
 	all := make([]Outcome, 0, len(v.Items))

@@ -10,15 +10,15 @@ type Proxy struct {
 	Pos       syntax.Pos
 	Key       string
 	To        syntax.Text // the name of the upstream
-	Path      syntax.Text // the path and query to ask for, a template; empty for those of the request
+	Path      syntax.Text // the path and query to request, a template; empty for those of the client's request
 	When      string      // ProxyAlways (also "") or ProxyMissing
 	Forwarded bool        // X-Forwarded-For, -Host and -Proto are sent
 }
 
 var proxyFields = []table.Field[Proxy]{
 	table.Of[Proxy](table.Row{Key: "to", Doc: "the name of an upstream", Required: true, Kinds: table.Texts, Filled: true}),
-	table.Of[Proxy](table.Row{Key: "path", Doc: "the path to ask for, with its query; that of the request when left out", Kinds: table.Texts, Filled: true}),
-	table.Of[Proxy](table.Row{Key: "when", Doc: "always (the default), or missing: only if the external body or a row that is found is missing", Kinds: table.Texts, Enum: []string{ProxyAlways, ProxyMissing}}),
+	table.Of[Proxy](table.Row{Key: "path", Doc: "the path and query to request; those of the client's request by default", Kinds: table.Texts, Filled: true}),
+	table.Of[Proxy](table.Row{Key: "when", Doc: "always (the default), or missing: only if the external body or a row of find is missing", Kinds: table.Texts, Enum: []string{ProxyAlways, ProxyMissing}}),
 	table.Of[Proxy](table.Row{Key: "forwarded", Doc: "true sends X-Forwarded-For, X-Forwarded-Host and X-Forwarded-Proto", Kinds: table.Bools}),
 }
 

@@ -14,7 +14,7 @@ type Record struct {
 	To     string      // the directory of the recordings
 	Mode   string      // RecordAll (also "") or RecordMissing
 	If     syntax.Text // which requests; an empty text is all of them
-	Sample int         // one body of so many is kept; 0 means all
+	Sample int         // the bodies of one in this many requests are kept; 0 means all
 	Bodies int         // the largest body that is kept, in bytes; 0 means DefaultBodies
 	Limit  int         // how many bytes are recorded before bodies are left out; 0 means DefaultRecordLimit
 	Redact *Redact     // nil means the headers that hold secrets
@@ -43,12 +43,12 @@ const (
 
 var recordFields = []table.Field[Record]{
 	table.Of[Record](table.Row{Key: "to", Doc: "the directory of the recordings", Required: true, Kinds: table.Texts, Filled: true}),
-	table.Of[Record](table.Row{Key: "mode", Doc: "all (the default), or missing, which answers from what is recorded and asks for the rest", Kinds: table.Texts, Enum: []string{RecordAll, RecordMissing}}),
+	table.Of[Record](table.Row{Key: "mode", Doc: "all (the default), or missing: answer from the recordings, and ask the upstream only for the rest", Kinds: table.Texts, Enum: []string{RecordAll, RecordMissing}}),
 	table.Of[Record](table.Row{Key: "if", Doc: "the condition under which a request is recorded", Kinds: table.Scalars | table.Nulls}),
-	table.Of[Record](table.Row{Key: "sample", Doc: "keep the bodies of one of this many requests, 1 when left out; times and statuses are kept of all", Kinds: table.Numbers, Min: 1, Max: maxSample}),
-	table.With(table.Row{Key: "bodies", Doc: "the largest body that is kept, 1MiB when left out; of larger ones the length and a hash", Kinds: table.Texts | table.Numbers, Form: "a size of at most 64MiB, such as 256KiB"},
+	table.Of[Record](table.Row{Key: "sample", Doc: "the bodies of one in this many requests are kept, 1 by default; times and statuses are kept for all", Kinds: table.Numbers, Min: 1, Max: maxSample}),
+	table.With(table.Row{Key: "bodies", Doc: "the largest body that is kept, 1MiB by default; for larger ones, their length and a hash", Kinds: table.Texts | table.Numbers, Form: "a size of at most 64MiB, such as 256KiB"},
 		setBodies),
-	table.With(table.Row{Key: "limit", Doc: "how much is written before bodies are left out, 1GiB when left out", Kinds: table.Texts | table.Numbers, Form: flags.SizeForm},
+	table.With(table.Row{Key: "limit", Doc: "how much is written before bodies are left out; 1GiB by default", Kinds: table.Texts | table.Numbers, Form: flags.SizeForm},
 		func(d *table.Decoder, v table.Value, r *Record) { decodeSize(d, v, &r.Limit) }),
 	table.Map[Record](table.Row{Key: "redact", Doc: "values that are replaced, in addition to headers that hold secrets"}, redactFields),
 }

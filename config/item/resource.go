@@ -12,8 +12,8 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Resource is a REST collection over a set: each of its operations is an endpoint, which is answered by
-// the rows.
+// Resource is a REST collection over a set: each of its operations is an endpoint that answers from the
+// rows.
 type Resource struct {
 	Pos syntax.Pos
 	Key string // "[3].resource"
@@ -22,21 +22,21 @@ type Resource struct {
 	Host   string
 	Set    string      // the name of the set
 	Data   *Data       `key:"data"` // declared in place; nil for one that is declared elsewhere
-	NewKey syntax.Text // instead of that of the set
+	NewKey syntax.Text // instead of the NewKey of the set
 	Allow  []string    // of ResourceOperations; nil means all
 	Page   Page
 	Filter []syntax.Text // members that lists can be filtered by
-	Sort   []syntax.Text // members that lists can be ordered by
+	Sort   []syntax.Text // members that lists can be sorted by
 	Stamp  Stamp
-	Parent []Setting // parameters of the path, and the members of the row that have their values
+	Parent []Setting // parameters of the path, and the members of the row that hold their values
 
-	Schema     syntax.Text `key:""` // a JSON Schema that rows have to fit, as JSON text
+	Schema     syntax.Text `key:""` // a JSON Schema that rows must match, as JSON text
 	SchemaFile syntax.Text `key:""` // the file of one, instead
-	List       syntax.Text // a list, as a template of items and page; empty means what the style has
-	Item       syntax.Text // a row, as a template of row; empty means the row
-	Steps      *Steps      // of a set of its own: how a member changes by itself; nil for not at all
-	PutCreates bool        // PUT of a row that is not there creates it
-	Strict     bool        // parameters that mean nothing are refused
+	List       syntax.Text // a template of a list, with items and page; empty means the form of the style
+	Item       syntax.Text // a template of a row, with row; empty means the row
+	Steps      *Steps      // of a set of its own: how a member changes over time; nil for not at all
+	PutCreates bool        // PUT of a row that does not exist creates it
+	Strict     bool        // unknown parameters are refused
 
 	RateLimit *policy.RateLimit
 	Capacity  *policy.Capacity
@@ -45,7 +45,7 @@ type Resource struct {
 	On        map[string]*On // by operation
 }
 
-// Page says how lists are cut into pages.
+// Page says how lists are split into pages.
 type Page struct {
 	Off   bool      // everything is one page
 	Style string    // one of PageStyles; "" means the first
@@ -57,17 +57,17 @@ type Page struct {
 // Stamp names the members that hold the times of a row.
 type Stamp struct{ Created, Updated string }
 
-// On is what one operation of a resource does apart from its rows.
+// On says how one operation of a resource answers, apart from its rows.
 type On struct {
 	Pos      syntax.Pos
 	Key      string
 	If       syntax.Text
-	Response Response `key:""` // of it the status and the headers
+	Response Response `key:""` // only its status and headers
 	Latency  *policy.Latency
 	Fault    *policy.Fault
 	Webhooks []Webhook
-	// Responses are several answers, of which each request gets one. One without a body is that of the
-	// rows; another one is given instead, and then nothing is done.
+	// Responses are several answers, of which each request gets one. One without a body answers with the
+	// rows. One with a body replaces that answer, and the operation then does nothing.
 	Responses []Outcome
 	Select    string
 }
@@ -79,7 +79,7 @@ type Operation struct {
 	Row  string // the parameter that has the key of the row
 }
 
-// What resources may be. The lists must not be modified.
+// Defaults and limits of resources.
 const (
 	DefaultPageSize = 20
 	MaxPageSize     = 100
@@ -88,57 +88,57 @@ const (
 	maxPage = 10_000
 )
 
-// ResourceOperations are the operations of a resource.
+// ResourceOperations are the operations of a resource. It must not be modified.
 var ResourceOperations = []string{"list", "read", "create", "replace", "change", "remove"}
 
-// PageStyles are the ways in which lists are cut into pages, the default first.
+// PageStyles are the ways to split lists into pages, the default first. It must not be modified.
 var PageStyles = []string{"link", "page", "offset", "cursor", "after"}
 
 var resourceFields = slices.Concat(
 	[]table.Field[Resource]{
 		table.Of[Resource](table.Row{Key: "path", Doc: "the path of the collection, such as /payments", Required: true, Kinds: table.Texts, Pattern: "^/"}),
-		table.With(table.Row{Key: "host", Doc: "the host to answer for, any when left out", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern},
+		table.With(table.Row{Key: "host", Doc: "the host to answer for; any by default", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern},
 			func(d *table.Decoder, v table.Value, r *Resource) { r.Host = decodeHost(d, v) }),
-		table.With(table.Row{Key: "data", Doc: "the set of its rows: a name, or the keys of data; an empty one of its own when left out", Kinds: table.Texts | table.Maps,
+		table.With(table.Row{Key: "data", Doc: "the set of its rows: a name, or the keys of data; an empty set of its own by default", Kinds: table.Texts | table.Maps,
 			Form: "the name of a set, or a map", Pattern: dataNamePattern, Table: table.Rows(dataFields[1:])}, setResourceData),
 		table.Of[Resource](table.Row{Key: "new-key", Doc: "how the key of a new row is made: uuid (the default), uuid7, ulid, int, or a template", Kinds: table.Texts, Filled: true}),
-		table.With(table.Row{Key: "allow", Doc: "the operations, all when left out", Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Enum: ResourceOperations}}, setAllow),
-		table.With(table.Row{Key: "page", Doc: "how lists are cut into pages; false for not at all", Kinds: table.Maps | table.Bools, Form: "a map, or false", Table: table.Rows(pageFields)}, setPage),
+		table.With(table.Row{Key: "allow", Doc: "the operations; all by default", Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Enum: ResourceOperations}}, setAllow),
+		table.With(table.Row{Key: "page", Doc: "how lists are split into pages; false turns pages off", Kinds: table.Maps | table.Bools, Form: "a map, or false", Table: table.Rows(pageFields)}, setPage),
 		table.With(table.Row{Key: "filter", Doc: "members that lists can be filtered by", Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Filled: true}},
 			func(d *table.Decoder, v table.Value, r *Resource) { r.Filter = memberNames(d, v) }),
-		table.With(table.Row{Key: "sort", Doc: "members that lists can be ordered by", Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Filled: true}},
+		table.With(table.Row{Key: "sort", Doc: "members that lists can be sorted by", Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Filled: true}},
 			func(d *table.Decoder, v table.Value, r *Resource) { r.Sort = memberNames(d, v) }),
-		table.With(table.Row{Key: "stamp", Doc: "members that have the times of a row", Kinds: table.Maps, Table: table.Rows(stampFields)},
+		table.With(table.Row{Key: "stamp", Doc: "members that hold the times of a row", Kinds: table.Maps, Table: table.Rows(stampFields)},
 			func(d *table.Decoder, v table.Value, r *Resource) {
 				table.Fill(d, v.Node, v.Key, stampFields, &r.Stamp)
 			}),
-		table.With(table.Row{Key: "parent", Doc: "parameters of the path, and the members of rows that have their values, of the same name when left out", Kinds: table.Maps,
+		table.With(table.Row{Key: "parent", Doc: "parameters of the path, and the members of rows that hold their values; members of the same name by default", Kinds: table.Maps,
 			Value: &table.Row{Kinds: table.Texts}}, func(d *table.Decoder, v table.Value, r *Resource) { r.Parent = decodeNames(d, v) }),
-		table.With(table.Row{Key: "schema", Doc: "a JSON Schema that rows have to fit: the schema itself, or file with its name", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}}, setSchema),
-		table.Of[Resource](table.Row{Key: "list", Doc: "a list, as a template of items and page", Kinds: table.Texts}),
-		table.Of[Resource](table.Row{Key: "item", Doc: "a row, as a template of row", Kinds: table.Texts}),
+		table.With(table.Row{Key: "schema", Doc: "a JSON Schema that rows must match: the schema itself, or file with its name", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}}, setSchema),
+		table.Of[Resource](table.Row{Key: "list", Doc: "a template for a list, with items and page", Kinds: table.Texts}),
+		table.Of[Resource](table.Row{Key: "item", Doc: "a template for a row, with row", Kinds: table.Texts}),
 		table.With(stepsField, func(d *table.Decoder, v table.Value, r *Resource) { r.Steps = decodeSteps(d, v) }),
-		table.Of[Resource](table.Row{Key: "put-creates", Doc: "true creates a row with PUT if it is not there", Kinds: table.Bools}),
-		table.Of[Resource](table.Row{Key: "strict", Doc: "true refuses parameters that mean nothing", Kinds: table.Bools}),
+		table.Of[Resource](table.Row{Key: "put-creates", Doc: "true lets PUT create a row that does not exist", Kinds: table.Bools}),
+		table.Of[Resource](table.Row{Key: "strict", Doc: "true refuses unknown parameters", Kinds: table.Bools}),
 	},
 	policy.AnswerKeys[Resource](""),
 	policy.LimitKeys[Resource]("requests of an operation"),
 	[]table.Field[Resource]{
-		table.With(table.Row{Key: "on", Doc: "what operations do apart from their rows", Kinds: table.Maps, Table: onRows()}, setOn),
+		table.With(table.Row{Key: "on", Doc: "how operations answer, apart from their rows", Kinds: table.Maps, Table: onRows()}, setOn),
 	},
 )
 
 var pageFields = []table.Field[Page]{
 	table.Of[Page](table.Row{Key: "style", Doc: "link (the default), page, offset, cursor or after", Kinds: table.Texts, Enum: PageStyles}),
-	table.Of[Page](table.Row{Key: "size", Doc: "rows on a page, 20 when left out", Kinds: table.Numbers, Min: 1, Max: maxPage}),
-	table.Of[Page](table.Row{Key: "max", Doc: "rows that a request may ask for, 100 when left out", Kinds: table.Numbers, Min: 1, Max: maxPage}),
+	table.Of[Page](table.Row{Key: "size", Doc: "rows on a page; 20 by default", Kinds: table.Numbers, Min: 1, Max: maxPage}),
+	table.Of[Page](table.Row{Key: "max", Doc: "how many rows a request may ask for; 100 by default", Kinds: table.Numbers, Min: 1, Max: maxPage}),
 	table.With(table.Row{Key: "names", Doc: "other names of the parameters", Kinds: table.Maps, Value: &table.Row{Kinds: table.Texts}},
 		func(d *table.Decoder, v table.Value, p *Page) { p.Names = decodeNames(d, v) }),
 }
 
 var stampFields = []table.Field[Stamp]{
-	table.Of[Stamp](table.Row{Key: "created", Doc: "when the row was created", Kinds: table.Texts}),
-	table.Of[Stamp](table.Row{Key: "updated", Doc: "when the row was changed last", Kinds: table.Texts}),
+	table.Of[Stamp](table.Row{Key: "created", Doc: "the member for the time when the row was created", Kinds: table.Texts}),
+	table.Of[Stamp](table.Row{Key: "updated", Doc: "the member for the time when the row was last changed", Kinds: table.Texts}),
 }
 
 var onFields = slices.Concat(
@@ -151,23 +151,23 @@ var onFields = slices.Concat(
 	},
 	policy.AnswerKeys[On](""),
 	[]table.Field[On]{
-		table.With(table.Row{Key: "responses", Doc: "several answers, of which each request gets one; one without a body is that of the rows", Kinds: table.Lists,
-			Form: "a list of answers, each a map of its own", Item: &table.Row{Kinds: table.Maps, Table: table.Rows(outcomeFields)}}, setOnResponses),
+		table.With(table.Row{Key: "responses", Doc: "several answers, of which each request gets one; one without a body answers with the rows", Kinds: table.Lists,
+			Form: "a list of answers, each a map", Item: &table.Row{Kinds: table.Maps, Table: table.Rows(outcomeFields)}}, setOnResponses),
 		table.Of[On](table.Row{Key: "select", Doc: "how one of responses is chosen: weighted (the default), sequence or sequence-hold", Kinds: table.Texts, Enum: selects}),
 	},
-	webhookKeys("a request of the server's own, some time after the answer", func(o *On) *[]Webhook { return &o.Webhooks }),
+	webhookKeys("a request that the server sends some time after the answer", func(o *On) *[]Webhook { return &o.Webhooks }),
 )
 
 // onRows are the keys of on: the operations.
 func onRows() []table.Row {
 	rows := make([]table.Row, len(ResourceOperations))
 	for i, name := range ResourceOperations {
-		rows[i] = table.Row{Key: name, Doc: "what " + name + " does apart from its rows", Kinds: table.Maps, Table: table.Rows(onFields)}
+		rows[i] = table.Row{Key: name, Doc: "how " + name + " answers, apart from its rows", Kinds: table.Maps, Table: table.Rows(onFields)}
 	}
 	return rows
 }
 
-// setName returns the name of the set: the one that is given or, for one of its own, the path.
+// setName returns the name of the set: the declared one or, for a set of its own, one made from the path.
 func (r *Resource) setName() string {
 	if r.Set != "" {
 		return r.Set
@@ -232,7 +232,7 @@ func setOnResponses(d *table.Decoder, v table.Value, on *On) {
 	on.Responses = decodeOutcomes(d, v)
 	for i := range on.Responses {
 		if o := &on.Responses[i]; len(o.Do) > 0 {
-			d.About(table.Value{Node: v.Items[i], Key: o.Key + ".do"}, "a resource changes its own row; expected an endpoint with do")
+			d.About(table.Value{Node: v.Items[i], Key: o.Key + ".do"}, "a resource changes its rows itself; expected do in an endpoint")
 		}
 	}
 }
@@ -256,7 +256,7 @@ func setOn(d *table.Decoder, v table.Value, r *Resource) {
 	table.Fill(d, v.Node, v.Key, fields, r)
 }
 
-// OfResource gives a set of a resource's own what the resource needs of it.
+// OfResource adds to a resource's own set what the resource needs.
 func (s *Data) OfResource(r *Resource) {
 	if r.NewKey.Value != "" {
 		s.NewKey = r.NewKey
@@ -277,7 +277,7 @@ func (s *Data) OfResource(r *Resource) {
 	}
 }
 
-// Member returns the member of rows that has the value of a parameter of the path.
+// Member returns the member of rows that holds the value of a parameter of the path.
 func (r *Resource) Member(param string) string {
 	for _, p := range r.Parent {
 		if p.Name == param {
@@ -298,7 +298,7 @@ func (p *Page) EffectiveSize() (size, most int) {
 	return min(size, most), most
 }
 
-// resourceFault returns what is wrong across the keys of a resource.
+// faults returns what is wrong across the keys of a resource.
 func (r *Resource) faults() (found syntax.Problems) {
 	wrong := func(key, format string, args ...any) {
 		found = append(found, syntax.Problem{Pos: r.Pos, Key: r.Key + "." + key, What: fmt.Sprintf(format, args...)})
@@ -313,21 +313,21 @@ func (r *Resource) faults() (found syntax.Problems) {
 		wrong("path", "%q ends with a catch-all; expected the path of a collection", r.Path.Value)
 	}
 	if r.Steps != nil && (r.Data == nil || r.Data.Steps != nil) {
-		wrong("steps", "the rows are those of the set %q; expected the steps there", r.Set)
+		wrong("steps", "the rows are in the set %q; expected the steps there", r.Set)
 	}
 	if r.Page.Size > 0 && r.Page.Max > 0 && r.Page.Size > r.Page.Max {
-		wrong("page.size", "is %d, and above max, which is %d; expected at most that", r.Page.Size, r.Page.Max)
+		wrong("page.size", "is %d; expected at most max, which is %d", r.Page.Size, r.Page.Max)
 	}
 	names := PageNames(r.Page.Style)
 	for _, n := range r.Page.Names {
 		if !slices.Contains(names, n.Name) {
-			wrong("page.names."+wording.Label(n.Name), "is not a parameter of these pages%s; expected %s", wording.DidYouMean(n.Name, names), wording.OneOf(names))
+			wrong("page.names."+wording.Label(n.Name), "is not a parameter of this style%s; expected %s", wording.DidYouMean(n.Name, names), wording.OneOf(names))
 		}
 	}
 	return found
 }
 
-// PageNames are the parameters that pages of a style are asked for by.
+// PageNames returns the parameters of requests for a page, by style.
 func PageNames(style string) []string {
 	switch style {
 	case "offset":

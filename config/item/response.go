@@ -35,19 +35,19 @@ const (
 
 // ResponseFields are the keys of a response. It must not be modified.
 var ResponseFields = []table.Field[Response]{
-	table.Of[Response](table.Row{Key: "status", Doc: "the status, 200 when left out", Kinds: table.Numbers, Min: minStatus, Max: maxStatus}),
+	table.Of[Response](table.Row{Key: "status", Doc: "the status; 200 by default", Kinds: table.Numbers, Min: minStatus, Max: maxStatus}),
 	table.With(table.Row{Key: "headers", Doc: "the headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue},
 		func(d *table.Decoder, v table.Value, r *Response) { r.Headers = decodeHeaders(d, v) }),
 	table.With(table.Row{Key: "body", Doc: "the body: a text, or a map or list that is served as JSON", Kinds: table.Bodies},
 		func(d *table.Decoder, v table.Value, r *Response) { r.Body, r.BodyJSON = decodeBody(d, v, r.Raw) }),
-	table.Map[Response](table.Row{Key: "external-body", Doc: "a body that lives elsewhere, instead of body"}, externalFields),
+	table.Map[Response](table.Row{Key: "external-body", Doc: "a body from a file or a URL, instead of body"}, externalFields),
 	table.With(table.Row{Key: "proxy", Doc: "passes the request on to an upstream", Kinds: table.Texts | table.Maps, Filled: true,
 		Form: "the name of an upstream, or a map with to", Table: table.Rows(proxyFields)}, func(d *table.Decoder, v table.Value, r *Response) { r.Proxy = decodeProxy(d, v) }),
 	table.With(table.Row{Key: "template", Doc: "false switches placeholders off", Kinds: table.Bools},
 		func(_ *table.Decoder, v table.Value, r *Response) { r.Raw = !v.Truth() }),
 }
 
-// decode decodes a map of which all keys are those of a response.
+// decode decodes a map that has only the keys of a response.
 func (r *Response) decode(d *table.Decoder, v table.Value) {
 	r.begin(v)
 	table.Fill(d, v.Node, v.Key, ResponseFields, r)
@@ -74,10 +74,10 @@ func decodeBody(d *table.Decoder, v table.Value, raw bool) (body syntax.Text, is
 	return decodeJSON(d, v, raw), true
 }
 
-// HasBody reports whether a body is declared, be it empty, or a proxy.
+// HasBody reports whether a body, even an empty one, or a proxy is declared.
 func (r *Response) HasBody() bool { return r.declaresBody() || r.External != nil || r.Proxy != nil }
 
-// declaresBody reports whether a body is given, even if it is empty.
+// declaresBody reports whether Body is given, even if it is empty.
 func (r *Response) declaresBody() bool {
 	return r.Body.Value != "" || r.Body.Pos.Line > 0 || r.BodyJSON
 }
@@ -152,19 +152,19 @@ func checkProxy(c *table.Checker, r *Response, finds bool, at []string) {
 	found := r.External != nil || finds
 	switch {
 	case p.When == ProxyMissing && !found:
-		c.Wrong("when: missing needs an external-body, or find of the endpoint, that may have nothing", table.Below(at, "proxy", "when")...)
+		c.Wrong("when: missing needs something that may be missing: external-body, or find in the endpoint", table.Below(at, "proxy", "when")...)
 	case p.When == ProxyMissing:
 	case r.External != nil:
 		c.Wrong(table.BothGiven("proxy", "external-body")+", or when: missing in proxy", table.Below(at, "external-body")...)
 	case r.declaresBody():
 		c.Wrong(table.BothGiven("proxy", "body"), table.Below(at, "body")...)
 	case r.Status != 0:
-		c.Wrong("status and proxy are both given; the status is that of the upstream's answer", table.Below(at, "status")...)
+		c.Wrong("status and proxy are both given; the status is that of the upstream", table.Below(at, "status")...)
 	}
 	if path := p.Path.Value; path != "" && path[0] != '/' && !strings.HasPrefix(path, "{{") && !strings.HasPrefix(path, "{%") {
 		c.Wrong(fmt.Sprintf("%q does not begin with /", wording.Clip(path)), table.Below(at, "proxy", "path")...)
 	} else if i := strings.IndexAny(path, "# "); i >= 0 && !strings.Contains(path, "{") {
-		c.Wrong(fmt.Sprintf("%q cannot stand in a path that is asked for", path[i]), table.Below(at, "proxy", "path")...)
+		c.Wrong(fmt.Sprintf("%q is not allowed in the path of a request", path[i]), table.Below(at, "proxy", "path")...)
 	}
 }
 
@@ -178,7 +178,7 @@ func checkUnseen(c *table.Checker, r *Response, f *policy.Fault, at []string) {
 		given bool
 	}{{"body", r.declaresBody()}, {"external-body", r.External != nil}, {"proxy", r.Proxy != nil}, {"headers", len(r.Headers) > 0}, {"status", r.Status != 0}} {
 		if k.given {
-			c.Warn(fmt.Sprintf("is never sent: of the fault %s nothing of an answer comes", f.Type), table.Below(at, k.key)...)
+			c.Warn(fmt.Sprintf("is never sent: requests with the fault %s get no answer", f.Type), table.Below(at, k.key)...)
 			return
 		}
 	}

@@ -6,20 +6,20 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Scenario is a state that requests see and lead on, by a key of its own for each order, user or the
-// like.
+// Scenario is a state that requests depend on and change, with its own value for each order, user or
+// the like.
 type Scenario struct {
 	Pos   syntax.Pos  // left zero in Go
 	Key   string      // "[3].scenario"; left "" in Go
 	Name  string      // unique among scenarios and sets
-	Per   syntax.Text // an operand: each value of it has a state of its own; empty for one state
-	First string      // the state of which nothing is known
-	Moves []Move      `key:"move"` // how it changes by itself
+	Per   syntax.Text // an operand: each of its values has its own state; empty for one state
+	First string      // the initial state
+	Moves []Move      `key:"move"` // how it changes over time
 }
 
-// InState says in which states of a scenario an endpoint answers, and to which it leads.
+// InState says in which states of a scenario an endpoint answers, and which state it leads to.
 type InState struct {
-	ByKey syntax.Text `key:"key"` // an operand, instead of the scenario's own; empty for that
+	ByKey syntax.Text `key:"key"` // an operand, instead of the scenario's Per; empty for that
 	Pos   syntax.Pos  // left zero in Go
 	Key   string      // left "" in Go
 	Name  syntax.Text // the scenario
@@ -30,9 +30,9 @@ type InState struct {
 var scenarioFields = []table.Field[Scenario]{
 	table.With(table.Row{Key: "name", Doc: "what endpoints call it", Required: true, Kinds: table.Texts, Pattern: namePattern, Form: nameForm},
 		func(d *table.Decoder, v table.Value, s *Scenario) { s.Name = decodeName(d, v, isName) }),
-	table.Of[Scenario](table.Row{Key: "per", Doc: "an operand: each value of it has a state of its own; one for all when left out", Kinds: table.Texts, Filled: true}),
-	table.Of[Scenario](table.Row{Key: "first", Doc: "the state that it begins in", Required: true, Kinds: table.Texts, Filled: true}),
-	table.With(table.Row{Key: "move", Doc: "how it changes by itself", Kinds: table.Lists, Item: moveItem},
+	table.Of[Scenario](table.Row{Key: "per", Doc: "an operand: each of its values has its own state; one state for all by default", Kinds: table.Texts, Filled: true}),
+	table.Of[Scenario](table.Row{Key: "first", Doc: "the initial state", Required: true, Kinds: table.Texts, Filled: true}),
+	table.With(table.Row{Key: "move", Doc: "how it changes over time", Kinds: table.Lists, Item: moveItem},
 		func(d *table.Decoder, v table.Value, s *Scenario) { s.Moves = decodeMoves(d, v) }),
 }
 
@@ -40,7 +40,7 @@ var scenarioFields = []table.Field[Scenario]{
 var stateFields = []table.Field[InState]{
 	table.With(table.Row{Key: "is", Doc: "the state, or a list of them", Kinds: table.Texts | table.Lists, Filled: true, Item: &table.Row{Kinds: table.Texts, Filled: true}},
 		func(d *table.Decoder, v table.Value, s *InState) { s.Is = decodeStates(d, v) }),
-	table.Of[InState](table.Row{Key: "key", Of: "key", Doc: "an operand, instead of the scenario's own", Kinds: table.Scalars}),
+	table.Of[InState](table.Row{Key: "key", Of: "key", Doc: "an operand, instead of the scenario's per", Kinds: table.Scalars}),
 }
 
 var stateValue = &table.Row{Kinds: table.Texts | table.Lists | table.Maps, Filled: true, Form: "a state, a list of them, or a map with is and key",
@@ -103,7 +103,7 @@ func addNext(d *table.Decoder, v table.Value, into *[]InState) {
 	}
 }
 
-// inState returns what the endpoint says of a scenario, which may be nothing yet.
+// inState returns the entry of a scenario in all, which it adds if there is none.
 func inState(all *[]InState, name *syntax.Node, v table.Value) *InState {
 	for i := range *all {
 		if (*all)[i].Name.Value == name.Text.Value {
@@ -126,8 +126,8 @@ func (s *Scenario) Rows() *Data {
 	return rows
 }
 
-// Claim says in those problems that have no position in a file which scenario they are about. It
-// modifies ps and returns it.
+// Claim names the scenario in those problems that have no position in a file. It modifies ps and
+// returns it.
 func (s *Scenario) Claim(ps syntax.Problems) syntax.Problems {
 	return claim(ps, s.Pos, "scenario "+wording.Label(s.Name))
 }

@@ -10,16 +10,16 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Steps say how a member of the rows of a set changes by itself.
+// Steps say how a member of the rows of a set changes over time.
 type Steps struct {
 	Pos   syntax.Pos // left zero in Go
 	Key   string     // left "" in Go
 	Field syntax.Text
-	First string // what the member of a new row is that has none; "" leaves it out
+	First string // the value of the member in a new row without one; "" leaves it out
 	Moves []Move `key:"move"`
 }
 
-// Move is a change that a row makes by itself, some time after its member has entered a value.
+// Move is a change of a row that happens some time after its member has entered a value.
 type Move struct {
 	Pos      syntax.Pos      // left zero in Go
 	Key      string          // left "" in Go
@@ -39,31 +39,31 @@ type Choice struct {
 
 var stepsFields = []table.Field[Steps]{
 	table.Of[Steps](table.Row{Key: "field", Doc: "the member that changes, a.b for a nested one", Required: true, Kinds: table.Texts, Filled: true}),
-	table.Of[Steps](table.Row{Key: "first", Doc: "what it is in a new row that does not have it", Kinds: table.Texts, Filled: true}),
+	table.Of[Steps](table.Row{Key: "first", Doc: "its value in a new row that does not have it", Kinds: table.Texts, Filled: true}),
 	table.With(table.Row{Key: "move", Doc: "how it changes", Required: true, Kinds: table.Lists, Item: moveItem},
 		func(d *table.Decoder, v table.Value, s *Steps) { s.Moves = decodeMoves(d, v) }),
 }
 
 var moveFields = slices.Concat(
 	[]table.Field[Move]{
-		table.Of[Move](table.Row{Key: "from", Doc: "the value that is left", Required: true, Kinds: table.Texts, Filled: true}),
-		policy.AfterKey[Move]("how long after it was entered: a duration, or any form of latency"),
-		table.With(table.Row{Key: "to", Doc: "the value that is entered, or several with their weights", Required: true, Kinds: table.Texts | table.Lists, Filled: true,
+		table.Of[Move](table.Row{Key: "from", Doc: "the value before the move", Required: true, Kinds: table.Texts, Filled: true}),
+		policy.AfterKey[Move]("how long after the value was entered: a duration, or any form of latency"),
+		table.With(table.Row{Key: "to", Doc: "the value after the move, or several with their weights", Required: true, Kinds: table.Texts | table.Lists, Filled: true,
 			Item: &table.Row{Kinds: table.Maps, Table: table.Rows(choiceFields)}}, setTo),
 		table.With(table.Row{Key: "set", Doc: "further members of the row and their values", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}},
 			func(d *table.Decoder, v table.Value, m *Move) { m.Set = decodeSettings(d, v) }),
 	},
-	webhookKeys("a request that is sent at that moment", func(m *Move) *[]Webhook { return &m.Webhooks }),
+	webhookKeys("a request that the server sends at that moment", func(m *Move) *[]Webhook { return &m.Webhooks }),
 )
 
 var moveItem = &table.Row{Kinds: table.Maps, Table: table.Rows(moveFields)}
 
 var choiceFields = []table.Field[Choice]{
-	table.Of[Choice](table.Row{Key: "value", Doc: "what is entered", Required: true, Kinds: table.Texts, Filled: true}),
-	table.Of[Choice](table.Row{Key: "weight", Given: "weighted", Doc: "its share among the weights of all, 1 when left out; 0 is never drawn", Kinds: table.Numbers, UpTo: maxWeight}),
+	table.Of[Choice](table.Row{Key: "value", Doc: "the value after the move", Required: true, Kinds: table.Texts, Filled: true}),
+	table.Of[Choice](table.Row{Key: "weight", Given: "weighted", Doc: "its share in the sum of all weights, 1 by default; 0 is never chosen", Kinds: table.Numbers, UpTo: maxWeight}),
 }
 
-var stepsField = table.Row{Key: "steps", Doc: "how a member of rows changes by itself", Kinds: table.Maps, Table: table.Rows(stepsFields)}
+var stepsField = table.Row{Key: "steps", Doc: "how a member of the rows changes over time", Kinds: table.Maps, Table: table.Rows(stepsFields)}
 
 func decodeSteps(d *table.Decoder, v table.Value) *Steps {
 	s := &Steps{Pos: v.Pos(), Key: v.Key}
@@ -115,7 +115,7 @@ func setTo(d *table.Decoder, v table.Value, m *Move) {
 // checkMove checks a move; earlier are those before it.
 func checkMove(c *table.Checker, m *Move, earlier []Move) {
 	if m.From == "" && c.InGo() {
-		c.Wrong("is empty; expected the value that is left", "from")
+		c.Wrong("is empty; expected the value before the move", "from")
 	}
 	if m.From != "" && slices.ContainsFunc(earlier, func(e Move) bool { return e.From == m.From }) {
 		c.Wrong(fmt.Sprintf("%q is left by an earlier move; expected one move from each value", wording.Clip(m.From)), "from")

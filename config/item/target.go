@@ -41,7 +41,7 @@ func checkURL(c *table.Checker, u *syntax.Text, keys ...string) {
 	}
 	for offset, literal := range address.Literals(u.Value) {
 		if i := strings.IndexByte(literal, '#'); i >= 0 {
-			at(offset+i, "what follows # is not sent: it is for browsers; %23 is a # that is sent", true)
+			at(offset+i, "what follows # is not sent; write %23 to send a #", true)
 			return
 		}
 	}
@@ -52,7 +52,7 @@ func tlsKeys(ca, cert, key *syntax.Text, insecure bool) []GivenKey {
 	return []GivenKey{{"ca", ca.Value != ""}, {"cert", cert.Value != ""}, {"key", key.Value != ""}, {"insecure", insecure}}
 }
 
-// checkNotForURL reports keys that are given and are for others.
+// checkNotForURL reports the given ones of keys that apply only to others.
 func checkNotForURL(c *table.Checker, others string, place []string, keys ...GivenKey) {
 	for _, k := range keys {
 		if k.Given {
@@ -61,7 +61,7 @@ func checkNotForURL(c *table.Checker, others string, place []string, keys ...Giv
 	}
 }
 
-// checkClientTLS checks the certificate that is shown to a server: it needs its key.
+// checkClientTLS checks that a client certificate and its key are given together.
 func checkClientTLS(c *table.Checker, cert, key *syntax.Text, place []string) {
 	switch {
 	case cert.Value != "" && key.Value == "":

@@ -21,7 +21,7 @@ type Upstream struct {
 	URL         syntax.Text // http or https, without user, query and fragment; its path precedes that of requests
 	Timeout     time.Duration
 	Connections int      // 0 means DefaultConnections
-	Headers     []Header // set in requests; a template sees the request
+	Headers     []Header // set in requests; templates can use the request
 	Without     []string // headers that are left out of requests
 	Host        string   // HostOwn (also "") or HostPass
 	Insecure    bool     // TLS certificates are not verified
@@ -47,14 +47,14 @@ var upstreamHeader = &table.Row{Kinds: table.Scalars | table.Lists | table.Nulls
 var upstreamFields = []table.Field[Upstream]{
 	table.With(table.Row{Key: "name", Doc: "what endpoints call it", Required: true, Kinds: table.Texts, Pattern: dataNamePattern, Form: dataNameForm},
 		func(d *table.Decoder, v table.Value, u *Upstream) { u.Name = decodeName(d, v, isDataName) }),
-	table.With(table.Row{Key: "url", Doc: "where it is; its path precedes that of requests", Required: true, Kinds: table.Texts, Form: upstreamForm, Pattern: `^[Hh][Tt][Tt][Pp][Ss]?://[^\x00-\x20\x7F/?#:@]`},
+	table.With(table.Row{Key: "url", Doc: "the URL of the server; its path precedes the path of requests", Required: true, Kinds: table.Texts, Form: upstreamForm, Pattern: `^[Hh][Tt][Tt][Pp][Ss]?://[^\x00-\x20\x7F/?#:@]`},
 		setUpstreamURL),
-	table.Of[Upstream](table.Row{Key: "timeout", Doc: "how long a request may take to the last byte of its answer, 30s when left out", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
-	table.Of[Upstream](table.Row{Key: "connections", Doc: "how many requests it gets at once, 256 when left out; others wait in order, within the timeout", Kinds: table.Numbers, Min: 1, Max: maxConnections}),
+	table.Of[Upstream](table.Row{Key: "timeout", Doc: "how long a request may take, up to the last byte of its answer; 30s by default", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
+	table.Of[Upstream](table.Row{Key: "connections", Doc: "how many requests it gets at once, 256 by default; others wait in order, within the timeout", Kinds: table.Numbers, Min: 1, Max: maxConnections}),
 	table.With(table.Row{Key: "headers", Doc: "headers that are set in requests, name: value; null leaves one out", Kinds: table.Maps, Name: headerName, Value: upstreamHeader}, setUpstreamHeaders),
-	table.Of[Upstream](table.Row{Key: "host", Doc: "the Host of requests: own (the default) is that of the url, pass that of the client", Kinds: table.Texts, Enum: []string{HostOwn, HostPass}}),
-	table.Of[Upstream](table.Row{Key: "insecure", Doc: "true does not verify its TLS certificate", Kinds: table.Bools}),
-	table.Map[Upstream](table.Row{Key: "record", Doc: "records what it is asked and answers; nothing when left out"}, recordFields),
+	table.Of[Upstream](table.Row{Key: "host", Doc: "the Host of requests: own (the default) for the host of the url, or pass for that of the client", Kinds: table.Texts, Enum: []string{HostOwn, HostPass}}),
+	table.Of[Upstream](table.Row{Key: "insecure", Doc: "true skips the verification of its TLS certificate", Kinds: table.Bools}),
+	table.Map[Upstream](table.Row{Key: "record", Doc: "records requests and answers; nothing by default"}, recordFields),
 }
 
 func decodeUpstream(d *table.Decoder, v table.Value) *Upstream {
@@ -98,13 +98,13 @@ func setUpstreamHeaders(d *table.Decoder, v table.Value, u *Upstream) {
 		lower := strings.ToLower(name)
 		switch {
 		case !semantics.IsToken(name):
-			d.About(table.Value{Node: e.Key, Key: one.Key}, "%q is not a header name; letters, digits and !#$%%&'*+-.^_`|~ are accepted", wording.Clip(name))
+			d.About(table.Value{Node: e.Key, Key: one.Key}, "%q is not a header name; expected letters, digits and !#$%%&'*+-.^_`|~", wording.Clip(name))
 			continue
 		case semantics.ProxySets(name):
 			d.About(table.Value{Node: e.Key, Key: one.Key}, "the server writes this header itself%s", hostHint(lower))
 			continue
 		case seen[lower]:
-			d.About(table.Value{Node: e.Key, Key: one.Key}, "is the same header in another case; several values of one header are a list")
+			d.About(table.Value{Node: e.Key, Key: one.Key}, "is the same header in another case; write several values as a list")
 			continue
 		}
 		seen[lower] = true
@@ -122,7 +122,7 @@ func setUpstreamHeaders(d *table.Decoder, v table.Value, u *Upstream) {
 			}
 			text := part.AsText()
 			if i := strings.IndexFunc(text.Value, semantics.ForbiddenInValue); i >= 0 {
-				d.About(part, "the control character %q cannot stand in a header", text.Value[i])
+				d.About(part, "the control character %q is not allowed in a header", text.Value[i])
 				continue
 			}
 			u.Headers = append(u.Headers, Header{Name: name, Value: text})

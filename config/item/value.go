@@ -32,7 +32,7 @@ func isName(name string) bool {
 // isDataName reports whether a text can be the name of a set.
 func isDataName(name string) bool { return isName("n"+name) && name != "" }
 
-// decodeName returns a name; "" for one that is none, which it reports.
+// decodeName returns a name. It reports an invalid one and returns "".
 func decodeName(d *table.Decoder, v table.Value, is func(string) bool) string {
 	if !is(v.Text.Value) {
 		d.Refuse(v)

@@ -35,8 +35,8 @@ type Webhook struct {
 	Sign    *Sign         // nil for no signature
 
 	CA        syntax.Text `key:"ca"` // a file with the CAs to trust; empty for those of the system
-	Cert      syntax.Text // a file with the certificate to show; empty for none
-	ClientKey syntax.Text // a file with the key of that
+	Cert      syntax.Text // a file with the client certificate; empty for none
+	ClientKey syntax.Text // a file with the key of Cert
 	Insecure  bool        // TLS certificates are not verified
 }
 
@@ -73,37 +73,37 @@ const maxAttempts = 100
 var SignSchemes = []string{"hmac-sha256", "stripe"}
 
 var webhookFields = []table.Field[Webhook]{
-	table.Of[Webhook](table.Row{Key: "method", Doc: "the method of the request that is sent, POST when left out", Kinds: table.Texts, Enum: semantics.Methods, AnyCase: true}),
-	table.Of[Webhook](table.Row{Key: "url", Doc: "the http or https URL that it is sent to", Required: true, Kinds: table.Texts, Pattern: targetPattern}),
+	table.Of[Webhook](table.Row{Key: "method", Doc: "the method of the request; POST by default", Kinds: table.Texts, Enum: semantics.Methods, AnyCase: true}),
+	table.Of[Webhook](table.Row{Key: "url", Doc: "the http or https URL to send it to", Required: true, Kinds: table.Texts, Pattern: targetPattern}),
 	table.With(table.Row{Key: "headers", Doc: "its headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue},
 		func(d *table.Decoder, v table.Value, w *Webhook) { w.Headers = decodeHeaders(d, v) }),
 	table.With(table.Row{Key: "body", Doc: "its body: a text, or a map or list that is sent as JSON", Kinds: table.Bodies},
 		func(d *table.Decoder, v table.Value, w *Webhook) { w.Body, w.BodyJSON = decodeBody(d, v, false) }),
-	table.Of[Webhook](table.Row{Key: "sleep-time", Doc: "how long after the answer it is sent, 60 seconds when left out", Kinds: table.Texts | table.Numbers, Length: table.FromZero, AtOnce: true}),
+	table.Of[Webhook](table.Row{Key: "sleep-time", Doc: "how long after the answer it is sent; 60 seconds by default", Kinds: table.Texts | table.Numbers, Length: table.FromZero, AtOnce: true}),
 	table.Of[Webhook](table.Row{Key: "if", Doc: "the condition under which it is sent", Kinds: table.Scalars | table.Nulls}),
-	table.Of[Webhook](table.Row{Key: "timeout", Doc: "how long one attempt may take, 10s when left out", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
-	table.Map[Webhook](table.Row{Key: "retry", Doc: "what happens when it cannot be delivered; without it there is one attempt"}, retryFields),
+	table.Of[Webhook](table.Row{Key: "timeout", Doc: "how long one attempt may take; 10s by default", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
+	table.Map[Webhook](table.Row{Key: "retry", Doc: "how it is retried if it cannot be delivered; one attempt by default"}, retryFields),
 	table.Map[Webhook](table.Row{Key: "sign", Doc: "how its body is signed"}, signFields),
-	table.Of[Webhook](table.Row{Key: "ca", Doc: "a file with the CAs that an https URL is trusted by, those of the system when left out", Kinds: table.Texts, Filled: true}),
-	table.Of[Webhook](table.Row{Key: "cert", Doc: "a file with the certificate that is shown to an https URL", Kinds: table.Texts, Filled: true}),
+	table.Of[Webhook](table.Row{Key: "ca", Doc: "a file with the CAs to trust for an https URL; those of the system by default", Kinds: table.Texts, Filled: true}),
+	table.Of[Webhook](table.Row{Key: "cert", Doc: "a file with the client certificate for an https URL", Kinds: table.Texts, Filled: true}),
 	table.Of[Webhook](table.Row{Key: "key", Of: "client-key", Doc: "a file with the key of cert", Kinds: table.Texts, Filled: true}),
-	table.Of[Webhook](table.Row{Key: "insecure", Doc: "true does not verify the TLS certificate of the URL", Kinds: table.Bools}),
+	table.Of[Webhook](table.Row{Key: "insecure", Doc: "true skips the verification of the TLS certificate of the URL", Kinds: table.Bools}),
 }
 
 var retryFields = []table.Field[Retry]{
-	table.Of[Retry](table.Row{Key: "attempts", Doc: "how often it is tried at most, the first time among them, 5 when left out", Kinds: table.Numbers, Min: 1, Max: maxAttempts}),
-	table.Of[Retry](table.Row{Key: "backoff", Doc: "what is waited before the second attempt, doubled before each further one, 1s when left out", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
-	table.Of[Retry](table.Row{Key: "max-backoff", Doc: "the most that is waited, 1m when left out", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
+	table.Of[Retry](table.Row{Key: "attempts", Doc: "the maximum number of attempts, including the first; 5 by default", Kinds: table.Numbers, Min: 1, Max: maxAttempts}),
+	table.Of[Retry](table.Row{Key: "backoff", Doc: "the wait before the second attempt, doubled before each further one; 1s by default", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
+	table.Of[Retry](table.Row{Key: "max-backoff", Doc: "the longest wait; 1m by default", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
 }
 
 var signFields = []table.Field[Sign]{
 	table.Of[Sign](table.Row{Key: "secret", Doc: "the key", Required: true, Kinds: table.Texts, Filled: true}),
-	table.With(table.Row{Key: "header", Doc: "the header that carries the signature, X-Signature when left out", Kinds: table.Texts, Pattern: tokenPattern, Form: "the name of a header"}, setSignHeader),
+	table.With(table.Row{Key: "header", Doc: "the header that carries the signature; X-Signature by default", Kinds: table.Texts, Pattern: tokenPattern, Form: "the name of a header"}, setSignHeader),
 	table.Of[Sign](table.Row{Key: "scheme", Doc: "hmac-sha256 (the default) or stripe", Kinds: table.Texts, Enum: SignSchemes}),
 }
 
-// webhookKeys are the keys webhook and webhooks of a T. An empty list is not nil: then no webhook is
-// sent where those of the endpoint would be otherwise.
+// webhookKeys returns the keys webhook and webhooks of a T. An empty list is not nil: it replaces the
+// webhooks of the endpoint by none.
 func webhookKeys[T any](doc string, of func(*T) *[]Webhook) []table.Field[T] {
 	return []table.Field[T]{
 		table.With(table.Row{Key: "webhook", Unless: "webhooks", Doc: doc, Kinds: table.Maps, Table: table.Rows(webhookFields)},
@@ -207,7 +207,7 @@ func checkWebhook(c *table.Checker, w *Webhook, place []string) {
 	checkWebhookHeaders(c, w, at("headers"))
 	checkWebhookBody(c, w, at("body"))
 	if r := w.Retry; r != nil && table.InBounds(c, retryFields, r, at("retry")) && r.MaxBackoff != 0 && r.MaxBackoff < r.Backoff {
-		c.Wrong(fmt.Sprintf("is below the back-off of %v; expected as much or more", r.Backoff), at("retry", "max-backoff")...)
+		c.Wrong(fmt.Sprintf("is below the backoff of %v; expected at least as much", r.Backoff), at("retry", "max-backoff")...)
 	}
 	if s := w.Sign; s != nil && table.InBounds(c, signFields, s, at("sign")) && s.Header != "" && !isSignHeader(s.Header) {
 		c.Wrong(fmt.Sprintf("%q is not the name of a header that can carry a signature", wording.Clip(s.Header)), at("sign", "header")...)

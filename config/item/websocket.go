@@ -18,7 +18,7 @@ import (
 type WebSocket struct {
 	Pos  syntax.Pos // where the declaration begins; left zero in Go
 	Key  string     // "[3].websocket"; left "" in Go
-	Host string     // as that of an Endpoint
+	Host string     // like Host of an Endpoint
 	Path syntax.Text
 	If   syntax.Text // a condition on the handshake request; an empty text is always true
 
@@ -29,7 +29,7 @@ type WebSocket struct {
 	Send      []Send     // messages that are sent unasked
 	Close     *Close     // ends the connection; if nil, the client does
 
-	MaxMessage int // the largest accepted message in bytes; 0 means that of the server
+	MaxMessage int // the largest accepted message in bytes; 0 means the limit of the server
 	Doc        Doc `key:""`
 }
 
@@ -51,7 +51,7 @@ type Send struct {
 
 var webSocketFields = []table.Field[WebSocket]{
 	table.Of[WebSocket](table.Row{Key: "path", Doc: "the path to answer, such as /rooms/:id", Required: true, Kinds: table.Texts, Pattern: "^/"}),
-	table.With(table.Row{Key: "host", Doc: "the host to answer for, any when left out", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern},
+	table.With(table.Row{Key: "host", Doc: "the host to answer for; any by default", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern},
 		func(d *table.Decoder, v table.Value, w *WebSocket) { w.Host = decodeHost(d, v) }),
 	table.Of[WebSocket](table.Row{Key: "if", Doc: "the condition under which a request becomes a connection", Kinds: table.Scalars | table.Nulls}),
 	table.With(table.Row{Key: "subprotocols", Doc: "the subprotocols that may be agreed on, the preferred first", Kinds: table.Lists,
@@ -59,13 +59,13 @@ var webSocketFields = []table.Field[WebSocket]{
 	table.With(table.Row{Key: "on-connect", Doc: "what is sent once the connection is open", Kinds: table.Maps, Form: "a map with response", Table: table.Rows(connectFields)}, setConnect),
 	table.With(table.Row{Key: "on-message", Doc: "what answers messages: the first whose pattern matches", Kinds: table.Lists, Form: "a list of maps with pattern and response",
 		Item: &table.Row{Kinds: table.Maps, Table: table.Rows(exchangeFields)}}, func(d *table.Decoder, v table.Value, w *WebSocket) { w.OnMessage = decodeList(d, v, exchangeFields) }),
-	table.With(table.Row{Key: "send", Doc: "what is sent unasked", Kinds: table.Lists, Form: "a list of maps with response, after and every", Item: &table.Row{Kinds: table.Maps, Table: table.Rows(sendFields)}},
+	table.With(table.Row{Key: "send", Doc: "messages that the server sends unasked", Kinds: table.Lists, Form: "a list of maps with response, after and every", Item: &table.Row{Kinds: table.Maps, Table: table.Rows(sendFields)}},
 		func(d *table.Decoder, v table.Value, w *WebSocket) { w.Send = decodeList(d, v, sendFields) }),
 	table.With(table.Row{Key: "close", Doc: "how the server ends the connection, and when", Kinds: table.Numbers | table.Maps, Form: closeForm, Table: table.Rows(endFields)},
 		func(d *table.Decoder, v table.Value, w *WebSocket) { w.Close = decodeClose(d, v, endFields) }),
-	table.With(table.Row{Key: "max-message", Doc: "the largest message that is accepted, that of the server when left out", Kinds: table.Numbers | table.Texts, Form: sizeForm, Pattern: sizePattern},
+	table.With(table.Row{Key: "max-message", Doc: "the largest accepted message; the limit of the server by default", Kinds: table.Numbers | table.Texts, Form: sizeForm, Pattern: sizePattern},
 		setMaxMessage),
-	table.With(table.Row{Key: "tag", Doc: "documents what the connection belongs to", Kinds: table.Texts | table.Lists | table.Nulls, Item: &table.Row{Kinds: table.Texts}},
+	table.With(table.Row{Key: "tag", Doc: "documents the tags of the connection", Kinds: table.Texts | table.Lists | table.Nulls, Item: &table.Row{Kinds: table.Texts}},
 		func(d *table.Decoder, v table.Value, w *WebSocket) { w.Doc.Tags = decodeTags(d, v) }),
 	table.Of[WebSocket](table.Row{Key: "summary", Doc: "documents the connection in a line", Kinds: table.Scalars | table.Nulls}),
 	table.Of[WebSocket](table.Row{Key: "description", Doc: "documents the connection at length", Kinds: table.Scalars | table.Nulls}),
@@ -76,15 +76,15 @@ var connectFields = []table.Field[WebSocket]{
 }
 
 var exchangeFields = []table.Field[Exchange]{
-	table.With(table.Row{Key: "pattern", Doc: "the text, the JSON object or the RE2 expression that a message is held against", Required: true, Kinds: table.Scalars | table.Maps, Filled: true},
+	table.With(table.Row{Key: "pattern", Doc: "the text, the JSON object or the RE2 expression that a message must match", Required: true, Kinds: table.Scalars | table.Maps, Filled: true},
 		setPattern),
 	table.With(responseRow, func(d *table.Decoder, v table.Value, x *Exchange) { decodeMessage(d, v, &x.Response) }),
 }
 
 var sendFields = []table.Field[Send]{
-	table.Of[Send](table.Row{Key: "after", Doc: "how long after the connection is open it is sent, as long as every when left out", Kinds: table.Texts | table.Numbers, Length: table.FromZero, AtOnce: true}),
-	table.Of[Send](table.Row{Key: "every", Doc: "how long from one to the next; sent once when left out", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
-	table.Of[Send](table.Row{Key: "times", Doc: "how often it is sent at most, for as long as the connection lasts when left out", Kinds: table.Numbers, Min: 1, Max: maxTimes}),
+	table.Of[Send](table.Row{Key: "after", Doc: "how long after the connection was opened it is sent; the same as every by default", Kinds: table.Texts | table.Numbers, Length: table.FromZero, AtOnce: true}),
+	table.Of[Send](table.Row{Key: "every", Doc: "the interval at which it is sent; once by default", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
+	table.Of[Send](table.Row{Key: "times", Doc: "how often it is sent at most; as long as the connection lasts by default", Kinds: table.Numbers, Min: 1, Max: maxTimes}),
 	table.With(responseRow, func(d *table.Decoder, v table.Value, s *Send) { decodeMessage(d, v, &s.Response) }),
 }
 
@@ -199,7 +199,7 @@ func (w *WebSocket) madeInGo() bool { return w.Key == "" }
 
 func (w *WebSocket) faults(reported map[string]bool) syntax.Problems { return w.check(nil, reported) }
 
-// complete does the same for a WebSocket.
+// complete fills in what a file expresses differently from Go.
 func (w *WebSocket) complete() {
 	if w.OnConnect != nil {
 		w.OnConnect.complete()
@@ -219,7 +219,7 @@ func checkSubprotocols(c *table.Checker, names []string) {
 		at := fmt.Sprintf("subprotocols[%d]", i)
 		switch {
 		case !semantics.IsToken(name):
-			c.Wrong(fmt.Sprintf("%q is not a subprotocol name; letters, digits and !#$%%&'*+-.^_`|~ are accepted", wording.Clip(name)), at)
+			c.Wrong(fmt.Sprintf("%q is not a subprotocol name; expected letters, digits and !#$%%&'*+-.^_`|~", wording.Clip(name)), at)
 		case slices.Contains(names[:i], name):
 			c.Warn(fmt.Sprintf("%s is given twice", wording.Label(name)), at)
 		}
@@ -232,7 +232,7 @@ func checkSend(c *table.Checker, s *Send, at string) {
 	case 0 < s.Every && s.Every < minEvery:
 		c.Wrong(fmt.Sprintf("%v is too short; expected a duration of at least %v", s.Every, minEvery), at, "every")
 	case s.Times > 0 && s.Every == 0:
-		c.Wrong("times is for what is sent again and again; every says how often", at, "times")
+		c.Wrong("times is for repeated messages; every is missing", at, "times")
 	}
 	checkMessage(c, &s.Response, at, "response")
 }

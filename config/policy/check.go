@@ -34,7 +34,7 @@ func CheckLatency(c *table.Checker, l *Latency, at []string) {
 	checkRates(c, l, n, at)
 }
 
-// checkLatencyForm reports whether a latency has one form, and reports a problem if it has several.
+// checkLatencyForm reports whether a latency has a single form, and reports a problem if it has several.
 func checkLatencyForm(c *table.Checker, l *Latency, n *syntax.Node, at []string) bool {
 	uniform, curve, lognormal := "", "", ""
 	note := func(name string) {
@@ -62,13 +62,13 @@ func checkLatencyForm(c *table.Checker, l *Latency, n *syntax.Node, at []string)
 	if lognormal == "" || other == "" {
 		return true
 	}
-	c.Wrong(fmt.Sprintf("%s and %s are of two forms of latency; expected one: %s", other, lognormal, latencyForms), table.Below(at, lognormal)...)
+	c.Wrong(fmt.Sprintf("%s and %s belong to different forms of latency; expected one: %s", other, lognormal, latencyForms), table.Below(at, lognormal)...)
 	return false
 }
 
 func checkUniform(c *table.Checker, l *Latency, n *syntax.Node, at []string) {
 	if low, high := spelt(n, "min", "min-ms"), spelt(n, "max", "max-ms"); l.Max < l.Min {
-		c.Wrong(fmt.Sprintf("%s (%v) is below %s (%v); expected as much or more", high, l.Max, low, l.Min), table.Below(at, high)...)
+		c.Wrong(fmt.Sprintf("%s (%v) is below %s (%v); expected at least as much", high, l.Max, low, l.Min), table.Below(at, high)...)
 	}
 }
 
@@ -81,7 +81,7 @@ func checkCurve(c *table.Checker, l *Latency, n *syntax.Node, at []string) {
 		return
 	}
 	if len(l.Curve) > maxPercentiles+1 { // max is one of them
-		c.Wrong(fmt.Sprintf("%d percentiles; expected %d", len(l.Curve), maxPercentiles), at...)
+		c.Wrong(fmt.Sprintf("%d percentiles; expected at most %d", len(l.Curve), maxPercentiles), at...)
 		return
 	}
 	last, name := l.Min, low
@@ -89,7 +89,7 @@ func checkCurve(c *table.Checker, l *Latency, n *syntax.Node, at []string) {
 	for _, p := range l.Curve {
 		key := percentileKey(n, p.Rank)
 		if !(p.Rank > rank && p.Rank <= 100) {
-			c.Wrong(fmt.Sprintf("the percentile is %v; expected above %v and up to 100, each above the one before", p.Rank, rank), table.Below(at, key)...)
+			c.Wrong(fmt.Sprintf("the percentile is %v; expected more than %v and at most 100, in rising order", p.Rank, rank), table.Below(at, key)...)
 			return
 		}
 		rank = p.Rank
@@ -98,7 +98,7 @@ func checkCurve(c *table.Checker, l *Latency, n *syntax.Node, at []string) {
 			c.Wrong(fmt.Sprintf("is %v; expected a duration of at most %vh", p.Length, maxLatency.Hours()), table.Below(at, key)...)
 			return
 		case p.Length < last:
-			c.Wrong(fmt.Sprintf("%s (%v) is below %s (%v); lengths do not fall where percentiles rise", key, p.Length, name, last), table.Below(at, key)...)
+			c.Wrong(fmt.Sprintf("%s (%v) is below %s (%v); lengths must not fall as percentiles rise", key, p.Length, name, last), table.Below(at, key)...)
 			continue
 		}
 		last, name = p.Length, key
@@ -111,7 +111,7 @@ func checkLognormal(c *table.Checker, l *Latency, at []string) {
 	case l.Median == 0:
 		c.Wrong("median is missing: sigma spreads around it", table.Below(at, "median")...)
 	case n != nil && n.Get("sigma") == nil:
-		c.Wrong("sigma is missing: how far the latency spreads around the median, 0.4, say", table.Below(at, "sigma")...)
+		c.Wrong("sigma is missing: how far the latency spreads around the median, such as 0.4", table.Below(at, "sigma")...)
 	}
 }
 
@@ -119,7 +119,7 @@ func checkRates(c *table.Checker, l *Latency, n *syntax.Node, at []string) {
 	timeout := spelt(n, "timeout", "timeout-ms")
 	const slack = 1e-9 // a sum such as 0.7 + 0.2 + 0.1 may come out above 1
 	if l.FailureRate+l.TimeoutRate > 1+slack {
-		c.Wrong(fmt.Sprintf("failure-rate and timeout-rate are %v together; expected 1 at most", l.FailureRate+l.TimeoutRate), table.Below(at, "timeout-rate")...)
+		c.Wrong(fmt.Sprintf("failure-rate and timeout-rate add up to %v; expected at most 1", l.FailureRate+l.TimeoutRate), table.Below(at, "timeout-rate")...)
 	}
 	if n != nil && n.Get(timeout) != nil && n.Get("timeout-rate") == nil {
 		c.Warn("has no effect: it is for timeout-rate, which is not given", table.Below(at, timeout)...)

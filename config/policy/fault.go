@@ -28,9 +28,9 @@ const (
 	// DefaultBytesPerSecond is the default speed of a slow body.
 	DefaultBytesPerSecond = 1024
 
-	// OfStream has a reset end the stream only, over HTTP/2.
+	// OfStream makes a reset end only the stream over HTTP/2.
 	OfStream = "stream"
-	// OfConnection has a reset end the connection over HTTP/2 too.
+	// OfConnection makes a reset end the whole connection over HTTP/2.
 	OfConnection = "connection"
 
 	maxBytesPerSecond = 1_000_000_000
@@ -41,9 +41,9 @@ const (
 
 var faultFields = []table.Field[Fault]{
 	table.Of[Fault](table.Row{Key: "type", Doc: "what goes wrong: one of reset, empty, malformed, truncate, slow-body", Required: true, Kinds: table.Texts, Enum: FaultTypes}),
-	table.Of[Fault](table.Row{Key: "rate", Given: "rated", Doc: "the share of requests that have the fault, all when left out", Kinds: table.Numbers | table.Texts, Pattern: table.PercentPattern, UpTo: 1}),
-	table.Of[Fault](table.Row{Key: "bytes-per-second", Doc: "how fast the body of slow-body is sent, 1024 when left out", Kinds: table.Numbers, Min: 1, Max: maxBytesPerSecond}),
-	table.Of[Fault](table.Row{Key: "of", Doc: "what reset ends over HTTP/2: the stream when left out, or the whole connection", Kinds: table.Texts, Enum: []string{OfStream, OfConnection}}),
+	table.Of[Fault](table.Row{Key: "rate", Given: "rated", Doc: "the share of requests that have the fault; all by default", Kinds: table.Numbers | table.Texts, Pattern: table.PercentPattern, UpTo: 1}),
+	table.Of[Fault](table.Row{Key: "bytes-per-second", Doc: "how fast the body of slow-body is sent; 1024 by default", Kinds: table.Numbers, Min: 1, Max: maxBytesPerSecond}),
+	table.Of[Fault](table.Row{Key: "of", Doc: "what reset ends over HTTP/2: stream (the default), or connection for the whole connection", Kinds: table.Texts, Enum: []string{OfStream, OfConnection}}),
 }
 
 // EffectiveRate returns the share of requests that have the fault.
@@ -54,7 +54,7 @@ func (f *Fault) EffectiveRate() float64 {
 	return f.Rate
 }
 
-// SendsNothing reports whether clients of requests with the fault get no answer at all.
+// SendsNothing reports whether requests with the fault get no answer at all.
 func (f *Fault) SendsNothing() bool { return f.Type == reset || f.Type == empty }
 
 // checkFault checks the fault at the given keys; nil means none.

@@ -42,7 +42,7 @@ type Percentile struct {
 }
 
 const (
-	// DefaultLatencyTimeout is how long a request waits that times out.
+	// DefaultLatencyTimeout is how long a request that times out waits.
 	DefaultLatencyTimeout = 30 * time.Second
 
 	maxLatency     = 24 * time.Hour
@@ -53,20 +53,20 @@ const (
 )
 
 var latencyFields = []table.Field[latencyForm]{
-	table.Of[latencyForm](table.Row{Key: "min", Unless: "min-ms", Doc: "the least; alone, or with the same max, a fixed latency", Kinds: table.Texts | table.Numbers, Length: table.UnitFromZero, Most: maxLatency}),
-	table.Of[latencyForm](table.Row{Key: "max", Unless: "max-ms", Given: "max-given", Doc: "the most; without min it begins at 0, behind percentiles it is their last", Kinds: table.Texts | table.Numbers, Length: table.UnitFromZero, Most: maxLatency}),
+	table.Of[latencyForm](table.Row{Key: "min", Unless: "min-ms", Doc: "the minimum; alone, or with the same max, a fixed latency", Kinds: table.Texts | table.Numbers, Length: table.UnitFromZero, Most: maxLatency}),
+	table.Of[latencyForm](table.Row{Key: "max", Unless: "max-ms", Given: "max-given", Doc: "the maximum; without min, the latency begins at 0; with percentiles, it is the last one, p100", Kinds: table.Texts | table.Numbers, Length: table.UnitFromZero, Most: maxLatency}),
 	table.Of[latencyForm](table.Row{Key: "min-ms", Of: "min", Doc: "min in milliseconds", Kinds: table.Numbers, Length: table.MillisFromZero, Most: maxLatency}),
 	table.Of[latencyForm](table.Row{Key: "max-ms", Of: "max", Given: "max-given", Doc: "max in milliseconds", Kinds: table.Numbers, Length: table.MillisFromZero, Most: maxLatency}),
 	table.With(table.Row{Key: "pNN", Doc: "a percentile such as p50, p99 or p99.9: so many percent take this long or less", Kinds: table.Texts | table.Numbers, Length: table.UnitFromZero, Most: maxLatency,
 		Many: &table.Many{Pattern: percentilePattern, Takes: beginsPercentile, Near: nearPercentile}}, setPercentile),
 	table.Of[latencyForm](table.Row{Key: "median", Doc: "the median of a lognormal distribution", Kinds: table.Texts, Length: table.UnitAboveZero, Most: maxLatency}),
-	table.Of[latencyForm](table.Row{Key: "sigma", Doc: "how far it spreads, the standard deviation of the logarithm; 0.4, say", Kinds: table.Numbers, UpTo: maxSigma}),
-	table.Of[latencyForm](table.Row{Key: "from", Doc: "a file of lengths that were measured: a recording, a log of HdrHistogram, percentiles of wrk2 or vegeta, a table", Kinds: table.Texts, Filled: true}),
-	table.Of[latencyForm](table.Row{Key: "unit", Doc: "the unit of numbers in that file", Kinds: table.Texts, Enum: unitsOfSamples}),
-	table.Of[latencyForm](table.Row{Key: "column", Doc: "the column of a table that has the lengths, the first when left out", Kinds: table.Scalars}),
-	table.Of[latencyForm](table.Row{Key: "failure-rate", Doc: "the share of requests that are answered 500", Kinds: table.Numbers | table.Texts, Pattern: table.PercentPattern, UpTo: 1}),
-	table.Of[latencyForm](table.Row{Key: "timeout-rate", Doc: "the share of requests that wait for the timeout and are answered 504", Kinds: table.Numbers | table.Texts, Pattern: table.PercentPattern, UpTo: 1}),
-	table.Of[latencyForm](table.Row{Key: "timeout", Unless: "timeout-ms", Doc: "how long those wait, 30s when left out", Kinds: table.Texts, Length: table.UnitAboveZero, Most: maxLatency}),
+	table.Of[latencyForm](table.Row{Key: "sigma", Doc: "how far it spreads: the standard deviation of the logarithm, such as 0.4", Kinds: table.Numbers, UpTo: maxSigma}),
+	table.Of[latencyForm](table.Row{Key: "from", Doc: "a file of measured latencies: a recording, a log of HdrHistogram, percentiles of wrk2 or vegeta, or a table", Kinds: table.Texts, Filled: true}),
+	table.Of[latencyForm](table.Row{Key: "unit", Doc: "the unit of the numbers in that file", Kinds: table.Texts, Enum: unitsOfSamples}),
+	table.Of[latencyForm](table.Row{Key: "column", Doc: "the column of a table that holds the latencies; the first by default", Kinds: table.Scalars}),
+	table.Of[latencyForm](table.Row{Key: "failure-rate", Doc: "the share of requests that are answered with 500", Kinds: table.Numbers | table.Texts, Pattern: table.PercentPattern, UpTo: 1}),
+	table.Of[latencyForm](table.Row{Key: "timeout-rate", Doc: "the share of requests that wait for the timeout and are answered with 504", Kinds: table.Numbers | table.Texts, Pattern: table.PercentPattern, UpTo: 1}),
+	table.Of[latencyForm](table.Row{Key: "timeout", Unless: "timeout-ms", Doc: "how long those wait; 30s by default", Kinds: table.Texts, Length: table.UnitAboveZero, Most: maxLatency}),
 	table.Of[latencyForm](table.Row{Key: "timeout-ms", Of: "timeout", Doc: "timeout in milliseconds", Kinds: table.Numbers, Length: table.MillisAboveZero, Most: maxLatency}),
 }
 
@@ -144,7 +144,7 @@ func setPercentile(d *table.Decoder, v table.Value, l *latencyForm) {
 		return
 	}
 	if len(l.Curve) == maxPercentiles {
-		d.About(v, "%s is one too many; expected %d percentiles", wording.Label(v.Name), maxPercentiles)
+		d.About(v, "%s is one too many; expected at most %d percentiles", wording.Label(v.Name), maxPercentiles)
 		return
 	}
 	if slices.ContainsFunc(l.Curve, func(p Percentile) bool { return p.Rank == rank }) {

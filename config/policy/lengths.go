@@ -25,7 +25,7 @@ func (l *Latency) Lengths() func(part float64) time.Duration {
 	return nil
 }
 
-// Mixture is the distribution of the latencies of requests that have several.
+// Mixture is the distribution of latencies over requests with different latencies.
 type Mixture []portion
 
 // portion is the distribution for a share of all requests.

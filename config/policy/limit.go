@@ -20,7 +20,7 @@ type RateLimit struct {
 	Algorithm string        // one of LimitAlgorithms; "" means the first
 	Window    time.Duration // 0 means DefaultWindow
 	Max       int           `key:"max-requests"` // requests in a window; 0 means DefaultMaxRequests
-	// Scope is who counts together, one of LimitScopes; "" means the first.
+	// Scope says which replicas count together, one of LimitScopes; "" means the first.
 	Scope string
 	// By says how clients are distinguished: "remote-addr" (also ""), "host", the name of a header,
 	// "header-params.X", "query-params.x" or "path-params.x".
@@ -40,7 +40,7 @@ type Capacity struct {
 	Pos        syntax.Pos // left zero in Go
 	Key        string     // left "" in Go
 	Concurrent int        // above 0
-	Queue      int        // 0 allows none to wait
+	Queue      int        // 0 lets none wait
 	Scope      string     // "replica"; "" means the same
 }
 
@@ -61,19 +61,19 @@ const (
 const keyForm = "remote-addr, host, the name of a header, header-params.x, query-params.x or path-params.x"
 
 var rateLimitFields = []table.Field[RateLimit]{
-	table.Of[RateLimit](table.Row{Key: "max-requests", Doc: "how many requests of one key are answered in a window, 100 when left out", Kinds: table.Numbers, Min: 1, Max: maxMost}),
-	table.Of[RateLimit](table.Row{Key: "window", Unless: "window-ms", Doc: "how long the window is, 15m when left out", Kinds: table.Texts, Length: table.UnitAboveZero, Most: maxWindow}),
+	table.Of[RateLimit](table.Row{Key: "max-requests", Doc: "how many requests of one key are answered in a window; 100 by default", Kinds: table.Numbers, Min: 1, Max: maxMost}),
+	table.Of[RateLimit](table.Row{Key: "window", Unless: "window-ms", Doc: "how long the window is; 15m by default", Kinds: table.Texts, Length: table.UnitAboveZero, Most: maxWindow}),
 	table.Of[RateLimit](table.Row{Key: "window-ms", Of: "window", Doc: "window in milliseconds", Kinds: table.Numbers, Length: table.MillisAboveZero, Most: maxWindow}),
 	table.With(table.Row{Key: "key-fn", Doc: "what tells clients apart: remote-addr (the default), host, a header, or header-params.x, query-params.x, path-params.x",
 		Kinds: table.Texts, Filled: true, Pattern: keyPattern, Form: keyForm}, setLimitKey),
 	table.Of[RateLimit](table.Row{Key: "algorithm", Doc: "how requests are counted: sliding-window (the default), fixed-window or token-bucket", Kinds: table.Texts, Enum: LimitAlgorithms}),
-	table.Of[RateLimit](table.Row{Key: "scope", Doc: "who counts together: replica (the default), or shared for all replicas with the same --shared-state", Kinds: table.Texts, Enum: LimitScopes}),
+	table.Of[RateLimit](table.Row{Key: "scope", Doc: "which replicas count together: replica (the default) for each on its own, or shared for all with the same --shared-state", Kinds: table.Texts, Enum: LimitScopes}),
 }
 
 var capacityFields = []table.Field[Capacity]{
 	table.Of[Capacity](table.Row{Key: "concurrent", Doc: "how many requests are served at once", Required: true, Kinds: table.Numbers, Min: 1, Max: maxConcurrent}),
-	table.Of[Capacity](table.Row{Key: "queue", Doc: "how many wait for that in order, none when left out; the next is answered 503", Kinds: table.Numbers, Min: 0, Max: maxConcurrent}),
-	table.Of[Capacity](table.Row{Key: "scope", Doc: "replica, since each replica has its own places", Kinds: table.Texts, Enum: LimitScopes}),
+	table.Of[Capacity](table.Row{Key: "queue", Doc: "how many more wait in order, 0 by default; any others are answered with 503", Kinds: table.Numbers, Min: 0, Max: maxConcurrent}),
+	table.Of[Capacity](table.Row{Key: "scope", Doc: "replica, as each replica has its own capacity", Kinds: table.Texts, Enum: LimitScopes}),
 }
 
 // keyPattern matches what limitKeyFault accepts, and little else.
@@ -95,7 +95,7 @@ func checkRateLimit(c *table.Checker, l *RateLimit, path string, at []string) {
 		return
 	}
 	if table.InBounds(c, rateLimitFields, l, at) && l.Max > maxLogged && (l.Algorithm == "" || l.Algorithm == LimitAlgorithms[0]) {
-		c.Wrong(fmt.Sprintf("%d requests in a window; expected 1 to %d of %s, and more of the other algorithms: %s, %s",
+		c.Wrong(fmt.Sprintf("%d requests in a window; expected 1 to %d with %s, or another algorithm: %s or %s",
 			l.Max, maxLogged, LimitAlgorithms[0], LimitAlgorithms[1], LimitAlgorithms[2]), table.Below(at, "max-requests")...)
 	}
 	if l.IsShared() && (l.Algorithm == "" || l.Algorithm == LimitAlgorithms[0]) {
@@ -122,16 +122,16 @@ func limitKeyFault(by, path string) (what string, warning bool) {
 		}
 		const address = "remote-addr"
 		if by == "ip" || by != address && wording.Nearest(by, []string{address}) != "" {
-			return fmt.Sprintf("%q is taken for the name of a header (did you mean %q?)", wording.Clip(by), address), true
+			return fmt.Sprintf("%q is read as the name of a header (did you mean %q?)", wording.Clip(by), address), true
 		}
 		return "", false
 	case !slices.Contains([]string{"header-params", "query-params", "path-params"}, prefix):
 		hint := wording.DidYouMean(prefix, []string{"header-params", "query-params", "path-params"})
-		return fmt.Sprintf("%q tells nothing of a client%s; expected %s", wording.Clip(by), hint, keyForm), false
+		return fmt.Sprintf("%q does not identify a client%s; expected %s", wording.Clip(by), hint, keyForm), false
 	case name == "":
-		return fmt.Sprintf("%q names nothing; expected %s", wording.Clip(by), keyForm), false
+		return fmt.Sprintf("%q has no name after the dot; expected %s", wording.Clip(by), keyForm), false
 	case prefix == "header-params" && !semantics.IsToken(name):
-		return fmt.Sprintf("%q is not a header name; letters, digits and !#$%%&'*+-.^_`|~ are accepted", wording.Clip(name)), false
+		return fmt.Sprintf("%q is not a header name; expected letters, digits and !#$%%&'*+-.^_`|~", wording.Clip(name)), false
 	case prefix == "path-params":
 		return pathParamFault(name, path), false
 	}
@@ -158,6 +158,6 @@ func checkCapacity(c *table.Checker, p *Capacity, at []string) {
 		return
 	}
 	if table.InBounds(c, capacityFields, p, at) && p.Scope == LimitScopes[1] {
-		c.Wrong("requests wait for a place of the replica that they came to, so replicas cannot share places; expected "+LimitScopes[0], table.Below(at, "scope")...)
+		c.Wrong("requests wait in the replica that received them, so replicas cannot share a capacity; expected "+LimitScopes[0], table.Below(at, "scope")...)
 	}
 }

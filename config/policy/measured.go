@@ -13,7 +13,7 @@ import (
 	"mockserver/internal/wording"
 )
 
-// measured is where a latency comes from: a file of lengths that were measured.
+// measured names the file of measured lengths that a latency comes from.
 type measured struct {
 	From   syntax.Text
 	Unit   string
@@ -36,11 +36,11 @@ func (m *measured) read(d *table.Decoder, v table.Value) (curve samples.Curve, g
 	at := table.Value{Node: v.Get("from"), Key: v.Key + ".from"}
 	for _, e := range v.Entries {
 		if !slices.Contains([]string{"from", "unit", "column", "failure-rate", "timeout-rate", "timeout", "timeout-ms"}, e.Key.Text.Value) {
-			d.About(at, "%s and from are of two forms of latency; expected one", wording.Label(e.Key.Text.Value))
+			d.About(at, "%s and from belong to different forms of latency; expected one", wording.Label(e.Key.Text.Value))
 			return curve, false
 		}
 	}
-	name := beside(d, m.From.Value)
+	name := resolve(d, m.From.Value)
 	r, err := files.OpenUnpacked(name, samples.MaxSize)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = errors.New("there is no such file")
@@ -64,9 +64,9 @@ func (m *measured) read(d *table.Decoder, v table.Value) (curve samples.Curve, g
 	return curve, true
 }
 
-// beside returns the file that a relative name means: beside the configuration, otherwise in the
-// working directory. Both are watched: the first may appear.
-func beside(d *table.Decoder, name string) string {
+// resolve returns the file that a relative name means: next to the configuration, or else in the
+// working directory. Both are watched, as the first may appear later.
+func resolve(d *table.Decoder, name string) string {
 	local := filepath.FromSlash(name)
 	if filepath.IsAbs(local) {
 		d.Files = append(d.Files, local)

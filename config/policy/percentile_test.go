@@ -8,8 +8,8 @@ import (
 	"mockserver/config/table"
 )
 
-// FuzzPercentile: the name of a percentile gives its rank, its pattern knows it, and
-// no other key is one.
+// FuzzPercentile checks that the rank of a percentile is in range, that suggested names are valid,
+// and that decoding gives the rank of the name.
 func FuzzPercentile(f *testing.F) {
 	for _, name := range []string{"p50", "p99.9", "p100", "p0.1", "p0", "p100.1", "p1e1", "p-1", "P50", "p5O", "p0.0000001", "p", "p٣", "p99.\n", "95th", "p+5"} {
 		f.Add(name)

@@ -19,7 +19,7 @@ type Checker struct {
 
 // Check returns the checker of a declaration, given its position and key path. node is the map of a
 // declaration that was read from a file, and nil for one that was made in Go. The key paths in reported
-// have an error already, and get no second one.
+// already have an error and do not get a second one.
 func Check(pos syntax.Pos, key string, node *syntax.Node, reported map[string]bool) *Checker {
 	return &Checker{pos: pos, key: key, node: node, reported: reported}
 }
@@ -44,7 +44,7 @@ func InBounds[T any](c *Checker, fields []Field[T], of *T, at []string) bool {
 func (c *Checker) InGo() bool { return c.node == nil }
 
 // Wrong reports an error at the value that the keys lead to, starting from the declaration. An empty
-// text is no error.
+// text reports nothing.
 func (c *Checker) Wrong(what string, keys ...string) {
 	c.Report(c.Place(false, keys), what, keys, false)
 }

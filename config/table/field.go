@@ -53,7 +53,7 @@ func Map[T, U any](r Row, fields []Field[U]) Field[T] {
 }
 
 // Made is a key whose value is a map with a table of its own that decode decodes. Its Go field is a *U.
-// T and U need not be related to the table: a form of U that only decoding knows may have it.
+// V, the type of the table, may differ from U, such as a form of U that only decoding uses.
 func Made[T, U, V any](r Row, fields []Field[V], decode func(d *Decoder, v Value) *U) Field[T] {
 	r.Kinds, r.Table = Maps, Rows(fields)
 	value := goField[T](cmp.Or(r.Of, r.Key))
@@ -69,8 +69,8 @@ func goField[T any](key string) func(of *T) reflect.Value {
 	return func(of *T) reflect.Value { return reflect.ValueOf(of).Elem().FieldByIndex(path) }
 }
 
-// Unsaid reports whether a declaration has a key that OpenAPI cannot express: a key with a Go field
-// whose row does not say otherwise.
+// Unsaid reports whether a declaration has a key that OpenAPI cannot express: a Go field that is set
+// and whose row is not marked as Said.
 func Unsaid[T any](fields []Field[T], of *T) bool {
 	return slices.ContainsFunc(fields, func(f Field[T]) bool {
 		path := locate(reflect.TypeFor[T](), cmp.Or(f.Of, f.Key))
@@ -113,7 +113,7 @@ func (r Row) fault(field reflect.Value) string {
 		case r.Most > 0 && (v < 0 || v > r.Most):
 			return fmt.Sprintf("is %v; expected a duration of at most %vh", v, r.Most.Hours())
 		case v < 0 && !r.AtOnce:
-			return fmt.Sprintf("is %v; expected a duration from 0", v)
+			return fmt.Sprintf("is %v; expected a duration of 0 or more", v)
 		}
 	}
 	return ""

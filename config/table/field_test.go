@@ -7,7 +7,8 @@ import (
 	"mockserver/config/syntax"
 )
 
-// FuzzPercentage: what is read is from 0 on, and follows the pattern of the schema.
+// FuzzPercentage checks that the decoder accepts the texts that the pattern of the schema matches, and
+// that no percentage is below 0.
 func FuzzPercentage(f *testing.F) {
 	pattern := regexp.MustCompile(PercentPattern)
 	for _, text := range []string{"1%", "0.5%", "100%", "00%", "-1%", "1e2%", "%", "1", "1.%", ".5%", "1%\n", "1 %"} {
@@ -16,10 +17,10 @@ func FuzzPercentage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		number := percentage(text)
 		if known := pattern.MatchString(text); known != (number != "") {
-			t.Errorf("%q is %q; the schema knows it: %v", text, number, known)
+			t.Errorf("%q is read as %q; the schema accepts it: %v", text, number, known)
 		}
 		if number != "" && (!syntax.IsJSONNumber(number) || number[0] == '-') {
-			t.Errorf("%q is %q", text, number)
+			t.Errorf("%q is read as %q", text, number)
 		}
 	})
 }

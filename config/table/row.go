@@ -32,7 +32,7 @@ const (
 // Has reports whether a kind is in the set.
 func (k Kinds) Has(kind syntax.Kind) bool { return k&(1<<kind) != 0 }
 
-// String lists the kinds: "a text, a list or a map". It does not mention that a value may be empty.
+// String lists the kinds: "a text, a list or a map". It does not mention null.
 func (k Kinds) String() string {
 	var names []string
 	for _, kind := range []syntax.Kind{syntax.TextNode, syntax.NumberNode, syntax.BoolNode, syntax.ListNode, syntax.MapNode} {
@@ -134,8 +134,8 @@ func (r Row) Accepts() string {
 	return r.Kinds.String()
 }
 
-// empty returns how an empty map, list or body is written, if it is accepted; otherwise "". If
-// there is a form, it says what must be inside.
+// empty returns how an empty map, list or body is written, if it is accepted; otherwise "". A
+// row with a form has none: the form says what must be inside.
 func (r Row) empty() string {
 	switch {
 	case r.Form != "" || slices.ContainsFunc(r.Table, func(key Row) bool { return key.Required }):
@@ -160,9 +160,9 @@ func (l Length) accepts(most time.Duration) string {
 	case AboveZero:
 		return "a duration above 0, such as 2s or 250ms, or a number of seconds"
 	case UnitFromZero:
-		return "a duration with its unit, such as 20ms or 1.5s" + comma + limit
+		return "a duration with a unit, such as 20ms or 1.5s" + comma + limit
 	case UnitAboveZero:
-		return "a duration above 0 with its unit, such as 20ms or 1.5s" + comma + limit
+		return "a duration above 0 with a unit, such as 20ms or 1.5s" + comma + limit
 	case MillisFromZero:
 		return "a number of milliseconds" + limit
 	case MillisAboveZero:

@@ -8,7 +8,7 @@ import (
 	"mockserver/config/syntax"
 )
 
-// Schema returns a JSON Schema (draft 7, which editors support completely), as indented JSON text,
+// Schema returns a JSON Schema (draft 7, which editors fully support), as indented JSON text,
 // for a list of maps with one of the keys of a table each.
 func Schema(title, description string, table []Row) []byte {
 	item := mapSchema(table)
@@ -142,7 +142,7 @@ func bound(n int) *int64 {
 // ECMAScript and RE2 have in common.
 const DurationPattern = `^\+?(0|(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
 
-// duration adds what a duration may be.
+// duration adds the restrictions of a duration.
 func (s *schema) duration(r Row) {
 	if r.Kinds.Has(syntax.TextNode) {
 		s.Pattern = DurationPattern
@@ -173,8 +173,8 @@ func (r *Row) part() *schema {
 	return &s
 }
 
-// choice adds which texts are accepted, and null if it is. If any case is accepted, the texts are
-// listed nevertheless, so that editors offer them, next to a pattern for every spelling.
+// choice adds the accepted texts, and null if it is accepted. If any case is accepted, the texts are
+// listed all the same, so that editors offer them, next to a pattern for all spellings.
 func (s *schema) choice(r Row) {
 	var words []any
 	for _, word := range r.Enum {

@@ -44,8 +44,8 @@ var hopByHop = []string{
 	"Connection", "Content-Length", "Expect", "Host", "Keep-Alive", "Proxy-Connection", "TE", "Trailer", "Transfer-Encoding", "Upgrade", "Via",
 }
 
-// ProxySets reports whether the proxy itself writes a header of the requests that it passes on, or
-// leaves it out of them.
+// ProxySets reports whether the proxy writes a header of the requests that it passes on itself, or
+// omits it.
 func ProxySets(name string) bool {
 	return slices.ContainsFunc(hopByHop, func(h string) bool { return strings.EqualFold(h, name) })
 }

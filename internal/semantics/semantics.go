@@ -1,5 +1,5 @@
-// Package semantics has the terms of HTTP, RFC 9110, that several packages need: methods, the names of
-// header fields, and media types.
+// Package semantics defines the terms of HTTP (RFC 9110) that several packages need: methods, the names
+// of header fields, and media types.
 package semantics
 
 import (

@@ -303,7 +303,7 @@ func TestSteps_Errors(t *testing.T) {
 		{`data: {name: x, steps: {field: s, move: [{from: a, after: 1s, to: b, set: {id: 1}}]}}`, `set.id: "id" is the key of the row`},
 		{`data: {name: x, steps: {field: s, move: [{from: a, after: 1s, to: b, webhook: {url: "http://x/{{json-paramz.a}}"}}]}}`, `json-paramz`},
 		{`data: {name: x, steps: {field: s, move: [{from: a, after: 1s, to: b, webhook: {url: "http://x", body: "{{response.status}}"}}]}}`, `response`},
-		{"data: {name: x}\n- resource: {path: /p, data: x, steps: {field: s, move: [{from: a, after: 1s, to: b}]}}", `resource.steps: the rows are those of the set "x"`},
+		{"data: {name: x}\n- resource: {path: /p, data: x, steps: {field: s, move: [{from: a, after: 1s, to: b}]}}", `resource.steps: the rows are in the set "x"`},
 		{`scenario: {name: x, first: a, move: [{from: a, after: 1s}]}`, `to is missing`},
 	} {
 		problems := listener.Check(config.Parse("mock.yml", []byte("- "+m.item)), listener.Options{})
