@@ -37,6 +37,9 @@ var calls = sync.Pool{New: func() any {
 	return c
 }}
 
+// keptBody is the size, in bytes, of the largest body for which a connection keeps the buffer.
+const keptBody = 256 << 10
+
 // release ends the use of a call and of everything its request and reply returned.
 func (c *call) release() {
 	if c.panicked {

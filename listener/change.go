@@ -50,7 +50,7 @@ func (s *Server) change(a *answer, c *call) *answer {
 // matches, and the reply says so.
 func (s *Server) chooseAnew(drawn map[int]*answer, c *call) *answer {
 	sn := c.world
-	i := sn.table.Match(&c.Request, method(&c.Request))
+	i := sn.table.Match(&c.Request, methodOf(&c.Request))
 	if i == c.matched {
 		return drawn[i]
 	}

@@ -205,7 +205,7 @@ func (c *compiler) answer(e *config.Endpoint, scope *renderer.Scope) (answer, sy
 	if a.status == 0 {
 		a.status = 200
 	}
-	_, a.typeDeclared = declared(resp, "Content-Type")
+	_, a.typeDeclared = declaredHeader(resp, "Content-Type")
 	a.bodiless = a.status == 204 || a.status == 304
 	form, problems := c.headers(&a, resp, scope)
 	var wrong syntax.Problems
@@ -275,8 +275,8 @@ func (c *compiler) headers(a *answer, resp *config.Response, scope *renderer.Sco
 	return form, problems
 }
 
-// declared returns the first declared value of a header, as written.
-func declared(resp *config.Response, name string) (string, bool) {
+// declaredHeader returns the first declared value of a header, as written.
+func declaredHeader(resp *config.Response, name string) (string, bool) {
 	for i := range resp.Headers {
 		if strings.EqualFold(resp.Headers[i].Name, name) {
 			return resp.Headers[i].Value.Value, true

@@ -46,8 +46,8 @@ func (s *Server) fallBack(sn *snapshot, c *call) {
 	s.unmatched(sn, c, methods)
 }
 
-// answered reports whether a method is declared. GET includes HEAD.
-func answered(declared []string, method string) bool {
+// declaresMethod reports whether a method is declared. GET includes HEAD.
+func declaresMethod(declared []string, method string) bool {
 	return slices.Contains(declared, method) ||
 		method == fasthttp.MethodHead && slices.Contains(declared, fasthttp.MethodGet)
 }
@@ -73,7 +73,7 @@ func (sn *snapshot) nearest(r *matcher.Request) []string {
 func (s *Server) unmatched(sn *snapshot, c *call, methods []string) {
 	r := &c.Request
 	f := reply.EndpointNotFound
-	if len(methods) > 0 && !answered(methods, string(r.Method())) {
+	if len(methods) > 0 && !declaresMethod(methods, string(r.Method())) {
 		f = reply.MethodNotAllowed
 	}
 	asked := string(r.Method()) + " " + string(r.Path())

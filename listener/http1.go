@@ -60,7 +60,7 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 // receive makes a call from the request in ctx. Its body is rendered into the buffer of the
 // connection, so that it is not copied.
 func receive(ctx *fasthttp.RequestCtx) *call {
-	if c := begun(ctx); c != nil {
+	if c := begunCall(ctx); c != nil {
 		c.reply.Room = ctx.Response.SwapBody(nil)
 		return c
 	}
@@ -78,8 +78,8 @@ func receive(ctx *fasthttp.RequestCtx) *call {
 	return c
 }
 
-// begun returns the call of a request that answerDirectly has left to fasthttp.
-func begun(ctx *fasthttp.RequestCtx) *call {
+// begunCall returns the call of a request that answerDirectly has left to fasthttp.
+func begunCall(ctx *fasthttp.RequestCtx) *call {
 	conn, ok := ctx.Conn().(*wire.Connection)
 	if !ok || conn.Begun == nil {
 		return nil

@@ -46,7 +46,7 @@ func (s *Server) serve(c *call) {
 // because random values and counters in conditions would be different the second time.
 func (sn *snapshot) match(c *call) int {
 	if c.world == nil {
-		c.world, c.matched = sn, sn.table.Match(&c.Request, method(&c.Request))
+		c.world, c.matched = sn, sn.table.Match(&c.Request, methodOf(&c.Request))
 	}
 	return c.matched
 }
@@ -150,8 +150,8 @@ func (p *occupied) leave() {
 	}
 }
 
-// method returns the request's method, without a copy if it is one that can be declared.
-func method(r *matcher.Request) string {
+// methodOf returns the request's method, without a copy if it is one that can be declared.
+func methodOf(r *matcher.Request) string {
 	m := r.Method()
 	for _, known := range semantics.Methods {
 		if string(m) == known {

@@ -151,10 +151,7 @@ func (o *Options) check() error {
 
 // Limits that no option changes.
 const (
-	defaultMaxBody = 16 << 20
-	// keptBody is the size of the largest body for which a connection keeps the buffer.
-	keptBody = 256 << 10
-
+	defaultMaxBody     = 16 << 20
 	unmatchedPerSecond = 10
 
 	// lastWord is how long closed connections have to report that their requests were answered: on

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+
+	"mockserver/config/syntax"
 )
 
 // failure is an error response, in the same form as the error responses of the server itself.
@@ -16,6 +18,26 @@ type failure struct {
 	Code     string    `json:"code" doc:"the kind of error, stable"`
 	Message  string    `json:"message" doc:"what is wrong, and what is expected"`
 	Problems []problem `json:"problems,omitempty" doc:"with the code invalid_configuration: each error"`
+}
+
+// problem is an error or warning of a specification.
+type problem struct {
+	File   string `json:"file,omitempty" doc:"in which it is"`
+	Line   int    `json:"line,omitempty" doc:"from 1"`
+	Column int    `json:"column,omitempty" doc:"from 1"`
+	Key    string `json:"key,omitempty" doc:"path of keys: [0].endpoint.response.status"`
+	What   string `json:"what" doc:"is wrong, and what is expected"`
+}
+
+// problemsShown is the maximum number of problems in one response.
+const problemsShown = 1000
+
+func problemsOf(ps syntax.Problems) []problem {
+	list := make([]problem, 0, min(len(ps), problemsShown))
+	for _, p := range ps[:cap(list)] {
+		list = append(list, problem{p.Pos.File, p.Pos.Line, p.Pos.Column, p.Key, p.What})
+	}
+	return list
 }
 
 // state is the response to requests that return no data.
@@ -49,6 +71,9 @@ func answer(w http.ResponseWriter, status int, value any) {
 	w.WriteHeader(status)
 	_, _ = w.Write(text.Bytes()) // an error means that the client has left
 }
+
+// smallBody is the size of the largest body of any other request, in bytes.
+const smallBody = 64 << 10
 
 // read decodes the JSON body of a request, and refuses the request if it is invalid.
 func read(w http.ResponseWriter, r *http.Request, into any) bool {

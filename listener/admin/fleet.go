@@ -2,40 +2,18 @@ package admin
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"runtime"
+	"strconv"
 
-	"mockserver/config"
 	"mockserver/listener/fleet"
 	"mockserver/listener/verdict"
 )
 
 // fleetPath begins the paths of requests about all replicas.
 const fleetPath = "/__admin/fleet"
-
-// given is a specification that all replicas were given.
-type given struct {
-	fleet.Change
-	spec *config.Spec
-}
-
-// fingerprint is that of a specification, which takes long to make of a large one.
-type fingerprint struct {
-	spec *config.Spec
-	text string
-}
-
-// printOf returns the fingerprint of what is served.
-func (a *Admin) printOf() string {
-	spec := a.server.Spec()
-	if known := a.fingerprint.Load(); known != nil && known.spec == spec {
-		return known.text
-	}
-	made := &fingerprint{spec, spec.Fingerprint()}
-	a.fingerprint.Store(made)
-	return made.text
-}
 
 // join asks the other replicas for a changed specification before requests are taken, and again now
 // and then, for one that was missed.
@@ -80,22 +58,6 @@ func (a *Admin) catchUp(ctx context.Context) {
 	if err != nil && ctx.Err() == nil && !errors.Is(err, errOvertaken) {
 		a.log.Warn("a changed specification cannot be taken over from another replica", "error", err.Error())
 	}
-}
-
-// errOvertaken is the error of a change of all replicas that came too late.
-var errOvertaken = errors.New("another change of all replicas came first; look at what they serve, and try again")
-
-// take serves the specification of a request. A number above 0 makes it a change of all replicas.
-func (a *Admin) take(c fleet.Change, spec *config.Spec) error {
-	return a.change(func(*config.Spec) (*config.Spec, error) {
-		if c.Number > 0 {
-			if last := a.given.Load(); last != nil && last.Number >= c.Number {
-				return nil, errOvertaken
-			}
-			a.given.Store(&given{c, spec}) // it counts only while it is served
-		}
-		return spec, nil
-	})
 }
 
 // ofFleet wraps a handler: it needs a fleet.
@@ -175,3 +137,15 @@ func (a *Admin) replaceEverywhere(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusOK, done)
 	}
 }
+
+// failureIn returns the error response of a replica, with its address.
+func failureIn(r *fleet.Reply) failure {
+	var f failure
+	if json.Unmarshal(r.Body, &f) != nil || f.Code == "" {
+		f = failure{Title: "Refused", Code: "replica_refused"}
+	}
+	f.Message = r.Address + ": " + r.Err.Error()
+	return f
+}
+
+func numberText(n uint64) string { return strconv.FormatUint(n, 10) }

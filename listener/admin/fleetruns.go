@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -12,18 +11,6 @@ import (
 	"mockserver/listener/fleet"
 	"mockserver/listener/runs"
 )
-
-func numberText(n uint64) string { return strconv.FormatUint(n, 10) }
-
-// failureIn returns the error response of a replica, with its address.
-func failureIn(r *fleet.Reply) failure {
-	var f failure
-	if json.Unmarshal(r.Body, &f) != nil || f.Code == "" {
-		f = failure{Title: "Refused", Code: "replica_refused"}
-	}
-	f.Message = r.Address + ": " + r.Err.Error()
-	return f
-}
 
 // fleetRunsHere returns the runs that this replica coordinates, and its parts of others.
 func (a *Admin) fleetRunsHere() []runs.RunEntry { return a.fleet.Here(a.runs.List()) }

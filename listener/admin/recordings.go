@@ -143,6 +143,13 @@ func (a *Admin) recordingOf(w http.ResponseWriter, r *http.Request) (recording.L
 	return list[i], true
 }
 
+// The media types of what is made of a recording.
+const (
+	harMedia  = "application/har+json"
+	yamlMedia = "application/yaml"
+	zipMedia  = "application/zip"
+)
+
 // showHAR returns what a recording has as HAR.
 func (a *Admin) showHAR(w http.ResponseWriter, r *http.Request) {
 	one, ok := a.recordingOf(w, r)

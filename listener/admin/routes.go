@@ -52,7 +52,7 @@ func (a *Admin) routes() http.Handler {
 		refuse(w, http.StatusNotFound, "not_found", "Not found", r.URL.Path+" is not a path of the admin address; GET /__admin/ lists them")
 	})
 	mux.HandleFunc("/", nothing)
-	return secured(func(w http.ResponseWriter, r *http.Request) {
+	return restricted(func(w http.ResponseWriter, r *http.Request) {
 		if !canonical(r.URL.EscapedPath()) { // otherwise the mux would answer it without a token
 			nothing(w, r)
 			return
@@ -116,23 +116,12 @@ func (v verbs) serve(w http.ResponseWriter, r *http.Request) {
 	refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "Method not allowed", r.URL.Path+" answers "+strings.Join(methods, ", "))
 }
 
-// started wraps a handler: requests are refused before a server is attached.
-func (a *Admin) started(next http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if !a.attached.Load() {
-			refuse(w, http.StatusServiceUnavailable, "starting", "Starting", "the configuration is still being read")
-			return
-		}
-		next(w, r)
-	}
-}
-
 // contentPolicy is the Content-Security-Policy of responses that are not pages.
 const contentPolicy = "default-src 'none'; frame-ancestors 'none'"
 
-// secured sets the headers that restrict what browsers do with a response. Handlers of pages set
+// restricted sets the headers that restrict what browsers do with a response. Handlers of pages set
 // their own Content-Security-Policy.
-func secured(next http.HandlerFunc) http.Handler {
+func restricted(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", contentPolicy)
@@ -144,37 +133,4 @@ func secured(next http.HandlerFunc) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		next(w, r)
 	})
-}
-
-// health reports that the program runs.
-func (a *Admin) health(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, state{Status: "ok"})
-}
-
-// ready reports whether the server accepts requests.
-func (a *Admin) ready(w http.ResponseWriter, _ *http.Request) {
-	if why := a.unready(); why != "" {
-		refuse(w, http.StatusServiceUnavailable, "not_ready", "Not ready", why)
-		return
-	}
-	answer(w, http.StatusOK, state{Status: "ready"})
-}
-
-// unready returns why the server does not accept requests; "" if it does.
-func (a *Admin) unready() string {
-	if !a.attached.Load() {
-		return "the configuration is still being read"
-	}
-	select {
-	case <-a.server.Done():
-		return "the server has stopped"
-	default:
-	}
-	if a.server.Stopping() {
-		return "the server is stopping: it finishes the requests in progress"
-	}
-	if a.fleet != nil && !a.asked.Load() {
-		return "the other replicas are being asked whether their configuration was changed"
-	}
-	return ""
 }

@@ -119,21 +119,6 @@ type changed struct {
 	Warnings  []problem      `json:"warnings,omitempty" doc:"about what was sent"`
 }
 
-// change calls Server.Alter and remembers the new specification.
-func (a *Admin) change(change func(served *config.Spec) (*config.Spec, error)) error {
-	a.changing.Lock()
-	defer a.changing.Unlock()
-	var spec *config.Spec
-	err := a.server.Alter(func(served *config.Spec) (_ *config.Spec, err error) {
-		spec, err = change(served)
-		return spec, err
-	})
-	if err == nil {
-		a.brought.Store(spec)
-	}
-	return err
-}
-
 // addEndpoint adds the endpoint in the body of a request in front of all others, so that it takes
 // precedence over endpoints that match the same requests.
 func (a *Admin) addEndpoint(w http.ResponseWriter, r *http.Request) {
@@ -269,6 +254,9 @@ func (a *Admin) parse(name, media string, text []byte) *config.Spec {
 	return loader.Parse(name+"-"+strconv.FormatUint(a.changes.Add(1), 10)+syntaxes[media], text)
 }
 
+// largestBody is the size of the largest specification in a request, in bytes.
+const largestBody = 64 << 20
+
 // readText reads the specification in the body of a request, and refuses the request if that is not
 // possible. The media type is one of the syntaxes.
 func readText(w http.ResponseWriter, r *http.Request) (media string, text []byte, ok bool) {
@@ -313,24 +301,4 @@ func (a *Admin) refused(w http.ResponseWriter, err error) bool {
 		refuse(w, http.StatusInternalServerError, "internal", "Internal error", err.Error())
 	}
 	return true
-}
-
-// problem is an error or warning of a specification.
-type problem struct {
-	File   string `json:"file,omitempty" doc:"in which it is"`
-	Line   int    `json:"line,omitempty" doc:"from 1"`
-	Column int    `json:"column,omitempty" doc:"from 1"`
-	Key    string `json:"key,omitempty" doc:"path of keys: [0].endpoint.response.status"`
-	What   string `json:"what" doc:"is wrong, and what is expected"`
-}
-
-// problemsShown is the maximum number of problems in one response.
-const problemsShown = 1000
-
-func problemsOf(ps syntax.Problems) []problem {
-	list := make([]problem, 0, min(len(ps), problemsShown))
-	for _, p := range ps[:cap(list)] {
-		list = append(list, problem{p.Pos.File, p.Pos.Line, p.Pos.Column, p.Key, p.What})
-	}
-	return list
 }

@@ -2,8 +2,6 @@ package recording
 
 import (
 	"crypto/sha256"
-	"net/url"
-	"os"
 	"strings"
 	"sync"
 
@@ -70,50 +68,6 @@ func answerOf(l *recording.Line) *Served {
 			continue
 		}
 		s.Headers = append(s.Headers, [2]string{strings.Clone(h[0]), strings.Clone(h[1])})
-	}
-	return s
-}
-
-// readIndex reads what earlier recordings in the directory have.
-func (r *Recorder) readIndex() (*index, error) {
-	x := &index{all: map[[sha256.Size]byte]*Served{}}
-	names, err := fileNames(r.opts.Dir, r.opts.Upstream)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		_, broken, err := recording.Read(f, func(l *recording.Line) error {
-			if u, err := url.Parse(l.URL); err == nil && l.Error == "" {
-				x.add(keyOf([]byte(l.Method), []byte(u.RequestURI()), l.Request.Content()), answerOf(l), int64(r.opts.Declared.Limit))
-			}
-			return nil
-		})
-		_ = f.Close() // it was only read
-		if err != nil {
-			return nil, err
-		}
-		if broken != nil {
-			r.opts.Log.Warn("recording: the rest of a file is not readable", "file", name, "error", broken.Error())
-		}
-	}
-	return x, nil
-}
-
-// Recorded returns the recorded answer to a request; nil if there is none, or none is served.
-func (r *Recorder) Recorded(q *matcher.Request) *Served {
-	if r.index == nil {
-		return nil
-	}
-	key := keyOf(q.In.Method, target(q), q.Body())
-	r.index.mu.RLock()
-	defer r.index.mu.RUnlock()
-	s := r.index.all[key]
-	if s != nil {
-		r.served.Add(1)
 	}
 	return s
 }

@@ -17,6 +17,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
@@ -34,14 +35,11 @@ const (
 	// queued is how many exchanges may wait to be written, and queuedBytes how much memory they take.
 	queued      = 8192
 	queuedBytes = 32 << 20
-	// flushSize is how much text is packed at once, and flushTime how long the last of it waits.
-	flushSize = 256 << 10
+	// flushTime is how long text waits at most to be packed; see flushSize.
 	flushTime = 500 * time.Millisecond
 	// gathered is how long exchanges gather in the queue before they are written together, which takes
 	// less than to turn to each.
 	gathered = 5 * time.Millisecond
-	// fileSize is the size from which on another file is begun.
-	fileSize = 64 << 20
 )
 
 // Options say what is recorded, and where.
@@ -304,5 +302,49 @@ func (r *Recorder) Stats() Stats {
 		}
 	}
 	r.first.Read(&s.FirstByte)
+	return s
+}
+
+// readIndex reads what earlier recordings in the directory have.
+func (r *Recorder) readIndex() (*index, error) {
+	x := &index{all: map[[sha256.Size]byte]*Served{}}
+	names, err := fileNames(r.opts.Dir, r.opts.Upstream)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		_, broken, err := recording.Read(f, func(l *recording.Line) error {
+			if u, err := url.Parse(l.URL); err == nil && l.Error == "" {
+				x.add(keyOf([]byte(l.Method), []byte(u.RequestURI()), l.Request.Content()), answerOf(l), int64(r.opts.Declared.Limit))
+			}
+			return nil
+		})
+		_ = f.Close() // it was only read
+		if err != nil {
+			return nil, err
+		}
+		if broken != nil {
+			r.opts.Log.Warn("recording: the rest of a file is not readable", "file", name, "error", broken.Error())
+		}
+	}
+	return x, nil
+}
+
+// Recorded returns the recorded answer to a request; nil if there is none, or none is served.
+func (r *Recorder) Recorded(q *matcher.Request) *Served {
+	if r.index == nil {
+		return nil
+	}
+	key := keyOf(q.In.Method, target(q), q.Body())
+	r.index.mu.RLock()
+	defer r.index.mu.RUnlock()
+	s := r.index.all[key]
+	if s != nil {
+		r.served.Add(1)
+	}
 	return s
 }

@@ -33,6 +33,13 @@ type writer struct {
 	zstd   *zstd.Encoder
 }
 
+const (
+	// flushSize is how much text is packed at once, in bytes.
+	flushSize = 256 << 10
+	// fileSize is the size, in bytes, at which another file is begun.
+	fileSize = 64 << 20
+)
+
 // open begins the first file.
 func (w *writer) open() error {
 	var err error

@@ -124,14 +124,6 @@ func figuresOf(requests uint64, rate float64, errors uint64, kinds verdict.Error
 	}
 }
 
-// timed returns a figure of a distribution; nil if the distribution is empty.
-func timed(s verdict.Spread, ms float64) *float64 {
-	if s.Count == 0 {
-		return nil
-	}
-	return &ms
-}
-
 // fill sets the fields of type Pair of a struct.
 func fill(into any, a, b figures) {
 	v := reflect.ValueOf(into).Elem()
@@ -210,14 +202,6 @@ func causePairs(a, b []RunCause) []ReasonPair {
 		pairs = append(pairs, ReasonPair{Code: b[i].Code, B: &b[i]})
 	}
 	return pairs
-}
-
-// Entry returns the entry of the run in the list of runs.
-func (r *Report) Entry() RunEntry {
-	return RunEntry{
-		ID: r.ID, Name: r.Name, Running: r.Running, Begin: r.Begin, End: r.End, Seconds: r.Total.Seconds,
-		Requests: r.Total.Requests, Rate: r.Total.Rate, Verdict: &r.Verdict,
-	}
 }
 
 // remarksOn returns what makes a comparison of two runs questionable.

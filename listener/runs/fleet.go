@@ -38,29 +38,6 @@ type Fleet struct {
 	Joined   []string // addresses that were added during the run
 }
 
-// ReplicaReport describes the part of one replica in the run of a fleet.
-type ReplicaReport struct {
-	Address     string    `json:"address" doc:"of its admin API"`
-	Begin       time.Time `json:"begin" doc:"when the run began there, by its own clock"`
-	SkewMS      float64   `json:"skew_ms" doc:"how far its clock was ahead of the coordinator's"`
-	SkewErrorMS float64   `json:"skew_error_ms" doc:"how far off that may be: half of the round trip"`
-	Seconds     float64   `json:"seconds" doc:"of the run that its numbers are of"`
-	Lost        string    `json:"lost,omitempty" doc:"why they end before the run did; missing if they do not"`
-
-	Trusted  bool     `json:"trusted" doc:"its timing can be trusted"`
-	Decisive []string `json:"decisive" doc:"codes of the reasons for which its timing cannot be trusted"`
-	Requests uint64   `json:"requests" doc:"that it answered"`
-	Rate     float64  `json:"rate" doc:"requests a second"`
-	Share    float64  `json:"share" doc:"of the requests to all, 0 to 1"`
-	TotalP50 float64  `json:"total_p50" doc:"median of the response time"`
-	TotalP99 float64  `json:"total_p99" doc:"99th percentile of it"`
-	OwnP99   float64  `json:"own_p99" doc:"99th percentile of its own time"`
-	CPU      *float64 `json:"cpu" doc:"cores that it kept busy; null where the system does not tell"`
-	CPULimit float64  `json:"cpu_limit" doc:"cores that it may use"`
-	Version  string   `json:"version" doc:"of the program"`
-	Hash     string   `json:"hash" doc:"of its configuration, at the beginning of the run"`
-}
-
 // Codes of the reasons that only a fleet has.
 const (
 	replicaLost          = "replica-lost"
@@ -71,13 +48,6 @@ const (
 
 // unevenAbove is the most that the busiest replica may have of the mean.
 const unevenAbove = 1.5
-
-// WithoutHDR returns the report without the distributions in the form of HdrHistogram.
-func (r *Report) WithoutHDR() *Report {
-	less := *r
-	less.HDR = nil
-	return &less
-}
 
 // Report returns the report of the run. It is empty if the totals of no replica were read.
 func (f *Fleet) Report() *Report {

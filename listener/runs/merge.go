@@ -11,6 +11,35 @@ import (
 	"mockserver/listener/verdict"
 )
 
+// Report returns the report of a run of one server.
+func (t *Totals) Report() *Report {
+	r := reportOf([]*Totals{t})
+	r.ID, r.Name, r.Running, r.Begin, r.End = t.ID, t.Name, t.Running, t.Begin, t.End
+	r.Verdict = t.Verdict
+	return r
+}
+
+// reportOf returns what the totals of one or several replicas add up to, without a verdict.
+func reportOf(parts []*Totals) *Report {
+	total := sampleOf(parts)
+	report := &Report{
+		Form: 1, Program: programOf(parts), Machine: machineOf(parts), Configuration: configurationOf(parts),
+		Total: total, Endpoints: []EndpointReport{}, Timeline: thinned(timelineOf(parts), pointsKept), State: stateOf(parts),
+	}
+	busiest := endpointsOf(parts, total.Seconds)
+	report.Endpoints = append(report.Endpoints, busiest[:min(len(busiest), endpointsReported)]...)
+	report.OtherEndpoints = len(busiest) - len(report.Endpoints)
+	own, upstream := sumOf(parts, func(t *Totals) *histogram.Snapshot { return &t.All.Own }), sumOf(parts, func(t *Totals) *histogram.Snapshot { return &t.All.Upstream })
+	injected, late := sumOf(parts, func(t *Totals) *histogram.Snapshot { return &t.All.Injected }), sumOf(parts, func(t *Totals) *histogram.Snapshot { return &t.All.InjectionError })
+	lag := sumOf(parts, func(t *Totals) *histogram.Snapshot { return &t.WebhookLag })
+	report.Histograms = Histograms{Own: bucketsOf(own), Upstream: bucketsOf(upstream), Injected: bucketsOf(injected), InjectionError: bucketsOf(late), WebhookLag: bucketsOf(lag)}
+	report.Percentiles = Percentiles{
+		Own: percentilesOf(own), Upstream: percentilesOf(upstream), Injected: percentilesOf(injected), InjectionError: percentilesOf(late), WebhookLag: percentilesOf(lag),
+	}
+	report.Unmatched, report.OtherUnmatched = unmatchedOf(parts)
+	return report
+}
+
 // sumOf adds up one distribution of all parts.
 func sumOf(parts []*Totals, of func(*Totals) *histogram.Snapshot) histogram.Snapshot {
 	return histogram.Sum(func(yield func(histogram.Snapshot) bool) {

@@ -99,6 +99,10 @@ func most(a, b *float64) *float64 {
 	return a
 }
 
+// pointsKept is the maximum number of points in a report. In a run of more seconds, each point
+// covers two seconds, four seconds, and so on.
+const pointsKept = 1200
+
 // put adds the point of a sample to the points of a run, each of which covers the same number of
 // seconds. If there are too many points, they are joined in pairs. From then on each covers twice
 // as many seconds, so that the resolution is the same everywhere.
@@ -129,4 +133,12 @@ func thinned(points []Point, most int) []Point {
 		points = half
 	}
 	return points
+}
+
+// timed returns a figure of a distribution; nil if the distribution is empty.
+func timed(s verdict.Spread, ms float64) *float64 {
+	if s.Count == 0 {
+		return nil
+	}
+	return &ms
 }

@@ -1,14 +1,12 @@
 package runs
 
 import (
-	"cmp"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"time"
 
 	"mockserver/config"
-	"mockserver/internal/histogram"
 	"mockserver/internal/machine"
 	"mockserver/listener/record"
 	"mockserver/listener/verdict"
@@ -39,6 +37,28 @@ type Report struct {
 	Replicas       []ReplicaReport   `json:"replicas,omitempty" doc:"of a run of a fleet: what came from which replica"`
 	// HDR is optional, since its buckets are not those of the rest.
 	HDR map[string]string `json:"hdr,omitempty" doc:"of a run of a fleet, on request: distributions in the form of HdrHistogram V2, in Base64, in nanoseconds"`
+}
+
+const (
+	// endpointsReported is how many endpoints, the busiest ones, a report contains.
+	// unmatchedReported is how many unmatched requests, the most frequent ones, it contains.
+	endpointsReported = 500
+	unmatchedReported = 100
+)
+
+// Entry returns the entry of the run in the list of runs.
+func (r *Report) Entry() RunEntry {
+	return RunEntry{
+		ID: r.ID, Name: r.Name, Running: r.Running, Begin: r.Begin, End: r.End, Seconds: r.Total.Seconds,
+		Requests: r.Total.Requests, Rate: r.Total.Rate, Verdict: &r.Verdict,
+	}
+}
+
+// WithoutHDR returns the report without the distributions in the form of HdrHistogram.
+func (r *Report) WithoutHDR() *Report {
+	less := *r
+	less.HDR = nil
+	return &less
 }
 
 // SetReport contains the figures of a set of rows: those of the run, and how it was at its end.
@@ -115,6 +135,22 @@ type Machine struct {
 	MemoryLimit int64   `json:"memory_limit" doc:"bytes, the soft limit of the Go runtime; 0 for none"`
 }
 
+// thisMachine describes the machine, as far as the system provides the information.
+func thisMachine(cpuLimit float64) Machine {
+	return Machine{
+		OS: runtime.GOOS, Arch: runtime.GOARCH, Kernel: machine.Kernel(), CPU: machine.CPU(), CPUs: runtime.NumCPU(), Procs: runtime.GOMAXPROCS(0),
+		CPULimit: cpuLimit, MemoryLimit: softMemoryLimit(),
+	}
+}
+
+// softMemoryLimit returns the soft memory limit of the runtime, in bytes; 0 if there is none.
+func softMemoryLimit() int64 {
+	if limit := debug.SetMemoryLimit(-1); limit < 1<<62 {
+		return limit
+	}
+	return 0
+}
+
 // Configuration identifies the configuration that was served.
 type Configuration struct {
 	Hash      string `json:"hash" doc:"of what is declared, wherever in which files, at the beginning of the run"`
@@ -155,34 +191,27 @@ type UnmatchedReport struct {
 	Reason string `json:"reason" doc:"why no endpoint matched the last one"`
 }
 
-// setting contains what a report needs in addition to its run.
-type setting struct {
-	program Program
-	spec    string // fingerprint of the specification that is served now
-	misses  []record.Miss
+// ReplicaReport describes the part of one replica in the run of a fleet.
+type ReplicaReport struct {
+	Address     string    `json:"address" doc:"of its admin API"`
+	Begin       time.Time `json:"begin" doc:"when the run began there, by its own clock"`
+	SkewMS      float64   `json:"skew_ms" doc:"how far its clock was ahead of the coordinator's"`
+	SkewErrorMS float64   `json:"skew_error_ms" doc:"how far off that may be: half of the round trip"`
+	Seconds     float64   `json:"seconds" doc:"of the run that its numbers are of"`
+	Lost        string    `json:"lost,omitempty" doc:"why they end before the run did; missing if they do not"`
 
-	judge func(*verdict.Sample) verdict.Verdict
-}
-
-// reportOf returns what the totals of one or several replicas add up to, without a verdict.
-func reportOf(parts []*Totals) *Report {
-	total := sampleOf(parts)
-	report := &Report{
-		Form: 1, Program: programOf(parts), Machine: machineOf(parts), Configuration: configurationOf(parts),
-		Total: total, Endpoints: []EndpointReport{}, Timeline: thinned(timelineOf(parts), pointsKept), State: stateOf(parts),
-	}
-	busiest := endpointsOf(parts, total.Seconds)
-	report.Endpoints = append(report.Endpoints, busiest[:min(len(busiest), endpointsReported)]...)
-	report.OtherEndpoints = len(busiest) - len(report.Endpoints)
-	own, upstream := sumOf(parts, func(t *Totals) *histogram.Snapshot { return &t.All.Own }), sumOf(parts, func(t *Totals) *histogram.Snapshot { return &t.All.Upstream })
-	injected, late := sumOf(parts, func(t *Totals) *histogram.Snapshot { return &t.All.Injected }), sumOf(parts, func(t *Totals) *histogram.Snapshot { return &t.All.InjectionError })
-	lag := sumOf(parts, func(t *Totals) *histogram.Snapshot { return &t.WebhookLag })
-	report.Histograms = Histograms{Own: bucketsOf(own), Upstream: bucketsOf(upstream), Injected: bucketsOf(injected), InjectionError: bucketsOf(late), WebhookLag: bucketsOf(lag)}
-	report.Percentiles = Percentiles{
-		Own: percentilesOf(own), Upstream: percentilesOf(upstream), Injected: percentilesOf(injected), InjectionError: percentilesOf(late), WebhookLag: percentilesOf(lag),
-	}
-	report.Unmatched, report.OtherUnmatched = unmatchedOf(parts)
-	return report
+	Trusted  bool     `json:"trusted" doc:"its timing can be trusted"`
+	Decisive []string `json:"decisive" doc:"codes of the reasons for which its timing cannot be trusted"`
+	Requests uint64   `json:"requests" doc:"that it answered"`
+	Rate     float64  `json:"rate" doc:"requests a second"`
+	Share    float64  `json:"share" doc:"of the requests to all, 0 to 1"`
+	TotalP50 float64  `json:"total_p50" doc:"median of the response time"`
+	TotalP99 float64  `json:"total_p99" doc:"99th percentile of it"`
+	OwnP99   float64  `json:"own_p99" doc:"99th percentile of its own time"`
+	CPU      *float64 `json:"cpu" doc:"cores that it kept busy; null where the system does not tell"`
+	CPULimit float64  `json:"cpu_limit" doc:"cores that it may use"`
+	Version  string   `json:"version" doc:"of the program"`
+	Hash     string   `json:"hash" doc:"of its configuration, at the beginning of the run"`
 }
 
 // Declared contains percentiles of a declared latency, in milliseconds.
@@ -217,38 +246,4 @@ func endpointReport(c *record.EndpointCounts, seconds float64) EndpointReport {
 		e.Rate = float64(c.Requests) / seconds
 	}
 	return e
-}
-
-// unmatched returns the unmatched requests of the run, the most frequent first.
-func (r *run) unmatched(misses []record.Miss) (list []UnmatchedReport, others int) {
-	list = []UnmatchedReport{}
-	for _, m := range misses {
-		before := r.misses[kindOf(m)]
-		if m.Count < before {
-			before = 0 // the count was reset in between
-		}
-		if n := m.Count - before; n > 0 {
-			list = append(list, UnmatchedReport{m.Method, m.Host, m.Path, m.Status, n, m.Reason})
-		}
-	}
-	slices.SortStableFunc(list, func(a, b UnmatchedReport) int { return cmp.Compare(b.Count, a.Count) })
-	all := len(list)
-	list = list[:min(all, unmatchedReported)]
-	return list, all - len(list)
-}
-
-// thisMachine describes the machine, as far as the system provides the information.
-func thisMachine(cpuLimit float64) Machine {
-	return Machine{
-		OS: runtime.GOOS, Arch: runtime.GOARCH, Kernel: machine.Kernel(), CPU: machine.CPU(), CPUs: runtime.NumCPU(), Procs: runtime.GOMAXPROCS(0),
-		CPULimit: cpuLimit, MemoryLimit: softMemoryLimit(),
-	}
-}
-
-// softMemoryLimit returns the soft memory limit of the runtime, in bytes; 0 if there is none.
-func softMemoryLimit() int64 {
-	if limit := debug.SetMemoryLimit(-1); limit < 1<<62 {
-		return limit
-	}
-	return 0
 }

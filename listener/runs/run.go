@@ -15,13 +15,6 @@ const (
 	// Kept is how many runs are kept; a new one replaces the oldest. A report takes at most 800 KB,
 	// so all of them take at most 40 MB.
 	Kept = 50
-	// pointsKept is the maximum number of points in a report. In a run of more seconds, each point
-	// covers two seconds, four seconds, and so on.
-	pointsKept = 1200
-	// endpointsReported is how many endpoints, the busiest ones, a report contains.
-	// unmatchedReported is how many unmatched requests, the most frequent ones, it contains.
-	endpointsReported = 500
-	unmatchedReported = 100
 	// rareShare is the share of a run in which a problem that is counted may occur while the run is
 	// still trusted: a single connection dropped during a night is reported, but is not decisive.
 	rareShare = 0.01
@@ -54,26 +47,11 @@ type run struct {
 // missKind identifies unmatched requests of the same kind.
 type missKind struct{ method, host, path string }
 
-// Change is a time at which the verdict changed.
-type Change struct {
-	At      float64  `json:"at" doc:"second of the run"`
-	Trusted bool     `json:"trusted" doc:"from then on"`
-	Reasons []string `json:"reasons" doc:"codes of the reasons from then on"`
-	Replica string   `json:"replica,omitempty" doc:"whose verdict it was, in a run of a fleet"`
-}
-
-// changesKept is how many changes of a run are kept, the first ones.
-const changesKept = 200
-
-// RunCause is a reason that held in a run, or an explanation.
-type RunCause struct {
-	Code      string  `json:"code" doc:"of the reason"`
-	Text      string  `json:"text" doc:"in words, with the worst figure"`
-	Number    float64 `json:"number" doc:"the worst figure"`
-	Threshold float64 `json:"threshold" doc:"that the figure is above"`
-	Unit      string  `json:"unit" doc:"of both: ms, share (0 to 1), count or ratio"`
-	Seconds   float64 `json:"seconds" doc:"for how long it held"`
-	Replica   string  `json:"replica,omitempty" doc:"address of the replica that it is about, in a run of a fleet"`
+// Beginning says how a run begins.
+type Beginning struct {
+	ID    string // "" for the next number
+	Name  string // "" for a name made of the ID
+	Fleet *Membership
 }
 
 func newRun(b Beginning, first *verdict.Reading, misses []record.Miss, spec string) *run {
@@ -91,6 +69,15 @@ func newRun(b Beginning, first *verdict.Reading, misses []record.Miss, spec stri
 }
 
 func kindOf(m record.Miss) missKind { return missKind{m.Method, m.Host, m.Path} }
+
+// setting contains what a report needs in addition to its run.
+type setting struct {
+	program Program
+	spec    string // fingerprint of the specification that is served now
+	misses  []record.Miss
+
+	judge func(*verdict.Sample) verdict.Verdict
+}
 
 // sampled adds a sample and the verdict that follows from it.
 func (r *run) sampled(s verdict.Sample, v verdict.Verdict) {
@@ -121,36 +108,6 @@ func (r *run) sampled(s verdict.Sample, v verdict.Verdict) {
 	if !slices.Equal(before.Reasons, codes) && len(r.changes)+len(codes) > 0 && len(r.changes) < changesKept {
 		r.changes = append(r.changes, Change{At: max(at-s.Seconds, 0), Trusted: v.Trusted, Reasons: codes})
 	}
-}
-
-// hold adds seconds during which a reason held.
-func hold(held map[string]*RunCause, reason verdict.Reason, seconds float64) {
-	c := held[reason.Code]
-	if c == nil {
-		c = &RunCause{Code: reason.Code, Unit: reason.Unit, Number: -1}
-		held[reason.Code] = c
-	}
-	c.Seconds += seconds
-	if reason.Number > c.Number {
-		c.Text, c.Number, c.Threshold = reason.Text, reason.Number, reason.Threshold
-	}
-}
-
-// RunVerdict states whether the timing of a run can be trusted. It is based on the figures of the
-// whole run, so the weight of a bad second depends on the requests that it delayed.
-type RunVerdict struct {
-	Trusted   bool       `json:"trusted" doc:"the timing of the run as a whole can be trusted"`
-	Idle      bool       `json:"idle" doc:"nothing was timed"`
-	Text      string     `json:"text" doc:"the verdict in a sentence"`
-	Size      string     `json:"size" doc:"how much the server added to what is declared, in words; empty if no endpoint had a request"`
-	Untrusted float64    `json:"untrusted_seconds" doc:"how many seconds were not trusted"`
-	Judged    float64    `json:"judged_seconds" doc:"how many seconds were looked at"`
-	Decisive  []string   `json:"decisive" doc:"codes of the reasons for which the run as a whole cannot be trusted"`
-	Reasons   []RunCause `json:"reasons" doc:"that held at any time, the longest first"`
-	// Explanations are not reasons by themselves.
-	Explanations []RunCause `json:"explanations" doc:"what may be the cause of a reason, while there was one, the longest first"`
-	Changes      []Change   `json:"changes" doc:"when it changed, the first 200 times"`
-	Unknown      []string   `json:"unknown" doc:"codes of reasons that the system gives no figure for"`
 }
 
 // verdict judges the run so far; whole is the verdict on its figures.
@@ -184,32 +141,6 @@ func (r *run) verdict(whole verdict.Verdict) RunVerdict {
 	return v
 }
 
-// causes lists the causes, the longest first.
-func causes(held map[string]*RunCause) []RunCause {
-	all := make([]RunCause, 0, len(held))
-	for _, c := range held {
-		all = append(all, *c)
-	}
-	slices.SortFunc(all, func(a, b RunCause) int {
-		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Code, b.Code))
-	})
-	return all
-}
-
-// RunEntry is the entry of a run in the list of runs.
-type RunEntry struct {
-	ID       string      `json:"id" doc:"of the run"`
-	Name     string      `json:"name" doc:"as given, or its number"`
-	Running  bool        `json:"running" doc:"it has not ended"`
-	Begin    time.Time   `json:"begin" doc:"when it began"`
-	End      *time.Time  `json:"end" doc:"when it ended; null while it runs"`
-	Seconds  float64     `json:"seconds" doc:"its length"`
-	Requests uint64      `json:"requests" doc:"in it"`
-	Rate     float64     `json:"rate" doc:"requests a second"`
-	Verdict  *RunVerdict `json:"verdict,omitempty" doc:"on the run; missing while it runs"`
-	Fleet    *Membership `json:"fleet,omitempty" doc:"the fleet's run that it is a part of; missing for others"`
-}
-
 // entry returns the entry of a run in the list, as of the reading now.
 func (r *run) entry(now *verdict.Reading) RunEntry {
 	if r.report != nil {
@@ -235,4 +166,42 @@ func (r *run) finish(last *verdict.Reading, m setting) *Report {
 	}
 	r.first, r.points, r.misses, r.held, r.explain, r.changes = nil, nil, nil, nil, nil, nil
 	return r.report
+}
+
+// totalsAt returns the totals of a run up to a reading.
+func (r *run) totalsAt(end *verdict.Reading, m setting) *Totals {
+	sample := verdict.BetweenEndpoints(r.first, end)
+	all := end.All.After(&r.first.All)
+	t := &Totals{
+		ID: r.id, Name: r.name, Running: true, Begin: r.begin.UTC(), Fleet: r.fleet,
+		Verdict: r.verdict(m.judge(&sample)), Program: m.program, Machine: thisMachine(sample.CPULimit),
+		Configuration: Configuration{Hash: r.spec, Changed: r.spec != m.spec, Endpoints: len(end.Counts.Endpoints)},
+		Sample:        sample.Alone(), All: endpointTotals(&all), Endpoints: []EndpointTotals{},
+		WebhookLag: end.Webhooks.Lag.Since(r.first.Webhooks.Lag), Timeline: append([]Point{}, r.points...),
+		State: setReports(r.first.Counts.Sets, end.Counts.Sets),
+	}
+	t.Probe, t.Echo = sample.Probed()
+	for _, c := range record.Busiest(&r.first.Counts, &end.Counts, 0) {
+		t.Endpoints = append(t.Endpoints, endpointTotals(&c))
+	}
+	t.Unmatched, t.OtherUnmatched = r.unmatched(m.misses)
+	return t
+}
+
+// unmatched returns the unmatched requests of the run, the most frequent first.
+func (r *run) unmatched(misses []record.Miss) (list []UnmatchedReport, others int) {
+	list = []UnmatchedReport{}
+	for _, m := range misses {
+		before := r.misses[kindOf(m)]
+		if m.Count < before {
+			before = 0 // the count was reset in between
+		}
+		if n := m.Count - before; n > 0 {
+			list = append(list, UnmatchedReport{m.Method, m.Host, m.Path, m.Status, n, m.Reason})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b UnmatchedReport) int { return cmp.Compare(b.Count, a.Count) })
+	all := len(list)
+	list = list[:min(all, unmatchedReported)]
+	return list, all - len(list)
 }

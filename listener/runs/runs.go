@@ -76,19 +76,6 @@ func (r *Runs) Active() (id, name string) {
 // ErrRunning is the error of an operation that is not possible while a run is active.
 var ErrRunning = errors.New("another run is under way")
 
-// Beginning says how a run begins.
-type Beginning struct {
-	ID    string // "" for the next number
-	Name  string // "" for a name made of the ID
-	Fleet *Membership
-}
-
-// Membership says which run of a fleet a run is a part of.
-type Membership struct {
-	Coordinator string   `json:"coordinator" doc:"address of the replica that reads the totals of all; empty for the command fleet run"`
-	Replicas    []string `json:"replicas" doc:"addresses of all replicas that take part"`
-}
-
 // Begin begins a run. The error wraps ErrRunning if another run is active, or there is one with the
 // ID.
 func (r *Runs) Begin(b Beginning) (RunEntry, error) {

@@ -75,31 +75,3 @@ func (t *EndpointTotals) counts() *record.EndpointCounts {
 		Total: t.Total, Service: t.Own, Upstream: t.Upstream, Injected: t.Injected, InjectionError: t.InjectionError,
 	}
 }
-
-// totalsAt returns the totals of a run up to a reading.
-func (r *run) totalsAt(end *verdict.Reading, m setting) *Totals {
-	sample := verdict.BetweenEndpoints(r.first, end)
-	all := end.All.After(&r.first.All)
-	t := &Totals{
-		ID: r.id, Name: r.name, Running: true, Begin: r.begin.UTC(), Fleet: r.fleet,
-		Verdict: r.verdict(m.judge(&sample)), Program: m.program, Machine: thisMachine(sample.CPULimit),
-		Configuration: Configuration{Hash: r.spec, Changed: r.spec != m.spec, Endpoints: len(end.Counts.Endpoints)},
-		Sample:        sample.Alone(), All: endpointTotals(&all), Endpoints: []EndpointTotals{},
-		WebhookLag: end.Webhooks.Lag.Since(r.first.Webhooks.Lag), Timeline: append([]Point{}, r.points...),
-		State: setReports(r.first.Counts.Sets, end.Counts.Sets),
-	}
-	t.Probe, t.Echo = sample.Probed()
-	for _, c := range record.Busiest(&r.first.Counts, &end.Counts, 0) {
-		t.Endpoints = append(t.Endpoints, endpointTotals(&c))
-	}
-	t.Unmatched, t.OtherUnmatched = r.unmatched(m.misses)
-	return t
-}
-
-// Report returns the report of a run of one server.
-func (t *Totals) Report() *Report {
-	r := reportOf([]*Totals{t})
-	r.ID, r.Name, r.Running, r.Begin, r.End = t.ID, t.Name, t.Running, t.Begin, t.End
-	r.Verdict = t.Verdict
-	return r
-}

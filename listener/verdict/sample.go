@@ -8,6 +8,9 @@ import (
 	"mockserver/matcher"
 )
 
+// Every is the time between two samples.
+const Every = time.Second
+
 // Sample contains what happened during a period: a second, the window of the verdict, or a whole
 // run. Durations are in milliseconds. Figures that the system does not report are nil.
 type Sample struct {
@@ -111,32 +114,6 @@ type Load struct {
 	Descriptors     int    `json:"descriptors" doc:"open file descriptors; 0 is not known"`
 	DescriptorLimit uint64 `json:"descriptor_limit" doc:"of the process; 0 is none, or not known"`
 }
-
-// Spread is a distribution of durations, in milliseconds.
-type Spread struct {
-	Count uint64  `json:"count" doc:"how many were measured"`
-	Mean  float64 `json:"mean" doc:"in milliseconds"`
-	P50   float64 `json:"p50" doc:"median"`
-	P90   float64 `json:"p90" doc:"90th percentile"`
-	P95   float64 `json:"p95" doc:"95th percentile"`
-	P99   float64 `json:"p99" doc:"99th percentile"`
-	P999  float64 `json:"p99_9" doc:"99.9th percentile"`
-	Max   float64 `json:"max" doc:"the longest"`
-}
-
-// SpreadOf summarizes a distribution.
-func SpreadOf(l histogram.Snapshot) Spread {
-	if l.Count == 0 {
-		return Spread{}
-	}
-	return Spread{
-		Count: l.Count, Mean: Milliseconds(l.Mean()), Max: Milliseconds(l.Max),
-		P50: Milliseconds(l.Quantile(0.5)), P90: Milliseconds(l.Quantile(0.9)), P95: Milliseconds(l.Quantile(0.95)), P99: Milliseconds(l.Quantile(0.99)), P999: Milliseconds(l.Quantile(0.999)),
-	}
-}
-
-// Milliseconds converts a duration to milliseconds.
-func Milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // Alone returns the sample without the data that its verdict was based on, which takes memory for
 // each endpoint.

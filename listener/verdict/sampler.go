@@ -13,8 +13,6 @@ import (
 )
 
 const (
-	// Every is the time between two samples.
-	Every = time.Second
 	// windowSeconds is the length of the window that Current returns.
 	windowSeconds = 10
 	// judgedSeconds is how much of the window is judged at a time: long enough for percentiles, and
@@ -24,9 +22,6 @@ const (
 	// seldomMost, are judged in addition. The actual period is between half of it and all of it.
 	seldomSeconds = 10
 	seldomMost    = 1000
-	// holdSeconds is how long a reason remains in effect after it was last found, so that a figure
-	// near its threshold does not change the verdict every second.
-	holdSeconds = 8
 	// SamplesKept is how many samples are kept, those of the last hour: about 900 bytes each, 3 MB
 	// in total.
 	SamplesKept = 3600

@@ -129,13 +129,6 @@ func (c *check) look(s *Sample, limit float64) (figure *float64, of string, at f
 	return figure, of, at
 }
 
-// Over reports whether a reason that counts something holds for the sample alone.
-func (s *Sample) Over(r *Reason) bool {
-	i := slices.IndexFunc(checks, func(c check) bool { return c.code == r.Code })
-	figure := checks[i].figure(s)
-	return figure != nil && *figure > r.Threshold
-}
-
 // tolerance is 1 % of the 1st percentile of the declared latency: if replies take ten seconds, they
 // may be 100 ms late, but not if some of them take ten milliseconds.
 func (t *timing) tolerance() float64 { return Milliseconds(t.injected.Quantile(0.01)) / 100 }

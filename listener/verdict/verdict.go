@@ -32,6 +32,13 @@ type Reason struct {
 	Since     time.Time `json:"since" doc:"when it began to hold"`
 }
 
+// Over reports whether a reason that counts something holds for the sample alone.
+func (s *Sample) Over(r *Reason) bool {
+	i := slices.IndexFunc(checks, func(c check) bool { return c.code == r.Code })
+	figure := checks[i].figure(s)
+	return figure != nil && *figure > r.Threshold
+}
+
 // judge returns the verdict on a sample alone: every Since is the beginning of the sample.
 func judge(s *Sample, thresholds Thresholds) Verdict {
 	begun := s.Time.Add(-time.Duration(s.Seconds * float64(time.Second)))
@@ -84,6 +91,10 @@ func judgeSeldom(s *Sample, thresholds Thresholds) []Reason {
 	}
 	return found
 }
+
+// holdSeconds is how long a reason remains in effect after it was last found, so that a figure
+// near its threshold does not change the verdict every second.
+const holdSeconds = 8
 
 // held contains the reasons of the last verdicts. Each remains in effect for a while after it was
 // last found.

@@ -1,0 +1,62 @@
+package admin
+
+import (
+	"errors"
+
+	"mockserver/config"
+	"mockserver/listener/fleet"
+)
+
+// change calls Server.Alter and remembers the new specification.
+func (a *Admin) change(change func(served *config.Spec) (*config.Spec, error)) error {
+	a.changing.Lock()
+	defer a.changing.Unlock()
+	var spec *config.Spec
+	err := a.server.Alter(func(served *config.Spec) (_ *config.Spec, err error) {
+		spec, err = change(served)
+		return spec, err
+	})
+	if err == nil {
+		a.brought.Store(spec)
+	}
+	return err
+}
+
+// errOvertaken is the error of a change of all replicas that came too late.
+var errOvertaken = errors.New("another change of all replicas came first; look at what they serve, and try again")
+
+// take serves the specification of a request. A number above 0 makes it a change of all replicas.
+func (a *Admin) take(c fleet.Change, spec *config.Spec) error {
+	return a.change(func(*config.Spec) (*config.Spec, error) {
+		if c.Number > 0 {
+			if last := a.given.Load(); last != nil && last.Number >= c.Number {
+				return nil, errOvertaken
+			}
+			a.given.Store(&given{c, spec}) // it counts only while it is served
+		}
+		return spec, nil
+	})
+}
+
+// given is a specification that all replicas were given.
+type given struct {
+	fleet.Change
+	spec *config.Spec
+}
+
+// fingerprint is that of a specification, which takes long to make of a large one.
+type fingerprint struct {
+	spec *config.Spec
+	text string
+}
+
+// printOf returns the fingerprint of what is served.
+func (a *Admin) printOf() string {
+	spec := a.server.Spec()
+	if known := a.fingerprint.Load(); known != nil && known.spec == spec {
+		return known.text
+	}
+	made := &fingerprint{spec, spec.Fingerprint()}
+	a.fingerprint.Store(made)
+	return made.text
+}

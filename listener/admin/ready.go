@@ -1,0 +1,47 @@
+package admin
+
+import "net/http"
+
+// health reports that the program runs.
+func (a *Admin) health(w http.ResponseWriter, _ *http.Request) {
+	answer(w, http.StatusOK, state{Status: "ok"})
+}
+
+// ready reports whether the server accepts requests.
+func (a *Admin) ready(w http.ResponseWriter, _ *http.Request) {
+	if why := a.unready(); why != "" {
+		refuse(w, http.StatusServiceUnavailable, "not_ready", "Not ready", why)
+		return
+	}
+	answer(w, http.StatusOK, state{Status: "ready"})
+}
+
+// unready returns why the server does not accept requests; "" if it does.
+func (a *Admin) unready() string {
+	if !a.attached.Load() {
+		return "the configuration is still being read"
+	}
+	select {
+	case <-a.server.Done():
+		return "the server has stopped"
+	default:
+	}
+	if a.server.Stopping() {
+		return "the server is stopping: it finishes the requests in progress"
+	}
+	if a.fleet != nil && !a.asked.Load() {
+		return "the other replicas are being asked whether their configuration was changed"
+	}
+	return ""
+}
+
+// started wraps a handler: requests are refused before a server is attached.
+func (a *Admin) started(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !a.attached.Load() {
+			refuse(w, http.StatusServiceUnavailable, "starting", "Starting", "the configuration is still being read")
+			return
+		}
+		next(w, r)
+	}
+}

@@ -1,0 +1,27 @@
+package admin
+
+import "net/http"
+
+// route is one request that the admin address answers. The index of the API and its OpenAPI
+// document are generated from these rows.
+type route struct {
+	asks         access
+	method, path string
+	handler      http.HandlerFunc
+	what         string      // what it does, in one line
+	query        []parameter // other parameters are refused
+	takes        []any       // request bodies: values of the types of JSON bodies, and names of other media types
+	answers      map[int][]any
+}
+
+// parameter is a query parameter.
+type parameter struct{ name, kind, what string } // kind is a JSON Schema type
+
+// access specifies who may send a request.
+type access int
+
+const (
+	forAnybody access = iota
+	asThePage         // see Admin.asThePage
+	withToken
+)
