@@ -48,11 +48,11 @@ func main() {
 const (
 	exitOK     = 0
 	exitFailed = 1 // the port is in use, or a drain was cut short
-	exitUsage  = 2 // a bad flag, or a wrong configuration
+	exitUsage  = 2 // an invalid flag or configuration
 )
 
 // watchInterval is how often configuration files are polled. A change counts as complete once
-// the poll after it agrees, and has to be served within a second.
+// the poll after it agrees, and must be served within a second.
 const watchInterval = 500 * time.Millisecond
 
 // run is the program. Everything it uses of the process except files is an argument. It
@@ -126,7 +126,7 @@ func (p *program) begin(say speaker) (code int) {
 		return say.export(spec, p)
 	}
 	server, err := listener.Start(spec, p.opts)
-	if errors.Is(err, syscall.EADDRINUSE) && p.admin.Holds(p.opts.Port) { // no other program does
+	if errors.Is(err, syscall.EADDRINUSE) && p.admin.Holds(p.opts.Port) { // our own admin address does
 		err = fmt.Errorf("%w: it is on port %d, the port of the mocks", admin.ErrAddress, p.opts.Port)
 	}
 	if err != nil {
@@ -154,7 +154,7 @@ func (p *program) loader() config.Loader {
 // announce logs what is served and where.
 func (p *program) announce(spec *config.Spec) {
 	p.log.Info("listening", "url", p.server.URL(), "address", p.server.Addr().String(), spec.Declared())
-	// The lines about documents have the routes of those.
+	// The lines about documents list their routes.
 	declared := slices.ContainsFunc(spec.Endpoints, func(e config.Endpoint) bool { return e.Operation == nil }) || len(spec.WebSockets) > 0
 	if routes, more := spec.Routes(shownRoutes); declared && len(routes) > 0 {
 		p.log.Info("first routes", "routes", strings.Join(routes, ", "), "more", more)
@@ -177,7 +177,7 @@ func fit(log *slog.Logger) {
 	go debug.FreeOSMemory()
 }
 
-// unless does the work. It returns early, with the signal, when one to stop comes first.
+// unless runs work. If a signal to stop comes first, it returns early, with that signal.
 func unless(signals <-chan os.Signal, work func()) os.Signal {
 	done := make(chan struct{})
 	go func() {
@@ -267,10 +267,10 @@ var (
 	commit  = ""
 )
 
-// thisBuild is the build that runs.
+// thisBuild returns the running build.
 func thisBuild() settings.Build { return settings.ThisBuild(version, commit) }
 
-// speaker prints what concerns the start: as plain lines, for terminals and for editors that
+// speaker prints the messages of the start: as plain lines, for terminals and for editors that
 // jump to file:line:column, or as JSON objects.
 type speaker struct {
 	json           bool

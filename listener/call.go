@@ -18,7 +18,7 @@ type call struct {
 	matcher.Request
 	reply    reply.Reply
 	trace    record.Trace
-	peer     peer              // what the request came by; nobody in tests without a connection
+	peer     peer              // where the request came from; nobody in tests without a connection
 	fault    *traffic.Fault    // the fault that spoils the reply; nil for none
 	held     *traffic.Capacity // the place to free once a spoilt body is sent; nil for none
 	panicked bool              // the state of the call is unknown
@@ -26,7 +26,7 @@ type call struct {
 	matched  int               // the endpoint, as returned by Match
 	values   []byte            // the values that the endpoint makes
 	passing  passing           // the answer of an upstream
-	whole    bool              // answers of upstreams are read to their end, and written as any other
+	whole    bool              // responses of upstreams are read completely, and written like any other
 	brief    bool              // answered immediately, so it never shows up as in progress
 }
 
@@ -99,7 +99,7 @@ func (c *call) isOld() bool {
 	return conn.IsOld()
 }
 
-// wait delays the request until its latency is over. It reports whether the request is still to be
+// wait delays the request until its latency is over. It reports whether the request must still be
 // answered.
 func (c *call) wait(rules *traffic.Rules, begun time.Time, length time.Duration) bool {
 	due := begun.Add(length)

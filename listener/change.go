@@ -7,12 +7,13 @@ import (
 	"mockserver/listener/reply"
 )
 
-// maxAnew is how often a request is answered anew because what it saw had changed. Each time another
-// request has been answered meanwhile.
+// maxAnew is how often a request is processed again because the rows that it read have changed.
+// Each time, another request has been answered in the meantime.
 const maxAnew = 10_000
 
-// change makes the changes of an answer. It returns the answer to give: that of the endpoint that
-// matches now, if what the request saw had changed, or nil if the reply is made already.
+// change applies the changes of an answer. It returns the answer to send. If the rows that the
+// request read have changed, this is the answer of the endpoint that matches now. It is nil if the
+// reply is complete.
 func (s *Server) change(a *answer, c *call) *answer {
 	var drawn map[int]*answer // by endpoint; nil before a conflict
 	for range maxAnew {
@@ -45,9 +46,9 @@ func (s *Server) change(a *answer, c *call) *answer {
 	return nil
 }
 
-// chooseAnew returns the answer of the endpoint that matches a request now. If that has not been
-// drawn yet, its outcome is; its latency and limits do not matter. It returns nil if no endpoint
-// matches, and the reply says so.
+// chooseAnew returns the answer of the endpoint that matches a request now. It draws the outcome of
+// an endpoint for which that was not done yet, and ignores its latency and limits. It returns nil
+// if no endpoint matches; the reply then says so.
 func (s *Server) chooseAnew(drawn map[int]*answer, c *call) *answer {
 	sn := c.world
 	i := sn.table.Match(&c.Request, methodOf(&c.Request))

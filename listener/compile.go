@@ -33,7 +33,7 @@ const (
 // was read. The snapshot cannot be used if any of them is an error.
 func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 	spec = spec.Complete()
-	c.kept.Begin()
+	c.carried.Begin()
 	problems := append(slices.Clone(spec.Problems), c.data.Begin(spec)...)
 	problems = append(problems, c.compileUpstreams(spec, c.env)...)
 	sn := &snapshot{answers: make([]answer, len(spec.Endpoints)), spec: spec}
@@ -41,7 +41,7 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 	for i := range spec.Endpoints {
 		var wrong syntax.Problems
 		routes[i], sn.answers[i], wrong = c.endpoint(&spec.Endpoints[i])
-		if spec.Endpoints[i].Resource != nil { // what is wrong with it is so for each of its operations
+		if spec.Endpoints[i].Resource != nil { // its problems are the same for each of its operations
 			wrong = slices.DeleteFunc(wrong, func(p syntax.Problem) bool { return slices.Contains(problems, p) })
 		}
 		problems = append(problems, wrong...)
@@ -76,13 +76,13 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 		a.prepareBlock()
 		a.brief = a.source == nil && a.proxy == nil && len(a.hooks)+len(a.lets) == 0 && a.changes == nil && a.resource == nil && a.template.IsBrief()
 	}
-	c.kept.Commit()
+	c.carried.Commit()
 	c.data.Commit()
 	c.upstreams.Commit()
 	return sn, spec.InOrder(append(problems, shadowed...))
 }
 
-// endpoint compiles when one endpoint matches, and its answer.
+// endpoint compiles the route of one endpoint, and its answer.
 func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, syntax.Problems) {
 	pattern, problems := matcher.Path(e)
 	scope := &renderer.Scope{Params: pattern.Params(), Env: c.env, Counters: c.counters}
@@ -97,7 +97,7 @@ func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, syntax.P
 	condition, wrong := renderer.CompileCondition(e.If, scope)
 	problems = append(problems, wrong...)
 	route := matcher.Route{Endpoint: e, Pattern: pattern}
-	t := traffic.NewCounts(&c.kept, e, c.chance.Seeded)
+	t := traffic.NewCounts(&c.carried, e, c.chance.Seeded)
 	if access.Finds() {
 		route.If = func(r *matcher.Request) bool {
 			return access.Find(r) && (r.Stopped == data.ErrTooManyRows || condition.Holds(r))
@@ -140,7 +140,7 @@ func (c *compiler) rules(e *config.Endpoint, a *answer, counts *traffic.Counts, 
 		problems = append(problems, traffic.Unshared(e)...)
 	}
 	a.rules = traffic.NewRules(e, scope.Params, counts, traffic.Options{
-		Carried: &c.kept, Shared: c.shared, Seed: &c.chance, TrustForwarded: c.trustForwarded, NoLatency: c.noLatency, NoFaults: c.noFaults, Log: c.log,
+		Carried: &c.carried, Shared: c.shared, Seed: &c.chance, TrustForwarded: c.trustForwarded, NoLatency: c.noLatency, NoFaults: c.noFaults, Log: c.log,
 	})
 	within := *scope
 	within.Rows = scope.Rows[:min(len(scope.Rows), len(e.Find)+len(e.State))] // the others are not known when it is drawn
@@ -174,7 +174,7 @@ func (c *compiler) rules(e *config.Endpoint, a *answer, counts *traffic.Counts, 
 	return problems
 }
 
-// changes compiles what an answer changes, and its answers if it cannot.
+// changes compiles the changes of an answer, and the answers to send when a change is not possible.
 func (c *compiler) changes(a *answer, e *config.Endpoint, do []config.Do, scope *renderer.Scope) (problems syntax.Problems) {
 	a.changes, a.elses = nil, nil
 	if a.access == nil {

@@ -29,7 +29,7 @@ func (a *answer) isDirect() bool {
 const headRoom = 1 << 10
 
 // answerDirectly answers a plain request and reports whether it did. If it did not, serve continues
-// with the call that it began. The response is built in the free space behind the request. The
+// with the call that it began. The response is built in the free space after the request. The
 // error is from writing.
 func (s *Server) answerDirectly(conn *wire.Connection, p *wire.Plain) (done bool, err error) {
 	if s.stopping.Load() || len(p.Body) > s.opts.MaxBody || p.Target[0] != '/' || bytes.IndexByte(p.Target, ':') > 0 && bytes.Contains(p.Target, schemeEnd) {
@@ -71,7 +71,7 @@ func (s *Server) serveDirectly(a *answer, c *call) {
 }
 
 // matchDirectly returns the direct answer for a request; nil if there is none. A panic is left to
-// serve, which will meet it again.
+// serve, where it will occur again.
 func (s *Server) matchDirectly(c *call) (a *answer) {
 	defer func() {
 		if recover() != nil {

@@ -110,7 +110,7 @@ func (s *Server) tellUnmatched(c *call, f reply.Failure, message string) {
 	if s.recorder != nil {
 		s.recorder.Misses().Add(&c.Request, f.Code, c.reply.Status, message)
 	}
-	suppressed, ok := s.unmatchedPace.Pass(time.Now())
+	suppressed, ok := s.unmatchedLimiter.Pass(time.Now())
 	if !ok {
 		return
 	}

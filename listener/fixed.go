@@ -133,7 +133,7 @@ func (s *Server) fixed(path []byte) *fixed {
 // finds by path.
 func (s *Server) answerPlain(lookup func(path []byte) *fixed) func(*wire.Connection, *wire.Plain) (bool, error) {
 	return func(c *wire.Connection, p *wire.Plain) (bool, error) {
-		if c.IsOld() { // the response has to say so
+		if c.IsOld() { // the response must say so
 			return false, nil
 		}
 		c.NoteReads(s.recorder != nil)

@@ -17,10 +17,10 @@ import (
 	"mockserver/matcher"
 )
 
-// HTTP/2: a stream becomes a call, and the reply of the call is sent as the stream's response. What
-// is between them is the same as for HTTP/1.1.
+// HTTP/2: a stream becomes a call, and the reply of the call is sent as the stream's response.
+// Everything in between is the same as for HTTP/1.1.
 
-// startHTTP2 makes connections of HTTP/2 possible.
+// startHTTP2 configures the server for HTTP/2.
 func (s *Server) startHTTP2() {
 	s.http2.Handler = streams{s}
 	s.http2.MaxBody, s.http2.MaxAge, s.http2.Alarm = s.opts.MaxBody, s.opts.MaxConnectionAge, s.listener.AlarmAt
@@ -45,16 +45,16 @@ func (s *Server) serveHTTP2(conn *wire.Connection, read []byte) {
 	}
 }
 
-// beyond is a connection that has left HTTP/1.1, as it is read then.
+// beyond is a connection that has left HTTP/1.1.
 type beyond struct{ *wire.Connection }
 
-// Read reads what the client sends, whatever it is.
+// Read reads what the client sends, without interpreting it.
 func (c beyond) Read(b []byte) (int, error) { return c.Stream().Read(b) }
 
 // survive ends a connection after a panic. It is deferred.
 func (s *Server) survive(conn *wire.Connection) {
 	if p := recover(); p != nil {
-		_ = conn.CloseNow() // nothing can be said any more
+		_ = conn.CloseNow() // no response can be sent any more
 		s.tellPanic("panic while serving a connection", "", p, fmt.Sprint(p), slog.String("remote", conn.RemoteAddr().String()))
 	}
 }
@@ -106,7 +106,7 @@ func (s streams) Refuse(st *h2.Stream, status int, why string) {
 	c.release()
 }
 
-// send sends the reply of a call, which is that of a direct answer if a is not nil.
+// send sends the reply of a call. If a is not nil, the reply was made from this direct answer.
 func (s streams) send(c *call, st *h2.Stream, a *answer) {
 	p := &c.reply
 	if c.held != nil { // the place is free once the body is sent
@@ -162,7 +162,8 @@ func (s streams) sendPieces(c *call, st *h2.Stream, block []byte) {
 	}
 }
 
-// appendBlock appends the header block of the reply. That of a fixed answer has been prepared.
+// appendBlock appends the header block of the reply. The block of a fixed answer is
+// prepared in advance.
 func (c *call) appendBlock(b []byte, a *answer, date []byte) []byte {
 	p := &c.reply
 	if a != nil && a.block != nil && len(p.Fields) == len(a.headers) && p.Refusal == nil {
@@ -175,7 +176,7 @@ func (c *call) appendBlock(b []byte, a *answer, date []byte) []byte {
 	return h2.AppendDate(b, date)
 }
 
-// appendFields appends all fields of a reply but a Date of its own.
+// appendFields appends all fields of a reply. It does not add a Date.
 func appendFields(b []byte, p *reply.Reply) []byte {
 	typed := false
 	for i := range p.Fields {

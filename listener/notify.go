@@ -18,7 +18,7 @@ import (
 // webhookLines is the maximum number of log lines about failed webhooks per second.
 const webhookLines = 10
 
-// answerHooks compiles the webhooks of an answer, whose texts know it.
+// answerHooks compiles the webhooks of an answer. Their templates may refer to the response.
 func (c *compiler) answerHooks(all []config.Webhook, name string, scope *renderer.Scope) ([]webhook.Hook, syntax.Problems) {
 	within := *scope
 	within.Response = true
@@ -29,15 +29,15 @@ func (c *compiler) answerHooks(all []config.Webhook, name string, scope *rendere
 func (c *compiler) moved(all []config.Webhook, name string, scope *renderer.Scope) (func(*matcher.Request, time.Time), syntax.Problems) {
 	hooks, problems := c.hooks(all, name, scope)
 	for i := range hooks {
-		if all[i].Delay == 0 { // they leave when the row moves, unless something else is said
+		if all[i].Delay == 0 { // they are sent when the row changes, unless a delay is declared
 			hooks[i].AtOnce()
 		}
 	}
 	return func(r *matcher.Request, at time.Time) { c.send(hooks, r, at) }, problems
 }
 
-// hooks compiles webhooks. If webhooks are not sent, it only checks them, so that no request meets
-// them.
+// hooks compiles webhooks. If webhooks are not sent, it only checks them, so that no request
+// triggers them.
 func (c *compiler) hooks(all []config.Webhook, name string, scope *renderer.Scope) ([]webhook.Hook, syntax.Problems) {
 	hooks, problems := webhook.Compile(all, name, scope)
 	if c.noWebhooks {
@@ -56,7 +56,7 @@ func (s *Server) notify(a *answer, c *call) {
 	r.Answer = &c.reply
 	depth := webhook.Depth(r)
 	if depth >= webhook.MaxDepth {
-		if suppressed, ok := s.webhookPace.Pass(time.Now()); ok {
+		if suppressed, ok := s.webhookLimiter.Pass(time.Now()); ok {
 			s.log.Warn("no webhook: too many webhooks led to this request", "endpoint", a.name, "depth", depth, "suppressed", suppressed)
 		}
 		return
@@ -65,7 +65,7 @@ func (s *Server) notify(a *answer, c *call) {
 		if !s.accepts(h, &d) {
 			return
 		}
-		if c.peer == nobody { // nobody can say when the response is written
+		if c.peer == nobody { // nothing reports when the response is written
 			s.webhooks.Start(d, time.Now())
 			return
 		}
@@ -75,8 +75,8 @@ func (s *Server) notify(a *answer, c *call) {
 	})
 }
 
-// notifyMoved schedules the webhooks of a row that has changed by itself at a time. It does not wait
-// for the store: requests that read the set wait for the caller.
+// notifyMoved schedules the webhooks of a row that has changed by itself at a time. It does not
+// wait for the store: requests that read the set wait for the caller.
 func (s *Server) notifyMoved(hooks []webhook.Hook, r *matcher.Request, at time.Time) {
 	r.MaxText = s.opts.MaxResponse
 	s.rendered(hooks, r, 0, func(h *webhook.Hook, d dispatcher.Delivery) {
@@ -149,14 +149,14 @@ func (s *Server) followingOf(p peer) *following {
 
 // tellRefused logs that a webhook was not accepted, at most once a second.
 func (s *Server) tellRefused(h *webhook.Hook, err error) {
-	if suppressed, ok := s.refusedPace.Pass(time.Now()); ok {
+	if suppressed, ok := s.refusedLimiter.Pass(time.Now()); ok {
 		s.log.Error("webhook refused", "webhook", h.Webhook().Name, "error", err.Error(), "suppressed", suppressed)
 	}
 }
 
 // tellFailed logs a failed attempt. The dispatcher calls it.
 func (s *Server) tellFailed(f dispatcher.Failure) {
-	suppressed, ok := s.webhookPace.Pass(time.Now())
+	suppressed, ok := s.webhookLimiter.Pass(time.Now())
 	if !ok {
 		return
 	}
@@ -185,7 +185,7 @@ func (s *Server) openWebhooks() error {
 	return err
 }
 
-// closeWebhooks sends what falls due before ctx ends, and logs what became of all webhooks.
+// closeWebhooks sends what falls due before ctx ends, and logs the totals of all webhooks.
 func (s *Server) closeWebhooks(ctx context.Context) error {
 	if s.webhooks == nil { // it was never started
 		return nil
@@ -210,7 +210,7 @@ func (s *Server) closeWebhooks(ctx context.Context) error {
 	return err
 }
 
-// Webhooks returns what became of the webhooks so far.
+// Webhooks returns the statistics of the webhooks so far.
 func (s *Server) Webhooks() dispatcher.Stats {
 	stats := s.webhooks.Stats()
 	stats.Dead += s.unsendable.Load()

@@ -9,7 +9,8 @@ import (
 	"mockserver/renderer"
 )
 
-// operation is an operation of an OpenAPI document, with the answers that a request can choose from.
+// operation is an operation of an OpenAPI document, with the answers that a request can choose
+// from.
 type operation struct {
 	*negotiate.Operation
 	document *openapi.Operation
@@ -38,7 +39,7 @@ func hasNoContent(e *config.Endpoint) bool {
 	return e.Operation != nil && e.Response.Raw && e.Response.External == nil && e.Response.Body.Value == ""
 }
 
-// asked reports whether a request may get an answer other than that of the endpoint.
+// asked reports whether a request may get an answer other than the endpoint's own.
 func (o *operation) asked(c *call) bool {
 	if o.MayChoose(&c.Request) {
 		return true
@@ -47,8 +48,8 @@ func (o *operation) asked(c *call) bool {
 	return prefers && o.Prefers(&c.Request) || accepts && o.Accepts(&c.Request)
 }
 
-// choose returns the answer that a request asks for; nil for that of the endpoint. answered means
-// that the request was answered already.
+// choose returns the answer that a request asks for; nil for the endpoint's own. answered means
+// that the reply is complete.
 func (o *operation) choose(c *call) (chosen *answer, answered bool) {
 	choice, ok := o.Choose(&c.Request, &c.reply)
 	switch {
@@ -91,8 +92,8 @@ func (o *operation) answer(i int) *answer {
 	return a
 }
 
-// setStatus sets the status of an answer. Webhooks follow what was done, so none follow an answer
-// which says that nothing was.
+// setStatus sets the status of an answer. Webhooks report that something was done, so an error has
+// none.
 func (a *answer) setStatus(status int) {
 	a.status = status
 	a.bodiless = negotiate.IsBodiless(status)

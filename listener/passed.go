@@ -14,7 +14,7 @@ import (
 )
 
 // The answers of upstreams are written here instead of by fasthttp, which would change their Date
-// and the order of their headers, and would not pass on a body as it comes. fasthttp, which leads
+// and the order of their headers, and would not pass on a body as it comes. fasthttp, which runs
 // the connection, writes an empty response, which is dropped.
 
 // wholeRoom is the largest body, in bytes, that is copied to be written with its head.
@@ -31,7 +31,7 @@ func (s *Server) sendPassed(c *call, ctx *fasthttp.RequestCtx) bool {
 	last := ctx.Request.Header.ConnectionClose() || s.stopping.Load() || c.isOld()
 	coded := p.Passed.Length < 0 && !bodiless && c.In.Protocol != matcher.HTTP10
 	if p.Passed.Length < 0 && !bodiless && c.In.Protocol == matcher.HTTP10 {
-		last = true // its end is that of the connection
+		last = true // the body ends when the connection does
 	}
 	connection := ""
 	switch {
@@ -119,13 +119,13 @@ func streamPassed(conn *wire.Connection, rest *passing, begin []byte, coded bool
 
 // tellBroken logs that an answer broke off after its head was sent.
 func (s *Server) tellBroken(c *call, err error) {
-	if suppressed, ok := s.brokenPace.Pass(c.In.Time); ok {
+	if suppressed, ok := s.brokenLimiter.Pass(c.In.Time); ok {
 		s.log.Warn("upstream broke off", "endpoint", c.trace.Endpoint, "error", err.Error(), slog.Int("suppressed", suppressed))
 	}
 }
 
-// streamPassed has fasthttp send the rest of an upstream's answer, on a connection that is not ours,
-// or with other responses before it.
+// streamPassed has fasthttp send the rest of an upstream's answer, on a connection that is not
+// ours, or with other responses before it.
 func (c *call) streamPassed(ctx *fasthttp.RequestCtx) {
 	p := c.reply.Passed
 	switch {

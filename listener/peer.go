@@ -8,8 +8,9 @@ import (
 	"mockserver/matcher"
 )
 
-// peer is what an answer may ask of what its request came by: a connection of HTTP/1.1, or a stream
-// of HTTP/2. Only the goroutine that serves the request calls it, except for Wake.
+// peer is the connection that a request came by, as far as its answer needs it: a connection of
+// HTTP/1.1 or a stream of HTTP/2. Only the goroutine that serves the request calls it, except for
+// Wake.
 type peer interface {
 	matcher.Peer
 	traffic.Waiter
@@ -19,12 +20,13 @@ type peer interface {
 	HasLeft() bool
 	// Shard is where its requests are counted.
 	Shard() uint32
-	// Arrived returns when the request arrived, if that was before serving it began; zero otherwise.
+	// Arrived returns when the request arrived, if that was before serving it began; zero
+	// otherwise.
 	Arrived() time.Time
 	// LastRead returns how long ago it was last read.
 	LastRead() (at, ago time.Duration)
-	// Chooses reports whether the request may have a header that selects a response of an operation:
-	// Prefer, or an Accept that is selective.
+	// Chooses reports whether the request may have a header that selects a response of an
+	// operation: Prefer, or an Accept that is selective.
 	Chooses() (prefers, accepts bool)
 	// IsAlone reports whether a fault in the response affects no other response.
 	IsAlone() bool
@@ -36,6 +38,6 @@ type peer interface {
 	Kept() *any
 }
 
-// nobody is the peer of a request that came by no connection, in a test: it does not wait, and
-// nothing can be done to it.
+// nobody is the peer of a request without a connection, in a test. It never waits, and its other
+// methods have no effect.
 var nobody peer = (*wire.Connection)(nil)

@@ -54,11 +54,11 @@ func (p *proxies) compileUpstreams(spec *config.Spec, env func(string) (string, 
 type proxy struct {
 	to        *upstream.Upstream
 	tap       *recording.Tap
-	path      *renderer.Template // the path to ask for; nil if it is fixed, or that of the request
-	fixed     []byte             // the same if it is fixed; nil for that of the request
+	path      *renderer.Template // the path to request; nil if it is fixed, or the request's own
+	fixed     []byte             // the path if it is fixed; nil for the request's own
 	forwarded bool
-	missing   bool     // only what the answer itself has nothing for
-	finds     int      // how many rows have to be there then
+	missing   bool     // only requests that the answer itself has nothing for are passed on
+	finds     int      // how many rows must exist for the answer itself to be sent
 	set       []string // the headers that the answer declares, which replace those of the upstream
 }
 
@@ -123,7 +123,7 @@ type passing struct {
 	taping             recording.Taping
 }
 
-// endPassing gives back what the answer of an upstream was read with.
+// endPassing frees the exchange with an upstream.
 func (c *call) endPassing() {
 	if x := c.passing.Exchange; x != nil {
 		c.passing.taping.End(x, recording.CodeLeft, record.StatusLeft) // the rest of its body was not read
@@ -132,7 +132,8 @@ func (c *call) endPassing() {
 	}
 }
 
-// pass passes a request on, and makes the reply what comes back. It reports whether an answer came.
+// pass passes a request on, and makes the reply from the upstream's response. It reports whether
+// there was one.
 func (s *Server) pass(a *answer, c *call) bool {
 	p := a.proxy
 	c.endPassing()
@@ -179,7 +180,7 @@ func (s *Server) pass(a *answer, c *call) bool {
 	return true
 }
 
-// Read reads what the upstream still sends.
+// Read reads the rest of the upstream's response.
 func (x *passing) Read(b []byte) (int, error) {
 	n, err := x.Exchange.Read(b)
 	return x.taped(b, n, err)
@@ -194,7 +195,7 @@ func (x *passing) ReadWatching(b []byte, w upstream.Waiter) (int, error) {
 	return x.taped(b, n, err)
 }
 
-// taped returns what a read did, and has it recorded.
+// taped records the result of a read, and returns it.
 func (x *passing) taped(b []byte, n int, err error) (int, error) {
 	x.taping.More(x.Exchange, b[:n], err == io.EOF, err != nil && err != io.EOF)
 	return n, err
@@ -238,8 +239,8 @@ func (s *Server) failPassing(a *answer, c *call, err error) bool {
 	return false
 }
 
-// answerDeclared answers HEAD and OPTIONS by what is declared for other methods, if anything is, for
-// a request that an endpoint for any method would answer. It reports whether it did.
+// answerDeclared answers HEAD and OPTIONS by what is declared for other methods, if anything is,
+// for a request that an endpoint for any method would answer. It reports whether it did.
 func (s *Server) answerDeclared(sn *snapshot, c *call) bool {
 	if !c.isHead() && !c.isOptions() {
 		return false

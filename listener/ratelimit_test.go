@@ -191,9 +191,9 @@ func TestLimiter_Reload(t *testing.T) {
 	}
 	// Two that are declared alike have a limit each, before and after.
 	s := configured(t, was)
-	s.compiler.kept.Begin()
+	s.compiler.carried.Begin()
 	spec := config.Parse("m.yml", []byte(was)).Complete()
-	o := traffic.Options{Carried: &s.compiler.kept, Log: s.log}
+	o := traffic.Options{Carried: &s.compiler.carried, Log: s.log}
 	if a, b := traffic.NewLimiter(&spec.Endpoints[0], nil, o), traffic.NewLimiter(&spec.Endpoints[0], nil, o); a == b {
 		t.Error("two endpoints have one limit")
 	}

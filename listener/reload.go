@@ -13,7 +13,7 @@ import (
 	"mockserver/fetcher"
 )
 
-// Reloader has a server serve what configuration files say, and what they say from then on.
+// Reloader makes a server serve its configuration files, and serve them again when they change.
 //
 //	files := listener.NewReloader(config.Loader{}, "mocks.yml")
 //	server, err := listener.Start(files.Load(), listener.Options{})

@@ -185,9 +185,9 @@ func (s *Server) finish(c *call) {
 	}
 }
 
-// respond changes what an answer changes, and makes its reply. It returns the answer that was given:
-// another one, if what the request saw had changed. It returns nil if the reply is an error, or the
-// declared answer for what could not be done.
+// respond applies the changes of an answer, and makes its reply. It returns the answer that was
+// sent: another one, if the rows that the request read have changed. It returns nil if the reply is
+// an error, or the answer declared for a change that is not possible.
 func (s *Server) respond(a *answer, c *call) *answer {
 	a.let(c)
 	if a.changes != nil {
@@ -199,7 +199,7 @@ func (s *Server) respond(a *answer, c *call) *answer {
 	if c.Stopped == nil && whole {
 		return a
 	}
-	if c.Stopped != nil && c.Stopped != renderer.ErrLeft { // nobody is left to be told otherwise
+	if c.Stopped != nil && c.Stopped != renderer.ErrLeft { // otherwise the client has left
 		f, err := s.unfinished(c.Stopped)
 		f.Write(&c.reply, a.name+": "+err.Error())
 		s.tellServerError(f, a, err)

@@ -10,9 +10,9 @@
 //	http.Get(server.URL() + "/hello")
 //
 // Apply replaces the specification without losing a request. Several servers may
-// run in one process, of which they change nothing: they handle no signals, write
-// nothing but to their Logger, and read no environment but by Options.Env, and by
-// net/http for the proxies of fetches. In tests package listenertest starts one.
+// run in one process, and none changes it: they handle no signals, write only to
+// their Logger, and read the environment only through Options.Env and, for the
+// proxies of fetches, through net/http. In tests package listenertest starts one.
 package listener
 
 import (
@@ -46,14 +46,14 @@ import (
 	"mockserver/matcher"
 )
 
-// Options configure a server, besides its specification. The zero value listens on a free port of
-// the loopback address and logs nothing.
+// Options configure a server, in addition to its specification. The zero value listens on a free
+// port of the loopback address and logs nothing.
 type Options struct {
 	Host string // the address to listen on; "" is 127.0.0.1
 	Port int    // 0 takes a free port; see URL
-	// ReusePort lets other processes listen on the port too, if they also ask for it: the system then
-	// shares connections among them. It exists on Linux. The probe makes no connections then, since
-	// another process may accept them.
+	// ReusePort lets other processes listen on the port too, if they also ask for it: the system
+	// then shares connections among them. It exists on Linux. The probe makes no connections then,
+	// since another process may accept them.
 	ReusePort bool
 
 	Logger *slog.Logger // nil logs nothing
@@ -78,11 +78,12 @@ type Options struct {
 	// StateMemory limits the memory of all changes of rows, in bytes; 0 is 1 GiB.
 	StateMemory        int
 	MaxPendingWebhooks int // maximum number of waiting webhooks; 0 is a million
-	// WebhookStore is where accepted webhooks survive a crash; "" for none. It is a directory, which
-	// only one server at a time may use, or "nats://HOST:PORT": a stream of NATS JetStream, from
-	// which other servers send the webhooks of one that has ended.
+	// WebhookStore is where accepted webhooks survive a crash; "" for none. It is a directory,
+	// which only one server at a time may use, or "nats://HOST:PORT": a stream of NATS JetStream,
+	// from which other servers send the webhooks of one that has ended.
 	WebhookStore string
-	// SharedState is where replicas count rate limits of scope "shared": "nats://HOST:PORT"; "" for none.
+	// SharedState is where replicas count rate limits of scope "shared": "nats://HOST:PORT"; "" for
+	// none.
 	SharedState string
 	NoWebhooks  bool // webhooks are checked like the rest, but not sent
 	NoLatency   bool // latencies are not waited for; requests that fail or time out do so immediately
@@ -103,18 +104,18 @@ type Options struct {
 	Version   string // the version of the program for these reports; "" omits it
 
 	NoHTTP2 bool // clients that begin with the preface of HTTP/2 are refused
-	// MaxConnectionAge is how long a connection is used, give or take a tenth: then its client is told
-	// to open another one, and nothing is lost. 0 is without limit.
+	// MaxConnectionAge is how long a connection is used, give or take a tenth. Then its client is
+	// told to open another one, and no request is lost. 0 sets no limit.
 	MaxConnectionAge time.Duration
-	// TLS has the port speak TLS, beside clear text unless that is refused; nil does not. Files that
-	// it names are read again when they change.
+	// TLS makes the port speak TLS, in addition to clear text unless that is refused; nil disables
+	// it. Files that it names are read again when they change.
 	TLS *certs.Options
 
 	// LastCall is how long Shutdown leaves idle connections open, so that a request that is on its
 	// way is answered, with the notice that the connection closes. 0 closes them immediately.
 	LastCall time.Duration
 
-	// Record has the server count what it does, and keep requests in its journal: see
+	// Record makes the server count what it does, and keep requests in its journal: see
 	// Counts and Journal. nil counts nothing and keeps nothing.
 	Record *record.Options
 
@@ -185,31 +186,31 @@ type Server struct {
 
 	dialogues websocket.Dialogues
 
-	certs         *certs.Store // nil without TLS
-	unfollow      func()       // ends keeping them up to date
-	handshakePace *loglimit.Limiter
+	certs            *certs.Store // nil without TLS
+	unfollow         func()       // ends keeping them up to date
+	handshakeLimiter *loglimit.Limiter
 
-	webhooks    *dispatcher.Queue
-	storing     webhook.Storing
-	unsendable  atomic.Int64      // webhooks whose URL turned out to be invalid
-	webhookPace *loglimit.Limiter // limits log lines about failed webhooks
-	refusedPace *loglimit.Limiter // limits log lines about refused webhooks
-	brokenPace  *loglimit.Limiter // limits log lines about upstreams that broke off
+	webhooks       *dispatcher.Queue
+	storing        webhook.Storing
+	unsendable     atomic.Int64      // webhooks whose URL turned out to be invalid
+	webhookLimiter *loglimit.Limiter // limits log lines about failed webhooks
+	refusedLimiter *loglimit.Limiter // limits log lines about refused webhooks
+	brokenLimiter  *loglimit.Limiter // limits log lines about upstreams that broke off
 
 	recorder *record.Recorder // nil counts nothing
 
-	unmatchedPace *loglimit.Limiter
-	serverErrors  *loglimit.OncePerMinute
-	reports       *sentry.Reporter // nil reports nothing; set before the first connection
+	unmatchedLimiter *loglimit.Limiter
+	serverErrors     *loglimit.OncePerMinute
+	reports          *sentry.Reporter // nil reports nothing; set before the first connection
 }
 
 // ErrStopped is returned by Apply after Shutdown was called.
 var ErrStopped = errors.New("the server was shut down")
 
-// Start compiles spec, listens, and serves in the background until Shutdown. The error is that of
-// the specification, of type config.Problems; that of the listening socket, which wraps the
-// system's (syscall.EADDRINUSE, syscall.EACCES); or the name of an option that is out of range. In
-// case of an error nothing is left running.
+// Start compiles spec, listens, and serves in the background until Shutdown. The error is a
+// config.Problems if the specification is invalid, wraps the system's error (syscall.EADDRINUSE,
+// syscall.EACCES) if the server cannot listen, or names an option that is out of range. After an
+// error nothing is left running.
 func Start(spec *config.Spec, opts Options) (*Server, error) {
 	if err := opts.check(); err != nil {
 		return nil, err
@@ -301,11 +302,11 @@ func newServer(opts Options) *Server {
 		serverErrors: loglimit.NewOncePerMinute(),
 	}
 	c.send = s.notifyMoved
-	s.webhookPace = loglimit.New(webhookLines, loglimit.TellSuppressed(s.log, "webhook failed"))
-	s.refusedPace = loglimit.New(1, loglimit.TellSuppressed(s.log, "webhook refused"))
-	s.brokenPace = loglimit.New(1, loglimit.TellSuppressed(s.log, "upstream broke off"))
-	s.unmatchedPace = loglimit.New(unmatchedPerSecond, loglimit.TellSuppressed(s.log, "unmatched request"))
-	s.handshakePace = loglimit.New(handshakeLines, loglimit.TellSuppressed(s.log, "TLS handshake failed"))
+	s.webhookLimiter = loglimit.New(webhookLines, loglimit.TellSuppressed(s.log, "webhook failed"))
+	s.refusedLimiter = loglimit.New(1, loglimit.TellSuppressed(s.log, "webhook refused"))
+	s.brokenLimiter = loglimit.New(1, loglimit.TellSuppressed(s.log, "upstream broke off"))
+	s.unmatchedLimiter = loglimit.New(unmatchedPerSecond, loglimit.TellSuppressed(s.log, "unmatched request"))
+	s.handshakeLimiter = loglimit.New(handshakeLines, loglimit.TellSuppressed(s.log, "TLS handshake failed"))
 	if opts.Record != nil {
 		s.recorder = record.New(*opts.Record)
 	}
@@ -396,7 +397,7 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // Shutdown stops accepting, closes idle connections after Options.LastCall, lets requests in flight
 // finish until ctx ends, and closes the rest. Then it sends waiting error reports, for at most two
-// seconds and not beyond ctx. The error says how many requests were cut off and wraps that of ctx;
+// seconds and not beyond ctx. The error says how many requests were cut off, and wraps that of ctx;
 // it is nil if there were none, even if ctx has ended. Afterwards nothing of the server runs except
 // the end of requests that were cut off.
 //
@@ -427,7 +428,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	closing = errors.Join(closing, s.closeWebhooks(ctx))
 	s.reports.Close(ctx)
 	s.closeData.Do(func() { closing = errors.Join(closing, s.saveState()) })
-	s.flushPaces()
+	s.flushLimiters()
 	s.end(nil)
 	if cut > 0 {
 		closing = errors.Join(closing, fmt.Errorf("%d %s cut off: %w", cut, requestsWere(cut), ctx.Err()))
@@ -435,9 +436,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return closing
 }
 
-// flushPaces logs how many log lines were suppressed since the last time.
-func (s *Server) flushPaces() {
-	for _, p := range []*loglimit.Limiter{s.unmatchedPace, s.webhookPace, s.refusedPace, s.handshakePace, s.brokenPace} {
+// flushLimiters logs how many log lines were suppressed since the last time.
+func (s *Server) flushLimiters() {
+	for _, p := range []*loglimit.Limiter{s.unmatchedLimiter, s.webhookLimiter, s.refusedLimiter, s.handshakeLimiter, s.brokenLimiter} {
 		p.Flush()
 	}
 	s.listener.Flush()
@@ -482,8 +483,8 @@ func requestsWere(n int) string {
 	return "requests were"
 }
 
-// Done is closed when the server has stopped: at the end of Shutdown, or when connections can no longer
-// be accepted, which Err returns. Shutdown must then still be called for the open ones.
+// Done is closed when the server has stopped: at the end of Shutdown, or when connections can no
+// longer be accepted, which Err returns. Shutdown must then still be called for the open ones.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
 // Err returns the error that ended serving; nil while the server runs, and after Shutdown.

@@ -49,7 +49,7 @@ type answer struct {
 	bodiless     bool // 204 and 304
 	typeDeclared bool // Content-Type is declared, so that of a remote body is not used
 
-	contentType string   // the value to send; "" for none, and if it is a template, which is in headers
+	contentType string   // the value to send; "" for none, or if it is a template, which is then in headers
 	program     [48]byte // space for the program of template
 
 	name    string // "GET /users/:id", for logs and messages
@@ -59,7 +59,7 @@ type answer struct {
 	counters  *record.Counters // nil when nothing is recorded
 	access    *data.Access     // the rows that it names; nil for none
 	changes   *data.Changes    // what it changes; nil for nothing
-	elses     []answer         // its answers if it cannot change that, by change
+	elses     []answer         // the answers to send when a change is not possible, by change
 	lets      []let            // values that it makes once for each request
 	resource  *data.Operation  // of a resource, which makes the reply; nil for none
 	declared  int              // the declared status; 0 for none
@@ -92,8 +92,8 @@ type compiler struct {
 
 	dynamic bool // operations of documents generate a new body for each request
 
-	chance traffic.Seed
-	kept   traffic.Carried
+	chance  traffic.Seed
+	carried traffic.Carried // what outlives a snapshot
 
 	trustForwarded bool // see Options
 

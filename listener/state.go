@@ -26,7 +26,7 @@ func (s *Server) openShared() error {
 	return err
 }
 
-// sharedNumbers returns what makes the numbers of a counter that replicas share.
+// sharedNumbers returns a function that makes the numbers of a counter that replicas share.
 func (c *compiler) sharedNumbers(name string, strict bool) func() int64 {
 	if c.waits = true; c.shared == nil { // it is only checked
 		return nil
@@ -34,7 +34,7 @@ func (c *compiler) sharedNumbers(name string, strict bool) func() int64 {
 	return c.shared.Numbers(name, strict).Number
 }
 
-// loadState makes the changes of rows that are in the file of the options.
+// loadState applies the changes of rows in the file Options.State.
 func (s *Server) loadState() error {
 	if s.opts.State == "" {
 		return nil
@@ -53,7 +53,7 @@ func (s *Server) loadState() error {
 	return nil
 }
 
-// saveState ends what keeps rows, and writes their changes to the file of the options.
+// saveState closes the sets of rows, and writes their changes to the file Options.State.
 func (s *Server) saveState() error {
 	s.compiler.data.Close()
 	if s.opts.State == "" {

@@ -59,14 +59,14 @@ func (s *Server) Certificates() []certs.Validity {
 }
 
 // ReloadCertificates reads the files of Options.TLS again, as the server does by itself when they
-// change. What is wrong with them is logged, and stays as it was. The cause is for the log.
+// change. An error is logged, and what it concerns stays as it was. The cause is for the log.
 func (s *Server) ReloadCertificates(cause string) {
 	if s.certs != nil {
 		s.certs.Reload(cause)
 	}
 }
 
-// secure has connections speak TLS.
+// secure makes connections speak TLS.
 func (s *Server) secure(l *wire.Connections) {
 	if s.certs == nil {
 		return
@@ -81,7 +81,7 @@ func (s *Server) secure(l *wire.Connections) {
 func (s *Server) handshake(c *wire.Connection, socket net.Conn) (*tls.Conn, error) {
 	conn, err := s.certs.Handshake(socket)
 	if err != nil {
-		if suppressed, ok := s.handshakePace.Pass(time.Now()); ok {
+		if suppressed, ok := s.handshakeLimiter.Pass(time.Now()); ok {
 			s.log.LogAttrs(context.Background(), slog.LevelWarn, "TLS handshake failed",
 				slog.String("remote", c.RemoteAddr().String()), slog.String("error", err.Error()), slog.Int("suppressed", suppressed))
 		}

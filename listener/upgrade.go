@@ -40,7 +40,7 @@ func (c *compiler) socketSeed(asking *config.Endpoint) *websocket.Seed {
 	if !c.chance.Seeded {
 		return nil
 	}
-	counts := traffic.NewCounts(&c.kept, asking, true)
+	counts := traffic.NewCounts(&c.carried, asking, true)
 	return &websocket.Seed{
 		Condition: func(holds func(*matcher.Request) bool) func(*matcher.Request) bool {
 			return c.chance.Conditional(counts, holds)

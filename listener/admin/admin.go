@@ -38,7 +38,7 @@ type Options struct {
 	// See Admin.Token.
 	Token string
 
-	// TLS has the address speak TLS alone; nil has it speak clear text.
+	// TLS makes the address speak only TLS; nil makes it speak clear text.
 	TLS *certs.Options
 
 	Logger *slog.Logger // nil logs nothing

@@ -44,7 +44,8 @@ type given struct {
 	spec *config.Spec
 }
 
-// fingerprint is that of a specification, which takes long to make of a large one.
+// fingerprint stores the fingerprint of a specification, since that of a large one takes long to
+// compute.
 type fingerprint struct {
 	spec *config.Spec
 	text string

@@ -15,8 +15,8 @@ import (
 // fleetPath begins the paths of requests about all replicas.
 const fleetPath = "/__admin/fleet"
 
-// join asks the other replicas for a changed specification before requests are taken, and again now
-// and then, for one that was missed.
+// join asks the other replicas for a changed specification before requests are accepted, and again
+// from time to time, in case one was missed.
 func (a *Admin) join() {
 	if a.fleet == nil {
 		return
@@ -76,7 +76,7 @@ func (a *Admin) showFleet(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, a.fleet.Look(r.Context()))
 }
 
-// showReplica returns what this replica says of itself. It needs no fleet, so that a command can
+// showReplica returns the state of this replica. It needs no fleet, so that a command can
 // coordinate servers that know nothing of each other.
 func (a *Admin) showReplica(w http.ResponseWriter, _ *http.Request) {
 	v, window := a.sampler.Current()
@@ -119,7 +119,7 @@ type notReplaced struct {
 	Replicas []fleet.Outcome `json:"replicas" doc:"those that refused the change, or did not answer"`
 }
 
-// replaceEverywhere has all replicas serve the specification in the body of a request, or none.
+// replaceEverywhere makes all replicas serve the specification in the body of a request, or none.
 func (a *Admin) replaceEverywhere(w http.ResponseWriter, r *http.Request) {
 	media, text, ok := readText(w, r)
 	if !ok {

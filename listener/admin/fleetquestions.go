@@ -127,7 +127,7 @@ type fleetCount struct {
 	Exact    bool            `json:"exact" doc:"there were no more than the journals have"`
 	Why      string          `json:"why,omitempty" doc:"why that is not known, or not ok"`
 	Examples []fleetExchange `json:"examples,omitempty" doc:"requests that were counted, when it is not ok"`
-	Silent   []fleet.Silent  `json:"silent" doc:"replicas that did not answer; while there are any, nothing is ok that has an upper bound"`
+	Silent   []fleet.Silent  `json:"silent" doc:"replicas that did not answer; while there are any, no expectation with an upper bound is ok"`
 }
 
 // verifyEverywhere reports whether the expected number of requests was received by all replicas.
@@ -141,7 +141,7 @@ func (a *Admin) verifyEverywhere(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", wrong)
 		return
 	}
-	// An upper bound that no replica can meet has all of them show examples.
+	// An upper bound that no replica can meet makes all of them show examples.
 	body, err := json.Marshal(map[string]any{"condition": v.Condition, "at-most": 0, "exact": false})
 	if err != nil {
 		refuse(w, http.StatusInternalServerError, "internal", "Internal error", err.Error())

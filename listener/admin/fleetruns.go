@@ -93,7 +93,8 @@ func (a *Admin) fleetRun(w http.ResponseWriter, r *http.Request) *fleet.Run {
 	return nil
 }
 
-// withHDR returns the report as the request wants it.
+// withHDR returns the report, with distributions in the form of HdrHistogram only if the request
+// asks for them.
 func withHDR(r *http.Request, report *runs.Report) *runs.Report {
 	if r.URL.Query().Get("hdr") == "true" {
 		return report

@@ -128,7 +128,7 @@ func (*collector) Describe(chan<- *prometheus.Desc) {}
 // Collect reads all counters.
 func (c *collector) Collect(to chan<- prometheus.Metric) { c.collect(output{to: to}) }
 
-// nativeCollector is a collector whose histograms are native ones too.
+// nativeCollector is a collector that also has native histograms.
 type nativeCollector struct{ *collector }
 
 // Collect reads all counters.
@@ -379,7 +379,7 @@ func (o *output) series(in labels, c *record.EndpointCounts) {
 // output is the destination of metrics.
 type output struct {
 	to     chan<- prometheus.Metric
-	native bool // histograms are native ones too
+	native bool // histograms also have native buckets
 }
 
 func (o *output) put(m prometheus.Metric, err error) {

@@ -29,7 +29,7 @@ func Start(server *listener.Server, opts Options) (*Admin, error) {
 	return a, nil
 }
 
-// ErrFleet is the error of a fleet that is not given as it should be.
+// ErrFleet is the error of an invalid fleet.
 var ErrFleet = errors.New("wrong fleet")
 
 // Open listens on the admin address. Until Attach is called, it only reports that the program runs

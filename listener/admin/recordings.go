@@ -132,7 +132,8 @@ func noRecording(w http.ResponseWriter) {
 	refuse(w, http.StatusNotFound, "recording_not_found", "No such recording", "there is no such recording; GET /__admin/recordings lists them")
 }
 
-// recordingOf returns the recording that a request names. If there is none, it is answered.
+// recordingOf returns the recording that a request names. If there is none, it refuses the
+// request.
 func (a *Admin) recordingOf(w http.ResponseWriter, r *http.Request) (recording.Listed, bool) {
 	list := a.server.Recordings().List()
 	i := slices.IndexFunc(list, func(one recording.Listed) bool { return one.ID == r.PathValue("id") })
@@ -162,8 +163,8 @@ func (a *Admin) showHAR(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// showRecordedConfig returns what import makes of a recording: the configuration, or an archive of it and the
-// files beside it.
+// showRecordedConfig returns the configuration that import makes from a recording, or an archive of
+// it and the files next to it.
 func (a *Admin) showRecordedConfig(w http.ResponseWriter, r *http.Request) {
 	one, ok := a.recordingOf(w, r)
 	if !ok {
@@ -193,7 +194,7 @@ func downloaded(w http.ResponseWriter, media, name string) {
 	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
 }
 
-// cut breaks off an answer that is not whole.
+// cut aborts an answer that is incomplete.
 func (a *Admin) cut(one recording.Listed, as string, err error) {
 	a.log.Warn("a recording could not be written", "recording", one.ID, "as", as, "error", err.Error())
 	panic(http.ErrAbortHandler)

@@ -67,7 +67,7 @@ type newRun struct {
 	Fleet *runs.Membership `json:"fleet,omitempty" doc:"the fleet's run that it is a part of"`
 }
 
-// runID matches the IDs that a run may be given: none that is a number.
+// runID matches the IDs that a run may be given. None of them is a number.
 var runID = regexp.MustCompile(`^[a-z][a-z0-9-]{0,63}$`)
 
 // startRun starts a run. The body is {"name": "…", "reset-state": true} or empty.

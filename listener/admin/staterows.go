@@ -108,7 +108,7 @@ type asksSnapshot struct {
 	Name string `json:"name" doc:"of the snapshot, at most 100 characters; one with the same name is replaced"`
 }
 
-// takeSnapshot keeps the changes as they are.
+// takeSnapshot stores the changes as they are.
 func (a *Admin) takeSnapshot(w http.ResponseWriter, r *http.Request) {
 	var asked asksSnapshot
 	if !read(w, r, &asked) {
@@ -165,7 +165,7 @@ type shownRowChange struct {
 	Row  json.RawMessage `json:"row" doc:"as it is now; null if it was deleted"`
 }
 
-// changesOf returns up to a number of changes of a set, in all parts.
+// changesOf returns up to limit changes of a set, in all parts.
 func (a *Admin) changesOf(set string, limit int) (changes []shownRowChange) {
 	_ = a.server.Data().Changes(set, func(c liststate.Change) bool { // the set exists
 		one := shownRowChange{Key: string(c.Key), Row: c.JSON}
@@ -181,7 +181,7 @@ func (a *Admin) changesOf(set string, limit int) (changes []shownRowChange) {
 	return changes
 }
 
-// partOf returns the part that a request asks for; nil for that of all.
+// partOf returns the part that a request asks for; nil for the rows that are not isolated.
 func partOf(r *http.Request) []byte {
 	if values := r.URL.Query(); values.Has("part") {
 		return []byte(values.Get("part"))

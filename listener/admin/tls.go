@@ -12,7 +12,7 @@ import (
 	"mockserver/listener/record"
 )
 
-// TLSOf returns how the settings have the mocks and the admin address speak TLS; nil is not at all.
+// TLSOf returns the options of TLS for the mocks and for the admin address; nil for clear text.
 // Both have the same CA, if the settings ask for one.
 func TLSOf(set settings.Settings) (mocks, admin *certs.Options, err error) {
 	var ca *certs.Authority
@@ -45,7 +45,7 @@ func openCertificates(opts *certs.Options, log *slog.Logger) (*certs.Store, erro
 	return certs.Open(own, log)
 }
 
-// secured returns what the address accepts, over TLS if it speaks that.
+// secured wraps the socket in TLS, if the address speaks it.
 func (a *Admin) secured(socket net.Listener) net.Listener {
 	if a.certs == nil {
 		return socket
@@ -61,8 +61,8 @@ func (a *Admin) followCertificates() {
 	}
 }
 
-// ReloadCertificates reads the files of Options.TLS again; see listener.Server.ReloadCertificates. A
-// nil Admin ignores it.
+// ReloadCertificates reads the files of Options.TLS again; see listener.Server.ReloadCertificates.
+// A nil Admin ignores it.
 func (a *Admin) ReloadCertificates(cause string) {
 	if a != nil && a.certs != nil {
 		a.certs.Reload(cause)
@@ -85,7 +85,7 @@ func (a *Admin) writeTLS(out *output, counts *record.Counts) {
 // pemMedia is the media type of certificates (RFC 8555).
 const pemMedia = "application/pem-certificate-chain"
 
-// showCA answers with the CA that clients of the mocks, and of this address, have to trust.
+// showCA answers with the CA that clients of the mocks, and of this address, must trust.
 func (a *Admin) showCA(w http.ResponseWriter, _ *http.Request) {
 	text := a.server.CA()
 	if text == nil && a.certs != nil && a.certs.Authority() != nil {
@@ -96,5 +96,5 @@ func (a *Admin) showCA(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", pemMedia)
-	_, _ = w.Write(text) // nobody is left if this fails
+	_, _ = w.Write(text) // an error means that the client has left
 }

@@ -21,9 +21,9 @@ import (
 // in deploy/ are longer.
 const Timeout = 3 * time.Second
 
-// Ping checks whether the server on this machine that was started with a host and port answers, over
-// TLS if it speaks only that. It returns the address that it asked. The error, after three seconds
-// at most, says what happened instead.
+// Ping checks whether the server on this machine that was started with a host and port answers,
+// over TLS if it speaks only that. It returns the address that it asked. The error, after three
+// seconds at most, says what happened instead.
 func Ping(host string, port int, overTLS bool) (address string, err error) {
 	if address, err = ownAddress(host, port); err != nil {
 		return "", err
@@ -43,8 +43,8 @@ func ownAddress(host string, port int) (string, error) {
 }
 
 // ping sends OPTIONS *, which a server answers for itself (RFC 9110 section 9.3.7). The error says
-// what happened instead of a 200. Whose certificate the server has does not matter: no secret is
-// sent, and it is the own machine that is asked.
+// what happened instead of a 200. The certificate of the server is not checked: no secret is
+// sent, and the server runs on this machine.
 func ping(address string, overTLS bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), Timeout)
 	defer cancel()
@@ -68,8 +68,8 @@ func ping(address string, overTLS bool) error {
 	return nil
 }
 
-// wantsCertificate reports whether a server has answered that clients need a certificate, which is an
-// answer.
+// wantsCertificate reports whether a server demanded a certificate of the client, which shows that
+// it answers.
 func wantsCertificate(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "remote error" && slices.Contains([]string{"tls: certificate required", "tls: bad certificate"}, op.Err.Error())

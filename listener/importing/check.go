@@ -30,8 +30,9 @@ const (
 	maxAnswer = 64 << 20
 )
 
-// compare serves what was made and asks it for what the source says. With the URL of the original
-// server it compares the answers of the two instead. It lists what differs; that is an error.
+// compare serves the configuration, sends it the requests of the source, and compares its answers
+// with those of the source or, if against is the URL of the original server, with those of that
+// server. It lists the differences, and returns an error if there are any.
 func compare(w io.Writer, d *draft.Draft, against string) error {
 	dir, err := os.MkdirTemp("", "mockserver-check-")
 	if err != nil {
@@ -71,7 +72,7 @@ func compare(w io.Writer, d *draft.Draft, against string) error {
 	return nil
 }
 
-// asked sends a request, and returns what is wrong with the answer; "" for nothing.
+// asked sends a request, and returns what is wrong with the answer; "" if nothing is.
 func asked(client *http.Client, a *draft.Ask, url, against string) string {
 	got, err := answer(client, a, url, a.Host)
 	if err != nil {
@@ -107,7 +108,7 @@ func asked(client *http.Client, a *draft.Ask, url, against string) string {
 	return first
 }
 
-// given is an answer.
+// given is an answer as it was received.
 type given struct {
 	status int
 	header http.Header
@@ -154,7 +155,7 @@ func sameJSON(a, b []byte) bool {
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// difference returns in what an answer differs from what is wanted; "" for nothing.
+// difference describes how an answer differs from the expected one; "" if it does not.
 func difference(got *given, want *draft.Answer) string {
 	if got.status != want.Status {
 		return fmt.Sprintf("status %d, expected %d", got.status, want.Status)

@@ -1,6 +1,6 @@
-// Package importing is the command import: it makes a configuration of files of other tools, and
-// compares what that answers with what the files say. Files makes one of each file that the server is
-// given.
+// Package importing implements the command import: it makes a configuration from files of other
+// tools, and compares its answers with what the files say. Files does so for each file that the
+// server is given.
 package importing
 
 import (

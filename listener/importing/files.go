@@ -11,19 +11,19 @@ import (
 	"mockserver/config/imports/draft"
 )
 
-// Files makes configurations of files of other tools that the server is given, in a directory of its
-// own. Its methods may be called from any goroutine.
+// Files makes configurations from files of other tools that the server is given, in a temporary
+// directory. Its methods may be called from any goroutine.
 type Files struct {
-	Log *slog.Logger // gets a line for each file; set before the first
+	Log *slog.Logger // gets a line for each file; must be set before the first one
 
 	mu    sync.Mutex
 	dir   string // "" until it is needed
 	made  int
-	fresh map[string][]string // what was made of each file, the newest last
+	fresh map[string][]string // the directories made for each file, the newest last
 }
 
 // Import makes a configuration of a file or directory, and returns its name, which is valid until
-// Close; "" if it is of no format that is imported. Of each file the last three are kept.
+// Close; "" if its format cannot be imported. The last three of each file are kept.
 func (i *Files) Import(path string) (string, error) {
 	if !imports.Recognizes(path) {
 		return "", nil

@@ -35,11 +35,11 @@ import (
 const patience = 2 * time.Second
 
 // Start serves spec on a free port of the loopback address, or as opts say, until
-// the test and its subtests have ended, and closes every connection then. When the
-// spec is wrong, or the server cannot listen, the test fails at once with all that
-// is wrong. Without a Logger in opts the log is written to the output of the test,
-// nothing after its end. Of the environment a template sees what opts.Env gives. Without
-// Record in opts every request is recorded, for Verify.
+// the test and its subtests have ended, and closes every connection then. If the
+// spec is invalid, or the server cannot listen, the test fails at once with all
+// errors. Without a Logger in opts the log is written to the output of the test
+// until the test ends. Templates see only the variables that opts.Env returns.
+// Without Record in opts every request is recorded, for Verify.
 func Start(t testing.TB, spec *config.Spec, opts listener.Options) *listener.Server {
 	t.Helper()
 	return start(t, spec, opts, patience)
@@ -120,7 +120,7 @@ func requests(journal []*record.Exchange) string {
 	return b.String()
 }
 
-// output is the output of a test, which nobody may write to once the test has
+// output is the output of a test. Nothing may be written to it once the test has
 // ended.
 type output struct {
 	mu    sync.Mutex // guards what follows

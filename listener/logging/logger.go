@@ -1,4 +1,4 @@
-// Package logging has the forms of the log: a readable line or a JSON object for each event.
+// Package logging formats the log: a readable line or a JSON object for each event.
 package logging
 
 import (
@@ -30,7 +30,7 @@ func New(format string, stdout, stderr io.Writer) *slog.Logger {
 }
 
 // durationInMilliseconds writes the duration "took" as the number "took_ms": log tools compare and
-// add numbers, and the key has to name their unit.
+// add numbers, and the key must name their unit.
 func durationInMilliseconds(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
 		return slog.Float64(a.Key+"_ms", float64(a.Value.Duration())/float64(time.Millisecond))

@@ -15,7 +15,7 @@ import (
 	"mockserver/matcher"
 )
 
-// Entry is one exchange, copied. All its bytes are in one buffer, that of the answer's body last,
+// Entry is one exchange, copied. All its bytes are in one buffer, with the answer's body last,
 // because it may grow.
 type Entry struct {
 	buf     []byte
@@ -33,7 +33,7 @@ type Entry struct {
 	wait       time.Duration
 	underWay   int64
 	omitted    string // why no bodies are kept; "" if they are
-	kept       int    // the largest body that is, in bytes
+	kept       int    // the largest body that is kept, in bytes
 	key        [sha256.Size]byte
 	sum        hash.Hash // of an answer's body that is too large
 }
@@ -136,13 +136,13 @@ func (e *Entry) More(b []byte) {
 	a.body.to = len(e.buf)
 }
 
-// Times notes how long what took: until the request was sent, from then on to the first byte, and to
+// Times stores how long it took until the request was sent, and from then to the first byte and to
 // the last one.
 func (e *Entry) Times(wait, first, last time.Duration, underWay int64) {
 	e.wait, e.first, e.last, e.underWay = wait, first, last, underWay
 }
 
-// Fail notes why the answer is not whole, with the status that the client has got.
+// Fail stores why the answer is incomplete, and the status that the client received.
 func (e *Entry) Fail(why string, status int) { e.err, e.status = why, status }
 
 // fill makes a line of the entry, which shares its buffer.
@@ -180,5 +180,5 @@ func (e *Entry) message(m *recording.Message, p *part) {
 	}
 }
 
-// text is a text that shares its bytes.
+// text returns a string that shares the bytes.
 func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

@@ -74,8 +74,8 @@ type (
 	}
 )
 
-// WriteHAR writes the lines of files as HAR 1.2. The error is that of writing or of reading a file;
-// what is written is then not whole.
+// WriteHAR writes the lines of files as HAR 1.2. After an error of writing, or of reading a file,
+// the output is incomplete.
 func WriteHAR(to io.Writer, version string, paths []string) error {
 	w := bufio.NewWriter(to)
 	creator, err := json.Marshal(map[string]string{"name": "mockserver", "version": version})

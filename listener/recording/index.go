@@ -12,7 +12,7 @@ import (
 // Served is a recorded answer. It must not be changed.
 type Served struct {
 	Status  int
-	Headers [][2]string // without Content-Length and Content-Encoding, if that was undone
+	Headers [][2]string // without Content-Length, and without Content-Encoding if the body was decoded
 	Body    []byte
 }
 
@@ -52,7 +52,7 @@ func keyOf(method, target, body []byte) (key [sha256.Size]byte) {
 	return key
 }
 
-// answerOf copies the answer of a line; it returns nil if that has no body, although there was one.
+// answerOf copies the answer of a line. It returns nil if a body was left out of the line.
 func answerOf(l *recording.Line) *Served {
 	if l.Response.Omitted != "" || l.Request.Omitted != "" {
 		return nil

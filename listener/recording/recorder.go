@@ -1,4 +1,4 @@
-// Package recording writes what upstreams are asked and answer to files, off the path of requests:
+// Package recording writes the exchanges with upstreams to files, outside the path of requests:
 //
 //	r, err := recording.Open(recording.Options{…})
 //	e := r.Begin(request, connection)   // nil if the request is not recorded
@@ -7,8 +7,8 @@
 //	r.End(e)
 //	err = r.Close()
 //
-// A request copies what it has; a goroutine does the rest. Between them is a queue: when it is full, an
-// exchange is dropped and counted, and nobody waits.
+// A request only copies its data; a goroutine does the rest. Between them is a queue. When it is
+// full, an exchange is dropped and counted; no request waits.
 package recording
 
 import (
@@ -32,27 +32,28 @@ import (
 )
 
 const (
-	// queued is how many exchanges may wait to be written, and queuedBytes how much memory they take.
+	// queued is how many exchanges may wait to be written, and queuedBytes how much memory they
+	// take.
 	queued      = 8192
 	queuedBytes = 32 << 20
 	// flushTime is how long text waits at most to be packed; see flushSize.
 	flushTime = 500 * time.Millisecond
-	// gathered is how long exchanges gather in the queue before they are written together, which takes
-	// less than to turn to each.
+	// gathered is how long exchanges gather in the queue before they are written together, which
+	// takes less time than handling them one by one.
 	gathered = 5 * time.Millisecond
 )
 
 // Options say what is recorded, and where.
 type Options struct {
 	ID       string
-	Upstream string // its name, which is that of the files
+	Upstream string // its name, and that of the files
 	URL      string
 	Dir      string
 	Declared config.Record
 	If       func(*matcher.Request) bool // nil for every request
 	Log      *slog.Logger
 
-	write func(f *os.File, b []byte) (int, error) // in tests, instead of that of the file
+	write func(f *os.File, b []byte) (int, error) // in tests, replaces the write to the file
 }
 
 // Recorder records the exchanges with one upstream.
@@ -76,7 +77,7 @@ type Recorder struct {
 	served   atomic.Uint64
 	written  atomic.Int64 // bytes
 	files    atomic.Int64
-	bare     atomic.Uint64 // exchanges whose bodies were left out for the limit
+	bare     atomic.Uint64 // exchanges whose bodies were left out because of the limit
 	failure  atomic.Pointer[string]
 	first    histogram.Histogram
 	statuses [600]atomic.Uint64
@@ -117,10 +118,11 @@ func Open(o Options) (*Recorder, error) {
 // Upstream returns the name of the upstream.
 func (r *Recorder) Upstream() string { return r.opts.Upstream }
 
-// ID returns what Options.ID said.
+// ID returns Options.ID.
 func (r *Recorder) ID() string { return r.opts.ID }
 
-// Begin copies a request that is about to be passed on. It returns nil if the request is not recorded.
+// Begin copies a request that is about to be passed on. It returns nil if the request is not
+// recorded.
 func (r *Recorder) Begin(q *matcher.Request, connection uint64) *Entry {
 	if r.opts.If != nil && !r.opts.If(q) {
 		return nil
@@ -243,8 +245,8 @@ func (r *Recorder) flush() {
 	r.dropped.Add(lines)
 }
 
-// Close writes what is in the queue and ends the recording. The error is that of the last write that
-// failed. It may be called more than once.
+// Close writes what is in the queue and ends the recording. The error is that of the last write
+// that failed. It may be called more than once.
 func (r *Recorder) Close() error {
 	r.ending.Lock()
 	if !r.ended {
@@ -264,7 +266,7 @@ func (r *Recorder) Close() error {
 	return nil
 }
 
-// Stats is what a recording has so far.
+// Stats contains the figures of a recording so far.
 type Stats struct {
 	ID        string
 	Upstream  string
@@ -274,7 +276,7 @@ type Stats struct {
 	Requests  uint64 // that are in files
 	Dropped   uint64
 	Served    uint64 // answered from what was recorded
-	Bodiless  uint64 // whose bodies were left out for the limit
+	Bodiless  uint64 // whose bodies were left out because of the limit
 	Bytes     int64
 	Files     int64
 	Paths     []string // of the files
@@ -283,7 +285,7 @@ type Stats struct {
 	FirstByte histogram.Snapshot // from sending a request to the first byte of its answer
 }
 
-// Stats returns what the recording has so far.
+// Stats returns the figures of the recording so far.
 func (r *Recorder) Stats() Stats {
 	s := Stats{
 		ID: r.opts.ID, Upstream: r.opts.Upstream, Dir: r.opts.Dir, Mode: cmp.Or(r.opts.Declared.Mode, config.RecordAll), Started: r.begun,
@@ -305,7 +307,7 @@ func (r *Recorder) Stats() Stats {
 	return s
 }
 
-// readIndex reads what earlier recordings in the directory have.
+// readIndex reads the answers of earlier recordings in the directory.
 func (r *Recorder) readIndex() (*index, error) {
 	x := &index{all: map[[sha256.Size]byte]*Served{}}
 	names, err := fileNames(r.opts.Dir, r.opts.Upstream)

@@ -17,7 +17,7 @@ import (
 	"mockserver/matcher/json"
 )
 
-// redacted returns what stands for a secret: the same for the same.
+// redacted returns the replacement of a secret. Equal secrets have equal replacements.
 func (r *Recorder) redacted(value string) string {
 	mac := hmac.New(sha256.New, r.key)
 	mac.Write([]byte(value)) // a hash never returns an error
@@ -143,8 +143,8 @@ func (r *Recorder) redactForm(query string, names []string) string {
 	return strings.Join(pairs, "&")
 }
 
-// redactBody replaces the secrets in a body. It reports false for one that may have some which it
-// cannot find.
+// redactBody replaces the secrets in a body. It reports false if the body may contain secrets
+// that it cannot find.
 func (r *Recorder) redactBody(content []byte, contentType string, rules *config.Redact, plain bool) ([]byte, bool) {
 	if !plain {
 		return nil, false
@@ -156,7 +156,7 @@ func (r *Recorder) redactBody(content []byte, contentType string, rules *config.
 		return content, true
 	}
 	v := json.Parse(content)
-	if v.Kind == json.Missing { // it may be JSON that is cut, or several JSON texts
+	if v.Kind == json.Missing { // it may be truncated JSON, or several JSON texts
 		begin := bytes.TrimLeft(content, " \t\r\n")
 		return content, !semantics.IsJSON(contentType) && (len(begin) == 0 || begin[0] != '{' && begin[0] != '[')
 	}
@@ -167,8 +167,8 @@ func (r *Recorder) redactBody(content []byte, contentType string, rules *config.
 	return r.redactValue(nil, v, paths), true
 }
 
-// redactValue appends a JSON value with those members replaced that the paths lead to. Arrays are
-// passed through.
+// redactValue appends a JSON value, and replaces the members that the paths lead to. A path that
+// meets an array applies to each of its elements.
 func (r *Recorder) redactValue(b []byte, v json.Value, paths [][]string) []byte {
 	switch {
 	case len(paths) == 0 || v.Kind != json.Object && v.Kind != json.Array:

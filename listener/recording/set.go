@@ -16,8 +16,8 @@ import (
 	"mockserver/renderer"
 )
 
-// Set has the recordings of a server, by the names of upstreams. Its methods may be called by any
-// goroutine.
+// Set contains the recordings of a server, by the names of upstreams. Its methods may be called by
+// any goroutine.
 type Set struct {
 	log   *slog.Logger
 	scope *renderer.Scope // of conditions
@@ -33,7 +33,7 @@ type Set struct {
 // Tap is where the exchanges of an upstream are recorded. It survives reloads.
 type Tap struct {
 	recorder atomic.Pointer[Recorder] // nil for none
-	declared string                   // what the recorder was declared as; "" for one that was started by a request
+	declared string                   // fingerprint of the declaration; "" for a recorder that a request started
 	url      string                   // "" while the upstream is not declared
 }
 
@@ -52,7 +52,7 @@ func NewSet(log *slog.Logger, env func(string) (string, bool)) *Set {
 	return &Set{log: log, scope: &renderer.Scope{Env: env}, taps: map[string]*Tap{}}
 }
 
-// Tap returns that of an upstream.
+// Tap returns the tap of an upstream.
 func (s *Set) Tap(name string) *Tap {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,8 +79,8 @@ func Check(u *config.Upstream, scope *renderer.Scope) syntax.Problems {
 	return problems
 }
 
-// Follow begins and ends recordings so that those run that upstreams declare. One that was started by a
-// request goes on as long as its upstream is declared.
+// Follow begins and ends recordings, so that those that upstreams declare are running. A recording
+// that a request started continues as long as its upstream is declared.
 func (s *Set) Follow(upstreams []config.Upstream) error {
 	declared := map[string]string{}
 	for i := range upstreams {
@@ -156,7 +156,7 @@ func (s *Set) end(t *Tap) Stats {
 	return stats
 }
 
-// Close ends all recordings. No other begins.
+// Close ends all recordings. None can begin afterwards.
 func (s *Set) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,7 +187,8 @@ type Listed struct {
 	Running bool
 }
 
-// List returns the recordings that are running, and the last ones that have ended, the latest first.
+// List returns the recordings that are running, and the last ones that have ended, the latest
+// first.
 func (s *Set) List() []Listed {
 	s.mu.Lock()
 	defer s.mu.Unlock()

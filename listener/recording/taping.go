@@ -13,7 +13,7 @@ type Taping struct {
 	entry    *Entry // nil for none
 }
 
-// Why an exchange was not whole, in a recording.
+// The reasons why an exchange is incomplete, as recordings state them.
 const (
 	CodeCut  = "cut"
 	CodeLeft = "left"
@@ -27,7 +27,7 @@ func (r *Recorder) Tape(q *matcher.Request, connection uint64) Taping {
 	return Taping{r, r.Begin(q, connection)}
 }
 
-// Answered records the head of an answer, and what is known of its body.
+// Answered records the head of an answer, and the part of its body that was read.
 func (t *Taping) Answered(x *upstream.Exchange) {
 	if t.entry == nil {
 		return
@@ -53,7 +53,8 @@ func (t *Taping) More(x *upstream.Exchange, b []byte, over, broken bool) {
 	}
 }
 
-// End ends the exchange; failure says why it was not whole. Further calls do nothing.
+// End ends the exchange; failure says why it is incomplete, "" that it is complete. Further calls
+// do nothing.
 func (t *Taping) End(x *upstream.Exchange, failure string, status int) {
 	if t.entry == nil {
 		return

@@ -16,11 +16,11 @@ import (
 	"mockserver/internal/recording"
 )
 
-// writer writes the files of a recording. Each write is a frame of its own, so that a file is readable
-// up to the last one.
+// writer writes the files of a recording. Each write is a frame of its own, so that a file is
+// readable up to the last complete one.
 type writer struct {
 	dir, name, url string
-	write          func(f *os.File, b []byte) (int, error) // nil for that of the file
+	write          func(f *os.File, b []byte) (int, error) // nil for (*os.File).Write
 
 	file   *os.File // nil after a file could not be opened
 	path   string
@@ -67,12 +67,12 @@ func fileNames(dir, upstream string) ([]string, error) {
 	return all, err
 }
 
-// escaped returns a directory as Glob takes it as it is.
+// escaped escapes a directory for Glob.
 func escaped(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(dir)
 }
 
-// numberOf returns the number of a file; 0 for a file that is none of ours.
+// numberOf returns the number of a file; 0 if it is not the file of a recording.
 func numberOf(name string) int {
 	name = strings.TrimSuffix(name, suffix)
 	n, err := strconv.Atoi(name[strings.LastIndexByte(name, '-')+1:])
@@ -106,7 +106,7 @@ func (w *writer) pathOf(number int) string {
 	return filepath.Join(w.dir, fmt.Sprintf("%s-%04d%s", w.name, number, suffix))
 }
 
-// put packs and writes a text. What could not be written whole is taken back.
+// put packs and writes a text. A partial write is undone.
 func (w *writer) put(text []byte) error {
 	w.packed = w.zstd.EncodeAll(text, w.packed[:0])
 	write := w.write
@@ -125,7 +125,7 @@ func (w *writer) put(text []byte) error {
 	return nil
 }
 
-// flush writes the text that has come together, and returns how many bytes it took.
+// flush writes the collected text, and returns its size in the file, in bytes.
 func (w *writer) flush() (n int64, err error) {
 	defer func() {
 		if w.text, w.lines = w.text[:0], 0; cap(w.text) > 8*flushSize {

@@ -19,8 +19,8 @@ import (
 type Part struct {
 	Address string
 	Totals  *Totals // nil if they were never read
-	// Skew is how far the clock of the replica is ahead of that of the coordinator, with an error of
-	// at most SkewError.
+	// Skew is how far the clock of the replica is ahead of that of the coordinator, with an error
+	// of at most SkewError.
 	Skew, SkewError time.Duration
 	// Lost says why Totals end before the run did; "" if they do not.
 	Lost string
@@ -148,7 +148,7 @@ func ofReplica(all []RunCause, address string) []RunCause {
 	return list
 }
 
-// once returns the texts without those that come again, in their order.
+// once returns the texts without repetitions, in their order.
 func once(texts []string) []string {
 	list := []string{}
 	for _, text := range texts {

@@ -162,11 +162,11 @@ func endpointsOf(parts []*Totals, seconds float64) []EndpointReport {
 // unmatchedOf returns the unmatched requests of all parts, the most frequent first.
 func unmatchedOf(parts []*Totals) (list []UnmatchedReport, others int) {
 	list = []UnmatchedReport{}
-	at := map[missKind]int{}
+	at := map[unmatchedKind]int{}
 	for _, t := range parts {
 		others += t.OtherUnmatched
 		for _, u := range t.Unmatched {
-			kind := missKind{u.Method, u.Host, u.Path}
+			kind := unmatchedKind{u.Method, u.Host, u.Path}
 			if i, ok := at[kind]; ok {
 				list[i].Count += u.Count
 				continue
@@ -292,8 +292,8 @@ func timelineOf(parts []*Totals) []Point {
 	return merged
 }
 
-// within returns what the points of one replica say of a stretch of time, as one point, and the
-// points that end later. A point that is only partly in the stretch counts for that part.
+// within returns the points of one replica in a period, as one point, and the
+// points that end later. A point that is only partly in the period counts for that part.
 func within(points []Point, from, to float64) (Point, []Point) {
 	var all Point
 	for i := 0; ; i++ {
@@ -322,7 +322,7 @@ func (p *Point) densities() [8]*float64 {
 	return [...]*float64{&p.Rate, &p.Errors, &p.DeclaredErrors, &p.InjectedErrors, &p.OwnErrors, &p.Unmatched, &p.Faults, &p.Limited}
 }
 
-// beside adds what another replica did in the stretch of time of p, or in a part of it.
+// beside adds what another replica did in the period of p, or in a part of it.
 func (p *Point) beside(q *Point) {
 	others := q.densities()
 	for i, n := range p.densities() {

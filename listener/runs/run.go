@@ -28,14 +28,14 @@ const (
 type run struct {
 	id, name string
 	begin    time.Time
-	first    *verdict.Reading     // nil after the end
-	misses   map[missKind]uint64  // how often each unmatched request had been received before the run
-	points   []Point              // see put
-	each     float64              // seconds that a point covers
-	held     map[string]*RunCause // reasons, keyed by code
-	explain  map[string]*RunCause // explanations, keyed by code
-	bad      float64              // seconds that were not trusted
-	judged   float64              // seconds that were judged
+	first    *verdict.Reading         // nil after the end
+	misses   map[unmatchedKind]uint64 // how often each unmatched request had been received before the run
+	points   []Point                  // see put
+	each     float64                  // seconds that a point covers
+	held     map[string]*RunCause     // reasons, keyed by code
+	explain  map[string]*RunCause     // explanations, keyed by code
+	bad      float64                  // seconds that were not trusted
+	judged   float64                  // seconds that were judged
 	changes  []Change
 	spec     string // fingerprint of the specification at the beginning
 	fleet    *Membership
@@ -44,8 +44,8 @@ type run struct {
 	totals *Totals // of a run of a fleet that has ended; else nil
 }
 
-// missKind identifies unmatched requests of the same kind.
-type missKind struct{ method, host, path string }
+// unmatchedKind identifies unmatched requests of the same kind.
+type unmatchedKind struct{ method, host, path string }
 
 // Beginning says how a run begins.
 type Beginning struct {
@@ -57,7 +57,7 @@ type Beginning struct {
 func newRun(b Beginning, first *verdict.Reading, misses []record.Miss, spec string) *run {
 	r := &run{
 		id: b.ID, name: b.Name, fleet: b.Fleet, begin: first.Time, first: first, spec: spec, each: verdict.Every.Seconds(),
-		misses: map[missKind]uint64{}, held: map[string]*RunCause{}, explain: map[string]*RunCause{},
+		misses: map[unmatchedKind]uint64{}, held: map[string]*RunCause{}, explain: map[string]*RunCause{},
 	}
 	if b.Name == "" {
 		r.name = "run " + b.ID
@@ -68,7 +68,7 @@ func newRun(b Beginning, first *verdict.Reading, misses []record.Miss, spec stri
 	return r
 }
 
-func kindOf(m record.Miss) missKind { return missKind{m.Method, m.Host, m.Path} }
+func kindOf(m record.Miss) unmatchedKind { return unmatchedKind{m.Method, m.Host, m.Path} }
 
 // setting contains what a report needs in addition to its run.
 type setting struct {

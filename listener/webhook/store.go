@@ -9,8 +9,8 @@ import (
 	"mockserver/internal/natsclient"
 )
 
-// Store returns what opens the store of a name: a directory, or the URL of servers. fallback
-// reports whether webhooks that it refuses are kept in memory.
+// Store returns a function that opens the store with a name: a directory, or the URL of NATS
+// servers. fallback reports whether webhooks that the store refuses are kept in memory.
 func Store(name string) (open func(*slog.Logger) (dispatcher.Store, error), fallback bool, err error) {
 	if !natsclient.IsURL(name) {
 		return func(log *slog.Logger) (dispatcher.Store, error) {

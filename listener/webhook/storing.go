@@ -2,15 +2,15 @@ package webhook
 
 import "sync"
 
-// Storing has the webhooks of rows that wait for the store, each in its own goroutine. There are at
-// most as many as may be pending.
+// Storing runs functions that store webhooks of rows, each in its own goroutine, since they wait
+// for the store. There are at most as many as webhooks may be pending.
 type Storing struct {
 	mu     sync.Mutex // guards the field below
 	closed bool
 	all    sync.WaitGroup
 }
 
-// Do calls a function in a goroutine, and reports whether it does: not after Close.
+// Do calls a function in a goroutine. After Close it returns false, and does not call it.
 func (s *Storing) Do(store func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -20,7 +20,7 @@ func (s *Storing) Do(store func()) bool {
 	return !s.closed
 }
 
-// Close waits for the goroutines. There are no further ones.
+// Close waits for the goroutines. None starts afterwards.
 func (s *Storing) Close() {
 	s.mu.Lock()
 	s.closed = true

@@ -1,4 +1,4 @@
-// Package webhook has the webhooks of endpoints, compiled, and makes deliveries of them for the
+// Package webhook compiles the webhooks of endpoints, and renders their deliveries for the
 // dispatcher.
 package webhook
 
@@ -150,8 +150,8 @@ func compileUnless(raw bool, text syntax.Text, form renderer.Form, scope *render
 	return renderer.CompileText(text, form, scope)
 }
 
-// filesOf returns how the URL of a webhook is reached over TLS. The files are read, so that what is
-// wrong with them is found now.
+// filesOf returns how the URL of a webhook is reached over TLS. The files are read, so that
+// errors in them are found now.
 func filesOf(w *config.Webhook) (clienttls.Files, syntax.Problems) {
 	dir := filepath.Dir(w.Pos.File)
 	over := clienttls.Files{
