@@ -162,8 +162,7 @@ func (s streams) sendPieces(c *call, st *h2.Stream, block []byte) {
 	}
 }
 
-// appendBlock appends the header block of the reply. The block of a fixed answer is
-// prepared in advance.
+// appendBlock appends the header block of the reply. A fixed answer has a prepared one.
 func (c *call) appendBlock(b []byte, a *answer, date []byte) []byte {
 	p := &c.reply
 	if a != nil && a.block != nil && len(p.Fields) == len(a.headers) && p.Refusal == nil {

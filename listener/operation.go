@@ -9,8 +9,7 @@ import (
 	"mockserver/renderer"
 )
 
-// operation is an operation of an OpenAPI document, with the answers that a request can choose
-// from.
+// operation is an operation of an OpenAPI document, with the answers that requests can choose.
 type operation struct {
 	*negotiate.Operation
 	document *openapi.Operation

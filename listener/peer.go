@@ -8,9 +8,8 @@ import (
 	"mockserver/matcher"
 )
 
-// peer is the connection that a request came by, as far as its answer needs it: a connection of
-// HTTP/1.1 or a stream of HTTP/2. Only the goroutine that serves the request calls it, except for
-// Wake.
+// peer is what a request came by, as far as its answer needs it: a connection of HTTP/1.1 or a
+// stream of HTTP/2. Only the goroutine that serves the request calls it, except for Wake.
 type peer interface {
 	matcher.Peer
 	traffic.Waiter
@@ -20,8 +19,7 @@ type peer interface {
 	HasLeft() bool
 	// Shard is where its requests are counted.
 	Shard() uint32
-	// Arrived returns when the request arrived, if that was before serving it began; zero
-	// otherwise.
+	// Arrived returns when the request arrived, if before serving it began; zero otherwise.
 	Arrived() time.Time
 	// LastRead returns how long ago it was last read.
 	LastRead() (at, ago time.Duration)

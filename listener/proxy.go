@@ -132,8 +132,7 @@ func (c *call) endPassing() {
 	}
 }
 
-// pass passes a request on, and makes the reply from the upstream's response. It reports whether
-// there was one.
+// pass passes a request on, and replies with the upstream's response. It reports whether one came.
 func (s *Server) pass(a *answer, c *call) bool {
 	p := a.proxy
 	c.endPassing()

@@ -82,8 +82,7 @@ type Options struct {
 	// which only one server at a time may use, or "nats://HOST:PORT": a stream of NATS JetStream,
 	// from which other servers send the webhooks of one that has ended.
 	WebhookStore string
-	// SharedState is where replicas count rate limits of scope "shared": "nats://HOST:PORT"; "" for
-	// none.
+	// SharedState is where replicas count shared rate limits: "nats://HOST:PORT"; "" for none.
 	SharedState string
 	NoWebhooks  bool // webhooks are checked like the rest, but not sent
 	NoLatency   bool // latencies are not waited for; requests that fail or time out do so immediately
