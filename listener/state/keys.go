@@ -41,6 +41,16 @@ type bucket struct {
 // set sets an entry that does not count yet.
 func (b *bucket) set(i int32, e keyEntry) { b.tags[i], b.entries[i] = uint16(e.hash), e }
 
+// shares reports whether another entry of a full bucket has the hash of this one.
+func (b *bucket) shares(one keyEntry) bool {
+	for _, other := range b.entries {
+		if other.hash == one.hash && other.seq != one.seq {
+			return true
+		}
+	}
+	return false
+}
+
 type keyEntry struct{ hash, seq uint64 }
 
 // slotOf returns the index of the slot of a hash in a node.

@@ -295,12 +295,15 @@ func (v *version) note(hash, seq uint64) {
 	}
 	var room [bucketSize + 1]keyEntry
 	all := append(room[:0], b.entries[:]...)
-	if k.named > k.live+k.live/4+bucketSize {
-		all = slices.DeleteFunc(all, func(e keyEntry) bool {
-			r := v.rows.get(e.seq)
-			return r == nil || !r.inserted || hashOf(r.key()) != e.hash
-		})
-		k.named -= bucketSize - len(all)
-	}
+	much := k.named > k.live+k.live/4+bucketSize
+	all = slices.DeleteFunc(all, func(one keyEntry) bool {
+		// A key that was deleted and inserted often has entries that no bucket can tell apart.
+		if !much && one.hash != hash && !b.shares(one) {
+			return false
+		}
+		r := v.rows.get(one.seq)
+		return r == nil || !r.inserted || hashOf(r.key()) != one.hash
+	})
+	k.named -= bucketSize - len(all)
 	k.root = k.root.with(0, uint(b.depth), hash, append(all, e))
 }
