@@ -65,7 +65,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		"https://example.com/api.yml":  "is a URL; expected a file or a directory",
 		t.TempDir():                    "the directory holds no file to read",
 		pipe:                           "is not a regular file",
-		large:                          "the file is larger than 64 MiB",
+		large:                          "the file is larger than the limit of 64 MiB",
 		filepath.Join(large, "x.yml"):  "cannot be read: not a directory",
 		write(t, dir, "empty.yml", ""): "the file is empty; expected a list of endpoints, [] for none",
 		write(t, dir, "comment.yaml", "# later\n---"): "the file is empty",

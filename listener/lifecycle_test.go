@@ -333,7 +333,7 @@ func TestApply_AfterShutdownIsRefused(t *testing.T) {
 
 func TestStart_WithoutASpec(t *testing.T) {
 	var problems syntax.Problems
-	if _, err := listener.Start(nil, listener.Options{}); !errors.As(err, &problems) || !strings.Contains(err.Error(), "there is no spec") {
+	if _, err := listener.Start(nil, listener.Options{}); !errors.As(err, &problems) || !strings.Contains(err.Error(), "the spec is nil") {
 		t.Errorf("Start: got %v", err)
 	}
 	server := started(t, config.New(), listener.Options{})

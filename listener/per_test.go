@@ -70,7 +70,7 @@ func TestShared_NumbersAreForAnswers(t *testing.T) {
 		`response: {body: '{{shared-counter()}}'}`:                                                false,
 	} {
 		err := Check(config.Parse("m.yml", []byte("- endpoint: {path: /a, "+text+"}")), Options{SharedState: "nats://127.0.0.1:1"}).Err()
-		if (err == nil) != fine || err != nil && !strings.Contains(err.Error(), "accepts a name in quotes, in answers") {
+		if (err == nil) != fine || err != nil && !strings.Contains(err.Error(), "accepts a name in quotes; only in responses") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -81,8 +81,8 @@ func TestLet_IsRefused(t *testing.T) {
 		"let: {now: 1}":                          `[0].endpoint.let.now: "now" is a word of the template language; expected another name`,
 		"let: {response: 1}":                     `"response" is a word of the template language; expected another name`,
 		"let: {1a: 1}":                           "[0].endpoint.let.1a: is not a name: a letter, followed by",
-		"let: {a: \"{{b}}\", b: 1}":              `m.yml:3:17: [0].endpoint.let.a: "b" is a name of this endpoint, and not known here`,
-		"let: {a: \"{{a}}\"}":                    `"a" is a name of this endpoint, and not known here`,
+		"let: {a: \"{{b}}\", b: 1}":              `m.yml:3:17: [0].endpoint.let.a: "b" is a name of this endpoint that is not known here`,
+		"let: {a: \"{{a}}\"}":                    `"a" is a name of this endpoint that is not known here`,
 		"let: {a: [1, \"{{nope}}\"]}":            `unknown variable "nope"`,
 		"if: b = 1\n    let: {a: 1}":             "",
 		"let: {a: \"{{response.status}}\"}":      "response is known in webhooks only, which are sent after it",

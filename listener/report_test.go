@@ -131,7 +131,7 @@ func TestReport_PanicHasItsStack(t *testing.T) {
 	}
 	frames := e.Exception[0].Stacktrace.Frames
 	inner := frames[len(frames)-1]
-	if inner.Module != "mockserver/fetcher" || inner.Filename != "mockserver/fetcher/file.go" || inner.Lineno == 0 || !inner.InApp {
+	if inner.Module != "mockserver/fetcher" || inner.Filename != "mockserver/fetcher/look.go" || inner.Lineno == 0 || !inner.InApp {
 		t.Errorf("the innermost frame is %+v", inner)
 	}
 	served := slices.ContainsFunc(frames, func(f sentry.Frame) bool {
