@@ -6,7 +6,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/config/syntax"
-	"mockserver/matcher/json"
+	"mockserver/internal/json"
 	"mockserver/renderer"
 )
 

@@ -15,12 +15,12 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/fetcher/upstream"
 	"mockserver/internal/ascii"
+	"mockserver/internal/json"
 	"mockserver/internal/semantics"
 	"mockserver/internal/wording"
 	"mockserver/listener/record"
 	"mockserver/listener/recording"
 	"mockserver/listener/reply"
-	"mockserver/matcher/json"
 	"mockserver/renderer"
 )
 

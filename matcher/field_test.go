@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"mockserver/matcher/json"
+	"mockserver/internal/json"
 )
 
 // Field returns the same as Member of the body, regardless of the number and order of calls.

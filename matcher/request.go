@@ -53,7 +53,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"mockserver/matcher/json"
+	"mockserver/internal/json"
 )
 
 // Request is the request being served, as every stage sees it. It parses its parts only when they

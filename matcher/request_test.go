@@ -12,7 +12,7 @@ import (
 	"time"
 	"unsafe"
 
-	"mockserver/matcher/json"
+	"mockserver/internal/json"
 )
 
 func TestTargetIsCutAsSent(t *testing.T) {

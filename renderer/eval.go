@@ -4,8 +4,8 @@ import (
 	"math"
 	"strconv"
 
+	"mockserver/internal/json"
 	"mockserver/matcher"
-	"mockserver/matcher/json"
 	"mockserver/renderer/value"
 )
 

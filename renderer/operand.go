@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/json"
 	"mockserver/matcher"
-	"mockserver/matcher/json"
 	"mockserver/renderer/escape"
 	"mockserver/renderer/scalar"
 	"mockserver/renderer/value"

@@ -21,8 +21,8 @@ import (
 	"mockserver/config/imports/postman"
 	"mockserver/config/imports/wiremock"
 	"mockserver/internal/harness"
-	"mockserver/internal/importtest"
 	"mockserver/listener/importing"
+	"mockserver/listener/importing/importtest"
 )
 
 // beside is a source, and requests to which the original and the import give the same answers. A

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"mockserver/internal/json"
 	"mockserver/internal/wording"
-	"mockserver/matcher/json"
 	"mockserver/renderer/escape"
 )
 

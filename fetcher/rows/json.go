@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io"
 
-	"mockserver/matcher/json"
+	"mockserver/internal/json"
 )
 
 // readJSON reads a list of objects, or an object of objects, one at a time.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"mockserver/internal/json"
 	"mockserver/internal/wording"
-	"mockserver/matcher/json"
 )
 
 // maxKey is the maximum size of a key's text in bytes.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"io"
 
-	"mockserver/matcher/json"
+	"mockserver/internal/json"
 )
 
 // reader reads one file.

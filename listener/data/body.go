@@ -5,10 +5,10 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"mockserver/internal/json"
 	"mockserver/internal/semantics"
 	"mockserver/listener/reply"
 	"mockserver/matcher"
-	"mockserver/matcher/json"
 )
 
 // body returns the objects in the request's body: one or, if a list is allowed, several.

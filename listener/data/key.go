@@ -9,8 +9,8 @@ import (
 	"mockserver/config"
 	"mockserver/config/item"
 	"mockserver/config/syntax"
+	"mockserver/internal/json"
 	"mockserver/internal/wording"
-	"mockserver/matcher/json"
 	"mockserver/renderer"
 )
 

@@ -7,11 +7,11 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"mockserver/internal/json"
 	"mockserver/internal/wording"
 	"mockserver/listener/reply"
 	"mockserver/listener/state"
 	"mockserver/matcher"
-	"mockserver/matcher/json"
 	"mockserver/renderer"
 )
 

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"mockserver/internal/json"
 	"mockserver/internal/wording"
 	"mockserver/listener/state"
-	"mockserver/matcher/json"
 )
 
 // Why an operation on a set from outside fails.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"mockserver/matcher/json"
+	"mockserver/internal/json"
 	"mockserver/renderer/escape"
 )
 

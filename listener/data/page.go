@@ -11,11 +11,11 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config/item"
+	"mockserver/internal/json"
 	"mockserver/internal/wording"
 	"mockserver/listener/reply"
 	"mockserver/listener/state"
 	"mockserver/matcher"
-	"mockserver/matcher/json"
 )
 
 // page is one page of a list.

@@ -14,9 +14,9 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/fetcher"
 	"mockserver/fetcher/rows"
+	"mockserver/internal/json"
 	"mockserver/internal/wording"
 	"mockserver/listener/state"
-	"mockserver/matcher/json"
 )
 
 // look looks at the file of the set. A set without a file always looks the same.

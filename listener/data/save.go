@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"mockserver/internal/files"
+	"mockserver/internal/json"
 	"mockserver/internal/wording"
 	"mockserver/listener/state"
-	"mockserver/matcher/json"
 )
 
 // saved is a line of the file of changes.

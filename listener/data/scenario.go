@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"mockserver/config"
+	"mockserver/internal/json"
 	"mockserver/listener/state"
 	"mockserver/matcher"
-	"mockserver/matcher/json"
 	"mockserver/renderer"
 	"mockserver/renderer/escape"
 )

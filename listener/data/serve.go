@@ -6,12 +6,12 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/json"
 	"mockserver/internal/semantics"
 	"mockserver/internal/wording"
 	"mockserver/listener/reply"
 	"mockserver/listener/state"
 	"mockserver/matcher"
-	"mockserver/matcher/json"
 	"mockserver/renderer/escape"
 )
 

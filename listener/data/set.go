@@ -8,9 +8,9 @@ import (
 
 	"mockserver/config"
 	"mockserver/config/syntax"
+	"mockserver/internal/json"
 	"mockserver/internal/wording"
 	"mockserver/listener/state"
-	"mockserver/matcher/json"
 	"mockserver/renderer"
 )
 

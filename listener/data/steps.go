@@ -9,9 +9,9 @@ import (
 
 	"mockserver/config"
 	"mockserver/config/syntax"
+	"mockserver/internal/json"
 	"mockserver/listener/state"
 	"mockserver/matcher"
-	"mockserver/matcher/json"
 	"mockserver/renderer"
 )
 

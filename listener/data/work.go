@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strconv"
 
+	"mockserver/internal/json"
 	"mockserver/listener/state"
 	"mockserver/matcher"
-	"mockserver/matcher/json"
 	"mockserver/renderer"
 )
 

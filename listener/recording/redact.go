@@ -11,10 +11,10 @@ import (
 
 	"mockserver/config"
 	"mockserver/fetcher"
+	"mockserver/internal/json"
 	"mockserver/internal/recording"
 	"mockserver/internal/secret"
 	"mockserver/internal/semantics"
-	"mockserver/matcher/json"
 )
 
 // redacted returns the replacement of a secret. Equal secrets have equal replacements.

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"mockserver/config/syntax"
+	view "mockserver/internal/json"
 	"mockserver/internal/tags"
 	"mockserver/internal/wording"
-	view "mockserver/matcher/json"
 	"mockserver/renderer/scalar"
 )
 

@@ -13,9 +13,9 @@ import (
 	"github.com/brianvoe/gofakeit/v7"
 
 	"mockserver/config/syntax"
+	view "mockserver/internal/json"
 	"mockserver/internal/wording"
 	"mockserver/matcher"
-	view "mockserver/matcher/json"
 	"mockserver/renderer/value"
 )
 

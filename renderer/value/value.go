@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/json"
 	"mockserver/matcher"
-	"mockserver/matcher/json"
 	"mockserver/renderer/scalar"
 )
 

@@ -9,7 +9,7 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/jsonserver"
 	"mockserver/config/syntax"
-	"mockserver/internal/importtest"
+	"mockserver/listener/importing/importtest"
 )
 
 const blog = `{

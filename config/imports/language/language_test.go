@@ -7,7 +7,7 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/language"
 	"mockserver/config/syntax"
-	"mockserver/internal/importtest"
+	"mockserver/listener/importing/importtest"
 )
 
 // holds serves an endpoint with a condition, and reports for which bodies it holds.

@@ -15,7 +15,7 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/mockoon"
 	"mockserver/config/syntax"
-	"mockserver/internal/importtest"
+	"mockserver/listener/importing/importtest"
 )
 
 // environment returns an environment with routes, and further keys.

@@ -11,7 +11,7 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/postman"
 	"mockserver/config/syntax"
-	"mockserver/internal/importtest"
+	"mockserver/listener/importing/importtest"
 )
 
 const shop = `{

@@ -11,8 +11,8 @@ import (
 
 	"mockserver/config/imports/draft"
 	"mockserver/config/syntax"
+	"mockserver/internal/json"
 	"mockserver/internal/semantics"
-	"mockserver/matcher/json"
 )
 
 // exchange is a request and its answer, as a reader of a format gives it. Its texts are valid

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"mockserver/config/imports/draft"
-	"mockserver/matcher/json"
+	"mockserver/internal/json"
 )
 
 // column is a part of the requests that the answers may depend on, with its values.

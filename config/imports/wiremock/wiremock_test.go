@@ -13,7 +13,7 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/wiremock"
 	"mockserver/config/syntax"
-	"mockserver/internal/importtest"
+	"mockserver/listener/importing/importtest"
 )
 
 func read(t testing.TB, text string) *importtest.Made {
