@@ -353,7 +353,7 @@ func TestFleet_ARunBeginsOnlyIfAllAgree(t *testing.T) {
 	ready(t, second)
 	got := first.admin.Do("POST", "/__admin/fleet/runs", "")
 	got.Refusal(t, 409, "not_agreed")
-	for _, want := range []string{ports[1] + " serves another configuration", ports[2] + " does not answer", "the number of replicas is 3; expected 2"} {
+	for _, want := range []string{ports[1] + " serves a different configuration", ports[2] + " does not answer", "the number of replicas is 3; expected 2"} {
 		if !strings.Contains(got.Body, want) {
 			t.Errorf("it does not say %q: %s", want, got.Body)
 		}
