@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/harness/volume"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -148,8 +149,8 @@ func TestCounter_RemembersManyValues(t *testing.T) {
 		return int(m.HeapAlloc)
 	}
 	const values = 1_500_000
-	if testing.Short() {
-		t.Skip("it counts for a million and a half values")
+	if !volume.Full() {
+		t.Skip("it counts for a million and a half values; MOCKSERVER_VOLUME_TESTS=1 runs it")
 	}
 	before, often := heap(), 0
 	for i := range values {

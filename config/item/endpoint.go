@@ -179,11 +179,6 @@ func (e *Endpoint) Unsaid() bool { return table.Unsaid(EndpointFields, e) }
 // SharesTurns reports whether all replicas share the turns of the endpoint.
 func (e *Endpoint) SharesTurns() bool { return e.Scope == policy.LimitScopes[1] }
 
-// policies returns the policies of the endpoint.
-func (e *Endpoint) policies() policy.Set {
-	return policy.Set{Latency: e.Latency, Fault: e.Fault, RateLimit: e.RateLimit, Capacity: e.Capacity}
-}
-
 // Claim sets the endpoint's method and path in those problems that have no position in a file. It
 // modifies ps and returns it.
 func (e *Endpoint) Claim(ps syntax.Problems) syntax.Problems {

@@ -67,11 +67,6 @@ func (o *Outcome) EffectiveWeight() float64 {
 	return o.Weight
 }
 
-// policies returns the policies of the outcome.
-func (o *Outcome) policies() policy.Set {
-	return policy.Set{Latency: o.Latency, Fault: o.Fault}
-}
-
 // decodeOutcomes returns the answers of a list.
 func decodeOutcomes(d *table.Decoder, v table.Value) []Outcome {
 	if len(v.Items) == 0 {

@@ -4,30 +4,6 @@ import (
 	"mockserver/config/table"
 )
 
-// Set has the policies of one declaration. A nil field is not declared.
-type Set struct {
-	Latency   *Latency
-	Fault     *Fault
-	RateLimit *RateLimit
-	Capacity  *Capacity
-}
-
-// Check checks the policies under their keys, below the keys at. path is the path of the endpoint.
-func (p Set) Check(c *table.Checker, path string, at []string) {
-	CheckLatency(c, p.Latency, table.Below(at, "latency"))
-	checkFault(c, p.Fault, table.Below(at, "fault"))
-	checkRateLimit(c, p.RateLimit, path, table.Below(at, "rate-limit"))
-	checkCapacity(c, p.Capacity, table.Below(at, "capacity"))
-}
-
-// Complete fills in what a file expresses differently from Go.
-func (p Set) Complete() {
-	p.Latency.complete(false)
-	if p.Fault != nil {
-		p.Fault.Rated = p.Fault.Rated || p.Fault.Rate != 0
-	}
-}
-
 // AnswerKeys returns the keys that an answer may have: latency and fault. T has a Go field for each of
 // them. more is appended to their documentation.
 func AnswerKeys[T any](more string) []table.Field[T] {

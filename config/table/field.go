@@ -109,12 +109,19 @@ func (r Row) fault(field reflect.Value) string {
 			return fmt.Sprintf("is %v; expected a number from 0 to %d", v, r.UpTo)
 		}
 	case time.Duration:
-		switch {
-		case r.Most > 0 && (v < 0 || v > r.Most):
-			return fmt.Sprintf("is %v; expected a duration of at most %vh", v, r.Most.Hours())
-		case v < 0 && !r.AtOnce:
-			return fmt.Sprintf("is %v; expected a duration of 0 or more", v)
-		}
+		return r.durationFault(v)
+	}
+	return ""
+}
+
+func (r Row) durationFault(t time.Duration) string {
+	switch {
+	case t == 0 && r.Length.above():
+		return "is missing; expected " + r.Accepts()
+	case r.Most > 0 && (t < 0 || t > r.Most):
+		return fmt.Sprintf("is %v; expected a duration of at most %vh", t, r.Most.Hours())
+	case t < 0 && !r.AtOnce:
+		return fmt.Sprintf("is %v; expected a duration of 0 or more", t)
 	}
 	return ""
 }

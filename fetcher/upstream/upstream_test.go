@@ -298,3 +298,12 @@ func FuzzAnswer(f *testing.F) {
 		}
 	})
 }
+
+// A protocol without a version would be passed on in a header line without a name.
+func TestVia_NamesEachProtocol(t *testing.T) {
+	for p, via := range viaOf {
+		if !strings.HasPrefix(via, "Via: ") {
+			t.Errorf("%s: the header begins with %q", matcher.Protocol(p), via)
+		}
+	}
+}

@@ -169,12 +169,14 @@ func (r *Recorder) protocols(c *Counts) (n [matcher.Protocols]uint64) {
 	for i := range c.Endpoints {
 		all += c.Endpoints[i].Requests
 	}
+	others := uint64(0)
 	for i := range r.lanes {
 		for p := range r.lanes[i].others {
-			n[p+1] += r.lanes[i].others[p].Load()
+			came := r.lanes[i].others[p].Load()
+			n[p+1] += came
+			others += came
 		}
 	}
-	others := n[matcher.HTTP10] + n[matcher.HTTP2]
 	n[matcher.HTTP11] = all - min(all, others)
 	return n
 }

@@ -45,7 +45,7 @@ type lane struct {
 	_       [128]byte
 	serving atomic.Int64                         // requests
 	others  [matcher.Protocols - 1]atomic.Uint64 // requests by other protocols than HTTP/1.1
-	_       [104]byte
+	_       [128 - 8*matcher.Protocols]byte
 	rows    [maxRows]atomic.Pointer[Shard]
 }
 

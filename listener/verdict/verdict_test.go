@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"math"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"mockserver/internal/histogram"
+	"mockserver/listener/record"
+	"mockserver/matcher"
 )
 
 // busySample returns a sample of a second in which requests were served and nothing was wrong, on a
@@ -381,4 +384,25 @@ func FuzzParseThresholds(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Each protocol is a member of the samples, by its name.
+func TestProtocols_AreAllOfThem(t *testing.T) {
+	var before, after record.Counts
+	for p := range after.Protocols {
+		after.Protocols[p] = uint64(p) + 1
+	}
+	text, err := json.Marshal(protocolsBetween(&before, &after))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]uint64
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	for p, n := range after.Protocols {
+		if name := matcher.Protocol(p).String(); got[name] != n {
+			t.Errorf("%s: %d requests, want %d", name, got[name], n)
+		}
+	}
 }
