@@ -17,10 +17,10 @@ import (
 	"mockserver/internal/harness"
 )
 
-// pidfdGetfd is the number of pidfd_getfd(2), which package syscall does not have.
+// pidfdGetfd is the number of the system call pidfd_getfd(2), which package syscall lacks.
 const pidfdGetfd = 438
 
-// deafen makes accepting fail in a program: it shuts down the socket that it listens on.
+// deafen makes accepting fail in a program: it shuts down the program's listening socket.
 func deafen(p *harness.Process) {
 	p.T.Helper()
 	deaf := false
@@ -29,7 +29,7 @@ func deafen(p *harness.Process) {
 			fd, _, errno := syscall.Syscall(pidfdGetfd, handle, number, 0)
 			switch errno {
 			case 0:
-			case syscall.EBADF: // it has no such descriptor
+			case syscall.EBADF: // the process has no such descriptor
 				continue
 			default:
 				p.T.Skipf("the sockets of another process cannot be had here: %v", errno)
@@ -40,7 +40,7 @@ func deafen(p *harness.Process) {
 					p.T.Error(err)
 				}
 			}
-			_ = syscall.Close(int(fd)) // of a copy
+			_ = syscall.Close(int(fd)) // this closes only a copy
 		}
 	})
 	if err != nil || !deaf {
@@ -48,8 +48,8 @@ func deafen(p *harness.Process) {
 	}
 }
 
-// When no connection can be accepted any more, what is under way is finished as it
-// is on a signal: requests are answered, and reports that wait are sent.
+// When the server can accept no more connections, it finishes its work in progress as it does
+// after a signal: it answers requests and sends queued reports.
 func TestProgram_ThatCannotAcceptDrains(t *testing.T) {
 	t.Parallel()
 	reached, release := make(chan struct{}, 10), make(chan struct{})
@@ -85,7 +85,7 @@ func TestProgram_ThatCannotAcceptDrains(t *testing.T) {
 			t.Fatal("a request or a report does not arrive")
 		}
 	}
-	p.Get("/second") // its report waits behind the first
+	p.Get("/second") // its report is queued after the first
 	deafen(p)
 	p.WaitLine(0, "serving ended", "accept")
 	p.WaitLine(0, "stopping", "grace")
@@ -99,8 +99,8 @@ func TestProgram_ThatCannotAcceptDrains(t *testing.T) {
 	}
 }
 
-// When connections have taken the file descriptors, some are left for the admin address,
-// which says what is wrong. Those that wait are served when there are some again.
+// When connections have used up the file descriptors, some are left for the admin address, which
+// reports the problem. Waiting connections are served as soon as descriptors are free again.
 func TestProgram_AnswersTheAdminAddressWithoutDescriptors(t *testing.T) {
 	t.Parallel()
 	file := harness.WriteFile(t, t.TempDir(), "mock.yml", "- endpoint: {path: /a, response: {body: fine}}\n")

@@ -11,12 +11,12 @@ import (
 	"mockserver/internal/harness"
 )
 
-// at is a configuration with one endpoint that answers with the body.
+// at returns a configuration with one endpoint that answers with the body.
 func at(path, body string) string {
 	return fmt.Sprintf("- endpoint: {path: %s, response: {body: %q}}\n", path, body)
 }
 
-// tree writes files into a directory of its own, which it returns.
+// tree writes files into a new directory and returns the directory.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -81,7 +81,7 @@ func TestDirectory_ConfigurationsAreJoinedInTheOrderGiven(t *testing.T) {
 	in := func(name string) string { return filepath.Join(dir, name) }
 	for _, c := range []struct {
 		args []string
-		x    string // the answer of /x
+		x    string // the response to /x
 		all  []string
 	}{
 		{[]string{"-c", in("a.yml"), "-c", in("b.yml")}, "a", []string{"a", "b"}},
@@ -117,7 +117,7 @@ func TestDirectory_OtherFlagsStillStandOnce(t *testing.T) {
 func TestDirectory_MistakesOfAllItsFilesAreReportedInOrder(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{
-		// What is wrong with a template is found later than what is wrong with a key.
+		// Mistakes in templates are found later than mistakes in keys.
 		"a.yml": at("/a", "fine") + "- endpoint:\n    path: /b\n    response: {body: '{{ nobody }}'}\n",
 		"b.yml": "- endpoint: {path: /c, respons: {}}\n",
 		"c.yml": "- endpoint: {path: /d\n",
@@ -203,7 +203,7 @@ func TestDirectory_ChangesOfItsFilesAreServed(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func()
-		want   map[string]string // "" is 404
+		want   map[string]string // "" stands for a 404
 	}{
 		{"a file is added", func() { harness.WriteFile(t, dir, "c.yml", at("/c", "c")+at("/a", "late")) }, map[string]string{"/a": "a", "/b": "b", "/c": "c"}},
 		{"a file is changed", func() { harness.WriteFile(t, dir, "c.yml", at("/c", "changed")+at("/a", "late")) }, map[string]string{"/a": "a", "/c": "changed"}},
@@ -232,7 +232,7 @@ func TestDirectory_ChangesOfItsFilesAreServed(t *testing.T) {
 func TestDirectory_SubdirectoriesAreReadWhenTheyAreAskedFor(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{"b.yml": at("/b", "b") + at("/x", "of b"), "a/a.yml": at("/a", "a") + at("/x", "of a"), "a/.git/c.yml": "no: yaml", ".d.yml": "no: yaml"})
-	// A mounted ConfigMap with an item in a directory, and a loop.
+	// The directory has a mounted ConfigMap with an item in a subdirectory, and a loop of links.
 	(&configMap{t: t, dir: dir}).mount(map[string]string{"m.yml": at("/m", "m")})
 	harness.WriteFile(t, dir, "..2026_0001/inner/i.yml", at("/i", "i"))
 	symlink(t, "..data/inner", filepath.Join(dir, "inner"))
@@ -314,7 +314,7 @@ func TestDirectory_ABrokenChangeIsLoggedAndTheLastGoodOneServed(t *testing.T) {
 	}
 }
 
-// configMap is a directory as the kubelet mounts a ConfigMap: each file is a link
+// configMap is a directory laid out like a ConfigMap that the kubelet mounts: each file is a link
 // into ..data, which is a link to the directory of one version.
 type configMap struct {
 	t       *testing.T
@@ -322,10 +322,10 @@ type configMap struct {
 	version int
 }
 
-// mount puts the next version in place, in the order the kubelet does: the files,
-// ..data swapped by one rename, the old version. All versions have the same files: a
-// name that comes or goes is a link that does not resolve for a while, which is a mistake
-// if that is when the directory is read.
+// mount installs the next version in the same order as the kubelet: it writes the files, swaps
+// ..data with one rename, and removes the old version. All versions have the same files: the link
+// of a file that is added or removed would not resolve for a while, which is an error if the
+// directory is read at that moment.
 func (m *configMap) mount(files map[string]string) {
 	m.t.Helper()
 	old := fmt.Sprintf("..2026_%04d", m.version)
@@ -350,8 +350,8 @@ func TestDirectory_AMountedConfigMapIsSwappedUnderLoad(t *testing.T) {
 	}
 	t.Parallel()
 	const clients, swaps = 24, 12
-	// Endpoints move from file to file: a configuration made of two versions would
-	// lack some.
+	// Endpoints move from file to file: a configuration made from two versions would lack some of
+	// them.
 	version := func(n int) map[string]string {
 		files := map[string]string{"a.yml": at("/version", fmt.Sprint(n)), "b.yml": at("/kept", "kept"), "c.yml": at("/c", "c")}
 		files[[]string{"a.yml", "b.yml"}[n/2%2]] += at("/also-moved", "also moved")

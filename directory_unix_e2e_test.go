@@ -13,10 +13,10 @@ import (
 	"mockserver/internal/harness"
 )
 
-// TestDirectory_OneThatMayNotBeListedIsRefused runs the program as a user whom
-// permissions concern: root may list what it likes.
+// TestDirectory_OneThatMayNotBeListedIsRefused runs the program as a user to whom permissions
+// apply: root may list any directory.
 func TestDirectory_OneThatMayNotBeListedIsRefused(t *testing.T) {
-	reachable, err := os.MkdirTemp("", "mockserver-test-") // by that user: t.TempDir is not
+	reachable, err := os.MkdirTemp("", "mockserver-test-") // that user can reach it, unlike t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"mockserver/internal/harness"
 )
 
-// blocks returns the fenced blocks of a section of a document, with their language.
+// blocks returns the fenced blocks of a section of a document, and their languages.
 func blocks(t *testing.T, document, section string) (languages, texts []string) {
 	t.Helper()
 	text, err := os.ReadFile(document)
@@ -36,7 +36,7 @@ func blocks(t *testing.T, document, section string) (languages, texts []string) 
 	}
 }
 
-// commands are the lines of a console that are typed.
+// commands returns the lines of a console session that the user types.
 func commands(console string) string {
 	var typed []string
 	for line := range strings.Lines(console) {
@@ -47,13 +47,12 @@ func commands(console string) string {
 	return strings.Join(typed, "")
 }
 
-// typed runs commands as a user types them, each after the one before it, and
-// returns what they print.
+// typed runs commands one after the other, as a user would type them, and returns what they print.
 func typed(t *testing.T, dir, script string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-e", "-c", script)
 	cmd.Dir = dir
-	// Nothing of this process's own settings: a user has none.
+	// The settings of this process are not passed on: a user has none.
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
 	var problems strings.Builder
 	cmd.Stderr = &problems
@@ -64,7 +63,7 @@ func typed(t *testing.T, dir, script string) string {
 	return string(out)
 }
 
-// The program of the README is a module of its own, made and run as it says there.
+// The program in the README is a module of its own, created and run as the README describes.
 func TestEmbed_TheProgramOfTheREADME(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds programs, which takes a while")
@@ -103,7 +102,7 @@ func TestEmbed_TheProgramOfTheREADME(t *testing.T) {
 	}
 }
 
-// withoutDate is an answer without its Date.
+// withoutDate returns an answer without its Date header.
 func withoutDate(answer string) string {
 	var b strings.Builder
 	for line := range strings.Lines(answer) {
@@ -114,7 +113,7 @@ func withoutDate(answer string) string {
 	return b.String()
 }
 
-// What only tests need is not in the program.
+// The program does not include packages that only tests need.
 func TestProgram_DoesNotImportTesting(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"mockserver/internal/harness"
 )
 
-// attacked is what the hostile clients meet: each kind of place that a value of a
-// request can land in.
+// attacked is the configuration that the hostile clients attack: it uses values from a request in
+// every kind of place.
 const attacked = `
 - endpoint: {path: /a, response: {body: a}}
 - endpoint: {path: /a, host: wins.test, response: {body: wins}}
@@ -43,16 +43,16 @@ const attacked = `
 - endpoint: {path: /files/*rest, response: {body: '{"rest": "{{path-params.rest}}"}'}}
 `
 
-// hostile is one thing that a client may send on a connection of its own.
+// hostile is one case: what a client sends on a connection of its own, and what it must get back.
 type hostile struct {
 	name  string
-	rfc   string // the section that says what it is
+	rfc   string // the section that defines it
 	send  string
-	want  []int  // the statuses of its answers, in order
-	ends  bool   // the connection is closed behind them; else it serves one more request
-	alone bool   // nothing follows, and the client closes nothing: the server has to
+	want  []int  // the statuses of the answers, in order
+	ends  bool   // the connection is closed after them; otherwise it serves one more request
+	alone bool   // nothing follows, and the client does not close: the server must
 	half  bool   // nothing follows, and the client closes its sending side
-	holds string // in the body of the last answer
+	holds string // the body of the last answer contains it
 }
 
 const (
@@ -62,27 +62,27 @@ const (
 	plainGET = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
 )
 
-// getA is a GET with the header lines given, each without its line end.
+// getA returns a GET request with the given header lines, which have no line ends.
 func getA(target string, lines ...string) string {
 	return "GET " + target + " HTTP/1.1\r\n" + host + strings.Join(append(lines, ""), "\r\n") + "\r\n"
 }
 
-// postA is a POST to /a with the header lines given.
+// postA returns a POST request to /a with the given header lines.
 func postA(body string, lines ...string) string {
 	return "POST /a HTTP/1.1\r\n" + host + strings.Join(append(lines, ""), "\r\n") + "\r\n" + body
 }
 
-// bad is a case that is answered 400, and the connection closed.
+// bad returns a case that is answered with 400, after which the connection is closed.
 func bad(rfc, name, send string) hostile {
 	return hostile{name: name, rfc: rfc, send: send, want: []int{400}, ends: true}
 }
 
-// fine is a case that is answered with the status, and the connection kept.
+// fine returns a case that is answered with the status, after which the connection is kept.
 func fine(rfc, name, send string, status int, holds string) hostile {
 	return hostile{name: name, rfc: rfc, send: send, want: []int{status}, holds: holds}
 }
 
-// ended is a case that is answered with the statuses, and the connection closed.
+// ended returns a case that is answered with the statuses, after which the connection is closed.
 func ended(rfc, name, send string, statuses ...int) hostile {
 	return hostile{name: name, rfc: rfc, send: send, want: statuses, ends: true}
 }
@@ -326,7 +326,7 @@ func hostileLengths() []hostile {
 }
 
 func hostileChunks() []hostile {
-	ten := strings.Repeat("0123456789", 100) // of 1000 bytes
+	ten := strings.Repeat("0123456789", 100) // 1000 bytes each
 	return []hostile{
 		fine("9112 7.1", "no chunk", chunked+"0\r\n\r\n", 200, "0"),
 		fine("9112 7.1", "chunks", chunked+"3\r\nabc\r\nA\r\n0123456789\r\n0\r\n\r\n", 200, "13"),
@@ -492,15 +492,14 @@ func form(n int) string {
 	return b.String()
 }
 
-// said is one answer as a client reads it.
+// said is one answer as a client parses it.
 type said struct {
 	status int
 	close  bool
 	body   string
 }
 
-// answersOf reads all the answers to a request with net/http. HEAD is not among the
-// methods of the cases.
+// answersOf parses all the answers to a request with net/http. None of the cases uses HEAD.
 func answersOf(t *testing.T, raw string) []said {
 	t.Helper()
 	r := bufio.NewReader(strings.NewReader(raw))
@@ -524,7 +523,7 @@ func answersOf(t *testing.T, raw string) []said {
 	}
 }
 
-// suffer sends a case and returns all that comes back until the server closes.
+// suffer sends a case and returns everything that comes back until the server closes.
 func suffer(p *harness.Process, t *testing.T, c hostile) string {
 	t.Helper()
 	conn := p.Dial()
@@ -546,7 +545,7 @@ func suffer(p *harness.Process, t *testing.T, c hostile) string {
 	return string(b)
 }
 
-// check compares what came back with what a case wants.
+// check compares what came back with what a case expects.
 func (c hostile) check(t *testing.T, raw string) {
 	t.Helper()
 	answers := answersOf(t, raw)
@@ -582,7 +581,7 @@ func (c hostile) check(t *testing.T, raw string) {
 	}
 }
 
-// hostileGroup are cases for a server with flags.
+// hostileGroup holds the cases for a server with certain flags.
 type hostileGroup struct {
 	name  string
 	cases []hostile
@@ -601,8 +600,8 @@ func hostileGroups() []hostileGroup {
 	}
 }
 
-// Whatever a client sends has the answer of the table, and harms nobody: a client
-// that comes then is served, and nothing of the server panics.
+// Every hostile input gets the answer in the table and harms no other client: clients that connect
+// at the same time are served, and the server does not panic.
 func TestHostile_EachHasItsAnswer(t *testing.T) {
 	t.Parallel()
 	for _, group := range hostileGroups() {
@@ -630,7 +629,7 @@ func TestHostile_PipelinedAnswersComeInOrder(t *testing.T) {
 	var requests strings.Builder
 	const n = 1000
 	for i := range n {
-		switch i % 3 { // a template, a body that is none, a file that is looked for
+		switch i % 3 { // a template, a static body, or a file lookup
 		case 0:
 			requests.WriteString(getA(fmt.Sprintf("/echo/%d-", i)))
 		case 1:
@@ -651,8 +650,8 @@ func TestHostile_PipelinedAnswersComeInOrder(t *testing.T) {
 	}
 }
 
-// crowd is how many connections are held at once, as far as the system lets a
-// process have descriptors.
+// crowd returns how many connections to hold at once, limited by the number of descriptors that
+// the system allows a process.
 func crowd(t *testing.T) int {
 	t.Helper()
 	const wanted, spare = 10_000, 500
@@ -660,15 +659,15 @@ func crowd(t *testing.T) int {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	if limit.Max < wanted+spare { // the program raises its own limit to that, as this one did
+	if limit.Max < wanted+spare { // the program raises its own limit that far, as this process did
 		t.Logf("%d descriptors are allowed: %d connections instead of %d", limit.Max, limit.Max-spare, wanted)
 		return int(limit.Max) - spare
 	}
 	return wanted
 }
 
-// hold opens n connections that send a text each and nothing more. They are reset
-// in the end, so that their ports are free again at once.
+// hold opens n connections that each send a text and nothing more. They are reset at the end, so
+// that their ports are free again immediately.
 func hold(p *harness.Process, n int, text string) (release func()) {
 	p.T.Helper()
 	var held []net.Conn
@@ -679,7 +678,7 @@ func hold(p *harness.Process, n int, text string) (release func()) {
 		}
 	}
 	for i := range n {
-		if i%1000 == 0 { // all before it are accepted once it is answered: the system drops some of a longer queue
+		if i%1000 == 0 { // once it is answered, all connections before it are accepted: the system drops some if the queue gets longer
 			p.Wire(next)
 		}
 		c, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
@@ -696,7 +695,7 @@ func hold(p *harness.Process, n int, text string) (release func()) {
 	return release
 }
 
-// quiet fails the test when the server said anything of itself on standard error.
+// quiet fails the test if the server logged anything about itself on standard error.
 func quiet(p *harness.Process) {
 	p.T.Helper()
 	p.Mu.Lock()
@@ -729,8 +728,8 @@ func TestHostile_ACrowdThatSaysNothingHarmsNobody(t *testing.T) {
 	quiet(p)
 }
 
-// A client that asks for thousands of large answers and reads none holds one of them
-// in memory, and nobody up.
+// For a client that requests thousands of large answers and reads none of them, the server holds
+// one answer in memory. No other client is delayed.
 func TestHostile_AClientThatNeverReadsHarmsNobody(t *testing.T) {
 	t.Parallel()
 	const size, clients = 1 << 20, 50
@@ -739,7 +738,7 @@ func TestHostile_AClientThatNeverReadsHarmsNobody(t *testing.T) {
 	var sending sync.WaitGroup
 	for range clients {
 		c := p.Dial()
-		sending.Go(func() { _, _ = io.WriteString(c, requests) }) // until the server stops reading, and the test closes
+		sending.Go(func() { _, _ = io.WriteString(c, requests) }) // blocks when the server stops reading, until the test closes the connection
 		if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
 			t.Error(err)
 		}
@@ -749,7 +748,8 @@ func TestHostile_AClientThatNeverReadsHarmsNobody(t *testing.T) {
 	for range 20 {
 		p.Get("/a").Want(t, 200, "a")
 	}
-	// An answer, a read buffer of 64 KiB and what the collector has not got to yet.
+	// Each client may cost an answer, a read buffer of 64 KiB and memory that the collector has
+	// not freed yet.
 	p.HoldsAtMost(100<<20 + clients*4*size)
 	quiet(p)
 }

@@ -10,13 +10,13 @@ import (
 	"mockserver/internal/harness"
 )
 
-// passedOn are the statuses of the cases that have another answer through a proxy.
+// passedOn holds the statuses of the cases that are answered differently through a proxy.
 var passedOn = map[string][]int{
 	"Upgrade: h2c is ignored":       {501},
 	"Upgrade: websocket is ignored": {501},
 }
 
-// What hostile clients are answered through a proxy is what they are answered without one.
+// Hostile clients get the same answers through a proxy as without one.
 func TestHostile_ThroughAProxy(t *testing.T) {
 	t.Parallel()
 	upstream := harness.Serving(t, attacked)

@@ -15,7 +15,7 @@ import (
 	"mockserver/internal/harness"
 )
 
-// 2,000 streams whose clients do not read hold no thread of the process.
+// 2,000 streams whose clients do not read occupy no thread of the process.
 func TestHTTP2_SlowReadersHoldNoThread(t *testing.T) {
 	t.Parallel()
 	const connections, each = 20, 100
@@ -44,7 +44,7 @@ func TestHTTP2_SlowReadersHoldNoThread(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for begun := map[uint32]bool{}; len(begun) < each; { // the first bytes of each
+		for begun := map[uint32]bool{}; len(begun) < each; { // wait for the first bytes of each
 			f, err := framer.ReadFrame()
 			if err != nil {
 				t.Fatalf("%d of %d are answered: %v", len(begun), each, err)

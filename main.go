@@ -55,7 +55,7 @@ const (
 // the poll after it agrees, and must be served within a second.
 const watchInterval = 500 * time.Millisecond
 
-// run is the program. Everything it uses of the process except files is an argument. It
+// run runs the program. Everything that it uses of the process, except files, is an argument. It
 // returns the exit code.
 func run(args []string, env func(string) (string, bool), environ []string, signals <-chan os.Signal, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == "bench" {
@@ -126,7 +126,7 @@ func (p *program) begin(say speaker) (code int) {
 		return say.export(spec, p)
 	}
 	server, err := listener.Start(spec, p.opts)
-	if errors.Is(err, syscall.EADDRINUSE) && p.admin.Holds(p.opts.Port) { // our own admin address does
+	if errors.Is(err, syscall.EADDRINUSE) && p.admin.Holds(p.opts.Port) { // this program's admin address uses it
 		err = fmt.Errorf("%w: it is on port %d, the port of the mocks", admin.ErrAddress, p.opts.Port)
 	}
 	if err != nil {
@@ -136,7 +136,7 @@ func (p *program) begin(say speaker) (code int) {
 	return exitOK
 }
 
-// adminOptions are the options of the admin address that are not settings.
+// adminOptions returns the options of the admin address that are not settings.
 func (p *program) adminOptions() admin.Options {
 	return admin.Options{
 		Logger: p.log, Loader: p.loader(), Check: p.opts, Build: thisBuild(),
@@ -177,7 +177,7 @@ func fit(log *slog.Logger) {
 	go debug.FreeOSMemory()
 }
 
-// unless runs work. If a signal to stop comes first, it returns early, with that signal.
+// unless runs work. If a signal to stop arrives first, it returns early, with that signal.
 func unless(signals <-chan os.Signal, work func()) os.Signal {
 	done := make(chan struct{})
 	go func() {
@@ -196,7 +196,7 @@ func unless(signals <-chan os.Signal, work func()) os.Signal {
 	}
 }
 
-// program is a server that runs, and what reloads and stops it.
+// program is a running server, with everything that is needed to reload and stop it.
 type program struct {
 	server   *listener.Server
 	admin    *admin.Admin // nil for none
@@ -208,8 +208,8 @@ type program struct {
 	imported importing.Files
 }
 
-// serve reloads on changes and SIGHUP until a signal or a failure ends it. Reloading has its
-// own goroutine, so that no signal waits for it.
+// serve reloads on changes and on SIGHUP until it receives a signal to stop, or the server fails.
+// Reloading has its own goroutine, so that no signal waits for it.
 func (p *program) serve(signals <-chan os.Signal) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -234,8 +234,8 @@ func (p *program) serve(signals <-chan os.Signal) int {
 	}
 }
 
-// drain lets requests in flight finish within the grace period. A second signal ends it at
-// once.
+// drain lets requests in flight finish within the grace period. A second signal stops the program
+// at once.
 func (p *program) drain(cause slog.Attr, signals <-chan os.Signal) int {
 	p.log.Info("stopping", cause, "grace", p.settings.Grace)
 	ctx, cancel := context.WithTimeout(context.Background(), p.settings.Grace)
@@ -328,7 +328,7 @@ func (s speaker) health(set settings.Settings) int {
 	return exitFailed
 }
 
-// ca prints the certificate of the CA that the server makes certificates with.
+// ca prints the certificate of the CA with which the server signs its certificates.
 func (s speaker) ca(set settings.Settings) int {
 	authority, err := certs.OpenAuthority(set.TLS.Dir)
 	if err == nil {

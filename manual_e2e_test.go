@@ -20,7 +20,7 @@ import (
 	"mockserver/internal/harness"
 )
 
-// notRun are the commands of the manual that this test leaves out, and why.
+// notRun lists the commands of the manual that this test leaves out, and the reasons.
 var notRun = []struct{ command, why string }{
 	{`^(\w+=\S+ )?docker `, "it needs Docker; container_e2e_test.go holds the Dockerfile and the files of deploy/"},
 	{`^kubectl `, "it needs a cluster"},
@@ -32,14 +32,14 @@ var notRun = []struct{ command, why string }{
 
 const benchmarks = `^(go run \.|mockserver) bench( +--(scenario|rate|curve|together|target)| +-c|$| +#)`
 
-// A scene is what a block of commands finds that the blocks before it, and the files that
-// the manual has its reader write, did not leave.
+// A scene holds what a block of commands needs that neither the earlier blocks nor the files that
+// the manual has its reader write have left behind.
 type scene struct {
-	document, first string            // its first command begins so
-	files           map[string]string // by name: "examples/…" is copied, else the content
-	server          string            // that runs
-	edit            string            // typed before
-	varies          bool              // what is printed is another each time, or on each machine
+	document, first string            // the first command of the block begins like this
+	files           map[string]string // by name: a content of "examples/…" is copied from that file
+	server          string            // is running when the block begins
+	edit            string            // is typed before the block
+	varies          bool              // the output differs each time, or on each machine
 }
 
 var scenes = []scene{
@@ -80,14 +80,14 @@ paths:
 
 // block is a block of a document.
 type block struct {
-	line             int // of its first line in the document
+	line             int // the number of its first line in the document
 	language, before string
 	lines            []string
 }
 
 var writes = regexp.MustCompile("(?s)Write `([^`]+)`[^`]*:\\s*$")
 
-// blocksOf are the blocks of a document, each with the paragraph before it.
+// blocksOf returns the blocks of a document, each with the paragraph before it.
 func blocksOf(t *testing.T, document string) (found []block) {
 	t.Helper()
 	text, err := os.ReadFile(document)
@@ -115,13 +115,14 @@ func blocksOf(t *testing.T, document string) (found []block) {
 	return found
 }
 
-// step is a command of a block, and what the manual says that it prints.
+// step is a command of a block, and the output that the manual shows for it.
 type step struct {
 	line           int
 	command, shown string
 }
 
-// steps are the commands of a block. One whose quotes are open goes on in the next line.
+// steps returns the commands of a block. A command whose quotes are open continues on the next
+// line.
 func (b *block) steps() (steps []step) {
 	for i, line := range b.lines {
 		command, begins := strings.CutPrefix(line, "$ ")
@@ -138,8 +139,8 @@ func (b *block) steps() (steps []step) {
 	return steps
 }
 
-// Every block of commands in the README and the manual runs as it stands, in the order of
-// the document, and prints what is shown.
+// Every block of commands in the README and the manual runs as written, in the order of the
+// document, and prints the output shown.
 func TestManual_CommandsRunAndPrintWhatIsShown(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"sh", "curl", "jq", "sed"} {
@@ -188,7 +189,7 @@ func leftOut(command string) (why, by string) {
 	return "", ""
 }
 
-// follow does what a document says.
+// follow runs the commands of a document.
 func follow(t *testing.T, document string, found []block) {
 	r := newReader(t)
 	var played []string
@@ -242,7 +243,7 @@ func (r *reader) hasFlags(command, by string) {
 	}
 	usage := r.run("mockserver bench -h")
 	command, _, _ = strings.Cut(command, "  #")
-	command = regexp.MustCompile(`'.*'`).ReplaceAllString(command, "") // the flags of others
+	command = regexp.MustCompile(`'.*'`).ReplaceAllString(command, "") // removes the flags of other programs
 	for _, flag := range regexp.MustCompile(` --?[a-z]+`).FindAllString(command, -1) {
 		if !strings.Contains(usage, flag+" ") && !strings.Contains(usage, flag+",") {
 			r.t.Errorf("%s: there is no flag %s", command, flag)
@@ -250,7 +251,8 @@ func (r *reader) hasFlags(command, by string) {
 	}
 }
 
-// hasSchema fails the test unless an answer of the admin API is what its document says.
+// hasSchema fails the test unless an answer of the admin API conforms to the API's OpenAPI
+// document.
 func (r *reader) hasSchema(command, body string) {
 	r.t.Helper()
 	_, path, _ := strings.Cut(command, "127.0.0.1:8001")
@@ -265,19 +267,18 @@ var (
 	dots  = "…"
 )
 
-// asShown is what an output has to match: what is shown, at another time, with anything
-// where it is cut by dots.
+// asShown returns an expression that an output must match: the output shown, with other times, and
+// with any text where dots abbreviate it.
 func asShown(shown string) *regexp.Regexp {
 	pattern := times.ReplaceAllString(regexp.QuoteMeta(strings.TrimRight(shown, "\n")), `[-:.,=\w ]+`)
 	return regexp.MustCompile("^" + strings.ReplaceAll(pattern, dots, "[^\n]*") + "\n*$")
 }
 
-// reader follows the manual: with a directory, a shell, and the server that it started
-// last.
+// reader follows the manual: it has a directory, a shell, and the server that it started last.
 type reader struct {
 	t            *testing.T
 	dir          string
-	ports        [3]string // in place of 8000, 8001 and 8080
+	ports        [3]string // replace 8000, 8001 and 8080
 	shell        io.Writer
 	printed      *bufio.Reader
 	server       *harness.Process
@@ -286,8 +287,8 @@ type reader struct {
 
 const prompt = "--- the command ended with"
 
-// newReader is a reader in a clone, which has the program on the PATH, and nothing of the
-// settings of this process.
+// newReader returns a reader in a clone, with the program on the PATH and without any settings of
+// this process.
 func newReader(t *testing.T) *reader {
 	r := &reader{t: t, dir: t.TempDir(), ports: [3]string{portOfOurs(t), portOfOurs(t), portOfOurs(t)}}
 	here, err := os.Getwd()
@@ -306,7 +307,7 @@ func newReader(t *testing.T) *reader {
 	}
 	r.there, r.shown = strings.NewReplacer(there...), strings.NewReplacer(append(back, "\r\n", "\n")...)
 	home := t.TempDir()
-	harness.WriteFile(t, home, ".curlrc", "no-progress-meter\n") // to a terminal there is none
+	harness.WriteFile(t, home, ".curlrc", "no-progress-meter\n") // on a terminal, curl shows no progress meter here
 	cmd := exec.CommandContext(t.Context(), "sh")
 	cmd.Dir = r.dir
 	cmd.Env = append([]string{"HOME=" + home, "MOCKSERVER_VERDICT=" + unbothered, "PATH=" + filepath.Dir(harness.Program(t)) + ":" + os.Getenv("PATH")}, r.env()...)
@@ -324,36 +325,35 @@ func newReader(t *testing.T) *reader {
 	}
 	t.Cleanup(func() {
 		_ = in.Close()
-		_ = cmd.Wait() // it ends with its input
+		_ = cmd.Wait() // it exits when its input ends
 	})
 	r.shell, r.printed = in, bufio.NewReader(out)
-	// go run without the time that it takes to build the same program again.
+	// This go skips the time that it takes to build the same program again.
 	r.run(`go() {
 if [ "$1 $2" = "run ." ]; then shift 2; mockserver "$@" && return 0; echo "exit status $?"; return 1
 elif [ "$1 $2" = "build -o" ]; then cp "$(command -v mockserver)" "$3"
 else command go "$@"; fi; }
-ls() { command ls -C "$@"; }`) // as to a terminal
+ls() { command ls -C "$@"; }`) // as it prints to a terminal
 	return r
 }
 
-// env is that of commands: the port that is the default, and the address, of which the log
-// tells.
+// env returns the environment of commands: the default port, and the address that the log shows.
 func (r *reader) env() []string { return []string{"PORT=" + r.ports[0], "HOST=0.0.0.0"} }
 
-// unbothered is a verdict that depends on nothing that the machine of the test does.
+// unbothered is a verdict that does not depend on the state of the machine that runs the test.
 const unbothered = "throttled=off,cpu-quota=off,machine=off,steal=off,cpu-wait=off,probe-p99=off,echo-p99=off,accept=off,backlog=off,scheduler-p99=off,gc-pause=off,descriptors=off,own-p99=off"
 
-// lastPort is the port that was tried last, below those that systems give out themselves.
+// lastPort is the port that was tried last; it is below those that systems assign themselves.
 var lastPort atomic.Int32
 
-// portOfOurs is a port that nobody has, and no other test is given.
+// portOfOurs returns a port that is free and is given to no other test.
 func portOfOurs(t *testing.T) string {
 	t.Helper()
 	lastPort.CompareAndSwap(0, int32(20_000+os.Getpid()%10_000))
 	for range 1000 {
 		port := strconv.Itoa(int(lastPort.Add(1)))
 		if socket, err := net.Listen("tcp", ":"+port); err == nil {
-			_ = socket.Close() // the server takes it
+			_ = socket.Close() // the server will listen on it
 			return port
 		}
 	}
@@ -361,7 +361,7 @@ func portOfOurs(t *testing.T) string {
 	return ""
 }
 
-// set makes a scene.
+// set prepares a scene.
 func (r *reader) set(s scene) {
 	r.t.Helper()
 	for name, content := range s.files {
@@ -382,19 +382,20 @@ func (r *reader) set(s scene) {
 	}
 }
 
-// serves are the commands that start a server, which goes on; others of the program end.
+// serves matches commands that start a server, which keeps running; ends matches other commands of
+// the program, which exit.
 var (
 	serves = regexp.MustCompile(`^(?:mockserver|go run \.)( [^#&>]*)?(?:&|#.*)?$`)
 	ends   = regexp.MustCompile(`^ *(validate|export|schema|bench|fleet|import|ca|health|version)\b| -h\b`)
 )
 
-// typed does what a step says, and returns what it prints. A server takes the place of the
-// one before it, and prints that it listens.
+// typed runs a step and returns what it prints. A server replaces the one before it, and prints
+// that it listens.
 func (r *reader) typed(s step) (printed string, server bool) {
 	r.t.Helper()
 	if args := serves.FindStringSubmatch(s.command); args != nil && !ends.MatchString(args[1]) {
 		if r.server != nil {
-			_ = r.server.Cmd.Process.Kill() // it may have ended
+			_ = r.server.Cmd.Process.Kill() // it may have exited already
 			<-r.server.Exited
 		}
 		env := r.env()
@@ -412,8 +413,8 @@ func (r *reader) typed(s step) (printed string, server bool) {
 
 var dice = regexp.MustCompile(`^[1-6] \(`)
 
-// talk is a conversation over a WebSocket, in place of the client that the manual uses: the
-// server begins, and from then on it answers each line that is typed.
+// talk holds a conversation over a WebSocket, in place of the client that the manual uses: the
+// server sends first, and then answers each line that is typed.
 func (r *reader) talk(target string, lines []string) string {
 	r.t.Helper()
 	socket := r.server.Socket(target, nil)
@@ -433,8 +434,8 @@ func (r *reader) talk(target string, lines []string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// run has the shell run a command. One of the manual's that fails says so in what it
-// prints, or with the status of what a reader would see.
+// run has the shell run a command, and returns what it prints. If the command fails, the test
+// fails, except for validate and health.
 func (r *reader) run(command string) string {
 	r.t.Helper()
 	fmt.Fprintf(r.shell, "{ :\n%s\n} </dev/null\nprintf '\\n%s %%d\\n' $?\n", command, prompt)

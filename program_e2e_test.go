@@ -26,7 +26,7 @@ import (
 func TestProgram_TheDefaultConfigurationIsFound(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name, xdg string // XDG_CONFIG_HOME, in the home directory; "" is not set
+		name, xdg string // XDG_CONFIG_HOME, in the home directory; unset if ""
 		files     map[string]string
 		want      string
 	}{
@@ -180,7 +180,7 @@ func TestProgram_EachSettingHasBothAFlagAndAVariable(t *testing.T) {
 	harness.WriteFile(t, home, ".config/mockserver.yml", harness.One("fine"))
 	for _, row := range rows {
 		line, flag := row[0], row[1]
-		if flag == "--help" || flag == "--version" || flag == "--webhook-store" || flag == "--state" || flag == "--sentry-dsn" || flag == "--admin-token" { // this text is wrong for none of these: TestReports_WrongDSN, TestAdmin_ABadTokenIsRefusedAndNotShown
+		if flag == "--help" || flag == "--version" || flag == "--webhook-store" || flag == "--state" || flag == "--sentry-dsn" || flag == "--admin-token" { // none of these can have this text as a wrong value: TestReports_WrongDSN, TestAdmin_ABadTokenIsRefusedAndNotShown
 			continue
 		}
 		variables := regexp.MustCompile(`\(([A-Z_]+)[,)]`).FindAllStringSubmatch(line, -1)
@@ -326,7 +326,7 @@ func TestProgram_APortInUseIsNamed(t *testing.T) {
 
 func TestProgram_TheDefaultPortIs8000(t *testing.T) {
 	t.Parallel()
-	// Whoever has the port, this test or another program: it is in use.
+	// The port is in use, whether by this test or by another program.
 	if l, err := net.Listen("tcp", "127.0.0.1:8000"); err == nil {
 		defer l.Close()
 	}
@@ -377,8 +377,8 @@ func TestProgram_PortZeroTakesAFreeOne(t *testing.T) {
 	b.Get("/a").Want(t, 200, "b")
 }
 
-// eventful starts a server, lets everything happen to it that is logged, stops it,
-// and returns what it wrote.
+// eventful starts a server, triggers every event that is logged, stops the server and returns what
+// it wrote.
 func eventful(t *testing.T, format string) (stdout, stderr string) {
 	t.Helper()
 	gone := httptest.NewServer(http.NotFoundHandler())
@@ -411,7 +411,7 @@ func TestProgram_PrintlnIsOneReadableLineAnEvent(t *testing.T) {
 	logged(t, stdout, stderr)
 }
 
-// logged checks which events were written where.
+// logged checks which events were written to which stream.
 func logged(t *testing.T, stdout, stderr string) {
 	t.Helper()
 	for _, want := range [][]string{
@@ -437,8 +437,8 @@ func holdsLine(text string, parts []string) bool {
 	return false
 }
 
-// jsonEvents checks that each line is one JSON object with a time, a level and a
-// message, and returns how many there are.
+// jsonEvents checks that each line is one JSON object with a time, a level and a message, and
+// returns the number of lines.
 func jsonEvents(t *testing.T, text string) int {
 	t.Helper()
 	n := 0
@@ -493,8 +493,8 @@ func TestProgram_StartUpErrorsAreJSONToo(t *testing.T) {
 	}
 }
 
-// Numbers are numbers in the JSON log, lengths of time too, with their unit in the key;
-// the line in words has them as texts. docs/log.md names each key.
+// Numbers are numbers in the JSON log. So are durations, whose keys name the unit; the plain-text
+// log writes them as text. docs/log.md names each key.
 func TestProgram_DurationsInTheJSONLogAreNumbers(t *testing.T) {
 	t.Parallel()
 	reference, err := os.ReadFile("docs/log.md")
@@ -542,8 +542,8 @@ func TestProgram_DurationsInTheJSONLogAreNumbers(t *testing.T) {
 	}
 }
 
-// readableLine is an event of println whose values cannot be taken for anything
-// else: quoted, or without blanks and quotes.
+// readableLine matches a line of the println format whose values are unambiguous: quoted, or
+// without blanks and quotes.
 var readableLine = regexp.MustCompile(`^\S+ (INFO|WARN|ERROR) [a-z ]+?( \w+=("([^"\\]|\\.)*"|[^\s"\\]*))*$`)
 
 func TestProgram_WhatComesFromARequestIsEscapedInTheLog(t *testing.T) {
@@ -556,7 +556,7 @@ func TestProgram_WhatComesFromARequestIsEscapedInTheLog(t *testing.T) {
 				"/n/x%0AFORGED%0d%0AFORGED%1b[31m%22%00", // decoded in the reason
 				"/n/7?%0AFORGED%1b[31m",
 				`/x"FORGED="1`, `/x\FORGED\"`, "/x'FORGED", "/x=FORGED",
-				"/x%c2%9bFORGED", "/x%e2%80%a8FORGED", "/x%ffFORGED", // decoded in the reason too
+				"/x%c2%9bFORGED", "/x%e2%80%a8FORGED", "/x%ffFORGED", // also decoded in the reason
 			} {
 				p.SendRaw(t, "GET "+target+" HTTP/1.1\r\nHost: a\r\n\r\n")
 			}
@@ -604,7 +604,7 @@ func TestProgram_TenUnmatchedRequestsASecondAreLogged(t *testing.T) {
 	for range sent {
 		p.Get("/nowhere")
 	}
-	seconds := int(time.Since(begun)/time.Second) + 2 // those begun and those ended count too
+	seconds := int(time.Since(begun)/time.Second) + 2 // the first and the last second are incomplete
 	stdout, _ := p.Stopped()
 	got := strings.Count(stdout, "/nowhere (") + strings.Count(stdout, "uri=/nowhere")
 	if got == 0 || got > 10*seconds {
@@ -612,8 +612,8 @@ func TestProgram_TenUnmatchedRequestsASecondAreLogged(t *testing.T) {
 	}
 }
 
-// Lines that are left out are counted: by a line within a second of the last, though no
-// request comes any more, and at the end.
+// Omitted lines are counted: a line within a second of the last one gives their number, even if no
+// further request is sent, and so does a line at the end.
 func TestProgram_LinesThatAreLeftOutAreCounted(t *testing.T) {
 	t.Parallel()
 	p := harness.Serving(t, harness.One("fine"))
@@ -701,14 +701,14 @@ func holding(t *testing.T) *upstream {
 	return u
 }
 
-// result is what a request that was sent in the background came to.
+// result is the outcome of a request that was sent in the background.
 type result struct {
 	harness.Answer
 	err error
 }
 
-// heldRequest starts a server and sends it a request that is not answered until
-// the upstream lets go.
+// heldRequest starts a server and sends it a request that is not answered until the upstream
+// releases its answer.
 func heldRequest(t *testing.T, args ...string) (*harness.Process, *upstream, <-chan result) {
 	t.Helper()
 	u := holding(t)
@@ -726,7 +726,7 @@ func heldRequest(t *testing.T, args ...string) (*harness.Process, *upstream, <-c
 	return p, u, done
 }
 
-// closed waits until the server takes no more connections.
+// closed waits until the server accepts no more connections.
 func closed(p *harness.Process) {
 	p.T.Helper()
 	deadline := time.Now().Add(harness.Patience)
@@ -766,9 +766,9 @@ func TestSignal_TermAndIntLetTheRequestsInFlightFinish(t *testing.T) {
 func TestSignal_IdleConnectionsDoNotDelayTheEnd(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, sent, grace string }{
-		// Less than the 10 min that an idle connection may wait.
+		// This is less than the 10 min that a connection may be idle.
 		{"kept after a request", "GET /a HTTP/1.1\r\nHost: a\r\n\r\n", "9m"},
-		// Less than the 10 s that the server waits for a request's headers.
+		// This is less than the 10 s that the server waits for the headers of a request.
 		{"that never sent a request", "", "3s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -796,8 +796,8 @@ func TestSignal_IdleConnectionsDoNotDelayTheEnd(t *testing.T) {
 	}
 }
 
-// busy sends requests on one connection, each once the one before is answered, until an
-// answer says that the connection closes. It reports each answer.
+// busy sends requests on one connection, each after the answer to the one before, until an answer
+// announces that the connection closes. It reports each answer.
 func busy(p *harness.Process, path string, answered func()) error {
 	conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 	if err != nil {
@@ -823,8 +823,8 @@ func busy(p *harness.Process, path string, answered func()) error {
 	}
 }
 
-// Clients that are busy when the program stops, and try nothing again, see no error:
-// each is told on its connection that it closes. A reload and SIGHUP change nothing in that.
+// Clients that are busy when the program stops, and never retry, see no error: each is told on its
+// connection that it closes. A reload and SIGHUP make no difference.
 func TestSignal_BusyConnectionsSeeNoError(t *testing.T) {
 	t.Parallel()
 	for _, signals := range [][]syscall.Signal{
@@ -905,7 +905,8 @@ func TestSignal_GraceBoundsTheWait(t *testing.T) {
 	}
 }
 
-// Requests that were sent before the signal are answered, read already or not.
+// Requests that were sent before the signal are answered, whether or not they have been read
+// already.
 func TestSignal_RequestsThatWereSentAreAnswered(t *testing.T) {
 	t.Parallel()
 	p := harness.Serving(t, harness.One("fine"))
@@ -935,7 +936,7 @@ func TestSignal_RequestsThatWereSentAreAnswered(t *testing.T) {
 	}
 }
 
-// A connection that never sent a request is none in the access log.
+// A connection that never sent a request does not appear in the access log.
 func TestProgram_ASilentConnectionIsNoRequest(t *testing.T) {
 	t.Parallel()
 	p := harness.Serving(t, harness.One("fine"), "--access-log")
@@ -949,7 +950,7 @@ func TestProgram_ASilentConnectionIsNoRequest(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(p.Output()) == 1 {
-			_ = conn.Close() // the first one now, the second is silent at the end
+			_ = conn.Close() // the first one now; the second is still silent at the end
 		}
 		p.Get("/a")
 	}
@@ -966,7 +967,7 @@ func TestProgram_ASilentConnectionIsNoRequest(t *testing.T) {
 	}
 }
 
-// A signal ends the program while it is still loading: it never listens. The
+// A signal stops the program while it is still loading: it never listens. Loading the
 // configuration takes long, since each of its bodies is a large template.
 func TestSignal_IsHeardDuringTheLoad(t *testing.T) {
 	t.Parallel()
@@ -975,7 +976,7 @@ func TestSignal_IsHeardDuringTheLoad(t *testing.T) {
 	file := harness.WriteFile(t, dir, "mock.yml", strings.Repeat("- endpoint: {path: /a, response: {external-body: {provider: json, path: big.json}}}\n", 100))
 	for _, command := range []string{"serve", "validate"} {
 		p := harness.Launch(t, nil, command, "-c", file)
-		p.Signal(syscall.SIGTERM) // before the program listens to signals it ends too
+		p.Signal(syscall.SIGTERM) // before the program handles signals, this also stops it
 		if code := p.Exit(); code == 0 {
 			t.Errorf("%s: got exit code 0, want another", command)
 		}

@@ -21,7 +21,8 @@ import (
 	"mockserver/internal/recording"
 )
 
-// recordedPaths returns the URLs in a file of a recording, and what is wrong with its rest.
+// recordedPaths returns the URLs in a recording's file, and the error in the rest of the file, if
+// any.
 func recordedPaths(t *testing.T, name string) (all []string, broken error) {
 	t.Helper()
 	f, err := os.Open(name)
@@ -39,7 +40,7 @@ func recordedPaths(t *testing.T, name string) (all []string, broken error) {
 	return all, broken
 }
 
-// echoed is a server that answers with the body that it gets.
+// echoed starts a server that answers with the body it receives, and returns its URL.
 func echoed(t *testing.T) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -53,8 +54,8 @@ func proxying(url, dir string) string {
 	return fmt.Sprintf("- upstream: {name: real, url: %q, record: {to: %q}}\n- endpoint: {method: any, path: \"/*rest\", response: {proxy: real}}\n", url, dir)
 }
 
-// A process that is killed in the middle of recording leaves a file that is readable up to the last
-// flush, and that is imported.
+// A process that is killed while it records leaves a file that is readable up to the last flush
+// and can be imported.
 func TestRecord_Killed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -94,8 +95,8 @@ func TestRecord_Killed(t *testing.T) {
 	}
 }
 
-// A disk that is full loses recorded exchanges, which are counted; clients get their answers, and the
-// file is whole.
+// When the disk is full, recorded exchanges are lost and counted; clients get their answers, and
+// the file stays valid.
 func TestRecord_FullDisk(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -105,7 +106,7 @@ func TestRecord_FullDisk(t *testing.T) {
 	t.Cleanup(func() { _ = exec.Command("umount", dir).Run() })
 	p, admin := harness.Administered(t, proxying(echoed(t), dir))
 	const asked = 100
-	var noise [4096]byte // which cannot be packed
+	var noise [4096]byte // random data, which cannot be compressed
 	for i := range asked {
 		_, _ = rand.Read(noise[:]) // never fails
 		body := base64.StdEncoding.EncodeToString(noise[:])

@@ -59,7 +59,7 @@ func TestReload_AChangedFileIsServed(t *testing.T) {
 	}
 }
 
-// overwrite writes a file in place, where writeFile puts another one in its place.
+// overwrite writes a file in place, where writeFile replaces it with a new one.
 func overwrite(t *testing.T, file, content string) {
 	t.Helper()
 	if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
@@ -111,7 +111,7 @@ func TestReload_ABrokenChangeIsLoggedWithAllItsErrorsAndTheLastGoodOneServed(t *
 	for _, c := range []struct {
 		name  string
 		spoil func(t *testing.T, file string)
-		says  [][]string // lines on standard error
+		says  [][]string // expected lines on standard error
 	}{
 		{"two mistakes", func(t *testing.T, file string) {
 			harness.WriteFile(t, filepath.Dir(file), "mock.yml", harness.One("broken")+"- endpoint: {path: /b, respons: {}}\n- endpoint: {path: '/b/:x|nope', response: {}}\n")
@@ -213,8 +213,8 @@ func TestReload_ARequestInFlightIsAnsweredAsItBegan(t *testing.T) {
 // reloads is how often TestReload_UnderLoad changes the configuration.
 const reloads = 200
 
-// versionFile is a configuration whose /version answers n. It is quick to read,
-// and large when it is read: memory grows visibly if old ones are kept.
+// versionFile returns a configuration whose /version answers n. It is quick to parse but large:
+// memory grows visibly if old versions are kept.
 func versionFile(n int) string {
 	var c strings.Builder
 	kept := 24 << 10
@@ -229,7 +229,7 @@ func versionFile(n int) string {
 	return c.String()
 }
 
-// load is a steady stream of requests over connections that are kept.
+// load is a steady stream of requests over connections that are kept open.
 type load struct {
 	p       *harness.Process
 	applied atomic.Int64 // the version that is known to be served
@@ -243,12 +243,12 @@ type load struct {
 func (l *load) fail(format string, args ...any) {
 	select {
 	case l.failed <- fmt.Sprintf(format, args...):
-	default: // enough of them are told
+	default: // enough failures are reported
 	}
 }
 
-// client sends requests over one connection until the load stops. It never
-// connects anew and never tries again: whatever goes wrong is a failure.
+// client sends requests over one connection until the load stops. It never reconnects or retries:
+// any error is a failure.
 func (l *load) client(path string) {
 	conn, err := net.Dial("tcp", strings.TrimPrefix(l.p.URL, "http://"))
 	if err != nil {
@@ -341,8 +341,8 @@ func TestReload_UnderLoad(t *testing.T) {
 	if l.sent.Load() < clients {
 		t.Errorf("only %d requests were answered", l.sent.Load())
 	}
-	// The versions read after the warm-up hold 19 MiB of bodies, more than any
-	// slack of the collector's.
+	// The versions read after the warm-up hold 19 MiB of bodies, more than the garbage collector's
+	// slack.
 	if growth := after.RSS - before.RSS; growth > 15<<10 && !harness.Race {
 		t.Errorf("memory grew by %d KiB, from %d", growth, before.RSS)
 	}
@@ -351,8 +351,8 @@ func TestReload_UnderLoad(t *testing.T) {
 	}
 }
 
-// reload puts version n in place of the configuration, a broken one when n is
-// odd, and waits until the server has dealt with it.
+// reload replaces the configuration with version n, a broken one if n is odd, and waits until the
+// server has processed it.
 func (l *load) reload(dir string, n int) {
 	t := l.p.T
 	t.Helper()

@@ -18,7 +18,7 @@ import (
 	"mockserver/internal/harness"
 )
 
-// fetch asks a URL once, over a connection of its own.
+// fetch requests a URL once, over a connection of its own.
 func fetch(t *testing.T, url string, config *tls.Config) (status int, body string, err error) {
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: config}
@@ -32,7 +32,7 @@ func fetch(t *testing.T, url string, config *tls.Config) (status int, body strin
 	return resp.StatusCode, string(b), err
 }
 
-// https returns the URL of a process with another scheme.
+// https returns the URL of a process with the scheme https.
 func https(p *harness.Process) string {
 	_, rest, _ := strings.Cut(p.URL, "://")
 	return "https://" + rest
@@ -47,7 +47,7 @@ func poolOf(t *testing.T, text string) *x509.CertPool {
 	return pool
 }
 
-// The CA that is printed before the server starts is the one that its certificates are of, at each
+// The CA that is printed before the server starts is the one that signs its certificates, at each
 // start.
 func TestTLS_TheCAThatIsPrinted(t *testing.T) {
 	t.Parallel()
@@ -69,7 +69,7 @@ func TestTLS_TheCAThatIsPrinted(t *testing.T) {
 	}
 }
 
-// A session that one replica has begun is resumed by another with the same keys.
+// A session that one replica has started is resumed by another with the same keys.
 func TestTLS_TicketsSharedByTwoProcesses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -97,7 +97,7 @@ func TestTLS_TicketsSharedByTwoProcesses(t *testing.T) {
 		if _, err = io.WriteString(conn, "GET /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := io.ReadAll(conn); err != nil || !bytes.HasSuffix(got, []byte("\r\n\r\na")) { // the ticket comes with it
+		if got, err := io.ReadAll(conn); err != nil || !bytes.HasSuffix(got, []byte("\r\n\r\na")) { // reading the answer also reads the ticket
 			t.Errorf("replica %d: %q, %v", i, got, err)
 		}
 		if got := conn.ConnectionState().DidResume; got != want {
@@ -106,7 +106,7 @@ func TestTLS_TicketsSharedByTwoProcesses(t *testing.T) {
 	}
 }
 
-// Everything by variables of the environment: certificates, clients, the admin address.
+// Everything can be set by environment variables: certificates, clients, the admin address.
 func TestTLS_ByTheEnvironment(t *testing.T) {
 	t.Parallel()
 	ca, clients, dir := harness.NewCA(t, "servers"), harness.NewCA(t, "clients"), t.TempDir()
@@ -153,14 +153,15 @@ func TestTLS_ByTheEnvironment(t *testing.T) {
 	}
 }
 
-// The admin address with the CA of --tls auto, which it hands out; SIGHUP reloads certificates.
+// The admin address has a certificate of the CA of --tls auto, and serves that CA; SIGHUP reloads
+// certificates.
 func TestTLS_AdminAddressAndSIGHUP(t *testing.T) {
 	t.Parallel()
 	ca, dir := harness.NewCA(t, "servers"), t.TempDir()
 	cert, key := ca.Files(dir, "a", harness.Leaf{CN: "v1", Names: []string{"a.test"}})
 	p := harness.Serving(t, harness.One("a"), "--tls", "auto", "--tls-cert", cert, "--tls-key", key, "--admin", "127.0.0.1:0", "--admin-tls", "auto")
 	admin := "https://" + strings.Fields(strings.SplitN(p.WaitLine(0, "admin address", "https://"), "https://", 2)[1])[0]
-	status, own, err := fetch(t, admin+"/__admin/ca.pem", &tls.Config{InsecureSkipVerify: true}) // to be compared with the log by hand
+	status, own, err := fetch(t, admin+"/__admin/ca.pem", &tls.Config{InsecureSkipVerify: true}) // it is compared with the log below
 	if status != 200 {
 		t.Fatal(status, own, err)
 	}
@@ -179,7 +180,7 @@ func TestTLS_AdminAddressAndSIGHUP(t *testing.T) {
 	}
 }
 
-// Webhooks and fetched bodies trust a CA and show a certificate.
+// Webhooks and fetches of bodies trust a CA and present a certificate.
 func TestTLS_OfWebhooksAndFetchedBodies(t *testing.T) {
 	t.Parallel()
 	ca, clients, dir := harness.NewCA(t, "servers"), harness.NewCA(t, "clients"), t.TempDir()

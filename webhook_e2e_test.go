@@ -22,8 +22,8 @@ import (
 	"mockserver/internal/harness/volume"
 )
 
-// TestWebhook_SaysWhatTheRequestGave sends the same webhook declared in both syntaxes,
-// with all sources of values in all of its parts.
+// TestWebhook_SaysWhatTheRequestGave sends the same webhook declared in both syntaxes, with values
+// from all sources in all of its parts.
 func TestWebhook_SaysWhatTheRequestGave(t *testing.T) {
 	const yaml = `- endpoint:
     method: POST
@@ -67,7 +67,7 @@ func TestWebhook_SaysWhatTheRequestGave(t *testing.T) {
 			for name, want := range map[string][]string{
 				"X-Who": {`me a/b x y" 12.50`}, "X-Fixed": {"one", "two"}, "X-Spelt": {"a"}, "Content-Type": {"application/json"},
 				"X-Mockserver-Webhook-Depth": {"1"}, "X-Sum": {macOf("key", r.Body)},
-				"Authorization": nil, "Cookie": nil, "Idempotency-Key": nil, // what the client sends is not passed on
+				"Authorization": nil, "Cookie": nil, "Idempotency-Key": nil, // the client's headers are not passed on
 			} {
 				if got := r.Header[name]; !slices.Equal(got, want) {
 					t.Errorf("%s is %q, want %q", name, got, want)
@@ -78,14 +78,14 @@ func TestWebhook_SaysWhatTheRequestGave(t *testing.T) {
 	}
 }
 
-// macOf is the HMAC-SHA256 of a text in hexadecimal.
+// macOf returns the HMAC-SHA256 of a text in hexadecimal.
 func macOf(key, text string) string {
 	h := hmac.New(sha256.New, []byte(key))
 	h.Write([]byte(text))
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// A body that looks like JSON stays JSON where a placeholder makes its type.
+// A body that looks like JSON stays JSON if a placeholder determines its content type.
 func TestWebhook_ATypeThatIsAPlaceholder(t *testing.T) {
 	target := harness.NewHookTarget(t, nil)
 	p := harness.Serving(t, harness.WithHook("/a", target.URL, `, headers: {Content-Type: "{{query-params.type}}"}, body: '{"q": "{{query-params.q}}"}'`))
@@ -111,7 +111,7 @@ func TestWebhook_Methods(t *testing.T) {
 	}
 }
 
-// A webhook without a method is a POST, in whatever way it is declared.
+// A webhook without a method is a POST, however it is declared.
 func TestWebhook_IsAPOSTUnlessDeclared(t *testing.T) {
 	t.Parallel()
 	target := harness.NewHookTarget(t, nil)
@@ -161,7 +161,7 @@ func TestWebhook_Conditions(t *testing.T) {
 		{"query-params.a = '1 or 1 = 1'", "?a=2", "", false},
 		{"query-params.a != 1", "?a=2", "", true},
 		{"query-params.a != 1", "?a=1", "", false},
-		{"query-params.a != 1", "", "", true}, // missing equals nothing but null and ""
+		{"query-params.a != 1", "", "", true}, // a missing value equals only null and ""
 		{"json-params.n != 10", "", `{"n": 10.0}`, false},
 		{"json-params.n > 10", "", `{"n": 11}`, true},
 		{"json-params.n > 10", "", `{"n": 10}`, false},
@@ -222,7 +222,7 @@ func TestWebhook_Conditions(t *testing.T) {
 	target.NothingMore(t, p)
 }
 
-// Each of several webhooks has a condition, a delay and texts of its own.
+// Each of several webhooks has its own condition, delay and texts.
 func TestWebhook_SeveralOfOneEndpoint(t *testing.T) {
 	target := harness.NewHookTarget(t, nil)
 	p := harness.Serving(t, fmt.Sprintf(`- endpoint:
@@ -274,7 +274,7 @@ func TestWebhook_RetriesAndSignatures(t *testing.T) {
 	target.NothingMore(t, p)
 }
 
-// Webhooks that lead to each other end at depth 10.
+// A chain of webhooks that trigger each other stops at depth 10.
 func TestWebhook_ALoopIsCut(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -318,7 +318,7 @@ func TestWebhook_MorePendingThanMayBe(t *testing.T) {
 	}
 }
 
-// What falls due within the grace period is sent, the rest is counted.
+// Webhooks that fall due within the grace period are sent; the rest are counted.
 func TestWebhook_DrainOnSIGTERM(t *testing.T) {
 	target := harness.NewHookTarget(t, nil)
 	p := harness.Serving(t, strings.Replace(harness.WithHook("/soon", target.URL, ""), "sleep-time: 0", "sleep-time: 0.5", 1)+
@@ -345,7 +345,7 @@ func TestWebhook_SecondSignalEndsTheDrain(t *testing.T) {
 	}
 }
 
-// A reload keeps what is pending.
+// A reload keeps pending webhooks.
 func TestWebhook_ReloadKeepsWhatIsPending(t *testing.T) {
 	target := harness.NewHookTarget(t, nil)
 	dir := t.TempDir()
@@ -362,7 +362,7 @@ func TestWebhook_ReloadKeepsWhatIsPending(t *testing.T) {
 	}
 }
 
-// One flipped byte in the store loses one webhook of fifty, and it is said.
+// One flipped byte in the store loses one webhook of fifty, and the loss is logged.
 func TestWebhook_StoreSurvivesAFlippedByte(t *testing.T) {
 	t.Parallel()
 	target := harness.NewHookTarget(t, nil)
@@ -424,8 +424,8 @@ func TestWebhook_StoreSurvivesAFlippedByte(t *testing.T) {
 	}
 }
 
-// Fifty times the process is killed while webhooks are accepted: each of which the
-// client saw the response is delivered, and none is invented.
+// The process is killed fifty times while it accepts webhooks: every webhook whose response the
+// client saw is delivered, and no other is.
 func TestWebhook_StoreSurvivesKills(t *testing.T) {
 	target := harness.NewHookTarget(t, nil)
 	store := t.TempDir()
@@ -443,7 +443,7 @@ func TestWebhook_StoreSurvivesKills(t *testing.T) {
 		after := 1 + rand.IntN(40)
 		for i := 0; ; i++ {
 			if i == after {
-				go func() { _ = p.Cmd.Process.Signal(os.Kill) }() // at some moment of what follows
+				go func() { _ = p.Cmd.Process.Signal(os.Kill) }() // at some point while the requests below are sent
 			}
 			asked++
 			n := fmt.Sprint(asked)

@@ -250,12 +250,12 @@ mockserver/renderer/value -> mockserver/renderer/escape
 mockserver/renderer/value -> mockserver/renderer/scalar
 '
 
-imports=$(go list -f '{{$p := .ImportPath}}{{range .Imports}}{{$p}} -> {{.}}{{"\n"}}{{end}}' ./...) # alone, so that its failure is one
+imports=$(go list -f '{{$p := .ImportPath}}{{range .Imports}}{{$p}} -> {{.}}{{"\n"}}{{end}}' ./...) # a separate command, so that its failure is detected
 found=$(grep -- '-> mockserver' <<<"$imports" || true)
 status=0
 while read -r edge; do
   [ -n "$edge" ] || continue
-  [[ $edge != *' -> mockserver/internal/'* ]] || continue # internal/ has what all may use
+  [[ $edge != *' -> mockserver/internal/'* ]] || continue # all packages may use internal/
   if ! grep -qxF -- "$edge" <<<"$allowed"; then
     echo "floors: new edge: $edge" >&2
     status=1
@@ -265,7 +265,7 @@ if grep 'mockserver/internal/harness' <<<"$found"; then
   echo "floors: only tests import the harness" >&2
   status=1
 fi
-# No package has more than 4,000 lines without tests.
+# No package has more than 4,000 lines, not counting tests.
 while read -r package dir; do
   lines=$(find "$dir" -maxdepth 1 -name '*.go' ! -name '*_test.go' -exec cat {} + | wc -l)
   if [ "$lines" -gt 4000 ]; then
@@ -273,7 +273,7 @@ while read -r package dir; do
     status=1
   fi
 done < <(go list -f '{{.ImportPath}} {{.Dir}}' ./...)
-# What only tests need stays out of the program.
+# The program does not contain packages that only tests need.
 if go list -deps . | grep -E '^testing(/|$)|/listenertest$|/internal/harness(/|$)|/goleak'; then
   echo "floors: the program imports what only tests need" >&2
   status=1

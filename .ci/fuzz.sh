@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Runs one fuzz target: fuzz.sh PACKAGE TARGET DURATION [PARALLEL], on so many CPUs, or all.
-# FUZZ_BINARY names the test binary of the package where there is one already, which may lack the
-# instrumentation that guides the search: linking it for each target takes longer than the few seconds
-# of fuzzing in .ci/run.
+# Runs one fuzz target: fuzz.sh PACKAGE TARGET DURATION [PARALLEL], on PARALLEL CPUs, or on all.
+# FUZZ_BINARY names an existing test binary of the package, which may lack the instrumentation that
+# guides the search: linking it for each target would take longer than the few seconds of fuzzing in
+# .ci/run.
 #
-# When the time is up Go's fuzzer now and then reports its own deadline as a
-# failure (golang/go#75804). Such a run found nothing: all it says of the failure is
-# that one line, where a real one says more, writes its input, or panics.
+# When the time is up, Go's fuzzer sometimes reports its own deadline as a failure
+# (golang/go#75804). Such a run found nothing: its output about the failure is only
+# that line, whereas a real failure prints more, writes its input, or panics.
 set -uo pipefail
 package=$1 target=$2 duration=$3 parallel=${4:-$(getconf _NPROCESSORS_ONLN)}
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Rules of docs/architecture.md that no linter at hand keeps.
+# The rules of docs/architecture.md that no available linter checks.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 status=0
@@ -13,14 +13,14 @@ refuse() { # refuse MESSAGE PATTERN FILES…
   fi
 }
 
-# What is new counts before it is committed; what is deleted has no lines.
+# New files are checked before they are committed; deleted files are skipped.
 files=$(git ls-files --cached --others --exclude-standard '*.go' | while read -r f; do [ ! -e "$f" ] || echo "$f"; done)
 tests=$(grep '_test\.go$' <<<"$files")
 code=$(grep -v '_test\.go$' <<<"$files")
-# In a bubble of testing/synctest waiting for a time takes none.
+# In a bubble of testing/synctest, waiting for a duration takes no time.
 # shellcheck disable=SC2086
 waiting=$(grep -L 'testing/synctest' $tests)
-# shellcheck disable=SC2086 # file names of this repository hold no blanks
+# shellcheck disable=SC2086 # file names of this repository contain no blanks
 {
   refuse "a test waits for a condition, it does not sleep" 'time\.Sleep\(' $tests
   refuse "a test waits for a condition, it does not sleep" '^[[:space:]]*<-time\.After\(' $waiting

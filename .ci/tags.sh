@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# The version and the image tags that a push gives: git tag | tags.sh REF IMAGE, as
-# version=… and tags=…, which separates tags with a comma. It reads the tags of the
-# repository, since a mended old release is not the latest.
+# Prints the version and the image tags for a push: git tag | tags.sh REF IMAGE, as
+# version=… and tags=…, in which tags are separated by commas. It reads the tags of the
+# repository, since a fix of an old release is not the latest release.
 #
 #   refs/heads/main        dev
 #   refs/tags/v1.2.3       v1.2.3, and latest unless there is a later stable release
 #   refs/tags/v1.2.3-rc.1  v1.2.3-rc.1: latest is the latest stable release
 set -euo pipefail
-ref=$1 image=${2,,} # a registry takes lower case only
+ref=$1 image=${2,,} # a registry accepts only lower case
 stable='^v[0-9]+(\.[0-9]+)+$'
 release='^v[0-9]+(\.[0-9]+)+(-[0-9A-Za-z.-]+)?$'
 

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-// apart does nothing where there are no groups of processes.
+// apart does nothing where the system has no process groups.
 func apart(*exec.Cmd) {}
 
 func killGroup(p *os.Process) { _ = p.Kill() } // it may be gone

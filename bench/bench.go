@@ -7,11 +7,11 @@
 //	opts.Program, err = os.Executable()
 //	err = bench.Run(ctx, opts, os.Stdout, os.Stderr)
 //
-// What is measured is declared: scenarios/ contains a file for each scenario, and the
-// endpoints of a configuration are measured with requests made from their declarations.
-// A machine drifts, so baseline and candidate are loaded at the same time, or in turn if
-// that is not possible: the ratios of rounds are comparable even if single figures are not.
-// Only checked answers are counted, and errors make a result void.
+// What to measure is declared in files: scenarios/ contains a file for each scenario, and the
+// endpoints of a configuration are measured with requests made from their declarations. A machine
+// drifts, so baseline and candidate are loaded at the same time, or in turn if that is not
+// possible: the ratios of rounds are comparable even if single figures are not. Only checked
+// answers are counted, and errors make a result void.
 //
 // The load generator is package load; docs/bench.md explains the figures.
 package bench
@@ -28,13 +28,13 @@ import (
 	"mockserver/bench/load"
 )
 
-// ErrStopped is the error of Run if its context has ended. Everything measured until then has been
-// printed.
+// ErrStopped is the error of Run if its context was canceled. Everything measured until then has
+// been printed.
 var ErrStopped = errors.New("stopped; what was measured is incomplete")
 
-// Run measures, and prints the result to stdout and its progress to stderr. The error says
-// why there is no result: a wrong answer, a server that ended, a file that cannot be
-// written, ErrStopped. All processes that it started have ended when it returns.
+// Run measures, and prints the result to stdout and its progress to stderr. The error says why
+// there is no result: a wrong answer, a server that exited, a file that cannot be written,
+// ErrStopped. All processes that it started have exited when it returns.
 func Run(ctx context.Context, opts Options, stdout, stderr io.Writer) error {
 	if opts.List {
 		return printScenarios(stdout)
@@ -75,7 +75,7 @@ func (r *run) measured(ctx context.Context) error {
 	return nil
 }
 
-// openLoopScenarios are measured at a constant rate unless others are named.
+// openLoopScenarios are measured at a constant rate unless other scenarios are named.
 var openLoopScenarios = []string{"static", "path", "json"}
 
 // chosen returns the scenarios to measure.

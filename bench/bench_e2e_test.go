@@ -27,7 +27,7 @@ func benched(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	p := harness.Launch(t, nil, append([]string{"bench"}, args...)...)
 	select {
 	case <-p.Exited:
-	case <-time.After(6 * harness.Patience): // the most that any of these takes, with the race detector on a busy machine
+	case <-time.After(6 * harness.Patience): // with the race detector on a busy machine
 		t.Fatal("it does not end")
 	}
 	p.Mu.Lock()
@@ -35,7 +35,7 @@ func benched(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return p.Cmd.ProcessState.ExitCode(), p.Stdout.String(), p.Stderr.String()
 }
 
-// benchResult is what these tests read of the JSON form.
+// benchResult contains the fields of the JSON form that these tests read.
 type benchResult struct {
 	Complete bool
 	Results  []struct {
@@ -98,7 +98,7 @@ func TestBench_MeasuresEveryScenario(t *testing.T) {
 	if !got.Complete || len(got.Results) != 10 {
 		t.Fatalf("complete %v, %d results:\n%s", got.Complete, len(got.Results), stdout)
 	}
-	baseline, candidate := 0, 0 // of one of them a busy machine may have had no time to answer any
+	baseline, candidate := 0, 0 // a busy machine may have answered none of the requests to one of them
 	for _, r := range got.Results {
 		if r.Void != "" || len(r.Rounds) != 1 {
 			t.Fatalf("%s: void %q, %d rounds", r.Name, r.Void, len(r.Rounds))
@@ -155,8 +155,8 @@ func TestBench_LoadsTarget(t *testing.T) {
 	}
 }
 
-// withTemporary runs bench with a directory of its own for temporary files, whose
-// name the processes that it starts carry in their arguments.
+// withTemporary runs bench with its own directory for temporary files. The name of the directory
+// appears in the arguments of the processes that bench starts.
 func withTemporary(t *testing.T) (p *harness.Process, dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -168,7 +168,7 @@ func withTemporary(t *testing.T) (p *harness.Process, dir string) {
 	return p, dir
 }
 
-// processesOf are the processes with a text in their arguments, on Linux.
+// processesOf returns the processes whose arguments contain a text. It works only on Linux.
 func processesOf(t *testing.T, text string) []string {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -176,7 +176,7 @@ func processesOf(t *testing.T, text string) []string {
 		t.Fatal(err)
 	}
 	return slices.DeleteFunc(files, func(file string) bool {
-		line, err := os.ReadFile(file) // it may have ended
+		line, err := os.ReadFile(file) // it may have exited
 		return err != nil || !bytes.Contains(line, []byte(text))
 	})
 }
@@ -214,7 +214,7 @@ func TestBench_LeavesNoProcessWhenKilled(t *testing.T) {
 	harness.Until(t, "the processes that it started end", func() bool { return len(processesOf(t, dir)) == 0 })
 }
 
-// A server that dies under load is an error, with what it said last.
+// A server that dies under load is an error, whose message contains the last lines of its log.
 func TestBench_TellsOfServerThatDies(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("processes are looked for in /proc")
@@ -322,8 +322,8 @@ func TestBench_ExamplesAreMeasured(t *testing.T) {
 	}
 }
 
-// All servers are loaded at once with --together, rivals too; they end with bench, however
-// that ends.
+// With --together all servers are loaded at once, including rivals; they exit with bench, however
+// bench exits.
 func TestBench_Together(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("rivals are started by sh")
@@ -406,7 +406,7 @@ func TestNoWebhooks_SendsNone(t *testing.T) {
 		called.Store(0)
 		p := harness.Serving(t, configuration, c.args...)
 		p.Get("/a").Want(t, 200, "a")
-		p.Signal(syscall.SIGTERM) // what is due is sent before it ends
+		p.Signal(syscall.SIGTERM) // webhooks that are due are sent before it exits
 		if code := p.Exit(); code != 0 || called.Load() != c.want {
 			t.Errorf("%q: exit %d, %d webhooks; want %d", c.args, code, called.Load(), c.want)
 		}
@@ -417,7 +417,8 @@ func TestNoWebhooks_SendsNone(t *testing.T) {
 	}
 }
 
-// What is limited is listed by bench with the reason; what waits or fails is measured without.
+// Bench lists limited endpoints with the reason, and measures endpoints with delays or faults
+// without them.
 func TestBench_LeavesOutWhatIsNotTheMachines(t *testing.T) {
 	dir := t.TempDir()
 	file := harness.WriteFile(t, dir, "api.yml", `

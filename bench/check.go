@@ -73,7 +73,8 @@ func (c *caller) call(ctx context.Context, wire []byte) (reply, error) {
 	return reply{resp.StatusCode, resp.Header, body}, err
 }
 
-// wrongAnswer is the error of a check: the expected answer to a request, and the actual one.
+// wrongAnswer is the error of a check: it contains a request, the expected answer and the actual
+// one.
 type wrongAnswer struct{ request, wanted, got string }
 
 func (w *wrongAnswer) Error() string {
@@ -137,7 +138,7 @@ func (r *asked) compare(got *reply, statusOnly bool) error {
 	return nil
 }
 
-// sameJSON reports whether two texts are the same JSON, ignoring blanks.
+// sameJSON reports whether two texts are the same JSON, ignoring whitespace.
 func sameJSON(a, b []byte) bool {
 	var x, y bytes.Buffer
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())

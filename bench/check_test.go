@@ -24,7 +24,7 @@ func TestCheckFindsWrongAnswers(t *testing.T) {
 		name       string
 		answer     declaredAnswer
 		statusOnly bool
-		wrong      string // "" for a right one
+		wrong      string // "" for a correct answer
 	}{
 		{"right", declaredAnswer{Status: 201, Headers: map[string]string{"X-A": "1"}, Body: text(`{"b": 1.0}`)}, false, ""},
 		{"same JSON", declaredAnswer{Status: 201, JSON: text(`{ "b":1.0 }`)}, false, ""},

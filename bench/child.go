@@ -14,8 +14,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Attach ends the process when its parent, which has the other end of its standard input, ends: it
-// sends the signal that a user would send.
+// Attach stops the process when its parent, which holds the other end of its standard input, exits:
+// it sends the signal that a user would send.
 func Attach(stdin io.Reader, signals chan<- os.Signal) {
 	go func() {
 		_, _ = io.Copy(io.Discard, stdin) // an error also means the end

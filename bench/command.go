@@ -17,7 +17,7 @@ const (
 )
 
 // Command implements mockserver bench. args are the arguments after "bench"; the version is
-// printed. It returns the exit code, which is 128 plus the number of the signal if one stopped it.
+// printed. It returns the exit code, which is 128 plus the signal number if a signal stopped it.
 // The server and the baseline that it starts are also this program.
 func Command(args []string, env func(string) (string, bool), signals <-chan os.Signal, stdout, stderr io.Writer, version string) int {
 	opts, err := ReadOptions(args)
@@ -52,7 +52,7 @@ func Command(args []string, env func(string) (string, bool), signals <-chan os.S
 	err = Run(ctx, opts, stdout, stderr)
 	code := failed(stderr, err)
 	if errors.Is(err, ErrStopped) {
-		if s, ok := (<-stopped).(syscall.Signal); ok { // nothing else ends the context
+		if s, ok := (<-stopped).(syscall.Signal); ok { // nothing else cancels the context
 			return 128 + int(s)
 		}
 	}

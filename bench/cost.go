@@ -99,7 +99,7 @@ func tagsOf(text string) (count, fakes, loops int) {
 	}
 }
 
-// size returns a number of bytes in words.
+// size formats a number of bytes for a message.
 func size(n int) string {
 	if n < 10_000 {
 		return wording.Count(n, "byte")

@@ -56,7 +56,7 @@ func (r *run) measureEndpoints(ctx context.Context) error {
 	if err := r.fit(len(subjects)); err != nil {
 		return err
 	}
-	defer r.dearest() // even if the run ends early
+	defer r.dearest() // even if the run stops early
 	for _, sub := range subjects {
 		r.progress.say("%s", sub.name)
 		if _, err := r.measure(ctx, candidate, sub); err != nil {
@@ -120,7 +120,7 @@ func (r *run) fit(endpoints int) error {
 }
 
 // dearest adds to each costly endpoint how much more it costs than the cheapest, and removes the
-// causes from the others.
+// causes from the other endpoints.
 func (r *run) dearest() {
 	cheapest, name := figure(math.Inf(1)), ""
 	for _, res := range r.results {
@@ -141,8 +141,8 @@ func (r *run) dearest() {
 	}
 }
 
-// subjects checks the requests on the server itself, and makes subjects of them. Endpoints
-// that do not answer as declared are listed.
+// subjects checks the requests on the server itself, and turns them into subjects. Endpoints that
+// do not answer as declared are listed.
 func (r *run) subjects(ctx context.Context, candidate side, endpoints []config.Endpoint, found []*request) ([]*subject, error) {
 	var subjects []*subject
 	for i := range endpoints {
@@ -163,7 +163,7 @@ func (r *run) subjects(ctx context.Context, candidate side, endpoints []config.E
 		wants, sample, err := checkAnswers(ctx, candidate.address, []asked{a}, true)
 		var wrong *wrongAnswer
 		switch {
-		case errors.As(err, &wrong) && (externalOf(e) != nil || len(e.Find)+len(e.Do) > 0): // it needs a file or a row that may not exist
+		case errors.As(err, &wrong) && (externalOf(e) != nil || len(e.Find)+len(e.Do) > 0): // it needs a file or row that may not exist
 			r.listed = append(r.listed, unasked{named(e), fmt.Sprintf("its answer to %s is not the declared one: %s; if it needs another request, give one with --requests FILE", wrong.request, wrong.got)})
 			continue
 		case err != nil:
@@ -200,7 +200,7 @@ func externalOf(e *config.Endpoint) *config.ExternalBody {
 	return nil
 }
 
-// named returns a name that distinguishes endpoints of one method and path.
+// named returns a name that distinguishes endpoints with the same method and path.
 func named(e *config.Endpoint) string {
 	name := nameOf(e)
 	if e.Host != "" {
@@ -212,7 +212,7 @@ func named(e *config.Endpoint) string {
 	return name
 }
 
-// whyNot returns why there is no request for an endpoint, and what helps.
+// whyNot returns why there is no request for an endpoint, and what to do about it.
 func whyNot(e *config.Endpoint) string {
 	what := "another endpoint answers the request made from its declaration"
 	if e.If.Value != "" {

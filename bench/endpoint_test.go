@@ -10,7 +10,7 @@ import (
 	"mockserver/config"
 )
 
-// requestsOf looks for a request for each endpoint; "" for none.
+// requestsOf returns a request for each endpoint; "" if none was found.
 func requestsOf(t *testing.T, endpoints []config.Endpoint) []string {
 	t.Helper()
 	o := newOracle(endpoints, nil)
@@ -23,8 +23,8 @@ func requestsOf(t *testing.T, endpoints []config.Endpoint) []string {
 	return lines
 }
 
-// Every endpoint of the examples gets a request that it answers itself, unless its condition
-// or that of another one decides.
+// Every endpoint of the examples gets a request that it answers itself, unless that depends on its
+// condition or on the condition of another endpoint.
 func TestRequestsForExamples(t *testing.T) {
 	files, err := filepath.Glob("../examples/*.yml")
 	if err != nil || len(files) < 4 {
@@ -32,7 +32,7 @@ func TestRequestsForExamples(t *testing.T) {
 	}
 	for _, file := range files {
 		with := []string{file}
-		if filepath.Base(file) == "petstore-mocks.yml" { // it is nothing without its document
+		if filepath.Base(file) == "petstore-mocks.yml" { // it is not complete without its document
 			with = []string{"../examples/petstore.yml", file}
 		}
 		spec := config.Loader{SampleRequests: true}.Load(with...)
@@ -47,7 +47,7 @@ func TestRequestsForExamples(t *testing.T) {
 	}
 }
 
-// The examples that an OpenAPI document declares are what its operations are asked with.
+// Requests to the operations of an OpenAPI document use the examples that the document declares.
 func TestSampleOf_OpenAPIDocument(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "api.yml")
 	if err := os.WriteFile(file, []byte(`openapi: 3.0.3
@@ -94,8 +94,8 @@ func TestRequestsFitPaths(t *testing.T) {
 	}
 }
 
-// An endpoint whose condition the request from its declaration does not meet has none, with
-// the hint what helps.
+// If the request made from the declaration does not meet the condition of the endpoint, there is no
+// request, and the message says what to do about it.
 func TestNoRequest(t *testing.T) {
 	endpoints := []config.Endpoint{
 		{Path: config.Plain("/a")},
@@ -143,7 +143,7 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// Requests are made for the paths that the server serves, whose flags may change them.
+// Requests are made for the paths that the server serves, which its flags may change.
 func TestLoader_HasTheBasePathOfTheServer(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -6,11 +6,11 @@ import (
 	"mockserver/bench/load"
 )
 
-// document is the form of --json; docs/bench.md describes it. Fields may be added to form 1, but
-// none changes its meaning.
+// document is the form of --json; docs/bench.md describes it. Fields may be added to form 1, but no
+// field changes its meaning.
 type document struct {
 	Form      int            `json:"form"`
-	Complete  bool           `json:"complete"` // the run came to its end, and nothing is void
+	Complete  bool           `json:"complete"` // the run was completed, and no result is void
 	Begun     string         `json:"begun_at"`
 	Took      float64        `json:"took_seconds"`
 	Machine   machine        `json:"machine"`
@@ -21,7 +21,7 @@ type document struct {
 	NotMeasured []unasked `json:"not_measured"`
 }
 
-// conditions are the settings that the run was measured with.
+// conditions are the settings of the measured run.
 type conditions struct {
 	Kind        string   `json:"kind"` // "closed_loop", "open_loop" or "curve"
 	Together    bool     `json:"together"`

@@ -27,7 +27,7 @@ func (r *run) measure(ctx context.Context, candidate side, sub *subject) (*resul
 		}
 		defer func() {
 			s.server.end(ctx)
-			killGroup(s.server.cmd.Process) // processes that did not end with the command
+			killGroup(s.server.cmd.Process) // processes that did not exit with the command
 		}()
 		sides = append(sides, s)
 	}

@@ -22,15 +22,15 @@ type Options struct {
 
 	Config    []string // files and directories whose endpoints are measured; none for the scenarios
 	Endpoint  string   // measures only endpoints whose "METHOD /path" contains this text
-	Requests  string   // a file of requests for endpoints whose declaration is not enough
+	Requests  string   // a file of requests, for endpoints whose declaration is not sufficient
 	Scenarios []string // by name; if empty, the scenarios that suit the measurement
-	Target    string   // "host:port" of a server that runs; "" starts one
+	Target    string   // "host:port" of a running server; "" starts one
 	PID       int      // of that server; 0 if unknown
 
 	Rounds      int
 	Duration    time.Duration // of one round; 0 selects a duration that suits the measurement
 	Connections int
-	Rate        Rate // the zero value sends as many as are answered
+	Rate        Rate // the zero value sends the next request when the last was answered
 	Curve       bool // latency at 10 % to 120 % of capacity
 
 	Together bool    // all servers at once on one CPU, and nothing else
@@ -58,7 +58,7 @@ type Rival struct {
 	Command string // for sh; {port} is the port of 127.0.0.1 that it must listen on
 }
 
-// portOf stands for the port in the command of a rival.
+// portOf is the placeholder for the port in the command of a rival.
 const portOf = "{port}"
 
 // table contains all flags, in the order of the usage.
@@ -145,8 +145,8 @@ func Usage() string {
 	return b.String()
 }
 
-// ReadOptions reads the arguments after "bench". The error has a line for everything that is
-// wrong with them; with --help there is none.
+// ReadOptions reads the arguments after "bench". The error has a line for every mistake in them;
+// with --help there is no error.
 func ReadOptions(args []string) (Options, error) {
 	o := Options{}
 	r := &flags.Reader[Options]{Flags: table, Into: &o, Help: "mockserver bench"}

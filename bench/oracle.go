@@ -53,7 +53,7 @@ func (o *oracle) answering(req *request) int {
 	return number
 }
 
-// requestsFor finds for each endpoint a request that it answers; nil for none. The requests
+// requestsFor finds for each endpoint a request that it answers; nil if there is none. The requests
 // of --requests come first, then one that is made from the declaration.
 func (r *run) requestsFor(endpoints []config.Endpoint) ([]*request, error) {
 	o := newOracle(endpoints, r.opts.Environ)
@@ -97,8 +97,8 @@ func (r *run) selects(e *config.Endpoint) bool { return strings.Contains(nameOf(
 
 func nameOf(e *config.Endpoint) string { return e.EffectiveMethod() + " " + e.Path.Value }
 
-// rivals returns how many endpoints may answer instead of one: those of the same method and path,
-// with a condition, that are declared before it.
+// rivals returns how many endpoints may answer instead of a given endpoint: those with the same
+// method and path and a condition that are declared before it.
 func rivals(endpoints []config.Endpoint, number int) int {
 	n := 0
 	for i := range number {

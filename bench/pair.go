@@ -47,7 +47,7 @@ func quietOf(p *pair) *figures { return p.Quiet }
 
 func aloneOf(p *pair) *figures { return p.Alone }
 
-// loadedOf selects the candidate when it has all processors of servers to itself.
+// loadedOf selects the candidate when it has all processors of the servers to itself.
 func loadedOf(p *pair) *figures {
 	if p.Alone != nil {
 		return p.Alone

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// drawn is the picture of results.
+// drawn returns the picture of results.
 func drawn(t *testing.T, opts Options, results ...*result) []byte {
 	t.Helper()
 	opts.Plot = filepath.Join(t.TempDir(), "r.svg")
@@ -32,12 +32,12 @@ func drawn(t *testing.T, opts Options, results ...*result) []byte {
 	return content
 }
 
-// plottedResult is a result of one round.
+// plottedResult returns a result with one round.
 func plottedResult(name string, cpu float64) *result {
 	return &result{Name: name, Capacity: 1234, Rounds: []pair{{Baseline: side1(10), Candidate: side1(cpu)}}}
 }
 
-// textsOf are the texts of an SVG, as a reader sees them.
+// textsOf returns the texts of an SVG, as a reader sees them.
 func textsOf(t *testing.T, svg []byte) []string {
 	t.Helper()
 	var doc struct {
@@ -49,7 +49,7 @@ func textsOf(t *testing.T, svg []byte) []string {
 	return doc.Texts
 }
 
-// boxesOf are the left edges and the heights of the bars of a color in an SVG.
+// boxesOf returns the left edges and the heights of the bars of a color in an SVG.
 func boxesOf(t *testing.T, svg []byte, color int) (lefts, heights []int) {
 	t.Helper()
 	svg = svg[:bytes.LastIndex(svg, []byte(`<rect class="bar s6"`))] // the legend
@@ -92,8 +92,8 @@ func TestPlotSaysWhatItShows(t *testing.T) {
 	}
 }
 
-// Many results with long names, one of them unknown: each has its bars, apart from the
-// others, as high as its value is.
+// Many results with long names, one of them unknown: each has its own bars, whose heights are
+// proportional to its values.
 func TestBarsAreAsHighAsTheirValues(t *testing.T) {
 	var results []*result
 	for i := range 40 {
@@ -126,7 +126,7 @@ func TestBarsAreAsHighAsTheirValues(t *testing.T) {
 	}
 }
 
-// A single point is seen, as a dot. So is a bar without a name.
+// A single point is visible, as a dot, and a bar without a name is visible.
 func TestPlotOfLittle(t *testing.T) {
 	one := plottedResult("one", 20)
 	one.Curve = []step{{0.45, 100, one.Rounds}}

@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// progress shows how far a run has come: on a terminal in one line that changes, otherwise in a line
+// progress shows the progress of a run: on a terminal in one line that changes, otherwise in a line
 // for each subject.
 type progress struct {
 	w        io.Writer
@@ -14,7 +14,7 @@ type progress struct {
 	shown    bool // a line is on the terminal
 }
 
-// say shows what is being done.
+// say shows the current activity.
 func (p *progress) say(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if !p.terminal {

@@ -11,7 +11,7 @@ import (
 // Thresholds of remarks.
 const (
 	busyGenerator = 0.95 // of its processors' time: above it the generator is the bottleneck
-	noisySpread   = 0.15 // of the ratio: if the rounds differ more, the result means little
+	noisySpread   = 0.15 // of the ratio: if the rounds differ more, the result is unreliable
 )
 
 // remarks writes the remarks below the table.

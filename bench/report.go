@@ -10,8 +10,7 @@ import (
 	"mockserver/internal/wording"
 )
 
-// report prints what was measured, writes the files, and returns the error that the
-// run ends with.
+// report prints what was measured, writes the files, and returns the final error of the run.
 func (r *run) report(err error) error {
 	var b strings.Builder
 	if len(r.results) > 0 {
@@ -58,7 +57,7 @@ func (r *run) report(err error) error {
 	return err
 }
 
-// heading writes where and how it was measured.
+// heading writes on which machine and with which settings was measured.
 func (r *run) heading(b *strings.Builder) {
 	m := &r.machine
 	cpu := m.CPU
@@ -77,7 +76,7 @@ func (r *run) heading(b *strings.Builder) {
 		wording.Count(r.opts.Rounds, "round"), r.opts.Duration.Round(time.Millisecond), who, wording.Count(r.opts.Connections, "connection"), how)
 }
 
-// files writes the files that were asked for.
+// files writes the requested files.
 func (r *run) files(complete bool) error {
 	var errs []error
 	if r.opts.JSON != "" {

@@ -18,7 +18,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// side1 is a round of one side with a latency of 1 ms.
+// side1 returns the figures of one side in a round, with a latency of 1 ms.
 func side1(cpu float64) figures {
 	h := hdrhistogram.New(1000, int64(time.Minute), 3)
 	for range 1000 {
@@ -29,7 +29,7 @@ func side1(cpu float64) figures {
 	return figures{Requests: 1000, Seconds: 1, Rate: 1000, CPU: figure(cpu), Memory: 20e6, Busy: 0.5, Latency: latencies{h}}
 }
 
-// finished is a run with three rounds of one result, whose ratios are 1, 2 and 1.5.
+// finished returns a run with three rounds of one result, whose ratios are 1, 2 and 1.5.
 func finished(t *testing.T, opts Options) (*run, *bytes.Buffer) {
 	t.Helper()
 	var out bytes.Buffer
@@ -54,7 +54,7 @@ func TestTableShowsMedians(t *testing.T) {
 			row = strings.Fields(line)
 		}
 	}
-	// The standard error of 1, 2 and 1.5: 0.5 by the root of 3.
+	// The standard error of 1, 2 and 1.5: 0.5 divided by the square root of 3.
 	want := []string{"static", "1000", "15.0", "1.50", "0.29", "1.00", "1.00", "20.0", "0"}
 	if !reflect.DeepEqual(row, want) {
 		t.Errorf("got  %q\nwant %q", row, want)
@@ -64,7 +64,7 @@ func TestTableShowsMedians(t *testing.T) {
 	}
 }
 
-// With --together each side has a row, and its ratio is that of its rounds.
+// With --together each side has a row, and its ratio is the ratio of its own rounds.
 func TestTableOfSides(t *testing.T) {
 	r, out := finished(t, Options{Together: true, Rivals: []Rival{{Name: "nginx"}}})
 	for i := range r.results[0].Rounds {
@@ -104,8 +104,7 @@ func TestErrorsMakeResultVoid(t *testing.T) {
 	}
 }
 
-// Of a void result there are no figures at a constant rate either, nor medians in JSON,
-// nor lines in a picture.
+// A void result has no figures at a constant rate, no medians in JSON and no lines in a picture.
 func TestVoidResultHasNoFiguresAtARate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r.svg")
 	r, out := finished(t, Options{Rate: Rate{PerSecond: 1000}, Plot: path})
@@ -126,7 +125,7 @@ func TestVoidResultHasNoFiguresAtARate(t *testing.T) {
 	}
 }
 
-// The step of a curve at which errors came has none; those before it have theirs.
+// A step of a curve with errors has no figures; the steps before it keep theirs.
 func TestCurveStepWithErrorsHasNoFigures(t *testing.T) {
 	r, out := finished(t, Options{Curve: true})
 	res := r.results[0]
@@ -276,7 +275,7 @@ func TestPlots(t *testing.T) {
 	}
 }
 
-// isPicture reads a whole picture.
+// isPicture returns an error unless content is a complete picture.
 func isPicture(content []byte) error {
 	d := xml.NewDecoder(bytes.NewReader(content))
 	elements := 0
@@ -296,7 +295,7 @@ func isPicture(content []byte) error {
 	}
 }
 
-// A plot of nothing but void results is an error, and leaves no file.
+// A plot of only void results is an error, and no file is written.
 func TestPlotOfNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r.svg")
 	r, _ := finished(t, Options{Plot: path})

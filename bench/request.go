@@ -20,7 +20,7 @@ type request struct {
 	Answer       declaredAnswer
 }
 
-// declaredAnswer is the expected answer to a request. What is not declared is not checked.
+// declaredAnswer is the expected answer to a request. Fields that are not declared are not checked.
 type declaredAnswer struct {
 	Status  int   // 0 is 200
 	Also    []int `yaml:"-"` // further statuses

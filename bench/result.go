@@ -11,7 +11,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// result is the result of one subject. Medians and Remarks are set once all are measured.
+// result is the result of one subject. Medians and Remarks are set once all subjects are measured.
 type result struct {
 	Name     string     `json:"name"`
 	Shows    string     `json:"shows"`
@@ -207,7 +207,8 @@ func (rs rounds) latency(of sideOf) latencies {
 	return joined
 }
 
-// delivered is the outcome of webhooks: what arrived, and how late, by the server's log.
+// delivered is the outcome of webhooks: how many arrived, and how late, according to the server's
+// log.
 type delivered struct {
 	Arrived int64          `json:"arrived"`
 	Lost    int64          `json:"lost"` // were or should have been accepted, and did not arrive

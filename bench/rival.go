@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// rivalScript runs a command, and ends it and the processes that it has started when the script's
-// input ends. The script ignores the signal, so that it ends with the command and not before.
+// rivalScript runs a command, and stops it and the processes that it has started when the script's
+// input is closed. The script ignores the signal, so that it exits with the command and not before.
 const rivalScript = `exec 3<&0 </dev/null; { read -r _ <&3; kill 0; } >/dev/null 2>&1 & trap : TERM; eval "$1"`
 
 // startRival starts a rival, waits until it listens, and checks the status of its answers.

@@ -44,7 +44,8 @@ func (r *run) loadSide(ctx context.Context, s side, sub *subject, rate float64, 
 			failed = fmt.Errorf("its processes have changed from %v to %v, so their total usage is unknown", family, now)
 		}
 	}
-	// A load ends by itself. If it does not, that is an error instead of an endless wait.
+	// A load stops by itself. If it does not, it is reported as an error instead of waiting
+	// forever.
 	const margin = 20 * time.Second
 	bounded, cancel := context.WithTimeout(ctx, plan.Warmup+plan.Duration+margin)
 	defer cancel()
@@ -58,7 +59,7 @@ func (r *run) loadSide(ctx context.Context, s side, sub *subject, rate float64, 
 		return figures{}, fmt.Errorf("load %s: did not end in time", s.address)
 	case failed != nil:
 		if s.server != nil {
-			select { // the end of the process explains more
+			select { // the exit of the process explains more
 			case <-s.server.exited:
 				return figures{}, s.server.died()
 			case <-time.After(endPatience):
@@ -86,7 +87,7 @@ func figuresOf(o *load.Outcome, before, after load.Usage, known bool) figures {
 	return f
 }
 
-// endPatience is how long to wait until the end of a process is noticed.
+// endPatience is how long to wait for the exit of a process to be noticed.
 const endPatience = 200 * time.Millisecond
 
 // measureRounds measures round by round, and appends each complete round to the result. It stops

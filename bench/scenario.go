@@ -22,15 +22,15 @@ import (
 type scenario struct {
 	Name          string
 	Shows         string
-	Configuration yaml.Node // as in a file; an item with repeat stands for that many items, in which ${n} counts from 1
+	Configuration yaml.Node // as in a file; an item with repeat is repeated, with ${n} from 1
 	Files         []file    // next to the configuration
 	Requests      []request // sent in turn
 
-	Rate     float64       // requests a second; 0 sends as many as are answered
+	Rate     float64       // requests a second; 0 sends the next request when the last was answered
 	Duration time.Duration // minimum duration of a round
 	Sink     bool          // ${sink} is the address of a server that receives webhooks
-	// RewriteEvery is the interval at which the configuration is written again, with one
-	// more endpoint, during a round; 0 is never.
+	// RewriteEvery is the interval at which the configuration is written again, with one more
+	// endpoint, during a round; 0 means never.
 	RewriteEvery time.Duration `yaml:"rewrite-every"`
 }
 
@@ -152,5 +152,5 @@ func (f *file) write(dir string) error {
 	return errors.Join(book.SaveAs(path), book.Close())
 }
 
-// isClosedLoop reports whether only its requests determine what happens when.
+// isClosedLoop reports whether the timing depends only on the answers to its requests.
 func (s *scenario) isClosedLoop() bool { return s.Rate == 0 && s.RewriteEvery == 0 }

@@ -33,7 +33,7 @@ func TestReadScenarioRefuses(t *testing.T) {
 	}
 }
 
-// The names are those that issue and documentation promise, and each is unlike the others.
+// The names are the documented ones, and all differ.
 func TestScenariosAreDeclared(t *testing.T) {
 	want := []string{"static", "path", "query", "json", "header", "endpoints-10000", "file", "xlsx", "webhooks", "reload"}
 	if got := scenarioNames(); !slices.Equal(got, want) {
@@ -122,7 +122,7 @@ func FuzzReadScenario(f *testing.F) {
 	})
 }
 
-// A configuration that is written over another is read whole at any moment.
+// A configuration that replaces another can be read completely at any moment.
 func TestWriteWholeReplaces(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.json")

@@ -17,8 +17,8 @@ import (
 	"mockserver/bench/load"
 )
 
-// ChildVariable is set in the processes that bench starts. They end when their standard input is
-// closed, so that none outlives bench on any system, however bench ends.
+// ChildVariable is set in the processes that bench starts. They exit when their standard input is
+// closed, so that no process outlives bench on any system, however bench exits.
 const ChildVariable = "MOCKSERVER_BENCH_CHILD"
 
 // Roles of the processes that bench starts, the values of ChildVariable.
@@ -46,7 +46,7 @@ type server struct {
 	stdin  io.WriteCloser
 	log    *tail
 	exited chan struct{} // closed when the process is gone
-	err    error         // why it ended; valid once exited is closed
+	err    error         // why it exited; valid once exited is closed
 }
 
 // startServer starts the server with a configuration, and waits until it listens. The error
@@ -74,7 +74,8 @@ func (r *run) start(ctx context.Context, name, role string, args []string) (*ser
 	return s, nil
 }
 
-// launch starts a command on the processors of servers. The command must end when its input ends.
+// launch starts a command on the processors of servers. The command must exit when its input is
+// closed.
 func (r *run) launch(name string, cmd *exec.Cmd) (*server, error) {
 	s := &server{name: name, cmd: cmd, log: newTail(), exited: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = s.log, s.log
@@ -112,13 +113,13 @@ func (s *server) listening(ctx context.Context) error {
 	}
 }
 
-// died returns the error of a server that ended by itself.
+// died returns the error of a server that exited by itself.
 func (s *server) died() error {
 	return fmt.Errorf("%s ended by itself (%v); its last lines:\n  %s", s.name, s.err, strings.Join(s.log.lines(), "\n  "))
 }
 
-// stop ends the server as SIGTERM does, so that its final lines are in its log, and kills it
-// when ctx ends or stopping takes too long.
+// stop stops the server as SIGTERM does, so that its final lines are in its log, and kills it when
+// ctx ends or stopping takes too long.
 func (s *server) stop(ctx context.Context) {
 	_ = s.stdin.Close() // the process may be gone
 	timer := time.NewTimer(stopPatience)
@@ -132,7 +133,7 @@ func (s *server) stop(ctx context.Context) {
 	s.kill()
 }
 
-// end stops the server, or kills it if ctx has ended.
+// end stops the server, or kills it if ctx is done.
 func (s *server) end(ctx context.Context) {
 	if ctx.Err() != nil {
 		s.kill()
@@ -140,7 +141,7 @@ func (s *server) end(ctx context.Context) {
 	s.stop(ctx)
 }
 
-// kill ends the server, and the processes that it has started, at once.
+// kill kills the server, and the processes that it has started, at once.
 func (s *server) kill() {
 	killGroup(s.cmd.Process)
 	_ = s.stdin.Close()

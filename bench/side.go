@@ -22,7 +22,7 @@ type subject struct {
 	asked       []asked
 	requests    [][]byte // of asked, as they are sent
 	wants       []load.Want
-	also        []int   // further statuses, which rivals may answer too
+	also        []int   // further statuses that rivals may also answer
 	sample      reply   // an answer, which the baseline also gives
 	rate        float64 // declared requests a second; 0 if none are
 	duration    time.Duration
@@ -30,8 +30,8 @@ type subject struct {
 	costs       []string                  // what is costly in it, judging by its declaration
 }
 
-// whileRunning returns a context that ends when one of the servers does, with that as its
-// cause, and a function that releases its resources.
+// whileRunning returns a context that is canceled when one of the servers exits, with that error as
+// its cause, and a function that releases its resources.
 func whileRunning(ctx context.Context, sides []side) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	for i := range sides {

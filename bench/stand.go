@@ -104,13 +104,13 @@ func (st *stand) finish(ctx context.Context, res *result) {
 	}
 }
 
-// close ends what open started.
+// close stops everything that open started.
 func (st *stand) close(ctx context.Context) {
 	if st.server != nil {
 		st.server.end(ctx)
 	}
 	if st.sink != nil {
-		_ = st.sink.Close() // its clients have ended
+		_ = st.sink.Close() // its clients have exited
 	}
 }
 
@@ -143,6 +143,6 @@ func openSink() (*sink, error) {
 		},
 		Logger: log.New(io.Discard, "", 0), // the server's log says if a delivery failed
 	}
-	go func() { _ = server.Serve(l) }() // it ends with its listener
+	go func() { _ = server.Serve(l) }() // it returns when its listener is closed
 	return s, nil
 }

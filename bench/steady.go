@@ -32,8 +32,7 @@ func unsteady(e *config.Endpoint, connections int) string {
 	return ""
 }
 
-// statuses returns the statuses that requests to an endpoint may be answered with, the likeliest
-// first.
+// statuses returns the statuses with which an endpoint may answer, the likeliest first.
 func statuses(e *config.Endpoint) []int {
 	var all []int
 	for _, o := range likely(e) {
@@ -76,8 +75,8 @@ func statusOf(r *config.Response) int {
 	return r.Status
 }
 
-// leftOut describes what an endpoint declares that was omitted when it was measured, and what else
-// limits its requests/s; "" if there is nothing.
+// leftOut describes which declarations of an endpoint were omitted when it was measured, and what
+// else limits its requests/s; "" if there is nothing.
 func leftOut(e *config.Endpoint) string {
 	var what []string
 	latency, fault := false, false

@@ -18,9 +18,9 @@ type target struct {
 // targetLine is the first line of a target.
 var targetLine = regexp.MustCompile(`^([A-Z][A-Z-]*)[ \t]+((?:https?://[^/?# \t]+)?)(\S*)$`)
 
-// readTargets reads a file of requests in the form that vegeta reads: for each a line
-// "METHOD URL", then header lines "Name: value" and a line "@FILE" with the body, which is
-// looked up next to the file. Empty lines and lines with # are skipped.
+// readTargets reads a file of requests in the form that vegeta reads: for each request a line
+// "METHOD URL", then header lines "Name: value" and a line "@FILE" with the body, which is looked
+// up next to the file. Empty lines and lines with # are skipped.
 func readTargets(file string) ([]target, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -52,8 +52,8 @@ func readTargets(file string) ([]target, error) {
 	return all, nil
 }
 
-// newTarget returns a target without headers of its own. The host of its URL, if it has one,
-// becomes its Host.
+// newTarget returns a target without headers of its own. The host of its URL, if there is one,
+// becomes its Host header.
 func newTarget(method, origin, path string, number int) target {
 	t := target{request{Method: method, Path: path, Headers: map[string]string{}}, number}
 	if _, host, ok := strings.Cut(origin, "://"); ok {

@@ -32,7 +32,7 @@ import (
 // The zero value of a field means the same as a missing key in a file. New itself does not check
 // anything: Validate does, and so does the server before it serves the spec. The endpoints may be
 // modified and used again afterwards. An endpoint that was read from a file and then modified is
-// checked like any other, but has no position any more.
+// checked like any other, but no longer has a position.
 func New(endpoints ...Endpoint) *Spec {
 	return &Spec{Endpoints: item.Unplaced(endpoints)}
 }
@@ -106,7 +106,8 @@ func (s *Spec) Without(i int) *Spec {
 	return &c
 }
 
-// Plain returns a text as it is: a path, a condition, or the template of a body or a header value.
+// Plain returns a text with the given content: a path, a condition, or the template of a body or a
+// header value.
 func Plain(text string) syntax.Text { return syntax.Text{Value: text} }
 
 // JSON returns a body that is the JSON text of a Go value, as written by encoding/json, but with

@@ -13,7 +13,7 @@ import (
 	"mockserver/internal/tags"
 )
 
-// plain is what a text is, but for where it stands.
+// plain returns the texts without their positions.
 func plain(texts ...syntax.Text) []string {
 	var values []string
 	for _, t := range texts {
@@ -33,7 +33,7 @@ func TestNew_FindsEachMistakeOfAnEndpointMadeInGo(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(e *Endpoint)
-		want   []string // the problems, without what they begin with: "[1].endpoint."
+		want   []string // the problems, without their prefix "[1].endpoint."
 	}{
 		{"no mistake", func(*Endpoint) {}, nil},
 		{"a method that is none", func(e *Endpoint) { e.Method = "FETCH" }, []string{`method: FETCH /x: is "FETCH"`}},
@@ -155,9 +155,9 @@ func TestNew_WarnsAsOfAFile(t *testing.T) {
 	}
 }
 
-// What is checked is what is served, not what once stood in a file.
+// The endpoint that is checked is the one that is served, not the one that the file contained.
 func TestNew_ChecksWhatWasReadAndChanged(t *testing.T) {
-	// Behind escapes each letter remembers its place.
+	// After escapes, each letter still knows its position.
 	const text = `[{:endpoint {:path "\u002fx" :if "host = \"a\"" :response {:headers {:x-a "\"1\""}
   :external-body {:provider :xlsx :path "\"a\".xlsx" :sheet-name "\"s\""}}}}]`
 	read := only(t, "conf/m.edn", text)
@@ -193,7 +193,7 @@ func TestNew_ChecksWhatWasReadAndChanged(t *testing.T) {
 	}
 }
 
-// The endpoints given may be changed while the spec is served.
+// The endpoints passed to New may be changed while the spec is served.
 func TestNew_SharesNothingWithWhatItIsGiven(t *testing.T) {
 	endpoint := func() Endpoint {
 		return Endpoint{
@@ -265,7 +265,7 @@ func TestComplete_OfNoSpecSaysSo(t *testing.T) {
 	}
 }
 
-// Endpoints made in Go are counted by themselves, and all problems are kept.
+// Endpoints made in Go are numbered separately, and all problems are kept.
 func TestJoin_KeepsOrderAndProblems(t *testing.T) {
 	file := Parse("m.yml", []byte("- endpoint: {path: /file, response: {}}\n- endpoint: {path: /broken, response: {status: 1}}"))
 	joined := Join(New(Endpoint{Path: Plain("/a")}), file, New(Endpoint{Path: Plain("/b")}, Endpoint{Path: Plain("c")}))
@@ -295,7 +295,7 @@ func TestJSON_IsTheTextOfTheValue(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		value     any
-		want, raw string // raw: without placeholders; "" for the same
+		want, raw string // raw: without placeholders; "" if it equals want
 	}{
 		{"nil", nil, "null", ""},
 		{"a text", "a", `"a"`, ""},
@@ -324,7 +324,7 @@ func TestJSON_IsTheTextOfTheValue(t *testing.T) {
 	}
 }
 
-// A value in Go and the same as a map of a file are the same body.
+// A Go value and the equivalent map in a file give the same body.
 func TestJSON_IsWhatAFileHas(t *testing.T) {
 	file := Parse("m.yml", []byte(`- endpoint: {path: /, response: {body: {a: "{{host|default:\"x\"}}", b: [1, "\"", null, true]}}}`))
 	if len(file.Problems) > 0 {
@@ -354,7 +354,7 @@ func FuzzJSONValue(f *testing.F) {
 	})
 }
 
-// Relative file names of a text are looked up where its name says it is.
+// Relative file names in a text are looked up in the directory of its name.
 func TestParse_TakesTheDirectoryOfItsName(t *testing.T) {
 	for name, want := range map[string]string{"m.yml": "", "testdata/m.yml": "testdata", "/conf/m.json": "/conf"} {
 		spec := Parse(name, []byte(`[{"endpoint": {"path": "/x", "response": {}}}]`))
@@ -364,7 +364,7 @@ func TestParse_TakesTheDirectoryOfItsName(t *testing.T) {
 	}
 }
 
-// What is joined and taken out again, time after time, leaves nothing: no warning, no file.
+// Specs that are repeatedly joined and removed again leave nothing behind: no warning, no file.
 func TestSpec_WithoutLeavesNothing(t *testing.T) {
 	served := Parse("m.yml", []byte("- endpoint: {path: /a, response: {headers: {Connection: close}}}\n- endpoint: {path: /b, response: {headers: {Connection: close}}}\n"))
 	warnings := len(served.Problems)

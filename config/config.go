@@ -1,5 +1,5 @@
-// Package config reads and checks what the user wrote: the configuration language, in files or in
-// Go. The settings of the process are in package settings.
+// Package config reads and checks configurations, which are written in the configuration language,
+// in files or in Go. The settings of the process are in package settings.
 //
 // # The language
 //
@@ -80,8 +80,8 @@ type (
 	Fault = policy.Fault
 	// RateLimit limits how many requests with the same key an endpoint answers in a window.
 	RateLimit = policy.RateLimit
-	// Capacity is how many requests of an endpoint are served concurrently, and how many wait in a
-	// queue.
+	// Capacity limits how many requests of an endpoint are served concurrently, and how many wait
+	// in a queue.
 	Capacity = policy.Capacity
 	// WebSocket is a path that becomes a WebSocket connection when a request asks for it, and the
 	// messages on that connection.
@@ -90,7 +90,8 @@ type (
 	Exchange = item.Exchange
 	// Send is a message that is sent unasked, once or repeatedly.
 	Send = item.Send
-	// Message is what the server sends on a WebSocket connection.
+	// Message is a message that the server sends on a WebSocket connection, or the end of the
+	// connection.
 	Message = item.Message
 	// Close is how the server ends a WebSocket connection.
 	Close = item.Close
@@ -100,7 +101,7 @@ type (
 	DataFile = item.DataFile
 	// DataType is the type of a column.
 	DataType = item.DataType
-	// DataLimit bounds the changes of a set.
+	// DataLimit limits the changes to a set.
 	DataLimit = item.DataLimit
 	// Find gives a row of a set a name, for the conditions, texts and webhooks of an endpoint.
 	Find = item.Find
@@ -135,7 +136,7 @@ type (
 	Operation = item.Operation
 	// Upstream is another server that requests can be passed on to.
 	Upstream = item.Upstream
-	// Record says what is recorded of the requests to an upstream.
+	// Record says how the requests to an upstream are recorded.
 	Record = item.Record
 	// Redact says which values are replaced in recordings, in addition to headers that hold secrets.
 	Redact = item.Redact

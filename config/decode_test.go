@@ -11,7 +11,7 @@ import (
 	"mockserver/internal/semantics"
 )
 
-// inResponse is an endpoint whose response has the given lines.
+// inResponse returns an endpoint whose response has the given lines.
 func inResponse(lines string) string {
 	return "- endpoint:\n    path: /x\n    response:\n      " + strings.ReplaceAll(lines, "\n", "\n      ") + "\n"
 }
@@ -97,7 +97,7 @@ func TestMistakesOfResponses(t *testing.T) {
 	})
 }
 
-// A file that is written by halves ends where a value is to come.
+// A half-written file ends where a value is expected.
 func TestAMissingValueIsNoAnswer(t *testing.T) {
 	const ended, socket = "- endpoint:\n    path: /x\n", "- websocket:\n    path: /x\n"
 	testMistakes(t, "f.yml", []mistake{

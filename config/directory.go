@@ -44,8 +44,8 @@ func (s *Spec) addDirectory(dir string) {
 	}
 }
 
-// withoutStrays removes the documents of a file in a directory that do not seem to be configurations.
-// It reports that instead of the errors inside them.
+// withoutStrays removes the documents that do not seem to be configurations from a file in a
+// directory. It reports them as such instead of reporting the errors inside them.
 func withoutStrays(name string, docs []*syntax.Node, problems syntax.Problems) ([]*syntax.Node, syntax.Problems) {
 	extension := strings.ToLower(filepath.Ext(name))
 	if len(docs) == 0 && len(problems) > 0 && (extension == ".json" || extension == ".edn") {
@@ -66,9 +66,9 @@ func withoutStrays(name string, docs []*syntax.Node, problems syntax.Problems) (
 	return kept, problems
 }
 
-// stray returns the problem of a document that seems to be data rather than a configuration, and is
-// read only because it is in a directory of configurations. It returns no problem if the document
-// may be a configuration. The problem is reported once, not for each item of a long list.
+// stray returns a problem if a document that is read only because it is in a directory of
+// configurations seems to be data rather than a configuration. It returns none if the document may
+// be a configuration. The problem is reported once, not for each item of a long list.
 func stray(doc *syntax.Node) syntax.Problems {
 	switch {
 	case mayBeItem(doc), isDocument(doc), looksLikeMocks(doc): // the first item lacks its "- "
@@ -94,7 +94,8 @@ func mayBeItem(n *syntax.Node) bool {
 	return slices.ContainsFunc(n.Entries, func(e syntax.Entry) bool {
 		key := e.Key.Text.Value
 		near := wording.Nearest(key, table.Keys(item.Fields))
-		return slices.Contains(table.Keys(item.Fields), key) || near != "" && near != "data" // path, date and state are near that
+		// A key similar to data does not count: path, date and state are also similar to it.
+		return slices.Contains(table.Keys(item.Fields), key) || near != "" && near != "data"
 	})
 }
 

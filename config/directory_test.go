@@ -10,10 +10,10 @@ import (
 	"mockserver/config/syntax"
 )
 
-// at is a configuration with one endpoint at a path.
+// at returns a configuration with one endpoint at a path.
 func at(path string) string { return "- endpoint: {path: " + path + ", response: {}}\n" }
 
-// paths are those of the endpoints of a spec, in order.
+// paths returns the paths of the endpoints of a spec, in order.
 func paths(spec *Spec) []string {
 	var all []string
 	for _, e := range spec.Endpoints {
@@ -27,7 +27,7 @@ func TestADirectoryStandsForTheFilesInItInByteOrder(t *testing.T) {
 	for name, text := range map[string]string{
 		"b.yml": at("/b"), "a.yaml": at("/a"), "B.YML": at("/B"), "10.yml": at("/10"), "9.yml": at("/9"),
 		"ä.yml": at("/ae"), "c.json": `[{"endpoint": {"path": "/c", "response": {}}}]`,
-		// What is not read would be an error, were it read.
+		// Each of these files would cause an error if it were read.
 		"README.md": "x", "data": "x", "a.yml~": "x", "a.yml.bak": "x", "#a.yml#": "x", "book.xlsx": "x", "yml": "x",
 		".hidden.yml": "x", ".a.yml.swp": "x", "..yml": "x", ".yml": "x",
 	} {
@@ -214,7 +214,7 @@ func TestProblemsArePutIntoTheOrderOfTheFiles(t *testing.T) {
 	spec := Load(c, missing, dir)
 	got := spec.InOrder(syntax.Problems{in("other.json", 1), in(b, 2), in(b, 1), in(a, 1), in(missing, 1), in(c, 1), in(dir, 0)})
 	want := syntax.Problems{in(c, 1), in(missing, 1), in(dir, 0), in(a, 1), in(b, 2), in(b, 1), in("other.json", 1)}
-	// c.yml is given twice, by its name and in its directory; it counts where it stands first.
+	// c.yml is given twice, by its name and by its directory; its first position counts.
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%v\nwant\n%v", got, want)
 	}

@@ -14,11 +14,11 @@ import (
 	"mockserver/config/syntax"
 )
 
-// twin is one configuration in two syntaxes: both mean want, or are wrong alike.
+// twin is one configuration in two syntaxes: both mean want, or both have the same errors.
 type twin struct {
 	name, yaml, edn string
-	want            []Endpoint  // without places and keys
-	wrong           []complaint // errors by place, then warnings
+	want            []Endpoint  // without positions and keys
+	wrong           []complaint // errors by position, then warnings
 }
 
 func testTwins(t *testing.T, table []twin) {
@@ -55,14 +55,14 @@ func testTwins(t *testing.T, table []twin) {
 	}
 }
 
-// bareEndpoints returns copies of endpoints without places, and unless keyed without keys.
+// bareEndpoints returns copies of endpoints without positions and, unless keyed, without keys.
 func bareEndpoints(endpoints []Endpoint, keyed bool) []Endpoint {
 	var out []Endpoint
 	barer{keyed}.copy(reflect.ValueOf(&out).Elem(), reflect.ValueOf(endpoints))
 	return out
 }
 
-// barer takes places away, and keys unless they are to be kept.
+// barer removes positions, and also keys unless keyed.
 type barer struct{ keyed bool }
 
 func (b barer) copy(into, from reflect.Value) {
@@ -75,7 +75,7 @@ func (b barer) copy(into, from reflect.Value) {
 		into.Set(reflect.New(from.Type().Elem()))
 		b.copy(into.Elem(), from.Elem())
 	case reflect.Slice:
-		if !from.IsNil() { // none are not the same as none given
+		if !from.IsNil() { // an empty list is not the same as a missing one
 			into.Set(reflect.MakeSlice(from.Type(), from.Len(), from.Len()))
 		}
 		for i := range from.Len() {
@@ -106,12 +106,12 @@ func (b barer) fields(into, from reflect.Value) {
 	}
 }
 
-// answers is what an endpoint with the path /x and this response means.
+// answers returns the endpoint with the path /x and the given response.
 func answers(r Response) []Endpoint {
 	return []Endpoint{{Path: Plain("/x"), Response: r}}
 }
 
-// ednResponse is an endpoint whose response has the given keys.
+// ednResponse returns an endpoint whose response has the given keys.
 func ednResponse(keys string) string {
 	return "[{:endpoint {:path \"/x\"\n             :response {" + keys + "}}}]"
 }
@@ -250,17 +250,17 @@ length"
 	})
 }
 
-// wrongEndpoint is a twin of an endpoint that has the given keys too.
+// wrongEndpoint returns a twin whose endpoint also has the given keys.
 func wrongEndpoint(name, yaml, edn string, wrong ...complaint) twin {
 	return twin{name, "- endpoint: {path: /x, response: {}, " + yaml + "}", `[{:endpoint {:path "/x" :response {} ` + edn + "}}]", nil, wrong}
 }
 
-// wrongResponse is a twin of an endpoint whose response has the given keys.
+// wrongResponse returns a twin of an endpoint whose response has the given keys.
 func wrongResponse(name, yaml, edn string, wrong ...complaint) twin {
 	return twin{name, "- endpoint:\n    path: /x\n    response: {" + yaml + "}", ednResponse(edn), nil, wrong}
 }
 
-// wrongExternal is a twin of an external body with the given keys.
+// wrongExternal returns a twin of an external body with the given keys.
 func wrongExternal(name, yaml, edn string, wrong ...complaint) twin {
 	return wrongResponse(name, "external-body: {"+yaml+"}", ":external-body {"+edn+"}", wrong...)
 }
@@ -368,8 +368,8 @@ func TestSyntaxErrorsOfEDN(t *testing.T) {
 	})
 }
 
-// What is no EDN ends the reading. What is EDN and not accepted does not, and what stands
-// for it is not reported a second time.
+// A word that is not EDN ends reading. A word that is EDN but not accepted does not, and the value
+// in its place is not reported a second time.
 func TestWordsThatAreNoEDN(t *testing.T) {
 	const atBody = atResponse + ".body"
 	var table []mistake

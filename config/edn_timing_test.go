@@ -22,7 +22,7 @@ func BenchmarkParse10000EndpointsEDN(b *testing.B) {
 	}
 }
 
-// The slowest inputs known: each stays linear, or is refused early.
+// The slowest known inputs: each takes linear time, or is refused early.
 func BenchmarkParseHostileEDN(b *testing.B) {
 	var keys strings.Builder
 	for i := range 50_000 {

@@ -7,7 +7,7 @@ import (
 	"mockserver/config"
 )
 
-// A text is read as a file of that name would be: its errors have a place.
+// The text is read as a file of that name would be: its errors have positions.
 func ExampleParse() {
 	spec := config.Parse("testdata/mocks.yml", []byte(`
 - endpoint:
@@ -49,7 +49,7 @@ func ExampleNew() {
 	// [1].endpoint.response.headers.Location: POST /orders: the control character '\n' is not allowed in a header
 }
 
-// Texts inside the value may hold placeholders.
+// Strings inside the value may contain placeholders.
 func ExampleJSON() {
 	type user struct {
 		ID    string   `json:"id"`
@@ -59,7 +59,7 @@ func ExampleJSON() {
 	// Output: {"id":"{{path-params.id}}","roles":["admin"]}
 }
 
-// What is declared first answers first: here a file's endpoints but for one.
+// The endpoint that is declared first answers: here those of a file, except for one.
 func ExampleJoin() {
 	file := config.Parse("mocks.yml", []byte("- endpoint: {path: /up, response: {body: up}}"))
 	down := config.New(config.Endpoint{Path: config.Plain("/up"), Response: config.Response{Status: 503}})

@@ -10,12 +10,12 @@ import (
 // look for it.
 type foreign struct {
 	words string   // in lower case, without - and _
-	ours  []string // the key that is meant, with the key that contains it; the first that a map may have counts
+	ours  []string // the keys that are meant, with those that contain them; the first possible one counts
 	value string   // its value; "" if that is obvious
 }
 
 // foreigns are words of WireMock, MockServer, Mockoon, mountebank, json-server, Smocker and HTTP
-// libraries, and keys of ours that are one map too high.
+// libraries, and our own keys where they are often misplaced, one map too high.
 var foreigns = []foreign{
 	{words: "delay delayms delaymilliseconds delaydistribution fixeddelay fixeddelaymilliseconds responsedelay responsetime sleep sleepms wait latency",
 		ours: []string{"endpoint.latency", "sleep-time", "after", "min"}},
@@ -46,7 +46,8 @@ var foreigns = []foreign{
 var squeezed = strings.NewReplacer("-", "", "_", "", ".", "", " ", "")
 
 // foreignHint returns the part of a message that suggests the key for a word of another tool. It
-// also returns that key if the map that contains the word may have it. It returns "" for neither.
+// also returns that key if the map that contains the word may have it. Each result is "" if there
+// is none.
 func foreignHint(name string, keys []string) (hint, key string) {
 	const longest = 64
 	if len(name) > longest {

@@ -9,7 +9,7 @@ import (
 	"mockserver/config/table"
 )
 
-// What other tools call a key is answered with ours, or where ours stands.
+// For a key of another tool, the message suggests our key, or the map in which our key belongs.
 func TestWordsOfOtherTools(t *testing.T) {
 	const endpoint = "- endpoint: {path: /x, response: {}, §%s: 1}\n"
 	const hook = "- endpoint: {path: /x, response: {}, webhook: {method: POST, url: 'http://a', §%s: 1}}\n"
@@ -60,7 +60,8 @@ func TestAMappingOfWireMockIsNoMocksFile(t *testing.T) {
 	}
 }
 
-// A word that two keys claim, or that no key is spelt like, would be a slip of ours.
+// A word that is listed for two keys, or that suggests a key that does not exist, would be a
+// mistake in the table.
 func TestForeignWordsAreWrittenAsTheyAreCompared(t *testing.T) {
 	var known []string
 	for _, p := range tables(nil, table.Rows(item.Fields)) {

@@ -13,8 +13,8 @@ import (
 	"mockserver/internal/address"
 )
 
-// FuzzParse reads anything: no panic, each problem has a place inside the file,
-// each text too, and an endpoint is there only when it is sound.
+// FuzzParse reads anything: it does not panic, each problem and each text has a position inside the
+// file, and an endpoint is returned only if it is valid.
 func FuzzParse(f *testing.F) {
 	f.Add(false, largeConfig(1))
 	f.Add(false, inResponse("body: |2-\n    x\n\n   y\nheaders: {a: &a 'b', <<: [{c: *a}]}"))
@@ -50,15 +50,15 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// stillWrong returns the errors of an endpoint as one that was made in Go.
+// stillWrong returns the errors that an endpoint has when it is checked as one made in Go.
 func stillWrong(e *Endpoint) []syntax.Problem {
 	var d table.Decoder
 	item.Finish(&d, e, e.Key, nil)
 	return d.Problems.Errors()
 }
 
-// inside reports whether a place is one of the file, or just after a line of it: by the
-// lines that editors show, or by those of YAML, which more characters break.
+// inside reports whether a position is in the file, or just after one of its lines: by the lines
+// that editors show, or by those of YAML, where more characters end a line.
 func inside(pos syntax.Pos, text string) bool {
 	if pos.Line == 0 {
 		return pos == syntax.Pos{File: pos.File}
@@ -73,7 +73,7 @@ func inside(pos syntax.Pos, text string) bool {
 	return false
 }
 
-// plainText is a text as UTF-8, without a byte order mark.
+// plainText returns a text as UTF-8, without a byte order mark.
 func plainText(text string) string {
 	data := []byte(text)
 	var order binary.ByteOrder

@@ -56,7 +56,7 @@ func lacksVersion(doc *syntax.Node) bool {
 
 const noVersion = "the document has paths but no version of OpenAPI; expected the key openapi, with a version such as 3.0.3 or 3.1.0"
 
-// asLists turns items that stand alone into lists, if that is accepted.
+// asLists turns single items outside a list into lists, if that is accepted.
 func (g *given) asLists(docs []*syntax.Node) []*syntax.Node {
 	for i, doc := range docs {
 		if g.single && doc.Kind == syntax.MapNode && len(doc.Entries) == 1 && (doc.Get("endpoint") != nil || doc.Get("websocket") != nil) {
@@ -84,7 +84,8 @@ func (g *given) setAside(docs []*syntax.Node, name, dir string) []*syntax.Node {
 	})
 }
 
-// finish processes what was set aside. Endpoints from documents come after those from lists.
+// finish processes the documents that were set aside. Endpoints from documents come after those
+// from lists.
 func (s *Spec) finish(l Loader) {
 	g := s.given
 	s.read, s.given = nil, nil

@@ -2,7 +2,7 @@ package config
 
 import "testing"
 
-// What a message shows is written in the syntax of the file.
+// Examples in a message are written in the syntax of the file.
 func TestHintsFitTheSyntax(t *testing.T) {
 	testMistakes(t, "f.json", []mistake{
 		{"a text instead of a list", `"§hello"`, one("", `the document is a text ("hello"); expected a list of endpoints, [{"endpoint": {…}}]`)},

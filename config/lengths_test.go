@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// An endpoint with several outcomes has the latencies of all, each by its weight.
+// An endpoint with several outcomes has the latencies of all of them, each with its weight.
 func TestLengths_OfAnEndpointAreThoseOfItsOutcomes(t *testing.T) {
 	const ms = time.Millisecond
 	fixed := func(d time.Duration) *Latency { return &Latency{Min: d, Max: d} }

@@ -27,9 +27,9 @@ func notAList(doc *syntax.Node) syntax.Problems {
 // Schema returns the JSON Schema of the configuration language (draft 7, which editors fully support),
 // as indented JSON text. It describes one document of a YAML, JSON or EDN file.
 //
-// It is made from the tables that decoding uses. Whatever Load accepts is valid by the schema. The
-// reverse does not always hold: only Load checks rules across keys, templates, conditions and other
-// files.
+// It is made from the tables that decoding uses. Whatever Load accepts is valid according to the
+// schema. The converse does not always hold: only Load checks rules across keys, templates,
+// conditions and other files.
 func Schema() []byte {
 	return table.Schema("Configuration of mockserver", "a list of endpoints", table.Rows(item.Fields))
 }

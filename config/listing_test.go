@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// grow makes files with one endpoint each, whose path is theirs.
+// grow makes files with one endpoint each, which has the path of its file.
 func grow(t *testing.T, dir string, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -75,7 +75,7 @@ func TestWhatIsLeftOutOfADirectoryIsKnown(t *testing.T) {
 		"/...":     ": hidden files .b.yml, old/.e.json",
 		"/old":     "/old: hidden files .e.json",
 		"/old/...": "/old: hidden files .e.json",
-		"/data":    "", // which holds no file to read
+		"/data":    "", // contains no file to read
 		"/a.yml":   "",
 	} {
 		got := Load(dir + name).LeftOut()

@@ -40,16 +40,16 @@ type Loader struct {
 	// Single accepts a map with the single key endpoint or websocket as a list of one item, so that
 	// Parse reads a single endpoint.
 	Single bool
-	// Import makes a configuration of a file or directory of another tool, and returns its name; "" for
-	// a path that is not of another tool. An error that is not Problems is worded to follow the path.
-	// It may be nil.
+	// Import makes a configuration from a file or directory of another tool, and returns its name;
+	// "" if the path does not belong to another tool. An error that is not Problems is worded to
+	// follow the path. It may be nil.
 	Import func(path string) (string, error)
 	// Upstream is the URL of an upstream named default, which gets all requests that no endpoint
 	// answers; "" for none.
 	Upstream string
 }
 
-// Load reads files and joins their endpoints in order. A directory stands for those of its files
+// Load reads files and joins their endpoints in order. A directory represents those of its files
 // that are not hidden and have a known extension, in byte order of their names; a directory
 // followed by /... includes its subdirectories. A file that is given twice, by its name or by its
 // directory, is read once. A file contains a list of endpoints, an OpenAPI document, or other
@@ -73,7 +73,7 @@ func (l Loader) Load(paths ...string) *Spec {
 	return spec
 }
 
-// imported reports whether a path is of another tool, and adds the configuration made of it.
+// imported reports whether a path belongs to another tool, and adds the configuration made from it.
 func (s *Spec) imported(l Loader, path string) bool {
 	if l.Import == nil {
 		return false
@@ -126,7 +126,7 @@ func (l Loader) Parse(name string, data []byte) *Spec {
 	return spec
 }
 
-// addRead calls add for a file that was read or could not be.
+// addRead calls add for a file, whether it could be read or not.
 func (s *Spec) addRead(path string, data []byte, err error, listed bool) {
 	if err != nil {
 		s.files = append(s.files, path)
@@ -171,7 +171,7 @@ func isEmpty(docs []*syntax.Node) bool {
 	return true
 }
 
-// fault returns what is wrong with a field of the loader; "" for nothing.
+// fault returns what is wrong with a field of the loader; "" if nothing is.
 func (l Loader) fault() string {
 	if l.BasePath == "" {
 		return ""

@@ -9,7 +9,7 @@ import (
 	"mockserver/internal/files"
 )
 
-// write puts a file into a directory and returns its path.
+// write writes a file into a directory and returns its path.
 func write(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// largeConfig is a configuration of n endpoints as people write them.
+// largeConfig returns a configuration of n endpoints as people write them.
 func largeConfig(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -56,7 +56,7 @@ func BenchmarkParse10000EndpointsJSON(b *testing.B) {
 	}
 }
 
-// manyKeys is n keys of a map, each with its number.
+// manyKeys returns n keys of a map, each with its number.
 func manyKeys(n int, format string) string {
 	var b strings.Builder
 	for i := range n {
@@ -65,7 +65,7 @@ func manyKeys(n int, format string) string {
 	return b.String()
 }
 
-// The slowest inputs known: each stays linear, or is refused early.
+// The slowest known inputs: each takes linear time, or is refused early.
 func BenchmarkParseHostile(b *testing.B) {
 	var bomb strings.Builder
 	bomb.WriteString("a0: &a0 [x,x,x,x,x,x,x,x,x]\n")

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// The tests parse very many small texts: collecting garbage takes a third of their time otherwise.
+// The tests parse a great many small texts: otherwise garbage collection takes a third of their
+// time.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
 	os.Exit(m.Run())

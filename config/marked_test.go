@@ -8,11 +8,11 @@ import (
 	"mockserver/config/syntax"
 )
 
-// marker stands in a test's configuration where a problem is expected; it is
-// taken out before the configuration is read.
+// marker marks the position in a test's configuration where a problem is expected; it is removed
+// before the configuration is read.
 const marker = "§"
 
-// marked takes the markers out of a text and returns where they stood.
+// marked removes the markers from a text and returns their positions.
 func marked(file, text string) (string, []syntax.Pos) {
 	var places []syntax.Pos
 	var clean strings.Builder
@@ -38,7 +38,7 @@ type complaint struct {
 	what string // a part of the message
 }
 
-// expect compares problems with the places marked and the complaints in order.
+// expect compares problems with the marked positions and the complaints, in order.
 func expect(t *testing.T, got syntax.Problems, places []syntax.Pos, want []complaint) {
 	t.Helper()
 	if len(got) != len(want) || len(places) != len(want) {
@@ -78,7 +78,7 @@ func testMistakes(t *testing.T, file string, table []mistake) {
 	}
 }
 
-// one wraps a single complaint.
+// one returns a list of a single complaint.
 func one(key, what string) []complaint { return []complaint{{key, what}} }
 
 // only parses a configuration that must have one endpoint and no problem.

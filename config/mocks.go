@@ -19,7 +19,7 @@ type givenMocks struct {
 	dir   string
 }
 
-// mock is what a mocks file declares for one operation.
+// mock is the declaration of a mocks file for one operation.
 type mock struct {
 	Endpoint
 	answers bool // it has its own answers
@@ -66,8 +66,8 @@ func mayBeBareMocks(doc *syntax.Node) bool {
 	return doc.Kind == syntax.ListNode && len(doc.Items) == 1 && doc.Items[0].Pos() == doc.Pos() && mayBeMocks(doc.Items[0])
 }
 
-// looksLikeMocks is mayBeMocks for a file that was given only by its directory: one of its maps
-// has a key for operations.
+// looksLikeMocks is mayBeMocks for a file that was given only by its directory: it also requires
+// that one of its maps has a key for operations.
 func looksLikeMocks(doc *syntax.Node) bool {
 	if mayBeBareMocks(doc) {
 		doc = doc.Items[0]
@@ -107,7 +107,7 @@ func (s *Spec) mocks(g *given, operations []operation) map[*openapi.Operation][]
 	return found
 }
 
-// decodeMock decodes what is declared for an operation name, for all operations with that name.
+// decodeMock decodes the declaration for an operation name, for all operations with that name.
 func decodeMock(d *table.Decoder, e syntax.Entry, dir string, operations []operation, found map[*openapi.Operation][]mock) {
 	name := e.Key.Text.Value
 	var meant []operation
@@ -162,8 +162,7 @@ func namesOf(operations []operation) []string {
 	return names
 }
 
-// mockOf decodes what is declared for an operation: the keys of a response, or those of an
-// endpoint, or both.
+// mockOf decodes the declaration for an operation: the keys of a response, of an endpoint, or both.
 func mockOf(d *table.Decoder, n *syntax.Node, key string, o operation) mock {
 	n = nested(n)
 	e := Endpoint{Pos: n.Pos(), Key: key, Method: o.Method, Path: syntax.Text{Value: o.Path, Pos: o.pos(), Key: o.Pointer, Folded: true}}

@@ -12,8 +12,8 @@ import (
 	"mockserver/config/syntax"
 )
 
-// answerOf reads a document of one operation that answers the schema, beside others, and
-// returns the body and the warnings.
+// answerOf reads a document with one operation whose response has the schema, next to other
+// schemas, and returns the body and the warnings.
 func answerOf(t *testing.T, schema, others string) (body string, problems syntax.Problems) {
 	t.Helper()
 	spec := config.Parse("excess.json", []byte(`{"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": {"/x": {"get": {"responses": {"200":
@@ -24,7 +24,7 @@ func answerOf(t *testing.T, schema, others string) (body string, problems syntax
 	return spec.Endpoints[0].Response.Body.Value, spec.Problems
 }
 
-// twice is 60 schemas of which each names the next one twice.
+// twice returns 60 schemas, each of which refers to the next one twice.
 func twice(keyword string) string {
 	var b strings.Builder
 	for i := range 60 {
@@ -34,8 +34,8 @@ func twice(keyword string) string {
 	return b.String() + `"S60": {"type": "object", "properties": {"a": {"type": "string"}}}`
 }
 
-// What asks for more than there is time and room for is warned of, and takes neither; what
-// only looks so is made. Without the bounds these would not come to an end.
+// Schemas that ask for more time or memory than is available cause a warning and take neither;
+// those that only seem to do so get a body. Without the limits these would never finish.
 func TestSchemasThatAskForTooMuch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a processor for some seconds")
@@ -65,7 +65,7 @@ func TestSchemasThatAskForTooMuch(t *testing.T) {
 	}
 }
 
-// What is much, and can be had, is there.
+// Schemas that ask for much, but not too much, get all of it.
 func TestSchemasThatAskForMuch(t *testing.T) {
 	if body, problems := answerOf(t, `{"type": "string", "minLength": 1000000}`, ""); len(problems) > 0 || len(body) < 1_000_000 {
 		t.Errorf("%d bytes, %v", len(body), problems)
@@ -75,7 +75,7 @@ func TestSchemasThatAskForMuch(t *testing.T) {
 	}
 }
 
-// Digits that a float64 has no room for are kept wherever a document gives a value.
+// Digits beyond the precision of a float64 are kept wherever a document has a value.
 func TestLongIntegersOfDocuments(t *testing.T) {
 	const n = "9007199254740993" // 2^53 + 1
 	for name, schema := range map[string]string{
@@ -95,7 +95,7 @@ func TestLongIntegersOfDocuments(t *testing.T) {
 	}
 }
 
-// With checks of requests too, for which schemas are compiled.
+// The same holds with checks of requests, for which schemas are compiled.
 func TestLongIntegersOfRequests(t *testing.T) {
 	spec := config.Loader{Validate: true}.Parse("long.json", []byte(`{"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": {"/x": {"post": {
 		"requestBody": {"content": {"application/json": {"schema": {"enum": [9007199254740993, 1e400, 1e999999999]}}}}, "responses": {"200": {"description": "d"}}}}}}`))
@@ -115,8 +115,8 @@ func TestLongIntegersOfRequests(t *testing.T) {
 	}
 }
 
-// A directory may hold a document with the files that it refers to, which are no
-// configuration; others that are none are mistakes as ever.
+// A directory may contain a document and the files that it refers to, which are not configurations;
+// any other file that is not a configuration is still an error.
 func TestDirectoryOfDocumentAndItsParts(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {

@@ -9,8 +9,8 @@ import (
 	"mockserver/config"
 )
 
-// Whatever a document holds is no more than a problem of it: nothing panics, which would
-// be said as a document that cannot be understood, and nothing takes without end.
+// Whatever a document contains causes at most problems: nothing panics, which would be reported as
+// a document that cannot be understood, and nothing runs forever.
 func FuzzDocument(f *testing.F) {
 	files, err := filepath.Glob("testdata/openapi/*.*")
 	if err != nil || len(files) == 0 {

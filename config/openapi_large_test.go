@@ -8,8 +8,8 @@ import (
 	"mockserver/config"
 )
 
-// largeDocument is a document such as a cloud provider's, in JSON: so many kinds of
-// resources, each with a schema that names two others, and four operations.
+// largeDocument returns a document such as a cloud provider's, in JSON, with the given number of
+// kinds of resources, each with four operations and a schema that refers to two others.
 func largeDocument(kinds int) []byte {
 	const text = "The identifier of the resource that the service keeps, in the form that the console shows. It never changes."
 	var b strings.Builder
@@ -40,8 +40,7 @@ func largeDocument(kinds int) []byte {
 	return []byte(b.String())
 }
 
-// A document with schemas that name each other is read whole; what it costs is for the
-// benchmark to tell.
+// A document whose schemas refer to each other is read completely; the benchmark measures the cost.
 func TestLargeDocument(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a processor for some seconds")
@@ -53,7 +52,7 @@ func TestLargeDocument(t *testing.T) {
 	}
 }
 
-// Ten megabytes; to be read in 5 s.
+// Ten megabytes, which must be read in 5 s.
 func BenchmarkLargeDocument(b *testing.B) {
 	data := largeDocument(3200)
 	b.SetBytes(int64(len(data)))

@@ -14,8 +14,8 @@ import (
 
 const head = "openapi: 3.0.3\ninfo: {title: t, version: '1'}\n"
 
-// broken are documents with mistakes, and what is said of each: "line:column: pointer:"
-// and a part of the message.
+// broken are documents with errors, and what is reported for each: "line:column: pointer:" and a
+// part of the message.
 var broken = []struct{ name, doc, place, what string }{
 	{"reference to nothing", head + `paths:
   /pets:
@@ -118,7 +118,7 @@ func TestBrokenDocuments(t *testing.T) {
 	}
 }
 
-// All mistakes are told at once, in the order of the file.
+// All errors are reported at once, in the order of the file.
 func TestMistakesOfDocumentsTogether(t *testing.T) {
 	spec := config.Loader{StrictDocuments: true}.Parse("api.yml", []byte(head+`paths:
   /a/{id}:
@@ -147,7 +147,7 @@ func TestKeysWithoutMeaningAreWarnings(t *testing.T) {
 	}
 }
 
-// A file is told by what it holds, not by its name.
+// The kind of a file is recognized by its content, not by its name.
 func TestFilesAreRecognisedByContent(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -224,7 +224,7 @@ func TestBrokenMocksFiles(t *testing.T) {
 	}
 }
 
-// Every way to write paths and servers, with the paths that are served.
+// All ways to write paths and servers, with the paths that are served.
 func TestPathsOfDocuments(t *testing.T) {
 	const rest = "\n    get: {responses: {'200': {description: ok}}}\n"
 	const id = "\n    parameters: [{name: id, in: path, required: true, schema: {}}]"
@@ -274,7 +274,7 @@ func TestSwagger2(t *testing.T) {
 	}
 }
 
-// Documents and mocks files may be EDN too.
+// Documents and mocks files may also be EDN.
 func TestDocumentsInEDN(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -291,7 +291,7 @@ func TestDocumentsInEDN(t *testing.T) {
 	}
 }
 
-// What mocks files and documents say of a callback's URL, as the template it becomes.
+// The URL of a callback in mocks files and documents, and the template that is made from it.
 func TestCallbackURLs(t *testing.T) {
 	for _, c := range []struct{ url, want, warning string }{
 		{"{$request.body#/a/0/b-c}", "{{json-params.a.0.b-c}}", ""},
@@ -350,7 +350,7 @@ func TestDelaysOfCallbacks(t *testing.T) {
 	}
 }
 
-// TestOpenAPIWarningsDoNotHideErrors: of each a thousand is kept, and a line for the rest.
+// A thousand errors and a thousand warnings are kept, with one line for the rest of each.
 func TestOpenAPIWarningsDoNotHideErrors(t *testing.T) {
 	text := "openapi: 3.0.3\ninfo: {title: t, version: '1'}\npaths:\n  /: {get: {responses: {'200': {description: ''}}"
 	for i := range 1500 {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// inOutcomes is an endpoint with outcomes, one a line.
+// inOutcomes returns an endpoint with outcomes, one a line.
 func inOutcomes(lines ...string) string {
 	return "- endpoint:\n    path: /x\n    responses:\n    - " + strings.Join(lines, "\n    - ") + "\n"
 }
@@ -99,7 +99,7 @@ func TestWarningsOfOutcomes(t *testing.T) {
 	}
 }
 
-// Of what is wrong already, rules across keys say nothing.
+// A value that is already reported as invalid is not reported again by rules across keys.
 func TestOneMistakeOfTrafficIsSaidOnce(t *testing.T) {
 	testMistakes(t, "f.yml", []mistake{
 		{"weights", inOutcomes("weight: §-1", "weight: 0"), one(atOutcomes+"[0].weight", "a number from 0")},
@@ -161,7 +161,7 @@ func TestWhatOutcomesMayHold(t *testing.T) {
 	}
 }
 
-// withTraffic is an endpoint made in Go with everything of its policy.
+// withTraffic returns an endpoint made in Go with all kinds of policies.
 func withTraffic() Endpoint {
 	return Endpoint{
 		Path: Plain("/x/:id"),

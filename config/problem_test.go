@@ -36,7 +36,7 @@ func TestTwentyProblemsAreShownAndTheRestCounted(t *testing.T) {
 	}
 }
 
-// A file may hold millions of errors: what is kept of them is bounded, and said to be.
+// A file may contain millions of errors: only a limited number are kept, and the output says so.
 func TestMistakesOfOneFileAreBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a processor for some seconds")
@@ -104,7 +104,7 @@ func TestMistakesOfOneFileAreBounded(t *testing.T) {
 	}
 }
 
-// Whatever stands in a file, what is said of it is a line each.
+// Whatever a file contains, each problem is reported on one line.
 func TestAMistakeIsOneLine(t *testing.T) {
 	for file, texts := range map[string][]string{
 		"f.yml": {`- "a\nb": 1`, "- {endpoint: ~, \"a\\nb\": 1}", `- !<a%0Ab> x`, `- endpoint: {path: "a\nb", host: "a\nb", method: "a\nb", response: {headers: {"a\nb": {}}, body: {"a\nb": !b x}}, query: {"a\n": 1}}`,
@@ -121,7 +121,7 @@ func TestAMistakeIsOneLine(t *testing.T) {
 	}
 }
 
-// Warnings do not count as errors: what has many of them is served.
+// Warnings do not count as errors: a configuration with many of them is served.
 func TestManyWarningsAreNoMistake(t *testing.T) {
 	spec := Parse("f.yml", []byte(strings.Repeat("- endpoint: {path: /x, response: {status: 204, body: x}}\n", 5000)+"- endpoint: {path: y, response: {}}\n"))
 	if errs := spec.Problems.Errors(); len(spec.Endpoints) != 5000 || len(errs) != 1 || errs[0].Rest {

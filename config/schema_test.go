@@ -21,7 +21,7 @@ import (
 	"mockserver/config/table"
 )
 
-// validator compiles a schema, which checks it against the draft it names.
+// validator compiles a schema, which checks it against the draft that it names.
 func validator(t testing.TB, text []byte) *jsonschema.Schema {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
@@ -39,13 +39,13 @@ func validator(t testing.TB, text []byte) *jsonschema.Schema {
 	return s
 }
 
-// jsonOf is a node as JSON has it.
+// jsonOf returns a node as a JSON value.
 func jsonOf(n *syntax.Node) any {
 	switch n.Kind {
 	case syntax.BoolNode:
 		return n.Truth()
 	case syntax.NumberNode:
-		if n.Number == "" { // what JSON cannot say, the schema says nothing of
+		if n.Number == "" { // the schema has no rules for values that JSON cannot express
 			return json.Number("0")
 		}
 		return json.Number(n.Number)
@@ -67,7 +67,7 @@ func jsonOf(n *syntax.Node) any {
 	return nil
 }
 
-// documents are those of a file as JSON has them, without the empty ones.
+// documents returns the documents of a file as JSON values, without the empty ones.
 func documents(t testing.TB, name string, text []byte) []any {
 	t.Helper()
 	nodes, _ := syntax.Read(name, text)
@@ -80,7 +80,7 @@ func documents(t testing.TB, name string, text []byte) []any {
 	return docs
 }
 
-// followsSchema says in what a file is not what the schema describes.
+// followsSchema returns how a file violates the schema.
 func followsSchema(t testing.TB, s *jsonschema.Schema, name string, text []byte) error {
 	t.Helper()
 	for _, doc := range documents(t, name, text) {
@@ -113,7 +113,7 @@ func TestTheExamplesFollowTheSchema(t *testing.T) {
 		text, err := os.ReadFile(file)
 		must(t, err)
 		if !isList(t, file, text) {
-			continue // an OpenAPI document, or a mocks file, which the schema is not of
+			continue // an OpenAPI document, or a mocks file, which the schema does not describe
 		}
 		if err := followsSchema(t, s, file, text); err != nil {
 			t.Errorf("%s: %v", file, err)
@@ -121,7 +121,7 @@ func TestTheExamplesFollowTheSchema(t *testing.T) {
 		if filepath.Ext(file) == ".edn" {
 			continue
 		}
-		// Once more by a reader that is not ours.
+		// The file is also read by a reader that is not ours.
 		var doc any
 		must(t, yaml.Unmarshal(text, &doc))
 		if err := s.Validate(doc); err != nil {
@@ -133,11 +133,11 @@ func TestTheExamplesFollowTheSchema(t *testing.T) {
 	}
 }
 
-// single is a configuration with one error, and whether the schema says so too.
+// single is a configuration with one error, and whether the schema also detects it.
 type single struct {
 	name  string
 	text  string
-	blind bool // it takes more than one value to see it, or more than JSON Schema can say
+	blind bool // detecting it takes more than one value, or more than JSON Schema can express
 }
 
 func TestSchemaAndDecoderAgreeAboutSingleMistakes(t *testing.T) {

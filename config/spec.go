@@ -35,10 +35,10 @@ type Spec struct {
 	documents  []*openapi.Document
 	referenced []string // files that documents and latencies refer to
 
-	files   []string        // those that were read or could not be, in order
-	leftOut []string        // what was not read in directories
+	files   []string        // all files, whether they could be read or not, in order
+	leftOut []string        // the files in directories that were not read
 	read    map[string]bool // their absolute paths, while files are read
-	given   *given          // what is processed after all files are read
+	given   *given          // the files that are processed after all files are read
 }
 
 // Declared returns how much the specification declares, as a log attribute: endpoints=12 websockets=1.
@@ -80,7 +80,7 @@ func (s *Spec) decodeFile(docs []*syntax.Node, dir string, known int) {
 	s.referenced = append(s.referenced, d.Files...)
 }
 
-// keep adds the declaration of an item; it is served only if it is valid.
+// keep adds the declaration of an item, which is served only if it is valid.
 func (s *Spec) keep(it item.Decoded, dir string, sound bool) {
 	if it.Endpoint != nil {
 		it.Endpoint.Dir = dir
@@ -117,7 +117,7 @@ func (s *Spec) keep(it item.Decoded, dir string, sound bool) {
 	}
 }
 
-// keepResource adds the operations of a resource, and its set if that is its own.
+// keepResource adds the operations of a resource, and its set if the resource declares it.
 func (s *Spec) keepResource(it item.Decoded, dir string, sound bool) {
 	for i := range it.Operations {
 		it.Operations[i].Dir = dir
@@ -188,7 +188,7 @@ func (s *Spec) Routes(most int) (routes []string, more int) {
 	return routes, len(s.Endpoints) + len(s.WebSockets) - len(routes)
 }
 
-// LeftOut returns what was not read in the directories of the spec, one line each.
+// LeftOut returns the files in the directories of the spec that were not read, one line each.
 func (s *Spec) LeftOut() []string { return s.leftOut }
 
 // Referenced returns the files that OpenAPI documents and latencies refer to, whether they could be

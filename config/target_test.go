@@ -9,18 +9,18 @@ import (
 	"mockserver/internal/tags"
 )
 
-// toURL is an endpoint whose webhook goes to a URL, in double quotes.
+// toURL returns an endpoint whose webhook is sent to a URL, in double quotes.
 func toURL(url string) string {
 	return fmt.Sprintf("- endpoint: {path: /x, response: {}, webhook: {method: POST, url: \"%s\"}}\n", url)
 }
 
-// fromURL is an endpoint whose external body comes from a URL, in double quotes.
+// fromURL returns an endpoint whose external body comes from a URL, in double quotes.
 func fromURL(url string) string {
 	return fmt.Sprintf("- endpoint: {path: /x, response: {external-body: {provider: json, path: \"%s\"}}}\n", url)
 }
 
-// The URLs of webhooks and of external bodies have the same rules, except that an
-// external body without http:// or https:// is a file.
+// The same rules apply to the URLs of webhooks and of external bodies, except that an external body
+// without http:// or https:// is a file.
 func TestMistakesOfTargets(t *testing.T) {
 	at := atWebhook + ".url"
 	var table []mistake
@@ -93,9 +93,9 @@ func TestURLsThatAreAccepted(t *testing.T) {
 	}
 }
 
-// FuzzTarget reads anything as a template of a URL and as a URL: no panic, mistakes
-// have places in the file, and what is fixed is accepted as a template where it is as
-// a URL.
+// FuzzTarget reads anything as a template of a URL and as a URL: it does not panic, errors have
+// positions in the file, and a text without placeholders is accepted as a template if it is
+// accepted as a URL.
 func FuzzTarget(f *testing.F) {
 	for _, seed := range []string{"http://u:p@[::1%25a]:80/b%20?c#d", "http://{{a}}:9{% if b %}@{% endif %}/%4{{c}}", "https://a:b:c", "{% raw %} {% endraw %}x", "http://[{{a}}", "http://%"} {
 		f.Add(seed)

@@ -7,9 +7,8 @@ import (
 	"mockserver/config/syntax"
 )
 
-// TestTextAt looks up, for each text of a file, the letter Z in it, and wants the
-// place where Z stands in the file; or the text's beginning where folding or
-// escapes hide it.
+// TestTextAt looks up, for each text of a file, the letter Z in it, and expects the position of
+// that Z in the file, or the beginning of the text where folding or escapes hide it.
 func TestTextAt(t *testing.T) {
 	for _, c := range []struct{ name, file, body string }{
 		{"a plain text", "f.yml", "abc §Z d"},
@@ -47,7 +46,7 @@ func TestTextAt(t *testing.T) {
 	}
 }
 
-// The same of texts inside a body that is a map or a list.
+// The same holds for texts inside a body that is a map or a list.
 func TestTextAtInsideAMadeBody(t *testing.T) {
 	for _, c := range []struct{ name, file, body string }{
 		{"a text of a map in a list", "f.yml", `{items: [{name: "{{ §Z }}"}, {name: '{{ y }}'}]}`},
@@ -83,7 +82,7 @@ func TestTextAtInsideAMadeBody(t *testing.T) {
 	}
 }
 
-// Lines are those that an editor shows; the YAML library counts more.
+// Lines are counted as editors show them; the YAML library counts more lines.
 func TestLinesEndAsInTheSyntax(t *testing.T) {
 	for _, c := range []struct {
 		file, text string

@@ -8,7 +8,7 @@ import (
 
 const atWebhook = atEndpoint + ".webhook"
 
-// hooked is an endpoint whose webhook has what it must and the given keys.
+// hooked returns an endpoint whose webhook has the required keys and the given ones.
 func hooked(keys string) string {
 	return "- endpoint: {path: /x, response: {}, webhook: {method: POST, url: 'http://a/b', " + keys + "}}\n"
 }
@@ -83,7 +83,7 @@ func TestWarningsOfWebhooks(t *testing.T) {
 	}
 }
 
-// What is said of webhooks in EDN is what is said in YAML.
+// Webhooks in EDN have the same errors as in YAML.
 func TestWebhooksInBothSyntaxes(t *testing.T) {
 	at := func(name, yaml, edn string, wrong ...complaint) twin {
 		return twin{name, "- endpoint: {path: /x, response: {}, webhook: {method: POST, " + yaml + "}}",

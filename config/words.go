@@ -24,10 +24,10 @@ type Words struct {
 // Document is an OpenAPI document with everything that it refers to.
 type Document struct {
 	Root    *tree.Node
-	Content func(name string) ([]byte, error) // reads a file that it names, relative to its directory
+	Content func(name string) ([]byte, error) // reads a file that it refers to, relative to its directory
 }
 
-// At returns what was declared at a key of a file; nil for nothing.
+// At returns the declaration at a key of a file, or nil if there is none.
 func (w *Words) At(file, key string) *tree.Node {
 	if n := w.declared[file+" "+key]; n != nil {
 		return tree.Of(n)

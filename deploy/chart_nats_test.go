@@ -15,8 +15,8 @@ import (
 	"mockserver/internal/harness"
 )
 
-// The servers that the chart installs are the version of these tests; the pods use them, and nothing
-// else does that the chart installs.
+// The NATS servers that the chart installs have the version of these tests. Among the objects of
+// the chart, only the pods use them.
 func TestChart_InstallsNATS(t *testing.T) {
 	t.Parallel()
 	all := renderChart(t, map[string]string{
@@ -71,8 +71,8 @@ func TestChart_InstallsNATS(t *testing.T) {
 	startNATS(t, all["documented"], 3)
 }
 
-// startNATS starts servers with the file of the chart, at ports of this machine and with its
-// directories, until they have a leader.
+// startNATS starts servers with the configuration file of the chart, on ports and in directories of
+// this machine, and waits until they have a leader.
 func startNATS(t *testing.T, r rendered, n int) {
 	t.Helper()
 	conf := tree(r.one(t, "ConfigMap", "-nats").at("data").(map[string]any)).text("nats.conf")

@@ -22,7 +22,7 @@ import (
 	"mockserver/internal/harness"
 )
 
-// rendered is what .ci/tools/chart says of the chart with some values: it renders as
+// rendered is the output of .ci/tools/chart for the chart with some values. The tool renders as
 // Helm does.
 type rendered struct {
 	name         string
@@ -31,8 +31,8 @@ type rendered struct {
 	Objects      []json.RawMessage
 }
 
-// helm is whether the tool could be built. One test builds it, and the others wait: at the same time
-// each would build all of it for itself.
+// helm says whether the tool could be built. One test builds it, and the other tests wait, because
+// otherwise each would build all of it at the same time.
 var helm struct {
 	sync.Once
 	err error
@@ -70,7 +70,7 @@ func renderChart(t *testing.T, values map[string]string) map[string]rendered {
 	return results
 }
 
-// fine fails if something is wrong with the chart and its values.
+// fine fails the test if something is wrong with the chart and its values.
 func (r rendered) fine(t *testing.T) rendered {
 	t.Helper()
 	if r.Error != "" || len(r.Lint) > 0 || len(r.Strict) > 0 || len(r.Objects) == 0 {
@@ -82,7 +82,7 @@ func (r rendered) fine(t *testing.T) rendered {
 // tree is an object of Kubernetes, or a part of one.
 type tree map[string]any
 
-// at follows a path such as spec/template; it is nil where there is nothing.
+// at follows a path such as spec/template; it returns nil if nothing is there.
 func (o tree) at(path string) any {
 	var found any = map[string]any(o)
 	for step := range strings.SplitSeq(path, "/") {
@@ -94,7 +94,7 @@ func (o tree) at(path string) any {
 
 func (o tree) text(path string) string { return fmt.Sprint(o.at(path)) }
 
-// list has the maps of a list.
+// list returns the maps of a list.
 func (o tree) list(path string) (all []tree) {
 	items, _ := o.at(path).([]any)
 	for _, item := range items {
@@ -115,7 +115,7 @@ func (r rendered) trees(t *testing.T) (all []tree) {
 	return all
 }
 
-// one is the object of a kind and a name; mock-mockserver is short for "".
+// one returns the object with a kind and a name; the suffix "" means mock-mockserver.
 func (r rendered) one(t *testing.T, kind, suffix string) tree {
 	t.Helper()
 	for _, o := range r.trees(t) {
@@ -127,7 +127,7 @@ func (r rendered) one(t *testing.T, kind, suffix string) tree {
 	return nil
 }
 
-// kinds are the kinds of the objects, in the order of installation.
+// kinds returns the kinds of the objects, in the order of installation.
 func (r rendered) kinds(t *testing.T) (all []string) {
 	t.Helper()
 	for _, o := range r.trees(t) {
@@ -136,10 +136,10 @@ func (r rendered) kinds(t *testing.T) (all []string) {
 	return all
 }
 
-// ofNATS reports whether an object belongs to the servers next to the pods.
+// ofNATS reports whether an object belongs to the NATS servers that are installed with the pods.
 func ofNATS(o tree) bool { return strings.HasSuffix(o.text("metadata/name"), "-nats") }
 
-// pod is the template of the pods.
+// pod returns the template of the pods.
 func (r rendered) pod(t *testing.T) tree {
 	t.Helper()
 	for _, o := range r.trees(t) {
@@ -153,7 +153,8 @@ func (r rendered) pod(t *testing.T) tree {
 
 func (r rendered) container(t *testing.T) tree { return r.pod(t).list("spec/containers")[0] }
 
-// variables are those of the container; of one from elsewhere, where from.
+// variables returns the environment variables of the container; for a variable with valueFrom, the
+// source of its value.
 func (r rendered) variables(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -166,7 +167,7 @@ func (r rendered) variables(t *testing.T) map[string]string {
 	return all
 }
 
-// documented are the values of the chart that the manual has its reader write.
+// documented returns the values of the chart that the manual tells its readers to write.
 func documented(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(harness.File("docs/kubernetes.md"))
@@ -183,7 +184,7 @@ func documented(t *testing.T) map[string]string {
 	return values
 }
 
-// everything has all that the chart can make in one release.
+// everything contains values that make the chart create everything that one release can contain.
 const everything = `
 image: {tag: v1.2.3}
 imagePullSecrets: [{name: registry}]
@@ -233,7 +234,7 @@ func TestChart_IsLintedRenderedAndStrictlyOfKubernetes(t *testing.T) {
 	}
 }
 
-// agrees holds what refers to something against what it refers to.
+// agrees checks that every reference matches the object that it refers to.
 func (r rendered) agrees(t *testing.T) {
 	t.Helper()
 	labels, _ := r.pod(t).at("metadata/labels").(map[string]any)
@@ -342,7 +343,7 @@ func TestChart_WhatItSaysIsWhatTheProgramTakes(t *testing.T) {
 	if pod.at("spec/enableServiceLinks") != false || pod.at("spec/automountServiceAccountToken") != false {
 		t.Error("a Service sets variables that begin like ours, or it gets a token of the cluster")
 	}
-	// Guaranteed, and of whole CPUs: what the static policy of the kubelet wants.
+	// The pod is Guaranteed and has whole CPUs, as the static policy of the kubelet requires.
 	if limits, requests := box.at("resources/limits"), box.at("resources/requests"); !reflect.DeepEqual(limits, requests) || box.text("resources/limits/cpu") != "2" {
 		t.Errorf("it requests %v and may use %v", requests, limits)
 	}
@@ -525,7 +526,7 @@ func TestChart_WhatIsRefused(t *testing.T) {
 		{"replicas: three", "replicas"},
 		{"replicas: -1", "replicas"},
 		{"admin: {port: 0}", "port"},
-		{"config: {}", ""}, // Helm joins it with the default: it renders
+		{"config: {}", ""}, // Helm merges it with the default, so it renders
 		{"config: {a/b.yml: x}", "a/b.yml"},
 		{"image: {pullPolicy: Sometimes}", "pullPolicy"},
 		{"image: {digest: abc}", "digest"},
@@ -553,8 +554,8 @@ func TestChart_WhatIsRefused(t *testing.T) {
 	}
 }
 
-// chartRows are the rows of the README's table: each value with a comment that begins
-// with "--".
+// chartRows returns the rows of the README's table: each value with a comment that begins with
+// "--".
 func chartRows(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("chart/values.yaml")

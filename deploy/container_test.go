@@ -30,8 +30,7 @@ import (
 	"mockserver/internal/harness"
 )
 
-// image is what .ci/tools/dockerfile says of a Dockerfile: it reads it as Docker
-// does.
+// image is the output of .ci/tools/dockerfile for a Dockerfile. The tool reads it as Docker does.
 type image struct {
 	Warnings []string
 	Images   []string
@@ -98,7 +97,8 @@ func TestContainer_TheLinterFindsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Docker 24 and older read it with what comes with them, unless its first line says otherwise.
+	// Docker 24 and older read it with their built-in parser, unless its first line selects another
+	// one.
 	if !strings.HasPrefix(string(text), "# syntax=docker/dockerfile:1\n") && strings.Contains(string(text), "--start-interval") {
 		t.Error("Docker 24 and older refuse --start-interval")
 	}
@@ -131,7 +131,7 @@ func TestContainer_TheImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Only what is copied is in the image: no stage but the one that builds begins from another.
+	// The image contains only copied files: only the build stage is based on another image.
 	if len(i.Images) != 2 || !slices.ContainsFunc(i.Images, func(s string) bool { return strings.Contains(s, "/golang:") }) ||
 		!slices.Contains(i.Images, "local://context") {
 		t.Errorf("the build begins from %q, want golang and the build context alone", i.Images)
@@ -162,7 +162,7 @@ func TestContainer_TheImage(t *testing.T) {
 			t.Errorf("the label %s is %q, want %q", label, got, want)
 		}
 	}
-	// Modules are downloaded before the source is copied, and not again for each change of it.
+	// Modules are downloaded before the source is copied, and not again whenever it changes.
 	sum, all := slices.Index(i.Copies, "/go.sum -> "+i.Runs[0].Dir+"/"), slices.Index(i.Copies, "/ -> "+i.Runs[0].Dir+"/")
 	if len(i.Runs) != 2 || strings.Join(i.Runs[0].Args[2:], " ") != "go mod download" || sum < 0 || all < sum {
 		t.Errorf("it runs %q and copies %q, want go mod download between go.sum and the source", i.Runs, i.Copies)
@@ -190,15 +190,14 @@ func TestContainer_TheBuildContextIsSourceOnly(t *testing.T) {
 	}
 }
 
-// root is the root file system of the image, with the program built as the
-// Dockerfile builds it and what it copies from the base image in place.
+// root is the root file system of the image, with the program built as the Dockerfile builds it.
+// The files that the Dockerfile copies from the base image are missing.
 type root struct {
 	dir string
 	image
 }
 
-// buildImage does what the Dockerfile says, in a clean copy of what the build
-// context holds.
+// buildImage follows the Dockerfile in a clean copy of the build context.
 func buildImage(t *testing.T) root {
 	t.Helper()
 	i := readDockerfile(t, harness.File(), "VERSION="+releaseVersion, "COMMIT="+releaseCommit)
@@ -207,16 +206,16 @@ func buildImage(t *testing.T) root {
 	last := i.Runs[len(i.Runs)-1]
 	var env []string
 	for _, variable := range last.Env {
-		if !strings.HasPrefix(variable, "PATH=") { // that of the base image
+		if !strings.HasPrefix(variable, "PATH=") { // the PATH of the base image
 			env = append(env, variable)
 		}
 	}
-	needBuilt(t, tryBuild(t, source, env, last.Args...)) // source stands in for last.Dir
+	needBuilt(t, tryBuild(t, source, env, last.Args...)) // source takes the place of last.Dir
 	dir, err := os.MkdirTemp("", "mockserver-image-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(dir, 0o755); err != nil { // the user of the image is not that of the test
+	if err := os.Chmod(dir, 0o755); err != nil { // the image and the test have different users
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -228,9 +227,9 @@ func buildImage(t *testing.T) root {
 		name, built := strings.CutPrefix(from, last.Dir+"/")
 		switch {
 		case strings.HasPrefix(to, last.Dir):
-			continue // into the stage that builds
+			continue // copied into the build stage
 		case !built:
-			continue // of the base image, which is not here
+			continue // copied from the base image, which is not available here
 		}
 		copyFiles(t, source, dir, []string{name})
 		target := filepath.Join(dir, to)
@@ -247,7 +246,7 @@ func buildImage(t *testing.T) root {
 	return root{dir, i}
 }
 
-// writable makes everything below dir, and dir, read-only, or undoes it.
+// writable makes dir and everything below it writable, or read-only.
 func writable(t *testing.T, dir string, yes bool) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(name string, _ os.DirEntry, err error) error {
@@ -269,9 +268,9 @@ func writable(t *testing.T, dir string, yes bool) {
 	}
 }
 
-// launch runs the program of the image with its environment, in its directory, as
-// its user and with the image for its root. Who may not change root or user runs
-// it as themselves, and looks from outside.
+// launch runs the program of the image with its environment, in its directory, as its user and with
+// the image as its root. If the test may not change root or user, the program runs as the user of
+// the test, outside the image.
 func (r root) launch(t *testing.T, env []string, command ...string) *harness.Process {
 	t.Helper()
 	env = append(slices.Concat([]string{"HOST=", "PORT="}, r.Config.Env), env...)
@@ -305,7 +304,7 @@ func number(t *testing.T, text string) uint32 {
 	return uint32(n)
 }
 
-// certificates is where Go looks for certificates on Linux, first of all.
+// certificates is the first file in which Go looks for certificates on Linux.
 const certificates = "/etc/ssl/certs/ca-certificates.crt"
 
 func TestContainer_TheProgramIsBuiltAsTheDockerfileSays(t *testing.T) {
@@ -321,7 +320,7 @@ func TestContainer_TheProgramIsBuiltAsTheDockerfileSays(t *testing.T) {
 		t.Errorf("it is for %q (%v)", machine, err)
 	}
 
-	// Bodies come over https, which the certificates in the image vouch for.
+	// Bodies are fetched over HTTPS, verified with the certificates in the image.
 	remote := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"far": true}`) }))
 	t.Cleanup(remote.Close)
 	if !slices.Contains(r.Copies, certificates+" -> "+certificates) {
@@ -362,10 +361,10 @@ func TestContainer_TheProgramIsBuiltAsTheDockerfileSays(t *testing.T) {
 	if code := empty.Exit(); code != 2 || !harness.ContainsAll(strings.Join(empty.Output(), "\n"), []string{"/app/none.yml"}) {
 		t.Errorf("without a configuration: exit code %d and %q, want 2 and the name of the file", code, empty.Output())
 	}
-	sameBytes(t, program, nativeRelease(t)) // at the end: a slow machine may leave it out
+	sameBytes(t, program, nativeRelease(t)) // at the end, since it may be skipped on a slow machine
 }
 
-// freePort is a port that nobody listened on a moment ago.
+// freePort returns a port that was free a moment ago.
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -376,8 +375,8 @@ func freePort(t *testing.T) string {
 	return portOf(t, l.Addr().String())
 }
 
-// documents are the YAML documents of a file. An unknown key of what is read is a
-// error in the file or in the test.
+// documents returns the YAML documents of a file. An unknown key is an error in the file or in the
+// test.
 func documents[T any](t *testing.T, file string) []T {
 	t.Helper()
 	f, err := os.Open(file)
@@ -423,7 +422,7 @@ func TestDeploy_ComposeAgreesWithTheImage(t *testing.T) {
 	if mount[1] != c.WorkingDir || mount[2] != "ro" {
 		t.Errorf("it mounts %q, the image reads %s", mount, c.WorkingDir)
 	}
-	// The admin address is published to this machine alone.
+	// The admin address is published only to this machine.
 	if want := "127.0.0.1" + service.Environment["MOCKSERVER_ADMIN"] + service.Environment["MOCKSERVER_ADMIN"]; service.Ports[1] != want {
 		t.Errorf("it publishes %s, want %s", service.Ports[1], want)
 	}
@@ -433,7 +432,7 @@ func TestDeploy_ComposeAgreesWithTheImage(t *testing.T) {
 	}
 	for name, text := range environment {
 		if text == "${"+name+":-}" {
-			environment[name] = "" // where the environment has none
+			environment[name] = "" // unless the environment has one
 		}
 	}
 	if mount := strings.Split(service.Volumes[1], ":"); mount[1] != "/certs" || mount[2] != "ro" {
@@ -447,7 +446,7 @@ func has[V any](m map[string]V, key string) bool {
 	return ok
 }
 
-// environ is variables as a process has them.
+// environ returns variables in the form of the environment of a process.
 func environ(variables map[string]string) []string {
 	var all []string
 	for name, value := range variables {
@@ -456,7 +455,7 @@ func environ(variables map[string]string) []string {
 	return all
 }
 
-// configuration is the variable CONFIG.
+// configuration returns the value of the variable CONFIG.
 func configuration(t *testing.T, env []string) string {
 	t.Helper()
 	for _, variable := range env {
@@ -468,8 +467,8 @@ func configuration(t *testing.T, env []string) string {
 	return ""
 }
 
-// served serves a configuration that answers /hello/:name, with an admin address on all
-// addresses of the container. It returns that.
+// served serves a configuration that answers /hello/:name, with an admin address on all addresses
+// of the container. It returns the server.
 func served(t *testing.T, variables map[string]string, file string) *harness.Process {
 	t.Helper()
 	file, err := filepath.Abs(file)
@@ -484,7 +483,7 @@ func served(t *testing.T, variables map[string]string, file string) *harness.Pro
 	return admin
 }
 
-// object is what the tests read of a Kubernetes object.
+// object contains the fields of a Kubernetes object that the tests read.
 type object struct {
 	APIVersion string `yaml:"apiVersion"`
 	Kind       string

@@ -13,7 +13,7 @@ import (
 	"mockserver/internal/harness"
 )
 
-// portOf is the port of "host:port" or "http://host:port".
+// portOf returns the port of "host:port" or "http://host:port".
 func portOf(t *testing.T, address string) string {
 	t.Helper()
 	_, port, err := net.SplitHostPort(strings.TrimPrefix(address, "http://"))
@@ -23,7 +23,7 @@ func portOf(t *testing.T, address string) string {
 	return port
 }
 
-// loopback listens on a free port and does with each connection what it is told.
+// loopback listens on a free port and calls a function for each connection.
 func loopback(t *testing.T, each func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -58,7 +58,7 @@ func TestHealth_WhatDoesNotAnswerAsAMockServer(t *testing.T) {
 	t.Cleanup(other.Close)
 	speaks := func(text string) string {
 		return loopback(t, func(c net.Conn) {
-			_, _ = bufio.NewReader(c).ReadString('\n') // what it asks does not matter
+			_, _ = bufio.NewReader(c).ReadString('\n') // the content of the request does not matter
 			_, _ = io.WriteString(c, text)
 			_ = c.Close()
 		})
@@ -92,7 +92,7 @@ func TestHealth_AServerThatAnswers(t *testing.T) {
 	file := harness.WriteFile(t, t.TempDir(), "mock.yml", harness.One("fine"))
 	for _, c := range []struct {
 		name, host string
-		asked      string // HOST of the question; "" is not set
+		asked      string // HOST of the request; "" if not set
 		reached    string
 	}{
 		{"on all IPv4 addresses", "0.0.0.0", "0.0.0.0", "127.0.0.1"},
@@ -141,7 +141,7 @@ func TestHealth_InJSON(t *testing.T) {
 	}
 }
 
-// OPTIONS * asks the server and no endpoint: RFC 9110 section 9.3.7.
+// OPTIONS * is a request to the server, not to an endpoint (RFC 9110, section 9.3.7).
 func TestHealth_ThePingTouchesNoEndpoint(t *testing.T) {
 	t.Parallel()
 	p := harness.Serving(t, `
@@ -154,7 +154,7 @@ func TestHealth_ThePingTouchesNoEndpoint(t *testing.T) {
 	}
 	defer c.Close()
 	answers := bufio.NewReader(c)
-	for range 2 { // the connection goes on
+	for range 2 { // the connection stays open
 		if _, err := io.WriteString(c, "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +168,7 @@ func TestHealth_ThePingTouchesNoEndpoint(t *testing.T) {
 		}
 	}
 	p.Get("/a").Want(t, 418, "get 1")
-	// Any other target of that kind is none.
+	// No other target is treated that way.
 	if a := p.Do("POST", "/a", ""); a.Status != 599 {
 		t.Errorf("POST /a: got %d, want 599", a.Status)
 	}

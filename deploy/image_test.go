@@ -18,14 +18,13 @@ import (
 	"mockserver/internal/harness"
 )
 
-// builder builds images with Buildah and runs them with Podman, with a store of its
-// own.
+// builder builds images with Buildah and runs them with Podman, with its own store.
 type builder struct {
 	t     *testing.T
 	store []string
 }
 
-// newBuilder skips the test where no container can be run at all, as in most sandboxes.
+// newBuilder skips the test if no container can be run at all, as in most sandboxes.
 func newBuilder(t *testing.T) *builder {
 	t.Helper()
 	if os.Getenv("MOCKSERVER_IMAGE_TESTS") == "" {
@@ -65,7 +64,7 @@ func (b *builder) do(program string, args ...string) string {
 	return out
 }
 
-// goEnv is a setting of the Go command.
+// goEnv returns a setting of the Go command.
 func goEnv(t *testing.T, name string) string {
 	t.Helper()
 	out, err := exec.Command("go", "env", name).Output()
@@ -75,9 +74,9 @@ func goEnv(t *testing.T, name string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// base makes the image that the Dockerfile builds in, under its name: a shell, the
-// certificates of this machine, and this machine's Go, which is mounted. Modules and
-// what was compiled before come from this machine too, so that nothing is fetched.
+// base creates the image in which the Dockerfile builds, under its name. It contains a shell and
+// the certificates of this machine; this machine's Go is mounted. Modules and cached builds also
+// come from this machine, so that nothing is downloaded.
 func (b *builder) base(name string) (mounts []string) {
 	b.t.Helper()
 	dir := b.t.TempDir()
@@ -85,7 +84,7 @@ func (b *builder) base(name string) (mounts []string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	libraries, _ := exec.Command("ldd", sh).Output() // none of a static shell
+	libraries, _ := exec.Command("ldd", sh).Output() // a static shell has none
 	files := map[string]string{sh: "/bin/sh", certificates: certificates}
 	for _, library := range regexp.MustCompile(`/\S+`).FindAllString(string(libraries), -1) {
 		files[library] = library
@@ -117,13 +116,13 @@ ENV PATH=/usr/local/go/bin:/bin GOPROXY=file:///modules GOSUMDB=off GOTOOLCHAIN=
 	}
 }
 
-// run runs an image in the network of this machine, with the first runtime that can.
+// run runs an image in the network of this machine, with the first runtime that can run it.
 func (b *builder) run(args ...string) []string {
 	return slices.Concat([]string{"podman"}, b.store, []string{"--cgroup-manager", "cgroupfs", "run", "--network", "host", "--pull", "never",
 		"--ulimit", "nofile=1000:1000", "--ulimit", "nproc=900:900"}, args)
 }
 
-// runtime is the first runtime that can run anything here.
+// runtime returns the first runtime that can run anything here.
 func (b *builder) runtime() string {
 	b.t.Helper()
 	dir := b.t.TempDir()
@@ -148,8 +147,8 @@ func (b *builder) runtime() string {
 	return ""
 }
 
-// knowsStartInterval reports whether this Buildah knows HEALTHCHECK --start-interval:
-// from 1.36 on, which is that of Podman 5.1.
+// knowsStartInterval reports whether this Buildah knows HEALTHCHECK --start-interval: it does from
+// version 1.36, which belongs to Podman 5.1.
 func knowsStartInterval(t *testing.T, version string) bool {
 	t.Helper()
 	found := regexp.MustCompile(`version (\d+)\.(\d+)`).FindStringSubmatch(version)
@@ -160,7 +159,7 @@ func knowsStartInterval(t *testing.T, version string) bool {
 	return major > 1 || minor >= 36
 }
 
-// What is released is built from the Dockerfile as users do, and is run as they do.
+// The released image is built from the Dockerfile and run, as users do it.
 func TestImage_IsBuiltAndRun(t *testing.T) {
 	b := newBuilder(t)
 	run := b.runtime()
@@ -208,14 +207,14 @@ func TestImage_IsBuiltAndRun(t *testing.T) {
 		c.Labels["org.opencontainers.image.version"] != releaseVersion {
 		t.Errorf("got %+v, want that of %+v", image, i.Config)
 	}
-	health := image.HealthCheck.Test // where Podman shows it
+	health := image.HealthCheck.Test // where Podman reports it
 	if len(health) == 0 {
 		health = c.Healthcheck.Test
 	}
 	if !slices.Equal(health, i.Config.Healthcheck.Test) {
 		t.Errorf("its health check is %q, want %q", health, i.Config.Healthcheck.Test)
 	}
-	// The program and the certificates, nothing of what built them.
+	// The image contains the program and the certificates, and nothing that built them.
 	if image.Size < 10<<20 || image.Size > 60<<20 {
 		t.Errorf("it has %d MB", image.Size>>20)
 	}

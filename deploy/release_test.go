@@ -1,7 +1,7 @@
 //go:build unix && !race
 
-// Building for six platforms takes minutes when nothing is cached, and has no
-// races: the race detector's run leaves these tests out.
+// Building for six platforms takes minutes when nothing is cached, and has no data races to find:
+// runs with the race detector leave these tests out.
 
 package deploy_test
 
@@ -55,8 +55,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// released makes a release once for all tests, and returns its directory. The tests
-// that ask for it are not parallel: it keeps the machine busy while no other runs.
+// released builds a release once for all tests, and returns its directory. The tests that use it
+// are not parallel: it keeps the machine busy while no other test runs.
 var released = func() func(*testing.T) string {
 	var once sync.Once
 	var dir string
@@ -79,12 +79,11 @@ var released = func() func(*testing.T) string {
 	}
 }()
 
-// errSlow is why a build was given up: with nothing cached it may take minutes on a
+// errSlow is the error of a build that was given up: with nothing cached it may take minutes on a
 // busy machine, and the other tests need the rest of -timeout.
 var errSlow = errors.New("it takes more than half of the time that -timeout left; what is built by now is cached")
 
-// tryBuild runs a command that builds, for half of the time that is left for the
-// tests at most.
+// tryBuild runs a build command, for at most half of the time that is left for the tests.
 func tryBuild(t *testing.T, dir string, env []string, command ...string) error {
 	ctx := t.Context()
 	if deadline, ok := t.Deadline(); ok {
@@ -95,8 +94,8 @@ func tryBuild(t *testing.T, dir string, env []string, command ...string) error {
 	return runBuild(ctx, dir, env, command...)
 }
 
-// runBuild runs a command until ctx ends, and ends what the command has started too.
-// The error is the cause of ctx then.
+// runBuild runs a command until ctx ends, and then kills it together with the processes that it has
+// started. The error is then the cause of ctx.
 func runBuild(ctx context.Context, dir string, env []string, command ...string) error {
 	build := exec.CommandContext(ctx, command[0], command[1:]...)
 	build.Dir = dir
@@ -114,8 +113,8 @@ func runBuild(ctx context.Context, dir string, env []string, command ...string) 
 	return fmt.Errorf("%s: %w\n%s", command, err, out)
 }
 
-// needBuilt ends the test when a build has failed. One that was too slow fails it
-// only where that is asked for: nobody's first go test fails for a slow machine.
+// needBuilt stops the test if a build has failed. A build that was too slow fails the test only if
+// this was requested, so that a first go test does not fail on a slow machine.
 func needBuilt(t *testing.T, err error) {
 	t.Helper()
 	switch {
@@ -127,7 +126,7 @@ func needBuilt(t *testing.T, err error) {
 	}
 }
 
-// mayBeLeftOut reports whether a test may be left out because of what became of a build.
+// mayBeLeftOut reports whether a test may be left out because of the error of a build.
 func mayBeLeftOut(err error, env func(string) string) bool {
 	return errors.Is(err, errSlow) && !buildsAreAskedFor(env)
 }
@@ -142,10 +141,11 @@ func TestRelease_ABuildThatIsTooSlowIsLeftOutUnlessItIsAskedFor(t *testing.T) {
 	begun := filepath.Join(t.TempDir(), "begun")
 	harness.MakePipe(t, begun)
 	go func() {
-		_, _ = os.ReadFile(begun) // waits for whoever writes to it
+		_, _ = os.ReadFile(begun) // waits for the process that writes to it
 		cancel(errSlow)
 	}()
-	// The error comes once nobody writes to its output any more, so not before sleep has ended.
+	// The error is returned once no process writes to its output any more, so not before sleep has
+	// exited.
 	slow := runBuild(ctx, t.TempDir(), nil, "sh", "-c", "sleep 3600 & echo >"+begun+"; wait")
 	broken := runBuild(t.Context(), t.TempDir(), []string{"WHY=no such file"}, "sh", "-c", "echo $WHY; exit 3")
 	if broken == nil || !strings.HasSuffix(broken.Error(), "exit status 3\nno such file\n") {
@@ -168,7 +168,7 @@ func TestRelease_ABuildThatIsTooSlowIsLeftOutUnlessItIsAskedFor(t *testing.T) {
 	}
 }
 
-// releases is the platform and the binary's format by the name of each file.
+// releases contains the platform and the binary's format by file name.
 var releases = map[string]struct {
 	goos, goarch string
 	format       func(path string) (string, error)
@@ -181,7 +181,7 @@ var releases = map[string]struct {
 	"windows-arm64.exe": {"windows", "arm64", peMachine},
 }
 
-// elfMachine is the machine of an ELF file, and an error when it is not static.
+// elfMachine returns the machine of an ELF file, or an error if it is not static.
 func elfMachine(path string) (string, error) {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -291,7 +291,7 @@ func TestRelease_TheChecksumsAreThoseOfTheBinaries(t *testing.T) {
 	}
 }
 
-// nativeRelease is the released binary for the machine that tests.
+// nativeRelease returns the released binary for the machine that runs the tests.
 func nativeRelease(t *testing.T) string {
 	t.Helper()
 	for platform, is := range releases {
@@ -319,7 +319,7 @@ func TestRelease_TheNativeBinaryRuns(t *testing.T) {
 	}
 }
 
-// The working tree of another user, in another place, gives the same program.
+// The working tree of another user, in another directory, produces the same program.
 func TestRelease_TheSameSourceGivesTheSameBytes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds programs, which takes a while")
@@ -387,7 +387,7 @@ func TestRelease_ImageTags(t *testing.T) {
 	for _, c := range []struct {
 		ref   string
 		known string // the tags of the repository
-		want  string // the image tags; "" is refused
+		want  string // the image tags; "" if the tag is refused
 	}{
 		{"refs/heads/feature", "", ""},
 		{"refs/heads/v1", "v1", ""},
@@ -431,7 +431,7 @@ func TestRelease_ImageTags(t *testing.T) {
 	}
 }
 
-// actionlint says what is wrong with a workflow file; "" is nothing.
+// actionlint returns the problems of a workflow file; "" if there are none.
 func actionlint(t *testing.T, file string) string {
 	t.Helper()
 	absolute, err := filepath.Abs(file)
@@ -440,7 +440,7 @@ func actionlint(t *testing.T, file string) string {
 	}
 	lint := exec.Command("go", "tool", "actionlint", "-no-color", "-shellcheck=", "-pyflakes=", absolute)
 	lint.Dir = harness.File(".ci/tools")
-	var problems strings.Builder // of go itself, which says there what it downloads
+	var problems strings.Builder // written by go itself, which reports its downloads there
 	lint.Stderr = &problems
 	out, err := lint.Output()
 	if (err != nil) != (len(out) > 0) {
@@ -449,7 +449,7 @@ func actionlint(t *testing.T, file string) string {
 	return string(out)
 }
 
-// workflows are the files of the workflows.
+// workflows returns the files of the workflows.
 func workflows(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob(harness.File(".github/workflows/*"))
@@ -485,7 +485,7 @@ func TestRelease_WorkflowsAreValid(t *testing.T) {
 	}
 }
 
-// workflow is what the tests read of one.
+// workflow contains the fields of a workflow that the tests read.
 type workflow struct {
 	On          map[string]struct{ Branches, Tags []string }
 	Permissions map[string]string
@@ -513,8 +513,8 @@ func readWorkflow(t *testing.T, file string) workflow {
 	return w
 }
 
-// The Go that releases is that of the image, which is none older than go.mod asks
-// for; actions are pinned; no job may do more than it needs.
+// Releases are built with the Go version of the image, which is not older than go.mod requires;
+// actions are pinned; no job has more permissions than it needs.
 func TestRelease_WorkflowsArePinnedAndMayDoLittle(t *testing.T) {
 	t.Parallel()
 	mod, err := os.ReadFile(harness.File("go.mod"))
@@ -584,7 +584,7 @@ func TestRelease_WorkflowsCheckBeforeTheyPublish(t *testing.T) {
 	}
 	built, published, tagged := false, false, false
 	for _, step := range release.Jobs["image"].Steps {
-		tagged = tagged || step.With["fetch-depth"] == "0" // else the tags are not there
+		tagged = tagged || step.With["fetch-depth"] == "0" // otherwise the tags are missing
 		if strings.HasPrefix(step.Uses, "docker/build-push-action@") {
 			built = step.With["platforms"] == "linux/amd64,linux/arm64" && step.With["push"] == "true" &&
 				strings.Contains(step.With["build-args"], "VERSION=") && strings.Contains(step.With["build-args"], "COMMIT=")

@@ -209,14 +209,14 @@ func (q *Queue) forget(id uint64) {
 	}
 }
 
-// leave removes an entry that another process sends.
+// leave removes an entry that another process will send.
 func (q *Queue) leave(entry uint32) {
 	q.actor.stats.Kept++
 	q.pending.Add(-1)
 	q.actor.ledger.remove(entry)
 }
 
-// over reports whether the queue has ended: it is closing, and no delivery is left that falls due
+// over reports whether the queue is finished: it is closing, and no delivery is left that falls due
 // in time.
 func (q *Queue) over(now time.Duration) bool {
 	a := &q.actor
@@ -225,7 +225,7 @@ func (q *Queue) over(now time.Duration) bool {
 		return false
 	case now >= a.until:
 		return true
-	case a.stats.Due > int64(len(a.parked)) || a.stats.InFlight > 0: // the store keeps those that are parked
+	case a.stats.Due > int64(len(a.parked)) || a.stats.InFlight > 0: // the store keeps parked ones
 		return false
 	}
 	next, ok := a.wheel.next()

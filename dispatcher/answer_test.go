@@ -50,7 +50,7 @@ func scripted(t *testing.T, script func(n int, c net.Conn)) string {
 	return "http://" + l.Addr().String()
 }
 
-// readRequest reads a complete request. It returns false if there is none.
+// readRequest reads a complete request, and reports whether there was one.
 func readRequest(in *bufio.Reader) bool {
 	var have []byte
 	for {
@@ -221,7 +221,7 @@ func TestAnswer_BodyBreaksOff(t *testing.T) {
 					}
 					io.WriteString(c, "HTTP/1.1 200 OK\r\n"+head+"\r\n10\r\nhalf")
 					if stalls {
-						io.Copy(io.Discard, c) // until the peer gives up
+						io.Copy(io.Discard, c) // until the peer closes the connection
 						close(ended)
 					}
 				})

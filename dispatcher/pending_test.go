@@ -50,7 +50,7 @@ func TestQueue_ListsWhatIsPending(t *testing.T) {
 func TestQueue_ListsWhyTheLastAttemptFailed(t *testing.T) {
 	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }))
 	defer busy.Close()
-	hang, err := net.Listen("tcp", "127.0.0.1:0") // nobody accepts
+	hang, err := net.Listen("tcp", "127.0.0.1:0") // nothing accepts the connections
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,8 +135,8 @@ func TestQueue_FiresAndCancels(t *testing.T) {
 	}
 }
 
-// A delivery that is due and waits for a worker is not sent after it has been cancelled. A delivery
-// that is with a worker cannot be cancelled.
+// A delivery that is due and waits for a worker is not sent after it has been canceled. A delivery
+// that is with a worker cannot be canceled.
 func TestQueue_CancelsWhatIsReady(t *testing.T) {
 	begun, release := make(chan string, 3), make(chan struct{})
 	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -35,7 +35,7 @@ import (
 type Options struct {
 	MaxPending int // maximum number of pending deliveries; 0 selects a million
 	Workers    int // maximum number of concurrent sends; 0 selects 1024
-	// Store opens the store of accepted deliveries; nil for none.
+	// Store opens the store of accepted deliveries; nil for no store.
 	Store func(*slog.Logger) (Store, error)
 	// Fallback accepts deliveries that the store refuses, and keeps them only in memory; see
 	// Stats.Unstored.
@@ -62,7 +62,8 @@ const (
 	tick = time.Millisecond
 	// stride is how many entries the wheel moves at most before the actor checks the mailbox again.
 	stride = 4096
-	// lookAgain is the interval at which the actor asks a store that lets no attempt begin.
+	// lookAgain is the interval at which the actor checks whether a store lets attempts begin
+	// again.
 	lookAgain = 50 * time.Millisecond
 )
 
@@ -85,8 +86,8 @@ type Queue struct {
 	inMemory   atomic.Int64 // pending deliveries that the store refused
 	restored   restored
 	until      atomic.Int64  // when the queue ends, on its clock; the maximum until it is closed
-	ended      chan struct{} // closed when the actor has ended
-	shut       chan struct{} // closed when everything has ended
+	ended      chan struct{} // closed when the actor has stopped
+	shut       chan struct{} // closed when everything has stopped
 
 	actor actor
 }
@@ -240,8 +241,8 @@ func (q *Queue) Start(d Delivery, written time.Time) {
 }
 
 // Close accepts no more deliveries, sends those that fall due before ctx ends, and returns the
-// final stats. The others are kept in the store, or abandoned. A further call waits until the first
-// one returns or until its own ctx ends, and returns ErrClosed.
+// final stats. The other deliveries are kept in the store, or abandoned. A further call waits until
+// the first one returns or until its own ctx ends, and returns ErrClosed.
 func (q *Queue) Close(ctx context.Context) (Stats, error) {
 	if q.closed.Swap(true) {
 		return q.closedBefore(ctx)
@@ -262,7 +263,7 @@ func (q *Queue) closedBefore(ctx context.Context) (Stats, error) {
 	return q.snapshot(), ErrClosed
 }
 
-// await ends the actor when ctx ends, or earlier, and waits for it.
+// await waits until the actor stops, which is when ctx ends or earlier.
 func (q *Queue) await(ctx context.Context) {
 	if at, ok := ctx.Deadline(); ok {
 		q.endBy(at.Sub(q.began))
@@ -298,7 +299,7 @@ func (q *Queue) Stats() Stats {
 }
 
 // ask has the actor call question, waits for the call, and reports whether it happened. After the
-// actor has ended, nothing owns its state.
+// actor has stopped, nothing owns its state.
 func (q *Queue) ask(question func()) bool {
 	answered := make(chan struct{})
 	q.mail.ask(func() {
@@ -318,7 +319,7 @@ func (q *Queue) ask(question func()) bool {
 	}
 }
 
-// snapshot returns the current stats. Until the actor has ended, only the actor may call it.
+// snapshot returns the current stats. Until the actor has stopped, only the actor may call it.
 func (q *Queue) snapshot() Stats {
 	s := q.actor.stats
 	q.lag.Read(&s.Lag)

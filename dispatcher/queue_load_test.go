@@ -18,7 +18,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// A target that accepts every request and responds to none has no effect on the others: all of
+// A target that accepts every request and responds to none has no effect on other targets: all of
 // their deliveries are completed while those of the dead target still wait.
 func TestQueue_DeadTargetBesideALiveOne(t *testing.T) {
 	const each = 500
@@ -104,7 +104,7 @@ func TestQueue_AMillionAtOnce(t *testing.T) {
 	}
 }
 
-// The queue notices that a worker becomes free, even if nobody calls it.
+// The queue notices that a worker becomes free, even if none of its methods is called.
 func TestQueue_WakesForFreeWorkers(t *testing.T) {
 	const n = 100
 	got := make(chan struct{}, n)
@@ -159,7 +159,7 @@ func leaveEverything(t *testing.T, dir string) {
 	defer live.end()
 	defer failing.end()
 	failing.answer = []byte("HTTP/1.1 500 X\r\nContent-Length: 0\r\n\r\n")
-	hang, err := net.Listen("tcp", "127.0.0.1:0") // nobody accepts
+	hang, err := net.Listen("tcp", "127.0.0.1:0") // nothing accepts the connections
 	if err != nil {
 		t.Fatal(err)
 	}

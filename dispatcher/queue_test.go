@@ -142,7 +142,7 @@ func TestQueue_GivesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	closed.Close()
-	hang, err := net.Listen("tcp", "127.0.0.1:0") // nobody accepts
+	hang, err := net.Listen("tcp", "127.0.0.1:0") // nothing accepts the connections
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestQueue_GivesUp(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			q := opened(t, Options{})
 			w := hook(c.url)
-			if c.name == "no answer" { // the others respond in time, however busy the machine is
+			if c.name == "no answer" { // other targets respond in time, however busy the machine is
 				w.Timeout = 100 * time.Millisecond
 			}
 			w.Retry = Retry{Attempts: 2, Backoff: time.Millisecond, MaxBackoff: time.Millisecond}
@@ -310,7 +310,7 @@ func TestQueue_ClosingBreaksOffWhatHangs(t *testing.T) {
 	accepted.Wait()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	q.Close(ctx) // returns although nobody responds
+	q.Close(ctx) // returns although the target does not respond
 	if s := q.Stats(); s.Dead != 0 || s.Abandoned != 1 || s.InFlight != 0 {
 		t.Errorf("%d dead, %d abandoned, %d in flight; want that one is abandoned", s.Dead, s.Abandoned, s.InFlight)
 	}
@@ -394,8 +394,8 @@ func TestQueue_OutlivesIdleConnections(t *testing.T) {
 	}
 }
 
-// Deliveries that were accepted before a crash are sent after it, always with the same key; those
-// that were delivered are not.
+// Deliveries that were accepted before a crash are sent after it, always with the same key;
+// deliveries that were completed are not sent again.
 func TestQueue_StoreSurvivesACrash(t *testing.T) {
 	keys := make(chan string, 10)
 	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -456,7 +456,7 @@ func TestQueue_CloseKeepsWhatIsStored(t *testing.T) {
 	}
 }
 
-// The only goroutine that remains is that of the pool that importing ants starts.
+// The only goroutine that remains is the one that is started by importing the package ants.
 func TestQueue_LeavesNothing(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

@@ -79,8 +79,8 @@ func longestPause(collections int) (longest time.Duration) {
 	return longest
 }
 
-// Acceptance: 20,000 deliveries per second are sent, 99 of 100 with a lag of at most 10 ms, and
-// none is lost.
+// Acceptance: 20,000 deliveries per second are sent, 99% with a lag of at most 10 ms, and no
+// delivery is lost.
 func BenchmarkQueue_DeliverAtRate(b *testing.B) {
 	const rate, seconds = 20_000, 3
 	for b.Loop() {

@@ -14,7 +14,7 @@ type Stats struct {
 
 	Delivered int64 // delivered with a response status below 400
 	Retried   int64 // failed attempts that were to be followed by another
-	Dead      int64 // failed for good
+	Dead      int64 // failed permanently
 	Cancelled int64 // removed by Cancel
 	Refused   int64 // not accepted: too many were pending, or the queue was closed
 	Abandoned int64 // left only in memory when the queue was closed
@@ -28,6 +28,6 @@ type Stats struct {
 	// connection attempt counts.
 	Lag histogram.Snapshot
 	// Oldest is how long the delivery, or retry, that has waited longest for a worker has been due;
-	// 0 if none is waiting.
+	// 0 if no delivery is waiting.
 	Oldest time.Duration
 }

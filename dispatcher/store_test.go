@@ -16,7 +16,7 @@ import (
 	"mockserver/dispatcher/outbox"
 )
 
-// inDirectory opens the store of a directory; "" is none.
+// inDirectory opens the store of a directory; "" means no store.
 func inDirectory(dir string) func(*slog.Logger) (Store, error) {
 	if dir == "" {
 		return nil
@@ -30,8 +30,8 @@ func inDirectory(dir string) func(*slog.Logger) (Store, error) {
 // reluctant is a store that lets attempts begin and takes entries only if told to.
 type reluctant struct {
 	begin, away atomic.Bool
-	asked, once atomic.Int64  // how often MayBegin was asked, and which question is answered with yes anyway
-	gone        atomic.Uint64 // the entry that another process has
+	asked, once atomic.Int64  // calls of MayBegin, and the number of the call that returns true anyway
+	gone        atomic.Uint64 // the entry that another process holds
 	last        atomic.Uint64 // ID of the last entry
 	done        atomic.Int64
 }
@@ -47,15 +47,15 @@ func (r *reluctant) Holds(id uint64) bool { return id != r.gone.Load() }
 func (*reluctant) Lost() int64            { return 0 }
 func (*reluctant) Close() error           { return nil }
 func (r *reluctant) Store(e *outbox.Entry) error {
-	e.ID = r.last.Add(1) // also if it does not know whether it has the entry
+	e.ID = r.last.Add(1) // even if it does not know whether it has stored the entry
 	if r.away.Load() {
 		return errors.New("away")
 	}
 	return nil
 }
 
-// What a store lets nobody send waits, and what another process has is dropped. What the store never
-// had is sent meanwhile.
+// Deliveries wait while the store lets no attempt begin, and are dropped if another process holds
+// them. Deliveries that the store refused are sent while the others wait.
 func TestQueue_AsksTheStoreBeforeItSends(t *testing.T) {
 	var unkeyed atomic.Int64
 	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -93,8 +93,9 @@ func TestQueue_AsksTheStoreBeforeItSends(t *testing.T) {
 	}
 }
 
-// A delivery whose lease ends while its connection is made is not written, and does not hold up the
-// end of the queue. What is in memory alone is abandoned then, not kept.
+// A delivery whose lease ends while its connection is being established is not written, and does
+// not delay the end of the queue. Deliveries that exist only in memory are then abandoned, not
+// kept.
 func TestQueue_KeepsWhatMayNotBeSent(t *testing.T) {
 	var sent atomic.Int64
 	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { sent.Add(1) }))

@@ -1,7 +1,7 @@
 package dispatcher
 
 // target is a scheme, host and port that deliveries are sent to. Due deliveries wait at their
-// target, so that a slow target does not delay others.
+// target, so that a slow target does not delay other targets.
 type target struct {
 	name     string
 	inFlight int

@@ -8,7 +8,7 @@ import "math/bits"
 // between its tick and now.
 //
 // Entries are positive numbers chosen by the caller. They should be small: the wheel uses 16 bytes
-// for each number up to the largest one, without pointers that the garbage collector has to follow.
+// for each number up to the largest one, without pointers that the garbage collector must follow.
 // Entries of one tick are returned in the order in which they were added.
 type wheel struct {
 	now  int64 // entries that fell due up to now are in due
@@ -122,7 +122,7 @@ func (w *wheel) earliest() (l int, tick int64) {
 }
 
 // open removes the entries of a slot whose tick has been reached. Entries of the lowest level are
-// due; the others have to be distributed.
+// due; the others must be distributed.
 func (w *wheel) open(l, slot int) {
 	from := &w.levels[l].slots[slot]
 	w.levels[l].filled &^= 1 << slot

@@ -19,7 +19,7 @@ const blogBase = "/api/v1"
 
 type blogObject = map[string]any
 
-// blogRows are the rows of a file of examples/data/blog, each as its JSON text.
+// blogRows returns the rows of a file of examples/data/blog, each as its JSON text.
 func blogRows(name string) []string {
 	data, err := os.ReadFile("data/blog/" + name + ".json")
 	if err != nil {
@@ -36,7 +36,7 @@ func blogRows(name string) []string {
 	return texts
 }
 
-// blogSelect are the rows whose member has a value.
+// blogSelect returns the rows in which a member has a value.
 func blogSelect(rows []string, member string, value any) []string {
 	return slices.DeleteFunc(slices.Clone(rows), func(row string) bool {
 		var o blogObject
@@ -48,14 +48,15 @@ func blogError(code, message string) string {
 	return fmt.Sprintf(`{"code": %q, "message": %q}`, code, message)
 }
 
-// blogPage is a list of posts: all rows of a page, and where it is.
+// blogPage returns a list of posts: all rows of a page, and its position.
 func blogPage(all []string, page, limit int) string {
 	from := min((page-1)*limit, len(all))
 	return fmt.Sprintf(`{"items": [%s], "pagination": {"page": %d, "limit": %d, "total": %d, "total_pages": %d}}`,
 		strings.Join(all[from:min(from+limit, len(all))], ", "), page, limit, len(all), (len(all)+limit-1)/limit)
 }
 
-// blogCalls are called one after the other, and what they create, change and delete stays so.
+// blogCalls returns calls that are made one after another; each sees what the calls before it
+// created, changed and deleted.
 func blogCalls() []exampleCall {
 	calls := slices.Concat(blogReadCalls(), blogPostCalls(), blogCommentCalls(), blogUserCalls())
 	for i := range calls {
@@ -190,7 +191,7 @@ func startBlog(t *testing.T) *harness.Process {
 	return harness.Start(t, "-c", harness.File("examples", "blog.yml"))
 }
 
-// readBlog gets a path, which has to answer 200 and a JSON object.
+// readBlog requests a path and expects status 200 and a JSON object.
 func readBlog(p *harness.Process, path string, headers ...string) (blogObject, harness.Answer) {
 	p.T.Helper()
 	a := p.Get(path, headers...)
@@ -201,7 +202,7 @@ func readBlog(p *harness.Process, path string, headers ...string) (blogObject, h
 	return o, a
 }
 
-// blogIDs are the ids of what was listed.
+// blogIDs returns the ids of the listed objects.
 func blogIDs(o blogObject) []string {
 	var ids []string
 	for _, item := range o["items"].([]any) {
@@ -210,7 +211,7 @@ func blogIDs(o blogObject) []string {
 	return ids
 }
 
-// blogNumbers are the numbers from 1 to n.
+// blogNumbers returns the numbers from 1 to n.
 func blogNumbers(n int) []string {
 	var all []string
 	for i := range n {
@@ -219,11 +220,11 @@ func blogNumbers(n int) []string {
 	return all
 }
 
-// errLink is what parseLinks returns for a header that is none.
+// errLink is what parseLinks returns for a header that is not a valid Link header.
 var errLink = errors.New("not a Link header")
 
-// parseLinks reads the value of a Link header (RFC 8288, section 3) into its
-// targets by relation type. A relation that stands twice is an error here.
+// parseLinks reads the value of a Link header (RFC 8288, section 3) into its targets by relation
+// type. A repeated relation is an error.
 func parseLinks(header string) (map[string]string, error) {
 	links := map[string]string{}
 	for rest := strings.Trim(header, " \t"); rest != ""; {

@@ -21,17 +21,17 @@ import (
 	"mockserver/internal/harness"
 )
 
-// exampleCall is one request to an example, and what the example's own comments say
-// the answer is.
+// exampleCall is one request to an example, with the answer according to the example's own
+// comments.
 type exampleCall struct {
-	endpoint     string // the summary of the endpoint that is to answer; "" for a resource
+	endpoint     string // the summary of the endpoint expected to answer; "" for a resource
 	method, path string
 	body         string
 	status       int
 	want         string // JSON text, see exampleDiff; "" for no body
 }
 
-// exampleCalls are the calls of each example file.
+// exampleCalls contains the calls of each example file.
 var exampleCalls = map[string][]exampleCall{
 	"basic.edn":    basicCalls,
 	"basic.yml":    basicCalls,
@@ -42,10 +42,10 @@ var exampleCalls = map[string][]exampleCall{
 	"tasks.yml":    slices.Concat(listCalls, readCalls, createCalls, putCalls, patchCalls, completeCalls, deleteCalls),
 }
 
-// examplesApart are the files that calls say too little of, with tests of their own.
+// examplesApart contains the files that calls cannot test sufficiently; they have their own tests.
 var examplesApart = []string{"faults.yml", "latency.yml", "petstore.yml", "petstore-mocks.yml", "websocket.yml"}
 
-// limitCalls are the first ones; limit_e2e_test.go has those that follow.
+// limitCalls contains the first calls; the calls after them are in limit_e2e_test.go.
 var limitCalls = []exampleCall{
 	{"Search, three times a minute", "GET", "/search", "", 200, `{"results": []}`},
 	{"Ask with a key", "GET", "/keyed", "", 200, `{"key": ""}`},
@@ -66,8 +66,7 @@ var sinkCalls = []exampleCall{
 	{"How many came", "GET", "/sink/totals", "", 200, `{"received": 5, "duplicates": 2, "without_key": 2}`},
 }
 
-// exampleHeaders are the headers, as "Name: value", that the calls of an endpoint
-// send.
+// exampleHeaders contains the headers, as "Name: value", that the calls of an endpoint send.
 var exampleHeaders = map[string][]string{
 	"Create a customer": {"Idempotency-Key: c"}, "Create a customer again, with the same key": {"Idempotency-Key: c"},
 	"Create an intent": {"Idempotency-Key: i"}, "Create an intent again, with the same key": {"Idempotency-Key: i"},
@@ -143,7 +142,7 @@ const (
 	fieldsMissing = `{"code": "fields_missing", "message": "title, description, completed and priority are all required"}`
 	emptyChange   = `{"code": "nothing_to_change", "message": "One of title (not empty), description, completed and priority is required"}`
 	unprocessable = `{"code": "validation_failed", "message": "priority is low, medium or high; completed is true or false"}`
-	taskBirth     = "2024-01-15T10:30:00.000Z" // createdAt of the tasks that are there
+	taskBirth     = "2024-01-15T10:30:00.000Z" // createdAt of the initial tasks
 )
 
 var createCalls = []exampleCall{
@@ -223,21 +222,20 @@ var deleteCalls = []exampleCall{
 	{"Delete by a bad id", "DELETE", "/tasks/seven", "", 404, missingTask("seven")},
 }
 
-// exampleTask is the JSON of a task. An id that is no number is a mark of
-// exampleDiff.
+// exampleTask returns the JSON of a task. An id that is not a number is a marker for exampleDiff.
 func exampleTask(id, title, description string, completed bool, priority, created, updated string) string {
 	if _, err := strconv.Atoi(id); err != nil {
 		id = strconv.Quote(id)
 	}
 	text := func(s string) string {
-		b, _ := json.Marshal(s) // texts always encode
+		b, _ := json.Marshal(s) // encoding strings cannot fail
 		return string(b)
 	}
 	return fmt.Sprintf(`{"id": %s, "title": %s, "description": %s, "completed": %t, "priority": %q, "createdAt": %q, "updatedAt": %q}`,
 		id, text(title), text(description), completed, priority, created, updated)
 }
 
-// listedTask is a task as the list and GET show it: 1 to 3 are completed.
+// listedTask returns a task as the list and GET show it; tasks 1 to 3 are completed.
 func listedTask(id int) string {
 	n := strconv.Itoa(id)
 	return exampleTask(n, "Task "+n, "The details of task "+n, id <= 3, "medium", taskBirth, taskBirth)
@@ -247,7 +245,7 @@ func missingTask(id string) string {
 	return fmt.Sprintf(`{"code": "task_not_found", "message": "Task %s does not exist"}`, id)
 }
 
-// examplePage is a page of the list, with the tasks from first to last.
+// examplePage returns a page of the list, with the tasks from first to last.
 func examplePage(page, limit, totalPages, first, last int) string {
 	var items []string
 	for id := first; id <= last; id++ {
@@ -257,7 +255,7 @@ func examplePage(page, limit, totalPages, first, last int) string {
 		strings.Join(items, ","), page, limit, totalPages)
 }
 
-// exampleDecode decodes one JSON text, with its numbers digit for digit.
+// exampleDecode decodes one JSON text, and keeps all digits of numbers.
 func exampleDecode(t *testing.T, text string) any {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(text))
@@ -272,9 +270,9 @@ func exampleDecode(t *testing.T, text string) any {
 	return v
 }
 
-// exampleDiff returns where got is not what is wanted, "" when it is. In want
-// "<now>" is a time of the request, from since on, "<integer>" an integer above 0
-// and "<text>" a text that is not empty.
+// exampleDiff describes where got differs from want; "" if it does not. In want, "<now>" matches a
+// time during the request, which began at since, "<integer>" an integer above 0, and "<text>" any
+// text that is not empty.
 func exampleDiff(at string, want, got any, since time.Time) string {
 	text, isText := got.(string)
 	number, _ := got.(json.Number)
@@ -325,8 +323,8 @@ func exampleDiff(at string, want, got any, since time.Time) string {
 	return differs
 }
 
-// bodyType is the Content-Type header of a call's body: a form, as curl -d sends it,
-// unless it is JSON.
+// bodyType returns the Content-Type header for a call's body: a form, as curl -d sends it, unless
+// it is JSON.
 func bodyType(body string) []string {
 	switch {
 	case body == "":
@@ -337,7 +335,7 @@ func bodyType(body string) []string {
 	return []string{"Content-Type: application/x-www-form-urlencoded"}
 }
 
-// check makes the call and compares the answer; it returns it for more.
+// check makes the call, compares the answer and returns it for further checks.
 func (c *exampleCall) check(t *testing.T, p *harness.Process) harness.Answer {
 	t.Helper()
 	since := time.Now().UTC()
@@ -507,7 +505,7 @@ func TestExamples_AUserWithoutAFileIsNotFound(t *testing.T) {
 func TestExamples_TheLocationOfACreatedTaskLeadsToIt(t *testing.T) {
 	t.Parallel()
 	p := harness.Start(t, "-c", harness.File("examples", "tasks.yml"))
-	for range 20 { // an id and a Location of two different moments would meet now and then
+	for range 20 { // an id and a Location computed at different times could match by chance
 		created := p.Do("POST", "/tasks", `{"title": "Write"}`)
 		task, ok := exampleDecode(t, created.Body).(map[string]any)
 		id, isNumber := task["id"].(json.Number)
@@ -604,8 +602,8 @@ func TestExamples_EveryCurlLineDoesWhatItSays(t *testing.T) {
 	}
 }
 
-// curlLines are the curl lines of an example's comments, and those that follow
-// its name in the README.
+// curlLines returns the curl lines in an example's comments, and those after its name in the
+// README.
 func curlLines(t *testing.T, name string) []string {
 	t.Helper()
 	var lines []string
@@ -632,8 +630,8 @@ func curlLines(t *testing.T, name string) []string {
 	return lines
 }
 
-// readCurl reads a curl line and the headers it sends; its status is what the
-// comment behind it begins with, else 200.
+// readCurl reads a curl line and the headers it sends. The expected status is the one at the
+// beginning of the comment after it, or 200.
 func readCurl(t *testing.T, line string) (r exampleCall, headers []string) {
 	t.Helper()
 	r.status = http.StatusOK
@@ -674,8 +672,8 @@ func readCurl(t *testing.T, line string) (r exampleCall, headers []string) {
 	return r, headers
 }
 
-// shellWords cuts a line at blanks outside of single quotes. A ? outside of them
-// is left to the shell to mistake, so it is no part of any word here.
+// shellWords cuts a line at blanks outside of single quotes. A shell may expand a ? outside of
+// quotes, so words must not contain one here.
 func shellWords(line string) []string {
 	var words []string
 	var word strings.Builder
@@ -694,7 +692,7 @@ func shellWords(line string) []string {
 	return words
 }
 
-// Whatever is declared, its export is a document.
+// The export of every example is a valid document.
 func TestExport_OfEveryExampleIsADocument(t *testing.T) {
 	t.Parallel()
 	for name := range exampleCalls {

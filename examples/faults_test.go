@@ -13,7 +13,7 @@ import (
 	"mockserver/internal/harness"
 )
 
-// Each curl line of the example ends as its comment says.
+// Each curl line of the example has the result that its comment states.
 func TestFaults_OfTheExample(t *testing.T) {
 	t.Parallel()
 	file := harness.File("examples", "faults.yml")
@@ -36,7 +36,7 @@ func TestFaults_OfTheExample(t *testing.T) {
 		for _, word := range shellWords(command) {
 			args = append(args, strings.Replace(word, "localhost:8000", p.URL, 1))
 		}
-		want := []int{0, 56, 52, 18} // of those that have a fault now and then
+		want := []int{0, 56, 52, 18} // of requests that have a fault only sometimes
 		if rest, ok := strings.CutPrefix(said, "("); ok {
 			code, err := strconv.Atoi(rest[:strings.Index(rest, ")")])
 			if err != nil {
@@ -79,7 +79,7 @@ func TestFaults_PaymentsOfTheExample(t *testing.T) {
 	}
 }
 
-// payOnce pays over a connection of its own and says how that ended.
+// payOnce makes a payment over a new connection and returns the outcome.
 func payOnce(t *testing.T, p *harness.Process) string {
 	t.Helper()
 	transport := &http.Transport{}

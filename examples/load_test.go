@@ -14,21 +14,22 @@ import (
 	"mockserver/internal/harness"
 )
 
-// With these thresholds a run is trusted whatever the machine does, or never, since no
-// request takes nothing. A single one would be no proof.
+// With these thresholds a run is either always trusted, however busy the machine is, or never,
+// since every request takes some time. A single request would prove nothing.
 const (
 	trusts    = "throttled=off,steal=off,descriptors=off,accept=off,backlog=off,probe-p99=off,echo-p99=off,own-p99=off"
 	trustsNot = "own-p99=0ms"
 )
 
-// loaded is a server of what the load scripts ask for, and its admin address.
+// loaded starts a server that answers the requests of the load scripts, and returns it with its
+// admin address.
 func loaded(t *testing.T, verdict string, args ...string) (p, admin *harness.Process) {
 	t.Helper()
 	p = harness.Start(t, append([]string{"-c", harness.File("examples/tasks.yml"), "--admin", "127.0.0.1:0", "--verdict", verdict}, args...)...)
 	return p, harness.AdminOf(p)
 }
 
-// need skips a test of what other programs run.
+// need skips the test if a program that it runs is missing.
 func need(t *testing.T, programs ...string) {
 	t.Helper()
 	for _, program := range programs {
@@ -38,7 +39,7 @@ func need(t *testing.T, programs ...string) {
 	}
 }
 
-// tool runs a program, and returns its exit code and all that it printed.
+// tool runs a program, and returns its exit code and all its output.
 func tool(t *testing.T, dir string, env []string, name string, args ...string) (code int, printed string) {
 	t.Helper()
 	cmd := exec.Command(name, args...)
@@ -101,8 +102,8 @@ func TestLoad_TheShellScriptFailsOnTheVerdict(t *testing.T) {
 	}
 }
 
-// The stand-in for k6 has what the script uses of it, and does each of setup, the load
-// and teardown as k6 does, the load three times.
+// The stand-in for k6 provides the parts of k6 that the script uses. It runs setup, the load and
+// teardown as k6 does, the load three times.
 var standIn = map[string]string{
 	"node_modules/k6/package.json": `{"name": "k6", "type": "module", "exports": {".": "./k6.js", "./http": "./http.js", "./metrics": "./metrics.js"}}`,
 	"node_modules/k6/k6.js": `
@@ -174,7 +175,7 @@ func TestLoad_TheScriptForK6FailsOnTheVerdict(t *testing.T) {
 	}
 }
 
-// An element of JMeter's plans: its properties by name, and what is in it.
+// element is an element of a JMeter plan: its properties by name, and the elements in it.
 type element struct {
 	XMLName  xml.Name
 	Name     string    `xml:"name,attr"`
@@ -183,7 +184,7 @@ type element struct {
 	Elements []element `xml:",any"`
 }
 
-// prop is the text of a property anywhere in an element.
+// prop returns the text of a property anywhere in an element.
 func (e element) prop(name string) string {
 	if e.Name == name {
 		return e.Text
@@ -196,7 +197,7 @@ func (e element) prop(name string) string {
 	return ""
 }
 
-// all are the elements of a kind in the order of the plan.
+// all returns the elements of a kind in the order of the plan.
 func (e element) all(kind string) (found []element) {
 	if e.XMLName.Local == kind {
 		found = append(found, e)
@@ -207,7 +208,7 @@ func (e element) all(kind string) (found []element) {
 	return found
 }
 
-// What JMeter would ask is asked in its place, with its expressions.
+// The test sends the requests that JMeter would send, with its expressions evaluated.
 func TestLoad_TheRequestsOfJMeterEndInTheVerdict(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("load/jmeter.jmx")
@@ -259,7 +260,7 @@ func TestLoad_TheRequestsOfJMeterEndInTheVerdict(t *testing.T) {
 	}
 }
 
-// Gatling is not at hand: the test holds against each other what the scenarios name.
+// Gatling is not available, so the test compares the names in the simulation with those that exist.
 func TestLoad_TheSimulationOfGatlingNamesWhatThereIs(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("load/MockSimulation.java")

@@ -22,8 +22,8 @@ import (
 	"mockserver/internal/harness"
 )
 
-// What is there of examples/payments.yml from the beginning, or is created with the least that is asked
-// for.
+// Objects of examples/payments.yml that exist from the beginning, or that are created with only the
+// required fields.
 const (
 	ann = `{"id": "cus_ann", "object": "customer", "created": 1705314600, "description": null, "email": "ann@example.com",
 		"livemode": false, "metadata": {"order": null}, "name": "Ann", "phone": null}`
@@ -44,7 +44,7 @@ const (
 	apiError  = `{"error": {"type": "api_error", "message": "An unknown error occurred."}}`
 )
 
-// with is the JSON object with the fields of the second one.
+// with returns a JSON object with the fields of a second one added.
 func with(object, fields string) string {
 	var all map[string]any
 	for _, text := range []string{object, fields} {
@@ -61,32 +61,32 @@ func with(object, fields string) string {
 	return string(b)
 }
 
-// requestError is the answer of an error with these fields.
+// requestError returns the answer for an invalid request.
 func requestError(code, message, param string) string {
 	return fmt.Sprintf(`{"error": {"type": "invalid_request_error", "code": %q, "message": %q, "param": %q}}`, code, message, param)
 }
 
-// stateError is the answer of a call that the state of an intent does not allow.
+// stateError returns the answer to a call that the state of an intent does not allow.
 func stateError(intent, message string) string {
 	return fmt.Sprintf(`{"error": {"type": "invalid_request_error", "code": "payment_intent_unexpected_state", "message": %q, "payment_intent": %s}}`, message, intent)
 }
 
-// unexpected is such an error because of a status.
+// unexpected returns a stateError that is caused by a status.
 func unexpected(intent, status string) string {
 	return stateError(intent, "This PaymentIntent has a status of "+status+", in which that is not possible.")
 }
 
-// declined is the answer of an error of a card.
+// declined returns the answer when a card is declined.
 func declined(why, intent string) string {
 	return `{"error": ` + with(why, `{"payment_intent": `+intent+`}`) + `}`
 }
 
-// listOf is the answer of a list.
+// listOf returns the answer of a list.
 func listOf(path, more string, rows ...string) string {
 	return fmt.Sprintf(`{"object": "list", "url": %q, "has_more": %s, "data": [%s]}`, path, more, strings.Join(rows, ", "))
 }
 
-// paymentCalls call every endpoint of examples/payments.yml, one after the other.
+// paymentCalls returns calls of every endpoint of examples/payments.yml, in order.
 func paymentCalls() []exampleCall {
 	const confirm, capture, cancel = intents + "/pi_new/confirm", "/capture", "/cancel"
 	customer := with(ann, `{"id": "<text>", "created": "<integer>", "email": "b@example.com", "name": null, "metadata": {"order": "7"}}`)
@@ -173,14 +173,14 @@ func paymentCalls() []exampleCall {
 	}
 }
 
-// api calls examples/payments.yml and keeps what it answered last.
+// api calls the endpoints of examples/payments.yml and keeps the last answer.
 type api struct {
 	*harness.Process
 	last   harness.Answer
 	object map[string]any // the answer's body
 }
 
-// call makes a call that has to be answered with the status by a JSON object.
+// call makes a call and expects the status and a JSON object as the answer.
 func (a *api) call(status int, method, path, body string, headers ...string) map[string]any {
 	a.T.Helper()
 	a.last = a.Do(method, path, body, append(bodyType(body), headers...)...)
@@ -192,7 +192,7 @@ func (a *api) call(status int, method, path, body string, headers ...string) map
 	return object
 }
 
-// text is a field of the last answer, by a path such as "error.code".
+// text returns a field of the last answer, by a path such as "error.code".
 func (a *api) text(path string) string {
 	a.T.Helper()
 	var v any = a.object
@@ -213,8 +213,8 @@ func (a *api) is(fields map[string]string) {
 	}
 }
 
-// TestPayments_ACheckout goes the whole way: a customer, an intent, a card that is declined, another one,
-// and what the shop is told, with the ids of the answers.
+// TestPayments_ACheckout runs a complete checkout: a customer, an intent, a declined card, another
+// card, and the events sent to the shop, with the ids of the answers.
 func TestPayments_ACheckout(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, nil)
@@ -247,7 +247,7 @@ func TestPayments_ACheckout(t *testing.T) {
 	s.target.NothingMore(t, s.Process)
 }
 
-// TestPayments_ABankDebitSucceedsLater: a client that polls sees what the webhook tells.
+// TestPayments_ABankDebitSucceedsLater: a client that polls sees the same as the webhook reports.
 func TestPayments_ABankDebitSucceedsLater(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, nil)
@@ -266,7 +266,7 @@ func TestPayments_ABankDebitSucceedsLater(t *testing.T) {
 	s.is(map[string]string{"status": "succeeded", "amount_received": "1999"})
 }
 
-// TestPayments_OneKeyIsOneIntent asks with one key from many clients at once.
+// TestPayments_OneKeyIsOneIntent sends requests with one key from many clients at once.
 func TestPayments_OneKeyIsOneIntent(t *testing.T) {
 	t.Parallel()
 	p := harness.Start(t, "-c", harness.File("examples", "payments.yml"), "--no-webhooks")
@@ -317,14 +317,15 @@ func TestPayments_EachCardDoesWhatItsFileSays(t *testing.T) {
 	}
 }
 
-// hostileValues are values that a careless mock would break its JSON, headers or ids with.
+// hostileValues contains values with which a careless mock would produce broken JSON, headers or
+// ids.
 var hostileValues = []string{
 	`"`, `\`, `","status":"succeeded`, "a\nb\tc\x01", "é漢😀\u2028", "{{uuid}}", "{% if %}", "</script>", "%22%00", "&a=b", "007", "1e999",
 	"true", "null", "[1", " ", "_", strings.Repeat(`x"`, 50_000),
 }
 
-// TestPayments_AnyInputIsKeptAndEchoed sends texts that break careless mocks, as forms and as JSON: the
-// answer, and what is read later, have them as they are.
+// TestPayments_AnyInputIsKeptAndEchoed sends texts that break careless mocks, as forms and as JSON,
+// and expects them unchanged in the answer and when they are read later.
 func TestPayments_AnyInputIsKeptAndEchoed(t *testing.T) {
 	t.Parallel()
 	a := &api{Process: harness.Start(t, "-c", harness.File("examples", "payments.yml"), "--no-webhooks")}
@@ -354,7 +355,7 @@ func TestPayments_AnyInputIsKeptAndEchoed(t *testing.T) {
 type shop struct {
 	*api
 	target *harness.HookTarget
-	ids    map[string]bool // of the events that came
+	ids    map[string]bool // of the events received
 }
 
 func newShop(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Request)) *shop {
@@ -364,7 +365,8 @@ func newShop(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Req
 	return &shop{api: &api{Process: p}, target: target, ids: map[string]bool{}}
 }
 
-// told waits for the next event, and compares what it is about; "" is no status.
+// told waits for the next event and compares its kind and its object; with status "" the status is
+// not compared.
 func (s *shop) told(kind, id, status string) {
 	s.T.Helper()
 	event, got, object := s.event()
@@ -374,7 +376,7 @@ func (s *shop) told(kind, id, status string) {
 	}
 }
 
-// event is the next event, whose signature is right, with the object that it is about.
+// event waits for the next event, checks its signature, and returns it with its object.
 func (s *shop) event() (id, kind string, object map[string]any) {
 	s.T.Helper()
 	r := s.target.Next(s.T)
@@ -399,9 +401,10 @@ func (s *shop) event() (id, kind string, object map[string]any) {
 	return id, event["type"].(string), object
 }
 
-// stripeFault verifies a signature as https://docs.stripe.com/webhooks#verify-manually says:
-// the header is split at commas and at =, t and the body with a dot between them are what is
-// signed, v1 is its HMAC-SHA256 in hexadecimal, and t is at most five minutes ago.
+// stripeFault verifies a signature as described at
+// https://docs.stripe.com/webhooks#verify-manually: the header is split at commas and at =, the
+// signed text is t, a dot and the body, v1 is its HMAC-SHA256 in hexadecimal, and t is at most five
+// minutes ago.
 func stripeFault(body, header, secret string, now time.Time) string {
 	var at string
 	var signatures []string
@@ -430,7 +433,7 @@ func stripeFault(body, header, secret string, now time.Time) string {
 
 func TestPayments_TheVerifierOfTheTestsIsRight(t *testing.T) {
 	t.Parallel()
-	// The value was made by openssl dgst -sha256 -hmac whsec_mock.
+	// The value was computed with openssl dgst -sha256 -hmac whsec_mock.
 	const good = "t=1705314600,v1=e6b3883985e95311c17332879206676fe736c9b4724c8b0c33f308f4bb289aa3"
 	now := time.Unix(1705314610, 0)
 	for header, fault := range map[string]string{
@@ -476,6 +479,6 @@ func TestPayments_EventsGoToTheMocksOwnWebhook(t *testing.T) {
 		n += slices.Index(a.Output()[n:], line) + 1
 	}
 	a.Signal(syscall.SIGTERM)
-	// An event that led to another would leave one that is due now, and reaches nobody.
+	// If an event led to another one, that event would now be due and could not be delivered.
 	a.WaitLine(0, "webhooks delivered=2 retried=0 dead=0 refused=0 abandoned=0")
 }

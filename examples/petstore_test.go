@@ -11,8 +11,8 @@ import (
 	"mockserver/internal/harness"
 )
 
-// petstores are the ways of serving the pet shop, by the file whose comments say what to
-// ask then.
+// petstores returns the ways of serving the pet shop, by the file whose comments contain the
+// requests to make.
 func petstores(t *testing.T) map[string][]string {
 	document := harness.File("examples", "petstore.yml")
 	return map[string][]string{
@@ -68,7 +68,7 @@ func TestPetstore_AnOrderIsFollowedByItsCallback(t *testing.T) {
 	type call struct{ method, path, body string }
 	calls := make(chan call, 1)
 	shop := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body) // what could not be read is missing in what is compared
+		body, _ := io.ReadAll(r.Body) // an unread part is noticed in the comparison
 		calls <- call{r.Method, r.URL.Path, string(body)}
 	}))
 	defer shop.Close()

@@ -11,7 +11,7 @@ import (
 
 const schemaPath = "../docs/mockserver.schema.json"
 
-// The line that editors read names the schema from where the example lies.
+// The line for editors contains the path of the schema relative to the example.
 func TestSchema_TheLineOfTheExamplesLeadsToIt(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*.y*ml")
@@ -20,7 +20,7 @@ func TestSchema_TheLineOfTheExamplesLeadsToIt(t *testing.T) {
 	}
 	line := regexp.MustCompile(`^# yaml-language-server: \$schema=(\S+)\n`)
 	for _, file := range files {
-		if _, apart := petstores(t)[filepath.Base(file)]; apart { // what is no list of endpoints has another schema
+		if _, apart := petstores(t)[filepath.Base(file)]; apart { // other files have another schema
 			continue
 		}
 		text, err := os.ReadFile(file)

@@ -10,7 +10,7 @@ import (
 	"mockserver/internal/harness"
 )
 
-// Every example answers in every way of speaking to the server as it does over HTTP in clear text.
+// Every example gives the same answers over every protocol as over HTTP in clear text.
 func TestExamples_AnswerInEveryWay(t *testing.T) {
 	t.Parallel()
 	for way, proto := range harness.Ways {

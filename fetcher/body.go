@@ -6,8 +6,8 @@ import (
 	"mockserver/renderer"
 )
 
-// Body is the body to send: Template if it is not nil, otherwise Bytes, which nobody may modify and
-// which never change.
+// Body is the body to send: Template if it is not nil, otherwise Bytes, which must not be modified
+// and never change.
 type Body struct {
 	Template    *renderer.Template
 	Bytes       []byte

@@ -33,7 +33,7 @@ type entry struct {
 	shelf *shelf
 	key   string
 	used  atomic.Bool // since it was last considered; not by its first use
-	gone  atomic.Bool // removed: whoever still has it must look it up again
+	gone  atomic.Bool // removed: a holder must look it up again
 
 	loading sync.Mutex // held during the first load, so that the body is loaded once
 	kept    atomic.Pointer[kept]
@@ -51,7 +51,7 @@ type entry struct {
 type kept struct {
 	body     Body
 	err      *Error
-	problems syntax.Problems // found while loading; a zero position is that of the declaration
+	problems syntax.Problems // found while loading; zero is the position of the declaration
 	size     int64           // its cost in bytes
 
 	look    look      // the look of the file when it was read
@@ -159,7 +159,7 @@ func (e *entry) touch() {
 }
 
 // look is what is known about a file without reading it, or err if it is not available. The zero
-// look stands for no check.
+// look means that there was no check.
 type look struct {
 	info fs.FileInfo
 	err  error

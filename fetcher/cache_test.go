@@ -12,7 +12,7 @@ import (
 	"mockserver/renderer"
 )
 
-// audit checks that what a cache says it costs is what its entries cost.
+// audit checks that the recorded cost of a cache is the sum of the costs of its entries.
 func audit(t testing.TB, c *cache) {
 	t.Helper()
 	c.mu.Lock()
@@ -127,8 +127,8 @@ func TestEvictedFileIsReadAgain(t *testing.T) {
 	}
 }
 
-// Templates are compiled for one snapshot; they must go when it goes, or each
-// reload would leave its own behind.
+// Templates are compiled for one snapshot; they must be released with it, or each reload would
+// leave its templates behind.
 func TestTemplatesGoWithTheirSource(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "f.json"), `"{{query-params.x}}"`)

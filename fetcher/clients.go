@@ -59,8 +59,8 @@ func (c *clients) close() {
 }
 
 // newClient returns a client that follows redirects and stores no cookies. It uses net/http: a
-// fetch needs a context of its own, a limit on the body while it is read, and redirects, and is too
-// rare to need fasthttp's speed.
+// fetch needs its own context, a limit on the body while it is read, and redirects, and is too rare
+// to need fasthttp's speed.
 func newClient(over *tls.Config) *http.Client {
 	transport := &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,

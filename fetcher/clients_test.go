@@ -7,7 +7,7 @@ import (
 	"mockserver/internal/clienttls"
 )
 
-// verified returns the client of URLs for which nothing is declared of TLS.
+// verified returns the client for URLs without TLS settings.
 func verified(t *testing.T, l *Loader) *http.Client {
 	t.Helper()
 	client, err := l.clients.of(clienttls.Files{})

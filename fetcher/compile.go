@@ -109,8 +109,8 @@ func (s *Source) compileSheet() syntax.Problems {
 	return problems
 }
 
-// chooseShelf gives templates a shelf of their own, because they are compiled for a single
-// snapshot, and are released with it.
+// chooseShelf gives templates their own shelf, because they are compiled for a single snapshot, and
+// are released with it.
 func (s *Source) chooseShelf() {
 	s.space = fmt.Sprint(s.ext.Provider, s.form, s.file, "\x00", strings.Join(s.dirs, "\x00"), "\x00")
 	if s.raw || s.workbook() {

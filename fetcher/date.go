@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// shows is what a number format shows of a number; 0 if it shows no date.
+// shows says which parts of a date a number format shows; 0 if it shows no date.
 type shows uint8
 
 const (
@@ -16,9 +16,9 @@ const (
 	showsElapsed // hours may exceed 24, as in [h]:mm
 )
 
-// builtinFormat returns what the number formats show that a workbook identifies by number only
-// (ECMA-376 part 1, 18.8.30). From 27 on they are for East Asia and Thailand; where the languages
-// disagree, nothing of the value is omitted.
+// builtinFormat returns which parts of a date a number format shows that a workbook identifies only
+// by its number (ECMA-376 part 1, 18.8.30). Formats from 27 are for East Asia and Thailand; if they
+// differ between languages, no part of the value is omitted.
 func builtinFormat(id int) shows {
 	switch id {
 	case 14, 15, 16, 17, 27, 28, 29, 30, 31, 36, 50, 51, 54, 57, 58, 71, 72, 73, 74, 81:
@@ -33,8 +33,9 @@ func builtinFormat(id int) shows {
 	return 0
 }
 
-// customFormat returns what a number format shows that a workbook spells out, such as yyyy-mm-dd or
-// [Red]0.00;"none". Its first section is for positive numbers, and dates are positive.
+// customFormat returns which parts of a date a number format shows that a workbook spells out, such
+// as yyyy-mm-dd or [Red]0.00;"none". Its first section is for positive numbers, and dates are
+// positive.
 func customFormat(code string) shows {
 	letters, elapsed := formatLetters(strings.ToLower(code))
 	if letters == "general" {

@@ -43,7 +43,7 @@ func TestDates(t *testing.T) {
 		epoch epoch
 		days  float64
 		show  shows
-		want  string // "" when it is no date
+		want  string // "" if it is not a date
 	}{
 		{"a day", since1900, 45306, showsDay, "2024-01-15"},
 		{"a day whose time is not shown", since1900, 45306.4375, showsDay, "2024-01-15"},
@@ -71,7 +71,7 @@ func TestDates(t *testing.T) {
 	}
 }
 
-// FuzzDates compares with the library's own reckoning.
+// FuzzDates compares dates with the library's own calculation.
 func FuzzDates(f *testing.F) {
 	f.Add(45306.4375, false)
 	f.Add(59.999999, false)
@@ -82,13 +82,13 @@ func FuzzDates(f *testing.F) {
 			return
 		}
 		if days < 62 {
-			return // where they differ on purpose
+			return // they differ intentionally here
 		}
 		want, err := excelize.ExcelDateToTime(days, date1904)
 		if err != nil {
 			return
 		}
-		have, err := time.Parse("2006-01-02T15:04:05", got) // takes a fraction as well
+		have, err := time.Parse("2006-01-02T15:04:05", got) // also accepts a fraction
 		if err != nil {
 			t.Fatalf("format(%v) = %q: %v", days, got, err)
 		}
@@ -98,8 +98,7 @@ func FuzzDates(f *testing.F) {
 	})
 }
 
-// FuzzNumberFormat looks for formats that break the reader; what stands in
-// quotes must never count.
+// FuzzNumberFormat looks for formats that break the reader; quoted text must never have an effect.
 func FuzzNumberFormat(f *testing.F) {
 	for _, seed := range []string{"yyyy", `"`, `[`, `\`, "[h", "_", "é[h]", `0"x"[`} {
 		f.Add(seed)

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// maxCodings is the maximum number of content encodings on top of each other. Nobody needs two,
-	// and each takes a pass.
+	// maxCodings is the maximum number of nested content encodings. Two are never needed in
+	// practice, and each takes a pass.
 	maxCodings = 4
 	// maxWindow limits the memory that a zstd frame may make its reader allocate. RFC 9659 allows
 	// at most 8 MiB for content encodings.
@@ -104,8 +104,8 @@ func unbrotli(content []byte, limit int64) ([]byte, error) {
 	return out, err
 }
 
-// guard turns a panic of a decoder into an error, so that it does not end the program: decoders
-// process input from outside, partly in goroutines of their own.
+// guard turns a panic of a decoder into an error, so that it does not stop the program: decoders
+// process input from outside, partly in their own goroutines.
 func guard(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

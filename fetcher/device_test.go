@@ -12,8 +12,7 @@ import (
 	"mockserver/renderer"
 )
 
-// A pipe without a writer would hold an open for ever, which the test's own
-// time-out would tell.
+// Opening a pipe without a writer would block forever, which the timeout of the test would reveal.
 func TestPipesAndDevicesAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "data"), 0o755); err != nil {

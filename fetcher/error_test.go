@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// A cause is told only in words that hold nothing from outside: "secret" stands
-// for what a request, a remote or the environment brought along.
+// A cause contains no text from outside: "secret" stands for text from a request, a remote server
+// or the environment.
 func TestCauseHoldsNothingFromOutside(t *testing.T) {
 	for _, c := range []struct {
 		err  error
@@ -45,7 +45,7 @@ func TestCauseHoldsNothingFromOutside(t *testing.T) {
 	}
 }
 
-// What the remote answers with is known by its kind, not by its words.
+// The cause names the kind of the remote server's answer, without text from it.
 func TestCauseOfAFetch(t *testing.T) {
 	l := NewLoader(Options{})
 	defer l.Close(context.Background())

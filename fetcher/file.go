@@ -147,7 +147,7 @@ func (s *Source) preload() syntax.Problems {
 	k := s.stored(nil)
 	var problems syntax.Problems
 	for _, p := range k.problems {
-		p.Key = s.ext.Path.Key // that of another endpoint, if the body was already stored
+		p.Key = s.ext.Path.Key // the key of another endpoint, if the body was already stored
 		if p.Pos.Line == 0 {
 			p.Pos = s.ext.Path.Pos
 		}
@@ -210,8 +210,8 @@ func (s *Source) convert(ctx context.Context, content []byte, path, sheet string
 	return k
 }
 
-// checkJSON warns about a text that is served as JSON but is not valid. Empty text is served as it
-// is, because people mock empty responses.
+// checkJSON warns about a text that is served as JSON but is not valid. Empty text is served
+// unchanged, because empty responses are also mocked.
 func (s *Source) checkJSON(path, content string) syntax.Problems {
 	if s.form != renderer.JSON || content == "" {
 		return nil

@@ -74,11 +74,11 @@ func TestRelativePathsBesideTheConfigurationComeFirst(t *testing.T) {
 	})
 }
 
-// secret is what no rendered path may reach.
+// secret is the content of files that no rendered path may reach.
 const secret = "the secret"
 
-// escapeTree makes a directory with files inside and secrets outside, and
-// returns the configuration's directory, which is root/conf.
+// escapeTree creates a directory with files inside and secrets outside, and returns the
+// configuration's directory, which is root/conf.
 func escapeTree(t testing.TB) (root, dir string) {
 	t.Helper()
 	root = t.TempDir()
@@ -217,7 +217,7 @@ func TestChangesOnDiskAreSeen(t *testing.T) {
 			}
 			expect(`"one"`)
 			write(t, file, `"other"`)
-			expect(`"one"`) // within the interval nobody looks
+			expect(`"one"`) // within the interval the file is not checked
 			noticed(t, c, s, "f=f")
 			expect(`"other"`)
 
@@ -378,8 +378,8 @@ func TestRawFilesAreSharedBetweenSnapshots(t *testing.T) {
 	}
 }
 
-// FuzzRenderedPath renders any value into a path and must never see what lies
-// outside of the directory.
+// FuzzRenderedPath renders any value into a path, and must never get a file outside of the
+// directory.
 func FuzzRenderedPath(f *testing.F) {
 	root, dir := escapeTree(f)
 	os.Symlink("..", filepath.Join(dir, "data", "up"))
@@ -408,7 +408,7 @@ func FuzzRenderedPath(f *testing.F) {
 	})
 }
 
-// queryEscape percent-encodes every byte, so that any value arrives as it is.
+// queryEscape percent-encodes every byte, so that any value arrives unchanged.
 func queryEscape(s string) string {
 	var b strings.Builder
 	for i := range len(s) {

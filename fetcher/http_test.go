@@ -26,7 +26,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// remote starts a server that answers everything with answer.
+// remote starts a server that calls answer for every request.
 func remote(t testing.TB, answer http.HandlerFunc) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(answer)
@@ -60,7 +60,7 @@ func TestRemoteContentIsPassedThrough(t *testing.T) {
 				io.WriteString(w, tt.body)
 			})
 			s := mustSource(t, newTestLoader(t, Options{}), jsonBody(server.URL+"/x"), "")
-			for range 2 { // the second would bring a cookie back, were there a jar
+			for range 2 { // the second would send the cookie if there were a cookie jar
 				b, err := s.Body(request(t, ""))
 				if err != nil || string(b.Bytes) != tt.body || b.ContentType != tt.contentType || b.Template != nil {
 					t.Errorf("body = %q, %q, %v; want %q, %q", b.Bytes, b.ContentType, err, tt.body, tt.contentType)
@@ -110,8 +110,8 @@ func TestConcurrentRequestsShareOneFetch(t *testing.T) {
 			}
 		})
 	}
-	// All have to be waiting before the remote answers: a goroutine blocked in
-	// flight shows in the profile of goroutines.
+	// All requests must be waiting before the remote server answers: a goroutine blocked in flight
+	// appears in the goroutine profile.
 	for waiting() < n {
 		runtime.Gosched()
 	}
@@ -125,7 +125,7 @@ func TestConcurrentRequestsShareOneFetch(t *testing.T) {
 	}
 }
 
-// waiting is how many goroutines are blocked for a flight.
+// waiting returns the number of goroutines that are blocked in flight.
 func waiting() int {
 	buf := make([]byte, 1<<20)
 	n := 0
@@ -150,7 +150,7 @@ func TestTimeout(t *testing.T) {
 		}
 	})
 	defer close(hold)
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts in the kernel, and never says a word
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts in the kernel, and never sends anything
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// The fake clock of the bubble makes ten seconds pass when nothing else can.
+// The fake clock of the bubble advances by ten seconds when all goroutines are blocked.
 func TestTimeoutWhileConnecting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLoader(Options{})
@@ -326,7 +326,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// encoders are the content encodings by name.
+// encoders returns the content encodings by name.
 func encoders() map[string]func([]byte) []byte {
 	through := func(open func(io.Writer) io.WriteCloser) func([]byte) []byte {
 		return func(b []byte) []byte {
@@ -342,7 +342,7 @@ func encoders() map[string]func([]byte) []byte {
 		"gzip":     through(func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }),
 		"x-gzip":   through(func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }),
 		"deflate":  through(func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) }),
-		"Deflate": through(func(w io.Writer) io.WriteCloser { // without its wrapping, as some servers send it
+		"Deflate": through(func(w io.Writer) io.WriteCloser { // without the zlib header, as sent by some
 			fw, _ := flate.NewWriter(w, 9)
 			return fw
 		}),
@@ -564,7 +564,7 @@ func TestGuardTurnsAPanicIntoAnError(t *testing.T) {
 	}
 }
 
-// FuzzDecode feeds bytes to every decoder: none may panic or make more than the limit.
+// FuzzDecode passes bytes to every decoder: none may panic or produce more than the limit.
 func FuzzDecode(f *testing.F) {
 	for name, encode := range encoders() {
 		f.Add(name, encode([]byte("hello, hello, hello")))
@@ -580,7 +580,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzURL looks for messages that hold credentials.
+// FuzzURL looks for messages that contain credentials.
 func FuzzURL(f *testing.F) {
 	f.Add("example.test/x")
 	f.Add("exa mple.test:port/%zz")

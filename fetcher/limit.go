@@ -8,7 +8,7 @@ import (
 	"mockserver/internal/wording"
 )
 
-// readAll reads size bytes, if that is what there is, and at most limit.
+// readAll reads everything, at most limit bytes. size is the expected number of bytes.
 func readAll(r io.Reader, size, limit int64) ([]byte, error) {
 	if size > limit {
 		return nil, tooLarge(limit)

@@ -62,7 +62,7 @@ const (
 
 // Options are the settings of a Loader. The zero value is ready for use.
 type Options struct {
-	// Now is the clock that ages copies; nil means time.Now. Time-outs do not follow it.
+	// Now is the clock that ages copies; nil means time.Now. Timeouts do not use it.
 	Now func() time.Time
 	// MaxRemote limits a remote body, in bytes after decoding; 0 means 64 MiB.
 	MaxRemote int64
@@ -86,7 +86,7 @@ type Loader struct {
 	urls  *shelf
 
 	flights singleflight.Group
-	ctx     context.Context // ends running fetches when the loader is closed
+	ctx     context.Context // cancels running fetches when the loader is closed
 	cancel  context.CancelFunc
 	clients clients
 	slots   chan struct{} // one taken by each fetch
@@ -128,9 +128,9 @@ func orDefault(n, def int64) int64 {
 	return def
 }
 
-// Close ends running fetches, idle connections, and the reading of changed files. It waits for the
-// latter until ctx ends, because reading from a mount that hangs cannot be ended. Afterwards remote
-// bodies are not available; bodies in the cache still are.
+// Close cancels running fetches, closes idle connections, and stops reading changed files. It waits
+// for the reads until ctx ends, because a read from a mount that hangs cannot be interrupted.
+// Afterwards remote bodies are not available; bodies in the cache still are.
 func (l *Loader) Close(ctx context.Context) {
 	l.starting.Lock()
 	l.cancel()

@@ -18,7 +18,7 @@ import (
 	"mockserver/renderer"
 )
 
-// clock is a clock that a test moves.
+// clock is a clock that a test sets.
 type clock struct{ ns atomic.Int64 }
 
 func newClock() *clock {
@@ -37,7 +37,7 @@ func newTestLoader(t testing.TB, opts Options) *Loader {
 	return l
 }
 
-// at is a text of the configuration at a line of its file.
+// at returns a text of the configuration at a line of its file.
 func at(value string, line int) syntax.Text {
 	return syntax.Text{Value: value, Pos: syntax.Pos{File: "mockserver.yml", Line: line, Column: 11}, Key: "[0].endpoint.response.external-body.path"}
 }
@@ -62,7 +62,7 @@ func mustSource(t testing.TB, l *Loader, ext *config.ExternalBody, dir string) *
 	return s
 }
 
-// request is a request with the given query, raw as in a request line.
+// request returns a request with the given query, encoded as in a request line.
 func request(t testing.TB, query string) *matcher.Request {
 	t.Helper()
 	r := matcher.Acquire(matcher.Input{Method: []byte("GET"), Target: []byte("/x?" + query), Host: []byte("example.test")})
@@ -70,7 +70,7 @@ func request(t testing.TB, query string) *matcher.Request {
 	return r
 }
 
-// render is the text that a body answers r with.
+// render returns the text of a body as the answer to r.
 func render(b Body, r *matcher.Request) string {
 	if b.Template != nil {
 		return string(b.Template.Append(nil, r))
@@ -78,7 +78,7 @@ func render(b Body, r *matcher.Request) string {
 	return string(b.Bytes)
 }
 
-// bodyOf is the text a source answers with; a failure ends the test.
+// bodyOf returns the text that a source answers with; an error fails the test.
 func bodyOf(t testing.TB, s *Source, query string) string {
 	t.Helper()
 	r := request(t, query)
@@ -89,7 +89,7 @@ func bodyOf(t testing.TB, s *Source, query string) string {
 	return render(b, r)
 }
 
-// failure is the error a source answers with; a success ends the test.
+// failure returns the error of a source; a success fails the test.
 func failure(t testing.TB, s *Source, query string) *Error {
 	t.Helper()
 	r := request(t, query)
@@ -178,7 +178,7 @@ func TestSourceWarnsOfAStaticFileThatIsNotJSON(t *testing.T) {
 		name, content string
 		form          renderer.Form
 		raw           bool
-		pos           string // of the warning; "" for none
+		pos           string // of the warning; "" if there is none
 	}{
 		{"an object cut short", "{\n\"a\": 1", renderer.JSON, false, "f.json:2:"},
 		{"a trailing comma", "{\n \"a\": 1,\n}", renderer.JSON, false, "f.json:3:1"},
@@ -213,5 +213,5 @@ func TestSourceWarnsOfAStaticFileThatIsNotJSON(t *testing.T) {
 	}
 }
 
-// quiet is a log that a test server's complaints vanish in.
+// quiet returns a logger that discards the messages of a test server.
 func quiet() *log.Logger { return log.New(io.Discard, "", 0) }

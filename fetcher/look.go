@@ -132,8 +132,8 @@ func (s *Source) reread(ctx context.Context, k *kept, now time.Time, path, sheet
 	return again
 }
 
-// background runs f in a goroutine of its own, unless enough of them are running or the loader is
-// closed. Close ends ctx and waits for f.
+// background runs f in a new goroutine, unless enough of them are running or the loader is closed.
+// Close cancels ctx and waits for f.
 func (l *Loader) background(f func(ctx context.Context)) bool {
 	l.starting.Lock()
 	defer l.starting.Unlock()

@@ -13,22 +13,23 @@ import (
 	"mockserver/renderer"
 )
 
-// lookOnce asks for a body when the next look is due and waits for what that begins.
+// lookOnce requests a body when the next check is due, and waits until the read that it may start
+// is done.
 func lookOnce(t testing.TB, c *clock, s *Source, query string) {
 	t.Helper()
 	c.advance(checkInterval)
-	_, _ = s.Body(request(t, query)) // whatever it is, it is what there was
+	_, _ = s.Body(request(t, query)) // the result is the previous content, and does not matter
 	s.loader.running.Wait()
 }
 
-// noticed takes the two looks that a change takes to be seen.
+// noticed makes the two checks that are needed to notice a change.
 func noticed(t testing.TB, c *clock, s *Source, query string) {
 	t.Helper()
 	lookOnce(t, c, s, query)
 	lookOnce(t, c, s, query)
 }
 
-// stamp gives a file a time of the clock's.
+// stamp sets the modification time of a file.
 func stamp(t testing.TB, file string, when time.Time) {
 	t.Helper()
 	if err := os.Chtimes(file, when, when); err != nil {
@@ -58,7 +59,7 @@ func TestHalfWrittenFileIsNotServed(t *testing.T) {
 			for _, part := range []string{"", tt.whole[:8], tt.whole[:10], tt.whole} {
 				c.advance(checkInterval)
 				save(part)
-				for range 2 { // the one that looks, and one that does not
+				for range 2 { // one request that checks the file, and one that does not
 					if got := bodyOf(t, s, "f=f"); got != `{"old":0}` {
 						t.Errorf("after writing %q: %q, want the copy", part, got)
 					}
@@ -73,7 +74,7 @@ func TestHalfWrittenFileIsNotServed(t *testing.T) {
 	}
 }
 
-// A file replaced by one that is deleted and made again is missing for a moment.
+// A file that is replaced by being deleted and created again is missing for a moment.
 func TestFileThatIsMissingForAMomentIsServedFromTheCopy(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "f.json")
@@ -92,7 +93,7 @@ func TestFileThatIsMissingForAMomentIsServedFromTheCopy(t *testing.T) {
 	}
 }
 
-// Nobody looks at a file that nobody asks for; who asks then gets what is new.
+// A file that is not requested is not checked; the next request gets its new content.
 func TestFirstRequestAfterALongWhileSeesTheChange(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -119,8 +120,8 @@ func TestFirstRequestAfterALongWhileSeesTheChange(t *testing.T) {
 	}
 }
 
-// The places of the background are all taken, so that nothing can be read again:
-// a request that waited for that would never end.
+// All background slots are in use, so that no file can be read again: a request that waited for
+// that would never return.
 func TestNobodyWaitsForAReload(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "f.json")
@@ -148,7 +149,7 @@ func TestNobodyWaitsForAReload(t *testing.T) {
 	close(release)
 	l.running.Wait()
 
-	// A reload that hangs keeps the turn; the others go on with the copy.
+	// A reload that hangs keeps the turn; other requests continue to get the copy.
 	e.turn.Lock()
 	for range 5 {
 		c.advance(checkInterval)
@@ -179,7 +180,7 @@ func TestCloseEndsTheBackground(t *testing.T) {
 	}
 }
 
-// Without a request's recover around it, a panic would end the program.
+// There is no request whose recover would catch a panic, so it would stop the program.
 func TestPanicWhileReadingAgainIsAnError(t *testing.T) {
 	s := &Source{ext: jsonBody("f.json")} // no loader: reading panics
 	s.file = "look_test.go"
@@ -189,8 +190,8 @@ func TestPanicWhileReadingAgainIsAnError(t *testing.T) {
 	}
 }
 
-// A young file is read again at each look, since it may change unseen, but what
-// it holds is made a body only when it is another.
+// A file that was changed recently is read again at each check, since another change might go
+// unnoticed, but its content is converted only if it is different.
 func TestSameContentIsNotConvertedAgain(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "f.json")
@@ -215,7 +216,7 @@ func TestSameContentIsNotConvertedAgain(t *testing.T) {
 	}
 }
 
-// The file is written to between the reading and the look after it.
+// The file is written to between reading it and checking it afterwards.
 func TestFileThatChangesWhileItIsRead(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "f.json")
@@ -363,7 +364,7 @@ func TestCloseWaitsNoLongerThanItsContext(t *testing.T) {
 	}
 }
 
-// An error of reading may pass: the file is read again at the next look.
+// A read error may be temporary: the file is read again at the next check.
 func TestReadErrorThatPassesDoesNotStick(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.json")

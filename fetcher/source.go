@@ -69,8 +69,8 @@ func stopped(r *matcher.Request) *kept {
 	return &kept{err: &Error{Kind: Unavailable, Message: r.Stopped.Error(), Err: r.Stopped}}
 }
 
-// fileError returns why a file is not available: the client causes a rendered path that names no
-// file, but not a file that cannot be opened.
+// fileError returns why a file is not available. A rendered path that names no file is the client's
+// error; a file that cannot be opened is not.
 func (s *Source) fileError(path string, err error) *Error {
 	kind := Unavailable
 	if s.file == "" && !troubled(err) {
@@ -84,7 +84,7 @@ func (s *Source) broken(path, cause string, err error) *Error {
 	return &Error{Kind: Unavailable, Message: fmt.Sprintf("file %q: %s", path, cause), Err: err}
 }
 
-// troubled reports whether err is about this machine rather than the path.
+// troubled reports whether err is caused by this machine rather than by the path.
 func troubled(err error) bool {
 	for _, e := range []error{fs.ErrPermission, syscall.EMFILE, syscall.ENFILE, syscall.EIO, syscall.ENOMEM} {
 		if errors.Is(err, e) {

@@ -10,14 +10,14 @@ import (
 	"mockserver/internal/address"
 )
 
-// checkURL returns what is wrong with a URL, as far as it is known at load.
+// checkURL returns what is wrong with a URL, as far as it is known when it is loaded.
 func (s *Source) checkURL() syntax.Problems {
 	if offset, what := address.TemplateFault(s.ext.Path.Value); what != "" { // an env.NAME at its beginning may have made it a URL
 		return problem(s.ext.Path.At(offset), s.ext.Path.Key, what)
 	}
 	known := s.fixedPath
 	if !s.fixed {
-		// What follows the host can be checked only after rendering.
+		// The text after the host can be checked only after rendering.
 		scheme, rest, _ := strings.Cut(s.path.Prefix(), "://")
 		end := strings.IndexAny(rest, "/?#")
 		switch {
@@ -44,8 +44,8 @@ func hostPart(authority string) string { return authority[strings.LastIndexByte(
 
 // opensHost reports whether a client could extend a host name that is written out. fixed is the
 // text between the scheme and the first placeholder; declared is the whole URL. A host that begins
-// with a placeholder, or a port that is one, is chosen on purpose. A name that continues after the
-// last placeholder, as in api-{{x}}.example.com, stays below the domain that is written there.
+// with a placeholder, or a port that is one, is chosen deliberately. A name that continues after
+// the last placeholder, as in api-{{x}}.example.com, stays below the domain that is written there.
 func opensHost(fixed, declared string) bool {
 	host := hostPart(fixed)
 	if host == "" || strings.HasSuffix(host, ":") {

@@ -85,7 +85,7 @@ func TestPlaceholderGluedToAHostIsAMistake(t *testing.T) {
 	}}
 	for _, tt := range []struct {
 		url  string
-		host string // in the message; "" when the URL is accepted
+		host string // in the message; "" if the URL is accepted
 	}{
 		{"http://127.0.0.1{{query-params.id}}/users", "127.0.0.1"},
 		{"http://127.0.0.1{{query-params.id}}", "127.0.0.1"},
@@ -128,7 +128,7 @@ func TestPlaceholderGluedToAHostIsAMistake(t *testing.T) {
 	}
 }
 
-// A URL whose beginning an environment variable makes has the same rules.
+// The same rules apply to a URL whose beginning comes from an environment variable.
 func TestURLsFromTheEnvironmentAreChecked(t *testing.T) {
 	scope := &renderer.Scope{Env: func(name string) (string, bool) {
 		value, ok := map[string]string{"BASE": "http://127.0.0.1", "BAD": "http://ann:sesame@a:99999"}[name]
@@ -150,8 +150,8 @@ func TestURLsFromTheEnvironmentAreChecked(t *testing.T) {
 	}
 }
 
-// FuzzClimbs compares with the standard library: cleaning a path that does not
-// climb leaves its segments where they are.
+// FuzzClimbs compares climbs with the standard library: cleaning a path that does not climb does
+// not change its segments.
 func FuzzClimbs(f *testing.F) {
 	for _, seed := range []string{"..", "a/../b", "%2e%2e", "a%2F..%2Fb", "...", "a?/../b", ".", "a//b", "%zz/..", "#.."} {
 		f.Add(seed)
@@ -170,7 +170,7 @@ func FuzzClimbs(f *testing.F) {
 	})
 }
 
-// Fetches beyond the bound wait for a turn, which counts as time of theirs.
+// Fetches beyond the limit wait for their turn, and the wait counts toward their timeout.
 func TestFetchesInFlightAreBounded(t *testing.T) {
 	hold := make(chan struct{})
 	arrived := make(chan struct{}, 1)
@@ -207,13 +207,13 @@ func TestFetchesInFlightAreBounded(t *testing.T) {
 	}
 }
 
-// All connections to the host are being made, for ever; the next fetch is not
-// given one. The clock of the bubble moves when nothing else can.
+// All connections to the host remain in the process of being opened; the next fetch does not get
+// one. The fake clock of the bubble advances when all goroutines are blocked.
 func TestConnectionsToOneHostAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLoader(Options{})
 		var dials atomic.Int32
-		hold := make(chan struct{}) // a connection that is being made outlives its request
+		hold := make(chan struct{}) // a connection that is being opened outlives its request
 		verified(t, l).Transport.(*http.Transport).DialContext = func(_ context.Context, _, _ string) (net.Conn, error) {
 			dials.Add(1)
 			<-hold

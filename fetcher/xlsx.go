@@ -70,14 +70,14 @@ func readSheet(ctx context.Context, content []byte, sheet string, limit int64) (
 type SheetCell struct {
 	Column int    // from 1
 	Text   string // a text, or the JSON of anything else
-	JSON   bool   // which of the two
+	JSON   bool   // whether Text is JSON
 }
 
 // maxSheet is the maximum size of a workbook whose rows are read one by one, unpacked, in bytes.
 const maxSheet = 1 << 30
 
-// EachSheetRow calls f for each row of a sheet of a workbook, with its number from 1; "" is the first
-// sheet. It ends with the first error of f, which the error wraps.
+// EachSheetRow calls f for each row of a sheet of a workbook, with its number from 1; "" is the
+// first sheet. It stops at the first error of f, which the returned error wraps.
 func EachSheetRow(content []byte, sheet string, f func(number int, cells []SheetCell) error) error {
 	named := &sheet
 	if sheet == "" {
@@ -405,7 +405,7 @@ func (w *workbook) number(stored, style string) value {
 	return value{stored, textValue}
 }
 
-// show returns what the number format of a style shows.
+// show returns which parts of a date the number format of a style shows.
 func (w *workbook) show(style string) shows {
 	id, err := strconv.Atoi(style)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"mockserver/renderer"
 )
 
-// newBook is a workbook with one sheet named S.
+// newBook returns a workbook with one sheet named S.
 func newBook(t testing.TB) *excelize.File {
 	t.Helper()
 	f := excelize.NewFile()
@@ -51,7 +51,8 @@ func bookBytes(t testing.TB, f *excelize.File) []byte {
 	return b.Bytes()
 }
 
-// patched is a workbook whose part is replaced, for what excelize does not write.
+// patched returns a workbook in which one part is changed, for content that excelize does not
+// write.
 func patched(t testing.TB, book []byte, part string, change func(string) string) []byte {
 	t.Helper()
 	in, err := zip.NewReader(bytes.NewReader(book), int64(len(book)))
@@ -79,7 +80,7 @@ func patched(t testing.TB, book []byte, part string, change func(string) string)
 	return out.Bytes()
 }
 
-// withRows is a workbook whose sheet S holds the given XML.
+// withRows returns a workbook whose sheet S contains the given XML.
 func withRows(t testing.TB, rows string) []byte {
 	t.Helper()
 	return patched(t, bookBytes(t, newBook(t)), "xl/worksheets/sheet1.xml", func(string) string {
@@ -158,7 +159,7 @@ func TestSheetBecomesObjects(t *testing.T) {
 	}
 }
 
-// Cells as other programs than excelize store them.
+// Cells are read as programs other than excelize store them.
 func TestStoredCells(t *testing.T) {
 	tests := []struct{ name, cell, want string }{
 		{"a number digit for digit", `<c r="A2"><v>0.1000000000000000055511151231257827</v></c>`, `0.1000000000000000055511151231257827`},
@@ -281,7 +282,7 @@ func TestWorkbookSource(t *testing.T) {
 	l := newTestLoader(t, Options{Now: c.now})
 	want := `[{"{{nonsense}}":"{{query-params.x}}","b":1,"b_2":2}]`
 
-	for range 2 { // the second finds it cached, and warns all the same
+	for range 2 { // the second time it is cached, and the warnings are the same
 		s, problems := l.Source(sheetBody("books/a.xlsx", "S"), dir, renderer.JSON, false, &renderer.Scope{})
 		if s == nil || len(problems) != 1 || !problems[0].Warning || problems[0].Pos.Line != 5 || !strings.Contains(problems[0].What, `"b_2"`) {
 			t.Fatalf("problems = %v, want one warning of the repeated key at line 5", problems)
@@ -339,7 +340,7 @@ func TestWorkbookThatUnpacksTooFarIsRefused(t *testing.T) {
 	}
 }
 
-// An archive may claim any size: none may be believed.
+// An archive may claim any sizes, none of which can be trusted.
 func TestWorkbookThatLiesAboutItsSizes(t *testing.T) {
 	f := newBook(t)
 	setRows(t, f, "S", []any{"k"}, []any{1})
@@ -371,9 +372,9 @@ func TestWorkbookThatLiesAboutItsSizes(t *testing.T) {
 	}
 }
 
-// Ten thousand equal keys took seconds, and a warning each.
+// Thousands of equal keys once took seconds, and caused a warning each.
 func TestManyEqualKeysGiveOneWarning(t *testing.T) {
-	const n = 16384 // the columns a sheet can have
+	const n = 16384 // the maximum number of columns of a sheet
 	cells := make([]cell, n)
 	for i := range cells {
 		cells[i] = cell{i + 1, value{[]string{"a", "b"}[i%2], textValue}}
@@ -415,7 +416,7 @@ func TestSheetThatGrowsAsJSONIsRefused(t *testing.T) {
 	}
 }
 
-// Cells far out must cost what they are, not the gap before them.
+// The cost of a sheet depends on the number of its cells, not on the gaps between them.
 func TestSparseSheetIsCheap(t *testing.T) {
 	rows := `<row r="1"><c r="XFD1" t="str"><v>k</v></c></row>`
 	for i := range 1000 {
@@ -445,7 +446,7 @@ func FuzzReadSheet(f *testing.F) {
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, content []byte) {
 		var got *table
-		// Under guard, as in convertSheet.
+		// It is called through guard, as in convertSheet.
 		err := guard(func() (err error) { got, err = readSheet(t.Context(), content, "S", 1<<20); return err })
 		if err == nil && !json.Valid(got.out) {
 			t.Errorf("not JSON: %s", got.out)
@@ -453,7 +454,7 @@ func FuzzReadSheet(f *testing.F) {
 	})
 }
 
-// stored is a workbook without compression and without its bulky theme.
+// stored returns a workbook without compression and without its large theme.
 func stored(t testing.TB, book []byte) []byte {
 	t.Helper()
 	in, err := zip.NewReader(bytes.NewReader(book), int64(len(book)))
@@ -474,7 +475,8 @@ func stored(t testing.TB, book []byte) []byte {
 	return out.Bytes()
 }
 
-// FuzzRows reads any XML as the rows of a sheet: no panic, and JSON whatever comes.
+// FuzzRows reads any XML as the rows of a sheet: the reader must not panic, and its result must be
+// valid JSON.
 func FuzzRows(f *testing.F) {
 	for _, rows := range []string{
 		`<row><c t="s"><v>0</v></c></row>`,

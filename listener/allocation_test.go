@@ -36,7 +36,7 @@ func TestAllocations_OfTheWholePath(t *testing.T) {
 	t.Run("recorded", func(t *testing.T) { allocations(t, recordingNothingSlow(t, measured)) })
 }
 
-// recordingNothingSlow is recording of a server whose journal keeps no request for being slow.
+// recordingNothingSlow starts a recording server whose journal keeps no request for being slow.
 func recordingNothingSlow(t *testing.T, configuration string) *Server {
 	t.Helper()
 	return recordingAs(t, configuration, record.JournalOptions{Slowest: -1})
@@ -94,14 +94,14 @@ func allocations(t *testing.T, s *Server) {
 	}
 }
 
-// ended is a context that has ended.
+// ended returns a context that has been canceled.
 func ended() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx
 }
 
-// reportingNowhere is configured for error reports that nobody takes.
+// reportingNowhere configures a server with error reports that no host receives.
 func reportingNowhere(t *testing.T, configuration string) *Server {
 	t.Helper()
 	s := configured(t, configuration)
@@ -110,7 +110,7 @@ func reportingNowhere(t *testing.T, configuration string) *Server {
 	return s
 }
 
-// After the first of a minute, an error costs no more with reports than without.
+// After the first error of a minute, an error costs no more with reports than without.
 func TestAllocations_OfErrorReports(t *testing.T) {
 	a := &answer{name: "GET /x", source: &fetcher.Source{}}
 	err := &fetcher.Error{Kind: fetcher.Upstream, Message: "x"}
@@ -124,8 +124,8 @@ func TestAllocations_OfErrorReports(t *testing.T) {
 	}
 }
 
-// A request that chooses nothing of an operation costs what one of a declared endpoint
-// does.
+// A request that selects no particular answer of an operation costs the same as a request to a
+// declared endpoint.
 func TestAllocations_OfOperations(t *testing.T) {
 	s := described(t, "- endpoint: {path: '/declared/:id', response: {body: '{\"cat\":1}'}}", pets()...)
 	measure := func(uri, want string, headers ...string) float64 {
@@ -160,7 +160,7 @@ func TestAllocations_OfOperations(t *testing.T) {
 		{"/kinds", `{"cat":1}`, 0, []string{"Accept", "*/*"}},
 		{"/kinds", `<cat/>`, 0, []string{"Accept", "application/xml, */*;q=0.1"}},
 		{"/pets/7", `{"gone":1}`, declared, []string{"Prefer", `code=404, example="gone"`}},
-		{"/plain?__code=501", `{"broken":1}`, 3, nil}, // the answer with that status, and values of the query
+		{"/plain?__code=501", `{"broken":1}`, 3, nil}, // the answer with that status, and values from the query
 	} {
 		if got := measure(c.uri, c.want, c.headers...); got > c.most {
 			t.Errorf("%s %s: %v allocations, want at most %v", c.uri, c.headers, got, c.most)
@@ -187,7 +187,8 @@ func TestAllocations_DoNotGrowWithTheNumberOfEndpoints(t *testing.T) {
 	}
 }
 
-// A fixed answer is written without an allocation, and so is the second's date.
+// A fixed answer is written without an allocation; the date, which changes every second, costs
+// none either.
 func TestAllocations_OfFixedAnswers(t *testing.T) {
 	t.Run("off", func(t *testing.T) { fixedAllocations(t, configured(t, fixable)) })
 	t.Run("recorded", func(t *testing.T) { fixedAllocations(t, recordingNothingSlow(t, fixable)) })
@@ -211,7 +212,7 @@ func fixedAllocations(t *testing.T, s *Server) {
 	}
 }
 
-// No part of the way of a plain request allocates.
+// A plain request allocates nothing on any part of its path.
 func TestAllocations_OfDirectAnswers(t *testing.T) {
 	for name, s := range map[string]*Server{"off": configured(t, directable), "recorded": recordingNothingSlow(t, directable)} {
 		for _, sent := range []string{

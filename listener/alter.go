@@ -18,7 +18,7 @@ type Applied struct {
 	Fine bool
 }
 
-// applied holds the counters behind Applied.
+// applied holds the counters that Applied reports.
 type applied struct {
 	served, refused atomic.Uint64
 	last            atomic.Int64 // Unix nanoseconds

@@ -18,7 +18,8 @@ const behaving = `
 - endpoint: {path: "/user/:id", latency: {max: 1ms}, response: {body: "{{path-params.id}}"}}
 `
 
-// What an endpoint does beside its answer allocates nothing, with a seed or without.
+// The behaviour that an endpoint declares in addition to its answer allocates nothing, with or
+// without a seed.
 func TestAllocations_OfBehaviours(t *testing.T) {
 	seed := uint64(1)
 	for _, s := range []*Server{configured(t, behaving), seeded(t, &seed, behaving)} {
@@ -41,7 +42,7 @@ func TestAllocations_OfBehaviours(t *testing.T) {
 	}
 }
 
-// Nor does refusing a request for capacity, or failing one by declaration.
+// Refusing a request for lack of capacity, or failing one as declared, allocates nothing either.
 func TestAllocations_OfPresetAnswers(t *testing.T) {
 	s := configured(t, `
 - endpoint: {path: /failing, latency: {failure-rate: 1}, response: {body: ok}}

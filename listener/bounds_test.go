@@ -2,7 +2,8 @@ package listener
 
 import "time"
 
-// Bounds of what a client may take, as docs/reference.md has them, and how exact they are.
+// These bounds limit what a client may use, as docs/reference.md gives them, and state how exactly
+// they are kept.
 const (
 	headerTimeout = 10 * time.Second
 	bodyTimeout   = 30 * time.Second

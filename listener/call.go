@@ -120,7 +120,7 @@ func (c *call) wait(rules *traffic.Rules, begun time.Time, length time.Duration)
 	return true
 }
 
-// spoil applies a fault to the reply made so far. Headers added later become part of the reply too.
+// spoil applies a fault to the reply made so far. Headers added later also become part of it.
 // It reports whether the request's place is freed once the reply is sent; if not, the caller must
 // free it.
 func (c *call) spoil(f *traffic.Fault, held *traffic.Capacity) (leaves bool) {

@@ -19,17 +19,18 @@ import (
 	"mockserver/listener/reply"
 )
 
-// visit is a client in a bubble that asks once.
+// visit is a client in a bubble that sends one request.
 type visit struct {
-	at, leaves time.Duration // when it asks, and when it gives up; 0 is never
+	at, leaves time.Duration // when it sends the request, and when it gives up; 0 is never
 	path       string
 
-	status   int // 0 is no answer
+	status   int // 0 means no answer
 	body     string
 	answered time.Duration
 }
 
-// visits has clients ask a server, each over a connection of its own, and waits for all.
+// visits has clients send requests to a server, each over a connection of its own, and waits for
+// all of them.
 func visits(t *testing.T, s *Server, all []*visit) {
 	t.Helper()
 	begun := time.Now()
@@ -43,7 +44,7 @@ func visits(t *testing.T, s *Server, all []*visit) {
 			if v.leaves > 0 {
 				defer time.AfterFunc(v.leaves-v.at, func() { _ = c.Close() }).Stop()
 			}
-			go func() { // what it misses shows in the answer
+			go func() { // a failure shows in the answer
 				_, _ = io.WriteString(c, "GET "+v.path+" HTTP/1.1\r\nHost: a\r\n\r\n")
 			}()
 			resp, err := http.ReadResponse(bufio.NewReader(c), nil)
@@ -59,13 +60,14 @@ func visits(t *testing.T, s *Server, all []*visit) {
 
 const second = time.Second
 
-// As many as may are served, as many as may wait, in order, and the next is refused.
+// As many requests as allowed are served, as many as allowed wait, in order, and the next one is
+// refused.
 func TestCapacity_ServesInOrder(t *testing.T) {
 	const ms = time.Millisecond
 	for _, c := range []struct {
 		name, capacity string
-		visits         []visit         // by the order they come in
-		want           []time.Duration // of their answers; 0 is none, and below 0 a refusal
+		visits         []visit         // in the order of arrival
+		want           []time.Duration // when each is answered; 0 means not at all, and a negative time a refusal
 	}{
 		{"one at a time", "{concurrent: 1, queue: 3}",
 			[]visit{{at: 0}, {at: 100 * ms}, {at: 200 * ms}, {at: 300 * ms}, {at: 400 * ms}, {at: 1100 * ms}},
@@ -137,7 +139,7 @@ func TestCapacity_IsHeldByASlowBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := []*visit{{path: "/x"}, {path: "/x", at: second, leaves: 3 * second}, {path: "/x", at: 1500 * time.Millisecond}}
 		visits(t, s, all)
-		for i, want := range []time.Duration{2 * second, 0, 5 * second} { // the second one left as it was sent
+		for i, want := range []time.Duration{2 * second, 0, 5 * second} { // the place of the second one was freed when its body was sent
 			if i != 1 && all[i].answered != want {
 				t.Errorf("client %d: got %v, want %v", i, all[i].answered, want)
 			}
@@ -145,10 +147,10 @@ func TestCapacity_IsHeldByASlowBody(t *testing.T) {
 	})
 }
 
-// A defect that shows while a request has its place costs no place.
+// A panic in a request that holds a place does not lose the place.
 func TestCapacity_OutlastsAPanic(t *testing.T) {
 	s := configured(t, `- endpoint: {path: /, capacity: {concurrent: 1}, response: {body: ok}}`)
-	s.snapshot.Load().answers[0].source = &fetcher.Source{} // of no loader: it panics
+	s.snapshot.Load().answers[0].source = &fetcher.Source{} // it has no loader: using it panics
 	for range 3 {
 		if got := strings.Join(answersOf(t, s, 1, "/"), ""); !strings.Contains(got, reply.InternalError.Code) {
 			t.Errorf("got %s, want %s", got, reply.InternalError.Code)
@@ -159,7 +161,7 @@ func TestCapacity_OutlastsAPanic(t *testing.T) {
 	}
 }
 
-// A reload that leaves the endpoint leaves the queue too.
+// A reload that does not change an endpoint keeps its queue.
 func TestCapacity_Reload(t *testing.T) {
 	const was = `- endpoint: {path: /x, response: {body: ok}, latency: {min-ms: 1000, max-ms: 1000}, capacity: {concurrent: 1, queue: 1}}`
 	s := configured(t, was)
@@ -185,7 +187,7 @@ func TestCapacity_Reload(t *testing.T) {
 	})
 }
 
-// Each byte of a slow body comes when its time has, and the connection goes on.
+// Each byte of a slow body arrives when it is due, and the connection stays usable.
 func TestSlowBody_Pace(t *testing.T) {
 	for _, c := range []struct {
 		pace, size int
@@ -210,7 +212,7 @@ func TestSlowBody_Pace(t *testing.T) {
 					if n += got; err != nil && err != io.EOF {
 						t.Fatal(err)
 					}
-					// No byte is early, and none later than a piece takes.
+					// No byte is early, and none is later than one piece takes.
 					due := float64(n) / float64(c.pace)
 					if at := time.Since(begun).Seconds(); at < due-1e-6 || at > due+max(slowBeat.Seconds(), 1/float64(c.pace)) {
 						t.Fatalf("%d at %d: byte %d came after %v s, want %v s", c.size, c.pace, n, at, due)
@@ -224,9 +226,9 @@ func TestSlowBody_Pace(t *testing.T) {
 	}
 }
 
-// erlangC is the mean wait, in service times, of a queue with c places to which requests
-// come at random, at a share of what the places can serve, and of which each takes a
-// time that is exponentially distributed: M/M/c.
+// erlangC returns the mean wait, in service times, in an M/M/c queue: requests arrive at random,
+// at a share (load) of what the c places can serve, and service times are exponentially
+// distributed.
 func erlangC(c int, load float64) float64 {
 	offered := load * float64(c)
 	term, sum := 1.0, 1.0 // offered^k / k!
@@ -239,7 +241,7 @@ func erlangC(c int, load float64) float64 {
 	return waits / (float64(c) * (1 - load))
 }
 
-// exponential declares a latency of that distribution.
+// exponential declares an exponentially distributed latency.
 func exponential(mean time.Duration) *config.Latency {
 	l := &config.Latency{}
 	at := func(rank float64) config.Percentile {
@@ -255,8 +257,8 @@ func exponential(mean time.Duration) *config.Latency {
 	return l
 }
 
-// With a capacity, latency grows with the load as it does in a real server: the mean
-// wait is that of the theory of queues. docs/reference.md has the table.
+// With a capacity, latency grows with the load as it does in a real server: the mean wait is the
+// one that queueing theory predicts. docs/reference.md has the table.
 func TestCapacity_WaitsAsQueuesDo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a processor for some seconds")

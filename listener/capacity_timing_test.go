@@ -14,9 +14,9 @@ import (
 	"mockserver/config"
 )
 
-// BenchmarkCapacity is what the table in docs/reference.md is measured with: requests
-// come at random, over sockets, whatever became of those before, at a share of what the
-// places can serve. Its ms/mean is to be compared with its ms/theory.
+// BenchmarkCapacity measures the figures of the table in docs/reference.md: requests are sent at
+// random times, over sockets, without waiting for earlier ones, at a share of what the places can
+// serve. Compare its ms/mean with its ms/theory.
 //
 //	go test -run '^$' -bench Capacity -benchtime 6000x ./listener
 func BenchmarkCapacity(b *testing.B) {

@@ -10,7 +10,7 @@ import (
 	"mockserver/config"
 )
 
-// seeded is configured, with a seed; nil is none.
+// seeded configures a server with a seed; nil means no seed.
 func seeded(tb testing.TB, seed *uint64, configuration string) *Server {
 	tb.Helper()
 	s := newServer(Options{Seed: seed})
@@ -21,7 +21,7 @@ func seeded(tb testing.TB, seed *uint64, configuration string) *Server {
 	return s
 }
 
-// random is an endpoint for each of what is random.
+// random declares an endpoint for each kind of random choice.
 const random = `
 - endpoint: {path: /random, response: {body: "{{random}}"}}
 - endpoint: {path: /uuid, response: {body: "{{uuid}} {{uuid}}"}}
@@ -59,8 +59,8 @@ func TestSeed_RepeatsEverything(t *testing.T) {
 	}
 }
 
-// What a request has does not depend on what other endpoints are asked, nor on what else
-// is declared, nor on how clients overlap.
+// The random choices for a request do not depend on requests to other endpoints, on other
+// declarations, or on how clients overlap.
 func TestSeed_WhateverElseIsServed(t *testing.T) {
 	seed := uint64(9)
 	alone := map[string][]string{}
@@ -91,7 +91,7 @@ func TestSeed_WhateverElseIsServed(t *testing.T) {
 	}
 }
 
-// Endpoints that say the same have other numbers.
+// Endpoints with the same declaration draw different numbers.
 func TestSeed_EndpointsDiffer(t *testing.T) {
 	seed := uint64(1)
 	s := seeded(t, &seed, "- endpoint: {path: /a, response: {body: '{{random}}'}}\n- endpoint: {path: /b, response: {body: '{{random}}'}}\n")
@@ -100,7 +100,7 @@ func TestSeed_EndpointsDiffer(t *testing.T) {
 	}
 }
 
-// An endpoint that a reload leaves as it is goes on with the next number.
+// An endpoint that a reload does not change continues with its next number.
 func TestSeed_GoesOnOverAReload(t *testing.T) {
 	seed := uint64(1)
 	all := answersOf(t, seeded(t, &seed, random), 10, "/random")
@@ -114,7 +114,7 @@ func TestSeed_GoesOnOverAReload(t *testing.T) {
 	}
 }
 
-// An answer that is the same for every request is sent as bytes, seed or not.
+// An answer that is the same for every request is sent as prepared bytes, with or without a seed.
 func TestSeed_FixedAnswersStayFixed(t *testing.T) {
 	seed := uint64(1)
 	s := seeded(t, &seed, "- endpoint: {path: /a, response: {body: ok}}\n- endpoint: {path: /b, response: {body: '{{random}}'}}\n- endpoint: {path: /c, latency: {min-ms: 1}, response: {body: ok}}\n")

@@ -17,8 +17,8 @@ import (
 	"mockserver/listener/wire"
 )
 
-// queue is a listener that gives what is in it, the last of it for ever, until it
-// is closed.
+// queue is a listener that returns its entries from Accept in order, the last one repeatedly,
+// until it is closed.
 type queue struct {
 	next   []any // error or net.Conn
 	asked  int
@@ -45,14 +45,14 @@ func (q *queue) Accept() (net.Conn, error) {
 func (q *queue) Close() error   { close(q.closed); return nil }
 func (q *queue) Addr() net.Addr { return &net.TCPAddr{} }
 
-// conversation is a connection of a client, and what serving it came to.
+// conversation is a connection of a client, with the result of serving it.
 type conversation struct {
 	net.Conn
 	from   *wire.Connections
 	served chan error
 }
 
-// talk serves one connection of a server in a bubble.
+// talk has a server serve one connection in a bubble.
 func talk(t *testing.T, s *Server) *conversation {
 	t.Helper()
 	client, inner := net.Pipe()
@@ -63,13 +63,13 @@ func talk(t *testing.T, s *Server) *conversation {
 	c := &conversation{client, l, make(chan error, 1)}
 	go func() {
 		err := conn.Serve(s.serveHTTP)
-		_ = conn.Close() // as the server does after each
+		_ = conn.Close() // as the server does after each connection
 		c.served <- err
 	}()
 	return c
 }
 
-// warm lets fasthttp start what it starts once, outside of any bubble.
+// warm makes fasthttp start its one-time goroutines, outside of any bubble.
 func warm(t *testing.T, s *Server) {
 	t.Helper()
 	c := talk(t, s)
@@ -101,7 +101,7 @@ func TestConnection_ABodyThatKeepsComingIsServed(t *testing.T) {
 		defer c.Close()
 		var sending sync.WaitGroup
 		sending.Go(func() {
-			_, _ = io.WriteString(c, slowly) // what it misses shows in the answer
+			_, _ = io.WriteString(c, slowly) // an error shows in the answer
 			dribble(c, `{"project": "ab"}`, 25*time.Second)
 		})
 		b, _ := io.ReadAll(c)
@@ -121,7 +121,7 @@ func TestConnection_ABodyThatStandsStillIsAnswered408(t *testing.T) {
 			c := talk(t, s)
 			defer c.Close()
 			begun := time.Now()
-			go func() { _, _ = io.WriteString(c, slowly+sent) }() // what it misses shows in the answer
+			go func() { _, _ = io.WriteString(c, slowly+sent) }() // an error shows in the answer
 			b, _ := io.ReadAll(c)
 			got := string(b)
 			if !strings.HasPrefix(got, "HTTP/1.1 408 Request Timeout\r\n") || !strings.Contains(got, `"code":"request_timeout"`) ||
@@ -136,7 +136,8 @@ func TestConnection_ABodyThatStandsStillIsAnswered408(t *testing.T) {
 	}
 }
 
-// A body of which a byte comes now and then, data or not, does not last for ever.
+// A body of which a byte arrives now and then, as data or as chunk framing, is answered 408 in the
+// end.
 func TestConnection_ABodyThatDribblesIsAnswered408(t *testing.T) {
 	s := configured(t, timed)
 	warm(t, s)
@@ -153,7 +154,7 @@ func TestConnection_ABodyThatDribblesIsAnswered408(t *testing.T) {
 			begun := time.Now()
 			var sending sync.WaitGroup
 			sending.Go(func() {
-				_, _ = io.WriteString(conn, c.begin) // what it misses shows in the answer
+				_, _ = io.WriteString(conn, c.begin) // an error shows in the answer
 				dribble(conn, c.rest, 29*time.Second)
 			})
 			b, _ := io.ReadAll(conn)
@@ -169,21 +170,21 @@ func TestConnection_ABodyThatDribblesIsAnswered408(t *testing.T) {
 	}
 }
 
-// A large body may take long as long as enough of it comes.
+// A large body may take a long time as long as it arrives fast enough.
 func TestConnection_ALargeBodyOverASlowLineIsServed(t *testing.T) {
 	s := configured(t, "- endpoint: {method: POST, path: /a, response: {body: '{{body|length}}'}}")
 	warm(t, s)
 	synctest.Test(t, func(t *testing.T) {
 		c := talk(t, s)
 		defer c.Close()
-		const pieces, size = 120, 20 * slowRate // a piece each 20 s, which is 40 min
+		const pieces, size = 120, 20 * slowRate // one piece every 20 s, 40 min in all
 		var sending sync.WaitGroup
 		sending.Go(func() {
 			_, _ = fmt.Fprintf(c, "POST /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: %d\r\n\r\n", pieces*size)
 			dribbled := strings.Repeat("x", size)
 			for range pieces {
 				<-time.After(20 * time.Second)
-				_, _ = io.WriteString(c, dribbled) // what it misses shows in the answer
+				_, _ = io.WriteString(c, dribbled) // an error shows in the answer
 			}
 		})
 		b, _ := io.ReadAll(c)
@@ -215,12 +216,11 @@ func TestConnection_OneThatSaysNothingIsClosedSilently(t *testing.T) {
 	}
 }
 
-// The time of a head begins with its first byte, not with the end of the request
-// before it.
+// The time limit for a head begins with its first byte, not with the end of the previous request.
 func TestConnection_ASecondHeadHasItsOwnTime(t *testing.T) {
 	s := configured(t, timed)
 	warm(t, s)
-	for _, joined := range []bool{false, true} { // to the request before it
+	for _, joined := range []bool{false, true} { // with the previous request
 		synctest.Test(t, func(t *testing.T) {
 			c := talk(t, s)
 			defer c.Close()
@@ -232,7 +232,7 @@ func TestConnection_ASecondHeadHasItsOwnTime(t *testing.T) {
 			begun := time.Now()
 			var sending sync.WaitGroup
 			sending.Go(func() {
-				_, _ = io.WriteString(c, first) // what it misses shows in the answer
+				_, _ = io.WriteString(c, first) // an error shows in the answer
 				if !joined {
 					<-time.After(5*time.Minute - time.Second)
 				}
@@ -267,7 +267,7 @@ func TestConnection_HeadersThatKeepComingAreClosedSilently(t *testing.T) {
 			t.Errorf("it was closed after %v, want %v", took, headerTimeout)
 		}
 		<-c.served
-		sending.Wait() // it fails now that the server has closed
+		sending.Wait() // sending fails now that the server has closed
 	})
 }
 
@@ -360,8 +360,7 @@ func TestConnection_AKeptOneIsServedAgainLongAfterItsDeadlinesPassed(t *testing.
 	})
 }
 
-// The headers of a request that begin after a slow body have their own ten
-// seconds.
+// The headers of a request after a slow body get their own ten seconds.
 func TestConnection_HeadersBehindASlowBodyHaveTheirOwnTime(t *testing.T) {
 	s := configured(t, timed)
 	warm(t, s)
@@ -372,7 +371,7 @@ func TestConnection_HeadersBehindASlowBodyHaveTheirOwnTime(t *testing.T) {
 		sending.Go(func() {
 			head, rest := slowly[:10], slowly[10:]
 			keep := strings.Replace(slowly, "Connection: close\r\n", "", 1)
-			_, _ = io.WriteString(c, keep) // what they miss shows in the answers
+			_, _ = io.WriteString(c, keep) // an error shows in the answers
 			<-time.After(25 * time.Second)
 			_, _ = io.WriteString(c, `{"project": "ab"}`+head)
 			<-time.After(headerTimeout - time.Second)

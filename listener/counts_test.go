@@ -21,7 +21,8 @@ import (
 	"mockserver/listener/record"
 )
 
-// An endpoint is the same whatever it answers, and one that is declared twice is two.
+// An endpoint keeps its counts when its answer changes, and one that is declared twice counts as
+// two.
 func TestCounts_KnowEndpointsAcrossReloads(t *testing.T) {
 	server := listenertest.Start(t, config.Parse("m.yml", []byte("- endpoint: {path: /a, response: {body: one}}\n- endpoint: {path: /b, if: query-params.x, response: {}}\n- endpoint: {path: /b, response: {}}\n")),
 		listener.Options{Record: &record.Options{}})
@@ -40,7 +41,7 @@ func TestCounts_KnowEndpointsAcrossReloads(t *testing.T) {
 	declared := record.Endpoints(server.Spec())
 	for i, want := range []struct {
 		endpoint string
-		before   int // its index then
+		before   int // its index before the reload
 		statuses map[int]uint64
 	}{{"GET /new", -1, map[int]uint64{}}, {"GET /b", 2, map[int]uint64{200: 1, 201: 2}}, {"GET /a", 0, map[int]uint64{200: 1, 202: 1}}} {
 		got := after.Endpoints[i]
@@ -54,7 +55,7 @@ func TestCounts_KnowEndpointsAcrossReloads(t *testing.T) {
 	}
 }
 
-// Where nothing is recorded there is nothing to be seen, and all of it may be asked for.
+// A server that does not record returns empty results, and all its methods may be called.
 func TestCounts_OfAServerThatDoesNotRecord(t *testing.T) {
 	server := unrecorded(t, kept)
 	answer(t, dial(t, server, "GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n"))
@@ -69,7 +70,7 @@ func TestCounts_OfAServerThatDoesNotRecord(t *testing.T) {
 	}
 }
 
-// The time that a request has to wait, as declared, is none of the server's own.
+// The declared latency of a request does not count as the server's own time.
 func TestCounts_OwnTimeIsWithoutWhatIsInjected(t *testing.T) {
 	server := journaling(t, "- endpoint: {path: /late, response: {body: ok}, latency: {min-ms: 30, max-ms: 30}}")
 	answer(t, dial(t, server, "GET /late HTTP/1.1\r\nHost: a\r\n\r\n"))
@@ -80,15 +81,15 @@ func TestCounts_OwnTimeIsWithoutWhatIsInjected(t *testing.T) {
 	}
 }
 
-// Requests that come in one piece are counted one by one, those after the last not, and
-// what is no request once.
+// Requests that arrive together are counted one by one. Those after the last answered one are not
+// counted, and malformed input is counted once.
 func TestCounts_OfPipelinedRequests(t *testing.T) {
 	const three = "GET /fixed HTTP/1.1\r\nHost: a\r\n\r\nGET /users/7 HTTP/1.1\r\nHost: a\r\n\r\n" +
 		"POST /orders HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\n{\"n\": 7}"
 	plain, _, _ := strings.Cut(counted, "- endpoint: {path: /limited")
 	for _, c := range []struct {
 		name, text, end string
-		fixed, status   int // requests for the first, and the last status
+		fixed, status   int // requests to the first endpoint, and the last status
 		malformed       uint64
 	}{
 		{"read together", plain, "GET /fixed HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\nGET /fixed HTTP/1.1\r\nHost: a\r\n\r\n", 101, 200, 0},
@@ -103,7 +104,7 @@ func TestCounts_OfPipelinedRequests(t *testing.T) {
 			for {
 				resp, err := http.ReadResponse(in, nil)
 				if err != nil {
-					break // the connection has ended
+					break // the server has closed the connection
 				}
 				status = resp.StatusCode
 				if _, err := io.Copy(io.Discard, resp.Body); err != nil {
@@ -120,7 +121,7 @@ func TestCounts_OfPipelinedRequests(t *testing.T) {
 	}
 }
 
-// A request whose body does not come is none; one that the end of the server cuts off is
+// A request whose body never arrives is not counted; one that a shutdown cuts off is counted as
 // one whose client left.
 func TestCounts_OfRequestsThatAreNotWhole(t *testing.T) {
 	server := listenertest.Start(t, config.Parse("m.yml", fmt.Appendf(nil, counted, 1)), listener.Options{Record: &record.Options{}})
@@ -154,8 +155,8 @@ func TestCounts_OfRequestsThatAreNotWhole(t *testing.T) {
 	}
 }
 
-// Percentiles of the response time are within 1 % of those of the requests themselves, as the
-// journal has each of them, on whichever connection it came.
+// Percentiles of the response time are within 1 % of those computed from the journal, which has
+// every request, whichever connection it used.
 func TestCounts_PercentilesAreThoseOfTheRequests(t *testing.T) {
 	const clients, each = 16, 400
 	server := listenertest.Start(t, config.Parse("m.yml", []byte(`
@@ -198,8 +199,8 @@ func TestCounts_PercentilesAreThoseOfTheRequests(t *testing.T) {
 	}
 }
 
-// An endpoint that a reload has taken away and another has brought back is counted from 0
-// again: all that it has is of the time since.
+// An endpoint that one reload removes and another restores is counted from 0 again: all its counts
+// are from the time since.
 func TestBusiest_AnEndpointThatWasAwayIsANewOne(t *testing.T) {
 	server := listenertest.Start(t, config.New(config.Endpoint{Path: config.Plain("/a")}), listener.Options{})
 	with := server.Spec()

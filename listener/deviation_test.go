@@ -2,7 +2,7 @@ package listener
 
 import "testing"
 
-// An endpoint that nothing is counted of has none.
+// LatencyErrors omits endpoints without a latency.
 func TestLatencyErrors_OfOthersAreNone(t *testing.T) {
 	s := configured(t, `
 - endpoint: {path: /faulty, response: {}, fault: {type: empty}}

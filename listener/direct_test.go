@@ -17,7 +17,7 @@ import (
 	"mockserver/listener/wire"
 )
 
-// directable has answers that are made without fasthttp, beside those of fuzzed.
+// directable declares answers that are made without fasthttp, in addition to those of fuzzed.
 const directable = `
 - endpoint: {path: '/made/:id', response: {body: '{"id": "{{path-params.id}}"}'}}
 - endpoint: {path: /static, host: mock.test, response: {body: static}}
@@ -43,20 +43,20 @@ func send(method, target, body string, headers ...string) string {
 	return head + "\r\n" + body
 }
 
-// filling is a request of a length.
+// filling returns a request of a given length.
 func filling(length int) string {
 	empty := send("GET", "/made/7?", "")
 	return send("GET", "/made/7?"+strings.Repeat("q", length-len(empty)), "")
 }
 
-// handled has it counted how many requests fasthttp has.
+// handled counts the requests that fasthttp handles.
 func handled(s *Server) *int {
 	n := new(int)
 	intercept(s, func(*fasthttp.RequestCtx) { *n++ })
 	return n
 }
 
-// intercept has seen called with each request of fasthttp before it is handled.
+// intercept calls seen with each request that fasthttp reads, before it is handled.
 func intercept(s *Server, seen func(*fasthttp.RequestCtx)) {
 	for _, server := range []*fasthttp.Server{s.http, s.large} {
 		handle := server.Handler
@@ -67,7 +67,7 @@ func intercept(s *Server, seen func(*fasthttp.RequestCtx)) {
 	}
 }
 
-// serveOne serves a connection to its end.
+// serveOne serves a connection until it is closed.
 func serveOne(s *Server, conn net.Conn) error {
 	if c, ok := conn.(*wire.Connection); ok {
 		return c.Serve(s.serveHTTP)
@@ -75,7 +75,7 @@ func serveOne(s *Server, conn net.Conn) error {
 	return s.serveHTTP(conn)
 }
 
-// What is answered without fasthttp has the bytes that it would have with it.
+// Answers made without fasthttp have the same bytes as with it.
 func TestDirect_AnswersAsFasthttpDoes(t *testing.T) {
 	s := configured(t, directable)
 	byFasthttp := handled(s)
@@ -117,7 +117,7 @@ func TestDirect_AnswersAsFasthttpDoes(t *testing.T) {
 	}
 }
 
-// A template that takes long looks for its client, which is still there, or has left.
+// A slow template checks whether its client is still there, or has left.
 func TestDirect_LooksForItsClient(t *testing.T) {
 	s := configured(t, `[{endpoint: {method: POST, path: /long, response: {body: "{% for a in json-params.n %}{% for b in json-params.n %}{% for c in json-params.n %}{{a}}{% endfor %}{% endfor %}{% endfor %}"}}}]`)
 	list, err := net.Listen("tcp", "127.0.0.1:0")
@@ -135,10 +135,10 @@ func TestDirect_LooksForItsClient(t *testing.T) {
 			if err != nil {
 				return
 			}
-			go func() { _ = serveOne(s, conn); ended <- struct{}{} }() // the answers tell
+			go func() { _ = serveOne(s, conn); ended <- struct{}{} }() // the answers show errors
 		}
 	}()
-	turns := 260 // of each of three loops
+	turns := 260 // iterations of each of three loops
 	if testing.Short() {
 		turns = 100
 	}
@@ -147,7 +147,7 @@ func TestDirect_LooksForItsClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _ = io.WriteString(client, long) // the answer tells
+	_, _ = io.WriteString(client, long) // the answer shows an error
 	if raw, err := io.ReadAll(io.LimitReader(client, 1000)); err != nil || !strings.HasPrefix(string(raw), "HTTP/1.1 200 OK") {
 		t.Errorf("who stays is answered %.100q, %v", raw, err)
 	}
@@ -157,14 +157,14 @@ func TestDirect_LooksForItsClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _ = io.WriteString(client, long)
-	_ = client.Close() // its connection ends
+	_ = client.Close() // this ends its connection
 	<-ended
 	if *byFasthttp > 0 {
 		t.Errorf("fasthttp had %d", *byFasthttp)
 	}
 }
 
-// The journal and the counters have of such a request what they have of any other.
+// The journal and the counters record such a request like any other.
 func TestDirect_IsRecordedAlike(t *testing.T) {
 	var journals [2][]*record.Exchange
 	var counts [2][]record.EndpointCounts
@@ -183,8 +183,8 @@ func TestDirect_IsRecordedAlike(t *testing.T) {
 		for _, sent := range requests {
 			client.sent, client.piece = []byte(sent), len(sent)
 			conn := l.Adopt(client)
-			_ = serveOne(s, conn) // the journal tells how it ended
-			_ = conn.Close()      // of a script, which does not fail
+			_ = serveOne(s, conn) // the journal shows how serving ended
+			_ = conn.Close()      // closing a script does not fail
 		}
 		if direct && *byFasthttp > 0 {
 			t.Errorf("fasthttp had %d", *byFasthttp)
@@ -222,15 +222,15 @@ func TestDirect_IsRecordedAlike(t *testing.T) {
 	}
 }
 
-// FuzzDirect sends the bytes of a connection to one server twice, once with fasthttp alone:
-// the answers are the same, byte for byte.
+// FuzzDirect sends the bytes of a connection to one server twice, the second time with fasthttp
+// alone: the answers are the same, byte for byte.
 func FuzzDirect(f *testing.F) {
 	s := fuzzedServer(f)
 	if err := s.Apply(config.Parse("mock.yml", []byte(strings.Join([]string{directable, fixable}, "")))); err != nil {
 		f.Fatal(err)
 	}
 	for _, seed := range []string{
-		strings.Repeat(send("GET", "/made/7", ""), 3) + send("GET", "/made/8", "") + send("GET", "/made/7", ""), // one that comes again
+		strings.Repeat(send("GET", "/made/7", ""), 3) + send("GET", "/made/8", "") + send("GET", "/made/7", ""), // a request that is repeated
 		send("GET", "/made/7", "") + send("PUT", "/made/7?a=%0d", "text", "X-A: 1") + send("DELETE", "/made/7", ""),
 		send("POST", "/json", `{"project":"x","items":[1,{"a":2}]}`) + send("POST", "/form", "a=1&a=2", "Content-Type: application/x-www-form-urlencoded", "Cookie: c=1; d=2"),
 		send("PATCH", "/made/%C3%BC", "{", "Accept: */*") + send("GET", "/long", "", "X-A: \xff"), send("POST", "/large", `{"n":[1,2,3]}`, "X-A: a"),

@@ -10,7 +10,7 @@ import (
 	"mockserver/listener/wire"
 )
 
-// repeated is a client that sends the same request n times, one at a time.
+// repeated is a client that sends the same request n times, each after the previous answer.
 type repeated struct {
 	net.Conn
 	request []byte
@@ -31,7 +31,7 @@ func (r *repeated) RemoteAddr() net.Addr             { return nobodyAt }
 
 var nobodyAt = &net.TCPAddr{}
 
-// BenchmarkDirect is what a plain request costs in memory, without system calls.
+// BenchmarkDirect measures a plain request over a connection in memory, without system calls.
 func BenchmarkDirect(b *testing.B) {
 	s := configured(b, timed)
 	for name, request := range map[string]string{

@@ -29,7 +29,7 @@ func fetch(url string) string {
 	return resp.Status + ": " + string(body)
 }
 
-// A configuration in YAML, as text.
+// The configuration is a YAML text.
 func ExampleStart() {
 	spec := config.Parse("mocks.yml", []byte(`
 - endpoint:
@@ -90,7 +90,7 @@ func ExampleStart_endpoints() {
 	// 201 Created {"amount":"19.90","state":"paid"} <nil>
 }
 
-// What a caller can act on: errors of the configuration.
+// A caller can inspect the errors of a configuration.
 func ExampleStart_problems() {
 	_, err := listener.Start(config.New(
 		config.Endpoint{Method: "GTE", Path: config.Plain("/a")},
@@ -143,7 +143,7 @@ func ExampleServer_Shutdown() {
 	// <nil> the server was shut down
 }
 
-// Two servers in one process, of which one fetches from the other.
+// Two servers run in one process; one of them fetches from the other.
 func Example_severalServers() {
 	rates, err := listener.Start(config.New(config.Endpoint{
 		Path: config.Plain("/rates/:currency"), Response: config.Response{Body: config.Plain(`{"{{path-params.currency}}": 1.25}`)},

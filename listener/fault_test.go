@@ -37,8 +37,8 @@ const faulty = `
 - endpoint: {method: POST, path: "/truncate/*", response: {body: 0123456789}, fault: {type: truncate}}
 `
 
-// askOnce is a request over a connection of its own, as a client makes it that shows
-// what happens: net/http tries a GET again whose connection served one before.
+// askOnce sends a request over a connection of its own, because a reused one would hide the fault:
+// net/http retries a GET if its connection has already served a request.
 func askOnce(t *testing.T, url string) (status int, length int64, body string, err error) {
 	t.Helper()
 	transport := &http.Transport{}
@@ -68,7 +68,7 @@ func TestFault_AsAGoClientSeesIt(t *testing.T) {
 		{"/malformed/1", "", func(err error) bool { return err != nil && strings.Contains(err.Error(), "malformed HTTP response") }},
 		{"/truncate/1", "01234", func(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }},
 		{"/truncate-one", "", func(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }},
-		{"/truncate-none", "", func(err error) bool { return err != nil }}, // whatever net/http makes of half a line
+		{"/truncate-none", "", func(err error) bool { return err != nil }}, // the error that net/http reports for half a line
 		{"/slow/1", "0123456789", func(err error) bool { return err == nil }},
 		{"/slow-none", "", func(err error) bool { return err == nil }},
 		{"/never", "fine", func(err error) bool { return err == nil }},
@@ -80,17 +80,17 @@ func TestFault_AsAGoClientSeesIt(t *testing.T) {
 	if status, length, _, _ := askOnce(t, server.URL()+"/truncate/1"); status != 200 || length != 10 {
 		t.Errorf("truncated: got %d with a length of %d, want 200 with that of the whole body", status, length)
 	}
-	// Whatever happened to others, this one is served.
+	// Whatever happened to the other requests, this one is served.
 	if status, _, body, err := askOnce(t, server.URL()+"/ok"); status != 200 || body != "fine" || err != nil {
 		t.Errorf("got %d %q, %v", status, body, err)
 	}
 }
 
-// toGet is a request of a raw client.
+// toGet returns a GET request for a raw client.
 func toGet(path string) string { return "GET " + path + " HTTP/1.1\r\nHost: a\r\n\r\n" }
 
-// whatComes is all that a connection gives, without what differs from one time to the
-// next, and how it ended.
+// whatComes returns everything that is read from a connection, without the Date headers, and the
+// error that ended it.
 func whatComes(conn net.Conn) (text string, err error) {
 	b, err := io.ReadAll(conn)
 	for line := range strings.Lines(string(b)) {
@@ -141,7 +141,8 @@ func TestFault_OnTheWire(t *testing.T) {
 	}
 }
 
-// A reset is one: not the end of what is sent, which a client may take for an answer.
+// A reset arrives as a reset, not as an end of the data, which a client could take for the end of
+// an answer.
 func TestFault_ResetIsAReset(t *testing.T) {
 	server := unrecorded(t, faulty)
 	for _, sent := range []string{
@@ -163,20 +164,20 @@ func TestFault_ResetIsAReset(t *testing.T) {
 	}
 }
 
-// A request with a fault is served: the end of the server does not cut it off, though
-// the client has not taken notice.
+// A request with a fault counts as served: a shutdown does not count it as cut off, even if the
+// client has not noticed the fault.
 func TestFault_IsNotCutOff(t *testing.T) {
 	for _, path := range []string{"/reset/1", "/empty/1", "/malformed/1", "/truncate/1", "/truncate-none"} {
 		server := start(t, config.Parse("m.yml", []byte(faulty)), listener.Options{})
 		conn := dial(t, server, toGet(path))
-		_, _ = whatComes(conn) // other tests look at it; conn stays open
+		_, _ = whatComes(conn) // other tests check the answer; conn stays open
 		if err := server.Close(); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
 }
 
-// The end of the server ends a slow body, which is cut off then.
+// A shutdown ends a slow body, whose request then counts as cut off.
 func TestFault_SlowBodyEndsWithTheServer(t *testing.T) {
 	nothingLeft(t)
 	server := start(t, config.Parse("m.yml", []byte(`
@@ -191,7 +192,7 @@ func TestFault_SlowBodyEndsWithTheServer(t *testing.T) {
 	}
 }
 
-// The webhook of a request whose answer is lost is sent: what was asked for was done.
+// The webhook of a request whose answer is lost is sent: the operation was carried out.
 func TestFault_SendsTheWebhook(t *testing.T) {
 	for _, kind := range []string{"reset", "empty", "malformed", "truncate", "slow-body"} {
 		came := make(chan string, 1)
@@ -209,9 +210,9 @@ func TestFault_SendsTheWebhook(t *testing.T) {
 
 // safe is a buffer that may be written to while it is read.
 type safe struct {
-	mu  sync.Mutex // guards b
+	mu  sync.Mutex // guards the buffer
 	b   bytes.Buffer
-	got chan struct{} // one for each line
+	got chan struct{} // receives one value for each line
 }
 
 func (s *safe) Write(b []byte) (int, error) {
@@ -244,7 +245,8 @@ func TestFault_IsInTheAccessLog(t *testing.T) {
 		}
 		_, _ = whatComes(&limited{Conn: conn})
 	}
-	// One that may have a fault and has none is not said to have one, on the same connection too.
+	// A request that may have a fault but has none is not logged as having one, even on the same
+	// connection.
 	logged := &safe{got: make(chan struct{}, 100)}
 	server := start(t, config.Parse("m.yml", []byte(faulty)), listener.Options{AccessLog: true, Logger: slog.New(slog.NewTextHandler(logged, nil))})
 	_, _ = whatComes(dial(t, server, toGet("/slow/1")+"GET /never HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"))
@@ -253,7 +255,7 @@ func TestFault_IsInTheAccessLog(t *testing.T) {
 	}
 }
 
-// limited is a connection that is read once.
+// limited is a connection that can be read once.
 type limited struct {
 	net.Conn
 	read bool
@@ -267,7 +269,7 @@ func (l *limited) Read(b []byte) (int, error) {
 	return l.Conn.Read(b)
 }
 
-// About as many requests have a fault as its rate says.
+// The number of requests with a fault is about what its rate says.
 func TestFault_AtARate(t *testing.T) {
 	server := listenertest.Start(t, config.Parse("m.yml", []byte(`
 - endpoint: {path: /, response: {body: fine}, fault: {type: empty, rate: 0.2}}
@@ -287,8 +289,8 @@ func TestFault_AtARate(t *testing.T) {
 	}
 }
 
-// With a seed, which requests have a fault does not depend on what their answers draw,
-// which may be up to the client.
+// With a seed, the requests that have a fault do not depend on the random numbers that answers
+// draw, which the client may influence.
 func TestFault_OfASeedDoesNotDependOnTheAnswer(t *testing.T) {
 	seed := uint64(1)
 	var whole [2]string
@@ -306,8 +308,9 @@ func TestFault_OfASeedDoesNotDependOnTheAnswer(t *testing.T) {
 	}
 }
 
-// A fault that a reload brings harms no answer but its own: of a connection that waited
-// for requests meanwhile, and of one whose requests came before it, of which it has none.
+// A fault that a reload adds spoils only its own answer. It harms neither a connection that was
+// waiting for requests during the reload, nor one whose requests arrived before the reload and
+// have no fault.
 func TestFault_ThatAReloadBrings(t *testing.T) {
 	asked, goes := make(chan struct{}), make(chan struct{})
 	remote := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

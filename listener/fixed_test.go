@@ -17,7 +17,7 @@ import (
 	"mockserver/listener/wire"
 )
 
-// fixable has answers that are fixed, and paths that are like theirs.
+// fixable declares fixed answers, and paths that resemble theirs.
 const fixable = `
 - endpoint: {path: /json, response: {body: {a: 1}}}
 - endpoint: {path: /text/, response: {status: 404, body: no, headers: {x-Lower: a, Set-Cookie: [a=1, b=2], Server: me, Vary: Origin}}}
@@ -41,8 +41,8 @@ var statusForm = regexp.MustCompile(`HTTP/1\.1 [1-5][0-9]{2} [A-Z]`)
 
 var dateForm = regexp.MustCompile(`\r\nDate: [A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT\r\n`)
 
-// answers are what a server answers to the bytes of a connection that come in pieces,
-// and how many of them it did without fasthttp. Dates are left out.
+// answers sends the bytes of a connection to a server in pieces. It returns the answers without
+// their dates, and how many of them were made without fasthttp.
 func answers(s *Server, sent string, piece int, lookup func([]byte) *fixed) (raw string, quick int) {
 	client := &scripted{sent: []byte(sent), piece: piece}
 	l := wire.New(nil, slog.New(slog.DiscardHandler))
@@ -56,8 +56,8 @@ func answers(s *Server, sent string, piece int, lookup func([]byte) *fixed) (raw
 		})
 	}
 	conn := l.Adopt(client)
-	_ = serveOne(s, conn) // the answers tell how it ended
-	_ = conn.Close()      // of a script, which does not fail
+	_ = serveOne(s, conn) // the answers show how serving ended
+	_ = conn.Close()      // closing a script does not fail
 	dates := len(dateForm.FindAll(client.got.Bytes(), -1))
 	if heads := len(statusForm.FindAll(client.got.Bytes(), -1)); heads != dates+strings.Count(client.got.String(), "HTTP/1.1 100 Continue") {
 		return "without a date: " + client.got.String(), quick
@@ -67,8 +67,7 @@ func answers(s *Server, sent string, piece int, lookup func([]byte) *fixed) (raw
 
 func plain(target string) string { return "GET " + target + " HTTP/1.1\r\nHost: mock.test:80\r\n\r\n" }
 
-// What is answered without fasthttp has the bytes that it would have with it, and is
-// what the path declares.
+// Answers made without fasthttp have the same bytes as with it, and are what the path declares.
 func TestFixed_AnswersAsFasthttpDoes(t *testing.T) {
 	s := configured(t, fixable)
 	for target, c := range map[string]struct {
@@ -94,7 +93,8 @@ func TestFixed_AnswersAsFasthttpDoes(t *testing.T) {
 	}
 }
 
-// Whatever is not plain is fasthttp's, and what follows on its connection is served.
+// Requests that are not plain are left to fasthttp, and the requests after them on the connection
+// are served.
 func TestFixed_LeavesWhatIsNotPlain(t *testing.T) {
 	s := configured(t, fixable)
 	const head = "GET /json HTTP/1.1\r\nHost: a\r\n"
@@ -130,13 +130,14 @@ func TestFixed_LeavesWhatIsNotPlain(t *testing.T) {
 			t.Errorf("%q: %d were answered without fasthttp, which answers\n%q, not\n%q", odd, quick, want, got)
 		}
 	}
-	// Requests that come together are fasthttp's too, so that it sends their answers together.
+	// Requests that arrive together are also left to fasthttp, so that their answers are sent
+	// together.
 	if _, quick := answers(s, plain("/json")+plain("/json"), 1<<16, s.fixed); quick > 0 {
 		t.Error("pipelined requests were answered one by one")
 	}
 }
 
-// Nothing is fixed where the path alone does not say what answers.
+// An answer is not fixed if it depends on more than the path.
 func TestFixed_NotWhereMoreCounts(t *testing.T) {
 	for name, configuration := range map[string]string{
 		"a host":          `[{endpoint: {path: /a, response: {body: a}}}, {endpoint: {path: /a, host: a.test, response: {body: b}}}]`,
@@ -175,7 +176,7 @@ func TestFixed_FollowsTheServer(t *testing.T) {
 	}
 }
 
-// The time of a fixed answer is that of the answer.
+// The Date of a fixed answer is the time of that answer.
 func TestFixed_IsDated(t *testing.T) {
 	s := configured(t, fixable)
 	synctest.Test(t, func(t *testing.T) {
@@ -200,8 +201,8 @@ func TestFixed_IsDated(t *testing.T) {
 	})
 }
 
-// What the journal is to have is answered as what it is not to have, without fasthttp,
-// and the journal has of it what it would have with fasthttp.
+// A request that the journal keeps is answered like one that it does not keep, without fasthttp,
+// and its journal entry is the same as with fasthttp.
 func TestFixed_WhatTheJournalHasIsAnsweredAlike(t *testing.T) {
 	var exchanges [2][]*record.Exchange
 	for i, quick := range []bool{false, true} {
@@ -221,8 +222,8 @@ func TestFixed_WhatTheJournalHasIsAnsweredAlike(t *testing.T) {
 		for _, sent := range requests {
 			client.sent, client.piece = []byte(sent), len(sent)
 			conn := l.Adopt(client)
-			_ = serveOne(s, conn) // the journal tells how it ended
-			_ = conn.Close()      // of a script, which does not fail
+			_ = serveOne(s, conn) // the journal shows how serving ended
+			_ = conn.Close()      // closing a script does not fail
 		}
 		if handled != 0 && quick || handled != len(requests) && !quick {
 			t.Errorf("without fasthttp %v: it had %d of %d requests", quick, handled, len(requests))
@@ -246,22 +247,22 @@ func TestFixed_WhatTheJournalHasIsAnsweredAlike(t *testing.T) {
 	}
 }
 
-// A client that has its answer finds its request in the journal, though the answer is
-// written before the journal reads it.
+// A client that has received its answer finds its request in the journal, although the answer is
+// written before the journal parses the request.
 func TestFixed_WhatWasAnsweredIsInTheJournal(t *testing.T) {
 	s := recordingServer(t, fixable, 1)
 	l := wire.New(nil, s.log)
 	l.Plain = s.answerPlain(s.fixed)
 	client := &scripted{sent: []byte(plain("/json")), piece: 1 << 10}
 	var seen []*record.Exchange
-	conn := l.Adopt(&pointed{Conn: client, n: 2, happened: func() { seen = s.Journal() }}) // once it is read and written
+	conn := l.Adopt(&pointed{Conn: client, n: 2, happened: func() { seen = s.Journal() }}) // when the request has been read and its answer written
 	_ = serveOne(s, conn)
 	if len(seen) != 1 || seen[0].Target != "/json" {
 		t.Errorf("the journal had %v when the answer was written", seen)
 	}
 }
 
-// Nothing that an answer was written with is kept.
+// The server keeps no second copy of the bytes that a fixed answer was built from.
 func TestFixed_KeepsNoBodyTwice(t *testing.T) {
 	s := configured(t, `[{endpoint: {path: /a, response: {body: "`+strings.Repeat("x", maxFixed/2)+`"}}}]`)
 	f := s.fixed([]byte("/a"))
@@ -273,7 +274,7 @@ func TestFixed_KeepsNoBodyTwice(t *testing.T) {
 	}
 }
 
-// Operations of a document are fixed as far as a request chooses none of their answers.
+// Operations of a document are fixed for requests that do not select one of their answers.
 func TestFixed_OfOperations(t *testing.T) {
 	s := described(t, fixable, pets()...)
 	get := func(target string, headers ...string) string {
@@ -316,7 +317,7 @@ func TestFixed_OfOperations(t *testing.T) {
 	}
 }
 
-// FuzzFixed sends the bytes of a connection to one server twice, once with fasthttp
+// FuzzFixed sends the bytes of a connection to one server twice, the second time with fasthttp
 // alone: the answers are the same, byte for byte.
 func FuzzFixed(f *testing.F) {
 	endpoints := pets()

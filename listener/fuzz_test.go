@@ -24,7 +24,7 @@ import (
 	"mockserver/listener/wire"
 )
 
-// fuzzed has every kind of place that a value of a request can land in.
+// fuzzed is a configuration that uses values from a request in every kind of place.
 const fuzzed = `
 - endpoint: {path: /a, response: {body: a}}
 - endpoint: {path: /a, host: wins.test, response: {body: '<wins/>', headers: {Content-Type: text/xml}}}
@@ -51,8 +51,8 @@ const fuzzed = `
 - endpoint: {path: /files/*rest, response: {external-body: {provider: json, path: 'bodies/{{path-params.rest}}'}}}
 `
 
-// fuzzedServer serves that, with a limit for bodies that inputs reach. Errors in its
-// log fail the test.
+// fuzzedServer serves fuzzed, with a body limit that inputs can reach. Errors in its log fail the
+// test.
 func fuzzedServer(f *testing.F) *Server {
 	f.Helper()
 	dir := f.TempDir()
@@ -77,21 +77,21 @@ const (
 	outside   = "what is in no directory that is served"
 )
 
-// errorsOf fails a test with whatever is written to it.
+// errorsOf fails a test with any text that is written to it.
 type errorsOf struct{ f *testing.F }
 
 func (e errorsOf) Write(b []byte) (int, error) {
-	panic(string(b)) // the fuzzer keeps the input that did it
+	panic(string(b)) // the fuzzer keeps the input that caused it
 }
 
-// statuses that the server has to answer that configuration with.
+// fuzzedStatuses lists the statuses that the server may answer requests to fuzzed with.
 var fuzzedStatuses = []int{200, 201, 204, 400, 404, 405, 413, 417, 431, 501}
 
-// FuzzRequests sends a connection's worth of bytes at a whole server. However they
-// are cut into pieces, the connection ends by itself; each answer is one, with a
-// status that is due and a body that is what its type says; what is served are the
-// requests that a strict reading of the bytes sees, with their targets and bodies,
-// and a breach is refused behind them.
+// FuzzRequests sends the bytes of a connection to a whole server. However they are split into
+// pieces, the server ends the connection by itself. Each answer is well formed, has one of the
+// expected statuses and a body that matches its content type. The requests served are the ones
+// that a strict reading of the bytes finds, with the same targets and bodies, and a protocol
+// violation after them is refused.
 func FuzzRequests(f *testing.F) {
 	s := fuzzedServer(f)
 	var served []request
@@ -102,8 +102,8 @@ func FuzzRequests(f *testing.F) {
 		served = nil
 		client := &scripted{sent: bytes.Clone(sent), piece: int(piece) + 1}
 		conn := wire.New(nil, s.log).Adopt(client)
-		_ = serveOne(s, conn) // the answers tell how it ended
-		_ = conn.Close()      // of a script, which does not fail
+		_ = serveOne(s, conn) // the answers show how serving ended
+		_ = conn.Close()      // closing a script does not fail
 		seen := read(string(sent))
 		statuses := checkAnswers(t, client.got.Bytes(), served)
 		whole := len(served) == len(seen.requests)
@@ -122,11 +122,11 @@ func FuzzRequests(f *testing.F) {
 	})
 }
 
-// request is one that is whole.
+// request is one complete request.
 type request struct{ method, target, body string }
 
-// checkAnswers reads all answers with net/http and returns their statuses, but for
-// those that say to go on.
+// checkAnswers reads all answers with net/http and returns their statuses, except those of interim
+// answers.
 func checkAnswers(t *testing.T, raw []byte, served []request) (statuses []int) {
 	t.Helper()
 	r := bufio.NewReader(bytes.NewReader(raw))
@@ -135,7 +135,7 @@ func checkAnswers(t *testing.T, raw []byte, served []request) (statuses []int) {
 			return statuses
 		}
 		final := len(statuses)
-		method := "GET" // of what is no request
+		method := "GET" // for input that is no request
 		if final < len(served) {
 			method = served[final].method
 		}
@@ -160,7 +160,7 @@ func checkAnswers(t *testing.T, raw []byte, served []request) (statuses []int) {
 	}
 }
 
-// soundBody reports whether a body is what its type says.
+// soundBody reports whether a body is valid for its content type.
 func soundBody(kind string, body []byte) bool {
 	switch {
 	case !utf8.Valid(body):
@@ -178,12 +178,12 @@ func soundBody(kind string, body []byte) bool {
 	return true
 }
 
-// reading is what the bytes of a client are by RFC 9112, read another way than the
-// server does: by expressions, and with everything at hand.
+// reading is the meaning of a client's bytes by RFC 9112, determined in another way than in the
+// server: by regular expressions, with all the bytes available.
 type reading struct {
-	requests []request // that are whole
-	breach   bool      // something else is behind them
-	unsure   bool      // fasthttp refuses more than that
+	requests []request // the complete ones
+	breach   bool      // something invalid follows them
+	unsure   bool      // fasthttp may refuse more than RFC 9112 does
 }
 
 const (
@@ -243,8 +243,8 @@ func read(raw string) (r reading) {
 	}
 }
 
-// closes reports whether no request follows one with these lines of Connection. In
-// HTTP/1.0 it has to ask for another in the first.
+// closes reports whether the connection closes after a request with these Connection lines. In
+// HTTP/1.0, the first line must ask to keep it open.
 func closes(minor string, lines []string) bool {
 	has := func(option string, lines []string) bool {
 		return regexp.MustCompile(`(?i)(?:^|,)[ \t]*` + option + `[ \t]*(?:,|$)`).MatchString(strings.Join(lines, ","))
@@ -252,7 +252,7 @@ func closes(minor string, lines []string) bool {
 	return has("close", lines) || minor == "0" && !has("keep-alive", lines[:min(1, len(lines))])
 }
 
-// headLines cuts a head into its lines.
+// headLines splits a head into its lines.
 func headLines(raw string) (lines []string, rest string, ok bool) {
 	for size := 0; ; {
 		line, after, ok := strings.Cut(raw, "\n")
@@ -288,14 +288,14 @@ func soundHead(method, target, minor string, fields map[string][]string) bool {
 	return targetForm.MatchString(target) || method == "OPTIONS" && target == "*"
 }
 
-// refusedMore tells of what fasthttp may refuse beyond the rules: hosts with escapes
-// or addresses that are none, targets that are like a URL, names in Trailer.
+// refusedMore reports whether fasthttp may refuse more than RFC 9112 does: a host with escapes or
+// an invalid address, a target that resembles a URL, a name in Trailer.
 func refusedMore(target string, fields map[string][]string) bool {
 	hosts := strings.Join(fields["host"], "") + target
 	return strings.ContainsAny(hosts, "%[]") || strings.Contains(hosts, "//") || len(target) > plainPath || fields["trailer"] != nil
 }
 
-// body reads a body off raw.
+// body removes a body from the front of raw.
 func body(raw string, fields map[string][]string) (text, rest string, ok bool) {
 	if lengths := fields["content-length"]; len(lengths) == 1 {
 		n, err := strconv.Atoi(lengths[0])

@@ -224,8 +224,8 @@ func (s *Server) expect(ctx *fasthttp.RequestCtx) int {
 	return reply.PayloadTooLarge.Status
 }
 
-// connectionLog logs what fasthttp reports about single connections at debug level. What matters
-// has a response and a log line of its own.
+// connectionLog logs what fasthttp reports about single connections at debug level. Important
+// events have a response and a log line of their own.
 type connectionLog struct{ log *slog.Logger }
 
 // Printf implements fasthttp.Logger.

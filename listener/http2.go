@@ -37,7 +37,7 @@ func (s *Server) startHTTP2() {
 }
 
 // serveHTTP2 serves a connection that has left HTTP/1.1, or never spoke it, as HTTP/2 to its end.
-// What was read from it, the preface of HTTP/2 included, is in read.
+// read contains what was already read from it, including the preface of HTTP/2.
 func (s *Server) serveHTTP2(conn *wire.Connection, read []byte) {
 	defer func() { _ = conn.CloseNow() }() // it is closed either way
 	if err := s.http2.Serve(beyond{conn}, read, conn.Shard()); err != nil {
@@ -74,7 +74,7 @@ func receiveStream(st *h2.Stream) *call {
 	return c
 }
 
-// Answer answers a request whose answer cannot block, nor take long.
+// Answer answers a request whose answer can neither block nor take long.
 func (s streams) Answer(st *h2.Stream) bool {
 	c := receiveStream(st)
 	a := s.matchDirectly(c)
@@ -137,7 +137,7 @@ func (s streams) send(c *call, st *h2.Stream, a *answer) {
 	st.Send(block, body)
 }
 
-// sendPieces sends the answer of an upstream as it comes.
+// sendPieces sends the answer of an upstream as it arrives.
 func (s streams) sendPieces(c *call, st *h2.Stream, block []byte) {
 	piece := wire.NewPiece()
 	defer piece.Free()

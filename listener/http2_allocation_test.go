@@ -15,7 +15,7 @@ import (
 	"mockserver/listener/record"
 )
 
-// A stream that is answered inline allocates what x/net does for a frame of headers, and what a
+// A stream that is answered inline allocates only what x/net needs for a HEADERS frame, and what a
 // template of its kind needs: see TestAllocations_OfTheWholePath.
 func TestHTTP2_Allocations(t *testing.T) {
 	s, err := Start(config.Parse("m.yml", []byte(measured)), Options{Record: &record.Options{Journal: record.JournalOptions{Slowest: -1}}})
@@ -35,7 +35,7 @@ func TestHTTP2_Allocations(t *testing.T) {
 	}
 }
 
-// streamAllocations returns how many allocations a GET takes that is like the one before it.
+// streamAllocations returns how many allocations a GET makes that equals the previous one.
 func streamAllocations(t *testing.T, address, path string) float64 {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
@@ -62,7 +62,7 @@ func streamAllocations(t *testing.T, address, path string) float64 {
 	_ = framer.WriteSettings()
 	ask()
 	size := 0
-	for ended := false; !ended; { // of the response, which is always as long
+	for ended := false; !ended; { // read the response, which always has the same length
 		f, err := framer.ReadFrame()
 		if err != nil {
 			t.Fatal(err)

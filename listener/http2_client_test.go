@@ -13,7 +13,7 @@ import (
 	"mockserver/listener"
 )
 
-// speaker is a client that speaks frames.
+// speaker is a client that sends and receives HTTP/2 frames.
 type speaker struct {
 	*testing.T
 	*http2.Framer
@@ -37,7 +37,7 @@ func speakOver(t *testing.T, conn net.Conn, settings ...http2.Setting) *speaker 
 	return c
 }
 
-// get asks for a path. Whether it could is seen by the answer.
+// get requests a path. An error shows in the answer.
 func (c *speaker) get(id uint32, path string) { c.open(id, "GET", path, true) }
 
 func (c *speaker) open(id uint32, method, path string, end bool) {
@@ -58,7 +58,7 @@ func (c *speaker) next() http2.Frame {
 	return f
 }
 
-// until reads until a frame of a kind and a stream.
+// until reads up to the next frame of a kind on a stream.
 func (c *speaker) until(id uint32, kind http2.FrameType) http2.Frame {
 	c.Helper()
 	for {

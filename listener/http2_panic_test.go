@@ -15,7 +15,7 @@ import (
 	"mockserver/listener/reply"
 )
 
-// A panic is a 500 to its stream alone, whether the answer may take long or not.
+// A panic is answered with a 500 on its own stream alone, whether or not the answer may take long.
 func TestHTTP2_APanicIsOneAnswer(t *testing.T) {
 	var log logged
 	s, err := Start(config.Parse("m.yml", []byte(`
@@ -29,8 +29,8 @@ func TestHTTP2_APanicIsOneAnswer(t *testing.T) {
 	broken := *s.snapshot.Load()
 	broken.answers = slices.Clone(broken.answers)
 	for i := range 2 {
-		broken.answers[i].template = broken.answers[2].template // there is none
-		broken.answers[i].source = &fetcher.Source{}            // of no loader: asking it for a body panics
+		broken.answers[i].template = broken.answers[2].template // endpoint 2 has no template
+		broken.answers[i].source = &fetcher.Source{}            // it has no loader: asking it for a body panics
 	}
 	s.snapshot.Store(&broken)
 	transport := &http.Transport{Protocols: new(http.Protocols)}

@@ -19,8 +19,8 @@ import (
 	"mockserver/listener/listenertest"
 )
 
-// The answer of an upstream is the same by HTTP/2 as by HTTP/1.1: status, fields, length and body, and
-// whether it breaks off.
+// The answer of an upstream is the same over HTTP/2 as over HTTP/1.1: status, fields, length and
+// body, and whether it breaks off.
 func TestHTTP2_PassesOn(t *testing.T) {
 	const long = 300_000
 	answers := map[string]string{
@@ -51,7 +51,7 @@ func TestHTTP2_PassesOn(t *testing.T) {
 			}
 			resp.Header.Del("Date")
 		}
-		if err != nil { // how much came of it is chance
+		if err != nil { // the amount that arrived before the error is random
 			body = nil
 		}
 		return fmt.Sprint(resp.StatusCode, " ", resp.ContentLength, " ", resp.Header, " ", string(body), " broken ", err != nil)
@@ -71,8 +71,8 @@ func TestHTTP2_PassesOn(t *testing.T) {
 	}
 }
 
-// The body of an upstream is passed on as it comes, and a client that is slow, or leaves, holds the
-// upstream up, not memory.
+// The body of an upstream is passed on as it arrives. A client that is slow or leaves slows the
+// upstream down or ends its exchange; it does not make the server buffer the body.
 func TestHTTP2_PassesOnAsItComes(t *testing.T) {
 	for name, client := range map[string]*http.Client{"http/1.1": {Transport: &http.Transport{}}, "h2": overHTTP2(t)} {
 		t.Run(name, func(t *testing.T) { passesOnAsItComes(t, client) })
@@ -97,7 +97,7 @@ func passesOnAsItComes(t *testing.T, client *http.Client) {
 		for text := range more {
 			_, _ = fmt.Fprintf(c, "%x\r\n%s\r\n", len(text), text)
 		}
-		_, err = c.Read(make([]byte, 1)) // until the server gives the exchange up, though nothing more is sent
+		_, err = c.Read(make([]byte, 1)) // until the server abandons the exchange, although nothing more is sent
 		left <- err
 	}()
 	defer l.Close()
@@ -123,8 +123,8 @@ func passesOnAsItComes(t *testing.T, client *http.Client) {
 	}
 }
 
-// The place of a request whose fault sends a part of its body is free once that part is sent, not
-// while the client has no room for it.
+// A request whose fault sends part of its body keeps its place while the client has no room for
+// that part, and frees it once the part is sent.
 func TestHTTP2_AFaultHoldsItsPlace(t *testing.T) {
 	for _, fault := range []string{"{type: truncate}", "{type: slow-body, bytes-per-second: 1000000}"} {
 		server := unrecorded(t, `
@@ -140,7 +140,7 @@ func TestHTTP2_AFaultHoldsItsPlace(t *testing.T) {
 		}
 		_ = c.WriteWindowUpdate(1, 100)
 		c.until(1, http2.FrameData)
-		for id := uint32(5); ; id += 2 { // its place is free soon
+		for id := uint32(5); ; id += 2 { // its place is freed soon
 			if c.get(id, "/x"); c.status(id) == "200" {
 				break
 			}

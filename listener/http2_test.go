@@ -27,7 +27,7 @@ import (
 	"mockserver/listener/record"
 )
 
-// overHTTP2 is a client that speaks HTTP/2 from the beginning, over connections of its own.
+// overHTTP2 returns a client that speaks HTTP/2 from the first byte, over connections of its own.
 func overHTTP2(t testing.TB) *http.Client {
 	t.Helper()
 	transport := &http.Transport{Protocols: new(http.Protocols)}
@@ -51,7 +51,7 @@ const overBoth = `
 - websocket: {path: /socket, on-connect: {response: {body: hi}}}
 `
 
-// What HTTP/1.1 answers, HTTP/2 answers too: status, fields and body are the same.
+// HTTP/2 answers like HTTP/1.1: status, fields and body are the same.
 func TestHTTP2_AnswersTheSame(t *testing.T) {
 	server := journaling(t, overBoth)
 	ask := func(client *http.Client, method, path, body string) string {
@@ -105,7 +105,7 @@ func TestHTTP2_AnswersTheSame(t *testing.T) {
 	}
 }
 
-// What is declared to happen happens to streams.
+// Declared limits and capacities apply to streams.
 func TestHTTP2_LimitsAndCapacity(t *testing.T) {
 	server := journaling(t, overBoth)
 	client := overHTTP2(t)
@@ -138,12 +138,12 @@ func TestHTTP2_LimitsAndCapacity(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if took := time.Since(begun); took < 100*time.Millisecond { // 50 in a row, 2 ms each
+	if took := time.Since(begun); took < 100*time.Millisecond { // 50 requests one after the other, 2 ms each
 		t.Errorf("50 requests passed in %v", took)
 	}
 }
 
-// Faults happen to streams, and to no others but where a connection has to end.
+// Faults affect their own stream, and other streams only if the fault ends the connection.
 func TestHTTP2_Faults(t *testing.T) {
 	server := journaling(t, faulty)
 	client := overHTTP2(t)
@@ -163,7 +163,7 @@ func TestHTTP2_Faults(t *testing.T) {
 		if (err != nil) != c.fails || c.path != "/malformed/1" && string(body) != c.body {
 			t.Errorf("%s: got %q, %v", c.path, body, err)
 		}
-		if c.path == "/malformed/1" { // its connection has ended, which the client may not know yet
+		if c.path == "/malformed/1" { // its connection was closed, which the client may not know yet
 			client = overHTTP2(t)
 		}
 		if resp, err := client.Get(server.URL() + "/ok"); err != nil || resp.StatusCode != 200 {
@@ -198,7 +198,8 @@ func TestHTTP2_ResetOfTheConnection(t *testing.T) {
 	}
 }
 
-// A webhook starts when the response was written, and the next response does not wait for it.
+// A webhook's delay starts when the response has been written, and the next response does not wait
+// for it.
 func TestHTTP2_Webhook(t *testing.T) {
 	received := make(chan string, 10)
 	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -222,7 +223,7 @@ func TestHTTP2_Webhook(t *testing.T) {
 	}
 }
 
-// A client that cancels counts as one that left.
+// A client that cancels a request is counted as having left.
 func TestHTTP2_Left(t *testing.T) {
 	server := journaling(t, `- endpoint: {path: /long, latency: {min: 1h, max: 1h}, response: {body: late}}`)
 	client := overHTTP2(t)
@@ -243,7 +244,7 @@ func TestHTTP2_Left(t *testing.T) {
 	}
 }
 
-// Bodies above the maximum are refused with an answer.
+// Bodies above the maximum size are refused with an answer.
 func TestHTTP2_MaxBody(t *testing.T) {
 	server := listenertest.Start(t, config.Parse("m.yml", []byte(overBoth)), listener.Options{MaxBody: 1000, Record: &record.Options{}})
 	client := overHTTP2(t)
@@ -258,8 +259,8 @@ func TestHTTP2_MaxBody(t *testing.T) {
 	}
 }
 
-// The first bytes decide, also when they come one by one. What only begins like the preface is not
-// HTTP/2.
+// The first bytes select the protocol, even if they arrive one by one. Input that only begins like
+// the preface is not HTTP/2.
 func TestHTTP2_FirstBytes(t *testing.T) {
 	server := unrecorded(t, overBoth)
 	conn := dial(t, server, "")
@@ -286,7 +287,7 @@ func TestHTTP2_FirstBytes(t *testing.T) {
 	}
 }
 
-// Without HTTP/2 its preface is a request line of an unknown version.
+// With HTTP/2 disabled, its preface is a request line with an unknown version.
 func TestHTTP2_None(t *testing.T) {
 	server := started(t, hello("x"), listener.Options{NoHTTP2: true})
 	if got := answer(t, dial(t, server, http2.ClientPreface)); !strings.Contains(got, "version of the request line") {
@@ -294,12 +295,13 @@ func TestHTTP2_None(t *testing.T) {
 	}
 }
 
-// An old connection of HTTP/1.1 is closed with an announcement, after its next response.
+// An HTTP/1.1 connection that has reached its maximum age is closed after its next response, which
+// announces it.
 func TestMaxConnectionAge(t *testing.T) {
 	for _, text := range []string{"same", "{{path}}"} {
 		server := started(t, hello(text), listener.Options{MaxConnectionAge: time.Nanosecond})
 		client := &http.Client{Transport: &http.Transport{}}
-		for closed := false; !closed; { // the clock of the server has ticked by then
+		for closed := false; !closed; { // the server's clock has ticked by then
 			resp, err := client.Get(server.URL() + "/hello")
 			if err != nil {
 				t.Fatal(err)
@@ -329,7 +331,7 @@ func TestHTTP2_ReloadAndShutdownLoseNothing(t *testing.T) {
 		client := overHTTP2(t)
 		client.Transport.(*http.Transport).DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 			select {
-			case <-stopping: // a connection that nobody accepts any more proves nothing
+			case <-stopping: // a connection that is no longer accepted proves nothing
 				return nil, errStopping
 			default:
 				return new(net.Dialer).DialContext(ctx, network, address)
@@ -366,7 +368,7 @@ func TestHTTP2_ReloadAndShutdownLoseNothing(t *testing.T) {
 	all.Wait()
 }
 
-// What is cut off is counted by streams.
+// Requests that are cut off are counted by streams.
 func TestHTTP2_CutOff(t *testing.T) {
 	server := start(t, config.Parse("m.yml", []byte(`- endpoint: {path: /long, latency: {min: 1h, max: 1h}, response: {body: late}}`)), listener.Options{Record: &record.Options{}})
 	client := overHTTP2(t)
@@ -382,7 +384,7 @@ func TestHTTP2_CutOff(t *testing.T) {
 	all.Wait()
 }
 
-// The access log says which protocol a request came by.
+// The access log shows the protocol of each request.
 func TestHTTP2_AccessLog(t *testing.T) {
 	var log lines
 	server := started(t, hello("x"), listener.Options{AccessLog: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -411,7 +413,7 @@ func (l *lines) String() string {
 	return l.Buffer.String()
 }
 
-// Other programs than those in Go are served.
+// Clients that are not written in Go are served.
 func TestHTTP2_Programs(t *testing.T) {
 	server := unrecorded(t, overBoth)
 	host, port, _ := net.SplitHostPort(server.Addr().String())
@@ -422,7 +424,8 @@ func TestHTTP2_Programs(t *testing.T) {
 		{"node -e require('http2').connect('" + server.URL() + "').request({':path':'/only'}).on('data',d=>console.log(`${d}`)).on('close',()=>process.exit())", "two"},
 		{"h2load -n 2000 -c 10 -m 20 " + server.URL() + "/users/7", "2000 succeeded, 0 failed, 0 errored"},
 		{"h2load -n 2000 -c 10 -m 20 " + server.URL() + "/late", "2000 succeeded, 0 failed, 0 errored"},
-		// The port speaks HTTP/1.1 as well, so what is no preface gets an answer of HTTP/1.1 (3.5/2).
+		// The port speaks HTTP/1.1 as well, so input that is not a preface gets an HTTP/1.1 answer
+		// (3.5/2).
 		{"h2spec -S -h " + host + " -p " + port, "1 failed"},
 	} {
 		words := strings.Fields(c.args)
@@ -430,7 +433,7 @@ func TestHTTP2_Programs(t *testing.T) {
 			if _, err := exec.LookPath(words[0]); err != nil {
 				t.Skip("there is no " + words[0] + " on the PATH")
 			}
-			out, _ := exec.CommandContext(t.Context(), words[0], words[1:]...).CombinedOutput() // what it says is looked at
+			out, _ := exec.CommandContext(t.Context(), words[0], words[1:]...).CombinedOutput() // its output is checked below
 			if !strings.Contains(string(out), c.want) {
 				t.Errorf("%s says %s", words[0], out)
 			}
@@ -438,7 +441,7 @@ func TestHTTP2_Programs(t *testing.T) {
 	}
 }
 
-// A request that an operation does not accept is refused, with the same answer as by HTTP/1.1.
+// A request that an operation does not accept is refused with the same answer as over HTTP/1.1.
 func TestHTTP2_Validates(t *testing.T) {
 	const document = `{"openapi": "3.0.3", "info": {"title": "t", "version": "1"}, "paths": {"/orders": {"post": {
 "parameters": [{"name": "X-Tenant", "in": "header", "required": true, "schema": {"type": "string"}}],

@@ -29,7 +29,8 @@ import (
 	"mockserver/listener/record"
 )
 
-// What is known of a TLS connection is known to its streams, in templates, conditions and the journal.
+// The properties of a TLS connection are available to its streams, in templates, conditions and
+// the journal.
 func TestHTTP2_KnowsTLS(t *testing.T) {
 	const text = `
 - endpoint: {path: /tls, if: tls.version = 1.3, response: {body: "{{tls.version}} {{tls.sni}}"}}
@@ -58,7 +59,7 @@ func TestHTTP2_KnowsTLS(t *testing.T) {
 	}
 }
 
-// The client of Java's library is served, with many streams at once that carry bodies.
+// The client in Java's standard library is served, with many concurrent streams that carry bodies.
 func TestHTTP2_JavaOverTLS(t *testing.T) {
 	if modules, _ := exec.CommandContext(t.Context(), "java", "--list-modules").Output(); !bytes.Contains(modules, []byte("jdk.compiler")) || testing.Short() {
 		t.Skip("there is no java with a compiler on the PATH, or -short leaves it out")
@@ -78,8 +79,8 @@ func TestHTTP2_JavaOverTLS(t *testing.T) {
 	}
 }
 
-// records writes records of TLS 1.3 with TLS_AES_128_GCM_SHA256, because crypto/tls never changes its
-// keys by itself.
+// records writes records of TLS 1.3 with TLS_AES_128_GCM_SHA256. It is needed because crypto/tls
+// never updates its keys on its own.
 type records struct {
 	net.Conn
 	secret []byte
@@ -95,7 +96,7 @@ func (r *records) expand(label string, length int) []byte {
 	return key
 }
 
-// send sends b in a record of a kind.
+// send sends b in a record of the given content type.
 func (r *records) send(kind byte, b []byte) error {
 	block, _ := aes.NewCipher(r.expand("key", 16))
 	gcm, _ := cipher.NewGCM(block)
@@ -111,14 +112,14 @@ func (r *records) send(kind byte, b []byte) error {
 
 func (r *records) Write(b []byte) (int, error) { return len(b), r.send(23, b) }
 
-// change changes the keys, and asks the server to do the same, RFC 8446 section 4.6.3.
+// change updates the keys, and asks the server to do the same: RFC 8446 section 4.6.3.
 func (r *records) change() error {
 	err := r.send(22, []byte{24, 0, 0, 1, 1})
 	r.secret, r.number = r.expand("traffic upd", sha256.Size), 0
 	return err
 }
 
-// A client may change its keys while responses are written: the server answers that within a read.
+// A client may update its keys while responses are written: the server replies while it reads.
 func TestHTTP2_KeyUpdate(t *testing.T) {
 	const text = `- endpoint: {path: /late, latency: {min: 0ms, max: 2ms}, response: {body: "{{path}}` + "0123456789" + `"}}`
 	server := started(t, config.Parse("m.yml", []byte(text)), listener.Options{TLS: &certs.Options{Auto: true}})
@@ -141,7 +142,7 @@ func TestHTTP2_KeyUpdate(t *testing.T) {
 	_ = framer.WriteWindowUpdate(0, 1<<30)
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
-	const rounds, each = 40, 12 // crypto/tls reads no more than 16 changes of keys in a row
+	const rounds, each = 40, 12 // crypto/tls accepts no more than 16 key updates in a row
 	for round := range uint32(rounds) {
 		for i := range uint32(each) {
 			block.Reset()

@@ -24,22 +24,22 @@ import (
 const (
 	// inFlight is how many requests wait at once.
 	inFlight = 10_000
-	// clientsOf is the variable that makes a process the clients of a benchmark's server.
+	// clientsOf is the environment variable that makes a process run the clients for a benchmark's
+	// server.
 	clientsOf = "MOCKSERVER_TEST_CLIENTS_OF"
 )
 
-// delayed is a curve whose mean is a second or so: at 10,000 in flight the server has
-// 10,000 requests a second to wake.
+// delayed is a curve with a mean of about a second: with 10,000 in flight, the server must wake
+// 10,000 requests a second.
 var delayed = config.Latency{Min: 200 * time.Millisecond, Curve: []config.Percentile{
 	{Rank: 50, Length: time.Second}, {Rank: 90, Length: 1500 * time.Millisecond}, {Rank: 99, Length: 2 * time.Second},
 	{Rank: 99.9, Length: 2500 * time.Millisecond}, {Rank: 100, Length: 3 * time.Second},
 }}
 
-// 10,000 connections, each of which sends its next request when it has the answer to the
-// last, from a process of their own. The figures: how far the delivered percentiles, as
-// clients see them, are from the declared ones, which holds the chance of the draw; how
-// much later than its own latency each answer was ready; and what a waiting request takes
-// of the server's memory.
+// 10,000 connections in a separate process each send the next request once the previous one is
+// answered. The results are: how far the percentiles that clients see are from the declared ones,
+// random variation included; how much later than its own latency each answer was ready; and how
+// much of the server's memory a waiting request takes.
 func BenchmarkLatency_10000InFlight(b *testing.B) {
 	server, err := listener.Start(config.New(config.Endpoint{Path: config.Plain("/slow"), Latency: &delayed}), listener.Options{})
 	if err != nil {
@@ -82,8 +82,8 @@ func BenchmarkLatency_10000InFlight(b *testing.B) {
 	b.ReportMetric(float64(late.Count), "requests")
 }
 
-// memory is what is resident of the process, as the system counts it, or else what the
-// heap and the stacks take.
+// memory returns the resident memory of the process, as the system counts it, or else the memory
+// of the heap and the stacks.
 func memory() int64 {
 	runtime.GC()
 	if status, err := os.ReadFile("/proc/self/status"); err == nil {
@@ -98,7 +98,7 @@ func memory() int64 {
 	return int64(m.HeapInuse + m.StackInuse)
 }
 
-// TestLatency_Clients is the process of the clients.
+// TestLatency_Clients runs the clients, in their own process.
 func TestLatency_Clients(t *testing.T) {
 	address := os.Getenv(clientsOf)
 	if address == "" {
@@ -144,7 +144,7 @@ func TestLatency_Clients(t *testing.T) {
 	clients.Wait()
 	var all []time.Duration
 	for i := range took {
-		all = append(all, took[i][1:]...) // the first were sent while the others still connected
+		all = append(all, took[i][1:]...) // the first requests were sent while other clients were still connecting
 	}
 	slices.Sort(all)
 	for _, p := range delayed.Curve[:4] {

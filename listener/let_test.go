@@ -29,7 +29,7 @@ const withLet = `
 - endpoint: {path: '/late/:id', let: {id: "{{path-params.id|upper}}"}, latency: {min-ms: 0, max-ms: 0}, response: {body: "{{id}}"}}
 `
 
-// The values are the same on every way a request can take.
+// The values are the same on every path that a request can take through the server.
 func TestLet_OnEveryWay(t *testing.T) {
 	s := configured(t, withLet)
 	for _, lookup := range []struct {

@@ -26,25 +26,25 @@ import (
 	"mockserver/listener"
 )
 
-// theDate is the one goroutine that stays: fasthttp keeps the Date of its answers
-// in it, one for the process from the first answer on, and nothing ends it. What
-// runs at the beginning is of ants, which starts a pool when it is imported.
+// theDate is the one goroutine that keeps running: fasthttp updates the Date of its answers in it,
+// one goroutine for the process from the first answer on, which is never stopped. The goroutines
+// that run at the beginning belong to ants, which starts a pool when it is imported.
 var theDate = goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, theDate, goleak.IgnoreCurrent()) }
 
-// start is started for a test that stops the server itself.
+// start starts a server that the test stops itself.
 func start(t *testing.T, spec *config.Spec, opts listener.Options) *listener.Server {
 	t.Helper()
 	server, err := listener.Start(spec, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = server.Close() }) // the test has looked at what it says
+	t.Cleanup(func() { _ = server.Close() }) // the test has checked its error
 	return server
 }
 
-// nothingLeft fails when a goroutine runs that did not before.
+// nothingLeft fails the test if a goroutine runs that did not run before.
 func nothingLeft(t *testing.T) {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
@@ -83,7 +83,7 @@ func answer(t *testing.T, conn net.Conn) string {
 	return string(body)
 }
 
-// closed fails unless the server has closed a connection.
+// closed fails the test unless the server has closed a connection.
 func closed(t *testing.T, name string, conn net.Conn) {
 	t.Helper()
 	if b, err := io.ReadAll(conn); len(b) > 0 || err != nil && !errors.Is(err, syscall.ECONNRESET) {
@@ -93,10 +93,10 @@ func closed(t *testing.T, name string, conn net.Conn) {
 
 const request = "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n"
 
-// stuck is a remote whose answers do not come.
+// stuck is a remote server whose answers never arrive.
 type stuck struct {
 	*httptest.Server
-	reached chan struct{} // one for each request
+	reached chan struct{} // receives one value for each request
 }
 
 func newStuck(t *testing.T) *stuck {
@@ -109,7 +109,7 @@ func newStuck(t *testing.T) *stuck {
 	return s
 }
 
-// spec is a configuration that waits for it.
+// spec returns a configuration whose answers wait for the remote.
 func (s *stuck) spec() *config.Spec {
 	return config.New(config.Endpoint{
 		Path:     config.Plain("/hello"),
@@ -136,8 +136,9 @@ func TestShutdown_ClosesConnectionsThatWaitAndLeavesNothing(t *testing.T) {
 	}
 }
 
-// A connection that is idle when the server stops has one more request answered, however
-// that is answered and however long it was idle, and is told that it closes.
+// A connection that is idle when the server stops has one more request answered, in whatever way
+// it is answered and however long the connection was idle. The answer says that the connection
+// closes.
 func TestShutdown_AnIdleConnectionHasItsLastRequestAnswered(t *testing.T) {
 	nothingLeft(t)
 	spec := config.New(
@@ -156,7 +157,7 @@ func TestShutdown_AnIdleConnectionHasItsLastRequestAnswered(t *testing.T) {
 	silent := dial(t, server, "")
 	stopped := make(chan error, 1)
 	go func() { stopped <- server.Shutdown(context.Background()) }()
-	for { // until it has begun to stop
+	for { // until the server has begun to stop
 		if err := server.Apply(spec); errors.Is(err, listener.ErrStopped) {
 			break
 		}
@@ -204,7 +205,7 @@ func TestShutdown_WithAnEndedContext(t *testing.T) {
 		remote := newStuck(t)
 		server := start(t, remote.spec(), listener.Options{})
 		one, two := dial(t, server, request), dial(t, server, request)
-		<-remote.reached // both share it
+		<-remote.reached // both requests share one fetch
 		half := dial(t, server, "GET /hello HTTP/1.1\r\nHos")
 		err := server.Shutdown(ended)
 		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "cut off: context canceled") {
@@ -219,7 +220,7 @@ func TestShutdown_WithAnEndedContext(t *testing.T) {
 	})
 }
 
-// A request in flight is answered, and its connection closed after it.
+// A request in flight is answered, and its connection is closed afterwards.
 func TestShutdown_WaitsForRequestsInFlight(t *testing.T) {
 	nothingLeft(t)
 	reached, release := make(chan struct{}), make(chan struct{})
@@ -236,7 +237,7 @@ func TestShutdown_WaitsForRequestsInFlight(t *testing.T) {
 	for range cap(stopped) {
 		go func() { stopped <- server.Shutdown(context.Background()) }()
 	}
-	for { // until it has begun to stop
+	for { // until the server has begun to stop
 		if err := server.Apply(hello("two")); errors.Is(err, listener.ErrStopped) {
 			break
 		}
@@ -267,12 +268,12 @@ func TestShutdown_WaitsForRequestsInFlight(t *testing.T) {
 	}
 }
 
-// A request that was pipelined after the last one is not answered, and is no reason
-// for the client's system to throw away what was.
+// A request that was pipelined after the last one is not answered, and does not make the client's
+// system discard the answers already sent.
 func TestShutdown_TheLastAnswerReachesAClientThatSendsOn(t *testing.T) {
 	nothingLeft(t)
 	reached, release := make(chan struct{}), make(chan struct{})
-	text := `"` + strings.Repeat("x", 16<<20) + `"` // more than the systems hold on the way
+	text := `"` + strings.Repeat("x", 16<<20) + `"` // more than the network buffers of the system hold
 	remote := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		close(reached)
 		<-release
@@ -287,7 +288,7 @@ func TestShutdown_TheLastAnswerReachesAClientThatSendsOn(t *testing.T) {
 	}
 	stopped := make(chan error, 1)
 	go func() { stopped <- server.Shutdown(context.Background()) }()
-	for { // until it has begun to stop
+	for { // until the server has begun to stop
 		if err := server.Apply(hello("two")); errors.Is(err, listener.ErrStopped) {
 			break
 		}
@@ -366,7 +367,7 @@ func TestStart_SaysWhichOptionIsWrong(t *testing.T) {
 	}
 }
 
-// A Start that fails leaves nothing, and its error tells what to act on.
+// A Start that fails leaves nothing running, and its error can be inspected.
 func TestStart_ThatFailsLeavesNothing(t *testing.T) {
 	nothingLeft(t)
 	server := started(t, hello("one"), listener.Options{})
@@ -381,7 +382,7 @@ func TestStart_ThatFailsLeavesNothing(t *testing.T) {
 	}
 }
 
-// What only compiling finds names the endpoint too.
+// Problems that only compiling finds also name the endpoint.
 func TestStart_NamesEndpointsMadeInGo(t *testing.T) {
 	endpoint := func(path, condition, body string) config.Endpoint {
 		return config.Endpoint{Path: config.Plain(path), If: config.Plain(condition), Response: config.Response{Body: config.Plain(body)}}
@@ -456,7 +457,7 @@ func TestApply_UnderLoadLeavesNothing(t *testing.T) {
 		})
 	}
 	for n := range 20 {
-		write(fmt.Sprintf(`{"n": %d}`, n)) // is read again by whoever sees it
+		write(fmt.Sprintf(`{"n": %d}`, n)) // the next client that uses it reads it again
 	}
 	clients.Wait()
 	for _, server := range servers {
@@ -466,8 +467,8 @@ func TestApply_UnderLoadLeavesNothing(t *testing.T) {
 	}
 }
 
-// A host program's own fasthttp server keeps the room of its bodies, as it does
-// without a mock server beside it.
+// A host program's own fasthttp server keeps the buffers of its bodies, as it does without a mock
+// server in the process.
 func TestStart_LeavesTheSettingsOfFasthttpAlone(t *testing.T) {
 	started(t, hello("one"), listener.Options{})
 	const large = 1 << 20
@@ -478,7 +479,7 @@ func TestStart_LeavesTheSettingsOfFasthttpAlone(t *testing.T) {
 	}}
 	client, inner := net.Pipe()
 	var serving sync.WaitGroup
-	serving.Go(func() { _ = host.ServeConn(inner) }) // ends with the client
+	serving.Go(func() { _ = host.ServeConn(inner) }) // ends when the client closes
 	in := bufio.NewReader(client)
 	for range cap(kept) {
 		if _, err := io.WriteString(client, request); err != nil {
@@ -492,15 +493,14 @@ func TestStart_LeavesTheSettingsOfFasthttpAlone(t *testing.T) {
 			t.Fatalf("got %d bytes, %v", n, err)
 		}
 	}
-	_ = client.Close() // of a pipe, which does not fail
+	_ = client.Close() // closing a pipe does not fail
 	serving.Wait()
 	if <-kept; <-kept < large {
 		t.Error("the room of the first answer was not kept for the second")
 	}
 }
 
-// A connection that stays open does not hold the room of its largest request and
-// answer.
+// A connection that stays open does not hold the buffers of its largest request and answer.
 func TestServer_GivesTheRoomOfLargeBodiesBack(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a processor for some seconds")
@@ -535,13 +535,13 @@ func TestServer_GivesTheRoomOfLargeBodiesBack(t *testing.T) {
 	runtime.KeepAlive(open)
 }
 
-// A client that does not read its response to the end when the server stops has not been answered.
+// A client that has not read its response to the end when the server stops counts as unanswered.
 func TestShutdown_AResponseThatIsNotReadIsCutOff(t *testing.T) {
 	nothingLeft(t)
 	for _, body := range []string{strings.Repeat("x", 12<<20), "{{path-params.a}}" + strings.Repeat("x", 12<<20)} {
 		server := start(t, config.Parse("m.yml", []byte("- endpoint: {path: '/:a', response: {body: '"+body+"'}}")), listener.Options{})
 		conn := dial(t, server, toGet("/y"))
-		if _, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil { // its head
+		if _, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil { // reads only the head
 			t.Fatal(err)
 		}
 		if err := server.Close(); err == nil || !strings.HasPrefix(err.Error(), "1 request was cut off") {

@@ -75,8 +75,8 @@ func (s *Server) notify(a *answer, c *call) {
 	})
 }
 
-// notifyMoved schedules the webhooks of a row that has changed by itself at a time. It does not
-// wait for the store: requests that read the set wait for the caller.
+// notifyMoved schedules the webhooks of a row that has changed by itself at the given time. It
+// does not wait for the store: requests that read the set wait for the caller.
 func (s *Server) notifyMoved(hooks []webhook.Hook, r *matcher.Request, at time.Time) {
 	r.MaxText = s.opts.MaxResponse
 	s.rendered(hooks, r, 0, func(h *webhook.Hook, d dispatcher.Delivery) {

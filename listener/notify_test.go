@@ -28,7 +28,8 @@ import (
 	"mockserver/listener"
 )
 
-// descriptors is how many this process has open, -1 where the system does not say.
+// descriptors returns how many file descriptors this process has open, or -1 if the system does
+// not say.
 func descriptors() int {
 	open, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -37,7 +38,7 @@ func descriptors() int {
 	return len(open)
 }
 
-// until waits for something that comes to pass soon.
+// until waits until a condition holds, which it should soon.
 func until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !holds(); runtime.Gosched() {
@@ -47,7 +48,7 @@ func until(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// closedPort is an address where nobody listens.
+// closedPort returns an address on which no program listens.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -58,8 +59,8 @@ func closedPort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// However a server with webhooks in every state ends, nothing of it is left, and
-// what it did not send is counted.
+// In whatever way a server with webhooks in every state stops, it leaves nothing running, and it
+// counts the webhooks that it did not send.
 func TestShutdown_LeavesNothingOfWebhooks(t *testing.T) {
 	const each = 20
 	for _, stored := range []bool{false, true} {
@@ -119,7 +120,8 @@ func TestShutdown_LeavesNothingOfWebhooks(t *testing.T) {
 				until(t, "no descriptor is left", func() bool { return descriptors() <= before })
 				if stored {
 					again := start(t, hello("two"), opts)
-					// Those that were in flight are sent at once, to nobody by now.
+					// Webhooks that were in flight are sent again immediately, to a target that no
+					// longer listens.
 					if s := again.Webhooks(); int(s.Pending)+int(s.Dead) != 3*each || int(s.Dead) > each {
 						t.Errorf("%d are pending again and %d failed by now, want %d of which %d may fail", s.Pending, s.Dead, 3*each, each)
 					}
@@ -145,7 +147,7 @@ func TestServer_AWebhookWithoutAMethodIsAPOST(t *testing.T) {
 	}
 }
 
-// It is known at once, so it is neither kept nor pending.
+// The error is found immediately, so the webhook is neither stored nor pending.
 func TestServer_AURLThatTurnsOutToBeNoneIsCounted(t *testing.T) {
 	var log bytes.Buffer
 	server := started(t, config.New(config.Endpoint{
@@ -167,7 +169,8 @@ func TestServer_AURLThatTurnsOutToBeNoneIsCounted(t *testing.T) {
 	}
 }
 
-// A Host that is none is neither sent nor kept, and one that is empty is the URL's.
+// A webhook with an invalid Host is neither sent nor stored; an empty Host is replaced by that of
+// the URL.
 func TestServer_AHostThatTurnsOutToBeNoneIsCounted(t *testing.T) {
 	hosts := make(chan string, 10)
 	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { hosts <- r.Host + " " + r.Header.Get("X-A") }))
@@ -205,7 +208,7 @@ func TestServer_AHostThatTurnsOutToBeNoneIsCounted(t *testing.T) {
 	}
 }
 
-// What a target answers, or its certificate says, makes no long line.
+// Neither a target's answer nor its certificate can make a log line long.
 func TestServer_LinesAboutFailedWebhooksAreBounded(t *testing.T) {
 	target := httptest.NewUnstartedServer(nil)
 	target.TLS = &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return manyNames(t), nil }}
@@ -228,7 +231,7 @@ func TestServer_LinesAboutFailedWebhooksAreBounded(t *testing.T) {
 	}
 }
 
-// manyNames is a certificate for many hosts, none of which is meant.
+// manyNames returns a certificate for many hosts, none of which is the target's.
 func manyNames(t *testing.T) *tls.Certificate {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -247,7 +250,7 @@ func manyNames(t *testing.T) *tls.Certificate {
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// What is the same for every request is checked at load, wherever it comes from.
+// A URL that is the same for every request is checked at load, wherever it comes from.
 func TestStart_AURLFromTheEnvironmentIsChecked(t *testing.T) {
 	env := map[string]string{"GOOD": "http://127.0.0.1:9", "PORT": "99999"}
 	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
@@ -267,7 +270,7 @@ func TestStart_AURLFromTheEnvironmentIsChecked(t *testing.T) {
 	}
 }
 
-// A Host that the environment makes is checked at load too.
+// A Host that comes from the environment is also checked at load.
 func TestStart_AHostFromTheEnvironmentIsChecked(t *testing.T) {
 	env := map[string]string{"GOOD": "shop.example.com", "BAD": "a b"}
 	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
@@ -276,7 +279,7 @@ func TestStart_AHostFromTheEnvironmentIsChecked(t *testing.T) {
 		"{{env.BAD}}":                   `m.yml:1:109: [0].endpoint.webhook.headers.Host: "a b" is not the Host of a request: ' ' is not allowed in the name of a host`,
 		"{{env.NONE}}":                  "it names no host",
 		"{{env.GOOD}}:99999":            `the port is "99999"`,
-		"{{env.BAD}}{{query-params.a}}": "", // as it is rendered
+		"{{env.BAD}}{{query-params.a}}": "", // it depends on the request
 	} {
 		spec := config.Parse("m.yml", []byte(`[{endpoint: {path: /x, method: GET, response: {}, webhook: {method: POST, url: "http://a", headers: {Host: "`+host+`"}}}}]`))
 		err := listener.Check(spec, listener.Options{Env: lookup}).Err()

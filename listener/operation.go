@@ -91,8 +91,8 @@ func (o *operation) answer(i int) *answer {
 	return a
 }
 
-// setStatus sets the status of an answer. Webhooks report that something was done, so an error has
-// none.
+// setStatus sets the status of an answer. Webhooks report that something was done, so an error
+// triggers none.
 func (a *answer) setStatus(status int) {
 	a.status = status
 	a.bodiless = negotiate.IsBodiless(status)

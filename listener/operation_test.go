@@ -14,7 +14,7 @@ import (
 	"mockserver/config/openapi"
 )
 
-// answering is an endpoint made of an operation as reading a document makes it.
+// answering returns an endpoint for an operation, as reading a document makes it.
 func answering(method, path string, byDefault int, answers ...openapi.Answer) config.Endpoint {
 	d := &openapi.Operation{Method: method, Path: path, Answers: answers, Default: byDefault}
 	a := answers[byDefault]
@@ -33,7 +33,7 @@ func ofJSON(status int, declared, example, body string) openapi.Answer {
 	return openapi.Answer{Status: status, Declared: declared, MediaType: typeJSON, Example: example, Body: []byte(body)}
 }
 
-// pets are operations with answers of every kind.
+// pets returns operations with answers of every kind.
 func pets() []config.Endpoint {
 	fresh := func(seed uint64) []byte { return fmt.Appendf(nil, `{"fresh":%d}`, seed) }
 	list := ofJSON(200, "200", "", `[]`)
@@ -52,7 +52,7 @@ func pets() []config.Endpoint {
 	}
 }
 
-// described serves endpoints declared in Go, after those of a configuration.
+// described serves endpoints declared in Go, after those of a configuration text.
 func described(tb testing.TB, configuration string, endpoints ...config.Endpoint) *Server {
 	tb.Helper()
 	s := newServer(Options{})
@@ -63,7 +63,7 @@ func described(tb testing.TB, configuration string, endpoints ...config.Endpoint
 	return s
 }
 
-// answerTo serves one request, of "GET /path" and headers "Name: value".
+// answerTo serves one request, given as "GET /path" with headers "Name: value".
 func answerTo(s *Server, line string, headers ...string) *fasthttp.Response {
 	var ctx fasthttp.RequestCtx
 	ctx.Init(&fasthttp.Request{}, nil, nil)
@@ -75,7 +75,7 @@ func answerTo(s *Server, line string, headers ...string) *fasthttp.Response {
 		name, value, _ := strings.Cut(h, ": ")
 		ctx.Request.Header.Add(name, value)
 	}
-	ctx.Response.Header.SetNoDefaultContentType(true) // as the server has it
+	ctx.Response.Header.SetNoDefaultContentType(true) // as the server sets it
 	s.handle(asReceived(&ctx))
 	return &ctx.Response
 }
@@ -87,7 +87,7 @@ func TestOperation_Choice(t *testing.T) {
 		name, line string
 		headers    []string
 		status     int
-		kind, body string // the body, or parts of the message of an error
+		kind, body string // the body, or parts of the error message
 	}{
 		{"nothing", "GET /plain", nil, 200, typeJSON, `[]`},
 		{"another code", "GET /plain", []string{"Prefer: code=204"}, 204, "", ""},
@@ -163,7 +163,7 @@ func TestOperation_Choice(t *testing.T) {
 	}
 }
 
-// Fresh bodies are others each time, and with a seed the same in each run.
+// Generated bodies differ each time; with a seed they are the same in each run.
 func TestOperation_Dynamic(t *testing.T) {
 	bodies := func(seed *uint64) string {
 		s := newServer(Options{Seed: seed})
@@ -193,7 +193,8 @@ func TestOperation_Dynamic(t *testing.T) {
 	}
 }
 
-// An answer that is not the document's is given as it is, unless another is asked for.
+// An answer that the document does not declare is sent as it is, unless the request selects
+// another.
 func TestOperation_OfItsOwn(t *testing.T) {
 	e := pets()[1]
 	e.Response = config.Response{Status: 201, Body: config.Plain(`{"own": "{{query-params.q}}"}`)}
@@ -223,7 +224,7 @@ func TestOperation_OfItsOwn(t *testing.T) {
 	}
 }
 
-// Webhooks follow an answer that says that something was done.
+// Webhooks are sent after an answer that reports success.
 func TestOperation_Webhooks(t *testing.T) {
 	e := pets()[2]
 	e.Webhooks = []config.Webhook{{Method: "POST", URL: config.Plain("http://127.0.0.1:9/a")}}
@@ -237,7 +238,8 @@ func TestOperation_Webhooks(t *testing.T) {
 	}
 }
 
-// Answers are compiled by whoever comes first, while others choose them too.
+// An answer is compiled by the request that selects it first, while other requests select answers
+// concurrently.
 func TestOperation_AtOnce(t *testing.T) {
 	s := described(t, "[]", pets()...)
 	var all sync.WaitGroup
@@ -257,8 +259,8 @@ func TestOperation_AtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// What one request of a connection chooses is its own affair, whether they come one by
-// one, together, or byte by byte.
+// What one request of a connection selects does not affect other requests, whether they arrive one
+// by one, together, or byte by byte.
 func TestOperation_OnOneConnection(t *testing.T) {
 	s := described(t, "[]", pets()...)
 	request := func(path string, headers ...string) string {

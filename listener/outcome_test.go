@@ -14,8 +14,8 @@ import (
 	"mockserver/matcher"
 )
 
-// answersOf sends n requests to a server, one after the other, and returns the bodies, or
-// the status where there is none.
+// answersOf sends n requests to a server, one after the other, and returns the bodies, or the
+// status if there is no body.
 func answersOf(t *testing.T, s *Server, n int, uri string) []string {
 	t.Helper()
 	var ctx fasthttp.RequestCtx
@@ -52,8 +52,7 @@ const weighted = `
       - {weight: 0, body: never}
 `
 
-// Weights are met within four standard deviations, and what weighs nothing is never
-// drawn.
+// Weights are met within four standard deviations, and an outcome with weight 0 is never drawn.
 func TestOutcomes_ByWeight(t *testing.T) {
 	const n = 100_000
 	seed := uint64(5)
@@ -66,12 +65,12 @@ func TestOutcomes_ByWeight(t *testing.T) {
 	}
 }
 
-// An outcome that says nothing of its weight weighs 1.
+// An outcome without a weight has weight 1.
 func TestOutcomes_WithoutWeights(t *testing.T) {
 	s := configured(t, "- endpoint: {path: /a, responses: [{body: x}, {body: y}, {weight: 2, body: z}]}")
 	got := tallied(answersOf(t, s, 40_000, "/a"))
 	for body, want := range map[string]int{"x": 10_000, "y": 10_000, "z": 20_000} {
-		if off := got[body] - want; off < -600 || off > 600 { // six standard deviations and more: no seed
+		if off := got[body] - want; off < -600 || off > 600 { // more than six standard deviations: there is no seed
 			t.Errorf("%s came %d times of 40000, want about %d", body, got[body], want)
 		}
 	}
@@ -88,7 +87,7 @@ func TestOutcomes_InTurn(t *testing.T) {
 	}
 }
 
-// However many clients there are, each turn is given once.
+// However many clients there are, each position of the sequence is used once.
 func TestOutcomes_InTurnUnderConcurrency(t *testing.T) {
 	for selection, want := range map[string]map[string]int{
 		"sequence": {"x": 1000, "y": 1000, "z": 1000}, "sequence-hold": {"x": 1, "y": 1, "z": 2998},
@@ -112,8 +111,8 @@ func TestOutcomes_InTurnUnderConcurrency(t *testing.T) {
 	}
 }
 
-// A reload goes on where an endpoint was that it leaves as it is, wherever that stands
-// by then, and begins anew with one that it changes; a refused one changes nothing.
+// An endpoint that a reload does not change continues its sequence, even at another position in
+// the configuration; one that the reload changes starts again. A refused reload changes nothing.
 func TestOutcomes_GoOnOverAReload(t *testing.T) {
 	sequence := fmt.Sprintf(inTurn, "sequence")
 	s := configured(t, sequence)
@@ -141,7 +140,7 @@ func TestOutcomes_GoOnOverAReload(t *testing.T) {
 	}
 }
 
-// What an outcome leaves out is the endpoint's.
+// An outcome takes what it does not declare from its endpoint.
 func TestOutcomes_HaveWhatTheEndpointHas(t *testing.T) {
 	s := configured(t, `
 - endpoint:
@@ -154,7 +153,7 @@ func TestOutcomes_HaveWhatTheEndpointHas(t *testing.T) {
       - {body: z, webhook: {url: "http://127.0.0.1:9/z", method: POST, sleep-time: 3600}}
 `)
 	a := &s.snapshot.Load().answers[0]
-	fails := map[int]bool{} // outcomes
+	fails := map[int]bool{} // by index of the outcome
 	var request matcher.Request
 	for range 100 {
 		if drawn := a.rules.Draw(&request); drawn.Instead != nil {

@@ -15,8 +15,7 @@ import (
 	"mockserver/listener/wire"
 )
 
-// A connection that waits is parked, and served again whenever something comes, in
-// whatever pieces.
+// A connection that waits is parked, and served again whenever bytes arrive, in whatever pieces.
 func TestPark_IsServedAgain(t *testing.T) {
 	s := configured(t, timed)
 	warm(t, s)
@@ -27,7 +26,7 @@ func TestPark_IsServedAgain(t *testing.T) {
 		in := bufio.NewReader(c)
 		for _, cut := range []int{len(sent), 1, len(sent) - 1, 30} {
 			go func() {
-				_, _ = io.WriteString(c, sent[:cut]) // what it misses shows in the answer
+				_, _ = io.WriteString(c, sent[:cut]) // an error shows in the answer
 				<-time.After(time.Second)
 				_, _ = io.WriteString(c, sent[cut:])
 			}()
@@ -40,7 +39,7 @@ func TestPark_IsServedAgain(t *testing.T) {
 				t.Errorf("cut at %d: got %q, %v", cut, b, err)
 			}
 			synctest.Wait()
-			if n := s.http.GetOpenConnectionsCount() + 1; n != 1 { // it takes a listener for open that there is not
+			if n := s.http.GetOpenConnectionsCount() + 1; n != 1 { // fasthttp counts one connection too few: it assumes a listener, and there is none
 				t.Errorf("cut at %d: fasthttp serves %d connections behind an answer, want 1", cut, n)
 			}
 			<-time.After(time.Minute)
@@ -51,8 +50,9 @@ func TestPark_IsServedAgain(t *testing.T) {
 	})
 }
 
-// A connection has a large buffer once a request, or an answer that is built there, did not fit into a
-// small one, until it is parked. In whatever pieces they come, requests are answered.
+// A connection gets a large buffer when a request, or an answer that is built in the buffer, does
+// not fit into a small one, and keeps it until it is parked. Requests are answered in whatever
+// pieces they arrive.
 func TestPark_BuffersAreLargeWhileTheyHaveToBe(t *testing.T) {
 	body := strings.Repeat("b", wire.ReadBuffer)
 	s := configured(t, `
@@ -85,20 +85,20 @@ func TestPark_BuffersAreLargeWhileTheyHaveToBe(t *testing.T) {
 	}
 }
 
-// hasBuffers sends a request in turns, in pieces, and expects the connection to have a large buffer after the
-// second, or a small one.
+// hasBuffers sends a request several times, in pieces, and expects the connection to have a large
+// or a small buffer after the second time.
 func hasBuffers(t *testing.T, s *Server, request, want string, piece int, isLarge bool) {
 	c := talk(t, s)
 	defer c.Close()
 	in := bufio.NewReader(c)
 	turns := []string{request, request + request, request}
 	if len(request) > wire.MaxHeader {
-		turns[1] = request // two of them at once may fill a buffer
+		turns[1] = request // two requests at once may fill a buffer
 	}
 	for turn, sent := range turns {
 		go func() {
 			for rest := sent; len(rest) > 0; rest = rest[min(piece, len(rest)):] {
-				_, _ = io.WriteString(c, rest[:min(piece, len(rest))]) // what it misses shows in the answer
+				_, _ = io.WriteString(c, rest[:min(piece, len(rest))]) // an error shows in the answer
 			}
 		}()
 		for range len(sent) / len(request) {
@@ -111,7 +111,7 @@ func hasBuffers(t *testing.T, s *Server, request, want string, piece int, isLarg
 			}
 		}
 		synctest.Wait()
-		small, large := s.http.GetOpenConnectionsCount()+1, s.large.GetOpenConnectionsCount()+1 // they take a listener for open that there is not
+		small, large := s.http.GetOpenConnectionsCount()+1, s.large.GetOpenConnectionsCount()+1 // fasthttp counts one connection too few: it assumes a listener, and there is none
 		if small+large != 1 || turn > 0 && (large == 1) != isLarge {
 			t.Errorf("turn %d: %d small and %d large buffers", turn, small, large)
 		}
@@ -120,22 +120,21 @@ func hasBuffers(t *testing.T, s *Server, request, want string, piece int, isLarg
 	if n := s.http.GetOpenConnectionsCount() + s.large.GetOpenConnectionsCount() + 2; n != 0 {
 		t.Error("it has a buffer while it is parked")
 	}
-	go func() { _, _ = io.WriteString(c, send("POST", "/echo?q=6", "")) }() // likewise
+	go func() { _, _ = io.WriteString(c, send("POST", "/echo?q=6", "")) }() // an error shows in the answer
 	if _, err := http.ReadResponse(in, nil); err != nil || s.http.GetOpenConnectionsCount()+1 != 1 {
 		t.Errorf("it has a large buffer after it was parked, %v", err)
 	}
 }
 
-// The time that a connection may wait is the same, parked or not, and so is what
-// ends it.
+// A connection may wait for the same time, parked or not, and the same events end it.
 func TestPark_Ends(t *testing.T) {
 	s := configured(t, timed)
 	warm(t, s)
 	for _, c := range []struct {
 		name string
 		then func(c *conversation)
-		want time.Duration // until it is closed, after the answer
-		off  time.Duration // that it may be earlier or later
+		want time.Duration // until it is closed, counted from the answer
+		off  time.Duration // how much earlier or later it may be
 	}{
 		{"nothing comes", func(*conversation) {}, idleTimeout, clockTick},
 		{"an empty line comes", func(c *conversation) { _, _ = io.WriteString(c, "\r\n") }, idleTimeout, clockTick},
@@ -149,7 +148,7 @@ func TestPark_Ends(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			conn := talk(t, s)
 			defer conn.Close()
-			go func() { _, _ = io.WriteString(conn, "GET /static HTTP/1.1\r\nHost: a\r\n\r\n") }() // the answer says what it misses
+			go func() { _, _ = io.WriteString(conn, "GET /static HTTP/1.1\r\nHost: a\r\n\r\n") }() // the answer shows an error
 			resp, err := http.ReadResponse(bufio.NewReaderSize(conn, 4096), nil)
 			if err != nil {
 				t.Fatal(err)
@@ -168,7 +167,7 @@ func TestPark_Ends(t *testing.T) {
 	}
 }
 
-// However a connection came to wait, it is parked after the same time.
+// A connection is parked after the same time, whatever made it wait.
 func TestPark_InTime(t *testing.T) {
 	s := configured(t, timed)
 	warm(t, s)
@@ -196,8 +195,7 @@ func TestPark_InTime(t *testing.T) {
 	}
 }
 
-// A connection that is served again is not idle: the end of the server waits for its
-// answer.
+// A parked connection that is served again is not idle: a shutdown waits for its answer.
 func TestPark_TheEndWaitsForItsAnswer(t *testing.T) {
 	s := configured(t, timed)
 	warm(t, s)
@@ -215,7 +213,7 @@ func TestPark_TheEndWaitsForItsAnswer(t *testing.T) {
 		}
 		in := bufio.NewReader(c)
 		for range 2 {
-			go func() { _, _ = io.WriteString(c, "GET /static HTTP/1.1\r\nHost: a\r\n\r\n") }() // the answer says what it misses
+			go func() { _, _ = io.WriteString(c, "GET /static HTTP/1.1\r\nHost: a\r\n\r\n") }() // the answer shows an error
 			resp, err := http.ReadResponse(in, nil)
 			if err != nil {
 				t.Fatal(err)

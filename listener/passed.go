@@ -14,8 +14,8 @@ import (
 )
 
 // The answers of upstreams are written here instead of by fasthttp, which would change their Date
-// and the order of their headers, and would not pass on a body as it comes. fasthttp, which runs
-// the connection, writes an empty response, which is dropped.
+// and the order of their headers, and would not pass on a body as it arrives. fasthttp, which runs
+// the connection, writes an empty response, which is discarded.
 
 // wholeRoom is the largest body, in bytes, that is copied to be written with its head.
 const wholeRoom = 16 << 10
@@ -85,7 +85,8 @@ func (s *Server) writePassed(c *call, conn *wire.Connection, head, body []byte, 
 // brokenError is an error of the upstream after the head of its answer.
 type brokenError struct{ error }
 
-// streamPassed writes the beginning of a body, and the rest as it comes, unless the client leaves.
+// streamPassed writes the beginning of a body, and the rest as it arrives, unless the client
+// leaves.
 func streamPassed(conn *wire.Connection, rest *passing, begin []byte, coded bool) error {
 	piece := wire.NewPiece()
 	defer piece.Free()
@@ -124,8 +125,8 @@ func (s *Server) tellBroken(c *call, err error) {
 	}
 }
 
-// streamPassed has fasthttp send the rest of an upstream's answer, on a connection that is not
-// ours, or with other responses before it.
+// streamPassed makes fasthttp send the rest of an upstream's answer, on a connection that is not a
+// wire.Connection, or after other responses.
 func (c *call) streamPassed(ctx *fasthttp.RequestCtx) {
 	p := c.reply.Passed
 	switch {

@@ -14,7 +14,7 @@ import (
 	"mockserver/config"
 )
 
-// delayedBy1s is a configuration whose answers take a second, beside one that does not.
+// delayedBy1s is a configuration with answers that take a second, and one that does not.
 const delayedBy1s = `
 - endpoint: {path: /slow, latency: {min: 1s}, response: {body: slow}}
 - endpoint: {method: POST, path: /slow, latency: {min: 1s}, response: {body: "{{body}}"}}
@@ -28,8 +28,8 @@ const (
 	getFast  = "GET /fast HTTP/1.1\r\nHost: a\r\n\r\n"
 )
 
-// sendAt sends each piece when its time has come, in a goroutine of its own. What is
-// missing shows in the answers.
+// sendAt sends each piece at its time, in a goroutine of its own. A failed write shows in the
+// answers.
 func sendAt(c net.Conn, pieces map[time.Duration]string) {
 	begun := time.Now()
 	for at, piece := range pieces {
@@ -40,7 +40,7 @@ func sendAt(c net.Conn, pieces map[time.Duration]string) {
 	}
 }
 
-// next reads an answer.
+// next reads one answer.
 func next(t *testing.T, in *bufio.Reader) string {
 	t.Helper()
 	resp, err := http.ReadResponse(in, nil)
@@ -54,8 +54,8 @@ func next(t *testing.T, in *bufio.Reader) string {
 	return string(b)
 }
 
-// Answers come when their latency is over, reckoned from when each request came, in the
-// order of the requests, and none waits for another that comes after it.
+// Answers are sent when their latency, counted from the arrival of each request, is over, in the
+// order of the requests. No answer waits for a later one.
 func TestPause_AnswersComeInTime(t *testing.T) {
 	s := configured(t, delayedBy1s)
 	warm(t, s)
@@ -96,11 +96,11 @@ func TestPause_AnswersComeInTime(t *testing.T) {
 	}
 }
 
-// What came while a request waited is neither lost nor mixed up, however much it is.
+// Bytes that arrive while a request waits are neither lost nor mixed up, however many there are.
 func TestPause_KeepsWhatComesMeanwhile(t *testing.T) {
 	s := configured(t, delayedBy1s)
 	warm(t, s)
-	for _, n := range []int{1, 100, 5000} { // more than is kept, and than a buffer holds
+	for _, n := range []int{1, 100, 5000} { // more than is kept while waiting, and more than a buffer holds
 		synctest.Test(t, func(t *testing.T) {
 			conn := talk(t, s)
 			defer conn.Close()
@@ -122,7 +122,7 @@ func TestPause_KeepsWhatComesMeanwhile(t *testing.T) {
 	}
 }
 
-// A wait ends early with the connection, and its request is not answered then.
+// A wait ends early when the connection is closed, and the request is then not answered.
 func TestPause_Ends(t *testing.T) {
 	s := configured(t, delayedBy1s)
 	warm(t, s)
@@ -148,7 +148,7 @@ func TestPause_Ends(t *testing.T) {
 			if took := time.Since(begun); took != 300*ms {
 				t.Errorf("%s: it ended after %v, want 300ms", c.name, took)
 			}
-			if b, _ := io.ReadAll(conn); len(b) > 0 { // the error says that it is closed
+			if b, _ := io.ReadAll(conn); len(b) > 0 { // an error only says that the connection is closed
 				t.Errorf("%s: got %q, want no answer", c.name, b)
 			}
 			if n := conn.from.Count(); n > 0 {
@@ -158,8 +158,8 @@ func TestPause_Ends(t *testing.T) {
 	}
 }
 
-// A client that ends what it sends has left, unless it said that it sends no more: it may
-// wait for its answer.
+// A client that closes its side of the connection counts as having left, unless its request
+// announced that it sends no more: it may then be waiting for the answer.
 func TestPause_OfAClientThatSendsNoMore(t *testing.T) {
 	server, err := Start(config.Parse("mock.yml", []byte(delayedBy1s)), Options{})
 	if err != nil {
@@ -185,11 +185,11 @@ func TestPause_OfAClientThatSendsNoMore(t *testing.T) {
 		if err != nil || read != nil || strings.Contains(string(b), "slow") != answered {
 			t.Errorf("%q: got %q, %v, %v, want an answer: %t", request, b, err, read, answered)
 		}
-		_ = conn.Close() // it has been read to its end
+		_ = conn.Close() // everything was read
 	}
 }
 
-// A connection that has waited is parked, and times out, as any other.
+// A connection that has waited is parked and times out like any other.
 func TestPause_LeavesTheTimeOutsAsTheyWere(t *testing.T) {
 	s := configured(t, delayedBy1s)
 	warm(t, s)

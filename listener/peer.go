@@ -8,7 +8,7 @@ import (
 	"mockserver/matcher"
 )
 
-// peer is what a request came by, as far as its answer needs it: a connection of HTTP/1.1 or a
+// peer is the source of a request, as far as its answer needs it: a connection of HTTP/1.1 or a
 // stream of HTTP/2. Only the goroutine that serves the request calls it, except for Wake.
 type peer interface {
 	matcher.Peer
@@ -17,11 +17,11 @@ type peer interface {
 	WaitUntil(t time.Time) (left bool)
 	// HasLeft reports whether the client is known to be gone, so that no response is needed.
 	HasLeft() bool
-	// Shard is where its requests are counted.
+	// Shard returns the shard in which its requests are counted.
 	Shard() uint32
 	// Arrived returns when the request arrived, if before serving it began; zero otherwise.
 	Arrived() time.Time
-	// LastRead returns how long ago it was last read.
+	// LastRead returns when the peer was last read, on its own clock, and how long ago that is.
 	LastRead() (at, ago time.Duration)
 	// Chooses reports whether the request may have a header that selects a response of an
 	// operation: Prefer, or an Accept that is selective.
@@ -32,7 +32,7 @@ type peer interface {
 	Spoil(fault string)
 	// AfterWrite sets f to be called once the response has been written, or cannot be.
 	AfterWrite(f func(written time.Time))
-	// Kept is where the server keeps something with the peer, from request to request.
+	// Kept returns where the server stores a value with the peer, from request to request.
 	Kept() *any
 }
 

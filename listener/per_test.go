@@ -17,8 +17,8 @@ const perPayment = `
     responses: [{body: pending}, {body: pending again}, {body: paid}]
 `
 
-// TestSequences_PerValue: each value has its own turn, whatever the order of requests, also after a
-// reload that leaves the endpoint as it is.
+// TestSequences_PerValue expects each value to have its own position in the sequence, whatever the
+// order of requests, even after a reload that does not change the endpoint.
 func TestSequences_PerValue(t *testing.T) {
 	for choice, want := range map[string][]string{
 		config.SelectSequenceHold: {"pending", "pending again", "paid", "paid", "paid"},
@@ -60,7 +60,8 @@ func TestSequences_PerIsRefusedElsewhere(t *testing.T) {
 	}
 }
 
-// Numbers that replicas share are waited for, which requests that are being matched cannot.
+// Numbers that replicas share are waited for, which is not possible while a request is being
+// matched.
 func TestShared_NumbersAreForAnswers(t *testing.T) {
 	for text, fine := range map[string]bool{
 		`response: {body: '{{shared-counter("a")}}', headers: {X-A: '{{shared-sequence("a")}}'}}`: true,

@@ -24,7 +24,7 @@ import (
 	"mockserver/renderer"
 )
 
-// proxies are the upstreams of a server, across reloads.
+// proxies contains the upstreams of a server. They survive reloads.
 type proxies struct {
 	upstreams  upstream.Set
 	recordings *recording.Set
@@ -33,7 +33,7 @@ type proxies struct {
 
 // compileUpstreams compiles the upstreams of a specification.
 func (p *proxies) compileUpstreams(spec *config.Spec, env func(string) (string, bool)) (problems syntax.Problems) {
-	if p.upstreams.Via == "" { // by which a server recognizes its own requests
+	if p.upstreams.Via == "" { // a server recognizes its own requests by it
 		p.upstreams.Via = upstream.Via(fmt.Sprintf("mockserver-%016x", rand.Uint64()))
 	}
 	p.upstreams.Begin()
@@ -50,14 +50,14 @@ func (p *proxies) compileUpstreams(spec *config.Spec, env func(string) (string, 
 	return problems
 }
 
-// proxy is where an answer passes requests on to.
+// proxy describes how an answer passes requests on.
 type proxy struct {
 	to        *upstream.Upstream
 	tap       *recording.Tap
 	path      *renderer.Template // the path to request; nil if it is fixed, or the request's own
 	fixed     []byte             // the path if it is fixed; nil for the request's own
 	forwarded bool
-	missing   bool     // only requests that the answer itself has nothing for are passed on
+	missing   bool     // requests are passed on only if the answer itself has nothing to send
 	finds     int      // how many rows must exist for the answer itself to be sent
 	set       []string // the headers that the answer declares, which replace those of the upstream
 }
@@ -102,7 +102,7 @@ func (a *answer) proxies() bool {
 		slices.ContainsFunc(a.elses, func(o answer) bool { return o.proxy != nil })
 }
 
-// takes reports whether a request is passed on before the answer looks for one itself.
+// takes reports whether a request is passed on without the answer's own content being looked up.
 func (p *proxy) takes(c *call) bool {
 	if p == nil || !p.missing {
 		return p != nil
@@ -123,7 +123,7 @@ type passing struct {
 	taping             recording.Taping
 }
 
-// endPassing frees the exchange with an upstream.
+// endPassing releases the exchange with an upstream.
 func (c *call) endPassing() {
 	if x := c.passing.Exchange; x != nil {
 		c.passing.taping.End(x, recording.CodeLeft, record.StatusLeft) // the rest of its body was not read
@@ -238,8 +238,8 @@ func (s *Server) failPassing(a *answer, c *call, err error) bool {
 	return false
 }
 
-// answerDeclared answers HEAD and OPTIONS by what is declared for other methods, if anything is,
-// for a request that an endpoint for any method would answer. It reports whether it did.
+// answerDeclared answers a HEAD or OPTIONS request that an endpoint for any method would otherwise
+// answer, if other methods are declared for its path. It reports whether it did.
 func (s *Server) answerDeclared(sn *snapshot, c *call) bool {
 	if !c.isHead() && !c.isOptions() {
 		return false
@@ -266,7 +266,7 @@ func (s *Server) answerDeclared(sn *snapshot, c *call) bool {
 	return false
 }
 
-// served makes the reply a recorded answer, and reports whether there is one.
+// served sets the reply to a recorded answer, and reports whether there is one.
 func (s *Server) served(a *answer, c *call, r *recording.Recorder) bool {
 	found := r.Recorded(&c.Request)
 	if found == nil {

@@ -20,14 +20,14 @@ import (
 	"mockserver/listener/listenertest"
 )
 
-// origin is a server that answers by path, with bytes as they are.
+// origin is a server that answers by path, sending the given bytes unchanged.
 type origin struct {
 	t       testing.TB
 	address string
-	answers map[string]string // by path; those that end in close end the connection too
+	answers map[string]string // by path; after one that ends in close_, the connection is closed
 
 	mu   sync.Mutex
-	seen []string // requests, as they came: method, target, headers sorted, body
+	seen []string // requests as received: method, target, sorted headers, body
 }
 
 const (
@@ -148,7 +148,7 @@ http {
 }
 
 // seenBy sends a request over a connection of its own and returns what came back: the status line,
-// headers but those of the connection, sorted, and the body; and how it ended if not well.
+// the headers in order, without those of the connection, the body, and whether it was cut off.
 func seenBy(t *testing.T, address, request string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
@@ -181,7 +181,7 @@ func seenBy(t *testing.T, address, request string) string {
 	return fmt.Sprintf("%s %v %q%s", resp.Status, headers, body, ended)
 }
 
-// ownAnswer stands for an answer of the proxy's own, of which only the status compares.
+// ownAnswer replaces an answer that the proxy made itself, of which only the status is compared.
 func ownAnswer(answer string) string {
 	status, _, _ := strings.Cut(answer, " ")
 	switch status {
@@ -193,10 +193,10 @@ func ownAnswer(answer string) string {
 
 const dated = "Date: Wed, 21 Oct 2015 07:28:00 GMT\r\nServer: real/1\r\n"
 
-// exchanges are requests, with the answers of the origin by their path.
+// exchanges returns requests, and the origin's answers by path.
 //
-// What nginx passes on although it is malformed, or does not know, is not among them: bytes without a
-// status line as HTTP/0.9, two lengths, interim answers.
+// It leaves out malformed answers that nginx passes on, and those that nginx does not support:
+// bytes without a status line as HTTP/0.9, two lengths, interim answers.
 func exchanges() (requests []string, answers map[string]string) {
 	answers = map[string]string{}
 	add := func(answer string, all ...string) {
@@ -210,7 +210,7 @@ func exchanges() (requests []string, answers map[string]string) {
 	length := func(body string) string {
 		return "HTTP/1.1 200 OK\r\n" + dated + fmt.Sprintf("Content-Length: %d\r\nContent-Type: text/plain\r\nX-Odd-name: 1\r\n\r\n%s", len(body), body)
 	}
-	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "PROPFIND", "OPTIONS"} { // bodies of methods
+	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "PROPFIND", "OPTIONS"} { // methods with bodies
 		add(length("got: {}"), method+" {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
 			method+" {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: a/b\r\nContent-Length: 5\r\n\r\nhello")
 	}
@@ -239,7 +239,7 @@ func exchanges() (requests []string, answers map[string]string) {
 	add("HTTP/1.1 200 OK\r\n"+dated+"Connection: keep-alive\r\nKeep-Alive: timeout=5\r\nContent-Length: 2\r\n\r\nok", get)
 	add("HTTP/1.1 200 OK\r\n"+dated+"Connection: close\r\nContent-Length: 2\r\n\r\nok"+close_, get)
 	add("HTTP/1.1 200 OK\r\n"+dated+"Content-Encoding: gzip\r\nContent-Length: 3\r\n\r\n\x1f\x8bz", get)
-	// Requests: chunked, large, expecting, old, with odd targets and headers.
+	// Requests follow: chunked, large, with Expect, of HTTP/1.0, with unusual targets and headers.
 	add(length("got"), "POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n",
 		"POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
 		"POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 300000\r\n\r\n"+strings.Repeat("b", 300_000),
@@ -247,8 +247,8 @@ func exchanges() (requests []string, answers map[string]string) {
 		"GET {path}?x=%2F..%2f&y=+&z HTTP/1.1\r\nHost: x\r\nConnection: close\r\nCookie: a=b; c=d\r\nAuthorization: Bearer t\r\nAccept: */*\r\nX-Empty:\r\n\r\n",
 		"GET http://x{path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
 		"GET {path} HTTP/1.0\r\nHost: x\r\n\r\n")
-	// Broken upstreams.
-	post := "POST {path} HTTP/1.1\r\nHost: x.example\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx" // which is not tried again
+	// Broken upstreams follow.
+	post := "POST {path} HTTP/1.1\r\nHost: x.example\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx" // nginx does not retry it
 	add(close_, post)
 	add("HTTP/1.1 200 OK\r\nContent-Le"+close_, post)
 	add("HTTP/1.1 200 OK\r\n"+dated+"Content-Length: 100000\r\n\r\n"+strings.Repeat("p", 70_000)+close_, get)
@@ -256,8 +256,8 @@ func exchanges() (requests []string, answers map[string]string) {
 	return requests, answers
 }
 
-// What clients see of an origin through the server, and the origin of them, is what they see through
-// nginx.
+// The answers of an origin that clients receive through the server, and the requests that the
+// origin receives, are the same as through nginx.
 func TestProxy_AnswersAreThoseOfNginx(t *testing.T) {
 	requests, answers := exchanges()
 	o := newOrigin(t, answers)

@@ -20,8 +20,8 @@ import (
 	"mockserver/listener/listenertest"
 )
 
-// What an endpoint declares beside its proxy holds: when it answers itself, headers, the least latency,
-// faults, webhooks and limits.
+// The other keys of an endpoint with a proxy take effect: its own answers, headers, minimum
+// latency, faults, webhooks and limits.
 func TestProxy_WithOtherKeys(t *testing.T) {
 	var mu sync.Mutex
 	asked := map[string]int{}
@@ -72,7 +72,7 @@ func TestProxy_WithOtherKeys(t *testing.T) {
 	for _, c := range []struct {
 		target string
 		status int
-		body   string // which it has
+		body   string // the body contains it
 		from   string
 	}{
 		{"/users/1", 200, "own Ann", ""},
@@ -138,8 +138,9 @@ func TestProxy_WithOtherKeys(t *testing.T) {
 	}
 }
 
-// Whatever clients send in order that the upstream sees another request than the server does: it never
-// gets one that the server did not see, and no header that the client did not send as one.
+// Whatever clients send to make the upstream see another request than the server does, the
+// upstream never receives a request that the server did not see, or a header that the client did
+// not send as one.
 func TestProxy_NothingIsSmuggled(t *testing.T) {
 	const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 	o := newOrigin(t, map[string]string{"/a": ok, "/smuggled": ok, "/after": ok, "/made": ok, "/rest": ok})
@@ -206,7 +207,7 @@ func TestProxy_NothingIsSmuggled(t *testing.T) {
 		"Expect, and a body that is not waited": post(smuggled, "Expect: 100-continue", length(smuggled)),
 	} {
 		for _, request := range sees(send) {
-			head, _, _ := strings.Cut(request, "] ") // after it comes the body
+			head, _, _ := strings.Cut(request, "] ") // the body follows it
 			if strings.HasPrefix(head, "GET /smuggled") || strings.Contains(head, "[X-Injected: ") || strings.Contains(head, " X-Injected: ") {
 				t.Errorf("%s: the upstream sees %q", name, request)
 			}

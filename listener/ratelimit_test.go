@@ -17,7 +17,7 @@ import (
 	"mockserver/listener/traffic"
 )
 
-// asking is a request to a path from an address, with headers as "Name: value".
+// asking returns a request to a path from an address, with headers given as "Name: value".
 func asking(path, from string, headers ...string) *fasthttp.RequestCtx {
 	var req fasthttp.Request
 	req.SetRequestURI(path)
@@ -31,7 +31,7 @@ func asking(path, from string, headers ...string) *fasthttp.RequestCtx {
 	return asReceived(ctx)
 }
 
-// serveAt serves a request at a time.
+// serveAt serves a request at a given time.
 func serveAt(s *Server, ctx *fasthttp.RequestCtx) (status int) {
 	s.handle(ctx)
 	return ctx.Response.StatusCode()
@@ -41,7 +41,7 @@ func limited(by string) string {
 	return fmt.Sprintf(`- endpoint: {path: "/x/:id|int", response: {body: ok}, rate-limit: {max-requests: 1, key-fn: %s}}`, by)
 }
 
-// Requests with one key are one client, and others are not.
+// Requests with the same key count as one client; requests with different keys do not.
 func TestLimiter_Keys(t *testing.T) {
 	const a, b = "192.0.2.1:1000", "192.0.2.2:1000"
 	type request = *fasthttp.RequestCtx
@@ -86,7 +86,7 @@ func TestLimiter_Keys(t *testing.T) {
 	}
 }
 
-// Every answer says how the client stands, whatever it is.
+// Every answer tells the client its current limits, whatever the status.
 func TestLimiter_Headers(t *testing.T) {
 	s := configured(t, `
 - endpoint: {path: /ok, response: {body: ok}, rate-limit: {max-requests: 3, window-ms: 60000}}
@@ -140,8 +140,8 @@ func TestLimiter_Headers(t *testing.T) {
 	}
 }
 
-// What counts is what the endpoint answers: HEAD of a GET does, what the server answers
-// of itself does not.
+// Requests that the endpoint answers count, among them HEAD requests answered by a GET endpoint;
+// requests that the server answers by itself do not.
 func TestLimiter_WhatCounts(t *testing.T) {
 	s := configured(t, `- endpoint: {path: /x, response: {body: ok}, rate-limit: {max-requests: 2}}`)
 	for i, c := range []struct {
@@ -156,8 +156,8 @@ func TestLimiter_WhatCounts(t *testing.T) {
 	}
 }
 
-// A reload that leaves the endpoint and its limit goes on counting, whatever else it
-// changes; one that was refused changes nothing.
+// A reload that does not change the endpoint and its limit keeps counting, whatever else it
+// changes; a refused reload changes nothing.
 func TestLimiter_Reload(t *testing.T) {
 	const was = `- endpoint: {path: /x, response: {body: ok}, rate-limit: {max-requests: 2}}`
 	for _, c := range []struct {
@@ -189,7 +189,8 @@ func TestLimiter_Reload(t *testing.T) {
 			t.Errorf("%s: got %d, want %d", c.name, got, c.status)
 		}
 	}
-	// Two that are declared alike have a limit each, before and after.
+	// Two endpoints with the same declaration each have a limit of their own, before and after the
+	// reload.
 	s := configured(t, was)
 	s.compiler.carried.Begin()
 	spec := config.Parse("m.yml", []byte(was)).Complete()

@@ -17,14 +17,14 @@ import (
 	"mockserver/listener/record"
 )
 
-// recording is configured for a server that records, and has one of so many requests in
-// its journal.
+// recordingServer configures a server that records, and keeps one in sample requests in its
+// journal.
 func recordingServer(tb testing.TB, configuration string, sample int) *Server {
 	tb.Helper()
 	return recordingAs(tb, configuration, record.JournalOptions{Sample: sample})
 }
 
-// recordingAs is recording with a journal as told.
+// recordingAs is recordingServer with other journal options.
 func recordingAs(tb testing.TB, configuration string, journal record.JournalOptions) *Server {
 	tb.Helper()
 	s := newServer(Options{Record: &record.Options{Journal: journal}})
@@ -35,17 +35,17 @@ func recordingAs(tb testing.TB, configuration string, journal record.JournalOpti
 	return s
 }
 
-// A panic is a request to the endpoint that it was met in, answered 500.
+// A panic counts as a request to the endpoint in which it occurred, answered with 500.
 func TestRecord_Panics(t *testing.T) {
 	s := recordingServer(t, "- endpoint: {path: /a, response: {external-body: {provider: json, path: \"/nowhere/{{query-params.q}}\"}}}\n- endpoint: {path: /b, response: {}}", 0)
-	s.snapshot.Load().answers[0].source = &fetcher.Source{} // of no loader: asking it for a body panics
+	s.snapshot.Load().answers[0].source = &fetcher.Source{} // it has no loader: asking it for a body panics
 	for _, path := range []string{"/a?q=1", "/b"} {
 		var ctx fasthttp.RequestCtx
 		ctx.Init(&fasthttp.Request{}, nil, nil)
 		ctx.Request.SetRequestURI(path)
 		s.handle(&ctx)
 	}
-	s.snapshot.Store(&snapshot{}) // no table: it is not known which endpoint it would be
+	s.snapshot.Store(&snapshot{}) // there is no table, so the endpoint is not known
 	var ctx fasthttp.RequestCtx
 	ctx.Init(&fasthttp.Request{}, nil, nil)
 	s.handle(&ctx)
@@ -54,7 +54,7 @@ func TestRecord_Panics(t *testing.T) {
 	if a.Statuses[500] != 1 || a.Requests != 1 || b.Statuses[200] != 1 || unmatched.Statuses[500] != 1 {
 		t.Errorf("got %v, %v, %v", a.Statuses, b.Statuses, unmatched.Statuses)
 	}
-	kept := slices.DeleteFunc(s.Journal(), func(x *record.Exchange) bool { return x.Kept == record.Slow }) // that to /b
+	kept := slices.DeleteFunc(s.Journal(), func(x *record.Exchange) bool { return x.Kept == record.Slow }) // the request to /b
 	if len(kept) != 2 || kept[1].Code != "internal" || kept[1].Kept != record.Failed || kept[1].Endpoint != "GET /a" || kept[0].Kept != record.Unmatched {
 		t.Errorf("the journal has %d: %+v", len(kept), kept)
 	}
@@ -63,7 +63,7 @@ func TestRecord_Panics(t *testing.T) {
 	}
 }
 
-// What latency was declared to take comes out as it was declared, in the counts too.
+// The recorded latency is exactly what was declared, in the counts as well.
 func TestCounts_InjectedIsWhatIsDeclared(t *testing.T) {
 	seed := uint64(1)
 	s := newServer(Options{Record: &record.Options{}, Seed: &seed})
@@ -71,7 +71,7 @@ func TestCounts_InjectedIsWhatIsDeclared(t *testing.T) {
 	if err := s.Apply(config.Parse("m.yml", []byte("- endpoint: {path: /a, response: {}, latency: {p50: 20ms, p90: 45ms, p99: 120ms, max: 1s}}"))); err != nil {
 		t.Fatal(err)
 	}
-	for range 40_000 { // without a connection there is nothing to wait in
+	for range 40_000 { // without a connection, no request actually waits
 		var ctx fasthttp.RequestCtx
 		ctx.Init(&fasthttp.Request{}, nil, nil)
 		ctx.Request.SetRequestURI("/a")
@@ -88,7 +88,7 @@ func TestCounts_InjectedIsWhatIsDeclared(t *testing.T) {
 	}
 }
 
-// A flood of different requests that nothing matches leaves the last of them.
+// After a flood of distinct unmatched requests, only the latest of them are kept.
 func TestMisses_AreBounded(t *testing.T) {
 	s := recordingServer(t, "- endpoint: {path: /users/:id, response: {}}", 0)
 	ask := func(path string) {

@@ -6,8 +6,8 @@ import (
 	"mockserver/listener/wire"
 )
 
-// What recording costs: a request by each of the two ways, over a connection in memory,
-// where no system call hides it.
+// BenchmarkRecord measures what recording costs: a request on each of the two paths, over a
+// connection in memory, where no system call hides the cost.
 func BenchmarkRecord(b *testing.B) {
 	for _, way := range []struct{ name, request, body string }{
 		{"fixed", "GET /static HTTP/1.1\r\nHost: mock.test\r\nAccept: */*\r\n\r\n", `{"hello": "world"}`},

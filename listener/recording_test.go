@@ -41,13 +41,13 @@ const counted = `
 - websocket: {path: /socket, on-message: [{pattern: ping, response: pong}]}
 `
 
-// away is declared only half of the time.
+// away is declared only in every other specification.
 const away = "- endpoint: {path: /away, response: {body: here}}\n"
 
 const handshake = " HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
 
-// ways are all ways that a request may go: what it is counted for, what is sent, and what
-// the client does after it.
+// ways lists every way that a request can take: what it is counted as, what is sent, and what the
+// client does afterwards.
 var ways = []struct{ of, sent, then string }{
 	{"GET /fixed", "GET /fixed HTTP/1.1\r\nHost: a\r\n\r\n", ""},
 	{"GET /fixed", "GET /fixed?a=b HTTP/1.1\r\nHost: a\r\nOrigin: http://b\r\n\r\n", ""},
@@ -83,8 +83,8 @@ var ways = []struct{ of, sent, then string }{
 	{"malformed", "POST /orders HTTP/1.1\r\nHost: a\r\nContent-Length: 100000000\r\n\r\n", "end"},
 }
 
-// tallied is what one side has counted: answers by what they are counted for and their
-// status, and bytes of bodies that were read.
+// tallied holds what one side has counted: answers by what they are counted as and their status,
+// and the bytes of bodies that were read.
 type tallied struct {
 	answers map[string]int
 	bytes   map[string]int
@@ -103,12 +103,12 @@ func (t *tallied) add(m tallied) {
 	t.pings += m.pings
 }
 
-// client is one of those that ask, one request after the other.
+// client is one of the clients; it sends one request after the other.
 type client struct {
 	address string
 	conn    net.Conn
 	in      *bufio.Reader
-	text    []byte // that is sent
+	text    []byte // the bytes to send
 	tallied
 }
 
@@ -122,7 +122,7 @@ func (c *client) dial() error {
 	return err
 }
 
-// get asks for a path, and reads the answer.
+// get requests a path and reads the answer.
 func (c *client) get(path string) error {
 	if err := c.dial(); err != nil {
 		return err
@@ -137,8 +137,8 @@ func (c *client) get(path string) error {
 	return err
 }
 
-// ask sends one of the ways, or several without waiting for answers in between, and reads
-// what comes of it. Those in front of the last have nothing behind them.
+// ask sends the request of one way, or of several without waiting for answers in between, and
+// reads the answers. Only the last of several may end the connection.
 func (c *client) ask(several ...int) error {
 	if err := c.dial(); err != nil {
 		return err
@@ -158,7 +158,7 @@ func (c *client) ask(several ...int) error {
 	return nil
 }
 
-// read reads what comes of a way.
+// read reads the answer to a request of one way.
 func (c *client) read(way int) error {
 	w := &ways[way]
 	switch w.then {
@@ -166,7 +166,7 @@ func (c *client) read(way int) error {
 		c.answers[w.of+" 499"]++
 		return c.end()
 	case "spoilt":
-		_, _ = io.Copy(io.Discard, c.in) // to its end, however that comes
+		_, _ = io.Copy(io.Discard, c.in) // until the connection ends, however that happens
 		c.answers[w.of+" 200"]++
 		return c.end()
 	}
@@ -191,7 +191,7 @@ func (c *client) read(way int) error {
 	return err
 }
 
-// ping has a message answered, and leaves.
+// ping sends a WebSocket message, waits for the answer, and leaves.
 func (c *client) ping() error {
 	if _, err := io.WriteString(c.conn, "\x81\x84\x00\x00\x00\x00ping"); err != nil {
 		return err
@@ -210,7 +210,7 @@ func (c *client) end() error {
 	return err
 }
 
-// served is what the server has counted, in the form of its clients.
+// served returns the server's counts in the form in which the clients count.
 func served(c record.Counts) tallied {
 	t := newTallied()
 	add := func(of string, e *record.EndpointCounts) {
@@ -222,7 +222,7 @@ func served(c record.Counts) tallied {
 	for i := range c.Endpoints {
 		add(c.Endpoints[i].Endpoint, &c.Endpoints[i])
 		t.pings += int(c.Endpoints[i].Sent)
-		if strings.HasPrefix(c.Endpoints[i].Endpoint, "WebSocket") { // messages are none of the answers' bytes
+		if strings.HasPrefix(c.Endpoints[i].Endpoint, "WebSocket") { // messages are not part of the answers' bytes
 			t.bytes[c.Endpoints[i].Endpoint] -= 4 * int(c.Endpoints[i].Sent)
 		}
 	}
@@ -233,7 +233,7 @@ func served(c record.Counts) tallied {
 	return t
 }
 
-// difference is where two sides have not counted the same.
+// difference lists the counts in which two sides differ.
 func (t tallied) difference(other tallied) (all []string) {
 	for _, of := range []struct {
 		what string
@@ -243,7 +243,7 @@ func (t tallied) difference(other tallied) (all []string) {
 		maps.Copy(keys, of.b)
 		for k := range keys {
 			if of.what == "bytes" && strings.Contains("GET /reset GET /empty GET /malformed GET /truncate", k) {
-				continue // the client does not know what was held back
+				continue // the client does not know how much a fault held back
 			}
 			if of.a[k] != of.b[k] {
 				all = append(all, fmt.Sprintf("%s of %s: %d and %d", of.what, k, of.a[k], of.b[k]))
@@ -256,18 +256,18 @@ func (t tallied) difference(other tallied) (all []string) {
 	return all
 }
 
-// traffic is what 64 clients ask together.
+// traffic describes what 64 clients send together.
 type traffic struct {
-	sample int // of the journal: one in so many
+	sample int // one in sample requests is kept in the journal
 	each   int // requests of each client, and up to three more
-	// leaving is in how many requests one goes a way that ends its connection: the
-	// system has no more than some 28,000 connections a minute.
+	// One in leaving requests takes a way that ends its connection: the system allows no more than
+	// about 28,000 connections a minute.
 	leaving int
-	reload  time.Duration // how often another specification is served
+	reload  time.Duration // the interval at which another specification is served
 }
 
-// What 64 clients have counted is what the server has, for each endpoint and status,
-// whichever way requests go, and whatever is served meanwhile.
+// The counts of 64 clients equal those of the server, for each endpoint and status, whichever ways
+// the requests take, and whatever is reloaded in the meantime.
 func TestRecord_CountsAreThoseOfTheClients(t *testing.T) {
 	for _, sample := range []int{0, 1, 10} {
 		t.Run(fmt.Sprint("sample ", sample), func(t *testing.T) {
@@ -280,15 +280,15 @@ func TestRecord_CountsAreThoseOfTheClients(t *testing.T) {
 	}
 }
 
-// BenchmarkRecord_CountsAreThoseOfTheClients is that test at any length: CONTRIBUTING.md
-// says how. It fails where one request is not counted, or is counted twice.
+// BenchmarkRecord_CountsAreThoseOfTheClients is the same test with any duration: CONTRIBUTING.md
+// says how to run it. It fails if a single request is not counted, or is counted twice.
 func BenchmarkRecord_CountsAreThoseOfTheClients(b *testing.B) {
 	t := traffic{sample: 100, each: (b.N + 63) / 64, leaving: 2000, reload: time.Second}
 	c, tally := t.count(b)
 	checkParts(b, c, tally, t.sample)
 }
 
-// next is what a client asks next: mostly one request.
+// next returns what a client sends next: mostly one request.
 func (t *traffic) next(rng *rand.Rand, few []int) []int {
 	if rng.IntN(t.leaving) == 0 {
 		return []int{rng.IntN(len(ways))}
@@ -303,9 +303,9 @@ func (t *traffic) next(rng *rand.Rand, few []int) []int {
 	return several
 }
 
-// ask has one client ask, and returns what it has counted.
+// ask has one client send its requests, and returns what it has counted.
 func (t *traffic) ask(tb testing.TB, address string, number int) tallied {
-	var few []int // the ways that go on
+	var few []int // the ways after which the connection stays open
 	for i := range ways {
 		if ways[i].then == "" {
 			few = append(few, i)
@@ -327,8 +327,8 @@ func (t *traffic) ask(tb testing.TB, address string, number int) tallied {
 	return c.tallied
 }
 
-// count has the clients ask, holds what they have counted against what the server has,
-// and returns that.
+// count has the clients send their requests, compares their counts with those of the server, and
+// returns the latter.
 func (t traffic) count(tb testing.TB) (record.Counts, record.JournalStats) {
 	tb.Helper()
 	spec := func(n int) *config.Spec {
@@ -340,7 +340,7 @@ func (t traffic) count(tb testing.TB) (record.Counts, record.JournalStats) {
 	}
 	server := listenertest.Start(tb, spec(0), listener.Options{
 		Record: &record.Options{Journal: record.JournalOptions{Sample: t.sample}},
-		Logger: slog.New(slog.DiscardHandler), // it would warn at each reload
+		Logger: slog.New(slog.DiscardHandler), // it would log a warning at each reload
 	})
 	clients := newTallied()
 	var mu sync.Mutex
@@ -365,10 +365,10 @@ func (t traffic) count(tb testing.TB) (record.Counts, record.JournalStats) {
 				tb.Fatal(err)
 			}
 			reloads++
-			runtime.GC() // so that some of those gone are added up
+			runtime.GC() // so that the counters of some closed connections are added up
 		}
 	}
-	// The server may not have read yet what those sent that left last.
+	// The server may not have read yet what the clients that left last have sent.
 	c := server.Counts()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); c = server.Counts() {
 		if c.InFlight == 0 && len(clients.difference(served(c))) == 0 {
@@ -382,7 +382,7 @@ func (t traffic) count(tb testing.TB) (record.Counts, record.JournalStats) {
 	return c, server.JournalStats()
 }
 
-// checkParts holds what was counted beside the answers against them.
+// checkParts checks the other counts against the number of answers.
 func checkParts(t testing.TB, c record.Counts, journal record.JournalStats, sample int) {
 	t.Helper()
 	all := c.Unmatched.Requests + c.Options.Requests + c.Malformed.Requests + c.Gone.Requests
@@ -431,18 +431,18 @@ func checkParts(t testing.TB, c record.Counts, journal record.JournalStats, samp
 	}
 }
 
-// unrecorded is a server that records nothing.
+// unrecorded starts a server that records nothing.
 func unrecorded(t *testing.T, text string) *listener.Server {
 	t.Helper()
 	server, err := listener.Start(config.Parse("m.yml", []byte(text)), listener.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = server.Close() }) // it reports nothing that a test asks for
+	t.Cleanup(func() { _ = server.Close() }) // no test checks its error
 	return server
 }
 
-// journaling is a server that keeps every request.
+// journaling starts a server that keeps every request.
 func journaling(t *testing.T, text string) *listener.Server {
 	t.Helper()
 	return listenertest.Start(t, config.Parse("m.yml", []byte(text)), listener.Options{
@@ -475,7 +475,7 @@ func TestJournal_HasWhatCame(t *testing.T) {
 		endpoint, target string
 		status           int
 		code             string
-		remarkable       record.Kept // "" for one that is not
+		remarkable       record.Kept // why it is kept; "" if it is not remarkable
 	}{
 		{"", "", 400, "bad_request", record.Failed},
 		{"GET /users/:id|int", "/users/7", 200, "", ""},

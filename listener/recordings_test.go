@@ -20,7 +20,7 @@ import (
 	"mockserver/listener/listenertest"
 )
 
-// recordedIn returns the lines of all files of a directory.
+// recordedIn returns the lines of all the files in a directory.
 func recordedIn(t *testing.T, dir string) (lines []form.Line) {
 	t.Helper()
 	names, _ := filepath.Glob(filepath.Join(dir, "*.zst"))
@@ -42,7 +42,7 @@ func recordedIn(t *testing.T, dir string) (lines []form.Line) {
 	return lines
 }
 
-// proxied is a server in front of a handler.
+// proxied starts a server in front of a handler.
 func proxied(t *testing.T, more string, to http.HandlerFunc) *listener.Server {
 	t.Helper()
 	real := httptest.NewServer(to)
@@ -105,7 +105,7 @@ func TestRecording_SecretsAreInNoFile(t *testing.T) {
 		}
 	}
 	names, _ := filepath.Glob(dir + "/*")
-	for _, name := range names { // also as they are, in case that something is not packed
+	for _, name := range names { // the files are also searched without unpacking them, in case something is not packed
 		raw, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -116,7 +116,7 @@ func TestRecording_SecretsAreInNoFile(t *testing.T) {
 			}
 		}
 	}
-	// The same secret is the same everywhere, so that sessions stay whole.
+	// The same secret is always replaced by the same value, so that sessions stay recognizable.
 	header := func(m form.Message, name string) string {
 		for _, h := range m.Headers {
 			if strings.EqualFold(h[0], name) {
@@ -142,7 +142,7 @@ func TestRecording_SecretsAreInNoFile(t *testing.T) {
 	}
 }
 
-// Each of some thousand exchanges is in the files once, with its status, body and times.
+// Each of several thousand exchanges is in the files once, with its status, body and times.
 func TestRecording_NothingIsLost(t *testing.T) {
 	dir := t.TempDir()
 	server := proxied(t, `, record: {to: "`+dir+`", sample: 2, bodies: 100}`, func(w http.ResponseWriter, r *http.Request) {
@@ -198,7 +198,8 @@ func TestRecording_NothingIsLost(t *testing.T) {
 	}
 }
 
-// What is recorded is served, by this process and the next one; the rest is asked for.
+// Recorded answers are served, by this process and the next one; the upstream is asked for all
+// others.
 func TestRecording_Missing(t *testing.T) {
 	dir := t.TempDir()
 	asked := 0

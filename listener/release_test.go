@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// unwritable is a connection whose writing panics.
+// unwritable is a connection that panics when it is written to.
 type unwritable struct{ net.Conn }
 
 func (unwritable) Write([]byte) (int, error) { panic("a defect") }
 
-// Whatever ends a connection, the delays of webhooks that were accepted begin: one
-// that never did would stay pending for ever.
+// Whatever ends a connection, the delays of the webhooks that it has accepted begin: a webhook
+// whose delay never began would stay pending forever.
 func TestServeConnection_APanicReleasesWebhooks(t *testing.T) {
 	var log logged
 	s := configured(t, "- endpoint: {path: /a, response: {body: x}, webhook: {method: POST, url: 'http://127.0.0.1:1/', sleep-time: 3600}}")
@@ -39,7 +39,7 @@ func TestServeConnection_APanicReleasesWebhooks(t *testing.T) {
 		}
 	}
 	*conn.Kept() = f
-	go func() { _, _ = io.WriteString(client, "GET /a HTTP/1.1\r\nHost: a\r\n\r\n") }() // reading says what it misses
+	go func() { _, _ = io.WriteString(client, "GET /a HTTP/1.1\r\nHost: a\r\n\r\n") }() // an error shows when the answer is read
 	s.serveConnection(conn)
 	if released != 1 || !strings.Contains(log.buf.String(), "panic while serving a connection") {
 		t.Errorf("%d were released; the log says\n%s", released, &log.buf)

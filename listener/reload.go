@@ -106,7 +106,7 @@ func (r *Reloader) Reload(cause string) error {
 	begun := time.Now()
 	spec, err := r.apply()
 	if r.watch(r.related(spec, err)) {
-		// One of them may have changed after it was read and before it was watched.
+		// One of the files may have changed after it was read and before it was watched.
 		spec, err = r.apply()
 		r.watch(r.related(spec, err))
 	}

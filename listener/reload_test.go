@@ -15,8 +15,8 @@ import (
 	"mockserver/listener"
 )
 
-// A server in a Go program follows its files: a change is served, a wrong one is not,
-// and whoever asks for a reload is told why.
+// A server in a Go program follows its files: a change is served, an invalid one is not, and a
+// caller that asks for a reload gets the error.
 func TestReloader_ServesWhatTheFilesSay(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -29,9 +29,9 @@ func TestReloader_ServesWhatTheFilesSay(t *testing.T) {
 	files := listener.NewReloader(config.Loader{}, filepath.Join(dir, "m.yml"))
 	files.Served = func() { served <- struct{}{} }
 	spec := files.Load()
-	// It changes before the server runs: that counts too.
+	// The file changes before the server runs, which also counts as a change.
 	write("m.yml", "- endpoint: {path: /a, response: {body: two, status: 201}}")
-	log := &safe{got: make(chan struct{}, 1000)} // few lines come
+	log := &safe{got: make(chan struct{}, 1000)} // there are only a few lines
 	server := started(t, spec, listener.Options{Logger: slog.New(slog.NewTextHandler(log, nil))})
 	files.Attach(server)
 	run := func(interval time.Duration) (end func()) {
@@ -55,7 +55,7 @@ func TestReloader_ServesWhatTheFilesSay(t *testing.T) {
 		t.Errorf("Reload: %v", err)
 	}
 	end()
-	end = run(time.Hour) // too long to see a change: it is asked for
+	end = run(time.Hour) // the interval is too long for a change to be seen: Ask causes the reload
 	write("m.yml", "- endpoint: {path: /a, response: {body: four}}")
 	files.Ask("a signal")
 	<-served

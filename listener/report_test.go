@@ -20,15 +20,15 @@ import (
 	"mockserver/fetcher"
 )
 
-// host is a Sentry host that keeps the events it is sent.
+// host is a Sentry host that keeps the events that it receives.
 type host struct {
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	events []sentry.Event
 	raw    bytes.Buffer
 }
 
-// take reads one envelope: a line of JSON, then items of a line of JSON and a
-// payload of the length told there.
+// take reads one envelope: a line of JSON, then items, each a line of JSON and a payload of the
+// length that the line gives.
 func (h *host) take(body []byte) error {
 	_, rest, _ := bytes.Cut(body, []byte("\n"))
 	line, rest, _ := bytes.Cut(rest, []byte("\n"))
@@ -53,7 +53,7 @@ func (h *host) take(body []byte) error {
 	return nil
 }
 
-// RoundTrip makes a host the way to itself, for tests without sockets.
+// RoundTrip passes requests to the host itself, for tests without sockets.
 func (h *host) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
@@ -80,7 +80,7 @@ func (h *host) listening(t *testing.T) string {
 	return "http://key@" + server.Listener.Addr().String() + "/1"
 }
 
-// reporting starts a server that reports to h and stops with the returned function.
+// reporting starts a server that reports to h. The returned function stops the server.
 func reporting(t *testing.T, h *host, configuration string, opts Options) (*Server, func()) {
 	t.Helper()
 	opts.SentryDSN = h.listening(t)
@@ -113,7 +113,7 @@ func TestReport_PanicHasItsStack(t *testing.T) {
 	s, stop := reporting(t, h, `[{endpoint: {path: "/users/:id", response: {body: ok}}}]`, Options{Version: "1.2.3"})
 	broken := *s.snapshot.Load()
 	broken.answers = slices.Clone(broken.answers)
-	broken.answers[0].source = &fetcher.Source{} // of no loader: asking it for a body panics
+	broken.answers[0].source = &fetcher.Source{} // it has no loader: asking it for a body panics
 	s.snapshot.Store(&broken)
 	for range 3 {
 		ask(t, s.URL()+"/users/hunter2secret?q=hunter2secret", 500)
@@ -153,7 +153,7 @@ func TestReport_PanicHasItsStack(t *testing.T) {
 	}
 }
 
-// panicOnce is a log that panics with a text at its first line of a request.
+// panicOnce is a log that panics at its first line about a request, with a given text.
 type panicOnce struct {
 	slog.Handler
 	once *sync.Once
@@ -184,7 +184,7 @@ func TestReport_TextOfAPanicStaysInTheLog(t *testing.T) {
 	}
 }
 
-// Before the endpoint is known there is none to name.
+// Before the endpoint is known, the report names none.
 func TestReport_PanicOfMatching(t *testing.T) {
 	h := &host{}
 	s, stop := reporting(t, h, "[]", Options{})
@@ -215,7 +215,7 @@ func TestReport_NothingWithoutADSN(t *testing.T) {
 	}
 }
 
-// logged is a log that tests read while it is written.
+// logged is a log that tests read while it is being written.
 type logged struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

@@ -24,17 +24,17 @@ import (
 	"mockserver/listener/wire"
 )
 
-// scaled are requests for timed, and their bodies.
+// scaled lists requests to timed, and the expected bodies.
 var scaled = []struct{ name, request, body string }{
 	{"fixed", "GET /static HTTP/1.1\r\nHost: mock.test\r\n\r\n", `{"hello": "world"}`},
 	{"path", "GET /users/abc HTTP/1.1\r\nHost: mock.test\r\n\r\n", `{"id": "abc"}`},
 	{"json", "POST /orders HTTP/1.1\r\nHost: mock.test\r\nContent-Length: 24\r\n\r\n{\"project\": \"x\", \"n\": 1}", `{"project": "x"}`},
 }
 
-// Requests of two connections that are served at the same time write no common cache line,
-// whether they are recorded or not, and with any number of endpoints: a line that both
-// write makes each of them wait for the other's CPU. The memory of the server is compared
-// before and after, as far as it can be reached; what a lock does shows by holding all.
+// Requests of two connections that are served at the same time write to no common cache line,
+// whether or not they are recorded, and with any number of endpoints: each write to a shared line
+// would make the other CPU wait. The test compares the memory of the server, as far as it is
+// reachable, before and after; it finds the use of locks by holding all of them.
 func TestScale_NothingIsWrittenByTwo(t *testing.T) {
 	if runtime.GOMAXPROCS(0) < 2 {
 		t.Skip("one CPU counts in one place")
@@ -46,7 +46,7 @@ func TestScale_NothingIsWrittenByTwo(t *testing.T) {
 				must(t, err)
 				defer s.Close()
 				clients := []*asker{connected(t, s), connected(t, s)}
-				for range 10 - min(endpoints, 10) { // what is made of one connection may lie next to what is made of the next
+				for range 10 - min(endpoints, 10) { // memory of one connection may be next to memory of the following one
 					clients = append(clients, connected(t, s))
 				}
 				for _, c := range scaled {
@@ -66,7 +66,7 @@ func TestScale_NothingIsWrittenByTwo(t *testing.T) {
 					}
 				}
 				if common := reach(s, nil).neighbours(reflect.TypeFor[wire.Connection]().PkgPath()); len(common) > 0 {
-					t.Errorf("in one cache line are %s", strings.Join(common, ", ")) // what is set and set back does not show above
+					t.Errorf("in one cache line are %s", strings.Join(common, ", ")) // locks, which are set and reset, do not show above
 				}
 				if recorded != nil {
 					begin := func(shard uint32) func() { return func() { s.recorder.Enter(shard) } }
@@ -84,7 +84,7 @@ func TestScale_NothingIsWrittenByTwo(t *testing.T) {
 	}
 }
 
-// crowd asks until the requests of two connections are counted apart.
+// crowd sends requests until those of two connections are counted separately.
 func (s *Server) crowd(t *testing.T, name string, ask func()) {
 	t.Helper()
 	i := slices.IndexFunc(scaled, func(c struct{ name, request, body string }) bool { return c.name == name })
@@ -96,7 +96,7 @@ func (s *Server) crowd(t *testing.T, name string, ask func()) {
 	}
 }
 
-// asker is a client that waits for each answer.
+// asker is a client that waits for each answer before it sends the next request.
 type asker struct {
 	net.Conn
 	in *bufio.Reader
@@ -106,7 +106,7 @@ func connected(t *testing.T, s *Server) *asker {
 	t.Helper()
 	conn, err := net.Dial("tcp", s.Addr().String())
 	must(t, err)
-	t.Cleanup(func() { _ = conn.Close() }) // nothing is left to be said
+	t.Cleanup(func() { _ = conn.Close() }) // its error does not matter
 	return &asker{conn, bufio.NewReader(conn)}
 }
 
@@ -123,12 +123,12 @@ func (a *asker) ask(t *testing.T, request, body string, times int) {
 	}
 }
 
-// memory is the memory that can be reached from a server, and what it held.
+// memory is the memory that is reachable from a server, with its earlier contents.
 type memory struct {
 	parts []part
 	locks []sync.Locker
 	seen  map[reached]bool
-	skip  reflect.Type // nothing in it is reached
+	skip  reflect.Type // values of this type are not followed
 }
 
 type part struct {
@@ -141,7 +141,7 @@ type reached struct {
 	kind reflect.Type
 }
 
-// cacheLine is its size in bytes.
+// cacheLine is the size of a cache line in bytes.
 const cacheLine = 64
 
 func reach(s *Server, skip reflect.Type) *memory {
@@ -163,13 +163,13 @@ func (m *memory) add(kind reflect.Type, at unsafe.Pointer, n int) {
 	}
 }
 
-// follow adds what a value that was added refers to.
+// follow adds the values that an added value refers to.
 func (m *memory) follow(kind reflect.Type, at unsafe.Pointer) {
 	switch kind.Kind() {
 	case reflect.Pointer:
 		m.add(kind.Elem(), *(*unsafe.Pointer)(at), 1)
 	case reflect.Slice:
-		all := *(*[]byte)(at) // its length counts elements
+		all := *(*[]byte)(at) // the length counts elements, not bytes
 		m.add(kind.Elem(), unsafe.Pointer(unsafe.SliceData(all)), cap(all))
 	case reflect.Array:
 		for i := range kind.Len() {
@@ -200,7 +200,7 @@ func (m *memory) fields(kind reflect.Type, at unsafe.Pointer) {
 		m.locks = append(m.locks, lock)
 	}
 	if kind.PkgPath() == "sync/atomic" && strings.HasPrefix(kind.Name(), "Pointer[") {
-		m.add(kind.Field(0).Type.Elem().Elem(), *(*unsafe.Pointer)(at), 1) // _ [0]*T comes first
+		m.add(kind.Field(0).Type.Elem().Elem(), *(*unsafe.Pointer)(at), 1) // its first field is _ [0]*T
 		return
 	}
 	for f := range kind.Fields() {
@@ -208,7 +208,7 @@ func (m *memory) fields(kind reflect.Type, at unsafe.Pointer) {
 	}
 }
 
-// hold locks all that is unlocked, until what it returns is called.
+// hold locks all unlocked mutexes until the returned function is called.
 func (m *memory) hold() (release func()) {
 	held := slices.DeleteFunc(m.locks, func(l sync.Locker) bool { return !l.(interface{ TryLock() bool }).TryLock() })
 	return func() {
@@ -218,7 +218,7 @@ func (m *memory) hold() (release func()) {
 	}
 }
 
-// neighbours returns the values of types of a package that share a cache line.
+// neighbours returns values of a package's types that share a cache line.
 func (m *memory) neighbours(pkg string) []string {
 	var found []string
 	lines := map[uintptr]reflect.Type{}
@@ -237,12 +237,12 @@ func (m *memory) neighbours(pkg string) []string {
 	return found
 }
 
-// writtenByBoth returns what both of two functions write that shares a cache line. What
-// else happens meanwhile, in some of several tries, does not count.
+// writtenByBoth describes the cache lines that both functions write to. It repeats the comparison,
+// so that unrelated writes, which occur in only some of the tries, do not count.
 func (m *memory) writtenByBoth(a, b func()) []string {
 	var common map[uintptr]string
 	for range 5 {
-		m.written(func() {}) // by what was before
+		m.written(func() {}) // skips earlier writes
 		first, second := m.written(a), m.written(b)
 		for line := range first {
 			if second[line] == "" || common != nil && common[line] == "" {
@@ -256,11 +256,11 @@ func (m *memory) writtenByBoth(a, b func()) []string {
 	return slices.Sorted(maps.Values(common))
 }
 
-// written returns the cache lines that f writes, and what is there.
+// written returns the cache lines that f writes to, with the types of the values in them.
 func (m *memory) written(f func()) map[uintptr]string {
 	f()
 	lines := map[uintptr]string{}
-	for quiet := 0; quiet < 3; quiet++ { // what it has done is done later: the answer is written first
+	for quiet := 0; quiet < 3; quiet++ { // some of its work is done after the answer is written
 		runtime.Gosched()
 		for i := range m.parts {
 			p := &m.parts[i]

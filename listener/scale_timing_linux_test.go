@@ -16,10 +16,10 @@ import (
 	"mockserver/listener/wire"
 )
 
-// BenchmarkScale is the CPU time of a request over connections in memory: by one, by two
-// that are served at the same time, and the ratio of both. A ratio above 1.1 means that they
-// write common memory. What else the machine does disturbs it little, and less on -cpu 2
-// than with more. See TestScale_NothingIsWrittenByTwo.
+// BenchmarkScale measures the CPU time of a request over connections in memory: with one
+// connection, with two that are served at the same time, and the ratio of both. A ratio above 1.1
+// means that they write to common memory. Other load on the machine has little influence, and less
+// with -cpu 2 than with more. See TestScale_NothingIsWrittenByTwo.
 func BenchmarkScale(b *testing.B) {
 	if runtime.GOMAXPROCS(0) < 2 {
 		b.Skip("two connections need two CPUs")
@@ -49,7 +49,7 @@ func BenchmarkScale(b *testing.B) {
 	}
 }
 
-// requestsAtOnce is how many requests a connection has each time.
+// requestsAtOnce is how many requests are sent over a connection in each measurement.
 const requestsAtOnce = 40_000
 
 // costOf returns the CPU time of a request, in nanoseconds.

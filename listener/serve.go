@@ -95,7 +95,7 @@ func (s *Server) disturb(a *answer, c *call, notify bool) {
 		held.begun = time.Now()
 		defer held.leave()
 	}
-	drawn := a.rules.Draw(&c.Request) // before the reply, which may draw random numbers too
+	drawn := a.rules.Draw(&c.Request) // before the reply, which may also draw random numbers
 	c.whole = drawn.Fault != nil
 	switch {
 	case chosen != nil:

@@ -17,7 +17,7 @@ import (
 	"mockserver/config/syntax"
 )
 
-// asReceived has ctx the request that it holds as it is read from a connection.
+// asReceived gives ctx its own request in the form that reading it from a connection produces.
 func asReceived(ctx *fasthttp.RequestCtx) *fasthttp.RequestCtx {
 	var sent bytes.Buffer
 	w := bufio.NewWriter(&sent)
@@ -28,7 +28,7 @@ func asReceived(ctx *fasthttp.RequestCtx) *fasthttp.RequestCtx {
 	return ctx
 }
 
-// A panic while one request is served answers it with 500 and harms no other.
+// A panic while a request is served is answered with 500 and affects no other request.
 func TestServe_Panic(t *testing.T) {
 	var logged bytes.Buffer
 	s := newServer(Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))})

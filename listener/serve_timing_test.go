@@ -28,7 +28,7 @@ func configured(tb testing.TB, configuration string) *Server {
 	return s
 }
 
-// many is a configuration of n endpoints, half of them with a parameter.
+// many returns a configuration with n endpoints, half of them with a parameter.
 func many(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -47,8 +47,8 @@ const timed = `
 - endpoint: {method: POST, path: /orders, response: {body: '{"project": "{{json-params.project}}"}'}}
 `
 
-// Each benchmark is a request and its answer over a connection in memory that is
-// kept, beside the least that fasthttp can do: a handler that sets fixed bytes.
+// Each benchmark measures a request and its answer over a kept connection in memory, and compares
+// it with the least that fasthttp can do: a handler that sets fixed bytes.
 
 func BenchmarkServe_Static(b *testing.B) {
 	compare(b, timed, "GET", "/static", "", `{"hello": "world"}`)
@@ -58,8 +58,8 @@ func BenchmarkServe_PathParameter(b *testing.B) {
 	compare(b, timed, "GET", "/users/abc", "", `{"id": "abc"}`)
 }
 
-// What an operation of a document answers costs what the same answer costs that was
-// declared: with a parameter, and as fixed bytes.
+// An answer of an operation of a document costs the same as a declared answer with the same
+// content, with a parameter or as fixed bytes.
 func BenchmarkServe_Operation(b *testing.B) {
 	const body = `{"cat":1}`
 	s := described(b, "[{endpoint: {path: '/declared/:id', response: {body: {cat: 1}}}}, {endpoint: {path: /declared, response: {body: {cat: 1}}}}]",
@@ -78,8 +78,8 @@ func BenchmarkServe_Operation(b *testing.B) {
 	}
 }
 
-// repeating is the connection of a client that sends one request a number of times, and
-// counts the answers that have a body. No other goroutine is needed for it.
+// repeating is the connection of a client that sends one request a number of times, and counts the
+// answers that have a body. It needs no other goroutine.
 type repeating struct {
 	scripted
 	request, body  string
@@ -113,8 +113,8 @@ func BenchmarkServe_10000Endpoints(b *testing.B) {
 	compare(b, many(10000), "GET", "/users9999/abc", "", `{"ok": "abc"}`)
 }
 
-// compare runs one request against a server of that configuration and against a
-// bare handler that gives the same body.
+// compare measures one request against a server with that configuration, and against a bare
+// handler that returns the same body.
 func compare(b *testing.B, configuration, method, uri, body, want string) {
 	s := configured(b, configuration)
 	request := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: mock.test\r\nContent-Length: %d\r\n\r\n%s", method, uri, len(body), body)
@@ -138,7 +138,7 @@ func compare(b *testing.B, configuration, method, uri, body, want string) {
 	b.Run("bare", func(b *testing.B) { exchange(b, bare.Serve, request, want) })
 }
 
-// exchange sends the request again and again and checks every answer.
+// exchange sends the request repeatedly and checks every answer.
 func exchange(b *testing.B, serve func(net.Listener) error, request, want string) {
 	l := fasthttputil.NewInmemoryListener()
 	ended := make(chan error, 1)

@@ -69,7 +69,7 @@ type Options struct {
 	// on, in milliseconds. declared is the latency and the wait for a place, waited is how long the
 	// request actually waited for them, late is how much longer that was than declared, upstream is
 	// the wait for a body from a URL, and own is the rest, the server's own work. The part of
-	// upstream that passes during a latency is part of waited too.
+	// upstream that passes during a latency is also part of waited.
 	ServerTiming bool
 
 	// State is a file from which the changes of rows are read at the start, and to which they are
@@ -80,7 +80,7 @@ type Options struct {
 	MaxPendingWebhooks int // maximum number of waiting webhooks; 0 is a million
 	// WebhookStore is where accepted webhooks survive a crash; "" for none. It is a directory,
 	// which only one server at a time may use, or "nats://HOST:PORT": a stream of NATS JetStream,
-	// from which other servers send the webhooks of one that has ended.
+	// from which other servers send the webhooks of one that has stopped.
 	WebhookStore string
 	// SharedState is where replicas count shared rate limits: "nats://HOST:PORT"; "" for none.
 	SharedState string
@@ -97,7 +97,7 @@ type Options struct {
 	Seed *uint64
 
 	// SentryDSN is where panics and the server's own 5xx responses are reported:
-	// "https://KEY@HOST/PROJECT". "" reports nothing; an invalid DSN does so too, with a warning in
+	// "https://KEY@HOST/PROJECT". "" disables reports; so does an invalid DSN, with a warning in
 	// the log.
 	SentryDSN string
 	Version   string // the version of the program for these reports; "" omits it
@@ -154,8 +154,8 @@ const (
 	defaultMaxBody     = 16 << 20
 	unmatchedPerSecond = 10
 
-	// lastWord is how long closed connections have to report that their requests were answered: on
-	// a busy machine they need some time.
+	// lastWord is how long closed connections may take to report that their requests were
+	// answered: on a busy machine they need some time.
 	lastWord = 500 * time.Millisecond
 )
 
@@ -177,7 +177,7 @@ type Server struct {
 	probe     *probe.Probe   // nil before the server listens
 	serving   sync.WaitGroup // the connections
 	closeData sync.Once
-	stopping  atomic.Bool   // Shutdown was called: the end of accepting is not a failure
+	stopping  atomic.Bool   // Shutdown was called: a failure to accept is then expected
 	drained   chan struct{} // closed once nothing is accepted and no connection is served
 	ending    sync.Once
 	done      chan struct{} // closed by the first call of end
@@ -353,7 +353,7 @@ func (s *Server) listen() error {
 // Apply compiles spec and serves it from the next request on: once it returns, no new request is
 // answered from the previous one. If spec is invalid, the error is a config.Problems, and the
 // previous specification stays in service. After Shutdown the error is ErrStopped. The spec may be
-// used for other servers too.
+// also used for other servers.
 func (s *Server) Apply(spec *config.Spec) error {
 	s.applying.Lock()
 	defer s.applying.Unlock()
@@ -398,7 +398,7 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 // finish until ctx ends, and closes the rest. Then it sends waiting error reports, for at most two
 // seconds and not beyond ctx. The error says how many requests were cut off, and wraps that of ctx;
 // it is nil if there were none, even if ctx has ended. Afterwards nothing of the server runs except
-// the end of requests that were cut off.
+// requests that were cut off, which are still ending.
 //
 // It may be called again, and from several goroutines: each call returns when the server has
 // stopped, or when its own ctx ends, which cuts off the requests for all of them.

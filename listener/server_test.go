@@ -16,7 +16,7 @@ import (
 	"mockserver/listener"
 )
 
-// get asks a server for a path and returns the status and the body.
+// get requests a URL and returns the status and the body.
 func get(t *testing.T, url string) (int, string) {
 	t.Helper()
 	resp, err := http.Get(url)
@@ -109,7 +109,7 @@ func TestApply_KeepsTheLastGoodSpecification(t *testing.T) {
 	}
 }
 
-// A counter goes on counting over a reload.
+// A counter keeps its value over a reload.
 func TestApply_KeepsCounters(t *testing.T) {
 	server := started(t, hello(`{{counter("n")}}`), listener.Options{})
 	for _, want := range []string{"1", "2"} {

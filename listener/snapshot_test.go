@@ -10,7 +10,7 @@ import (
 func TestCheck_OfABrokenEndpointSaysWhatIsNotKnown(t *testing.T) {
 	for _, c := range []struct {
 		name, endpoint string
-		want           []string // the keys of all problems, warnings too
+		want           []string // the keys of all problems, including warnings
 	}{
 		{"a mistake elsewhere", `{path: /a, response: {status: 1, body: "{{nope}}"}}`,
 			[]string{"[0].endpoint.response.status", "[0].endpoint.response.body"}},

@@ -19,7 +19,7 @@ import (
 	"mockserver/listener/wire"
 )
 
-// stopping is a listener whose connections are pipes.
+// stopping returns a listener whose connections are pipes.
 func stopping() *wire.Connections {
 	return wire.New(&queue{closed: make(chan struct{})}, slog.New(slog.DiscardHandler))
 }
@@ -33,12 +33,12 @@ func end(t *testing.T, l *wire.Connections, lastCall time.Duration) {
 	l.Hurry()
 }
 
-// pointed is a connection with something that happens at the n-th point: a read, a
-// write, or what else calls pass.
+// pointed is a connection that calls a function at the n-th event: a read, a write, or another
+// call of pass.
 type pointed struct {
 	net.Conn
 	n        int
-	before   bool // it happens before that, not after it
+	before   bool // call the function before the event instead of after it
 	happened func()
 }
 
@@ -64,8 +64,8 @@ func (p *pointed) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// Wherever the end meets requests that were pipelined, what was answered arrives,
-// and the last answer says that no other follows.
+// Whenever the shutdown begins while pipelined requests are served, the answers that were sent
+// arrive, and the last one says that no other follows.
 func TestHurry_LosesNoAnswerOfPipelinedRequests(t *testing.T) {
 	s := configured(t, timed)
 	warm(t, s)
@@ -77,10 +77,10 @@ func TestHurry_LosesNoAnswerOfPipelinedRequests(t *testing.T) {
 		point.pass(func() { s.handle(ctx) })
 	}
 	most := 0
-	for n := 1; n <= requests+3; n++ { // they are read once, answered one after the other, written once, and read again
+	for n := 1; n <= requests+3; n++ { // the requests are read once, answered one after the other, written once, and then there is another read
 		for _, before := range []bool{true, false} {
 			if n == requests+3 && !before {
-				continue // nothing more comes
+				continue // nothing more is read
 			}
 			s.stopping.Store(false)
 			answered = 0
@@ -94,7 +94,7 @@ func TestHurry_LosesNoAnswerOfPipelinedRequests(t *testing.T) {
 			served := make(chan error, 1)
 			go func() { served <- serveOne(s, conn) }()
 			go func() {
-				_, _ = io.WriteString(client, strings.Repeat("GET /static HTTP/1.1\r\nHost: a\r\n\r\n", requests)) // what it misses is not answered
+				_, _ = io.WriteString(client, strings.Repeat("GET /static HTTP/1.1\r\nHost: a\r\n\r\n", requests)) // requests that are not written are not answered
 			}()
 			text, err := io.ReadAll(client)
 			if err != nil {
@@ -116,8 +116,8 @@ func TestHurry_LosesNoAnswerOfPipelinedRequests(t *testing.T) {
 	}
 }
 
-// What accepts may serve a connection that nobody knows of yet: the end waits for
-// it, though not for long.
+// The accept loop may be serving a connection that is not registered yet: unanswered waits for it,
+// but not for long.
 func TestUnanswered_WaitsForWhatAccepts(t *testing.T) {
 	for _, takes := range []time.Duration{0, lastWord / 2, lastWord * 2} {
 		synctest.Test(t, func(t *testing.T) {
@@ -130,12 +130,12 @@ func TestUnanswered_WaitsForWhatAccepts(t *testing.T) {
 			if took, want := time.Since(begun), min(takes, lastWord); took != want {
 				t.Errorf("accepting ends after %v: waited %v, want %v", takes, took, want)
 			}
-			<-s.drained // the goroutines of a bubble have to end
+			<-s.drained // the goroutines of a bubble must end
 		})
 	}
 }
 
-// defective is a connection whose reading panics.
+// defective is a connection that panics when it is read from.
 type defective struct{ net.Conn }
 
 func (defective) Read([]byte) (int, error) { panic("hunter2") }
@@ -204,7 +204,7 @@ func TestAccept_ThatFailsEndsTheServer(t *testing.T) {
 	}
 }
 
-// elsewhere is a listener that says it has another address.
+// elsewhere is a listener that reports another address.
 type elsewhere struct {
 	net.Listener
 	addr net.Addr
@@ -215,7 +215,7 @@ func (e elsewhere) Addr() net.Addr { return e.addr }
 func TestURL(t *testing.T) {
 	for _, c := range []struct {
 		addr       net.TCPAddr
-		want, host string // host is what a client makes of it
+		want, host string // host is the host that a client extracts from it
 	}{
 		{net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8000}, "http://127.0.0.1:8000", "127.0.0.1"},
 		{net.TCPAddr{IP: net.IPv6unspecified, Port: 8000}, "http://127.0.0.1:8000", "127.0.0.1"},

@@ -48,7 +48,7 @@ const overTLS = `
 - websocket: {path: /ws, on-message: [{pattern: ping, response: pong}]}
 `
 
-// secured starts a server that speaks TLS, and returns what is logged too.
+// secured starts a server that speaks TLS. It also returns the server's log.
 func secured(t *testing.T, opts certs.Options) (*listener.Server, *logged) {
 	t.Helper()
 	log := &logged{}
@@ -56,7 +56,7 @@ func secured(t *testing.T, opts certs.Options) (*listener.Server, *logged) {
 	return started(t, spec, listener.Options{TLS: &opts, Record: &record.Options{}, Logger: slog.New(slog.NewTextHandler(log, nil))}), log
 }
 
-// logged is a log that tests wait for.
+// logged is a log on which tests can wait.
 type logged struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -79,13 +79,13 @@ func (l *logged) has(parts ...string) bool {
 	return false
 }
 
-// wants waits until a line with all parts was logged.
+// wants waits until a line that contains all parts is logged.
 func (l *logged) wants(t *testing.T, parts ...string) {
 	t.Helper()
 	harness.Until(t, fmt.Sprintf("%q is logged", parts), func() bool { return l.has(parts...) })
 }
 
-// pairs returns the options for certificates that were written.
+// pairs returns the options for the given certificate and key files.
 func pairs(files ...string) []certs.Pair {
 	var all []certs.Pair
 	for i := 0; i < len(files); i += 2 {
@@ -105,7 +105,7 @@ func dialTLS(t *testing.T, server *listener.Server, config *tls.Config) (*tls.Co
 	return conn, err
 }
 
-// asked sends a GET over a connection, and returns the body of the response.
+// asked sends a GET request over a connection and returns the body of the response.
 func asked(conn net.Conn, path string) (string, error) {
 	if _, err := io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 		return "", err
@@ -152,7 +152,7 @@ func TestTLS_BothOnOnePort(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range 3 { // on one connection
+			for range 3 { // several requests on one connection
 				if got, err := asked(conn, c.path); got != c.want || err != nil || conn.ConnectionState().Version != c.version {
 					t.Errorf("got %q, %v, version %x, want %q, %x", got, err, conn.ConnectionState().Version, c.want, c.version)
 				}
@@ -165,7 +165,7 @@ func TestTLS_VersionsProtocolsAndCiphers(t *testing.T) {
 	for name, c := range map[string]struct {
 		opts   certs.Options
 		config *tls.Config
-		result string // "" for none: it succeeds
+		result string // "" means success
 		logged string
 	}{
 		"1.1":               {certs.Options{Auto: true}, &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, "version", "share no version of TLS"},
@@ -199,7 +199,7 @@ func TestTLS_VersionsProtocolsAndCiphers(t *testing.T) {
 	}
 }
 
-// handshakes returns how many handshakes of a server had a result.
+// handshakes returns how many handshakes of a server had the given result.
 func handshakes(server *listener.Server, result string) (n uint64) {
 	counts := server.Counts()
 	for _, h := range counts.Handshakes {
@@ -252,7 +252,7 @@ func TestTLS_Resumption(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := asked(conn, "/fixed"); err != nil || conn.ConnectionState().DidResume != (i > 0) { // reading takes the ticket
+			if _, err := asked(conn, "/fixed"); err != nil || conn.ConnectionState().DidResume != (i > 0) { // reading the response also reads the ticket
 				t.Errorf("version %x, connection %d: resumed %v, %v", version, i, conn.ConnectionState().DidResume, err)
 			}
 		}
@@ -270,7 +270,7 @@ func TestTLS_ClientCertificates(t *testing.T) {
 	for name, c := range map[string]struct {
 		mode   string
 		shown  []tls.Certificate
-		want   string // "" refuses
+		want   string // "" if the handshake is refused
 		logged string
 	}{
 		"required, shown":       {"", []tls.Certificate{shop}, "CN=shop shop.test,10.0.0.1,spiffe://a/b ", ""},
@@ -286,7 +286,7 @@ func TestTLS_ClientCertificates(t *testing.T) {
 			t.Run(fmt.Sprintf("%s %x", name, version), func(t *testing.T) {
 				server, log := secured(t, certs.Options{Auto: true, ClientCA: file, Client: c.mode})
 				config := &tls.Config{ServerName: "a", RootCAs: trusting(t, server), MaxVersion: version}
-				if len(c.shown) > 0 { // whatever CAs the server names
+				if len(c.shown) > 0 { // present the certificate whatever CAs the server names
 					config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &c.shown[0], nil }
 				}
 				conn, err := dialTLS(t, server, config)
@@ -297,7 +297,7 @@ func TestTLS_ClientCertificates(t *testing.T) {
 				switch {
 				case c.want != "" && (err != nil || !strings.HasPrefix(got, c.want)):
 					t.Errorf("got %q, %v, want %q", got, err, c.want)
-				case c.want == "" && (err == nil || !strings.Contains(err.Error(), "remote error: tls: ")): // the alert arrives
+				case c.want == "" && (err == nil || !strings.Contains(err.Error(), "remote error: tls: ")): // the client must receive the alert
 					t.Errorf("got %q, %v", got, err)
 				case c.want == "":
 					log.wants(t, "TLS handshake failed", c.logged)
@@ -310,8 +310,8 @@ func TestTLS_ClientCertificates(t *testing.T) {
 	}
 }
 
-// A session that was begun with a CA of clients is not resumed once the CA is another one, whether
-// the keys of tickets come from a file or not.
+// A session that began with one client CA is not resumed once that CA is replaced, whether or not
+// the ticket keys come from a file.
 func TestTLS_ReplacedClientCAEndsSessions(t *testing.T) {
 	for _, keys := range []string{"", strings.Repeat("q", 43) + "=\n"} {
 		for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
@@ -348,7 +348,7 @@ func TestTLS_ReplacedClientCAEndsSessions(t *testing.T) {
 	}
 }
 
-// Certificates change while requests are made over new connections, and none fails.
+// Certificates change while requests are sent over new connections, and no request fails.
 func TestTLS_ReloadUnderLoad(t *testing.T) {
 	ca, dir := harness.NewCA(t, "test"), t.TempDir()
 	cert, key := ca.Files(dir, "a", harness.Leaf{CN: "v0", Names: []string{"a.test"}})
@@ -380,7 +380,7 @@ func TestTLS_ReloadUnderLoad(t *testing.T) {
 	}
 	for i := range 2 {
 		c, k := ca.Issue(harness.Leaf{CN: fmt.Sprintf("v%d", i+1), Names: []string{"a.test"}})
-		harness.WriteFile(t, dir, "a.key", string(k)) // a pair does not change at once
+		harness.WriteFile(t, dir, "a.key", string(k)) // the two files of a pair cannot change at the same time
 		harness.WriteFile(t, dir, "a.pem", string(c))
 		harness.Until(t, "the new certificate is served", func() bool { return now() == fmt.Sprintf("v%d", i+1) })
 	}
@@ -447,7 +447,7 @@ func TestTLS_OnlyRefusesClearText(t *testing.T) {
 
 func whole() string { return "GET /fixed HTTP/1.1\r\nHost: a\r\n\r\n" }
 
-// slowly is a connection that sends a byte at a time.
+// slowly is a connection that sends one byte at a time.
 type slowly struct{ net.Conn }
 
 func (s slowly) Write(b []byte) (int, error) {
@@ -459,7 +459,7 @@ func (s slowly) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// A handshake and requests may come in any pieces.
+// A handshake and requests may arrive in pieces of any size.
 func TestTLS_ByteByByte(t *testing.T) {
 	server, _ := secured(t, certs.Options{Auto: true})
 	plain, err := net.Dial("tcp", server.Addr().String())
@@ -475,7 +475,7 @@ func TestTLS_ByteByByte(t *testing.T) {
 	}
 }
 
-// What is no handshake ends the connection, and the next one is served.
+// Input that is not a handshake ends its connection, and the next connection is served.
 func TestTLS_GarbageAfterTheFirstByte(t *testing.T) {
 	server, log := secured(t, certs.Options{Auto: true})
 	for _, sent := range []string{
@@ -486,7 +486,7 @@ func TestTLS_GarbageAfterTheFirstByte(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = io.WriteString(conn, sent) // the server may have ended it by now
+		_, _ = io.WriteString(conn, sent) // the server may have closed the connection by now
 		_ = conn.(*net.TCPConn).CloseWrite()
 		_ = conn.SetReadDeadline(time.Now().Add(harness.Patience))
 		if _, err = io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
@@ -500,7 +500,7 @@ func TestTLS_GarbageAfterTheFirstByte(t *testing.T) {
 	}
 }
 
-// recorded is a connection whose received bytes are kept.
+// recorded is a connection that keeps the bytes it receives.
 type recorded struct {
 	net.Conn
 	got bytes.Buffer
@@ -512,7 +512,7 @@ func (r *recorded) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// says reports whether the last record that was received is an alert, as is the notice that ends TLS.
+// says reports whether the last record received is an alert, such as the notice that ends TLS.
 func (r *recorded) says() (alert bool) {
 	for b := r.got.Bytes(); len(b) >= 5; {
 		alert = b[0] == 21
@@ -524,8 +524,8 @@ func (r *recorded) says() (alert bool) {
 func TestTLS_Faults(t *testing.T) {
 	server, _ := secured(t, certs.Options{Auto: true})
 	for path, c := range map[string]struct {
-		begins, ends string // what arrives
-		noticed      bool   // TLS ends as it should
+		begins, ends string // how the received bytes begin and end
+		noticed      bool   // TLS ends properly, with a notice
 		fails        error
 	}{
 		"/reset":     {"", "", false, syscall.ECONNRESET},
@@ -540,7 +540,7 @@ func TestTLS_Faults(t *testing.T) {
 		}
 		defer plain.Close()
 		below := &recorded{Conn: plain}
-		conn := tls.Client(below, &tls.Config{ServerName: "a", RootCAs: trusting(t, server), MaxVersion: tls.VersionTLS12}) // whose alerts are visible
+		conn := tls.Client(below, &tls.Config{ServerName: "a", RootCAs: trusting(t, server), MaxVersion: tls.VersionTLS12}) // its alerts are not encrypted, so the test can see them
 		if _, err = io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
@@ -554,8 +554,8 @@ func TestTLS_Faults(t *testing.T) {
 	}
 }
 
-// A client that leaves while its request waits is noticed, by the notice of TLS and by the end of
-// the connection alone.
+// The server notices that a client leaves while its request waits, by the TLS notice or by the end
+// of the connection alone.
 func TestTLS_ClientLeavesDuringLatency(t *testing.T) {
 	server, _ := secured(t, certs.Options{Auto: true})
 	config := &tls.Config{ServerName: "a", RootCAs: trusting(t, server)}
@@ -620,7 +620,7 @@ func TestTLS_WebSocket(t *testing.T) {
 	}
 }
 
-// Shutdown says good-bye to idle connections, and ends handshakes that do not go on.
+// Shutdown sends the TLS notice on idle connections, and aborts handshakes that make no progress.
 func TestTLS_Shutdown(t *testing.T) {
 	nothingLeft(t)
 	spec := config.Parse("tls.yml", []byte(overTLS))
@@ -643,7 +643,7 @@ func TestTLS_Shutdown(t *testing.T) {
 	if err := server.Shutdown(context.Background()); err != nil {
 		t.Error(err)
 	}
-	if n, err := conn.Read(make([]byte, 1)); n != 0 || err != io.EOF { // with the notice of TLS
+	if n, err := conn.Read(make([]byte, 1)); n != 0 || err != io.EOF { // the server sent the TLS notice
 		t.Errorf("the idle connection: %d, %v", n, err)
 	}
 }

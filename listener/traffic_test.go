@@ -19,7 +19,8 @@ import (
 	"mockserver/listener"
 )
 
-// However many clients ask at once, as many requests are served as the limit says.
+// However many clients send requests at the same time, exactly as many are served as the limit
+// allows.
 func TestRateLimit_UnderConcurrentClients(t *testing.T) {
 	for _, algorithm := range policy.LimitAlgorithms {
 		server := start(t, config.Parse("m.yml", []byte(fmt.Sprintf(
@@ -61,9 +62,9 @@ func TestRateLimit_UnderConcurrentClients(t *testing.T) {
 	}
 }
 
-// crowd fills an endpoint whose requests wait for a remote: one is served, and as many
-// wait as may, once one too many was refused. The others' statuses come over the
-// channel; 0 is that of one that was not answered.
+// crowd fills an endpoint whose requests wait for a remote: one is served, as many as allowed
+// wait, and one more is refused. The statuses of the waiting requests are sent over the channel,
+// with 0 for a request that was not answered.
 func crowd(t *testing.T, queue int, remote http.HandlerFunc) (server *listener.Server, others chan int) {
 	t.Helper()
 	upstream := httptest.NewServer(remote)
@@ -81,7 +82,7 @@ func crowd(t *testing.T, queue int, remote http.HandlerFunc) (server *listener.S
 				others <- 0
 				return
 			}
-			_, _ = io.Copy(io.Discard, resp.Body) // it says how long it is
+			_, _ = io.Copy(io.Discard, resp.Body) // the body has a known length
 			others <- resp.StatusCode
 		}()
 	}
@@ -91,7 +92,7 @@ func crowd(t *testing.T, queue int, remote http.HandlerFunc) (server *listener.S
 	return server, others
 }
 
-// Within the grace period those that wait are served too.
+// Waiting requests are also served within the grace period.
 func TestCapacity_TheQueueIsServedBeforeTheEnd(t *testing.T) {
 	nothingLeft(t)
 	release := make(chan struct{})
@@ -101,7 +102,7 @@ func TestCapacity_TheQueueIsServedBeforeTheEnd(t *testing.T) {
 	})
 	stopped := make(chan error, 1)
 	go func() { stopped <- server.Shutdown(context.Background()) }()
-	for !errors.Is(server.Apply(hello("two")), listener.ErrStopped) { // until it has begun to stop
+	for !errors.Is(server.Apply(hello("two")), listener.ErrStopped) { // until the server has begun to stop
 		runtime.Gosched()
 	}
 	close(release)
@@ -115,7 +116,7 @@ func TestCapacity_TheQueueIsServedBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// At its end nobody waits any more.
+// When the server has stopped, no request waits any more.
 func TestCapacity_TheEndEmptiesTheQueue(t *testing.T) {
 	nothingLeft(t)
 	server, others := crowd(t, 5, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })

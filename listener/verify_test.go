@@ -12,7 +12,7 @@ import (
 	"mockserver/listener/listenertest"
 )
 
-// A condition holds for a kept request as it would have when it came.
+// A condition has the same result for a kept request as it had when the request arrived.
 func TestVerify_HoldsAsTheConditionOfAnEndpoint(t *testing.T) {
 	server := journaling(t, kept)
 	for range 3 {
@@ -42,8 +42,8 @@ func TestVerify_HoldsAsTheConditionOfAnEndpoint(t *testing.T) {
 	}
 }
 
-// Of a request that is not kept whole a condition is decided by what is kept, or not at
-// all: the count is one from below then.
+// For a request that is not kept completely, a condition is evaluated with what is kept. If that
+// does not decide it, the count is only a lower bound.
 func TestVerify_WhatIsNotKeptDecidesNothing(t *testing.T) {
 	server := journaling(t, kept)
 	spaces := strings.Repeat(" ", 20_000)
@@ -75,7 +75,7 @@ func TestVerify_WhatIsNotKeptDecidesNothing(t *testing.T) {
 		{`query-params.q|default:header-params.authorization contains not`, 0, false},
 		{"method = GET and path-params.id and header-params.authorization contains a", 0, true},
 		{"method = POST and header-params.authorization != null", 0, true},
-		{"path != /static or header-params.authorization != null", 3, false}, // of one even that it is there is not kept
+		{"path != /static or header-params.authorization != null", 3, false}, // for one request, not even the presence of the header is kept
 		{"header-params.authorization", 1, false},
 		{`header-params.x-session-id = 0`, 1, false},
 		{`path = /static and host = a and cookie-params.a != "" and header-params.x-auth-token`, 0, false},
@@ -101,7 +101,7 @@ func TestVerify_WhatIsNotKeptDecidesNothing(t *testing.T) {
 	}
 }
 
-// What was answered 400 because it is no request counts as none.
+// Malformed input that was answered with 400 is not counted as a request.
 func TestVerify_WhatWasNoRequestIsNone(t *testing.T) {
 	server := journaling(t, kept)
 	answer(t, dial(t, server, "POST /orders/a HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"))
@@ -115,8 +115,8 @@ func TestVerify_WhatWasNoRequestIsNone(t *testing.T) {
 	}
 }
 
-// A condition that asks for a text larger than MaxResponse holds neither when it chooses an
-// endpoint nor when the journal is asked.
+// A condition that needs a text larger than MaxResponse is false, both when it selects an endpoint
+// and when it is used on the journal.
 func TestServer_ConditionsKeepToMaxResponse(t *testing.T) {
 	const condition = `json-params|join:"-" contains 1`
 	server := listenertest.Start(t, config.Parse("m.yml", []byte(`

@@ -13,9 +13,9 @@ import (
 	"mockserver/listener/wire"
 )
 
-// FuzzFrames sends anything after a handshake, and the end: the server ends the
-// connection, and what it sends are whole frames without a mask, of sound text, with
-// nothing after a close.
+// FuzzFrames sends arbitrary bytes after a handshake, and then a close frame. The server ends the
+// connection, and everything it sends is complete, unmasked frames with valid text, with nothing
+// after a close frame.
 func FuzzFrames(f *testing.F) {
 	for _, sent := range []string{
 		text("hello"), frame(true, opBinary, "\xff"), frame(false, opText, "a") + frame(true, opPing, "b") + frame(true, opContinue, "c"),
@@ -34,10 +34,10 @@ func FuzzFrames(f *testing.F) {
 		served := make(chan struct{})
 		go func() {
 			defer close(served)
-			_ = conn.Serve(s.serveHTTP) // what it comes to is seen by the client
+			_ = conn.Serve(s.serveHTTP) // the client sees the result
 			_ = conn.CloseNow()
 		}()
-		_ = client.SetDeadline(time.Now().Add(10 * time.Second)) // reading fails too
+		_ = client.SetDeadline(time.Now().Add(10 * time.Second)) // an error shows when reading
 		heard := make(chan []byte, 1)
 		handshake(t, client, askingEcho)
 		go func() {
@@ -45,9 +45,9 @@ func FuzzFrames(f *testing.F) {
 			heard <- b
 		}()
 		if _, err := client.Write(sent); err == nil {
-			_, _ = client.Write([]byte(frame(true, opClose, ""))) // it may be a part of what came before
+			_, _ = client.Write([]byte(frame(true, opClose, ""))) // the earlier bytes may turn it into a part of another frame
 		}
-		idle := time.AfterFunc(50*time.Millisecond, func() { _ = inner.Close() }) // it may wait for more
+		idle := time.AfterFunc(50*time.Millisecond, func() { _ = inner.Close() }) // the server may wait for more
 		<-served
 		idle.Stop()
 		_ = client.Close()
@@ -68,7 +68,7 @@ func checkFrames(t *testing.T, b []byte) {
 			n, head = int(binary.BigEndian.Uint64(b[2:])), 10
 		}
 		if len(b) < head+n {
-			return // the connection was cut while it was written
+			return // the connection was closed during a write
 		}
 		payload := b[head : head+n]
 		b = b[head+n:]

@@ -26,19 +26,19 @@ const echoing = `
 const askingEcho = "GET /echo HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
 	"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
 
-// Opcodes, and the bits beside them.
+// These are the opcodes, and the other bits of the first byte.
 const (
 	fin, rsv1, rsv2, rsv3 = "\x80", "\x40", "\x20", "\x10"
 
 	opContinue, opText, opBinary, opClose, opPing, opPong = 0, 1, 2, 8, 9, 10
 )
 
-// frame is a masked frame, as a client sends it.
+// frame returns a masked frame, as a client sends it.
 func frame(final bool, opcode byte, payload string) string {
 	return rawFrame(opcode|map[bool]byte{true: 0x80, false: 0}[final], uint64(len(payload)), payload)
 }
 
-// rawFrame is a frame of any first byte and length.
+// rawFrame returns a frame with any first byte and length.
 func rawFrame(first byte, length uint64, payload string) string {
 	b := []byte{first}
 	switch {
@@ -57,7 +57,7 @@ func rawFrame(first byte, length uint64, payload string) string {
 	return string(b)
 }
 
-// said is a frame as the server sends it: final and without a mask.
+// said returns a frame as the server sends it: final and unmasked.
 func said(opcode byte, payload string) string {
 	b := []byte{0x80 | opcode}
 	switch n := len(payload); {
@@ -77,8 +77,8 @@ func closing(code int, reason string) string {
 	return string(binary.BigEndian.AppendUint16(nil, uint16(code))) + reason
 }
 
-// bytesOfSocket sends bytes after a handshake, in pieces, and returns what comes behind
-// its answer until the server ends the connection.
+// bytesOfSocket sends bytes in pieces after a handshake, and returns everything that follows the
+// handshake's answer until the server ends the connection.
 func bytesOfSocket(t testing.TB, s *Server, sent string, piece int) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", s.Addr().String())
@@ -91,7 +91,7 @@ func bytesOfSocket(t testing.TB, s *Server, sent string, piece int) string {
 		for len(rest) > 0 {
 			n := min(piece, len(rest))
 			if _, err := io.WriteString(conn, rest[:n]); err != nil {
-				return // the server has closed, as some cases want it
+				return // the server has closed the connection, as some cases expect
 			}
 			rest = rest[n:]
 		}
@@ -116,8 +116,8 @@ func started(t testing.TB, text string) *Server {
 	return s
 }
 
-// The cases are those of the Autobahn test suite, by what they are about. Each ends with
-// a close of the client's, of code 1000, unless the server has to end it before.
+// The cases follow the Autobahn test suite. Each ends with a close frame from the client with code
+// 1000, unless the server must end the connection earlier.
 func TestWebSocket_Frames(t *testing.T) {
 	end := frame(true, opClose, closing(1000, ""))
 	ended := said(opClose, closing(1000, ""))
@@ -229,7 +229,8 @@ func TestWebSocket_BreachesEndTheConnection(t *testing.T) {
 	}
 }
 
-// A text that is no UTF-8 ends the connection at once, however much of it is to come.
+// Text that is not UTF-8 ends the connection immediately, however much of the message is still to
+// arrive.
 func TestWebSocket_InvalidTextEndsBeforeItIsWhole(t *testing.T) {
 	s := started(t, echoing)
 	client := openSocket(t, s)
@@ -242,7 +243,7 @@ func TestWebSocket_InvalidTextEndsBeforeItIsWhole(t *testing.T) {
 	}
 }
 
-// openSocket is a connection to /echo behind its handshake.
+// openSocket returns a connection to /echo after its handshake.
 func openSocket(t testing.TB, s *Server) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", s.Addr().String())
@@ -274,7 +275,7 @@ func TestWebSocket_ConnectionsAreCountedAndForgotten(t *testing.T) {
 	}
 	await(t, func() bool { return s.WebSockets() == 10 })
 	for i, conn := range all {
-		if i%2 == 0 { // some end as they should, others are gone
+		if i%2 == 0 { // some clients close properly, others just disconnect
 			_, err := io.WriteString(conn, frame(true, opClose, ""))
 			must(t, err)
 			_, err = io.Copy(io.Discard, conn)
@@ -340,7 +341,7 @@ func TestWebSocket_ShutdownCutsOffWhoDoesNotAnswerAndCountsNoRequest(t *testing.
 	}
 }
 
-// dialogueOf is a connection to a WebSocket in a bubble, behind its handshake.
+// dialogueOf returns a connection to a WebSocket in a bubble, after its handshake.
 func dialogueOf(t *testing.T, s *Server) *conversation {
 	t.Helper()
 	c := talk(t, s)
@@ -348,7 +349,7 @@ func dialogueOf(t *testing.T, s *Server) *conversation {
 	return c
 }
 
-// hears wants frames, and returns how long they took.
+// hears expects frames, and returns how long they took to arrive.
 func (c *conversation) hears(t *testing.T, want string) time.Duration {
 	t.Helper()
 	begun := time.Now()
@@ -397,14 +398,15 @@ func TestWebSocket_ScriptedSendsComeWhenTheyAreDue(t *testing.T) {
 	})
 }
 
-// What falls due while the client does not read is sent once, and the rhythm kept.
+// One message is sent for all that fall due while the client does not read, and the interval is
+// kept.
 func TestWebSocket_SendsThatWereMissedAreLeftOut(t *testing.T) {
 	s := configured(t, "- websocket: {path: /echo, send: [{every: 1s, response: 'tick'}]}\n")
 	warm(t, s)
 	synctest.Test(t, func(t *testing.T) {
 		c := dialogueOf(t, s)
 		c.hears(t, said(opText, "tick"))
-		<-time.After(5*time.Second + 500*time.Millisecond) // net.Pipe has no room: the server waits with the second
+		<-time.After(5*time.Second + 500*time.Millisecond) // net.Pipe does not buffer: the server blocks on the second message
 		c.hears(t, said(opText, "tick"))
 		if took := c.hears(t, said(opText, "tick")); took != 0 {
 			t.Errorf("what stands for those that were missed came after %v, want at once", took)
@@ -467,8 +469,8 @@ func TestWebSocket_AClientThatDoesNotAnswerACloseIsLeft(t *testing.T) {
 	})
 }
 
-// What a template makes of bytes, or of a path with them, is UTF-8 where it is sent as
-// text.
+// Text messages are valid UTF-8, even if a template inserts arbitrary bytes, or a path that
+// contains them.
 func TestWebSocket_TextIsAlwaysUTF8(t *testing.T) {
 	s := started(t, `- websocket: {path: /echo, on-message: [{pattern: '.*', response: {body: '<{{message}}>', binary: false}}]}`)
 	got := bytesOfSocket(t, s, frame(true, opBinary, "a\xffb")+frame(true, opClose, ""), 1<<20)
@@ -489,7 +491,7 @@ func TestWebSocket_WhatIsWrongIsFoundAtLoad(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		warning    bool
-		want       string // "line:column: key: a part of what is wrong"
+		want       string // "line:column: key: part of the error message"
 	}{
 		{"a bad expression", "- websocket:\n    path: /a\n    on-message:\n      - {pattern: 'say (', response: a}\n", false,
 			"4:20: [0].websocket.on-message[0].pattern: the pattern is not a valid RE2 expression: missing closing )"},
@@ -550,7 +552,7 @@ func TestWebSocket_PatternsThatAreReached(t *testing.T) {
 	}
 }
 
-// A panic while a connection is served ends that one, and harms no other.
+// A panic while a connection is served ends that connection and affects no other.
 func TestWebSocket_APanicHarmsNobodyElse(t *testing.T) {
 	var log bytes.Buffer
 	s, err := Start(config.Parse("mock.yml", []byte(echoing)), Options{AccessLog: true, Logger: slog.New(panicking{slog.NewTextHandler(&log, nil)})})
@@ -575,7 +577,7 @@ func TestWebSocket_APanicHarmsNobodyElse(t *testing.T) {
 	}
 }
 
-// panicking is a log that panics at the end of a connection that was closed with 4999.
+// panicking is a log that panics at the end of a connection that was closed with code 4999.
 type panicking struct{ slog.Handler }
 
 func (h panicking) Handle(ctx context.Context, r slog.Record) error {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// BenchmarkWebSocketEcho is a message and its answer, over a socket.
+// BenchmarkWebSocketEcho measures a message and its answer over a socket.
 func BenchmarkWebSocketEcho(b *testing.B) {
 	for _, c := range []struct{ name, path, sent, want string }{
 		{"fixed", "/fixed", text("ping"), said(opText, "pong")},
@@ -34,9 +34,9 @@ func BenchmarkWebSocketEcho(b *testing.B) {
 	}
 }
 
-// TestWebSocket_MemoryOfIdleConnections opens MOCKSERVER_IDLE_WEBSOCKETS connections, each
-// of which has had a message answered, and says what each takes: both ends' sockets are in
-// this process, so the kernel's part is not counted, and the client's is little.
+// TestWebSocket_MemoryOfIdleConnections opens MOCKSERVER_IDLE_WEBSOCKETS connections, each of
+// which has had a message answered, and logs the memory that each takes. The sockets of both ends
+// are in this process: the kernel's part is not counted, and the client's is small.
 func TestWebSocket_MemoryOfIdleConnections(t *testing.T) {
 	n, err := strconv.Atoi(os.Getenv("MOCKSERVER_IDLE_WEBSOCKETS"))
 	if err != nil {

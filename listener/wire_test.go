@@ -16,8 +16,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// scripted is the connection of a client that has sent everything, in pieces of so
-// many bytes, and closed its sending side. What the server sends is kept.
+// scripted is the connection of a client that has sent everything, in pieces of a given size, and
+// closed its sending side. It keeps what the server sends.
 type scripted struct {
 	sent  []byte
 	piece int
@@ -49,7 +49,7 @@ const (
 	inChunks = "POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
 )
 
-// Empty lines after a request are no next one: the connection waits as before.
+// Empty lines after a request do not begin another one: the connection keeps waiting.
 func TestConnection_EmptyLinesAreNoRequest(t *testing.T) {
 	s := configured(t, timed)
 	warm(t, s)
@@ -59,7 +59,7 @@ func TestConnection_EmptyLinesAreNoRequest(t *testing.T) {
 			c := talk(t, s)
 			defer c.Close()
 			begun := time.Now()
-			go func() { _, _ = io.WriteString(c, sent) }() // what it misses shows in the answer
+			go func() { _, _ = io.WriteString(c, sent) }() // an error shows in the answer
 			if b, err := io.ReadAll(c); err != nil || !strings.HasPrefix(string(b), "HTTP/1.1 200") {
 				t.Errorf("got %q, %v", b, err)
 			}
@@ -71,7 +71,7 @@ func TestConnection_EmptyLinesAreNoRequest(t *testing.T) {
 	}
 }
 
-// socket is a pipe that says as a socket does that it was closed.
+// socket is a pipe that reports, as a socket does, that it was closed.
 type socket struct{ net.Conn }
 
 func (s socket) Read(b []byte) (int, error) {
@@ -82,8 +82,8 @@ func (s socket) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// What closing a connection at the end of the grace period cuts off is a request
-// once something of its head came, the first or a later one.
+// Input that is cut off when connections are closed at the end of the grace period counts as a
+// request once a part of its head has arrived, whether it is the first request or a later one.
 func TestUnanswered_CountsHeadsThatHaveBegun(t *testing.T) {
 	const first = "GET /static HTTP/1.1\r\nHost: a\r\n\r\n"
 	for sent, want := range map[string]int{
@@ -103,7 +103,7 @@ func TestUnanswered_CountsHeadsThatHaveBegun(t *testing.T) {
 				close(s.drained)
 			}()
 			go func() { _, _ = io.Copy(io.Discard, client) }() // until it is closed
-			_, _ = io.WriteString(client, sent)                // which is read, or the count is wrong
+			_, _ = io.WriteString(client, sent)                // the server must read it, or the count is wrong
 			synctest.Wait()
 			if got := s.unanswered(l.CloseAll()); got != want {
 				t.Errorf("%q: got %d, want %d", sent, got, want)
@@ -112,7 +112,7 @@ func TestUnanswered_CountsHeadsThatHaveBegun(t *testing.T) {
 	}
 }
 
-// An answer does not wait for the body of the request after it.
+// An answer does not wait for the body of the next request.
 func TestConnection_AnAnswerDoesNotWaitForTheNextBody(t *testing.T) {
 	s := configured(t, timed)
 	warm(t, s)
@@ -127,7 +127,7 @@ func TestConnection_AnAnswerDoesNotWaitForTheNextBody(t *testing.T) {
 			c := talk(t, s)
 			r := bufio.NewReader(c)
 			begun := time.Now()
-			_, _ = io.WriteString(c, first+"POST /orders HTTP/1.1\r\nHost: a\r\n"+body.head+"\r\n\r\n"+body.first) // what it misses shows in the answers
+			_, _ = io.WriteString(c, first+"POST /orders HTTP/1.1\r\nHost: a\r\n"+body.head+"\r\n\r\n"+body.first) // an error shows in the answers
 			for i := range 2 {
 				resp, err := http.ReadResponse(r, nil)
 				if err != nil {
@@ -140,13 +140,13 @@ func TestConnection_AnAnswerDoesNotWaitForTheNextBody(t *testing.T) {
 					_, _ = io.WriteString(c, body.second)
 				}
 			}
-			_ = c.Close() // of a pipe, which does not fail
+			_ = c.Close() // closing a pipe does not fail
 			<-c.served
 		})
 	}
 }
 
-// What fasthttp has to say may hold what the client sent.
+// Messages from fasthttp may contain what the client sent, and are bounded.
 func TestMalformed_BoundsTheMessagesOfOthers(t *testing.T) {
 	for message, want := range map[string]string{
 		"short":                               "short",

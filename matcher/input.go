@@ -17,18 +17,18 @@ type Input struct {
 	Remote   net.Addr  // the client's address; nil if unknown
 	Time     time.Time // when the server began to serve the request
 	Peer     Peer      // nil if there is no connection
-	TLS      *TLS      // nil if it came in clear text
+	TLS      *TLS      // nil if it was sent in clear text
 }
 
 // Protocol is a version of HTTP.
 type Protocol uint8
 
-// The protocols that requests come by.
+// The protocols in which requests are received.
 const (
 	HTTP11 Protocol = iota
 	HTTP10
 	HTTP2
-	Protocols // their number
+	Protocols // the number of protocols
 )
 
 // String returns the name of the protocol: "http/1.1", "http/1.0" or "h2".

@@ -32,7 +32,7 @@ type demands struct {
 	when  Predicate
 }
 
-// demandless is shared by the routes that demand nothing.
+// demandless is shared by the routes without further demands.
 var demandless demands
 
 // leaf contains the routes with the same host, shape and method, in the order they were declared.

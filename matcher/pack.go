@@ -9,7 +9,7 @@ import (
 )
 
 // If thousands of endpoints are requested in turn, they do not stay in any CPU cache: the cost of a
-// request is the number of places in memory that it reads. Therefore a complete site is moved into
+// request is the number of memory locations that it reads. Therefore a complete site is moved into
 // a few blocks of memory, in which data that is read in sequence is adjacent.
 
 // literals contains the literal children of a node, keyed by their labels.
@@ -96,7 +96,7 @@ type room struct {
 	todo  []unmoved // a stack
 }
 
-// unmoved is a node that has to be moved, and the reference to it: a field or a slot.
+// unmoved is a node that must be moved, and the reference to it: a field or a slot.
 type unmoved struct {
 	node  *node
 	field **node

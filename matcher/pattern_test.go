@@ -107,7 +107,8 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// FuzzTypes compares with the regular expressions and time.Parse of the reference.
+// FuzzTypes compares the types of parameters with the regular expressions and time.Parse of the
+// reference.
 func FuzzTypes(f *testing.F) {
 	for _, s := range []string{"", "1", "-1.5e+3", "true", "123e4567-e89b-12d3-a456-426614174000", "2024-02-29", "2023-02-29", "2024-01-01T10:00:00.5+01:00", "2024-01-01T10:00:60Z", "2024-01-01T10:00", "2024-01-01T10:00:00", "2024-01-01T10:00-23:59", "0000-01-01T0:00:00Z"} {
 		f.Add(s)
@@ -122,7 +123,7 @@ func FuzzTypes(f *testing.F) {
 }
 
 // FuzzParsePattern checks that any path compiles, or is refused with positions inside it, and that
-// a compiled path of literals alone matches itself.
+// a compiled path that consists only of literals matches itself.
 func FuzzParsePattern(f *testing.F) {
 	w := newWorld(1, 4)
 	for range 20 {

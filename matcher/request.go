@@ -4,7 +4,7 @@
 //
 // A path begins with "/" and is a sequence of segments. A segment is one of
 //
-//	users          a literal: that text and no other, case included
+//	users a literal: exactly that text, including its case
 //	:id            a parameter: any text that is not empty
 //	:id|int        a typed parameter: any text of that type
 //	*rest          a catch-all, only as the last segment: all segments that are
@@ -12,7 +12,7 @@
 //
 // The types are
 //
-//	string         any text; what a parameter without a type is
+//	string any text; the default for a parameter without a type
 //	int            digits of any length, with or without a sign: 7, -12
 //	float, double  a decimal number: 7, -1.5, 6.02e23
 //	bool, boolean  true or false
@@ -56,9 +56,9 @@ import (
 	"mockserver/internal/json"
 )
 
-// Request is the request being served, as every stage sees it. It parses its parts only when they
-// are needed, and belongs to the goroutine that acquired it. Every []byte that it returns is valid
-// until Release and must not be changed.
+// Request is the request being served, in the form shared by all stages. It parses its parts only
+// when they are needed, and belongs to the goroutine that acquired it. Every []byte that it returns
+// is valid until Release and must not be changed.
 type Request struct {
 	// In is what was received.
 	In Input
@@ -71,13 +71,13 @@ type Request struct {
 	// Message is the WebSocket message being handled, if the request became a connection; nil if
 	// there is none.
 	Message []byte
-	// Rows are the rows and values that the endpoint has named, by position; Missing for one that
-	// does not exist.
+	// Rows contains the rows and values that the endpoint has named, by position; Missing for one
+	// that does not exist.
 	Rows []json.Value
-	// Answer is what was answered, once it was; nil before.
+	// Answer is the response, once there is one; nil before.
 	Answer Answer
-	// Access is what the stage that finds rows keeps from request to request. Reset releases it, and
-	// leaves it in place.
+	// Access contains data that the stage that finds rows keeps from one request to the next. Reset
+	// releases it, but does not remove it.
 	Access interface{ Release() }
 	// Random is the source of every random choice of the request.
 	Random Random

@@ -104,7 +104,7 @@ func TestNamedValues(t *testing.T) {
 	}
 }
 
-// parsedRequest returns a request as if it was read from a connection. Lines end with \n.
+// parsedRequest returns a request as if it had been read from a connection. Lines end with \n.
 func parsedRequest(tb testing.TB, raw string) *Request {
 	tb.Helper()
 	head, body, _ := strings.Cut(raw, "\n\n")

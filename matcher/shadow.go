@@ -47,7 +47,7 @@ func (l *leaf) shadows(routes []Route) syntax.Problems {
 			}
 		}
 		if by >= 0 && isMade(&routes[e.index]) && !isMade(&routes[by]) {
-			continue // a declared endpoint is meant to replace that of a document or resource
+			continue // a declared endpoint is meant to replace one of a document or resource
 		}
 		if by >= 0 && ofOneDocument(&routes[e.index], &routes[by]) {
 			continue // the document already has a warning about it

@@ -82,8 +82,8 @@ func (t *Table) Match(r *Request, method string) int {
 }
 
 // Methods returns the methods, sorted, for which a path, host and parameter types like those of r
-// are declared, regardless of conditions; nil if there are none. An endpoint for any method stands
-// for all that can be declared.
+// are declared, regardless of conditions; nil if there are none. An endpoint for any method counts
+// as all methods that can be declared.
 func (t *Table) Methods(r *Request) []string { return t.methods(r, true) }
 
 // OwnMethods is like Methods, but leaves out endpoints for any method.

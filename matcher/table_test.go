@@ -164,7 +164,7 @@ func TestAConditionIsAskedOnce(t *testing.T) {
 	}
 }
 
-// Errors and omissions of the router itself must not be visible.
+// Errors and omissions of the router library must not be visible.
 func TestTheRouterIsNotTrustedTooFar(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -204,7 +204,7 @@ func TestAnyRequestLineIsSurvived(t *testing.T) {
 	}
 }
 
-// world makes random tables and requests from few words, so that they match often.
+// world generates random tables and requests from a few words, so that they match often.
 type world struct {
 	*rand.Rand
 	literals, params, values, conds []string

@@ -9,24 +9,24 @@ import (
 	"strings"
 )
 
-// TLS is what is known of a TLS connection. It does not change.
+// TLS contains the properties of a TLS connection. They do not change.
 type TLS struct {
 	Version []byte       // "1.2" or "1.3"
-	Name    []byte       // the host that the client asked for (SNI); nil for none
+	Name    []byte       // the host that the client requested (SNI); nil if there is none
 	Cipher  []byte       // as IANA names it: TLS_AES_128_GCM_SHA256
-	Client  *Certificate // of the client; nil for none
+	Client  *Certificate // of the client; nil if there is none
 }
 
-// Certificate is a verified certificate of a client, as conditions and templates see it.
+// Certificate is a verified certificate of a client, as it appears in conditions and templates.
 type Certificate struct {
 	CommonName  []byte // of its subject
 	Names       []byte // DNS names, addresses, e-mail addresses and URIs, separated by commas
-	Subject     []byte // as of RFC 2253: CN=shop,O=Example
+	Subject     []byte // in the form of RFC 2253: CN=shop,O=Example
 	Fingerprint []byte // SHA-256, in lower-case hexadecimal digits
 	Serial      []byte // in upper-case hexadecimal digits
 }
 
-// TLSOf returns what requests of a connection may ask of it.
+// TLSOf returns the properties of a connection that its requests can use.
 func TLSOf(cs tls.ConnectionState) *TLS {
 	t := &TLS{
 		Version: []byte(strings.TrimPrefix(tls.VersionName(cs.Version), "TLS ")),

@@ -161,8 +161,8 @@ func (n *node) find(r *Request, method string, depth int, tried *leaf) int {
 	return r.try(n.rest, method, tried)
 }
 
-// try returns the route that answers r, or -1: that of the leaf of method or, if it has none, that
-// of the leaf for any method. It skips the leaf tried.
+// try returns the route that answers r, or -1: the route from the leaf of method or, if that has
+// none, from the leaf for any method. It skips the leaf tried.
 func (r *Request) try(l *leaf, method string, tried *leaf) int {
 	var anyMethod *leaf
 	for ; l != nil; l = l.next {

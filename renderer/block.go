@@ -15,9 +15,9 @@ func (p *parser) block(nodes []node, t tag, depth int) []node {
 	return p.ifBlock(nodes, t, depth)
 }
 
-// ifBlock parses the arms of a conditional. Each arm starts in the same place of the text as the
-// block, and all must end in the same place: a quote opened in only one arm would leave the rest
-// neither inside nor outside a JSON string (see settle).
+// ifBlock parses the arms of a conditional. Each arm starts in the same place as the block, and all
+// must end in the same place: a quote opened in only one arm would leave the rest neither inside
+// nor outside a JSON string (see settle).
 func (p *parser) ifBlock(nodes []node, t tag, depth int) []node {
 	n := node{kind: branchNode, offset: t.offset}
 	before := p.place
@@ -60,8 +60,8 @@ func closingSpelling(opening string) string {
 	return "{% endif %}"
 }
 
-// settle continues where the arms end: in the place of a JSON text that they have in common, and in
-// any of the parts of a URL in which one ends. If the arms have different forms, the rest has the
+// settle continues where the arms end: in a JSON text, in the place that they have in common; in a
+// URL, in any of the parts in which an arm ends. If the arms have different forms, the rest has the
 // stricter one.
 func (p *parser) settle(t tag, ends []place) {
 	p.place = ends[0]
@@ -86,7 +86,7 @@ func (p *parser) mayBe(form Form) {
 }
 
 // stricter returns the stricter of two different inferred forms. If one is plain and the other
-// unknown yet, the rest of the text decides.
+// still unknown, the rest of the text decides.
 func stricter(a, b Form) Form {
 	for _, form := range []Form{JSON, XML} {
 		if a == form || b == form {
@@ -144,7 +144,7 @@ func (p *parser) forBlock(nodes []node, t tag, depth int) []node {
 		p.fail(t.offset, "%s: a turn of the loop ends inside a JSON string that it opened, or outside of one that it closed", p.spelling(t))
 	}
 	p.mayBe(before.form)
-	p.place.url |= before.url // it stays there if the loop has no turn
+	p.place.url |= before.url // it stays there if the loop has no turns
 	return append(nodes, n)
 }
 
@@ -155,8 +155,8 @@ func (p *parser) unclosed(t tag, missing string) {
 	}
 }
 
-// misplaced reports a tag that closes a block other than the current one, and goes back to it, so
-// that an outer block may use it.
+// misplaced reports a tag that closes a block other than the current one, and goes back to the tag,
+// so that an outer block may use it.
 func (p *parser) misplaced(closing, open tag, missing string) {
 	p.fail(closing.offset, "%s inside %s; %s is missing before it", p.spelling(closing), p.spelling(open), missing)
 	p.pos = closing.offset

@@ -14,8 +14,8 @@ var (
 	ErrLeft     = errors.New("the client left while a template was rendered")
 )
 
-// work limits what the loops of a rendering cost, whatever they write. Its unit is a turn, or a
-// number of bytes that are read.
+// work limits the cost of the loops of a rendering, regardless of their output. Its unit is one
+// turn, or a number of bytes that are read.
 type work struct {
 	done     int
 	unlooked int // work since the last check, including written text

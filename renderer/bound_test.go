@@ -10,7 +10,7 @@ import (
 	"mockserver/renderer"
 )
 
-// stopped renders a text for a request and returns it, and why it is not whole.
+// stopped renders a text for a request and returns it, and the reason if it is incomplete.
 func stopped(t *testing.T, text string, c call, mostBytes int) (string, error) {
 	t.Helper()
 	compiled, problems := renderer.Compile(syntax.Text{Value: text}, renderer.Plain, scope())
@@ -27,8 +27,8 @@ func stopped(t *testing.T, text string, c call, mostBytes int) (string, error) {
 	return strings.TrimPrefix(got, "before "), err
 }
 
-// What a filter makes of a value of the request, or of an outer loop, is worked out once and
-// not once a turn: else each of these reads more than rendering may.
+// A filter of a value of the request, or of an outer loop, is applied once and not in every turn:
+// otherwise each of these templates would read more than rendering may.
 func TestBound_FiltersOfOuterValuesAreAppliedOnce(t *testing.T) {
 	const n = 20_000
 	list := strings.Repeat(`"a\tb",`, n)
@@ -52,7 +52,7 @@ func TestBound_FiltersOfOuterValuesAreAppliedOnce(t *testing.T) {
 	}
 }
 
-// What changes with each turn, or each time it is asked for, is not remembered.
+// Values that change in each turn, or on each evaluation, are not remembered.
 func TestBound_WhatChangesIsNotRemembered(t *testing.T) {
 	c := call{method: "POST", uri: "/x", body: `{"l":["a","b"],"m":[["c"],["d"]]}`}
 	for _, v := range []struct{ text, want string }{
@@ -67,14 +67,14 @@ func TestBound_WhatChangesIsNotRemembered(t *testing.T) {
 	}
 }
 
-// A text may be as large as the bound and no larger, wherever its letters come from, and
-// what it took before it was stopped is in proportion.
+// A text may be as large as the limit but no larger, wherever its characters come from, and the
+// memory used before rendering stops is proportional to the limit.
 func TestBound_TextsAreNoLargerThanTheyMayBe(t *testing.T) {
 	const most = 1000
 	c := call{method: "POST", uri: "/x", body: `{"l":[` + strings.Repeat("1,", 499) + `1],"t":"` + strings.Repeat("x", 100) + `"}`}
 	for _, v := range []struct {
 		text string
-		size int // 0 for one that is stopped
+		size int // 0 if rendering is stopped
 	}{
 		{strings.Repeat("x", 990) + "{{json-params.t|length}}1234567", 1000},
 		{strings.Repeat("x", 990) + "{{json-params.t|length}}12345678", 0},
@@ -97,7 +97,8 @@ func TestBound_TextsAreNoLargerThanTheyMayBe(t *testing.T) {
 	}
 }
 
-// Loops that write nothing end too, by their turns or by what they read.
+// Loops that write nothing are also stopped, because of their turns or because of the bytes they
+// read.
 func TestBound_LoopsThatWriteNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a processor for some seconds")
@@ -107,7 +108,7 @@ func TestBound_LoopsThatWriteNothing(t *testing.T) {
 	for _, text := range []string{
 		`{% for x in json-params.l %}{% if json-params.t contains "y" %}.{% endif %}{% endfor %}`,
 		`{% for x in json-params.l %}{% for y in json-params.l %}{% endfor %}{% endfor %}`,
-		// Enough only if each of them counts what it reads of n.
+		// These exceed the limit only if each of them counts the bytes of n that it reads.
 		`{% for x in json-params.few %}{% if x = json-params.n %}.{% endif %}{{random-int(x, json-params.n)}}{{x|add:json-params.n}}{% endfor %}`,
 	} {
 		if got, err := stopped(t, text, c, 0); err != renderer.ErrTooLong || got != "" {
@@ -116,8 +117,8 @@ func TestBound_LoopsThatWriteNothing(t *testing.T) {
 	}
 }
 
-// Invented data costs more than a turn: what the first loop leaves of the bound is
-// enough for a turn of each, but not for the data.
+// Invented data costs more than a turn: the rest of the limit after the first loop is enough for
+// the turns, but not for the data.
 func TestBound_InventedDataCountsMoreThanATurn(t *testing.T) {
 	c := call{method: "POST", uri: "/x", body: `{"l":[` + strings.Repeat("1,", 1209) + `1],"m":[` + strings.Repeat("1,", 20_000) + `1],"t":"` + strings.Repeat("x", 1<<20) + `"}`}
 	const most = `{% for x in json-params.l %}{% if json-params.t contains "y" %}.{% endif %}{% endfor %}`
@@ -131,7 +132,7 @@ func TestBound_InventedDataCountsMoreThanATurn(t *testing.T) {
 	}
 }
 
-// A long number is not read again for each element of a list: the test would not end.
+// A long number is not read again for each element of a list: otherwise the test would not finish.
 func TestBound_AListThatContainsALongNumber(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a processor for some seconds")
@@ -150,7 +151,7 @@ func TestBound_AListThatContainsALongNumber(t *testing.T) {
 	}
 }
 
-// A condition that asks for more than there may be does not hold, and stops nothing.
+// A condition that needs a text larger than the limit does not hold, and does not stop rendering.
 func TestBound_Conditions(t *testing.T) {
 	c := call{method: "POST", uri: "/x", body: `{"l":[1,2,3],"t":"` + strings.Repeat("x", 100) + `"}`}
 	for text, want := range map[string]bool{

@@ -26,8 +26,8 @@ func CompileText(text syntax.Text, form Form, scope *Scope) (string, *Template, 
 	return "", t, problems
 }
 
-// compile is Compile. If kinds is set, a string in a JSON text that consists of one placeholder is
-// replaced by the value of the placeholder, whatever its kind.
+// compile implements Compile. If kinds is set, a string in a JSON text that consists of one
+// placeholder is replaced by the value of the placeholder, whatever its kind.
 func compile(text syntax.Text, form Form, scope *Scope, kinds bool) (*Template, syntax.Problems) {
 	p := parser{
 		kinds:       kinds,

@@ -9,7 +9,7 @@ import (
 	"mockserver/renderer"
 )
 
-// The slowest texts known: each stays linear, or is given up early.
+// The slowest texts known: compiling each of them takes linear time, or stops early.
 func BenchmarkCompileHostile(b *testing.B) {
 	const many = 20_000
 	mistakes := strings.Repeat("{{nope}}", many)

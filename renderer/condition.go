@@ -22,16 +22,14 @@ type Condition struct {
 //	query-params.page > 1 and not (json-params.card = "4000000000000002" or header-params.X-Test)
 //	json-params.email matches "@example\.com$"
 //
-// The operators are = != > < >= <= contains matches (an RE2 expression in quotes,
-// found anywhere in the text); and binds tighter than or, not tighter than and.
-// An operand is a variable (with filters, also written as {{ variable }}), a
-// number, a quoted text, true, false or null, or on the right of an operator a bare
-// word, which is a text. A lone operand holds
-// when it is present and not empty, false or 0. Two numbers (or texts that are
-// numbers) are compared as numbers, anything else as text. A missing value equals
-// only null and "", and no order holds for it.
+// The operators are = != > < >= <= contains matches (an RE2 expression in quotes, found anywhere in
+// the text); and binds tighter than or, not tighter than and. An operand is a variable (with
+// filters, also written as {{ variable }}), a number, a quoted text, true, false or null, or on the
+// right of an operator a bare word, which is a text. A lone operand is true if it is present and
+// not empty, false or 0. Two numbers (or texts that are numbers) are compared as numbers, anything
+// else as text. A missing value equals only null and "", and has no order.
 //
-// An empty text gives nil, which always holds.
+// For an empty text the condition is nil, which always holds.
 func CompileCondition(text syntax.Text, scope *Scope) (*Condition, syntax.Problems) {
 	s := &source{text: text, scope: scope}
 	sc := newScanner(s, 0, len(text.Value))
@@ -80,7 +78,7 @@ const (
 	testMatches
 )
 
-// tests are the operators.
+// tests contains the operators.
 var tests = map[string]test{
 	"=": testEqual, "!=": testNotEqual, ">": testGreater, "<": testLess,
 	">=": testGreaterOrEqual, "<=": testLessOrEqual, "contains": testContains, "matches": testMatches,
@@ -89,7 +87,7 @@ var tests = map[string]test{
 // cond is one node of a condition.
 type cond struct {
 	test        test
-	left, right expr           // the operands of a comparison; left alone for testTruth
+	left, right expr           // the operands of a comparison; only left for testTruth
 	conds       []cond         // for and, or, not
 	pattern     *regexp.Regexp // for matches
 	text        string         // as written

@@ -9,7 +9,7 @@ import (
 	"mockserver/renderer"
 )
 
-// holds compiles a condition and asks it about the sample request.
+// holds compiles a condition and returns its result for the sample request.
 func holds(tb testing.TB, text string) bool {
 	tb.Helper()
 	condition, problems := renderer.CompileCondition(syntax.Text{Value: text}, scope())
@@ -110,8 +110,8 @@ func TestCondition_Holds(t *testing.T) {
 	}
 }
 
-// A request's values are values: whatever a client sends, it never changes what
-// the condition says.
+// Values from a request are only values: nothing that a client sends can change the meaning of the
+// condition.
 func TestCondition_ValuesAreValues(t *testing.T) {
 	condition, problems := renderer.CompileCondition(syntax.Text{Value: `query-params.x = "a" and header-params.X-Key = secret`}, scope())
 	if err := problems.Err(); err != nil {
@@ -176,7 +176,8 @@ func TestCompileCondition_MistakesSayWhere(t *testing.T) {
 	}
 }
 
-// A word on the left, or alone, that is no variable would say the same for every request.
+// A word on the left, or alone, that is not a variable would have the same result for every
+// request.
 func TestCompileCondition_WordsThatAreNoVariables(t *testing.T) {
 	for _, c := range []struct {
 		text   string

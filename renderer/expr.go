@@ -84,8 +84,9 @@ func (e *expr) constant() bool {
 	return e.op == opLiteral && !e.length && len(e.filters) == 0
 }
 
-// asJSON makes a message that e is, or selects, represent the JSON value in it, if it is JSON. The
-// result of a filter other than default is text.
+// asJSON makes e represent the JSON value in a message, if the message is JSON. The message may be
+// e itself, its default, or one of its arguments. The result of a filter other than default is
+// text.
 func (e *expr) asJSON() {
 	for i := range e.filters {
 		if e.filters[i].name != "default" {

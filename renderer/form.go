@@ -6,14 +6,14 @@ import (
 	"mockserver/internal/semantics"
 )
 
-// Form is the kind of text that a template makes. It determines how values are written.
+// Form is the kind of text that a template produces. It determines how values are written.
 type Form uint8
 
 // The forms.
 const (
-	Plain  Form = iota // values as they are
+	Plain  Form = iota // values are written unchanged
 	JSON               // escaped inside strings; a JSON value outside of them
-	XML                // XML-escaped (for HTML too)
+	XML                // XML-escaped (also for HTML)
 	Header             // one header value: control characters are removed
 	URL                // percent-encoded for their part of the URL
 	// Inferred is the form of the text itself: JSON if it begins with {, [ or ", XML if it begins

@@ -65,7 +65,7 @@ func (s *scanner) function(t token) (expr, bool) {
 	return e, ok
 }
 
-// counts compiles a counter or sequence with a name, and reports whether it may be there.
+// counts compiles a counter or sequence with a name, and reports whether it is allowed there.
 func (s *scanner) counts(e *expr, function, name string) bool {
 	most := 1
 	if function == "counter" {

@@ -61,7 +61,7 @@ func TestRandomInt_ReachesItsBounds(t *testing.T) {
 	}
 }
 
-// now is one instant for the whole of a request.
+// now is the same instant during a whole request.
 func TestNow_IsOneInstant(t *testing.T) {
 	compiled, _ := renderer.Compile(syntax.Text{Value: "{{now}} {{now}}"}, renderer.Plain, scope())
 	with(t, sample, samplePath, func(r *matcher.Request) {
@@ -72,7 +72,7 @@ func TestNow_IsOneInstant(t *testing.T) {
 	})
 }
 
-// A counter counts every call once, whichever template and goroutine it is in.
+// A counter counts every call once, in whichever template and goroutine it is made.
 func TestCounter(t *testing.T) {
 	shared := scope()
 	one, _ := renderer.Compile(syntax.Text{Value: `{{counter("orders")}}`}, renderer.Plain, shared)

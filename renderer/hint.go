@@ -9,8 +9,8 @@ import (
 	"mockserver/renderer/fake"
 )
 
-// otherWords are words of other tools for parts of a request, in lower case without - and _, with
-// the word to use here. NAME stands for the name that follows.
+// otherWords maps words of other tools for parts of a request, in lower case without - and _, to
+// the word to use here. NAME is replaced by the name that follows.
 var otherWords = map[string]string{
 	"query": "query-params.NAME", "queries": "query-params.NAME", "args": "query-params.NAME",
 	"params": "path-params.NAME", "param": "path-params.NAME", "urlparam": "path-params.NAME", "urlparams": "path-params.NAME",
@@ -113,7 +113,7 @@ func kindOfData(path string) string {
 	return kind
 }
 
-// functionHint is hint for the name of an unknown function.
+// functionHint is like hint, for the name of an unknown function.
 func (s *scanner) functionHint(name string, known []string) string {
 	switch _, isFilter := filters[name]; {
 	case name == "random":
@@ -141,8 +141,8 @@ func (s *scanner) helperHint(e *expr) string {
 	return ""
 }
 
-// foreign returns what to write for a tag of another template language; "" for one that may be
-// ours. inside is the text between its braces.
+// foreign returns what to write for a tag of another template language; "" for a tag that may be
+// valid here. inside is the text between its braces.
 func foreign(inside string) string {
 	word, _, _ := strings.Cut(strings.TrimSpace(inside), " ")
 	switch {

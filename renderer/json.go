@@ -10,8 +10,8 @@ import (
 )
 
 // checkJSON warns about a body that is not JSON once its placeholders are filled in: a superfluous
-// comma, or a placeholder in the place of a key or next to another. Each path through a text with
-// blocks is a text of its own: see checkBlocks.
+// comma, or a placeholder in the place of a key or next to another one. Each path through a text
+// with blocks is a separate text: see checkBlocks.
 func (t *Template) checkJSON(text syntax.Text) syntax.Problems {
 	sample, hasPlaceholders := make([]byte, 0, len(text.Value)), false
 	for i := range t.nodes {

@@ -17,8 +17,7 @@ const (
 	nodeCost = 64      // the cost of visiting a node, in bytes
 )
 
-// choice is one way to pass a block: an arm of an if, or none of them; or the number of turns of a
-// for.
+// choice is one way to pass a block: an arm of an if, or no arm; or the number of turns of a for.
 type choice struct {
 	block *node
 	which int // an arm, or a number of turns; -1 for none
@@ -99,7 +98,7 @@ type guard uint8
 const (
 	unguarded guard = iota
 	guarded         // that nothing is written: by an if that is false, or a loop without turns
-	counted         // certain numbers of turns, too
+	counted         // also certain numbers of turns
 )
 
 // within returns the guard inside an if.
@@ -272,7 +271,7 @@ func (e *expr) needsNoRequest() bool {
 	return false
 }
 
-// opposites are the tests that are the opposites of others.
+// opposites contains the opposites of tests.
 var opposites = map[test]test{
 	testEqual: testNotEqual, testNotEqual: testEqual,
 	testGreater: testLessOrEqual, testLessOrEqual: testGreater, testLess: testGreaterOrEqual, testGreaterOrEqual: testLess,

@@ -8,16 +8,16 @@ import (
 	"mockserver/renderer"
 )
 
-// Each way through the blocks of a JSON body is a text of its own. One that is never JSON,
-// or not with one of its branches or so many turns, is warned of where that stands.
+// Each path through the blocks of a JSON body is a separate text. If the body is never JSON, or not
+// with one of its branches or a certain number of turns, there is a warning at that position.
 func TestCompile_BlocksThatMakeNoJSON(t *testing.T) {
 	for _, c := range []struct{ text, column, want string }{
-		// Never.
+		// Never JSON.
 		{`{"a":{{path}},{% if path %}{% endif %}}`, "1:1", "on any path through its blocks"},
 		{`{"a" {% if path %}1{% else %}2{% endif %}}`, "1:1", "on any path"},
 		{`[{% for x in json-params %}{{x}}{% endfor %}`, "1:1", "on any path"},
 		{`{% raw %}{{% endraw %}{% if path %}"a":1{% endif %}`, "1:1", "on any path"},
-		// With one branch.
+		// Not JSON with one branch.
 		{`{"a":{% if path %}1{% endif %}}`, "1:6", `when {% if path %} does not hold`},
 		{`{"a":{% if path = "x" %}1{% elif path = "y" %}2{% endif %}}`, "1:6", `when no condition of {% if path = "x" %} holds`},
 		{`{"a":{% if path %}1{% else %}1,{% endif %}}`, "1:20", `with {% else %}`},
@@ -29,7 +29,7 @@ func TestCompile_BlocksThatMakeNoJSON(t *testing.T) {
 		{`{"a":{% if path %}"{{path}}"{% else %}{{path}}{{host}}{% endif %}}`, "1:29", `with {% else %}`},
 		{`{"a":{% if path %}01{% else %}1{% endif %}}`, "1:6", `with {% if path %}`},
 		{`{"a":"{% if path %}\x{% endif %}"}`, "1:7", `with {% if path %}`},
-		// With so many turns.
+		// Not JSON with a certain number of turns.
 		{`[{% for x in json-params %}{{x}},{% endfor %}]`, "1:2", "when {% for x in json-params %} turns once"},
 		{`[{% for x in json-params %}{{x}}{% endfor %}]`, "1:2", "when {% for x in json-params %} turns twice"},
 		{`[0,{% for x in json-params %}{{x}}{% if not loop.last %},{% endif %}{% endfor %}]`, "1:4", "when {% for x in json-params %} turns never"},
@@ -51,7 +51,7 @@ func TestCompile_BlocksThatMakeNoJSON(t *testing.T) {
 	}
 }
 
-// A body that is JSON for some request on each of its ways is not warned of, whatever
+// There is no warning about a body that is JSON for some request on each of its paths, whatever its
 // conditions rule out.
 func TestCompile_BlocksThatMakeJSON(t *testing.T) {
 	deep := strings.Repeat("{% for x in json-params %}", 30) + "{{x}}" + strings.Repeat("{% endfor %}", 30)
@@ -65,11 +65,11 @@ func TestCompile_BlocksThatMakeJSON(t *testing.T) {
 		`{"a":1{% if path %},"b":2{% endif %}{% for x in json-params %},"{{x}}":1{% endfor %}}`,
 		`{"a":{% if path %}1{% else %}null{% endif %}}`,
 		`{% if path %}{"a":1}{% elif host %}[1]{% else %}"x"{% endif %}`,
-		`{% if path %}{"a":1}{% endif %}`,                              // or nothing at all
-		`{% for x in json-params %}{{x|json}}` + "\n" + `{% endfor %}`, // a value a line
+		`{% if path %}{"a":1}{% endif %}`,                              // or an empty text
+		`{% for x in json-params %}{{x|json}}` + "\n" + `{% endfor %}`, // one value per line
 		`{"a":"{% if path %}x\u00e9{% endif %}{% for x in json-params %}{{x}}, {% endfor %}"}`,
 		`{{#if path}}{"a":1}{{else}}{"b":-1.5e3}{{/if}}`,
-		`{"a":{% if path = "x" %}1{% elif path != "x" %}2{% endif %}}`, // one of them holds
+		`{"a":{% if path = "x" %}1{% elif path != "x" %}2{% endif %}}`, // one of the conditions holds
 		`{"a":{% if path %}1{% elif not path %}2{% endif %}}`,
 		`{"a":{% if path %}1{% endif %}{% if not path %}2{% endif %}}`,
 		`{ {% if path %}"a":1{% endif %}{% if path and host %},{% endif %}{% if host %}"b":2{% endif %} }`,
@@ -78,7 +78,7 @@ func TestCompile_BlocksThatMakeJSON(t *testing.T) {
 		`{"a":{% if path or host %}{% if path %}1{% elif host %}2{% endif %}{% else %}0{% endif %}}`,
 		`{"a":{% if 1 = 2 %}nothing{% else %}2{% endif %}}`, // never the first
 		`{"a":1{% for x in json-params %}{% if loop.index > 100 %}nothing{% endif %}{% endfor %}}`,
-		"[" + deep + "]", // too many ways to be tried
+		"[" + deep + "]", // too many paths to be tried
 		`{"a":tr{% if path %}ue{% else %}ue{% endif %}}`,
 		`{"a":1{% if path %}0{% endif %}}`,
 	} {
@@ -89,7 +89,7 @@ func TestCompile_BlocksThatMakeJSON(t *testing.T) {
 	}
 }
 
-// What a text may hold of blocks is tried within bounds: else this takes hours.
+// The blocks of a text are checked with limited effort: otherwise this test would take hours.
 func TestCompile_ManyBlocksOfJSON(t *testing.T) {
 	for _, text := range []string{
 		"{% if path %}1" + strings.Repeat("{% elif path = 1 %}2", 50_000) + "{% endif %}",

@@ -7,7 +7,7 @@ import (
 	"mockserver/renderer/value"
 )
 
-// Unknown says what is no longer known about a stored request.
+// Unknown describes the parts of a stored request that are no longer known.
 type Unknown struct {
 	Body bool // the body is incomplete
 	// Header returns what is known about the first header with a name; nil means that all headers
@@ -15,7 +15,7 @@ type Unknown struct {
 	Header func(name string) HeaderKnown
 }
 
-// HeaderKnown is what is known about a header.
+// HeaderKnown says what is known about a header.
 type HeaderKnown uint8
 
 // What is known about a header that may have been sent.
@@ -25,7 +25,7 @@ const (
 	HeaderLost                      // it is unknown whether it exists
 )
 
-// Truth is what is known about the result of a condition.
+// Truth says what is known about the result of a condition.
 type Truth int8
 
 // The result of a condition on a request that is not completely known.
@@ -46,8 +46,8 @@ func truthOf(holds bool) Truth {
 	return False
 }
 
-// Judge is Holds for a request that is not completely known. It returns Undecided if the result
-// depends on something unknown.
+// Judge is like Holds, for a request that is not completely known. It returns Undecided if the
+// result depends on something unknown.
 func (c *Condition) Judge(r *matcher.Request, u *Unknown) Truth {
 	if c == nil {
 		return True

@@ -46,8 +46,8 @@ func TestRandomTexts_HaveTheirForm(t *testing.T) {
 	}
 }
 
-// TestRandomTexts_UseAllCharacters: of 20,000 characters each of 62 is missing with a chance below
-// 62 × (61/62)^20000, which is below 10^-139.
+// TestRandomTexts_UseAllCharacters: the probability that any of the 62 characters is missing among
+// 20,000 is below 62 × (61/62)^20000, which is below 10^-139.
 func TestRandomTexts_UseAllCharacters(t *testing.T) {
 	template, counts := compiled(t, "{{random-text(1000)}}", scope()), map[rune]int{}
 	for range 20 {
@@ -62,7 +62,7 @@ func TestRandomTexts_UseAllCharacters(t *testing.T) {
 	}
 }
 
-// TestULID_BeginsWithItsTime decodes the time of the request.
+// TestULID_BeginsWithItsTime decodes the time in a ULID, which is the time of the request.
 func TestULID_BeginsWithItsTime(t *testing.T) {
 	template := compiled(t, "{{ulid}} {{uuid7}} {{now|date:\"unix-ms\"}}", scope())
 	with(t, sample, samplePath, func(r *matcher.Request) {
@@ -132,7 +132,8 @@ func TestCounter_OfAValueIsItsOwn(t *testing.T) {
 	}
 }
 
-// TestCounter_RemembersManyValues: memory is bounded, and values that are counted stay.
+// TestCounter_RemembersManyValues: memory is bounded, and values that keep being counted are not
+// forgotten.
 func TestCounter_RemembersManyValues(t *testing.T) {
 	shared := scope()
 	template := compiled(t, `{{counter("n", query-params.q)}}`, shared)
@@ -184,8 +185,9 @@ func TestFunctions_Mistakes(t *testing.T) {
 	}
 }
 
-// TestMade_TextsWithinJSONKeepTheirKind: a JSON text that is one placeholder is the value of it; as the
-// name of a member, or next to other text, it is a text.
+// TestMade_TextsWithinJSONKeepTheirKind: a string in a JSON text that consists of one placeholder
+// becomes the value of the placeholder; as the name of a member, or next to other text, it remains
+// a text.
 func TestMade_TextsWithinJSONKeepTheirKind(t *testing.T) {
 	const body = `{"n": 1.50, "b": true, "s": "7", "o": {"x": [1]}, "q": "a\"b"}`
 	for text, want := range map[string]string{

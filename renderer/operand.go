@@ -11,7 +11,7 @@ import (
 	"mockserver/renderer/value"
 )
 
-// Operand is a compiled operand, such as conditions have, by itself. It is immutable and safe for
+// Operand is a single compiled operand, like those of conditions. It is immutable and safe for
 // concurrent use.
 type Operand struct{ expr expr }
 
@@ -56,7 +56,8 @@ func (o *Operand) Number(r *matcher.Request) (digits []byte, ok bool) {
 	return v.Raw, v.IsNumeric()
 }
 
-// Made is a value that is made from a request, as JSON. It is immutable and safe for concurrent use.
+// Made is a compiled value that is computed for each request, as JSON. It is immutable and safe for
+// concurrent use.
 type Made struct {
 	whole *expr     // the value of one placeholder
 	text  *Template // the text, if whole is nil

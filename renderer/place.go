@@ -5,13 +5,13 @@ import "mockserver/renderer/escape"
 // place describes a position in the text.
 type place struct {
 	form Form
-	json jsonPlace       // followed in JSON only
-	url  escape.URLParts // followed in URLs only
+	json jsonPlace       // tracked only in JSON
+	url  escape.URLParts // tracked only in URLs
 }
 
 // jsonPlace follows a JSON text from literal to literal and knows whether the next character is
-// inside a string. It does not check the text otherwise: a mock may declare an invalid response on
-// purpose.
+// inside a string. It does not check the text otherwise: a mock may deliberately declare an invalid
+// response.
 type jsonPlace struct {
 	inString bool
 	// pending is the number of characters that still belong to an escape; a placeholder is not

@@ -8,11 +8,11 @@ import (
 	"mockserver/renderer/value"
 )
 
-// Most templates consist of text and a few placeholders. Their nodes, expressions and texts are in
-// a dozen places in memory, which are in no cache when thousands of endpoints are requested in
-// turn. The program of such a template has the same content in one place.
+// Most templates consist of text and a few placeholders. Their nodes, expressions and texts are
+// spread over a dozen places in memory, which are not in any CPU cache when thousands of endpoints
+// are requested in turn. The program of such a template contains the same in one block.
 
-// An instruction begins with its kind and a number of two bytes.
+// An instruction begins with its kind and a two-byte number.
 const (
 	sayText  = iota // a text with that number of bytes, which follows
 	sayParam        // the path parameter with that number, in the writer that follows
@@ -49,7 +49,7 @@ func (t *Template) programOf() []byte {
 	return append(make([]byte, 0, len(made)), made...)
 }
 
-// Ready is a template together with its program. The zero Ready stands for no template.
+// Ready is a template together with its program. The zero Ready means no template.
 type Ready struct {
 	program  []byte
 	template *Template
@@ -69,7 +69,7 @@ func (t Ready) In(room []byte) Ready {
 // IsNone reports whether there is no template.
 func (t *Ready) IsNone() bool { return t.template == nil }
 
-// Append is Append of the template.
+// Append does the same as Append of the template.
 func (t *Ready) Append(dst []byte, r *matcher.Request) []byte {
 	if t.program == nil || r.Stopped != nil {
 		return t.template.Append(dst, r)

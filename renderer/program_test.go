@@ -9,8 +9,8 @@ import (
 	"mockserver/renderer"
 )
 
-// A template without loops is rendered by its program, one with a loop by its nodes: both
-// make the same text, as long as it is allowed to be. The loop here makes none.
+// A template without loops is rendered by its program, a template with a loop by its nodes: both
+// produce the same text, up to the maximum length. The loop added here writes nothing.
 func FuzzProgram(f *testing.F) {
 	f.Add("a \" & < / text", uint16(0))
 	f.Add("", uint16(0))
@@ -29,7 +29,7 @@ func FuzzProgram(f *testing.F) {
 			for i, loop := range []string{"", "{% for x in json-params.none %}{% endfor %}"} {
 				compiled, problems := renderer.Compile(syntax.Text{Value: form.head + middle + form.tail + loop}, form.form, scope())
 				if problems.Err() != nil {
-					return // the text is not one of the form
+					return // the text is not valid in this form
 				}
 				with(t, sample, samplePath, func(r *matcher.Request) {
 					r.MaxText = int(most)

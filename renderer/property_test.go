@@ -12,7 +12,7 @@ import (
 	"mockserver/renderer"
 )
 
-// nasty are texts that break careless templates.
+// nasty contains texts that break careless templates.
 var nasty = []string{
 	"", "plain", `"`, `\`, `\"`, "a\r\nX-Evil: 1", "\x00\x01\x1f\x7f", "\xff\xfe", "ü€😀", "{{path}}", "{% if %}", "}}", "%}", "</a>&", "..", "../..", "?a=b&c#d", "@:/",
 	"null", "true", "1e5", "007", "-", "\u2028", "{", "[1]", `\u0000`, "%2e%2e%2f", " ",
@@ -105,8 +105,8 @@ func checkURL(t *testing.T, source string, got []byte) {
 	}
 }
 
-// FuzzCompile: no text makes the compiler panic, and every error is inside
-// the text.
+// FuzzCompile checks that no text makes the compiler panic, and that every error has a position
+// inside the text.
 func FuzzCompile(f *testing.F) {
 	for _, s := range append(nasty, "{{ path|default:\"x\"|add:1 }}", "{% for x in json-params.a %}{{x}}{{loop.index}}{% endfor %}",
 		"{{#if a = 1 and (b or not c)}}x{{else}}y{{/if}}", "{% raw %}{{", "{{ fake(\"email\") }}{{ pick(1,2) }}", `{"a":"{{path}}"}`) {

@@ -29,7 +29,7 @@ var sample = call{
 		`"zone":"Asia/Tokyo","list":[1,"two",{"k":"v"}],"none":[],"obj":{"a":{"b":{"c":"deep"}},"length":5},"html":"<b>&'\""}`,
 }
 
-// with runs f with the request as the stages see it, matched against path.
+// with runs f with the request, matched against path, in the form that the stages use.
 func with(tb testing.TB, c call, path string, f func(*matcher.Request)) {
 	tb.Helper()
 	header := []byte("Host: api.example.com:8000\r\n")
@@ -199,7 +199,7 @@ func TestTemplate_Blocks(t *testing.T) {
 	}
 }
 
-// The table of the reference, section 4, row by row.
+// The cases are the rows of the table in section 4 of the reference.
 func TestTemplate_JSONKnowsWhereItStands(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"text inside a string is escaped", `{"a":"{{json-params.text}}"}`, `{"a":"a\"b"}`},
@@ -336,7 +336,7 @@ func TestCompile_MistakesSayWhere(t *testing.T) {
 	}
 }
 
-// Words and tags of other tools are answered with what to write here.
+// Errors about words and tags of other tools say what to write instead.
 func TestCompile_WordsOfOtherTools(t *testing.T) {
 	for text, part := range map[string]string{
 		"{{request.body}}":                       "(write json-params)",
@@ -394,7 +394,8 @@ func TestCompile_WordsOfOtherTools(t *testing.T) {
 	}
 }
 
-// Of a tag with signs that cut blanks just that is said: it opens and closes its block.
+// A tag with signs that remove blanks causes only an error about them: it still opens or closes its
+// block.
 func TestCompile_SignsThatCutBlanksAreOneMistakeEach(t *testing.T) {
 	_, problems := renderer.Compile(syntax.Text{Value: "{%- for x in json-params -%}{{- x -}}{%- endfor -%}"}, renderer.Plain, scope())
 	if len(problems) != 3 {
@@ -485,8 +486,8 @@ func TestCompile_AllMistakesAtOnce(t *testing.T) {
 	}
 }
 
-// A text may hold millions of errors, and each has a place to be looked up: of a
-// hundred the reader knows enough.
+// A text may contain millions of errors, each of which needs a lookup of its position: a hundred of
+// them are enough for the reader.
 func TestCompile_MistakesOfOneTextAreBounded(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -542,7 +543,8 @@ func TestFormOf(t *testing.T) {
 	}
 }
 
-// A text whose form is not known has the form that it begins with, each branch its own.
+// A text without a given form has the form that its beginning indicates; each branch has its own
+// form.
 func TestCompile_InfersTheForm(t *testing.T) {
 	const evil = "{{header-params.Evil}}" // a"<b
 	for _, c := range []struct{ template, want string }{

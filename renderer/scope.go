@@ -1,22 +1,24 @@
 package renderer
 
-// Scope is what a template or condition may refer to in addition to the request.
+// Scope contains the names that a template or condition may refer to in addition to the request.
 type Scope struct {
-	// Params are the names of the endpoint's path parameters, by position.
+	// Params contains the names of the endpoint's path parameters, by position.
 	Params []string
 	// Env looks up an environment variable when the template is compiled. Nil means that none is
 	// set.
 	Env func(name string) (string, bool)
-	// Rows are the names of the values that the endpoint finds or makes, by their position in
+	// Rows contains the names of the values that the endpoint finds or makes, by their position in
 	// Request.Rows.
 	Rows []string
-	// Later are names that the endpoint makes after it evaluates this text, which cannot use them.
+	// Later contains names that the endpoint defines after it evaluates this text, which cannot use
+	// them.
 	Later []string
 	// Response is set if there is a variable response, as in webhooks.
 	Response bool
 	// Message is set if there is a variable message, as on a WebSocket connection.
 	Message bool
-	// Counters holds the counters for counter("name"). It must not be nil if a template uses one.
+	// Counters contains the counters for counter("name"). It must not be nil if a template uses
+	// one.
 	Counters *Counters
 	// Shared returns a function that returns the next number that replicas share under a name, without
 	// gaps if strict is set; it may wait. It is nil for texts rendered while a request is matched.

@@ -1,5 +1,5 @@
-// Package renderer makes text from a request: the template language of bodies,
-// headers and URLs, and the conditions.
+// Package renderer renders texts for a request. It implements the template language of bodies,
+// headers and URLs, and conditions.
 //
 // # Placeholders
 //
@@ -10,12 +10,12 @@
 //	{{ json-params.items.0.name }}   {{ header-params.X-Request-Id }}
 //	{{ now|add:"1h"|date:"2006-01-02" }}   {{ random-int(1, 100) }}
 //
-// Variables: path-params.x, query-params.x, header-params.X, cookie-params.x,
-// form-params.x, json-params (the whole body) and json-params.a.b.0.c, method,
-// path, host, query-string, protocol, remote-addr, tls.version, client-cert.cn, body, env.NAME, now, uuid, uuid7, ulid,
-// random; the names of rows that the endpoint finds; and message on a WebSocket connection. A name may stand in brackets and quotes:
-// json-params["dc:title"].
-// .length after an array, an object or a text is its length.
+// Variables: path-params.x, query-params.x, header-params.X, cookie-params.x, form-params.x,
+// json-params (the whole body) and json-params.a.b.0.c, method, path, host, query-string, protocol,
+// remote-addr, tls.version, client-cert.cn, body, env.NAME, now, uuid, uuid7, ulid, random; the
+// names of rows that the endpoint finds; and message on a WebSocket connection. A name may be in
+// brackets and quotes: json-params["dc:title"]. .length after an array, an object or a text is its
+// length.
 //
 // Filters: default, upper, lower, trim, length, json, urlencode, base64, add,
 // sub, mul, neg, date, first, last, join. Functions: random-int(a, b),
@@ -35,15 +35,14 @@
 // OPERAND OPERATOR OPERAND, joined by and, or, not and parentheses; operators
 // are = != > < >= <= contains matches. See CompileCondition.
 //
-// # Where a placeholder stands
+// # Positions of placeholders
 //
-// Compile works out for each placeholder of a JSON text whether it stands inside
-// a string, and for each of a URL in which part, so that no value of a request
-// can change the structure of what is declared (see Form).
+// Compile determines for each placeholder in a JSON text whether it is inside a string, and for
+// each placeholder in a URL in which part it is, so that no value from a request can change the
+// structure of the declared text (see Form).
 //
-// Everything is compiled once; rendering appends to the caller's buffer and
-// allocates nothing for ordinary variables. It can only stop before its end: see
-// matcher.Request.Stopped.
+// Everything is compiled once; rendering appends to the caller's buffer and allocates nothing for
+// ordinary variables. Rendering cannot fail, but it can stop early: see matcher.Request.Stopped.
 package renderer
 
 import (
@@ -54,8 +53,8 @@ import (
 	"mockserver/matcher"
 )
 
-// BodyForm returns the form of a body whose Content-Type is made by t. It is Inferred if the media
-// type is known only at request time, or is invalid.
+// BodyForm returns the form of a body whose Content-Type is rendered by t. It is Inferred if the
+// media type is known only at request time, or is invalid.
 func (t *Template) BodyForm() Form {
 	text, static := t.Static()
 	if !static {
@@ -97,7 +96,7 @@ func Literal(text string) *Template {
 
 // Append appends the text for r to dst and returns the extended buffer. If r is Stopped afterwards,
 // the text is incomplete: it would be larger than r.MaxText, its loops take too long, or the client
-// left.
+// has disconnected.
 func (t *Template) Append(dst []byte, r *matcher.Request) []byte {
 	if r.Stopped != nil {
 		return dst

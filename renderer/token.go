@@ -22,7 +22,7 @@ type source struct {
 // have millions, and each needs a lookup of its position.
 const maxErrors = 100
 
-// full reports whether there are so many errors that no more are looked for.
+// full reports whether there are enough errors to stop looking for more.
 func (s *source) full() bool { return s.errors > maxErrors }
 
 // fail records an error at an offset of the text.
@@ -183,8 +183,8 @@ func (s *scanner) quoted(quote byte) {
 
 // unquoted returns the quoted text at the beginning of s, and its length including the quotes; the
 // length is 0 if there is none or it is not closed. A backslash escapes the quote and a backslash,
-// and writes \n, \r and \t; elsewhere it stands for itself, so that regular expressions need no
-// double backslashes.
+// and writes \n, \r and \t; elsewhere it is literal, so that regular expressions need no double
+// backslashes.
 func unquoted(s string) (text string, n int) {
 	if s == "" || s[0] != '"' && s[0] != '\'' {
 		return "", 0

@@ -12,7 +12,7 @@ const (
 	writePlain      writer = iota
 	writeJSONString        // inside a JSON string
 	writeJSONValue         // where JSON expects a value
-	writeJSONKind          // the same, where a text with quotes stood: a text stays one
+	writeJSONKind          // the same, in place of a quoted text: a text remains a text
 	writeXML
 	writeHeader
 	writeURLStart // where a URL's scheme may be: a whole URL is written unchanged, such as a callback URL sent by the client
@@ -21,7 +21,7 @@ const (
 	writeURLPath  // a path segment or a part of one
 )
 
-// isJSONValue reports whether the placeholder makes a JSON value.
+// isJSONValue reports whether the placeholder produces a JSON value.
 func (w writer) isJSONValue() bool { return w == writeJSONValue || w == writeJSONKind }
 
 // append appends v to dst.
@@ -59,7 +59,7 @@ func (w writer) append(dst []byte, v value.Value) []byte {
 }
 
 // writerIn returns how a value is written in the given parts of a URL. If the part is not certain,
-// it is the strictest writer, whose output can end none of them.
+// it is the strictest writer, whose output cannot end any of them.
 func writerIn(ps escape.URLParts) writer {
 	switch ps {
 	case escape.AtStart:

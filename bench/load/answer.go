@@ -60,8 +60,8 @@ type answer struct {
 	stage    stage
 	bodyless bool   // it answers HEAD
 	framing  int    // bytes of the chunk's lines or of the trailer, which are bounded like a head
-	left     int64  // bytes to come of the body or chunk
-	body     int64  // bytes of the body that came
+	left     int64  // bytes of the body or chunk that are still to be read
+	body     int64  // bytes of the body that were read
 	kept     []byte // of an incomplete head or line
 }
 
@@ -70,7 +70,7 @@ func (a *answer) reset(bodyless bool) {
 	a.stage, a.bodyless, a.body, a.kept = inHead, bodyless, 0, a.kept[:0]
 }
 
-// begun reports whether any byte of the answer came.
+// begun reports whether any byte of the answer was received.
 func (a *answer) begun() bool { return a.stage != inHead || len(a.kept) > 0 }
 
 // accept takes bytes of a connection, and reports whether the answer is complete. Further bytes
@@ -140,7 +140,7 @@ func (a *answer) readHead(data []byte, seen *seenHead) ([]byte, error) {
 	return rest, nil
 }
 
-// startsHTTP reports whether a text, however short, can begin an answer.
+// startsHTTP reports whether a text, however short, can be the beginning of an answer.
 func startsHTTP(text []byte) bool {
 	const version = "HTTP/1."
 	n := min(len(text), len(version))
@@ -218,14 +218,14 @@ func (a *answer) frame(data []byte) (rest []byte, err error) {
 		return rest, a.chunkSize(line)
 	case a.stage == inTrailer:
 		return rest, a.trailer(line)
-	case len(line) > 0: // the chunk is longer than its size
+	case len(line) > 0: // the chunk is longer than its declared size
 		return nil, errChunk
 	}
 	a.stage = inChunkSize
 	return rest, nil
 }
 
-// chunkSize reads the size of the next chunk. What follows it, an extension, is ignored.
+// chunkSize reads the size of the next chunk. An extension after it is ignored.
 func (a *answer) chunkSize(line []byte) error {
 	rest := bytes.TrimLeft(line, "0123456789abcdefABCDEF")
 	size, err := strconv.ParseUint(string(line[:len(line)-len(rest)]), 16, 60)
@@ -245,13 +245,13 @@ func (a *answer) trailer(line []byte) error {
 	switch {
 	case len(line) == 0:
 		a.stage = whole
-	case !areToken(line[:1]) || !areText(line): // a colon and a blank begin no name
+	case !areToken(line[:1]) || !areText(line): // a name cannot begin with a colon or a blank
 		return errHeaderLine
 	}
 	return nil
 }
 
-// end takes the end of the connection: an error, unless the answer ends there.
+// end handles the end of the connection, which is an error unless the answer ends there.
 func (a *answer) end() error {
 	switch {
 	case a.stage == inBodyToClose:

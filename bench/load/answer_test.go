@@ -64,7 +64,7 @@ func TestAnswer(t *testing.T) {
 		rest       string
 		err        error
 	}{
-		// What is wrong.
+		// Invalid answers.
 		{name: "nothing", text: "", err: errClosed},
 		{name: "another protocol", text: "SSH-2.0-OpenSSH\r\n", err: errNotHTTP},
 		{name: "HTTP/2", text: "HTTP/2 200\r\n\r\n", err: errNotHTTP},
@@ -105,7 +105,7 @@ func TestAnswer(t *testing.T) {
 		{name: "chunk extension without end", text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;" + strings.Repeat("a", maxAnswerHead), err: errHeadSize},
 		{name: "trailer too long", text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + strings.Repeat("A: b\r\n", maxAnswerHead/5+1), err: errHeadSize},
 
-		// What is right.
+		// Valid answers.
 		{name: "length", text: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcdeREST", status: 200, body: 5, rest: "REST"},
 		{name: "no body", text: "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\nREST", status: 404, rest: "REST"},
 		{name: "no reason", text: "HTTP/1.1 200\r\ncontent-length:1 \t\r\n\r\na", status: 200, body: 1},
@@ -146,7 +146,7 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// A head is taken for the one seen only if it is that byte for byte.
+// A head is recognized as the one seen before only if both are equal byte for byte.
 func TestAnswerSeesHeadsThatDiffer(t *testing.T) {
 	const first = "HTTP/1.1 200 OK\r\nDate: Sat, 21 Nov 2026 20:57:25 GMT\r\nContent-Length: 10\r\n\r\n0123456789"
 	var seen seenHead
@@ -174,7 +174,7 @@ func TestAnswerAllocatesNothing(t *testing.T) {
 	var a answer
 	var seen seenHead
 	allocations := testing.AllocsPerRun(100, func() {
-		for _, text := range texts { // each head is unlike the one seen
+		for _, text := range texts { // each head differs from the one seen before
 			a.reset(false)
 			half := len(text) / 3
 			if done, err := a.accept(text[:half], &seen); done || err != nil {
@@ -223,8 +223,8 @@ func readByNetHTTP(data []byte, bodyless bool) (r reading, ok bool) {
 	}
 }
 
-// FuzzAnswer: an answer is the same however its bytes are split and whether its head was
-// seen before, and where net/http takes it too, both understand the same.
+// FuzzAnswer expects an answer to be read the same way however its bytes are split and whether or
+// not its head was seen before. If net/http also accepts it, both must read the same.
 func FuzzAnswer(f *testing.F) {
 	for _, text := range []string{
 		"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcdeREST",

@@ -13,13 +13,13 @@ type conn struct {
 	fd         int32
 	generation int32 // changes with each fd, to recognize events of the previous one
 	state      connState
-	watched    bool  // for room to write, too
-	counted    bool  // with a rate: the request under way is
+	watched    bool  // also for room to write
+	counted    bool  // with a rate: the request in flight counts
 	queued     bool  // among the free
-	next       int32 // request that is sent next, or is under way
-	sent       int   // bytes of it that are written
-	from       int64 // its latency counts from then
-	wakes      int64 // a resting one is opened again then
+	next       int32 // the request that is sent next, or is in flight
+	sent       int   // bytes of the request that are written
+	from       int64 // when its latency begins
+	wakes      int64 // when a resting connection is opened again
 	answer     answer
 }
 
@@ -29,7 +29,7 @@ const (
 	shut connState = iota
 	opening
 	idle
-	waiting // for an answer; its request may not be written whole
+	waiting // for an answer; its request may not be fully written
 )
 
 // dial begins to open a connection.
@@ -42,7 +42,7 @@ func (t *thread) dial(i int) {
 	}
 	c.fd = int32(fd)
 	c.generation++
-	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) // TCP has it
+	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) // TCP has this option
 	if err := unix.Connect(fd, t.address); err != nil && !errors.Is(err, unix.EINPROGRESS) {
 		t.unreachable(i, "connect", err)
 		return
@@ -225,7 +225,7 @@ func (t *thread) read(i int, c *conn) {
 	}
 }
 
-// answered takes a whole answer and goes on with the next request.
+// answered processes a complete answer and continues with the next request.
 func (t *thread) answered(i int, c *conn) {
 	a := &c.answer
 	t.outstanding--
@@ -278,7 +278,8 @@ func (t *thread) cut(i int, c *conn, err error) {
 	}
 }
 
-// broken counts an error that ends a connection, and its request if it has one.
+// broken counts an error that closes a connection, and with it the request in flight, if there is
+// one.
 func (t *thread) broken(i int, c *conn, kind string) {
 	t.fail(c, kind)
 	if c.state == waiting {
@@ -310,11 +311,11 @@ func writeNow(fd int32, data []byte) (int, unix.Errno) {
 	return int(n), errno
 }
 
-// timespec is the kernel's of epoll_pwait2, which has 64 bits on every processor.
+// timespec is the kernel's timespec for epoll_pwait2, which has 64-bit fields on every processor.
 type timespec struct{ seconds, nanoseconds int64 }
 
-// wait waits for events, at most so many nanoseconds. The milliseconds of epoll_wait would be
-// too coarse for a rate.
+// wait waits for events, for at most the given number of nanoseconds. The milliseconds of
+// epoll_wait would be too coarse for a rate.
 func (t *thread) wait(nanoseconds int64) int {
 	if !t.coarse {
 		t.timeout = timespec{nanoseconds / 1e9, nanoseconds % 1e9}

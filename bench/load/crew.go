@@ -22,7 +22,7 @@ type crew struct {
 	schedule *schedule
 	address  string
 	members  []*member
-	next     atomic.Int64 // the request that is due and that no member has taken
+	next     atomic.Int64 // the next request that no member has taken
 	total    *Outcome
 	ending   context.Context // done once the schedule is over
 	finish   context.CancelFunc
@@ -32,8 +32,8 @@ type crew struct {
 type member struct {
 	*crew
 	result  *Outcome
-	turn    int  // of the requests
-	counted bool // with a rate: the request under way is
+	turn    int  // position in the requests
+	counted bool // with a rate: the request in flight counts
 	used    bool // the connection has had an answer
 	buf     []byte
 	answer  answer
@@ -60,7 +60,7 @@ func newCrew(l *Plan, address *net.TCPAddr, c *schedule) *crew {
 	return w
 }
 
-// connect opens the connections, as many as connectTime allows. The others are opened when
+// connect opens the connections, as many as connectTime allows. The remaining ones are opened when
 // they are needed.
 func (w *crew) connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
@@ -117,7 +117,8 @@ func (w *crew) send() {
 	}
 }
 
-// dueEnd returns the first request that was not due before the end, which may have come early.
+// dueEnd returns the first request that was not due before the end, which is earlier if the
+// schedule was given up.
 func (w *crew) dueEnd() int64 {
 	return min(w.schedule.dueTo, w.schedule.firstDue(w.schedule.end.Load()))
 }
@@ -248,7 +249,7 @@ func (m *member) ask(request []byte, head bool) error {
 	}
 }
 
-// failure is the kind of error that a connection met.
+// failure returns the kind of an error of a connection.
 func failure(err error) string {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -266,8 +267,8 @@ func (m *member) fail(now int64, kind string) {
 	}
 }
 
-// wake ends the waits of the members: at once if the schedule was given up, otherwise when
-// the time for outstanding answers is over.
+// wake ends the waits of the members: at once if the schedule was given up, otherwise when the time
+// for outstanding answers has passed.
 func (w *crew) wake() {
 	w.finish()
 	deadline := time.Now()

@@ -19,18 +19,18 @@ import (
 // Plan determines what is sent to a server, and how.
 type Plan struct {
 	Address     string        // host:port
-	Requests    [][]byte      // whole requests as they are sent, in turn on each connection; one at least
+	Requests    [][]byte      // whole requests, sent in turn on each connection; at least one
 	Wants       []Want        // the expected answer to each of them; of the same length as Requests
-	Connections int           // one at least
+	Connections int           // at least one
 	Warmup      time.Duration // sent before anything is counted
-	Duration    time.Duration // that is counted, above 0
-	Rate        float64       // requests a second in all; 0 sends the next request when the last was answered
-	// Counting is called when the warm-up is over, and again when counting ends, by the
-	// goroutine of Run: to read what the server has used. It may be nil. It is not called
-	// if the load ends before anything is counted.
+	Duration    time.Duration // the time that is counted, above 0
+	Rate        float64       // requests a second in total; 0 waits for each answer instead
+	// Counting is called when the warm-up is over, and again when counting ends, by the goroutine
+	// of Run: to read what the server has used. It may be nil. It is not called if the load stops
+	// before anything is counted.
 	Counting func(begun bool)
 
-	CPUs     []int         // for the generator alone, a thread for each; nil has a thread for each CPU that the process may use
+	CPUs     []int         // for the generator only, a thread for each; nil: all CPUs of the process
 	patience time.Duration // how long to wait for outstanding answers at the end; 0 is 5 s
 	portable bool          // send by goroutines, as on systems without epoll
 }
@@ -45,8 +45,8 @@ type Want struct {
 const (
 	connectTime     = 5 * time.Second // for all connections before the load begins
 	defaultPatience = 5 * time.Second
-	// restTime delays the reopening of a failed connection, so that a server that refuses or
-	// closes does not take all the time of the generator.
+	// restTime delays the reopening of a failed connection, so that a server that refuses or closes
+	// does not take up all the time of the generator.
 	restTime = 10 * time.Millisecond
 	lateTime = time.Millisecond
 	// connecting bounds the connections that are opened at once: the system drops those above
@@ -56,14 +56,13 @@ const (
 
 // generator sends a part of a load, on connections of its own.
 type generator interface {
-	// connect opens its connections within connectTime. It fails when not one could
-	// be opened.
+	// connect opens its connections within connectTime. It fails if no connection could be opened.
 	connect(ctx context.Context) error
-	// send sends from the schedule's start to its end, and awaits what is outstanding.
+	// send sends from the schedule's start to its end, and waits for outstanding answers.
 	send()
-	// wake makes it look at the schedule again, which has ended or was given up.
+	// wake makes it check the schedule again, which has ended or was given up.
 	wake()
-	// used is the processor time that the generator has used, without what it spent
+	// used returns the processor time that the generator has used, without the time it spent
 	// waiting for the next send, and how many processors it may use.
 	used() (cpu time.Duration, processors int)
 	// close closes whatever is open, once send has returned or instead of it.
@@ -71,9 +70,8 @@ type generator interface {
 	outcome() *Outcome
 }
 
-// Run sends a load until its time is over or ctx ends. The latter is not an error: the
-// outcome then covers the time that it ran. The error says why no connection could be
-// made.
+// Run sends a load until its time is over or ctx ends. It is not an error if ctx ends: the outcome
+// then covers the time until then. The error says why no connection could be made.
 func (l *Plan) Run(ctx context.Context) (*Outcome, error) {
 	c := newSchedule(l.Rate)
 	var generators []generator
@@ -96,8 +94,8 @@ func (l *Plan) Run(ctx context.Context) (*Outcome, error) {
 	return nil, err
 }
 
-// connectAll opens the connections of all generators. It fails when one generator
-// has not a single connection.
+// connectAll opens the connections of all generators. It fails if any generator has no connection
+// at all.
 func connectAll(ctx context.Context, generators []generator) error {
 	failed := make([]error, len(generators))
 	var all sync.WaitGroup
@@ -154,7 +152,7 @@ func (l *Plan) send(ctx context.Context, c *schedule, generators []generator) *O
 	}
 	all.Wait()
 	if !stop() {
-		<-stopped // what it wakes is still there
+		<-stopped // the generators that it wakes are not closed yet
 	}
 	for _, g := range generators {
 		g.close()
@@ -186,7 +184,7 @@ func usedBy(generators []generator) (cpu time.Duration, processors int) {
 	return cpu, processors
 }
 
-// share is cpu as a share of the time of so many processors.
+// share returns cpu as a share of the time of a number of processors.
 func share(cpu, elapsed time.Duration, processors int) float64 {
 	if elapsed <= 0 || processors < 1 {
 		return 0

@@ -21,13 +21,14 @@ import (
 	"go.uber.org/goleak"
 )
 
-// scripted is a server that does on each connection what a test says.
+// scripted is a server that runs a function of the test for each connection.
 type scripted struct {
 	address  string
 	accepted atomic.Int64
 }
 
-// serveScript starts one. serve has a connection to itself, which is closed after it.
+// serveScript starts a scripted server. serve is called for each connection, which is closed when
+// it returns.
 func serveScript(t *testing.T, serve func(conn net.Conn, from *bufio.Reader)) *scripted {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -69,7 +70,7 @@ func serveScript(t *testing.T, serve func(conn net.Conn, from *bufio.Reader)) *s
 	return s
 }
 
-// answering serves answers by request target, until the client goes.
+// answering serves answers by request target, until the client closes the connection.
 func answering(answers map[string]string) func(net.Conn, *bufio.Reader) {
 	return func(conn net.Conn, from *bufio.Reader) {
 		for {
@@ -91,7 +92,7 @@ func get(target string) []byte {
 // okAnswer has a body of five bytes.
 const okAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 
-// simple is a short closed loop, to be changed by the test.
+// simple returns the plan of a short closed loop, which the test may change.
 func simple(address string) *Plan {
 	return &Plan{
 		Address: address, Requests: [][]byte{get("/")}, Wants: []Want{{200, 5, nil}},
@@ -99,7 +100,8 @@ func simple(address string) *Plan {
 	}
 }
 
-// eachGenerator runs a test with each of them. No goroutine and no descriptor is left.
+// eachGenerator runs a test with each generator, and checks that no goroutine and no descriptor is
+// left.
 func eachGenerator(t *testing.T, test func(t *testing.T, generated func(*Plan) *Plan)) {
 	for _, portable := range []bool{false, true} {
 		t.Run(fmt.Sprintf("portable=%v", portable), func(t *testing.T) {
@@ -107,7 +109,7 @@ func eachGenerator(t *testing.T, test func(t *testing.T, generated func(*Plan) *
 			t.Cleanup(func() { goleak.VerifyNone(t, present) })
 			before := descriptors(t)
 			t.Cleanup(func() {
-				if now := descriptors(t); now > before { // one of the test before may have been closing
+				if now := descriptors(t); now > before { // the previous test may still have been closing some
 					t.Errorf("%d descriptors open, %d before", now, before)
 				}
 			})
@@ -134,7 +136,7 @@ func mustRun(t *testing.T, l *Plan) *Outcome {
 	return o
 }
 
-// onlyError checks that nothing but one kind of error came.
+// onlyError checks that all requests failed with one kind of error.
 func onlyError(t *testing.T, o *Outcome, kind string) {
 	t.Helper()
 	if o.Requests != 0 || len(o.Errors) != 1 || o.Errors[kind] == 0 {
@@ -173,7 +175,7 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
-// A server that never answers is given up after the end, and each request is an error.
+// If a server never answers, the load gives up after the end, and each request is an error.
 func TestLoadNoAnswer(t *testing.T) {
 	eachGenerator(t, func(t *testing.T, generated func(*Plan) *Plan) {
 		s := serveScript(t, func(_ net.Conn, from *bufio.Reader) { _, _ = io.Copy(io.Discard, from) })
@@ -193,7 +195,7 @@ func TestLoadRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := l.Addr().String()
-	_ = l.Close() // nothing listens there any more
+	_ = l.Close() // nothing listens on the address any more
 	eachGenerator(t, func(t *testing.T, generated func(*Plan) *Plan) {
 		_, err := generated(simple(address)).Run(t.Context())
 		if want := "connect to " + address + ": connection refused"; err == nil || err.Error() != want {
@@ -240,8 +242,8 @@ func TestLoadChecks(t *testing.T) {
 	}
 }
 
-// A server that goes away in the midst is an error for as long as it is away, and does
-// not make the generator do nothing but try.
+// If a server goes away during the load, there are errors for as long as it is away, but the
+// generator does not retry without a pause.
 func TestLoadServerGoes(t *testing.T) {
 	eachGenerator(t, func(t *testing.T, generated func(*Plan) *Plan) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -249,7 +251,7 @@ func TestLoadServerGoes(t *testing.T) {
 			t.Fatal(err)
 		}
 		var measured atomic.Bool
-		var answered atomic.Int64 // while it is measured
+		var answered atomic.Int64 // while the load is measured
 		var serving sync.WaitGroup
 		serving.Go(func() {
 			for {
@@ -282,14 +284,14 @@ func TestLoadServerGoes(t *testing.T) {
 		if o.Requests == 0 || refused == 0 {
 			t.Errorf("%d answered, errors %v; want some of both", o.Requests, o.Errors)
 		}
-		if most := uint64(4 * 100); refused > most { // one each 10 ms
+		if most := uint64(4 * 100); refused > most { // one every 10 ms
 			t.Errorf("%d attempts to connect; at most %d in %s", refused, most, load.Duration)
 		}
 	})
 }
 
-// All requests are sent in turn on each connection, and each answer is held against
-// what its own request wants.
+// All requests are sent in turn on each connection, and each answer is compared with the expected
+// answer to its request.
 func TestLoadInTurn(t *testing.T) {
 	chunked := "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x\r\nabc\r\n4\r\ndefg\r\n0\r\nA: b\r\n\r\n"
 	answers := map[string]string{
@@ -356,7 +358,8 @@ func wait(t *testing.T, mu *sync.Mutex, condition func() bool) {
 	t.Fatal("waited for 30 s in vain")
 }
 
-// A connection closed after an answer that says so is no error; it is opened again.
+// A connection that is closed after an answer that announces it is not an error; it is opened
+// again.
 func TestLoadServerCloses(t *testing.T) {
 	for name, answer := range map[string]string{
 		"it says so":            "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello",
@@ -382,8 +385,8 @@ func TestLoadServerCloses(t *testing.T) {
 	}
 }
 
-// Idle connections may be closed whenever the server likes: with a rate they are idle,
-// and no request fails for it.
+// The server may close idle connections at any time: with a rate connections are idle between
+// requests, and no request fails because of it.
 func TestLoadServerClosesIdle(t *testing.T) {
 	eachGenerator(t, func(t *testing.T, generated func(*Plan) *Plan) {
 		s := serveScript(t, func(conn net.Conn, from *bufio.Reader) {
@@ -421,7 +424,7 @@ func TestLoadAnswersByteByByte(t *testing.T) {
 	})
 }
 
-// Requests and answers that no buffer holds.
+// Requests and answers may be larger than any buffer.
 func TestLoadLargeBodies(t *testing.T) {
 	body := bytes.Repeat([]byte("0123456789abcdef"), 1<<20)
 	request := append(fmt.Appendf(nil, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", len(body)), body...)
@@ -445,7 +448,7 @@ func TestLoadLargeBodies(t *testing.T) {
 		})
 		l := generated(simple(s.address))
 		l.Requests, l.Wants = [][]byte{request}, []Want{{200, len(body), nil}}
-		l.Rate, l.Connections, l.Duration = 50, 2, 40*time.Millisecond // two, which are awaited
+		l.Rate, l.Connections, l.Duration = 50, 2, 40*time.Millisecond // two requests, which are awaited
 		o := mustRun(t, l)
 		if o.Requests+o.Missed != 2 || o.Requests == 0 || len(o.Errors) != 0 || wrong.Load() != 0 {
 			t.Errorf("%d answered, %d missed, errors %v, %d requests unlike the one sent", o.Requests, o.Missed, o.Errors, wrong.Load())
@@ -453,8 +456,8 @@ func TestLoadLargeBodies(t *testing.T) {
 	})
 }
 
-// The borders of what is counted are told in order, and what is sent before and after
-// them is not counted.
+// Counting is called at the beginning and then at the end of the counted time, and requests sent
+// before and after it are not counted.
 func TestLoadCounting(t *testing.T) {
 	eachGenerator(t, func(t *testing.T, generated func(*Plan) *Plan) {
 		var served atomic.Int64
@@ -478,7 +481,7 @@ func TestLoadCounting(t *testing.T) {
 		if !slices.Equal(borders, []bool{true, false}) {
 			t.Fatalf("counting was called with %v", borders)
 		}
-		// At each border as many requests as there are connections are under way.
+		// At the beginning and at the end, as many requests as there are connections are in flight.
 		if most := at[1] - at[0] + 2*int64(l.Connections); int64(o.Requests) > most || o.Requests == 0 {
 			t.Errorf("%d counted, %d served meanwhile", o.Requests, at[1]-at[0])
 		}
@@ -491,7 +494,7 @@ func TestLoadCounting(t *testing.T) {
 	})
 }
 
-// A load that is cancelled ends at once, without errors, with what it has.
+// A canceled load stops at once, without errors, and returns what was counted until then.
 func TestLoadCancelled(t *testing.T) {
 	answers := answering(map[string]string{"/": okAnswer})
 	silent := func(_ net.Conn, from *bufio.Reader) { _, _ = io.Copy(io.Discard, from) }
@@ -568,7 +571,7 @@ func TestLoadAllocatesNothing(t *testing.T) {
 				border++
 			}
 			o := mustRun(t, l)
-			// The rest is what the runtime does beside it.
+			// The remaining allocations are made by the runtime.
 			if n := at[1].Mallocs - at[0].Mallocs; n > o.Requests/10+50 {
 				t.Errorf("rate %g: %d allocations for %d requests", rate, n, o.Requests)
 			}
@@ -576,7 +579,7 @@ func TestLoadAllocatesNothing(t *testing.T) {
 	})
 }
 
-// At a rate what was due is all accounted for, whatever the machine does meanwhile.
+// At a rate all requests that were due are accounted for, however busy the machine is.
 func TestLoadRateExact(t *testing.T) {
 	eachGenerator(t, func(t *testing.T, generated func(*Plan) *Plan) {
 		s := serveScript(t, answering(map[string]string{"/": okAnswer}))
@@ -592,7 +595,7 @@ func TestLoadRateExact(t *testing.T) {
 	})
 }
 
-// What finds no free connection waits, and is missed if none becomes free.
+// A request that finds no free connection waits, and is missed if no connection becomes free.
 func TestLoadRateMissed(t *testing.T) {
 	eachGenerator(t, func(t *testing.T, generated func(*Plan) *Plan) {
 		s := serveScript(t, func(_ net.Conn, from *bufio.Reader) { _, _ = io.Copy(io.Discard, from) })
@@ -600,7 +603,7 @@ func TestLoadRateMissed(t *testing.T) {
 			l := generated(simple(s.address))
 			l.Rate, l.Warmup, l.Duration, l.patience = 1000, warmup, 300*time.Millisecond, time.Millisecond
 			o := mustRun(t, l)
-			// After a warm-up the connections wait for what was sent in it.
+			// After a warm-up the connections wait for the answers to its requests.
 			if o.Missed != 300-errors || o.Errors["no answer"] != errors || o.Requests != 0 {
 				t.Errorf("warm-up %s: %d missed, errors %v, %d answered; want %d missed, %d not answered",
 					warmup, o.Missed, o.Errors, o.Requests, 300-errors, errors)
@@ -609,7 +612,7 @@ func TestLoadRateMissed(t *testing.T) {
 	})
 }
 
-// What could not be sent in the warm-up takes nothing from what is counted.
+// Requests that could not be sent in the warm-up do not reduce the number of counted requests.
 func TestLoadRateAboveCapacity(t *testing.T) {
 	eachGenerator(t, func(t *testing.T, generated func(*Plan) *Plan) {
 		s := serveScript(t, func(conn net.Conn, from *bufio.Reader) {
@@ -630,8 +633,8 @@ func TestLoadRateAboveCapacity(t *testing.T) {
 	})
 }
 
-// A server that stalls once delays what is due meanwhile, not only what is under way:
-// latency counts from when a request should have been sent.
+// A server that stalls once also delays the requests that become due during the stall, not only
+// those in flight: latency counts from when a request should have been sent.
 func TestLoadRateStall(t *testing.T) {
 	const stall = 300 * time.Millisecond
 	eachGenerator(t, func(t *testing.T, generated func(*Plan) *Plan) {
@@ -656,8 +659,8 @@ func TestLoadRateStall(t *testing.T) {
 		if o.Requests+o.Missed != 1000 || len(o.Errors) != 0 {
 			t.Errorf("%d answered, %d missed, errors %v; want 1000 without errors", o.Requests, o.Missed, o.Errors)
 		}
-		// One is due each millisecond. What was due in the first 150 ms of the stall took 150 ms or
-		// more, however slow the machine is; a twentieth is left for the border.
+		// One request is due every millisecond. Those due in the first 150 ms of the stall took 150
+		// ms or more, however slow the machine is; a twentieth is allowed for inaccuracy.
 		slow := above(o, 150*time.Millisecond) + o.Missed
 		if slow < 140 {
 			t.Errorf("%d took over 150 ms, want 150; four if only what was under way counts", slow)
@@ -679,7 +682,7 @@ func above(o *Outcome, d time.Duration) uint64 {
 	return n
 }
 
-// descriptors counts those open in this process, where the system tells.
+// descriptors counts the open descriptors of this process, if the system reports them.
 func descriptors(t *testing.T) int {
 	t.Helper()
 	open, err := os.ReadDir("/proc/self/fd")

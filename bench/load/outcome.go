@@ -14,8 +14,8 @@ const (
 	shortestLatency = int64(time.Microsecond)
 	longestLatency  = int64(time.Minute)
 	latencyDigits   = 3
-	// errorKinds bounds the kinds of error that are kept: each length of a body can be one of
-	// its own.
+	// errorKinds bounds the kinds of error that are kept: every wrong length of a body is a
+	// different kind.
 	errorKinds = 64
 	otherError = "other errors"
 )
@@ -25,8 +25,8 @@ type Outcome struct {
 	Requests uint64            // answered as expected, while counting
 	Elapsed  time.Duration     // counting
 	Errors   map[string]uint64 // what went wrong, and how often: "status 500", "closed by the server"
-	// Latency in nanoseconds, 1 µs to 1 min: with a rate from the time a request was due,
-	// without one from the time it was sent.
+	// Latency contains latencies in nanoseconds, 1 µs to 1 min: with a rate from the time a request
+	// was due, otherwise from the time it was sent.
 	Latency *hdrhistogram.Histogram
 	Missed  uint64  // due with a rate, but not sent before the end
 	Late    uint64  // sent more than a millisecond after they were due
@@ -68,8 +68,8 @@ const (
 	resetByServer = "reset by the server"
 )
 
-// reason is the text of an error without calls and addresses, which would make many kinds of
-// one.
+// reason returns the text of an error without calls and addresses, which would split one kind into
+// many.
 func reason(err error) string {
 	var errno syscall.Errno
 	if errors.As(err, &errno) {
@@ -78,7 +78,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// unlike returns how an answer differs from the expected one; "" if it does not.
+// unlike describes how an answer differs from the expected one; "" if it does not.
 func (w Want) unlike(status int, length int64) string {
 	switch {
 	case w.Status == 0 && status >= 400, w.Status != 0 && status != w.Status && !slices.Contains(w.Also, status):

@@ -15,7 +15,7 @@ type Placement struct {
 	Why       string `json:"why"` // in words; also why it is not as good as it could be
 }
 
-// divide gives half of the CPUs to the server, and the others to the generator. cores contains
+// divide gives half of the CPUs to the server, and the other half to the generator. cores contains
 // the CPUs that this process may use, grouped by core.
 func divide(cores [][]int) Placement {
 	all := slices.Concat(cores...)

@@ -33,8 +33,8 @@ func allowedCPUs() []int {
 	return cpus
 }
 
-// coresOf groups CPUs by the core whose hardware threads they are. A CPU whose core is
-// unknown is a core of its own.
+// coresOf groups CPUs by the core to which they belong. A CPU whose core is unknown counts as its
+// own core.
 func coresOf(cpus []int) [][]int {
 	var cores [][]int
 	known := map[string]int{}
@@ -57,8 +57,8 @@ func StartOn(cmd *exec.Cmd, cpus []int) error {
 	if len(cpus) == 0 {
 		return cmd.Start()
 	}
-	// A child inherits what the thread may use that starts it. Go makes threads of its
-	// own from another one while this one is locked, so they do not.
+	// A child inherits the CPUs of the thread that starts it. While this thread is locked, Go
+	// starts new threads from another one, so they do not inherit them.
 	runtime.LockOSThread()
 	before := unix.NewCPUSet(maxCPUs)
 	if err := unix.SchedGetaffinityDynamic(0, before); err != nil {
@@ -71,12 +71,12 @@ func StartOn(cmd *exec.Cmd, cpus []int) error {
 	}
 	err := cmd.Start()
 	if unix.SchedSetaffinityDynamic(0, before) == nil {
-		runtime.UnlockOSThread() // else it stays locked, and ends with its goroutine
+		runtime.UnlockOSThread() // otherwise it stays locked, and ends with its goroutine
 	}
 	return err
 }
 
-// pinThread makes the calling thread, which must be locked, run only on these CPUs.
+// pinThread restricts the calling thread, which must be locked, to these CPUs.
 func pinThread(cpus ...int) error {
 	set := unix.NewCPUSet(maxCPUs)
 	for _, cpu := range cpus {

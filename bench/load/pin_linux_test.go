@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestPinnedChild is not a test but what TestStartOn starts.
+// TestPinnedChild is not a test but the process that TestStartOn starts.
 func TestPinnedChild(t *testing.T) {
 	if os.Getenv("BENCH_CHILD") != "pinned" {
 		t.Skip("only as a child")
@@ -19,7 +19,7 @@ func TestPinnedChild(t *testing.T) {
 	os.Stdout.WriteString("processors " + strconv.Itoa(runtime.GOMAXPROCS(0)) + " cpus " + numbers(allowedCPUs()) + "\n")
 }
 
-// allowed are the CPUs that tests may use.
+// allowed returns the CPUs that tests may use.
 func allowed(t *testing.T) []int {
 	t.Helper()
 	cpus := allowedCPUs()
@@ -29,7 +29,8 @@ func allowed(t *testing.T) []int {
 	return cpus
 }
 
-// A child runs where it is put, its runtime counts only that, and we run where we did.
+// A child runs on the CPUs that it was started on, and its runtime counts only those. The CPUs of
+// this process do not change.
 func TestStartOn(t *testing.T) {
 	before := allowed(t)
 	for _, cpu := range before {
@@ -56,7 +57,7 @@ func TestStartOn(t *testing.T) {
 	}
 }
 
-// Threads of the generator are put on their CPU, and a wrong one is told.
+// Threads of the generator are pinned to their CPUs, and an invalid CPU is reported.
 func TestLoadPinned(t *testing.T) {
 	s := serveScript(t, answering(map[string]string{"/": okAnswer}))
 	l := simple(s.address)

@@ -7,10 +7,10 @@ import (
 	"runtime"
 )
 
-// Place pins nothing: only Linux is told which CPUs to use.
+// Place reserves no CPUs: pinning is implemented only on Linux.
 func Place() Placement {
 	return Placement{Why: "nothing is pinned on " + runtime.GOOS + ": server and generator share the CPUs"}
 }
 
-// StartOn starts a program. CPUs are for Linux.
+// StartOn starts a program. It ignores the CPUs, which are used only on Linux.
 func StartOn(cmd *exec.Cmd, _ []int) error { return cmd.Start() }

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// schedule is the time of one load: when it is counted, and when requests are due. Its times
+// schedule is the time of one load: the time that is counted, and when requests are due. Its times
 // are nanoseconds since it started. start is called before any generator reads it; the other
 // methods may be called from any goroutine.
 type schedule struct {
-	rate    float64 // requests a second; 0 has nothing due
+	rate    float64 // requests a second; with 0 no request is ever due
 	origin  time.Time
 	begin   atomic.Int64 // of counting
 	end     atomic.Int64 // of counting and of sending
@@ -21,9 +21,9 @@ type schedule struct {
 
 func newSchedule(rate float64) *schedule { return &schedule{rate: rate, origin: time.Now()} }
 
-// start begins the schedule. With a rate the requests that count are fixed here: those due
-// within the counted time, however late the clock is read. Without one, beginCounting and
-// endCounting set the ends.
+// start begins the schedule. With a rate it determines the requests that count: those due within
+// the counted time, however late the clock is read. Without a rate, beginCounting and endCounting
+// set the ends.
 func (c *schedule) start(warmup, duration time.Duration) {
 	c.begin.Store(math.MaxInt64)
 	c.end.Store(math.MaxInt64)
@@ -36,7 +36,8 @@ func (c *schedule) start(warmup, duration time.Duration) {
 	c.origin = time.Now()
 }
 
-// now is read once a request. time.Since reads only the monotonic clock, time.Now both.
+// now returns the time since the start. It is called once for each request: time.Since reads only
+// the monotonic clock, whereas time.Now reads two clocks.
 func (c *schedule) now() int64 { return int64(time.Since(c.origin)) }
 
 // due returns when request i is to be sent.
@@ -60,7 +61,7 @@ func (c *schedule) beginCounting() {
 	}
 }
 
-// endCounting ends sending too. A schedule that was given up has ended before.
+// endCounting also ends sending. A schedule that was given up has already ended.
 func (c *schedule) endCounting() {
 	if c.rate == 0 {
 		c.end.CompareAndSwap(math.MaxInt64, c.now())

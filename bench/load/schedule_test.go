@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What is due in a time is exact: the first request at or after it, and none before.
+// firstDue is exact: it returns the first request that is due at or after a time.
 func TestCourseFirstDue(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, rate := range []float64{0.1, 1, 3, 7.3, 777, 1000, 33333.3, 99999, 1e6, 3e6} {
@@ -21,7 +21,7 @@ func TestCourseFirstDue(t *testing.T) {
 	}
 }
 
-// A rate of whole requests a second has that many in each second.
+// With a rate of n requests a second, n requests are due in every second.
 func TestCourseCount(t *testing.T) {
 	for _, rate := range []float64{1, 3, 7, 1000, 20000, 33333, 100000} {
 		c := newSchedule(rate)

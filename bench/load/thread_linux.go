@@ -13,16 +13,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// generators makes a thread for each CPU of the generator, each with its part of the
-// connections. They are to be closed after an error too.
+// generators returns a thread for each CPU of the generator, each with its part of the connections.
+// They must be closed even after an error.
 func (l *Plan) generators(address *net.TCPAddr, c *schedule) ([]generator, error) {
 	if l.portable {
 		return []generator{newCrew(l, address, c)}, nil
 	}
 	allowed := len(allowedCPUs())
 	n := min(cmp.Or(len(l.CPUs), allowed, 1), l.Connections)
-	// A thread with a core to itself may spin. With a thread on every core the server would
-	// lack that time.
+	// A thread that has a core to itself may spin. With a thread on every core, spinning would take
+	// time from the server.
 	spin := len(l.CPUs) > 0 || n < allowed
 	var threads []generator
 	for i := range n {
@@ -53,8 +53,8 @@ const (
 	longWait = 100 * time.Millisecond // between looks at the schedule
 )
 
-// thread sends its part of a load from one locked thread, with a loop over epoll. Only the
-// atomic fields are read by others.
+// thread sends its part of a load from one locked thread, with a loop over epoll. Other threads
+// read only the atomic fields.
 type thread struct {
 	*Plan
 	schedule *schedule
@@ -65,12 +65,12 @@ type thread struct {
 	address unix.Sockaddr
 	family  int
 	epoll   int
-	alarm   int  // an eventfd; read by nobody, it stays readable
-	coarse  bool // there is no epoll_pwait2
+	alarm   int  // an eventfd, which stays readable until it is read
+	coarse  bool // epoll_pwait2 is not available
 	timeout timespec
 
 	conns       []conn
-	buf         []byte // what was read last, of any connection
+	buf         []byte // the bytes that were read last, from any connection
 	arrived     []unix.EpollEvent
 	seen        [16]seenHead // by request
 	sending     bool
@@ -80,17 +80,17 @@ type thread struct {
 	failure     error // of the last connection that could not be opened
 	now         int64 // when the clock was last read
 
-	free    ring  // connections without a request, in the order they became so
+	free    ring  // connections without a request, longest idle first
 	resting ring  // those to be opened again
 	index   int64 // of the next request that is due here
 	step    int64 // to the one after it: as many as there are threads
 
 	tid  atomic.Int64 // 0 before and after it runs
-	spun atomic.Int64 // nanoseconds spent spinning
-	last atomic.Int64 // what it had used when it ended
+	spun atomic.Int64 // in nanoseconds
+	last atomic.Int64 // CPU time used when it ended
 }
 
-// open opens what a thread waits on.
+// open opens the descriptors that a thread waits on.
 func (t *thread) open(address *net.TCPAddr) (err error) {
 	t.free.room(len(t.conns))
 	t.resting.room(len(t.conns))
@@ -114,7 +114,7 @@ func (t *thread) open(address *net.TCPAddr) (err error) {
 	return nil
 }
 
-// alarmed marks the eventfd, where connections have their number.
+// alarmed identifies the eventfd among events; connections are identified by their number.
 const alarmed = -1
 
 func socketAddress(a *net.TCPAddr) (unix.Sockaddr, int) {
@@ -147,8 +147,8 @@ func (t *thread) connect(ctx context.Context) error {
 	return fmt.Errorf("connect to %s: %w", t.Plan.Address, t.failure)
 }
 
-// send is the life of the thread. It stays locked, so that the thread ends with it and no
-// other goroutine inherits the pinning.
+// send runs the thread. It stays locked, so that the thread ends with it and no other goroutine
+// inherits the pinning.
 func (t *thread) send() {
 	runtime.LockOSThread()
 	defer t.leave()
@@ -243,7 +243,7 @@ func (t *thread) untilNext() int64 {
 	return max(next-t.now, 0)
 }
 
-// turn waits for answers, at most so many nanoseconds, and takes them.
+// turn waits for answers, for at most the given number of nanoseconds, and processes them.
 func (t *thread) turn(wait int64) {
 	spinning := false
 	if t.sending && t.Rate > 0 && t.spin && t.free.count > 0 && wait > 0 {
@@ -286,7 +286,7 @@ func (t *thread) sendDue() {
 		conn := &t.conns[i]
 		conn.queued = false
 		if conn.state != idle {
-			continue // the server closed it meanwhile
+			continue // the server has closed it
 		}
 		conn.counted = t.index >= c.dueFrom
 		if conn.counted && t.now-due > int64(lateTime) {
@@ -298,16 +298,16 @@ func (t *thread) sendDue() {
 	}
 }
 
-// wake makes a waiting thread look at the schedule.
+// wake makes a waiting thread check the schedule.
 func (t *thread) wake() {
 	one := [8]byte{7: 1}               // any number but zero, in either byte order
-	_, _ = unix.Write(t.alarm, one[:]) // it fails only if it is full, which wakes too
+	_, _ = unix.Write(t.alarm, one[:]) // it fails only if the counter is full, which also wakes
 }
 
 // awake resets the alarm. The loop then looks at the schedule.
 func (t *thread) awake() {
 	var n [8]byte
-	_, _ = unix.Read(t.alarm, n[:]) // there is one
+	_, _ = unix.Read(t.alarm, n[:]) // the counter is not zero
 	if t.sending {
 		t.now = t.schedule.now()
 	}
@@ -331,13 +331,13 @@ func (t *thread) close() {
 	}
 	for _, fd := range []*int{&t.epoll, &t.alarm} {
 		if *fd >= 0 {
-			_ = unix.Close(*fd) // nothing was written that could be lost
+			_ = unix.Close(*fd) // no written data can be lost
 			*fd = -1
 		}
 	}
 }
 
-// ring is a queue of connections, each of which is in it at most once.
+// ring is a queue of connections, in which each connection occurs at most once.
 type ring struct {
 	items        []int32
 	start, count int

@@ -9,7 +9,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Connections and rate are divided among threads without a rest.
+// Connections and rate are divided among threads without a remainder.
 func TestLoadThreads(t *testing.T) {
 	present := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, present) })
@@ -17,7 +17,7 @@ func TestLoadThreads(t *testing.T) {
 	for _, connections := range []int{1, 2, 3, 7} {
 		l := simple(s.address)
 		l.Connections = connections
-		l.CPUs = slices.Repeat(allowed(t)[:1], 3) // three threads, wherever
+		l.CPUs = slices.Repeat(allowed(t)[:1], 3) // three threads, on any CPU
 		l.Rate, l.Duration = 777, 500*time.Millisecond
 		before := s.accepted.Load()
 		o := mustRun(t, l)
@@ -30,7 +30,7 @@ func TestLoadThreads(t *testing.T) {
 	}
 }
 
-// Without epoll_pwait2, as before Linux 5.11, a rate is kept too.
+// A rate is also kept without epoll_pwait2, as before Linux 5.11.
 func TestLoadCoarse(t *testing.T) {
 	s := serveScript(t, answering(map[string]string{"/": okAnswer}))
 	for _, rate := range []float64{0, 1000} {
@@ -58,8 +58,8 @@ func TestLoadCoarse(t *testing.T) {
 	}
 }
 
-// What is spun while waiting is not use: a thread that sends little is not busy, though
-// it may spin all the time.
+// Spinning while waiting does not count as use: a thread that sends little is not busy, even if it
+// spins all the time.
 func TestLoadSpinIsNotBusy(t *testing.T) {
 	s := serveScript(t, answering(map[string]string{"/": okAnswer}))
 	l := simple(s.address)

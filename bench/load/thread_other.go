@@ -4,7 +4,7 @@ package load
 
 import "net"
 
-// generators is one for all connections, by goroutines.
+// generators returns one generator for all connections, which uses goroutines.
 func (l *Plan) generators(address *net.TCPAddr, c *schedule) ([]generator, error) {
 	return []generator{newCrew(l, address, c)}, nil
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Usage is what a process has used.
+// Usage contains the resources that a process has used.
 type Usage struct {
 	CPU      time.Duration // user and system, of all its threads since it started
 	Resident uint64        // bytes of memory now

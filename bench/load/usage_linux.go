@@ -19,9 +19,9 @@ const (
 	clockOfThread  = 6
 )
 
-// CPUOf reads the processor time of a process, user and system, to the nanosecond. It
-// is the sum of its threads, those that have ended included, which the times under
-// /proc/PID/task are not; and unlike utime and stime it is not in ticks.
+// CPUOf reads the processor time of a process, user and system, to the nanosecond. It is the sum of
+// all its threads, including threads that have ended, which are missing under /proc/PID/task; and
+// unlike utime and stime it is not in ticks.
 func CPUOf(pid int) (time.Duration, error) { return clockTime(pid, clockOfProcess) }
 
 func clockTime(id, kind int) (time.Duration, error) {
@@ -35,7 +35,7 @@ func clockTime(id, kind int) (time.Duration, error) {
 	return time.Duration(at.Nano()), nil
 }
 
-// queuedOfThread is how long a thread of this process has waited for a processor that was in
+// queuedOfThread returns how long a thread of this process has waited for a processor that was in
 // use; 0 if it is unknown.
 func queuedOfThread(tid int) time.Duration {
 	text, err := os.ReadFile("/proc/self/task/" + strconv.Itoa(tid) + "/schedstat")
@@ -47,7 +47,7 @@ func queuedOfThread(tid int) time.Duration {
 	return 0
 }
 
-// FamilyOf returns a process and its descendants, without those that have ended.
+// FamilyOf returns a process and its descendants, without those that have exited.
 func FamilyOf(pid int) []int {
 	if state, _, err := statOf(pid); err != nil || state == 'Z' || state == 'X' {
 		return nil
@@ -55,7 +55,7 @@ func FamilyOf(pid int) []int {
 	family := []int{pid}
 	threads, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/children") // the pattern is valid
 	for _, thread := range threads {
-		text, _ := os.ReadFile(thread) // one that has ended has none
+		text, _ := os.ReadFile(thread) // a process that has exited has none
 		for _, field := range bytes.Fields(text) {
 			if child, err := strconv.Atoi(string(field)); err == nil {
 				family = append(family, FamilyOf(child)...)
@@ -65,7 +65,7 @@ func FamilyOf(pid int) []int {
 	return family
 }
 
-// UsageOf reads what a process has used.
+// UsageOf returns the resources that a process has used.
 func UsageOf(pid int) (Usage, error) {
 	var u Usage
 	var err error
@@ -74,13 +74,14 @@ func UsageOf(pid int) (Usage, error) {
 	}
 	state, pages, err := statOf(pid)
 	if err == nil && (state == 'Z' || state == 'X') {
-		err = gone(pid) // it has ended and was not waited for
+		err = gone(pid) // it has exited and was not waited for
 	}
 	u.Resident = pages * uint64(os.Getpagesize())
 	return u, err
 }
 
-// statOf reads the state of a process and how many pages of memory it has: 0 for a kernel thread.
+// statOf reads the state of a process and its number of memory pages, which is 0 for a kernel
+// thread.
 func statOf(pid int) (state byte, pages uint64, err error) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -89,7 +90,8 @@ func statOf(pid int) (state byte, pages uint64, err error) {
 		}
 		return 0, 0, fmt.Errorf("process %d: %w", pid, err)
 	}
-	// After the name of the program, which may hold anything: the state, and 21 fields later the pages in memory.
+	// The name of the program, which may contain any character, is followed by the state, and 21
+	// fields later by the pages in memory.
 	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 	if len(fields) < 22 {
 		return 0, 0, gone(pid)

@@ -52,7 +52,7 @@ func FamilyOf(pid int) []int {
 	return family
 }
 
-// UsageOf reads what a process has used.
+// UsageOf returns the resources that a process has used.
 func UsageOf(pid int) (Usage, error) {
 	var u Usage
 	p, err := find(pid)

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestUsedChild is not a test but what TestUsageOf starts: it holds memory and files, and
-// has used some time, until its input ends.
+// TestUsedChild is not a test but the process that TestUsageOf starts: it uses some processor time,
+// and holds memory and files until its input ends.
 func TestUsedChild(t *testing.T) {
 	if os.Getenv("BENCH_CHILD") != "used" {
 		t.Skip("only as a child")
@@ -59,7 +59,7 @@ func TestUsageOf(t *testing.T) {
 	_ = in.Close()
 	_, _ = io.Copy(io.Discard, out)
 	want := fmt.Sprintf("process %d: gone", child.Process.Pid)
-	// It is gone once it has ended, before it is waited for and after.
+	// The process is gone once it has exited, both before and after it is waited for.
 	for deadline := time.Now().Add(30 * time.Second); err == nil; _, err = UsageOf(child.Process.Pid) {
 		if time.Now().After(deadline) {
 			t.Fatal("it is still there")

@@ -5,7 +5,7 @@ func stub(request, response, more string) string {
 	return `{"request": {` + request + `}, "response": {` + response + `}` + more + `}`
 }
 
-// templated are the transformers of a response that is a template.
+// templated is the transformers key of a response that is a template.
 const templated = `"transformers": ["response-template"], `
 
 var wiremocks = []beside{
@@ -92,7 +92,7 @@ var jsonservers = []beside{
 	{`{"a": [{"id": 1}], "b": [{"id": 1}]}`, []string{`POST /a {"n":1}`, "GET /b", "GET /a/2", "GET /nothing", "POST /a/1 {}"}},
 }
 
-// saved returns a collection with one request and its saved answer.
+// saved returns a collection with one request and its saved response.
 func saved(request, response string) string {
 	return `{"info": {"name": "c", "schema": "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"}, "variable": [{"key": "v", "value": "v1"}], "item": [` + one(request, response) + `]}`
 }

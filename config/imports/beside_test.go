@@ -25,8 +25,8 @@ import (
 	"mockserver/listener/importing/importtest"
 )
 
-// beside is a source, and requests to which the original and the import give the same answers. A
-// request is "METHOD /target", then headers as Name:value and a body that begins with {, [ or =.
+// beside is a source and requests that the original program and the import answer alike. A request
+// is "METHOD /target", then headers as Name:value and a body that begins with {, [ or =.
 type beside struct {
 	source string
 	asks   []string
@@ -52,14 +52,13 @@ func (b beside) cases() []importtest.Case {
 	return all
 }
 
-// alike compares the answers of two servers. What they say of a request that nothing answers
-// differs.
+// alike compares the answers of two servers. Responses to requests that nothing answers may differ.
 func alike(t *testing.T, b beside, original, ours string) {
 	kind := func(h http.Header) string { k, _, _ := strings.Cut(h.Get("Content-Type"), ";"); return k }
 	for _, c := range b.cases() {
 		status, header, body := importtest.Send(t, original, c)
 		status2, header2, body2 := importtest.Send(t, ours, c)
-		if status2 == 405 { // others answer 404 to other methods
+		if status2 == 405 { // other programs answer 404 to other methods
 			status2 = 404
 		}
 		if status != status2 || status != 404 && (flat(body) != flat(body2) || body != "" && kind(header) != "" && kind(header) != kind(header2)) {
@@ -70,7 +69,7 @@ func alike(t *testing.T, b beside, original, ours string) {
 }
 
 // against imports a source with --against: the requests that are derived from it must get the same
-// answers. It returns how many there are.
+// answers. It returns the number of requests.
 func against(t *testing.T, source, url string) int {
 	t.Helper()
 	var out, report strings.Builder
@@ -84,7 +83,7 @@ func against(t *testing.T, source, url string) int {
 	return n
 }
 
-// flat returns JSON without its blanks, other texts as they are.
+// flat returns JSON without blanks between tokens, and any other text unchanged.
 func flat(body string) string {
 	var v any
 	if json.Unmarshal([]byte(body), &v) != nil {
@@ -94,8 +93,8 @@ func flat(body string) string {
 	return string(text)
 }
 
-// program returns where a program of npm is, or skips the test if it is not installed or not asked
-// for.
+// program returns the path of an npm program, or skips the test if it is not installed or not
+// requested.
 func program(t *testing.T, name, from string) string {
 	if os.Getenv("MOCKSERVER_BESIDE_TESTS") == "" {
 		t.Skip("the other mock servers take minutes of CPU time; MOCKSERVER_BESIDE_TESTS=1 asks for them")
@@ -134,7 +133,7 @@ func start(t *testing.T, cmd *exec.Cmd, url string) {
 	})
 }
 
-// origin starts a server that answers with what it is asked, and returns its URL.
+// origin starts a server whose responses repeat the request, and returns its URL.
 func origin(t *testing.T) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -153,7 +152,7 @@ func TestBesideWireMock(t *testing.T) {
 	url := "http://127.0.0.1:" + port
 	start(t, exec.Command(path, "--port", port, "--bind-address", "127.0.0.1", "--root-dir", t.TempDir()), url+"/__admin/mappings")
 	derived := 0
-	t.Cleanup(func() { // the program is one of Node that has started Java
+	t.Cleanup(func() { // the program is a Node program that has started Java
 		if resp, err := http.Post(url+"/__admin/shutdown", "", nil); err == nil {
 			resp.Body.Close()
 		}
@@ -215,7 +214,7 @@ func TestBesideMockoon(t *testing.T) {
 			if made.Count(draft.Exact) != len(made.Items) {
 				t.Errorf("%v", made.Items)
 			}
-			if !strings.Contains(b.source, "SEQUENTIAL") { // one request would change what the next one gets
+			if !strings.Contains(b.source, "SEQUENTIAL") { // requests affect each other
 				derived += against(t, environment(free[i], b.source, origin), url)
 			}
 			alike(t, b, url, made.Serve(t))
@@ -226,7 +225,8 @@ func TestBesideMockoon(t *testing.T) {
 	}
 }
 
-// environment returns an environment with routes; after {origin} what none answers is passed on.
+// environment returns an environment with routes; requests that no route answers are passed on to
+// the URL after {origin}.
 func environment(port, routes, origin string) string {
 	routes, proxied := strings.CutPrefix(routes, "{origin}")
 	if !proxied {
@@ -269,7 +269,7 @@ func TestBesideJSONServer(t *testing.T) {
 	}
 }
 
-// newman sends the requests of a collection itself: what it is answered are the saved answers.
+// newman sends the requests of a collection itself and must get the saved responses.
 func TestBesideNewman(t *testing.T) {
 	t.Parallel()
 	path := program(t, "newman", "newman")

@@ -1,5 +1,5 @@
-// Package imports turns files of other tools into configurations. It recognizes a file by its
-// content, lets the reader of its format make a draft, and writes the draft as text in our
+// Package imports converts files of other tools to configurations. It recognizes a file by its
+// content, has the reader of that format make a draft, and writes the draft as text in our
 // language, which is then read like any other configuration.
 package imports
 
@@ -40,14 +40,14 @@ func Recognizes(path string) bool {
 	return err == nil && recognize(s) != nil
 }
 
-// maker is one import.
+// maker is an import in progress.
 type maker struct {
 	draft   draft.Draft
 	opts    draft.Options
 	traffic *traffic.Collector
 }
 
-// add adds what a source says to the draft.
+// add adds the content of a source to the draft.
 func (m *maker) add(s *draft.Source) error {
 	f := recognize(s)
 	if f == nil {

@@ -35,7 +35,8 @@ func file(t testing.TB, name, text string) string {
 	return path
 }
 
-// exchange returns a line of a recording: an answer to GET after so long, the n-th of a second.
+// exchange returns a line of a recording: the n-th exchange of a second, with a response to GET
+// after the given time.
 func exchange(n int, url string, status int, first time.Duration, body string) string {
 	at := time.Date(2026, 11, 25, 10, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Millisecond)
 	return fmt.Sprintf(`{"time":%q,"method":"GET","url":%q,"status":%d,"first_us":%d,"last_us":%d,"under_way":3,"connection":1,`+
@@ -43,7 +44,7 @@ func exchange(n int, url string, status int, first time.Duration, body string) s
 		at.Format(time.RFC3339Nano), "http://localhost:8000"+url, status, first.Microseconds(), first.Microseconds()+100, len(body), body)
 }
 
-// made imports files, and returns the draft and the configuration that was written and read again.
+// made imports files, and returns the draft and the configuration, which was written and read back.
 func made(t testing.TB, opts draft.Options, files ...string) (*draft.Draft, *config.Spec, string) {
 	t.Helper()
 	d, err := imports.Make(files, opts)
@@ -72,13 +73,13 @@ func near(a, b time.Duration) bool {
 	return math.Abs(float64(a-b)) <= max(float64(time.Millisecond), 0.01*float64(b))
 }
 
-// A server whose latencies and outcomes are known is recorded, and the recording imported: what is
-// served has the percentiles that were recorded, those agree with the true ones within their
-// confidence, and the shares are those that were recorded.
+// A server with known latencies and outcomes is recorded, and the recording is imported: the served
+// latencies have the recorded percentiles, which agree with the true ones within their confidence
+// intervals, and the outcomes have the recorded shares.
 func TestRecordedOutcomesAreServedWithTheirSharesAndPercentiles(t *testing.T) {
 	const n = 20_000
 	random := rand.New(rand.NewPCG(7, 7))
-	quantile := func(part float64) time.Duration { // lognormal
+	quantile := func(part float64) time.Duration { // log-normal
 		return time.Duration(20 * float64(time.Millisecond) * math.Exp(0.5*math.Sqrt2*math.Erfinv(2*part-1)))
 	}
 	var lines []string
@@ -110,7 +111,8 @@ func TestRecordedOutcomesAreServedWithTheirSharesAndPercentiles(t *testing.T) {
 		if want := recorded[int(math.Ceil(part*float64(len(recorded))))-1]; !near(got, want) {
 			t.Errorf("p%v is declared %v, was recorded %v", rank, got, want)
 		}
-		// The rank of a sample's quantile is binomial: five standard deviations around it.
+		// The rank of a sample quantile is binomially distributed: five standard deviations around
+		// it.
 		spread := 5 * math.Sqrt(part*(1-part)/float64(len(recorded)))
 		if low, high := quantile(part-spread), quantile(min(1-1e-9, part+spread)); got < low || got > high {
 			t.Errorf("p%v is declared %v, the truth is between %v and %v", rank, got, low, high)
@@ -152,7 +154,7 @@ func get(t testing.TB, url string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-// Many recorded URLs are one endpoint that looks its answers up.
+// Many recorded URLs become one endpoint that looks up its answers.
 func TestManyAnswersAreOneEndpoint(t *testing.T) {
 	const n = 5000
 	var lines []string
@@ -184,8 +186,8 @@ func TestManyAnswersAreOneEndpoint(t *testing.T) {
 	}
 }
 
-// Failures under load hit requests at random: a parameter that never comes twice is not their
-// cause.
+// Failures under load affect requests at random: a parameter whose values never repeat is not taken
+// as their cause.
 func TestFailuresAreNotBlamedOnAParameterThatNeverComesTwice(t *testing.T) {
 	var lines []string
 	for i := range 2000 {
@@ -252,7 +254,8 @@ func TestErrorsHaveTheirPlace(t *testing.T) {
 	}
 }
 
-// What a killed process left at the end of its last file is not lost with the rest.
+// An incomplete end, which a killed process left in its last file, does not cause the loss of the
+// complete exchanges before it.
 func TestARecordingThatWasCutOff(t *testing.T) {
 	whole := exchange(0, "/a", 200, time.Millisecond, "1")
 	path := recording(t, whole, whole[:len(whole)/2])
@@ -288,7 +291,7 @@ func TestNothingIsOverwritten(t *testing.T) {
 	}
 }
 
-// checked fails unless a text that was made is a valid configuration.
+// checked fails the test unless the generated text is a valid configuration.
 func checked(t *testing.T, name string, data []byte) {
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, data, 0o600); err != nil {

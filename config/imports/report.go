@@ -12,10 +12,11 @@ import (
 	"mockserver/internal/wording"
 )
 
-// shownItems is how many items that are not exact Summary lists.
+// shownItems is the maximum number of inexact items that Summary lists.
 const shownItems = 20
 
-// Summary writes how many items were taken over, and the first of those that were not.
+// Summary writes how many items were imported, and lists the first ones that were not imported
+// exactly.
 func Summary(w io.Writer, d *draft.Draft) {
 	exact, approximate, lost := d.Count(draft.Exact), d.Count(draft.Approximate), d.Count(draft.Lost)
 	for _, n := range d.Notes {

@@ -10,7 +10,7 @@ import (
 	"mockserver/config/imports/wiremock"
 )
 
-// formats are all formats, the most certainly recognized first.
+// formats are all formats, those that are recognized most reliably first.
 var formats = []format{
 	{"a recording", traffic.RecognizesRecording, (*maker).addRecording},
 	{"a HAR", traffic.RecognizesHAR, (*maker).addHAR},

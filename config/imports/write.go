@@ -45,7 +45,7 @@ func Write(d *draft.Draft, dir string, force bool) error {
 			return fmt.Errorf("%s: exists already; --force overwrites it", path)
 		}
 	}
-	for i := len(all) - 1; i >= 0; i-- { // the configuration comes last: it needs the others
+	for i := len(all) - 1; i >= 0; i-- { // the configuration comes last: it refers to the other files
 		f := all[i]
 		path := filepath.Join(dir, filepath.FromSlash(f.Name))
 		if err := write(path, f); err != nil {
@@ -55,7 +55,7 @@ func Write(d *draft.Draft, dir string, force bool) error {
 	return nil
 }
 
-// write writes a file whole, or not at all.
+// write writes a file completely or not at all.
 func write(path string, f draft.File) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
@@ -64,7 +64,7 @@ func write(path string, f draft.File) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temporary.Name()) // no effect once it is renamed
+	defer os.Remove(temporary.Name()) // has no effect after the rename
 	w := bufio.NewWriterSize(temporary, 1<<20)
 	if err = f.Content(w); err == nil {
 		err = w.Flush()

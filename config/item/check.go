@@ -28,7 +28,7 @@ func check(e *Endpoint, key string, node *syntax.Node, reported map[string]bool)
 	checkChanges(c, e.Do, finds, nil)
 	checkWebhooks(c, e.Webhooks, nil)
 	policy.Of(e).Check(c, e.Path.Value, nil)
-	if node == nil && e.Doc.Body != "" && !json.Valid([]byte(e.Doc.Body)) { // one that was read from a file is JSON
+	if node == nil && e.Doc.Body != "" && !json.Valid([]byte(e.Doc.Body)) { // an example from a file is JSON
 		c.Wrong("the example of the request body is not valid JSON", "body")
 	}
 	return c.Problems

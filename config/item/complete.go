@@ -7,7 +7,7 @@ import (
 	"mockserver/config/syntax"
 )
 
-// declared is what can be declared in Go.
+// declared is implemented by the declarations that can be made in Go.
 type declared[T any] interface {
 	*T
 	madeInGo() bool
@@ -16,8 +16,8 @@ type declared[T any] interface {
 	Claim(ps syntax.Problems) syntax.Problems
 }
 
-// Complete completes the declarations of one kind that were made in Go. It separates the valid
-// ones from the broken ones, which it appends to were, the ones that were broken before.
+// Complete completes the declarations of one kind that were made in Go. It separates the valid ones
+// from the broken ones, and appends the latter to were, the declarations that were already broken.
 func Complete[T any, P declared[T]](kind string, all, were []T, problems *syntax.Problems) (sound, broken []T) {
 	sound, broken = make([]T, 0, len(all)), slices.Clone(were)
 	number := 0

@@ -18,7 +18,7 @@ type Data struct {
 	Key    string      // "[3].data"; left "" in Go
 	Dir    string      // the directory in which relative file names are looked up; "" is the working directory
 
-	Name    string        // unique
+	Name    string        // unique among sets and scenarios
 	From    *DataFile     // the file of the rows; nil for none
 	Rows    []syntax.Text // the rows in place, as JSON texts, if there is no file
 	NewKey  syntax.Text   // how the key of a new row is made; empty means NewKeyUUID
@@ -33,16 +33,16 @@ type Data struct {
 	TTL      time.Duration // how long a change is kept; 0 means forever
 	Steps    *Steps        // how a member changes over time; nil for not at all
 	Updated  string        `key:""` // the member that holds the time of the last change, for steps; "" for none
-	OnChange string        // what happens to changes when the file changes: ChangeKeep (also "") or ChangeReset
+	OnChange string        // what is done with changes when the file changes: ChangeKeep (also "") or ChangeReset
 }
 
-// DataFile is a file of rows: .csv, .tsv, .json, .ndjson, .jsonl or .xlsx, or any but the last
-// compressed as .gz or .zst.
+// DataFile is a file of rows: .csv, .tsv, .json, .ndjson, .jsonl or .xlsx, or any but the last may
+// be compressed as .gz or .zst.
 type DataFile struct {
 	Pos       syntax.Pos // left zero in Go
 	Key       string     // left "" in Go
 	Path      syntax.Text
-	Separator string      // between the cells of .csv and .tsv; "" means what the name says
+	Separator string      // between the cells of .csv and .tsv; "" means the one for the extension
 	Sheet     syntax.Text `key:"sheet-name"` // of .xlsx
 }
 
@@ -52,7 +52,7 @@ type DataType struct {
 	Type string // one of DataTypes
 }
 
-// DataLimit bounds the changes of a set.
+// DataLimit limits the changes to a set.
 type DataLimit struct {
 	Pos    syntax.Pos // left zero in Go
 	Key    string     // left "" in Go
@@ -60,7 +60,7 @@ type DataLimit struct {
 	Memory int        // bytes; 0 means no limit
 }
 
-// What the keys of data may be. The lists must not be modified.
+// The values of the keys of data. The lists must not be modified.
 const (
 	DefaultKey  = "id"
 	FullRefuse  = "refuse" // a change for which there is no room is refused

@@ -37,7 +37,11 @@ func (p *printer) print(v reflect.Value) {
 		if v.Kind() == reflect.Pointer {
 			p.seen[v.Pointer()] = true
 		}
-		p.text(v.Elem().Type().String())
+		name := v.Elem().Type().String()
+		if slices.Contains(ownPackages, v.Elem().Type().PkgPath()) {
+			name = "config." + v.Elem().Type().Name() // as users name it, in every release
+		}
+		p.text(name)
 		p.print(v.Elem())
 	case reflect.Struct:
 		for i := range v.NumField() {

@@ -18,8 +18,8 @@ type Do struct {
 
 	In      syntax.Text // the set
 	As      string      // the name of the row as it is after the change; "" for none
-	Row     Made        // insert: the row
-	With    Made        // put: the row; merge: what is merged into it
+	Row     Made        // insert: the new row
+	With    Made        // put: the row; merge: the members that are merged into it
 	Set     []Setting   // insert, put and merge: members of the row
 	Field   syntax.Text // add: the member, a.b for a nested one
 	By      syntax.Text // add: an operand
@@ -79,7 +79,7 @@ func madeField(key, doc string, at func(*Do) *Made) table.Field[Do] {
 
 func setSettings(d *table.Decoder, v table.Value, o *Do) { o.Set = decodeSettings(d, v) }
 
-// decodeDo returns the changes of an endpoint or of one of its answers.
+// decodeDo returns the changes that an endpoint or one of its answers makes.
 func decodeDo(d *table.Decoder, v table.Value) []Do {
 	var all []Do
 	for _, one := range v.Parts() {
@@ -97,7 +97,7 @@ func decodeDo(d *table.Decoder, v table.Value) []Do {
 	return all
 }
 
-// checkChanges checks what the endpoint or outcome at the given keys changes.
+// checkChanges checks the changes of the endpoint or outcome at the given keys.
 func checkChanges(c *table.Checker, all []Do, finds bool, place []string) {
 	for i := range all {
 		o := &all[i]

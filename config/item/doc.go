@@ -33,7 +33,7 @@ func setQuery(d *table.Decoder, v table.Value, doc *Doc) {
 	}
 }
 
-// setExample stores the example as JSON text. A text that is already JSON is used as it is; any
+// setExample stores the example as JSON text. A text that is already JSON is used unchanged; any
 // other text becomes a JSON string.
 func setExample(d *table.Decoder, v table.Value, doc *Doc) {
 	switch {

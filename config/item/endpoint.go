@@ -29,10 +29,10 @@ type Endpoint struct {
 	Template bool
 	If       syntax.Text // a condition; an empty text is always true
 
-	// State says in which states of scenarios it answers, and which states it leads to.
+	// State says in which states of scenarios the endpoint answers, and which states it leads to.
 	State []InState
 
-	Find []Find // rows that it names, in order: later ones may use earlier ones
+	Find []Find // rows that it names, in order: a later one may use earlier ones
 	Do   []Do   // what it changes
 	// Let are named values that are computed once for each request. Later ones may use earlier ones.
 	Let []Setting
@@ -45,7 +45,7 @@ type Endpoint struct {
 	Responses []Outcome
 	Select    string
 	Per       syntax.Text // an operand: each of its values has its own turn in a sequence; empty for one turn
-	Scope     string      // of turns: one of policy.LimitScopes, also "" for the first
+	Scope     string      // the scope of turns: one of policy.LimitScopes, also "" for the first
 
 	// A nil field does not apply: an endpoint has no limits unless it declares them.
 	RateLimit *policy.RateLimit

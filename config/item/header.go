@@ -26,10 +26,11 @@ const (
 	headerPattern = `^[^\x00-\x08\x0A-\x1F\x7F]*$`
 )
 
-// What is accepted in the names and values of headers.
-var headerName = &table.Row{Kinds: table.Texts, Pattern: tokenPattern}
-
-var headerValue = &table.Row{Kinds: table.Scalars | table.Lists, Pattern: headerPattern, Item: &table.Row{Kinds: table.Scalars, Pattern: headerPattern}}
+// The rows of the names and values of headers.
+var (
+	headerName  = &table.Row{Kinds: table.Texts, Pattern: tokenPattern}
+	headerValue = &table.Row{Kinds: table.Scalars | table.Lists, Pattern: headerPattern, Item: &table.Row{Kinds: table.Scalars, Pattern: headerPattern}}
+)
 
 // canonicalNames replaces header names that are keywords of EDN by their canonical names, in the
 // nodes themselves, so that the positions of these names can be found by the names that are served:

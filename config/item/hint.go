@@ -8,19 +8,19 @@ import (
 // Hints are the parts of messages that show the syntax of the file. The decoder itself knows only
 // nodes.
 type Hints struct {
-	List   string // what a document looks like
-	Empty  string // what a file without endpoints contains
+	List   string // the form of a document
+	Empty  string // the content of a file without endpoints
 	Single string // how to turn a map that is an item into a list
 	Beside string // where a key belongs that is next to endpoint or websocket, %s
 	Bare   string // where the keys of an endpoint belong
-	Socket string // what a WebSocket looks like
+	Socket string // the form of a WebSocket
 	Line   string // how to write a text that ends without a line break
 }
 
 const emptyList = "expected a list of endpoints, [] for none"
 
-// HintsOf returns the hints for a file; none for "", which stands for declarations made in Go.
-// Nodes name the file they are in.
+// HintsOf returns the hints for a file; none for "", which stands for declarations made in Go. Each
+// node names the file that contains it.
 func HintsOf(file string) Hints {
 	switch strings.ToLower(filepath.Ext(file)) {
 	case "":

@@ -1,6 +1,6 @@
-// Package item defines the items of a configuration: their types, which package config exports too, the
-// tables of their keys, and the rules across keys. Package config reads files and makes a specification
-// of their items.
+// Package item defines the items of a configuration: their types, which package config also
+// exports, the tables of their keys, and the rules across keys. Package config reads files and
+// makes a specification of their items.
 package item
 
 import (
@@ -91,8 +91,8 @@ func setEndpoint(d *table.Decoder, v table.Value, into *Decoded) {
 }
 
 // strayWebSocket reports whether a WebSocket is inside an endpoint, or is written as one, and adds
-// a problem that says where it belongs. The rest of such an endpoint is not checked: what it lacks
-// does not matter.
+// a problem that says where it belongs. The rest of such an endpoint is not checked, because its
+// missing keys do not matter.
 func strayWebSocket(d *table.Decoder, v table.Value) bool {
 	for _, e := range v.Entries {
 		name, what := e.Key.Text.Value, ""

@@ -14,16 +14,16 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Message is what the server sends on a WebSocket connection: a message, the end of the connection,
-// or both.
+// Message is sent by the server on a WebSocket connection: it is a message, the end of the
+// connection, or both.
 type Message struct {
 	Pos syntax.Pos
 	// Body may contain placeholders. Without a body, a message with Close is not sent, and any
-	// other is empty.
+	// other message is empty.
 	Body     syntax.Text
 	BodyJSON bool   // Body is the JSON text of a map or list
 	Bytes    []byte // used instead of Body if not nil; sent as binary
-	Frame    string // TextFrame or BinaryFrame; "" means that of the message it answers, or text
+	Frame    string // TextFrame or BinaryFrame; "" means the kind of the message it answers, or text
 	Raw      bool   // turns off templates (template: false)
 	Close    *Close // nil leaves the connection open
 }
@@ -126,8 +126,8 @@ func setCode(d *table.Decoder, v table.Value, c *Close) {
 	}
 }
 
-// closeFault checks a close code: valid are those of RFC 6455 and its registry that may be sent,
-// and those for applications.
+// closeFault checks a close code: valid are the codes of RFC 6455 and its registry that may be
+// sent, and the codes for applications.
 func closeFault(code int) string {
 	switch {
 	case code == 1005 || code == 1006 || code == 1015:
@@ -138,7 +138,7 @@ func closeFault(code int) string {
 	return fmt.Sprintf("%d is not a close code; expected 1000 to 1003, 1007 to 1014, or 3000 to 4999", code)
 }
 
-// Sends reports whether there is a message, and not only the end of the connection.
+// Sends reports whether a message is sent, rather than only the connection ended.
 func (m *Message) Sends() bool {
 	return m.Close == nil || m.Bytes != nil || m.BodyJSON || m.Body.Value != "" || m.Body.Pos.Line > 0
 }

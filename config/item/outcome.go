@@ -19,13 +19,13 @@ type Outcome struct {
 	Weight   float64
 	Weighted bool            // Weight applies even if it is 0, which is never drawn; Complete sets it for any other weight
 	Response Response        `key:""`
-	Latency  *policy.Latency // nil means that of the endpoint, the zero Latency means none
-	Fault    *policy.Fault   // nil means that of the endpoint
+	Latency  *policy.Latency // nil means the latency of the endpoint, the zero Latency means none
+	Fault    *policy.Fault   // nil means the fault of the endpoint
 	Webhooks []Webhook       // nil means those of the endpoint, an empty slice means none
 	Do       []Do            // nil means those of the endpoint, an empty slice means none
 }
 
-// How one of several outcomes is selected.
+// The ways in which one of several outcomes is selected.
 const (
 	SelectWeighted     = "weighted"      // by weight, at random
 	SelectSequence     = "sequence"      // in turn, then again from the start
@@ -88,21 +88,22 @@ func decodeOutcomes(d *table.Decoder, v table.Value) []Outcome {
 	return all
 }
 
-// selection is how one of several outcomes is selected, and what applies to all of them.
+// selection is the way in which one of several outcomes is selected, and the settings for all of
+// them.
 type selection struct {
 	outcomes []Outcome
 	by       string        // Endpoint.Select
 	per      syntax.Text   // Endpoint.Per
 	shared   bool          // replicas share the turns
 	fault    *policy.Fault // of the endpoint; nil for none
-	single   *Response     // the one answer that a declaration may have instead; nil for none
+	single   *Response     // the single answer that a declaration may have instead; nil for none
 	finds    bool          // the endpoint finds rows
 }
 
-// inTurn reports whether outcomes come in turn, and not at random.
+// inTurn reports whether outcomes are selected in turn rather than at random.
 func inTurn(by string) bool { return by == SelectSequence || by == SelectSequenceHold }
 
-// checkOutcomes checks several answers, and how one is selected.
+// checkOutcomes checks several answers, and the way in which one is selected.
 func checkOutcomes(c *table.Checker, s selection) {
 	const sequence = " needs select: " + SelectSequence + " or " + SelectSequenceHold + ", whose answers come in turn"
 	if s.per.Value != "" && !inTurn(s.by) && !c.Faulty("select") {

@@ -10,7 +10,7 @@ type Proxy struct {
 	Pos       syntax.Pos
 	Key       string
 	To        syntax.Text // the name of the upstream
-	Path      syntax.Text // the path and query to request, a template; empty for those of the client's request
+	Path      syntax.Text // a template of the path and query to request; empty for the client's
 	When      string      // ProxyAlways (also "") or ProxyMissing
 	Forwarded bool        // X-Forwarded-For, -Host and -Proto are sent
 }
@@ -22,10 +22,10 @@ var proxyFields = []table.Field[Proxy]{
 	table.Of[Proxy](table.Row{Key: "forwarded", Doc: "true sends X-Forwarded-For, X-Forwarded-Host and X-Forwarded-Proto", Kinds: table.Bools}),
 }
 
-// When a proxy passes requests on.
+// The cases in which a proxy passes requests on.
 const (
 	ProxyAlways  = "always"
-	ProxyMissing = "missing" // only what the endpoint itself has no answer for
+	ProxyMissing = "missing" // only requests for which the endpoint itself has no answer
 )
 
 func decodeProxy(d *table.Decoder, v table.Value) *Proxy {

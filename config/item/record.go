@@ -7,7 +7,7 @@ import (
 	"mockserver/internal/semantics"
 )
 
-// Record says what is recorded of the requests to an upstream.
+// Record says how the requests to an upstream are recorded.
 type Record struct {
 	Pos    syntax.Pos
 	Key    string
@@ -17,7 +17,7 @@ type Record struct {
 	Sample int         // the bodies of one in this many requests are kept; 0 means all
 	Bodies int         // the largest body that is kept, in bytes; 0 means DefaultBodies
 	Limit  int         // how many bytes are recorded before bodies are left out; 0 means DefaultRecordLimit
-	Redact *Redact     // nil means the headers that hold secrets
+	Redact *Redact     // nil redacts only the headers that hold secrets
 }
 
 // Redact says which values are replaced in recordings, in addition to headers that hold secrets.
@@ -25,14 +25,14 @@ type Redact struct {
 	Pos     syntax.Pos
 	Key     string
 	Headers []string
-	JSON    []string `key:"json"` // members, a.b for a nested one; in arrays those of each element
+	JSON    []string `key:"json"` // members, a.b for a nested one; in arrays, the members of each element
 	Query   []string // parameters of the query, and of bodies that are forms
 }
 
-// What the keys of record may be, and their defaults.
+// The values of the keys of record, and their defaults.
 const (
 	RecordAll     = "all"
-	RecordMissing = "missing" // what is recorded is served
+	RecordMissing = "missing" // recorded answers are served
 
 	DefaultBodies      = 1 << 20
 	DefaultRecordLimit = 1 << 30
@@ -61,7 +61,7 @@ var redactFields = []table.Field[Redact]{
 		func(d *table.Decoder, v table.Value, r *Redact) { r.Query = decodeTexts(d, v) }),
 }
 
-// setBodies decodes the size of the largest body.
+// setBodies decodes the size of the largest body that is kept.
 func setBodies(d *table.Decoder, v table.Value, r *Record) {
 	if decodeSize(d, v, &r.Bodies); r.Bodies > MaxBodies {
 		r.Bodies = 0

@@ -12,13 +12,13 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Resource is a REST collection over a set: each of its operations is an endpoint that answers from the
-// rows.
+// Resource is a REST collection over a set: each of its operations is an endpoint that answers with
+// the rows.
 type Resource struct {
 	Pos syntax.Pos
 	Key string // "[3].resource"
 
-	Path   syntax.Text // of the collection; a row has one segment more
+	Path   syntax.Text // of the collection; the path of a row has one more segment
 	Host   string
 	Set    string      // the name of the set
 	Data   *Data       `key:"data"` // declared in place; nil for one that is declared elsewhere
@@ -31,10 +31,10 @@ type Resource struct {
 	Parent []Setting // parameters of the path, and the members of the row that hold their values
 
 	Schema     syntax.Text `key:""` // a JSON Schema that rows must match, as JSON text
-	SchemaFile syntax.Text `key:""` // the file of one, instead
+	SchemaFile syntax.Text `key:""` // the file of a JSON Schema, instead
 	List       syntax.Text // a template of a list, with items and page; empty means the form of the style
 	Item       syntax.Text // a template of a row, with row; empty means the row
-	Steps      *Steps      // of a set of its own: how a member changes over time; nil for not at all
+	Steps      *Steps      // for a set of its own: how a member changes over time; nil for not at all
 	PutCreates bool        // PUT of a row that does not exist creates it
 	Strict     bool        // unknown parameters are refused
 
@@ -50,7 +50,7 @@ type Page struct {
 	Off   bool      // everything is one page
 	Style string    // one of PageStyles; "" means the first
 	Size  int       // rows on a page; 0 means DefaultPageSize
-	Max   int       // rows on a page that a request may ask for; 0 means MaxPageSize
+	Max   int       // the maximum that a request may ask for; 0 means MaxPageSize
 	Names []Setting // other names of the parameters
 }
 
@@ -256,7 +256,7 @@ func setOn(d *table.Decoder, v table.Value, r *Resource) {
 	table.Fill(d, v.Node, v.Key, fields, r)
 }
 
-// OfResource adds to a resource's own set what the resource needs.
+// OfResource adds the declarations that a resource needs to its own set.
 func (s *Data) OfResource(r *Resource) {
 	if r.NewKey.Value != "" {
 		s.NewKey = r.NewKey
@@ -287,7 +287,7 @@ func (r *Resource) Member(param string) string {
 	return param
 }
 
-// EffectiveSize returns how many rows a page has, and how many a request may ask for.
+// EffectiveSize returns how many rows a page has, and the maximum that a request may ask for.
 func (p *Page) EffectiveSize() (size, most int) {
 	if size = p.Size; size == 0 {
 		size = DefaultPageSize
@@ -298,7 +298,7 @@ func (p *Page) EffectiveSize() (size, most int) {
 	return min(size, most), most
 }
 
-// faults returns what is wrong across the keys of a resource.
+// faults returns the violations of rules across the keys of a resource.
 func (r *Resource) faults() (found syntax.Problems) {
 	wrong := func(key, format string, args ...any) {
 		found = append(found, syntax.Problem{Pos: r.Pos, Key: r.Key + "." + key, What: fmt.Sprintf(format, args...)})
@@ -327,7 +327,7 @@ func (r *Resource) faults() (found syntax.Problems) {
 	return found
 }
 
-// PageNames returns the parameters of requests for a page, by style.
+// PageNames returns the names of the request parameters for pages, by style.
 func PageNames(style string) []string {
 	switch style {
 	case "offset":

@@ -53,7 +53,7 @@ func (r *Response) decode(d *table.Decoder, v table.Value) {
 	table.Fill(d, v.Node, v.Key, ResponseFields, r)
 }
 
-// begin reads what must be known before the keys of a response are read.
+// begin reads the settings that must be known before the keys of a response are read.
 func (r *Response) begin(v table.Value) {
 	r.Pos, r.Raw = v.Pos(), templatesOff(v)
 }
@@ -168,7 +168,7 @@ func checkProxy(c *table.Checker, r *Response, finds bool, at []string) {
 	}
 }
 
-// checkUnseen warns about parts of an answer that nobody can see because of a fault.
+// checkUnseen warns about parts of an answer that are never sent because of a fault.
 func checkUnseen(c *table.Checker, r *Response, f *policy.Fault, at []string) {
 	if f == nil || f.EffectiveRate() != 1 || !f.SendsNothing() {
 		return

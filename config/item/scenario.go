@@ -19,7 +19,7 @@ type Scenario struct {
 
 // InState says in which states of a scenario an endpoint answers, and which state it leads to.
 type InState struct {
-	ByKey syntax.Text `key:"key"` // an operand, instead of the scenario's Per; empty for that
+	ByKey syntax.Text `key:"key"` // an operand that replaces the scenario's Per; empty for the scenario's
 	Pos   syntax.Pos  // left zero in Go
 	Key   string      // left "" in Go
 	Name  syntax.Text // the scenario
@@ -103,7 +103,7 @@ func addNext(d *table.Decoder, v table.Value, into *[]InState) {
 	}
 }
 
-// inState returns the entry of a scenario in all, which it adds if there is none.
+// inState returns the entry of a scenario in all, and adds one if there is none.
 func inState(all *[]InState, name *syntax.Node, v table.Value) *InState {
 	for i := range *all {
 		if (*all)[i].Name.Value == name.Text.Value {

@@ -8,7 +8,7 @@ import (
 	"mockserver/internal/flags"
 )
 
-// What a number of bytes looks like.
+// The form of a number of bytes.
 const (
 	sizePattern = `^[0-9]+ ?([KkMmGg][Ii]?)?[Bb]?$`
 	sizeForm    = "a number of bytes above 0, such as 65536, 64KiB or 1MB"

@@ -24,9 +24,9 @@ type Move struct {
 	Pos      syntax.Pos      // left zero in Go
 	Key      string          // left "" in Go
 	From     string          // the value
-	After    *policy.Latency // without rates; never nil in a valid spec
-	To       []Choice        // one of them, by weight
-	Set      []Setting       // further members of the row
+	After    *policy.Latency // a latency without rates; never nil in a valid spec
+	To       []Choice        // one of them is chosen, by weight
+	Set      []Setting       // additional members of the row
 	Webhooks []Webhook       // sent at that moment
 }
 

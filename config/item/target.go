@@ -30,7 +30,7 @@ func checkTarget(c *table.Checker, u *syntax.Text, keys ...string) {
 	checkURL(c, u, keys...)
 }
 
-// checkURL checks a URL that is requested for a webhook or an external body.
+// checkURL checks the URL to which a webhook is sent, or from which an external body is fetched.
 func checkURL(c *table.Checker, u *syntax.Text, keys ...string) {
 	at := func(offset int, what string, warning bool) {
 		c.Report(c.Spot(u, offset), what, keys, warning)
@@ -52,7 +52,7 @@ func tlsKeys(ca, cert, key *syntax.Text, insecure bool) []GivenKey {
 	return []GivenKey{{"ca", ca.Value != ""}, {"cert", cert.Value != ""}, {"key", key.Value != ""}, {"insecure", insecure}}
 }
 
-// checkNotForURL reports the given ones of keys that apply only to others.
+// checkNotForURL reports those of the given keys that do not apply to a URL.
 func checkNotForURL(c *table.Checker, others string, place []string, keys ...GivenKey) {
 	for _, k := range keys {
 		if k.Given {

@@ -18,7 +18,7 @@ type Upstream struct {
 	Dir string // the directory in which relative directories of recordings are looked up; "" is the working directory
 
 	Name        string      // unique
-	URL         syntax.Text // http or https, without user, query and fragment; its path precedes that of requests
+	URL         syntax.Text // http or https, without user, query and fragment; its path precedes the path of requests
 	Timeout     time.Duration
 	Connections int      // 0 means DefaultConnections
 	Headers     []Header // set in requests; templates can use the request
@@ -28,7 +28,7 @@ type Upstream struct {
 	Record      *Record  // nil records nothing
 }
 
-// What the keys of upstreams may be, and their defaults.
+// The values of the keys of upstreams, and their defaults.
 const (
 	HostOwn  = "own"
 	HostPass = "pass"
@@ -41,7 +41,7 @@ const (
 	upstreamForm   = "an http or https URL without user, query and fragment, such as https://api.example.com/v2"
 )
 
-// upstreamHeader is what is accepted as a value of a header of an upstream.
+// upstreamHeader describes the accepted values of a header of an upstream.
 var upstreamHeader = &table.Row{Kinds: table.Scalars | table.Lists | table.Nulls, Pattern: headerPattern, Item: headerValue.Item}
 
 var upstreamFields = []table.Field[Upstream]{
@@ -88,7 +88,7 @@ func setUpstreamURL(d *table.Decoder, v table.Value, u *Upstream) {
 	u.URL = v.AsText()
 }
 
-// setUpstreamHeaders decodes the headers that are set, and those that are left out.
+// setUpstreamHeaders decodes the headers that are set and those that are left out.
 func setUpstreamHeaders(d *table.Decoder, v table.Value, u *Upstream) {
 	canonicalNames(d, v)
 	seen := map[string]bool{}

@@ -6,13 +6,13 @@ import (
 	"mockserver/internal/address"
 )
 
-// What the names of rows look like.
+// The form of the names of rows.
 const (
 	namePattern = `^[A-Za-z][A-Za-z0-9_-]*$`
 	nameForm    = "a name: a letter, followed by letters, digits, - and _"
 )
 
-// What the names of sets and upstreams look like.
+// The form of the names of sets and upstreams.
 const (
 	dataNamePattern = `^[A-Za-z0-9_-]+$`
 	dataNameForm    = "a name of letters, digits, - and _"

@@ -102,8 +102,8 @@ var signFields = []table.Field[Sign]{
 	table.Of[Sign](table.Row{Key: "scheme", Doc: "hmac-sha256 (the default) or stripe", Kinds: table.Texts, Enum: SignSchemes}),
 }
 
-// webhookKeys returns the keys webhook and webhooks of a T. An empty list is not nil: it replaces the
-// webhooks of the endpoint by none.
+// webhookKeys returns the keys webhook and webhooks of a T. An empty list is not nil: of an
+// outcome, it means that not even the webhooks of the endpoint are sent.
 func webhookKeys[T any](doc string, of func(*T) *[]Webhook) []table.Field[T] {
 	return []table.Field[T]{
 		table.With(table.Row{Key: "webhook", Unless: "webhooks", Doc: doc, Kinds: table.Maps, Table: table.Rows(webhookFields)},
@@ -186,8 +186,8 @@ func (s *Sign) EffectiveHeader() string {
 	return s.Header
 }
 
-// checkWebhooks checks the webhooks of the endpoint or outcome at the given keys. Their keys end with
-// the way they were given: a single one as webhook, several as webhooks.
+// checkWebhooks checks the webhooks of the endpoint or outcome at the given keys. Their keys end as
+// they were declared: webhook for a single one, webhooks for several.
 func checkWebhooks(c *table.Checker, all []Webhook, place []string) {
 	around := c.KeyPath(place)
 	for i := range all {

@@ -25,9 +25,9 @@ type WebSocket struct {
 	Subprotocols []string // the supported ones, the preferred first
 
 	OnConnect *Message   `key:"on-connect.response"` // sent once the connection is open; nil for none
-	OnMessage []Exchange // the first whose pattern matches a message answers it
+	OnMessage []Exchange // the first one whose pattern matches a message answers it
 	Send      []Send     // messages that are sent unasked
-	Close     *Close     // ends the connection; if nil, the client does
+	Close     *Close     // ends the connection; if nil, the client ends it
 
 	MaxMessage int // the largest accepted message in bytes; 0 means the limit of the server
 	Doc        Doc `key:""`
@@ -151,7 +151,7 @@ func (s *Send) First() time.Duration {
 	return s.After
 }
 
-// Asking returns the handshake request as an endpoint, for matching.
+// Asking returns the WebSocket as an endpoint that answers its handshake request, for matching.
 func (w *WebSocket) Asking() *Endpoint {
 	return &Endpoint{Pos: w.Pos, Key: w.Key, Host: w.Host, Path: w.Path, If: w.If}
 }
@@ -174,7 +174,7 @@ func (w *WebSocket) check(node *syntax.Node, reported map[string]bool) syntax.Pr
 	for i := range w.OnMessage {
 		x, at := &w.OnMessage[i], fmt.Sprintf("on-message[%d]", i)
 		if reported[table.Under(w.Key, at)] {
-			continue // it is not a map
+			continue // the value is not a map
 		}
 		if x.Pattern.Value == "" {
 			c.Wrong("the pattern is empty; expected a text, a JSON object or an RE2 expression", at, "pattern")

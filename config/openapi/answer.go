@@ -64,7 +64,7 @@ func (c *compiler) answers(op *openapi3.Operation, pointer string) (answers []An
 	return answers, byDefault
 }
 
-// keyOrder returns the sort rank of a key: statuses first, then ranges, then the default.
+// keyOrder returns the sort rank of a key: statuses come first, then ranges, then the default.
 func keyOrder(declared string) int {
 	switch {
 	case strings.EqualFold(declared, "default"):
@@ -76,7 +76,8 @@ func keyOrder(declared string) int {
 }
 
 // chosenStatus returns the key of the response to a request that does not ask for a particular one:
-// the lowest success, else the default, else the lowest redirection, else the lowest of all.
+// the one for the lowest success, else the default, else the lowest redirection, else the lowest of
+// all.
 func chosenStatus(declared []string) string {
 	best, bestRank := "", []int{}
 	for _, key := range declared {
@@ -126,7 +127,8 @@ func (c *compiler) response(r *openapi3.Response, status int, declared, pointer 
 	return all
 }
 
-// telling returns the function that makes an error response say what is wrong with a request.
+// telling returns the function that makes the body of an error response, which says what is wrong
+// with a request.
 func (c *compiler) telling(made *generate.Content, a *Answer) func(generate.Told) []byte {
 	if c.checker == nil || a.Status < 400 && keyOrder(a.Declared) != 2 {
 		return nil

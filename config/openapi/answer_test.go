@@ -289,7 +289,7 @@ func TestCheck_WithoutChecks(t *testing.T) {
 	}
 }
 
-// TestClosedSchemaThatIsExtended has a common error: no object is valid for both schemas, because
+// TestClosedSchemaThatIsExtended tests a common error: no object is valid for both schemas, because
 // the outer one allows no properties at all.
 func TestClosedSchemaThatIsExtended(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "document.yml")

@@ -29,7 +29,7 @@ func (o *Operation) ask(form *pathForm, declared []*openapi3.Parameter) {
 
 func notPlain(name string) bool { return !plainText(name) }
 
-// holdsTags reports whether an answer has text that a template would not send as it is.
+// holdsTags reports whether an answer contains text that a template would not send unchanged.
 func (a *Answer) holdsTags() bool {
 	tags := func(text []byte) bool {
 		return bytes.Contains(text, []byte("{{")) || bytes.Contains(text, []byte("{%"))
@@ -37,8 +37,8 @@ func (a *Answer) holdsTags() bool {
 	return tags(a.Body) || slices.ContainsFunc(a.Headers, func(h Header) bool { return tags([]byte(h.Value)) })
 }
 
-// tellsOfBody reports whether a callback has a URL with a part of the body, which is known when the
-// document is read.
+// tellsOfBody reports whether the URL of a callback contains a part of the response body, whose
+// value is inserted when the document is read.
 func (o *Operation) tellsOfBody() bool {
 	return slices.ContainsFunc(o.Callbacks, func(cb Callback) bool { return strings.Contains(cb.URL, "$response.body") })
 }

@@ -110,7 +110,7 @@ func madeOf(s *openapi3.Schema) []*openapi3.SchemaRef {
 	return parts
 }
 
-// hint suggests the key that was probably meant by a wrong one.
+// hint suggests the key that was probably meant in place of an unknown one.
 func (ls layouts) hint(key string, l *layout, suggest func(string, []string) string) string {
 	if suggest == nil {
 		return ""

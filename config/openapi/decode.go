@@ -26,7 +26,7 @@ type decoding struct {
 	problems []problem
 
 	broken  map[*tree.Node]bool // the $ref values of dangling references
-	emptied map[syntax.Pos]bool // the places of objects that were dangling references
+	emptied map[syntax.Pos]bool // the positions of objects that were dangling references
 	twins   map[*openapi3.Operation]twin
 	refs    []referable // the values that refer to a component
 	schemas []*openapi3.Schema

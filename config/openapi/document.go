@@ -18,7 +18,7 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Options are the settings for reading a document.
+// Options are the options for reading a document.
 type Options struct {
 	// Seed is the seed for generated bodies.
 	Seed uint64

@@ -12,8 +12,8 @@ import (
 )
 
 // CallbackURL returns the URL of a callback as a template. Runtime expressions become placeholders;
-// those that refer to the response are replaced by their values, which are known. what is the
-// reason when the URL cannot be converted, or "".
+// those that refer to the response are replaced by their values, which are known. If the URL cannot
+// be converted, what is the reason, otherwise "".
 func CallbackURL(written string, answer *Answer) (template, what string) {
 	if strings.HasPrefix(written, "$") { // a single expression without braces
 		return expression(written, answer)
@@ -152,7 +152,7 @@ func responseExpression(text, rest string, answer *Answer) (template, what strin
 	return "", fmt.Sprintf("%q: there is no text or number of that name in the answer", wording.Clip(text))
 }
 
-// literal returns a value from a response in the form used in a URL: a URL stays as it is, anything
+// literal returns a value from a response in the form used in a URL: a URL is unchanged, anything
 // else is percent-encoded so that it stays within its part.
 func literal(value string) string {
 	if address.Scheme(value) == "" {

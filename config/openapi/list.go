@@ -22,16 +22,16 @@ type List struct {
 
 // listPlace is the place of a list in a JSON text.
 type listPlace struct {
-	member string // whose value it is; "" if it is the whole text
+	member string // the key whose value it is; "" if it is the whole text
 	open   int    // after "["
 	ends   []int  // after each item
 	shut   int    // at "]"
 }
 
-// Cut returns the body of the answer with at most n items, but no fewer than its schema accepts.
+// Cut returns the body of the answer with at most n items, but no fewer than its schema requires.
 func (l *List) Cut(n int) []byte { return l.place.cut(l.body, max(n, l.least)) }
 
-// CutFresh does the same with another body of the answer, one that was made anew.
+// CutFresh does the same with a newly generated body of the answer.
 func (l *List) CutFresh(body []byte, n int) []byte {
 	place, ok := findList(body)
 	if !ok {
@@ -51,10 +51,10 @@ func (p *listPlace) cut(body []byte, n int) []byte {
 	return slices.Concat(body[:end], body[p.shut:])
 }
 
-// limitNames are the names of parameters that limit lists, as limitName has them.
+// limitNames are the names of parameters that limit lists, in the form that limitName returns.
 var limitNames = []string{"limit", "pagesize", "perpage", "size", "count", "maxresults", "top", "first", "take", "rows"}
 
-// limitName returns a name in the form in which spellings do not differ.
+// limitName returns a name in a form that is the same for all its spellings.
 func limitName(name string) string { return strings.ToLower(separators.Replace(name)) }
 
 var separators = strings.NewReplacer("-", "", "_", "", "$", "")
@@ -105,7 +105,7 @@ func limitsOf(item *openapi3.PathItem, op *openapi3.Operation) []string {
 const maxLeastDepth = 20
 
 // leastItems returns how many items the schema requires a list to have. For a list that is a
-// member, it is the schema of the enclosing object. Of several alternatives, the largest number
+// member, s is the schema of the enclosing object. Of several alternatives, the largest number
 // counts.
 func leastItems(ref *openapi3.SchemaRef, member string, depth int) int {
 	if ref == nil || ref.Value == nil || depth > maxLeastDepth {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A cut list has the first items of the list, and the other members stay.
+// A cut list has the first items of the list; the other members of the body are kept.
 func FuzzFindList(f *testing.F) {
 	for _, text := range []string{
 		`[]`, ` [ 1 , 2 ] `, `[[1],[2],{"a":[3]}]`, `{"items":["a","b"],"total":2}`, `{"a":[],"b":[]}`, `{"x":{"y":[1]}}`,
@@ -43,7 +43,7 @@ func FuzzFindList(f *testing.F) {
 	})
 }
 
-// listIn returns the list in a text, and the other members of what it is in.
+// listIn returns the list in a text, and the other members of the object that contains it.
 func listIn(body []byte, member string) (others map[string]json.RawMessage, list []any, ok bool) {
 	if member != "" {
 		if json.Unmarshal(body, &others) != nil {

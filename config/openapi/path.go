@@ -121,8 +121,8 @@ var methodsOf = map[string]bool{
 	"connect": true, "query": true,
 }
 
-// rules reports problems that the library reports for one place only, or without a place: in paths
-// and their parameters, and duplicate operation IDs.
+// rules reports problems that the library reports for one place only, or without a position: faults
+// in paths and their parameters, and duplicate operation IDs.
 func (d *decoding) rules(doc *openapi3.T, root *tree.Node) {
 	shapes := shapes{d: d, first: map[string]*tree.Entry{}, open: map[string]*alike{}}
 	ids := map[string]*tree.Node{}

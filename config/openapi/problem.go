@@ -99,7 +99,7 @@ func (p *pointer) String() string {
 	return p.above.String() + "/" + jsonvalue.EscapePointer(p.token)
 }
 
-// point fills in the pointers of the nodes and keys at the wanted places.
+// point fills in the pointers of the nodes and keys at the requested places.
 func point(n *tree.Node, at *pointer, wanted map[spot]string, removed map[*tree.Node][]tree.Entry) {
 	note := func(place spot, at *pointer) {
 		if known, ok := wanted[place]; ok && known == "" {

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// ListedWarnings is how many warnings of a document are worth a line each. If there are more, the
-	// summary has their number instead.
+	// ListedWarnings is the maximum number of warnings of a document that get a line each. If there
+	// are more, the summary has their number instead.
 	ListedWarnings = 10
 
 	shownRoutes    = 5
 	shownBasePaths = 5
 )
 
-// Summary returns what a line of the log says about the document.
+// Summary returns the description of the document for a line of the log.
 func (d *Document) Summary() []slog.Attr {
 	warnings := d.Problems.Warnings()
 	counted := countWarnings(warnings)

@@ -17,7 +17,7 @@ func CheckLatency(c *table.Checker, l *Latency, at []string) {
 	}
 	n := c.Node(at...)
 	form := latencyForm{Latency: *l}
-	if l.Max == l.Min { // a fixed latency is checked once
+	if l.Max == l.Min { // a fixed latency is checked only once
 		form.Max = 0
 	}
 	if !checkLatencyForm(c, l, n, at) || !table.InBounds(c, latencyFields, &form, at) {
@@ -80,7 +80,7 @@ func checkCurve(c *table.Checker, l *Latency, n *syntax.Node, at []string) {
 		c.Wrong(table.BothGiven("p100", high)+": they are the same", table.Below(at, high)...)
 		return
 	}
-	if len(l.Curve) > maxPercentiles+1 { // max is one of them
+	if len(l.Curve) > maxPercentiles+1 { // max is one of the points
 		c.Wrong(fmt.Sprintf("%d percentiles; expected at most %d", len(l.Curve), maxPercentiles), at...)
 		return
 	}

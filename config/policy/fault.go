@@ -17,7 +17,8 @@ type Fault struct {
 	Rate           float64
 	Rated          bool // Rate applies even if it is 0; Complete sets it for any other rate
 	BytesPerSecond int  // slow-body; 0 means DefaultBytesPerSecond
-	// Of is what a reset ends over HTTP/2: OfStream or OfConnection; "" means OfStream.
+	// Of says whether a reset over HTTP/2 ends the stream or the connection: OfStream or
+	// OfConnection; "" means OfStream.
 	Of string
 }
 

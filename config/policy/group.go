@@ -1,5 +1,6 @@
 // Package policy declares how the requests of an endpoint are treated, whatever answers them: their
-// latency and faults, the rate limit and the capacity. Their effect is in package listener/traffic.
+// latency and faults, the rate limit and the capacity. Package listener/traffic implements their
+// effects.
 package policy
 
 import (
@@ -23,8 +24,8 @@ func Of(declaration any) (g Group) {
 	return g
 }
 
-// Give sets the policies of a declaration, given a pointer to it. Those that its type does not have
-// are left out.
+// Give sets the policies of a declaration, given a pointer to it. Policies that its type does not
+// have are left out.
 func (g Group) Give(declaration any) {
 	g.each(declaration, func(own, its reflect.Value) { its.Set(own) })
 }
@@ -60,7 +61,7 @@ func (g *Group) each(declaration any, f func(own, its reflect.Value)) {
 	}
 }
 
-// Check checks the policies under their keys, below the keys at. path is that of the endpoint.
+// Check checks the policies under their keys, below the keys at. path is the path of the endpoint.
 func (g Group) Check(c *table.Checker, path string, at []string) {
 	CheckLatency(c, g.Latency, table.Below(at, "latency"))
 	checkFault(c, g.Fault, table.Below(at, "fault"))

@@ -27,7 +27,7 @@ type Latency struct {
 	// last point.
 	Curve []Percentile
 
-	Median time.Duration // lognormal
+	Median time.Duration // log-normal
 	Sigma  float64       // 0..10; 0 always gives the median
 
 	FailureRate float64       // 0..1, the share of requests that are answered with 500
@@ -48,7 +48,7 @@ const (
 	maxLatency     = 24 * time.Hour
 	maxSigma       = 10
 	maxPercentiles = 100
-	// latencyForms lists the forms of a latency, besides its rates.
+	// latencyForms lists the forms of a latency, apart from its rates.
 	latencyForms = "min and max, percentiles such as p50 and p99 (with min and max), median and sigma, or from"
 )
 

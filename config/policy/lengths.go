@@ -101,7 +101,7 @@ func curved(l *Latency) func(part float64) time.Duration {
 	}
 	return func(part float64) time.Duration {
 		i := 1
-		for part > points[i].part { // there are few
+		for part > points[i].part { // there are few points
 			i++
 		}
 		low, high := points[i-1], points[i]
@@ -109,7 +109,7 @@ func curved(l *Latency) func(part float64) time.Duration {
 	}
 }
 
-// lognormal has no upper end, so it is truncated.
+// lognormal truncates the distribution, because it has no upper end.
 func lognormal(median time.Duration, sigma float64) func(part float64) time.Duration {
 	if sigma == 0 {
 		return func(float64) time.Duration { return median }

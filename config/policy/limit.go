@@ -34,7 +34,7 @@ var LimitAlgorithms = []string{"sliding-window", "fixed-window", "token-bucket"}
 // default, or all replicas together. It must not be modified.
 var LimitScopes = []string{"replica", "shared"}
 
-// Capacity is how many requests of an endpoint are served concurrently, and how many wait in a
+// Capacity limits how many requests of an endpoint are served concurrently, and how many wait in a
 // queue. Further requests are answered with 503.
 type Capacity struct {
 	Pos        syntax.Pos // left zero in Go
@@ -76,7 +76,7 @@ var capacityFields = []table.Field[Capacity]{
 	table.Of[Capacity](table.Row{Key: "scope", Doc: "replica, as each replica has its own capacity", Kinds: table.Texts, Enum: LimitScopes}),
 }
 
-// keyPattern matches what limitKeyFault accepts, and little else.
+// keyPattern matches the keys that limitKeyFault accepts, and few other texts.
 const keyPattern = `^((query|path)-params\..+|(header-params\.)?[A-Za-z0-9!#$%&'*+.^_` + "`" + `|~-]+)$`
 
 // IsShared reports whether all replicas count together.

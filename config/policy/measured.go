@@ -13,7 +13,7 @@ import (
 	"mockserver/internal/wording"
 )
 
-// measured names the file of measured lengths that a latency comes from.
+// measured names the file of measured lengths from which a latency is made.
 type measured struct {
 	From   syntax.Text
 	Unit   string
@@ -65,7 +65,7 @@ func (m *measured) read(d *table.Decoder, v table.Value) (curve samples.Curve, g
 }
 
 // resolve returns the file that a relative name means: next to the configuration, or else in the
-// working directory. Both are watched, as the first may appear later.
+// working directory. Both are watched, because the first may appear later.
 func resolve(d *table.Decoder, name string) string {
 	local := filepath.FromSlash(name)
 	if filepath.IsAbs(local) {

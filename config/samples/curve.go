@@ -1,5 +1,5 @@
 // Package samples makes percentile curves from measured lengths of time: from a recording, or from
-// the results of another load generator. It knows their files, but no endpoints.
+// the results of another load generator. It reads their files, but does not depend on endpoints.
 package samples
 
 import (
@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Curve is a distribution by its percentiles. Between two points it is a straight line.
+// Curve is a distribution by its percentiles. It is linear between two points.
 type Curve struct {
 	Count    int64 // samples
 	Min, Max time.Duration
@@ -24,16 +24,16 @@ type Point struct {
 }
 
 const (
-	// pointEach is the number of samples up to which each of them is a point.
+	// pointEach is the number of samples up to which each sample is a point.
 	pointEach = 100
-	// beyond is how many samples must be above a percentile of nines.
+	// beyond is how many samples must be above a percentile of nines to make it a point.
 	beyond = 10
 )
 
 // ranks are the points of a curve of many samples, closer towards both ends.
 var ranks = []float64{0.5, 1, 2, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95, 98, 99, 99.5}
 
-// nines are further points, each of which needs samples above it.
+// nines are additional points, each of which needs samples above it.
 var nines = []float64{99.9, 99.99, 99.999, 99.9999, 99.99999, 99.999999}
 
 // Of returns the curve of samples, which it sorts. There must be at least one.
@@ -42,7 +42,7 @@ func Of(lengths []time.Duration) Curve {
 	return curve(int64(len(lengths)), func(i int64) time.Duration { return lengths[i] })
 }
 
-// counted is a length that several samples have.
+// counted is a length and the number of samples with that length.
 type counted struct {
 	length time.Duration
 	count  int64
@@ -115,7 +115,8 @@ func (c Curve) Shift(less time.Duration) Curve {
 // Key returns the name of a percentile in configurations: p99.9.
 func (p Point) Key() string { return "p" + strconv.FormatFloat(p.Rank, 'f', -1, 64) }
 
-// Text returns a length as it is written in configurations, to a microsecond or five digits.
+// Text returns a length in the form used in configurations, rounded to a microsecond or five
+// digits.
 func Text(d time.Duration) string {
 	unit, name, digits := time.Microsecond, "us", 0
 	switch {

@@ -20,7 +20,7 @@ const MaxSize = 1 << 30
 //   - a report of vegeta in JSON
 //   - a table, .csv or .tsv: a column of durations, or of numbers with a unit
 //
-// An error of the file's content is a *Problem.
+// An error in the content of the file is a *Problem.
 func Read(name string, r io.Reader, o Options) (Curve, error) {
 	l := &lines{r: bufio.NewReaderSize(r, 64<<10)}
 	head, err := l.r.Peek(4 << 10)

@@ -18,7 +18,7 @@ import (
 	"mockserver/internal/wording"
 )
 
-// recording reads a recording of this program. An unfinished end, which a killed process leaves, is
+// recording reads a recording of this program. An incomplete end, as left by a killed process, is
 // ignored.
 func (l *lines) recording() (Curve, error) {
 	var all []time.Duration
@@ -28,7 +28,7 @@ func (l *lines) recording() (Curve, error) {
 		switch {
 		case errors.As(err, &wrong):
 			return Curve{}, err
-		case err != nil || !whole: // also a packed frame that was cut off
+		case err != nil || !whole: // this includes a compressed frame that was cut off
 			if len(all) == 0 {
 				return Curve{}, nil
 			}
@@ -174,11 +174,11 @@ func (l *lines) table(name string, o Options) (Curve, error) {
 var (
 	// spectrumRow is a line such as "1.223 0.500000 500 2.00": value, part, count, 1/(1-part).
 	spectrumRow = regexp.MustCompile(`^\s*([0-9.]+)\s+([01](?:\.[0-9]+)?)\s+([0-9]+)(?:\s+\S+)?\s*$`)
-	// spectrumHead is the line above, with a unit in what vegeta prints.
+	// spectrumHead is the line above it, which has a unit in the output of vegeta.
 	spectrumHead = regexp.MustCompile(`^\s*Value(?:\((ns|us|ms|s)\))?\s+Percentile\s+TotalCount`)
 	// summaryRow is a line such as " 99.900%    1.23ms" of wrk.
 	summaryRow = regexp.MustCompile(`^\s*([0-9.]+)%\s+([0-9.]+(?:ns|us|µs|ms|s|m|h))\s*$`)
-	// vegetaRow is the line of latencies in what vegeta prints.
+	// vegetaRow is the line of latencies in the output of vegeta.
 	vegetaRow = regexp.MustCompile(`^Latencies\s+\[([^\]]*)\]\s+(.*)$`)
 )
 

@@ -36,7 +36,7 @@ type lines struct {
 const maxLine = 64 << 20
 
 // next returns the next line without its line break. It is valid until the next call. whole reports
-// whether the line ended. A line that the end of the file cuts off is returned as well.
+// whether the line ended. A line that is cut off by the end of the file is also returned.
 func (l *lines) next() (text []byte, whole bool, err error) {
 	l.line++
 	l.buf = l.buf[:0]
@@ -64,7 +64,7 @@ func (l *lines) problem(what string, args ...any) error {
 	return &Problem{Line: l.line, Column: 1, What: what}
 }
 
-// Options supply what a file does not say itself.
+// Options supply the information that a file does not contain.
 type Options struct {
 	Unit   time.Duration // of numbers; 0 if it is unknown
 	Column string        // of a table: the name of the column; "" for the first

@@ -30,7 +30,7 @@ func (t *percentileTable) add(rank float64, text string, line int, unit time.Dur
 	return wrong
 }
 
-// spectrumRow adds a row of a table: value, part of all samples, and how many there are.
+// spectrumRow adds a row of a table: a value, its fraction of all samples, and their number.
 func (t *percentileTable) spectrumRow(cells []string, line int, unit time.Duration) string {
 	part, err := number(cells[2])
 	n, _ := strconv.ParseInt(cells[3], 10, 64)
@@ -77,7 +77,7 @@ func (t *percentileTable) curve() (Curve, error) {
 				r.rank, r.length, t.rows[i-1].rank, t.rows[i-1].length)}
 		}
 		if n := len(rows); n > 0 && rows[n-1].rank == r.rank {
-			rows = rows[:n-1] // the last of several lengths is that at the percentile
+			rows = rows[:n-1] // the last of several lengths is the one at the percentile
 		}
 		rows = append(rows, r)
 	}

@@ -15,7 +15,7 @@ import (
 
 const ms = time.Millisecond
 
-// at returns the length of a curve at a rank, by straight lines between its points.
+// at returns the length of a curve at a rank, interpolated linearly between its points.
 func (c Curve) at(rank float64) time.Duration {
 	points := append([]Point{{0, c.Min}}, append(c.Points, Point{100, c.Max})...)
 	for i := 1; ; i++ {

@@ -56,7 +56,7 @@ func IsPath(word string) bool {
 }
 
 // Read reads the settings from the arguments after the program's name and from the environment. The
-// error names all invalid flags and variables, one per line. A request for help is granted whatever
+// error names all invalid flags and variables, one per line. A request for help is met, whatever
 // else is wrong.
 func Read(args []string, getenv func(string) string) (Settings, error) {
 	var s Settings
@@ -99,7 +99,7 @@ func defaultFiles(getenv func(string) string) []string {
 	return files
 }
 
-// checkTLS checks settings of TLS that depend on each other.
+// checkTLS checks TLS settings that depend on each other.
 func (r *argReader) checkTLS() {
 	s := r.flags.Into
 	for _, port := range []struct {

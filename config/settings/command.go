@@ -16,11 +16,11 @@ type command struct {
 	example   string   // "" for none
 }
 
-// configFlags are the flags that determine what is read.
+// configFlags are the flags that determine which configuration is read.
 var configFlags = []string{"config", "mocks", "format", "validate", "strict-documents", "allow-remote-refs", "base-path"}
 
-// commands are all commands, in the order of the usage. The usages of bench, fleet and import are
-// their own.
+// commands are all commands, in the order of the usage. The commands bench, fleet and import have
+// their own usages.
 var commands = []command{
 	{"serve", "answer requests (the default)", true, serveFlags(), "mockserver api.yml --port 8080"},
 	{"validate", "check the configuration and report its errors", true, configFlags, "mockserver validate api.yml more/"},

@@ -9,7 +9,7 @@ import (
 	"mockserver/internal/flags"
 )
 
-// Import is the arguments of the command import.
+// Import contains the arguments of the command import.
 type Import struct {
 	Help  bool
 	Files []string
@@ -18,7 +18,7 @@ type Import struct {
 	Report  string // a file; "" for none
 	Force   bool   // overwrite files
 	Strict  bool   // anything that is not exact is a failure
-	Check   bool   // check that the result answers as the source says
+	Check   bool   // check that the result answers like the source
 	Against string // the URL of the original server; "" for none
 
 	Paths     []string      // patterns of paths
@@ -28,7 +28,7 @@ type Import struct {
 	Variables map[string]string
 }
 
-// importTable is every flag of import, in the order of its usage.
+// importTable contains every flag of import, in the order of its usage.
 var importTable = flags.Table[Import]{
 	{Name: "out", Short: "o", Value: "DIR", Accepts: "the name of a directory",
 		Doc: "write mocks.yml and its files here, instead of printing it",

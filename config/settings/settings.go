@@ -22,17 +22,17 @@ type Settings struct {
 
 	Config   []string // the configuration: files and directories; none for the default file
 	Mocks    string   // another file or directory, joined after Config
-	Upstream string   // the URL of a server that gets all requests that no endpoint answers; "" for none
+	Upstream string   // the URL of a server for all requests that no endpoint answers; "" for none
 	Format   string   // the log format: "println" or "json"
 	Export   string   // the output format of export: "yaml" or "json"
 
 	Host string // the address to listen on, without a port
 	Port int    // 0 takes a free port
-	// ReusePort lets several processes of this machine listen on the port, which shares connections
-	// among them.
+	// ReusePort lets several processes of this machine listen on the port, among which the system
+	// distributes connections.
 	ReusePort bool
 
-	UnmatchedStatus int // status for all unmatched requests; 0 for 404 and 405
+	UnmatchedStatus int // the status for all unmatched requests; 0 for 404 or 405
 	NoCORS          bool
 	TrustForwarded  bool // rate limits use X-Forwarded-For as the client's address
 	AccessLog       bool
@@ -43,7 +43,7 @@ type Settings struct {
 	Validate        bool   // validate requests against the OpenAPI documents
 	StrictDocuments bool   // refuse documents with faults
 	AllowRemoteRefs bool   // documents may refer to others by http and https URLs
-	Dynamic         bool   // operations of documents generate a new body for each request
+	Dynamic         bool   // operations in documents generate a new body for each request
 	BasePath        string // prefix of the paths of documents, instead of their own; "" for their own
 	NoHTTP2         bool   // clients that speak HTTP/2 are refused
 	// MaxConnectionAge is how long a connection is used; 0 is without limit.
@@ -54,8 +54,8 @@ type Settings struct {
 	WebhookStore       string // a directory, or a URL of NATS; "" for none
 	SharedState        string // a URL of NATS; "" for none
 	NoWebhooks         bool   // webhooks are not sent
-	State              string // a file in which changes of rows are kept; "" for none
-	StateMemory        int    // memory of all changes of rows, in bytes
+	State              string // a file in which changes to rows are kept; "" for none
+	StateMemory        int    // memory for all changes to rows, in bytes
 	NoLatency          bool   // no latency is injected
 	NoFaults           bool   // faults do not happen
 
@@ -72,9 +72,10 @@ type Settings struct {
 	// Verdict is the limits above which the timing is not trusted, in the form that
 	// verdict.ParseThresholds accepts; "" for the defaults.
 	Verdict string
-	// Fleet is the replicas of the fleet, in the form that fleet.ParseMembers accepts; "" for none.
+	// Fleet lists the replicas of the fleet, in the form that fleet.ParseMembers accepts; "" for
+	// none.
 	Fleet       string
-	FleetExpect int // how many replicas there should be; 0 for as many as there are
+	FleetExpect int // the expected number of replicas; 0 for any number
 	// FleetCA is a file with the CA of the admin addresses of the other replicas; "" for the CA
 	// that
 	// --admin-tls auto makes, or the CAs of the system.
@@ -94,8 +95,8 @@ func (s Settings) Loader() config.Loader {
 }
 
 // Sources returns the files and directories to load, in order: those given, or the default
-// configuration; none are needed with an upstream. The error says where that was searched for, and
-// how to begin.
+// configuration; none are needed with an upstream. The error says where the default configuration
+// was searched for, and how to begin.
 func (s Settings) Sources() ([]string, error) {
 	paths := slices.Clone(s.Config)
 	if s.Mocks != "" {

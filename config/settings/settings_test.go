@@ -130,7 +130,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// Arguments and --config are joined in the order given, and beat the variable.
+// Arguments and --config are combined in the order given, and take precedence over the variable.
 func TestFilesAreArguments(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"a.yml", "a.yml"}, {"a.yml -c b.yml c.json", "a.yml b.yml c.json"}, {"validate d/ a.yml", "d/ a.yml"}, {"-p 0 export a.edn", "a.edn"},
@@ -151,7 +151,7 @@ func TestFilesAreArguments(t *testing.T) {
 func TestStrayVariables(t *testing.T) {
 	got := StrayVariables([]string{"PATH=/bin", "PROT=80", "MOCKSERVER_PORT=80", "MOCKSERVER_GRAEC=1s", "MOCKSERVER_GRACE=1s", "MOCKSERVER_ANYTHING=1",
 		"MOCKSERVER_EMPTY=", "MOCKSERVER_CHILD=x", "MOCKSERVER_HSOT=a", "MOCKSERVER_admin=:1", "MOCKSERVER_",
-		// Of services of Kubernetes called mockserver and mockserver-admin.
+		// Variables of Kubernetes services called mockserver and mockserver-admin.
 		"MOCKSERVER_SERVICE_HOST=10.0.0.1", "MOCKSERVER_SERVICE_PORT=80", "MOCKSERVER_SERVICE_PORT_HTTP=80", "MOCKSERVER_PORT_80_TCP=tcp://10.0.0.1:80",
 		"MOCKSERVER_PORT_80_TCP_PROTO=tcp", "MOCKSERVER_ADMIN_PORT=tcp://10.0.0.1:80", "MOCKSERVER_ADMIN_PORT_53_UDP_ADDR=10.0.0.1"}, "MOCKSERVER_CHILD")
 	want := []Stray{{"MOCKSERVER_ANYTHING", ""}, {"MOCKSERVER_GRAEC", "MOCKSERVER_GRACE"}, {"MOCKSERVER_HSOT", "HOST"},
@@ -161,7 +161,7 @@ func TestStrayVariables(t *testing.T) {
 	}
 }
 
-// The usage of a command has its own flags, and no others, and an example.
+// The usage of a command has only its own flags, and an example.
 func TestUsageOfCommands(t *testing.T) {
 	for _, c := range []struct{ command, has, lacks string }{
 		{"serve", "[FILE...] --port --admin --config", "--export-format --version"},
@@ -252,7 +252,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// Windows has no HOME.
+// Windows does not set HOME.
 func TestDefaultFilesOfAUserProfile(t *testing.T) {
 	for _, c := range []struct {
 		env  func(string) string

@@ -160,7 +160,7 @@ var table = flags.Table[Settings]{
 	{Name: "journal-size", Env: "MOCKSERVER_JOURNAL_SIZE", Initial: "16MiB", Value: "SIZE", Accepts: flags.SizeForm,
 		Doc: "how much memory the kept requests may take",
 		Set: func(s *Settings, v string) bool { return flags.Size(&s.JournalSize, v) }},
-	// The admin address, which parses it, knows the reasons.
+	// The admin address parses it and gives the reasons for errors.
 	{Name: "verdict", Env: "MOCKSERVER_VERDICT", Value: "THRESHOLDS", Accepts: "a list of thresholds, such as own-p99=2ms,machine=off",
 		Doc: "thresholds above which figures are a reason not to trust the timing: own-p99=2ms,machine=off",
 		Set: func(s *Settings, v string) bool { s.Verdict = v; return true }},

@@ -19,9 +19,9 @@ type Stray struct {
 
 // StrayVariables returns the variables in an environment ("NAME=value") that begin with MOCKSERVER_
 // and are not settings, except those in known, which are used elsewhere. It omits variables that
-// Kubernetes sets for a service called mockserver, because nobody wrote them.
+// Kubernetes sets for a service called mockserver, because they were not set by the user.
 func StrayVariables(environ []string, known ...string) []Stray {
-	names, words := map[string]string{}, []string{} // by the part that differs
+	names, words := map[string]string{}, []string{} // by the part that depends on the service
 	for _, f := range table {
 		if f.Env != "" {
 			word := strings.TrimPrefix(f.Env, variablePrefix)

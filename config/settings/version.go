@@ -15,8 +15,9 @@ type Build struct {
 // shortCommit is how many digits of a commit are shown.
 const shortCommit = 12
 
-// ThisBuild returns the running build: what the linker set, or, if that is "", what go build or go
-// install recorded: the module's version, and the state of the working tree.
+// ThisBuild returns the running build: the version that the linker set or, if that is "", the one
+// that go build or go install recorded: the version of the module, and the state of the working
+// tree.
 func ThisBuild(version, commit string) Build {
 	info, _ := debug.ReadBuildInfo() // nil without modules
 	return buildOf(version, commit, info)

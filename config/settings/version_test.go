@@ -16,7 +16,7 @@ func TestBuildOf(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name            string
-		version, commit string // of the linker
+		version, commit string // set by the linker
 		info            *debug.BuildInfo
 		want            Build
 	}{

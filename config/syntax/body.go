@@ -34,7 +34,7 @@ type jsonWriter struct {
 	// raw escapes template tags like any other text. Otherwise the text between {{ and }} or {% and
 	// %} is left as written, for the template compiler.
 	raw bool
-	// marks are the positions of the texts with tags that out is made of.
+	// marks are the positions of the texts with tags in out.
 	marks []mark
 	// fail reports a value that JSON cannot represent.
 	fail func(n *Node, what string)

@@ -12,8 +12,8 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// FuzzEDN reads anything as EDN: it does not panic, each problem and each text has
-// a place inside the file, and the library accepts and means the same.
+// FuzzEDN reads anything as EDN: it does not panic, each problem and each text has a position
+// inside the file, and the library accepts the same texts with the same meaning.
 func FuzzEDN(f *testing.F) {
 	f.Add(`[{:endpoint {:path "/x" :response {:headers {:content-type "a"} :body "{\"a\": {{json-params.a}}}\n"}}}]`)
 	f.Add("{:endpoint {:path \"/é\n\\u00e9\" #_ #_ a b :if (1 2) :response nil}} ; c\r\n[]")
@@ -40,8 +40,8 @@ func FuzzEDN(f *testing.F) {
 	})
 }
 
-// checkPlaces looks up each letter of the texts below n: it stands at its place,
-// or an escape does.
+// checkPlaces looks up each letter of the texts below n: the letter, or an escape, must be at its
+// position.
 func checkPlaces(t *testing.T, src *source, n *Node) {
 	letter := func(pos Pos) string {
 		offset := src.starts[pos.Line-1] + pos.Column - 1
@@ -57,7 +57,7 @@ func checkPlaces(t *testing.T, src *source, n *Node) {
 	for i, c := range text.Value {
 		at := letter(text.At(i))
 		switch {
-		case origin.Folded: // its place is where it begins
+		case origin.Folded: // its position is its beginning
 		case !strings.HasPrefix(at, string(c)) && !strings.HasPrefix(at, `\`) || c == '\\' && !strings.HasPrefix(at, `\`):
 			t.Fatalf("%q: %q of %q is at %v", src.text, c, text.Value, text.At(i))
 		}
@@ -75,8 +75,8 @@ func checkPlaces(t *testing.T, src *source, n *Node) {
 	}
 }
 
-// checkMade looks up each byte of the JSON text that n makes: where it has a place
-// of its own, that byte stands there, or an escape does.
+// checkMade looks up each byte of the JSON text made from n: if the byte has a position of its own,
+// the byte, or an escape, must be there.
 func checkMade(t *testing.T, src *source, n *Node) {
 	if n.Kind != ListNode && n.Kind != MapNode || len(src.text) > 1000 {
 		return // each is looked up from the beginning of its text
@@ -94,10 +94,10 @@ func checkMade(t *testing.T, src *source, n *Node) {
 				t.Fatalf("%q: offset %d of %s is at %v", src.text, offset, made.Value, at)
 			}
 			if made.Value[offset] == '\\' {
-				break // an escape of JSON stands to the end of the mark, or the tag goes on
+				break // a JSON escape extends to the end of the mark, or the tag continues
 			}
 			if origin := m.text.marks; m.text.Folded && (len(origin) == 0 || origin[0].text.Folded) || m.from+offset-m.at >= len(m.text.Value) {
-				continue // its place is where it begins; or the quote after it
+				continue // its position is its beginning, or the quote after it
 			}
 			if got := src.text[start]; got != made.Value[offset] && got != '\\' {
 				t.Fatalf("%q: %q of %s is at %v, where %q stands", src.text, made.Value[offset], made.Value, at, got)
@@ -106,11 +106,11 @@ func checkMade(t *testing.T, src *source, n *Node) {
 	}
 }
 
-// Where the reader and the library differ on purpose: halves of surrogate pairs,
-// which the library loses; a comment ended by a lone \r, which Clojure ends there.
+// The intended differences between the reader and the library: halves of surrogate pairs, which the
+// library loses, and comments that a lone \r ends, as in Clojure.
 var librarysOwn = regexp.MustCompile(`\\u[dD][89a-fA-F]|\r`)
 
-// comparesWithLibrary reports whether the library reads the same text: all of it.
+// comparesWithLibrary reports whether the library reads the same text, and all of it.
 func comparesWithLibrary(src *source, problems Problems) bool {
 	if _, what := src.encodingFault(false); what != "" || librarysOwn.MatchString(src.text) || len(problems) > MaxErrors {
 		return false
@@ -120,15 +120,15 @@ func comparesWithLibrary(src *source, problems Problems) bool {
 	}
 	r := newEDNReader(src)
 	_, err := r.file()
-	return err != nil || r.at == len(r.s) // or what stands at the top ended it
+	return err != nil || r.at == len(r.s) // or a form at the top level ended reading
 }
 
-// refusals are what is said of EDN that is sound, but no configuration.
+// refusals are the messages for valid EDN that is not a configuration.
 var refusals = regexp.MustCompile(`a set has no order|means nothing here|is not known here|#inst stands|#uuid stands|already given|^a key is (null|a list|a map);|has no value: a map`)
 
-// compareWithLibrary reads the text with the library, inside of brackets: its
-// decoder loses the beginning of a comment between two forms. What one accepts the
-// other does, and if nothing is refused they mean the same.
+// compareWithLibrary reads the text with the library, inside brackets, because its decoder loses
+// the beginning of a comment between two forms. Both must accept the same texts and, if nothing is
+// refused, give them the same meaning.
 func compareWithLibrary(t *testing.T, text string, docs []*Node, problems Problems) {
 	sound := true
 	for _, p := range problems {
@@ -150,7 +150,7 @@ func compareWithLibrary(t *testing.T, text string, docs []*Node, problems Proble
 	}
 	var forms []any
 	if len(problems) > 0 || edn.UnmarshalString(whole, &forms) != nil {
-		return // such as numbers that Go's do not hold
+		return // such as numbers that do not fit Go's types
 	}
 	var nodes []*Node
 	for _, doc := range docs {
@@ -204,7 +204,7 @@ func compareForms(t *testing.T, text string, nodes []*Node, values []any) {
 	}
 }
 
-// compareMaps compares the entries whose keys have one spelling.
+// compareMaps compares the entries whose keys have only one spelling.
 func compareMaps(t *testing.T, text string, n *Node, m map[any]any) {
 	if len(n.Entries) != len(m) {
 		t.Fatalf("%q: %d entries, the library has %d", text, len(n.Entries), len(m))
@@ -240,7 +240,7 @@ func ednKind(v any) Kind {
 	return TextNode
 }
 
-// ednScalar is the text of a scalar, where the library keeps it.
+// ednScalar returns the text of a scalar, if the library keeps it.
 func ednScalar(v any) (string, bool) {
 	switch v := v.(type) {
 	case bool:

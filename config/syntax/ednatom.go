@@ -45,8 +45,8 @@ func isNumeric(word string) bool {
 	return word != "" && '0' <= word[0] && word[0] <= '9'
 }
 
-// word reads a keyword, a number, true, false or nil. A symbol is read as text, so that the decoder
-// has a text where one was meant.
+// word reads a keyword, a number, true, false or nil. A symbol is read as a text, so that the
+// decoder finds a text where one was meant.
 func (r *ednReader) word() (*Node, error) {
 	begin := r.at
 	word := r.token()
@@ -66,7 +66,7 @@ func (r *ednReader) word() (*Node, error) {
 		n.Text.Value = n.Number
 		n.Text.Folded = word[0] == '+'
 	case symbol.MatchString(word):
-		if n.Faulty = r.depth > 1; n.Faulty { // at the top level the decoder says what a document must be
+		if n.Faulty = r.depth > 1; n.Faulty { // at the top level the decoder reports the expected form of a document
 			r.refuse(n.Pos(), "the symbol %s means nothing here; a text is written in quotes, %q, or as a keyword, :%s",
 				wording.Label(word), wording.Clip(word), wording.Label(word))
 		}

@@ -35,7 +35,7 @@ func (s *source) unquoted(line int) (offset int, what string) {
 	return 0, ""
 }
 
-// endsOpen reports whether a line ends like one inside brackets.
+// endsOpen reports whether a line ends like a line inside brackets.
 func endsOpen(line string) bool {
 	line = strings.TrimRight(line, " \t")
 	return line != "" && strings.IndexByte("{[,", line[len(line)-1]) >= 0

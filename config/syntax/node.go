@@ -29,8 +29,8 @@ func (k Kind) String() string {
 }
 
 // Node is one value of a configuration file with its position. All syntaxes become the same tree,
-// and the decoder knows nothing else. Aliases and merge keys are resolved, and the keys of a map
-// are distinct.
+// and the decoder uses nothing else. Aliases and merge keys are resolved, and the keys of a map are
+// distinct.
 type Node struct {
 	Kind Kind
 	// Text is the text of a scalar: as written in the case of a boolean or a number ("True",
@@ -40,7 +40,7 @@ type Node struct {
 	// (infinity, not a number).
 	Number  string
 	Keyword bool    // of a text: it is a keyword of EDN
-	Faulty  bool    // what was written has been refused, and this takes its place
+	Faulty  bool    // the original value has been refused, and this one replaces it
 	Items   []*Node // of a list
 	Entries []Entry // of a map, in the order written
 }
@@ -72,7 +72,7 @@ func (n *Node) Entry(key string) *Entry {
 	return nil
 }
 
-// Truth returns the value of a boolean.
+// Truth returns the value of a boolean node.
 func (n *Node) Truth() bool { return strings.EqualFold(n.Text.Value, "true") }
 
 // Shown returns a value as shown in messages: its kind, and a short scalar itself.

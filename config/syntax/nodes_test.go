@@ -6,8 +6,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Looking up columns in another order than from left to right would take time
-// quadratic in the length of a line.
+// If columns were looked up in any other order than from left to right, the time would be quadratic
+// in the length of a line.
 func TestNodesAreBuiltInTheOrderWritten(t *testing.T) {
 	src, err := newSource("f.yml", []byte("[{é: [ü], ö: {a: b, c: d}, <<: {e: f}}, {g: h, i: j}]"))
 	if err != nil {

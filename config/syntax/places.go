@@ -22,9 +22,9 @@ func (ps Problems) Places() Places {
 	return known
 }
 
-// LeaveOut removes errors that follow from known ones: errors of a text that could not be decoded,
-// and of a key that has an error itself or inside. It removes all warnings: they may be due to what
-// is broken.
+// LeaveOut removes errors that follow from known ones: errors in a text that could not be decoded,
+// and errors at a key that already has an error itself or inside its value. It removes all
+// warnings, because they may be due to the errors.
 func (known Places) LeaveOut(problems Problems) Problems {
 	return slices.DeleteFunc(problems, func(p Problem) bool {
 		_, ok := known[place{p.Pos.File, p.Key}]

@@ -9,7 +9,7 @@ func TestPlaces_AreThoseOfTheSameFileAndWhatTheyAreIn(t *testing.T) {
 	known := Problems{mistake("a", "[1].endpoint.response.status"), mistake("a", "")}.Places()
 	for _, c := range []struct {
 		file, key string
-		want      bool // it stays
+		want      bool // it is kept
 	}{
 		{"a", "[1].endpoint.response.status", false},
 		{"a", "[1].endpoint.response", false},

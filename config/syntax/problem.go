@@ -39,7 +39,7 @@ type Problem struct {
 	What    string // what is wrong, and what was expected
 	Warning bool   // the configuration is served nevertheless
 	Kind    string // what several warnings of OpenAPI documents have in common, "" for others; see Digest
-	Rest    bool   // it represents all later problems too, which were not looked for
+	Rest    bool   // it represents all later problems too, which were not searched for
 
 	// Endpoint is the method and path of an endpoint made in Go, "GET /users/:id", which has no
 	// position in a file; "" otherwise.
@@ -151,5 +151,5 @@ func (t *Collector) Add(p Problem) {
 	t.Problems = append(t.Problems, p)
 }
 
-// Full reports whether there are so many errors that no more are looked for.
+// Full reports whether there are too many errors to search for more.
 func (t *Collector) Full() bool { return t.ErrorCount > MaxErrors }

@@ -71,7 +71,7 @@ func (r *scanner) text(json bool) (Text, error) {
 }
 
 // markEvery is the distance between the marks of a text with escapes, in bytes: a compromise
-// between the time to look up a position and memory.
+// between memory and the time to look up a position.
 const markEvery = 4 << 10
 
 // unescaped returns the text with its escapes replaced. It keeps t, so that positions can be found.

@@ -13,8 +13,8 @@ func (s *source) holds(pos Pos) bool {
 	return pos.Line <= len(s.starts) && pos.Column >= 1 && s.starts[pos.Line-1]+pos.Column-1 <= len(s.text)
 }
 
-// FuzzPlacesInAMadeBody looks up each byte of a body that is made of texts in the
-// file: where it has a place of its own, that byte stands there.
+// FuzzPlacesInAMadeBody looks up each byte of a body that is made from texts in the file: if the
+// byte has a position of its own, it must be there.
 func FuzzPlacesInAMadeBody(f *testing.F) {
 	f.Add("- a {{x}} \"b\n- {'{{k}}': \"{% raw %}\\\"{% endraw %}{{y}}\"}")
 	f.Add("{a: \"{%raw%}{%}\"}")
@@ -47,7 +47,7 @@ func FuzzPlacesInAMadeBody(f *testing.F) {
 				want, got := m.text.Value[m.from+offset-m.at], src.text[src.starts[at.Line-1]+at.Column-1]
 				made := text.Value[offset]
 				if made == '\\' {
-					break // an escape stands to the end of the mark, or the tag goes on
+					break // an escape extends to the end of the mark, or the tag continues
 				}
 				if got != made && got != '\r' || want != made {
 					t.Fatalf("%q: %q of %s is at %v, where %q stands", body, made, text.Value, at, got)
@@ -57,7 +57,7 @@ func FuzzPlacesInAMadeBody(f *testing.F) {
 	})
 }
 
-// FuzzJSONBody compares a body without tags with what encoding/json makes of it.
+// FuzzJSONBody compares a body without tags with the result of encoding/json.
 func FuzzJSONBody(f *testing.F) {
 	f.Add(`{"a": [1.50, "x\u2028\ud83d\ude00<", null, true, {"": -0e1}]}`)
 	f.Add(`["{{ x }}", "\\"]`)

@@ -22,13 +22,13 @@ type Text struct {
 	// file, as in a text in quotes.
 	margin bool
 	// marks are, for the JSON text of a map or list, the positions of the texts with tags that it
-	// is made of, in order; and for a text with escapes in EDN, how it is written.
+	// is made of, in order; and for a text with escapes in EDN, its original spelling.
 	marks []mark
-	built *built // for a text made in Go, what New needs; nil for nothing
+	built *built // for a text made in Go, the data that New needs; nil for none
 }
 
 // FileText returns the content of a whole file as a Text, whose offsets have the lines and columns
-// of that file. name is what positions call the file.
+// of that file. name is the name of the file in positions.
 func FileText(name, content string) Text {
 	t := Text{Value: content, Pos: Pos{File: name, Line: 1, Column: 1}}
 	t.lines = append(t.lines, t.Pos)
@@ -104,11 +104,11 @@ type mark struct {
 	escaped bool // text has escapes, which are resolved after the mark
 }
 
-// built is what a text made in Go has in addition to its value.
+// built contains the data of a text made in Go in addition to its value.
 type built struct {
-	fault string // what is wrong with it; "" for nothing
+	fault string // what is wrong with it; "" if nothing is
 	json  bool   // it is the JSON text of a value
-	raw   string // the text if nothing in it is a placeholder: the quotes inside braces are escaped too
+	raw   string // the text without placeholders, in which quotes inside braces are also escaped
 }
 
 // Unplaced returns the text without its position and key.
@@ -117,7 +117,7 @@ func (t Text) Unplaced() Text { return Text{Value: t.Value, Folded: t.Folded, bu
 // Faulty returns a text made in Go that has a fault.
 func Faulty(what string) Text { return Text{built: &built{fault: what}} }
 
-// Fault returns what is wrong with a text made in Go; "" for nothing.
+// Fault returns what is wrong with a text made in Go; "" if nothing is.
 func (t Text) Fault() string {
 	if t.built == nil {
 		return ""

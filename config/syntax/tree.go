@@ -11,13 +11,13 @@ import (
 // MaxDepth limits how deeply values are nested, so that processing them never exhausts the stack.
 const MaxDepth = 1000
 
-// tree is what the readers of all syntaxes have in common while they build nodes: the current
+// tree is the common state of the readers of all syntaxes while they build nodes: the current
 // position, and the problems.
 type tree struct {
 	Collector
 	src  *source
 	path []step
-	slab []Node // memory for nodes: there are many, and they are released together
+	slab []Node // memory for nodes, which are numerous and are released together
 }
 
 // newNode allocates a node.
@@ -37,7 +37,8 @@ type step struct {
 	named bool // it is a key
 }
 
-// maxSteps limits a key path: one with a thousand keys helps nobody, and each error has one.
+// maxSteps limits a key path, because a path with a thousand keys is useless and each error has
+// one.
 const maxSteps = 32
 
 // keyPath returns "[2].endpoint.path" for the current node.

@@ -11,8 +11,8 @@ import (
 	"mockserver/internal/wording"
 )
 
-// maxUnfolded limits the size of a file with its aliases written out to what a file may have. A
-// node counts nodeWeight and the length of its text.
+// maxUnfolded limits the size of a file with its aliases written out to the size that a file may
+// have. A node counts nodeWeight and the length of its text.
 const (
 	maxUnfolded = 64 << 20
 	nodeWeight  = 64
@@ -51,8 +51,8 @@ func readYAML(src *source) ([]*Node, Problems) {
 	return docs, r.Problems
 }
 
-// decodeYAML reads one document. The library panics on events it does not expect; that must be only
-// a problem of the file.
+// decodeYAML reads one document. The library panics on events it does not expect; such a panic must
+// become a problem of the file.
 func decodeYAML(decoder *yaml.Decoder, doc *yaml.Node) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -123,7 +123,7 @@ func (r *yamlReader) fresh(n *yaml.Node) (*Node, extent) {
 // place returns an empty text with the position of a node that is not a scalar.
 func (r *yamlReader) place(n *yaml.Node) Text { return Text{Pos: r.pos(n), Folded: true} }
 
-// alias returns the shared node, and adds up what sharing hides.
+// alias returns the shared node, and adds the size that sharing hides.
 func (r *yamlReader) alias(n *yaml.Node) (*Node, extent) {
 	null := r.newNode(NullNode, r.place(n))
 	a := r.anchors[n.Alias]

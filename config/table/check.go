@@ -49,7 +49,7 @@ func (c *Checker) Wrong(what string, keys ...string) {
 	c.Report(c.Place(false, keys), what, keys, false)
 }
 
-// Warn reports a warning, as Wrong does an error.
+// Warn reports a warning in the same way as Wrong reports an error.
 func (c *Checker) Warn(what string, keys ...string) {
 	c.Report(c.Place(false, keys), what, keys, true)
 }
@@ -78,8 +78,8 @@ func Below(keys []string, further ...string) []string {
 	return append(slices.Clip(keys), further...)
 }
 
-// Faulty reports whether an error was reported at the given keys, or below: rules across these
-// values would only confuse.
+// Faulty reports whether an error was reported at the given keys, or below: errors of rules across
+// these values would only be confusing.
 func (c *Checker) Faulty(keys ...string) bool {
 	path := c.KeyPath(keys)
 	for key := range c.reported {
@@ -90,8 +90,8 @@ func (c *Checker) Faulty(keys ...string) bool {
 	return false
 }
 
-// Place returns the position of the value at the given keys or, if name is set, of its key. If it
-// is missing, the position is that of the map that lacks it.
+// Place returns the position of the value at the given keys or, if name is set, of its key. If the
+// value is missing, the position is that of the map that lacks it.
 func (c *Checker) Place(name bool, keys []string) syntax.Pos {
 	if c.node == nil {
 		return c.pos

@@ -14,8 +14,8 @@ import (
 type Field[T any] struct {
 	Row
 	Set func(d *Decoder, v Value, into *T)
-	// Fault returns what is wrong with the value in a T that was made in Go; "" for nothing. It is
-	// nil if the row has no rules.
+	// Fault returns what is wrong with the value in a T that was made in Go; "" if nothing is. It
+	// is nil if the row has no rules.
 	Fault func(of *T) string
 }
 
@@ -24,8 +24,8 @@ func With[T any](r Row, set func(d *Decoder, v Value, into *T)) Field[T] {
 	return Field[T]{Row: r, Set: set}
 }
 
-// Value is a node with its position. Nodes that are shared by aliases have several positions, so a
-// node does not know its key path.
+// Value is a node with its key path. A node that is shared by aliases has several key paths, so it
+// does not know its own.
 type Value struct {
 	*syntax.Node
 	Key  string // its key path
@@ -43,8 +43,8 @@ func (v Value) AsText() syntax.Text {
 // Decoder collects the errors of one file.
 type Decoder struct {
 	syntax.Collector
-	// Reported are the key paths of the current endpoint with an error: what is built without them
-	// is not reported again.
+	// Reported are the key paths of the current endpoint with an error: errors that follow from
+	// them are not reported again.
 	Reported map[string]bool
 	// Hint returns a suggestion of the key that a word of another tool means, and that key if it is
 	// one of keys; "" for neither.
@@ -66,7 +66,7 @@ func (d *Decoder) Wrong(pos syntax.Pos, key, format string, args ...any) {
 // Known marks the value at a key path as wrong and already reported.
 func (d *Decoder) Known(key string) {
 	if d.Full() && d.Reported != nil {
-		return // nothing more is reported
+		return // no more errors are reported
 	}
 	if d.Reported == nil {
 		d.Reported = map[string]bool{}
@@ -74,11 +74,11 @@ func (d *Decoder) Known(key string) {
 	d.Reported[key] = true
 }
 
-// Under returns the key path of a key in a map.
+// Under returns the key path for a key of a map.
 func Under(key, name string) string { return key + "." + wording.Label(name) }
 
-// About is Wrong for a value, unless its reader has refused it: in that case the node is not what
-// was written.
+// About does the same as Wrong for a value, unless its reader has refused it: in that case the node
+// is not the original value.
 func (d *Decoder) About(v Value, format string, args ...any) {
 	if v.Faulty {
 		d.Known(v.Key)
@@ -188,7 +188,7 @@ func (d *Decoder) require(n *syntax.Node, key string, r Row, misspelt map[string
 	}
 }
 
-// BothGiven returns the error for two keys of which only one is accepted.
+// BothGiven returns the error for two keys that cannot be given together.
 func BothGiven(one, other string) string {
 	return fmt.Sprintf("%s and %s are both given; expected one of them", one, other)
 }

@@ -86,8 +86,8 @@ func Unsaid[T any](fields []Field[T], of *T) bool {
 	})
 }
 
-// fault returns what is wrong with the value of a Go field; "" for nothing. A zero value stands for
-// a missing key.
+// fault returns what is wrong with the value of a Go field; "" if nothing is. A zero value stands
+// for a missing key.
 func (r Row) fault(field reflect.Value) string {
 	if field.IsZero() && !r.Required {
 		return ""
@@ -120,6 +120,8 @@ func (r Row) durationFault(t time.Duration) string {
 		return "is missing; expected " + r.Accepts()
 	case r.Most > 0 && (t < 0 || t > r.Most):
 		return fmt.Sprintf("is %v; expected a duration of at most %vh", t, r.Most.Hours())
+	case t < 0 && r.Length.above():
+		return fmt.Sprintf("is %v; expected %s", t, r.Accepts())
 	case t < 0 && !r.AtOnce:
 		return fmt.Sprintf("is %v; expected a duration of 0 or more", t)
 	}

@@ -27,7 +27,7 @@ func FuzzPercentage(f *testing.F) {
 	})
 }
 
-// A zero duration in a declaration made in Go is a missing key.
+// A zero duration in a declaration made in Go counts as a missing key.
 func TestOf_ADurationAboveZero(t *testing.T) {
 	type made struct{ Every, For time.Duration }
 	every := Of[made](Row{Key: "every", Kinds: Texts, Length: UnitAboveZero})

@@ -48,7 +48,7 @@ func (k Kinds) String() string {
 }
 
 // Row describes one key of a map in the language, or one value without a key: everything that
-// messages and the schema say about it.
+// messages and the schema need to know about it.
 type Row struct {
 	Key      string
 	Doc      string // its meaning, as a clause
@@ -57,7 +57,7 @@ type Row struct {
 	Said     bool   // OpenAPI can express it; anything with another key is exported as an extension
 	Required bool
 	Unless   string // the key that may be given instead; "" for none. Giving both is an error
-	Many     *Many  // for a row that stands for many keys; Key is what they are called
+	Many     *Many  // for a row that stands for many keys; Key is their name in messages
 	Kinds    Kinds
 	Enum     []string      // the accepted texts, if only some are
 	AnyCase  bool          // the texts of Enum are accepted in any case
@@ -68,7 +68,7 @@ type Row struct {
 	AtOnce   bool          // a duration of 0 becomes AtOnce
 	Filled   bool          // an empty text is an error
 	Pattern  string        // a regular expression that matches every accepted text
-	Form     string        // the form of a text, if its kind does not say it
+	Form     string        // the form of a text, if its kind does not determine it
 
 	Table []Row // of a map: its keys; nil if any are allowed
 	Name  *Row  // of a map without a table: its keys
@@ -87,7 +87,7 @@ const (
 	FromZero Length = iota + 1 // 0 or more
 	AboveZero
 	// Durations of traffic are often milliseconds, and a number alone would mean seconds. So they
-	// need a unit, in the value or in the key. 0 does not.
+	// need a unit, in the value or in the key, unless they are 0.
 	UnitFromZero
 	UnitAboveZero
 	MillisFromZero // a number of milliseconds
@@ -104,10 +104,10 @@ func (l Length) unit() bool { return l == UnitFromZero || l == UnitAboveZero }
 type Many struct {
 	Pattern string                   // a regular expression that matches the accepted keys
 	Takes   func(name string) bool   // whether a key is meant to be one of them, valid or not
-	Near    func(name string) string // the one that another key seems to mean; "" for none
+	Near    func(name string) string // the key that another key seems to mean; "" for none
 }
 
-// Takes reports whether a key belongs to the row.
+// Takes reports whether the row is for a key.
 func (r Row) Takes(name string) bool {
 	if r.Many != nil {
 		return r.Many.Takes(name)
@@ -115,7 +115,7 @@ func (r Row) Takes(name string) bool {
 	return r.Key == name
 }
 
-// Accepts returns what a value may be: "an integer from 200 to 599".
+// Accepts describes the accepted values: "an integer from 200 to 599".
 func (r Row) Accepts() string {
 	switch {
 	case r.Form != "":
@@ -150,7 +150,7 @@ func (r Row) empty() string {
 	return ""
 }
 
-// accepts returns what a duration may be.
+// accepts describes the accepted durations.
 func (l Length) accepts(most time.Duration) string {
 	limit, comma := "", ""
 	if most > 0 {

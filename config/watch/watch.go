@@ -37,10 +37,10 @@ type disk struct {
 	hash func(name string) (hash [sha256.Size]byte, ok bool)
 }
 
-// New looks at the files for the first time: changes count from now on.
-// Make it before the files are read, so that no change is missed.
+// New looks at the files for the first time: changes count from now on. Call New before the files
+// are read, so that no change is missed.
 //
-// It calls names at each look, so the set may change: the changes of a name count while it is in
+// It calls names at each look, so the set may change: changes to a file count while its name is in
 // the set. A file may be missing or unreadable; its appearance is a change. A directory may be
 // named, as for Load: it includes the files in it that Load reads, and is listed at each look, so
 // that files that come and go are changes. names is called by one goroutine at a time, Run's or
@@ -57,7 +57,7 @@ func unlooked(names func() []string) *Watcher {
 }
 
 // Run polls every interval, or after less than half of it if files have looked different, and calls
-// changed after each change, until ctx ends.
+// changed after each change, until ctx is done.
 func (w *Watcher) Run(ctx context.Context, interval time.Duration, changed func()) {
 	timer := time.NewTimer(interval)
 	defer timer.Stop()
@@ -105,7 +105,7 @@ type watched struct {
 	dir   string     // the given directory that contains it; "" for one that is given itself
 	last  files.Look // its look at the last poll
 	known files.Look // its look when its content was read
-	read  time.Time  // when that was
+	read  time.Time  // when the content was read
 	holds content
 }
 

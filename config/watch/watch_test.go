@@ -40,7 +40,7 @@ func (p *polls) want(what string, changed ...bool) {
 	}
 }
 
-// rewrite changes a file in place; its time is one that no other has.
+// rewrite changes a file in place and gives it a unique modification time.
 func (p *polls) rewrite(path, text string) {
 	p.t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -173,7 +173,7 @@ func TestRefreshForgetsWhatHasNotBeenTold(t *testing.T) {
 	p.want("deleted after the refresh", false, true, false)
 }
 
-// A file that was being written at the refresh is told when it is complete.
+// A file that was being written at the refresh is reported once it is complete.
 func TestAChangeThatEndsAfterTheRefreshIsTold(t *testing.T) {
 	path := write(t, t.TempDir(), "a.yml", "one")
 	p := newPolls(t, path)
@@ -190,7 +190,7 @@ func TestRefreshWhileTheWatcherRuns(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		asking, changes := 0, 0
 		w := New(func() []string {
-			asking++ // a race unless one asks at a time
+			asking++ // a data race unless there is one call at a time
 			return []string{path}
 		})
 		var running sync.WaitGroup
@@ -409,15 +409,15 @@ func TestADirectoryThatCannotBeListedCountsOnce(t *testing.T) {
 	p := newPolls(t, dir)
 	list := p.w.disk.list
 	p.w.disk.list = func(string) ([]string, error) { return nil, os.ErrPermission }
-	p.want("it cannot be listed", false, false) // it looks as before, so this is no change yet
+	p.want("it cannot be listed", false, false) // it looks the same as before, so this is not a change yet
 	must(t, os.Chmod(dir, 0o500))
 	p.want("and looks different", false, true, false)
 	p.w.disk.list = list
 	p.want("it can be listed", true, false)
 }
 
-// A poll of a directory whose files have stood still asks each of them once what
-// it looks like, lists the directory once, and reads nothing.
+// A poll of a directory with unchanged files makes one stat call for each file, lists the directory
+// once, and reads no content.
 func TestPollingManyFilesIsCheap(t *testing.T) {
 	const many = 1000
 	dir := t.TempDir()

@@ -6,8 +6,8 @@ import "errors"
 // which it has sent something. No request was sent.
 var ErrStale = errors.New("the connection is no longer open")
 
-// SendError is the error of Ask if the request could not be sent completely. The target may have
-// answered all the same.
+// SendError is the error of Ask if the request could not be sent completely. The target may still
+// have answered.
 type SendError struct{ Err error }
 
 // Error returns the error of the connection.

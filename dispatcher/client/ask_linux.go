@@ -16,7 +16,7 @@ import (
 type asking struct {
 	c    *Conn
 	raw  syscall.RawConn
-	turn func(fd uintptr) bool // asking.once, made once
+	turn func(fd uintptr) bool // asking.once, allocated once
 
 	request, into []byte
 	deadline      time.Time
@@ -28,10 +28,10 @@ type asking struct {
 // Asks reports whether Ask works.
 func (c *Conn) Asks() bool { return c.Conn == c.plain && c.probe.raw != nil }
 
-// Ask sends a request and reads what comes first of its answer, within one call of RawConn.Read: so the
-// socket is not read before something has come, and a connection that was idle is checked without
-// further ado. The read deadline counts; deadline is for writing. Once the read deadline has passed, the
-// answer can still be read: sent reports whether the request was sent.
+// Ask sends a request and reads the first bytes of its answer, within one call of RawConn.Read: the
+// socket is not read before data has arrived, and an idle connection is checked at no extra cost.
+// The read deadline applies to the call; deadline applies to writing. Once the read deadline has
+// passed, the answer can still be read: sent reports whether the request was sent.
 func (c *Conn) Ask(request, into []byte, deadline time.Time) (n int, sent bool, err error) {
 	a := c.asking
 	if a == nil {
@@ -40,7 +40,7 @@ func (c *Conn) Ask(request, into []byte, deadline time.Time) (n int, sent bool, 
 		c.asking = a
 	}
 	a.request, a.into, a.deadline, a.sent, a.n, a.err = request, into, deadline, false, 0, nil
-	err = a.raw.Read(a.turn) // what comes after it has begun to wait is not lost
+	err = a.raw.Read(a.turn) // data that arrives after the wait has begun is not lost
 	a.request, a.into = nil, nil
 	if err == nil {
 		err = a.err
@@ -51,7 +51,7 @@ func (c *Conn) Ask(request, into []byte, deadline time.Time) (n int, sent bool, 
 	return a.n, a.sent, err
 }
 
-// once sends, or reads, and reports whether the call is over.
+// once sends or reads, and reports whether the call is complete.
 func (a *asking) once(fd uintptr) bool {
 	if !a.sent {
 		return a.send(int(fd))
@@ -87,7 +87,7 @@ func (a *asking) send(fd int) (over bool) {
 	switch {
 	case errno == 0 && n == len(a.request) && a.c.Kept():
 		return false
-	case errno == 0 && n == len(a.request): // what came before, on a new connection, may have gone unnoticed
+	case errno == 0 && n == len(a.request): // earlier data on a new connection may be unnoticed
 		return a.once(uintptr(fd))
 	case errno != 0 && errno != unix.EAGAIN && errno != unix.EINTR:
 		a.err = &SendError{Err: a.failure("write", errno)}

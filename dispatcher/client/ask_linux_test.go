@@ -46,7 +46,7 @@ func taken(t *testing.T, p *Pool, target string) *Conn {
 	return c
 }
 
-// A request that is late before it is sent can be sent later, and is not sent twice.
+// A request whose read deadline passes before it is sent can be sent later, and is not sent twice.
 func TestAsk_AfterItsReadDeadline(t *testing.T) {
 	requests := make(chan string, 1)
 	to := served(t, func(c net.Conn) {
@@ -71,7 +71,7 @@ func TestAsk_AfterItsReadDeadline(t *testing.T) {
 	p.Drop(c)
 }
 
-// What a server says before it is asked is read at once.
+// An answer that the server sends before the request is read at once.
 func TestAsk_AnAnswerBeforeTheRequest(t *testing.T) {
 	said, asked := make(chan struct{}), make(chan struct{})
 	to := served(t, func(c net.Conn) {
@@ -92,7 +92,7 @@ func TestAsk_AnAnswerBeforeTheRequest(t *testing.T) {
 	p.Drop(c)
 }
 
-// Nothing is sent on a connection that was idle and has ended, or on which something came.
+// No request is sent on an idle connection that was closed or that has received data.
 func TestAsk_AStaleConnection(t *testing.T) {
 	for _, last := range []string{"", "408"} {
 		over, more := make(chan struct{}), make(chan string, 1)
@@ -129,7 +129,7 @@ func TestAsk_AStaleConnection(t *testing.T) {
 	}
 }
 
-// A request that does not fit into the buffers of the connection is sent whole.
+// A request that does not fit into the buffers of the connection is sent completely.
 func TestAsk_ALongRequest(t *testing.T) {
 	long := strings.Repeat("r", 32<<20)
 	to := served(t, func(c net.Conn) {

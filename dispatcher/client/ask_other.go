@@ -4,7 +4,7 @@ package client
 
 import "time"
 
-// asking exists on Linux only.
+// asking is used only on Linux.
 type asking struct{}
 
 // Asks reports whether Ask works.

@@ -158,8 +158,8 @@ func (x *Exchange) readOneHead(c *Conn) error {
 	}
 }
 
-// statusLine returns the status of a response of which only the first line can be read; 0 if there
-// is no status.
+// statusLine returns the status of a response if only its first line can be read; 0 if there is no
+// status.
 func (x *Exchange) statusLine() int {
 	held, _ := x.in.Peek(x.in.Buffered())
 	line, _, whole := bytes.Cut(held, []byte("\n"))

@@ -18,7 +18,7 @@ import (
 var ErrClosed = errors.New("the client is closed")
 
 // Pool contains the connections to all targets: the idle ones, which are reused, and those in use,
-// so that Close ends the requests that wait for them. It may be used from any goroutine.
+// so that Close aborts the requests that wait for them. It may be used from any goroutine.
 //
 // The client of fasthttp also has a pool, but that pool does not notice before writing that a
 // target has closed a connection, and it cannot end its goroutines.
@@ -51,7 +51,8 @@ type Conn struct {
 	asking *asking   // nil before the first Ask
 }
 
-// place is where connections lead, and what they have in common.
+// place identifies the connections that are interchangeable: their target and the files of their
+// TLS configuration.
 type place struct {
 	target string
 	over   clienttls.Files
@@ -107,8 +108,8 @@ func (c *Conn) ready(deadline time.Time) bool {
 	return c.SetDeadline(deadline) == nil && c.probe.alive()
 }
 
-// Take is like Get for callers of Ask: a connection that Asks may not be open any more, and has no
-// deadline.
+// Take is like Get for callers of Ask: a connection for which Asks returns true may no longer be
+// open, and has no deadline.
 func (p *Pool) Take(target string, over clienttls.Files, deadline time.Time) (*Conn, error) {
 	c := p.pop(place{target, over})
 	switch {

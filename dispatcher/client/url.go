@@ -20,7 +20,7 @@ type Location struct {
 	path   []byte // with the query; may lack the leading slash
 }
 
-// CutURL splits a URL into its parts. An error is permanent: a retry fails too.
+// CutURL splits a URL into its parts. An error is permanent: a retry would also fail.
 func CutURL(from []byte) (l Location, err error) {
 	if what := address.URLFault(from); what != "" {
 		return l, fmt.Errorf("not a valid URL: %s", what)

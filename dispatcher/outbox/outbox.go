@@ -7,7 +7,7 @@
 //
 // Writes are grouped: each call of Store waits for the next sync, and one sync serves all calls
 // that were made during the previous one. The first file is removed as soon as none of its entries
-// is pending.
+// are pending.
 //
 // It imports only internal packages of the module.
 package outbox
@@ -48,7 +48,7 @@ type Outbox struct {
 	ended chan struct{}
 
 	unlisted chan struct{} // signals that there are files to remove; closed at the end
-	removed  chan struct{} // closed when the remover has ended
+	removed  chan struct{} // closed when the remover has stopped
 
 	out   *os.File // the file being written; used only by the committer
 	spare []byte   // memory for the next buffer; used only by the committer

@@ -173,7 +173,7 @@ func TestOutbox_StoresWhileItRewrites(t *testing.T) {
 	}
 }
 
-// A record that is larger than a pieceSize is rewritten like the others.
+// A record that is larger than a pieceSize is rewritten like other records.
 func TestOutbox_RewritesLargeRecords(t *testing.T) {
 	o, _, _ := openedStore(t, t.TempDir())
 	o.mu.Lock() // before anything is written

@@ -26,7 +26,8 @@ func BenchmarkOutbox_Store(b *testing.B) {
 	}
 }
 
-// How long Store has to wait while a file of the log is rewritten.
+// BenchmarkOutbox_StoreWhileItRewrites measures how long Store waits while a file of the log is
+// rewritten.
 func BenchmarkOutbox_StoreWhileItRewrites(b *testing.B) {
 	filler := strings.Repeat("x", 300)
 	for b.Loop() {

@@ -28,7 +28,7 @@ type Entry struct {
 	Depth   int
 	Attempt int
 	Webhook []byte // data that the deliveries of one webhook have in common
-	Parts   []byte // data of this delivery alone
+	Parts   []byte // data of this delivery only
 }
 
 // marker is the beginning of each record of a file. It is also part of the file's name, which is

@@ -67,8 +67,8 @@ func endsOf(t testing.TB, m marker, log []byte) (ends []int) {
 	return ends
 }
 
-// After a crash the file contains any beginning of what was written, perhaps followed by zeros.
-// Complete records are found, and an incomplete one is not damage.
+// After a crash the file contains a prefix of the written data, of any length, perhaps followed by
+// zeros. Complete records are found, and an incomplete one is not damage.
 func TestOutbox_CutAnywhere(t *testing.T) {
 	f, whole := logOf(t, "a", "b", "c")
 	ends := endsOf(t, f.marker, whole)
@@ -278,7 +278,7 @@ func TestOutbox_OfAnUnknownVersion(t *testing.T) {
 	}
 }
 
-// Records of any size are found, complete or cut, and a damaged one does not affect the others.
+// Records of any size are found, complete or cut, and a damaged one does not affect other records.
 func TestOutbox_LargeRecords(t *testing.T) {
 	sizes := []int{70 << 10, 300 << 10, 3 << 20}
 	var names []string
@@ -357,8 +357,8 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-// FuzzScan damages a log of which a client wrote a part: every record that is read was written, in
-// the same order, and every record unaffected by the damage is read.
+// FuzzScan damages a log that partly consists of data from a client: every record that is read was
+// written, in the same order, and every record unaffected by the damage is read.
 func FuzzScan(f *testing.F) {
 	f.Add([]byte(forgeries()), uint16(100), uint16(20), []byte("x"))
 	f.Add([]byte("12345678"), uint16(0), uint16(1), []byte{})
@@ -384,7 +384,8 @@ func FuzzScan(f *testing.F) {
 		to := min(from+int(size), len(log))
 		damaged := slices.Concat(log[:from], with, log[to:])
 		got, _ := scanned(m, damaged)
-		// What is there may be less than what was written over: bytes may be the same as before.
+		// The damaged range may be smaller than the overwritten one, since bytes may be the same as
+		// before.
 		for from = 0; from < min(len(log), len(damaged)) && log[from] == damaged[from]; {
 			from++
 		}

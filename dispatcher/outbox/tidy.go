@@ -111,9 +111,9 @@ func (o *Outbox) renew(piece []byte, from *logFile) (read int) {
 	return read
 }
 
-// takeFinished removes the first files from the log as long as none of their entries is pending,
-// and returns their names. A file in the middle stays, since it may record that entries of earlier
-// files are done.
+// takeFinished removes files from the beginning of the log as long as none of their entries are
+// pending, and returns their names. A file in the middle stays, since it may record that entries of
+// earlier files are done.
 func (o *Outbox) takeFinished() (names []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// look searches for logs that nobody holds, and for further messages of logs that were adopted.
+// look searches for logs that no process holds, and for further messages of logs that were adopted.
 func (s *Stream) look(ctx context.Context) {
 	if !s.nc.IsConnected() {
 		return
@@ -60,7 +60,7 @@ func (s *Stream) look(ctx context.Context) {
 	}
 }
 
-// claimAll takes over the logs that nobody holds, and forgets sightings of logs that no longer
+// claimAll takes over the logs that no process holds, and forgets sightings of logs that no longer
 // exist.
 func (s *Stream) claimAll(ctx context.Context, logs map[string]uint64) {
 	s.mu.Lock()
@@ -79,7 +79,7 @@ func (s *Stream) claimAll(ctx context.Context, logs map[string]uint64) {
 	}
 }
 
-// adopt reads a log that was taken over, from where the last reading ended.
+// adopt reads a log that was taken over, from where the previous call stopped reading.
 func (s *Stream) adopt(ctx context.Context, l *ownedLog) {
 	began, entries := time.Now(), 0
 	s.mu.Lock()

@@ -12,7 +12,8 @@ import (
 )
 
 // BenchmarkAdoption leaves MOCKSERVER_ADOPTED entries, such as a million, in the log of a process
-// that has crashed, and measures how long another one takes to have them all, from the crash on.
+// that has crashed, and measures the time from the crash until another process has adopted all of
+// them.
 func BenchmarkAdoption(b *testing.B) {
 	n, err := strconv.Atoi(os.Getenv("MOCKSERVER_ADOPTED"))
 	if err != nil {

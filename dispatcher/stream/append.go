@@ -14,7 +14,8 @@ const (
 	// publishWithin is how long an entry waits for a publisher, and how long its message then waits
 	// for its acknowledgement.
 	publishWithin = 2 * time.Second
-	// overhead is more than an entry needs in a message in addition to its texts, in bytes.
+	// overhead is an upper bound of what an entry needs in a message in addition to its texts, in
+	// bytes.
 	overhead = 64
 	// largestMessage is the size in bytes up to which entries are added to a message, if the server
 	// allows that size.
@@ -149,7 +150,8 @@ func (s *Stream) acked(l *ownedLog) uint64 {
 }
 
 // sweep deletes the messages of a log that were not acknowledged, because their webhooks were
-// refused. It records the sequences of the other messages. messages is how many the log has.
+// refused. It records the sequences of the other messages. messages is the number of messages in
+// the log.
 func (s *Stream) sweep(ctx context.Context, l *ownedLog, messages uint64) {
 	s.mu.Lock()
 	if l.surplus++; messages <= uint64(l.live) {

@@ -18,7 +18,7 @@ import (
 	"mockserver/internal/harness"
 )
 
-// cluster is what all tests share: three servers of NATS. Each test has a stream of its own.
+// cluster is shared by all tests: three NATS servers. Each test has its own stream.
 var cluster struct {
 	once    sync.Once
 	dir     string
@@ -53,7 +53,8 @@ func startCluster(t testing.TB) error {
 		s, err := server.NewServer(&server.Options{
 			ServerName: fmt.Sprintf("n%d", i), Host: "127.0.0.1", Port: -1, NoLog: true, NoSigs: true,
 			JetStream: true, StoreDir: filepath.Join(cluster.dir, fmt.Sprint(i)), Routes: routes,
-			// Clients know the servers that they are told: one may be behind a proxy.
+			// Clients use only the servers that they are configured with, since one of them may be
+			// behind a proxy.
 			Cluster: server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: int(netip.MustParseAddrPort(address).Port()), NoAdvertise: true},
 		})
 		if err != nil {
@@ -88,7 +89,7 @@ func servers(t testing.TB) string {
 	return strings.Join(list, ",")
 }
 
-// until waits for a condition, of tests and benchmarks.
+// until waits for a condition in a test or benchmark.
 func until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(harness.Patience); !holds(); {
@@ -99,14 +100,14 @@ func until(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// brief is the parameter of a short lease, for tests in which one ends. On a busy machine a shorter one
-// would end by itself.
+// brief is the parameter of a short lease, for tests in which a lease expires. On a busy machine a
+// shorter one would expire by accident.
 const brief = "&lease=5s"
 
-// locations counts them: a test that runs again has another stream.
+// locations counts locations, so that a test that runs again has a different stream.
 var locations atomic.Int64
 
-// location is where a test has its stream.
+// location returns the location of a new stream for a test.
 func location(t testing.TB, more string) string {
 	t.Helper()
 	name := strings.NewReplacer("/", "_", "#", "_").Replace(t.Name())
@@ -127,7 +128,7 @@ func opened(t testing.TB, at string) *Stream {
 	return s
 }
 
-// crash ends a store as a killed process would: nothing is flushed or released.
+// crash stops a store as if its process had been killed: nothing is flushed or released.
 func (s *Stream) crash() {
 	s.nc.Close()
 	s.stop()

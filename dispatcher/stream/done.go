@@ -59,7 +59,7 @@ func (s *Stream) eachHeld(do func(*ownedLog)) {
 	}
 	for _, l := range s.holding() {
 		s.mu.Lock()
-		held := time.Now().Before(l.until) // otherwise another process may hold it and write notes of its own
+		held := time.Now().Before(l.until) // otherwise another process may hold it and write notes
 		s.mu.Unlock()
 		if held {
 			do(l)
@@ -86,8 +86,8 @@ func (s *Stream) deleteAll(ctx context.Context, finished []*batch) {
 }
 
 // absent matches the errors of servers for a message that does not exist. The texts depend on
-// whether its sequence is between others, before the first, or after the last of an empty stream.
-// The error code is the same as for other errors.
+// whether its sequence is between existing ones, before the first, or after the last of an empty
+// stream. The error code is the same as for other errors.
 var absent = regexp.MustCompile(`not found|no message found|deleted message|stream store EOF`)
 
 // delete deletes a message, now or at the next flush.

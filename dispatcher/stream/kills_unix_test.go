@@ -19,13 +19,13 @@ import (
 	"mockserver/internal/harness"
 )
 
-// tally collects the webhooks that come to a target, by the numbers in their addresses, without the
-// cost of a server of net/http.
+// tally collects the webhooks that a target receives, by the numbers in their paths, without the
+// cost of a net/http server.
 type tally struct {
 	url          string
 	mu           sync.Mutex
 	key          map[int]string
-	again, wrong int // how many came again, and without a key or with another one
+	again, wrong int // how many were repeated, and how many had no key or a different one
 }
 
 func newTally(t *testing.T) *tally {
@@ -56,7 +56,7 @@ func newTally(t *testing.T) *tally {
 	return a
 }
 
-// lacks returns how many of the numbers have not come.
+// lacks returns how many of the numbers have not been received.
 func (a *tally) lacks(lists [][]int) (n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -70,9 +70,10 @@ func (a *tally) lacks(lists [][]int) (n int) {
 	return n
 }
 
-// Replicas are killed while they are driven to their limit. Each webhook comes whose request was answered,
-// unless a replica says that the store was too slow and it was refused; what a replica sent within its last
-// moments may come again, with its key. The volume is MOCKSERVER_KILLS_WEBHOOKS, 30,000 if it is not set.
+// Replicas are killed while they are loaded to their limit. Every webhook whose request was
+// answered arrives, unless a replica reports that it was refused because the store was too slow.
+// Webhooks that a replica sent in its last moments may arrive again, with the same key.
+// MOCKSERVER_KILLS_WEBHOOKS sets the number of webhooks, by default 30,000.
 func TestReplicas_KillsUnderLoad(t *testing.T) {
 	harness.Program(t)
 	const kills, clients = 4, 64
@@ -89,7 +90,7 @@ func TestReplicas_KillsUnderLoad(t *testing.T) {
 	}
 
 	var asked, killed, refused atomic.Int64
-	numbers := make([][]int, clients) // that were answered
+	numbers := make([][]int, clients) // numbers of the requests that were answered
 	var asking sync.WaitGroup
 	began := time.Now()
 	client := &fasthttp.Client{MaxConnsPerHost: clients, MaxIdemponentCallAttempts: 1}

@@ -17,13 +17,15 @@ import (
 )
 
 // A lease is a key with the token of the process that holds the log. It is renewed by revision, so
-// that only one process can renew it. A process that has seen the same revision for the whole length
-// of a lease takes over, also by revision. Both measure with their own monotonic clocks: the holder
-// from before it sent the renewal, the other from when it first saw the revision. Therefore the
-// clocks of the machines need not agree, and it does not matter when a server deletes keys.
+// that only one process can renew it. A process that has seen the same revision for the whole
+// length of a lease takes over, also by revision. Both measure with their own monotonic clocks: the
+// holder from before it sent the renewal, the other process from when it first saw the revision.
+// Therefore the clocks of the machines need not agree, and it does not matter when a server deletes
+// keys.
 const (
 	// leaseParts is the number of parts that a lease is divided into. It is renewed once in each
-	// part. No attempt begins in the last part, so that requests under way can be written in time.
+	// part. No attempt begins in the last part, so that requests in progress can be written in
+	// time.
 	leaseParts = 5
 )
 
@@ -83,7 +85,7 @@ func (s *Stream) renewAll(ctx context.Context) {
 	if !none && !failed.Load() {
 		return
 	}
-	ctx, cancel = context.WithTimeout(ctx, s.at.Lease/leaseParts) // the time for the renewals may be over
+	ctx, cancel = context.WithTimeout(ctx, s.at.Lease/leaseParts) // renewals may have used it up
 	defer cancel()
 	err := s.reopen(ctx)
 	if err == nil && none {
@@ -152,7 +154,7 @@ func (s *Stream) giveUp(l *ownedLog) {
 	s.log.Warn("another process has taken over webhooks, since this one did not renew its lease in time", "log", l.name, "messages", messages)
 }
 
-// claim takes over a log if nobody holds it.
+// claim takes over a log if no process holds it.
 func (s *Stream) claim(ctx context.Context, name string) {
 	sent := time.Now()
 	e, err := s.leases.Get(ctx, name)
@@ -193,7 +195,7 @@ func (s *Stream) expired(name string, revision uint64) bool {
 	return now.Sub(at.since) >= s.at.Lease
 }
 
-// release ends the lease of a log, so that others can take over the rest of it at once.
+// release ends the lease of a log, so that other processes can take over the rest of it at once.
 func (s *Stream) release(ctx context.Context, l *ownedLog) {
 	s.mu.Lock()
 	delete(s.held, l.name)

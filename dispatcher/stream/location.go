@@ -7,7 +7,7 @@ import (
 	"mockserver/internal/natsclient"
 )
 
-// Location is where a store is, and how it is used.
+// Location specifies where a store is, and how it is used.
 type Location struct {
 	natsclient.Servers
 	Stream   string // name of the stream

@@ -43,7 +43,7 @@ func (s *Stream) ownLog() *ownedLog {
 	return s.own
 }
 
-// messages is how many messages the stream has; -1 if it cannot be said.
+// messages returns the number of messages in the stream; -1 if it is unknown.
 func (s *Stream) messages(t *testing.T) int {
 	t.Helper()
 	info, err := s.stream.Info(t.Context())
@@ -53,8 +53,9 @@ func (s *Stream) messages(t *testing.T) int {
 	return int(info.State.Msgs)
 }
 
-// A log whose lease another process has taken is given up, and a new one is begun. If it comes back,
-// entries that are still known are not passed again, so that each is sent once.
+// A log whose lease another process has taken is given up, and a new one is begun. If the log
+// returns to the first process, entries that it still knows are not passed again, so that each is
+// sent once.
 func TestStream_GivesUpWhatAnotherHas(t *testing.T) {
 	t.Parallel()
 	s := opened(t, location(t, ""))
@@ -66,7 +67,7 @@ func TestStream_GivesUpWhatAnotherHas(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "it has a new log", func() bool { own := s.ownLog(); return own != nil && own != lost })
-	if s.Holds(ids[0]) || !s.Holds(batchOf(t, s, 1)[0]) { // the first one is forgotten hereby
+	if s.Holds(ids[0]) || !s.Holds(batchOf(t, s, 1)[0]) { // the first call makes it forget the entry
 		t.Error("it holds what another one has, or not what is its own")
 	}
 	if err := s.leases.Delete(t.Context(), lost.name); err != nil {
@@ -78,8 +79,8 @@ func TestStream_GivesUpWhatAnotherHas(t *testing.T) {
 	}
 }
 
-// A stream and a bucket that are lost are created anew, and what is done then deletes no message of
-// the new stream that has the same number.
+// A lost stream and a lost bucket are created again, and an entry of the old stream that is done
+// then does not delete a message with the same number in the new stream.
 func TestStream_OutlivesItsStreamAndItsBucket(t *testing.T) {
 	t.Parallel()
 	s := opened(t, location(t, ""))
@@ -110,7 +111,7 @@ func TestStream_OutlivesItsStreamAndItsBucket(t *testing.T) {
 	until(t, "it stores again", store)
 }
 
-// A message that somebody else has deleted is gone, wherever its sequence is.
+// A message that was deleted by another client counts as deleted, wherever its sequence is.
 func TestStream_DeletesWhatIsGone(t *testing.T) {
 	t.Parallel()
 	s := opened(t, location(t, ""))
@@ -138,7 +139,8 @@ func TestStream_DeletesWhatIsGone(t *testing.T) {
 	until(t, "a message of an empty stream is gone", empty(0))
 }
 
-// handOver has a store crash and another one take over a log with n open entries, which it returns.
+// handOver makes a store crash and another one take over its log with n open entries, which it
+// returns.
 func handOver(t *testing.T, from, to *Stream, log string, n int) *taken {
 	t.Helper()
 	from.crash()
@@ -151,7 +153,7 @@ func handOver(t *testing.T, from, to *Stream, log string, n int) *taken {
 	return got
 }
 
-// Notes of a former holder are among those that replace all others.
+// A message of notes that replaces all others includes the notes of former holders.
 func TestStream_KeepsNotesOfFormerHolders(t *testing.T) {
 	t.Parallel()
 	at := location(t, "")
@@ -172,8 +174,8 @@ func TestStream_KeepsNotesOfFormerHolders(t *testing.T) {
 	}
 }
 
-// What is done is noted, though its messages are not deleted: at once if there are many, otherwise by the
-// second note. Deletions leave nothing behind.
+// Finished entries are noted even if their messages are not deleted yet: at once if there are many,
+// otherwise by the second note. After all deletions nothing is left.
 func TestStream_NotesWhatIsNotDeletedYet(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ batches, notes int }{{deleters + 1, 1}, {1, 2}} {
@@ -183,11 +185,11 @@ func TestStream_NotesWhatIsNotDeletedYet(t *testing.T) {
 		for range c.batches {
 			done = append(done, batchOf(t, first, 1)...)
 		}
-		left := batchOf(t, first, 2) // the last message: those before it are read first
+		left := batchOf(t, first, 2) // the last message, since earlier ones are read first
 		log := first.ownLog()
 		note := func() {
 			first.mu.Lock()
-			log.until = time.Time{} // nothing is noted or deleted but here
+			log.until = time.Time{} // only this test notes or deletes anything
 			first.mu.Unlock()
 			first.note(t.Context(), log, false)
 		}
@@ -201,7 +203,7 @@ func TestStream_NotesWhatIsNotDeletedYet(t *testing.T) {
 		log.notes = manyNotes
 		first.mu.Unlock()
 		first.Done(left[0])
-		note() // which replaces all others
+		note() // this message replaces all others
 		got := handOver(t, first, second, log.name, 1)
 		if want := left[1:]; !slices.Equal(got.ids(), want) {
 			t.Errorf("%d batches: %x are adopted, want %x", c.batches, got.ids(), want)
@@ -209,7 +211,7 @@ func TestStream_NotesWhatIsNotDeletedYet(t *testing.T) {
 	}
 }
 
-// Of a batch that was noted and is deleted nothing is kept.
+// Nothing is kept about a batch that was noted and then deleted.
 func TestStream_ForgetsWhatIsDeleted(t *testing.T) {
 	t.Parallel()
 	s := opened(t, location(t, ""))
@@ -226,7 +228,7 @@ func TestStream_ForgetsWhatIsDeleted(t *testing.T) {
 	until(t, "nothing is kept", func() bool { live, noted := kept(); return live+noted == 0 })
 }
 
-// Notes that a process has left without any message of entries are deleted.
+// If a process has left notes but no messages with entries, the notes are deleted.
 func TestStream_DeletesNotesThatAreLeft(t *testing.T) {
 	t.Parallel()
 	s := opened(t, location(t, ""))
@@ -237,8 +239,8 @@ func TestStream_DeletesNotesThatAreLeft(t *testing.T) {
 	until(t, "the stream is empty, and nothing further is held", func() bool { return s.messages(t) == 0 && len(s.holding()) == 1 })
 }
 
-// A lease has expired only if it was seen all the time: after a time without the server its holder
-// may be about to renew it.
+// A lease counts as expired only if it was observed without interruption: after an outage of the
+// server, its holder may be about to renew it.
 func TestStream_TrustsNoOldSighting(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

@@ -14,7 +14,7 @@ import (
 //	records: kind (1 byte) · key (8) · webhooks: count, texts · entries: count, each: due (8) · depth · number of its webhook · parts
 //	notes:   kind (1 byte) · for each batch: key (8) · open entries (8)
 //
-// The ID of an entry is the key of its batch times batchSize, plus its place in the batch.
+// The ID of an entry is the key of its batch times batchSize, plus its position in the batch.
 const (
 	kindRecords = 1
 	kindNotes   = 2

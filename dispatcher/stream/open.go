@@ -74,7 +74,7 @@ func (s *Stream) every(interval time.Duration, do func(context.Context)) {
 	}
 }
 
-// Recover passes the deliveries of processes that have ended to take, whenever some are found.
+// Recover passes the deliveries of processes that have exited to take, whenever some are found.
 func (s *Stream) Recover(take func([]outbox.Entry)) {
 	s.take = take
 	s.loops.Go(func() { s.every(s.at.Lease/(2*leaseParts), s.look) })

@@ -13,7 +13,7 @@ import (
 	"mockserver/internal/harness"
 )
 
-// arrivals collects the webhooks that come to a target: the keys of each text.
+// arrivals collects the webhooks that a target receives: the keys for each text.
 type arrivals struct {
 	url  string
 	mu   sync.Mutex
@@ -38,7 +38,7 @@ func (a *arrivals) count() int {
 	return len(a.keys)
 }
 
-// check expects that each webhook had one key, and returns how many came more than once.
+// check expects each webhook to have had one key, and returns how many arrived more than once.
 func (a *arrivals) check(t *testing.T) (again int) {
 	t.Helper()
 	a.mu.Lock()
@@ -68,7 +68,7 @@ func replica(t *testing.T, target, store string) (p, admin *harness.Process) {
 	return p, admin
 }
 
-// ask sends n requests to a path, from several clients, each with a number of its own.
+// ask sends n requests to a path, from several clients, each with its own number.
 func ask(p *harness.Process, path string, from, n int) {
 	var asking sync.WaitGroup
 	for i := range 8 {
@@ -83,7 +83,7 @@ func ask(p *harness.Process, path string, from, n int) {
 	asking.Wait()
 }
 
-// counters are what a replica says of its webhooks.
+// counters contains the counts that a replica reports for its webhooks.
 type counters struct{ Pending, Delivered, Refused, Restored, Unstored, Dead int }
 
 func countersOf(t *testing.T, admin *harness.Process) (c counters) {
@@ -92,8 +92,9 @@ func countersOf(t *testing.T, admin *harness.Process) (c counters) {
 	return c
 }
 
-// A killed replica's webhooks are sent by another one, with their keys; what it has sent within its
-// last moments may come again. One that ends in order hands over what is not due.
+// The webhooks of a killed replica are sent by another one, with their keys; webhooks that it sent
+// in its last moments may arrive again. A replica that shuts down regularly hands over the webhooks
+// that are not due.
 func TestReplicas_OneIsKilledAndOneEnds(t *testing.T) {
 	t.Parallel()
 	target, store := newArrivals(t), location(t, brief)
@@ -120,8 +121,8 @@ func TestReplicas_OneIsKilledAndOneEnds(t *testing.T) {
 	}
 }
 
-// A replica that is frozen for longer than its lease loses its webhooks to another one. When it goes
-// on, it sends none of them, and takes new ones.
+// A replica that is frozen for longer than its lease loses its webhooks to another one. When it
+// resumes, it sends none of them, and accepts new ones.
 func TestReplicas_OneIsFrozen(t *testing.T) {
 	t.Parallel()
 	target, store := newArrivals(t), location(t, brief)
@@ -129,7 +130,7 @@ func TestReplicas_OneIsFrozen(t *testing.T) {
 	ask(first, "/soon", 0, 200)
 	first.Signal(syscall.SIGSTOP)
 	second, secondAdmin := replica(t, target.url, store)
-	before := target.count() // the lease is seen for its length first
+	before := target.count() // the other replica first observes the lease for its whole length
 	second.WaitLine(0, "webhooks of another process are adopted")
 	harness.Until(t, "each webhook has come", func() bool { return target.count() == 200 })
 	first.Signal(syscall.SIGCONT)
@@ -150,8 +151,8 @@ func TestReplicas_OneIsFrozen(t *testing.T) {
 	}
 }
 
-// While the servers are away, webhooks are refused, or kept in memory with fallback=memory. Nothing
-// that was accepted is lost, and what was stored is not sent once the lease has ended.
+// While the servers are unreachable, webhooks are refused, or kept in memory with fallback=memory.
+// No accepted webhook is lost, and stored webhooks are not sent once the lease has expired.
 func TestReplicas_TheServersAreAway(t *testing.T) {
 	t.Parallel()
 	addresses := strings.Split(servers(t), ",")
@@ -187,7 +188,7 @@ func TestReplicas_TheServersAreAway(t *testing.T) {
 	target.check(t)
 }
 
-// What is wrong with a store is said at the start, in one line, without its password.
+// A problem with the store is reported at startup, in one line, without its password.
 func TestReplicas_AreRefusedAtTheStart(t *testing.T) {
 	t.Parallel()
 	file := harness.WriteFile(t, t.TempDir(), "mock.yml", "- endpoint: {path: /, response: {}}\n")

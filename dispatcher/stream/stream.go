@@ -2,13 +2,13 @@
 // process and its disk: other processes adopt them.
 //
 //	store, err := stream.Open(location, logger)
-//	store.Recover(take)       // passes what other processes leave to take, then and later
-//	err = store.Store(&entry) // returns when the stream has it
+//	store.Recover(take) // passes entries left by other processes to take, now and later
+//	err = store.Store(&entry) // returns when the stream has stored it
 //	store.Done(entry.ID)      // it is no longer pending
 //
-// Each process appends to a log of its own, and holds it by a lease in a key-value bucket. A process
-// that sees a lease that is not renewed takes over the log. The stream is only the log: the process
-// that holds deliveries knows when they are due.
+// Each process appends to its own log, and holds it with a lease in a key-value bucket. A process
+// that notices that a lease is not renewed takes over the log. The stream is only the log: the
+// process that holds deliveries knows when they are due.
 //
 // The only packages of the module that it imports are dispatcher/outbox and internal/natsclient.
 package stream
@@ -88,7 +88,7 @@ type ownedLog struct {
 type request struct {
 	entry  *outbox.Entry
 	since  time.Time
-	stored chan error // holds one result, so that answering does not wait
+	stored chan error // buffers one result, so that sending it does not block
 }
 
 // batch is one message of up to 64 entries, whose IDs consist of its key and their number.
@@ -114,10 +114,10 @@ var ErrAway = errors.New("the webhook store does not answer")
 const (
 	// reopenWithin is how long it may take to create the stream again.
 	reopenWithin = 10 * time.Second
-	// forgetLeases is how long the server keeps leases that nobody renews.
+	// forgetLeases is how long the server keeps leases that are not renewed.
 	forgetLeases = time.Hour
-	// headroom is more than a message needs in addition to entries or notes, in bytes: for headers
-	// and counts.
+	// headroom is an upper bound of what a message needs in addition to entries or notes, in bytes:
+	// for headers and counts.
 	headroom = 1 << 10
 )
 
@@ -182,7 +182,7 @@ func (l *ownedLog) clear() {
 
 func (s *Stream) subject(log, kind string) string { return s.at.Stream + "." + log + "." + kind }
 
-// atMost returns the size that a message may have for the server, up to the given one.
+// atMost returns the given size, or the largest message that the server accepts if that is less.
 func (s *Stream) atMost(size int) int {
 	if most := int(s.nc.MaxPayload()); most > 0 {
 		return min(size, max(most-headroom, headroom))

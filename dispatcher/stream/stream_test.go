@@ -85,7 +85,7 @@ func TestRecords_AreReadBack(t *testing.T) {
 		}
 	}
 	open := map[uint64]uint64{}
-	for _, n := range []note{{7, 0b101}, {7, 0b111}, {8, 0}} { // what is done stays done
+	for _, n := range []note{{7, 0b101}, {7, 0b111}, {8, 0}} { // finished entries stay finished
 		if err := readNotes(appendNotes(nil, []note{n}), open); err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +114,7 @@ func FuzzReadRecords(f *testing.F) {
 	})
 }
 
-// taken collects what a store gives.
+// taken collects the entries that a store passes on.
 type taken struct {
 	mu      sync.Mutex
 	entries map[string][]uint64 // the IDs of each text
@@ -158,7 +158,8 @@ func storeAll(t testing.TB, s *Stream, n int) map[string]uint64 {
 	return ids
 }
 
-// What a crashed store leaves is adopted once, with the same IDs, without what was noted as done.
+// The entries that a crashed store leaves are adopted once, with the same IDs, except for those
+// noted as done.
 func TestStream_AdoptsWhatIsNotDone(t *testing.T) {
 	t.Parallel()
 	at := location(t, brief)
@@ -208,8 +209,8 @@ func TestStream_AdoptsWhatIsNotDone(t *testing.T) {
 	until(t, "its lease is ended", func() bool { return len(second.holding()) == 1 && len(third.holding()) == 1 })
 }
 
-// An entry that was refused since nothing was acknowledged is deleted, though the server has it, and
-// however late it comes.
+// An entry that was refused because its message was not acknowledged is deleted if the server has
+// it, however late it arrives there.
 func TestStream_SweepsWhatItRefused(t *testing.T) {
 	t.Parallel()
 	s := opened(t, location(t, ""))
@@ -231,7 +232,8 @@ func TestStream_SweepsWhatItRefused(t *testing.T) {
 	}
 }
 
-// What waits behind messages that nobody acknowledges is refused, not kept waiting for its turn.
+// Entries that wait behind unacknowledged messages are refused instead of being kept waiting for
+// their turn.
 func TestStream_RefusesWhatHasWaitedTooLong(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

@@ -44,7 +44,7 @@ func (t *table) add(o Options, name string) (wrong string) {
 	return ""
 }
 
-// finish checks that the columns named in the options exist. at is the place of the head.
+// finish checks that the columns named in the options exist. at is the position of the head.
 func (t *table) finish(o Options, path []string, at Place) error {
 	t.column = slices.IndexFunc(t.columns, func(c column) bool { return c.name == path[0] })
 	if t.column < 0 {

@@ -137,7 +137,7 @@ func quotedEnd(b []byte, i int) (end int, doubled bool) {
 	}
 }
 
-// misplaced returns the error of a byte that is not allowed where it stands.
+// misplaced returns the error of a byte that is not allowed at its position.
 func (c *csv) misplaced(b byte, at int) error {
 	switch last := c.cells[len(c.cells)-1]; {
 	case last.quoted:

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzRead reads any bytes in each format. What is read a byte at a time is the same.
+// FuzzRead reads any bytes in each format. Reading one byte at a time must give the same result.
 func FuzzRead(f *testing.F) {
 	for _, content := range []string{
 		"", "\ufeffid,a\r\n1,\"x \"\"y\"\"\n\"\r\n\n2,\n", "id\ta\n1\tx", "id;a.b\n\"\";\"1",

@@ -158,7 +158,7 @@ func (r *reader) colon() error {
 }
 
 // element reads the row at the beginning of the window. In an object of objects, name is the JSON
-// text of the row's name, and at is its place.
+// text of the row's name, and at is its position.
 func (r *reader) element(name []byte, at Place) error {
 	text, err := r.value()
 	if err != nil {
@@ -239,7 +239,7 @@ func (r *reader) take(text []byte) error {
 }
 
 // takeNamed passes on a row of an object of objects. name is the JSON text of its name, and at is
-// the place of the name. A row without a key gets its name as its key, as the first member.
+// the position of the name. A row without a key gets its name as its key, as the first member.
 func (r *reader) takeNamed(text, name []byte, at Place) error {
 	row, err := r.checkRow(text)
 	if err != nil {

@@ -60,7 +60,7 @@ func isKey(v json.Value) bool {
 	return v.Kind == json.String || v.Kind == json.Number || v.Kind == json.Bool
 }
 
-// keyOf is textOf for a row of a table: cell is the JSON text in the column of the key.
+// keyOf is like textOf, for a row of a table: cell is the JSON text in the column of the key.
 func (t *taker) keyOf(cell []byte) (text []byte, wrong string) {
 	v, missing := find(json.Parse(cell), t.path[1:])
 	if len(missing) > 0 {

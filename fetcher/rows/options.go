@@ -31,7 +31,7 @@ func (t Type) String() string {
 }
 
 // Yield receives a row: the text of its key, the row as a compact JSON object, and where it begins.
-// Both texts are valid only during the call. An error ends the reading, and is returned unchanged.
+// Both texts are valid only during the call. An error stops the reading, and is returned unchanged.
 //
 // The text of a key is the content of a string, or a number or boolean as written. It is not empty.
 // Two rows may have the same key.

@@ -2,8 +2,8 @@ package rows
 
 import "fmt"
 
-// Place is a place in a file. Line and column start at 1; the column counts bytes, without a byte
-// order mark. The zero Place is the whole file.
+// Place is a position in a file. Line and column start at 1; the column counts bytes, without a
+// byte order mark. The zero Place is the whole file.
 type Place struct{ Line, Column int }
 
 // Problem is an error in the content of a file, or in the declaration of its rows. Other errors

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// alphabet has what is special in CSV and JSON.
+// alphabet contains the characters with a special meaning in CSV and JSON.
 var alphabet = []string{"a", "b", "0", "1", ".", "-", " ", ",", "\t", "\"", "\\", "\n", "\r", "\r\n", "é", "€", "😀", "\x00", "\x7f", "{", "]", ":", "true", "\\u0041"}
 
 func word(random *rand.Rand) string {
@@ -86,8 +86,8 @@ func value(random *rand.Rand, depth int) any {
 	}
 }
 
-// TestRead_AnyBlanks writes objects with blanks between their tokens, in each format of JSON: the
-// rows are what encoding/json makes compact of them.
+// TestRead_AnyBlanks writes objects with blanks between their tokens, in each JSON format, and
+// expects the rows to be the same as encoding/json's compact form.
 func TestRead_AnyBlanks(t *testing.T) {
 	for seed := range uint64(500) {
 		random := rand.New(rand.NewPCG(seed, 2))
@@ -111,7 +111,7 @@ func TestRead_AnyBlanks(t *testing.T) {
 			"g.json":   "{\n" + strings.Join(object, ",\r\n") + "}\n",
 			"f.ndjson": strings.Join(lines, "\n\r\n") + "\n",
 		} {
-			if content == "\n" { // no lines are no file
+			if content == "\n" { // a file must have at least one line
 				continue
 			}
 			var got []string
@@ -126,7 +126,7 @@ func TestRead_AnyBlanks(t *testing.T) {
 	}
 }
 
-// endless gives a row again and again.
+// endless returns the same row again and again.
 type endless struct {
 	head, row []byte
 	left      int // bytes
@@ -151,7 +151,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestRead_Memory reads files of 64 MiB: what is allocated is the buffer, and nothing for a row.
+// TestRead_Memory reads files of 64 MiB: only the buffer is allocated, and nothing for each row.
 func TestRead_Memory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads 256 MiB")

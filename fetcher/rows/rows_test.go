@@ -296,7 +296,8 @@ func TestProblem_Error(t *testing.T) {
 	}
 }
 
-// TestRead_LargestRow holds rows of about 16 MiB against the limit, wherever they begin in a file.
+// TestRead_LargestRow reads rows of about the maximum size, 16 MiB, at different positions in a
+// file.
 func TestRead_LargestRow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads a hundred MiB")
@@ -320,7 +321,7 @@ func TestRead_LargestRow(t *testing.T) {
 			}
 		}
 	}
-	// An error that makes the rest of the file one row is what is reported.
+	// If an error makes the rest of the file a single row, that error is reported.
 	for _, tt := range []struct{ name, content, fill, want string }{
 		{"f.json", `[{"id":[1},`, `{"id":1},`, "1:10: invalid character '}' after array element"},
 		{"f.json", `[{"id":[1}`, `x`, "1:10: invalid character '}' after array element"},
@@ -332,7 +333,7 @@ func TestRead_LargestRow(t *testing.T) {
 			t.Errorf("%s: %v, want %s", tt.name, err, tt.want)
 		}
 	}
-	// A head of a million columns takes no time that grows with their square.
+	// The time for a head of a million columns does not grow quadratically.
 	var head strings.Builder
 	head.WriteString("id")
 	for i := range 1_000_000 {

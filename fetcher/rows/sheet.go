@@ -8,7 +8,7 @@ import (
 // Sheet passes on the rows of a sheet whose cells the caller reads, such as one of a workbook. Its
 // first row names the members. Rows without text are skipped.
 //
-// The text of a cell in a column with a type is read as that type; other cells stay as they are.
+// The text of a cell in a column with a type is read as that type; other cells are not changed.
 type Sheet struct {
 	taker
 	table

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// texts are the cells of a row of texts.
+// texts returns the cells of a row of texts.
 func texts(values ...string) []Cell {
 	var cells []Cell
 	for i, value := range values {

@@ -55,8 +55,8 @@ func validPrefix(text []byte) int {
 }
 
 // valueEnd returns the size of the value at the beginning of b, which is not a blank, and whether
-// it ends within b. JSON does not allow control characters in a string, so the value is taken to
-// end at one: otherwise a missing quote would turn the rest of the file into one row.
+// it ends within b. JSON does not allow control characters in a string, so a control character is
+// assumed to end the value: otherwise a missing quote would turn the rest of the file into one row.
 func valueEnd(b []byte) (int, bool) {
 	switch {
 	case len(b) == 0:

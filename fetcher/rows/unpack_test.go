@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// packed returns a content as a file with an extension contains it.
+// packed returns content in the packed form that belongs to a file extension.
 func packed(t testing.TB, extension, content string) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -59,7 +59,7 @@ func TestRead_PackedBadly(t *testing.T) {
 	for _, extension := range []string{".gz", ".zst"} {
 		whole := packed(t, extension, lines)
 		for n := range whole {
-			// A .zst of nothing is a file of nothing.
+			// An empty .zst file unpacks to an empty file.
 			_, err := collect(bytes.NewReader(whole[:n]), options("f.ndjson"+extension))
 			if err == nil || n > 0 && !strings.HasPrefix(err.Error(), "unpack: ") {
 				t.Errorf("%s cut after %d bytes: %v", extension, n, err)
@@ -84,7 +84,7 @@ func TestRead_ZstdWindow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, part := range []string{"{\"id\":1}\n", "{\"id\":2}\n"} { // in two parts, or the frame has no window
+		for _, part := range []string{"{\"id\":1}\n", "{\"id\":2}\n"} { // else the frame has no window
 			if _, err := io.WriteString(w, part); err != nil {
 				t.Fatal(err)
 			}

@@ -24,7 +24,7 @@ type window struct {
 	buf        []byte
 	begin, end int // of the part in buf
 	at         Place
-	err        error // why nothing more can be read; nil while more may come
+	err        error // why nothing more can be read; nil while there may be more
 }
 
 // text returns the window. It is valid until more is called.
@@ -47,7 +47,8 @@ func (w *window) more() error {
 		if held > maxRow {
 			return errTooLarge
 		}
-		// Two bytes more than the largest row: what follows a row shows that it has ended.
+		// The buffer has two bytes more than the largest row, because the end of a row is
+		// recognized by the bytes after it.
 		grown := make([]byte, min(max(smallest, 2*held), maxRow+2))
 		copy(grown, w.text())
 		w.buf = grown

@@ -160,8 +160,8 @@ func (x *Exchange) connection(value []byte) {
 	}
 }
 
-// frame sets how the body ends, see RFC 9112 section 6.3. Length is the length that the client is
-// told; -1 for none.
+// frame sets how the body ends, see RFC 9112 section 6.3. length is the announced length; -1 if
+// none was announced.
 func (x *Exchange) frame(method []byte, length int64, coded bool) {
 	x.Length, x.left, x.chunkEnds = length, 0, false
 	switch {

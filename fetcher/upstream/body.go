@@ -19,7 +19,7 @@ const (
 	maxTrailers = 16 << 10
 )
 
-// errMore is returned if reading would have to wait but must not.
+// errMore is returned if a read would block but must not.
 var errMore = errors.New("there is more to come")
 
 // fill reads once more into the buffer. Earlier content is not moved. If the buffer grows, the old

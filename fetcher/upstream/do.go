@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// patience is how long an answer may take before the client is watched as well. Until then the
-	// client may leave unnoticed.
+	// patience is how long an answer may take before the client is also watched. Until then it goes
+	// unnoticed if the client disconnects.
 	patience = 50 * time.Millisecond
 	// grace is how long to wait for an answer if the request could not be written completely: the
 	// upstream may have answered early.
@@ -58,7 +58,7 @@ func (u *Upstream) Do(x *Exchange, a *Asked) (err error) {
 }
 
 // ask sends the request and reads the head. It tries once more, over a new connection, if an idle
-// connection ended without an answer and the method is safe to repeat.
+// connection was closed without an answer and the method is safe to repeat.
 func (x *Exchange) ask(a *Asked, placed time.Time) (err error) {
 	u := x.upstream
 	for err = client.ErrStale; err == client.ErrStale; {
@@ -123,7 +123,7 @@ func (x *Exchange) once(a *Asked, placed time.Time) error {
 }
 
 // exchange sends the request and waits for the first byte of the answer. If that takes longer than
-// patience, the client is watched too.
+// patience, the client is also watched.
 func (x *Exchange) exchange(a *Asked) error {
 	x.hurried = false
 	if early := x.Sent.Add(patience); a.Waiter != nil && early.Before(x.deadline) {

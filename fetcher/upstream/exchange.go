@@ -58,7 +58,7 @@ type Exchange struct {
 	trailers  int   // size of the trailers so far, in bytes
 	ended     bool
 	closes    bool // the connection cannot be used again
-	keeps     bool // the upstream says that it keeps the connection open
+	keeps     bool // the upstream announced that it keeps the connection open
 
 	writing chan error // from the goroutine that writes a large body; nil if there is none
 }

@@ -85,8 +85,8 @@ func isConnection(name []byte) bool {
 	return false
 }
 
-// IsHopByHop reports whether a header concerns only one connection, or is written anew for each.
-// named contains the names in the Connection headers.
+// IsHopByHop reports whether a header concerns only one connection, or is written again for each
+// connection. named contains the names in the Connection headers.
 func IsHopByHop(name []byte, named [][]byte) bool {
 	return isConnection(name) || len(named) > 0 && isNamed(name, named)
 }

@@ -12,7 +12,8 @@ type Waiter interface {
 	Wake() // ends the current or next Wait; may be called from any goroutine
 }
 
-// places limits how many requests an upstream has at once. Others wait, in order of arrival.
+// places limits how many requests an upstream has at once. Further requests wait, in order of
+// arrival.
 type places struct {
 	mu          sync.Mutex // guards the fields below
 	free        int        // 0 while a request waits
@@ -26,7 +27,7 @@ type turn struct {
 	ahead, next *turn
 }
 
-// blocking is the waiter of a request without a Waiter of its own.
+// blocking is the waiter of a request that has no Waiter.
 type blocking chan struct{}
 
 // Wait waits for Wake.

@@ -13,7 +13,7 @@ type Asked struct {
 	Request   *matcher.Request
 	Target    []byte // the path and query to request; nil selects those of the client's request
 	Forwarded bool   // whether to send X-Forwarded-For, -Host and -Proto
-	Waiter    Waiter // the client's connection; nil if its end cannot be noticed
+	Waiter    Waiter // the client's connection; nil if its closing cannot be noticed
 	Room      []byte // memory for the body of the answer, used if it is large enough
 	// Most, if above 0, makes Do read the whole body, up to that many bytes.
 	Most int64
@@ -124,7 +124,7 @@ func appendTarget(b []byte, a *Asked) ([]byte, error) {
 	return append(b, a.Target...), nil
 }
 
-// appendForwarded appends what the client asked for, and who it is.
+// appendForwarded appends the headers that say what the client requested, and its address.
 func appendForwarded(b []byte, a *Asked) []byte {
 	b = append(b, "X-Forwarded-For: "...)
 	for value := range a.Request.In.Header.Values("X-Forwarded-For") {

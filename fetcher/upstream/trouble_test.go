@@ -15,7 +15,7 @@ import (
 	"mockserver/matcher"
 )
 
-// patron is a waiter whose client leaves when it is told to.
+// patron is a waiter whose client disconnects when the test says so.
 type patron struct {
 	woken chan struct{}
 	gone  chan struct{}
@@ -39,7 +39,7 @@ func (c *patron) Wake() {
 	}
 }
 
-// waiting is a server whose handlers wait until they are let go.
+// waiting starts a server whose handlers wait until they are released.
 func waiting(t *testing.T) (url string, arrived chan string, release chan struct{}) {
 	arrived, release = make(chan string, 100), make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -73,7 +73,7 @@ func TestDo_ClientLeaves(t *testing.T) {
 	if err := <-done; !errors.Is(err, ErrLeft) {
 		t.Errorf("got %v", err)
 	}
-	if got := <-arrived; got != "gone /a" { // the upstream notices
+	if got := <-arrived; got != "gone /a" { // the upstream notices that the client has left
 		t.Error(got)
 	}
 	if u.UnderWay.Load() != 0 || !u.places.take() {
@@ -81,8 +81,8 @@ func TestDo_ClientLeaves(t *testing.T) {
 	}
 }
 
-// Further requests wait for a place in their order; those whose client leaves, or that wait too long,
-// do not get one.
+// Further requests wait for a place in their order; requests whose client disconnects, or that wait
+// too long, do not get one.
 func TestDo_PlacesInOrder(t *testing.T) {
 	url, arrived, release := waiting(t)
 	u := made(t, url, ", connections: 1, timeout: 20")
@@ -166,12 +166,13 @@ func TestDo_Timeout(t *testing.T) {
 	}
 }
 
-// A connection that was kept, and ends before a byte of the answer came, is tried again once, if the
-// method is safe. One that has ended before the request is not used, whatever the method.
+// If an idle connection is closed before any byte of the answer has arrived, the request is tried
+// again once, if the method is safe. A connection that was closed before the request is not used,
+// whatever the method.
 func TestDo_KeptConnections(t *testing.T) {
 	for _, c := range []struct {
 		method string
-		ended  bool // before the second request
+		ended  bool // closed before the second request
 		fails  bool
 	}{
 		{"GET", false, false}, {"HEAD", false, false}, {"OPTIONS", false, false}, {"POST", false, true}, {"PUT", false, true}, {"DELETE", false, true},
@@ -251,7 +252,7 @@ func TestDo_EarlyAnswers(t *testing.T) {
 	}
 }
 
-// A short exchange allocates nothing but what a timer of the deadline takes.
+// A short exchange allocates nothing except for a timer for the deadline.
 func TestDo_Allocations(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }))
 	defer s.Close()
@@ -269,7 +270,7 @@ func TestDo_Allocations(t *testing.T) {
 		x.Free()
 	}
 	once()
-	from := allocationsOf(t, func() { // of the server, which is in the process
+	from := allocationsOf(t, func() { // allocations of the server, which runs in this process
 		c, err := http.Get(s.URL)
 		if err != nil {
 			t.Fatal(err)

@@ -1,5 +1,5 @@
 // Package upstream passes requests on to other servers. An Upstream is such a server, with its
-// connections and the places of requests that are under way; an Exchange is one request to it:
+// connections and the places of requests in progress; an Exchange is one request to it:
 //
 //	x := upstream.NewExchange()
 //	err := u.Do(x, &upstream.Asked{Request: r, Waiter: connection})
@@ -44,7 +44,7 @@ type Upstream struct {
 	pool    *client.Pool
 	places  places
 	retired atomic.Bool
-	// UnderWay is how many requests are at the upstream, or wait for a place.
+	// UnderWay is the number of requests that are at the upstream or wait for a place.
 	UnderWay atomic.Int64
 }
 
@@ -128,7 +128,8 @@ func (s *Set) Add(declared *config.Upstream, scope *renderer.Scope) (*Upstream, 
 	return u, problems
 }
 
-// Commit puts the upstreams of the specification into use. The others end with their last request.
+// Commit puts the upstreams of the specification into use. The other upstreams are released with
+// their last request.
 func (s *Set) Commit() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +142,7 @@ func (s *Set) Commit() {
 	s.all = s.next
 }
 
-// Close ends all connections. Requests under way fail.
+// Close closes all connections. Requests in progress fail.
 func (s *Set) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"mockserver/renderer"
 )
 
-// scripted is an upstream that answers each connection with the given bytes once it has read a head,
-// and then closes it. It returns what it has read.
+// scripted starts an upstream that answers each connection with the given bytes once it has read a
+// head, and then closes it. It returns what it has read.
 func scripted(t testing.TB, answers ...string) (url string, read <-chan string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -66,7 +66,7 @@ func request(line, headers, body string) *matcher.Request {
 		Header: matcher.Header(headers + "\r\n"), Body: []byte(body), Remote: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 1}})
 }
 
-// whole asks and reads all of the answer.
+// whole sends a request and reads the whole answer.
 func whole(u *Upstream, a *Asked) (status int, body string, err error) {
 	x := NewExchange()
 	defer x.Free()
@@ -88,8 +88,8 @@ func whole(u *Upstream, a *Asked) (status int, body string, err error) {
 	return x.Status, string(b), nil
 }
 
-// Where two readers could disagree how an answer ends, or what its headers are, nothing of it is
-// passed on.
+// If two readers could disagree about where an answer ends or what its headers are, no part of it
+// is passed on.
 func TestDo_MalformedAnswersAreRefused(t *testing.T) {
 	const ok = "HTTP/1.1 200 OK\r\n"
 	for answer, want := range map[string]error{
@@ -185,8 +185,8 @@ func TestDo_AnswersAreReadToTheirEnd(t *testing.T) {
 	}
 }
 
-// What a client sends about its connection stays on it, and nothing of what it sends can become
-// another header or another request.
+// Headers of the client that concern its connection are not passed on, and nothing that the client
+// sends can become an additional header or request.
 func TestDo_RequestsAreWhatClientsSent(t *testing.T) {
 	const answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 	for _, c := range []struct{ more, line, headers, body, want string }{

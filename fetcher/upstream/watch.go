@@ -2,19 +2,19 @@ package upstream
 
 import "time"
 
-// ReadWatching is like Read, but returns ErrLeft as soon as the client leaves, however long the
-// upstream is silent.
+// ReadWatching is like Read, but returns ErrLeft as soon as the client disconnects, however long
+// the upstream sends nothing.
 func (x *Exchange) ReadWatching(p []byte, w Waiter) (int, error) {
 	return x.watching(w, func() (int, error) { return x.Read(p) })
 }
 
-// readWatching reads the beginning of the answer, unless the client leaves.
+// readWatching reads the beginning of the answer, unless the client disconnects.
 func (x *Exchange) readWatching(w Waiter) (n int, err error) {
 	conn, into := x.conn, x.in[x.w:]
 	return x.watching(w, func() (int, error) { return conn.Read(into) })
 }
 
-// watching reads in another goroutine, while this one watches for the client to leave.
+// watching reads in another goroutine, while this one watches whether the client disconnects.
 func (x *Exchange) watching(w Waiter, read func() (int, error)) (n int, err error) {
 	type result struct {
 		n   int
@@ -35,7 +35,7 @@ func (x *Exchange) watching(w Waiter, read func() (int, error)) (n int, err erro
 		left := w.Wait()
 		if left {
 			if conn != nil {
-				_ = conn.SetReadDeadline(time.Unix(1, 0)) // ends the read; if this fails, the connection has ended
+				_ = conn.SetReadDeadline(time.Unix(1, 0)) // ends the read; if this fails, it has already ended
 			}
 			<-woken
 			return 0, ErrLeft

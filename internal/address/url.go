@@ -229,7 +229,7 @@ func portFault(port []byte) string {
 	for _, b := range port {
 		switch {
 		case b == standIn:
-			return "" // the placeholder may become anything
+			return "" // the value of the placeholder is unknown
 		case !IsDigit(b) || n > 65535:
 			n = 1 << 16
 		default:

@@ -24,7 +24,7 @@ func TestURLFault(t *testing.T) {
 		if URLFault([]byte("http://user:pa%40ss@[fe80::1]:80/a/b?c")) != "" {
 			t.Error("it is refused")
 		}
-	}); n > 1 { // one allocation is that of the text itself
+	}); n > 1 { // one allocation is for the text itself
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -25,7 +25,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// yml reports whether a name is that of a file that these tests read.
+// yml reports whether these tests read a file with this name.
 func yml(name string) bool { return filepath.Ext(name) == ".yml" }
 
 // listing lists the .yml files of a directory.

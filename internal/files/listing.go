@@ -21,7 +21,7 @@ const withSubdirectories = "..."
 const maxDirectories = 1000
 
 // Directory returns the directory that a name refers to, "conf" for "conf/...", and whether its
-// subdirectories are read too.
+// subdirectories are also read.
 func Directory(name string) (dir string, all bool) {
 	dir, all = strings.CutSuffix(name, withSubdirectories)
 	switch {

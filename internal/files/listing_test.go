@@ -17,7 +17,7 @@ func grow(t *testing.T, dir string, names ...string) {
 	}
 }
 
-// Links to directories are followed, such as data in a mounted ConfigMap. Each directory is read
+// Links to directories, such as data in a mounted ConfigMap, are followed. Each directory is read
 // once, even if links form a cycle.
 func TestLinksToDirectoriesAreFollowedOnce(t *testing.T) {
 	dir := t.TempDir()

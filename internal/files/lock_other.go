@@ -4,7 +4,7 @@ package files
 
 import "os"
 
-// Lock opens the file. On this system nothing prevents another process from opening it too.
+// Lock opens the file. On this system nothing prevents another process from also opening it.
 func Lock(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 }

@@ -116,7 +116,7 @@ func (d *AdminDocument) Check(t *testing.T, method, target string, a Answer) {
 	}
 	operation, status := strings.ToLower(method), strconv.Itoa(a.Status)
 	known, described := d.Paths[template][operation]
-	if !described { // such a request is refused, like any other request may be
+	if !described { // such a request is refused, as any request may be
 		template, operation, status = "/healthz", "get", "default"
 	} else if _, has := known.Responses[status]; !has {
 		status = "default"
@@ -221,8 +221,9 @@ func Metric(t *testing.T, families map[string]*dto.MetricFamily, name string, la
 	return found[0]
 }
 
-// UnusedAddresses returns addresses of n free ports, which the system gives to nobody who asks for
-// any port: those of replicas, which know each other before they are started.
+// UnusedAddresses returns addresses of n free ports, which the system does not assign to other
+// programs that request any free port. They are for replicas, which must know each other's
+// addresses before they are started.
 func UnusedAddresses(t testing.TB, n int) []string {
 	t.Helper()
 	var list []string

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Link connects programs with a server. It can be cut, and frozen: then it stays open, and nothing
-// passes.
+// Link connects programs with a server. It can be cut, and it can be frozen: a frozen link stays
+// open, but no data passes.
 type Link struct {
 	listener net.Listener
 	thawed   *sync.Cond // of mu
@@ -79,7 +79,7 @@ func (l *Link) copy(to, from net.Conn) {
 	}
 }
 
-// Cut closes the connections, and those that are made until Mend.
+// Cut closes all connections, including new ones until Mend is called.
 func (l *Link) Cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -98,7 +98,7 @@ func (l *Link) Mend() {
 	l.cut = false
 }
 
-// Freeze holds everything back until thaw is called, which may be called twice.
+// Freeze holds all data back until thaw is called. thaw may be called twice.
 func (l *Link) Freeze() (thaw func()) {
 	l.freeze(true)
 	return func() { l.freeze(false) }

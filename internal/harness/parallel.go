@@ -9,8 +9,8 @@ import (
 // atOnce is how many tests run at the same time for each processor.
 const atOnce = 3
 
-// MoreAtOnce makes more tests run at the same time than there are processors, unless -parallel says
-// how many: tests of the program mostly wait for it. TestMain calls it.
+// MoreAtOnce makes more tests run at the same time than there are processors, unless -parallel sets
+// the number: tests of the program spend most of their time waiting for it. TestMain calls it.
 func MoreAtOnce() {
 	flag.Parse()
 	parallel, processors := flag.Lookup("test.parallel"), runtime.GOMAXPROCS(0)

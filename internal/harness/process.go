@@ -20,8 +20,7 @@ import (
 	"time"
 )
 
-// Patience limits every wait of these tests; none of them waits that long unless something is
-// broken.
+// Patience limits every wait of these tests; no wait takes that long unless something is broken.
 const Patience = time.Minute
 
 // Process is a running program.
@@ -31,7 +30,7 @@ type Process struct {
 	URL    string         // "http://127.0.0.1:41234", set once it listens
 	dir    string         // its working directory
 	TLS    *tls.Config    // of its clients; nil unless StartBy started it
-	client *http.Client   // nil for the common one
+	client *http.Client   // nil for the shared one
 	api    *AdminDocument // of an admin address: the document that its responses are checked against
 	Exited chan struct{}
 
@@ -60,7 +59,7 @@ func LaunchCommand(t *testing.T, cmd *exec.Cmd, dir string, env []string) *Proce
 	t.Helper()
 	p := &Process{T: t, Cmd: cmd, dir: dir, Exited: make(chan struct{}), More: make(chan struct{})}
 	p.Cmd.Dir = dir
-	// GORACE prevents a program with the race detector from sleeping for a second at its end.
+	// GORACE prevents a program with the race detector from sleeping for a second when it exits.
 	p.Cmd.Env = append([]string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "PORT=0", "HOST=127.0.0.1", "GORACE=atexit_sleep_ms=0"}, env...)
 	stdout, err := p.Cmd.StdoutPipe()
 	if err != nil {
@@ -82,7 +81,7 @@ func LaunchCommand(t *testing.T, cmd *exec.Cmd, dir string, env []string) *Proce
 		close(p.Exited)
 	}()
 	t.Cleanup(func() {
-		_ = p.Cmd.Process.Kill() // it may already have ended
+		_ = p.Cmd.Process.Kill() // it may already have exited
 		<-p.Exited
 		if t.Failed() {
 			t.Logf("output of %v:\n%s", cmd.Args, strings.Join(p.Output(), "\n"))
@@ -151,7 +150,7 @@ func ContainsAll(s string, parts []string) bool {
 	return true
 }
 
-// Exit waits for the program to end and returns its exit code.
+// Exit waits for the program to exit and returns its exit code.
 func (p *Process) Exit() int {
 	p.T.Helper()
 	select {
@@ -204,7 +203,8 @@ func WriteFile(t *testing.T, dir, name, content string) string {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// The file is written elsewhere and then moved, so that nobody sees it half-written.
+	// The file is written elsewhere and then moved, so that the program never reads a half-written
+	// file.
 	whole := filepath.Join(t.TempDir(), "whole")
 	if err := os.WriteFile(whole, []byte(content), 0o644); err != nil {
 		t.Fatal(err)

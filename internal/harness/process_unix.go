@@ -20,7 +20,7 @@ func MakePipe(t *testing.T, path string) {
 	}
 }
 
-// PeakMemory returns the maximum memory usage of the program before it ended, in KiB. It is called
+// PeakMemory returns the maximum memory usage of the program before it exited, in KiB. It is called
 // while the program runs. On Linux the figure that the system reports at the end is at least the
 // memory usage of the test itself when it started the program, so PeakMemory polls while the
 // program runs.
@@ -56,7 +56,7 @@ func (p *Process) heldMemory() int64 {
 	}
 	_, after, _ := strings.Cut(string(status), "\nVmHWM:")
 	number, _, _ := strings.Cut(strings.TrimSpace(after), " ")
-	held, _ := strconv.ParseInt(number, 10, 64) // a program that has ended does not report it
+	held, _ := strconv.ParseInt(number, 10, 64) // a program that has exited does not report it
 	return held
 }
 

@@ -58,7 +58,7 @@ var built = sync.OnceValues(func() (string, error) {
 	whole := filepath.Join(cache, fmt.Sprintf("new-%d%s", os.Getpid(), executable))
 	defer os.Remove(whole)
 	args := []string{"build", "-o", whole}
-	if Race { // the program runs with the race detector too
+	if Race { // the program also runs with the race detector
 		args = append(args, "-race")
 	}
 	build := exec.Command("go", append(args, ".")...)

@@ -122,7 +122,7 @@ func readEnvelope(envelope []byte) (sentryEvent, error) {
 }
 
 // Kinds returns how many events with each code and endpoint were received. It should be called
-// after the program has ended.
+// after the program has exited.
 func (h *SentryHost) Kinds() map[string]int {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -19,21 +19,21 @@ import (
 	"time"
 )
 
-// CA makes certificates for tests.
+// CA issues certificates for tests.
 type CA struct {
 	t    *testing.T
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 }
 
-// Leaf says what a certificate is like.
+// Leaf describes a certificate to issue.
 type Leaf struct {
 	CN    string
 	Names []string // DNS names, IP addresses and URIs
 	Until time.Time
 }
 
-// NewCA makes a CA.
+// NewCA creates a CA.
 func NewCA(t *testing.T, name string) *CA {
 	t.Helper()
 	ca := &CA{t: t}
@@ -73,7 +73,7 @@ func (ca *CA) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.cert.Raw})
 }
 
-// Pool returns a pool with the CA alone.
+// Pool returns a pool that contains only the CA.
 func (ca *CA) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(ca.cert)
@@ -86,7 +86,7 @@ func (ca *CA) File(dir, name string) string {
 	return WriteFile(ca.t, dir, name, string(ca.PEM()))
 }
 
-// Issue makes a certificate, for servers and clients, and returns it with its key as PEM.
+// Issue issues a certificate, for servers and clients, and returns it with its key as PEM.
 func (ca *CA) Issue(l Leaf) (cert, key []byte) {
 	ca.t.Helper()
 	private := newKey(ca.t)
@@ -135,12 +135,12 @@ func (ca *CA) Client(l Leaf) tls.Certificate {
 	return pair
 }
 
-// Ways are the ways in which StartBy has a client speak to the program, with the protocols of each:
-// HTTP/1.1 and HTTP/2, in clear text and over TLS.
+// Ways contains the ways in which the client of StartBy can connect to the program, with their
+// protocols: HTTP/1.1 and HTTP/2, in clear text and over TLS.
 var Ways = map[string]string{"http": "HTTP/1.1", "https": "HTTP/1.1", "h2": "HTTP/2.0", "h2c": "HTTP/2.0"}
 
-// StartBy starts the program as Start does, with a client that speaks to it in one of the Ways, and
-// in no other.
+// StartBy starts the program as Start does, with a client that connects to it only in the given one
+// of the Ways.
 func StartBy(t *testing.T, way string, args ...string) *Process {
 	t.Helper()
 	transport := client.Transport.(*http.Transport).Clone()

@@ -55,7 +55,7 @@ func (h *HookTarget) Next(t *testing.T) Received {
 	}
 }
 
-// NothingMore stops the program, which sends the webhooks that fall due before it ends, and fails
+// NothingMore stops the program, which sends the webhooks that fall due before it exits, and fails
 // the test if an unexpected webhook was received.
 func (h *HookTarget) NothingMore(t *testing.T, p *Process) {
 	t.Helper()
@@ -64,7 +64,7 @@ func (h *HookTarget) NothingMore(t *testing.T, p *Process) {
 	h.NothingLeft(t)
 }
 
-// NothingLeft is like NothingMore, for a program that has ended.
+// NothingLeft is like NothingMore, for a program that has exited.
 func (h *HookTarget) NothingLeft(t *testing.T) {
 	t.Helper()
 	for {

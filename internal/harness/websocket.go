@@ -32,7 +32,7 @@ func (p *Process) Upgrade(path string, options *websocket.DialOptions) (*ClientS
 	return &ClientSocket{t: p.T, Ctx: ctx, Conn: conn}, resp, nil
 }
 
-// ClientSocket is the client's end of a WebSocket.
+// ClientSocket is the client side of a WebSocket.
 type ClientSocket struct {
 	t    *testing.T
 	Ctx  context.Context

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Percentiles are within 1 % of those of the durations themselves, whatever their size.
+// Percentiles are within 1 % of the exact percentiles of the durations, whatever their size.
 func TestHistogram_QuantilesAreTrue(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, c := range []struct {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// The readings of three histograms, added up in raw form, are the reading of one that counted all
-// durations: in each cell, so in every percentile.
+// The readings of three histograms, added up in raw form, equal the reading of a single histogram
+// that counted all durations: in every cell, and so in every percentile.
 func TestSnapshot_RawFormsAddUpToOneRecorder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	var all Histogram
@@ -47,7 +47,8 @@ func TestSnapshot_RawFormsAddUpToOneRecorder(t *testing.T) {
 	}
 }
 
-// The documented form, by hand: 127 ns is cell 127, 128 and 129 ns are cells 128 and 129.
+// The raw form is the documented one, encoded by hand here: 127 ns is cell 127, 128 and 129 ns are
+// cells 128 and 129.
 func TestSnapshot_RawForm(t *testing.T) {
 	raw := Of(127, 128, 129, 129).AppendRaw(nil)
 	if want := []byte{0x81, 1, 127, 1, 0, 1, 0, 2}; !slices.Equal(raw, want) {

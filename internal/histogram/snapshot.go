@@ -97,7 +97,7 @@ func (l Snapshot) Since(before Snapshot) Snapshot {
 	return later
 }
 
-// OutOf returns the distribution of n durations: those in l, and 0 for all others.
+// OutOf returns the distribution of n durations: those in l, and 0 for all remaining ones.
 func (l Snapshot) OutOf(n uint64) Snapshot {
 	if n > l.Count {
 		zero := Snapshot{Count: n - l.Count, cells: []lengthCell{{time.Duration(cellEnd(0, 0)), n - l.Count}}}

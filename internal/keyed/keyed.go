@@ -1,4 +1,4 @@
-// Package keyed counts for each of very many keys, in bounded memory.
+// Package keyed counts occurrences of a large number of keys, in bounded memory.
 package keyed
 
 import (
@@ -14,12 +14,13 @@ const shards = 16
 // seed is the seed of the hashes of keys, so that no client can choose keys of one shard.
 var seed = maphash.MakeSeed()
 
-// Counts counts for each of many keys. The zero value is ready for use by several goroutines.
+// Counts counts the occurrences of many keys. The zero value is ready for use by several
+// goroutines.
 type Counts struct{ shards [shards]shard }
 
 // shard contains the counts of some keys in two generations: keys that were counted recently, and
-// the others. A key that is counted becomes a recent one. When there are too many recent keys, they
-// replace the others, which are forgotten.
+// older keys. A key that is counted becomes a recent one. When there are too many recent keys, they
+// replace the older keys, which are forgotten.
 type shard struct {
 	mu        sync.Mutex
 	late, old map[string]*uint64

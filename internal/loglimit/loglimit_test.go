@@ -74,7 +74,7 @@ func TestLimiter_SaysWhatItSuppressed(t *testing.T) {
 	}
 }
 
-// At the end of a server the line may be in progress: nothing must be logged after Shutdown.
+// At the end of a server the line may just be being written: nothing must be logged after Shutdown.
 func TestLimiter_FlushWaitsForALineThatIsUnderWay(t *testing.T) {
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	said := false

@@ -18,7 +18,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Servers are the servers of a cluster, and how a client proves who it is.
+// Servers specifies the servers of a cluster, and how a client authenticates itself.
 type Servers struct {
 	What      string   // what the servers are used for, in messages: "the webhook store"
 	URLs      []string // each with the user if there is one
@@ -136,8 +136,8 @@ const (
 )
 
 // Connect connects to one of the servers, and connects again whenever the connection is lost. It
-// pings the server at the given interval. The log says when the server is away and when it is back,
-// with shown as its name.
+// pings the server at the given interval. The log says when the server becomes unreachable and when
+// it is reachable again, with shown as its name.
 func (s *Servers) Connect(shown string, ping time.Duration, log *slog.Logger) (*nats.Conn, jetstream.JetStream, error) {
 	host, _ := os.Hostname()
 	options := []nats.Option{
@@ -189,9 +189,9 @@ func ReplicasOf(nc *nats.Conn, asked int) int {
 	return 1
 }
 
-// Start calls do until it succeeds, for 30 s in all. Servers that have just been started do not
+// Start calls do until it succeeds, for 30 s in total. Servers that have just been started do not
 // answer before they have a leader, and they never answer requests from before then. Therefore each
-// attempt has a time-out of its own, which is 2 s at first and doubles each time.
+// attempt has its own timeout, which is 2 s at first and doubles each time.
 func Start(ctx context.Context, do func(context.Context) error) error {
 	for within := 2 * time.Second; ; within *= 2 {
 		attempt, end := context.WithTimeout(ctx, within)

@@ -1,5 +1,6 @@
-// Package recording defines the form of recordings: files of lines, packed with zstd. Each line is a
-// JSON text: the first one a Head, the others a Line each. docs/record.md describes the members.
+// Package recording defines the form of recordings: files of lines, packed with zstd. Each line is
+// a JSON text: the first one is a Head, and each further one a Line. docs/record.md describes the
+// members.
 package recording
 
 import (
@@ -90,7 +91,7 @@ func (m *Message) SetContent(b []byte) {
 	}
 }
 
-// ErrVersion is the error of a file of another version.
+// ErrVersion is the error of a file with another version.
 var ErrVersion = errors.New("unknown version of the recording")
 
 // maxLine is the longest line that is read, in bytes.
@@ -98,7 +99,7 @@ const maxLine = 512 << 20
 
 var errLong = errors.New("is longer than 512 MiB")
 
-// BadLine is the error of a line that is complete but not valid at its place in a recording.
+// BadLine is the error of a line that is complete but not valid at its position in a recording.
 type BadLine struct {
 	Number int // of the line, from 1
 	What   string

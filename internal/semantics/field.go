@@ -25,7 +25,7 @@ var singleHeaders = []string{
 	"Strict-Transport-Security", "User-Agent",
 }
 
-// StandsOnce reports whether a message has a header at most once.
+// StandsOnce reports whether a message may contain a header at most once.
 func StandsOnce(name string) bool {
 	return slices.ContainsFunc(singleHeaders, func(h string) bool { return strings.EqualFold(h, name) })
 }
@@ -50,5 +50,5 @@ func ProxySets(name string) bool {
 	return slices.ContainsFunc(hopByHop, func(h string) bool { return strings.EqualFold(h, name) })
 }
 
-// ForbiddenInValue reports whether a character cannot stand in the value of a header.
+// ForbiddenInValue reports whether a character is not allowed in the value of a header.
 func ForbiddenInValue(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7F }

@@ -16,7 +16,7 @@ func IsJSON(contentType string) bool {
 	return strings.HasSuffix(media, "/json") || strings.HasSuffix(media, "+json") || HoldsMany(media)
 }
 
-// HoldsMany reports whether a media type stands for several JSON values.
+// HoldsMany reports whether a media type is for a sequence of JSON values.
 func HoldsMany(media string) bool {
 	return strings.HasSuffix(media, "ndjson") || strings.HasSuffix(media, "jsonl")
 }

@@ -15,8 +15,8 @@ func Start(s string) int {
 }
 
 // Next returns where the first tag of s begins and ends. Quoted texts inside a tag may contain the
-// characters that would close it. Both results are the length of s if there is no tag, or if it is
-// not closed.
+// characters that otherwise close it. Both results are the length of s if there is no tag, or if it
+// is not closed.
 func Next(s string) (begin, end int) {
 	begin = Start(s)
 	if begin == len(s) {

@@ -33,7 +33,7 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// FuzzDistance compares with the plain definition, by recursion.
+// FuzzDistance compares Distance with its recursive definition.
 func FuzzDistance(f *testing.F) {
 	f.Add("users", "uesrs")
 	f.Add("", "a")

@@ -45,7 +45,7 @@ func TestAdmin_TheIndexAndTheDocumentHaveAllRequests(t *testing.T) {
 	for _, request := range adminPaths {
 		request, _, _ = strings.Cut(request, "?")
 		if request != "GET /nowhere" {
-			for range 2 { // ids beside each other
+			for range 2 { // adjacent IDs need two passes
 				request = regexp.MustCompile(`/(x|1)(/|$)`).ReplaceAllString(request, "/{id}$2")
 			}
 			want = append(want, request)

@@ -22,10 +22,10 @@ func (a *Admin) change(change func(served *config.Spec) (*config.Spec, error)) e
 	return err
 }
 
-// errOvertaken is the error of a change of all replicas that came too late.
+// errOvertaken is the error of a change to all replicas that came too late.
 var errOvertaken = errors.New("another change of all replicas came first; look at what they serve, and try again")
 
-// take serves the specification of a request. A number above 0 makes it a change of all replicas.
+// take serves the specification of a request. A number above 0 marks a change to all replicas.
 func (a *Admin) take(c fleet.Change, spec *config.Spec) error {
 	return a.change(func(*config.Spec) (*config.Spec, error) {
 		if c.Number > 0 {
@@ -38,7 +38,7 @@ func (a *Admin) take(c fleet.Change, spec *config.Spec) error {
 	})
 }
 
-// given is a specification that all replicas were given.
+// given is a specification that was given to all replicas.
 type given struct {
 	fleet.Change
 	spec *config.Spec

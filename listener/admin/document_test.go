@@ -26,7 +26,7 @@ type types struct {
 func (ts *types) add(t *testing.T, kind reflect.Type) {
 	t.Helper()
 	if kind == reflect.TypeFor[histogram.Snapshot]() {
-		return // a text
+		return // the document has it as a string
 	}
 	switch kind.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:

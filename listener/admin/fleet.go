@@ -12,7 +12,7 @@ import (
 	"mockserver/listener/verdict"
 )
 
-// fleetPath begins the paths of requests about all replicas.
+// fleetPath is the prefix of the paths of requests about all replicas.
 const fleetPath = "/__admin/fleet"
 
 // join asks the other replicas for a changed specification before requests are accepted, and again

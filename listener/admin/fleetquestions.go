@@ -154,7 +154,7 @@ func (a *Admin) verifyEverywhere(w http.ResponseWriter, r *http.Request) {
 	say := fleetCount{Exact: true}
 	for i := range replies {
 		if replies[i].Status == http.StatusUnprocessableEntity {
-			replies[i].Err = nil // there were some
+			replies[i].Err = nil // the refused expectation only means that there were such requests
 		}
 	}
 	say.Silent = fleet.Answers(replies, func(address string, one verdictOnCount) {

@@ -31,7 +31,7 @@ func (a *Admin) listFleetRuns(w http.ResponseWriter, r *http.Request) {
 type newFleetRun struct {
 	Name  string `json:"name,omitempty" doc:"of the run, at most 100 characters"`
 	Reset bool   `json:"reset-state,omitempty" doc:"true drops the changes of all rows first"`
-	Force bool   `json:"force,omitempty" doc:"true begins on the replicas that are ready, although not all agree"`
+	Force bool   `json:"force,omitempty" doc:"true begins the run on the replicas that are ready, even if not all agree"`
 }
 
 // notAgreed is the response to a run that cannot begin on all replicas.

@@ -10,8 +10,8 @@ import (
 	"mockserver/internal/histogram"
 )
 
-// nativeSchema makes each bucket of a native histogram end at 2^(1/8), 1.09 times, the end of the
-// one before.
+// nativeSchema makes the upper bound of each bucket of a native histogram 2^(1/8), or 1.09, times
+// that of the bucket before.
 const nativeSchema = 3
 
 // bothHistogram is a histogram with the buckets of the classic form and of the native one.

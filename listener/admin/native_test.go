@@ -18,7 +18,8 @@ import (
 	"mockserver/internal/histogram"
 )
 
-// The buckets of a native histogram have each duration between a bound and 1.09 times that bound.
+// Each bucket of a native histogram contains the durations between its lower bound and 1.09 times
+// that bound.
 func TestNative_BucketsHaveTheDurations(t *testing.T) {
 	for _, d := range []time.Duration{0, 1, 127, 128, time.Microsecond, 999 * time.Microsecond, time.Millisecond, 250 * time.Millisecond, time.Second, time.Hour} {
 		l := histogram.Of(d, d)
@@ -41,7 +42,7 @@ func TestNative_BucketsHaveTheDurations(t *testing.T) {
 		if len(h.PositiveSpan) != 1 || h.PositiveSpan[0].GetLength() != 1 || h.PositiveDelta[0] != 2 {
 			t.Fatalf("%v: %v", d, h)
 		}
-		end := math.Exp2(float64(h.PositiveSpan[0].GetOffset()) / 8) // of the bucket, in seconds
+		end := math.Exp2(float64(h.PositiveSpan[0].GetOffset()) / 8) // the upper bound of the bucket, in seconds
 		if s := d.Seconds(); s > end*1.004 || s < end/math.Exp2(1.0/8)/1.004 {
 			t.Errorf("%v is in the bucket from %v to %v", s, end/math.Exp2(1.0/8), end)
 		}

@@ -14,7 +14,7 @@ import (
 	"mockserver/internal/harness"
 )
 
-// downloaded returns the file that open has the browser keep.
+// downloaded returns the file that the browser saves when open is called.
 func (p *page) downloaded(open func()) (name, text string) {
 	p.t.Helper()
 	dir := p.t.TempDir()
@@ -25,7 +25,7 @@ func (p *page) downloaded(open func()) (name, text string) {
 	}
 	open()
 	harness.Until(p.t, "the browser keeps a file", func() bool {
-		files, err := filepath.Glob(filepath.Join(dir, "[^.]*")) // what is not whole begins with a dot
+		files, err := filepath.Glob(filepath.Join(dir, "[^.]*")) // the names of incomplete files begin with a dot
 		if err != nil || len(files) != 1 || strings.HasSuffix(files[0], ".crdownload") {
 			return false
 		}
@@ -36,8 +36,8 @@ func (p *page) downloaded(open func()) (name, text string) {
 	return name, text
 }
 
-// A recording is begun, seen and ended on the page, and kept as a configuration and as HAR, with a
-// token as without one.
+// A recording is started, shown and stopped on the page, and downloaded as a configuration and as
+// HAR, with a token and without one.
 func TestPage_RecordsAnUpstream(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{"without a token": nil, "with a token": {"--admin-token", "a-token-of-some-length"}} {

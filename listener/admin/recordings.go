@@ -15,7 +15,7 @@ import (
 	"mockserver/listener/verdict"
 )
 
-// shownRecording is a recording with what it has so far.
+// shownRecording describes a recording and what it contains so far.
 type shownRecording struct {
 	ID        string         `json:"id" doc:"rises with each recording"`
 	Upstream  string         `json:"upstream" doc:"that is recorded"`
@@ -34,7 +34,7 @@ type shownRecording struct {
 	FirstByte verdict.Spread `json:"first_byte" doc:"from sending a request to the first byte of its answer"`
 }
 
-// shownRecordings are the recordings, and the upstreams that can be recorded.
+// shownRecordings contains the recordings, and the upstreams that can be recorded.
 type shownRecordings struct {
 	Recordings []shownRecording `json:"recordings" doc:"the latest first"`
 	Upstreams  []string         `json:"upstreams" doc:"that are declared"`
@@ -144,14 +144,14 @@ func (a *Admin) recordingOf(w http.ResponseWriter, r *http.Request) (recording.L
 	return list[i], true
 }
 
-// The media types of what is made of a recording.
+// These are the media types of the files that are made from a recording.
 const (
 	harMedia  = "application/har+json"
 	yamlMedia = "application/yaml"
 	zipMedia  = "application/zip"
 )
 
-// showHAR returns what a recording has as HAR.
+// showHAR returns the contents of a recording as HAR.
 func (a *Admin) showHAR(w http.ResponseWriter, r *http.Request) {
 	one, ok := a.recordingOf(w, r)
 	if !ok {
@@ -188,13 +188,13 @@ func (a *Admin) showRecordedConfig(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// downloaded sets the headers of an answer that is a file.
+// downloaded sets the headers of a response that is a file to download.
 func downloaded(w http.ResponseWriter, media, name string) {
 	w.Header().Set("Content-Type", media)
 	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
 }
 
-// cut aborts an answer that is incomplete.
+// cut aborts a response that cannot be completed.
 func (a *Admin) cut(one recording.Listed, as string, err error) {
 	a.log.Warn("a recording could not be written", "recording", one.ID, "as", as, "error", err.Error())
 	panic(http.ErrAbortHandler)

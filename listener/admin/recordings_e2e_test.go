@@ -12,8 +12,8 @@ import (
 	"mockserver/internal/harness"
 )
 
-// What import makes of a recording can be downloaded while it runs: the configuration, or an archive of
-// it and the files beside it.
+// The result of importing a recording can be downloaded while the recording runs: the
+// configuration, or an archive with the configuration and the files next to it.
 func TestRecordings_Config(t *testing.T) {
 	t.Parallel()
 	real := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

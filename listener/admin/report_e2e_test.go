@@ -17,7 +17,7 @@ import (
 // silent returns the address of a server that accepts connections and never responds.
 func silent(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0") // connections wait in its backlog, since nobody accepts them
+	l, err := net.Listen("tcp", "127.0.0.1:0") // connections wait in its backlog, since they are never accepted
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestReports_NothingElse(t *testing.T) {
 			}
 		}
 	}
-	p.Get("/fails") // so that a report has to arrive
+	p.Get("/fails") // so that a report must arrive
 	p.Stopped()
 	if got, want := h.Kinds(), map[string]int{"upstream_failed GET /fails": 1}; !maps.Equal(got, want) {
 		t.Errorf("reported %v, want %v", got, want)

@@ -21,7 +21,7 @@ func (a *Admin) showVerdict(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, v)
 }
 
-// shownSamples contains the figures behind the verdict.
+// shownSamples contains the figures on which the verdict is based.
 type shownSamples struct {
 	Samples   []verdict.Sample `json:"samples" doc:"one a second, the oldest first"`
 	Window    verdict.Sample   `json:"window" doc:"the ten seconds of the verdict as one"`
@@ -62,7 +62,7 @@ func (a *Admin) listRuns(w http.ResponseWriter, r *http.Request) {
 type newRun struct {
 	Name  string `json:"name,omitempty" doc:"of the run, at most 100 characters"`
 	Reset bool   `json:"reset-state,omitempty" doc:"true drops the changes of all rows first"`
-	// What follows is sent by the coordinator of a fleet's run.
+	// The fields below are sent by the coordinator of a fleet's run.
 	ID    string           `json:"id,omitempty" doc:"of the run, with a letter in it; its number by default"`
 	Fleet *runs.Membership `json:"fleet,omitempty" doc:"the fleet's run that it is a part of"`
 }

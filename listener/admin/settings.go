@@ -83,8 +83,8 @@ func (a *Admin) CloseSoon() {
 // longestCall bounds how long idle connections stay open when the program stops.
 const longestCall = time.Second
 
-// ServerOptions returns the options of the server that the settings ask for. With an admin address it
-// records. env looks up env.NAME in templates.
+// ServerOptions returns the server options that the settings specify. With an admin address, the
+// server records. env looks up env.NAME in templates.
 func ServerOptions(set settings.Settings, env func(string) (string, bool), log *slog.Logger, version string) listener.Options {
 	var recorded *record.Options
 	if set.Admin != "" {

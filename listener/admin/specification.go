@@ -187,8 +187,9 @@ func (a *Admin) showSpec(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, shownSpec{a.withRequests(a.shownEndpoints()), a.brought.Load() == a.server.Spec()})
 }
 
-// replaceSpec replaces the specification with the one in the body of a request. With ?check=true it
-// only reports what is wrong with it. ?change=N is sent by a replica that has all others do so too.
+// replaceSpec replaces the specification with the one in the body of a request. With ?check=true
+// it only reports what is wrong with it. ?change=N is sent by a replica that makes the same change
+// on all replicas.
 func (a *Admin) replaceSpec(w http.ResponseWriter, r *http.Request) {
 	q := queryOf(r)
 	check, number := q.one("check", "true", "false") == "true", q.number("change", 0, 1, math.MaxInt)

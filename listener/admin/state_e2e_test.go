@@ -107,7 +107,7 @@ func TestState_IsShownArrangedAndReset(t *testing.T) {
 		t.Errorf("a run: %d %s", got.Status, got.Body)
 	}
 	p.Get("/1").Want(t, 200, "1")
-	p.Get("/once").Want(t, 200, "1") // once in a run
+	p.Get("/once").Want(t, 200, "1") // only once in a run
 	p.Do("POST", "/9", "").Refusal(t, 404, "row_not_found")
 	var report struct {
 		State []struct {
@@ -145,8 +145,8 @@ func TestState_IsShownArrangedAndReset(t *testing.T) {
 	}
 }
 
-// TestState_OutlivesTheProcess: --state gives back every change, and a process that is killed leaves
-// the file as it was.
+// TestState_OutlivesTheProcess expects --state to restore every change, and a process that is
+// killed to leave the file unchanged.
 func TestState_OutlivesTheProcess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -187,8 +187,8 @@ func TestState_OutlivesTheProcess(t *testing.T) {
 	}
 }
 
-// TestState_CountsConflictsAndWhatIsGivenUp: each conflict is one more attempt at a change, which a
-// counter in the change counts as well.
+// TestState_CountsConflictsAndWhatIsGivenUp expects each conflict to cause one more attempt at a
+// change; a counter in the change counts the attempts.
 func TestState_CountsConflictsAndWhatIsGivenUp(t *testing.T) {
 	t.Parallel()
 	p := harness.Serving(t, `
@@ -202,7 +202,7 @@ func TestState_CountsConflictsAndWhatIsGivenUp(t *testing.T) {
 	}
 	const clients = 50
 	sent, attempts := 0, 0
-	for attempts == sent { // without a conflict, until the test times out
+	for attempts == sent { // repeat until there is a conflict, or the test times out
 		var all sync.WaitGroup
 		var last [clients]int
 		for i := range clients {

@@ -11,10 +11,10 @@ import (
 	liststate "mockserver/listener/state"
 )
 
-// inPart is the parameter for isolated rows.
+// inPart is the query parameter that selects isolated rows.
 var inPart = parameter{"part", "string", "the value that isolates the rows; those of all when left out"}
 
-// rowsMedia is the media type of rows one after the other.
+// rowsMedia is the media type of a sequence of rows.
 const rowsMedia = "application/x-ndjson"
 
 // shownSet contains the counters of a set.
@@ -84,7 +84,7 @@ func (a *Admin) resetState(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, state{Status: "reset"})
 }
 
-// refuseRows refuses a request because of what cannot be done with a set.
+// refuseRows refuses a request that cannot be carried out on a set.
 func refuseRows(w http.ResponseWriter, err error) {
 	var full *liststate.FullError
 	switch {
@@ -108,7 +108,7 @@ type asksSnapshot struct {
 	Name string `json:"name" doc:"of the snapshot, at most 100 characters; one with the same name is replaced"`
 }
 
-// takeSnapshot stores the changes as they are.
+// takeSnapshot stores the current changes under a name.
 func (a *Admin) takeSnapshot(w http.ResponseWriter, r *http.Request) {
 	var asked asksSnapshot
 	if !read(w, r, &asked) {
@@ -189,7 +189,7 @@ func partOf(r *http.Request) []byte {
 	return nil
 }
 
-// showRows returns rows, or all of them one after the other.
+// showRows returns rows as a list, or all of them as a sequence.
 func (a *Admin) showRows(w http.ResponseWriter, r *http.Request) {
 	q := queryOf(r)
 	limit, offset := q.number("limit", 100, 1, 10_000), q.number("offset", 0, 0, 1<<31-1)
@@ -234,7 +234,7 @@ func (a *Admin) showRows(w http.ResponseWriter, r *http.Request) {
 func (a *Admin) putRow(w http.ResponseWriter, r *http.Request)   { a.writeRow(w, r, false) }
 func (a *Admin) mergeRow(w http.ResponseWriter, r *http.Request) { a.writeRow(w, r, true) }
 
-// writeRow writes the row of the body, and returns it as it is then.
+// writeRow writes the row in the body, and returns the resulting row.
 func (a *Admin) writeRow(w http.ResponseWriter, r *http.Request, merge bool) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largestRow))
 	if err != nil {

@@ -85,7 +85,7 @@ func (a *Admin) writeTLS(out *output, counts *record.Counts) {
 // pemMedia is the media type of certificates (RFC 8555).
 const pemMedia = "application/pem-certificate-chain"
 
-// showCA answers with the CA that clients of the mocks, and of this address, must trust.
+// showCA returns the CA that clients of the mocks, and of this address, must trust.
 func (a *Admin) showCA(w http.ResponseWriter, _ *http.Request) {
 	text := a.server.CA()
 	if text == nil && a.certs != nil && a.certs.Authority() != nil {

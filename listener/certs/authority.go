@@ -34,7 +34,7 @@ type Authority struct {
 	key  crypto.Signer
 }
 
-// The files of a CA in its directory. The file of the key contains the certificate too, and is
+// The files of a CA in its directory. The file of the key also contains the certificate, and is
 // written first, as a whole, so that two servers that start with an empty directory get the same
 // CA.
 const (
@@ -45,7 +45,8 @@ const (
 const (
 	authorityTime = 10 * 365 * 24 * time.Hour
 	leafTime      = 90 * 24 * time.Hour
-	// backdated is how much earlier than now certificates begin: clocks of clients differ.
+	// backdated is how long before the present the validity of a certificate begins: clocks of
+	// clients differ.
 	backdated = 24 * time.Hour
 	// leafRest is how long a certificate must still be valid when it is used.
 	leafRest = 30 * 24 * time.Hour
@@ -145,7 +146,7 @@ func newAuthority() (*Authority, error) {
 	return &Authority{cert: cert, key: key}, nil
 }
 
-// template returns what all certificates have.
+// template returns the fields that all certificates have in common.
 func template(name string, valid time.Duration) *x509.Certificate {
 	serial, _ := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 126)) // it never fails
 	now := time.Now()
@@ -210,10 +211,10 @@ func newLeaves(a *Authority) *leaves {
 	return &leaves{authority: a, made: map[string]*tls.Certificate{}}
 }
 
-// fallbackName is the name of the certificate for clients that name no host, or an invalid one.
+// fallbackName is the name in the certificate for clients that name no host, or an invalid one.
 const fallbackName = "localhost"
 
-// of returns the certificate of a name. Handshakes that need a new one at the same time share it.
+// of returns the certificate for a name. Handshakes that need a new one at the same time share it.
 func (l *leaves) of(name string) (*tls.Certificate, error) {
 	if net.ParseIP(name) == nil && (strings.HasPrefix(name, "*") || address.NameFault(name) != "") {
 		name = fallbackName
@@ -250,7 +251,7 @@ func (l *leaves) find(name string) *tls.Certificate {
 }
 
 // keep stores a certificate, in place of an arbitrary one if there are too many: a client that asks
-// for thousands of names does not come back to each.
+// for thousands of names does not return to each of them.
 func (l *leaves) keep(name string, cert *tls.Certificate) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

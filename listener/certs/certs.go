@@ -1,7 +1,7 @@
 // Package certs is the TLS side of a server, independent of its protocol: certificates chosen by
-// name, a CA that makes them on demand, the CAs of clients, keys of session tickets, and handshakes
-// with the cause of each that fails. Everything that comes from a file can be reloaded while
-// connections are accepted.
+// name, a CA that makes them on demand, the CAs of clients, keys of session tickets, and
+// handshakes, with the cause of each failure. Everything that comes from a file can be reloaded
+// while connections are accepted.
 //
 //	store, err := certs.Open(certs.Options{Auto: true}, log)
 //	conn, err := store.Handshake(accepted)
@@ -26,22 +26,22 @@ import (
 // Options say which certificates a server has and what it expects of clients. All files are in PEM,
 // except TicketKeys.
 type Options struct {
-	// Pairs are certificates with their keys. A handshake gets the one for the name that the client
-	// asks for, an exact name before a wildcard, or the first one.
+	// Pairs are certificates with their keys. A handshake gets the certificate for the name that
+	// the client asks for, an exact name before a wildcard, or else the first one.
 	Pairs []Pair
 	// Auto makes certificates on demand for every name that is not in Pairs.
 	Auto bool
 	// Dir is the directory where the CA of Auto is stored for the next start; "" makes a new CA
 	// each time.
 	Dir string
-	// Authority is the CA of Auto, if it was opened before; nil opens the one of Dir.
+	// Authority is the CA of Auto, if it is already open; nil opens the CA in Dir.
 	Authority *Authority
 
 	// Only refuses requests in clear text.
 	Only bool
 	// Protocols are what clients may choose by ALPN, the best first; empty means only "http/1.1".
 	Protocols []string
-	// Min is the lowest version that is supported: "1.2", which is the default, or "1.3".
+	// Min is the lowest TLS version that is supported: "1.2", which is the default, or "1.3".
 	Min string
 
 	// ClientCA is a file with the CAs of client certificates; "" asks clients for none.
@@ -56,7 +56,7 @@ type Options struct {
 	NoTickets bool
 }
 
-// Pair is the files of a certificate: its chain, and its key.
+// Pair names the files of a certificate: its chain, and its key.
 type Pair struct{ Cert, Key string }
 
 // The values of Options.Client.
@@ -80,18 +80,17 @@ func (o *Options) check() error {
 	return nil
 }
 
-// versions are the values of Options.Min.
+// versions maps the values of Options.Min to TLS versions.
 var versions = map[string]uint16{"": tls.VersionTLS12, "1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13}
 
-// Store has the certificates of a server as they are now. Its methods may be called from any
-// goroutine.
+// Store holds the current certificates of a server. Its methods may be called from any goroutine.
 type Store struct {
 	opts      Options
 	log       *slog.Logger
 	authority *Authority // nil without Auto
 
-	// base is what handshakes begin with. It has the ticket keys if there is no file of them, so it
-	// is replaced when the CAs of clients change.
+	// base is the configuration that handshakes begin with. It has the ticket keys if there is no
+	// file of them, so it is replaced when the CAs of clients change.
 	base    atomic.Pointer[tls.Config]
 	current atomic.Pointer[state]
 	loading sync.Mutex // held while files are read
@@ -99,7 +98,7 @@ type Store struct {
 	counts counts
 }
 
-// Open reads all files. The error names the first one that is wrong.
+// Open reads all files. The error names the first file that is invalid.
 func Open(opts Options, log *slog.Logger) (*Store, error) {
 	if err := opts.check(); err != nil {
 		return nil, err
@@ -132,7 +131,7 @@ func (s *Store) Authority() *Authority { return s.authority }
 // Only reports whether requests in clear text are refused.
 func (s *Store) Only() bool { return s.opts.Only }
 
-// Files returns the files after whose changes Reload must be called.
+// Files returns the files; Reload must be called when one of them changes.
 func (s *Store) Files() []string {
 	var names []string
 	for _, p := range s.opts.Pairs {
@@ -146,8 +145,8 @@ func (s *Store) Files() []string {
 	return names
 }
 
-// Reload reads all files again. It logs those that are invalid, and keeps their previous content.
-// The cause is for the log.
+// Reload reads all files again. It logs the files that are invalid, and keeps their previous
+// content. The cause is for the log.
 func (s *Store) Reload(cause string) {
 	s.loading.Lock()
 	defer s.loading.Unlock()
@@ -161,7 +160,7 @@ func (s *Store) Reload(cause string) {
 	}
 }
 
-// read reads all files. For those that are invalid it takes the content from before.
+// read reads all files. For a file that is invalid, it uses the content in before.
 func (s *Store) read(before *state) (st *state, problems []error) {
 	st = &state{pairs: slices.Clone(before.pairs), clients: before.clients, digest: before.digest, keys: before.keys, made: before.made}
 	if st.pairs == nil {
@@ -194,7 +193,7 @@ func (s *Store) read(before *state) (st *state, problems []error) {
 	return st, problems
 }
 
-// serve makes st what handshakes from now on get. It reports whether that changes anything.
+// serve makes handshakes use st from now on. It reports whether that changes anything.
 func (s *Store) serve(st *state) (changed bool) {
 	before := s.current.Load()
 	if before != nil && slices.Equal(st.pairs, before.pairs) && st.digest == before.digest && slices.Equal(st.keys, before.keys) {
@@ -217,7 +216,7 @@ func (s *Store) compile(st *state) *tls.Config {
 		GetCertificate:         st.choose,
 		ClientCAs:              st.clients,
 		SessionTicketsDisabled: s.opts.NoTickets,
-		// Small initial records only help browsers that show pages in part, and cost a system call
+		// Small initial records only help browsers that show partial pages, and cost a system call
 		// for each packet.
 		DynamicRecordSizingDisabled: true,
 	}

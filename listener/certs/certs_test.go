@@ -16,7 +16,7 @@ func TestAuthority_IsKept(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "dir")
 	var opened [8]*Authority
 	var opening sync.WaitGroup
-	for i := range opened { // as replicas that start together
+	for i := range opened { // like replicas that start together
 		opening.Go(func() {
 			a, err := OpenAuthority(dir)
 			if err != nil {
@@ -86,7 +86,7 @@ func TestLeaves_OnePerNameAndNoMoreThanAThousand(t *testing.T) {
 	}
 }
 
-// Keys are others for other CAs of clients, and for another mode.
+// The keys change with the CAs of clients, and with the mode.
 func TestTickets_DependOnTheClients(t *testing.T) {
 	keys := [][keySize]byte{{1}, {2}, {3}}
 	seen := map[[keySize]byte]bool{}
@@ -136,7 +136,8 @@ func FuzzAuthority(f *testing.F) {
 	})
 }
 
-// What the errors of crypto/tls mean; the tests of package listener have those of real clients.
+// The errors of crypto/tls are explained; the tests of package listener cover the errors of real
+// clients.
 func TestExplain(t *testing.T) {
 	for _, c := range []struct {
 		err          error

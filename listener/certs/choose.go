@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// index returns the certificates by the names that they are for: hosts in lower case, wildcards as
-// "*.example.com", and IP addresses.
+// index maps the names that certificates are for to the certificates: hosts in lower case,
+// wildcards as "*.example.com", and IP addresses.
 func index(pairs []*tls.Certificate) map[string][]*tls.Certificate {
 	byName := map[string][]*tls.Certificate{}
 	for _, pair := range pairs {

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// warnAhead is how long before a certificate expires the log warns of it.
+// warnAhead is how long before the expiry of a certificate the log warns of it.
 const warnAhead = 14 * 24 * time.Hour
 
-// Validity says until when a certificate is valid.
+// Validity describes until when a certificate is valid.
 type Validity struct {
 	Name  string // its file, or "ca" for the CA of Options.Auto
 	Until time.Time
@@ -27,7 +27,7 @@ func (s *Store) Validities() []Validity {
 	return all
 }
 
-// until returns when the first certificate of a chain expires.
+// until returns when the first certificate in a chain to expire does so.
 func until(leaf *x509.Certificate, chain [][]byte) time.Time {
 	first := leaf.NotAfter
 	for _, der := range chain[1:] {

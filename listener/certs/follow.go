@@ -9,14 +9,15 @@ import (
 )
 
 const (
-	// pollEvery is how often files are checked: a change must be served within a second, and counts
-	// once two checks agree.
+	// pollEvery is how often files are checked: a change must take effect within a second, and
+	// counts once two checks agree.
 	pollEvery = 500 * time.Millisecond
 	// expiryEvery is how often the log warns of a certificate that expires.
 	expiryEvery = 24 * time.Hour
 )
 
-// Follow reloads files that change on disk, and warns of certificates that expire, until ctx ends.
+// Follow reloads files that change on disk, and warns of certificates that expire, until ctx is
+// done.
 func (s *Store) Follow(ctx context.Context) {
 	days := time.NewTicker(expiryEvery)
 	defer days.Stop()

@@ -25,7 +25,7 @@ const (
 	resultOther       = "other"
 )
 
-// results are all results, by how they are counted.
+// results lists all results, in the order in which they are counted.
 var results = [...]string{
 	ResultOK, resultTimeout, resultClosed, resultNotTLS, resultUntrusted, resultVersion, resultCipher, resultProtocol, resultCertificate, resultOther,
 }
@@ -43,8 +43,8 @@ func (f *Failure) Error() string { return f.What }
 // Unwrap returns the error of crypto/tls.
 func (f *Failure) Unwrap() error { return f.err }
 
-// Handshake begins TLS on a connection, as its server. The caller sets deadlines. The error is a
-// *Failure; then the caller must close the connection.
+// Handshake performs the server side of a TLS handshake on a connection. The caller sets deadlines.
+// The error is a *Failure; in that case the caller must close the connection.
 func (s *Store) Handshake(inner net.Conn) (*tls.Conn, error) {
 	conn := tls.Server(inner, s.base.Load())
 	if err := conn.Handshake(); err != nil {
@@ -56,7 +56,7 @@ func (s *Store) Handshake(inner net.Conn) (*tls.Conn, error) {
 	return conn, nil
 }
 
-// causes are parts of messages of crypto/tls, and what they mean: most of its errors have no type.
+// causes maps parts of messages of crypto/tls to their meanings: most of its errors have no type.
 var causes = []struct{ text, result, what string }{
 	{"offered only unsupported versions", resultVersion, "client and server share no version of TLS"},
 	{"protocol version not supported", resultVersion, "client and server share no version of TLS"},
@@ -81,7 +81,7 @@ var refusals = map[string]string{
 	"tls: access denied":                 "the client refuses the server's certificate",
 }
 
-// explain returns why a handshake has failed.
+// explain returns the reason why a handshake has failed.
 func explain(err error) *Failure {
 	var record tls.RecordHeaderError
 	var client *tls.CertificateVerificationError
@@ -141,7 +141,7 @@ func (c *counts) add(result string, cs tls.ConnectionState) {
 	}
 }
 
-// Count is how many handshakes had a result.
+// Count is the number of handshakes that had a result.
 type Count struct {
 	Result  string
 	Resumed bool   // without certificates, by the ticket of an earlier one

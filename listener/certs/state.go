@@ -6,7 +6,7 @@ import (
 	"crypto/x509"
 )
 
-// state is what was read from the files, compiled. It is immutable.
+// state is the content of the files, compiled. It is immutable.
 type state struct {
 	pairs  []*tls.Certificate // by Options.Pairs
 	byName map[string][]*tls.Certificate
@@ -18,8 +18,8 @@ type state struct {
 	keys    [][keySize]byte // of the file of ticket keys; nil without one
 }
 
-// verify checks the client of a resumed session as the full handshake did: the CAs may have changed
-// since (CVE-2025-68121).
+// verify checks the client of a resumed session in the same way as the full handshake: the CAs may
+// have changed since (CVE-2025-68121).
 func (st *state) verify(cs tls.ConnectionState) error {
 	if !cs.DidResume || len(cs.PeerCertificates) == 0 {
 		return nil

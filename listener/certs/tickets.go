@@ -18,8 +18,8 @@ const keySize = 32
 const maxKeys = 16
 
 // readKeys reads the keys of session tickets, one a line, as base64 of 32 bytes, which is what
-// "openssl rand -base64 32" prints. Tickets are made with the first one, and accepted with all of
-// them: to rotate keys, add a new key in second place on every server, and only then move it to the
+// "openssl rand -base64 32" prints. Tickets are made with the first key, and accepted with all
+// keys: to rotate keys, add a new key in second place on every server, and only then move it to the
 // front.
 func readKeys(name string) (keys [][keySize]byte, err error) {
 	text, err := files.Read(name)
@@ -49,7 +49,7 @@ func readKeys(name string) (keys [][keySize]byte, err error) {
 
 // derive returns the keys that tickets are encrypted with. They depend on the CAs of clients and on
 // whether a certificate is required, because a resumed session does not ask the client for one:
-// after a change of the CAs no old ticket is accepted, whatever keys the file has.
+// after a change to the CAs, no old ticket is accepted, whatever keys the file has.
 func derive(keys [][keySize]byte, clients [sha256.Size]byte, mode string) [][keySize]byte {
 	derived := make([][keySize]byte, len(keys))
 	for i, key := range keys {

@@ -21,10 +21,10 @@ type Access struct {
 	sets   *Sets
 	finds  []find
 	states []inState
-	names  []string // of all rows: found ones, states, and those that changes name
+	names  []string // of all rows: those found, those of states, and those that changes name
 }
 
-// find is one row that is found.
+// find is the definition of one row to be found.
 type find struct {
 	set   *set
 	part  *renderer.Operand // nil for the common part
@@ -55,8 +55,8 @@ const (
 
 var picks = map[string]pick{"": pickFirst, "first": pickFirst, "newest": pickNewest, "next": pickNext, "once": pickOnce, "random": pickRandom}
 
-// Compile compiles what an endpoint finds, and adds the names of the found rows to the scope; Names
-// adds those of its changes. It returns nil for an endpoint that uses no rows.
+// Compile compiles the rows that an endpoint finds, and adds their names to the scope; Names adds
+// the names of its changes. It returns nil for an endpoint that uses no rows.
 func (s *Sets) Compile(e *config.Endpoint, scope *renderer.Scope) (*Access, syntax.Problems) {
 	all := [][]config.Do{e.Do}
 	for i := range e.Responses {
@@ -166,10 +166,10 @@ func (a *Access) Finds() bool { return a != nil && len(a.finds)+len(a.states) > 
 // ErrTooManyRows stops a request whose row can only be found by looking at too many others.
 var ErrTooManyRows = fmt.Errorf("finding the row would mean looking at more than %d others one by one; search for a value that fewer rows have", state.MaxSifted)
 
-// Find begins what a request does with rows, and finds those that the endpoint names. It reports
-// whether the scenarios are in states in which the endpoint answers. If finding a row would take
-// too long, it stops the request with ErrTooManyRows, and the endpoint answers regardless of its
-// condition.
+// Find begins the work of a request with rows, and finds the rows that the endpoint names. It
+// reports whether the scenarios are in states in which the endpoint answers. If finding a row would
+// take too long, it stops the request with ErrTooManyRows, and the endpoint answers regardless of
+// its condition.
 func (a *Access) Find(r *matcher.Request) bool {
 	w := workOf(r)
 	const attempts = 10 // to see several sets as of one time
@@ -221,7 +221,7 @@ func (a *Access) begin(w *work, r *matcher.Request) {
 	if missing := n - len(r.Rows); missing > 0 {
 		r.Rows = append(r.Rows, make([]json.Value, missing)...)
 	}
-	clear(r.Rows[:n]) // after them are values that the endpoint has made
+	clear(r.Rows[:n]) // the values that the endpoint has made follow them
 }
 
 // find returns the row, which may not exist. ok is false if finding it would take too long.
@@ -247,7 +247,7 @@ func (f *find) find(w *work, r *matcher.Request) (row state.Row, ok bool) {
 	if row = f.choose(rows, value, part, r); row.Found() {
 		w.tx.Saw(f.set.Set, part, row)
 	} else if rows.Len() == 0 {
-		return w.tx.First(f.set.Set, part, all, false) // the transaction depends on there being none
+		return w.tx.First(f.set.Set, part, all, false) // the transaction depends on its absence
 	}
 	return row, true
 }

@@ -56,7 +56,7 @@ const (
 	maxFormFields = 1000
 )
 
-// formObject returns a form as an object: a[b]=1 is a member b of a member a.
+// formObject returns a form as an object: a[b]=1 becomes a member b of a member a.
 func formObject(body []byte) ([]json.Value, *Failed) {
 	var args fasthttp.Args
 	args.ParseBytes(body)

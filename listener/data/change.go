@@ -16,7 +16,7 @@ import (
 	"mockserver/renderer/scalar"
 )
 
-// Changes are what a response changes, compiled. They are immutable.
+// Changes are the compiled changes of a response. They are immutable.
 type Changes struct {
 	access *Access
 	all    []change
@@ -38,8 +38,8 @@ type change struct {
 	as      int // the index of the name of the row; -1 for none
 }
 
-// CompileChanges compiles what a response changes; it returns nil if that is nothing. The scope is
-// the endpoint's after Compile.
+// CompileChanges compiles the changes of a response; it returns nil if there are none. The scope is
+// that of the endpoint after Compile.
 func (a *Access) CompileChanges(all []config.Do, scope *renderer.Scope) (*Changes, syntax.Problems) {
 	if len(all) == 0 && !a.leads() {
 		return nil, nil
@@ -107,7 +107,8 @@ func objectOf(m config.Made, key string) (config.Made, syntax.Problems) {
 	return config.Made{}, syntax.Problems{{Pos: m.Text.Pos, Key: key, What: fmt.Sprintf("is a text (%s); expected a map, a JSON object, or one placeholder", strconv.Quote(wording.Clip(text)))}}
 }
 
-// Apply makes the changes of a request. It returns nil if it has; otherwise nothing has changed.
+// Apply makes the changes of a request. It returns nil if they were made; otherwise nothing has
+// changed.
 func (c *Changes) Apply(r *matcher.Request) *Failed {
 	w := workOf(r)
 	if w.owner != c.access || !c.access.Finds() {
@@ -273,7 +274,7 @@ func notANumber(format string, c *change, key []byte) *Failed {
 	return &Failed{Else: -1, Failure: reply.NotANumber, Message: fmt.Sprintf(format, joined(c.field), wording.Clip(string(key)))}
 }
 
-// outside reports whether a sum is outside its bounds. It is outside any bound that is not a
+// outside reports whether a sum is outside its bounds. A sum is outside any bound that is not a
 // number.
 func (c *change) outside(sum []byte, r *matcher.Request) bool {
 	for _, bound := range []struct {

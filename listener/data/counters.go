@@ -7,11 +7,11 @@ import (
 	"mockserver/listener/reply"
 )
 
-// operation is what requests do with a set.
+// operation is a kind of access to a set.
 type operation uint8
 
-// All operations. Operations of resources count as what they do: create as insert, replace as put,
-// change as merge, remove as delete, and read as find.
+// All operations. Operations of resources count as the operation that they perform: create as
+// insert, replace as put, change as merge, remove as delete, and read as find.
 const (
 	opFind operation = iota
 	opList
@@ -31,8 +31,8 @@ var operationOf = map[string]operation{
 	"list": opList, "read": opFind, "create": opInsert, "replace": opPut, "change": opMerge, "remove": opDelete,
 }
 
-// results are how operations end: well, without a row where that is not an error, or with the code
-// of an error. The last one stands for any other code.
+// results are the results of operations: success, no row where that is not an error, or the code of
+// an error. The last one stands for any other code.
 var results = [...]string{
 	"ok", "missing", reply.RowNotFound.Code, reply.KeyExists.Code, reply.OutOfBounds.Code, reply.StateFull.Code, reply.BadJSON.Code, reply.TooManyRows.Code, "refused",
 }
@@ -47,7 +47,7 @@ type counters [operations][len(results)]atomic.Uint64
 
 func (t *counters) note(o operation, result int) { t[o][result].Add(1) }
 
-// failed notes that an operation ended with an error.
+// failed notes that an operation failed with an error.
 func (t *counters) failed(o operation, f reply.Failure) {
 	result := len(results) - 1
 	for i := range results {

@@ -67,7 +67,7 @@ func (c client) talk(steps [][2]string, headers ...string) {
 	}
 }
 
-// serve serves a configuration in a directory with files, by name and content.
+// serve serves a configuration in a directory with files, given by name and content.
 func serve(t *testing.T, configuration string, files ...string) (client, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -219,7 +219,7 @@ const bank = `
 func TestDo(t *testing.T) {
 	c, _ := serve(t, bank)
 	c.talk([][2]string{
-		// All or nothing: the earlier entry of the log is missing, too.
+		// All or nothing: the earlier entry of the log is also missing.
 		{`POST /transfer {"from": "a", "to": "b", "amount": 11}`, `402 {"error":"no funds of a"}`},
 		{"GET /log/1", "200 "},
 		{`POST /transfer {"from": "a", "to": "b", "amount": "x"}`, `422 {"error":"Not a number","code":"not_a_number"…`},
@@ -254,8 +254,8 @@ func TestDo(t *testing.T) {
 	})
 }
 
-// TestDo_OneOfAThousandWins moves one order from new to paid by a thousand clients: one answer says
-// so, and all others say that it was paid already.
+// TestDo_OneOfAThousandWins has a thousand clients move one order from new to paid: one answer says
+// so, and all other answers say that it was already paid.
 func TestDo_OneOfAThousandWins(t *testing.T) {
 	c, _ := serve(t, `
 - data: {name: orders, rows: [{id: o, status: new}]}
@@ -290,7 +290,7 @@ func TestDo_OneOfAThousandWins(t *testing.T) {
 	}
 }
 
-// TestDo_NothingIsLost adds by many clients at once.
+// TestDo_NothingIsLost has many clients add at once: nothing is lost.
 func TestDo_NothingIsLost(t *testing.T) {
 	c, _ := serve(t, `
 - data: {name: n, rows: [{id: a, sum: 0}]}
@@ -337,7 +337,7 @@ func TestDo_OutcomesFaultsAndFailures(t *testing.T) {
 		t.Errorf("the fault did not happen: %s", resp.Status)
 	}
 	if got := c.ask("GET /"); !strings.HasPrefix(got, "200 11 ") || strings.HasSuffix(got, " 0") {
-		t.Errorf("after a fault: %s, want it done", got) // once or twice: net/http may try again
+		t.Errorf("after a fault: %s, want it done", got) // done once or twice: net/http may retry
 	}
 }
 
@@ -387,8 +387,8 @@ func (c client) eventually(request, want string) {
 	}
 }
 
-// TestFiles_AreReadAgain: a changed file becomes a new base, on which changes stay unless declared
-// otherwise. An invalid file changes nothing.
+// TestFiles_AreReadAgain: a changed file becomes a new base, and changes stay on top of it unless
+// declared otherwise. An invalid file changes nothing.
 func TestFiles_AreReadAgain(t *testing.T) {
 	c, dir := serve(t, `
 - data: {name: keep, from: {path: rows.csv}, types: {n: integer}}
@@ -437,7 +437,7 @@ func TestReload_KeepsChanges(t *testing.T) {
 	if err := s.Apply(parse(fmt.Sprintf(configuration, ""))); err != nil {
 		t.Fatal(err)
 	}
-	c.talk([][2]string{{"POST /", "200 1"}}) // the set was gone
+	c.talk([][2]string{{"POST /", "200 1"}}) // the set was gone in between
 }
 
 func TestSeed_PicksRepeat(t *testing.T) {
@@ -457,7 +457,7 @@ func TestSeed_PicksRepeat(t *testing.T) {
 	}
 }
 
-// TestFiles_OfEachKind: the same rows, from each kind of file.
+// TestFiles_OfEachKind: each kind of file gives the same rows.
 func TestFiles_OfEachKind(t *testing.T) {
 	book := excelize.NewFile()
 	for i, row := range [][]any{{"id", "name", "n"}, {"a", "Ada", 1.5}, {"b", "Bob", true}} {
@@ -519,7 +519,7 @@ func TestScenario(t *testing.T) {
 	})
 }
 
-// TestScenario_OneOfAThousandWins: a state is left once.
+// TestScenario_OneOfAThousandWins: a state is left only once.
 func TestScenario_OneOfAThousandWins(t *testing.T) {
 	c, _ := serve(t, checkout)
 	var won atomic.Int32

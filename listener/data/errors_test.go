@@ -10,7 +10,7 @@ import (
 	"mockserver/listener"
 )
 
-// TestErrors: each error in a configuration is found at load, with its place.
+// TestErrors: each error in a configuration is found at load, and reported with its position.
 func TestErrors(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// look is what can be seen of a file without reading it: its metadata.
+// look is what is known of a file without reading it: its metadata.
 type look struct{ info fs.FileInfo } // nil for no file
 
 func (l look) same(m look) bool {
@@ -24,7 +24,7 @@ func (l look) still() bool { return l.info == nil || time.Since(l.info.ModTime()
 // lookInterval is how often files are checked.
 const lookInterval = 300 * time.Millisecond
 
-// located returns the path of a relative file: in a directory or, if it is not there, in the
+// located returns the path of a relative file: in a directory or, if the file is not there, in the
 // working directory.
 func located(dir, file string) string {
 	path := filepath.FromSlash(file)

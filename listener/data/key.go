@@ -38,7 +38,7 @@ func compileNewKeys(d *config.Data) (*newKeys, syntax.Problems) {
 	return made, problems
 }
 
-// atLeast notes that an integer is a key.
+// atLeast notes that an integer is in use as a key.
 func (k *newKeys) atLeast(n int64) {
 	for {
 		last := k.largest.Load()

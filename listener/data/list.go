@@ -16,11 +16,11 @@ import (
 )
 
 // maxSifted is how many rows a list may look at one by one: the rows with a requested value, if the
-// request has further conditions or another order. Other lists find their rows by their places,
-// however many there are.
+// request has further conditions or another order. Other lists find their rows by position, however
+// many there are.
 const maxSifted = state.MaxSifted
 
-// demands is what a request asks for in a list.
+// demands holds what a request asks of a list.
 type demands struct {
 	where []wanted
 	by    []sorting
@@ -43,7 +43,7 @@ type sorting struct {
 	down  bool
 }
 
-// listing is the rows of a list, accessed by their places.
+// listing holds the rows of a list, accessed by position.
 type listing struct {
 	rows   state.Rows
 	down   bool        // backwards
@@ -79,7 +79,7 @@ func (l *listing) page(k, n int) []state.Row {
 	return rows
 }
 
-// after returns the place after a row, which may be gone: the row of a cursor.
+// after returns the position after a row, which may be gone: the row of a cursor.
 func (l *listing) after(r state.Row) int {
 	if l.sifted != nil {
 		i, found := slices.BinarySearchFunc(l.sifted, r, l.compare)
@@ -115,7 +115,7 @@ func (l *listing) compare(a, b state.Row) int {
 	return 0
 }
 
-// demands reads what a request asks for. The values of parents come first.
+// demands reads what a request asks of a list. The values of parents come first.
 func (o *Operation) demands(r *matcher.Request) (*demands, *Failed) {
 	d := &demands{args: &fasthttp.Args{}}
 	d.args.ParseBytes(r.QueryString())
@@ -138,7 +138,7 @@ func (o *Operation) demands(r *matcher.Request) (*demands, *Failed) {
 	return d, nil
 }
 
-// appendOrderedParam appends a parameter in the form that values of members have in their order.
+// appendOrderedParam appends a parameter in the form that the values of a member have in its order.
 func appendOrderedParam(dst, text []byte) []byte {
 	return renderer.AppendOrdered(dst, json.Value{Kind: json.String, Raw: appendText(text)})
 }
@@ -173,7 +173,7 @@ func (d *demands) ask(order int, op string, text []byte) bool {
 	return true
 }
 
-// sort reads the value of sort, such as "-created,name".
+// sort reads the value of the parameter sort, such as "-created,name".
 func (d *demands) sort(o *Operation, text string) *Failed {
 	for part := range strings.SplitSeq(text, ",") {
 		name, down := strings.CutPrefix(part, "-")

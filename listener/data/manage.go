@@ -11,7 +11,7 @@ import (
 	"mockserver/listener/state"
 )
 
-// Why an operation on a set from outside fails.
+// Reasons why an operation on a set from outside fails.
 var (
 	ErrNoSet = errors.New("there is no such set")
 	ErrNoRow = errors.New("there is no such row")
@@ -20,9 +20,9 @@ var (
 // Set returns a set by its name; nil if there is none.
 func (s *Sets) Set(name string) *state.Set { return s.store.Set(name) }
 
-// Put writes a row from outside: in place of the one with its key or, with merge, merged into it
-// (RFC 7396). It returns the row as it is then. The errors are ErrNoSet, ErrNoRow for merge, a
-// *state.FullError, and others that say what is wrong with the row.
+// Put writes a row from outside: in place of the row with its key or, if merge is set, merged into
+// that row (RFC 7396). It returns the resulting row. The errors are ErrNoSet, ErrNoRow for merge, a
+// *state.FullError, and errors that say what is wrong with the row.
 func (s *Sets) Put(name string, part, key, row []byte, merge bool) ([]byte, error) {
 	s.mu.Lock()
 	known := s.current[name]
@@ -71,9 +71,9 @@ func (s *Sets) Delete(name string, part, key []byte) error {
 	})
 }
 
-// Reset drops the changes of the sets with the given names, or of all sets if there are no names,
-// in one part, or in all if part is nil. Picks from them start over. The error is ErrNoSet, with
-// the name; then nothing was reset.
+// Reset drops the changes to the sets with the given names, or to all sets if there are no names,
+// in one part, or in all parts if part is nil. Picks from them start over. The error is ErrNoSet,
+// with the name; in that case nothing was reset.
 func (s *Sets) Reset(names []string, part []byte) error {
 	sets := s.store.Sets()
 	if len(names) > 0 {
@@ -99,7 +99,7 @@ func (s *Sets) Reset(names []string, part []byte) error {
 	return nil
 }
 
-// Changes calls f for the changes of a set, until it returns false. The error is ErrNoSet.
+// Changes calls f for the changes to a set, until f returns false. The error is ErrNoSet.
 func (s *Sets) Changes(name string, f func(state.Change) bool) error {
 	set := s.store.Set(name)
 	if set == nil {

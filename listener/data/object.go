@@ -9,7 +9,7 @@ import (
 	"mockserver/renderer/escape"
 )
 
-// member returns the value at a way in a row, which is a JSON object.
+// member returns the value at a path in a row, which is a JSON object.
 func member(row []byte, way []string) json.Value {
 	v := json.Value{Kind: json.Object, Raw: row}
 	for _, name := range way {
@@ -21,10 +21,10 @@ func member(row []byte, way []string) json.Value {
 // Rows are changed as texts: digits, the order of members and everything that is not changed stay
 // as they are.
 
-// object is the members of a JSON object, for lookups by name.
+// object holds the members of a JSON object, for lookups by name.
 type object struct {
 	all     []json.Member
-	escaped bool           // a name may have escapes
+	escaped bool           // a name may contain escapes
 	table   map[string]int // with many lookups: the last index of each decoded name
 }
 
@@ -36,7 +36,7 @@ func members(v json.Value, room []json.Member) object {
 	return object{all: v.AppendMembers(room), escaped: bytes.IndexByte(v.Raw, '\\') >= 0}
 }
 
-// expect prepares for a number of lookups.
+// expect prepares for the given number of lookups.
 func (o *object) expect(lookups int) {
 	if len(o.all)*lookups < many {
 		return
@@ -47,7 +47,7 @@ func (o *object) expect(lookups int) {
 	}
 }
 
-// find returns the index of the last member with a name, which may have escapes; -1 if there is
+// find returns the index of the last member with a name, which may contain escapes; -1 if there is
 // none.
 func (o *object) find(key json.Value, escaped bool) int {
 	if o.table != nil {
@@ -64,7 +64,7 @@ func (o *object) find(key json.Value, escaped bool) int {
 	return -1
 }
 
-// appendMerged appends a value with a patch merged into it, as RFC 7396 says.
+// appendMerged appends a value with a patch merged into it, as defined by RFC 7396.
 func appendMerged(dst []byte, target, patch json.Value) []byte {
 	if patch.Kind != json.Object {
 		return append(dst, patch.Raw...)
@@ -110,8 +110,8 @@ func (w *objectWriter) key(key json.Value) {
 	w.dst = append(append(w.dst, key.Raw...), ':')
 }
 
-// appendWith appends v with the member at a way set to value, a JSON text. Missing objects on the
-// way are created; other values on the way are replaced by objects.
+// appendWith appends v with the member at a path set to value, a JSON text. Missing objects on the
+// path are created; other values on the path are replaced by objects.
 func appendWith(dst []byte, v json.Value, way []string, value []byte) []byte {
 	if len(way) == 0 {
 		return append(dst, value...)

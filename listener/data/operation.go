@@ -31,10 +31,10 @@ type Operation struct {
 	size    int
 	most    int
 
-	created, updated []string // the ways to members with times; nil for none
+	created, updated []string // the paths to members with times; nil for none
 }
 
-// parent is a parameter of the path whose value a member of the rows has.
+// parent is a path parameter whose value must equal a member of the rows.
 type parent struct {
 	param int
 	way   []string // to the member
@@ -137,7 +137,7 @@ func (o *Operation) known(param string) bool {
 	return false
 }
 
-// parameter returns the name of a parameter: the declared one, or that of the page style.
+// parameter returns the name of a parameter: the declared name, or the one that the page style has.
 func (o *Operation) parameter(name string) string {
 	for _, other := range o.config.Page.Names {
 		if other.Name == name {

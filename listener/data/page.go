@@ -20,7 +20,7 @@ import (
 
 // page is one page of a list.
 type page struct {
-	style string // "" for everything on one
+	style string // "" for everything on one page
 
 	backward bool // by ending_before
 	rows     []state.Row
@@ -32,7 +32,7 @@ type page struct {
 	next     string // the cursor of the next page; "" for none
 }
 
-// object returns the page as list templates see it.
+// object returns the page in the form that list templates see.
 func (p *page) object() []byte {
 	b := append([]byte(`{"total":`), strconv.Itoa(p.total)...)
 	b = append(append(b, `,"page":`...), strconv.Itoa(p.number)...)
@@ -74,8 +74,8 @@ func (p *page) body(items []byte) []byte {
 	return items
 }
 
-// number returns a parameter that must be an integer of at least least, or otherwise if it is
-// missing.
+// number returns the value of a parameter, which must be an integer not below least; if the
+// parameter is missing, it returns otherwise.
 func (o *Operation) number(d *demands, name string, otherwise, least int) (n int, failed *Failed) {
 	name = o.parameter(name)
 	if !d.args.Has(name) {
@@ -134,7 +134,7 @@ func (o *Operation) page(l *listing, d *demands, part []byte, w *work) (*page, *
 	return p, nil
 }
 
-// asks reports whether a parameter decides which rows a list has, and in which order.
+// asks reports whether a parameter affects which rows a list has, or their order.
 func (o *Operation) asks(param string) bool {
 	name, _, _ := strings.Cut(param, "[")
 	return param == "sort" || slices.ContainsFunc(o.filters, func(m ordered) bool { return m.name == name })
@@ -148,7 +148,7 @@ func (o *Operation) signature(d *demands) uint32 {
 		_, _ = h.Write([]byte{0})
 	}
 	write([]byte(o.config.Key + o.set.declared.Name))
-	for i := range o.parents { // whose values come first in d.where
+	for i := range o.parents { // their values come first in d.where
 		write(d.where[i].values[0])
 	}
 	for key, value := range d.args.All() {
@@ -160,8 +160,8 @@ func (o *Operation) signature(d *demands) uint32 {
 	return h.Sum32()
 }
 
-// cursor returns the place after a row as a text. It stays valid while rows come and go, because it
-// contains the number of the row and the values that the list is ordered by.
+// cursor returns the position after a row as a text. The cursor stays valid while rows come and go,
+// because it contains the number of the row and the values that the list is ordered by.
 func (o *Operation) cursor(l *listing, d *demands, last state.Row) string {
 	b := binary.BigEndian.AppendUint32(nil, o.signature(d))
 	b = binary.AppendUvarint(b, last.Seq)
@@ -183,7 +183,7 @@ func (o *Operation) cursor(l *listing, d *demands, last state.Row) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// fromCursor returns the place after the row of a cursor.
+// fromCursor returns the position after the row of a cursor.
 func (o *Operation) fromCursor(l *listing, d *demands) (int, *Failed) {
 	name := o.parameter("cursor")
 	if len(d.args.Peek(name)) == 0 {
@@ -198,7 +198,7 @@ func (o *Operation) fromCursor(l *listing, d *demands) (int, *Failed) {
 	return 0, refuse(reply.BadCursor, "%s is not a cursor of this list", name)
 }
 
-// fromKey returns the place that starting_after or ending_before asks for.
+// fromKey returns the position that starting_after or ending_before asks for.
 func (o *Operation) fromKey(l *listing, d *demands, part []byte, w *work, p *page) (int, *Failed) {
 	for _, name := range []string{"starting_after", "ending_before"} {
 		param := o.parameter(name)
@@ -221,7 +221,7 @@ func (o *Operation) fromKey(l *listing, d *demands, part []byte, w *work, p *pag
 	return 0, nil
 }
 
-// links adds the header fields of the page style link.
+// links adds the header fields of the page style "link".
 func (o *Operation) links(p *page, r *matcher.Request, d *demands, answer *reply.Reply) {
 	if p.style != "link" {
 		return

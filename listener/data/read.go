@@ -19,7 +19,7 @@ import (
 	"mockserver/listener/state"
 )
 
-// look looks at the file of the set. A set without a file always looks the same.
+// look reads the metadata of the set's file. A set without a file always looks the same.
 func (s *set) look() look {
 	if s.declared.From == nil {
 		return look{}
@@ -35,7 +35,7 @@ func (s *set) look() look {
 func (s *set) file() string { return located(s.declared.Dir, s.declared.From.Path.Value) }
 
 // read returns the rows of the file, or those declared in place, as a base. It creates the
-// state.Set if there is none. Errors have their position in the file of the rows.
+// state.Set if there is none. Errors contain their position in the file of the rows.
 func (s *set) read() (*state.Base, syntax.Problems) {
 	s.seen = s.look()
 	s.settled = s.seen.still()
@@ -57,7 +57,7 @@ func (s *set) read() (*state.Base, syntax.Problems) {
 	return base, problems
 }
 
-// building is a base while its rows are read.
+// building is a base whose rows are being read.
 type building struct {
 	set     *set
 	builder state.Builder
@@ -163,7 +163,7 @@ func readSheet(r io.Reader, d *config.Data, yield rows.Yield) error {
 // sumSeed is the seed of the hashes that tell whether a file has changed.
 var sumSeed = maphash.MakeSeed()
 
-// options returns how the file of a set is to be read.
+// options returns the options for reading the file of a set.
 func options(d *config.Data) rows.Options {
 	o := rows.Options{Name: d.From.Path.Value, Key: d.EffectiveMember(), Infer: d.Infer, Types: map[string]rows.Type{}}
 	if d.From.Separator != "" {

@@ -70,7 +70,7 @@ func ids(t *testing.T, text string) string {
 	return strings.Join(list, " ")
 }
 
-// TestResource_Lists: pages, filters and orders by the style link, whose bodies are lists.
+// TestResource_Lists: pages, filters and orders work in the style "link", whose bodies are lists.
 func TestResource_Lists(t *testing.T) {
 	c, _ := serve(t, strings.Replace(fruit, "STYLE", "names: {page: p}", 1))
 	for _, l := range []struct{ query, ids, total, links string }{
@@ -80,7 +80,7 @@ func TestResource_Lists(t *testing.T) {
 		{"?p=4", "", "5", "first=1 prev=3 last=3"},
 		{"?p=999999999", "", "5", "first=1 prev=3 last=3"},
 		{"?limit=3", "1 2 3", "5", "first=1 next=2 last=2"},
-		{"?limit=100", "1 2 3", "5", "first=1 next=2 last=2"}, // max is 3
+		{"?limit=100", "1 2 3", "5", "first=1 next=2 last=2"}, // the maximum is 3
 		{"?colour=red", "2 3", "2", "first=1 last=1"},
 		{"?colour=red&colour=blue&limit=3", "2 3 5", "3", "first=1 last=1"},
 		{"?colour[in]=red,blue&limit=3", "2 3 5", "3", "first=1 last=1"},
@@ -200,7 +200,7 @@ func TestResource_CursorsAreStable(t *testing.T) {
 		}
 	}
 	_, cursor := next("?limit=2&sort=name")
-	if resp, _ := c.exchange("DELETE /fruit/5"); resp.StatusCode != 204 { // the row of the cursor
+	if resp, _ := c.exchange("DELETE /fruit/5"); resp.StatusCode != 204 { // deletes the row of the cursor
 		t.Fatal(resp.Status)
 	}
 	for _, body := range []string{`{"name": "a", "price": 1}`, `{"name": "bz", "price": 1}`} {
@@ -217,7 +217,7 @@ func TestResource_CursorsAreStable(t *testing.T) {
 	})
 }
 
-// TestResource_Rules is the table of requests and answers.
+// TestResource_Rules checks a table of requests and answers.
 func TestResource_Rules(t *testing.T) {
 	c, _ := serve(t, `
 - data: {name: notes, rows: [{id: a, text: first, tags: {x: 1}}]}
@@ -251,7 +251,7 @@ func TestResource_Rules(t *testing.T) {
 		{"PATCH /notes/" + made.ID + ` {"text": "third"}`, `If-Match: "old"`, `412 {"error":"Precondition failed","code":"precondition_failed"…`},
 		{"DELETE /notes/" + made.ID, `If-Match: "old"`, "412 …"},
 		{"DELETE /notes/none", `If-Match: *`, "412 …"},
-		{"DELETE /notes/" + made.ID, "If-Match: W/" + tag, "412 …"}, // a weak tag is no strong one
+		{"DELETE /notes/" + made.ID, "If-Match: W/" + tag, "412 …"}, // a weak tag is not strong
 		{"PUT /open/notes/a {}", "If-None-Match: *", "412 …"},       // creates, but never replaces
 		{"DELETE /notes/" + made.ID, "If-None-Match: " + tag, "412 …"},
 		{`PUT /stamped/s {"n": 1}`, "If-None-Match: *", `201 {"n":1,"id":"s","meta":{"at":"…`},
@@ -269,7 +269,7 @@ func TestResource_Rules(t *testing.T) {
 		{`POST /notes {"id": "a"}`, asJSON, `409 {"error":"Key exists","code":"key_exists"…`},
 		{`POST /notes nothing`, asJSON, "400 …"},
 		{`POST /notes [{"id": "l1"}, {"id": "a"}]`, asJSON, "409 …"},
-		{`GET /notes/l1`, "", "404 …"}, // all of a list, or none
+		{`GET /notes/l1`, "", "404 …"}, // a list is created as a whole or not at all
 		{`POST /notes [{"id": "l1"}, 7]`, asJSON, "400 …"},
 		{`POST /open/notes [{"id": "l1", "n": 1.0}, {"id": "l2"}]`, asJSON, `201 [{"id":"l1","n":1.0},{"id":"l2"}]`},
 		{`POST /open/notes id=f&a[b]=1&a[c][d]=x+y&e=%C3%A4`, "Content-Type: application/x-www-form-urlencoded", `201 {"id":"f","a":{"b":"1","c":{"d":"x y"}},"e":"ä"}`},
@@ -307,8 +307,8 @@ func TestResource_Rules(t *testing.T) {
 	}
 }
 
-// TestResource_Nested: parameters of the path are members of the rows, and lists have only rows
-// with those of the path.
+// TestResource_Nested: path parameters are members of the rows, and lists contain only rows with
+// the values in the path.
 func TestResource_Nested(t *testing.T) {
 	c, _ := serve(t, `
 - resource: {path: "/users/:user/orders", new-key: int, parent: {user: user_id}, filter: [n, user_id], page: {style: page}}
@@ -330,7 +330,8 @@ func TestResource_Nested(t *testing.T) {
 	}, asJSON)
 }
 
-// TestResource_TemplatesAndOn: lists and rows as declared, and what operations do in addition.
+// TestResource_TemplatesAndOn: lists and rows are rendered as declared, and operations make their
+// additional changes.
 func TestResource_TemplatesAndOn(t *testing.T) {
 	c, _ := serve(t, `
 - resource:
@@ -389,8 +390,8 @@ func TestResource_SeveralAnswers(t *testing.T) {
 	})
 }
 
-// TestResource_NothingIsLost changes and creates by many clients at once, each with the tag that it
-// has read.
+// TestResource_NothingIsLost has many clients change and create rows at once, each with the tag
+// that it has read: nothing is lost.
 func TestResource_NothingIsLost(t *testing.T) {
 	c, _ := serve(t, `
 - resource: {path: /n, new-key: int, data: {rows: [{id: 1, sum: 0}]}}
@@ -423,7 +424,7 @@ func TestResource_NothingIsLost(t *testing.T) {
 	}
 }
 
-// TestResource_Schema: invalid rows are refused with all violations, whatever writes them.
+// TestResource_Schema: invalid rows are refused with all violations, however they are written.
 func TestResource_Schema(t *testing.T) {
 	c, dir := serve(t, `
 - resource:

@@ -54,8 +54,8 @@ func (m *savedMove) from(now time.Time) *state.Move {
 	return &state.Move{At: now.Add(m.In).UnixNano(), Entry: m.Entry, To: m.To}
 }
 
-// Save writes all changes to a file. The file is replaced as a whole: whatever happens, it is
-// either the old or the new one.
+// Save writes all changes to a file. The file is replaced as a whole: whatever happens, it has
+// either the old or the new content.
 func (s *Sets) Save(path string) (changes int, err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.new")
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *Sets) Save(path string) (changes int, err error) {
 	return changes, os.Rename(f.Name(), path)
 }
 
-// Writable returns why Save could not write to a file; nil if it could.
+// Writable returns the reason why Save could not write to a file; nil if it could.
 func Writable(path string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.new")
 	if err != nil {
@@ -106,8 +106,8 @@ func Writable(path string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// Load makes the changes of a file that Save has written. A missing file has none. Changes of
-// undeclared sets are left out; their number is returned too.
+// Load makes the changes in a file that Save has written. A missing file contains none. Changes to
+// undeclared sets are left out; their number is also returned.
 func (s *Sets) Load(path string) (changes, leftOut int, err error) {
 	f, _, err := files.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -120,7 +120,7 @@ func (s *Sets) Load(path string) (changes, leftOut int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	decoder := stdjson.NewDecoder(bufio.NewReaderSize(f, 1<<20))
-	decoder.DisallowUnknownFields() // so that another kind of file is not overwritten at the end
+	decoder.DisallowUnknownFields() // so that a file of another kind is not overwritten at the end
 	var tx state.Tx
 	for line := 1; ; line++ {
 		var c saved

@@ -75,8 +75,8 @@ func (s *inState) lead(w *work, r *matcher.Request) {
 	r.Rows[s.name] = json.Value{Kind: json.Object, Raw: kept}
 }
 
-// begin enters the first state if the scenario moves out of it by itself and nobody has asked for
-// it before. It reports whether it has.
+// begin enters the first state if the scenario leaves that state by itself and no request has asked
+// for it before. It reports whether it has entered the state.
 func (s *inState) begin(sets *Sets, w *work, r *matcher.Request) bool {
 	if !s.of.begins {
 		return false

@@ -57,7 +57,7 @@ func compileSchema(r *config.Resource, dir string) (*jsonschema.Schema, syntax.P
 // maxViolations is the maximum number of violations that a response lists.
 const maxViolations = 100
 
-// violations returns the violations of the schema by a row; nil for none.
+// violations returns a row's violations of the schema; nil for none.
 func violations(s *jsonschema.Schema, row []byte) *Failed {
 	if s == nil {
 		return nil

@@ -44,7 +44,7 @@ func (o *Operation) Serve(r *matcher.Request, p *reply.Reply) *Failed {
 	return refuse(reply.StateBusy, "the row has changed during each of %d attempts to write it", maxAttempts)
 }
 
-// maxAttempts is how often an operation is tried. Each time that it fails, another one has
+// maxAttempts is how often an operation is tried. Each time that it fails, another operation has
 // succeeded.
 const maxAttempts = 10_000
 
@@ -133,7 +133,7 @@ func (o *Operation) read(row state.Row, r *matcher.Request, p *reply.Reply) *Fai
 	return nil
 }
 
-// shown returns a row in the form that responses have.
+// shown returns a row in the form that it has in responses.
 func (o *Operation) shown(row []byte, r *matcher.Request) []byte {
 	if o.item == nil {
 		return row
@@ -224,7 +224,7 @@ func scalarJSON(text []byte) []byte {
 
 var slash = []byte("/")
 
-// create adds the row in the body, or those of a list, all of them or none.
+// create adds the row in the body, or the rows of a list, all of them or none.
 func (o *Operation) create(part []byte, w *work, r *matcher.Request, p *reply.Reply) *Failed {
 	sent, failed := o.body(w, r, true)
 	if failed != nil {

@@ -24,7 +24,7 @@ type set struct {
 	sum      uint64 // hash of the content of the file
 	base     *state.Base
 	options  state.Options
-	key      []string // the way to the key
+	key      []string // the path to the key
 	made     *newKeys
 	steps    *steps // nil if rows do not change by themselves
 	counters *counters
@@ -51,7 +51,7 @@ func (s *set) isolation(scope *renderer.Scope) (*renderer.Operand, syntax.Proble
 	return renderer.CompileOperand(s.declared.Isolate, scope)
 }
 
-// order returns the index of the order of a member, and whether it has one.
+// order returns the index of the order of a member, and whether the member has one.
 func (s *set) order(name string) (int, bool) {
 	for i, m := range s.options.Members {
 		if m.Name == name {
@@ -74,7 +74,7 @@ func (s *set) notIndexed(name string) string {
 		wording.DidYouMean(name, names), known)
 }
 
-// keyJSON returns a key as a JSON value: as it is in the row, if there is one, otherwise in the
+// keyJSON returns a key as a JSON value: as it stands in the row, if there is one, otherwise in the
 // form of the set's new keys.
 func (s *set) keyJSON(row json.Value, key []byte) []byte {
 	if v := member(row.Raw, s.key); v.Kind != json.Missing {

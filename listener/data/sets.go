@@ -24,8 +24,8 @@ import (
 	"mockserver/renderer"
 )
 
-// Sets are all sets of a server. Begin, Compile and Commit must be called by one goroutine at a
-// time, other methods by any.
+// Sets holds all sets of a server. Begin, Compile and Commit may only be called by one goroutine at
+// a time, all other methods by any.
 type Sets struct {
 	store    *state.Store
 	log      *slog.Logger
@@ -47,7 +47,7 @@ type Sets struct {
 	started bool           // guarded by mu
 }
 
-// Options are what sets need from their server.
+// Options contains what sets need from their server.
 type Options struct {
 	Memory   int64 // maximum size of the changes in bytes; 0 means no bound
 	Log      *slog.Logger
@@ -71,7 +71,7 @@ func New(o Options) *Sets {
 // Store returns the rows and their changes.
 func (s *Sets) Store() *state.Store { return s.store }
 
-// Begin reads the sets of a specification. It does not read sets again that are unchanged since the
+// Begin reads the sets of a specification. It does not reread sets that are unchanged since the
 // last Commit.
 func (s *Sets) Begin(spec *config.Spec) syntax.Problems {
 	var problems syntax.Problems
@@ -91,7 +91,7 @@ func (s *Sets) Begin(spec *config.Spec) syntax.Problems {
 	}
 	problems = append(problems, s.declareScenarios(spec)...)
 	for i := range spec.BrokenData {
-		if d := &spec.BrokenData[i]; s.next[d.Name] == nil { // so that its uses are not reported as well
+		if d := &spec.BrokenData[i]; s.next[d.Name] == nil { // so that its uses are not reported
 			s.next[d.Name] = &set{declared: *d}
 		}
 	}
@@ -129,7 +129,7 @@ func (s *Sets) declare(d *config.Data, name string) (*set, syntax.Problems) {
 }
 
 // Commit makes the sets that Begin has read the current ones. Changes stay, unless a set is gone or
-// declares otherwise.
+// is declared to drop them.
 func (s *Sets) Commit() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,14 +156,14 @@ func (s *Sets) Commit() {
 	}
 }
 
-// Close ends the goroutines that Commit has started. Rows may still be found and changed. It may be
-// called again.
+// Close stops the goroutines that Commit has started. Rows may still be found and changed. Close
+// may be called again.
 func (s *Sets) Close() {
 	s.closing.Do(func() { close(s.done) })
 	s.running.Wait()
 }
 
-// find returns the set that an endpoint names, or the problem.
+// find returns the set that an endpoint names, or the problem with it.
 func (s *Sets) find(name syntax.Text) (*set, syntax.Problems) {
 	if found := s.next[name.Value]; found != nil {
 		return found, nil

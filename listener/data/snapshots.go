@@ -9,7 +9,7 @@ import (
 	"mockserver/listener/state"
 )
 
-// snapshot is the changes as they were at one time, under a name.
+// snapshot holds the changes as they were at one time, under a name.
 type snapshot struct {
 	Snapshot
 	taken *state.Snapshot
@@ -21,7 +21,7 @@ type Snapshot struct {
 	Time time.Time `json:"time" doc:"when it was taken"`
 }
 
-// Why a snapshot cannot be taken or found.
+// Reasons why a snapshot cannot be taken or found.
 var (
 	ErrNoSnapshot = errors.New("there is no such snapshot")
 	ErrSnapshots  = fmt.Errorf("there are %d snapshots already; expected at most %[1]d", maxSnapshots)
@@ -29,8 +29,8 @@ var (
 
 const maxSnapshots = 16
 
-// Take stores the changes as they are under a name, in place of a snapshot with that name. The
-// error is ErrSnapshots.
+// Take stores the current changes under a name, in place of any snapshot with that name. The error
+// is ErrSnapshots.
 func (s *Sets) Take(name string) (Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

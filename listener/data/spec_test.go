@@ -36,7 +36,7 @@ func TestFind_WithSeveralValues(t *testing.T) {
 	})
 	for _, path := range []string{"/hash?u=", "/random?u="} {
 		drawn := map[string]int{}
-		for i := range 60 { // all alike: a chance of 2^-59
+		for i := range 60 { // the probability that all are alike is 2^-59
 			drawn[c.ask(fmt.Sprint("GET ", path, i))]++
 		}
 		if len(drawn) != 2 || drawn["200 2"] == 0 || drawn["200 4"] == 0 {
@@ -45,8 +45,8 @@ func TestFind_WithSeveralValues(t *testing.T) {
 	}
 }
 
-// TestFind_NoneOfSeveralValues: of a hundred clients that each see that there is no such row, one
-// inserts it.
+// TestFind_NoneOfSeveralValues: of a hundred clients that each see that there is no such row, only
+// one inserts it.
 func TestFind_NoneOfSeveralValues(t *testing.T) {
 	c, _ := serve(t, `
 - data: {name: p, index: [a, b], new-key: int}
@@ -71,7 +71,7 @@ func TestFind_NoneOfSeveralValues(t *testing.T) {
 	if got["200 made"] != 1 || got["200 there"] != 99 {
 		t.Errorf("%d clients have inserted it, %d have found it", got["200 made"], got["200 there"])
 	}
-	for answer, n := range got { // each number follows the newest row, so it comes once
+	for answer, n := range got { // each number follows the newest row, so it occurs once
 		if n != 1 && answer != "200 there" {
 			t.Errorf("%s was answered %d times", answer, n)
 		}
@@ -105,7 +105,7 @@ func TestLarge_NothingIsScanned(t *testing.T) {
 	})
 }
 
-// TestData_KeysAndFiles: nested keys, separators and sheets by their name.
+// TestData_KeysAndFiles: nested keys, separators, and sheets by their names are read.
 func TestData_KeysAndFiles(t *testing.T) {
 	book := excelize.NewFile()
 	if _, err := book.NewSheet("two"); err != nil {
@@ -136,8 +136,8 @@ func TestData_KeysAndFiles(t *testing.T) {
 	})
 }
 
-// TestDo_BoundsAndElse: exact sums up to their bounds, and the response in place of each change
-// that cannot be made.
+// TestDo_BoundsAndElse: sums are exact up to their bounds, and each change that cannot be made has
+// its own response.
 func TestDo_BoundsAndElse(t *testing.T) {
 	c, _ := serve(t, `
 - data: {name: n, rows: [{id: a, sum: 0.1, deep: {n: 90071992547409930}}]}
@@ -222,7 +222,7 @@ func TestDo_NoSecondLimit(t *testing.T) {
 }
 
 // TestIsolation_OfResourcesAndPicks: each value has its own rows and turns, an empty value does not
-// count as one, and a reset of a part or of a set keeps the turns of others.
+// count as a value, and a reset of a part or of a set keeps the turns of all others.
 func TestIsolation_OfResourcesAndPicks(t *testing.T) {
 	server, c := begin(t, `
 - data: {name: n, isolate: header-params.X-VU, rows: [{id: 1}, {id: 2}, {id: 3}], new-key: int}
@@ -246,7 +246,7 @@ func TestIsolation_OfResourcesAndPicks(t *testing.T) {
 	c.talk([][2]string{{"GET /once", "200 1 1"}}, two)
 }
 
-// TestTTL: a change is given up once it is old, with its part.
+// TestTTL: a change is given up once it is too old, together with its part.
 func TestTTL(t *testing.T) {
 	server, c := begin(t, `
 - data: {name: n, ttl: 100ms, isolate: header-params.X-VU, rows: [{id: a, sum: 0}]}
@@ -272,8 +272,8 @@ func TestMemory_OfAllSets(t *testing.T) {
 	c.talk([][2]string{{"POST /a" + large, "200 "}, {"POST /b" + large, `507 {"error":"No room for changes","code":"state_full"…`}, {"POST /b {}", "200 "}})
 }
 
-// TestResource_Defaults: a set of its own, pages of 20 and up to 100, keys of each kind, parameters
-// that mean nothing, and a declared endpoint first.
+// TestResource_Defaults: a resource has a set of its own, pages of 20 and up to 100 rows, and keys
+// of each kind; unknown parameters mean nothing, and a declared endpoint takes precedence.
 func TestResource_Defaults(t *testing.T) {
 	c, _ := serve(t, `
 - resource: {path: /uuid}
@@ -315,7 +315,7 @@ func TestResource_Defaults(t *testing.T) {
 	}
 }
 
-// TestResource_FormsHEADAndTheWholeList: forms change rows too, HEAD has the fields of GET, and a
+// TestResource_FormsHEADAndTheWholeList: forms also change rows, HEAD has the fields of GET, and a
 // list without pages has its bound.
 func TestResource_FormsHEADAndTheWholeList(t *testing.T) {
 	c, _ := serve(t, `
@@ -366,7 +366,7 @@ func TestResource_ForeignCursors(t *testing.T) {
 	})
 }
 
-// TestWebhooks_HaveRows: webhooks can use the rows that find has named, and those of the operations
+// TestWebhooks_HaveRows: webhooks can use the rows that find names, and the rows of the operations
 // of a resource.
 func TestWebhooks_HaveRows(t *testing.T) {
 	url, got := sink(t)
@@ -386,7 +386,7 @@ func TestWebhooks_HaveRows(t *testing.T) {
 }
 
 // TestState_BadFiles: a file that the server has not written is refused, so that it is not
-// overwritten at the end.
+// overwritten when the server stops.
 func TestState_BadFiles(t *testing.T) {
 	server, _ := begin(t, "- data: {name: a}\n", listener.Options{})
 	dir := t.TempDir()
@@ -475,10 +475,10 @@ func TestDo_AfterTheCapacity(t *testing.T) {
 		}
 	}
 	all.Go(ask)
-	c.eventually("GET /", "200 1") // it has the place
+	c.eventually("GET /", "200 1") // it has taken the place
 	all.Go(ask)
 	all.Go(ask)
-	if status := <-answered; status != 503 { // so the other one waits in the queue
+	if status := <-answered; status != 503 { // so the other request waits in the queue
 		t.Errorf("got %d, want 503", status)
 	}
 	c.talk([][2]string{{"GET /", "200 1"}})

@@ -16,8 +16,8 @@ import (
 )
 
 // Webhooks compiles the webhooks of a move, and returns a function that sends them for a row that
-// made the move at a time: the row is among the rows of the request. It returns nil if there are
-// none.
+// made the move at the given time: the row is among the rows of the request. It returns nil if
+// there are none.
 type Webhooks func(all []config.Webhook, name string, scope *renderer.Scope) (send func(r *matcher.Request, at time.Time), problems syntax.Problems)
 
 // steps define how a member of the rows of a set changes by itself. They are compiled and
@@ -26,7 +26,7 @@ type steps struct {
 	set     *set
 	way     []string
 	first   []byte   // its value in a new row, a JSON text; nil for none
-	updated []string // the way to the member that has the time of the last change; nil for none
+	updated []string // the path to the member that has the time of the last change; nil for none
 	seed    uint64   // key of the set
 	moves   []move
 }
@@ -40,7 +40,7 @@ type move struct {
 	send    func(r *matcher.Request, at time.Time) // nil for no webhooks
 }
 
-// choice is a value that may be entered, and the sum of the weights up to and including its own.
+// choice is a value that may be entered, with the sum of the weights up to and including its own.
 type choice struct {
 	value []byte // a JSON text
 	sum   float64
@@ -50,8 +50,8 @@ type choice struct {
 // not keep the server busy.
 const shortest = time.Millisecond
 
-// suspended is how late a move may be before the next one counts from now: the server was
-// suspended.
+// suspended is how late a move may be; if it is later, the server was suspended, and the time of
+// the next move counts from now.
 const suspended = time.Second
 
 // compileSteps compiles the steps of a set; nil for none. name is the name of a row in texts.
@@ -97,8 +97,8 @@ func (s *Sets) compileSteps(made *set, name string) (*steps, syntax.Problems) {
 	return c, problems
 }
 
-// hashOf returns a hash of texts that is the same in each process. A zero byte after each keeps
-// them apart.
+// hashOf returns a hash of texts that is the same in each process. A zero byte after each text
+// separates them.
 func hashOf(all ...[]byte) uint64 {
 	h := fnv.New64a()
 	for _, text := range all {
@@ -194,7 +194,7 @@ func (s *steps) move(tx *state.Tx, part []byte, row state.Row) func() {
 	}
 }
 
-// setting is a member that is set.
+// setting is a member to be set.
 type setting struct {
 	way   []string // one name
 	value *renderer.Made

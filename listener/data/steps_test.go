@@ -18,7 +18,8 @@ import (
 	"mockserver/listener/listenertest"
 )
 
-// payments is a resource whose rows are paid or refused after a time, with a webhook to a target.
+// payments returns a resource whose rows become paid or refused after a time, with a webhook to a
+// target.
 const payments = `
 - resource:
     path: /payments
@@ -51,7 +52,7 @@ func (c client) row(path string) (row shown) {
 	return row
 }
 
-// sink is a server that takes webhooks.
+// sink is a server that receives webhooks.
 func sink(t *testing.T) (url string, got chan shown) {
 	got = make(chan shown, 1000)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -131,7 +132,7 @@ func TestSteps_RepeatBySeed(t *testing.T) {
 	one, other := run(func(i int) int { return i }), run(func(i int) int { return n - 1 - i })
 	status := map[string]int{}
 	for id, how := range one {
-		if o := other[id]; o.what != how.what || (o.after-how.after).Abs() > time.Millisecond { // which is what times in rows are cut to
+		if o := other[id]; o.what != how.what || (o.after-how.after).Abs() > time.Millisecond { // the precision of times in rows
 			t.Errorf("%s moves to %v, and on the other server to %v", id, how, o)
 		}
 		word, _, _ := strings.Cut(how.what, " ")
@@ -161,7 +162,7 @@ func TestSteps_EachEntryIsDrawnAnew(t *testing.T) {
 	}
 }
 
-// TestSteps_OtherChangesKeepTheMove changes another member: the move comes at its planned time. A
+// TestSteps_OtherChangesKeepTheMove changes another member: the move is made at its planned time. A
 // row that is deleted, or has another value, does not move.
 func TestSteps_OtherChangesKeepTheMove(t *testing.T) {
 	url, got := sink(t)
@@ -215,12 +216,12 @@ func TestSteps_EachRowMovesOnce(t *testing.T) {
 		_, body, _ := strings.Cut(c.ask("GET /payments?limit=100&status="+status), " ")
 		listed += strings.Count(body, `"id"`)
 	}
-	if listed < 100 { // of each status up to 100 are listed
+	if listed < 100 { // up to 100 rows of each status are listed
 		t.Errorf("%d rows are listed by their status", listed)
 	}
 }
 
-// TestSteps_OfScenarios moves a scenario without a row, each key by itself.
+// TestSteps_OfScenarios: a scenario without a row moves, each key separately.
 func TestSteps_OfScenarios(t *testing.T) {
 	url, got := sink(t)
 	_, c := begin(t, `
@@ -244,8 +245,8 @@ func TestSteps_OfScenarios(t *testing.T) {
 	c.talk([][2]string{{"POST /orders/1", "404 …"}})
 }
 
-// TestSteps_OutliveARestart stops a server while a row waits, and starts it again: the row moves
-// then.
+// TestSteps_OutliveARestart stops a server while a row waits, and starts it again: the row still
+// moves.
 func TestSteps_OutliveARestart(t *testing.T) {
 	url, got := sink(t)
 	spec := fmt.Sprintf(payments, "300ms", "300ms", url)
@@ -264,7 +265,7 @@ func TestSteps_OutliveARestart(t *testing.T) {
 	}
 }
 
-// TestSteps_GoOnInASnapshot restores what was: the row waits for the time that was left when the
+// TestSteps_GoOnInASnapshot restores a snapshot: the row waits for the time that was left when the
 // snapshot was taken.
 func TestSteps_GoOnInASnapshot(t *testing.T) {
 	url, got := sink(t)
@@ -313,7 +314,8 @@ func TestSteps_Errors(t *testing.T) {
 	}
 }
 
-// TestSteps_SleepTimeAdds: a webhook of a move is due its sleep-time after the row moved.
+// TestSteps_SleepTimeAdds: a webhook of a move is due when its sleep-time has passed after the
+// move.
 func TestSteps_SleepTimeAdds(t *testing.T) {
 	server, c := begin(t, `
 - resource:

@@ -15,7 +15,7 @@ type turns struct {
 	last map[turn]uint64 // the seq of the row plus 1
 }
 
-// turn is a part, and the values that the row must have.
+// turn is a part and the values that the row must have.
 type turn struct {
 	part, value string
 	isolated    bool
@@ -45,7 +45,7 @@ func (t *turns) next(rows state.Having, value, part []byte, around bool) state.R
 	return row
 }
 
-// note remembers a number.
+// note stores a number.
 func (t *turns) note(of turn, seq uint64) {
 	if t.last == nil {
 		t.last = map[turn]uint64{}
@@ -61,7 +61,7 @@ func (t *turns) note(of turn, seq uint64) {
 	t.last[of] = seq
 }
 
-// reset forgets the turns of one part, or of all if part is nil.
+// reset forgets the turns of one part, or of all parts if part is nil.
 func (t *turns) reset(part []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"mockserver/renderer"
 )
 
-// work is what a request does with rows. It is stored with the memory of the request.
+// work is the work of a request with rows. It is stored with the memory of the request.
 type work struct {
 	tx    state.Tx
 	used  bool    // since the last Release
@@ -34,7 +34,7 @@ func workOf(r *matcher.Request) *work {
 	return w
 }
 
-// Release ends the work of a request, so that it keeps nothing in memory that the request has seen.
+// Release ends the work of a request, so that it keeps nothing in memory that the request has read.
 func (w *work) Release() {
 	if !w.used {
 		return
@@ -47,7 +47,7 @@ func (w *work) Release() {
 	}
 }
 
-// made returns what was appended to the room from an offset on.
+// made returns the bytes of the room from an offset on.
 func (w *work) made(from int) []byte { return w.room[from:len(w.room):len(w.room)] }
 
 // keep returns a copy of a text that stays valid until the work is started again.
@@ -57,7 +57,7 @@ func (w *work) keep(text []byte) []byte {
 	return w.room[start:len(w.room):len(w.room)]
 }
 
-// with returns a row with the member at a way set to value, a JSON text. The result stays valid
+// with returns a row with the member at a path set to value, a JSON text. The result stays valid
 // until the work is started again.
 func (w *work) with(row []byte, way []string, value []byte) []byte {
 	start := len(w.room)

@@ -29,7 +29,7 @@ import (
 	"mockserver/internal/harness"
 )
 
-// untilAnswers asks again and again until the answer is the one wanted.
+// untilAnswers requests a path repeatedly until the answer is the expected one.
 func untilAnswers(p *harness.Process, path string, status int, body string) {
 	p.T.Helper()
 	var a harness.Answer
@@ -41,7 +41,7 @@ func untilAnswers(p *harness.Process, path string, status int, body string) {
 	p.T.Fatalf("%s: got %d %q for %v, want %d %q", path, a.Status, a.Body, harness.Patience, status, body)
 }
 
-// fixed is an endpoint whose body is elsewhere.
+// fixed returns an endpoint with an external body.
 func fixed(path, external string) string {
 	return fmt.Sprintf("- endpoint: {path: %s, response: {external-body: {%s}}}\n", quoted(path), external)
 }
@@ -196,7 +196,7 @@ func TestBody_AChangeOnDiskIsSeen(t *testing.T) {
 	wantFailure(p.Get("/by/b"), t, 404, "No such body", "body_not_found")
 	p.Get("/xlsx").Want(t, 200, `[{"k":"v1"}]`)
 
-	harness.WriteFile(t, dir, "data.json", `{"v": 2}`) // of the same size
+	harness.WriteFile(t, dir, "data.json", `{"v": 2}`) // the file keeps its size
 	untilAnswers(p, "/json", 200, `{"v": 2}`)
 	if err := os.Rename(harness.WriteFile(t, dir, "new.json", `{"method": "{{method}}"}`), file); err != nil {
 		t.Fatal(err)
@@ -208,7 +208,7 @@ func TestBody_AChangeOnDiskIsSeen(t *testing.T) {
 	untilAnswers(p, "/by/b", 200, `"b"`)
 	spreadsheet(t, book, func(f *excelize.File) { cells(t, f, "A1", "k", "A2", "v2") })
 	untilAnswers(p, "/xlsx", 200, `[{"k":"v2"}]`)
-	// A mistake that comes later is no reason to serve anything else than an error.
+	// After a mistake in a later version, only an error is served.
 	harness.WriteFile(t, dir, "data.json", `{"v": {{nobody}}}`)
 	untilAnswers(p, "/json", 500, "")
 	if m := wantFailure(p.Get("/json"), t, 500, "Body unavailable", "body_unavailable"); !strings.Contains(m, "nobody") {
@@ -222,7 +222,7 @@ func TestBody_ARenderedPathDoesNotLeaveItsDirectory(t *testing.T) {
 	dir := filepath.Join(top, "config")
 	const secret = "TOP-SECRET"
 	outside := harness.WriteFile(t, top, "secret.json", `"`+secret+`"`)
-	harness.WriteFile(t, dir, "secret.json", `"`+secret+`"`) // beside data, so out of it too
+	harness.WriteFile(t, dir, "secret.json", `"`+secret+`"`) // next to the directory data, so outside it
 	harness.WriteFile(t, dir, "data/a.json", `"a"`)
 	harness.WriteFile(t, dir, "data/sub/b.json", `"b"`)
 	harness.WriteFile(t, dir, "data/c..d.json", `"dots"`)
@@ -250,7 +250,7 @@ func TestBody_ARenderedPathDoesNotLeaveItsDirectory(t *testing.T) {
 		"/path/a.json": `"a"`, "/path/sub%2fb.json": `"b"`, "/rest/sub/b.json": `"b"`, "/query?f=a.json": `"a"`, "/part?f=..d.json": `"dots"`,
 		"/query?f=inside.json": `"b"`, "/bare?f=bare.json": `"bare"`, "/bare?f=data/a.json": `"a"`, "/dir?f=sub": `"b"`, "/book?f=book.xlsx": `[{"k":"v"}]`,
 	} {
-		p.Get(target).Want(t, 200, want) // else nothing below would say anything
+		p.Get(target).Want(t, 200, want) // otherwise the checks below prove nothing
 	}
 	escapes := []string{
 		"../secret.json", "../../secret.json", "..%2fsecret.json", "%2e%2e%2fsecret.json", "%2e%2e/secret.json", "%2E%2E%2F%2E%2E%2Fsecret.json",
@@ -265,7 +265,7 @@ func TestBody_ARenderedPathDoesNotLeaveItsDirectory(t *testing.T) {
 	for _, escape := range escapes {
 		for _, target := range []string{"/path/" + escape, "/rest/" + escape, "/query?f=" + escape, "/part?f=" + escape, "/dir?f=" + escape, "/book?f=" + escape} {
 			if target == "/dir?f=sub" {
-				continue // the directory that is there
+				continue // that directory exists
 			}
 			m := fetch(p, "GET", strings.ReplaceAll(target, " ", "%20"), "")
 			if !strings.HasPrefix(m.status, "HTTP/1.1 404 ") || strings.Contains(m.body, secret) {
@@ -286,7 +286,7 @@ func TestBody_ARenderedPathDoesNotLeaveItsDirectory(t *testing.T) {
 	}
 }
 
-// spreadsheet makes a workbook with the sheet People.
+// spreadsheet creates a workbook with the sheet People.
 func spreadsheet(t *testing.T, path string, fill func(f *excelize.File)) {
 	t.Helper()
 	f := excelize.NewFile()
@@ -299,7 +299,7 @@ func spreadsheet(t *testing.T, path string, fill func(f *excelize.File)) {
 	}
 }
 
-// cells sets cells of People: name, value, name, value, …
+// cells sets cells of People, given as name, value, name, value, …
 func cells(t *testing.T, f *excelize.File, pairs ...any) {
 	t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
@@ -309,8 +309,8 @@ func cells(t *testing.T, f *excelize.File, pairs ...any) {
 	}
 }
 
-// retype makes the cached values of formulas numbers, as a spreadsheet program
-// writes them: excelize declares them to be texts.
+// retype turns the cached values of formulas into numbers, as a spreadsheet program stores them:
+// excelize declares them as texts.
 func retype(t *testing.T, path string) {
 	t.Helper()
 	from, err := zip.OpenReader(path)
@@ -329,7 +329,7 @@ func retype(t *testing.T, path string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = w.Write(bytes.ReplaceAll(content, []byte(` t="str"><f>`), []byte(`><f>`))) // into memory
+		_, _ = w.Write(bytes.ReplaceAll(content, []byte(` t="str"><f>`), []byte(`><f>`))) // a write to memory
 	}
 	if err := to.Close(); err != nil {
 		t.Fatal(err)
@@ -361,7 +361,7 @@ func TestBody_ASheetBecomesAListOfObjects(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		cells(t, f, "G2", 42) // the value the formula had when the workbook was saved
+		cells(t, f, "G2", 42) // the value of the formula when the workbook was saved
 		if err := f.SetCellFormula("People", "G2", "40+2"); err != nil {
 			t.Fatal(err)
 		}
@@ -383,24 +383,24 @@ func TestBody_ASheetBecomesAListOfObjects(t *testing.T) {
 	if got := a.Header.Get("Content-Type"); got != "application/json" {
 		t.Errorf("got Content-Type %q", got)
 	}
-	p.Get("/other").Want(t, 200, "[]") // a sheet of keys only
+	p.Get("/other").Want(t, 200, "[]") // a sheet with nothing but keys
 	p.Get("/by/people").Want(t, 200, want)
 	wantFailure(p.Get("/by/nobody"), t, 404, "No such body", "body_not_found")
 	p.WaitLine(0, "warning", "mock.yml:1:", "n_2")
 }
 
-// origin serves what the remote bodies of these tests are.
+// origin serves the remote bodies of these tests.
 func origin(t *testing.T, answers http.HandlerFunc) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(answers)
 	t.Cleanup(func() {
-		s.CloseClientConnections() // a test that failed may have left one waiting
+		s.CloseClientConnections() // a failed test may have left a connection waiting
 		s.Close()
 	})
 	return s
 }
 
-// hold keeps a fetch waiting until then, or until whoever fetches has gone.
+// hold delays a fetch until then is closed, or until the fetching client has gone.
 func hold(r *http.Request, then <-chan struct{}) {
 	select {
 	case <-then:
@@ -510,7 +510,7 @@ func TestBody_OneFlightPerURLAtATime(t *testing.T) {
 			t.Fatal(err)
 		}
 		go func() {
-			b, _ := io.ReadAll(c) // what is not an answer fails below
+			b, _ := io.ReadAll(c) // an invalid answer fails below
 			_, body, _ := strings.Cut(string(b), "\r\n\r\n")
 			answers <- harness.Answer{Body: body}
 		}()
@@ -520,7 +520,7 @@ func TestBody_OneFlightPerURLAtATime(t *testing.T) {
 	case <-time.After(harness.Patience):
 		t.Fatal("nothing is fetched")
 	}
-	for range 10 * clients { // all have been sent: others are served, and so are they
+	for range 10 * clients { // all requests have been sent by now: other requests are served, so these have been read
 		p.Get("/r0").Want(t, 200, "other")
 	}
 	close(release)
@@ -529,7 +529,7 @@ func TestBody_OneFlightPerURLAtATime(t *testing.T) {
 			t.Errorf("got %q", a.Body)
 		}
 	}
-	// A request that was read only after the release has a flight of its own.
+	// A request that was read only after the release has a fetch of its own.
 	if most.Load() != 1 || count.Load() > 3 {
 		t.Errorf("got %d fetches, %d at once, want 1 for %d requests", count.Load(), most.Load(), clients)
 	}
@@ -544,7 +544,7 @@ func TestBody_DifferentURLsDoNotWaitForEachOther(t *testing.T) {
 	met := make(chan struct{})
 	up := origin(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/1" {
-			hold(r, met) // which comes only while this one is in flight
+			hold(r, met) // met is closed only while this fetch is in flight
 		} else {
 			close(met)
 		}
@@ -553,7 +553,7 @@ func TestBody_DifferentURLsDoNotWaitForEachOther(t *testing.T) {
 	p := harness.Serving(t, fixed("/:id", `provider: json, path: "`+up.URL+`/{{path-params.id}}"`))
 	first := make(chan harness.Answer, 1)
 	go func() {
-		a, _ := p.Try("GET", "/1", "") // an error leaves an answer that fails below
+		a, _ := p.Try("GET", "/1", "") // after an error, the check of the answer fails
 		first <- a
 	}()
 	p.Get("/2").Want(t, 200, "/2")
@@ -631,9 +631,9 @@ func TestBody_ARemoteBodyOver64MiBIs502(t *testing.T) {
 	chunk := make([]byte, 1<<20)
 	var mebibyte bytes.Buffer
 	gz := gzip.NewWriter(&mebibyte)
-	_, _ = gz.Write(chunk) // into memory
+	_, _ = gz.Write(chunk) // a write to memory
 	_ = gz.Close()
-	bomb := bytes.Repeat(mebibyte.Bytes(), 65) // gzip may be joined as it is
+	bomb := bytes.Repeat(mebibyte.Bytes(), 65) // gzip streams can be concatenated
 	up := origin(t, func(w http.ResponseWriter, r *http.Request) {
 		size := limit
 		switch r.URL.Path {
@@ -650,7 +650,7 @@ func TestBody_ARemoteBodyOver64MiBIs502(t *testing.T) {
 		for size > 0 {
 			n, err := w.Write(chunk[:min(size, len(chunk))])
 			if err != nil {
-				return // refused, as it should be
+				return // refused, as expected
 			}
 			size -= n
 		}
@@ -734,7 +734,7 @@ func TestBody_ContentEncodingsAreUndone(t *testing.T) {
 	pack := func(open func(w io.Writer) io.WriteCloser) []byte {
 		var b bytes.Buffer
 		w := open(&b)
-		_, _ = w.Write(content) // into memory
+		_, _ = w.Write(content) // a write to memory
 		_ = w.Close()
 		return b.Bytes()
 	}
@@ -753,7 +753,7 @@ func TestBody_ContentEncodingsAreUndone(t *testing.T) {
 	})
 	up := origin(t, func(w http.ResponseWriter, r *http.Request) {
 		coding := r.URL.Path[1:]
-		if coding == "bare" { // deflate without its wrapping, as some servers send it
+		if coding == "bare" { // raw deflate without the zlib format, as some servers send it
 			w.Header().Set("Content-Encoding", "deflate")
 			_, _ = w.Write(bare)
 			return
@@ -774,7 +774,7 @@ func TestBody_ContentEncodingsAreUndone(t *testing.T) {
 func TestBody_TLSIsVerifiedUnlessInsecure(t *testing.T) {
 	t.Parallel()
 	up := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "over TLS") }))
-	up.Config.ErrorLog = log.New(io.Discard, "", 0) // what the clients refuse is expected
+	up.Config.ErrorLog = log.New(io.Discard, "", 0) // errors of clients that refuse are expected
 	up.StartTLS()
 	defer up.Close()
 	p := harness.Serving(t, fixed("/verified", "provider: json, path: '"+up.URL+"/'")+
@@ -784,7 +784,7 @@ func TestBody_TLSIsVerifiedUnlessInsecure(t *testing.T) {
 		t.Errorf("got message %q", m)
 	}
 	p.Get("/insecure").Want(t, 200, "over TLS")
-	// What came unverified answers for nobody who wants it verified.
+	// A body that was fetched without verification is not served where verification is required.
 	wantFailure(p.Get("/verified"), t, 502, "Remote body unavailable", "upstream_failed")
 	wantFailure(p.Get("/kept"), t, 502, "Remote body unavailable", "upstream_failed")
 }

@@ -11,7 +11,7 @@ import (
 	"mockserver/internal/harness"
 )
 
-// boundedEndpoints are endpoints whose templates make as much as a client asks for.
+// boundedEndpoints have templates whose output is as large as the client requests.
 const boundedEndpoints = `
 - endpoint: {method: POST, path: /body, response: {body: "{% for x in json-params %}0123456789{% endfor %}"}}
 - endpoint: {method: POST, path: /header, response: {headers: {X-A: "{% for x in json-params %}0123456789{% endfor %}"}, body: a}}
@@ -30,11 +30,12 @@ const boundedEndpoints = `
 - websocket: {path: /talk, on-message: [{pattern: '.*', response: "{% for x in json-params %}0123456789{% endfor %}"}]}
 `
 
-// jsonList is a JSON list of n numbers.
+// jsonList returns a JSON list of n numbers.
 func jsonList(n int) string { return "[" + strings.Repeat("1,", n-1) + "1]" }
 
-// What templates make is bounded by --max-response, wherever it goes: a larger answer is
-// one of the server's own errors, which names the endpoint and the limit, and is logged.
+// The output of templates is limited by --max-response, wherever it is used. A larger answer is
+// replaced by one of the server's own errors, which names the endpoint and the limit, and is
+// logged.
 func TestBound_WhatTemplatesMake(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a processor for some seconds")
@@ -48,9 +49,9 @@ func TestBound_WhatTemplatesMake(t *testing.T) {
 	const tooLarge = "a template makes more than 10000 bytes; see --max-response"
 	for _, c := range []struct {
 		path    string
-		fits    int // elements
-		size    int // of the body that fits
-		larger  int // elements
+		fits    int // number of elements
+		size    int // size of the body that fits
+		larger  int // number of elements
 		headers []string
 	}{
 		{"/body", 1000, 10_000, 1001, nil},
@@ -92,8 +93,7 @@ func TestBound_WhatTemplatesMake(t *testing.T) {
 		`{"error":"Template takes too long","code":"template_too_long","message":"POST /silent: the loops of a template turn more than 20,000,000 times, or read as much"}`+"\n")
 }
 
-// A client that leaves is not rendered for any more: it takes a moment, and not as long as
-// rendering would.
+// Rendering stops soon after the client leaves, long before it would have finished.
 func TestBound_AClientThatLeavesStopsRendering(t *testing.T) {
 	p := harness.Serving(t, `- endpoint:
     method: POST
@@ -104,7 +104,7 @@ func TestBound_AClientThatLeavesStopsRendering(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	body := jsonList(4400) // 19.4 million turns: it would be answered 200
+	body := jsonList(4400) // 19.4 million iterations: without the client leaving, it would be answered 200
 	if _, err := fmt.Fprintf(conn, "POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
 		t.Fatal(err)
 	}

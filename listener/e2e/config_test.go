@@ -14,19 +14,19 @@ import (
 	"mockserver/internal/harness"
 )
 
-// mistake is a configuration with one mistake, and what is to be said about it.
+// mistake is a configuration with one mistake, and the expected message.
 type mistake struct {
 	name string
-	file string // "mock.yml" when empty
-	// config holds » in front of the place where the mistake is to be reported, or
-	// › in its line, where more than one column is right. Neither is written.
+	file string // "" means "mock.yml"
+	// config contains » in front of the position where the mistake must be reported, or › in its
+	// line if more than one column is acceptable. The marks are not written to the file.
 	config string
 	key    string   // the key path; "" for none
-	says   []string // what the message holds: what is wrong, what is accepted
+	says   []string // texts that the message contains: what is wrong, what is accepted
 }
 
-// unmarked takes the mark from a configuration and returns the line and column
-// of the place as regular expressions.
+// unmarked removes the mark from a configuration, and returns regular expressions for the line and
+// column of its position.
 func (m mistake) unmarked() (config, line, column string) {
 	config, line, column = m.config, `\d+`, `\d+`
 	for _, mark := range []string{"»", "›"} {
@@ -43,8 +43,8 @@ func (m mistake) unmarked() (config, line, column string) {
 	return config, line, column
 }
 
-// reported fails the test unless one line reports the mistake in its place, and
-// no line anything else.
+// reported fails the test unless one line reports the mistake at its position, and no other line
+// reports anything.
 func (m mistake) reported(t *testing.T) {
 	t.Helper()
 	name := m.file
@@ -221,8 +221,8 @@ func TestConfig_AMissingExternalFileOrSheetIsReported(t *testing.T) {
 	})
 }
 
-// Whether a path is a URL is seen as it is declared, or once a variable of the
-// environment is known: in either case it is told once.
+// Whether a path is a URL is known as soon as it is declared, or once an environment variable is
+// known: either way, the mistake is reported once.
 func TestConfig_ASettingOfURLsForAFileIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	const key = "[0].endpoint.response.external-body.timeout"

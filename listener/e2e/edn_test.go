@@ -29,7 +29,7 @@ const ednMock = `;; two documents, and an endpoint outside of them
 {:endpoint {:path "/" :host "*.example.com" :response {:body "a host"}}}
 `
 
-// lettersOf sends a request and returns what comes back until the connection ends.
+// lettersOf sends a request and returns everything that comes back until the connection is closed.
 func lettersOf(p *harness.Process, t *testing.T, request string) string {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", strings.TrimPrefix(p.URL, "http://"), harness.Patience)

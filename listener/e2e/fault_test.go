@@ -9,8 +9,8 @@ import (
 	"mockserver/internal/harness"
 )
 
-// The exit codes of curl: https://everything.curl.dev/cmdline/exitcode.html. What is no
-// HTTP is a protocol it does not support, or in some versions a weird answer.
+// The exit codes of curl are listed at https://everything.curl.dev/cmdline/exitcode.html. Input
+// that is not HTTP is an unsupported protocol for curl, or in some versions a weird server reply.
 func TestFaults_AsCurlSeesThem(t *testing.T) {
 	t.Parallel()
 	p := harness.Serving(t, `
@@ -34,7 +34,7 @@ func TestFaults_AsCurlSeesThem(t *testing.T) {
 		{[]string{"/empty"}, "", []int{52}},
 		{[]string{"/malformed"}, "", []int{1, 8}},
 		{[]string{"/truncate"}, "01234", []int{18}},
-		{[]string{"/none"}, "", []int{52}}, // half of a line is nothing to it
+		{[]string{"/none"}, "", []int{52}}, // curl ignores half a line
 		{[]string{"/slow"}, "0123456789", []int{0}},
 		{[]string{"--http1.0", "/reset"}, "", []int{56}},
 		{[]string{"--http1.0", "/empty"}, "", []int{52}},
@@ -58,8 +58,8 @@ func TestFaults_AsCurlSeesThem(t *testing.T) {
 	}
 }
 
-// The access log says what went wrong, the end of the server counts no such request as
-// cut off, and nothing is reported as an error of the server.
+// The access log names the fault, a shutdown does not count such requests as cut off, and nothing
+// is reported as an error of the server.
 func TestFaults_InTheLogs(t *testing.T) {
 	t.Parallel()
 	p := harness.Serving(t, `

@@ -12,9 +12,8 @@ import (
 	"mockserver/internal/harness"
 )
 
-// A client that ends what it sends with its last request is answered, and its connection ends
-// with that: not with the time-out of a connection that waits for another request, which
-// is minutes later.
+// A client that closes its sending side after its last request is answered, and its connection is
+// then closed: immediately, and not after the idle time-out, which is minutes later.
 func TestConnection_AClientThatEndsWithItsLastRequest(t *testing.T) {
 	t.Parallel()
 	p := harness.Serving(t, "- endpoint: {path: /fixed, response: {body: a}}\n- endpoint: {path: '/made/:id', response: {body: '{{path-params.id}}'}}\n"+
@@ -22,7 +21,8 @@ func TestConnection_AClientThatEndsWithItsLastRequest(t *testing.T) {
 	const head = " HTTP/1.1\r\nHost: a\r\n"
 	for name, request := range map[string]string{
 		"fixed": "GET /fixed" + head + "\r\n", "path": "GET /made/7" + head + "\r\n", "JSON": "POST /json" + head + "Content-Length: 7\r\n\r\n{\"a\":1}",
-		// Who waits for a latency and has not said that this is the last request has left.
+		// A client that closes its side during a latency counts as having left, unless it
+		// announced its last request.
 		"late": "GET /late" + head + "Connection: close\r\n\r\n", "unmatched": "GET /nowhere" + head + "\r\n", "several": strings.Repeat("GET /made/7"+head+"\r\n", 3),
 	} {
 		for _, answeredFirst := range []bool{false, true} {
@@ -30,10 +30,10 @@ func TestConnection_AClientThatEndsWithItsLastRequest(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_ = conn.SetDeadline(time.Now().Add(harness.Patience)) // reading fails then
+			_ = conn.SetDeadline(time.Now().Add(harness.Patience)) // then reading fails
 			answers := bufio.NewReader(conn)
 			n := strings.Count(request, " HTTP/1.1")
-			_, _ = io.WriteString(conn, request) // the answers tell
+			_, _ = io.WriteString(conn, request) // an error shows in the answers
 			if !answeredFirst {
 				_ = conn.(*net.TCPConn).CloseWrite()
 			}
@@ -42,7 +42,7 @@ func TestConnection_AClientThatEndsWithItsLastRequest(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: answer %d of %d: %v", name, i+1, n, err)
 				}
-				_, _ = io.Copy(io.Discard, resp.Body) // else the next one is not read
+				_, _ = io.Copy(io.Discard, resp.Body) // the next answer cannot be read before this body
 			}
 			if answeredFirst {
 				_ = conn.(*net.TCPConn).CloseWrite()

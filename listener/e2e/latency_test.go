@@ -19,8 +19,8 @@ import (
 	"mockserver/internal/harness"
 )
 
-// An answer comes not before its latency is over, whatever the form it is declared in,
-// and the connection is kept.
+// An answer is never sent before its latency is over, in whatever form the latency is declared,
+// and the connection stays open.
 func TestLatency_NoAnswerComesBeforeItsTime(t *testing.T) {
 	t.Parallel()
 	p := harness.Serving(t, `
@@ -31,7 +31,7 @@ func TestLatency_NoAnswerComesBeforeItsTime(t *testing.T) {
 - endpoint: {method: OPTIONS, path: /options, latency: {min: 30ms}, response: {body: options}}
 - endpoint: {method: POST, path: /body, latency: {min: 30ms}, response: {body: "{{body}}"}}
 `)
-	for range 3 { // over one connection, or few
+	for range 3 { // over one or a few connections
 		for _, c := range []struct {
 			method, path, sent, want string
 			least                    time.Duration
@@ -85,7 +85,7 @@ func TestLatency_FailuresAndTimeOuts(t *testing.T) {
 	p.Get("/fine").Want(t, 200, "fine")
 	target.Next(t)
 	p.Signal(syscall.SIGTERM)
-	p.WaitLine(0, "webhooks", "delivered=1 ") // that of the answer that was fine, alone
+	p.WaitLine(0, "webhooks", "delivered=1 ") // only the webhook of the answer without a fault
 	if code := p.Exit(); code != 0 {
 		t.Errorf("got exit code %d", code)
 	}
@@ -94,10 +94,10 @@ func TestLatency_FailuresAndTimeOuts(t *testing.T) {
 	}
 }
 
-// waiting is a request that is sent, and what it was answered.
+// waiting is a request that was sent, with its connection and its answer.
 type waiting struct {
 	conn   net.Conn
-	answer chan int // its status; 0 when there was none
+	answer chan int // the status; 0 if there was no answer
 }
 
 func wait(t *testing.T, p *harness.Process, path string) *waiting {
@@ -109,7 +109,7 @@ func wait(t *testing.T, p *harness.Process, path string) *waiting {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = conn.Close() }) // the test may have closed it
+	t.Cleanup(func() { _ = conn.Close() }) // the test may have closed it already
 	w := &waiting{conn, make(chan int, 1)}
 	go func() {
 		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -118,14 +118,15 @@ func wait(t *testing.T, p *harness.Process, path string) *waiting {
 			return
 		}
 		w.answer <- resp.StatusCode
-		_ = resp.Body.Close() // only the status counts
+		_ = resp.Body.Close() // only the status matters
 	}()
 	return w
 }
 
-// Of two requests where one at a time is served, one waits for its latency and the other
-// is refused, whichever comes first. When the one that waits leaves, its place is free
-// again: of the next two one waits as well. Nothing is sent for who has left.
+// Only one request at a time is served: of two requests, one waits for its latency and the other
+// is refused, whichever arrives first. When the client of the waiting request leaves, its place is
+// freed, so that one of the next two requests waits again. No webhook is sent for a client that
+// has left.
 func TestLatency_AClientThatLeavesLeavesNothing(t *testing.T) {
 	t.Parallel()
 	target := harness.NewHookTarget(t, nil)
@@ -151,7 +152,7 @@ func TestLatency_AClientThatLeavesLeavesNothing(t *testing.T) {
 		if refused != 503 {
 			t.Errorf("round %d: got %d for one too many, want 503", i, refused)
 		}
-		_ = left.conn.Close() // which is what is tested
+		_ = left.conn.Close() // this is what the test is about
 		p.WaitLine(n, "request", "uri=/slow", "status=499")
 	}
 	p.Signal(syscall.SIGTERM)
@@ -163,8 +164,8 @@ func TestLatency_AClientThatLeavesLeavesNothing(t *testing.T) {
 	}
 }
 
-// The server waits for requests that wait, as for any other under way: for the grace
-// period.
+// A shutdown waits for requests that wait for their latency, as for all other requests in
+// progress: for the grace period.
 func TestLatency_TheEndOfTheServer(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -176,7 +177,7 @@ func TestLatency_TheEndOfTheServer(t *testing.T) {
 `, c.latency), "--grace", c.grace)
 		a, b := wait(t, p, "/slow"), wait(t, p, "/slow")
 		waits := a
-		select { // by when one is refused the other waits
+		select { // once one request is refused, the other is waiting
 		case <-a.answer:
 			waits = b
 		case <-b.answer:
@@ -193,8 +194,7 @@ func TestLatency_TheEndOfTheServer(t *testing.T) {
 	}
 }
 
-// A request that waits while the configuration changes is answered from the one that it
-// came to.
+// A request that waits during a reload is answered from the configuration in which it was matched.
 func TestLatency_AReloadMeanwhile(t *testing.T) {
 	t.Parallel()
 	const slow = "- endpoint: {path: /slow, latency: {min: %s}, capacity: {concurrent: 1}, response: {status: %d}}\n"
@@ -217,8 +217,8 @@ func TestLatency_AReloadMeanwhile(t *testing.T) {
 	}
 }
 
-// Requests that come in one piece are answered in order, each in its time: a fast answer
-// does not wait for the slow one behind it.
+// Requests that arrive together are answered in order, each at its own time: a fast answer does
+// not wait for a slow one after it.
 func TestLatency_Pipelined(t *testing.T) {
 	t.Parallel()
 	p := harness.Serving(t, `
@@ -286,8 +286,8 @@ func TestOutcomes_HaveWebhooksOfTheirOwn(t *testing.T) {
 	}
 }
 
-// Two runs with one seed give each endpoint the same answers, however its clients
-// overlap; another seed gives others, and none others each time.
+// Two runs with the same seed give each endpoint the same answers, however its clients overlap.
+// Another seed gives different answers, and without a seed they differ each time.
 func TestSeed_TwoRunsAreAlike(t *testing.T) {
 	t.Parallel()
 	const configuration = `
@@ -336,8 +336,8 @@ func TestSeed_TwoRunsAreAlike(t *testing.T) {
 	}
 }
 
-// Without latencies and faults each request has the answer that it has with them, but at once
-// and whole.
+// Without latencies and faults, each request gets the same answer as with them, but immediately
+// and completely.
 func TestNoLatencyAndNoFaults(t *testing.T) {
 	t.Parallel()
 	const configuration = `
@@ -358,7 +358,7 @@ func TestNoLatencyAndNoFaults(t *testing.T) {
 	if got := of(without); !slices.Equal(got, want) {
 		t.Errorf("without: %q\nwith:    %q", got, want)
 	}
-	for _, status := range []string{"200 ", "404 ", "500 ", "504 "} { // else the rates were not tried
+	for _, status := range []string{"200 ", "404 ", "500 ", "504 "} { // otherwise the rates were not tested
 		if !slices.ContainsFunc(want, func(a string) bool { return strings.HasPrefix(a, status) }) {
 			t.Errorf("none of %q is %s", want, status)
 		}
@@ -388,7 +388,8 @@ func TestSeed_IsANumber(t *testing.T) {
 	p.Get("/a").Want(t, 200, "fine")
 }
 
-// The example says of each endpoint what to expect; a seed makes the shares repeat.
+// The comments of the example state what to expect from each endpoint; a seed makes the shares
+// repeatable.
 func TestExamples_Latency(t *testing.T) {
 	t.Parallel()
 	file := harness.File("examples", "latency.yml")
@@ -412,10 +413,10 @@ func TestExamples_Latency(t *testing.T) {
 			t.Errorf("replica %d: got %s, want %s", i, a.Body, want)
 		}
 	}
-	// Of 400 each, within four standard deviations.
+	// The counts are out of 400 requests each, within four standard deviations.
 	for _, c := range []struct {
 		method, path string
-		want         map[int][2]int // the least and the most of a status
+		want         map[int][2]int // the minimum and maximum count of each status
 	}{
 		{"GET", "/flaky", map[int][2]int{200: {357, 395}, 500: {3, 37}, 504: {0, 11}}},
 		{"POST", "/payments", map[int][2]int{201: {340, 386}, 402: {5, 43}, 503: {0, 25}}},

@@ -8,7 +8,7 @@ import (
 	"mockserver/internal/harness"
 )
 
-// The client and the webhooks that come later get the same values.
+// The client and the webhooks that are sent later get the same values.
 func TestLet_IsSharedWithWebhooks(t *testing.T) {
 	target := harness.NewHookTarget(t, nil)
 	p := harness.Serving(t, strings.ReplaceAll(`
@@ -38,7 +38,8 @@ func TestLet_IsSharedWithWebhooks(t *testing.T) {
 	target.NothingMore(t, p)
 }
 
-// A mocks file gives values to operations of a document, whose own answers have them too.
+// A mocks file declares values for operations of a document; the operations' own answers can also
+// use them.
 func TestLet_OfAnOperation(t *testing.T) {
 	target := harness.NewHookTarget(t, nil)
 	dir := t.TempDir()

@@ -46,12 +46,12 @@ func TestRateLimit_SaysWhereTheClientStands(t *testing.T) {
 	}
 }
 
-// What a client claims to be counts only if it is trusted.
+// The address that a client claims to have is used only if it is trusted.
 func TestRateLimit_ForwardedAddresses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, flag, variable string
-		others               bool // other addresses are other clients
+		others               bool // other addresses count as other clients
 	}{{"by default", "", "", false}, {"by a flag", "--trust-forwarded", "", true}, {"by a variable", "", "MOCKSERVER_TRUST_FORWARDED=true", true},
 		{"the flag beats the variable", "--trust-forwarded=false", "MOCKSERVER_TRUST_FORWARDED=true", false}} {
 		file := harness.WriteFile(t, t.TempDir(), "mock.yml", limitedToThree)
@@ -81,7 +81,7 @@ func TestRateLimit_ForwardedAddresses(t *testing.T) {
 	}
 }
 
-// A reload that changes something else goes on counting.
+// A reload that changes something else keeps counting.
 func TestRateLimit_SurvivesAReload(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -107,7 +107,7 @@ func TestRateLimit_SurvivesAReload(t *testing.T) {
 	}
 }
 
-// The window slides: a request that was refused is admitted when Retry-After says so.
+// The window slides: a request that was refused is admitted at the time that Retry-After gave.
 func TestRateLimit_RetryAfterHolds(t *testing.T) {
 	t.Parallel()
 	for _, algorithm := range []string{"sliding-window", "fixed-window", "token-bucket"} {
@@ -129,7 +129,7 @@ func TestRateLimit_RetryAfterHolds(t *testing.T) {
 	}
 }
 
-// What the comments of the example say of each of its limits.
+// Each limit of the example behaves as the example's comments say.
 func TestLimits_OfTheExample(t *testing.T) {
 	t.Parallel()
 	p := harness.Start(t, "-c", harness.File("examples", "limits.yml"))

@@ -25,7 +25,7 @@ func TestListener_OutlastsThatNoDescriptorIsFree(t *testing.T) {
 	cmd := exec.Command("sh", "-c", `ulimit -n 24 && exec "$0" "$@"`, harness.Program(t), "-c", file)
 	p := harness.LaunchCommand(t, cmd, t.TempDir(), nil).Listening()
 	var held []net.Conn
-	for range 40 { // the system accepts them where the program cannot
+	for range 40 { // the system accepts connections even when the program cannot
 		held = append(held, p.Dial())
 	}
 	p.WaitLine(0, "cannot accept a connection", "too many open files")
@@ -38,7 +38,7 @@ func TestListener_OutlastsThatNoDescriptorIsFree(t *testing.T) {
 	p.Stopped()
 }
 
-// rush sends everything, read or not, before it looks for an answer, as simple
+// rush sends everything before it reads the answer, whether or not the server reads it, as simple
 // clients do.
 func rush(p *harness.Process, head string, size int) string {
 	p.T.Helper()
@@ -119,7 +119,7 @@ func TestListener_ConnectionsDoNotKeepTheirLargestBodies(t *testing.T) {
 	t.Parallel()
 	file := harness.WriteFile(t, t.TempDir(), "mock.yml", "- endpoint: {method: POST, path: /a, response: {body: fine}}\n"+
 		"- endpoint: {method: POST, path: /echo, response: {body: '{{body}}'}}\n")
-	p := harness.Launch(t, []string{"GOGC=20"}, "-c", file).Listening() // garbage is not what is looked for
+	p := harness.Launch(t, []string{"GOGC=20"}, "-c", file).Listening() // keeps garbage from hiding what the test measures
 	const many, size = 40, 8 << 20
 	for _, path := range []string{"/a", "/echo"} {
 		var kept []net.Conn
@@ -137,7 +137,7 @@ func TestListener_ConnectionsDoNotKeepTheirLargestBodies(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		p.HoldsAtMost(many * size / 2) // of what they sent, one after the other
+		p.HoldsAtMost(many * size / 2) // half of all that they sent, one after the other
 		for _, c := range kept {
 			if err := c.Close(); err != nil {
 				t.Error(err)
@@ -195,7 +195,7 @@ const externalA = "- endpoint: {path: /a, response: {external-body: {provider: j
 func TestListener_ARefusedConfigurationIsTriedAgainWhenItsExternalFileIsMended(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name, before string // what is in a.json; "" for no file
+		name, before string // the content of a.json; "" for no file
 	}{{"it was missing", ""}, {"it was broken", "{{nope"}} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -227,7 +227,7 @@ func TestListener_AnEditAndSIGHUPReloadOnce(t *testing.T) {
 	p.Signal(syscall.SIGHUP)
 	p.WaitLine(n, "configuration reloaded", "SIGHUP")
 	p.Get("/a").Want(t, 200, "new")
-	for quiet := time.After(5 * watchEvery); ; { // a second reload would come by then
+	for quiet := time.After(5 * watchEvery); ; { // a second reload would happen within this time
 		p.Mu.Lock()
 		lines, more := p.Lines[n:], p.More
 		p.Mu.Unlock()
@@ -266,5 +266,5 @@ func TestListener_ASignalDoesNotWaitForAReload(t *testing.T) {
 	}
 }
 
-// watchEvery is how often the program looks at its files.
+// watchEvery is how often the program checks its files.
 const watchEvery = 200 * time.Millisecond

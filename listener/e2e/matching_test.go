@@ -11,19 +11,19 @@ import (
 	"mockserver/internal/harness"
 )
 
-// exchange is one request and the answer that it must get.
+// exchange is one request and its expected answer.
 type exchange struct {
 	name   string
-	method string // GET when empty
+	method string // "" means GET
 	path   string
-	host   string // the Host header, when not empty
+	host   string // the Host header, if not ""
 	body   string
-	status int // 200 when 0
+	status int // 0 means 200
 	want   string
 }
 
-// answers sends the requests to the server and compares the answers. Of an answer
-// that is not 200 only the status counts.
+// answers sends the requests to the server and compares the answers. For an expected status other
+// than 200, only the status is compared.
 func answers(p *harness.Process, t *testing.T, exchanges []exchange) {
 	t.Helper()
 	for _, x := range exchanges {
@@ -50,8 +50,7 @@ func answers(p *harness.Process, t *testing.T, exchanges []exchange) {
 	}
 }
 
-// bothOrders runs a test with the endpoints declared as listed, and the other way
-// round.
+// bothOrders runs a test with the endpoints declared in the given order, and in reverse order.
 func bothOrders(t *testing.T, endpoints []string, test func(t *testing.T, p *harness.Process)) {
 	t.Helper()
 	reversed := slices.Clone(endpoints)
@@ -334,12 +333,12 @@ func TestMatching_AHostsConditionThatFailsLeavesTheRequestToTheNextHost(t *testi
 	})
 }
 
-// unmatched is the body of an error answer of the server.
+// unmatched is the body of one of the server's own error answers.
 type unmatched struct {
 	Error, Code, Message string
 }
 
-// shape checks that an answer is an error answer of the server, and returns it.
+// shape checks that an answer is one of the server's own error answers, and returns its body.
 func shape(a harness.Answer, t *testing.T) unmatched {
 	t.Helper()
 	if got := a.Header.Get("Content-Type"); got != "application/json" {
@@ -396,7 +395,7 @@ func TestMatching_ADeclaredPathWithAnotherMethodIs405(t *testing.T) {
 			}
 		}
 		got := strings.Split(a.Header.Get("Allow"), ", ")
-		got = slices.DeleteFunc(got, func(m string) bool { return m == "HEAD" || m == "OPTIONS" }) // the server's own answers
+		got = slices.DeleteFunc(got, func(m string) bool { return m == "HEAD" || m == "OPTIONS" }) // the server answers these itself
 		if a.Status != 405 || !slices.Equal(got, c.allow) {
 			t.Errorf("%s %s: got %d, Allow %q, want 405, %q", c.method, c.path, a.Status, a.Header.Get("Allow"), c.allow)
 		}

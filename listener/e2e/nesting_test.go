@@ -23,11 +23,11 @@ import (
 	"github.com/xuri/excelize/v2"
 )
 
-// levels is how deep the texts of these tests are nested.
+// levels is the nesting depth of the texts in these tests.
 const levels = 100_000
 
-// smallStack makes a recursion that nothing bounds end the test binary after far fewer
-// levels than Go's own limit does: each level takes some hundred bytes.
+// smallStack lowers the stack limit, so that unbounded recursion crashes the test binary after far
+// fewer levels than with Go's default: each level takes a few hundred bytes.
 func smallStack(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a processor for some seconds")
@@ -36,21 +36,21 @@ func smallStack(t *testing.T) {
 	t.Cleanup(func() { debug.SetMaxStack(before) })
 }
 
-// around is a text inside so many openings and closings.
+// around returns a text inside the given number of openings and closings.
 func around(opening, inside, closing string) string {
 	return strings.Repeat(opening, levels) + inside + strings.Repeat(closing, levels)
 }
 
-// A configuration that is nested ever so deep is refused where it is too deep, or served,
-// and what was served before still is: nothing that can be written ends the process.
+// A configuration of any nesting depth is either served, or refused at the position where it is
+// too deep, and the previous one stays in service: no configuration crashes the process.
 func TestNesting_OfConfigurations(t *testing.T) {
 	smallStack(t)
 	t.Run("strict", func(t *testing.T) { nestConfigurations(t, true) })
 	t.Run("not strict", func(t *testing.T) { nestConfigurations(t, false) })
 }
 
-// nestConfigurations reloads each of the configurations. What is refused is so of documents
-// that are read strictly; the others are refused or served.
+// nestConfigurations reloads each of the configurations. With strict, those that can be refused
+// only when documents are read strictly must be refused; the others may be refused or served.
 func nestConfigurations(t *testing.T, strict bool) {
 	dir := t.TempDir()
 	files := listener.NewReloader(config.Loader{Validate: true, StrictDocuments: strict}, dir)
@@ -95,8 +95,8 @@ func nestConfigurations(t *testing.T, strict bool) {
 	}
 }
 
-// nested is a deep configuration, and what a message says of it: its place, and that it
-// is too deep. None is said of one that is served.
+// nested is a deeply nested configuration, and the message expected if it is refused: its
+// position, and that it is too deep. The message is "" if the configuration is served.
 type nested struct{ name, syntax, text, want string }
 
 func nestedConfigurations() []nested {
@@ -150,9 +150,9 @@ func nestedConfigurations() []nested {
 	}
 }
 
-// chained is a document with a chain of schemas that each refer to the next one.
+// chained returns a document with a chain of schemas, each of which refers to the next one.
 func chained(form string) string {
-	const links = 20_000 // every one is a schema to check
+	const links = 20_000 // each of them is a schema to check
 	var b strings.Builder
 	b.WriteString(`{"openapi": "3.0.3", "info": {"title": "t", "version": "1"}, "paths": {"/b": {"get": {"responses": {"200": {"description": "d",` +
 		` "content": {"application/json": {"schema": {"$ref": "#/components/schemas/s0"}}}}}}}}, "components": {"schemas": {`)
@@ -163,7 +163,7 @@ func chained(form string) string {
 	return b.String()
 }
 
-// nestedAnswers is what requests meet that are nested ever so deep.
+// nestedAnswers are endpoints that receive deeply nested requests.
 const nestedAnswers = `
 - endpoint: {method: POST, path: /json, if: json-params.a.a.a = 1, response: {body: deep}}
 - endpoint:
@@ -180,7 +180,7 @@ const nestedAnswers = `
       - {pattern: ".*", response: "{{message|length}}"}
 `
 
-// nestedDocument holds what it is sent against a schema that leads to itself.
+// nestedDocument validates requests against a schema that refers to itself.
 const nestedDocument = `{"openapi": "3.0.3", "info": {"title": "t", "version": "1"}, "paths": {"/checked": {"post": {
   "parameters": [{"name": "q", "in": "query", "style": "deepObject", "explode": true, "schema": {"$ref": "#/components/schemas/tree"}}],
   "requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/tree"}},
@@ -189,7 +189,7 @@ const nestedDocument = `{"openapi": "3.0.3", "info": {"title": "t", "version": "
   "components": {"schemas": {"tree": {"anyOf": [{"type": "object", "additionalProperties": {"$ref": "#/components/schemas/tree"}},
     {"type": "array", "items": {"$ref": "#/components/schemas/tree"}}]}}}}`
 
-// What a client sends, nested ever so deep, is answered; it ends nothing.
+// Requests of any nesting depth are answered; none crashes the process.
 func TestNesting_OfRequests(t *testing.T) {
 	smallStack(t)
 	spec := config.Join(config.Parse("a.yml", []byte(nestedAnswers)), config.Loader{Validate: true}.Parse("b.json", []byte(nestedDocument)))
@@ -256,7 +256,7 @@ func TestNesting_OfRequests(t *testing.T) {
 	})
 }
 
-// A workbook whose XML is nested ever so deep is an error of the load, or served.
+// A workbook with deeply nested XML is refused at load, or served.
 func TestNesting_OfWorkbooks(t *testing.T) {
 	smallStack(t)
 	book := excelize.NewFile()
@@ -281,7 +281,7 @@ func TestNesting_OfWorkbooks(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if part.Name == deep { // inside its outermost element
+				if part.Name == deep { // inside the outermost element
 					end := bytes.LastIndex(text, []byte("</"))
 					text = []byte(string(text[:end]) + around("<a>", "", "</a>") + string(text[end:]))
 				}

@@ -9,7 +9,8 @@ import (
 	"mockserver/internal/harness"
 )
 
-// askedDocument has objects whose requests name them, in ways that documents do.
+// askedDocument has objects that are identified by their requests, in the ways that real documents
+// use.
 const askedDocument = `
 openapi: 3.0.3
 info: {title: Asked, version: '1'}

@@ -9,7 +9,7 @@ import (
 	"mockserver/internal/harness"
 )
 
-// serversDocument has servers of the document, of a path and of an operation.
+// serversDocument has servers for the document, for a path and for an operation.
 const serversDocument = `
 openapi: 3.0.3
 info: {title: Servers, version: '1'}
@@ -30,7 +30,7 @@ paths:
       responses: {'200': {description: ok, content: {text/plain: {example: operation}}}}
 `
 
-// oldDocument is one of Swagger 2.0, with a basePath.
+// oldDocument is a Swagger 2.0 document with a basePath.
 const oldDocument = `
 swagger: '2.0'
 info: {title: Old, version: '1'}
@@ -60,7 +60,7 @@ func TestOpenAPI_BasePath(t *testing.T) {
 			p.Get(base+"/pets/7").Want(t, 200, "a pet")
 			p.Get(base+"/path").Want(t, 200, "path")
 			p.Do("PUT", base+"/path", "").Want(t, 200, "mine")
-			if a := p.Get(base + "/things"); a.Status != 200 { // what it is made of is converted
+			if a := p.Get(base + "/things"); a.Status != 200 { // the body is generated from a converted schema
 				t.Errorf("of Swagger 2.0: got %d %q", a.Status, a.Body)
 			}
 			if a := p.Get(base + "/pets/x"); a.Status != 400 {

@@ -22,12 +22,12 @@ import (
 	"mockserver/internal/harness"
 )
 
-// These tests hold what is served of OpenAPI documents against the documents. They read
-// them by themselves and validate with a validator that the program does not use, so
-// that no mistake of the program's reading is hidden by the same one here.
+// These tests compare the answers of operations with their OpenAPI documents. They read the
+// documents themselves, and use a validator that the program does not use, so that a mistake in
+// the program cannot hide behind the same mistake here.
 
-// documentsVariable names a directory of documents that are served and called besides
-// our own.
+// documentsVariable names a directory of documents that are served and called in addition to our
+// own.
 const documentsVariable = "MOCKSERVER_OPENAPI_DOCUMENTS"
 
 func TestConformance_OurDocuments(t *testing.T) {
@@ -45,14 +45,15 @@ func TestConformance_DocumentsElsewhere(t *testing.T) {
 	conform(t, dir)
 }
 
-// unfit are the calls whose answers cannot fit their schema, by what is in the document.
+// unfit lists the calls whose answers cannot conform to their schema, with the reason in the
+// document.
 var unfit = map[string]string{
 	"recursion.yml GET /endless":                      "the schema asks for itself without end",
 	"recursion.yml GET /endless code=200":             "the schema asks for itself without end",
 	"examples.yml GET /named code=200, example=wrong": "the example is not what its schema accepts, and sent as it is",
 }
 
-// conform serves every document of a directory and calls its operations.
+// conform serves every document in a directory and calls its operations.
 func conform(t *testing.T, dir string) {
 	t.Helper()
 	files := documentsIn(t, dir)
@@ -71,8 +72,8 @@ func conform(t *testing.T, dir string) {
 	}
 }
 
-// conformDocument calls every operation of a document: as a client that asks for
-// nothing, and for each status and each named example.
+// conformDocument calls every operation of a document: without a preference, and for each status
+// and each named example.
 func conformDocument(t *testing.T, file string) {
 	d := readDocument(t, file)
 	p := harness.Start(t, "-m", d.file)
@@ -98,8 +99,8 @@ func conformDocument(t *testing.T, file string) {
 	}
 }
 
-// documentsIn are the documents below a directory: files that say so themselves.
-// Directories named "broken" and "data" are left out.
+// documentsIn returns the files below a directory that identify themselves as OpenAPI documents.
+// It skips directories named "broken" and "data".
 func documentsIn(t *testing.T, dir string) []string {
 	t.Helper()
 	var files []string
@@ -127,10 +128,10 @@ func documentsIn(t *testing.T, dir string) []string {
 	return files
 }
 
-// apiDocument is a document as its files have it.
+// apiDocument is a document as its files contain it.
 type apiDocument struct {
 	t        *testing.T
-	file     string // absolute
+	file     string // absolute path
 	root     any
 	compiler *jsonschema.Compiler
 }
@@ -148,7 +149,7 @@ func readDocument(t *testing.T, file string) *apiDocument {
 	d := &apiDocument{t: t, file: file, root: root, compiler: jsonschema.NewCompiler()}
 	draft := jsonschema.Draft2020
 	if !strings.HasPrefix(textAt(root, "openapi"), "3.1") {
-		draft = jsonschema.Draft7 // what stands beside a reference does not count, as in OpenAPI 3.0
+		draft = jsonschema.Draft7 // keys next to a reference are ignored, as in OpenAPI 3.0
 	}
 	d.compiler.DefaultDraft(draft)
 	d.compiler.AssertFormat()
@@ -156,7 +157,7 @@ func readDocument(t *testing.T, file string) *apiDocument {
 	return d
 }
 
-// fileLoader gives the validator files, schemas of OpenAPI 3.0 in words of JSON Schema.
+// fileLoader loads files for the validator, and converts schemas of OpenAPI 3.0 to JSON Schema.
 type fileLoader struct{}
 
 func (fileLoader) Load(address string) (any, error) {
@@ -169,7 +170,7 @@ func (fileLoader) Load(address string) (any, error) {
 	return v, err
 }
 
-// readPlain reads YAML or JSON as encoding/json would decode it.
+// readPlain decodes YAML or JSON to the types that encoding/json produces.
 func readPlain(file string) (any, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -186,7 +187,7 @@ func readPlain(file string) (any, error) {
 	return jsonschema.UnmarshalJSON(bytes.NewReader(data))
 }
 
-// textKeys makes the keys of maps texts: a status is a number in some.
+// textKeys converts the keys of maps to texts: in some documents, a status is a number.
 func textKeys(v any) any {
 	switch v := v.(type) {
 	case map[any]any:
@@ -207,7 +208,7 @@ func textKeys(v any) any {
 	return v
 }
 
-// modern says nullable, exclusive bounds and what requests alone have as JSON Schema does.
+// modern converts nullable, exclusive bounds and write-only properties to JSON Schema.
 func modern(v any) {
 	switch v := v.(type) {
 	case []any:
@@ -225,7 +226,7 @@ func modern(v any) {
 		if required, ok := v["required"].([]any); ok {
 			v["required"] = slices.DeleteFunc(required, func(name any) bool {
 				key, _ := name.(string)
-				return mapAt(v, "properties", key)["writeOnly"] == true // not in answers
+				return mapAt(v, "properties", key)["writeOnly"] == true // not part of answers
 			})
 		}
 		for exclusive, bound := range map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"} {
@@ -243,7 +244,8 @@ func modern(v any) {
 	}
 }
 
-// mapAt and textAt are what stands at keys; nothing when that is something else.
+// mapAt and textAt return the value at a path of keys; they return a zero value if it has another
+// type.
 func mapAt(v any, keys ...string) map[string]any {
 	for _, key := range keys {
 		m, _ := v.(map[string]any)
@@ -259,7 +261,7 @@ func textAt(v any, keys ...string) string {
 	return text
 }
 
-// place is where something stands: a file, and a JSON pointer in it.
+// place is the position of a value: a file, and a JSON pointer in it.
 type place struct {
 	file    string
 	pointer string // "/paths/~1pets"
@@ -277,7 +279,7 @@ func (p place) String() string {
 	return u.String() + "#" + (&url.URL{Path: p.pointer}).EscapedPath()
 }
 
-// resolve follows references from a place, across files, and returns what is there.
+// resolve follows references from a place, across files, and returns the value found.
 func (d *apiDocument) resolve(at place) (place, any) {
 	d.t.Helper()
 	v, err := readPlain(at.file)
@@ -317,11 +319,11 @@ func (d *apiDocument) resolve(at place) (place, any) {
 	return d.resolve(to)
 }
 
-// calledOperation is an operation with all that a call of it needs.
+// calledOperation is an operation, with everything that is needed to call it.
 type calledOperation struct {
 	d         *apiDocument
 	method    string
-	path      string // as it is called
+	path      string // with the values of its parameters
 	at        place
 	responses map[string]place
 	swagger   bool
@@ -330,7 +332,7 @@ type calledOperation struct {
 
 var callMethods = []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 
-// operations are all operations of the document.
+// operations returns all operations of the document.
 func (d *apiDocument) operations() []*calledOperation {
 	d.t.Helper()
 	var all []*calledOperation
@@ -370,7 +372,7 @@ func texts(v any) []string {
 	return all
 }
 
-// base is the path of the first server.
+// base returns the path of the first server.
 func (d *apiDocument) base() string {
 	if base := textAt(d.root, "basePath"); base != "" {
 		return strings.TrimSuffix(base, "/")
@@ -390,7 +392,7 @@ func (d *apiDocument) base() string {
 	return strings.TrimSuffix(u.Path, "/")
 }
 
-// filled is a path with values for its parameters that fit their types.
+// filled returns a path with values for its parameters that match their types.
 func (o *calledOperation) filled(path string, itemAt place, item any, operation map[string]any) string {
 	values := map[string]string{}
 	for _, from := range []struct {
@@ -431,8 +433,8 @@ func sampleOf(p, schema any) string {
 	return "7"
 }
 
-// usual is the response that a request gets that asks for none: the lowest 2xx, else
-// default, else the lowest that there is.
+// usual returns the response sent to a request without a preference: the lowest 2xx, or else
+// default, or else the lowest one declared.
 func (o *calledOperation) usual() string {
 	var codes []string
 	for code := range o.responses {
@@ -453,7 +455,7 @@ func (o *calledOperation) usual() string {
 	return codes[0]
 }
 
-// statusOf is the status that a declared response has.
+// statusOf returns the status that a declared response is sent with.
 func statusOf(code string) int {
 	if status, err := strconv.Atoi(code); err == nil {
 		return status
@@ -464,7 +466,7 @@ func statusOf(code string) int {
 	return http.StatusOK
 }
 
-// check calls the operation and holds the answer against a response of the document.
+// check calls the operation and compares the answer with a response in the document.
 func (o *calledOperation) check(t *testing.T, p *harness.Process, code, prefer string, headers ...string) {
 	t.Helper()
 	if prefer != "" {
@@ -494,8 +496,8 @@ func (o *calledOperation) check(t *testing.T, p *harness.Process, code, prefer s
 	}
 }
 
-// contents are the media types of a response, and where the schemas of those stand
-// that have one.
+// contents returns the media types of a response, and the places of the schemas of those that have
+// one.
 func (o *calledOperation) contents(code string) (all []string, schemas map[string]place) {
 	at := o.responses[code]
 	_, response := o.d.resolve(at)
@@ -522,8 +524,8 @@ func (o *calledOperation) contents(code string) (all []string, schemas map[strin
 	return all, schemas
 }
 
-// media is the declared media type of an answer: one that was asked for, and JSON where
-// there is one and none was.
+// media returns the declared media type of an answer. It checks that it is the requested one or,
+// if none was requested, JSON where that is declared.
 func (o *calledOperation) media(t *testing.T, call string, a harness.Answer, contents, headers []string) string {
 	t.Helper()
 	got := a.Header.Get("Content-Type")
@@ -543,7 +545,7 @@ func (o *calledOperation) media(t *testing.T, call string, a harness.Answer, con
 	return fits[0]
 }
 
-// covers tells whether a declared media type, or a range of them, is that of an answer.
+// covers reports whether a declared media type, or a range of types, matches that of an answer.
 func covers(declared, got string) bool {
 	declared, got = baseType(declared), baseType(got)
 	prefix, isRange := strings.CutSuffix(declared, "*")
@@ -562,7 +564,8 @@ func isJSONType(media string) bool {
 	return base == "application/json" || strings.HasSuffix(base, "+json")
 }
 
-// validate holds a body against the schema at a place. A body that is no JSON is a text.
+// validate validates a body against the schema at a place. A body that is not JSON counts as a
+// text.
 func (d *apiDocument) validate(at place, media, body string) error {
 	schema, err := d.compiler.Compile(at.String())
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"mockserver/internal/harness"
 )
 
-// dynamicDocument has an answer of each kind: with examples, made from a schema, and
-// without a schema.
+// dynamicDocument has an answer of each kind: with examples, generated from a schema, and without
+// a schema.
 const dynamicDocument = `
 openapi: 3.0.3
 info: {title: Dynamic, version: '1'}
@@ -46,7 +46,7 @@ components:
     Pet: {type: object, required: [id], properties: {id: {type: integer, minimum: 1000, maximum: 1000000000}}}
 `
 
-// petIDs are the ids that answers to the same request have, one after the other.
+// petIDs returns the IDs in n successive answers to the same request.
 func petIDs(t *testing.T, p *harness.Process, n, status int, path string, headers ...string) []int {
 	t.Helper()
 	var ids []int

@@ -25,7 +25,8 @@ func TestExport_OfADocumentKeepsItsMeaning(t *testing.T) {
 	}
 }
 
-// keepsItsMeaning exports a document: that serves the same, and its export is the same.
+// keepsItsMeaning exports a document and expects the export to be served like the document, and to
+// be exported unchanged.
 func keepsItsMeaning(t *testing.T, file string) {
 	d := readDocument(t, file)
 	first := harness.ExportOf(t, "-m", d.file)
@@ -67,7 +68,7 @@ func TestExport_TheTwoFormsAreOneDocument(t *testing.T) {
 	}
 }
 
-// What is fixed is answered as before by a server of the export.
+// A server of the export gives the same fixed answers as before.
 func TestExport_OfFixedAnswersServesThem(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -88,7 +89,7 @@ func TestExport_OfFixedAnswersServesThem(t *testing.T) {
 	}
 }
 
-// exampleBody is a body without the blanks of JSON.
+// exampleBody returns a JSON body without insignificant blanks.
 func exampleBody(text string) string {
 	var v any
 	if json.Unmarshal([]byte(text), &v) != nil {

@@ -8,11 +8,10 @@ import (
 	"mockserver/internal/harness"
 )
 
-// faulty are documents with faults: what validate warns of, and what is served all the
-// same.
+// faulty lists documents with faults: what validate warns about, and what is served nevertheless.
 var faulty = []struct {
 	name, document string
-	warning        string   // "line:column: pointer: " and all of the text
+	warning        string   // "line:column: pointer: " and the complete text
 	asked          []string // "GET /a 200 body"
 }{
 	{"reference to nothing", openAPI + `paths:

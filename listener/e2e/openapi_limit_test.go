@@ -8,7 +8,7 @@ import (
 	"mockserver/internal/harness"
 )
 
-// listsDocument has lists that requests may limit, and some that they may not.
+// listsDocument has some lists that requests may limit, and some that they may not.
 const listsDocument = `
 openapi: 3.0.3
 info: {title: Lists, version: '1'}
@@ -106,7 +106,7 @@ func TestOpenAPI_Limits(t *testing.T) {
 			if a := p.Do("HEAD", "/array?page_size=1", ""); a.Status != 200 || a.Body != "" || a.Header.Get("Content-Length") != "3" {
 				t.Errorf("HEAD: got %d %q of %s bytes, want 200 and the length 3", a.Status, a.Body, a.Header.Get("Content-Length"))
 			}
-			p.Get("/array").Want(t, 200, "[1,2,3,4]") // which no request has changed
+			p.Get("/array").Want(t, 200, "[1,2,3,4]") // no request has changed it
 		})
 	}
 }

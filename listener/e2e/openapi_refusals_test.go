@@ -7,7 +7,7 @@ import (
 	"mockserver/internal/harness"
 )
 
-// refusals are operations that declare what invalid requests are answered.
+// refusals are operations that declare the answers to invalid requests.
 const refusals = `
 paths:
   /unprocessable:
@@ -58,8 +58,8 @@ paths:
       responses: {default: {description: made}}
 `
 
-// An invalid request is answered with the error that its operation declares, and what is
-// wrong stands where the declared body has room for it.
+// An invalid request is answered with the error that its operation declares, and the reason is
+// inserted where the declared body has room for it.
 func TestValidate_AnswersWithTheErrorsOfTheDocument(t *testing.T) {
 	t.Parallel()
 	p := harness.Start(t, "--validate", "-m", harness.WriteFile(t, t.TempDir(), "api.yml", openAPI+strings.TrimPrefix(refusals, "\n")))

@@ -18,10 +18,10 @@ import (
 	"mockserver/internal/harness"
 )
 
-// document is one of those for tests.
+// document returns the path of a test document.
 func document(name string) string { return harness.File("config/testdata/openapi", name) }
 
-// documented starts the program with a document of those for tests.
+// documented starts the program with a test document.
 func documented(t *testing.T, name string, args ...string) *harness.Process {
 	t.Helper()
 	file, err := filepath.Abs(document(name))
@@ -31,7 +31,7 @@ func documented(t *testing.T, name string, args ...string) *harness.Process {
 	return harness.Start(t, append([]string{"-m", file}, args...)...)
 }
 
-// complaint is an error answer to a request.
+// complaint is the error answer to an invalid request.
 type complaint struct {
 	Error, Code, Message string
 	Violations           []struct{ In, Pointer, Message string }
@@ -103,7 +103,8 @@ func TestOpenAPIRequests_Choice(t *testing.T) {
 	}
 }
 
-// Fresh bodies fit the schema, are others each time, and the same in each run with a seed.
+// Generated bodies conform to the schema, differ each time, and are the same in each run with a
+// seed.
 func TestOpenAPIRequests_Dynamic(t *testing.T) {
 	t.Parallel()
 	bodies := func(args ...string) string {
@@ -217,7 +218,7 @@ func TestOpenAPIRequests_Validate(t *testing.T) {
 	}
 }
 
-// Bounds beyond 2^53, and of more digits than a float64 has, hold to the last digit.
+// Bounds beyond 2^53, and with more digits than a float64 holds, are exact to the last digit.
 func TestOpenAPIRequests_ValidateExactNumbers(t *testing.T) {
 	t.Parallel()
 	p := documented(t, "exact.yml", "--validate")
@@ -247,7 +248,7 @@ func TestOpenAPIRequests_ValidateExactNumbers(t *testing.T) {
 	}
 }
 
-// What is nearly an address is none.
+// Strings that almost look like addresses are refused.
 func TestOpenAPIRequests_ValidateAddresses(t *testing.T) {
 	t.Parallel()
 	p := documented(t, "exact.yml", "--validate")
@@ -265,7 +266,7 @@ func TestOpenAPIRequests_ValidateAddresses(t *testing.T) {
 	}
 }
 
-// A nullable reference of OpenAPI 3.0 takes null, and what is not null as before.
+// A nullable reference of OpenAPI 3.0 accepts null, and the same other values as before.
 func TestOpenAPIRequests_ValidateNullableReferences(t *testing.T) {
 	t.Parallel()
 	p := documented(t, "nullable.yml", "--validate")
@@ -301,7 +302,7 @@ func TestOpenAPIRequests_ValidateNullableReferences(t *testing.T) {
 	}
 }
 
-// A body may not unpack to more than any may have.
+// A compressed body may not be larger, once decompressed, than any other body may be.
 func TestOpenAPIRequests_ValidateBoundsCodings(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a processor for some seconds")
@@ -321,8 +322,8 @@ func TestOpenAPIRequests_ValidateBoundsCodings(t *testing.T) {
 	}
 }
 
-// What is validated is the operation, whatever answers: a mocks file, or an answer that
-// was chosen.
+// Requests are validated against the operation, whatever answers them: a mocks file, or an answer
+// that was selected.
 func TestOpenAPIRequests_ValidateWhateverAnswers(t *testing.T) {
 	t.Parallel()
 	mocks := harness.WriteFile(t, t.TempDir(), "mocks.yml", "makeOrder: {status: 202, body: '{\"own\": \"{{json-params.note}}\"}'}\n")
@@ -343,7 +344,7 @@ func TestOpenAPIRequests_ValidateWhateverAnswers(t *testing.T) {
 	}
 }
 
-// Requests of many clients are held against one document at once.
+// Requests of many clients are validated against one document concurrently.
 func TestOpenAPIRequests_ValidateAtOnce(t *testing.T) {
 	t.Parallel()
 	p := documented(t, "validate.yml", "--validate")
@@ -363,7 +364,7 @@ func TestOpenAPIRequests_ValidateAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// A warning says at load what no request is held against.
+// At load, a warning names what requests are not validated against.
 func TestOpenAPIRequests_WhatCannotBeValidatedIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	file := harness.WriteFile(t, t.TempDir(), "api.yml", `openapi: 3.0.3

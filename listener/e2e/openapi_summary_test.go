@@ -11,8 +11,8 @@ import (
 	"mockserver/internal/harness"
 )
 
-// faultyDocument has n operations, each with an example that its schema does not accept,
-// and the first one with a key without a meaning too.
+// faultyDocument returns a document with n operations, each with an example that its schema does
+// not accept. The first one also has a key without a meaning.
 func faultyDocument(n int) string {
 	var b strings.Builder
 	b.WriteString("openapi: 3.0.3\ninfo: {title: Faulty, version: '2.1'}\nservers: [{url: /v1}]\npaths:\n")
@@ -26,7 +26,8 @@ func faultyDocument(n int) string {
 	return b.String()
 }
 
-// One line says what is served of a document; a screen of warnings is left to validate.
+// The log has one line about what is served from a document; longer lists of warnings are left to
+// validate.
 func TestOpenAPI_Summary(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

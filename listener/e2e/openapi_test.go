@@ -14,7 +14,7 @@ import (
 	"mockserver/internal/harness"
 )
 
-// petDocument is a document in several files: what it refers to is in parts.
+// petDocument is a document in several files: parts holds the files that it refers to.
 const petDocument = `
 openapi: 3.1.0
 info: {title: Pets, version: '1'}
@@ -41,7 +41,7 @@ paths:
       responses: {'200': {description: ok, content: {text/plain: {example: a report}}}}
 `
 
-// writePets writes petDocument and its parts, and returns its path.
+// writePets writes petDocument and its parts, and returns the path of the document.
 func writePets(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -75,7 +75,8 @@ func TestOpenAPI_DocumentOfSeveralFiles(t *testing.T) {
 	}
 }
 
-// A mocks file says what operations answer; declared endpoints come before all.
+// A mocks file declares the answers of operations; declared endpoints take precedence over all
+// operations.
 func TestOpenAPI_Joined(t *testing.T) {
 	t.Parallel()
 	document := writePets(t)
@@ -119,8 +120,8 @@ func TestOpenAPI_BrokenDocumentIsRefused(t *testing.T) {
 	}
 }
 
-// A change to a document, or to a file that it refers to, reloads; a broken one is told,
-// and mended it is served.
+// A change to a document, or to a file that it refers to, causes a reload; a broken document is
+// reported, and a repaired one is served.
 func TestOpenAPI_Reload(t *testing.T) {
 	t.Parallel()
 	document := writePets(t)
@@ -147,8 +148,8 @@ func TestOpenAPI_Reload(t *testing.T) {
 	p.Get("/api/pets/1").Want(t, 200, "new")
 }
 
-// Of a kind of warnings that documents have many of, the log has one line, at a reload too,
-// and validate all. Warnings of other configurations stay whole.
+// If a document causes many warnings of one kind, the log has one line for them, also at a reload,
+// and validate lists them all. Warnings about other configurations are logged in full.
 func TestOpenAPI_ManyWarnings(t *testing.T) {
 	t.Parallel()
 	var document, own strings.Builder
@@ -270,7 +271,7 @@ paths:
 	p.WaitLine(seen, "webhook failed", "is not a valid URL")
 }
 
-// The webhooks of OpenAPI 3.1 are listed, and never sent.
+// The webhooks of an OpenAPI 3.1 document are listed in the log, and never sent.
 func TestOpenAPI_Catalogue(t *testing.T) {
 	t.Parallel()
 	p := harness.Start(t, "-m", harness.WriteFile(t, t.TempDir(), "api.yml", `

@@ -30,8 +30,8 @@ components:
         code: {type: string, x-faker: helpers.nonsense}
 `
 
-// TestGeneratedValues_MakeSense: to a user today, of the body of each start and those made
-// for a request.
+// TestGeneratedValues_MakeSense checks that the generated values are plausible, in the bodies made
+// at each start and in those made for a request.
 func TestGeneratedValues_MakeSense(t *testing.T) {
 	t.Parallel()
 	file := harness.WriteFile(t, t.TempDir(), "api.yml", peopleDocument)

@@ -20,7 +20,7 @@ import (
 	"mockserver/internal/harness"
 )
 
-// nasties are texts that have broken servers before.
+// nasties are texts that have crashed or confused servers before.
 var nasties = []string{
 	"", " ", "a", `"`, `\`, `\"`, `\u0000`, `","x":"`, `"}`, "\n", "\r\n", "\r\nX-Evil: 1\r\n\r\n", "\x00", "a\x00b", "\x01\x02\x1f\x7f", "\x80", "\xff\xfe",
 	"\xc3", "a\xc3\x28b", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xc0\xae\xc0\xae/", "é漢🎈", "\u2028\u2029", "\ufeff", "\ufffd",
@@ -31,8 +31,8 @@ var nasties = []string{
 	strings.Repeat("long ", 1000), strings.Repeat(`"\`, 1000), strings.Repeat("\x00", 500), strings.Repeat("é", 2000), strings.Repeat("../", 500),
 }
 
-// arbitrary are n texts: the nasties, and others put together at random from
-// pieces of them, letters and bytes, always the same.
+// arbitrary returns n texts: the nasties, and others that are assembled at random from pieces of
+// them, letters and bytes. The result is always the same.
 func arbitrary(n int) []string {
 	r := rand.New(rand.NewSource(1))
 	texts := slices.Clone(nasties)
@@ -41,7 +41,7 @@ func arbitrary(n int) []string {
 		for range r.Intn(12) {
 			switch r.Intn(4) {
 			case 0:
-				b.WriteString(nasties[r.Intn(len(nasties)-5)]) // not the long ones
+				b.WriteString(nasties[r.Intn(len(nasties)-5)]) // except the long ones
 			case 1:
 				b.WriteByte(byte(r.Intn(256)))
 			case 2:
@@ -55,17 +55,17 @@ func arbitrary(n int) []string {
 	return texts
 }
 
-// source is one way for a client's text into a template.
+// source is one path by which a client's text reaches a template.
 type source struct {
 	name, expression string
-	// carried is what of a text can be sent this way at all.
+	// carried returns the part of a text that can be sent this way.
 	carried func(text string) string
 	request func(path, text string) string
 }
 
 func whole(text string) string { return text }
 
-// inHeader is what HTTP lets a client send as a header's value.
+// inHeader returns the part of a text that HTTP allows in the value of a header.
 func inHeader(text string) string {
 	return strings.Trim(strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\t' || r == 0x7f {
@@ -81,7 +81,7 @@ func posted(path, contentType, body string) string {
 	return fmt.Sprintf("POST %s/x HTTP/1.1\r\nHost: a\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", path, contentType, len(body), body)
 }
 
-// inJSON is a JSON string of exactly the bytes of text, whether they are UTF-8 or not.
+// inJSON returns a JSON string with exactly the bytes of text, whether or not they are UTF-8.
 func inJSON(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -118,7 +118,7 @@ var sources = []source{
 	}},
 }
 
-// session is a connection that is kept, and its answers as they come.
+// session is a connection that is kept open, with its answers.
 type session struct {
 	conn net.Conn
 	in   *bufio.Reader
@@ -129,7 +129,7 @@ func newSession(p *harness.Process) *session {
 	return &session{c, bufio.NewReader(c)}
 }
 
-// exchange sends a request and returns the answer, cut where its headers say.
+// exchange sends a request and returns the answer, whose end its headers determine.
 func (s *session) exchange(request string) (message, error) {
 	if _, err := io.WriteString(s.conn, request); err != nil {
 		return message{}, err
@@ -163,7 +163,7 @@ func (s *session) exchange(request string) (message, error) {
 	}
 }
 
-// printable is a text without control characters, which a header may lose.
+// printable returns a text without control characters, which a header may lose.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -173,8 +173,8 @@ func printable(text string) string {
 	}, text)
 }
 
-// TestProperty_NoTextOfARequestChangesTheStructureOfAnAnswer sends arbitrary
-// texts from every place of a request to every place of an answer.
+// TestProperty_NoTextOfARequestChangesTheStructureOfAnAnswer sends arbitrary texts from every part
+// of a request to every part of an answer.
 func TestProperty_NoTextOfARequestChangesTheStructureOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	up := origin(t, func(w http.ResponseWriter, r *http.Request) {
@@ -197,7 +197,7 @@ func TestProperty_NoTextOfARequestChangesTheStructureOfAnAnswer(t *testing.T) {
 			c := newSession(p)
 			for _, text := range arbitrary(500) {
 				if text = s.carried(text); text == "" && s.name == "path" {
-					continue // an empty segment is no parameter
+					continue // an empty segment does not match a parameter
 				}
 				sent := text
 				if s.name == "JSON" && !utf8.ValidString(text) {
@@ -222,14 +222,14 @@ func TestProperty_NoTextOfARequestChangesTheStructureOfAnAnswer(t *testing.T) {
 					checkURL(t, far, text)
 				}
 				if t.Failed() {
-					return // one text is enough to read
+					return // one failing text is enough
 				}
 			}
 		})
 	}
 }
 
-// checkHeaders checks that an answer has the declared headers and no other.
+// checkHeaders checks that an answer has the declared headers and no others.
 func checkHeaders(t *testing.T, m message, text string) {
 	t.Helper()
 	if m.status != "HTTP/1.1 200 OK" || len(m.lines) != 4 || !slices.Equal(m.names(), []string{"content-type", "x-echo"}) {
@@ -242,7 +242,7 @@ func checkHeaders(t *testing.T, m message, text string) {
 	}
 }
 
-// checkJSON checks that a body is JSON and says of the text what it says.
+// checkJSON checks that a body is JSON, and that it contains the text unchanged.
 func checkJSON(t *testing.T, m message, text string) {
 	t.Helper()
 	if !utf8.ValidString(m.body) {
@@ -253,7 +253,7 @@ func checkJSON(t *testing.T, m message, text string) {
 		t.Errorf("%.200q: got %.300q: %v", text, m.body, err)
 		return
 	}
-	text = string([]rune(text)) // what is not UTF-8 is replaced, byte by byte
+	text = string([]rune(text)) // bytes that are not UTF-8 are replaced one by one
 	inside, err := json.Marshal(text)
 	if err != nil {
 		t.Fatal(err)
@@ -268,7 +268,7 @@ func checkJSON(t *testing.T, m message, text string) {
 	}
 	for field, want := range map[string][]byte{"in": inside, "out": outside, "mixed": mixed, "list": slices.Concat([]byte("["), outside, []byte("]"))} {
 		if text == "" && (field == "out" || field == "list") {
-			continue // an empty value of some sources cannot be told from a missing one
+			continue // for some sources, an empty value cannot be told from a missing one
 		}
 		if !sameJSON(got[field], want) {
 			t.Errorf("%.200q: got %s %.300s, want %.300s", text, field, got[field], want)
@@ -276,7 +276,7 @@ func checkJSON(t *testing.T, m message, text string) {
 	}
 }
 
-// sameJSON compares values, numbers digit for digit.
+// sameJSON compares JSON values, and numbers digit for digit.
 func sameJSON(a, b []byte) bool {
 	read := func(text []byte) any {
 		d := json.NewDecoder(strings.NewReader(string(text)))
@@ -292,14 +292,13 @@ func sameJSON(a, b []byte) bool {
 
 var requestURI = regexp.MustCompile(`^/base/([^/?#&=+:@ ]*)/end\?q=([^/?#&=+:@ ]*)&last=1$`)
 
-// climbs tells whether a text has a segment of one or two dots.
+// climbs reports whether a text has a segment of one or two dots.
 func climbs(text string) bool {
 	return slices.ContainsFunc(strings.FieldsFunc(text, func(r rune) bool { return r == '/' || r == '\\' }),
 		func(segment string) bool { return segment == "." || segment == ".." })
 }
 
-// checkURL checks that the URL that was asked for has the declared parts, with
-// the text in two of them.
+// checkURL checks that the requested URL has the declared parts, with the text in two of them.
 func checkURL(t *testing.T, m message, text string) {
 	t.Helper()
 	parts := requestURI.FindStringSubmatch(m.body)
@@ -317,8 +316,8 @@ func checkURL(t *testing.T, m message, text string) {
 	}
 }
 
-// TestProperty_AnAnswerIsJSONWhateverJSONComes renders values of every kind, and
-// what is nearly JSON.
+// TestProperty_AnAnswerIsJSONWhateverJSONComes renders JSON values of every kind, and texts that
+// are almost JSON.
 func TestProperty_AnAnswerIsJSONWhateverJSONComes(t *testing.T) {
 	t.Parallel()
 	p := harness.Serving(t, fmt.Sprintf("- endpoint: {method: POST, path: '/own0/:id', response: {headers: {X-Echo: '[{{json-params.v}}]'}, body: %s}}\n",
@@ -344,8 +343,8 @@ func TestProperty_AnAnswerIsJSONWhateverJSONComes(t *testing.T) {
 	}
 }
 
-// validJSON tells whether a body is JSON in UTF-8. encoding/json refuses what is
-// nested deeper than 10,000: there the brackets are counted.
+// validJSON reports whether a body is JSON in UTF-8. encoding/json refuses nesting deeper than
+// 10,000; for such bodies the brackets are counted.
 func validJSON(body string) bool {
 	if !utf8.ValidString(body) {
 		return false

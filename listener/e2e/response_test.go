@@ -18,15 +18,15 @@ import (
 	"mockserver/internal/harness"
 )
 
-// message is a response cut into pieces, each as it stood on the wire.
+// message is a response split into its parts, each exactly as received.
 type message struct {
 	status string // "HTTP/1.1 200 OK"
 	lines  []string
 	body   string
 }
 
-// fetch sends one request by hand and returns the response as it came. The
-// headers are lines; Host and Connection are there already.
+// fetch sends one raw request and returns the response as received. headers are lines to add; Host
+// and Connection are set already.
 func fetch(p *harness.Process, method, target, body string, headers ...string) message {
 	p.T.Helper()
 	var b strings.Builder
@@ -50,7 +50,7 @@ func cut(t *testing.T, raw string) message {
 	return message{lines[0], lines[1:], body}
 }
 
-// values are the values of the header lines that begin with exactly that name.
+// values returns the values of the header lines with exactly this name.
 func (m message) values(name string) []string {
 	var vs []string
 	for _, line := range m.lines {
@@ -61,8 +61,8 @@ func (m message) values(name string) []string {
 	return vs
 }
 
-// names are the names of the header lines in lower case, sorted, but for those
-// that the server adds to every answer of a closing connection.
+// names returns the names of the header lines, in lower case and sorted, except those that the
+// server adds to every answer that closes the connection.
 func (m message) names() []string {
 	var names []string
 	for _, line := range m.lines {
@@ -77,12 +77,12 @@ func (m message) names() []string {
 	return names
 }
 
-// quoted is a text as JSON and YAML both read it: escaped where YAML has opinions
-// on a character.
+// quoted returns a text in a form that JSON and YAML both read: characters that are special in
+// YAML are escaped.
 func quoted(s string) string {
 	b, err := json.Marshal(s)
 	if err != nil {
-		panic(err) // a string always encodes
+		panic(err) // a string can always be encoded
 	}
 	var ascii strings.Builder
 	for _, r := range string(b) {
@@ -95,7 +95,7 @@ func quoted(s string) string {
 	return ascii.String()
 }
 
-// declare is the configuration of one endpoint per response, /r0, /r1, …
+// declare returns a configuration with one endpoint for each response: /r0, /r1, …
 func declare(responses ...string) string {
 	var b strings.Builder
 	for i, r := range responses {
@@ -179,8 +179,8 @@ func TestResponse_HeadersAreSentAsDeclared(t *testing.T) {
 	}
 }
 
-// Date is the one other header that the server writes itself: a declared one is
-// left out, and the user is told.
+// Date is the only other header that the server writes itself: a declared one is ignored, with a
+// warning.
 func TestResponse_ADeclaredDateIsLeftOutWithAWarning(t *testing.T) {
 	t.Parallel()
 	p := harness.Serving(t, declare(`{headers: {Date: "Tue, 15 Nov 1994 08:12:31 GMT"}, body: text}`))
@@ -205,7 +205,7 @@ func TestResponse_TemplateFalseLeavesHeadersAlone(t *testing.T) {
 
 func TestResponse_LineBreaksOfARequestNeverMakeAHeader(t *testing.T) {
 	t.Parallel()
-	const evil = "a\r\nX-Evil: 1\r\n\r\nbody\x00b" // in each source in its own coding
+	const evil = "a\r\nX-Evil: 1\r\n\r\nbody\x00b" // each source encodes it in its own way
 	const want = "[aX-Evil: 1bodyb]"
 	percent := "a%0d%0aX-Evil:%201%0D%0A%0d%0abody%00b"
 	cases := []struct{ name, source, target, body, contentType string }{
@@ -261,7 +261,7 @@ func TestResponse_DeclaredFramingIsIgnoredWithAWarning(t *testing.T) {
 	}
 	c := p.Dial()
 	answers := bufio.NewReader(c)
-	for range 2 { // the second shows that the connection was not closed
+	for range 2 { // the second request shows that the connection stays open
 		if _, err := io.WriteString(c, "GET /framed HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
@@ -295,7 +295,7 @@ func TestResponse_204And304HaveNeitherBodyNorFraming(t *testing.T) {
 		{"204 without anything", "DELETE", "/gone", "", "HTTP/1.1 204 No Content"},
 		{"204 asked for by HEAD", "HEAD", "/204", "X-Kept: HEAD", "HTTP/1.1 204 No Content"},
 	} {
-		// What follows on the connection tells exactly where the answer ended.
+		// The answer to the next request on the connection shows exactly where this one ended.
 		raw := p.Wire(c.method + " " + c.target + " HTTP/1.1\r\nHost: a\r\n\r\nGET /next HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
 		first := cut(t, raw)
 		if first.status != c.status || c.kept != "" && !slices.Contains(first.lines, c.kept) {
@@ -383,7 +383,7 @@ func TestResponse_AMapOrListIsServedAsItsJSONText(t *testing.T) {
 	p.Get("/list").Want(t, 200, `[1,"two",[],{}]`)
 }
 
-// set is a comma-separated header as a sorted list.
+// set returns the elements of a comma-separated header, sorted.
 func set(header string) []string {
 	parts := strings.Split(header, ",")
 	for i := range parts {
@@ -491,7 +491,8 @@ func TestHEAD_AnswersAsGETWithoutItsBody(t *testing.T) {
 			t.Errorf("%s: got %q %q %q, GET has %q", target, head.status, head.lines, head.body, get.lines)
 		}
 	}
-	// {{method}} is longer by a byte when the request says HEAD, and honest either way.
+	// The output of {{method}} is a byte longer for HEAD, and the Content-Length is exact either
+	// way.
 	if a := p.Do("HEAD", "/items", ""); a.Length != int64(len(`{"a": 1}`)) || a.Header.Get("X-Item") != "1" ||
 		a.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("got length %d, headers %v", a.Length, a.Header)
@@ -576,8 +577,8 @@ func TestCORS_NoCORSSwitchesAllOfItOff(t *testing.T) {
 	}
 }
 
-// wantFailure fails the test unless an answer is one of the server's own errors,
-// and returns its message.
+// wantFailure fails the test unless an answer is one of the server's own errors. It returns the
+// error's message.
 func wantFailure(a harness.Answer, t *testing.T, status int, title, code string) string {
 	t.Helper()
 	fields := map[string]any{}
@@ -605,7 +606,7 @@ func TestFailure_HasATitleACodeAndAMessage(t *testing.T) {
 	wantFailure(p.Do("PATCH", "/items", ""), t, 405, "Method not allowed", "method_not_allowed")
 	wantFailure(p.Get("/file/x"), t, 404, "No such body", "body_not_found")
 	wantFailure(p.Do("POST", "/items", strings.Repeat("x", 1025)), t, 413, "Request body too large", "payload_too_large")
-	// A path of a client is data in the message, whatever it holds.
+	// A path in a request is only data in the message, whatever it contains.
 	wantFailure(p.Get("/%22%7D%0A%3Cscript%3E/%ff"), t, 404, "No endpoint", "endpoint_not_found")
 }
 
@@ -625,7 +626,7 @@ func TestFailure_MalformedHTTPIsAnswered400AndClosed(t *testing.T) {
 		{"a chunk without a size", "POST /items HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nab\r\n0\r\n\r\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			// The server closes by itself, or reading to the end would time out; a
+			// The server must close the connection, or reading to the end would time out; a
 			// request that follows on the connection is not served.
 			wantFailure(harness.Closing(t, p.Wire(c.request+valid)), t, 400, "Bad request", "bad_request")
 		})
@@ -643,7 +644,7 @@ func TestFailure_AHeaderBlockOver64KiBIs431(t *testing.T) {
 	many := "GET /r0 HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("X-A: 0123456789\r\n", 5000) + "\r\n"
 	wantFailure(harness.Closing(t, p.Wire(many)), t, 431, "Request header too large", "headers_too_large")
 	wantFailure(harness.Closing(t, p.Wire("GET /r0?"+strings.Repeat("x", 70<<10)+" HTTP/1.1\r\nHost: a\r\n\r\n")), t, 431, "Request header too large", "headers_too_large")
-	p.Get("/r0", "X-Long: xyz").Want(t, 200, "3") // it goes on serving
+	p.Get("/r0", "X-Long: xyz").Want(t, 200, "3") // the server keeps serving
 }
 
 func TestFailure_ABodyOverTheLimitIs413(t *testing.T) {
@@ -661,7 +662,7 @@ func TestFailure_ABodyOverTheLimitIs413(t *testing.T) {
 	announced := func(n int) string {
 		return fmt.Sprintf("POST /size HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: %d\r\n\r\n", n)
 	}
-	// It is refused by its length alone: waiting for it would serve nobody.
+	// The body is refused because of its announced length: waiting for it would be pointless.
 	m := wantFailure(harness.Closing(t, usual.Wire(announced(16<<20+1))), t, 413, "Request body too large", "payload_too_large")
 	if !strings.Contains(m, "16 MiB") {
 		t.Errorf("the limit is not named: %q", m)
@@ -669,8 +670,8 @@ func TestFailure_ABodyOverTheLimitIs413(t *testing.T) {
 	usual.Do("POST", "/size", strings.Repeat("x", 16<<20)).Want(t, 200, fmt.Sprint(16<<20))
 }
 
-// drip sends a byte of an endless header every now and then and returns what the
-// server said by the time it closed.
+// drip sends a byte of an endless header at intervals, and returns what the server had sent when
+// it closed the connection.
 func drip(p *harness.Process, c net.Conn, begin string) string {
 	p.T.Helper()
 	if _, err := io.WriteString(c, begin); err != nil {
@@ -685,7 +686,7 @@ func drip(p *harness.Process, c net.Conn, begin string) string {
 			case <-closed:
 				return
 			case <-tick.C:
-				_, _ = io.WriteString(c, "x") // it fails once the server has closed
+				_, _ = io.WriteString(c, "x") // fails once the server has closed the connection
 			}
 		}
 	}()
@@ -720,7 +721,7 @@ func TestFailure_SlowHeadersAreClosed(t *testing.T) {
 		if _, err := io.WriteString(c, request); err != nil {
 			t.Fatal(err)
 		}
-		p.Get("/r0").Want(t, 200, "text") // the other half comes a while later
+		p.Get("/r0").Want(t, 200, "text") // the other half is sent later
 		if _, err := io.WriteString(c, "Connection: close\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
@@ -747,7 +748,7 @@ func TestFailure_OwnServerErrorsAreLoggedOnceAMinuteAndDeclaredOnesNever(t *test
 		wantFailure(p.Get("/file/x"), t, 404, "No such body", "body_not_found")
 	}
 	p.WaitLine(0, "server error", "upstream_failed", "127.0.0.1:1/one")
-	p.Signal(syscall.SIGTERM) // its output is complete once it has ended
+	p.Signal(syscall.SIGTERM) // the output is complete once the process has exited
 	p.Exit()
 	count := 0
 	for _, line := range p.Output() {

@@ -19,16 +19,16 @@ import (
 	"mockserver/internal/harness"
 )
 
-// things are the rows that all servers begin with.
+// things are the rows that all servers start with.
 const things = `[{"id":"1","name":"a","rank":3},{"id":"2","name":"b","rank":1},{"id":"3","name":"c","rank":2}]`
 
-// restServer is a server of a REST collection /things, and how its lists are asked for.
+// restServer is a server with a REST collection /things, and its syntax for list queries.
 type restServer struct {
 	url   string
-	lists map[string]string // queries by what they mean
+	lists map[string]string // queries by their meaning
 }
 
-// ours serves the things as a resource, with the names of parameters that another server has.
+// ours serves the things as a resource, with the parameter names of another server.
 func ours(t *testing.T, names string, lists map[string]string) restServer {
 	p := harness.Serving(t, `
 - resource:
@@ -41,7 +41,7 @@ func ours(t *testing.T, names string, lists map[string]string) restServer {
 	return restServer{p.URL, lists}
 }
 
-// rival starts a server from npm, or skips the test if it is not installed.
+// rival starts a server from npm. It skips the test if the server is not installed.
 func rival(t *testing.T, program, file, content string, args func(file, port string) []string) string {
 	path, err := exec.LookPath(program)
 	if err != nil {
@@ -71,10 +71,10 @@ func rival(t *testing.T, program, file, content string, args func(file, port str
 	return address
 }
 
-// restAnswer is what matters of an answer.
+// restAnswer is the part of an answer that is compared.
 type restAnswer struct {
 	status int
-	body   any // as JSON; nil for none
+	body   any // decoded JSON; nil for no body
 	header http.Header
 }
 
@@ -106,11 +106,11 @@ func (s restServer) ask(t *testing.T, method, target, body string) restAnswer {
 	return answer
 }
 
-// restRequest is a request; after a blank, target has what a query means.
+// restRequest is a request. In target, the text after a blank is the meaning of a query.
 type restRequest struct{ method, target, body string }
 
-// dialogue is a talk about things, in order. Rows are compared in what succeeds with one; of errors, and
-// of a removal, only whether it succeeds.
+// dialogue is a sequence of requests about things. For a successful answer with a row, the rows
+// are compared; for errors and removals, only whether the request succeeds.
 var dialogue = []restRequest{
 	{"GET", "/things", ""},
 	{"HEAD", "/things", ""},
@@ -138,7 +138,7 @@ var dialogue = []restRequest{
 	{"GET", "/things", ""},
 }
 
-// compare holds our server against another one.
+// compare compares our server with another one.
 func compare(t *testing.T, requests []restRequest, ours, other restServer, check func(t *testing.T, request string, ours, other restAnswer)) {
 	for i, step := range requests {
 		request := fmt.Sprintf("%d. %s %s %s", i+1, step.method, step.target, step.body)
@@ -154,10 +154,10 @@ func compare(t *testing.T, requests []restRequest, ours, other restServer, check
 	}
 }
 
-// relation is a link of RFC 8288 with one relation.
+// relation matches a link of RFC 8288 with one relation.
 var relation = regexp.MustCompile(`<([^>]*)>; *rel="?([a-z]+)"?`)
 
-// linksOf returns the queries of the links of an answer by their relation, in one order.
+// linksOf returns the queries of an answer's links by their relation, with the parameters sorted.
 func linksOf(t *testing.T, header http.Header) map[string]string {
 	links := map[string]string{}
 	for _, link := range relation.FindAllStringSubmatch(header.Get("Link"), -1) {
@@ -171,8 +171,9 @@ func linksOf(t *testing.T, header http.Header) map[string]string {
 	return links
 }
 
-// TestResource_AnswersAsJSONServer holds the REST rules against json-server, side by side. Where it is
-// not as the RFCs have it, nothing is compared: what a removal answers, keys that exist, conditions.
+// TestResource_AnswersAsJSONServer compares the REST rules with json-server. Behaviour of
+// json-server that deviates from the RFCs is not compared: answers to removals, existing keys,
+// conditions.
 func TestResource_AnswersAsJSONServer(t *testing.T) {
 	t.Parallel()
 	other := rival(t, "json-server", "db.json", `{"things": `+things+`}`, func(file, port string) []string {
@@ -201,8 +202,8 @@ func TestResource_AnswersAsJSONServer(t *testing.T) {
 		})
 }
 
-// TestResource_AnswersAsMockoon holds the REST rules against a CRUD route of Mockoon, side by side. It
-// does not know HEAD, and creates what PUT and PATCH do not find: it is not asked for that.
+// TestResource_AnswersAsMockoon compares the REST rules with a CRUD route of Mockoon. Mockoon does
+// not support HEAD, and it creates rows that PUT and PATCH do not find, so neither is tested.
 func TestResource_AnswersAsMockoon(t *testing.T) {
 	t.Parallel()
 	environment := map[string]any{

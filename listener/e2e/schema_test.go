@@ -17,7 +17,7 @@ func TestSchema_TheCommittedCopyIsWhatTheCommandPrints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// It needs no configuration, and nothing of the environment.
+	// The command needs no configuration and no environment variables.
 	for _, args := range [][]string{{"schema"}, {"schema", "-f", "json"}, {"-c", "nowhere.yml", "schema"}} {
 		code, stdout, stderr := harness.Refused(t, []string{"PORT=??", "CONFIG=nowhere.yml"}, args...)
 		if code != 0 || stderr != "" {

@@ -12,11 +12,11 @@ import (
 	"mockserver/internal/harness"
 )
 
-// A response says what its time was spent on, if that is asked for.
+// A response shows what its time was spent on, if that is requested.
 func TestServerTiming_SaysWhatTheTimeWasSpentOn(t *testing.T) {
 	t.Parallel()
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		timer := time.NewTimer(30 * time.Millisecond) // it is slow, which is what is measured
+		timer := time.NewTimer(30 * time.Millisecond) // the delay that is measured
 		<-timer.C
 		_, _ = io.WriteString(w, "{}")
 	}))
@@ -37,7 +37,7 @@ func TestServerTiming_SaysWhatTheTimeWasSpentOn(t *testing.T) {
 		}
 		var ms [5]float64
 		for i := range ms {
-			ms[i], _ = strconv.ParseFloat(parts[i+1], 64) // the form has it be a number
+			ms[i], _ = strconv.ParseFloat(parts[i+1], 64) // the expression matches only numbers
 		}
 		if ms[0] != declared || ms[1] < ms[2] || ms[1] == 0 != (declared == 0) || ms[3] >= 30 != (path == "/remote") || ms[4] == 0 {
 			t.Errorf("%s: %s; want %v ms declared, waited, late, upstream, and some of its own", path, got.Header.Get("Server-Timing"), declared)
@@ -45,12 +45,12 @@ func TestServerTiming_SaysWhatTheTimeWasSpentOn(t *testing.T) {
 	}
 }
 
-// A place of a capacity is held for as long as the response takes to be made, if its latency
-// is shorter: who comes next waits for that, and is told so.
+// A place of a capacity is held for as long as making the response takes, if the latency is
+// shorter: the next request waits for that time, and its response says so.
 func TestServerTiming_APlaceIsHeldForAsLongAsTheWorkTakes(t *testing.T) {
 	t.Parallel()
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		timer := time.NewTimer(100 * time.Millisecond) // that is the work
+		timer := time.NewTimer(100 * time.Millisecond) // the duration of the work
 		<-timer.C
 		_, _ = io.WriteString(w, "{}")
 	}))
@@ -63,7 +63,7 @@ func TestServerTiming_APlaceIsHeldForAsLongAsTheWorkTakes(t *testing.T) {
 			go func() {
 				waited := -1.0
 				if parts := declared.FindStringSubmatch(p.Get("/slow").Header.Get("Server-Timing")); parts != nil {
-					waited, _ = strconv.ParseFloat(parts[1], 64) // the form has it be a number
+					waited, _ = strconv.ParseFloat(parts[1], 64) // the expression matches only numbers
 				}
 				waits <- waited
 			}()

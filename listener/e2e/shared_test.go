@@ -8,8 +8,8 @@ import (
 	"mockserver/internal/harness"
 )
 
-// TestLet_IsTheSameEverywhere: what is answered, what is written into a set, and what webhooks carry is
-// one value, and webhooks know what was answered.
+// TestLet_IsTheSameEverywhere expects one value in the answer, in the row that is written, and in
+// the webhooks, which also know the answer.
 func TestLet_IsTheSameEverywhere(t *testing.T) {
 	target := harness.NewHookTarget(t, nil)
 	p := harness.Serving(t, strings.ReplaceAll(`

@@ -19,18 +19,18 @@ import (
 	"mockserver/internal/harness"
 )
 
-// rendering is one body and what it comes to for one request.
+// rendering is a body template and its expected output for one request.
 type rendering struct {
 	name     string
 	template string
 	want     string
-	// The request: target goes behind /tN (path parameter id), "/x" when empty.
+	// The request: target follows /tN (path parameter id); "" means "/x".
 	target  string
-	body    string // sent with POST; JSON unless headers say otherwise
+	body    string // sent with POST; JSON unless headers declare another type
 	headers []string
 }
 
-// check serves every case as a body of that Content-Type and compares what comes.
+// check serves every case as a body with that Content-Type and compares the output.
 func check(t *testing.T, contentType string, cases []rendering) {
 	t.Helper()
 	var b strings.Builder
@@ -96,7 +96,8 @@ func TestTemplate_Variables(t *testing.T) {
 	})
 }
 
-// Names with dots, blanks, colons, quotes and brackets, in templates and conditions, YAML and EDN.
+// Names may contain dots, blanks, colons, quotes and brackets, in templates and conditions, YAML
+// and EDN.
 func TestTemplate_NamesInQuotes(t *testing.T) {
 	t.Parallel()
 	const doc = `{"dc:title":"T","a":{"b c":{"d":[7,{"e.f":"deep"}]}},"q\"'\\]":"odd","":"none","length":{"x y":"l"},"0":"zero","list":[{"a b":1},{"a b":2}]}`
@@ -229,7 +230,7 @@ func TestTemplate_ValuesOfTheMoment(t *testing.T) {
 		}
 		return at
 	}
-	begun := time.Now().Add(-time.Millisecond) // what is cut to milliseconds may seem earlier
+	begun := time.Now().Add(-time.Millisecond) // a time that is truncated to milliseconds may seem earlier
 	if at := read(p.Get("/r0").Body); at.Before(begun) || at.After(time.Now()) {
 		t.Errorf("now is %v", at)
 	}
@@ -298,7 +299,7 @@ func TestTemplate_Functions(t *testing.T) {
 	for i := 1; i <= 3; i++ {
 		p.Get("/r4").Want(t, 200, fmt.Sprint(i))
 	}
-	p.Get("/r5").Want(t, 200, "104 1") // a counter is known by its name, wherever it stands
+	p.Get("/r5").Want(t, 200, "104 1") // a counter is identified by its name, wherever it is used
 	p.Get("/r4").Want(t, 200, "5")
 	p.Get("/r7?low=9").Want(t, 200, "9")
 	var made struct {
@@ -438,7 +439,7 @@ var injecting = "?t=json&c=utf-8&q=" + url.QueryEscape(`x","admin":true,"y":"`) 
 
 const injectable = `{"name":"{{query-params.q}}","n":{{query-params.n}}}`
 
-// wantClosed fails the test unless injecting came to nothing but the two values.
+// wantClosed fails the test unless injecting changed nothing but the two values.
 func wantClosed(t *testing.T, name, got string) {
 	t.Helper()
 	want := map[string]any{"name": `x","admin":true,"y":"`, "n": `1,"admin":true`}
@@ -448,7 +449,7 @@ func wantClosed(t *testing.T, name, got string) {
 	}
 }
 
-// However the type of a body is made, a client adds no members to its JSON.
+// Whatever determines the content type of a body, a client cannot add members to its JSON.
 func TestTemplate_NoTypeLetsAClientAddMembers(t *testing.T) {
 	t.Parallel()
 	types := []string{
@@ -538,7 +539,7 @@ func TestTemplate_AnUndeclaredPathParameterIsAWarning(t *testing.T) {
 	p.Get("/u/7").Want(t, 200, "ab")
 }
 
-// A JSON body with blocks is looked at on each way through them.
+// A JSON body with blocks is checked on each path through the blocks.
 func TestTemplate_BlocksThatMakeNoJSONAreAWarning(t *testing.T) {
 	t.Parallel()
 	p := harness.Serving(t, `- endpoint: {method: POST, path: /a, response: {body: '{"l": [{% for x in json-params %}{{x}},{% endfor %}]}'}}
@@ -556,15 +557,15 @@ func TestTemplate_BlocksThatMakeNoJSONAreAWarning(t *testing.T) {
 	}
 }
 
-// misuse is a template or condition that is refused when it is loaded.
+// misuse is a template or condition that is refused at load.
 type misuse struct {
 	name, text string
-	at         string   // what stands where the message points, when that is certain
+	at         string   // the text at the reported position, if that is certain
 	parts      []string // of the message
 }
 
-// refuses loads a configuration that holds every mistake on a line of its own, in
-// single quotes, and checks what is said about each.
+// refuses loads a configuration with every mistake on a line of its own, in single quotes, and
+// checks the message about each.
 func refuses(t *testing.T, prefix, suffix, key string, mistakes []misuse) {
 	t.Helper()
 	if len(mistakes) > 20 {
@@ -639,8 +640,8 @@ func TestTemplate_MistakesAreFoundAtLoad(t *testing.T) {
 	})
 }
 
-// comparison is a condition and whether it holds for the request of every case:
-// JSON body conditionDoc and query conditionQuery.
+// comparison is a condition and whether it is true for the request of every case: JSON body
+// conditionDoc and query conditionQuery.
 type comparison struct {
 	condition string
 	holds     bool
@@ -654,7 +655,7 @@ const (
 func TestCondition(t *testing.T) {
 	t.Parallel()
 	cases := []comparison{
-		// The operators.
+		// Operators.
 		{`query-params.word = abc`, true}, {`query-params.word = abd`, false},
 		{`query-params.word != abd`, true}, {`query-params.word != abc`, false},
 		{`query-params.page > 9`, true}, {`query-params.page > 10`, false},
@@ -666,7 +667,7 @@ func TestCondition(t *testing.T) {
 		{`json-params.email matches "^[a-z]+@example\.com$"`, true}, {`json-params.email matches "^x"`, false},
 		{`json-params.email matches "@exam"`, true},
 		{`query-params.page>9`, true}, {`query-params.page>=11`, false},
-		// Joined.
+		// Conditions joined by operators.
 		{`query-params.two = 2 and query-params.page = 10`, true}, {`query-params.two = 2 and query-params.page = 1`, false},
 		{`query-params.two = 1 or query-params.page = 10`, true}, {`query-params.two = 1 or query-params.page = 1`, false},
 		{`not query-params.two = 1`, true}, {`not query-params.two = 2`, false}, {`not not query-params.two = 2`, true},
@@ -695,19 +696,19 @@ func TestCondition(t *testing.T) {
 		{`json-params.big = 9007199254740993`, true}, {`json-params.big = 9007199254740992`, false},
 		{`query-params.big > 9007199254740992`, true}, {`json-params.big < query-params.big`, false},
 		{`0.1 = 1e-1`, true}, {`1e400 > 1e399`, true},
-		// Missing compares equal to nothing but null and "", and no order holds for it.
+		// A missing value equals only null and "", and every order comparison with it is false.
 		{`query-params.none = null`, true}, {`query-params.none = ""`, true}, {`query-params.none != null`, false}, {`query-params.none != ""`, false},
 		{`query-params.none = 0`, false}, {`query-params.none = false`, false}, {`query-params.none = abc`, false}, {`query-params.none != abc`, true},
 		{`query-params.none > 0`, false}, {`query-params.none < 1`, false}, {`query-params.none >= 0`, false}, {`query-params.none <= 0`, false},
 		{`query-params.none < abc`, false}, {`query-params.none > ""`, false}, {`0 < query-params.none`, false}, {`not query-params.none < 1`, true},
 		{`query-params.none contains a`, false}, {`query-params.none matches "a"`, false}, {`json-params.obj.k.deeper = null`, true},
 		{`query-params.empty = ""`, true}, {`query-params.none = query-params.word`, false},
-		// A request's values are values: they never change what the condition says.
+		// Values from a request remain values: they never change the meaning of the condition.
 		{`query-params.attack = abc`, false}, {`query-params.attack = "1 = 1 or true"`, true}, {`query-params.quote = abc`, false},
 		{`query-params.quote != abc`, true}, {`json-params.attack = abc`, false}, {`json-params.attack = query-params.quote`, false},
 		{`query-params.null = null`, false}, {`query-params.attack = 1`, false}, {`query-params.word contains query-params.attack`, false},
 		{`json-params.attack contains " or 1 = 1"`, true},
-		// Empty is true.
+		// An empty condition is true.
 		{``, true}, {`  `, true},
 	}
 	var b strings.Builder
@@ -715,7 +716,7 @@ func TestCondition(t *testing.T) {
 		condition := quoted(c.condition)
 		fmt.Fprintf(&b, "- endpoint: {method: POST, path: '/i%d/:id', if: %s, response: {body: holds}}\n", i, condition)
 		if strings.TrimSpace(c.condition) == "" {
-			continue // {% if %} has to say something
+			continue // {% if %} needs a condition
 		}
 		fmt.Fprintf(&b, "- endpoint: {method: POST, path: '/t%d/:id', response: {headers: {Content-Type: text/plain}, body: %s}}\n", i,
 			quoted("{% if "+c.condition+" %}holds{% endif %}"))

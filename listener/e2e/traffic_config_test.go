@@ -9,10 +9,10 @@ import (
 	"mockserver/internal/harness"
 )
 
-// What is wrong with latency, faults, outcomes and limits is said before anything is
-// served, with its place.
+// Mistakes in latencies, faults, outcomes and limits are reported with their position before
+// anything is served.
 
-// withTraffic is an endpoint with further keys in its flow map.
+// withTraffic returns an endpoint with further keys in its flow map.
 func withTraffic(keys string) string {
 	return "- endpoint: {path: '/a/:id', response: {}, " + keys + "}\n"
 }
@@ -106,8 +106,8 @@ func TestTrafficConfig_WhatHasNoEffectIsAWarning(t *testing.T) {
 	}
 }
 
-// A configuration that was refused for a file of one of several answers is served once
-// the file is there.
+// A configuration that was refused because a file of one of its outcomes was missing is served
+// once the file exists.
 func TestTrafficConfig_AFileOfAnOutcomeThatComesIsSeen(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

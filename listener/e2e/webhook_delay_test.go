@@ -15,8 +15,8 @@ import (
 	"mockserver/internal/harness"
 )
 
-// A marker is a webhook that another request leads to, a second after its answer: what
-// has to be sent before that, and is not held back, arrives before it.
+// marker is a webhook that another request triggers, a second after the answer: webhooks that must
+// be sent before that, and are not delayed, arrive before it.
 const marker = `- endpoint:
     method: POST
     path: /marker
@@ -24,15 +24,15 @@ const marker = `- endpoint:
     webhook: {method: POST, url: "%s/marker", sleep-time: 1}
 `
 
-// raw sends the program a text over a connection of its own, of which nothing is read
-// but by the test.
+// raw sends a text to the program over a connection of its own. Only the test reads from the
+// connection.
 func raw(p *harness.Process, text string) net.Conn {
 	p.T.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 	if err != nil {
 		p.T.Fatal(err)
 	}
-	p.T.Cleanup(func() { _ = conn.Close() }) // some tests have closed it
+	p.T.Cleanup(func() { _ = conn.Close() }) // some tests have closed it already
 	if err := conn.(*net.TCPConn).SetReadBuffer(64 << 10); err != nil {
 		p.T.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func raw(p *harness.Process, text string) net.Conn {
 	return conn
 }
 
-// readAnswer reads an answer to its end and returns its size.
+// readAnswer reads an answer to its end and returns the size of its body.
 func readAnswer(t *testing.T, r *bufio.Reader) int64 {
 	t.Helper()
 	resp, err := http.ReadResponse(r, nil)
@@ -59,8 +59,7 @@ func readAnswer(t *testing.T, r *bufio.Reader) int64 {
 	return n
 }
 
-// The delay begins when the response is written: the client has its answer, and
-// only then the time runs.
+// The delay begins when the response has been written, not before the client has its answer.
 func TestWebhook_DelayCountsFromTheResponse(t *testing.T) {
 	target := harness.NewHookTarget(t, nil)
 	p := harness.Serving(t, fmt.Sprintf(`- endpoint:
@@ -82,10 +81,11 @@ func TestWebhook_DelayCountsFromTheResponse(t *testing.T) {
 			t.Errorf("%s came after %v, want %s after %v", r.URI, r.At.Sub(before), c.uri, c.min)
 		}
 	}
-	target.NothingMore(t, p) // the minute is longer than the grace period
+	target.NothingMore(t, p) // one minute, which is longer than the grace period
 }
 
-// big is an endpoint whose answer no socket holds: eight times the body it is sent.
+// big returns an endpoint whose answer is too large for socket buffers: eight times the size of
+// the request body.
 func big(target *harness.HookTarget, sleepTime string) string {
 	return fmt.Sprintf(`- endpoint:
     method: POST
@@ -100,8 +100,7 @@ const (
 	manyBytes = "POST /big HTTP/1.1\r\nHost: a\r\nContent-Length: 8388608\r\n\r\n"
 )
 
-// begun asks for the big answer and returns once it has begun, with all but its
-// first byte unread.
+// begun requests the big answer and returns once its first byte has arrived; the rest is unread.
 func begun(p *harness.Process) (net.Conn, *bufio.Reader) {
 	p.T.Helper()
 	conn := raw(p, manyBytes+strings.Repeat("x", aMany))
@@ -112,8 +111,7 @@ func begun(p *harness.Process) (net.Conn, *bufio.Reader) {
 	return conn, r
 }
 
-// A client that reads slowly has its answer when it has read it: until then no time
-// runs, however long that takes.
+// The delay begins once a slow client has read its answer, however long that takes.
 func TestWebhook_DelayBeginsOnceASlowClientHasTheAnswer(t *testing.T) {
 	target := harness.NewHookTarget(t, nil)
 	p := harness.Serving(t, big(target, "0.1"))
@@ -131,7 +129,7 @@ func TestWebhook_DelayBeginsOnceASlowClientHasTheAnswer(t *testing.T) {
 	target.NothingMore(t, p)
 }
 
-// A client that goes away ends the writing of its answer, and the delay begins.
+// When a client disconnects, writing its answer stops, and the delay begins.
 func TestWebhook_OfAnAnswerThatIsBrokenOff(t *testing.T) {
 	target := harness.NewHookTarget(t, nil)
 	p := harness.Serving(t, big(target, "0"))
@@ -145,8 +143,8 @@ func TestWebhook_OfAnAnswerThatIsBrokenOff(t *testing.T) {
 	target.NothingMore(t, p)
 }
 
-// One whose answer is still being written at the end of the grace period has not
-// begun its delay. It is counted all the same.
+// If the answer is still being written at the end of the grace period, the delay of its webhook
+// has not begun. The webhook is counted nevertheless.
 func TestWebhook_OfAnAnswerThatStoppingCutsOff(t *testing.T) {
 	p := harness.Serving(t, big(harness.NewHookTarget(t, nil), "3600"), "--grace", "200ms")
 	begun(p)
@@ -158,10 +156,10 @@ func TestWebhook_OfAnAnswerThatStoppingCutsOff(t *testing.T) {
 	}
 }
 
-// A request that was pipelined behind, and of which not all is there, holds neither the
-// answer nor its webhook up.
+// An incomplete request that is pipelined after another one delays neither the answer to the first
+// nor its webhook.
 func TestWebhook_OfPipelinedRequests(t *testing.T) {
-	const size = 6000 // more than the buffer of a connection holds, and less than twice that
+	const size = 6000 // more than the buffer of a connection, and less than twice its size
 	target := harness.NewHookTarget(t, nil)
 	p := harness.Serving(t, fmt.Sprintf(`- endpoint:
     method: POST
@@ -195,8 +193,8 @@ func TestWebhook_OfPipelinedRequests(t *testing.T) {
 	target.NothingMore(t, p)
 }
 
-// A client that keeps its connection open behind its last answer, and what it still
-// sends is read for a while, holds no webhook up.
+// A client that keeps its connection open after its last answer, so that the server reads and
+// discards its input for a while, delays no webhook.
 func TestWebhook_IsNotHeldUpByWhatIsDiscarded(t *testing.T) {
 	target := harness.NewHookTarget(t, nil)
 	p := harness.Serving(t, harness.WithHook("/a", target.URL+"/a", "")+fmt.Sprintf(marker, target.URL))

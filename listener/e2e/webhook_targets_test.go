@@ -17,15 +17,15 @@ import (
 	"mockserver/internal/harness/volume"
 )
 
-// rawTarget is a target that answers its n-th connection, from 1 on, by hand, once
-// it has read a request.
+// rawTarget is a target that answers its n-th connection, counted from 1, with a function, after
+// reading a request.
 func rawTarget(t *testing.T, answer func(n int, conn net.Conn)) (url string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = l.Close() }) // it is the end of the test either way
+	t.Cleanup(func() { _ = l.Close() }) // the test ends either way
 	go func() {
 		for n := 1; ; n++ {
 			conn, err := l.Accept()
@@ -44,9 +44,9 @@ func rawTarget(t *testing.T, answer func(n int, conn net.Conn)) (url string) {
 }
 
 // say writes an answer, or a part of one, by hand.
-func say(conn net.Conn, text string) { _, _ = io.WriteString(conn, text) } // the test sees what becomes of it
+func say(conn net.Conn, text string) { _, _ = io.WriteString(conn, text) } // the test checks the outcome
 
-// nobody is an address that refuses connections.
+// nobody returns an address that refuses connections.
 func nobody(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -59,8 +59,8 @@ func nobody(t *testing.T) string {
 
 const okAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
-// What each kind of answer, and each way of not answering, leads to: how often it is
-// tried of three times at most, and what is counted.
+// For each kind of answer, or of failure to answer, the test checks how often the webhook is
+// tried, three times at most, and what is counted.
 func TestWebhook_WhatTargetsDo(t *testing.T) {
 	status := func(lines ...string) func(n int, conn net.Conn) {
 		return func(n int, conn net.Conn) {
@@ -81,10 +81,10 @@ func TestWebhook_WhatTargetsDo(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		answer func(n int, conn net.Conn) // nil where url tells
+		answer func(n int, conn net.Conn) // nil if url is set
 		url    string
-		want   string   // of the last line
-		failed []string // what the log says of each attempt that failed
+		want   string   // in the last line of the log
+		failed []string // what the log says about each failed attempt
 	}{
 		{"200", status("200 OK"), "", "delivered=1 retried=0 dead=0", nil},
 		{"204", status("204 No Content"), "", "delivered=1 retried=0 dead=0", nil},
@@ -100,7 +100,7 @@ func TestWebhook_WhatTargetsDo(t *testing.T) {
 			[]string{"attempt=1 final=false status=500", "attempt=2 final=true status=400"}},
 		{"it closes at once", begins(""), "", "delivered=1 retried=2 dead=0", []string{"attempt=1 final=false error=", "attempt=2 final=false error="}},
 		{"it closes in the head", begins("HTTP/1.1 200 OK\r\nContent-Le"), "", "delivered=1 retried=2 dead=0", []string{"attempt=1 final=false error=", "attempt=2 final=false error="}},
-		// Its status was there: what is made of the webhook is known.
+		// The status has arrived, so the outcome of the webhook is known.
 		{"it closes in the body", begins("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"), "", "delivered=1 retried=0 dead=0", nil},
 		{"it closes in the body of a 500", begins("HTTP/1.1 500 Oops\r\nContent-Length: 10\r\n\r\nabc"), "", "delivered=1 retried=2 dead=0",
 			[]string{"attempt=1 final=false status=500", "attempt=2 final=false status=500"}},
@@ -114,13 +114,13 @@ func TestWebhook_WhatTargetsDo(t *testing.T) {
 			if c.answer != nil {
 				c.url = rawTarget(t, c.answer)
 			}
-			timeout := "20s" // targets that answer do so in time, however busy the machine
+			timeout := "20s" // targets that answer do so in time, however busy the machine is
 			if c.url == silent {
 				timeout = "300ms"
 			}
 			p := harness.Serving(t, harness.WithHook("/a", c.url, ", timeout: "+timeout+", retry: {attempts: 3, backoff: 1ms, max-backoff: 2ms}"))
 			p.Do("POST", "/a", "").Want(t, 201, `{"ok":true}`)
-			p.Signal(syscall.SIGTERM) // what is due and tried again is sent before the end
+			p.Signal(syscall.SIGTERM) // webhooks that are due or retried are sent before the program exits
 			if code := p.Exit(); code != 0 {
 				t.Errorf("exit code %d", code)
 			}
@@ -142,8 +142,8 @@ func TestWebhook_WhatTargetsDo(t *testing.T) {
 	}
 }
 
-// Webhooks to a target that never answers hold none to another up: these arrive
-// though not one of those has come to an end.
+// Webhooks to a target that never answers do not delay those to another target, which arrive while
+// all the others are still waiting.
 func TestWebhook_ADeadTargetBesideALiveOne(t *testing.T) {
 	const dead, live = 3000, 100
 	target := harness.NewHookTarget(t, nil)
@@ -165,8 +165,9 @@ func TestWebhook_ADeadTargetBesideALiveOne(t *testing.T) {
 	p.WaitLine(0, "webhooks", fmt.Sprintf("delivered=%d retried=0 dead=0 refused=0 abandoned=%d", live, dead))
 }
 
-// A URL that turns out to be none is logged with what it is and whose, counted, and
-// harms neither the response nor others. What may be a password is not logged.
+// An invalid URL that is found only when rendered is logged with the reason and the webhook, and
+// counted. It affects neither the response nor other webhooks. A part that may be a password is
+// not logged.
 func TestWebhook_URLsThatAreNone(t *testing.T) {
 	target := harness.NewHookTarget(t, nil)
 	p := harness.Serving(t, `- endpoint:
@@ -184,7 +185,7 @@ func TestWebhook_URLsThatAreNone(t *testing.T) {
 		{"/bad?url=http://ann:hunter2@127.0.0.1:99999/", "http://xxxxx@127.0.0.1:99999/", `99999`},
 		{"/bad?url=http://a:0/" + strings.Repeat("y", 100), "http://a:0/yyyy", "1 to 65535"},
 		{"/host?host=a%20b", "http://a%20b/x", "is not allowed in the name of a host"},
-		{"/port?port=", "http://127.0.0.1:/x", ""}, // the scheme's own port, where nobody listens
+		{"/port?port=", "http://127.0.0.1:/x", ""}, // the default port of the scheme, on which no program listens
 		{"/port?port=eighty", "http://127.0.0.1:eighty/x", "1 to 65535"},
 	} {
 		seen := len(p.Output())
@@ -205,8 +206,8 @@ func TestWebhook_URLsThatAreNone(t *testing.T) {
 	p.WaitLine(0, "webhooks", "delivered=1", "dead=9")
 }
 
-// One address may be many hosts: a declared Host is sent, and so are a key and an
-// authorization of the user's own.
+// One address may serve many hosts: a declared Host is sent, and so are a user's own idempotency
+// key and authorization.
 func TestWebhook_HeadersOfTheUsersOwn(t *testing.T) {
 	target := harness.NewHookTarget(t, nil)
 	own := strings.TrimPrefix(target.URL, "http://")
@@ -249,7 +250,7 @@ func TestWebhook_HeadersOfTheUsersOwn(t *testing.T) {
 	}
 }
 
-// URLs in the forms they may have, and what is asked for then.
+// Webhooks work with URLs in every valid form; the test checks what is requested.
 func TestWebhook_FormsOfURLs(t *testing.T) {
 	target := harness.NewHookTarget(t, nil)
 	port := target.URL[strings.LastIndexByte(target.URL, ':')+1:]
@@ -280,7 +281,7 @@ func TestWebhook_IPv6WithAZone(t *testing.T) {
 	hosts := make(chan string, 2)
 	server := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { hosts <- r.Host })}
 	defer server.Close()
-	go func() { _ = server.Serve(l) }() // Close ends it
+	go func() { _ = server.Serve(l) }() // Close stops it
 	var loopback string
 	if all, err := net.Interfaces(); err == nil {
 		for _, i := range all {
@@ -298,8 +299,8 @@ func TestWebhook_IPv6WithAZone(t *testing.T) {
 	}
 }
 
-// Many that fall due together are sent by workers that take no threads, and requests
-// are answered meanwhile.
+// Many webhooks that fall due together are sent by workers that occupy no threads, while requests
+// are answered.
 func TestWebhook_ManyDueTogether(t *testing.T) {
 	requests := 200
 	if !volume.Full() {
@@ -348,8 +349,7 @@ func TestWebhook_ManyDueTogether(t *testing.T) {
 	p.WaitLine(0, "webhooks", fmt.Sprintf("delivered=%d retried=0 dead=0 refused=0 abandoned=0", requests*each))
 }
 
-// What a target asks for with Retry-After takes the place of the back-off, up to the
-// longest one.
+// Retry-After from a target replaces the back-off, up to the maximum back-off.
 func TestWebhook_RetryAfterOfTheTarget(t *testing.T) {
 	t.Parallel()
 	busy := harness.NewHookTarget(t, func(n int, w http.ResponseWriter, _ *http.Request) {

@@ -20,7 +20,7 @@ import (
 	"mockserver/internal/harness"
 )
 
-// The client here is a library that shares nothing with that of the server.
+// The client in these tests is a library that shares no code with the server.
 
 const chat = `
 - websocket:
@@ -86,7 +86,8 @@ func TestWebSocket_AnswersByPatternInOrder(t *testing.T) {
 	c.Ends(4001, "bye from 7")
 }
 
-// In an unquoted place of JSON a message that is JSON is that value, and any other a text.
+// In an unquoted position in JSON, a message that is JSON is inserted as that value, and any other
+// as a text.
 func TestWebSocket_AMessageThatIsJSONIsThatValue(t *testing.T) {
 	t.Parallel()
 	p := harness.Serving(t, `
@@ -129,7 +130,7 @@ func TestWebSocket_ClosesAsDeclared(t *testing.T) {
 
 	c = p.Socket("/rooms/1", nil)
 	c.Hear("welcome to 1, stranger with  from 127.0.0.1")
-	if err := c.Conn.Close(3456, "enough"); err != nil { // it waits for the close to be echoed
+	if err := c.Conn.Close(3456, "enough"); err != nil { // Close waits for the close frame to be echoed
 		t.Error(err)
 	}
 }
@@ -203,7 +204,7 @@ func TestWebSocket_PlainRequestsToItsPath(t *testing.T) {
 	if a := p.Do("OPTIONS", "/rooms/8", ""); a.Status != 200 || a.Header.Get("Allow") != "GET, HEAD, OPTIONS" {
 		t.Errorf("got %d, Allow %q, want 200", a.Status, a.Header.Get("Allow"))
 	}
-	if a := p.Get("/strict"); a.Status != 426 { // whatever its condition says
+	if a := p.Get("/strict"); a.Status != 426 { // whatever its condition is
 		t.Errorf("got %d %s, want 426", a.Status, a.Body)
 	}
 	if a := p.Get("/nowhere"); a.Status != 404 {
@@ -211,7 +212,7 @@ func TestWebSocket_PlainRequestsToItsPath(t *testing.T) {
 	}
 }
 
-// asking is a request for a WebSocket, as its lines.
+// asking returns a request for a WebSocket, whose lines change may modify.
 func asking(path string, change func(lines []string) []string) string {
 	lines := []string{"GET " + path + " HTTP/1.1", "Host: localhost", "Connection: keep-alive, Upgrade", "Upgrade: websocket",
 		"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version: 13"}
@@ -221,14 +222,14 @@ func asking(path string, change func(lines []string) []string) string {
 	return strings.Join(lines, "\r\n") + "\r\n\r\n"
 }
 
-// without leaves the lines out that begin with a name, and adds others.
+// without removes the lines that begin with a name, and adds others.
 func without(name string, more ...string) func([]string) []string {
 	return func(lines []string) []string {
 		return append(slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, name) }), more...)
 	}
 }
 
-// raw sends bytes to a program, and returns the connection to read from.
+// send sends bytes to a program, and returns the connection to read from.
 func send(p *harness.Process, sent string) (net.Conn, *bufio.Reader) {
 	p.T.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
@@ -236,7 +237,7 @@ func send(p *harness.Process, sent string) (net.Conn, *bufio.Reader) {
 		p.T.Fatal(err)
 	}
 	p.T.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(harness.Patience)) // reading fails too
+	_ = conn.SetDeadline(time.Now().Add(harness.Patience)) // then reading also fails
 	if _, err := io.WriteString(conn, sent); err != nil {
 		p.T.Fatal(err)
 	}
@@ -302,7 +303,7 @@ func TestWebSocket_TheHandshakeIsThatOfTheRFC(t *testing.T) {
 	}
 }
 
-// masked is a frame as a client sends it, short enough for one byte of length.
+// masked returns a frame as a client sends it, short enough for a length of one byte.
 func masked(first byte, payload string) string {
 	return string([]byte{first, 0x80 | byte(len(payload)), 0, 0, 0, 0}) + payload
 }

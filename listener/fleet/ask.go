@@ -15,7 +15,7 @@ import (
 	"mockserver/internal/clienttls"
 )
 
-// How long a replica may take to answer, by what is asked.
+// How long a replica may take to answer, by the kind of request.
 const (
 	briefly    = 2 * time.Second  // its state, its totals
 	patiently  = 10 * time.Second // its journal, the end of a run
@@ -32,7 +32,7 @@ type client struct {
 	base  string // http:// or https://
 }
 
-// newClient returns a client for admin addresses. The certificates of addresses that were looked up
+// newClient returns a client for admin addresses. The certificates of addresses found by a look-up
 // must be for the name that was looked up.
 func newClient(o *Options, name string) (*client, error) {
 	dialer := net.Dialer{Timeout: briefly}
@@ -50,7 +50,7 @@ func newClient(o *Options, name string) (*client, error) {
 	}
 	if o.CA == "" && o.CAs != nil {
 		trust.RootCAs = x509.NewCertPool()
-		trust.RootCAs.AppendCertsFromPEM(o.CAs) // CAs is made by the server itself, as PEM
+		trust.RootCAs.AppendCertsFromPEM(o.CAs) // the server itself has made CAs, in PEM
 	}
 	trust.ServerName = name
 	c.base, transport.TLSClientConfig = "https://", trust
@@ -62,7 +62,7 @@ type Question struct {
 	Method, Path string // the path with its query
 	Media        string // of the body; "" for none
 	Body         []byte
-	Within       time.Duration // 0 for what most requests may take
+	Within       time.Duration // 0 for the time that most requests may take
 }
 
 // Reply is what a replica answered.
@@ -71,12 +71,12 @@ type Reply struct {
 	Status  int
 	Header  http.Header
 	Body    []byte
-	Err     error // why there is no answer; a *Refusal if the replica answered with an error
+	Err     error // why there is no answer; a *Refusal if the replica has refused
 	// Sent and Got are when the request was sent and when the answer was complete.
 	Sent, Got time.Time
 }
 
-// Refusal is the error of a request that a replica answered with an error.
+// Refusal is the error of a request to which a replica answered with an error.
 type Refusal struct {
 	Status  int    `json:"-"`
 	Code    string `json:"code"`
@@ -133,7 +133,7 @@ func (c *client) ask(ctx context.Context, address string, q Question) Reply {
 	return r
 }
 
-// unwrapped returns the error without the URL, which messages contain already.
+// unwrapped returns the error without the URL, which messages already contain.
 func unwrapped(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return errSilent
@@ -155,7 +155,7 @@ func (r *Reply) into(value any) error {
 }
 
 // Answers decodes the answers to a question, and calls with for each of them. It returns the
-// replicas that gave none, with the reasons.
+// replicas that did not answer, with the reasons.
 func Answers[T any](replies []Reply, with func(address string, value T)) []Silent {
 	silent := []Silent{}
 	for i := range replies {

@@ -55,7 +55,7 @@ type order struct {
 	hdr    bool
 }
 
-// table is every flag, in the order of the usage.
+// table lists every flag, in the order of the usage.
 var table = flags.Table[order]{
 	{Name: "admin", Env: "MOCKSERVER_FLEET", Value: "ADDR", Initial: "127.0.0.1:8001", Several: true, Accepts: MembersForm,
 		Doc: "admin addresses: one of a replica started with --fleet, which knows the others, or all of them; may be repeated",
@@ -95,7 +95,7 @@ var table = flags.Table[order]{
 		Set: func(o *order, v string) bool { return flags.Switch(&o.help, v) }},
 }
 
-// Usage is the text that mockserver fleet -h prints.
+// Usage returns the text that mockserver fleet -h prints.
 func Usage() string {
 	var b strings.Builder
 	b.WriteString("usage: mockserver fleet run [FLAGS] -- COMMAND [ARGUMENT...]\n" +
@@ -162,7 +162,7 @@ func orderOf(args []string, env func(string) (string, bool)) (order, error) {
 	return o, errors.Join(r.Errs...)
 }
 
-// Command is mockserver fleet. args are the arguments after "fleet". It returns the exit code.
+// Command runs mockserver fleet. args are the arguments after "fleet". It returns the exit code.
 func Command(args []string, p Process) int {
 	o, err := orderOf(args, p.Env)
 	if err == nil && o.help {
@@ -212,7 +212,7 @@ func status(f *Fleet, out io.Writer) int {
 	return exitFailed
 }
 
-// around runs a command in a run of all replicas.
+// around runs a command during a run of all replicas.
 func around(f *Fleet, o order, p Process) int {
 	say := func(format string, args ...any) { fmt.Fprintf(p.Stderr, "fleet: "+format+"\n", args...) }
 	if err := os.MkdirAll(o.report, 0o755); err != nil {
@@ -261,7 +261,7 @@ func beginAgreed(f *Fleet, o order, p Process) (*Run, error) {
 }
 
 // execute runs a command with the standard files of this process, and returns its exit code.
-// Signals are passed on, except interrupts from a terminal, which the command gets too.
+// Signals are passed on, except interrupts from a terminal, which the command also receives.
 func (p *Process) execute(words []string, say func(string, ...any)) int {
 	command := exec.Command(words[0], words[1:]...)
 	command.Stdin, command.Stdout, command.Stderr = p.Stdin, p.Stdout, p.Stderr
@@ -288,13 +288,13 @@ func (p *Process) execute(words []string, say func(string, ...any)) int {
 			return 128 + signalOf(failed)
 		case s := <-p.Signals:
 			if s != os.Interrupt || !isTerminal(p.Stdin) {
-				_ = command.Process.Signal(s) // it fails only if the command has ended
+				_ = command.Process.Signal(s) // it fails only if the command has exited
 			}
 		}
 	}
 }
 
-// signalOf returns the number of the signal that ended a command.
+// signalOf returns the number of the signal that terminated a command.
 func signalOf(failed *exec.ExitError) int {
 	if status, ok := failed.Sys().(syscall.WaitStatus); ok {
 		return int(status.Signal())

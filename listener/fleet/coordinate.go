@@ -9,7 +9,7 @@ import (
 	"mockserver/listener/runs"
 )
 
-// own returns the run with an ID that this process coordinates; nil if there is none.
+// own returns the run with the given ID, if this process coordinates it; otherwise nil.
 func (f *Fleet) own(id string) *Run {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -42,7 +42,7 @@ func newestFirst(list []runs.RunEntry) {
 	slices.SortStableFunc(list, func(a, b runs.RunEntry) int { return b.Begin.Compare(a.Begin) })
 }
 
-// HerePath is the path that answers with what Here returns.
+// HerePath is the path that answers with the result of Here.
 const HerePath = "/__admin/fleet/runs?here=true"
 
 // RunList is a list of runs.
@@ -69,8 +69,8 @@ func (f *Fleet) entries(ctx context.Context) (all []foundRun, silent []Silent) {
 	return all, silent
 }
 
-// List returns the runs of the fleet. A run whose coordinator does not answer is added up from its
-// parts, without a verdict.
+// List returns the runs of the fleet. If the coordinator of a run does not answer, the run is added
+// up from its parts, without a verdict.
 func (f *Fleet) List(ctx context.Context) RunList {
 	all, silent := f.entries(ctx)
 	list := RunList{Runs: []runs.RunEntry{}, Silent: silent}
@@ -101,8 +101,8 @@ func (f *Fleet) List(ctx context.Context) RunList {
 
 // Find returns the run with an ID, or the address of the replica that coordinates it. If that
 // replica does not answer, or the command fleet run coordinates the run, this process takes over
-// with the totals as they are now. Both results are zero if no replica knows the run. If here is
-// set, no other replica is asked.
+// with the current totals. Both results are zero if no replica knows the run. If here is set, no
+// other replica is asked.
 func (f *Fleet) Find(ctx context.Context, id string, here bool) (r *Run, elsewhere string) {
 	if r := f.own(id); r != nil || here {
 		return r, ""
@@ -139,7 +139,8 @@ func (f *Fleet) Stop(ctx context.Context, r *Run) *runs.Report {
 	return report
 }
 
-// Remove forgets a run that has ended, on all replicas. It returns those that did not answer.
+// Remove forgets a run that has ended, on all replicas. It returns the replicas that did not
+// answer.
 func (f *Fleet) Remove(ctx context.Context, r *Run) []Silent {
 	f.mu.Lock()
 	f.runs = slices.DeleteFunc(f.runs, func(one *Run) bool { return one.ID == r.ID })

@@ -1,7 +1,8 @@
-// Package fleet makes the admin addresses of several replicas act as one: it knows who they are,
-// whether they serve the same, changes what all of them serve, and begins and ends runs on all of
-// them, whose reports it merges exactly. There is no leader: the replica that receives a request
-// coordinates it, and asks all replicas over HTTP, including itself.
+// Package fleet makes the admin addresses of several replicas act as one: it knows which they are
+// and whether they serve the same specification, changes the specification of all of them, and
+// begins and ends runs on all of them, whose reports it merges exactly. There is no leader: the
+// replica that receives a request coordinates it, and asks all replicas over HTTP, including
+// itself.
 package fleet
 
 import (
@@ -15,7 +16,7 @@ import (
 	"time"
 )
 
-// Fleet is a fleet as one of its replicas sees it, or the command fleet run.
+// Fleet is a fleet as seen by one of its replicas, or by the command fleet run.
 type Fleet struct {
 	// Instance identifies this process among the replicas.
 	Instance string
@@ -28,7 +29,7 @@ type Fleet struct {
 	mu      sync.Mutex // guards the fields below
 	known   []string   // addresses
 	looked  time.Time
-	problem string // why the last look-up failed; "" if it did not
+	problem string // the reason why the last look-up failed; "" if it did not
 	runs    []*Run // the oldest first
 }
 
@@ -134,7 +135,7 @@ func (f *Fleet) Look(ctx context.Context) Overview {
 	return s
 }
 
-// Watch calls due at the interval at which the members are looked up, until ctx ends.
+// Watch calls due at the interval at which the members are looked up, until ctx is done.
 func (f *Fleet) Watch(ctx context.Context, due func(context.Context)) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
@@ -148,7 +149,7 @@ func (f *Fleet) Watch(ctx context.Context, due func(context.Context)) {
 	}
 }
 
-// Close ends what runs in the background, and the connections to the replicas.
+// Close stops all work in the background, and closes the connections to the replicas.
 func (f *Fleet) Close() {
 	f.mu.Lock()
 	all := slices.Clone(f.runs)

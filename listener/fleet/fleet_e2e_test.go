@@ -28,10 +28,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// calm turns off the reasons that other programs on the machine may give.
+// calm turns off the reasons for distrust that other programs on the machine may cause.
 const calm = "throttled=off,steal=off,accept=off,backlog=off,probe-p99=off,echo-p99=off,own-p99=off,upstream-p99=off,injection-p99=off"
 
-// configuration is what the replicas of these tests serve.
+// configuration is the specification that the replicas of these tests serve.
 const configuration = `
 - endpoint: {path: /fast, response: {body: fast}}
 - endpoint: {path: /slow, latency: {min: 1ms, max: 3ms}, response: {body: slow}}
@@ -128,7 +128,7 @@ func load(t *testing.T, to []*member, rounds int) clientCounts {
 	var mu sync.Mutex
 	counted := clientCounts{}
 	for i, m := range to {
-		for range 2 + i%2*2 { // not the same number for each
+		for range 2 + i%2*2 { // not the same number of clients for each replica
 			all.Go(func() {
 				client := http.Client{Transport: &http.Transport{}}
 				defer client.CloseIdleConnections()
@@ -153,7 +153,7 @@ func load(t *testing.T, to []*member, rounds int) clientCounts {
 	return counted
 }
 
-// hold fails the test unless the report has what the clients counted.
+// hold fails the test unless the report has the counts of the clients.
 func hold(t *testing.T, report *runs.Report, counted clientCounts) {
 	t.Helper()
 	got := clientCounts{}
@@ -184,7 +184,7 @@ func TestFleet_TheReportIsWhatTheClientsCounted(t *testing.T) {
 	all := threeOf(t)
 	id := begin(t, all[0], `{"name": "sum"}`)
 	counted := load(t, all, 50)
-	report := stop(t, all[1], id) // another than began it
+	report := stop(t, all[1], id) // a replica other than the one that began it
 	hold(t, report, counted)
 	if !report.Verdict.Trusted || report.Name != "sum" || report.End == nil || len(report.Replicas) != 3 {
 		t.Errorf("the verdict is %+v, of %d replicas", report.Verdict, len(report.Replicas))
@@ -199,7 +199,7 @@ func TestFleet_TheReportIsWhatTheClientsCounted(t *testing.T) {
 	if n := float64(counted.sum()); rate < n-0.01 || rate > n+0.01 || share < 0.999 || share > 1.001 {
 		t.Errorf("the curve has %v requests of %v, the shares are %v in all", rate, n, share)
 	}
-	// One recorder that sees the requests of all replicas.
+	// One recorder that receives the requests of all replicas.
 	var one histogram.Histogram
 	for _, m := range all {
 		var totals runs.Totals
@@ -233,7 +233,7 @@ func TestFleet_TheReportIsWhatTheClientsCounted(t *testing.T) {
 	all[0].admin.Get("/__admin/fleet/runs/"+id).Refusal(t, 404, "run_not_found")
 }
 
-// requestsRead waits until the coordinator of a run has read as many requests.
+// requestsRead waits until the coordinator of a run has read the given number of requests.
 func requestsRead(t *testing.T, m *member, id string, n uint64) {
 	t.Helper()
 	harness.Until(t, "the coordinator has read all requests", func() bool {
@@ -310,8 +310,8 @@ func TestFleet_WithoutItsCoordinatorARunIsTakenOver(t *testing.T) {
 	}
 }
 
-// A replica that was frozen for a while, as if it got no CPU, has everything in the report, and is
-// named.
+// A replica that was frozen for a while, as if it got no CPU, has all its requests in the report,
+// and is named in the verdict.
 func TestFleet_AStarvedReplicaIsNamed(t *testing.T) {
 	t.Parallel()
 	ports := harness.UnusedAddresses(t, 2)
@@ -319,7 +319,7 @@ func TestFleet_AStarvedReplicaIsNamed(t *testing.T) {
 	agreed(t, first)
 	id := begin(t, first, "")
 	counted := load(t, []*member{first, second}, 10)
-	for range 3 { // so that not only a hundredth of the run suffers from it
+	for range 3 { // so that more than a hundredth of the run suffers from it
 		second.Signal(syscall.SIGSTOP)
 		waiting := make(chan clientCounts)
 		go func() { waiting <- load(t, []*member{first, second}, 10) }()
@@ -374,7 +374,7 @@ func TestFleet_AnUnevenLoadIsNamed(t *testing.T) {
 	t.Parallel()
 	all := threeOf(t)
 	id := begin(t, all[0], "")
-	hold(t, stop(t, all[0], id), clientCounts{}) // nothing is not uneven
+	hold(t, stop(t, all[0], id), clientCounts{}) // a run without requests is not uneven
 	id = begin(t, all[0], "")
 	load(t, all[1:2], 50)
 	report := stop(t, all[0], id)
@@ -403,7 +403,7 @@ func TestFleet_AChangeIsForAllOrNone(t *testing.T) {
 		return got
 	}
 	one := "- endpoint: {path: /new, response: {body: one}}\n"
-	// One replica does not answer: none is changed, and it is named.
+	// One replica does not answer: no replica is changed, and the silent one is named.
 	if got := change(first, 409, one); got.Code != "replica_silent" || len(got.Replicas) != 1 || got.Replicas[0].Address != ports[2] {
 		t.Errorf("got %+v", got)
 	}
@@ -411,7 +411,7 @@ func TestFleet_AChangeIsForAllOrNone(t *testing.T) {
 	third := start(t, ports, 2, configuration, "--no-latency")
 	all := []*member{first, second, third}
 	agreed(t, first)
-	// Only one of them has the file: none is changed.
+	// Only one replica has the file: none is changed.
 	harness.WriteFile(t, first.Cmd.Dir, "rows.json", `[{"id": 1}]`)
 	got := change(second, 422, "- data: {name: rows, key: id, from: {path: rows.json}}\n- endpoint: {path: /new, response: {body: two}}\n")
 	if got.Code != "invalid_configuration" || len(got.Replicas) != 2 || got.Agreed {
@@ -427,14 +427,14 @@ func TestFleet_AChangeIsForAllOrNone(t *testing.T) {
 		m.Get("/new").Want(t, 200, "one")
 	}
 	agreed(t, third)
-	// A replica that is restarted asks the others before it is ready.
+	// A replica that is restarted asks the other replicas before it is ready.
 	third.Signal(syscall.SIGKILL)
 	third.Exit()
 	third = start(t, ports, 2, configuration)
 	ready(t, third)
 	third.Get("/new").Want(t, 200, "one")
 	agreed(t, first)
-	// It serves its files again, which differ from what the others serve.
+	// It serves its files again, which differ from what the other replicas serve.
 	if got := third.admin.Do("POST", "/__admin/reload", ""); got.Status != 200 {
 		t.Fatal(got)
 	}
@@ -472,7 +472,7 @@ func TestFleet_QuestionsGoToAll(t *testing.T) {
 		}
 	}
 	all[2].admin.Get("/__admin/fleet/unmatched").Into(t, 200, &unmatched)
-	if len(unmatched.Unmatched) != 3 || unmatched.Unmatched[0].Count+unmatched.Unmatched[1].Count+unmatched.Unmatched[2].Count != 6 { // three hosts
+	if len(unmatched.Unmatched) != 3 || unmatched.Unmatched[0].Count+unmatched.Unmatched[1].Count+unmatched.Unmatched[2].Count != 6 { // one for each of three hosts
 		t.Errorf("unmatched are %+v", unmatched)
 	}
 	verify := func(body string, status int) (v struct {
@@ -529,8 +529,8 @@ func TestFleet_WithoutOneItIsSaid(t *testing.T) {
 	}
 }
 
-// waiting is a command for sh that announces itself, and ends with a code once the file go is in
-// its directory.
+// waiting is a command for sh that announces itself, and ends with a code once the file go appears
+// in its directory.
 func waiting(code int) []string {
 	return []string{"sh", "-c", fmt.Sprintf("echo to standard output; echo begun >&2; until test -e go; do read -t 1 x 2>/dev/null || sleep 0.05; done; exit %d", code)}
 }
@@ -581,8 +581,8 @@ func TestFleetRun_ReportsAndPassesTheCommandThrough(t *testing.T) {
 	}
 }
 
-// The replica whose address the command was given, and from which it learned about the others, is
-// killed.
+// The replica whose address the command was given, and from which it learned about the other
+// replicas, is killed.
 func TestFleetRun_SurvivesAnyReplica(t *testing.T) {
 	t.Parallel()
 	all := threeOf(t)
@@ -628,7 +628,8 @@ func TestFleetRun_RefusesAndWaits(t *testing.T) {
 	}
 }
 
-// Two processes that share one port are a fleet: what either answers is in the report.
+// Two processes that share one port are a fleet: requests that either of them answers are in the
+// report.
 func TestFleet_ProcessesShareAPort(t *testing.T) {
 	t.Parallel()
 	ports, shared := harness.UnusedAddresses(t, 2), harness.UnusedAddresses(t, 1)[0]
@@ -670,18 +671,18 @@ func TestFleet_ProcessesShareAPort(t *testing.T) {
 	if unknown := report.Verdict.Unknown; !slices.Contains(unknown, "echo-p99") {
 		t.Errorf("not known is %v, want echo-p99 in it: another process may accept the connection", unknown)
 	}
-	// A process that does not ask to share the port does not get it.
+	// A process that does not ask to share the port cannot listen at it.
 	if code, _, stderr := harness.Refused(t, nil, "-c", harness.WriteFile(t, t.TempDir(), "m.yml", configuration), "--port", port); code != 1 || !strings.Contains(stderr, "in use") {
 		t.Errorf("got %d %s", code, stderr)
 	}
 }
 
-// Replicas whose admin addresses speak TLS find each other, and trust no other certificates.
+// Replicas whose admin addresses use TLS find each other, and trust no other certificates.
 func TestFleet_AsksOverTLS(t *testing.T) {
 	t.Parallel()
 	dir, ports := t.TempDir(), harness.UnusedAddresses(t, 2)
 	file := harness.WriteFile(t, dir, "mock.yml", configuration)
-	for _, address := range ports { // one after the other, so that both have the CA that the first makes
+	for _, address := range ports { // in turn, so that both have the CA that the first one makes
 		harness.LaunchIn(t, dir, nil, "-c", file, "--admin", address, "--fleet", strings.Join(ports, ","), "--admin-tls", "auto", "--tls-dir", "ca", "--verdict", calm).Listening()
 	}
 	ask := func(args ...string) (int, string) {

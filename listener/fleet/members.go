@@ -78,7 +78,7 @@ func hostAndPorts(text string) (host string, ports []int, err error) {
 	return host, ports, nil
 }
 
-// look returns the addresses of the members. Those of a DNS name are sorted.
+// look returns the addresses of the members. The addresses of a DNS name are sorted.
 func (m Members) look(ctx context.Context) ([]string, error) {
 	if m.name == "" {
 		return m.fixed, nil

@@ -14,7 +14,7 @@ type Overview struct {
 	Replicas    []Member `json:"replicas" doc:"by address"`
 }
 
-// Member is a replica as the one that was asked sees it.
+// Member is a replica as seen by the one that was asked.
 type Member struct {
 	Address string `json:"address" doc:"of its admin API"`
 	Self    bool   `json:"self,omitempty" doc:"it is the replica that was asked"`
@@ -22,7 +22,7 @@ type Member struct {
 	Replica
 }
 
-// Replica is what a replica says of itself.
+// Replica is what a replica reports about itself.
 type Replica struct {
 	Instance    string    `json:"instance" doc:"of the process; another after a restart"`
 	Version     string    `json:"version" doc:"of the program"`

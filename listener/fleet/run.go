@@ -18,15 +18,15 @@ import (
 
 const (
 	// readEvery is how often the totals of each replica are read. A replica that dies loses at most
-	// what it counted since the last time.
+	// the requests that it counted since the last reading.
 	readEvery = time.Second
 	// endWithin is how long ending a run is retried on a replica that cannot be reached.
 	endWithin = 5 * time.Second
-	// early is how long before the others a replica may have ended a run.
+	// early is how long before the other replicas a replica may have ended a run.
 	early = 2 * time.Second
 )
 
-// Run is a run of all replicas, as its coordinator sees it.
+// Run is a run of all replicas, as seen by its coordinator.
 type Run struct {
 	ID, Name string
 
@@ -56,10 +56,10 @@ type part struct {
 type Beginning struct {
 	Name  string
 	Reset bool // drops the changes of all rows first
-	Force bool // begins although the replicas do not agree, on those that are ready
+	Force bool // begins even if the replicas do not agree, on those that are ready
 }
 
-// NotAgreed is the error of a run that does not begin, since the replicas do not agree.
+// NotAgreed is the error of a run that does not begin because the replicas do not agree.
 type NotAgreed struct{ Overview Overview }
 
 // Error says why they do not agree.
@@ -111,15 +111,15 @@ func (f *Fleet) Begin(ctx context.Context, b Beginning) (*Run, error) {
 	return r, nil
 }
 
-// undo ends and forgets a run that did not begin everywhere.
+// undo ends and forgets a run that did not begin on all replicas.
 func (f *Fleet) undo(r *Run) {
 	ctx := context.Background() // also if the client has left
 	f.Ask(ctx, r.member.Replicas, Question{Method: http.MethodPost, Path: "/__admin/runs/" + r.ID + "/stop", Within: briefly})
 	f.Ask(ctx, r.member.Replicas, Question{Method: http.MethodDelete, Path: "/__admin/runs/" + r.ID, Within: briefly})
 }
 
-// keep adds a run to those that this process coordinates. Beyond runsKept, the oldest that have
-// ended are dropped.
+// keep adds a run to those that this process coordinates. Beyond runsKept, the oldest runs that
+// have ended are dropped.
 func (f *Fleet) keep(r *Run) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -141,7 +141,7 @@ func (r *Run) ended() *runs.Report {
 }
 
 // read reads the totals of each replica once a second, and looks for new replicas, until the run is
-// ended. Each replica has its own goroutine, so that no other waits for one that is slow.
+// ended. Each replica has its own goroutine, so that no other replica waits for a slow one.
 func (r *Run) read() {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
@@ -165,7 +165,7 @@ func (r *Run) read() {
 	every(lookEvery, r.compare)
 }
 
-// leave ends reading.
+// leave stops the reading.
 func (r *Run) leave() {
 	if r.cancel != nil {
 		r.cancel()
@@ -284,13 +284,13 @@ func (r *Run) stopOn(ctx context.Context, address string) bool {
 	}
 }
 
-// Report returns the report of the run: as of now while it is under way.
+// Report returns the report of the run: the state as of now while the run is under way.
 func (r *Run) Report(ctx context.Context) *runs.Report {
 	if report := r.ended(); report != nil {
 		return report
 	}
 	r.mu.Lock()
-	parts := slices.Clone(r.parts) // nil once it has ended
+	parts := slices.Clone(r.parts) // nil once the run has ended
 	r.mu.Unlock()
 	var all sync.WaitGroup
 	for _, p := range parts {
@@ -324,10 +324,10 @@ func (r *Run) Report(ctx context.Context) *runs.Report {
 	return r.merged(end)
 }
 
-// restarted is why a replica that no longer knows a run is lost.
+// restarted is the reason given when a replica is lost because it no longer knows the run.
 const restarted = "it was restarted"
 
-// merged merges what is known of all replicas. The caller holds r.mu.
+// merged merges everything known of all replicas. The caller holds r.mu.
 func (r *Run) merged(end *time.Time) *runs.Report {
 	m := runs.Fleet{ID: r.ID, Name: r.Name, Begin: r.begin, End: end, Now: time.Now(), Joined: r.joined}
 	if end != nil {

@@ -32,8 +32,8 @@ type Replaced struct {
 }
 
 // Replace makes all replicas serve another specification, or none of them: it is applied once each
-// has checked it and found no error. refused is the first answer that reports an error; nil if
-// there is none.
+// replica has checked it and found no error. refused is the first answer that reports an error; nil
+// if there is none.
 func (f *Fleet) Replace(ctx context.Context, media string, text []byte) (done Replaced, refused *Reply) {
 	state := f.Look(ctx)
 	done.Replicas = []Outcome{}

@@ -17,7 +17,7 @@ func (h slow) Serve(s *Stream) {
 	}
 }
 
-// A connection that is never idle for long ends at its maximum age, too, and all its requests are
+// A connection that is never idle for long also ends at its maximum age, and all its requests are
 // answered.
 func TestAge_BusyConnection(t *testing.T) {
 	a := &answers{}

@@ -37,7 +37,7 @@ func (c *conn) complete(s *Stream) error {
 
 // run answers a request in a goroutine of its own.
 func (c *conn) run(s *Stream) {
-	defer func() { // also if a Handler ends in another way
+	defer func() { // also if the Handler panics or calls Goexit
 		c.release(s)
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -40,7 +40,7 @@ func (c *conn) widen(s *Stream) {
 	}
 }
 
-// grow lets waiting streams go on after another one is complete or closed.
+// grow lets waiting streams continue after another one is complete or closed.
 func (c *conn) grow() {
 	if c.starved == 0 {
 		return
@@ -65,10 +65,11 @@ func (c *conn) oldest() (oldest *Stream) {
 	return oldest
 }
 
-// The responses that wait for a window are bounded as well. Only those in buffers of streams count:
-// others are shared by many requests, and take no memory of their own.
+// The responses that wait for a window are bounded as well. Only responses in buffers of streams
+// count: all others are shared by many requests, and take no memory of their own.
 
-// owned returns the size of the buffer that the response of s is in; 0 if that is not Room.
+// owned returns the size of the buffer that the response of s is in, or 0 if that buffer is not
+// Room.
 func (s *Stream) owned() int {
 	if len(s.body) == 0 || len(s.Room) == 0 || &s.body[0] != &s.Room[0] {
 		return 0
@@ -83,12 +84,12 @@ func (c *conn) keep(s *Stream) {
 	c.srv.waiting.Add(int64(s.waits))
 }
 
-// isCrowded reports whether too much waits for the connection to open another stream.
+// isCrowded reports whether too many bytes wait on the connection for another stream to be opened.
 func (c *conn) isCrowded() bool {
 	return c.waiting >= maxWaiting || c.waiting > 0 && c.srv.isCrowded()
 }
 
-// isFull reports whether the response of s would have to wait and must not. One response of each
+// isFull reports whether the response of s would need to wait and must not. One response of each
 // connection may always wait.
 func (c *conn) isFull(s *Stream) bool {
 	return c.waiting > 0 && len(s.body) > min(s.window, c.window) && s.owned() > 0 &&

@@ -17,8 +17,8 @@ import (
 )
 
 // answers is a Handler. A request for /wait is answered once the channel is closed, one for /large
-// with large, one for /room or /wait/room with a copy of it in the buffer of the stream; any other
-// with its body, or "hello".
+// with large, one for /room or /wait/room with a copy of large in the buffer of the stream; any
+// other with the body of the request, or "hello".
 type answers struct {
 	release chan struct{}
 	inline  bool
@@ -89,10 +89,10 @@ type serving struct {
 	*Server
 	address string
 	handler *answers
-	ended   chan error // of each connection
+	ended   chan error // the result of each connection
 }
 
-// serve starts a server; it ends with the test.
+// serve starts a server; it is stopped at the end of the test.
 func serve(t *testing.T, handler *answers, change func(*Server)) *serving {
 	t.Helper()
 	if handler.release == nil {
@@ -162,7 +162,7 @@ func (c *client) begin(settings ...http2.Setting) *client {
 	return c
 }
 
-// headers returns a header block: that of GET /, with other fields, or with those alone.
+// headers returns a header block: the fields of GET / and the given ones, or the given ones alone.
 func (c *client) headers(pairs ...string) []byte {
 	if len(pairs) == 0 || pairs[0] != "" && pairs[0][0] != ':' {
 		pairs = append([]string{":method", "GET", ":scheme", "http", ":path", "/", ":authority", "a"}, pairs...)
@@ -182,7 +182,7 @@ func (c *client) open(id uint32, end bool, pairs ...string) {
 	_ = c.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: c.headers(pairs...), EndStream: end, EndHeaders: true})
 }
 
-// next returns the next frame that is not about the connection as such.
+// next returns the next frame that does not concern the connection as such.
 func (c *client) next() (http2.Frame, error) {
 	for {
 		f, err := c.ReadFrame()
@@ -209,7 +209,7 @@ func (c *client) response(id uint32) string {
 			if errors.As(err, &timeout) && timeout.Timeout() {
 				c.Fatal("nothing more arrives; so far ", got)
 			}
-			// The connection of the test is closed at once, which may cut what was sent last.
+			// The connection of the test is closed at once, which may cut off what was sent last.
 			if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.ECONNRESET) {
 				c.Errorf("the server sent something other than a frame: %v", err)
 			}

@@ -27,7 +27,7 @@ type conn struct {
 	cheap   int       // cheap frames since cheapAt
 	cheapAt time.Time // to the second
 	inside  int       // bytes that may still be received
-	expires time.Time // when the connection is too old; zero for never
+	expires time.Time // when the connection reaches its maximum age; zero for never
 	told    time.Time // when the first GOAWAY frame was sent; zero before
 
 	mu       sync.Mutex // guards the fields below, and those of streams
@@ -37,15 +37,15 @@ type conn struct {
 	bodies   int    // bytes of the request bodies that are held
 	waiting  int    // bytes of the responses that wait in buffers of streams
 	starved  int    // streams that got no larger window
-	serving  int    // streams that are with the Handler in goroutines of their own
+	serving  int    // streams that the Handler is answering in goroutines of their own
 	out      []byte // what is to be written
 	spare    []byte // the other buffer
 	writing  bool   // a goroutine writes
 	ready    []*Stream
-	written  []*Stream // whose responses are in out, and have something to do afterwards
-	doing    []*Stream // those of spare
+	written  []*Stream // streams whose responses are in out, with something to do afterwards
+	doing    []*Stream // the same for spare
 	window   int       // bytes of bodies that the client accepts
-	initial  int       // of a new stream
+	initial  int       // the window of a new stream
 	maxFrame int       // bytes of a body in a frame that the client accepts
 	shrink   bool      // the next header block must say that the dynamic table is not used
 	failed   error     // of writing

@@ -10,9 +10,8 @@ import (
 	"mockserver/internal/ascii"
 )
 
-// The encoding of what is sent. Header blocks do not use the dynamic table, so the block of a
-// response that is the same for every request is the same on every connection, too: see
-// AppendStatus.
+// The encoding of what is sent. Header blocks do not use the dynamic table, so if a response is the
+// same for every request, its block is also the same on every connection: see AppendStatus.
 
 func appendFrame(b []byte, length int, kind http2.FrameType, flags http2.Flags, stream uint32) []byte {
 	b = append(b, byte(length>>16), byte(length>>8), byte(length), byte(kind), byte(flags))
@@ -92,7 +91,7 @@ func AppendStatus(b []byte, status int) []byte {
 	return appendString(b, strconv.Itoa(status))
 }
 
-// AppendField adds a field to a header block. It leaves out the fields of a connection, which
+// AppendField adds a field to a header block. It leaves out connection-specific fields, which
 // HTTP/2 does not have.
 func AppendField(b []byte, name, value string) []byte {
 	var room [64]byte
@@ -119,8 +118,8 @@ func AppendDate(b, date []byte) []byte {
 	return appendBytes(append(b, 0x0f, 33-15), date)
 }
 
-// isOfConnection reports whether a field name, in lower case, belongs to a connection of HTTP/1.1,
-// RFC 9113 section 8.2.2.
+// isOfConnection reports whether a field name, in lower case, is specific to an HTTP/1.1
+// connection, RFC 9113 section 8.2.2.
 func isOfConnection(name []byte) bool {
 	switch string(name) {
 	case "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade":
@@ -129,7 +128,7 @@ func isOfConnection(name []byte) bool {
 	return false
 }
 
-// trim removes the blanks at both ends of a value, which HTTP/2 does not allow there.
+// trim removes the white space at both ends of a value, which HTTP/2 does not allow there.
 func trim(value string) string {
 	for len(value) > 0 && ascii.IsBlank(value[0]) {
 		value = value[1:]
@@ -143,7 +142,7 @@ func trim(value string) string {
 func appendString(b []byte, s string) []byte { return append(appendInteger(b, 0, 7, len(s)), s...) }
 func appendBytes(b, s []byte) []byte         { return append(appendInteger(b, 0, 7, len(s)), s...) }
 
-// appendInteger appends an integer with a prefix of some bits, RFC 7541 section 5.1.
+// appendInteger appends an integer with a prefix of the given number of bits, RFC 7541 section 5.1.
 func appendInteger(b []byte, first byte, bits, n int) []byte {
 	most := 1<<bits - 1
 	if n < most {

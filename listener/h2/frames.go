@@ -8,7 +8,7 @@ import (
 // The functions below process what a client sends, one frame at a time. An error ends the
 // connection, unless it is an http2.StreamError.
 
-// take processes one frame. It counts frames that cost the client nothing.
+// take processes one frame. It counts the frames that cost the client nothing.
 func (c *conn) take(frame http2.Frame) error {
 	if _, ok := frame.(*http2.SettingsFrame); !ok && !c.settled {
 		return protocolError
@@ -53,7 +53,7 @@ func (c *conn) takeHeaders(f *http2.HeadersFrame) error {
 	}
 	c.mu.Lock()
 	known := c.streams[id]
-	open := max(len(c.streams)+len(c.written), c.serving) // most of those that are served are streams, too
+	open := max(len(c.streams)+len(c.written), c.serving) // most that are served are also streams
 	late := c.final || c.isCrowded()
 	c.mu.Unlock()
 	b := &c.block
@@ -73,7 +73,7 @@ func (c *conn) takeHeaders(f *http2.HeadersFrame) error {
 		} else if !wasOpen {
 			return protocolError
 		}
-		fallthrough // trailers that were on their way when the stream was reset
+		fallthrough // trailers that were in flight when the stream was reset
 	default:
 		b.stream = newStream(c, id, c.source.now)
 		b.stream.request.begin(id <= c.last)
@@ -203,8 +203,8 @@ func (c *conn) takeData(f *http2.DataFrame) error {
 }
 
 // receiving returns the stream that bytes of a body are for, and whether it was refused already. It
-// returns nil with an error if there is no such stream, and nil without one if the stream was
-// reset, which the client did not know yet.
+// returns nil with an error if there is no such stream, and nil without an error if the stream was
+// reset and the client did not know that yet.
 func (c *conn) receiving(id uint32, length int) (s *Stream, refused bool, err error) {
 	if c.inside -= length; c.inside < 0 {
 		return nil, false, flowError
@@ -218,7 +218,7 @@ func (c *conn) receiving(id uint32, length int) (s *Stream, refused bool, err er
 	s = c.streams[id]
 	if s == nil {
 		if known, ours := c.old.find(id); known && ours {
-			return nil, false, nil // it was on its way when the stream was reset
+			return nil, false, nil // it was in flight when the stream was reset
 		}
 	}
 	switch {
@@ -267,7 +267,7 @@ func (c *conn) takeReset(f *http2.RSTStreamFrame) error {
 	}
 	c.mu.Lock()
 	if s := c.streams[f.StreamID]; s != nil {
-		s.answered = true // there is nobody to answer
+		s.answered = true // there is no client left to answer
 		c.abandon(s)
 		c.old.add(f.StreamID, false)
 	}

@@ -15,7 +15,7 @@ func (c *client) trailers(id uint32, name, value string) {
 	_ = c.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: c.block.Bytes(), EndStream: true, EndHeaders: true})
 }
 
-// As many requests as were announced may wait at once.
+// As many requests as the server announced may wait at once.
 func TestStreams_AllMayWait(t *testing.T) {
 	s := serve(t, &answers{}, nil)
 	c := s.dial(t).begin()
@@ -38,7 +38,7 @@ func TestStreams_AllMayWait(t *testing.T) {
 	}
 }
 
-// What follows a refused request is not taken for a whole request.
+// The data that follows a refused request is not taken for a complete request.
 func TestRefused_IsNotServed(t *testing.T) {
 	for name, rest := range map[string]func(c *client){
 		"body":     func(c *client) { _ = c.WriteData(1, true, []byte("x")) },
@@ -62,7 +62,7 @@ func TestRefused_IsNotServed(t *testing.T) {
 	}
 }
 
-// Clients may open the windows of bodies whose end they have not seen yet, however many there are.
+// A client may open the windows of bodies whose end it has not seen yet, however many there are.
 func TestWindowUpdates_OfEndedStreams(t *testing.T) {
 	s := serve(t, &answers{inline: true}, nil)
 	c := s.dial(t).begin()

@@ -18,7 +18,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// script is a connection on which a client sends some bytes and ends, and reads everything.
+// script is a connection on which a client sends some bytes, closes its sending side, and reads
+// everything.
 type script struct {
 	input   *bytes.Reader
 	written int
@@ -33,7 +34,7 @@ func (*script) SetDeadline(time.Time) error      { return nil }
 func (*script) SetReadDeadline(time.Time) error  { return nil }
 func (*script) SetWriteDeadline(time.Time) error { return os.ErrNoDeadline }
 
-// frames are bytes as clients send them, to begin with.
+// frames are bytes as clients send them: the seeds of the fuzz test.
 func frames(write func(f *http2.Framer, fields func(pairs ...string) []byte)) []byte {
 	var b, block bytes.Buffer
 	b.WriteString(Preface)
@@ -106,7 +107,7 @@ func closedChannel() chan struct{} {
 	return c
 }
 
-// verdict sends the fields of a request and returns what becomes of it: its status, or "refused".
+// verdict sends the fields of a request and returns the result: its status, or "refused".
 func verdict(address string, block []byte) string {
 	nc, err := net.Dial("tcp", address)
 	if err != nil {
@@ -153,7 +154,7 @@ var netHTTP = sync.OnceValue(func() string {
 	return l.Addr().String()
 })
 
-// ours is the server of this package, likewise.
+// ours is the server of this package, also started once.
 var ours = sync.OnceValue(func() string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -206,8 +207,8 @@ func FuzzH2Fields(f *testing.F) {
 	})
 }
 
-// lenient reports whether net/http may refuse a request for its path or its host, which it parses
-// as parts of a URL. Here Server.Check does that.
+// lenient reports whether net/http may refuse a request for its path or its host, which net/http
+// parses as parts of a URL. Here Server.Check does that.
 func lenient(text string) bool {
 	for line := range strings.SplitSeq(text, "\n") {
 		name, value, _ := strings.Cut(line, " ")

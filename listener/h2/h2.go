@@ -3,10 +3,10 @@
 // connections share, and the Handler that answers their requests.
 //
 // One goroutine reads a connection. It answers requests itself if that cannot block, and starts a
-// goroutine for each of the others. Output is collected in a buffer of the connection. It is
-// written when nothing is left to be read, or by a goroutine that has something to send, one at a
-// time. No lock is held while it writes. If there is no room for the rest of a body, the rest stays
-// with its stream, and needs no goroutine.
+// goroutine for each of the other requests. Output is collected in a buffer of the connection. The
+// buffer is written when nothing is left to be read, or by a goroutine that has something to send;
+// only one goroutine writes at a time, and holds no lock while it writes. If there is no room for
+// the rest of a body, the rest stays with its stream, and needs no goroutine.
 package h2
 
 import (
@@ -23,7 +23,8 @@ type Handler interface {
 	Answer(s *Stream) bool
 	// Serve answers a request in a goroutine of its own.
 	Serve(s *Stream)
-	// Refuse answers a request that is invalid, too large or too slow; parts of it may be missing.
+	// Refuse answers a request that is invalid, too large or too slow; parts of the request may be
+	// missing.
 	Refuse(s *Stream, status int, why string)
 }
 
@@ -34,13 +35,13 @@ type Server struct {
 	// MaxAge is how long a connection is used, give or take a tenth; 0 means no limit.
 	MaxAge time.Duration
 	// MaxWaiting is how many bytes of responses may wait for the windows of all clients together,
-	// in the buffers of their streams; 0 is 1 GiB. Each connection may have one such response
+	// in the buffers of their streams; 0 means 1 GiB. Each connection may have one such response
 	// nevertheless.
 	MaxWaiting int
 	// Alarm makes timers of the process that are due at a time fire on time.
 	Alarm func(time.Time)
-	// Check checks the target and the host of a request. It returns the status of the answer to an
-	// invalid one, or 0.
+	// Check checks the target and the host of a request. It returns the status of the response to
+	// an invalid request, or 0.
 	Check func(method, target, host []byte) (status int, what string)
 
 	waiting atomic.Int64 // bytes of responses that wait, see MaxWaiting
@@ -55,7 +56,8 @@ type Server struct {
 // Serve serves a connection to its end. nc applies its own write time-outs; its Write is not called
 // again after an error. read is what was already read from nc. shard is the shard of all its
 // streams. Serve does not close nc. If nc has a method Discard, Serve calls it when the client may
-// still be sending; if it has a method Reset, when a fault of kind ResetConnection must end it.
+// still be sending; if it has a method Reset, Serve calls that when a fault of kind ResetConnection
+// must end the connection.
 func (s *Server) Serve(nc net.Conn, read []byte, shard uint32) error {
 	c := newConn(s, nc, shard)
 	s.mu.Lock()
@@ -82,7 +84,7 @@ func (s *Server) forget(c *conn, unanswered int) {
 }
 
 // Drain makes every connection end without losing a request: clients are told to open no more
-// streams, and those that are open, or on their way, are answered. The caller must end the reads in
+// streams, and streams that are open, or in flight, are answered. The caller must end the reads in
 // progress by setting a deadline on each connection.
 func (s *Server) Drain() {
 	s.mu.Lock()

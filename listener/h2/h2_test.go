@@ -16,7 +16,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// h2spec reports no error in strict mode. Get it by
+// h2spec reports no error in strict mode. Build it with
 //
 //	go -C .ci/tools build -o h2spec github.com/summerwind/h2spec/cmd/h2spec
 func TestH2spec(t *testing.T) {
@@ -41,7 +41,7 @@ func httpClient(t *testing.T) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// Header fields arrive as lines of HTTP/1.1, with the host among them, and cookies in one.
+// Header fields arrive as lines of HTTP/1.1, with the host among them, and all cookies in one line.
 func TestStream_HasLines(t *testing.T) {
 	s := serve(t, &answers{}, nil)
 	c := s.dial(t).begin()
@@ -91,7 +91,8 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// A body that the client has no room for waits without a goroutine, and goes on when there is room.
+// A body that the client has no room for waits without a goroutine, and continues when there is
+// room.
 func TestWindow(t *testing.T) {
 	large := bytes.Repeat([]byte("0123456789"), 20_000)
 	s := serve(t, &answers{inline: true, large: large}, nil)
@@ -115,7 +116,7 @@ func TestWindow(t *testing.T) {
 		c.get(2*i+1, "/large")
 	}
 	read(func() bool { return len(got) == waiting })
-	if n := runtime.NumGoroutine() - before; n > waiting/10 { // the connection, the one that accepts, and the runtime's own
+	if n := runtime.NumGoroutine() - before; n > waiting/10 { // the goroutines of the connection, of accepting and of the runtime
 		t.Errorf("%d goroutines for %d waiting bodies", n, waiting)
 	}
 	_ = c.WriteWindowUpdate(1, 90)
@@ -156,7 +157,7 @@ func TestWindow_Negative(t *testing.T) {
 	}
 }
 
-// A client that resets a stream ends the waits of its request.
+// A client that resets a stream ends any wait of its request.
 func TestReset(t *testing.T) {
 	a := &answers{inline: true}
 	s := serve(t, a, nil)
@@ -181,7 +182,7 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// Drain ends a connection without losing a stream, even one that is on its way.
+// Drain ends a connection without losing a stream, even one that is in flight.
 func TestDrain(t *testing.T) {
 	a := &answers{inline: true}
 	s := serve(t, a, nil)
@@ -207,7 +208,7 @@ func TestDrain(t *testing.T) {
 				continue
 			}
 			pinged = true
-			c.get(5, "/wait") // it was on its way
+			c.get(5, "/wait") // it was in flight
 			_ = c.WritePing(true, f.Data)
 		}
 	}
@@ -220,7 +221,7 @@ func TestDrain(t *testing.T) {
 	}
 	close(a.release)
 	seen := map[string]bool{}
-	seen[c.response(1)] = true // they come in any order, and the other one is skipped or comes
+	seen[c.response(1)] = true // in any order; the other one is skipped or arrives
 	if !seen["200 hello"] {
 		t.Errorf("got %v", seen)
 	}
@@ -235,7 +236,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// drain drains all connections, as the server that accepts does.
+// drain drains all connections, as the server that accepts them does.
 func (s *serving) drain() {
 	s.Drain()
 	s.mu.Lock()
@@ -245,7 +246,7 @@ func (s *serving) drain() {
 	}
 }
 
-// A connection that is old is drained, too.
+// A connection that has reached its maximum age is also drained.
 func TestMaxAge(t *testing.T) {
 	s := serve(t, &answers{inline: true}, func(s *Server) { s.MaxAge = time.Millisecond })
 	c := s.dial(t).begin()
@@ -286,7 +287,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// Faults: what a client sees of each.
+// Each fault has the expected effect on the client.
 func TestSpoil(t *testing.T) {
 	for _, tt := range []struct{ kind, want string }{
 		{Reset, "reset INTERNAL_ERROR"}, {Truncate, "200 he reset INTERNAL_ERROR"}, {Empty, ""},
@@ -311,7 +312,7 @@ func TestSpoil(t *testing.T) {
 	}
 }
 
-// A client that allows no dynamic table is told that it is not used.
+// A client that allows no dynamic table is told that none is used.
 func TestNoDynamicTable(t *testing.T) {
 	s := serve(t, &answers{inline: true}, nil)
 	c := s.dial(t)
@@ -355,7 +356,7 @@ func TestAppendField(t *testing.T) {
 	}
 }
 
-// Memory of idle connections and waiting streams; the bounds are twice what was measured.
+// Idle connections and waiting streams take little memory; the bounds are twice what was measured.
 func TestMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("not with -short")

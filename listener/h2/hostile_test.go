@@ -7,8 +7,8 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// What a client must not send, and what the server does about it: the number is the section of RFC
-// 9113, or of RFC 7541 for header compression.
+// The server reacts as expected to everything that a client must not send: the number is the
+// section of RFC 9113, or of RFC 7541 for header compression.
 func TestHostile(t *testing.T) {
 	const protocol, stopped, calm = "goaway PROTOCOL_ERROR", "goaway STREAM_CLOSED", "goaway ENHANCE_YOUR_CALM"
 	tests := []struct {
@@ -69,7 +69,7 @@ func TestHostile(t *testing.T) {
 			_ = c.WriteWindowUpdate(0, 1<<20)
 			c.open(1, false)
 			for range 5 {
-				_ = c.WriteData(1, false, make([]byte, maxFrame)) // the server gives more room only once it reads them
+				_ = c.WriteData(1, false, make([]byte, maxFrame)) // the server opens the window again only once it reads them
 			}
 			_ = c.WriteData(1, true, nil)
 		}, "200 " + strings.Repeat("\x00", 5*maxFrame)},
@@ -129,7 +129,7 @@ func TestHostile(t *testing.T) {
 		{"10.5.1", "more headers than announced", func(c *client) {
 			pairs := []string{}
 			for range 30 {
-				pairs = append(pairs, "x", strings.Repeat("a", 3000)) // once, and then its number
+				pairs = append(pairs, "x", strings.Repeat("a", 3000)) // sent in full once, then by index
 			}
 			c.open(1, true, pairs...)
 		}, "431 the header fields are larger than 64 KiB"},
@@ -156,7 +156,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// What follows a malformed request on its stream is ignored, and the connection goes on.
+// Frames that follow a malformed request on its stream are ignored, and the connection continues.
 func TestHostile_AfterAMalformedRequest(t *testing.T) {
 	s := serve(t, &answers{inline: true}, nil)
 	for name, send := range map[string]func(c *client){
@@ -182,7 +182,7 @@ func TestHostile_AfterAMalformedRequest(t *testing.T) {
 	}
 }
 
-// Frames that cost a client nothing are accepted a thousand times a second.
+// A thousand frames that cost a client nothing are accepted per second.
 func TestFlood(t *testing.T) {
 	for name, send := range map[string]func(c *client, id uint32){
 		"pings":           func(c *client, _ uint32) { _ = c.WritePing(false, [8]byte{}) },
@@ -209,7 +209,7 @@ func TestFlood(t *testing.T) {
 			c.open(1, false)
 			c.get(3, "/")
 			go func() {
-				for i := range uint32(4 * maxCheap) { // the connection ends before all are written
+				for i := range uint32(4 * maxCheap) { // the connection ends before all frames are written
 					send(c, 5+2*i)
 				}
 			}()

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// A connection that has been idle for a while keeps no buffers, and goes on when it is needed, also
-// with a header block in several frames.
+// A connection that has been idle for a while keeps no buffers, and continues when it is needed,
+// even with a header block in several frames.
 func TestPark_KeepsNoBuffers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s, ended := piped(t)
@@ -29,7 +29,7 @@ func TestPark_KeepsNoBuffers(t *testing.T) {
 		if got := len(<-frames); got != len("200 ")+maxFrame {
 			t.Errorf("got %d bytes", got)
 		}
-		<-time.After(2*parkTime + tick) // of the bubble
+		<-time.After(2*parkTime + tick) // bubble time
 		synctest.Wait()
 		for conn := range s.conns {
 			if conn.framer != nil || conn.source.buffer != nil || conn.out != nil || conn.spare != nil {
@@ -62,8 +62,9 @@ func piped(t *testing.T) (c *client, s *Server, ended chan struct{}) {
 	return c, s, ended
 }
 
-// A request that stops half way is answered 408 in the words of HTTP/1.1, half a minute after its
-// last byte, and then reset without an error; or once it is too slow. The connection goes on.
+// A request that stops half way is answered with 408 and the message that HTTP/1.1 has, half a
+// minute after its last byte or once it is too slow, and is then reset without an error. The
+// connection continues.
 func TestLate(t *testing.T) {
 	for _, tt := range []struct {
 		name, want string

@@ -7,11 +7,11 @@ const (
 	// Preface is what a client sends first.
 	Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
-	maxStreams    = 1000     // open at once, or still being worked on after their end
+	maxStreams    = 1000     // open at once, or closed but still being worked on
 	maxHeaderList = 64 << 10 // bytes, as RFC 9113 counts them, and as they are sent
 	maxFrame      = 16 << 10 // bytes of a frame that is received
-	// maxCheap is how many frames a second that cost the client nothing are accepted: resets,
-	// pings, settings, priorities, empty ones, and those that are answered with a reset.
+	// maxCheap is the number of frames that cost the client nothing that are accepted per second:
+	// resets, pings, settings, priorities, empty frames, and frames that are answered with a reset.
 	maxCheap = 1000
 
 	streamWindow = 64<<10 - 1
@@ -36,7 +36,7 @@ const (
 	tick      = 2 * time.Second // how often the time-outs of a connection are checked
 	parkTime  = 5 * time.Second // after which an idle connection gives its buffers back
 	outSize   = 64 << 10        // bytes in the write buffer from which bodies wait
-	maxOut    = 256 << 10       // and from which nothing more is read
+	maxOut    = 256 << 10       // bytes in the write buffer from which nothing more is read
 	readSize  = 16 << 10
 	keptBody  = 256 << 10 // the largest buffer of a body that is kept for other streams
 	keptLines = 64 << 10

@@ -7,8 +7,8 @@ import (
 )
 
 // request holds the header fields of a request as they are decoded, and checks them against RFC
-// 9113 section 8: a malformed one resets the stream. What HTTP/1.1 has too, such as an invalid
-// host, is left to Server.Check, which says what is wrong.
+// 9113 section 8: a malformed one resets the stream. Errors that HTTP/1.1 also has, such as an
+// invalid host, are left to Server.Check.
 type request struct {
 	text    []byte // method, target, authority, and the lines of the fields
 	cookies []byte // the values of all Cookie fields, which clients split
@@ -50,7 +50,7 @@ func (q *request) begin(trailing bool) {
 // values holds the pseudo-header fields until the first regular one, because their order is free.
 type values [3]string
 
-// field takes one field.
+// field processes one field.
 func (q *request) field(f hpack.HeaderField, v *values) {
 	if q.size += len(f.Name) + len(f.Value) + 32; q.size > maxHeaderList {
 		q.tooLarge = true
@@ -73,8 +73,8 @@ func (q *request) field(f hpack.HeaderField, v *values) {
 	}
 }
 
-// pseudoField takes a field whose name begins with a colon: each at most once, before all regular
-// fields.
+// pseudoField processes a field whose name begins with a colon: each may occur at most once, before
+// all regular fields.
 func (q *request) pseudoField(f hpack.HeaderField, v *values) {
 	var which pseudo
 	switch f.Name {
@@ -103,8 +103,8 @@ func (q *request) pseudoField(f hpack.HeaderField, v *values) {
 	q.pseudo |= which
 }
 
-// enterLines writes the pseudo-header fields before the first regular field, and then the line that
-// the authority would have in HTTP/1.1.
+// enterLines writes the pseudo-header fields before the first regular field, and then the Host line
+// that the authority would have in HTTP/1.1.
 func (q *request) enterLines(v *values) {
 	if q.regular {
 		return
@@ -141,7 +141,7 @@ func (q *request) regularField(f hpack.HeaderField) {
 		return
 	case "host":
 		q.hosts++
-		if begin := len(q.text); q.ends[2] > q.ends[1] { // there is an authority, whose line is written
+		if begin := len(q.text); q.ends[2] > q.ends[1] { // there is an authority
 			q.text = append(q.text, f.Value...)
 			if q.hosts == 1 && !ascii.EqualFold(q.text[q.ends[1]:q.ends[2]], f.Value) {
 				q.hosts = differs
@@ -162,7 +162,7 @@ func (q *request) regularField(f hpack.HeaderField) {
 	q.line(f.Name, f.Value)
 }
 
-// differs replaces the number of Host fields if the first of them is not the authority.
+// differs replaces the number of Host fields if the first Host field is not the authority.
 const differs = 1 << 30
 
 func (q *request) contentLength(value string) {
@@ -180,7 +180,7 @@ func (q *request) contentLength(value string) {
 	}
 }
 
-// end completes the request after its last field, and gives its parts to s.
+// end completes the request after its last field, and stores its parts in s.
 func (q *request) end(v *values, s *Stream) {
 	q.enterLines(v)
 	if len(q.cookies) > 0 {
@@ -253,7 +253,8 @@ func isName(s string) bool {
 	return true
 }
 
-// nameBytes are the bytes of a token, RFC 9110 section 5.6.2, other than capital letters.
+// nameBytes are the bytes that a token may contain, RFC 9110 section 5.6.2, other than capital
+// letters.
 var nameBytes = tokenBytes()
 
 func tokenBytes() (set [256]bool) {

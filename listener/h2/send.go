@@ -52,8 +52,8 @@ func (s *Stream) Send(block, body []byte) {
 	}
 }
 
-// SendSlowly sends a response whose body is sent at a pace, in bytes a second. It returns when all
-// is sent, or when the client has left.
+// SendSlowly sends a response whose body is sent at a pace, in bytes a second. It returns when
+// everything is sent, or when the client has left.
 func (s *Stream) SendSlowly(block, body []byte, pace int) {
 	c := s.c
 	c.mu.Lock()
@@ -102,8 +102,8 @@ func (s *Stream) Begin(block []byte) {
 	c.flush()
 }
 
-// Write sends a part of the body, which may be changed afterwards. It reports whether the client
-// has left; then no more is sent.
+// Write sends a part of the body; the caller may change that part afterwards. It reports whether
+// the client has left; then no more is sent.
 func (s *Stream) Write(part []byte) (left bool) {
 	c := s.c
 	c.mu.Lock()

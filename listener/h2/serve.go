@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// serve serves the connection until it ends. The error says why.
+// serve serves the connection until it ends. The error says why it ended.
 func (c *conn) serve(read []byte) error {
 	c.source.begin(read)
 	c.mu.Lock()
@@ -76,8 +76,8 @@ func (c *conn) forgive(err error) error {
 	return c.count()
 }
 
-// end ends the connection: it tells the client why, and abandons the remaining streams. It returns
-// how many requests had no response.
+// end ends the connection: it tells the client the reason, and abandons the remaining streams. It
+// returns how many requests had no response.
 func (c *conn) end(err error) (unanswered int) {
 	var code http2.ConnectionError
 	switch {

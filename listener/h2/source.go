@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// source is what the frames of a connection are read from: what arrived, a buffer at a time. Before
-// it waits for more, everything in the write buffer is written, so the responses to a burst of
+// source is the input that the frames of a connection are read from, a buffer at a time. Before it
+// waits for more input, everything in the write buffer is written, so the responses to a burst of
 // requests leave in one piece. When a deadline passes while it waits, all time-outs of the
 // connection are checked, and nothing is lost.
 type source struct {
@@ -21,7 +21,7 @@ type source struct {
 	inFrame   int       // bytes of the current frame so far
 	frameTime time.Time // when waiting for the rest of it began
 	idleSince time.Time // zero if it is not idle
-	looked    time.Time // when the time-outs were last looked at
+	looked    time.Time // when the time-outs were last checked
 }
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, readSize); return &b }}
@@ -48,7 +48,7 @@ func (s *source) await() error {
 	return s.fill()
 }
 
-// begin makes read, which was already read, the first input.
+// begin makes read, the bytes that were already read, the first input.
 func (s *source) begin(read []byte) {
 	s.now = time.Now()
 	s.looked = s.now

@@ -22,8 +22,8 @@ type Stream struct {
 
 	c       *conn
 	id      uint32
-	arrived time.Time // of its last byte; of its last frame until then
-	begun   time.Time // of its first frame
+	arrived time.Time // when its last byte arrived; until then, its last frame
+	begun   time.Time // when its first frame arrived
 	request request
 	// after is called when the response has been written, or cannot be.
 	after  func(written time.Time)
@@ -120,15 +120,16 @@ func (s *Stream) Shard() uint32 { return s.c.shard }
 // Arrived returns when the last byte of the request was read.
 func (s *Stream) Arrived() time.Time { return s.arrived }
 
-// LastRead returns how long ago that was. The time itself is 0: a stream has no clock.
+// LastRead returns how long ago the last byte of the request was read. The time itself is 0: a
+// stream has no clock.
 func (s *Stream) LastRead() (at, ago time.Duration) { return 0, time.Since(s.arrived) }
 
 // Chooses reports whether the request has a header that may select a response: Prefer, or an Accept
 // other than */*.
 func (s *Stream) Chooses() (prefers, accepts bool) { return s.request.prefers, s.request.accepts }
 
-// IsAlone returns true: a fault in the response affects no other. Only a fault of kind Malformed
-// still ends the connection.
+// IsAlone returns true: a fault in the response affects no other response. Only a fault of kind
+// Malformed still ends the connection.
 func (s *Stream) IsAlone() bool { return true }
 
 // AfterWrite sets f to be called once the response has been written, or cannot be.
@@ -159,7 +160,7 @@ func (s *Stream) HasLeft() bool {
 	return s.pausing.left
 }
 
-// Left is HasLeft.
+// Left is the same as HasLeft.
 func (s *Stream) Left() bool { return s.HasLeft() }
 
 // Wake ends the current wait of the stream, or else the next one. Any goroutine may call it, while
@@ -176,7 +177,7 @@ func (s *Stream) stir(left bool) {
 		p.woken = true
 	}
 	select {
-	case p.signal <- struct{}{}: // nil where no wait needs it
+	case p.signal <- struct{}{}: // nil if no wait needs it
 	default:
 	}
 }
@@ -213,7 +214,7 @@ func (s *Stream) Wait() (left bool) {
 	return left
 }
 
-// wait waits for Wake, for the end of the stream or for the time.
+// wait waits for Wake, for the end of the stream, or for the given time.
 func (s *Stream) wait(due <-chan time.Time) (left, over bool) {
 	p := &s.pausing
 	for {

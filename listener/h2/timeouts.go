@@ -7,15 +7,15 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// isIdle reports whether the connection waits for nothing but a request.
+// isIdle reports whether the connection waits only for a request.
 func (c *conn) isIdle() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.settled && len(c.streams) == 0 && c.serving == 0 && c.block.stream == nil && c.told.IsZero()
 }
 
-// settle starts writing everything before the connection waits for more, and waits while too much
-// is left for another goroutine to write. The error says why the connection ends.
+// settle starts writing everything before the connection waits for more input, and waits while too
+// much is left for another goroutine to write. The error says why the connection ends.
 func (c *conn) settle() error {
 	if c.told.IsZero() && c.srv.isDraining() {
 		c.goAway()
@@ -38,7 +38,7 @@ func (c *conn) settle() error {
 }
 
 // goAway asks the client to open no more streams, and sends a ping: once that is answered, all
-// streams that were on their way have arrived.
+// streams that were in flight have arrived.
 func (c *conn) goAway() {
 	c.told = c.source.now
 	c.mu.Lock()
@@ -50,7 +50,7 @@ func (c *conn) goAway() {
 // lastPing is the content of that ping.
 var lastPing = [8]byte{'l', 'a', 's', 't', ' ', 'o', 'n', 'e'}
 
-// goAwayFinally tells the client which stream is the last that is answered.
+// goAwayFinally tells the client which stream is the last one to be answered.
 func (c *conn) goAwayFinally() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,12 +101,13 @@ func (c *conn) stalled(now time.Time) (late []*Stream) {
 	return late
 }
 
-// isLate reports whether n bytes took too long since begun, or no progress was made for too long.
+// isLate reports whether n bytes have taken too long since begun, or no progress was made for too
+// long.
 func isLate(now, begun, progress time.Time, n int) bool {
 	return now.Sub(progress) >= stallTimeout || now.Sub(begun) >= longest(n)
 }
 
-// longest returns how long n bytes may take to get through.
+// longest returns the maximum time that n bytes may take to get through.
 func longest(n int) time.Duration { return slowTime + time.Duration(n/slowRate)*time.Second }
 
 // lateness describes how a body was too slow.

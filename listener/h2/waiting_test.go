@@ -8,7 +8,8 @@ import (
 )
 
 // A client that asks for large responses and has no room for them is refused further streams, and
-// gets what it asked for before once it has room. Responses that take no memory do not count.
+// gets the responses that it had asked for once it has room. Responses that take no memory do not
+// count.
 func TestWaiting(t *testing.T) {
 	s := serve(t, &answers{inline: true, large: make([]byte, 4<<20)}, nil)
 	c := s.dial(t).begin(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
@@ -56,7 +57,7 @@ func TestWaiting(t *testing.T) {
 }
 
 // If too much waits on all connections together, a connection may still have one waiting response.
-// Another one, begun before, is reset.
+// A second one, begun before, is reset.
 func TestWaiting_OfAllConnections(t *testing.T) {
 	a := &answers{large: make([]byte, 1<<20)}
 	s := serve(t, a, func(s *Server) { s.MaxWaiting = 1 })
@@ -84,7 +85,7 @@ func TestWaiting_OfAllConnections(t *testing.T) {
 	}
 }
 
-// headersOf reads until the headers of a response.
+// headersOf reads until the headers of a response arrive.
 func (c *client) headersOf(id uint32) {
 	c.Helper()
 	for {

@@ -18,7 +18,7 @@ func (c *conn) respond(s *Stream, block []byte) {
 	}
 	if c.shrink {
 		c.shrink = false
-		block = append([]byte{0x20}, block...) // a dynamic table of size 0, RFC 7541 section 6.3
+		block = append([]byte{0x20}, block...) // dynamic table size 0, RFC 7541 section 6.3
 	}
 	whole := len(s.body) == 0 && s.ending == endsWhole
 	c.out = appendHeaders(c.out, s.id, block, whole)
@@ -35,7 +35,8 @@ func (c *conn) respond(s *Stream, block []byte) {
 	}
 }
 
-// enqueue adds a stream to those that have something to send, if it has.
+// enqueue adds a stream to the queue of streams with something to send, if it has something to
+// send.
 func (c *conn) enqueue(s *Stream) {
 	if !s.queued && !s.closed && s.answered && s.sent < s.allowed && s.window > 0 {
 		s.queued = true
@@ -187,7 +188,8 @@ func (c *conn) flush() {
 }
 
 // flushAndRead is flush for the goroutine that reads the connection. It leaves bodies that take
-// more than one write to a goroutine of their own, because the client may send something meanwhile.
+// more than one write to a goroutine of their own, because the client may send something in the
+// meantime.
 func (c *conn) flushAndRead() {
 	if c.writing {
 		return
@@ -228,7 +230,7 @@ func (c *conn) writeAll(reads bool) (all bool) {
 	return true
 }
 
-// writeOnce writes the write buffer, and calls what follows the responses in it.
+// writeOnce writes the write buffer, and calls the functions that follow the responses in it.
 func (c *conn) writeOnce() {
 	b, written := c.out, c.written
 	c.out, c.written = c.spare[:0], c.doing[:0]

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// told is a Handler that counts the requests it is given, and reports each target.
+// told is a Handler that counts the requests it is given, and reports the target of each.
 type told struct {
 	*answers
 	count   atomic.Int64
@@ -24,7 +24,7 @@ func (h *told) Answer(s *Stream) bool {
 	return h.answers.Answer(s)
 }
 
-// settled waits until the server has taken everything that was sent so far.
+// settled waits until the server has processed everything that was sent so far.
 func (c *client) settled() {
 	c.Helper()
 	_ = c.WritePing(false, [8]byte{'s'})
@@ -43,7 +43,7 @@ func (c *client) settled() {
 func TestReset_KeepsNothing(t *testing.T) {
 	s := serve(t, &answers{inline: true, large: make([]byte, 2*streamWindow)}, nil)
 	c := s.dial(t).begin(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 20})
-	for i := range uint32(500) { // the first one uses the window of the connection up
+	for i := range uint32(500) { // the first one uses up the window of the connection
 		c.get(2*i+1, "/large")
 		if i > 0 {
 			_ = c.WriteRSTStream(2*i+1, http2.ErrCodeCancel)

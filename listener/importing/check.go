@@ -30,9 +30,9 @@ const (
 	maxAnswer = 64 << 20
 )
 
-// compare serves the configuration, sends it the requests of the source, and compares its answers
-// with those of the source or, if against is the URL of the original server, with those of that
-// server. It lists the differences, and returns an error if there are any.
+// compare serves the configuration and sends it the requests of the source. It compares the
+// answers with those of the source or, if against is the URL of the original server, with that
+// server's answers. It lists the differences, and returns an error if there are any.
 func compare(w io.Writer, d *draft.Draft, against string) error {
 	dir, err := os.MkdirTemp("", "mockserver-check-")
 	if err != nil {
@@ -149,7 +149,7 @@ func (g *given) media() string {
 	return strings.TrimSpace(media)
 }
 
-// sameJSON reports whether two texts are JSON, and differ in nothing but blanks.
+// sameJSON reports whether two texts are JSON and differ only in insignificant blanks.
 func sameJSON(a, b []byte) bool {
 	var x, y bytes.Buffer
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())

@@ -33,7 +33,8 @@ const environment = `{"uuid": "e", "endpointPrefix": "api", "routes": [
  {"statusCode": 422, "body": "no", "rules": [{"target": "body", "modifier": "state", "operator": "equals", "value": "bad"}]}]}
 ]}`
 
-// What --check asks is derived from matchers and rules: each is answered by the endpoint it was made of.
+// The requests of --check are derived from matchers and rules: each is answered by the endpoint
+// that was made from the same matcher or rule.
 func TestCheck(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -61,7 +62,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Blanks of JSON and parameters of media types are no difference between two servers; other things are.
+// Insignificant blanks in JSON and parameters of media types are not differences between two
+// servers; other deviations are.
 func TestAgainst_JSON(t *testing.T) {
 	file := harness.WriteFile(t, t.TempDir(), "db.json", `{"me": {"name": "a b", "n": 1.50}}`)
 	for _, c := range []struct {

@@ -1,6 +1,6 @@
 // Package importing implements the command import: it makes a configuration from files of other
-// tools, and compares its answers with what the files say. Files does so for each file that the
-// server is given.
+// tools, and compares its answers with those in the files. Files does the same for each such file
+// that the server is given.
 package importing
 
 import (
@@ -83,7 +83,7 @@ func write(d *draft.Draft, set settings.Import, stdout, stderr io.Writer) error 
 	return d.Write(stdout)
 }
 
-// report writes the report to a file: as JSON if its name says so.
+// report writes the report to a file, as JSON if its extension is that of JSON.
 func report(d *draft.Draft, name string, force bool) error {
 	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	if force {

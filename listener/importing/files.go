@@ -11,8 +11,8 @@ import (
 	"mockserver/config/imports/draft"
 )
 
-// Files makes configurations from files of other tools that the server is given, in a temporary
-// directory. Its methods may be called from any goroutine.
+// Files makes configurations, in a temporary directory, from files of other tools that the server
+// is given. Its methods may be called from any goroutine.
 type Files struct {
 	Log *slog.Logger // gets a line for each file; must be set before the first one
 
@@ -22,8 +22,9 @@ type Files struct {
 	fresh map[string][]string // the directories made for each file, the newest last
 }
 
-// Import makes a configuration of a file or directory, and returns its name, which is valid until
-// Close; "" if its format cannot be imported. The last three of each file are kept.
+// Import makes a configuration from a file or directory and returns the configuration's name,
+// which is valid until Close; "" if the format cannot be imported. The last three configurations
+// of each file are kept.
 func (i *Files) Import(path string) (string, error) {
 	if !imports.Recognizes(path) {
 		return "", nil
@@ -48,7 +49,7 @@ func (i *Files) Import(path string) (string, error) {
 	if i.fresh == nil {
 		i.fresh = map[string][]string{}
 	}
-	const kept = 3 // what is served, what replaces it, and what a broken change was tried with
+	const kept = 3 // the one served, the one that replaces it, and the one of a failed reload
 	i.fresh[path] = append(i.fresh[path], dir)
 	if all := i.fresh[path]; len(all) > kept {
 		os.RemoveAll(all[0])
@@ -58,7 +59,7 @@ func (i *Files) Import(path string) (string, error) {
 	return filepath.Join(dir, imports.Name), nil
 }
 
-// Close removes what was made.
+// Close removes the temporary directory.
 func (i *Files) Close() {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"mockserver/listener/listenertest"
 )
 
-// rate is what is tested: it asks a server for a rate.
+// rate is the code under test: it asks a server for a rate.
 func rate(base, currency string) (string, error) {
 	resp, err := http.Get(base + "/rates/" + currency)
 	if err != nil {
@@ -21,8 +21,8 @@ func rate(base, currency string) (string, error) {
 	return string(body), err
 }
 
-// A test that declares its endpoints in Go, with the log of each request in its
-// output.
+// The test declares its endpoints in Go. The log of each request appears in the output of the
+// test.
 func ExampleStart() {
 	_ = func(t *testing.T) { // func TestRate(t *testing.T) {
 		mock := listenertest.Start(t, config.New(config.Endpoint{
@@ -35,7 +35,7 @@ func ExampleStart() {
 	}
 }
 
-// A test that says which requests it expects.
+// The test states which requests it expects.
 func ExampleVerify() {
 	_ = func(t *testing.T) { // func TestRateIsAskedForOnce(t *testing.T) {
 		mock := listenertest.FromText(t, "- endpoint: {path: /rates/CHF, response: {body: 1.25}}")
@@ -46,7 +46,7 @@ func ExampleVerify() {
 	}
 }
 
-// A test that declares its endpoints in YAML.
+// The test declares its endpoints in YAML.
 func ExampleFromText() {
 	_ = func(t *testing.T) { // func TestRate(t *testing.T) {
 		mock := listenertest.FromText(t, `
@@ -59,7 +59,7 @@ func ExampleFromText() {
 	}
 }
 
-// The same as they run.
+// TestRate runs the tests of the examples.
 func TestRate(t *testing.T) {
 	t.Run("declared in Go", func(t *testing.T) {
 		mock := listenertest.Start(t, config.New(config.Endpoint{

@@ -10,8 +10,8 @@
 //		…
 //	}
 //
-// A server ends with the test that started it; tests that run at the same time may
-// have one each. The package is for tests alone: it imports testing.
+// A server stops at the end of the test that started it; tests that run at the same time
+// may each have their own. The package is only for tests: it imports testing.
 package listenertest
 
 import (
@@ -30,16 +30,16 @@ import (
 	"mockserver/listener/record"
 )
 
-// patience is how long the end of a test waits for requests in flight: a test that
-// fails may have left some that would never end.
+// patience is how long the end of a test waits for requests in flight: a failed test may have left
+// requests that would never end.
 const patience = 2 * time.Second
 
-// Start serves spec on a free port of the loopback address, or as opts say, until
-// the test and its subtests have ended, and closes every connection then. If the
-// spec is invalid, or the server cannot listen, the test fails at once with all
-// errors. Without a Logger in opts the log is written to the output of the test
-// until the test ends. Templates see only the variables that opts.Env returns.
-// Without Record in opts every request is recorded, for Verify.
+// Start serves spec on a free port of the loopback address, or as opts say, until the test
+// and its subtests have ended. It then closes every connection. If spec is invalid, or the
+// server cannot listen, the test fails immediately with all errors. Without a Logger in opts,
+// the log is written to the output of the test until the test ends. Templates see only the
+// environment variables that opts.Env returns. Without Record in opts, every request is
+// recorded, for Verify.
 func Start(t testing.TB, spec *config.Spec, opts listener.Options) *listener.Server {
 	t.Helper()
 	return start(t, spec, opts, patience)
@@ -72,8 +72,8 @@ func start(t testing.TB, spec *config.Spec, opts listener.Options, grace time.Du
 	return server
 }
 
-// FromText is Start with a configuration in YAML as text, whose relative file names
-// are looked up in the working directory, which is that of the test's package:
+// FromText is like Start, with a configuration given as YAML text. Relative file names are
+// resolved in the working directory, which is the directory of the test's package:
 //
 //	mock := listenertest.FromText(t, `
 //	  - endpoint:
@@ -85,16 +85,17 @@ func FromText(t testing.TB, yaml string) *listener.Server {
 	return Start(t, config.Parse("mock.yml", []byte(yaml)), listener.Options{})
 }
 
-// listed is how many requests a failed verification lists.
+// listed is the maximum number of requests that a failed verification lists.
 const listed = 20
 
-// Verify fails the test, which goes on, unless the server has had exactly so many requests
-// that a condition holds for, one of the language of endpoint.if; "" holds for all:
+// Verify fails the test, but lets it continue, unless the server has received exactly want
+// requests for which the condition is true. The condition is written as in endpoint.if; "" is
+// true for all requests:
 //
 //	listenertest.Verify(t, mock, `method = POST and json-params.amount > 100`, 1)
 //
-// The failure lists the requests that came. It fails too when the condition has an error
-// and when the server does not have all of its requests, so that nobody knows.
+// The failure lists the requests received. Verify also fails the test if the condition is
+// invalid, or if the server has not kept all requests, so that the count is unknown.
 func Verify(t testing.TB, server *listener.Server, condition string, want int) {
 	t.Helper()
 	switch v, err := server.Verify(condition); {
@@ -107,7 +108,7 @@ func Verify(t testing.TB, server *listener.Server, condition string, want int) {
 	}
 }
 
-// requests lists the newest requests of a journal, which has those first.
+// requests lists the newest requests of a journal, which is sorted from newest to oldest.
 func requests(journal []*record.Exchange) string {
 	if len(journal) == 0 {
 		return "no request came"
@@ -120,10 +121,9 @@ func requests(journal []*record.Exchange) string {
 	return b.String()
 }
 
-// output is the output of a test. Nothing may be written to it once the test has
-// ended.
+// output is the output of a test. Nothing may be written to it once the test has ended.
 type output struct {
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	w     io.Writer
 	ended bool
 }

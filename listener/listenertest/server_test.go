@@ -22,11 +22,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// fasthttp keeps the Date of its answers in a goroutine that nothing ends.
+	// fasthttp updates the Date of its answers in a goroutine that never ends.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"), goleak.IgnoreCurrent())
 }
 
-// pretended is a test that is watched from outside.
+// pretended is a test that another test observes.
 type pretended struct {
 	testing.TB
 	failed   []string
@@ -99,7 +99,7 @@ func TestFromText_ServesUntilTheTestEnds(t *testing.T) {
 	})
 	if conn, err := net.Dial("tcp", server.Addr().String()); !errors.Is(err, syscall.ECONNREFUSED) {
 		if err == nil {
-			_ = conn.Close() // it should not be there
+			_ = conn.Close() // the dial should have failed
 		}
 		t.Errorf("after the test: got %v, want that nobody listens", err)
 	}
@@ -150,8 +150,8 @@ func TestStart_LogsToTheTestWhileItRuns(t *testing.T) {
 	}
 }
 
-// Verification needs no admin address. It passes where the count is what is expected, and
-// wherever it is not, or cannot be known, the test fails and says why.
+// Verification needs no admin address. It passes if the count is the expected one. If it is not,
+// or if it cannot be known, the test fails with the reason.
 func TestVerify_FailsUnlessTheCountIsKnownAndExpected(t *testing.T) {
 	recorded := FromText(t, hello)
 	get(t, recorded.URL()+"/hello/ann")
@@ -209,7 +209,7 @@ func TestOutput_TakesNothingOnceTheTestHasEnded(t *testing.T) {
 	}
 }
 
-// A test that fails may leave a request that nothing would end.
+// A failed test may leave a request that would never end.
 func TestStart_EndsThoughARequestIsInFlight(t *testing.T) {
 	reached, let := make(chan struct{}), make(chan struct{})
 	remote := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -233,7 +233,7 @@ func TestStart_EndsThoughARequestIsInFlight(t *testing.T) {
 	go func() {
 		resp, err := http.Get(server.URL() + "/x")
 		if err == nil {
-			_ = resp.Body.Close() // it should have failed
+			_ = resp.Body.Close() // the request should have failed
 		}
 		answered <- err
 	}()

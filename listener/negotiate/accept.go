@@ -12,7 +12,7 @@ import (
 
 const acceptHeader = "Accept"
 
-// rank says how well an answer fits the Accept header of a request.
+// rank describes how well an answer fits the Accept header of a request.
 type rank struct {
 	weight    int // the q value, in thousandths; 0 if not acceptable
 	specific  int // how closely the client names its media type
@@ -65,7 +65,7 @@ func weigh(mediaType string, header matcher.Header) (weight, specific int) {
 	return weight, specific
 }
 
-// How closely a range names a media type: any type, the same main type, the exact type. Each
+// How closely a range names a media type: any type, the same main type, or the exact type. Each
 // parameter adds one.
 const (
 	anyRange = iota

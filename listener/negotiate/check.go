@@ -32,7 +32,7 @@ type violation struct {
 const maxToldViolations = 20
 
 // refuse validates a request if validation is turned on, and answers an invalid one. It reports
-// whether it did.
+// whether it has answered.
 func (o *Operation) refuse(r *matcher.Request, to *reply.Reply) bool {
 	if !o.document.Checked() {
 		return false
@@ -115,7 +115,7 @@ func cookiesOf(r *matcher.Request) func(string) (string, bool) {
 }
 
 // tell answers with the error that the document declares for invalid requests. It reports whether
-// there is one.
+// one is declared.
 func (o *Operation) tell(r *matcher.Request, p *reply.Reply, f reply.Failure, v *validate.Verdict) bool {
 	declared, status := o.declaredError(f.Status)
 	if declared == "" {
@@ -142,9 +142,9 @@ func (o *Operation) tell(r *matcher.Request, p *reply.Reply, f reply.Failure, v 
 	return true
 }
 
-// declaredError returns the key and the status of the declared answer for invalid requests: the one
-// for the status, or for a status that is often used instead, or 4XX, or default unless that is the
-// answer to valid requests. It returns "" if there is none.
+// declaredError returns the key and the status of the declared answer for invalid requests: the
+// answer for the status, or for a status that is often used instead, or for 4XX, or the default one
+// unless that is the answer to valid requests. It returns "" if there is none.
 func (o *Operation) declaredError(status int) (string, int) {
 	others := []int{status}
 	switch status {
@@ -168,7 +168,7 @@ func (o *Operation) declaredError(status int) (string, int) {
 	return declared, status
 }
 
-// messageOf returns what is wrong with a request to an operation.
+// messageOf returns a message that says what is wrong with a request to an operation.
 func messageOf(v *validate.Verdict, name string) string {
 	told := make([]string, 0, maxToldViolations)
 	for _, x := range v.Violations[:min(len(v.Violations), maxToldViolations)] {
@@ -195,7 +195,7 @@ func writeViolations(p *reply.Reply, f reply.Failure, v *validate.Verdict, name 
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(struct { // text always encodes
+	_ = encoder.Encode(struct { // encoding text never fails
 		Error      string      `json:"error"`
 		Code       string      `json:"code"`
 		Message    string      `json:"message"`

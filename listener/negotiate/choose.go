@@ -5,7 +5,7 @@ import (
 	"mockserver/matcher"
 )
 
-// Own is the Answer of a Choice that is the answer of the endpoint.
+// Own is the value of Choice.Answer for the answer of the endpoint.
 const Own = -1
 
 // Choice is the answer that a request chooses.
@@ -49,7 +49,7 @@ func (o *Operation) Choose(r *matcher.Request, to *reply.Reply) (chosen Choice, 
 	return chosen, true
 }
 
-// picked is pick. It also answers a request for an answer that does not exist.
+// picked is like pick, but also answers a request for an answer that does not exist.
 func (o *Operation) picked(p *preferences, r *matcher.Request, to *reply.Reply) (index, status int, ok bool) {
 	f, why := reply.AnswerNotFound, ""
 	switch {

@@ -13,8 +13,8 @@ func headerOf(lines ...string) matcher.Header {
 	return matcher.Header(strings.Join(lines, "\r\n") + "\r\n\r\n")
 }
 
-// FuzzPrefer reads whatever comes; what it finds is in the text, and a preference that is
-// written with care is read as it was meant, whatever stands after it.
+// FuzzPrefer reads arbitrary headers: everything that is found is in the text, and a well-formed
+// preference is read as intended, whatever follows it.
 func FuzzPrefer(f *testing.F) {
 	for _, seed := range []string{"code=404, example=a", `example="a\"b;,", dynamic`, "code = 200;x=y ,,=;", "a b=c d", `"`, `code="`, "example==a", "\t"} {
 		f.Add([]byte(seed), "a")
@@ -34,8 +34,8 @@ func FuzzPrefer(f *testing.F) {
 	})
 }
 
-// FuzzAccept weighs media types by whatever comes: a weight is one, a type that is named
-// after it counts, and nothing is above itself.
+// FuzzAccept weighs media types by arbitrary headers: each weight is valid, a type that is named in
+// a later header counts, and no rank is above itself.
 func FuzzAccept(f *testing.F) {
 	for _, seed := range []string{"text/html, */*;q=0.8", "application/*;q=0.5, application/xml", "a/b;c=\"d,e\";q=1.5", ";", "q=0", "*", "*/*;q=0.0001", `a/b;"`} {
 		f.Add([]byte(seed))
@@ -43,7 +43,7 @@ func FuzzAccept(f *testing.F) {
 	types := []string{"application/json", "application/xml", "text/plain; charset=utf-8", `a/b; c="d,e"`, ""}
 	f.Fuzz(func(t *testing.T, line []byte) {
 		if bytes.ContainsAny(line, "\r\n") {
-			return // it would be two lines
+			return // that would be two header lines
 		}
 		accept := headerOf("Accept: " + string(line))
 		o := Operation{document: &openapi.Operation{}}

@@ -16,9 +16,9 @@ import (
 	"mockserver/matcher"
 )
 
-// Operation is an operation of an OpenAPI document: which of its answers a request chooses, and the
-// checks of requests. Unless bodies are dynamic, requests without preferences get the answer of the
-// endpoint and do not use it. It is immutable.
+// Operation is an operation of an OpenAPI document: it chooses one of its answers for a request,
+// and checks requests. Unless bodies are dynamic, requests without preferences get the answer of
+// the endpoint and do not use the Operation. It is immutable.
 type Operation struct {
 	// Typed means that the answer has several media types, so that Accept matters.
 	Typed bool
@@ -61,7 +61,7 @@ func New(e *config.Endpoint, opts Options) *Operation {
 }
 
 // MayChoose reports whether a request may get an answer other than that of the endpoint for reasons
-// other than its headers; for those see Prefers and Accepts.
+// other than its headers; for the headers, see Prefers and Accepts.
 func (o *Operation) MayChoose(r *matcher.Request) bool {
 	query := r.QueryString()
 	return o.document.Checked() || o.dynamic || len(query) > 0 && (o.Limited || Asks(query))
@@ -101,7 +101,7 @@ func Head(d *openapi.Answer) (contentType string, fields []openapi.Header) {
 }
 
 // pick returns the index of the answer that the preferences and the Accept header ask for, and its
-// status, or why there is none.
+// status, or the reason why there is none.
 func (o *Operation) pick(p *preferences, header matcher.Header) (index, status int, why string) {
 	all := o.document.Answers
 	byDefault := &all[o.document.Default]
@@ -196,8 +196,8 @@ func (o *Operation) fresh(candidates []int) []int {
 	})
 }
 
-// best returns the candidate with the most acceptable media type. Among several with the same type
-// it prefers the default, then the first.
+// best returns the candidate with the most acceptable media type. Among several with the same type,
+// it prefers the default one, then the first.
 func (o *Operation) best(candidates []int, header matcher.Header) int {
 	all := o.document.Answers
 	chosen, rank := candidates[0], o.rank(candidates[0], header)

@@ -12,8 +12,8 @@ import (
 
 const preferHeader = "Prefer"
 
-// preferences are what a request prefers among the answers of an operation, from its Prefer headers
-// (RFC 7240) or from its query.
+// preferences holds what a request prefers among the answers of an operation, as given in its
+// Prefer headers (RFC 7240) or in its query.
 type preferences struct {
 	code    int    // 0 for any
 	example []byte // its name; empty for any
@@ -60,7 +60,7 @@ var queryNames = map[string]string{
 }
 
 // read parses one Prefer header. Texts with escapes are unescaped into arena, which is returned. A
-// blank between preferences counts as a comma, because many clients omit it.
+// space between preferences counts as a comma, because many clients omit the comma.
 func (p *preferences) read(line, arena []byte) []byte {
 	for len(line) > 0 {
 		var element []byte
@@ -146,7 +146,7 @@ func (p *preferences) refuse(name string, value []byte, expected string) {
 	}
 }
 
-// readStatus returns the status code in b; 0 if it is not one that an answer can have.
+// readStatus returns the status code in b; 0 if no answer can have that status.
 func readStatus(b []byte) int {
 	if len(b) != 3 || b[0] < '2' || '5' < b[0] || b[1] < '0' || '9' < b[1] || b[2] < '0' || '9' < b[2] {
 		return 0
@@ -154,7 +154,7 @@ func readStatus(b []byte) int {
 	return 100*int(b[0]-'0') + 10*int(b[1]-'0') + int(b[2]-'0')
 }
 
-// The names of the preferences are those of Prism.
+// The names of the preferences are the same as in Prism.
 const (
 	preferCode    = "code"
 	preferExample = "example"

@@ -13,12 +13,12 @@ import (
 const (
 	// patience limits the wait for a connection and for the byte on it.
 	patience = 5 * time.Second
-	// mostDue limits the echoes that are waited for. Those beyond it are lost.
+	// mostDue limits the number of echoes that are waited for. Echoes beyond it are lost.
 	mostDue = 100
 )
 
-// ask performs an echo each time one is due. Echoes that became due while it was under way are back
-// with it: the same thing delayed them.
+// ask performs an echo each time one is due. Echoes that became due while another was under way
+// count as back together with it: they had the same cause of delay.
 func (p *Probe) ask(ctx context.Context) {
 	for {
 		select {
@@ -83,7 +83,7 @@ func (p *Probe) exchange(ctx context.Context) error {
 	return err
 }
 
-// forget removes a port from those that Owns knows.
+// forget removes a port from the ports that Owns recognizes.
 func (p *Probe) forget(port *int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -110,12 +110,12 @@ func (p *Probe) Owns(conn net.Conn) bool {
 	return true
 }
 
-// echo sends the byte back, and waits for the connection to end.
+// echo sends the byte back, and waits until the connection is closed.
 func (p *Probe) echo(conn net.Conn) {
 	var one [1]byte
 	if _, err := io.ReadFull(conn, one[:]); err == nil {
 		_, _ = conn.Write(one[:])
-		_, _ = conn.Read(one[:]) // returns when the other end closes, or by Stop
+		_, _ = conn.Read(one[:]) // returns when the other end or Stop closes the connection
 	}
 	_ = conn.Close()
 	p.mu.Lock()

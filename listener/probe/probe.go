@@ -1,12 +1,12 @@
-// Package probe measures how late a server is. A goroutine waits for a time, as requests wait for
-// their bytes, and the probe measures how long after that time the goroutine runs: a beat. Less
-// often, the probe connects to the listening socket and sends a byte, which comes back through the
-// backlog, the accept loop, the poller and the scheduler, as a request does: an echo. The probe
+// Package probe measures how late a server is. In a beat, a goroutine waits for a time, as requests
+// wait for their bytes, and the probe measures how long after that time the goroutine runs. Less
+// often, in an echo, the probe connects to the listening socket and sends a byte, which comes back
+// through the backlog, the accept loop, the poller and the scheduler, as a request does. The probe
 // knows no protocol.
 //
 // A beat or an echo is due whether or not the earlier ones are over. So a stall of the process
-// delays all that were due during the stall, as it delays the requests of an open-loop load
-// generator.
+// delays all beats and echoes that were due during the stall, as it delays the requests of an
+// open-loop load generator.
 package probe
 
 import (
@@ -23,13 +23,13 @@ import (
 // pace is the interval between beats and between echoes.
 type pace struct{ beats, echoes time.Duration }
 
-// Each time it is woken, a process that sleeps needs about 100 µs of a CPU; one with many requests
-// is awake anyway.
+// Each time it is woken, a process that sleeps needs about 100 µs of CPU time; a process with many
+// requests is awake anyway.
 var (
-	// busy is the pace with busyRate requests a second or more. A stall of 20 ms covers one or two
+	// busy is the pace at busyRate requests a second or more. A stall of 20 ms covers one or two
 	// beats.
 	busy = pace{15 * time.Millisecond, 500 * time.Millisecond}
-	// calm is the pace with fewer requests.
+	// calm is the pace at lower rates.
 	calm = pace{20 * time.Millisecond, 500 * time.Millisecond}
 	// idle is the pace without requests.
 	idle = pace{200 * time.Millisecond, time.Second}
@@ -37,7 +37,7 @@ var (
 
 const (
 	busyRate = 100
-	// attentive is how long the pace stays unchanged after the requests became fewer.
+	// attentive is how long the pace stays unchanged after the rate of requests has dropped.
 	attentive = 2 * time.Second
 )
 
@@ -56,7 +56,7 @@ type Probe struct {
 	serving   time.Time   // when there were last requests
 	many      time.Time   // when there were last busyRate requests a second
 	figures   [2]figures  // without requests, and with
-	due       []time.Time // when the echoes that are not back were due, the first one first
+	due       []time.Time // when the echoes that are not back were due, the earliest first
 	connected bool        // a connection was made: the server can be reached
 	failed    uint64
 	problem   error
@@ -69,12 +69,12 @@ type figures struct{ beats, echoes histogram.Histogram }
 
 // Figures are the measurements of a probe since it was started.
 type Figures struct {
-	// Serving is what was measured while there were requests, Idle the rest.
+	// Serving is what was measured while there were requests, Idle what was measured otherwise.
 	Serving, Idle Lateness
 	Waiting       histogram.Snapshot // how late the echoes are that are due and not back
 	Failed        uint64             // connections that could not be made, or that broke
 	// Problem is the error of the last failed connection; nil for none. No echo counts as late if
-	// no connection was ever made, or if the failure was for lack of a resource on the probe's
+	// no connection was ever made, or if a connection failed for lack of a resource on the probe's
 	// side.
 	Problem error
 }
@@ -87,14 +87,14 @@ func (l Lateness) Since(earlier Lateness) Lateness {
 	return Lateness{l.Beats.Since(earlier.Beats), l.Echoes.Since(earlier.Echoes)}
 }
 
-// New returns a probe of the server that listens at an address. It sends no bytes if that is not a
-// TCP address, or on Windows.
+// New returns a probe of the server that listens at an address. The probe sends no bytes if that is
+// not a TCP address, or on Windows.
 func New(listening net.Addr) *Probe {
 	p := &Probe{told: time.Now(), asking: make(chan struct{}, 1), ports: map[int]struct{}{}, accepted: map[net.Conn]struct{}{}}
 	if tcp, ok := listening.(*net.TCPAddr); ok && canBind {
 		to := *tcp
 		if to.IP.IsUnspecified() {
-			to.IP = net.IPv4(127, 0, 0, 1) // a socket that listens at [::] accepts it too
+			to.IP = net.IPv4(127, 0, 0, 1) // a socket that listens at [::] also accepts it
 		}
 		p.to = &to
 	}
@@ -117,15 +117,15 @@ func (p *Probe) Start() {
 	}
 }
 
-// Stop ends the probe and its connections, and returns when they have ended. Calling it on a nil
-// probe does nothing.
+// Stop stops the probe and closes its connections, and returns when that is done. Calling it on a
+// nil probe does nothing.
 func (p *Probe) Stop() {
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	p.stopped = true
-	p.due = nil // nothing waits for them any more
+	p.due = nil // nothing waits for the echoes any more
 	if p.cancel != nil {
 		p.cancel()
 	}
@@ -178,8 +178,8 @@ func (p *Probe) beat(ctx context.Context) {
 	echo := slot
 	for {
 		at := p.pace()
-		// At a random time in the first half of its slot, so that it is not in step with what
-		// disturbs the server.
+		// At a random time in the first half of its slot, so that it is not in step with anything
+		// that disturbs the server.
 		due := slot.Add(rand.N(at.beats / 2))
 		if !wait(due) {
 			return
@@ -202,8 +202,9 @@ func (p *Probe) beat(ctx context.Context) {
 	}
 }
 
-// pace returns the current pace. It is that of the last call of Served: if the process was stopped
-// since, the beats that were due meanwhile are as many as if it had not been stopped.
+// pace returns the current pace. It is the pace as of the last call of Served: if the process has
+// been stopped since, the number of beats due in that time is the same as if it had not been
+// stopped.
 func (p *Probe) pace() pace {
 	p.mu.Lock()
 	defer p.mu.Unlock()

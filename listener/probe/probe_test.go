@@ -15,7 +15,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// accepting accepts connections until the test ends. Those that are not the probe's are
+// accepting accepts connections until the test ends. Connections that are not the probe's are
 // handed to other.
 func accepting(t *testing.T, p *Probe, l net.Listener, seen func(net.Conn), other chan<- net.Conn) {
 	t.Helper()
@@ -35,7 +35,7 @@ func accepting(t *testing.T, p *Probe, l net.Listener, seen func(net.Conn), othe
 			case other != nil:
 				other <- conn
 			default:
-				_ = conn.Close() // the probe was stopped meanwhile
+				_ = conn.Close() // the probe has been stopped
 			}
 		}
 	}()
@@ -54,7 +54,7 @@ func listen(t *testing.T, network, address string) net.Listener {
 	return l
 }
 
-// until waits for the figures to be as they should.
+// until waits until the figures are as expected.
 func until(t *testing.T, p *Probe, what string, holds func(Figures) bool) Figures {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; runtime.Gosched() {
@@ -120,8 +120,8 @@ func TestProbe_OwnsNothingElse(t *testing.T) {
 	}
 }
 
-// Bytes that are due while nobody accepts are late by now, and late for good when somebody
-// does: each by as long as since it was due.
+// Bytes that are due while no connection is accepted already count as late, and stay late once
+// connections are accepted: each by the time since it was due.
 func TestProbe_BytesAreLateFromWhenTheyWereDue(t *testing.T) {
 	l := listen(t, "tcp", "127.0.0.1:0")
 	p := New(l.Addr())
@@ -139,15 +139,15 @@ func TestProbe_BytesAreLateFromWhenTheyWereDue(t *testing.T) {
 	}
 }
 
-// A beat for which there is no processor is late, in each slot of the time without one.
+// A beat for which no processor is available is late, in each slot of the time without one.
 func TestProbe_BeatsAreLateWhenNothingRuns(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)
-	p := New(&net.UnixAddr{Name: "x", Net: "unix"}) // sends no bytes
+	p := New(&net.UnixAddr{Name: "x", Net: "unix"}) // a probe that sends no bytes
 	started(p)
 	defer p.Stop()
 	begun := time.Now()
-	for time.Since(begun) < time.Second { // it is preempted now and then
+	for time.Since(begun) < time.Second { // the loop is preempted now and then
 		runtime.KeepAlive(p)
 	}
 	until(t, p, "some beats are late", func(f Figures) bool { return f.Serving.Beats.Count > 10 && f.Serving.Beats.Max > busy.beats/2 })
@@ -172,7 +172,8 @@ func TestProbe_IsSeldomWithoutRequests(t *testing.T) {
 	}
 }
 
-// A process that was stopped under load did not become idle by that, however long it took.
+// A process that was stopped under load does not count as idle because of that, however long the
+// stop took.
 func TestProbe_AStoppedProcessIsNotIdle(t *testing.T) {
 	p := New(&net.UnixAddr{Name: "x", Net: "unix"})
 	p.Served(500, 3)
@@ -185,11 +186,12 @@ func TestProbe_AStoppedProcessIsNotIdle(t *testing.T) {
 	}
 }
 
-// A server that cannot be reached from itself is not late: nobody knows.
+// A server that cannot be reached from its own process is not reported as late: its lateness is
+// unknown.
 func TestProbe_WhatNeverConnectedIsNotLate(t *testing.T) {
 	l := listen(t, "tcp", "127.0.0.1:0")
 	p := New(l.Addr())
-	_ = l.Close() // nobody is there
+	_ = l.Close() // nothing listens
 	started(p)
 	f := until(t, p, "three have failed", func(f Figures) bool { return f.Failed >= 3 })
 	p.Stop()
@@ -198,7 +200,8 @@ func TestProbe_WhatNeverConnectedIsNotLate(t *testing.T) {
 	}
 }
 
-// Nor is one late that was reached before, if what is missing is on the client's side.
+// A server that was reached before is not late either if a resource is missing on the client's
+// side.
 func TestProbe_WhatItLacksItselfMakesNothingLate(t *testing.T) {
 	for _, c := range []struct {
 		err   error
@@ -228,10 +231,10 @@ func TestProbe_SaysWhyItFails(t *testing.T) {
 			others <- conn
 		}
 	}()
-	p.connected = true // before
+	p.connected = true // it was reached before
 	started(p)
 	defer p.Stop()
-	_ = (<-others).Close() // taken for somebody else's
+	_ = (<-others).Close() // not recognized as the probe's
 	_ = l.Close()
 	f := until(t, p, "the connection broke, and what is due is late", func(f Figures) bool { return f.Failed >= 1 && f.Waiting.Count > 1 })
 	if f.Problem == nil {
@@ -239,11 +242,11 @@ func TestProbe_SaysWhyItFails(t *testing.T) {
 	}
 }
 
-// Bytes that never come back take no memory, and are late for as long as they were kept.
+// Bytes that never come back take no memory, and are late for as long as they were waited for.
 func TestProbe_KeepsAHundredBytes(t *testing.T) {
 	l := listen(t, "tcp", "127.0.0.1:0")
 	p := New(l.Addr())
-	_ = l.Close() // nobody is there
+	_ = l.Close() // nothing listens
 	p.connected = true
 	for range mostDue {
 		p.due = append(p.due, time.Now().Add(-time.Hour))
@@ -256,9 +259,9 @@ func TestProbe_KeepsAHundredBytes(t *testing.T) {
 	}
 }
 
-// Stop does not wait for a byte that nobody sends back.
+// Stop does not wait for a byte that is never sent back.
 func TestProbe_StopsWhileAByteIsWaitedFor(t *testing.T) {
-	l := listen(t, "tcp", "127.0.0.1:0") // nobody accepts
+	l := listen(t, "tcp", "127.0.0.1:0") // nothing accepts
 	defer l.Close()
 	p := New(l.Addr())
 	started(p)

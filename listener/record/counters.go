@@ -25,8 +25,8 @@ type Counters struct {
 	known bool   // there was a reading
 }
 
-// places is where an endpoint is counted. It is separate from Counters, which the garbage collector
-// finds unused before everything is added up: see Recorder.fold.
+// places holds the shards in which an endpoint is counted. It is separate from Counters, which the
+// garbage collector finds unused before everything is added up: see Recorder.fold.
 type places struct {
 	lanes  []lane // of the recorder
 	common atomic.Pointer[Shard]

@@ -13,13 +13,13 @@ import (
 	"mockserver/config"
 )
 
-// Endpoints that come and go leave their counts, and nothing else.
+// Endpoints that come and go leave only their counts behind.
 func TestRecord_TheGoneAreAddedUp(t *testing.T) {
 	r := withLanes(2)
 	const rounds = 200
 	for i := range rounds {
 		all := r.Adopt(config.Parse("m.yml", fmt.Appendf(nil, "- endpoint: {path: /p%d, response: {}}", i)))[0]
-		if i%2 == 0 { // some have a row of the lanes
+		if i%2 == 0 { // some have a row in the lanes
 			r.crowd(all.places)
 			r.crowd(all.places)
 		}
@@ -59,7 +59,7 @@ func withLanes(n int) *Recorder {
 	return r
 }
 
-// ask counts a number of requests to an endpoint, each on the next of n connections.
+// ask counts requests to an endpoint, each on the next of n connections.
 func ask(r *Recorder, t *Counters, connections, requests int) {
 	for i := range requests {
 		r.CountFixed(t, uint32(i%connections), 200, 1, time.Microsecond)
@@ -80,7 +80,7 @@ func endpoints(r *Recorder, path string, n int) []*Counters {
 func TestRecord_ConnectionsDoNotMeetAtABusyEndpoint(t *testing.T) {
 	for _, c := range []struct{ endpoints, lanes int }{{1, 2}, {1, 64}, {2000, 2}, {2000, 64}} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { // where counting takes no time, so that the requests are of one second
+			synctest.Test(t, func(t *testing.T) { // all requests are in one second
 				r := withLanes(c.lanes)
 				all := endpoints(r, "/p", c.endpoints)
 				busy, calm := all[c.endpoints-1], r.unmatched
@@ -102,7 +102,7 @@ func TestRecord_ConnectionsDoNotMeetAtABusyEndpoint(t *testing.T) {
 	}
 }
 
-// The same number of requests over a longer time takes the memory of few requests.
+// Many requests over a longer time take no more memory than few requests.
 func TestRecord_RequestsThatSeldomMeetShareTheirCounters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := withLanes(2)
@@ -118,7 +118,7 @@ func TestRecord_RequestsThatSeldomMeetShareTheirCounters(t *testing.T) {
 }
 
 // However many endpoints are busy, a limited number is counted separately, and removed ones make
-// room for others.
+// room for new ones.
 func TestRecord_TheMemoryOfBusyEndpointsIsBounded(t *testing.T) {
 	r := withLanes(2)
 	apart := func(all []*Counters) (n int) {

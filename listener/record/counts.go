@@ -14,15 +14,15 @@ import (
 type Counts struct {
 	Started time.Time
 	Time    time.Time // when they were read
-	// Endpoints are the endpoints that are served, in the order of the specification, and
-	// then its WebSockets. Counters go on when a reload changes the response.
+	// Endpoints are the endpoints that are served, in the order of the specification, and then its
+	// WebSockets. Counting continues when a reload changes the response.
 	Endpoints []EndpointCounts
 	Unmatched EndpointCounts // requests that no endpoint answered
 	Options   EndpointCounts // OPTIONS requests that the server answered itself
-	Malformed EndpointCounts // invalid requests that were answered: 400, 408, 413, 431
+	Malformed EndpointCounts // invalid requests that were answered with 400, 408, 413 or 431
 	Gone      EndpointCounts // requests to removed endpoints
 
-	// Protocols is how many requests came by each protocol, all of the above together.
+	// Protocols is how many requests arrived over each protocol, all of the above together.
 	Protocols [matcher.Protocols]uint64
 	// AcceptFailures is how often a connection could not be accepted, because no file descriptor
 	// was free or for another reason that may be temporary.
@@ -39,10 +39,9 @@ type Counts struct {
 	Connections   int         // open ones, including WebSockets
 	WebSockets    int         // open ones
 	InFlight      int64       // requests in progress, including those that wait for their latency, except those answered in a microsecond
-	// RecordingDropped is how many exchanges with upstreams were not recorded although they should
-	// have been.
+	// RecordingDropped is how many exchanges with upstreams should have been recorded but were not.
 	RecordingDropped uint64
-	// Distinct is how many different unmatched requests there were; one that had been
+	// Distinct is how many different unmatched requests there were; a request that had been
 	// forgotten counts again.
 	Distinct uint64
 }
@@ -55,7 +54,7 @@ type HandshakeCount struct {
 	Count   uint64
 }
 
-// FullHandshakes returns how many handshakes were done in full, and how many there were in all.
+// FullHandshakes returns the number of full handshakes, and the number of all handshakes.
 func (c *Counts) FullHandshakes() (full, all uint64) {
 	for i := range c.Handshakes {
 		h := &c.Handshakes[i]
@@ -71,14 +70,14 @@ type SetCounts struct {
 	Name string
 
 	Rows    int64 // seen by requests without an isolation value
-	Base    int64 // of the file, or declared in place
+	Base    int64 // rows of the file, or declared in place
 	Changes int64 // rows that were changed, added or deleted, in all parts
 	Parts   int64 // isolated ones with changes
 	Bytes   int64 // that the changes take
 
-	Conflicts  int64 // how often a request was answered anew because what it saw had changed
+	Conflicts  int64 // how often a request was answered again because what it read had changed
 	GivenUp    int64 // changes that were dropped to make room
-	Moves      int64 // changes that rows have made by themselves
+	Moves      int64 // changes that rows made by themselves
 	Operations []SetOperation
 }
 
@@ -89,14 +88,14 @@ type SetOperation struct {
 	Count             uint64
 }
 
-// EndpointCounts is what was counted of one endpoint.
+// EndpointCounts contains the counts of one endpoint.
 type EndpointCounts struct {
 	ID       string // of the endpoint, 16 hexadecimal digits, the same at each start; "" for none
 	Endpoint string // "GET /users/:id", "WebSocket /rooms/:id"; "" for none
 	Host     string // that it is declared for; "" for any
 	If       string // its condition; "" for none
-	// Since is when it was first served, or served again after a reload had removed it: counting
-	// then starts at 0, and its earlier counts are in Gone.
+	// Since is when the endpoint was first served, or served again after a reload had removed it:
+	// in that case counting starts at 0, and the earlier counts are in Gone.
 	Since time.Time
 	// Requests is how many there were: the sum of Statuses.
 	Requests uint64
@@ -105,8 +104,8 @@ type EndpointCounts struct {
 	// WebSocket connections. A reply that a fault spoils counts with its intended status.
 	Statuses map[int]uint64
 	In, Out  uint64 // bytes of request and response bodies, as far as faults let them through
-	// Faults is how many replies went wrong as declared, by the type of the fault:
-	// "failure" is an injected 500, "timeout" an injected 504.
+	// Faults is how many replies were spoilt as declared, by the type of the fault: "failure" is an
+	// injected 500, "timeout" an injected 504.
 	Faults  map[string]uint64
 	Limited uint64 // answered 429 by a rate limit
 	Refused uint64 // answered 503 by a capacity
@@ -121,12 +120,13 @@ type EndpointCounts struct {
 	// Service is the part of it that is the server's own work: without injected latency, its error,
 	// and Upstream.
 	Service histogram.Snapshot
-	// Upstream is the time spent waiting for remote bodies, of requests that had to wait, and for
-	// upstreams that requests were passed on to.
+	// Upstream is the time spent waiting for remote bodies, by requests that waited for them, and
+	// for upstreams that requests were passed on to.
 	Upstream histogram.Snapshot
-	// Fetched is the part of it for remote bodies.
+	// Fetched is the part of Upstream for remote bodies.
 	Fetched histogram.Snapshot
-	// UpstreamWait is the time spent waiting for a place at an upstream, of requests that had to.
+	// UpstreamWait is the time spent waiting for a place at an upstream, of requests that waited
+	// for one.
 	UpstreamWait histogram.Snapshot
 	// Injected is the declared latency and the wait in the queue of a capacity, of requests
 	// that have either.
@@ -138,8 +138,8 @@ type EndpointCounts struct {
 	Declared *config.Endpoint
 }
 
-// Counts reads the counters. The result must not be changed: readings share what did not
-// change between them. Connections and WebSockets are left 0.
+// Counts reads the counters. The result must not be changed: readings share whatever did not change
+// between them. Connections and WebSockets are left 0.
 func (r *Recorder) Counts() Counts {
 	c := Counts{Time: time.Now(), Started: r.begun}
 	for i := range r.lanes {
@@ -162,8 +162,8 @@ func (r *Recorder) Counts() Counts {
 	return c
 }
 
-// protocols returns how many of the counted requests came by each protocol. A request that is
-// counted meanwhile may be missing from the number of HTTP/1.1.
+// protocols returns how many of the counted requests arrived over each protocol. A request that is
+// counted during the call may be missing from the number of HTTP/1.1.
 func (r *Recorder) protocols(c *Counts) (n [matcher.Protocols]uint64) {
 	all := c.Unmatched.Requests + c.Options.Requests + c.Malformed.Requests + c.Gone.Requests
 	for i := range c.Endpoints {
@@ -181,8 +181,8 @@ func (r *Recorder) protocols(c *Counts) (n [matcher.Protocols]uint64) {
 	return n
 }
 
-// reread returns the last reading if nothing was counted since: most of thousands of endpoints have
-// no request from one second to the next.
+// reread returns the last reading if nothing was counted since: of thousands of endpoints, most
+// have no request from one second to the next.
 func (t *Counters) reread() EndpointCounts {
 	var stamp uint64
 	t.places.each(func(c *Shard) { stamp += c.stamp() })
@@ -226,7 +226,7 @@ func (c *EndpointCounts) plain() [8]*uint64 {
 	return [...]*uint64{&c.Requests, &c.In, &c.Out, &c.Limited, &c.Refused, &c.Broken, &c.Received, &c.Sent}
 }
 
-// rose returns by how much the counts rose, without those that did not.
+// rose returns the increase of each count, without the counts that did not increase.
 func rose[K comparable](before, after map[K]uint64) map[K]uint64 {
 	rose := map[K]uint64{}
 	for key, n := range after {

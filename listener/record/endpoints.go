@@ -14,17 +14,17 @@ import (
 type Served struct {
 	ID   string // as in EndpointCounts
 	Name string // "GET /users/:id"
-	// Endpoint is the declaration of an endpoint, WebSocket the one of a WebSocket; the other is
-	// nil. Neither may be changed.
+	// Endpoint is the declaration of an endpoint, WebSocket the declaration of a WebSocket; the
+	// other one is nil. Neither may be changed.
 	Endpoint  *config.Endpoint
 	WebSocket *config.WebSocket
-	// Index is its place among the endpoints, or the WebSockets, of the specification.
+	// Index is its position among the endpoints, or the WebSockets, of the specification.
 	Index int
 }
 
-// Endpoints returns the endpoints and WebSockets of a specification with the IDs that they
-// have when it is served. It must be one of Server.Spec, or one that was loaded: an endpoint
-// made in Go gets its ID when it is served.
+// Endpoints returns the endpoints and WebSockets of a specification with the IDs that they have
+// when it is served. The specification must come from Server.Spec, or must have been loaded: an
+// endpoint made in Go gets its ID when it is served.
 func Endpoints(spec *config.Spec) []Served {
 	all := make([]Served, len(spec.Endpoints)+len(spec.WebSockets))
 	for i, id := range identities(spec) {
@@ -44,11 +44,11 @@ const WebSocketKind = "WebSocket"
 // Name returns the name of an endpoint in logs and messages: its method and path.
 func Name(e *config.Endpoint) string { return e.EffectiveMethod() + " " + e.Path.Value }
 
-// identity identifies an endpoint across reloads. Its response is not part of it: the
-// counters of an endpoint go on when its response changes.
+// identity identifies an endpoint across reloads. Its response is not part of it: the counters of
+// an endpoint continue when its response changes.
 type identity struct {
 	name, host, condition string
-	nth                   int // position among those that agree in all of these, counted from the last
+	nth                   int // position among those that agree in all of these, from the last
 }
 
 // id returns 16 hexadecimal digits that are the same at every start.
@@ -58,7 +58,8 @@ func (i identity) id() string {
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
-// identities returns those of the endpoints of a specification, and then of its WebSockets.
+// identities returns the identities of the endpoints of a specification, followed by those of its
+// WebSockets.
 func identities(spec *config.Spec) []identity {
 	all := make([]identity, 0, len(spec.Endpoints)+len(spec.WebSockets))
 	add := func(i identity) { all = append(all, i) }
@@ -70,7 +71,8 @@ func identities(spec *config.Spec) []identity {
 		w := &spec.WebSockets[i]
 		add(identity{name: WebSocketKind + " " + w.Path.Value, host: w.Host, condition: w.If.Value})
 	}
-	// From the last, so that an endpoint added in front of an equal one does not take its counters.
+	// Counted from the last, so that an endpoint added in front of an equal one does not take its
+	// counters.
 	alike := map[identity]int{}
 	for i := len(all) - 1; i >= 0; i-- {
 		one := all[i]

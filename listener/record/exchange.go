@@ -23,7 +23,7 @@ type Exchange struct {
 	// EndpointID is its ID; see EndpointCounts.
 	EndpointID string
 	Remote     string // the client's address
-	// TLS is what is known of the connection; nil for clear text.
+	// TLS describes the TLS connection; nil for clear text.
 	TLS      *matcher.TLS
 	Protocol string // "http/1.1", "http/1.0" or "h2"
 	Method   string
@@ -74,12 +74,12 @@ const (
 	largestExchange = exchangeSize + keptTarget + keptReason + 2<<10 + 4*keptPart
 )
 
-// by sets which endpoint answered, and why the request is kept.
+// by sets the endpoint that answered, and the reason why the request is kept.
 func (x *Exchange) by(t *Counters, kept Kept) {
 	x.Kept, x.Endpoint, x.EndpointID, x.route = kept, t.name, t.key, t.route
 }
 
-// own returns the server time.
+// own returns the server's own time.
 func (x *Exchange) own() time.Duration { return max(x.Took-x.Injected-x.Upstream, 0) }
 
 // size returns an upper bound of the memory that an exchange uses, in bytes. The name of the
@@ -102,7 +102,7 @@ func (x *Exchange) size() int {
 }
 
 // exchangeOf copies a request and its reply. If the headers of the request are invalid, nothing is
-// known about it.
+// known about the request.
 func exchangeOf(in *matcher.Input, p *reply.Reply) *Exchange {
 	x := &Exchange{Time: in.Time, Status: p.Status, Protocol: in.Protocol.String(), TLS: in.TLS}
 	if in.Remote != nil {
@@ -145,7 +145,7 @@ func (m *Message) headers(all iter.Seq2[[]byte, []byte], normal bool) {
 		size += len(name) + len(value)
 		if secret.IsHeader(name) && renderer.IsTrue(value) { // other values are not secret in any header
 			hidden[lines] = true
-			size += len(secret.Shown) - len(value) // what is not shown may be long, and uses no room
+			size += len(secret.Shown) - len(value) // a hidden value may be long, and uses no room
 		}
 		lines++
 	}
@@ -187,7 +187,7 @@ func (m *Message) body(b []byte) {
 	m.Body = bytes.Clone(b[:min(len(b), keptPart)])
 }
 
-// restore returns the request, as far as it was kept, for conditions.
+// restore returns the request, as far as it was kept, for evaluating conditions.
 func (x *Exchange) restore() matcher.Input {
 	in := matcher.Input{Method: []byte(x.Method), Protocol: matcher.ProtocolOf(x.Protocol), Target: []byte(x.Target), Host: []byte(x.Host), Body: x.Request.Body}
 	for _, line := range x.Request.Header {
@@ -200,7 +200,7 @@ func (x *Exchange) restore() matcher.Input {
 	return in
 }
 
-// unknown returns what is no longer known of the request.
+// unknown returns the parts of the request that are no longer known.
 func (x *Exchange) unknown() *renderer.Unknown {
 	return &renderer.Unknown{Body: len(x.Request.Body) < x.Request.Size, Header: func(name string) renderer.HeaderKnown {
 		for _, line := range x.Request.Header {

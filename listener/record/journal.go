@@ -12,12 +12,12 @@ import (
 
 // JournalOptions selects which requests the journal keeps.
 type JournalOptions struct {
-	// Sample keeps one in that many ordinary requests: 1 keeps all, 0 none. The journal always
-	// keeps those that were answered with status 500 or above, with an error of the server itself
-	// or with a fault, those that no endpoint matched, and the slowest.
+	// Sample is the sampling interval of ordinary requests: n keeps one in n requests, 1 keeps all,
+	// 0 none. The journal always keeps those that were answered with status 500 or above, with an
+	// error of the server itself or with a fault, those that no endpoint matched, and the slowest.
 	Sample int
-	Bytes  int // how much memory they may take; 0 is 16 MiB
-	// Slowest is how many of the slowest are kept; 0 is 100, below 0 none.
+	Bytes  int // how much memory they may take; 0 means 16 MiB
+	// Slowest is how many of the slowest requests are kept; 0 means 100, a negative number none.
 	Slowest int
 }
 
@@ -25,7 +25,7 @@ type JournalOptions struct {
 type Kept string
 
 // The reasons. Each has its own share of the memory, so that a flood of one kind does not push out
-// the others.
+// the other kinds.
 const (
 	Sampled   Kept = "sample"
 	Failed    Kept = "error" // answered with status 500 or above, with an error of the server itself, or with a fault
@@ -40,7 +40,7 @@ const (
 
 // Journal keeps requests in bounded memory: new ones replace old ones.
 type Journal struct {
-	// Every request reads these.
+	// Every request reads the fields below.
 	sample    uint64
 	threshold atomic.Int64 // slower requests are among the slowest; 0 until there are enough
 	_         [128]byte    // keeps the following fields out of their cache line
@@ -70,7 +70,8 @@ func newJournal(o JournalOptions) *Journal {
 	}
 	j := &Journal{sample: uint64(max(o.Sample, 0))}
 	slowest := max(cmp.Or(o.Slowest, defaultSlowest), 0)
-	// The slowest are few and of bounded size; the rest of the memory is for the others.
+	// The slowest requests are few and of bounded size; the rest of the memory is for all other
+	// requests.
 	rest := max(o.Bytes-slowest*largestExchange, o.Bytes/2)
 	j.sampled.room, j.failed.room, j.unmatched.room = rest/3, rest/3, rest/3
 	j.slow.most = min(slowest, (o.Bytes-rest)/largestExchange)
@@ -78,14 +79,14 @@ func newJournal(o JournalOptions) *Journal {
 	return j
 }
 
-// ring is exchanges of one kind, the oldest first.
+// ring holds exchanges of one kind, the oldest first.
 type ring struct {
 	room, bytes int
 	all         []*Exchange // from first
 	first       int
 }
 
-// put adds an exchange, and calls leave for those that make room for it.
+// put adds an exchange, and calls leave for the exchanges that make room for it.
 func (r *ring) put(x *Exchange, leave func(*Exchange)) {
 	r.all = append(r.all, x)
 	r.bytes += x.size()
@@ -102,14 +103,14 @@ func (r *ring) put(x *Exchange, leave func(*Exchange)) {
 	}
 }
 
-// slowest is the slowest exchanges, the fastest of them first.
+// slowest holds the slowest exchanges, the fastest of them first.
 type slowest struct {
 	most, bytes int
 	all         []*Exchange
 }
 
-// put adds an exchange if it is one of the slowest, and calls leave for the one that makes
-// room for it: x itself if it is too fast.
+// put adds an exchange if it is one of the slowest, and calls leave for the one that makes room for
+// it, or for x itself if x is too fast.
 func (s *slowest) put(x *Exchange, leave func(*Exchange)) {
 	at, _ := slices.BinarySearchFunc(s.all, x, func(a, b *Exchange) int { return cmp.Compare(a.own(), b.own()) })
 	s.all = slices.Insert(s.all, at, x)
@@ -122,8 +123,8 @@ func (s *slowest) put(x *Exchange, leave func(*Exchange)) {
 	}
 }
 
-// wants reports whether and why a request is kept, and whether it is one of the slowest.
-// nth is its number among those of its endpoint and status; the first is sampled.
+// wants reports whether and why a request is kept, and whether it is one of the slowest. nth is its
+// number among the requests with its endpoint and status; the first is sampled.
 func (j *Journal) wants(remark Kept, nth uint64, own time.Duration) (kept Kept, slow, ok bool) {
 	slow = remark == "" && int64(own) > j.threshold.Load()
 	switch {
@@ -135,7 +136,7 @@ func (j *Journal) wants(remark Kept, nth uint64, own time.Duration) (kept Kept, 
 	return Slow, slow, slow
 }
 
-// put keeps an exchange that came after the requests passed to Tell.
+// put keeps an exchange that follows the requests passed to Tell.
 func (j *Journal) put(x *Exchange, slow bool) {
 	j.Settle()
 	j.place(x, slow)
@@ -208,7 +209,7 @@ func (j *Journal) All() []*Exchange {
 	j.mu.Lock()
 	list := make([]*Exchange, 0, len(j.slow.all))
 	for _, x := range j.slow.all {
-		if x.Kept != Slow { // it is in a ring as well
+		if x.Kept != Slow { // it is also in a ring
 			slow := *x
 			slow.Kept = Slow
 			x = &slow
@@ -221,7 +222,7 @@ func (j *Journal) All() []*Exchange {
 	return slices.CompactFunc(list, func(a, b *Exchange) bool { return a.ID == b.ID })
 }
 
-// Stats returns how many requests the journal has seen and has.
+// Stats returns how many requests the journal has received, and how many it contains.
 func (j *Journal) Stats() JournalStats {
 	j.Settle()
 	j.mu.Lock()
@@ -232,7 +233,7 @@ func (j *Journal) Stats() JournalStats {
 	}
 }
 
-// missing returns why the journal does not have every request; "" if it has.
+// missing returns the reason why the journal does not contain every request; "" if it does.
 func (j *Journal) missing() string {
 	t := j.Stats()
 	switch {

@@ -14,8 +14,8 @@ import (
 	"mockserver/matcher"
 )
 
-// An hour of a load test never takes more memory than the journal may use: large bodies, headers
-// and targets, distinct paths that nothing matches, and errors.
+// An hour of a load test never takes more memory than the journal may use, even with large bodies,
+// headers and targets, distinct paths that nothing matches, and errors.
 func TestJournal_StaysWithinItsRoom(t *testing.T) {
 	const room = 1 << 20
 	j := newJournal(JournalOptions{Sample: 3, Bytes: room})
@@ -24,7 +24,7 @@ func TestJournal_StaysWithinItsRoom(t *testing.T) {
 	var in matcher.Input
 	var answered reply.Reply
 	for i := range 200_000 {
-		if i%5000 == 0 { // making them takes longest
+		if i%5000 == 0 { // making them takes the most time
 			in = matcher.Input{
 				Method: []byte("GET"), Target: []byte("/" + strings.Repeat("p", rng.IntN(20_000))),
 				Header: headerOf("X-Long: " + strings.Repeat("h", rng.IntN(30_000))), Body: bytes.Repeat([]byte("b"), rng.IntN(100_000)),
@@ -123,7 +123,8 @@ func TestJournal_TakesNoMoreThanItSays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			shape.Method = []byte("GET")
-			// The heap belongs to the whole process: what an earlier test left may be freed meanwhile.
+			// The heap belongs to the whole process: memory that an earlier test left may be freed
+			// during this one.
 			var took, says int64
 			for range 5 {
 				before := heap()
@@ -171,7 +172,7 @@ func TestJournal_FromEverywhere(t *testing.T) {
 	}
 }
 
-// If every request is sampled, none is lost because others are slower.
+// If every request is sampled, none is lost because other requests are slower.
 func TestJournal_SampledOnesAreNotLostToSlowerOnes(t *testing.T) {
 	j := newJournal(JournalOptions{Sample: 1})
 	for i := range 10 * defaultSlowest {
@@ -189,7 +190,7 @@ func TestJournal_SampledOnesAreNotLostToSlowerOnes(t *testing.T) {
 	}
 }
 
-// heap is how many bytes are reachable.
+// heap returns how many bytes are reachable.
 func heap() int64 {
 	runtime.GC()
 	runtime.GC()
@@ -198,7 +199,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// headerOf is a block of header lines.
+// headerOf returns a block of header lines.
 func headerOf(lines ...string) matcher.Header {
 	return matcher.Header(strings.Join(lines, "\r\n") + "\r\n\r\n")
 }

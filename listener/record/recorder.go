@@ -18,8 +18,8 @@ type Options struct {
 }
 
 // Recorder counts what a server does. A request adds to the counters of its endpoint, in the lane
-// of its connection, so that connections served at the same time rarely write the same memory.
-// Nothing is locked and nothing is sampled: counts are exact.
+// of its connection, so that connections served at the same time rarely write the same memory. No
+// lock is taken and nothing is sampled: counts are exact.
 type Recorder struct {
 	lanes   []lane // a power of 2
 	begun   time.Time
@@ -38,9 +38,9 @@ type Recorder struct {
 	rows    []uint32             // that no endpoint uses
 }
 
-// lane is where the requests of some connections are counted: one connection in as many as there
-// are lanes. Its padding keeps it out of the cache lines of other lanes; processors fetch two at a
-// time.
+// lane holds the counts of the requests on some connections: of n lanes, each is used by one
+// connection in n. Its padding keeps it out of the cache lines of other lanes; processors fetch two
+// at a time.
 type lane struct {
 	_       [128]byte
 	serving atomic.Int64                         // requests
@@ -55,8 +55,8 @@ const (
 	// maxRows is how many endpoints are counted separately in each lane. It limits the memory of
 	// many endpoints.
 	maxRows = 256
-	// stride is how many requests a second an endpoint needs for that. With fewer, requests seldom
-	// contend, and the cost of sharing the memory is negligible.
+	// stride is how many requests a second an endpoint needs to be counted separately. With fewer,
+	// requests seldom contend, and the cost of sharing the memory is negligible.
 	stride = 4096
 )
 
@@ -143,7 +143,7 @@ func (r *Recorder) spread(p *places) {
 }
 
 // crowd spreads an endpoint that has many requests. It is called once per stride of requests and
-// never blocks: if r.mu is held, the next stride comes soon.
+// never blocks: if r.mu is held, the next stride will follow soon.
 func (r *Recorder) crowd(p *places) {
 	now := int64(time.Since(r.begun)) + 1
 	before := p.marked.Swap(now)
@@ -177,7 +177,7 @@ func (r *Recorder) Misses() *Misses { return &r.misses }
 // Enter counts a request as in progress, on a connection of a shard, until Leave.
 func (r *Recorder) Enter(shard uint32) { r.lane(shard).serving.Add(1) }
 
-// Leave ends what Enter began.
+// Leave notes that a request counted by Enter is no longer in progress.
 func (r *Recorder) Leave(shard uint32) { r.lane(shard).serving.Add(-1) }
 
 // End records the outcome of a request that took the given time and is about to be answered with p,

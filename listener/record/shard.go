@@ -24,11 +24,11 @@ type Shard struct {
 	_        [64]byte // keeps other counters out of the last cache line
 }
 
-// pauses are the measurements of requests that waited: for injected latency, in the queue of a
+// pauses holds the measurements of requests that waited: for injected latency, in the queue of a
 // capacity, or for an upstream.
 type pauses struct {
-	injected histogram.Histogram // what was declared, and the wait
-	late     histogram.Histogram // how much later than that replies were
+	injected histogram.Histogram // the declared latency, and the wait in a queue
+	late     histogram.Histogram // how much later than that the replies were
 	own      histogram.Histogram // the server's own time
 	upstream histogram.Histogram // the wait for an upstream
 	fetched  histogram.Histogram // the part of it for bodies from URLs
@@ -43,14 +43,14 @@ type statusCount struct {
 }
 
 const (
-	// statusesKept is how many statuses have a counter from the start. The few endpoints
-	// with more get one for every status.
+	// statusesKept is how many statuses have a counter from the start. The few endpoints with more
+	// statuses get a counter for every status.
 	statusesKept  = 6
 	firstStatus   = 100
 	otherStatuses = 500 // from firstStatus on
 )
 
-// Numbers of the faults that are counted: those of policy.FaultTypes, and then these.
+// Numbers of the faults that are counted: those of policy.FaultTypes, followed by these.
 const (
 	failureNumber = 5 // injected 500 of a latency
 	timeoutNumber = 6 // injected 504
@@ -89,7 +89,7 @@ func (c *Shard) status(status uint32) *atomic.Uint64 {
 	return &all[min(max(int(status)-firstStatus, 0), otherStatuses-1)]
 }
 
-// pauses returns where injected latency is counted.
+// pauses returns the measurements of requests that waited.
 func (c *Shard) pauses() *pauses {
 	p := c.waits.Load()
 	if p == nil {

@@ -9,7 +9,7 @@ import (
 	"mockserver/matcher"
 )
 
-// Told is a request, as its bytes, that was answered with a fixed reply.
+// Told is a request, in its original bytes, that was answered with a fixed reply.
 type Told struct {
 	Answer  interface{ Fixed() *reply.Reply }
 	Request []byte // the head: there is no body
@@ -64,7 +64,7 @@ func (j *Journal) Tell(t Told) {
 	j.told = append(j.told, t)
 }
 
-// Settle reads the requests passed to Tell, before any other is kept or read.
+// Settle reads the requests passed to Tell, before any other request is kept or read.
 func (j *Journal) Settle() {
 	j.settling.Lock()
 	defer j.settling.Unlock()

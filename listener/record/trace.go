@@ -14,7 +14,7 @@ import (
 // number.
 const StatusLeft = 499
 
-// Trace is what happened to one request, as recorded.
+// Trace is the record of what happened to one request.
 type Trace struct {
 	Counters *Counters     // of the endpoint; nil for none
 	Endpoint string        // its name; "" until it is known
@@ -25,9 +25,9 @@ type Trace struct {
 	Declared time.Duration // the latency that was drawn for it, and its wait in a queue
 	Waited   time.Duration // the part of Declared that passed while it was served
 	Late     time.Duration // how much longer than Declared it waited
-	Upstream time.Duration // for how long it waited for what the answer is made of
-	Place    time.Duration // the part of it that it waited for a place at its upstream
-	Proxied  bool          // an upstream gave the answer, or did not
+	Upstream time.Duration // how long it waited for an upstream or a remote body
+	Place    time.Duration // the part of it spent waiting for a place at its upstream
+	Proxied  bool          // it was passed to an upstream, which may have failed
 	Timed    bool          // it had a latency, which is over
 }
 
@@ -42,8 +42,8 @@ func (c *Trace) Own(took time.Duration) time.Duration {
 	return max(took-c.Waited-c.Late-c.Upstream, 0)
 }
 
-// ServerTiming returns the value of a Server-Timing field: what the time that a request took so far
-// was spent on, in milliseconds. That is the declared latency, how long the request actually
+// ServerTiming returns the value of a Server-Timing field: how the time that a request has taken so
+// far was spent, in milliseconds. It lists the declared latency, how long the request actually
 // waited, how much longer that was than declared, how long it waited for an upstream, and the
 // server's own work.
 func (c *Trace) ServerTiming(took time.Duration) string {
@@ -101,7 +101,8 @@ func (c *Trace) count(p *reply.Reply, counts *Shard, status int) {
 	}
 }
 
-// time counts how long a request took: took in all, and own for the server's own work.
+// time counts how long a request took: took is the whole time, and own the time of the server's own
+// work.
 func (c *Trace) time(counts *Shard, took, own time.Duration) {
 	if c.Declared == 0 && !c.Timed && c.Upstream == 0 {
 		counts.service.Add(own)
@@ -128,7 +129,8 @@ func (c *Trace) time(counts *Shard, took, own time.Duration) {
 	}
 }
 
-// remark says why the journal keeps the request even if it is not sampled; "" if it does not.
+// remark returns the reason why the journal keeps the request even if it is not sampled; "" if
+// there is none.
 func (c *Trace) remark(p *reply.Reply, unmatched bool, status int) Kept {
 	switch {
 	case unmatched:

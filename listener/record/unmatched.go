@@ -8,7 +8,7 @@ import (
 	"mockserver/matcher"
 )
 
-// Miss is the requests with one method, host and path that no endpoint answered.
+// Miss describes the requests with one method, host and path that no endpoint answered.
 type Miss struct {
 	Method string    `json:"method" doc:"of the requests"`
 	Host   string    `json:"host" doc:"of the requests"`
@@ -21,8 +21,8 @@ type Miss struct {
 	Last   time.Time `json:"last" doc:"when the last one arrived"`
 }
 
-// Misses are the requests that no endpoint answered, one entry for each method, host and path.
-// Their number is limited: the entry whose last request was the longest ago makes room.
+// Misses are the requests that no endpoint answered, one entry for each method, host and path. The
+// number of entries is limited: the entry whose last request is the oldest makes room.
 type Misses struct {
 	mu    sync.Mutex // guards the fields below
 	known map[unmatchedKey]*list.Element
@@ -76,7 +76,7 @@ func (m *Misses) All() []Miss {
 	return all
 }
 
-// distinct returns how many different ones there have been.
+// distinct returns how many different misses there have been.
 func (m *Misses) distinct() uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -14,15 +14,15 @@ import (
 // Verified is how many requests of the journal a condition holds for.
 type Verified struct {
 	Count int
-	// Exact reports whether the journal has every request since it was started or reset, and
-	// everything that the condition needs of them. Otherwise there may have been more.
+	// Exact reports whether the journal has every request since it was started or reset, and every
+	// part of them that the condition needs. If it is false, there may have been more.
 	Exact bool
-	// Why says what is missing, when it is not exact.
+	// Why says what is missing if Exact is false.
 	Why      string
 	Examples []*Exchange // the newest, ten at most
 }
 
-// ErrNotRecorded is the error of asking for requests that the server does not record.
+// ErrNotRecorded is the error of asking for requests when the server does not record any.
 var ErrNotRecorded = errors.New("the server does not record requests: Options.Record is not set")
 
 // verifiedShown is how many of the found requests are shown.
@@ -32,8 +32,8 @@ const verifiedShown = 10
 // endpoint.if; its path parameters are those of the endpoint that answered, and env gives the
 // values of env.NAME. A text that it renders may have maxText bytes. A request is not counted when
 // the condition depends on what the journal has left out of it, the value of a secret header or the
-// end of a large body; nor is one whose headers were invalid. Comparing a bare word with a literal,
-// as a misspelt variable would, is an error here. The error is a config.Problems, or
+// end of a large body; nor is a request whose headers were invalid. Comparing a bare word with a
+// literal, as a misspelt variable would, is an error here. The error is a config.Problems, or
 // ErrNotRecorded.
 func (j *Journal) Verify(condition string, env func(string) (string, bool), maxText int) (Verified, error) {
 	v := Verified{Exact: true}
@@ -64,14 +64,14 @@ func (j *Journal) Verify(condition string, env func(string) (string, bool), maxT
 	if undecided > 0 {
 		v.Exact, v.Why = false, "undecided for "+wording.Count(undecided, "request")+": the value of a secret header, or what follows the first 8 KiB, is not kept"
 	}
-	// Last: what is dropped meanwhile counts as missing.
+	// Called last, so that requests dropped in the meantime count as missing.
 	if missing := j.missing(); missing != "" {
 		v.Exact, v.Why = false, missing
 	}
 	return v, nil
 }
 
-// test evaluates a condition for a request of which a part may be unknown.
+// test evaluates a condition for a request that may be partly unknown.
 type test func(*matcher.Request, *renderer.Unknown) renderer.Truth
 
 // judge applies a test to a kept request. Texts of at most maxText bytes are rendered for
@@ -96,7 +96,7 @@ func testOf(condition string, env func(string) (string, bool), of route) (test, 
 	if of.path != "" {
 		pattern, _ = matcher.Path(&config.Endpoint{Path: config.Plain(of.path), Template: of.template}) // it was served
 	}
-	// With counters of its own, so that testing counts nothing.
+	// The compiled condition has its own counters, so that testing counts nothing.
 	scope := &renderer.Scope{Params: pattern.Params(), Env: env, Counters: &renderer.Counters{}}
 	when, problems := renderer.CompileCondition(config.Plain(condition), scope)
 	if err := problems.Err(); err != nil {

@@ -15,7 +15,7 @@ import (
 	"mockserver/matcher"
 )
 
-// Entry is one exchange, copied. All its bytes are in one buffer, with the answer's body last,
+// Entry is a copy of one exchange. All its bytes are in one buffer, with the answer's body last,
 // because it may grow.
 type Entry struct {
 	buf     []byte
@@ -32,7 +32,7 @@ type Entry struct {
 	last       time.Duration
 	wait       time.Duration
 	underWay   int64
-	omitted    string // why no bodies are kept; "" if they are
+	omitted    string // why bodies are not kept; "" if they are
 	kept       int    // the largest body that is kept, in bytes
 	key        [sha256.Size]byte
 	sum        hash.Hash // of an answer's body that is too large
@@ -136,8 +136,8 @@ func (e *Entry) More(b []byte) {
 	a.body.to = len(e.buf)
 }
 
-// Times stores how long it took until the request was sent, and from then to the first byte and to
-// the last one.
+// Times stores the time until the request was sent, and from then to the first byte and to the
+// last byte.
 func (e *Entry) Times(wait, first, last time.Duration, underWay int64) {
 	e.wait, e.first, e.last, e.underWay = wait, first, last, underWay
 }
@@ -145,7 +145,7 @@ func (e *Entry) Times(wait, first, last time.Duration, underWay int64) {
 // Fail stores why the answer is incomplete, and the status that the client received.
 func (e *Entry) Fail(why string, status int) { e.err, e.status = why, status }
 
-// fill makes a line of the entry, which shares its buffer.
+// fill sets a line to the entry; the line shares the entry's buffer.
 func (e *Entry) fill(l *recording.Line) {
 	if e.sum != nil {
 		e.answer.hash = hex.EncodeToString(e.sum.Sum(nil))

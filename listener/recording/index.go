@@ -23,7 +23,8 @@ type index struct {
 	size int64
 }
 
-// add adds an answer, unless there is one, or it does not fit into most bytes.
+// add adds an answer, unless the key already has one, or the answer would exceed most bytes in
+// total.
 func (x *index) add(key [sha256.Size]byte, s *Served, most int64) {
 	if s == nil {
 		return

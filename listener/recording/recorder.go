@@ -36,14 +36,14 @@ const (
 	// take.
 	queued      = 8192
 	queuedBytes = 32 << 20
-	// flushTime is how long text waits at most to be packed; see flushSize.
+	// flushTime is the maximum time that text waits to be compressed; see flushSize.
 	flushTime = 500 * time.Millisecond
 	// gathered is how long exchanges gather in the queue before they are written together, which
 	// takes less time than handling them one by one.
 	gathered = 5 * time.Millisecond
 )
 
-// Options say what is recorded, and where.
+// Options specify what is recorded, and where.
 type Options struct {
 	ID       string
 	Upstream string // its name, and that of the files
@@ -62,7 +62,7 @@ type Recorder struct {
 	begun time.Time
 	lock  *os.File
 	key   []byte // of the HMAC
-	index *index // of what is served; nil for none
+	index *index // of the answers that are served; nil for none
 	from  int    // the number of the first file
 
 	queue   chan *Entry
@@ -71,7 +71,7 @@ type Recorder struct {
 	ended   bool         // guarded by ending
 	done    chan struct{}
 
-	number   atomic.Uint64 // of exchanges that were begun, for the sample
+	number   atomic.Uint64 // of exchanges that have begun, for the sample
 	recorded atomic.Uint64
 	dropped  atomic.Uint64
 	served   atomic.Uint64
@@ -207,7 +207,7 @@ func (r *Recorder) run() {
 	}
 }
 
-// take adds an exchange to the text that is written next.
+// take adds an exchange to the text that will be written next.
 func (r *Recorder) take(e *Entry, line *recording.Line) {
 	r.waiting.Add(-int64(cap(e.buf)))
 	e.fill(line)
@@ -225,7 +225,7 @@ func (r *Recorder) take(e *Entry, line *recording.Line) {
 	}
 }
 
-// flush packs and writes the text.
+// flush compresses and writes the text.
 func (r *Recorder) flush() {
 	if len(r.out.text) == 0 {
 		return
@@ -245,8 +245,8 @@ func (r *Recorder) flush() {
 	r.dropped.Add(lines)
 }
 
-// Close writes what is in the queue and ends the recording. The error is that of the last write
-// that failed. It may be called more than once.
+// Close writes what is in the queue and ends the recording. The error is that of the last failed
+// write. Close may be called more than once.
 func (r *Recorder) Close() error {
 	r.ending.Lock()
 	if !r.ended {
@@ -273,7 +273,7 @@ type Stats struct {
 	Dir       string
 	Mode      string
 	Started   time.Time
-	Requests  uint64 // that are in files
+	Requests  uint64 // in the files
 	Dropped   uint64
 	Served    uint64 // answered from what was recorded
 	Bodiless  uint64 // whose bodies were left out because of the limit
@@ -336,7 +336,8 @@ func (r *Recorder) readIndex() (*index, error) {
 	return x, nil
 }
 
-// Recorded returns the recorded answer to a request; nil if there is none, or none is served.
+// Recorded returns the recorded answer to a request; nil if there is none, or if recorded answers
+// are not served.
 func (r *Recorder) Recorded(q *matcher.Request) *Served {
 	if r.index == nil {
 		return nil

@@ -86,7 +86,8 @@ func TestRecorder_OneProcessAtATime(t *testing.T) {
 	}
 }
 
-// A disk that is full, for a while and in the middle of a write, loses what is said, and nothing else.
+// When the disk is full for a while, and in the middle of a write, the exchanges reported as lost
+// are lost, and no others.
 func TestRecorder_FullDisk(t *testing.T) {
 	dir, log := t.TempDir(), new(bytes.Buffer)
 	full := make(chan bool, 1)
@@ -123,7 +124,7 @@ func TestRecorder_FullDisk(t *testing.T) {
 	}
 }
 
-// A process that is killed leaves a file whose last frame may be cut anywhere.
+// A process that is killed leaves a file whose last frame may be cut off at any byte.
 func TestRecorder_CutFiles(t *testing.T) {
 	dir := t.TempDir()
 	r := opened(t, dir, config.Record{}, new(bytes.Buffer))
@@ -148,13 +149,13 @@ func TestRecorder_CutFiles(t *testing.T) {
 			t.Fatalf("%d lines of %d bytes", n, size)
 		}
 	}
-	again := opened(t, dir, config.Record{}, new(bytes.Buffer)) // goes on with another file
+	again := opened(t, dir, config.Record{}, new(bytes.Buffer)) // continues with another file
 	if got := filepath.Base(again.Stats().Paths[0]); got != "real-0002.ndjson.zst" {
 		t.Error(got)
 	}
 }
 
-// Nobody waits for a queue that is full.
+// Requests do not wait when the queue is full.
 func TestRecorder_FullQueue(t *testing.T) {
 	log := new(bytes.Buffer)
 	hold, held := make(chan struct{}), make(chan struct{}, 100)
@@ -204,7 +205,7 @@ func TestRecorder_Limit(t *testing.T) {
 		got = append(got, l.Response)
 		return nil
 	})
-	const sum = "88d4266fd4e6338d13b845fcf289579d209c897823b9217da3e161936f031589" // of abcd, by sha256sum
+	const sum = "88d4266fd4e6338d13b845fcf289579d209c897823b9217da3e161936f031589" // the hash of abcd, from sha256sum
 	if len(got) != 2 || got[0].Omitted != "size" || got[0].SHA256 != sum || got[0].Size != 4 || got[1].Omitted != "limit" || got[1].Size != 2 || s.Bodiless != 1 {
 		t.Errorf("%+v %+v", got, s)
 	}

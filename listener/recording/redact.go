@@ -143,8 +143,8 @@ func (r *Recorder) redactForm(query string, names []string) string {
 	return strings.Join(pairs, "&")
 }
 
-// redactBody replaces the secrets in a body. It reports false if the body may contain secrets
-// that it cannot find.
+// redactBody replaces the secrets in a body. It returns false if the body may contain secrets that
+// it cannot find.
 func (r *Recorder) redactBody(content []byte, contentType string, rules *config.Redact, plain bool) ([]byte, bool) {
 	if !plain {
 		return nil, false
@@ -167,8 +167,8 @@ func (r *Recorder) redactBody(content []byte, contentType string, rules *config.
 	return r.redactValue(nil, v, paths), true
 }
 
-// redactValue appends a JSON value, and replaces the members that the paths lead to. A path that
-// meets an array applies to each of its elements.
+// redactValue appends a JSON value with the members at the paths replaced. A path that reaches an
+// array applies to each of its elements.
 func (r *Recorder) redactValue(b []byte, v json.Value, paths [][]string) []byte {
 	switch {
 	case len(paths) == 0 || v.Kind != json.Object && v.Kind != json.Array:

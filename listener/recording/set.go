@@ -24,7 +24,7 @@ type Set struct {
 
 	mu     sync.Mutex // guards the fields below
 	taps   map[string]*Tap
-	ended  []Stats // the oldest first
+	ended  []Stats // those that have ended, the oldest first
 	last   int     // the last ID
 	closed bool
 	lost   uint64 // dropped by recordings that have ended
@@ -37,7 +37,7 @@ type Tap struct {
 	url      string                   // "" while the upstream is not declared
 }
 
-// Errors of recordings that are started and stopped.
+// These are the errors of starting and stopping recordings.
 var (
 	ErrNoUpstream  = errors.New("there is no such upstream, or no endpoint uses it")
 	ErrRecording   = errors.New("the upstream is being recorded already")
@@ -47,7 +47,8 @@ var (
 // endedKept is how many ended recordings are listed.
 const endedKept = 20
 
-// NewSet returns a set without recordings. Conditions see the environment variables of env.
+// NewSet returns a set without recordings. Conditions can use the environment variables that env
+// returns.
 func NewSet(log *slog.Logger, env func(string) (string, bool)) *Set {
 	return &Set{log: log, scope: &renderer.Scope{Env: env}, taps: map[string]*Tap{}}
 }
@@ -70,7 +71,7 @@ func (t *Tap) Recorder() *Recorder {
 	return t.recorder.Load()
 }
 
-// Check returns what is wrong with the condition of a recording.
+// Check returns the problems of a recording's condition.
 func Check(u *config.Upstream, scope *renderer.Scope) syntax.Problems {
 	if u.Record == nil {
 		return nil
@@ -181,7 +182,7 @@ func (s *Set) Dropped() uint64 {
 	return n
 }
 
-// Listed is a recording, with what it has so far.
+// Listed is a recording with its figures so far.
 type Listed struct {
 	Stats
 	Running bool

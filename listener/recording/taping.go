@@ -7,7 +7,7 @@ import (
 	"mockserver/matcher"
 )
 
-// Taping is the part of a recording that one exchange makes. The zero Taping records nothing.
+// Taping is the recording of one exchange. The zero Taping records nothing.
 type Taping struct {
 	recorder *Recorder
 	entry    *Entry // nil for none
@@ -53,8 +53,8 @@ func (t *Taping) More(x *upstream.Exchange, b []byte, over, broken bool) {
 	}
 }
 
-// End ends the exchange; failure says why it is incomplete, "" that it is complete. Further calls
-// do nothing.
+// End ends the exchange. failure says why it is incomplete; "" means that it is complete. Further
+// calls have no effect.
 func (t *Taping) End(x *upstream.Exchange, failure string, status int) {
 	if t.entry == nil {
 		return

@@ -34,7 +34,7 @@ type writer struct {
 }
 
 const (
-	// flushSize is how much text is packed at once, in bytes.
+	// flushSize is how much text is compressed at once, in bytes.
 	flushSize = 256 << 10
 	// fileSize is the size, in bytes, at which another file is begun.
 	fileSize = 64 << 20
@@ -106,7 +106,7 @@ func (w *writer) pathOf(number int) string {
 	return filepath.Join(w.dir, fmt.Sprintf("%s-%04d%s", w.name, number, suffix))
 }
 
-// put packs and writes a text. A partial write is undone.
+// put compresses and writes a text. A partial write is undone.
 func (w *writer) put(text []byte) error {
 	w.packed = w.zstd.EncodeAll(text, w.packed[:0])
 	write := w.write
@@ -144,7 +144,7 @@ func (w *writer) flush() (n int64, err error) {
 
 func (w *writer) close() {
 	if w.file != nil {
-		_ = w.file.Close() // what was written is with the system
+		_ = w.file.Close() // the system already has what was written
 		w.file = nil
 	}
 }

@@ -66,7 +66,7 @@ var (
 	UpstreamTimeout   = Failure{fasthttp.StatusGatewayTimeout, "upstream_timeout", "Remote body timed out"}
 )
 
-// Preset is a Failure with its message: the same error reply each time.
+// Preset is a Failure with its message: it gives the same error reply each time.
 type Preset struct {
 	Status  int
 	Refusal Refusal
@@ -78,7 +78,7 @@ func (f Failure) Preset(message string) *Preset {
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(struct { // three strings always encode
+	_ = encoder.Encode(struct { // encoding three strings never fails
 		Error   string `json:"error"`
 		Code    string `json:"code"`
 		Message string `json:"message"`

@@ -47,7 +47,7 @@ func (p *Reply) AppendHead(b, date []byte) []byte {
 	return append(b, "\r\n\r\n"...)
 }
 
-// AppendPassedHead appends the head of an answer of another server. If coded is set, the body is
+// AppendPassedHead appends the head of an answer from another server. If coded is set, the body is
 // sent in chunks; connection is the value of Connection, "" for none.
 func (p *Reply) AppendPassedHead(b, date []byte, coded bool, connection string) []byte {
 	b = append(b, "HTTP/1.1 "...)

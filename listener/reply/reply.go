@@ -1,5 +1,6 @@
-// Package reply defines the reply to a request, as the answer path creates it. The receiver of the
-// request encodes the reply: nothing in it depends on how it is sent.
+// Package reply defines the reply to a request, in the form in which the code that answers requests
+// creates it. The receiver of the request encodes the reply: nothing in it depends on how it is
+// sent.
 package reply
 
 import (
@@ -19,29 +20,30 @@ type Reply struct {
 	Status      int
 	ContentType string  // "" for none
 	Fields      []Field // in order
-	// Body must not be changed, unless it is Rendered. The reply to a HEAD request has a body too,
+	// Body must not be changed, unless it is Rendered. The reply to a HEAD request also has a body,
 	// for its length.
 	Body     []byte
 	Rendered bool   // Body is a template's text, in Room if that is large enough
 	Room     []byte // the receiver's buffer for a rendered body; the encoder takes it back
-	// Passed is set for the answer of another server: Fields then contains its headers, Date
-	// included, and Body its body or the beginning of that. It is nil for any other reply.
+	// Passed is set for an answer from another server: in that case Fields contains its headers,
+	// including Date, and Body its body or the beginning of its body. It is nil for any other
+	// reply.
 	Passed  *Passed
 	Refusal *Refusal // the message of the server's own error replies; nil for a declared reply
 
 	text []byte // rendered values of fields
 }
 
-// Passed is what the answer of another server has in addition. The encoder of the reply reads Rest
-// until io.EOF, and closes it; any other error means that the answer broke off, and the client must
-// be able to notice that.
+// Passed contains the additional parts of an answer from another server. The encoder of the reply
+// reads Rest until io.EOF, and closes it; any other error means that the answer broke off, and the
+// client must be able to notice that.
 type Passed struct {
 	Reason string // of the status line
 	// Length is the length of the body or, for a reply to HEAD or with status 304, the announced
 	// length; -1 if it is unknown.
 	Length int64
-	Whole  bool          // Body is all of it
-	Rest   io.ReadCloser // the body after Body
+	Whole  bool          // Body is the whole body
+	Rest   io.ReadCloser // the rest of the body after Body
 }
 
 // Refusal is the content of one of the server's own error replies.

@@ -19,12 +19,12 @@ import (
 type Part struct {
 	Address string
 	Totals  *Totals // nil if they were never read
-	// Skew is how far the clock of the replica is ahead of that of the coordinator, with an error
-	// of at most SkewError.
+	// Skew is how far the replica's clock is ahead of the coordinator's, with an error of at most
+	// SkewError.
 	Skew, SkewError time.Duration
-	// Lost says why Totals end before the run did; "" if they do not.
+	// Lost says why Totals end before the end of the run; "" if they do not.
 	Lost string
-	// Changed reports whether another configuration was seen than at the beginning.
+	// Changed reports whether the replica's configuration changed during the run.
 	Changed bool
 }
 
@@ -33,12 +33,12 @@ type Fleet struct {
 	ID, Name string
 	Begin    time.Time
 	End      *time.Time // nil while it runs
-	Now      time.Time  // up to which the totals are; End after the end
+	Now      time.Time  // the time up to which the totals reach; End after the end
 	Parts    []Part
 	Joined   []string // addresses that were added during the run
 }
 
-// Codes of the reasons that only a fleet has.
+// These codes identify the reasons that only a fleet has.
 const (
 	replicaLost          = "replica-lost"
 	replicaJoined        = "replica-joined"
@@ -46,7 +46,7 @@ const (
 	uneven               = "uneven"
 )
 
-// unevenAbove is the most that the busiest replica may have of the mean.
+// unevenAbove is how many times the mean number of requests the busiest replica may have.
 const unevenAbove = 1.5
 
 // Report returns the report of the run. It is empty if the totals of no replica were read.
@@ -95,8 +95,8 @@ func (p *Part) report(all uint64) ReplicaReport {
 	return one
 }
 
-// verdict judges the run. It is trusted if each replica is, for the whole run, and if the replicas
-// and what they serve stayed the same.
+// verdict judges the run. It is trusted if every replica is trusted for the whole run, and if the
+// replicas and their configuration stayed the same.
 func (f *Fleet) verdict(r *Report) RunVerdict {
 	v := RunVerdict{Idle: r.Total.Idle(), Decisive: []string{}, Reasons: f.reasons(r), Explanations: []RunCause{}, Changes: []Change{}, Unknown: []string{}}
 	for _, c := range v.Reasons {
@@ -139,7 +139,7 @@ func (f *Fleet) verdict(r *Report) RunVerdict {
 
 func replicas(n int) string { return wording.Count(n, "replica") }
 
-// ofReplica returns causes with the replica that they are about.
+// ofReplica returns causes with the address of the replica that they concern.
 func ofReplica(all []RunCause, address string) []RunCause {
 	list := slices.Clone(all)
 	for i := range list {
@@ -198,8 +198,8 @@ func (f *Fleet) reasons(r *Report) []RunCause {
 	return list
 }
 
-// uneven returns the reason if one replica had certainly much more than the mean. Among few
-// requests, that may be chance.
+// uneven returns a reason if one replica certainly had many more requests than the mean. Among few
+// requests, a difference may be chance.
 func (f *Fleet) uneven(r *Report) *RunCause {
 	mean := float64(r.Total.Requests) / float64(max(len(f.Parts), 1))
 	busiest := slices.MaxFunc(append([]ReplicaReport{{}}, r.Replicas...), func(a, b ReplicaReport) int { return cmp.Compare(a.Requests, b.Requests) })
@@ -213,12 +213,13 @@ func (f *Fleet) uneven(r *Report) *RunCause {
 	}
 }
 
-// hdrOf returns a distribution in the compressed form of HdrHistogram V2, in Base64. Its buckets
-// are not ours: each duration is that of the middle of its cell, with three significant digits.
+// hdrOf returns a distribution in the compressed form of HdrHistogram V2, in Base64. HdrHistogram
+// has other buckets: each duration becomes the middle of its own bucket, with three significant
+// digits.
 func hdrOf(l histogram.Snapshot) string {
 	h := hdrhistogram.New(1, int64(2*time.Hour), 3)
 	for d, n := range l.Cells() {
-		_ = h.RecordValues(max(int64(d), 1), int64(n)) // a cell ends below the highest value
+		_ = h.RecordValues(max(int64(d), 1), int64(n)) // every bucket ends below the highest value
 	}
 	text, _ := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase) // it is encoded in memory, so there is no error
 	return string(text)

@@ -15,7 +15,7 @@ import (
 	"mockserver/listener/verdict"
 )
 
-// partOf returns totals of one endpoint with the given response times.
+// partOf returns the totals of one endpoint with the given response times.
 func partOf(hash string, seconds float64, lengths ...time.Duration) *Totals {
 	l := histogram.Of(lengths...)
 	n := l.Count
@@ -41,7 +41,7 @@ func TestFleet_MergesExactly(t *testing.T) {
 	two.Endpoints = append(two.Endpoints, EndpointTotals{ID: "f", Endpoint: "GET /b", Requests: 7, Statuses: map[int]uint64{200: 7}})
 	two.Unmatched = []UnmatchedReport{{Path: "/x", Count: 3}}
 	one.Unmatched = []UnmatchedReport{{Path: "/y", Count: 4}, {Path: "/x", Count: 2}}
-	text, err := json.Marshal(two) // as it comes over the network
+	text, err := json.Marshal(two) // as it is sent over the network
 	if err == nil {
 		two = new(Totals)
 		err = json.Unmarshal(text, two)
@@ -80,7 +80,7 @@ func TestFleet_Verdict(t *testing.T) {
 	many := slices.Repeat([]time.Duration{time.Millisecond}, 100)
 	for name, c := range map[string]struct {
 		change func(f *Fleet)
-		code   string // "" is trusted
+		code   string // "" if the run is trusted
 		of     string
 	}{
 		"nothing":                       {func(*Fleet) {}, "", ""},
@@ -110,7 +110,7 @@ func TestFleet_Verdict(t *testing.T) {
 	}
 }
 
-// Counts of a curve stay the same, whatever the seconds of the replicas began at.
+// A chart over time keeps the total counts, whenever the seconds of the replicas began.
 func TestFleet_TimelineKeepsCounts(t *testing.T) {
 	one, two := partOf("x", 3), partOf("x", 3)
 	five := 5.0
@@ -125,7 +125,8 @@ func TestFleet_TimelineKeepsCounts(t *testing.T) {
 		t.Errorf("the curve has %v requests, want %v: %+v", sum, want, r.Timeline)
 	}
 	first := r.Timeline[0]
-	// By hand: the points of one to 1.6 s are joined to 2 s, so the first two seconds are one point.
+	// Calculated by hand: points of one to 1.6 s are joined to 2 s, so the first two seconds are
+	// one point.
 	if first.Seconds != 2 || !(first.Rate > 0) || first.InFlight != 5 || first.OwnP99 == nil || *first.OwnP99 != 5 || first.Trusted {
 		t.Errorf("the first point is %+v", first)
 	}
@@ -154,7 +155,8 @@ func TestFollow_ReplacesWhatWasJoined(t *testing.T) {
 	}
 }
 
-// Whatever a sample counts is added up, or the most of it is taken: no replica's figures are left out.
+// Every figure of a sample is added up, or the largest one is taken: no replica's figures are left
+// out.
 func TestAddSample_LeavesNoFigureOut(t *testing.T) {
 	fields := reflect.VisibleFields(reflect.TypeFor[verdict.Sample]())
 	protocols, _ := reflect.TypeFor[verdict.Sample]().FieldByName("Protocols")
@@ -166,7 +168,7 @@ func TestAddSample_LeavesNoFigureOut(t *testing.T) {
 		var one, two verdict.Sample
 		a, b := reflect.ValueOf(&one).Elem().FieldByIndex(f.Index), reflect.ValueOf(&two).Elem().FieldByIndex(f.Index)
 		switch {
-		case !a.CanSet() || f.Name == "Rate": // which is made of the others
+		case !a.CanSet() || f.Name == "Rate": // it is calculated from other figures
 			continue
 		case a.CanUint():
 			a.SetUint(1)
@@ -177,7 +179,7 @@ func TestAddSample_LeavesNoFigureOut(t *testing.T) {
 		case a.CanFloat():
 			a.SetFloat(1)
 			b.SetFloat(2)
-		default: // distributions, and what is said of several figures
+		default: // distributions, and structs of several figures
 			continue
 		}
 		if addSample(&one, &two); a.Interface() == reflect.ValueOf(1).Convert(a.Type()).Interface() {

@@ -19,7 +19,8 @@ func (t *Totals) Report() *Report {
 	return r
 }
 
-// reportOf returns what the totals of one or several replicas add up to, without a verdict.
+// reportOf returns the report of the sum of the totals of one or several replicas, without a
+// verdict.
 func reportOf(parts []*Totals) *Report {
 	total := sampleOf(parts)
 	report := &Report{
@@ -51,9 +52,9 @@ func sumOf(parts []*Totals, of func(*Totals) *histogram.Snapshot) histogram.Snap
 	})
 }
 
-// sampleOf returns the run as one sample. Counts, and what processes use, are added up;
-// distributions of requests, webhooks and probes are merged exactly. Of figures that describe a
-// machine or a runtime, the largest of all parts is taken.
+// sampleOf returns the run as one sample. Counts, and the resources that processes use, are added
+// up; distributions of requests, webhooks and probes are merged exactly. For figures that describe
+// a machine or a runtime, the largest one of all parts is taken.
 func sampleOf(parts []*Totals) verdict.Sample {
 	s := parts[0].Sample
 	for _, t := range parts[1:] {
@@ -118,8 +119,8 @@ func both(a, b *float64) *float64 {
 	return new(*a + *b)
 }
 
-// widest returns the larger of two distributions of which only percentiles are known, each
-// percentile by itself.
+// widest returns the larger of two distributions of which only percentiles are known, separately
+// for each percentile.
 func widest(a, b verdict.Spread) verdict.Spread {
 	return verdict.Spread{
 		Count: a.Count + b.Count, Mean: max(a.Mean, b.Mean), P50: max(a.P50, b.P50), P90: max(a.P90, b.P90), P95: max(a.P95, b.P95),
@@ -180,8 +181,8 @@ func unmatchedOf(parts []*Totals) (list []UnmatchedReport, others int) {
 	return shown, others + len(list) - len(shown)
 }
 
-// stateOf returns the sets of all parts: their changes added up, and the most rows that one part
-// has. Each replica has its own rows.
+// stateOf returns the sets of all parts: the sum of their changes, and the largest number of rows
+// that a part has. Each replica has its own rows.
 func stateOf(parts []*Totals) []SetReport {
 	sets := append([]SetReport{}, parts[0].State...)
 	for _, t := range parts[1:] {
@@ -235,7 +236,7 @@ func programOf(parts []*Totals) Program {
 	}
 }
 
-// machineOf describes the machines. What the processes may use is added up.
+// machineOf describes the machines. The resources that the processes may use are added up.
 func machineOf(parts []*Totals) Machine {
 	m := Machine{
 		OS: differing(parts, func(t *Totals) string { return t.Machine.OS }), Arch: differing(parts, func(t *Totals) string { return t.Machine.Arch }),
@@ -260,7 +261,7 @@ func configurationOf(parts []*Totals) Configuration {
 	return c
 }
 
-// timelineOf returns the points of all parts. Those of a single part stay as they are.
+// timelineOf returns the points of all parts. The points of a single part stay unchanged.
 func timelineOf(parts []*Totals) []Point {
 	if len(parts) == 1 {
 		return append([]Point{}, parts[0].Timeline...)
@@ -345,8 +346,8 @@ func (p *Point) beside(q *Point) {
 	}
 }
 
-// Follow adds points that were read later to those of a replica, which may have been joined in
-// between: a point that begins earlier than another replaces it.
+// Follow appends points that were read later to those of a replica. The replica may have joined
+// points in between, so a later point replaces the points that begin at or after its beginning.
 func Follow(points, later []Point) []Point {
 	for _, p := range later {
 		for n := len(points); n > 0 && points[n-1].At-points[n-1].Seconds >= p.At-p.Seconds-0.001; n-- {

@@ -61,7 +61,7 @@ func (r *Report) WithoutHDR() *Report {
 	return &less
 }
 
-// SetReport contains the figures of a set of rows: those of the run, and how it was at its end.
+// SetReport contains the figures of a set of rows: those of the run, and its state at the end.
 type SetReport struct {
 	Name       string                       `json:"name" doc:"as declared"`
 	Rows       int64                        `json:"rows" doc:"that requests without an isolating value saw at its end"`
@@ -74,8 +74,8 @@ type SetReport struct {
 	Operations map[string]map[string]uint64 `json:"operations" doc:"what requests did, by operation and result: ok, missing, or the code of an error"`
 }
 
-// setReports returns the figures of the sets between two readings. A set that was replaced meanwhile
-// counts from 0.
+// setReports returns the figures of the sets between two readings. A set that was replaced in
+// between counts from 0.
 func setReports(before, after []record.SetCounts) []SetReport {
 	reports := []SetReport{}
 	for _, s := range after {
@@ -108,7 +108,7 @@ func setReports(before, after []record.SetCounts) []SetReport {
 	return reports
 }
 
-// risen returns by how much a counter has risen; one that is less began anew.
+// risen returns the increase of a counter. A counter that decreased has started again from 0.
 func risen[T int64 | uint64](before, after T) T {
 	if after < before {
 		return after
@@ -191,7 +191,7 @@ type UnmatchedReport struct {
 	Reason string `json:"reason" doc:"why no endpoint matched the last one"`
 }
 
-// ReplicaReport describes the part of one replica in the run of a fleet.
+// ReplicaReport describes the part of one replica in a fleet's run.
 type ReplicaReport struct {
 	Address     string    `json:"address" doc:"of its admin API"`
 	Begin       time.Time `json:"begin" doc:"when the run began there, by its own clock"`

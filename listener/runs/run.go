@@ -41,16 +41,16 @@ type run struct {
 	fleet    *Membership
 
 	report *Report // nil before the end
-	totals *Totals // of a run of a fleet that has ended; else nil
+	totals *Totals // of a fleet's run that has ended; otherwise nil
 }
 
 // unmatchedKind identifies unmatched requests of the same kind.
 type unmatchedKind struct{ method, host, path string }
 
-// Beginning says how a run begins.
+// Beginning contains the parameters with which a run begins.
 type Beginning struct {
 	ID    string // "" for the next number
-	Name  string // "" for a name made of the ID
+	Name  string // "" for a name derived from the ID
 	Fleet *Membership
 }
 

@@ -178,7 +178,7 @@ func TestRun_IsJudgedAsAWhole(t *testing.T) {
 // count, not those during which its reason was held.
 func TestRun_WhatIsRareDoesNotDecide(t *testing.T) {
 	for _, c := range []struct {
-		seconds, failures int // one failure in each of so many seconds
+		seconds, failures int // one failure in this many seconds
 		trusted           bool
 	}{{60, 1, false}, {150, 1, true}, {300, 4, false}, {300, 3, true}} {
 		s := newScene("GET /a")

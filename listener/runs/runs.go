@@ -63,7 +63,7 @@ func (r *Runs) List() []RunEntry {
 	return list
 }
 
-// Active returns the ID and the name of the run that is under way; both are "" if there is none.
+// Active returns the ID and the name of the active run; both are "" if there is none.
 func (r *Runs) Active() (id, name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,8 +76,8 @@ func (r *Runs) Active() (id, name string) {
 // ErrRunning is the error of an operation that is not possible while a run is active.
 var ErrRunning = errors.New("another run is under way")
 
-// Begin begins a run. The error wraps ErrRunning if another run is active, or there is one with the
-// ID.
+// Begin begins a run. The error wraps ErrRunning if another run is active, or if a run with this
+// ID exists.
 func (r *Runs) Begin(b Beginning) (RunEntry, error) {
 	if err := r.running(); err != nil {
 		return RunEntry{}, err
@@ -104,7 +104,7 @@ func (r *Runs) Begin(b Beginning) (RunEntry, error) {
 	return one.entry(first), nil
 }
 
-// running returns the error of beginning another run; nil if no run is active.
+// running returns why another run cannot begin; nil if no run is active.
 func (r *Runs) running() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -146,8 +146,8 @@ func (r *Runs) End(id string) (report *Report, found bool) {
 	return report, true
 }
 
-// forgetTotals keeps the totals of the last few runs of a fleet, which take more memory than reports.
-// The caller holds r.mu.
+// forgetTotals drops the totals of all but the last few fleet runs, since they take more memory
+// than reports. The caller holds r.mu.
 func (r *Runs) forgetTotals() {
 	kept := 0
 	for _, one := range slices.Backward(r.all) {
@@ -176,9 +176,9 @@ func (r *Runs) Report(id string) *Report {
 	return one.totalsAt(&last, now).Report()
 }
 
-// Totals returns the totals of a run, up to now if it is active, with the points that end after the
-// given second of the run. It returns nil if the run does not exist, or if it has ended, unless it was one of
-// the last of a fleet's.
+// Totals returns the totals of a run, up to now if it is active, with the points that end after
+// the given second of the run. It returns nil if the run does not exist, or if it has ended and is
+// not one of the last fleet runs.
 func (r *Runs) Totals(id string, after float64) *Totals {
 	one, report := r.find(id)
 	if one == nil {

@@ -8,9 +8,9 @@ import (
 	"mockserver/listener/verdict"
 )
 
-// Totals contains what was counted in a run so far, in a form in which the totals of several
-// replicas can be added up exactly. Distributions are in the raw form of package histogram, which
-// JSON has in Base64.
+// Totals contains the counts of a run so far, in a form in which the totals of several replicas
+// can be added up exactly. Distributions are in the raw form of package histogram, encoded in
+// Base64 in JSON.
 type Totals struct {
 	ID      string      `json:"id" doc:"of the run"`
 	Name    string      `json:"name" doc:"of the run"`
@@ -37,7 +37,7 @@ type Totals struct {
 	State          []SetReport       `json:"state" doc:"the sets of rows, by name"`
 }
 
-// EndpointTotals contains what was counted of an endpoint in a run.
+// EndpointTotals contains the counts of one endpoint in a run.
 type EndpointTotals struct {
 	ID       string            `json:"id,omitempty" doc:"of the endpoint"`
 	Endpoint string            `json:"endpoint,omitempty" doc:"method and path"`

@@ -71,7 +71,7 @@ type Reporter struct {
 	lostSaid time.Time // when some were last logged
 }
 
-// Open returns a Reporter for a DSN; nil if it is blank. An invalid DSN is logged as a
+// Open returns a Reporter for a DSN; nil if the DSN is blank. An invalid DSN is logged as a
 // warning, and nothing is reported.
 func Open(text, version string, log *slog.Logger) *Reporter {
 	d, err := ParseDSN(text)

@@ -28,18 +28,18 @@ import (
 	"mockserver/fetcher"
 )
 
-// host is a Sentry host that keeps the events it is sent.
+// host is a Sentry host that keeps the events that it receives.
 type host struct {
-	status  int           // it answers with; 0 is 200
-	hang    chan struct{} // it does not answer before this is closed; nil answers at once
-	mu      sync.Mutex    // guards what follows
+	status  int           // the status it answers with; 0 is 200
+	hang    chan struct{} // it does not answer until this is closed; nil answers immediately
+	mu      sync.Mutex    // guards the fields below
 	events  []sentrygo.Event
 	raw     bytes.Buffer
-	refused int // requests answered with another status than 200
+	refused int // requests answered with a status other than 200
 }
 
-// take reads one envelope: a line of JSON, then items of a line of JSON and a
-// payload of the length told there.
+// take reads one envelope: a line of JSON, then items, each a line of JSON and a payload of the
+// length that the line gives.
 func (h *host) take(body []byte) error {
 	_, rest, _ := bytes.Cut(body, []byte("\n"))
 	line, rest, _ := bytes.Cut(rest, []byte("\n"))
@@ -68,7 +68,7 @@ func (h *host) take(body []byte) error {
 	return nil
 }
 
-// RoundTrip makes a host the way to itself, for tests without sockets.
+// RoundTrip passes requests to the host itself, for tests without sockets.
 func (h *host) RoundTrip(req *http.Request) (*http.Response, error) {
 	if h.hang != nil {
 		select {
@@ -87,7 +87,7 @@ func (h *host) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: max(h.status, 200), Body: http.NoBody, Header: http.Header{}, Request: req}, nil
 }
 
-// A decoder that panicked has its own stack, not that of the answer.
+// The report of a panic in a decoder has the stack of the decoder, not that of the answer.
 func TestReport_PanicOfADecoder(t *testing.T) {
 	h := &host{}
 	r := newReporter(DSN{text: "http://key@sentry.test/1"}, "", slog.New(slog.DiscardHandler), h)
@@ -152,13 +152,13 @@ func TestParseDSN(t *testing.T) {
 	}
 }
 
-// FuzzParseDSN looks for errors that hold a part of the text, and for texts that
-// are taken and cannot be sent to.
+// FuzzParseDSN looks for errors that contain a part of the text, and for accepted texts to which
+// reports cannot be sent.
 func FuzzParseDSN(f *testing.F) {
 	for _, text := range []string{"https://key@sentry.test/1", "http://a:b@[::1]:80/x/1", "https://key@sentry.test:99999/1", "%zz", "https://a@b@c/1?x#y"} {
 		f.Add(text)
 	}
-	known := func(text string) bool { // a fault is one of few texts, whatever is parsed
+	known := func(text string) bool { // an error is one of a few fixed texts, whatever was parsed
 		what, found := strings.CutPrefix(text, "SENTRY_DSN is not a DSN: ")
 		return found && slices.Contains([]string{
 			"it is not a valid URL", "it begins with neither https:// nor http://", "the key before the @ is missing",
@@ -216,7 +216,7 @@ func TestBodyText(t *testing.T) {
 	}
 }
 
-// logged is a log that tests read while it is written.
+// logged is a log that tests read while it is being written.
 type logged struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -228,7 +228,7 @@ func (l *logged) Write(b []byte) (int, error) {
 	return l.buf.Write(b)
 }
 
-// lost is how many reports the log says were not sent, and for what reasons.
+// lost returns how many reports were not sent according to the log, and the reasons.
 func (l *logged) lost(t *testing.T) (total int, reasons []string) {
 	t.Helper()
 	for line := range strings.Lines(l.buf.String()) {
@@ -246,12 +246,12 @@ func (l *logged) lost(t *testing.T) (total int, reasons []string) {
 	return total, reasons
 }
 
-// bubble runs a test of a reporter in a bubble where time passes at once.
+// bubble runs a test of a reporter in a bubble, in which time advances without waiting.
 func bubble(t *testing.T, h *host, test func(t *testing.T, r *Reporter, l *logged)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		if h.hang != nil {
-			h.hang = make(chan struct{}) // of the bubble
+			h.hang = make(chan struct{}) // the channel must belong to the bubble
 		}
 		l := &logged{}
 		test(t, newReporter(DSN{text: "http://key@sentry.test/1"}, "", slog.New(slog.NewJSONHandler(l, nil)), h), l)
@@ -285,18 +285,19 @@ func TestReporter_SixtyAMinute(t *testing.T) {
 	})
 }
 
-// goroutines counts those of the bubble: the runtime's own, which run finalizers, come and go.
+// goroutines counts the goroutines of the bubble, since the runtime starts and stops its own for
+// finalizers.
 func goroutines() int {
 	stacks := make([]byte, 1<<20)
 	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte(", synctest bubble "))
 }
 
-// A host that hangs takes neither memory nor goroutines, however many reports
-// there are, and each is counted.
+// A host that hangs costs neither memory nor goroutines, however many reports there are, and each
+// report is counted.
 func TestReporter_HangingHost(t *testing.T) {
 	h := &host{hang: make(chan struct{})}
 	bubble(t, h, func(t *testing.T, r *Reporter, l *logged) {
-		r.putMany(1) // one report being sent has goroutines of net/http
+		r.putMany(1) // while a report is being sent, net/http has goroutines of its own
 		before := goroutines()
 		overflowed := false
 		<-time.After(time.Minute)
@@ -391,7 +392,7 @@ func TestReporter_HostThatRefuses(t *testing.T) {
 		{429, 1, []string{"the host answered with status 429", "the host asked to be left alone for a while"}},
 		{500, 4, []string{"the host answered with status 500"}},
 		{403, 4, []string{"the host answered with status 403"}},
-		{307, 4, []string{"the host answered with status 307"}}, // followed, the key would go elsewhere
+		{307, 4, []string{"the host answered with status 307"}}, // following the redirect would send the key to another host
 	} {
 		h := &host{status: c.status}
 		bubble(t, h, func(t *testing.T, r *Reporter, l *logged) {
@@ -405,7 +406,7 @@ func TestReporter_HostThatRefuses(t *testing.T) {
 	}
 }
 
-// panics is a way that fails in the worst manner.
+// panics is a transport that fails in the worst way.
 type panics struct{}
 
 func (panics) RoundTrip(*http.Request) (*http.Response, error) { panic("boom") }
@@ -420,7 +421,7 @@ func TestReporter_SurvivesAPanicOfTheLibrary(t *testing.T) {
 	}
 }
 
-// What is reported is clipped where Sentry would refuse it.
+// Texts in reports are truncated to the lengths that Sentry accepts.
 func TestReport_LongTextsAreClipped(t *testing.T) {
 	h := &host{}
 	r := newReporter(DSN{text: "http://key@sentry.test/1"}, "", slog.New(slog.DiscardHandler), h)
@@ -434,7 +435,7 @@ func TestReport_LongTextsAreClipped(t *testing.T) {
 	}
 }
 
-// Nothing of the reporter is left once the server is stopped, whatever the host does.
+// The reporter leaves no goroutine behind once the server is stopped, whatever the host does.
 func TestReporter_LeavesNoGoroutine(t *testing.T) {
 	for name, h := range map[string]*host{
 		"answers": {}, "hangs": {hang: make(chan struct{})},
@@ -447,7 +448,7 @@ func TestReporter_LeavesNoGoroutine(t *testing.T) {
 			}))
 			defer server.Close()
 			if h.hang != nil {
-				defer close(h.hang) // net/http tells of a client that left only once the body is read
+				defer close(h.hang) // net/http notices that a client has left only after the body is read
 			}
 			ignore := goleak.IgnoreCurrent()
 			r := Open("http://key@"+server.Listener.Addr().String()+"/1", "", slog.New(slog.DiscardHandler))
@@ -458,7 +459,7 @@ func TestReporter_LeavesNoGoroutine(t *testing.T) {
 			}
 			r.Close(ctx)
 			cancel()
-			// The host may have got the request, and still waits.
+			// The host may have received the request, and may still be waiting.
 			goleak.VerifyNone(t, ignore, goleak.IgnoreAnyFunction("net/http.(*conn).serve"),
 				goleak.IgnoreAnyFunction("net/http.(*connReader).backgroundRead"))
 		})

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// Counter gives numbers, from 1, that no other replica gives.
+// Counter gives numbers, starting at 1, that no other replica gives.
 type Counter struct {
 	state *State
 	block int64 // how many numbers a replica takes at a time; 0 means as many as are waited for
 	keep  time.Duration
 
-	waiting  atomic.Int64 // callers that wait for mu, or have it
+	waiting  atomic.Int64 // callers that wait for mu, or hold it
 	asking   sync.Mutex   // guards cell
 	cell     Cell
 	fetching atomic.Bool
@@ -26,18 +26,18 @@ type Counter struct {
 	last int64 // the last number that was given
 }
 
-// block has the numbers after next, up to end.
+// block is the numbers after next, up to end.
 type block struct{ next, end int64 }
 
 const (
 	// numbersTaken is how many numbers of a counter a replica takes at a time. It takes more when a
-	// quarter of them is left.
+	// quarter of them are left.
 	numbersTaken = 1000
-	// turnsKept is how long the turn of a value is remembered after its last use. A replica knows
-	// at least the last knownTurns of them, and up to twice as many.
+	// turnsKept is how long the turn of a value is remembered after its last use. A replica
+	// remembers at least the last knownTurns values, and up to twice as many.
 	turnsKept  = 24 * time.Hour
 	knownTurns = 1 << 16
-	// competing is how often a call is tried while other replicas get in its way.
+	// competing is how often a call is tried while it conflicts with other replicas.
 	competing = 5
 )
 
@@ -46,8 +46,8 @@ func keyOf(kind, name string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Numbers returns the counter of a name, the same for each call. Its numbers are consecutive over
-// all replicas if it is strict: then each call may wait for the servers.
+// Numbers returns the counter of a name, the same for each call. If strict is set, its numbers are
+// consecutive over all replicas, but each number may need to wait for the servers.
 func (s *State) Numbers(name string, strict bool) *Counter {
 	kind, size := "counter", int64(numbersTaken)
 	if strict {
@@ -57,8 +57,8 @@ func (s *State) Numbers(name string, strict bool) *Counter {
 	return made.(*Counter)
 }
 
-// Number returns the next number. Without the servers it is a number from 2⁵² on, which another
-// replica gives with a chance of one in a million; CountLocal counts it.
+// Number returns the next number. Without the servers, it is a number from 2⁵² on, which another
+// replica also gives with a probability of one in a million; CountLocal counts it.
 func (c *Counter) Number() int64 {
 	n, ok := c.next()
 	if !ok {
@@ -68,8 +68,8 @@ func (c *Counter) Number() int64 {
 	return n
 }
 
-// Turn returns the next number. Without the servers it is the one after the last that this replica
-// has seen; CountLocal counts it.
+// Turn returns the next number. Without the servers, it is the number after the last one that this
+// replica has seen; CountLocal counts it.
 func (c *Counter) Turn() int64 {
 	n, ok := c.next()
 	if !ok {
@@ -82,12 +82,12 @@ func (c *Counter) Turn() int64 {
 	return n
 }
 
-// next returns the next number, and whether no other replica has it.
+// next returns the next number, and whether it is certain that no other replica has it.
 func (c *Counter) next() (n int64, ok bool) {
 	c.waiting.Add(1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	defer c.waiting.Add(-1) // under the lock: the next one takes as many as still wait
+	defer c.waiting.Add(-1) // under the lock: the next caller takes as many as still wait
 	if c.have.next == c.have.end {
 		if c.have, ok = c.refill(); !ok {
 			return 0, false
@@ -125,8 +125,8 @@ func (c *Counter) refill() (b block, ok bool) {
 	return c.take(max(c.block, c.waiting.Load()), c.last)
 }
 
-// take takes n numbers, all of them after the last that this replica has given: the servers may
-// have lost theirs. Replicas that get in each other's way try again.
+// take takes n numbers, all of them after the last one that this replica has given: the servers may
+// have lost their value. Replicas that conflict try again.
 func (c *Counter) take(n, last int64) (b block, ok bool) {
 	for range competing {
 		err := c.state.Change(&c.cell, c.keep, func(v Value) (Value, bool) {
@@ -144,7 +144,7 @@ func (c *Counter) take(n, last int64) (b block, ok bool) {
 	return block{}, false
 }
 
-// Turns are counters for the values of an operand. Values that were not used for a day are
+// Turns holds the counters for the values of an operand. Values that were not used for a day are
 // forgotten.
 type Turns struct {
 	state *State
@@ -154,7 +154,7 @@ type Turns struct {
 	now, before map[string]*Counter
 }
 
-// Turns returns the turns of a name.
+// Turns returns the turns with a name.
 func (s *State) Turns(name string) *Turns {
 	return &Turns{state: s, name: name, now: map[string]*Counter{}}
 }

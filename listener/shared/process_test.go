@@ -37,7 +37,7 @@ func startNATS(t *testing.T) string {
 	return s.Addr().String()
 }
 
-// limits has limits whose windows do not end during a test.
+// limits is a specification with limits whose windows do not end during a test.
 const limits = `
 - endpoint: {path: /window, response: {body: ok}, rate-limit: {max-requests: 100, window: 1h, key-fn: query-params.k, algorithm: fixed-window, scope: shared}}
 - endpoint: {path: /bucket, response: {body: ok}, rate-limit: {max-requests: 100, window: 24h, key-fn: query-params.k, algorithm: token-bucket, scope: shared}}
@@ -54,7 +54,7 @@ type replicas []struct{ mocks, admin *harness.Process }
 // than by default, since the machine may be busy.
 func startReplicas(t *testing.T, address string) (all replicas) {
 	t.Helper()
-	harness.Program(t) // a test is left out from its own goroutine
+	harness.Program(t) // a test can only be skipped in its own goroutine
 	all = make(replicas, 3)
 	var starting sync.WaitGroup
 	for i := range all {
@@ -96,7 +96,8 @@ func (all replicas) ask(path string, n int) (admitted [3]int64) {
 	return admitted
 }
 
-// useUp sends requests until as many are admitted as wanted, and some more, which are not.
+// useUp sends requests until the wanted number is admitted, and then some more, which must not be
+// admitted.
 func (all replicas) useUp(t *testing.T, path string, want int64) {
 	t.Helper()
 	admitted := sum(all.ask(path, 60))
@@ -113,8 +114,8 @@ func (all replicas) useUp(t *testing.T, path string, want int64) {
 
 func sum(n [3]int64) int64 { return n[0] + n[1] + n[2] }
 
-// Three replicas admit what the limit says, together and exactly: a replica gives back what it has
-// leased and does not use.
+// Three replicas together admit exactly as many requests as the limit says: a replica gives back
+// the part of a lease that it does not use.
 func TestReplicas_ShareALimit(t *testing.T) {
 	t.Parallel()
 	all := startReplicas(t, startNATS(t))
@@ -122,7 +123,7 @@ func TestReplicas_ShareALimit(t *testing.T) {
 		t.Errorf("the first request is answered %d, with %v", a.Status, a.Header)
 	}
 	all.useUp(t, "/window?k=a", 100)
-	all[1:].useUp(t, "/window?k=idle", 99) // the first one has a slice that it does not use
+	all[1:].useUp(t, "/window?k=idle", 99) // the first replica has a slice that it does not use
 	if admitted := sum(all.ask("/window?k=idle", 10)); admitted != 0 {
 		t.Errorf("admitted %d after the whole limit was used", admitted)
 	}
@@ -158,7 +159,7 @@ func (all replicas) bodies(path string, n int) (got []string) {
 	return got
 }
 
-// numbers returns different numbers out of answers.
+// numbers returns the different numbers in the answers.
 func numbers(t *testing.T, answers []string) []int {
 	t.Helper()
 	all := make([]int, len(answers))
@@ -176,11 +177,11 @@ func numbers(t *testing.T, answers []string) []int {
 	return all
 }
 
-// Three replicas give no number twice, a sequence without gaps, and take turns together.
+// Three replicas give no number twice, give a sequence without gaps, and take turns together.
 func TestReplicas_ShareNumbersAndTurns(t *testing.T) {
 	t.Parallel()
 	all := startReplicas(t, startNATS(t))
-	if got := numbers(t, all.bodies("/number", 1200)); got[len(got)-1] > 3*3000 { // each has begun two blocks, and fetched another
+	if got := numbers(t, all.bodies("/number", 1200)); got[len(got)-1] > 3*3000 { // each replica has begun two blocks, and fetched a third
 		t.Errorf("the numbers go up to %d", got[len(got)-1])
 	}
 	if got := numbers(t, all.bodies("/next", 40)); got[0] != 1 || got[len(got)-1] != 3*40 {
@@ -222,7 +223,8 @@ func TestReplicas_NumbersAndTurnsOnTheirOwn(t *testing.T) {
 	}
 }
 
-// While the server does not answer, each replica admits its share, and the verdict says so.
+// While the server does not answer, each replica admits its share of the limit, and the verdict
+// says so.
 func TestReplicas_TheServerIsAway(t *testing.T) {
 	t.Parallel()
 	between := harness.NewLink(t, startNATS(t))
@@ -255,7 +257,7 @@ func TestReplicas_TheServerIsAway(t *testing.T) {
 	}
 }
 
-// Errors in a shared limit or its server are reported at the start; validate needs no server.
+// Errors in a shared limit or its server are reported at startup; validate needs no server.
 func TestReplicas_AreRefusedAtTheStart(t *testing.T) {
 	t.Parallel()
 	file := harness.WriteFile(t, t.TempDir(), "mock.yml", limits)

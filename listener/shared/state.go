@@ -6,8 +6,8 @@
 //	n := state.Numbers("orders", false).Number()
 //
 // A subject of the stream has one value, which is replaced only if its revision is still the known
-// one: if two replicas change it at the same time, one does so after the other. A call ends within
-// Location.Timeout; what to do without the servers is up to the caller.
+// one: if two replicas change it at the same time, one change is made after the other. A call ends
+// within Location.Timeout; the caller decides what to do without the servers.
 package shared
 
 import (
@@ -90,10 +90,10 @@ type State struct {
 }
 
 const (
-	// retryAfter is how long no call is made after one that failed.
+	// retryAfter is how long no call is made after a failed one.
 	retryAfter = 500 * time.Millisecond
-	// presentEvery is how often a replica announces itself, and counts the others. One that has not
-	// done so for presentFor is not counted.
+	// presentEvery is how often a replica announces itself, and counts the other replicas. A
+	// replica that has not done so for presentFor is not counted.
 	presentEvery = 2 * time.Second
 	presentFor   = 3 * presentEvery
 
@@ -104,7 +104,7 @@ var (
 	// ErrAway is the error of calls that are not made because the servers did not answer just
 	// before.
 	ErrAway = errors.New("the shared state does not answer")
-	// ErrContended is the error of calls that found the value changed by others until their
+	// ErrContended is the error of calls that found the value changed by other replicas until their
 	// time-out.
 	ErrContended = errors.New("other replicas keep changing the value")
 )
@@ -206,7 +206,7 @@ func (s *State) Local() uint64 {
 	return s.local.Load()
 }
 
-// Value is the value of a subject. The meaning of its numbers is up to the caller; all are 0 before
+// Value is the value of a subject. The caller defines the meaning of its numbers; all are 0 before
 // the first change.
 type Value [3]int64
 
@@ -218,7 +218,7 @@ type Cell struct {
 	known    bool
 }
 
-// Change replaces a value by the result of change, which gets the current one and may be called
+// Change replaces a value with the result of change, which gets the current value and may be called
 // several times. If change returns false, the value stays as it is. The value is forgotten if it is
 // not changed for keep, which is at least a second; 0 means never. After an error the value may or
 // may not have been changed.
@@ -244,7 +244,8 @@ func (s *State) Change(c *Cell, keep time.Duration, change func(Value) (next Val
 	return err
 }
 
-// change is Change. It begins with the known value, and reads the value again if it has changed.
+// change does the work of Change. It begins with the known value, and reads the value again if it
+// has changed.
 func (s *State) change(ctx context.Context, c *Cell, keep time.Duration, change func(Value) (Value, bool)) error {
 	read, conflicts := false, 0
 	for {
@@ -317,7 +318,7 @@ func (s *State) write(ctx context.Context, c *Cell, next Value, keep time.Durati
 	return err
 }
 
-// isConflict reports whether the value was not the one that the caller knew.
+// isConflict reports whether the value differed from the one that the caller knew.
 func isConflict(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) &&
@@ -340,8 +341,8 @@ func (s *State) Close() {
 	s.nc.Close()
 }
 
-// localNumbers is the first of the numbers that are given without the servers. Readers of JSON
-// have exact integers up to twice that.
+// localNumbers is the first of the numbers that are given without the servers. JSON readers
+// represent integers up to twice that exactly.
 const localNumbers = 1 << 52
 
 // localNumber returns a number without asking the servers.

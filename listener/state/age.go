@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// ages is the changes of a set in the order in which they were made, so that the oldest can be
-// dropped. It may contain changes that have been replaced or undone since; their stamps tell.
+// ages holds the changes to a set in the order in which they were made, so that the oldest can be
+// dropped. It may contain changes that have since been replaced or undone; their stamps show that.
 type ages struct {
 	mu    sync.Mutex
 	start time.Time
 	queue []age
-	head  int // the first of the queue; those before it are done
+	head  int // the first of the queue; entries before it are done
 }
 
 type age struct {
@@ -35,7 +35,7 @@ func (a *ages) add(p *Part, r *record, now time.Time) {
 	a.queue = append(a.queue, age{p, r.seq, r.stamp, uint32(max(0, (now.Sub(a.start)+tick-1)/tick))})
 }
 
-// next removes the oldest entries of one part that are from before a time, and appends them to to.
+// next removes the oldest entries of one part that were made before a time, and appends them to to.
 func (a *ages) next(to []age, before time.Time, most int) []age {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -56,8 +56,8 @@ func (a *ages) next(to []age, before time.Time, most int) []age {
 	return to
 }
 
-// compact drops entries that are out of date once they are the greater part, and repeated ones:
-// restart adds all changes of a part once more.
+// compact drops entries that are out of date, once these are the majority, and repeated entries:
+// restart adds all changes to a part once more.
 func (a *ages) compact(changes int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -77,7 +77,7 @@ func (a *ages) compact(changes int64) {
 	a.queue, a.head = kept, 0
 }
 
-// record returns the change, or nil if it has been replaced or undone.
+// record returns the change of an entry, or nil if it has been replaced or undone.
 func (e age) record() *record {
 	r := e.part.now.Load().rows.get(e.seq)
 	if r == nil || r.stamp != e.stamp {
@@ -86,7 +86,7 @@ func (e age) record() *record {
 	return r
 }
 
-// restart adds all changes of a part that was restored, as if they were made now. The part is
+// restart adds all changes to a part that was restored, as if they were made now. The part is
 // locked.
 func (a *ages) restart(p *Part) {
 	s := p.set
@@ -135,8 +135,8 @@ func (s *Set) giveUp(before time.Time, most int) (undone int, more bool) {
 	return undone, true
 }
 
-// makeRoom gives up the oldest changes until the limits are met, if the set is declared so. In a
-// large set it gives up some more, so that not every change has to.
+// makeRoom gives up the oldest changes until the limits are met, if the declaration of the set says
+// so. In a large set it gives up some more, so that not every change needs to make room.
 func (s *Set) makeRoom() {
 	for s.Oldest && s.full() {
 		undone, more := s.giveUp(time.Now().Add(time.Hour), int(min(max(1, s.rows.Load()/atOnce), atOnce)))

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// pageSize is the size of a page of rows in bytes. A longer row has a page of its own.
+// pageSize is the size of a page of rows in bytes. A longer row gets a page of its own.
 const pageSize = 1 << 20
 
 // maxRows is the maximum number of rows of a base, so that a row number and a position in an index
@@ -16,10 +16,10 @@ const pageSize = 1 << 20
 const maxRows = 1 << 30
 
 // Base is an immutable sequence of rows with a table of their keys. It holds no pointers to rows,
-// so the garbage collector has nothing to look at however many there are.
+// so the garbage collector has nothing to scan, however many rows there are.
 //
-// A row is stored in its page as its length, the place and the length of its key (three varints),
-// the key itself unless the JSON text contains it literally, and the JSON text.
+// A row is stored in its page as its length, the position and the length of its key (three
+// varints), the key itself unless the JSON text contains it literally, and the JSON text.
 type Base struct {
 	pages  [][]byte
 	places []uint64 // by row: page<<32 | offset in the page
@@ -31,7 +31,7 @@ type Base struct {
 // Builder makes a Base, row by row.
 type Builder struct{ base Base }
 
-// DuplicateKeyError says that a key was added before.
+// DuplicateKeyError reports that a key was added before.
 type DuplicateKeyError struct {
 	Row int // the row with the same key, counted from 0
 }

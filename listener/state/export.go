@@ -1,6 +1,6 @@
 package state
 
-// Change is one change of a set, as it is saved and loaded.
+// Change is one change to a set, in the form in which it is saved and loaded.
 type Change struct {
 	Part     string // the name of the part; also "" for the common one
 	Isolated bool   // it is in an isolated part
@@ -9,7 +9,7 @@ type Change struct {
 	Move     *Move  // its next move; nil for none
 }
 
-// Changes calls f for all changes until it returns false. The changes of a part are in the order of
+// Changes calls f for all changes until f returns false. The changes of a part are in the order of
 // its rows and as of one time.
 func (s *Set) Changes(f func(Change) bool) {
 	more := s.common.now.Load().changed(Change{}, f)

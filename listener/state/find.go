@@ -39,7 +39,7 @@ func (h Having) At(k int) Row {
 	return h.list.At(k)
 }
 
-// Rank returns how many rows have seqs below one.
+// Rank returns how many rows have seqs below the given one.
 func (h Having) Rank(seq uint64) int {
 	if h.sifted != nil {
 		return sort.Search(len(h.sifted), func(i int) bool { return h.sifted[i].Seq >= seq })
@@ -60,7 +60,7 @@ func (v *version) narrowest(all []Equal) (rows Rows, by int) {
 	return rows, by
 }
 
-// first is Tx.First.
+// first implements Tx.First.
 func (v *version) first(all []Equal, last bool) (found Row, ok bool) {
 	rows, by := v.narrowest(all)
 	from, step := 0, 1

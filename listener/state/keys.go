@@ -5,10 +5,11 @@ import "sync/atomic"
 // keys finds the inserted rows of a version by the hashes of their keys. It is a tree of buckets;
 // each bucket has the rows whose hashes begin with the same bits. The zero value is empty.
 //
-// A bucket is shared by versions: a row is added after the others, and nothing is copied. So it may
-// list rows that a version does not have, because they were inserted later or are gone; a reader
-// checks the row itself. It has no pointers, so it keeps no row in memory. When it is full, the
-// version replaces it by others, without entries that are out of date if these have become many.
+// A bucket is shared by versions: a row is added after the existing ones, and nothing is copied. So
+// it may list rows that a version does not have, because they were inserted later or are gone; a
+// reader checks the row itself. It has no pointers, so it keeps no row in memory. When it is full,
+// the version replaces it with new buckets, which leave out entries that are out of date if these
+// have become many.
 type keys struct {
 	root  keySlot
 	named int // entries of all buckets, about
@@ -29,8 +30,8 @@ const (
 	bucketSize = 17 // so that a bucket fills a size class of the allocator
 )
 
-// bucket has the hashes and seqs of rows. All that is needed to see that a row is not in it is in
-// one cache line.
+// bucket has the hashes and seqs of rows. Everything needed to see that it lacks a row is in one
+// cache line.
 type bucket struct {
 	used    atomic.Int32       // an entry is written before it counts
 	depth   uint8              // how many bits of their hashes all rows have in common
@@ -38,10 +39,10 @@ type bucket struct {
 	entries [bucketSize]keyEntry
 }
 
-// set sets an entry that does not count yet.
+// set writes an entry that does not count yet.
 func (b *bucket) set(i int32, e keyEntry) { b.tags[i], b.entries[i] = uint16(e.hash), e }
 
-// shares reports whether another entry of a full bucket has the hash of this one.
+// shares reports whether another entry of a full bucket has the same hash as this one.
 func (b *bucket) shares(one keyEntry) bool {
 	for _, other := range b.entries {
 		if other.hash == one.hash && other.seq != one.seq {
@@ -67,8 +68,8 @@ func (k keys) bucket(hash uint64) *bucket {
 	return s.bucket
 }
 
-// with returns a slot of a level in which the bucket for a hash, of a depth, is replaced by ones
-// with the given entries.
+// with returns a slot of a level in which the bucket of the given depth for a hash is replaced by
+// buckets with the given entries.
 func (s keySlot) with(level, depth uint, hash uint64, all []keyEntry) keySlot {
 	n := &keyNode{}
 	if s.node != nil {
@@ -87,7 +88,7 @@ func (s keySlot) with(level, depth uint, hash uint64, all []keyEntry) keySlot {
 // bucketFill is the maximum number of entries of a new bucket, so that there is room for more.
 const bucketFill = 12
 
-// fill makes the buckets for the hashes that begin with the first bits of one.
+// fill makes the buckets for the hashes that begin with the first bits of the given one.
 func (n *keyNode) fill(level, depth uint, hash uint64, all []keyEntry) {
 	switch {
 	case len(all) <= bucketFill:

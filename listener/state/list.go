@@ -6,16 +6,16 @@ import (
 )
 
 // Rows is a list of rows as they were at one time, in the order of insertion or of a member's
-// values. Its zero value is empty. A row is found by its place in the list without looking at the
-// others.
+// values. Its zero value is empty. A row is found by its position in the list without looking at
+// the other rows.
 type Rows struct {
 	v     *version
 	order int  // index of the order, or insertion
-	base  span // positions in the base order that are in the list, before what is gone is taken out
+	base  span // positions in the base order that are in the list, including gone ones
 	added span // of the entries that were added
 }
 
-// span is the positions from from to to-1.
+// span is the range of positions from from to to-1.
 type span struct{ from, to int }
 
 // insertion is the order of insertion.
@@ -48,7 +48,7 @@ func (l Rows) changed() order {
 	return l.v.orders[l.order]
 }
 
-// inBase is the number of rows that are in their place of the base order.
+// inBase is the number of rows that are in their place in the base order.
 func (l Rows) inBase() int {
 	n, gone := l.v.base.Len(), l.gone()
 	return gone.rank(n, uint64(l.base.to)) - gone.rank(n, uint64(l.base.from))
@@ -81,7 +81,7 @@ func (l Rows) split(k int) (inBase, added int) {
 	return k - added, added
 }
 
-// entryBefore reports whether an added entry is before the i-th row of those in their place.
+// entryBefore reports whether an added entry comes before the i-th row of those in their place.
 func (l Rows) entryBefore(e entry, i int) bool {
 	at := l.place(i)
 	b := &l.v.base.orders[l.order]
@@ -119,7 +119,7 @@ func (l Rows) Each(k, step int, f func(Row) bool) {
 	}
 }
 
-// cursor is a place in a list in the order of a member: how many rows are before it, of those in
+// cursor is a position in a list in the order of a member: how many rows are before it, of those in
 // their place in the base and of those that were added.
 type cursor struct {
 	l             Rows
@@ -161,7 +161,7 @@ func (l Rows) inPlaceSeq(i int) uint64 {
 // Bound is an end of a range of values.
 type Bound struct {
 	Value []byte // as Member.Value makes them; nil: no bound
-	Not   bool   // the value itself is outside
+	Not   bool   // the value itself is excluded
 }
 
 // within returns the rows of an order whose values are in a range.
@@ -211,7 +211,8 @@ func (l Rows) Rank(value []byte, seq uint64) int {
 	return gone.rank(n, uint64(at)) - gone.rank(n, uint64(l.base.from)) + added - l.added.from
 }
 
-// Value appends the value of a row by which the list is ordered; nothing in the order of insertion.
+// Value appends the value of a row by which the list is ordered; in the order of insertion it
+// appends nothing.
 func (l Rows) Value(r Row, to []byte) []byte {
 	if l.v == nil || l.order == insertion {
 		return to

@@ -10,8 +10,8 @@ import (
 )
 
 // Mover writes a row whose time has come, with its next move. Commit follows; on a conflict, the
-// Mover is called again with the row as it is then. The function that it returns is called once the
-// row is written. The transaction has seen the row already.
+// Mover is called again with the current row. The function that it returns is called once the row
+// is written. The transaction has seen the row already.
 type Mover func(tx *Tx, part []byte, row Row) (done func())
 
 // moves are the pending moves of a set.
@@ -29,7 +29,7 @@ type moves struct {
 // noMove is a time that never comes.
 const noMove = math.MaxInt64
 
-// moveEntry is a pending move. It is out of date once the row has another one, or none.
+// moveEntry is a pending move. It is out of date once the row has another move, or none.
 type moveEntry struct {
 	at   int64
 	part *Part
@@ -64,7 +64,7 @@ func (s *Set) SetMover(m Mover) {
 	s.moves.mover.Store(&m)
 }
 
-// stop ends the moves of a set that is replaced or removed; none is being made once it returns.
+// stop ends the moves of a set that is replaced or removed; once it returns, no move is being made.
 func (s *Set) stop() {
 	s.moves.making.Lock()
 	defer s.moves.making.Unlock()
@@ -152,7 +152,7 @@ func (s *Set) advance() {
 	}
 	s.moves.making.Lock()
 	defer s.moves.making.Unlock()
-	now := time.Now().UnixNano() // read again: a move may have added another one meanwhile
+	now := time.Now().UnixNano() // read again: a move may have added another one
 	for {
 		e, ok := s.moves.next(now)
 		if !ok {
@@ -194,7 +194,7 @@ func (s *Set) move(e moveEntry) {
 	}
 }
 
-// wake signals that a move comes before all others.
+// wake signals that a move comes before all other moves.
 func (s *Store) wake() {
 	select {
 	case s.woken <- struct{}{}:
@@ -202,10 +202,11 @@ func (s *Store) wake() {
 	}
 }
 
-// Woken receives a value when a move was decided that comes before all others.
+// Woken returns a channel that receives a value when a move was decided that comes before all other
+// moves.
 func (s *Store) Woken() <-chan struct{} { return s.woken }
 
-// Advance makes the moves whose time has come, and returns the time of the next one, when it must
+// Advance makes the moves whose time has come, and returns the time of the next move, when it must
 // be called again; ok is false if there is none. Readers of a set make due moves as well.
 func (s *Store) Advance() (next time.Time, ok bool) {
 	first := int64(noMove)

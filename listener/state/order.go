@@ -22,7 +22,7 @@ type Member struct {
 // 12 bytes per row.
 type baseOrder struct {
 	member Member
-	common []byte   // what all values begin with
+	common []byte   // the beginning that all values share
 	prefix []uint64 // by position: the eight bytes after it
 	row    []uint32 // by position
 }
@@ -73,7 +73,7 @@ func newBaseOrder(b *Base, m Member) baseOrder {
 	return o
 }
 
-// shared returns how many bytes two texts have in common at their beginning.
+// shared returns the length in bytes of the common beginning of two texts.
 func shared(a, b []byte) int {
 	n := min(len(a), len(b))
 	for i := range n {
@@ -112,7 +112,7 @@ func (o *baseOrder) side(value []byte) int {
 	return bytes.Compare(value[:min(len(value), len(o.common))], o.common)
 }
 
-// find returns the first position whose value is at least value or, with after, above it.
+// find returns the first position whose value is at least value or, if after is set, above it.
 func (o *baseOrder) find(b *Base, value []byte, after bool) int {
 	var scratch []byte
 	limit := 0
@@ -130,7 +130,7 @@ func (o *baseOrder) position(b *Base, value []byte, row uint32) int {
 	return low + i
 }
 
-// entry is a row of the changes in an order.
+// entry is a row among the changes to an order.
 type entry struct {
 	value []byte
 	seq   uint64
@@ -149,9 +149,9 @@ type position uint64
 func (p position) path() uint64 { return uint64(p) }
 func (p position) count() int   { return -1 }
 
-// order is the changes to a baseOrder.
+// order holds the changes to a baseOrder.
 type order struct {
-	gone  trie[position]       // positions of the base order whose rows were deleted or have another value now
+	gone  trie[position]       // positions in the base order whose rows have left them
 	added *btree.BTreeG[entry] // rows that are not in the base, or have another value there; nil if there are none
 }
 
@@ -193,7 +193,7 @@ func (o order) entry(i int) entry {
 	return e
 }
 
-// rank returns how many of the added entries are before one.
+// rank returns how many of the added entries come before the given one.
 func (o order) rank(e entry) int {
 	return sort.Search(o.len(), func(i int) bool { return !o.entry(i).before(e) })
 }

@@ -17,7 +17,7 @@ type Row struct {
 // Found reports whether there is a row.
 func (r Row) Found() bool { return r.JSON != nil }
 
-// Move returns what the row does by itself; nil if it was never written by a request.
+// Move returns the next move of the row; nil if the row was never written by a request.
 func (r Row) Move() *Move {
 	if r.change == nil {
 		return nil
@@ -31,15 +31,15 @@ func (r Row) same(s Row) bool {
 }
 
 // record is a change: a row of the base that was changed or deleted, or a row that was inserted. It
-// is immutable once it is in a version that was published.
+// is immutable once it is in a published version.
 type record struct {
 	seq      uint64
 	text     []byte // the JSON text, followed by the key unless the text contains it; nil if the row is deleted
 	size     uint32 // of the JSON text
 	keyAt    uint32 // the place of the key in text
 	keySize  uint32
-	stamp    uint32 // tells this change of the row from others
-	move     *Move  // of the row by itself; nil for none
+	stamp    uint32 // distinguishes this change to the row from other changes
+	move     *Move  // the next move of the row; nil for none
 	inserted bool
 }
 
@@ -82,8 +82,8 @@ func (r *record) count() int {
 // Move is a change that a row makes by itself, decided when the row was written. It is immutable.
 type Move struct {
 	At    int64  // when, in nanoseconds since 1970; 0 for a row that stays as it is
-	Entry uint32 // how often the row had entered a value by then
-	To    []byte // what it enters then, a JSON text
+	Entry uint32 // how often the row had entered a value before
+	To    []byte // the value that it enters then, a JSON text
 }
 
 // seed is the seed of all hashes in this process, so that no client can choose keys that collide.

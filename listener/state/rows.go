@@ -2,12 +2,12 @@ package state
 
 import "bytes"
 
-// rows are the changes of a version by seq: a trie and, after it, the newest of the inserted rows.
-// The zero value is empty, for a base without rows.
+// rows holds the changes of a version by seq: a trie and, after it, the newest of the inserted
+// rows. The zero value is empty, for a base without rows.
 //
-// The newest ones are in a block that versions share: a row is added after the others without a
-// copy, and a version knows how many of them are its own. They are found by their keys in the block
-// itself; together they are moved into the trie and named in the keys of the version.
+// The newest ones are in a block that versions share: a row is added after the existing ones
+// without a copy, and a version knows how many of them are its own. They are found by their keys in
+// the block itself; together they are moved into the trie and named in the keys of the version.
 type rows struct {
 	trie trie[*record]
 	tail *block // nil if there is none
@@ -39,7 +39,7 @@ func (c *rows) get(seq uint64) *record {
 	return c.trie.get(seq)
 }
 
-// own gives this version a copy of the tail of its own.
+// own gives this version its own copy of the tail.
 func (c *rows) own() {
 	t := &block{used: len(c.visible())}
 	copy(t.slots[:], c.visible())
@@ -142,7 +142,7 @@ func (c *rows) at(n, k int) uint64 {
 	return c.next // there is no such row
 }
 
-// rank returns how many rows have seqs below one.
+// rank returns how many rows have seqs below the given one.
 func (c *rows) rank(n int, seq uint64) int {
 	rank := c.trie.rank(n, seq)
 	for _, r := range c.visible() {

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Options are the declaration of a set.
+// Options contains the declaration of a set.
 type Options struct {
 	Name    string
 	Members []Member
 	Limit   Limit
-	Oldest  bool          // a full set drops the oldest changes; otherwise it refuses new ones
+	Oldest  bool          // a full set drops the oldest changes; otherwise it refuses new changes
 	TTL     time.Duration // of a change, since it was made; 0: none
 }
 
@@ -27,9 +27,9 @@ type Limit struct {
 type Set struct {
 	Options
 	store *Store
-	none  atomic.Pointer[version] // without changes: the version of parts that nobody has changed
+	none  atomic.Pointer[version] // without changes: the version of parts that were never changed
 
-	common *Part // of rows that are not isolated
+	common *Part // the part of rows that are not isolated
 	shards [64]shard
 
 	rows, bytes      atomic.Int64 // of changes
@@ -61,7 +61,7 @@ type Part struct {
 	gone bool       // guarded by mu: it is no longer in the set
 }
 
-// Figures are the counts of a set.
+// Figures contains the counts of a set.
 type Figures struct {
 	Rows      int64 // in the base and the common part
 	Base      int64 // in the base
@@ -101,7 +101,7 @@ func (s *Set) Figures() Figures {
 	}
 }
 
-// Order returns the index of a member in the options; ok is false if it has none.
+// Order returns the index of a member in the options; ok is false if it is not there.
 func (s *Set) Order(member string) (order int, ok bool) {
 	for i, m := range s.Members {
 		if m.Name == member {
@@ -116,7 +116,7 @@ func (s *Set) shard(name []byte) *shard {
 }
 
 // part returns the part with a name, or nil if it was never changed. Nil is the name of the common
-// one.
+// part.
 func (s *Set) part(name []byte) *Part {
 	if name == nil {
 		return s.common
@@ -150,7 +150,7 @@ func (s *Set) lock(name []byte) *Part {
 	}
 }
 
-// add makes a part, unless another goroutine just has.
+// add creates a part, unless another goroutine has just created it.
 func (s *Set) add(name []byte) *Part {
 	shard := s.shard(name)
 	shard.mu.Lock()
@@ -183,14 +183,14 @@ func (s *Set) passOn(part, key []byte) {
 	}
 }
 
-// takeOver copies a row as it is now in another set. It is called after each change there, so the
-// last call copies the last state, whatever the order of the calls.
+// takeOver copies a row, in its current state, from another set. It is called after each change
+// there, so the last call copies the last state, whatever the order of the calls.
 func (s *Set) takeOver(from *Set, part, key []byte) {
 	p := s.lock(part)
 	defer p.mu.Unlock()
 	is := from.current(part).get(key)
 	if is.Found() && is.change == nil {
-		return // a row of the base: the change was taken back
+		return // a row of the base: the change was undone
 	}
 	v, hash := p.now.Load().edit(false), hashOf(key)
 	before, stamp := v.find(hash, key), s.stamp.Add(1)
@@ -216,7 +216,7 @@ func (s *Set) takeOver(from *Set, part, key []byte) {
 	}
 }
 
-// takeOverAll copies a part as it is now in another set.
+// takeOverAll copies a part, in its current state, from another set.
 func (s *Set) takeOverAll(from *Set, part []byte) {
 	p := s.lock(part)
 	defer p.mu.Unlock()
@@ -266,7 +266,7 @@ func (s *Set) Parts(limit int) []string {
 	return names
 }
 
-// Reset drops the changes of one part, or of all if name is nil.
+// Reset drops the changes to one part, or to all parts if name is nil.
 func (s *Set) Reset(name []byte) {
 	if name != nil {
 		s.restore(name, s.none.Load())
@@ -284,7 +284,7 @@ func (s *Set) restore(name []byte, v *version) {
 	p.become(v)
 }
 
-// become sets a part to a version, on the base of its set. The part is locked.
+// become sets a part to a version, placed on the base of its set. The part is locked.
 func (p *Part) become(v *version) {
 	p.publish(v.on(p.set.none.Load().base))
 	p.tidy()
@@ -301,7 +301,7 @@ func (s *Set) SetBase(b *Base) {
 		if !p.gone {
 			p.publish(p.now.Load().on(b))
 			p.tidy()
-			s.ages.restart(p) // rows have other numbers now
+			s.ages.restart(p) // rows now have other numbers
 			s.moves.restart(p)
 		}
 	}

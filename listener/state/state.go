@@ -1,27 +1,28 @@
 // Package state holds rows that requests read and change: sets of JSON objects by their keys.
 //
 // A set is an immutable base, as it was read from a file, and changes on top of it. Its changes are
-// those of all requests or, in isolated parts, those of the requests with one isolation value, such
-// as the id of a virtual user. A reset drops the changes; a snapshot keeps them as they are.
+// made by all requests or, in isolated parts, by the requests with one isolation value, such as the
+// id of a virtual user. A reset drops the changes; a snapshot keeps them as they are.
 //
 // # Memory
 //
-// A base is pages of bytes, with a table of keys and an array of places: no pointers, some 20 bytes
-// a row in addition to its text, and 12 a row for each member that can be asked for. The rows of a
-// part at one time are a version: the base, a trie of changes by the number of the row, the newest
-// rows in a block after it, the keys of rows that were inserted, and a B-tree for each member. A
-// version is never modified. A change makes a new one that shares all nodes except those on the
-// path to the change; inserted rows share the block, and the buckets of keys. So a snapshot is one
-// pointer, and readers need no lock. A part without changes takes no memory.
+// A base consists of pages of bytes, with a table of keys and an array of positions: it has no
+// pointers, and takes about 20 bytes a row in addition to its text, and 12 bytes a row for each
+// member that requests can search or sort by. The rows of a part at one time are a version: the
+// base, a trie of changes by the number of the row, the newest rows in a block after it, the keys
+// of rows that were inserted, and a B-tree for each member. A version is never modified. A change
+// makes a new one that shares all nodes except those on the path to the change; inserted rows share
+// the block, and the buckets of keys. So a snapshot is one pointer, and readers need no lock. A
+// part without changes takes no memory.
 //
 // # Locking
 //
 // The current version of a part is behind an atomic pointer. Readers load it. Writers prepare their
-// changes in a transaction, lock the parts that it saw or writes, in the order of their ids,
-// compare what it saw with what is there now, and publish new versions, or nothing. Versions of
-// several parts are published under an epoch, which is odd meanwhile. No lock is held while a
-// caller's code runs, except in Member.Value and in a Mover. Locks are taken in this order: making
-// of moves, part, shard of a set, ages or pending moves.
+// changes in a transaction, lock the parts that it read or writes, in the order of their ids,
+// compare what it read with what is there now, and publish new versions, or nothing. Versions of
+// several parts are published under an epoch, which is odd during the publication. No lock is held
+// while a caller's code runs, except in Member.Value and in a Mover. Locks are taken in this order:
+// making of moves, part, shard of a set, ages or pending moves.
 package state
 
 import (
@@ -32,7 +33,7 @@ import (
 	"time"
 )
 
-// ids are the ids of parts, of all stores.
+// ids generates the ids of parts, of all stores.
 var ids atomic.Uint64
 
 // Store holds the sets of a server. Its methods are safe for concurrent use.
@@ -62,13 +63,13 @@ func (s *Store) Attach(set *Set) {
 	s.change(set.Name, set)
 }
 
-// Replace puts a set that belongs to no store in place of another one with its name. If keep is
+// Replace puts a set that belongs to no store in place of the set with the same name. If keep is
 // set, the new set takes over the changes, including those that requests still make in the old one.
 func (s *Store) Replace(set, old *Set, keep bool) {
 	set.store = s
 	old.stop()
 	if keep {
-		old.successor.Store(set) // before its parts are copied: what is written later is passed on
+		old.successor.Store(set) // before its parts are copied: later writes are passed on
 		set.takeOverAll(old, nil)
 		old.isolated(func(p *Part) { set.takeOverAll(old, []byte(p.name)) })
 	}
@@ -112,8 +113,8 @@ func (s *Store) Sets() []*Set {
 	return list
 }
 
-// Snapshot is the changes of all sets as they were at one time. It takes memory only for what has
-// changed since.
+// Snapshot holds the changes to all sets as they were at one time. It takes memory only for rows
+// that have changed since.
 type Snapshot struct {
 	taken time.Time
 	sets  map[string]frozen
@@ -124,7 +125,7 @@ type frozen struct {
 	parts  map[string]*version
 }
 
-// Snapshot returns the changes as they are. Those of the common parts are of one instant.
+// Snapshot returns the current changes. The changes to all common parts are from the same instant.
 func (s *Store) Snapshot() *Snapshot {
 	taken := &Snapshot{time.Now(), map[string]frozen{}}
 	sets := s.Sets()
@@ -141,7 +142,8 @@ func (s *Store) Snapshot() *Snapshot {
 }
 
 // Restore makes the changes what they were when a snapshot was taken. Moves that were pending are
-// pending again, after the same time as then. A set that is not in the snapshot loses its changes.
+// pending again, with the time that was left then. A set that is not in the snapshot loses its
+// changes.
 func (s *Store) Restore(from *Snapshot) {
 	by := time.Since(from.taken)
 	for _, set := range s.Sets() {

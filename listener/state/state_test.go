@@ -19,7 +19,7 @@ import (
 	"mockserver/listener/state"
 )
 
-// item is the row of the tests: {"id":"k1","group":"aaaaaaaaaa3","n":17}.
+// item returns a row of the tests: {"id":"k1","group":"aaaaaaaaaa3","n":17}.
 type item struct {
 	ID    string `json:"id"`
 	Group string `json:"group"`
@@ -40,7 +40,7 @@ func parse(t testing.TB, b []byte) item {
 }
 
 // groups and numbers are the members of the tests; all values of the first have more than eight
-// bytes in common, which is what is stored of each.
+// bytes in common, and only eight bytes of each are stored.
 var members = []state.Member{
 	{Name: "group", Value: func(row, to []byte) []byte {
 		var i item
@@ -138,7 +138,7 @@ func TestBase_FindsEachRow(t *testing.T) {
 	}
 }
 
-// model is what the rows of a part must be, as a list.
+// model is the expected rows of a part, as a list.
 type model struct{ rows []item }
 
 func (m *model) at(id string) int {
@@ -230,7 +230,7 @@ func TestSet_IsWhatAListWouldBe(t *testing.T) {
 	for _, size := range []struct{ rows, keys, steps int }{{0, 40, 1500}, {3, 43, 1500}, {60, 100, 1500}, {100, 1000, 120}} {
 		n := size.rows
 		every := size.steps / 60
-		if testing.Short() { // nothing in it is concurrent
+		if testing.Short() { // nothing in it runs concurrently
 			every *= 4
 		}
 		random := rand.New(rand.NewPCG(7, uint64(n)))
@@ -248,7 +248,7 @@ func TestSet_IsWhatAListWouldBe(t *testing.T) {
 			switch random.IntN(size.keys) {
 			case 0:
 				set.Reset(part)
-				if m.rows = slices.Clone(base); p == 0 { // nil is all parts
+				if m.rows = slices.Clone(base); p == 0 { // nil means all parts
 					models[1].rows = slices.Clone(base)
 				}
 			case 1:
@@ -288,8 +288,8 @@ func TestSet_IsWhatAListWouldBe(t *testing.T) {
 }
 
 // TestSet_KeepsManyInsertedRowsInOrder inserts, changes and deletes many rows on top of a large
-// base, with snapshots among them that are restored: all rows are in their order, and found by
-// their keys.
+// base, with snapshots among them that are restored: all rows are in order, and found by their
+// keys.
 func TestSet_KeepsManyInsertedRowsInOrder(t *testing.T) {
 	const n = 5000
 	base := make([]item, n)
@@ -436,8 +436,8 @@ func TestTx_NothingIsLostOrTorn(t *testing.T) {
 	}
 }
 
-// TestTx_OneOfAThousandWins: of a thousand transactions that saw an order as new, one may mark it
-// as paid.
+// TestTx_OneOfAThousandWins: of a thousand transactions that saw an order as new, exactly one may
+// mark it as paid.
 func TestTx_OneOfAThousandWins(t *testing.T) {
 	store := state.New(0)
 	set := add(store, state.Options{Name: "orders"}, baseOf(t, item{"o", "new", 0}))
@@ -495,7 +495,7 @@ func TestTx_WhatWasNotThere(t *testing.T) {
 }
 
 // TestTx_WhatWasFirst: a transaction that depends on the first or the last row conflicts with one
-// that puts another row there, and with no other.
+// that puts another row there, and with no other transaction.
 func TestTx_WhatWasFirst(t *testing.T) {
 	store := state.New(0)
 	set := add(store, state.Options{Name: "s", Members: members}, baseOf(t, item{"a", "h", 1}, item{"b", "g", 1}, item{"c", "g", 1}))
@@ -597,7 +597,7 @@ func TestTx_SeesWhatItWrote(t *testing.T) {
 	}
 }
 
-// TestTx_SeesManyWrites: after many writes each key has the value that was written last.
+// TestTx_SeesManyWrites: after many writes, each key has the value that was written last.
 func TestTx_SeesManyWrites(t *testing.T) {
 	store := state.New(0)
 	var sets [2]*state.Set
@@ -636,7 +636,7 @@ func TestTx_SeesManyWrites(t *testing.T) {
 	}
 }
 
-// TestTx_KeepsNothing: after End the rows that a transaction saw can be freed.
+// TestTx_KeepsNothing: after End, the rows that a transaction saw can be freed.
 func TestTx_KeepsNothing(t *testing.T) {
 	store := state.New(0)
 	set := add(store, state.Options{Name: "s"}, baseOf(t))
@@ -681,7 +681,7 @@ func TestTx_AllOrNothing(t *testing.T) {
 	if a, b := free.Figures().Rows, full.Figures().Rows; a != 1 || b != 1 {
 		t.Errorf("%d and %d rows, want one each", a, b)
 	}
-	tx.Begin(store) // what takes no room is possible
+	tx.Begin(store) // changes that take no room are possible
 	tx.Delete(full, nil, []byte("k0"))
 	if err := tx.Commit(); err != nil {
 		t.Error(err)
@@ -748,7 +748,7 @@ func TestSet_ChangesExpire(t *testing.T) {
 	compareRows(t, "rows", tx.Rows(set, nil), m.rows)
 }
 
-// TestSet_NoChangeExpiresEarly: a change stays for its whole TTL, whenever others were made.
+// TestSet_NoChangeExpiresEarly: a change stays for its whole TTL, whenever other changes were made.
 func TestSet_NoChangeExpiresEarly(t *testing.T) {
 	store := state.New(0)
 	set := add(store, state.Options{Name: "s", TTL: time.Second}, baseOf(t))
@@ -776,8 +776,8 @@ func TestSet_NoChangeExpiresEarly(t *testing.T) {
 	}
 }
 
-// TestSet_RestoresPartsThatComeAndGo restores a part while requests that change nothing let it come
-// and go: its previous content is never lost.
+// TestSet_RestoresPartsThatComeAndGo restores a part while requests that change nothing make it
+// come and go: its previous content is never lost.
 func TestSet_RestoresPartsThatComeAndGo(t *testing.T) {
 	store := state.New(0)
 	set := add(store, state.Options{Name: "s"}, baseOf(t))
@@ -814,7 +814,7 @@ func TestSet_RestoresPartsThatComeAndGo(t *testing.T) {
 	all.Wait()
 }
 
-// TestStore_AReplacedSetMovesNothing: the set in its place makes its moves.
+// TestStore_AReplacedSetMovesNothing: the set that replaces another one makes its moves.
 func TestStore_AReplacedSetMovesNothing(t *testing.T) {
 	store := state.New(0)
 	var moved []string
@@ -847,7 +847,7 @@ func TestStore_AReplacedSetMovesNothing(t *testing.T) {
 }
 
 // TestMemory_HoldsItsBounds inserts for a long time with each policy: the memory of the process
-// stays as it was when the set became full, and is about what the set counts.
+// stays as it was when the set became full, and is about what the set reports.
 func TestMemory_HoldsItsBounds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short leaves out volumes")
@@ -885,9 +885,9 @@ func TestMemory_HoldsItsBounds(t *testing.T) {
 	}
 }
 
-// A request that began before a reload changes the set by its old declaration: the new one has its
-// changes, in each part, whether it commits while the changes are copied or after, and while others
-// change several parts of either.
+// A request that began before a reload changes the set through its old declaration: the new set has
+// its changes, in each part, whether the request commits while the changes are copied or later, and
+// while other requests change several parts of either set.
 func TestSet_WhatIsStillWrittenToAReplacedOneIsPassedOn(t *testing.T) {
 	const writers, rows = 4, 100
 	store := state.New(0)
@@ -964,8 +964,8 @@ func TestSet_WhatIsStillWrittenToAReplacedOneIsPassedOn(t *testing.T) {
 	}
 }
 
-// TestSet_ForgetsTheRowsThatAKeyHad deletes and inserts a row again and again among many others. The
-// entries of its earlier rows have the same hash, by which no bucket can be split.
+// TestSet_ForgetsTheRowsThatAKeyHad deletes and inserts a row again and again among many others.
+// The entries of its earlier rows have the same hash, so no bucket can separate them.
 func TestSet_ForgetsTheRowsThatAKeyHad(t *testing.T) {
 	store := state.New(0)
 	set := add(store, state.Options{Name: "s", Members: members}, baseOf(t))
@@ -988,7 +988,7 @@ func TestSet_ForgetsTheRowsThatAKeyHad(t *testing.T) {
 	for i := range 100 {
 		put("k7", true)
 		put("k7", false)
-		for j := range 40 { // which take its row out of those that were inserted last
+		for j := range 40 { // which move its row out of the block of those inserted last
 			put(fmt.Sprintf("k%d", 5000+40*i+j), false)
 		}
 	}
@@ -1001,5 +1001,56 @@ func TestSet_ForgetsTheRowsThatAKeyHad(t *testing.T) {
 	}
 	if f := set.Figures(); f.Changes != 9000 {
 		t.Errorf("%+v", f)
+	}
+}
+
+// TestSet_NamesRowsOnce has versions that name the same rows again and again: those of inserts that
+// a full set refuses, and those made after a snapshot. They share buckets with the version that stays.
+func TestSet_NamesRowsOnce(t *testing.T) {
+	insert := func(store *state.Store, set *state.Set, ids ...string) error {
+		var tx state.Tx
+		tx.Begin(store)
+		for _, id := range ids {
+			tx.Put(set, nil, []byte(id), []byte("{}"), nil)
+		}
+		return tx.Commit()
+	}
+	const block = 32 // rows that are named together
+	for rows := 10 * block; rows <= 120*block; rows += 10 * block {
+		for _, snapshots := range []bool{false, true} {
+			store := state.New(0)
+			o := state.Options{Name: "s", Members: members}
+			if !snapshots {
+				o.Limit.Rows = int64(rows)
+			}
+			set := add(store, o, baseOf(t))
+			var ids []string
+			for i := range rows {
+				if ids = append(ids, fmt.Sprintf("k%d", i)); len(ids) == block {
+					if err := insert(store, set, ids...); err != nil {
+						t.Fatal(err)
+					}
+					ids = ids[:0]
+				}
+			}
+			snapshot := store.Snapshot()
+			for range 40 {
+				err := insert(store, set, "further")
+				switch {
+				case (err == nil) != snapshots:
+					t.Fatalf("with %d rows a further one: %v", rows, err)
+				case snapshots:
+					store.Restore(snapshot)
+				}
+			}
+			var tx state.Tx
+			tx.Begin(store)
+			for i := range rows {
+				if id := fmt.Sprintf("k%d", i); !tx.Get(set, nil, []byte(id)).Found() {
+					t.Fatalf("of %d rows %s is not there", rows, id)
+				}
+			}
+			tx.End()
+		}
 	}
 }

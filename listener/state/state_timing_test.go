@@ -206,8 +206,8 @@ func BenchmarkParts(b *testing.B) {
 	}
 }
 
-// BenchmarkHotRow compares clients that all add to one row with clients that each have one of their
-// own. A transaction with a conflict is repeated, and nothing that was added is lost.
+// BenchmarkHotRow compares clients that all add to one row with clients that each have a row of
+// their own. A transaction with a conflict is repeated, and nothing that was added is lost.
 func BenchmarkHotRow(b *testing.B) {
 	for name, spread := range map[string]int{"own": 64, "one": 1} {
 		b.Run(name, func(b *testing.B) {

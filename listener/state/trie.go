@@ -6,15 +6,15 @@ import (
 )
 
 // A trie is a persistent map from numbers to leaves: a change copies the nodes on the way to its
-// leaf and shares all others. The zero value is empty.
+// leaf and shares all other nodes. The zero value is empty.
 //
-// It also counts. If the numbers below n are rows of a base, and a leaf takes one away, adds one or
-// only changes it, then at and rank find the k-th live row, and how many are before a row, without
-// looking at each.
+// It also counts rows. If the numbers below n are rows of a base, and a leaf removes a row, adds
+// one or only changes one, then at finds the k-th live row, and rank the number of rows before a
+// row, without looking at each.
 //
-// Changes with one owner, a number that no other changes have, modify the nodes that earlier ones
-// of them have made, instead of copying them again. Nobody else may have the trie meanwhile. 0 is
-// no owner.
+// Changes with one owner, a number that no other changes have, modify the nodes that earlier
+// changes with that owner have made, instead of copying them again. Until they are complete, no
+// other code may have the trie. 0 means no owner.
 type trie[T leaf] struct {
 	root  *node[T]
 	shift uint // of the root: it covers the numbers below 32<<shift
@@ -24,18 +24,18 @@ type trie[T leaf] struct {
 type leaf interface {
 	comparable
 	path() uint64 // its number
-	count() int   // 1: an additional row; -1: a row of the base that is gone; 0: one that is changed
+	count() int   // 1: an additional row; -1: a row of the base that is gone; 0: a changed row
 }
 
 // fan is the number of bits that a node decides.
 const fan = 5
 
-// node holds up to 32 slots; those that are empty take no memory. A leaf stands in the highest node
-// in which no other leaf takes its slot.
+// node holds up to 32 slots; empty slots take no memory. A leaf stands in the highest node in which
+// no other leaf takes its slot.
 type node[T leaf] struct {
 	used  uint32 // a bit for each slot that is not empty
 	delta int32  // the sum of count of all leaves below
-	owner uint64 // of the changes that have made it
+	owner uint64 // of the changes that made it
 	slots []slot[T]
 }
 
@@ -89,7 +89,7 @@ func (t trie[T]) get(path uint64) T {
 	}
 }
 
-// with returns a trie that has the leaf, in place of one with the same number.
+// with returns a trie that has the leaf, in place of any leaf with the same number.
 func (t trie[T]) with(l T, owner uint64) trie[T] {
 	path := l.path()
 	t.reach(path)
@@ -178,7 +178,7 @@ func (n *node[T]) withBlock(block *node[T], low uint64, shift uint) *node[T] {
 	return c
 }
 
-// without returns a trie that lacks the leaf with a number.
+// without returns a trie without the leaf with a number.
 func (t trie[T]) without(path, owner uint64) trie[T] {
 	if t.root == nil || path>>t.shift>>fan != 0 {
 		return t
@@ -218,7 +218,7 @@ func (n *node[T]) without(path uint64, shift uint, owner uint64) *node[T] {
 	return c
 }
 
-// remove returns the node without a slot, which counted so much; nil if there is no other.
+// remove returns the node without a slot, which had the given count; nil if there is no other slot.
 func (n *node[T]) remove(bit uint32, i, count int, owner uint64) *node[T] {
 	switch {
 	case len(n.slots) == 1:

@@ -48,7 +48,7 @@ func TestTrie_CountsAsAListDoes(t *testing.T) {
 				}
 				tr = tr.with(leaves[path], 0)
 			default:
-				next += uint64(random.IntN(3)) // as sequences go on, some are given back
+				next += uint64(random.IntN(3)) // numbers increase, with gaps
 				leaves[next] = &row{next, 1}
 				tr = tr.with(leaves[next], 0)
 				live = append(live, next)

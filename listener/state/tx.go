@@ -10,17 +10,18 @@ import (
 	"time"
 )
 
-// ErrConflict says that what a transaction saw has changed meanwhile. The caller should try again.
+// ErrConflict reports that something that a transaction read has changed since. The caller should
+// try again.
 var ErrConflict = errors.New("what the transaction saw has changed")
 
-// FullError says that a set has no room for the changes of a transaction.
+// FullError reports that a set has no room for the changes of a transaction.
 type FullError struct{ Set string }
 
 func (e *FullError) Error() string { return fmt.Sprintf("the set %q is full", e.Set) }
 
-// Tx is what one request sees and does. Everything that it reads of a part is as of one time. What
-// it writes happens at Commit, all of it or nothing. It is for one goroutine; Begin makes it ready
-// for another use.
+// Tx is a transaction: the reads and writes of one request. Everything that it reads from a part is
+// as of one time. Its writes are made at Commit, all of them or none. Only one goroutine may use
+// it; Begin makes it ready for another use.
 type Tx struct {
 	store  *Store
 	epoch  uint64
@@ -31,7 +32,7 @@ type Tx struct {
 	moving bool           // it makes a move: limits do not apply, and no other move is made first
 }
 
-// many is the number of writes from which a table finds them.
+// many is the number of writes from which a table is used to find them.
 const many = 64
 
 // view is a part as the transaction sees it.
@@ -49,7 +50,7 @@ type read struct {
 	hash   uint64 // of the key
 	row    Row
 	search bool    // the row is what First has returned
-	equal  []Equal // what First was asked for
+	equal  []Equal // the arguments of First
 	last   bool
 }
 
@@ -60,7 +61,7 @@ type write struct {
 	is   *record // nil: deleted
 }
 
-// Begin starts a new transaction; what it had before is dropped.
+// Begin starts a new transaction; everything from the previous one is dropped.
 func (t *Tx) Begin(s *Store) {
 	t.End()
 	t.store = s
@@ -163,8 +164,8 @@ func (t *Tx) Saw(set *Set, part []byte, r Row) {
 	t.reads = append(t.reads, read{view: t.view(set, part), row: r})
 }
 
-// Put writes a row, in place of one with the same key, and its next move; nil for none. It copies
-// both texts, and returns the copy of the row, which is valid forever.
+// Put writes a row, in place of any row with the same key, and its next move; nil for none. It
+// copies both texts, and returns the copy of the row, which is valid forever.
 func (t *Tx) Put(set *Set, part, key, json []byte, move *Move) []byte {
 	r := newRecord(key, json, move)
 	t.write(write{t.view(set, part), r.key(), r})
@@ -260,7 +261,7 @@ func (t *Tx) sort() {
 	}
 }
 
-// commit is Commit while all parts are locked.
+// commit does the work of Commit while all parts are locked.
 func (t *Tx) commit() error {
 	if seen := t.changed(); seen >= 0 {
 		t.views[seen].set.conflicts.Add(1)
@@ -298,7 +299,7 @@ func (t *Tx) commit() error {
 }
 
 // before returns the row that a write changes, and the hash of its key. A transaction with a single
-// write has often read it, and it is still the same.
+// write has often read that row, and the row is still the same.
 func (t *Tx) before(w *write, v *version) (Row, uint64) {
 	if len(t.writes) == 1 {
 		for i := range t.reads {
@@ -319,7 +320,7 @@ func (w *view) edit(several bool) *version {
 	return w.v
 }
 
-// changed returns the index of a view in which something is no longer as the transaction saw it, or
+// changed returns the index of a view in which something differs from what the transaction read, or
 // -1.
 func (t *Tx) changed() int {
 	for i := range t.views {
@@ -373,7 +374,7 @@ func (t *Tx) publish(several bool) {
 	}
 }
 
-// holds reports whether what was read is the same in a version.
+// holds reports whether a version still has what was read.
 func (r *read) holds(v *version) bool {
 	switch {
 	case r.key != nil:
@@ -388,8 +389,8 @@ func (r *read) holds(v *version) bool {
 // First returns the first row of a part that has all values, or the last one if last is set;
 // without values, the first or last of all rows. The transaction then depends on the result: at
 // Commit, the same row must still be the first, or there must still be none. The values must stay
-// as they are until Commit. First does not see what the transaction has written. If ok is false, it
-// would have had to look at more than MaxSifted rows.
+// as they are until Commit. First does not see what the transaction has written. If ok is false,
+// First would need to look at more than MaxSifted rows.
 func (t *Tx) First(set *Set, part []byte, all []Equal, last bool) (r Row, ok bool) {
 	w := t.view(set, part)
 	r, ok = t.views[w].v.first(all, last)

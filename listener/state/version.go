@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// version is the rows of a part at one time: a base and the changes to it. It is immutable once it
-// is published; methods that change it may only be called on a version that edit has returned.
+// version holds the rows of a part at one time: a base and the changes to it. It is immutable once
+// it is published; methods that change it may only be called on a version that edit has returned.
 type version struct {
 	base    *Base
 	rows    rows    // all changes
@@ -18,7 +18,7 @@ type version struct {
 	bytes   int64   // that the changes take, estimated
 }
 
-// What a change takes in memory in addition to its texts, measured by BenchmarkSnapshot and
+// The memory that a change takes in addition to its texts, measured by BenchmarkSnapshot and
 // BenchmarkParts.
 const (
 	costOfRecord = 128 // the record, its slot, its share of nodes
@@ -29,7 +29,7 @@ const (
 
 func newVersion(b *Base) *version { return &version{base: b, rows: rows{next: uint64(b.Len())}} }
 
-// owners is the last owner that was given to a version, see trie.
+// owners is the last owner that was assigned to a version, see trie.
 var owners atomic.Uint64
 
 // edit returns a copy that may be changed until it is published. If several changes follow, they
@@ -55,7 +55,7 @@ func (v *version) len() int { return v.rows.size(v.base.Len()) }
 // get returns the row with a key.
 func (v *version) get(key []byte) Row { return v.find(hashOf(key), key) }
 
-// find is get with the hash of the key.
+// find is like get, but also takes the hash of the key.
 func (v *version) find(hash uint64, key []byte) Row {
 	var found Row
 	if row, ok := v.base.find(hash, key); ok {
@@ -85,7 +85,7 @@ func (v *version) row(seq uint64) Row {
 	return change.row()
 }
 
-// put writes a row as a record; before is the row with its key so far, and hash the hash of the
+// put writes a row as a record; before is the current row with its key, and hash the hash of the
 // key.
 func (v *version) put(before Row, hash uint64, r *record) {
 	if !before.Found() { // also if a row of the base was deleted: the new row comes last
@@ -112,8 +112,7 @@ func (v *version) delete(before Row, stamp uint32) {
 	v.reorder(before.Seq, before.JSON, nil)
 }
 
-// undo takes a change back: a row of the base is as it was there again, and an inserted row is
-// gone.
+// undo reverts a change: a row of the base is again as it was there, and an inserted row is gone.
 func (v *version) undo(r *record) {
 	v.drop(r)
 	var base, was []byte
@@ -200,7 +199,7 @@ func (v *version) inPlace(i int, seq uint64, value []byte) (position, bool) {
 	return position(o.position(v.base, value, uint32(seq))), true
 }
 
-// leave takes a row with a value out of an order.
+// leave removes a row with a value from an order.
 func (v *version) leave(i int, seq uint64, value []byte) {
 	if at, ok := v.inPlace(i, seq, value); ok {
 		v.orders[i].gone = v.orders[i].gone.with(at, v.owner)
@@ -211,7 +210,7 @@ func (v *version) leave(i int, seq uint64, value []byte) {
 	v.bytes -= costOfEntry + int64(len(value))
 }
 
-// enter puts a row with a value into an order.
+// enter adds a row with a value to an order.
 func (v *version) enter(i int, seq uint64, value []byte) {
 	if at, ok := v.inPlace(i, seq, value); ok {
 		v.orders[i].gone = v.orders[i].gone.without(uint64(at), v.owner)
@@ -222,7 +221,7 @@ func (v *version) enter(i int, seq uint64, value []byte) {
 	v.bytes += costOfEntry + int64(len(value))
 }
 
-// insert adds a row after all others, and sets its seq. hash is the hash of its key.
+// insert adds a row after all other rows, and sets its seq. hash is the hash of its key.
 func (v *version) insert(hash uint64, r *record) {
 	c := &v.rows
 	r.seq = c.next
@@ -288,7 +287,11 @@ func (v *version) note(hash, seq uint64) {
 		k.root.bucket = b
 	}
 	e := keyEntry{hash, seq}
-	if n := b.used.Load(); n < bucketSize {
+	n := b.used.Load()
+	if slices.Contains(b.entries[:n], e) { // by a version that was discarded
+		return
+	}
+	if n < bucketSize {
 		b.set(n, e)
 		b.used.Store(n + 1)
 		return

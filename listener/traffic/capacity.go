@@ -11,15 +11,15 @@ import (
 	"mockserver/listener/reply"
 )
 
-// Waiter is the connection of a request that may have to wait.
+// Waiter is the connection of a request that may need to wait.
 type Waiter interface {
 	// Wait waits for Wake, or for another event, and reports whether the client left.
 	Wait() (left bool)
 	Wake() // from any goroutine
 }
 
-// Capacity limits how many requests of an endpoint are served at once. Others wait, in order of
-// arrival, in the goroutines of their connections.
+// Capacity limits how many requests of an endpoint are served at once. Further requests wait, in
+// order of arrival, in the goroutines of their connections.
 type Capacity struct {
 	concurrent, queue int
 	full              *reply.Preset // the reply to a refused request
@@ -30,11 +30,11 @@ type Capacity struct {
 	first, last *turn
 	freed       [freedKept]time.Time // ring of the times when the last free places became free
 	oldest      int                  // index of the oldest of them
-	fresh       int                  // number of them; other free places have been free for long
+	fresh       int                  // number of them; other places have been free for long
 }
 
 // freedKept is the number of free places whose time of becoming free is recorded. That time matters
-// only if the place became free while a request was on its way here.
+// only if the place became free while a request was in transit.
 const freedKept = 32
 
 // turn is a waiting request.
@@ -98,7 +98,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// arrive takes a place, or the last turn, or reports that neither is available.
+// arrive takes a place, or a turn at the end of the queue, or reports that neither is available.
 func (p *Capacity) arrive(w Waiter, came time.Time) (since time.Time, waits *turn, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -144,7 +144,7 @@ func (p *Capacity) free(at time.Time) {
 }
 
 // look reports whether the wait is over, and whether the request got a place. If the client left,
-// its turn is given up, and its place if it got one just then.
+// its turn is given up, as is its place if it has just got one.
 func (p *Capacity) look(t *turn, left bool) (over, served bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -157,8 +157,8 @@ func (p *Capacity) look(t *turn, left bool) (over, served bool) {
 	return left || t.served, t.served && !left
 }
 
-// Leave gives the place to the request that has waited longest. It counts from at, when the leaving
-// request was due to leave.
+// Leave gives the place to the request that has waited longest. That place counts from at, when the
+// leaving request was due to leave.
 func (p *Capacity) Leave(at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"mockserver/config"
 )
 
-// nobody is a client that is not woken.
+// nobody is a client that is never woken.
 type nobody struct{}
 
 func (nobody) Wait() bool { return true }
@@ -21,7 +21,7 @@ func TestCapacity_IsPassedOnByWhoLeavesWithIt(t *testing.T) {
 	_, _, had := p.arrive(nobody{}, now)
 	_, first, _ := p.arrive(nobody{}, now)
 	_, second, _ := p.arrive(nobody{}, now)
-	p.Leave(now) // first has the place
+	p.Leave(now) // the first waiter has the place
 	over, served := p.look(first, true)
 	if !had || !over || served || !second.served || p.serving != 1 || p.waiting != 0 {
 		t.Errorf("got over %v, served %v, the next has it: %v; %d are served and %d wait", over, served, second.served, p.serving, p.waiting)
@@ -40,7 +40,7 @@ func TestCapacity_IsHadFromWhenItWasDue(t *testing.T) {
 		t.Errorf("a free place counts from %v, want the arrival of the request", since.Sub(base))
 	}
 	_, waits, _ := p.arrive(nobody{}, at(1))
-	p.Leave(at(10)) // late: it is 12 by now
+	p.Leave(at(10)) // late: it is now 12
 	if p.look(waits, false); waits.at != at(10) {
 		t.Errorf("a place that was waited for counts from %v, want 10 ms", waits.at.Sub(base))
 	}
@@ -75,10 +75,10 @@ func TestCapacity_HasAPlaceThatWasFreeAllTheTime(t *testing.T) {
 		}
 		var got []time.Duration
 		for range 3 {
-			got = append(got, came(5)) // on its way since then
+			got = append(got, came(5)) // in transit since then
 		}
 		want := []time.Duration{10, 11, 12}
-		if places > freedKept { // more than are known
+		if places > freedKept { // more than are recorded
 			want = []time.Duration{5, 5, 5}
 		}
 		if !slices.Equal(got, want) {

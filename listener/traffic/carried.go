@@ -42,7 +42,7 @@ func (k *Carried) identity(e *config.Endpoint, made string) []byte {
 
 // Keep returns the state that an endpoint had in the previous snapshot, or else the result of
 // fresh. An endpoint is the same if its method, host, path and condition are, and also, for each
-// kind of state, the text made, from which that state is made. Of several identical endpoints each
+// kind of state, the text made, from which that state is made. Each of several identical endpoints
 // has its own state, in their order.
 func Keep[T any](k *Carried, e *config.Endpoint, made string, fresh func() *T) *T {
 	common := commonOf(e, made)

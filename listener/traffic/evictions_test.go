@@ -15,8 +15,8 @@ import (
 	"mockserver/matcher"
 )
 
-// Evicted keys are logged at most once a second, and each key once: in the next line, or after a
-// second, or when the server ends.
+// Evicted keys are logged at most once a second, and each key once: in the next line, after a
+// second, or when the server stops.
 func TestLimiter_TellsEvictions(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -25,7 +25,7 @@ func newFault(f *config.Fault) *Fault {
 	}
 }
 
-// strikes draws whether a request has the fault; a nil fault never strikes.
+// strikes draws whether the fault is applied to a request; a nil fault never is.
 func (f *Fault) strikes(random *matcher.Random) bool {
 	return f != nil && (f.rate >= 1 || random.Float64() < f.rate)
 }

@@ -9,10 +9,10 @@ import (
 	"mockserver/matcher"
 )
 
-// Latency is the time from the arrival of a request to its response, and how often the response is
-// an error instead.
+// Latency defines the time from the arrival of a request to its response, and how often the
+// response is an error instead.
 type Latency struct {
-	length  func(part float64) time.Duration // nil when there are only rates
+	length  func(part float64) time.Duration // nil if there are only rates
 	failure float64                          // of the requests: they are answered 500
 	timeout float64                          // of them: they wait limit, and are answered 504
 	limit   time.Duration

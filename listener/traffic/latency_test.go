@@ -11,7 +11,7 @@ import (
 	"mockserver/matcher"
 )
 
-// declaredLatencies are the forms of a latency, and what must come out: the length that a given
+// declaredLatencies are the forms of a latency with their expected results: the length that a given
 // part of all lengths does not exceed.
 var declaredLatencies = []struct {
 	name string
@@ -53,7 +53,7 @@ func TestLatency_DeclaredPercentilesAreMet(t *testing.T) {
 	}
 }
 
-// The percentiles of the points themselves are exact.
+// The percentiles at the points themselves are exact.
 func TestLatency_PointsOfACurveAreExact(t *testing.T) {
 	for _, c := range declaredLatencies {
 		length := NewLatency(&c.Latency, "GET /").length
@@ -82,7 +82,7 @@ func TestLatency_DrawnPercentilesAreTheDeclared(t *testing.T) {
 			if want < low-time.Microsecond || want > high+time.Microsecond {
 				t.Errorf("%s: p%v of those drawn is %v to %v, want %v", c.name, 100*part, low, high, want)
 			}
-			// The rank of the value among those drawn is near as well, unless several are equal.
+			// The rank of the value among those drawn is also near, unless several are equal.
 			if at := l.length(part); l.length(part-1e-6) != at && l.length(part+1e-6) != at {
 				rank, _ := slices.BinarySearch(lengths, at)
 				if got := float64(rank) / n; math.Abs(got-part) > 0.005 {
@@ -97,7 +97,7 @@ func quantile(sorted []time.Duration, part float64) time.Duration {
 	return sorted[min(max(int(part*float64(len(sorted))), 0), len(sorted)-1)]
 }
 
-// drawn are the lengths that n requests draw, each from a stream of its own.
+// drawn returns the lengths that n requests draw, each from a stream of its own.
 func drawn(l *Latency, n int) []time.Duration {
 	lengths := make([]time.Duration, n)
 	for i := range lengths {

@@ -9,8 +9,8 @@ import (
 )
 
 // LatencyError is how closely the latency of an endpoint was met: how much later than declared its
-// responses were ready to be written, over all responses since the endpoint was declared as it is.
-// No response is earlier. It is a copy.
+// responses were ready to be written, over all responses since the current declaration of the
+// endpoint took effect. No response is early. It is a copy.
 type LatencyError struct {
 	Endpoint string // "GET /users/:id"
 	Host     string // that the endpoint is declared for; "" for any
@@ -22,7 +22,7 @@ type LatencyError struct {
 }
 
 // Quantile returns the error that a part of the responses, from 0 to 1, did not exceed, within 1%;
-// 0 without responses. Errors above 73 minutes are reported by Max alone.
+// 0 without responses. Only Max reports errors above 73 minutes.
 func (e *LatencyError) Quantile(part float64) time.Duration { return e.lengths.Quantile(part) }
 
 // LatencyError returns the latency error of an endpoint. It reports false if none of its responses

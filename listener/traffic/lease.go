@@ -12,28 +12,29 @@ import (
 )
 
 // sharedQuotas are the quotas of a limit that all replicas share. A replica leases slices of the
-// quota of each key, and admits requests from its slice without asking. What it does not use within
-// sliceFor is given back, or is lost to all: the replicas together never admit more than the limit.
+// quota of each key, and admits requests from its slice without asking. Any part of a slice that is
+// not used within sliceFor is given back, or is lost to all replicas: together they never admit
+// more than the limit.
 type sharedQuotas struct {
 	state       *shared.State
 	algorithm   string
 	max, window int64                  // the latter in nanoseconds
-	local       atomic.Pointer[quotas] // those of the local share; nil before they are needed
+	local       atomic.Pointer[quotas] // the quotas of the local share; nil before they are needed
 	shards      [quotaShards]leaseShard
 }
 
-// leaseShard is a part of the keys. Leases that were not used for a whole turn are forgotten: the
-// state has everything that matters about them.
+// leaseShard holds a part of the keys. Leases that were not used for a whole turn are forgotten:
+// the state has everything that matters about them.
 type leaseShard struct {
 	mu          sync.Mutex // guards the fields below
 	now, before map[quotaKey]*lease
 	turned      int64 // when now became before
 }
 
-// lease is what this replica knows and has of the quota of a key. Times are Unix times, in
-// nanoseconds.
+// lease is the part of the quota of a key that this replica has, and what it knows about the rest.
+// Times are Unix times, in nanoseconds.
 type lease struct {
-	waiting atomic.Int64 // requests that wait for mu, or have it
+	waiting atomic.Int64 // requests that wait for mu, or hold it
 
 	mu    sync.Mutex // guards the fields below
 	cell  shared.Cell
@@ -60,7 +61,7 @@ const (
 	// into.
 	sliceParts = 4
 	// askAgain is how long a replica waits before it asks again for a key whose quota was used up:
-	// other replicas may give some back. It is askSoon if a token comes sooner.
+	// other replicas may give some back. If a token is due sooner, the wait is askSoon.
 	askAgain = 50 * time.Millisecond
 	askSoon  = time.Millisecond
 	// shardLeases is how many leases a shard adds before it forgets older ones.
@@ -131,7 +132,7 @@ func (q *sharedQuotas) take(e *lease, now int64) error {
 	e.have, e.left, e.ask = slice, q.left(v), 0
 	if q.isBucket() {
 		e.full, e.next = now+q.untilFull(v), now+q.untilToken(v)
-		// Once the bucket is full, tokens outside of it would be too many.
+		// Once the bucket is full, tokens outside it would be too many.
 		e.until = max(min(e.full, now+int64(sliceFor)), now+1)
 	} else {
 		e.until = v[valueAt] + q.window

@@ -10,12 +10,12 @@ import (
 // quotaKey identifies a client of a rate limit, as 128 bits of a hash.
 type quotaKey [16]byte
 
-// quota is what one key has used of a rate limit. It expires once a window has passed without a
-// change.
+// quota is the part of a rate limit that one key has used. It expires once a window has passed
+// without a change.
 type quota struct {
 	key   quotaKey
 	last  int64  // nanoseconds: of the last request admitted; the start of a fixed window; the last filling of a bucket
-	rest  uint64 // of a token that is being filled: 1 of window, in nanoseconds
+	rest  uint64 // the filled part of the next token, in units of 1/window
 	count uint32 // requests in the window, or tokens in the bucket
 
 	// The log of a sliding window: see chunk.
@@ -37,13 +37,14 @@ const (
 	windowTicks = 1 << 30
 )
 
-// quotas are the quotas of all keys of one limit.
+// quotas holds the quotas of all keys of one limit.
 type quotas struct {
 	algorithm string
 	max       uint32
 	window    int64 // nanoseconds
 	tick      int64 // nanoseconds: the unit of stamps
-	// mostQuotas is the maximum per shard, mostChunks the maximum for all shards.
+	// mostQuotas is the maximum number of quotas per shard, mostChunks the maximum number of chunks
+	// in all shards.
 	mostQuotas int
 	mostChunks int64
 
@@ -51,7 +52,7 @@ type quotas struct {
 	held   atomic.Int64 // chunks
 }
 
-// shard is a part of the keys, under its own lock.
+// shard holds a part of the keys, under its own lock.
 type shard struct {
 	held *atomic.Int64 // quotas.held, for all shards
 
@@ -70,7 +71,7 @@ type verdict struct {
 	remaining uint32
 	full      int64 // nanoseconds until the whole limit is available again, if no other request arrives
 	next      int64 // for a request that is not admitted: nanoseconds until one would be
-	evicted   int   // keys that were evicted for this one before they expired: they start anew
+	evicted   int   // keys that were evicted for this one before they expired: they start over
 }
 
 func newQuotas(algorithm string, most uint32, window int64) *quotas {
@@ -131,8 +132,8 @@ func (q *quotas) count(key quotaKey, now int64) verdict {
 	return v
 }
 
-// expire drops what has expired: at most two at a time, so that no request pays for all, or
-// everything at once.
+// expire drops expired quotas: at most two at a time, so that no request pays for all of them, or
+// all at once if all have expired.
 func (q *quotas) expire(s *shard) {
 	if s.final != 0 && len(s.index) > keptQuotas && s.now-s.quotas.get(s.final).last >= q.window {
 		s.clear()
@@ -196,8 +197,9 @@ func (s *shard) unlink(u *quota) {
 	}
 }
 
-// inLog admits a request if fewer than the limit were admitted in the window that ends with it.
-// Stamps are rounded up: a request is remembered for a tick too long rather than too short.
+// inLog admits a request if fewer requests than the limit were admitted in the window that ends
+// with it. Stamps are rounded up: a request is remembered for a tick too long rather than too
+// short.
 func (q *quotas) inLog(s *shard, id uint32, u *quota) verdict {
 	if s.now-u.last >= q.window {
 		s.forget(u) // the differences of stamps are too small to represent it
@@ -216,8 +218,8 @@ func (q *quotas) inLog(s *shard, id uint32, u *quota) verdict {
 	return verdict{admitted: true, remaining: q.max - u.count, full: q.window}
 }
 
-// inWindow admits a request if fewer than the limit were admitted in the window. A window begins
-// with the first request after the previous one.
+// inWindow admits a request if fewer requests than the limit were admitted in the window. A window
+// begins with the first request after the previous one.
 func (q *quotas) inWindow(s *shard, id uint32, u *quota) verdict {
 	if s.now-u.last >= q.window {
 		u.count = 0
@@ -234,7 +236,7 @@ func (q *quotas) inWindow(s *shard, id uint32, u *quota) verdict {
 }
 
 // fromBucket admits a request if a token is available. In each window as many tokens are added as
-// the limit says, one after the other; the bucket contains no more than that. The calculation uses
+// the limit says, one after the other; the bucket holds at most that many. The calculation uses
 // whole numbers, so no token is ever early.
 func (q *quotas) fromBucket(s *shard, id uint32, u *quota) verdict {
 	window, most := uint64(q.window), uint64(q.max)

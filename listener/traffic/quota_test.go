@@ -16,14 +16,14 @@ import (
 	"mockserver/internal/harness/volume"
 )
 
-// numbered is a key.
+// numbered returns the key with a number.
 func numbered(n int) (key quotaKey) {
 	binary.LittleEndian.PutUint64(key[:], uint64(n)*0x9e3779b97f4a7c15)
 	binary.LittleEndian.PutUint64(key[8:], uint64(n))
 	return key
 }
 
-// reference is a limit of one key, calculated in the simplest way.
+// reference is a limit for one key, calculated in the simplest way.
 type reference struct {
 	algorithm string
 	max       int
@@ -34,7 +34,7 @@ type reference struct {
 	filled    int64
 }
 
-// admit reports whether a request at now is admitted, and if not, when one would be.
+// admit reports whether a request at now is admitted and, if not, when one would be.
 func (l *reference) admit(now int64) (admitted bool, next int64) {
 	switch l.algorithm {
 	case "sliding-window":
@@ -65,7 +65,7 @@ func (l *reference) admit(now int64) (admitted bool, next int64) {
 	return true, 0
 }
 
-// Requests at random times are admitted as by the reference.
+// Requests at random times are admitted exactly as by the reference.
 func TestQuotas_AdmitAsThePlainReckoningDoes(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	for _, algorithm := range policy.LimitAlgorithms {
@@ -179,7 +179,7 @@ func TestQuotas_KeysAreApart(t *testing.T) {
 	}
 }
 
-// For one key exactly as many requests are admitted as the limit says, whatever other keys do.
+// For one key, exactly as many requests are admitted as the limit says, whatever other keys do.
 func TestQuotas_UnderConcurrentClients(t *testing.T) {
 	for _, algorithm := range policy.LimitAlgorithms {
 		q := newQuotas(algorithm, 1000, int64(time.Hour))
@@ -210,7 +210,7 @@ func TestQuotas_AMillionKeys(t *testing.T) {
 	}
 	for _, c := range []struct {
 		algorithm      string
-		keys, requests int // of each key
+		keys, requests int // requests is the number for each key
 		most           float64
 	}{
 		{"sliding-window", 1_000_000, 1, 160}, {"sliding-window", 1_000_000, 8, 200}, {"sliding-window", 100_000, 100, 650},
@@ -241,19 +241,19 @@ func TestQuotas_AMillionKeys(t *testing.T) {
 	}
 }
 
-// Beyond the maximum number of keys, the key that was not seen for longest starts over, and no
-// other.
+// Beyond the maximum number of keys, the key that has not been seen for the longest time starts
+// over, and no other key does.
 func TestQuotas_BeyondWhatIsKept(t *testing.T) {
 	for _, algorithm := range policy.LimitAlgorithms {
 		q := newQuotas(algorithm, 2, 1000)
 		q.mostQuotas = 3
-		same := func(n int) quotaKey { // in one shard
+		same := func(n int) quotaKey { // all in one shard
 			key := numbered(n)
 			binary.LittleEndian.PutUint64(key[:], 0)
 			return key
 		}
 		evicted := 0
-		for _, n := range []int{1, 2, 3, 1, 4, 5} { // 1 was seen again
+		for _, n := range []int{1, 2, 3, 1, 4, 5} { // key 1 is seen again
 			evicted += q.count(same(n), int64(n)).evicted
 		}
 		if evicted != 2 {
@@ -277,7 +277,7 @@ func TestQuotas_BeyondWhatIsKept(t *testing.T) {
 	}
 }
 
-// The logs of all keys together are bounded too.
+// The logs of all keys together are also bounded.
 func TestQuotas_BeyondTheLogsThatAreKept(t *testing.T) {
 	q := newQuotas("sliding-window", 100, 1000)
 	q.mostChunks = 50
@@ -355,8 +355,8 @@ func BenchmarkQuotas(b *testing.B) {
 	}
 }
 
-// heapInUse is how many bytes are reachable: signed, since what earlier tests left may be
-// freed between two readings, and the difference is negative then.
+// heapInUse returns how many bytes are reachable: signed, since memory that earlier tests left may
+// be freed between two readings, which makes the difference negative.
 func heapInUse() int64 {
 	runtime.GC()
 	runtime.GC()

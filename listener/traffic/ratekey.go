@@ -20,7 +20,7 @@ type limitKey struct {
 	param     int    // the position of the path parameter
 	forwarded bool   // X-Forwarded-For is trusted
 	seeds     [2]maphash.Seed
-	common    []byte // identifies the limit to other replicas; nil for a limit of this one
+	common    []byte // identifies the limit to other replicas; nil if it is not shared
 }
 
 // keySource is the part of a request that is used as the key.
@@ -119,7 +119,7 @@ func forwardedFor(line []byte) (address netip.Addr, ok bool) {
 	if len(first) == 0 || len(first) > longestAddress {
 		return netip.Addr{}, false
 	}
-	text := unsafe.String(unsafe.SliceData(first), len(first)) // valid while it is parsed
+	text := unsafe.String(unsafe.SliceData(first), len(first)) // valid during the parsing
 	last := len(text) - 1
 	bracketed := text[0] == '['
 	var err error

@@ -29,12 +29,12 @@ type Limiter struct {
 	began    time.Time     // base of all times, by the monotonic clock
 
 	log     *slog.Logger
-	evicted atomic.Int64      // keys, since the last line about them
+	evicted atomic.Int64      // keys evicted since the last log line about them
 	lines   *loglimit.Limiter // of those lines
 }
 
-// NewLimiter compiles a rate limit; nil if there is none. If the same endpoint declared the same
-// limit before, counting continues. The parameters are those of the endpoint's path.
+// NewLimiter compiles a rate limit; nil if there is none. If the same endpoint previously declared
+// the same limit, counting continues. The parameters are those of the endpoint's path.
 func NewLimiter(e *config.Endpoint, params []string, o Options) *Limiter {
 	declared := e.RateLimit
 	if declared == nil {
@@ -102,7 +102,7 @@ func (l *Limiter) Admit(r *matcher.Request, p *reply.Reply) (LimitResult, bool) 
 	return st, st.admitted
 }
 
-// inSeconds rounds a time up, so that a client that waits for it can rely on it.
+// inSeconds rounds a time up, so that a client that waits that long can rely on it.
 func inSeconds(nanoseconds int64) int64 {
 	return max((nanoseconds+int64(time.Second)-1)/int64(time.Second), 1)
 }
@@ -115,7 +115,7 @@ func (l *Limiter) tellEvicted(n int, now time.Time) {
 	}
 }
 
-// Flush logs what has not been logged yet.
+// Flush logs the evictions that have not been logged yet.
 func (l *Limiter) Flush() { l.lines.Flush() }
 
 // logEvicted logs how many keys were evicted since the last line, if any were.
@@ -126,7 +126,7 @@ func (l *Limiter) logEvicted() {
 	}
 }
 
-// The headers of a limit, as they are written.
+// The headers of a limit, spelled as they are written.
 const (
 	headerLimit     = "X-RateLimit-Limit"
 	headerRemaining = "X-RateLimit-Remaining"

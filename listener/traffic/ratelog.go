@@ -18,7 +18,7 @@ const (
 	quotaPage = 32
 )
 
-// pages are values that are identified by number, from 1 on. They are allocated a page at a time,
+// pages holds values that are identified by number, from 1 on. They are allocated a page at a time,
 // and never move.
 type pages[T any] struct {
 	size  int // of a page

@@ -21,10 +21,10 @@ type Rules struct {
 	limit    *Limiter  // nil for none
 	capacity *Capacity // nil for none
 	outcomes []outcome // at least one
-	// shares are the cumulative weights of the outcomes, as parts of the total; nil when the
-	// outcomes are chosen in turn.
+	// shares are the cumulative weights of the outcomes, as parts of the total; nil if the outcomes
+	// are chosen in turn.
 	shares []float64
-	holds  bool          // when in turn, the last one repeats
+	holds  bool          // if chosen in turn, the last one repeats
 	turns  *shared.Turns // shared by all replicas; nil if each replica takes its own turns
 	// Per returns the value whose requests take turns of their own; nil if all requests take turns
 	// together.
@@ -33,10 +33,10 @@ type Rules struct {
 	noLatency, noFaults bool
 
 	seed   *Seed
-	counts *Counts // nil when nothing is counted
+	counts *Counts // nil if nothing is counted
 }
 
-// outcome is how one of the possible results of a request is disturbed.
+// outcome defines how one of the possible results of a request is disturbed.
 type outcome struct {
 	latency *Latency
 	fault   *Fault
@@ -58,8 +58,8 @@ func Declared(e *config.Endpoint) bool {
 	return len(e.Responses) > 0 || policy.Of(e) != (policy.Group{})
 }
 
-// Unshared reports as a problem what an endpoint shares with other replicas, which needs a server
-// to count with.
+// Unshared reports, as problems, the parts of an endpoint that are shared with other replicas, for
+// which a server is needed.
 func Unshared(e *config.Endpoint) (problems syntax.Problems) {
 	const what = "shared needs a server that replicas count with; expected --shared-state nats://HOST:PORT, or scope: replica"
 	if l := e.RateLimit; l != nil && l.IsShared() {
@@ -117,7 +117,7 @@ func (r *Rules) choice(e *config.Endpoint, o Options) {
 	}
 }
 
-// Delay reports whether requests may wait, or their responses go wrong.
+// Delay reports whether requests may wait, or their responses may be faulty.
 func (r *Rules) Delay() bool {
 	delay := r.capacity != nil || r.turns != nil || r.limit != nil && r.limit.shared != nil
 	for _, o := range r.outcomes {
@@ -138,7 +138,7 @@ func (r *Rules) Admit(q *matcher.Request, p *reply.Reply) (LimitResult, bool) {
 	return r.limit.Admit(q, p)
 }
 
-// Flush logs what the rate limit has not logged yet.
+// Flush logs the evictions that the rate limit has not logged yet.
 func (r *Rules) Flush() {
 	if r.limit != nil {
 		r.limit.Flush()
@@ -148,7 +148,7 @@ func (r *Rules) Flush() {
 // Capacity returns the capacity of the endpoint; nil for none.
 func (r *Rules) Capacity() *Capacity { return r.capacity }
 
-// Drawn is what was drawn for one request.
+// Drawn is the result of the draw for one request.
 type Drawn struct {
 	Outcome int // its number among those that the endpoint declares
 	Wait
@@ -171,7 +171,7 @@ func (r *Rules) Draw(q *matcher.Request) Drawn {
 	return d
 }
 
-// choose returns the number of the outcome, of n, for the next request.
+// choose returns the number of the outcome, one of n, for the next request.
 func (r *Rules) choose(n int, q *matcher.Request) int {
 	switch {
 	case n == 1:

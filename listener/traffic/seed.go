@@ -14,9 +14,9 @@ import (
 
 // Seed makes all random choices of a server repeatable. Each request has its own stream of numbers,
 // which depends on the seed, the endpoint, and how many requests the endpoint had before; other
-// traffic does not change it.
+// traffic does not affect it.
 type Seed struct {
-	Seeded bool // there is one
+	Seeded bool // a seed was given
 	seed   uint64
 }
 
@@ -32,9 +32,9 @@ func NewSeed(seed *uint64) Seed {
 type Counts struct {
 	stream uint64 // selects the streams of this endpoint among all streams of a seed
 
-	requests atomic.Uint64 // requests that have got a number
-	tries    atomic.Uint64 // evaluations of its condition, which have streams as well
-	turns    atomic.Uint64 // outcomes given in turn
+	requests atomic.Uint64 // requests that were given a number
+	tries    atomic.Uint64 // evaluations of its condition, which also have streams
+	turns    atomic.Uint64 // outcomes chosen in turn
 	keyed    keyed.Counts  // the same, for each value of an operand
 	late     atomic.Pointer[histogram.Histogram]
 }
@@ -77,8 +77,8 @@ func (c *Seed) SeedNth(t *Counts, n uint64, random *matcher.Random) {
 	random.Seed(c.seed^matcher.Mix(t.stream+ofRequests), n)
 }
 
-// Turn returns the number of the next turn, of n that repeat. If holds is set, it returns n once
-// all n have been taken.
+// Turn returns the number of the next turn, one of n that repeat. If holds is set, it returns n
+// once all n have been taken.
 func (t *Counts) Turn(n uint64, holds bool) uint64 {
 	if !holds {
 		return (t.turns.Add(1) - 1) % n
@@ -91,7 +91,7 @@ func (t *Counts) Turn(n uint64, holds bool) uint64 {
 	}
 }
 
-// TurnOf is Turn for one of the values that have their own turns.
+// TurnOf is like Turn, for one of the values that have their own turns.
 func (t *Counts) TurnOf(key []byte, n uint64, holds bool) uint64 {
 	if holds {
 		return t.keyed.Next(key, n)
@@ -99,7 +99,7 @@ func (t *Counts) TurnOf(key []byte, n uint64, holds bool) uint64 {
 	return t.keyed.Next(key, math.MaxUint64) % n
 }
 
-// Lateness returns how late the responses of the endpoint were that had to wait.
+// Lateness returns how late the responses to waiting requests of the endpoint were.
 func (t *Counts) Lateness() *histogram.Histogram {
 	if h := t.late.Load(); h != nil {
 		return h

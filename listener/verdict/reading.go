@@ -82,7 +82,7 @@ func Between(a, b *Reading) Sample {
 		Protocols:      protocolsBetween(&a.Counts, &b.Counts),
 		AcceptFailures: b.Counts.AcceptFailures - a.Counts.AcceptFailures,
 		SharedLocally:  b.Counts.SharedLocally - a.Counts.SharedLocally,
-		StateGivenUp:   max(0, givenUp(b.Counts.Sets)-givenUp(a.Counts.Sets)), // less if a set is gone
+		StateGivenUp:   max(0, givenUp(b.Counts.Sets)-givenUp(a.Counts.Sets)), // smaller if a set was removed
 		Connections:    b.Counts.Connections, InFlight: b.Counts.InFlight,
 		RecordingDropped: b.Counts.RecordingDropped - a.Counts.RecordingDropped,
 		Own:              SpreadOf(all.Service), Injected: SpreadOf(all.Injected), InjectionError: SpreadOf(all.InjectionError),
@@ -130,7 +130,7 @@ func BetweenEndpoints(a, b *Reading) Sample {
 	return s
 }
 
-// Probed returns the distributions behind Probe and Echo, of a sample that is judged.
+// Probed returns the distributions that Probe and Echo summarize, for a sample that is judged.
 func (s *Sample) Probed() (beats, echoes histogram.Snapshot) { return s.beats, s.echoes }
 
 // waitHistogram is a histogram of the runtime: counts[i] is the number of values from bounds[i] to

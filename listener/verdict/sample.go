@@ -68,14 +68,14 @@ type Sample struct {
 	Load
 }
 
-// Protocols contains how many requests came by each protocol.
+// Protocols contains the number of requests by protocol.
 type Protocols struct {
 	HTTP11 uint64 `json:"http/1.1" doc:"HTTP/1.1"`
 	HTTP10 uint64 `json:"http/1.0" doc:"HTTP/1.0"`
 	H2     uint64 `json:"h2" doc:"HTTP/2"`
 }
 
-// protocolsBetween returns how many requests came between two readings.
+// protocolsBetween returns the number of requests between two readings, by protocol.
 func protocolsBetween(a, b *record.Counts) Protocols {
 	rose := func(p matcher.Protocol) uint64 { return b.Protocols[p] - min(a.Protocols[p], b.Protocols[p]) }
 	return Protocols{HTTP11: rose(matcher.HTTP11), HTTP10: rose(matcher.HTTP10), H2: rose(matcher.HTTP2)}

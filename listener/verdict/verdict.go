@@ -15,7 +15,7 @@ type Verdict struct {
 	Idle    bool      `json:"idle" doc:"nothing was timed: there was neither a request nor a webhook"`
 	Size    string    `json:"size" doc:"how much the server added to what is declared, in words; empty if no endpoint had a request"`
 	Since   time.Time `json:"since" doc:"when it began to hold"`
-	Reasons []Reason  `json:"reasons" doc:"why not, one for each figure above its threshold: what a client can feel"`
+	Reasons []Reason  `json:"reasons" doc:"why the timing cannot be trusted: one for each figure above its threshold that a client can feel"`
 	// Explanations are not reasons by themselves.
 	Explanations []Reason `json:"explanations" doc:"what may be the cause of a reason, one for each figure above its threshold"`
 	Unknown      []string `json:"unknown" doc:"codes of reasons and explanations that the system gives no figure for"`

@@ -171,7 +171,7 @@ func TestJudge_SaysHowMuchTheServerAdded(t *testing.T) {
 	if v := judge(&s, nil); v.Size != want {
 		t.Errorf("got %q, want %q", v.Size, want)
 	}
-	// One of its outcomes has a latency and is on time, and another one takes long to render.
+	// One outcome has a latency and is on time; another one takes long to render.
 	mixed := slow("GET /mixed", 200, 100, 40*time.Millisecond)
 	mixed.late = histogram.Of(slices.Repeat([]time.Duration{time.Millisecond}, 100)...)
 	s.timings = []timing{mixed}
@@ -386,7 +386,7 @@ func FuzzParseThresholds(f *testing.F) {
 	})
 }
 
-// Each protocol is a member of the samples, by its name.
+// Every protocol is a member of the samples, with its own name.
 func TestProtocols_AreAllOfThem(t *testing.T) {
 	var before, after record.Counts
 	for p := range after.Protocols {

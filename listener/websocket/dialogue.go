@@ -21,7 +21,7 @@ import (
 	"mockserver/renderer"
 )
 
-// Dialogues are the WebSocket connections of a server, and their shared state.
+// Dialogues holds the state that the WebSocket connections of a server share.
 type Dialogues struct {
 	MaxText int          // bytes of each text that is rendered
 	Log     *slog.Logger // gets a line for each connection that ended; nil for none
@@ -45,20 +45,21 @@ type Conn interface {
 	// IsEnding reports whether the server is stopping. Then a read is interrupted by a
 	// deadline.
 	IsEnding() bool
-	// Discard ends sending to the client, and reads what the client sends until it ends too.
+	// Discard stops sending to the client, and reads what the client sends until the client also
+	// stops.
 	Discard()
 	// CloseNow closes the connection.
 	CloseNow() error
 }
 
 // Dialogue is one WebSocket connection. A single goroutine does everything on it. It sleeps in a
-// read whose deadline is the time of the next unrequested message. So two writes never mix, a
-// client that does not read the replies it requested is not read from either, and a message that
-// falls due several times meanwhile is sent once.
+// read whose deadline is the time of the next unrequested message. So two writes never mix, nothing
+// is read from a client that does not read the replies it requested, and a message that falls due
+// several times while the goroutine is busy is sent once.
 type Dialogue struct {
 	*Dialogues
 	socket *Socket
-	shard  *record.Shard // nil when nothing is recorded
+	shard  *record.Shard // nil if nothing is recorded
 	seed   func(nth uint64, numbers *matcher.Random)
 	made   uint64 // number of texts rendered from templates
 
@@ -75,7 +76,7 @@ type Dialogue struct {
 	state          ws.State
 
 	opened time.Time
-	next   []scheduled // by the sends of the socket
+	next   []scheduled // one for each send of the socket
 	wakes  time.Time   // the read deadline; zero for none
 
 	code     int       // the close code that was sent or received first; 0 before
@@ -88,7 +89,7 @@ type Dialogue struct {
 
 // scheduled is the schedule of an unrequested message.
 type scheduled struct {
-	at   time.Time // zero for never again
+	at   time.Time // zero: never again
 	sent int
 }
 
@@ -145,7 +146,7 @@ func (t *Dialogue) Run(conn Conn, raw net.Conn) {
 	t.end()
 }
 
-// hear reads a message and answers it, and reports whether the connection continues.
+// hear reads a message, answers it, and reports whether the connection continues.
 func (t *Dialogue) hear() bool {
 	head, err := t.nextData()
 	if err != nil {
@@ -242,7 +243,7 @@ func (t *Dialogue) render(dst []byte, template *renderer.Template, received []by
 	return dst, r.Stopped
 }
 
-// errUnanswered ends a connection whose client does not answer a close.
+// errUnanswered is the error that ends a connection whose client does not answer a close.
 var errUnanswered = errors.New("the client did not answer the close")
 
 // Read reads what the client sent, for the frame reader. It wakes up to send unrequested messages.
@@ -265,8 +266,8 @@ func (t *Dialogue) Read(b []byte) (int, error) {
 	return 0, t.failed
 }
 
-// catchUp sends what is due, and sets the read deadline for what comes next. The error ends
-// the connection.
+// catchUp sends the messages that are due, and sets the read deadline for the next one. The error
+// ends the connection.
 func (t *Dialogue) catchUp() error {
 	for {
 		if t.conn.IsEnding() {
@@ -292,7 +293,7 @@ func (t *Dialogue) catchUp() error {
 	}
 }
 
-// sendDue sends what is due at now, in the order in which it fell due.
+// sendDue sends the messages that are due at now, in the order in which they fell due.
 func (t *Dialogue) sendDue(now time.Time) {
 	for !t.closing && t.failed == nil {
 		first := -1

@@ -19,7 +19,7 @@ func (piped) IsEnding() bool      { return false }
 func (piped) Discard()            {}
 func (p piped) CloseNow() error   { return p.Close() }
 
-// What falls due while the head of a frame is read does not damage that head.
+// A message that falls due while the head of a frame is read does not damage that head.
 func TestDialogue_SendsInsideAHead(t *testing.T) {
 	spec := config.Parse("mock.yml", []byte("- websocket: {path: /, on-message: [{pattern: '.*', response: '{{message}}'}], send: [{every: 1s, response: tick}]}"))
 	c := Compiler{Seed: func(*config.Endpoint) *Seed { return nil }}
@@ -38,7 +38,7 @@ func TestDialogue_SendsInsideAHead(t *testing.T) {
 			d.New(&table.sockets[0], r, 0).Run(piped{server}, server)
 		}()
 		payload := bytes.Repeat([]byte{'x'}, 200)
-		sent := append([]byte{0x81, 0x80 | 126, 0, 200, 0, 0, 0, 0}, payload...) // the mask changes nothing
+		sent := append([]byte{0x81, 0x80 | 126, 0, 200, 0, 0, 0, 0}, payload...) // the mask is zero
 		for _, step := range []struct{ sent, want string }{
 			{string(sent[:3]), "\x81\x04tick"}, {string(sent[3:6]), "\x81\x04tick"}, {string(sent[6:]), "\x81\x7e\x00\xc8" + string(payload)},
 		} {

@@ -9,7 +9,7 @@ import (
 	"github.com/gobwas/ws"
 )
 
-// protocolError is a protocol error of a client, as a close reports it.
+// protocolError is a protocol error of a client, in the form in which a close reports it.
 type protocolError struct {
 	code   ws.StatusCode
 	reason string
@@ -91,7 +91,7 @@ func (t *Dialogue) hearClose(payload []byte) error {
 }
 
 // readMessage reads the message whose first head is h into b. A text that is not UTF-8 is refused
-// before it is complete.
+// as soon as that is known.
 func (t *Dialogue) readMessage(h ws.Header, b *buffer) error {
 	b.bytes = b.bytes[:0]
 	text, checked := h.OpCode == ws.OpText, 0
@@ -156,7 +156,7 @@ func (t *Dialogue) write(opcode ws.OpCode, payload []byte) {
 	w.Reset(t.conn)
 	_ = ws.WriteHeaderBuffer(w, ws.Header{Fin: true, OpCode: opcode, Length: int64(len(payload))}, t.sentHead[:])
 	_, _ = w.Write(payload)
-	if err := w.Flush(); err != nil { // reports an error of any of the three
+	if err := w.Flush(); err != nil { // reports an error of any of the three writes
 		t.failed = err
 	}
 	w.Reset(nil)

@@ -96,8 +96,8 @@ func acceptance(key []byte) string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// subprotocol returns the first declared subprotocol that the client offers. If it is "" the client
-// may end the connection.
+// subprotocol returns the first declared subprotocol that the client offers. If it is "", the
+// client may end the connection.
 func (k *Socket) subprotocol(r *matcher.Request) string {
 	offered := options(r, "Sec-WebSocket-Protocol")
 	for _, name := range k.subprotocols {

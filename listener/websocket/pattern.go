@@ -15,8 +15,8 @@ import (
 	"mockserver/renderer/scalar"
 )
 
-// pattern is what a message is compared with: its text, or else the shape of a JSON object or a
-// regular expression.
+// pattern is compared with messages: it is a text, or else the shape of a JSON object or a regular
+// expression.
 type pattern struct {
 	text  string
 	shape *shape         // for a JSON object; nil for none
@@ -94,7 +94,7 @@ func describe(err error) string {
 
 const placeholder = "{{}}"
 
-// quoteTags replaces the placeholders of a JSON text by {{}}, and adds quotes to those outside of
+// quoteTags replaces the placeholders of a JSON text with {{}}, and adds quotes to those outside
 // strings.
 func quoteTags(text string) string {
 	var out strings.Builder
@@ -207,8 +207,9 @@ func (s *shape) matches(v view.Value) bool {
 	return true
 }
 
-// covers reports whether no message reaches another, later pattern. The text of a JSON object is
-// used for all that it matches: a placeholder in it is a string that only a placeholder matches.
+// covers reports whether no message reaches another, later pattern. The text of a JSON object
+// stands for all messages that it matches: a placeholder in it is a string that only a placeholder
+// matches.
 func (p *pattern) covers(later *pattern) bool {
 	if p.any || p.text == later.text {
 		return true

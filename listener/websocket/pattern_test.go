@@ -94,7 +94,7 @@ func FuzzPattern(f *testing.F) {
 		if p.shape == nil && text != string(message) {
 			expression, err := regexp.Compile("(?s)" + text)
 			if err != nil {
-				return // it takes flags of its own to be one
+				return // it is only valid with flags of its own
 			}
 			expression.Longest()
 			at := expression.FindIndex(message)

@@ -1,6 +1,6 @@
-// Package websocket serves WebSockets: it compiles them from a specification, answers the
-// handshake of a request, and owns the connection from then on until its close. The server
-// that receives requests and connections is its caller.
+// Package websocket serves WebSockets: it compiles them from a specification, answers the handshake
+// of a request, and owns the connection from then on until it is closed. Its caller is the server,
+// which receives requests and connections.
 package websocket
 
 import (
@@ -45,11 +45,11 @@ type send struct {
 	message      message
 }
 
-// message is what the server sends: a message, the end of the connection, or both.
+// message is an action of the server: a message to send, the end of the connection, or both.
 type message struct {
 	sends    bool // there is a message
 	static   []byte
-	template *renderer.Template // instead of static
+	template *renderer.Template // used instead of static
 	opcode   ws.OpCode          // 0 means the opcode of the message it answers
 	close    *ending            // nil leaves the connection open
 }
@@ -60,13 +60,12 @@ type ending struct {
 	reason *renderer.Template
 }
 
-// Compiler has the settings that WebSockets are compiled with.
+// Compiler holds the settings that WebSockets are compiled with.
 type Compiler struct {
 	Env        func(string) (string, bool)
 	Counters   *renderer.Counters
 	MaxMessage int // bytes of a message, unless the WebSocket declares its own; 0 is 1 MiB
-	// Seed makes the random choices of a WebSocket repeatable; it may return nil: then they are
-	// not.
+	// Seed makes the random choices of a WebSocket repeatable; if it returns nil, they are not.
 	Seed func(asking *config.Endpoint) *Seed
 }
 
@@ -74,8 +73,8 @@ type Compiler struct {
 type Seed struct {
 	// Condition makes the choices of its condition repeatable.
 	Condition func(holds func(*matcher.Request) bool) func(*matcher.Request) bool
-	// Connection begins a connection. The function it returns sets the numbers of the nth text on
-	// it.
+	// Connection begins a connection. The function it returns sets the random numbers of the nth
+	// text on it.
 	Connection func() func(nth uint64, numbers *matcher.Random)
 }
 
@@ -119,7 +118,7 @@ func (c *Compiler) compile(w *config.WebSocket) (matcher.Route, Socket, syntax.P
 		}
 		s.sends = append(s.sends, send{first: d.First(), every: d.Every, times: times, message: t.message(&d.Response)})
 	}
-	if w.Close != nil { // last: it comes after the messages that are due at the same time
+	if w.Close != nil { // last, so that it follows the messages that are due at the same time
 		s.sends = append(s.sends, send{first: w.Close.After, times: 1, message: message{close: t.ending(w.Close)}})
 	}
 	return route, s, w.Claim(t.problems)

@@ -8,11 +8,11 @@ import (
 	"mockserver/matcher/nearest"
 )
 
-// Table is the compiled WebSockets of a specification. A nil Table has none.
+// Table holds the compiled WebSockets of a specification. A nil Table has none.
 type Table struct {
 	routes  *matcher.Table
 	index   *nearest.Index // of the same routes
-	sockets []Socket       // indexed as routes returns them
+	sockets []Socket       // indexed by the results of routes
 }
 
 // Compile compiles the WebSockets of a specification. The Table is nil if there are none, or
@@ -57,8 +57,8 @@ func (t *Table) Declares(r *matcher.Request) bool {
 	return t != nil && len(t.routes.Methods(r)) > 0
 }
 
-// Nearest returns why each of the WebSockets most like a request does not match it, at most
-// limit of them.
+// Nearest returns the reasons why the WebSockets most like a request, at most limit of them, do not
+// match it.
 func (t *Table) Nearest(r *matcher.Request, limit int) []string {
 	if t == nil {
 		return nil

@@ -28,7 +28,7 @@ func (s *inTurn) Read(b []byte) (int, error) {
 func (s *inTurn) SetReadDeadline(time.Time) error { return nil }
 
 // A repeated request looks the same to the code that answers it, whatever was done to the bytes of
-// the one before; one that differs in any byte is another request.
+// the previous one; a request that differs in any byte is another request.
 func TestAgain_IsAsAtFirst(t *testing.T) {
 	request := func(path, body, more string) string {
 		return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\n%sContent-Length: %d\r\n\r\n%s", path, more, len(body), body)
@@ -62,7 +62,7 @@ func TestAgain_IsAsAtFirst(t *testing.T) {
 	}
 }
 
-// A request that is not plain ends repetition: it does not repeat the one before it.
+// A request that is not plain ends the repetition: it does not repeat the previous one.
 func TestAgain_NotAfterAnother(t *testing.T) {
 	const plain, other = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n", "HEAD /a HTTP/1.1\r\nHost: a\r\n\r\n"
 	var w framing

@@ -10,7 +10,7 @@ import (
 // alarm ends pauses when they are due. The runtime waits for its timers in whole milliseconds, so
 // on an idle machine a deadline passes up to one millisecond late. An exact system timer wakes the
 // runtime, which then finds the deadlines that have passed. So the alarm only needs to know when to
-// wake, not for whom; a pause that has ended for another reason costs one needless wake-up.
+// wake, not for whom; a pause that has already ended for another reason costs one needless wake-up.
 //
 // It is a goroutine that runs from the first pause until the alarm is closed. A nil alarm does
 // nothing.
@@ -28,7 +28,7 @@ const alarmTick = 50 * time.Microsecond
 
 func newAlarm() *alarm { return &alarm{base: time.Now()} }
 
-// at makes the alarm go off at a time.
+// at makes the alarm go off at the given time.
 func (a *alarm) at(t time.Time) {
 	if a == nil {
 		return
@@ -58,7 +58,7 @@ func (a *alarm) start() {
 	a.ended.Go(a.ring)
 }
 
-// ring goes off whenever a time has come.
+// ring wakes the runtime whenever a time has come.
 func (a *alarm) ring() {
 	for {
 		if err := a.timer.Wait(); err != nil { // it is closed, or it cannot be read
@@ -80,7 +80,7 @@ func (a *alarm) ring() {
 	}
 }
 
-// arm sets the timer to the first time. If that has passed meanwhile, the timer fires at once.
+// arm sets the timer to the first time. If that has already passed, the timer fires at once.
 func (a *alarm) arm() {
 	a.timer.Set(time.Duration(a.times[0]) - time.Since(a.base))
 }
@@ -121,7 +121,7 @@ func (a *alarm) pop() {
 	}
 }
 
-// close ends the alarm, and returns when it has ended.
+// close stops the alarm, and returns once it has stopped.
 func (a *alarm) close() {
 	if a == nil {
 		return
@@ -129,7 +129,7 @@ func (a *alarm) close() {
 	a.mu.Lock()
 	a.over = true
 	if a.timer != nil {
-		_ = a.timer.Close() // its goroutine ends with it
+		_ = a.timer.Close() // closing it also ends its goroutine
 	}
 	a.mu.Unlock()
 	a.ended.Wait()

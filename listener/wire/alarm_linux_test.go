@@ -32,7 +32,7 @@ func TestAlarm_TimesAreInOrder(t *testing.T) {
 	}
 }
 
-// The alarm goes off for each time, the earlier of two first, and ends when it is closed, however
+// The alarm goes off for each time, the earlier of two first, and stops when it is closed, however
 // many times are left.
 func TestAlarm_GoesOff(t *testing.T) {
 	a := newAlarm()
@@ -44,7 +44,7 @@ func TestAlarm_GoesOff(t *testing.T) {
 	begun := time.Now()
 	a.at(begun.Add(time.Hour))
 	a.at(begun.Add(20 * time.Millisecond))
-	a.at(begun.Add(-time.Second)) // at once
+	a.at(begun.Add(-time.Second)) // rings at once
 	for left() > 1 {
 		select {
 		case <-t.Context().Done():
@@ -75,7 +75,7 @@ func TestPause_KeepsNoTimesOfClientsThatLeft(t *testing.T) {
 	defer l.StopAlarm()
 	for range 100 {
 		client, inner := net.Pipe()
-		_ = client.Close() // both ends are in the test
+		_ = client.Close() // an error would not matter: both ends are in the test
 		if end := l.Adopt(inner).pause(time.Now().Add(time.Hour)); end != pauseLeft {
 			t.Fatalf("got %d, want pauseLeft", end)
 		}

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// scripted is the connection of a client that has sent everything, in pieces of so many bytes, and
-// closed its sending side. It stores what the server sends.
+// scripted is the connection of a client that has sent everything, in pieces of the given sizes,
+// and closed its sending side. It stores what the server sends.
 type scripted struct {
 	sent  []byte
 	piece int
@@ -44,7 +44,8 @@ func (s *scripted) SetReadDeadline(time.Time) error { return nil }
 
 func (s *scripted) SetWriteDeadline(time.Time) error { return nil }
 
-// queue is a listener that returns its content, the last item forever, until it is closed.
+// queue is a listener that returns its items in order, and the last one again and again, until it
+// is closed.
 type queue struct {
 	next   []any // error or net.Conn
 	asked  int
@@ -72,12 +73,12 @@ func (q *queue) Close() error { close(q.closed); return nil }
 
 func (q *queue) Addr() net.Addr { return &net.TCPAddr{} }
 
-// stopping is a listener whose connections are pipes.
+// stopping returns a listener whose connections are pipes.
 func stopping() *Connections {
 	return New(&queue{closed: make(chan struct{})}, slog.New(slog.DiscardHandler))
 }
 
-// end does what Shutdown does first.
+// end performs the first step of Shutdown.
 func end(t *testing.T, l *Connections, lastCall time.Duration) {
 	t.Helper()
 	if err := l.End(lastCall); err != nil {
@@ -88,12 +89,12 @@ func end(t *testing.T, l *Connections, lastCall time.Duration) {
 
 const whole = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
-// pointed is a connection on which something happens at the n-th point: a read, a write, or another
-// call of pass.
+// pointed is a connection on which something happens at the n-th point; a point is a read, a write,
+// or another call of pass.
 type pointed struct {
 	net.Conn
 	n        int
-	before   bool // it happens before that, not after it
+	before   bool // it happens before the call, not after it
 	happened func()
 }
 
@@ -125,7 +126,7 @@ const (
 	inChunks = "POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
 )
 
-// again is the connection of a client that sends one request forever.
+// again is the connection of a client that sends the same request again and again.
 type again struct {
 	scripted
 	request string

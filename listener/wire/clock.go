@@ -14,8 +14,8 @@ type clock struct {
 	date  atomic.Pointer[[]byte] // the time of the last tick, formatted for headers
 }
 
-// clockTick is how far the clock may lag; if the machine is late, it lags that much more. No
-// deadline is set closer than that.
+// clockTick is how far the clock may lag; if the machine is late, the clock lags that much more. No
+// deadline is set closer than clockTick.
 const clockTick = time.Second
 
 // elapsed is the time from base to the last tick.

@@ -39,19 +39,19 @@ type Connection struct {
 	parked    bool      // it is outside fasthttp: it waits, becomes large, or begins TLS
 	served    bool      // Serve serves it
 	large     bool      // see IsLarge
-	grows     bool      // it becomes large when more comes
+	grows     bool      // it becomes large when more arrives
 	first     [1]byte   // the byte that ended the parking
 	framing   framing
 	ready     int       // how many bytes of the last look are for fasthttp
-	restAt    int       // where in them the rest begins that must be passed to take again
+	restAt    int       // where the rest begins that must be passed to take again
 	looked    bool      // what was last read has already been looked at: see stay
 	stay      *stay     // nil where it is not possible
 	held      []byte    // received bytes that must not be read yet: see take
 	store     []byte    // the buffer whose end is held, with what was held before
 	heldAt    time.Time // when the last byte of held arrived
-	arrived   time.Time // when the current request arrived, if it was held; otherwise when it is served
+	arrived   time.Time // when the current request arrived; zero if that is when it is served
 	deaf      bool      // the client has finished sending
-	left      bool      // the client left, or the server ended, while its request waited
+	left      bool      // the client left, or the server stopped, while its request waited
 	over      error     // ends reading: a protocol error, or io.EOF after the last request
 	told      bool      // over was returned
 	behind    bool      // more bytes came after the last request
@@ -67,7 +67,7 @@ type Connection struct {
 
 	hello   []byte  // what the client sent of a TLS handshake, until that begins; see opens
 	secured *stream // the TLS connection over Conn; nil for one in clear text
-	abrupt  bool    // it is to end without the closing notice of TLS
+	abrupt  bool    // it is to close without the closing notice of TLS
 	parting bool    // that notice is being sent, or was
 	// TLS is what the requests of the connection have in common; nil for one in clear text.
 	TLS *matcher.TLS
@@ -79,7 +79,7 @@ type Connection struct {
 	spoils string // the fault to apply to the response when it is written; "" for none
 	struck bool   // a fault has ended the connection
 
-	expires time.Duration // when it is old, since the base of the clock; 0 for never
+	expires time.Duration // when it is too old, since the base of the clock; 0: never
 
 	shard  uint32        // the shard that its requests are counted in
 	timed  bool          // the times of reads are noted
@@ -111,8 +111,8 @@ const (
 	// MaxHeader is the maximum size of the request line and headers, in bytes, and the size of the
 	// read buffer of a connection that is large.
 	MaxHeader = 64 << 10
-	// ReadBuffer is the size of the read buffer of other connections, in bytes. A connection that
-	// waits holds it.
+	// ReadBuffer is the size of the read buffer of all other connections, in bytes. A connection
+	// holds it while it waits.
 	ReadBuffer    = 4 << 10
 	headerTimeout = 10 * time.Second
 	// idleTimeout outlasts the connection pools of the clients under test: if the server closes
@@ -126,14 +126,14 @@ const (
 	// minimum rate, in bytes a second, of one that takes longer.
 	slowTime = 10 * time.Minute
 	slowRate = 1 << 10
-	// renewal is how imprecise a deadline may be, so that it is not set again for each byte or
-	// small response.
+	// renewal is how imprecise a deadline may be; it avoids setting the deadline again for each
+	// byte or small response.
 	renewal = time.Second
 	// parkTime is the minimum time that a connection waits for a request before the resources that
 	// serve it are released. It may be twice as long.
 	parkTime = 5 * time.Second
 
-	// lastMoment is the minimum time that a connection may still send when the server stops, if it
+	// lastMoment is the minimum time that a client may still send when the server stops, if it
 	// never sent anything or has just received its last response.
 	lastMoment = 100 * time.Millisecond
 
@@ -145,8 +145,8 @@ const (
 // AfterWrite sets f to be called once the current response has been written, or cannot be.
 func (c *Connection) AfterWrite(f func(written time.Time)) { c.after = f }
 
-// release calls the function that AfterWrite has set: once the connection is read again, or ends,
-// the response has been written.
+// release calls the function that AfterWrite has set: once the connection is read again, or is
+// closed, the response has been written.
 func (c *Connection) release() {
 	after, written := c.after, c.written
 	c.after, c.written = nil, time.Time{}
@@ -159,10 +159,11 @@ func (c *Connection) release() {
 	after(written)
 }
 
-// The methods below are what a response may ask of the connection of its request. The connection is
-// nil for a request that has none, in a test: it does not wait, and nothing can be done to it.
+// The code that builds a response may call the methods below on the connection of its request. The
+// connection is nil for a request that has none, in a test: such a request does not wait, and the
+// methods do nothing.
 
-// HasLeft reports whether the client is gone, so that no response is needed.
+// HasLeft reports whether the client has left, so that no response is needed.
 func (c *Connection) HasLeft() bool { return c != nil && c.left }
 
 // Shard numbers the connection, for counters that are split into shards.
@@ -224,8 +225,8 @@ func (c *Connection) ReadHeld(b []byte) int {
 	return n
 }
 
-// NoteReads turns the recording of read times on or off. The first time is that of the call: the
-// request was read a tenth of a microsecond before.
+// NoteReads turns the recording of read times on or off. The first time is the time of the call:
+// the request was read a tenth of a microsecond before.
 func (c *Connection) NoteReads(on bool) {
 	if on && !c.timed {
 		c.readAt = c.from.clock.exactly()
@@ -245,7 +246,7 @@ func (c *Connection) ReadAt() time.Time { return c.TimeOf(c.readAt) }
 // TimeOf converts a time that LastRead returned.
 func (c *Connection) TimeOf(at time.Duration) time.Time { return c.from.clock.base.Add(at) }
 
-// Date is the time in the format of the Date header, to the second.
+// Date returns the time in the format of the Date header, to the second.
 func (c *Connection) Date() []byte { return *c.from.clock.date.Load() }
 
 // HasSpoken reports whether anything was read from the connection, other than empty lines.
@@ -281,10 +282,10 @@ func (c *Connection) IsUnanswered() bool {
 	return c.spoke.Load() && !c.idle.now() && !c.unread.Load() && !c.answered.Load()
 }
 
-// Close closes the connection and forgets it. A client that was refused, sends more after its last
-// request, or learns only now that the connection ends may still be sending. Closing at once would
-// make its system discard the response, so what it sends is read first, for a while. A connection
-// that is parked, or has left HTTP, stays open.
+// Close closes the connection and forgets it. A client that was refused, that sends more after its
+// last request, or that learns only now that the connection is closed may still be sending. Closing
+// at once would make its system discard the response, so what it sends is read first, for a while.
+// A connection that is parked, or has left HTTP, stays open.
 func (c *Connection) Close() error {
 	if c.parked || c.upgraded.Load() {
 		return nil
@@ -308,7 +309,7 @@ func (c *Connection) CloseNow() error {
 	return nil // the server ended first
 }
 
-// Discard ends sending to the client, and reads what the client sends until it ends too.
+// Discard stops sending to the client, and reads what the client sends until the client also stops.
 func (c *Connection) Discard() {
 	c.farewell()
 	half, ok := c.Conn.(interface{ CloseWrite() error })
@@ -321,10 +322,10 @@ func (c *Connection) Discard() {
 // isIdle reports whether the connection was last read for another request.
 func (c *Connection) isIdle() bool { return c.at.kind == waiting && c.at.request > 0 }
 
-// longest returns how long n bytes may take to get through.
+// longest returns the maximum time that n bytes may take to get through.
 func longest(n int) time.Duration { return slowTime + time.Duration(n/slowRate)*time.Second }
 
-// errParked ends serving a connection that is parked: for fasthttp it has ended.
+// errParked ends the serving of a connection that is parked: to fasthttp the connection has ended.
 var errParked = io.EOF
 
 // pausing is the state of a connection's pauses that is shared with other goroutines.
@@ -346,7 +347,7 @@ func (p *pausing) end() {
 
 func (p *pausing) stir() {
 	select {
-	case p.signal <- struct{}{}: // nil where no pause waits for it
+	case p.signal <- struct{}{}: // nil if no pause waits for it
 	default:
 	}
 }

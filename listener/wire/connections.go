@@ -22,8 +22,8 @@ type Connections struct {
 	net.Listener
 	log      *slog.Logger
 	refusals *loglimit.Limiter // of log lines about connections that cannot be accepted
-	// Owned reports whether an accepted connection belongs to someone else, who closes it. If Owned
-	// is nil, none does.
+	// Owned reports whether an accepted connection belongs to another part of the program, which
+	// closes it. If Owned is nil, no connection does.
 	Owned func(net.Conn) bool
 	// Plain answers a plain request, and reports whether it did. If Plain is nil, none is answered.
 	// The error is a write error.
@@ -80,7 +80,7 @@ func (c *Connections) StartAlarm() { c.alarm = newAlarm() }
 // StopAlarm.
 func (c *Connections) AlarmAt(t time.Time) { c.alarm.at(t) }
 
-// StopAlarm ends what StartAlarm began.
+// StopAlarm stops the alarm that StartAlarm started.
 func (c *Connections) StopAlarm() { c.alarm.close() }
 
 // Failures returns how often a connection could not be accepted.
@@ -89,7 +89,7 @@ func (c *Connections) Failures() uint64 { return c.failures.Load() }
 // Flush logs how many lines about connections that cannot be accepted were suppressed.
 func (c *Connections) Flush() { c.refusals.Flush() }
 
-// How long accepting waits after a temporary error: the first time, and at most.
+// How long Accept waits after a temporary error: the first time, and at most.
 const (
 	firstPause   = 5 * time.Millisecond
 	longestPause = time.Second
@@ -203,9 +203,9 @@ func (c *Connections) isEnding() bool {
 }
 
 // Hurry gives the connections that wait for a request a moment more: a request may be on its way,
-// and its response says that the connection is closed. Without Hurry they would delay the end by
-// the idle time-out, or the time-out of headers. The listener is already closed, so a connection
-// that starts to wait from now on sees that.
+// and its response says that the connection is closed. Without Hurry they would delay the shutdown
+// by the idle time-out, or by the time-out for headers. The listener is already closed, so a
+// connection that starts to wait from now on sees that.
 func (c *Connections) Hurry() {
 	c.hurrying.Lock()
 	defer c.hurrying.Unlock()
@@ -222,7 +222,7 @@ func (c *Connections) Hurry() {
 	}
 }
 
-// moment is how long a connection may still send if it never sent anything, or has just received
+// moment returns how long a client may still send if it never sent anything, or has just received
 // its last response.
 func (c *Connections) moment() time.Duration { return max(lastMoment, c.patience) }
 

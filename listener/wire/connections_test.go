@@ -46,7 +46,7 @@ func TestAccept_OutlastsWhatPasses(t *testing.T) {
 }
 
 // A connection counts as not accepted if some resource has run out; while only reserved descriptors
-// are left it counts once, because nobody may be waiting.
+// are left, only the first failure counts, because no connection may be waiting.
 func TestAccept_CountsWhatRanOut(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -89,7 +89,7 @@ func TestAccept_IsEndedByCloseWhileItPauses(t *testing.T) {
 			_, err := l.Accept()
 			ended <- err
 		}()
-		<-time.After(10*time.Second + time.Millisecond) // of the bubble: a pause of a second has begun
+		<-time.After(10*time.Second + time.Millisecond) // bubble time: a pause of a second has begun
 		synctest.Wait()
 		if most := 25; q.asked > most {
 			t.Errorf("it asked %d times in 10 s, want at most %d", q.asked, most)
@@ -130,7 +130,7 @@ func TestConnection_SetsFewDeadlines(t *testing.T) {
 		var sending sync.WaitGroup
 		sending.Go(func() {
 			for range 100 {
-				_, _ = io.WriteString(client, request) // what it misses is not read
+				_, _ = io.WriteString(client, request) // if it fails, the read fails
 			}
 		})
 		buf := make([]byte, MaxHeader)
@@ -140,7 +140,7 @@ func TestConnection_SetsFewDeadlines(t *testing.T) {
 			}
 			<-time.After(time.Second)
 		}
-		_ = conn.Close() // both ends are in the test
+		_ = conn.Close() // an error would not matter: both ends are in the test
 		sending.Wait()
 	})
 	if inner.set < 10 || inner.set > 25 {
@@ -159,7 +159,7 @@ func (h *halfClosing) CloseWrite() error { h.ended = true; return nil }
 func TestConnection_ClosingARefusedOneWaitsForItsClient(t *testing.T) {
 	ordinary := func(c *Connection) { c.spoke.Store(true) }
 	refused := func(c *Connection) { c.unread.Store(true) }
-	ended := func(c *Connection) { _ = c.from.Close() } // of a queue, which does not fail
+	ended := func(c *Connection) { _ = c.from.Close() } // closing a queue does not fail
 	for _, c := range []struct {
 		name   string
 		state  func(c *Connection)
@@ -173,15 +173,15 @@ func TestConnection_ClosingARefusedOneWaitsForItsClient(t *testing.T) {
 			ordinary(c)
 			ended(c)
 			c.framing.requests = 1
-			_, _ = c.Read(make([]byte, 1)) // fails, which TestRead_AfterTheEnd looks at
+			_, _ = c.Read(make([]byte, 1)) // fails, which TestRead_AfterTheEnd tests
 		}, false, nil, 0},
 		{"one that has its last answer is waited for", func(c *Connection) { ordinary(c); ended(c) }, true, func(_ *Connections, peer net.Conn) {
 			dribble(peer, "abc", 400*time.Millisecond)
-			_ = peer.Close() // of a pipe, which does not fail
+			_ = peer.Close() // closing a pipe does not fail
 		}, 1200 * time.Millisecond},
 		{"one that goes on sending is waited for", refused, true, func(_ *Connections, peer net.Conn) {
 			dribble(peer, "abc", 400*time.Millisecond)
-			_ = peer.Close() // of a pipe, which does not fail
+			_ = peer.Close() // closing a pipe does not fail
 		}, 1200 * time.Millisecond},
 		{"one that is silent is not waited for long", refused, true, nil, lingerTime},
 		{"one that never ends is not waited for long", refused, true, func(_ *Connections, peer net.Conn) {
@@ -204,7 +204,7 @@ func TestConnection_ClosingARefusedOneWaitsForItsClient(t *testing.T) {
 					client.Go(func() { c.client(l, peer) })
 				}
 				begun := time.Now()
-				_ = conn.Close() // CloseAll may have been before it
+				_ = conn.Close() // CloseAll may have come first
 				if took := time.Since(begun); took != c.want {
 					t.Errorf("it was closed after %v, want %v", took, c.want)
 				}
@@ -225,7 +225,7 @@ func dribble(w io.Writer, text string, pause time.Duration) {
 	for i := range len(text) {
 		<-time.After(pause)
 		if _, err := io.WriteString(w, text[i:i+1]); err != nil {
-			return // the server has closed
+			return // the server has closed the connection
 		}
 	}
 }

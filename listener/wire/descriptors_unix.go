@@ -29,8 +29,8 @@ func reserveDescriptors() descriptors {
 	return descriptors{border: n - min(n/8, mostReserved)}
 }
 
-// took notes an accepted connection. The system assigns the smallest free number, so that number
-// shows how many are left.
+// took notes an accepted connection. The system assigns the smallest free descriptor, whose number
+// therefore shows how many are left.
 func (d *descriptors) took(conn net.Conn) {
 	raw, ok := conn.(syscall.Conn)
 	if d.border == 0 || !ok {
@@ -41,7 +41,7 @@ func (d *descriptors) took(conn net.Conn) {
 	}
 }
 
-// left returns an error while no descriptor is left for a connection.
+// left returns an error if no descriptor is left for a connection.
 func (d *descriptors) left() error {
 	if !d.scarce {
 		return nil

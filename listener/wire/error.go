@@ -2,7 +2,7 @@ package wire
 
 // ProtocolError is a violation of the protocol by a client.
 type ProtocolError struct {
-	Status int // of the response to it
+	Status int // the status of the response to it
 	What   string
 }
 

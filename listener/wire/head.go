@@ -8,8 +8,8 @@ import (
 	"mockserver/internal/ascii"
 )
 
-// head is a request line and headers, as far as they have been read: what their lines say about
-// where the request ends and what comes after it.
+// head is a request line and headers, as far as they have been read: it stores what their lines say
+// about where the request ends and what comes after it.
 //
 // Where fasthttp knows only one spelling, the bytes are rewritten in place: "Expect: 100-continue",
 // "Connection: close", tabs between the options of HTTP/1.0, and a minor version above 1. Nothing
@@ -67,8 +67,8 @@ var (
 	badExpect  = &ProtocolError{417, "only the expectation 100-continue can be met"}
 )
 
-// read parses the lines in b of the head that b begins with. It returns the length of the head once
-// it is complete, else 0: then b must be passed again, with more after it.
+// read parses the lines of the head at the beginning of b. It returns the length of the head if it
+// is complete; otherwise it returns 0, and b must be passed again with more data after it.
 func (h *head) read(b []byte) (length int, err error) {
 	for {
 		end := bytes.IndexByte(b[h.sought:], '\n')
@@ -132,8 +132,8 @@ func (h *head) plain(b []byte, length int) Plain {
 	}
 }
 
-// checkPart checks an incomplete line: data that is not HTTP at all may never contain the end of a
-// line.
+// checkPart checks an incomplete line: data that is not HTTP at all might never contain the end of
+// a line.
 func (h *head) checkPart(line []byte) error {
 	if h.begun || len(line) == 0 || tokenBytes[line[0]] || string(line) == "\r" {
 		return nil
@@ -208,7 +208,7 @@ func (h *head) note(line []byte, n int) {
 	case n == len("prefer") && hasName(line, "prefer"):
 		h.odd, h.prefers = true, true // it may select another response
 	case n == len("origin") && hasName(line, "origin"), n == len("trailer") && hasName(line, "trailer"):
-		h.odd = true // one has its own response, the names of the other are checked by fasthttp
+		h.odd = true // one has its own response; fasthttp checks the names of the other
 	case n == len("upgrade") && hasName(line, "upgrade"):
 		h.odd, h.upgrade = true, true
 	}
@@ -265,8 +265,8 @@ func (h *head) transferEncoding(value []byte) error {
 	return nil
 }
 
-// expect parses an expectation. HTTP/1.0 does not have them, but fasthttp accepts them in any
-// version, so there it must not see it.
+// expect parses an expectation. HTTP/1.0 does not have expectations, but fasthttp accepts them in
+// any version, so it must not see one in HTTP/1.0.
 func (h *head) expect(value []byte) error {
 	isContinue := ascii.EqualFold(value, "100-continue")
 	switch {
@@ -281,9 +281,9 @@ func (h *head) expect(value []byte) error {
 }
 
 // connection parses the options of a Connection header. A header with close among other options is
-// rewritten as close alone, and so is one after it if there is room, so that fasthttp tells the
-// client that it closes. keep-alive counts in the first header only, as in fasthttp, which requires
-// it in HTTP/1.0 and does not handle tabs.
+// rewritten as close alone, and so is a later header if there is room, so that fasthttp tells the
+// client that the connection is closed. keep-alive counts in the first header only, as in fasthttp,
+// which requires it in HTTP/1.0 and does not handle tabs.
 func (h *head) connection(value []byte) error {
 	first := !h.connected
 	h.connected = true

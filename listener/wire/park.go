@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A connection that waits for long is parked: fasthttp ends as if the connection had been closed,
+// A connection that waits for long is parked: fasthttp stops serving it as if it had been closed,
 // and so releases its buffers and its context, which are most of a connection's memory. Only a
 // goroutine that waits for one byte is left.
 
@@ -15,7 +15,7 @@ import (
 // the connection instead.
 func (c *Connection) unpark() bool {
 	c.parked, c.large = false, false
-	c.rise() // whoever wakes or hurries an idle connection sets its deadline before this does
+	c.rise() // code that wakes or hurries an idle connection sets its deadline before this does
 	c.readInForce, c.restsUntil = c.TimeOf(c.idleSince+idleTimeout), 0
 	err := c.Conn.SetReadDeadline(c.readInForce)
 	c.idle.park()
@@ -72,8 +72,8 @@ func (c *Connection) resume() bool {
 	return c.unpark()
 }
 
-// fill makes the connection large if a request has filled its buffer with n bytes, unless the body
-// is too long even for a large buffer.
+// fill makes the connection large if the n bytes of a request have filled its buffer, unless the
+// body is too long even for a large buffer.
 func (c *Connection) fill(n int) {
 	if n == ReadBuffer && (c.framing.stage != atBody || c.framing.head.length <= MaxHeader-ReadBuffer) {
 		c.Enlarge()

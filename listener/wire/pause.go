@@ -11,20 +11,20 @@ import (
 // A request that waits, for its latency or for its turn, waits where it is served: in the
 // connection's goroutine, which sleeps in a read. So it needs no thread, timer or goroutine of its
 // own, and the wait ends when the connection ends: the client leaves, or the server closes it. What
-// the client sends meanwhile, requests after the one that waits, is kept for later.
+// the client sends during the wait (requests after the waiting one) is kept for later.
 //
 // A client that finishes sending (FIN) and one that is gone look alike. It counts as gone, unless
 // it announced that the request is its last: then it has nothing else to send, and may well be
-// waiting for the response, as "printf … | nc -N" does.
+// waiting for the response, as "printf … | nc -N" is.
 
-// pauseEnd is why a pause ended.
+// pauseEnd is the reason why a pause ended.
 type pauseEnd uint8
 
-// Why a pause ended.
+// Reasons why a pause ended.
 const (
 	pauseDue   pauseEnd = iota // its time has come
 	pauseWoken                 // Wake was called, now or before: check whether the awaited condition holds
-	pauseLeft                  // the client left, or the server ended: the request is not answered
+	pauseLeft                  // the client left, or the server stopped: no response
 )
 
 const (
@@ -88,7 +88,7 @@ func (c *Connection) WaitUntil(t time.Time) (left bool) {
 }
 
 // Left reports whether the client has left, during a request that is being worked on and not
-// waiting. What is read meanwhile is kept, as in a pause.
+// waiting. Anything that it reads is kept, as in a pause.
 func (c *Connection) Left() bool {
 	if left, inside := c.asksInside(); inside {
 		return left
@@ -109,7 +109,7 @@ func (c *Connection) beginRead(until time.Time) (woken bool) {
 	switch early := until.Add(-alarmLead); {
 	case until.IsZero():
 	case time.Now().Before(early):
-		until = early // and again later: so the alarm keeps no times of clients that left long before
+		until = early // and again later, so that the alarm keeps no times of clients long gone
 	default:
 		c.from.alarm.at(until)
 	}
@@ -125,7 +125,7 @@ func (c *Connection) endRead() (woken bool) {
 	return woken
 }
 
-// room returns where a pause reads to: after the held bytes.
+// room returns the space that a pause reads into: after the held bytes.
 func (c *Connection) room() []byte {
 	if c.held == nil {
 		return c.first[:]

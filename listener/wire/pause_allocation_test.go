@@ -31,7 +31,7 @@ func TestAllocations_OfPauses(t *testing.T) {
 	c := from.Adopt(inner)
 	defer c.CloseNow()
 	wrong, got := 0, math.Inf(1)
-	for range 5 { // what else the process does may add to one of them
+	for range 5 { // other work of the process may add to one of them
 		got = min(got, testing.AllocsPerRun(100, func() {
 			if c.pause(time.Now().Add(100*time.Microsecond)) != pauseDue {
 				wrong++

@@ -8,7 +8,7 @@ import (
 	"weak"
 )
 
-// The first bytes from a client of HTTP/2 do not stay in memory as long as its connection.
+// The first bytes from an HTTP/2 client do not stay in memory as long as its connection.
 func TestPreface_IsNotKept(t *testing.T) {
 	l := stopping()
 	var first weak.Pointer[byte]

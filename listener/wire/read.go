@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// await prepares the connection to be read for the next part, of which some has already been read.
+// await prepares the connection to be read for the next part, some of which has already been read.
 // The time-out of the first request's head starts when the connection is accepted.
 func (c *Connection) await(some []byte) error {
 	next := part{request: c.framing.requests, kind: waiting}
@@ -43,7 +43,7 @@ func (c *Connection) enter(next part) {
 // rest makes the connection idle. fasthttp sends its responses before it reads another request, but
 // not while it has a pipelined one: that one is served first. The deadline is when the connection
 // is parked, and is set again only once half of it has passed, or if it is the deadline of another
-// part. A connection that has sent empty lines is not parked. When the server ends, there is a
+// part. A connection that has sent empty lines is not parked. When the server stops, there is a
 // moment for one more request.
 func (c *Connection) rest(lines bool) (err error) {
 	if left := c.restsUntil - c.idleSince; lines {
@@ -89,7 +89,7 @@ func (c *Connection) enforce() error {
 	return c.Conn.SetReadDeadline(expires)
 }
 
-// receive reads once, for the next part, of which b already contains some bytes.
+// receive reads once for the next part; b already contains some of its bytes.
 func (c *Connection) receive(b []byte, held int) (int, error) {
 	if err := c.await(b[:held]); err != nil {
 		return 0, err
@@ -134,14 +134,14 @@ func (c *Connection) Lateness() string {
 }
 
 // Read reads what the client sent, as far as it is valid: a head is returned whole, and nothing
-// after a protocol error. That protocol error is then the error returned.
+// after a protocol error. In that case, the error returned is the protocol error.
 func (c *Connection) Read(b []byte) (int, error) {
 	if c.after != nil { // fasthttp has written the response: it reads after that
 		c.release()
 	}
 	c.silent = false
 	if c.upgraded.Load() {
-		return 0, errParked // fasthttp takes the connection as ended
+		return 0, errParked // to fasthttp the connection has ended
 	}
 	switch {
 	case c.unwritten:
@@ -204,7 +204,7 @@ func (c *Connection) look(b []byte, n int, err error) (done bool, failed error) 
 	if c.timed {
 		c.readAt = c.from.clock.exactly()
 	}
-	c.framing.single = c.from.Single() // as it is now: a reload may have come while nothing else did
+	c.framing.single = c.from.Single() // there may have been a reload
 	if err != nil || !c.framing.again(b[:n]) {
 		c.ready, c.restAt = c.take(b[:n], err)
 	}

@@ -22,7 +22,8 @@ var clearText = bad("this port speaks TLS; expected a URL that begins with https
 
 // opens looks at the first bytes of a connection, and reports whether they are not a request. If
 // they begin a TLS handshake, the connection ends for fasthttp, so that its buffers are not held
-// meanwhile. Clear text where only TLS is allowed is refused; then ready is what take returns.
+// during the handshake. Clear text where only TLS is allowed is refused; then ready is what take
+// returns.
 func (c *Connection) opens(b []byte) (ready int, done bool) {
 	switch {
 	case b[0] == hello:
@@ -51,7 +52,7 @@ func (c *Connection) secure() bool {
 		socket.stop()
 	}
 	if err != nil {
-		c.Discard() // closed at once, the system would discard the alert that says why
+		c.Discard() // otherwise the system would discard the alert that says why
 		_ = c.CloseNow()
 		return false
 	}
@@ -137,9 +138,9 @@ func (s *stream) Write(b []byte) (int, error) {
 	return s.Conn.Write(b)
 }
 
-// Read reads once. A client that closes its connection without a closing notice has ended all the
-// same: HTTP knows whether a request is complete. After any failure other than a deadline, nothing
-// can be sent.
+// Read reads once. A client that closes its connection without a closing notice has finished
+// sending all the same: HTTP shows whether a request is complete. After any failure other than a
+// deadline, nothing can be sent.
 func (s *stream) Read(b []byte) (int, error) {
 	n, err := s.Conn.Read(b)
 	switch {
@@ -151,7 +152,7 @@ func (s *stream) Read(b []byte) (int, error) {
 	return n, &brokenError{err}
 }
 
-// brokenError is a failure of TLS. For the reader, the connection is closed.
+// brokenError is a failure of TLS. To the reader, the connection is closed.
 type brokenError struct{ error }
 
 // Is reports whether the error is to be handled like target.
@@ -160,7 +161,7 @@ func (e *brokenError) Is(target error) bool { return target == net.ErrClosed }
 // Unwrap returns the error of crypto/tls.
 func (e *brokenError) Unwrap() error { return e.error }
 
-// thread is a reading of the clocks of the thread that a goroutine runs on.
+// thread is a reading of the clocks for the thread that a goroutine runs on.
 type thread struct {
 	cpu  time.Duration // used by the thread; 0 if the system does not report it
 	wall time.Time

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A client that does not continue its handshake is closed after ten seconds, and what it still
-// sends is read for two.
+// A client that does not continue its handshake is cut off after ten seconds, and what it still
+// sends is read for two seconds.
 func TestSecure_SlowHandshake(t *testing.T) {
 	for _, sent := range []string{"\x16", "\x16\x03\x01\x02\x00"} {
 		synctest.Test(t, func(t *testing.T) {

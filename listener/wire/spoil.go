@@ -9,18 +9,18 @@ import (
 // Spoil applies a fault to the response when it is written.
 func (c *Connection) Spoil(fault string) { c.spoils = fault }
 
-// Answered notes that the response has been written to the connection. What fasthttp writes until
-// it reads again is dropped.
+// Answered notes that the response has been written to the connection. Everything that fasthttp
+// writes until it reads again is dropped.
 func (c *Connection) Answered() { c.silent = true }
 
-// Reset ends the connection so that the client notices that its response is not whole.
+// Reset ends the connection so that the client notices that its response is incomplete.
 func (c *Connection) Reset() {
 	c.struck = true
 	c.answered.Store(true) // there will be no other response
 	c.cut()
 }
 
-// SpoiltBody is a body that is not sent as it should be: half of it, rounded down, or a
+// SpoiltBody is a body that is not sent properly: only half of it, rounded down, is sent, or a
 // piece at a time.
 type SpoiltBody struct {
 	Body []byte
@@ -47,7 +47,7 @@ func (s *SpoiltBody) WriteTo(io.Writer) (n int64, err error) {
 // slowBeat is the minimum time that a slow body waits between two pieces.
 const slowBeat = 50 * time.Millisecond
 
-// errLeft ends a slow body whose client left.
+// errLeft ends a slow body whose client has left.
 var errLeft = errors.New("the client left before the body was sent")
 
 // drip sends each byte of the body when it is due. The last one is due after the length of the body

@@ -15,9 +15,9 @@ func TestHurry_OfConnectionsAtAnyPoint(t *testing.T) {
 	for _, c := range []struct {
 		name                     string
 		sent                     string
-		reads                    int           // that end before the end comes
-		lastCall                 time.Duration // as Options have it
-		whileReading, afterwards time.Duration // how long reading goes on after the end, if it is read when that comes or not yet
+		reads                    int           // reads that return before the server stops
+		lastCall                 time.Duration // as in Options
+		whileReading, afterwards time.Duration // how long reading goes on after the stop
 	}{
 		{"silent", "", 0, 0, lastMoment, lastMoment},
 		{"silent, with a last call", "", 0, call, call, call},
@@ -29,20 +29,20 @@ func TestHurry_OfConnectionsAtAnyPoint(t *testing.T) {
 		{"after an empty line", whole + "\r\n", 1, 0, 0, lastMoment},
 		{"after an empty line, with a last call", whole + "\r\n", 1, call, call, call},
 	} {
-		for _, reading := range []bool{true, false} { // when the end comes
+		for _, reading := range []bool{true, false} { // whether a read is in progress at the stop
 			want := c.afterwards
 			if reading {
 				want = c.whileReading
 			}
 			if want < 0 {
-				continue // what is sent but not read is nothing yet
+				continue // bytes that are sent but not read do not count yet
 			}
 			synctest.Test(t, func(t *testing.T) {
 				peer, inner := net.Pipe()
 				defer peer.Close()
 				l := stopping()
 				conn := l.Adopt(inner)
-				go func() { _, _ = io.WriteString(peer, c.sent) }() // what it misses shows below
+				go func() { _, _ = io.WriteString(peer, c.sent) }() // if it fails, the reads below fail
 				buf := make([]byte, MaxHeader)
 				for range c.reads {
 					if _, err := conn.Read(buf); err != nil {
@@ -69,22 +69,22 @@ func TestHurry_OfConnectionsAtAnyPoint(t *testing.T) {
 				if took := time.Since(begun); took != want {
 					t.Errorf("%s, reading %v: it ended after %v, want %v", c.name, reading, took, want)
 				}
-				_ = conn.Close() // both ends are in the test
+				_ = conn.Close() // an error would not matter: both ends are in the test
 			})
 		}
 	}
 }
 
-// A request arrives just as the server ends: it is read, and has the time that requests have.
+// A request arrives just as the server stops: it is read, and has the usual time of a request.
 func TestHurry_MeetsARequest(t *testing.T) {
-	for _, first := range []bool{true, false} { // the end is
+	for _, first := range []bool{true, false} { // whether the stop comes first
 		synctest.Test(t, func(t *testing.T) {
 			peer, inner := net.Pipe()
 			defer peer.Close()
 			l := stopping()
 			meets := &pointed{Conn: inner, n: 2, before: first, happened: func() { end(t, l, time.Second) }}
 			conn := l.Adopt(meets)
-			go func() { // reading says what it misses
+			go func() { // if it fails, the reads fail
 				_, _ = io.WriteString(peer, whole)
 				_, _ = io.WriteString(peer, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n")
 				<-time.After(bodyTimeout - time.Second)
@@ -96,7 +96,7 @@ func TestHurry_MeetsARequest(t *testing.T) {
 					t.Errorf("the end is first %v: got %v when part %d was read", first, err, part)
 				}
 			}
-			_ = conn.Close() // both ends are in the test
+			_ = conn.Close() // an error would not matter: both ends are in the test
 		})
 	}
 }
@@ -138,7 +138,7 @@ func TestAdopt_AfterCloseAllClosesToo(t *testing.T) {
 	}
 }
 
-// The code that serves a connection closes it too, which is not an error after the end.
+// The code that serves a connection also closes it, which is not an error after CloseAll.
 func TestConnection_ClosedTwiceIsNoFailure(t *testing.T) {
 	client, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

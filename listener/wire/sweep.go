@@ -29,7 +29,7 @@ const (
 
 // sweepSoon schedules a sweep of the connections.
 func (c *Connections) sweepSoon() {
-	for state := &c.sweeper.state; ; { // until the state that was seen is the one that is changed
+	for state := &c.sweeper.state; ; { // until the state that was read is the state that is changed
 		switch state.Load() {
 		case noSweep:
 			if state.CompareAndSwap(noSweep, soon) {
@@ -69,7 +69,7 @@ func (c *Connections) sweep() {
 	}
 }
 
-// wake ends the wait of an idle connection, unless it has ended meanwhile.
+// wake ends the wait of an idle connection, unless the wait has already ended.
 func (c *Connection) wake() {
 	c.from.hurrying.Lock()
 	defer c.from.hurrying.Unlock()

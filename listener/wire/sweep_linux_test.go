@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// For a client that ends sending together with its last request, the poller reports both at once: a
-// sweep finds the end, long before the connection would be parked.
+// If a client closes its sending side together with its last request, the poller reports both at
+// once: a sweep finds the end, long before the connection would be parked.
 func TestSweep_FindsTheEndThatCameWithTheLastRequest(t *testing.T) {
 	for _, requests := range []int{1, 3} {
 		list, err := net.Listen("tcp", "127.0.0.1:0")
@@ -32,7 +32,7 @@ func TestSweep_FindsTheEndThatCameWithTheLastRequest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = client.SetDeadline(time.Now().Add(10 * parkTime)) // reading fails then
+		_ = client.SetDeadline(time.Now().Add(10 * parkTime)) // then reading fails
 		conn, err := l.Accept()
 		if err != nil {
 			t.Fatal(err)
@@ -43,7 +43,7 @@ func TestSweep_FindsTheEndThatCameWithTheLastRequest(t *testing.T) {
 				_, err := c.Read(make([]byte, MaxHeader))
 				return err
 			})
-			_ = conn.Close() // as who serves it does
+			_ = conn.Close() // as the code that serves it does
 			served <- err
 		}
 		answer := make([]byte, 1)
@@ -51,15 +51,15 @@ func TestSweep_FindsTheEndThatCameWithTheLastRequest(t *testing.T) {
 			go serve()
 		}
 		for range requests - 1 {
-			_, _ = io.WriteString(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n") // the answer tells
+			_, _ = io.WriteString(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n") // if it fails, there is no answer
 			if _, err := io.ReadFull(client, answer); err != nil {
 				t.Fatal(err)
 			}
 		}
-		_, _ = io.WriteString(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n") // the answer tells
+		_, _ = io.WriteString(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n") // if it fails, there is no answer
 		_ = client.(*net.TCPConn).CloseWrite()
 		begun := time.Now()
-		if requests == 1 { // both are there when it is read
+		if requests == 1 { // both have arrived when it is read
 			go serve()
 		}
 		if _, err := io.ReadFull(client, answer); err != nil {
@@ -80,8 +80,8 @@ func TestSweep_FindsTheEndThatCameWithTheLastRequest(t *testing.T) {
 	}
 }
 
-// A request triggers one sweep, or another one if that may already have passed its connection;
-// there are no sweeps while nothing happens.
+// A request triggers one sweep, and another one if the first may already have passed its
+// connection; there are no sweeps while nothing happens.
 func TestSweep_RestsWithoutRequests(t *testing.T) {
 	l := New(nil, slog.New(slog.DiscardHandler))
 	for state, want := range map[uint32]uint32{soon: soon, sweeping: sweepMore, sweepMore: sweepMore} {
@@ -92,7 +92,7 @@ func TestSweep_RestsWithoutRequests(t *testing.T) {
 		}
 	}
 	l.sweeper.state.Store(noSweep)
-	l.sweepSoon() // of no connection
+	l.sweepSoon() // for no connection
 	if got := l.sweeper.state.Load(); got == sweepMore {
 		t.Error("there are two sweeps")
 	}
@@ -117,7 +117,7 @@ func TestServe_NothingFollowsAResponseThatIsNotWhole(t *testing.T) {
 			_, err := c.Write([]byte("whole"))
 			return true, err
 		}
-		_, _ = c.Write([]byte("part")) // the client tells
+		_, _ = c.Write([]byte("part")) // the client checks it
 		return true, os.ErrDeadlineExceeded
 	}
 	served := make(chan *Connection, 1)
@@ -138,13 +138,13 @@ func TestServe_NothingFollowsAResponseThatIsNotWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = client.SetDeadline(time.Now().Add(10 * parkTime)) // reading fails then
+	_ = client.SetDeadline(time.Now().Add(10 * parkTime)) // then reading fails
 	answer := make([]byte, 5)
-	_, _ = io.WriteString(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n") // the answer tells
+	_, _ = io.WriteString(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n") // if it fails, there is no answer
 	if _, err := io.ReadFull(client, answer); err != nil {
 		t.Fatal(err)
 	}
-	_, _ = io.WriteString(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n") // the answer tells
+	_, _ = io.WriteString(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n") // if it fails, there is no answer
 	if rest, err := io.ReadAll(client); string(rest) != "part" || err != nil {
 		t.Errorf("got %q, %v; want a part and the end", rest, err)
 	}
@@ -155,7 +155,7 @@ func TestServe_NothingFollowsAResponseThatIsNotWhole(t *testing.T) {
 	_ = l.Close()
 }
 
-// Urgent data ends what a read returns, although more has arrived.
+// A read stops at urgent data, although more has arrived.
 func TestSweep_FindsARequestBehindUrgentData(t *testing.T) {
 	list, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -171,7 +171,7 @@ func TestSweep_FindsARequestBehindUrgentData(t *testing.T) {
 		t.Fatal(err)
 	}
 	begun := time.Now()
-	_ = client.SetDeadline(begun.Add(10 * parkTime)) // reading fails then
+	_ = client.SetDeadline(begun.Add(10 * parkTime)) // then reading fails
 	raw, err := client.(*net.TCPConn).SyscallConn()
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +188,7 @@ func TestSweep_FindsARequestBehindUrgentData(t *testing.T) {
 	send("GET / HTTP/1.1\r\nHost: a\r\n\r\n", 0)
 	send("!", unix.MSG_OOB)
 	send("GET / HTTP/1.1\r\nHost: a\r\n\r\n", 0)
-	conn, err := l.Accept() // now that all of it is there
+	conn, err := l.Accept() // now that everything has arrived
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,7 +93,7 @@ func cutPort(b []byte) (name, port []byte) {
 }
 
 // hostBytes are the bytes that a host name may contain, RFC 3986 section 3.2.2; fasthttp checks
-// what follows a "%". addressBytes are those of an IPv6 address with its zone.
+// what follows a "%". addressBytes are the bytes that an IPv6 address with its zone may contain.
 var (
 	hostBytes    = bytesOf("-._~!$&'()*+,;=%")
 	addressBytes = bytesOf("-._~:%")
@@ -123,13 +123,13 @@ func isPortPart(b []byte) bool {
 	return true
 }
 
-// fasthttp normalises the path of each request, which nothing here needs, and moves the rest of the
-// path for each empty or dot segment: a long path that consists only of such segments takes
-// milliseconds.
+// fasthttp normalises the path of each request, although nothing here needs that, and moves the
+// rest of the path for each empty or dot segment: a long path that consists only of such segments
+// takes milliseconds.
 const (
 	// plainPath is the longest path, in bytes, that is cheap whatever it contains.
 	plainPath = 4 << 10
-	// maxNormalised is the maximum number of segments to remove from a longer one.
+	// maxNormalised is the maximum number of segments to remove from a path longer than plainPath.
 	maxNormalised = 100
 )
 

@@ -8,7 +8,7 @@ import (
 func TestTarget_OneThatIsCostlyToNormaliseIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name, target string
-		want         bool // refused
+		want         bool // it is refused
 	}{
 		{"a path of slashes", "/p" + strings.Repeat("/", 60000), true},
 		{"a path of encoded slashes", "/p" + strings.Repeat("%2F", 20000), true},

@@ -22,8 +22,7 @@ var winsock = map[syscall.Errno]syscall.Errno{
 	10065: syscall.EHOSTUNREACH, // WSAEHOSTUNREACH
 }
 
-// Portable returns an error that is err, and that errors.Is also matches by the name other systems
-// use.
+// Portable returns err as an error that errors.Is also matches by the name that other systems use.
 func Portable(err error) error {
 	var errno syscall.Errno
 	if !errors.As(err, &errno) {
@@ -44,5 +43,5 @@ type socketError struct {
 // Is reports whether target is the portable name.
 func (e socketError) Is(target error) bool { return target == e.name }
 
-// Unwrap returns the error itself.
+// Unwrap returns the Windows error.
 func (e socketError) Unwrap() error { return e.error }

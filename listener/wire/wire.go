@@ -14,22 +14,22 @@ import (
 )
 
 // framing follows what a client sends and checks it against RFC 9112 before fasthttp sees any of
-// it: input that fasthttp would accept although invalid, interpret differently from others, or wait
-// for in vain, is rejected here. It knows where each request ends, so a head reaches fasthttp
-// whole, and what may be dropped is dropped: chunk extensions, and trailers, which fasthttp would
-// take for headers. docs/adr/0007 lists what fasthttp accepts.
+// it: input that fasthttp would accept although it is invalid, would interpret differently from
+// other implementations, or would wait for in vain, is rejected here. It knows where each request
+// ends, so a head reaches fasthttp whole, and what may be dropped is dropped: chunk extensions, and
+// trailers, which fasthttp would take for headers. docs/adr/0007 lists what fasthttp accepts.
 //
-// The zero framing is at the beginning of a connection.
+// The zero value of framing stands at the beginning of a connection.
 type framing struct {
 	stage stage
 	left  int // bytes of a body or chunk still to come
-	// digits of the size of a chunk, and bytes dropped from this body.
+	// The digits of the size of a chunk, and the bytes dropped from this body.
 	digits, dropped int
 	requests        int // that were taken completely
 	// asked means that the last request taken requests another protocol: take also ends after it.
 	asked bool
 	// single makes take end after each request. fasthttp, which buffers its responses as long as it
-	// has requests, then sends each by itself.
+	// has requests, then sends each response by itself.
 	single bool
 	// isPlain means that the last bytes passed were exactly one plain request, and plain is that
 	// request.
@@ -90,7 +90,7 @@ var (
 	cutShort      = bad("the client stopped sending before the request was complete")
 )
 
-// take parses b: the received bytes, after the part of a head that take left the last time. It
+// take parses b: the part of a head that the previous call left, followed by the received bytes. It
 // returns how much of b is for fasthttp, which it has moved to the front, and where the rest
 // begins, which must be passed again with more after it. The rest is a part of a head or, after
 // something that is for fasthttp, a head and a part of its body: fasthttp sends its responses once
@@ -153,7 +153,7 @@ func (w *framing) pauses(before int) bool { return w.requests > before && (w.sin
 const longestLast = 512
 
 // again reports whether b repeats the last plain request, byte for byte and in the same buffer, as
-// load generators do. If so, it has taken that request.
+// the requests of load generators do. If so, it has taken that request.
 func (w *framing) again(b []byte) bool {
 	if !w.isPlain || len(b) == 0 || w.stage != atHead || unsafe.SliceData(b) != unsafe.SliceData(w.plain.Bytes) || !bytes.Equal(b, w.last) {
 		return false
@@ -162,7 +162,7 @@ func (w *framing) again(b []byte) bool {
 	return true
 }
 
-// forget releases what framing stores of the last request.
+// forget releases the memory in which framing stores the last request.
 func (w *framing) forget() { w.isPlain, w.plain, w.last = false, Plain{}, nil }
 
 // remember notes whether b is exactly one plain request, and what its head says about the
@@ -200,15 +200,15 @@ func (w framing) isWhole(b []byte) bool {
 	return true
 }
 
-// expose adds a byte to those that are ready: fasthttp does not answer before it has seen a byte.
-// On its own the byte is not a request.
+// expose adds a byte to the bytes that are ready: fasthttp does not answer before it has seen a
+// byte. On its own the byte is not a request.
 func expose(b []byte, ready int) int {
 	b[ready] = 'x'
 	return ready + 1
 }
 
-// inside reports whether a request has begun and is incomplete. part is the part of a head that has
-// arrived.
+// inside reports whether a request has begun and is incomplete. part is the part of the head that
+// has arrived.
 func (w *framing) inside(part []byte) bool {
 	if w.stage == atHead {
 		line := part[min(len(part), w.head.scanned):]

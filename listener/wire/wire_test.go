@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// reads is what a server reads when a client sends in pieces: each read, and the error at the end.
+// reads returns what a server reads when a client sends in pieces: each read, and the error at the
+// end.
 func reads(sent string, piece int) (all []string, end error) {
 	conn := New(nil, slog.New(slog.DiscardHandler)).Adopt(&scripted{sent: []byte(sent), piece: piece})
 	for b := make([]byte, MaxHeader); ; {
@@ -24,7 +25,7 @@ func reads(sent string, piece int) (all []string, end error) {
 	}
 }
 
-// Whatever the pieces in which a client sends, the server reads the same.
+// The server reads the same bytes, whatever the pieces in which a client sends them.
 func TestWire_PiecesDoNotMatter(t *testing.T) {
 	for _, c := range []struct {
 		name, sent, want string
@@ -120,7 +121,7 @@ func TestWire_AHeadComesWhole(t *testing.T) {
 // is passed on alone: fasthttp sends its responses before it reads more.
 func TestWire_ABodyThatIsNotWholeComesBehindAllAnswers(t *testing.T) {
 	one, other := twoHeads+sized, inChunks+"2;x\r\nab\r\n0\r\nX-T: 1\r\n\r\n"
-	bare := inChunks + "2\r\nab\r\n0\r\n\r\n" // what is read of the other
+	bare := inChunks + "2\r\nab\r\n0\r\n\r\n" // what is read of the other input
 	for _, c := range []struct {
 		name, sent string
 		want       []string
@@ -141,14 +142,14 @@ func TestWire_ABodyThatIsNotWholeComesBehindAllAnswers(t *testing.T) {
 	}
 }
 
-// A line that arrives in many pieces is not searched from its beginning for each.
+// A line that arrives in many pieces is not searched from its beginning for each piece.
 func TestHead_IsSearchedOnce(t *testing.T) {
 	var h head
 	b := []byte("GET / HTTP/1.1\r\nHost: a\r\nX-Long: xxxx")
 	if n, err := h.read(b); n != 0 || err != nil {
 		t.Fatalf("got %d and %v", n, err)
 	}
-	b[len(b)-2] = '\n' // which a search from the begin would find
+	b[len(b)-2] = '\n' // which a search from the beginning would find
 	b = append(b, "yyyy\r\n\r\n"...)
 	if n, err := h.read(b[:len(b)-5]); n != 0 || err != nil {
 		t.Errorf("with more of the line: got %d and %v", n, err)
@@ -173,7 +174,7 @@ func TestWire_NothingIsHeldOnceItWasRead(t *testing.T) {
 	}
 }
 
-// A head that is too large reaches fasthttp, which has the response.
+// A head that is too large reaches fasthttp, which responds to it.
 func TestWire_AHeadThatIsTooLargeIsPassedOn(t *testing.T) {
 	for _, before := range []string{"", twoHeads} {
 		sent := before + "GET / HTTP/1.1\r\nX: " + strings.Repeat("x", MaxHeader)

@@ -23,7 +23,7 @@ func (c *Connection) Write(b []byte) (int, error) {
 	return c.transmit(b, now)
 }
 
-// transmit writes b to the socket, for the call of Write that c.writing is about.
+// transmit writes b to the socket, for the call of Write that c.writing describes.
 func (c *Connection) transmit(b []byte, now time.Duration) (int, error) {
 	for written := 0; ; now = c.from.clock.exactly() {
 		if c.writeExpires-now < writeTimeout+clockTick {
@@ -68,9 +68,9 @@ func (c *Connection) cut() {
 	_ = c.CloseNow() // it is gone either way
 }
 
-// The faults that can be applied to a response when it is written. From then on, of what fasthttp
-// writes only what the fault lets through is sent, and the connection is closed. By then every
-// earlier response has been sent: requests to a server with faults are read one at a time.
+// The faults that can be applied to a response when it is written. From then on, only the part of
+// fasthttp's output that the fault lets through is sent, and the connection is closed. By then
+// every earlier response has been sent: requests to a server with faults are read one at a time.
 const (
 	reset     = "reset"
 	malformed = "malformed"
@@ -78,7 +78,7 @@ const (
 	Slow      = "slow-body"
 )
 
-// errStruck ends serving a connection after a fault.
+// errStruck ends the serving of a connection after a fault.
 var errStruck = errors.New("a declared fault ended the connection")
 
 // noAnswer is a malformed response: bytes that are not HTTP, but end as headers do, so that a

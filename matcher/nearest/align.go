@@ -7,8 +7,8 @@ import (
 	"mockserver/matcher"
 )
 
-// slipReach is how many segments away from its position a misspelled segment is searched for:
-// nobody omits or adds more segments in a row by mistake.
+// slipReach is how many segments away from its position a misspelled segment is searched for: more
+// segments in a row are unlikely to be omitted or added by mistake.
 const slipReach = 3
 
 // step is one step of an alignment.

@@ -15,7 +15,7 @@ import (
 // declared is an endpoint as written in a configuration.
 type declared struct{ method, host, path, cond string }
 
-// compile compiles endpoints without errors to routes. None of their conditions holds.
+// compile compiles endpoints without errors to routes. All of their conditions are false.
 func compile(tb testing.TB, all []declared) []matcher.Route {
 	tb.Helper()
 	routes := make([]matcher.Route, len(all))

@@ -15,8 +15,8 @@ func AppendJSONText(dst, b []byte) []byte {
 	return append(dst, '"')
 }
 
-// AppendJSON appends b as it stands inside a JSON string. Bytes that are
-// not UTF-8 become U+FFFD.
+// AppendJSON appends b in the form it has inside a JSON string. Bytes that are not UTF-8 become
+// U+FFFD.
 func AppendJSON(dst, b []byte) []byte {
 	start := 0
 	for i := 0; i < len(b); {
@@ -55,8 +55,8 @@ func appendJSONEscape(dst []byte, c byte) []byte {
 	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 }
 
-// AppendXML appends b escaped for XML and HTML text and attributes. Characters
-// that XML cannot hold are left out.
+// AppendXML appends b escaped for XML and HTML text and attributes. Characters that XML cannot
+// contain are omitted.
 func AppendXML(dst, b []byte) []byte {
 	for i := 0; i < len(b); {
 		r, size := utf8.DecodeRune(b[i:])
@@ -81,9 +81,8 @@ func AppendXML(dst, b []byte) []byte {
 	return dst
 }
 
-// AppendHeader appends b without the control characters that a header value may
-// not hold: CR, LF and NUL would start another header, the rest is refused by
-// strict clients.
+// AppendHeader appends b without the control characters that a header value must not contain: CR,
+// LF and NUL would start another header, and strict clients refuse the others.
 func AppendHeader(dst, b []byte) []byte {
 	for _, c := range b {
 		if c >= 0x20 && c != 0x7f || c == '\t' {
@@ -102,7 +101,7 @@ func bytesWhere(holds func(c byte) bool) (t [256]bool) {
 }
 
 var (
-	// unreserved are the bytes that stand in any part of a URL as they are.
+	// unreserved contains the bytes that need no encoding in any part of a URL.
 	unreserved = bytesWhere(func(c byte) bool {
 		return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || strings.IndexByte("-._~", c) >= 0
 	})
@@ -137,8 +136,8 @@ func appendEncoded(dst, b []byte, plain *[256]bool) []byte {
 	return dst
 }
 
-// AppendPathSegment is AppendPercent, except that it also encodes a value that consists only of
-// dots, which would leave its directory.
+// AppendPathSegment is like AppendPercent, except that it also encodes a value that consists only
+// of dots, which would leave its directory.
 func AppendPathSegment(dst, b []byte) []byte {
 	if len(bytes.Trim(b, ".")) > 0 {
 		return AppendPercent(dst, b)

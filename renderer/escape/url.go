@@ -34,7 +34,7 @@ func (p urlPart) advance(literal string) urlPart {
 // character may belong to. There are several if the branches of a block end in different parts.
 type URLParts uint8
 
-// Sets of one part: the scheme, the host, the slashes before it, and query and fragment.
+// Sets with a single part: the scheme, the host, the slashes before it, and query and fragment.
 const (
 	AtStart   URLParts = 1 << urlStart
 	AtHost    URLParts = 1 << urlHost

@@ -1,4 +1,4 @@
-// Package fake invents data: names, addresses and others, by gofakeit.
+// Package fake invents data, such as names and addresses, with gofakeit.
 package fake
 
 import (
@@ -19,16 +19,16 @@ import (
 	"mockserver/renderer/value"
 )
 
-// Data makes one kind of invented data. It is safe for concurrent use.
+// Data generates one kind of invented data. It is safe for concurrent use.
 type Data struct {
 	info   *gofakeit.Info
 	params *gofakeit.MapParams
 	fakers sync.Pool // of *faker: a generator is not safe for concurrent use, and sharing one would need a lock
 }
 
-// New returns a Data for a kind that gofakeit has; - and _ in the name do not matter. It invents some
-// data at once, so that a kind that needs parameters is an error at load, not at a request. wrong
-// says what is wrong with the name.
+// New returns a Data for a kind of gofakeit; - and _ in the name are ignored. It generates some
+// data at once, so that a kind that needs parameters is an error when it is loaded, not at a
+// request. what says what is wrong with the name.
 func New(name string) (d *Data, what string) {
 	d = &Data{info: gofakeit.GetFuncLookup(name), params: gofakeit.NewMapParams()}
 	key := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))

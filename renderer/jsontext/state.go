@@ -20,11 +20,11 @@ type State struct {
 	token string // inToken: a number or a word so far
 }
 
-// expected is what is allowed next in a JSON text.
+// expected says what is allowed next in a JSON text.
 type expected uint8
 
 const (
-	atStart    expected = iota // a value or the end: texts may hold several values
+	atStart    expected = iota // a value or the end: texts may contain several values
 	atValue                    // a value
 	atElement                  // a value, or the end of the array that has just begun
 	atMember                   // a name, or the end of the object that has just begun
@@ -118,7 +118,7 @@ func (s *State) readMark(c byte) bool {
 	return true
 }
 
-// end ends an object or an array, and reports whether that is allowed.
+// end closes an object or an array, and reports whether that is allowed.
 func (s *State) end(c byte) bool {
 	object := c == '}' && s.inside('{') && (s.at == afterValue || s.at == atMember)
 	array := c == ']' && s.inside('[') && (s.at == afterValue || s.at == atElement)

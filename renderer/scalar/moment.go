@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-	_ "time/tzdata" // zones are the same where the system has none, as in the container image
+	_ "time/tzdata" // zones are also available if the system has none, as in the container image
 )
 
 // maxDuration limits durations to about two hundred years, so that no time exceeds the range that
@@ -35,7 +35,7 @@ func ParseDuration(b []byte) (time.Duration, bool) {
 	return time.Duration(d), true
 }
 
-// namedLayouts are the layouts that have a name.
+// namedLayouts contains the layouts that have a name.
 var namedLayouts = map[string]string{
 	"iso":     "2006-01-02T15:04:05.000Z07:00",
 	"rfc3339": time.RFC3339,
@@ -44,8 +44,8 @@ var namedLayouts = map[string]string{
 	"time":    time.TimeOnly,
 }
 
-// millis stands for the milliseconds of a layout with %: in Go's own layouts they can only follow a
-// point.
+// millis stands for the milliseconds of a layout with %: in Go's layouts they can only follow a
+// dot.
 const millis = "\x00ms"
 
 // strftime contains the conversions of a layout with %.
@@ -92,8 +92,8 @@ type Zones struct {
 
 const (
 	maxZones    = 2000 // the database has some 600 names
-	maxUnknown  = 1000 // unknown names, which clients may make up, leave the rest of the room to zones
-	maxZoneName = 64   // bytes; longer names are not looked for
+	maxUnknown  = 1000 // unknown names, which clients may invent, leave room for zones
+	maxZoneName = 64   // bytes; longer names are not looked up
 )
 
 // Named returns the zone with a name, or nil. Each name is looked up on disk once, as long as there
@@ -122,7 +122,7 @@ func (z *Zones) Named(name []byte) *time.Location {
 }
 
 // Layout determines how a time is written. Pieces with even indexes are Go layouts, and pieces with
-// odd indexes are literal text, so that digits in it are never taken for a date.
+// odd indexes are literal text, so that digits in it are never mistaken for a date.
 type Layout struct {
 	pieces []string
 	utc    bool

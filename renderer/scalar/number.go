@@ -22,8 +22,8 @@ func IsNumeric(b []byte) bool {
 	return len(b) > 0 && b[0] != '-' && syntax.IsJSONNumber(b)
 }
 
-// Decimal is a number taken apart: 0.int frac × 10^exp, without leading zeros.
-// Comparing it digit by digit keeps ids longer than a float64 apart.
+// Decimal is a number split into its parts: 0.int frac × 10^exp, without leading zeros. Comparing
+// digit by digit distinguishes ids that are too long for a float64.
 type Decimal struct {
 	negative bool
 	whole    []byte // digits before the point
@@ -66,7 +66,8 @@ func parseDecimal(b []byte) Decimal {
 	return d
 }
 
-// Canonical is parseDecimal without zeros at the end, so that equal numbers have as many digits.
+// Canonical is like parseDecimal, but omits zeros at the end, so that equal numbers have the same
+// number of digits.
 func Canonical(b []byte) Decimal {
 	d := parseDecimal(b)
 	d.fraction = bytes.TrimRight(d.fraction, "0")
@@ -82,7 +83,7 @@ func (d *Decimal) Same(o *Decimal) bool {
 	return d.zero && o.zero || d.sign() == o.sign() && len(d.whole)+len(d.fraction) == len(o.whole)+len(o.fraction) && compareMagnitude(d, o) == 0
 }
 
-// digit returns the i-th significant digit, '0' past the last.
+// digit returns the i-th significant digit, or '0' after the last one.
 func (d *Decimal) digit(i int) byte {
 	if i < len(d.whole) {
 		return d.whole[i]
@@ -182,7 +183,7 @@ func appendExact(dst []byte, x []byte, op byte, y []byte) ([]byte, bool) {
 	return append(dst, a.FloatString(scale)...), true
 }
 
-// decimals is the number of digits after the point.
+// decimals returns the number of digits after the point.
 func decimals(b []byte) int {
 	if point := bytes.IndexByte(b, '.'); point >= 0 {
 		return len(b) - point - 1

@@ -18,7 +18,8 @@ func (v Value) AppendJSON(dst []byte) []byte {
 	return append(dst, v.Raw...)
 }
 
-// AppendUnquoted is AppendJSON, except that a text which is a number, true, false or null has no quotes.
+// AppendUnquoted is like AppendJSON, except that a text that is a number, true, false or null is
+// written without quotes.
 func (v Value) AppendUnquoted(dst []byte) []byte {
 	switch v.Kind {
 	case Missing:

@@ -5,7 +5,7 @@ import "mockserver/matcher"
 // crockford is the alphabet of ULIDs: base 32 without I, L, O and U.
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// appendUUID appends the UUID of a version that is made of two numbers.
+// appendUUID appends the UUID with the given version and the bits of two numbers.
 func appendUUID(dst []byte, version, high, low uint64) []byte {
 	high = high&^0xF000 | version<<12
 	low = low&^(3<<62) | 2<<62

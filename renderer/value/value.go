@@ -1,7 +1,7 @@
 // Package value implements the values of the template language: their kinds, how they are compared
-// and written as JSON, and what filters do with them. It does not know templates. A function that
-// cannot process a value returns a missing one. Functions append what they make to the arena of the
-// request.
+// and written as JSON, and how filters process them. It does not depend on templates. A function
+// that cannot process a value returns a missing one. Functions append their results to the arena of
+// the request.
 package value
 
 import (
@@ -27,7 +27,7 @@ const (
 	Text    = json.String
 	Array   = json.Array
 	Object  = json.Object
-	Encoded = json.Object + 1 // JSON text made by the json filter from a text
+	Encoded = json.Object + 1 // JSON text that the json filter has made from a text
 	Instant = json.Object + 2
 )
 
@@ -75,10 +75,10 @@ func OfInt(n int64, r *matcher.Request) Value {
 	return Value{Kind: Number, Raw: since(r, start)}
 }
 
-// Appended returns as a text what was appended to the arena after start.
+// Appended returns the bytes that were appended to the arena after start, as a text.
 func Appended(r *matcher.Request, start int) Value { return OfText(since(r, start)) }
 
-// since returns what was appended to the arena after start, with no capacity for more.
+// since returns the bytes that were appended to the arena after start, with no capacity for more.
 func since(r *matcher.Request, start int) []byte {
 	return r.Arena[start:len(r.Arena):len(r.Arena)]
 }

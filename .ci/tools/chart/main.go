@@ -1,11 +1,10 @@
-// Command chart lints and renders a Helm chart as Helm does, once for each file of
-// values, and decodes what it makes strictly as objects of Kubernetes.
+// Command chart lints and renders a Helm chart as Helm does, once for each file of values, and
+// strictly decodes the result as Kubernetes objects.
 //
 //	chart DIR VALUES…
 //
-// It prints, as JSON, a list with an entry for each file of values. The namespace is
-// "load", the release has the name "mock". The exit code is 1 when the chart or a file
-// cannot be read.
+// It prints, as JSON, a list with an entry for each file of values. The namespace is "load", the
+// release has the name "mock". The exit code is 1 if the chart or a file cannot be read.
 package main
 
 import (
@@ -37,16 +36,16 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// result is what one file of values leads to.
+// result is the result for one file of values.
 type result struct {
-	Lint    []string          // what the linter has to say, beside the wish for an icon
-	Error   string            // why nothing is rendered: values that the schema refuses, or a template
+	Lint    []string          // messages of the linter, except the recommendation of an icon
+	Error   string            // why nothing is rendered: invalid values, or an error in a template
 	Strict  []string          // what is wrong with objects: unknown and repeated fields, values of other types
 	Objects []json.RawMessage // as they are sent to Kubernetes
 	Notes   string
 }
 
-// kinds are the objects that a chart may make, by apiVersion and kind.
+// kinds contains the objects that a chart may create, by apiVersion and kind.
 var kinds = map[string]func() any{
 	"apps/v1 Deployment":                      func() any { return new(apps.Deployment) },
 	"apps/v1 StatefulSet":                     func() any { return new(apps.StatefulSet) },
@@ -66,14 +65,14 @@ func main() {
 	if len(os.Args) < 3 {
 		fail(errors.New("usage: chart DIR VALUES…"))
 	}
-	log.SetOutput(io.Discard) // for each file that is a link, that it is one
+	log.SetOutput(io.Discard) // Helm logs every file that is a link
 	var results []result
 	for _, file := range os.Args[2:] {
 		values, err := chartutil.ReadValuesFile(file)
 		if err != nil {
 			fail(err)
 		}
-		// Rendering changes a chart: each file of values has one of its own.
+		// Rendering changes a chart, so it is loaded again for each file of values.
 		read, err := loader.Load(os.Args[1])
 		if err != nil {
 			fail(err)

@@ -1,11 +1,10 @@
-// Command dockerfile reads a Dockerfile as Docker does and prints, as JSON, what
-// Docker's linter has to say of it, what a build would run and copy, the
-// configuration of the image, and the files of the build context.
+// Command dockerfile reads a Dockerfile as Docker does and prints, as JSON, the messages of
+// Docker's linter, what a build would run and copy, the configuration of the image, and the files
+// of the build context.
 //
 //	dockerfile DIR [ARG=VALUE …]
 //
-// DIR holds Dockerfile and .dockerignore. The exit code is 1 when the Dockerfile
-// cannot be built.
+// DIR contains Dockerfile and .dockerignore. The exit code is 1 if the Dockerfile cannot be built.
 package main
 
 import (
@@ -31,17 +30,17 @@ import (
 	ocispecs "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// platform is the one that is built for, and on.
+// platform is the platform of the image and of the build.
 var platform = ocispecs.Platform{OS: "linux", Architecture: runtime.GOARCH}
 
-// report is what is printed.
+// report is the printed result.
 type report struct {
 	Warnings []string // "line N: RULE: what is wrong"
-	Images   []string // that the build begins from
+	Images   []string // base images of the build
 	Runs     []run
 	Copies   []string // "SOURCE -> DESTINATION"
-	Config   any      // of the image, as the OCI specification has it
-	Context  []string // files that .dockerignore leaves, with slashes
+	Config   any      // of the image, in the form of the OCI specification
+	Context  []string // files that .dockerignore does not exclude, with slashes
 }
 
 // run is one RUN instruction as it is executed.
@@ -104,7 +103,7 @@ func read(ctx context.Context, dir string, args map[string]string) (*report, err
 	return r, err
 }
 
-// follow notes what the build of a state does.
+// follow records the steps of the build of a state.
 func (r *report) follow(ctx context.Context, state llb.State) error {
 	definition, err := state.Marshal(ctx)
 	if err != nil {
@@ -130,11 +129,11 @@ func (r *report) follow(ctx context.Context, state llb.State) error {
 	return nil
 }
 
-// anyImage answers for every base image, of which nothing is known here: that it
-// is not empty, and where Go lies.
+// anyImage resolves every base image. The real images are not known here, so it only says that they
+// are not empty, and where Go is installed.
 type anyImage struct{}
 
-// ResolveImageConfig is what the conversion asks for.
+// ResolveImageConfig returns the configuration that the conversion requires.
 func (anyImage) ResolveImageConfig(_ context.Context, ref string, _ sourceresolver.Opt) (string, digest.Digest, []byte, error) {
 	config, err := json.Marshal(ocispecs.Image{
 		Platform: platform,
@@ -144,7 +143,7 @@ func (anyImage) ResolveImageConfig(_ context.Context, ref string, _ sourceresolv
 	return ref, digest.FromString(ref), config, err
 }
 
-// buildContext is the files below dir that .dockerignore does not exclude.
+// buildContext returns the files below dir that .dockerignore does not exclude.
 func buildContext(dir string) ([]string, error) {
 	f, err := os.Open(filepath.Join(dir, ".dockerignore"))
 	if err != nil {
@@ -165,7 +164,7 @@ func buildContext(dir string) ([]string, error) {
 			return err
 		}
 		if entry.IsDir() {
-			return nil // a file below an excluded directory may be let in again
+			return nil // a file below an excluded directory may be included again
 		}
 		name, err := filepath.Rel(dir, path)
 		if err != nil {

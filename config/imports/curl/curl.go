@@ -1,5 +1,5 @@
-// Package curl makes an endpoint of each curl command in a script, such as those that browsers
-// copy. A command has no answer, so the endpoint has an empty one to be filled in.
+// Package curl makes an endpoint from each curl command in a script, such as the commands that
+// browsers copy. A command has no response, so the endpoint has an empty one to be filled in.
 package curl
 
 import (
@@ -26,14 +26,14 @@ func Recognizes(s *draft.Source) bool {
 	return false
 }
 
-// request is what a command sends.
+// request is the request that a command sends.
 type request struct {
 	pos    syntax.Pos
 	method string
 	url    *url.URL
 	header []draft.Field
 	body   []string
-	why    []string // what is unknown about it
+	why    []string // the parts that are unknown
 }
 
 // Read adds an endpoint for each command.
@@ -70,7 +70,7 @@ func Read(s *draft.Source, d *draft.Draft, _ draft.Options) error {
 	return nil
 }
 
-// valued are the options of curl that take a value, besides those that parse knows.
+// valued are the options of curl that take a value, except for those that parse handles.
 var valued = strings.Fields(`-A --user-agent -e --referer -o --output -x --proxy -m --max-time -w --write-out -c --cookie-jar -r --range
 	-C --continue-at -E --cert -K --config -U --proxy-user -y --speed-time -Y --speed-limit -z --time-cond -D --dump-header --connect-timeout --retry --retry-delay
 	--retry-max-time --cacert --capath --key --cert-type --key-type --resolve --connect-to --interface --limit-rate --max-redirs --ciphers --tls-max --proto --noproxy
@@ -144,7 +144,7 @@ func option(text string) (name, value string, attached bool) {
 		return strings.Cut(text, "=")
 	case len(text) > 2 && strings.IndexByte("XHdFbuAeoTxmwcrCEKUyYzD", text[1]) >= 0:
 		return text[:2], text[2:], true
-	case len(text) > 2: // switches together, the last of which may take a value: -sX
+	case len(text) > 2: // combined switches, where the last one may take a value: -sX
 		for _, c := range text[1:] {
 			if c == 'I' || c == 'G' {
 				return "-" + string(c), "", false
@@ -253,7 +253,7 @@ func (r *request) write(d *draft.Draft, first map[string]*request, hosts bool) {
 	d.Asks = append(d.Asks, draft.Ask{Pos: r.pos, Name: name, Method: r.method, Target: r.url.RequestURI(), Host: r.url.Hostname(), Header: r.header, Body: []byte(strings.Join(r.body, "&"))})
 }
 
-// literal returns a path with the characters escaped that would declare a parameter.
+// literal returns a path in which the characters that would declare a parameter are escaped.
 func literal(path string) string {
 	path = strings.NewReplacer("{", "%7B", "}", "%7D", "<", "%3C", ">", "%3E", "|", "%7C").Replace(path)
 	return strings.ReplaceAll(strings.ReplaceAll(path, "/:", "/%3A"), "/*", "/%2A")

@@ -34,7 +34,7 @@ func TestCommandsAreReadAsAShellDoes(t *testing.T) {
 	}
 }
 
-// imported reads a script, and returns what was made of it.
+// imported reads a script and returns the resulting configuration.
 func imported(t testing.TB, text string) (*draft.Draft, *config.Spec, error) {
 	t.Helper()
 	d := &draft.Draft{}

@@ -9,11 +9,11 @@ import (
 type word struct {
 	text         string
 	line, column int
-	variable     bool // it has a variable of the shell, which is taken literally
+	variable     bool // it contains a shell variable, which is taken literally
 }
 
 // commands returns the commands of a script: lists of words, ended by line breaks, ";", "|" or "&".
-// The second result is where a quote begins that does not end; nil if there is none.
+// The second result is the position of an unclosed quote; nil if there is none.
 func commands(text string) (all [][]word, open *word) {
 	s := script{text: text, line: 1}
 	var current []word
@@ -47,7 +47,7 @@ func commands(text string) (all [][]word, open *word) {
 	return all, nil
 }
 
-// script is a text that is read, and the place in it.
+// script is a text that is being read, and the current position in it.
 type script struct {
 	text     string
 	at       int
@@ -83,7 +83,7 @@ func (s *script) blanks() {
 	}
 }
 
-// word returns the word that begins here, and whether its quotes end.
+// word returns the word that begins here, and whether its quotes are closed.
 func (s *script) word() (w word, ended bool) {
 	w.line, w.column = s.line, s.at-s.lineFrom+1
 	var b strings.Builder
@@ -152,7 +152,7 @@ func (s *script) double(b *strings.Builder, w *word) bool {
 // simple are the escapes in $'…' of one character.
 var simple = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', '\\': '\\', '\'': '\'', '"': '"', 'a': 7, 'b': 8, 'f': 12, 'v': 11, 'e': 27}
 
-// escaped reads a text of the form $'…', as browsers copy requests.
+// escaped reads a text of the form $'…', which browsers use when they copy requests.
 func (s *script) escaped(b *strings.Builder) bool {
 	for s.step(); s.at < len(s.text); s.step() {
 		c := s.text[s.at]

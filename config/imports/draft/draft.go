@@ -1,4 +1,4 @@
-// Package draft contains what an importer makes of a file of another tool: declarations in our
+// Package draft contains the result of importing a file of another tool: declarations in our
 // language, written as YAML, the files that they refer to, a report on each item of the source, and
 // the requests by which the result can be checked.
 //
@@ -15,13 +15,13 @@ import (
 	"mockserver/config/syntax"
 )
 
-// Kind is how well an item of the source was taken over.
+// Kind is how exactly an item of the source was imported.
 type Kind uint8
 
 // The kinds, from the best to the worst.
 const (
 	Exact       Kind = iota // the same requests get the same answers
-	Approximate             // an answer differs in something that Why names
+	Approximate             // an answer differs in a way that Why describes
 	Lost                    // it is not served; it is commented out, or only in the report
 )
 
@@ -57,7 +57,7 @@ type File struct {
 // Field is a header line.
 type Field struct{ Name, Value string }
 
-// Ask is a request for the source, and the answers that are right.
+// Ask is a request to the source, and the correct answers.
 type Ask struct {
 	Pos    syntax.Pos
 	Name   string
@@ -66,19 +66,19 @@ type Ask struct {
 	Host   string // "" for the server's own
 	Header []Field
 	Body   []byte
-	Want   []Answer // each of them is right
+	Want   []Answer // each of them is correct
 }
 
 // Answer is an expected answer.
 type Answer struct {
 	Status int
-	Header []Field // lines that must be equal; others may be anything
+	Header []Field // lines that must be equal; other headers may have any value
 	Body   []byte
 	Any    bool // the body may be anything
 	JSON   bool // it is JSON: blanks outside of texts do not matter
 }
 
-// Note is a remark for the user about something that is neither taken over nor lost.
+// Note is a remark for the user about something that is neither imported nor lost.
 type Note struct {
 	Warning bool
 	Pos     syntax.Pos
@@ -95,10 +95,10 @@ type Draft struct {
 	Items        []Item
 	Notes        []Note
 	Asks         []Ask
-	Done         func() // releases what the files are made of; may be nil
+	Done         func() // releases the data from which the files are written; may be nil
 }
 
-// Close releases what the files are made of. They cannot be written after that.
+// Close releases the data from which the files are written. They cannot be written after that.
 func (d *Draft) Close() {
 	if d.Done != nil {
 		d.Done()
@@ -116,15 +116,15 @@ func (d *Draft) AddOff(key string, value *Map, above ...string) {
 	d.Add(key, value, above...).Off = true
 }
 
-// Exact reports that an item was taken over exactly.
+// Exact records that an item was imported exactly.
 func (d *Draft) Exact(pos syntax.Pos, name string) { d.note(Exact, pos, name, "") }
 
-// Approximate reports that some answers of an item differ.
+// Approximate records that some answers of an item differ.
 func (d *Draft) Approximate(pos syntax.Pos, name, why string, args ...any) {
 	d.note(Approximate, pos, name, why, args...)
 }
 
-// Lost reports that an item is not served.
+// Lost records that an item is not served.
 func (d *Draft) Lost(pos syntax.Pos, name, why string, args ...any) {
 	d.note(Lost, pos, name, why, args...)
 }
@@ -157,8 +157,8 @@ func (d *Draft) Count(k Kind) int {
 	return n
 }
 
-// AddFile adds a file under a name that no other file has, which is returned: name, or name with a
-// number before its extension.
+// AddFile adds a file under a name that no other file has, and returns that name: name, or name
+// with a number before its extension.
 func (d *Draft) AddFile(f File) string {
 	base, ext := f.Name, ""
 	if i := strings.LastIndexByte(f.Name, '.'); i > strings.LastIndexByte(f.Name, '/') {
@@ -183,9 +183,9 @@ func (f File) Content(w io.Writer) error {
 	return err
 }
 
-// Literal returns a template that renders as the text: what would begin a tag is written as a
-// placeholder. It is for texts that also have real placeholders; a response without any is better
-// written with template: false.
+// Literal returns a template that renders as the text: character sequences that would begin a tag
+// are written as placeholders. It is for texts that also have real placeholders; a response without
+// any is better written with template: false.
 func Literal(text string) string { return literal.Replace(text) }
 
 var literal = strings.NewReplacer("{{", `{{"{{"}}`, "{%", `{{"{%"}}`)

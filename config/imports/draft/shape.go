@@ -111,7 +111,7 @@ func (s *shaped) skip() bool {
 			}
 		case '}', ']':
 			if depth == 0 {
-				return true // the end of what the value is in
+				return true // the end of the enclosing object or list
 			}
 			depth--
 			if depth == 0 {

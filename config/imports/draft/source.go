@@ -18,15 +18,15 @@ const (
 	// of a recording or a HAR do not count.
 	MaxItems = 100_000
 
-	// headSize is how much of a source is looked at to recognize it.
+	// headSize is how many bytes of a source are examined to recognize it.
 	headSize = 1 << 20
 )
 
-// Options are what the user says about an import.
+// Options are the user's settings for an import.
 type Options struct {
 	Paths     []string          // patterns such as /users/:id, instead of what is inferred
 	Last      bool              // latencies are measured to the last byte instead of the first
-	Subtract  time.Duration     // is subtracted from latencies: the time of the network
+	Subtract  time.Duration     // is subtracted from latencies: the network time
 	Variables map[string]string // values of variables by name, which take precedence over all others
 	EnvFile   string            // a file with values of variables; "" for none
 }

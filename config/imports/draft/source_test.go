@@ -91,7 +91,7 @@ func TestSourcesArePackedOrNot(t *testing.T) {
 	}
 }
 
-// nopCloser leaves a file open, as packers do.
+// nopCloser leaves a file open, as closing a compressor does.
 type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }

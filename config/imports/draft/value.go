@@ -26,10 +26,10 @@ type entry struct {
 	value   any
 	comment string // after the key, on its line
 	off     bool   // it is commented out
-	why     string // a comment above what is commented out
+	why     string // a comment above the lines that are commented out
 }
 
-// NewMap returns a map of keys and values in turn: NewMap("status", 200, "body", text).
+// NewMap returns a map from alternating keys and values: NewMap("status", 200, "body", text).
 func NewMap(pairs ...any) *Map {
 	m := &Map{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -39,8 +39,8 @@ func NewMap(pairs ...any) *Map {
 	return m
 }
 
-// Set sets a key, at the end if it is new, and returns the map. Bytes that are not UTF-8 are replaced
-// first, as they are in the file: two keys may be the same there.
+// Set sets a key, at the end if it is new, and returns the map. Bytes that are not UTF-8 are
+// replaced first, as when the file is written, because two keys may then be equal.
 func (m *Map) Set(key string, value any) *Map {
 	key = written(key)
 	for i := range m.entries {
@@ -53,7 +53,7 @@ func (m *Map) Set(key string, value any) *Map {
 	return m
 }
 
-// written returns a key as it is in the file.
+// written returns a key as it is written to the file.
 func written(key string) string {
 	if utf8.ValidString(key) {
 		return key
@@ -83,7 +83,7 @@ func (m *Map) Comment(key, text string) *Map {
 	return m
 }
 
-// SetOff adds a key that is written commented out, and why.
+// SetOff adds a key that is commented out, and the reason.
 func (m *Map) SetOff(key string, value any, why string) *Map {
 	m.entries = append(m.entries, entry{key: key, value: value, off: true, why: why})
 	return m

@@ -29,7 +29,7 @@ func (d *Draft) Write(w io.Writer) error {
 	return err
 }
 
-// yamlWriter writes YAML in block style. Whatever is not plainly safe is quoted.
+// yamlWriter writes YAML in block style. Texts that are not clearly safe are quoted.
 type yamlWriter struct{ bytes.Buffer }
 
 const indentBy = "  "
@@ -63,8 +63,8 @@ func (w *yamlWriter) commented(text, indent string) {
 	}
 }
 
-// oneLine returns a text that can stand in a comment: what would end its line, or is not allowed in
-// a file, is replaced by a blank.
+// oneLine returns a text that can be written in a comment: characters that would end its line, or
+// are not allowed in a file, are replaced by blanks.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !printable(r) || r == '\t' {
@@ -120,7 +120,7 @@ func (w *yamlWriter) item(value any, indent string) {
 	}
 }
 
-// mapping writes the keys of a map. first is what stands before the first of them.
+// mapping writes the keys of a map. first is the text before the first key.
 func (w *yamlWriter) mapping(m *Map, first, indent string) {
 	lead := first
 	for i := range m.entries {
@@ -192,8 +192,8 @@ func (w *yamlWriter) block(text, indent string) {
 	}
 }
 
-// fitsBlock reports whether a text of several lines is better read, and the same, as a literal
-// block.
+// fitsBlock reports whether a text of several lines is more readable as a literal block, and
+// unchanged by it.
 func fitsBlock(text string) bool {
 	body := strings.TrimSuffix(text, "\n")
 	if !strings.Contains(body, "\n") || strings.HasSuffix(body, "\n") || !utf8.ValidString(text) {
@@ -247,7 +247,7 @@ func flow(value any) string {
 	return inline(fmt.Sprint(value))
 }
 
-// plain matches texts that YAML reads as themselves without quotes, everywhere.
+// plain matches texts that YAML reads unchanged without quotes in every context.
 var plain = regexp.MustCompile(`^[A-Za-z_/*:][A-Za-z0-9_/.*|:-]*$`)
 
 // words are texts that YAML 1.1 or 1.2 reads as something else.
@@ -272,7 +272,7 @@ var lengths = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?(ms|s|m|h|µs)$`)
 func length(text string) bool { return lengths.MatchString(text) }
 
 // doubleQuoted returns a text in double quotes. Bytes that are not UTF-8 become U+FFFD, because a
-// file of YAML cannot have them.
+// YAML file cannot contain them.
 func doubleQuoted(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -301,7 +301,7 @@ func doubleQuoted(text string) string {
 	return b.String()
 }
 
-// printable reports whether a character may stand in a line of YAML as it is.
+// printable reports whether a character may be written unescaped in a line of YAML.
 func printable(r rune) bool {
 	switch {
 	case r == '\t', ' ' <= r && r < 0x7F, 0xA0 <= r && r < 0xD800 && r != 0x2028 && r != 0x2029, 0xE000 <= r && r <= 0xFFFD && r != 0xFEFF:

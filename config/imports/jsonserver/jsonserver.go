@@ -15,13 +15,14 @@ import (
 	"mockserver/config/syntax"
 )
 
-// inPlace is how many bytes of rows are written into the configuration; more become a file.
+// inPlace is how many bytes of rows are written into the configuration; larger sets are written to
+// a file.
 const inPlace = 16 << 10
 
-// wholeList is how many rows a list has that is not cut into pages.
+// wholeList is the maximum number of rows in a list that is not split into pages.
 const wholeList = 10_000
 
-// askedRows is how many rows of a list a check requests.
+// askedRows is the maximum number of rows of a list that a check requests.
 const askedRows = 20
 
 // Recognizes reports whether a source may be a db.json: a map of lists and maps only.
@@ -38,7 +39,7 @@ func Recognizes(s *draft.Source) bool {
 	return true
 }
 
-// Read adds what a db.json declares.
+// Read adds the declarations of a db.json.
 func Read(s *draft.Source, d *draft.Draft, _ draft.Options) error {
 	root, err := s.Nodes()
 	if err != nil {
@@ -174,7 +175,7 @@ func (im *importer) relation(e *syntax.Entry, name, set, member string, members 
 	}
 }
 
-// plurals returns what json-server takes for the plural of a name.
+// plurals returns the plural forms of a name that json-server recognizes.
 func plurals(one string) []string {
 	all := []string{one, one + "s", one + "es"}
 	if stem, ok := strings.CutSuffix(one, "y"); ok {
@@ -202,7 +203,8 @@ func keyless(list *syntax.Node) string {
 	return ""
 }
 
-// newKeys returns how keys of new rows are made: as json-server does, numbers after numbers.
+// newKeys returns how the keys of new rows are made: like json-server, it continues numbers with
+// numbers.
 func newKeys(list *syntax.Node) string {
 	for _, row := range list.Items {
 		if _, err := strconv.Atoi(row.Get("id").Number); err != nil {

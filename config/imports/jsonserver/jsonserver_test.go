@@ -56,7 +56,7 @@ func TestCollectionsAreServed(t *testing.T) {
 	}
 }
 
-// Rows that a set cannot have are served as they are.
+// Rows that a set cannot contain are served unchanged.
 func TestListsWithoutKeysAreFixed(t *testing.T) {
 	for _, list := range []string{`[1]`, `[{"id":1},{"id":"1"}]`, `[{"id":null}]`, `[{"name":"x"}]`, `[{"id":{}}]`, `[[]]`} {
 		m := importtest.Read(t, jsonserver.Read, "db.json", `{"x": `+list+`}`, draft.Options{})

@@ -8,7 +8,7 @@ import (
 	"mockserver/config/openapi/text"
 )
 
-// maxAsks is how many requests of a source are asked by a check.
+// maxAsks is the maximum number of requests that a check sends for a source.
 const maxAsks = 1000
 
 // Asks are the requests by which endpoints are checked, in the order in which the source tries them.
@@ -21,14 +21,14 @@ type Asks struct {
 type askable struct {
 	method  string
 	path    Path
-	want    *draft.Answer // nil if what it answers is not known
+	want    *draft.Answer // nil if its answer is not known
 	special bool
 }
 
 // Add adds a request to an endpoint, unless an earlier endpoint may answer it in a way that is not
-// known; ask is nil if no request can be made for it. What an earlier endpoint may answer is right as
-// well. want is nil if what the endpoint answers is not known. A special endpoint answers no request
-// without query, headers and body.
+// known; ask is nil if no request can be made for it. The answer of an earlier endpoint that may
+// match also counts as correct. want is nil if the answer of the endpoint is not known. A special
+// endpoint answers no request that has no query, headers or body.
 func (a *Asks) Add(d *draft.Draft, method string, path Path, ask *draft.Ask, want *draft.Answer, special bool) {
 	if a.asked >= maxAsks || len(a.earlier) >= 4*maxAsks {
 		return
@@ -56,7 +56,8 @@ func (a *Asks) Add(d *draft.Draft, method string, path Path, ask *draft.Ask, wan
 	a.earlier = append(a.earlier, askable{method, path, want, special})
 }
 
-// Wanted returns what a response is expected to send: any body if it has placeholders or is a file.
+// Wanted returns the answer that is expected of a response: with any body if the body has
+// placeholders or is a file.
 func Wanted(response *draft.Map) draft.Answer {
 	want := draft.Answer{Status: 200}
 	if status, ok := response.Get("status").(int); ok {

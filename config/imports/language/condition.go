@@ -1,8 +1,8 @@
 // Package language makes texts of the configuration language for the importers: conditions,
 // operands, paths, and templates.
 //
-// An imported condition never holds where the condition of the source does not. A function of this
-// package refuses what it cannot express exactly.
+// An imported condition never holds where the condition of the source does not. The functions of
+// this package fail if they cannot express something exactly.
 package language
 
 import (
@@ -13,7 +13,7 @@ import (
 	"mockserver/config/imports/draft"
 )
 
-// Quote returns a text as it is quoted in conditions and templates.
+// Quote returns a text in quotes, as a literal of conditions and templates.
 func Quote(text string) string { return draft.Quote(text) }
 
 // word is a name that needs no brackets.
@@ -49,8 +49,8 @@ func Contains(operand, text string) string {
 	return operand + " matches " + Quote(regexp.QuoteMeta(text))
 }
 
-// Matches returns the condition that an operand matches a regular expression: whole if the source
-// compares whole texts. It fails if RE2 does not have the expression.
+// Matches returns the condition that an operand matches a regular expression: as a whole if whole
+// is set, for sources that compare whole texts. It fails if RE2 does not support the expression.
 func Matches(operand, expression string, whole bool) (string, error) {
 	expression = Expression(expression)
 	if _, err := regexp.Compile(expression); err != nil {
@@ -100,7 +100,7 @@ func Or(conditions ...string) string {
 // Not returns the opposite of a condition, which is not empty.
 func Not(condition string) string { return "not (" + condition + ")" }
 
-// Outermost returns a condition without parentheses around the whole of it.
+// Outermost returns a condition without the parentheses that enclose all of it.
 func Outermost(condition string) string {
 	depth, quoted := 0, false
 	for i := 0; i < len(condition); i++ {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Call is the content of a Handlebars tag: a helper with its arguments, or a value alone.
+// Call is the content of a Handlebars tag: a helper with its arguments, or a single value.
 type Call struct {
 	Name string // of the helper, or the path of a value
 	Args []Arg
@@ -24,7 +24,7 @@ type Arg struct {
 
 // hbNode is a part of a template of Handlebars.
 type hbNode struct {
-	text   string // as it is, if call is nil
+	text   string // literal, if call is nil
 	call   *Call
 	block  bool
 	param  string // of as |param|
@@ -52,7 +52,7 @@ func parseHandlebars(text string) ([]hbNode, error) {
 	return nodes, err
 }
 
-// nodes reads up to {{else}}, {{/name}} or the end, and returns what ended them.
+// nodes reads the parts up to {{else}}, {{/name}} or the end, and returns the tag that ended them.
 func (p *hbParser) nodes() (all []hbNode, end string, err error) {
 	if p.depth++; p.depth > maxBlocks {
 		return nil, "", fmt.Errorf("blocks are nested more than %d deep", maxBlocks)
@@ -98,7 +98,7 @@ func (p *hbParser) nodes() (all []hbNode, end string, err error) {
 	return all, "", nil
 }
 
-// tag reads a tag and returns what is inside it.
+// tag reads a tag and returns its content.
 func (p *hbParser) tag() (inner, source string, err error) {
 	open, end := "{{", "}}"
 	if strings.HasPrefix(p.text[p.at:], "{{{") {
@@ -170,7 +170,7 @@ func (p *hbParser) block(head, source string) (hbNode, error) {
 	body, end, err := p.nodes()
 	n.body = body
 	if nested, ok := strings.CutPrefix(end, "else "); ok && err == nil {
-		inner, err := p.block(nested, source) // takes the end of the whole block
+		inner, err := p.block(nested, source) // consumes the end of the whole block
 		n.other = []hbNode{inner}
 		return n, err
 	}

@@ -19,7 +19,7 @@ func HeaderName(name string) bool {
 	return name != ""
 }
 
-// Headers are the headers of a response that is made.
+// Headers are the headers of a response that is being built.
 type Headers struct {
 	names  []string
 	values [][]*Template
@@ -29,7 +29,8 @@ type Headers struct {
 func NewHeaders() *Headers { return &Headers{} }
 
 var (
-	// own are headers that the server writes itself, or that belonged to a body on its way.
+	// own are headers that the server writes itself, or that described the transfer of the original
+	// body.
 	own = []string{"Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Date", "Content-Encoding", "Trailer", "Upgrade", "Proxy-Connection", "Te"}
 	// once are headers that an answer has at most once.
 	once = []string{"Content-Type", "Content-Location", "Content-Range", "Content-Disposition", "Location", "ETag", "Last-Modified", "Expires", "Age",
@@ -43,7 +44,7 @@ func folds(list []string, name string) bool {
 	return slices.ContainsFunc(list, func(s string) bool { return strings.EqualFold(s, name) })
 }
 
-// Add adds a header. differs says what is left out; "" if nothing is.
+// Add adds a header. differs says what was left out, or is "".
 func (h *Headers) Add(name string, value *Template) (differs string) {
 	at := slices.IndexFunc(h.names, func(s string) bool { return strings.EqualFold(s, name) })
 	switch {
@@ -63,11 +64,11 @@ func (h *Headers) Add(name string, value *Template) (differs string) {
 	return ""
 }
 
-// isControl reports whether a character cannot stand in the value of a header (RFC 9110 section
+// isControl reports whether a character is not allowed in the value of a header (RFC 9110 section
 // 5.5).
 func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
-// Has reports whether there is a header.
+// Has reports whether the headers contain a name.
 func (h *Headers) Has(name string) bool { return folds(h.names, name) }
 
 // SetTexts sets headers and body of a response, or of a webhook. If one of the texts has tags, all

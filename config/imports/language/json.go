@@ -11,7 +11,7 @@ import (
 // JSONRule says how JSON values are compared.
 type JSONRule struct {
 	AnyOrder bool // the order of arrays does not matter
-	Extra    bool // further members and items do not matter
+	Extra    bool // additional members and items do not matter
 }
 
 // maxLeaves limits the comparisons of one condition.

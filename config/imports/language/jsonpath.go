@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// arrayItems is how many items of an array a filter is compared with.
+// arrayItems is the maximum number of items of an array to which a filter is applied.
 const arrayItems = 10
 
 // JSONPath returns the operand of a JSON path without filters and wildcards: $.a['b'][0] is
-// json-params.a.b[0]. rest is what follows from the first part that has no operand.
+// json-params.a.b[0]. rest begins with the first part that cannot be expressed as an operand.
 func JSONPath(root, path string) (operand, rest string) {
 	operand = root
 	rest = strings.TrimPrefix(strings.TrimSpace(path), "$")

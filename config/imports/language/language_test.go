@@ -26,13 +26,13 @@ func holds(t *testing.T, condition string, bodies []string) (all []bool) {
 	return all
 }
 
-// A condition of equal JSON holds for the same value in another spelling, and for nothing else that
-// resembles it.
+// A condition for equal JSON holds for the same value in another spelling, but not for other values
+// that resemble it.
 func TestEqualJSON(t *testing.T) {
 	for _, c := range []struct {
 		value      string
 		rule       language.JSONRule
-		same, less []string // bodies for which it holds, and does not
+		same, less []string // bodies for which it holds, and for which it does not
 	}{
 		{`{"a": 1}`, language.JSONRule{}, []string{`{"a":1}`, `{"a": 1.0}`}, []string{`{"a":"1"}`, `{"a":2}`, `{"a":1,"b":2}`, `{}`, `[1]`, `{"b":1}`, ``, `x`}},
 		{`{"a": "x"}`, language.JSONRule{}, []string{`{"a":"x"}`, `{"a":"\u0078"}`}, []string{`{"a":["x"]}`, `{"a":"X"}`, `{"a":null}`}},
@@ -64,7 +64,7 @@ func TestEqualJSON(t *testing.T) {
 	}
 }
 
-// A path of a regular expression matches at least what the expression does.
+// The path made from a regular expression matches at least all paths that the expression matches.
 func TestExpressionPath(t *testing.T) {
 	for _, c := range []struct{ expression, path, condition string }{
 		{"/a/b", "/a/b", ""},
@@ -124,8 +124,8 @@ func parse(text string) (p language.Path) {
 	return p
 }
 
-// Paths in the order of their source, and how they are written: only what comes after a less
-// specific one that it overlaps has another shape.
+// Paths in the order of their source, and as they are written: only a path that comes after a less
+// specific one that it overlaps gets another shape.
 func TestOrder(t *testing.T) {
 	for _, c := range []struct{ paths, want string }{
 		{"/users/me /users/:id", "/users/me; /users/:id"},

@@ -13,11 +13,11 @@ import (
 // specific path first, whatever the order. So an endpoint that comes after one with a less specific
 // path is written in the shape of that path, with its own path as a condition.
 type Order struct {
-	general map[string]*paths // by method and first segment, the paths with parameters that were written
+	general map[string]*paths // by method and first segment, the paths with parameters so far
 	written map[string]bool   // by method and shape
 }
 
-// paths are those with a first segment, in order.
+// paths are the paths with the same first segment, in order.
 type paths struct {
 	all      []Path
 	bySecond map[string][]int // indices of all, by the second segment, since there may be thousands
@@ -59,7 +59,7 @@ func (p *paths) add(one Path) {
 	p.all = append(p.all, one)
 }
 
-// like returns the paths that may overlap with another one, and maybe more, in order.
+// like returns, in order, all paths that may overlap with the given one, and possibly other paths.
 func (p *paths) like(own Path) iter.Seq[Path] {
 	if p == nil {
 		return func(func(Path) bool) {}
@@ -182,8 +182,8 @@ func differs(own, written Path) string {
 	return And(all...)
 }
 
-// Expression returns a regular expression that matches what the path matches, encoded as clients
-// send it.
+// Expression returns a regular expression that matches the same paths as the path, encoded as
+// clients send them.
 func (p Path) Expression() string {
 	var b strings.Builder
 	b.WriteByte('^')

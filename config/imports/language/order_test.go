@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// linear is Order, but compares each path with all before it.
+// linear does the same as Order, but compares each path with all paths before it.
 type linear struct {
 	general []Path
 	written map[string]bool
@@ -32,7 +32,8 @@ func (o *linear) place(own Path) (written Path, condition string) {
 	return written, differs(own, written)
 }
 
-// However many paths there are, only those are left out that cannot overlap, and their order is kept.
+// However many paths there are, only paths that cannot overlap are skipped, and the order of the
+// others is kept.
 func TestOrder_IsThatOfAllPaths(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Path is a declared path: what its segments match.
+// Path is a declared path, as a list of its segments.
 type Path []Segment
 
 // Segment is one segment of a path.
@@ -25,7 +25,7 @@ const (
 	Rest // only as the last one
 )
 
-// LiteralPath returns the path of a request path, which may be percent-encoded.
+// LiteralPath returns the Path that matches a request path, which may be percent-encoded.
 func LiteralPath(path string) Path {
 	var p Path
 	for _, part := range Parts(path) {

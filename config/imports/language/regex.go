@@ -9,7 +9,8 @@ import (
 )
 
 // ExpressionPath returns the path of a regular expression over whole paths: the most specific one
-// that matches at least as much, and the condition for the rest; "" if the path says all.
+// that matches at least the same paths, and a condition for the other restrictions; "" if the path
+// expresses them all.
 func ExpressionPath(expression string) (p Path, condition string, err error) {
 	expression = strings.TrimSuffix(strings.TrimPrefix(Expression(expression), "^"), "$")
 	whole, err := Matches("path", expression, true)
@@ -23,7 +24,7 @@ func ExpressionPath(expression string) (p Path, condition string, err error) {
 		case i == 0 || strings.HasPrefix(part, "?") && part != "?" || strings.HasPrefix(part, "*") || strings.HasPrefix(part, "+") || strings.HasPrefix(part, "{"):
 			return append(p, Segment{Rest, "rest"}), whole, nil
 		case part == "?" || part == "":
-			return p, whole, nil // splitTop has nothing after it, or it is an empty segment
+			return p, whole, nil // nothing follows in splitTop, or an empty segment
 		case isLiteral(part):
 			p = append(p, Segment{Literal, unescaped(part)})
 		case oneSegment(part):
@@ -81,13 +82,13 @@ func unescaped(part string) string {
 	return string(re.Rune)
 }
 
-// oneSegment reports whether whatever an expression matches is one segment, not empty.
+// oneSegment reports whether every match of an expression is one non-empty segment.
 func oneSegment(part string) bool {
 	re, err := syntax.Parse(part, syntax.Perl)
 	return err == nil && !canMatch(re, '/') && shortest(re) > 0
 }
 
-// CanMatch reports whether a text that an expression matches may have a character.
+// CanMatch reports whether a text that an expression matches may contain a character.
 func CanMatch(expression string, r rune) bool {
 	re, err := syntax.Parse(expression, syntax.Perl)
 	return err != nil || canMatch(re, r)
@@ -144,7 +145,7 @@ func shortest(re *syntax.Regexp) int {
 var optionalQuery = regexp.MustCompile(`(\(\?:|\()\\\?\.[*+]\)\?\$?$|\\\?\?\.\*\$?$`)
 
 // ExpressionURL returns the path and the condition of a regular expression over paths with their
-// queries. narrower says what it does not match; "" if it matches the same.
+// queries. narrower says which requests they do not match; "" if they match the same requests.
 func ExpressionURL(expression string) (p Path, condition, narrower string, err error) {
 	expression = strings.TrimSuffix(strings.TrimPrefix(Expression(expression), "^"), "$")
 	if _, err := regexp.Compile(expression); err != nil {

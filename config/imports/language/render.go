@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Dialect translates the helpers of a tool. Its functions fail for what has no equivalent.
+// Dialect translates the helpers of a tool. Its functions fail for helpers that have no equivalent.
 type Dialect interface {
 	// Value returns the expression of a call.
 	Value(c *Call, s *Scope) (string, error)
@@ -14,18 +14,19 @@ type Dialect interface {
 	Condition(c *Call, s *Scope) (condition string, ok bool, err error)
 }
 
-// Repeater is a dialect with blocks that are repeated. It returns how often; 0 for another block.
+// Repeater is a dialect with blocks that are repeated. Repeat returns how often; 0 for any other
+// block.
 type Repeater interface{ Repeat(c *Call) int }
 
 // Scope is the place of a tag.
 type Scope struct {
 	Loops []string // the variables of the loops around it
-	Names []string // what the source calls each, by as |name|; "" for this
+	Names []string // the name of each in the source, declared by as |name|; "" for this
 	Turn  string   // the number of a repeated block; "" outside
 }
 
-// Item returns the operand of a path inside a loop: this, this.a, ./a, @index, or a; "" for others.
-// In a loop whose item has a name, it has no other.
+// Item returns the operand of a path inside a loop: this, this.a, ./a, @index, or a; "" for other
+// paths. In a loop whose item has a name, only that name refers to the item.
 func (s *Scope) Item(path string) string {
 	if path == "@index" && s.Turn != "" {
 		return s.Turn
@@ -61,7 +62,7 @@ func (s *Scope) Item(path string) string {
 	return member(item, path)
 }
 
-// member returns what is at a path inside an item; the item for "".
+// member returns the operand of a path inside an item; the item itself for "".
 func member(item, path string) string {
 	if path == "" {
 		return item
@@ -72,8 +73,8 @@ func member(item, path string) string {
 	return item
 }
 
-// Handlebars adds a template of Handlebars to one of ours. What has no equivalent stays as it is;
-// lost has the first of it, and why.
+// Handlebars adds a template of Handlebars to one of ours. Tags without an equivalent stay
+// unchanged; lost describes the first of them, with the reason.
 func Handlebars(t *Template, text string, d Dialect) (lost string) {
 	if !strings.Contains(text, "{{") {
 		t.Text(text)
@@ -176,7 +177,7 @@ func (r *hbRenderer) block(n *hbNode, s *Scope) {
 // maxTurns limits the blocks that are written out.
 const maxTurns = 1000
 
-// repeat writes a block several times, with commas between.
+// repeat writes a block several times, separated by commas.
 func (r *hbRenderer) repeat(n *hbNode, s *Scope, times int) {
 	for i := range times {
 		if r.turns++; r.turns > maxTurns {

@@ -6,7 +6,7 @@ import (
 	"mockserver/config/imports/draft"
 )
 
-// Template is a template of the language that is being made.
+// Template is a template of the language that is being built.
 type Template struct {
 	parts []part
 	tags  bool
@@ -36,7 +36,7 @@ func (t *Template) Tag(tag string) {
 	t.tags = true
 }
 
-// Use makes the text one of a response whose other texts have tags.
+// Use marks the text as part of a response whose other texts have tags.
 func (t *Template) Use() { t.tags = true }
 
 // Tags reports whether the template has tags.

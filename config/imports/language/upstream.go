@@ -17,14 +17,14 @@ type Upstream struct {
 	Without []string // headers that are left out of them
 }
 
-// Upstreams are the upstreams of an import, by their properties.
+// Upstreams are the declared upstreams of an import, by their properties.
 type Upstreams struct {
 	names map[string]string
 }
 
-// Declare declares an upstream unless an equal one is, and returns its name. Certificates are not
-// verified, as the tools that are imported do not. why says why it cannot be declared; "" if it
-// can. differs is what it leaves out.
+// Declare declares an upstream unless an equal one is already declared, and returns its name.
+// Certificates are not verified, because the imported tools do not verify them either. why says why
+// it cannot be declared; "" if it can. differs says what was left out.
 func (u *Upstreams) Declare(d *draft.Draft, up Upstream) (name, why, differs string) {
 	if fault := item.UpstreamFault(up.URL); fault != "" {
 		return "", "requests are not passed on to " + strconv.Quote(up.URL) + ": " + fault, ""
@@ -77,7 +77,7 @@ func (u *Upstreams) Declare(d *draft.Draft, up Upstream) (name, why, differs str
 	return name, "", differs
 }
 
-// withoutControls removes the characters that no header may have.
+// withoutControls removes the characters that no header may contain.
 func withoutControls(r rune) rune {
 	if r < ' ' && r != '\t' || r == 0x7F {
 		return -1

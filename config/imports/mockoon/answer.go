@@ -122,10 +122,10 @@ func (a *answer) headers(n *syntax.Node) *language.Headers {
 // textual are the extensions of files that are templates, and their types.
 var textual = []string{".json", ".html", ".htm", ".css", ".csv", ".js", ".mjs", ".ts", ".txt", ".xhtml", ".xml", ".yml", ".yaml"}
 
-// body returns the body, and its type unless a header says it.
+// body returns the body, and its type unless a header declares it.
 func (a *answer) body() (body *language.Template, kind string) {
 	source, templated := text(get(a.node, "body")), !isTrue(get(a.node, "disableTemplating"))
-	kind = "text/html; charset=utf-8" // what Express sends
+	kind = "text/html; charset=utf-8" // the type that Express sends
 	file := text(get(a.node, "filePath"))
 	mode := text(get(a.node, "bodyType"))
 	switch {

@@ -12,7 +12,7 @@ import (
 )
 
 // ask adds the request that the rules of a response describe. The answer of a silent endpoint is
-// known as well.
+// also known.
 func (e *endpoint) ask(n *syntax.Node, name string, want draft.Answer, rules []*syntax.Node) {
 	var ask *draft.Ask
 	if !e.silent {
@@ -25,7 +25,7 @@ func (e *endpoint) ask(n *syntax.Node, name string, want draft.Answer, rules []*
 	e.asks.Add(e.Draft, e.method, e.own, ask, &want, special(rules))
 }
 
-// special reports whether rules take no request without query, headers and body.
+// special reports whether the rules accept no request without query, headers and body.
 func special(rules []*syntax.Node) bool {
 	return len(rules) > 0 && !slices.ContainsFunc(rules, func(rule *syntax.Node) bool {
 		target, operator := text(get(rule, "target")), text(get(rule, "operator"))
@@ -33,8 +33,8 @@ func special(rules []*syntax.Node) bool {
 	})
 }
 
-// example returns a request that rules take: all of them, or the first. It is nil if none can be
-// told.
+// example returns a request that the rules accept: all of them, or the first. It is nil if none can
+// be derived.
 func (e *endpoint) example(n *syntax.Node, rules []*syntax.Node) *draft.Ask {
 	if len(rules) > 1 && text(get(n, "rulesOperator")) != "AND" {
 		rules = rules[:1]
@@ -74,7 +74,7 @@ func (e *endpoint) example(n *syntax.Node, rules []*syntax.Node) *draft.Ask {
 	return a
 }
 
-// exampleRule returns the name that a rule looks at, and a value that it takes.
+// exampleRule returns the name that a rule checks, and a value that it accepts.
 func exampleRule(rule *syntax.Node) (name, value string, ok bool) {
 	name, value = text(get(rule, "modifier")), text(get(rule, "value"))
 	switch operator := text(get(rule, "operator")); {
@@ -88,7 +88,8 @@ func exampleRule(rule *syntax.Node) (name, value string, ok bool) {
 	return name, value, value != "" && plain(name) && !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r >= 0x7F })
 }
 
-// target returns a path of the endpoint. Parameters with expressions of their own have none.
+// target returns a path that the endpoint matches. It returns none if parameters have their own
+// expressions.
 func (e *endpoint) target(params map[string]string) (string, bool) {
 	if strings.Contains(text(get(e.route, "endpoint")), "(") {
 		return "", false

@@ -207,7 +207,7 @@ func now(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
 	return "now|date:" + language.Quote(layout), nil
 }
 
-// environment reads a variable: Mockoon knows those with a prefix only.
+// environment reads a variable: Mockoon provides only those with a prefix.
 func environment(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
 	if len(c.Args) == 0 || !c.Args[0].Literal || len(c.Args) > 1 && !c.Args[1].Literal || language.Name(c.Args[0].Text) != c.Args[0].Text || strings.Contains(c.Args[0].Text, "-") {
 		return "", errNone
@@ -276,7 +276,7 @@ func faker(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
 	return "", errNone
 }
 
-// fakes are kinds of data of faker.js, in its names of all versions, and ours.
+// fakes maps kinds of data of faker.js, with the names of all its versions, to ours.
 var fakes = map[string]string{
 	"person.firstName": "firstname", "name.firstName": "firstname", "person.lastName": "lastname", "name.lastName": "lastname",
 	"person.fullName": "name", "name.fullName": "name", "name.findName": "name", "person.jobTitle": "jobtitle", "name.jobTitle": "jobtitle",

@@ -20,7 +20,7 @@ type endpoint struct {
 	own    language.Path
 	path   language.Path // as placed among the others
 	needs  string
-	silent bool // another one reports
+	silent bool // another endpoint reports the route
 }
 
 // add adds the responses of a route.
@@ -84,7 +84,7 @@ func (e *endpoint) label(n *syntax.Node, i int) string {
 	return fmt.Sprintf("%s / %d", e.name, i+1)
 }
 
-// one adds an endpoint with one response, for the requests that its rules accept.
+// one adds an endpoint with a single response, for the requests that its rules accept.
 func (e *endpoint) one(n *syntax.Node, condition string, i int, rules []*syntax.Node) {
 	a := e.answer(n)
 	if a.lost != "" {
@@ -126,7 +126,7 @@ func (e *endpoint) off(n *syntax.Node, i int, why string) {
 	e.Lost(n.Pos(), e.label(n, i), "%s", why)
 }
 
-// several adds an endpoint whose responses come at random or in turn.
+// several adds an endpoint whose responses are chosen at random or in turn.
 func (e *endpoint) several(responses []*syntax.Node, mode string) {
 	var all draft.List
 	type entry struct {
@@ -136,7 +136,7 @@ func (e *endpoint) several(responses []*syntax.Node, mode string) {
 	var entries []entry
 	for i, n := range responses {
 		a := e.answer(n)
-		if a.lost != "" { // without it the others would come at the wrong time
+		if a.lost != "" { // without it the other responses would be sent at the wrong time
 			for j, n := range responses {
 				why := "the response " + e.label(responses[i], i) + " is lost, and with it their order"
 				if i == j {

@@ -18,7 +18,7 @@ import (
 	"mockserver/listener/importing/importtest"
 )
 
-// environment returns an environment with routes, and further keys.
+// environment returns an environment with routes and additional keys.
 func environment(more string, routes ...string) string {
 	return `{"uuid": "e", "name": "E", "endpointPrefix": "api/", "latency": 0, "cors": true, "headers": [{"key": "X-Env", "value": "env"}, {"key": "X-Both", "value": "env"}], ` + more + `
 "routes": [
@@ -91,7 +91,7 @@ func TestModes(t *testing.T) {
 		{Method: "GET", Target: "/api/a/x", Status: 200, Want: "one"},
 	})
 	seen := map[int]int{}
-	for range 200 { // both come: the chance of a failure is 2 to the power of -199
+	for range 200 { // both responses are sent: the probability that the test fails is 2^-199
 		status, _, _ := importtest.Send(t, url, importtest.Case{Method: "GET", Target: "/api/r"})
 		seen[status]++
 	}
@@ -112,7 +112,7 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// All kinds of data that have an equivalent are kinds that the server knows.
+// All equivalents of kinds of data are kinds that the server knows.
 func TestHelpersAreKnown(t *testing.T) {
 	body := ""
 	for _, name := range mockoon.Fakes() {
@@ -168,7 +168,7 @@ func TestCallbacksAndDelays(t *testing.T) {
 	}
 }
 
-// Folders decide the order; a file is read beside the environment.
+// Folders determine the order; a file is read from the directory of the environment.
 func TestFoldersAndFiles(t *testing.T) {
 	dir := t.TempDir()
 	text := environment(`"folders": [{"uuid": "f", "name": "F", "children": [{"type": "route", "uuid": "gettwo/:x"}, {"type": "folder", "uuid": "f"}]}], "rootChildren": [{"type": "folder", "uuid": "f"}],`,
@@ -226,8 +226,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// What no route answers is passed on, with the headers of the environment; what cannot be expressed
-// is lost.
+// Requests that no route answers are passed on, with the headers of the environment; settings that
+// cannot be expressed are reported as lost.
 func TestProxyMode(t *testing.T) {
 	var asked []string
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

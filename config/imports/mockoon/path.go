@@ -15,8 +15,8 @@ var (
 	plainChars = regexp.MustCompile(`^[^:*?+()\[\]{}|^$\\]*$`)
 )
 
-// routePaths returns the paths of a route of Express: two if its last parameter may be left out.
-// The conditions come from the expressions after parameters.
+// routePaths returns the paths of a route of Express: two if its last parameter is optional. The
+// conditions come from the expressions after parameters.
 func routePaths(endpoint string) (paths []language.Path, needs []string, err error) {
 	var p language.Path
 	parts := language.Parts(endpoint)
@@ -24,11 +24,11 @@ func routePaths(endpoint string) (paths []language.Path, needs []string, err err
 		last := i == len(parts)-1
 		m := parameter.FindStringSubmatch(part)
 		switch {
-		case part == "": // slashes are one
+		case part == "": // several slashes count as one
 		case m != nil && p.Has(m[1]), m != nil && m[3] != "" && !last, wildcard.MatchString(part) && !last:
 			return nil, nil, fmt.Errorf("the segment %q cannot be expressed", part)
 		case wildcard.MatchString(part):
-			needs = append(needs, "path matches "+language.Quote(fmt.Sprintf("^(?:/+[^/]+){%d}/+[^/]", len(p)))) // it has something at least
+			needs = append(needs, "path matches "+language.Quote(fmt.Sprintf("^(?:/+[^/]+){%d}/+[^/]", len(p)))) // not empty
 			p = append(p, language.Segment{Kind: language.Rest, Text: "rest"})
 		case m != nil:
 			if m[3] != "" {

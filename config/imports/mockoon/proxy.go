@@ -11,7 +11,7 @@ import (
 // proxyTimeout is how long an answer may take: Mockoon waits without a limit.
 const proxyTimeout = "1h"
 
-// proxy passes on what no route answers.
+// proxy passes on the requests that no route answers.
 func (r *reader) proxy() {
 	const name = "proxyMode"
 	host := text(get(r.root, "proxyHost"))

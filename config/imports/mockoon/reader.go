@@ -17,7 +17,7 @@ type reader struct {
 	asks      language.Asks
 	sets      map[string]string // names of sets by the identifiers of data buckets and their keys
 
-	members map[string]draft.List // by set, those that lists are filtered by
+	members map[string]draft.List // by set, the members by which lists are filtered
 }
 
 // prefixed returns the path of a route with the prefix of the environment.

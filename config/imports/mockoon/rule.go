@@ -56,7 +56,7 @@ func (e *endpoint) rule(n *syntax.Node) (string, error) {
 		}
 		ways = append(ways, condition)
 	}
-	if operator == "null" { // of the places where a value may be, all are empty
+	if operator == "null" { // all places where the value may be are empty
 		return language.And(ways...), nil
 	}
 	return language.Or(ways...), nil
@@ -81,7 +81,7 @@ func compare(operand, operator, value string) (string, error) {
 	return "", fmt.Errorf("a rule with the operator %s cannot be expressed", operator)
 }
 
-// operands returns what a rule looks at: of a body, the JSON value and the field of a form.
+// operands returns the operands that a rule checks: for a body, the JSON value and the form field.
 func (e *endpoint) operands(target, modifier, operator string) ([]string, error) {
 	if strings.Contains(modifier, "{{") && target != "templating" {
 		return nil, fmt.Errorf("a rule with the modifier %s cannot be expressed", modifier)
@@ -111,10 +111,10 @@ func (e *endpoint) operands(target, modifier, operator string) ([]string, error)
 
 var targets = map[string]string{"header": "header-params", "cookie": "cookie-params", "query": "query-params", "params": "path-params"}
 
-// plain reports whether a modifier is one name.
+// plain reports whether a modifier is a single name.
 func plain(modifier string) bool { return modifier != "" && !strings.ContainsAny(modifier, ".[]$") }
 
-// bodyOperands returns what a rule on the body looks at.
+// bodyOperands returns the operands that a rule on the body checks.
 func bodyOperands(modifier, operator string) ([]string, error) {
 	list := operator == "array_includes" || operator == "empty_array"
 	if modifier == "" {
@@ -133,7 +133,7 @@ func bodyOperands(modifier, operator string) ([]string, error) {
 	return []string{operand}, nil
 }
 
-// templated returns the operand of a rule on a template that is one value.
+// templated returns the operand of a rule on a template that consists of one value.
 func (e *endpoint) templated(modifier string) ([]string, error) {
 	expression, err := language.SingleValue(modifier, &dialect{endpoint: e})
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"mockserver/config/syntax"
 )
 
-// answer is one saved answer and the request that it was an answer to.
+// answer is one saved answer and the request to which it belongs.
 type answer struct {
 	*request
 	pos         syntax.Pos
@@ -18,12 +18,12 @@ type answer struct {
 	response    *draft.Map
 	status      int
 	want        draft.Answer
-	why         string // what differs; "" if nothing does
+	why         string // what differs; "" if nothing differs
 	lost        string // why it cannot be served; "" if it can
 	conditions  []string
 }
 
-// read reads what was answered.
+// read reads the saved answer.
 func (a *answer) read(n *syntax.Node, v vars) {
 	a.status = 200
 	if code := get(n, "code"); code != nil {

@@ -23,15 +23,15 @@ const (
 	codeHeader = "x-mock-response-code"
 )
 
-// group adds the answers to one method and path: those with more conditions first, the one with the
-// fewest last, which is the answer to all other requests.
+// group adds the answers to one method and path: those with more conditions first, and the one with
+// the fewest last, as the answer to all other requests.
 func (r *reader) group(g *group) {
 	g.distinguish()
 	order := slices.Clone(g.answers)
 	slices.SortStableFunc(order, func(a, b *answer) int {
 		return cmp.Or(cmp.Compare(len(b.conditions), len(a.conditions)), cmp.Compare(rank(b), rank(a)))
 	})
-	if len(order) > 1 { // the first of those with the fewest is the best of them
+	if len(order) > 1 { // the first one with the fewest conditions is the best of these
 		fewest := slices.IndexFunc(order, func(a *answer) bool { return len(a.conditions) == len(order[len(order)-1].conditions) })
 		rest := order[fewest]
 		order = append(slices.Delete(order, fewest, fewest+1), rest)
@@ -53,7 +53,7 @@ func rank(a *answer) int {
 	return 0
 }
 
-// asked returns the condition of an answer that is followed by others.
+// asked returns the condition of an answer that is followed by other answers.
 func asked(a *answer, later []*answer) string {
 	byCode := language.Equal("header-params."+codeHeader, strconv.Itoa(a.status))
 	ways := []string{}
@@ -101,7 +101,7 @@ func (r *reader) answer(a *answer, condition string, earlier []*answer) {
 	r.Asks = append(r.Asks, ask)
 }
 
-// sentHeader returns the headers of the request as a client sends them.
+// sentHeader returns the headers that a client sends with the request.
 func (a *answer) sentHeader() []draft.Field {
 	all := slices.DeleteFunc(slices.Clone(a.header), func(f draft.Field) bool {
 		return language.OwnHeader(f.Name) || strings.EqualFold(f.Name, "Host") || !language.HeaderName(f.Name)
@@ -112,7 +112,7 @@ func (a *answer) sentHeader() []draft.Field {
 	return all
 }
 
-// distinguish finds by what the requests of the answers differ.
+// distinguish finds the parts in which the requests of the answers differ.
 func (g *group) distinguish() {
 	if len(g.answers) < 2 {
 		return

@@ -78,7 +78,7 @@ func TestSavedAnswersAreChosenByTheirRequests(t *testing.T) {
 	}
 }
 
-// The requests that come with a draft get the answers that are expected.
+// The requests in a draft get the expected answers.
 func TestAsks(t *testing.T) {
 	m := importtest.Read(t, postman.Read, "c.json", shop, draft.Options{})
 	url := m.Serve(t)
@@ -130,7 +130,7 @@ func TestErrorsHavePlaces(t *testing.T) {
 	}
 }
 
-// Whatever a collection may hold is an item of the report, at its place.
+// Every part of a collection is an item of the report, with its position.
 func TestOddCollections(t *testing.T) {
 	m := importtest.Read(t, postman.Read, "c.json", `{"info": {}, "item": [5, {"name": "none"}, {"name": "r", "request": {"url": "/r"}, "response": [5, {"code": 99}, {"code": "x"},
 {"name": "h", "header": [{"key": "a b", "value": "1"}, {"key": "ETag", "value": "1"}, {"key": "etag", "value": "2"}]}, {"name": "d", "body": "{{$randomCatsImage}}"}]}]}`, draft.Options{})
@@ -154,7 +154,7 @@ func TestOddCollections(t *testing.T) {
 	}
 }
 
-// Every dynamic variable that has an equivalent is one that the server knows.
+// The server knows the equivalents of all dynamic variables.
 func TestDynamicVariables(t *testing.T) {
 	names := []string{"$guid", "$timestamp", "$isoTimestamp", "$randomUUID", "$randomInt"}
 	names = append(names, postman.Fakes()...)

@@ -12,11 +12,11 @@ import (
 	"mockserver/config/syntax"
 )
 
-// request is a request as a collection has it, its variables filled in.
+// request is a request of a collection, with its variables filled in.
 type request struct {
 	method string
 	path   language.Path
-	need   []string          // conditions that hold for all answers: what the path does not say
+	need   []string          // conditions for all answers, which the path does not express
 	values map[string]string // of path parameters
 	query  []draft.Field
 	header []draft.Field
@@ -31,12 +31,12 @@ type body struct {
 	root string        // of the operands of form
 	json *syntax.Node  // of a raw JSON body
 	sent string        // as a client sends it; "" for none
-	kind string        // its Content-Type, unless a header says it
+	kind string        // its Content-Type, unless a header declares it
 }
 
 func readRequest(n *syntax.Node, v vars) *request {
 	q := &request{method: "GET"}
-	if n.Kind != syntax.MapNode { // a URL alone
+	if n.Kind != syntax.MapNode { // only a URL
 		q.url(n, v)
 		return q
 	}
@@ -185,7 +185,7 @@ func (q *request) segments(parts []string) {
 	}
 }
 
-// around returns the regular expression of a segment with variables in it.
+// around returns the regular expression of a segment that contains variables.
 func around(part string, refs [][]int) string {
 	var b strings.Builder
 	b.WriteByte('^')
@@ -239,7 +239,7 @@ func (q *request) readBody(n *syntax.Node, v vars) {
 		}
 	case "graphql":
 		query := v.fill(text(get(part, "query")))
-		sent, _ := json.Marshal(map[string]string{"query": query}) // a text cannot fail
+		sent, _ := json.Marshal(map[string]string{"query": query}) // encoding a text cannot fail
 		q.body = body{form: []draft.Field{{Name: "query", Value: query}}, root: "json-params", sent: string(sent), kind: "application/json"}
 	case "urlencoded", "formdata":
 		q.body = body{form: fields(part, v), root: "form-params"}
@@ -289,7 +289,7 @@ func (q *request) declaration(summary string, folder []string) *draft.Map {
 	return m
 }
 
-// known reports whether our language has the method.
+// known reports whether our language supports the method.
 func (q *request) known() bool {
 	return slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}, q.method)
 }

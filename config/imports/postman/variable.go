@@ -85,7 +85,8 @@ func (v vars) get(name string) (string, bool) {
 
 var reference = regexp.MustCompile(`\{\{[^{}]*\}\}`)
 
-// maxNesting limits how deep values refer to other variables, and maxValue their size in bytes.
+// maxNesting limits how deeply values refer to other variables, and maxValue limits their size in
+// bytes.
 const (
 	maxNesting = 10
 	maxValue   = 1 << 20
@@ -112,7 +113,7 @@ func (v vars) fill(s string) string {
 }
 
 // template returns a text of an answer as a template: dynamic variables become placeholders.
-// unknown is the first dynamic variable that has no equivalent, which stays as it is.
+// unknown is the first dynamic variable that has no equivalent; such variables stay unchanged.
 func (v vars) template(s string) (t *language.Template, unknown string) {
 	t, s = &language.Template{}, v.fill(s)
 	at := 0

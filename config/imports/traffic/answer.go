@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	// inOrder is the largest number of answers of one key that are given in their recorded order,
-	// if their statuses differ.
+	// inOrder is the maximum number of answers of one key that are sent in their recorded order, if
+	// their statuses differ.
 	inOrder = 20
-	// ownEndpoints is how many keys of a group get an endpoint of their own.
+	// ownEndpoints is the maximum number of keys of a group that get an endpoint of their own.
 	ownEndpoints = 200
 	// rowBody is the largest body in a row, in bytes.
 	rowBody = 4 << 20
-	// knownBelow is how many samples a percentile curve should have.
+	// knownBelow is the number of samples that a percentile curve should have.
 	knownBelow = 30
 )
 
-// make writes the endpoints of the group, and reports how exact they are.
+// make writes the endpoints of the group and reports how exact they are.
 func (g *group) make() {
 	g.findKey()
 	byKey := map[uint32][]*record{}
@@ -66,9 +66,8 @@ func (g *group) make() {
 	g.report()
 }
 
-// standsAlone reports whether the records of a key are best written as an endpoint of their own:
-// the few answers of a session whose statuses differ, in their order, and bodies that no row can
-// hold.
+// standsAlone reports whether the records of a key are best written as a separate endpoint: a few
+// answers of a session with different statuses, in their order, or bodies that no row can hold.
 func (g *group) standsAlone(records []*record, keys int) bool {
 	if len(records) <= inOrder && len(g.records) <= few {
 		for _, r := range records {
@@ -85,7 +84,7 @@ func (g *group) fitsRow(r *record) bool {
 	return g.store.size(r.body) <= rowBody && utf8.Valid(g.store.get(r.body, &g.buf[0]))
 }
 
-// alone writes the endpoint of one key, with its answers in their order.
+// alone writes the endpoint of one key, with its answers in order.
 func (g *group) alone(k keyed, above []string) {
 	e := g.endpoint(both(g.fits(), g.isKey(k.index)))
 	var list draft.List
@@ -158,7 +157,8 @@ func (g *group) above() []string {
 	return above
 }
 
-// write writes an endpoint for each part: the usual answers, and how often others came instead.
+// write writes an endpoint for each part: the usual answers, and how often other answers were sent
+// instead.
 func (g *group) write(parts []*part, above []string) {
 	var set *rowSet
 	for _, p := range parts {
@@ -256,7 +256,7 @@ func (g *group) outcome(o *outcome, set *rowSet, ordered bool) *draft.Map {
 	return m
 }
 
-// otherBodies reports an outcome that is given one of several bodies.
+// otherBodies reports an outcome that is served with one of its several bodies.
 func (g *group) otherBodies(o *outcome) {
 	for _, r := range o.records {
 		if r.body != o.records[0].body && !r.lost {
@@ -303,7 +303,7 @@ func Latency(c samples.Curve) *draft.Map {
 	return m.Set("max", samples.Text(c.Max))
 }
 
-// report reports the group.
+// report adds the group to the report.
 func (g *group) report() {
 	name := g.name
 	if g.host != "" {

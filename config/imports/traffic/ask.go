@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// askedKeys is how many keys of a group are asked for by --check.
+	// askedKeys is the maximum number of keys of a group that --check requests.
 	askedKeys = 100
-	// wanted is how many different answers of a key are compared.
+	// wanted is the maximum number of different answers of a key that are compared.
 	wanted = 50
 )
 
 // ask adds requests of the group by which its endpoints are checked, with all their recorded
-// answers: one for each key or, if there are many, for keys evenly among all.
+// answers: one for each key or, if there are many keys, for a selection that is evenly spread.
 func (g *group) ask(order []uint32, byKey map[uint32][]*record) {
 	step := max(1, len(order)/askedKeys)
 	for i := 0; i < len(order); i += step {
@@ -53,8 +53,8 @@ func (g *group) ask(order []uint32, byKey map[uint32][]*record) {
 	}
 }
 
-// asked returns the headers of a request that can be sent: some programs write other things as
-// headers into a HAR.
+// asked returns the headers of a request that can be sent: some programs also write things that are
+// not headers into the headers of a HAR.
 func asked(all []draft.Field) []draft.Field {
 	return slices.DeleteFunc(all, func(f draft.Field) bool { return !isToken(f.Name) || strings.ContainsFunc(f.Value, isControl) })
 }

@@ -1,6 +1,7 @@
-// Package traffic makes endpoints of exchanges that were recorded: by this program's proxy, or by a
-// browser as a HAR. It finds the parameters in paths, what answers depend on, and how long they
-// take, and writes 100,000 recorded answers as one endpoint that looks up rows.
+// Package traffic makes endpoints from exchanges that were recorded by this program's proxy, or by
+// a browser as a HAR. It finds the parameters in paths, the parts of requests that answers depend
+// on, and how long answers take. It can write 100,000 recorded answers as one endpoint that looks
+// up rows.
 package traffic
 
 import (
@@ -15,7 +16,7 @@ import (
 	"mockserver/internal/semantics"
 )
 
-// exchange is a request and its answer, as a reader of a format gives it. Its texts are valid
+// exchange is a request and its answer, as provided by the reader of a format. Its texts are valid
 // during the call that adds it.
 type exchange struct {
 	line, column   int // in the source
@@ -26,9 +27,9 @@ type exchange struct {
 	sent, received []draft.Field
 	request, body  []byte
 	lost           string        // why there is no body; "" if there is one, or none was sent
-	first, last    time.Duration // to the first and last byte, from sending the request
+	first, last    time.Duration // from sending the request to the first and last byte
 	timed          bool          // the two are known
-	underWay       int           // requests at the time, this one included; 0 if that is not known
+	underWay       int           // concurrent requests, including this one; 0 if unknown
 }
 
 // record is an exchange as it is stored. There may be millions.
@@ -37,8 +38,8 @@ type record struct {
 	first, last    int64  // microseconds
 	place          uint32 // host and path, of words
 	query, members uint32 // of words
-	headers, body  uint32 // of the answer, of the store
-	sent, request  uint32 // of the request, of the store
+	headers, body  uint32 // of the answer, in the store
+	sent, request  uint32 // of the request, in the store
 	source, line   uint32
 	underWay       int32
 	column         int32
@@ -60,7 +61,7 @@ type Collector struct {
 	buf      [2][]byte
 	skipped  map[string]int // exchanges that were left out, by reason
 	names    map[string]bool
-	few      int // latencies of fewer samples than a curve should have
+	few      int // latencies with fewer samples than a curve should have
 }
 
 // NewCollector returns a Collector whose result goes into a draft.
@@ -72,7 +73,7 @@ func NewCollector(d *draft.Draft, opts draft.Options) *Collector {
 	return c
 }
 
-// Close releases what the files of the draft are made of.
+// Close releases the data from which the files of the draft are written.
 func (c *Collector) Close() { c.store.close() }
 
 // begin adds a source.
@@ -123,7 +124,7 @@ func (c *Collector) add(x *exchange) {
 	c.records = append(c.records, r)
 }
 
-// shownSkips is how many exchanges that are lost for one reason are reported one by one.
+// shownSkips is the maximum number of exchanges lost for one reason that are reported individually.
 const shownSkips = 20
 
 func (c *Collector) skip(x *exchange, why string) {
@@ -144,7 +145,8 @@ func clip(name string) string {
 }
 
 const (
-	// maxMembers is how many members of a request's body may be its key.
+	// maxMembers is the maximum number of members of a request's body that are considered for its
+	// key.
 	maxMembers = 24
 	// maxMember is the longest value that a key may have, in bytes.
 	maxMember = 256

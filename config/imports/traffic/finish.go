@@ -16,7 +16,7 @@ import (
 // posOf returns the position of a whole source.
 func posOf(name string) syntax.Pos { return syntax.Pos{File: name} }
 
-// Finish makes endpoints of all exchanges. An error comes from a temporary file.
+// Finish makes endpoints from all exchanges. An error comes from a temporary file.
 func (c *Collector) Finish() error {
 	if len(c.records) == 0 && len(c.sources) > 0 && len(c.draft.Items) == 0 {
 		return fmt.Errorf("there is no exchange in %s", strings.Join(c.sources, " and "))

@@ -15,9 +15,9 @@ type group struct {
 	pattern *pattern
 	records []*record // in the order of arrival
 	name    string    // "GET /users/:id"
-	slug    string    // "get-users-id", of its own
-	answers []uint32  // of each record: which different answer it had
-	key     []*column // what the answers depend on
+	slug    string    // "get-users-id", unique
+	answers []uint32  // of each record: the number of its answer
+	key     []*column // the columns that the answers depend on
 	keys    []uint32  // of each record: the number of its key
 	faults  []string  // why the group is approximate
 }
@@ -28,8 +28,8 @@ func (g *group) path(r *record) string {
 	return path
 }
 
-// span returns when the exchanges were, and how many: "10,000 requests, 10:00–10:20, at most 240
-// under way".
+// span returns when the exchanges took place, and how many there were: "10,000 requests,
+// 10:00–10:20, at most 240 under way".
 func span(records []*record) string {
 	text := thousands(len(records)) + " requests"
 	if len(records) == 1 {

@@ -19,7 +19,7 @@ func RecognizesHAR(s *draft.Source) bool {
 	return shape.Kind == '{' && shape.Keys["log"] == '{' && (strings.Contains(string(s.Head()), `"entries"`) || !shape.Whole)
 }
 
-// entry is an exchange of a HAR 1.1 or 1.2, as far as it is read.
+// entry contains those members of an exchange in a HAR 1.1 or 1.2 that are read.
 type entry struct {
 	Started string   `json:"startedDateTime"`
 	Time    *float64 `json:"time"`
@@ -56,7 +56,8 @@ type harField struct {
 	Value string `json:"value"`
 }
 
-// AddHAR adds the exchanges of a HAR. It is read as a stream: a file may be larger than the memory.
+// AddHAR adds the exchanges of a HAR. It is read as a stream, because a file may be larger than
+// memory.
 func (c *Collector) AddHAR(s *draft.Source) error {
 	r, err := s.Open()
 	if err != nil {
@@ -192,7 +193,7 @@ func (x *exchange) setTimes(e *entry) {
 	x.timed = x.last <= samples.MaxLength
 }
 
-// millis returns a number of milliseconds; -1 and none are 0.
+// millis returns a number of milliseconds; -1 and a missing value are 0.
 func millis(ms *float64) time.Duration {
 	if ms == nil || !(*ms > 0) {
 		return 0
@@ -210,14 +211,15 @@ func fields(all []harField) []draft.Field {
 	return list
 }
 
-// places reads a text and returns the lines of offsets in it, which must be requested in order.
+// places reads a text and returns the positions of offsets in it, which must be requested in
+// ascending order.
 type places struct {
 	r      io.Reader
-	offset int64 // of what was read
+	offset int64 // of the text read so far
 	line   int   // of the offset that was asked for last
 	start  int64 // where that line begins
 	breaks []int64
-	recent []byte // what was read last
+	recent []byte // the text read last
 	from   int64  // its offset
 }
 

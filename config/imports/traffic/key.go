@@ -19,9 +19,10 @@ type column struct {
 }
 
 const (
-	// maxKey is how many members of query and body make a key.
+	// maxKey is the maximum number of members of query and body in a key.
 	maxKey = 3
-	// few is the number of exchanges up to which every difference is believed to have a cause.
+	// few is the number of exchanges up to which every difference between answers is assumed to
+	// depend on the request.
 	few = 100
 )
 
@@ -38,15 +39,15 @@ func (c *column) operand() string {
 	return root
 }
 
-// isWord reports whether a name can stand in a variable without quotes.
+// isWord reports whether a name can be used in a variable without quotes.
 func isWord(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-')
 	}) && name != "length"
 }
 
-// columns returns what the answers of the group may depend on: path parameters, then members of
-// query and body that differ.
+// columns returns the parts of requests that the answers of the group may depend on: path
+// parameters, then members of query and body whose values differ.
 func (g *group) columns() (params, members []*column) {
 	for i, s := range g.pattern.segments {
 		if !s.param {
@@ -96,7 +97,7 @@ func (c *column) differs() bool {
 	return slices.ContainsFunc(c.values, func(v uint32) bool { return v != c.values[0] })
 }
 
-// findKey sets what the answers depend on.
+// findKey sets the columns that the answers depend on.
 func (g *group) findKey() {
 	g.numberAnswers()
 	g.keys = make([]uint32, len(g.records))
@@ -122,7 +123,7 @@ func (g *group) findKey() {
 		}
 		g.extend(best, &left)
 	}
-	for _, c := range slices.Clone(g.key) { // what later ones express better
+	for _, c := range slices.Clone(g.key) { // later columns express it better
 		rest := slices.DeleteFunc(slices.Clone(g.key), func(k *column) bool { return k == c })
 		keys := make([]uint32, len(g.records))
 		for _, k := range rest {
@@ -142,16 +143,16 @@ func (g *group) extend(c *column, left *int) {
 	}
 }
 
-// plausible reports whether a key with so many values is believed to decide the answers. One that
-// hardly ever comes twice would explain anything, such as failures under load; so it counts only if
-// most answers differ.
+// plausible reports whether a key with the given number of values can be assumed to determine the
+// answers. A key whose values hardly ever repeat would explain anything, even failures under load,
+// so it counts only if most answers differ.
 func (g *group) plausible(conflicts, distinct int) bool {
 	n := len(g.records)
 	return n <= few || distinct <= n/2 || conflicts >= n/2
 }
 
-// refine returns keys that distinguish what either of two keys distinguishes, and how many there
-// are.
+// refine returns keys that distinguish all records that either of two keys distinguishes, and the
+// number of different keys.
 func refine(keys, values []uint32) ([]uint32, int) {
 	numbers := map[uint64]uint32{}
 	refined := make([]uint32, len(keys))
@@ -167,7 +168,7 @@ func refine(keys, values []uint32) ([]uint32, int) {
 	return refined, len(numbers)
 }
 
-// conflicts returns how many answers are not the most frequent one of their key.
+// conflicts returns the number of answers that differ from the most frequent one of their key.
 func (g *group) conflicts(keys []uint32) int {
 	counts := make(map[uint64]int32, 16)
 	most := map[uint32]int32{}
@@ -188,7 +189,7 @@ func (g *group) conflicts(keys []uint32) int {
 	return n - unknown
 }
 
-// numberAnswers numbers the different answers: by status, body and Location.
+// numberAnswers numbers the different answers. Answers differ by status, body or Location.
 func (g *group) numberAnswers() {
 	numbers := map[string]uint32{}
 	g.answers = make([]uint32, len(g.records))
@@ -206,8 +207,8 @@ func (g *group) numberAnswers() {
 	}
 }
 
-// value returns the value of a column in a record: nil if it was missing, a text, or a scalar as it
-// was in a body.
+// value returns the value of a column in a record: nil if it was missing, a text, or a scalar as in
+// the body.
 func (g *group) value(c *column, i int) any {
 	text := g.words.texts[c.values[i]]
 	switch {
@@ -231,7 +232,7 @@ func unescaped(text string) string {
 	return text
 }
 
-// literal returns a value of a key as it is written in conditions.
+// literal returns a value of a key as a literal of conditions.
 func literal(value any) string {
 	switch v := value.(type) {
 	case string:

@@ -2,7 +2,7 @@ package traffic
 
 import "fmt"
 
-// outcome is one of the responses of an endpoint, with the records that had it.
+// outcome is one of the responses of an endpoint, with the records in which it occurred.
 type outcome struct {
 	status  int16
 	cut     bool
@@ -21,13 +21,13 @@ type outcomeID struct {
 	cut    bool
 }
 
-// part is the keys whose usual answer has one status.
+// part is the set of keys whose usual answers have the same status.
 type part struct {
 	id   outcomeID
 	keys []keyed
 }
 
-// settled returns the most frequent status; the first of those that are equally frequent.
+// settled returns the most frequent status, or the first of several that are equally frequent.
 func settled(records []*record) outcomeID {
 	counts := map[outcomeID]int{}
 	most := outcomeID{}
@@ -43,7 +43,7 @@ func settled(records []*record) outcomeID {
 	return most
 }
 
-// name returns what rows call the part.
+// name returns the name of the part in rows.
 func (p *part) name() string {
 	if p.id.cut {
 		return fmt.Sprintf("%d-cut", p.id.status)

@@ -12,7 +12,7 @@ import (
 type pattern struct {
 	text     string // "/users/:id|int", as it is written
 	segments []segment
-	inferred bool // a parameter of it was found by this package
+	inferred bool // one of its parameters was found by this package
 }
 
 // segment is a segment of a pattern: a literal, or a parameter.
@@ -24,19 +24,19 @@ type segment struct {
 	rest    bool // it matches all that remains
 }
 
-// class is what the values of a parameter have in common.
+// class describes what the values of a parameter have in common.
 type class struct {
 	kind string // int, uuid, date, hex, base62, ulid; "" for anything
 	size int    // of hex and base62
 }
 
 const (
-	// minValues is how many different values make a parameter.
+	// minValues is the number of different values from which a segment is a parameter.
 	minValues = 3
 	// minID is the length of the shortest identifier in hex or base62: v1 and v2 are not
 	// identifiers.
 	minID = 8
-	// maxDepth is how many segments of a path are looked at.
+	// maxDepth is the maximum number of segments of a path that are examined.
 	maxDepth = 64
 )
 
@@ -79,7 +79,8 @@ func (c class) kindSuffix() string {
 	return ""
 }
 
-// expression returns the RE2 expression that all values fit; "" if the type of the path says it.
+// expression returns the RE2 expression that matches all values; "" if the type in the path
+// expresses it.
 func (c class) expression() string {
 	switch c.kind {
 	case "hex":
@@ -92,7 +93,7 @@ func (c class) expression() string {
 	return ""
 }
 
-// String returns what reports call the class.
+// String returns the name of the class in reports.
 func (c class) String() string {
 	switch c.kind {
 	case "hex", "base62":
@@ -128,7 +129,7 @@ func segmentsOf(path string) []string {
 	return strings.Split(path, "/")
 }
 
-// branch finds the segments at a depth, for paths that are alike before it.
+// branch finds the segments at a depth, for paths whose earlier segments are the same.
 func branch(split [][]string, found [][]segment, paths []int, depth int) {
 	branches := map[string][]int{}
 	for _, i := range paths {
@@ -146,7 +147,7 @@ func branch(split [][]string, found [][]segment, paths []int, depth int) {
 	merged := map[class][]int{}
 	for text, members := range branches {
 		c := classOf(text)
-		if wide := (class{"base62", c.size}); c.kind == "hex" && classes[wide] > 0 { // digits and a to f alone, by chance
+		if wide := (class{"base62", c.size}); c.kind == "hex" && classes[wide] > 0 { // a to f alone, by chance
 			c = wide
 		}
 		n := classes[c]
@@ -203,7 +204,7 @@ func named(segments []segment) pattern {
 	return p
 }
 
-// singular returns a word for one of many, which can be part of a name.
+// singular returns the singular of a plural word, in a form that can be part of a name.
 func singular(word string) string {
 	word = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {

@@ -10,13 +10,13 @@ import (
 	"mockserver/internal/recording"
 )
 
-// RecognizesRecording reports whether a source is a file of a recording that the proxy has made.
+// RecognizesRecording reports whether a source is a file of a recording made by the proxy.
 func RecognizesRecording(s *draft.Source) bool {
 	return strings.HasPrefix(string(s.Head()), `{"mockserver":"recording"`)
 }
 
-// AddRecording adds the exchanges of a recording. An unfinished end, which a killed process
-// leaves, is left out and reported.
+// AddRecording adds the exchanges of a recording. An incomplete end, as left by a killed process,
+// is skipped and reported.
 func (c *Collector) AddRecording(s *draft.Source) error {
 	r, err := s.Open()
 	if err != nil {
@@ -52,7 +52,7 @@ func (c *Collector) addRecorded(l *recording.Line, line int) {
 	case recording.Left:
 		c.skip(&x, "the client left before it was answered")
 		return
-	case recording.Failed, recording.TimeOut: // the client got a status of the proxy, after all of this time
+	case recording.Failed, recording.TimeOut: // the client got the status of the proxy after all this time
 		x.first = time.Duration(l.Wait+l.Last) * time.Microsecond
 		x.last, x.timed = x.first, true
 	}

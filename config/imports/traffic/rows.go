@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// inTurn is how many answers of one key become rows.
+	// inTurn is the maximum number of answers of one key that become rows.
 	inTurn = 1000
-	// inlineRows and inlineSize are how many rows, and how many bytes of them, are written into the
-	// configuration instead of a file.
+	// inlineRows and inlineSize are the maximum numbers of rows, and of their bytes, that are
+	// written into the configuration instead of a file.
 	inlineRows = 50
 	inlineSize = 32 << 10
 )
@@ -23,7 +23,7 @@ type rowSet struct {
 	g        *group
 	name     string
 	rows     []row
-	turns    bool // a key has several rows, which come in turn
+	turns    bool // a key has several rows, which are served in turn
 	parts    bool // rows say which part they belong to
 	types    bool // rows have the content type
 	varying  []string
@@ -129,7 +129,7 @@ func (s *rowSet) declare() {
 	s.g.draft.Add("data", m, s.comment()...)
 }
 
-// comment says what the columns of the key are.
+// comment describes the columns of the key.
 func (s *rowSet) comment() []string {
 	if len(s.g.key) == 0 {
 		return []string{s.g.name + ": the answers in their order"}
@@ -200,7 +200,7 @@ func (s *rowSet) find() *draft.Map {
 }
 
 // headers returns the headers of a response whose body comes from a row: a Content-Type that is a
-// placeholder makes the body a text that is sent as it is.
+// placeholder makes the body a text that is sent unchanged.
 func (s *rowSet) headers(fixed, varying []draft.Field) *draft.Map {
 	typed := fieldOf(fixed, "Content-Type")+fieldOf(varying, "Content-Type") != ""
 	fixed = slices.DeleteFunc(slices.Clone(fixed), func(f draft.Field) bool { return strings.EqualFold(f.Name, "Content-Type") })

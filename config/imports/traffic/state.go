@@ -7,8 +7,8 @@ import (
 	"mockserver/config/imports/draft"
 )
 
-// stateful warns about paths whose answers change after a write to them: recorded answers in turn
-// are no state. It writes the resource that would be one, commented out.
+// stateful warns about paths whose answers change after a write to them, because recorded answers
+// that are served in turn have no state. It writes a resource that would have state, commented out.
 func (c *Collector) stateful(groups []*group) {
 	warned := map[string]bool{}
 	for _, g := range groups {
@@ -33,7 +33,7 @@ func (c *Collector) stateful(groups []*group) {
 	}
 }
 
-// changes reports whether one request of the group had several answers with the same status.
+// changes reports whether a request of the group had several answers with the same status.
 func (g *group) changes() bool {
 	type answer struct {
 		key    uint32

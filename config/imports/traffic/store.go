@@ -6,12 +6,12 @@ import (
 	"os"
 )
 
-// inMemory is how many bytes of bodies and headers are kept in memory; further ones are in a
+// inMemory is how many bytes of bodies and headers are kept in memory; the rest is kept in a
 // temporary file.
 const inMemory = 64 << 20
 
-// store keeps texts, each different one once. Texts have numbers from 0 in the order in which they
-// came; number 0 is the empty text. It belongs to one goroutine.
+// store keeps texts, each different one once. Texts are numbered from 0 in the order in which they
+// were added; number 0 is the empty text. It belongs to one goroutine.
 type store struct {
 	numbers map[[2]uint64]uint32 // by two hashes
 	seeds   [2]maphash.Seed
@@ -52,7 +52,7 @@ func (s *store) add(text []byte) uint32 {
 	return n
 }
 
-// spill begins a temporary file, with everything that comes from now on.
+// spill begins a temporary file for all texts that are added from now on.
 func (s *store) spill() {
 	f, err := os.CreateTemp("", "mockserver-import-")
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	"mockserver/config/syntax"
 )
 
-// ask adds the request that a mapping describes, by its first method. It skips mappings
-// whose request cannot be derived from their matchers, that pass requests on or break answers, or
-// that need a state other than the first one.
+// ask adds the request that a mapping describes, by its first method. It skips a mapping if the
+// request cannot be derived from its matchers, if it passes requests on or sends a fault, or if it
+// needs a state other than the first one.
 func (r *reader) ask(m *made, e *draft.Map) {
 	response, _ := e.Get("response").(*draft.Map)
 	want := language.Wanted(response)
@@ -28,7 +28,7 @@ func (r *reader) ask(m *made, e *draft.Map) {
 		if i == 0 && known != nil && r.asksScenario(m.Node) {
 			ask = m.example(get(m.Node, "request"))
 			if ask != nil && len(ask.Body) == 0 && strings.Contains(text(get(get(m.Node, "response"), "body")), "request.body") {
-				ask = nil // helpers of WireMock answer with their own errors
+				ask = nil // WireMock's helpers send their own error messages
 			}
 		}
 		one := want
@@ -39,8 +39,8 @@ func (r *reader) ask(m *made, e *draft.Map) {
 	}
 }
 
-// asksScenario reports whether the state of a mapping holds when it is asked: it is the first one,
-// and no other mapping of the scenario is asked.
+// asksScenario reports whether the scenario is in the state of a mapping when the mapping is
+// requested: it is the first state, and no other mapping of the scenario is requested.
 func (r *reader) asksScenario(n *syntax.Node) bool {
 	name := text(get(n, "scenarioName"))
 	if name == "" {
@@ -99,7 +99,7 @@ func unsendable(f draft.Field) bool {
 		!language.HeaderName(f.Name) || strings.ContainsFunc(f.Value, func(r rune) bool { return r < ' ' || r >= 0x7F }) || strings.TrimSpace(f.Value) != f.Value
 }
 
-// exampleTarget returns a path, and its query if the mapping has one with it.
+// exampleTarget returns a path, with a query if the mapping declares it together with the path.
 func exampleTarget(n *syntax.Node) (target string, ok bool) {
 	target, ok = "/", true
 	if literal := text(get(n, "url")) + text(get(n, "urlPath")); literal != "" {

@@ -145,7 +145,7 @@ func helpers() map[string]helper {
 	}
 }
 
-// first returns the first argument as it is.
+// first returns the first argument unchanged.
 func first(d *dialect, c *language.Call, s *language.Scope) (string, error) {
 	if len(c.Args) == 0 || len(c.Hash) > 0 {
 		return "", errNone
@@ -235,7 +235,8 @@ func pickRandom(_ *dialect, c *language.Call, _ *language.Scope) (string, error)
 	return "pick(" + strings.Join(all, ", ") + ")", nil
 }
 
-// now returns the expression of a time: now or parsed, moved, in a format.
+// now returns the expression of a time, the current one or a parsed one, with an offset and a
+// format.
 func now(d *dialect, c *language.Call, s *language.Scope) (string, error) {
 	expression := "now"
 	if len(c.Args) > 0 {

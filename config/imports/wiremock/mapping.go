@@ -25,7 +25,7 @@ type mapping struct {
 	*syntax.Node
 	name     string
 	priority int
-	dirs     []string // where bodies may be
+	dirs     []string // the directory where body files may be
 }
 
 // keys are the keys of a mapping that are read, or that do not affect answers.
@@ -37,7 +37,7 @@ type made struct {
 	reader *reader
 	*mapping
 	methods []string
-	path    language.Path // its own
+	path    language.Path // its own path
 	needs   []string      // conditions
 	lost    string        // why it cannot be served
 	why     []string      // what differs
@@ -56,7 +56,7 @@ func (m *made) differs(why string) {
 	}
 }
 
-// label returns what a report calls a mapping.
+// label returns the name of a mapping in reports.
 func (m *made) label() string {
 	if name := text(get(m.Node, "name")); name != "" {
 		return name

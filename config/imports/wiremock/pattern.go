@@ -17,7 +17,7 @@ import (
 // maxNesting limits patterns within patterns.
 const maxNesting = 40
 
-// options are keys of patterns that change another one, and are read with it.
+// options are keys of patterns that modify another key and are read with it.
 var options = []string{"caseInsensitive", "ignoreArrayOrder", "ignoreExtraElements", "expression", "truncateExpected", "truncateActual", "actualFormat"}
 
 // condition returns the condition that the value of an operand matches a pattern.
@@ -76,7 +76,7 @@ func matcher(operand, key string, value, of *syntax.Node, depth int) (condition,
 	return special(operand, key, value, of, depth)
 }
 
-// special returns the condition of a matcher that is more than a comparison of texts.
+// special returns the condition of a matcher that does more than compare texts.
 func special(operand, key string, value, of *syntax.Node, depth int) (condition, narrower string, err error) {
 	if operator, ok := numbers[key]; ok && value.Kind == syntax.NumberNode && value.Number != "" {
 		return operand + " matches " + language.Quote(`^[+-]?[0-9]*\.?[0-9]+$`) + " and " + operand + " " + operator + " " + value.Number, "", nil
@@ -112,8 +112,8 @@ func special(operand, key string, value, of *syntax.Node, depth int) (condition,
 
 var numbers = map[string]string{"equalToNumber": "=", "greaterThanNumber": ">", "greaterThanEqualNumber": ">=", "lessThanNumber": "<", "lessThanEqualNumber": "<="}
 
-// dateTime returns the condition of a time before, after or at a time in ISO 8601, or now and so
-// long.
+// dateTime returns the condition of a time before, after or at a time in ISO 8601, or relative to
+// now.
 func dateTime(operand, key, value string, of *syntax.Node) (condition, narrower string, err error) {
 	for _, option := range []string{"truncateExpected", "truncateActual", "actualFormat", "expectedOffset", "applyTruncationLast"} {
 		if get(of, option) != nil {
@@ -135,7 +135,8 @@ func dateTime(operand, key, value string, of *syntax.Node) (condition, narrower 
 	return operand + `|date:"unix-ms"` + operator + at, "times are compared if they are in ISO 8601", nil
 }
 
-// conditionOf is condition for a matcher inside another one, which may not be empty.
+// conditionOf does the same as condition for a matcher inside another one, but its result is never
+// empty.
 func conditionOf(operand string, n *syntax.Node, depth int) (inner, narrower string, err error) {
 	inner, narrower, err = condition(operand, n, depth+1)
 	if err == nil && inner == "" {
@@ -166,7 +167,7 @@ func joined(operand, key string, list *syntax.Node, depth int) (condition, narro
 	return language.Or(all...), narrower, nil
 }
 
-// equalToJSON returns the condition of a JSON text, or of JSON in place.
+// equalToJSON returns the condition for JSON that is given as a text or in place.
 func equalToJSON(operand string, value, of *syntax.Node) (condition, narrower string, err error) {
 	if operand != "body" && !strings.HasPrefix(operand, "json-params") {
 		return "", "", errors.New("equalToJson of anything but the body cannot be expressed")
@@ -184,7 +185,8 @@ func equalToJSON(operand string, value, of *syntax.Node) (condition, narrower st
 	return language.EqualJSON(operand, value, language.JSONRule{AnyOrder: isTrue(get(of, "ignoreArrayOrder")), Extra: isTrue(get(of, "ignoreExtraElements"))})
 }
 
-// jsonPath returns the condition of a path alone, or of a path and a matcher for what it finds.
+// jsonPath returns the condition of a path alone, or of a path and a matcher for the values that it
+// finds.
 func jsonPath(operand string, value *syntax.Node, depth int) (string, string, error) {
 	if operand != "body" {
 		return "", "", errors.New("matchesJsonPath of anything but the body cannot be expressed")

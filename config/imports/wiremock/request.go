@@ -16,7 +16,7 @@ var allMethods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTI
 
 var urlKeys = []string{"url", "urlPath", "urlPathTemplate", "urlPattern", "urlPathPattern"}
 
-// request reads which requests a mapping answers.
+// request reads the conditions for the requests that a mapping answers.
 func (m *made) request(n *syntax.Node) {
 	m.method(get(n, "method"))
 	m.url(n)

@@ -16,7 +16,7 @@ import (
 	"mockserver/config/syntax"
 )
 
-// faults are the faults of WireMock, ours, and what differs.
+// faults maps the faults of WireMock to ours, with the differences.
 var faults = map[string][2]string{
 	"EMPTY_RESPONSE":           {"empty", ""},
 	"CONNECTION_RESET_BY_PEER": {"reset", ""},
@@ -24,10 +24,11 @@ var faults = map[string][2]string{
 	"MALFORMED_RESPONSE_CHUNK": {"malformed", "the response is malformed from its first byte on, WireMock's after its status"},
 }
 
-// inPlace is how many bytes of a body are written into the configuration; more become a file.
+// inPlace is how many bytes of a body are written into the configuration; a longer body is written
+// to a file.
 const inPlace = 64 << 10
 
-// answer sets what a mapping answers.
+// answer sets the response of a mapping.
 func (m *made) answer(e *draft.Map) {
 	n := get(m.Node, "response")
 	a := &answer{made: m, node: n, response: &draft.Map{}}
@@ -44,7 +45,7 @@ func (m *made) answer(e *draft.Map) {
 	m.webhooks(e)
 }
 
-// answer is the response of a mapping, being read.
+// answer is the response of a mapping while it is read.
 type answer struct {
 	*made
 	node     *syntax.Node
@@ -153,7 +154,7 @@ func (a *answer) file(name string) []byte {
 	return nil
 }
 
-// texts sets headers and body, as templates or as they are.
+// texts sets headers and body, as templates or as literal texts.
 func (a *answer) texts(body string, data []byte, templated bool) {
 	d := &dialect{made: a.made, parameters: get(a.node, "transformerParameters"), root: "request"}
 	translate := func(source string) *language.Template {

@@ -9,12 +9,12 @@ import (
 )
 
 // scenario is one scenario of WireMock. Its states are texts.
-type scenario struct{ name string } // as we declare it
+type scenario struct{ name string } // its name in our configuration
 
 // started is the state in which each scenario begins.
 const started = "Started"
 
-// scenario notes the scenario of a mapping.
+// scenario records the scenario of a mapping.
 func (r *reader) scenario(m *mapping) {
 	name := text(get(m.Node, "scenarioName"))
 	if name == "" || r.scenarios[name] != nil {
@@ -48,7 +48,8 @@ func (r *reader) declareScenarios() {
 	}
 }
 
-// enter sets in which states of its scenario a mapping answers, and to which it leads.
+// enter sets the states of its scenario in which a mapping answers, and the state to which it
+// leads.
 func (r *reader) enter(e *draft.Map, m *mapping) {
 	s := r.scenarios[text(get(m.Node, "scenarioName"))]
 	if s == nil {
@@ -62,8 +63,8 @@ func (r *reader) enter(e *draft.Map, m *mapping) {
 	}
 }
 
-// delay returns a distribution of delays as a latency, and what differs. fixed is added to it, in
-// milliseconds.
+// delay returns a distribution of delays as a latency, and the differences. fixed is added to it,
+// in milliseconds.
 func delay(n *syntax.Node, fixed float64) (latency *draft.Map, differs string) {
 	milliseconds := func(key string) float64 {
 		f, err := strconv.ParseFloat(text(get(n, key)), 64)

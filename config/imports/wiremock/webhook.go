@@ -11,7 +11,7 @@ import (
 	"mockserver/config/syntax"
 )
 
-// webhooks adds what is sent after the answer.
+// webhooks adds the webhooks that are sent after the answer.
 func (m *made) webhooks(e *draft.Map) {
 	var all draft.List
 	for _, key := range []string{"postServeActions", "serveEventListeners"} {
@@ -39,7 +39,7 @@ type action struct {
 	parameters *syntax.Node
 }
 
-// actions returns what a list of actions, or a map of them by name, declares.
+// actions returns the actions in a list, or in a map by name.
 func actions(n *syntax.Node) []action {
 	var all []action
 	if n == nil {

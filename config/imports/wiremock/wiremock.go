@@ -126,7 +126,7 @@ func (r *reader) file(s *draft.Source, dirs ...string) error {
 
 // write adds the endpoints of all mappings.
 func (r *reader) write() {
-	slices.Reverse(r.mappings) // the last one goes first
+	slices.Reverse(r.mappings) // the last one is tried first
 	slices.SortStableFunc(r.mappings, func(a, b *mapping) int { return cmp.Compare(a.priority, b.priority) })
 	for _, m := range r.mappings {
 		request := get(m.Node, "request")
@@ -189,7 +189,7 @@ func (r *reader) mapping(n *mapping) {
 	r.Exact(pos, m.name)
 }
 
-// off adds what is known of a mapping that cannot be served, commented out.
+// off adds the known parts of a mapping that cannot be served, commented out.
 func (r *reader) off(m *made, pos syntax.Pos) {
 	e := draft.NewMap("method", "GET", "path", m.path.String())
 	if len(m.methods) > 0 {

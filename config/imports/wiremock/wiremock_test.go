@@ -77,7 +77,8 @@ func TestMatchers(t *testing.T) {
 	}
 }
 
-// Of one priority the last mapping goes first; a lower number goes before.
+// Among mappings of the same priority the last one is tried first; a lower number is tried before a
+// higher one.
 func TestPriorities(t *testing.T) {
 	m := read(t, `{"mappings": [
 {"request": {"method": "GET", "urlPath": "/a"}, "response": {"body": "first"}},
@@ -209,7 +210,7 @@ func TestErrorsHavePlaces(t *testing.T) {
 	}
 }
 
-// What cannot be expressed is lost, at its place, and answers nothing.
+// A mapping that cannot be expressed is reported as lost, with its position, and answers nothing.
 func TestWhatIsLost(t *testing.T) {
 	for _, request := range []string{`"method": "COPY"`, `"urlPattern": "/a(?=b)"`, `"customMatcher": {"name": "x"}`, `"bodyPatterns": [{"matchesXPath": "//x"}]`, `"bodyPatterns": [{"matchesJsonPath": "$..a"}]`,
 		`"headers": {"X": {"hasExactly": [{"equalTo": "a"}]}}`, `"bodyPatterns": [{"equalToJson": "{"}]`, `"port": 80`, `"scheme": "https"`, `"multipartPatterns": []`, `"bodyPatterns": [{"not": {"matchesJsonPath": "$.a[?(@.b)]"}}]`,
@@ -236,8 +237,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// Requests are passed on with the headers that a mapping sets and removes, whatever its status and its
-// fault; what cannot be expressed is lost.
+// Requests are passed on with the headers that a mapping sets and removes, whatever its status and
+// fault; settings that cannot be expressed are reported as lost.
 func TestProxyBaseURL(t *testing.T) {
 	var asked []string
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -22,7 +22,7 @@ func (x *exporter) callbacks(op *tree.Node, o *exported) {
 			w := &e.Webhooks[i]
 			url, ok := runtimeURL(address.WithoutUsers(w.URL.Value))
 			if !ok {
-				continue // it is recorded in the words of the endpoint
+				continue // it is recorded in the declaration of the endpoint
 			}
 			all := op.Make("callbacks")
 			name := "webhook" + strconv.Itoa(all.Len()+1)

@@ -13,8 +13,8 @@ import (
 	"mockserver/config/openapi/tree"
 )
 
-// Export is a document being written: it joins the documents that were read and adds what is
-// declared in addition to them. It is not safe for concurrent use.
+// Export is a document being written: it joins the documents that were read and adds the
+// declarations that they do not contain. It is not safe for concurrent use.
 type Export struct {
 	// Root is the document. It may be changed.
 	Root *tree.Node
@@ -221,8 +221,8 @@ func Shape(path string) string {
 
 // Item returns the path item for a served path, "/v1/pets/{id}": the item of a document, or a new
 // one at the end. A new item has its own server if the path does not begin with the base path of
-// the document. key is the item's key in paths. item is nil when the path conflicts with what the
-// document already has.
+// the document. key is the item's key in paths. item is nil when the path conflicts with a path
+// that the document already has.
 func (x *Export) Item(path string) (key string, item *tree.Node) {
 	if key, ok := x.paths[Shape(path)]; ok {
 		if x.items[key] == nil {

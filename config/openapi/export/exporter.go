@@ -6,7 +6,7 @@ import (
 	"mockserver/config/openapi/tree"
 )
 
-// exporter writes what a specification serves into a document.
+// exporter writes the endpoints of a specification into a document.
 type exporter struct {
 	*Export
 	spec       *config.Spec

@@ -9,7 +9,7 @@ import (
 	"mockserver/config"
 )
 
-// OpenAPI has no method for any request: such endpoints, and upstreams, are written as they are.
+// OpenAPI cannot express endpoints for any method: they are written as declared, like upstreams.
 func TestSpec_Proxies(t *testing.T) {
 	path := t.TempDir() + "/p.yml"
 	err := os.WriteFile(path, []byte("- upstream: {name: real, url: 'http://127.0.0.1:1'}\n- endpoint: {path: /a, response: {body: a}}\n- endpoint: {method: any, path: '/*rest', response: {proxy: real}}\n"), 0o600)

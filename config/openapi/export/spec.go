@@ -15,11 +15,12 @@ import (
 	"mockserver/internal/tags"
 )
 
-// Spec returns what a specification serves as an OpenAPI document. What OpenAPI cannot express is
-// kept in extensions (x-mockserver-…). The OpenAPI documents of the specification are written as
-// they were read, except for what was declared in place of their parts; declared endpoints are
-// added. loader must be the one that loaded the specification, because the files are read again.
-// Secrets are masked. The error is a read error or lists the problems of the specification.
+// Spec returns everything that a specification serves as an OpenAPI document. Declarations that
+// OpenAPI cannot express are kept in extensions (x-mockserver-…). The OpenAPI documents of the
+// specification are written as they were read, except for parts that were replaced by declarations;
+// declared endpoints are added. loader must be the one that loaded the specification, because the
+// files are read again. Secrets are masked. The error is a read error or lists the problems of the
+// specification.
 func Spec(loader config.Loader, s *config.Spec) (*tree.Node, error) {
 	if err := s.Problems.Err(); err != nil {
 		return nil, err
@@ -256,7 +257,7 @@ func sayable(e *config.Endpoint) bool {
 	if e.Operation == nil {
 		return !e.Unsaid() && !formOf(e).rest && fixed(&e.Response)
 	}
-	ours := *e // the document describes the rest, unless a mocks file calls others
+	ours := *e // the document describes the other parts, unless a mocks file declares other callbacks
 	ours.If, ours.Webhooks = config.Text{}, nil
 	return !ours.Unsaid() && !slices.ContainsFunc(e.Webhooks, func(w config.Webhook) bool { return !w.Raw })
 }
@@ -274,8 +275,8 @@ func fixed(r *config.Response) bool {
 	return r.External == nil && (r.Raw || !tags.In(r.Body.Value))
 }
 
-// items writes what OpenAPI cannot express at all: the paths of WebSocket connections, sets of rows,
-// upstreams, and endpoints for any method.
+// items writes the items that OpenAPI cannot express at all: the paths of WebSocket connections,
+// sets of rows, upstreams, and endpoints for any method.
 func (x *exporter) items() {
 	sockets, data, resources, scenarios := tree.NewList(), tree.NewList(), tree.NewList(), tree.NewList()
 	upstreams, proxies := tree.NewList(), tree.NewList()

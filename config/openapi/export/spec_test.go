@@ -242,7 +242,7 @@ func TestExport_WebhooksAreCallbacks(t *testing.T) {
 	}
 }
 
-// An export does not show what logs and admin responses hide either, and what remains can be
+// An export does not contain the secrets that logs and admin responses also hide, and it can be
 // loaded.
 func TestExport_HidesSecrets(t *testing.T) {
 	const configuration = `
@@ -318,7 +318,7 @@ func TestExport_RefusesAWrongConfiguration(t *testing.T) {
 	}
 }
 
-// placeless returns a copy of a node without its place in a file.
+// placeless returns a copy of a node without its position in a file.
 func placeless(n *tree.Node) *tree.Node {
 	out := &tree.Node{Kind: n.Kind, Text: n.Text}
 	for _, e := range n.Entries {

@@ -13,8 +13,8 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// Asked describes which members of a generated body have the values of path parameters, so that the
-// object that a request names is the object that it gets.
+// Asked describes which members of a generated body have the values of path parameters, so that a
+// request gets the object that it names.
 type Asked struct {
 	within  string // the member whose value has these members; "" for the body itself
 	members []askedMember
@@ -24,7 +24,7 @@ type askedMember struct {
 	name      string
 	parameter int              // index in the path
 	generated any              // a string or a json.Number
-	accepted  []*regexp.Regexp // what a string must match, when not any string is accepted
+	accepted  []*regexp.Regexp // the expressions that a string must match, when not every string is accepted
 }
 
 // PathParameter is a parameter of a path.
@@ -37,8 +37,8 @@ type PathParameter struct {
 }
 
 // Asked finds the members of a generated JSON body that have the values of path parameters. It
-// returns nil when there are none. Members are left alone when the schema of the body does not
-// accept what the schema of the parameter accepts.
+// returns nil when there are none. A member is left unchanged when its schema does not accept all
+// values that the schema of the parameter accepts.
 func (c *Content) Asked(body []byte, parameters []PathParameter) *Asked {
 	if c.schema == nil || !jsonvalue.IsJSON(jsonvalue.BaseType(c.Media)) || c.schema.Value.Example != nil || len(c.schema.Value.Examples) > 0 {
 		return nil
@@ -73,7 +73,7 @@ func (c *Content) Asked(body []byte, parameters []PathParameter) *Asked {
 	return a
 }
 
-// schemasOf returns the schemas of a property in schemas and in everything that they are composed
+// schemasOf returns the schemas of a property in schemas and in all schemas that they are composed
 // of, whichever branches apply.
 func schemasOf(name string, schemas []*openapi3.SchemaRef) (all []*openapi3.SchemaRef) {
 	seen := map[*openapi3.Schema]bool{}
@@ -98,7 +98,7 @@ func schemasOf(name string, schemas []*openapi3.SchemaRef) (all []*openapi3.Sche
 }
 
 // accepted reports whether a member with certain schemas may have the values of a parameter, and
-// what these must match when the member does not accept any string.
+// the expressions that these must match when the member does not accept every string.
 func (m *Maker) accepted(generated any, parameter *openapi3.Schema, schemas []*openapi3.SchemaRef) (what []*regexp.Regexp, ok bool) {
 	check := validator{m: m, lenient: true}
 	allValid := func(values ...any) bool {
@@ -127,10 +127,11 @@ func (m *Maker) accepted(generated any, parameter *openapi3.Schema, schemas []*o
 	return nil, false
 }
 
-// uuid is what values of that format match.
+// uuid is an expression that matches the values of that format.
 const uuid = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
 
-// matchesOf returns what the values of a parameter match: nil when that is not known exactly.
+// matchesOf returns the expressions that the values of a parameter match: nil when these are not
+// known exactly.
 func matchesOf(s *openapi3.Schema) []*regexp.Regexp {
 	if s == nil || len(s.AllOf)+len(s.OneOf)+len(s.AnyOf) > 0 || s.Not != nil {
 		return nil

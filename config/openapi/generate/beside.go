@@ -6,7 +6,7 @@ import (
 	"mockserver/config/openapi/invent"
 )
 
-// factsOf returns the facts that a value shares with the other values of its object.
+// factsOf returns the facts that are common to a value and the other values of its object.
 func (d *draft) factsOf(a ask) *invent.Facts {
 	if d.beside == nil || a.alone || a.taken != nil {
 		return &invent.Facts{Rand: d.random, Today: d.m.Today, Name: a.name, Wide: d.wide}
@@ -15,7 +15,8 @@ func (d *draft) factsOf(a ask) *invent.Facts {
 	return d.beside
 }
 
-// besides yields the properties of an object, each with its text in the document.
+// besides yields the properties of an object, each with a function that returns its text in the
+// document.
 func (d *draft) besides(properties []property) iter.Seq2[string, func() (string, bool)] {
 	return func(yield func(string, func() (string, bool)) bool) {
 		for _, p := range properties {

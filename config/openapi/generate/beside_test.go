@@ -24,8 +24,8 @@ const mostSeeds = 150
 // today is the day of these tests.
 var today = time.Date(2031, time.March, 5, 0, 0, 0, 0, time.UTC)
 
-// bodies makes bodies of a schema with many seeds, fresh ones among them, checks each with
-// the validator of the package and an independent one, and gives their members to a function.
+// bodies generates bodies from a schema with many seeds, including fresh bodies, checks each with
+// the validator of the package and an independent one, and passes their members to a function.
 func bodies(t *testing.T, schema string, see func(t *testing.T, o map[string]any)) {
 	t.Helper()
 	components := `{"S": ` + schema + `}`
@@ -52,7 +52,7 @@ func bodies(t *testing.T, schema string, see func(t *testing.T, o map[string]any
 	}
 }
 
-// object is a schema of properties that are all required.
+// object returns a schema with the given properties, all of which are required.
 func object(properties string) string {
 	var names map[string]any
 	if err := json.Unmarshal([]byte("{"+properties+"}"), &names); err != nil {
@@ -70,7 +70,7 @@ func freeTexts(names ...string) string {
 	return strings.Join(names, ",")
 }
 
-// dayOf reads a time of a body: a date, or a date-time.
+// dayOf parses a time in a body: a date, or a date-time.
 func dayOf(t *testing.T, o map[string]any, name string) time.Time {
 	t.Helper()
 	text, _ := o[name].(string)
@@ -85,7 +85,8 @@ func dayOf(t *testing.T, o map[string]any, name string) time.Time {
 	return at
 }
 
-// TestTimesAreNearToday: with a format or without one, by the names of the properties.
+// TestTimesAreNearToday: times are near today, with a format or without one, as the names of the
+// properties say.
 func TestTimesAreNearToday(t *testing.T) {
 	year := 365 * 24 * time.Hour
 	for format, names := range map[string][]string{
@@ -115,7 +116,8 @@ func TestTimesAreNearToday(t *testing.T) {
 	}
 }
 
-// TestTimesFitThoseOfTheDocument: made times are in order with a time in the document.
+// TestTimesFitThoseOfTheDocument: generated times are in the right order with a time in the
+// document.
 func TestTimesFitThoseOfTheDocument(t *testing.T) {
 	for _, test := range []struct{ first, second, properties string }{
 		{"startDate", "endDate", `"startDate": {"const": "2050-01-31"}, "endDate": {"type": "string", "format": "date"}`},
@@ -132,7 +134,7 @@ func TestTimesFitThoseOfTheDocument(t *testing.T) {
 	}
 }
 
-// TestOneDayHasOneBody: the seed and the day are all that a body depends on.
+// TestOneDayHasOneBody: a body depends only on the seed and the day.
 func TestOneDayHasOneBody(t *testing.T) {
 	doc := schemaDocument(t, "3.1.0", `{"S": `+object(freeTexts("createdAt", "email", "dob"))+`}`)
 	ref := &openapi3.SchemaRef{Ref: "#/components/schemas/S", Value: doc.Components.Schemas["S"].Value}
@@ -190,7 +192,8 @@ func matching(pattern string) func(string) error {
 	}
 }
 
-// TestNumbersOfNames: sizes and decimals, with bounds of the schema and without.
+// TestNumbersOfNames: numbers have the usual sizes and decimals for their names, with bounds in the
+// schema and without.
 func TestNumbersOfNames(t *testing.T) {
 	check := map[string]struct {
 		pattern   string
@@ -217,7 +220,8 @@ func TestNumbersOfNames(t *testing.T) {
 	}
 }
 
-// TestPeople: name, e-mail and user name are of one person, made or of the document.
+// TestPeople: name, e-mail and user name belong to one person, whether generated or from the
+// document.
 func TestPeople(t *testing.T) {
 	free := freeTexts("email", "username", "name", "lastName", "firstName")
 	bodies(t, object(free), func(t *testing.T, o map[string]any) {
@@ -241,7 +245,8 @@ func TestPeople(t *testing.T) {
 	}
 }
 
-// TestExamplesAreOfOnePerson: examples of properties, which fresh bodies do without.
+// TestExamplesAreOfOnePerson: values fit the examples of other properties, which fresh bodies
+// ignore.
 func TestExamplesAreOfOnePerson(t *testing.T) {
 	doc := schemaDocument(t, "3.0.3", `{"S": {"type": "object", "properties": {"email": {"type": "string"}, "fullName": {"type": "string"},
 		"firstName": {"type": "string", "example": "Ada"}, "lastName": {"type": "string", "default": "Lovelace"}, "createdAt": {"type": "string", "example": "Grace"}}}}`)
@@ -251,7 +256,7 @@ func TestExamplesAreOfOnePerson(t *testing.T) {
 	}
 }
 
-// TestAddresses: city, country, its code, its currency are those of one place.
+// TestAddresses: city, country, country code and currency belong to one place.
 func TestAddresses(t *testing.T) {
 	countries := map[any]any{}
 	free := freeTexts("postalCode", "city", "state", "currency", "timezone")
@@ -309,7 +314,7 @@ func TestNamesKeepToSchemas(t *testing.T) {
 	}
 }
 
-// TestItemsDiffer: what is made once for an object is made anew for each item of an array.
+// TestItemsDiffer: facts are chosen once for an object, and again for each item of an array.
 func TestItemsDiffer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a processor for some seconds")

@@ -67,7 +67,7 @@ func TestFormatsAndCompositions(t *testing.T) {
 	}
 }
 
-// TestBodiesOfComponents expects text that only one interpretation of the keyword allows.
+// TestBodiesOfComponents expects text that only one interpretation of a keyword allows.
 func TestBodiesOfComponents(t *testing.T) {
 	for file, bodies := range map[string]map[string]string{
 		"formats.yml": {"cents": `0.07`, "steps": `.*[.]?[0-9]`},
@@ -138,8 +138,8 @@ func TestImpossibleSchemas(t *testing.T) {
 	}
 }
 
-// TestReasonsAreTrue checks that the reason given for a body describes what is wrong with it, not
-// something that was tried or left out on the way.
+// TestReasonsAreTrue checks that the reason given for an invalid body describes the body itself,
+// not an intermediate attempt.
 func TestReasonsAreTrue(t *testing.T) {
 	const twins = `{"type": "array", "items": {"type": "boolean"}, "uniqueItems": true, "minItems": 3}`
 	for schema, want := range map[string]string{

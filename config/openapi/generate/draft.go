@@ -18,7 +18,7 @@ const (
 	// for each further body drops to leastEffort.
 	documentText = 256 << 20
 	leastEffort  = 100
-	// mostTries limits how often another value is tried when one does not fit.
+	// mostTries limits how many values are tried when one does not fit.
 	mostTries = 24
 	// deepestBody limits how many schemas may be nested.
 	deepestBody = 100
@@ -36,7 +36,7 @@ type draft struct {
 	random *rand.Rand
 	// fresh bodies ignore examples and defaults, and use any value of an enum.
 	fresh bool
-	quiet bool // gives no warnings: the body is made while a request is being answered
+	quiet bool // gives no warnings, because the body is made while a request is being answered
 	wide  bool // any allowed value, readable or not, because the others are taken
 	// open objects have properties that another schema of theirs does not declare, although it
 	// allows no others. shut means that a required property was left out for that reason.
@@ -56,7 +56,7 @@ type ask struct {
 	name    string
 	room    int
 	taken   distinct // the values that it may not be; nil for none
-	alone   bool     // an item of an array, which need not fit the other values
+	alone   bool     // an item of an array, which need not be consistent with the other values
 }
 
 // seedOf derives a seed from a string.

@@ -22,7 +22,7 @@ var fakerNumbers = map[string]int{"number": 0, "int": 0, "integer": 0, "float": 
 // unknownFaker marks a schema that was warned about because its hint is unknown.
 type unknownFaker struct{ schema *openapi3.Schema }
 
-// faked returns the value for the hint of the schemas, if they accept one.
+// faked returns a value for the hint of the schemas, if they accept it.
 func (d *draft) faked(g *merged, a ask) (any, bool) {
 	if g.faker == nil {
 		return nil, false
@@ -77,7 +77,7 @@ func (d *draft) fake(g *merged, f *invent.Facts, key string, args *jsonvalue.Obj
 	return f.Fake(key, len(g.formats) > 0 && g.formats[0] == "date", args)
 }
 
-// fakeNumber returns a number within the arguments and the bounds of the schemas.
+// fakeNumber returns a number within the bounds of the arguments and of the schemas.
 func (d *draft) fakeNumber(g *merged, f *invent.Facts, decimals int, args *jsonvalue.Object) any {
 	within := *g
 	m := merger{m: d.m, merged: &within}

@@ -11,8 +11,8 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// TestFakers: what a hint asks for, as a text and with arguments, in values that the schema
-// accepts.
+// TestFakers: hints, as texts and with arguments, determine the values, as far as the schema
+// accepts them.
 func TestFakers(t *testing.T) {
 	for schema, pattern := range map[string]string{
 		`{"type": "string", "x-faker": "name.firstName"}`:                                                            `^[A-Z][a-z]+$`,
@@ -44,7 +44,7 @@ func TestFakers(t *testing.T) {
 	}
 }
 
-// TestFakerTimes are relative to the day, and those of people.
+// TestFakerTimes: times are relative to the day, and birth dates are those of people.
 func TestFakerTimes(t *testing.T) {
 	year := 366 * 24 * time.Hour
 	for hint, limits := range map[string][2]time.Duration{"date.past": {-year, 0}, "date.future": {0, year}, "date.recent": {-year / 12, 0}, "date.birthdate": {-70 * year, -20 * year * 365 / 366}} {
@@ -58,7 +58,7 @@ func TestFakerTimes(t *testing.T) {
 	}
 }
 
-// TestFakersFitWhatIsBeside: hints are of the person that the object is about.
+// TestFakersFitWhatIsBeside: values for hints belong to the person that the object describes.
 func TestFakersFitWhatIsBeside(t *testing.T) {
 	bodies(t, object(`"a": {"x-faker": "name.firstName"}, "b": {"x-faker": "name.lastName"}, "c": {"x-faker": "internet.email"}`), func(t *testing.T, o map[string]any) {
 		if want := strings.ToLower(fmt.Sprint(o["a"], ".", o["b"], "@example.com")); o["c"] != want {
@@ -67,8 +67,8 @@ func TestFakersFitWhatIsBeside(t *testing.T) {
 	})
 }
 
-// TestUnusedFakers: a hint that is unknown is warned of, once; one that gives what the
-// schema does not accept is silent. The value is as without.
+// TestUnusedFakers: an unknown hint causes one warning; a hint whose values the schema does not
+// accept causes none. The value is the same as without the hint.
 func TestUnusedFakers(t *testing.T) {
 	for schema, want := range map[string]string{
 		`{"type": "string", "x-faker": "helpers.nonsense"}`:                    "#/components/schemas/S: x-faker of the property x: unknown hint helpers.nonsense; the value is made without it",

@@ -26,7 +26,7 @@ func schemaDocument(t testing.TB, version, components string) *openapi3.T {
 }
 
 // independent compiles schemas with a validator that shares no code with the generator of bodies.
-// It first rewrites what differs in OpenAPI 3.0.
+// It first rewrites the keywords that differ in OpenAPI 3.0.
 func independent(t testing.TB, version, components string) func(name string) *jsonschema.Schema {
 	t.Helper()
 	all, err := jsonschema.UnmarshalJSON(strings.NewReader(`{"components": {"schemas": ` + components + `}}`))

@@ -29,7 +29,7 @@ type Maker struct {
 	// Warn is called only while responses are made, not for fresh bodies.
 	Warn func(kind, pointer, what string)
 
-	// Today is the day that the times of bodies are near: a midnight of UTC.
+	// Today is the day near which the times in bodies are: a midnight in UTC.
 	Today time.Time
 
 	// The rest may be nil.

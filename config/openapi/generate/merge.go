@@ -416,6 +416,6 @@ func (g *merger) addSubtype(s *openapi3.Schema) {
 	}
 }
 
-// fakerKey is the keyword of a schema that asks for invented data, as Prism and
-// json-schema-faker have it: "name.firstName", or {"datatype.number": {"min": 1, "max": 9}}.
+// fakerKey is the keyword of a schema that asks for invented data, in the form that Prism and
+// json-schema-faker use: "name.firstName", or {"datatype.number": {"min": 1, "max": 9}}.
 const fakerKey = "x-faker"

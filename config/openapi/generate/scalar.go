@@ -65,7 +65,7 @@ type texts struct {
 	*merged
 	ask       ask
 	facts     *invent.Facts
-	hint      string // the hint that the name of the property gives
+	hint      string // the hint in the name of the property
 	low, high int
 	last      string
 	known     []invent.Format
@@ -283,8 +283,8 @@ func (d *draft) span(name string) (s invent.Span, named bool) {
 	return invent.SpanOf(name, d.m.Today)
 }
 
-// stepOf returns the step that a number must be a multiple of; for any other number, the value of
-// its last decimal.
+// stepOf returns the step that a number must be a multiple of. If there is none, it returns the
+// value of the last decimal.
 func stepOf(g *merged, whole bool, usual invent.Span) *big.Rat {
 	var step *big.Rat
 	if whole {

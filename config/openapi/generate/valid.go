@@ -7,7 +7,7 @@ import (
 	"mockserver/config/openapi/validate"
 )
 
-// validator checks values against schemas during generation. It checks formats, too.
+// validator checks values against schemas during generation. It also checks formats.
 type validator struct {
 	m       *Maker
 	request bool // readOnly properties are never required; if false, this applies to writeOnly ones
@@ -34,7 +34,7 @@ func (c *validator) accepts(ref *openapi3.SchemaRef, v any) bool {
 	return ref == nil || ref.Value == nil || c.m.values(c.request).Fit(ref.Value, v, c.lenient)
 }
 
-// mismatch says what is wrong with a value; "" when nothing is.
+// mismatch returns what is wrong with a value; "" when nothing is.
 func (c *validator) mismatch(ref *openapi3.SchemaRef, v any) string {
 	if ref == nil || ref.Value == nil {
 		return ""

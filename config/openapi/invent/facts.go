@@ -1,5 +1,5 @@
-// Package invent makes plausible values from the names of properties and from the other
-// properties of their object. It knows no schemas.
+// Package invent makes plausible values from the names of properties and from the other properties
+// of their object. It does not depend on schemas.
 package invent
 
 import (
@@ -12,13 +12,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Facts are what the values of one object have in common: a person, a place, an order of times.
-// Each fact is settled on first use: from another property that has a value in the document,
+// Facts are the facts on which the values of one object agree: a person, a place, an order of
+// times. Each fact is settled on first use: from another property that has a value in the document,
 // otherwise at random. Rand is the only source of randomness.
 type Facts struct {
 	*rand.Rand
 	Today time.Time // a midnight; times are made near it
-	Name  string    // of the property whose value is made
+	Name  string    // the name of the property whose value is made
 	Wide  bool      // many different values are needed
 	// Beside yields the properties of the object, each with a function that returns its text in
 	// the document, or false if it has none. It may be nil.
@@ -38,7 +38,7 @@ func (f *Facts) Alone() *Facts {
 	return &Facts{Rand: f.Rand, Today: f.Today, Name: f.Name, Wide: f.Wide}
 }
 
-// learn takes over the values that the document has for the other properties.
+// learn adopts the values that the document has for the other properties.
 func (f *Facts) learn() {
 	if f.learned || f.Beside == nil {
 		return

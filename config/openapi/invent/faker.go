@@ -31,8 +31,9 @@ var ownFakers = func() map[string]string {
 	return all
 }()
 
-// Fake is what faker.js or gofakeit have of that name, which is in small letters without signs,
-// as a JSON value; a time is only a date where that is asked for. False for an unknown name.
+// Fake returns the data that faker.js or gofakeit make under a name, as a JSON value; for times,
+// only the date if date is set. The name is in lower case without separators. Fake returns false
+// for an unknown name.
 func (f *Facts) Fake(key string, date bool, args *jsonvalue.Object) (any, bool) {
 	if word, ok := fakerTimes[key]; ok {
 		near := *f
@@ -54,8 +55,8 @@ func (f *Facts) Fake(key string, date bool, args *jsonvalue.Object) (any, bool) 
 // faker returns a source of invented data that uses the same seed.
 func (f *Facts) faker() *gofakeit.Faker { return gofakeit.NewFaker(f.Rand, false) }
 
-// invented returns what gofakeit makes under a name. The library panics when a parameter is
-// missing.
+// invented returns the value that gofakeit makes under a name. The library panics when a parameter
+// is missing.
 func (f *Facts) invented(key string, args *jsonvalue.Object) (v any, ok bool) {
 	info := gofakeit.GetFuncLookup(key)
 	if info == nil {

@@ -15,7 +15,7 @@ type Format struct {
 	// Make makes a text with low to high characters if it can. The caller checks the length, and
 	// tries another text if it does not fit.
 	Make func(f *Facts, low, high int) string
-	// Valid reports whether a text has the format; nil takes any.
+	// Valid reports whether a text has the format; nil accepts any text.
 	Valid func(string) bool
 }
 

@@ -16,7 +16,7 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// TestPlaces compares the table of places with what libraries know.
+// TestPlaces compares the table of places with the data of libraries.
 func TestPlaces(t *testing.T) {
 	for _, p := range places {
 		region, err := language.ParseRegion(p.code)
@@ -70,7 +70,7 @@ func TestHintsAreMade(t *testing.T) {
 	}
 }
 
-// TestFakerNames: each leads to something that is made.
+// TestFakerNames: a value can be made for each name.
 func TestFakerNames(t *testing.T) {
 	alone := &Facts{Rand: rand.New(rand.NewPCG(1, 1)), Today: time.Date(2031, time.March, 5, 0, 0, 0, 0, time.UTC)}
 	names := slices.Concat(slices.Collect(maps.Keys(fakerNames)), slices.Collect(maps.Keys(fakerTimes)), slices.Collect(maps.Keys(ownFakers)))

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// role is what the name of a property says about its time.
+// role is the meaning of a time, according to the name of its property.
 type role uint8
 
 const (
@@ -26,7 +26,7 @@ var windows = [roles]struct {
 	after    []role
 }{
 	recent:  {-10, 0, nil},
-	born:    {-25500, -7400, nil}, // people of 20 to 70 years
+	born:    {-25500, -7400, nil}, // people aged 20 to 70
 	created: {-364, -60, []role{born}},
 	started: {-60, -10, []role{born}},
 	updated: {-10, 0, []role{born, created}},
@@ -111,8 +111,8 @@ type known struct {
 	at   time.Time
 }
 
-// moment returns a time for the property being made: one that fits its name and is in order with
-// the times that the document has in the same object.
+// moment returns a time for the property being made: one that fits its name and is in the right
+// order with the times that the document has in the same object.
 func (f *Facts) moment() time.Time {
 	said := roleOf(nameWords(f.Name))
 	w := windows[said]

@@ -9,16 +9,16 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// Span is the usual range of the numbers with a name, and how many decimals they have.
+// Span is the usual range of the numbers with a name, and their number of decimals.
 type Span struct {
 	Low, High int64
 	Decimals  int
 }
 
-// Width is the size of the range for other names.
+// Width is the size of the range for names without a span of their own.
 const Width = 100
 
-// Usual is the span for other names.
+// Usual is the span for names without a span of their own.
 var Usual = Span{1, Width, 2}
 
 var spans = map[string]Span{

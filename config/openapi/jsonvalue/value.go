@@ -125,7 +125,7 @@ func parseNext(d *json.Decoder) (any, error) {
 	return token, nil
 }
 
-// Of converts a value from where a document allows any value, or a value that the library has
+// Of converts a value at a place where a document allows any value, or a value that the library has
 // decoded. Maps decoded by the library have lost their order, so their names are sorted.
 func Of(v any) any {
 	switch v := v.(type) {

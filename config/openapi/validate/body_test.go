@@ -258,7 +258,7 @@ func TestCheck_Security(t *testing.T) {
 	}
 }
 
-// What requests cannot be checked against is reported when the document is loaded.
+// The parts of a document that requests cannot be checked against are reported when it is loaded.
 func TestChecker_Warns(t *testing.T) {
 	_, warnings := checked(t, `
 openapi: 3.0.3
@@ -275,7 +275,7 @@ paths:
 	}
 }
 
-// A request with very many errors has a verdict of bounded length, which counts them.
+// A request with a great many errors gets a verdict of bounded length, which counts them.
 func TestCheck_ManyViolations(t *testing.T) {
 	operations, _ := checked(t, bodies)
 	items := strings.Repeat(`"x",`, 5000)

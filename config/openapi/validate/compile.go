@@ -60,8 +60,8 @@ func (c *Compiler) Add(path, pointer string, item *openapi3.PathItem, source *op
 	return compiled
 }
 
-// Finish compiles the checks of all added operations. What cannot be compiled causes a warning, and
-// requests are checked against the rest.
+// Finish compiles the checks of all added operations. Schemas that cannot be compiled cause a
+// warning, and requests are checked against the rest.
 func (c *Compiler) Finish() {
 	c.schemas.finish()
 	for _, p := range c.todo {

@@ -65,7 +65,7 @@ func (fs forms) of(s *jsonschema.Schema) *form {
 	return f
 }
 
-// fill adds what a schema and the schemas it is composed of say about nested values.
+// fill adds the forms of nested values in a schema and in the schemas that it is composed of.
 func (fs forms) fill(f *form, s *jsonschema.Schema, depth int) {
 	if s == nil || depth == 0 {
 		return

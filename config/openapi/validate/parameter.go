@@ -21,7 +21,7 @@ type parameter struct {
 	pointer    string // "/query/limit"
 	required   bool
 	allowEmpty bool
-	reserved   bool // "+" stands for itself in a query
+	reserved   bool // "+" is literal in a query
 	style      string
 	explode    bool
 	json       bool   // the text is JSON (content)

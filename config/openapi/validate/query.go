@@ -58,7 +58,7 @@ func (r *reading) repeated(pairs []pair) any {
 }
 
 // spread returns an object whose properties are separate pairs of the query. If the object is open,
-// pairs that do not belong to another parameter are properties, too.
+// pairs that do not belong to another parameter are also properties.
 func (r *reading) spread() (v any, given bool) {
 	object := map[string]any{}
 	for _, p := range r.from.query {

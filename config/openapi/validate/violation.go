@@ -250,7 +250,7 @@ func isOtherVariant(e *jsonschema.ValidationError, depth int) bool {
 	return false
 }
 
-// what says what is wrong, and what is expected. It omits values of the request, because they may
+// what describes the error and the expected value. It omits values of the request, because they may
 // be large or secret.
 func what(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {

@@ -1,5 +1,5 @@
-// Package streams measures the program with many streams of HTTP/2, and with many connections over
-// TLS. It has only tests, which run if they are asked for: make streams.
+// Package streams measures the program with many HTTP/2 streams, and with many TLS connections. It
+// contains only tests, which run only on request: make streams.
 package streams
 
 import (
@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// client is one connection of HTTP/2. It belongs to one goroutine, and does as little as it can for
+// client is one HTTP/2 connection. It belongs to one goroutine, and does as little as it can for
 // each request: the header block is always the same.
 type client struct {
 	net.Conn
@@ -21,7 +21,7 @@ type client struct {
 	out    *bufio.Writer
 	in     *bufio.Reader
 	block  []byte
-	next   uint32 // stream
+	next   uint32 // the next stream
 	begun  map[uint32]time.Time
 }
 
@@ -36,12 +36,12 @@ func dial(address, path string, window uint32) (*client, error) {
 	c.framer.SetReuseFrames()
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
-	encoder.SetMaxDynamicTableSize(0) // so that each request may have the same block
+	encoder.SetMaxDynamicTableSize(0) // so that each request can have the same block
 	for _, f := range []hpack.HeaderField{{Name: ":method", Value: "GET"}, {Name: ":scheme", Value: "http"}, {Name: ":path", Value: path}, {Name: ":authority", Value: address}} {
-		_ = encoder.WriteField(f) // into memory
+		_ = encoder.WriteField(f) // writing to memory does not fail
 	}
 	c.block = block.Bytes()
-	_, _ = c.out.WriteString(http2.ClientPreface) // an error is that of the flush
+	_, _ = c.out.WriteString(http2.ClientPreface) // the flush reports any error
 	_ = c.framer.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: window})
 	_ = c.framer.WriteWindowUpdate(0, 1<<30)
 	return c, c.out.Flush()
@@ -54,7 +54,7 @@ func (c *client) open() {
 	c.next += 2
 }
 
-// ended reads until a response is whole, and returns how long it took since its request. Requests are
+// ended reads until a response is complete, and returns the time since its request. Requests are
 // sent before it waits.
 func (c *client) ended() (began time.Time, took time.Duration, err error) {
 	for {

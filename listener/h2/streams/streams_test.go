@@ -16,7 +16,7 @@ import (
 	"mockserver/internal/harness"
 )
 
-// asked skips a test that needs a quiet machine, or much memory, unless it is asked for.
+// asked skips a test that needs a quiet machine, or much memory, unless it was requested.
 func asked(t *testing.T) {
 	if os.Getenv("MOCKSERVER_STREAMS") == "" {
 		t.Skip("it needs a quiet machine and a minute; MOCKSERVER_STREAMS=1 runs it")
@@ -40,13 +40,13 @@ func delayed() string {
 
 const (
 	connections = 100
-	each        = 100 // streams of a connection at a time
+	each        = 100 // concurrent streams per connection
 	warmUp      = 5 * time.Second
 	measured    = 30 * time.Second
 )
 
-// 10,000 streams at a time, over 100 connections, are answered when they were declared to be, within
-// 1 % or 1 ms, as the client sees it. What it sees is printed.
+// 10,000 streams at a time, over 100 connections, are answered with the declared latency, within 1%
+// or 1 ms, as measured by the client. The measured latencies are printed.
 func TestDelayedStreams(t *testing.T) {
 	asked(t)
 	p := harness.Serving(t, delayed())
@@ -82,8 +82,8 @@ func TestDelayedStreams(t *testing.T) {
 	}
 }
 
-// load keeps streams of a connection open until a time, and returns how long those took that began in
-// between.
+// load keeps streams of a connection open until a time, and returns how long the streams that began
+// in between took.
 func load(address string, from, until time.Time) (took []time.Duration, err error) {
 	c, err := dial(address, "/late", 1<<20)
 	if err != nil {
@@ -110,7 +110,7 @@ func load(address string, from, until time.Time) (took []time.Duration, err erro
 	return took, nil
 }
 
-// What an idle connection over TLS takes of the memory of the process.
+// The memory of the process that an idle TLS connection takes is printed.
 func TestMemory_OfConnections(t *testing.T) {
 	asked(t)
 	const idle = 5000
@@ -135,11 +135,11 @@ func TestMemory_OfConnections(t *testing.T) {
 	after := settled(p)
 	fmt.Printf("%d idle connections over TLS: %.1f KiB each\n", idle, float64(after-before)/idle)
 	for _, conn := range open {
-		_ = conn.Close() // the figure is known
+		_ = conn.Close() // the result is already known
 	}
 }
 
-// What a waiting stream takes of it.
+// The memory of the process that a waiting stream takes is printed.
 func TestMemory_OfStreams(t *testing.T) {
 	asked(t)
 	p := harness.Serving(t, "- endpoint: {path: /late, latency: {min: 1h, max: 1h}, response: {body: late}}\n")
@@ -162,8 +162,8 @@ func TestMemory_OfStreams(t *testing.T) {
 	fmt.Printf("%d streams that wait, with %d connections: %.1f KiB each\n", connections*each, connections, float64(after-before)/(connections*each))
 }
 
-// settled returns the memory of the process, in KiB, once it does not become less any more: buffers
-// are given back some time after they were last used.
+// settled returns the memory of the process, in KiB, once it no longer decreases: buffers are given
+// back some time after they were last used.
 func settled(p *harness.Process) (least int) {
 	least = p.Usage().RSS
 	for since := time.Now(); time.Since(since) < 30*time.Second; {
