@@ -96,7 +96,7 @@ func TestNew_FindsEachMistakeOfAnEndpointMadeInGo(t *testing.T) {
 		{"a URL of another scheme", external(func(x *ExternalBody) { x.Path = Plain("ftp://a.test/x") }),
 			[]string{"response.external-body.path: GET /x: ftp URLs are not supported"}},
 		{"a URL without a host", external(func(x *ExternalBody) { x.Path = Plain("http:///x") }), []string{`response.external-body.path: GET /x: "http:///x" is not a valid URL: it names no host`}},
-		{"a timeout below 0", external(func(x *ExternalBody) { x.Timeout = -time.Second }), []string{"response.external-body.timeout: GET /x: is -1s; expected a duration of 0 or more"}},
+		{"a timeout below 0", external(func(x *ExternalBody) { x.Timeout = -time.Second }), []string{"response.external-body.timeout: GET /x: is -1s; expected a duration above 0, such as"}},
 		{"a ttl below 0", external(func(x *ExternalBody) { x.TTL = -1 }), []string{"response.external-body.ttl: GET /x: is -1ns; expected a duration of 0 or more"}},
 		{"a file with what is for URLs", external(func(x *ExternalBody) {
 			x.Path, x.Timeout, x.TTL, x.StaleIfError, x.Insecure = Plain("a.json"), 1, 1, true, true

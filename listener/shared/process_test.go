@@ -265,7 +265,7 @@ func TestReplicas_AreRefusedAtTheStart(t *testing.T) {
 		{"", "[0].endpoint.rate-limit.scope: shared needs a server that replicas count with; expected --shared-state nats://HOST:PORT, or scope: replica"},
 		{"", "[2].endpoint.response.body: shared-counter accepts a name in quotes; only in responses, and with --shared-state: shared-counter(\"orders\")"},
 		{"", "[4].endpoint.scope: shared needs a server that replicas count with"},
-		{"nats://ann:hidden@" + harness.Free(t), "cannot start error=\"open the shared state nats://127.0.0.1:"},
+		{"nats://ann:hidden@127.0.0.1:1", "cannot start error=\"open the shared state nats://127.0.0.1:"},
 		{"nats://127.0.0.1:1?timeout=1h", `\"1h\" is not valid for timeout of the shared state; expected a duration above 0 of at most 10s`},
 		{"nats://127.0.0.1:1?lease=1h", `unknown parameter \"lease\" of the shared state; expected stream, replicas, timeout, creds`},
 		{"a directory", `--shared-state: "a directory" is not valid; expected nats://HOST:PORT`},
