@@ -5,6 +5,7 @@ package item
 
 import (
 	"slices"
+	"strings"
 
 	"mockserver/config/syntax"
 	"mockserver/config/table"
@@ -23,8 +24,8 @@ type Decoded struct {
 	Operations []Endpoint // of Resource
 }
 
-// Names are the keys of items, in messages.
-const Names = "endpoint, websocket, data, scenario, resource or upstream"
+// Names are the keys of items, in messages: endpoint, websocket ... or upstream.
+var Names = strings.Join(table.Keys(Fields[:len(Fields)-1]), ", ") + " or " + Fields[len(Fields)-1].Key
 
 // Fields are the keys of items; each item has one of them. It must not be modified.
 var Fields = []table.Field[Decoded]{

@@ -37,9 +37,7 @@ func Of[T any](r Row) Field[T] {
 // Map is a key whose value is a map with a table of its own. Its Go field is a *U, whose fields Pos
 // and Key, if it has them, are set to the position of the map.
 func Map[T, U any](r Row, fields []Field[U]) Field[T] {
-	r.Kinds, r.Table = Maps, Rows(fields)
-	value := goField[T](cmp.Or(r.Of, r.Key))
-	return With(r, func(d *Decoder, v Value, into *T) {
+	return Made[T](r, fields, func(d *Decoder, v Value) *U {
 		u := new(U)
 		if at := reflect.ValueOf(u).Elem().FieldByName("Pos"); at.IsValid() {
 			at.Set(reflect.ValueOf(v.Pos()))
@@ -48,7 +46,7 @@ func Map[T, U any](r Row, fields []Field[U]) Field[T] {
 			key.SetString(v.Key)
 		}
 		Fill(d, v.Node, v.Key, fields, u)
-		value(into).Set(reflect.ValueOf(u))
+		return u
 	})
 }
 

@@ -44,10 +44,7 @@ func Find(dir, name string) string {
 			path = beside
 		}
 	}
-	if absolute, err := filepath.Abs(path); err == nil {
-		return absolute
-	}
-	return path
+	return files.Absolute(path)
 }
 
 // Config reads the files. The error is an *Error.

@@ -177,9 +177,6 @@ func (t *Tx) Delete(set *Set, part, key []byte) {
 	t.write(write{view: t.view(set, part), key: key})
 }
 
-// Writes reports whether the transaction has written anything.
-func (t *Tx) Writes() bool { return len(t.writes) > 0 }
-
 // Commit applies what was written. The error is ErrConflict, a *FullError, or nil; after an error
 // nothing has changed. A transaction without writes conflicts only if it saw only a part of what
 // another one did to several parts.

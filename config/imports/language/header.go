@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mockserver/config/imports/draft"
+	"mockserver/internal/semantics"
 )
 
 // HeaderName reports whether a text can be the name of a header.
@@ -51,7 +52,7 @@ func (h *Headers) Add(name string, value *Template) (differs string) {
 	case OwnHeader(name):
 	case !HeaderName(name):
 		return "the header " + strconv.Quote(name) + " has no valid name and is left out"
-	case strings.ContainsFunc(value.String(), isControl):
+	case strings.ContainsFunc(value.String(), semantics.ForbiddenInValue):
 		return "the header " + name + " has a control character and is left out"
 	case at < 0:
 		h.names = append(h.names, name)
@@ -63,10 +64,6 @@ func (h *Headers) Add(name string, value *Template) (differs string) {
 	}
 	return ""
 }
-
-// isControl reports whether a character is not allowed in the value of a header (RFC 9110 section
-// 5.5).
-func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
 // Has reports whether the headers contain a name.
 func (h *Headers) Has(name string) bool { return folds(h.names, name) }

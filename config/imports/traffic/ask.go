@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"mockserver/config/imports/draft"
+	"mockserver/internal/semantics"
 )
 
 const (
@@ -56,5 +57,7 @@ func (g *group) ask(order []uint32, byKey map[uint32][]*record) {
 // asked returns the headers of a request that can be sent: some programs also write things that are
 // not headers into the headers of a HAR.
 func asked(all []draft.Field) []draft.Field {
-	return slices.DeleteFunc(all, func(f draft.Field) bool { return !isToken(f.Name) || strings.ContainsFunc(f.Value, isControl) })
+	return slices.DeleteFunc(all, func(f draft.Field) bool {
+		return !semantics.IsToken(f.Name) || strings.ContainsFunc(f.Value, semantics.ForbiddenInValue)
+	})
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"mockserver/config/imports/draft"
-	"mockserver/internal/address"
+	"mockserver/internal/semantics"
 )
 
 // unkept are headers that the server writes itself or that belong to one connection.
@@ -15,16 +15,7 @@ var unkept = []string{"content-length", "transfer-encoding", "connection", "date
 // answered returns the headers of an answer that a mock can send.
 func answered(all []draft.Field) []draft.Field {
 	return slices.DeleteFunc(slices.Clone(all), func(f draft.Field) bool {
-		return !isToken(f.Name) || slices.Contains(unkept, strings.ToLower(f.Name)) || strings.ContainsFunc(f.Value, isControl)
-	})
-}
-
-func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7F }
-
-// isToken reports whether a name is a token of RFC 9110.
-func isToken(name string) bool {
-	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
-		return r > '~' || !address.IsLetterOrDigit(byte(r)) && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+		return !semantics.IsToken(f.Name) || slices.Contains(unkept, strings.ToLower(f.Name)) || strings.ContainsFunc(f.Value, semantics.ForbiddenInValue)
 	})
 }
 
