@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mockserver/internal/harness"
+	"mockserver/internal/harness/volume"
 )
 
 // blocks returns the fenced blocks of a section of a document, and their languages.
@@ -65,9 +66,7 @@ func typed(t *testing.T, dir, script string) string {
 
 // The program in the README is a module of its own, created and run as the README describes.
 func TestEmbed_TheProgramOfTheREADME(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds programs, which takes a while")
-	}
+	volume.Only(t)
 	languages, texts := blocks(t, "README.md", "In a Go program")
 	if len(texts) < 3 || languages[0] != "console" || languages[1] != "go" || languages[2] != "console" {
 		t.Fatalf("the section has blocks of %v, want the commands, the program, and what it prints first", languages)

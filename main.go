@@ -24,6 +24,7 @@ import (
 	"mockserver/config/openapi/export"
 	"mockserver/config/settings"
 	"mockserver/config/syntax"
+	"mockserver/internal/startup"
 	"mockserver/internal/wording"
 	"mockserver/listener"
 	"mockserver/listener/admin"
@@ -35,6 +36,7 @@ import (
 )
 
 func main() {
+	startup.Done()
 	ants.Release() // its default pool, which nothing here uses, wakes the process three times a second
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM)
@@ -55,7 +57,7 @@ const (
 // the poll after it agrees, and must be served within a second.
 const watchInterval = 500 * time.Millisecond
 
-// run runs the program. Everything that it uses of the process, except files, is an argument. It
+// run runs the program. Everything that it uses from the process, except files, is an argument. It
 // returns the exit code.
 func run(args []string, env func(string) (string, bool), environ []string, signals <-chan os.Signal, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == "bench" {
@@ -209,7 +211,7 @@ type program struct {
 }
 
 // serve reloads on changes and on SIGHUP until it receives a signal to stop, or the server fails.
-// Reloading has its own goroutine, so that no signal waits for it.
+// Reloading runs in its own goroutine, so that no signal waits for it.
 func (p *program) serve(signals <-chan os.Signal) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -253,7 +255,7 @@ func (p *program) drain(cause slog.Attr, signals <-chan os.Signal) int {
 			return exitOK
 		case s := <-signals:
 			if s != syscall.SIGHUP {
-				p.log.Error("stopped at once, by a second signal", "signal", s.String())
+				p.log.Error("stopped immediately by a second signal", "signal", s.String())
 				return exitFailed
 			}
 		}
@@ -270,8 +272,8 @@ var (
 // thisBuild returns the running build.
 func thisBuild() settings.Build { return settings.ThisBuild(version, commit) }
 
-// speaker prints the messages of the start: as plain lines, for terminals and for editors that
-// jump to file:line:column, or as JSON objects.
+// speaker prints the startup messages: as plain lines, for terminals and for editors that jump to
+// file:line:column, or as JSON objects.
 type speaker struct {
 	json           bool
 	log            *slog.Logger
@@ -407,8 +409,8 @@ func (s speaker) validate(spec *config.Spec, opts listener.Options) int {
 // shownRoutes is how many routes are listed at the start: enough to recognize the configuration.
 const shownRoutes = 5
 
-// strays warns of environment variables that look like settings and are not. For export and
-// schema, standard output is the document alone.
+// strays warns about environment variables that look like settings but are not. For export and
+// schema, standard output contains only the document.
 func (s speaker) strays(command string, environ []string) {
 	for _, stray := range settings.StrayVariables(environ, bench.ChildVariable) {
 		hint := ""

@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"mockserver/internal/harness"
+	"mockserver/internal/harness/volume"
 )
 
 // notRun lists the commands of the manual that this test leaves out, and the reasons.
@@ -32,11 +33,11 @@ var notRun = []struct{ command, why string }{
 
 const benchmarks = `^(go run \.|mockserver) bench( +--(scenario|rate|curve|together|target)| +-c|$| +#)`
 
-// A scene holds what a block of commands needs that neither the earlier blocks nor the files that
-// the manual has its reader write have left behind.
+// scene holds what a block of commands needs in addition to what the earlier blocks and the files
+// that the manual tells its reader to write provide.
 type scene struct {
 	document, first string            // the first command of the block begins like this
-	files           map[string]string // by name: a content of "examples/…" is copied from that file
+	files           map[string]string // by name; a content such as "examples/…" is copied from that file
 	server          string            // is running when the block begins
 	edit            string            // is typed before the block
 	varies          bool              // the output differs each time, or on each machine
@@ -142,6 +143,7 @@ func (b *block) steps() (steps []step) {
 // Every block of commands in the README and the manual runs as written, in the order of the
 // document, and prints the output shown.
 func TestManual_CommandsRunAndPrintWhatIsShown(t *testing.T) {
+	volume.Only(t)
 	t.Parallel()
 	for _, tool := range []string{"sh", "curl", "jq", "sed"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -165,7 +167,7 @@ func TestManual_CommandsRunAndPrintWhatIsShown(t *testing.T) {
 				t.Errorf("%s:%d: no line of the block is a command", document, b.line)
 			}
 			if slices.Contains([]string{"sh", "bash", "shell"}, b.language) {
-				t.Errorf("%s:%d: a block of commands is ```console, with $ in front of each", document, b.line)
+				t.Errorf("%s:%d: a block of commands must be ```console, with $ before each", document, b.line)
 			}
 		}
 		t.Run(document, func(t *testing.T) {
@@ -175,7 +177,7 @@ func TestManual_CommandsRunAndPrintWhatIsShown(t *testing.T) {
 	}
 	for _, c := range notRun {
 		if !used[c.command] {
-			t.Errorf("nothing is left out by %s", c.command)
+			t.Errorf("%s leaves nothing out", c.command)
 		}
 	}
 }
@@ -257,7 +259,7 @@ func (r *reader) hasSchema(command, body string) {
 	r.t.Helper()
 	_, path, _ := strings.Cut(command, "127.0.0.1:8001")
 	if !json.Valid([]byte(body)) || path == "" {
-		r.t.Errorf("%s: nobody knows what %s has to be", command, body)
+		r.t.Errorf("%s: cannot check %s: the command has no admin path, or the body is not JSON", command, body)
 	}
 	harness.DocumentOf(r.t, "http://127.0.0.1:"+r.ports[1]).Check(r.t, "GET", path, harness.Answer{Status: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: body})
 }
@@ -343,7 +345,7 @@ func (r *reader) env() []string { return []string{"PORT=" + r.ports[0], "HOST=0.
 // unbothered is a verdict that does not depend on the state of the machine that runs the test.
 const unbothered = "throttled=off,cpu-quota=off,machine=off,steal=off,cpu-wait=off,probe-p99=off,echo-p99=off,accept=off,backlog=off,scheduler-p99=off,gc-pause=off,descriptors=off,own-p99=off"
 
-// lastPort is the port that was tried last; it is below those that systems assign themselves.
+// lastPort is the port that was tried last; it is below the ports that systems assign.
 var lastPort atomic.Int32
 
 // portOfOurs returns a port that is free and is given to no other test.
@@ -443,7 +445,7 @@ func (r *reader) run(command string) string {
 	for {
 		line, err := r.printed.ReadString('\n')
 		if err != nil {
-			r.t.Fatalf("%s: the shell ended: %v\n%s", command, err, out.String())
+			r.t.Fatalf("%s: the shell exited: %v\n%s", command, err, out.String())
 		}
 		if status, ended := strings.CutPrefix(line, prompt); ended {
 			text := strings.TrimSuffix(out.String(), "\n")

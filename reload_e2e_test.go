@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"mockserver/internal/harness"
+	"mockserver/internal/harness/volume"
 )
 
 func TestReload_AChangedFileIsServed(t *testing.T) {
@@ -59,7 +60,7 @@ func TestReload_AChangedFileIsServed(t *testing.T) {
 	}
 }
 
-// overwrite writes a file in place, where writeFile replaces it with a new one.
+// overwrite writes a file in place, whereas writeFile replaces it with a new one.
 func overwrite(t *testing.T, file, content string) {
 	t.Helper()
 	if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
@@ -157,7 +158,7 @@ func TestReload_ABrokenChangeIsLoggedWithAllItsErrorsAndTheLastGoodOneServed(t *
 			p.Mu.Unlock()
 			for _, parts := range c.says {
 				if !holdsLine(stderr, parts) {
-					t.Errorf("no line on standard error holds %q:\n%s", parts, stderr)
+					t.Errorf("no line on standard error contains %q:\n%s", parts, stderr)
 				}
 			}
 
@@ -209,9 +210,6 @@ func TestReload_ARequestInFlightIsAnsweredAsItBegan(t *testing.T) {
 	}
 	got.Want(t, 201, `{"held": true}`)
 }
-
-// reloads is how often TestReload_UnderLoad changes the configuration.
-const reloads = 200
 
 // versionFile returns a configuration whose /version answers n. It is quick to parse but large:
 // memory grows visibly if old versions are kept.
@@ -309,6 +307,10 @@ func TestReload_UnderLoad(t *testing.T) {
 		t.Skip("no /proc here")
 	}
 	const clients, warmUp = 64, 40
+	reloads := 200
+	if !volume.Full() {
+		reloads = warmUp + 10
+	}
 	dir := t.TempDir()
 	harness.WriteFile(t, dir, "kept.json", `{"kept": true}`)
 	l := &load{
@@ -343,7 +345,7 @@ func TestReload_UnderLoad(t *testing.T) {
 	}
 	// The versions read after the warm-up hold 19 MiB of bodies, more than the garbage collector's
 	// slack.
-	if growth := after.RSS - before.RSS; growth > 15<<10 && !harness.Race {
+	if growth := after.RSS - before.RSS; growth > 15<<10 && volume.Full() && !harness.Race {
 		t.Errorf("memory grew by %d KiB, from %d", growth, before.RSS)
 	}
 	if after.Threads > before.Threads+4 || after.Descriptors > before.Descriptors+4 {

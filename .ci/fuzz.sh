@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs one fuzz target: fuzz.sh PACKAGE TARGET DURATION [PARALLEL], on PARALLEL CPUs, or on all.
-# FUZZ_BINARY names an existing test binary of the package, which may lack the instrumentation that
-# guides the search: linking it for each target would take longer than the few seconds of fuzzing in
-# .ci/run.
+# FUZZ_BINARY and FUZZ_DIR name an existing test binary of the package, and the package's directory.
+# The binary may lack the instrumentation that guides the search: linking it for each target would
+# take longer than the short time of fuzzing in .ci/run.
 #
 # When the time is up, Go's fuzzer sometimes reports its own deadline as a failure
 # (golang/go#75804). Such a run found nothing: its output about the failure is only
@@ -15,9 +15,9 @@ fuzz() {
     go test "$package" -run '^$' -fuzz "^$target\$" -fuzztime "$duration" -parallel "$parallel"
     return
   fi
-  cd "$(go list -f '{{.Dir}}' "$package")" &&
+  cd "$FUZZ_DIR" &&
     "$FUZZ_BINARY" -test.run '^$' -test.fuzz "^$target\$" -test.fuzztime "$duration" -test.parallel "$parallel" \
-      -test.fuzzcachedir "$(go env GOCACHE)/fuzz/$(go list "$package")"
+      -test.fuzzcachedir "$(go env GOCACHE)/fuzz/$package"
 }
 
 out=$(fuzz 2>&1)

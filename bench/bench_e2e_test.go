@@ -19,6 +19,7 @@ import (
 	"mockserver/config"
 
 	"mockserver/internal/harness"
+	"mockserver/internal/harness/volume"
 )
 
 // benched runs the command to its end and returns its exit code and both outputs.
@@ -28,7 +29,7 @@ func benched(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	select {
 	case <-p.Exited:
 	case <-time.After(6 * harness.Patience): // with the race detector on a busy machine
-		t.Fatal("it does not end")
+		t.Fatal("bench does not exit")
 	}
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -85,9 +86,7 @@ func TestBench_RefusesBadArguments(t *testing.T) {
 }
 
 func TestBench_MeasuresEveryScenario(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	volume.Only(t)
 	dir := t.TempDir()
 	file, picture := filepath.Join(dir, "r.json"), filepath.Join(dir, "r.svg")
 	code, stdout, stderr := benched(t, "--rounds", "1", "--duration", "200ms", "--connections", "4", "--json", file, "--plot", picture)
@@ -98,7 +97,7 @@ func TestBench_MeasuresEveryScenario(t *testing.T) {
 	if !got.Complete || len(got.Results) != 10 {
 		t.Fatalf("complete %v, %d results:\n%s", got.Complete, len(got.Results), stdout)
 	}
-	baseline, candidate := 0, 0 // a busy machine may have answered none of the requests to one of them
+	baseline, candidate := 0, 0 // on a busy machine, one of the two may have answered no request
 	for _, r := range got.Results {
 		if r.Void != "" || len(r.Rounds) != 1 {
 			t.Fatalf("%s: void %q, %d rounds", r.Name, r.Void, len(r.Rounds))
@@ -236,7 +235,7 @@ func TestBench_TellsOfServerThatDies(t *testing.T) {
 			}
 		}
 	}
-	if code := p.Exit(); code != 1 || !harness.ContainsAll(p.Stderr.String(), []string{"the server ended by itself", "killed", "listening"}) {
+	if code := p.Exit(); code != 1 || !harness.ContainsAll(p.Stderr.String(), []string{"the server exited unexpectedly", "killed", "listening"}) {
 		t.Errorf("exit %d\n%s", code, p.Stderr.String())
 	}
 }
@@ -303,9 +302,7 @@ func TestBench_MeasuresConfiguration(t *testing.T) {
 
 // Every endpoint of an example is measured or listed.
 func TestBench_ExamplesAreMeasured(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	volume.Only(t)
 	for _, name := range []string{"basic.yml", "tasks.yml"} {
 		file := harness.File("examples", name)
 		result := filepath.Join(t.TempDir(), "r.json")
@@ -367,7 +364,7 @@ func TestBench_Together(t *testing.T) {
 	}
 	for rival, want := range map[string]string{
 		"other=" + harness.Program(t) + " -m " + harness.WriteFile(t, dir, "other.yml", "- endpoint: {path: /other, response: {}}\n") + " --port {port}": "other: wrong answer to GET /hello-world",
-		"none=echo {port} cannot be had; exit 3": "none ended by itself (exit status 3); its last lines:\n  ",
+		"none=echo {port} cannot be had; exit 3": "none exited unexpectedly (exit status 3); last lines of its log:\n  ",
 	} {
 		if code, stdout, stderr := benched(t, append(args, "--rival", rival)...); code != 1 || stdout != "" || !strings.Contains(stderr, want) {
 			t.Errorf("%s: exit %d\n%s%s", rival, code, stdout, stderr)
@@ -413,7 +410,7 @@ func TestNoWebhooks_SendsNone(t *testing.T) {
 	}
 	file := harness.WriteFile(t, t.TempDir(), "a.yml", strings.Replace(configuration, "method: POST", "method: SEND", 1))
 	if code, _, stderr := harness.Refused(t, nil, "validate", "-c", file, "--no-webhooks"); code != 2 || !strings.Contains(stderr, "webhook.method") {
-		t.Errorf("a mistake of a webhook that is not sent: exit %d, %s", code, stderr)
+		t.Errorf("an error in a webhook that is not sent: exit %d, %s", code, stderr)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/config/table"
+	"mockserver/internal/harness/volume"
 )
 
 // validator compiles a schema, which checks it against the draft that it names.
@@ -121,7 +122,7 @@ func TestTheExamplesFollowTheSchema(t *testing.T) {
 		if filepath.Ext(file) == ".edn" {
 			continue
 		}
-		// The file is also read by a reader that is not ours.
+		// The file is also read by an independent reader.
 		var doc any
 		must(t, yaml.Unmarshal(text, &doc))
 		if err := s.Validate(doc); err != nil {
@@ -284,7 +285,7 @@ func TestSchemaAndDecoderAgreeAboutSingleMistakes(t *testing.T) {
 				t.Errorf("the decoder accepts %s", c.text)
 			}
 			if err := followsSchema(t, s, "f.yml", []byte(c.text)); (err == nil) != c.blind {
-				t.Errorf("of %sthe schema says %v", c.text, err)
+				t.Errorf("%sis checked against the schema with the result %v", c.text, err)
 			}
 		})
 	}
@@ -316,7 +317,7 @@ func TestWhatTheDecoderAcceptsFollowsTheSchema(t *testing.T) {
 	}
 }
 
-// place is a table, and where the map that it describes stands.
+// place is a table, and the position of the map that it describes.
 type place struct {
 	path  []string // keys from the item; with [] after the key of a list that holds such maps
 	table []table.Row
@@ -339,7 +340,7 @@ func tables(at []string, table []table.Row) []place {
 	return all
 }
 
-// givenKey is a key of a row: of one that stands for many keys, one of them.
+// givenKey returns the key of a row; for a row that stands for many keys, one of them.
 func givenKey(r table.Row) string {
 	if r.Many != nil {
 		return map[string]string{"pNN": "p50"}[r.Key]
@@ -388,10 +389,10 @@ func TestEachRowOfTheTablesIsInTheSchema(t *testing.T) {
 			}
 			anyMap := r.Key == "pattern" // the members of a JSON message
 			if r.Kinds|table.Nulls != table.Anything && r.Kinds.Has(syntax.MapNode) && r.Table == nil && r.Value == nil && !anyMap {
-				t.Errorf("%v.%s: of a map the row has neither a table nor a value", p.path, r.Key)
+				t.Errorf("%v.%s: the row of a map has neither a table nor a value", p.path, r.Key)
 			}
 			if r.Kinds|table.Nulls != table.Anything && r.Kinds.Has(syntax.ListNode) && r.Item == nil {
-				t.Errorf("%v.%s: of a list the row has no item", p.path, r.Key)
+				t.Errorf("%v.%s: the row of a list has no item", p.path, r.Key)
 			}
 		}
 	}
@@ -400,8 +401,8 @@ func TestEachRowOfTheTablesIsInTheSchema(t *testing.T) {
 	}
 }
 
-// The table that a row names is the one that its setter decodes by: the message
-// about an unknown key lists it.
+// The table that a row names is the one that its setter uses for decoding: the message about an
+// unknown key lists the keys of that table.
 func TestEachRowNamesTheTableThatIsDecodedBy(t *testing.T) {
 	for _, p := range tables(nil, table.Rows(item.Fields))[1:] {
 		var names []string
@@ -422,12 +423,12 @@ func TestEachRowNamesTheTableThatIsDecodedBy(t *testing.T) {
 		}
 		got := Parse("f.json", []byte("["+document+"]")).Problems.Error()
 		if want := ".no such key: unknown key; expected one of " + strings.Join(names, ", "); !strings.Contains(got+"\n", want+"\n") {
-			t.Errorf("of %s: %s\nwant %s", document, got, want)
+			t.Errorf("%s: got %s\nwant %s", document, got, want)
 		}
 	}
 }
 
-// A validator passes over the keywords that its draft has not.
+// A validator ignores keywords that its draft does not define, so the schema must not use them.
 func TestTheSchemaIsOfKeywordsOfDraft7(t *testing.T) {
 	for _, newer := range []string{
 		"$defs", "$anchor", "$dynamicRef", "$recursiveRef", "$vocabulary", "prefixItems", "minContains", "maxContains",
@@ -439,7 +440,7 @@ func TestTheSchemaIsOfKeywordsOfDraft7(t *testing.T) {
 	}
 }
 
-// values are what a row is tried with.
+// values are tried for each row.
 var values = []string{
 	`null`, `true`, `0`, `-0`, `1`, `-1`, `200`, `204`, `599`, `600`, `200.0`, `2e2`, `1e-20`, `-1e-20`, `1e300`, `0.5`,
 	`""`, `"x"`, `"/"`, `"/x/:id|int"`, `"GET"`, `"get"`, `"Post"`, `"PO\u017fT"`, `"json"`, `"xlsx"`, `"JSON"`, `"http://a/b"`,
@@ -449,8 +450,8 @@ var values = []string{
 	`{"p50": "1s"}`, `{"median": "1s", "sigma": 0}`, `{"concurrent": 1}`, `[{}]`, `[{"weight": 0}]`, `[{}, {"fault": {"type": "reset"}}]`,
 }
 
-// forms are the values that a row is tried with, inside lists and maps too, and maps
-// of what its table requires.
+// forms returns the values that are tried for a row, alone and inside lists and maps, and maps with
+// the keys that its table requires.
 func forms(r table.Row) []string {
 	all := slices.Clone(values)
 	for _, word := range r.Enum {
@@ -489,7 +490,7 @@ func (m members) String() string {
 	return "{" + strings.Join(all, ", ") + "}"
 }
 
-// with is m with one more key, and what that key cannot stand with or without.
+// with returns m with one more key, and the keys that it requires, without those that it excludes.
 func (m members) with(key, value string) members {
 	n := members{key: value}
 	for k, v := range m {
@@ -518,8 +519,8 @@ func (m members) with(key, value string) members {
 	return n
 }
 
-// least are maps with what a table requires, one for each choice that other keys
-// may depend on: a word of an enum, and a file or a URL for a text.
+// least returns maps with the keys that a table requires, one for each choice that other keys may
+// depend on: a word of an enum, and a file or a URL for a text.
 func least(rows []table.Row) []members {
 	all := []members{{}}
 	for _, r := range rows {
@@ -564,7 +565,7 @@ func least(rows []table.Row) []members {
 	return all
 }
 
-// around puts a map at its place in a document, with what is required on the way.
+// around puts a map at its position in a document, with the keys that are required around it.
 func around(at []string, inside string) []byte {
 	nested := [][]table.Row{table.Rows(item.Fields)}
 	for _, key := range at {
@@ -594,8 +595,8 @@ func around(at []string, inside string) []byte {
 	return []byte("[" + inside + "]")
 }
 
-// rowName tells rows apart: the key, and those of its table, which may have several
-// places.
+// rowName identifies a row by its key and by the keys of its table, since a table may have several
+// positions.
 func rowName(rows []table.Row, r table.Row) string {
 	var keys []string
 	for _, other := range rows {
@@ -604,8 +605,8 @@ func rowName(rows []table.Row, r table.Row) string {
 	return r.Key + " of " + strings.Join(keys, ", ")
 }
 
-// eachValue puts each form of a value in the place of each row, and calls try with
-// the row's name, the document and whether it is accepted.
+// eachValue puts each form of a value at the position of each row, and calls try with the row's
+// name, the document and whether it is accepted.
 func eachValue(try func(row string, form string, document []byte, accepted bool)) {
 	tried := map[string]bool{}
 	for _, p := range tables(nil, table.Rows(item.Fields))[1:] {
@@ -626,9 +627,7 @@ func eachValue(try func(row string, form string, document []byte, accepted bool)
 }
 
 func TestEachValueThatIsAcceptedFollowsTheSchema(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes a processor for some seconds")
-	}
+	volume.Only(t)
 	s := validator(t, Schema())
 	accepted := map[string]int{}
 	eachValue(func(row, _ string, document []byte, ok bool) {
@@ -643,8 +642,8 @@ func TestEachValueThatIsAcceptedFollowsTheSchema(t *testing.T) {
 	})
 	for row, n := range accepted {
 		alone := func(name string) bool { return strings.HasPrefix(row, name) }
-		// Files of TLS, and insecure of a webhook, need each other and a URL that is https; from names
-		// a file, which there is in TestLatencyFromAFile.
+		// TLS files, and insecure in a webhook, need each other and an https URL; from needs a
+		// file, which exists only in TestLatencyFromAFile.
 		elsewhere := []string{"from of min,", "ca of ", "cert of ", "key of provider,", "key of method,", "insecure of method,"}
 		if n == 0 && !slices.ContainsFunc(elsewhere, alone) {
 			t.Errorf("none of the values is accepted for %s: add one that is", row)
@@ -667,7 +666,7 @@ func (c *choices) next(n int) int {
 	return b % n
 }
 
-// table writes a map that a table describes, mostly.
+// table writes a map that mostly follows the description in a table.
 func (c *choices) table(rows []table.Row) string {
 	m := members{}
 	for _, r := range rows {
@@ -675,7 +674,7 @@ func (c *choices) table(rows []table.Row) string {
 		switch {
 		case r.Required:
 			given = c.next(32) != 1
-		case r.Key == "responses" || r.Key == "select": // they have to go with others
+		case r.Key == "responses" || r.Key == "select": // they require other keys
 			given = c.next(8) == 1
 		}
 		if given {
@@ -698,7 +697,7 @@ func (c *choices) value(name string, r table.Row) string {
 	return good[c.next(len(good))]
 }
 
-// goodForms are the forms that each row accepts.
+// goodForms returns the forms that each row accepts.
 func goodForms() map[string][]string {
 	good := map[string][]string{}
 	eachValue(func(row, form string, _ []byte, ok bool) {
@@ -714,12 +713,12 @@ func (c choices) document() []byte {
 }
 
 func TestMadeConfigurationsThatAreAcceptedFollowTheSchema(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes a processor for some seconds")
+	tries := 3000
+	if !volume.Full() {
+		tries = 300
 	}
 	s, good := validator(t, Schema()), goodForms()
 	random := rand.New(rand.NewPCG(1, 2))
-	const tries = 3000
 	accepted := 0
 	for range tries {
 		bytes := make([]byte, 80)
@@ -740,8 +739,8 @@ func TestMadeConfigurationsThatAreAcceptedFollowTheSchema(t *testing.T) {
 	}
 }
 
-// FuzzSchema: whatever is accepted follows the schema, be it a text or made by the
-// tables.
+// FuzzSchema expects every accepted document to follow the schema, both any text and documents made
+// from the tables.
 func FuzzSchema(f *testing.F) {
 	s, good := validator(f, Schema()), goodForms()
 	f.Add(false, []byte(largeConfig(1)))
@@ -764,7 +763,7 @@ func FuzzSchema(f *testing.F) {
 	})
 }
 
-// The schema knows each text that time.ParseDuration reads and that is not below 0.
+// The schema accepts each text that time.ParseDuration reads and that is not below 0.
 func FuzzDurationPattern(f *testing.F) {
 	s := validator(f, []byte(fmt.Sprintf(`{"type": "string", "pattern": %q}`, table.DurationPattern)))
 	for _, text := range []string{"0", "+0", "1h2m3.4s", ".5ms", "1.us", "µs", "1μs", "1e3s", "1", "1d", "-1s", "1s\n", ""} {

@@ -42,18 +42,20 @@ var helm struct {
 func renderChart(t *testing.T, values map[string]string) map[string]rendered {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("it builds Helm, which takes a while")
+		t.Skip("takes a while, because it builds Helm")
 	}
 	names := slices.Sorted(maps.Keys(values))
-	dir, args := t.TempDir(), []string{"run", ".", harness.File("deploy/chart")}
+	dir, args := t.TempDir(), []string{harness.File("deploy/chart")}
 	for i, name := range names {
 		args = append(args, harness.WriteFile(t, dir, fmt.Sprint(i, ".yml"), values[name]))
 	}
-	tool := exec.Command("go", args...)
-	tool.Dir = harness.File(".ci/tools/chart")
-	tool.Stderr = new(strings.Builder)
-	helm.Do(func() { helm.err = tryBuild(t, tool.Dir, nil, "go", "build", "-o", os.DevNull, ".") })
+	program := filepath.Join(scratch(), "chart")
+	helm.Do(func() {
+		helm.err = tryBuild(t, harness.File(".ci/tools/chart"), nil, "go", "build", "-o", program, ".")
+	})
 	needBuilt(t, helm.err)
+	tool := exec.Command(program, args...)
+	tool.Stderr = new(strings.Builder)
 	out, err := tool.Output()
 	if err != nil {
 		t.Fatalf("%v: %s", err, tool.Stderr)
@@ -399,7 +401,7 @@ func TestChart_RulesAndDashboardAreThoseOfDeploy(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"alerts.yml", "grafana.json"} {
 		if to, err := os.Readlink(filepath.Join("chart", "files", name)); err != nil || to != "../../"+name {
-			t.Errorf("chart/files/%s leads to %q (%v): a copy would go its own way", name, to, err)
+			t.Errorf("chart/files/%s leads to %q (%v): a copy could become different", name, to, err)
 		}
 	}
 	r := renderChart(t, map[string]string{"monitoring": documented(t)["monitoring.yml"]})["monitoring"].fine(t)
@@ -421,7 +423,7 @@ func TestChart_RulesAndDashboardAreThoseOfDeploy(t *testing.T) {
 		t.Fatal(err)
 	}
 	if data, _ := dashboard.at("data").(map[string]any)["mockserver.json"].(string); strings.TrimSpace(data) != strings.TrimSpace(string(text)) {
-		t.Errorf("the dashboard is another: %.200s", data)
+		t.Errorf("the dashboard differs: %.200s", data)
 	}
 	if dashboard.text("metadata/labels/grafana_dashboard") != "1" || dashboard.text("metadata/annotations/grafana_folder") != "Load tests" {
 		t.Errorf("got %v", dashboard["metadata"])
@@ -615,7 +617,7 @@ func TestChart_README(t *testing.T) {
 		return
 	}
 	if os.Getenv("MOCKSERVER_UPDATE") == "" {
-		t.Fatal("chart/README.md is not that of values.yaml; write it with MOCKSERVER_UPDATE=1 go test -run TestChart_README ./deploy")
+		t.Fatal("chart/README.md does not match values.yaml; update it with MOCKSERVER_UPDATE=1 go test -run TestChart_README ./deploy")
 	}
 	if err := os.WriteFile("chart/README.md", []byte(want), 0o644); err != nil {
 		t.Fatal(err)

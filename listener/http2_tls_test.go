@@ -24,6 +24,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"mockserver/config"
+	"mockserver/internal/harness/volume"
 	"mockserver/listener"
 	"mockserver/listener/certs"
 	"mockserver/listener/record"
@@ -59,10 +60,11 @@ func TestHTTP2_KnowsTLS(t *testing.T) {
 	}
 }
 
-// The client in Java's standard library is served, with many concurrent streams that carry bodies.
+// Java's standard HTTP client is served, with many concurrent streams that carry bodies.
 func TestHTTP2_JavaOverTLS(t *testing.T) {
-	if modules, _ := exec.CommandContext(t.Context(), "java", "--list-modules").Output(); !bytes.Contains(modules, []byte("jdk.compiler")) || testing.Short() {
-		t.Skip("there is no java with a compiler on the PATH, or -short leaves it out")
+	volume.Only(t)
+	if modules, _ := exec.CommandContext(t.Context(), "java", "--list-modules").Output(); !bytes.Contains(modules, []byte("jdk.compiler")) {
+		t.Skip("no java with a compiler is on the PATH")
 	}
 	const text = `
 - endpoint: {method: POST, path: /late, latency: {min: 1ms, max: 20ms}, response: {status: 201, body: "{{protocol}} {{tls.version}}"}}
@@ -79,8 +81,8 @@ func TestHTTP2_JavaOverTLS(t *testing.T) {
 	}
 }
 
-// records writes records of TLS 1.3 with TLS_AES_128_GCM_SHA256. It is needed because crypto/tls
-// never updates its keys on its own.
+// records writes TLS 1.3 records with TLS_AES_128_GCM_SHA256. It is needed because crypto/tls never
+// updates its keys on its own.
 type records struct {
 	net.Conn
 	secret []byte

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/harness/volume"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -27,8 +28,8 @@ func stopped(t *testing.T, text string, c call, mostBytes int) (string, error) {
 	return strings.TrimPrefix(got, "before "), err
 }
 
-// A filter of a value of the request, or of an outer loop, is applied once and not in every turn:
-// otherwise each of these templates would read more than rendering may.
+// A filter on a value from the request, or from an outer loop, is applied once and not in every
+// iteration: otherwise each of these templates would read more than rendering is allowed to.
 func TestBound_FiltersOfOuterValuesAreAppliedOnce(t *testing.T) {
 	const n = 20_000
 	list := strings.Repeat(`"a\tb",`, n)
@@ -52,7 +53,7 @@ func TestBound_FiltersOfOuterValuesAreAppliedOnce(t *testing.T) {
 	}
 }
 
-// Values that change in each turn, or on each evaluation, are not remembered.
+// Values that change in each iteration, or on each evaluation, are not remembered.
 func TestBound_WhatChangesIsNotRemembered(t *testing.T) {
 	c := call{method: "POST", uri: "/x", body: `{"l":["a","b"],"m":[["c"],["d"]]}`}
 	for _, v := range []struct{ text, want string }{
@@ -92,17 +93,15 @@ func TestBound_TextsAreNoLargerThanTheyMayBe(t *testing.T) {
 			t.Errorf("%.80s gives %d bytes, %v; want %d", v.text, len(got), err, v.size)
 		}
 		if v.size == 0 && (err != renderer.ErrTooLarge || len(got) > 4*most) {
-			t.Errorf("%.80s gives %d bytes, %v; want that it is too large", v.text, len(got), err)
+			t.Errorf("%.80s gives %d bytes, %v; want an error that it is too large", v.text, len(got), err)
 		}
 	}
 }
 
-// Loops that write nothing are also stopped, because of their turns or because of the bytes they
-// read.
+// Loops that write nothing are also stopped, because of the number of their iterations or of the
+// bytes that they read.
 func TestBound_LoopsThatWriteNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes a processor for some seconds")
-	}
+	volume.Only(t)
 	c := call{method: "POST", uri: "/x", body: `{"l":[` + strings.Repeat("1,", 5000) + `1],"t":"` + strings.Repeat("x", 1<<20) + `","n":"` + strings.Repeat("9", 1<<20) + `",
 		"few":[` + strings.Repeat("1,", 205) + `1]}`}
 	for _, text := range []string{
@@ -112,13 +111,13 @@ func TestBound_LoopsThatWriteNothing(t *testing.T) {
 		`{% for x in json-params.few %}{% if x = json-params.n %}.{% endif %}{{random-int(x, json-params.n)}}{{x|add:json-params.n}}{% endfor %}`,
 	} {
 		if got, err := stopped(t, text, c, 0); err != renderer.ErrTooLong || got != "" {
-			t.Errorf("%s gives %d bytes, %v; want that it takes too long", text, len(got), err)
+			t.Errorf("%s gives %d bytes, %v; want an error that it takes too long", text, len(got), err)
 		}
 	}
 }
 
-// Invented data costs more than a turn: the rest of the limit after the first loop is enough for
-// the turns, but not for the data.
+// Invented data costs more than an iteration: what the first loop leaves of the limit is enough for
+// the iterations, but not for the data.
 func TestBound_InventedDataCountsMoreThanATurn(t *testing.T) {
 	c := call{method: "POST", uri: "/x", body: `{"l":[` + strings.Repeat("1,", 1209) + `1],"m":[` + strings.Repeat("1,", 20_000) + `1],"t":"` + strings.Repeat("x", 1<<20) + `"}`}
 	const most = `{% for x in json-params.l %}{% if json-params.t contains "y" %}.{% endif %}{% endfor %}`
@@ -135,7 +134,7 @@ func TestBound_InventedDataCountsMoreThanATurn(t *testing.T) {
 // A long number is not read again for each element of a list: otherwise the test would not finish.
 func TestBound_AListThatContainsALongNumber(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes a processor for some seconds")
+		t.Skip("takes some seconds of CPU time")
 	}
 	list := `{"l":[` + strings.Repeat("1,", 1<<20) + `1],"n":"1.` + strings.Repeat("0", 1<<22)
 	condition, problems := renderer.CompileCondition(syntax.Text{Value: "json-params.l contains json-params.n"}, scope())

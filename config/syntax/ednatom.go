@@ -2,7 +2,6 @@ package syntax
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"mockserver/internal/lazy"
 	"mockserver/internal/wording"
 )
 
@@ -32,9 +32,9 @@ const (
 )
 
 var (
-	symbol  = regexp.MustCompile(`^` + ednSymbol + `$`)
-	keyword = regexp.MustCompile(`^` + ednKeyword + `$`)
-	number  = regexp.MustCompile(`^` + ednNumber + `$`)
+	symbol  = lazy.Match(`^` + ednSymbol + `$`)
+	keyword = lazy.Match(`^` + ednKeyword + `$`)
+	number  = lazy.Match(`^` + ednNumber + `$`)
 )
 
 // isNumeric reports whether a word begins like a number.
@@ -56,22 +56,22 @@ func (r *ednReader) word() (*Node, error) {
 		n.Kind, n.Text = NullNode, Text{Pos: n.Text.Pos, Folded: true}
 	case word == "true" || word == "false":
 		n.Kind = BoolNode
-	case keyword.MatchString(word):
+	case keyword(word):
 		n.Keyword = true
 		n.Text.Value = word[1:]
 		n.Text.Pos.Column++
-	case number.MatchString(word):
+	case number(word):
 		n.Kind = NumberNode
 		n.Number = strings.TrimPrefix(strings.TrimRight(word, "NM"), "+")
 		n.Text.Value = n.Number
 		n.Text.Folded = word[0] == '+'
-	case symbol.MatchString(word):
+	case symbol(word):
 		if n.Faulty = r.depth > 1; n.Faulty { // at the top level the decoder reports the expected form of a document
 			r.refuse(n.Pos(), "the symbol %s means nothing here; a text is written in quotes, %q, or as a keyword, :%s",
 				wording.Label(word), wording.Clip(word), wording.Label(word))
 		}
 	case word == ":" && begin > 0 && r.s[begin-1] == '"':
-		return nil, r.bad(begin, `a : after a key, which EDN has not; this seems to be JSON, whose files are named .json`)
+		return nil, r.bad(begin, `a : after a key, which is not EDN; this seems to be JSON, whose files end in .json`)
 	default:
 		if word != "" && isPrefix(word[0]) && r.at < len(r.s) && (opens(r.s[r.at]) || r.s[r.at] == '"') {
 			word += r.s[r.at:r.at+1] + "…"
@@ -84,7 +84,7 @@ func (r *ednReader) word() (*Node, error) {
 // isPrefix reports whether a word that begins with c may belong to the form after it.
 func isPrefix(c byte) bool { return strings.IndexByte("#'`~@^", c) >= 0 }
 
-var ratio = regexp.MustCompile(`^[-+]?[0-9]+/[0-9]+$`)
+var ratio = lazy.Match(`^[-+]?[0-9]+/[0-9]+$`)
 
 // wordFault returns what is wrong with a word that is not EDN.
 func wordFault(word string) string {
@@ -97,16 +97,16 @@ func wordFault(word string) string {
 	case word[0] == ':':
 		return shown + " is not a keyword: its letters are letters, digits and . * + ! - _ ? $ % & = < > : # ', " +
 			"with one / between a namespace and a name; any other text is written in quotes"
-	case ratio.MatchString(word):
-		return shown + " is a ratio, which JSON cannot say; expected a decimal number, or a text in quotes"
+	case ratio(word):
+		return shown + " is a ratio, which JSON cannot represent; expected a decimal number, or a text in quotes"
 	case isNumeric(word):
 		return shown + " is not an EDN number; expected one such as 7, -1.5 or 6.02e23, which may end with N or M; a text is written in quotes"
 	case strings.HasPrefix(word, "##"):
-		return shown + " cannot be said in JSON; expected a finite number, or a text in quotes"
+		return shown + " cannot be written in JSON; expected a finite number, or a text in quotes"
 	case strings.HasPrefix(word, "#:"):
 		return "the namespaced map " + shown + " is not read; its keys are written out, {:namespace/name …}"
 	case isPrefix(word[0]):
-		return shown + " is Clojure code, which is not run; expected a value, and a text is written in quotes"
+		return shown + " is Clojure code, which is not run; expected a value; a text is written in quotes"
 	}
 	return fmt.Sprintf("%s is not EDN; a text is written in quotes, %q", shown, wording.Clip(word))
 }
@@ -162,7 +162,7 @@ func (r *ednReader) dispatch() (*Node, error) {
 		return r.word()
 	}
 	tag := r.token()
-	if !symbol.MatchString(tag[1:]) {
+	if !symbol(tag[1:]) {
 		return nil, r.bad(begin, wording.Label(tag)+" is not an EDN tag; expected #inst and #uuid, or none")
 	}
 	n, err := r.after(begin, "the tag "+wording.Label(tag)+" has no value after it")
@@ -172,7 +172,7 @@ func (r *ednReader) dispatch() (*Node, error) {
 	return n, err
 }
 
-var uuid = regexp.MustCompile(`^(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+var uuid = lazy.Match(`^(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // tagged checks the value after a tag. An instant and a UUID become texts.
 func (r *ednReader) tagged(tag string, begin int, n *Node) {
@@ -181,12 +181,12 @@ func (r *ednReader) tagged(tag string, begin int, n *Node) {
 	case "#inst":
 		if !quoted || !isInstant(n.Text.Value) {
 			n.Faulty = true
-			r.wrong(n.Pos(), `#inst stands before an instant in quotes, "2024-01-15T10:30:00Z" or "2024-01-15"; this is %s`, n.Shown())
+			r.wrong(n.Pos(), `#inst needs an instant in quotes, "2024-01-15T10:30:00Z" or "2024-01-15"; this is %s`, n.Shown())
 		}
 	case "#uuid":
-		if !quoted || !uuid.MatchString(n.Text.Value) {
+		if !quoted || !uuid(n.Text.Value) {
 			n.Faulty = true
-			r.wrong(n.Pos(), "#uuid stands before 8-4-4-4-12 hexadecimal digits in quotes; this is %s", n.Shown())
+			r.wrong(n.Pos(), "#uuid needs 8-4-4-4-12 hexadecimal digits in quotes; this is %s", n.Shown())
 		}
 	default:
 		r.wrong(r.src.pos(begin), "the tag %s is not known here; expected #inst and #uuid, or none", wording.Label(tag))

@@ -71,7 +71,7 @@ func (t *table) names() []string {
 	return names
 }
 
-// append appends a cell as JSON. It reports whether the cell is of the type of the column.
+// append appends a cell as JSON. It reports whether the cell has the type of the column.
 func (c *column) append(dst, cell []byte) ([]byte, bool) {
 	switch {
 	case c.kind == Text && !c.infer:
@@ -93,7 +93,7 @@ func (c *column) append(dst, cell []byte) ([]byte, bool) {
 	return append(dst, cell...), true
 }
 
-// mismatch returns what is wrong with a cell that is not of the type of its column.
+// mismatch returns what is wrong with a cell that does not have the type of its column.
 func (c *column) mismatch(cell []byte) string {
 	what := fmt.Sprintf("cell %s of column %q is not %s", quoted(cell), wording.Clip(c.name), c.kind)
 	if c.kind == Boolean && isBoolean(bytes.ToLower(cell)) {

@@ -137,7 +137,7 @@ func quotedEnd(b []byte, i int) (end int, doubled bool) {
 	}
 }
 
-// misplaced returns the error of a byte that is not allowed at its position.
+// misplaced returns the error for a byte that is not allowed at its position.
 func (c *csv) misplaced(b byte, at int) error {
 	switch last := c.cells[len(c.cells)-1]; {
 	case last.quoted:
@@ -149,7 +149,7 @@ func (c *csv) misplaced(b byte, at int) error {
 	}
 }
 
-// overlong returns the error of a record that is larger than the window.
+// overlong returns the error for a record that is larger than the window.
 func (c *csv) overlong() error {
 	at := c.at
 	if last := c.cells[len(c.cells)-1]; last.quoted && last.end == 0 {

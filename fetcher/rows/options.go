@@ -2,14 +2,14 @@ package rows
 
 // Options determine how a file is read.
 type Options struct {
-	Name      string          // of the file; its extension says what it contains, before a .gz or .zst
+	Name      string          // of the file; its extension, without .gz or .zst, determines the format
 	Key       string          // the member that is the key; a.b is the member b of the member a
 	Separator byte            // between the cells of CSV and TSV; 0: a comma in .csv, a tab in .tsv
 	Types     map[string]Type // of columns; Text for all others
 	Infer     bool            // columns without a type: see Type
 }
 
-// Type is the type of a column: what its cells are as JSON.
+// Type is the type of a column, which determines the JSON values of its cells.
 //
 // An empty cell of a type other than Text is null. In a column without a type, with Options.Infer,
 // an empty cell is null, a cell that JSON would read as a number, true or false is that value, and
@@ -31,7 +31,7 @@ func (t Type) String() string {
 }
 
 // Yield receives a row: the text of its key, the row as a compact JSON object, and where it begins.
-// Both texts are valid only during the call. An error stops the reading, and is returned unchanged.
+// Both texts are valid only during the call. An error stops reading, and is returned unchanged.
 //
 // The text of a key is the content of a string, or a number or boolean as written. It is not empty.
 // Two rows may have the same key.

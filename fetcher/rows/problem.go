@@ -13,7 +13,7 @@ type Problem struct {
 	What string // what is wrong, and what is expected
 }
 
-// Error returns "line:column: what is wrong". The caller knows the file.
+// Error returns "line:column: what is wrong". It does not name the file, which the caller knows.
 func (p *Problem) Error() string {
 	if p.Line == 0 {
 		return p.What

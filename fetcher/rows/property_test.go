@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"mockserver/internal/harness/volume"
 )
 
 // alphabet contains the characters with a special meaning in CSV and JSON.
@@ -153,9 +155,7 @@ func (e *endless) Read(p []byte) (int, error) {
 
 // TestRead_Memory reads files of 64 MiB: only the buffer is allocated, and nothing for each row.
 func TestRead_Memory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("reads 256 MiB")
-	}
+	volume.Only(t)
 	for _, tt := range []struct{ name, head, row string }{
 		{"f.csv", "id,n,t\n", "1,2,\"a \"\"b\"\"\"\n"},
 		{"f.json", "[{\"id\":0}", ",\n{\"id\": \"1\\u0041\", \"n\": {\"a\": 2}}"},

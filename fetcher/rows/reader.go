@@ -14,7 +14,7 @@ type reader struct {
 	name []byte // buffer of the name of a row
 }
 
-// errEmpty says that a file contains nothing but blanks.
+// errEmpty is the error for a file that contains nothing but blanks.
 var errEmpty = errors.New("empty")
 
 // value returns the JSON value at the beginning of the window. Brackets and quotes determine where
@@ -35,8 +35,8 @@ func (r *reader) value() ([]byte, error) {
 	}
 }
 
-// tooLarge returns the error of a window that ends within a row. If the row contains an error, such
-// as a missing bracket, that may be why it seems too large, so that error is returned.
+// tooLarge returns the error for a window that ends within a row. If the row contains an error,
+// such as a missing bracket, that may be why it seems too large, so that error is returned.
 func (r *reader) tooLarge() error {
 	if at, what := fault(r.text()); what != "" && what != short {
 		return problem(r.place(at), "%s", what)

@@ -1,9 +1,9 @@
-// Package rows reads files of rows: CSV, TSV, JSON and NDJSON, also packed. Each row becomes the
-// text of one JSON object while the file is being read. The buffer is as large as the largest row
-// requires, and at least 256 KiB.
+// Package rows reads files of rows: CSV, TSV, JSON and NDJSON, optionally packed. Each row becomes
+// the text of one JSON object while the file is being read. The buffer is as large as the largest
+// row requires, and at least 256 KiB.
 //
-// Digits and the order of members stay as written. Repeated members stay too; the last value
-// counts, as in the rest of the program.
+// Digits and the order of members are kept as written. Repeated members are also kept; the last
+// value counts, as in the rest of the program.
 package rows
 
 import (

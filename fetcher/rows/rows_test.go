@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"mockserver/internal/harness/volume"
 )
 
 // collect reads a file and returns its rows as lines of "line:column key row".
@@ -266,7 +268,7 @@ func TestRead_Errors(t *testing.T) {
 				t.Errorf("%s: yield's error %v: %v after %d calls", name, stop, err, calls)
 			}
 		}
-		// An error of the reader is not the end of the file, not even io.ErrUnexpectedEOF.
+		// An error from the reader is not the end of the file, not even io.ErrUnexpectedEOF.
 		for _, broken := range []error{stop, io.ErrUnexpectedEOF} {
 			for n := range len(content) {
 				r := io.MultiReader(strings.NewReader(content[:n]), iotest.ErrReader(broken))
@@ -299,9 +301,7 @@ func TestProblem_Error(t *testing.T) {
 // TestRead_LargestRow reads rows of about the maximum size, 16 MiB, at different positions in a
 // file.
 func TestRead_LargestRow(t *testing.T) {
-	if testing.Short() {
-		t.Skip("reads a hundred MiB")
-	}
+	volume.Only(t)
 	for _, tt := range []struct{ name, before, row, after string }{
 		{"f.ndjson", "", `{"id":"a","x":"%s"}`, "\n"},
 		{"f.ndjson", strings.Repeat("\n", 1000), `{"id":"a","x":"%s"}`, "\n{\"id\":1}"},
@@ -317,7 +317,7 @@ func TestRead_LargestRow(t *testing.T) {
 				t.Errorf("%s, %d: %v", tt.name, excess, err)
 			}
 			if p := (*Problem)(nil); excess > 0 && (!errors.As(err, &p) || !strings.Contains(p.What, "row is larger than 16 MiB")) {
-				t.Errorf("%s, %d: %v, want that the row is too large", tt.name, excess, err)
+				t.Errorf("%s, %d: %v, want an error that the row is too large", tt.name, excess, err)
 			}
 		}
 	}

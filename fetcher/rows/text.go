@@ -12,7 +12,7 @@ import (
 	"mockserver/renderer/escape"
 )
 
-// short is the error of a JSON text that ends too early.
+// short is the error for a JSON text that ends too early.
 const short = "unexpected end of the JSON text"
 
 // fault returns what is wrong with a JSON text, and the offset of the error; "" if the text is
@@ -160,7 +160,7 @@ func appendMember(dst []byte, path []string, value []byte) []byte {
 	return dst
 }
 
-// offset returns where part, which is not empty and a slice of text, begins in it.
+// offset returns the offset of part in text. part must be a slice of text, and not empty.
 func offset(text, part []byte) int {
 	for i := range text {
 		if &text[i] == &part[0] {

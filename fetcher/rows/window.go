@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// maxRow is the maximum size of a row in bytes, as it is in the file and as JSON.
+	// maxRow is the maximum size of a row in bytes, both in the file and as JSON.
 	maxRow = 16 << 20
 	// smallest is the size at which the buffer of a window begins, in bytes.
 	smallest = 256 << 10
@@ -15,7 +15,7 @@ const (
 	maxIdle = 100
 )
 
-// errTooLarge says that a window of the maximum size of a row ends within a row.
+// errTooLarge is the error for a window that has the maximum size of a row and ends within a row.
 var errTooLarge = errors.New("larger than 16 MiB")
 
 // window is the part of a file that has been read but not used.
@@ -34,7 +34,7 @@ func (w *window) text() []byte { return w.buf[w.begin:w.end] }
 func (w *window) ended() bool { return errors.Is(w.err, io.EOF) }
 
 // more extends the window. It returns io.EOF at the end of the file, errTooLarge if the window has
-// the size of the largest row, or the error of the reader.
+// the size of the largest row, or the error from the reader.
 //
 // It reads until the buffer is full: callers that look for the end of a row start over after each
 // call, so each call must double the size of the window.

@@ -134,7 +134,7 @@ func (d *AdminDocument) Check(t *testing.T, method, target string, a Answer) {
 		err = schema.Validate(value)
 	}
 	if err != nil {
-		t.Errorf("%s %s: the answer %d is not what the document says: %v\n%s", method, target, a.Status, err, a.Body)
+		t.Errorf("%s %s: the answer %d does not match the document: %v\n%s", method, target, a.Status, err, a.Body)
 	}
 }
 

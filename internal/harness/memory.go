@@ -34,7 +34,7 @@ func (p *Process) Usage() Usage {
 	proc := fmt.Sprintf("/proc/%d/", p.Cmd.Process.Pid)
 	status, err := os.ReadFile(proc + "status")
 	if err != nil {
-		p.T.Skip("the memory of a process is not known here")
+		p.T.Skip("the memory of a process is not known on this system")
 	}
 	open, err := os.ReadDir(proc + "fd")
 	if err != nil {

@@ -132,10 +132,10 @@ func (p *Process) WaitLine(n int, parts ...string) string {
 		case <-more:
 		case <-p.Exited:
 			if len(p.Output()) == n {
-				p.T.Fatalf("the program ended without a line that holds %q", parts)
+				p.T.Fatalf("the program exited without a line that contains %q", parts)
 			}
 		case <-deadline:
-			p.T.Fatalf("no line that holds %q", parts)
+			p.T.Fatalf("no line contains %q", parts)
 		}
 	}
 }
@@ -157,7 +157,7 @@ func (p *Process) Exit() int {
 	case <-p.Exited:
 		return p.Cmd.ProcessState.ExitCode()
 	case <-time.After(Patience):
-		p.T.Fatal("the program does not end")
+		p.T.Fatal("the program does not exit")
 		return -1
 	}
 }
@@ -307,7 +307,7 @@ func Until(t *testing.T, what string, holds func() bool) {
 		select {
 		case <-ticker.C:
 		case <-deadline:
-			t.Fatalf("it never came that %s", what)
+			t.Fatalf("timed out waiting for: %s", what)
 		}
 	}
 }

@@ -5,7 +5,7 @@ package harness
 import "testing"
 
 // MakePipe skips the test: this system has no named pipes in its file system.
-func MakePipe(t *testing.T, _ string) { t.Skip("no named pipes") }
+func MakePipe(t *testing.T, _ string) { t.Skip("this system has no named pipes") }
 
 // PeakMemory returns 0: the peak memory is unknown on this system.
 func (*Process) PeakMemory() int64 { return 0 }

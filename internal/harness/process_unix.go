@@ -43,7 +43,7 @@ func (p *Process) PeakMemory() int64 {
 		}
 	}
 	if most == 0 {
-		p.T.Fatal("the system does not say how much memory it took")
+		p.T.Fatal("the system does not report how much memory the program used")
 	}
 	return most
 }

@@ -20,7 +20,7 @@ import (
 func Program(t testing.TB) string {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("-short leaves out what runs the program")
+		t.Skip("-short skips tests that run the program")
 	}
 	path, err := built()
 	if err != nil {

@@ -139,8 +139,8 @@ func (ca *CA) Client(l Leaf) tls.Certificate {
 // protocols: HTTP/1.1 and HTTP/2, in clear text and over TLS.
 var Ways = map[string]string{"http": "HTTP/1.1", "https": "HTTP/1.1", "h2": "HTTP/2.0", "h2c": "HTTP/2.0"}
 
-// StartBy starts the program as Start does, with a client that connects to it only in the given one
-// of the Ways.
+// StartBy starts the program as Start does, with a client that connects to it only in the given
+// way, which is one of Ways.
 func StartBy(t *testing.T, way string, args ...string) *Process {
 	t.Helper()
 	transport := client.Transport.(*http.Transport).Clone()

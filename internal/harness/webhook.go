@@ -28,7 +28,7 @@ type HookTarget struct {
 	count  atomic.Int32
 }
 
-// NewHookTarget starts a target of webhooks, which is stopped at the end of the test.
+// NewHookTarget starts a webhook target, which is stopped at the end of the test.
 func NewHookTarget(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Request)) *HookTarget {
 	t.Helper()
 	target := &HookTarget{Got: make(chan Received, 100_000), answer: answer}

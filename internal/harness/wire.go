@@ -65,7 +65,7 @@ func (p *Process) Wire(request string) string {
 	go func() { _, _ = io.WriteString(c, request) }()
 	b, err := io.ReadAll(c)
 	if err != nil && len(b) == 0 {
-		p.T.Fatalf("nothing came back: %v", err)
+		p.T.Fatalf("no response: %v", err)
 	}
 	return string(b)
 }

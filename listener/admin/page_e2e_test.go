@@ -39,8 +39,8 @@ type page struct {
 // browsers contains the program names of Chromium and Chrome.
 var browsers = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "headless-shell"}
 
-// pageTestsAreDue reports whether a missing browser is a failure: otherwise a check that omits the
-// page would pass.
+// pageTestsAreDue reports whether the page is tested in a browser. In CI it is, and a missing
+// browser is a failure, so that the checks cannot pass without testing the page.
 func pageTestsAreDue(env func(string) string) bool {
 	if asked := env("MOCKSERVER_PAGE_TESTS"); asked != "" {
 		return asked == "1"
@@ -56,7 +56,7 @@ func TestPage_AMissingBrowserIsNotPassedOverInCI(t *testing.T) {
 	}{{"", "", false}, {"true", "", true}, {"", "1", true}, {"false", "", false}, {"true", "0", false}} {
 		env := map[string]string{"CI": c.ci, "MOCKSERVER_PAGE_TESTS": c.tests}
 		if due := pageTestsAreDue(func(name string) string { return env[name] }); due != c.due {
-			t.Errorf("with %v the tests are due: %v, want %v", env, due, c.due)
+			t.Errorf("with %v the tests run: %v, want %v", env, due, c.due)
 		}
 	}
 }
@@ -100,16 +100,12 @@ func TestMain(m *testing.M) {
 // servers, are recorded for clean.
 func browse(t *testing.T, admin *harness.Process, where string) *page {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("a browser takes a processor for most of a minute")
+	if testing.Short() || !pageTestsAreDue(os.Getenv) {
+		t.Skip("a browser keeps a CPU busy for minutes; MOCKSERVER_PAGE_TESTS=1 starts one")
 	}
 	browser, err := theBrowser()
 	if err != nil {
-		stop := t.Skipf
-		if pageTestsAreDue(os.Getenv) {
-			stop = t.Fatalf
-		}
-		stop("%v", err)
+		t.Fatal(err)
 	}
 	ctx, closeTab := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	ctx, cancel := context.WithTimeout(ctx, 3*harness.Patience)
@@ -253,7 +249,7 @@ func (p *page) opened(open func()) (text string) {
 	other := &page{t: p.t, ctx: ctx, admin: p.admin}
 	other.until("document.readyState === 'complete' && document.body.innerText.length > 0 && document.styleSheets.length > 0")
 	if family := js[string](other, "getComputedStyle(document.body).fontFamily"); strings.HasPrefix(family, `"Times`) {
-		p.t.Errorf("what was opened is shown without its style, in %s", family)
+		p.t.Errorf("the opened page is shown without its style, in %s", family)
 	}
 	return js[string](other, "document.body.innerText")
 }
@@ -268,7 +264,7 @@ func TestPage_ARunFromItsStartToItsReport(t *testing.T) {
 	t.Parallel()
 	mock, admin := harness.Administered(t, paged)
 	p := browse(t, admin, "#runs")
-	p.says("#runs", "No run was started yet")
+	p.says("#runs", "No run has been started yet")
 	p.enter("#run-name", "checkout <b>1</b>"+kb.Enter)
 	p.says("#run-now", "running", "checkout <b>1</b>", "begun")
 	for range 25 {
@@ -309,7 +305,7 @@ func TestPage_ARunOfAFleet(t *testing.T) {
 		mocks = append(mocks, harness.Serving(t, paged, "--admin", address, "--fleet", strings.Join(replicas, ",")))
 	}
 	p := browse(t, harness.AdminOf(mocks[0]), "#fleet")
-	p.says("#fleet", "All 2 replicas are ready and serve the same", replicas[1], "No run was started yet")
+	p.says("#fleet", "All 2 replicas are ready and serve the same", replicas[1], "No run has been started yet")
 	p.enter("#fleet-run-name", "both"+kb.Enter)
 	p.says("#run-now", "running", "both")
 	for i, mock := range mocks {
@@ -337,7 +333,7 @@ func TestPage_TwoRunsAreComparedWithAToken(t *testing.T) {
 	}
 	p.clean() // nothing was requested, and so nothing was refused
 	p.enter("#token-text", "another"+kb.Enter)
-	p.says("#token-why", "not the right one")
+	p.says("#token-why", "This token is wrong")
 	p.enter("#token-text", "a-token-of-some-length"+kb.Enter)
 	for _, name := range []string{"before", "after"} {
 		p.enter("#run-name", name+kb.Enter)
@@ -369,7 +365,7 @@ func TestPage_WhatRequestsHoldIsText(t *testing.T) {
 	p.says("#detail pre", hostile)
 	p.says("#detail dd", hostile)
 	if js[bool](p, "Boolean(window.hit) || Boolean(document.querySelector('main img, dialog img, dialog script'))") {
-		t.Error("what a request holds has become a part of the page")
+		t.Error("the content of a request has become part of the page")
 	}
 	p.clean()
 }
@@ -394,7 +390,7 @@ func TestPage_ShowsSetsTheirRowsAndChanges(t *testing.T) {
 	p.click(`#sets [aria-label="Reset of accounts"]`)
 	p.says("#question[open]", "Drop all changes of accounts")
 	p.click("#question-yes")
-	p.says("#sets", "There are none.")
+	p.says("#sets", "No rows.")
 	mock.Do("POST", "/2", "").Want(t, 200, "ok")
 	p.says("#sets", `{"id":"2","n":12}`)
 	p.clean()
@@ -404,7 +400,7 @@ func TestPage_WebhooksAreSentAndCancelled(t *testing.T) {
 	t.Parallel()
 	got := make(chan string, 8)
 	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body) // it is compared
+		body, _ := io.ReadAll(r.Body) // the comparison detects an incomplete body
 		got <- string(body)
 	}))
 	t.Cleanup(hook.Close)
@@ -426,10 +422,10 @@ func TestPage_WebhooksAreSentAndCancelled(t *testing.T) {
 	p.until("document.querySelectorAll('#webhooks tbody tr').length === 1")
 	p.click(`#webhooks [aria-label$="/1"].danger`)
 	p.click("#question-yes")
-	p.says("#webhooks", "No webhook is pending")
+	p.says("#webhooks", "No webhooks are pending")
 	p.until(`[...document.querySelectorAll("#webhook-figures div")].some((d) => d.innerText.includes("cancelled") && d.querySelector("dd").innerText === "1")`)
 	if len(got) > 0 {
-		t.Errorf("%q was sent, which was cancelled", <-got)
+		t.Errorf("%q was sent although it was cancelled", <-got)
 	}
 	p.clean()
 }
@@ -491,7 +487,7 @@ func TestPage_AServerThatIsGoneAndBack(t *testing.T) {
 	if err := mock.Cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	p.says("#gone", "The server does not answer", "What is shown is of")
+	p.says("#gone", "The server does not answer", "The data shown is from")
 	harness.Start(t, "-c", file, "--admin", address)
 	p.says("#connection", "live")
 	p.until("!document.getElementById('gone').checkVisibility()")
@@ -527,7 +523,7 @@ func TestPage_ByKeyboardAlone(t *testing.T) {
 	mock, admin := harness.Administered(t, paged)
 	mock.Get("/nowhere")
 	p := browse(t, admin, "")
-	p.says("#runs", "No run was started yet")
+	p.says("#runs", "No run has been started yet")
 	tab := func(want string) {
 		t.Helper()
 		seen := []string{}
@@ -536,13 +532,13 @@ func TestPage_ByKeyboardAlone(t *testing.T) {
 			now := js[string](p, "document.activeElement.innerText || document.activeElement.ariaLabel || document.activeElement.tagName")
 			seen = append(seen, now)
 			if js[bool](p, "document.activeElement !== document.body && getComputedStyle(document.activeElement).outlineStyle === 'none'") {
-				t.Errorf("it is not seen that %q has the focus", now)
+				t.Errorf("the focus on %q is not visible", now)
 			}
 			if strings.HasPrefix(now, want) {
 				return
 			}
 		}
-		t.Fatalf("the tab key does not come to %q, but to %q", want, seen)
+		t.Fatalf("the tab key does not move to %q, but to %q", want, seen)
 	}
 	tab("Skip to the contents")
 	p.must(chromedp.KeyEvent(kb.Enter))
@@ -556,7 +552,7 @@ func TestPage_ByKeyboardAlone(t *testing.T) {
 	p.until("document.getElementById('detail').contains(document.activeElement)")
 	p.must(chromedp.KeyEvent(kb.Escape))
 	p.until("document.activeElement.innerText === 'GET /nowhere'")
-	mock.Get("/another") // new rows that would move do not change the focus
+	mock.Get("/another") // new rows must not move the focus
 	p.says("#unmatched", "/another")
 	mock.Get("/nowhere")
 	p.until(`[...document.querySelectorAll("#unmatched tbody tr")].some((r) => r.innerText.includes("/nowhere") && r.querySelector("td.at-count").innerText === "2")`)
@@ -616,7 +612,7 @@ func (p *page) fits(part string) {
 	for _, width := range []int64{320, 400, 700, 930, 1280, 1920, 3840} {
 		p.must(chromedp.EmulateViewport(width, 900))
 		if over := js[int](p, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
-			p.t.Errorf("%s: a window of %d is too narrow by %d", part, width, over)
+			p.t.Errorf("%s: the page overflows a window of %d by %d", part, width, over)
 		}
 	}
 	for _, scheme := range []string{"light", "dark"} {

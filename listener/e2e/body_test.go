@@ -27,6 +27,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"mockserver/internal/harness"
+	"mockserver/internal/harness/volume"
 )
 
 // untilAnswers requests a path repeatedly until the answer is the expected one.
@@ -118,9 +119,9 @@ func TestBody_WhatCannotBeServedIsFoundAtLoad(t *testing.T) {
 		{"a link to a device", "provider: json, path: link", "regular file"},
 		{"a workbook that is a pipe", "provider: xlsx, path: pipe, sheet-name: People", "regular file"},
 		{"a workbook that is a device", "provider: xlsx, path: /dev/zero, sheet-name: People", "regular file"},
-		{"a workbook that is none", "provider: xlsx, path: broken.xlsx, sheet-name: People", "broken.xlsx"},
+		{"a file that is not a workbook", "provider: xlsx, path: broken.xlsx, sheet-name: People", "broken.xlsx"},
 		{"a sheet without a name", "provider: xlsx, path: good.xlsx", "sheet-name"},
-		{"a workbook behind a URL", "provider: xlsx, path: 'http://a.test/a.xlsx', sheet-name: People", "URL"},
+		{"a workbook at a URL", "provider: xlsx, path: 'http://a.test/a.xlsx', sheet-name: People", "URL"},
 		{"another provider", "provider: jsn, path: bad.json", "json"},
 		{"another scheme", "provider: json, path: 'ftp://a.test/a.json'", "ftp"},
 		{"a URL without a host", "provider: json, path: 'http:///a.json'", "host"},
@@ -139,12 +140,12 @@ func TestBody_WhatCannotBeServedIsFoundAtLoad(t *testing.T) {
 	for i, c := range cases {
 		place, key := fmt.Sprintf("mock.yml:%d:", i+1), fmt.Sprintf("[%d].endpoint.response.external-body", i)
 		if !slices.ContainsFunc(strings.Split(stderr, "\n"), func(line string) bool { return harness.ContainsAll(line, []string{place, key, c.message}) }) {
-			t.Errorf("%s: no line holds %q, %q and %q", c.name, place, key, c.message)
+			t.Errorf("%s: no line contains %q, %q and %q", c.name, place, key, c.message)
 		}
 	}
 	code, _, stderr = harness.Refused(t, nil, "-c", harness.WriteFile(t, dir, "second.yml", fixed("/bad", "provider: json, path: bad.json")))
 	if code != 2 || !harness.ContainsAll(stderr, []string{"bad.json:2:10: ", "nobody"}) {
-		t.Errorf("a mistake inside a file: got %d %q, want its own place", code, stderr)
+		t.Errorf("an error inside a file: got %d %q, want its own place", code, stderr)
 	}
 }
 
@@ -208,11 +209,11 @@ func TestBody_AChangeOnDiskIsSeen(t *testing.T) {
 	untilAnswers(p, "/by/b", 200, `"b"`)
 	spreadsheet(t, book, func(f *excelize.File) { cells(t, f, "A1", "k", "A2", "v2") })
 	untilAnswers(p, "/xlsx", 200, `[{"k":"v2"}]`)
-	// After a mistake in a later version, only an error is served.
+	// If a later version of the file has an error, only an error response is served.
 	harness.WriteFile(t, dir, "data.json", `{"v": {{nobody}}}`)
 	untilAnswers(p, "/json", 500, "")
 	if m := wantFailure(p.Get("/json"), t, 500, "Body unavailable", "body_unavailable"); !strings.Contains(m, "nobody") {
-		t.Errorf("the mistake is not named: %q", m)
+		t.Errorf("the error is not reported: %q", m)
 	}
 }
 
@@ -310,7 +311,7 @@ func cells(t *testing.T, f *excelize.File, pairs ...any) {
 }
 
 // retype turns the cached values of formulas into numbers, as a spreadsheet program stores them:
-// excelize declares them as texts.
+// excelize marks them as text.
 func retype(t *testing.T, path string) {
 	t.Helper()
 	from, err := zip.OpenReader(path)
@@ -529,7 +530,7 @@ func TestBody_OneFlightPerURLAtATime(t *testing.T) {
 			t.Errorf("got %q", a.Body)
 		}
 	}
-	// A request that was read only after the release has a fetch of its own.
+	// A request that was read only after the release causes a fetch of its own.
 	if most.Load() != 1 || count.Load() > 3 {
 		t.Errorf("got %d fetches, %d at once, want 1 for %d requests", count.Load(), most.Load(), clients)
 	}
@@ -602,9 +603,9 @@ func TestBody_RemoteFailures(t *testing.T) {
 		{"status 404", up.URL + "/404", "", 502, failed, "404"},
 		{"status 500", up.URL + "/500", "", 502, failed, "500"},
 		{"status 503", up.URL + "/503", "", 502, failed, "503"},
-		{"nobody listens", unreachable + "/x", "", 502, failed, "refused"},
+		{"no server is listening", unreachable + "/x", "", 502, failed, "refused"},
 		{"a body cut short", up.URL + "/cut", "", 502, failed, "EOF"},
-		{"an encoding that is none", up.URL + "/encoded", "", 502, failed, "gzip"},
+		{"an invalid encoding", up.URL + "/encoded", "", 502, failed, "gzip"},
 		{"no answer in time", up.URL + "/silent", ", timeout: 200ms", 504, late, "200ms"},
 		{"no complete answer in time", up.URL + "/stalled", ", timeout: 0.2", 504, late, "200ms"},
 	}
@@ -623,9 +624,7 @@ func TestBody_RemoteFailures(t *testing.T) {
 }
 
 func TestBody_ARemoteBodyOver64MiBIs502(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes a processor for some seconds")
-	}
+	volume.Only(t)
 	t.Parallel()
 	const limit = 64 << 20
 	chunk := make([]byte, 1<<20)
@@ -663,7 +662,7 @@ func TestBody_ARemoteBodyOver64MiBIs502(t *testing.T) {
 		}
 	}
 	if a := p.Do("HEAD", "/exact", ""); a.Status != 200 || a.Length != limit {
-		t.Errorf("a body of just 64 MiB: got %d with length %d", a.Status, a.Length)
+		t.Errorf("a body of exactly 64 MiB: got %d with length %d", a.Status, a.Length)
 	}
 }
 
@@ -725,7 +724,7 @@ func TestBody_StaleIfErrorServesTheLastGoodCopy(t *testing.T) {
 	broken.Store(false)
 	p.Get("/fresh").Want(t, 200, "good")
 	up.Close()
-	stale("while nobody listens")
+	stale("while no server is listening")
 }
 
 func TestBody_ContentEncodingsAreUndone(t *testing.T) {

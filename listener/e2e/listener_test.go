@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"mockserver/internal/harness"
+	"mockserver/internal/harness/volume"
 )
 
 func TestListener_OutlastsThatNoDescriptorIsFree(t *testing.T) {
@@ -96,7 +97,7 @@ func TestListener_ABodyThatIsTooLargeIsNotAskedFor(t *testing.T) {
 	got := p.Wire(asks + "10\r\n\r\n0123456789")
 	rest, ok := strings.CutPrefix(got, "HTTP/1.1 100 Continue\r\n\r\n")
 	if !ok {
-		t.Fatalf("got %q, want to be asked for the body", got)
+		t.Fatalf("got %q, want 100 Continue", got)
 	}
 	harness.Closing(t, rest).Want(t, 200, "10")
 }
@@ -113,9 +114,7 @@ func TestListener_ATargetThatIsCostlyToReadIsRefused(t *testing.T) {
 }
 
 func TestListener_ConnectionsDoNotKeepTheirLargestBodies(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes a processor for some seconds")
-	}
+	volume.Only(t)
 	t.Parallel()
 	file := harness.WriteFile(t, t.TempDir(), "mock.yml", "- endpoint: {method: POST, path: /a, response: {body: fine}}\n"+
 		"- endpoint: {method: POST, path: /echo, response: {body: '{{body}}'}}\n")
@@ -232,7 +231,7 @@ func TestListener_AnEditAndSIGHUPReloadOnce(t *testing.T) {
 		lines, more := p.Lines[n:], p.More
 		p.Mu.Unlock()
 		if got := strings.Count(strings.Join(lines, "\n"), "configuration reloaded"); got != 1 {
-			t.Fatalf("got %d reloads of one edit, want 1", got)
+			t.Fatalf("got %d reloads for one edit, want 1", got)
 		}
 		select {
 		case <-more:
@@ -262,7 +261,7 @@ func TestListener_ASignalDoesNotWaitForAReload(t *testing.T) {
 	}
 	output := strings.Join(p.Output(), "\n")
 	if stopping, reloaded := strings.Index(output, "stopping"), strings.Index(output, "configuration reloaded"); stopping < 0 || reloaded >= 0 && reloaded < stopping {
-		t.Errorf("it reloaded before it stopped:\n%s", output)
+		t.Errorf("the server reloaded before it stopped:\n%s", output)
 	}
 }
 

@@ -23,13 +23,13 @@ func numbered(n int) (key quotaKey) {
 	return key
 }
 
-// reference is a limit for one key, calculated in the simplest way.
+// reference is a limit for one key, implemented in the simplest way.
 type reference struct {
 	algorithm string
 	max       int
 	window    int64
-	times     []int64 // of requests that were admitted
-	start     int64   // of the window
+	times     []int64 // times of the requests that were admitted
+	start     int64   // start of the window
 	tokens    float64
 	filled    int64
 }
@@ -89,25 +89,25 @@ func TestQuotas_AdmitAsThePlainReckoningDoes(t *testing.T) {
 				if !admitted {
 					refused++
 					if off := now + v.next - next; off < 0 || off > 1 {
-						t.Fatalf("%s of %d in %d: at %d the next would be admitted at %d, want %d", algorithm, most, window, now, now+v.next, next)
+						t.Fatalf("%s of %d in %d: at %d the next request would be admitted at %d, want %d", algorithm, most, window, now, now+v.next, next)
 					}
 				}
 				if used := len(want.times); algorithm != "token-bucket" && int(v.remaining) != most-used {
 					t.Fatalf("%s of %d in %d: %d remain, want %d", algorithm, most, window, v.remaining, most-used)
 				}
 				if v.full < 0 || v.full > window {
-					t.Fatalf("%s of %d in %d: it is whole in %d", algorithm, most, window, v.full)
+					t.Fatalf("%s of %d in %d: the quota is full in %d", algorithm, most, window, v.full)
 				}
 			}
 		}
 		if refused < 1000 || refused > 80_000 {
-			t.Errorf("%s: %d of 90,000 were refused, so little was tried", algorithm, refused)
+			t.Errorf("%s: %d of 90,000 were refused, too few for a test", algorithm, refused)
 		}
 	}
 }
 
-// However long the window, no period of its length has more requests than the limit, and a slot is
-// free again at most a millionth of the window too late.
+// However long the window is, no period of its length has more requests than the limit, and a slot
+// becomes free at most a millionth of the window too late.
 func TestQuotas_LongWindows(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 8))
 	for _, window := range []time.Duration{time.Millisecond, 2 * time.Second, 15 * time.Minute, 365 * 24 * time.Hour} {
@@ -131,7 +131,7 @@ func TestQuotas_LongWindows(t *testing.T) {
 			}
 		}
 		if len(admitted) > 4500 {
-			t.Errorf("%v: %d of 5000 were admitted, so nothing was tried", window, len(admitted))
+			t.Errorf("%v: %d of 5000 were admitted, so nothing was tested", window, len(admitted))
 		}
 	}
 }
@@ -151,7 +151,7 @@ func TestQuotas_Extremes(t *testing.T) {
 	}
 }
 
-// A request that gets the lock late, with an earlier time, makes no difference.
+// A request that gets the lock late and has an earlier time makes no difference.
 func TestQuotas_TimesThatGoBack(t *testing.T) {
 	for _, algorithm := range policy.LimitAlgorithms {
 		q := newQuotas(algorithm, 2, 100)
@@ -203,14 +203,12 @@ func TestQuotas_UnderConcurrentClients(t *testing.T) {
 	}
 }
 
-// A million keys take no more memory than docs/reference.md says.
+// A million keys take about as much memory as docs/adr/0013 states.
 func TestQuotas_AMillionKeys(t *testing.T) {
-	if !volume.Full() {
-		t.Skip("it takes hundreds of megabytes; MOCKSERVER_VOLUME_TESTS=1 runs it")
-	}
+	volume.Only(t) // it needs hundreds of megabytes
 	for _, c := range []struct {
 		algorithm      string
-		keys, requests int // requests is the number for each key
+		keys, requests int // requests is the number of requests per key
 		most           float64
 	}{
 		{"sliding-window", 1_000_000, 1, 160}, {"sliding-window", 1_000_000, 8, 200}, {"sliding-window", 100_000, 100, 650},
@@ -230,12 +228,12 @@ func TestQuotas_AMillionKeys(t *testing.T) {
 		if each > c.most || evicted > 0 {
 			t.Errorf("%s: %.0f bytes a key and %d evicted, want at most %.0f and none", c.algorithm, each, evicted, c.most)
 		}
-		// Once they have expired, later requests release their memory.
+		// Once the keys have expired, later requests release their memory.
 		for n := range 100 * quotaShards {
 			q.count(numbered(keys+n), int64(keys+n)+2*int64(config.DefaultWindow))
 		}
 		if each := float64(heapInUse()-before) / float64(keys); each > 40 {
-			t.Errorf("%s: %.0f bytes a key are left of those that expired", c.algorithm, each)
+			t.Errorf("%s: %.0f bytes a key are left of the expired keys", c.algorithm, each)
 		}
 		runtime.KeepAlive(q)
 	}
@@ -247,7 +245,7 @@ func TestQuotas_BeyondWhatIsKept(t *testing.T) {
 	for _, algorithm := range policy.LimitAlgorithms {
 		q := newQuotas(algorithm, 2, 1000)
 		q.mostQuotas = 3
-		same := func(n int) quotaKey { // all in one shard
+		same := func(n int) quotaKey { // returns keys that are all in one shard
 			key := numbered(n)
 			binary.LittleEndian.PutUint64(key[:], 0)
 			return key
@@ -259,7 +257,7 @@ func TestQuotas_BeyondWhatIsKept(t *testing.T) {
 		if evicted != 2 {
 			t.Errorf("%s: %d were evicted, want 2", algorithm, evicted)
 		}
-		// A request does not restart the fixed window that it is in.
+		// A request does not restart its fixed window.
 		kept, gone := []int{1, 4, 5}, []int{2}
 		if algorithm == "fixed-window" {
 			kept, gone = []int{3, 4, 5}, []int{1}
@@ -299,7 +297,7 @@ func TestQuotas_BeyondTheLogsThatAreKept(t *testing.T) {
 	}
 }
 
-// The number of chunks in use matches the logs, whatever keys came and went.
+// The number of chunks in use matches the logs, whatever keys were added and have expired.
 func TestQuotas_GiveBackWhatTheyTook(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 9))
 	for _, algorithm := range policy.LimitAlgorithms {
@@ -355,8 +353,8 @@ func BenchmarkQuotas(b *testing.B) {
 	}
 }
 
-// heapInUse returns how many bytes are reachable: signed, since memory that earlier tests left may
-// be freed between two readings, which makes the difference negative.
+// heapInUse returns how many bytes are reachable. The result is signed because the difference
+// between two readings may be negative: memory left by earlier tests may be freed in between.
 func heapInUse() int64 {
 	runtime.GC()
 	runtime.GC()

@@ -1,10 +1,10 @@
-// Command chart lints and renders a Helm chart as Helm does, once for each file of values, and
+// Command chart lints and renders a Helm chart as Helm does, once for each values file, and
 // strictly decodes the result as Kubernetes objects.
 //
 //	chart DIR VALUES…
 //
-// It prints, as JSON, a list with an entry for each file of values. The namespace is "load", the
-// release has the name "mock". The exit code is 1 if the chart or a file cannot be read.
+// It prints, as JSON, a list with an entry for each values file. The namespace is "load", and the
+// release is named "mock". The exit code is 1 if the chart or a file cannot be read.
 package main
 
 import (
@@ -36,7 +36,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// result is the result for one file of values.
+// result is the result for one values file.
 type result struct {
 	Lint    []string          // messages of the linter, except the recommendation of an icon
 	Error   string            // why nothing is rendered: invalid values, or an error in a template
@@ -72,7 +72,7 @@ func main() {
 		if err != nil {
 			fail(err)
 		}
-		// Rendering changes a chart, so it is loaded again for each file of values.
+		// Rendering changes a chart, so it is loaded again for each values file.
 		read, err := loader.Load(os.Args[1])
 		if err != nil {
 			fail(err)

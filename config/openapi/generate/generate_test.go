@@ -12,6 +12,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"mockserver/config/openapi/jsonvalue"
+	"mockserver/internal/harness/volume"
 )
 
 // schemaDocument reads components as a document of the given OpenAPI version.
@@ -109,12 +110,13 @@ func made(t testing.TB, doc *openapi3.T, name string, seed uint64, fresh bool) [
 // TestGeneratedBodiesAreValid generates random schemas, each of which is known to have a valid
 // value, and checks their bodies with an independent validator.
 func TestGeneratedBodiesAreValid(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes a processor for some seconds")
+	rounds := 60
+	if !volume.Full() {
+		rounds = 6
 	}
 	for _, version := range []string{"3.0.3", "3.1.0"} {
 		t.Run(version, func(t *testing.T) {
-			const rounds, each = 60, 30
+			const each = 30
 			for round := range rounds {
 				checkRandomSchemas(t, version, uint64(round), each)
 				if t.Failed() {

@@ -3,10 +3,11 @@ package text
 import (
 	"net/netip"
 	"net/url"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"mockserver/internal/lazy"
 )
 
 // Formats for addresses are limited to ASCII, except for their international variants, which also
@@ -59,8 +60,8 @@ func hasURIForm(s string, letters bool) bool {
 	return hasAuthorityForm(authority)
 }
 
-// hasAuthorityForm reports whether brackets occur only around the host, with at most one @ before
-// it.
+// hasAuthorityForm reports whether brackets occur only around the host, and whether there is at
+// most one @ before it.
 func hasAuthorityForm(authority string) bool {
 	user, host, ok := strings.Cut(authority, "@")
 	if !ok {
@@ -75,8 +76,8 @@ func hasAuthorityForm(authority string) bool {
 	return !strings.ContainsAny(user+host, "[]@")
 }
 
-// isLetterBeyond reports whether a character outside ASCII is allowed where letters of all
-// languages are.
+// isLetterBeyond reports whether a character outside ASCII is allowed where letters of any language
+// are allowed.
 func isLetterBeyond(c rune) bool { return c != utf8.RuneError && unicode.IsPrint(c) }
 
 // Length limits of an e-mail address (RFC 5321).
@@ -98,13 +99,13 @@ func isMailbox(s string, letters bool) bool {
 		v6, is6 := strings.CutPrefix(literal, "IPv6:")
 		return ok && (is6 && validIPv6(v6) || validIPv4(literal)) && isLocal(local, letters)
 	}
-	if strings.HasSuffix(domain, ".") || letters && !isDotted(domain, "-", letters) || !letters && !hostForm.MatchString(domain) {
+	if strings.HasSuffix(domain, ".") || letters && !isDotted(domain, "-", letters) || !letters && !hostForm(domain) {
 		return false
 	}
 	return isLocal(local, letters)
 }
 
-// isLocal reports whether a string is valid as the part of an e-mail address before the @.
+// isLocal reports whether a string is valid as the local part of an e-mail address, before the @.
 func isLocal(s string, letters bool) bool {
 	if len(s) < 2 || s[0] != '"' || s[len(s)-1] != '"' {
 		return isDotted(s, "!#$%&'*+-/=?^_`{|}~", letters)
@@ -148,7 +149,7 @@ func isDotted(s, more string, letters bool) bool {
 }
 
 // hostForm is the form of a host name, up to a dot at its end.
-var hostForm = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.?$`)
+var hostForm = lazy.Match(`^([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.?$`)
 
 func validIPv4(s string) bool { a, err := netip.ParseAddr(s); return err == nil && a.Is4() }
 

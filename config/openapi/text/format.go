@@ -4,10 +4,11 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/netip"
-	"regexp"
 	"regexp/syntax"
 	"strings"
 	"time"
+
+	"mockserver/internal/lazy"
 )
 
 // Format returns the function that reports whether a string has the named format. It returns nil
@@ -18,10 +19,10 @@ var formats = map[string]func(string) bool{
 	"date":                  validDate,
 	"date-time":             validDateTime,
 	"time":                  validTime,
-	"duration":              durationForm.MatchString,
+	"duration":              durationForm,
 	"email":                 validEmail,
 	"idn-email":             validIDNEmail,
-	"hostname":              hostForm.MatchString,
+	"hostname":              hostForm,
 	"ipv4":                  validIPv4,
 	"ipv6":                  validIPv6,
 	"ip":                    validIP,
@@ -31,19 +32,19 @@ var formats = map[string]func(string) bool{
 	"iri":                   validIRI,
 	"uri-reference":         validReference,
 	"iri-reference":         validIRIReference,
-	"uuid":                  uuidForm.MatchString,
-	"guid":                  uuidForm.MatchString,
-	"json-pointer":          pointerForm.MatchString,
-	"relative-json-pointer": relativePointerForm.MatchString,
+	"uuid":                  uuidForm,
+	"guid":                  uuidForm,
+	"json-pointer":          pointerForm,
+	"relative-json-pointer": relativePointerForm,
 	"regex":                 validRegex,
 	"byte":                  validBase64,
 }
 
 var (
-	durationForm        = regexp.MustCompile(`^P(\d+W|(\d+Y)?(\d+M)?(\d+D)?(T(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?)$`)
-	uuidForm            = regexp.MustCompile(`^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`)
-	pointerForm         = regexp.MustCompile(`^(/([^~/]|~[01])*)*$`)
-	relativePointerForm = regexp.MustCompile(`^(0|[1-9]\d*)(#|(/([^~/]|~[01])*)*)$`)
+	durationForm        = lazy.Match(`^P(\d+W|(\d+Y)?(\d+M)?(\d+D)?(T(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?)$`)
+	uuidForm            = lazy.Match(`^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`)
+	pointerForm         = lazy.Match(`^(/([^~/]|~[01])*)*$`)
+	relativePointerForm = lazy.Match(`^(0|[1-9]\d*)(#|(/([^~/]|~[01])*)*)$`)
 )
 
 func validDate(s string) bool { _, err := time.Parse(time.DateOnly, s); return err == nil }

@@ -40,7 +40,7 @@ func TestAddresses(t *testing.T) {
 		}
 		for _, text := range texts.wrong {
 			if valid(text) {
-				t.Errorf("%s: %q is taken", name, text)
+				t.Errorf("%s: %q is accepted", name, text)
 			}
 		}
 	}

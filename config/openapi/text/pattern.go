@@ -36,13 +36,13 @@ const (
 	longestRepeat = 1000
 	// LongestText limits the length of a string that a pattern or a length constraint requires.
 	LongestText = 1 << 20
-	// longText is the length from which only a few attempts are made.
+	// longText is the length above which only a few attempts are made.
 	longText = 1 << 14
 	// ReadableLength is how many characters a generated string may exceed its minimum length by.
 	ReadableLength = 10
 )
 
-var errLookAround = errors.New("look-arounds are understood only as look-aheads at the beginning")
+var errLookAround = errors.New("the only supported look-arounds are look-aheads at the beginning")
 
 // CompilePattern compiles a pattern in the ECMAScript syntax.
 func CompilePattern(source string) (*Pattern, error) {
@@ -322,7 +322,7 @@ func (p *Pattern) measure(re *syntax.Regexp) span {
 
 func clampLength(n int) int { return min(n, LongestText) }
 
-// repeats returns how often the subexpression of an expression may be repeated.
+// repeats returns how often the operand of an expression may be repeated.
 func repeats(re *syntax.Regexp) (low, high int) {
 	switch re.Op {
 	case syntax.OpStar:
@@ -390,8 +390,8 @@ func (p *Pattern) write(b *strings.Builder, r *rand.Rand, re *syntax.Regexp, n i
 	}
 }
 
-// alternative picks one of the alternatives that can have length n, or any alternative when none
-// can.
+// alternative picks one of the alternatives that can have length n. If there are none, it picks any
+// alternative.
 func (p *Pattern) alternative(r *rand.Rand, subs []*syntax.Regexp, n int) *syntax.Regexp {
 	var fit []*syntax.Regexp
 	for _, sub := range subs {
@@ -460,7 +460,7 @@ func (p *Pattern) writeParts(b *strings.Builder, r *rand.Rand, subs []*syntax.Re
 }
 
 // pickRune picks a character from a class, which is given as ranges: a letter or a digit if the
-// class has one, else a readable character.
+// class contains any, else a readable character.
 func pickRune(r *rand.Rand, ranges []rune) rune {
 	for _, liked := range [][]rune{{'0', '9', 'A', 'Z', 'a', 'z'}, {'!', '~'}, {' ', '~'}, {0xA1, 0xD7FF}, {0, unicode.MaxRune}} {
 		var common []rune

@@ -42,7 +42,7 @@ func ShapesOf(name string) []string {
 	return shapes[name]
 }
 
-// mostSteps limits how many beginnings are extended in the search for a string that matches several
+// mostSteps limits how many prefixes are extended in the search for a string that matches several
 // patterns.
 const mostSteps = 5000
 
@@ -124,7 +124,7 @@ func (m *machine) leadsOn(inst *syntax.Inst) bool {
 	return m.live[inst.Out]
 }
 
-// from continues the search from these states of the machines, and reports whether it found a
+// from continues the search from the given states of the machines, and reports whether it found a
 // string.
 func (w *walk) from(states [][]uint32) bool {
 	if len(w.text) >= w.low && w.ends(states) {
@@ -192,8 +192,8 @@ func (w *walk) step(states [][]uint32, c rune) [][]uint32 {
 // anyEmpty treats every position as a beginning, an end and a word boundary.
 const anyEmpty = syntax.EmptyOp(0xFF)
 
-// candidates returns characters of each class that the machines distinguish, in random order, but
-// lower-case letters and digits before capitals, and capitals before others.
+// candidates returns a character from each class that the machines distinguish. Lower-case letters
+// and digits come first, then capitals, then other characters, each group in random order.
 func (w *walk) candidates(states [][]uint32) []rune {
 	cuts := []rune{'0', '9' + 1, 'A', 'Z' + 1, 'a', 'z' + 1, ' ', '~' + 1, unicode.MaxRune + 1}
 	for i, machine := range w.machines {
@@ -219,7 +219,7 @@ func (w *walk) candidates(states [][]uint32) []rune {
 	return all
 }
 
-// oddness returns how far a character is from a lower-case letter.
+// oddness returns the rank of a character by readability: 0 for lower-case letters and digits.
 func oddness(c rune) int {
 	switch {
 	case c >= 'a' && c <= 'z' || c >= '0' && c <= '9':
