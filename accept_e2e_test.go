@@ -32,7 +32,7 @@ func deafen(p *harness.Process) {
 			case syscall.EBADF: // the process has no such descriptor
 				continue
 			default:
-				p.T.Skipf("the sockets of another process cannot be had here: %v", errno)
+				p.T.Skipf("the sockets of another process are not accessible here: %v", errno)
 			}
 			if listens, err := syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_ACCEPTCONN); err == nil && listens == 1 {
 				deaf = true
@@ -44,7 +44,7 @@ func deafen(p *harness.Process) {
 		}
 	})
 	if err != nil || !deaf {
-		p.T.Fatalf("no listening socket is found, %v", err)
+		p.T.Fatalf("no listening socket found: %v", err)
 	}
 }
 
@@ -121,7 +121,7 @@ func TestProgram_AnswersTheAdminAddressWithoutDescriptors(t *testing.T) {
 		err = json.NewDecoder(resp.Body).Decode(&verdict)
 		_ = resp.Body.Close()
 		if err != nil || time.Now().After(deadline) {
-			t.Fatalf("verdict %+v, %v; want that it is not trusted", verdict, err)
+			t.Fatalf("verdict %+v, %v; want one that is not trusted", verdict, err)
 		}
 	}
 	release()

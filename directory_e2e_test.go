@@ -117,7 +117,7 @@ func TestDirectory_OtherFlagsStillStandOnce(t *testing.T) {
 func TestDirectory_MistakesOfAllItsFilesAreReportedInOrder(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{
-		// Mistakes in templates are found later than mistakes in keys.
+		// Errors in templates are found later than errors in keys.
 		"a.yml": at("/a", "fine") + "- endpoint:\n    path: /b\n    response: {body: '{{ nobody }}'}\n",
 		"b.yml": "- endpoint: {path: /c, respons: {}}\n",
 		"c.yml": "- endpoint: {path: /d\n",
@@ -129,7 +129,7 @@ func TestDirectory_MistakesOfAllItsFilesAreReportedInOrder(t *testing.T) {
 		dir + "/c.yml:1:", dir + "/d.yml:1:", last + ":1:20: [0].endpoint.path: "}
 	said := harness.Refusal(t, dir, "-c", last)
 	if len(said) != len(want) {
-		t.Fatalf("it says\n%s\nwant %d lines", strings.Join(said, "\n"), len(want))
+		t.Fatalf("it prints\n%s\nwant %d lines", strings.Join(said, "\n"), len(want))
 	}
 	for i := range want {
 		if !strings.HasPrefix(said[i], want[i]) {
@@ -167,9 +167,9 @@ func TestDirectory_OneThatCannotBeServedIsRefused(t *testing.T) {
 		files map[string]string
 		says  []string
 	}{
-		{"it is empty", nil, []string{"", "holds no file to read", ".yml, .yaml, .json", "subdirectories"}},
+		{"it is empty", nil, []string{"", "contains no file to read", ".yml, .yaml, .json", "subdirectories"}},
 		{"it holds other files only", map[string]string{"a.txt": "x", ".a.yml": harness.One("x"), "sub/a.yml": harness.One("x")},
-			[]string{"", "holds no file to read", ".yml, .yaml, .json"}},
+			[]string{"", "contains no file to read", ".yml, .yaml, .json"}},
 		{"a file in it is empty", map[string]string{"a.yml": ""}, []string{"/a.yml", "the file is empty"}},
 		{"data lies beside its configurations", map[string]string{"a.yml": harness.One("x"), "users.json": `[{"id": 1}, {"id": 2}]`},
 			[]string{"/users.json:1:1", "no item of this list has the key endpoint", "keep data in a subdirectory"}},
@@ -179,7 +179,7 @@ func TestDirectory_OneThatCannotBeServedIsRefused(t *testing.T) {
 			dir := tree(t, c.files)
 			said := harness.Refusal(t, dir)
 			if len(said) != 1 || !strings.HasPrefix(said[0], dir+c.says[0]+": ") || !harness.ContainsAll(said[0], c.says) {
-				t.Errorf("it says %q, want one line about %s%s that holds %q", said, dir, c.says[0], c.says)
+				t.Errorf("it prints %q, want one line about %s%s that contains %q", said, dir, c.says[0], c.says)
 			}
 		})
 	}
@@ -187,14 +187,14 @@ func TestDirectory_OneThatCannotBeServedIsRefused(t *testing.T) {
 		t.Parallel()
 		dir := filepath.Join(t.TempDir(), "conf")
 		if said := harness.Refusal(t, dir); len(said) != 1 || said[0] != dir+": there is no such file" {
-			t.Errorf("it says %q", said)
+			t.Errorf("it prints %q", said)
 		}
 	})
 }
 
 func TestDirectory_ChangesOfItsFilesAreServed(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes seconds")
+		t.Skip("takes some seconds")
 	}
 	t.Parallel()
 	dir := tree(t, map[string]string{"a.yml": at("/a", "a"), "b.yml": at("/b", "b")})
@@ -290,7 +290,7 @@ func TestDirectory_ABrokenChangeIsLoggedAndTheLastGoodOneServed(t *testing.T) {
 		{"a link does not resolve", func(t *testing.T, dir string) { symlink(t, "nowhere", filepath.Join(dir, "b.yml")) },
 			[][]string{{"/b.yml: there is no such file"}}},
 		{"the last file is removed", func(t *testing.T, dir string) { remove(t, filepath.Join(dir, "a.yml")) },
-			[][]string{{": the directory holds no file to read"}}},
+			[][]string{{": the directory contains no file to read"}}},
 		{"the directory is removed", func(t *testing.T, dir string) { remove(t, dir) }, [][]string{{": there is no such file"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -346,7 +346,7 @@ func (m *configMap) mount(files map[string]string) {
 
 func TestDirectory_AMountedConfigMapIsSwappedUnderLoad(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes seconds")
+		t.Skip("takes some seconds")
 	}
 	t.Parallel()
 	const clients, swaps = 24, 12

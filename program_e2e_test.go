@@ -60,7 +60,7 @@ func TestProgram_WithoutAConfigurationItSaysWhereItLookedAndHowToBegin(t *testin
 		}
 		want := []string{filepath.Join(xdg, "mockserver.yml"), filepath.Join(home, ".config", "mockserver.yml"), "-c", "endpoint"}
 		if !harness.ContainsAll(stderr, want) {
-			t.Errorf("%v: it says\n%s\nwant %q in it", args, stderr, want)
+			t.Errorf("%v: it prints\n%s\nwant %q in it", args, stderr, want)
 		}
 	}
 }
@@ -164,7 +164,7 @@ func TestProgram_HelpListsEveryFlagAndVariableWithItsDefault(t *testing.T) {
 			found = found || harness.ContainsAll(line, want)
 		}
 		if !found {
-			t.Errorf("no line holds %q:\n%s", want, first)
+			t.Errorf("no line contains %q:\n%s", want, first)
 		}
 	}
 }
@@ -254,7 +254,7 @@ func TestProgram_FilesAreArguments(t *testing.T) {
 		{[]string{"validate", "a.yml", "b.yml"}, 0, []string{"valid: 7 endpoints\n  GET /a\n  GET /b\n  GET /c\n  GET /d\n  GET /e\n  and 2 more\n"}},
 		{[]string{"export", "pets.yml"}, 0, []string{"listPets"}},
 		{[]string{"validate", "c.yml"}, 2, []string{"c.yml: there is no such file"}},
-		{[]string{"validate", "serve", "a.yml"}, 2, []string{`"serve": unexpected, the command is validate already`}},
+		{[]string{"validate", "serve", "a.yml"}, 2, []string{`"serve": unexpected; the command is already validate`}},
 		{[]string{"vaildate", "a.yml"}, 2, []string{`"vaildate": no such command or file (did you mean "validate"?)`}},
 		{[]string{"schema", "a.yml"}, 2, []string{"schema takes no files"}},
 	} {
@@ -418,12 +418,12 @@ func logged(t *testing.T, stdout, stderr string) {
 		{"listening", "http://127.0.0.1:"}, {"/nowhere", "endpoint_not_found"}, {"POST", "/a", "method_not_allowed"}, {"configuration reloaded"}, {"last good configuration"},
 	} {
 		if !holdsLine(stdout, want) || holdsLine(stderr, want) {
-			t.Errorf("a line that holds %q is to be on standard output, and only there:\n%s", want, stdout)
+			t.Errorf("a line that contains %q must be on standard output, and only there:\n%s", want, stdout)
 		}
 	}
 	for _, want := range [][]string{{"GET /remote", "upstream_failed"}, {"mock.yml:3:", "[2].endpoint.path"}, {"mock.yml:3:", "[2].endpoint.response.status"}} {
 		if !holdsLine(stderr, want) || holdsLine(stdout, want) {
-			t.Errorf("a line that holds %q is to be on standard error, and only there:\n%s", want, stderr)
+			t.Errorf("a line that contains %q must be on standard error, and only there:\n%s", want, stderr)
 		}
 	}
 }
@@ -446,7 +446,7 @@ func jsonEvents(t *testing.T, text string) int {
 		n++
 		var event struct{ Time, Level, Msg string }
 		if err := json.Unmarshal([]byte(line), &event); err != nil {
-			t.Errorf("%q is no JSON object: %v", line, err)
+			t.Errorf("%q is not a JSON object: %v", line, err)
 			continue
 		}
 		if _, err := time.Parse(time.RFC3339, event.Time); err != nil || event.Level == "" || event.Msg == "" {
@@ -580,7 +580,7 @@ func TestProgram_WhatComesFromARequestIsEscapedInTheLog(t *testing.T) {
 			}
 			for line := range strings.Lines(stdout + stderr) {
 				if line = strings.TrimSuffix(line, "\n"); !readableLine.MatchString(line) || strings.Contains(line, "\u009b") || !utf8.ValidString(line) {
-					t.Errorf("a request writes into the log what it wants: %q", line)
+					t.Errorf("a request can write its own lines to the log: %q", line)
 				}
 			}
 		})
@@ -893,7 +893,7 @@ func TestSignal_GraceBoundsTheWait(t *testing.T) {
 	hasty.Exit()
 	select {
 	case <-patient.Exited:
-		t.Error("a grace period of 10m is over before one of 100ms")
+		t.Error("a grace period of 10m ended before one of 100ms")
 	default:
 	}
 	u.release()
@@ -967,8 +967,8 @@ func TestProgram_ASilentConnectionIsNoRequest(t *testing.T) {
 	}
 }
 
-// A signal stops the program while it is still loading: it never listens. Loading the
-// configuration takes long, since each of its bodies is a large template.
+// A signal stops the program while it is still loading: it never listens. Loading the configuration
+// takes a long time, since each of its bodies is a large template.
 func TestSignal_IsHeardDuringTheLoad(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -981,7 +981,7 @@ func TestSignal_IsHeardDuringTheLoad(t *testing.T) {
 			t.Errorf("%s: got exit code 0, want another", command)
 		}
 		if out := strings.Join(p.Output(), "\n"); strings.Contains(out, "listening") || strings.Contains(out, "valid:") {
-			t.Errorf("%s: it went on:\n%s", command, out)
+			t.Errorf("%s: the program continued:\n%s", command, out)
 		}
 	}
 }

@@ -127,5 +127,5 @@ func TestRecord_FullDisk(t *testing.T) {
 	if r.Dropped == 0 || r.Error == "" || len(all) != r.Requests || broken != nil {
 		t.Errorf("%+v; %d lines, %v", r, len(all), broken)
 	}
-	p.WaitLine(0, "what could not be written is dropped", "no space left")
+	p.WaitLine(0, "data that could not be written is dropped", "no space left")
 }

@@ -153,7 +153,7 @@ func TestTLS_ByTheEnvironment(t *testing.T) {
 	}
 }
 
-// The admin address has a certificate of the CA of --tls auto, and serves that CA; SIGHUP reloads
+// The admin address has a certificate from the CA of --tls auto, and serves that CA; SIGHUP reloads
 // certificates.
 func TestTLS_AdminAddressAndSIGHUP(t *testing.T) {
 	t.Parallel()
@@ -199,9 +199,9 @@ func TestTLS_OfWebhooksAndFetchedBodies(t *testing.T) {
 	target.WaitLine(0, "request", "/hook", "status=200")
 	for more, want := range map[string]string{
 		"ca: none.pem":                           "there is no such file",
-		"ca: mock.yml":                           "it holds no certificate",
-		"cert: client.pem":                       "cert has no key",
-		"key: client.key":                        "key has no cert",
+		"ca: mock.yml":                           "it contains no certificate",
+		"cert: client.pem":                       "cert is given without key",
+		"key: client.key":                        "key is given without cert",
 		"cert: client.pem, key: server.key":      "private key does not match",
 		"ca: ca.pem, cert: mock.yml, key: a.key": "there is no such file",
 	} {

@@ -1,16 +1,16 @@
-// Package bench measures what the server can do on a machine: it starts the server
-// and a bare fasthttp handler as processes of their own, checks the server's answers, loads
-// both over loopback sockets, and reports what a request costs.
-// It is the command mockserver bench, which is Command:
+// Package bench measures what the server can do on a machine: it starts the server and a bare
+// fasthttp handler as separate processes, checks the server's answers, loads both over loopback
+// sockets, and reports what a request costs. Command implements the command mockserver bench. A
+// program can also call Run:
 //
 //	opts, err := bench.ReadOptions(args) // the arguments after "bench"
 //	opts.Program, err = os.Executable()
 //	err = bench.Run(ctx, opts, os.Stdout, os.Stderr)
 //
 // What to measure is declared in files: scenarios/ contains a file for each scenario, and the
-// endpoints of a configuration are measured with requests made from their declarations. A machine
-// drifts, so baseline and candidate are loaded at the same time, or in turn if that is not
-// possible: the ratios of rounds are comparable even if single figures are not. Only checked
+// endpoints of a configuration are measured with requests made from their declarations. The speed
+// of a machine varies, so baseline and candidate are loaded at the same time, or in turn if that is
+// not possible: the ratios of rounds are comparable even if single figures are not. Only checked
 // answers are counted, and errors make a result void.
 //
 // The load generator is package load; docs/bench.md explains the figures.

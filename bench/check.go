@@ -78,12 +78,12 @@ func (c *caller) call(ctx context.Context, wire []byte) (reply, error) {
 type wrongAnswer struct{ request, wanted, got string }
 
 func (w *wrongAnswer) Error() string {
-	return fmt.Sprintf("wrong answer to %s\n  wanted: %s\n  got:    %s", w.request, w.wanted, w.got)
+	return fmt.Sprintf("wrong answer to %s\n  expected: %s\n  got:      %s", w.request, w.wanted, w.got)
 }
 
-// checkAnswers sends each request once. It returns what each answer must be under load, and the
-// first answer; or an error with the request, the expected answer and the actual one.
-// With statusOnly, for a server that bench did not start, it checks only the status.
+// checkAnswers sends each request once. It returns the expected answers under load, and the first
+// answer; or an error with the request, the expected answer and the actual one. With statusOnly,
+// for a server that bench did not start, it checks only the status.
 func checkAnswers(ctx context.Context, address string, requests []asked, statusOnly bool) ([]load.Want, reply, error) {
 	c := &caller{address: address}
 	defer c.close()

@@ -43,7 +43,7 @@ func TestCheckFindsWrongAnswers(t *testing.T) {
 		case c.wrong != "" && (!errors.As(err, &wrong) || !strings.Contains(err.Error(), c.wrong)):
 			t.Errorf("%s: %v; want %q", c.name, err, c.wrong)
 		case c.name == "right" && wants[0].Length != 10, c.name == "status only" && wants[0].Length != -1:
-			t.Errorf("%s: under load a body of %d bytes is wanted", c.name, wants[0].Length)
+			t.Errorf("%s: under load a body of %d bytes is expected", c.name, wants[0].Length)
 		}
 	}
 }
@@ -64,7 +64,7 @@ func TestTailKeepsLastLines(t *testing.T) {
 	ended := make(chan struct{})
 	close(ended)
 	if _, err := tail.find(context.Background(), ended, "webhooks"); err == nil {
-		t.Error("what was never said was found")
+		t.Error("a line that was never logged was found")
 	}
 }
 

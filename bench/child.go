@@ -18,9 +18,9 @@ import (
 // it sends the signal that a user would send.
 func Attach(stdin io.Reader, signals chan<- os.Signal) {
 	go func() {
-		_, _ = io.Copy(io.Discard, stdin) // an error also means the end
+		_, _ = io.Copy(io.Discard, stdin) // an error also means that the parent has exited
 		signals <- syscall.SIGTERM
-		time.AfterFunc(stopPatience, func() { signals <- syscall.SIGTERM }) // at once
+		time.AfterFunc(stopPatience, func() { signals <- syscall.SIGTERM }) // which stops at once
 	}()
 }
 

@@ -82,7 +82,7 @@ func externalCost(ext *config.ExternalBody, say func(string, ...any)) {
 	}
 }
 
-// tagsOf counts the tags of a template, calls of fake() and loops in them.
+// tagsOf counts the tags in a template and, among them, the calls of fake() and the loops.
 func tagsOf(text string) (count, fakes, loops int) {
 	for {
 		start, end := tags.Next(text)

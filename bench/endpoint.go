@@ -69,7 +69,7 @@ func (r *run) measureEndpoints(ctx context.Context) error {
 	return nil
 }
 
-// loader reads the configuration as the server does, which has its own flags.
+// loader returns a Loader that reads the configuration as the server does, with the server's flags.
 func (r *run) loader() config.Loader {
 	l := config.Loader{SampleRequests: true}
 	// validate reports invalid flags.
@@ -79,7 +79,7 @@ func (r *run) loader() config.Loader {
 	return l
 }
 
-// validate makes the server check the configuration, so that it reports the errors.
+// validate has the server check the configuration and report the errors.
 func (r *run) validate(ctx context.Context) error {
 	args := []string{"validate"}
 	for _, path := range r.opts.Config {
@@ -100,7 +100,7 @@ func (r *run) validate(ctx context.Context) error {
 	return nil
 }
 
-// fit chooses the length of rounds, so that all endpoints take a minute.
+// fit chooses the length of the rounds so that measuring all endpoints takes a minute.
 func (r *run) fit(endpoints int) error {
 	loads := 2*r.opts.Rounds + 1 // plus the warm-up
 	switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// figure is a number that may be unknown, which is NaN: null in JSON, a dash in a table.
+// figure is a number, or NaN if it is unknown: null in JSON, a dash in a table.
 type figure float64
 
 var unknown = figure(math.NaN())

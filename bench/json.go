@@ -6,8 +6,8 @@ import (
 	"mockserver/bench/load"
 )
 
-// document is the form of --json; docs/bench.md describes it. Fields may be added to form 1, but no
-// field changes its meaning.
+// document is the content of a --json file, described in docs/bench.md. Fields may be added to form
+// 1, but no field changes its meaning.
 type document struct {
 	Form      int            `json:"form"`
 	Complete  bool           `json:"complete"` // the run was completed, and no result is void
@@ -29,10 +29,10 @@ type conditions struct {
 	Round       float64  `json:"round_seconds"`
 	Warmup      float64  `json:"warmup_seconds"`
 	Connections int      `json:"connections"`
-	Rate        float64  `json:"rate_per_second"` // 0 is not given
-	Share       float64  `json:"rate_share"`      // of capacity; 0 is not given
+	Rate        float64  `json:"rate_per_second"` // 0 if not given
+	Share       float64  `json:"rate_share"`      // of capacity; 0 if not given
 	Config      []string `json:"config"`          // empty for the scenarios
-	Target      string   `json:"target"`          // "" for a server that was started
+	Target      string   `json:"target"`          // "" if bench started the server
 	Server      []string `json:"server_flags"`
 }
 

@@ -31,7 +31,7 @@ type Options struct {
 	Duration    time.Duration // of one round; 0 selects a duration that suits the measurement
 	Connections int
 	Rate        Rate // the zero value sends the next request when the last was answered
-	Curve       bool // latency at 10 % to 120 % of capacity
+	Curve       bool // measure latency at 10 % to 120 % of capacity
 
 	Together bool    // all servers at once on one CPU, and nothing else
 	Rivals   []Rival // with Together
@@ -105,7 +105,7 @@ var loadFlags = flags.Table[Options]{
 		Doc: "send at a constant rate: requests a second, or a share of capacity such as 80%",
 		Set: func(o *Options, v string) bool { return readRate(&o.Rate, v) }},
 	{Name: "curve", Accepts: "true or false",
-		Doc: "latency at 10 % to 120 % of capacity",
+		Doc: "measure latency at 10 % to 120 % of capacity",
 		Set: func(o *Options, v string) bool { return flags.Switch(&o.Curve, v) }},
 	{Name: "together", Accepts: "true or false",
 		Doc: "load all servers at once on one CPU: what a request costs, compared with the others",
@@ -145,7 +145,7 @@ func Usage() string {
 	return b.String()
 }
 
-// ReadOptions reads the arguments after "bench". The error has a line for every mistake in them;
+// ReadOptions reads the arguments after "bench". The error lists every fault in them, one per line;
 // with --help there is no error.
 func ReadOptions(args []string) (Options, error) {
 	o := Options{}
@@ -200,7 +200,7 @@ func (o *Options) checkCombinations(wrong func(format string, args ...any)) {
 	names := []string{nameOfBaseline, nameOfCandidate}
 	for _, rival := range o.Rivals {
 		if slices.Contains(names, rival.Name) {
-			wrong("--rival: two servers are called %q", rival.Name)
+			wrong("--rival: two servers are named %q", rival.Name)
 		}
 		names = append(names, rival.Name)
 	}
@@ -216,7 +216,7 @@ func (o *Options) checkScenarios(wrong func(format string, args ...any)) {
 	names := scenarioNames()
 	for _, name := range o.Scenarios {
 		if !slices.Contains(names, name) {
-			wrong("--scenario: no scenario is called %q%s; there are %s", name, wording.DidYouMean(name, names), strings.Join(names, ", "))
+			wrong("--scenario: no scenario is named %q%s; there are %s", name, wording.DidYouMean(name, names), strings.Join(names, ", "))
 		}
 	}
 	all, _ := scenarios() // a test checks the embedded ones
@@ -253,7 +253,7 @@ func (o *Options) defaults() {
 	}
 }
 
-// readRate reads "5000" and "80%".
+// readRate reads a rate such as "5000" or "80%".
 func readRate(into *Rate, text string) bool {
 	number, share := strings.CutSuffix(text, "%")
 	n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)

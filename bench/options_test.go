@@ -43,15 +43,15 @@ func TestReadOptionsRefuses(t *testing.T) {
 		{"-c a.yml --target http://h:1", []string{"--config and --target exclude each other"}},
 		{"-c a.yml --scenario path", []string{"--config and --scenario exclude each other"}},
 		{"--target http://h:1 -- --access-log", []string{"flags of the server and --target exclude each other"}},
-		{"--scenario statik", []string{`no scenario is called "statik" (did you mean "static"?)`}},
+		{"--scenario statik", []string{`no scenario is named "statik" (did you mean "static"?)`}},
 		{"--together --rate 5", []string{"--together and --rate exclude each other"}},
 		{"--together --curve", []string{"--together and --curve exclude each other"}},
 		{"--together --target http://h:1", []string{"--together compares CPU time: the process of --target needs --pid"}},
 		{"--together --scenario static,webhooks", []string{"--scenario: webhooks is not for --together"}},
 		{"--rival a={port}", []string{"--rival can only be used with --together"}},
 		{"--together --rival a=nginx", []string{`--rival: "a=nginx" is not valid`, "{port}"}},
-		{"--together --rival bare={port}", []string{`--rival: two servers are called "bare"`}},
-		{"--together --rival a={port} --rival a={port}", []string{`--rival: two servers are called "a"`}},
+		{"--together --rival bare={port}", []string{`--rival: two servers are named "bare"`}},
+		{"--together --rival a={port} --rival a={port}", []string{`--rival: two servers are named "a"`}},
 		{"--rounds x --rate y", []string{"--rounds:", "\n--rate:"}},
 	} {
 		_, err := ReadOptions(strings.Fields(c.args))

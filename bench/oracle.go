@@ -14,8 +14,8 @@ import (
 // oracle finds which endpoint answers a request, as the server does.
 type oracle struct{ table *matcher.Table }
 
-// newOracle compiles the endpoints of a configuration without errors. Conditions take
-// variables from the environment, "NAME=value".
+// newOracle compiles the endpoints of a valid configuration. Conditions take variables from the
+// environment, "NAME=value".
 func newOracle(endpoints []config.Endpoint, environ []string) *oracle {
 	env := func(name string) (string, bool) {
 		for _, variable := range environ {
@@ -97,8 +97,8 @@ func (r *run) selects(e *config.Endpoint) bool { return strings.Contains(nameOf(
 
 func nameOf(e *config.Endpoint) string { return e.EffectiveMethod() + " " + e.Path.Value }
 
-// rivals returns how many endpoints may answer instead of a given endpoint: those with the same
-// method and path and a condition that are declared before it.
+// rivals returns how many endpoints may answer instead of a given endpoint: those declared before
+// it with the same method and path and a condition.
 func rivals(endpoints []config.Endpoint, number int) int {
 	n := 0
 	for i := range number {

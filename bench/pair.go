@@ -20,7 +20,7 @@ type pair struct {
 	Baseline  figures             `json:"baseline"`
 	Candidate figures             `json:"candidate"`
 	Rivals    map[string]*figures `json:"rivals"`          // by their names
-	Quiet     *figures            `json:"candidate_quiet"` // the candidate without the activity during its rounds; nil if there is none
+	Quiet     *figures            `json:"candidate_quiet"` // the candidate without the activity; nil if the subject has none
 	Alone     *figures            `json:"candidate_alone"` // the candidate alone, if the other figures are of all sides at once; otherwise nil
 }
 

@@ -92,8 +92,8 @@ func TestPlotSaysWhatItShows(t *testing.T) {
 	}
 }
 
-// Many results with long names, one of them unknown: each has its own bars, whose heights are
-// proportional to its values.
+// With many results, long names and an unknown value, each result has its own bars, whose heights
+// are proportional to its values.
 func TestBarsAreAsHighAsTheirValues(t *testing.T) {
 	var results []*result
 	for i := range 40 {
@@ -117,7 +117,7 @@ func TestBarsAreAsHighAsTheirValues(t *testing.T) {
 	}
 	for i := range lefts[1:] {
 		if lefts[i+1]-lefts[i] < 30 || lefts[i]-besides[i] < 10 {
-			t.Errorf("bars stand at %v beside %v", lefts, besides)
+			t.Errorf("bars are at %v, next to %v", lefts, besides)
 			break
 		}
 	}

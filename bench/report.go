@@ -57,7 +57,7 @@ func (r *run) report(err error) error {
 	return err
 }
 
-// heading writes on which machine and with which settings was measured.
+// heading writes the machine and the settings of the measurement.
 func (r *run) heading(b *strings.Builder) {
 	m := &r.machine
 	cpu := m.CPU

@@ -176,7 +176,7 @@ func (rs rounds) sum(of sideOf, what func(f *figures) uint64) figure {
 	return figure(n)
 }
 
-// errors returns how many errors some sides had.
+// errors returns how many errors the given sides had.
 func (rs rounds) errors(sides ...sideOf) uint64 {
 	var total uint64
 	for i := range rs {

@@ -20,7 +20,7 @@ func (r *run) startRival(ctx context.Context, rival Rival, sub *subject) (side, 
 		return side{}, err
 	}
 	address := free.Addr().String()
-	_ = free.Close() // for the rival
+	_ = free.Close() // so that the rival can listen on the port
 	_, port, _ := strings.Cut(address, ":")
 	cmd := exec.Command("sh", "-c", rivalScript, "sh", strings.ReplaceAll(rival.Command, portOf, port)) //nolint:gosec // the user's
 	cmd.Env = serverEnvironment(r.opts.Environ)
@@ -56,7 +56,7 @@ func (s *server) connectable(ctx context.Context) error {
 		case <-s.exited:
 			return s.died()
 		case <-ctx.Done():
-			return fmt.Errorf("does not listen at %s: %w", s.address, context.Cause(ctx))
+			return fmt.Errorf("does not listen on %s: %w", s.address, context.Cause(ctx))
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

@@ -56,10 +56,10 @@ func (r *run) loadSide(ctx context.Context, s side, sub *subject, rate float64, 
 	case err != nil:
 		return figures{}, err
 	case bounded.Err() != nil:
-		return figures{}, fmt.Errorf("load %s: did not end in time", s.address)
+		return figures{}, fmt.Errorf("load on %s did not end in time", s.address)
 	case failed != nil:
 		if s.server != nil {
-			select { // the exit of the process explains more
+			select { // if the server has exited, its own error explains more
 			case <-s.server.exited:
 				return figures{}, s.server.died()
 			case <-time.After(endPatience):

@@ -12,7 +12,7 @@ type run struct {
 	opts     Options
 	out      io.Writer
 	progress *progress
-	dir      string // for what servers read; removed at the end
+	dir      string // for files that servers read; removed at the end
 	begun    time.Time
 	machine  machine
 

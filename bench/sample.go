@@ -88,7 +88,7 @@ func expandedTemplate(path string, values map[string]string) string {
 	}
 }
 
-// escapedPath returns a part of a declared path, of several segments, as it can be sent.
+// escapedPath returns a part of a declared path, of several segments, escaped for sending.
 func escapedPath(text string) string {
 	segments := strings.Split(text, "/")
 	for i := range segments {
@@ -97,7 +97,7 @@ func escapedPath(text string) string {
 	return strings.Join(segments, "/")
 }
 
-// escapedLiteral returns a declared segment as it can be sent.
+// escapedLiteral returns a declared segment, escaped for sending.
 func escapedLiteral(segment string) string {
 	if decoded, err := url.PathUnescape(segment); err == nil {
 		segment = decoded

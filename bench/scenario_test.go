@@ -122,7 +122,7 @@ func FuzzReadScenario(f *testing.F) {
 	})
 }
 
-// A configuration that replaces another can be read completely at any moment.
+// A configuration that is being replaced can be read completely at any moment.
 func TestWriteWholeReplaces(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.json")
@@ -135,7 +135,7 @@ func TestWriteWholeReplaces(t *testing.T) {
 		}
 	}
 	if err := writeWhole(filepath.Join(dir, "no", "a"), nil); err == nil {
-		t.Error("written into a directory that is not there")
+		t.Error("written into a directory that does not exist")
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
 		t.Errorf("left behind: %v", entries)

@@ -21,7 +21,7 @@ import (
 // closed, so that no process outlives bench on any system, however bench exits.
 const ChildVariable = "MOCKSERVER_BENCH_CHILD"
 
-// Roles of the processes that bench starts, the values of ChildVariable.
+// Roles of the processes that bench starts. They are the values of ChildVariable.
 const (
 	roleServer   = "server"
 	roleBaseline = "baseline"
@@ -30,7 +30,7 @@ const (
 const (
 	// startPatience bounds the time to start; 10,000 endpoints take half a second.
 	startPatience = 30 * time.Second
-	// stopPatience bounds the time to stop; webhooks that are due are sent in serverGrace.
+	// stopPatience bounds the time to stop; webhooks that are due are sent within serverGrace.
 	stopPatience = 10 * time.Second
 	serverGrace  = "5s"
 	lastLines    = 12 // how many lines of a server's log are kept for messages
@@ -115,7 +115,7 @@ func (s *server) listening(ctx context.Context) error {
 
 // died returns the error of a server that exited by itself.
 func (s *server) died() error {
-	return fmt.Errorf("%s ended by itself (%v); its last lines:\n  %s", s.name, s.err, strings.Join(s.log.lines(), "\n  "))
+	return fmt.Errorf("%s exited unexpectedly (%v); last lines of its log:\n  %s", s.name, s.err, strings.Join(s.log.lines(), "\n  "))
 }
 
 // stop stops the server as SIGTERM does, so that its final lines are in its log, and kills it when
@@ -163,7 +163,7 @@ type logLine struct {
 	Message string `json:"msg"`
 	Address string `json:"address"`
 
-	// From the line "webhooks", at the end.
+	// From the line "webhooks", which the server logs at the end.
 	Delivered, Retried, Dead, Refused, Abandoned int64
 	LagP50                                       *float64 `json:"lag_p50_ms"`
 	LagP99                                       *float64 `json:"lag_p99_ms"`

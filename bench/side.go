@@ -13,7 +13,7 @@ type side struct {
 	address string
 	pid     int         // 0 if unknown
 	server  *server     // nil if bench did not start it
-	wants   []load.Want // what its answers must be; nil selects those of the subject
+	wants   []load.Want // the expected answers; nil selects those of the subject
 }
 
 // subject is a row of the table: requests, and how to measure them.

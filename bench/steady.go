@@ -50,8 +50,8 @@ func statuses(e *config.Endpoint) []int {
 	return slices.Compact(all)
 }
 
-// likely returns the outcomes that a request may have, each with its latency and fault: the
-// one response, or all of responses that can be chosen.
+// likely returns the outcomes that a request may have, each with its latency and fault: either the
+// single response, or each item of responses that can be chosen.
 func likely(e *config.Endpoint) []config.Outcome {
 	if len(e.Responses) == 0 {
 		return []config.Outcome{{Response: e.Response, Latency: e.Latency, Fault: e.Fault}}

@@ -15,7 +15,7 @@ type target struct {
 	number int
 }
 
-// targetLine is the first line of a target.
+// targetLine matches the first line of a target.
 var targetLine = regexp.MustCompile(`^([A-Z][A-Z-]*)[ \t]+((?:https?://[^/?# \t]+)?)(\S*)$`)
 
 // readTargets reads a file of requests in the form that vegeta reads: for each request a line

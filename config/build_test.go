@@ -60,7 +60,7 @@ func TestNew_FindsEachMistakeOfAnEndpointMadeInGo(t *testing.T) {
 		{"a header in two spellings", func(e *Endpoint) { e.Response.Headers = Headers("X-A", "1", "x-a", "2") },
 			[]string{`response.headers.x-a: GET /x: is the same header as "X-A"`}},
 		{"two types", func(e *Endpoint) { e.Response.Headers = Headers("Content-Type", "a/b", "Content-Type", "c/d") },
-			[]string{"response.headers.Content-Type: GET /x: has several values; expected one, as a message has this header at most once"}},
+			[]string{"response.headers.Content-Type: GET /x: has several values; expected one, because a message may contain this header only once"}},
 		{"a header's name without a value", func(e *Endpoint) { e.Response.Headers = Headers("X-A", "1", "X-B") },
 			[]string{"response.headers.X-B: GET /x: the name has no value after it"}},
 		{"an external body", external(func(*ExternalBody) {}), nil},
@@ -157,7 +157,7 @@ func TestNew_WarnsAsOfAFile(t *testing.T) {
 
 // The endpoint that is checked is the one that is served, not the one that the file contained.
 func TestNew_ChecksWhatWasReadAndChanged(t *testing.T) {
-	// After escapes, each letter still knows its position.
+	// Each letter after an escape still has its own position.
 	const text = `[{:endpoint {:path "\u002fx" :if "host = \"a\"" :response {:headers {:x-a "\"1\""}
   :external-body {:provider :xlsx :path "\"a\".xlsx" :sheet-name "\"s\""}}}}]`
 	read := only(t, "conf/m.edn", text)
@@ -181,12 +181,12 @@ func TestNew_ChecksWhatWasReadAndChanged(t *testing.T) {
 	x := again.Response.External
 	for _, text := range []syntax.Text{again.Path, again.If, again.Response.Headers[0].Value, x.Path, x.Sheet} {
 		if text.Pos.File != "" || text.At(1).File != "" || !strings.HasPrefix(text.Key, "[1].endpoint.") {
-			t.Errorf("%q stands at %v with key %s", text.Value, text.At(1), text.Key)
+			t.Errorf("%q is at %v with key %s", text.Value, text.At(1), text.Key)
 		}
 	}
 	body := New(only(t, "m.yml", inResponse("body: {a: '{{ x }}'}"))).Complete().Endpoints[0].Response.Body
 	if at := body.At(strings.IndexByte(body.Value, 'x')); at.File != "" {
-		t.Errorf("a map for a body stands at %v", at)
+		t.Errorf("a map for a body is at %v", at)
 	}
 	if again.Pos.File != "" || again.Response.Pos.File != "" || x.Pos.File != "" || again.Dir != "conf" {
 		t.Errorf("got %+v", again)
@@ -232,7 +232,7 @@ func TestComplete_GivesEveryTextItsKey(t *testing.T) {
 		}
 	}
 	if again := spec.Complete(); again != spec {
-		t.Error("what is complete was completed again")
+		t.Error("a complete spec was completed again")
 	}
 }
 
@@ -282,7 +282,7 @@ func TestJoin_KeepsOrderAndProblems(t *testing.T) {
 		t.Errorf("got %v and %d broken ones", got, len(c.Broken))
 	}
 	if len(file.Endpoints) != 1 || len(file.Problems) != 1 {
-		t.Error("what was joined was changed")
+		t.Error("the joined spec was changed")
 	}
 }
 
@@ -346,7 +346,7 @@ func FuzzJSONValue(f *testing.F) {
 			t.Fatal(body.Fault())
 		}
 		if !json.Valid([]byte(body.Raw().Value)) {
-			t.Errorf("%q is no JSON", body.Raw().Value)
+			t.Errorf("%q is not JSON", body.Raw().Value)
 		}
 		if !tags.In(key) && !tags.In(text) && body.Value != body.Raw().Value {
 			t.Errorf("got %q, want %q", body.Value, body.Raw().Value)
@@ -377,10 +377,10 @@ func TestSpec_WithoutLeavesNothing(t *testing.T) {
 		served = joined.Without(0)
 	}
 	if len(served.Endpoints) != 2 || len(served.Problems) != warnings || len(served.files) != 1 {
-		t.Errorf("left are %d endpoints, %v, %v", len(served.Endpoints), served.Problems, served.files)
+		t.Errorf("got %d endpoints, %v, %v", len(served.Endpoints), served.Problems, served.files)
 	}
 	one := served.Without(1)
 	if len(one.Endpoints) != 1 || one.Endpoints[0].Path.Value != "/a" || len(one.Problems) != warnings/2 || len(one.files) != 1 || len(served.Endpoints) != 2 {
-		t.Errorf("left are %+v, %v, %v", one.Endpoints, one.Problems, one.files)
+		t.Errorf("got %+v, %v, %v", one.Endpoints, one.Problems, one.files)
 	}
 }

@@ -103,7 +103,7 @@ type (
 	DataType = item.DataType
 	// DataLimit limits the changes to a set.
 	DataLimit = item.DataLimit
-	// Find gives a row of a set a name, for the conditions, texts and webhooks of an endpoint.
+	// Find names a row of a set, for use in the conditions, texts and webhooks of an endpoint.
 	Find = item.Find
 	// Where is a member and the operand that it must equal.
 	Where = item.Where

@@ -34,7 +34,7 @@ func (s *Spec) addDirectory(dir string) {
 		}
 		s.Problems = append(s.Problems, fileProblem(name, "the directory cannot be read: "+files.Bare(err).Error()))
 	case len(members) == 0:
-		s.Problems = append(s.Problems, fileProblem(dir, "the directory holds no file to read; expected a name that ends in "+
+		s.Problems = append(s.Problems, fileProblem(dir, "the directory contains no file to read; expected a name that ends in "+
 			wording.OneOf(syntax.Extensions())+"; hidden files are left out, and so are subdirectories unless the name ends with /..."))
 	}
 	for _, m := range members {

@@ -47,7 +47,7 @@ func TestADirectoryStandsForTheFilesInItInByteOrder(t *testing.T) {
 		t.Errorf("got %q and %v, want %q", got, spec.Problems, want)
 	}
 	if e := spec.Endpoints[4]; e.Dir != dir || e.Pos.File != filepath.Join(dir, "a2.yml") {
-		t.Errorf("an endpoint of a linked file has directory %q and stands in %q", e.Dir, e.Pos.File)
+		t.Errorf("an endpoint of a linked file has directory %q and is in %q", e.Dir, e.Pos.File)
 	}
 }
 
@@ -78,7 +78,7 @@ func TestWhatIsGivenTwiceIsReadOnce(t *testing.T) {
 	must(t, os.Mkdir("d", 0o700))
 	write(t, "d", "a.yml", at("/a")+at("wrong"))
 	write(t, "d", "b.yml", at("/b"))
-	const twice = " is given twice; it is read once, where it is given first"
+	const twice = " is given twice; it is read once, at its first position"
 	whole, err := filepath.Abs("d")
 	must(t, err)
 	for _, c := range []struct {
@@ -102,7 +102,7 @@ func TestWhatIsGivenTwiceIsReadOnce(t *testing.T) {
 			errs--
 		}
 		if !slices.Equal(paths(spec), c.want) || !slices.Equal(warns, c.warns) || errs != 1 {
-			t.Errorf("%q: endpoints %q, want %q; warnings of %q, want %q; %d mistakes, want 1", c.given, paths(spec), c.want, warns, c.warns, errs)
+			t.Errorf("%q: endpoints %q, want %q; warnings of %q, want %q; %d errors, want 1", c.given, paths(spec), c.want, warns, c.warns, errs)
 		}
 	}
 }
@@ -117,7 +117,7 @@ func TestWhatIsWrongWithADirectory(t *testing.T) {
 	write(t, hidden, ".a.yml", at("/a"))
 	write(t, hidden, "a.txt", at("/a"))
 	must(t, os.Symlink("../hidden", filepath.Join(linked, "a.yml")))
-	none := "the directory holds no file to read; expected a name that ends in one of .yml, .yaml, .json"
+	none := "the directory contains no file to read; expected a name that ends in one of .yml, .yaml, .json"
 	for path, want := range map[string]string{empty: none, hidden: none, linked: none} {
 		if got := Load(path).Problems; len(got) != 1 || got[0].Pos != (syntax.Pos{File: path}) || !strings.HasPrefix(got[0].What, none) {
 			t.Errorf("got %v, want %s: %s", got, path, want)
@@ -173,7 +173,7 @@ func TestDataBesideConfigurationsIsToldFromThem(t *testing.T) {
 				t.Errorf("endpoints %q, want /b", paths(spec))
 			}
 			if named := Load(file).Problems.Error(); strings.Contains(named, hint) || named == "" {
-				t.Errorf("of a file that was named: %s", named)
+				t.Errorf("for a file that was named: %s", named)
 			}
 		})
 	}
@@ -199,7 +199,7 @@ func TestDataBesideConfigurationsIsToldFromThem(t *testing.T) {
 		file := write(t, dir, "a.yml", text)
 		got, want := Load(dir).Problems.Error(), Load(file).Problems.Error()
 		if got != want || got == "" {
-			t.Errorf("%s: got %q, want as of a file that is named: %q", name, got, want)
+			t.Errorf("%s: got %q, want the message for a file that is named: %q", name, got, want)
 		}
 	}
 }

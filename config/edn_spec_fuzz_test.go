@@ -20,7 +20,7 @@ func FuzzEDNSpec(f *testing.F) {
 		}
 		for i := range spec.Endpoints {
 			if errs := stillWrong(&spec.Endpoints[i]); len(errs) > 0 {
-				t.Errorf("%q: kept, though %v", text, errs)
+				t.Errorf("%q: kept despite %v", text, errs)
 			}
 		}
 	})

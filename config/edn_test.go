@@ -291,7 +291,7 @@ func TestBothSyntaxesAreWrongAlike(t *testing.T) {
 			one(atResponse, `is a text ("ok"); expected a map`)},
 		{"keys given twice", "- endpoint:\n    path: /x\n    path: /y\n    response: {status: 200, 'status': 201}\n",
 			"[{:endpoint {\n    :path \"/x\"\n    :path \"/y\"\n    :response {:status 200 \"status\" 201}}}]", nil,
-			[]complaint{{atEndpoint + ".path", `the key "path" is already given on line 2; a key may stand once in a map`},
+			[]complaint{{atEndpoint + ".path", `the key "path" is already given on line 2; a key may occur only once in a map`},
 				{atResponse + ".status", `the key "status" is already given on line`}}},
 		wrongEndpoint("a misspelt key", "sumary: a", ":sumary :a", complaint{atEndpoint + ".sumary", `unknown key (did you mean "summary"?); expected one of method`}),
 		wrongEndpoint("a misspelt method", "method: psot", ":method :psot", complaint{atEndpoint + ".method", `did you mean "POST"?`}),
@@ -303,8 +303,8 @@ func TestBothSyntaxesAreWrongAlike(t *testing.T) {
 		wrongEndpoint("what is wrong with traffic", "latency: {p50: 20ms, p99: 10ms}, fault: {type: rest}, rate-limit: {key-fn: path-params.id}, capacity: {concurrent: 0}, select: sequence",
 			`:latency {:p50 "20ms" :p99 "10ms"} :fault {:type :rest} :rate-limit {:key-fn :path-params.id} :capacity {:concurrent 0} :select :sequence`,
 			complaint{atLatency + ".p99", "p99 (10ms) is below p50 (20ms)"}, complaint{atEndpoint + ".fault.type", `did you mean "reset"?`},
-			complaint{atEndpoint + ".rate-limit.key-fn", `the path has no parameter "id"; it has none`}, complaint{atEndpoint + ".capacity.concurrent", "is a number (0)"},
-			complaint{atEndpoint + ".select", "which are not given"}),
+			complaint{atEndpoint + ".rate-limit.key-fn", `the path has no parameter "id": it declares no parameters`}, complaint{atEndpoint + ".capacity.concurrent", "is a number (0)"},
+			complaint{atEndpoint + ".select", "requires responses"}),
 		wrongEndpoint("both response and responses", "responses: [{}]", ":responses [{}]", complaint{atOutcomes, "response and responses are both given"}),
 		wrongResponse("a status below 200", "status: 199", ":status 199", complaint{atResponse + ".status", "is a number (199); expected an integer from 200 to 599"}),
 		wrongResponse("a status that is no integer", "status: 200.5", ":status 200.5", complaint{atResponse + ".status", "an integer from 200 to 599"}),
@@ -354,7 +354,7 @@ func TestSyntaxErrorsOfEDN(t *testing.T) {
 		{"a quote behind a backslash closes nothing", `[§"a\"]`, one("", "a quote that is never closed")},
 		{"a backslash ends the file", `["a§\`, one("[0]", "an unknown escape")},
 		{"a set is never closed", "[#§{1 2", one("", "a { that is never closed")},
-		{"a discard with nothing behind it", "[1 §#_]", one("", "#_ skips the form after it, and there is none")},
+		{"a discard with nothing behind it", "[1 §#_]", one("", "#_ skips the form after it, but there is none")},
 		{"a discard that discards the next", "[§#_ #_ 1]", one("", "there is none")},
 		{"a discard that ends the file", "[] §#_ ; nothing", one("", "there is none")},
 		{"a tag with nothing behind it", "[{:a §#inst}]", one("", "the tag #inst has no value after it")},
@@ -380,7 +380,7 @@ func TestWordsThatAreNoEDN(t *testing.T) {
 		{"§1/2", "1/2 is a ratio"}, {"§-10/4", "-10/4 is a ratio"},
 		{"§0x1F", "0x1F is not an EDN number"}, {"§007", "is not an EDN number"}, {"§1.", "is not an EDN number"}, {"§.5", ".5 is not EDN"}, {"§1e", "is not an EDN number"},
 		{"§2r101", "is not an EDN number"}, {"§1_000", "is not an EDN number"}, {"§10:30", "is not an EDN number"}, {"§7NN", "is not an EDN number"}, {"§1.5N", "is not an EDN number"},
-		{"§##NaN", "##NaN cannot be said in JSON"}, {"§##-Inf", "cannot be said in JSON"},
+		{"§##NaN", "##NaN cannot be written in JSON"}, {"§##-Inf", "cannot be written in JSON"},
 		{"§::a", "::a is a keyword that only a Clojure program can resolve"}, {"§:a/", ":a/ is not a keyword"},
 		{"§:/a", "is not a keyword"}, {"§:a/b/c", "is not a keyword"}, {"§:a@b", "is not a keyword"}, {"§:😀", "is not a keyword"},
 		{"§'x", "'x is Clojure code, which is not run"}, {"§@x", "is Clojure code"}, {"§`x", "is Clojure code"}, {"§~x", "is Clojure code"}, {"§^:a", "is Clojure code"},
@@ -389,9 +389,9 @@ func TestWordsThatAreNoEDN(t *testing.T) {
 		{"§#{1 2}", "a set has no order; expected a vector, [ ] instead of #{ }"},
 		{"§#my/tag 5", "the tag #my/tag is not known here; expected #inst and #uuid, or none"}, {"§#base64 \"YQ==\"", "the tag #base64"},
 		{"§#a/b/c 5", "#a/b/c is not an EDN tag"},
-		{`#inst "§soon"`, `#inst stands before an instant in quotes, "2024-01-15T10:30:00Z" or "2024-01-15"; this is a text ("soon")`},
-		{"#inst §2024", "this is a number (2024)"}, {`#inst "§2024-13-01"`, "#inst stands before an instant"}, {"#inst :§a", "#inst"}, {"#inst §[]", "this is a list"},
-		{`#uuid "§f81d4fae"`, "#uuid stands before 8-4-4-4-12 hexadecimal digits in quotes"}, {"#uuid :§f81d4fae-7dec-11d0-a765-00a0c91e6bf6", "#uuid"},
+		{`#inst "§soon"`, `#inst needs an instant in quotes, "2024-01-15T10:30:00Z" or "2024-01-15"; this is a text ("soon")`},
+		{"#inst §2024", "this is a number (2024)"}, {`#inst "§2024-13-01"`, "#inst needs an instant"}, {"#inst :§a", "#inst"}, {"#inst §[]", "this is a list"},
+		{`#uuid "§f81d4fae"`, "#uuid needs 8-4-4-4-12 hexadecimal digits in quotes"}, {"#uuid :§f81d4fae-7dec-11d0-a765-00a0c91e6bf6", "#uuid"},
 		{`§\newlin`, `\newlin is not an EDN character; expected one such as \a, \newline`}, {`§\u00`, "is not an EDN character"}, {`§\ud83d`, "is not an EDN character"}, {`§\`, "is not an EDN character"},
 		{`"a§\q"`, `an unknown escape; expected \" \\ \/ \b \f \n \r \t or \uHHHH`}, {`"\n§\u12"`, "an unknown escape"}, {`"§\ud83d"`, "an unknown escape"},
 		{`"§\ude00"`, "an unknown escape"}, {`"§\'"`, "an unknown escape"}, {`"§\101"`, "an unknown escape"},
@@ -418,12 +418,12 @@ func TestWordsThatAreNoEDN(t *testing.T) {
 		{"keys that are none", ednResponse(":body {§nil 1, §(1) 2, §{:a} 3, §§#{} 4}"), []complaint{{atBody, "a key is null; expected a text"}, {atBody, "a key is a list"},
 			{atBody, "a key is a map; expected a text, and a {{placeholder}} is written in quotes"}, {atBody, "a set"}, {atBody, "a key is a list"}}},
 		{"a key without a value", ednResponse(":body {:a 1 :§b}"), one(atBody, `the key "b" has no value`)},
-		{"JSON", `[{"endpoint"§: {"path": "/x", "response": {"status": 1.5E3}}}]`, one(atEndpoint, "this seems to be JSON, whose files are named .json")},
+		{"JSON", `[{"endpoint"§: {"path": "/x", "response": {"status": 1.5E3}}}]`, one(atEndpoint, "this seems to be JSON, whose files end in .json")},
 		{"a colon by itself", "[{:endpoint {:path \"/x\" §: :response : {}}}]", one(atEndpoint, "a : without a name; a key is written :name or \"name\", and its value after a blank")},
 	})
 }
 
-// What #_ leaves out has to be EDN, but no configuration.
+// The form after #_ must be valid EDN, but need not be a valid configuration.
 func TestLeftOutForms(t *testing.T) {
 	e := only(t, "f.edn", "#_ 5 [#_{:endpoint} #_#_ a #foo [b #{1 1} {:a 1 :a 2} {[] 1}] {:endpoint #_nil {:path #_\"/y\" \"/x\" #_:response :response #_ #_ 1 2 {}}}#_ #_1 2]#_last")
 	if e.Path.Value != "/x" || e.Key != atEndpoint {
@@ -434,7 +434,7 @@ func TestLeftOutForms(t *testing.T) {
 	})
 }
 
-// Items count on from one document to the next, in the order written.
+// Items are numbered across documents, in the order written.
 func TestSeveralDocumentsOfEDNAreJoined(t *testing.T) {
 	text, places := marked("f.edn", `{:endpoint {:path "/0" :response {}}} [] nil ({:endpoint {:path "/1" :response {}}}, {:endpoint {:path §two :response {}}})
 {:endpoint {:path "/3" :response {:§nope 1}}} {:endpoint {:path §four :response {}}} [{:endpoint {:path §five :response {}}}] {:endpoint {:path "/6" :response {}}}`)
@@ -458,7 +458,7 @@ func TestAFileThatIsHardlyEDN(t *testing.T) {
 	}
 }
 
-// However deep, whatever opens: one problem, and at the place where it is too deep.
+// However deep the nesting, and whatever opens it, one problem is reported, where it is too deep.
 func TestEDNNestedTooDeep(t *testing.T) {
 	for opening, column := range map[string]int{"[": 1001, "(": 1001, "{:a ": 3998, "#_": 2001, "#a ": 1501, "[#_": 1501} {
 		got := Parse("f.edn", []byte(strings.Repeat(opening, 100_000))).Problems
@@ -529,8 +529,8 @@ func TestHeadersNamedByKeywords(t *testing.T) {
 	})
 }
 
-// TestTextAtInEDN looks up the letter Z of a body, and wants the place where it is
-// written in the file.
+// TestTextAtInEDN looks up the letter Z of a body, and expects the position at which it is written
+// in the file.
 func TestTextAtInEDN(t *testing.T) {
 	for _, c := range []struct{ name, body string }{
 		{"a text", `"abc §Z d"`},
@@ -573,8 +573,8 @@ func TestTextAtInEDN(t *testing.T) {
 	}
 }
 
-// A lone \r ends a line, of the file and of the texts in it; what ends one in YAML
-// alone does not.
+// A lone \r ends a line, both of the file and of the texts in it; characters that end a line only
+// in YAML do not.
 func TestTextAtBehindOtherLineBreaks(t *testing.T) {
 	for body, want := range map[string]syntax.Pos{
 		"\"a\rZ\"":              {File: "f.edn", Line: 3, Column: 1},
@@ -664,7 +664,7 @@ func TestExamplesWrittenAsEDN(t *testing.T) {
 
 var plainKey = regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
 
-// writeEDN writes a node as EDN: keys that can be as keywords.
+// writeEDN writes a node as EDN, with keywords as keys where possible.
 func writeEDN(n *syntax.Node) string {
 	switch n.Kind {
 	case syntax.NullNode:

@@ -22,7 +22,8 @@ func BenchmarkParse10000EndpointsEDN(b *testing.B) {
 	}
 }
 
-// The slowest known inputs: each takes linear time, or is refused early.
+// BenchmarkParseHostileEDN parses the slowest known inputs. Each takes linear time, or is refused
+// early.
 func BenchmarkParseHostileEDN(b *testing.B) {
 	var keys strings.Builder
 	for i := range 50_000 {

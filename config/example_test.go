@@ -59,7 +59,7 @@ func ExampleJSON() {
 	// Output: {"id":"{{path-params.id}}","roles":["admin"]}
 }
 
-// The endpoint that is declared first answers: here those of a file, except for one.
+// Of two endpoints for the same requests, the first one answers: here the one made in Go.
 func ExampleJoin() {
 	file := config.Parse("mocks.yml", []byte("- endpoint: {path: /up, response: {body: up}}"))
 	down := config.New(config.Endpoint{Path: config.Plain("/up"), Response: config.Response{Status: 503}})

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// foreign is the name that other tools use for one of our keys, or a key in the place where people
-// look for it.
+// foreign is a name that other tools use for one of our keys, or one of our keys in a place where
+// people look for it.
 type foreign struct {
 	words string   // in lower case, without - and _
 	ours  []string // the keys that are meant, with those that contain them; the first possible one counts
@@ -78,5 +78,5 @@ func foreignHint(name string, keys []string) (hint, key string) {
 	if !nested {
 		return "", ""
 	}
-	return fmt.Sprintf(" (did you mean %q of the %s%s?)", leaf, parent, value), ""
+	return fmt.Sprintf(" (did you mean %q in the %s%s?)", leaf, parent, value), ""
 }

@@ -17,7 +17,7 @@ func TestWordsOfOtherTools(t *testing.T) {
 		{"delay", endpoint, `(did you mean "latency"?)`},
 		{"fixedDelayMilliseconds", endpoint, `(did you mean "latency"?)`},
 		{"sleep", endpoint, `(did you mean "latency"?)`},
-		{"delay", inResponse("§%s: 1"), `(did you mean "latency" of the endpoint?)`},
+		{"delay", inResponse("§%s: 1"), `(did you mean "latency" in the endpoint?)`},
 		{"delay", hook, `(did you mean "sleep-time"?)`},
 		{"sleep", hook, `(did you mean "sleep-time"?)`},
 		{"delay", "- websocket: {path: /x, send: [{response: a, §%s: 1}]}\n", `(did you mean "after"?)`},
@@ -60,8 +60,8 @@ func TestAMappingOfWireMockIsNoMocksFile(t *testing.T) {
 	}
 }
 
-// A word that is listed for two keys, or that suggests a key that does not exist, would be a
-// mistake in the table.
+// A word that is listed for two keys, or that suggests a key that does not exist, would be an error
+// in the table.
 func TestForeignWordsAreWrittenAsTheyAreCompared(t *testing.T) {
 	var known []string
 	for _, p := range tables(nil, table.Rows(item.Fields)) {
@@ -73,14 +73,14 @@ func TestForeignWordsAreWrittenAsTheyAreCompared(t *testing.T) {
 	for _, f := range foreigns {
 		for word := range strings.FieldsSeq(f.words) {
 			if seen[word] || squeezed.Replace(strings.ToLower(word)) != word {
-				t.Errorf("%q is there twice, or not in small letters alone", word)
+				t.Errorf("%q occurs twice, or is not in lower case", word)
 			}
 			seen[word] = true
 		}
 		for _, path := range f.ours {
 			leaf := path[strings.LastIndexByte(path, '.')+1:]
 			if !slices.Contains(known, leaf) {
-				t.Errorf("%q is no key of ours", path)
+				t.Errorf("%q is not a key of the configuration", path)
 			}
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"mockserver/internal/files"
 )
 
-// given are the files of one load that are not just lists. They are processed after all files are
-// read.
+// given contains the files of one load that are not just lists. They are processed after all files
+// are read.
 type given struct {
 	documents []givenDocument
 	mocks     []givenMocks
@@ -56,7 +56,7 @@ func lacksVersion(doc *syntax.Node) bool {
 
 const noVersion = "the document has paths but no version of OpenAPI; expected the key openapi, with a version such as 3.0.3 or 3.1.0"
 
-// asLists turns single items outside a list into lists, if that is accepted.
+// asLists turns single items outside a list into lists, if the Loader accepts them.
 func (g *given) asLists(docs []*syntax.Node) []*syntax.Node {
 	for i, doc := range docs {
 		if g.single && doc.Kind == syntax.MapNode && len(doc.Entries) == 1 && (doc.Get("endpoint") != nil || doc.Get("websocket") != nil) {

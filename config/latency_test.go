@@ -94,7 +94,7 @@ func TestPercentilesWithoutEnd(t *testing.T) {
 
 func TestWarningsOfLatencies(t *testing.T) {
 	text, places := marked("f.yml", withKeys("latency: {min-ms: 1, timeout-ms: §5}"))
-	expect(t, Parse("f.yml", []byte(text)).Problems, places, one(atLatency+".timeout-ms", "has no effect: it is for timeout-rate, which is not given"))
+	expect(t, Parse("f.yml", []byte(text)).Problems, places, one(atLatency+".timeout-ms", "has no effect without timeout-rate"))
 	only(t, "f.yml", withKeys("latency: {timeout-rate: 0, timeout-ms: 5}"))
 }
 

@@ -30,7 +30,7 @@ func TestMistakesOfLimits(t *testing.T) {
 		{"a parameter that the path has not", key("§path-params.user"), one(at+".key-fn", `the path has no parameter "user"; it has id`)},
 		{"a parameter in another case", key("§path-params.Id"), one(at+".key-fn", `the path has no parameter "Id" (did you mean "id"?); it has id`)},
 		{"a parameter of a path without any", "- endpoint: {path: '/x/a:id/*y/z?:q', response: {}, rate-limit: {key-fn: §path-params.id}}\n",
-			one(at+".key-fn", `the path has no parameter "id"; it has none`)},
+			one(at+".key-fn", `the path has no parameter "id": it declares no parameters`)},
 		{"a parameter without a name", key("§query-params."), one(at+".key-fn", `"query-params." has no name after the dot`)},
 		{"a header that is none", key("§header-params.a b"), one(at+".key-fn", `"a b" is not a header name`)},
 		{"a misspelt source", key("§query-param.x"), one(at+".key-fn", `"query-param.x" does not identify a client (did you mean "query-params"?)`)},

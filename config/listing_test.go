@@ -32,7 +32,7 @@ func TestADirectoryWithItsSubdirectoriesIsReadInByteOrderOfPaths(t *testing.T) {
 			t.Errorf("%s: got %q and %v, want %q", name, got, spec.Problems, want)
 		}
 		if e := spec.Endpoints[2]; len(spec.Endpoints) == len(want) && filepath.Base(e.Dir) != "b" {
-			t.Errorf("relative names are looked up in %s, want beside the file", e.Dir)
+			t.Errorf("relative names are looked up in %s, want next to the file", e.Dir)
 		}
 	}
 	t.Chdir(dir)
@@ -40,7 +40,7 @@ func TestADirectoryWithItsSubdirectoriesIsReadInByteOrderOfPaths(t *testing.T) {
 		t.Errorf("...: got %q, want %q", got, want)
 	}
 	if spec := Load("a/..."); spec.Endpoints[0].Pos.File != filepath.Join("a", "b", "c.yml") {
-		t.Errorf("a file is called %q, want as it was given", spec.Endpoints[0].Pos.File)
+		t.Errorf("a file is named %q, want the name as it was given", spec.Endpoints[0].Pos.File)
 	}
 	if spec := Load("a", "..."); len(spec.Problems.Warnings()) != 1 || len(spec.Endpoints) != len(want) {
 		t.Errorf("a and ...: got %q and %v, want each file once, and a warning of a/z.yml", paths(spec), spec.Problems)
@@ -55,7 +55,7 @@ func TestWhatIsWrongWithADirectoryAndItsSubdirectories(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"many/...":     ": the directory cannot be read: there are more than 1000 directories",
-		"none/...":     "/...: the directory holds no file to read; ",
+		"none/...":     "/...: the directory contains no file to read; ",
 		"nowhere/...":  "/nowhere: the directory cannot be read: ",
 		"file.yml/...": "/file.yml: the directory cannot be read: ",
 	} {

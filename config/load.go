@@ -41,8 +41,8 @@ type Loader struct {
 	// Parse reads a single endpoint.
 	Single bool
 	// Import makes a configuration from a file or directory of another tool, and returns its name;
-	// "" if the path does not belong to another tool. An error that is not Problems is worded to
-	// follow the path. It may be nil.
+	// "" if the path does not belong to another tool. The text of an error that is not of type
+	// Problems is to be prefixed with the path. Import may be nil.
 	Import func(path string) (string, error)
 	// Upstream is the URL of an upstream named default, which gets all requests that no endpoint
 	// answers; "" for none.
@@ -100,7 +100,7 @@ func (s *Spec) imported(l Loader, path string) bool {
 func (s *Spec) again(path string) bool {
 	absolute := files.Absolute(path)
 	if s.read[absolute] {
-		p := fileProblem(path, "is given twice; it is read once, where it is given first")
+		p := fileProblem(path, "is given twice; it is read once, at its first position")
 		p.Warning = true
 		s.Problems = append(s.Problems, p)
 		return true

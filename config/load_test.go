@@ -63,7 +63,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	for path, want := range map[string]string{
 		filepath.Join(dir, "none.yml"): "there is no such file",
 		"https://example.com/api.yml":  "is a URL; expected a file or a directory",
-		t.TempDir():                    "the directory holds no file to read",
+		t.TempDir():                    "the directory contains no file to read",
 		pipe:                           "is not a regular file",
 		large:                          "the file is larger than the limit of 64 MiB",
 		filepath.Join(large, "x.yml"):  "cannot be read: not a directory",

@@ -65,7 +65,8 @@ func manyKeys(n int, format string) string {
 	return b.String()
 }
 
-// The slowest known inputs: each takes linear time, or is refused early.
+// BenchmarkParseHostile parses the slowest known inputs. Each takes linear time, or is refused
+// early.
 func BenchmarkParseHostile(b *testing.B) {
 	var bomb strings.Builder
 	bomb.WriteString("a0: &a0 [x,x,x,x,x,x,x,x,x]\n")

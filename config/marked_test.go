@@ -46,18 +46,18 @@ func expect(t *testing.T, got syntax.Problems, places []syntax.Pos, want []compl
 	}
 	for i, p := range got {
 		if p.Pos != places[i] {
-			t.Errorf("problem %d stands at %v, want %v: %v", i, p.Pos, places[i], p)
+			t.Errorf("problem %d is at %v, want %v: %v", i, p.Pos, places[i], p)
 		}
 		if p.Key != want[i].key {
 			t.Errorf("problem %d has key %q, want %q", i, p.Key, want[i].key)
 		}
 		if want[i].what == "" || !strings.Contains(p.What, want[i].what) {
-			t.Errorf("problem %d says %q, want %q in it", i, p.What, want[i].what)
+			t.Errorf("problem %d is %q, want %q in it", i, p.What, want[i].what)
 		}
 	}
 }
 
-// error is one row of a table of errors.
+// mistake is one row of a table of errors.
 type mistake struct {
 	name string
 	text string

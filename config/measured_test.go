@@ -47,12 +47,12 @@ func TestLatencyFromAFile(t *testing.T) {
 		t.Errorf("the failure rate is %v", a.FailureRate)
 	}
 	if got := spec.Referenced(); !slices.Contains(got, filepath.Join(dir, "out.txt")) || !slices.Contains(got, filepath.Join(dir, "x.csv")) {
-		t.Errorf("watched are %q", got)
+		t.Errorf("got the watched files %q", got)
 	}
 	for latency, want := range map[string]string{
 		"{from: none.csv}":                   `mocks.yml:1:40: [0].endpoint.latency.from: none.csv: there is no such file`,
 		"{from: x.csv, column: elapsed}":     `x.csv:2:3: [0].endpoint.latency.from: "10" has no unit; expected a duration such as 8.1ms, or unit: ms next to from`,
-		"{from: fall.txt}":                   "fall.txt:2:1: [0].endpoint.latency.from: the length at 99 percent, 2ms, is below that at 50 percent, 5ms; lengths do not fall where percentiles rise",
+		"{from: fall.txt}":                   "fall.txt:2:1: [0].endpoint.latency.from: the length at 99 percent, 2ms, is below that at 50 percent, 5ms; lengths must not fall as percentiles rise",
 		"{from: out.txt, p50: 2ms}":          "mocks.yml:1:40: [0].endpoint.latency.from: p50 and from belong to different forms of latency; expected one",
 		"{from: out.txt, unit: years}":       "mocks.yml:1:55: [0].endpoint.latency.unit: ",
 		`{from: ""}`:                         "mocks.yml:1:41: [0].endpoint.latency.from: ",

@@ -51,8 +51,8 @@ func isMocks(doc *syntax.Node) bool {
 	return mayBeMocks(doc) && !slices.ContainsFunc(doc.Entries, func(e syntax.Entry) bool { return e.Value.Kind != syntax.MapNode })
 }
 
-// mayBeMocks reports whether a document is a mocks file apart from values that are not maps; the
-// names of operations decide then.
+// mayBeMocks reports whether a document could be a mocks file in which some values are not maps;
+// whether it is one depends on the names of operations.
 func mayBeMocks(doc *syntax.Node) bool {
 	return doc.Kind == syntax.MapNode && len(doc.Entries) > 0 && !mayBeItem(doc)
 }

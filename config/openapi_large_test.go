@@ -43,7 +43,7 @@ func largeDocument(kinds int) []byte {
 // A document whose schemas refer to each other is read completely; the benchmark measures the cost.
 func TestLargeDocument(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes a processor for some seconds")
+		t.Skip("takes some seconds of CPU time")
 	}
 	const kinds = 300
 	spec := config.Parse("cloud.json", largeDocument(kinds))

@@ -45,13 +45,13 @@ components:
     A: {$ref: '#/components/schemas/B'}
     B: {$ref: '#/components/schemas/A'}
 `, "6:16: #/components/schemas/A/$ref", "leads back to itself"},
-	{"a schema made of itself", head + `paths: {}
+	{"a schema that contains itself", head + `paths: {}
 components:
   schemas:
     A:
       allOf:
         - $ref: '#/components/schemas/A'
-`, "7:7: #/components/schemas/A", "made of itself"},
+`, "7:7: #/components/schemas/A", "contains itself"},
 	{"a path item of itself", head + `paths:
   /a: {$ref: '#/paths/~1a'}
 `, "4:15: #/paths/~1a/$ref", "leads back to itself"},
@@ -80,7 +80,7 @@ components:
 `, "6:25: #/paths/~1a/post/operationId", `operationId "x" is already given at`},
 	{"a brace without another", head + "paths:\n  /a/{b:\n    get: {responses: {'200': {description: ok}}}\n", "4:3: #/paths/~1a~1{b", "has no matching }"},
 	{"a path without a slash", head + "paths:\n  a:\n    get: {responses: {'200': {description: ok}}}\n", "4:3: #/paths/a", "does not begin with /"},
-	{"an unknown version", "openapi: 4.0.0\ninfo: {}\n", "1:10: #/openapi", `the version is "4.0.0"; 3.0 and 3.1`},
+	{"an unknown version", "openapi: 4.0.0\ninfo: {}\n", "1:10: #/openapi", `the version is "4.0.0"; expected OpenAPI 3.0 or 3.1`},
 	{"an old version", "swagger: '1.2'\n", "1:11: #/swagger", `the version is "1.2"`},
 	{"a version that is a list", "openapi: [3]\n", "1:10: #/openapi", "is a list"},
 	{"a type that there is none", head + "paths: {}\ncomponents:\n  schemas:\n    A: {type: strin}\n", "6:8: #/components/schemas/A", `unsupported 'type' value "strin"`},
@@ -106,14 +106,14 @@ func TestBrokenDocuments(t *testing.T) {
 			spec := config.Loader{StrictDocuments: true}.Parse("api.yml", []byte(c.doc))
 			errs := spec.Problems.Errors()
 			if len(errs) == 0 || len(spec.Endpoints) > 0 {
-				t.Fatalf("no mistake is found; %d endpoints", len(spec.Endpoints))
+				t.Fatalf("no error found; %d endpoints", len(spec.Endpoints))
 			}
 			for _, p := range errs {
 				if strings.HasPrefix(p.String(), "api.yml:"+c.place) && strings.Contains(p.What, c.what) {
 					return
 				}
 			}
-			t.Errorf("%v\nis not api.yml:%s … %s", errs, c.place, c.what)
+			t.Errorf("got %v\nwant api.yml:%s … %s", errs, c.place, c.what)
 		})
 	}
 }
@@ -135,7 +135,7 @@ components:
 		lines = append(lines, p.Pos.Line)
 	}
 	if want := []int{5, 7, 10, 11}; !slices.Equal(lines, want) {
-		t.Errorf("mistakes on lines %v, not %v:\n%v", lines, want, spec.Problems)
+		t.Errorf("got errors on lines %v, want %v:\n%v", lines, want, spec.Problems)
 	}
 }
 
@@ -173,10 +173,10 @@ func TestFilesAreRecognisedByContent(t *testing.T) {
 			got = append(got, e.EffectiveMethod()+" "+e.Path.Value)
 		}
 		if want := []string{"GET /pets/:id", "GET /pets/{petId}", "DELETE /pets/{petId}"}; !slices.Equal(got, want) {
-			t.Errorf("%v: %v, not %v", paths, got, want)
+			t.Errorf("%v: got %v, want %v", paths, got, want)
 		}
 		if e := spec.Endpoints[2]; e.Response.Status != 202 || e.Response.Raw || e.Operation == nil {
-			t.Errorf("%v: the mocks file does not say what is answered: %+v", paths, e.Response)
+			t.Errorf("%v: the mocks file does not determine the answer: %+v", paths, e.Response)
 		}
 	}
 }
@@ -209,7 +209,7 @@ func TestBrokenMocksFiles(t *testing.T) {
 		}
 		errs := config.Load(document, mocks).Problems.Errors()
 		if len(errs) != 1 || !strings.HasPrefix(errs[0].String(), mocks+":"+c.place) || !strings.Contains(errs[0].What, c.what) {
-			t.Errorf("%s\n%v\nis not %s … %s", c.text, errs, c.place, c.what)
+			t.Errorf("%s\ngot %v\nwant %s … %s", c.text, errs, c.place, c.what)
 		}
 	}
 	alone := config.Parse("mocks.yml", []byte("listPets: {status: 200}\n")).Problems.Errors()
@@ -219,12 +219,12 @@ func TestBrokenMocksFiles(t *testing.T) {
 	for _, text := range []string{"paths: {/a: {}}\n", "servers: []\npaths: {/a: {}}\n"} {
 		bare := config.Parse("api.yml", []byte(text)).Problems.Errors()
 		if len(bare) != 1 || !strings.Contains(bare[0].What, "no version of OpenAPI") {
-			t.Errorf("%s is a document without its version: %v", text, bare)
+			t.Errorf("%s is a document without a version: %v", text, bare)
 		}
 	}
 }
 
-// All ways to write paths and servers, with the paths that are served.
+// Every way to write paths and servers leads to the expected paths.
 func TestPathsOfDocuments(t *testing.T) {
 	const rest = "\n    get: {responses: {'200': {description: ok}}}\n"
 	const id = "\n    parameters: [{name: id, in: path, required: true, schema: {}}]"
@@ -250,7 +250,7 @@ func TestPathsOfDocuments(t *testing.T) {
 			continue
 		}
 		if got := spec.Endpoints[0].Path.Value; got != c.want || !spec.Endpoints[0].Template {
-			t.Errorf("%s\nis served at %s, not %s", doc, got, c.want)
+			t.Errorf("%s\nis served at %s, want %s", doc, got, c.want)
 		}
 	}
 }
@@ -270,7 +270,7 @@ func TestSwagger2(t *testing.T) {
 	}
 	want := []string{"POST /v2/pets/{id} swagger2.json:9:15", "GET /v2/pets/{id} swagger2.json:17:14", "GET /v2/all swagger2.json:26:14"}
 	if !slices.Equal(got, want) {
-		t.Errorf("%q, not %q", got, want)
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
@@ -291,7 +291,7 @@ func TestDocumentsInEDN(t *testing.T) {
 	}
 }
 
-// The URL of a callback in mocks files and documents, and the template that is made from it.
+// A callback URL in a mocks file or a document becomes the expected template.
 func TestCallbackURLs(t *testing.T) {
 	for _, c := range []struct{ url, want, warning string }{
 		{"{$request.body#/a/0/b-c}", "{{json-params.a.0.b-c}}", ""},

@@ -31,7 +31,7 @@ func TestMistakesOfOutcomes(t *testing.T) {
 			{atOutcomes + "[0].weight", "is a number (-1); expected a number from 0 to 1000000000"}, {atOutcomes + "[1].weight", "(.nan)"}, {atOutcomes + "[2].weight", "(.inf)"},
 			{atOutcomes + "[3].weight", `a text ("heavy")`}, {atOutcomes + "[4].weight", "a number (1000000001)"}, {atOutcomes + "[5].weight", `a text ("5%")`}}},
 		{"weights all zero", "- endpoint:\n    path: /x\n    responses:\n    §- {weight: 0}\n    - weight: 0.0\n", one(atOutcomes, "all weights are 0; at least one must be above 0")},
-		{"select without responses", withKeys("select: §weighted"), one(atEndpoint+".select", "select chooses among responses, which are not given")},
+		{"select without responses", withKeys("select: §weighted"), one(atEndpoint+".select", "select requires responses")},
 		{"a misspelt select", inOutcomes("{}") + "    select: §sequence-hol\n", one(atEndpoint+".select", `(did you mean "sequence-hold"?); expected one of weighted, sequence, sequence-hold`)},
 		{"an empty select", inOutcomes("{}") + "    select: '§'\n", one(atEndpoint+".select", "one of weighted")},
 		{"what is wrong with responses, in each", inOutcomes("status: §99", "{body: x, external-body: §{provider: json, path: a.json}}",
@@ -47,7 +47,7 @@ func TestMistakesOfOutcomes(t *testing.T) {
 		{"what is wrong with their latencies", inOutcomes("latency: {min-ms: 5, max-ms: §2}", "latency: {p50: 20ms, p99: §10ms}", "latency: §{}"), []complaint{
 			{atOutcomes + "[0].latency.max-ms", "is below min-ms"}, {atOutcomes + "[1].latency.p99", "p99 (10ms) is below p50 (20ms)"}, {atOutcomes + "[2].latency", "is an empty map"}}},
 		{"what is wrong with their faults", inOutcomes("fault: {type: §rest}", "fault: {type: truncate, bytes-per-second: §5}", "fault: §{rate: 1}"), []complaint{
-			{atOutcomes + "[0].fault.type", `(did you mean "reset"?)`}, {atOutcomes + "[1].fault.bytes-per-second", "is for the fault slow-body; this one is truncate"},
+			{atOutcomes + "[0].fault.type", `(did you mean "reset"?)`}, {atOutcomes + "[1].fault.bytes-per-second", "applies only to the fault slow-body; this one is truncate"},
 			{atOutcomes + "[2].fault", "type is missing"}}},
 	})
 }
@@ -62,8 +62,8 @@ func TestMistakesOfFaults(t *testing.T) {
 		{"a misspelt key", withKeys("fault: {type: reset, §rat: 1}"), one(at+".rat", `(did you mean "rate"?); expected one of type, rate, bytes-per-second`)},
 		{"rates that are none", withKeys("fault: {type: reset, rate: §1.5}"), one(at+".rate", "a number from 0 to 1")},
 		{"a rate below 0", withKeys("fault: {type: reset, rate: §-0.5}"), one(at+".rate", "is a number (-0.5)")},
-		{"of for another fault", withKeys("fault: {of: §connection, type: truncate}"), one(at+".of", "of is for the fault reset; this one is truncate")},
-		{"bytes of another fault", withKeys("fault: {bytes-per-second: §1024, type: reset}"), one(at+".bytes-per-second", "is for the fault slow-body; this one is reset")},
+		{"of for another fault", withKeys("fault: {of: §connection, type: truncate}"), one(at+".of", "of applies only to the fault reset; this one is truncate")},
+		{"bytes of another fault", withKeys("fault: {bytes-per-second: §1024, type: reset}"), one(at+".bytes-per-second", "applies only to the fault slow-body; this one is reset")},
 		{"no bytes a second", withKeys("fault: {type: slow-body, bytes-per-second: §0}"), one(at+".bytes-per-second", "is a number (0); expected an integer from 1 to 1000000000")},
 		{"part of a byte", withKeys("fault: {type: slow-body, bytes-per-second: §0.5}"), one(at+".bytes-per-second", "an integer from 1")},
 	})
@@ -145,7 +145,7 @@ func TestWhatOutcomesMayHold(t *testing.T) {
 		t.Errorf("%+v, %v", r, r.Body.At(3))
 	}
 	if o[0].Webhooks != nil || o[1].Webhooks == nil || len(o[1].Webhooks) > 0 || o[0].Latency != nil || o[0].Fault != nil {
-		t.Error("what is left out is that of the endpoint; [] is none")
+		t.Error("want the keys of the endpoint where they are left out, and none for []")
 	}
 	if r := o[2].Response; r.Body.Value != `{"a":"{{x}}\""}` || !r.BodyJSON || !r.Raw || o[2].Latency.Max != 2*time.Second {
 		t.Errorf("%+v %+v", r, o[2].Latency)
@@ -202,10 +202,10 @@ func TestNew_CompletesTraffic(t *testing.T) {
 		}
 	}
 	if !reflect.DeepEqual(spec, New(withTraffic())) {
-		t.Error("what was completed was changed")
+		t.Error("Complete changed the original")
 	}
 	if again := New(e).Complete().Endpoints[0]; !reflect.DeepEqual(bareEndpoints([]Endpoint{again}, true), bareEndpoints([]Endpoint{e}, true)) {
-		t.Errorf("completed again it is\n%+v\nwant\n%+v", again, e)
+		t.Errorf("completing it again gives\n%+v\nwant\n%+v", again, e)
 	}
 }
 
@@ -227,7 +227,7 @@ func TestNew_FindsMistakesOfTraffic(t *testing.T) {
 		want   string
 	}{
 		"response and responses":   {func(e *Endpoint) { e.Response.Status = 200 }, "responses: GET /x/:id: response and responses are both given"},
-		"select without responses": {func(e *Endpoint) { e.Responses, e.Select = nil, SelectSequence }, "select: GET /x/:id: select chooses among responses"},
+		"select without responses": {func(e *Endpoint) { e.Responses, e.Select = nil, SelectSequence }, "select: GET /x/:id: select requires responses"},
 		"an unknown select":        {func(e *Endpoint) { e.Select = "sequense" }, `select: GET /x/:id: is "sequense" (did you mean "sequence"?)`},
 		"a weight below 0":         {func(e *Endpoint) { e.Responses[1].Weight = -1 }, "responses[1].weight: GET /x/:id: is -1; expected a number from 0"},
 		"a weight that is none":    {func(e *Endpoint) { e.Responses[1].Weight = math.NaN() }, "responses[1].weight: GET /x/:id: is NaN"},
@@ -238,9 +238,9 @@ func TestNew_FindsMistakesOfTraffic(t *testing.T) {
 		"a webhook":                {func(e *Endpoint) { e.Responses[1].Webhooks[0].Method = "post" }, `responses[1].webhooks[0].method: GET /x/:id: is "post" (did you mean "POST"?)`},
 		"an unknown fault":         {func(e *Endpoint) { e.Fault.Type = "rest" }, `fault.type: GET /x/:id: is "rest" (did you mean "reset"?)`},
 		"a rate above 1":           {func(e *Endpoint) { e.Fault.Rate = 1.5 }, "fault.rate: GET /x/:id: is 1.5; expected a number from 0 to 1"},
-		"bytes of another fault":   {func(e *Endpoint) { e.Fault.BytesPerSecond = 5 }, "fault.bytes-per-second: GET /x/:id: bytes-per-second is for the fault slow-body; this one is reset"},
+		"bytes of another fault":   {func(e *Endpoint) { e.Fault.BytesPerSecond = 5 }, "fault.bytes-per-second: GET /x/:id: bytes-per-second applies only to the fault slow-body; this one is reset"},
 		"bytes below 0":            {func(e *Endpoint) { e.Responses[1].Fault.BytesPerSecond = -5 }, "responses[1].fault.bytes-per-second: GET /x/:id: is -5"},
-		"of for another fault":     {func(e *Endpoint) { e.Fault = &Fault{Type: "truncate", Of: OfStream} }, "fault.of: GET /x/:id: of is for the fault reset; this one is truncate"},
+		"of for another fault":     {func(e *Endpoint) { e.Fault = &Fault{Type: "truncate", Of: OfStream} }, "fault.of: GET /x/:id: of applies only to the fault reset; this one is truncate"},
 		"of what is not known":     {func(e *Endpoint) { e.Fault.Of = "streams" }, `fault.of: GET /x/:id: is "streams" (did you mean "stream"?)`},
 		"two forms":                {func(e *Endpoint) { e.Latency.Median = 5 }, "latency.median: GET /x/:id: p50 and median belong to different forms"},
 		"two other forms":          {func(e *Endpoint) { e.Latency = &Latency{Min: 1, Sigma: 1} }, "latency.median: GET /x/:id: min and median belong to different forms"},

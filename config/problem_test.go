@@ -31,7 +31,7 @@ func TestTwentyProblemsAreShownAndTheRestCounted(t *testing.T) {
 		err := Parse("f.yml", []byte(strings.Repeat("- 1\n", n))).Problems.Err()
 		lines := strings.Split(err.Error(), "\n")
 		if got := lines[len(lines)-1]; got != last || len(lines) != min(n, 21) {
-			t.Errorf("%d mistakes: %d lines, the last %q, want %q", n, len(lines), got, last)
+			t.Errorf("%d errors: %d lines, the last %q, want %q", n, len(lines), got, last)
 		}
 	}
 }
@@ -39,7 +39,7 @@ func TestTwentyProblemsAreShownAndTheRestCounted(t *testing.T) {
 // A file may contain millions of errors: only a limited number are kept, and the output says so.
 func TestMistakesOfOneFileAreBounded(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes a processor for some seconds")
+		t.Skip("takes some seconds of CPU time")
 	}
 	const many = 5000
 	times := func(text string) string { return strings.Repeat(text, many) }
@@ -91,7 +91,7 @@ func TestMistakesOfOneFileAreBounded(t *testing.T) {
 			}
 			for i, p := range got {
 				if p.Rest != (i == syntax.MaxErrors) {
-					t.Errorf("problem %d stands for the rest: %v", i, p.Rest)
+					t.Errorf("problem %d represents the rest: %v", i, p.Rest)
 				}
 			}
 			if last := got[syntax.MaxErrors]; !strings.Contains(last.What, "there are more than 1000") || last.Pos.Line == 0 {
@@ -169,6 +169,6 @@ func TestProblemsOfTwoFilesThatAlternateAreGroupedByFile(t *testing.T) {
 	}
 	ps = syntax.Problems{{Pos: syntax.Pos{File: "b", Line: 9, Column: 1}, Warning: true}, {Pos: syntax.Pos{File: "a", Line: 1, Column: 1}}, {Pos: syntax.Pos{File: "b", Line: 2, Column: 1}}}
 	if got := ps.Errors(); got[0].Pos.File != "b" {
-		t.Errorf("a file that came first with a warning stands behind: %v", got)
+		t.Errorf("a file that came first, with a warning, is not first: %v", got)
 	}
 }

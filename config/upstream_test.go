@@ -84,7 +84,7 @@ func TestUpstreamErrors(t *testing.T) {
 		{proxied + "{to: real, path: §x}}}", "does not begin with /"},
 		{proxied + "{to: real, path: §'/x y'}}}", "is not allowed in the path of a request"},
 		{proxied + "{to: real, when: §never}}}", "expected always or missing"},
-		{proxied + "{to: real, when: §missing}}}", "needs something that may be missing: external-body, or find"},
+		{proxied + "{to: real, when: §missing}}}", "missing requires external-body, or find"},
 		{proxied + "real, body: §x}}", "proxy and body are both given"},
 		{proxied + "real, external-body: §{provider: json, path: http://a}}}", "proxy and external-body are both given"},
 		{proxied + "real, status: §201}}", "status and proxy are both given"},

@@ -68,7 +68,7 @@ func TestWarningsOfWebhooks(t *testing.T) {
 		{"no body", hooked("body: ''"), nil},
 		{"scalars", hooked("body: 5"), nil},
 		{"a map", hooked("body: {a: 1}"), nil},
-		{"a fragment", toURL("http://a/{{path}}?b§#c{{path}}#d"), one(atWebhook+".url", "what follows # is not sent")},
+		{"a fragment", toURL("http://a/{{path}}?b§#c{{path}}#d"), one(atWebhook+".url", "the part after # is not sent")},
 		{"in the second of several", "- endpoint: {path: /x, response: {}, webhooks: [{method: POST, url: 'http://a'}, {method: POST, url: 'http://a', body: §x}]}\n",
 			one(atEndpoint+".webhooks[1].body", "not JSON")},
 	} {
@@ -92,7 +92,7 @@ func TestWebhooksInBothSyntaxes(t *testing.T) {
 	testTwins(t, []twin{
 		at("a blank", "url: 'http://a/b c'", `:url "http://a/b c"`, complaint{atWebhook + ".url", "a blank"}),
 		at("a port", "url: 'http://a:99999'", `:url "http://a:99999"`, complaint{atWebhook + ".url", "the port"}),
-		at("a fragment", "url: 'http://a#b'", `:url "http://a#b"`, complaint{atWebhook + ".url", "what follows #"}),
+		at("a fragment", "url: 'http://a#b'", `:url "http://a#b"`, complaint{atWebhook + ".url", "the part after #"}),
 		at("a Host", "url: 'http://a', headers: {Host: a b}", `:url "http://a" :headers {:host "a b"}`, complaint{atWebhook + ".headers.Host", "not the name of a host"}),
 		at("a header of the sender", "url: 'http://a', headers: {Content-Length: 5}", `:url "http://a" :headers {:content-length 5}`, complaint{atWebhook + ".headers.Content-Length", "is left out"}),
 		at("a body that is no JSON", "url: 'http://a', body: x", `:url "http://a" :body :x`, complaint{atWebhook + ".body", "it is not JSON"}),
@@ -178,7 +178,7 @@ func TestWebhooksMadeInGoAreChecked(t *testing.T) {
 			found = found || g == at+key
 		}
 		if !found {
-			t.Errorf("nothing is said of %s, only of %q", at+key, got)
+			t.Errorf("no error about %s, only about %q", at+key, got)
 		}
 	}
 }

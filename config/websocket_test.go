@@ -143,6 +143,6 @@ func TestWebSocketsMadeInGo(t *testing.T) {
 		t.Errorf("not found: %v\n%v", want, spec.Problems)
 	}
 	if declared.OnMessage[0].Response.BodyJSON || declared.Key != "" {
-		t.Error("what was given has changed")
+		t.Error("the given configuration was changed")
 	}
 }

@@ -35,7 +35,7 @@ func (w *Words) At(file, key string) *tree.Node {
 	return nil
 }
 
-// Words reads the files of a specification, which the loader has loaded, once more.
+// Words reads again the files of a specification that the loader has loaded.
 func (l Loader) Words(s *Spec) (*Words, error) {
 	w := &Words{Title: "mocks", declared: map[string]*syntax.Node{}}
 	if len(s.files) > 0 {

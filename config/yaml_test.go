@@ -176,7 +176,7 @@ func TestAliasBombIsRefusedWithLittleMemory(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		spec := Parse("f.yml", []byte(text))
 		runtime.ReadMemStats(&after)
-		if len(spec.Problems) != 1 || !strings.Contains(spec.Problems.Error(), "the aliases of this file stand for more than 64 MiB") {
+		if len(spec.Problems) != 1 || !strings.Contains(spec.Problems.Error(), "the aliases of this file expand to more than 64 MiB") {
 			t.Errorf("%s: %.300s", name, spec.Problems.Error())
 		}
 		if spent := after.TotalAlloc - before.TotalAlloc; spent > 32<<20 {
@@ -241,7 +241,7 @@ func TestNumbersAsJSON(t *testing.T) {
 func TestNumbersThatJSONCannotSay(t *testing.T) {
 	testMistakes(t, "f.yml", []mistake{{"infinity and not a number",
 		"- endpoint: {path: /x, response: {body: [§.inf, {a: §.nan}, 1]}}\n",
-		[]complaint{{"[0].endpoint.response.body", ".inf cannot be said in JSON"}, {"[0].endpoint.response.body", ".nan cannot"}}}})
+		[]complaint{{"[0].endpoint.response.body", ".inf cannot be written in JSON"}, {"[0].endpoint.response.body", ".nan cannot"}}}})
 	if e := only(t, "f.yml", "- endpoint: {path: /x, response: {body: .inf}}\n"); e.Response.Body.Value != ".inf" {
 		t.Errorf("as a text: %q", e.Response.Body.Value)
 	}

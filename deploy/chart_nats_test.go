@@ -15,8 +15,8 @@ import (
 	"mockserver/internal/harness"
 )
 
-// The NATS servers that the chart installs have the version of these tests. Among the objects of
-// the chart, only the pods use them.
+// The NATS servers that the chart installs have the version that these tests use. Among the objects
+// of the chart, only the pods use them.
 func TestChart_InstallsNATS(t *testing.T) {
 	t.Parallel()
 	all := renderChart(t, map[string]string{

@@ -88,7 +88,7 @@ func readDockerfile(t *testing.T, dir string, args ...string) image {
 
 func TestContainer_TheLinterFindsNothing(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes seconds")
+		t.Skip("takes some seconds")
 	}
 	if found := readDockerfile(t, harness.File()).Warnings; len(found) > 0 {
 		t.Errorf("the Dockerfile: %q", found)
@@ -97,8 +97,8 @@ func TestContainer_TheLinterFindsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Docker 24 and older read it with their built-in parser, unless its first line selects another
-	// one.
+	// Docker 24 and older read a Dockerfile with their built-in parser, unless its first line
+	// selects another one.
 	if !strings.HasPrefix(string(text), "# syntax=docker/dockerfile:1\n") && strings.Contains(string(text), "--start-interval") {
 		t.Error("Docker 24 and older refuse --start-interval")
 	}
@@ -162,7 +162,8 @@ func TestContainer_TheImage(t *testing.T) {
 			t.Errorf("the label %s is %q, want %q", label, got, want)
 		}
 	}
-	// Modules are downloaded before the source is copied, and not again whenever it changes.
+	// Modules are downloaded before the source is copied, so that they are not downloaded again
+	// whenever it changes.
 	sum, all := slices.Index(i.Copies, "/go.sum -> "+i.Runs[0].Dir+"/"), slices.Index(i.Copies, "/ -> "+i.Runs[0].Dir+"/")
 	if len(i.Runs) != 2 || strings.Join(i.Runs[0].Args[2:], " ") != "go mod download" || sum < 0 || all < sum {
 		t.Errorf("it runs %q and copies %q, want go mod download between go.sum and the source", i.Runs, i.Copies)
@@ -309,7 +310,7 @@ const certificates = "/etc/ssl/certs/ca-certificates.crt"
 
 func TestContainer_TheProgramIsBuiltAsTheDockerfileSays(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it builds programs, which takes a while")
+		t.Skip("takes a while, because it builds programs")
 	}
 	if runtime.GOOS != "linux" {
 		t.Skip("a program for Linux does not run here")
@@ -428,7 +429,7 @@ func TestDeploy_ComposeAgreesWithTheImage(t *testing.T) {
 	}
 	environment := service.Environment
 	if text := environment["MOCKSERVER_ADMIN_TOKEN"]; text != "${MOCKSERVER_ADMIN_TOKEN:-}" {
-		t.Errorf("the token is %q, want that of the environment", text)
+		t.Errorf("the token is %q, want the one of the environment", text)
 	}
 	for name, text := range environment {
 		if text == "${"+name+":-}" {

@@ -28,7 +28,7 @@ type builder struct {
 func newBuilder(t *testing.T) *builder {
 	t.Helper()
 	if os.Getenv("MOCKSERVER_IMAGE_TESTS") == "" {
-		t.Skip("it builds an image in minutes if nothing is cached: MOCKSERVER_IMAGE_TESTS=1 asks for it")
+		t.Skip("takes minutes to build an image if nothing is cached; MOCKSERVER_IMAGE_TESTS=1 runs it")
 	}
 	for _, program := range []string{"buildah", "podman", "sh", "ldd"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -36,7 +36,7 @@ func newBuilder(t *testing.T) *builder {
 		}
 	}
 	if os.Getuid() != 0 {
-		t.Skip("only root can build and run images without further arrangements")
+		t.Skip("only root can build and run images without further setup")
 	}
 	dir := t.TempDir()
 	b := &builder{t: t, store: []string{"--storage-driver", "vfs", "--root", dir + "/store", "--runroot", dir + "/run"}}
@@ -74,9 +74,9 @@ func goEnv(t *testing.T, name string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// base creates the image in which the Dockerfile builds, under its name. It contains a shell and
-// the certificates of this machine; this machine's Go is mounted. Modules and cached builds also
-// come from this machine, so that nothing is downloaded.
+// base creates the image that the Dockerfile builds in, under the given name. It contains a shell
+// and the certificates of this machine; this machine's Go is mounted. Modules and cached builds
+// also come from this machine, so that nothing is downloaded.
 func (b *builder) base(name string) (mounts []string) {
 	b.t.Helper()
 	dir := b.t.TempDir()
@@ -92,7 +92,7 @@ func (b *builder) base(name string) (mounts []string) {
 	for from, to := range files {
 		content, err := os.ReadFile(from)
 		if err != nil {
-			b.t.Skipf("the base image cannot be made: %v", err)
+			b.t.Skipf("the base image cannot be built: %v", err)
 		}
 		harness.WriteFile(b.t, dir+"/root", to, string(content))
 		if err := os.Chmod(filepath.Join(dir, "root", to), 0o755); err != nil {
@@ -108,7 +108,7 @@ ENV PATH=/usr/local/go/bin:/bin GOPROXY=file:///modules GOSUMDB=off GOTOOLCHAIN=
 	download := exec.Command("go", "mod", "download")
 	download.Dir = harness.File()
 	if out, err := download.CombinedOutput(); err != nil {
-		b.t.Skipf("not all modules can be had: %v: %s", err, out)
+		b.t.Skipf("not all modules are available: %v: %s", err, out)
 	}
 	return []string{
 		"-v", goEnv(b.t, "GOROOT") + ":/usr/local/go:ro", "-v", goEnv(b.t, "GOMODCACHE") + "/cache/download:/modules:ro",
@@ -159,7 +159,7 @@ func knowsStartInterval(t *testing.T, version string) bool {
 	return major > 1 || minor >= 36
 }
 
-// The released image is built from the Dockerfile and run, as users do it.
+// The released image is built from the Dockerfile and run, as users do.
 func TestImage_IsBuiltAndRun(t *testing.T) {
 	b := newBuilder(t)
 	run := b.runtime()
@@ -172,7 +172,7 @@ func TestImage_IsBuiltAndRun(t *testing.T) {
 	version := b.do("buildah", "--version")
 	if interval := " --start-interval=1s"; !knowsStartInterval(t, version) {
 		if !strings.Contains(source, interval) {
-			t.Fatalf("there is no%s to leave out", interval)
+			t.Fatalf("the Dockerfile has no%s to leave out", interval)
 		}
 		t.Logf("%s does not know%s: it is left out", version, interval)
 		source = strings.Replace(source, interval, "", 1)

@@ -1,7 +1,7 @@
 //go:build unix && !race
 
-// Building for six platforms takes minutes when nothing is cached, and has no data races to find:
-// runs with the race detector leave these tests out.
+// Building for six platforms takes minutes when nothing is cached, and there are no data races to
+// find, so runs with the race detector leave these tests out.
 
 package deploy_test
 
@@ -64,10 +64,10 @@ var released = func() func(*testing.T) string {
 	return func(t *testing.T) string {
 		t.Helper()
 		if !buildsAreAskedFor(os.Getenv) {
-			t.Skip("MOCKSERVER_RELEASE_TESTS=1 is not set: a release keeps a machine busy for minutes")
+			t.Skip("takes minutes; MOCKSERVER_RELEASE_TESTS=1 runs it")
 		}
 		if _, err := exec.LookPath("make"); err != nil {
-			t.Skip("a release is made with make, which is not here")
+			t.Skip("a release needs make, which is not installed")
 		}
 		once.Do(func() {
 			dir = filepath.Join(scratch(), "dist")
@@ -79,7 +79,7 @@ var released = func() func(*testing.T) string {
 	}
 }()
 
-// errSlow is the error of a build that was given up: with nothing cached it may take minutes on a
+// errSlow is the error for a build that was given up: with nothing cached it may take minutes on a
 // busy machine, and the other tests need the rest of -timeout.
 var errSlow = errors.New("it takes more than half of the time that -timeout left; what is built by now is cached")
 
@@ -126,7 +126,7 @@ func needBuilt(t *testing.T, err error) {
 	}
 }
 
-// mayBeLeftOut reports whether a test may be left out because of the error of a build.
+// mayBeLeftOut reports whether a test may be left out because of a build error.
 func mayBeLeftOut(err error, env func(string) string) bool {
 	return errors.Is(err, errSlow) && !buildsAreAskedFor(env)
 }
@@ -144,7 +144,7 @@ func TestRelease_ABuildThatIsTooSlowIsLeftOutUnlessItIsAskedFor(t *testing.T) {
 		_, _ = os.ReadFile(begun) // waits for the process that writes to it
 		cancel(errSlow)
 	}()
-	// The error is returned once no process writes to its output any more, so not before sleep has
+	// The error is returned when no process writes to its output anymore, so not before sleep has
 	// exited.
 	slow := runBuild(ctx, t.TempDir(), nil, "sh", "-c", "sleep 3600 & echo >"+begun+"; wait")
 	broken := runBuild(t.Context(), t.TempDir(), []string{"WHY=no such file"}, "sh", "-c", "echo $WHY; exit 3")
@@ -220,7 +220,7 @@ func peMachine(path string) (string, error) {
 
 func TestRelease_ABinaryForEachPlatform(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes seconds")
+		t.Skip("takes some seconds")
 	}
 	dir := released(t)
 	want := []string{"SHA256SUMS"}
@@ -322,7 +322,7 @@ func TestRelease_TheNativeBinaryRuns(t *testing.T) {
 // The working tree of another user, in another directory, produces the same program.
 func TestRelease_TheSameSourceGivesTheSameBytes(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it builds programs, which takes a while")
+		t.Skip("takes a while, because it builds programs")
 	}
 	native := nativeRelease(t)
 	tree := t.TempDir()
@@ -352,7 +352,7 @@ func sameBytes(t *testing.T, a, b string) {
 	}
 }
 
-// copyFiles copies the files named from one directory to another.
+// copyFiles copies the named files from one directory to another.
 func copyFiles(t *testing.T, from, to string, names []string) {
 	t.Helper()
 	for _, name := range names {
@@ -366,7 +366,7 @@ func copyFiles(t *testing.T, from, to string, names []string) {
 
 func TestRelease_MakeListsItsTargets(t *testing.T) {
 	if _, err := exec.LookPath("make"); err != nil {
-		t.Skip("make is not here")
+		t.Skip("make is not installed")
 	}
 	bare, err := exec.Command("make", "--no-print-directory", "-C", harness.File()).CombinedOutput()
 	if err != nil {
@@ -374,7 +374,7 @@ func TestRelease_MakeListsItsTargets(t *testing.T) {
 	}
 	for _, target := range []string{"build", "test", "check", "release", "image", "clean", "help"} {
 		if !regexp.MustCompile(`(?m)^ *make ` + target + ` +\S`).Match(bare) {
-			t.Errorf("make does not tell of the target %s:\n%s", target, bare)
+			t.Errorf("make does not list the target %s:\n%s", target, bare)
 		}
 		if out, err := exec.Command("make", "--no-print-directory", "-C", harness.File(), "--dry-run", target).CombinedOutput(); err != nil {
 			t.Errorf("make %s: %v\n%s", target, err, out)
@@ -528,7 +528,7 @@ func TestRelease_WorkflowsArePinnedAndMayDoLittle(t *testing.T) {
 	}
 	image := regexp.MustCompile(`(?m)^FROM .*golang:(` + string(language[1]) + `\.\d+)-alpine `).FindSubmatch(dockerfile)
 	if image == nil {
-		t.Fatalf("the Dockerfile builds with no exact Go %s", language[1])
+		t.Fatalf("the Dockerfile does not name an exact version of Go %s", language[1])
 	}
 	may := map[string][]string{}
 	for _, file := range workflows(t) {
@@ -580,7 +580,7 @@ func TestRelease_WorkflowsCheckBeforeTheyPublish(t *testing.T) {
 		}
 	}
 	if got := release.Concurrency.Group; got != "release-${{ github.ref }}" {
-		t.Errorf("of the group %q one runs at a time", got)
+		t.Errorf("got the concurrency group %q, want one for each ref", got)
 	}
 	built, published, tagged := false, false, false
 	for _, step := range release.Jobs["image"].Steps {

@@ -12,8 +12,8 @@ func (q *Queue) run() {
 	defer timer.Stop()
 	a := &q.actor
 	for {
-		// These are read before the mailbox is emptied: by then it contains everything that was
-		// accepted.
+		// These must be read before the mailbox is emptied: if the queue is closed, the mailbox
+		// then contains everything that was accepted.
 		a.closing, a.until = q.closed.Load(), time.Duration(q.until.Load())
 		q.mail.empty(&a.batch)
 		q.take(&a.batch)
@@ -151,7 +151,7 @@ func (q *Queue) launch(t *target) {
 	q.sender.send(job{entry: id, form: f, parts: e.parts, target: t.name, depth: int(e.depth), attempt: int(e.attempt), due: q.began.Add(e.due), key: e.id})
 }
 
-// report is called by workers with the results of their attempts.
+// report passes the result of an attempt to the actor. Workers call it.
 func (q *Queue) report(r result) {
 	if !r.delivered() && !r.brokenOff && !r.unsent() {
 		q.failed(Failure{Webhook: r.webhook, Attempt: r.attempt, Final: !r.again(), Status: r.status, Err: r.err})
@@ -198,7 +198,7 @@ func (q *Queue) finished(r *result) {
 	a.ledger.remove(r.entry)
 }
 
-// forget removes a delivery from the count of pending ones and from the outbox.
+// forget removes a delivery from the count of pending deliveries and from the outbox.
 func (q *Queue) forget(id uint64) {
 	q.pending.Add(-1)
 	switch {
@@ -216,8 +216,8 @@ func (q *Queue) leave(entry uint32) {
 	q.actor.ledger.remove(entry)
 }
 
-// over reports whether the queue is finished: it is closing, and no delivery is left that falls due
-// in time.
+// over reports whether the queue is finished: it is closing, and none of the remaining deliveries
+// falls due in time.
 func (q *Queue) over(now time.Duration) bool {
 	a := &q.actor
 	switch {
@@ -232,7 +232,7 @@ func (q *Queue) over(now time.Duration) bool {
 	return !ok || next > int64(a.until/tick)
 }
 
-// end stops the workers and counts the deliveries that are left.
+// end stops the workers and counts the remaining deliveries.
 func (q *Queue) end() {
 	a := &q.actor
 	q.sender.close()

@@ -109,7 +109,7 @@ func (f *failures) String() string {
 }
 
 // A response counts as soon as its status line and head are complete. The connection is reused if
-// the rest of the response was read to its end.
+// the rest of the response was read completely.
 func TestAnswer_Counts(t *testing.T) {
 	long := strings.Repeat("X-Long: "+strings.Repeat("x", 1000)+"\r\n", 200)
 	cases := []struct {
@@ -170,7 +170,7 @@ func TestAnswer_Counts(t *testing.T) {
 	}
 }
 
-// Anything that is not a response is a failure, which states the reason.
+// Anything other than a response is reported as a failure with a reason.
 func TestAnswer_Fails(t *testing.T) {
 	cases := []struct{ name, answer, why string }{
 		{"nothing", "", "EOF"},
@@ -200,16 +200,16 @@ func TestAnswer_Fails(t *testing.T) {
 			enqueue(q, NewDelivery(hook(url), 0, 1, Parts{}), time.Now())
 			s := until(t, q, "finished", func(s Stats) bool { return s.Pending == 0 })
 			if s.Dead != 1 || !strings.Contains(failed.String(), c.why) {
-				t.Errorf("%d dead, %.1000v; want that it says %q", s.Dead, failed.String(), c.why)
+				t.Errorf("%d dead, %.1000v; want %q in it", s.Dead, failed.String(), c.why)
 			}
 			if said := failed.String(); len(said) > 400 {
-				t.Errorf("%d bytes are said: %.400s", len(said), said)
+				t.Errorf("the message has %d bytes: %.400s", len(said), said)
 			}
 		})
 	}
 }
 
-// A status is valid even if the body breaks off, or stalls until the timeout.
+// A status is valid even if the body is cut off, or stalls until the timeout.
 func TestAnswer_BodyBreaksOff(t *testing.T) {
 	for _, head := range []string{"Content-Length: 100\r\n", "Transfer-Encoding: chunked\r\n", ""} {
 		for _, stalls := range []bool{false, true} {
@@ -244,7 +244,7 @@ func TestAnswer_BodyBreaksOff(t *testing.T) {
 }
 
 // A response counts even if the target sends it before it has read the whole request: the request
-// cannot be written to its end, but there is a response.
+// cannot be written completely, but there is a response.
 func TestAnswer_BeforeTheRequestIsRead(t *testing.T) {
 	url := scripted(t, func(_ int, c net.Conn) {
 		c.Read(make([]byte, 100))
@@ -263,7 +263,7 @@ func TestAnswer_BeforeTheRequestIsRead(t *testing.T) {
 	}
 }
 
-// The same with a target that neither continues reading nor closes the connection: the response is
+// The response also counts if the target neither continues reading nor closes the connection: it is
 // found at the timeout.
 func TestAnswer_BeforeTheRequestIsReadAndItStaysOpen(t *testing.T) {
 	url := scripted(t, func(_ int, c net.Conn) {

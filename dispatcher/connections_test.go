@@ -45,8 +45,8 @@ func TestConnections_AreUsedAgainOverTLS(t *testing.T) {
 	}
 }
 
-// No delivery is lost if a target closes idle connections, also over TLS, where the target
-// announces it.
+// No delivery is lost if a target closes idle connections, including over TLS, where the target
+// announces that it closes the connection.
 func TestConnections_IdleTimeoutOverTLS(t *testing.T) {
 	target := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	closed := make(chan struct{}, 1)
@@ -84,12 +84,12 @@ func TestConnections_UntrustedTLS(t *testing.T) {
 	}
 }
 
-// listened starts a server on an address that not every machine has.
+// listened starts a server on an address that some machines do not have.
 func listened(t *testing.T, address string, answer http.HandlerFunc) *httptest.Server {
 	t.Helper()
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		t.Skipf("not here: %v", err)
+		t.Skipf("not possible on this machine: %v", err)
 	}
 	s := httptest.NewUnstartedServer(answer)
 	s.Listener.Close()

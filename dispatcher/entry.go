@@ -9,7 +9,7 @@ import (
 type entry struct {
 	due     time.Duration // on the queue's clock
 	parts   []byte
-	id      uint64 // in the store; 0 without one, see unstored
+	id      uint64 // ID in the store; 0 without a store; see unstored
 	next    uint32 // in the list of its target's ready entries, or in the list of free entries
 	webhook uint32
 	target  uint32

@@ -11,12 +11,12 @@ type ledger struct {
 	webhooks pool[*Webhook, *form]
 	targets  pool[string, *target]
 	name     []byte // buffer for the name of a target
-	// reasons contains why the last attempt failed, for the few entries that wait for another
+	// reasons records why the last attempt failed, for the few entries that wait for another
 	// attempt.
 	reasons map[uint32]string
 }
 
-// pool numbers values that entries share, and removes the values that no entry uses any more.
+// pool numbers values that entries share, and removes the values that no entry uses anymore.
 type pool[K comparable, V any] struct {
 	numbers map[K]uint32
 	shared  []sharing[K, V]
@@ -35,7 +35,7 @@ func (p *pool[K, V]) find(key K) (n uint32, ok bool) {
 	return n, ok
 }
 
-// enter adds an unknown key without a holder.
+// enter adds a new key, which has no holder yet.
 func (p *pool[K, V]) enter(key K, value V) uint32 {
 	if p.numbers == nil {
 		p.numbers = map[K]uint32{}

@@ -15,8 +15,8 @@ type mailbox struct {
 	finished []result
 	asked    []func()
 
-	// alarm is when the actor will wake up by itself, on the queue's clock; it is awake if the
-	// actor is about to check the mailbox. Only a message that is due earlier needs to wake the
+	// alarm is when the actor will wake up by itself, on the queue's clock; its value is awake if
+	// the actor is about to check the mailbox. Only a message that is due earlier needs to wake the
 	// actor.
 	alarm atomic.Int64
 	bell  chan struct{}
@@ -24,8 +24,8 @@ type mailbox struct {
 
 const awake = math.MinInt64
 
-// manyArrivals is the number of arrivals that wakes the actor before its alarm, since they take
-// less memory in its ledger.
+// manyArrivals is the number of arrivals that wakes the actor before its alarm, since deliveries
+// take less memory in its ledger than in the mailbox.
 const manyArrivals = 1 << 12
 
 // put adds a delivery.
@@ -89,8 +89,8 @@ func (m *mailbox) empty(b *batch) {
 	b.asked, m.asked = m.asked, nil
 }
 
-// sleep waits until the alarm or until call. If a message was added after the mailbox was emptied,
-// either its sender sees the alarm, or sleep sees the message.
+// sleep waits until the alarm, or until call is called. If a message was added after the mailbox
+// was emptied, either its sender sees the alarm, or sleep sees the message.
 func (m *mailbox) sleep(timer *time.Timer, alarm time.Duration, clock func() time.Duration) {
 	m.alarm.Store(int64(alarm))
 	defer m.alarm.Store(awake)

@@ -2,5 +2,6 @@
 
 package dispatcher
 
-// raceDetector reports whether the race detector is on, so that every step costs ten times as much.
+// raceDetector reports whether the race detector is on. With it, every step takes ten times as
+// long.
 const raceDetector = false

@@ -23,9 +23,9 @@ type Pending struct {
 	LastError string
 }
 
-// Errors of Fire and Cancel.
+// Errors returned by Fire and Cancel.
 var (
-	ErrUnknown  = errors.New("no webhook of that name is pending")
+	ErrUnknown  = errors.New("no pending webhook has this ID")
 	ErrInFlight = errors.New("the webhook is being sent")
 )
 

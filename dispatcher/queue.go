@@ -1,5 +1,5 @@
-// Package dispatcher sends webhooks: requests that the server makes some time after it
-// answered the request that triggered them.
+// Package dispatcher sends webhooks: requests that the server makes some time after it has answered
+// the request that triggered them.
 //
 // A Queue is an actor. One goroutine owns the timing wheel and all pending deliveries. Callers pass
 // the bytes of a delivery to the actor and continue. Workers of a bounded pool send the deliveries
@@ -14,8 +14,8 @@
 // With a store, accepted deliveries survive a crash of the process or the machine and are
 // sent at least once. Without one, each attempt is made at most once.
 //
-// The only packages of the module that this package imports are dispatcher/client, dispatcher/outbox
-// and internal packages. The caller decides which store is used.
+// The only packages of the module that this package imports are dispatcher/client,
+// dispatcher/outbox and internal packages. The caller decides which store is used.
 package dispatcher
 
 import (
@@ -60,7 +60,8 @@ const (
 	defaultWorkers    = 1024
 	// tick is the resolution of the timing wheel.
 	tick = time.Millisecond
-	// stride is how many entries the wheel moves at most before the actor checks the mailbox again.
+	// stride is the maximum number of entries that the wheel moves before the actor checks the
+	// mailbox again.
 	stride = 4096
 	// lookAgain is the interval at which the actor checks whether a store lets attempts begin
 	// again.
@@ -150,14 +151,14 @@ func Open(opts Options) (*Queue, error) {
 // clock returns the time since the queue was opened.
 func (q *Queue) clock() time.Duration { return time.Since(q.began) }
 
-// Errors of Accept, in addition to those of the store.
+// Errors returned by Accept, in addition to errors from the store.
 var (
 	ErrFull   = errors.New("webhook queue is full")
 	ErrClosed = errors.New("the webhook queue is closed")
 )
 
-// Accept makes a delivery pending. The error is ErrFull, ErrClosed, or an error of the store. With
-// a store, Accept returns when the delivery is safe there; without one, it neither blocks nor
+// Accept makes a delivery pending. The error is ErrFull, ErrClosed, or an error from the store.
+// With a store, Accept returns when the delivery is safe there; without one, it neither blocks nor
 // allocates. Each accepted delivery must be started.
 func (q *Queue) Accept(d *Delivery) error {
 	err := q.accept(d)
@@ -197,7 +198,7 @@ func (q *Queue) keep(d *Delivery) error {
 	due := time.Now().Add(min(d.Delay, time.Until(time.Unix(0, math.MaxInt64))))
 	e := outbox.Entry{Due: due, Depth: d.Depth, Webhook: appendWebhook(nil, d.Webhook), Parts: d.parts}
 	err := q.store.Store(&e)
-	d.id = e.ID // even if it was refused: the store may have it nevertheless, and another process may send it
+	d.id = e.ID // even if the store refused it: it may be stored anyway, and another process may send it
 	return err
 }
 
@@ -214,12 +215,12 @@ func (q *Queue) may(id uint64) error {
 	return nil
 }
 
-// restore makes deliveries of the store pending again.
+// restore makes deliveries from the store pending again.
 func (q *Queue) restore(pending []outbox.Entry) {
 	for _, e := range pending {
 		w, err := q.restored.webhook(e.Webhook)
 		if err != nil {
-			q.log.Error("a webhook of the store is left out", "error", err.Error())
+			q.log.Error("a webhook in the store cannot be read and is skipped", "error", err.Error())
 			q.restored.lost.Add(1)
 			continue
 		}

@@ -40,7 +40,7 @@ func TestQueue_DeadTargetBesideALiveOne(t *testing.T) {
 	}
 	s := until(t, q, "all of the live target's are delivered", func(s Stats) bool { return s.Delivered == each })
 	if s.Pending != each || s.Dead != 0 {
-		t.Errorf("%d pending, %d dead; want that the %d of the dead target still wait", s.Pending, s.Dead, each)
+		t.Errorf("%d pending, %d dead; want the %d of the dead target still pending", s.Pending, s.Dead, each)
 	}
 	until(t, q, "what the dead target may have is with it", func(s Stats) bool { return s.Due+held.Load() == each })
 	for range each { // and once more, while the dead target occupies as many workers as it may
@@ -66,7 +66,7 @@ func TestQueue_AMillionAtOnce(t *testing.T) {
 		digits, _, _ := bytes.Cut(bytes.TrimPrefix(request, []byte("POST /")), []byte(" "))
 		i, err := strconv.Atoi(string(digits))
 		if err != nil || i >= n {
-			t.Errorf("nobody sent %q", request)
+			t.Errorf("unexpected request %q", request)
 			return
 		}
 		if arrived[i].Add(1) == 1 && i%100 == 0 { // including the target's own goroutines
@@ -131,8 +131,7 @@ func descriptors() int {
 	return len(entries)
 }
 
-// A closed queue leaves neither goroutines nor descriptors, whatever the state of its deliveries
-// is.
+// A closed queue leaves neither goroutines nor descriptors, whatever state its deliveries are in.
 func TestQueue_LeavesNothingWhateverIsPending(t *testing.T) {
 	for _, store := range []bool{false, true} {
 		t.Run(fmt.Sprintf("store %v", store), func(t *testing.T) {
@@ -151,8 +150,8 @@ func TestQueue_LeavesNothingWhateverIsPending(t *testing.T) {
 	}
 }
 
-// leaveEverything closes a queue that contains deliveries in every state, one in each state except
-// for the due ones.
+// leaveEverything closes a queue that contains deliveries in every state: one in each, and several
+// that are due.
 func leaveEverything(t *testing.T, dir string) {
 	t.Helper()
 	live, failing := newRawTarget(t, nil), newRawTarget(t, nil)
@@ -188,6 +187,6 @@ func leaveEverything(t *testing.T, dir string) {
 	cancel()
 	s, err := q.Close(ctx)
 	if err != nil || s.Pending != 7 || s.Abandoned+s.Kept != 7 || s.InFlight != 0 {
-		t.Errorf("pending %d, abandoned %d, kept %d, in flight %d, %v; want that 7 are left", s.Pending, s.Abandoned, s.Kept, s.InFlight, err)
+		t.Errorf("pending %d, abandoned %d, kept %d, in flight %d, %v; want 7 left", s.Pending, s.Abandoned, s.Kept, s.InFlight, err)
 	}
 }

@@ -58,7 +58,7 @@ func until(t *testing.T, q *Queue, what string, holds func(Stats) bool) Stats {
 		}
 		if time.Now().After(deadline) {
 			s.Lag = histogram.Snapshot{}
-			t.Fatalf("never: %s; stats %+v", what, s)
+			t.Fatalf("timed out waiting for: %s; stats %+v", what, s)
 		}
 	}
 }
@@ -88,7 +88,7 @@ func TestQueue_Sends(t *testing.T) {
 	}
 }
 
-// The lateness caused by a target that never responds is known before it responds.
+// The lateness caused by a target that does not respond is known while its deliveries still wait.
 func TestQueue_LatenessIsKnownBeforeAnAnswer(t *testing.T) {
 	over := make(chan struct{})
 	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-over }))
@@ -251,7 +251,7 @@ func TestQueue_RefusesWhatIsTooMuch(t *testing.T) {
 	}
 	s := q.Stats()
 	if taken != 3 || s.Pending != 3 || s.Refused != 7 {
-		t.Errorf("took %d, pending %d, refused %d; want 3, 3, 7", taken, s.Pending, s.Refused)
+		t.Errorf("accepted %d, pending %d, refused %d; want 3, 3, 7", taken, s.Pending, s.Refused)
 	}
 }
 
@@ -276,13 +276,13 @@ func TestQueue_ClosesAfterWhatIsDue(t *testing.T) {
 		t.Errorf("%d abandoned, %v; want 7", s.Abandoned, err)
 	}
 	if ctx.Err() != nil {
-		t.Error("closing waited for what falls due after its end")
+		t.Error("closing waited for webhooks that are due after its end")
 	}
 	if s := q.Stats(); s.Delivered != 20 || calls.Load() != 20 || s.Abandoned != 7 {
 		t.Errorf("%d delivered, %d received, %d abandoned; want 20, 20, 7", s.Delivered, calls.Load(), s.Abandoned)
 	}
 	if enqueue(q, NewDelivery(w, 0, 1, Parts{}), time.Now()) {
-		t.Error("a closed queue took a delivery")
+		t.Error("a closed queue accepted a delivery")
 	}
 }
 
@@ -312,7 +312,7 @@ func TestQueue_ClosingBreaksOffWhatHangs(t *testing.T) {
 	cancel()
 	q.Close(ctx) // returns although the target does not respond
 	if s := q.Stats(); s.Dead != 0 || s.Abandoned != 1 || s.InFlight != 0 {
-		t.Errorf("%d dead, %d abandoned, %d in flight; want that one is abandoned", s.Dead, s.Abandoned, s.InFlight)
+		t.Errorf("%d dead, %d abandoned, %d in flight; want one abandoned", s.Dead, s.Abandoned, s.InFlight)
 	}
 }
 
@@ -343,7 +343,7 @@ func TestQueue_WhatIsBrokenOffIsKept(t *testing.T) {
 	}
 }
 
-// Every call of Close returns, even if there are several concurrent ones, and afterwards the store
+// Every call to Close returns, even if there are several concurrent ones, and afterwards the store
 // is unlocked.
 func TestQueue_ClosedByMany(t *testing.T) {
 	dir := t.TempDir()

@@ -68,7 +68,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// longestPause returns the longest pause of a number of collections.
+// longestPause returns the longest pause of a number of garbage collections.
 func longestPause(collections int) (longest time.Duration) {
 	var m runtime.MemStats
 	for range collections {

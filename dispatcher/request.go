@@ -45,7 +45,7 @@ type form struct {
 	macs     sync.Pool // of hash.Hash, keyed with the secret
 }
 
-// declared contains what the declared headers set that the dispatcher would otherwise set.
+// declared describes the declared headers that replace headers of the dispatcher.
 type declared struct {
 	host              []byte // nil if not declared
 	keyed, authorized bool
@@ -66,7 +66,7 @@ func newForm(w *Webhook) *form {
 	return f
 }
 
-// readDeclared parses header lines "Name: value\r\n".
+// readDeclared parses header lines of the form "Name: value\r\n".
 func readDeclared(lines []byte) (d declared) {
 	for name, value := range client.HeaderLines(lines) {
 		switch {

@@ -100,7 +100,7 @@ func FuzzRequest(f *testing.F) {
 		}
 		whole := append(request, rest...)
 		if n := wholeRequest(whole); n != len(whole) {
-			t.Errorf("%q is no whole request: %d of %d", whole, n, len(whole))
+			t.Errorf("%q is not a whole request: %d of %d", whole, n, len(whole))
 		}
 		if bytes.Count(whole[:len(whole)-len(body)], []byte("\r\n\r\n")) != 1 {
 			t.Errorf("%q ends twice", whole)

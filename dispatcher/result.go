@@ -21,7 +21,7 @@ type result struct {
 
 func (r *result) delivered() bool { return r.err == nil && r.status < 400 }
 
-// unsent reports whether nothing was written, since the store did not allow it.
+// unsent reports whether nothing was written because the store did not allow it.
 func (r *result) unsent() bool { return r.err == errNotNow || r.err == errElsewhere }
 
 // reason returns why an attempt failed, as a text of limited length.

@@ -2,7 +2,7 @@ package dispatcher
 
 import "time"
 
-// Retry specifies how often a delivery is attempted and how long to wait between attempts.
+// Retry specifies how many times a delivery is attempted and how long to wait between attempts.
 type Retry struct {
 	Attempts   int           // including the first
 	Backoff    time.Duration // wait before the second attempt; doubled before each further one

@@ -18,16 +18,16 @@ type Stats struct {
 	Cancelled int64 // removed by Cancel
 	Refused   int64 // not accepted: too many were pending, or the queue was closed
 	Abandoned int64 // left only in memory when the queue was closed
-	Kept      int64 // left in the store when the queue was closed, or since another process sends them
+	Kept      int64 // left in the store when the queue was closed, or because another process sends them
 	Lost      int64 // minimum number of records that could not be read from the store
-	Restored  int64 // taken from the store: of an earlier run, or of another process
-	Unstored  int64 // accepted although the store refused them, by Options.Fallback
+	Restored  int64 // taken over from an earlier run or another process, through the store
+	Unstored  int64 // accepted although the store refused them, because of Options.Fallback
 
-	// Lag is how late first attempts were sent: from when they were due until there was a
+	// Lag is how late first attempts were sent: the time from when they were due until there was a
 	// connection to write the request to. If the target could not be reached, the time until the
 	// connection attempt counts.
 	Lag histogram.Snapshot
-	// Oldest is how long the delivery, or retry, that has waited longest for a worker has been due;
-	// 0 if no delivery is waiting.
+	// Oldest is the longest time that a delivery or retry that is due has been waiting for a
+	// worker; 0 if none is waiting.
 	Oldest time.Duration
 }

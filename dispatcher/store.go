@@ -15,11 +15,12 @@ import (
 	"mockserver/internal/clienttls"
 )
 
-// Store is where accepted deliveries survive the process: a directory, see dispatcher/outbox, or a
-// server, see dispatcher/stream. Its methods may be called from any goroutine.
+// Store keeps accepted deliveries beyond the life of the process, in a directory (see
+// dispatcher/outbox) or on a server (see dispatcher/stream). Its methods may be called from any
+// goroutine.
 type Store interface {
-	// Recover passes earlier pending deliveries to take: before it returns, and later whenever this
-	// process takes over those of another one. It is called once.
+	// Recover calls take with earlier pending deliveries: before it returns, and later whenever
+	// this process takes over the deliveries of another one. It is called once.
 	Recover(take func([]outbox.Entry))
 	// Store makes an entry durable, sets its ID, and returns when it is safe. The highest bit of an
 	// ID is 0.
@@ -35,7 +36,8 @@ type Store interface {
 	Close() error
 }
 
-// restored contains the webhooks of the deliveries that the store returned: equal ones share one.
+// restored contains the webhooks of the deliveries that the store returned. Deliveries with equal
+// webhooks share one.
 type restored struct {
 	mu       sync.Mutex // guards the field below
 	webhooks map[string]*Webhook
@@ -46,7 +48,7 @@ type restored struct {
 // manyWebhooks is how many webhooks restored remembers, in case each delivery has a different one.
 const manyWebhooks = 1 << 10
 
-// webhook returns the webhook that appendWebhook wrote.
+// webhook decodes a webhook that appendWebhook wrote, or returns an equal one that is known.
 func (r *restored) webhook(from []byte) (*Webhook, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,16 +69,16 @@ func (r *restored) webhook(from []byte) (*Webhook, error) {
 // unstored is set in the ID of a delivery that exists only in memory, since the store refused it.
 const unstored = 1 << 63
 
-// stored reports whether the delivery of an ID is in the store.
+// stored reports whether the delivery with an ID is in the store.
 func stored(id uint64) bool { return id != 0 && id&unstored == 0 }
 
-// Errors of may.
+// Errors returned by may.
 var (
-	errNotNow    = errors.New("the webhook store lets nobody send now")
+	errNotNow    = errors.New("the webhook store does not allow sending now")
 	errElsewhere = errors.New("another process sends the webhook")
 )
 
-// maxNumbers is the maximum size of the numbers of a webhook, in bytes.
+// maxNumbers is the maximum size of the numbers in an encoded webhook, in bytes.
 const maxNumbers = 9 * binary.MaxVarintLen64
 
 // appendWebhook appends all data of a webhook, so that its deliveries can be sent even if the
@@ -106,7 +108,7 @@ func appendWebhook(to []byte, w *Webhook) []byte {
 	return to
 }
 
-// readWebhook decodes what appendWebhook wrote. It does not retain from.
+// readWebhook decodes a webhook that appendWebhook wrote. It does not retain from.
 func readWebhook(from []byte) (*Webhook, error) {
 	f := outbox.NewFields(bytes.Clone(from))
 	w := &Webhook{Name: string(f.Text()), Method: string(f.Text()), URL: string(f.Text())}

@@ -30,7 +30,7 @@ func inDirectory(dir string) func(*slog.Logger) (Store, error) {
 // reluctant is a store that lets attempts begin and takes entries only if told to.
 type reluctant struct {
 	begin, away atomic.Bool
-	asked, once atomic.Int64  // calls of MayBegin, and the number of the call that returns true anyway
+	asked, once atomic.Int64  // calls to MayBegin, and the number of the call that returns true anyway
 	gone        atomic.Uint64 // the entry that another process holds
 	last        atomic.Uint64 // ID of the last entry
 	done        atomic.Int64
@@ -85,7 +85,7 @@ func TestQueue_AsksTheStoreBeforeItSends(t *testing.T) {
 	store.begin.Store(true)
 	s = until(t, q, "nothing is pending", func(s Stats) bool { return s.Pending == 0 && s.Due == 0 && s.InFlight == 0 })
 	if s.Delivered+s.Kept != 3 || s.Cancelled != 1 || s.Kept+store.done.Load() != 3 {
-		t.Errorf("delivered %d, cancelled %d, kept %d, done %d; want that one is cancelled and one kept unless it is that one",
+		t.Errorf("delivered %d, cancelled %d, kept %d, done %d; want one cancelled, and one kept unless it is the same one",
 			s.Delivered, s.Cancelled, s.Kept, store.done.Load())
 	}
 	if unkeyed.Load() > 0 {

@@ -33,7 +33,8 @@ func (t *target) pop(entries *paged[entry]) uint32 {
 }
 
 const (
-	// dead is how many consecutive attempts without a response limit a target to fewWorkers.
+	// dead is the number of consecutive attempts without a response after which a target is limited
+	// to fewWorkers.
 	dead       = 8
 	fewWorkers = 8
 )

@@ -111,7 +111,7 @@ func wholeRequest(b []byte) int {
 	return 0
 }
 
-// end closes everything and waits for it.
+// end closes everything and waits until all goroutines have ended.
 func (r *rawTarget) end() {
 	r.Close()
 	r.mu.Lock()
@@ -181,7 +181,7 @@ func newRemoteTarget(b *testing.B) *remoteTarget {
 func (r *remoteTarget) line(b *testing.B) string {
 	b.Helper()
 	if !r.out.Scan() {
-		b.Fatal("the target says nothing: ", r.out.Err())
+		b.Fatal("the target prints nothing: ", r.out.Err())
 	}
 	return strings.TrimSpace(r.out.Text())
 }

@@ -3,7 +3,7 @@ package dispatcher
 import "math/bits"
 
 // wheel is a hierarchical timing wheel. It stores when entries fall due, in ticks. It is a pure
-// data structure, without a clock, goroutine or lock. The cost of adding, cancelling and taking an
+// data structure, without a clock, goroutine or lock. The cost of adding, canceling and taking an
 // entry does not depend on the number of entries. An entry is moved at most once for each level
 // between its tick and now.
 //
@@ -36,8 +36,9 @@ type level struct {
 // list is a doubly linked list of entries; entry 0 means none.
 type list struct{ first, last uint32 }
 
-// node contains when an entry falls due, 0 if it is not in the wheel, and its neighbours. The list
-// that it is in follows from its tick, or from being the first or last entry of the list.
+// node contains the tick at which an entry falls due (0 if it is not in the wheel) and its
+// neighbors. The list that contains the entry follows from the tick, unless the entry is the first
+// or last one of due or moving.
 type node struct {
 	tick       int64
 	next, prev uint32
@@ -69,8 +70,8 @@ func (w *wheel) cancel(entry uint32) bool {
 	return true
 }
 
-// advance advances the wheel to now, moving about budget entries, and reports whether it got there;
-// if not, it must be called again. Entries that fall due are returned by take.
+// advance advances the wheel to now, in at most budget steps, and reports whether it has reached
+// now; if not, it must be called again. Entries that fall due are returned by take.
 func (w *wheel) advance(now int64, budget int) bool {
 	for ; budget > 0; budget-- {
 		if entry := w.moving.first; entry != 0 {
@@ -90,8 +91,8 @@ func (w *wheel) advance(now int64, budget int) bool {
 	return false
 }
 
-// next returns the tick at which advance has work to do: the first entry falls due then, or later.
-// ok is false if the wheel contains only due entries.
+// next returns the next tick at which advance has work to do: the first entry falls due then, or
+// later. ok is false if the wheel contains only due entries.
 func (w *wheel) next() (tick int64, ok bool) {
 	if w.moving.first != 0 {
 		return w.now, true

@@ -64,7 +64,7 @@ func drain(t *testing.T, w *wheel, now int64, budget int) []uint32 {
 			return out
 		}
 		if steps > 1_000_000 {
-			t.Fatal("advance does not come to an end")
+			t.Fatal("advance does not return")
 		}
 	}
 }
@@ -154,7 +154,7 @@ func operations(t *testing.T, r *rand.Rand, count int) {
 			if got, want := w.cancel(entry), m.cancel(entry); got != want {
 				t.Fatalf("cancel %d: %v, want %v", entry, got, want)
 			}
-		case 5: // stop half-way: the entries due then are the first of those due in the end
+		case 5: // stop half-way: the entries due by then are the first of those due in the end
 			w.advance(m.now+r.Int64N(spans[r.IntN(len(spans))]), r.IntN(3))
 			m.now = max(m.now, w.now)
 			w.moved(t, &m)

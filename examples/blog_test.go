@@ -246,7 +246,7 @@ func parseLinks(header string) (map[string]string, error) {
 			rest = strings.TrimLeft(rest2, " \t")
 		}
 		if rel == "" || links[rel] != "" {
-			return nil, fmt.Errorf("%w: relation %q is missing, or stands twice", errLink, rel)
+			return nil, fmt.Errorf("%w: relation %q is missing, or occurs twice", errLink, rel)
 		}
 		links[rel] = target
 		if rest == "" {

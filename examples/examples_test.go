@@ -31,7 +31,7 @@ type exampleCall struct {
 	want         string // JSON text, see exampleDiff; "" for no body
 }
 
-// exampleCalls contains the calls of each example file.
+// exampleCalls contains the calls for each example file.
 var exampleCalls = map[string][]exampleCall{
 	"basic.edn":    basicCalls,
 	"basic.yml":    basicCalls,
@@ -45,7 +45,8 @@ var exampleCalls = map[string][]exampleCall{
 // examplesApart contains the files that calls cannot test sufficiently; they have their own tests.
 var examplesApart = []string{"faults.yml", "latency.yml", "petstore.yml", "petstore-mocks.yml", "websocket.yml"}
 
-// limitCalls contains the first calls; the calls after them are in limit_e2e_test.go.
+// limitCalls contains the first calls for limits.yml; the calls after them are in
+// listener/e2e/limit_test.go.
 var limitCalls = []exampleCall{
 	{"Search, three times a minute", "GET", "/search", "", 200, `{"results": []}`},
 	{"Ask with a key", "GET", "/keyed", "", 200, `{"key": ""}`},
@@ -66,7 +67,7 @@ var sinkCalls = []exampleCall{
 	{"How many came", "GET", "/sink/totals", "", 200, `{"received": 5, "duplicates": 2, "without_key": 2}`},
 }
 
-// exampleHeaders contains the headers, as "Name: value", that the calls of an endpoint send.
+// exampleHeaders contains the headers, as "Name: value", that the calls to an endpoint send.
 var exampleHeaders = map[string][]string{
 	"Create a customer": {"Idempotency-Key: c"}, "Create a customer again, with the same key": {"Idempotency-Key: c"},
 	"Create an intent": {"Idempotency-Key: i"}, "Create an intent again, with the same key": {"Idempotency-Key: i"},
@@ -444,7 +445,7 @@ func markExample(t *testing.T, name string) (path string, summaries []string) {
 		}
 		summary, _ := endpoint["summary"].(string)
 		if summary == "" || slices.Contains(summaries, summary) {
-			t.Errorf("endpoint %v: the summary %q is empty or that of another endpoint", endpoint["path"], summary)
+			t.Errorf("endpoint %v: the summary %q is empty, or the same as that of another endpoint", endpoint["path"], summary)
 		}
 		summaries = append(summaries, summary)
 		response := map[string]any{}
@@ -511,7 +512,7 @@ func TestExamples_TheLocationOfACreatedTaskLeadsToIt(t *testing.T) {
 		id, isNumber := task["id"].(json.Number)
 		location := created.Header.Values("Location")
 		if !ok || !isNumber || !reflect.DeepEqual(location, []string{"/tasks/" + id.String()}) {
-			t.Fatalf("got Location %q and %s, want that of the id", location, created.Body)
+			t.Fatalf("got Location %q and %s, want the one of the id", location, created.Body)
 		}
 		n, err := id.Int64()
 		if err != nil || n <= 0 || n > math.MaxInt {

@@ -36,7 +36,7 @@ func TestFaults_OfTheExample(t *testing.T) {
 		for _, word := range shellWords(command) {
 			args = append(args, strings.Replace(word, "localhost:8000", p.URL, 1))
 		}
-		want := []int{0, 56, 52, 18} // of requests that have a fault only sometimes
+		want := []int{0, 56, 52, 18} // exit codes for requests that have a fault only sometimes
 		if rest, ok := strings.CutPrefix(said, "("); ok {
 			code, err := strconv.Atoi(rest[:strings.Index(rest, ")")])
 			if err != nil {
@@ -61,7 +61,7 @@ func TestFaults_OfTheExample(t *testing.T) {
 // The payments of the example end in each of the ways that it declares.
 func TestFaults_PaymentsOfTheExample(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes seconds")
+		t.Skip("takes some seconds")
 	}
 	t.Parallel()
 	p := harness.Start(t, "-c", harness.File("examples", "faults.yml"), "--seed", "7")

@@ -226,7 +226,7 @@ func TestLoad_TheRequestsOfJMeterEndInTheVerdict(t *testing.T) {
 		t.Fatalf("got %d requests", len(samplers))
 	}
 	if !strings.Contains(string(text), ",the timing can be trusted,") || samplers[3].Test != "the timing can be trusted" {
-		t.Errorf("the comment looks for another sample than the last one, %q", samplers[3].Test)
+		t.Errorf("the comment names a sample other than the last one, %q", samplers[3].Test)
 	}
 	for verdict, want := range map[string]bool{trusts: true, trustsNot: false} {
 		p, admin := loaded(t, verdict, "--admin-token", "secret")
@@ -260,7 +260,8 @@ func TestLoad_TheRequestsOfJMeterEndInTheVerdict(t *testing.T) {
 	}
 }
 
-// Gatling is not available, so the test compares the names in the simulation with those that exist.
+// Gatling is not available, so the test compares the names in the simulation with the names that
+// exist.
 func TestLoad_TheSimulationOfGatlingNamesWhatThereIs(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("load/MockSimulation.java")

@@ -81,12 +81,12 @@ func declined(why, intent string) string {
 	return `{"error": ` + with(why, `{"payment_intent": `+intent+`}`) + `}`
 }
 
-// listOf returns the answer of a list.
+// listOf returns the answer that contains a list.
 func listOf(path, more string, rows ...string) string {
 	return fmt.Sprintf(`{"object": "list", "url": %q, "has_more": %s, "data": [%s]}`, path, more, strings.Join(rows, ", "))
 }
 
-// paymentCalls returns calls of every endpoint of examples/payments.yml, in order.
+// paymentCalls returns calls to every endpoint of examples/payments.yml, in order.
 func paymentCalls() []exampleCall {
 	const confirm, capture, cancel = intents + "/pi_new/confirm", "/capture", "/cancel"
 	customer := with(ann, `{"id": "<text>", "created": "<integer>", "email": "b@example.com", "name": null, "metadata": {"order": "7"}}`)
@@ -214,7 +214,7 @@ func (a *api) is(fields map[string]string) {
 }
 
 // TestPayments_ACheckout runs a complete checkout: a customer, an intent, a declined card, another
-// card, and the events sent to the shop, with the ids of the answers.
+// card, and the events sent to the shop. It uses the ids from the answers.
 func TestPayments_ACheckout(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, nil)
@@ -402,9 +402,9 @@ func (s *shop) event() (id, kind string, object map[string]any) {
 }
 
 // stripeFault verifies a signature as described at
-// https://docs.stripe.com/webhooks#verify-manually: the header is split at commas and at =, the
-// signed text is t, a dot and the body, v1 is its HMAC-SHA256 in hexadecimal, and t is at most five
-// minutes ago.
+// https://docs.stripe.com/webhooks#verify-manually: the header is split at commas and at =; the
+// signed text consists of t, a dot and the body; v1 is its HMAC-SHA256 in hexadecimal; and t is at
+// most five minutes ago.
 func stripeFault(body, header, secret string, now time.Time) string {
 	var at string
 	var signatures []string
@@ -447,7 +447,7 @@ func TestPayments_TheVerifierOfTheTestsIsRight(t *testing.T) {
 	}
 	if stripeFault(`{"a": 2}`, good, "whsec_mock", now) == "" || stripeFault(`{"a": 1}`, good, "whsec", now) == "" ||
 		stripeFault(`{"a": 1}`, good, "whsec_mock", now.Add(time.Hour)) == "" {
-		t.Error("another body, another secret and an old signature are right as well, want them wrong")
+		t.Error("another body, another secret and an old signature are accepted too, want them refused")
 	}
 }
 

@@ -29,7 +29,7 @@ func TestSchema_TheLineOfTheExamplesLeadsToIt(t *testing.T) {
 		}
 		found := line.FindSubmatch(text)
 		if found == nil {
-			t.Errorf("the first line of %s is not that for editors", file)
+			t.Errorf("the first line of %s is not the line for editors", file)
 			continue
 		}
 		if path := filepath.Join(filepath.Dir(file), string(found[1])); path != schemaPath {
@@ -37,6 +37,6 @@ func TestSchema_TheLineOfTheExamplesLeadsToIt(t *testing.T) {
 		}
 	}
 	if _, err := jsonschema.NewCompiler().Compile(schemaPath); err != nil {
-		t.Errorf("it is no schema: %v", err)
+		t.Errorf("it is not a schema: %v", err)
 	}
 }

@@ -32,7 +32,7 @@ type shelf struct {
 type entry struct {
 	shelf *shelf
 	key   string
-	used  atomic.Bool // since it was last considered; not by its first use
+	used  atomic.Bool // since it was last considered, not counting the first use
 	gone  atomic.Bool // removed: a holder must look it up again
 
 	loading sync.Mutex // held during the first load, so that the body is loaded once
@@ -55,7 +55,7 @@ type kept struct {
 	size     int64           // its cost in bytes
 
 	look    look      // the look of the file when it was read
-	settled bool      // the file was old enough that a later change has another time
+	settled bool      // the file was old enough that a later change gets a different time
 	sum     uint64    // hash of the file's content
 	length  int       // length of the file's content in bytes
 	fetched time.Time // when a remote body was fetched
@@ -70,7 +70,7 @@ func newShelf(c *cache) *shelf {
 	return &shelf{cache: c, entries: map[string]*entry{}}
 }
 
-// find returns the entry of a key, or nil. The caller may modify key afterwards.
+// find returns the entry for a key, or nil. The caller may modify key afterwards.
 func (s *shelf) find(key []byte) *entry {
 	s.cache.mu.RLock()
 	e := s.entries[string(key)]
@@ -78,7 +78,7 @@ func (s *shelf) find(key []byte) *entry {
 	return e
 }
 
-// entry returns the entry of a key, and creates it if there is none.
+// entry returns the entry for a key, and creates it if there is none.
 func (s *shelf) entry(key []byte) *entry {
 	if e := s.find(key); e != nil {
 		return e
@@ -158,8 +158,8 @@ func (e *entry) touch() {
 	}
 }
 
-// look is what is known about a file without reading it, or err if it is not available. The zero
-// look means that there was no check.
+// look contains what is known about a file without reading it, or err if the file is not available.
+// The zero look means that there was no check.
 type look struct {
 	info fs.FileInfo
 	err  error
@@ -189,6 +189,6 @@ const (
 	idleTime = 2 * checkInterval
 	// patience limits that wait, in real time.
 	patience = 250 * time.Millisecond
-	// maxAttempts is how often a file is read that changes while it is being read.
+	// maxAttempts is how many times a file is read if it changes during each read.
 	maxAttempts = 3
 )

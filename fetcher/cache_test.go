@@ -62,7 +62,7 @@ func TestCacheGivesUpWhatIsNotUsed(t *testing.T) {
 		s.entry(fmt.Appendf(nil, "cold %d", i)).keep(&kept{size: 1024})
 	}
 	if hot.gone.Load() {
-		t.Error("the entry in use was given up")
+		t.Error("the entry in use was evicted")
 	}
 	if e := s.find([]byte("cold 0")); e != nil {
 		t.Error("the entry used once, long ago, was kept")
@@ -80,7 +80,7 @@ func TestOneEntryOverTheBudgetIsKeptAlone(t *testing.T) {
 	}
 	s.entry([]byte("next")).keep(&kept{size: 1})
 	if !big.gone.Load() {
-		t.Error("the big entry, no longer used, was not given up")
+		t.Error("the big entry, no longer used, was not evicted")
 	}
 	audit(t, c)
 }

@@ -16,9 +16,9 @@ const (
 	showsElapsed // hours may exceed 24, as in [h]:mm
 )
 
-// builtinFormat returns which parts of a date a number format shows that a workbook identifies only
-// by its number (ECMA-376 part 1, 18.8.30). Formats from 27 are for East Asia and Thailand; if they
-// differ between languages, no part of the value is omitted.
+// builtinFormat returns which parts of a date are shown by a number format that a workbook
+// identifies only by its number (ECMA-376 part 1, 18.8.30). Formats from 27 are for East Asia and
+// Thailand; if they differ between languages, no part of the value is omitted.
 func builtinFormat(id int) shows {
 	switch id {
 	case 14, 15, 16, 17, 27, 28, 29, 30, 31, 36, 50, 51, 54, 57, 58, 71, 72, 73, 74, 81:
@@ -33,9 +33,9 @@ func builtinFormat(id int) shows {
 	return 0
 }
 
-// customFormat returns which parts of a date a number format shows that a workbook spells out, such
-// as yyyy-mm-dd or [Red]0.00;"none". Its first section is for positive numbers, and dates are
-// positive.
+// customFormat returns which parts of a date are shown by a number format that a workbook spells
+// out, such as yyyy-mm-dd or [Red]0.00;"none". Its first section is for positive numbers, and dates
+// are positive.
 func customFormat(code string) shows {
 	letters, elapsed := formatLetters(strings.ToLower(code))
 	if letters == "general" {

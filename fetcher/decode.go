@@ -16,17 +16,17 @@ import (
 
 const (
 	// maxCodings is the maximum number of nested content encodings. Two are never needed in
-	// practice, and each takes a pass.
+	// practice, and each takes another pass over the content.
 	maxCodings = 4
 	// maxWindow limits the memory that a zstd frame may make its reader allocate. RFC 9659 allows
 	// at most 8 MiB for content encodings.
 	maxWindow = 8 << 20
-	// maxStack is how many calls of a panic's stack are stored.
+	// maxStack is the maximum number of stack frames stored for a panic.
 	maxStack = 64
 )
 
-// Decode removes the content encodings of a header's values. The result of each step has at most
-// limit bytes.
+// Decode removes the content encodings named by the values of a Content-Encoding header. The result
+// of each step has at most limit bytes.
 func Decode(content []byte, encodings []string, limit int64) (decoded []byte, err error) {
 	err = guard(func() error {
 		var err error
@@ -49,7 +49,7 @@ func decode(content []byte, encodings []string, limit int64) ([]byte, error) {
 		return content, nil // a response without a body may still name an encoding
 	}
 	if len(codings) > maxCodings {
-		return nil, fmt.Errorf("content encoding: more than %d of them", maxCodings)
+		return nil, fmt.Errorf("more than %d content encodings", maxCodings)
 	}
 	for i := len(codings) - 1; i >= 0; i-- {
 		var err error
@@ -89,7 +89,7 @@ func decodeOne(content []byte, coding string, limit int64) ([]byte, error) {
 		defer r.Close()
 		return readAll(r, 0, limit)
 	default:
-		return nil, errors.New("unknown; gzip, deflate, br and zstd are understood")
+		return nil, errors.New("unknown; expected gzip, deflate, br or zstd")
 	}
 }
 

@@ -18,7 +18,7 @@ type Kind uint8
 
 // The kinds of errors.
 const (
-	NotFound    Kind = iota + 1 // 404: a rendered path names no file; it or a URL leaves its directory
+	NotFound    Kind = iota + 1 // 404: a rendered path names no file, or a path or URL leaves its directory
 	Unavailable                 // 500: a file that should exist cannot be read or is invalid
 	Upstream                    // 502: a remote server cannot be reached, or its response is invalid
 	Timeout                     // 504: a remote server took too long
@@ -113,4 +113,4 @@ var errNoSheet = errors.New("no such sheet")
 // busyError is the cause if a fetch timed out before it was started.
 type busyError struct{ what string }
 
-func (e *busyError) Error() string { return "no turn: " + e.what }
+func (e *busyError) Error() string { return "still queued: " + e.what }

@@ -49,7 +49,7 @@ func (s *Source) locate(dir string) syntax.Problems {
 }
 
 // missingDir warns about a rendered path whose directory does not exist: it may be created later,
-// but a typing error is more likely.
+// but a typo is more likely.
 func (s *Source) missingDir(base string) syntax.Problems {
 	for _, dir := range s.dirs {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() || err != nil && !absent(err) {
@@ -91,16 +91,16 @@ func candidates(path, dir string) []string {
 	return []string{filepath.Join(dir, name), name}
 }
 
-// absent reports whether err says that a file does not exist, including the case that a parent
+// absent reports whether err says that a file does not exist, including the case in which a parent
 // directory is a file.
 func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // Files returns the files from which fixed external bodies of a specification may be read, whether
-// they exist or not: after it was refused, these are the files to watch, since a missing file may
-// appear and a broken one may be repaired. spec may be nil. env looks up environment variables; nil
-// finds none.
+// or not they exist. They are the files to watch after the specification was refused, since a
+// missing file may appear and a broken one may be repaired. spec may be nil. env looks up
+// environment variables; nil finds none.
 func Files(spec *config.Spec, env func(string) (string, bool)) []string {
 	if spec == nil {
 		return nil
@@ -119,10 +119,10 @@ func Files(spec *config.Spec, env func(string) (string, bool)) []string {
 	return slices.Compact(all)
 }
 
-// filesOf returns the files that the path of an external body may name, as absolute paths. The first
-// that exists is served: first next to the configuration file, in dir ("" is the working
-// directory), then in the working directory. A URL, a path that is rendered for each request, and one
-// that does not compile have no files.
+// filesOf returns the files that the path of an external body may name, as absolute paths. The
+// first that exists is served: first next to the configuration file, in dir ("" is the working
+// directory), then in the working directory. A URL, a path that is rendered for each request, and
+// one that does not compile have no files.
 func filesOf(ext *config.ExternalBody, dir string, env func(string) (string, bool)) []string {
 	path, _ := renderer.Compile(ext.Path, renderer.Plain, &renderer.Scope{Env: env})
 	if path == nil {

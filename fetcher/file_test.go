@@ -228,7 +228,7 @@ func TestChangesOnDiskAreSeen(t *testing.T) {
 			noticed(t, c, s, "f=f")
 			expect(`"third"`)
 
-			// Saved by rename, with the same size and time.
+			// An editor may save a file by renaming another one, here with the same size and time.
 			write(t, file+".new", `"forth"`)
 			os.Chtimes(file+".new", when, when)
 			if err := os.Rename(file+".new", file); err != nil {

@@ -16,7 +16,7 @@ func TestFiles_AreThoseOfBrokenEndpointsToo(t *testing.T) {
 - endpoint: {path: /d, response: {body: d}}
 `))
 	if got := fetcher.Files(nil, nil); len(got) > 0 {
-		t.Errorf("of no spec: %v", got)
+		t.Errorf("without a spec: %v", got)
 	}
 	got := strings.Join(fetcher.Files(spec, nil), " ")
 	for name, want := range map[string]bool{"/conf/a.json": true, "/conf/b.json": true, "a.test": false} {

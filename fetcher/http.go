@@ -16,8 +16,8 @@ import (
 )
 
 // fetched returns the body of a URL: the copy while it is fresh, otherwise the current response of
-// the remote server, otherwise, if that is declared, the last good copy. It also returns how long
-// it waited for the remote server.
+// the remote server or, if the fetch fails and stale-if-error is declared, the last good copy. It
+// also returns how long it waited for the remote server.
 func (s *Source) fetched(r *matcher.Request) (k *kept, waited time.Duration) {
 	buf := s.loader.borrow()
 	defer s.loader.giveBack(buf)
@@ -161,7 +161,7 @@ func fetchError(u *url.URL, err error, timeout time.Duration) *Error {
 	case errors.Is(err, context.Canceled):
 		cause = "the server is stopping"
 	case errors.As(err, &busy):
-		kind, cause = Timeout, fmt.Sprintf("no turn within %v: %s", timeout, busy.what)
+		kind, cause = Timeout, fmt.Sprintf("still queued after %v: %s", timeout, busy.what)
 	case errors.Is(err, context.DeadlineExceeded):
 		kind, cause = Timeout, fmt.Sprintf("no complete answer within %v", timeout)
 	case errors.As(err, &ne) && ne.Timeout():

@@ -165,7 +165,7 @@ func TestTimeout(t *testing.T) {
 			ext.Timeout = 50 * time.Millisecond
 			e := failure(t, mustSource(t, newTestLoader(t, Options{}), ext, ""), "")
 			if want := "fetch " + tt.url + ": no complete answer within 50ms"; e.Kind != Timeout || e.Message != want {
-				t.Errorf("error = %v %q, want a time-out, %q", e.Kind, e.Message, want)
+				t.Errorf("error = %v %q, want a timeout, %q", e.Kind, e.Message, want)
 			}
 		})
 	}
@@ -186,7 +186,7 @@ func TestTimeoutWhileConnecting(t *testing.T) {
 			t.Errorf("kind = %v, want Timeout", e.Kind)
 		}
 		if got := time.Since(began); got != 10*time.Second {
-			t.Errorf("the default time-out came after %v, want 10 s", got)
+			t.Errorf("the default timeout came after %v, want 10 s", got)
 		}
 	})
 }
@@ -298,7 +298,7 @@ func TestMessagesHoldNoCredentials(t *testing.T) {
 	}
 	closed := jsonBody("http://alice:sesame@127.0.0.1:1/{{query-params.x}}")
 	if e := failure(t, mustSource(t, l, closed, ""), "x=1"); strings.Contains(e.Message, "sesame") || strings.Contains(e.Message, "alice") {
-		t.Errorf("message %q holds credentials", e.Message)
+		t.Errorf("message %q contains credentials", e.Message)
 	}
 	bad := "http://alice:sesame@exa mple.test:x/"
 	if _, err := parseURL(bad); err == nil || strings.Contains(err.Error(), "sesame") {

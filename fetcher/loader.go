@@ -55,7 +55,7 @@ const (
 	maxFetches = 512
 	// maxReloads is how many files are read again at a time.
 	maxReloads = 8
-	// scratchSize is enough for most keys. A buffer that has grown over maxScratch is not reused.
+	// scratchSize is enough for most keys. A buffer that has grown beyond maxScratch is not reused.
 	scratchSize = 256
 	maxScratch  = 64 << 10
 )

@@ -163,7 +163,7 @@ func TestSourceFindsMistakesWhenLoaded(t *testing.T) {
 			}
 			for _, want := range tt.what {
 				if !strings.Contains(errs[0].What, want) {
-					t.Errorf("message = %q, want it to hold %q", errs[0].What, want)
+					t.Errorf("message = %q, want %q in it", errs[0].What, want)
 				}
 			}
 			if strings.Contains(problems.Error(), dir) {

@@ -92,8 +92,9 @@ func (s *Source) renewed(e *entry, now time.Time, path, sheet string) *kept {
 	return e.kept.Load()
 }
 
-// renew starts to read a file again if its look requires that. The returned channel is closed, and
-// the turn over, when that is done; it is nil if nothing was started. The caller has the turn.
+// renew starts reading a file again if its look requires that. When the read is done, the returned
+// channel is closed and the turn is over; the channel is nil if nothing was started. The caller has
+// the turn.
 func (s *Source) renew(e *entry, k *kept, now look, idle bool, at time.Time, path, sheet string) <-chan struct{} {
 	last := e.seen
 	e.seen = now

@@ -68,7 +68,7 @@ func TestHalfWrittenFileIsNotServed(t *testing.T) {
 			}
 			lookOnce(t, c, s, "f=f")
 			if got, want := bodyOf(t, s, "f=f"), strings.ReplaceAll(tt.whole, "{{query-params.f}}", "f"); got != want {
-				t.Errorf("once it stands still = %q, want %q", got, want)
+				t.Errorf("once the file stops changing = %q, want %q", got, want)
 			}
 		})
 	}
@@ -133,7 +133,7 @@ func TestNobodyWaitsForAReload(t *testing.T) {
 	e := s.pinned.Load()
 	for range maxReloads {
 		if !l.background(func(context.Context) { <-release }) {
-			t.Fatal("the background refuses")
+			t.Fatal("background refuses a reload")
 		}
 	}
 	if l.background(func(context.Context) {}) {
@@ -160,7 +160,7 @@ func TestNobodyWaitsForAReload(t *testing.T) {
 	e.turn.Unlock()
 	lookOnce(t, c, s, "")
 	if got := bodyOf(t, s, ""); got != `"other"` {
-		t.Errorf("afterwards = %s, want what is new", got)
+		t.Errorf("afterwards = %s, want the new content", got)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestCloseEndsTheBackground(t *testing.T) {
 		t.Error("Close did not wait")
 	}
 	if l.background(func(context.Context) {}) {
-		t.Error("something was begun after Close")
+		t.Error("background work was started after Close")
 	}
 }
 
@@ -235,19 +235,19 @@ func TestFileThatChangesWhileItIsRead(t *testing.T) {
 	left = 2
 	s := mustSource(t, l, jsonBody("f.json"), dir)
 	if got := bodyOf(t, s, ""); got != `""` {
-		t.Errorf("read at first = %s, want what it held in the end", got)
+		t.Errorf("read at first = %s, want the final content", got)
 	}
 	write(t, file, `"changed"`)
 	lookOnce(t, c, s, "")
 	left = 100
 	lookOnce(t, c, s, "")
 	if got := bodyOf(t, s, ""); got != `""` {
-		t.Errorf("while it changes at each reading = %s, want the copy", got)
+		t.Errorf("while it changes at each read = %s, want the copy", got)
 	}
 	left = 0
 	noticed(t, c, s, "")
 	if got, want := bodyOf(t, s, ""), `"`+strings.Repeat("x", 100-maxAttempts)+`"`; got != want {
-		t.Errorf("once it stands still = %s, want %s", got, want)
+		t.Errorf("once the file stops changing = %s, want %s", got, want)
 	}
 }
 
@@ -312,7 +312,7 @@ func TestFileInADirectorysPlaceDoesNotHideTheWorkingDirectory(t *testing.T) {
 	l := newTestLoader(t, Options{})
 	for _, path := range []string{"data/f.json", "data/{{query-params.f}}.json"} {
 		if got := bodyOf(t, mustSource(t, l, jsonBody(path), dir), "f=f"); got != `"working"` {
-			t.Errorf("%s = %s, want that of the working directory", path, got)
+			t.Errorf("%s = %s, want the one of the working directory", path, got)
 		}
 	}
 }
@@ -344,7 +344,7 @@ func TestFilesOfABody(t *testing.T) {
 	}
 }
 
-// A hanging mount does not keep Close for longer than it is allowed.
+// A mount that hangs does not delay Close for longer than its context allows.
 func TestCloseWaitsNoLongerThanItsContext(t *testing.T) {
 	l := NewLoader(Options{})
 	hanging := make(chan struct{})
@@ -360,7 +360,7 @@ func TestCloseWaitsNoLongerThanItsContext(t *testing.T) {
 	select {
 	case <-closed:
 	case <-time.After(20 * time.Second):
-		t.Error("Close waits for what hangs")
+		t.Error("Close waits for a read that hangs")
 	}
 }
 

@@ -60,7 +60,7 @@ func (s *Source) Declared() string { return s.ext.Path.Value }
 // IsRemote reports whether the body is fetched from a URL.
 func (s *Source) IsRemote() bool { return s.remote }
 
-// stopped returns the error of a request whose path could not be rendered completely; nil
+// stopped returns the error for a request whose path could not be rendered completely; nil
 // otherwise.
 func stopped(r *matcher.Request) *kept {
 	if r == nil || r.Stopped == nil {

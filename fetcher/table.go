@@ -23,7 +23,7 @@ type table struct {
 	values []value     // of the current row, by key
 }
 
-// add adds a row: the first one has the keys.
+// add adds a row. The first row contains the keys.
 func (t *table) add(number int, cells []cell) error {
 	if number == 1 {
 		t.header(cells)
@@ -90,9 +90,9 @@ func (r *repeat) next(taken map[string]bool) string {
 func (r *repeat) note() string {
 	column, _ := excelize.ColumnNumberToName(r.column)
 	if r.count == 1 {
-		return fmt.Sprintf("key %q stands twice; that of column %s is called %q", r.key, column, r.first)
+		return fmt.Sprintf("key %q occurs twice; the one in column %s is named %q", r.key, column, r.first)
 	}
-	return fmt.Sprintf("key %q stands %d times; those from column %s on are called %q to %q", r.key, r.count+1, column, r.first, r.last)
+	return fmt.Sprintf("key %q occurs %d times; those from column %s on are named %q to %q", r.key, r.count+1, column, r.first, r.last)
 }
 
 // row adds a later row.
@@ -127,7 +127,7 @@ func (t *table) row(cells []cell) error {
 func (t *table) finish() {
 	t.out = append(t.out, ']')
 	if len(t.keys) == 0 {
-		t.notes = append(t.notes, "its first row holds no keys, so it has no columns")
+		t.notes = append(t.notes, "its first row contains no keys, so it has no columns")
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"mockserver/internal/address"
 )
 
-// checkURL returns what is wrong with a URL, as far as it is known when it is loaded.
+// checkURL returns what is wrong with a URL, as far as that is known at load.
 func (s *Source) checkURL() syntax.Problems {
 	if offset, what := address.TemplateFault(s.ext.Path.Value); what != "" { // an env.NAME at its beginning may have made it a URL
 		return problem(s.ext.Path.At(offset), s.ext.Path.Key, what)
@@ -22,7 +22,7 @@ func (s *Source) checkURL() syntax.Problems {
 		end := strings.IndexAny(rest, "/?#")
 		switch {
 		case end < 0 && opensHost(rest, s.ext.Path.Value):
-			return s.pathProblem(fmt.Sprintf("bad URL: a placeholder follows host %q at once, so that its value would choose the host or the port; put a / between", hostPart(rest)))
+			return s.pathProblem(fmt.Sprintf("bad URL: a placeholder directly follows host %q, so its value would determine the host or the port; put a / between them", hostPart(rest)))
 		case end < 0:
 			return nil
 		}
@@ -44,8 +44,9 @@ func hostPart(authority string) string { return authority[strings.LastIndexByte(
 
 // opensHost reports whether a client could extend a host name that is written out. fixed is the
 // text between the scheme and the first placeholder; declared is the whole URL. A host that begins
-// with a placeholder, or a port that is one, is chosen deliberately. A name that continues after
-// the last placeholder, as in api-{{x}}.example.com, stays below the domain that is written there.
+// with a placeholder, or a port that is a placeholder, is chosen deliberately. A name that
+// continues after the last placeholder, as in api-{{x}}.example.com, stays below the domain that is
+// written there.
 func opensHost(fixed, declared string) bool {
 	host := hostPart(fixed)
 	if host == "" || strings.HasSuffix(host, ":") {

@@ -118,12 +118,12 @@ func TestPlaceholderGluedToAHostIsAMistake(t *testing.T) {
 			}
 			continue
 		}
-		want := `a placeholder follows host "` + tt.host + `" at once`
+		want := `a placeholder directly follows host "` + tt.host + `" at once`
 		if s != nil || len(problems) != 1 || !strings.Contains(problems[0].What, want) || !strings.Contains(problems[0].What, "put a / between") || problems[0].Pos.Line != 5 {
 			t.Errorf("%s: %v, want an error that says %s", tt.url, problems, want)
 		}
 		if strings.Contains(problems.Error(), "sesame") {
-			t.Errorf("message %q holds credentials", problems.Error())
+			t.Errorf("message %q contains credentials", problems.Error())
 		}
 	}
 }
@@ -197,8 +197,8 @@ func TestFetchesInFlightAreBounded(t *testing.T) {
 	ext := jsonBody(server.URL + "/other")
 	ext.Timeout = time.Millisecond
 	e := failure(t, mustSource(t, l, ext, ""), "")
-	if want := "fetch " + server.URL + "/other: no turn within 1ms: 1 fetches are running already"; e.Kind != Timeout || e.Message != want {
-		t.Errorf("error = %v %q, want a time-out, %q", e.Kind, e.Message, want)
+	if want := "fetch " + server.URL + "/other: still queued after 1ms: 1 fetches are running already"; e.Kind != Timeout || e.Message != want {
+		t.Errorf("error = %v %q, want a timeout, %q", e.Kind, e.Message, want)
 	}
 	close(hold)
 	done.Wait()
@@ -207,8 +207,8 @@ func TestFetchesInFlightAreBounded(t *testing.T) {
 	}
 }
 
-// All connections to the host remain in the process of being opened; the next fetch does not get
-// one. The fake clock of the bubble advances when all goroutines are blocked.
+// All connections to the host are still being opened, so the next fetch does not get one. The fake
+// clock of the bubble advances when all goroutines are blocked.
 func TestConnectionsToOneHostAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLoader(Options{})
@@ -229,8 +229,8 @@ func TestConnectionsToOneHostAreBounded(t *testing.T) {
 		}
 		synctest.Wait()
 		e := failure(t, mustSource(t, l, jsonBody("http://example.test/next"), ""), "")
-		if want := "fetch http://example.test/next: no turn within 10s: all 256 connections to its host are in use"; e.Kind != Timeout || e.Message != want {
-			t.Errorf("error = %v %q, want a time-out, %q", e.Kind, e.Message, want)
+		if want := "fetch http://example.test/next: still queued after 10s: all 256 connections to its host are in use"; e.Kind != Timeout || e.Message != want {
+			t.Errorf("error = %v %q, want a timeout, %q", e.Kind, e.Message, want)
 		}
 		if n := dials.Load(); n != maxPerHost {
 			t.Errorf("%d connections were begun, want %d", n, maxPerHost)

@@ -200,7 +200,7 @@ func (w *workbook) related(dir, base string, fits func(relation) bool) (string, 
 	}
 	at := slices.IndexFunc(rels.Relationship, fits)
 	if at < 0 {
-		return "", fmt.Errorf("part %q does not say where the sheet lies", name)
+		return "", fmt.Errorf("part %q does not say where the sheet is", name)
 	}
 	target := rels.Relationship[at].Target
 	if !path.IsAbs(target) {
@@ -245,7 +245,7 @@ func (t richText) String() string {
 // of UTF-16; some characters take two.
 var escapes = regexp.MustCompile(`(_x[0-9A-Fa-f]{4}_)+`)
 
-// unescape replaces escapes by their characters.
+// unescape replaces escapes with the characters that they represent.
 func unescape(s string) string {
 	if !strings.Contains(s, "_x") {
 		return s

@@ -118,10 +118,10 @@ func TestSheetBecomesObjects(t *testing.T) {
 		{"a repeated key gets a number, and a warning",
 			[][]any{{"a", "a", " a "}, {1, 2, 3}},
 			`[{"a":1,"a_2":2,"a_3":3}]`,
-			[]string{`key "a" stands 3 times; those from column B on are called "a_2" to "a_3"`}},
+			[]string{`key "a" stands 3 times; those from column B on are named "a_2" to "a_3"`}},
 		{"a numbered key never meets a declared one",
 			[][]any{{"a", "a_2", "a"}, {1, 2, 3}},
-			`[{"a":1,"a_2":2,"a_3":3}]`, []string{`key "a" stands twice; that of column C is called "a_3"`}},
+			`[{"a":1,"a_2":2,"a_3":3}]`, []string{`key "a" occurs twice; the one in column C is called "a_3"`}},
 		{"an empty row is left out, an empty cell is null",
 			[][]any{{"a", "b"}, {nil, nil}, {1, nil}, {}, {nil, 2}},
 			`[{"a":1,"b":null},{"a":null,"b":2}]`, nil},
@@ -141,8 +141,8 @@ func TestSheetBecomesObjects(t *testing.T) {
 			[][]any{{"a\"b"}, {"line\nbreak \\ <tag> & \u2028 é \t"}},
 			`[{"a\"b":"line\u000abreak \\ <tag> & ` + "\u2028" + ` é \u0009"}]`, nil},
 		{"only keys", [][]any{{"a"}}, `[]`, nil},
-		{"nothing", nil, `[]`, []string{"its first row holds no keys, so it has no columns"}},
-		{"no keys", [][]any{{nil}, {1}}, `[]`, []string{"its first row holds no keys, so it has no columns"}},
+		{"nothing", nil, `[]`, []string{"its first row contains no keys, so it has no columns"}},
+		{"no keys", [][]any{{nil}, {1}}, `[]`, []string{"its first row contains no keys, so it has no columns"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -382,8 +382,8 @@ func TestManyEqualKeysGiveOneWarning(t *testing.T) {
 	var out table
 	out.header(cells)
 	want := []string{
-		`key "a" stands 8192 times; those from column C on are called "a_2" to "a_8192"`,
-		`key "b" stands 8192 times; those from column D on are called "b_2" to "b_8192"`,
+		`key "a" stands 8192 times; those from column C on are named "a_2" to "a_8192"`,
+		`key "b" stands 8192 times; those from column D on are named "b_2" to "b_8192"`,
 	}
 	if !slices.Equal(out.notes, want) {
 		t.Errorf("%d notes, the first %.200q; want %q", len(out.notes), out.notes, want)

@@ -7,8 +7,8 @@ import (
 	"mockserver/config"
 )
 
-// Applied counts the specifications that the server was given since it was started, including the
-// first one.
+// Applied counts the specifications that the server has been given since it was started, including
+// the first one.
 type Applied struct {
 	Served  uint64 // accepted and served
 	Refused uint64 // invalid
@@ -47,7 +47,7 @@ func (s *Server) Applied() Applied {
 // are accepted.
 func (s *Server) Stopping() bool { return s.stopping.Load() }
 
-// Alter applies the specification that change makes from the one that is served. No other
+// Alter applies the specification that change returns when given the one that is served. No other
 // specification is applied in the meantime, so change must call neither Apply nor Alter. If change
 // returns an error, nothing is changed and Alter returns that error. Warnings that the previous
 // specification also had are not logged again.

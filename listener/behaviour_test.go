@@ -18,7 +18,7 @@ const behaving = `
 - endpoint: {path: "/user/:id", latency: {max: 1ms}, response: {body: "{{path-params.id}}"}}
 `
 
-// The behaviour that an endpoint declares in addition to its answer allocates nothing, with or
+// The behaviour that an endpoint declares in addition to its answer causes no allocations, with or
 // without a seed.
 func TestAllocations_OfBehaviours(t *testing.T) {
 	seed := uint64(1)
@@ -52,7 +52,7 @@ func TestAllocations_OfPresetAnswers(t *testing.T) {
 	occupy(s, 2)
 	for uri, want := range map[string]string{
 		"/failing": `{"error":"Injected failure","code":"injected_failure","message":"the latency of GET /failing declares that some requests fail like this"}`,
-		"/late":    `{"error":"Injected time-out","code":"injected_timeout","message":"the latency of GET /late declares that some requests fail like this"}`,
+		"/late":    `{"error":"Injected timeout","code":"injected_timeout","message":"the latency of GET /late declares that some requests fail like this"}`,
 		"/full":    `{"error":"Capacity exceeded","code":"capacity_exceeded","message":"all places are taken: this endpoint serves 1 request at once, and lets 0 wait"}`,
 	} {
 		var ctx fasthttp.RequestCtx

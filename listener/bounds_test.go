@@ -2,8 +2,8 @@ package listener
 
 import "time"
 
-// These bounds limit what a client may use, as docs/reference.md gives them, and state how exactly
-// they are kept.
+// These are the limits on clients, as docs/reference.md lists them, and the precision with which
+// the server enforces them.
 const (
 	headerTimeout = 10 * time.Second
 	bodyTimeout   = 30 * time.Second
@@ -11,7 +11,7 @@ const (
 	idleTimeout   = 10 * time.Minute
 	parkTime      = 5 * time.Second
 	slowTime      = 10 * time.Minute
-	slowRate      = 1 << 10 // bytes a second
+	slowRate      = 1 << 10 // bytes per second
 	slowBeat      = 50 * time.Millisecond
 	clockTick     = time.Second
 	maxAhead      = 64 << 10 // bytes

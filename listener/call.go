@@ -18,15 +18,15 @@ type call struct {
 	matcher.Request
 	reply    reply.Reply
 	trace    record.Trace
-	peer     peer              // where the request came from; nobody in tests without a connection
+	peer     peer              // the source of the request; nobody in tests without a connection
 	fault    *traffic.Fault    // the fault that spoils the reply; nil for none
 	held     *traffic.Capacity // the place to free once a spoilt body is sent; nil for none
-	panicked bool              // the state of the call is unknown
+	panicked bool              // serving the call has panicked, so its state is unknown
 	world    *snapshot         // the snapshot the request was matched in; nil before matching
 	matched  int               // the endpoint, as returned by Match
-	values   []byte            // the values that the endpoint makes
+	values   []byte            // the values made by the endpoint's let
 	passing  passing           // the answer of an upstream
-	whole    bool              // responses of upstreams are read completely, and written like any other
+	whole    bool              // upstream responses are read completely, and written like any other
 	brief    bool              // answered immediately, so it never shows up as in progress
 }
 
@@ -40,7 +40,7 @@ var calls = sync.Pool{New: func() any {
 // keptBody is the size, in bytes, of the largest body for which a connection keeps the buffer.
 const keptBody = 256 << 10
 
-// release ends the use of a call and of everything its request and reply returned.
+// release returns a call to the pool. Values obtained from its request or reply become invalid.
 func (c *call) release() {
 	if c.panicked {
 		return
@@ -72,8 +72,8 @@ func (c *call) arrival() time.Time {
 	return time.Now()
 }
 
-// took returns how long the request has been served. A request that is answered directly has no
-// time of its own, because measuring it would cost more than asking its connection.
+// took returns how long ago serving the request began. For a request that is answered directly,
+// that is when its connection was last read: reading the clock for it would cost more.
 func (c *call) took() time.Duration {
 	switch {
 	case !c.In.Time.IsZero():
@@ -93,7 +93,7 @@ func (c *call) waiter() traffic.Waiter {
 	return c.peer
 }
 
-// isOld reports whether the connection of a request of HTTP/1.1 has reached its maximum age.
+// isOld reports whether the connection of an HTTP/1.1 request has reached its maximum age.
 func (c *call) isOld() bool {
 	conn, _ := c.peer.(*wire.Connection)
 	return conn.IsOld()
@@ -105,12 +105,12 @@ func (c *call) wait(rules *traffic.Rules, begun time.Time, length time.Duration)
 	due := begun.Add(length)
 	served := begun
 	if t := c.In.Time; t.After(begun) {
-		served = t // it was pipelined: the time before it was served is not its own
+		served = t // it was pipelined: the time before it was served does not count
 	}
 	c.trace.Declared += length
 	c.trace.Waited += max(due.Sub(served), 0)
 	if c.trace.Proxied && !time.Now().Before(due) {
-		return true // the upstream took longer, which is not an error of the latency
+		return true // the upstream took longer than the latency, which is not a latency error
 	}
 	if c.peer.WaitUntil(due) {
 		return false

@@ -21,7 +21,7 @@ import (
 
 // visit is a client in a bubble that sends one request.
 type visit struct {
-	at, leaves time.Duration // when it sends the request, and when it gives up; 0 is never
+	at, leaves time.Duration // when it sends the request, and when it gives up; 0 means never
 	path       string
 
 	status   int // 0 means no answer
@@ -29,7 +29,7 @@ type visit struct {
 	answered time.Duration
 }
 
-// visits has clients send requests to a server, each over a connection of its own, and waits for
+// visits makes clients send requests to a server, each over a connection of its own, and waits for
 // all of them.
 func visits(t *testing.T, s *Server, all []*visit) {
 	t.Helper()
@@ -87,7 +87,7 @@ func TestCapacity_ServesInOrder(t *testing.T) {
 		{"all leave the queue", "{concurrent: 1, queue: 2}",
 			[]visit{{at: 0}, {at: 100 * ms, leaves: 500 * ms}, {at: 200 * ms, leaves: 600 * ms}, {at: 2000 * ms}},
 			[]time.Duration{second, 0, 0, 3 * second}},
-		{"who is served leaves", "{concurrent: 1, queue: 2}",
+		{"the served client leaves", "{concurrent: 1, queue: 2}",
 			[]visit{{at: 0, leaves: 500 * ms}, {at: 100 * ms}, {at: 200 * ms}},
 			[]time.Duration{0, 1500 * ms, 2500 * ms}},
 	} {
@@ -147,7 +147,7 @@ func TestCapacity_IsHeldByASlowBody(t *testing.T) {
 	})
 }
 
-// A panic in a request that holds a place does not lose the place.
+// A request that panics while it holds a place frees the place.
 func TestCapacity_OutlastsAPanic(t *testing.T) {
 	s := configured(t, `- endpoint: {path: /, capacity: {concurrent: 1}, response: {body: ok}}`)
 	s.snapshot.Load().answers[0].source = &fetcher.Source{} // it has no loader: using it panics
@@ -261,7 +261,7 @@ func exponential(mean time.Duration) *config.Latency {
 // one that queueing theory predicts. docs/reference.md has the table.
 func TestCapacity_WaitsAsQueuesDo(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes a processor for some seconds")
+		t.Skip("it keeps a CPU busy for some seconds")
 	}
 	const requests = 6000
 	for _, places := range []int{1, 8} {

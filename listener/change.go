@@ -7,7 +7,7 @@ import (
 	"mockserver/listener/reply"
 )
 
-// maxAnew is how often a request is processed again because the rows that it read have changed.
+// maxAnew limits how often a request is processed again because the rows that it read have changed.
 // Each time, another request has been answered in the meantime.
 const maxAnew = 10_000
 
@@ -41,13 +41,13 @@ func (s *Server) change(a *answer, c *call) *answer {
 			return nil
 		}
 	}
-	reply.StateBusy.Write(&c.reply, fmt.Sprintf("%s: what the request saw has changed before each of %d attempts to write", a.name, maxAnew))
+	reply.StateBusy.Write(&c.reply, fmt.Sprintf("%s: the rows that the request had read changed before each of %d attempts to write", a.name, maxAnew))
 	return nil
 }
 
 // chooseAnew returns the answer of the endpoint that matches a request now. It draws the outcome of
-// an endpoint for which that was not done yet, and ignores its latency and limits. It returns nil
-// if no endpoint matches; the reply then says so.
+// that endpoint unless it is already drawn, and ignores the endpoint's latency and limits. It
+// returns nil if no endpoint matches; the reply then says so.
 func (s *Server) chooseAnew(drawn map[int]*answer, c *call) *answer {
 	sn := c.world
 	i := sn.table.Match(&c.Request, methodOf(&c.Request))

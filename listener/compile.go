@@ -128,7 +128,7 @@ func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, syntax.P
 }
 
 // rules compiles the rules for requests to an endpoint with answer a: limits, latency, faults and
-// outcomes. With a seed, every endpoint that is not the same for every request has rules, for its
+// outcomes. With a seed, every endpoint whose answer differs between requests has rules, for its
 // random numbers.
 func (c *compiler) rules(e *config.Endpoint, a *answer, counts *traffic.Counts, scope *renderer.Scope) (problems syntax.Problems) {
 	a.disturbed = traffic.Declared(e) || c.chance.Seeded && !a.isFixed()
@@ -143,7 +143,7 @@ func (c *compiler) rules(e *config.Endpoint, a *answer, counts *traffic.Counts, 
 		Carried: &c.carried, Shared: c.shared, Seed: &c.chance, TrustForwarded: c.trustForwarded, NoLatency: c.noLatency, NoFaults: c.noFaults, Log: c.log,
 	})
 	within := *scope
-	within.Rows = scope.Rows[:min(len(scope.Rows), len(e.Find)+len(e.State))] // the others are not known when it is drawn
+	within.Rows = scope.Rows[:min(len(scope.Rows), len(e.Find)+len(e.State))] // the other rows are not known when an outcome is drawn
 	if per, wrong := renderer.CompileOperand(e.Per, &within); per != nil || wrong != nil {
 		problems = append(problems, wrong...)
 		a.rules.Per = func(r *matcher.Request) []byte {
@@ -292,7 +292,7 @@ func defaultContentType(resp *config.Response) string {
 	return typeText
 }
 
-// looksJSON reports whether a text begins like JSON, apart from the tags of blocks.
+// looksJSON reports whether a text begins like JSON, apart from block tags.
 func looksJSON(resp *config.Response) bool {
 	s := strings.TrimLeft(resp.Body.Value, " \t\r\n")
 	for !resp.Raw && (strings.HasPrefix(s, "{%") || strings.HasPrefix(s, "{{#")) {
@@ -335,8 +335,8 @@ func newCompiler(opts Options) *compiler {
 	return c
 }
 
-// Check compiles a specification without serving it and returns all its problems, warnings
-// included, and those of the DSN in the options.
+// Check compiles a specification without serving it and returns all its problems, including
+// warnings and problems with the DSN in the options.
 func Check(spec *config.Spec, opts Options) syntax.Problems {
 	c := newCompiler(opts)
 	defer c.loader.Close(context.Background())

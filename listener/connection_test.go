@@ -136,8 +136,8 @@ func TestConnection_ABodyThatStandsStillIsAnswered408(t *testing.T) {
 	}
 }
 
-// A body of which a byte arrives now and then, as data or as chunk framing, is answered 408 in the
-// end.
+// A request whose body arrives only a byte now and then, as data or as chunk framing, is eventually
+// answered with 408.
 func TestConnection_ABodyThatDribblesIsAnswered408(t *testing.T) {
 	s := configured(t, timed)
 	warm(t, s)
@@ -283,7 +283,7 @@ func TestConnection_AnAnswerThatIsNotReadEnds(t *testing.T) {
 		}
 		err := <-c.served
 		if took := time.Since(begun); !errors.Is(err, os.ErrDeadlineExceeded) || took < writeTimeout || took > 2*writeTimeout {
-			t.Errorf("serving ended with %v after %v, want a time-out after %v", err, took, writeTimeout)
+			t.Errorf("serving ended with %v after %v, want a timeout after %v", err, took, writeTimeout)
 		}
 	})
 }
@@ -306,7 +306,7 @@ func TestConnection_AnAnswerThatIsReadTooSlowlyEnds(t *testing.T) {
 		}
 		err := <-c.served
 		if took := time.Since(begun); !errors.Is(err, os.ErrDeadlineExceeded) || took < slowTime || took > slowTime+2*writeTimeout {
-			t.Errorf("serving ended with %v after %v, want a time-out after %v", err, took, slowTime)
+			t.Errorf("serving ended with %v after %v, want a timeout after %v", err, took, slowTime)
 		}
 	})
 }
@@ -349,7 +349,7 @@ func TestConnection_AKeptOneIsServedAgainLongAfterItsDeadlinesPassed(t *testing.
 				t.Fatal(err)
 			}
 			b, err := io.ReadAll(resp.Body)
-			_ = resp.Body.Close() // it is read to its end
+			_ = resp.Body.Close() // it has been read to its end
 			if string(b) != `{"project": "ab"}` || err != nil {
 				t.Errorf("got %q, %v", b, err)
 			}

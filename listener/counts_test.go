@@ -21,8 +21,8 @@ import (
 	"mockserver/listener/record"
 )
 
-// An endpoint keeps its counts when its answer changes, and one that is declared twice counts as
-// two.
+// An endpoint keeps its counts when its answer changes, and an endpoint that is declared twice
+// counts as two.
 func TestCounts_KnowEndpointsAcrossReloads(t *testing.T) {
 	server := listenertest.Start(t, config.Parse("m.yml", []byte("- endpoint: {path: /a, response: {body: one}}\n- endpoint: {path: /b, if: query-params.x, response: {}}\n- endpoint: {path: /b, response: {}}\n")),
 		listener.Options{Record: &record.Options{}})
@@ -51,7 +51,7 @@ func TestCounts_KnowEndpointsAcrossReloads(t *testing.T) {
 		}
 	}
 	if after.Gone.Requests != 1 || before.Endpoints[1].ID == before.Endpoints[2].ID {
-		t.Errorf("gone are %d; two of one path are %s and %s", after.Gone.Requests, before.Endpoints[1].ID, before.Endpoints[2].ID)
+		t.Errorf("removed endpoints have %d requests; two endpoints with the same path are %s and %s", after.Gone.Requests, before.Endpoints[1].ID, before.Endpoints[2].ID)
 	}
 }
 
@@ -81,8 +81,8 @@ func TestCounts_OwnTimeIsWithoutWhatIsInjected(t *testing.T) {
 	}
 }
 
-// Requests that arrive together are counted one by one. Those after the last answered one are not
-// counted, and malformed input is counted once.
+// Requests that arrive together are counted one by one. Requests after the last answered one are
+// not counted, and malformed input is counted once.
 func TestCounts_OfPipelinedRequests(t *testing.T) {
 	const three = "GET /fixed HTTP/1.1\r\nHost: a\r\n\r\nGET /users/7 HTTP/1.1\r\nHost: a\r\n\r\n" +
 		"POST /orders HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\n{\"n\": 7}"
@@ -94,8 +94,8 @@ func TestCounts_OfPipelinedRequests(t *testing.T) {
 	}{
 		{"read together", plain, "GET /fixed HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\nGET /fixed HTTP/1.1\r\nHost: a\r\n\r\n", 101, 200, 0},
 		{"read one by one", counted, "GET /fixed HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\nGET /fixed HTTP/1.1\r\nHost: a\r\n\r\n", 101, 200, 0},
-		{"with one that is none", plain, "GET /fixed\r\n\r\nGET /fixed HTTP/1.1\r\nHost: a\r\n\r\n", 100, 400, 1},
-		{"one by one with one that is none", counted, "GET /fixed\r\n\r\nGET /fixed HTTP/1.1\r\nHost: a\r\n\r\n", 100, 400, 1},
+		{"with one that is malformed", plain, "GET /fixed\r\n\r\nGET /fixed HTTP/1.1\r\nHost: a\r\n\r\n", 100, 400, 1},
+		{"one by one with one that is malformed", counted, "GET /fixed\r\n\r\nGET /fixed HTTP/1.1\r\nHost: a\r\n\r\n", 100, 400, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			server := listenertest.Start(t, config.Parse("m.yml", fmt.Appendf(nil, c.text, 1)), listener.Options{Record: &record.Options{}})
@@ -114,15 +114,15 @@ func TestCounts_OfPipelinedRequests(t *testing.T) {
 			got := server.Counts()
 			if status != c.status || got.Endpoints[0].Requests != uint64(c.fixed) || got.Endpoints[1].Requests != 100 || got.Endpoints[2].Statuses[201] != 100 ||
 				got.Malformed.Requests != c.malformed || got.Unmatched.Requests != 0 {
-				t.Errorf("the last status is %d; counted are %v, %v, %v, malformed %v", status,
+				t.Errorf("the last status is %d; the counts are %v, %v, %v, malformed %v", status,
 					got.Endpoints[0].Statuses, got.Endpoints[1].Statuses, got.Endpoints[2].Statuses, got.Malformed.Statuses)
 			}
 		})
 	}
 }
 
-// A request whose body never arrives is not counted; one that a shutdown cuts off is counted as
-// one whose client left.
+// A request whose body never arrives is not counted; a request that a shutdown cuts off is counted
+// like one whose client left.
 func TestCounts_OfRequestsThatAreNotWhole(t *testing.T) {
 	server := listenertest.Start(t, config.Parse("m.yml", fmt.Appendf(nil, counted, 1)), listener.Options{Record: &record.Options{}})
 	const order = "POST /orders HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n"
@@ -132,7 +132,7 @@ func TestCounts_OfRequestsThatAreNotWhole(t *testing.T) {
 		t.Fatalf("got %q, %v", line, err)
 	}
 	if n := server.Counts().Endpoints[2].Requests; n != 0 {
-		t.Errorf("%d are counted before the body came", n)
+		t.Errorf("%d requests are counted before the body arrived", n)
 	}
 	for _, conn := range []io.Closer{asks, dial(t, server, order+"\r\n{\"n\"")} {
 		if err := conn.Close(); err != nil {
@@ -140,7 +140,7 @@ func TestCounts_OfRequestsThatAreNotWhole(t *testing.T) {
 		}
 	}
 	dial(t, server, "GET /late HTTP/1.1\r\nHost: a\r\n\r\n")
-	until(t, "one waits, and the others are known to be none", func() bool {
+	until(t, "one request waits, and the others are known to be malformed", func() bool {
 		c := server.Counts()
 		return c.InFlight == 1 && c.Malformed.Statuses[400] == 2
 	})
@@ -156,7 +156,7 @@ func TestCounts_OfRequestsThatAreNotWhole(t *testing.T) {
 }
 
 // Percentiles of the response time are within 1 % of those computed from the journal, which has
-// every request, whichever connection it used.
+// every request of every connection.
 func TestCounts_PercentilesAreThoseOfTheRequests(t *testing.T) {
 	const clients, each = 16, 400
 	server := listenertest.Start(t, config.Parse("m.yml", []byte(`
@@ -199,8 +199,8 @@ func TestCounts_PercentilesAreThoseOfTheRequests(t *testing.T) {
 	}
 }
 
-// An endpoint that one reload removes and another restores is counted from 0 again: all its counts
-// are from the time since.
+// An endpoint that one reload removes and another restores is counted from 0 again: none of its
+// counts are from before.
 func TestBusiest_AnEndpointThatWasAwayIsANewOne(t *testing.T) {
 	server := listenertest.Start(t, config.New(config.Endpoint{Path: config.Plain("/a")}), listener.Options{})
 	with := server.Spec()

@@ -15,6 +15,6 @@ func TestLatencyErrors_OfOthersAreNone(t *testing.T) {
 		answersOf(t, s, 1, path)
 	}
 	if all := s.LatencyErrors(); len(all) != 1 || all[0].Endpoint != "GET /late" || all[0].Count != 1 {
-		t.Errorf("got %d of them, want one of GET /late with one answer", len(all))
+		t.Errorf("got %d deviations, want one for GET /late with one answer", len(all))
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"mockserver/listener/wire"
 )
 
-// A plain request that can be answered immediately passes through the same stages as every other,
-// from the bytes read from the connection to the reply, except that fasthttp does not parse again
-// what package wire has parsed: see wire.Plain. An encoder of our own writes the reply, with the
-// same bytes that fasthttp would write.
+// A plain request that can be answered immediately passes through the same stages as every other
+// request, from the bytes read from the connection to the reply, except that fasthttp does not
+// parse again what package wire has parsed: see wire.Plain. An encoder of our own writes the reply,
+// producing the same bytes as fasthttp.
 
 // isDirect reports whether an answer is made immediately and has only headers that our encoder
 // handles.
@@ -62,7 +62,7 @@ func (s *Server) answerDirectly(conn *wire.Connection, p *wire.Plain) (done bool
 	return true, err
 }
 
-// serveDirectly is serve for a request with a direct answer.
+// serveDirectly is like serve, for a request with a direct answer.
 func (s *Server) serveDirectly(a *answer, c *call) {
 	c.brief = a.brief
 	s.begin(c)
@@ -91,7 +91,7 @@ func (c *call) send(conn *wire.Connection, room []byte) error {
 	head := p.AppendHead(room[:0:headRoom], conn.Date())
 	if n := len(head) + len(p.Body); n <= len(room) {
 		copy(room[len(head):], p.Body)
-		copy(room, head) // where it already is, unless it was too long
+		copy(room, head) // the head is already there, unless it was too long
 		_, err := conn.Write(room[:n])
 		return err
 	}

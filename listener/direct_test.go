@@ -17,7 +17,7 @@ import (
 	"mockserver/listener/wire"
 )
 
-// directable declares answers that are made without fasthttp, in addition to those of fuzzed.
+// directable declares answers that are made without fasthttp, in addition to those in fuzzed.
 const directable = `
 - endpoint: {path: '/made/:id', response: {body: '{"id": "{{path-params.id}}"}'}}
 - endpoint: {path: /static, host: mock.test, response: {body: static}}
@@ -75,7 +75,7 @@ func serveOne(s *Server, conn net.Conn) error {
 	return s.serveHTTP(conn)
 }
 
-// Answers made without fasthttp have the same bytes as with it.
+// Answers made without fasthttp have the same bytes as answers made with it.
 func TestDirect_AnswersAsFasthttpDoes(t *testing.T) {
 	s := configured(t, directable)
 	byFasthttp := handled(s)
@@ -117,7 +117,7 @@ func TestDirect_AnswersAsFasthttpDoes(t *testing.T) {
 	}
 }
 
-// A slow template checks whether its client is still there, or has left.
+// A slow template checks whether its client has left.
 func TestDirect_LooksForItsClient(t *testing.T) {
 	s := configured(t, `[{endpoint: {method: POST, path: /long, response: {body: "{% for a in json-params.n %}{% for b in json-params.n %}{% for c in json-params.n %}{{a}}{% endfor %}{% endfor %}{% endfor %}"}}}]`)
 	list, err := net.Listen("tcp", "127.0.0.1:0")
@@ -149,7 +149,7 @@ func TestDirect_LooksForItsClient(t *testing.T) {
 	}
 	_, _ = io.WriteString(client, long) // the answer shows an error
 	if raw, err := io.ReadAll(io.LimitReader(client, 1000)); err != nil || !strings.HasPrefix(string(raw), "HTTP/1.1 200 OK") {
-		t.Errorf("who stays is answered %.100q, %v", raw, err)
+		t.Errorf("the client that stays gets %.100q, %v", raw, err)
 	}
 	_ = client.Close()
 	<-ended
@@ -164,7 +164,7 @@ func TestDirect_LooksForItsClient(t *testing.T) {
 	}
 }
 
-// The journal and the counters record such a request like any other.
+// The journal and the counters record a request that is answered directly like any other.
 func TestDirect_IsRecordedAlike(t *testing.T) {
 	var journals [2][]*record.Exchange
 	var counts [2][]record.EndpointCounts
@@ -218,12 +218,12 @@ func TestDirect_IsRecordedAlike(t *testing.T) {
 		}
 	}
 	if !reflect.DeepEqual(counts[0], counts[1]) {
-		t.Errorf("counted\n%+v, and with fasthttp\n%+v", counts[1], counts[0])
+		t.Errorf("counted\n%+v\nand with fasthttp\n%+v", counts[1], counts[0])
 	}
 }
 
 // FuzzDirect sends the bytes of a connection to one server twice, the second time with fasthttp
-// alone: the answers are the same, byte for byte.
+// alone, and expects the answers to be the same, byte for byte.
 func FuzzDirect(f *testing.F) {
 	s := fuzzedServer(f)
 	if err := s.Apply(config.Parse("mock.yml", []byte(strings.Join([]string{directable, fixable}, "")))); err != nil {

@@ -31,8 +31,8 @@ func (s *Server) logDocuments(spec *config.Spec, known map[syntax.Problem]bool) 
 	s.documents = lines
 }
 
-// logWarnings logs each warning, and combines those that OpenAPI documents often have many of into
-// one line.
+// logWarnings logs each warning, except that warnings typical of OpenAPI documents, which may be
+// numerous, share one line.
 func (s *Server) logWarnings(warnings syntax.Problems) {
 	for _, d := range warnings.Digest() {
 		attrs := []any{"at", d.Pos.String(), "key", d.Key, "what", d.What}

@@ -29,7 +29,7 @@ func fetch(url string) string {
 	return resp.Status + ": " + string(body)
 }
 
-// The configuration is a YAML text.
+// The configuration is text in YAML.
 func ExampleStart() {
 	spec := config.Parse("mocks.yml", []byte(`
 - endpoint:
@@ -108,7 +108,7 @@ func ExampleStart_problems() {
 	// [1].endpoint.response.body of GET /b: unknown variable "path-param.id" (did you mean "path-params"?)
 }
 
-// Apply replaces what is served; a wrong specification changes nothing.
+// Apply replaces the served specification; an invalid one changes nothing.
 func ExampleServer_Apply() {
 	answering := func(body string) *config.Spec {
 		return config.New(config.Endpoint{Path: config.Plain("/"), Response: config.Response{Body: config.Plain(body)}})

@@ -15,11 +15,11 @@ import (
 )
 
 // fallBack answers a request that no endpoint with its method matches: HEAD like GET, OPTIONS from
-// what is declared, OPTIONS * for the server as a whole, and anything else with 404 or 405.
+// the declared methods, OPTIONS * for the server as a whole, and anything else with 404 or 405.
 func (s *Server) fallBack(sn *snapshot, c *call) {
 	if c.isOptions() && string(c.Path()) == "*" {
 		c.trace.Counters = s.recorder.ForOptions()
-		return // it is about the server, not an endpoint: 200, RFC 9110 section 9.3.7
+		return // it concerns the server, not an endpoint: 200, RFC 9110 section 9.3.7
 	}
 	if c.isHead() {
 		// The encoder omits the body of a response to HEAD and keeps its length.
@@ -55,7 +55,7 @@ func declaresMethod(declared []string, method string) bool {
 // namedEndpoints is how many endpoints are named in a response to an unmatched request.
 const namedEndpoints = 3
 
-// nearest returns for each of the nearest endpoints why it did not match. Endpoints that differ
+// nearest returns the reason why each of the nearest endpoints did not match. Endpoints that differ
 // only in their conditions have the same text and are named once.
 func (sn *snapshot) nearest(r *matcher.Request) []string {
 	var reasons []string
@@ -88,12 +88,12 @@ func (s *Server) unmatched(sn *snapshot, c *call, methods []string) {
 	case len(reasons) > 0:
 		message += "; nearest: " + strings.Join(reasons, ", ")
 	case len(sn.answers) == 0:
-		message += "; none is declared at all"
+		message += "; no endpoints are declared"
 	default:
-		message += ", nor anything like it"
+		message += "; nothing similar is declared"
 	}
 	if strings.HasPrefix(string(r.Path()), "/__admin") {
-		message += "; the admin address is another: that of --admin"
+		message += "; the admin API listens on its own address; see --admin"
 	}
 	f.Write(&c.reply, message)
 	if f == reply.MethodNotAllowed {

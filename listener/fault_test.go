@@ -78,7 +78,7 @@ func TestFault_AsAGoClientSeesIt(t *testing.T) {
 		}
 	}
 	if status, length, _, _ := askOnce(t, server.URL()+"/truncate/1"); status != 200 || length != 10 {
-		t.Errorf("truncated: got %d with a length of %d, want 200 with that of the whole body", status, length)
+		t.Errorf("truncated: got %d with length %d, want 200 with the length of the whole body", status, length)
 	}
 	// Whatever happened to the other requests, this one is served.
 	if status, _, body, err := askOnce(t, server.URL()+"/ok"); status != 200 || body != "fine" || err != nil {
@@ -89,7 +89,7 @@ func TestFault_AsAGoClientSeesIt(t *testing.T) {
 // toGet returns a GET request for a raw client.
 func toGet(path string) string { return "GET " + path + " HTTP/1.1\r\nHost: a\r\n\r\n" }
 
-// whatComes returns everything that is read from a connection, without the Date headers, and the
+// whatComes returns everything that arrives on a connection, without the Date headers, and the
 // error that ended it.
 func whatComes(conn net.Conn) (text string, err error) {
 	b, err := io.ReadAll(conn)
@@ -124,7 +124,7 @@ func TestFault_OnTheWire(t *testing.T) {
 		{"half a body, of an answer to another origin", "GET /truncate/1 HTTP/1.1\r\nHost: a\r\nOrigin: http://b\r\n\r\n", head + "Access-Control-Allow-Origin: *\r\n\r\n01234"},
 		{"no HTTP", toGet("/malformed/1"), noAnswer},
 		{"no HTTP, of a HEAD", "HEAD /malformed/1 HTTP/1.1\r\nHost: a\r\n\r\n", noAnswer},
-		{"all behind each other", toGet("/ok") + toGet("/ok") + toGet("/malformed/1") + toGet("/ok"), fine + fine + noAnswer},
+		{"all in a row", toGet("/ok") + toGet("/ok") + toGet("/malformed/1") + toGet("/ok"), fine + fine + noAnswer},
 		{"a slow body between others", toGet("/ok") + toGet("/slow/1") + toGet("/ok") + toGet("/empty/1"), fine + head + "\r\n0123456789" + fine},
 		{"the head of a slow body", "HEAD /slow/1 HTTP/1.1\r\nHost: a\r\n\r\n" + toGet("/empty/1"), head + "\r\n"},
 		{"more than is read", toGet("/empty/1") + strings.Repeat(toGet("/ok"), 10000), ""},
@@ -141,8 +141,8 @@ func TestFault_OnTheWire(t *testing.T) {
 	}
 }
 
-// A reset arrives as a reset, not as an end of the data, which a client could take for the end of
-// an answer.
+// A reset arrives as a reset, not as the end of the data, which a client could mistake for the end
+// of an answer.
 func TestFault_ResetIsAReset(t *testing.T) {
 	server := unrecorded(t, faulty)
 	for _, sent := range []string{
@@ -188,11 +188,11 @@ func TestFault_SlowBodyEndsWithTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := server.Close(); err == nil || !strings.HasPrefix(err.Error(), "1 request was cut off") {
-		t.Errorf("got %v, want that one was cut off", err)
+		t.Errorf("got %v, want one request cut off", err)
 	}
 }
 
-// The webhook of a request whose answer is lost is sent: the operation was carried out.
+// A webhook is sent even if the answer is lost, because the operation was carried out.
 func TestFault_SendsTheWebhook(t *testing.T) {
 	for _, kind := range []string{"reset", "empty", "malformed", "truncate", "slow-body"} {
 		came := make(chan string, 1)
@@ -269,7 +269,7 @@ func (l *limited) Read(b []byte) (int, error) {
 	return l.Conn.Read(b)
 }
 
-// The number of requests with a fault is about what its rate says.
+// The number of requests with a fault roughly matches its rate.
 func TestFault_AtARate(t *testing.T) {
 	server := listenertest.Start(t, config.Parse("m.yml", []byte(`
 - endpoint: {path: /, response: {body: fine}, fault: {type: empty, rate: 0.2}}
@@ -283,7 +283,7 @@ func TestFault_AtARate(t *testing.T) {
 		}
 		_ = conn.Close()
 	}
-	// Six standard deviations of a binomial distribution: 76.
+	// Six standard deviations of the binomial distribution are 76.
 	if faults < 200-76 || faults > 200+76 {
 		t.Errorf("%d of %d requests had a fault, want about 200", faults, requests)
 	}
@@ -304,7 +304,7 @@ func TestFault_OfASeedDoesNotDependOnTheAnswer(t *testing.T) {
 		}
 	}
 	if whole[0] != whole[1] {
-		t.Errorf("got%s, and where the answer is random%s", whole[0], whole[1])
+		t.Errorf("got%s, and with a random answer%s", whole[0], whole[1])
 	}
 }
 

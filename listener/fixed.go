@@ -17,14 +17,14 @@ import (
 // An answer that is the same for every request is sent as prepared bytes if the request is a plain
 // one: see head.isPlain. Reading such a request and writing its response takes a comparison of its
 // bytes, a lookup and a copy. The request is checked as strictly as by fasthttp, and the response
-// has the same bytes that fasthttp would write.
+// has the same bytes as one from fasthttp.
 
 // fixed is a fixed response.
 type fixed struct {
 	head []byte // status line, headers and the empty line
 	date int    // index of the value of Date
 	body []byte
-	// Requests may choose another answer by their query, and by what they accept.
+	// Requests may choose another answer by their query or their Accept header.
 	chosen, typed bool
 	limited       bool // any query may choose another answer
 
@@ -45,7 +45,7 @@ const maxLength = 63
 func (sn *snapshot) fix(routes []matcher.Route) {
 	for i := range routes {
 		if routes[i].Endpoint.Host != "" {
-			return // the host takes precedence over the path
+			return // hosts take precedence over paths
 		}
 	}
 	sn.fixed = map[string]*fixed{}
@@ -55,7 +55,7 @@ func (sn *snapshot) fix(routes []matcher.Route) {
 		if !ok || routes[i].Endpoint.EffectiveMethod() != fasthttp.MethodGet {
 			continue
 		}
-		if _, known := sn.fixed[path]; !known { // otherwise the first declared endpoint answers
+		if _, known := sn.fixed[path]; !known { // otherwise an endpoint declared earlier answers
 			sn.fixed[path] = nil
 			sn.fixedLengths |= 1 << min(len(path), maxLength)
 			if a := &sn.answers[i]; routes[i].If == nil && a.isFixed() {

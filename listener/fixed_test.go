@@ -67,7 +67,7 @@ func answers(s *Server, sent string, piece int, lookup func([]byte) *fixed) (raw
 
 func plain(target string) string { return "GET " + target + " HTTP/1.1\r\nHost: mock.test:80\r\n\r\n" }
 
-// Answers made without fasthttp have the same bytes as with it, and are what the path declares.
+// Answers made without fasthttp have the same bytes as answers made with it, and are as declared.
 func TestFixed_AnswersAsFasthttpDoes(t *testing.T) {
 	s := configured(t, fixable)
 	for target, c := range map[string]struct {
@@ -127,7 +127,7 @@ func TestFixed_LeavesWhatIsNotPlain(t *testing.T) {
 		want, _ := answers(s, sent, len(odd), nil)
 		got, quick := answers(s, sent, len(odd), s.fixed)
 		if quick > 0 || got != want {
-			t.Errorf("%q: %d were answered without fasthttp, which answers\n%q, not\n%q", odd, quick, want, got)
+			t.Errorf("%q: %d requests were answered without fasthttp, which answers\n%q\ngot\n%q", odd, quick, want, got)
 		}
 	}
 	// Requests that arrive together are also left to fasthttp, so that their answers are sent
@@ -172,7 +172,7 @@ func TestFixed_FollowsTheServer(t *testing.T) {
 	}
 	s.stopping.Store(true)
 	if f := s.fixed([]byte("/a")); f != nil {
-		t.Error("an answer while the server stops does not say that it is the last")
+		t.Error("a fixed answer, which lacks Connection: close, is used while the server stops")
 	}
 }
 
@@ -201,8 +201,8 @@ func TestFixed_IsDated(t *testing.T) {
 	})
 }
 
-// A request that the journal keeps is answered like one that it does not keep, without fasthttp,
-// and its journal entry is the same as with fasthttp.
+// A request is answered without fasthttp whether or not the journal keeps it, and its journal entry
+// is the same as with fasthttp.
 func TestFixed_WhatTheJournalHasIsAnsweredAlike(t *testing.T) {
 	var exchanges [2][]*record.Exchange
 	for i, quick := range []bool{false, true} {
@@ -262,7 +262,7 @@ func TestFixed_WhatWasAnsweredIsInTheJournal(t *testing.T) {
 	}
 }
 
-// The server keeps no second copy of the bytes that a fixed answer was built from.
+// The server does not keep a second copy of the bytes that a fixed answer was built from.
 func TestFixed_KeepsNoBodyTwice(t *testing.T) {
 	s := configured(t, `[{endpoint: {path: /a, response: {body: "`+strings.Repeat("x", maxFixed/2)+`"}}}]`)
 	f := s.fixed([]byte("/a"))
@@ -274,7 +274,7 @@ func TestFixed_KeepsNoBodyTwice(t *testing.T) {
 	}
 }
 
-// Operations of a document are fixed for requests that do not select one of their answers.
+// Operations of a document have fixed answers for requests that do not select a particular answer.
 func TestFixed_OfOperations(t *testing.T) {
 	s := described(t, fixable, pets()...)
 	get := func(target string, headers ...string) string {
@@ -318,7 +318,7 @@ func TestFixed_OfOperations(t *testing.T) {
 }
 
 // FuzzFixed sends the bytes of a connection to one server twice, the second time with fasthttp
-// alone: the answers are the same, byte for byte.
+// alone, and expects the answers to be the same, byte for byte.
 func FuzzFixed(f *testing.F) {
 	endpoints := pets()
 	for i := range endpoints {
@@ -342,7 +342,7 @@ func FuzzFixed(f *testing.F) {
 	f.Fuzz(func(t *testing.T, sent string, piece uint16) {
 		want, _ := answers(s, sent, int(piece)+1, nil)
 		if got, quick := answers(s, sent, int(piece)+1, s.fixed); got != want {
-			t.Errorf("got, %d of them without fasthttp,\n%q\nwant\n%q", quick, got, want)
+			t.Errorf("%d were answered without fasthttp, got\n%q\nwant\n%q", quick, got, want)
 		}
 	})
 }

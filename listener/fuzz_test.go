@@ -84,7 +84,7 @@ func (e errorsOf) Write(b []byte) (int, error) {
 	panic(string(b)) // the fuzzer keeps the input that caused it
 }
 
-// fuzzedStatuses lists the statuses that the server may answer requests to fuzzed with.
+// fuzzedStatuses lists the statuses with which the server may answer requests to fuzzed.
 var fuzzedStatuses = []int{200, 201, 204, 400, 404, 405, 413, 417, 431, 501}
 
 // FuzzRequests sends the bytes of a connection to a whole server. However they are split into
@@ -117,7 +117,7 @@ func FuzzRequests(f *testing.F) {
 		if len(statuses) != want {
 			t.Errorf("got the answers %v to %q, want %d (%+v)", statuses, served, want, seen)
 		} else if want > len(served) && statuses[want-1] < 400 {
-			t.Errorf("got the answers %v to %q and a breach", statuses, served)
+			t.Errorf("got the answers %v to %q and a protocol error", statuses, served)
 		}
 	})
 }
@@ -135,13 +135,13 @@ func checkAnswers(t *testing.T, raw []byte, served []request) (statuses []int) {
 			return statuses
 		}
 		final := len(statuses)
-		method := "GET" // for input that is no request
+		method := "GET" // for input that is not a request
 		if final < len(served) {
 			method = served[final].method
 		}
 		resp, err := http.ReadResponse(r, &http.Request{Method: method})
 		if err != nil {
-			t.Fatalf("answer %d is none: %v:\n%q", final, err, raw)
+			t.Fatalf("answer %d is not valid: %v:\n%q", final, err, raw)
 		}
 		body, err := io.ReadAll(resp.Body)
 		if err != nil {
@@ -178,11 +178,11 @@ func soundBody(kind string, body []byte) bool {
 	return true
 }
 
-// reading is the meaning of a client's bytes by RFC 9112, determined in another way than in the
-// server: by regular expressions, with all the bytes available.
+// reading is the meaning of a client's bytes according to RFC 9112. Unlike the server, it uses
+// regular expressions and has all the bytes at once.
 type reading struct {
 	requests []request // the complete ones
-	breach   bool      // something invalid follows them
+	breach   bool      // something invalid follows the requests
 	unsure   bool      // fasthttp may refuse more than RFC 9112 does
 }
 

@@ -122,7 +122,7 @@ func (b *heldBody) Close() error {
 }
 
 // encode copies a reply into fasthttp's response. It does not keep the buffer of a large body,
-// because a connection that stays open would hold it for as long. fasthttp's own limit applies to
+// because a connection would hold it for as long as it stays open. fasthttp's own limit applies to
 // the whole process, and a host program may have set it for itself.
 func encode(p *reply.Reply, resp *fasthttp.Response) {
 	resp.SetStatusCode(p.Status)
@@ -144,8 +144,8 @@ func encode(p *reply.Reply, resp *fasthttp.Response) {
 	resp.SetBodyRaw(p.Body)
 }
 
-// receiveBroken makes a call from input that did not become a request. If its headers could not be
-// parsed, nothing is known about it.
+// receiveBroken makes a call from input that did not become a request. If the headers could not be
+// parsed, nothing is known about the request.
 func receiveBroken(ctx *fasthttp.RequestCtx) *call {
 	ctx.Request.ReleaseBody(keptBody)
 	c := receive(ctx)
@@ -182,7 +182,7 @@ func (s *Server) malformed(ctx *fasthttp.RequestCtx, err error) {
 		s.refuse(c, reply.BadRequest, "the request target is malformed")
 	case errors.As(err, &timeout) && timeout.Timeout():
 		if conn == nil || !conn.IsInBody() {
-			_ = ctx.Conn().Close() // nothing is left to say; an error from Close is of no interest
+			_ = ctx.Conn().Close() // nothing is left to say; an error from Close does not matter
 			return
 		}
 		s.refuse(c, reply.RequestTimeout, conn.Lateness())
@@ -214,7 +214,7 @@ func (s *Server) refuse(c *call, f reply.Failure, message string) {
 	}
 }
 
-// expect answers a client that asks before sending a body. It tells it to continue unless the body
+// expect answers a client that asks before sending a body. The client may continue unless the body
 // is too large for any endpoint.
 func (s *Server) expect(ctx *fasthttp.RequestCtx) int {
 	if ctx.Request.Header.ContentLength() <= s.opts.MaxBody {

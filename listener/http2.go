@@ -36,8 +36,8 @@ func (s *Server) startHTTP2() {
 	}
 }
 
-// serveHTTP2 serves a connection that has left HTTP/1.1, or never spoke it, as HTTP/2 to its end.
-// read contains what was already read from it, including the preface of HTTP/2.
+// serveHTTP2 serves a connection as HTTP/2 until it ends, whether or not it began with HTTP/1.1.
+// read contains the bytes already read from it, including the HTTP/2 preface.
 func (s *Server) serveHTTP2(conn *wire.Connection, read []byte) {
 	defer func() { _ = conn.CloseNow() }() // it is closed either way
 	if err := s.http2.Serve(beyond{conn}, read, conn.Shard()); err != nil {
@@ -51,7 +51,7 @@ type beyond struct{ *wire.Connection }
 // Read reads what the client sends, without interpreting it.
 func (c beyond) Read(b []byte) (int, error) { return c.Stream().Read(b) }
 
-// survive ends a connection after a panic. It is deferred.
+// survive ends a connection after a panic. It must be deferred.
 func (s *Server) survive(conn *wire.Connection) {
 	if p := recover(); p != nil {
 		_ = conn.CloseNow() // no response can be sent any more
@@ -59,7 +59,7 @@ func (s *Server) survive(conn *wire.Connection) {
 	}
 }
 
-// streams answers requests of HTTP/2.
+// streams answers HTTP/2 requests.
 type streams struct{ *Server }
 
 // receiveStream makes a call from a request. The body of the response is rendered into a buffer of
@@ -137,7 +137,7 @@ func (s streams) send(c *call, st *h2.Stream, a *answer) {
 	st.Send(block, body)
 }
 
-// sendPieces sends the answer of an upstream as it arrives.
+// sendPieces sends an upstream's answer as it arrives.
 func (s streams) sendPieces(c *call, st *h2.Stream, block []byte) {
 	piece := wire.NewPiece()
 	defer piece.Free()
@@ -162,7 +162,7 @@ func (s streams) sendPieces(c *call, st *h2.Stream, block []byte) {
 	}
 }
 
-// appendBlock appends the header block of the reply. A fixed answer has a prepared one.
+// appendBlock appends the header block of the reply. A fixed answer has one already prepared.
 func (c *call) appendBlock(b []byte, a *answer, date []byte) []byte {
 	p := &c.reply
 	if a != nil && a.block != nil && len(p.Fields) == len(a.headers) && p.Refusal == nil {

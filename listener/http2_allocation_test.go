@@ -15,8 +15,8 @@ import (
 	"mockserver/listener/record"
 )
 
-// A stream that is answered inline allocates only what x/net needs for a HEADERS frame, and what a
-// template of its kind needs: see TestAllocations_OfTheWholePath.
+// A stream that is answered inline allocates only what x/net needs for a HEADERS frame, plus what
+// its template needs: see TestAllocations_OfTheWholePath.
 func TestHTTP2_Allocations(t *testing.T) {
 	s, err := Start(config.Parse("m.yml", []byte(measured)), Options{Record: &record.Options{Journal: record.JournalOptions{Slowest: -1}}})
 	if err != nil {
@@ -35,7 +35,7 @@ func TestHTTP2_Allocations(t *testing.T) {
 	}
 }
 
-// streamAllocations returns how many allocations a GET makes that equals the previous one.
+// streamAllocations returns how many allocations a repeated GET request causes.
 func streamAllocations(t *testing.T, address, path string) float64 {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {

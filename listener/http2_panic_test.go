@@ -15,7 +15,7 @@ import (
 	"mockserver/listener/reply"
 )
 
-// A panic is answered with a 500 on its own stream alone, whether or not the answer may take long.
+// A panic affects only its own stream, which gets a 500, whether or not the answer may take long.
 func TestHTTP2_APanicIsOneAnswer(t *testing.T) {
 	var log logged
 	s, err := Start(config.Parse("m.yml", []byte(`

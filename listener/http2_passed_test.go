@@ -19,8 +19,8 @@ import (
 	"mockserver/listener/listenertest"
 )
 
-// The answer of an upstream is the same over HTTP/2 as over HTTP/1.1: status, fields, length and
-// body, and whether it breaks off.
+// An upstream's answer is the same over HTTP/2 as over HTTP/1.1: status, fields, length, body, and
+// whether it breaks off.
 func TestHTTP2_PassesOn(t *testing.T) {
 	const long = 300_000
 	answers := map[string]string{
@@ -51,7 +51,7 @@ func TestHTTP2_PassesOn(t *testing.T) {
 			}
 			resp.Header.Del("Date")
 		}
-		if err != nil { // the amount that arrived before the error is random
+		if err != nil { // how much arrives before the error is random
 			body = nil
 		}
 		return fmt.Sprint(resp.StatusCode, " ", resp.ContentLength, " ", resp.Header, " ", string(body), " broken ", err != nil)
@@ -71,8 +71,8 @@ func TestHTTP2_PassesOn(t *testing.T) {
 	}
 }
 
-// The body of an upstream is passed on as it arrives. A client that is slow or leaves slows the
-// upstream down or ends its exchange; it does not make the server buffer the body.
+// The body of an upstream is passed on as it arrives. A slow client slows the upstream down, and a
+// client that leaves ends the exchange; neither makes the server buffer the body.
 func TestHTTP2_PassesOnAsItComes(t *testing.T) {
 	for name, client := range map[string]*http.Client{"http/1.1": {Transport: &http.Transport{}}, "h2": overHTTP2(t)} {
 		t.Run(name, func(t *testing.T) { passesOnAsItComes(t, client) })

@@ -101,7 +101,7 @@ func TestHTTP2_AnswersTheSame(t *testing.T) {
 	}
 	counts := server.Counts().Protocols
 	if counts[0] != counts[2] || counts[0] < 16 {
-		t.Errorf("%d requests came by each protocol", counts)
+		t.Errorf("%d requests arrived by each protocol", counts)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestHTTP2_LimitsAndCapacity(t *testing.T) {
 	}
 }
 
-// Faults affect their own stream, and other streams only if the fault ends the connection.
+// A fault affects only its own stream, unless it ends the connection.
 func TestHTTP2_Faults(t *testing.T) {
 	server := journaling(t, faulty)
 	client := overHTTP2(t)
@@ -235,16 +235,16 @@ func TestHTTP2_Left(t *testing.T) {
 		cancel()
 	}()
 	if _, err := client.Do(req); err == nil {
-		t.Error("it was answered")
+		t.Error("the request was answered")
 	}
 	for server.Counts().Endpoints[0].Statuses[record.StatusLeft] == 0 {
 		if t.Context().Err() != nil {
-			t.Fatal("it is not counted")
+			t.Fatal("the request is not counted")
 		}
 	}
 }
 
-// Bodies above the maximum size are refused with an answer.
+// A body above the maximum size is refused with a response.
 func TestHTTP2_MaxBody(t *testing.T) {
 	server := listenertest.Start(t, config.Parse("m.yml", []byte(overBoth)), listener.Options{MaxBody: 1000, Record: &record.Options{}})
 	client := overHTTP2(t)
@@ -255,7 +255,7 @@ func TestHTTP2_MaxBody(t *testing.T) {
 		}
 	}
 	if n := server.Counts().Malformed.Statuses[413]; n != 2 {
-		t.Errorf("%d are counted, want 2", n)
+		t.Errorf("%d requests are counted, want 2", n)
 	}
 }
 
@@ -287,7 +287,7 @@ func TestHTTP2_FirstBytes(t *testing.T) {
 	}
 }
 
-// With HTTP/2 disabled, its preface is a request line with an unknown version.
+// With HTTP/2 disabled, the HTTP/2 preface is a request line with an unknown version.
 func TestHTTP2_None(t *testing.T) {
 	server := started(t, hello("x"), listener.Options{NoHTTP2: true})
 	if got := answer(t, dial(t, server, http2.ClientPreface)); !strings.Contains(got, "version of the request line") {
@@ -368,7 +368,7 @@ func TestHTTP2_ReloadAndShutdownLoseNothing(t *testing.T) {
 	all.Wait()
 }
 
-// Requests that are cut off are counted by streams.
+// Cut-off requests are counted per stream.
 func TestHTTP2_CutOff(t *testing.T) {
 	server := start(t, config.Parse("m.yml", []byte(`- endpoint: {path: /long, latency: {min: 1h, max: 1h}, response: {body: late}}`)), listener.Options{Record: &record.Options{}})
 	client := overHTTP2(t)

@@ -29,17 +29,17 @@ const (
 	clientsOf = "MOCKSERVER_TEST_CLIENTS_OF"
 )
 
-// delayed is a curve with a mean of about a second: with 10,000 in flight, the server must wake
-// 10,000 requests a second.
+// delayed is a curve with a mean of about a second: with 10,000 requests in flight, the server must
+// wake 10,000 a second.
 var delayed = config.Latency{Min: 200 * time.Millisecond, Curve: []config.Percentile{
 	{Rank: 50, Length: time.Second}, {Rank: 90, Length: 1500 * time.Millisecond}, {Rank: 99, Length: 2 * time.Second},
 	{Rank: 99.9, Length: 2500 * time.Millisecond}, {Rank: 100, Length: 3 * time.Second},
 }}
 
 // 10,000 connections in a separate process each send the next request once the previous one is
-// answered. The results are: how far the percentiles that clients see are from the declared ones,
-// random variation included; how much later than its own latency each answer was ready; and how
-// much of the server's memory a waiting request takes.
+// answered. The results are: how far the percentiles that clients see deviate from the declared
+// ones, random variation included; how late each answer was ready, compared with its latency; and
+// how much of the server's memory a waiting request takes.
 func BenchmarkLatency_10000InFlight(b *testing.B) {
 	server, err := listener.Start(config.New(config.Endpoint{Path: config.Plain("/slow"), Latency: &delayed}), listener.Options{})
 	if err != nil {
@@ -82,8 +82,8 @@ func BenchmarkLatency_10000InFlight(b *testing.B) {
 	b.ReportMetric(float64(late.Count), "requests")
 }
 
-// memory returns the resident memory of the process, as the system counts it, or else the memory
-// of the heap and the stacks.
+// memory returns the resident memory of the process as reported by the system or, failing that, the
+// memory of the heap and the stacks.
 func memory() int64 {
 	runtime.GC()
 	if status, err := os.ReadFile("/proc/self/status"); err == nil {
@@ -102,7 +102,7 @@ func memory() int64 {
 func TestLatency_Clients(t *testing.T) {
 	address := os.Getenv(clientsOf)
 	if address == "" {
-		t.Skip("it is a part of BenchmarkLatency_10000InFlight")
+		t.Skip("part of BenchmarkLatency_10000InFlight")
 	}
 	const each = 5
 	took := make([][each]time.Duration, inFlight)

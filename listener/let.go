@@ -12,7 +12,7 @@ import (
 
 // let is a value that an endpoint makes once for each request, under a name.
 type let struct {
-	at   int // the position of the name among those of the endpoint
+	at   int // the position of the name among the endpoint's names
 	made *renderer.Made
 }
 
@@ -41,7 +41,7 @@ func (c *compiler) lets(e *config.Endpoint, scope *renderer.Scope) (all []let, p
 	return all, problems
 }
 
-// laterNames returns the names that an endpoint makes once it is chosen.
+// laterNames returns the names that have values only once the endpoint is chosen.
 func laterNames(e *config.Endpoint) []string {
 	names := namesOf(e.Let)
 	changes := [][]config.Do{e.Do}

@@ -89,7 +89,7 @@ func TestLet_InExternalBodies(t *testing.T) {
 	}
 }
 
-// With a seed the values repeat.
+// With a seed, the values repeat.
 func TestLet_RepeatsWithASeed(t *testing.T) {
 	var before string
 	for range 2 {
@@ -97,13 +97,13 @@ func TestLet_RepeatsWithASeed(t *testing.T) {
 		s := seeded(t, &seed, `[{endpoint: {path: /a, let: {id: "{{uuid}}"}, response: {body: "{{id}} {{random}} {{id}}"}}}]`)
 		got := strings.Join(answersOf(t, s, 3, "/a"), "\n")
 		if first, _, _ := strings.Cut(got, " "); strings.Count(got, first) != 2 || before != "" && got != before {
-			t.Errorf("got %s, before %s", got, before)
+			t.Errorf("got %s, previously %s", got, before)
 		}
 		before = got
 	}
 }
 
-// Mistakes are found at load, wherever a value is used.
+// Errors are found when the configuration is loaded, wherever a value is used.
 func TestLet_Mistakes(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{`{path: /a, let: {a: "{{b}}", b: x}, response: {}}`, `f.yml:1:36: [0].endpoint.let.a: "b" is a name of this endpoint that is not known here`},

@@ -26,8 +26,8 @@ import (
 	"mockserver/listener"
 )
 
-// theDate is the one goroutine that keeps running: fasthttp updates the Date of its answers in it,
-// one goroutine for the process from the first answer on, which is never stopped. The goroutines
+// theDate ignores the one goroutine that keeps running: in it, fasthttp updates the Date of its
+// answers. The process has one, which starts with the first answer and never stops. The goroutines
 // that run at the beginning belong to ants, which starts a pool when it is imported.
 var theDate = goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1")
 
@@ -87,7 +87,7 @@ func answer(t *testing.T, conn net.Conn) string {
 func closed(t *testing.T, name string, conn net.Conn) {
 	t.Helper()
 	if b, err := io.ReadAll(conn); len(b) > 0 || err != nil && !errors.Is(err, syscall.ECONNRESET) {
-		t.Errorf("%s: got %q, %v, want that it is closed", name, b, err)
+		t.Errorf("%s: got %q, %v, want it closed", name, b, err)
 	}
 }
 
@@ -109,7 +109,7 @@ func newStuck(t *testing.T) *stuck {
 	return s
 }
 
-// spec returns a configuration whose answers wait for the remote.
+// spec returns a configuration whose answers wait for the remote server.
 func (s *stuck) spec() *config.Spec {
 	return config.New(config.Endpoint{
 		Path:     config.Plain("/hello"),
@@ -132,13 +132,12 @@ func TestShutdown_ClosesConnectionsThatWaitAndLeavesNothing(t *testing.T) {
 	closed(t, "the idle connection", idle)
 	closed(t, "the silent connection", silent)
 	if _, err := net.Dial("tcp", server.Addr().String()); !errors.Is(err, syscall.ECONNREFUSED) {
-		t.Errorf("got %v, want that nobody listens", err)
+		t.Errorf("got %v, want a refused connection", err)
 	}
 }
 
-// A connection that is idle when the server stops has one more request answered, in whatever way
-// it is answered and however long the connection was idle. The answer says that the connection
-// closes.
+// A connection that is idle when the server stops has one more request answered, whichever path
+// answers it and however long the connection was idle. The answer says that the connection closes.
 func TestShutdown_AnIdleConnectionHasItsLastRequestAnswered(t *testing.T) {
 	nothingLeft(t)
 	spec := config.New(
@@ -176,7 +175,7 @@ func TestShutdown_AnIdleConnectionHasItsLastRequestAnswered(t *testing.T) {
 		}
 		b, err := io.ReadAll(resp.Body)
 		if err != nil || string(b) != want || !resp.Close {
-			t.Errorf("connection %d: got %q, %v, and that it closes: %v; want %q", i, b, err, resp.Close, want)
+			t.Errorf("connection %d: got %q, %v, with Connection: close %v; want %q", i, b, err, resp.Close, want)
 		}
 		if err := conn.Close(); err != nil {
 			t.Error(err)
@@ -209,7 +208,7 @@ func TestShutdown_WithAnEndedContext(t *testing.T) {
 		half := dial(t, server, "GET /hello HTTP/1.1\r\nHos")
 		err := server.Shutdown(ended)
 		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "cut off: context canceled") {
-			t.Errorf("got %v, want that requests were cut off", err)
+			t.Errorf("got %v, want requests cut off", err)
 		}
 		closed(t, "a request in flight", one)
 		closed(t, "another", two)
@@ -244,9 +243,9 @@ func TestShutdown_WaitsForRequestsInFlight(t *testing.T) {
 	}
 	select {
 	case err := <-stopped:
-		t.Errorf("it has stopped with %v though a request is in flight", err)
+		t.Errorf("the server has stopped with %v although a request is in flight", err)
 	case <-server.Done():
-		t.Error("it is done though a request is in flight")
+		t.Error("Done is closed although a request is in flight")
 	default:
 	}
 	close(release)
@@ -255,7 +254,7 @@ func TestShutdown_WaitsForRequestsInFlight(t *testing.T) {
 		t.Fatal(err)
 	}
 	if body, err := io.ReadAll(resp.Body); string(body) != `"late"` || err != nil || !resp.Close {
-		t.Errorf("got %q, %v, and that the connection ends is said: %v", body, err, resp.Close)
+		t.Errorf("got %q, %v, with Connection: close %v", body, err, resp.Close)
 	}
 	for range cap(stopped) {
 		if err := <-stopped; err != nil {
@@ -268,8 +267,8 @@ func TestShutdown_WaitsForRequestsInFlight(t *testing.T) {
 	}
 }
 
-// A request that was pipelined after the last one is not answered, and does not make the client's
-// system discard the answers already sent.
+// A request that is pipelined after the last answered one gets no answer, and does not make the
+// client's system discard the answers already sent.
 func TestShutdown_TheLastAnswerReachesAClientThatSendsOn(t *testing.T) {
 	nothingLeft(t)
 	reached, release := make(chan struct{}), make(chan struct{})
@@ -314,10 +313,10 @@ func TestShutdown_AnyOfItsContextsCutsOff(t *testing.T) {
 	patient := make(chan error, 1)
 	go func() { patient <- server.Shutdown(context.Background()) }()
 	if err := server.Close(); err == nil || !strings.HasPrefix(err.Error(), "1 request was cut off") {
-		t.Errorf("got %v, want that one request was cut off", err)
+		t.Errorf("got %v, want one request cut off", err)
 	}
 	if err := <-patient; err != nil {
-		t.Errorf("the patient one: %v", err)
+		t.Errorf("the patient client: %v", err)
 	}
 	closed(t, "the request in flight", conn)
 }
@@ -328,7 +327,7 @@ func TestApply_AfterShutdownIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := server.Apply(hello("two")); !errors.Is(err, listener.ErrStopped) {
-		t.Errorf("got %v, want that it was shut down", err)
+		t.Errorf("got %v, want that the server was shut down", err)
 	}
 }
 
@@ -342,9 +341,9 @@ func TestStart_WithoutASpec(t *testing.T) {
 		t.Errorf("Apply: got %v", err)
 	}
 	if got := listener.Check(nil, listener.Options{}); got.Err() == nil {
-		t.Error("Check: found nothing")
+		t.Error("Check: found no error")
 	}
-	if status, body := get(t, server.URL()+"/"); status != 404 || !strings.Contains(body, "none is declared at all") {
+	if status, body := get(t, server.URL()+"/"); status != 404 || !strings.Contains(body, "no endpoints are declared") {
 		t.Errorf("a spec without endpoints: got %d %s", status, body)
 	}
 }
@@ -382,7 +381,7 @@ func TestStart_ThatFailsLeavesNothing(t *testing.T) {
 	}
 }
 
-// Problems that only compiling finds also name the endpoint.
+// Problems that are found only while compiling also name the endpoint.
 func TestStart_NamesEndpointsMadeInGo(t *testing.T) {
 	endpoint := func(path, condition, body string) config.Endpoint {
 		return config.Endpoint{Path: config.Plain(path), If: config.Plain(condition), Response: config.Response{Body: config.Plain(body)}}
@@ -410,7 +409,7 @@ func TestStart_NamesEndpointsMadeInGo(t *testing.T) {
 	}
 	shadow := listener.Check(config.New(endpoint("/a", "", ""), endpoint("/a", "", "")), listener.Options{}).Warnings()
 	if len(shadow) != 1 || !strings.HasSuffix(shadow[0].String(), "shadowed by GET /a at [0].endpoint") {
-		t.Errorf("got %v, want that the first shadows the second", shadow)
+		t.Errorf("got %v, want a warning that the first shadows the second", shadow)
 	}
 }
 
@@ -444,7 +443,7 @@ func TestApply_UnderLoadLeavesNothing(t *testing.T) {
 					if body, err := io.ReadAll(resp.Body); resp.StatusCode != 200 || err != nil {
 						t.Errorf("got %d %s, %v", resp.StatusCode, body, err)
 					}
-					_ = resp.Body.Close() // it is read to its end
+					_ = resp.Body.Close() // it has been read to its end
 				}
 			})
 		}
@@ -496,14 +495,14 @@ func TestStart_LeavesTheSettingsOfFasthttpAlone(t *testing.T) {
 	_ = client.Close() // closing a pipe does not fail
 	serving.Wait()
 	if <-kept; <-kept < large {
-		t.Error("the room of the first answer was not kept for the second")
+		t.Error("the buffer of the first answer was not kept for the second")
 	}
 }
 
 // A connection that stays open does not hold the buffers of its largest request and answer.
 func TestServer_GivesTheRoomOfLargeBodiesBack(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes a processor for some seconds")
+		t.Skip("it keeps a CPU busy for some seconds")
 	}
 	const connections, size = 16, 4 << 20
 	server := started(t, config.New(config.Endpoint{
@@ -530,7 +529,7 @@ func TestServer_GivesTheRoomOfLargeBodiesBack(t *testing.T) {
 		open = append(open, conn)
 	}
 	if more := heap() - before; more > connections*size/4 {
-		t.Errorf("%d connections at rest hold %d bytes", len(open), more)
+		t.Errorf("%d idle connections hold %d bytes", len(open), more)
 	}
 	runtime.KeepAlive(open)
 }
@@ -545,7 +544,7 @@ func TestShutdown_AResponseThatIsNotReadIsCutOff(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := server.Close(); err == nil || !strings.HasPrefix(err.Error(), "1 request was cut off") {
-			t.Errorf("got %v, want that one was cut off", err)
+			t.Errorf("got %v, want one request cut off", err)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func (s *Server) tellPanic(during string, endpoint string, p any, message string
 
 // logAccess logs one request with its status and any further attributes. Nothing is known about a
 // request whose headers could not be parsed. A request that was not answered because its client
-// left has the status that nginx logs in this case.
+// left is logged with the status that nginx uses.
 func (s *Server) logAccess(c *call, more slog.Attr) {
 	method, uri := "-", "-"
 	if len(c.In.Method) > 0 {
@@ -74,7 +74,7 @@ func (s *Server) logAccess(c *call, more slog.Attr) {
 // unfinished returns the failure to send for a template that was stopped.
 func (s *Server) unfinished(stopped error) (reply.Failure, error) {
 	if stopped == renderer.ErrTooLarge {
-		return reply.ResponseTooLarge, fmt.Errorf("a template makes more than %s; see --max-response", wording.Size(s.opts.MaxResponse))
+		return reply.ResponseTooLarge, fmt.Errorf("a template produces more than %s; see --max-response", wording.Size(s.opts.MaxResponse))
 	}
 	if stopped == data.ErrTooManyRows {
 		return reply.TooManyRows, stopped

@@ -18,7 +18,7 @@ import (
 // webhookLines is the maximum number of log lines about failed webhooks per second.
 const webhookLines = 10
 
-// answerHooks compiles the webhooks of an answer. Their templates may refer to the response.
+// answerHooks compiles the webhooks of an answer. Webhook templates may refer to the response.
 func (c *compiler) answerHooks(all []config.Webhook, name string, scope *renderer.Scope) ([]webhook.Hook, syntax.Problems) {
 	within := *scope
 	within.Response = true
@@ -75,8 +75,8 @@ func (s *Server) notify(a *answer, c *call) {
 	})
 }
 
-// notifyMoved schedules the webhooks of a row that has changed by itself at the given time. It
-// does not wait for the store: requests that read the set wait for the caller.
+// notifyMoved schedules the webhooks of a row that has changed by itself at the given time. It does
+// not wait for the webhook store, because requests that read the set wait for the caller.
 func (s *Server) notifyMoved(hooks []webhook.Hook, r *matcher.Request, at time.Time) {
 	r.MaxText = s.opts.MaxResponse
 	s.rendered(hooks, r, 0, func(h *webhook.Hook, d dispatcher.Delivery) {
@@ -100,7 +100,7 @@ func (s *Server) accepts(h *webhook.Hook, d *dispatcher.Delivery) bool {
 	return err == nil
 }
 
-// rendered renders those of the webhooks whose conditions are true, and passes them to do.
+// rendered renders the webhooks whose conditions are true, and passes them to do.
 func (s *Server) rendered(hooks []webhook.Hook, r *matcher.Request, depth int, do func(*webhook.Hook, dispatcher.Delivery)) {
 	for i := range hooks {
 		h := &hooks[i]
@@ -185,7 +185,7 @@ func (s *Server) openWebhooks() error {
 	return err
 }
 
-// closeWebhooks sends what falls due before ctx ends, and logs the totals of all webhooks.
+// closeWebhooks sends the webhooks that fall due before ctx ends, and logs the totals.
 func (s *Server) closeWebhooks(ctx context.Context) error {
 	if s.webhooks == nil { // it was never started
 		return nil

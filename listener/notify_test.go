@@ -28,8 +28,7 @@ import (
 	"mockserver/listener"
 )
 
-// descriptors returns how many file descriptors this process has open, or -1 if the system does
-// not say.
+// descriptors returns the number of open file descriptors of this process, or -1 if it is unknown.
 func descriptors() int {
 	open, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -38,12 +37,12 @@ func descriptors() int {
 	return len(open)
 }
 
-// until waits until a condition holds, which it should soon.
+// until waits until a condition is true, and fails the test if that takes too long.
 func until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !holds(); runtime.Gosched() {
 		if time.Now().After(deadline) {
-			t.Fatalf("never: %s", what)
+			t.Fatalf("condition never met: %s", what)
 		}
 	}
 }
@@ -59,8 +58,8 @@ func closedPort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// In whatever way a server with webhooks in every state stops, it leaves nothing running, and it
-// counts the webhooks that it did not send.
+// However a server with webhooks in every state stops, it leaves nothing running, and it counts the
+// webhooks that it did not send.
 func TestShutdown_LeavesNothingOfWebhooks(t *testing.T) {
 	const each = 20
 	for _, stored := range []bool{false, true} {
@@ -94,7 +93,7 @@ func TestShutdown_LeavesNothingOfWebhooks(t *testing.T) {
 				for range each {
 					get(t, server.URL()+"/hello")
 				}
-				until(t, "all are in their states", func() bool {
+				until(t, "all webhooks are in their expected states", func() bool {
 					s := server.Webhooks()
 					return s.Pending == 3*each && s.InFlight == each && s.Retried == each
 				})
@@ -117,13 +116,13 @@ func TestShutdown_LeavesNothingOfWebhooks(t *testing.T) {
 				}
 				hanging.Close()
 				http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-				until(t, "no descriptor is left", func() bool { return descriptors() <= before })
+				until(t, "no additional descriptor is open", func() bool { return descriptors() <= before })
 				if stored {
 					again := start(t, hello("two"), opts)
 					// Webhooks that were in flight are sent again immediately, to a target that no
 					// longer listens.
 					if s := again.Webhooks(); int(s.Pending)+int(s.Dead) != 3*each || int(s.Dead) > each {
-						t.Errorf("%d are pending again and %d failed by now, want %d of which %d may fail", s.Pending, s.Dead, 3*each, each)
+						t.Errorf("%d webhooks are pending again and %d have failed, want %d of which %d may fail", s.Pending, s.Dead, 3*each, each)
 					}
 					if err := again.Close(); err != nil {
 						t.Error(err)
@@ -156,21 +155,21 @@ func TestServer_AURLThatTurnsOutToBeNoneIsCounted(t *testing.T) {
 	}), listener.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), WebhookStore: t.TempDir()})
 	get(t, server.URL()+"/hello?url=nonsense")
 	if s := server.Webhooks(); s.Dead != 1 || s.Pending != 0 {
-		t.Errorf("got %+v, want one that is dead", s)
+		t.Errorf("got %+v, want one dead webhook", s)
 	}
 	if err := server.Close(); err != nil {
 		t.Error(err)
 	}
 	if s := server.Webhooks(); s.Dead != 1 || s.Kept != 0 {
-		t.Errorf("at the end: got %+v, want one that is dead", s)
+		t.Errorf("at the end: got %+v, want one dead webhook", s)
 	}
 	if text := log.String(); !strings.Contains(text, "dead=1") || !strings.Contains(text, `webhook="GET /hello" attempt=1 final=true`) || !strings.Contains(text, "nonsense") {
 		t.Errorf("the log says\n%s", text)
 	}
 }
 
-// A webhook with an invalid Host is neither sent nor stored; an empty Host is replaced by that of
-// the URL.
+// A webhook with an invalid Host is neither sent nor stored; an empty Host is replaced by the host
+// of the URL.
 func TestServer_AHostThatTurnsOutToBeNoneIsCounted(t *testing.T) {
 	hosts := make(chan string, 10)
 	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { hosts <- r.Host + " " + r.Header.Get("X-A") }))
@@ -187,7 +186,7 @@ func TestServer_AHostThatTurnsOutToBeNoneIsCounted(t *testing.T) {
 		get(t, server.URL()+"/hello?host="+host)
 	}
 	if s := server.Webhooks(); s.Dead != 6 || s.Pending != 0 {
-		t.Errorf("got %+v, want 6 that are dead", s)
+		t.Errorf("got %+v, want 6 dead webhooks", s)
 	}
 	for host, want := range map[string]string{"shop.example.com:81": "shop.example.com:81", "": strings.TrimPrefix(target.URL, "http://")} {
 		get(t, server.URL()+"/hello?host="+host)
@@ -250,7 +249,7 @@ func manyNames(t *testing.T) *tls.Certificate {
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// A URL that is the same for every request is checked at load, wherever it comes from.
+// A URL that is the same for every request is checked on loading, wherever it comes from.
 func TestStart_AURLFromTheEnvironmentIsChecked(t *testing.T) {
 	env := map[string]string{"GOOD": "http://127.0.0.1:9", "PORT": "99999"}
 	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
@@ -270,7 +269,7 @@ func TestStart_AURLFromTheEnvironmentIsChecked(t *testing.T) {
 	}
 }
 
-// A Host that comes from the environment is also checked at load.
+// A Host that comes from the environment is also checked on loading.
 func TestStart_AHostFromTheEnvironmentIsChecked(t *testing.T) {
 	env := map[string]string{"GOOD": "shop.example.com", "BAD": "a b"}
 	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }

@@ -17,7 +17,7 @@ import (
 func (s *Server) Records() bool { return s.recorder != nil }
 
 // Counts returns the counters. The result must not be modified, because consecutive results share
-// what has not changed. Without Options.Record, only Connections and WebSockets are set.
+// the parts that have not changed. Without Options.Record, only Connections and WebSockets are set.
 func (s *Server) Counts() record.Counts {
 	c := record.Counts{Time: time.Now()}
 	if s.recorder != nil {
@@ -57,7 +57,7 @@ func (s *Server) ResetJournal() {
 	}
 }
 
-// JournalStats returns how many requests the journal was given, and how many it no longer has.
+// JournalStats returns how many requests the journal has been given, and how many it no longer has.
 func (s *Server) JournalStats() record.JournalStats {
 	if s.recorder == nil {
 		return record.JournalStats{}
@@ -74,7 +74,7 @@ func (s *Server) Unmatched() []record.Miss {
 	return s.recorder.Misses().All()
 }
 
-// LatencyErrors returns how well latency was met, for each endpoint that has a latency and has
+// LatencyErrors returns how closely latency was met, for each endpoint that has a latency and has
 // answered, in the order of the specification. For an endpoint that a reload does not change,
 // counting continues.
 func (s *Server) LatencyErrors() []traffic.LatencyError {
@@ -95,8 +95,8 @@ func (s *Server) Spec() *config.Spec { return s.snapshot.Load().spec }
 // Endpoints returns the endpoints and WebSockets that are served, in the order of Spec.
 func (s *Server) Endpoints() []record.Served { return record.Endpoints(s.Spec()) }
 
-// PendingWebhooks returns webhooks that are waiting or being sent, in the order in which they are
-// due, at most most of them, and how many there are in total.
+// PendingWebhooks returns up to most of the webhooks that are waiting or being sent, in the order
+// in which they are due, and how many there are in total.
 func (s *Server) PendingWebhooks(most int) (list []dispatcher.Pending, all int) {
 	return s.webhooks.List(most)
 }
@@ -115,8 +115,9 @@ func (s *Server) Verify(condition string) (record.Verified, error) {
 	return s.recorder.Journal().Verify(condition, s.opts.Env, s.opts.MaxResponse)
 }
 
-// URL returns the base URL of the server, without a slash at its end: "http://127.0.0.1:8000", or
-// with https:// if clear text is refused. For a server on all addresses it has the loopback address.
+// URL returns the base URL of the server, without a slash at the end: "http://127.0.0.1:8000", or
+// with https:// if clear text is refused. For a server on all addresses, it has the loopback
+// address.
 func (s *Server) URL() string {
 	scheme := "http://"
 	if s.listener.OnlyTLS {

@@ -14,8 +14,8 @@ type operation struct {
 	*negotiate.Operation
 	document *openapi.Operation
 	base     answer // the answer of the endpoint
-	// answers are those of the document, each compiled when it is first chosen: most never are, and
-	// a document may have tens of thousands.
+	// answers are the document's answers, each compiled when it is first chosen: a document may
+	// have tens of thousands, and most are never chosen.
 	answers []atomic.Pointer[answer]
 }
 
@@ -87,7 +87,7 @@ func (o *operation) answer(i int) *answer {
 		a.headers = append(a.headers, header{name: h.Name, value: h.Value})
 	}
 	a.setStatus(d.Status)
-	o.answers[i].Store(a) // another goroutine may have stored the same
+	o.answers[i].Store(a) // another goroutine may have stored the same answer
 	return a
 }
 

@@ -14,7 +14,7 @@ import (
 	"mockserver/config/openapi"
 )
 
-// answering returns an endpoint for an operation, as reading a document makes it.
+// answering returns an endpoint for an operation, as if it had been read from a document.
 func answering(method, path string, byDefault int, answers ...openapi.Answer) config.Endpoint {
 	d := &openapi.Operation{Method: method, Path: path, Answers: answers, Default: byDefault}
 	a := answers[byDefault]
@@ -163,7 +163,7 @@ func TestOperation_Choice(t *testing.T) {
 	}
 }
 
-// Generated bodies differ each time; with a seed they are the same in each run.
+// Generated bodies differ each time; with a seed, they are the same in each run.
 func TestOperation_Dynamic(t *testing.T) {
 	bodies := func(seed *uint64) string {
 		s := newServer(Options{Seed: seed})
@@ -180,16 +180,16 @@ func TestOperation_Dynamic(t *testing.T) {
 			all = append(all, body)
 		}
 		if got := string(answerTo(s, "GET /pets/7").Body()); got != `{"cat":1}` {
-			t.Errorf("the answer for all is %s afterwards", got)
+			t.Errorf("the answer shared by all is %s afterwards", got)
 		}
 		return strings.Join(all, " ")
 	}
 	seed, other := uint64(7), uint64(8)
 	if a, b := bodies(nil), bodies(nil); a == b {
-		t.Errorf("without a seed two servers answer %s", a)
+		t.Errorf("without a seed two servers both answer %s", a)
 	}
 	if a, b, c := bodies(&seed), bodies(&seed), bodies(&other); a != b || a == c {
-		t.Errorf("the same seed gives %s and %s, another %s", a, b, c)
+		t.Errorf("the same seed gives %s and %s, another seed %s", a, b, c)
 	}
 }
 
@@ -224,7 +224,7 @@ func TestOperation_OfItsOwn(t *testing.T) {
 	}
 }
 
-// Webhooks are sent after an answer that reports success.
+// Webhooks are sent only after an answer that reports success.
 func TestOperation_Webhooks(t *testing.T) {
 	e := pets()[2]
 	e.Webhooks = []config.Webhook{{Method: "POST", URL: config.Plain("http://127.0.0.1:9/a")}}
@@ -259,8 +259,8 @@ func TestOperation_AtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// What one request of a connection selects does not affect other requests, whether they arrive one
-// by one, together, or byte by byte.
+// The selection made by one request does not affect other requests on the connection, whether they
+// arrive one by one, together, or byte by byte.
 func TestOperation_OnOneConnection(t *testing.T) {
 	s := described(t, "[]", pets()...)
 	request := func(path string, headers ...string) string {

@@ -52,7 +52,7 @@ const weighted = `
       - {weight: 0, body: never}
 `
 
-// Weights are met within four standard deviations, and an outcome with weight 0 is never drawn.
+// Outcomes follow their weights within four standard deviations. Weight 0 is never drawn.
 func TestOutcomes_ByWeight(t *testing.T) {
 	const n = 100_000
 	seed := uint64(5)
@@ -60,7 +60,7 @@ func TestOutcomes_ByWeight(t *testing.T) {
 	got := tallied(answersOf(t, s, n, "/a"))
 	for body, share := range map[string]float64{"never": 0, "ok": 0.95, "bad": 0.035, "503": 0.015} {
 		if off := 4 * math.Sqrt(share*(1-share)*n); math.Abs(float64(got[body])-share*n) > off {
-			t.Errorf("%s came %d times of %d, want %v ± %.0f", body, got[body], n, share*n, off)
+			t.Errorf("%s occurred %d times in %d, want %v ± %.0f", body, got[body], n, share*n, off)
 		}
 	}
 }
@@ -71,7 +71,7 @@ func TestOutcomes_WithoutWeights(t *testing.T) {
 	got := tallied(answersOf(t, s, 40_000, "/a"))
 	for body, want := range map[string]int{"x": 10_000, "y": 10_000, "z": 20_000} {
 		if off := got[body] - want; off < -600 || off > 600 { // more than six standard deviations: there is no seed
-			t.Errorf("%s came %d times of 40000, want about %d", body, got[body], want)
+			t.Errorf("%s occurred %d times in 40000, want about %d", body, got[body], want)
 		}
 	}
 }
@@ -140,7 +140,7 @@ func TestOutcomes_GoOnOverAReload(t *testing.T) {
 	}
 }
 
-// An outcome takes what it does not declare from its endpoint.
+// An outcome inherits from its endpoint whatever it does not declare.
 func TestOutcomes_HaveWhatTheEndpointHas(t *testing.T) {
 	s := configured(t, `
 - endpoint:

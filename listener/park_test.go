@@ -40,7 +40,7 @@ func TestPark_IsServedAgain(t *testing.T) {
 			}
 			synctest.Wait()
 			if n := s.http.GetOpenConnectionsCount() + 1; n != 1 { // fasthttp counts one connection too few: it assumes a listener, and there is none
-				t.Errorf("cut at %d: fasthttp serves %d connections behind an answer, want 1", cut, n)
+				t.Errorf("cut at %d: fasthttp serves %d connections after an answer, want 1", cut, n)
 			}
 			<-time.After(time.Minute)
 			if n := s.http.GetOpenConnectionsCount() + 1; n != 0 {
@@ -51,8 +51,8 @@ func TestPark_IsServedAgain(t *testing.T) {
 }
 
 // A connection gets a large buffer when a request, or an answer that is built in the buffer, does
-// not fit into a small one, and keeps it until it is parked. Requests are answered in whatever
-// pieces they arrive.
+// not fit into a small one, and keeps it until it is parked. Requests are answered whatever pieces
+// they arrive in.
 func TestPark_BuffersAreLargeWhileTheyHaveToBe(t *testing.T) {
 	body := strings.Repeat("b", wire.ReadBuffer)
 	s := configured(t, `
@@ -118,15 +118,15 @@ func hasBuffers(t *testing.T, s *Server, request, want string, piece int, isLarg
 	}
 	<-time.After(time.Minute)
 	if n := s.http.GetOpenConnectionsCount() + s.large.GetOpenConnectionsCount() + 2; n != 0 {
-		t.Error("it has a buffer while it is parked")
+		t.Error("the connection has a buffer while it is parked")
 	}
 	go func() { _, _ = io.WriteString(c, send("POST", "/echo?q=6", "")) }() // an error shows in the answer
 	if _, err := http.ReadResponse(in, nil); err != nil || s.http.GetOpenConnectionsCount()+1 != 1 {
-		t.Errorf("it has a large buffer after it was parked, %v", err)
+		t.Errorf("the connection has a large buffer after it was parked, %v", err)
 	}
 }
 
-// A connection may wait for the same time, parked or not, and the same events end it.
+// A connection may wait for the same time whether or not it is parked, and the same events end it.
 func TestPark_Ends(t *testing.T) {
 	s := configured(t, timed)
 	warm(t, s)
@@ -161,7 +161,7 @@ func TestPark_Ends(t *testing.T) {
 				t.Errorf("%s: it was closed after %v, want %v", c.name, took, c.want)
 			}
 			if n := conn.from.Count(); n > 0 {
-				t.Errorf("%s: it is not forgotten", c.name)
+				t.Errorf("%s: the connection is still registered", c.name)
 			}
 		})
 	}
@@ -189,7 +189,7 @@ func TestPark_InTime(t *testing.T) {
 			early := s.http.GetOpenConnectionsCount() + 1
 			<-time.After(parkTime + 2*time.Second + clockTick)
 			if late := s.http.GetOpenConnectionsCount() + 1; early != 1 || late != 0 {
-				t.Errorf("%s: fasthttp serves %d connections before the time to be parked, and %d behind it", name, early, late)
+				t.Errorf("%s: fasthttp serves %d connections before the time to be parked, and %d after it", name, early, late)
 			}
 		})
 	}

@@ -13,11 +13,11 @@ import (
 	"mockserver/matcher"
 )
 
-// The answers of upstreams are written here instead of by fasthttp, which would change their Date
-// and the order of their headers, and would not pass on a body as it arrives. fasthttp, which runs
-// the connection, writes an empty response, which is discarded.
+// Upstream answers are written here instead of by fasthttp, which would change their Date and the
+// order of their headers, and would not pass on a body as it arrives. fasthttp, which runs the
+// connection, writes an empty response, which is discarded.
 
-// wholeRoom is the largest body, in bytes, that is copied to be written with its head.
+// wholeRoom is the size in bytes of the largest body that is copied and written with its head.
 const wholeRoom = 16 << 10
 
 // sendPassed writes the answer of an upstream, and reports whether it could be written here.
@@ -82,7 +82,7 @@ func (s *Server) writePassed(c *call, conn *wire.Connection, head, body []byte, 
 	return err
 }
 
-// brokenError is an error of the upstream after the head of its answer.
+// brokenError is an upstream's error after the head of its answer.
 type brokenError struct{ error }
 
 // streamPassed writes the beginning of a body, and the rest as it arrives, unless the client
@@ -125,7 +125,7 @@ func (s *Server) tellBroken(c *call, err error) {
 	}
 }
 
-// streamPassed makes fasthttp send the rest of an upstream's answer, on a connection that is not a
+// streamPassed makes fasthttp send the rest of an upstream's answer on a connection that is not a
 // wire.Connection, or after other responses.
 func (c *call) streamPassed(ctx *fasthttp.RequestCtx) {
 	p := c.reply.Passed
@@ -133,7 +133,7 @@ func (c *call) streamPassed(ctx *fasthttp.RequestCtx) {
 	case p == nil:
 		return
 	case c.isHead():
-		ctx.Response.Header.SetContentLength(int(p.Length)) // negative for one in chunks
+		ctx.Response.Header.SetContentLength(int(p.Length)) // negative for a chunked body
 		return
 	case p.Whole:
 		return
@@ -143,7 +143,7 @@ func (c *call) streamPassed(ctx *fasthttp.RequestCtx) {
 	ctx.Response.SetBodyStream(rest, int(rest.Length))
 }
 
-// laterPassing is an answer that is written after its call was released.
+// laterPassing is an answer that is written after its call has been released.
 type laterPassing struct {
 	passing
 	begin []byte

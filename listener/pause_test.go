@@ -54,7 +54,7 @@ func next(t *testing.T, in *bufio.Reader) string {
 	return string(b)
 }
 
-// Answers are sent when their latency, counted from the arrival of each request, is over, in the
+// Each answer is sent when its latency, counted from the arrival of the request, is over, in the
 // order of the requests. No answer waits for a later one.
 func TestPause_AnswersComeInTime(t *testing.T) {
 	s := configured(t, delayedBy1s)
@@ -72,7 +72,7 @@ func TestPause_AnswersComeInTime(t *testing.T) {
 		{"one after the other", map[time.Duration]string{0: getSlow, 2 * time.Second: getSlow}, answers{{time.Second, "slow"}, {3 * time.Second, "slow"}}},
 		{"two at once", map[time.Duration]string{0: getSlow + getSlow}, answers{{time.Second, "slow"}, {time.Second, "slow"}}},
 		{"a fast one before a slow one", map[time.Duration]string{0: getFast + getSlow}, answers{{0, "fast"}, {time.Second, "slow"}}},
-		{"a fast one behind a slow one", map[time.Duration]string{0: getSlow + getFast}, answers{{time.Second, "slow"}, {time.Second, "fast"}}},
+		{"a fast one after a slow one", map[time.Duration]string{0: getSlow + getFast}, answers{{time.Second, "slow"}, {time.Second, "fast"}}},
 		{"one while another waits", map[time.Duration]string{0: getSlow, 300 * ms: getSlow}, answers{{time.Second, "slow"}, {1300 * ms, "slow"}}},
 		{"a head that is whole later", map[time.Duration]string{0: getSlow, 300 * ms: getSlow[:9], 1500 * ms: getSlow[9:]}, answers{{time.Second, "slow"}, {2500 * ms, "slow"}}},
 		{"a body that is whole later", map[time.Duration]string{0: getSlow + postSlow, 1500 * ms: "efgh"}, answers{{time.Second, "slow"}, {2500 * ms, "abcdefgh"}}},
@@ -134,7 +134,7 @@ func TestPause_Ends(t *testing.T) {
 	}{
 		{"the client leaves", getSlow, func(c *conversation) { _ = c.Conn.Close() }},
 		{"the server is closed", getSlow, func(c *conversation) { c.from.CloseAll() }},
-		{"the server is closed, behind the last request", last, func(c *conversation) { c.from.CloseAll() }},
+		{"the server is closed, after the last request", last, func(c *conversation) { c.from.CloseAll() }},
 		{"the server is closed, and more came than is kept", getSlow + strings.Repeat("x", maxAhead), func(c *conversation) { c.from.CloseAll() }},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -148,11 +148,11 @@ func TestPause_Ends(t *testing.T) {
 			if took := time.Since(begun); took != 300*ms {
 				t.Errorf("%s: it ended after %v, want 300ms", c.name, took)
 			}
-			if b, _ := io.ReadAll(conn); len(b) > 0 { // an error only says that the connection is closed
+			if b, _ := io.ReadAll(conn); len(b) > 0 { // an error only means that the connection is closed
 				t.Errorf("%s: got %q, want no answer", c.name, b)
 			}
 			if n := conn.from.Count(); n > 0 {
-				t.Errorf("%s: it is not forgotten", c.name)
+				t.Errorf("%s: the connection is still registered", c.name)
 			}
 		})
 	}

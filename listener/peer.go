@@ -8,8 +8,8 @@ import (
 	"mockserver/matcher"
 )
 
-// peer is the source of a request, as far as its answer needs it: a connection of HTTP/1.1 or a
-// stream of HTTP/2. Only the goroutine that serves the request calls it, except for Wake.
+// peer is the source of a request, as far as its answer needs it: an HTTP/1.1 connection or an
+// HTTP/2 stream. Only the goroutine that serves the request may call its methods, except for Wake.
 type peer interface {
 	matcher.Peer
 	traffic.Waiter
@@ -19,20 +19,20 @@ type peer interface {
 	HasLeft() bool
 	// Shard returns the shard in which its requests are counted.
 	Shard() uint32
-	// Arrived returns when the request arrived, if before serving it began; zero otherwise.
+	// Arrived returns when the request arrived, if serving it began later; zero otherwise.
 	Arrived() time.Time
 	// LastRead returns when the peer was last read, on its own clock, and how long ago that is.
 	LastRead() (at, ago time.Duration)
 	// Chooses reports whether the request may have a header that selects a response of an
-	// operation: Prefer, or an Accept that is selective.
+	// operation: Prefer, or a selective Accept.
 	Chooses() (prefers, accepts bool)
 	// IsAlone reports whether a fault in the response affects no other response.
 	IsAlone() bool
 	// Spoil applies a fault to the response when it is written.
 	Spoil(fault string)
-	// AfterWrite sets f to be called once the response has been written, or cannot be.
+	// AfterWrite sets f to be called once the response has been written or has failed.
 	AfterWrite(f func(written time.Time))
-	// Kept returns where the server stores a value with the peer, from request to request.
+	// Kept returns the place where the server stores a value with the peer between requests.
 	Kept() *any
 }
 

@@ -36,7 +36,7 @@ func TestSequences_PerValue(t *testing.T) {
 			got[id] = append(got[id], answersOf(t, s, 1, "/payments/"+id)...)
 		}
 		if !slices.Equal(got["a"], want) || !slices.Equal(got["b"], want[:3]) || !slices.Equal(got["c"], want[:1]) {
-			t.Errorf("%s: %v, want of each the beginning of %v", choice, got, want)
+			t.Errorf("%s: got %v, want a prefix of %v for each", choice, got, want)
 		}
 	}
 }
@@ -60,8 +60,8 @@ func TestSequences_PerIsRefusedElsewhere(t *testing.T) {
 	}
 }
 
-// Numbers that replicas share are waited for, which is not possible while a request is being
-// matched.
+// Obtaining numbers that replicas share takes time, so they are not available while a request is
+// being matched.
 func TestShared_NumbersAreForAnswers(t *testing.T) {
 	for text, fine := range map[string]bool{
 		`response: {body: '{{shared-counter("a")}}', headers: {X-A: '{{shared-sequence("a")}}'}}`: true,
@@ -86,7 +86,7 @@ func TestLet_IsRefused(t *testing.T) {
 		"let: {a: \"{{a}}\"}":                    `"a" is a name of this endpoint that is not known here`,
 		"let: {a: [1, \"{{nope}}\"]}":            `unknown variable "nope"`,
 		"if: b = 1\n    let: {a: 1}":             "",
-		"let: {a: \"{{response.status}}\"}":      "response is known in webhooks only, which are sent after it",
+		"let: {a: \"{{response.status}}\"}":      "response is available only in webhooks, which are sent after it",
 		"webhook: {url: \"{{response.state}}\"}": `"response.state" is not a part of the response; expected response.status, response.headers.NAME`,
 	} {
 		spec := config.Parse("m.yml", []byte("- endpoint:\n    path: /\n    "+text+"\n    response: {}\n"))

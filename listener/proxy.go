@@ -28,12 +28,12 @@ import (
 type proxies struct {
 	upstreams  upstream.Set
 	recordings *recording.Set
-	named      map[string]*upstream.Upstream // those of the specification that is compiled, by name; nil for a broken one
+	named      map[string]*upstream.Upstream // the upstreams of the specification being compiled, by name; nil for an invalid one
 }
 
 // compileUpstreams compiles the upstreams of a specification.
 func (p *proxies) compileUpstreams(spec *config.Spec, env func(string) (string, bool)) (problems syntax.Problems) {
-	if p.upstreams.Via == "" { // a server recognizes its own requests by it
+	if p.upstreams.Via == "" { // a server recognizes its own requests by this name
 		p.upstreams.Via = upstream.Via(fmt.Sprintf("mockserver-%016x", rand.Uint64()))
 	}
 	p.upstreams.Begin()
@@ -102,7 +102,7 @@ func (a *answer) proxies() bool {
 		slices.ContainsFunc(a.elses, func(o answer) bool { return o.proxy != nil })
 }
 
-// takes reports whether a request is passed on without the answer's own content being looked up.
+// takes reports whether a request is passed on without looking up the answer's own content.
 func (p *proxy) takes(c *call) bool {
 	if p == nil || !p.missing {
 		return p != nil
@@ -115,7 +115,7 @@ func (p *proxy) takes(c *call) bool {
 	return false
 }
 
-// passing is the answer of an upstream on its way to the client.
+// passing is an upstream's answer on its way to the client.
 type passing struct {
 	*upstream.Exchange // nil for none
 	passed             reply.Passed
@@ -132,7 +132,7 @@ func (c *call) endPassing() {
 	}
 }
 
-// pass passes a request on, and replies with the upstream's response. It reports whether one came.
+// pass passes a request on and replies with the upstream's response. It reports whether one came.
 func (s *Server) pass(a *answer, c *call) bool {
 	p := a.proxy
 	c.endPassing()
@@ -194,7 +194,7 @@ func (x *passing) ReadWatching(b []byte, w upstream.Waiter) (int, error) {
 	return x.taped(b, n, err)
 }
 
-// taped records the result of a read, and returns it.
+// taped records the result of a read and returns it.
 func (x *passing) taped(b []byte, n int, err error) (int, error) {
 	x.taping.More(x.Exchange, b[:n], err == io.EOF, err != nil && err != io.EOF)
 	return n, err
@@ -266,7 +266,7 @@ func (s *Server) answerDeclared(sn *snapshot, c *call) bool {
 	return false
 }
 
-// served sets the reply to a recorded answer, and reports whether there is one.
+// served sets the reply to a recorded answer and reports whether there is one.
 func (s *Server) served(a *answer, c *call, r *recording.Recorder) bool {
 	found := r.Recorded(&c.Request)
 	if found == nil {

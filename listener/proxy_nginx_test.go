@@ -102,7 +102,7 @@ func nginx(t *testing.T, to string) string {
 	t.Helper()
 	program, err := exec.LookPath("nginx")
 	if err != nil {
-		t.Skip("there is no nginx")
+		t.Skip("nginx is not installed")
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -181,7 +181,7 @@ func seenBy(t *testing.T, address, request string) string {
 	return fmt.Sprintf("%s %v %q%s", resp.Status, headers, body, ended)
 }
 
-// ownAnswer replaces an answer that the proxy made itself, of which only the status is compared.
+// ownAnswer replaces an answer that the proxy made itself, so that only its status is compared.
 func ownAnswer(answer string) string {
 	status, _, _ := strings.Cut(answer, " ")
 	switch status {
@@ -195,7 +195,7 @@ const dated = "Date: Wed, 21 Oct 2015 07:28:00 GMT\r\nServer: real/1\r\n"
 
 // exchanges returns requests, and the origin's answers by path.
 //
-// It leaves out malformed answers that nginx passes on, and those that nginx does not support:
+// It leaves out malformed answers that nginx passes on, and answers that nginx does not support:
 // bytes without a status line as HTTP/0.9, two lengths, interim answers.
 func exchanges() (requests []string, answers map[string]string) {
 	answers = map[string]string{}
@@ -239,7 +239,7 @@ func exchanges() (requests []string, answers map[string]string) {
 	add("HTTP/1.1 200 OK\r\n"+dated+"Connection: keep-alive\r\nKeep-Alive: timeout=5\r\nContent-Length: 2\r\n\r\nok", get)
 	add("HTTP/1.1 200 OK\r\n"+dated+"Connection: close\r\nContent-Length: 2\r\n\r\nok"+close_, get)
 	add("HTTP/1.1 200 OK\r\n"+dated+"Content-Encoding: gzip\r\nContent-Length: 3\r\n\r\n\x1f\x8bz", get)
-	// Requests follow: chunked, large, with Expect, of HTTP/1.0, with unusual targets and headers.
+	// Requests follow: chunked, large, with Expect, in HTTP/1.0, with unusual targets and headers.
 	add(length("got"), "POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n",
 		"POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
 		"POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 300000\r\n\r\n"+strings.Repeat("b", 300_000),

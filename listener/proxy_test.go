@@ -104,7 +104,7 @@ func TestProxy_WithOtherKeys(t *testing.T) {
 	}
 	begun := time.Now()
 	if resp, _ := ask(t, "GET", server.URL()+"/late", ""); resp.StatusCode != 202 || time.Since(begun) < 60*time.Millisecond {
-		t.Errorf("%d after %v, want 60ms at least", resp.StatusCode, time.Since(begun))
+		t.Errorf("%d after %v, want at least 60ms", resp.StatusCode, time.Since(begun))
 	}
 	resp, err := http.Get(server.URL() + "/cut")
 	if err == nil {
@@ -138,9 +138,9 @@ func TestProxy_WithOtherKeys(t *testing.T) {
 	}
 }
 
-// Whatever clients send to make the upstream see another request than the server does, the
-// upstream never receives a request that the server did not see, or a header that the client did
-// not send as one.
+// However clients try to make the upstream see a different request from the server, the upstream
+// never receives a request that the server did not see, or a header that the client did not send as
+// one.
 func TestProxy_NothingIsSmuggled(t *testing.T) {
 	const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 	o := newOrigin(t, map[string]string{"/a": ok, "/smuggled": ok, "/after": ok, "/made": ok, "/rest": ok})
@@ -173,7 +173,7 @@ func TestProxy_NothingIsSmuggled(t *testing.T) {
 		return o.taken()
 	}
 	if got := sees(smuggled); len(got) != 2 || !strings.HasPrefix(got[0], "GET /smuggled") || !strings.Contains(got[0], "X-Injected") {
-		t.Fatalf("a request that is sent openly is not seen: %q", got)
+		t.Fatalf("a request that is sent undisguised is not seen: %q", got)
 	}
 	hidden := "0\r\n\r\n" + smuggled
 	for name, send := range map[string]string{
@@ -185,8 +185,8 @@ func TestProxy_NothingIsSmuggled(t *testing.T) {
 		"TE.TE, a blank before the colon":       post(hidden, length(hidden), "Transfer-Encoding : chunked"),
 		"TE.TE, a vertical tab":                 post(hidden, length(hidden), "Transfer-Encoding: \vchunked"),
 		"TE.TE, folded":                         post(hidden, length(hidden), "Transfer-Encoding:", " chunked"),
-		"TE.TE, behind a bare LF":               post(hidden, length(hidden)+"\nTransfer-Encoding: chunked"),
-		"TE.TE, behind a bare CR":               post(hidden, length(hidden), "X: a\rTransfer-Encoding: chunked"),
+		"TE.TE, after a bare LF":               post(hidden, length(hidden)+"\nTransfer-Encoding: chunked"),
+		"TE.TE, after a bare CR":               post(hidden, length(hidden), "X: a\rTransfer-Encoding: chunked"),
 		"two lengths":                           post(smuggled, "Content-Length: 0", length(smuggled)),
 		"a list of lengths":                     post(smuggled, "Content-Length: 0, "+fmt.Sprint(len(smuggled))),
 		"a length with a sign":                  post(smuggled, "Content-Length: +0"),

@@ -166,8 +166,8 @@ func TestLimiter_Reload(t *testing.T) {
 	}{
 		{"the same", was, 429},
 		{"another answer", `- endpoint: {path: /x, response: {status: 200, body: other}, latency: {min-ms: 0, max-ms: 0}, rate-limit: {max-requests: 2}}`, 429},
-		{"behind another endpoint", "- endpoint: {path: /y, response: {}, rate-limit: {max-requests: 2}}\n" + was, 429},
-		{"behind one of the same path", "- endpoint: {path: /x, if: query-params.a = b, response: {}, rate-limit: {max-requests: 2}}\n" + was, 429},
+		{"after another endpoint", "- endpoint: {path: /y, response: {}, rate-limit: {max-requests: 2}}\n" + was, 429},
+		{"after one with the same path", "- endpoint: {path: /x, if: query-params.a = b, response: {}, rate-limit: {max-requests: 2}}\n" + was, 429},
 		{"the defaults spelt out", `- endpoint: {path: /x, response: {body: ok}, rate-limit: {max-requests: 2, window-ms: 900000, algorithm: sliding-window}}`, 429},
 		{"another limit", `- endpoint: {path: /x, response: {body: ok}, rate-limit: {max-requests: 3}}`, 200},
 		{"another window", `- endpoint: {path: /x, response: {body: ok}, rate-limit: {max-requests: 2, window-ms: 1000}}`, 200},
@@ -180,7 +180,7 @@ func TestLimiter_Reload(t *testing.T) {
 			serveAt(s, asking("/x", "192.0.2.1:1"))
 		}
 		if err := s.Apply(config.Parse("m.yml", []byte("- endpoint: {path: nothing}"))); err == nil {
-			t.Fatal("what is wrong was applied")
+			t.Fatal("an invalid configuration was applied")
 		}
 		if err := s.Apply(config.Parse("m.yml", []byte(c.now))); err != nil {
 			t.Fatal(c.name, err)
@@ -189,14 +189,13 @@ func TestLimiter_Reload(t *testing.T) {
 			t.Errorf("%s: got %d, want %d", c.name, got, c.status)
 		}
 	}
-	// Two endpoints with the same declaration each have a limit of their own, before and after the
-	// reload.
+	// Two endpoints with the same declaration have separate limits, before and after the reload.
 	s := configured(t, was)
 	s.compiler.carried.Begin()
 	spec := config.Parse("m.yml", []byte(was)).Complete()
 	o := traffic.Options{Carried: &s.compiler.carried, Log: s.log}
 	if a, b := traffic.NewLimiter(&spec.Endpoints[0], nil, o), traffic.NewLimiter(&spec.Endpoints[0], nil, o); a == b {
-		t.Error("two endpoints have one limit")
+		t.Error("two endpoints share a limit")
 	}
 }
 

@@ -35,7 +35,7 @@ func recordingAs(tb testing.TB, configuration string, journal record.JournalOpti
 	return s
 }
 
-// A panic counts as a request to the endpoint in which it occurred, answered with 500.
+// A request that panics counts as a request to its endpoint, answered with 500.
 func TestRecord_Panics(t *testing.T) {
 	s := recordingServer(t, "- endpoint: {path: /a, response: {external-body: {provider: json, path: \"/nowhere/{{query-params.q}}\"}}}\n- endpoint: {path: /b, response: {}}", 0)
 	s.snapshot.Load().answers[0].source = &fetcher.Source{} // it has no loader: asking it for a body panics
@@ -59,11 +59,11 @@ func TestRecord_Panics(t *testing.T) {
 		t.Errorf("the journal has %d: %+v", len(kept), kept)
 	}
 	if counts.InFlight != 0 {
-		t.Errorf("%d are being served", counts.InFlight)
+		t.Errorf("%d requests are being served", counts.InFlight)
 	}
 }
 
-// The recorded latency is exactly what was declared, in the counts as well.
+// The recorded latency is exactly the declared latency, also in the counts.
 func TestCounts_InjectedIsWhatIsDeclared(t *testing.T) {
 	seed := uint64(1)
 	s := newServer(Options{Record: &record.Options{}, Seed: &seed})
@@ -88,7 +88,7 @@ func TestCounts_InjectedIsWhatIsDeclared(t *testing.T) {
 	}
 }
 
-// After a flood of distinct unmatched requests, only the latest of them are kept.
+// After a flood of distinct unmatched requests, only the latest are kept.
 func TestMisses_AreBounded(t *testing.T) {
 	s := recordingServer(t, "- endpoint: {path: /users/:id, response: {}}", 0)
 	ask := func(path string) {
@@ -111,10 +111,10 @@ func TestMisses_AreBounded(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	all := s.Unmatched()
 	if len(all) != 1000 || s.recorder.Counts().Distinct != 5*1000+1 || s.recorder.Counts().Unmatched.Requests != 5*1000+51 {
-		t.Errorf("%d are kept, of %d different ones", len(all), s.recorder.Counts().Distinct)
+		t.Errorf("%d requests are kept, of %d different ones", len(all), s.recorder.Counts().Distinct)
 	}
 	if took := int64(after.HeapAlloc) - int64(before.HeapAlloc); took > 4<<20+16<<20 {
-		t.Errorf("they take %d bytes", took)
+		t.Errorf("the requests take %d bytes", took)
 	}
 	last := all[0]
 	if !strings.HasPrefix(last.Path, fmt.Sprintf("/%d/", 5*1000-1)) || len(last.Path) > 512 || last.Count != 1 ||
@@ -126,5 +126,5 @@ func TestMisses_AreBounded(t *testing.T) {
 			return
 		}
 	}
-	t.Error("what comes again and again is not kept")
+	t.Error("a frequent request is not kept")
 }

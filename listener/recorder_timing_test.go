@@ -6,7 +6,7 @@ import (
 	"mockserver/listener/wire"
 )
 
-// BenchmarkRecord measures what recording costs: a request on each of the two paths, over a
+// BenchmarkRecord measures the cost of recording a request on each of the two paths, over a
 // connection in memory, where no system call hides the cost.
 func BenchmarkRecord(b *testing.B) {
 	for _, way := range []struct{ name, request, body string }{

@@ -46,7 +46,7 @@ const away = "- endpoint: {path: /away, response: {body: here}}\n"
 
 const handshake = " HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
 
-// ways lists every way that a request can take: what it is counted as, what is sent, and what the
+// ways lists all paths that a request can take: how it is counted, what is sent, and what the
 // client does afterwards.
 var ways = []struct{ of, sent, then string }{
 	{"GET /fixed", "GET /fixed HTTP/1.1\r\nHost: a\r\n\r\n", ""},
@@ -83,8 +83,8 @@ var ways = []struct{ of, sent, then string }{
 	{"malformed", "POST /orders HTTP/1.1\r\nHost: a\r\nContent-Length: 100000000\r\n\r\n", "end"},
 }
 
-// tallied holds what one side has counted: answers by what they are counted as and their status,
-// and the bytes of bodies that were read.
+// tallied holds the counts of one side: answers by endpoint and status, and the bytes of bodies
+// that were read.
 type tallied struct {
 	answers map[string]int
 	bytes   map[string]int
@@ -122,7 +122,7 @@ func (c *client) dial() error {
 	return err
 }
 
-// get requests a path and reads the answer.
+// get requests a path, and reads the answer.
 func (c *client) get(path string) error {
 	if err := c.dial(); err != nil {
 		return err
@@ -273,7 +273,7 @@ func TestRecord_CountsAreThoseOfTheClients(t *testing.T) {
 		t.Run(fmt.Sprint("sample ", sample), func(t *testing.T) {
 			c, tally := traffic{sample, 150, 2, 5 * time.Millisecond}.count(t)
 			if c.Gone.Requests == 0 {
-				t.Error("none is gone after the reloads")
+				t.Error("no endpoint is gone after the reloads")
 			}
 			checkParts(t, c, tally, sample)
 		})
@@ -303,7 +303,7 @@ func (t *traffic) next(rng *rand.Rand, few []int) []int {
 	return several
 }
 
-// ask has one client send its requests, and returns what it has counted.
+// ask makes one client send its requests, and returns the client's counts.
 func (t *traffic) ask(tb testing.TB, address string, number int) tallied {
 	var few []int // the ways after which the connection stays open
 	for i := range ways {
@@ -327,7 +327,7 @@ func (t *traffic) ask(tb testing.TB, address string, number int) tallied {
 	return c.tallied
 }
 
-// count has the clients send their requests, compares their counts with those of the server, and
+// count makes the clients send their requests, compares their counts with those of the server, and
 // returns the latter.
 func (t traffic) count(tb testing.TB) (record.Counts, record.JournalStats) {
 	tb.Helper()
@@ -368,7 +368,7 @@ func (t traffic) count(tb testing.TB) (record.Counts, record.JournalStats) {
 			runtime.GC() // so that the counters of some closed connections are added up
 		}
 	}
-	// The server may not have read yet what the clients that left last have sent.
+	// The server may not yet have read the data from the clients that left last.
 	c := server.Counts()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); c = server.Counts() {
 		if c.InFlight == 0 && len(clients.difference(served(c))) == 0 {
@@ -495,7 +495,7 @@ func TestJournal_HasWhatCame(t *testing.T) {
 		t.Errorf("got %+v", order)
 	}
 	if text := fmt.Sprint(order); strings.Contains(text, "Bearer") || strings.Contains(text, "s=1") || !strings.Contains(text, "X-A") {
-		t.Errorf("a secret is shown, or what is none is not: %s", text)
+		t.Errorf("a secret is shown, or another value is hidden: %s", text)
 	}
 	server.ResetJournal()
 	if left := server.Journal(); len(left) != 0 || len(server.Unmatched()) != 0 {

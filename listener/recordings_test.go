@@ -132,10 +132,10 @@ func TestRecording_SecretsAreInNoFile(t *testing.T) {
 	}
 	session, _, _ := strings.Cut(header(l.Response, "Set-Cookie"), ";")
 	if !strings.HasPrefix(session, "sid=r_") || !strings.HasPrefix(header(l.Request, "Cookie"), session+"; x=r_") {
-		t.Errorf("the cookie is %q, and was %q", header(l.Request, "Cookie"), session)
+		t.Errorf("the cookie is %q, but was %q", header(l.Request, "Cookie"), session)
 	}
 	if !strings.Contains(l.Response.Body, `"name":"Ada"`) || !strings.Contains(l.Response.Body, `"open":1`) || !strings.HasSuffix(l.URL, "&b=c") {
-		t.Errorf("more than the secrets is gone: %s, %s", l.URL, l.Response.Body)
+		t.Errorf("more than the secrets was removed: %s, %s", l.URL, l.Response.Body)
 	}
 	if lines[2].Request.Omitted != form.OmittedRedact || lines[2].Request.Size == 0 {
 		t.Errorf("%+v", lines[2].Request)
@@ -198,8 +198,8 @@ func TestRecording_NothingIsLost(t *testing.T) {
 	}
 }
 
-// Recorded answers are served, by this process and the next one; the upstream is asked for all
-// others.
+// Recorded answers are served, by this process and the next one; all other requests go to the
+// upstream.
 func TestRecording_Missing(t *testing.T) {
 	dir := t.TempDir()
 	asked := 0

@@ -15,8 +15,8 @@ type unwritable struct{ net.Conn }
 
 func (unwritable) Write([]byte) (int, error) { panic("a defect") }
 
-// Whatever ends a connection, the delays of the webhooks that it has accepted begin: a webhook
-// whose delay never began would stay pending forever.
+// Whatever ends a connection, the delays of its accepted webhooks begin: a webhook whose delay
+// never began would stay pending forever.
 func TestServeConnection_APanicReleasesWebhooks(t *testing.T) {
 	var log logged
 	s := configured(t, "- endpoint: {path: /a, response: {body: x}, webhook: {method: POST, url: 'http://127.0.0.1:1/', sleep-time: 3600}}")
@@ -35,13 +35,13 @@ func TestServeConnection_APanicReleasesWebhooks(t *testing.T) {
 	f := &following{}
 	f.start = func(written time.Time) {
 		if released += len(f.deliveries); written.IsZero() {
-			t.Error("it was written at no time")
+			t.Error("the answer was never written")
 		}
 	}
 	*conn.Kept() = f
 	go func() { _, _ = io.WriteString(client, "GET /a HTTP/1.1\r\nHost: a\r\n\r\n") }() // an error shows when the answer is read
 	s.serveConnection(conn)
 	if released != 1 || !strings.Contains(log.buf.String(), "panic while serving a connection") {
-		t.Errorf("%d were released; the log says\n%s", released, &log.buf)
+		t.Errorf("%d answers were released; the log says\n%s", released, &log.buf)
 	}
 }

@@ -20,10 +20,9 @@ import (
 //	files.Attach(server)
 //	go files.Run(ctx, 200*time.Millisecond)
 //
-// Its methods may be called at the same time, once Attach has returned.
+// Once Attach has returned, the methods may be called concurrently.
 type Reloader struct {
-	// Served is called after each reload that is served; nil for no call. It must be set before
-	// Attach.
+	// Served is called after each successful reload; nil for no call. It must be set before Attach.
 	Served func()
 
 	loader  config.Loader
@@ -33,15 +32,15 @@ type Reloader struct {
 	wanted  chan string // the cause of a reload that is due
 
 	mu     sync.Mutex // guards beside
-	beside []string   // further files; see related
+	beside []string   // additional files to watch; see related
 
 	reloading sync.Mutex // held during a reload
 }
 
-// NewReloader returns a Reloader for files and for the files in directories. Changes from now on
-// count.
+// NewReloader returns a Reloader for files and for the files in directories. Changes after this
+// call count.
 func NewReloader(loader config.Loader, paths ...string) *Reloader {
-	// A waiting reload reads what is there when it starts, so a second one is not needed.
+	// A pending reload reads the files when it starts, so a second one is not needed.
 	r := &Reloader{loader: loader, paths: paths, wanted: make(chan string, 1)}
 	r.watcher = watch.New(r.watched)
 	return r
@@ -116,7 +115,7 @@ func (r *Reloader) Reload(cause string) error {
 		for _, line := range problems.Lines() {
 			log.Error("configuration not reloaded", "error", line)
 		}
-		log.Warn("the last good configuration goes on serving", "cause", cause)
+		log.Warn("the last good configuration stays in service", "cause", cause)
 		return err
 	}
 	if err != nil {

@@ -46,9 +46,9 @@ func TestReloader_ServesWhatTheFilesSay(t *testing.T) {
 		t.Errorf("after a change: %d %q", status, body)
 	}
 	write("m.yml", "- endpoint: {path: /a, response: {bodi: three}}")
-	until(t, "the mistake is logged", func() bool { return log.has("did you mean") && log.has("the last good configuration goes on serving") })
+	until(t, "the error is logged", func() bool { return log.has("did you mean") && log.has("the last good configuration stays in service") })
 	if status, body := get(t, server.URL()+"/a"); status != 201 || body != "two" {
-		t.Errorf("after a mistake: %d %q", status, body)
+		t.Errorf("after an error: %d %q", status, body)
 	}
 	var problems syntax.Problems
 	if err := files.Reload("a test"); !errors.As(err, &problems) || !strings.Contains(err.Error(), "m.yml:1:") {
@@ -60,13 +60,13 @@ func TestReloader_ServesWhatTheFilesSay(t *testing.T) {
 	files.Ask("a signal")
 	<-served
 	if _, body := get(t, server.URL()+"/a"); body != "four" {
-		t.Errorf("asked for: %q", body)
+		t.Errorf("after a reload on request: %q", body)
 	}
 	end()
 	if err := server.Close(); err != nil {
 		t.Error(err)
 	}
 	if err := files.Reload("a test"); !errors.Is(err, listener.ErrStopped) {
-		t.Errorf("of a server that has stopped: %v", err)
+		t.Errorf("on a server that has stopped: %v", err)
 	}
 }

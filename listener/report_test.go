@@ -40,7 +40,7 @@ func (h *host) take(body []byte) error {
 		return err
 	}
 	if item.Type != "event" || item.Length > len(rest) || strings.TrimSpace(string(rest[item.Length:])) != "" {
-		return fmt.Errorf("not one event: %s", body)
+		return fmt.Errorf("not a single event: %s", body)
 	}
 	var e sentry.Event
 	if err := json.Unmarshal(rest[:item.Length], &e); err != nil {
@@ -80,7 +80,7 @@ func (h *host) listening(t *testing.T) string {
 	return "http://key@" + server.Listener.Addr().String() + "/1"
 }
 
-// reporting starts a server that reports to h. The returned function stops the server.
+// reporting starts a server that reports to h, and returns it with a function that stops it.
 func reporting(t *testing.T, h *host, configuration string, opts Options) (*Server, func()) {
 	t.Helper()
 	opts.SentryDSN = h.listening(t)
@@ -207,7 +207,7 @@ func TestReport_NothingWithoutADSN(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s.reports != nil || logged.Len() > 0 {
-			t.Errorf("%q: reports, or says so: %s", dsn, &logged)
+			t.Errorf("%q: errors are reported, or the log says that they are: %s", dsn, &logged)
 		}
 		if err := s.Shutdown(context.Background()); err != nil {
 			t.Error(err)

@@ -37,7 +37,7 @@ var scaled = []struct{ name, request, body string }{
 // reachable, before and after; it finds the use of locks by holding all of them.
 func TestScale_NothingIsWrittenByTwo(t *testing.T) {
 	if runtime.GOMAXPROCS(0) < 2 {
-		t.Skip("one CPU counts in one place")
+		t.Skip("with one CPU, counters are in one place")
 	}
 	for _, endpoints := range []int{0, 2000} {
 		for name, recorded := range map[string]*record.Options{"off": nil, "recorded": {Journal: record.JournalOptions{Slowest: -1}}} {
@@ -46,7 +46,7 @@ func TestScale_NothingIsWrittenByTwo(t *testing.T) {
 				must(t, err)
 				defer s.Close()
 				clients := []*asker{connected(t, s), connected(t, s)}
-				for range 10 - min(endpoints, 10) { // memory of one connection may be next to memory of the following one
+				for range 10 - min(endpoints, 10) { // the memory of two consecutive connections may be adjacent
 					clients = append(clients, connected(t, s))
 				}
 				for _, c := range scaled {
@@ -66,7 +66,7 @@ func TestScale_NothingIsWrittenByTwo(t *testing.T) {
 					}
 				}
 				if common := reach(s, nil).neighbours(reflect.TypeFor[wire.Connection]().PkgPath()); len(common) > 0 {
-					t.Errorf("in one cache line are %s", strings.Join(common, ", ")) // locks, which are set and reset, do not show above
+					t.Errorf("in the same cache line: %s", strings.Join(common, ", ")) // locks, which are set and reset, do not show above
 				}
 				if recorded != nil {
 					begin := func(shard uint32) func() { return func() { s.recorder.Enter(shard) } }
@@ -123,7 +123,7 @@ func (a *asker) ask(t *testing.T, request, body string, times int) {
 	}
 }
 
-// memory is the memory that is reachable from a server, with its earlier contents.
+// memory is the memory reachable from a server, with its earlier contents.
 type memory struct {
 	parts []part
 	locks []sync.Locker

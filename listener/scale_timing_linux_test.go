@@ -17,9 +17,9 @@ import (
 )
 
 // BenchmarkScale measures the CPU time of a request over connections in memory: with one
-// connection, with two that are served at the same time, and the ratio of both. A ratio above 1.1
-// means that they write to common memory. Other load on the machine has little influence, and less
-// with -cpu 2 than with more. See TestScale_NothingIsWrittenByTwo.
+// connection, with two that are served at the same time, and the ratio between the two. A ratio
+// above 1.1 means that they write to common memory. Other load on the machine has little influence,
+// and the least with -cpu 2. See TestScale_NothingIsWrittenByTwo.
 func BenchmarkScale(b *testing.B) {
 	if runtime.GOMAXPROCS(0) < 2 {
 		b.Skip("two connections need two CPUs")

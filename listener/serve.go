@@ -130,11 +130,11 @@ func (s *Server) disturb(a *answer, c *call, notify bool) {
 type occupied struct {
 	capacity *traffic.Capacity // nil for none
 	begun    time.Time
-	ends     time.Time // when the place is due to be freed; zero for when it is freed
+	ends     time.Time // when the place is due to be freed; zero means when leave is called
 }
 
-// waits sets the time at which the place is due to be freed: after a latency, or after the work if
-// that takes longer.
+// waits sets the time at which the place is due to be freed: after the latency or, if that takes
+// longer, after the work.
 func (p *occupied) waits(since time.Time, latency time.Duration) {
 	if p.capacity != nil {
 		p.ends = since.Add(max(latency, time.Since(p.begun)))
@@ -186,8 +186,8 @@ func (s *Server) finish(c *call) {
 }
 
 // respond applies the changes of an answer, and makes its reply. It returns the answer that was
-// sent: another one, if the rows that the request read have changed. It returns nil if the reply is
-// an error, or the answer declared for a change that is not possible.
+// sent, which is another one if the rows that the request read have changed. It returns nil if the
+// reply is an error, or the answer declared for a change that is not possible.
 func (s *Server) respond(a *answer, c *call) *answer {
 	a.let(c)
 	if a.changes != nil {

@@ -17,13 +17,13 @@ import (
 	"mockserver/config/syntax"
 )
 
-// asReceived gives ctx its own request in the form that reading it from a connection produces.
+// asReceived puts the request of ctx into the form that it has after being read from a connection.
 func asReceived(ctx *fasthttp.RequestCtx) *fasthttp.RequestCtx {
 	var sent bytes.Buffer
 	w := bufio.NewWriter(&sent)
 	err := errors.Join(ctx.Request.Write(w), w.Flush(), ctx.Request.Read(bufio.NewReaderSize(&sent, 1<<20)))
 	if err != nil {
-		panic(fmt.Sprintf("the test's own request is bad: %v", err))
+		panic(fmt.Sprintf("the test's own request is invalid: %v", err))
 	}
 	return ctx
 }

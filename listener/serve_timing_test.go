@@ -47,8 +47,8 @@ const timed = `
 - endpoint: {method: POST, path: /orders, response: {body: '{"project": "{{json-params.project}}"}'}}
 `
 
-// Each benchmark measures a request and its answer over a kept connection in memory, and compares
-// it with the least that fasthttp can do: a handler that sets fixed bytes.
+// Each benchmark measures a request and its answer over a persistent connection in memory, and
+// compares it with the least that fasthttp can do: a handler that sets fixed bytes.
 
 func BenchmarkServe_Static(b *testing.B) {
 	compare(b, timed, "GET", "/static", "", `{"hello": "world"}`)
@@ -58,7 +58,7 @@ func BenchmarkServe_PathParameter(b *testing.B) {
 	compare(b, timed, "GET", "/users/abc", "", `{"id": "abc"}`)
 }
 
-// An answer of an operation of a document costs the same as a declared answer with the same
+// Answering an operation of a document costs the same as sending a declared answer with the same
 // content, with a parameter or as fixed bytes.
 func BenchmarkServe_Operation(b *testing.B) {
 	const body = `{"cat":1}`
@@ -113,8 +113,8 @@ func BenchmarkServe_10000Endpoints(b *testing.B) {
 	compare(b, many(10000), "GET", "/users9999/abc", "", `{"ok": "abc"}`)
 }
 
-// compare measures one request against a server with that configuration, and against a bare
-// handler that returns the same body.
+// compare measures one request to a server with a configuration, and to a bare handler that returns
+// the same body.
 func compare(b *testing.B, configuration, method, uri, body, want string) {
 	s := configured(b, configuration)
 	request := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: mock.test\r\nContent-Length: %d\r\n\r\n%s", method, uri, len(body), body)
@@ -182,7 +182,7 @@ func BenchmarkCheck_BrokenEndpoints(b *testing.B) {
 	spec := config.Parse("m.yml", []byte(text.String()))
 	for b.Loop() {
 		if n := len(Check(spec, Options{}).Errors()); n != 16000 {
-			b.Fatalf("got %d mistakes, want 16000", n)
+			b.Fatalf("got %d errors, want 16000", n)
 		}
 	}
 }

@@ -9,10 +9,10 @@
 //	defer server.Close()
 //	http.Get(server.URL() + "/hello")
 //
-// Apply replaces the specification without losing a request. Several servers may
-// run in one process, and none changes it: they handle no signals, write only to
-// their Logger, and read the environment only through Options.Env and, for the
-// proxies of fetches, through net/http. In tests package listenertest starts one.
+// Apply replaces the specification without losing a request. Several servers may run in one
+// process, and none affects the rest of it: they handle no signals, write only to their Logger, and
+// read the environment only through Options.Env and, for the proxies of fetches, through net/http.
+// In tests, package listenertest starts one.
 package listener
 
 import (
@@ -65,17 +65,17 @@ type Options struct {
 	NoCORS          bool // sends no Access-Control headers
 	TrustForwarded  bool // rate limits use the first address of X-Forwarded-For as the client's
 	AccessLog       bool // logs one line per request
-	// ServerTiming adds a Server-Timing header that says what the time of the response was spent
-	// on, in milliseconds. declared is the latency and the wait for a place, waited is how long the
-	// request actually waited for them, late is how much longer that was than declared, upstream is
-	// the wait for a body from a URL, and own is the rest, the server's own work. The part of
-	// upstream that passes during a latency is also part of waited.
+	// ServerTiming adds a Server-Timing header that breaks the response time down, in milliseconds.
+	// declared is the latency and the wait for a place, waited is how long the request actually
+	// waited for them, late is how much longer that was than declared, upstream is the wait for a
+	// body from a URL, and own is the rest, the server's own work. The part of upstream that passes
+	// during a latency is also part of waited.
 	ServerTiming bool
 
-	// State is a file from which the changes of rows are read at the start, and to which they are
+	// State is a file from which changes to rows are read at the start, and to which they are
 	// written at the end; "" for none.
 	State string
-	// StateMemory limits the memory of all changes of rows, in bytes; 0 is 1 GiB.
+	// StateMemory limits the memory for all changes to rows, in bytes; 0 is 1 GiB.
 	StateMemory        int
 	MaxPendingWebhooks int // maximum number of waiting webhooks; 0 is a million
 	// WebhookStore is where accepted webhooks survive a crash; "" for none. It is a directory,
@@ -88,12 +88,12 @@ type Options struct {
 	NoLatency   bool // latencies are not waited for; requests that fail or time out do so immediately
 	NoFaults    bool // faults do not happen
 	// Dynamic answers requests to operations of OpenAPI documents with a newly generated body, as
-	// if they had the header "Prefer: dynamic=true", unless they prefer otherwise.
+	// if they had the header "Prefer: dynamic=true", unless they prefer something else.
 	Dynamic bool
 
 	// Seed makes every random choice repeatable: the outcome of a request, how long it waits, which
-	// fault it has, and what templates choose. The n-th request to an endpoint always gets the same
-	// choices, whatever else is served. nil makes them random.
+	// fault it has, and the random values in templates. The n-th request to an endpoint always gets
+	// the same choices, whatever else is served. nil makes them random.
 	Seed *uint64
 
 	// SentryDSN is where panics and the server's own 5xx responses are reported:
@@ -102,7 +102,7 @@ type Options struct {
 	SentryDSN string
 	Version   string // the version of the program for these reports; "" omits it
 
-	NoHTTP2 bool // clients that begin with the preface of HTTP/2 are refused
+	NoHTTP2 bool // clients that begin with the HTTP/2 preface are refused
 	// MaxConnectionAge is how long a connection is used, give or take a tenth. Then its client is
 	// told to open another one, and no request is lost. 0 sets no limit.
 	MaxConnectionAge time.Duration
@@ -132,9 +132,9 @@ func (o *Options) check() error {
 	case o.MaxPendingWebhooks < 0:
 		return fmt.Errorf("options: MaxPendingWebhooks is %d; expected a number above 0, or 0 for a million", o.MaxPendingWebhooks)
 	case o.LastCall < 0:
-		return fmt.Errorf("options: LastCall is %v; expected a duration from 0", o.LastCall)
+		return fmt.Errorf("options: LastCall is %v; expected 0 or a longer duration", o.LastCall)
 	case o.MaxConnectionAge < 0:
-		return fmt.Errorf("options: MaxConnectionAge is %v; expected a duration from 0", o.MaxConnectionAge)
+		return fmt.Errorf("options: MaxConnectionAge is %v; expected 0 or a longer duration", o.MaxConnectionAge)
 	case o.MaxBody < 0:
 		return fmt.Errorf("options: MaxBody is %d; expected a number of bytes above 0, or 0 for 16 MiB", o.MaxBody)
 	case o.MaxMessage < 0:
@@ -154,8 +154,8 @@ const (
 	defaultMaxBody     = 16 << 20
 	unmatchedPerSecond = 10
 
-	// lastWord is how long closed connections may take to report that their requests were
-	// answered: on a busy machine they need some time.
+	// lastWord is how long closed connections may take to report that their requests were answered:
+	// on a busy machine this takes some time.
 	lastWord = 500 * time.Millisecond
 )
 
@@ -166,7 +166,7 @@ type Server struct {
 	compiler  *compiler
 	snapshot  atomic.Pointer[snapshot]
 	applying  sync.Mutex      // held during Apply; guards warnings
-	warnings  syntax.Problems // those of the current specification
+	warnings  syntax.Problems // the warnings of the current specification
 	documents []string        // log lines about the documents that are served, see logDocuments
 	applied   applied
 
@@ -191,7 +191,7 @@ type Server struct {
 
 	webhooks       *dispatcher.Queue
 	storing        webhook.Storing
-	unsendable     atomic.Int64      // webhooks whose URL turned out to be invalid
+	unsendable     atomic.Int64      // webhooks with an invalid URL
 	webhookLimiter *loglimit.Limiter // limits log lines about failed webhooks
 	refusedLimiter *loglimit.Limiter // limits log lines about refused webhooks
 	brokenLimiter  *loglimit.Limiter // limits log lines about upstreams that broke off
@@ -226,7 +226,7 @@ func Start(spec *config.Spec, opts Options) (*Server, error) {
 		err = s.listen()
 	}
 	if err == nil {
-		if err = s.openWebhooks(); err == nil { // rows that are read may send some
+		if err = s.openWebhooks(); err == nil { // restored rows may send some
 			err = s.loadState()
 		}
 		if err != nil {
@@ -245,8 +245,8 @@ func Start(spec *config.Spec, opts Options) (*Server, error) {
 }
 
 // accept serves connections, each in a goroutine of its own, until the listener fails or is closed.
-// It replaces fasthttp's own loop, whose pool of workers keeps a goroutine for ten seconds after it
-// was stopped, and which polls every 100 ms whether its connections are gone.
+// It replaces fasthttp's own loop, whose worker pool keeps a goroutine for ten seconds after it is
+// stopped, and which checks every 100 ms whether its connections are gone.
 func (s *Server) accept() {
 	for {
 		conn, err := s.listener.Accept()
@@ -352,15 +352,15 @@ func (s *Server) listen() error {
 
 // Apply compiles spec and serves it from the next request on: once it returns, no new request is
 // answered from the previous one. If spec is invalid, the error is a config.Problems, and the
-// previous specification stays in service. After Shutdown the error is ErrStopped. The spec may be
-// also used for other servers.
+// previous specification stays in service. After Shutdown the error is ErrStopped. The spec may
+// also be used for other servers.
 func (s *Server) Apply(spec *config.Spec) error {
 	s.applying.Lock()
 	defer s.applying.Unlock()
 	return s.apply(spec, nil)
 }
 
-// apply is Apply for a caller that holds s.applying. Warnings in told are not logged again.
+// apply is like Apply, for a caller that holds s.applying. Warnings in told are not logged again.
 func (s *Server) apply(spec *config.Spec, told syntax.Problems) error {
 	if s.stopping.Load() {
 		return ErrStopped
@@ -396,8 +396,8 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // Shutdown stops accepting, closes idle connections after Options.LastCall, lets requests in flight
 // finish until ctx ends, and closes the rest. Then it sends waiting error reports, for at most two
-// seconds and not beyond ctx. The error says how many requests were cut off, and wraps that of ctx;
-// it is nil if there were none, even if ctx has ended. Afterwards nothing of the server runs except
+// seconds and not beyond ctx. The error says how many requests were cut off, and wraps the error of
+// ctx; it is nil if none were, even if ctx has ended. Afterwards nothing of the server runs except
 // requests that were cut off, which are still ending.
 //
 // It may be called again, and from several goroutines: each call returns when the server has

@@ -89,7 +89,7 @@ func TestStart_PortInUse(t *testing.T) {
 	port := server.Addr().(*net.TCPAddr).Port
 	_, err := listener.Start(hello("two"), listener.Options{Port: port})
 	if err == nil || !strings.Contains(err.Error(), "in use") {
-		t.Errorf("got %v, want that the port is in use", err)
+		t.Errorf("got %v, want an error that the port is in use", err)
 	}
 }
 
@@ -134,6 +134,6 @@ func TestApply_LogsWarnings(t *testing.T) {
 func TestCheck_FindsProblemsWithoutServing(t *testing.T) {
 	problems := listener.Check(hello("{{path-params.nope}}{{nope}}"), listener.Options{})
 	if len(problems.Errors()) != 1 || len(problems.Warnings()) != 1 {
-		t.Errorf("got %v, want a mistake and a warning", problems)
+		t.Errorf("got %v, want an error and a warning", problems)
 	}
 }

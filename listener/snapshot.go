@@ -18,13 +18,13 @@ import (
 )
 
 // snapshot is a compiled specification, from which requests are answered. It is immutable; a reload
-// makes another one.
+// creates another one.
 type snapshot struct {
 	table   *matcher.Table
 	index   *nearest.Index   // of the routes of table
 	answers []answer         // by the index that the table returns
 	sockets *websocket.Table // nil for none
-	// fixed are the answers that are the same for every plain request, by path.
+	// fixed maps paths to the answers that are the same for every plain request.
 	fixed map[string]*fixed
 	// fixedLengths has a bit for each length of these paths, up to maxLength, which excludes most
 	// other paths.
@@ -45,11 +45,11 @@ type answer struct {
 	direct       bool // it may be sent without fasthttp, see answerDirectly
 	brief        bool // nothing in it takes long: no loop, file or webhook
 	waits        bool // it has numbers that replicas share, which may take a while
-	disturbed    bool // rules apply to every request, not only to those that choose an answer of the operation
+	disturbed    bool // the rules apply to every request, not only to those that choose an answer of the operation
 	bodiless     bool // 204 and 304
-	typeDeclared bool // Content-Type is declared, so that of a remote body is not used
+	typeDeclared bool // Content-Type is declared, so the content type of a remote body is not used
 
-	contentType string   // the value to send; "" for none, or if it is a template, which is then in headers
+	contentType string   // the value to send; "" for none, and for a template, which is then in headers
 	program     [48]byte // space for the program of template
 
 	name    string // "GET /users/:id", for logs and messages
@@ -57,16 +57,16 @@ type answer struct {
 	hooks   []webhook.Hook
 
 	counters  *record.Counters // nil when nothing is recorded
-	access    *data.Access     // the rows that it names; nil for none
-	changes   *data.Changes    // what it changes; nil for nothing
+	access    *data.Access     // the rows that the endpoint names; nil for none
+	changes   *data.Changes    // the changes to make; nil for none
 	elses     []answer         // the answers to send when a change is not possible, by change
-	lets      []let            // values that it makes once for each request
-	resource  *data.Operation  // of a resource, which makes the reply; nil for none
+	lets      []let            // values that are made once for each request
+	resource  *data.Operation  // the operation of a resource that makes the reply; nil for none
 	declared  int              // the declared status; 0 for none
 	block     []byte           // its header block in HTTP/2, without Date; nil if it is not always the same
 	static    []byte           // the body, if it is the same for every request
 	source    *fetcher.Source  // the external body
-	proxy     *proxy           // where the request is passed on to; nil for nowhere
+	proxy     *proxy           // where the request is passed on to; nil for none
 	anyMethod bool             // it answers requests of any method
 	outcomes  []answer         // the outcomes that rules choose from; nil for the answer itself
 }
@@ -78,7 +78,7 @@ type header struct {
 	template *renderer.Template // otherwise the template
 }
 
-// compiler holds what is needed to compile snapshots, and outlives them.
+// compiler compiles snapshots, and keeps the state that outlives them.
 type compiler struct {
 	loader   *fetcher.Loader
 	counters *renderer.Counters
@@ -93,13 +93,13 @@ type compiler struct {
 	dynamic bool // operations of documents generate a new body for each request
 
 	chance  traffic.Seed
-	carried traffic.Carried // what outlives a snapshot
+	carried traffic.Carried // traffic state that outlives a snapshot
 
 	trustForwarded bool // see Options
 
-	sharedState bool          // limits, numbers and turns may be shared
+	sharedState bool          // limits, numbers and sequence positions may be shared
 	waits       bool          // the endpoint that is compiled has shared numbers
-	shared      *shared.State // nil for none, and while nothing is served
+	shared      *shared.State // nil for none, and before the server starts
 
 	sockets websocket.Compiler
 	data    *data.Sets

@@ -12,13 +12,13 @@ func TestCheck_OfABrokenEndpointSaysWhatIsNotKnown(t *testing.T) {
 		name, endpoint string
 		want           []string // the keys of all problems, including warnings
 	}{
-		{"a mistake elsewhere", `{path: /a, response: {status: 1, body: "{{nope}}"}}`,
+		{"an error elsewhere", `{path: /a, response: {status: 1, body: "{{nope}}"}}`,
 			[]string{"[0].endpoint.response.status", "[0].endpoint.response.body"}},
 		{"the parameters of a path that could not be read", `{path: [1], response: {body: "{{path-params.id}}"}}`,
 			[]string{"[0].endpoint.path"}},
-		{"no warning beside a mistake", `{path: /a, response: {status: 1, body: "{{path-params.id}}"}}`,
+		{"no warning next to an error", `{path: /a, response: {status: 1, body: "{{path-params.id}}"}}`,
 			[]string{"[0].endpoint.response.status"}},
-		{"a mistake inside", `{path: /a, response: {external-body: {provider: jsn, path: a.json}}}`,
+		{"an error inside", `{path: /a, response: {external-body: {provider: jsn, path: a.json}}}`,
 			[]string{"[0].endpoint.response.external-body.provider"}},
 	} {
 		problems := Check(config.Parse("m.yml", []byte("- endpoint: "+c.endpoint)), Options{})

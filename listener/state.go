@@ -26,7 +26,7 @@ func (s *Server) openShared() error {
 	return err
 }
 
-// sharedNumbers returns a function that makes the numbers of a counter that replicas share.
+// sharedNumbers returns a function that returns the next number of a counter that replicas share.
 func (c *compiler) sharedNumbers(name string, strict bool) func() int64 {
 	if c.waits = true; c.shared == nil { // it is only checked
 		return nil
@@ -34,7 +34,7 @@ func (c *compiler) sharedNumbers(name string, strict bool) func() int64 {
 	return c.shared.Numbers(name, strict).Number
 }
 
-// loadState applies the changes of rows in the file Options.State.
+// loadState applies the changes to rows that are in the file Options.State.
 func (s *Server) loadState() error {
 	if s.opts.State == "" {
 		return nil

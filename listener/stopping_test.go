@@ -65,7 +65,7 @@ func (p *pointed) Write(b []byte) (n int, err error) {
 }
 
 // Whenever the shutdown begins while pipelined requests are served, the answers that were sent
-// arrive, and the last one says that no other follows.
+// arrive, and the last one says that no more follow.
 func TestHurry_LosesNoAnswerOfPipelinedRequests(t *testing.T) {
 	s := configured(t, timed)
 	warm(t, s)
@@ -94,7 +94,7 @@ func TestHurry_LosesNoAnswerOfPipelinedRequests(t *testing.T) {
 			served := make(chan error, 1)
 			go func() { served <- serveOne(s, conn) }()
 			go func() {
-				_, _ = io.WriteString(client, strings.Repeat("GET /static HTTP/1.1\r\nHost: a\r\n\r\n", requests)) // requests that are not written are not answered
+				_, _ = io.WriteString(client, strings.Repeat("GET /static HTTP/1.1\r\nHost: a\r\n\r\n", requests)) // requests that are not written get no answer
 			}()
 			text, err := io.ReadAll(client)
 			if err != nil {
@@ -103,16 +103,16 @@ func TestHurry_LosesNoAnswerOfPipelinedRequests(t *testing.T) {
 			<-served
 			got := strings.Count(string(text), `{"hello": "world"}`)
 			if got != answered {
-				t.Errorf("at call %d, before %v: %d were answered, %d answers came", n, before, answered, got)
+				t.Errorf("at call %d, before %v: %d requests were answered, %d answers arrived", n, before, answered, got)
 			}
 			if says := strings.Count(string(text), "Connection: close"); got < requests && says != min(got, 1) {
-				t.Errorf("at call %d, before %v: %d of %d answers came, %d say that no other follows", n, before, got, requests, says)
+				t.Errorf("at call %d, before %v: %d of %d answers arrived, %d with Connection: close", n, before, got, requests, says)
 			}
 			most = max(most, got)
 		}
 	}
 	if most < requests {
-		t.Errorf("at most %d of %d were answered", most, requests)
+		t.Errorf("at most %d of %d requests were answered", most, requests)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestUnanswered_WaitsForWhatAccepts(t *testing.T) {
 				t.Errorf("got %d requests", n)
 			}
 			if took, want := time.Since(begun), min(takes, lastWord); took != want {
-				t.Errorf("accepting ends after %v: waited %v, want %v", takes, took, want)
+				t.Errorf("accepting ends after %v: the wait was %v, want %v", takes, took, want)
 			}
 			<-s.drained // the goroutines of a bubble must end
 		})
@@ -165,16 +165,16 @@ func TestAccept_APanicOfAConnectionHarmsNoOther(t *testing.T) {
 	<-accepting
 	for _, conn := range []net.Conn{bad, worse} {
 		if _, err := conn.Write([]byte("x")); !errors.Is(err, io.ErrClosedPipe) {
-			t.Errorf("got %v, want that it is closed", err)
+			t.Errorf("got %v, want it closed", err)
 		}
 	}
 	if open := s.listener.Count(); open > 0 {
-		t.Errorf("%d connections are not forgotten", open)
+		t.Errorf("%d connections are still registered", open)
 	}
 	s.reports.Close(context.Background())
 	text := log.buf.String()
 	if strings.Count(text, "panic while serving a connection") != 1 || !strings.Contains(text, "hunter2") || !strings.Contains(text, "defective.Read") {
-		t.Errorf("the log has not one line with the text and the stack:\n%s", text)
+		t.Errorf("the log does not have exactly one line with the text and the stack:\n%s", text)
 	}
 	if len(h.events) != 1 || h.events[0].Tags["code"] != "internal" || strings.Contains(h.raw.String(), "hunter2") {
 		t.Fatalf("reported: %s", &h.raw)
@@ -194,7 +194,7 @@ func TestAccept_ThatFailsEndsTheServer(t *testing.T) {
 	s.accept()
 	<-s.Done()
 	if err := s.Err(); !errors.Is(err, syscall.EINVAL) {
-		t.Errorf("got %v, want why it cannot accept", err)
+		t.Errorf("got %v, want the reason why it cannot accept", err)
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)

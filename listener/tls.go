@@ -13,10 +13,10 @@ import (
 	"mockserver/matcher"
 )
 
-// handshakeLines is how many failed handshakes are logged a second.
+// handshakeLines is the maximum number of log lines about failed handshakes per second.
 const handshakeLines = 1
 
-// openCertificates reads what Options.TLS names.
+// openCertificates reads the files that Options.TLS names.
 func (s *Server) openCertificates() (err error) {
 	if s.opts.TLS == nil {
 		return nil
@@ -50,7 +50,7 @@ func (s *Server) CA() []byte {
 	return s.certs.Authority().PEM()
 }
 
-// Certificates returns until when the certificates of Options.TLS are valid.
+// Certificates returns how long the certificates of Options.TLS are valid.
 func (s *Server) Certificates() []certs.Validity {
 	if s.certs == nil {
 		return nil
@@ -59,7 +59,7 @@ func (s *Server) Certificates() []certs.Validity {
 }
 
 // ReloadCertificates reads the files of Options.TLS again, as the server does by itself when they
-// change. An error is logged, and what it concerns stays as it was. The cause is for the log.
+// change. An invalid file is logged, and has no effect. The cause is for the log.
 func (s *Server) ReloadCertificates(cause string) {
 	if s.certs != nil {
 		s.certs.Reload(cause)

@@ -131,7 +131,7 @@ func trusting(t *testing.T, server *listener.Server) *x509.CertPool {
 func TestTLS_BothOnOnePort(t *testing.T) {
 	server, _ := secured(t, certs.Options{Auto: true})
 	if status, body := get(t, server.URL()+"/of/clear"); status != 200 || body != "clear  " {
-		t.Errorf("clear text: %d %q", status, body)
+		t.Errorf("without TLS: %d %q", status, body)
 	}
 	for name, c := range map[string]struct {
 		config  *tls.Config
@@ -192,7 +192,7 @@ func TestTLS_VersionsProtocolsAndCiphers(t *testing.T) {
 			if c.result != "" {
 				log.wants(t, "TLS handshake failed", c.logged)
 				if n := handshakes(server, c.result); n != 1 {
-					t.Errorf("%d are counted as %s: %+v", n, c.result, server.Counts().Handshakes)
+					t.Errorf("%d handshakes are counted as %s: %+v", n, c.result, server.Counts().Handshakes)
 				}
 			}
 		})
@@ -258,7 +258,7 @@ func TestTLS_Resumption(t *testing.T) {
 		}
 		counts := server.Counts()
 		if full, all := counts.FullHandshakes(); full != 1 || all != 3 || counts.HandshakeTime <= 0 || counts.HandshakeTime > time.Since(begun) {
-			t.Errorf("%d full ones of %d, %v: %+v", full, all, counts.HandshakeTime, counts.Handshakes)
+			t.Errorf("%d full handshakes of %d, %v: %+v", full, all, counts.HandshakeTime, counts.Handshakes)
 		}
 	}
 }
@@ -348,7 +348,7 @@ func TestTLS_ReplacedClientCAEndsSessions(t *testing.T) {
 	}
 }
 
-// Certificates change while requests are sent over new connections, and no request fails.
+// No request over a new connection fails while certificates change.
 func TestTLS_ReloadUnderLoad(t *testing.T) {
 	ca, dir := harness.NewCA(t, "test"), t.TempDir()
 	cert, key := ca.Files(dir, "a", harness.Leaf{CN: "v0", Names: []string{"a.test"}})
@@ -496,7 +496,7 @@ func TestTLS_GarbageAfterTheFirstByte(t *testing.T) {
 	}
 	log.wants(t, "TLS handshake failed")
 	if status, _ := get(t, server.URL()+"/fixed"); status != 200 {
-		t.Errorf("then: %d", status)
+		t.Errorf("afterwards: %d", status)
 	}
 }
 
@@ -549,7 +549,7 @@ func TestTLS_Faults(t *testing.T) {
 			t.Errorf("%s: got %q, %v, want %q, %q, %v", path, got, err, c.begins, c.ends, c.fails)
 		}
 		if below.says() != c.noticed {
-			t.Errorf("%s: ended with a notice: %v, want %v", path, below.says(), c.noticed)
+			t.Errorf("%s: ended with close_notify: %v, want %v", path, below.says(), c.noticed)
 		}
 	}
 }
@@ -573,7 +573,7 @@ func TestTLS_ClientLeavesDuringLatency(t *testing.T) {
 		if err = leave(conn); err != nil {
 			t.Fatal(err)
 		}
-		harness.Until(t, fmt.Sprintf("the client has left, in way %d", i), func() bool { return server.Counts().InFlight == 0 })
+		harness.Until(t, fmt.Sprintf("the client has left, in manner %d", i), func() bool { return server.Counts().InFlight == 0 })
 	}
 }
 
@@ -661,7 +661,7 @@ func TestTLS_OptionsThatCannotBe(t *testing.T) {
 		{certs.Options{Pairs: pairs(cert, other)}, "private key does not match public key"},
 		{certs.Options{Pairs: pairs(cert, filepath.Join(dir, "none"))}, "none: there is no such file"},
 		{certs.Options{Pairs: pairs(broken, key)}, "failed to find any PEM data"},
-		{certs.Options{Auto: true, ClientCA: broken}, "it holds no certificate"},
+		{certs.Options{Auto: true, ClientCA: broken}, "it contains no certificate"},
 		{certs.Options{Auto: true, Client: "maybe"}, `"maybe"; expected optional or required`},
 		{certs.Options{Auto: true, Client: "optional"}, "no file with their CA"},
 		{certs.Options{Auto: true, Min: "1.1"}, "expected 1.2 or 1.3"},

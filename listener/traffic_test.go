@@ -57,7 +57,7 @@ func TestRateLimit_UnderConcurrentClients(t *testing.T) {
 			got[status]++
 		}
 		if got[200] != 100 || got[429] != 540 {
-			t.Errorf("%s: got %v, want 100 that are served and 540 that are not", algorithm, got)
+			t.Errorf("%s: got %v, want 100 served and 540 refused", algorithm, got)
 		}
 	}
 }
@@ -116,12 +116,12 @@ func TestCapacity_TheQueueIsServedBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// When the server has stopped, no request waits any more.
+// Once the server has stopped, no request is waiting any more.
 func TestCapacity_TheEndEmptiesTheQueue(t *testing.T) {
 	nothingLeft(t)
 	server, others := crowd(t, 5, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	if err := server.Close(); err == nil || !strings.HasPrefix(err.Error(), "6 requests were cut off") {
-		t.Errorf("got %v, want that 6 requests were cut off", err)
+		t.Errorf("got %v, want 6 requests cut off", err)
 	}
 	for range 6 {
 		if got := <-others; got != 0 {

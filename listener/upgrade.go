@@ -8,8 +8,8 @@ import (
 	"mockserver/matcher"
 )
 
-// upgrade makes a connection a WebSocket connection if the request asks for it, and reports whether
-// a WebSocket is declared for the request. An invalid handshake is answered with an error.
+// upgrade turns a connection into a WebSocket connection if the request asks for it, and reports
+// whether a WebSocket is declared for the request. An invalid handshake is answered with an error.
 func (s *Server) upgrade(sn *snapshot, c *call) bool {
 	conn, ok := c.peer.(*wire.Connection)
 	if sn.sockets == nil || !ok || conn == nil {

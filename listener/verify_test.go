@@ -33,17 +33,17 @@ func TestVerify_HoldsAsTheConditionOfAnEndpoint(t *testing.T) {
 	}
 	var problems syntax.Problems
 	if _, err := server.Verify("method ="); !errors.As(err, &problems) || len(problems) != 1 {
-		t.Errorf("a condition that is none: %v", err)
+		t.Errorf("an invalid condition: %v", err)
 	}
 	for _, condition := range []string{"metod = POST", "status = 404 and method = GET", `url contains "/users"`, "static"} {
 		if v, err := server.Verify(condition); !errors.As(err, &problems) || !strings.Contains(err.Error(), "is not a variable") {
-			t.Errorf("%s: got %+v, %v, and it would hold for nothing, or all", condition, v, err)
+			t.Errorf("%s: got %+v, %v, want an error: the condition would match no request, or all", condition, v, err)
 		}
 	}
 }
 
-// For a request that is not kept completely, a condition is evaluated with what is kept. If that
-// does not decide it, the count is only a lower bound.
+// For a request that is not kept completely, a condition is evaluated on the parts that are kept.
+// If they do not decide it, the count is only a lower bound.
 func TestVerify_WhatIsNotKeptDecidesNothing(t *testing.T) {
 	server := journaling(t, kept)
 	spaces := strings.Repeat(" ", 20_000)

@@ -13,9 +13,9 @@ import (
 	"mockserver/listener/wire"
 )
 
-// FuzzFrames sends arbitrary bytes after a handshake, and then a close frame. The server ends the
-// connection, and everything it sends is complete, unmasked frames with valid text, with nothing
-// after a close frame.
+// FuzzFrames sends arbitrary bytes after a handshake, and then a close frame. The server must end
+// the connection, and send only complete, unmasked frames with valid text, and nothing after a
+// close frame.
 func FuzzFrames(f *testing.F) {
 	for _, sent := range []string{
 		text("hello"), frame(true, opBinary, "\xff"), frame(false, opText, "a") + frame(true, opPing, "b") + frame(true, opContinue, "c"),
@@ -45,9 +45,9 @@ func FuzzFrames(f *testing.F) {
 			heard <- b
 		}()
 		if _, err := client.Write(sent); err == nil {
-			_, _ = client.Write([]byte(frame(true, opClose, ""))) // the earlier bytes may turn it into a part of another frame
+			_, _ = client.Write([]byte(frame(true, opClose, ""))) // the earlier bytes may make it part of another frame
 		}
-		idle := time.AfterFunc(50*time.Millisecond, func() { _ = inner.Close() }) // the server may wait for more
+		idle := time.AfterFunc(50*time.Millisecond, func() { _ = inner.Close() }) // the server may be waiting for more
 		<-served
 		idle.Stop()
 		_ = client.Close()
@@ -59,7 +59,7 @@ func checkFrames(t *testing.T, b []byte) {
 	for len(b) > 0 {
 		opcode, n, head := b[0]&0xf, 0, 2
 		if len(b) < 2 || b[0]&0xf0 != 0x80 || b[1]&0x80 != 0 {
-			t.Fatalf("no frame of a server: %.50q", b)
+			t.Fatalf("not a frame from a server: %.50q", b)
 		}
 		switch n = int(b[1]); n {
 		case 126:
@@ -74,9 +74,9 @@ func checkFrames(t *testing.T, b []byte) {
 		b = b[head+n:]
 		switch {
 		case opcode == opText && !utf8.Valid(payload):
-			t.Errorf("a text that is no UTF-8: %.50q", payload)
+			t.Errorf("a text that is not UTF-8: %.50q", payload)
 		case opcode == opClose && len(b) > 0:
-			t.Errorf("behind a close came %.50q", b)
+			t.Errorf("after a close came %.50q", b)
 		case opcode != opText && opcode != opBinary && opcode != opPong && opcode != opClose:
 			t.Errorf("a frame of opcode %d", opcode)
 		}

@@ -17,7 +17,7 @@ import (
 	"mockserver/config"
 )
 
-// echoing answers every message with itself.
+// echoing is a configuration that sends every message back.
 const echoing = `
 - websocket: {path: /echo, max-message: 70KiB, on-message: [{pattern: bye, response: {close: 4000}}, {pattern: '.*', response: '{{message}}'}]}
 - websocket: {path: /fixed, on-message: [{pattern: ping, response: pong}]}
@@ -139,7 +139,7 @@ func TestWebSocket_Frames(t *testing.T) {
 		{"an empty ping", frame(true, opPing, ""), said(opPong, "")},
 		{"a ping of 125 bytes", frame(true, opPing, long(125)), said(opPong, long(125))},
 		{"pings in a row", frame(true, opPing, "1") + frame(true, opPing, "2"), said(opPong, "1") + said(opPong, "2")},
-		{"a pong that nobody asked for", frame(true, opPong, "hi") + text("a"), said(opText, "a")},
+		{"an unsolicited pong", frame(true, opPong, "hi") + text("a"), said(opText, "a")},
 
 		{"two fragments", frame(false, opText, "ab") + frame(true, opContinue, "cd"), said(opText, "abcd")},
 		{"empty fragments", frame(false, opText, "") + frame(false, opContinue, "") + frame(true, opContinue, ""), said(opText, "")},
@@ -156,7 +156,7 @@ func TestWebSocket_Frames(t *testing.T) {
 	testFrames(t, "a close without a code", frame(true, opClose, ""), said(opClose, ""))
 	testFrames(t, "a close with the longest reason", frame(true, opClose, closing(1000, long(123))), ended)
 	testFrames(t, "a close of the server", text("bye")+text("late")+frame(true, opPing, "late")+frame(true, opClose, closing(4000, "")), said(opClose, closing(4000, "")))
-	testFrames(t, "data behind a close", end+text("late")+frame(true, opPing, "late")+end, ended)
+	testFrames(t, "data after a close", end+text("late")+frame(true, opPing, "late")+end, ended)
 }
 
 func testFrames(t *testing.T, name, sent, want string) {
@@ -214,7 +214,7 @@ func TestWebSocket_BreachesEndTheConnection(t *testing.T) {
 				got := bytesOfSocket(t, s, text("first")+c.sent+more, piece)
 				got, found := strings.CutPrefix(got, said(opText, "first"))
 				if n := len(got); !found || n < 4 || got[0] != 0x88 || int(got[1]) != n-2 || int(binary.BigEndian.Uint16([]byte(got[2:]))) != c.code {
-					t.Errorf("got %.200q, want the echo before it and a close with %d, last", got, c.code)
+					t.Errorf("got %.200q, want the echo before it and a close with %d at the end", got, c.code)
 				}
 			}
 		})
@@ -229,7 +229,7 @@ func TestWebSocket_BreachesEndTheConnection(t *testing.T) {
 	}
 }
 
-// Text that is not UTF-8 ends the connection immediately, however much of the message is still to
+// Text that is not UTF-8 ends the connection immediately, however much of the message has yet to
 // arrive.
 func TestWebSocket_InvalidTextEndsBeforeItIsWhole(t *testing.T) {
 	s := started(t, echoing)
@@ -291,7 +291,7 @@ func await(t testing.TB, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); !holds(); {
 		if time.Now().After(deadline) {
-			t.Fatal("it never held")
+			t.Fatal("the condition was never met")
 		}
 		<-time.After(time.Millisecond)
 	}
@@ -315,13 +315,13 @@ func TestWebSocket_ShutdownWaitsForTheClosesOfClients(t *testing.T) {
 	}
 	select {
 	case err := <-stopped:
-		t.Fatalf("the server has stopped before the client answered: %v", err)
+		t.Fatalf("the server stopped before the client answered: %v", err)
 	default:
 	}
 	_, err = io.WriteString(client, text("late")+frame(true, opClose, closing(1001, "")))
 	must(t, err)
 	if rest, err := io.ReadAll(client); err != nil || len(rest) > 0 {
-		t.Errorf("got %q, %v behind the close", rest, err)
+		t.Errorf("got %q, %v after the close", rest, err)
 	}
 	must(t, client.Close())
 	if err := <-stopped; err != nil {
@@ -398,8 +398,8 @@ func TestWebSocket_ScriptedSendsComeWhenTheyAreDue(t *testing.T) {
 	})
 }
 
-// One message is sent for all that fall due while the client does not read, and the interval is
-// kept.
+// A single message is sent for all those that fall due while the client does not read, and the
+// interval is kept.
 func TestWebSocket_SendsThatWereMissedAreLeftOut(t *testing.T) {
 	s := configured(t, "- websocket: {path: /echo, send: [{every: 1s, response: 'tick'}]}\n")
 	warm(t, s)
@@ -409,10 +409,10 @@ func TestWebSocket_SendsThatWereMissedAreLeftOut(t *testing.T) {
 		<-time.After(5*time.Second + 500*time.Millisecond) // net.Pipe does not buffer: the server blocks on the second message
 		c.hears(t, said(opText, "tick"))
 		if took := c.hears(t, said(opText, "tick")); took != 0 {
-			t.Errorf("what stands for those that were missed came after %v, want at once", took)
+			t.Errorf("the message in place of the missed ones came after %v, want at once", took)
 		}
 		if took := c.hears(t, said(opText, "tick")); took != 500*time.Millisecond {
-			t.Errorf("the next came after %v, want at the next second", took)
+			t.Errorf("the next message came after %v, want it at the next second", took)
 		}
 		c.Close()
 		<-c.served
@@ -430,7 +430,7 @@ func TestWebSocket_AClientThatReadsNothingIsLeft(t *testing.T) {
 		must(t, err)
 		<-c.served
 		if took := time.Since(begun); took < writeTimeout || took > 2*writeTimeout {
-			t.Errorf("it was left after %v, want some more than %v", took, writeTimeout)
+			t.Errorf("the server closed the connection after %v, want some more than %v", took, writeTimeout)
 		}
 	})
 }
@@ -463,14 +463,14 @@ func TestWebSocket_AClientThatDoesNotAnswerACloseIsLeft(t *testing.T) {
 			t.Errorf("got %q, %v", b, err)
 		}
 		if took := time.Since(begun); took != 5*time.Second {
-			t.Errorf("it was left after %v, want 5s", took)
+			t.Errorf("the server closed the connection after %v, want 5s", took)
 		}
 		<-c.served
 	})
 }
 
-// Text messages are valid UTF-8, even if a template inserts arbitrary bytes, or a path that
-// contains them.
+// Text messages are valid UTF-8, even if a template inserts arbitrary bytes, directly or from a
+// path.
 func TestWebSocket_TextIsAlwaysUTF8(t *testing.T) {
 	s := started(t, `- websocket: {path: /echo, on-message: [{pattern: '.*', response: {body: '<{{message}}>', binary: false}}]}`)
 	got := bytesOfSocket(t, s, frame(true, opBinary, "a\xffb")+frame(true, opClose, ""), 1<<20)
@@ -503,10 +503,10 @@ func TestWebSocket_WhatIsWrongIsFoundAtLoad(t *testing.T) {
 		{"a bad path", "- websocket: {path: '/:a/:a'}\n", false, "[0].websocket.path"},
 		{"a pattern twice", "- websocket:\n    path: /a\n    on-message:\n      - {pattern: a, response: a}\n      - {pattern: a, response: b}\n", true,
 			"5:19: [0].websocket.on-message[1].pattern: no message reaches this pattern"},
-		{"a text behind an expression that has it", "- websocket:\n    path: /a\n    on-message: [{pattern: 'a+', response: a}, {pattern: aaa, response: b}]\n", true, "on-message[1].pattern: no message reaches"},
-		{"anything behind everything", "- websocket:\n    path: /a\n    on-message: [{pattern: '.*', response: a}, {pattern: {a: 1}, response: b}]\n", true, "on-message[1].pattern: no message reaches"},
-		{"an object behind a part of it", "- websocket:\n    path: /a\n    on-message: [{pattern: {a: '{{x}}'}, response: a}, {pattern: {b: 1, a: {c: 2}}, response: b}]\n", true, "on-message[1].pattern: no message reaches"},
-		{"an object that is none", "- websocket:\n    path: /a\n    on-message: [{pattern: '{\"a\": 1,}', response: a}]\n", true, "looks like a JSON object"},
+		{"a text after an expression that matches it", "- websocket:\n    path: /a\n    on-message: [{pattern: 'a+', response: a}, {pattern: aaa, response: b}]\n", true, "on-message[1].pattern: no message reaches"},
+		{"anything after everything", "- websocket:\n    path: /a\n    on-message: [{pattern: '.*', response: a}, {pattern: {a: 1}, response: b}]\n", true, "on-message[1].pattern: no message reaches"},
+		{"an object after a part of it", "- websocket:\n    path: /a\n    on-message: [{pattern: {a: '{{x}}'}, response: a}, {pattern: {b: 1, a: {c: 2}}, response: b}]\n", true, "on-message[1].pattern: no message reaches"},
+		{"an invalid object", "- websocket:\n    path: /a\n    on-message: [{pattern: '{\"a\": 1,}', response: a}]\n", true, "looks like a JSON object"},
 		{"the path of another", "- websocket:\n    path: /a/:b\n- websocket:\n    path: /a/:c\n", true, "4:5: [1].websocket: WebSocket /a/:c is never reached: shadowed by WebSocket /a/:b at mock.yml:2:5"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -49,7 +49,7 @@ const (
 	inChunks = "POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
 )
 
-// Empty lines after a request do not begin another one: the connection keeps waiting.
+// Empty lines after a request do not begin another request: the connection keeps waiting.
 func TestConnection_EmptyLinesAreNoRequest(t *testing.T) {
 	s := configured(t, timed)
 	warm(t, s)
@@ -146,7 +146,7 @@ func TestConnection_AnAnswerDoesNotWaitForTheNextBody(t *testing.T) {
 	}
 }
 
-// Messages from fasthttp may contain what the client sent, and are bounded.
+// Messages from fasthttp, which may contain what the client sent, are bounded in length.
 func TestMalformed_BoundsTheMessagesOfOthers(t *testing.T) {
 	for message, want := range map[string]string{
 		"short":                               "short",

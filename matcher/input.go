@@ -13,7 +13,7 @@ type Input struct {
 	Host     []byte // value of the Host header; empty if there is none
 	Header   Header
 	Body     []byte    // after removing the transfer coding
-	Protocol Protocol  // that it was sent with
+	Protocol Protocol  // the protocol it was sent with
 	Remote   net.Addr  // the client's address; nil if unknown
 	Time     time.Time // when the server began to serve the request
 	Peer     Peer      // nil if there is no connection

@@ -53,5 +53,5 @@ func (r *Random) Uint64N(n uint64) uint64 {
 // IntN returns a number from 0 to n-1; n must be above 0.
 func (r *Random) IntN(n int) int { return int(r.Uint64N(uint64(n))) }
 
-// Float64 returns a number from 0 to below 1.
+// Float64 returns a number from 0 up to, but not including, 1.
 func (r *Random) Float64() float64 { return float64(r.Uint64()>>11) / (1 << 53) }

@@ -106,8 +106,9 @@ func (e refRoute) shape(path string) (rank []int, captures []string, ok bool) {
 	return rank, captures, len(got) == len(declared)
 }
 
-// hostRank returns 0 for the exact host, a higher rank for a wildcard, the lower the longer it is,
-// and the highest rank for an endpoint without a host. It returns -1 for a different host.
+// hostRank returns 0 for the exact host, a higher rank for a wildcard, which is lower for a longer
+// wildcard, and the highest rank for an endpoint without a host. It returns -1 for a different
+// host.
 func (e refRoute) hostRank(host string) int {
 	host, _, _ = strings.Cut(strings.ToLower(host), ":")
 	host = strings.TrimSuffix(host, ".")

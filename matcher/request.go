@@ -4,7 +4,7 @@
 //
 // A path begins with "/" and is a sequence of segments. A segment is one of
 //
-//	users a literal: exactly that text, including its case
+//	users          a literal: exactly that text, including its case
 //	:id            a parameter: any text that is not empty
 //	:id|int        a typed parameter: any text of that type
 //	*rest          a catch-all, only as the last segment: all segments that are
@@ -12,7 +12,7 @@
 //
 // The types are
 //
-//	string any text; the default for a parameter without a type
+//	string         any text; the default for a parameter without a type
 //	int            digits of any length, with or without a sign: 7, -12
 //	float, double  a decimal number: 7, -1.5, 6.02e23
 //	bool, boolean  true or false
@@ -60,7 +60,7 @@ import (
 // when they are needed, and belongs to the goroutine that acquired it. Every []byte that it returns
 // is valid until Release and must not be changed.
 type Request struct {
-	// In is what was received.
+	// In is the request as it was received.
 	In Input
 	// Arena is scratch memory: the stages append intermediate texts to it. Slices of it remain
 	// valid when it grows. It may only be truncated to a previous length, when nothing after that
@@ -91,7 +91,7 @@ type Request struct {
 	target   target
 	params   [][]byte // parameters of the route being tried, decoded, by position
 	segments [][]byte // decoded segments of an escaped path; empty until needed
-	host     []byte   // normalised; nil until needed
+	host     []byte   // normalized; nil until needed
 	json     json.Value
 	parsed   bool          // json has been parsed
 	answer   json.Value    // the body of Answer
@@ -158,7 +158,7 @@ func (r *Request) Reset() {
 // Method returns the request's method as sent.
 func (r *Request) Method() []byte { return r.In.Method }
 
-// Path returns the path as sent: neither decoded nor normalised, without the query. It is "/" for
+// Path returns the path as sent: neither decoded nor normalized, without the query. It is "/" for
 // an absolute-form target without a path.
 func (r *Request) Path() []byte { return r.parts().path }
 
@@ -249,7 +249,7 @@ func (r *Request) multipart(name string) ([]byte, bool) {
 	return r.kept(start), true
 }
 
-// parseMultipart returns nil for a malformed body.
+// parseMultipart parses a multipart body; it returns nil if the body is malformed.
 func (r *Request) parseMultipart() *multipart.Form {
 	var req fasthttp.Request
 	for _, name := range [...]string{fasthttp.HeaderContentType, fasthttp.HeaderContentEncoding} {

@@ -280,7 +280,7 @@ func fill(t *testing.T, v reflect.Value, path string) {
 func empty(t *testing.T, v reflect.Value, path string) {
 	v = settable(v)
 	switch {
-	case path == "Request.found", path == "Request.Access": // reused memory, which contains no leaf; another stage's
+	case path == "Request.found", path == "Request.Access": // reused memory without a leaf
 	case v.Kind() == reflect.Slice:
 		if v.Len() != 0 {
 			t.Errorf("%s: got %d elements after reset", path, v.Len())
@@ -307,7 +307,7 @@ func FuzzQuery(f *testing.F) {
 		got, ok := r.pair([]byte(query), name)
 		values, err := url.ParseQuery(query)
 		if err != nil {
-			return // what net/url refuses (";", an invalid escape) is accepted unchanged
+			return // texts that net/url refuses (";", an invalid escape) are accepted unchanged
 		}
 		if want, there := values[name]; ok != there || there && string(got) != want[0] {
 			t.Errorf("%q in %q: got %q, %t, net/url has %q", name, query, got, ok, want)

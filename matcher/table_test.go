@@ -123,8 +123,7 @@ func TestTheFirstWhoseConditionHoldsAnswers(t *testing.T) {
 	}
 }
 
-// A condition may draw a random number or count, so a second evaluation may have a different
-// result.
+// A condition is evaluated only once, because it may draw a random number or count.
 func TestAConditionIsAskedOnce(t *testing.T) {
 	tests := []struct {
 		name, method, target string
@@ -255,7 +254,7 @@ func (w *world) path() string {
 		case k < 12:
 			fmt.Fprintf(&b, "r%d", w.IntN(w.numbered))
 		case k < 19 || i < n-1:
-			// a path must not contain the same name twice
+			// A path must not contain the same name twice.
 			b.WriteString(strings.Replace(w.pick(w.params), "v", fmt.Sprintf("v%d", i), 1))
 		default:
 			b.WriteString(w.pick([]string{"*", "*rest"}))

@@ -119,7 +119,7 @@ func (p *parser) forBlock(nodes []node, t tag, depth int) []node {
 	case variable.kind != wordToken || !keyword.word("in"):
 		p.fail(t.offset, "%s: expected {%% for NAME in ARRAY %%}", p.spelling(t))
 	case variable.text == "loop" || strings.ContainsAny(variable.text, ".[") || p.isVariable(variable.text):
-		p.fail(variable.offset, "%q cannot name the element of a loop: it is a variable already", variable.text)
+		p.fail(variable.offset, "%q cannot name the element of a loop: it is already a variable", variable.text)
 	default:
 		var array expr
 		array, ok = sc.expression()
@@ -141,10 +141,10 @@ func (p *parser) forBlock(nodes []node, t tag, depth int) []node {
 	case closing.word != "endfor":
 		p.misplaced(closing, t, "{% endfor %}")
 	case p.place.json != before.json:
-		p.fail(t.offset, "%s: a turn of the loop ends inside a JSON string that it opened, or outside of one that it closed", p.spelling(t))
+		p.fail(t.offset, "%s: an iteration of the loop ends inside a JSON string that it opened, or outside of one that it closed", p.spelling(t))
 	}
 	p.mayBe(before.form)
-	p.place.url |= before.url // it stays there if the loop has no turns
+	p.place.url |= before.url // it stays there if the loop has no iterations
 	return append(nodes, n)
 }
 

@@ -10,12 +10,12 @@ import (
 // The reasons why rendering stops early: see matcher.Request.Stopped.
 var (
 	ErrTooLarge = errors.New("a text rendered by a template is larger than its limit")
-	ErrTooLong  = errors.New("the loops of a template turn more than 20,000,000 times, or read as much")
+	ErrTooLong  = errors.New("the loops of a template have more than 20,000,000 iterations, or read as much")
 	ErrLeft     = errors.New("the client left while a template was rendered")
 )
 
 // work limits the cost of the loops of a rendering, regardless of their output. Its unit is one
-// turn, or a number of bytes that are read.
+// iteration, or a number of bytes that are read.
 type work struct {
 	done     int
 	unlooked int // work since the last check, including written text
@@ -26,7 +26,7 @@ const (
 	workUnit = 64 // bytes
 	maxWork  = 20_000_000
 	// lookEvery is the amount of work between two checks, and leftEvery the time between two checks
-	// for the client.
+	// of whether the client has left.
 	lookEvery = 1 << 14
 	leftEvery = 100 * time.Millisecond
 )

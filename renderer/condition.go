@@ -240,7 +240,7 @@ func (s *scanner) comparison() (cond, bool) {
 	if ok && left.bare {
 		word := string(left.literal.Raw)
 		hint := s.hint(word)
-		if slices.Contains(semantics.Methods, word) { // not a typing error of another word, as host resembles POST
+		if slices.Contains(semantics.Methods, word) { // not a misspelling: POST resembles host
 			hint = " (write method = " + word + ")"
 		}
 		s.fail(begin, "%q is not a variable%s; expected a variable, or a text in quotes", word, hint)

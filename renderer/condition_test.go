@@ -176,8 +176,8 @@ func TestCompileCondition_MistakesSayWhere(t *testing.T) {
 	}
 }
 
-// A word on the left, or alone, that is not a variable would have the same result for every
-// request.
+// A word on the left, or alone, that is not a variable is an error: the condition would have the
+// same result for every request.
 func TestCompileCondition_WordsThatAreNoVariables(t *testing.T) {
 	for _, c := range []struct {
 		text   string

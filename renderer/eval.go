@@ -9,8 +9,8 @@ import (
 	"mockserver/renderer/value"
 )
 
-// remembered returns the value of e, computed at most once in each turn of the loop that it depends
-// on. The memory that it used in the arena is released.
+// remembered returns the value of e, computed at most once in each iteration of the loop that it
+// depends on. The memory that it used in the arena is released.
 func (e *expr) remembered(r *matcher.Request, fr *frame) value.Value {
 	m := &fr.memos[e.memo-1]
 	turn := always
@@ -23,7 +23,7 @@ func (e *expr) remembered(r *matcher.Request, fr *frame) value.Value {
 	mark := len(r.Arena)
 	m.v, m.turn = apply(e.filters[:e.steady], e.measured(r, fr), r, fr), turn
 	if len(r.Arena) > mark {
-		m.room = append(m.room[:0], m.v.Raw...) // the previous value ended with its turn
+		m.room = append(m.room[:0], m.v.Raw...) // the previous value ended with its iteration
 		m.v.Raw = m.room[:len(m.room):len(m.room)]
 		r.Arena = r.Arena[:mark]
 	}
@@ -185,7 +185,7 @@ func walk(v value.Value, steps []step, r *matcher.Request) value.Value {
 	return v
 }
 
-// call returns the value of a function.
+// call returns the value of a function call.
 func (e *expr) call(r *matcher.Request, fr *frame) value.Value {
 	switch e.op {
 	case opRandomInt:

@@ -46,7 +46,7 @@ type expr struct {
 	length  bool                                 // .length of the value
 	memo    int                                  // the number of the memo in the frame that has the value, from 1; 0 for none
 	steady  int                                  // how many filters are included in the memo
-	turns   int                                  // the loop whose turns change that, from the outermost, or noLoop
+	turns   int                                  // the loop whose iterations change it, from the outermost, or noLoop
 	index   int                                  // opPathParam: position, -1 for none; opLoop…: the loop, from the outermost; opRow: position
 	bare    bool                                 // opLiteral: a bare word of a condition
 	name    string                               // opQuery, opHeader, opCookie, opForm, opResponseHeader
@@ -54,7 +54,7 @@ type expr struct {
 	literal value.Value                          // opLiteral
 	args    []expr                               // opRandomInt, opPick, opRandomText, opRandomHex; opCounter: the operand, if any
 	fake    *fake.Data                           // opFake
-	read    func(r *matcher.Request) value.Value // opRequest and others, see roots
+	read    func(r *matcher.Request) value.Value // opRequest and similar opcodes; see roots
 	counter *counter                             // opCounter
 	shared  func() int64                         // opShared
 	filters []filter

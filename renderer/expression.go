@@ -65,10 +65,10 @@ func (s *scanner) word(t token) (expr, bool) {
 	}
 	hint := s.hint(t.text)
 	if root == messageRoot {
-		hint += "; message is known in WebSocket replies only"
+		hint += "; message is available only in WebSocket replies"
 	}
 	if root == responseRoot {
-		hint = "; response is known in webhooks only, which are sent after it"
+		hint = "; response is available only in webhooks, which are sent after it"
 	}
 	message := ""
 	if s.scope.Message {

@@ -9,15 +9,15 @@ import (
 type frame struct {
 	turns []loop // by depth, the outermost first
 	memos []memo
-	count int // number of turns so far
+	count int // number of iterations so far
 	work  work
 }
 
-// loop is one turn of a for block.
+// loop is one iteration of a for block.
 type loop struct {
 	item         value.Value
 	index, count int // index from 1
-	turn         int // its number among all turns of the rendering
+	turn         int // its number among all iterations of the rendering
 }
 
 // reset clears everything that belongs to a request.
@@ -33,8 +33,8 @@ func (fr *frame) reset() {
 	}
 }
 
-// spend counts a turn, or another step that reads a number of bytes. Without loops there is no
-// frame, because each step happens once.
+// spend counts an iteration, or another step that reads a number of bytes. Without loops there is
+// no frame, because each step happens once.
 func (fr *frame) spend(bytes int, r *matcher.Request) {
 	if fr == nil {
 		return

@@ -128,8 +128,8 @@ func inOrder(args []expr) bool {
 	return slices.IsSorted(bounds)
 }
 
-// isLength reports whether a literal is the length of a random text. One from the request is checked at
-// request time.
+// isLength reports whether a literal is the length of a random text. A length from the request is
+// checked at request time.
 func isLength(e *expr) bool {
 	n, err := strconv.Atoi(string(e.literal.Raw))
 	return !e.constant() || err == nil && n >= 1 && n <= maxRandomText

@@ -107,7 +107,7 @@ func TestCounter(t *testing.T) {
 	}
 	with(t, sample, samplePath, func(r *matcher.Request) {
 		if got := string(other.Append(nil, r)); got != "1" {
-			t.Errorf("another counter is at %s, want 1", got)
+			t.Errorf("another counter has reached %s, want 1", got)
 		}
 	})
 }

@@ -9,8 +9,8 @@ import (
 	"mockserver/renderer/fake"
 )
 
-// otherWords maps words of other tools for parts of a request, in lower case without - and _, to
-// the word to use here. NAME is replaced by the name that follows.
+// otherWords maps words that other tools use for parts of a request, in lower case without - and _,
+// to the word to use here. NAME is replaced by the name that follows.
 var otherWords = map[string]string{
 	"query": "query-params.NAME", "queries": "query-params.NAME", "args": "query-params.NAME",
 	"params": "path-params.NAME", "param": "path-params.NAME", "urlparam": "path-params.NAME", "urlparams": "path-params.NAME",
@@ -53,7 +53,7 @@ func (s *scanner) hint(word string) string {
 	return wording.DidYouMean(root, s.variableNames())
 }
 
-// operatorHint returns a hint for operators of other languages.
+// operatorHint returns a hint for operators from other languages.
 func operatorHint(t token) string {
 	switch t.text {
 	case "":
@@ -76,7 +76,7 @@ func colonHint(t token) string {
 	return ""
 }
 
-// elsewhere returns what to write for a word of another tool; "" for an unknown word.
+// elsewhere returns what to write for a word from another tool; "" for an unknown word.
 func elsewhere(word, name string) string {
 	parts := strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune("$.[]", r) })
 	if len(parts) > 1 && slices.Contains([]string{"request", "req", "ctx", "context"}, parts[0]) {
@@ -130,7 +130,7 @@ func (s *scanner) functionHint(name string, known []string) string {
 }
 
 // helperHint returns what to write for a variable that is written like a helper of another tool,
-// with something after a blank.
+// with more text after a blank.
 func (s *scanner) helperHint(e *expr) string {
 	switch {
 	case e.op == opBody && s.tok.kind == textToken:
@@ -141,7 +141,7 @@ func (s *scanner) helperHint(e *expr) string {
 	return ""
 }
 
-// foreign returns what to write for a tag of another template language; "" for a tag that may be
+// foreign returns what to write for a tag from another template language; "" for a tag that may be
 // valid here. inside is the text between its braces.
 func foreign(inside string) string {
 	word, _, _ := strings.Cut(strings.TrimSpace(inside), " ")
@@ -155,7 +155,7 @@ func foreign(inside string) string {
 		}
 		return "three braces are not a placeholder; write {{" + name + "}}, or with a { before it { {{" + name + "}}"
 	case strings.HasPrefix(word, "!"):
-		return "comments are not known; write them outside of the text, in the configuration"
+		return "comments are not supported; write them outside the text, in the configuration"
 	case word == "#each" || word == "/each":
 		return "{{" + word + "}} is not known; write {% for x in ARRAY %} … {% endfor %}"
 	case word == "#unless" || word == "/unless":

@@ -17,10 +17,11 @@ const (
 	nodeCost = 64      // the cost of visiting a node, in bytes
 )
 
-// choice is one way to pass a block: an arm of an if, or no arm; or the number of turns of a for.
+// choice is one way to pass a block: an arm of an if, or no arm; or the number of iterations of a
+// for.
 type choice struct {
 	block *node
-	which int // an arm, or a number of turns; -1 for none
+	which int // an arm, or a number of iterations; -1 for none
 }
 
 // way is one path through the blocks, and what was chosen on it.
@@ -30,9 +31,9 @@ type way struct {
 }
 
 // trial follows all paths through the blocks of a JSON text at once, and merges those with the same
-// continuations. A loop has no, one or two turns. The result of a condition on the request is
-// chosen independently at each place, so that no path is missed; a condition on the turns of a loop
-// is evaluated.
+// continuations. A loop has zero, one or two iterations. The result of a condition on the request
+// is chosen independently at each place, so that no path is missed; a condition on the iterations
+// of a loop is evaluated.
 type trial struct {
 	frame   frame
 	request matcher.Request
@@ -82,7 +83,7 @@ func (c choice) describe(text string) (offset int, when string) {
 	}
 	switch offset = c.block.offset; {
 	case c.block.kind == loopNode:
-		return offset, fmt.Sprintf("when %s turns %s", spelling(offset), [...]string{"never", "once", "twice"}[c.which])
+		return offset, fmt.Sprintf("when %s runs %s", spelling(offset), [...]string{"never", "once", "twice"}[c.which])
 	case c.which < 0 && len(c.block.arms) > 1:
 		return offset, fmt.Sprintf("when no condition of %s holds", spelling(offset))
 	case c.which < 0:
@@ -97,8 +98,8 @@ type guard uint8
 
 const (
 	unguarded guard = iota
-	guarded         // that nothing is written: by an if that is false, or a loop without turns
-	counted         // also certain numbers of turns
+	guarded         // that nothing is written: by an if that is false, or a loop without iterations
+	counted         // also certain numbers of iterations
 )
 
 // within returns the guard inside an if.
@@ -191,7 +192,7 @@ func (try *trial) loop(n *node, ways []way, g guard) []way {
 	for count := 1; count <= 2; count++ {
 		c := choice{n, count}
 		if g == counted {
-			c.which = 1 // it may not be possible with both one and two turns
+			c.which = 1 // it may not be possible with both one and two iterations
 		}
 		turned := try.choose(ways, c)
 		for index := 1; index <= count; index++ {
@@ -248,7 +249,7 @@ next:
 	return out
 }
 
-// needsNoRequest reports whether a condition depends only on constants and turns of loops.
+// needsNoRequest reports whether a condition depends only on constants and iterations of loops.
 func (c *cond) needsNoRequest() bool {
 	for i := range c.conds {
 		if !c.conds[i].needsNoRequest() {

@@ -8,8 +8,9 @@ import (
 	"mockserver/renderer"
 )
 
-// Each path through the blocks of a JSON body is a separate text. If the body is never JSON, or not
-// with one of its branches or a certain number of turns, there is a warning at that position.
+// Each path through the blocks of a JSON body is a separate text. If the body is never JSON, or is
+// not JSON with one of its branches or a certain number of iterations, there is a warning at that
+// position.
 func TestCompile_BlocksThatMakeNoJSON(t *testing.T) {
 	for _, c := range []struct{ text, column, want string }{
 		// Never JSON.
@@ -29,7 +30,7 @@ func TestCompile_BlocksThatMakeNoJSON(t *testing.T) {
 		{`{"a":{% if path %}"{{path}}"{% else %}{{path}}{{host}}{% endif %}}`, "1:29", `with {% else %}`},
 		{`{"a":{% if path %}01{% else %}1{% endif %}}`, "1:6", `with {% if path %}`},
 		{`{"a":"{% if path %}\x{% endif %}"}`, "1:7", `with {% if path %}`},
-		// Not JSON with a certain number of turns.
+		// Not JSON with a certain number of iterations.
 		{`[{% for x in json-params %}{{x}},{% endfor %}]`, "1:2", "when {% for x in json-params %} turns once"},
 		{`[{% for x in json-params %}{{x}}{% endfor %}]`, "1:2", "when {% for x in json-params %} turns twice"},
 		{`[0,{% for x in json-params %}{{x}}{% if not loop.last %},{% endif %}{% endfor %}]`, "1:4", "when {% for x in json-params %} turns never"},
@@ -46,7 +47,7 @@ func TestCompile_BlocksThatMakeNoJSON(t *testing.T) {
 		got := problems[0]
 		if !got.Warning || !strings.Contains(got.What, "not valid JSON") || !strings.Contains(got.What, c.want) ||
 			!strings.HasPrefix(got.String(), "f:"+c.column+":") {
-			t.Errorf("%s\n is warned of as %s\nwant at %s: %s", c.text, got, c.column, c.want)
+			t.Errorf("%s\n has the warning %s\nwant at %s: %s", c.text, got, c.column, c.want)
 		}
 	}
 }

@@ -20,7 +20,7 @@ type HeaderKnown uint8
 
 // What is known about a header that may have been sent.
 const (
-	HeaderWhole  HeaderKnown = iota // its value is known, or that it does not exist
+	HeaderWhole  HeaderKnown = iota // its value is known, or it is known not to exist
 	HeaderHidden                    // it exists, with a value that IsTrue
 	HeaderLost                      // it is unknown whether it exists
 )

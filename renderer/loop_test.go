@@ -24,8 +24,8 @@ func items(n int, mode string) call {
 	return call{method: "POST", uri: "/x", body: body.String()}
 }
 
-// A loop over a body of a megabyte reads it a few times, not in every turn: otherwise this test
-// would take hours.
+// A loop over a body of a megabyte reads it a few times, not in every iteration: otherwise this
+// test would take hours.
 func TestLoop_ReadsALargeBodyOnce(t *testing.T) {
 	compiled, problems := renderer.Compile(syntax.Text{
 		Value: `{% for x in json-params.items %}{% for y in x.q %}{{y}}{{x.p|length}}{{json-params.cur}}{{query-params.none}}{% endfor %}{% endfor %}`,
@@ -41,8 +41,8 @@ func TestLoop_ReadsALargeBodyOnce(t *testing.T) {
 	})
 }
 
-// The memory that the turns of a loop need is released, so that a request cannot take more memory
-// than its body and its answer.
+// The memory that the iterations of a loop need is released, so that a request cannot take more
+// memory than its body and its answer.
 func TestLoop_DoesNotFillTheArena(t *testing.T) {
 	compiled, problems := renderer.Compile(syntax.Text{
 		Value: `{% for x in json-params.items %}{% if json-params.mode|upper contains "FULL" and x.p|upper = "Z" %}{{x}}{% endif %}{% if json-params.items contains x %}{% endif %}{% endfor %}done`,
@@ -61,7 +61,7 @@ func TestLoop_DoesNotFillTheArena(t *testing.T) {
 	})
 }
 
-// Values that are computed once in each turn of a middle loop do not fill the arena either.
+// Values that are computed once in each iteration of a middle loop do not fill the arena either.
 func TestLoop_MemosTakeNoMoreRoomThanTheirValues(t *testing.T) {
 	compiled, problems := renderer.Compile(syntax.Text{
 		Value: `{% for x in json-params.items %}{% for y in json-params.items %}{% for z in y.q %}{% if y.p|length = 9 %}!{% endif %}{% endfor %}{% endfor %}{% endfor %}done`,
@@ -83,7 +83,7 @@ func TestLoop_MemosTakeNoMoreRoomThanTheirValues(t *testing.T) {
 	})
 }
 
-// A value that is computed once per turn is the value of the current turn.
+// A value that is computed once per iteration is the value of the current iteration.
 func TestLoop_ValuesAreThoseOfTheirTurn(t *testing.T) {
 	c := call{method: "POST", uri: "/x?q=a%2Bb", body: `{"l":[{"n":"1\n","in":["a","b\t"]},{"n":"2\n","in":[]},{"n":"3\n","in":["c"]}],"t":"x\ty"}`}
 	for _, v := range []struct{ text, want string }{

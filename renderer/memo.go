@@ -7,14 +7,14 @@ import (
 )
 
 // memo is a value that does not change during an inner loop. Without it, a loop over a large body
-// would read that body in each turn.
+// would read that body in each iteration.
 type memo struct {
 	v    value.Value
-	turn int    // the turn to which v belongs; 0 for none yet
+	turn int    // the iteration to which v belongs; 0 for none yet
 	room []byte // the text of v, if it was decoded
 }
 
-// always is the turn of a value that is the same for the whole request.
+// always is the iteration of a value that is the same for the whole request.
 const always = -1
 
 // maxRoom is the largest buffer that a memo keeps between renderings, in bytes.
@@ -27,7 +27,7 @@ const (
 	anyTurn = math.MaxInt
 )
 
-// changes returns the loop whose turns change the value before its filters, counted from the
+// changes returns the loop whose iterations change the value before its filters, counted from the
 // outermost.
 func (e *expr) changes() int {
 	switch e.op {
@@ -40,7 +40,7 @@ func (e *expr) changes() int {
 }
 
 // remember assigns a memo to an expression, including as many of its filters as possible, if a
-// surrounding loop would otherwise evaluate it again in each turn.
+// surrounding loop would otherwise evaluate it again in each iteration.
 func (s *scanner) remember(e *expr) {
 	inner := len(s.loops) - 1
 	turns := e.changes()

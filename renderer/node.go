@@ -18,7 +18,7 @@ type node struct {
 	expr   *expr  // outputNode: the value; loopNode: the array
 	arms   []arm  // branchNode
 	body   []node // loopNode
-	loop   int    // loopNode: its index among the turns
+	loop   int    // loopNode: its index in frame.turns
 	offset int    // branchNode, loopNode: offset of its tag in the text
 }
 

@@ -15,9 +15,9 @@ import (
 // concurrent use.
 type Operand struct{ expr expr }
 
-// CompileOperand parses an operand as in a condition: a variable with or without filters, a number, a
-// text in quotes, true, false, null, or a bare word, which is a text. The result is nil for an empty
-// text, and if any of the problems is an error.
+// CompileOperand parses an operand as in a condition: a variable with or without filters, a number,
+// a text in quotes, true, false, null, or a bare word, which is a text. The result is nil for an
+// empty text, and if any of the problems is an error.
 func CompileOperand(text syntax.Text, scope *Scope) (*Operand, syntax.Problems) {
 	s := &source{text: text, scope: scope}
 	sc := newScanner(s, 0, len(text.Value))
@@ -64,9 +64,9 @@ type Made struct {
 	json  bool      // the text is JSON itself
 }
 
-// CompileMade compiles a value: a text with placeholders or, if isJSON is set, a JSON text. A text, or
-// a string in a JSON text, that is one placeholder becomes the value of the placeholder, whatever its
-// kind.
+// CompileMade compiles a value: a text with placeholders or, if isJSON is set, a JSON text. A text,
+// or a string in a JSON text, that is one placeholder becomes the value of the placeholder,
+// whatever its kind.
 func CompileMade(text syntax.Text, isJSON bool, scope *Scope) (*Made, syntax.Problems) {
 	if isJSON {
 		t, problems := compile(text, JSON, scope, true)
@@ -96,8 +96,8 @@ func IsPlaceholder(text string) bool {
 	return opens && closes && !strings.Contains(body, "}}") && !strings.HasPrefix(body, "#") && !strings.HasPrefix(body, "{")
 }
 
-// Object returns the value if it is the value of a placeholder, and an object. It is valid until the
-// request is released.
+// Object returns the value if it is the value of a placeholder, and an object. It is valid until
+// the request is released.
 func (m *Made) Object(r *matcher.Request) (object json.Value, ok bool) {
 	if m.whole == nil {
 		return object, false
@@ -174,7 +174,7 @@ func appendOrderedText(dst, b []byte) []byte {
 	return appendWithoutZeros(append(dst, orderedText), b)
 }
 
-// appendWithoutZeros appends b with the bytes 0 and 1 written as two, which keeps the order.
+// appendWithoutZeros appends b with each byte 0 or 1 written as two bytes, which keeps the order.
 func appendWithoutZeros(dst, b []byte) []byte {
 	for _, c := range b {
 		if c <= 1 {

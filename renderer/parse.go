@@ -128,7 +128,8 @@ func (p *parser) literal(nodes []node, s string) []node {
 	return append(nodes, node{kind: literalNode, text: s})
 }
 
-// warnOfComments warns about comments of other template languages in the literal at p.
+// warnOfComments warns about comments in the syntax of other template languages in the literal at
+// p.
 func (p *parser) warnOfComments(s string) {
 	for at := 0; ; at += len("{#") {
 		next := strings.Index(s[at:], "{#")
@@ -213,7 +214,7 @@ func (p *parser) blockWord(t tag, inside string) tag {
 	return t
 }
 
-// braceWord recognises a conditional in the spelling {{#if}}.
+// braceWord recognizes a conditional in the spelling {{#if}}.
 func braceWord(t tag, inside string) tag {
 	trimmed := strings.TrimSpace(inside)
 	t.args = t.start + strings.Index(inside, trimmed)

@@ -16,7 +16,7 @@ const (
 	textCharacters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-// randomText returns a text of random characters, whose number is the argument.
+// randomText returns a text of random characters. The argument is the number of characters.
 func (e *expr) randomText(characters string, r *matcher.Request, fr *frame) value.Value {
 	length := e.args[0].eval(r, fr).Raw
 	fr.spend(len(length), r)

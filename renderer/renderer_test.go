@@ -293,7 +293,7 @@ func TestCompile_MistakesSayWhere(t *testing.T) {
 		{"an unknown block", "{% unless path %}", 10, "unknown block"},
 		{"an if without a condition", "{% if %}x{% endif %}", 10, "no condition"},
 		{"a for without in", "{% for x json-params %}{% endfor %}", 10, "for NAME in ARRAY"},
-		{"a loop variable that hides a variable", "{% for path in json-params %}{% endfor %}", 17, "is a variable already"},
+		{"a loop variable that hides a variable", "{% for path in json-params %}{% endfor %}", 17, "is already a variable"},
 		{"loop outside a loop", "{{ loop.index }}", 13, "unknown variable"},
 		{"an unknown loop variable", "{% for x in json-params %}{{ loop.idx }}{% endfor %}", 39, "loop.index"},
 		{"an empty placeholder", "{{ }}", 10, "empty placeholder"},
@@ -330,13 +330,13 @@ func TestCompile_MistakesSayWhere(t *testing.T) {
 			}
 			all := problems.Error()
 			if !strings.Contains(all, c.part) {
-				t.Errorf("%s: %q does not say %q", c.text, all, c.part)
+				t.Errorf("%s: %q does not contain %q", c.text, all, c.part)
 			}
 		})
 	}
 }
 
-// Errors about words and tags of other tools say what to write instead.
+// Errors about words and tags from other tools say what to write instead.
 func TestCompile_WordsOfOtherTools(t *testing.T) {
 	for text, part := range map[string]string{
 		"{{request.body}}":                       "(write json-params)",
@@ -394,8 +394,8 @@ func TestCompile_WordsOfOtherTools(t *testing.T) {
 	}
 }
 
-// A tag with signs that remove blanks causes only an error about them: it still opens or closes its
-// block.
+// A tag with signs that remove blanks causes only an error about these signs: it still opens or
+// closes its block.
 func TestCompile_SignsThatCutBlanksAreOneMistakeEach(t *testing.T) {
 	_, problems := renderer.Compile(syntax.Text{Value: "{%- for x in json-params -%}{{- x -}}{%- endfor -%}"}, renderer.Plain, scope())
 	if len(problems) != 3 {
@@ -459,7 +459,7 @@ func TestCompile_Warnings(t *testing.T) {
 				t.Fatalf("%s: got %v, want one warning", c.text, problems)
 			}
 			if got := problems.Warnings()[0].What; !strings.Contains(got, c.part) {
-				t.Errorf("%s: %q does not say %q", c.text, got, c.part)
+				t.Errorf("%s: %q does not contain %q", c.text, got, c.part)
 			}
 		})
 	}

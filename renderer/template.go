@@ -28,7 +28,7 @@
 //	{% for x in json-params.items %} {{ x.name }} {{ loop.index }} {% endfor %}
 //	{% raw %} … {% endraw %}
 //
-// {{#if CONDITION}} … {{else}} … {{/if}} is another spelling of the first.
+// {{#if CONDITION}} … {{else}} … {{/if}} is another spelling of an if block.
 //
 // # Conditions
 //

@@ -46,7 +46,7 @@ func (s *source) record(number int, p syntax.Problem, offset int, format string,
 		p.Rest = true
 		format, args = "this text has more than %d errors; the rest is not read", []any{maxErrors}
 		if p.Warning {
-			format = "this text has more than %d warnings; the rest is not listed"
+			format = "this text has more than %d warnings; the rest are not listed"
 		}
 	}
 	p.Pos, p.Key, p.What = s.text.At(offset), s.text.Key, fmt.Sprintf(format, args...)
@@ -182,8 +182,8 @@ func (s *scanner) quoted(quote byte) {
 }
 
 // unquoted returns the quoted text at the beginning of s, and its length including the quotes; the
-// length is 0 if there is none or it is not closed. A backslash escapes the quote and a backslash,
-// and writes \n, \r and \t; elsewhere it is literal, so that regular expressions need no double
+// length is 0 if there is none or it is not closed. A backslash escapes the quote and itself, and
+// introduces \n, \r and \t; elsewhere it is literal, so that regular expressions need no double
 // backslashes.
 func unquoted(s string) (text string, n int) {
 	if s == "" || s[0] != '"' && s[0] != '\'' {

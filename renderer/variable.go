@@ -15,7 +15,7 @@ import (
 var roots = map[string]struct {
 	op   opcode
 	rest restKind
-	read func(r *matcher.Request) value.Value // opRequest and others that need only the request
+	read func(r *matcher.Request) value.Value // opRequest and other opcodes that need only the request
 }{
 	"path-params":   {op: opPathParam, rest: restName},
 	"query-params":  {op: opQuery, rest: restName},
@@ -65,8 +65,8 @@ const (
 	restMember           // one of members, .length
 )
 
-// IsVariable reports whether a word has a meaning in the language, so that nothing else can have that
-// name.
+// IsVariable reports whether a word has a meaning in the language, so that nothing else can have
+// that name.
 func IsVariable(word string) bool {
 	_, ok := roots[word]
 	_, literal := value.Literal(word)
@@ -109,7 +109,7 @@ func (s *scanner) variable(t token) (e expr, ok, known bool) {
 		return expr{op: opRow, index: i, steps: steps}, ok, true
 	}
 	if slices.Contains(s.scope.Later, root) {
-		s.fail(t.offset, "%q is a name of this endpoint that is not known here: find and let know the names before them, conditions the names of find; "+
+		s.fail(t.offset, "%q is a name of this endpoint that is not available here: find and let see the names before them, conditions see the names of find; "+
 			"a text is written in quotes", root)
 		return expr{}, false, true
 	}

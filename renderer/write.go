@@ -59,7 +59,7 @@ func (w writer) append(dst []byte, v value.Value) []byte {
 }
 
 // writerIn returns how a value is written in the given parts of a URL. If the part is not certain,
-// it is the strictest writer, whose output cannot end any of them.
+// it returns the strictest writer, whose output cannot end any of the parts.
 func writerIn(ps escape.URLParts) writer {
 	switch ps {
 	case escape.AtStart:

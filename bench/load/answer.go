@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Errors of answers. Their texts are the kinds of error that an outcome counts.
+// Errors in answers. Their texts are the kinds of error that an outcome counts.
 var (
 	errNotHTTP      = errors.New("malformed answer: not HTTP/1.1")
 	errStatusLine   = errors.New("malformed answer: status line")
@@ -23,7 +23,7 @@ var (
 // maxAnswerHead is the longest head, and the longest trailer, in bytes.
 const maxAnswerHead = 64 << 10
 
-// head is what the head of an answer says about what follows.
+// head contains what the head of an answer says about its body and the connection.
 type head struct {
 	status  int
 	length  int64 // of the body; -1 if the head does not say
@@ -62,7 +62,7 @@ type answer struct {
 	framing  int    // bytes of the chunk's lines or of the trailer, which are bounded like a head
 	left     int64  // bytes of the body or chunk that are still to be read
 	body     int64  // bytes of the body that were read
-	kept     []byte // of an incomplete head or line
+	kept     []byte // bytes of an incomplete head or line
 }
 
 // reset prepares a for the next answer.
@@ -73,7 +73,7 @@ func (a *answer) reset(bodyless bool) {
 // begun reports whether any byte of the answer was received.
 func (a *answer) begun() bool { return a.stage != inHead || len(a.kept) > 0 }
 
-// accept takes bytes of a connection, and reports whether the answer is complete. Further bytes
+// accept takes bytes from a connection, and reports whether the answer is complete. Further bytes
 // are an error: one request is sent at a time.
 func (a *answer) accept(data []byte, seen *seenHead) (done bool, err error) {
 	rest, err := a.read(data, seen)
@@ -191,8 +191,8 @@ func (a *answer) readBody(data []byte) (rest []byte, err error) {
 	return data, err
 }
 
-// frame takes a line that frames chunks, or keeps an incomplete one. It returns the bytes
-// after it.
+// frame takes a line that frames chunks, or keeps an incomplete one. It returns the bytes after the
+// line.
 func (a *answer) frame(data []byte) (rest []byte, err error) {
 	end := bytes.IndexByte(data, '\n') + 1
 	if end == 0 {
@@ -324,7 +324,7 @@ func (h *head) statusLine(line []byte) (old bool, err error) {
 	return minor == '0', nil
 }
 
-// field reads one header line, for what it says about the body and the connection.
+// field reads what one header line says about the body and the connection.
 func (h *head) field(line []byte, keepAlive *bool) error {
 	colon := bytes.IndexByte(line, ':')
 	if colon < 1 || !areToken(line[:colon]) || !areText(line[colon:]) {

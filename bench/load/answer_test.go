@@ -30,7 +30,7 @@ func readAnswer(pieces [][]byte, bodyless bool, seen *seenHead) reading {
 			break
 		}
 		if len(piece) == 0 {
-			continue // a connection yields at least a byte
+			continue // a read from a connection returns at least one byte
 		}
 		rest, err := a.read(piece, seen)
 		if err != nil {

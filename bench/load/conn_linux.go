@@ -11,11 +11,11 @@ import (
 // conn is one connection of a thread.
 type conn struct {
 	fd         int32
-	generation int32 // changes with each fd, to recognize events of the previous one
+	generation int32 // changes with each fd, to recognize events for the previous one
 	state      connState
-	watched    bool  // also for room to write
+	watched    bool  // for room to write, too
 	counted    bool  // with a rate: the request in flight counts
-	queued     bool  // among the free
+	queued     bool  // in the queue of free connections
 	next       int32 // the request that is sent next, or is in flight
 	sent       int   // bytes of the request that are written
 	from       int64 // when its latency begins
@@ -96,7 +96,7 @@ func (t *thread) reopen() {
 	}
 }
 
-// take handles an event of a connection.
+// take handles an event on a connection.
 func (t *thread) take(i int, c *conn, events uint32) {
 	if c.state == opening {
 		t.opened(i, c)
@@ -132,7 +132,8 @@ func (t *thread) opened(i int, c *conn) {
 	}
 }
 
-// watch has epoll report when there is something to read, and with write also room to write.
+// watch has epoll report when there is something to read and, with write, when there is room to
+// write.
 func (t *thread) watch(i int, c *conn, write bool) error {
 	if c.watched == write {
 		return nil
@@ -161,7 +162,7 @@ func (t *thread) ready(i int) {
 	t.sendDue()
 }
 
-// transmit sends a connection's next request. Its latency counts from a time.
+// transmit sends a connection's next request, whose latency counts from the given time.
 func (t *thread) transmit(i int, c *conn, from int64) {
 	c.state = waiting
 	t.outstanding++
@@ -263,7 +264,7 @@ func (t *thread) ended(i int, c *conn) {
 	t.answered(i, c)
 }
 
-// cut handles an error of a connection. An idle one may end without error.
+// cut handles an error on a connection. An idle one may end without error.
 func (t *thread) cut(i int, c *conn, err error) {
 	if c.state == idle {
 		t.shut(c)
@@ -291,16 +292,16 @@ func (t *thread) broken(i int, c *conn, kind string) {
 	t.rest(i)
 }
 
-// fail counts an error if its request counts. Without a rate, a request counts if it was in
-// flight in the counted time.
+// fail counts an error if its request counts. Without a rate, a request counts if it was in flight
+// during the counted time.
 func (t *thread) fail(c *conn, kind string) {
 	if t.Rate > 0 && c.counted || t.Rate == 0 && t.now >= t.schedule.begin.Load() {
 		t.result.fail(kind, 1)
 	}
 }
 
-// readNow and writeNow call the system without Go's scheduler: the sockets never block, and
-// the scheduler's two calls cost as much as the parsing.
+// readNow and writeNow make system calls without Go's scheduler: the sockets never block, and the
+// two calls into the scheduler cost as much as the parsing.
 func readNow(fd int32, buf []byte) (int, unix.Errno) {
 	n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)))
 	return int(n), errno

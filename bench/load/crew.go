@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// crew is the generator for systems without epoll: a goroutine for each connection, at about
-// twice the cost of a request.
+// crew is the generator for systems without epoll. It uses a goroutine for each connection, so a
+// request costs about twice as much.
 type crew struct {
 	*Plan
 	schedule *schedule
@@ -40,7 +40,7 @@ type member struct {
 	seen    seenHead
 	timer   *time.Timer
 
-	mu   sync.Mutex // conn belongs to the member's goroutine, except for its deadline
+	mu   sync.Mutex // only the member's goroutine uses conn, except to set its deadline
 	conn net.Conn   // nil if there is none
 }
 
@@ -249,7 +249,7 @@ func (m *member) ask(request []byte, head bool) error {
 	}
 }
 
-// failure returns the kind of an error of a connection.
+// failure returns the kind under which an error of a connection is counted.
 func failure(err error) string {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -284,7 +284,7 @@ func (w *crew) wake() {
 	}
 }
 
-// used returns the time of the whole process: the system does not know goroutines.
+// used returns the time of the whole process, because the system does not count it by goroutine.
 func (w *crew) used() (time.Duration, int) {
 	cpu, err := CPUOf(os.Getpid())
 	if err != nil {

@@ -4,7 +4,7 @@
 //	plan := load.Plan{Address: "127.0.0.1:8080", Requests: …, Wants: …, Connections: 64, Duration: time.Second}
 //	outcome, err := plan.Run(ctx)
 //
-// It also divides the CPUs between the generator and a server, and reads what a process
+// It also divides the CPUs between the generator and a server, and reads which resources a process
 // has used. It imports no other package of the module.
 package load
 
@@ -26,8 +26,8 @@ type Plan struct {
 	Duration    time.Duration // the time that is counted, above 0
 	Rate        float64       // requests a second in total; 0 waits for each answer instead
 	// Counting is called when the warm-up is over, and again when counting ends, by the goroutine
-	// of Run: to read what the server has used. It may be nil. It is not called if the load stops
-	// before anything is counted.
+	// of Run, so that it can read what the server has used. It may be nil. It is not called if the
+	// load stops before anything is counted.
 	Counting func(begun bool)
 
 	CPUs     []int         // for the generator only, a thread for each; nil: all CPUs of the process
@@ -35,9 +35,9 @@ type Plan struct {
 	portable bool          // send by goroutines, as on systems without epoll
 }
 
-// Want describes what an answer must be.
+// Want describes an expected answer.
 type Want struct {
-	Status int   // 0 accepts any below 400
+	Status int   // 0 accepts any status below 400
 	Length int   // of the body in bytes, 0 for HEAD; -1 accepts any
 	Also   []int // further statuses
 }
@@ -46,11 +46,11 @@ const (
 	connectTime     = 5 * time.Second // for all connections before the load begins
 	defaultPatience = 5 * time.Second
 	// restTime delays the reopening of a failed connection, so that a server that refuses or closes
-	// does not take up all the time of the generator.
+	// connections does not take up all the time of the generator.
 	restTime = 10 * time.Millisecond
 	lateTime = time.Millisecond
-	// connecting bounds the connections that are opened at once: the system drops those above
-	// a listener's backlog, and tries them again a second later.
+	// connecting bounds the number of connections that are opened at once: the system drops those
+	// above a listener's backlog, and tries them again a second later.
 	connecting = 128
 )
 
@@ -60,12 +60,12 @@ type generator interface {
 	connect(ctx context.Context) error
 	// send sends from the schedule's start to its end, and waits for outstanding answers.
 	send()
-	// wake makes it check the schedule again, which has ended or was given up.
+	// wake makes it check the schedule again, after the schedule has ended or was given up.
 	wake()
 	// used returns the processor time that the generator has used, without the time it spent
 	// waiting for the next send, and how many processors it may use.
 	used() (cpu time.Duration, processors int)
-	// close closes whatever is open, once send has returned or instead of it.
+	// close closes whatever is open. It is called after send has returned, or without send.
 	close()
 	outcome() *Outcome
 }
@@ -152,7 +152,7 @@ func (l *Plan) send(ctx context.Context, c *schedule, generators []generator) *O
 	}
 	all.Wait()
 	if !stop() {
-		<-stopped // the generators that it wakes are not closed yet
+		<-stopped // wake is still running, and needs the generators open
 	}
 	for _, g := range generators {
 		g.close()

@@ -355,7 +355,7 @@ func wait(t *testing.T, mu *sync.Mutex, condition func() bool) {
 			return
 		}
 	}
-	t.Fatal("waited for 30 s in vain")
+	t.Fatal("timed out after 30 s")
 }
 
 // A connection that is closed after an answer that announces it is not an error; it is opened
@@ -385,7 +385,7 @@ func TestLoadServerCloses(t *testing.T) {
 	}
 }
 
-// The server may close idle connections at any time: with a rate connections are idle between
+// The server may close idle connections at any time: with a rate, connections are idle between
 // requests, and no request fails because of it.
 func TestLoadServerClosesIdle(t *testing.T) {
 	eachGenerator(t, func(t *testing.T, generated func(*Plan) *Plan) {
@@ -579,7 +579,7 @@ func TestLoadAllocatesNothing(t *testing.T) {
 	})
 }
 
-// At a rate all requests that were due are accounted for, however busy the machine is.
+// At a rate, all requests that were due are accounted for, however busy the machine is.
 func TestLoadRateExact(t *testing.T) {
 	eachGenerator(t, func(t *testing.T, generated func(*Plan) *Plan) {
 		s := serveScript(t, answering(map[string]string{"/": okAnswer}))
@@ -603,7 +603,7 @@ func TestLoadRateMissed(t *testing.T) {
 			l := generated(simple(s.address))
 			l.Rate, l.Warmup, l.Duration, l.patience = 1000, warmup, 300*time.Millisecond, time.Millisecond
 			o := mustRun(t, l)
-			// After a warm-up the connections wait for the answers to its requests.
+			// After a warm-up, the connections still wait for the answers to its requests.
 			if o.Missed != 300-errors || o.Errors["no answer"] != errors || o.Requests != 0 {
 				t.Errorf("warm-up %s: %d missed, errors %v, %d answered; want %d missed, %d not answered",
 					warmup, o.Missed, o.Errors, o.Requests, 300-errors, errors)
@@ -671,7 +671,7 @@ func TestLoadRateStall(t *testing.T) {
 	})
 }
 
-// above counts the latencies over a time.
+// above counts the latencies longer than d.
 func above(o *Outcome, d time.Duration) uint64 {
 	var n uint64
 	for _, bar := range o.Latency.Distribution() {

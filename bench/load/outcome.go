@@ -23,14 +23,14 @@ const (
 // Outcome is the result of a load.
 type Outcome struct {
 	Requests uint64            // answered as expected, while counting
-	Elapsed  time.Duration     // counting
+	Elapsed  time.Duration     // how long requests were counted
 	Errors   map[string]uint64 // what went wrong, and how often: "status 500", "closed by the server"
 	// Latency contains latencies in nanoseconds, 1 µs to 1 min: with a rate from the time a request
 	// was due, otherwise from the time it was sent.
 	Latency *hdrhistogram.Histogram
 	Missed  uint64  // due with a rate, but not sent before the end
 	Late    uint64  // sent more than a millisecond after they were due
-	Busy    float64 // the share of its processors' time that the generator used itself or waited for in vain, 0 to 1
+	Busy    float64 // share of its processors' time that the generator used or lost to others, 0 to 1
 }
 
 func newOutcome() *Outcome {
@@ -59,7 +59,7 @@ func (o *Outcome) add(part *Outcome) {
 	for kind, n := range part.Errors {
 		o.fail(kind, n)
 	}
-	o.Latency.Merge(part.Latency) // of the same bounds: nothing is dropped
+	o.Latency.Merge(part.Latency) // they have the same bounds: nothing is dropped
 }
 
 // Kinds of error that both generators count.

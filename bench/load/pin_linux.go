@@ -51,8 +51,8 @@ func coresOf(cpus []int) [][]int {
 	return cores
 }
 
-// StartOn starts a program that may use only these CPUs, so that its Go runtime counts
-// only these. If there are none, it may use all CPUs that this process may use.
+// StartOn starts a program that may use only these CPUs, so that its Go runtime counts only these.
+// If cpus is empty, it may use all CPUs that this process may use.
 func StartOn(cmd *exec.Cmd, cpus []int) error {
 	if len(cpus) == 0 {
 		return cmd.Start()

@@ -24,7 +24,7 @@ func allowed(t *testing.T) []int {
 	t.Helper()
 	cpus := allowedCPUs()
 	if len(cpus) == 0 {
-		t.Fatal("the system tells no CPUs")
+		t.Fatal("the system does not report its CPUs")
 	}
 	return cpus
 }
@@ -50,7 +50,7 @@ func TestStartOn(t *testing.T) {
 	}
 	child := exec.Command(os.Args[0])
 	if err := StartOn(child, []int{1023}); err == nil || !strings.Contains(err.Error(), "pin to CPU 1023: invalid argument") {
-		t.Errorf("started on a CPU that there is not: %v", err)
+		t.Errorf("started on a CPU that does not exist: %v", err)
 	}
 	if after := allowed(t); !slices.Equal(after, before) {
 		t.Errorf("CPUs %v afterwards, %v before", after, before)

@@ -12,9 +12,9 @@ import (
 type schedule struct {
 	rate    float64 // requests a second; with 0 no request is ever due
 	origin  time.Time
-	begin   atomic.Int64 // of counting
-	end     atomic.Int64 // of counting and of sending
-	given   atomic.Bool  // up: nothing is awaited any more
+	begin   atomic.Int64 // when counting begins
+	end     atomic.Int64 // when counting and sending end
+	given   atomic.Bool  // given up: nothing is awaited any more
 	dueFrom int64        // the first request that counts, and the first that is not sent any more
 	dueTo   int64
 }
@@ -23,7 +23,7 @@ func newSchedule(rate float64) *schedule { return &schedule{rate: rate, origin: 
 
 // start begins the schedule. With a rate it determines the requests that count: those due within
 // the counted time, however late the clock is read. Without a rate, beginCounting and endCounting
-// set the ends.
+// determine the counted time.
 func (c *schedule) start(warmup, duration time.Duration) {
 	c.begin.Store(math.MaxInt64)
 	c.end.Store(math.MaxInt64)

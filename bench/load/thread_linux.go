@@ -47,10 +47,10 @@ func (l *Plan) generators(address *net.TCPAddr, c *schedule) ([]generator, error
 const (
 	readSize  = 128 << 10
 	batchSize = 256
-	// spinTime is how long before a send is due a thread stops sleeping and spins: the system
-	// ends a sleep some 50 µs late, later on a virtual machine. Spinning counts as waiting.
+	// spinTime is how long before a send is due a thread stops sleeping and spins: the system ends
+	// a sleep some 50 µs late, even later on a virtual machine. Spinning counts as waiting.
 	spinTime = 100 * time.Microsecond
-	longWait = 100 * time.Millisecond // between looks at the schedule
+	longWait = 100 * time.Millisecond // between checks of the schedule
 )
 
 // thread sends its part of a load from one locked thread, with a loop over epoll. Other threads
@@ -59,7 +59,7 @@ type thread struct {
 	*Plan
 	schedule *schedule
 	result   *Outcome
-	cpu      int  // to be pinned to; -1 if it is not pinned
+	cpu      int  // the CPU that it is pinned to; -1 for none
 	spin     bool // may use its core while it waits
 
 	address unix.Sockaddr
@@ -83,7 +83,7 @@ type thread struct {
 	free    ring  // connections without a request, longest idle first
 	resting ring  // those to be opened again
 	index   int64 // of the next request that is due here
-	step    int64 // to the one after it: as many as there are threads
+	step    int64 // distance to the one after it: the number of threads
 
 	tid  atomic.Int64 // 0 before and after it runs
 	spun atomic.Int64 // in nanoseconds
@@ -147,8 +147,8 @@ func (t *thread) connect(ctx context.Context) error {
 	return fmt.Errorf("connect to %s: %w", t.Plan.Address, t.failure)
 }
 
-// send runs the thread. It stays locked, so that the thread ends with it and no other goroutine
-// inherits the pinning.
+// send runs the thread. The goroutine stays locked to it, so that the thread ends with the
+// goroutine and no other goroutine inherits the pinning.
 func (t *thread) send() {
 	runtime.LockOSThread()
 	defer t.leave()

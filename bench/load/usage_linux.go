@@ -12,16 +12,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Kinds of the clocks that count processor time, in the low bits of their number
-// (the kernel's posix-timers.h).
+// Kinds of clocks that count processor time. They are the low bits of the number of a clock (the
+// kernel's posix-timers.h).
 const (
 	clockOfProcess = 2
 	clockOfThread  = 6
 )
 
-// CPUOf reads the processor time of a process, user and system, to the nanosecond. It is the sum of
-// all its threads, including threads that have ended, which are missing under /proc/PID/task; and
-// unlike utime and stime it is not in ticks.
+// CPUOf reads the processor time of a process, user and system, to the nanosecond. It is the sum
+// over all its threads, including threads that have ended, which /proc/PID/task does not list.
+// Unlike utime and stime, it is not counted in ticks.
 func CPUOf(pid int) (time.Duration, error) { return clockTime(pid, clockOfProcess) }
 
 func clockTime(id, kind int) (time.Duration, error) {

@@ -45,7 +45,7 @@ func FamilyOf(pid int) []int {
 	if err != nil {
 		return family
 	}
-	children, _ := p.Children() // without them there are none
+	children, _ := p.Children() // none after an error
 	for _, child := range children {
 		family = append(family, FamilyOf(int(child.Pid))...)
 	}

@@ -59,10 +59,10 @@ func TestUsageOf(t *testing.T) {
 	_ = in.Close()
 	_, _ = io.Copy(io.Discard, out)
 	want := fmt.Sprintf("process %d: gone", child.Process.Pid)
-	// The process is gone once it has exited, both before and after it is waited for.
+	// A process that has exited counts as gone, both before and after it is waited for.
 	for deadline := time.Now().Add(30 * time.Second); err == nil; _, err = UsageOf(child.Process.Pid) {
 		if time.Now().After(deadline) {
-			t.Fatal("it is still there")
+			t.Fatal("the process still exists")
 		}
 	}
 	if err.Error() != want {

@@ -52,7 +52,8 @@ func (b beside) cases() []importtest.Case {
 	return all
 }
 
-// alike compares the answers of two servers. Responses to requests that nothing answers may differ.
+// alike compares the answers of two servers. Responses to requests that no endpoint answers may
+// differ.
 func alike(t *testing.T, b beside, original, ours string) {
 	kind := func(h http.Header) string { k, _, _ := strings.Cut(h.Get("Content-Type"), ";"); return k }
 	for _, c := range b.cases() {
@@ -97,7 +98,7 @@ func flat(body string) string {
 // requested.
 func program(t *testing.T, name, from string) string {
 	if os.Getenv("MOCKSERVER_BESIDE_TESTS") == "" {
-		t.Skip("the other mock servers take minutes of CPU time; MOCKSERVER_BESIDE_TESTS=1 asks for them")
+		t.Skip("the other mock servers take minutes of CPU time; MOCKSERVER_BESIDE_TESTS=1 runs them")
 	}
 	path, err := exec.LookPath(name)
 	if err != nil {
@@ -191,7 +192,7 @@ func TestBesideWireMock(t *testing.T) {
 		})
 	}
 	if derived < len(wiremocks)*3/4 {
-		t.Errorf("%d requests were derived of %d configurations", derived, len(wiremocks))
+		t.Errorf("%d requests were derived from %d configurations", derived, len(wiremocks))
 	}
 }
 
@@ -221,7 +222,7 @@ func TestBesideMockoon(t *testing.T) {
 		})
 	}
 	if derived < len(mockoons)*3/4 {
-		t.Errorf("%d requests were derived of %d configurations", derived, len(mockoons))
+		t.Errorf("%d requests were derived from %d configurations", derived, len(mockoons))
 	}
 }
 
@@ -237,7 +238,8 @@ func environment(port, routes, origin string) string {
 "tlsOptions": {"enabled": false, "type": "CERT", "pfxPath": "", "certPath": "", "keyPath": "", "caPath": "", "passphrase": ""}, "routes": [` + routes + `]}`
 }
 
-// httpRoute returns a route of Mockoon with responses; each has the keys that it names.
+// httpRoute returns a route of Mockoon with responses, each with the given keys, and defaults for
+// the other keys.
 func httpRoute(method, endpoint, mode string, responses ...string) string {
 	var all []string
 	for i, r := range responses {

@@ -58,7 +58,7 @@ func (m *maker) add(s *draft.Source) error {
 		return err
 	}
 	if n := len(m.draft.Items) - before; n > draft.MaxItems {
-		return s.Problem(0, 0, "has %d items; expected %d at most", n, draft.MaxItems)
+		return s.Problem(0, 0, "has %d items; expected at most %d", n, draft.MaxItems)
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func made(t testing.TB, opts draft.Options, files ...string) (*draft.Draft, *con
 	return d, spec, string(text)
 }
 
-// near reports whether two lengths agree within 1 % or 1 ms.
+// near reports whether two durations agree within 1 % or 1 ms.
 func near(a, b time.Duration) bool {
 	return math.Abs(float64(a-b)) <= max(float64(time.Millisecond), 0.01*float64(b))
 }
@@ -97,7 +97,7 @@ func TestRecordedOutcomesAreServedWithTheirSharesAndPercentiles(t *testing.T) {
 	}
 	d, spec, text := made(t, draft.Options{}, recording(t, lines...))
 	if len(spec.Endpoints) != 1 || len(spec.Endpoints[0].Responses) != 2 || d.Count(draft.Exact) != 1 {
-		t.Fatalf("made of it:\n%s", text)
+		t.Fatalf("imported as:\n%s", text)
 	}
 	good, bad := spec.Endpoints[0].Responses[0], spec.Endpoints[0].Responses[1]
 	if good.Weight != float64(n-failed) || bad.Weight != float64(failed) || good.Response.Status != 200 || bad.Response.Status != 503 {
@@ -119,7 +119,7 @@ func TestRecordedOutcomesAreServedWithTheirSharesAndPercentiles(t *testing.T) {
 		}
 	}
 	if !strings.Contains(text, "# GET /pay: 20,000 requests, 2026-11-25 10:00, at most 3 under way") {
-		t.Errorf("where the numbers come from is missing:\n%s", text[:min(len(text), 2000)])
+		t.Errorf("the source of the numbers is missing:\n%s", text[:min(len(text), 2000)])
 	}
 
 	seed := uint64(1)
@@ -182,7 +182,7 @@ func TestManyAnswersAreOneEndpoint(t *testing.T) {
 		t.Errorf("a recorded 404: %d %s", status, body)
 	}
 	if status, body := get(t, server.URL()+"/items/5000"); status != 404 || !strings.Contains(body, "endpoint_not_found") {
-		t.Errorf("what was not recorded: %d %s", status, body)
+		t.Errorf("a request that was not recorded: %d %s", status, body)
 	}
 }
 
@@ -240,8 +240,8 @@ func TestErrorsHaveTheirPlace(t *testing.T) {
 	for name, c := range map[string]struct{ file, want string }{
 		"unknown":          {file(t, "x.txt", "hello"), "x.txt: the format is unknown; expected one of a recording, a HAR, curl commands"},
 		"missing":          {filepath.Join(t.TempDir(), "none.har"), "none.har: no such file or directory"},
-		"HAR cut off":      {file(t, "x.har", "{\"log\": {\"entries\": [\n {\"a\": 1},\n"), "what follows is not JSON: unexpected EOF"},
-		"HAR broken":       {file(t, "x.har", "{\"log\": {\n \"entries\": [{\"a\": }]}}"), "x.har:2:14: what follows is not JSON: invalid character"},
+		"HAR cut off":      {file(t, "x.har", "{\"log\": {\"entries\": [\n {\"a\": 1},\n"), "the JSON is not valid from here on: unexpected EOF"},
+		"HAR broken":       {file(t, "x.har", "{\"log\": {\n \"entries\": [{\"a\": }]}}"), "x.har:2:14: the JSON is not valid from here on: invalid character"},
 		"HAR without list": {file(t, "x.har", `{"log": {"entries": 3}}`), "x.har:1:1: is not a HAR: expected log.entries, a list"},
 		"HAR empty":        {file(t, "x.har", `{"log": {"entries": []}}`), "x.har: there is no exchange in "},
 		"a line":           {recording(t, "{"), "real-0001.ndjson:2:1: is not an exchange: unexpected end of JSON input"},
@@ -280,11 +280,11 @@ func TestNothingIsOverwritten(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, imports.Name), []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := imports.Write(d, dir, false); err == nil || !strings.Contains(err.Error(), "exists already; --force overwrites it") {
+	if err := imports.Write(d, dir, false); err == nil || !strings.Contains(err.Error(), "already exists; --force overwrites it") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "bodies")); err == nil {
-		t.Error("something was written anyway")
+		t.Error("files were written anyway")
 	}
 	if err := imports.Write(d, dir, true); err != nil {
 		t.Error(err)

@@ -30,7 +30,7 @@ func Summary(w io.Writer, d *draft.Draft) {
 			continue
 		}
 		if shown++; shown > shownItems {
-			fmt.Fprintf(w, "and %d more; --report FILE has all of them\n", approximate+lost-shownItems)
+			fmt.Fprintf(w, "and %d more; --report FILE lists them all\n", approximate+lost-shownItems)
 			break
 		}
 		fmt.Fprintf(w, "%v: %s\n", i.Kind, line(i.Pos, i.Name, i.Why))

@@ -10,7 +10,7 @@ import (
 	"mockserver/config/imports/wiremock"
 )
 
-// formats are all formats, those that are recognized most reliably first.
+// formats lists all formats, the most reliably recognized first.
 var formats = []format{
 	{"a recording", traffic.RecognizesRecording, (*maker).addRecording},
 	{"a HAR", traffic.RecognizesHAR, (*maker).addHAR},

@@ -42,7 +42,7 @@ func Write(d *draft.Draft, dir string, force bool) error {
 			return fmt.Errorf("%s: the name leads out of the directory", f.Name)
 		}
 		if _, err := os.Lstat(path); !force && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s: exists already; --force overwrites it", path)
+			return fmt.Errorf("%s: already exists; --force overwrites it", path)
 		}
 	}
 	for i := len(all) - 1; i >= 0; i-- { // the configuration comes last: it refers to the other files

@@ -20,7 +20,7 @@ func check(e *Endpoint, key string, node *syntax.Node, reported map[string]bool)
 	checkRequest(c, e)
 	checkAnswer(c, &e.Response, finds, []string{"response"})
 	checkUnseen(c, &e.Response, e.Fault, []string{"response"})
-	if e.Resource == nil { // a resource checks its own
+	if e.Resource == nil { // a resource checks its own outcomes
 		checkOutcomes(c, selection{
 			outcomes: e.Responses, by: e.Select, per: e.Per, shared: e.SharesTurns(), fault: e.Fault, single: &e.Response, finds: finds,
 		})
@@ -28,7 +28,7 @@ func check(e *Endpoint, key string, node *syntax.Node, reported map[string]bool)
 	checkChanges(c, e.Do, finds, nil)
 	checkWebhooks(c, e.Webhooks, nil)
 	policy.Of(e).Check(c, e.Path.Value, nil)
-	if node == nil && e.Doc.Body != "" && !json.Valid([]byte(e.Doc.Body)) { // an example from a file is JSON
+	if node == nil && e.Doc.Body != "" && !json.Valid([]byte(e.Doc.Body)) { // an example from a file is always JSON
 		c.Wrong("the example of the request body is not valid JSON", "body")
 	}
 	return c.Problems
@@ -64,8 +64,8 @@ func checkMethod(c *table.Checker, e *Endpoint) {
 	}
 }
 
-// Finish checks a decoded endpoint by the rules across its fields, and removes from its
-// answers the headers that the server sets itself.
+// Finish checks the rules of a decoded endpoint that involve more than one field, and removes from
+// its answers the headers that the server sets itself.
 func Finish(d *table.Decoder, e *Endpoint, key string, n *syntax.Node) {
 	for _, p := range check(e, key, n, d.Reported) {
 		if !p.Warning {

@@ -17,7 +17,7 @@ type declared[T any] interface {
 }
 
 // Complete completes the declarations of one kind that were made in Go. It separates the valid ones
-// from the broken ones, and appends the latter to were, the declarations that were already broken.
+// from the broken ones, and returns the latter after were, those that were already broken.
 func Complete[T any, P declared[T]](kind string, all, were []T, problems *syntax.Problems) (sound, broken []T) {
 	sound, broken = make([]T, 0, len(all)), slices.Clone(were)
 	number := 0
@@ -51,10 +51,10 @@ func claim(ps syntax.Problems, pos syntax.Pos, name string) syntax.Problems {
 	return ps
 }
 
-// placer gives a declaration made in Go, and its texts, their positions.
+// placer sets the positions of a declaration made in Go and of its texts.
 type placer struct {
 	copier
-	problems syntax.Problems // found when the texts were made
+	problems syntax.Problems // found while the texts were copied
 	faulty   map[string]bool // the keys of these problems
 }
 

@@ -13,7 +13,7 @@ import (
 // Declarations are processed by reflection: copied, given positions, and hashed. A new field of a
 // declaration takes part in all of that automatically.
 
-// copier makes deep copies of declarations at another position.
+// copier makes deep copies of declarations and gives them other positions.
 type copier struct {
 	pos  syntax.Pos
 	text func(t syntax.Text, key string) syntax.Text // returns a text with its position

@@ -20,24 +20,24 @@ type Data struct {
 
 	Name    string        // unique among sets and scenarios
 	From    *DataFile     // the file of the rows; nil for none
-	Rows    []syntax.Text // the rows in place, as JSON texts, if there is no file
-	NewKey  syntax.Text   // how the key of a new row is made; empty means NewKeyUUID
+	Rows    []syntax.Text // the rows as JSON texts, if there is no file
+	NewKey  syntax.Text   // how the keys of new rows are made; empty means NewKeyUUID
 	Index   []syntax.Text // members that rows can be found by
 	Sort    []syntax.Text // members that lists can be sorted by
 	Types   []DataType    // of the columns of a table; text if not named
-	Infer   bool          // the type of a cell follows from its text
+	Infer   bool          // the type of a cell is inferred from its text
 	Isolate syntax.Text   // an operand: each of its values has its own changes; empty for none
 
-	Limit    *DataLimit    // nil means only the limit of all sets together
+	Limit    *DataLimit    // nil means that only the limit for all sets together applies
 	Full     string        // FullRefuse (also "") or FullOldest
 	TTL      time.Duration // how long a change is kept; 0 means forever
 	Steps    *Steps        // how a member changes over time; nil for not at all
 	Updated  string        `key:""` // the member that holds the time of the last change, for steps; "" for none
-	OnChange string        // what is done with changes when the file changes: ChangeKeep (also "") or ChangeReset
+	OnChange string        // what happens to changes when the file changes: ChangeKeep (also "") or ChangeReset
 }
 
-// DataFile is a file of rows: .csv, .tsv, .json, .ndjson, .jsonl or .xlsx, or any but the last may
-// be compressed as .gz or .zst.
+// DataFile is a file of rows: .csv, .tsv, .json, .ndjson, .jsonl or .xlsx. All formats except .xlsx
+// may be compressed as .gz or .zst.
 type DataFile struct {
 	Pos       syntax.Pos // left zero in Go
 	Key       string     // left "" in Go
@@ -79,11 +79,11 @@ const (
 // DataTypes are the types of columns.
 var DataTypes = []string{"text", "integer", "number", "boolean", "json"}
 
-// NewKeys are the ways of making keys by name; any other is a template.
+// NewKeys are the named ways of making keys; any other text is a template.
 var NewKeys = []string{NewKeyUUID, "uuid7", "ulid", NewKeyInt}
 
 var dataFields = []table.Field[Data]{
-	table.With(table.Row{Key: "name", Doc: "what endpoints call it", Required: true, Kinds: table.Texts, Pattern: dataNamePattern, Form: dataNameForm},
+	table.With(table.Row{Key: "name", Doc: "the name by which endpoints refer to it", Required: true, Kinds: table.Texts, Pattern: dataNamePattern, Form: dataNameForm},
 		func(d *table.Decoder, v table.Value, s *Data) { s.Name = decodeName(d, v, isDataName) }),
 	table.Map[Data](table.Row{Key: "from", Unless: "rows", Doc: "the file with its rows"}, dataFileFields),
 	table.With(table.Row{Key: "rows", Doc: "the rows themselves, each a map", Kinds: table.Lists, Item: &table.Row{Kinds: table.Maps}}, setRows),
@@ -174,7 +174,7 @@ func (s *Data) complete() {
 	s.Steps.complete()
 }
 
-// faults returns what is wrong with a set that was made in Go.
+// faults returns the problems of a set that was made in Go.
 func (s *Data) faults(map[string]bool) (found syntax.Problems) {
 	say := func(key, what string) {
 		if what != "" {
@@ -200,7 +200,7 @@ func (s *Data) faults(map[string]bool) (found syntax.Problems) {
 	return append(found, s.Steps.faults(s.Key+".steps")...)
 }
 
-// Fingerprint returns a text that is equal for sets with equal declarations, wherever they are.
+// Fingerprint returns a text that is the same for sets with equal declarations, wherever they are.
 func (s *Data) Fingerprint() string {
 	return Digest(*s) + s.Dir
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Digest returns a text that is equal for equal declarations, wherever they are.
+// Digest returns a text that is the same for equal declarations, wherever they are.
 func Digest(declarations ...any) string {
 	p := printer{hash: sha256.New(), seen: map[uintptr]bool{}}
 	for _, one := range declarations {
@@ -23,7 +23,7 @@ func Digest(declarations ...any) string {
 // printer adds values to a hash.
 type printer struct {
 	hash hash.Hash
-	seen map[uintptr]bool // visited pointers, so that cycles end
+	seen map[uintptr]bool // pointers already visited, so that a cycle ends the recursion
 }
 
 // print adds the exported fields of a value, except its position.
@@ -39,7 +39,7 @@ func (p *printer) print(v reflect.Value) {
 		}
 		name := v.Elem().Type().String()
 		if slices.Contains(ownPackages, v.Elem().Type().PkgPath()) {
-			name = "config." + v.Elem().Type().Name() // as users name it, in every release
+			name = "config." + v.Elem().Type().Name() // the name that users know, the same in every release
 		}
 		p.text(name)
 		p.print(v.Elem())
@@ -70,7 +70,8 @@ func (p *printer) print(v reflect.Value) {
 	}
 }
 
-// text adds a text, so that no two sequences of texts are equal.
+// text adds the length of a text and the text, so that different sequences of texts are hashed
+// differently.
 func (p *printer) text(s string) {
 	p.hash.Write(binary.AppendUvarint(nil, uint64(len(s)))) // a hash never returns an error
 	p.hash.Write([]byte(s))

@@ -9,7 +9,7 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Do is one change that an endpoint makes. Either all changes of a request happen, or none.
+// Do is one change that an endpoint makes. For each request, either all changes are made or none.
 type Do struct {
 	ByKey syntax.Text `key:"key"` // an operand: the key of the row
 	Pos   syntax.Pos  // left zero in Go
@@ -28,7 +28,7 @@ type Do struct {
 	Else    *Response   // the answer if the change cannot be made; nil means an error
 }
 
-// Verbs are the changes, the keys of the items of do. It must not be modified.
+// Verbs are the kinds of changes, which are keys of the items of do. It must not be modified.
 var Verbs = []string{"insert", "put", "merge", "add", "delete"}
 
 var doFields = []table.Field[Do]{

@@ -34,7 +34,8 @@ type Endpoint struct {
 
 	Find []Find // rows that it names, in order: a later one may use earlier ones
 	Do   []Do   // what it changes
-	// Let are named values that are computed once for each request. Later ones may use earlier ones.
+	// Let are named values that are computed once for each request. Later values may use earlier
+	// ones.
 	Let []Setting
 
 	Response Response
@@ -53,11 +54,11 @@ type Endpoint struct {
 	Latency   *policy.Latency
 	Fault     *policy.Fault
 
-	// Operation is what an OpenAPI document declares for the endpoint; nil for a declared endpoint.
-	// Response is then the default answer.
+	// Operation is what an OpenAPI document declares for the endpoint; nil for any other endpoint.
+	// If it is set, Response is the default answer.
 	Operation *openapi.Operation
-	// Resource is the operation of a resource that the endpoint stands for; nil for any other endpoint.
-	// Response then declares its status and headers.
+	// Resource is the operation of a resource that the endpoint stands for; nil for any other
+	// endpoint. If it is set, Response declares its status and headers.
 	Resource *Operation
 
 	Doc Doc `key:""`
@@ -107,7 +108,7 @@ var EndpointFields = slices.Concat(
 			func(d *table.Decoder, v table.Value, e *Endpoint) { setExample(d, v, &e.Doc) }),
 		table.With(table.Row{Key: "tag", Said: true, Doc: "documents the tags of the endpoint", Kinds: table.Texts | table.Lists | table.Nulls, Item: &table.Row{Kinds: table.Texts}},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Doc.Tags = decodeTags(d, v) }),
-		table.Of[Endpoint](table.Row{Key: "summary", Said: true, Doc: "documents the endpoint in a line", Kinds: table.Scalars | table.Nulls}),
+		table.Of[Endpoint](table.Row{Key: "summary", Said: true, Doc: "documents the endpoint in one line", Kinds: table.Scalars | table.Nulls}),
 		table.Of[Endpoint](table.Row{Key: "description", Said: true, Doc: "documents the endpoint at length", Kinds: table.Scalars | table.Nulls}),
 		table.Of[Endpoint](table.Row{Key: "router-name", Said: true, Doc: "documents the endpoint's name", Kinds: table.Scalars | table.Nulls}),
 	},
@@ -134,9 +135,9 @@ func (e *Endpoint) Answers() []*Response {
 	return all
 }
 
-// Lengths returns the distribution of the latencies of those requests to an endpoint that have any,
-// over all its outcomes and including those that time out. It is nil if no request has a latency,
-// and if the shares are unknown: with sequence-hold they depend on the number of requests.
+// Lengths returns the distribution of the latencies of an endpoint over all its outcomes, including
+// time-outs but not requests without a latency. It returns nil if no request has a latency, or if
+// the shares are unknown: with sequence-hold they depend on the number of requests.
 func (e *Endpoint) Lengths() func(part float64) time.Duration {
 	var all policy.Mixture
 	if len(e.Responses) == 0 {
@@ -157,8 +158,8 @@ func (e *Endpoint) Lengths() func(part float64) time.Duration {
 	return all.Lengths()
 }
 
-// Condition returns when the endpoint answers, apart from its path, as a text for messages: its
-// condition, and the states of scenarios. It is "" for an endpoint that always answers.
+// Condition describes, for messages, when the endpoint answers a request with its path: its
+// condition and the states of scenarios. It returns "" for an endpoint that always answers.
 func (e *Endpoint) Condition() string {
 	var all []string
 	if e.If.Value != "" {
@@ -189,8 +190,8 @@ func (e *Endpoint) Claim(ps syntax.Problems) syntax.Problems {
 	return claim(ps, e.Pos, name)
 }
 
-// Fingerprint returns a text that is equal for endpoints with equal declarations, regardless of
-// their position and documentation.
+// Fingerprint returns a text that is the same for endpoints with equal declarations, regardless of
+// their positions and documentation.
 func (e *Endpoint) Fingerprint() string {
 	alike := *e
 	alike.Method, alike.Doc, alike.Operation = e.EffectiveMethod(), Doc{}, nil

@@ -55,7 +55,8 @@ func (x *ExternalBody) mayBeURL(templates bool) bool {
 	return x.Provider != "xlsx" && (address.Scheme(x.Path.Value) != "" || templates && tags.Start(x.Path.Value) == 0)
 }
 
-// checkExternal checks an external body at the given keys. templates reports that it may have placeholders.
+// checkExternal checks an external body at the given keys. templates reports whether it may
+// have placeholders.
 func checkExternal(c *table.Checker, x *ExternalBody, templates bool, place []string) {
 	at := func(key string) []string { return table.Below(place, key) }
 	table.InBounds(c, externalFields, x, place)

@@ -65,7 +65,7 @@ func decodeHeaders(d *table.Decoder, v table.Value) []Header {
 		}
 		if all[0].Kind == syntax.ListNode {
 			if list := all[0]; len(list.Items) == 0 && !list.Faulty {
-				d.Add(syntax.Problem{Pos: list.Pos(), Key: list.Key, What: "is left out: the list has no value", Warning: true})
+				d.Add(syntax.Problem{Pos: list.Pos(), Key: list.Key, What: "is left out: the list is empty", Warning: true})
 			}
 			all = all[0].Parts()
 		}
@@ -96,7 +96,7 @@ func checkHeaders(c *table.Checker, headers []Header, serverSets func(name strin
 		case seen && first != h.Name:
 			report(fmt.Sprintf("is the same header as %q; write several values as a list", wording.Clip(first)), false)
 		case times[lower] == 2 && semantics.StandsOnce(h.Name):
-			c.Wrong("has several values; expected one, as a message has this header at most once", keys...)
+			c.Wrong("has several values; expected one, because a message may contain this header only once", keys...)
 		case !semantics.IsToken(h.Name):
 			report(fmt.Sprintf("%q is not a header name; expected letters, digits and !#$%%&'*+-.^_`|~", wording.Clip(h.Name)), false)
 		case !seen && serverSets(h.Name):

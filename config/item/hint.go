@@ -11,16 +11,16 @@ type Hints struct {
 	List   string // the form of a document
 	Empty  string // the content of a file without endpoints
 	Single string // how to turn a map that is an item into a list
-	Beside string // where a key belongs that is next to endpoint or websocket, %s
-	Bare   string // where the keys of an endpoint belong
+	Beside string // where to put a key that is next to endpoint or websocket, %s
+	Bare   string // where to put the keys of an endpoint
 	Socket string // the form of a WebSocket
 	Line   string // how to write a text that ends without a line break
 }
 
 const emptyList = "expected a list of endpoints, [] for none"
 
-// HintsOf returns the hints for a file; none for "", which stands for declarations made in Go. Each
-// node names the file that contains it.
+// HintsOf returns the hints for a file, whose name is in the position of every node. It returns no
+// hints for "", which stands for declarations made in Go.
 func HintsOf(file string) Hints {
 	switch strings.ToLower(filepath.Ext(file)) {
 	case "":

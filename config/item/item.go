@@ -29,7 +29,7 @@ var Names = strings.Join(table.Keys(Fields[:len(Fields)-1]), ", ") + " or " + Fi
 
 // Fields are the keys of items; each item has one of them. It must not be modified.
 var Fields = []table.Field[Decoded]{
-	table.With(table.Row{Key: "endpoint", Doc: "a method and path, and what it answers", Kinds: table.Maps, Table: table.Rows(EndpointFields)}, setEndpoint),
+	table.With(table.Row{Key: "endpoint", Doc: "a method and path, and its response", Kinds: table.Maps, Table: table.Rows(EndpointFields)}, setEndpoint),
 	table.With(table.Row{Key: "websocket", Doc: "a path that becomes a WebSocket connection, and the messages on it", Kinds: table.Maps, Table: table.Rows(webSocketFields)},
 		func(d *table.Decoder, v table.Value, into *Decoded) { into.WebSocket = decodeWebSocket(d, v) }),
 	table.With(table.Row{Key: "data", Doc: "a set of rows that endpoints find and change", Kinds: table.Maps, Table: table.Rows(dataFields)},
@@ -44,8 +44,8 @@ var Fields = []table.Field[Decoded]{
 		func(d *table.Decoder, v table.Value, into *Decoded) { into.Upstream = decodeUpstream(d, v) }),
 }
 
-// Decode decodes one item as far as possible, given its key path. It returns an empty item if the node
-// is not an item.
+// Decode decodes one item as far as possible, given its key path. It returns an empty item if the
+// node is not an item.
 func Decode(d *table.Decoder, n *syntax.Node, key string) Decoded {
 	if n.Kind != syntax.MapNode || len(n.Entries) == 0 {
 		what := n.Shown()
@@ -91,9 +91,9 @@ func setEndpoint(d *table.Decoder, v table.Value, into *Decoded) {
 	into.Endpoint = e
 }
 
-// strayWebSocket reports whether a WebSocket is inside an endpoint, or is written as one, and adds
-// a problem that says where it belongs. The rest of such an endpoint is not checked, because its
-// missing keys do not matter.
+// strayWebSocket reports whether an endpoint contains a WebSocket or keys of one, and adds a
+// problem that says where the WebSocket belongs. The rest of such an endpoint is not checked,
+// because keys missing from it do not matter.
 func strayWebSocket(d *table.Decoder, v table.Value) bool {
 	for _, e := range v.Entries {
 		name, what := e.Key.Text.Value, ""

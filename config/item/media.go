@@ -13,7 +13,7 @@ import (
 )
 
 // jsonFault returns where and why a text is not a JSON value or, if many is set, not a sequence of
-// JSON values. It returns "" if it is.
+// JSON values. The reason is "" for a valid text.
 func jsonFault(text string, many bool) (offset int, what string) {
 	var value json.RawMessage
 	var syntax *json.SyntaxError
@@ -32,7 +32,7 @@ func jsonFault(text string, many bool) (offset int, what string) {
 			return 0, ""
 		case errors.As(err, &syntax):
 			return max(int(syntax.Offset)-1, 0), syntax.Error()
-		default: // it ends in the middle of a value
+		default: // the text ends in the middle of a value
 			return len(text), err.Error()
 		}
 	}

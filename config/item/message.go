@@ -14,8 +14,8 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Message is sent by the server on a WebSocket connection: it is a message, the end of the
-// connection, or both.
+// Message is what the server sends on a WebSocket connection: a message, the end of the connection,
+// or both.
 type Message struct {
 	Pos syntax.Pos
 	// Body may contain placeholders. Without a body, a message with Close is not sent, and any
@@ -138,7 +138,7 @@ func closeFault(code int) string {
 	return fmt.Sprintf("%d is not a close code; expected 1000 to 1003, 1007 to 1014, or 3000 to 4999", code)
 }
 
-// Sends reports whether a message is sent, rather than only the connection ended.
+// Sends reports whether m sends a message, rather than only closing the connection.
 func (m *Message) Sends() bool {
 	return m.Close == nil || m.Bytes != nil || m.BodyJSON || m.Body.Value != "" || m.Body.Pos.Line > 0
 }
@@ -158,7 +158,7 @@ func checkMessage(c *table.Checker, m *Message, keys ...string) {
 	case m.Bytes != nil && (m.Body.Value != "" || m.Body.Pos.Line > 0 || m.BodyJSON):
 		c.Wrong(table.BothGiven("body", "base64"), at("base64")...)
 	case m.Bytes != nil && m.Frame == TextFrame:
-		c.Wrong("base64 is sent as a binary message; binary: false is for body", at("binary")...)
+		c.Wrong("binary: false applies only to body; base64 is always sent as a binary message", at("binary")...)
 	case m.Frame != "" && m.Frame != TextFrame && m.Frame != BinaryFrame:
 		c.Wrong(fmt.Sprintf("the frame is %q; expected text or binary", wording.Clip(m.Frame)), at("binary")...)
 	}

@@ -14,8 +14,8 @@ import (
 // them.
 type Outcome struct {
 	Key string // "[3].endpoint.responses[1]"; left "" in Go
-	// Weight is its share of the sum of all weights. It is 1 if Weight is 0 and Weighted is not
-	// set.
+	// Weight is the outcome's share in the sum of all weights. A Weight of 0 counts as 1 unless
+	// Weighted is set.
 	Weight   float64
 	Weighted bool            // Weight applies even if it is 0, which is never drawn; Complete sets it for any other weight
 	Response Response        `key:""`
@@ -50,7 +50,7 @@ var outcomeFields = slices.Concat(
 	lift(ResponseFields, func(o *Outcome) *Response { return &o.Response }),
 )
 
-// lift makes the keys of a T the keys of a type that contains one.
+// lift turns the keys of a T into keys of a type that contains a T.
 func lift[T, U any](fields []table.Field[T], at func(*U) *T) []table.Field[U] {
 	lifted := make([]table.Field[U], len(fields))
 	for i, f := range fields {
@@ -114,7 +114,7 @@ func checkOutcomes(c *table.Checker, s selection) {
 	}
 	if len(s.outcomes) == 0 {
 		if s.by != "" && !c.Faulty("responses") {
-			c.Wrong("select chooses among responses, which are not given", "select")
+			c.Wrong("select requires responses", "select")
 		}
 		return
 	}

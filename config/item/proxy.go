@@ -10,7 +10,7 @@ type Proxy struct {
 	Pos       syntax.Pos
 	Key       string
 	To        syntax.Text // the name of the upstream
-	Path      syntax.Text // a template of the path and query to request; empty for the client's
+	Path      syntax.Text // a template of the path and query to request; empty for those of the client
 	When      string      // ProxyAlways (also "") or ProxyMissing
 	Forwarded bool        // X-Forwarded-For, -Host and -Proto are sent
 }

@@ -21,9 +21,9 @@ type Resource struct {
 	Path   syntax.Text // of the collection; the path of a row has one more segment
 	Host   string
 	Set    string      // the name of the set
-	Data   *Data       `key:"data"` // declared in place; nil for one that is declared elsewhere
+	Data   *Data       `key:"data"` // the set, declared in place; nil for one that is declared elsewhere
 	NewKey syntax.Text // instead of the NewKey of the set
-	Allow  []string    // of ResourceOperations; nil means all
+	Allow  []string    // those of ResourceOperations that exist; nil means all
 	Page   Page
 	Filter []syntax.Text // members that lists can be filtered by
 	Sort   []syntax.Text // members that lists can be sorted by
@@ -31,9 +31,9 @@ type Resource struct {
 	Parent []Setting // parameters of the path, and the members of the row that hold their values
 
 	Schema     syntax.Text `key:""` // a JSON Schema that rows must match, as JSON text
-	SchemaFile syntax.Text `key:""` // the file of a JSON Schema, instead
-	List       syntax.Text // a template of a list, with items and page; empty means the form of the style
-	Item       syntax.Text // a template of a row, with row; empty means the row
+	SchemaFile syntax.Text `key:""` // the file of that schema, instead of its text
+	List       syntax.Text // a template for lists that uses items and page; empty means the form of the style
+	Item       syntax.Text // a template for rows that uses row; empty means the row itself
 	Steps      *Steps      // for a set of its own: how a member changes over time; nil for not at all
 	PutCreates bool        // PUT of a row that does not exist creates it
 	Strict     bool        // unknown parameters are refused
@@ -66,8 +66,8 @@ type On struct {
 	Latency  *policy.Latency
 	Fault    *policy.Fault
 	Webhooks []Webhook
-	// Responses are several answers, of which each request gets one. One without a body answers with the
-	// rows. One with a body replaces that answer, and the operation then does nothing.
+	// Responses are several answers, of which each request gets one. An answer without a body
+	// returns the rows. One with a body is sent instead, and the operation then does nothing.
 	Responses []Outcome
 	Select    string
 }
@@ -167,7 +167,8 @@ func onRows() []table.Row {
 	return rows
 }
 
-// setName returns the name of the set: the declared one or, for a set of its own, one made from the path.
+// setName returns the name of the set: the declared one or, for a set of the resource's own, one
+// made from the path.
 func (r *Resource) setName() string {
 	if r.Set != "" {
 		return r.Set
@@ -256,7 +257,7 @@ func setOn(d *table.Decoder, v table.Value, r *Resource) {
 	table.Fill(d, v.Node, v.Key, fields, r)
 }
 
-// OfResource adds the declarations that a resource needs to its own set.
+// OfResource adds to the set of a resource the declarations that the resource needs.
 func (s *Data) OfResource(r *Resource) {
 	if r.NewKey.Value != "" {
 		s.NewKey = r.NewKey
@@ -298,7 +299,7 @@ func (p *Page) EffectiveSize() (size, most int) {
 	return min(size, most), most
 }
 
-// faults returns the violations of rules across the keys of a resource.
+// faults returns the violations of the rules that involve more than one key of a resource.
 func (r *Resource) faults() (found syntax.Problems) {
 	wrong := func(key, format string, args ...any) {
 		found = append(found, syntax.Problem{Pos: r.Pos, Key: r.Key + "." + key, What: fmt.Sprintf(format, args...)})
@@ -327,7 +328,7 @@ func (r *Resource) faults() (found syntax.Problems) {
 	return found
 }
 
-// PageNames returns the names of the request parameters for pages, by style.
+// PageNames returns the names of the request parameters for pages in a style.
 func PageNames(style string) []string {
 	switch style {
 	case "offset":

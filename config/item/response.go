@@ -20,7 +20,7 @@ type Response struct {
 	Headers []Header
 	Body    syntax.Text
 	// BodyJSON reports that Body is the JSON text of a map or list, so that its default
-	// Content-Type is application/json whatever it begins with.
+	// Content-Type is application/json, whatever its first character is.
 	BodyJSON bool
 	External *ExternalBody `key:"external-body"` // used instead of Body if not nil
 	Proxy    *Proxy        // passes the request on if not nil
@@ -65,8 +65,8 @@ func templatesOff(v table.Value) bool {
 	return t != nil && t.Kind == syntax.BoolNode && !t.Truth()
 }
 
-// decodeBody returns a body, and whether it is the JSON text of a map or list. raw means that it
-// has no placeholders.
+// decodeBody returns a body, and whether it is the JSON text of a map or list. raw means that the
+// body has no placeholders.
 func decodeBody(d *table.Decoder, v table.Value, raw bool) (body syntax.Text, isJSON bool) {
 	if table.Scalars.Has(v.Kind) {
 		return v.AsText(), false
@@ -74,7 +74,7 @@ func decodeBody(d *table.Decoder, v table.Value, raw bool) (body syntax.Text, is
 	return decodeJSON(d, v, raw), true
 }
 
-// HasBody reports whether a body, even an empty one, or a proxy is declared.
+// HasBody reports whether a body (even an empty one), an external body or a proxy is declared.
 func (r *Response) HasBody() bool { return r.declaresBody() || r.External != nil || r.Proxy != nil }
 
 // declaresBody reports whether Body is given, even if it is empty.
@@ -82,8 +82,8 @@ func (r *Response) declaresBody() bool {
 	return r.Body.Value != "" || r.Body.Pos.Line > 0 || r.BodyJSON
 }
 
-// declaresAnything reports whether a response made in Go differs from the zero value, whatever its
-// position.
+// declaresAnything reports whether a response made in Go differs from the zero value in anything
+// but its position.
 func (r *Response) declaresAnything() bool {
 	bare := *r
 	bare.Pos = syntax.Pos{}
@@ -152,14 +152,14 @@ func checkProxy(c *table.Checker, r *Response, finds bool, at []string) {
 	found := r.External != nil || finds
 	switch {
 	case p.When == ProxyMissing && !found:
-		c.Wrong("when: missing needs something that may be missing: external-body, or find in the endpoint", table.Below(at, "proxy", "when")...)
+		c.Wrong("when: missing requires external-body, or find in the endpoint", table.Below(at, "proxy", "when")...)
 	case p.When == ProxyMissing:
 	case r.External != nil:
 		c.Wrong(table.BothGiven("proxy", "external-body")+", or when: missing in proxy", table.Below(at, "external-body")...)
 	case r.declaresBody():
 		c.Wrong(table.BothGiven("proxy", "body"), table.Below(at, "body")...)
 	case r.Status != 0:
-		c.Wrong("status and proxy are both given; the status is that of the upstream", table.Below(at, "status")...)
+		c.Wrong("status and proxy are both given; expected one, because the upstream determines the status", table.Below(at, "status")...)
 	}
 	if path := p.Path.Value; path != "" && path[0] != '/' && !strings.HasPrefix(path, "{{") && !strings.HasPrefix(path, "{%") {
 		c.Wrong(fmt.Sprintf("%q does not begin with /", wording.Clip(path)), table.Below(at, "proxy", "path")...)

@@ -6,8 +6,8 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Scenario is a state that requests depend on and change, with its own value for each order, user or
-// the like.
+// Scenario is a state that requests depend on and change. It can have a separate value for each
+// order, user and so on.
 type Scenario struct {
 	Pos   syntax.Pos  // left zero in Go
 	Key   string      // "[3].scenario"; left "" in Go
@@ -28,7 +28,7 @@ type InState struct {
 }
 
 var scenarioFields = []table.Field[Scenario]{
-	table.With(table.Row{Key: "name", Doc: "what endpoints call it", Required: true, Kinds: table.Texts, Pattern: namePattern, Form: nameForm},
+	table.With(table.Row{Key: "name", Doc: "the name by which endpoints refer to it", Required: true, Kinds: table.Texts, Pattern: namePattern, Form: nameForm},
 		func(d *table.Decoder, v table.Value, s *Scenario) { s.Name = decodeName(d, v, isName) }),
 	table.Of[Scenario](table.Row{Key: "per", Doc: "an operand: each of its values has its own state; one state for all by default", Kinds: table.Texts, Filled: true}),
 	table.Of[Scenario](table.Row{Key: "first", Doc: "the initial state", Required: true, Kinds: table.Texts, Filled: true}),
@@ -103,7 +103,7 @@ func addNext(d *table.Decoder, v table.Value, into *[]InState) {
 	}
 }
 
-// inState returns the entry of a scenario in all, and adds one if there is none.
+// inState returns the entry of a scenario in all. It adds an entry if there is none.
 func inState(all *[]InState, name *syntax.Node, v table.Value) *InState {
 	for i := range *all {
 		if (*all)[i].Name.Value == name.Text.Value {
@@ -116,7 +116,7 @@ func inState(all *[]InState, name *syntax.Node, v table.Value) *InState {
 	return &(*all)[len(*all)-1]
 }
 
-// Rows returns the set whose rows are the states that were entered.
+// Rows returns the set whose rows hold the states that were entered.
 func (s *Scenario) Rows() *Data {
 	rows := &Data{Pos: s.Pos, Key: s.Key, Name: s.Name, Member: syntax.Text{Value: "key"}}
 	if len(s.Moves) > 0 {

@@ -10,7 +10,7 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Steps say how a member of the rows of a set changes over time.
+// Steps describes how a member of the rows of a set changes over time.
 type Steps struct {
 	Pos   syntax.Pos // left zero in Go
 	Key   string     // left "" in Go
@@ -19,18 +19,18 @@ type Steps struct {
 	Moves []Move `key:"move"`
 }
 
-// Move is a change of a row that happens some time after its member has entered a value.
+// Move is a change to a row that happens some time after the member got a certain value.
 type Move struct {
 	Pos      syntax.Pos      // left zero in Go
 	Key      string          // left "" in Go
-	From     string          // the value
+	From     string          // the value that starts the move
 	After    *policy.Latency // a latency without rates; never nil in a valid spec
 	To       []Choice        // one of them is chosen, by weight
 	Set      []Setting       // additional members of the row
 	Webhooks []Webhook       // sent at that moment
 }
 
-// Choice is one of the values that a member may enter.
+// Choice is one of the values that a member may get.
 type Choice struct {
 	Weight   float64 // 1 if it is 0 and Weighted is not set
 	Weighted bool    // Weight applies even if it is 0
@@ -112,7 +112,7 @@ func setTo(d *table.Decoder, v table.Value, m *Move) {
 	}
 }
 
-// checkMove checks a move; earlier are those before it.
+// checkMove checks a move; earlier are the moves before it.
 func checkMove(c *table.Checker, m *Move, earlier []Move) {
 	if m.From == "" && c.InGo() {
 		c.Wrong("is empty; expected the value before the move", "from")
@@ -137,7 +137,7 @@ func checkMove(c *table.Checker, m *Move, earlier []Move) {
 	}
 }
 
-// faults returns what is wrong with steps that were made in Go.
+// faults returns the problems of steps that were made in Go.
 func (s *Steps) faults(key string) (found syntax.Problems) {
 	if s == nil {
 		return nil

@@ -41,18 +41,18 @@ func checkURL(c *table.Checker, u *syntax.Text, keys ...string) {
 	}
 	for offset, literal := range address.Literals(u.Value) {
 		if i := strings.IndexByte(literal, '#'); i >= 0 {
-			at(offset+i, "what follows # is not sent; write %23 to send a #", true)
+			at(offset+i, "the part after # is not sent; write %23 to send a #", true)
 			return
 		}
 	}
 }
 
-// tlsKeys returns the keys of TLS, and which of them are given.
+// tlsKeys returns the keys for TLS, and which of them are given.
 func tlsKeys(ca, cert, key *syntax.Text, insecure bool) []GivenKey {
 	return []GivenKey{{"ca", ca.Value != ""}, {"cert", cert.Value != ""}, {"key", key.Value != ""}, {"insecure", insecure}}
 }
 
-// checkNotForURL reports those of the given keys that do not apply to a URL.
+// checkNotForURL reports an error for each key that is given; others says what these keys are for.
 func checkNotForURL(c *table.Checker, others string, place []string, keys ...GivenKey) {
 	for _, k := range keys {
 		if k.Given {
@@ -65,9 +65,9 @@ func checkNotForURL(c *table.Checker, others string, place []string, keys ...Giv
 func checkClientTLS(c *table.Checker, cert, key *syntax.Text, place []string) {
 	switch {
 	case cert.Value != "" && key.Value == "":
-		c.Wrong("cert has no key; expected the file with its key as key", table.Below(place, "cert")...)
+		c.Wrong("cert is given without key; expected the file with its private key", table.Below(place, "cert")...)
 	case cert.Value == "" && key.Value != "":
-		c.Wrong("key has no cert; expected the file with its certificate as cert", table.Below(place, "key")...)
+		c.Wrong("key is given without cert; expected the file with its certificate", table.Below(place, "key")...)
 	}
 }
 

@@ -45,14 +45,14 @@ const (
 var upstreamHeader = &table.Row{Kinds: table.Scalars | table.Lists | table.Nulls, Pattern: headerPattern, Item: headerValue.Item}
 
 var upstreamFields = []table.Field[Upstream]{
-	table.With(table.Row{Key: "name", Doc: "what endpoints call it", Required: true, Kinds: table.Texts, Pattern: dataNamePattern, Form: dataNameForm},
+	table.With(table.Row{Key: "name", Doc: "the name by which endpoints refer to it", Required: true, Kinds: table.Texts, Pattern: dataNamePattern, Form: dataNameForm},
 		func(d *table.Decoder, v table.Value, u *Upstream) { u.Name = decodeName(d, v, isDataName) }),
 	table.With(table.Row{Key: "url", Doc: "the URL of the server; its path precedes the path of requests", Required: true, Kinds: table.Texts, Form: upstreamForm, Pattern: `^[Hh][Tt][Tt][Pp][Ss]?://[^\x00-\x20\x7F/?#:@]`},
 		setUpstreamURL),
 	table.Of[Upstream](table.Row{Key: "timeout", Doc: "how long a request may take, up to the last byte of its answer; 30s by default", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
 	table.Of[Upstream](table.Row{Key: "connections", Doc: "how many requests it gets at once, 256 by default; others wait in order, within the timeout", Kinds: table.Numbers, Min: 1, Max: maxConnections}),
 	table.With(table.Row{Key: "headers", Doc: "headers that are set in requests, name: value; null leaves one out", Kinds: table.Maps, Name: headerName, Value: upstreamHeader}, setUpstreamHeaders),
-	table.Of[Upstream](table.Row{Key: "host", Doc: "the Host of requests: own (the default) for the host of the url, or pass for that of the client", Kinds: table.Texts, Enum: []string{HostOwn, HostPass}}),
+	table.Of[Upstream](table.Row{Key: "host", Doc: "the Host of requests: own (the default) for the host of the url, or pass for the client's", Kinds: table.Texts, Enum: []string{HostOwn, HostPass}}),
 	table.Of[Upstream](table.Row{Key: "insecure", Doc: "true skips the verification of its TLS certificate", Kinds: table.Bools}),
 	table.Map[Upstream](table.Row{Key: "record", Doc: "records requests and answers; nothing by default"}, recordFields),
 }
@@ -63,7 +63,7 @@ func decodeUpstream(d *table.Decoder, v table.Value) *Upstream {
 	return u
 }
 
-// UpstreamFault returns why a text cannot be the URL of an upstream; "" if it can.
+// UpstreamFault returns the reason why a text cannot be the URL of an upstream; "" if it can.
 func UpstreamFault(url string) string {
 	if what := address.URLFault([]byte(url)); what != "" {
 		return "is not a valid URL: " + what
@@ -152,7 +152,8 @@ func (u *Upstream) Effective() Upstream {
 	return e
 }
 
-// Fingerprint returns a text that is equal for upstreams with equal declarations, wherever they are.
+// Fingerprint returns a text that is the same for upstreams with equal declarations, wherever they
+// are.
 func (u *Upstream) Fingerprint() string {
 	return Digest(*u) + u.Dir
 }

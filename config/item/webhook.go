@@ -102,8 +102,8 @@ var signFields = []table.Field[Sign]{
 	table.Of[Sign](table.Row{Key: "scheme", Doc: "hmac-sha256 (the default) or stripe", Kinds: table.Texts, Enum: SignSchemes}),
 }
 
-// webhookKeys returns the keys webhook and webhooks of a T. An empty list is not nil: of an
-// outcome, it means that not even the webhooks of the endpoint are sent.
+// webhookKeys returns the keys webhook and webhooks of a T. An empty list is not decoded as nil: in
+// an outcome, it means that not even the webhooks of the endpoint are sent.
 func webhookKeys[T any](doc string, of func(*T) *[]Webhook) []table.Field[T] {
 	return []table.Field[T]{
 		table.With(table.Row{Key: "webhook", Unless: "webhooks", Doc: doc, Kinds: table.Maps, Table: table.Rows(webhookFields)},
@@ -116,7 +116,7 @@ func webhookKeys[T any](doc string, of func(*T) *[]Webhook) []table.Field[T] {
 	}
 }
 
-// addWebhooks decodes maps, each of which is a webhook.
+// addWebhooks decodes maps, each of which declares a webhook.
 func addWebhooks(d *table.Decoder, into *[]Webhook, maps ...table.Value) {
 	for _, one := range maps {
 		if d.Take(one) {
@@ -160,7 +160,7 @@ func (w *Webhook) EffectiveDelay() time.Duration {
 	return w.Delay
 }
 
-// Effective returns the retry with its defaults; nil means one attempt.
+// Effective returns the retry with its defaults filled in; a nil r means one attempt.
 func (r *Retry) Effective() Retry {
 	if r == nil {
 		return Retry{Attempts: 1}
@@ -186,8 +186,8 @@ func (s *Sign) EffectiveHeader() string {
 	return s.Header
 }
 
-// checkWebhooks checks the webhooks of the endpoint or outcome at the given keys. Their keys end as
-// they were declared: webhook for a single one, webhooks for several.
+// checkWebhooks checks the webhooks of the endpoint or outcome at the given keys. The key of each
+// webhook says whether it was declared as webhook or in the list webhooks.
 func checkWebhooks(c *table.Checker, all []Webhook, place []string) {
 	around := c.KeyPath(place)
 	for i := range all {

@@ -13,8 +13,8 @@ import (
 	"mockserver/internal/wording"
 )
 
-// WebSocket is a path that becomes a WebSocket connection when a request asks for it, and the
-// messages on that connection.
+// WebSocket is a path where a handshake request opens a WebSocket connection, and the messages on
+// that connection.
 type WebSocket struct {
 	Pos  syntax.Pos // where the declaration begins; left zero in Go
 	Key  string     // "[3].websocket"; left "" in Go
@@ -27,7 +27,7 @@ type WebSocket struct {
 	OnConnect *Message   `key:"on-connect.response"` // sent once the connection is open; nil for none
 	OnMessage []Exchange // the first one whose pattern matches a message answers it
 	Send      []Send     // messages that are sent unasked
-	Close     *Close     // ends the connection; if nil, the client ends it
+	Close     *Close     // ends the connection; if nil, the client does
 
 	MaxMessage int // the largest accepted message in bytes; 0 means the limit of the server
 	Doc        Doc `key:""`
@@ -45,7 +45,7 @@ type Exchange struct {
 type Send struct {
 	After    time.Duration // since the connection was opened; 0 means as long as Every, AtOnce means none
 	Every    time.Duration // the interval, at least a millisecond; 0 sends it once
-	Times    int           // the maximum number; 0 for as long as the connection lasts
+	Times    int           // the maximum number of times; 0 means as long as the connection lasts
 	Response Message
 }
 
@@ -59,7 +59,7 @@ var webSocketFields = []table.Field[WebSocket]{
 	table.With(table.Row{Key: "on-connect", Doc: "what is sent once the connection is open", Kinds: table.Maps, Form: "a map with response", Table: table.Rows(connectFields)}, setConnect),
 	table.With(table.Row{Key: "on-message", Doc: "what answers messages: the first whose pattern matches", Kinds: table.Lists, Form: "a list of maps with pattern and response",
 		Item: &table.Row{Kinds: table.Maps, Table: table.Rows(exchangeFields)}}, func(d *table.Decoder, v table.Value, w *WebSocket) { w.OnMessage = decodeList(d, v, exchangeFields) }),
-	table.With(table.Row{Key: "send", Doc: "messages that the server sends unasked", Kinds: table.Lists, Form: "a list of maps with response, after and every", Item: &table.Row{Kinds: table.Maps, Table: table.Rows(sendFields)}},
+	table.With(table.Row{Key: "send", Doc: "messages that the server sends on its own", Kinds: table.Lists, Form: "a list of maps with response, after and every", Item: &table.Row{Kinds: table.Maps, Table: table.Rows(sendFields)}},
 		func(d *table.Decoder, v table.Value, w *WebSocket) { w.Send = decodeList(d, v, sendFields) }),
 	table.With(table.Row{Key: "close", Doc: "how the server ends the connection, and when", Kinds: table.Numbers | table.Maps, Form: closeForm, Table: table.Rows(endFields)},
 		func(d *table.Decoder, v table.Value, w *WebSocket) { w.Close = decodeClose(d, v, endFields) }),
@@ -67,7 +67,7 @@ var webSocketFields = []table.Field[WebSocket]{
 		setMaxMessage),
 	table.With(table.Row{Key: "tag", Doc: "documents the tags of the connection", Kinds: table.Texts | table.Lists | table.Nulls, Item: &table.Row{Kinds: table.Texts}},
 		func(d *table.Decoder, v table.Value, w *WebSocket) { w.Doc.Tags = decodeTags(d, v) }),
-	table.Of[WebSocket](table.Row{Key: "summary", Doc: "documents the connection in a line", Kinds: table.Scalars | table.Nulls}),
+	table.Of[WebSocket](table.Row{Key: "summary", Doc: "documents the connection in one line", Kinds: table.Scalars | table.Nulls}),
 	table.Of[WebSocket](table.Row{Key: "description", Doc: "documents the connection at length", Kinds: table.Scalars | table.Nulls}),
 }
 
@@ -84,7 +84,7 @@ var exchangeFields = []table.Field[Exchange]{
 var sendFields = []table.Field[Send]{
 	table.Of[Send](table.Row{Key: "after", Doc: "how long after the connection was opened it is sent; the same as every by default", Kinds: table.Texts | table.Numbers, Length: table.FromZero, AtOnce: true}),
 	table.Of[Send](table.Row{Key: "every", Doc: "the interval at which it is sent; once by default", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
-	table.Of[Send](table.Row{Key: "times", Doc: "how often it is sent at most; as long as the connection lasts by default", Kinds: table.Numbers, Min: 1, Max: maxTimes}),
+	table.Of[Send](table.Row{Key: "times", Doc: "the maximum number of times it is sent; as long as the connection lasts by default", Kinds: table.Numbers, Min: 1, Max: maxTimes}),
 	table.With(responseRow, func(d *table.Decoder, v table.Value, s *Send) { decodeMessage(d, v, &s.Response) }),
 }
 

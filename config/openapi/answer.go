@@ -76,8 +76,8 @@ func keyOrder(declared string) int {
 }
 
 // chosenStatus returns the key of the response to a request that does not ask for a particular one:
-// the one for the lowest success, else the default, else the lowest redirection, else the lowest of
-// all.
+// the lowest success status, else the default, else the lowest redirection, else the lowest status
+// of all.
 func chosenStatus(declared []string) string {
 	best, bestRank := "", []int{}
 	for _, key := range declared {

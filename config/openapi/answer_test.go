@@ -89,11 +89,11 @@ func TestBodiesOfExamples(t *testing.T) {
 		t.Errorf("examples of properties: %s", described)
 	}
 	for _, want := range []string{
-		"the example wrong is not what the schema accepts (/name: is a number; expected a string); it is sent anyway",
-		"the example of the property d is not what its schema accepts (is a string; expected an integer); it is not used",
+		"the example wrong does not match the schema (/name: is a number; expected a string); it is sent anyway",
+		"the example of the property d does not match its schema (is a string; expected an integer); it is not used",
 	} {
 		if strings.Count(problems, want) != 1 {
-			t.Errorf("%q is not warned of once in %s", want, problems)
+			t.Errorf("want the warning %q once in %s", want, problems)
 		}
 	}
 }
@@ -173,7 +173,7 @@ func TestBodiesOfMediaTypes(t *testing.T) {
 		}
 	}
 	if png := string(byType["image/png"].Body); !strings.HasPrefix(png, "\x89PNG\r\n") {
-		t.Errorf("no PNG: %q", png)
+		t.Errorf("not a PNG: %q", png)
 	}
 	if len(byType["application/octet-stream"].Body) == 0 {
 		t.Error("no bytes")
@@ -230,8 +230,8 @@ func TestEndlessSchemaIsWarnedOf(t *testing.T) {
 	}
 }
 
-// TestBodiesAreTheSameAtEachStart compares the bodies of two loads, including fresh ones and those
-// of components, and checks that the seed has an effect.
+// TestBodiesAreTheSameAtEachStart loads a document twice and compares the bodies, including fresh
+// ones and those of components. It also checks that the seed has an effect.
 func TestBodiesAreTheSameAtEachStart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "document.yml")
 	text := `{openapi: 3.0.3, info: {title: t, version: "1"}, paths: {/a: {get: {responses: {"200": {description: "", content: {application/json: {schema: {$ref: "#/components/schemas/A"}}}}}}}},
@@ -251,7 +251,7 @@ func TestBodiesAreTheSameAtEachStart(t *testing.T) {
 		}
 	}
 	if other, _ := body(1); other == fixed {
-		t.Errorf("another seed makes the same: %s", fixed)
+		t.Errorf("another seed generates the same: %s", fixed)
 	}
 	if fixed == fresh {
 		t.Errorf("a fresh body is the same: %s", fresh)
@@ -305,6 +305,6 @@ func TestClosedSchemaThatIsExtended(t *testing.T) {
 		t.Errorf("the body is %s", body)
 	}
 	if want := "no body was found that the schema accepts (it requires the property currency and refuses it); the nearest is served"; strings.Count(problems, want) != 1 {
-		t.Errorf("%q is not warned of once in %s", want, problems)
+		t.Errorf("want the warning %q once in %s", want, problems)
 	}
 }

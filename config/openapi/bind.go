@@ -39,7 +39,7 @@ func (d *decoding) bind(doc *openapi3.T) {
 				break
 			}
 			if at = next.Elem(); at == r.value {
-				d.fault(r.node, brokenReference, "the reference leads back to itself, so that it would have no end")
+				d.fault(r.node, brokenReference, "the reference leads back to itself, so it would never end")
 				break
 			}
 			if steps > maxInlined {
@@ -81,8 +81,8 @@ func (d *decoding) loops() {
 		}
 		state[s] = 2
 		if !whole {
-			d.report(originProblem(s.Origin, "the schema is made of itself, by allOf, anyOf, oneOf, not or if, "+
-				"so that it would have no end; a reference back to it may stand in properties or items"), endless)
+			d.report(originProblem(s.Origin, "the schema contains itself through allOf, anyOf, oneOf, not or if, "+
+				"so it would never end; a reference back to it may be in properties or items"), endless)
 		}
 		return true
 	}

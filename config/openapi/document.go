@@ -25,7 +25,7 @@ type Options struct {
 	// Strict turns faults that do not prevent serving into errors.
 	Strict bool
 	// BasePath precedes all paths, instead of the base path that the document declares: "/v2", or
-	// "/" for none. "" uses the document's. BasePathFault must return "" for it.
+	// "/" for none. "" means the one of the document. BasePathFault must return "" for it.
 	BasePath string
 	// AllowRemoteRefs lets documents refer to others by http and https URLs.
 	AllowRemoteRefs bool
@@ -129,7 +129,7 @@ func (d *decoding) failed() bool {
 
 // versioned returns the document as OpenAPI 3, or nil when its version is not supported.
 func (r *documentReader) versioned(root *tree.Node, location string) *tree.Node {
-	const accepted = "; 3.0 and 3.1 of OpenAPI, and 2.0 of Swagger, are read"
+	const accepted = "; expected OpenAPI 3.0 or 3.1, or Swagger 2.0"
 	if old := root.Get("swagger"); old != nil {
 		if old.Text != "2.0" && old.Text != "2" {
 			r.wrong(old, "the version is %q%s", wording.Clip(old.Text), accepted)
@@ -149,7 +149,7 @@ func (r *documentReader) versioned(root *tree.Node, location string) *tree.Node 
 		r.modern = true
 	case minor == "3.2":
 		r.modern = true
-		p := problemAt(version, "OpenAPI 3.2 is read as far as it is like 3.1")
+		p := problemAt(version, "OpenAPI 3.2 is read only as far as it agrees with 3.1")
 		p.Warning = true
 		r.problems = append(r.problems, p)
 	default:
@@ -328,10 +328,10 @@ func (b *bundle) adopt(other *bundle) {
 	b.sources[strconv.Quote(fmt.Sprint(b.root.location))] = other.root // for the pointers of problems in the original document
 }
 
-// Bundled returns a document in the form that package export expects: what it references in other
-// files is among its components, and Swagger 2.0 is converted to OpenAPI 3.0. Bundled changes root.
-// The result is nil when the document cannot be read because of the returned problems or others
-// that Read reports.
+// Bundled returns a document in the form that package export expects: everything that it references
+// in other files is among its components, and Swagger 2.0 is converted to OpenAPI 3.0. Bundled
+// changes root. The result is nil when the document cannot be read because of the returned problems
+// or of other problems, which Read reports.
 func Bundled(root *tree.Node, location string, opts Options) (*tree.Node, syntax.Problems) {
 	r := &documentReader{opts: opts, doc: &Document{}, decoding: decoding{strict: opts.Strict, layouts: layouts{}, suggest: opts.Suggest, orders: map[*openapi3.Schema][]string{}}}
 	bundled := r.bundled(root, location)

@@ -13,7 +13,7 @@ import (
 
 // CallbackURL returns the URL of a callback as a template. Runtime expressions become placeholders;
 // those that refer to the response are replaced by their values, which are known. If the URL cannot
-// be converted, what is the reason, otherwise "".
+// be converted, what is the reason; otherwise it is "".
 func CallbackURL(written string, answer *Answer) (template, what string) {
 	if strings.HasPrefix(written, "$") { // a single expression without braces
 		return expression(written, answer)
@@ -51,7 +51,7 @@ func expression(text string, answer *Answer) (template, what string) {
 		return "{{method}}", ""
 	case text == "$statusCode":
 		if answer == nil {
-			return "", "there is no answer, and $statusCode is its status"
+			return "", "$statusCode is the status of the answer, and there is no answer"
 		}
 		return strconv.Itoa(answer.Status), ""
 	case source == "$request":

@@ -14,29 +14,29 @@ type fault struct {
 
 // The kinds of faults.
 var (
-	brokenReference = fault{"references do not resolve, and what they refer to is left out", "what it stands for is left out, so that a schema accepts anything"}
-	badFile         = fault{"files that are referred to cannot be read", "what it stands for is left out"}
-	badValue        = fault{"values are not of the kind that their place takes, and are left out", "it is left out"}
-	endless         = fault{"schemas are made of themselves, and the parts that lead back are left out", "the part that leads back is left out"}
+	brokenReference = fault{"references do not resolve, and what they refer to is left out", "what it refers to is left out, so a schema accepts anything"}
+	badFile         = fault{"referenced files cannot be read", "what it refers to is left out"}
+	badValue        = fault{"values have the wrong type for their place, and are left out", "it is left out"}
+	endless         = fault{"schemas contain themselves, and the parts that lead back are left out", "the part that leads back is left out"}
 	badServer       = fault{"servers have no usable URL", "paths are served without a base"}
 
-	noSlash       = fault{"paths do not begin with /, which is put in front", "one is put in front"}
+	noSlash       = fault{"paths do not begin with /, which is added", "a / is added"}
 	badBrace      = fault{"paths have braces that are not parameters", "the path is taken literally"}
-	unnamed       = fault{"parameters of paths have no name", "it is named by its place"}
-	namedTwice    = fault{"parameters of paths have the name of another", "the second one has a number after its name"}
-	queryInPath   = fault{"paths hold a query, whose parameters are taken as query parameters", "the path ends there, and what follows are query parameters"}
-	undeclared    = fault{"parameters of paths are not declared, and accept any text", "any text is accepted"}
+	unnamed       = fault{"path parameters have no name", "it is named after its position"}
+	namedTwice    = fault{"path parameters have the name of another", "a number is added to the second name"}
+	queryInPath   = fault{"paths contain a query, whose parameters are taken as query parameters", "the path ends there, and what follows are query parameters"}
+	undeclared    = fault{"path parameters are not declared, and accept any text", "any text is accepted"}
 	notInPath     = fault{"path parameters are not in their path, and are left out", "it is left out"}
 	sameOperation = fault{"paths are of the same shape as others, and are not reached", "the first one answers, and this one is not reached"}
 	sameShape     = fault{"paths are of the same shape as others, and are told apart by their methods", "they have no method in common"}
 	sameID        = fault{"operationIds are given twice", "this operation is served without one"}
 
 	badParameter  = fault{"parameters have no usable name or place, and are left out", "it is left out"}
-	missingText   = fault{"texts are missing that only document", "nothing that is served depends on it"}
+	missingText   = fault{"texts that serve only as documentation are missing", "nothing that is served depends on it"}
 	emptyExample  = fault{"examples have no value, and are left out", "it is left out"}
 	unknownType   = fault{"schemas have unknown types", "it is ignored"}
 	missingAnswer = fault{"operations declare no responses, and answer 200 without a body", "the answer is 200, without a body"}
-	otherRule     = fault{"rules of OpenAPI are broken that serving does not depend on", "it is served unchanged"}
+	otherRule     = fault{"rules of OpenAPI that serving does not depend on are broken", "it is served unchanged"}
 )
 
 // served returns a problem of this kind as it is reported: a warning that says how the fault was

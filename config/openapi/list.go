@@ -10,10 +10,10 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// List is the list in the default answer of an operation, with the parameters that say how many of
-// its items a request wants.
+// List is the list in the default answer of an operation, with the query parameters that say how
+// many of its items a request wants.
 type List struct {
-	Limits []string // the names of the query parameters, at least one
+	Limits []string // the names of the parameters, at least one
 
 	least int // the schema does not accept fewer items
 	body  []byte
@@ -31,7 +31,7 @@ type listPlace struct {
 // Cut returns the body of the answer with at most n items, but no fewer than its schema requires.
 func (l *List) Cut(n int) []byte { return l.place.cut(l.body, max(n, l.least)) }
 
-// CutFresh does the same with a newly generated body of the answer.
+// CutFresh does the same as Cut with a newly generated body of the answer.
 func (l *List) CutFresh(body []byte, n int) []byte {
 	place, ok := findList(body)
 	if !ok {
@@ -126,8 +126,8 @@ func leastItems(ref *openapi3.SchemaRef, member string, depth int) int {
 	return least
 }
 
-// findList finds the list in a valid JSON text: the text, or the only member of an object
-// that is one.
+// findList finds the list in a valid JSON text: the text itself, or the only member of an object
+// that is a list.
 func findList(body []byte) (place listPlace, ok bool) {
 	i := afterBlanks(body, 0)
 	if i == len(body) {
@@ -146,7 +146,7 @@ func findList(body []byte) (place listPlace, ok bool) {
 		i = afterBlanks(body, afterBlanks(body, i)+1) // after ":"
 		if body[i] == '[' {
 			if ok {
-				return listPlace{}, false // there are two
+				return listPlace{}, false // a second list
 			}
 			ok, place = true, itemsAt(body, i)
 			if json.Unmarshal(name, &place.member) != nil || place.member == "" {
@@ -190,7 +190,7 @@ func afterValue(body []byte, i int) int {
 			continue
 		case ']', '}':
 			if depth == 0 {
-				return i // of a number or a word
+				return i // after a number or a word
 			}
 			depth--
 		case ',', ' ', '\t', '\r', '\n':

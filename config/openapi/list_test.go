@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A cut list has the first items of the list; the other members of the body are kept.
+// A cut list has the first items of the original list. The other members of the body are kept.
 func FuzzFindList(f *testing.F) {
 	for _, text := range []string{
 		`[]`, ` [ 1 , 2 ] `, `[[1],[2],{"a":[3]}]`, `{"items":["a","b"],"total":2}`, `{"a":[],"b":[]}`, `{"x":{"y":[1]}}`,
@@ -25,7 +25,7 @@ func FuzzFindList(f *testing.F) {
 		}
 		whole, list, ok := listIn(body, place.member)
 		if !ok {
-			return // a name is there twice, or a number is too large
+			return // a name occurs twice, or a number is too large
 		}
 		if len(list) != len(place.ends) {
 			t.Fatalf("%s: found %d items, want %d", body, len(place.ends), len(list))

@@ -15,9 +15,9 @@ import (
 
 // Document is an OpenAPI document, read and compiled.
 type Document struct {
-	Title, Version string   // of its info; "" for none
-	File           string   // as the user named it; "" unless it is read from one
-	BasePaths      []string // of the operations, each once, in their order: "/v1", and "/" for none
+	Title, Version string   // from the info object; "" for none
+	File           string   // as the user named it; "" if the document was not read from a file
+	BasePaths      []string // of the operations in order, without duplicates: "/v1", and "/" for none
 
 	Operations []*Operation // in the order of the document
 	Catalogue  []Callback   // the webhooks of OpenAPI 3.1: listed, never sent automatically
@@ -49,7 +49,7 @@ type Operation struct {
 	// body from an example, and when no member has such a value.
 	Asked     *generate.Asked
 	Template  string
-	List      *List // of the default answer, which requests may limit; nil for none
+	List      *List // the list in the default answer that requests may limit; nil for none
 	Callbacks []Callback
 	Sample    *Sample // nil unless Options.Samples is set
 
@@ -67,8 +67,8 @@ type Answer struct {
 	// Fresh generates another body; the same seed gives the same body. It is nil when there is no
 	// schema.
 	Fresh func(seed uint64) []byte
-	// Tell makes a body that says what is wrong with a request, when the response is an error with
-	// a place for the message. It is nil otherwise, and unless Options.Checks is set.
+	// Tell makes a body that says what is wrong with a request. It is nil unless Options.Checks is
+	// set and the response is an error with a place for the message.
 	Tell func(generate.Told) []byte
 
 	generated *generate.Content // what Body was generated from; nil for an example

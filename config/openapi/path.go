@@ -15,8 +15,8 @@ import (
 
 // pathForm is a path of a document in the form used to match requests.
 type pathForm struct {
-	// plain has only the parameter names in its braces. Some documents also write the style of RFC
-	// 6570 there, {.id} or {;id*}.
+	// plain has only the parameter names in its braces. Some documents also write a style of RFC
+	// 6570 there: {.id} or {;id*}.
 	plain string
 	names []string
 	query []queryPair // from a query in the path
@@ -43,7 +43,7 @@ func readPath(path string) pathForm {
 		if path[i-1] == '{' {
 			at--
 		} else {
-			f.wrong = append(f.wrong, pathFault{"holds a query", queryInPath})
+			f.wrong = append(f.wrong, pathFault{"contains a query", queryInPath})
 		}
 		f.query = pairsOf(path[at:])
 		path = path[:at]
@@ -52,7 +52,7 @@ func readPath(path string) pathForm {
 	for rest := path; ; {
 		literal, behind, found := strings.Cut(rest, "{")
 		if strings.Contains(literal, "}") {
-			f.wrong = append(f.wrong, pathFault{"a } has no { in front of it", badBrace})
+			f.wrong = append(f.wrong, pathFault{"a } has no { before it", badBrace})
 			f.plain = path
 			return f
 		}
@@ -81,7 +81,7 @@ func (f *pathForm) name(given string) string {
 	}
 	for i, first := 2, name; slices.Contains(f.names, name); i++ {
 		if i == 2 {
-			f.wrong = append(f.wrong, pathFault{fmt.Sprintf("the parameter %q is there twice", wording.Clip(name)), namedTwice})
+			f.wrong = append(f.wrong, pathFault{fmt.Sprintf("the parameter %q occurs twice", wording.Clip(name)), namedTwice})
 		}
 		name = first + "_" + strconv.Itoa(i)
 	}
@@ -115,7 +115,7 @@ func pairsOf(text string) []queryPair {
 	return all
 }
 
-// methodsOf returns the set of the keys of a path item that are operations.
+// methodsOf is the set of those keys of a path item that are operations.
 var methodsOf = map[string]bool{
 	"get": true, "put": true, "post": true, "delete": true, "options": true, "head": true, "patch": true, "trace": true,
 	"connect": true, "query": true,
@@ -169,11 +169,11 @@ func (d *decoding) uniqueID(id *tree.Node, ids map[string]*tree.Node, op *openap
 		ids[id.Text] = id
 		return
 	}
-	d.fault(id, sameID, "the operationId %q is already given at %s:%d; each operation has its own", wording.Clip(id.Text), first.File, first.Line)
+	d.fault(id, sameID, "the operationId %q is already given at %s:%d; expected a unique operationId", wording.Clip(id.Text), first.File, first.Line)
 	op.OperationID = ""
 }
 
-// pathParameters compares the parameters in a path with the declared ones of its operations.
+// pathParameters compares the parameters in a path with those that its operations declare.
 func (d *decoding) pathParameters(item *openapi3.PathItem, n *tree.Node, form *pathForm) {
 	item.Parameters = form.settled(item.Parameters)
 	for _, method := range n.Entries {
@@ -205,8 +205,8 @@ func (d *decoding) pathParameters(item *openapi3.PathItem, n *tree.Node, form *p
 	item.Parameters = form.inPath(item.Parameters)
 }
 
-// settled adapts parameters to their path: their names lose the style, and those in the query of
-// the path become query parameters.
+// settled adapts path parameters to their path: their names lose the style, and parameters in the
+// query of the path become query parameters.
 func (f *pathForm) settled(list openapi3.Parameters) openapi3.Parameters {
 	for i, ref := range list {
 		p := ref.Value

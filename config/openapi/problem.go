@@ -16,17 +16,17 @@ import (
 
 // Kinds of warnings that can occur many times in one document.
 const (
-	manyKeys      = "keys have no meaning where they stand"
+	manyKeys      = "keys have no meaning where they are"
 	manyResponses = "responses have a key that is not a status, and are left out"
 )
 
 // maxProblems limits the number of errors reported for one document, and the number of warnings.
 const maxProblems = 1000
 
-// overflow is the warning or the error that replaces the rest.
+// overflow is the text that replaces further problems: warnings under true, errors under false.
 var overflow = map[bool]string{
-	true:  fmt.Sprintf("there are more than %d warnings, and the rest is not listed", maxProblems),
-	false: fmt.Sprintf("there are more than %d errors, and the rest is not listed", maxProblems),
+	true:  fmt.Sprintf("there are more than %d warnings; the rest are not listed", maxProblems),
+	false: fmt.Sprintf("there are more than %d errors; the rest are not listed", maxProblems),
 }
 
 // spot is a place in a file.
@@ -85,8 +85,8 @@ func PointerLabel(pointer string) string {
 // maxPointer limits how many bytes of a pointer are shown.
 const maxPointer = 500
 
-// pointer is a place in a tree of nodes. Most places are only passed, so its text is built on
-// demand.
+// pointer is a place in a tree of nodes. Its text is built on demand, because most places have no
+// problem.
 type pointer struct {
 	above *pointer // nil for the root
 	token string

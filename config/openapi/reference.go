@@ -188,10 +188,10 @@ func (b *bundle) inline(src *source, n, ref *tree.Node, l *layout) {
 	}
 	switch {
 	case b.open[target]:
-		b.wrong(ref, "the reference leads back to itself, so that it would have no end")
+		b.wrong(ref, "the reference leads back to itself, so it would never end")
 		return
 	case len(b.open) > maxInlined:
-		b.wrong(ref, "path items refer to others more than "+strconv.Itoa(maxInlined)+" deep")
+		b.wrong(ref, "path items refer to others more than "+strconv.Itoa(maxInlined)+" levels deep")
 		return
 	case target.Kind != tree.Map:
 		b.wrong(ref, "the reference leads to "+target.Kind.String()+"; expected a path item")
@@ -415,7 +415,7 @@ func (b *bundle) sourceOf(src *source, ref *tree.Node, file string) *source {
 		base, _ := url.Parse(src.location)
 		return b.remote(ref, base.ResolveReference(u))
 	case src.remote:
-		b.wrong(ref, "a document from another host refers to "+strconv.Quote(wording.Clip(file))+"; it may refer to http and https URLs")
+		b.wrong(ref, "a document from another host refers to "+strconv.Quote(wording.Clip(file))+"; it may refer only to http and https URLs")
 		return nil
 	case scheme == "file" && (u.Host == "" || u.Host == "localhost"):
 		return b.local(src, ref, u.Path)
@@ -468,7 +468,7 @@ func (b *bundle) mayOpen(ref *tree.Node) bool {
 	}
 	if len(b.sources) == maxSources {
 		b.sources[""] = &source{}
-		b.wrong(ref, "the document refers to more than "+strconv.Itoa(maxSources)+" files, and the rest is not read")
+		b.wrong(ref, "the document refers to more than "+strconv.Itoa(maxSources)+" files; the rest are not read")
 	}
 	return false
 }

@@ -26,7 +26,7 @@ func (b *bundle) remote(ref *tree.Node, u *url.URL) *source {
 	u.Fragment = ""
 	location := u.String()
 	if !b.opts.AllowRemoteRefs {
-		b.wrong(ref, fmt.Sprintf("the reference leads to another host, %s; such are read with --allow-remote-refs only", wording.Clip(u.Host)))
+		b.wrong(ref, fmt.Sprintf("the reference leads to another host, %s; such references are read only with --allow-remote-refs", wording.Clip(u.Host)))
 		return nil
 	}
 	if s := b.sources[location]; s != nil {
@@ -39,7 +39,8 @@ func (b *bundle) remote(ref *tree.Node, u *url.URL) *source {
 	b.sources[location] = s
 	data, err := fetch(location)
 	if err != nil {
-		// An error, because the configuration served before the reload is better than what remains.
+		// This is an error, so that a reload keeps the previous configuration, which is better than
+		// one with missing parts.
 		b.problems = append(b.problems, problemAt(ref, fmt.Sprintf("%s cannot be fetched: %v", wording.Clip(location), err)))
 		return s
 	}
@@ -63,14 +64,14 @@ func fetch(location string) ([]byte, error) {
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("it answers %s", response.Status)
+		return nil, fmt.Errorf("it answered with status %s", response.Status)
 	}
 	data, err := io.ReadAll(io.LimitReader(response.Body, remoteSize+1))
 	switch {
 	case err != nil:
 		return nil, plainFetchError(err)
 	case len(data) > remoteSize:
-		return nil, fmt.Errorf("it is larger than %d MiB, which is the most that is read", remoteSize>>20)
+		return nil, fmt.Errorf("it is larger than the limit of %d MiB", remoteSize>>20)
 	}
 	return data, nil
 }

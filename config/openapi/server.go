@@ -14,7 +14,7 @@ import (
 	"mockserver/internal/wording"
 )
 
-// BasePathFault returns why a text cannot be Options.BasePath; "" if it can.
+// BasePathFault returns the reason why a text cannot be Options.BasePath; "" if it can.
 func BasePathFault(text string) string {
 	switch {
 	case !strings.HasPrefix(text, "/"):
@@ -72,9 +72,9 @@ func withoutServers(n *tree.Node) {
 	}
 }
 
-// basePath returns the path of the first of the servers, without a slash at its end: "" or
-// "/v1". Variables have their defaults; a relative URL is relative to the root. The
-// problem is nil when there is none.
+// basePath returns the path of the first of the servers, without a trailing slash: "" or "/v1".
+// Variables have their defaults; a relative URL is relative to the root. The problem is nil when
+// there is none.
 func basePath(servers openapi3.Servers) (string, *problem) {
 	if len(servers) == 0 || servers[0] == nil {
 		return "", nil
@@ -104,8 +104,8 @@ func basePath(servers openapi3.Servers) (string, *problem) {
 	return "", nil
 }
 
-// escapedPath does the same as EscapedPath, but keeps the escapes of a path in which other
-// characters lack theirs: %2F would become a slash.
+// escapedPath does the same as url.URL.EscapedPath, except for a path that needs further escapes:
+// it keeps the existing ones, because %2F must not become a slash.
 func escapedPath(u *url.URL) string {
 	if u.RawPath == "" {
 		return u.EscapedPath()
@@ -121,8 +121,8 @@ func escapedPath(u *url.URL) string {
 	return b.String()
 }
 
-// pathCharacters need no escape in a path, RFC 3986 section 3.3; nor do brackets, which clients
-// send.
+// pathCharacters are the characters that need no escape in a path (RFC 3986, section 3.3), and
+// brackets, which clients send unescaped.
 const pathCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&'()*+,;=:@/[]"
 
 // serversOf returns the servers of an operation: its own, else those of its path, else those of the

@@ -7,7 +7,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// A valid base path is served as written, except for a slash at its end.
+// A valid base path is served as written, except for a trailing slash.
 func FuzzBasePathFault(f *testing.F) {
 	for _, text := range []string{"/", "/v2", "/v2/", "/a/b.c", "/%20", "/%2F", "/a:b", "v2", "", "//a", "/?", "/{a}", "/..", "/é"} {
 		f.Add(text)

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// ListedWarnings is the maximum number of warnings of a document that get a line each. If there
-	// are more, the summary has their number instead.
+	// ListedWarnings is the maximum number of warnings of a document that are logged one by one. If
+	// there are more, the summary contains their number instead.
 	ListedWarnings = 10
 
 	shownRoutes    = 5
@@ -59,7 +59,7 @@ func (d *Document) firstRoutes() (routes string, more int) {
 	return strings.Join(first, ", "), len(d.Operations) - len(first)
 }
 
-// firstBasePaths returns the first base paths of a document, and how many more there are.
+// firstBasePaths returns a text with the first base paths of a document and the number of others.
 func (d *Document) firstBasePaths() string {
 	var first []string
 	for _, base := range d.BasePaths[:min(shownBasePaths, len(d.BasePaths))] {

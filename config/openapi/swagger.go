@@ -23,7 +23,7 @@ var oldSections = map[string]string{"schemas": "definitions", "parameters": "par
 // converted converts a Swagger 2.0 document to OpenAPI 3 and keeps the places of its parts. It
 // returns nil on failure.
 func (r *documentReader) converted(root *tree.Node, location string) *tree.Node {
-	p := problemAt(root.Get("swagger"), "this is a document of Swagger 2.0, which is served as if it were converted to OpenAPI 3.0; convert it for all that there is")
+	p := problemAt(root.Get("swagger"), "this is a document of Swagger 2.0, which is served as if it were converted to OpenAPI 3.0; convert it to use every feature")
 	p.Warning = true
 	r.problems = append(r.problems, p)
 	b := newBundle(root, location, layouts{}, r.opts)
@@ -62,9 +62,9 @@ func (r *documentReader) converted(root *tree.Node, location string) *tree.Node 
 	return made
 }
 
-// aside keeps the values of a document that may be of any type, such as examples, during
-// conversion, which would lose nulls, digits and the order of names. Each value is replaced by a
-// placeholder string.
+// aside keeps the values of a document that may be of any type, such as examples, during the
+// conversion, because it would lose nulls, digits and the order of names. Each value is replaced by
+// a placeholder string.
 type aside struct {
 	values []tree.Node
 	taken  map[*tree.Node]int // indexes into values; a node may occur in several places
@@ -91,7 +91,7 @@ func (a *aside) putBack() {
 	}
 }
 
-// give replaces the placeholders in the converted node by the values.
+// give replaces the placeholders in a converted node with the values.
 func (a *aside) give(made *tree.Node, l *layout) {
 	eachAny(made, l, func(n *tree.Node) {
 		number, ok := strings.CutPrefix(n.Text, asideMark)
@@ -129,7 +129,7 @@ func eachAny(n *tree.Node, l *layout, do func(*tree.Node)) {
 func plainJSONError(err error) string {
 	var wrong *json.UnmarshalTypeError
 	if ok := errors.As(err, &wrong); ok && wrong.Field != "" {
-		return fmt.Sprintf("%s is %s, which is not accepted there", wrong.Field, wrong.Value)
+		return fmt.Sprintf("%s is %s, which is not valid there", wrong.Field, wrong.Value)
 	}
 	return err.Error()
 }
@@ -176,7 +176,7 @@ func settle(n, old *tree.Node) {
 	}
 }
 
-// reorder moves the keys that old also has to the front, in the order of old.
+// reorder moves the keys of n that old also has to the front, in the order of old.
 func reorder(n, old *tree.Node) {
 	place := make(map[string]int, len(old.Entries))
 	for i := range old.Entries {

@@ -12,7 +12,7 @@ import (
 	"mockserver/internal/wording"
 )
 
-// twin distinguishes an operation from one with the same method and the same shape of path.
+// twin distinguishes an operation from another with the same method and the same shape of path.
 type twin struct {
 	when  string              // the condition of the operation; "" for the one that answers all other requests
 	ahead *openapi3.Operation // the operation that it must precede; nil for none
@@ -30,7 +30,7 @@ type shapes struct {
 type alike struct {
 	op   *openapi3.Operation
 	path *tree.Entry
-	rank int    // how narrow the condition is; 0 without a condition
+	rank int    // how narrow the condition is; 0 if there is none
 	when string // the condition
 	key  string // the condition without parameter names
 }
@@ -86,7 +86,7 @@ func (s *shapes) add(paths *tree.Node, e *tree.Entry, item *openapi3.PathItem, f
 	}
 }
 
-// apart is the kind of the warning about operations that are told apart.
+// apart is the kind of warnings about operations that are told apart.
 const apart = "paths are of the same shape as others, and are told apart by their parameters"
 
 func (s *shapes) set(a *alike, ahead *openapi3.Operation) {
@@ -131,11 +131,11 @@ func (a *alike) add(rank int, key, test, variable string) {
 	a.when += strings.ReplaceAll(test, "@", variable)
 }
 
-// mostCompared limits how many enum values a condition compares.
+// mostCompared limits how many enum values a condition compares with a parameter.
 const mostCompared = 50
 
 // testOf returns the condition that the values of a schema meet, with @ for the value, and how
-// narrow it is; 0 for no condition.
+// narrow the condition is; 0 if there is none.
 func testOf(s *openapi3.Schema) (rank int, test string) {
 	if s == nil {
 		return 0, ""

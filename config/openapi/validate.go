@@ -14,9 +14,9 @@ import (
 
 // validate checks the document against the rules of OpenAPI that the library implements.
 //
-// From each use of a schema, the library checks everything reachable from it. For a document whose
-// schemas refer to each other, that takes hours. So each schema is checked once, on its own, and
-// the rest of the document is checked without its schemas.
+// At each use of a schema, the library checks everything reachable from the schema. For a document
+// whose schemas refer to each other, that takes hours. So each schema is checked once, on its own,
+// and the rest of the document is checked without its schemas.
 func (d *decoding) validate(doc *openapi3.T) {
 	options := []openapi3.ValidationOption{
 		openapi3.EnableMultiError(), openapi3.DisableExamplesValidation(), openapi3.DisableSchemaDefaultsValidation(),
@@ -52,7 +52,7 @@ func (d *decoding) validate(doc *openapi3.T) {
 	}
 }
 
-// identifiers returns empty schemas with the same names, so that only the names are checked.
+// identifiers returns empty schemas under the same names, so that only the names are checked.
 func identifiers(schemas openapi3.Schemas, plain *openapi3.Schema) openapi3.Schemas {
 	if schemas == nil {
 		return nil
@@ -64,7 +64,7 @@ func identifiers(schemas openapi3.Schemas, plain *openapi3.Schema) openapi3.Sche
 	return names
 }
 
-// alone returns a copy of a schema in which the schemas inside are replaced by empty ones.
+// alone returns a copy of a schema in which the nested schemas are replaced by empty ones.
 func alone(s *openapi3.Schema) *openapi3.Schema {
 	c := *s
 	plain := &openapi3.SchemaRef{Value: &openapi3.Schema{}}
@@ -89,8 +89,7 @@ func alone(s *openapi3.Schema) *openapi3.Schema {
 	return &c
 }
 
-// guarded turns a panic of the library into an error: whatever causes it is a problem of the
-// document.
+// guarded turns a panic of the library into an error: its cause is a problem of the document.
 func guarded(work func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -157,7 +156,7 @@ func (d *decoding) told(err error) (p problem, kind fault) {
 // plain rewords the library's messages about missing keys to match the other messages.
 func plain(what string) string {
 	if what == "a short description of the response is required" {
-		return "description is missing: what the response means, a text"
+		return "description is missing; expected a text that says what the response means"
 	}
 	if name, ok := strings.CutSuffix(what, " must be required"); ok && strings.HasPrefix(name, "path parameter ") {
 		return "the " + name + " lacks required: true"
@@ -173,8 +172,8 @@ func plain(what string) string {
 	return what
 }
 
-// checkedHere reports whether an error is reported elsewhere, with a better place or for all places
-// at once.
+// checkedHere reports whether this package itself reports an error, with a better place or for all
+// places at once.
 func checkedHere(err error) bool {
 	var parameters *openapi3.PathParametersError
 	var ids *openapi3.DuplicateOperationIDError

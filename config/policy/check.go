@@ -34,7 +34,7 @@ func CheckLatency(c *table.Checker, l *Latency, at []string) {
 	checkRates(c, l, n, at)
 }
 
-// checkLatencyForm reports whether a latency has a single form, and reports a problem if it has several.
+// checkLatencyForm reports whether a latency has a single form, and adds a problem if it has more.
 func checkLatencyForm(c *table.Checker, l *Latency, n *syntax.Node, at []string) bool {
 	uniform, curve, lognormal := "", "", ""
 	note := func(name string) {
@@ -77,7 +77,7 @@ func checkCurve(c *table.Checker, l *Latency, n *syntax.Node, at []string) {
 	low := spelt(n, "min", "min-ms")
 	high := spelt(n, "max", "max-ms")
 	if l.Max != 0 || n != nil && n.Get("p100") != nil && n.Get(high) != nil {
-		c.Wrong(table.BothGiven("p100", high)+": they are the same", table.Below(at, high)...)
+		c.Wrong(table.BothGiven("p100", high)+"; expected one, because both are the maximum", table.Below(at, high)...)
 		return
 	}
 	if len(l.Curve) > maxPercentiles+1 { // max is one of the points
@@ -109,9 +109,9 @@ func checkLognormal(c *table.Checker, l *Latency, at []string) {
 	n := c.Node(at...)
 	switch {
 	case l.Median == 0:
-		c.Wrong("median is missing: sigma spreads around it", table.Below(at, "median")...)
+		c.Wrong("median is missing: sigma is the spread around it", table.Below(at, "median")...)
 	case n != nil && n.Get("sigma") == nil:
-		c.Wrong("sigma is missing: how far the latency spreads around the median, such as 0.4", table.Below(at, "sigma")...)
+		c.Wrong("sigma is missing; expected the spread of the latency around the median, such as 0.4", table.Below(at, "sigma")...)
 	}
 }
 
@@ -122,7 +122,7 @@ func checkRates(c *table.Checker, l *Latency, n *syntax.Node, at []string) {
 		c.Wrong(fmt.Sprintf("failure-rate and timeout-rate add up to %v; expected at most 1", l.FailureRate+l.TimeoutRate), table.Below(at, "timeout-rate")...)
 	}
 	if n != nil && n.Get(timeout) != nil && n.Get("timeout-rate") == nil {
-		c.Warn("has no effect: it is for timeout-rate, which is not given", table.Below(at, timeout)...)
+		c.Warn("has no effect without timeout-rate", table.Below(at, timeout)...)
 	}
 }
 

@@ -17,8 +17,8 @@ type Fault struct {
 	Rate           float64
 	Rated          bool // Rate applies even if it is 0; Complete sets it for any other rate
 	BytesPerSecond int  // slow-body; 0 means DefaultBytesPerSecond
-	// Of says whether a reset over HTTP/2 ends the stream or the connection: OfStream or
-	// OfConnection; "" means OfStream.
+	// Of says whether a reset over HTTP/2 ends only the stream or the whole connection: OfStream
+	// or OfConnection; "" means OfStream.
 	Of string
 }
 
@@ -44,7 +44,7 @@ var faultFields = []table.Field[Fault]{
 	table.Of[Fault](table.Row{Key: "type", Doc: "what goes wrong: one of reset, empty, malformed, truncate, slow-body", Required: true, Kinds: table.Texts, Enum: FaultTypes}),
 	table.Of[Fault](table.Row{Key: "rate", Given: "rated", Doc: "the share of requests that have the fault; all by default", Kinds: table.Numbers | table.Texts, Pattern: table.PercentPattern, UpTo: 1}),
 	table.Of[Fault](table.Row{Key: "bytes-per-second", Doc: "how fast the body of slow-body is sent; 1024 by default", Kinds: table.Numbers, Min: 1, Max: maxBytesPerSecond}),
-	table.Of[Fault](table.Row{Key: "of", Doc: "what reset ends over HTTP/2: stream (the default), or connection for the whole connection", Kinds: table.Texts, Enum: []string{OfStream, OfConnection}}),
+	table.Of[Fault](table.Row{Key: "of", Doc: "what reset closes over HTTP/2: stream (the default), or connection for the whole connection", Kinds: table.Texts, Enum: []string{OfStream, OfConnection}}),
 }
 
 // EffectiveRate returns the share of requests that have the fault.
@@ -64,9 +64,9 @@ func checkFault(c *table.Checker, f *Fault, at []string) {
 		return
 	}
 	if f.BytesPerSecond != 0 && f.Type != slowBody {
-		c.Wrong(fmt.Sprintf("bytes-per-second is for the fault %s; this one is %s", slowBody, f.Type), table.Below(at, "bytes-per-second")...)
+		c.Wrong(fmt.Sprintf("bytes-per-second applies only to the fault %s; this one is %s", slowBody, f.Type), table.Below(at, "bytes-per-second")...)
 	}
 	if f.Of != "" && f.Type != reset {
-		c.Wrong(fmt.Sprintf("of is for the fault %s; this one is %s", reset, f.Type), table.Below(at, "of")...)
+		c.Wrong(fmt.Sprintf("of applies only to the fault %s; this one is %s", reset, f.Type), table.Below(at, "of")...)
 	}
 }

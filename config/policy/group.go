@@ -1,6 +1,5 @@
 // Package policy declares how the requests of an endpoint are treated, whatever answers them: their
-// latency and faults, the rate limit and the capacity. Package listener/traffic implements their
-// effects.
+// latency, fault, rate limit and capacity. Package listener/traffic implements their effects.
 package policy
 
 import (
@@ -9,8 +8,9 @@ import (
 	"mockserver/config/table"
 )
 
-// Group has the policies of one declaration. A nil field is not declared. A type whose declarations have
-// policies has fields with the names and types of those of a Group: Endpoint has all of them.
+// Group contains the policies of one declaration. The field of a policy that is not declared is
+// nil. A type whose declarations have policies has fields with the same names and types as a Group:
+// Endpoint has all of them.
 type Group struct {
 	Latency   *Latency
 	Fault     *Fault
@@ -24,13 +24,13 @@ func Of(declaration any) (g Group) {
 	return g
 }
 
-// Give sets the policies of a declaration, given a pointer to it. Policies that its type does not
-// have are left out.
+// Give sets the policies of a declaration, given a pointer to it. Policies for which its type has
+// no field are left out.
 func (g Group) Give(declaration any) {
 	g.each(declaration, func(own, its reflect.Value) { its.Set(own) })
 }
 
-// Over returns the policies of g, and those of other that g does not declare.
+// Over returns the policies of g, with those of other where g does not declare one.
 func (g Group) Over(other Group) Group {
 	g.each(&other, func(own, its reflect.Value) {
 		if own.IsNil() {
@@ -51,7 +51,8 @@ func (g Group) Keys() (keys []string) {
 	return keys
 }
 
-// each calls f for each policy that a declaration can have, with the field of g and its own.
+// each calls f for each policy that a declaration can have, with the field of g and the field of
+// the declaration.
 func (g *Group) each(declaration any, f func(own, its reflect.Value)) {
 	own, of := reflect.ValueOf(g).Elem(), reflect.ValueOf(declaration).Elem()
 	for i := range own.NumField() {

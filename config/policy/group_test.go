@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// answer can have only some of the policies.
+// answer is a type that can have only some of the policies.
 type answer struct {
 	Status  int
 	Latency *Latency

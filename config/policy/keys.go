@@ -4,8 +4,8 @@ import (
 	"mockserver/config/table"
 )
 
-// AnswerKeys returns the keys that an answer may have: latency and fault. T has a Go field for each of
-// them. more is appended to their documentation.
+// AnswerKeys returns the policy keys that an answer may have: latency and fault. T has a Go field
+// for each of them. more is appended to their documentation.
 func AnswerKeys[T any](more string) []table.Field[T] {
 	return []table.Field[T]{
 		table.Made[T](table.Row{Key: "latency", Doc: "the time from the request to the answer" + more, Form: "a map with " + latencyForms}, latencyFields, decodeLatency),
@@ -13,8 +13,8 @@ func AnswerKeys[T any](more string) []table.Field[T] {
 	}
 }
 
-// LimitKeys returns the keys that only an endpoint has: rate-limit and capacity. T has a Go field for
-// each of them. requests says which ones are counted.
+// LimitKeys returns the policy keys that only an endpoint has: rate-limit and capacity. T has a Go
+// field for each of them. requests says, in their documentation, which requests are counted.
 func LimitKeys[T any](requests string) []table.Field[T] {
 	return []table.Field[T]{
 		table.Map[T](table.Row{Key: "rate-limit", Doc: "how many " + requests + " are answered in a window; {} is 100 in 15 minutes for each address",
@@ -23,7 +23,8 @@ func LimitKeys[T any](requests string) []table.Field[T] {
 	}
 }
 
-// AfterKey returns the key after, a latency without rates: a duration, or a map. T has a Go field for it.
+// AfterKey returns the key after. Its value is a latency without rates: a duration, or a map. T has
+// a Go field for it.
 func AfterKey[T any](doc string) table.Field[T] {
 	key := table.Made[T](table.Row{Key: "after", Doc: doc, Required: true, Form: `a duration such as "2s", or a map with ` + afterForms}, afterFields, decodeAfter)
 	key.Kinds |= table.Texts

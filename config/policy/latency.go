@@ -21,7 +21,7 @@ type Latency struct {
 	// begins at 0. Load and Complete make Max at least Min.
 	Min, Max time.Duration
 
-	// Curve are the points of the distribution, with rising percentiles and lengths: {50, 20ms},
+	// Curve holds the points of the distribution, with rising percentiles and lengths: {50, 20ms},
 	// {99, 120ms}, and finally {100, 1s} for its maximum. Lengths between two points are
 	// interpolated; below the first point they go down to Min. Load and Complete append Max as the
 	// last point.
@@ -57,16 +57,16 @@ var latencyFields = []table.Field[latencyForm]{
 	table.Of[latencyForm](table.Row{Key: "max", Unless: "max-ms", Given: "max-given", Doc: "the maximum; without min, the latency begins at 0; with percentiles, it is the last one, p100", Kinds: table.Texts | table.Numbers, Length: table.UnitFromZero, Most: maxLatency}),
 	table.Of[latencyForm](table.Row{Key: "min-ms", Of: "min", Doc: "min in milliseconds", Kinds: table.Numbers, Length: table.MillisFromZero, Most: maxLatency}),
 	table.Of[latencyForm](table.Row{Key: "max-ms", Of: "max", Given: "max-given", Doc: "max in milliseconds", Kinds: table.Numbers, Length: table.MillisFromZero, Most: maxLatency}),
-	table.With(table.Row{Key: "pNN", Doc: "a percentile such as p50, p99 or p99.9: so many percent take this long or less", Kinds: table.Texts | table.Numbers, Length: table.UnitFromZero, Most: maxLatency,
+	table.With(table.Row{Key: "pNN", Doc: "a percentile such as p50, p99 or p99.9: the latency that this percentage of requests does not exceed", Kinds: table.Texts | table.Numbers, Length: table.UnitFromZero, Most: maxLatency,
 		Many: &table.Many{Pattern: percentilePattern, Takes: beginsPercentile, Near: nearPercentile}}, setPercentile),
 	table.Of[latencyForm](table.Row{Key: "median", Doc: "the median of a lognormal distribution", Kinds: table.Texts, Length: table.UnitAboveZero, Most: maxLatency}),
-	table.Of[latencyForm](table.Row{Key: "sigma", Doc: "how far it spreads: the standard deviation of the logarithm, such as 0.4", Kinds: table.Numbers, UpTo: maxSigma}),
+	table.Of[latencyForm](table.Row{Key: "sigma", Doc: "the spread of the distribution: the standard deviation of the logarithm, such as 0.4", Kinds: table.Numbers, UpTo: maxSigma}),
 	table.Of[latencyForm](table.Row{Key: "from", Doc: "a file of measured latencies: a recording, a log of HdrHistogram, percentiles of wrk2 or vegeta, or a table", Kinds: table.Texts, Filled: true}),
 	table.Of[latencyForm](table.Row{Key: "unit", Doc: "the unit of the numbers in that file", Kinds: table.Texts, Enum: unitsOfSamples}),
 	table.Of[latencyForm](table.Row{Key: "column", Doc: "the column of a table that holds the latencies; the first by default", Kinds: table.Scalars}),
 	table.Of[latencyForm](table.Row{Key: "failure-rate", Doc: "the share of requests that are answered with 500", Kinds: table.Numbers | table.Texts, Pattern: table.PercentPattern, UpTo: 1}),
 	table.Of[latencyForm](table.Row{Key: "timeout-rate", Doc: "the share of requests that wait for the timeout and are answered with 504", Kinds: table.Numbers | table.Texts, Pattern: table.PercentPattern, UpTo: 1}),
-	table.Of[latencyForm](table.Row{Key: "timeout", Unless: "timeout-ms", Doc: "how long those wait; 30s by default", Kinds: table.Texts, Length: table.UnitAboveZero, Most: maxLatency}),
+	table.Of[latencyForm](table.Row{Key: "timeout", Unless: "timeout-ms", Doc: "how long those requests wait; 30s by default", Kinds: table.Texts, Length: table.UnitAboveZero, Most: maxLatency}),
 	table.Of[latencyForm](table.Row{Key: "timeout-ms", Of: "timeout", Doc: "timeout in milliseconds", Kinds: table.Numbers, Length: table.MillisAboveZero, Most: maxLatency}),
 }
 
@@ -156,7 +156,7 @@ func setPercentile(d *table.Decoder, v table.Value, l *latencyForm) {
 
 const afterForms = "min and max, percentiles such as p50 and p99, or median and sigma"
 
-// afterFields are the keys of a latency that are lengths.
+// afterFields are the keys of a latency except its rates and the timeout.
 var afterFields = slices.DeleteFunc(slices.Clone(latencyFields), func(f table.Field[latencyForm]) bool {
 	return slices.Contains([]string{"failure-rate", "timeout-rate", "timeout", "timeout-ms"}, f.Key)
 })

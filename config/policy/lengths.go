@@ -10,7 +10,7 @@ import (
 
 // Lengths returns the distribution of a latency as a function: it maps a share, from 0 to below 1,
 // to the length that this share of the values does not exceed. Applied to random numbers, it gives
-// values with this distribution. It is nil for no latency, and for one with rates only.
+// values with this distribution. Lengths returns nil for no latency, and for one with rates only.
 func (l *Latency) Lengths() func(part float64) time.Duration {
 	switch {
 	case l == nil:
@@ -34,8 +34,8 @@ type portion struct {
 	length func(part float64) time.Duration
 }
 
-// Add adds the requests with a latency: those that time out, and the others. Their share is weight,
-// divided by the sum of all weights. nil adds nothing.
+// Add adds the requests with latency l: those that time out, and the others. Their share of all
+// requests is weight divided by the sum of all weights. If l is nil, Add does nothing.
 func (m *Mixture) Add(l *Latency, weight float64) {
 	if l == nil {
 		return
@@ -49,7 +49,7 @@ func (m *Mixture) Add(l *Latency, weight float64) {
 	}
 }
 
-// Lengths returns the combined distribution, as Latency.Lengths does; nil for none.
+// Lengths returns the combined distribution, as Latency.Lengths does; nil for an empty mixture.
 func (m Mixture) Lengths() func(part float64) time.Duration {
 	all := slices.DeleteFunc(m, func(p portion) bool { return p.weight <= 0 })
 	var total float64
@@ -82,7 +82,7 @@ func between(low, high time.Duration, part float64) time.Duration {
 	return low + time.Duration(math.Round(part*float64(high-low)))
 }
 
-// point is a point of a curve: this share of all values is at most length.
+// point is a point of a curve: the share part of all values is at most length.
 type point struct {
 	part   float64
 	length time.Duration

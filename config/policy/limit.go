@@ -30,7 +30,7 @@ type RateLimit struct {
 // LimitAlgorithms are the algorithms for counting, the default first. It must not be modified.
 var LimitAlgorithms = []string{"sliding-window", "fixed-window", "token-bucket"}
 
-// LimitScopes say who counts the requests of a rate limit: each replica for itself, which is the
+// LimitScopes says who counts the requests of a rate limit: each replica for itself, which is the
 // default, or all replicas together. It must not be modified.
 var LimitScopes = []string{"replica", "shared"}
 
@@ -64,7 +64,7 @@ var rateLimitFields = []table.Field[RateLimit]{
 	table.Of[RateLimit](table.Row{Key: "max-requests", Doc: "how many requests of one key are answered in a window; 100 by default", Kinds: table.Numbers, Min: 1, Max: maxMost}),
 	table.Of[RateLimit](table.Row{Key: "window", Unless: "window-ms", Doc: "how long the window is; 15m by default", Kinds: table.Texts, Length: table.UnitAboveZero, Most: maxWindow}),
 	table.Of[RateLimit](table.Row{Key: "window-ms", Of: "window", Doc: "window in milliseconds", Kinds: table.Numbers, Length: table.MillisAboveZero, Most: maxWindow}),
-	table.With(table.Row{Key: "key-fn", Doc: "what tells clients apart: remote-addr (the default), host, a header, or header-params.x, query-params.x, path-params.x",
+	table.With(table.Row{Key: "key-fn", Doc: "what distinguishes clients: remote-addr (the default), host, a header, or header-params.x, query-params.x, path-params.x",
 		Kinds: table.Texts, Filled: true, Pattern: keyPattern, Form: keyForm}, setLimitKey),
 	table.Of[RateLimit](table.Row{Key: "algorithm", Doc: "how requests are counted: sliding-window (the default), fixed-window or token-bucket", Kinds: table.Texts, Enum: LimitAlgorithms}),
 	table.Of[RateLimit](table.Row{Key: "scope", Doc: "which replicas count together: replica (the default) for each on its own, or shared for all with the same --shared-state", Kinds: table.Texts, Enum: LimitScopes}),
@@ -138,14 +138,14 @@ func limitKeyFault(by, path string) (what string, warning bool) {
 	return "", false
 }
 
-// pathParamFault returns the message that a path does not declare a parameter.
+// pathParamFault returns the error message for a parameter that a path does not declare.
 func pathParamFault(name, path string) string {
 	declared := address.PathParams(path)
 	switch {
 	case slices.Contains(declared, name):
 		return ""
 	case len(declared) == 0:
-		return fmt.Sprintf("the path has no parameter %q; it has none", wording.Clip(name))
+		return fmt.Sprintf("the path has no parameter %q: it declares no parameters", wording.Clip(name))
 	}
 	for i := range declared {
 		declared[i] = wording.Clip(declared[i])

@@ -13,22 +13,23 @@ import (
 	"mockserver/internal/wording"
 )
 
-// measured names the file of measured lengths from which a latency is made.
+// measured names a file of measured latencies, from which a latency is made.
 type measured struct {
 	From   syntax.Text
 	Unit   string
 	Column string
 }
 
-// unitsOfSamples are the units that numbers in a file of lengths may have.
+// unitsOfSamples are the units that the numbers in such a file may have.
 var unitsOfSamples = []string{"ns", "us", "ms", "s"}
 
-// read returns the lengths in the file, and whether one is given. v is the map that declares it.
+// read returns the latencies in the file, and whether a valid file is given. v is the map that
+// declares it.
 func (m *measured) read(d *table.Decoder, v table.Value) (curve samples.Curve, given bool) {
 	if m.From.Value == "" {
 		for _, key := range []string{"unit", "column"} {
 			if e := v.Entry(key); e != nil {
-				d.Add(syntax.Problem{Pos: e.Key.Pos(), Key: v.Key + "." + key, What: "has no effect: it is for from, which is not given", Warning: true})
+				d.Add(syntax.Problem{Pos: e.Key.Pos(), Key: v.Key + "." + key, What: "has no effect without from", Warning: true})
 			}
 		}
 		return curve, false
@@ -64,8 +65,9 @@ func (m *measured) read(d *table.Decoder, v table.Value) (curve samples.Curve, g
 	return curve, true
 }
 
-// resolve returns the file that a relative name means: next to the configuration, or else in the
-// working directory. Both are watched, because the first may appear later.
+// resolve returns the file that a name means. A relative name is looked up next to the
+// configuration, then in the working directory. Both files are watched, because the first may
+// appear later.
 func resolve(d *table.Decoder, name string) string {
 	local := filepath.FromSlash(name)
 	if filepath.IsAbs(local) {

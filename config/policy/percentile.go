@@ -28,7 +28,8 @@ func rankOf(name string) (rank float64, ok bool) {
 	return rank, err == nil
 }
 
-// nearPercentile returns the percentile that another key seems to mean, such as P99 or 95th; "" for none.
+// nearPercentile returns the percentile that another key, such as P99 or 95th, seems to mean; ""
+// for none.
 func nearPercentile(name string) string {
 	const longest = 16
 	if len(name) > longest {

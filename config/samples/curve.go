@@ -26,7 +26,8 @@ type Point struct {
 const (
 	// pointEach is the number of samples up to which each sample is a point.
 	pointEach = 100
-	// beyond is how many samples must be above a percentile of nines to make it a point.
+	// beyond is how many samples must be above a percentile of nines, such as 99.9, to make it a
+	// point.
 	beyond = 10
 )
 

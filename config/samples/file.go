@@ -34,12 +34,12 @@ func Read(name string, r io.Reader, o Options) (Curve, error) {
 	case c.Count == 0:
 		return Curve{}, &Problem{What: "has no sample"}
 	case c.Max > MaxLength:
-		return Curve{}, &Problem{What: fmt.Sprintf("has a length of %v; expected 24h at most", c.Max)}
+		return Curve{}, &Problem{What: fmt.Sprintf("has a length of %v; expected at most 24h", c.Max)}
 	}
 	return c, nil
 }
 
-// read recognizes a file by its content, and tables by their name.
+// read recognizes a file by its content, and a table by the name of its file.
 func (l *lines) read(name, head string, o Options) (Curve, error) {
 	switch {
 	case strings.HasPrefix(head, `{"mockserver":"recording"`):
@@ -53,5 +53,5 @@ func (l *lines) read(name, head string, o Options) (Curve, error) {
 	case percentiles(head):
 		return l.spectrum(o)
 	}
-	return Curve{}, &Problem{Line: 1, Column: 1, What: "is not known; expected a recording, a log of HdrHistogram, percentiles of wrk2 or vegeta, or a table named .csv"}
+	return Curve{}, &Problem{Line: 1, Column: 1, What: "has an unknown format; expected a recording, a log of HdrHistogram, percentiles of wrk2 or vegeta, or a table named .csv"}
 }

@@ -84,7 +84,7 @@ func (l *lines) vegeta() (Curve, error) {
 	return t.curve()
 }
 
-// hdr reads the histograms of a log of HdrHistogram, of all its tags.
+// hdr reads a log of HdrHistogram: the histograms of all its tags.
 func (l *lines) hdr(o Options) (Curve, error) {
 	if o.Unit == 0 {
 		o.Unit = time.Nanosecond
@@ -125,7 +125,8 @@ func (l *lines) hdr(o Options) (Curve, error) {
 	return ofCounted(all), nil
 }
 
-// table reads a column of a table. Its first row names the columns unless its cell is a length.
+// table reads a column of a table. The first row names the columns unless its cell there is a
+// length.
 func (l *lines) table(name string, o Options) (Curve, error) {
 	r := csv.NewReader(l.r)
 	r.FieldsPerRecord, r.LazyQuotes, r.ReuseRecord, r.TrimLeadingSpace = -1, true, true, true

@@ -10,7 +10,7 @@ import (
 	"mockserver/internal/wording"
 )
 
-// MaxLength is the longest length that is read.
+// MaxLength is the maximum length that is read.
 const MaxLength = 24 * time.Hour
 
 // Units are the units of numbers, by name.

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Problem is an error in a file. Line and column start at 1; 0 is not known.
+// Problem is an error in a file. Line and column start at 1; 0 means unknown.
 type Problem struct {
 	Line, Column int
 	What         string // what is wrong, and what is expected

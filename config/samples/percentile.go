@@ -17,7 +17,7 @@ type percentileTable struct {
 type percentileRow struct {
 	rank   float64 // 0 to 100
 	length time.Duration
-	line   int // of the file
+	line   int // in the file
 }
 
 // add adds a percentile, and returns what is wrong with it.
@@ -45,7 +45,7 @@ func (t *percentileTable) spectrumRow(cells []string, line int, unit time.Durati
 func (t *percentileTable) vegeta(cells []string, line int) string {
 	names, values := strings.Split(cells[1], ","), strings.Split(cells[2], ",")
 	if len(names) != len(values) {
-		return fmt.Sprintf("names %d latencies and has %d", len(names), len(values))
+		return fmt.Sprintf("declares %d latencies and has %d", len(names), len(values))
 	}
 	for i, name := range names {
 		rank, err := number(strings.TrimSpace(name))
@@ -70,10 +70,10 @@ func (t *percentileTable) curve() (Curve, error) {
 	rows := t.rows[:0:0]
 	for i, r := range t.rows {
 		if i > 0 && r.rank < t.rows[i-1].rank {
-			return Curve{}, &Problem{r.line, min(r.line, 1), fmt.Sprintf("the percentile %v comes after %v; expected rising ones", r.rank, t.rows[i-1].rank)}
+			return Curve{}, &Problem{r.line, min(r.line, 1), fmt.Sprintf("the percentile %v comes after %v; expected rising percentiles", r.rank, t.rows[i-1].rank)}
 		}
 		if i > 0 && r.length < t.rows[i-1].length {
-			return Curve{}, &Problem{r.line, min(r.line, 1), fmt.Sprintf("the length at %v percent, %v, is below that at %v percent, %v; lengths do not fall where percentiles rise",
+			return Curve{}, &Problem{r.line, min(r.line, 1), fmt.Sprintf("the length at %v percent, %v, is below that at %v percent, %v; lengths must not fall as percentiles rise",
 				r.rank, r.length, t.rows[i-1].rank, t.rows[i-1].length)}
 		}
 		if n := len(rows); n > 0 && rows[n-1].rank == r.rank {

@@ -36,7 +36,7 @@ func (r *argReader) word(word string) {
 			s.Command = word
 		}
 	case named:
-		r.flags.Wrong("%q: unexpected, the command is %s already", word, r.command)
+		r.flags.Wrong("%q: unexpected; the command is already %s", word, r.command)
 	case IsPath(word):
 		r.files = append(r.files, word)
 		r.flags.Give("config", word)
@@ -56,8 +56,8 @@ func IsPath(word string) bool {
 }
 
 // Read reads the settings from the arguments after the program's name and from the environment. The
-// error names all invalid flags and variables, one per line. A request for help is met, whatever
-// else is wrong.
+// error names all invalid flags and variables, one per line. A request for help is answered even if
+// there are errors.
 func Read(args []string, getenv func(string) string) (Settings, error) {
 	var s Settings
 	for _, f := range table {
@@ -76,7 +76,7 @@ func Read(args []string, getenv func(string) string) (Settings, error) {
 		return s, nil
 	}
 	if c := commandNamed(s.Command); len(r.files) > 0 && c != nil && !c.files {
-		r.flags.Wrong("%q: unexpected, %s takes no files", r.files[0], s.Command)
+		r.flags.Wrong("%q: unexpected; %s takes no files", r.files[0], s.Command)
 	}
 	if s.Command != "version" && s.Command != "schema" {
 		r.flags.Environment(getenv)
@@ -127,7 +127,7 @@ func (r *argReader) checkTLS() {
 		}
 	}
 	if s.Command == "serve" && s.Fleet != "" && s.AdminTLS.ClientCA != "" {
-		r.flags.Wrong("--fleet and --admin-tls-client-ca are both given: replicas show each other a token, and no certificates")
+		r.flags.Wrong("--fleet and --admin-tls-client-ca are both given: replicas present a token to each other, not a certificate")
 	}
 	if s.Command == "ca" && s.TLS.Dir == "" {
 		r.flags.Wrong("ca: missing --tls-dir: without it each start makes a new CA; expected the directory where it is kept, " +

@@ -27,7 +27,7 @@ var commands = []command{
 	{"export", "print what the configuration serves as an OpenAPI document", true, []string{"config", "mocks", "format", "strict-documents", "allow-remote-refs", "base-path", "export-format"}, "mockserver export api.yml > openapi.yml"},
 	{"schema", "print the JSON Schema of the configuration, for editors", false, nil, "mockserver schema > mockserver.schema.json"},
 	{"ca", "print the certificate of the CA of --tls auto, and make the CA if there is none yet", false, []string{"tls-dir", "format"}, "mockserver ca --tls-dir tls > ca.pem"},
-	{"import", "make a configuration of files of other tools and of recordings: mockserver import -h", true, nil, ""},
+	{"import", "make a configuration from files of other tools and from recordings: mockserver import -h", true, nil, ""},
 	{"bench", "measure what the server can do on this machine: mockserver bench -h", true, nil, ""},
 	{"fleet", "begin and end a run on all replicas around a command, or show them: mockserver fleet -h", false, nil, ""},
 	{"health", "ask the server that runs with these settings whether it answers: exit code 0 if so, otherwise 1", false, []string{"host", "port", "tls-only", "format"}, "mockserver health --port 8080"},
@@ -100,7 +100,7 @@ func writeFlags(b *strings.Builder, listed func(f flags.Flag[Settings]) bool) {
 	slices.DeleteFunc(slices.Clone(table), unlisted).Write(b, 33, origin)
 }
 
-// origin returns " (PORT, default 8000)".
+// origin returns the variable of a flag and its default: " (PORT, default 8000)".
 func origin(f flags.Flag[Settings]) string {
 	switch {
 	case f.Env == "":

@@ -8,10 +8,10 @@ import (
 
 // Given is a setting of the running process, for display.
 type Given struct {
-	Flag     string `json:"flag" doc:"--port"`
-	Variable string `json:"variable,omitempty" doc:"of the environment: PORT"`
-	Value    string `json:"value" doc:"as it was written, or the default; empty for none"`
-	Default  bool   `json:"default" doc:"nothing was given"`
+	Flag     string `json:"flag" doc:"the flag, such as --port"`
+	Variable string `json:"variable,omitempty" doc:"the environment variable, such as PORT"`
+	Value    string `json:"value" doc:"the value as it was written, or the default; empty if there is none"`
+	Default  bool   `json:"default" doc:"true if the value is the default"`
 }
 
 // Given returns the settings in the order of the usage. For secrets it only says whether they were

@@ -43,7 +43,7 @@ var importTable = flags.Table[Import]{
 		Doc: "exit with 1 if an item is not exact",
 		Set: func(i *Import, v string) bool { return flags.Switch(&i.Strict, v) }},
 	{Name: "check", Accepts: "true or false",
-		Doc: "ask what was made for what the source says, and compare the answers",
+		Doc: "send the requests of the source to the configuration that was made, and compare the answers",
 		Set: func(i *Import, v string) bool { return flags.Switch(&i.Check, v) }},
 	{Name: "against", Value: "URL", Accepts: "an http or https URL",
 		Doc: "send the requests of the source to this server as well, and compare its answers",
@@ -58,7 +58,7 @@ var importTable = flags.Table[Import]{
 		Doc: "recordings and HAR: a latency is the time to this byte: first or last",
 		Set: func(i *Import, v string) bool { i.Last = v == "last"; return v == "first" || v == "last" }},
 	{Name: "subtract", Value: "DURATION", Accepts: "a duration, such as 2ms",
-		Doc: "recordings and HAR: take this off latencies, for the network",
+		Doc: "recordings and HAR: subtract this from latencies, for the network",
 		Set: func(i *Import, v string) bool { return flags.Duration(&i.Subtract, v) }},
 	{Name: "env", Value: "FILE", Accepts: "the name of a file",
 		Doc: "Postman: an environment with values of variables",
@@ -97,7 +97,7 @@ func ReadImport(args []string) (Import, error) {
 // ImportUsage returns the text that import -h prints.
 func ImportUsage() string {
 	var b strings.Builder
-	b.WriteString("usage: mockserver import FILE... [FLAGS]\n\nMake a configuration of files of other tools, and of recordings.\n\nflags:\n")
+	b.WriteString("usage: mockserver import FILE... [FLAGS]\n\nMake a configuration from files of other tools, and from recordings.\n\nflags:\n")
 	importTable.Write(&b, 26, func(f flags.Flag[Import]) string {
 		if f.Initial != "" {
 			return " (default " + f.Initial + ")"

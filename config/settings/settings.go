@@ -46,9 +46,9 @@ type Settings struct {
 	Dynamic         bool   // operations in documents generate a new body for each request
 	BasePath        string // prefix of the paths of documents, instead of their own; "" for their own
 	NoHTTP2         bool   // clients that speak HTTP/2 are refused
-	// MaxConnectionAge is how long a connection is used; 0 is without limit.
+	// MaxConnectionAge is how long a connection is used; 0 means no limit.
 	MaxConnectionAge time.Duration
-	Grace            time.Duration // how long stopping waits for requests, and sends webhooks
+	Grace            time.Duration // how long a stopping server waits for requests and sends webhooks
 
 	MaxPendingWebhooks int    // maximum number of waiting webhooks
 	WebhookStore       string // a directory, or a URL of NATS; "" for none
@@ -69,7 +69,7 @@ type Settings struct {
 	AdminTLS      TLS    // of the admin address; only certificates and client CA
 	JournalSample int    // one out of this many unremarkable requests is stored; 0 for none
 	JournalSize   int    // maximum size of the stored requests in bytes
-	// Verdict is the limits above which the timing is not trusted, in the form that
+	// Verdict lists the limits above which the timing is not trusted, in the form that
 	// verdict.ParseThresholds accepts; "" for the defaults.
 	Verdict string
 	// Fleet lists the replicas of the fleet, in the form that fleet.ParseMembers accepts; "" for
@@ -77,8 +77,7 @@ type Settings struct {
 	Fleet       string
 	FleetExpect int // the expected number of replicas; 0 for any number
 	// FleetCA is a file with the CA of the admin addresses of the other replicas; "" for the CA
-	// that
-	// --admin-tls auto makes, or the CAs of the system.
+	// that --admin-tls auto makes, or the CAs of the system.
 	FleetCA string
 
 	texts    map[string]string // how each setting was given, by flag name; see Given
@@ -111,11 +110,11 @@ func (s Settings) Sources() ([]string, error) {
 			return []string{path}, nil
 		}
 	}
-	looked := "neither XDG_CONFIG_HOME nor HOME says where to look for one"
+	looked := "neither XDG_CONFIG_HOME nor HOME is set"
 	if len(s.defaults) > 0 {
 		looked = "there is no " + strings.Join(s.defaults, " and no ")
 	}
-	return nil, fmt.Errorf("no configuration: no file is given, nor --config or --mocks, and %s\n"+
+	return nil, fmt.Errorf("no configuration: no file, --config or --mocks is given, and %s\n"+
 		"to begin, write a file api.yml:\n\n%s\nand run: mockserver api.yml", looked, firstFile)
 }
 

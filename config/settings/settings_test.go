@@ -85,7 +85,7 @@ func TestEveryMistakeOfTheCommandLineIsNamed(t *testing.T) {
 		`--port: given twice, first as --port`,
 		`--no-cors: "maybe" is not valid; expected true or false`,
 		`"more": no such file or directory; a flag's value comes after its flag`,
-		`"validate": unexpected, the command is serve already`,
+		`"validate": unexpected; the command is already serve`,
 		`--unmatched-status: "199" is not valid; expected an integer from 200 to 599`,
 		`--max-body: "0" is not valid; expected a number of bytes above 0`,
 		`--host: "a:1" is not valid; expected an IP address or a host name`,
@@ -113,7 +113,7 @@ func TestCommands(t *testing.T) {
 		{"--bogus validate --port x", "", "--bogus: no such flag; mockserver -h lists them\n--port: \"x\""}, {"--bogus=1 x", "", "\"x\": no such command"},
 		{"vaildate", "", `(did you mean "validate"?)`}, {"nowhere", "", "no such command or file; expected one of serve"},
 		{"api.yml", "serve", ""}, {".", "serve", ""}, {"api.yml validate", "validate", ""}, {"export a.edn b/c", "export", ""},
-		{"help validate", "help", ""}, {"validate a.yml -h", "help", ""}, {"schema a.yml", "", `"a.yml": unexpected, schema takes no files`},
+		{"help validate", "help", ""}, {"validate a.yml -h", "help", ""}, {"schema a.yml", "", `"a.yml": unexpected; schema takes no files`},
 		{"a.yml health", "", "health takes no files"}, {"version a.yml", "", "version takes no files"},
 		{"-", "", "no such command or file"}, {"-x", "", "no such flag; "}, {"--", "serve", ""}, {"--config --port 80", "", "--config: missing value"},
 	} {
@@ -182,7 +182,7 @@ func TestUsageOfCommands(t *testing.T) {
 		}
 		for _, other := range strings.Fields(c.lacks) {
 			if strings.Contains(usage, other) {
-				t.Errorf("%s: %q has no place in\n%s", c.command, other, usage)
+				t.Errorf("%s: %q must not be in\n%s", c.command, other, usage)
 			}
 		}
 	}
@@ -227,7 +227,7 @@ func TestSources(t *testing.T) {
 		}
 	}
 	if spec := config.Parse("api.yml", []byte(firstFile)); len(spec.Problems) > 0 || spec.Endpoints[0].Path.Value != "/hello/:name" {
-		t.Errorf("the file to begin with: %+v", spec)
+		t.Errorf("the suggested first file: %+v", spec)
 	}
 	if err := os.Mkdir(filepath.Join(home, ".config"), 0o700); err != nil {
 		t.Fatal(err)

@@ -12,5 +12,5 @@ type TLS struct {
 	TicketKeys  string   // a file; "" for none
 }
 
-// IsOn reports whether TLS is spoken.
+// IsOn reports whether TLS is used.
 func (t *TLS) IsOn() bool { return t.Auto || len(t.Certs) > 0 }

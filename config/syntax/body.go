@@ -48,7 +48,7 @@ func (w *jsonWriter) node(n *Node) {
 		w.out = fmt.Appendf(w.out, "%v", n.Truth())
 	case NumberNode:
 		if n.Number == "" {
-			w.fail(n, fmt.Sprintf("%s cannot be said in JSON; expected a finite number, or a text in quotes", wording.Clip(n.Text.Value)))
+			w.fail(n, fmt.Sprintf("%s cannot be written in JSON; expected a finite number, or a text in quotes", wording.Clip(n.Text.Value)))
 		}
 		w.out = append(w.out, n.Number...)
 	case TextNode:
@@ -106,8 +106,8 @@ func (w *jsonWriter) text(t *Text) {
 }
 
 // escape appends s as the content of a JSON string. It escapes only what it must: <, > and & are
-// not changed. After each escape it marks the offset in origin, where s begins at from; nil is not
-// marked.
+// not changed. After each escape it marks the offset in origin, in which s begins at from, unless
+// origin is nil.
 func (w *jsonWriter) escape(s string, origin *Text, from int) {
 	for i, r := range s {
 		switch {
@@ -129,7 +129,7 @@ func (w *jsonWriter) escape(s string, origin *Text, from int) {
 	}
 }
 
-// mark records that the next text is origin from an offset on.
+// mark records that the text written next is the text of origin from an offset on.
 func (w *jsonWriter) mark(origin *Text, from int) {
 	if origin != nil {
 		w.marks = append(w.marks, mark{at: len(w.out), text: origin, from: from})

@@ -3,7 +3,7 @@ package syntax
 // fewWarnings is how many warnings of a kind are reported individually.
 const fewWarnings = 3
 
-// Digested is a single warning, or the first of several of one kind with a What for all of them.
+// Digested is a single warning, or the first of several of one kind, with a What for all of them.
 type Digested struct {
 	Problem
 	Count int

@@ -88,7 +88,7 @@ func (r *ednReader) file() ([]*Node, error) {
 func (r *ednReader) document() (*Node, error) {
 	switch c := r.s[r.at]; c {
 	case ')', ']', '}':
-		return nil, r.fail(r.at, "a %c that closes nothing: the bracket that it belongs to is closed before, or missing", c)
+		return nil, r.fail(r.at, "a %c that closes nothing: the bracket that it belongs to is already closed, or missing", c)
 	case '{':
 		r.push(step{index: r.base})
 		defer r.pop()
@@ -139,7 +139,7 @@ func (r *ednReader) leaveOut() error {
 	begin := r.at
 	r.at += len("#_")
 	r.left++
-	_, err := r.after(begin, "#_ skips the form after it, and there is none")
+	_, err := r.after(begin, "#_ skips the form after it, but there is none")
 	r.left--
 	return err
 }

@@ -106,8 +106,8 @@ func checkMade(t *testing.T, src *source, n *Node) {
 	}
 }
 
-// The intended differences between the reader and the library: halves of surrogate pairs, which the
-// library loses, and comments that a lone \r ends, as in Clojure.
+// librarysOwn matches what the library treats differently on purpose: halves of surrogate pairs,
+// which it loses, and comments that a lone \r ends, as in Clojure.
 var librarysOwn = regexp.MustCompile(`\\u[dD][89a-fA-F]|\r`)
 
 // comparesWithLibrary reports whether the library reads the same text, and all of it.

@@ -75,7 +75,7 @@ func (n *Node) Entry(key string) *Entry {
 // Truth returns the value of a boolean node.
 func (n *Node) Truth() bool { return strings.EqualFold(n.Text.Value, "true") }
 
-// Shown returns a value as shown in messages: its kind, and a short scalar itself.
+// Shown returns a value as shown in messages: its kind and, if it is a short scalar, its text.
 func (n *Node) Shown() string {
 	switch n.Kind {
 	case BoolNode, NumberNode:

@@ -21,7 +21,7 @@ func TestNodesAreBuiltInTheOrderWritten(t *testing.T) {
 	r.node(&doc)
 	for i := 1; i < len(r.slab); i++ {
 		if before, n := r.slab[i-1].Pos(), r.slab[i].Pos(); n.Column <= before.Column {
-			t.Errorf("node %d stands at %v, the node built before it at %v", i, n, before)
+			t.Errorf("node %d is at %v, the node built before it at %v", i, n, before)
 		}
 	}
 	if len(r.slab) != 20 || len(r.Problems) > 0 {

@@ -122,8 +122,8 @@ func (ps Problems) Lines() []string {
 // Error returns Lines joined by line breaks.
 func (ps Problems) Error() string { return strings.Join(ps.Lines(), "\n") }
 
-// MaxErrors limits the errors that are kept for one file, and the warnings: a file with more is
-// hardly a configuration, and may have millions.
+// MaxErrors limits the errors, and also the warnings, that are kept for one file: a file with more
+// is hardly a configuration, and may have millions.
 const MaxErrors = 1000
 
 // Collector collects a limited number of problems.
@@ -143,7 +143,7 @@ func (t *Collector) Add(p Problem) {
 		p.Rest = true
 		p.What = fmt.Sprintf("there are more than %d errors, and the rest is not read", MaxErrors)
 		if p.Warning {
-			p.What = fmt.Sprintf("there are more than %d warnings, and the rest is not listed", MaxErrors)
+			p.What = fmt.Sprintf("there are more than %d warnings; the rest are not listed", MaxErrors)
 		}
 	case *count > MaxErrors:
 		return

@@ -35,8 +35,8 @@ func (r *scanner) tooDeep(offset int) error {
 	return &syntaxError{Problem: Problem{Pos: r.src.pos(offset), What: what}, final: true}
 }
 
-// text reads a text in double quotes. In JSON it is on one line, without control characters; with
-// escapes, its position is where it begins.
+// text reads a text in double quotes. In JSON it is on one line without control characters and, if
+// it has escapes, has only the position of its beginning.
 func (r *scanner) text(json bool) (Text, error) {
 	begin := r.at + 1
 	end, escaped := begin, false
@@ -55,7 +55,7 @@ func (r *scanner) text(json bool) (Text, error) {
 	case json && (end >= len(r.s) || r.s[end] == '\n'):
 		return Text{}, r.fail(r.at, "a quote that is never closed on its line")
 	case end >= len(r.s):
-		return Text{}, r.fail(r.at, "a quote that is never closed: the text that begins here goes on to the end of the file")
+		return Text{}, r.fail(r.at, "a quote that is never closed: the text that begins here continues to the end of the file")
 	case r.s[end] < ' ':
 		return Text{}, r.fail(end, "a control character inside a text; it is written as an escape, \\t for a tab")
 	}

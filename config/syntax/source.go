@@ -114,8 +114,8 @@ func (s *source) pos(offset int) Pos {
 	return Pos{File: s.file, Line: line, Column: offset - s.starts[line-1] + 1}
 }
 
-// at returns the offset of a position whose column counts characters, as in the YAML library. A
-// position beyond the text is its end.
+// at returns the offset of a position whose column counts characters, as in the YAML library. For a
+// position beyond the text it returns the end of the text.
 func (s *source) at(line, column int) int {
 	if line < 1 || line > len(s.starts) {
 		return len(s.text)
@@ -158,8 +158,8 @@ func (s *source) firstWord(line int) Pos {
 	return Pos{File: s.file, Line: line, Column: blanks + 1}
 }
 
-// encodingFault finds the first byte that is not allowed in a configuration. Control characters are
-// left to the rules of JSON, which allow more than YAML.
+// encodingFault finds the first byte that is not allowed in a configuration. With yaml it also
+// finds the control characters that YAML forbids.
 func (s *source) encodingFault(yaml bool) (offset int, what string) {
 	if s.ascii && !yaml {
 		return 0, ""

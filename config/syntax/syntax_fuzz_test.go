@@ -76,7 +76,7 @@ func FuzzJSONBody(f *testing.F) {
 			return
 		}
 		if !json.Valid([]byte(got)) {
-			t.Fatalf("%q becomes %q, which is no JSON", body, got)
+			t.Fatalf("%q becomes %q, which is not JSON", body, got)
 		}
 		if tagged := docs[0].JSON(false, func(*Node, string) {}).Value; !tags.In(body) && !tags.In(got) && tagged != got {
 			t.Errorf("%q: without tags %q, raw %q", body, tagged, got)

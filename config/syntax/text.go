@@ -6,7 +6,7 @@ import (
 )
 
 // Text is a text of the configuration that is compiled later (a template, a condition, a path),
-// with its position, for its errors.
+// with the position that its errors refer to.
 type Text struct {
 	Value string
 	Pos   Pos    // of its first character

@@ -109,7 +109,7 @@ func (e *entries) add(key, value *Node) {
 // put adds an entry, or reports that its key is a duplicate.
 func (t *tree) put(e *entries, key, value *Node) {
 	if i := e.find(key.Text.Value); i >= 0 {
-		t.wrong(key.Pos(), "the key %q is already given on line %d; a key may stand once in a map",
+		t.wrong(key.Pos(), "the key %q is already given on line %d; a key may occur only once in a map",
 			wording.Clip(key.Text.Value), e.list[i].Key.Pos().Line)
 		return
 	}

@@ -18,14 +18,14 @@ type Checker struct {
 }
 
 // Check returns the checker of a declaration, given its position and key path. node is the map of a
-// declaration that was read from a file, and nil for one that was made in Go. The key paths in reported
-// already have an error and do not get a second one.
+// declaration that was read from a file, and nil for one that was made in Go. The key paths in
+// reported already have an error and do not get a second one.
 func Check(pos syntax.Pos, key string, node *syntax.Node, reported map[string]bool) *Checker {
 	return &Checker{pos: pos, key: key, node: node, reported: reported}
 }
 
 // InBounds checks the values of a declaration by the table rows of its keys, and reports whether
-// all are valid. Values from a file were checked when they were decoded.
+// all are valid. Values from a file have already been checked by decoding.
 func InBounds[T any](c *Checker, fields []Field[T], of *T, at []string) bool {
 	sound := true
 	for _, f := range fields {
@@ -43,8 +43,8 @@ func InBounds[T any](c *Checker, fields []Field[T], of *T, at []string) bool {
 // InGo reports whether the declaration was made in Go.
 func (c *Checker) InGo() bool { return c.node == nil }
 
-// Wrong reports an error at the value that the keys lead to, starting from the declaration. An empty
-// text reports nothing.
+// Wrong reports an error at the value that the keys lead to, starting from the declaration. It
+// reports nothing for an empty text.
 func (c *Checker) Wrong(what string, keys ...string) {
 	c.Report(c.Place(false, keys), what, keys, false)
 }
@@ -64,7 +64,7 @@ func (c *Checker) Report(pos syntax.Pos, what string, keys []string, warning boo
 	}
 }
 
-// KeyPath returns the key path for keys.
+// KeyPath returns the key path of the value at the given keys.
 func (c *Checker) KeyPath(keys []string) string {
 	path := c.key
 	for _, k := range keys {
@@ -78,8 +78,8 @@ func Below(keys []string, further ...string) []string {
 	return append(slices.Clip(keys), further...)
 }
 
-// Faulty reports whether an error was reported at the given keys, or below: errors of rules across
-// these values would only be confusing.
+// Faulty reports whether an error was reported at the given keys or below them: further errors
+// about these values would only be confusing.
 func (c *Checker) Faulty(keys ...string) bool {
 	path := c.KeyPath(keys)
 	for key := range c.reported {
@@ -122,7 +122,8 @@ func (c *Checker) Node(keys ...string) *syntax.Node {
 	return n
 }
 
-// Spot returns the position of an offset in a text or, for a text made in Go, that of the declaration.
+// Spot returns the position of an offset in a text or, for a text made in Go, the position of the
+// declaration.
 func (c *Checker) Spot(t *syntax.Text, offset int) syntax.Pos {
 	if pos := t.At(offset); pos.Line != 0 {
 		return pos

@@ -19,7 +19,7 @@ type Field[T any] struct {
 	Fault func(of *T) string
 }
 
-// With is a key that set decodes.
+// With returns the field of a key that set decodes.
 func With[T any](r Row, set func(d *Decoder, v Value, into *T)) Field[T] {
 	return Field[T]{Row: r, Set: set}
 }
@@ -46,11 +46,11 @@ type Decoder struct {
 	// Reported are the key paths of the current endpoint with an error: errors that follow from
 	// them are not reported again.
 	Reported map[string]bool
-	// Hint returns a suggestion of the key that a word of another tool means, and that key if it is
-	// one of keys; "" for neither.
+	// Hint returns a suggestion for a word that another tool uses as a key, and the key that it
+	// means if that is one of keys. Both are "" for any other word.
 	Hint func(name string, keys []string) (hint, key string)
 	Dir  string // where relative names of files are looked up first
-	// Files are the files that values have named and whose content was read, whether they exist or
+	// Files are the files that values name and whose content decoding uses, whether they exist or
 	// not.
 	Files []string
 }
@@ -77,8 +77,8 @@ func (d *Decoder) Known(key string) {
 // Under returns the key path for a key of a map.
 func Under(key, name string) string { return key + "." + wording.Label(name) }
 
-// About does the same as Wrong for a value, unless its reader has refused it: in that case the node
-// is not the original value.
+// About does the same as Wrong for a value, except for one that its reader has refused: the node is
+// then not the original value, and the error has been reported already.
 func (d *Decoder) About(v Value, format string, args ...any) {
 	if v.Faulty {
 		d.Known(v.Key)
@@ -101,7 +101,7 @@ func (v Value) Parts() []Value {
 	return all
 }
 
-// Take reports whether a value has a kind that its row accepts, and reports an error otherwise.
+// Take reports whether a value has a kind that its row accepts. If it has not, Take adds an error.
 func (d *Decoder) Take(v Value) bool {
 	if v.Faulty {
 		d.Known(v.Key)
@@ -113,7 +113,7 @@ func (d *Decoder) Take(v Value) bool {
 	return true
 }
 
-// Refuse reports that a value is not accepted for its key.
+// Refuse reports the error that a value is not accepted for its key.
 func (d *Decoder) Refuse(v Value) {
 	hint := ""
 	if v.Kind == syntax.TextNode && len(v.Row.Enum) > 0 {

@@ -14,7 +14,7 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Of is a key whose value is stored in a Go field, see KeyOf.
+// Of returns the field of a key whose value is stored in a Go field; see KeyOf.
 func Of[T any](r Row) Field[T] {
 	value := goField[T](cmp.Or(r.Of, r.Key))
 	given := func(*T) reflect.Value { return reflect.ValueOf(new(bool)).Elem() }
@@ -28,14 +28,14 @@ func Of[T any](r Row) Field[T] {
 			d.Refuse(v)
 		}
 	})
-	if r.Of == "" { // otherwise the key with that name checks it
+	if r.Of == "" { // otherwise the key with that name checks the Go field
 		f.Fault = func(of *T) string { return r.fault(value(of)) }
 	}
 	return f
 }
 
-// Map is a key whose value is a map with a table of its own. Its Go field is a *U, whose fields Pos
-// and Key, if it has them, are set to the position of the map.
+// Map returns the field of a key whose value is a map with a table of its own. The Go field is a
+// *U, whose fields Pos and Key, if it has them, are set to the position and key path of the map.
 func Map[T, U any](r Row, fields []Field[U]) Field[T] {
 	return Made[T](r, fields, func(d *Decoder, v Value) *U {
 		u := new(U)
@@ -50,8 +50,8 @@ func Map[T, U any](r Row, fields []Field[U]) Field[T] {
 	})
 }
 
-// Made is a key whose value is a map with a table of its own that decode decodes. Its Go field is a *U.
-// V, the type of the table, may differ from U, such as a form of U that only decoding uses.
+// Made returns the field of a key whose value is a map with a table of its own that decode decodes.
+// The Go field is a *U. V, the type of the table, may be another form of U that only decoding uses.
 func Made[T, U, V any](r Row, fields []Field[V], decode func(d *Decoder, v Value) *U) Field[T] {
 	r.Kinds, r.Table = Maps, Rows(fields)
 	value := goField[T](cmp.Or(r.Of, r.Key))
@@ -62,13 +62,13 @@ func Made[T, U, V any](r Row, fields []Field[V], decode func(d *Decoder, v Value
 func goField[T any](key string) func(of *T) reflect.Value {
 	path := locate(reflect.TypeFor[T](), key)
 	if path == nil {
-		panic("table: no Go field for the key " + key) // when the program starts
+		panic("table: no Go field for the key " + key) // only while the program starts
 	}
 	return func(of *T) reflect.Value { return reflect.ValueOf(of).Elem().FieldByIndex(path) }
 }
 
-// Unsaid reports whether a declaration has a key that OpenAPI cannot express: a Go field that is set
-// and whose row is not marked as Said.
+// Unsaid reports whether a declaration has a key that OpenAPI cannot express: a Go field that is
+// set and whose row is not marked as Said.
 func Unsaid[T any](fields []Field[T], of *T) bool {
 	return slices.ContainsFunc(fields, func(f Field[T]) bool {
 		path := locate(reflect.TypeFor[T](), cmp.Or(f.Of, f.Key))
@@ -84,8 +84,8 @@ func Unsaid[T any](fields []Field[T], of *T) bool {
 	})
 }
 
-// fault returns what is wrong with the value of a Go field; "" if nothing is. A zero value stands
-// for a missing key.
+// fault returns what is wrong with the value of a Go field; "" if nothing is. A zero value means
+// that the key is missing.
 func (r Row) fault(field reflect.Value) string {
 	if field.IsZero() && !r.Required {
 		return ""
@@ -103,7 +103,7 @@ func (r Row) fault(field reflect.Value) string {
 			return fmt.Sprintf("is %d; expected an integer from %d to %d", v, r.Min, r.Max)
 		}
 	case float64:
-		if !(v >= 0 && v <= float64(r.UpTo)) { // NaN is neither
+		if !(v >= 0 && v <= float64(r.UpTo)) { // true for NaN as well
 			return fmt.Sprintf("is %v; expected a number from 0 to %d", v, r.UpTo)
 		}
 	case time.Duration:
@@ -158,7 +158,7 @@ func (d *Decoder) store(v Value, into any) (ok bool) {
 	return false
 }
 
-// set sets a field to an accepted value. It reports whether it did.
+// set sets a field to v if v is accepted, and reports whether it is.
 func set[T any](into *T, v T, accepted bool) bool {
 	if accepted {
 		*into = v

@@ -47,7 +47,7 @@ func (k Kinds) String() string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// Row describes one key of a map in the language, or one value without a key: everything that
+// Row describes one key of a map in a configuration, or one value without a key: everything that
 // messages and the schema need to know about it.
 type Row struct {
 	Key      string
@@ -76,7 +76,7 @@ type Row struct {
 	Item  *Row  // of a list: its items; nil for anything
 }
 
-// AtOnce is the duration for no delay, where 0 stands for a default.
+// AtOnce is the duration that means no delay, where 0 stands for a default.
 const AtOnce = time.Duration(-1)
 
 // Length is the kind of a duration. The zero value is for values that are not durations.
@@ -86,8 +86,8 @@ type Length uint8
 const (
 	FromZero Length = iota + 1 // 0 or more
 	AboveZero
-	// Durations of traffic are often milliseconds, and a number alone would mean seconds. So they
-	// need a unit, in the value or in the key, unless they are 0.
+	// Durations that shape traffic are often milliseconds, and a number alone would mean seconds.
+	// So they need a unit, in the value or in the key, unless they are 0.
 	UnitFromZero
 	UnitAboveZero
 	MillisFromZero // a number of milliseconds
@@ -134,8 +134,8 @@ func (r Row) Accepts() string {
 	return r.Kinds.String()
 }
 
-// empty returns how an empty map, list or body is written, if it is accepted; otherwise "". A
-// row with a form has none: the form says what must be inside.
+// empty returns how an empty map, list or body is written, or "" if it is not accepted. It also
+// returns "" for a row with a form, because the form says what must be inside.
 func (r Row) empty() string {
 	switch {
 	case r.Form != "" || slices.ContainsFunc(r.Table, func(key Row) bool { return key.Required }):

@@ -8,8 +8,8 @@ import (
 	"mockserver/config/syntax"
 )
 
-// Schema returns a JSON Schema (draft 7, which editors fully support), as indented JSON text,
-// for a list of maps with one of the keys of a table each.
+// Schema returns a JSON Schema (draft 7, which editors fully support), as indented JSON text, for a
+// list of maps, each with one of the keys of a table.
 func Schema(title, description string, table []Row) []byte {
 	item := mapSchema(table)
 	item.Type, item.MinProperties, item.MaxProperties = "object", 1, 1
@@ -173,8 +173,8 @@ func (r *Row) part() *schema {
 	return &s
 }
 
-// choice adds the accepted texts, and null if it is accepted. If any case is accepted, the texts are
-// listed all the same, so that editors offer them, next to a pattern for all spellings.
+// choice adds the accepted texts, and null if it is accepted. If any case is accepted, the texts
+// are still listed, so that editors suggest them, next to a pattern for all spellings.
 func (s *schema) choice(r Row) {
 	var words []any
 	for _, word := range r.Enum {
@@ -202,7 +202,8 @@ func anyCasePattern(words []string) string {
 	return b.String() + ")$"
 }
 
-// types returns the JSON types of a row's kinds: a string for one, a list for several, nil for all.
+// types returns the JSON types for a row's kinds: a string for one type, a list for several, nil
+// for all.
 func (r Row) types() any {
 	if r.Kinds == Anything {
 		return nil

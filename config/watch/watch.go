@@ -205,8 +205,8 @@ func (p *poll) gone(name string, f *watched) {
 	}
 }
 
-// file polls a file once. A file that was not polled before is unchanged or, if fresh is given,
-// compared with that.
+// file polls a file once. A file that was not polled before is unchanged or, if fresh is given, is
+// compared with fresh.
 func (p *poll) file(name string, l files.Look, hold func() content, fresh *watched) {
 	if p.files[name] != nil {
 		return

@@ -203,7 +203,7 @@ func TestRefreshWhileTheWatcherRuns(t *testing.T) {
 		cancel()
 		running.Wait()
 		if asking < 100 || changes > 0 {
-			t.Errorf("%d looks, %d changes told that were refreshed", asking, changes)
+			t.Errorf("%d polls, %d changes reported although they had been refreshed", asking, changes)
 		}
 	})
 }
@@ -223,7 +223,7 @@ func TestWatchReportsWithinASecondAndStops(t *testing.T) {
 		must(t, os.WriteFile(path, []byte("two"), 0o600))
 		begin := time.Now()
 		if seen := (<-changes).Sub(begin); seen > 700*time.Millisecond {
-			t.Errorf("seen after %v", seen)
+			t.Errorf("noticed after %v", seen)
 		}
 		cancel()
 		<-stopped
@@ -265,7 +265,7 @@ func TestFilesThatComeAndGoInADirectoryAreSeen(t *testing.T) {
 	p.rewrite(a, "a")
 	p.want("and is back at once", false, true, false)
 	if len(p.w.files) != 2 || p.w.files[dir] == nil || p.w.files[a] == nil {
-		t.Errorf("%d files are watched, want the directory and the file that is left", len(p.w.files))
+		t.Errorf("%d files are watched, want the directory and the remaining file", len(p.w.files))
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"mockserver/internal/sockio"
 )
 
-// asking is one call of Ask.
+// asking is one call to Ask.
 type asking struct {
 	c    *Conn
 	raw  syscall.RawConn
@@ -25,10 +25,10 @@ type asking struct {
 	err           error
 }
 
-// Asks reports whether Ask works.
+// Asks reports whether Ask can be used.
 func (c *Conn) Asks() bool { return c.Conn == c.plain && c.probe.raw != nil }
 
-// Ask sends a request and reads the first bytes of its answer, within one call of RawConn.Read: the
+// Ask sends a request and reads the first bytes of its answer, within one call to RawConn.Read: the
 // socket is not read before data has arrived, and an idle connection is checked at no extra cost.
 // The read deadline applies to the call; deadline applies to writing. Once the read deadline has
 // passed, the answer can still be read: sent reports whether the request was sent.
@@ -87,7 +87,7 @@ func (a *asking) send(fd int) (over bool) {
 	switch {
 	case errno == 0 && n == len(a.request) && a.c.Kept():
 		return false
-	case errno == 0 && n == len(a.request): // earlier data on a new connection may be unnoticed
+	case errno == 0 && n == len(a.request): // earlier data on a new connection may go unnoticed
 		return a.once(uintptr(fd))
 	case errno != 0 && errno != unix.EAGAIN && errno != unix.EINTR:
 		a.err = &SendError{Err: a.failure("write", errno)}

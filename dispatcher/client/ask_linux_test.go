@@ -13,7 +13,7 @@ import (
 	"mockserver/internal/clienttls"
 )
 
-// served accepts one connection, and serves it.
+// served starts a server that accepts and serves one connection.
 func served(t *testing.T, serve func(net.Conn)) (target string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

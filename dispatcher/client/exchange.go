@@ -30,7 +30,8 @@ const (
 	// target may have responded before that; if so, the response has already arrived.
 	grace = 10 * time.Millisecond
 	// maxQuoted is how much of a response that is not HTTP is quoted, in bytes. maxHeadError is the
-	// maximum length of a fasthttp error that is passed on: some quote the whole response.
+	// maximum length of a fasthttp error that is passed on: some of these errors quote the whole
+	// response.
 	maxQuoted    = 60
 	maxHeadError = 200
 	// keptRequest is the largest request buffer worth keeping, in bytes.
@@ -124,7 +125,8 @@ func (x *Exchange) readHead(c *Conn) (status int, whole bool, err error) {
 	return 0, false, errInterim
 }
 
-// headError returns why a head cannot be read. If it is not HTTP, the error quotes its first line.
+// headError returns why a head cannot be read. If the response is not HTTP, the error quotes its
+// first line.
 func (x *Exchange) headError(c *Conn, err error) error {
 	if errors.Is(err, errLongHead) || c.failed && len(err.Error()) <= maxHeadError {
 		return err

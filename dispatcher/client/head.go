@@ -7,7 +7,7 @@
 //	conn, err := pool.Get(string(location.AppendTarget(nil)), clienttls.Files{}, deadline)
 //	status, reusable, err := exchange.RoundTrip(conn, "GET", nil)
 //
-// Of the module it imports only internal packages.
+// It imports only internal packages of the module.
 package client
 
 import (
@@ -20,13 +20,14 @@ import (
 type Head struct {
 	Method   string
 	Location *Location
-	// Lines contains header lines "Name: value\r\n". Append omits the lines that frame a message
-	// (Host, Connection, Content-Length and Transfer-Encoding) and those named in Except.
+	// Lines contains header lines of the form "Name: value\r\n". Append omits the lines that frame
+	// a message (Host, Connection, Content-Length and Transfer-Encoding) and those named in Except.
 	Lines  []byte
 	Except []string
 	// Host is the value of the Host header; nil selects the host of the URL.
 	Host []byte
-	// Authorized omits the user and password of the URL, because Lines contains its own.
+	// Authorized omits the user and password of the URL, because Lines contains an Authorization
+	// header.
 	Authorized bool
 }
 
@@ -52,7 +53,8 @@ func (h *Head) Append(dst []byte) []byte {
 	return dst
 }
 
-// HeaderLines iterates over lines "Name: value\r\n". A value begins immediately after the colon.
+// HeaderLines iterates over lines of the form "Name: value\r\n". A value begins immediately after
+// the colon.
 func HeaderLines(lines []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
 		for len(lines) > 0 {

@@ -14,11 +14,11 @@ import (
 	"mockserver/internal/clienttls"
 )
 
-// ErrClosed is the error of Get after Close.
+// ErrClosed is returned by Get after Close.
 var ErrClosed = errors.New("the client is closed")
 
 // Pool contains the connections to all targets: the idle ones, which are reused, and those in use,
-// so that Close aborts the requests that wait for them. It may be used from any goroutine.
+// so that Close can abort their requests. It may be used from any goroutine.
 //
 // The client of fasthttp also has a pool, but that pool does not notice before writing that a
 // target has closed a connection, and it cannot end its goroutines.
@@ -58,7 +58,8 @@ type place struct {
 	over   clienttls.Files
 }
 
-// Kept reports whether the connection was idle before, so that its target may just have closed it.
+// Kept reports whether the connection was idle before, in which case its target may just have
+// closed it.
 func (c *Conn) Kept() bool { return !c.since.IsZero() }
 
 // Read records a failure, so that the connection is not reused.
@@ -86,8 +87,8 @@ func NewPool(limit int) *Pool {
 }
 
 // Get returns a connection to a target for exclusive use, with its deadline set: the one put back
-// last that is still open, or a new one. The target has the format of Location.AppendTarget; over is
-// for https targets.
+// last that is still open, or a new one. The target has the format of Location.AppendTarget; over
+// is for https targets.
 func (p *Pool) Get(target string, over clienttls.Files, deadline time.Time) (*Conn, error) {
 	to := place{target, over}
 	for {
@@ -195,7 +196,7 @@ func (p *Pool) Dial(target string, over clienttls.Files, deadline time.Time) (*C
 	return c, nil
 }
 
-// secure begins TLS on a connection. Declared files are read for each connection, so that they may
+// secure begins TLS on a connection. Declared files are read again for each connection, so they may
 // change, and no session of one client certificate is resumed with another.
 func (p *Pool) secure(plain net.Conn, address string, over clienttls.Files) (net.Conn, error) {
 	config := p.TLS.Clone()

@@ -117,16 +117,16 @@ func TestPool_IdleOnesMakeRoom(t *testing.T) {
 	c, all := idled(t, most, "a", "b", "c", "d")
 	refusing := "http://" + closedPort(t)
 	if _, err := c.Get(refusing, clienttls.Files{}, time.Now().Add(time.Minute)); err == nil {
-		t.Fatal("it is reached")
+		t.Fatal("connected to a closed port")
 	}
 	if len(c.open) != most-1 || c.dialing != 0 {
-		t.Errorf("%d are open and %d coming, want %d and none: one made room", len(c.open), c.dialing, most-1)
+		t.Errorf("%d are open and %d being dialed, want %d and none: one is closed to make room", len(c.open), c.dialing, most-1)
 	}
 	if err := all[0].SetDeadline(time.Now()); !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("the oldest says %v, want that it is closed", err)
+		t.Errorf("the oldest returns %v, want an error that it is closed", err)
 	}
 	if _, err := c.Get(refusing, clienttls.Files{}, time.Now().Add(time.Minute)); err == nil || len(c.open) != most-1 {
-		t.Errorf("%d are open after one that failed, want %d still: there was room", len(c.open), most-1)
+		t.Errorf("%d are open after one that failed, want still %d, because there was room", len(c.open), most-1)
 	}
 	url, _, _ := target(t)
 	defer c.Close() // before the target waits for its connections to be closed
@@ -141,7 +141,7 @@ func TestPool_IdleOnesMakeRoom(t *testing.T) {
 		}
 	}
 	if c.oldest() != nil {
-		t.Error("one is idle while all that may be are in use")
+		t.Error("one is idle while the maximum is in use")
 	}
 	for _, conn := range used {
 		c.Put(conn)

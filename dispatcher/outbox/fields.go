@@ -8,11 +8,11 @@ import (
 // maxRecord is the maximum size of a record, and of each text in it, in bytes.
 const maxRecord = 1 << 30
 
-// ErrRecord is the error of a record with an unknown format.
-var ErrRecord = errors.New("a record of the webhook store does not hold what it should")
+// ErrRecord is returned for a record whose format is unknown.
+var ErrRecord = errors.New("a record of the webhook store is malformed")
 
-// Fields decodes what AppendText and the Append functions of encoding/binary wrote. A missing field
-// is decoded as zero, and Err reports it.
+// Fields decodes data written by AppendText and by the Append functions of encoding/binary. A
+// missing field is decoded as zero, and Err reports it.
 type Fields struct {
 	rest []byte
 	bad  bool

@@ -5,7 +5,7 @@
 //	err = box.Store(&entry) // returns when the entry is safe on disk
 //	box.Done(entry.ID)      // it is no longer pending
 //
-// Writes are grouped: each call of Store waits for the next sync, and one sync serves all calls
+// Writes are grouped: each call to Store waits for the next sync, and one sync serves all calls
 // that were made during the previous one. The first file is removed as soon as none of its entries
 // are pending.
 //
@@ -31,7 +31,7 @@ type Outbox struct {
 	// log may take, in bytes, in addition to four times the size of the pending entries.
 	rotateAt, allowed int64
 	lost              int64   // records that could not be read when it was opened
-	found             []Entry // what was pending when it was opened, until Recover
+	found             []Entry // entries that were pending when it was opened, until Recover
 
 	mu     sync.Mutex // guards the fields below
 	buffer []byte     // data to be written next, to the last file
@@ -66,7 +66,7 @@ type logFile struct {
 	marker  marker
 	size    int64
 	stored  int // number of entries in the file
-	pending int // number of those that are pending
+	pending int // number of stored entries that are pending
 }
 
 // Sizes of the log, in bytes.
@@ -75,7 +75,7 @@ const (
 	spaceAllowed = 256 << 20
 )
 
-// Errors of Store and Open.
+// Errors returned by Store and Open.
 var (
 	ErrClosed = errors.New("the webhook store is closed")
 	ErrLocked = errors.New("the webhook store is in use by another process")
@@ -103,7 +103,7 @@ func (o *Outbox) file(number uint32) *logFile { return o.files[number-o.files[0]
 // Lost returns the minimum number of records that could not be read when the outbox was opened.
 func (o *Outbox) Lost() int64 { return o.lost }
 
-// Recover passes the entries that were pending when the outbox was opened to take, at once.
+// Recover calls take at once, with the entries that were pending when the outbox was opened.
 func (o *Outbox) Recover(take func([]Entry)) {
 	take(o.found)
 	o.found = nil

@@ -79,7 +79,7 @@ func TestOutbox_GivesBackWhatIsPending(t *testing.T) {
 		t.Errorf("closing: %v; log: %s", err, log)
 	}
 	if s := storedAs("x", 1); o.Store(&s) == nil {
-		t.Error("a closed store takes a delivery")
+		t.Error("a closed store accepts a delivery")
 	}
 }
 
@@ -119,7 +119,7 @@ func TestOutbox_DropsWithoutWaiting(t *testing.T) {
 	}
 }
 
-// While a file is rewritten, Store waits for at most a pieceSize of it.
+// While a file is rewritten, Store waits for at most pieceSize bytes of it.
 func TestOutbox_StoresWhileItRewrites(t *testing.T) {
 	const kept = 2000 // of 2 KiB each
 	o, _, _ := openedStore(t, t.TempDir())
@@ -159,7 +159,7 @@ func TestOutbox_StoresWhileItRewrites(t *testing.T) {
 	}
 	storing.Wait()
 	if !between.Load() {
-		t.Error("nothing was stored while a file was written anew")
+		t.Error("nothing was stored while a file was rewritten")
 	}
 	if err := o.Close(); err != nil {
 		t.Fatal(err)
@@ -173,7 +173,7 @@ func TestOutbox_StoresWhileItRewrites(t *testing.T) {
 	}
 }
 
-// A record that is larger than a pieceSize is rewritten like other records.
+// A record that is larger than pieceSize is rewritten like other records.
 func TestOutbox_RewritesLargeRecords(t *testing.T) {
 	o, _, _ := openedStore(t, t.TempDir())
 	o.mu.Lock() // before anything is written
@@ -216,11 +216,11 @@ func TestOutbox_FailingDisk(t *testing.T) {
 		}
 	}
 	if err := o.Close(); err == nil {
-		t.Error("closing says nothing of it")
+		t.Error("Close does not report it")
 	}
 }
 
-// Files of the log are removed when none of their entries is pending, and the size of the log is
+// Files of the log are removed when none of their entries are pending, and the size of the log is
 // bounded even if one old delivery is pending forever.
 func TestOutbox_GivesRoomBack(t *testing.T) {
 	dir := t.TempDir()

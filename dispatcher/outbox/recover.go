@@ -139,7 +139,7 @@ func (o *Outbox) read(f *logFile, last bool, into *recovery, log *slog.Logger) e
 			return err
 		}
 		f.size = int64(end)
-		log.Warn("the webhook store ends in a record that is not whole, as after a crash: it is left out",
+		log.Warn("the webhook store ends with an incomplete record, as after a crash; the record is skipped",
 			"file", o.path(f), "bytes", len(rest))
 	default:
 		lost.add(f.marker, end, rest)

@@ -59,7 +59,7 @@ func endsOf(t testing.TB, m marker, log []byte) (ends []int) {
 	for at := 0; at < len(log); {
 		_, _, size := m.readAt(log[at:])
 		if size == 0 {
-			t.Fatalf("no record stands at %d", at)
+			t.Fatalf("no record is at %d", at)
 		}
 		at += size
 		ends = append(ends, at)
@@ -85,7 +85,7 @@ func TestOutbox_CutAnywhere(t *testing.T) {
 			t.Errorf("cut at %d: %d pending, want %d; %d lost", cut, len(pending), want, lost)
 		}
 		if strings.Contains(said, "damaged") {
-			t.Errorf("cut at %d is called damage: %s", cut, said)
+			t.Errorf("cut at %d is reported as damage: %s", cut, said)
 		}
 		if again, _, said := reopened(t, dir); len(again) != want || said != "" {
 			t.Errorf("cut at %d, opened again: %d pending, want %d; log %s", cut, len(again), want, said)
@@ -114,7 +114,7 @@ func TestOutbox_DamageIsSetAside(t *testing.T) {
 		}
 		size := ends[0] // size of each record
 		if !strings.Contains(said, fmt.Sprintf("offset=%d bytes=%d records=1 places=1", hit*size, size)) || !strings.Contains(said, "set aside") {
-			t.Errorf("flip at %d: not said: %s", at, said)
+			t.Errorf("flip at %d: not reported: %s", at, said)
 		}
 		kept, err := os.ReadFile(filepath.Join(dir, f.name()+".damaged"))
 		if err != nil || !bytes.Equal(kept, broken) {
@@ -264,7 +264,7 @@ func TestScan_TornAndFullOfHeads(t *testing.T) {
 	}
 }
 
-// A file in another format is refused rather than ignored: its deliveries would be lost.
+// A file in another format is refused rather than ignored, because its deliveries would be lost.
 func TestOutbox_OfAnUnknownVersion(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "0000002a.log"), []byte("text"), 0o600); err != nil {
@@ -350,7 +350,7 @@ func FuzzRecord(f *testing.F) {
 			}
 			kind, s2, size := m.readAt(appendEntry(nil, m, &s))
 			if size == 0 || kind != accepted || s2.ID != s.ID || !bytes.Equal(s2.Parts, s.Parts) || !s2.Due.Equal(s.Due) {
-				t.Fatalf("a record written anew holds something else: %+v, %+v", s, s2)
+				t.Fatalf("a rewritten record has other content: %+v, %+v", s, s2)
 			}
 		})
 		_ = m.isTorn(log[end:]) // must not panic

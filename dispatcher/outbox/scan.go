@@ -66,7 +66,7 @@ func (m marker) readAt(log []byte) (kind byte, e Entry, size int) {
 
 // isTorn reports whether the end of a log, in which no record can be read, looks like the remains
 // of a record after a crash: its beginning, or zeros, if the length of the file was written before
-// its content. Anything else is treated as damage, which loses nothing.
+// its content. Anything else is treated as damage, so nothing is lost.
 func (m marker) isTorn(end []byte) bool {
 	if len(end) < headSize {
 		return bytes.HasPrefix(end, m) || bytes.HasPrefix(m, end) || isZero(end)

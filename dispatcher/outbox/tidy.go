@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// tidy frees disk space. It removes the first files if none of their entries is pending, and
+// tidy frees disk space. It removes the first files if none of their entries are pending, and
 // rewrites the pending entries of the first file while the log takes far more space than the
 // pending entries need. It reports whether the outbox was closed in the meantime.
 func (o *Outbox) tidy() (ended bool, err error) {
@@ -58,7 +58,7 @@ func (o *Outbox) rewritten(f *logFile) error {
 const pieceSize = 1 << 20
 
 // rewrite appends the pending entries of a file to the log, piece by piece, so that a concurrent
-// call of Store waits for one piece only. It reports whether the outbox was closed. Entries that
+// call to Store waits for one piece only. It reports whether the outbox was closed. Entries that
 // cannot be read remain pending in the file.
 func (o *Outbox) rewrite(from *logFile) (ended bool, err error) {
 	f, err := os.Open(o.path(from))

@@ -20,7 +20,7 @@ func (s *Stream) look(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, reopenWithin)
 		defer cancel()
 		if err := s.reopen(ctx); err != nil && ctx.Err() == nil {
-			s.log.Error("the webhook store takes no webhooks", "store", s.at.String(), "error", err.Error())
+			s.log.Error("the webhook store does not accept webhooks", "store", s.at.String(), "error", err.Error())
 		}
 		return
 	}

@@ -14,8 +14,8 @@ const (
 	// publishWithin is how long an entry waits for a publisher, and how long its message then waits
 	// for its acknowledgement.
 	publishWithin = 2 * time.Second
-	// overhead is an upper bound of what an entry needs in a message in addition to its texts, in
-	// bytes.
+	// overhead is an upper bound on the size that an entry adds to a message in addition to its
+	// texts, in bytes.
 	overhead = 64
 	// largestMessage is the size in bytes up to which entries are added to a message, if the server
 	// allows that size.
@@ -80,8 +80,8 @@ func (s *Stream) gather() []*request {
 }
 
 // refuse refuses the requests that have waited too long, or all of them while no lease allows
-// storing. Otherwise a stream without a leader, which takes seconds to refuse a message, would delay
-// responses by the length of the queue. The lock must be held.
+// storing. Otherwise every response would have to wait for the whole queue while the stream has no
+// leader and takes seconds to refuse each message. The lock must be held.
 func (s *Stream) refuse() {
 	n := 0
 	for n < len(s.waiting) && (!s.MayBegin() || time.Since(s.waiting[n].since) > publishWithin) {

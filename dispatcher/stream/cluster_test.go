@@ -94,7 +94,7 @@ func until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(harness.Patience); !holds(); {
 		if time.Now().After(end) {
-			t.Fatalf("waited in vain: %s", what)
+			t.Fatalf("timed out waiting for: %s", what)
 		}
 		<-time.Tick(5 * time.Millisecond)
 	}

@@ -37,8 +37,8 @@ func (s *Stream) Done(id uint64) {
 	}
 }
 
-// flush records which entries are done. It does not wait for deletions, which take long on a busy
-// server: entries that finish in the meantime would be sent again after a crash.
+// flush records which entries are done. It does not wait for deletions, which take a long time on a
+// busy server: entries that finish in the meantime would be sent again after a crash.
 func (s *Stream) flush(ctx context.Context) { s.eachHeld(func(l *ownedLog) { s.note(ctx, l, false) }) }
 
 // deleteDone deletes the messages whose entries are all done.
@@ -115,9 +115,9 @@ func (s *Stream) delete(ctx context.Context, b *batch) {
 	}
 }
 
-// note publishes which entries of batches are open. It omits a finished batch once, because most are
-// deleted by the next time, unless there are many or this is the end. From time to time, a message
-// about all batches replaces the earlier ones.
+// note publishes which entries of batches are open. It leaves a finished batch out once, because
+// most of them are deleted before the next call; but it includes all of them if there are many, or
+// at the end. From time to time, a message about all batches replaces the earlier ones.
 func (s *Stream) note(ctx context.Context, l *ownedLog, end bool) {
 	s.mu.Lock()
 	all := end || len(l.finished)+l.deleting > deleters

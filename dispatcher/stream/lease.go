@@ -92,7 +92,7 @@ func (s *Stream) renewAll(ctx context.Context) {
 		err = s.begin(ctx)
 	}
 	if err != nil && ctx.Err() == nil {
-		s.log.Error("the webhook store takes no webhooks", "store", s.at.String(), "error", err.Error())
+		s.log.Error("the webhook store does not accept webhooks", "store", s.at.String(), "error", err.Error())
 	}
 }
 
@@ -206,7 +206,7 @@ func (s *Stream) release(ctx context.Context, l *ownedLog) {
 		s.stream.Purge(ctx, jetstream.WithPurgeSubject(s.subject(l.name, "done"))) // leftover notes do no harm
 	}
 	if err := s.leases.Delete(ctx, l.name, jetstream.LastRevision(revision)); err != nil && live > 0 {
-		s.log.Warn("the lease of webhooks cannot be ended: others adopt them when it ends by itself", "log", l.name, "error", err.Error())
+		s.log.Warn("the lease of webhooks cannot be ended: others adopt them when it expires", "log", l.name, "error", err.Error())
 	}
 }
 

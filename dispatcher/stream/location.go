@@ -23,7 +23,7 @@ const (
 	maxLease      = 10 * time.Minute
 )
 
-// Parse reads the URL of a store; see natsclient.Parse.
+// Parse parses the URL of a store; see natsclient.Parse.
 func Parse(text string) (Location, error) {
 	at := Location{Stream: defaultStream, Lease: defaultLease}
 	var err error

@@ -68,19 +68,19 @@ func TestStream_GivesUpWhatAnotherHas(t *testing.T) {
 	}
 	until(t, "it has a new log", func() bool { own := s.ownLog(); return own != nil && own != lost })
 	if s.Holds(ids[0]) || !s.Holds(batchOf(t, s, 1)[0]) { // the first call makes it forget the entry
-		t.Error("it holds what another one has, or not what is its own")
+		t.Error("it holds the log of another process, or does not hold its own")
 	}
 	if err := s.leases.Delete(t.Context(), lost.name); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the log is back", func() bool { return len(got.ids()) > 0 })
 	if all := got.ids(); !slices.Equal(all, ids[:1]) || !s.Holds(ids[0]) || !s.Holds(ids[1]) {
-		t.Errorf("%x were passed, want only %x, which was forgotten, and to hold both", all, ids[0])
+		t.Errorf("%x were passed, want only %x, which was forgotten; both must be held", all, ids[0])
 	}
 }
 
-// A lost stream and a lost bucket are created again, and an entry of the old stream that is done
-// then does not delete a message with the same number in the new stream.
+// A lost stream and a lost bucket are created again, and an entry of the old stream that finishes
+// afterwards does not delete a message with the same number in the new stream.
 func TestStream_OutlivesItsStreamAndItsBucket(t *testing.T) {
 	t.Parallel()
 	s := opened(t, location(t, ""))
@@ -92,7 +92,7 @@ func TestStream_OutlivesItsStreamAndItsBucket(t *testing.T) {
 	store := func() bool { return s.Store(&outbox.Entry{Due: time.Now(), Webhook: []byte("w")}) == nil }
 	until(t, "it stores again", store)
 	if !s.Holds(before) {
-		t.Error("it has forgotten what is in its memory")
+		t.Error("it has forgotten the entries in its memory")
 	}
 	s.Done(before)
 	until(t, "what is done is gone", func() bool {

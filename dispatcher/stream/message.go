@@ -8,7 +8,7 @@ import (
 	"mockserver/dispatcher/outbox"
 )
 
-// A log has two kinds of messages. Numbers are little-endian or uvarints, a text is its length
+// A log has two kinds of messages. Numbers are little-endian or uvarints; a text is its length
 // followed by its bytes.
 //
 //	records: kind (1 byte) · key (8) · webhooks: count, texts · entries: count, each: due (8) · depth · number of its webhook · parts
@@ -22,7 +22,7 @@ const (
 	batchBits   = 6
 )
 
-// everything returns the bits of the entries of a batch of n.
+// everything returns the bits of all entries of a batch of n entries.
 func everything(n int) uint64 { return ^uint64(0) >> (batchSize - n) }
 
 // appendRecords appends the message of a batch. Equal webhooks are written once.

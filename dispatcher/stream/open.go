@@ -54,7 +54,7 @@ func (s *Stream) open() error {
 		return err
 	}
 	if s.stream.CachedInfo().Config.Replicas < 3 {
-		s.log.Warn("the webhook store has less than three replicas: unless its server has sync_interval: always, the crash of its machine loses webhooks",
+		s.log.Warn("the webhook store has fewer than three replicas: unless its server has sync_interval: always, the crash of its machine loses webhooks",
 			"store", s.at.String())
 	}
 	return nil
@@ -74,7 +74,7 @@ func (s *Stream) every(interval time.Duration, do func(context.Context)) {
 	}
 }
 
-// Recover passes the deliveries of processes that have exited to take, whenever some are found.
+// Recover calls take with the deliveries of processes that have exited, whenever some are found.
 func (s *Stream) Recover(take func([]outbox.Entry)) {
 	s.take = take
 	s.loops.Go(func() { s.every(s.at.Lease/(2*leaseParts), s.look) })
@@ -95,7 +95,7 @@ func (s *Stream) Close() error {
 	s.loops.Wait()
 	defer s.nc.Close()
 	if !s.nc.IsConnected() {
-		s.log.Warn("the webhook store is away: others adopt the webhooks once it is back and the lease has ended", "store", s.at.String())
+		s.log.Warn("the webhook store is unavailable: others adopt the webhooks once it is back and the lease has expired", "store", s.at.String())
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)

@@ -38,7 +38,8 @@ func (a *arrivals) count() int {
 	return len(a.keys)
 }
 
-// check expects each webhook to have had one key, and returns how many arrived more than once.
+// check expects each webhook to have arrived with only one key, and returns how many arrived more
+// than once.
 func (a *arrivals) check(t *testing.T) (again int) {
 	t.Helper()
 	a.mu.Lock()
@@ -93,7 +94,7 @@ func countersOf(t *testing.T, admin *harness.Process) (c counters) {
 }
 
 // The webhooks of a killed replica are sent by another one, with their keys; webhooks that it sent
-// in its last moments may arrive again. A replica that shuts down regularly hands over the webhooks
+// in its last moments may arrive again. A replica that shuts down normally hands over the webhooks
 // that are not due.
 func TestReplicas_OneIsKilledAndOneEnds(t *testing.T) {
 	t.Parallel()
@@ -109,7 +110,7 @@ func TestReplicas_OneIsKilledAndOneEnds(t *testing.T) {
 	t.Logf("%d of 300 webhooks came twice: they were sent within %v before the kill", target.check(t), flushEvery)
 	c := countersOf(t, secondAdmin)
 	if c.Restored < 1 || c.Delivered < 1 {
-		t.Errorf("the other one says %+v", c)
+		t.Errorf("the other one reports %+v", c)
 	}
 	third, thirdAdmin := replica(t, target.url, store)
 	second.Signal(syscall.SIGTERM)
@@ -144,7 +145,7 @@ func TestReplicas_OneIsFrozen(t *testing.T) {
 	harness.Until(t, "the new one has come, and counts", func() bool { return target.count() == 201 && countersOf(t, firstAdmin).Pending == 0 })
 	again := target.check(t)
 	a, b := countersOf(t, firstAdmin), countersOf(t, secondAdmin)
-	t.Logf("%d of 201 webhooks came twice; the frozen one says %+v, the other one %+v", again, a, b)
+	t.Logf("%d of 201 webhooks came twice; the frozen one reports %+v, the other one %+v", again, a, b)
 	if a.Delivered+b.Delivered != 201+again || a.Delivered > before+1 {
 		t.Errorf("the replicas delivered %d and %d, and %d came twice; the first one may have delivered %d before it was frozen, and one after",
 			a.Delivered, b.Delivered, again, before)
@@ -163,8 +164,8 @@ func TestReplicas_TheServersAreAway(t *testing.T) {
 	fallback, fallbackAdmin := replica(t, other.url, store+"&fallback=memory")
 	ask(p, "/soon", 0, 50)
 	between.Cut()
-	p.WaitLine(0, "the webhook store is away")
-	fallback.WaitLine(0, "the webhook store is away")
+	p.WaitLine(0, "the webhook store is unavailable")
+	fallback.WaitLine(0, "the webhook store is unavailable")
 	ask(p, "/now", 50, 20)
 	p.WaitLine(0, "webhook refused", "the webhook store does not answer")
 	ask(fallback, "/now", 0, 20)
@@ -200,7 +201,7 @@ func TestReplicas_AreRefusedAtTheStart(t *testing.T) {
 		code, stdout, stderr := harness.Refused(t, nil, "-c", file, "--webhook-store", store)
 		said := stdout + stderr
 		if code == 0 || !strings.Contains(said, want) || strings.Count(said, "\n") != 1 || strings.Contains(said, "hidden") {
-			t.Errorf("%s: exit code %d, said %q, want %q", store, code, said, want)
+			t.Errorf("%s: exit code %d, output %q, want %q", store, code, said, want)
 		}
 	}
 }

@@ -16,7 +16,7 @@ const (
 )
 
 // each calls do for the messages of a subject, from a sequence up to the message that is the last
-// one when it begins. It returns how many there were.
+// one when each is called. It returns the number of messages.
 func (s *Stream) each(ctx context.Context, subject string, from uint64, do func(seq uint64, data []byte)) (n int, err error) {
 	last, err := s.stream.GetLastMsgForSubject(ctx, subject)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {

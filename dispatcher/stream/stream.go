@@ -38,7 +38,7 @@ type Stream struct {
 	stream jetstream.Stream
 	leases jetstream.KeyValue
 	began  time.Time // start of the clock of until
-	token  []byte    // names this process in leases
+	token  []byte    // identifies this process in leases
 	take   func([]outbox.Entry)
 
 	until atomic.Int64 // attempts may begin before this time, on the clock
@@ -52,9 +52,9 @@ type Stream struct {
 	batches map[uint64]*batch // by their keys, until they are deleted
 	held    map[string]*ownedLog
 	own     *ownedLog         // the log to append to; nil while there is none
-	parted  map[uint64]uint64 // open entries of logs that were given up but that the caller still has, by keys of batches
+	parted  map[uint64]uint64 // entries of abandoned logs that the caller still has, by keys of batches
 	seen    map[string]sighting
-	created time.Time // creation time of the stream: another time means another stream
+	created time.Time // creation time of the stream: a different time means a different stream
 
 	publishing sync.WaitGroup
 	loops      sync.WaitGroup
@@ -78,27 +78,28 @@ type ownedLog struct {
 	doubtful bool   // the stream may contain a message that was not acknowledged
 	doubted  bool   // there was such a message, which may still arrive
 	doubt    uint64 // the message would have a higher sequence than this
-	surplus  int    // number of successive looks at which the stream had more messages than are known
+	surplus  int    // number of successive looks at which the stream had more messages than expected
 
 	read uint64            // sequence up to which an adopted log was read
 	open map[uint64]uint64 // notes of the former owner; nil before they are read
 }
 
-// request is an entry that is to be stored.
+// request is an entry to be stored.
 type request struct {
 	entry  *outbox.Entry
 	since  time.Time
 	stored chan error // buffers one result, so that sending it does not block
 }
 
-// batch is one message of up to 64 entries, whose IDs consist of its key and their number.
+// batch is one message of up to 64 entries, whose IDs consist of the key of the batch and the
+// number of the entry.
 type batch struct {
 	log  *ownedLog
 	key  uint64
 	seq  uint64 // 0 if unknown
 	open uint64 // entries that are not done, one bit for each
 	kept bool   // it was acknowledged or adopted
-	// passed means that one message of notes has omitted it, although it is done.
+	// passed means that the finished batch was left out of one message of notes; see note.
 	passed bool
 }
 
@@ -108,7 +109,7 @@ type sighting struct {
 	since, last time.Time
 }
 
-// ErrAway is the error of Store if the server does not answer in time.
+// ErrAway is returned by Store if the server does not answer in time.
 var ErrAway = errors.New("the webhook store does not answer")
 
 const (
@@ -116,8 +117,8 @@ const (
 	reopenWithin = 10 * time.Second
 	// forgetLeases is how long the server keeps leases that are not renewed.
 	forgetLeases = time.Hour
-	// headroom is an upper bound of what a message needs in addition to entries or notes, in bytes:
-	// for headers and counts.
+	// headroom is an upper bound on the size of a message without its entries or notes, in bytes:
+	// its headers and counts.
 	headroom = 1 << 10
 )
 
@@ -171,7 +172,7 @@ func (s *Stream) compare(created time.Time) {
 		l.acked, l.read, l.open = 0, 0, nil
 		l.doubtful, l.doubt = true, 0 // so that sweep finds the sequences in the new stream
 	}
-	s.log.Error("the webhook store has lost its stream and has a new one: the webhooks that this process has are in its memory alone",
+	s.log.Error("the webhook store has lost its stream and has a new one: the webhooks of this process are only in its memory",
 		"store", s.at.String(), "messages", len(s.batches))
 }
 
@@ -182,7 +183,8 @@ func (l *ownedLog) clear() {
 
 func (s *Stream) subject(log, kind string) string { return s.at.Stream + "." + log + "." + kind }
 
-// atMost returns the given size, or the largest message that the server accepts if that is less.
+// atMost returns the given size, or the size of the largest message that the server accepts if that
+// is smaller.
 func (s *Stream) atMost(size int) int {
 	if most := int(s.nc.MaxPayload()); most > 0 {
 		return min(size, max(most-headroom, headroom))
@@ -190,7 +192,7 @@ func (s *Stream) atMost(size int) int {
 	return size
 }
 
-// MayBegin reports whether attempts may begin now, because no lease is about to end.
+// MayBegin reports whether attempts may begin now, that is, whether no lease is about to expire.
 func (s *Stream) MayBegin() bool { return int64(time.Since(s.began)) < s.until.Load() }
 
 // Holds reports whether an entry is in a log that this process holds, and is not done. If not, the

@@ -181,7 +181,7 @@ func TestStream_AdoptsWhatIsNotDone(t *testing.T) {
 	first.deleteDone(t.Context())
 	first.crash()
 	if first.Store(&outbox.Entry{}) == nil {
-		t.Error("a store without its server takes an entry")
+		t.Error("a store without its server accepts an entry")
 	}
 	var got taken
 	second, third := opened(t, at), opened(t, at)
@@ -197,7 +197,7 @@ func TestStream_AdoptsWhatIsNotDone(t *testing.T) {
 			t.Errorf("%s was adopted as %v, want %v", text, got.entries[text], want)
 		}
 		if want != nil && second.Holds(id) == third.Holds(id) {
-			t.Errorf("%s is held by both or by none", text)
+			t.Errorf("%s is held by both or by neither", text)
 		}
 		second.Done(id)
 		third.Done(id)
@@ -228,7 +228,7 @@ func TestStream_SweepsWhatItRefused(t *testing.T) {
 		return err == nil && info.State.Msgs == 1 && info.State.NumDeleted+int(info.State.LastSeq) >= 2
 	})
 	if !s.Holds(kept) {
-		t.Error("what was accepted is gone")
+		t.Error("the accepted entry is gone")
 	}
 }
 
@@ -244,7 +244,7 @@ func TestStream_RefusesWhatHasWaitedTooLong(t *testing.T) {
 	s := &Stream{began: now, nc: &nats.Conn{}, closed: true, waiting: []*request{old, young}}
 	s.until.Store(math.MaxInt64)
 	if got := s.gather(); len(got) != 1 || got[0] != young || len(old.stored) != 1 || <-old.stored != ErrAway {
-		t.Errorf("%d requests are published, want the young one alone", len(got))
+		t.Errorf("%d requests are published, want only the recent one", len(got))
 	}
 	s.waiting = []*request{last}
 	s.until.Store(0)

@@ -160,7 +160,7 @@ func (x *Exchange) connection(value []byte) {
 	}
 }
 
-// frame sets how the body ends, see RFC 9112 section 6.3. length is the announced length; -1 if
+// frame sets how the body ends; see RFC 9112 section 6.3. length is the announced length; -1 if
 // none was announced.
 func (x *Exchange) frame(method []byte, length int64, coded bool) {
 	x.Length, x.left, x.chunkEnds = length, 0, false
@@ -169,7 +169,7 @@ func (x *Exchange) frame(method []byte, length int64, coded bool) {
 		x.framing = noBody
 	case x.Status == 204 || x.Status < 200:
 		x.framing, x.Length = noBody, -1
-		x.closes = x.closes || length > 0 || coded // it may send a body nevertheless
+		x.closes = x.closes || length > 0 || coded // it may send a body anyway
 	case coded:
 		x.framing = chunked
 	case length >= 0:

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// patience is how long an answer may take before the client is also watched. Until then it goes
-	// unnoticed if the client disconnects.
+	// patience is how long an answer may take before the client is also watched. Until then, a
+	// client that disconnects goes unnoticed.
 	patience = 50 * time.Millisecond
 	// grace is how long to wait for an answer if the request could not be written completely: the
 	// upstream may have answered early.

@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// Errors of Do, in addition to those of connecting, reading and parsing.
+// Errors returned by Do, in addition to errors from connecting, reading and parsing.
 var (
 	ErrLeft    = errors.New("the client left")
 	ErrLoop    = errors.New("the request has passed through this server before: its upstream leads back to it")
 	ErrUpgrade = errors.New("an Upgrade is not passed on")
 	// ErrTimeout is wrapped by the errors of requests that took too long.
-	ErrTimeout = errors.New("time-out")
+	ErrTimeout = errors.New("timeout")
 
 	errTarget        = errors.New("the path to request is invalid: it must begin with / and be printable ASCII without blanks and #")
 	errRequestHeader = errors.New("a header of the request contains a control character")
@@ -24,7 +24,7 @@ var (
 var (
 	errHead      = errors.New("the head of the answer is larger than 128 KiB")
 	errInterim   = errors.New("more than 16 interim answers")
-	errSwitch    = errors.New("the answer switches the protocol, which was not asked for")
+	errSwitch    = errors.New("the answer switches the protocol, which was not requested")
 	errLineEnd   = errors.New("a line of the answer does not end in CRLF")
 	errStatus    = errors.New("the answer does not begin with a status line of HTTP/1")
 	errName      = errors.New("a line of the answer's head does not begin with a name and a colon")
@@ -32,7 +32,7 @@ var (
 	errLengths   = errors.New("the answer has more than one Content-Length")
 	errLength    = errors.New("the Content-Length of the answer is not a number of at most 18 digits")
 	errFrames    = errors.New("the answer has both Content-Length and Transfer-Encoding")
-	errCoding    = errors.New("the Transfer-Encoding of the answer is not chunked, once, in HTTP/1.1")
+	errCoding    = errors.New("the Transfer-Encoding of the answer is not valid; expected chunked, exactly once, in HTTP/1.1")
 	errChunk     = errors.New("a chunk of the answer has no hexadecimal size of at most 15 digits")
 	errChunkEnd  = errors.New("a chunk of the answer does not end where its size says")
 	errTrailer   = errors.New("a trailer of the answer is malformed")

@@ -87,7 +87,7 @@ func (x *Exchange) Free() {
 // Scratch returns memory that the exchange no longer needs, until it is freed.
 func (x *Exchange) Scratch() []byte { return x.out[:0] }
 
-// unhurry lets reads take until the deadline of the exchange.
+// unhurry extends the read deadline to the deadline of the exchange.
 func (x *Exchange) unhurry() {
 	if x.hurried {
 		x.hurried = false
@@ -105,7 +105,7 @@ func (x *Exchange) readConn(p []byte) (int, error) {
 	return n, err
 }
 
-// cause returns the error to report for an error of the connection.
+// cause returns the error to report for an error from the connection.
 func (x *Exchange) cause(err error) error {
 	switch {
 	case isTimeout(err) && !errors.Is(err, ErrTimeout):

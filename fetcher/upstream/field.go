@@ -26,7 +26,7 @@ func cutField(line []byte) (name, value []byte, err error) {
 	return line[:i], value, nil
 }
 
-// isToken reports whether c may be in a name, RFC 9110 section 5.6.2.
+// isToken reports whether c may be in a name; see RFC 9110 section 5.6.2.
 func isToken(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c > ' ' && c < 0x7f && bytes.IndexByte(tokens, c) >= 0
 }
@@ -57,7 +57,7 @@ func without(fields []Field, named [][]byte) []Field {
 	return kept
 }
 
-// is reports whether a name equals one in lower case, ignoring its own case.
+// is reports whether a name, in any case, equals one given in lower case.
 func is(name []byte, lower string) bool {
 	return len(name) == len(lower) && ascii.EqualFold(name, lower)
 }

@@ -96,7 +96,7 @@ func (p *places) arrive(w Waiter) *turn {
 	return t
 }
 
-// look reports whether the wait is over, and why there is no place.
+// look reports whether the wait is over. err says why there is no place.
 func (p *places) look(t *turn, left bool, until time.Time) (over bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

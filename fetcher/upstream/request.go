@@ -73,7 +73,7 @@ func (u *Upstream) appendHead(b []byte, a *Asked) ([]byte, error) {
 	return append(b, "\r\n\r\n"...), nil
 }
 
-// viaOf contains the beginnings of Via, by the protocol of the client.
+// viaOf contains the beginning of the Via header for each protocol of clients.
 var viaOf = [matcher.Protocols]string{matcher.HTTP11: "Via: 1.1 ", matcher.HTTP10: "Via: 1.0 ", matcher.HTTP2: "Via: 2.0 "}
 
 // examine returns the header names in the Connection headers, and whether the client framed a body,

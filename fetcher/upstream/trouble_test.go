@@ -77,12 +77,12 @@ func TestDo_ClientLeaves(t *testing.T) {
 		t.Error(got)
 	}
 	if u.UnderWay.Load() != 0 || !u.places.take() {
-		t.Error("the place is still taken")
+		t.Error("the connection slot is still in use")
 	}
 }
 
-// Further requests wait for a place in their order; requests whose client disconnects, or that wait
-// too long, do not get one.
+// Further requests wait for a place in order of arrival; requests whose client disconnects, or that
+// wait too long, do not get one.
 func TestDo_PlacesInOrder(t *testing.T) {
 	url, arrived, release := waiting(t)
 	u := made(t, url, ", connections: 1, timeout: 20")
@@ -134,7 +134,7 @@ func TestDo_PlacesInOrder(t *testing.T) {
 	defer matcher.Release(r)
 	short := *made(t, url, ", connections: 1, timeout: 50ms")
 	if !short.places.take() {
-		t.Fatal("there is no place")
+		t.Fatal("there is no free connection slot")
 	}
 	x := NewExchange()
 	if err := short.Do(x, &Asked{Request: r}); !errors.Is(err, ErrTimeout) || x.Waited == 0 {
@@ -166,9 +166,9 @@ func TestDo_Timeout(t *testing.T) {
 	}
 }
 
-// If an idle connection is closed before any byte of the answer has arrived, the request is tried
-// again once, if the method is safe. A connection that was closed before the request is not used,
-// whatever the method.
+// A request with a safe method is tried once more if an idle connection is closed before any byte
+// of the answer has arrived. A connection that was closed before the request is not used, whatever
+// the method.
 func TestDo_KeptConnections(t *testing.T) {
 	for _, c := range []struct {
 		method string
@@ -233,7 +233,7 @@ func TestDo_KeptConnections(t *testing.T) {
 	}
 }
 
-// An upstream may answer before it has read a large body, and close.
+// An upstream may answer before it has read a large body, and then close the connection.
 func TestDo_EarlyAnswers(t *testing.T) {
 	url, _ := scripted(t, "HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\nConnection: close\r\n\r\nbig")
 	r := request("POST /", "", strings.Repeat("b", 8<<20))

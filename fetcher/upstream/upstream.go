@@ -28,7 +28,7 @@ import (
 // Upstream is a server that requests are passed on to. It may be used from any goroutine.
 type Upstream struct {
 	Name string
-	// URL is the declared URL, without a slash at its end.
+	// URL is the declared URL, without a trailing slash.
 	URL string
 
 	target  string // in the pool
@@ -151,7 +151,7 @@ func (s *Set) Close() {
 	}
 }
 
-// deadline returns when a request that begins now has taken too long.
+// deadline returns the time at which a request that begins now times out.
 func (u *Upstream) deadline(now time.Time) time.Time {
 	return now.Add(cmp.Or(u.timeout, config.DefaultUpstreamTimeout))
 }

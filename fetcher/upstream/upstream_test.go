@@ -254,7 +254,7 @@ func TestDo_Forwarded(t *testing.T) {
 	got := <-heads
 	for _, want := range []string{"GET /x?y HTTP/1.1\r\n", "X-Forwarded-For: 198.51.100.1, 192.0.2.7\r\n", "X-Forwarded-Host: client.example\r\n", "X-Forwarded-Proto: http\r\n"} {
 		if strings.Count(got, want) != 1 {
-			t.Errorf("%q is not once in %q", want, got)
+			t.Errorf("want %q once in %q", want, got)
 		}
 	}
 	if strings.Contains(got, "untrue") {

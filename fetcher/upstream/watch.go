@@ -2,8 +2,8 @@ package upstream
 
 import "time"
 
-// ReadWatching is like Read, but returns ErrLeft as soon as the client disconnects, however long
-// the upstream sends nothing.
+// ReadWatching is like Read, but returns ErrLeft as soon as the client disconnects, even while the
+// upstream sends nothing.
 func (x *Exchange) ReadWatching(p []byte, w Waiter) (int, error) {
 	return x.watching(w, func() (int, error) { return x.Read(p) })
 }
@@ -42,7 +42,7 @@ func (x *Exchange) watching(w Waiter, read func() (int, error)) (n int, err erro
 		}
 		select {
 		case r := <-done:
-			<-woken // after that, nothing uses the Waiter any more
+			<-woken // after that, nothing uses the Waiter anymore
 			return r.n, r.err
 		default:
 		}

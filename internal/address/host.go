@@ -33,7 +33,7 @@ func NameFault(host string) string {
 	case host != strings.ToLower(host):
 		return fmt.Sprintf("%q is not in lower case", shown)
 	case strings.Contains(name, "*"):
-		return fmt.Sprintf("%q has a * elsewhere than in front; %s", shown, accepted)
+		return fmt.Sprintf("%q has a * that is not at the beginning; %s", shown, accepted)
 	case len(name) > 253:
 		return "the host is longer than 253 characters; " + accepted
 	}

@@ -18,7 +18,7 @@ import (
 const standIn = 0
 
 // TemplateFault returns what prevents a template from rendering to a URL that can be requested, and
-// the offset of the byte; "" if nothing does. It checks the text between placeholders, and the
+// the offset of the fault; "" if nothing does. It checks the text between placeholders, and the
 // parts of host and port that do not come from placeholders. URLFault checks the rendered URL.
 func TemplateFault(text string) (offset int, what string) {
 	for offset, literal := range Literals(text) {

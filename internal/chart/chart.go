@@ -1,5 +1,5 @@
 // Package chart draws charts as SVG: lines, bars and shaded areas. A chart becomes part of a page,
-// which colours it by the classes of its elements, or a separate file:
+// which colors it by the classes of its elements, or a separate file:
 //
 //	c := chart.Chart{Title: "Latency", X: chart.UpTo(60, 6, chart.Number), Y: chart.UpTo(250, 4, chart.Number)}
 //	c.Lines = append(c.Lines, chart.Line{Name: "p99", X: seconds, Y: milliseconds})

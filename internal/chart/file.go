@@ -6,7 +6,7 @@ import (
 )
 
 // Colors is the number of colors available for lines and bars in a file. Color-blind readers can
-// also distinguish them; the last one is grey.
+// also distinguish them; the last one is gray.
 const Colors = 6
 
 // style defines the colors and fonts of a file.

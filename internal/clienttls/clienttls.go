@@ -20,7 +20,7 @@ type Files struct {
 	Insecure  bool   // the server's certificate is not verified
 }
 
-// Error is the error of a file.
+// Error is an error in one of the files.
 type Error struct {
 	Key string // the key that names the file: ca, cert or key
 	Err error
@@ -56,7 +56,7 @@ func (f Files) Config() (*tls.Config, error) {
 			return nil, &Error{"ca", fmt.Errorf("%s: %w", f.CA, err)}
 		}
 		if c.RootCAs = x509.NewCertPool(); !c.RootCAs.AppendCertsFromPEM(text) {
-			return nil, &Error{"ca", fmt.Errorf("%s: it holds no certificate; expected PEM", f.CA)}
+			return nil, &Error{"ca", fmt.Errorf("%s: it contains no certificate; expected PEM", f.CA)}
 		}
 	}
 	if f.Cert == "" {

@@ -8,7 +8,7 @@ import (
 )
 
 // Look contains the metadata of a file. Info is nil if the file does not exist or cannot be
-// examined. If Listed is set, the file is there nevertheless, such as a dangling link.
+// examined. If Listed is set, the directory lists the file anyway, as it does for a dangling link.
 type Look struct {
 	Info   fs.FileInfo
 	Listed bool
@@ -40,7 +40,8 @@ type Member struct {
 	look Look // metadata from before the file was read
 }
 
-// directoryTries is how often a directory that changes while it is being read is read at most.
+// directoryTries is the maximum number of times that a directory is read if it changes during each
+// read.
 const directoryTries = 5
 
 // ReadDirectory reads the files that list returns, all as of the same time: if a file was added,

@@ -106,10 +106,10 @@ func TestADirectoryThatNeverStandsStillIsReadAllTheSame(t *testing.T) {
 		return []byte(fmt.Sprint(reads)), os.WriteFile(path, make([]byte, reads), 0o600)
 	})
 	if want := fmt.Sprint(directoryTries); err != nil || reads != directoryTries || len(members) != 1 || string(members[0].Data) != want {
-		t.Errorf("got %v, %v after %d reads, want what was read last of %s", members, err, reads, want)
+		t.Errorf("got %v, %v after %d reads, want the last content of %s", members, err, reads, want)
 	}
 	if _, err := ReadDirectory(listing(dir), func(string) ([]byte, error) { return nil, os.RemoveAll(dir) }); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("of a directory that goes: %v", err)
+		t.Errorf("of a directory that is removed: %v", err)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 const withSubdirectories = "..."
 
 // maxDirectories is the maximum number of directories that one name includes. All of them are
-// listed repeatedly to detect changes, and /... is a typing error.
+// listed repeatedly to detect changes, and /... is most likely a typo.
 const maxDirectories = 1000
 
 // Directory returns the directory that a name refers to, "conf" for "conf/...", and whether its

@@ -13,11 +13,11 @@ import (
 const MaxSize = 64 << 20
 
 var (
-	// ErrTooLarge is the error of reading a file of more than MaxSize bytes.
+	// ErrTooLarge is returned by Read for a file of more than MaxSize bytes.
 	ErrTooLarge = errors.New("the file is larger than the limit of 64 MiB")
-	// ErrLocked is the error of Lock if another process has the file open.
+	// ErrLocked is returned by Lock if another process has the file open.
 	ErrLocked = errors.New("in use by another process")
-	// ErrDirectory is the error of reading a directory as if it were a file.
+	// ErrDirectory is returned by Read for a directory.
 	ErrDirectory = errors.New("is a directory; expected a file")
 )
 

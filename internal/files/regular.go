@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// ErrNotRegular is the error of opening something that is not a regular file: a directory, a pipe,
-// a socket or a device.
+// ErrNotRegular is returned by Open and OpenIn for anything other than a regular file: a directory,
+// a pipe, a socket or a device.
 var ErrNotRegular = errors.New("it is not a regular file")
 
 // Open opens a regular file for reading, and returns its FileInfo as of that time. For anything

@@ -45,7 +45,7 @@ func OpenUnpacked(path string, limit int64) (io.ReadCloser, error) {
 	return u, nil
 }
 
-// ErrTooMuch is the error of reading more than the limit of OpenUnpacked.
+// ErrTooMuch is returned when more than the limit of OpenUnpacked is read.
 var ErrTooMuch = errors.New("file is too large")
 
 type unpacked struct {

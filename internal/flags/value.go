@@ -61,7 +61,7 @@ func Duration(into *time.Duration, text string) bool {
 	return err == nil && d >= 0
 }
 
-// errRange is the error of a number of units that is not a valid duration.
+// errRange is the error for a number of units that is not a valid duration.
 var errRange = errors.New("duration: out of range")
 
 // Times converts a number of units to a duration.

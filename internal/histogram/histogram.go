@@ -48,7 +48,7 @@ func (h *Histogram) raise(ns int64) {
 	}
 }
 
-// Merge adds the counts of m, which must not change any more.
+// Merge adds the counts of m, which must no longer change.
 func (h *Histogram) Merge(m *Histogram) {
 	for i := range m.octaves {
 		from := m.octaves[i].Load()

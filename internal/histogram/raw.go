@@ -86,7 +86,7 @@ func (l Snapshot) MarshalText() ([]byte, error) {
 	return base64.StdEncoding.AppendEncode(nil, l.AppendRaw(nil)), nil
 }
 
-// UnmarshalText parses what MarshalText returns.
+// UnmarshalText parses the result of MarshalText.
 func (l *Snapshot) UnmarshalText(text []byte) error {
 	raw, err := base64.StdEncoding.AppendDecode(nil, text)
 	if err == nil {

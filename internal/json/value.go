@@ -115,7 +115,7 @@ func (v Value) Place(name string) (at int, found Value) {
 	return at, found
 }
 
-// AppendMembers appends the members of an object, in their order.
+// AppendMembers appends the members of an object, in order.
 func (v Value) AppendMembers(to []Member) []Member {
 	if v.Kind != Object {
 		return to

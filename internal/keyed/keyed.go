@@ -11,7 +11,8 @@ const Most = 500_000
 
 const shards = 16
 
-// seed is the seed of the hashes of keys, so that no client can choose keys of one shard.
+// seed is the seed of the hashes of keys, so that no client can choose keys that all belong to one
+// shard.
 var seed = maphash.MakeSeed()
 
 // Counts counts the occurrences of many keys. The zero value is ready for use by several
@@ -26,7 +27,7 @@ type shard struct {
 	late, old map[string]*uint64
 }
 
-// Next counts a key and returns how often it was counted before. The count stops at a maximum,
+// Next counts a key and returns how many times it was counted before. The count stops at a maximum,
 // which Next then keeps returning.
 func (c *Counts) Next(key []byte, most uint64) uint64 {
 	s := &c.shards[maphash.Bytes(seed, key)%shards]

@@ -74,7 +74,8 @@ func TestLimiter_SaysWhatItSuppressed(t *testing.T) {
 	}
 }
 
-// At the end of a server the line may just be being written: nothing must be logged after Shutdown.
+// When a server shuts down, another goroutine may be writing the line. Flush waits for it, so that
+// nothing is logged after Shutdown.
 func TestLimiter_FlushWaitsForALineThatIsUnderWay(t *testing.T) {
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	said := false

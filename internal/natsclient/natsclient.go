@@ -1,4 +1,4 @@
-// Package natsclient reads the URLs of NATS servers, and connects to them.
+// Package natsclient parses the URLs of NATS servers, and connects to the servers.
 package natsclient
 
 import (
@@ -36,14 +36,14 @@ func IsURL(text string) bool {
 	return strings.HasPrefix(text, "nats://") || strings.HasPrefix(text, "tls://")
 }
 
-// Parse reads "nats://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]…][?NAME=VALUE&…]". The parameters
-// concern the connection, or are further ones that param sets; more lists the names of the latter.
-// Errors do not show the user.
+// Parse parses "nats://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]…][?NAME=VALUE&…]". The parameters
+// that do not concern the connection are set by param; more lists their names. Errors do not show
+// the user.
 func Parse(text, what, more string, param Param) (Servers, error) {
 	s := Servers{What: what}
 	scheme, rest, _ := strings.Cut(text, "://")
 	if end := strings.IndexAny(rest, "/?#"); strings.Count(rest, "@") > 1 || end >= 0 && strings.Contains(rest[end:], "@") {
-		return s, fmt.Errorf("%s has more than one @, or one after / ? or #; expected %%-escapes for them in the user and password, which stand once, before the first server", what)
+		return s, fmt.Errorf("%s has more than one @, or one after / ? or #; expected %%-escapes for them in the user and password, which appear once, before the first server", what)
 	}
 	hosts, query, _ := strings.Cut(rest, "?")
 	user := ""
@@ -56,7 +56,7 @@ func Parse(text, what, more string, param Param) (Servers, error) {
 			return s, fmt.Errorf("%q is not a server of %s; expected %s://HOST:PORT,HOST:PORT", host, what, scheme)
 		}
 		if n, err := strconv.Atoi(u.Port()); u.Port() != "" && (err != nil || n < 1 || n > 65535) {
-			return s, fmt.Errorf("%q has a wrong port; expected an integer from 1 to 65535", host)
+			return s, fmt.Errorf("%q has an invalid port; expected an integer from 1 to 65535", host)
 		}
 		if _, err := url.Parse(scheme + "://" + user + host); err != nil {
 			return s, fmt.Errorf("the user or password of %s is not valid in a URL; expected %%-escapes for special characters", what)
@@ -147,7 +147,7 @@ func (s *Servers) Connect(shown string, ping time.Duration, log *slog.Logger) (*
 		nats.PingInterval(ping), nats.MaxPingsOutstanding(2),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
-				log.Error(s.What+" is away", "store", shown, "error", err.Error())
+				log.Error(s.What+" is unavailable", "store", shown, "error", err.Error())
 			}
 		}),
 		nats.ReconnectHandler(func(*nats.Conn) { log.Info(s.What+" is back", "store", shown) }),

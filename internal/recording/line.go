@@ -1,6 +1,6 @@
-// Package recording defines the form of recordings: files of lines, packed with zstd. Each line is
-// a JSON text: the first one is a Head, and each further one a Line. docs/record.md describes the
-// members.
+// Package recording defines the format of recordings: files of lines, packed with zstd. Each line
+// is a JSON text: the first one is a Head, and each further one a Line. docs/record.md describes
+// the members.
 package recording
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Version is the version of the form.
+// Version is the version of the format.
 const Version = 1
 
 // Head is the first line of a file.
@@ -39,7 +39,7 @@ type Line struct {
 	Status     int       `json:"status"`
 	Error      string    `json:"error,omitempty"` // one of the errors below; "" if the answer is complete
 	First      int64     `json:"first_us"`        // from sending the request to the first byte of the answer
-	Last       int64     `json:"last_us"`         // to the last one
+	Last       int64     `json:"last_us"`         // from sending the request to the last byte of the answer
 	Wait       int64     `json:"wait_us"`         // before it was sent: waiting for a free connection, and connecting
 	UnderWay   int64     `json:"under_way"`       // requests at the upstream when this one began, including this one
 	Connection uint64    `json:"connection"`      // of the client
@@ -91,7 +91,7 @@ func (m *Message) SetContent(b []byte) {
 	}
 }
 
-// ErrVersion is the error of a file with another version.
+// ErrVersion is returned by Read for a file with another version.
 var ErrVersion = errors.New("unknown version of the recording")
 
 // maxLine is the longest line that is read, in bytes.
@@ -99,7 +99,7 @@ const maxLine = 512 << 20
 
 var errLong = errors.New("is longer than 512 MiB")
 
-// BadLine is the error of a line that is complete but not valid at its position in a recording.
+// BadLine is the error for a line that is complete but not valid at its position in a recording.
 type BadLine struct {
 	Number int // of the line, from 1
 	What   string
@@ -108,10 +108,10 @@ type BadLine struct {
 // Error returns "line N: what is wrong".
 func (b *BadLine) Error() string { return fmt.Sprintf("line %d: %s", b.Number, b.What) }
 
-// Read reads a file, packed with zstd or not, and calls each for its lines in order. A line is valid
-// only during the call. If the file ends inside a line, or the rest of it is damaged, the part before
-// is read; broken then says what is wrong, and is a *BadLine if the line can be read but is invalid.
-// err is ErrVersion or an error of each.
+// Read reads a file, packed with zstd or not, and calls each for its lines in order. A line is
+// valid only during the call. If the file ends inside a line, or the rest of it is damaged, the
+// part before is read; broken then says what is wrong; it is a *BadLine if a line can be read but
+// is invalid. err is ErrVersion, or the error that each returned.
 func Read(from io.Reader, each func(*Line) error) (head Head, broken, err error) {
 	in := bufio.NewReader(from)
 	if magic, _ := in.Peek(4); bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}) {

@@ -7,9 +7,9 @@ import (
 
 var serverSet = []string{"Content-Length", "Transfer-Encoding", "Connection", "Date"}
 
-// ServerSets reports whether the server writes a header itself: those that frame the message, and
-// Date. A declared one is never sent: Load removes it, and for a Spec made in Go the server ignores
-// it.
+// ServerSets reports whether the server writes a header itself, as it does for Date and for the
+// headers that frame the message. Such a header is never sent as declared: Load removes it, and in
+// a Spec made in Go the server ignores it.
 func ServerSets(name string) bool {
 	return slices.ContainsFunc(serverSet, func(f string) bool { return strings.EqualFold(f, name) })
 }
@@ -30,11 +30,12 @@ func StandsOnce(name string) bool {
 	return slices.ContainsFunc(singleHeaders, func(h string) bool { return strings.EqualFold(h, name) })
 }
 
-// senderSet are the headers that the sender of webhooks writes itself. It must not be modified.
+// senderSet are the headers that the sender of webhooks writes itself. The slice must not be
+// modified.
 var senderSet = []string{"Content-Length", "Transfer-Encoding", "Connection", "X-Mockserver-Webhook-Depth"}
 
-// SenderSets reports whether the sender of webhooks writes a header itself: those that frame the
-// message, and the depth. A declared one is never sent.
+// SenderSets reports whether the sender of webhooks writes a header itself, as it does for the
+// depth and for the headers that frame the message. Such a header is never sent as declared.
 func SenderSets(name string) bool {
 	return slices.ContainsFunc(senderSet, func(f string) bool { return strings.EqualFold(f, name) })
 }
@@ -44,7 +45,7 @@ var hopByHop = []string{
 	"Connection", "Content-Length", "Expect", "Host", "Keep-Alive", "Proxy-Connection", "TE", "Trailer", "Transfer-Encoding", "Upgrade", "Via",
 }
 
-// ProxySets reports whether the proxy writes a header of the requests that it passes on itself, or
+// ProxySets reports whether the proxy, in the requests that it passes on, writes a header itself or
 // omits it.
 func ProxySets(name string) bool {
 	return slices.ContainsFunc(hopByHop, func(h string) bool { return strings.EqualFold(h, name) })

@@ -3,7 +3,7 @@ package semantics
 import "strings"
 
 // MediaType returns the media type of a Content-Type without its parameters, in lower case:
-// "text/html" for "Text/HTML; charset=utf-8". It does not validate it.
+// "text/html" for "Text/HTML; charset=utf-8". It does not validate the Content-Type.
 func MediaType(contentType string) string {
 	media, _, _ := strings.Cut(contentType, ";")
 	return strings.ToLower(strings.TrimSpace(media))

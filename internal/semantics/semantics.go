@@ -1,5 +1,5 @@
-// Package semantics defines the terms of HTTP (RFC 9110) that several packages need: methods, the names
-// of header fields, and media types.
+// Package semantics defines the terms of HTTP (RFC 9110) that several packages need: methods, the
+// names of header fields, and media types.
 package semantics
 
 import (
@@ -8,8 +8,8 @@ import (
 	"mockserver/internal/address"
 )
 
-// Methods are the methods that endpoints and webhooks may declare, the frequent ones first. It must not be
-// modified.
+// Methods are the methods that endpoints and webhooks may declare, the most frequent first. The
+// slice must not be modified.
 var Methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}
 
 // IsToken reports whether a name is a token of RFC 9110, section 5.6.2: the name of a header.

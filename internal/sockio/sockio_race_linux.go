@@ -4,7 +4,7 @@ package sockio
 
 import "syscall"
 
-// For the race detector, these make whatever happened before a write visible after the
+// For the race detector, these functions make whatever happened before a write visible after the
 // corresponding read, as package net does.
 
 // Recv receives from a socket, and does not block.

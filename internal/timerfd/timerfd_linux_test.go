@@ -34,7 +34,7 @@ func TestTimer_GoesOffOnceAndNotTooEarly(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := <-ended; !errors.Is(err, os.ErrClosed) {
-		t.Errorf("the wait ended with %v, want that it is closed", err)
+		t.Errorf("the wait ended with %v, want an error that it is closed", err)
 	}
 	timer.Set(0)
 	if err := timer.Wait(); !errors.Is(err, os.ErrClosed) {

@@ -26,7 +26,7 @@ func Clip(text string) string {
 	return strings.ToValidUTF8(text[:longest], "") + "…"
 }
 
-// Bounded truncates a message from elsewhere: some contain what a client sent.
+// Bounded truncates a message from another source, which may contain text that a client sent.
 func Bounded(message string) string {
 	const longest = 200
 	if len(message) <= longest {

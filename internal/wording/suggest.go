@@ -19,7 +19,7 @@ func DidYouMean(word string, accepted []string) string {
 // Nearest returns the accepted word with the fewest edits from word: at most two, or a third of its
 // length, and fewer than it has letters. It returns "" if there is none.
 func Nearest(word string, accepted []string) string {
-	const longest = 64 // a longer word is not a typing error
+	const longest = 64 // a longer word is not a typo
 	if len(word) > longest {
 		return ""
 	}
@@ -38,7 +38,7 @@ func Nearest(word string, accepted []string) string {
 const distanceMost = 64
 
 // Distance returns how many bytes must be inserted, deleted, replaced or swapped with their
-// neighbour to turn a into b; the result is at most limit. It compares the first 64 bytes of each
+// neighbors to turn a into b; the result is at most limit. It compares the first 64 bytes of each
 // text. The smaller the limit, the lower the cost.
 func Distance(a, b string, limit int) int {
 	a, b = a[:min(len(a), distanceMost)], b[:min(len(b), distanceMost)]

@@ -42,7 +42,7 @@ func (a *Admin) guarded(next http.HandlerFunc) http.HandlerFunc {
 func (a *Admin) named(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if a.opts.Token == "" && !namesThisMachine(r.Host) {
-			refuse(w, http.StatusForbidden, "foreign_host", "Forbidden", "the Host header names another machine: without a token that may be a page of another site")
+			refuse(w, http.StatusForbidden, "foreign_host", "Forbidden", "the Host header names another machine: without a token, the request may come from such a page")
 			return
 		}
 		next(w, r)

@@ -43,7 +43,7 @@ func FuzzNamesThisMachine(f *testing.F) {
 		}
 		ip, err := netip.ParseAddr(u.Hostname())
 		if !strings.EqualFold(u.Hostname(), "localhost") && (err != nil || !ip.Unmap().IsLoopback()) {
-			t.Errorf("%q is taken for this machine, and is %q", host, u.Hostname())
+			t.Errorf("%q is taken for this machine, but is %q", host, u.Hostname())
 		}
 	})
 }
@@ -66,7 +66,7 @@ func FuzzJournalSearch(f *testing.F) {
 		}
 		found := s.finds(x)
 		if wrong == "" && found && (s.after >= x.ID || s.since.After(x.Time) || s.kept != "" && s.kept != "slow") {
-			t.Errorf("%q finds what it does not ask for", text)
+			t.Errorf("%q finds requests that it does not ask for", text)
 		}
 	})
 }
@@ -83,7 +83,7 @@ func TestAccess_BodiesAreReadWhole(t *testing.T) {
 			t.Errorf("%.30q: got %v with %d, want %d", body, ok, w.Code, want)
 		}
 		if want == 400 && !strings.Contains(w.Body.String(), "; expected a JSON object with the keys condition, count, at-least, at-most, exact") {
-			t.Errorf("%.30q: the answer does not say what is expected: %s", body, w.Body)
+			t.Errorf("%.30q: the answer lacks what is expected: %s", body, w.Body)
 		}
 	}
 }
@@ -91,7 +91,7 @@ func TestAccess_BodiesAreReadWhole(t *testing.T) {
 // pathParameter matches a parameter of a path.
 var pathParameter = regexp.MustCompile(`\{\w+\}`)
 
-// Before a server is attached, every request is refused with that reason.
+// Before a server is attached, every request is refused, with that as the reason.
 func TestAccess_NothingIsReachedBeforeAServerIsAttached(t *testing.T) {
 	a, err := Open(Options{Address: "127.0.0.1:0"})
 	if err != nil {

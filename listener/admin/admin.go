@@ -1,5 +1,5 @@
-// Package admin serves the admin address of a server: what the server did, whether its timing can
-// be trusted, and what can be changed while it runs.
+// Package admin serves the admin API of a server. It shows what the server did and whether its
+// timing can be trusted, and makes changes while the server runs.
 //
 //	server, err := listener.Start(spec, listener.Options{Record: &record.Options{}})
 //	address, err := admin.Start(server, admin.Options{Address: "127.0.0.1:8001"})
@@ -54,8 +54,8 @@ type Options struct {
 	Build    settings.Build // the running build
 	// Thresholds are the thresholds of the verdict; nil selects the defaults.
 	Thresholds verdict.Thresholds
-	// Fleet says which replicas act as one with this server; without Members, none. Its token and
-	// its logger are those of these options.
+	// Fleet names the replicas that act as one with this server; without Members there are none.
+	// The fleet uses Token and Logger.
 	Fleet fleet.Options
 }
 
@@ -77,7 +77,7 @@ type Admin struct {
 	changes  atomic.Uint64               // numbers the specifications in requests
 	changing sync.Mutex                  // held during a change, so that brought is the latest one
 	turn     chan struct{}               // contains a value while a response is being made; see inTurn
-	brought  atomic.Pointer[config.Spec] // the last one made by a request; nil if there is none
+	brought  atomic.Pointer[config.Spec] // the latest specification from a request; nil if there is none
 	metrics  http.Handler
 	sampler  *verdict.Sampler // set by Attach
 	runs     *runs.Runs
@@ -86,7 +86,7 @@ type Admin struct {
 	fleet       *fleet.Fleet // nil if there is none
 	fleetEnds   context.CancelFunc
 	fleetEnded  sync.WaitGroup
-	asked       atomic.Bool // the other replicas were asked for a changed specification
+	asked       atomic.Bool // the other replicas have been asked for a changed specification
 	given       atomic.Pointer[given]
 	fingerprint atomic.Pointer[fingerprint]
 }

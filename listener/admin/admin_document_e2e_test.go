@@ -30,7 +30,7 @@ func TestAdmin_TheIndexAndTheDocumentHaveAllRequests(t *testing.T) {
 		listed = append(listed, r.Method+" "+r.Path)
 		methods[r.Path] = append(methods[r.Path], r.Method)
 		if r.What == "" {
-			t.Errorf("nothing is said of %s %s", r.Method, r.Path)
+			t.Errorf("%s %s is not documented", r.Method, r.Path)
 		}
 	}
 	var doc harness.AdminDocument
@@ -58,7 +58,7 @@ func TestAdmin_TheIndexAndTheDocumentHaveAllRequests(t *testing.T) {
 		slices.Sort(list)
 	}
 	if !slices.Equal(listed, want) || !slices.Equal(described, want) {
-		t.Errorf("listed are    %v\ndescribed are %v\nwant          %v", listed, described, want)
+		t.Errorf("listed    %v\ndescribed %v\nwant      %v", listed, described, want)
 	}
 	for path, accepted := range methods {
 		allow := strings.Split(a.Do("TRACE", pathParameter.ReplaceAllString(path, "1"), "", "Authorization: Bearer t").Header.Get("Allow"), ", ")
@@ -68,7 +68,7 @@ func TestAdmin_TheIndexAndTheDocumentHaveAllRequests(t *testing.T) {
 		slices.Sort(allow)
 		slices.Sort(accepted)
 		if !slices.Equal(allow, accepted) {
-			t.Errorf("%s answers %v, listed are %v", path, allow, accepted)
+			t.Errorf("%s answers %v, the list has %v", path, allow, accepted)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func TestAdmin_OffLoopbackWithoutATokenOneIsMade(t *testing.T) {
 		a := harness.AdminOf(p)
 		token := madeToken(p, format)
 		if made[token] {
-			t.Error("two processes have one token")
+			t.Error("two processes have the same token")
 		}
 		made[token] = true
 		for _, path := range append(adminPaths, "GET /__admin/counts") {
@@ -76,7 +76,7 @@ func TestAdmin_OffLoopbackWithoutATokenOneIsMade(t *testing.T) {
 // madeToken returns the token that the program printed, which it must have printed only once.
 func madeToken(p *harness.Process, format string) string {
 	p.T.Helper()
-	const before = "admin token, made for this start"
+	const before = "admin token, generated for this start"
 	line := p.WaitLine(0, before)
 	_, token, _ := strings.Cut(line, "token=")
 	token, _, _ = strings.Cut(token, " ")
@@ -107,7 +107,7 @@ func TestAdmin_WithATokenAWrongOneIs401(t *testing.T) {
 			got := a.Do(method, path, "", "Authorization: "+wrong)
 			got.Refusal(t, 401, "unauthorized")
 			if !strings.HasPrefix(got.Header.Get("WWW-Authenticate"), "Bearer") {
-				t.Errorf("%s %s: it does not say how", method, path)
+				t.Errorf("%s %s: the answer does not say how to send the token", method, path)
 			}
 		}
 	}
@@ -119,7 +119,7 @@ func TestAdmin_WithATokenAWrongOneIs401(t *testing.T) {
 	// The token must not appear anywhere.
 	shown := a.Get("/__admin/config", "Authorization: Bearer "+token).Body + strings.Join(p.Output(), "\n")
 	if strings.Contains(shown, token) || !strings.Contains(shown, "(not shown)") {
-		t.Errorf("the token is shown, or nothing in its place: %s", shown)
+		t.Errorf("the token is shown, or no placeholder for it: %s", shown)
 	}
 }
 
@@ -252,14 +252,14 @@ func TestAdmin_AnswersAreNothingForBrowsersToRun(t *testing.T) {
 func TestAdmin_MethodsAndPaths(t *testing.T) {
 	t.Parallel()
 	p, a := harness.Administered(t, "- endpoint: {path: /__admin/counts, response: {body: mocked}}\n- endpoint: {path: /healthz, response: {body: mocked}}\n- endpoint: {method: POST, path: /__admin/reload, response: {body: mocked}}\n")
-	// The mock's port does not serve anything of the admin address, nor vice versa.
+	// The port of the mocks does not serve the admin API, and the admin address serves no mocks.
 	p.Get("/__admin/counts").Want(t, 200, "mocked")
 	p.Get("/healthz").Want(t, 200, "mocked")
 	p.Do("POST", "/__admin/reload", "").Want(t, 200, "mocked")
 	other := p.Get("/__admin/config")
 	other.Refusal(t, 404, "endpoint_not_found")
-	if !strings.Contains(other.Body, "the admin address is another: that of --admin") {
-		t.Errorf("who asks the wrong port is not told: %s", other.Body)
+	if !strings.Contains(other.Body, "the admin API listens on its own address; see --admin") {
+		t.Errorf("the answer of the wrong port does not name the right one: %s", other.Body)
 	}
 	p.Get("/metrics").Refusal(t, 404, "endpoint_not_found")
 	for _, c := range []struct{ method, path, allow string }{
@@ -348,7 +348,7 @@ func TestAdmin_MistakesOfWhatIsAddedHaveTheirPlaces(t *testing.T) {
 		}
 	}
 	if slices.Sort(lines); !slices.Contains(lines, 3) || !slices.Contains(lines, 4) {
-		t.Errorf("problems stand in lines %v, want 3 and 4 among them", lines)
+		t.Errorf("problems are on lines %v, want 3 and 4 among them", lines)
 	}
 }
 
@@ -418,8 +418,8 @@ func TestAdmin_WhatIsAddedAnswersFirst(t *testing.T) {
 	}
 }
 
-// An added endpoint is recognized by its position: a file may have the same name as the one it
-// gets.
+// An added endpoint is recognized by its position, because a file may have the same name as the one
+// given to the endpoint.
 func TestAdmin_WhatIsAddedIsNotTakenForWhatAFileDeclares(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -429,7 +429,7 @@ func TestAdmin_WhatIsAddedIsNotTakenForWhatAFileDeclares(t *testing.T) {
 	var said struct{ Endpoint struct{ ID, Endpoint string } }
 	a.Do("POST", "/__admin/endpoints", "endpoint: {path: /mine, response: {}}", "Content-Type: application/yaml").Into(t, 201, &said)
 	if said.Endpoint.Endpoint != "GET /mine" {
-		t.Errorf("%s was added, it says", said.Endpoint.Endpoint)
+		t.Errorf("the answer says that %s was added", said.Endpoint.Endpoint)
 	}
 	a.Do("DELETE", "/__admin/endpoints/"+said.Endpoint.ID, "").Into(t, 200, &said)
 	p.Get("/mine").Refusal(t, 404, "endpoint_not_found")
@@ -482,8 +482,8 @@ func TestAdmin_TheSpecificationTellsWhetherRequestsChangedIt(t *testing.T) {
 	}
 }
 
-// There may be many changes through the admin address, and the configuration may have many
-// warnings.
+// Changes through the admin API do not log existing warnings again, because there may be many of
+// both.
 func TestAdmin_ChangesLogNoWarningAgain(t *testing.T) {
 	t.Parallel()
 	p, a := harness.Administered(t, "- endpoint: {path: /old, response: {body: \"{{path-params.x}}\"}}\n")
@@ -502,7 +502,7 @@ func TestAdmin_ChangesLogNoWarningAgain(t *testing.T) {
 		}
 	}
 	if old != 2 || added != 3 {
-		t.Errorf("logged were %d and %d warnings; want that of the file at its two loads, and that of each addition: %v", old, added, p.Output())
+		t.Errorf("%d and %d warnings were logged; want that of the file at both loads, and one for each addition: %v", old, added, p.Output())
 	}
 }
 
@@ -557,7 +557,7 @@ func TestAdmin_ChangesUnderLoadLoseNoRequest(t *testing.T) {
 		all += e.Requests
 	}
 	if all != clients*requests || counts.Unmatched.Requests != 0 {
-		t.Errorf("%d requests are counted and %d unmatched, want %d and none", all, counts.Unmatched.Requests, clients*requests)
+		t.Errorf("%d requests are counted and %d unmatched, want %d and 0", all, counts.Unmatched.Requests, clients*requests)
 	}
 }
 
@@ -573,7 +573,7 @@ func TestAdmin_TheSpecificationIsReplacedAndReloaded(t *testing.T) {
 	}
 	a.Do("PUT", "/__admin/spec", harness.One("first")+harness.One("never")+"- endpoint: {path: /b, response: {body: b}}\n", "Content-Type: application/yaml").Into(t, 200, &said)
 	if said.Endpoints != 3 || said.Lasts == "" || len(said.Warnings) == 0 {
-		t.Errorf("got %+v, want 3 endpoints, and a warning of the one that is never reached", said)
+		t.Errorf("got %+v, want 3 endpoints, and a warning about the one that is never reached", said)
 	}
 	p.Get("/a").Want(t, 200, "first")
 	p.WaitLine(0, "specification replaced by the admin address")
@@ -582,7 +582,7 @@ func TestAdmin_TheSpecificationIsReplacedAndReloaded(t *testing.T) {
 	p.Get("/b").Refusal(t, 404, "endpoint_not_found")
 	a.Do("PUT", "/__admin/spec", "- endpoint: {path: a}", "Content-Type: application/yaml").Refusal(t, 422, "invalid_configuration")
 	if got := harness.Value(t, harness.Scrape(t, a), "mockserver_configuration_last_successful"); got != 1 {
-		t.Errorf("what a request brought is taken for a configuration that failed: configuration_last_successful is %v", got)
+		t.Errorf("an invalid body counts as a failed configuration: configuration_last_successful is %v", got)
 	}
 	if err := os.WriteFile(file, []byte("- endpoint: {path: a}\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -654,7 +654,7 @@ func TestAdmin_AnAddressInUseIsNamed(t *testing.T) {
 	}
 }
 
-// The mocks' own port is not in use by another program.
+// If the mocks themselves use the port of --admin, the error says so.
 func TestAdmin_TheMocksOwnPortIsNamed(t *testing.T) {
 	t.Parallel()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -811,7 +811,7 @@ func TestAdmin_TheJournalIsSearchedAndReset(t *testing.T) {
 	}
 	a.Do("DELETE", "/__admin/journal", "").Into(t, 200, &struct{}{})
 	if left := find(""); len(left) != 0 {
-		t.Errorf("after a reset there is %+v", left)
+		t.Errorf("after a reset the journal has %+v", left)
 	}
 }
 
@@ -923,7 +923,7 @@ func TestAdmin_WebhooksAreListedFiredAndCancelled(t *testing.T) {
 			t.Errorf("got %q, want the one that was fired", body)
 		}
 	case <-time.After(harness.Patience):
-		t.Fatal("what was fired never came")
+		t.Fatal("the webhook that was fired never arrived")
 	}
 	harness.Until(t, "one is delivered and one cancelled", func() bool {
 		l = list()
@@ -932,7 +932,7 @@ func TestAdmin_WebhooksAreListedFiredAndCancelled(t *testing.T) {
 	m := harness.Scrape(t, a)
 	if harness.Value(t, m, "mockserver_webhooks_total", "outcome", "delivered") != 1 || harness.Value(t, m, "mockserver_webhooks_total", "outcome", "cancelled") != 1 ||
 		harness.Metric(t, m, "mockserver_webhook_lag_seconds").GetHistogram().GetSampleCount() != 1 {
-		t.Error("the metrics do not say so")
+		t.Error("the metrics do not count it")
 	}
 }
 

@@ -17,16 +17,16 @@ type failure struct {
 	Title    string    `json:"error" doc:"the kind of error, in words"`
 	Code     string    `json:"code" doc:"the kind of error, stable"`
 	Message  string    `json:"message" doc:"what is wrong, and what is expected"`
-	Problems []problem `json:"problems,omitempty" doc:"with the code invalid_configuration: each error"`
+	Problems []problem `json:"problems,omitempty" doc:"each error in the configuration; only with the code invalid_configuration"`
 }
 
 // problem is an error or warning of a specification.
 type problem struct {
-	File   string `json:"file,omitempty" doc:"in which it is"`
-	Line   int    `json:"line,omitempty" doc:"from 1"`
-	Column int    `json:"column,omitempty" doc:"from 1"`
-	Key    string `json:"key,omitempty" doc:"path of keys: [0].endpoint.response.status"`
-	What   string `json:"what" doc:"is wrong, and what is expected"`
+	File   string `json:"file,omitempty" doc:"file with the error"`
+	Line   int    `json:"line,omitempty" doc:"line of the error, from 1"`
+	Column int    `json:"column,omitempty" doc:"column of the error, from 1"`
+	Key    string `json:"key,omitempty" doc:"path of keys, such as [0].endpoint.response.status"`
+	What   string `json:"what" doc:"what is wrong, and what is expected"`
 }
 
 // problemsShown is the maximum number of problems in one response.
@@ -42,8 +42,8 @@ func problemsOf(ps syntax.Problems) []problem {
 
 // state is the response to requests that return no data.
 type state struct {
-	ID     string `json:"id,omitempty" doc:"what was changed"`
-	Status string `json:"status" doc:"what holds now: ok, ready, reset, fired, cancelled"`
+	ID     string `json:"id,omitempty" doc:"ID of what was changed"`
+	Status string `json:"status" doc:"the state now: ok, ready, reset, fired, cancelled"`
 }
 
 // refuse refuses a request with an error response.
@@ -72,7 +72,7 @@ func answer(w http.ResponseWriter, status int, value any) {
 	_, _ = w.Write(text.Bytes()) // an error means that the client has left
 }
 
-// smallBody is the size of the largest body of any other request, in bytes.
+// smallBody is the maximum size, in bytes, of a body that is neither a specification nor a row.
 const smallBody = 64 << 10
 
 // read decodes the JSON body of a request, and refuses the request if it is invalid.
@@ -82,7 +82,7 @@ func read(w http.ResponseWriter, r *http.Request, into any) bool {
 	err := d.Decode(into)
 	if err == nil {
 		if _, more := d.Token(); more != io.EOF {
-			err = errors.New("more text follows it")
+			err = errors.New("more text follows the JSON object")
 		}
 	}
 	var large *http.MaxBytesError

@@ -23,7 +23,7 @@ func (a *Admin) change(change func(served *config.Spec) (*config.Spec, error)) e
 }
 
 // errOvertaken is the error of a change to all replicas that came too late.
-var errOvertaken = errors.New("another change of all replicas came first; look at what they serve, and try again")
+var errOvertaken = errors.New("another change of all replicas came first; check what they serve and try again")
 
 // take serves the specification of a request. A number above 0 marks a change to all replicas.
 func (a *Admin) take(c fleet.Change, spec *config.Spec) error {
@@ -44,14 +44,14 @@ type given struct {
 	spec *config.Spec
 }
 
-// fingerprint stores the fingerprint of a specification, since that of a large one takes long to
-// compute.
+// fingerprint caches the fingerprint of a specification, since computing that of a large one takes
+// long.
 type fingerprint struct {
 	spec *config.Spec
 	text string
 }
 
-// printOf returns the fingerprint of what is served.
+// printOf returns the fingerprint of the specification that is served.
 func (a *Admin) printOf() string {
 	spec := a.server.Spec()
 	if known := a.fingerprint.Load(); known != nil && known.spec == spec {

@@ -13,18 +13,18 @@ import (
 
 // shownDelivery is a pending webhook.
 type shownDelivery struct {
-	ID        string    `json:"id" doc:"names the delivery as long as it is pending; another after each attempt"`
-	Webhook   string    `json:"webhook" doc:"the endpoint that declares it, with its number there"`
-	Method    string    `json:"method" doc:"of the request that is sent"`
-	URL       string    `json:"url" doc:"where it is sent, without a password"`
-	Due       time.Time `json:"due" doc:"when it is sent"`
-	DueIn     float64   `json:"due_in_ms" doc:"how long until then; below 0 when it is late"`
-	Attempt   int       `json:"attempt" doc:"number of the attempt that was made last, 0 before the first"`
-	InFlight  bool      `json:"in_flight" doc:"it is being sent"`
+	ID        string    `json:"id" doc:"ID of the delivery while it is pending; it changes after each attempt"`
+	Webhook   string    `json:"webhook" doc:"the endpoint that declares the webhook, with the webhook's number there"`
+	Method    string    `json:"method" doc:"method of the request that is sent"`
+	URL       string    `json:"url" doc:"URL of the request, without a password"`
+	Due       time.Time `json:"due" doc:"when the next attempt is due"`
+	DueIn     float64   `json:"due_in_ms" doc:"time until the next attempt; below 0 if it is late"`
+	Attempt   int       `json:"attempt" doc:"number of the last attempt; 0 before the first"`
+	InFlight  bool      `json:"in_flight" doc:"whether it is being sent"`
 	LastError string    `json:"last_error,omitempty" doc:"why the last attempt failed"`
 }
 
-// How many pending webhooks are shown, by default and at most.
+// The default and the maximum number of pending webhooks to show.
 const (
 	deliveriesShown = 100
 	mostDeliveries  = 10_000
@@ -33,19 +33,19 @@ const (
 // shownDeliveries contains the pending webhooks, the earliest first, and the outcomes of all
 // webhooks.
 type shownDeliveries struct {
-	Pending   int             `json:"pending" doc:"webhooks that wait or are being sent"`
-	Due       int64           `json:"due" doc:"of those, that could be sent and wait for a worker"`
-	InFlight  int64           `json:"in_flight" doc:"of those, that are being sent"`
+	Pending   int             `json:"pending" doc:"webhooks that are waiting or being sent"`
+	Due       int64           `json:"due" doc:"pending webhooks that are due and wait for a worker"`
+	InFlight  int64           `json:"in_flight" doc:"pending webhooks that are being sent"`
 	Delivered int64           `json:"delivered" doc:"webhooks that were delivered"`
 	Retried   int64           `json:"retried" doc:"attempts after the first"`
 	Dead      int64           `json:"dead" doc:"webhooks that were given up after their last attempt"`
 	Cancelled int64           `json:"cancelled" doc:"webhooks that were cancelled"`
-	Refused   int64           `json:"refused" doc:"webhooks that were not accepted, as too many were pending"`
-	Lost      int64           `json:"lost,omitempty" doc:"records of the webhook store, at least, that could not be read"`
-	Restored  int64           `json:"restored,omitempty" doc:"webhooks that came from the store: of this process before, or of another one"`
+	Refused   int64           `json:"refused" doc:"webhooks that were not accepted because too many were pending"`
+	Lost      int64           `json:"lost,omitempty" doc:"minimum number of records of the webhook store that could not be read"`
+	Restored  int64           `json:"restored,omitempty" doc:"webhooks that were read from the store, left there by this server before a restart or by another one"`
 	Unstored  int64           `json:"unstored,omitempty" doc:"webhooks that were accepted although the store refused them"`
 	Lag       verdict.Spread  `json:"lag" doc:"how late first attempts were"`
-	Webhooks  []shownDelivery `json:"webhooks,omitempty" doc:"those that are pending, the next one first; /__admin/webhooks alone has them"`
+	Webhooks  []shownDelivery `json:"webhooks,omitempty" doc:"the pending webhooks, the next one first; only in /__admin/webhooks"`
 }
 
 func (a *Admin) deliveries(most int) shownDeliveries {

@@ -21,15 +21,15 @@ const (
 
 // index lists the requests of the API.
 type index struct {
-	OpenAPI  string       `json:"openapi" doc:"where the OpenAPI document of the API is"`
+	OpenAPI  string       `json:"openapi" doc:"path of the OpenAPI document of the API"`
 	Requests []indexEntry `json:"requests" doc:"all requests of the API"`
 }
 
 // indexEntry is one request.
 type indexEntry struct {
-	Method string `json:"method" doc:"of the request"`
-	Path   string `json:"path" doc:"of the request; {id} and the like stand for an id or a name"`
-	What   string `json:"what" doc:"it does, in a line"`
+	Method string `json:"method" doc:"method of the request"`
+	Path   string `json:"path" doc:"path of the request; {id} and the like stand for an ID or a name"`
+	What   string `json:"what" doc:"what the request does, in one line"`
 }
 
 // showIndex returns the list of all requests.

@@ -110,7 +110,7 @@ func TestDocument_TheParametersOfASearchAreRead(t *testing.T) {
 	for _, p := range searched {
 		q := &query{values: url.Values{p.name: {"x"}}}
 		if s := searchOf(q); q.wrong == "" && reflect.DeepEqual(s, nothing) {
-			t.Errorf("%s is documented, and not read", p.name)
+			t.Errorf("%s is documented but not read", p.name)
 		}
 	}
 }
@@ -129,7 +129,7 @@ func TestDocument_TheManualHasEveryField(t *testing.T) {
 	}
 	got, err := os.ReadFile(file)
 	if err != nil || string(got) != want {
-		t.Errorf("docs/admin-api.md is not what the API is (%v); run MOCKSERVER_UPDATE=1 go test -run TestDocument ./listener/admin", err)
+		t.Errorf("docs/admin-api.md does not match the API (%v); run MOCKSERVER_UPDATE=1 go test -run TestDocument ./listener/admin", err)
 	}
 }
 

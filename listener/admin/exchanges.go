@@ -16,34 +16,34 @@ import (
 
 // shownExchange is a request in the journal with its response. Durations are in milliseconds.
 type shownExchange struct {
-	ID       uint64       `json:"id" doc:"rises with each request that is kept"`
-	Kept     string       `json:"kept" doc:"why: sample, error, unmatched or slow"`
-	Time     time.Time    `json:"time" doc:"when the request came"`
-	Endpoint string       `json:"endpoint" doc:"that answered; empty for none"`
+	ID       uint64       `json:"id" doc:"ID of the request; it rises with each request that is kept"`
+	Kept     string       `json:"kept" doc:"why the request was kept: sample, error, unmatched or slow"`
+	Time     time.Time    `json:"time" doc:"when the request arrived"`
+	Endpoint string       `json:"endpoint" doc:"endpoint that answered; empty if none did"`
 	Remote   string       `json:"remote" doc:"address of the client"`
-	Protocol string       `json:"protocol" doc:"of the request: http/1.1, http/1.0 or h2"`
-	TLS      string       `json:"tls,omitempty" doc:"version of TLS: 1.2 or 1.3; left out for clear text"`
-	Method   string       `json:"method" doc:"of the request"`
-	Host     string       `json:"host" doc:"of the request"`
-	Target   string       `json:"target" doc:"path and query as requested"`
-	Status   int          `json:"status" doc:"of the answer"`
-	Took     float64      `json:"took_ms" doc:"from the request to the end of its answer, with injected latency"`
-	Injected float64      `json:"injected_ms" doc:"of that, the latency that was declared"`
-	Upstream float64      `json:"upstream_ms" doc:"of that, the wait for an upstream, or for a body from a URL"`
-	Fault    string       `json:"fault,omitempty" doc:"what went wrong as declared"`
+	Protocol string       `json:"protocol" doc:"protocol of the request: http/1.1, http/1.0 or h2"`
+	TLS      string       `json:"tls,omitempty" doc:"version of TLS: 1.2 or 1.3; left out without TLS"`
+	Method   string       `json:"method" doc:"method of the request"`
+	Host     string       `json:"host" doc:"host of the request"`
+	Target   string       `json:"target" doc:"path and query, as requested"`
+	Status   int          `json:"status" doc:"status of the response"`
+	Took     float64      `json:"took_ms" doc:"time from the request to the end of its response, with injected latency"`
+	Injected float64      `json:"injected_ms" doc:"declared latency, as part of took_ms"`
+	Upstream float64      `json:"upstream_ms" doc:"wait for an upstream, or for a body from a URL, as part of took_ms"`
+	Fault    string       `json:"fault,omitempty" doc:"the declared fault that was injected"`
 	Reason   string       `json:"reason,omitempty" doc:"why no endpoint answered, or what the server could not do"`
 	Request  shownMessage `json:"request" doc:"headers and body of the request"`
-	Response shownMessage `json:"response" doc:"headers and body of the answer"`
+	Response shownMessage `json:"response" doc:"headers and body of the response"`
 }
 
 // shownMessage contains the headers and the body of a message. A body that is not text is in
 // Base64.
 type shownMessage struct {
-	Headers [][2]string `json:"headers" doc:"name and value of each; values that may be secrets are not shown"`
-	Body    string      `json:"body,omitempty" doc:"as text"`
-	Base64  string      `json:"body_base64,omitempty" doc:"a body that is not UTF-8, in Base64"`
-	Size    int         `json:"size" doc:"bytes of the whole body"`
-	Cut     bool        `json:"cut,omitempty" doc:"headers or body are longer than what is shown"`
+	Headers [][2]string `json:"headers" doc:"name and value of each header; values that may be secrets are not shown"`
+	Body    string      `json:"body,omitempty" doc:"the body, as text"`
+	Base64  string      `json:"body_base64,omitempty" doc:"the body in Base64, if it is not UTF-8"`
+	Size    int         `json:"size" doc:"size of the whole body, in bytes"`
+	Cut     bool        `json:"cut,omitempty" doc:"whether headers or body are longer than what is shown"`
 }
 
 func shownMessageOf(m *record.Message) shownMessage {
@@ -79,7 +79,7 @@ func shownExchanges(list []*record.Exchange) []shownExchange {
 	return shown
 }
 
-// How many requests of the journal are shown, by default and at most.
+// The default and the maximum number of requests of the journal to show.
 const (
 	exchangesShown = 100
 	mostExchanges  = 1000
@@ -143,11 +143,11 @@ func (s *search) findsStatus(status int) bool {
 
 // foundExchanges is the result of a search of the journal.
 type foundExchanges struct {
-	Found    int                    `json:"found" doc:"how many requests the journal has that were asked for"`
-	Requests []shownExchange        `json:"requests" doc:"those, the newest first, up to the limit"`
-	Seen     map[record.Kept]uint64 `json:"seen" doc:"how many requests there were to be kept, by why"`
-	Dropped  map[record.Kept]uint64 `json:"dropped" doc:"of those, how many are no longer there, by why"`
-	Bytes    int                    `json:"bytes" doc:"that the journal takes"`
+	Found    int                    `json:"found" doc:"how many requests in the journal match the query"`
+	Requests []shownExchange        `json:"requests" doc:"the matching requests, the newest first, up to the limit"`
+	Seen     map[record.Kept]uint64 `json:"seen" doc:"requests given to the journal, by reason for keeping"`
+	Dropped  map[record.Kept]uint64 `json:"dropped" doc:"requests that are no longer in the journal, by reason for keeping"`
+	Bytes    int                    `json:"bytes" doc:"memory that the journal takes, in bytes"`
 }
 
 // findExchanges searches the journal, the newest request first.
@@ -173,7 +173,7 @@ func (a *Admin) knows(endpoint string, journal []*record.Exchange) bool {
 		slices.ContainsFunc(journal, func(x *record.Exchange) bool { return endpoint == x.Endpoint || endpoint == x.EndpointID })
 }
 
-// resetJournal drops all requests.
+// resetJournal deletes all requests.
 func (a *Admin) resetJournal(w http.ResponseWriter, _ *http.Request) {
 	a.server.ResetJournal()
 	a.log.Info("journal reset by the admin address")
@@ -182,11 +182,11 @@ func (a *Admin) resetJournal(w http.ResponseWriter, _ *http.Request) {
 
 // verification specifies how many requests are expected.
 type verification struct {
-	Condition string `json:"condition,omitempty" doc:"in the language of conditions, over the request; all requests without one"`
-	Count     *int   `json:"count,omitempty" doc:"how many are expected"`
-	AtLeast   *int   `json:"at-least,omitempty" doc:"how many are expected at least; 1 when nothing is said"`
-	AtMost    *int   `json:"at-most,omitempty" doc:"how many are expected at most"`
-	Exact     *bool  `json:"exact,omitempty" doc:"false takes what the journal has for all there was"`
+	Condition string `json:"condition,omitempty" doc:"a condition on requests; without one, all requests are counted"`
+	Count     *int   `json:"count,omitempty" doc:"expected number of requests"`
+	AtLeast   *int   `json:"at-least,omitempty" doc:"smallest expected number; 1 if no number is given"`
+	AtMost    *int   `json:"at-most,omitempty" doc:"largest expected number"`
+	Exact     *bool  `json:"exact,omitempty" doc:"false to accept the count of the journal even if it may not have all requests"`
 }
 
 // bounds returns the expected number of requests; most is -1 if there is no upper bound.
@@ -199,7 +199,7 @@ func (v *verification) bounds() (least, most int, wrong string) {
 	}
 	switch {
 	case v.Count != nil && (v.AtLeast != nil || v.AtMost != nil):
-		return 0, 0, "count excludes at-least and at-most"
+		return 0, 0, "count cannot be combined with at-least or at-most"
 	case v.Count != nil:
 		return *v.Count, *v.Count, ""
 	case v.AtLeast == nil && v.AtMost == nil:
@@ -212,18 +212,18 @@ func (v *verification) bounds() (least, most int, wrong string) {
 		most = *v.AtMost
 	}
 	if most >= 0 && least > most {
-		return 0, 0, "at-least is more than at-most"
+		return 0, 0, "at-least is greater than at-most"
 	}
 	return least, most, ""
 }
 
 // verdictOnCount is the result of a verification.
 type verdictOnCount struct {
-	OK       bool            `json:"ok" doc:"there were as many as expected"`
-	Count    int             `json:"count" doc:"how many the journal has"`
-	Exact    bool            `json:"exact" doc:"there were no more than the journal has"`
-	Why      string          `json:"why,omitempty" doc:"why that is not known, or not ok"`
-	Examples []shownExchange `json:"examples,omitempty" doc:"requests that were counted, when it is not ok"`
+	OK       bool            `json:"ok" doc:"whether the count is as expected"`
+	Count    int             `json:"count" doc:"number of matching requests in the journal"`
+	Exact    bool            `json:"exact" doc:"whether the journal has all matching requests"`
+	Why      string          `json:"why,omitempty" doc:"why the count is not exact, or not as expected"`
+	Examples []shownExchange `json:"examples,omitempty" doc:"some of the requests that were counted, if the count is not as expected"`
 }
 
 // verify reports whether the expected number of requests was received.

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// jsonField is a member of the JSON object that a struct is encoded as.
+// jsonField is a member of the JSON encoding of a struct.
 type jsonField struct {
 	name, what string
 	kind       reflect.Type

@@ -30,7 +30,7 @@ func (a *Admin) join() {
 	})
 }
 
-// leave ends what join began.
+// leave stops the goroutine that join has started, and closes the fleet.
 func (a *Admin) leave() {
 	if a.fleetEnds != nil {
 		a.fleetEnds()
@@ -60,7 +60,7 @@ func (a *Admin) catchUp(ctx context.Context) {
 	}
 }
 
-// ofFleet wraps a handler: it needs a fleet.
+// ofFleet wraps a handler: requests are refused if there is no fleet.
 func (a *Admin) ofFleet(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if a.fleet == nil {
@@ -104,7 +104,7 @@ func codesOf(reasons []verdict.Reason) []string {
 func (a *Admin) showChange(w http.ResponseWriter, _ *http.Request) {
 	g := a.given.Load()
 	if g == nil || g.spec != a.server.Spec() {
-		refuse(w, http.StatusNotFound, "no_change", "No change", "what is served was not given to all replicas by PUT /__admin/fleet/spec")
+		refuse(w, http.StatusNotFound, "no_change", "No change", "the configuration that is served was not set by PUT /__admin/fleet/spec")
 		return
 	}
 	w.Header().Set("Content-Type", g.Media)
@@ -116,10 +116,11 @@ func (a *Admin) showChange(w http.ResponseWriter, _ *http.Request) {
 type notReplaced struct {
 	failure
 
-	Replicas []fleet.Outcome `json:"replicas" doc:"those that refused the change, or did not answer"`
+	Replicas []fleet.Outcome `json:"replicas" doc:"replicas that refused the change or did not answer"`
 }
 
-// replaceEverywhere makes all replicas serve the specification in the body of a request, or none.
+// replaceEverywhere makes either all replicas or none serve the specification in the body of a
+// request.
 func (a *Admin) replaceEverywhere(w http.ResponseWriter, r *http.Request) {
 	media, text, ok := readText(w, r)
 	if !ok {

@@ -17,8 +17,8 @@ func (a *Admin) everywhere(r *http.Request, q fleet.Question) []fleet.Reply {
 	return a.fleet.Ask(r.Context(), state.Addresses(), q)
 }
 
-// refusedBy answers with the first refusal of a question that was the client's error, and reports
-// whether there was one.
+// refusedBy answers with the first refusal for which the client is to blame, and reports whether
+// there was one.
 func refusedBy(w http.ResponseWriter, replies []fleet.Reply) bool {
 	for i := range replies {
 		if status := replies[i].Status; status == http.StatusBadRequest || status == http.StatusRequestEntityTooLarge {
@@ -37,11 +37,11 @@ type fleetExchange struct {
 
 // fleetExchanges is the result of a search of all journals.
 type fleetExchanges struct {
-	Found    int                    `json:"found" doc:"how many requests the journals have that were asked for"`
-	Requests []fleetExchange        `json:"requests" doc:"those, the newest first, up to the limit"`
-	Seen     map[record.Kept]uint64 `json:"seen" doc:"how many requests there were to be kept, by why"`
-	Dropped  map[record.Kept]uint64 `json:"dropped" doc:"of those, how many are no longer there, by why"`
-	Bytes    int                    `json:"bytes" doc:"that the journals take"`
+	Found    int                    `json:"found" doc:"how many requests in the journals match the query"`
+	Requests []fleetExchange        `json:"requests" doc:"the matching requests, the newest first, up to the limit"`
+	Seen     map[record.Kept]uint64 `json:"seen" doc:"requests given to the journal, by reason for keeping"`
+	Dropped  map[record.Kept]uint64 `json:"dropped" doc:"requests that are no longer in the journal, by reason for keeping"`
+	Bytes    int                    `json:"bytes" doc:"memory that the journals take, in bytes"`
 	Silent   []fleet.Silent         `json:"silent" doc:"replicas that did not answer, which may know more"`
 }
 
@@ -77,11 +77,11 @@ func (a *Admin) findEverywhere(w http.ResponseWriter, r *http.Request) {
 
 // fleetReset is the response to a request that resets something on all replicas.
 type fleetReset struct {
-	Status string         `json:"status" doc:"reset"`
+	Status string         `json:"status" doc:"the state now: reset"`
 	Silent []fleet.Silent `json:"silent" doc:"replicas that did not answer, which may not have been reset"`
 }
 
-// resetEverywhere drops all requests in the journals of all replicas.
+// resetEverywhere deletes all requests from the journals of all replicas.
 func (a *Admin) resetEverywhere(w http.ResponseWriter, r *http.Request) {
 	replies := a.everywhere(r, fleet.Question{Method: http.MethodDelete, Path: "/__admin/journal"})
 	answer(w, http.StatusOK, fleetReset{"reset", fleet.Answers(replies, func(string, state) {})})
@@ -89,7 +89,7 @@ func (a *Admin) resetEverywhere(w http.ResponseWriter, r *http.Request) {
 
 // fleetMisses contains the requests that no endpoint of any replica answered.
 type fleetMisses struct {
-	Unmatched []record.Miss  `json:"unmatched" doc:"those that came last first; counts are of all replicas"`
+	Unmatched []record.Miss  `json:"unmatched" doc:"unmatched requests, the latest first; counts are over all replicas"`
 	Silent    []fleet.Silent `json:"silent" doc:"replicas that did not answer, which may know more"`
 }
 
@@ -122,12 +122,12 @@ func (a *Admin) showUnmatchedEverywhere(w http.ResponseWriter, r *http.Request) 
 
 // fleetCount is the result of a verification over all replicas.
 type fleetCount struct {
-	OK       bool            `json:"ok" doc:"there were as many as expected"`
-	Count    int             `json:"count" doc:"how many the journals have"`
-	Exact    bool            `json:"exact" doc:"there were no more than the journals have"`
-	Why      string          `json:"why,omitempty" doc:"why that is not known, or not ok"`
-	Examples []fleetExchange `json:"examples,omitempty" doc:"requests that were counted, when it is not ok"`
-	Silent   []fleet.Silent  `json:"silent" doc:"replicas that did not answer; while there are any, no expectation with an upper bound is ok"`
+	OK       bool            `json:"ok" doc:"whether the count is as expected"`
+	Count    int             `json:"count" doc:"number of matching requests in the journals"`
+	Exact    bool            `json:"exact" doc:"whether the journals have all matching requests"`
+	Why      string          `json:"why,omitempty" doc:"why the count is not exact, or not as expected"`
+	Examples []fleetExchange `json:"examples,omitempty" doc:"some of the requests that were counted, if the count is not as expected"`
+	Silent   []fleet.Silent  `json:"silent" doc:"replicas that did not answer; while there are any, no count with an upper bound is as expected"`
 }
 
 // verifyEverywhere reports whether the expected number of requests was received by all replicas.
@@ -182,7 +182,7 @@ func (a *Admin) verifyEverywhere(w http.ResponseWriter, r *http.Request) {
 const examplesShown = 10
 
 // judge decides whether the count is what was expected. Replicas that did not answer may have had
-// any number of requests, so that only a lower bound can be met without them.
+// any number of requests, so only a lower bound can be met without them.
 func (c *fleetCount) judge(least, most int, exactly bool) {
 	silent := len(c.Silent) > 0
 	if silent {

@@ -12,7 +12,7 @@ import (
 	"mockserver/listener/runs"
 )
 
-// fleetRunsHere returns the runs that this replica coordinates, and its parts of others.
+// fleetRunsHere returns the runs that this replica coordinates, and its parts of other runs.
 func (a *Admin) fleetRunsHere() []runs.RunEntry { return a.fleet.Here(a.runs.List()) }
 
 // here reports whether the request must not ask other replicas.
@@ -29,8 +29,8 @@ func (a *Admin) listFleetRuns(w http.ResponseWriter, r *http.Request) {
 
 // newFleetRun is the body of a request that begins a run on all replicas.
 type newFleetRun struct {
-	Name  string `json:"name,omitempty" doc:"of the run, at most 100 characters"`
-	Reset bool   `json:"reset-state,omitempty" doc:"true drops the changes of all rows first"`
+	Name  string `json:"name,omitempty" doc:"name of the run, at most 100 characters"`
+	Reset bool   `json:"reset-state,omitempty" doc:"true drops the changes to all rows first"`
 	Force bool   `json:"force,omitempty" doc:"true begins the run on the replicas that are ready, even if not all agree"`
 }
 
@@ -38,7 +38,7 @@ type newFleetRun struct {
 type notAgreed struct {
 	failure
 
-	Fleet *fleet.Overview `json:"fleet,omitempty" doc:"the replicas, when they do not agree"`
+	Fleet *fleet.Overview `json:"fleet,omitempty" doc:"the replicas, if they do not agree"`
 }
 
 // startFleetRun begins a run on all replicas.
@@ -56,7 +56,7 @@ func (a *Admin) startFleetRun(w http.ResponseWriter, r *http.Request) {
 	case errors.As(err, &split):
 		answer(w, http.StatusConflict, notAgreed{failure{"Not agreed", "not_agreed", err.Error(), nil}, &split.Overview})
 	case err != nil:
-		answer(w, http.StatusConflict, notAgreed{failure{"Not begun", "not_begun", "the run was not begun on any replica: " + err.Error(), nil}, nil})
+		answer(w, http.StatusConflict, notAgreed{failure{"Run not started", "not_begun", "the run was not started on any replica: " + err.Error(), nil}, nil})
 	default:
 		a.log.Info("run started on all replicas", "run", run.ID, "name", run.Name)
 		w.Header().Set("Location", "/__admin/fleet/runs/"+run.ID)
@@ -64,8 +64,8 @@ func (a *Admin) startFleetRun(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// fleetRun returns the run of a request. It returns nil if the request was answered: if there is no
-// such run, or if another replica coordinates it, which then answered.
+// fleetRun returns the run of a request. It returns nil if the request has been answered: there is
+// no such run, or another replica coordinates it and has answered.
 func (a *Admin) fleetRun(w http.ResponseWriter, r *http.Request) *fleet.Run {
 	id := r.PathValue("id")
 	run, elsewhere := a.fleet.Find(r.Context(), id, here(r))
@@ -80,7 +80,7 @@ func (a *Admin) fleetRun(w http.ResponseWriter, r *http.Request) *fleet.Run {
 	query.Set("here", "true")
 	reply := a.fleet.Forward(context.WithoutCancel(r.Context()), elsewhere, r.Method, r.URL.EscapedPath()+"?"+query.Encode())
 	if reply.Status == 0 {
-		refuse(w, http.StatusBadGateway, "replica_silent", "Replica silent", "the replica that coordinates the run, "+elsewhere+", does not answer: "+reply.Err.Error())
+		refuse(w, http.StatusBadGateway, "replica_silent", "Replica unavailable", "the replica that coordinates the run, "+elsewhere+", does not answer: "+reply.Err.Error())
 		return nil
 	}
 	for _, name := range []string{"Content-Type", "Content-Security-Policy"} {
@@ -93,8 +93,8 @@ func (a *Admin) fleetRun(w http.ResponseWriter, r *http.Request) *fleet.Run {
 	return nil
 }
 
-// withHDR returns the report, with distributions in the form of HdrHistogram only if the request
-// asks for them.
+// withHDR returns the report. Its distributions in HdrHistogram form are included only if the
+// request asks for them.
 func withHDR(r *http.Request, report *runs.Report) *runs.Report {
 	if r.URL.Query().Get("hdr") == "true" {
 		return report
@@ -124,7 +124,7 @@ func (a *Admin) stopFleetRun(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if run.Report(r.Context()).End != nil {
-		refuse(w, http.StatusConflict, "run_ended", "Run ended", "the run has ended already")
+		refuse(w, http.StatusConflict, "run_ended", "Run ended", "the run has already ended")
 		return
 	}
 	report := a.fleet.Stop(context.WithoutCancel(r.Context()), run)
@@ -141,7 +141,7 @@ func (a *Admin) removeFleetRun(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusConflict, "run_under_way", "Run under way", "the run has not ended; stop it first")
 	default:
 		if silent := a.fleet.Remove(r.Context(), run); len(silent) > 0 {
-			refuse(w, http.StatusConflict, "replica_silent", "Replica silent", silent[0].Address+" has not forgotten the run: "+silent[0].Why)
+			refuse(w, http.StatusConflict, "replica_silent", "Replica unavailable", silent[0].Address+" has not deleted the run: "+silent[0].Why)
 			return
 		}
 		w.WriteHeader(http.StatusNoContent)

@@ -10,7 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// docs/operations.md contains every error code, path and metric; docs/fleet.md the paths of fleets.
+// docs/operations.md contains every error code, path and metric; docs/fleet.md contains the paths
+// for fleets.
 func TestManual_HasAllThatThereIs(t *testing.T) {
 	text, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {
@@ -30,7 +31,7 @@ func TestManual_HasAllThatThereIs(t *testing.T) {
 	a.metrics = a.exposition()
 	for _, row := range a.table() {
 		if path := strings.ReplaceAll(row.path, "{id}", "ID"); !regexp.MustCompile("`[A-Z, `]*" + path + "[`?]").MatchString(manual) {
-			t.Errorf("nothing of %s", path)
+			t.Errorf("no %s", path)
 		}
 	}
 	a.sampler = distrusting()
@@ -65,7 +66,7 @@ func codesOfRefusals(t *testing.T) map[string]bool {
 		}
 	}
 	if len(codes) < 20 {
-		t.Fatalf("found %d codes only", len(codes))
+		t.Fatalf("found only %d codes", len(codes))
 	}
 	return codes
 }

@@ -86,29 +86,29 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 
 // The metrics of endpoints.
 var (
-	requestsTotal   = describe("requests_total", "Requests answered, by endpoint and status; 499 are those that were not answered because the client left.", "endpoint", "host", "condition", "status")
+	requestsTotal   = describe("requests_total", "Requests answered, by endpoint and status; 499 if the client left before the response.", "endpoint", "host", "condition", "status")
 	requestBytes    = describe("request_body_bytes_total", "Bytes of request bodies.", "endpoint", "host", "condition")
 	responseBytes   = describe("response_body_bytes_total", "Bytes of response bodies.", "endpoint", "host", "condition")
-	faultsTotal     = describe("faults_total", "Answers that went wrong as declared, by the type of the fault; failure and timeout are those of a latency.", "endpoint", "host", "condition", "fault")
-	rateLimited     = describe("rate_limited_total", "Requests answered 429 by a rate limit.", "endpoint", "host", "condition")
-	capacityRefused = describe("capacity_refused_total", "Requests answered 503 by a capacity.", "endpoint", "host", "condition")
-	ownErrors       = describe("own_errors_total", "Answers of 500 and above that the server gave in place of what is declared: a body that cannot be had, an internal error.", "endpoint", "host", "condition")
+	faultsTotal     = describe("faults_total", "Responses with a declared fault, by type of fault; failure and timeout come from a latency.", "endpoint", "host", "condition", "fault")
+	rateLimited     = describe("rate_limited_total", "Requests answered with 429 by a rate limit.", "endpoint", "host", "condition")
+	capacityRefused = describe("capacity_refused_total", "Requests answered with 503 by a capacity.", "endpoint", "host", "condition")
+	ownErrors       = describe("own_errors_total", "Answers with status 500 or above that the server gave in place of what is declared: an unavailable body, an internal error.", "endpoint", "host", "condition")
 	socketMessages  = describe("websocket_messages_total", "Messages of WebSocket connections.", "endpoint", "host", "condition", "direction")
-	serviceSeconds  = describe("service_seconds", "Time that the server took itself, without injected latency and the wait for upstreams and bodies from URLs.", "endpoint", "host", "condition")
+	serviceSeconds  = describe("service_seconds", "The server's own time, without injected latency and the wait for upstreams and bodies from URLs.", "endpoint", "host", "condition")
 	upstreamSeconds = describe("upstream_seconds", "Time that requests waited for bodies from URLs and for upstreams.", "endpoint", "host", "condition")
 
 	upstreamWaitSeconds = describe("upstream_wait_seconds", "Time that requests waited for a free connection to their upstream.", "endpoint", "host", "condition")
 
-	injectedSeconds  = describe("injected_latency_seconds", "Time that latency was declared to take, and the wait for a place of a capacity.", "endpoint", "host", "condition")
-	injectionSeconds = describe("injection_error_seconds", "How much later than declared answers were ready.", "endpoint", "host", "condition")
+	injectedSeconds  = describe("injected_latency_seconds", "Declared latency, and the wait for a free place in a capacity.", "endpoint", "host", "condition")
+	injectionSeconds = describe("injection_error_seconds", "How much later than declared responses were ready.", "endpoint", "host", "condition")
 )
 
 // The metrics of the server that may be absent.
 var (
 	unmatchedTotal = describe("unmatched_requests_total", "Requests that no endpoint answered.", "status")
 	optionsTotal   = describe("options_requests_total", "OPTIONS requests that the server answered itself.", "status")
-	malformedTotal = describe("malformed_requests_total", "What never became a request, and was answered.", "status")
-	webhookLag     = describe("webhook_lag_seconds", "How much later than due first attempts began.")
+	malformedTotal = describe("malformed_requests_total", "Input that never became a request, and was answered.", "status")
+	webhookLag     = describe("webhook_lag_seconds", "How late first attempts began.")
 )
 
 // collector reads the counters of the server for each scrape.
@@ -116,7 +116,7 @@ type collector struct {
 	admin *Admin
 
 	mu        sync.Mutex                // guards the fields below
-	protocols [matcher.Protocols]uint64 // as last written: a reading may have counted one less
+	protocols [matcher.Protocols]uint64 // as last written; a later reading may be slightly lower
 	named     map[string]bool
 	last      map[string]written                  // keyed by ID
 	removed   map[labels][]*record.EndpointCounts // counts of removed endpoints
@@ -138,8 +138,8 @@ func (c nativeCollector) Collect(to chan<- prometheus.Metric) {
 
 func (c *collector) collect(out output) {
 	a := c.admin
-	out.gauge(describe("build_info", "1, with the build that runs.", "version", "commit", "goversion"), 1, a.opts.Build.Version, a.opts.Build.Commit, runtime.Version())
-	out.gauge(describe("ready", "1 when requests are taken, 0 while the server stops."), flag(a.unready() == ""))
+	out.gauge(describe("build_info", "1, labelled with the build that runs.", "version", "commit", "goversion"), 1, a.opts.Build.Version, a.opts.Build.Commit, runtime.Version())
+	out.gauge(describe("ready", "1 if requests are accepted, 0 while the server stops."), flag(a.unready() == ""))
 	counts, series := c.read()
 	for in, counted := range series {
 		out.series(in, counted)
@@ -151,12 +151,12 @@ func (c *collector) collect(out output) {
 	out.statuses(optionsTotal, counts.Options)
 	out.statuses(malformedTotal, counts.Malformed)
 	out.gauge(describe("unmatched_distinct", "Different requests that no endpoint answered, since the journal was reset."), float64(counts.Distinct))
-	out.gauge(describe("connections", "Connections that are open."), float64(counts.Connections))
-	out.gauge(describe("websocket_connections", "WebSocket connections that are open."), float64(counts.WebSockets))
-	out.gauge(describe("requests_in_flight", "Requests that are being served, those that wait for their latency among them."), float64(counts.InFlight))
+	out.gauge(describe("connections", "Open connections."), float64(counts.Connections))
+	out.gauge(describe("websocket_connections", "Open WebSocket connections."), float64(counts.WebSockets))
+	out.gauge(describe("requests_in_flight", "Requests in flight, including those that wait for their latency."), float64(counts.InFlight))
 	out.gauge(describe("start_time_seconds", "When the server was started, in Unix time."), unixSeconds(counts.Started))
-	out.counter(describe("shared_state_local_total", "Decisions of this replica alone on what is shared, since the shared state did not answer."), counts.SharedLocally)
-	out.gauge(describe("shared_state_replicas", "Replicas that share limits, as seen last; 0 without a shared state."), float64(counts.Replicas))
+	out.counter(describe("shared_state_local_total", "Decisions on shared values that this replica made alone because the shared state did not answer."), counts.SharedLocally)
+	out.gauge(describe("shared_state_replicas", "Replicas that share limits, as last seen; 0 without a shared state."), float64(counts.Replicas))
 	a.writeTLS(&out, &counts)
 	a.writeConfiguration(&out)
 	a.writeWebhooks(&out)
@@ -164,35 +164,35 @@ func (c *collector) collect(out output) {
 	a.writeState(&out)
 	a.writeVerdict(&out)
 	if id, name := a.runs.Active(); id != "" {
-		out.gauge(describe("run_active", "1, with the run that is under way; missing while there is none.", "run", "name"), 1, id, name)
+		out.gauge(describe("run_active", "1, labelled with the run that is under way; missing if there is none.", "run", "name"), 1, id, name)
 	}
 }
 
-// writeState writes the counters of the sets of rows, of which there are as many as are declared.
+// writeState writes the counters of the declared sets of rows.
 func (a *Admin) writeState(out *output) {
 	for _, set := range a.server.Data().Figures() {
 		out.gauge(describe("state_rows", "Rows of a set, as requests without an isolating value see it.", "set"), float64(set.Rows), set.Name)
 		out.gauge(describe("state_bytes", "Memory that the changes of a set take.", "set"), float64(set.Bytes), set.Name)
 		out.gauge(describe("state_parts", "Isolated parts of a set with changes.", "set"), float64(set.Parts), set.Name)
-		out.counter(describe("state_conflicts_total", "Requests that were answered anew because what they saw had changed.", "set"), uint64(set.Conflicts), set.Name)
-		out.counter(describe("state_given_up_total", "Changes that were given up for want of room.", "set"), uint64(set.GivenUp), set.Name)
-		out.counter(describe("state_moves_total", "Changes that rows have made by themselves.", "set"), uint64(set.Moves), set.Name)
+		out.counter(describe("state_conflicts_total", "Requests answered again because rows they had read had changed.", "set"), uint64(set.Conflicts), set.Name)
+		out.counter(describe("state_given_up_total", "Changes dropped for lack of room.", "set"), uint64(set.GivenUp), set.Name)
+		out.counter(describe("state_moves_total", "Changes that rows have made on their own.", "set"), uint64(set.Moves), set.Name)
 		for _, o := range set.Operations {
-			out.counter(describe("state_operations_total", "What requests did with a set, and how it ended: ok, missing, or the code of an error.", "set", "operation", "result"), o.Count, set.Name, o.Operation, o.Result)
+			out.counter(describe("state_operations_total", "Operations of requests on a set, by result: ok, missing, or the code of an error.", "set", "operation", "result"), o.Count, set.Name, o.Operation, o.Result)
 		}
 	}
 }
 
 func (a *Admin) writeConfiguration(out *output) {
 	spec, applied := a.server.Spec(), a.server.Applied()
-	out.gauge(describe("config_fingerprint", "1, with the fingerprint of the configuration that is served.", "fingerprint"), 1, a.printOf())
+	out.gauge(describe("config_fingerprint", "1, labelled with the fingerprint of the configuration that is served.", "fingerprint"), 1, a.printOf())
 	out.gauge(describe("endpoints", "Endpoints that are served."), float64(len(spec.Endpoints)))
 	out.gauge(describe("websockets", "WebSockets that are served."), float64(len(spec.WebSockets)))
 	for result, n := range map[string]uint64{"served": applied.Served, "refused": applied.Refused} {
 		out.counter(describe("configurations_total", "Configurations, by result: served or refused.", "result"), n, result)
 	}
-	out.gauge(describe("configuration_last_successful", "1 when the last configuration was served, 0 when it was refused and the one before goes on."), flag(applied.Fine))
-	out.gauge(describe("configuration_last_success_timestamp_seconds", "When a configuration was served last, in Unix time."), unixSeconds(applied.Last))
+	out.gauge(describe("configuration_last_successful", "1 if the last configuration was served, 0 if it was refused and the previous one stays in service."), flag(applied.Fine))
+	out.gauge(describe("configuration_last_success_timestamp_seconds", "When a configuration was last served, in Unix time."), unixSeconds(applied.Last))
 }
 
 func (a *Admin) writeWebhooks(out *output) {
@@ -206,9 +206,9 @@ func (a *Admin) writeWebhooks(out *output) {
 	} {
 		out.counter(describe("webhooks_total", "Webhooks, by outcome.", "outcome"), uint64(o.n), o.outcome)
 	}
-	out.counter(describe("webhook_retries_total", "Attempts to send a webhook after which another was to follow."), uint64(stats.Retried))
-	out.counter(describe("webhook_store_lost_records_total", "Records of the webhook store, at least, that could not be read."), uint64(stats.Lost))
-	out.counter(describe("webhooks_restored_total", "Webhooks that came from the store: of this process before, or of another one."), uint64(stats.Restored))
+	out.counter(describe("webhook_retries_total", "Failed attempts to send a webhook that another attempt was to follow."), uint64(stats.Retried))
+	out.counter(describe("webhook_store_lost_records_total", "Minimum number of records of the webhook store that could not be read."), uint64(stats.Lost))
+	out.counter(describe("webhooks_restored_total", "Webhooks read from the store, left there by this server before a restart or by another one."), uint64(stats.Restored))
 	out.counter(describe("webhooks_unstored_total", "Webhooks that were accepted although the store refused them."), uint64(stats.Unstored))
 	out.gauge(describe("webhooks_pending", "Webhooks that are accepted and not finished."), float64(stats.Pending))
 	out.gauge(describe("webhooks_due", "Webhooks that are due and wait for a worker."), float64(stats.Due))
@@ -219,10 +219,10 @@ func (a *Admin) writeWebhooks(out *output) {
 func (a *Admin) writeJournal(out *output) {
 	stats := a.server.JournalStats()
 	for _, kept := range []record.Kept{record.Sampled, record.Failed, record.Unmatched, record.Slow} {
-		out.counter(describe("journal_requests_total", "Requests that the journal was given, by why they are kept.", "kept"), stats.Seen[kept], string(kept))
-		out.counter(describe("journal_dropped_total", "Requests that made room for others in the journal, by why they were kept.", "kept"), stats.Dropped[kept], string(kept))
+		out.counter(describe("journal_requests_total", "Requests given to the journal, by reason for keeping.", "kept"), stats.Seen[kept], string(kept))
+		out.counter(describe("journal_dropped_total", "Requests dropped from the journal to make room for others, by reason for keeping.", "kept"), stats.Dropped[kept], string(kept))
 	}
-	out.gauge(describe("journal_bytes", "Bytes that the requests of the journal take."), float64(stats.Bytes))
+	out.gauge(describe("journal_bytes", "Memory that the requests in the journal take."), float64(stats.Bytes))
 }
 
 func (a *Admin) writeVerdict(out *output) {
@@ -230,7 +230,7 @@ func (a *Admin) writeVerdict(out *output) {
 	out.gauge(describe("timing_trusted", "1 when the timing can be trusted, 0 when it cannot: see timing_reason."), flag(v.Trusted))
 	for _, r := range v.Reasons {
 		out.gauge(describe("timing_reason", "The figure of each reason why the timing cannot be trusted.", "code", "unit"), r.Number, r.Code, r.Unit)
-		out.gauge(describe("timing_reason_threshold", "What the figure of the reason is above.", "code", "unit"), r.Threshold, r.Code, r.Unit)
+		out.gauge(describe("timing_reason_threshold", "The threshold that the figure of the reason exceeds.", "code", "unit"), r.Threshold, r.Code, r.Unit)
 	}
 }
 
@@ -270,9 +270,9 @@ type written struct {
 }
 
 // series returns the counts by series. The caller holds c.mu. Endpoints with the same labels share
-// their series. When a reload removes an endpoint, its counts stay in its series. Otherwise a
-// shared series would decrease; Prometheus would interpret that as a restart, and count the
-// remaining requests again.
+// a series. When a reload removes an endpoint, its counts stay in its series. Otherwise a shared
+// series would decrease; Prometheus would interpret that as a restart, and count the remaining
+// requests again.
 func (c *collector) series(counts record.Counts) map[labels]*record.EndpointCounts {
 	c.name(counts.Endpoints)
 	last, parts := make(map[string]written, len(c.named)), map[labels][]*record.EndpointCounts{}
@@ -393,12 +393,12 @@ func (o *output) counter(d *prometheus.Desc, n uint64, labels ...string) {
 	o.sum(d, float64(n), labels...)
 }
 
-// sum is counter for a sum, such as one of seconds.
+// sum is like counter, for a sum such as a number of seconds.
 func (o *output) sum(d *prometheus.Desc, x float64, labels ...string) {
 	o.put(prometheus.NewConstMetric(d, prometheus.CounterValue, x, labels...))
 }
 
-// some is counter for values that most endpoints do not have: it omits 0.
+// some is like counter, but omits 0. It is for values that most endpoints do not have.
 func (o *output) some(d *prometheus.Desc, n uint64, labels ...string) {
 	if n > 0 {
 		o.counter(d, n, labels...)

@@ -91,7 +91,7 @@ func TestMetrics_DashboardAndAlertsNameWhatThereIs(t *testing.T) {
 	for file, least := range map[string]int{"grafana.json": 30, "alerts.yml": 9} {
 		expressions := expressionsOf(t, "../../deploy/"+file)
 		if len(expressions) < least {
-			t.Fatalf("%s: found %d expressions only", file, len(expressions))
+			t.Fatalf("%s: found only %d expressions", file, len(expressions))
 		}
 		for _, e := range expressions {
 			named := regexp.MustCompile(`\b(mockserver|process|go)_[a-z_]+`).FindAllString(e, -1)
@@ -150,8 +150,8 @@ func expressionsOf(t *testing.T, file string) (found []string) {
 	return found
 }
 
-// Regardless of the number of endpoints, only a limited number have their own series, those that
-// are requested first. No endpoint moves from one series to another, since its requests would be
+// However many endpoints there are, only a limited number have their own series: the first ones to
+// be requested. No endpoint moves from one series to another, since its requests would then be
 // counted twice.
 func TestMetrics_TheNumberOfSeriesIsBounded(t *testing.T) {
 	c := collector{}
@@ -176,7 +176,7 @@ func TestMetrics_TheNumberOfSeriesIsBounded(t *testing.T) {
 		return n
 	}
 	if series := read(); len(series) != 0 {
-		t.Errorf("%d series of endpoints that nobody asked for", len(series))
+		t.Errorf("%d series of endpoints without requests", len(series))
 	}
 	for i := range endpointsInMetrics - 1 {
 		ask(3*endpointsInMetrics - 1 - i) // the last endpoints are requested first
@@ -191,11 +191,11 @@ func TestMetrics_TheNumberOfSeriesIsBounded(t *testing.T) {
 	}
 	for in, s := range first {
 		if second[in] == nil || second[in].Statuses[200] != s.Statuses[200]+1 {
-			t.Errorf("%v is not what it was, and one more", in)
+			t.Errorf("%v, want one more than before", in)
 		}
 	}
 	if total(second) != uint64(4*endpointsInMetrics-1) {
-		t.Errorf("all together are %d requests, want %d", total(second), 4*endpointsInMetrics-1)
+		t.Errorf("the sum is %d requests, want %d", total(second), 4*endpointsInMetrics-1)
 	}
 	counts.Endpoints = counts.Endpoints[:endpointsInMetrics] // the others are removed: their series become free, and no endpoint moves into them
 	third := read()

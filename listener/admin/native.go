@@ -11,17 +11,17 @@ import (
 )
 
 // nativeSchema makes the upper bound of each bucket of a native histogram 2^(1/8), or 1.09, times
-// that of the bucket before.
+// that of the previous bucket.
 const nativeSchema = 3
 
-// bothHistogram is a histogram with the buckets of the classic form and of the native one.
+// bothHistogram is a histogram with both classic and native buckets.
 type bothHistogram struct {
 	prometheus.Metric // the classic one
 
 	native prometheus.Metric
 }
 
-// withNative returns a histogram that is also a native one, of the same durations.
+// withNative adds native buckets for the same durations to a classic histogram.
 func withNative(classic prometheus.Metric, d *prometheus.Desc, l histogram.Snapshot, labels []string) (prometheus.Metric, error) {
 	buckets, zero := map[int]int64{}, uint64(0)
 	for length, n := range l.Cells() {
@@ -35,7 +35,7 @@ func withNative(classic prometheus.Metric, d *prometheus.Desc, l histogram.Snaps
 	return bothHistogram{classic, native}, err
 }
 
-// Write writes the classic histogram, and the buckets of the native one.
+// Write writes the classic histogram and the native buckets.
 func (h bothHistogram) Write(to *dto.Metric) error {
 	var native dto.Metric
 	if err := h.native.Write(&native); err != nil {

@@ -30,7 +30,7 @@ func Start(server *listener.Server, opts Options) (*Admin, error) {
 }
 
 // ErrFleet is the error of an invalid fleet.
-var ErrFleet = errors.New("wrong fleet")
+var ErrFleet = errors.New("invalid fleet")
 
 // Open listens on the admin address. Until Attach is called, it only reports that the program runs
 // and is not ready; this is meant for servers that take long to start. The error wraps ErrAddress
@@ -82,7 +82,7 @@ func Open(opts Options) (*Admin, error) {
 		DisableGeneralOptionsHandler: true,
 	}
 	if made {
-		a.log.Info("admin token, made for this start since --admin-token gives none", "token", opts.Token, "address", socket.Addr().String())
+		a.log.Info("admin token, generated for this start because --admin-token is not set", "token", opts.Token, "address", socket.Addr().String())
 	}
 	a.followCertificates()
 	go func() { a.served <- a.http.Serve(a.secured(socket)) }()

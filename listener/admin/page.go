@@ -37,8 +37,8 @@ var pageTypes = map[string]string{
 
 // page returns the paths of the page. Its files contain no data of the server. If a token is set,
 // anyone may fetch them, since a browser cannot send the token; the page then asks for it. Without
-// a token only this machine may fetch them, like everything else, but pages of other sites may link
-// to them.
+// a token, only this machine may fetch them, like everything else, but pages of other sites may
+// link to them.
 func (a *Admin) page() map[string]verbs {
 	paths := map[string]verbs{"/{$}": {"GET": a.pageFile("index.html")}}
 	files, _ := pageFiles.ReadDir("page") // the directory is embedded, so it exists
@@ -75,7 +75,7 @@ func (a *Admin) pageFile(name string) http.HandlerFunc {
 	return a.asThePage(show)
 }
 
-// asThePage wraps a handler that returns no data of the server: if a token is set anyone may use
+// asThePage wraps a handler that returns no data of the server: if a token is set, anyone may use
 // it, otherwise only this machine.
 func (a *Admin) asThePage(show http.HandlerFunc) http.HandlerFunc {
 	refused := a.guarded(show)

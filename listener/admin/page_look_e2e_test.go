@@ -33,7 +33,7 @@ func TestPage_AWallIsOneScreen(t *testing.T) {
 	p := browse(t, admin, "?wall=on&theme=dark")
 	p.says("#unmatched tbody tr", "/nowhere/")
 	if got := js[string](p, "document.documentElement.dataset.theme"); got != "dark" {
-		t.Errorf("the theme is %q, which the address says is dark", got)
+		t.Errorf("the theme is %q, but the address sets it to dark", got)
 	}
 	for _, size := range [][2]int64{{1280, 720}, {1440, 900}, {1920, 1080}, {3840, 2160}} {
 		p.must(chromedp.EmulateViewport(size[0], size[1]))
@@ -78,14 +78,14 @@ func TestPage_TheWayBack(t *testing.T) {
 	mock, admin := harness.Administered(t, paged)
 	mock.Get("/nowhere")
 	p := browse(t, admin, "#runs")
-	p.says("#runs", "No run was started yet")
+	p.says("#runs", "No run has been started yet")
 	p.click("nav a[href='#unmatched']")
 	p.click("#unmatched .open")
 	p.says("#detail[open]", "404")
 	p.must(chromedp.Evaluate[chromedp.Void]("history.back()"))
-	p.says("#runs", "No run was started yet")
+	p.says("#runs", "No run has been started yet")
 	if js[bool](p, "document.getElementById('detail').open") {
-		t.Error("a request of the part before lies over the runs")
+		t.Error("a request of the previous part covers the runs")
 	}
 	p.clean()
 }
@@ -116,7 +116,7 @@ func TestPage_PausedStaysPaused(t *testing.T) {
 	p.clean()
 }
 
-// A browser that does not store data for sites throws an exception when a page tries to.
+// A browser that does not store data for sites throws an exception when a page tries to store some.
 func TestPage_ABrowserThatKeepsNothing(t *testing.T) {
 	t.Parallel()
 	mock, admin := harness.Administered(t, paged, "--admin-token", "a-token-of-some-length")
@@ -165,7 +165,7 @@ func TestReport_OnEveryScreen(t *testing.T) {
 	for _, width := range []int64{320, 390, 768, 1120, 1440, 1920, 3840} {
 		p.must(chromedp.EmulateViewport(width, 900))
 		if over := js[int](p, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
-			t.Errorf("a window of %d is too narrow by %d", width, over)
+			t.Errorf("the page overflows a window of %d by %d", width, over)
 		}
 		for _, found := range js[[]string](p, `[...document.querySelectorAll("svg.chart")].flatMap((svg) => {
 			const ticks = [...svg.querySelectorAll(".tick")].map((e) => [e.textContent, e.getBoundingClientRect()]);
@@ -186,7 +186,7 @@ func TestReport_OnEveryScreen(t *testing.T) {
 			t.Errorf("%d: the hash takes %v times the height of its letters", width, lines)
 		}
 		if names := js[string](p, `document.querySelector("#endpoints + .scroll tbody th").innerHTML`); !strings.Contains(names, "/<wbr>") {
-			t.Errorf("an endpoint is %s: it is broken anywhere", names)
+			t.Errorf("an endpoint is %s, want a possible line break after each slash", names)
 		}
 	}
 	p.says("figcaption", "Own time by percentile", "Injected latency by percentile")
@@ -210,7 +210,7 @@ func TestPage_RunsComeFirstAndStandInTheHeadOfEveryPart(t *testing.T) {
 	t.Parallel()
 	_, admin := harness.Administered(t, paged, "--verdict", "probe-p99=off,echo-p99=off") // the machine may be busy with other tests
 	p := browse(t, admin, "")
-	p.says("#runs", "No run was started yet")
+	p.says("#runs", "No run has been started yet")
 	p.says("#run-now", "no run yet")
 	if first := js[string](p, "document.querySelector('nav a').hash + document.querySelector('.part').id"); first != "#runsruns" {
 		t.Errorf("%q comes first", first)
@@ -223,7 +223,7 @@ func TestPage_RunsComeFirstAndStandInTheHeadOfEveryPart(t *testing.T) {
 			p.says("#run-now", want...)
 		}
 	}
-	for _, wanted := range [][]string{{"running", "first run", "begun "}, {"ended", "first run", " to "}} {
+	for _, wanted := range [][]string{{"running", "first run", "started "}, {"ended", "first run", " to "}} {
 		path := "/__admin/runs"
 		if wanted[0] == "ended" {
 			path += "/1/stop"
@@ -260,7 +260,7 @@ func TestPage_TheVerdictMovesNothing(t *testing.T) {
 	t.Parallel()
 	_, admin := harness.Administered(t, paged)
 	p := browse(t, admin, "")
-	p.says("#runs", "No run was started yet")
+	p.says("#runs", "No run has been started yet")
 	p.must(chromedp.Evaluate[chromedp.Void](verdicts))
 	p.says("#figures", "CPU, of")
 	for _, wall := range []bool{false, true} {

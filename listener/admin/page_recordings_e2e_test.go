@@ -56,7 +56,7 @@ func TestPage_RecordsAnUpstream(t *testing.T) {
 			if args != nil {
 				p.enter("#token-text", args[1]+"\r")
 			}
-			p.says("#recordings", "Nothing was recorded yet")
+			p.says("#recordings", "Nothing has been recorded yet")
 			p.enter("#recording-to", "recordings/first\r")
 			p.says("#recordings tbody", "real", "recordings/first", "running")
 			for range 25 {

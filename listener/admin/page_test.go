@@ -33,7 +33,7 @@ func TestPage_WhoGetsIt(t *testing.T) {
 		{"by a link on another site", "", "http://127.0.0.1:8001/", []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate"}, 200},
 		{"off loopback with a token, which it asks for", "secret", "http://10.0.0.7:8001/", nil, 200},
 		{"a file of it, likewise", "secret", "http://10.0.0.7:8001/page/page.js", nil, 200},
-		{"a file that is none of it", "secret", "http://10.0.0.7:8001/page/none.js", nil, 401},
+		{"a file that is not part of the page", "secret", "http://10.0.0.7:8001/page/none.js", nil, 401},
 	} {
 		a := &Admin{opts: Options{Token: c.token}, token: hashOf(c.token), metrics: http.NotFoundHandler()}
 		if got := asked(a, "GET", c.url, c.headers...); got.StatusCode != c.status {
@@ -62,13 +62,13 @@ func TestPage_ItsHeaders(t *testing.T) {
 		}
 		again := asked(a, "GET", "http://localhost:8001"+at, "If-None-Match: "+got.Header.Get("ETag"))
 		if again.StatusCode != http.StatusNotModified {
-			t.Errorf("%s: what the browser has is answered %d, want 304", at, again.StatusCode)
+			t.Errorf("%s: a cached file is answered with %d, want 304", at, again.StatusCode)
 		}
 	}
 }
 
-// The page refers only to its own files, and they exist: the policy alone would only break a page
-// that loads others.
+// The page refers only to its own files, and they exist. The policy alone is not enough: it would
+// just break a page that loads other files.
 func TestPage_ItNamesNothingElse(t *testing.T) {
 	a := &Admin{metrics: http.NotFoundHandler()}
 	files, err := pageFiles.ReadDir("page")
@@ -92,7 +92,7 @@ func TestPage_ItNamesNothingElse(t *testing.T) {
 			name, _, _ := strings.Cut(part, `"`)
 			got := asked(a, "GET", "http://localhost:8001/page/"+name)
 			if body, _ := io.ReadAll(got.Body); got.StatusCode != 200 || len(body) == 0 { // reading from a recorder never fails
-				t.Errorf("%s imports %s, which is answered %d", file.Name(), name, got.StatusCode)
+				t.Errorf("%s imports %s, which is answered with %d", file.Name(), name, got.StatusCode)
 			}
 		}
 	}

@@ -17,39 +17,39 @@ import (
 
 // shownRecording describes a recording and what it contains so far.
 type shownRecording struct {
-	ID        string         `json:"id" doc:"rises with each recording"`
-	Upstream  string         `json:"upstream" doc:"that is recorded"`
-	To        string         `json:"to" doc:"the directory of the files"`
+	ID        string         `json:"id" doc:"ID of the recording; it rises with each recording"`
+	Upstream  string         `json:"upstream" doc:"upstream that is recorded"`
+	To        string         `json:"to" doc:"directory of the files"`
 	Mode      string         `json:"mode" doc:"all or missing"`
-	Running   bool           `json:"running" doc:"it has not ended"`
+	Running   bool           `json:"running" doc:"whether it is still running"`
 	Started   time.Time      `json:"started" doc:"when it began"`
-	Requests  uint64         `json:"requests" doc:"that are in the files"`
-	Dropped   uint64         `json:"dropped" doc:"that are not, since the queue was full or a file could not be written"`
-	Served    uint64         `json:"served" doc:"answered from what was recorded, with the mode missing"`
-	Bodiless  uint64         `json:"bodiless" doc:"requests whose bodies were left out, since the limit was reached"`
-	Bytes     int64          `json:"bytes" doc:"of the files"`
-	Files     int64          `json:"files" doc:"their number"`
+	Requests  uint64         `json:"requests" doc:"requests in the files"`
+	Dropped   uint64         `json:"dropped" doc:"requests that are not in the files because the queue was full or a file could not be written"`
+	Served    uint64         `json:"served" doc:"requests answered from what was recorded, with the mode missing"`
+	Bodiless  uint64         `json:"bodiless" doc:"requests whose bodies were left out because the limit was reached"`
+	Bytes     int64          `json:"bytes" doc:"size of the files, in bytes"`
+	Files     int64          `json:"files" doc:"number of files"`
 	Error     string         `json:"error,omitempty" doc:"why a file could not be written"`
-	Statuses  map[int]uint64 `json:"statuses" doc:"answers by status, as clients got them"`
-	FirstByte verdict.Spread `json:"first_byte" doc:"from sending a request to the first byte of its answer"`
+	Statuses  map[int]uint64 `json:"statuses" doc:"responses to clients, by status"`
+	FirstByte verdict.Spread `json:"first_byte" doc:"time from sending a request to the first byte of its response"`
 }
 
 // shownRecordings contains the recordings, and the upstreams that can be recorded.
 type shownRecordings struct {
-	Recordings []shownRecording `json:"recordings" doc:"the latest first"`
-	Upstreams  []string         `json:"upstreams" doc:"that are declared"`
+	Recordings []shownRecording `json:"recordings" doc:"the recordings, the latest first"`
+	Upstreams  []string         `json:"upstreams" doc:"the declared upstreams"`
 }
 
 // newRecording is the body of a request that starts a recording.
 type newRecording struct {
 	Upstream string         `json:"upstream" doc:"the name of the upstream"`
-	To       string         `json:"to,omitempty" doc:"a directory below the working directory, recordings/NAME when left out"`
+	To       string         `json:"to,omitempty" doc:"a directory below the working directory; recordings/NAME if left out"`
 	Mode     string         `json:"mode,omitempty" doc:"all, which is the default, or missing"`
 	If       string         `json:"if,omitempty" doc:"the condition under which a request is recorded"`
-	Sample   int            `json:"sample,omitempty" doc:"bodies of one of this many requests"`
+	Sample   int            `json:"sample,omitempty" doc:"bodies of one in this many requests are kept"`
 	Bodies   int            `json:"bodies,omitempty" doc:"the largest body that is kept, in bytes"`
-	Limit    int            `json:"limit,omitempty" doc:"bytes after which bodies are left out"`
-	Redact   redactedValues `json:"redact,omitzero" doc:"values that are replaced"`
+	Limit    int            `json:"limit,omitempty" doc:"size of the recording, in bytes, after which bodies are left out"`
+	Redact   redactedValues `json:"redact,omitzero" doc:"values to replace"`
 }
 
 // redactedValues says which values are replaced.

@@ -228,7 +228,7 @@ func TestReports_SecondSignal(t *testing.T) {
 	if code := p.Exit(); code != 1 {
 		t.Errorf("exit code %d, want 1", code)
 	}
-	p.WaitLine(0, "stopped at once, by a second signal")
+	p.WaitLine(0, "stopped immediately by a second signal")
 }
 
 // An invalid DSN is reported without quoting it, and has no other effect.
@@ -239,7 +239,7 @@ func TestReports_WrongDSN(t *testing.T) {
 		"https://sentry.test/" + harness.SentryKey:        "the key before the @ is missing",
 		"https://" + harness.SentryKey + "@sentry.test/":  "the project at its end is missing",
 		"https://a:" + harness.SentryKey + "/1":           "it is not a valid URL",
-		"https://" + harness.SentryKey + "%0a@sentry.te/": "its key holds a character that no key has",
+		"https://" + harness.SentryKey + "%0a@sentry.te/": "its key contains an invalid character",
 	} {
 		p := harness.Reporting(t, dsn, harness.Fails(t))
 		p.WaitLine(0, "WARN", "errors are not reported", "SENTRY_DSN is not a DSN: "+why)
@@ -273,6 +273,6 @@ func TestReports_Flag(t *testing.T) {
 	p.Get("/fails")
 	p.Stopped()
 	if got := h.Kinds(); len(got) != 1 || strings.Contains(strings.Join(p.Output(), "\n"), "reported") {
-		t.Errorf("reported %v although it was switched off", got)
+		t.Errorf("reported %v although reports were switched off", got)
 	}
 }

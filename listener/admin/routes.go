@@ -49,7 +49,7 @@ func (a *Admin) routes() http.Handler {
 		mux.HandleFunc(path, h)
 	}
 	nothing := a.guarded(func(w http.ResponseWriter, r *http.Request) {
-		refuse(w, http.StatusNotFound, "not_found", "Not found", r.URL.Path+" is not a path of the admin address; GET /__admin/ lists them")
+		refuse(w, http.StatusNotFound, "not_found", "Not found", r.URL.Path+" is not a path of the admin address; GET /__admin/ lists the paths")
 	})
 	mux.HandleFunc("/", nothing)
 	return restricted(func(w http.ResponseWriter, r *http.Request) {

@@ -9,7 +9,7 @@ import (
 	"mockserver/internal/harness"
 )
 
-// kindsOfErrors contains the replies of 500 and above by their cause, as in JSON.
+// kindsOfErrors contains the numbers of replies of 500 and above by cause, as in the JSON.
 type kindsOfErrors struct {
 	All      float64 `json:"errors"`
 	Declared float64 `json:"errors_declared"`
@@ -46,7 +46,7 @@ func TestRun_DeclaredErrorsAreApartFromTheServersOwn(t *testing.T) {
 	}
 	a.Do("POST", "/__admin/runs/1/stop", "").Into(t, 200, &report)
 	if want := (kindsOfErrors{10, 7, 2, 1}); report.Total != want {
-		t.Errorf("in all %+v, want %+v", report.Total, want)
+		t.Errorf("total %+v, want %+v", report.Total, want)
 	}
 	var counts struct {
 		Endpoints []struct {
@@ -102,7 +102,7 @@ func TestRun_ItsPercentilesAreFinerTowardsTheLongest(t *testing.T) {
 	}
 	for percentile, want := range map[float64]float64{50: report.Total.Own.P50, 99: report.Total.Own.P99, 100: report.Total.Own.Max} {
 		if got, ok := at[percentile]; !ok || math.Abs(got-want) > 1e-9 {
-			t.Errorf("%v %% is %v, want %v", percentile, got, want)
+			t.Errorf("percentile %v is %v, want %v", percentile, got, want)
 		}
 	}
 	if _, ok := at[99.9]; ok {
@@ -161,7 +161,7 @@ func TestRun_AComparisonHasDifferencesWebhooksCPUAndReasons(t *testing.T) {
 		t.Errorf("requests %+v, want 24 more, and no percentage of 0", d)
 	}
 	if d := c.Total["errors_declared"]; d.A != nil || d.B == nil || *d.B != 0.5 || d.Difference != nil {
-		t.Errorf("declared errors %+v, want none of nothing, and half of the requests", d)
+		t.Errorf("declared errors %+v, want null, and half of the requests", d)
 	}
 	for _, name := range []string{"webhooks_sent", "webhooks_dead", "webhooks_refused", "webhook_lag_p99", "cpu", "cpu_share", "machine_cpu", "throttled", "memory"} {
 		if _, ok := c.Total[name]; !ok {

@@ -23,8 +23,8 @@ func (a *Admin) showVerdict(w http.ResponseWriter, _ *http.Request) {
 
 // shownSamples contains the figures on which the verdict is based.
 type shownSamples struct {
-	Samples   []verdict.Sample `json:"samples" doc:"one a second, the oldest first"`
-	Window    verdict.Sample   `json:"window" doc:"the ten seconds of the verdict as one"`
+	Samples   []verdict.Sample `json:"samples" doc:"one sample a second, the oldest first"`
+	Window    verdict.Sample   `json:"window" doc:"the ten seconds of the verdict as one sample"`
 	Endpoints []verdict.Busy   `json:"endpoints" doc:"the busiest endpoints of each second"`
 }
 
@@ -43,8 +43,8 @@ func (a *Admin) showSamples(w http.ResponseWriter, r *http.Request) {
 
 // shownRuns contains the runs that are kept.
 type shownRuns struct {
-	Runs []runs.RunEntry `json:"runs" doc:"the newest first"`
-	Most int             `json:"most" doc:"how many are kept"`
+	Runs []runs.RunEntry `json:"runs" doc:"the runs, the newest first"`
+	Most int             `json:"most" doc:"how many runs are kept"`
 }
 
 // listRuns returns the runs that are kept, the newest first. ?limit=N sets the maximum number.
@@ -60,11 +60,11 @@ func (a *Admin) listRuns(w http.ResponseWriter, r *http.Request) {
 
 // newRun is the body of a request that starts a run.
 type newRun struct {
-	Name  string `json:"name,omitempty" doc:"of the run, at most 100 characters"`
-	Reset bool   `json:"reset-state,omitempty" doc:"true drops the changes of all rows first"`
+	Name  string `json:"name,omitempty" doc:"name of the run, at most 100 characters"`
+	Reset bool   `json:"reset-state,omitempty" doc:"true drops the changes to all rows first"`
 	// The fields below are sent by the coordinator of a fleet's run.
-	ID    string           `json:"id,omitempty" doc:"of the run, with a letter in it; its number by default"`
-	Fleet *runs.Membership `json:"fleet,omitempty" doc:"the fleet's run that it is a part of"`
+	ID    string           `json:"id,omitempty" doc:"ID of the run, with a letter in it; its number by default"`
+	Fleet *runs.Membership `json:"fleet,omitempty" doc:"the run of the fleet that it is part of"`
 }
 
 // runID matches the IDs that a run may be given. None of them is a number.
@@ -81,7 +81,7 @@ func (a *Admin) startRun(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if asked.ID != "" && !runID.MatchString(asked.ID) {
-		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "id is not valid; expected small letters, digits and dashes, a letter first, at most 64")
+		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "id is not valid; expected at most 64 lower-case letters, digits and dashes, beginning with a letter")
 		return
 	}
 	entry, err := a.runs.Begin(runs.Beginning{ID: asked.ID, Name: asked.Name, Fleet: asked.Fleet})
@@ -101,13 +101,13 @@ func (a *Admin) startRun(w http.ResponseWriter, r *http.Request) {
 func isRunName(w http.ResponseWriter, name string) bool {
 	fine := utf8.RuneCountInString(name) <= runs.NameLength && !strings.ContainsFunc(name, unicode.IsControl)
 	if !fine {
-		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", fmt.Sprintf("name is longer than %d characters, or holds control characters", runs.NameLength))
+		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", fmt.Sprintf("name is longer than %d characters, or contains control characters", runs.NameLength))
 	}
 	return fine
 }
 
 // showTotals returns the totals of a run in a form that can be added up. ?after=SECOND leaves out
-// the points of the timeline up to there.
+// the points of the timeline up to that second.
 func (a *Admin) showTotals(w http.ResponseWriter, r *http.Request) {
 	q := queryOf(r)
 	after, err := strconv.ParseFloat(cmp.Or(q.values.Get("after"), "0"), 64)
@@ -133,7 +133,7 @@ func (a *Admin) stopRun(w http.ResponseWriter, r *http.Request) {
 	case !found:
 		a.noRun(w, r.PathValue("id"))
 	case report == nil:
-		refuse(w, http.StatusConflict, "run_ended", "Run ended", "the run has ended already")
+		refuse(w, http.StatusConflict, "run_ended", "Run ended", "the run has already ended")
 	default:
 		a.log.Info("run stopped", "run", report.ID, "name", report.Name, "requests", report.Total.Requests, "timing_trusted", report.Verdict.Trusted)
 		answer(w, http.StatusOK, report)
@@ -208,15 +208,15 @@ func (a *Admin) report(w http.ResponseWriter, id string) *runs.Report {
 }
 
 func (a *Admin) noRun(w http.ResponseWriter, id string) {
-	refuse(w, http.StatusNotFound, "run_not_found", "No such run", fmt.Sprintf("run %q does not exist; the last %d are kept, as long as the server runs", id, runs.Kept))
+	refuse(w, http.StatusNotFound, "run_not_found", "No such run", fmt.Sprintf("run %q does not exist; the server keeps the last %d until it stops", id, runs.Kept))
 }
 
-// sendPage writes a page that loads nothing.
+// sendPage writes a self-contained page.
 func (a *Admin) sendPage(w http.ResponseWriter, page func() ([]byte, error)) {
 	text, err := page()
 	if err != nil { // a bug: the templates are tested
-		a.log.Error("cannot make the page of a run", "error", err.Error())
-		refuse(w, http.StatusInternalServerError, "internal", "Internal error", "the page cannot be made")
+		a.log.Error("cannot render the page of a run", "error", err.Error())
+		refuse(w, http.StatusInternalServerError, "internal", "Internal error", "the page cannot be rendered")
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -22,11 +22,11 @@ import (
 func stands(t *testing.T, page []byte) {
 	t.Helper()
 	if !bytes.HasPrefix(page, []byte("<!doctype html>")) || !bytes.HasSuffix(bytes.TrimSpace(page), []byte("</html>")) {
-		t.Errorf("the page is not whole: %s", page)
+		t.Errorf("the page is incomplete: %s", page)
 	}
 }
 
-// Runs over HTTP, with a running server.
+// Runs of a running server can be controlled and read over HTTP.
 func TestRuns_OverHTTP(t *testing.T) {
 	server, err := listener.Start(config.New(config.Endpoint{Method: "GET", Path: config.Plain("/hello"), Response: config.Response{Body: config.Plain("hi")}}), listener.Options{Record: &record.Options{}})
 	if err != nil {

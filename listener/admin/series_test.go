@@ -95,7 +95,7 @@ func TestMetrics_CountersNeitherFallNorJumpAcrossReloads(t *testing.T) {
 	counts.Endpoints = counts.Endpoints[:0]
 	for name, n := range exposed(&c, counts) {
 		if !strings.Contains(name, otherEndpoints) || n < later[name] {
-			t.Errorf("%s is %v when no endpoint is left, and was %v", name, n, later[name])
+			t.Errorf("%s is %v when no endpoint is left, but was %v", name, n, later[name])
 		}
 	}
 }
@@ -137,8 +137,8 @@ func TestMetrics_AreOpenMetricsForWhoAsks(t *testing.T) {
 	}
 }
 
-// Endpoints of a series are repeatedly removed and added: the requests of each count, and no bucket
-// exceeds a wider one, or the total.
+// If the endpoints of a series are repeatedly removed and added, the requests to all of them count,
+// and no bucket exceeds a wider one or the total.
 func TestMetrics_HistogramsStayWholeAcrossReloads(t *testing.T) {
 	c := collector{named: map[string]bool{}}
 	for n := range 6 {
@@ -150,12 +150,12 @@ func TestMetrics_HistogramsStayWholeAcrossReloads(t *testing.T) {
 		buckets := h.Buckets(serviceBuckets)
 		quick := uint64(10 * (n/2 + 1))
 		if h.Count != uint64(10*(n+1)) || buckets[0] != 0 || buckets[1] != quick || buckets[len(buckets)-1] != quick {
-			t.Errorf("after %d: %d in all, buckets %d; want %d, of which %d are quick", n, h.Count, buckets, 10*(n+1), quick)
+			t.Errorf("after %d: %d in total, buckets %d; want %d, of which %d are fast", n, h.Count, buckets, 10*(n+1), quick)
 		}
 	}
 }
 
-// Scrapes overlap while requests arrive: no scrape mistakes an older reading for counters that
+// If scrapes overlap while requests arrive, no scrape mistakes an older reading for counters that
 // decreased.
 func TestMetrics_ScrapesAtOnceCountNothingTwice(t *testing.T) {
 	a := counting(t, config.Endpoint{Path: config.Plain("/a")})
@@ -184,7 +184,7 @@ func TestMetrics_ScrapesAtOnceCountNothingTwice(t *testing.T) {
 	counts, lines := c.read()
 	for in, l := range lines {
 		if got, want := l.Statuses[200], counts.Endpoints[0].Requests; got != 300 || want != 300 || l.Service.Count != 300 {
-			t.Errorf("%v: %d requests and %d times are written, %d were counted, want 300", in, got, l.Service.Count, want)
+			t.Errorf("%v: %d requests and %d times are exposed, %d were counted, want 300", in, got, l.Service.Count, want)
 		}
 	}
 }

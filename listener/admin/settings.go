@@ -21,8 +21,8 @@ var ErrThreshold = verdict.ErrThreshold
 
 // OpenAs opens the admin address of the settings; opts provides everything else. If the settings
 // contain no admin address, it returns nil, and logs a warning about settings that need one.
-// Thresholds and the fleet are always checked; the error wraps ErrThreshold or ErrFleet, or is that of
-// Open.
+// Thresholds and the fleet are always checked; the error wraps ErrThreshold or ErrFleet, or comes
+// from Open.
 func OpenAs(settings settings.Settings, opts Options) (*Admin, error) {
 	thresholds, err := verdict.ParseThresholds(settings.Verdict)
 	if err == nil && settings.Fleet != "" {

@@ -24,18 +24,18 @@ const untilReload = "until the configuration files are read again: when one of t
 
 // shownEndpoint describes an endpoint that is served.
 type shownEndpoint struct {
-	ID        string   `json:"id" doc:"made of method, path, host and condition, so it survives a restart"`
-	Endpoint  string   `json:"endpoint" doc:"method and path, as logs name it"`
-	Method    string   `json:"method" doc:"that it answers"`
-	Path      string   `json:"path" doc:"as declared"`
-	WebSocket bool     `json:"websocket,omitempty" doc:"it is a WebSocket: requests cannot remove it"`
-	Host      string   `json:"host,omitempty" doc:"that it is limited to"`
-	If        string   `json:"if,omitempty" doc:"its condition"`
+	ID        string   `json:"id" doc:"ID, made of method, path, host and condition, so that it survives a restart"`
+	Endpoint  string   `json:"endpoint" doc:"method and path, as in logs"`
+	Method    string   `json:"method" doc:"method that the endpoint answers"`
+	Path      string   `json:"path" doc:"path, as declared"`
+	WebSocket bool     `json:"websocket,omitempty" doc:"whether it is a WebSocket, which requests cannot remove"`
+	Host      string   `json:"host,omitempty" doc:"host that the endpoint is limited to"`
+	If        string   `json:"if,omitempty" doc:"condition of the endpoint"`
 	At        string   `json:"at,omitempty" doc:"file, line and column where it is declared"`
 	Operation string   `json:"operation,omitempty" doc:"operationId in an OpenAPI document"`
-	Summary   string   `json:"summary,omitempty" doc:"of its documentation"`
-	Has       []string `json:"has,omitempty" doc:"what it declares next to its answer: latency, webhooks, …"`
-	Requests  uint64   `json:"requests" doc:"that it answered since the start"`
+	Summary   string   `json:"summary,omitempty" doc:"summary from its documentation"`
+	Has       []string `json:"has,omitempty" doc:"what it declares besides its response: latency, webhooks, …"`
+	Requests  uint64   `json:"requests" doc:"requests answered since the start"`
 }
 
 func shown(served *record.Served) shownEndpoint {
@@ -88,7 +88,7 @@ func (a *Admin) withRequests(list []shownEndpoint) []shownEndpoint {
 
 // shownEndpoints contains the endpoints that are served.
 type shownEndpoints struct {
-	Endpoints []shownEndpoint `json:"endpoints" doc:"in the order in which they are declared, then the WebSockets"`
+	Endpoints []shownEndpoint `json:"endpoints" doc:"the endpoints in the order of declaration, then the WebSockets"`
 }
 
 // listEndpoints returns the endpoints that are served.
@@ -113,10 +113,10 @@ func noEndpoint(w http.ResponseWriter, r *http.Request) {
 
 // changed is the response to a request that changes the specification.
 type changed struct {
-	Endpoint  *shownEndpoint `json:"endpoint,omitempty" doc:"that was added or removed"`
-	Endpoints int            `json:"endpoints" doc:"how many are served now"`
-	Lasts     string         `json:"lasts,omitempty" doc:"for how long the change lasts"`
-	Warnings  []problem      `json:"warnings,omitempty" doc:"about what was sent"`
+	Endpoint  *shownEndpoint `json:"endpoint,omitempty" doc:"endpoint that was added or removed"`
+	Endpoints int            `json:"endpoints" doc:"how many endpoints are served now"`
+	Lasts     string         `json:"lasts,omitempty" doc:"how long the change lasts"`
+	Warnings  []problem      `json:"warnings,omitempty" doc:"warnings about what was sent"`
 }
 
 // addEndpoint adds the endpoint in the body of a request in front of all others, so that it takes
@@ -178,8 +178,8 @@ func (a *Admin) removeEndpoint(w http.ResponseWriter, r *http.Request) {
 
 // shownSpec describes the specification that is served.
 type shownSpec struct {
-	Endpoints []shownEndpoint `json:"endpoints" doc:"in the order in which they are declared, then the WebSockets"`
-	Changed   bool            `json:"changed" doc:"a request made it what it is, so the files say something else"`
+	Endpoints []shownEndpoint `json:"endpoints" doc:"the endpoints in the order of declaration, then the WebSockets"`
+	Changed   bool            `json:"changed" doc:"whether a request has changed it, so that it differs from the files"`
 }
 
 // showSpec returns the specification that is served, and whether a request has changed it.
@@ -296,7 +296,7 @@ func (a *Admin) refused(w http.ResponseWriter, err error) bool {
 	case errors.As(err, &wrong):
 		answer(w, http.StatusUnprocessableEntity, failure{"Invalid configuration", "invalid_configuration", strings.Join(wrong.Lines(), "\n"), problemsOf(wrong)})
 	case errors.Is(err, listener.ErrStopped):
-		refuse(w, http.StatusServiceUnavailable, "stopping", "Stopping", "the server is stopping and takes no changes")
+		refuse(w, http.StatusServiceUnavailable, "stopping", "Stopping", "the server is stopping and accepts no changes")
 	default:
 		a.log.Error("the admin address cannot change the specification", "error", err.Error())
 		refuse(w, http.StatusInternalServerError, "internal", "Internal error", err.Error())

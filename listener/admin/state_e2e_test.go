@@ -96,7 +96,7 @@ func TestState_IsShownArrangedAndReset(t *testing.T) {
 	p.Get("/2", "X-VU: v").Want(t, 200, "12")
 	if metrics := a.Get("/metrics").Body; !strings.Contains(metrics, `mockserver_state_rows{set="accounts"} 2`) || !strings.Contains(metrics, `mockserver_state_parts{set="accounts"} 1`) ||
 		!strings.Contains(metrics, `mockserver_state_operations_total{operation="add",result="ok",set="accounts"} 3`) {
-		t.Errorf("the metrics have nothing of the rows:\n%s", metrics)
+		t.Errorf("the metrics do not cover the rows:\n%s", metrics)
 	}
 	if got := a.Do("POST", "/__admin/state/reset", `{"sets": ["accounts"], "part": "v"}`); got.Status != 200 {
 		t.Errorf("a part reset: %d %s", got.Status, got.Body)
@@ -124,10 +124,10 @@ func TestState_IsShownArrangedAndReset(t *testing.T) {
 		t.Errorf("the report has %+v", s)
 	}
 	if page := a.Get("/__admin/runs/1/report").Body; !strings.Contains(page, "add row_not_found: 1") {
-		t.Errorf("the page of the report has nothing of the rows:\n%s", page)
+		t.Errorf("the page of the report does not show the rows:\n%s", page)
 	}
 	if got := a.Do("DELETE", "/__admin/state/snapshots/before", ""); got.Status != 204 {
-		t.Errorf("forgotten: %d %s", got.Status, got.Body)
+		t.Errorf("after the deletion: %d %s", got.Status, got.Body)
 	}
 	a.Do("POST", "/__admin/state/snapshots/before/restore", "").Refusal(t, 404, "snapshot_not_found")
 	a.Do("DELETE", "/__admin/state/snapshots/before", "").Refusal(t, 404, "snapshot_not_found")
@@ -169,17 +169,17 @@ func TestState_OutlivesTheProcess(t *testing.T) {
 	p.Signal(syscall.SIGKILL)
 	p.Exit()
 	if again, err := os.ReadFile(file); err != nil || string(again) != string(written) {
-		t.Errorf("%v, the file is %s, want what it was", err, again)
+		t.Errorf("%v, the file is %s, want the old content", err, again)
 	}
 	if err := os.WriteFile(file, append(written, `{"set": "accounts", "key": "9", "row": 7}`+"\n"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	configuration := harness.WriteFile(t, dir, "m.yml", accounts)
 	if code, _, stderr := harness.Refused(t, nil, "-c", configuration, "--state", file); code == 0 || !strings.Contains(stderr, "change 4: the row of") {
-		t.Errorf("a wrong file: exit code %d, %s", code, stderr)
+		t.Errorf("an invalid file: exit code %d, %s", code, stderr)
 	}
 	if code, _, stderr := harness.Refused(t, nil, "-c", configuration, "--state", filepath.Join(dir, "none", "f")); code == 0 || !strings.Contains(stderr, "the state could not be written at the end") {
-		t.Errorf("a file in no directory: exit code %d, %s", code, stderr)
+		t.Errorf("a file in a missing directory: exit code %d, %s", code, stderr)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 2 {

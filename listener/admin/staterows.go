@@ -12,22 +12,22 @@ import (
 )
 
 // inPart is the query parameter that selects isolated rows.
-var inPart = parameter{"part", "string", "the value that isolates the rows; those of all when left out"}
+var inPart = parameter{"part", "string", "the value that isolates the rows; if left out, the rows that all requests see"}
 
 // rowsMedia is the media type of a sequence of rows.
 const rowsMedia = "application/x-ndjson"
 
 // shownSet contains the counters of a set.
 type shownSet struct {
-	Name      string `json:"name" doc:"as declared"`
-	Rows      int64  `json:"rows" doc:"that requests without an isolating value see"`
-	Base      int64  `json:"base" doc:"rows of the file, or declared in place"`
+	Name      string `json:"name" doc:"name, as declared"`
+	Rows      int64  `json:"rows" doc:"rows that requests without an isolating value see"`
+	Base      int64  `json:"base" doc:"rows in the file, or declared in place"`
 	Changes   int64  `json:"changes" doc:"rows that were changed, added or deleted, in all parts"`
 	Parts     int64  `json:"parts" doc:"isolated parts with changes"`
-	Bytes     int64  `json:"bytes" doc:"memory that the changes take"`
-	Conflicts int64  `json:"conflicts" doc:"how often a request was answered anew because what it saw had changed"`
-	GivenUp   int64  `json:"given_up" doc:"changes that were given up for want of room"`
-	Moves     int64  `json:"moves" doc:"changes that rows have made by themselves"`
+	Bytes     int64  `json:"bytes" doc:"memory that the changes take, in bytes"`
+	Conflicts int64  `json:"conflicts" doc:"how often a request was answered again because rows it had read had changed"`
+	GivenUp   int64  `json:"given_up" doc:"changes dropped for lack of room"`
+	Moves     int64  `json:"moves" doc:"changes that rows have made on their own"`
 
 	Operations map[string]map[string]uint64 `json:"operations" doc:"what requests did, by operation and result: ok, missing, or the code of an error"`
 
@@ -36,7 +36,7 @@ type shownSet struct {
 
 // shownSets contains all sets.
 type shownSets struct {
-	Sets []shownSet `json:"sets" doc:"by name"`
+	Sets []shownSet `json:"sets" doc:"the sets, by name"`
 }
 
 // showState returns the sets and their counters.
@@ -63,8 +63,8 @@ func (a *Admin) showState(w http.ResponseWriter, _ *http.Request) {
 
 // asksReset is the body of a request that resets sets.
 type asksReset struct {
-	Sets []string `json:"sets,omitempty" doc:"their names; all when left out"`
-	Part *string  `json:"part,omitempty" doc:"one isolated part; all when left out"`
+	Sets []string `json:"sets,omitempty" doc:"names of the sets; all sets if left out"`
+	Part *string  `json:"part,omitempty" doc:"one isolated part; all parts if left out"`
 }
 
 // resetState drops the changes. The body may be empty.
@@ -105,7 +105,7 @@ func refuseRows(w http.ResponseWriter, err error) {
 
 // asksSnapshot is the body of a request for a snapshot.
 type asksSnapshot struct {
-	Name string `json:"name" doc:"of the snapshot, at most 100 characters; one with the same name is replaced"`
+	Name string `json:"name" doc:"name of the snapshot, at most 100 bytes; a snapshot with the same name is replaced"`
 }
 
 // takeSnapshot stores the current changes under a name.
@@ -115,7 +115,7 @@ func (a *Admin) takeSnapshot(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if asked.Name == "" || len(asked.Name) > 100 || strings.ContainsAny(asked.Name, "/\x00") {
-		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "name is empty, longer than 100 bytes, or holds a slash")
+		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "name is empty, longer than 100 bytes, or contains a slash")
 		return
 	}
 	taken, err := a.server.Data().Take(asked.Name)
@@ -128,7 +128,7 @@ func (a *Admin) takeSnapshot(w http.ResponseWriter, r *http.Request) {
 
 // shownSnapshots contains the snapshots that are kept.
 type shownSnapshots struct {
-	Snapshots []data.Snapshot `json:"snapshots" doc:"the oldest first"`
+	Snapshots []data.Snapshot `json:"snapshots" doc:"the snapshots, the oldest first"`
 }
 
 func (a *Admin) listSnapshots(w http.ResponseWriter, _ *http.Request) {
@@ -153,16 +153,16 @@ func (a *Admin) restoreSnapshot(w http.ResponseWriter, r *http.Request) {
 
 // shownRows contains rows of a set.
 type shownRows struct {
-	Rows    []json.RawMessage `json:"rows" doc:"in the order of insertion"`
+	Rows    []json.RawMessage `json:"rows" doc:"the rows, in the order of insertion"`
 	Total   int               `json:"total" doc:"how many rows there are"`
-	Changes []shownRowChange  `json:"changes,omitempty" doc:"with changed=true, instead of rows"`
+	Changes []shownRowChange  `json:"changes,omitempty" doc:"the changed rows, instead of rows, with changed=true"`
 }
 
 // shownRowChange is a change of a row.
 type shownRowChange struct {
-	Key  string          `json:"key" doc:"of the row"`
-	Part *string         `json:"part,omitempty" doc:"the value that isolates it; left out for those of all"`
-	Row  json.RawMessage `json:"row" doc:"as it is now; null if it was deleted"`
+	Key  string          `json:"key" doc:"key of the row"`
+	Part *string         `json:"part,omitempty" doc:"the value that isolates the row; left out for rows that all requests see"`
+	Row  json.RawMessage `json:"row" doc:"the row as it is now; null if it was deleted"`
 }
 
 // changesOf returns up to limit changes of a set, in all parts.
@@ -211,23 +211,19 @@ func (a *Admin) showRows(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	shown := shownRows{Rows: []json.RawMessage{}, Total: rows.Len()}
-	if q.values.Get("changed") == "true" {
+	switch {
+	case q.values.Get("changed") == "true":
 		shown.Changes, shown.Total = a.changesOf(r.PathValue("set"), limit), int(set.Figures().Changes)
-		answer(w, http.StatusOK, shown)
-		return
-	}
-	if q.values.Has("key") {
-		row := set.Get(part, []byte(q.values.Get("key")))
-		if row.Found() {
+	case q.values.Has("key"):
+		if row := set.Get(part, []byte(q.values.Get("key"))); row.Found() {
 			shown.Rows = append(shown.Rows, row.JSON)
 		}
-		answer(w, http.StatusOK, shown)
-		return
+	default:
+		rows.Each(offset, 1, func(row liststate.Row) bool {
+			shown.Rows = append(shown.Rows, row.JSON)
+			return len(shown.Rows) < limit
+		})
 	}
-	rows.Each(offset, 1, func(row liststate.Row) bool {
-		shown.Rows = append(shown.Rows, row.JSON)
-		return len(shown.Rows) < limit
-	})
 	answer(w, http.StatusOK, shown)
 }
 

@@ -12,8 +12,8 @@ import (
 	"mockserver/listener/record"
 )
 
-// TLSOf returns the options of TLS for the mocks and for the admin address; nil for clear text.
-// Both have the same CA, if the settings ask for one.
+// TLSOf returns the TLS options for the mocks and for the admin address; nil for clear text. Both
+// have the same CA, if the settings ask for one.
 func TLSOf(set settings.Settings) (mocks, admin *certs.Options, err error) {
 	var ca *certs.Authority
 	if set.Command == "serve" && (set.TLS.Auto || set.AdminTLS.Auto) {
@@ -33,8 +33,8 @@ func certificates(t settings.TLS, ca *certs.Authority) *certs.Options {
 	return o
 }
 
-// The admin address speaks TLS as net/http does. Its few clients need no sessions that outlive a
-// change of the CAs.
+// On the admin address, net/http serves TLS as on any listener. Its few clients do not need session
+// tickets, which would outlive a change of the CAs.
 
 func openCertificates(opts *certs.Options, log *slog.Logger) (*certs.Store, error) {
 	if opts == nil {
@@ -69,16 +69,16 @@ func (a *Admin) ReloadCertificates(cause string) {
 	}
 }
 
-// writeTLS writes the metrics of TLS; there are none without it.
+// writeTLS writes the TLS metrics; without TLS there are none.
 func (a *Admin) writeTLS(out *output, counts *record.Counts) {
 	for _, h := range counts.Handshakes {
 		out.counter(describe("tls_handshakes_total", "TLS handshakes, by result: ok, or why they failed.", "result", "resumed", "version"), h.Count, h.Result, strconv.FormatBool(h.Resumed), h.Version)
 	}
 	if counts.Handshakes != nil {
-		out.sum(describe("tls_handshake_cpu_seconds_total", "CPU time that TLS handshakes took, failed ones too."), counts.HandshakeTime.Seconds())
+		out.sum(describe("tls_handshake_cpu_seconds_total", "CPU time that TLS handshakes took, including failed ones."), counts.HandshakeTime.Seconds())
 	}
 	for _, v := range a.server.Certificates() {
-		out.gauge(describe("tls_certificate_expiry_timestamp_seconds", "Until when a certificate is valid, in Unix time, by its file; ca is the one of --tls auto.", "certificate"), unixSeconds(v.Until), labelOf(v.Name))
+		out.gauge(describe("tls_certificate_expiry_timestamp_seconds", "When a certificate expires, in Unix time, by its file; ca is the CA of --tls auto.", "certificate"), unixSeconds(v.Until), labelOf(v.Name))
 	}
 }
 

@@ -12,27 +12,27 @@ import (
 
 // shownCounts contains the counters of one endpoint. Durations are in milliseconds.
 type shownCounts struct {
-	ID       string         `json:"id,omitempty" doc:"of the endpoint"`
+	ID       string         `json:"id,omitempty" doc:"ID of the endpoint"`
 	Endpoint string         `json:"endpoint,omitempty" doc:"method and path"`
-	Host     string         `json:"host,omitempty" doc:"that it is limited to"`
-	If       string         `json:"if,omitempty" doc:"its condition"`
-	Requests uint64         `json:"requests" doc:"that were answered"`
-	Statuses map[int]uint64 `json:"statuses" doc:"how many answers had each status; 499 are those whose client left before"`
+	Host     string         `json:"host,omitempty" doc:"host that the endpoint is limited to"`
+	If       string         `json:"if,omitempty" doc:"condition of the endpoint"`
+	Requests uint64         `json:"requests" doc:"requests that were answered"`
+	Statuses map[int]uint64 `json:"statuses" doc:"responses by status; 499 if the client left before the response"`
 	verdict.ErrorKinds
-	In       uint64            `json:"bytes_in" doc:"of request bodies"`
-	Out      uint64            `json:"bytes_out" doc:"of answers' bodies"`
-	Faults   map[string]uint64 `json:"faults,omitempty" doc:"answers that went wrong as declared, by fault"`
-	Limited  uint64            `json:"limited,omitempty" doc:"answered 429 by a rate limit"`
-	Refused  uint64            `json:"refused,omitempty" doc:"answered 503 by a capacity"`
-	Received uint64            `json:"messages_received,omitempty" doc:"of WebSockets"`
-	Sent     uint64            `json:"messages_sent,omitempty" doc:"of WebSockets"`
+	In       uint64            `json:"bytes_in" doc:"bytes of request bodies"`
+	Out      uint64            `json:"bytes_out" doc:"bytes of response bodies"`
+	Faults   map[string]uint64 `json:"faults,omitempty" doc:"responses with a declared fault, by fault"`
+	Limited  uint64            `json:"limited,omitempty" doc:"requests answered with 429 by a rate limit"`
+	Refused  uint64            `json:"refused,omitempty" doc:"requests answered with 503 by a capacity"`
+	Received uint64            `json:"messages_received,omitempty" doc:"WebSocket messages received"`
+	Sent     uint64            `json:"messages_sent,omitempty" doc:"WebSocket messages sent"`
 
 	Total          verdict.Spread  `json:"total" doc:"the response time"`
 	Service        verdict.Spread  `json:"service" doc:"the server's own time: without injected latency, its error, and upstream"`
-	Upstream       *verdict.Spread `json:"upstream,omitempty" doc:"the wait for bodies from URLs and for upstreams, of requests that had to"`
-	UpstreamWait   *verdict.Spread `json:"upstream_wait,omitempty" doc:"the wait for a free connection to an upstream, of requests that had to"`
-	Injected       *verdict.Spread `json:"injected,omitempty" doc:"latency as declared"`
-	InjectionError *verdict.Spread `json:"injection_error,omitempty" doc:"how much later than declared answers were"`
+	Upstream       *verdict.Spread `json:"upstream,omitempty" doc:"the wait for bodies from URLs and for upstreams, of requests that had to wait"`
+	UpstreamWait   *verdict.Spread `json:"upstream_wait,omitempty" doc:"the wait for a free connection to an upstream, of requests that had to wait"`
+	Injected       *verdict.Spread `json:"injected,omitempty" doc:"the declared latency"`
+	InjectionError *verdict.Spread `json:"injection_error,omitempty" doc:"how much later than declared responses were ready"`
 }
 
 func shownCountsOf(c *record.EndpointCounts) shownCounts {
@@ -57,21 +57,21 @@ func shownCountsOf(c *record.EndpointCounts) shownCounts {
 
 // allCounts contains all counters of the server.
 type allCounts struct {
-	Time        time.Time       `json:"time" doc:"of these figures"`
+	Time        time.Time       `json:"time" doc:"time of these figures"`
 	Started     time.Time       `json:"started" doc:"when counting began"`
-	Endpoints   []shownCounts   `json:"endpoints" doc:"those that are served"`
+	Endpoints   []shownCounts   `json:"endpoints" doc:"the endpoints that are served"`
 	Unmatched   shownCounts     `json:"unmatched" doc:"requests that no endpoint answered"`
-	Options     shownCounts     `json:"options" doc:"OPTIONS requests that the server answered by itself"`
-	Malformed   shownCounts     `json:"malformed" doc:"what was not a request"`
-	Removed     shownCounts     `json:"removed" doc:"endpoints that are no longer served, together"`
+	Options     shownCounts     `json:"options" doc:"OPTIONS requests that the server answered itself"`
+	Malformed   shownCounts     `json:"malformed" doc:"input that never became a request, and was answered"`
+	Removed     shownCounts     `json:"removed" doc:"totals of the endpoints that are no longer served"`
 	Distinct    uint64          `json:"unmatched_distinct" doc:"different unmatched requests since the journal was last reset"`
-	Connections int             `json:"connections" doc:"that are open, WebSockets among them"`
-	WebSockets  int             `json:"websockets" doc:"that are open"`
-	InFlight    int64           `json:"in_flight" doc:"requests under way, those that wait for their latency among them"`
-	Webhooks    shownDeliveries `json:"webhooks" doc:"their outcomes"`
+	Connections int             `json:"connections" doc:"open connections, including WebSockets"`
+	WebSockets  int             `json:"websockets" doc:"open WebSockets"`
+	InFlight    int64           `json:"in_flight" doc:"requests in flight, including those that wait for their latency"`
+	Webhooks    shownDeliveries `json:"webhooks" doc:"webhooks, by outcome"`
 }
 
-// showCounts returns all counters since the start. The difference between two responses is what
+// showCounts returns all counters since the start. The difference between two responses shows what
 // happened in between.
 func (a *Admin) showCounts(w http.ResponseWriter, _ *http.Request) {
 	c := a.server.Counts()
@@ -90,8 +90,8 @@ func (a *Admin) showCounts(w http.ResponseWriter, _ *http.Request) {
 
 // shownMisses contains the requests that no endpoint answered.
 type shownMisses struct {
-	Unmatched []record.Miss `json:"unmatched" doc:"those that came last first"`
-	Distinct  uint64        `json:"distinct" doc:"how many different ones there were"`
+	Unmatched []record.Miss `json:"unmatched" doc:"unmatched requests, the latest first"`
+	Distinct  uint64        `json:"distinct" doc:"number of different unmatched requests"`
 }
 
 // showUnmatched returns the distinct requests that no endpoint answered, the latest first.
@@ -101,11 +101,11 @@ func (a *Admin) showUnmatched(w http.ResponseWriter, _ *http.Request) {
 
 // shownConfig describes how the program was started and what it serves.
 type shownConfig struct {
-	Version   string           `json:"version" doc:"of the program"`
-	Commit    string           `json:"commit" doc:"that the program was built of; empty if not known"`
-	URL       string           `json:"url" doc:"of the mocks"`
-	Settings  []settings.Given `json:"settings" doc:"each of the program, without secrets"`
-	Endpoints []shownEndpoint  `json:"endpoints" doc:"in the order in which they are declared, then the WebSockets"`
+	Version   string           `json:"version" doc:"version of the program"`
+	Commit    string           `json:"commit" doc:"commit that the program was built from; empty if unknown"`
+	URL       string           `json:"url" doc:"URL of the mocks"`
+	Settings  []settings.Given `json:"settings" doc:"settings of the program, without secrets"`
+	Endpoints []shownEndpoint  `json:"endpoints" doc:"the endpoints in the order of declaration, then the WebSockets"`
 }
 
 // showConfig returns how the program was started and what it serves.

@@ -31,7 +31,7 @@ func TestTurn_AnswersAreMadeOneAtATime(t *testing.T) {
 		leave()
 		for n := range 2 {
 			if synctest.Wait(); inside != n+1 {
-				t.Fatalf("%d have had their turn after %d answers", inside, n)
+				t.Fatalf("%d requests have had their turn after %d answers", inside, n)
 			}
 			goOn <- struct{}{}
 		}
@@ -42,7 +42,7 @@ func TestTurn_AnswersAreMadeOneAtATime(t *testing.T) {
 			}
 		}
 		if inside != 2 || left.Body.Len() > 0 {
-			t.Errorf("a client that has left is answered %q", left.Body)
+			t.Errorf("a client that has left gets %q", left.Body)
 		}
 	})
 }

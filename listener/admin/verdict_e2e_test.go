@@ -75,7 +75,7 @@ func busyLoop(t *testing.T) (cmd *exec.Cmd, stop func()) {
 
 // If every CPU is busy with other processes, the timing is not trusted, since the server's own
 // bytes come back late, and the verdict names the possible cause. If the test itself runs under a
-// quota, or on some of the CPUs, that is the named cause.
+// quota, or on only some of the CPUs, the verdict names that as the cause.
 func TestVerdict_AStarvedProcessIsNotTrusted(t *testing.T) {
 	p, admin := harness.Administered(t, timed)
 	for range 4 * runtime.NumCPU() {
@@ -87,7 +87,7 @@ func TestVerdict_AStarvedProcessIsNotTrusted(t *testing.T) {
 	})
 	line := p.WaitLine(0, "WARN", "the timing cannot be trusted")
 	if !strings.Contains(line, "expected at most") {
-		t.Errorf("the log does not say why: %s", line)
+		t.Errorf("the log does not give the reason: %s", line)
 	}
 	if gauge := harness.Value(t, harness.Scrape(t, admin), "mockserver_timing_trusted"); gauge != 0 {
 		t.Errorf("mockserver_timing_trusted is %v, want 0", gauge)
@@ -142,7 +142,7 @@ func quotaOf(t *testing.T, microseconds int) string {
 			return dir
 		}
 	}
-	t.Skip("this test may not make control groups with a quota here")
+	t.Skip("this test is not allowed to create control groups with a quota here")
 	return ""
 }
 

@@ -45,13 +45,13 @@ const (
 const (
 	authorityTime = 10 * 365 * 24 * time.Hour
 	leafTime      = 90 * 24 * time.Hour
-	// backdated is how long before the present the validity of a certificate begins: clocks of
+	// backdated is how far in the past the validity of a certificate begins, because the clocks of
 	// clients differ.
 	backdated = 24 * time.Hour
 	// leafRest is how long a certificate must still be valid when it is used.
 	leafRest = 30 * 24 * time.Hour
-	// createTries is how often reading an incomplete file is tried, and createPause the wait
-	// between the tries.
+	// createTries is how often reading an incomplete file is tried, and createPause is the wait
+	// between tries.
 	createTries = 5
 	createPause = 20 * time.Millisecond
 	// maxLeaves is the maximum number of certificates that are kept.

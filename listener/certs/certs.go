@@ -39,7 +39,8 @@ type Options struct {
 
 	// Only refuses requests in clear text.
 	Only bool
-	// Protocols are what clients may choose by ALPN, the best first; empty means only "http/1.1".
+	// Protocols lists what clients may choose by ALPN, in order of preference; empty means only
+	// "http/1.1".
 	Protocols []string
 	// Min is the lowest TLS version that is supported: "1.2", which is the default, or "1.3".
 	Min string
@@ -89,8 +90,8 @@ type Store struct {
 	log       *slog.Logger
 	authority *Authority // nil without Auto
 
-	// base is the configuration that handshakes begin with. It has the ticket keys if there is no
-	// file of them, so it is replaced when the CAs of clients change.
+	// base is the configuration that handshakes begin with. It holds the ticket keys if they do not
+	// come from a file, so it is replaced when the CAs of clients change.
 	base    atomic.Pointer[tls.Config]
 	current atomic.Pointer[state]
 	loading sync.Mutex // held while files are read
@@ -275,7 +276,7 @@ func readPool(name string) (pool *x509.CertPool, digest [sha256.Size]byte, err e
 		n++
 	}
 	if n == 0 {
-		return nil, digest, errors.New("it holds no certificate; expected PEM")
+		return nil, digest, errors.New("it contains no certificate; expected PEM")
 	}
 	return pool, [sha256.Size]byte(hash.Sum(nil)), nil
 }

@@ -32,7 +32,7 @@ func TestAuthority_IsKept(t *testing.T) {
 	}
 	for _, a := range opened {
 		if a != nil && a.Fingerprint() != last.Fingerprint() {
-			t.Errorf("a CA %s that is not kept, but %s", a.Fingerprint(), last.Fingerprint())
+			t.Errorf("a CA %s that is not kept, want %s", a.Fingerprint(), last.Fingerprint())
 		}
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, authorityFile)); string(text) != string(last.PEM()) || strings.Contains(string(text), "KEY") {
@@ -86,7 +86,7 @@ func TestLeaves_OnePerNameAndNoMoreThanAThousand(t *testing.T) {
 	}
 }
 
-// The keys change with the CAs of clients, and with the mode.
+// Ticket keys change with the CAs of clients, and with the mode.
 func TestTickets_DependOnTheClients(t *testing.T) {
 	keys := [][keySize]byte{{1}, {2}, {3}}
 	seen := map[[keySize]byte]bool{}
@@ -101,7 +101,7 @@ func TestTickets_DependOnTheClients(t *testing.T) {
 		}
 	}
 	if again := derive(keys, [32]byte{1}, Optional); !seen[again[0]] {
-		t.Error("the same input makes another key")
+		t.Error("the same input yields a different key")
 	}
 }
 

@@ -8,13 +8,13 @@ import (
 // warnAhead is how long before the expiry of a certificate the log warns of it.
 const warnAhead = 14 * 24 * time.Hour
 
-// Validity describes until when a certificate is valid.
+// Validity says how long a certificate is valid.
 type Validity struct {
 	Name  string // its file, or "ca" for the CA of Options.Auto
 	Until time.Time
 }
 
-// Validities returns until when each certificate is valid, except those that the store made on
+// Validities returns how long each certificate is valid, except those that the store made on
 // demand.
 func (s *Store) Validities() []Validity {
 	var all []Validity
@@ -27,7 +27,7 @@ func (s *Store) Validities() []Validity {
 	return all
 }
 
-// until returns when the first certificate in a chain to expire does so.
+// until returns the time at which the first certificate in a chain expires.
 func until(leaf *x509.Certificate, chain [][]byte) time.Time {
 	first := leaf.NotAfter
 	for _, der := range chain[1:] {

@@ -62,8 +62,8 @@ var causes = []struct{ text, result, what string }{
 	{"protocol version not supported", resultVersion, "client and server share no version of TLS"},
 	{"no cipher suite supported by both", resultCipher, "client and server share no cipher suite"},
 	{"no mutually supported", resultCipher, "client and server share no cipher suite"},
-	{"none of the client's signature algorithms", resultCipher, "the client does not support the kind of key of the server's certificate"},
-	{"peer doesn't support any of the certificate's signature algorithms", resultCipher, "the client does not support the kind of key of the server's certificate"},
+	{"none of the client's signature algorithms", resultCipher, "the client does not support the type of key in the server's certificate"},
+	{"peer doesn't support any of the certificate's signature algorithms", resultCipher, "the client does not support the type of key in the server's certificate"},
 	{"requested unsupported application protocols", resultProtocol, "the client speaks none of the server's protocols (ALPN)"},
 	{"didn't provide a certificate", resultCertificate, "the client has sent no certificate, which is required"},
 	{"bad record MAC", resultUntrusted, "what the client has sent cannot be decrypted; the alert by which OpenSSL refuses the server's certificate looks like this"},
@@ -122,7 +122,7 @@ func looksLikeHTTP(b []byte) bool {
 	return false
 }
 
-// counts are the numbers of handshakes by result, whether a session was resumed, and version.
+// counts are the numbers of handshakes by result, by whether a session was resumed, and by version.
 type counts [len(results)][2][2]atomic.Uint64
 
 func (c *counts) add(result string, cs tls.ConnectionState) {
@@ -141,10 +141,10 @@ func (c *counts) add(result string, cs tls.ConnectionState) {
 	}
 }
 
-// Count is the number of handshakes that had a result.
+// Count is the number of handshakes with a result.
 type Count struct {
 	Result  string
-	Resumed bool   // without certificates, by the ticket of an earlier one
+	Resumed bool   // with the ticket of an earlier session, without certificates
 	Version string // "1.2" or "1.3"; "" if it failed
 	Count   uint64
 }
@@ -169,8 +169,8 @@ func (s *Store) Counts() []Count {
 	return all
 }
 
-// Listener accepts TLS connections on a listener. A handshake is made when a connection is first
-// read, and is not counted.
+// Listener accepts TLS connections on a listener. A handshake is performed when a connection is
+// first read, and is not counted.
 func (s *Store) Listener(inner net.Listener) net.Listener {
 	return tls.NewListener(inner, &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.current.Load().config, nil }})
 }

@@ -8,14 +8,14 @@ import (
 
 // state is the content of the files, compiled. It is immutable.
 type state struct {
-	pairs  []*tls.Certificate // by Options.Pairs
+	pairs  []*tls.Certificate // in the order of Options.Pairs
 	byName map[string][]*tls.Certificate
 	made   *leaves // nil without Auto
 	config *tls.Config
 
 	clients *x509.CertPool // nil without ClientCA
 	digest  [sha256.Size]byte
-	keys    [][keySize]byte // of the file of ticket keys; nil without one
+	keys    [][keySize]byte // from the file of ticket keys; nil without one
 }
 
 // verify checks the client of a resumed session in the same way as the full handshake: the CAs may

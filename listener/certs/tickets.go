@@ -47,8 +47,8 @@ func readKeys(name string) (keys [][keySize]byte, err error) {
 	return keys, nil
 }
 
-// derive returns the keys that tickets are encrypted with. They depend on the CAs of clients and on
-// whether a certificate is required, because a resumed session does not ask the client for one:
+// derive returns the keys with which tickets are encrypted. They depend on the CAs of clients and
+// on whether a certificate is required, because a resumed session does not ask the client for one:
 // after a change to the CAs, no old ticket is accepted, whatever keys the file has.
 func derive(keys [][keySize]byte, clients [sha256.Size]byte, mode string) [][keySize]byte {
 	derived := make([][keySize]byte, len(keys))

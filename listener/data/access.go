@@ -21,14 +21,14 @@ type Access struct {
 	sets   *Sets
 	finds  []find
 	states []inState
-	names  []string // of all rows: those found, those of states, and those that changes name
+	names  []string // names of all rows: those found, those of states, and those named by changes
 }
 
 // find is the definition of one row to be found.
 type find struct {
 	set   *set
 	part  *renderer.Operand // nil for the common part
-	key   *renderer.Operand // nil if it is not found by its key
+	key   *renderer.Operand // nil if the row is not found by its key
 	where []equal
 	pick  pick
 	hash  *renderer.Operand
@@ -41,7 +41,7 @@ type equal struct {
 	to    *renderer.Operand
 }
 
-// pick is how one of several rows is chosen.
+// pick is the way in which one of several rows is chosen.
 type pick uint8
 
 const (
@@ -55,8 +55,8 @@ const (
 
 var picks = map[string]pick{"": pickFirst, "first": pickFirst, "newest": pickNewest, "next": pickNext, "once": pickOnce, "random": pickRandom}
 
-// Compile compiles the rows that an endpoint finds, and adds their names to the scope; Names adds
-// the names of its changes. It returns nil for an endpoint that uses no rows.
+// Compile compiles the rows that an endpoint finds, and adds their names to the scope; Names also
+// adds the names from its changes. It returns nil for an endpoint that uses no rows.
 func (s *Sets) Compile(e *config.Endpoint, scope *renderer.Scope) (*Access, syntax.Problems) {
 	all := [][]config.Do{e.Do}
 	for i := range e.Responses {
@@ -101,7 +101,7 @@ func (s *Sets) Compile(e *config.Endpoint, scope *renderer.Scope) (*Access, synt
 	return a, problems
 }
 
-// Names adds all names of rows to the scope, including those of changes.
+// Names adds all names of rows to the scope, including those from changes.
 func (a *Access) Names(scope *renderer.Scope) {
 	if a != nil {
 		scope.Rows = a.names
@@ -122,7 +122,7 @@ func (a *Access) claim(name string, pos syntax.Pos, key string) syntax.Problems 
 	return syntax.Problems{{Pos: pos, Key: key, What: what}}
 }
 
-// index returns the position of a name; -1 if there is none.
+// index returns the position of a name, or -1 if it does not exist.
 func (a *Access) index(name string) int {
 	for i, n := range a.names {
 		if n == name {
@@ -160,10 +160,10 @@ func (s *Sets) compileFind(f *config.Find, scope *renderer.Scope) (find, syntax.
 	return made, problems
 }
 
-// Finds reports whether any row is found while the endpoint is matched.
+// Finds reports whether any row is looked up while the endpoint is matched.
 func (a *Access) Finds() bool { return a != nil && len(a.finds)+len(a.states) > 0 }
 
-// ErrTooManyRows stops a request whose row can only be found by looking at too many others.
+// ErrTooManyRows stops a request whose row can only be found by looking at too many other rows.
 var ErrTooManyRows = fmt.Errorf("finding the row would mean looking at more than %d others one by one; search for a value that fewer rows have", state.MaxSifted)
 
 // Find begins the work of a request with rows, and finds the rows that the endpoint names. It
@@ -172,7 +172,7 @@ var ErrTooManyRows = fmt.Errorf("finding the row would mean looking at more than
 // its condition.
 func (a *Access) Find(r *matcher.Request) bool {
 	w := workOf(r)
-	const attempts = 10 // to see several sets as of one time
+	const attempts = 10 // to see several sets as they were at one time
 	answers := false
 	for range attempts {
 		a.begin(w, r)
@@ -221,7 +221,7 @@ func (a *Access) begin(w *work, r *matcher.Request) {
 	if missing := n - len(r.Rows); missing > 0 {
 		r.Rows = append(r.Rows, make([]json.Value, missing)...)
 	}
-	clear(r.Rows[:n]) // the values that the endpoint has made follow them
+	clear(r.Rows[:n]) // they are followed by the values that the endpoint has made
 }
 
 // find returns the row, which may not exist. ok is false if finding it would take too long.
@@ -263,7 +263,7 @@ func (f *find) values(w *work, r *matcher.Request) []state.Equal {
 	return w.equal[first:len(w.equal):len(w.equal)]
 }
 
-// choose returns one of several rows.
+// choose returns one of several rows, as pick says.
 func (f *find) choose(rows state.Having, value, part []byte, r *matcher.Request) state.Row {
 	n := rows.Len()
 	if n == 0 {

@@ -11,7 +11,7 @@ import (
 	"mockserver/matcher"
 )
 
-// body returns the objects in the request's body: one or, if a list is allowed, several.
+// body returns the objects in the request's body: one object or, if a list is allowed, several.
 func (o *Operation) body(w *work, r *matcher.Request, list bool) ([]json.Value, *Failed) {
 	kind, _ := r.Header("Content-Type")
 	v := r.JSON()
@@ -49,14 +49,14 @@ func (o *Operation) body(w *work, r *matcher.Request, list bool) ([]json.Value, 
 	}
 }
 
-// maxCreated is how many rows one request may create, and maxFormFields how many fields a form may
-// have.
+// maxCreated is the maximum number of rows that one request may create, and maxFormFields is the
+// maximum number of fields in a form.
 const (
 	maxCreated    = 10_000
 	maxFormFields = 1000
 )
 
-// formObject returns a form as an object: a[b]=1 becomes a member b of a member a.
+// formObject returns a form as an object: a[b]=1 becomes the member b of the member a.
 func formObject(body []byte) ([]json.Value, *Failed) {
 	var args fasthttp.Args
 	args.ParseBytes(body)

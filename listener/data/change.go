@@ -16,7 +16,7 @@ import (
 	"mockserver/renderer/scalar"
 )
 
-// Changes are the compiled changes of a response. They are immutable.
+// Changes holds the compiled changes of a response. It is immutable.
 type Changes struct {
 	access *Access
 	all    []change
@@ -35,7 +35,7 @@ type change struct {
 	by      *renderer.Operand
 	least   *renderer.Operand
 	most    *renderer.Operand
-	as      int // the index of the name of the row; -1 for none
+	as      int // the index of the row's name; -1 for none
 }
 
 // CompileChanges compiles the changes of a response; it returns nil if there are none. The scope is
@@ -94,7 +94,7 @@ func (a *Access) compile(o *config.Do, scope *renderer.Scope) (change, syntax.Pr
 	return c, problems
 }
 
-// objectOf returns a value that must be an object: a map, one placeholder, or a JSON text.
+// objectOf returns m as a value that must be an object: a map, one placeholder, or a JSON text.
 func objectOf(m config.Made, key string) (config.Made, syntax.Problems) {
 	text := strings.TrimSpace(m.Text.Value)
 	if m.JSON || text == "" || renderer.IsPlaceholder(text) {
@@ -107,7 +107,7 @@ func objectOf(m config.Made, key string) (config.Made, syntax.Problems) {
 	return config.Made{}, syntax.Problems{{Pos: m.Text.Pos, Key: key, What: fmt.Sprintf("is a text (%s); expected a map, a JSON object, or one placeholder", strconv.Quote(wording.Clip(text)))}}
 }
 
-// Apply makes the changes of a request. It returns nil if they were made; otherwise nothing has
+// Apply makes the changes for a request. It returns nil if they were made; otherwise nothing has
 // changed.
 func (c *Changes) Apply(r *matcher.Request) *Failed {
 	w := workOf(r)
@@ -167,7 +167,7 @@ func (c *change) apply(w *work, r *matcher.Request, i int) *Failed {
 	}
 	text, ok := c.key.Text(r)
 	if !ok || len(text) == 0 || len(text) > maxKey {
-		return c.fail(i, reply.RowNotFound, "no row of the set %q has such a key", c.set.declared.Name)
+		return c.fail(i, reply.RowNotFound, "no row of the set %q has that key", c.set.declared.Name)
 	}
 	key := w.keep(text)
 	old := w.tx.Get(c.set.Set, part, key)
@@ -247,7 +247,7 @@ func (c *change) insert(part []byte, w *work, r *matcher.Request, i int) *Failed
 	return nil
 }
 
-// add adds to a number of a row.
+// add adds to a number in a row.
 func (c *change) add(part, key []byte, old state.Row, w *work, r *matcher.Request, i int) *Failed {
 	row := json.Value{Kind: json.Object, Raw: old.JSON}
 	was := member(row.Raw, c.field)
@@ -274,8 +274,8 @@ func notANumber(format string, c *change, key []byte) *Failed {
 	return &Failed{Else: -1, Failure: reply.NotANumber, Message: fmt.Sprintf(format, joined(c.field), wording.Clip(string(key)))}
 }
 
-// outside reports whether a sum is outside its bounds. A sum is outside any bound that is not a
-// number.
+// outside reports whether a sum is outside its bounds. If a bound is not a number, every sum is
+// outside.
 func (c *change) outside(sum []byte, r *matcher.Request) bool {
 	for _, bound := range []struct {
 		is   *renderer.Operand

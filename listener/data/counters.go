@@ -31,8 +31,8 @@ var operationOf = map[string]operation{
 	"list": opList, "read": opFind, "create": opInsert, "replace": opPut, "change": opMerge, "remove": opDelete,
 }
 
-// results are the results of operations: success, no row where that is not an error, or the code of
-// an error. The last one stands for any other code.
+// results are the possible results of operations: success, no row where that is not an error, or
+// the code of an error. The last one stands for any other code.
 var results = [...]string{
 	"ok", "missing", reply.RowNotFound.Code, reply.KeyExists.Code, reply.OutOfBounds.Code, reply.StateFull.Code, reply.BadJSON.Code, reply.TooManyRows.Code, "refused",
 }
@@ -42,12 +42,13 @@ const (
 	resultMissing
 )
 
-// counters counts the operations on a set. Counting continues when a reload replaces the set.
+// counters holds the counts of operations on a set. Counting continues when a reload replaces the
+// set.
 type counters [operations][len(results)]atomic.Uint64
 
 func (t *counters) note(o operation, result int) { t[o][result].Add(1) }
 
-// failed notes that an operation failed with an error.
+// failed counts an operation that failed with an error.
 func (t *counters) failed(o operation, f reply.Failure) {
 	result := len(results) - 1
 	for i := range results {

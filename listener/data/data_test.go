@@ -54,7 +54,7 @@ func (c client) ask(request string, headers ...string) string {
 	return fmt.Sprint(resp.StatusCode, " ", string(text))
 }
 
-// talk sends requests and compares the responses. An expected response that ends with … is a
+// talk sends requests and compares the responses. An expected response that ends with … is only a
 // prefix.
 func (c client) talk(steps [][2]string, headers ...string) {
 	c.Helper()
@@ -178,8 +178,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFind_RandomIsEachRow: in 400 draws among four rows, each is drawn at least once, except with
-// a probability of 4 × 0.75^400, below 10^-49.
+// TestFind_RandomIsEachRow: in 400 draws among four rows, each row is drawn at least once. The
+// probability that this fails is 4 × 0.75^400, below 10^-49.
 func TestFind_RandomIsEachRow(t *testing.T) {
 	c, _ := serve(t, users+`
 - endpoint: {path: /, find: {user: {in: users, pick: random}}, response: {body: "{{user.id}}"}}
@@ -189,7 +189,7 @@ func TestFind_RandomIsEachRow(t *testing.T) {
 		drawn[c.ask("GET /")]++
 	}
 	if len(drawn) != 4 {
-		t.Errorf("rows drawn: %v", drawn)
+		t.Errorf("drawn rows: %v", drawn)
 	}
 }
 
@@ -219,7 +219,7 @@ const bank = `
 func TestDo(t *testing.T) {
 	c, _ := serve(t, bank)
 	c.talk([][2]string{
-		// All or nothing: the earlier entry of the log is also missing.
+		// All or nothing: the log entry that was inserted first is missing too.
 		{`POST /transfer {"from": "a", "to": "b", "amount": 11}`, `402 {"error":"no funds of a"}`},
 		{"GET /log/1", "200 "},
 		{`POST /transfer {"from": "a", "to": "b", "amount": "x"}`, `422 {"error":"Not a number","code":"not_a_number"…`},
@@ -254,8 +254,8 @@ func TestDo(t *testing.T) {
 	})
 }
 
-// TestDo_OneOfAThousandWins has a thousand clients move one order from new to paid: one answer says
-// so, and all other answers say that it was already paid.
+// TestDo_OneOfAThousandWins lets a thousand clients move one order from new to paid: one response
+// confirms it, and all other responses say that the order was already paid.
 func TestDo_OneOfAThousandWins(t *testing.T) {
 	c, _ := serve(t, `
 - data: {name: orders, rows: [{id: o, status: new}]}
@@ -290,7 +290,7 @@ func TestDo_OneOfAThousandWins(t *testing.T) {
 	}
 }
 
-// TestDo_NothingIsLost has many clients add at once: nothing is lost.
+// TestDo_NothingIsLost lets many clients add to a number at once: nothing is lost.
 func TestDo_NothingIsLost(t *testing.T) {
 	c, _ := serve(t, `
 - data: {name: n, rows: [{id: a, sum: 0}]}
@@ -373,7 +373,7 @@ func TestFull(t *testing.T) {
 	})
 }
 
-// eventually waits until a request has an answer.
+// eventually repeats a request until it gets the wanted response.
 func (c client) eventually(request, want string) {
 	c.Helper()
 	for until := time.Now().Add(time.Minute); ; {
@@ -388,7 +388,7 @@ func (c client) eventually(request, want string) {
 }
 
 // TestFiles_AreReadAgain: a changed file becomes a new base, and changes stay on top of it unless
-// declared otherwise. An invalid file changes nothing.
+// the set is declared otherwise. An invalid file changes nothing.
 func TestFiles_AreReadAgain(t *testing.T) {
 	c, dir := serve(t, `
 - data: {name: keep, from: {path: rows.csv}, types: {n: integer}}
@@ -457,7 +457,7 @@ func TestSeed_PicksRepeat(t *testing.T) {
 	}
 }
 
-// TestFiles_OfEachKind: each kind of file gives the same rows.
+// TestFiles_OfEachKind: all kinds of files yield the same rows.
 func TestFiles_OfEachKind(t *testing.T) {
 	book := excelize.NewFile()
 	for i, row := range [][]any{{"id", "name", "n"}, {"a", "Ada", 1.5}, {"b", "Bob", true}} {
@@ -519,7 +519,7 @@ func TestScenario(t *testing.T) {
 	})
 }
 
-// TestScenario_OneOfAThousandWins: a state is left only once.
+// TestScenario_OneOfAThousandWins: only one of a thousand requests leaves the state.
 func TestScenario_OneOfAThousandWins(t *testing.T) {
 	c, _ := serve(t, checkout)
 	var won atomic.Int32

@@ -90,7 +90,7 @@ func TestErrors(t *testing.T) {
 		if err := problems.Err(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s\n\tsays %v\n\twant %s", c.configuration, err, c.want)
 		} else if n := strings.Count(err.Error(), "\n"); n > 0 {
-			t.Errorf("%s\n\tsays more than one thing: %v", c.configuration, err)
+			t.Errorf("%s\n\thas more than one error: %v", c.configuration, err)
 		}
 	}
 }

@@ -16,7 +16,7 @@ func tagged(p *reply.Reply, row []byte) {
 	p.AddCopy("ETag", appendTag(room[:0], row))
 }
 
-// appendTag appends the entity tag of a row. The tag is the same in each process.
+// appendTag appends the entity tag of a row. The tag of a row is the same in every process.
 func appendTag(to, row []byte) []byte {
 	sum := uint64(crc32.ChecksumIEEE(row))<<32 | uint64(crc32.Checksum(row, castagnoli))
 	return append(strconv.AppendUint(append(to, '"'), sum, 36), '"')
@@ -26,8 +26,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func etag(row []byte) string { return string(appendTag(nil, row)) }
 
-// names reports whether a header field lists an entity tag, or "*". If weak is set, a weak tag in
-// the field equals the strong one with the same text (RFC 9110, section 8.8.3.2).
+// names reports whether a header field lists an entity tag, or "*". If weak is true, a weak tag in
+// the field equals the strong tag with the same text (RFC 9110, section 8.8.3.2).
 func names(field []byte, tag string, weak bool) bool {
 	for _, one := range strings.Split(string(field), ",") {
 		one = strings.TrimSpace(one)

@@ -8,11 +8,11 @@ import (
 	"mockserver/listener/state"
 )
 
-// Failed is the reason why nothing was changed.
+// Failed is a reason why nothing was changed.
 type Failed struct {
-	Conflict bool          // what the request read has changed; answer it again
+	Conflict bool          // what the request read has changed: answer it again
 	Else     int           // the index of the change whose else response is to be sent; -1 for none
-	Failure  reply.Failure // otherwise the error to send, and its message
+	Failure  reply.Failure // otherwise, the error to send and its message
 	Message  string
 }
 
@@ -21,7 +21,7 @@ func refuse(f reply.Failure, format string, args ...any) *Failed {
 	return &Failed{Else: -1, Failure: f, Message: fmt.Sprintf(format, args...)}
 }
 
-// ofCommit translates the error of a commit; it returns nil for no error.
+// ofCommit translates the error of a commit; it returns nil if there is no error.
 func ofCommit(err error) *Failed {
 	if err == nil {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// look is what is known of a file without reading it: its metadata.
-type look struct{ info fs.FileInfo } // nil for no file
+// look is what is known about a file without reading it: its metadata.
+type look struct{ info fs.FileInfo } // nil if there is no file
 
 func (l look) same(m look) bool {
 	if l.info == nil || m.info == nil {
@@ -17,15 +17,15 @@ func (l look) same(m look) bool {
 	return os.SameFile(l.info, m.info) && l.info.Size() == m.info.Size() && l.info.ModTime().Equal(m.info.ModTime())
 }
 
-// still reports whether a file was not written to for a while, so that it is probably complete, and
-// a later change would be noticed.
+// still reports whether a file has not been written to for a while: it is then probably complete,
+// and a later change would be noticed.
 func (l look) still() bool { return l.info == nil || time.Since(l.info.ModTime()).Abs() > lookInterval }
 
 // lookInterval is how often files are checked.
 const lookInterval = 300 * time.Millisecond
 
-// located returns the path of a relative file: in a directory or, if the file is not there, in the
-// working directory.
+// located returns the path of a file with a relative name: in a directory or, if the file is not
+// there, in the working directory.
 func located(dir, file string) string {
 	path := filepath.FromSlash(file)
 	if filepath.IsAbs(path) {

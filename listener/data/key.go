@@ -18,7 +18,7 @@ import (
 type newKeys struct {
 	text    *renderer.Made
 	integer bool          // keys are the largest key plus 1
-	largest *atomic.Int64 // key of the set
+	largest *atomic.Int64 // largest key in the set
 }
 
 func compileNewKeys(d *config.Data) (*newKeys, syntax.Problems) {
@@ -38,7 +38,7 @@ func compileNewKeys(d *config.Data) (*newKeys, syntax.Problems) {
 	return made, problems
 }
 
-// atLeast notes that an integer is in use as a key.
+// atLeast records that an integer is in use as a key.
 func (k *newKeys) atLeast(n int64) {
 	for {
 		last := k.largest.Load()
@@ -48,7 +48,8 @@ func (k *newKeys) atLeast(n int64) {
 	}
 }
 
-// wholeNumber returns a key that is an integer above 0, and 0 for any other key.
+// wholeNumber returns the value of a key that is an integer above 0; for any other key it returns
+// 0.
 func wholeNumber(key []byte) int64 {
 	if len(key) == 0 || key[0] < '1' || key[0] > '9' || len(key) > 18 {
 		return 0
@@ -63,7 +64,7 @@ func wholeNumber(key []byte) int64 {
 // maxKey is the maximum size of a key's text in bytes.
 const maxKey = 512
 
-// keyOf returns the text of the key of a row, or what is wrong with it.
+// keyOf returns the text of a row's key, or what is wrong with the key.
 func keyOf(row json.Value, way []string) (key []byte, what string) {
 	if row.Kind != json.Object {
 		return nil, "the row is not an object"
@@ -71,7 +72,7 @@ func keyOf(row json.Value, way []string) (key []byte, what string) {
 	return appendKey(nil, row.Raw, way)
 }
 
-// appendKey appends the text of the key of an object.
+// appendKey appends the text of an object's key, or returns what is wrong with the key.
 func appendKey(to, row []byte, way []string) (made []byte, what string) {
 	v := member(row, way)
 	switch v.Kind {

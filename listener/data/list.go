@@ -15,9 +15,9 @@ import (
 	"mockserver/renderer"
 )
 
-// maxSifted is how many rows a list may look at one by one: the rows with a requested value, if the
-// request has further conditions or another order. Other lists find their rows by position, however
-// many there are.
+// maxSifted is the maximum number of rows that a list may check one by one. It does so with the
+// rows that have a requested value if the request has further conditions or another order. All
+// other lists find their rows by position, however many there are.
 const maxSifted = state.MaxSifted
 
 // demands holds what a request asks of a list.
@@ -30,9 +30,9 @@ type demands struct {
 // wanted is a member with its accepted values, or a range of values.
 type wanted struct {
 	order  int
-	values [][]byte // any of them; nil for a range
-	not    bool     // none of them
-	fixed  bool     // from the path
+	values [][]byte // the member must have one of them; nil for a range
+	not    bool     // the member must have none of them
+	fixed  bool     // the value is from the path
 	from   state.Bound
 	to     state.Bound
 }
@@ -46,8 +46,8 @@ type sorting struct {
 // listing holds the rows of a list, accessed by position.
 type listing struct {
 	rows   state.Rows
-	down   bool        // backwards
-	sifted []state.Row // instead of rows, if not nil
+	down   bool        // in descending order
+	sifted []state.Row // used instead of rows if not nil
 	by     []sorting
 	set    *set
 }
@@ -59,7 +59,7 @@ func (l *listing) len() int {
 	return l.rows.Len()
 }
 
-// page returns at most n rows, from the k-th on.
+// page returns at most n rows, starting with the k-th.
 func (l *listing) page(k, n int) []state.Row {
 	n = max(0, min(n, l.len()-k))
 	if l.sifted != nil {
@@ -79,7 +79,7 @@ func (l *listing) page(k, n int) []state.Row {
 	return rows
 }
 
-// after returns the position after a row, which may be gone: the row of a cursor.
+// after returns the position after a row. The row is that of a cursor and may be gone.
 func (l *listing) after(r state.Row) int {
 	if l.sifted != nil {
 		i, found := slices.BinarySearchFunc(l.sifted, r, l.compare)
@@ -115,7 +115,7 @@ func (l *listing) compare(a, b state.Row) int {
 	return 0
 }
 
-// demands reads what a request asks of a list. The values of parents come first.
+// demands reads what a request asks of a list. The conditions for the parents come first.
 func (o *Operation) demands(r *matcher.Request) (*demands, *Failed) {
 	d := &demands{args: &fasthttp.Args{}}
 	d.args.ParseBytes(r.QueryString())
@@ -138,7 +138,8 @@ func (o *Operation) demands(r *matcher.Request) (*demands, *Failed) {
 	return d, nil
 }
 
-// appendOrderedParam appends a parameter in the form that the values of a member have in its order.
+// appendOrderedParam appends a parameter in the form in which the order of a member stores its
+// values.
 func appendOrderedParam(dst, text []byte) []byte {
 	return renderer.AppendOrdered(dst, json.Value{Kind: json.String, Raw: appendText(text)})
 }
@@ -149,7 +150,7 @@ func (d *demands) ask(order int, op string, text []byte) bool {
 	w := wanted{order: order}
 	switch op {
 	case "", "eq":
-		for i := range d.where { // repeated filters accept any of their values
+		for i := range d.where { // a repeated filter accepts any of its values
 			if d.where[i].order == order && d.where[i].values != nil && !d.where[i].not && !d.where[i].fixed {
 				d.where[i].values = append(d.where[i].values, value)
 				return true
@@ -217,7 +218,7 @@ func (w *wanted) ranges(set *set, part []byte, tx *state.Tx) (all []state.Rows, 
 	return all, true
 }
 
-// listing returns the rows that are asked for.
+// listing returns the rows that a request asks for.
 func (o *Operation) listing(d *demands, part []byte, w *work) (*listing, *Failed) {
 	l := &listing{by: d.by, set: o.set}
 	single := len(d.by) == 1
@@ -255,8 +256,8 @@ func (o *Operation) listing(d *demands, part []byte, w *work) (*listing, *Failed
 	return l, nil
 }
 
-// sift fills the list with the candidates that meet all filters, in order. All candidates meet the
-// filter with index from.
+// sift fills the list with the candidates that meet all filters, in order. All candidates are known
+// to meet the filter with index from.
 func (l *listing) sift(d *demands, candidates []state.Rows, from, n int) {
 	l.sifted = make([]state.Row, 0, n)
 	for _, rows := range candidates {

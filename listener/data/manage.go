@@ -11,18 +11,18 @@ import (
 	"mockserver/listener/state"
 )
 
-// Reasons why an operation on a set from outside fails.
+// The reasons why an operation on a set through the admin API fails.
 var (
 	ErrNoSet = errors.New("there is no such set")
 	ErrNoRow = errors.New("there is no such row")
 )
 
-// Set returns a set by its name; nil if there is none.
+// Set returns the set with a name, or nil if there is none.
 func (s *Sets) Set(name string) *state.Set { return s.store.Set(name) }
 
-// Put writes a row from outside: in place of the row with its key or, if merge is set, merged into
-// that row (RFC 7396). It returns the resulting row. The errors are ErrNoSet, ErrNoRow for merge, a
-// *state.FullError, and errors that say what is wrong with the row.
+// Put writes a row for the admin API: in place of the row with its key or, if merge is true, merged
+// into that row (RFC 7396). It returns the resulting row. The errors are ErrNoSet, ErrNoRow for
+// merge, a *state.FullError, and errors that say what is wrong with the row.
 func (s *Sets) Put(name string, part, key, row []byte, merge bool) ([]byte, error) {
 	s.mu.Lock()
 	known := s.current[name]
@@ -56,7 +56,7 @@ func (s *Sets) Put(name string, part, key, row []byte, merge bool) ([]byte, erro
 	return made, err
 }
 
-// Delete deletes a row from outside. The errors are ErrNoSet, ErrNoRow and a *state.FullError.
+// Delete deletes a row for the admin API. The errors are ErrNoSet, ErrNoRow and a *state.FullError.
 func (s *Sets) Delete(name string, part, key []byte) error {
 	set := s.store.Set(name)
 	if set == nil {
@@ -72,8 +72,8 @@ func (s *Sets) Delete(name string, part, key []byte) error {
 }
 
 // Reset drops the changes to the sets with the given names, or to all sets if there are no names,
-// in one part, or in all parts if part is nil. Picks from them start over. The error is ErrNoSet,
-// with the name; in that case nothing was reset.
+// in one part, or in all parts if part is nil. Picks from these sets start over. The error wraps
+// ErrNoSet and contains the name; in that case nothing was reset.
 func (s *Sets) Reset(names []string, part []byte) error {
 	sets := s.store.Sets()
 	if len(names) > 0 {

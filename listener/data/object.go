@@ -18,17 +18,17 @@ func member(row []byte, way []string) json.Value {
 	return v
 }
 
-// Rows are changed as texts: digits, the order of members and everything that is not changed stay
-// as they are.
+// Rows are changed as texts: the digits of numbers, the order of members and everything else that a
+// change does not affect stay as they are.
 
 // object holds the members of a JSON object, for lookups by name.
 type object struct {
 	all     []json.Member
 	escaped bool           // a name may contain escapes
-	table   map[string]int // with many lookups: the last index of each decoded name
+	table   map[string]int // used with many lookups: the last index of each decoded name
 }
 
-// many is the number of comparisons from which a table of names is cheaper.
+// many is the number of comparisons above which a table of names is cheaper.
 const many = 4096
 
 // members reads the members of an object into room.
@@ -47,8 +47,8 @@ func (o *object) expect(lookups int) {
 	}
 }
 
-// find returns the index of the last member with a name, which may contain escapes; -1 if there is
-// none.
+// find returns the index of the last member with a name, which may contain escapes, or -1 if there
+// is none.
 func (o *object) find(key json.Value, escaped bool) int {
 	if o.table != nil {
 		if i, ok := o.table[string(key.AppendText(nil))]; ok {
@@ -129,7 +129,8 @@ func appendWith(dst []byte, v json.Value, way []string, value []byte) []byte {
 	return appendMember(dst, v.Raw, way[0], value)
 }
 
-// appendMember appends an object with an additional member, which it must not have yet.
+// appendMember appends an object with an additional member, whose name the object must not have
+// yet.
 func appendMember(dst, object []byte, name string, value []byte) []byte {
 	end := len(object) - 1
 	for object[end-1] <= ' ' {

@@ -25,19 +25,19 @@ type Operation struct {
 	parents []parent // in the order of the path
 	filters []ordered
 	sorts   []ordered
-	schema  *jsonschema.Schema // nil for any rows
-	item    *renderer.Template // nil for the row as it is
-	list    *renderer.Template // nil for the form of the page style
+	schema  *jsonschema.Schema // nil if any row is valid
+	item    *renderer.Template // nil if rows are shown as they are
+	list    *renderer.Template // nil if the page style defines the form of a list
 	size    int
 	most    int
 
-	created, updated []string // the paths to members with times; nil for none
+	created, updated []string // the paths to members with times; nil if none
 }
 
 // parent is a path parameter whose value must equal a member of the rows.
 type parent struct {
 	param int
-	way   []string // to the member
+	way   []string // the path to the member
 	order int
 }
 
@@ -110,7 +110,7 @@ func (s *Sets) CompileOperation(e *config.Endpoint, scope *renderer.Scope) (*Ope
 	return o, problems
 }
 
-// order finds the order of a member.
+// order sets the order of a member.
 func (o *Operation) order(m *ordered, pos syntax.Pos, key string) syntax.Problems {
 	var known bool
 	if m.order, known = o.set.order(m.name); !known {
@@ -119,7 +119,7 @@ func (o *Operation) order(m *ordered, pos syntax.Pos, key string) syntax.Problem
 	return nil
 }
 
-// template compiles one of the resource's templates; nil for an empty one.
+// template compiles one of the resource's templates; it returns nil for an empty text.
 func (o *Operation) template(text syntax.Text, scope *renderer.Scope) (*renderer.Template, syntax.Problems) {
 	if text.Value == "" {
 		return nil, nil
@@ -127,7 +127,7 @@ func (o *Operation) template(text syntax.Text, scope *renderer.Scope) (*renderer
 	return renderer.Compile(text, renderer.JSON, scope)
 }
 
-// known reports whether a parameter selects a page.
+// known reports whether a parameter is one that selects a page.
 func (o *Operation) known(param string) bool {
 	for _, name := range item.PageNames(o.config.Page.Style) {
 		if o.parameter(name) == param {
@@ -137,7 +137,7 @@ func (o *Operation) known(param string) bool {
 	return false
 }
 
-// parameter returns the name of a parameter: the declared name, or the one that the page style has.
+// parameter returns the name of a parameter: the declared name, or else the name in the page style.
 func (o *Operation) parameter(name string) string {
 	for _, other := range o.config.Page.Names {
 		if other.Name == name {

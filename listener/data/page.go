@@ -20,16 +20,16 @@ import (
 
 // page is one page of a list.
 type page struct {
-	style string // "" for everything on one page
+	style string // "" if all rows are on one page
 
-	backward bool // by ending_before
+	backward bool // the request used ending_before
 	rows     []state.Row
-	number   int // from 1
+	number   int // counted from 1
 	size     int
 	offset   int
 	total    int
 	more     bool   // more rows follow or, if backward, precede
-	next     string // the cursor of the next page; "" for none
+	next     string // the cursor of the next page; "" if none
 }
 
 // object returns the page in the form that list templates see.
@@ -74,8 +74,8 @@ func (p *page) body(items []byte) []byte {
 	return items
 }
 
-// number returns the value of a parameter, which must be an integer not below least; if the
-// parameter is missing, it returns otherwise.
+// number returns the value of a parameter, which must be an integer of at least least; if the
+// parameter is missing, number returns the value of otherwise.
 func (o *Operation) number(d *demands, name string, otherwise, least int) (n int, failed *Failed) {
 	name = o.parameter(name)
 	if !d.args.Has(name) {
@@ -134,7 +134,7 @@ func (o *Operation) page(l *listing, d *demands, part []byte, w *work) (*page, *
 	return p, nil
 }
 
-// asks reports whether a parameter affects which rows a list has, or their order.
+// asks reports whether a parameter affects which rows a list has, or in which order.
 func (o *Operation) asks(param string) bool {
 	name, _, _ := strings.Cut(param, "[")
 	return param == "sort" || slices.ContainsFunc(o.filters, func(m ordered) bool { return m.name == name })
@@ -148,7 +148,7 @@ func (o *Operation) signature(d *demands) uint32 {
 		_, _ = h.Write([]byte{0})
 	}
 	write([]byte(o.config.Key + o.set.declared.Name))
-	for i := range o.parents { // their values come first in d.where
+	for i := range o.parents { // their conditions come first in d.where
 		write(d.where[i].values[0])
 	}
 	for key, value := range d.args.All() {
@@ -160,8 +160,9 @@ func (o *Operation) signature(d *demands) uint32 {
 	return h.Sum32()
 }
 
-// cursor returns the position after a row as a text. The cursor stays valid while rows come and go,
-// because it contains the number of the row and the values that the list is ordered by.
+// cursor returns the position after a row as a text. The cursor stays valid when rows are inserted
+// and deleted, because it contains the number of the row and the values that the list is ordered
+// by.
 func (o *Operation) cursor(l *listing, d *demands, last state.Row) string {
 	b := binary.BigEndian.AppendUint32(nil, o.signature(d))
 	b = binary.AppendUvarint(b, last.Seq)
@@ -183,7 +184,7 @@ func (o *Operation) cursor(l *listing, d *demands, last state.Row) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// fromCursor returns the position after the row of a cursor.
+// fromCursor returns the position after the row of the request's cursor.
 func (o *Operation) fromCursor(l *listing, d *demands) (int, *Failed) {
 	name := o.parameter("cursor")
 	if len(d.args.Peek(name)) == 0 {

@@ -19,7 +19,8 @@ import (
 	"mockserver/listener/state"
 )
 
-// look reads the metadata of the set's file. A set without a file always looks the same.
+// look reads the metadata of the set's file. For a set without a file, the result is always the
+// same.
 func (s *set) look() look {
 	if s.declared.From == nil {
 		return look{}
@@ -62,7 +63,7 @@ type building struct {
 	set     *set
 	builder state.Builder
 	places  []uint32 // the line of each row
-	largest int64    // of the keys that are integers
+	largest int64    // the largest key that is an integer
 }
 
 // add appends a row.
@@ -70,7 +71,7 @@ func (b *building) add(key, row []byte, line int) error {
 	err := b.builder.Add(key, row)
 	var twice *state.DuplicateKeyError
 	if errors.As(err, &twice) {
-		return fmt.Errorf("the row in line %[2]d has the key %[1]q too; expected a unique key", wording.Clip(string(key)), b.places[twice.Row])
+		return fmt.Errorf("the row on line %[2]d has the key %[1]q too; expected a unique key", wording.Clip(string(key)), b.places[twice.Row])
 	}
 	if err != nil {
 		return err
@@ -160,7 +161,7 @@ func readSheet(r io.Reader, d *config.Data, yield rows.Yield) error {
 	return to.End()
 }
 
-// sumSeed is the seed of the hashes that tell whether a file has changed.
+// sumSeed is the seed of the hashes that show whether a file has changed.
 var sumSeed = maphash.MakeSeed()
 
 // options returns the options for reading the file of a set.

@@ -70,7 +70,8 @@ func ids(t *testing.T, text string) string {
 	return strings.Join(list, " ")
 }
 
-// TestResource_Lists: pages, filters and orders work in the style "link", whose bodies are lists.
+// TestResource_Lists: pages, filters and orders work in the page style "link", in which bodies are
+// lists.
 func TestResource_Lists(t *testing.T) {
 	c, _ := serve(t, strings.Replace(fruit, "STYLE", "names: {page: p}", 1))
 	for _, l := range []struct{ query, ids, total, links string }{
@@ -159,8 +160,8 @@ func TestResource_PageStyles(t *testing.T) {
 	}
 }
 
-// TestResource_CursorsAreStable: rows that come and go before and after a cursor do not shift its
-// page, and a cursor of another list is refused.
+// TestResource_CursorsAreStable: rows that are inserted and deleted before and after a cursor do
+// not shift its page, and a cursor of another list is refused.
 func TestResource_CursorsAreStable(t *testing.T) {
 	c, _ := serve(t, strings.Replace(fruit, "STYLE", "style: cursor", 1))
 	next := func(query string) (rows, cursor string) {
@@ -217,7 +218,7 @@ func TestResource_CursorsAreStable(t *testing.T) {
 	})
 }
 
-// TestResource_Rules checks a table of requests and answers.
+// TestResource_Rules compares the responses to many requests with the expected ones.
 func TestResource_Rules(t *testing.T) {
 	c, _ := serve(t, `
 - data: {name: notes, rows: [{id: a, text: first, tags: {x: 1}}]}
@@ -252,7 +253,7 @@ func TestResource_Rules(t *testing.T) {
 		{"DELETE /notes/" + made.ID, `If-Match: "old"`, "412 …"},
 		{"DELETE /notes/none", `If-Match: *`, "412 …"},
 		{"DELETE /notes/" + made.ID, "If-Match: W/" + tag, "412 …"}, // a weak tag is not strong
-		{"PUT /open/notes/a {}", "If-None-Match: *", "412 …"},       // creates, but never replaces
+		{"PUT /open/notes/a {}", "If-None-Match: *", "412 …"},       // it may create but not replace
 		{"DELETE /notes/" + made.ID, "If-None-Match: " + tag, "412 …"},
 		{`PUT /stamped/s {"n": 1}`, "If-None-Match: *", `201 {"n":1,"id":"s","meta":{"at":"…`},
 		{"PATCH /notes/" + made.ID + ` {"text": "third"}`, "If-Match: " + tag, `200 {"text":"third","id":"` + made.ID + `","at":"` + made.At + `","changed":"…`},
@@ -291,7 +292,7 @@ func TestResource_Rules(t *testing.T) {
 	}
 	_, body = c.exchange("GET /stamped/s")
 	if _, replaced := c.exchange(`PUT /stamped/s {"n": 1}`, asJSON); replaced != body {
-		t.Errorf("replaced, it is %s, was created as %s", replaced, body)
+		t.Errorf("the row is %s after it was replaced, and was created as %s", replaced, body)
 	}
 	resp, _ = c.exchange("PATCH /notes/f x", "Content-Type: text/plain")
 	if resp.Header.Get("Accept-Patch") != "application/merge-patch+json, application/json" {
@@ -303,11 +304,11 @@ func TestResource_Rules(t *testing.T) {
 	}
 	resp, _ = c.exchange(`POST /open/notes {"id": "a/b c"}`, asJSON)
 	if place := resp.Header.Get("Location"); place != "/open/notes/a%2Fb%20c" || c.ask("GET "+place) != `200 {"id":"a/b c"}` {
-		t.Errorf("Location: %s, where there is %s", place, c.ask("GET "+place))
+		t.Errorf("the Location %s has %s", place, c.ask("GET "+place))
 	}
 }
 
-// TestResource_Nested: path parameters are members of the rows, and lists contain only rows with
+// TestResource_Nested: path parameters set members of the rows, and lists contain only rows with
 // the values in the path.
 func TestResource_Nested(t *testing.T) {
 	c, _ := serve(t, `
@@ -360,8 +361,8 @@ func TestResource_TemplatesAndOn(t *testing.T) {
 	})
 }
 
-// TestResource_SeveralAnswers: a response without a body has the rows as its body, another response
-// is given instead, and then nothing is done.
+// TestResource_SeveralAnswers: a response without a body has the rows as its body; a response with
+// a body is sent as declared, and then the operation is not performed.
 func TestResource_SeveralAnswers(t *testing.T) {
 	c, _ := serve(t, `
 - resource:
@@ -390,8 +391,8 @@ func TestResource_SeveralAnswers(t *testing.T) {
 	})
 }
 
-// TestResource_NothingIsLost has many clients change and create rows at once, each with the tag
-// that it has read: nothing is lost.
+// TestResource_NothingIsLost lets many clients change and create rows at once, each change with the
+// tag that the client has read: nothing is lost.
 func TestResource_NothingIsLost(t *testing.T) {
 	c, _ := serve(t, `
 - resource: {path: /n, new-key: int, data: {rows: [{id: 1, sum: 0}]}}
@@ -424,7 +425,8 @@ func TestResource_NothingIsLost(t *testing.T) {
 	}
 }
 
-// TestResource_Schema: invalid rows are refused with all violations, however they are written.
+// TestResource_Schema: invalid rows are refused with all violations, whichever operation writes
+// them.
 func TestResource_Schema(t *testing.T) {
 	c, dir := serve(t, `
 - resource:

@@ -17,7 +17,7 @@ import (
 	"mockserver/listener/state"
 )
 
-// saved is a line of the file of changes.
+// saved is a line in the file of changes.
 type saved struct {
 	Set     string             `json:"set"`
 	Part    *string            `json:"part,omitempty"`
@@ -27,11 +27,12 @@ type saved struct {
 	Move    *savedMove         `json:"move,omitempty"`
 }
 
-// savedMove is the next move of a row. Its time continues to run once the file is loaded.
+// savedMove is the next move of a row. Its remaining time starts to run again when the file is
+// loaded.
 type savedMove struct {
 	Entry uint32             `json:"entry"`
 	In    time.Duration      `json:"in,omitempty"` // nanoseconds
-	To    stdjson.RawMessage `json:"to,omitempty"` // empty for a row that stays as it is
+	To    stdjson.RawMessage `json:"to,omitempty"` // empty if the row stays as it is
 }
 
 func saveMove(m *state.Move, now time.Time) *savedMove {
@@ -54,7 +55,7 @@ func (m *savedMove) from(now time.Time) *state.Move {
 	return &state.Move{At: now.Add(m.In).UnixNano(), Entry: m.Entry, To: m.To}
 }
 
-// Save writes all changes to a file. The file is replaced as a whole: whatever happens, it has
+// Save writes all changes to a file. The file is replaced as a whole: whatever happens, it contains
 // either the old or the new content.
 func (s *Sets) Save(path string) (changes int, err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.new")
@@ -97,7 +98,7 @@ func (s *Sets) Save(path string) (changes int, err error) {
 	return changes, os.Rename(f.Name(), path)
 }
 
-// Writable returns the reason why Save could not write to a file; nil if it could.
+// Writable returns the reason why Save could not write to a file, or nil if it could.
 func Writable(path string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.new")
 	if err != nil {
@@ -106,8 +107,8 @@ func Writable(path string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// Load makes the changes in a file that Save has written. A missing file contains none. Changes to
-// undeclared sets are left out; their number is also returned.
+// Load makes the changes in a file that Save has written. A missing file counts as one without
+// changes. Changes to undeclared sets are left out; Load also returns their number.
 func (s *Sets) Load(path string) (changes, leftOut int, err error) {
 	f, _, err := files.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

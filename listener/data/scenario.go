@@ -12,27 +12,27 @@ import (
 )
 
 // scenario is a declared scenario. Its states are the rows of a set. A key that is still in the
-// first state has no row.
+// initial state has no row.
 type scenario struct {
 	declared config.Scenario
 	set      *set
-	initial  []byte // the row of the first state
-	begins   bool   // it moves out of the first state by itself, once a request has asked for it
+	initial  []byte // the row of the initial state
+	begins   bool   // it leaves the initial state by itself, once a request has asked for the state
 }
 
 // inState is a state that an endpoint requires or leads to, compiled.
 type inState struct {
 	of   *scenario
-	key  *renderer.Operand // nil for one state
-	is   []string          // empty for any
-	next string            // "" for none
-	name int               // its index among the names of the endpoint
+	key  *renderer.Operand // nil if the scenario has one state for all requests
+	is   []string          // the states in which the endpoint answers; empty for any
+	next string            // "" if the endpoint leads to no other state
+	name int               // the index of its name among the endpoint's names
 }
 
-// oneState is the key of a scenario that has one state for all.
+// oneState is the key of the state in a scenario that has one state for all requests.
 const oneState = "-"
 
-// stateRow returns the row of a state; since is a JSON text.
+// stateRow returns the row for a state; since is a JSON text.
 func stateRow(key, state, since string) []byte {
 	b := []byte(`{`)
 	if key != "" {
@@ -52,7 +52,7 @@ func (s *inState) keyOf(w *work, r *matcher.Request) []byte {
 	return w.keep([]byte(oneState))
 }
 
-// see reads the state, and reports whether the endpoint answers in it.
+// see reads the state, and reports whether the endpoint answers in this state.
 func (s *inState) see(w *work, r *matcher.Request) bool {
 	row := w.tx.Get(s.of.set.Set, nil, s.keyOf(w, r))
 	text := row.JSON
@@ -64,7 +64,7 @@ func (s *inState) see(w *work, r *matcher.Request) bool {
 		return true
 	}
 	now := r.Rows[s.name].Member("state")
-	return now.Kind == json.String && slices.ContainsFunc(s.is, now.Equals) // a row from outside may have another type
+	return now.Kind == json.String && slices.ContainsFunc(s.is, now.Equals) // a row from the admin API may have another type
 }
 
 // lead writes the state that the endpoint leads to.
@@ -75,8 +75,8 @@ func (s *inState) lead(w *work, r *matcher.Request) {
 	r.Rows[s.name] = json.Value{Kind: json.Object, Raw: kept}
 }
 
-// begin enters the first state if the scenario leaves that state by itself and no request has asked
-// for it before. It reports whether it has entered the state.
+// begin enters the initial state if the scenario leaves that state by itself and no request has
+// asked for it before. It reports whether it has entered the state.
 func (s *inState) begin(sets *Sets, w *work, r *matcher.Request) bool {
 	if !s.of.begins {
 		return false

@@ -17,8 +17,8 @@ import (
 	"mockserver/listener/reply"
 )
 
-// compileSchema compiles the JSON Schema of a resource; nil for none. Relative files are looked up
-// in the directory of the configuration, then in the working directory.
+// compileSchema compiles the JSON Schema of a resource; it returns nil if there is none. Relative
+// files are looked up in the directory of the configuration, then in the working directory.
 func compileSchema(r *config.Resource, dir string) (*jsonschema.Schema, syntax.Problems) {
 	text, name, at := []byte(r.Schema.Value), "schema.json", r.Schema
 	if file := r.SchemaFile.Value; file != "" {
@@ -57,7 +57,7 @@ func compileSchema(r *config.Resource, dir string) (*jsonschema.Schema, syntax.P
 // maxViolations is the maximum number of violations that a response lists.
 const maxViolations = 100
 
-// violations returns a row's violations of the schema; nil for none.
+// violations returns a row's violations of the schema, or nil if there are none.
 func violations(s *jsonschema.Schema, row []byte) *Failed {
 	if s == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"mockserver/renderer/escape"
 )
 
-// Serve makes the reply of an operation, without declared headers. If the result is not nil,
+// Serve makes the reply of an operation, without the declared headers. If the result is not nil,
 // nothing has changed.
 func (o *Operation) Serve(r *matcher.Request, p *reply.Reply) *Failed {
 	w := workOf(r)
@@ -44,7 +44,7 @@ func (o *Operation) Serve(r *matcher.Request, p *reply.Reply) *Failed {
 	return refuse(reply.StateBusy, "the row has changed during each of %d attempts to write it", maxAttempts)
 }
 
-// maxAttempts is how often an operation is tried. Each time that it fails, another operation has
+// maxAttempts is how often an operation is tried. Each time it fails, another operation has
 // succeeded.
 const maxAttempts = 10_000
 
@@ -133,7 +133,7 @@ func (o *Operation) read(row state.Row, r *matcher.Request, p *reply.Reply) *Fai
 	return nil
 }
 
-// shown returns a row in the form that it has in responses.
+// shown returns a row as responses show it.
 func (o *Operation) shown(row []byte, r *matcher.Request) []byte {
 	if o.item == nil {
 		return row
@@ -213,7 +213,7 @@ func (o *Operation) stamped(row []byte, isNew bool, w *work, r *matcher.Request)
 	return row
 }
 
-// scalarJSON returns the text of a parameter as a JSON value: a number if it has the form of a JSON
+// scalarJSON returns the text of a parameter as a JSON value: a number if the text is a valid JSON
 // number, otherwise a string.
 func scalarJSON(text []byte) []byte {
 	if syntax.IsJSONNumber(text) {
@@ -224,7 +224,7 @@ func scalarJSON(text []byte) []byte {
 
 var slash = []byte("/")
 
-// create adds the row in the body, or the rows of a list, all of them or none.
+// create adds the row in the body, or either all rows of a list or none.
 func (o *Operation) create(part []byte, w *work, r *matcher.Request, p *reply.Reply) *Failed {
 	sent, failed := o.body(w, r, true)
 	if failed != nil {

@@ -19,8 +19,8 @@ type set struct {
 	*state.Set
 	declared config.Data
 	print    string // fingerprint of the declaration
-	seen     look   // the file when it was read
-	settled  bool   // a later change of the file would be noticed
+	seen     look   // the metadata of the file when it was read
+	settled  bool   // a later change to the file would be noticed
 	sum      uint64 // hash of the content of the file
 	base     *state.Base
 	options  state.Options
@@ -46,7 +46,8 @@ func (s *set) members() []state.Member {
 	return members
 }
 
-// isolation compiles the operand that selects the part of a set; nil if there is only one part.
+// isolation compiles the operand that selects the part of a set; it returns nil if there is only
+// one part.
 func (s *set) isolation(scope *renderer.Scope) (*renderer.Operand, syntax.Problems) {
 	return renderer.CompileOperand(s.declared.Isolate, scope)
 }
@@ -58,7 +59,7 @@ func (s *set) order(name string) (int, bool) {
 			return i, true
 		}
 	}
-	return 0, s.print == "" // a set with errors has no members
+	return 0, s.print == "" // only a set with errors lacks its members
 }
 
 func (s *set) notIndexed(name string) string {
@@ -74,8 +75,8 @@ func (s *set) notIndexed(name string) string {
 		wording.DidYouMean(name, names), known)
 }
 
-// keyJSON returns a key as a JSON value: as it stands in the row, if there is one, otherwise in the
-// form of the set's new keys.
+// keyJSON returns a key as a JSON value: as it is in the row, if there is one, or else in the form
+// of the keys that the set generates.
 func (s *set) keyJSON(row json.Value, key []byte) []byte {
 	if v := member(row.Raw, s.key); v.Kind != json.Missing {
 		return v.Raw
@@ -87,7 +88,7 @@ func (s *set) keyJSON(row json.Value, key []byte) []byte {
 }
 
 // put writes a row in place of before, and returns the copy that is stored. If the member that
-// moves has a new value, the next move is drawn.
+// changes by itself has a new value, put draws the next move.
 func (s *set) put(tx *state.Tx, part, key []byte, before state.Row, row []byte, now time.Time) []byte {
 	if s.steps == nil {
 		return tx.Put(s.Set, part, key, row, nil)
@@ -103,7 +104,7 @@ func (s *set) put(tx *state.Tx, part, key []byte, before state.Row, row []byte, 
 	return tx.Put(s.Set, part, key, row, next)
 }
 
-// mover returns the function that makes the moves of the set; nil if there are none.
+// mover returns the function that makes the moves of the set, or nil if there are none.
 func (s *set) mover() state.Mover {
 	if s.steps == nil {
 		return nil

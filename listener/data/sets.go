@@ -1,9 +1,9 @@
 // Package data lets endpoints find and change the rows of sets.
 //
 // The sets of a server outlive its snapshots: a reload keeps the changes that requests have made.
-// An endpoint uses them through an Access, which finds the rows that it names while it is matched,
-// and through Changes, which are made together with its response. What one request sees and does is
-// one transaction of package state, stored with the request.
+// An endpoint uses the sets through an Access, which finds the rows that the endpoint names while
+// it is matched, and through Changes, which are made together with its response. The reads and
+// changes of one request form one transaction of package state, stored with the request.
 package data
 
 import (
@@ -25,25 +25,25 @@ import (
 )
 
 // Sets holds all sets of a server. Begin, Compile and Commit may only be called by one goroutine at
-// a time, all other methods by any.
+// a time; all other methods may be called from any goroutine.
 type Sets struct {
 	store    *state.Store
 	log      *slog.Logger
-	seed     uint64         // of moves
-	scope    renderer.Scope // of the texts of moves
+	seed     uint64         // seed of moves
+	scope    renderer.Scope // for the texts of moves
 	webhooks Webhooks
 
 	mu      sync.Mutex // guards the fields below, and what the sets know about their files
 	current map[string]*set
-	next    map[string]*set // while a snapshot is compiled
+	next    map[string]*set // set while a snapshot is compiled
 
-	scenarios map[string]*scenario // of the specification that is compiled
-	turns     map[string]*turns    // of picks, across reloads
+	scenarios map[string]*scenario // scenarios of the specification being compiled
+	turns     map[string]*turns    // turns of picks, across reloads
 	snapshots []snapshot
 
 	done    chan struct{} // closed by Close
 	closing sync.Once
-	running sync.WaitGroup // the goroutines that check files, drop old changes and make moves, once there are sets
+	running sync.WaitGroup // for the goroutines that check files, drop old changes and make moves
 	started bool           // guarded by mu
 }
 
@@ -51,8 +51,8 @@ type Sets struct {
 type Options struct {
 	Memory   int64 // maximum size of the changes in bytes; 0 means no bound
 	Log      *slog.Logger
-	Seed     *uint64        // of moves; nil if they need not repeat
-	Scope    renderer.Scope // of the texts of moves
+	Seed     *uint64        // seed of moves; nil if they need not be repeatable
+	Scope    renderer.Scope // for the texts of moves
 	Webhooks Webhooks
 }
 
@@ -98,8 +98,8 @@ func (s *Sets) Begin(spec *config.Spec) syntax.Problems {
 	return problems
 }
 
-// declare returns a set, and reads it again if its declaration or its file has changed. name is the
-// name of a row in the texts of its moves.
+// declare returns a set, which it rereads if its declaration or its file has changed. name is the
+// name of a row in the texts of the set's moves.
 func (s *Sets) declare(d *config.Data, name string) (*set, syntax.Problems) {
 	made := &set{declared: *d, print: d.Fingerprint(), key: strings.Split(d.EffectiveMember(), "."), counters: &counters{}}
 	if known := s.current[d.Name]; known != nil {
@@ -128,8 +128,8 @@ func (s *Sets) declare(d *config.Data, name string) (*set, syntax.Problems) {
 	return made, append(problems, wrong...)
 }
 
-// Commit makes the sets that Begin has read the current ones. Changes stay, unless a set is gone or
-// is declared to drop them.
+// Commit makes the sets that Begin has read the current ones. The changes to a set stay, unless the
+// set is gone or is declared to drop them.
 func (s *Sets) Commit() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,7 +163,7 @@ func (s *Sets) Close() {
 	s.running.Wait()
 }
 
-// find returns the set that an endpoint names, or the problem with it.
+// find returns the set that an endpoint names, or the problem with the name.
 func (s *Sets) find(name syntax.Text) (*set, syntax.Problems) {
 	if found := s.next[name.Value]; found != nil {
 		return found, nil
@@ -182,7 +182,7 @@ func (s *Sets) find(name syntax.Text) (*set, syntax.Problems) {
 	return nil, syntax.Problems{{Pos: name.Pos, Key: name.Key, What: what}}
 }
 
-// run reads changed files again, and drops changes that are too old.
+// run rereads changed files, and drops changes that are too old.
 func (s *Sets) run() {
 	ticker := time.NewTicker(lookInterval)
 	defer ticker.Stop()
@@ -197,7 +197,7 @@ func (s *Sets) run() {
 	}
 }
 
-// refresh reads files that have changed and are no longer being written.
+// refresh rereads files that have changed and are no longer being written.
 func (s *Sets) refresh() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -224,7 +224,7 @@ func (s *Sets) refresh() {
 	}
 }
 
-// try repeats a transaction until it has no conflict.
+// try repeats a transaction until there is no conflict.
 func (s *Sets) try(what func(*state.Tx) error) error {
 	var tx state.Tx
 	for {
@@ -238,7 +238,7 @@ func (s *Sets) try(what func(*state.Tx) error) error {
 	}
 }
 
-// turnsOf returns the turns of a pick, which outlive reloads.
+// turnsOf returns the turns of a pick, which outlive a reload.
 func (s *Sets) turnsOf(of *set, endpoint, name string) *turns {
 	s.mu.Lock()
 	defer s.mu.Unlock()

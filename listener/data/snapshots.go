@@ -17,11 +17,11 @@ type snapshot struct {
 
 // Snapshot describes a snapshot.
 type Snapshot struct {
-	Name string    `json:"name" doc:"as given"`
+	Name string    `json:"name" doc:"name, as given"`
 	Time time.Time `json:"time" doc:"when it was taken"`
 }
 
-// Reasons why a snapshot cannot be taken or found.
+// The reasons why a snapshot cannot be taken or found.
 var (
 	ErrNoSnapshot = errors.New("there is no such snapshot")
 	ErrSnapshots  = fmt.Errorf("there are %d snapshots already; expected at most %[1]d", maxSnapshots)
@@ -57,7 +57,8 @@ func (s *Sets) Snapshots() []Snapshot {
 	return list
 }
 
-// Restore makes the changes what they were when a snapshot was taken. The error is ErrNoSnapshot.
+// Restore brings back the changes as they were when a snapshot was taken. The error is
+// ErrNoSnapshot.
 func (s *Sets) Restore(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

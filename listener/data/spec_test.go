@@ -36,7 +36,7 @@ func TestFind_WithSeveralValues(t *testing.T) {
 	})
 	for _, path := range []string{"/hash?u=", "/random?u="} {
 		drawn := map[string]int{}
-		for i := range 60 { // the probability that all are alike is 2^-59
+		for i := range 60 { // the probability that all picks are the same is 2^-59
 			drawn[c.ask(fmt.Sprint("GET ", path, i))]++
 		}
 		if len(drawn) != 2 || drawn["200 2"] == 0 || drawn["200 4"] == 0 {
@@ -45,7 +45,7 @@ func TestFind_WithSeveralValues(t *testing.T) {
 	}
 }
 
-// TestFind_NoneOfSeveralValues: of a hundred clients that each see that there is no such row, only
+// TestFind_NoneOfSeveralValues: of a hundred clients that all see that a row does not exist, only
 // one inserts it.
 func TestFind_NoneOfSeveralValues(t *testing.T) {
 	c, _ := serve(t, `
@@ -105,7 +105,7 @@ func TestLarge_NothingIsScanned(t *testing.T) {
 	})
 }
 
-// TestData_KeysAndFiles: nested keys, separators, and sheets by their names are read.
+// TestData_KeysAndFiles: nested keys, other separators and named sheets are read.
 func TestData_KeysAndFiles(t *testing.T) {
 	book := excelize.NewFile()
 	if _, err := book.NewSheet("two"); err != nil {
@@ -136,8 +136,8 @@ func TestData_KeysAndFiles(t *testing.T) {
 	})
 }
 
-// TestDo_BoundsAndElse: sums are exact up to their bounds, and each change that cannot be made has
-// its own response.
+// TestDo_BoundsAndElse: sums are exact up to their bounds, and each change that cannot be made
+// leads to its own response.
 func TestDo_BoundsAndElse(t *testing.T) {
 	c, _ := serve(t, `
 - data: {name: n, rows: [{id: a, sum: 0.1, deep: {n: 90071992547409930}}]}
@@ -155,7 +155,7 @@ func TestDo_BoundsAndElse(t *testing.T) {
 }
 
 // TestDo_AfterLimitsBeforeTheLatency: requests that are refused or time out change nothing, and a
-// change is visible while its response still waits.
+// change is visible while its response is still waiting.
 func TestDo_AfterLimitsBeforeTheLatency(t *testing.T) {
 	c, _ := serve(t, `
 - data: {name: n, rows: [{id: a, sum: 0}]}
@@ -177,7 +177,7 @@ func TestDo_AfterLimitsBeforeTheLatency(t *testing.T) {
 			return
 		}
 		if resp, err := http.DefaultClient.Do(req); err == nil {
-			t.Errorf("the answer came: %s", resp.Status)
+			t.Errorf("got an answer: %s", resp.Status)
 		}
 	})
 	c.eventually("GET /", "200 101")
@@ -185,7 +185,7 @@ func TestDo_AfterLimitsBeforeTheLatency(t *testing.T) {
 	late.Wait()
 }
 
-// TestDo_NoSecondLimit: a request whose endpoint is chosen again counts once.
+// TestDo_NoSecondLimit: a request whose endpoint is chosen again counts only once.
 func TestDo_NoSecondLimit(t *testing.T) {
 	const clients = 200
 	server, c := begin(t, fmt.Sprintf(`
@@ -221,8 +221,8 @@ func TestDo_NoSecondLimit(t *testing.T) {
 	c.talk([][2]string{{"POST /", "429 …"}})
 }
 
-// TestIsolation_OfResourcesAndPicks: each value has its own rows and turns, an empty value does not
-// count as a value, and a reset of a part or of a set keeps the turns of all others.
+// TestIsolation_OfResourcesAndPicks: each isolation value has its own rows and turns, an empty
+// value does not count as one, and a reset of a part or a set does not affect the turns of others.
 func TestIsolation_OfResourcesAndPicks(t *testing.T) {
 	server, c := begin(t, `
 - data: {name: n, isolate: header-params.X-VU, rows: [{id: 1}, {id: 2}, {id: 3}], new-key: int}
@@ -246,7 +246,7 @@ func TestIsolation_OfResourcesAndPicks(t *testing.T) {
 	c.talk([][2]string{{"GET /once", "200 1 1"}}, two)
 }
 
-// TestTTL: a change is given up once it is too old, together with its part.
+// TestTTL: a change that is too old is dropped, together with its part.
 func TestTTL(t *testing.T) {
 	server, c := begin(t, `
 - data: {name: n, ttl: 100ms, isolate: header-params.X-VU, rows: [{id: a, sum: 0}]}
@@ -272,8 +272,8 @@ func TestMemory_OfAllSets(t *testing.T) {
 	c.talk([][2]string{{"POST /a" + large, "200 "}, {"POST /b" + large, `507 {"error":"No room for changes","code":"state_full"…`}, {"POST /b {}", "200 "}})
 }
 
-// TestResource_Defaults: a resource has a set of its own, pages of 20 and up to 100 rows, and keys
-// of each kind; unknown parameters mean nothing, and a declared endpoint takes precedence.
+// TestResource_Defaults: a resource has its own set, pages of 20 rows (at most 100), and keys of
+// each kind. Unknown parameters are ignored, and a declared endpoint takes precedence.
 func TestResource_Defaults(t *testing.T) {
 	c, _ := serve(t, `
 - resource: {path: /uuid}
@@ -315,8 +315,8 @@ func TestResource_Defaults(t *testing.T) {
 	}
 }
 
-// TestResource_FormsHEADAndTheWholeList: forms also change rows, HEAD has the fields of GET, and a
-// list without pages has its bound.
+// TestResource_FormsHEADAndTheWholeList: forms also change rows, HEAD has the header fields of GET,
+// and a list without pages is bounded.
 func TestResource_FormsHEADAndTheWholeList(t *testing.T) {
 	c, _ := serve(t, `
 - resource: {path: /n, new-key: int}
@@ -341,8 +341,8 @@ func TestResource_FormsHEADAndTheWholeList(t *testing.T) {
 	c.talk([][2]string{{"POST /whole {}", `201 {"id":10001}`}, {"GET /whole", `400 {"error":"Too many rows","code":"too_many_rows"…`}})
 }
 
-// TestResource_ForeignCursors: a cursor belongs to the list of its path; parameters that mean
-// nothing do not matter. Backwards, has_more says whether rows precede.
+// TestResource_ForeignCursors: a cursor is valid only for the list of its path, whatever unknown
+// parameters are added. In a backward page, has_more says whether rows precede it.
 func TestResource_ForeignCursors(t *testing.T) {
 	c, _ := serve(t, `
 - resource: {path: "/users/:user/orders", new-key: int, page: {style: cursor, size: 1}, filter: [a]}
@@ -366,8 +366,8 @@ func TestResource_ForeignCursors(t *testing.T) {
 	})
 }
 
-// TestWebhooks_HaveRows: webhooks can use the rows that find names, and the rows of the operations
-// of a resource.
+// TestWebhooks_HaveRows: webhooks can use the rows that find names, and the rows of a resource's
+// operations.
 func TestWebhooks_HaveRows(t *testing.T) {
 	url, got := sink(t)
 	c, _ := serve(t, strings.ReplaceAll(`
@@ -385,7 +385,7 @@ func TestWebhooks_HaveRows(t *testing.T) {
 	}
 }
 
-// TestState_BadFiles: a file that the server has not written is refused, so that it is not
+// TestState_BadFiles: a file that the server did not write is refused, so that it is not
 // overwritten when the server stops.
 func TestState_BadFiles(t *testing.T) {
 	server, _ := begin(t, "- data: {name: a}\n", listener.Options{})
@@ -443,7 +443,7 @@ func TestDo_NoSecondDraw(t *testing.T) {
 	}
 	counts := server.Counts().Endpoints[0]
 	if counts.Statuses[200] != sent/2 || counts.Statuses[201] != sent/2 || counts.Injected.Count != sent {
-		t.Errorf("of %d requests %v, %d with a latency", sent, counts.Statuses, counts.Injected.Count)
+		t.Errorf("%d requests: %v, %d with a latency", sent, counts.Statuses, counts.Injected.Count)
 	}
 	for _, x := range server.Journal() {
 		if want := time.Duration(x.Status-199) * time.Millisecond; x.Injected != want {
@@ -486,7 +486,7 @@ func TestDo_AfterTheCapacity(t *testing.T) {
 	all.Wait()
 }
 
-// TestResource_LatencyOfOperations: each operation has its own latency, or else that of the
+// TestResource_LatencyOfOperations: each operation has its own latency, or else the latency of the
 // resource.
 func TestResource_LatencyOfOperations(t *testing.T) {
 	server, c := begin(t, `

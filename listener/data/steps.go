@@ -15,9 +15,9 @@ import (
 	"mockserver/renderer"
 )
 
-// Webhooks compiles the webhooks of a move, and returns a function that sends them for a row that
-// made the move at the given time: the row is among the rows of the request. It returns nil if
-// there are none.
+// Webhooks compiles the webhooks of a move, and returns a function that sends them when a row has
+// made the move at the given time; the row is among the rows of the request. It returns nil if
+// there are no webhooks.
 type Webhooks func(all []config.Webhook, name string, scope *renderer.Scope) (send func(r *matcher.Request, at time.Time), problems syntax.Problems)
 
 // steps define how a member of the rows of a set changes by itself. They are compiled and
@@ -25,9 +25,9 @@ type Webhooks func(all []config.Webhook, name string, scope *renderer.Scope) (se
 type steps struct {
 	set     *set
 	way     []string
-	first   []byte   // its value in a new row, a JSON text; nil for none
-	updated []string // the path to the member that has the time of the last change; nil for none
-	seed    uint64   // key of the set
+	first   []byte   // the member's value in a new row, as a JSON text; nil if none
+	updated []string // the path to the member that has the time of the last change; nil if none
+	seed    uint64   // seed of the set
 	moves   []move
 }
 
@@ -37,24 +37,25 @@ type move struct {
 	after   func(part float64) time.Duration
 	to      []choice
 	members []setting
-	send    func(r *matcher.Request, at time.Time) // nil for no webhooks
+	send    func(r *matcher.Request, at time.Time) // nil if there are no webhooks
 }
 
-// choice is a value that may be entered, with the sum of the weights up to and including its own.
+// choice is a value that may be entered, with the sum of the weights up to and including this one.
 type choice struct {
 	value []byte // a JSON text
 	sum   float64
 }
 
-// shortest is the shortest time between two moves of a row, so that rows that move in circles do
-// not keep the server busy.
+// shortest is the shortest time between two moves of a row, so that rows whose moves form a cycle
+// do not keep the server busy.
 const shortest = time.Millisecond
 
-// suspended is how late a move may be; if it is later, the server was suspended, and the time of
-// the next move counts from now.
+// suspended is how late a move may be. If a move is later, the server must have been suspended, and
+// the time of the next move counts from now.
 const suspended = time.Second
 
-// compileSteps compiles the steps of a set; nil for none. name is the name of a row in texts.
+// compileSteps compiles the steps of a set; it returns nil if there are none. name is the name of a
+// row in texts.
 func (s *Sets) compileSteps(made *set, name string) (*steps, syntax.Problems) {
 	d := made.declared.Steps
 	if d == nil {
@@ -97,7 +98,7 @@ func (s *Sets) compileSteps(made *set, name string) (*steps, syntax.Problems) {
 	return c, problems
 }
 
-// hashOf returns a hash of texts that is the same in each process. A zero byte after each text
+// hashOf returns a hash of texts that is the same in every process. A zero byte after each text
 // separates them.
 func hashOf(all ...[]byte) uint64 {
 	h := fnv.New64a()
@@ -116,7 +117,7 @@ func (s *steps) begun(row []byte) []byte {
 	return appendWith(nil, json.Value{Kind: json.Object, Raw: row}, s.way, s.first)
 }
 
-// of returns the move from a value; nil if there is none.
+// of returns the move from a value, or nil if there is none.
 func (s *steps) of(value json.Value) *move {
 	for i := range s.moves {
 		if value.Kind == json.String && value.Equals(s.moves[i].from) {
@@ -126,21 +127,21 @@ func (s *steps) of(value json.Value) *move {
 	return nil
 }
 
-// Streams of random numbers of one entry: for drawing its move, and for the texts of the move.
+// The streams of random numbers for one entry: for drawing its move, and for the texts of the move.
 const (
 	ofDraw = iota
 	ofMove
 	streams
 )
 
-// random returns the random numbers of an entry of a row.
+// random returns the random numbers for an entry of a row into a value.
 func (s *steps) random(part, key []byte, entry uint32, stream uint64) (random matcher.Random) {
 	random.Seed(s.seed^matcher.Mix(hashOf(part, key)), uint64(entry)*streams+stream)
 	return random
 }
 
-// enter draws the next move of a row once its member has entered a value. It depends on the seed,
-// the set, the part, the key, and how often the row has entered a value before.
+// enter draws the next move of a row once its member has entered a value. The result depends on the
+// seed, the set, the part, the key, and how often the row has entered a value before.
 func (s *steps) enter(before *state.Move, part, key []byte, value json.Value, now time.Time) *state.Move {
 	next := &state.Move{Entry: 1}
 	if before != nil {
@@ -183,7 +184,7 @@ func (s *steps) move(tx *state.Tx, part []byte, row state.Row) func() {
 		value := m.members[i].value.Append(nil, r)
 		made = appendWith(nil, json.Value{Kind: json.Object, Raw: made}, m.members[i].way, value)
 	}
-	r.Stopped = nil // a text was too long: the row moves nevertheless
+	r.Stopped = nil // a text was too long: the row moves all the same
 	kept := s.set.put(tx, part, row.Key, row, made, at)
 	r.Rows = append(r.Rows[:0], json.Value{Kind: json.Object, Raw: kept})
 	return func() {
@@ -196,6 +197,6 @@ func (s *steps) move(tx *state.Tx, part []byte, row state.Row) func() {
 
 // setting is a member to be set.
 type setting struct {
-	way   []string // one name
+	way   []string // the path, a single name
 	value *renderer.Made
 }

@@ -18,8 +18,7 @@ import (
 	"mockserver/listener/listenertest"
 )
 
-// payments returns a resource whose rows become paid or refused after a time, with a webhook to a
-// target.
+// payments is a resource whose rows become paid or refused after a time, which sends a webhook.
 const payments = `
 - resource:
     path: /payments
@@ -37,7 +36,7 @@ const payments = `
         - {from: refused, after: %[2]s, to: closed}
 `
 
-// shown is a row of payments.
+// shown is a row of payments as responses show it.
 type shown struct {
 	ID, Status, Receipt string
 	At, Changed         time.Time
@@ -78,9 +77,8 @@ func begin(t *testing.T, configuration string, opts listener.Options) (*listener
 	return server, client{t, server.URL()}
 }
 
-// TestSteps_PollAndWebhookSeeTheSameInstant polls a row until it has moved: no read shows the row
-// before the move once its time has come, none shows it moved earlier, and the webhook has the row
-// that the poll sees.
+// TestSteps_PollAndWebhookSeeTheSameInstant polls a row until it has moved: the move is visible
+// from its time on and not before, and the webhook contains the row that the poll sees.
 func TestSteps_PollAndWebhookSeeTheSameInstant(t *testing.T) {
 	url, got := sink(t)
 	_, c := begin(t, fmt.Sprintf(payments, "100ms", "100ms", url), listener.Options{})
@@ -93,7 +91,7 @@ func TestSteps_PollAndWebhookSeeTheSameInstant(t *testing.T) {
 		row = c.row("/payments/a")
 		due := row.At.Add(100 * time.Millisecond)
 		if row.Status == "pending" && asked.After(due.Add(time.Millisecond)) { // times in rows are cut to milliseconds
-			t.Errorf("asked at %v, the row is still pending; it was to move at %v", asked, due)
+			t.Errorf("at %v the row is still pending; it should have moved at %v", asked, due)
 		}
 		if row.Status != "pending" && !row.Changed.Equal(due) {
 			t.Errorf("the row moved at %v; want %v", row.Changed, due)
@@ -107,8 +105,8 @@ func TestSteps_PollAndWebhookSeeTheSameInstant(t *testing.T) {
 	}
 }
 
-// TestSteps_RepeatBySeed creates rows in two orders on two servers with one seed: each row moves in
-// the same way.
+// TestSteps_RepeatBySeed creates the same rows in different orders on two servers with one seed:
+// each row moves in the same way on both.
 func TestSteps_RepeatBySeed(t *testing.T) {
 	const n = 40
 	seed := uint64(7)
@@ -133,7 +131,7 @@ func TestSteps_RepeatBySeed(t *testing.T) {
 	status := map[string]int{}
 	for id, how := range one {
 		if o := other[id]; o.what != how.what || (o.after-how.after).Abs() > time.Millisecond { // the precision of times in rows
-			t.Errorf("%s moves to %v, and on the other server to %v", id, how, o)
+			t.Errorf("%s moves to %v, but on the other server to %v", id, how, o)
 		}
 		word, _, _ := strings.Cut(how.what, " ")
 		status[word]++
@@ -143,8 +141,8 @@ func TestSteps_RepeatBySeed(t *testing.T) {
 	}
 }
 
-// TestSteps_EachEntryIsDrawnAnew enters a value again and again: the next value is not the same
-// each time.
+// TestSteps_EachEntryIsDrawnAnew makes a row enter a value again and again: the next value is not
+// the same each time.
 func TestSteps_EachEntryIsDrawnAnew(t *testing.T) {
 	url, got := sink(t)
 	seed := uint64(3)
@@ -163,7 +161,7 @@ func TestSteps_EachEntryIsDrawnAnew(t *testing.T) {
 }
 
 // TestSteps_OtherChangesKeepTheMove changes another member: the move is made at its planned time. A
-// row that is deleted, or has another value, does not move.
+// row that is deleted or gets another value does not move.
 func TestSteps_OtherChangesKeepTheMove(t *testing.T) {
 	url, got := sink(t)
 	_, c := begin(t, fmt.Sprintf(payments, "150ms", "150ms", url), listener.Options{})
@@ -185,7 +183,7 @@ func TestSteps_OtherChangesKeepTheMove(t *testing.T) {
 	})
 }
 
-// TestSteps_EachRowMovesOnce reads and changes rows while they move: each moves once.
+// TestSteps_EachRowMovesOnce reads and changes rows while they move: each row moves once.
 func TestSteps_EachRowMovesOnce(t *testing.T) {
 	url, got := sink(t)
 	_, c := begin(t, fmt.Sprintf(payments, "5ms", "20ms", url), listener.Options{})
@@ -221,7 +219,7 @@ func TestSteps_EachRowMovesOnce(t *testing.T) {
 	}
 }
 
-// TestSteps_OfScenarios: a scenario without a row moves, each key separately.
+// TestSteps_OfScenarios: a scenario that has no row yet moves too, each key separately.
 func TestSteps_OfScenarios(t *testing.T) {
 	url, got := sink(t)
 	_, c := begin(t, `
@@ -245,8 +243,8 @@ func TestSteps_OfScenarios(t *testing.T) {
 	c.talk([][2]string{{"POST /orders/1", "404 …"}})
 }
 
-// TestSteps_OutliveARestart stops a server while a row waits, and starts it again: the row still
-// moves.
+// TestSteps_OutliveARestart stops a server while a row waits for its move, and starts it again: the
+// row still moves.
 func TestSteps_OutliveARestart(t *testing.T) {
 	url, got := sink(t)
 	spec := fmt.Sprintf(payments, "300ms", "300ms", url)
@@ -265,8 +263,8 @@ func TestSteps_OutliveARestart(t *testing.T) {
 	}
 }
 
-// TestSteps_GoOnInASnapshot restores a snapshot: the row waits for the time that was left when the
-// snapshot was taken.
+// TestSteps_GoOnInASnapshot restores a snapshot: the row waits for as long as it still had to wait
+// when the snapshot was taken.
 func TestSteps_GoOnInASnapshot(t *testing.T) {
 	url, got := sink(t)
 	server, c := begin(t, fmt.Sprintf(payments, "100ms", "100ms", url), listener.Options{})
@@ -314,7 +312,7 @@ func TestSteps_Errors(t *testing.T) {
 	}
 }
 
-// TestSteps_SleepTimeAdds: a webhook of a move is due when its sleep-time has passed after the
+// TestSteps_SleepTimeAdds: a webhook of a move is due once its sleep-time has passed since the
 // move.
 func TestSteps_SleepTimeAdds(t *testing.T) {
 	server, c := begin(t, `

@@ -7,10 +7,10 @@ import (
 	"mockserver/listener/state"
 )
 
-// turns records whose turn it is when rows are picked one after the other: the number of the row
-// that was picked last, for each part and value. The zero value is ready for use.
+// turns records which row is next when rows are picked one after the other: for each part and
+// value, it stores the number of the row that was picked last. The zero value is ready for use.
 type turns struct {
-	set  string // its name
+	set  string // name of the set
 	mu   sync.Mutex
 	last map[turn]uint64 // the seq of the row plus 1
 }
@@ -21,12 +21,12 @@ type turn struct {
 	isolated    bool
 }
 
-// maxTurns is the maximum number of parts and values that are remembered. Beyond it, some are
-// forgotten and start over.
+// maxTurns is the maximum number of parts and values that are remembered. Above this number, some
+// are forgotten and start over.
 const maxTurns = 100_000
 
 // next returns the row after the one that was picked last. After the last row it returns the first
-// one if around is set, otherwise no row.
+// one if around is true, and otherwise no row.
 func (t *turns) next(rows state.Having, value, part []byte, around bool) state.Row {
 	t.mu.Lock()
 	defer t.mu.Unlock()

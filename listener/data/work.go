@@ -10,12 +10,12 @@ import (
 	"mockserver/renderer"
 )
 
-// work is the work of a request with rows. It is stored with the memory of the request.
+// work is what a request does with rows. It is stored in the memory of the request.
 type work struct {
 	tx    state.Tx
-	used  bool    // since the last Release
-	owner *Access // the Access that has found its rows; nil for none
-	room  []byte  // for values
+	used  bool    // work was used since the last Release
+	owner *Access // the Access that has found the rows; nil if none
+	room  []byte  // memory for values
 	equal []state.Equal
 	keys  []madeKey
 }
@@ -34,7 +34,7 @@ func workOf(r *matcher.Request) *work {
 	return w
 }
 
-// Release ends the work of a request, so that it keeps nothing in memory that the request has read.
+// Release ends the work of a request, so that nothing that the request has read stays in memory.
 func (w *work) Release() {
 	if !w.used {
 		return
@@ -72,7 +72,7 @@ func (w *work) merged(row, patch json.Value) []byte {
 	return w.made(start)
 }
 
-// partOf returns the name of the part of a set that a request sees; nil for the common part.
+// partOf returns the name of the part of a set that a request sees, or nil for the common part.
 func partOf(o *renderer.Operand, w *work, r *matcher.Request) []byte {
 	if o == nil {
 		return nil
@@ -84,7 +84,7 @@ func partOf(o *renderer.Operand, w *work, r *matcher.Request) []byte {
 	return w.keep(text)
 }
 
-// keyOf returns the text of the key of a row that a request makes, or what is wrong with it.
+// keyOf returns the text of the key of a row that a request makes, or what is wrong with the key.
 func (w *work) keyOf(row []byte, way []string) (key []byte, what string) {
 	start := len(w.room)
 	made, what := appendKey(w.room, row, way)
@@ -108,7 +108,7 @@ func (w *work) newKey(k *newKeys, r *matcher.Request) []byte {
 	return w.made(start)
 }
 
-// keyed returns a row with a key: a new key if it has none.
+// keyed returns a row with its key, which is a new one if the row has none.
 func (w *work) keyed(row []byte, way []string, k *newKeys, r *matcher.Request) []byte {
 	given := member(row, way)
 	switch {
@@ -129,8 +129,8 @@ type madeKey struct {
 	n  int64
 }
 
-// giveBack returns the generated keys of rows that were not inserted, unless later ones have been
-// generated.
+// giveBack releases the keys that were generated for rows that were not inserted, unless later keys
+// have been generated.
 func (w *work) giveBack() {
 	for _, m := range slices.Backward(w.keys) {
 		m.by.largest.CompareAndSwap(m.n, m.n-1)

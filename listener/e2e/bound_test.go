@@ -38,7 +38,7 @@ func jsonList(n int) string { return "[" + strings.Repeat("1,", n-1) + "1]" }
 // logged.
 func TestBound_WhatTemplatesMake(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes a processor for some seconds")
+		t.Skip("it keeps a CPU busy for some seconds")
 	}
 	target := harness.NewHookTarget(t, nil)
 	dir := t.TempDir()
@@ -46,7 +46,7 @@ func TestBound_WhatTemplatesMake(t *testing.T) {
 	harness.WriteFile(t, dir, "a.yml", strings.ReplaceAll(boundedEndpoints, "TARGET", target.URL))
 	p := harness.LaunchIn(t, dir, nil, "-c", "a.yml", "--max-response", "10000", "--access-log").Listening()
 
-	const tooLarge = "a template makes more than 10000 bytes; see --max-response"
+	const tooLarge = "a template produces more than 10000 bytes; see --max-response"
 	for _, c := range []struct {
 		path    string
 		fits    int // number of elements
@@ -90,7 +90,7 @@ func TestBound_WhatTemplatesMake(t *testing.T) {
 
 	text := `["` + strings.Repeat("x", 4<<20) + `"` + strings.Repeat(",1", 2000) + "]"
 	p.Do("POST", "/silent", text).Want(t, 500,
-		`{"error":"Template takes too long","code":"template_too_long","message":"POST /silent: the loops of a template turn more than 20,000,000 times, or read as much"}`+"\n")
+		`{"error":"Template takes too long","code":"template_too_long","message":"POST /silent: the loops of a template have more than 20,000,000 iterations, or read as much"}`+"\n")
 }
 
 // Rendering stops soon after the client leaves, long before it would have finished.
@@ -112,6 +112,6 @@ func TestBound_AClientThatLeavesStopsRendering(t *testing.T) {
 		t.Fatal(err)
 	}
 	if line := p.WaitLine(0, "uri=/slow"); !strings.Contains(line, "status=499") {
-		t.Errorf("it was rendered to its end: %s", line)
+		t.Errorf("the template was rendered to its end: %s", line)
 	}
 }

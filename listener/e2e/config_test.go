@@ -14,15 +14,15 @@ import (
 	"mockserver/internal/harness"
 )
 
-// mistake is a configuration with one mistake, and the expected message.
+// mistake is a configuration with one error, and the expected message.
 type mistake struct {
 	name string
 	file string // "" means "mock.yml"
-	// config contains » in front of the position where the mistake must be reported, or › in its
-	// line if more than one column is acceptable. The marks are not written to the file.
+	// config contains » in front of the position where the error must be reported, or › in its line
+	// if more than one column is acceptable. The marks are not written to the file.
 	config string
 	key    string   // the key path; "" for none
-	says   []string // texts that the message contains: what is wrong, what is accepted
+	says   []string // texts that the message contains: what is wrong, what is expected
 }
 
 // unmarked removes the mark from a configuration, and returns regular expressions for the line and
@@ -43,7 +43,7 @@ func (m mistake) unmarked() (config, line, column string) {
 	return config, line, column
 }
 
-// reported fails the test unless one line reports the mistake at its position, and no other line
+// reported fails the test unless one line reports the error at its position, and no other line
 // reports anything.
 func (m mistake) reported(t *testing.T) {
 	t.Helper()
@@ -62,7 +62,7 @@ func (m mistake) reported(t *testing.T) {
 	}
 	want += "[^ ]"
 	if len(said) != 1 || !regexp.MustCompile(want).MatchString(said[0]) || !harness.ContainsAll(said[0], m.says) {
-		t.Errorf("of\n%s\nit says\n%s\nwant one line like %s that holds %q", config, strings.Join(said, "\n"), want, m.says)
+		t.Errorf("for\n%s\ngot\n%s\nwant one line like %s that contains %q", config, strings.Join(said, "\n"), want, m.says)
 	}
 }
 
@@ -158,7 +158,7 @@ func TestConfig_AWrongValueIsReportedWithWhatIsAccepted(t *testing.T) {
 			key: "[0].endpoint.response.status", says: []string{"600", "200", "599"}},
 		{name: "a status of 0", config: "- endpoint:\n    path: /a\n    response: {status: »0}\n",
 			key: "[0].endpoint.response.status", says: []string{"200", "599"}},
-		{name: "a method that is none", config: "- endpoint:\n    method: »DELET\n    path: /a\n    response: {}\n",
+		{name: "an invalid method", config: "- endpoint:\n    method: »DELET\n    path: /a\n    response: {}\n",
 			key: "[0].endpoint.method", says: []string{"DELET", `did you mean "DELETE"`, "GET", "OPTIONS"}},
 		{name: "a method that is not served", config: "- endpoint:\n    method: »TRACE\n    path: /a\n    response: {}\n",
 			key: "[0].endpoint.method", says: []string{"TRACE", "PATCH"}},
@@ -168,7 +168,7 @@ func TestConfig_AWrongValueIsReportedWithWhatIsAccepted(t *testing.T) {
 			key: "[0].endpoint.path", says: []string{`"integr"`, "int", "uuid", "date"}},
 		{name: "a parameter without a name", config: "- endpoint:\n    path: ›'/users/:'\n    response: {}\n",
 			key: "[0].endpoint.path", says: []string{"name"}},
-		{name: "a parameter whose name holds a dot", config: "- endpoint:\n    path: ›/users/:a.b\n    response: {}\n",
+		{name: "a parameter whose name contains a dot", config: "- endpoint:\n    path: ›/users/:a.b\n    response: {}\n",
 			key: "[0].endpoint.path", says: []string{"a.b"}},
 		{name: "a host that is a URL", config: "- endpoint:\n    host: »http://example.com\n    path: /a\n    response: {}\n",
 			key: "[0].endpoint.host", says: []string{"http://example.com"}},
@@ -176,7 +176,7 @@ func TestConfig_AWrongValueIsReportedWithWhatIsAccepted(t *testing.T) {
 			key: "[0].endpoint.host", says: []string{"api.*.com", "*.example.com"}},
 		{name: "two types", config: "- endpoint:\n    path: /a\n    response: {headers: {Content-Type: »[text/html, text/css]}}\n",
 			key: "[0].endpoint.response.headers.Content-Type", says: []string{"several values", "expected one"}},
-		{name: "a provider that is none", config: "- endpoint:\n    path: /a\n    response: {external-body: {provider: »csv, path: book.xlsx}}\n",
+		{name: "an unknown provider", config: "- endpoint:\n    path: /a\n    response: {external-body: {provider: »csv, path: book.xlsx}}\n",
 			key: "[0].endpoint.response.external-body.provider", says: []string{"csv", "json", "xlsx"}},
 	})
 }
@@ -221,8 +221,8 @@ func TestConfig_AMissingExternalFileOrSheetIsReported(t *testing.T) {
 	})
 }
 
-// Whether a path is a URL is known as soon as it is declared, or once an environment variable is
-// known: either way, the mistake is reported once.
+// A path may turn out to be a URL as soon as it is declared, or only once an environment variable
+// is known. Either way, the error is reported once.
 func TestConfig_ASettingOfURLsForAFileIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	const key = "[0].endpoint.response.external-body.timeout"
@@ -259,7 +259,7 @@ func TestConfig_AFileThatCannotBeReadIsReportedByItsName(t *testing.T) {
 			file := filepath.Join(dir, c.file)
 			said := harness.Refusal(t, file)
 			if len(said) != 1 || !strings.HasPrefix(said[0], file+": ") || !strings.Contains(said[0], c.says) {
-				t.Errorf("it says %q, want one line about %s that holds %q", said, file, c.says)
+				t.Errorf("got %q, want one line about %s that contains %q", said, file, c.says)
 			}
 		})
 	}
@@ -292,7 +292,7 @@ func TestConfig_AFileMadeToExhaustTheServerIsRefused(t *testing.T) {
 				t.Errorf("got exit code %d, want 2", got)
 			}
 			if first := append(p.Output(), "")[0]; !strings.HasPrefix(first, file+":") {
-				t.Errorf("it says %.200q, want the place in %s", first, file)
+				t.Errorf("got %.200q, want the place in %s", first, file)
 			}
 			const most = 1 << 20 // KiB
 			if took > most {
@@ -333,7 +333,7 @@ func TestConfig_AllMistakesAreReportedAtOnce(t *testing.T) {
 		mocks + ":1:", "[0].endpoint.path",
 	}
 	if len(said) != len(want)/2 {
-		t.Errorf("it says %d lines, want %d:\n%s", len(said), len(want)/2, strings.Join(said, "\n"))
+		t.Errorf("got %d lines, want %d:\n%s", len(said), len(want)/2, strings.Join(said, "\n"))
 	}
 	for i := 0; i < len(want); i += 2 {
 		found := false
@@ -361,7 +361,7 @@ func TestConfig_TwentyMistakesAreShownAndTheRestCounted(t *testing.T) {
 			file := harness.WriteFile(t, t.TempDir(), "mock.yml", strings.Repeat("- endpoint: {path: /a, response: {status: 99}}\n", c.mistakes))
 			said := harness.Refusal(t, file)
 			if len(said) != c.lines || !strings.Contains(said[len(said)-1], c.last) {
-				t.Fatalf("it says %d lines, want %d, the last with %q:\n%s", len(said), c.lines, c.last, strings.Join(said, "\n"))
+				t.Fatalf("got %d lines, want %d, the last with %q:\n%s", len(said), c.lines, c.last, strings.Join(said, "\n"))
 			}
 			for i := range 20 {
 				if want := fmt.Sprintf("%s:%d:", file, i+1); !strings.HasPrefix(said[i], want) {
@@ -377,10 +377,10 @@ func TestConfig_ValidateAcceptsWhatIsRightWithoutServingIt(t *testing.T) {
 	file := harness.WriteFile(t, t.TempDir(), "mock.yml", "- endpoint: {path: /a, response: {}}\n")
 	code, stdout, stderr := harness.Refused(t, nil, "validate", "-c", file)
 	if code != 0 || stderr != "" || !strings.Contains(stdout, "valid") {
-		t.Errorf("got exit code %d, standard output %q, standard error %q; want 0, that it is valid, nothing", code, stdout, stderr)
+		t.Errorf("got exit code %d, standard output %q, standard error %q; want 0, a statement that the configuration is valid, and nothing", code, stdout, stderr)
 	}
 	if strings.Contains(stdout, "listening") {
-		t.Errorf("validate serves: %s", stdout)
+		t.Errorf("validate starts to serve: %s", stdout)
 	}
 }
 
@@ -409,7 +409,7 @@ func TestConfig_WarningsAreShownAndTheConfigurationIsServed(t *testing.T) {
 			parts := append([]string{file + ":" + line + ":", c.key}, c.says...)
 			code, stdout, _ := harness.Refused(t, nil, "validate", "-c", file)
 			if code != 0 || !harness.ContainsAll(stdout, append(parts, "warning")) || strings.Count(stdout, file) != 1+strings.Count(stdout, "shadowed by") {
-				t.Errorf("validate: got exit code %d and\n%s\nwant 0 and one warning that holds %q", code, stdout, parts)
+				t.Errorf("validate: got exit code %d and\n%s\nwant 0 and one warning that contains %q", code, stdout, parts)
 			}
 			p := harness.Start(t, "-c", file)
 			p.WaitLine(0, append(parts, "warning")...)
@@ -434,7 +434,7 @@ func TestConfig_SeveralYAMLDocumentsAreJoined(t *testing.T) {
 	p.Get("/second").Want(t, 200, "two")
 	p.Get("/third").Want(t, 200, "three")
 
-	mistake{name: "the mistake of a later document", config: "- endpoint: {path: /a, response: {}}\n---\n- endpoint:\n    path: /b\n    response: {status: »1}\n",
+	mistake{name: "an error in a later document", config: "- endpoint: {path: /a, response: {}}\n---\n- endpoint:\n    path: /b\n    response: {status: »1}\n",
 		key: "[1].endpoint.response.status"}.reported(t)
 	mistake{name: "a duplicate key of a later document", config: "- endpoint: {path: /a, response: {}}\n---\n- endpoint: {path: /b, response: {}, »path: /c}\n",
 		key: "[1].endpoint.path"}.reported(t)

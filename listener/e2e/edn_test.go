@@ -66,12 +66,12 @@ func TestEDN_IsServed(t *testing.T) {
 		}
 	}
 	if a := p.Do("POST", "/orders/7", `{"amount": 0}`); a.Status != 404 {
-		t.Errorf("a condition that does not hold: got %d", a.Status)
+		t.Errorf("a false condition: got %d", a.Status)
 	}
 	p.Get("/hello/O%22Brien?page=2").Want(t, 200, "{\"hello\": \"O\\\"Brien\",\n \"page\": 2}")
 	p.Get("/", "Host: a.example.com").Want(t, 200, "a host")
 	if a := p.Get("/gone"); a.Status != 404 {
-		t.Errorf("what #_ leaves out: got %d", a.Status)
+		t.Errorf("an endpoint that #_ leaves out: got %d", a.Status)
 	}
 	code, stdout, stderr := harness.Refused(t, nil, "validate", "-c", file)
 	if code != 0 || stderr != "" || !strings.Contains(stdout, "3 endpoints") {
@@ -103,7 +103,7 @@ func TestEDN_MistakesNameTheirPlace(t *testing.T) {
 		{"a symbol", "mock.edn", response + ":body »hello}}}]", "[0].endpoint.response.body", []string{`in quotes, "hello", or as a keyword, :hello`}},
 		{"a set", "mock.edn", response + ":body »#{1}}}}]", "[0].endpoint.response.body", []string{"a set has no order", "[ ]"}},
 		{"a key that is given twice", "mock.edn", response + ":status 200\n \"»status\" 201}}}]", "[0].endpoint.response.status", []string{"already given on line 3"}},
-		{"a template behind escapes, on a later line", "mock.edn", response + ":body \"{\\\"é\\\":\n \\\"\\u00e9\\\" {{»nope}}}\"}}}]", "[0].endpoint.response.body", []string{`unknown variable "nope"`}},
+		{"a template after escapes, on a later line", "mock.edn", response + ":body \"{\\\"é\\\":\n \\\"\\u00e9\\\" {{»nope}}}\"}}}]", "[0].endpoint.response.body", []string{`unknown variable "nope"`}},
 		{"a template inside a map", "mock.edn", response + ":body {:a [\"\\\"b\\\" {{»nope}}\"]}}}}]", "[0].endpoint.response.body", []string{`unknown variable "nope"`}},
 		{"a condition", "mock.edn", "[{:endpoint {:path \"/x\" :response {} :if \"method = \\\"GET\\\" »=\"}}]", "[0].endpoint.if", nil},
 	})

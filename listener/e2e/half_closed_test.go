@@ -48,7 +48,7 @@ func TestConnection_AClientThatEndsWithItsLastRequest(t *testing.T) {
 				_ = conn.(*net.TCPConn).CloseWrite()
 			}
 			if rest, err := io.ReadAll(answers); len(rest) > 0 || err != nil {
-				t.Errorf("%s, answered first %t: then came %q, %v; want the end", name, answeredFirst, rest, err)
+				t.Errorf("%s, answered first %t: then got %q, %v, want the end", name, answeredFirst, rest, err)
 			}
 			_ = conn.Close()
 		}

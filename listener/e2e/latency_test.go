@@ -90,7 +90,7 @@ func TestLatency_FailuresAndTimeOuts(t *testing.T) {
 		t.Errorf("got exit code %d", code)
 	}
 	if strings.Contains(strings.Join(p.Output(), "\n"), "server error") {
-		t.Error("an injected failure is logged as one of the server")
+		t.Error("an injected failure is logged as a failure of the server")
 	}
 }
 
@@ -150,14 +150,14 @@ func TestLatency_AClientThatLeavesLeavesNothing(t *testing.T) {
 			t.Fatalf("round %d: both requests wait", i)
 		}
 		if refused != 503 {
-			t.Errorf("round %d: got %d for one too many, want 503", i, refused)
+			t.Errorf("round %d: got %d for one request too many, want 503", i, refused)
 		}
 		_ = left.conn.Close() // this is what the test is about
 		p.WaitLine(n, "request", "uri=/slow", "status=499")
 	}
 	p.Signal(syscall.SIGTERM)
 	if code := p.Exit(); code != 0 {
-		t.Errorf("got exit code %d, want 0: nothing waits any more", code)
+		t.Errorf("got exit code %d, want 0: no request is waiting any more", code)
 	}
 	if output := strings.Join(p.Output(), "\n"); strings.Contains(output, "delivered=") || len(target.Got) > 0 {
 		t.Errorf("a webhook was sent for a request without an answer:\n%s", output)
@@ -186,10 +186,10 @@ func TestLatency_TheEndOfTheServer(t *testing.T) {
 		}
 		p.Signal(syscall.SIGTERM)
 		if got := <-waits.answer; got != c.status {
-			t.Errorf("a latency of %s, %s of grace: got %d, want %d", c.latency, c.grace, got, c.status)
+			t.Errorf("latency %s, grace %s: got %d, want %d", c.latency, c.grace, got, c.status)
 		}
 		if code := p.Exit(); code != c.code {
-			t.Errorf("a latency of %s, %s of grace: got exit code %d, want %d", c.latency, c.grace, code, c.code)
+			t.Errorf("latency %s, grace %s: got exit code %d, want %d", c.latency, c.grace, code, c.code)
 		}
 	}
 }
@@ -213,7 +213,7 @@ func TestLatency_AReloadMeanwhile(t *testing.T) {
 	p.WaitLine(0, "configuration reloaded")
 	p.Get("/slow").Want(t, 202, "")
 	if got := <-waits.answer; got != 201 {
-		t.Errorf("got %d, want 201, of the configuration before", got)
+		t.Errorf("got %d, want 201, from the previous configuration", got)
 	}
 }
 
@@ -331,7 +331,7 @@ func TestSeed_TwoRunsAreAlike(t *testing.T) {
 			t.Errorf("%s: two runs with one seed differ", path)
 		}
 		if slices.Equal(answers, other[path]) || slices.Equal(none[path], nor[path]) {
-			t.Errorf("%s: runs with two seeds, or without, are alike", path)
+			t.Errorf("%s: runs with different seeds, or without, are equal", path)
 		}
 	}
 }
@@ -360,7 +360,7 @@ func TestNoLatencyAndNoFaults(t *testing.T) {
 	}
 	for _, status := range []string{"200 ", "404 ", "500 ", "504 "} { // otherwise the rates were not tested
 		if !slices.ContainsFunc(want, func(a string) bool { return strings.HasPrefix(a, status) }) {
-			t.Errorf("none of %q is %s", want, status)
+			t.Errorf("%q does not contain %s", want, status)
 		}
 	}
 	if a := without.Get("/late"); a.Status != 504 {
@@ -373,7 +373,7 @@ func TestNoLatencyAndNoFaults(t *testing.T) {
 		}
 	}
 	if a, err := harness.Serving(t, configuration, "--no-latency").Try("GET", "/broken", ""); err == nil {
-		t.Errorf("with --no-latency alone there are faults: got %d %s", a.Status, a.Body)
+		t.Errorf("with only --no-latency, faults remain: got %d %s", a.Status, a.Body)
 	}
 }
 
@@ -405,7 +405,7 @@ func TestExamples_Latency(t *testing.T) {
 	}
 	for i, want := range []string{`202 {"id":"7","state":"queued"}`, `202 {"id":"7","state":"running"}`, `200 {"id":"7","state":"done"}`, `200 {"id":"7","state":"done"}`} {
 		if a := p.Get("/jobs/7"); fmt.Sprint(a.Status, " ", a.Body) != want {
-			t.Errorf("look %d: got %d %s, want %s", i, a.Status, a.Body, want)
+			t.Errorf("request %d: got %d %s, want %s", i, a.Status, a.Body, want)
 		}
 	}
 	for i, want := range []string{"a", "b", "c", "a"} {
@@ -442,7 +442,7 @@ func TestExamples_Latency(t *testing.T) {
 		sum := 0
 		for status, bounds := range c.want {
 			if sum += got[status]; got[status] < bounds[0] || got[status] > bounds[1] {
-				t.Errorf("%s: %d came %d times, want %v", c.path, status, got[status], bounds)
+				t.Errorf("%s: status %d occurred %d times, want %v", c.path, status, got[status], bounds)
 			}
 		}
 		if sum != 400 {

@@ -39,14 +39,14 @@ func TestRateLimit_SaysWhereTheClientStands(t *testing.T) {
 		}
 	}
 	if a := p.Do("OPTIONS", "/x", ""); a.Status != 200 || a.Header.Get("X-RateLimit-Limit") != "" {
-		t.Errorf("OPTIONS: got %d %v, want that it has no limit", a.Status, a.Header)
+		t.Errorf("OPTIONS: got %d %v, want no limit", a.Status, a.Header)
 	}
 	if a := p.Do("HEAD", "/x", ""); a.Status != 429 || a.Header.Get("X-RateLimit-Remaining") != "0" {
-		t.Errorf("HEAD: got %d %v, want that it counts as GET", a.Status, a.Header)
+		t.Errorf("HEAD: got %d %v, want HEAD to count as GET", a.Status, a.Header)
 	}
 }
 
-// The address that a client claims to have is used only if it is trusted.
+// The client address in X-Forwarded-For is used only if the header is trusted.
 func TestRateLimit_ForwardedAddresses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -76,7 +76,7 @@ func TestRateLimit_ForwardedAddresses(t *testing.T) {
 			}
 		}
 		if want := map[bool]int{true: 3, false: 0}[c.others]; served != want {
-			t.Errorf("%s: %d of 10 that forge badly were served, want %d", c.name, served, want)
+			t.Errorf("%s: %d of 10 badly forged requests were served, want %d", c.name, served, want)
 		}
 	}
 }
@@ -95,14 +95,14 @@ func TestRateLimit_SurvivesAReload(t *testing.T) {
 	p.WaitLine(from, "configuration reloaded")
 	p.Get("/new").Want(t, 200, "new")
 	if a := p.Get("/x"); a.Status != 429 {
-		t.Errorf("got %d, want that it goes on counting", a.Status)
+		t.Errorf("got %d, want the limit to go on counting", a.Status)
 	}
 	from = len(p.Output())
 	harness.WriteFile(t, dir, "mock.yml", strings.Replace(limitedToThree, "max-requests: 3", "max-requests: 4", 1))
 	p.WaitLine(from, "configuration reloaded")
 	for _, status := range []int{200, 200, 200, 200, 429} {
 		if a := p.Get("/x"); a.Status != status {
-			t.Errorf("of another limit: got %d, want %d", a.Status, status)
+			t.Errorf("with another limit: got %d, want %d", a.Status, status)
 		}
 	}
 }
@@ -124,7 +124,7 @@ func TestRateLimit_RetryAfterHolds(t *testing.T) {
 			}
 		}
 		if refused == 0 {
-			t.Errorf("%s: none was refused", algorithm)
+			t.Errorf("%s: no request was refused", algorithm)
 		}
 	}
 }
@@ -164,6 +164,6 @@ func TestLimits_OfTheExample(t *testing.T) {
 		got[status]++
 	}
 	if got[200] < 10 || got[503] == 0 || got[200]+got[503] != 40 {
-		t.Errorf("40 at once: got %v, want ten or more that are served, and others that are not", got)
+		t.Errorf("40 at once: got %v, want ten or more served, and others refused", got)
 	}
 }

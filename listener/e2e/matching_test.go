@@ -127,7 +127,7 @@ func TestMatching_ACatchAllTakesTheRestOfThePath(t *testing.T) {
 		{name: "one segment", path: "/files/a.txt", want: "rest a.txt"},
 		{name: "many segments", path: "/files/a/b/c.txt", want: "rest a/b/c.txt"},
 		{name: "decoded", path: "/files/a%20b/c", want: "rest a b/c"},
-		{name: "behind a parameter", path: "/of/ann/x/y", want: "ann has x/y"},
+		{name: "after a parameter", path: "/of/ann/x/y", want: "ann has x/y"},
 		{name: "not before the last segment", path: "/middle/x/end", status: 404},
 		{name: "a star before the last segment is literal", path: "/middle/*here/end", want: "literal"},
 	})
@@ -215,10 +215,10 @@ func TestMatching_AWrongTurnIsTakenBack(t *testing.T) {
 		`{path: "/:x/e/f/h", response: {body: "top {{path-params.x}}"}}`,
 	}, func(t *testing.T, p *harness.Process) {
 		answers(p, t, []exchange{
-			{name: "from a literal that goes on to a parameter that ends", path: "/users/me", want: "user me"},
+			{name: "from a literal that continues to a parameter that ends", path: "/users/me", want: "user me"},
 			{name: "from a typed parameter to a string", path: "/a/1/c", want: "text 1"},
 			{name: "from both to a catch-all", path: "/a/1/d", want: "rest 1/d"},
-			{name: "not where the typed parameter goes on", path: "/a/1/b", want: "int"},
+			{name: "not where the typed parameter continues", path: "/a/1/b", want: "int"},
 			{name: "over two segments", path: "/d/e/f/7", want: "e 7"},
 			{name: "over three segments", path: "/d/e/f/h", want: "top d"},
 			{name: "the literals all the way", path: "/d/e/f/g", want: "deep"},
@@ -240,8 +240,8 @@ func TestMatching_OfOneShapeTheFirstDeclaredWhoseTypesAndConditionHoldAnswers(t 
 `)
 	answers(p, t, []exchange{
 		{name: "both conditions hold", path: "/a/p?k=1", want: "first p"},
-		{name: "only the second holds", path: "/a/p?k=2", want: "second p"},
-		{name: "none holds", path: "/a/p?k=3", want: "third p"},
+		{name: "only the second is true", path: "/a/p?k=2", want: "second p"},
+		{name: "no condition is true", path: "/a/p?k=3", want: "third p"},
 		{name: "nothing to compare", path: "/a/p", want: "third p"},
 		{name: "the first type fits", path: "/t/true", want: "bool"},
 		{name: "two types fit", path: "/t/7", want: "int"},
@@ -281,12 +281,12 @@ func TestMatching_AConditionThatFailsLeavesTheRequestToTheNextEndpoint(t *testin
 		{name: "page 2 of a list", path: "/list?page=2", want: "page two"},
 		{name: "any other page of a list", path: "/list?page=1", want: "page one"},
 		{name: "a list without a page", path: "/list", want: "page one"},
-		{name: "a literal whose condition holds", path: "/l/me?a=1", want: "literal"},
+		{name: "a literal whose condition is true", path: "/l/me?a=1", want: "literal"},
 		{name: "from a literal to a parameter", path: "/l/me?b=1", want: "text"},
 		{name: "from a literal to a catch-all", path: "/l/me", want: "rest"},
 		{name: "from a typed parameter to a string", path: "/l/7?b=1", want: "text"},
 		{name: "from all to none", path: "/l/7?c=1", status: 404},
-		{name: "a path parameter of its own holds", path: "/own/yes", want: "own"},
+		{name: "a condition on its own path parameter is true", path: "/own/yes", want: "own"},
 		{name: "a path parameter of its own does not", path: "/own/no", status: 404},
 		{name: "an empty condition", path: "/empty", want: "always"},
 	})
@@ -309,7 +309,7 @@ func TestMatching_TheHostPicksTheEndpoint(t *testing.T) {
 			{name: "wildcard, in another case", path: "/a", host: "WWW.Example.COM", want: "wildcard"},
 			{name: "wildcard, with a port", path: "/a", host: "www.example.com:80", want: "wildcard"},
 			{name: "a wildcard does not stand for nothing", path: "/a", host: "example.com", want: "any"},
-			{name: "a wildcard begins behind a dot", path: "/a", host: "notexample.com", want: "any"},
+			{name: "a wildcard begins after a dot", path: "/a", host: "notexample.com", want: "any"},
 			{name: "a host that is not declared", path: "/a", host: "other.test", want: "any"},
 			{name: "an address", path: "/a", want: "any"},
 			{name: "an IPv6 address with a port", path: "/a", host: "[::1]:8000", want: "any"},
@@ -347,7 +347,7 @@ func shape(a harness.Answer, t *testing.T) unmatched {
 	var u unmatched
 	var keys map[string]string
 	if err := json.Unmarshal([]byte(a.Body), &keys); err != nil || len(keys) != 3 {
-		t.Fatalf("got %s (%v), want a JSON object with the texts error, code and message", a.Body, err)
+		t.Fatalf("got %s (%v), want a JSON object with the strings error, code and message", a.Body, err)
 	}
 	u = unmatched{keys["error"], keys["code"], keys["message"]}
 	if u.Error == "" || u.Message == "" || !regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`).MatchString(u.Code) {
@@ -391,7 +391,7 @@ func TestMatching_ADeclaredPathWithAnotherMethodIs405(t *testing.T) {
 		a := p.Do(c.method, c.path, "")
 		if c.method != "HEAD" {
 			if code := shape(a, t).Code; code == notFound {
-				t.Errorf("%s %s: got the code of a path that is not declared, %s", c.method, c.path, code)
+				t.Errorf("%s %s: got the code for an undeclared path, %s", c.method, c.path, code)
 			}
 		}
 		got := strings.Split(a.Header.Get("Allow"), ", ")
@@ -444,7 +444,7 @@ func TestMatching_TheMessageNamesTheNearestEndpointAndWhyItDidNotMatch(t *testin
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := shape(p.Do(c.method, c.path, ""), t); !harness.ContainsAll(got.Message, c.says) {
-				t.Errorf("%s %s: the message is %q, want one that holds %q", c.method, c.path, got.Message, c.says)
+				t.Errorf("%s %s: the message is %q, want one that contains %q", c.method, c.path, got.Message, c.says)
 			}
 		})
 	}
@@ -452,10 +452,10 @@ func TestMatching_TheMessageNamesTheNearestEndpointAndWhyItDidNotMatch(t *testin
 
 func TestMatching_TheMessageSaysThatNothingIsDeclaredOnlyWhenNothingIs(t *testing.T) {
 	t.Parallel()
-	const nothing = "none is declared at all"
+	const nothing = "no endpoints are declared"
 	for config, want := range map[string]bool{"[]": true, "- endpoint: {path: /accounts, response: {}}\n": false} {
 		if got := shape(harness.Serving(t, config).Get("/b/c/d"), t).Message; strings.Contains(got, nothing) != want {
-			t.Errorf("with %q declared the message is %q; says that nothing is: want %v", config, got, want)
+			t.Errorf("with %q declared the message is %q; want it to say that there are no endpoints: %v", config, got, want)
 		}
 	}
 }
@@ -469,7 +469,7 @@ func TestMatching_TheMessageNamesThreeEndpointsAtMost(t *testing.T) {
 	p := harness.Serving(t, config.String())
 	message := shape(p.Get("/items/b"), t).Message
 	if got := strings.Count(message, "/items/a"); got != 3 {
-		t.Errorf("it names %d endpoints, want 3: %s", got, message)
+		t.Errorf("the message names %d endpoints, want 3: %s", got, message)
 	}
 }
 
@@ -497,7 +497,7 @@ func TestMatching_ADeclarationThatIsNeverReachedIsWarnedOf(t *testing.T) {
 	}{
 		{"the same twice", "{path: /a, response: {}}", "{path: /a, response: {}}", true},
 		{"parameters of other names", "{path: '/a/:x', response: {}}", "{path: '/a/:y', response: {}}", true},
-		{"the same behind a trailing slash", "{path: /a, response: {}}", "{path: /a/, response: {}}", true},
+		{"the same after a trailing slash", "{path: /a, response: {}}", "{path: /a/, response: {}}", true},
 		{"the default before the condition", "{path: /a, response: {}}", "{path: /a, if: query-params.k, response: {}}", true},
 		{"the same condition twice", "{path: /a, if: query-params.k, response: {}}", "{path: /a, if: query-params.k, response: {}}", true},
 		{"the same type twice", "{path: '/a/:x|int', response: {}}", "{path: '/a/:y|int', response: {}}", true},
@@ -520,10 +520,10 @@ func TestMatching_ADeclarationThatIsNeverReachedIsWarnedOf(t *testing.T) {
 			}
 			both := file + ":2:"
 			if got := harness.ContainsAll(stdout, []string{"warning", both, file + ":1:", "[1].endpoint"}); got != c.warned {
-				t.Errorf("it says\n%s\nwarned of %v, want %v", stdout, got, c.warned)
+				t.Errorf("got\n%s\nwarned about %v, want %v", stdout, got, c.warned)
 			}
 			if !c.warned && strings.Contains(stdout, file) {
-				t.Errorf("it says\n%s\nwant no warning", stdout)
+				t.Errorf("got\n%s\nwant no warning", stdout)
 			}
 		})
 	}
@@ -563,7 +563,7 @@ func TestMatching_OneTrailingSlashIsIgnored(t *testing.T) {
 		{name: "of the request", path: "/a/", want: "a"},
 		{name: "of the declaration", path: "/b", want: "b"},
 		{name: "of both", path: "/b/", want: "b"},
-		{name: "behind a parameter", path: "/u/7/", want: "user 7"},
+		{name: "after a parameter", path: "/u/7/", want: "user 7"},
 		{name: "before a query", path: "/a/?x=1", want: "a"},
 		{name: "of two only one", path: "/a//", status: 404},
 	})

@@ -30,7 +30,7 @@ const levels = 100_000
 // fewer levels than with Go's default: each level takes a few hundred bytes.
 func smallStack(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes a processor for some seconds")
+		t.Skip("it keeps a CPU busy for some seconds")
 	}
 	before := debug.SetMaxStack(8 << 20)
 	t.Cleanup(func() { debug.SetMaxStack(before) })
@@ -41,8 +41,8 @@ func around(opening, inside, closing string) string {
 	return strings.Repeat(opening, levels) + inside + strings.Repeat(closing, levels)
 }
 
-// A configuration of any nesting depth is either served, or refused at the position where it is
-// too deep, and the previous one stays in service: no configuration crashes the process.
+// A configuration of any nesting depth is either served, or refused at the position where it is too
+// deep while the previous one stays in service. No configuration crashes the process.
 func TestNesting_OfConfigurations(t *testing.T) {
 	smallStack(t)
 	t.Run("strict", func(t *testing.T) { nestConfigurations(t, true) })
@@ -76,12 +76,12 @@ func nestConfigurations(t *testing.T, strict bool) {
 			var problems syntax.Problems
 			switch {
 			case c.want == "" && err != nil:
-				t.Errorf("it is refused: %.300s", err)
+				t.Errorf("the configuration is refused: %.300s", err)
 			case c.want == "", err == nil && !strict:
 			case !errors.As(err, &problems):
-				t.Errorf("it is not refused, but %v", err)
+				t.Errorf("the configuration is not refused, but %v", err)
 			case !strings.Contains(problems.Error(), c.want):
-				t.Errorf("it is refused with %.300s\nwant %s", problems, c.want)
+				t.Errorf("the configuration is refused with %.300s\nwant %s", problems, c.want)
 			}
 			resp, err := http.Get(server.URL() + "/a")
 			if err != nil {
@@ -89,7 +89,7 @@ func nestConfigurations(t *testing.T, strict bool) {
 			}
 			_ = resp.Body.Close()
 			if resp.StatusCode != http.StatusOK {
-				t.Errorf("afterwards /a is answered %d", resp.StatusCode)
+				t.Errorf("afterwards /a is answered with %d", resp.StatusCode)
 			}
 		})
 	}
@@ -140,7 +140,7 @@ func nestedConfigurations() []nested {
 		{"schemas that hold at once", "json", media(`{"schema": ` + around(`{"allOf":[`, "{}", "]}") + `}`), values},
 		{"references to references", "json", chained(`%s`), "the reference leads to a reference, and so on, more than 100 times"},
 		{"schemas by reference", "json", chained(`{"type":"array","minItems":1,"items":%s}`), ""},
-		{"schemas that hold at once, by reference", "json", chained(`{"allOf":[%s]}`), "the schema is made of itself"},
+		{"schemas that hold at once, by reference", "json", chained(`{"allOf":[%s]}`), "the schema contains itself"},
 		{"an example", "json", media(`{"example": ` + around("[", "", "]") + `}`), values},
 		{"a pattern", "json", media(`{"schema": {"type": "string", "pattern": "` + around("(", "a", ")") + `"}}`), ""},
 		{"a mocks file", "yml", "/b:\n  get: {response: {body: " + around("[", "", "]") + "}}", values},
@@ -250,13 +250,13 @@ func TestNesting_OfRequests(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, got, err := conn.Read(context.Background()); string(got) != want || err != nil {
-				t.Errorf("%.20s… is answered %s, %v, want %s", text, got, err, want)
+				t.Errorf("%.20s… is answered with %s, %v, want %s", text, got, err, want)
 			}
 		}
 	})
 }
 
-// A workbook with deeply nested XML is refused at load, or served.
+// A workbook with deeply nested XML is either served or refused when it is loaded.
 func TestNesting_OfWorkbooks(t *testing.T) {
 	smallStack(t)
 	book := excelize.NewFile()
@@ -307,7 +307,7 @@ func TestNesting_OfWorkbooks(t *testing.T) {
 			case err == nil:
 				_ = server.Close()
 			case !errors.As(err, &problems) || !strings.Contains(err.Error(), "b.xlsx"):
-				t.Errorf("an error that names no workbook: %.300s", err)
+				t.Errorf("the error names no workbook: %.300s", err)
 			}
 		})
 	}

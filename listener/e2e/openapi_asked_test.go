@@ -137,7 +137,7 @@ func TestOpenAPI_TheObjectThatIsAskedForIsMadeAnew(t *testing.T) {
 			seen[a.Body] = true
 		}
 		if len(seen) < 2 {
-			t.Errorf("%s: got the same body five times", path)
+			t.Errorf("%s: got the same body all five times", path)
 		}
 	}
 	if a := p.Get("/pets/none"); a.Status != 200 || strings.Contains(a.Body, "none") {

@@ -61,10 +61,10 @@ func TestOpenAPI_BasePath(t *testing.T) {
 			p.Get(base+"/path").Want(t, 200, "path")
 			p.Do("PUT", base+"/path", "").Want(t, 200, "mine")
 			if a := p.Get(base + "/things"); a.Status != 200 { // the body is generated from a converted schema
-				t.Errorf("of Swagger 2.0: got %d %q", a.Status, a.Body)
+				t.Errorf("Swagger 2.0: got %d %q", a.Status, a.Body)
 			}
 			if a := p.Get(base + "/pets/x"); a.Status != 400 {
-				t.Errorf("an id that is no integer: got %d %q, want 400", a.Status, a.Body)
+				t.Errorf("an id that is not an integer: got %d %q, want 400", a.Status, a.Body)
 			}
 			for _, path := range []string{"/v1/pets/7", "/of-path/path", "/old/things"} {
 				if a := p.Get(path); a.Status != 404 {
@@ -109,7 +109,7 @@ func TestOpenAPI_BasePathThatIsNoPathIsRefused(t *testing.T) {
 	for _, value := range []string{"", "v2", "/v2?a=b", "/v2#a", "/a b", "/{tenant}/v2", "/:tenant", "/*", "//host/v2", "/a//b", "/../v2", "/%2e%2e", "/%zz", "https://api.example/v2", "/a\\b"} {
 		code, stdout, stderr := harness.Refused(t, nil, "-m", document, "--base-path", value)
 		if code != 2 || !strings.Contains(stderr, "--base-path") || !strings.Contains(stderr, "a path that begins with a slash, such as /v2") {
-			t.Errorf("--base-path %q: got exit code %d, %s%s, want 2 and what is expected", value, code, stdout, stderr)
+			t.Errorf("--base-path %q: got exit code %d, %s%s, want 2 and the expected form", value, code, stdout, stderr)
 		}
 		if value == "" {
 			continue

@@ -23,8 +23,8 @@ import (
 )
 
 // These tests compare the answers of operations with their OpenAPI documents. They read the
-// documents themselves, and use a validator that the program does not use, so that a mistake in
-// the program cannot hide behind the same mistake here.
+// documents themselves, and use a validator that the program does not use, so that a bug in the
+// program is not hidden by the same bug here.
 
 // documentsVariable names a directory of documents that are served and called in addition to our
 // own.
@@ -40,7 +40,7 @@ func TestConformance_DocumentsElsewhere(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv(documentsVariable)
 	if dir == "" {
-		t.Skipf("%s names no directory of documents", documentsVariable)
+		t.Skipf("%s does not name a directory of documents", documentsVariable)
 	}
 	conform(t, dir)
 }
@@ -58,7 +58,7 @@ func conform(t *testing.T, dir string) {
 	t.Helper()
 	files := documentsIn(t, dir)
 	if len(files) == 0 {
-		t.Fatalf("there is no document in %s", dir)
+		t.Fatalf("no document in %s", dir)
 	}
 	for _, file := range files {
 		name, err := filepath.Rel(dir, file)
@@ -157,7 +157,7 @@ func readDocument(t *testing.T, file string) *apiDocument {
 	return d
 }
 
-// fileLoader loads files for the validator, and converts schemas of OpenAPI 3.0 to JSON Schema.
+// fileLoader loads files for the validator, and converts OpenAPI 3.0 schemas to JSON Schema.
 type fileLoader struct{}
 
 func (fileLoader) Load(address string) (any, error) {
@@ -301,7 +301,7 @@ func (d *apiDocument) resolve(at place) (place, any) {
 			}
 			v = parent[i]
 		default:
-			d.t.Fatalf("%v: there is nothing", at)
+			d.t.Fatalf("%v: there is no value", at)
 		}
 	}
 	ref := textAt(v, "$ref")
@@ -540,7 +540,7 @@ func (o *calledOperation) media(t *testing.T, call string, a harness.Answer, con
 		t.Errorf("%s: got the media type %q, want one of %q", call, got, contents)
 		return ""
 	case !strings.Contains(strings.Join(headers, "\n"), "Accept:") && slices.ContainsFunc(contents, isJSONType) && !isJSONType(got):
-		t.Errorf("%s: got the media type %q, want JSON, of %q", call, got, contents)
+		t.Errorf("%s: got the media type %q, want JSON, one of %q", call, got, contents)
 	}
 	return fits[0]
 }
@@ -575,7 +575,7 @@ func (d *apiDocument) validate(at place, media, body string) error {
 	switch {
 	case isJSONType(media):
 		if v, err = jsonschema.UnmarshalJSON(strings.NewReader(body)); err != nil {
-			return fmt.Errorf("no JSON: %w", err)
+			return fmt.Errorf("not valid JSON: %w", err)
 		}
 	case !strings.HasPrefix(media, "text/") || strings.Contains(media, "xml"):
 		return nil

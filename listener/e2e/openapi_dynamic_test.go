@@ -77,12 +77,12 @@ func TestOpenAPI_Dynamic(t *testing.T) {
 			ids := petIDs(t, p, 8, 200, "/pets")
 			slices.Sort(ids)
 			if ids[0] < 1000 || len(slices.Compact(slices.Clone(ids))) < 2 {
-				t.Errorf("got the ids %v, want made ones that differ", ids)
+				t.Errorf("got the ids %v, want generated ones that differ", ids)
 			}
 			ids = petIDs(t, p, 8, 404, "/pets", "Prefer: code=404")
 			slices.Sort(ids)
 			if ids[0] < 1000 || len(slices.Compact(ids)) < 2 {
-				t.Errorf("with a code: got the ids %v, want made ones that differ", ids)
+				t.Errorf("with a code: got the ids %v, want generated ones that differ", ids)
 			}
 			p.Get("/pets", "Prefer: dynamic=false").Want(t, 200, `{"id":1001}`)
 			p.Get("/pets?__dynamic=false").Want(t, 200, `{"id":1001}`)

@@ -32,7 +32,7 @@ func keepsItsMeaning(t *testing.T, file string) {
 	first := harness.ExportOf(t, "-m", d.file)
 	exported := harness.WriteFile(t, t.TempDir(), "exported.yml", first)
 	if second := harness.ExportOf(t, "-m", exported); second != first {
-		t.Errorf("the export of the export is another:\n%s\nafter\n%s", second, first)
+		t.Errorf("the export of the export differs:\n%s\nafter\n%s", second, first)
 	}
 	p, q := harness.Start(t, "-m", d.file, "--no-webhooks"), harness.Start(t, "-m", exported, "--no-webhooks")
 	for _, op := range d.operations() {
@@ -68,7 +68,7 @@ func TestExport_TheTwoFormsAreOneDocument(t *testing.T) {
 	}
 }
 
-// A server of the export gives the same fixed answers as before.
+// A server of the exported document gives the same fixed answers as a server of the original.
 func TestExport_OfFixedAnswersServesThem(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -89,7 +89,7 @@ func TestExport_OfFixedAnswersServesThem(t *testing.T) {
 	}
 }
 
-// exampleBody returns a JSON body without insignificant blanks.
+// exampleBody returns a JSON body without insignificant white space.
 func exampleBody(text string) string {
 	var v any
 	if json.Unmarshal([]byte(text), &v) != nil {
@@ -141,7 +141,7 @@ getC: {status: 418, body: {short: true}}
 		}
 	}
 	if strings.Contains(text, "getB") || !strings.Contains(text, "postB") {
-		t.Errorf("the operation that was replaced is there, or the one beside it is not:\n%s", text)
+		t.Errorf("the replaced operation is present, or the other one is missing:\n%s", text)
 	}
 	if b := q.Do("GET", "/v1/a", "", "Prefer: code=402"); exampleBody(b.Body) != `{"a":3}` {
 		t.Errorf("the answer with a condition: got %v\n%s", b, text)
@@ -167,7 +167,7 @@ paths:
 	for _, form := range []string{"yaml", "json"} {
 		text := harness.ExportOf(t, "-c", document, "-c", declared, "-c", edn, "-m", mocks, "--export-format", form)
 		if strings.Contains(text, "hunter2") || strings.Count(text, "(not shown)") != 5 || !strings.Contains(text, "http://xxxxx@127.0.0.1:1/x") {
-			t.Errorf("%s: a secret is shown, or what is none is not:\n%s", form, text)
+			t.Errorf("%s: a secret is shown, or another value is hidden:\n%s", form, text)
 		}
 		harness.Start(t, "-m", harness.WriteFile(t, dir, "exported."+form, text)).Get("/a").Want(t, 418, "")
 	}
@@ -232,7 +232,7 @@ components:
 			}
 		}
 		if second := harness.ExportOf(t, "-m", exported); second != harness.ExportOf(t, args...) {
-			t.Errorf("%v: the export of the export is another:\n%s", args, second)
+			t.Errorf("%v: the export of the export differs:\n%s", args, second)
 		}
 	}
 }
@@ -242,9 +242,9 @@ func TestExport_SaysWhatKeepsItFromADocument(t *testing.T) {
 	file := harness.WriteFile(t, t.TempDir(), "api.yml", "- endpoint: {path: /a, response: {statsu: 200}}\n")
 	code, stdout, stderr := harness.Refused(t, nil, "export", "-c", file)
 	if code != 2 || stdout != "" || !strings.Contains(stderr, `did you mean "status"?`) {
-		t.Errorf("got exit code %d, %q and %q, want the mistake and no document", code, stdout, stderr)
+		t.Errorf("got exit code %d, %q and %q, want the error and no document", code, stdout, stderr)
 	}
 	if code, _, stderr := harness.Refused(t, nil, "export", "-c", file, "--export-format", "xml"); code != 2 || !strings.Contains(stderr, "yaml or json") {
-		t.Errorf("got exit code %d and %q, want what is accepted", code, stderr)
+		t.Errorf("got exit code %d and %q, want the expected values", code, stderr)
 	}
 }

@@ -17,18 +17,18 @@ var faulty = []struct {
 	{"reference to nothing", openAPI + `paths:
   /a:
     get: {responses: {'200': {description: ok, content: {application/json: {example: [1], schema: {$ref: '#/components/schemas/A'}}}}}}
-`, `5:107: #/paths/~1a/get/responses/200/content/application~1json/schema/$ref: the reference "#/components/schemas/A" does not resolve: there is no "components" there; what it stands for is left out, so that a schema accepts anything`,
+`, `5:107: #/paths/~1a/get/responses/200/content/application~1json/schema/$ref: the reference "#/components/schemas/A" does not resolve: there is no "components" there; what it refers to is left out, so a schema accepts anything`,
 		[]string{"GET /a 200 [1]"}},
 	{"reference to another kind", openAPI + `paths:
   /a:
     get: {responses: {'200': {$ref: '#/components/schemas/A'}}}
 components: {schemas: {A: {type: string}}}
-`, `5:38: #/paths/~1a/get/responses/200/$ref: the reference leads to one of schemas; expected one of responses; what it stands for is left out, so that a schema accepts anything`,
+`, `5:38: #/paths/~1a/get/responses/200/$ref: the reference leads to one of schemas; expected one of responses; what it refers to is left out, so a schema accepts anything`,
 		[]string{"GET /a 200 "}},
 	{"reference to a file that is not there", openAPI + `paths:
   /a:
     get: {responses: {'200': {description: ok, content: {text/plain: {example: x, schema: {$ref: 'none.yml'}}}}}}
-`, `/none.yml: there is no such file; what it stands for is left out`,
+`, `/none.yml: there is no such file; what it refers to is left out`,
 		[]string{"GET /a 200 x"}},
 	{"discriminator that does not resolve", openAPI + `paths:
   /a:
@@ -36,15 +36,15 @@ components: {schemas: {A: {type: string}}}
 components:
   schemas:
     A: {type: object, required: [kind], properties: {kind: {type: string}}, discriminator: {propertyName: kind, mapping: {b: '#/components/schemas/B'}}}
-`, `8:127: #/components/schemas/A/discriminator/mapping/b: the reference "#/components/schemas/B" does not resolve: there is no "B" there; what it stands for is left out, so that a schema accepts anything`,
+`, `8:127: #/components/schemas/A/discriminator/mapping/b: the reference "#/components/schemas/B" does not resolve: there is no "B" there; what it refers to is left out, so a schema accepts anything`,
 		[]string{`GET /a 200 {"kind":"A"}`}},
-	{"schema made of itself", openAPI + `paths:
+	{"schema that contains itself", openAPI + `paths:
   /a:
     get: {responses: {'200': {description: ok, content: {application/json: {schema: {$ref: '#/components/schemas/A'}}}}}}
 components:
   schemas:
     A: {allOf: [{$ref: '#/components/schemas/A'}, {enum: [7]}]}
-`, `8:8: #/components/schemas/A: the schema is made of itself, by allOf, anyOf, oneOf, not or if, so that it would have no end; a reference back to it may stand in properties or items; the part that leads back is left out`,
+`, `8:8: #/components/schemas/A: the schema contains itself through allOf, anyOf, oneOf, not or if, so it would never end; a reference back to it may be in properties or items; the part that leads back is left out`,
 		[]string{"GET /a 200 7"}},
 	{"list for a map", openAPI + `paths:
   /a:
@@ -80,7 +80,7 @@ paths:
 `, `5:120: #/paths/~1a/get/responses/200/content/text~1plain/examples/x: no value or externalValue field; it is left out`, []string{"GET /a 200 y"}},
 	{"response without a description", openAPI + `paths:
   /a: {get: {responses: {'200': {content: {text/plain: {example: x}}}}}}
-`, `4:33: #/paths/~1a/get/responses/200: description is missing: what the response means, a text; nothing that is served depends on it`, []string{"GET /a 200 x"}},
+`, `4:33: #/paths/~1a/get/responses/200: description is missing; expected a text that says what the response means; nothing that is served depends on it`, []string{"GET /a 200 x"}},
 	{"no responses", openAPI + "paths:\n  /a: {get: {summary: s}}\n",
 		`4:13: #/paths/~1a/get: responses is missing or empty; the answer is 200, without a body`, []string{"GET /a 200 "}},
 	{"type that there is none of", openAPI + `paths:
@@ -96,15 +96,15 @@ paths:
   /b: {get: {operationId: x, responses: {'200': {description: ok, content: {text/plain: {example: b}}}}}}
 `, `: the operationId "x" is already given at `, []string{"GET /a 200 a", "GET /b 200 b"}},
 	{"path without a slash", openAPI + "paths:\n  a: {get: {responses: {'204': {description: ok}}}}\n",
-		`4:3: #/paths/a: the path "a" does not begin with /; one is put in front`, []string{"GET /a 204 "}},
+		`4:3: #/paths/a: the path "a" does not begin with /; a / is added`, []string{"GET /a 204 "}},
 	{"brace without another", openAPI + "paths:\n  '/a/{b': {get: {responses: {'204': {description: ok}}}}\n",
 		`4:4: #/paths/~1a~1{b: the path "/a/{b": a { has no matching } in its segment; the path is taken literally`, []string{"GET /a/%7Bb 204 "}},
 	{"blank name in a path", openAPI + "paths:\n  '/a/{}': {get: {responses: {'204': {description: ok}}}}\n",
-		`4:4: #/paths/~1a~1{}: the path "/a/{}": a parameter has no name; it is named by its place`, []string{"GET /a/b 204 "}},
+		`4:4: #/paths/~1a~1{}: the path "/a/{}": a parameter has no name; it is named after its position`, []string{"GET /a/b 204 "}},
 	{"name twice in a path", openAPI + `paths:
   /a/{id}/b/{id}:
     get: {parameters: [{name: id, in: path, required: true, schema: {type: string}}], responses: {'204': {description: ok}}}
-`, `4:3: #/paths/~1a~1{id}~1b~1{id}: the path "/a/{id}/b/{id}": the parameter "id" is there twice; the second one has a number after its name`,
+`, `4:3: #/paths/~1a~1{id}~1b~1{id}: the path "/a/{id}/b/{id}": the parameter "id" occurs twice; a number is added to the second name`,
 		[]string{"GET /a/x/b/y 204 "}},
 	{"parameter that is not declared", openAPI + "paths:\n  /a/{id}: {get: {responses: {'204': {description: ok}}}}\n",
 		`4:13: #/paths/~1a~1{id}/get: the path parameter "id" is not declared: an entry of parameters with name: id and in: path is missing; any text is accepted`,
@@ -118,7 +118,7 @@ paths:
 	{"query in a path", openAPI + `paths:
   '/a?b={c}':
     get: {parameters: [{name: c, in: path, required: true, schema: {type: integer}}], responses: {'204': {description: ok}, '400': {description: wrong}}}
-`, `4:4: #/paths/~1a?b={c}: the path "/a?b={c}" holds a query; the path ends there, and what follows are query parameters`,
+`, `4:4: #/paths/~1a?b={c}: the path "/a?b={c}" contains a query; the path ends there, and what follows are query parameters`,
 		[]string{"GET /a 204 ", "GET /a?b=1 204 "}},
 	{"queries in paths", openAPI + `paths:
   '/a?act=stop': {get: {responses: {'200': {description: ok, content: {text/plain: {example: stop}}}}}}
@@ -161,7 +161,7 @@ func TestFaultyDocuments_AreServed(t *testing.T) {
 			}
 			code, stdout, stderr = harness.Refused(t, nil, "validate", "--strict-documents", "-m", file)
 			if code != 2 || !strings.HasPrefix(stderr, file+":") {
-				t.Errorf("validate --strict-documents: got exit code %d, %s%s, want 2 and an error of the file", code, stdout, stderr)
+				t.Errorf("validate --strict-documents: got exit code %d, %s%s, want 2 and an error about the file", code, stdout, stderr)
 			}
 			p := harness.Start(t, "--validate", "-m", file)
 			for _, asked := range c.asked {

@@ -120,7 +120,7 @@ func TestOpenAPI_LimitsOfMadeLists(t *testing.T) {
 			a := p.Get("/made?limit=" + strconv.Itoa(limit))
 			var list []int
 			if err := json.Unmarshal([]byte(a.Body), &list); err != nil || len(list) != 2 {
-				t.Errorf("%v, limit %d: got %q, want a list of 2, which is the least that the schema accepts: %v", args, limit, a.Body, err)
+				t.Errorf("%v, limit %d: got %q, want a list of 2, the minimum of the schema: %v", args, limit, a.Body, err)
 			}
 		}
 	}

@@ -59,7 +59,7 @@ paths:
 `
 
 // An invalid request is answered with the error that its operation declares, and the reason is
-// inserted where the declared body has room for it.
+// inserted where the declared body has a place for it.
 func TestValidate_AnswersWithTheErrorsOfTheDocument(t *testing.T) {
 	t.Parallel()
 	p := harness.Start(t, "--validate", "-m", harness.WriteFile(t, t.TempDir(), "api.yml", openAPI+strings.TrimPrefix(refusals, "\n")))
@@ -82,7 +82,7 @@ func TestValidate_AnswersWithTheErrorsOfTheDocument(t *testing.T) {
 			t.Errorf("%s: got %d %q %s\nwant %d %q %s", c.path, a.Status, a.Header.Get("Content-Type"), a.Body, c.status, c.media, want)
 		}
 		if c.body == "" && complaintOf(a, t).Code != "invalid_body" {
-			t.Errorf("%s: got %s, want the error of the server's own", c.path, a.Body)
+			t.Errorf("%s: got %s, want the server's own error", c.path, a.Body)
 		}
 		if got := a.Header.Get("X-Kind"); (got == "validation") != (c.path == "unprocessable") {
 			t.Errorf("%s: got X-Kind %q", c.path, got)

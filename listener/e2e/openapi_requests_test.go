@@ -132,7 +132,7 @@ func TestOpenAPIRequests_Dynamic(t *testing.T) {
 		t.Errorf("with the same seed, got\n%s\nand\n%s", a, b)
 	}
 	if a, b := bodies(), bodies(); a == b {
-		t.Errorf("without a seed, got twice\n%s", a)
+		t.Errorf("without a seed, got the same twice:\n%s", a)
 	}
 }
 
@@ -266,7 +266,8 @@ func TestOpenAPIRequests_ValidateAddresses(t *testing.T) {
 	}
 }
 
-// A nullable reference of OpenAPI 3.0 accepts null, and the same other values as before.
+// A nullable reference in OpenAPI 3.0 accepts null in addition to the values that its schema
+// accepts.
 func TestOpenAPIRequests_ValidateNullableReferences(t *testing.T) {
 	t.Parallel()
 	p := documented(t, "nullable.yml", "--validate")
@@ -302,10 +303,10 @@ func TestOpenAPIRequests_ValidateNullableReferences(t *testing.T) {
 	}
 }
 
-// A compressed body may not be larger, once decompressed, than any other body may be.
+// A compressed body, once decompressed, has the same size limit as any other body.
 func TestOpenAPIRequests_ValidateBoundsCodings(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes a processor for some seconds")
+		t.Skip("it keeps a CPU busy for some seconds")
 	}
 	t.Parallel()
 	p := documented(t, "validate.yml", "--validate", "--max-body", "100KiB")
@@ -316,7 +317,7 @@ func TestOpenAPIRequests_ValidateBoundsCodings(t *testing.T) {
 		_ = w.Close()
 		for _, coding := range []string{"gzip", "GZIP", "X-Gzip"} {
 			if a := p.Do("POST", "/v1/orders", packed.String(), askedJSON, "Content-Encoding: "+coding); a.Status != want {
-				t.Errorf("of %d bytes, %s: got %d %s, want %d", size, coding, a.Status, a.Body, want)
+				t.Errorf("%d bytes, %s: got %d %s, want %d", size, coding, a.Status, a.Body, want)
 			}
 		}
 	}
@@ -344,7 +345,7 @@ func TestOpenAPIRequests_ValidateWhateverAnswers(t *testing.T) {
 	}
 }
 
-// Requests of many clients are validated against one document concurrently.
+// Requests from many clients are validated against one document concurrently.
 func TestOpenAPIRequests_ValidateAtOnce(t *testing.T) {
 	t.Parallel()
 	p := documented(t, "validate.yml", "--validate")
@@ -364,7 +365,7 @@ func TestOpenAPIRequests_ValidateAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// At load, a warning names what requests are not validated against.
+// When the document is loaded, a warning names the parts that requests are not validated against.
 func TestOpenAPIRequests_WhatCannotBeValidatedIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	file := harness.WriteFile(t, t.TempDir(), "api.yml", `openapi: 3.0.3

@@ -12,7 +12,7 @@ import (
 )
 
 // faultyDocument returns a document with n operations, each with an example that its schema does
-// not accept. The first one also has a key without a meaning.
+// not accept. The first one also has an unknown key.
 func faultyDocument(n int) string {
 	var b strings.Builder
 	b.WriteString("openapi: 3.0.3\ninfo: {title: Faulty, version: '2.1'}\nservers: [{url: /v1}]\npaths:\n")
@@ -65,12 +65,12 @@ func TestOpenAPI_Summary(t *testing.T) {
 	p = harness.Start(t, "-m", few)
 	p.WaitLine(0, "OpenAPI document", `warnings="4 warnings of 2 kinds"`)
 	if n := count("configuration warning "); n != 4 {
-		t.Errorf("got %d warnings of a document with few, want 4", n)
+		t.Errorf("got %d warnings about a document with few, want 4", n)
 	}
 
 	code, stdout, stderr := harness.Refused(t, nil, "validate", "-m", many)
 	if n := strings.Count(stdout+stderr, "sent anyway"); code != 0 || n != 20 {
-		t.Errorf("validate: got exit code %d and %d warnings of examples, want 0 and 20", code, n)
+		t.Errorf("validate: got exit code %d and %d warnings about examples, want 0 and 20", code, n)
 	}
 }
 

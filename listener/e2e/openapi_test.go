@@ -181,12 +181,12 @@ func TestOpenAPI_ManyWarnings(t *testing.T) {
 		}
 		for text, once := range map[string]int{"configuration warning": 1 + 3 + 5, sent: 1, odd: 3, left: 5, "mockserver validate": 1} {
 			if n := lines(text); n != 2*once {
-				t.Errorf("%s: got %d lines with %q of a start and a reload, want %d", format, n, text, 2*once)
+				t.Errorf("%s: got %d lines with %q after a start and a reload, want %d", format, n, text, 2*once)
 			}
 		}
 		counted := map[string]string{"println": "count=", "json": `"count":`}[format]
 		if lines(counted+"5", "many.yml:4:", "#/paths/~1p0/get/", sent) != 2 {
-			t.Errorf("%s: how many there are, or where the first is, is not said", format)
+			t.Errorf("%s: the line lacks the number of warnings or the place of the first", format)
 		}
 		p = harness.Launch(t, nil, append([]string{"validate"}, args...)...)
 		if code := p.Exit(); code != 0 || lines(sent) != 5 || lines(odd) != 3 || lines(left) != 5 {
@@ -214,7 +214,7 @@ func TestOpenAPI_RemoteReferences(t *testing.T) {
 	}
 	document := with("/schemas/pet.yml")
 	code, _, stderr := harness.Refused(t, nil, "-m", document, "--strict-documents")
-	if code != 2 || !strings.Contains(stderr, document+":5:") || !strings.Contains(stderr, "such are read with --allow-remote-refs only") {
+	if code != 2 || !strings.Contains(stderr, document+":5:") || !strings.Contains(stderr, "such references are read only with --allow-remote-refs") {
 		t.Errorf("without the flag: %d %s", code, stderr)
 	}
 	p := harness.Launch(t, []string{"MOCKSERVER_ALLOW_REMOTE_REFS=true"}, "-m", document).Listening()
@@ -222,7 +222,7 @@ func TestOpenAPI_RemoteReferences(t *testing.T) {
 
 	code, _, stderr = harness.Refused(t, nil, "-m", with("/missing.yml"), "--allow-remote-refs")
 	if code != 2 || !strings.Contains(stderr, "/missing.yml cannot be fetched: it answers 404 Not Found") {
-		t.Errorf("a document that there is none: %d %s", code, stderr)
+		t.Errorf("a missing document: %d %s", code, stderr)
 	}
 	code, _, stderr = harness.Refused(t, nil, "-m", with("/schemas/name.json#/Local"), "--allow-remote-refs", "--strict-documents")
 	if code != 2 || !strings.Contains(stderr, "a document from another host refers to") {

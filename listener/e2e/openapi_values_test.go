@@ -35,7 +35,7 @@ components:
 func TestGeneratedValues_MakeSense(t *testing.T) {
 	t.Parallel()
 	file := harness.WriteFile(t, t.TempDir(), "api.yml", peopleDocument)
-	const warning = `#/components/schemas/Person: x-faker of the property code: unknown hint helpers.nonsense; the value is made without it`
+	const warning = `#/components/schemas/Person: x-faker of the property code: unknown hint helpers.nonsense; the value is generated without it`
 	if code, stdout, stderr := harness.Refused(t, nil, "validate", "-m", file); code != 0 || !strings.Contains(stdout, warning) {
 		t.Errorf("validate: got exit code %d, %s%s\nwant 0 and the warning %s", code, stdout, stderr, warning)
 	}
@@ -54,15 +54,15 @@ func TestGeneratedValues_MakeSense(t *testing.T) {
 		day := func(t time.Time) string { return t.Format(time.DateOnly) }
 		switch {
 		case person.Email != strings.ToLower(person.FirstName+"."+person.LastName)+"@example.com":
-			t.Errorf("%s: the address is of somebody else: %s", path, a.Body)
+			t.Errorf("%s: the address does not belong to the person: %s", path, a.Body)
 		case person.DateOfBirth < day(now.AddDate(-71, 0, 0)) || person.DateOfBirth > day(now.AddDate(-20, 0, 0)):
-			t.Errorf("%s: no adult: %s", path, a.Body)
+			t.Errorf("%s: not an adult: %s", path, a.Body)
 		case person.CreatedAt.Before(now.AddDate(-1, 0, -2)) || person.UpdatedAt.Before(person.CreatedAt) || person.UpdatedAt.After(now):
-			t.Errorf("%s: created or updated at another time: %s", path, a.Body)
+			t.Errorf("%s: created or updated at the wrong time: %s", path, a.Body)
 		case person.Expires < day(now) || person.Expires > day(now.AddDate(1, 0, 0)):
-			t.Errorf("%s: expires at another time: %s", path, a.Body)
+			t.Errorf("%s: expires at the wrong time: %s", path, a.Body)
 		case person.Country != "JP" || person.Currency != "JPY" || person.Level < 7 || person.Level > 9:
-			t.Errorf("%s: another country, currency or level: %s", path, a.Body)
+			t.Errorf("%s: wrong country, currency or level: %s", path, a.Body)
 		}
 	}
 }

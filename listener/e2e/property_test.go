@@ -129,7 +129,7 @@ func newSession(p *harness.Process) *session {
 	return &session{c, bufio.NewReader(c)}
 }
 
-// exchange sends a request and returns the answer, whose end its headers determine.
+// exchange sends a request and returns the answer. The headers determine where it ends.
 func (s *session) exchange(request string) (message, error) {
 	if _, err := io.WriteString(s.conn, request); err != nil {
 		return message{}, err
@@ -215,7 +215,7 @@ func TestProperty_NoTextOfARequestChangesTheStructureOfAnAnswer(t *testing.T) {
 				}
 				if climbs(text) {
 					if !strings.HasPrefix(far.status, "HTTP/1.1 404 ") {
-						t.Errorf("%.200q: got %q, want 404: it would leave its directory", text, far.status)
+						t.Errorf("%.200q: got %q, want 404: the path would leave its directory", text, far.status)
 					}
 				} else {
 					checkHeaders(t, far, text)
@@ -312,7 +312,7 @@ func checkURL(t *testing.T, m message, text string) {
 		}
 	}
 	if strings.Trim(parts[1], ".") == "" && parts[1] != "" {
-		t.Errorf("%.200q: the segment %q climbs out of its directory", text, parts[1])
+		t.Errorf("%.200q: the segment %q leaves its directory", text, parts[1])
 	}
 }
 

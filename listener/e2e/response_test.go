@@ -115,9 +115,9 @@ func TestResponse_DefaultContentType(t *testing.T) {
 		{"a text that starts with a brace is JSON", `{body: '{"a": 1}'}`, isJSON},
 		{"a text that starts with a bracket is JSON", `{body: '[1]'}`, isJSON},
 		{"a text that starts with a placeholder is text", `{body: '{{method}}'}`, isText},
-		{"a text whose JSON starts behind a block tag is JSON", `{body: '{% if true %}{"a": 1}{% endif %}'}`, isJSON},
-		{"a text whose list starts behind the other spelling is JSON", `{body: '{{#if true}}[1]{{/if}}'}`, isJSON},
-		{"a text behind a block tag is text", `{body: '{% if true %}hello{% endif %}'}`, isText},
+		{"a text whose JSON starts after a block tag is JSON", `{body: '{% if true %}{"a": 1}{% endif %}'}`, isJSON},
+		{"a text whose list starts after the other spelling is JSON", `{body: '{{#if true}}[1]{{/if}}'}`, isJSON},
+		{"a text after a block tag is text", `{body: '{% if true %}hello{% endif %}'}`, isText},
 		{"any other text is text", `{body: 'hello {}'}`, isText},
 		{"a text of a number is text", `{body: '42'}`, isText},
 		{"an XML text is text unless declared", `{body: '<a/>'}`, isText},
@@ -179,8 +179,7 @@ func TestResponse_HeadersAreSentAsDeclared(t *testing.T) {
 	}
 }
 
-// Date is the only other header that the server writes itself: a declared one is ignored, with a
-// warning.
+// The server always writes Date itself: a declared Date is ignored, with a warning.
 func TestResponse_ADeclaredDateIsLeftOutWithAWarning(t *testing.T) {
 	t.Parallel()
 	p := harness.Serving(t, declare(`{headers: {Date: "Tue, 15 Nov 1994 08:12:31 GMT"}, body: text}`))
@@ -307,7 +306,7 @@ func TestResponse_204And304HaveNeitherBodyNorFraming(t *testing.T) {
 			}
 		}
 		if !strings.HasPrefix(first.body, "HTTP/1.1 200 OK\r\n") || !strings.HasSuffix(first.body, "\r\n\r\nnext") {
-			t.Errorf("%s: behind the headers: %q", c.name, first.body)
+			t.Errorf("%s: after the headers: %q", c.name, first.body)
 		}
 	}
 }
@@ -472,8 +471,8 @@ func TestOPTIONS_Preflight(t *testing.T) {
 		t.Errorf("got credentials %q", got)
 	}
 	for name, header := range map[string]string{
-		"an Origin alone is no preflight":               "Origin: https://a.test",
-		"a requested method without Origin is none too": "Access-Control-Request-Method: POST",
+		"an Origin alone is no preflight":                             "Origin: https://a.test",
+		"a requested method without Origin is not a preflight either": "Access-Control-Request-Method: POST",
 	} {
 		a := p.Do("OPTIONS", "/items", "", header)
 		if got := a.Header.Get("Access-Control-Allow-Methods"); a.Status != 200 || got != "" {
@@ -570,7 +569,7 @@ func TestCORS_NoCORSSwitchesAllOfItOff(t *testing.T) {
 		}
 	}
 	if got := set(p.Do("OPTIONS", "/items", "").Header.Get("Allow")); !slices.Equal(got, []string{"GET", "HEAD", "OPTIONS", "POST"}) {
-		t.Errorf("OPTIONS still tells what is allowed: got %q", got)
+		t.Errorf("OPTIONS still lists the allowed methods: got %q", got)
 	}
 	if got := p.Get("/own", "Origin: https://a.test").Header.Get("Access-Control-Allow-Origin"); got != "https://one.test" {
 		t.Errorf("a declared header is still sent: got %q", got)
@@ -620,7 +619,7 @@ func TestFailure_MalformedHTTPIsAnswered400AndClosed(t *testing.T) {
 		{"TLS spoken to a plain port", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 junk\r\n\r\n"},
 		{"a header without a colon", "GET /items HTTP/1.1\r\nHost: a\r\nnothing\r\n\r\n"},
 		{"a blank before the colon", "GET /items HTTP/1.1\r\nHost: a\r\nX-A : b\r\n\r\n"},
-		{"a length that is no number", "POST /items HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n"},
+		{"a length that is not a number", "POST /items HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n"},
 		{"a negative length", "POST /items HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n"},
 		{"two lengths that differ", "POST /items HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab"},
 		{"a chunk without a size", "POST /items HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nab\r\n0\r\n\r\n"},
@@ -693,7 +692,7 @@ func drip(p *harness.Process, c net.Conn, begin string) string {
 	defer close(closed)
 	b, err := io.ReadAll(c)
 	if ne, ok := err.(net.Error); ok && ne.Timeout() {
-		p.T.Errorf("the server does not close a connection of slow headers")
+		p.T.Errorf("the server does not close a connection with slow headers")
 	}
 	return string(b)
 }
@@ -757,10 +756,10 @@ func TestFailure_OwnServerErrorsAreLoggedOnceAMinuteAndDeclaredOnesNever(t *test
 		}
 		told := !strings.Contains(line, "first routes") && strings.Contains(line, "/declared")
 		if told || strings.Contains(line, "status=503") || strings.Contains(line, "body_not_found") {
-			t.Errorf("a declared or a client's failure is logged: %q", line)
+			t.Errorf("a declared failure or a client's failure is logged: %q", line)
 		}
 	}
 	if count < 1 || count > 2 {
-		t.Errorf("got %d lines of server errors, want one of a kind", count)
+		t.Errorf("got %d lines of server errors, want one of each kind", count)
 	}
 }

@@ -203,7 +203,7 @@ func TestResource_AnswersAsJSONServer(t *testing.T) {
 }
 
 // TestResource_AnswersAsMockoon compares the REST rules with a CRUD route of Mockoon. Mockoon does
-// not support HEAD, and it creates rows that PUT and PATCH do not find, so neither is tested.
+// not support HEAD, and its PUT and PATCH create missing rows, so these are not tested.
 func TestResource_AnswersAsMockoon(t *testing.T) {
 	t.Parallel()
 	environment := map[string]any{

@@ -24,7 +24,7 @@ func TestSchema_TheCommittedCopyIsWhatTheCommandPrints(t *testing.T) {
 			t.Fatalf("%v: got exit code %d and on standard error %q, want 0 and nothing", args, code, stderr)
 		}
 		if stdout != string(want) {
-			t.Errorf("%v does not print what is in %s; once its change is meant, run: go run . schema > %s", args, schemaFile, schemaFile)
+			t.Errorf("%v does not print the content of %s; if the change is intended, run: go run . schema > %s", args, schemaFile, schemaFile)
 		}
 	}
 }
@@ -33,7 +33,7 @@ func TestSchema_WhatCannotBeWrittenIsAFailure(t *testing.T) {
 	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
-		t.Skip("no /dev/full here")
+		t.Skip("/dev/full does not exist")
 	}
 	defer full.Close()
 	cmd := exec.Command(harness.Program(t), "schema")
@@ -41,6 +41,6 @@ func TestSchema_WhatCannotBeWrittenIsAFailure(t *testing.T) {
 	cmd.Stdout, cmd.Stderr = full, &stderr
 	_ = cmd.Run()
 	if code := cmd.ProcessState.ExitCode(); code != 1 || !harness.ContainsAll(stderr.String(), []string{"cannot print the schema", "no space left"}) {
-		t.Errorf("got exit code %d and %q, want 1 and why", code, stderr.String())
+		t.Errorf("got exit code %d and %q, want 1 and the reason", code, stderr.String())
 	}
 }

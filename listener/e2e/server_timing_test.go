@@ -12,7 +12,7 @@ import (
 	"mockserver/internal/harness"
 )
 
-// A response shows what its time was spent on, if that is requested.
+// With --server-timing, a response shows what its time was spent on.
 func TestServerTiming_SaysWhatTheTimeWasSpentOn(t *testing.T) {
 	t.Parallel()
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -40,13 +40,13 @@ func TestServerTiming_SaysWhatTheTimeWasSpentOn(t *testing.T) {
 			ms[i], _ = strconv.ParseFloat(parts[i+1], 64) // the expression matches only numbers
 		}
 		if ms[0] != declared || ms[1] < ms[2] || ms[1] == 0 != (declared == 0) || ms[3] >= 30 != (path == "/remote") || ms[4] == 0 {
-			t.Errorf("%s: %s; want %v ms declared, waited, late, upstream, and some of its own", path, got.Header.Get("Server-Timing"), declared)
+			t.Errorf("%s: %s; want %v ms declared, waited, late, upstream, and some own time", path, got.Header.Get("Server-Timing"), declared)
 		}
 	}
 }
 
-// A place of a capacity is held for as long as making the response takes, if the latency is
-// shorter: the next request waits for that time, and its response says so.
+// If making a response takes longer than the latency, the request holds its place for that long:
+// the next request waits for that time, and its response says so.
 func TestServerTiming_APlaceIsHeldForAsLongAsTheWorkTakes(t *testing.T) {
 	t.Parallel()
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -57,7 +57,7 @@ func TestServerTiming_APlaceIsHeldForAsLongAsTheWorkTakes(t *testing.T) {
 	defer upstream.Close()
 	p := harness.Serving(t, "- endpoint: {path: /slow, response: {external-body: {provider: json, path: \""+upstream.URL+"\", ttl: 0}}, latency: {min-ms: 1, max-ms: 1}, capacity: {concurrent: 1, queue: 5}}\n", "--server-timing")
 	declared := regexp.MustCompile(`^declared;dur=([0-9.]+),`)
-	harness.Until(t, "who comes while another is served waits for it", func() bool {
+	harness.Until(t, "a request waits while another is served", func() bool {
 		waits := make(chan float64, 2)
 		for range 2 {
 			go func() {

@@ -30,7 +30,7 @@ type rendering struct {
 	headers []string
 }
 
-// check serves every case as a body with that Content-Type and compares the output.
+// check serves every case as a body with the given Content-Type and compares the output.
 func check(t *testing.T, contentType string, cases []rendering) {
 	t.Helper()
 	var b strings.Builder
@@ -96,8 +96,8 @@ func TestTemplate_Variables(t *testing.T) {
 	})
 }
 
-// Names may contain dots, blanks, colons, quotes and brackets, in templates and conditions, YAML
-// and EDN.
+// Names may contain dots, blanks, colons, quotes and brackets, in templates and conditions, and in
+// both YAML and EDN.
 func TestTemplate_NamesInQuotes(t *testing.T) {
 	t.Parallel()
 	const doc = `{"dc:title":"T","a":{"b c":{"d":[7,{"e.f":"deep"}]}},"q\"'\\]":"odd","":"none","length":{"x y":"l"},"0":"zero","list":[{"a b":1},{"a b":2}]}`
@@ -194,7 +194,7 @@ func TestTemplate_Filters(t *testing.T) {
 		{name: "sub", template: `{{json-params.n|sub:42}}`, body: doc, want: "-1"},
 		{name: "mul", template: `{{json-params.n|mul:3}}`, body: doc, want: "123"},
 		{name: "mul by a fraction", template: `{{query-params.q|mul:1.5}}`, target: "/x?q=3", want: "4.5"},
-		{name: "add to what is no number is missing", template: `[{{query-params.q|add:1}}]`, target: "/x?q=abc", want: "[]"},
+		{name: "add to a value that is not a number is missing", template: `[{{query-params.q|add:1}}]`, target: "/x?q=abc", want: "[]"},
 		{name: "first of a list", template: `{{json-params.list|first}}`, body: doc, want: "a"},
 		{name: "last of a list", template: `{{json-params.list|last}}`, body: `{"list":[1,{"k":true}]}`, want: `{"k":true}`},
 		{name: "first and last of nothing", template: `[{{json-params.empty|first}}{{json-params.empty|last}}]`, body: doc, want: "[]"},
@@ -315,13 +315,13 @@ func TestTemplate_Blocks(t *testing.T) {
 	t.Parallel()
 	const doc = `{"items": [{"n": "a", "tags": [1, 2]}, {"n": "b", "tags": []}, {"n": "c", "tags": [3]}], "none": [], "text": "x"}`
 	check(t, "text/plain", []rendering{
-		{name: "if that holds", template: "a{% if method = GET %}b{% endif %}c", want: "abc"},
-		{name: "if that does not hold", template: "a{% if method = PUT %}b{% endif %}c", want: "ac"},
+		{name: "a true if", template: "a{% if method = GET %}b{% endif %}c", want: "abc"},
+		{name: "a false if", template: "a{% if method = PUT %}b{% endif %}c", want: "ac"},
 		{name: "else", template: "{% if method = PUT %}a{% else %}b{% endif %}", want: "b"},
 		{name: "elif", template: "{% if query-params.q = 1 %}one{% elif query-params.q = 2 %}two{% elif query-params.q > 1 %}many{% else %}none{% endif %}", target: "/x?q=2", want: "two"},
-		{name: "the first elif that holds", template: "{% if query-params.q = 1 %}one{% elif query-params.q > 2 %}more{% elif query-params.q > 1 %}many{% else %}none{% endif %}", target: "/x?q=3", want: "more"},
+		{name: "the first true elif", template: "{% if query-params.q = 1 %}one{% elif query-params.q > 2 %}more{% elif query-params.q > 1 %}many{% else %}none{% endif %}", target: "/x?q=3", want: "more"},
 		{name: "else after elif", template: "{% if query-params.q = 1 %}one{% elif query-params.q = 2 %}two{% else %}none{% endif %}", want: "none"},
-		{name: "the other spelling that holds", template: "a{{#if method = GET}}b{{/if}}c", want: "abc"},
+		{name: "the other spelling, true", template: "a{{#if method = GET}}b{{/if}}c", want: "abc"},
 		{name: "the other spelling with else", template: "{{#if query-params.q}}a{{else}}b{{/if}}", want: "b"},
 		{name: "the other spelling with blanks", template: "{{ #if query-params.q }}a{{ else }}b{{ /if }}", target: "/x?q=1", want: "a"},
 		{name: "if inside if, in both spellings", template: "{% if method = GET %}{{#if query-params.q}}a{{else}}b{{/if}}{% endif %}", want: "b"},
@@ -539,7 +539,7 @@ func TestTemplate_AnUndeclaredPathParameterIsAWarning(t *testing.T) {
 	p.Get("/u/7").Want(t, 200, "ab")
 }
 
-// A JSON body with blocks is checked on each path through the blocks.
+// A JSON body with blocks is checked for each path through the blocks.
 func TestTemplate_BlocksThatMakeNoJSONAreAWarning(t *testing.T) {
 	t.Parallel()
 	p := harness.Serving(t, `- endpoint: {method: POST, path: /a, response: {body: '{"l": [{% for x in json-params %}{{x}},{% endfor %}]}'}}
@@ -552,24 +552,24 @@ func TestTemplate_BlocksThatMakeNoJSONAreAWarning(t *testing.T) {
 	p.Do("POST", "/b", "[1, 2]").Want(t, 200, `{"l": [1,2]}`)
 	for _, line := range p.Output() {
 		if strings.Contains(line, "mock.yml:2:") {
-			t.Errorf("a body that is JSON is warned of: %s", line)
+			t.Errorf("a JSON body causes a warning: %s", line)
 		}
 	}
 }
 
-// misuse is a template or condition that is refused at load.
+// misuse is a template or condition that is refused when it is loaded.
 type misuse struct {
 	name, text string
 	at         string   // the text at the reported position, if that is certain
 	parts      []string // of the message
 }
 
-// refuses loads a configuration with every mistake on a line of its own, in single quotes, and
-// checks the message about each.
+// refuses loads a configuration with every error on a line of its own, in single quotes, and checks
+// the message about each.
 func refuses(t *testing.T, prefix, suffix, key string, mistakes []misuse) {
 	t.Helper()
 	if len(mistakes) > 20 {
-		t.Fatal("only the first 20 mistakes are listed")
+		t.Fatal("only the first 20 errors are listed")
 	}
 	var b strings.Builder
 	for i, m := range mistakes {
@@ -591,7 +591,7 @@ func refuses(t *testing.T, prefix, suffix, key string, mistakes []misuse) {
 		}
 		line := strings.Split(stderr, "\n")[found]
 		if !harness.ContainsAll(line, append(m.parts, fmt.Sprintf(": [%d].endpoint.%s: ", i, key))) {
-			t.Errorf("%s: %q: got %q, want it to hold %q", m.name, m.text, line, m.parts)
+			t.Errorf("%s: %q: got %q, want it to contain %q", m.name, m.text, line, m.parts)
 		}
 		if column := strings.Index(lines[i], m.text) + 1 + max(strings.Index(m.text, m.at), 0); m.at != "" && !strings.Contains(line, place+strconv.Itoa(column)+":") {
 			t.Errorf("%s: %q: got %q, want column %d", m.name, m.text, line, column)
@@ -627,7 +627,7 @@ func TestTemplate_MistakesAreFoundAtLoad(t *testing.T) {
 		{"an end of the other spelling without a beginning", "x {{/if}}", "{{/if}}", []string{"{{/if}}"}},
 		{"else without a beginning", "x {{else}}", "{{else}}", []string{"{{else}}"}},
 		{"a date layout without a date", `{{now|date:"x"}}`, `"x"`, []string{"date"}},
-		{"an argument that is no number", `{{method|mul:"x"}}`, `"x"`, []string{"number"}},
+		{"an argument that is not a number", `{{method|mul:"x"}}`, `"x"`, []string{"number"}},
 		{"random-int with one bound", `{{random-int(1)}}`, "random-int", []string{"random-int"}},
 		{"a quote that only one branch opens", `{"a": {% if true %}"{% endif %}x`, "{%", nil},
 	})
@@ -759,9 +759,9 @@ func TestCondition_MistakesAreFoundAtLoad(t *testing.T) {
 	refuses(t, "response: {}, if: ", "", "if", []misuse{
 		{"another language's equality", "method == GET", "==", []string{"="}},
 		{"another language's and", "method = GET && true", "&&", []string{"and"}},
-		{"an operand missing behind an operator", "method = ", "", nil},
+		{"an operand missing after an operator", "method = ", "", nil},
 		{"an operand missing before an operator", "= GET", "=", nil},
-		{"an operand missing behind and", "method = GET and", "", nil},
+		{"an operand missing after and", "method = GET and", "", nil},
 		{"a parenthesis that is not closed", "(method = GET", "", []string{")"}},
 		{"a parenthesis too many", "method = GET)", ")", nil},
 		{"two operands side by side", "method GET", "GET", nil},

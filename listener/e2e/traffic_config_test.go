@@ -25,7 +25,7 @@ func TestTrafficConfig_ABadLatencyIsReported(t *testing.T) {
 		{name: "max below min", config: withTraffic("latency: {min-ms: 80, max-ms: »20}"), key: at + ".max-ms", says: []string{"20ms", "min-ms", "80ms"}},
 		{name: "a misspelt key", config: withTraffic("latency: {»max-sm: 20}"), key: at + ".max-sm", says: []string{`did you mean "max-ms"`, "pNN"}},
 		{name: "a percentile in capitals", config: withTraffic("latency: {»P99: 1s}"), key: at + ".P99", says: []string{`did you mean "p99"`}},
-		{name: "a percentile that is none", config: withTraffic("latency: {p999: »1s}"), key: at + ".p999", says: []string{"not a percentile", "p100"}},
+		{name: "an invalid percentile", config: withTraffic("latency: {p999: »1s}"), key: at + ".p999", says: []string{"not a percentile", "p100"}},
 		{name: "a length without its unit", config: withTraffic("latency: {p50: »20}"), key: at + ".p50", says: []string{"20", "unit"}},
 		{name: "two forms", config: withTraffic("latency: {min-ms: 1, max-ms: 2, median: »40ms, sigma: 1}"), key: at + ".median", says: []string{"different forms", "min-ms", "percentiles"}},
 		{name: "a sigma below 0", config: withTraffic("latency: {median: 40ms, sigma: »-1}"), key: at + ".sigma", says: []string{"-1", "0 to 10"}},

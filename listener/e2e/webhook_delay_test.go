@@ -15,8 +15,8 @@ import (
 	"mockserver/internal/harness"
 )
 
-// marker is a webhook that another request triggers, a second after the answer: webhooks that must
-// be sent before that, and are not delayed, arrive before it.
+// marker declares an endpoint whose webhook is sent a second after its answer. Webhooks that are
+// due before that arrive before it.
 const marker = `- endpoint:
     method: POST
     path: /marker
@@ -78,7 +78,7 @@ func TestWebhook_DelayCountsFromTheResponse(t *testing.T) {
 	}{{"/late", 300 * time.Millisecond}, {"/later", 600 * time.Millisecond}} {
 		r := target.Next(t)
 		if r.URI != c.uri || r.At.Sub(before) < c.min {
-			t.Errorf("%s came after %v, want %s after %v", r.URI, r.At.Sub(before), c.uri, c.min)
+			t.Errorf("%s arrived after %v, want %s after %v", r.URI, r.At.Sub(before), c.uri, c.min)
 		}
 	}
 	target.NothingMore(t, p) // one minute, which is longer than the grace period
@@ -118,7 +118,7 @@ func TestWebhook_DelayBeginsOnceASlowClientHasTheAnswer(t *testing.T) {
 	_, r := begun(p)
 	p.Do("POST", "/marker", "").Want(t, 200, "")
 	if first := target.Next(t); first.URI != "/marker" {
-		t.Fatalf("%s was sent though its answer was not read", first.URI)
+		t.Fatalf("%s was sent although its response was not read", first.URI)
 	}
 	if n := readAnswer(t, r); n != 8*aMany {
 		t.Errorf("read %d bytes, want %d", n, 8*aMany)
@@ -202,7 +202,7 @@ func TestWebhook_IsNotHeldUpByWhatIsDiscarded(t *testing.T) {
 	readAnswer(t, bufio.NewReader(conn))
 	p.Do("POST", "/marker", "").Want(t, 200, "")
 	if first := target.Next(t); first.URI != "/a" {
-		t.Errorf("%s came before what was due a second earlier", first.URI)
+		t.Errorf("%s arrived before the webhook that was due a second earlier", first.URI)
 	}
 	target.Next(t)
 	target.NothingMore(t, p)

@@ -105,7 +105,7 @@ func TestWebhook_WhatTargetsDo(t *testing.T) {
 		{"it closes in the body of a 500", begins("HTTP/1.1 500 Oops\r\nContent-Length: 10\r\n\r\nabc"), "", "delivered=1 retried=2 dead=0",
 			[]string{"attempt=1 final=false status=500", "attempt=2 final=false status=500"}},
 		{"it is no HTTP", begins("220 mail.example.com ESMTP\r\n\r\n"), "", "delivered=1 retried=2 dead=0", []string{"attempt=1 final=false error=", "attempt=2 final=false error="}},
-		{"nobody listens", nil, nobody(t), "delivered=0 retried=2 dead=1",
+		{"no server is listening", nil, nobody(t), "delivered=0 retried=2 dead=1",
 			[]string{"attempt=1 final=false error=", "attempt=2 final=false error=", "attempt=3 final=true error="}},
 		{"it never answers", nil, silent, "delivered=0 retried=2 dead=1", []string{late(1, false), late(2, false), late(3, true)}},
 	} {
@@ -268,7 +268,7 @@ func TestWebhook_FormsOfURLs(t *testing.T) {
 			t.Errorf("%s: asked for %s, want %s", c.path, r.URI, c.uri)
 		}
 	}
-	p.WaitLine(0, "configuration warning", "what follows # is not sent")
+	p.WaitLine(0, "configuration warning", "the part after # is not sent")
 	target.NothingMore(t, p)
 }
 
@@ -369,7 +369,7 @@ func TestWebhook_RetryAfterOfTheTarget(t *testing.T) {
 	}
 	harness.Until(t, "it failed once", func() bool { a.Get("/__admin/webhooks").Into(t, 200, &l); return l.Retried == 1 })
 	if due := l.Webhooks[0].DueIn; due < 6_600_000 || due > 7_200_000 {
-		t.Errorf("it is due in %v ms, want two hours", due)
+		t.Errorf("the webhook is due in %v ms, want two hours", due)
 	}
 	impatient := harness.NewHookTarget(t, func(n int, w http.ResponseWriter, _ *http.Request) {
 		if n == 1 {

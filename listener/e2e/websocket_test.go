@@ -87,7 +87,7 @@ func TestWebSocket_AnswersByPatternInOrder(t *testing.T) {
 }
 
 // In an unquoted position in JSON, a message that is JSON is inserted as that value, and any other
-// as a text.
+// message as text.
 func TestWebSocket_AMessageThatIsJSONIsThatValue(t *testing.T) {
 	t.Parallel()
 	p := harness.Serving(t, `
@@ -148,7 +148,7 @@ func TestWebSocket_MatchesAsEndpointsDo(t *testing.T) {
 	} {
 		_, resp, err := p.Upgrade(path, nil)
 		if err == nil {
-			t.Fatalf("%s: became a connection", path)
+			t.Fatalf("%s: the connection was upgraded", path)
 		}
 		b, _ := io.ReadAll(resp.Body)
 		if resp.StatusCode != 404 || !strings.Contains(string(b), want) {
@@ -167,11 +167,11 @@ func TestWebSocket_AgreesOnASubprotocol(t *testing.T) {
 		{nil, ""}, {[]string{"chat.v1"}, "chat.v1"}, {[]string{"x", "chat.v1", "chat.v2"}, "chat.v2"}, {[]string{"x", "y"}, ""},
 	} {
 		if got := p.Socket("/rooms/1", &websocket.DialOptions{Subprotocols: c.offered}).Conn.Subprotocol(); got != c.want {
-			t.Errorf("of %q: got %q, want %q", c.offered, got, c.want)
+			t.Errorf("%q: got %q, want %q", c.offered, got, c.want)
 		}
 	}
 	if got := p.Socket("/only", &websocket.DialOptions{Subprotocols: []string{"chat.v1"}}).Conn.Subprotocol(); got != "" {
-		t.Errorf("got %q where none is declared", got)
+		t.Errorf("got %q without a declared protocol", got)
 	}
 }
 
@@ -204,7 +204,7 @@ func TestWebSocket_PlainRequestsToItsPath(t *testing.T) {
 	if a := p.Do("OPTIONS", "/rooms/8", ""); a.Status != 200 || a.Header.Get("Allow") != "GET, HEAD, OPTIONS" {
 		t.Errorf("got %d, Allow %q, want 200", a.Status, a.Header.Get("Allow"))
 	}
-	if a := p.Get("/strict"); a.Status != 426 { // whatever its condition is
+	if a := p.Get("/strict"); a.Status != 426 { // whatever the condition
 		t.Errorf("got %d %s, want 426", a.Status, a.Body)
 	}
 	if a := p.Get("/nowhere"); a.Status != 404 {
@@ -318,7 +318,7 @@ func TestWebSocket_WhatComesRightBehindTheHandshakeIsNotLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	if b, _ := io.ReadAll(resp.Body); string(b) != "plain" {
-		t.Errorf("got %q for the request before", b)
+		t.Errorf("got %q for the previous request", b)
 	}
 	if resp, err = http.ReadResponse(r, nil); err != nil || resp.StatusCode != 101 {
 		t.Fatal(resp, err)

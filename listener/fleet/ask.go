@@ -32,8 +32,8 @@ type client struct {
 	base  string // http:// or https://
 }
 
-// newClient returns a client for admin addresses. The certificates of addresses found by a look-up
-// must be for the name that was looked up.
+// newClient returns a client for admin addresses. If the addresses come from a DNS look-up, the
+// certificates must be for the name that was looked up.
 func newClient(o *Options, name string) (*client, error) {
 	dialer := net.Dialer{Timeout: briefly}
 	transport := &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 4, IdleConnTimeout: 90 * time.Second}
@@ -62,7 +62,7 @@ type Question struct {
 	Method, Path string // the path with its query
 	Media        string // of the body; "" for none
 	Body         []byte
-	Within       time.Duration // 0 for the time that most requests may take
+	Within       time.Duration // how long an answer may take; 0 means patiently
 }
 
 // Reply is what a replica answered.
@@ -154,8 +154,8 @@ func (r *Reply) into(value any) error {
 	return r.Err
 }
 
-// Answers decodes the answers to a question, and calls with for each of them. It returns the
-// replicas that did not answer, with the reasons.
+// Answers decodes the answers to a question, and passes each of them to the function with. It
+// returns the replicas that did not answer, with the reasons.
 func Answers[T any](replies []Reply, with func(address string, value T)) []Silent {
 	silent := []Silent{}
 	for i := range replies {
@@ -171,6 +171,6 @@ func Answers[T any](replies []Reply, with func(address string, value T)) []Silen
 
 // Silent is a replica that did not answer.
 type Silent struct {
-	Address string `json:"address" doc:"of the replica"`
-	Why     string `json:"why" doc:"it did not answer"`
+	Address string `json:"address" doc:"address of the replica"`
+	Why     string `json:"why" doc:"why it did not answer"`
 }

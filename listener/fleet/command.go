@@ -82,7 +82,7 @@ var table = flags.Table[order]{
 		Doc: "run: begin on the replicas that are ready even if the replicas do not agree",
 		Set: func(o *order, v string) bool { return flags.Switch(&o.force, v) }},
 	{Name: "reset-state", Accepts: "true or false",
-		Doc: "run: drop the changes of all rows first",
+		Doc: "run: drop the changes to all rows first",
 		Set: func(o *order, v string) bool { return flags.Switch(&o.reset, v) }},
 	{Name: "report", Value: "DIR", Initial: ".", Accepts: "the name of a directory",
 		Doc: "run: where report.json and report.html are written",
@@ -224,7 +224,7 @@ func around(f *Fleet, o order, p Process) int {
 		say("%v", err)
 		return exitFailed
 	}
-	say("run %s (%q) begun on %s", run.ID, run.Name, strings.Join(run.member.Replicas, ", "))
+	say("run %s (%q) started on %s", run.ID, run.Name, strings.Join(run.member.Replicas, ", "))
 	code := p.execute(o.command, say)
 	report := run.End(context.Background())
 	if !o.hdr {
@@ -242,7 +242,7 @@ func around(f *Fleet, o order, p Process) int {
 	return code
 }
 
-// beginAgreed begins the run once the replicas agree. A signal ends the wait for that.
+// beginAgreed begins the run once the replicas agree. A signal ends the wait for agreement.
 func beginAgreed(f *Fleet, o order, p Process) (*Run, error) {
 	deadline := time.Now().Add(o.wait)
 	for {
@@ -284,7 +284,7 @@ func (p *Process) execute(words []string, say func(string, ...any)) int {
 			case failed.ExitCode() >= 0:
 				return failed.ExitCode()
 			}
-			say("the command ended: %v", err)
+			say("the command was killed: %v", err)
 			return 128 + signalOf(failed)
 		case s := <-p.Signals:
 			if s != os.Interrupt || !isTerminal(p.Stdin) {

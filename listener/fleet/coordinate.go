@@ -47,7 +47,7 @@ const HerePath = "/__admin/fleet/runs?here=true"
 
 // RunList is a list of runs.
 type RunList struct {
-	Runs   []runs.RunEntry `json:"runs" doc:"the newest first"`
+	Runs   []runs.RunEntry `json:"runs" doc:"the runs, the newest first"`
 	Silent []Silent        `json:"silent" doc:"replicas that did not answer, which may know more"`
 }
 

@@ -1,8 +1,7 @@
-// Package fleet makes the admin addresses of several replicas act as one: it knows which they are
-// and whether they serve the same specification, changes the specification of all of them, and
-// begins and ends runs on all of them, whose reports it merges exactly. There is no leader: the
-// replica that receives a request coordinates it, and asks all replicas over HTTP, including
-// itself.
+// Package fleet makes the admin addresses of several replicas act as one: it knows the replicas and
+// whether they serve the same specification, changes the specification of all of them, and begins
+// and ends runs on all of them, merging their reports exactly. There is no leader: the replica that
+// receives a request coordinates it, and asks all replicas over HTTP, including itself.
 package fleet
 
 import (

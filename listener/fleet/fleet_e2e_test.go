@@ -128,7 +128,7 @@ func load(t *testing.T, to []*member, rounds int) clientCounts {
 	var mu sync.Mutex
 	counted := clientCounts{}
 	for i, m := range to {
-		for range 2 + i%2*2 { // not the same number of clients for each replica
+		for range 2 + i%2*2 { // a different number of clients for some replicas
 			all.Go(func() {
 				client := http.Client{Transport: &http.Transport{}}
 				defer client.CloseIdleConnections()
@@ -168,7 +168,7 @@ func hold(t *testing.T, report *runs.Report, counted clientCounts) {
 	}
 }
 
-// causes returns the reasons of a code, by replica.
+// causes returns the reasons with a code, by replica.
 func causes(report *runs.Report, code string) map[string]runs.RunCause {
 	found := map[string]runs.RunCause{}
 	for _, c := range report.Verdict.Reasons {
@@ -197,7 +197,7 @@ func TestFleet_TheReportIsWhatTheClientsCounted(t *testing.T) {
 		share += r.Share
 	}
 	if n := float64(counted.sum()); rate < n-0.01 || rate > n+0.01 || share < 0.999 || share > 1.001 {
-		t.Errorf("the curve has %v requests of %v, the shares are %v in all", rate, n, share)
+		t.Errorf("the curve has %v requests of %v, the shares add up to %v", rate, n, share)
 	}
 	// One recorder that receives the requests of all replicas.
 	var one histogram.Histogram
@@ -310,8 +310,8 @@ func TestFleet_WithoutItsCoordinatorARunIsTakenOver(t *testing.T) {
 	}
 }
 
-// A replica that was frozen for a while, as if it got no CPU, has all its requests in the report,
-// and is named in the verdict.
+// The report has all requests of a replica that was frozen for a while, as if it got no CPU, and
+// the verdict names the replica.
 func TestFleet_AStarvedReplicaIsNamed(t *testing.T) {
 	t.Parallel()
 	ports := harness.UnusedAddresses(t, 2)
@@ -355,7 +355,7 @@ func TestFleet_ARunBeginsOnlyIfAllAgree(t *testing.T) {
 	got.Refusal(t, 409, "not_agreed")
 	for _, want := range []string{ports[1] + " serves a different configuration", ports[2] + " does not answer", "the number of replicas is 3; expected 2"} {
 		if !strings.Contains(got.Body, want) {
-			t.Errorf("it does not say %q: %s", want, got.Body)
+			t.Errorf("the answer lacks %q: %s", want, got.Body)
 		}
 	}
 	id := begin(t, first, `{"force": true}`)
@@ -473,7 +473,7 @@ func TestFleet_QuestionsGoToAll(t *testing.T) {
 	}
 	all[2].admin.Get("/__admin/fleet/unmatched").Into(t, 200, &unmatched)
 	if len(unmatched.Unmatched) != 3 || unmatched.Unmatched[0].Count+unmatched.Unmatched[1].Count+unmatched.Unmatched[2].Count != 6 { // one for each of three hosts
-		t.Errorf("unmatched are %+v", unmatched)
+		t.Errorf("the unmatched requests are %+v", unmatched)
 	}
 	verify := func(body string, status int) (v struct {
 		OK    bool
@@ -581,8 +581,8 @@ func TestFleetRun_ReportsAndPassesTheCommandThrough(t *testing.T) {
 	}
 }
 
-// The replica whose address the command was given, and from which it learned about the other
-// replicas, is killed.
+// The command survives the death of the replica whose address it was given, and from which it
+// learned about the other replicas.
 func TestFleetRun_SurvivesAnyReplica(t *testing.T) {
 	t.Parallel()
 	all := threeOf(t)
@@ -639,7 +639,7 @@ func TestFleet_ProcessesShareAPort(t *testing.T) {
 		t.Errorf("got %d %s", code, stderr)
 	}
 	if runtime.GOOS != "linux" {
-		t.Skip("the system shares no port")
+		t.Skip("the system does not share ports")
 	}
 	thresholds := strings.Replace(calm, "echo-p99=off,", "", 1)
 	first := start(t, ports, 0, configuration, "--port", port, "--reuse-port", "--verdict", thresholds)
@@ -669,7 +669,7 @@ func TestFleet_ProcessesShareAPort(t *testing.T) {
 	report := stop(t, second, id)
 	hold(t, report, counted)
 	if unknown := report.Verdict.Unknown; !slices.Contains(unknown, "echo-p99") {
-		t.Errorf("not known is %v, want echo-p99 in it: another process may accept the connection", unknown)
+		t.Errorf("the unknown reasons are %v, want echo-p99 among them: another process may accept the connection", unknown)
 	}
 	// A process that does not ask to share the port cannot listen at it.
 	if code, _, stderr := harness.Refused(t, nil, "-c", harness.WriteFile(t, t.TempDir(), "m.yml", configuration), "--port", port); code != 1 || !strings.Contains(stderr, "in use") {
@@ -699,9 +699,9 @@ func TestFleet_AsksOverTLS(t *testing.T) {
 		t.Errorf("with another CA: %d %s", code, said)
 	}
 	if code, said := ask(); code != 1 {
-		t.Errorf("in clear text: %d %s", code, said)
+		t.Errorf("without TLS: %d %s", code, said)
 	}
-	if code, said := ask("--ca", file); code != 2 || !strings.Contains(said, "it holds no certificate") {
-		t.Errorf("with a file that is no CA: %d %s", code, said)
+	if code, said := ask("--ca", file); code != 2 || !strings.Contains(said, "it contains no certificate") {
+		t.Errorf("with a file that is not a CA: %d %s", code, said)
 	}
 }

@@ -70,7 +70,7 @@ func hostAndPorts(text string) (host string, ports []int, err error) {
 		high, err = strconv.ParseUint(last, 10, 16)
 	}
 	if err != nil || low == 0 || high < low || high-low >= mostMembers {
-		return "", nil, errors.New("not a port, or a range of ports")
+		return "", nil, errors.New("not a port or a range of ports")
 	}
 	for port := low; port <= high; port++ {
 		ports = append(ports, int(port))

@@ -9,7 +9,7 @@ type Options struct {
 	Token   string // the token of the admin addresses; "" for none
 	TLS     bool   // the admin addresses use TLS
 	CA      string // a file with the CAs of their certificates; "" for those in CAs
-	CAs     []byte // those CAs, in PEM; nil for those of the system
+	CAs     []byte // those CAs, in PEM; nil for the CAs of the system
 	// Found is set for a list of addresses that may be incomplete: the replicas are those known to
 	// the first address that answers.
 	Found  bool

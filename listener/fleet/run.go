@@ -22,7 +22,7 @@ const (
 	readEvery = time.Second
 	// endWithin is how long ending a run is retried on a replica that cannot be reached.
 	endWithin = 5 * time.Second
-	// early is how long before the other replicas a replica may have ended a run.
+	// early is how much earlier than the other replicas a replica may have ended a run.
 	early = 2 * time.Second
 )
 
@@ -62,7 +62,7 @@ type Beginning struct {
 // NotAgreed is the error of a run that does not begin because the replicas do not agree.
 type NotAgreed struct{ Overview Overview }
 
-// Error says why they do not agree.
+// Error says why the replicas do not agree.
 func (e *NotAgreed) Error() string {
 	return "the replicas do not agree: " + strings.Join(e.Overview.Why, "; ")
 }
@@ -113,7 +113,7 @@ func (f *Fleet) Begin(ctx context.Context, b Beginning) (*Run, error) {
 
 // undo ends and forgets a run that did not begin on all replicas.
 func (f *Fleet) undo(r *Run) {
-	ctx := context.Background() // also if the client has left
+	ctx := context.Background() // even if the client has left
 	f.Ask(ctx, r.member.Replicas, Question{Method: http.MethodPost, Path: "/__admin/runs/" + r.ID + "/stop", Within: briefly})
 	f.Ask(ctx, r.member.Replicas, Question{Method: http.MethodDelete, Path: "/__admin/runs/" + r.ID, Within: briefly})
 }
@@ -133,15 +133,15 @@ func (f *Fleet) keep(r *Run) {
 	}
 }
 
-// ended returns the report of a run that has ended; else nil.
+// ended returns the report of a run that has ended, otherwise nil.
 func (r *Run) ended() *runs.Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.report
 }
 
-// read reads the totals of each replica once a second, and looks for new replicas, until the run is
-// ended. Each replica has its own goroutine, so that no other replica waits for a slow one.
+// read reads the totals of each replica once a second, and looks for new replicas, until the run
+// ends. Each replica has its own goroutine, so that no other replica waits for a slow one.
 func (r *Run) read() {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
@@ -284,7 +284,7 @@ func (r *Run) stopOn(ctx context.Context, address string) bool {
 	}
 }
 
-// Report returns the report of the run: the state as of now while the run is under way.
+// Report returns the report of the run. While the run is under way, it shows the current state.
 func (r *Run) Report(ctx context.Context) *runs.Report {
 	if report := r.ended(); report != nil {
 		return report
@@ -327,7 +327,7 @@ func (r *Run) Report(ctx context.Context) *runs.Report {
 // restarted is the reason given when a replica is lost because it no longer knows the run.
 const restarted = "it was restarted"
 
-// merged merges everything known of all replicas. The caller holds r.mu.
+// merged merges everything known about all replicas. The caller holds r.mu.
 func (r *Run) merged(end *time.Time) *runs.Report {
 	m := runs.Fleet{ID: r.ID, Name: r.Name, Begin: r.begin, End: end, Now: time.Now(), Joined: r.joined}
 	if end != nil {

@@ -19,21 +19,21 @@ const ChangeHeader = "Mockserver-Change"
 
 // Outcome is the result of a change on one replica.
 type Outcome struct {
-	Address string `json:"address" doc:"of the replica"`
-	Applied bool   `json:"applied" doc:"it serves the change"`
-	Why     string `json:"why,omitempty" doc:"why not"`
+	Address string `json:"address" doc:"address of the replica"`
+	Applied bool   `json:"applied" doc:"whether it serves the change"`
+	Why     string `json:"why,omitempty" doc:"why it does not serve the change"`
 }
 
 // Replaced is the result of a change on all replicas.
 type Replaced struct {
 	Change   uint64    `json:"change" doc:"number of the change; 0 if none was made"`
-	Agreed   bool      `json:"agreed" doc:"all replicas serve it"`
-	Replicas []Outcome `json:"replicas" doc:"the result on each"`
+	Agreed   bool      `json:"agreed" doc:"whether all replicas serve the change"`
+	Replicas []Outcome `json:"replicas" doc:"the result on each replica"`
 }
 
-// Replace makes all replicas serve another specification, or none of them: it is applied once each
-// replica has checked it and found no error. refused is the first answer that reports an error; nil
-// if there is none.
+// Replace makes either all replicas or none serve another specification: it is applied only after
+// every replica has checked it and found no error. refused is the first answer that reports an
+// error; nil if there is none.
 func (f *Fleet) Replace(ctx context.Context, media string, text []byte) (done Replaced, refused *Reply) {
 	state := f.Look(ctx)
 	done.Replicas = []Outcome{}
@@ -76,7 +76,7 @@ func (f *Fleet) Replace(ctx context.Context, media string, text []byte) (done Re
 }
 
 // Newest returns the newest change that is in force on another replica, if its number is above the
-// given one; else nil.
+// given one, otherwise nil.
 func (f *Fleet) Newest(ctx context.Context, above uint64) (*Change, error) {
 	state := f.Look(ctx)
 	var from *Member

@@ -2,10 +2,10 @@ package h2
 
 import "mockserver/internal/wording"
 
-// The bodies of requests: the connection's own window is always open, so the windows of its streams
-// limit its memory. They grow as bytes arrive, until all bodies together are large. From then on
-// only the window of the oldest incomplete body grows, so that each is completed in turn. The
-// functions below need the lock of the connection.
+// Memory for request bodies is limited by the windows of the streams, because the connection's own
+// window is always open. Those windows grow as bytes arrive, until all bodies together are large.
+// From then on, only the window of the oldest incomplete body grows, so that each is completed in
+// turn. The functions below need the lock of the connection.
 
 // hold counts n bytes of the body of s, and lets the client send more of it.
 func (c *conn) hold(s *Stream, n int) {
@@ -89,7 +89,7 @@ func (c *conn) isCrowded() bool {
 	return c.waiting >= maxWaiting || c.waiting > 0 && c.srv.isCrowded()
 }
 
-// isFull reports whether the response of s would need to wait and must not. One response of each
+// isFull reports whether the response of s would have to wait, but may not. One response of each
 // connection may always wait.
 func (c *conn) isFull(s *Stream) bool {
 	return c.waiting > 0 && len(s.body) > min(s.window, c.window) && s.owned() > 0 &&

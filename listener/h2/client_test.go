@@ -131,7 +131,7 @@ func serve(t *testing.T, handler *answers, change func(*Server)) *serving {
 	return s
 }
 
-// client speaks frames.
+// client sends and receives frames.
 type client struct {
 	*testing.T
 	net.Conn

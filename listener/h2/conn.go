@@ -21,7 +21,7 @@ type conn struct {
 	decoder *hpack.Decoder
 	source  source
 	begun   time.Time
-	settled bool      // the first frame was one of settings
+	settled bool      // the first frame, SETTINGS, has arrived
 	last    uint32    // the highest stream that the client opened
 	block   block     // the header block that is being received
 	cheap   int       // cheap frames since cheapAt
@@ -38,7 +38,7 @@ type conn struct {
 	waiting  int    // bytes of the responses that wait in buffers of streams
 	starved  int    // streams that got no larger window
 	serving  int    // streams that the Handler is answering in goroutines of their own
-	out      []byte // what is to be written
+	out      []byte // bytes to write
 	spare    []byte // the other buffer
 	writing  bool   // a goroutine writes
 	ready    []*Stream
@@ -117,8 +117,8 @@ func (c *conn) unanswered() (n int) {
 	return n
 }
 
-// closed records the streams that were closed last, and which of them the server reset: the client
-// may not know that yet.
+// closed records the streams that were closed most recently, and which of them the server reset:
+// the client may not know about the reset yet.
 type closed struct {
 	ids  [32]uint32
 	ours [32]bool

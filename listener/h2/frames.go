@@ -44,8 +44,8 @@ func (c *conn) take(frame http2.Frame) error {
 	return c.count() // a frame of an unknown kind is ignored
 }
 
-// takeHeaders processes the beginning of a header block, which opens a stream or is the trailers of
-// one.
+// takeHeaders processes the beginning of a header block, which opens a stream or contains the
+// trailers of one.
 func (c *conn) takeHeaders(f *http2.HeadersFrame) error {
 	id := f.StreamID
 	if id%2 == 0 || f.HasPriority() && f.Priority.StreamDep == id {
@@ -53,7 +53,7 @@ func (c *conn) takeHeaders(f *http2.HeadersFrame) error {
 	}
 	c.mu.Lock()
 	known := c.streams[id]
-	open := max(len(c.streams)+len(c.written), c.serving) // most that are served are also streams
+	open := max(len(c.streams)+len(c.written), c.serving) // most streams that are being served are also in c.streams
 	late := c.final || c.isCrowded()
 	c.mu.Unlock()
 	b := &c.block
@@ -249,7 +249,7 @@ func (c *conn) takeWindowUpdate(f *http2.WindowUpdateFrame) error {
 		return protocolError
 	}
 	s := c.streams[f.StreamID]
-	if s == nil { // clients send it for what has just ended, RFC 9113 section 5.1
+	if s == nil { // clients send it for streams that have just ended, RFC 9113 section 5.1
 		return nil
 	}
 	if s.window += n; s.window > maxWindow {

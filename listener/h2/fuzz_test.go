@@ -77,8 +77,8 @@ func seeds() [][]byte {
 	}
 }
 
-// Whatever a client sends, the connection ends without a panic, and the server has neither stored
-// nor sent more than the input may cost.
+// Whatever a client sends, the connection ends without a panic, and the server stores and sends no
+// more than the input may cost.
 func FuzzH2Frames(f *testing.F) {
 	for _, seed := range seeds() {
 		f.Add(seed)
@@ -95,7 +95,7 @@ func FuzzH2Frames(f *testing.F) {
 				t.Errorf("%d connections are left", n)
 			}
 			if most := 1000 + 400*len(input); nc.written > most {
-				t.Errorf("%d bytes are answered with %d", len(input), nc.written)
+				t.Errorf("a body of %d bytes is answered with %d", len(input), nc.written)
 			}
 		}
 	})
@@ -202,7 +202,7 @@ func FuzzH2Fields(f *testing.F) {
 			t.Errorf("%q is not answered", text)
 		}
 		if here == "200" && there != "200" && !lenient(text) {
-			t.Errorf("%q is accepted here, %s there", text, there)
+			t.Errorf("%q is accepted here, but %s there", text, there)
 		}
 	})
 }

@@ -1,6 +1,6 @@
-// Package h2 serves HTTP/2 on one connection after another: RFC 9113, with the frames and the
-// header compression of golang.org/x/net. It does not know about endpoints. A Server holds what its
-// connections share, and the Handler that answers their requests.
+// Package h2 serves HTTP/2 (RFC 9113) on given connections, with the frames and the header
+// compression of golang.org/x/net. It does not know about endpoints. A Server holds the state that
+// its connections share, and the Handler that answers their requests.
 //
 // One goroutine reads a connection. It answers requests itself if that cannot block, and starts a
 // goroutine for each of the other requests. Output is collected in a buffer of the connection. The
@@ -28,17 +28,18 @@ type Handler interface {
 	Refuse(s *Stream, status int, why string)
 }
 
-// Server is what connections share. Its exported fields must not change once it serves one.
+// Server holds the state that connections share. Its exported fields must not change once it serves
+// one.
 type Server struct {
 	Handler Handler
 	MaxBody int // maximum size of a request body in bytes
 	// MaxAge is how long a connection is used, give or take a tenth; 0 means no limit.
 	MaxAge time.Duration
 	// MaxWaiting is how many bytes of responses may wait for the windows of all clients together,
-	// in the buffers of their streams; 0 means 1 GiB. Each connection may have one such response
-	// nevertheless.
+	// in the buffers of their streams; 0 means 1 GiB. Even beyond that, each connection may have
+	// one such response.
 	MaxWaiting int
-	// Alarm makes timers of the process that are due at a time fire on time.
+	// Alarm makes the process's timers that are due at the given time fire punctually.
 	Alarm func(time.Time)
 	// Check checks the target and the host of a request. It returns the status of the response to
 	// an invalid request, or 0.
@@ -105,8 +106,8 @@ func (s *Server) Cut() {
 	s.mu.Unlock()
 }
 
-// Unanswered returns how many requests were lost with the connections that have ended since Cut, or
-// are about to be.
+// Unanswered returns how many requests were lost, or are about to be, with the connections that
+// have ended since Cut.
 func (s *Server) Unanswered() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

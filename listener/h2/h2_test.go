@@ -41,7 +41,7 @@ func httpClient(t *testing.T) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// Header fields arrive as lines of HTTP/1.1, with the host among them, and all cookies in one line.
+// Header fields arrive as HTTP/1.1 lines, with the host among them, and all cookies in one line.
 func TestStream_HasLines(t *testing.T) {
 	s := serve(t, &answers{}, nil)
 	c := s.dial(t).begin()
@@ -64,7 +64,7 @@ func TestStream_HasLines(t *testing.T) {
 	}
 }
 
-// Bodies of any size arrive and leave complete, many at once, whatever the windows.
+// Bodies of any size arrive and leave complete, many at once, whatever the sizes of the windows.
 func TestBodies(t *testing.T) {
 	for _, inline := range []bool{true, false} {
 		s := serve(t, &answers{inline: inline}, nil)
@@ -126,7 +126,7 @@ func TestWindow(t *testing.T) {
 		return len(got[1]) == len(large) && len(got[2*waiting-1]) == len(large) && len(got[99]) == len(large)
 	})
 	if !bytes.Equal(got[99], large) {
-		t.Error("it is not what should be sent")
+		t.Error("the body differs from the one sent")
 	}
 }
 
@@ -232,7 +232,7 @@ func TestDrain(t *testing.T) {
 		t.Errorf("the connection ended with %v", err)
 	}
 	if n := s.Unanswered(); n > 0 {
-		t.Errorf("%d are unanswered", n)
+		t.Errorf("%d requests are unanswered", n)
 	}
 }
 
@@ -283,7 +283,7 @@ func TestCut(t *testing.T) {
 	s.mu.Unlock()
 	<-s.ended
 	if n := s.Unanswered(); n != 5 {
-		t.Errorf("%d are unanswered, want 5", n)
+		t.Errorf("%d requests are unanswered, want 5", n)
 	}
 }
 
@@ -305,7 +305,7 @@ func TestSpoil(t *testing.T) {
 		_, err = io.ReadAll(resp.Body)
 	}
 	if err == nil {
-		t.Error("the client sees nothing wrong in a malformed response")
+		t.Error("the client accepts a malformed response")
 	}
 	if err := <-s.ended; err != errFault {
 		t.Errorf("the connection ended with %v", err)

@@ -20,7 +20,7 @@ func TestHostile(t *testing.T) {
 		{"4.1", "reserved bit", func(c *client) { _ = c.WriteRawFrame(http2.FramePing, 0, 1<<31, make([]byte, 8)); c.get(1, "/") }, "200 hello"},
 		{"4.1", "unknown frame", func(c *client) { _ = c.WriteRawFrame(0xfa, 0xff, 0, []byte("x")); c.get(1, "/") }, "200 hello"},
 		{"4.2", "frame that is too large", func(c *client) { c.open(1, false); _ = c.WriteData(1, true, make([]byte, maxFrame+1)) }, "goaway FRAME_SIZE_ERROR"},
-		{"4.3", "header block that is none", func(c *client) {
+		{"4.3", "malformed header block", func(c *client) {
 			_ = c.WriteRawFrame(http2.FrameHeaders, http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream, 1, []byte{0xff, 0xff, 0xff, 0xff, 0xff})
 		}, "goaway COMPRESSION_ERROR"},
 		{"5.1", "data of an idle stream", func(c *client) { _ = c.WriteData(1, true, nil) }, protocol},
@@ -177,7 +177,7 @@ func TestHostile_AfterAMalformedRequest(t *testing.T) {
 			t.Errorf("%s: the request got %q", name, got)
 		}
 		if got := c.response(3); got != "200 hello" {
-			t.Errorf("%s: the one after it got %q", name, got)
+			t.Errorf("%s: the next request got %q", name, got)
 		}
 	}
 }

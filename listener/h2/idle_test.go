@@ -62,9 +62,9 @@ func piped(t *testing.T) (c *client, s *Server, ended chan struct{}) {
 	return c, s, ended
 }
 
-// A request that stops half way is answered with 408 and the message that HTTP/1.1 has, half a
-// minute after its last byte or once it is too slow, and is then reset without an error. The
-// connection continues.
+// A request that stops halfway is answered with 408 and the same message as over HTTP/1.1, half a
+// minute after its last byte or once it is too slow, and its stream is then reset without an error.
+// The connection continues.
 func TestLate(t *testing.T) {
 	for _, tt := range []struct {
 		name, want string
@@ -91,7 +91,7 @@ func TestLate(t *testing.T) {
 					frames <- c.response(1)
 					f, err := c.next()
 					if reset, ok := f.(*http2.RSTStreamFrame); !ok || reset.StreamID != 1 || reset.ErrCode != http2.ErrCodeNo {
-						t.Errorf("then came %v, %v", f, err)
+						t.Errorf("then got %v, %v", f, err)
 					}
 					frames <- c.response(3)
 					_, _ = io.Copy(io.Discard, c.Conn)

@@ -16,12 +16,12 @@ const (
 
 	streamWindow = 64<<10 - 1
 	connWindow   = 1 << 20
-	// maxBodies is the size of all request bodies of a connection, in bytes, from which only the
+	// maxBodies is the size of all request bodies of a connection, in bytes, beyond which only the
 	// oldest incomplete one gets a larger window.
 	maxBodies = 64 << 20
 	// maxWaiting is the size of the responses that wait in buffers of a connection's streams, in
-	// bytes, from which it opens no more streams. Responses to streams that are open by then are
-	// buffered up to mostWaiting.
+	// bytes, beyond which the connection opens no more streams. Responses to streams that are open
+	// by then are buffered up to mostWaiting.
 	maxWaiting  = 64 << 20
 	mostWaiting = 256 << 20
 	allWaiting  = 1 << 30 // for all connections together
@@ -30,13 +30,13 @@ const (
 	idleTimeout   = 10 * time.Minute
 	stallTimeout  = 30 * time.Second // without progress of a body or a response, or of a frame
 	slowTime      = 10 * time.Minute // until then, the average rate of a body does not matter
-	slowRate      = 1 << 10          // minimum rate of a longer one, in bytes a second
+	slowRate      = 1 << 10          // minimum rate of a longer one, in bytes per second
 	ackTimeout    = time.Second      // for the ping between the two GOAWAY frames
 
 	tick      = 2 * time.Second // how often the time-outs of a connection are checked
 	parkTime  = 5 * time.Second // after which an idle connection gives its buffers back
-	outSize   = 64 << 10        // bytes in the write buffer from which bodies wait
-	maxOut    = 256 << 10       // bytes in the write buffer from which nothing more is read
+	outSize   = 64 << 10        // bytes in the write buffer beyond which bodies wait
+	maxOut    = 256 << 10       // bytes in the write buffer beyond which nothing more is read
 	readSize  = 16 << 10
 	keptBody  = 256 << 10 // the largest buffer of a body that is kept for other streams
 	keptLines = 64 << 10

@@ -61,7 +61,7 @@ func (q *request) field(f hpack.HeaderField, v *values) {
 	case len(f.Name) == 0:
 		q.wrong = "a field without a name"
 	case !isValue(f.Value):
-		q.wrong = "a field whose value contains a control character, or begins or ends with a blank"
+		q.wrong = "a field whose value contains a control character, or begins or ends with whitespace"
 	case f.Name[0] == ':':
 		q.pseudoField(f, v)
 	case !isName(f.Name):

@@ -52,7 +52,7 @@ func (s *Stream) Send(block, body []byte) {
 	}
 }
 
-// SendSlowly sends a response whose body is sent at a pace, in bytes a second. It returns when
+// SendSlowly sends a response whose body is sent at a pace, in bytes per second. It returns when
 // everything is sent, or when the client has left.
 func (s *Stream) SendSlowly(block, body []byte, pace int) {
 	c := s.c
@@ -86,7 +86,7 @@ func (s *Stream) SendSlowly(block, body []byte, pace int) {
 // slowBeat is the minimum time between two pieces of a slow body.
 const slowBeat = 50 * time.Millisecond
 
-// A response whose body is not known yet is sent by Begin, Write for each part, and End or Break.
+// A response whose body is not known yet is sent with Begin, Write for each part, and End or Break.
 // The goroutine that calls them waits for the windows of the client.
 
 // Begin sends the headers of a response whose body follows.

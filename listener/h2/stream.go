@@ -22,10 +22,10 @@ type Stream struct {
 
 	c       *conn
 	id      uint32
-	arrived time.Time // when its last byte arrived; until then, its last frame
+	arrived time.Time // when its last byte arrived; until then, when its last frame did
 	begun   time.Time // when its first frame arrived
 	request request
-	// after is called when the response has been written, or cannot be.
+	// after is called when the response has been written, or cannot be written.
 	after  func(written time.Time)
 	spoil  string
 	timer  *time.Timer
@@ -132,7 +132,7 @@ func (s *Stream) Chooses() (prefers, accepts bool) { return s.request.prefers, s
 // Malformed still ends the connection.
 func (s *Stream) IsAlone() bool { return true }
 
-// AfterWrite sets f to be called once the response has been written, or cannot be.
+// AfterWrite sets f to be called once the response has been written, or cannot be written.
 func (s *Stream) AfterWrite(f func(written time.Time)) { s.after = f }
 
 // AlsoAfterWrite sets f to be called after the function that AfterWrite has set.

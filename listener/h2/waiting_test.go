@@ -29,7 +29,7 @@ func TestWaiting(t *testing.T) {
 		}
 	}
 	if refused[3] || !refused[4*streams-1] {
-		t.Errorf("refused are %v", refused)
+		t.Errorf("the refused streams are %v", refused)
 	}
 	c.settled()
 	if n := s.waiting.Load(); n < maxWaiting || n > maxWaiting+5<<20 {
@@ -40,7 +40,7 @@ func TestWaiting(t *testing.T) {
 	for whole := 0; whole < 2*answered; {
 		f, err := c.next()
 		if err != nil {
-			t.Fatalf("%d are whole: %v", whole, err)
+			t.Fatalf("%d streams are complete: %v", whole, err)
 		}
 		if f.Header().Type == http2.FrameData && f.Header().Flags.Has(http2.FlagDataEndStream) {
 			whole++
@@ -48,11 +48,11 @@ func TestWaiting(t *testing.T) {
 	}
 	c.get(4*streams+1, "/room")
 	if got := c.response(4*streams + 1); got != "200 "+strings.Repeat("\x00", 4<<20) {
-		t.Errorf("a stream after those got %.100q", got)
+		t.Errorf("a later stream got %.100q", got)
 	}
 	c.settled()
 	if n := s.waiting.Load(); n != 0 {
-		t.Errorf("%d bytes wait after all", n)
+		t.Errorf("%d bytes wait at the end", n)
 	}
 }
 
@@ -81,7 +81,7 @@ func TestWaiting_OfAllConnections(t *testing.T) {
 	<-s.ended
 	<-s.ended
 	if n := s.waiting.Load(); n != 0 {
-		t.Errorf("%d bytes wait on no connection", n)
+		t.Errorf("%d bytes wait without a connection", n)
 	}
 }
 

@@ -187,9 +187,9 @@ func (c *conn) flush() {
 	}
 }
 
-// flushAndRead is flush for the goroutine that reads the connection. It leaves bodies that take
-// more than one write to a goroutine of their own, because the client may send something in the
-// meantime.
+// flushAndRead is like flush, for the goroutine that reads the connection. It leaves bodies that
+// take more than one write to a goroutine of their own, because the client may send something in
+// the meantime.
 func (c *conn) flushAndRead() {
 	if c.writing {
 		return

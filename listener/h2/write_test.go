@@ -61,7 +61,7 @@ func TestReset_KeepsNothing(t *testing.T) {
 	}
 }
 
-// The client is read from while a large body is sent to it: here it cancels the body.
+// The server reads from the client while it sends a large body: here, the client cancels the body.
 func TestLargeBody_ClientIsHeard(t *testing.T) {
 	h := &told{answers: &answers{inline: true, large: make([]byte, 64<<20)}, targets: make(chan string, 2)}
 	s := serve(t, h.answers, func(s *Server) { s.Handler = h })

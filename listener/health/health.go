@@ -1,4 +1,4 @@
-// Package health asks whether a server answers, for mockserver health.
+// Package health checks whether a server answers. The command mockserver health uses it.
 package health
 
 import (
@@ -21,9 +21,9 @@ import (
 // in deploy/ are longer.
 const Timeout = 3 * time.Second
 
-// Ping checks whether the server on this machine that was started with a host and port answers,
-// over TLS if it speaks only that. It returns the address that it asked. The error, after three
-// seconds at most, says what happened instead.
+// Ping checks whether the server that was started on this machine with a host and port answers,
+// over TLS if it accepts nothing else. It returns the address that it has asked. Ping takes three
+// seconds at most; its error says what happened instead of an answer.
 func Ping(host string, port int, overTLS bool) (address string, err error) {
 	if address, err = ownAddress(host, port); err != nil {
 		return "", err
@@ -34,7 +34,7 @@ func Ping(host string, port int, overTLS bool) (address string, err error) {
 // ownAddress returns the address at which a server is reached from its own machine.
 func ownAddress(host string, port int) (string, error) {
 	if port == 0 {
-		return "", errors.New("port 0: the server took a free port, which its log names; give that one with --port")
+		return "", errors.New("port 0: the server chose a free port, which its log names; pass it with --port")
 	}
 	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
 		host = "127.0.0.1" // a server on "::" listens on IPv4 too
@@ -52,7 +52,7 @@ func ping(address string, overTLS bool) error {
 	if overTLS {
 		request.URL.Scheme = "https"
 	}
-	// No proxy, whatever HTTP_PROXY says.
+	// The transport uses no proxy, whatever HTTP_PROXY says.
 	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	response, err := transport.RoundTrip(request.WithContext(ctx))
 	if err != nil && overTLS && wantsCertificate(err) {
@@ -68,8 +68,8 @@ func ping(address string, overTLS bool) error {
 	return nil
 }
 
-// wantsCertificate reports whether a server demanded a certificate of the client, which shows that
-// it answers.
+// wantsCertificate reports whether a server demanded a client certificate, which shows that it
+// answers.
 func wantsCertificate(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "remote error" && slices.Contains([]string{"tls: certificate required", "tls: bad certificate"}, op.Err.Error())

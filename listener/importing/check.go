@@ -149,7 +149,7 @@ func (g *given) media() string {
 	return strings.TrimSpace(media)
 }
 
-// sameJSON reports whether two texts are JSON and differ only in insignificant blanks.
+// sameJSON reports whether two texts are JSON and differ only in insignificant white space.
 func sameJSON(a, b []byte) bool {
 	var x, y bytes.Buffer
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())

@@ -62,7 +62,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Insignificant blanks in JSON and parameters of media types are not differences between two
+// Insignificant white space in JSON and parameters of media types are not differences between two
 // servers; other deviations are.
 func TestAgainst_JSON(t *testing.T) {
 	file := harness.WriteFile(t, t.TempDir(), "db.json", `{"me": {"name": "a b", "n": 1.50}}`)

@@ -1,6 +1,6 @@
 // Package importing implements the command import: it makes a configuration from files of other
-// tools, and compares its answers with those in the files. Files does the same for each such file
-// that the server is given.
+// tools, and compares its answers with those in the files. Files makes configurations from such
+// files for the server.
 package importing
 
 import (
@@ -25,7 +25,7 @@ const (
 	exitUsage  = 2 // a bad flag, or a file that cannot be imported
 )
 
-// Command is mockserver import. args are the arguments after "import". It returns the exit code.
+// Command runs mockserver import. args are the arguments after "import". It returns the exit code.
 func Command(args []string, stdout, stderr io.Writer) int {
 	set, err := settings.ReadImport(args)
 	if err == nil && set.Help {
@@ -78,12 +78,12 @@ func write(d *draft.Draft, set settings.Import, stdout, stderr io.Writer) error 
 		return nil
 	}
 	if n := len(d.Files); n > 0 {
-		return fmt.Errorf("the configuration has %s beside it: give a directory with -o", wording.Count(n, "file"))
+		return fmt.Errorf("the configuration comes with %s; expected a directory, with -o", wording.Count(n, "file"))
 	}
 	return d.Write(stdout)
 }
 
-// report writes the report to a file, as JSON if its extension is that of JSON.
+// report writes the report to a file, as JSON if the file's extension is .json.
 func report(d *draft.Draft, name string, force bool) error {
 	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	if force {
@@ -91,7 +91,7 @@ func report(d *draft.Draft, name string, force bool) error {
 	}
 	f, err := os.OpenFile(name, flags, 0o644)
 	if errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("%s: exists already; --force overwrites it", name)
+		return fmt.Errorf("%s: already exists; --force overwrites it", name)
 	}
 	if err != nil {
 		return err

@@ -49,7 +49,7 @@ func (i *Files) Import(path string) (string, error) {
 	if i.fresh == nil {
 		i.fresh = map[string][]string{}
 	}
-	const kept = 3 // the one served, the one that replaces it, and the one of a failed reload
+	const kept = 3 // the current one, its replacement, and one from a failed reload
 	i.fresh[path] = append(i.fresh[path], dir)
 	if all := i.fresh[path]; len(all) > kept {
 		os.RemoveAll(all[0])

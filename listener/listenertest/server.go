@@ -57,7 +57,7 @@ func start(t testing.TB, spec *config.Spec, opts listener.Options, grace time.Du
 	}
 	server, err := listener.Start(spec, opts)
 	if err != nil {
-		t.Fatalf("the mock server does not start:\n%v", err)
+		t.Fatalf("cannot start the mock server:\n%v", err)
 	}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), grace)
@@ -104,17 +104,17 @@ func Verify(t testing.TB, server *listener.Server, condition string, want int) {
 	case !v.Exact:
 		t.Errorf("cannot verify %q: there were %s, and there may have been more: %s", condition, wording.Count(v.Count, "request"), v.Why)
 	case v.Count != want:
-		t.Errorf("%q holds for %s, expected %d; %s", condition, wording.Count(v.Count, "request"), want, requests(server.Journal()))
+		t.Errorf("%q matches %s, expected %d; %s", condition, wording.Count(v.Count, "request"), want, requests(server.Journal()))
 	}
 }
 
 // requests lists the newest requests of a journal, which is sorted from newest to oldest.
 func requests(journal []*record.Exchange) string {
 	if len(journal) == 0 {
-		return "no request came"
+		return "no request arrived"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s came, the newest first:", wording.Count(len(journal), "request"))
+	fmt.Fprintf(&b, "%s arrived, the newest first:", wording.Count(len(journal), "request"))
 	for _, x := range journal[:min(len(journal), listed)] {
 		fmt.Fprintf(&b, "\n\t%s %s: %d", x.Method, x.Target, x.Status)
 	}

@@ -101,12 +101,12 @@ func TestFromText_ServesUntilTheTestEnds(t *testing.T) {
 		if err == nil {
 			_ = conn.Close() // the dial should have failed
 		}
-		t.Errorf("after the test: got %v, want that nobody listens", err)
+		t.Errorf("after the test: got %v, want a refused connection", err)
 	}
 	select {
 	case <-server.Done():
 	default:
-		t.Error("it has not stopped")
+		t.Error("the server has not stopped")
 	}
 }
 
@@ -126,7 +126,7 @@ func TestStart_FailsTheTestWithAllProblems(t *testing.T) {
 	}
 	for _, want := range []string{"[0].endpoint.response.status: GET /a: is 1", "[1].endpoint.response.body: GET /b: ", "nope"} {
 		if !strings.Contains(p.failed[0], want) {
-			t.Errorf("got %q, want it to hold %q", p.failed[0], want)
+			t.Errorf("got %q, want it to contain %q", p.failed[0], want)
 		}
 	}
 }
@@ -142,7 +142,7 @@ func TestStart_LogsToTheTestWhileItRuns(t *testing.T) {
 	p.end()
 	for _, want := range []string{"/hello/ann", "unmatched request"} {
 		if !strings.Contains(p.output.String(), want) {
-			t.Errorf("got %q, want it to hold %q", p.output.String(), want)
+			t.Errorf("got %q, want it to contain %q", p.output.String(), want)
 		}
 	}
 	if len(p.failed) > 0 || len(p.logged) > 0 {
@@ -172,14 +172,14 @@ func TestVerify_FailsUnlessTheCountIsKnownAndExpected(t *testing.T) {
 		want      int
 		said      []string
 	}{
-		{recorded, "path = /helo/ann", 1, []string{"holds for 0 requests, expected 1", "2 requests came", "\tGET /hello/ann: 200", "\tGET /hello/bob?x=1: 200"}},
-		{recorded, "path = /hello/ann", 0, []string{"holds for 1 request, expected 0"}},
+		{recorded, "path = /helo/ann", 1, []string{"matches 0 requests, expected 1", "2 requests arrived", "\tGET /hello/ann: 200", "\tGET /hello/bob?x=1: 200"}},
+		{recorded, "path = /hello/ann", 0, []string{"matches 1 request, expected 0"}},
 		{recorded, "pathh = /hello/ann", 0, []string{"cannot verify", "pathh", "is not a variable"}},
 		{recorded, "path =", 0, []string{"cannot verify"}},
 		{sampled, "path = /hello/ann", 1, []string{"cannot verify", "may have been more"}},
 		{sampled, "path = /nowhere", 0, []string{"cannot verify", "may have been more"}},
 		{unrecorded, "path = /hello/ann", 0, []string{"cannot verify", "Options.Record"}},
-		{FromText(t, hello), "", 1, []string{"no request came"}},
+		{FromText(t, hello), "", 1, []string{"no request arrived"}},
 	} {
 		p := &pretended{}
 		p.run(func(t testing.TB) { Verify(t, c.server, c.condition, c.want) })
@@ -189,7 +189,7 @@ func TestVerify_FailsUnlessTheCountIsKnownAndExpected(t *testing.T) {
 		}
 		for _, part := range c.said {
 			if !strings.Contains(p.failed[0], part) {
-				t.Errorf("%s, %d: got %q, want it to hold %q", c.condition, c.want, p.failed[0], part)
+				t.Errorf("%s, %d: got %q, want it to contain %q", c.condition, c.want, p.failed[0], part)
 			}
 		}
 	}
@@ -205,7 +205,7 @@ func TestOutput_TakesNothingOnceTheTestHasEnded(t *testing.T) {
 		o.end()
 	}
 	if b.String() != "a line\n" {
-		t.Errorf("got %q, want the line before the end alone", b.String())
+		t.Errorf("got %q, want only the line before the end", b.String())
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// New returns the logger of the program. Format "json" writes one JSON object for each event,
-// any other format one readable line. Errors go to stderr, everything else to stdout. Text from
+// New returns the logger of the program. Format "json" writes one JSON object for each event; any
+// other format writes one readable line. Errors go to stderr, everything else to stdout. Text from
 // requests is quoted and escaped.
 func New(format string, stdout, stderr io.Writer) *slog.Logger {
 	if format == "json" {
@@ -30,7 +30,7 @@ func New(format string, stdout, stderr io.Writer) *slog.Logger {
 }
 
 // durationInMilliseconds writes the duration "took" as the number "took_ms": log tools compare and
-// add numbers, and the key must name their unit.
+// add numbers, and the key names the unit.
 func durationInMilliseconds(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
 		return slog.Float64(a.Key+"_ms", float64(a.Value.Duration())/float64(time.Millisecond))
@@ -67,7 +67,7 @@ func (b byLevel) WithGroup(name string) slog.Handler {
 // lines writes "2026-01-15T10:30:00.000Z INFO message key=value …".
 type lines struct {
 	w      io.Writer
-	mu     *sync.Mutex // one line at a time on w
+	mu     *sync.Mutex // held while a line is written to w
 	attrs  []slog.Attr
 	prefix string // the open groups, as a prefix of keys
 }
@@ -114,7 +114,7 @@ func (l *lines) WithGroup(name string) slog.Handler {
 	return &with
 }
 
-// appendAttr appends " key=value". The value is quoted if it is more than a word.
+// appendAttr appends " key=value". The value is quoted unless it is a single word.
 func appendAttr(line []byte, prefix string, a slog.Attr) []byte {
 	value := a.Value.Resolve()
 	if value.Kind() == slog.KindGroup {

@@ -49,7 +49,7 @@ func TestNew_JSON(t *testing.T) {
 	} {
 		var got map[string]any
 		if err := json.Unmarshal([]byte(c.out), &got); err != nil || strings.Count(c.out, "\n") != 1 {
-			t.Fatalf("not one JSON object a line: %q, %v", c.out, err)
+			t.Fatalf("not one JSON object per line: %q, %v", c.out, err)
 		}
 		if _, ok := got["time"]; !ok {
 			t.Errorf("no time: %s", c.out)

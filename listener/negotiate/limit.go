@@ -7,7 +7,7 @@ import (
 )
 
 // limit returns the number of list items that a request asks for, and whether it asks for any. Of
-// several numbers the smallest counts. Values that are not numbers are ignored.
+// several numbers, the smallest counts. Values that are not numbers are ignored.
 func (o *Operation) limit(r *matcher.Request) (n int, ok bool) {
 	if !o.Limited {
 		return 0, false
@@ -25,7 +25,7 @@ func (o *Operation) limit(r *matcher.Request) (n int, ok bool) {
 }
 
 // cut returns the body of the endpoint with as many items as the request asks for. ok is false if
-// it is not limited, or if an example is requested by name.
+// the body is not limited, or if an example is requested by name.
 func (o *Operation) cut(r *matcher.Request, p *preferences) (body []byte, ok bool) {
 	n, ok := o.limit(r)
 	if !ok || len(p.example) > 0 {

@@ -55,7 +55,7 @@ func FuzzAccept(f *testing.F) {
 			o.document.Answers = append(o.document.Answers, openapi.Answer{Status: 200, Declared: "200", MediaType: mediaType})
 		}
 		if _, named := weigh("application/x-own", headerOf("Accept: "+string(line), "Accept: application/x-own;q=0.3")); named < exactRange {
-			t.Errorf("%q: a type that is named is ranked %d", line, named)
+			t.Errorf("%q: a named type is ranked %d", line, named)
 		}
 		for i := range types {
 			r := o.rank(i, accept)

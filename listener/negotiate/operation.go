@@ -164,8 +164,8 @@ func (o *Operation) codes() []string {
 	return codes
 }
 
-// withoutExample returns the message that an answer has no example with a name. It lists the
-// examples that the answer has, and other answers that have that example.
+// withoutExample returns the message that an answer has no example with the given name. It lists
+// the examples that the answer has, and other answers that have that example.
 func (o *Operation) withoutExample(declared, name string) string {
 	var names, elsewhere []string
 	for _, a := range o.document.Answers {

@@ -38,7 +38,7 @@ func (p *preferences) allow(status int) bool {
 }
 
 // readPreferences reads the preferences of a request. A header takes precedence over the query, and
-// the first of several equal preferences counts. Unknown preferences are ignored.
+// the first of several preferences with the same name counts. Unknown preferences are ignored.
 func readPreferences(r *matcher.Request) preferences {
 	var p preferences
 	for line := range r.In.Header.Values(preferHeader) {

@@ -7,7 +7,7 @@ import (
 
 // sleeping returns a function that waits for a time, and reports whether that time was reached; it
 // reports false once ctx is done. It may return up to a millisecond late, since an idle runtime
-// waits for its timers in whole milliseconds.
+// waits for timers in whole milliseconds.
 func sleeping(ctx context.Context) func(until time.Time) bool {
 	timer := time.NewTimer(0)
 	context.AfterFunc(ctx, func() { timer.Stop() })

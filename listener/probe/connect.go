@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// patience limits the wait for a connection and for the byte on it.
+	// patience limits how long the probe waits for a connection and for the byte on it.
 	patience = 5 * time.Second
-	// mostDue limits the number of echoes that are waited for. Echoes beyond it are lost.
+	// mostDue limits the number of echoes that the probe waits for. Further echoes are lost.
 	mostDue = 100
 )
 
-// ask performs an echo each time one is due. Echoes that became due while another was under way
-// count as back together with it: they had the same cause of delay.
+// ask performs an echo each time one is due. Echoes that became due while another echo was in
+// progress count as back when that echo is: they had the same cause of delay.
 func (p *Probe) ask(ctx context.Context) {
 	for {
 		select {
@@ -36,7 +36,7 @@ func (p *Probe) ask(ctx context.Context) {
 	}
 }
 
-// back counts the echoes that were due. The caller holds the lock.
+// back counts the echoes that were due as back. The caller must hold the lock.
 func (p *Probe) back(err error, now time.Time) {
 	p.connected = p.connected || err == nil
 	if err != nil {
@@ -55,7 +55,7 @@ func (p *Probe) back(err error, now time.Time) {
 }
 
 // isOurs reports whether a connection failed for lack of a resource that the server does not need
-// to accept it, so that the failure says nothing about the server.
+// to accept the connection, so that the failure says nothing about the server.
 func isOurs(err error) bool {
 	return slices.ContainsFunc([]syscall.Errno{
 		syscall.EADDRINUSE, syscall.EADDRNOTAVAIL, syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
@@ -83,7 +83,7 @@ func (p *Probe) exchange(ctx context.Context) error {
 	return err
 }
 
-// forget removes a port from the ports that Owns recognizes.
+// forget removes a port from those that Owns recognizes.
 func (p *Probe) forget(port *int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -48,7 +48,7 @@ func bind(fd int, to *net.TCPAddr) (port int, err error) {
 	return port, err
 }
 
-// zone returns the number of an interface given by its name or number; 0 for none.
+// zone returns the number of an interface given by its name or number, or 0 if there is none.
 func zone(name string) uint32 {
 	if at, err := net.InterfaceByName(name); err == nil {
 		return uint32(at.Index)

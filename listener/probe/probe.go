@@ -5,7 +5,7 @@
 // knows no protocol.
 //
 // A beat or an echo is due whether or not the earlier ones are over. So a stall of the process
-// delays all beats and echoes that were due during the stall, as it delays the requests of an
+// delays all beats and echoes that are due during the stall, just as it delays the requests of an
 // open-loop load generator.
 package probe
 
@@ -23,7 +23,7 @@ import (
 // pace is the interval between beats and between echoes.
 type pace struct{ beats, echoes time.Duration }
 
-// Each time it is woken, a process that sleeps needs about 100 µs of CPU time; a process with many
+// A sleeping process needs about 100 µs of CPU time each time it is woken; a process with many
 // requests is awake anyway.
 var (
 	// busy is the pace at busyRate requests a second or more. A stall of 20 ms covers one or two
@@ -41,9 +41,9 @@ const (
 	attentive = 2 * time.Second
 )
 
-// Probe measures one server, from Start to Stop.
+// Probe measures one server, between Start and Stop.
 type Probe struct {
-	to      *net.TCPAddr // nil if the probe cannot connect to it
+	to      *net.TCPAddr // nil if the probe cannot connect to the server
 	started atomic.Bool
 	ended   sync.WaitGroup
 	asking  chan struct{} // an echo is due
@@ -51,12 +51,12 @@ type Probe struct {
 	mu        sync.Mutex         // guards the fields below
 	cancel    context.CancelFunc // nil before Start
 	stopped   bool
-	served    uint64      // requests, as passed to Served
+	served    uint64      // number of requests, as passed to Served
 	told      time.Time   // when Served was last called
-	serving   time.Time   // when there were last requests
-	many      time.Time   // when there were last busyRate requests a second
-	figures   [2]figures  // without requests, and with
-	due       []time.Time // when the echoes that are not back were due, the earliest first
+	serving   time.Time   // when there last were requests
+	many      time.Time   // when there last were busyRate requests a second
+	figures   [2]figures  // measured without requests, and with requests
+	due       []time.Time // when the echoes that are not back yet were due, the earliest first
 	connected bool        // a connection was made: the server can be reached
 	failed    uint64
 	problem   error
@@ -64,44 +64,45 @@ type Probe struct {
 	accepted  map[net.Conn]struct{} // the server's ends of the connections
 }
 
-// figures are the delays that were measured.
+// figures holds the delays that were measured.
 type figures struct{ beats, echoes histogram.Histogram }
 
-// Figures are the measurements of a probe since it was started.
+// Figures contains the measurements of a probe since it was started.
 type Figures struct {
-	// Serving is what was measured while there were requests, Idle what was measured otherwise.
+	// Serving is what was measured while there were requests, and Idle is what was measured
+	// otherwise.
 	Serving, Idle Lateness
-	Waiting       histogram.Snapshot // how late the echoes are that are due and not back
+	Waiting       histogram.Snapshot // how late the echoes are that are due but not back yet
 	Failed        uint64             // connections that could not be made, or that broke
-	// Problem is the error of the last failed connection; nil for none. No echo counts as late if
+	// Problem is the error of the last failed connection; nil if none. No echo counts as late if
 	// no connection was ever made, or if a connection failed for lack of a resource on the probe's
 	// side.
 	Problem error
 }
 
-// Lateness is how late beats were, and how long after they were due echoes came back.
+// Lateness is how late beats were, and how long after their due time echoes came back.
 type Lateness struct{ Beats, Echoes histogram.Snapshot }
 
-// Since returns what was measured after an earlier reading.
+// Since returns what has been measured since an earlier reading.
 func (l Lateness) Since(earlier Lateness) Lateness {
 	return Lateness{l.Beats.Since(earlier.Beats), l.Echoes.Since(earlier.Echoes)}
 }
 
-// New returns a probe of the server that listens at an address. The probe sends no bytes if that is
-// not a TCP address, or on Windows.
+// New returns a probe of the server that listens at an address. The probe sends no bytes if the
+// address is not a TCP address, or on Windows.
 func New(listening net.Addr) *Probe {
 	p := &Probe{told: time.Now(), asking: make(chan struct{}, 1), ports: map[int]struct{}{}, accepted: map[net.Conn]struct{}{}}
 	if tcp, ok := listening.(*net.TCPAddr); ok && canBind {
 		to := *tcp
 		if to.IP.IsUnspecified() {
-			to.IP = net.IPv4(127, 0, 0, 1) // a socket that listens at [::] also accepts it
+			to.IP = net.IPv4(127, 0, 0, 1) // a socket that listens on [::] also accepts IPv4 connections
 		}
 		p.to = &to
 	}
 	return p
 }
 
-// Start begins to measure in the background, on the first call, unless Stop was called.
+// Start begins to measure in the background on the first call, unless Stop was called before.
 func (p *Probe) Start() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,8 +118,8 @@ func (p *Probe) Start() {
 	}
 }
 
-// Stop stops the probe and closes its connections, and returns when that is done. Calling it on a
-// nil probe does nothing.
+// Stop stops the probe, closes its connections, and returns when that is done. Calling it on a nil
+// probe does nothing.
 func (p *Probe) Stop() {
 	if p == nil {
 		return
@@ -136,8 +137,8 @@ func (p *Probe) Stop() {
 	p.ended.Wait()
 }
 
-// Served reports to the probe the number of requests so far, and how many are being served: with
-// few or none it measures less often.
+// Served tells the probe the number of requests so far and how many are being served: with few
+// requests or none, the probe measures less often.
 func (p *Probe) Served(requests uint64, inFlight int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -154,7 +155,7 @@ func (p *Probe) Served(requests uint64, inFlight int64) {
 	p.served, p.told = requests, now
 }
 
-// Figures returns what was measured so far.
+// Figures returns what has been measured so far.
 func (p *Probe) Figures() Figures {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -178,8 +179,8 @@ func (p *Probe) beat(ctx context.Context) {
 	echo := slot
 	for {
 		at := p.pace()
-		// At a random time in the first half of its slot, so that it is not in step with anything
-		// that disturbs the server.
+		// The beat is at a random time in the first half of its slot, so that it is not in step
+		// with anything that disturbs the server.
 		due := slot.Add(rand.N(at.beats / 2))
 		if !wait(due) {
 			return
@@ -195,16 +196,16 @@ func (p *Probe) beat(ctx context.Context) {
 			echo = echo.Add(at.echoes)
 			select {
 			case p.asking <- struct{}{}:
-			default: // the last echo is still under way
+			default: // the last echo is still in progress
 			}
 		}
 		p.mu.Unlock()
 	}
 }
 
-// pace returns the current pace. It is the pace as of the last call of Served: if the process has
-// been stopped since, the number of beats due in that time is the same as if it had not been
-// stopped.
+// pace returns the current pace. It depends on the time of the last call to Served, not on the
+// current time: if the process has been stopped since, as many beats are due in that time as
+// without the stop.
 func (p *Probe) pace() pace {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -217,7 +218,7 @@ func (p *Probe) pace() pace {
 	return idle
 }
 
-// current returns the figures that are being measured now. The caller holds the lock.
+// current returns the figures that are being measured now. The caller must hold the lock.
 func (p *Probe) current() *figures {
 	if p.told.Sub(p.serving) < attentive {
 		return &p.figures[1]

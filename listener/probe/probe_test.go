@@ -63,12 +63,12 @@ func until(t *testing.T, p *Probe, what string, holds func(Figures) bool) Figure
 			return f
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("never: %s; got %d beats, %d back, %d waiting, %d failed (%v)", what, f.Serving.Beats.Count, f.Serving.Echoes.Count, f.Waiting.Count, f.Failed, f.Problem)
+			t.Fatalf("condition never met: %s; got %d beats, %d back, %d waiting, %d failed (%v)", what, f.Serving.Beats.Count, f.Serving.Echoes.Count, f.Waiting.Count, f.Failed, f.Problem)
 		}
 	}
 }
 
-// started starts a probe of a server with many requests, so that it measures often.
+// started starts a probe of a server with many requests, so that the probe measures often.
 func started(p *Probe) {
 	p.many = time.Now().Add(time.Hour)
 	p.serving = p.many
@@ -116,12 +116,12 @@ func TestProbe_OwnsNothingElse(t *testing.T) {
 	other := <-others
 	defer other.Close()
 	if other.RemoteAddr().String() != conn.LocalAddr().String() {
-		t.Errorf("%v is not the probe's, want %v", other.RemoteAddr(), conn.LocalAddr())
+		t.Errorf("%v is not recognized as the probe's, want %v", other.RemoteAddr(), conn.LocalAddr())
 	}
 }
 
 // Bytes that are due while no connection is accepted already count as late, and stay late once
-// connections are accepted: each by the time since it was due.
+// connections are accepted, each by the time since it was due.
 func TestProbe_BytesAreLateFromWhenTheyWereDue(t *testing.T) {
 	l := listen(t, "tcp", "127.0.0.1:0")
 	p := New(l.Addr())
@@ -135,11 +135,11 @@ func TestProbe_BytesAreLateFromWhenTheyWereDue(t *testing.T) {
 	accepting(t, p, l, nil, nil)
 	f = until(t, p, "they are back", func(f Figures) bool { return f.Waiting.Count == 0 })
 	if f.Serving.Echoes.Max < least || f.Failed > 0 {
-		t.Errorf("late by at most %v, %d failed; want 485 ms at least, and none", f.Serving.Echoes.Max, f.Failed)
+		t.Errorf("late by at most %v, %d failed; want at least 485 ms, and 0", f.Serving.Echoes.Max, f.Failed)
 	}
 }
 
-// A beat for which no processor is available is late, in each slot of the time without one.
+// While no processor is available, the beat in each slot is late.
 func TestProbe_BeatsAreLateWhenNothingRuns(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)
@@ -153,7 +153,7 @@ func TestProbe_BeatsAreLateWhenNothingRuns(t *testing.T) {
 	until(t, p, "some beats are late", func(f Figures) bool { return f.Serving.Beats.Count > 10 && f.Serving.Beats.Max > busy.beats/2 })
 }
 
-// Without requests there are few beats: a process that has nothing to do sleeps.
+// Without requests there are few beats, so that a process that has nothing to do sleeps.
 func TestProbe_IsSeldomWithoutRequests(t *testing.T) {
 	p := New(&net.UnixAddr{Name: "x", Net: "unix"})
 	if at := p.pace(); at != idle {
@@ -172,13 +172,13 @@ func TestProbe_IsSeldomWithoutRequests(t *testing.T) {
 	}
 }
 
-// A process that was stopped under load does not count as idle because of that, however long the
-// stop took.
+// A process that was stopped under load does not count as idle because of the stop, however long it
+// took.
 func TestProbe_AStoppedProcessIsNotIdle(t *testing.T) {
 	p := New(&net.UnixAddr{Name: "x", Net: "unix"})
 	p.Served(500, 3)
 	p.serving, p.many, p.told = p.serving.Add(-time.Hour), p.told.Add(-time.Hour), p.told.Add(-time.Hour)
-	for range 2 { // before Served is called again, and after it
+	for range 2 { // before Served is called again, and afterwards
 		if at, serves := p.pace(), p.current() == &p.figures[1]; at != busy || !serves {
 			t.Errorf("pace %v, serving %v; want %v", at, serves, busy)
 		}
@@ -196,11 +196,11 @@ func TestProbe_WhatNeverConnectedIsNotLate(t *testing.T) {
 	f := until(t, p, "three have failed", func(f Figures) bool { return f.Failed >= 3 })
 	p.Stop()
 	if f.Problem == nil || f.Serving.Echoes.Count > 0 || f.Waiting.Count > 1 {
-		t.Errorf("problem %v, %d late, %d waiting; want a refused connection and none late", f.Problem, f.Serving.Echoes.Count, f.Waiting.Count)
+		t.Errorf("problem %v, %d late, %d waiting; want a refused connection and 0 late", f.Problem, f.Serving.Echoes.Count, f.Waiting.Count)
 	}
 }
 
-// A server that was reached before is not late either if a resource is missing on the client's
+// A server that was reached before does not count as late if a resource is missing on the client's
 // side.
 func TestProbe_WhatItLacksItselfMakesNothingLate(t *testing.T) {
 	for _, c := range []struct {
@@ -234,15 +234,16 @@ func TestProbe_SaysWhyItFails(t *testing.T) {
 	p.connected = true // it was reached before
 	started(p)
 	defer p.Stop()
-	_ = (<-others).Close() // not recognized as the probe's
+	_ = (<-others).Close() // a connection that is not recognized as the probe's
 	_ = l.Close()
-	f := until(t, p, "the connection broke, and what is due is late", func(f Figures) bool { return f.Failed >= 1 && f.Waiting.Count > 1 })
+	f := until(t, p, "the connection broke, and the bytes that are due are late", func(f Figures) bool { return f.Failed >= 1 && f.Waiting.Count > 1 })
 	if f.Problem == nil {
-		t.Error("no problem, want that of a connection that was closed")
+		t.Error("no problem, want a closed connection")
 	}
 }
 
-// Bytes that never come back take no memory, and are late for as long as they were waited for.
+// Bytes that never come back take a bounded amount of memory, and are late for as long as the probe
+// waited for them.
 func TestProbe_KeepsAHundredBytes(t *testing.T) {
 	l := listen(t, "tcp", "127.0.0.1:0")
 	p := New(l.Addr())
@@ -268,6 +269,6 @@ func TestProbe_StopsWhileAByteIsWaitedFor(t *testing.T) {
 	until(t, p, "a byte is waited for", func(f Figures) bool { return f.Waiting.Count > 1 })
 	p.Stop()
 	if f := p.Figures(); f.Failed > 0 {
-		t.Errorf("%d failed (%v), want none: it was stopped before its patience was over", f.Failed, f.Problem)
+		t.Errorf("%d failed (%v), want 0: the probe was stopped before it gave up", f.Failed, f.Problem)
 	}
 }

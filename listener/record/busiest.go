@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Busiest returns what was counted between two readings, for the endpoints with the most requests,
-// the busiest first; if most is 0, for all endpoints that had requests.
+// Busiest returns what was counted between two readings for the endpoints with the most requests,
+// the busiest first. If most is 0, it returns all endpoints that had requests.
 func Busiest(before, after *Counts, most int) []EndpointCounts {
 	type pair struct {
 		a, b *EndpointCounts
@@ -28,9 +28,9 @@ func Busiest(before, after *Counts, most int) []EndpointCounts {
 	return all
 }
 
-// Requested returns the endpoints that had requests between two readings, in the order of the later
-// reading: the counts of each before and after. The earlier counts are empty for an endpoint that
-// is new, or was removed in between.
+// Requested returns, in the order of the later reading, the endpoints that had requests between two
+// readings, with the counts of each before and after. The earlier counts are empty for an endpoint
+// that is new or was removed in between.
 func Requested(before, after *Counts) iter.Seq2[*EndpointCounts, *EndpointCounts] {
 	earlier := earlierIn(before)
 	return func(yield func(a, b *EndpointCounts) bool) {

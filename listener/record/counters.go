@@ -7,31 +7,32 @@ import (
 	"mockserver/config"
 )
 
-// Counters are the counters of one endpoint. All connections share them until the endpoint has many
-// requests; then each lane has its own. The first request in a shard allocates it: half a KiB, and
-// 1 KiB for each octave of its durations.
+// Counters holds the counters of one endpoint. All connections share them until the endpoint has
+// many requests; then each lane has its own. The first request in a shard allocates it: half a KiB,
+// and 1 KiB for each octave of its durations.
 type Counters struct {
 	places *places
 	identity
 	key   string // ID; "" for counters that belong to no endpoint
-	route route  // for conditions
+	route route  // used for conditions
 	since time.Time
 
-	declared *config.Endpoint // its current declaration; nil for a WebSocket; Recorder.mu guards it
+	declared *config.Endpoint // current declaration; nil for a WebSocket; guarded by Recorder.mu
 
-	// The last reading by Recorder.Counts; Recorder.mu guards it.
+	// The last reading by Recorder.Counts; guarded by Recorder.mu.
 	last  EndpointCounts
-	stamp uint64 // the stamp before that reading
+	stamp uint64 // the stamp taken before that reading
 	known bool   // there was a reading
 }
 
-// places holds the shards in which an endpoint is counted. It is separate from Counters, which the
-// garbage collector finds unused before everything is added up: see Recorder.fold.
+// places holds the shards in which an endpoint is counted. It is separate from Counters because the
+// counts are only added up once the garbage collector has found the Counters unused: see
+// Recorder.fold.
 type places struct {
-	lanes  []lane // of the recorder
+	lanes  []lane // the lanes of the recorder
 	common atomic.Pointer[Shard]
-	row    atomic.Uint32 // the row of the lanes that the endpoint is now counted in; 0 for none
-	marked atomic.Int64  // when the last stride of requests was complete, since the recorder began
+	row    atomic.Uint32 // the row of the lanes in which the endpoint is now counted; 0 if none
+	marked atomic.Int64  // when the last stride was complete, since the recorder began
 }
 
 func newCounters(id identity, lanes []lane) *Counters {
@@ -42,7 +43,7 @@ func newCounters(id identity, lanes []lane) *Counters {
 	return t
 }
 
-// At returns the shard that the requests of a connection are counted in.
+// At returns the shard in which the requests of a connection are counted.
 func (t *Counters) At(shard uint32) *Shard {
 	at := &t.places.common
 	if row := t.places.row.Load(); row > 0 {

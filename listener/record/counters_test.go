@@ -13,13 +13,13 @@ import (
 	"mockserver/config"
 )
 
-// Endpoints that come and go leave only their counts behind.
+// Endpoints that are added and removed leave only their counts behind.
 func TestRecord_TheGoneAreAddedUp(t *testing.T) {
 	r := withLanes(2)
 	const rounds = 200
 	for i := range rounds {
 		all := r.Adopt(config.Parse("m.yml", fmt.Appendf(nil, "- endpoint: {path: /p%d, response: {}}", i)))[0]
-		if i%2 == 0 { // some have a row in the lanes
+		if i%2 == 0 { // give some of them a row in the lanes
 			r.crowd(all.places)
 			r.crowd(all.places)
 		}
@@ -40,7 +40,7 @@ func TestRecord_TheGoneAreAddedUp(t *testing.T) {
 	for {
 		total, left := gone()
 		if total.Statuses[201] != rounds-1 || total.Out != 3*(rounds-1) || total.Service.Count != rounds-1 {
-			t.Fatalf("with %d left, gone are %v, %d bytes, %d times", left, total.Statuses, total.Out, total.Service.Count)
+			t.Fatalf("with %d left, the removed endpoints have %v, %d bytes, %d times", left, total.Statuses, total.Out, total.Service.Count)
 		}
 		if left == 0 {
 			break
@@ -75,8 +75,8 @@ func endpoints(r *Recorder, path string, n int) []*Counters {
 	return r.Adopt(config.Parse("m.yml", []byte(text.String())))
 }
 
-// Of any number of endpoints, those with many requests are counted separately in each lane, on any
-// number of CPUs, and their counts stay exact.
+// However many endpoints and CPUs there are, endpoints with many requests are counted separately in
+// each lane, and their counts stay exact.
 func TestRecord_ConnectionsDoNotMeetAtABusyEndpoint(t *testing.T) {
 	for _, c := range []struct{ endpoints, lanes int }{{1, 2}, {1, 64}, {2000, 2}, {2000, 64}} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestRecord_ConnectionsDoNotMeetAtABusyEndpoint(t *testing.T) {
 					shards[busy.At(uint32(i))] = true
 				}
 				if len(shards) != c.lanes || calm.At(0) != calm.At(1) {
-					t.Errorf("%d connections are counted in %d shards; of a calm endpoint: %t", c.lanes, len(shards), calm.At(0) != calm.At(1))
+					t.Errorf("%d connections are counted in %d shards; those of a quiet endpoint separately: %t", c.lanes, len(shards), calm.At(0) != calm.At(1))
 				}
 				ask(r, busy, c.lanes, 1000)
 				if got := r.Counts().Endpoints[c.endpoints-1]; got.Requests != 2*stride+1000 || got.Out != got.Requests || got.Service.Count != got.Requests {
@@ -102,7 +102,7 @@ func TestRecord_ConnectionsDoNotMeetAtABusyEndpoint(t *testing.T) {
 	}
 }
 
-// Many requests over a longer time take no more memory than few requests.
+// Many requests spread over a long time take no more memory than a few requests.
 func TestRecord_RequestsThatSeldomMeetShareTheirCounters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := withLanes(2)
@@ -117,8 +117,8 @@ func TestRecord_RequestsThatSeldomMeetShareTheirCounters(t *testing.T) {
 	})
 }
 
-// However many endpoints are busy, a limited number is counted separately, and removed ones make
-// room for new ones.
+// However many endpoints are busy, only a limited number is counted separately, and removed
+// endpoints make room for new ones.
 func TestRecord_TheMemoryOfBusyEndpointsIsBounded(t *testing.T) {
 	r := withLanes(2)
 	apart := func(all []*Counters) (n int) {
@@ -137,19 +137,19 @@ func TestRecord_TheMemoryOfBusyEndpointsIsBounded(t *testing.T) {
 	deadline := time.Now().Add(20 * time.Second)
 	for apart(endpoints(r, "/q", maxRows)) < maxRows {
 		if time.Now().After(deadline) {
-			t.Fatal("the room of removed endpoints is not given to others")
+			t.Fatal("the space of removed endpoints is not reused")
 		}
 		runtime.GC()
 	}
 }
 
-// However many statuses an endpoint answers, each is counted.
+// However many different statuses an endpoint answers, each is counted.
 func TestCounts_EveryStatus(t *testing.T) {
 	var c Shard
 	for status := 100; status < 600; status++ {
 		for n := range status % 7 {
 			if got := c.answered(status, 1, 2); got != uint64(n+1) {
-				t.Errorf("the answer %d of %d was told to be its %d.", n+1, status, got)
+				t.Errorf("the answer number %d with status %d was counted as number %d", n+1, status, got)
 			}
 		}
 	}
@@ -166,7 +166,7 @@ func TestCounts_EveryStatus(t *testing.T) {
 }
 
 // An endpoint without requests since it was last read is not read again; whatever is counted for
-// another one appears in the next reading.
+// any other endpoint appears in the next reading.
 func TestCounts_ReadAgainWhatHasChanged(t *testing.T) {
 	a, b := newCounters(identity{name: "GET /a"}, make([]lane, 4)), newCounters(identity{name: "GET /b"}, make([]lane, 4))
 	for i, count := range []func(*Shard){
@@ -191,12 +191,12 @@ func TestCounts_ReadAgainWhatHasChanged(t *testing.T) {
 	b.reread()
 	reading := testing.AllocsPerRun(10, func() { b.reread() })
 	if reading > 0 {
-		t.Errorf("reading what has not changed took %v allocations", reading)
+		t.Errorf("reading unchanged counters took %v allocations", reading)
 	}
 }
 
-// What is counted while an endpoint is read appears in that reading or in the next one, even if
-// nothing follows.
+// A request that is counted while its endpoint is read appears in that reading or the next one,
+// even if no other request follows.
 func TestCounts_NothingIsMissedThatCameWhileItWasRead(t *testing.T) {
 	a := newCounters(identity{name: "GET /a"}, make([]lane, 4))
 	for n := range 3000 {

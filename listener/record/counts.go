@@ -8,21 +8,21 @@ import (
 	"mockserver/matcher"
 )
 
-// Counts is what a server has done since it was started. Totals only rise, and they are
-// exact: each request is counted once, when its reply is about to be written. A request
-// that is counted while they are read may be included or not.
+// Counts contains what a server has done since it was started. Totals only increase, and they are
+// exact: each request is counted once, when its reply is about to be written. A request that is
+// counted during a reading may be included or not.
 type Counts struct {
 	Started time.Time
-	Time    time.Time // when they were read
-	// Endpoints are the endpoints that are served, in the order of the specification, and then its
-	// WebSockets. Counting continues when a reload changes the response.
+	Time    time.Time // when the counters were read
+	// Endpoints contains the endpoints that are served, in the order of the specification, and then
+	// its WebSockets. Counting continues when a reload changes the response.
 	Endpoints []EndpointCounts
 	Unmatched EndpointCounts // requests that no endpoint answered
 	Options   EndpointCounts // OPTIONS requests that the server answered itself
 	Malformed EndpointCounts // invalid requests that were answered with 400, 408, 413 or 431
 	Gone      EndpointCounts // requests to removed endpoints
 
-	// Protocols is how many requests arrived over each protocol, all of the above together.
+	// Protocols is how many of all these requests arrived over each protocol.
 	Protocols [matcher.Protocols]uint64
 	// AcceptFailures is how often a connection could not be accepted, because no file descriptor
 	// was free or for another reason that may be temporary.
@@ -30,27 +30,27 @@ type Counts struct {
 	// SharedLocally is how often this replica decided on its own about a shared limit or number,
 	// because the shared state did not answer.
 	SharedLocally uint64
-	Replicas      int64 // replicas of the shared state when they were last counted; 0 without one
-	// Handshakes are the numbers of TLS handshakes, grouped; nil without TLS. HandshakeTime is the
-	// CPU time that they have taken.
+	Replicas      int64 // replicas that share the state, when last counted; 0 without shared state
+	// Handshakes contains the numbers of TLS handshakes in groups; nil without TLS. HandshakeTime
+	// is the CPU time that the handshakes have used.
 	Handshakes    []HandshakeCount
 	HandshakeTime time.Duration
 	Sets          []SetCounts // sets of rows, in the order of their names
-	Connections   int         // open ones, including WebSockets
-	WebSockets    int         // open ones
-	InFlight      int64       // requests in progress, including those that wait for their latency, except those answered in a microsecond
+	Connections   int         // open connections, including WebSockets
+	WebSockets    int         // open WebSockets
+	InFlight      int64       // requests in progress, also waiting ones; not those answered within a µs
 	// RecordingDropped is how many exchanges with upstreams should have been recorded but were not.
 	RecordingDropped uint64
 	// Distinct is how many different unmatched requests there were; a request that had been
-	// forgotten counts again.
+	// forgotten is counted again.
 	Distinct uint64
 }
 
-// HandshakeCount is how many TLS handshakes had a result, which is "ok" or says why they failed.
+// HandshakeCount is how many TLS handshakes had one result: "ok", or the reason why they failed.
 type HandshakeCount struct {
 	Result  string
-	Resumed bool   // by the ticket of an earlier one
-	Version string // "1.2" or "1.3"; "" for failed ones
+	Resumed bool   // with the ticket of an earlier handshake
+	Version string // "1.2" or "1.3"; "" for failed handshakes
 	Count   uint64
 }
 
@@ -65,15 +65,15 @@ func (c *Counts) FullHandshakes() (full, all uint64) {
 	return full, all
 }
 
-// SetCounts are the figures of a set of rows.
+// SetCounts contains the figures of a set of rows.
 type SetCounts struct {
 	Name string
 
-	Rows    int64 // seen by requests without an isolation value
-	Base    int64 // rows of the file, or declared in place
+	Rows    int64 // rows that requests without an isolation value see
+	Base    int64 // rows from the file or declared in place
 	Changes int64 // rows that were changed, added or deleted, in all parts
-	Parts   int64 // isolated ones with changes
-	Bytes   int64 // that the changes take
+	Parts   int64 // isolated parts with changes
+	Bytes   int64 // memory that the changes take
 
 	Conflicts  int64 // how often a request was answered again because what it read had changed
 	GivenUp    int64 // changes that were dropped to make room
@@ -81,7 +81,7 @@ type SetCounts struct {
 	Operations []SetOperation
 }
 
-// SetOperation is how often requests have performed an operation on a set with a result: ok,
+// SetOperation is how often requests have performed one operation on a set with one result: ok,
 // missing for a row that does not exist, or the code of an error.
 type SetOperation struct {
 	Operation, Result string
@@ -90,22 +90,22 @@ type SetOperation struct {
 
 // EndpointCounts contains the counts of one endpoint.
 type EndpointCounts struct {
-	ID       string // of the endpoint, 16 hexadecimal digits, the same at each start; "" for none
-	Endpoint string // "GET /users/:id", "WebSocket /rooms/:id"; "" for none
-	Host     string // that it is declared for; "" for any
-	If       string // its condition; "" for none
+	ID       string // 16 hexadecimal digits, the same at each start; "" for no endpoint
+	Endpoint string // "GET /users/:id", "WebSocket /rooms/:id"; "" for no endpoint
+	Host     string // host that it is declared for; "" means any
+	If       string // its condition; "" if none
 	// Since is when the endpoint was first served, or served again after a reload had removed it:
 	// in that case counting starts at 0, and the earlier counts are in Gone.
 	Since time.Time
-	// Requests is how many there were: the sum of Statuses.
+	// Requests is the number of requests: the sum of Statuses.
 	Requests uint64
 	// Statuses is how many replies had each status. Status 499 counts requests that were not
 	// answered, because the client left or the server stopped; 101 counts those that became
 	// WebSocket connections. A reply that a fault spoils counts with its intended status.
 	Statuses map[int]uint64
 	In, Out  uint64 // bytes of request and response bodies, as far as faults let them through
-	// Faults is how many replies were spoilt as declared, by the type of the fault: "failure" is an
-	// injected 500, "timeout" an injected 504.
+	// Faults is how many replies had a declared fault, by the type of the fault: "failure" is an
+	// injected 500, and "timeout" is an injected 504.
 	Faults  map[string]uint64
 	Limited uint64 // answered 429 by a rate limit
 	Refused uint64 // answered 503 by a capacity
@@ -117,24 +117,24 @@ type EndpointCounts struct {
 	// Total is the response time: from the arrival of a request until its reply was handed
 	// over to be written.
 	Total histogram.Snapshot
-	// Service is the part of it that is the server's own work: without injected latency, its error,
-	// and Upstream.
+	// Service is the part of Total that is the server's own work: without injected latency, its
+	// error, and Upstream.
 	Service histogram.Snapshot
 	// Upstream is the time spent waiting for remote bodies, by requests that waited for them, and
 	// for upstreams that requests were passed on to.
 	Upstream histogram.Snapshot
 	// Fetched is the part of Upstream for remote bodies.
 	Fetched histogram.Snapshot
-	// UpstreamWait is the time spent waiting for a place at an upstream, of requests that waited
+	// UpstreamWait is the time spent waiting for a place at an upstream, by requests that waited
 	// for one.
 	UpstreamWait histogram.Snapshot
-	// Injected is the declared latency and the wait in the queue of a capacity, of requests
-	// that have either.
+	// Injected is the declared latency plus the wait in the queue of a capacity, for requests that
+	// have either.
 	Injected histogram.Snapshot
-	// InjectionError is how much later than Injected the replies were, as seen by a client.
+	// InjectionError is how much later than Injected the replies were, as a client sees it.
 	InjectionError histogram.Snapshot
-	// Declared is the declaration of the endpoint; nil for a WebSocket, and for counts of no
-	// endpoint.
+	// Declared is the declaration of the endpoint; nil for a WebSocket, and for counts that belong
+	// to no endpoint.
 	Declared *config.Endpoint
 }
 
@@ -207,7 +207,7 @@ func (p *places) read(total *EndpointCounts) {
 	p.each(func(c *Shard) { c.read(total) })
 }
 
-// After returns what was counted after an earlier reading of the same endpoint.
+// After returns what has been counted since an earlier reading of the same endpoint.
 func (c *EndpointCounts) After(earlier *EndpointCounts) EndpointCounts {
 	later := *c
 	for i, n := range earlier.plain() {
@@ -226,7 +226,7 @@ func (c *EndpointCounts) plain() [8]*uint64 {
 	return [...]*uint64{&c.Requests, &c.In, &c.Out, &c.Limited, &c.Refused, &c.Broken, &c.Received, &c.Sent}
 }
 
-// rose returns the increase of each count, without the counts that did not increase.
+// rose returns the increase of each count that has increased.
 func rose[K comparable](before, after map[K]uint64) map[K]uint64 {
 	rose := map[K]uint64{}
 	for key, n := range after {

@@ -14,8 +14,8 @@ import (
 type Served struct {
 	ID   string // as in EndpointCounts
 	Name string // "GET /users/:id"
-	// Endpoint is the declaration of an endpoint, WebSocket the declaration of a WebSocket; the
-	// other one is nil. Neither may be changed.
+	// Endpoint is the declaration of an endpoint, or WebSocket is that of a WebSocket; the other
+	// field is nil. Neither declaration may be changed.
 	Endpoint  *config.Endpoint
 	WebSocket *config.WebSocket
 	// Index is its position among the endpoints, or the WebSockets, of the specification.
@@ -44,11 +44,11 @@ const WebSocketKind = "WebSocket"
 // Name returns the name of an endpoint in logs and messages: its method and path.
 func Name(e *config.Endpoint) string { return e.EffectiveMethod() + " " + e.Path.Value }
 
-// identity identifies an endpoint across reloads. Its response is not part of it: the counters of
-// an endpoint continue when its response changes.
+// identity identifies an endpoint across reloads. The response is not part of the identity: the
+// counters of an endpoint continue when its response changes.
 type identity struct {
 	name, host, condition string
-	nth                   int // position among those that agree in all of these, from the last
+	nth                   int // position among those that agree in the other fields, from the last
 }
 
 // id returns 16 hexadecimal digits that are the same at every start.
@@ -71,8 +71,8 @@ func identities(spec *config.Spec) []identity {
 		w := &spec.WebSockets[i]
 		add(identity{name: WebSocketKind + " " + w.Path.Value, host: w.Host, condition: w.If.Value})
 	}
-	// Counted from the last, so that an endpoint added in front of an equal one does not take its
-	// counters.
+	// Equal endpoints are counted from the last, so that an endpoint added in front of an equal one
+	// does not take its counters.
 	alike := map[identity]int{}
 	for i := len(all) - 1; i >= 0; i-- {
 		one := all[i]
@@ -82,7 +82,7 @@ func identities(spec *config.Spec) []identity {
 	return all
 }
 
-// routeOf returns the path of the i-th endpoint or, after those, WebSocket.
+// routeOf returns the path of the i-th endpoint or, after the endpoints, of a WebSocket.
 func routeOf(spec *config.Spec, i int) route {
 	if i < len(spec.Endpoints) {
 		return route{spec.Endpoints[i].Path.Value, spec.Endpoints[i].Template}

@@ -14,13 +14,13 @@ import (
 	"mockserver/renderer"
 )
 
-// Exchange is a request and its reply, as the journal keeps them.
+// Exchange is a request and its reply, in the form in which the journal keeps them.
 type Exchange struct {
-	ID       uint64 // each exchange has a higher one
+	ID       uint64 // each exchange has a higher ID than the one before
 	Kept     Kept
-	Time     time.Time // of its arrival
-	Endpoint string    // that answered, "GET /users/:id"; "" for none
-	// EndpointID is its ID; see EndpointCounts.
+	Time     time.Time // when the request arrived
+	Endpoint string    // endpoint that answered, "GET /users/:id"; "" if none
+	// EndpointID is the ID of that endpoint; see EndpointCounts.
 	EndpointID string
 	Remote     string // the client's address
 	// TLS describes the TLS connection; nil for clear text.
@@ -30,47 +30,47 @@ type Exchange struct {
 	Host     string
 	Target   string // path and query as sent
 	Status   int
-	Took     time.Duration // from its arrival to its reply
-	Injected time.Duration // the part of it that was declared as latency
-	Upstream time.Duration // the part of it that was spent on an upstream, or on a remote body
-	Fault    string        // "" for none
-	Code     string        // of an error of the server itself: "endpoint_not_found"
+	Took     time.Duration // from the arrival of the request to the reply
+	Injected time.Duration // the part of Took that was declared as latency
+	Upstream time.Duration // the part of Took that was spent on an upstream or a remote body
+	Fault    string        // "" if none
+	Code     string        // code of the server's own error, such as "endpoint_not_found"
 	Reason   string        // message of that error
 	Request  Message
 	Response Message
 
-	route  route // of the endpoint
-	short  bool  // method, host or target is cut
-	fewer  bool  // the headers of the request are cut
-	places int   // how many places of the journal contain it; guarded by its lock
+	route  route // path of the endpoint
+	short  bool  // method, host or target is truncated
+	fewer  bool  // the headers of the request are truncated
+	places int   // how many places in the journal contain it; guarded by the journal's lock
 }
 
 // route is the path that an endpoint is declared for; the zero route means no endpoint.
 type route struct {
 	path     string
-	template bool // written as in OpenAPI
+	template bool // the path is written as in OpenAPI
 }
 
-// Message is the headers and the body of a request or a reply. Values of secret headers
+// Message contains the headers and the body of a request or a reply. The values of secret headers
 // are replaced.
 type Message struct {
 	Header [][2]string
 	Body   []byte // the first 8 KiB
-	Size   int    // bytes of the whole body
-	Cut    bool   // headers or body are longer
+	Size   int    // size of the whole body in bytes
+	Cut    bool   // headers or body are truncated
 }
 
 const (
-	// keptPart is how many bytes of the headers, and of the body, are kept.
+	// keptPart is how many bytes of the headers are kept, and how many of the body.
 	keptPart = 8 << 10
 	// keptTarget is how many bytes of a target are kept.
 	keptTarget = 2 << 10
-	keptReason = 2 << 10 // of a message
+	keptReason = 2 << 10 // bytes kept of the message of an error
 	// exchangeSize is the size of an exchange without its strings and headers, in bytes, including
 	// the overhead of the heap and its place in a list.
 	exchangeSize = 512
-	headerSize   = 64 // of a header without its strings, likewise
-	// largestExchange is the largest size of an exchange.
+	headerSize   = 64 // size of a header without its strings, likewise
+	// largestExchange is the maximum size of an exchange.
 	largestExchange = exchangeSize + keptTarget + keptReason + 2<<10 + 4*keptPart
 )
 
@@ -143,9 +143,9 @@ func (m *Message) headers(all iter.Seq2[[]byte, []byte], normal bool) {
 			break
 		}
 		size += len(name) + len(value)
-		if secret.IsHeader(name) && renderer.IsTrue(value) { // other values are not secret in any header
+		if secret.IsHeader(name) && renderer.IsTrue(value) { // a false value is not secret in any header
 			hidden[lines] = true
-			size += len(secret.Shown) - len(value) // a hidden value may be long, and uses no room
+			size += len(secret.Shown) - len(value) // a hidden value may be long, but takes no space
 		}
 		lines++
 	}

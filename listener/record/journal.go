@@ -13,11 +13,13 @@ import (
 // JournalOptions selects which requests the journal keeps.
 type JournalOptions struct {
 	// Sample is the sampling interval of ordinary requests: n keeps one in n requests, 1 keeps all,
-	// 0 none. The journal always keeps those that were answered with status 500 or above, with an
-	// error of the server itself or with a fault, those that no endpoint matched, and the slowest.
+	// and 0 keeps none. The journal always keeps requests that were answered with status 500 or
+	// above, with an error of the server itself or with a fault, requests that no endpoint matched,
+	// and the slowest requests.
 	Sample int
-	Bytes  int // how much memory they may take; 0 means 16 MiB
-	// Slowest is how many of the slowest requests are kept; 0 means 100, a negative number none.
+	Bytes  int // how much memory the requests may take; 0 means 16 MiB
+	// Slowest is how many of the slowest requests are kept; 0 means 100, and a negative number
+	// means none.
 	Slowest int
 }
 
@@ -38,11 +40,11 @@ const (
 	defaultSlowest      = 100
 )
 
-// Journal keeps requests in bounded memory: new ones replace old ones.
+// Journal keeps requests in bounded memory: new requests replace old ones.
 type Journal struct {
 	// Every request reads the fields below.
 	sample    uint64
-	threshold atomic.Int64 // slower requests are among the slowest; 0 until there are enough
+	threshold atomic.Int64 // slower requests belong to the slowest; 0 while there are too few
 	_         [128]byte    // keeps the following fields out of their cache line
 
 	settling sync.Mutex // held while requests passed to Tell are read; locked before mu
@@ -57,11 +59,11 @@ type Journal struct {
 	stats     JournalStats
 }
 
-// JournalStats is how many requests the journal received, and how many of them it has dropped.
+// JournalStats contains how many requests the journal has received and how many it has dropped.
 type JournalStats struct {
 	Seen    map[Kept]uint64
 	Dropped map[Kept]uint64
-	Bytes   int // memory used by the remaining ones
+	Bytes   int // memory used by the remaining requests
 }
 
 func newJournal(o JournalOptions) *Journal {
@@ -70,8 +72,8 @@ func newJournal(o JournalOptions) *Journal {
 	}
 	j := &Journal{sample: uint64(max(o.Sample, 0))}
 	slowest := max(cmp.Or(o.Slowest, defaultSlowest), 0)
-	// The slowest requests are few and of bounded size; the rest of the memory is for all other
-	// requests.
+	// The slowest requests are few and of bounded size; all other requests share the rest of the
+	// memory.
 	rest := max(o.Bytes-slowest*largestExchange, o.Bytes/2)
 	j.sampled.room, j.failed.room, j.unmatched.room = rest/3, rest/3, rest/3
 	j.slow.most = min(slowest, (o.Bytes-rest)/largestExchange)
@@ -86,7 +88,7 @@ type ring struct {
 	first       int
 }
 
-// put adds an exchange, and calls leave for the exchanges that make room for it.
+// put adds x, and calls leave for the exchanges that make room for x.
 func (r *ring) put(x *Exchange, leave func(*Exchange)) {
 	r.all = append(r.all, x)
 	r.bytes += x.size()
@@ -109,8 +111,8 @@ type slowest struct {
 	all         []*Exchange
 }
 
-// put adds an exchange if it is one of the slowest, and calls leave for the one that makes room for
-// it, or for x itself if x is too fast.
+// put adds x if it is one of the slowest, and calls leave for the exchange that makes room for x,
+// or for x itself if x is too fast.
 func (s *slowest) put(x *Exchange, leave func(*Exchange)) {
 	at, _ := slices.BinarySearchFunc(s.all, x, func(a, b *Exchange) int { return cmp.Compare(a.own(), b.own()) })
 	s.all = slices.Insert(s.all, at, x)
@@ -123,8 +125,8 @@ func (s *slowest) put(x *Exchange, leave func(*Exchange)) {
 	}
 }
 
-// wants reports whether and why a request is kept, and whether it is one of the slowest. nth is its
-// number among the requests with its endpoint and status; the first is sampled.
+// wants reports whether and why a request is kept, and whether it is one of the slowest. nth is the
+// number of the request among those with the same endpoint and status; the first one is sampled.
 func (j *Journal) wants(remark Kept, nth uint64, own time.Duration) (kept Kept, slow, ok bool) {
 	slow = remark == "" && int64(own) > j.threshold.Load()
 	switch {
@@ -136,14 +138,14 @@ func (j *Journal) wants(remark Kept, nth uint64, own time.Duration) (kept Kept, 
 	return Slow, slow, slow
 }
 
-// put keeps an exchange that follows the requests passed to Tell.
+// put adds an exchange after the requests passed to Tell so far.
 func (j *Journal) put(x *Exchange, slow bool) {
 	j.Settle()
 	j.place(x, slow)
 }
 
-// place keeps an exchange, which must not change any more. One that is both sampled and slow is in
-// two places and stays until it is in neither.
+// place adds an exchange, which must not change any more. An exchange that is both sampled and slow
+// is in two places, and stays until it has left both.
 func (j *Journal) place(x *Exchange, slow bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -166,7 +168,7 @@ func (j *Journal) place(x *Exchange, slow bool) {
 	}
 }
 
-// ring returns the ring for a reason; nil for those that only the heap keeps.
+// ring returns the ring for a reason, or nil for requests that only the heap keeps.
 func (j *Journal) ring(kept Kept) *ring {
 	switch kept {
 	case Failed:
@@ -179,7 +181,7 @@ func (j *Journal) ring(kept Kept) *ring {
 	return nil
 }
 
-// leave counts an exchange as dropped once it is in no place.
+// leave removes an exchange from one place, and counts it as dropped once it has left all of them.
 func (j *Journal) leave(x *Exchange) {
 	if x.places--; x.places == 0 {
 		j.stats.Dropped[x.Kept]++
@@ -203,7 +205,7 @@ func (j *Journal) Reset() {
 	j.stats = JournalStats{Seen: map[Kept]uint64{}, Dropped: map[Kept]uint64{}}
 }
 
-// All returns every exchange, the newest first. They do not change any more.
+// All returns every exchange, the newest first. The exchanges do not change any more.
 func (j *Journal) All() []*Exchange {
 	j.Settle()
 	j.mu.Lock()
@@ -233,7 +235,7 @@ func (j *Journal) Stats() JournalStats {
 	}
 }
 
-// missing returns the reason why the journal does not contain every request; "" if it does.
+// missing returns the reason why the journal does not contain every request, or "" if it does.
 func (j *Journal) missing() string {
 	t := j.Stats()
 	switch {

@@ -12,7 +12,8 @@ import (
 	"mockserver/matcher"
 )
 
-// Options selects what a server records: counters always, and requests as the journal options say.
+// Options selects what a server records. Counters are always recorded, and requests as the journal
+// options say.
 type Options struct {
 	Journal JournalOptions
 }
@@ -21,7 +22,7 @@ type Options struct {
 // of its connection, so that connections served at the same time rarely write the same memory. No
 // lock is taken and nothing is sampled: counts are exact.
 type Recorder struct {
-	lanes   []lane // a power of 2
+	lanes   []lane // their number is a power of 2
 	begun   time.Time
 	journal *Journal
 	misses  Misses
@@ -32,10 +33,10 @@ type Recorder struct {
 
 	mu      sync.Mutex // guards the fields below
 	known   map[identity]*Counters
-	order   []*Counters          // of the endpoints that are served, in their order, then of the WebSockets
-	retired map[*places]struct{} // of removed endpoints, which requests may still add to
-	gone    *Counters            // of all other removed endpoints
-	rows    []uint32             // that no endpoint uses
+	order   []*Counters          // of the endpoints served, in order, then of the WebSockets
+	retired map[*places]struct{} // of removed endpoints, to which requests may still add
+	gone    *Counters            // counts of all other removed endpoints
+	rows    []uint32             // rows that no endpoint uses
 }
 
 // lane holds the counts of the requests on some connections: of n lanes, each is used by one
@@ -43,8 +44,8 @@ type Recorder struct {
 // at a time.
 type lane struct {
 	_       [128]byte
-	serving atomic.Int64                         // requests
-	others  [matcher.Protocols - 1]atomic.Uint64 // requests by other protocols than HTTP/1.1
+	serving atomic.Int64                         // requests in progress
+	others  [matcher.Protocols - 1]atomic.Uint64 // requests over protocols other than HTTP/1.1
 	_       [128 - 8*matcher.Protocols]byte
 	rows    [maxRows]atomic.Pointer[Shard]
 }
@@ -52,11 +53,11 @@ type lane struct {
 const (
 	// maxLanes limits the memory of an endpoint that is requested over many connections.
 	maxLanes = 256
-	// maxRows is how many endpoints are counted separately in each lane. It limits the memory of
-	// many endpoints.
+	// maxRows is the maximum number of endpoints that are counted separately in each lane. It
+	// limits the memory that many endpoints take.
 	maxRows = 256
-	// stride is how many requests a second an endpoint needs to be counted separately. With fewer,
-	// requests seldom contend, and the cost of sharing the memory is negligible.
+	// stride is the number of requests a second from which on an endpoint is counted separately.
+	// With fewer, requests seldom contend, and the cost of sharing the memory is negligible.
 	stride = 4096
 )
 
@@ -99,7 +100,7 @@ func (r *Recorder) Adopt(spec *config.Spec) []*Counters {
 			t = newCounters(id, r.lanes)
 			t.route = routeOf(spec, i)
 			if i >= len(spec.Endpoints) {
-				r.spread(t.places) // their messages do not call crowd
+				r.spread(t.places) // since messages on WebSockets do not call crowd
 			}
 		}
 		t.declared = nil
@@ -133,8 +134,8 @@ func (r *Recorder) fold(p *places) {
 	}
 }
 
-// spread counts an endpoint separately in each lane from now on, if a row is left. The caller holds
-// r.mu.
+// spread counts an endpoint separately in each lane from now on, if a row is left. The caller must
+// hold r.mu.
 func (r *Recorder) spread(p *places) {
 	if n := len(r.rows); n > 0 && len(r.lanes) > 1 && p.row.Load() == 0 {
 		p.row.Store(r.rows[n-1])
@@ -154,8 +155,8 @@ func (r *Recorder) crowd(p *places) {
 	r.spread(p)
 }
 
-// ForOptions returns the counters of OPTIONS requests that the server answers itself; nil
-// for a nil recorder.
+// ForOptions returns the counters of OPTIONS requests that the server answers itself, or nil for a
+// nil recorder.
 func (r *Recorder) ForOptions() *Counters {
 	if r == nil {
 		return nil
@@ -163,7 +164,7 @@ func (r *Recorder) ForOptions() *Counters {
 	return r.options
 }
 
-// Journal returns the journal of requests; nil for a nil recorder.
+// Journal returns the journal of requests, or nil for a nil recorder.
 func (r *Recorder) Journal() *Journal {
 	if r == nil {
 		return nil
@@ -174,10 +175,10 @@ func (r *Recorder) Journal() *Journal {
 // Misses returns the requests that no endpoint answered.
 func (r *Recorder) Misses() *Misses { return &r.misses }
 
-// Enter counts a request as in progress, on a connection of a shard, until Leave.
+// Enter counts a request as in progress, on a connection of a shard, until Leave is called.
 func (r *Recorder) Enter(shard uint32) { r.lane(shard).serving.Add(1) }
 
-// Leave notes that a request counted by Enter is no longer in progress.
+// Leave ends the counting, by Enter, of a request as in progress.
 func (r *Recorder) Leave(shard uint32) { r.lane(shard).serving.Add(-1) }
 
 // End records the outcome of a request that took the given time and is about to be answered with p,
@@ -215,8 +216,8 @@ func (r *Recorder) End(in *matcher.Input, p *reply.Reply, c *Trace, shard uint32
 	}
 }
 
-// countProtocol counts a request by its protocol. The number of HTTP/1.1, the most common one, is
-// what remains of all requests.
+// countProtocol counts a request by its protocol. The number of requests over HTTP/1.1, the most
+// common protocol, is what remains of all requests.
 func (r *Recorder) countProtocol(p matcher.Protocol, shard uint32) {
 	if p != matcher.HTTP11 {
 		r.lane(shard).others[p-1].Add(1)

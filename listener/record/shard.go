@@ -14,9 +14,9 @@ type Shard struct {
 	statuses [statusesKept]statusCount // in the order of their first reply
 	others   atomic.Pointer[[otherStatuses]atomic.Uint64]
 	faults   [timeoutNumber + 1]atomic.Uint64
-	limited  atomic.Uint64 // 429 of a rate limit
-	refused  atomic.Uint64 // 503 of a capacity
-	broken   atomic.Uint64 // 500 and above in place of what is declared, see EndpointCounts.Broken
+	limited  atomic.Uint64 // 429 replies due to a rate limit
+	refused  atomic.Uint64 // 503 replies due to a capacity
+	broken   atomic.Uint64 // undeclared replies of 500 and above, see EndpointCounts.Broken
 	heard    atomic.Uint64 // WebSocket messages received
 	said     atomic.Uint64
 	service  histogram.Histogram // the server's own time for requests that did not wait
@@ -31,12 +31,12 @@ type pauses struct {
 	late     histogram.Histogram // how much later than that the replies were
 	own      histogram.Histogram // the server's own time
 	upstream histogram.Histogram // the wait for an upstream
-	fetched  histogram.Histogram // the part of it for bodies from URLs
+	fetched  histogram.Histogram // the part of upstream for bodies from URLs
 	place    histogram.Histogram // the wait for a place at an upstream
 	total    histogram.Histogram // the response time
 }
 
-// statusCount counts the replies of one status; 0 means none yet.
+// statusCount counts the replies with one status; status 0 means that the slot is unused.
 type statusCount struct {
 	status atomic.Uint32
 	n      atomic.Uint64
@@ -47,21 +47,21 @@ const (
 	// statuses get a counter for every status.
 	statusesKept  = 6
 	firstStatus   = 100
-	otherStatuses = 500 // from firstStatus on
+	otherStatuses = 500 // number of statuses, from firstStatus on
 )
 
-// Numbers of the faults that are counted: those of policy.FaultTypes, followed by these.
+// The numbers of the faults that are counted: those of policy.FaultTypes, followed by these.
 const (
-	failureNumber = 5 // injected 500 of a latency
+	failureNumber = 5 // injected 500
 	timeoutNumber = 6 // injected 504
 )
 
-// faultNames returns the faults by their number.
+// faultNames returns the names of the faults, indexed by number.
 func faultNames() []string {
 	return append(policy.FaultTypes[:failureNumber:failureNumber], "failure", "timeout")
 }
 
-// answered counts a reply and returns how many there were with its status.
+// answered counts a reply and returns how many replies have had its status.
 func (c *Shard) answered(status, in, out int) uint64 {
 	if in > 0 {
 		c.in.Add(uint64(in))
@@ -127,8 +127,8 @@ func (c *Shard) each(do func(status int, n uint64)) {
 	}
 }
 
-// stamp returns a different number once anything was counted: the status of a request, and the
-// number of a message, are counted last.
+// stamp returns a different number once anything was counted: a request's status and the number of
+// messages are counted last.
 func (c *Shard) stamp() uint64 {
 	n := c.heard.Load() + c.said.Load()
 	for i := range c.statuses {

@@ -9,7 +9,7 @@ import (
 	"mockserver/matcher"
 )
 
-// Told is a request, in its original bytes, that was answered with a fixed reply.
+// Told is a request that was answered with a fixed reply, in its original bytes.
 type Told struct {
 	Answer  interface{ Fixed() *reply.Reply }
 	Request []byte // the head: there is no body
@@ -20,12 +20,12 @@ type Told struct {
 	counters *Counters
 	took     time.Duration
 	kept     Kept
-	slow     bool // one of the slowest
+	slow     bool // the request is one of the slowest
 }
 
-// CountFixed counts a fixed reply that is about to be written, with its status, the bytes
-// of its body and the server time. It reports whether the journal wants the request; then
-// the caller completes t and hands it to Tell.
+// CountFixed counts a fixed reply that is about to be written, with its status, the bytes of its
+// body and the server time. It reports whether the journal wants the request; if so, the caller
+// completes t and passes it to Tell.
 func (r *Recorder) CountFixed(c *Counters, shard uint32, status, body int, own time.Duration) (t Told, wanted bool) {
 	counts := c.At(shard)
 	if body > 0 {
@@ -57,14 +57,15 @@ func (t *Told) exchange() *Exchange {
 	return x
 }
 
-// Tell passes a request to the journal, which reads it before the journal is read.
+// Tell passes a request to the journal, which parses it later: before the journal itself is read.
 func (j *Journal) Tell(t Told) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.told = append(j.told, t)
 }
 
-// Settle reads the requests passed to Tell, before any other request is kept or read.
+// Settle parses the requests passed to Tell. It is called before any other request is added or
+// read.
 func (j *Journal) Settle() {
 	j.settling.Lock()
 	defer j.settling.Unlock()

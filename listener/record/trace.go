@@ -10,25 +10,25 @@ import (
 	"mockserver/matcher"
 )
 
-// StatusLeft counts requests whose client left before they were answered; nginx logs the same
-// number.
+// StatusLeft is the status of requests whose client left before they were answered; nginx logs the
+// same number.
 const StatusLeft = 499
 
 // Trace is the record of what happened to one request.
 type Trace struct {
-	Counters *Counters     // of the endpoint; nil for none
-	Endpoint string        // its name; "" until it is known
-	Fault    string        // one of policy.FaultTypes; "" for none
+	Counters *Counters     // counters of the endpoint; nil if none
+	Endpoint string        // name of the endpoint; "" until it is known
+	Fault    string        // one of policy.FaultTypes; "" if none
 	Limited  bool          // answered 429 by a rate limit
 	Refused  bool          // answered 503 by a capacity
-	Instead  string        // code of the failure that its latency injected; "" for none
-	Declared time.Duration // the latency that was drawn for it, and its wait in a queue
+	Instead  string        // code of the failure that the latency injected; "" if none
+	Declared time.Duration // the latency drawn for the request plus its wait in a queue
 	Waited   time.Duration // the part of Declared that passed while it was served
 	Late     time.Duration // how much longer than Declared it waited
 	Upstream time.Duration // how long it waited for an upstream or a remote body
-	Place    time.Duration // the part of it spent waiting for a place at its upstream
-	Proxied  bool          // it was passed to an upstream, which may have failed
-	Timed    bool          // it had a latency, which is over
+	Place    time.Duration // the part of Upstream spent waiting for a place at the upstream
+	Proxied  bool          // the request was passed to an upstream, which may have failed
+	Timed    bool          // the request had a latency, which is over
 }
 
 // Waits adds a wait in the queue of a capacity.
@@ -61,7 +61,7 @@ func (c *Trace) ServerTiming(took time.Duration) string {
 	return string(value)
 }
 
-// isStreamed reports whether a fault sends the body in pieces, or only a piece of it.
+// isStreamed reports whether a fault makes the body be sent in pieces or only in part.
 func (c *Trace) isStreamed(in *matcher.Input, p *reply.Reply) bool {
 	return (c.Fault == "slow-body" || c.Fault == "truncate") && len(p.Body) > 0 && string(in.Method) != "HEAD"
 }
@@ -91,7 +91,7 @@ func (c *Trace) count(p *reply.Reply, counts *Shard, status int) {
 		counts.limited.Add(1)
 	case c.Refused:
 		counts.refused.Add(1)
-	case c.Instead == "" && (status < 500 || p.Refusal == nil): // nearly all
+	case c.Instead == "" && (status < 500 || p.Refusal == nil): // nearly all requests
 	case c.Instead == reply.InjectedFailure.Code:
 		counts.faults[failureNumber].Add(1)
 	case c.Instead == reply.InjectedTimeout.Code:
@@ -101,8 +101,8 @@ func (c *Trace) count(p *reply.Reply, counts *Shard, status int) {
 	}
 }
 
-// time counts how long a request took: took is the whole time, and own the time of the server's own
-// work.
+// time counts how long a request took: took is the whole time, and own is the time that the
+// server's own work took.
 func (c *Trace) time(counts *Shard, took, own time.Duration) {
 	if c.Declared == 0 && !c.Timed && c.Upstream == 0 {
 		counts.service.Add(own)
@@ -129,7 +129,7 @@ func (c *Trace) time(counts *Shard, took, own time.Duration) {
 	}
 }
 
-// remark returns the reason why the journal keeps the request even if it is not sampled; "" if
+// remark returns the reason why the journal keeps the request even if it is not sampled, or "" if
 // there is none.
 func (c *Trace) remark(p *reply.Reply, unmatched bool, status int) Kept {
 	switch {

@@ -8,26 +8,27 @@ import (
 	"mockserver/matcher"
 )
 
-// Miss describes the requests with one method, host and path that no endpoint answered.
+// Miss describes the requests with one method, host and path that matched no endpoint.
 type Miss struct {
-	Method string    `json:"method" doc:"of the requests"`
-	Host   string    `json:"host" doc:"of the requests"`
-	Path   string    `json:"path" doc:"of the requests"` // cut if it is long
-	Status int       `json:"status" doc:"of the last answer"`
-	Code   string    `json:"code" doc:"of the last answer"`
+	Method string    `json:"method" doc:"method of the requests"`
+	Host   string    `json:"host" doc:"host of the requests"`
+	Path   string    `json:"path" doc:"path of the requests"` // truncated if it is long
+	Status int       `json:"status" doc:"status of the last response"`
+	Code   string    `json:"code" doc:"error code of the last response"`
 	Reason string    `json:"reason" doc:"why no endpoint matched the last one"`
-	Count  uint64    `json:"count" doc:"how many there were"`
+	Count  uint64    `json:"count" doc:"number of such requests"`
 	First  time.Time `json:"first" doc:"when the first one arrived"`
 	Last   time.Time `json:"last" doc:"when the last one arrived"`
 }
 
-// Misses are the requests that no endpoint answered, one entry for each method, host and path. The
-// number of entries is limited: the entry whose last request is the oldest makes room.
+// Misses holds the requests that matched no endpoint, one entry for each method, host and path. The
+// number of entries is limited: the entry whose last request is the oldest makes room for a new
+// one.
 type Misses struct {
 	mu    sync.Mutex // guards the fields below
 	known map[unmatchedKey]*list.Element
-	order list.List // of *Miss, the latest first
-	kinds uint64    // how many were added
+	order list.List // list of *Miss, the latest first
+	kinds uint64    // how many entries have been added
 }
 
 type unmatchedKey struct{ method, host, path string }
@@ -39,7 +40,7 @@ const (
 	keptPath     = 512
 )
 
-// Add counts a request that no endpoint answered, and why.
+// Add counts a request that matched no endpoint, and stores the reason.
 func (m *Misses) Add(r *matcher.Request, code string, status int, reason string) {
 	k := unmatchedKey{cutText(r.Method(), 64), cutText(r.Host(), 256), cutText(r.Path(), keptPath)}
 	m.mu.Lock()
@@ -65,7 +66,7 @@ func (m *Misses) Add(r *matcher.Request, code string, status int, reason string)
 	miss.Last, miss.Status, miss.Code, miss.Reason = now, status, code, cutText([]byte(reason), keptReason)
 }
 
-// All returns copies, the latest first.
+// All returns copies of all entries, the latest first.
 func (m *Misses) All() []Miss {
 	m.mu.Lock()
 	defer m.mu.Unlock()

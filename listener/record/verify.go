@@ -11,30 +11,30 @@ import (
 	"mockserver/renderer"
 )
 
-// Verified is how many requests of the journal a condition holds for.
+// Verified is the result of Verify: for how many requests in the journal a condition holds.
 type Verified struct {
 	Count int
-	// Exact reports whether the journal has every request since it was started or reset, and every
-	// part of them that the condition needs. If it is false, there may have been more.
+	// Exact reports whether the journal has every request since it was started or reset, with every
+	// part of it that the condition needs. If it is false, there may have been more.
 	Exact bool
 	// Why says what is missing if Exact is false.
 	Why      string
-	Examples []*Exchange // the newest, ten at most
+	Examples []*Exchange // the newest requests, ten at most
 }
 
-// ErrNotRecorded is the error of asking for requests when the server does not record any.
+// ErrNotRecorded is the error returned if the server does not record requests.
 var ErrNotRecorded = errors.New("the server does not record requests: Options.Record is not set")
 
-// verifiedShown is how many of the found requests are shown.
+// verifiedShown is the maximum number of matching requests that are shown.
 const verifiedShown = 10
 
-// Verify counts the requests of the journal that a condition holds for. The condition is one of
-// endpoint.if; its path parameters are those of the endpoint that answered, and env gives the
-// values of env.NAME. A text that it renders may have maxText bytes. A request is not counted when
-// the condition depends on what the journal has left out of it, the value of a secret header or the
-// end of a large body; nor is a request whose headers were invalid. Comparing a bare word with a
-// literal, as a misspelt variable would, is an error here. The error is a config.Problems, or
-// ErrNotRecorded.
+// Verify counts the requests in the journal for which a condition holds. The condition is written
+// as in endpoint.if; its path parameters are those of the endpoint that answered, and env returns
+// the values of env.NAME. A text that the condition renders may have maxText bytes. A request is
+// not counted if the condition depends on what the journal has left out of it (the value of a
+// secret header, or the end of a large body), or if its headers were invalid. Comparing a bare word
+// with a literal, as a misspelt variable would, is an error here. The error is a config.Problems,
+// or ErrNotRecorded.
 func (j *Journal) Verify(condition string, env func(string) (string, bool), maxText int) (Verified, error) {
 	v := Verified{Exact: true}
 	unmatched, err := testOf(condition, env, route{})
@@ -64,7 +64,7 @@ func (j *Journal) Verify(condition string, env func(string) (string, bool), maxT
 	if undecided > 0 {
 		v.Exact, v.Why = false, "undecided for "+wording.Count(undecided, "request")+": the value of a secret header, or what follows the first 8 KiB, is not kept"
 	}
-	// Called last, so that requests dropped in the meantime count as missing.
+	// This is checked last, so that requests dropped in the meantime count as missing.
 	if missing := j.missing(); missing != "" {
 		v.Exact, v.Why = false, missing
 	}
@@ -74,8 +74,8 @@ func (j *Journal) Verify(condition string, env func(string) (string, bool), maxT
 // test evaluates a condition for a request that may be partly unknown.
 type test func(*matcher.Request, *renderer.Unknown) renderer.Truth
 
-// judge applies a test to a kept request. Texts of at most maxText bytes are rendered for
-// it, as when it was served.
+// judge applies a test to a request in the journal. As when the request was served, texts of at
+// most maxText bytes are rendered.
 func (x *Exchange) judge(t test, maxText int) renderer.Truth {
 	switch {
 	case x.Method == "":
@@ -90,13 +90,14 @@ func (x *Exchange) judge(t test, maxText int) renderer.Truth {
 }
 
 // testOf compiles a condition for a path, whose parameters it may use; the zero route stands for
-// unmatched requests. The test is for one goroutine. The error is a config.Problems.
+// unmatched requests. Only one goroutine may use the test. The error is a config.Problems.
 func testOf(condition string, env func(string) (string, bool), of route) (test, error) {
 	var pattern matcher.Pattern
 	if of.path != "" {
 		pattern, _ = matcher.Path(&config.Endpoint{Path: config.Plain(of.path), Template: of.template}) // it was served
 	}
-	// The compiled condition has its own counters, so that testing counts nothing.
+	// The compiled condition has its own counters, so that a test does not affect those of the
+	// server.
 	scope := &renderer.Scope{Params: pattern.Params(), Env: env, Counters: &renderer.Counters{}}
 	when, problems := renderer.CompileCondition(config.Plain(condition), scope)
 	if err := problems.Err(); err != nil {
@@ -105,7 +106,7 @@ func testOf(condition string, env func(string) (string, bool), of route) (test, 
 	if of.path == "" {
 		return when.Judge, nil
 	}
-	// A request has the parameters of a path only while it is matched.
+	// A request has path parameters only while it is matched.
 	var unknown *renderer.Unknown
 	var truth renderer.Truth
 	table, _ := matcher.Compile([]matcher.Route{{Endpoint: &config.Endpoint{}, Pattern: pattern, If: func(r *matcher.Request) bool {

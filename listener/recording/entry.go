@@ -33,9 +33,9 @@ type Entry struct {
 	wait       time.Duration
 	underWay   int64
 	omitted    string // why bodies are not kept; "" if they are
-	kept       int    // the largest body that is kept, in bytes
+	kept       int    // the size of the largest body that is kept, in bytes
 	key        [sha256.Size]byte
-	sum        hash.Hash // of an answer's body that is too large
+	sum        hash.Hash // hash of an answer's body that is too large
 }
 
 // span is a part of the buffer.
@@ -52,7 +52,7 @@ type part struct {
 
 var entries = sync.Pool{New: func() any { return new(Entry) }}
 
-// keptEntry is the largest buffer that is kept, in bytes.
+// keptEntry is the size of the largest buffer that is kept, in bytes.
 const keptEntry = 64 << 10
 
 func (e *Entry) free() {
@@ -136,7 +136,7 @@ func (e *Entry) More(b []byte) {
 	a.body.to = len(e.buf)
 }
 
-// Times stores the time until the request was sent, and from then to the first byte and to the
+// Times stores the time until the request was sent, and the times from then to the first and to the
 // last byte.
 func (e *Entry) Times(wait, first, last time.Duration, underWay int64) {
 	e.wait, e.first, e.last, e.underWay = wait, first, last, underWay
@@ -145,7 +145,7 @@ func (e *Entry) Times(wait, first, last time.Duration, underWay int64) {
 // Fail stores why the answer is incomplete, and the status that the client received.
 func (e *Entry) Fail(why string, status int) { e.err, e.status = why, status }
 
-// fill sets a line to the entry; the line shares the entry's buffer.
+// fill copies the entry to a line, which shares the entry's buffer.
 func (e *Entry) fill(l *recording.Line) {
 	if e.sum != nil {
 		e.answer.hash = hex.EncodeToString(e.sum.Sum(nil))
@@ -180,5 +180,5 @@ func (e *Entry) message(m *recording.Message, p *part) {
 	}
 }
 
-// text returns a string that shares the bytes.
+// text returns a string that shares the bytes of b.
 func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

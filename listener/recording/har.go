@@ -15,7 +15,7 @@ import (
 	"mockserver/internal/recording"
 )
 
-// These are the types of HAR 1.2.
+// The types of HAR 1.2.
 type (
 	harPair struct {
 		Name  string `json:"name"`
@@ -74,8 +74,8 @@ type (
 	}
 )
 
-// WriteHAR writes the lines of recorded files as HAR 1.2. After a write error, or an error reading
-// a file, the output is incomplete.
+// WriteHAR writes the exchanges in recorded files as HAR 1.2. After a write error, or an error
+// reading a file, the output is incomplete.
 func WriteHAR(to io.Writer, version string, paths []string) error {
 	w := bufio.NewWriter(to)
 	creator, err := json.Marshal(map[string]string{"name": "mockserver", "version": version})

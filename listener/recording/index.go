@@ -12,11 +12,11 @@ import (
 // Served is a recorded answer. It must not be changed.
 type Served struct {
 	Status  int
-	Headers [][2]string // without Content-Length, and without Content-Encoding if the body was decoded
+	Headers [][2]string // not Content-Length, nor Content-Encoding if the body was decoded
 	Body    []byte
 }
 
-// index finds recorded answers by their requests: method, target and body.
+// index finds recorded answers by the method, target and body of their requests.
 type index struct {
 	mu   sync.RWMutex // guards the fields below
 	all  map[[sha256.Size]byte]*Served
@@ -53,7 +53,7 @@ func keyOf(method, target, body []byte) (key [sha256.Size]byte) {
 	return key
 }
 
-// answerOf copies the answer of a line. It returns nil if a body was left out of the line.
+// answerOf copies the answer in a line. It returns nil if a body was left out of the line.
 func answerOf(l *recording.Line) *Served {
 	if l.Response.Omitted != "" || l.Request.Omitted != "" {
 		return nil

@@ -1,4 +1,4 @@
-// Package recording writes the exchanges with upstreams to files, outside the path of requests:
+// Package recording writes the exchanges with upstreams to files, outside the request path:
 //
 //	r, err := recording.Open(recording.Options{…})
 //	e := r.Begin(request, connection)   // nil if the request is not recorded
@@ -7,8 +7,8 @@
 //	r.End(e)
 //	err = r.Close()
 //
-// A request only copies its data; a goroutine does the rest. Between them is a queue. When it is
-// full, an exchange is dropped and counted; no request waits.
+// The goroutine of a request only copies the data and puts it into a queue; another goroutine does
+// the rest. When the queue is full, an exchange is dropped and counted; no request waits.
 package recording
 
 import (
@@ -32,25 +32,25 @@ import (
 )
 
 const (
-	// queued is how many exchanges may wait to be written, and queuedBytes how much memory they
-	// take.
+	// queued is how many exchanges may wait to be written, and queuedBytes is how much memory they
+	// may take.
 	queued      = 8192
 	queuedBytes = 32 << 20
-	// flushTime is the maximum time that text waits to be compressed; see flushSize.
+	// flushTime is the maximum time for which text waits to be compressed; see flushSize.
 	flushTime = 500 * time.Millisecond
-	// gathered is how long exchanges gather in the queue before they are written together, which
-	// takes less time than handling them one by one.
+	// gathered is how long exchanges are collected in the queue before they are written together,
+	// which takes less CPU time than writing them one by one.
 	gathered = 5 * time.Millisecond
 )
 
 // Options specify what is recorded, and where.
 type Options struct {
 	ID       string
-	Upstream string // its name, and that of the files
+	Upstream string // name of the upstream and of the files
 	URL      string
 	Dir      string
 	Declared config.Record
-	If       func(*matcher.Request) bool // nil for every request
+	If       func(*matcher.Request) bool // nil records every request
 	Log      *slog.Logger
 
 	write func(f *os.File, b []byte) (int, error) // in tests, replaces the write to the file
@@ -61,17 +61,17 @@ type Recorder struct {
 	opts  Options
 	begun time.Time
 	lock  *os.File
-	key   []byte // of the HMAC
-	index *index // of the answers that are served; nil for none
+	key   []byte // key of the HMAC
+	index *index // index of the answers that are served; nil if none
 	from  int    // the number of the first file
 
 	queue   chan *Entry
-	waiting atomic.Int64 // bytes of the entries in the queue
+	waiting atomic.Int64 // size of the entries in the queue, in bytes
 	ending  sync.RWMutex // held for reading while an entry is put into the queue
 	ended   bool         // guarded by ending
 	done    chan struct{}
 
-	number   atomic.Uint64 // of exchanges that have begun, for the sample
+	number   atomic.Uint64 // number of exchanges that have begun, for sampling
 	recorded atomic.Uint64
 	dropped  atomic.Uint64
 	served   atomic.Uint64
@@ -151,7 +151,7 @@ func (r *Recorder) Begin(q *matcher.Request, connection uint64) *Entry {
 	return e
 }
 
-// End hands an exchange over to be written. The entry may not be used afterwards.
+// End hands an exchange over to be written. The entry must not be used afterwards.
 func (r *Recorder) End(e *Entry) {
 	if e.status >= 0 && e.status < len(r.statuses) {
 		r.statuses[e.status].Add(1)
@@ -240,7 +240,7 @@ func (r *Recorder) flush() {
 	}
 	text := err.Error()
 	if first := r.failure.Swap(&text); first == nil {
-		r.opts.Log.Error("recording: what could not be written is dropped", "upstream", r.opts.Upstream, "file", r.out.path, "error", text)
+		r.opts.Log.Error("recording: data that could not be written is dropped", "upstream", r.opts.Upstream, "file", r.out.path, "error", text)
 	}
 	r.dropped.Add(lines)
 }
@@ -256,7 +256,7 @@ func (r *Recorder) Close() error {
 	r.ending.Unlock()
 	<-r.done
 	if r.lock != nil {
-		_ = r.lock.Close() // the lock ends with it
+		_ = r.lock.Close() // closing the file releases the lock
 	}
 	s := r.Stats()
 	r.opts.Log.Info("recording ended", "upstream", r.opts.Upstream, "requests", s.Requests, "dropped", s.Dropped, "bytes", s.Bytes)
@@ -273,14 +273,14 @@ type Stats struct {
 	Dir       string
 	Mode      string
 	Started   time.Time
-	Requests  uint64 // in the files
+	Requests  uint64 // exchanges in the files
 	Dropped   uint64
-	Served    uint64 // answered from what was recorded
-	Bodiless  uint64 // whose bodies were left out because of the limit
+	Served    uint64 // requests answered from recorded answers
+	Bodiless  uint64 // exchanges whose bodies were left out because of the limit
 	Bytes     int64
 	Files     int64
-	Paths     []string // of the files
-	Failure   string   // of the last write; "" for none
+	Paths     []string // paths of the files
+	Failure   string   // error of the last write; "" if none
 	Statuses  map[int]uint64
 	FirstByte histogram.Snapshot // from sending a request to the first byte of its answer
 }
@@ -336,8 +336,8 @@ func (r *Recorder) readIndex() (*index, error) {
 	return x, nil
 }
 
-// Recorded returns the recorded answer to a request; nil if there is none, or if recorded answers
-// are not served.
+// Recorded returns the recorded answer to a request. It returns nil if there is none, or if
+// recorded answers are not served.
 func (r *Recorder) Recorded(q *matcher.Request) *Served {
 	if r.index == nil {
 		return nil

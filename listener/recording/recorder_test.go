@@ -82,12 +82,12 @@ func TestRecorder_OneProcessAtATime(t *testing.T) {
 	}
 	_, err = Open(Options{Upstream: "real", Dir: "/dev/null/x", Log: slog.New(slog.DiscardHandler)})
 	if err == nil {
-		t.Error("a directory that cannot be")
+		t.Error("an impossible directory was accepted")
 	}
 }
 
-// When the disk is full for a while, and in the middle of a write, the exchanges reported as lost
-// are lost, and no others.
+// When the disk is full for a while, even from the middle of a write on, exactly the exchanges that
+// are reported as lost are missing.
 func TestRecorder_FullDisk(t *testing.T) {
 	dir, log := t.TempDir(), new(bytes.Buffer)
 	full := make(chan bool, 1)
@@ -119,7 +119,7 @@ func TestRecorder_FullDisk(t *testing.T) {
 	if broken != nil || uint64(n) != s.Requests || s.Requests+s.Dropped != 12 {
 		t.Errorf("%d lines, %v; %+v", n, broken, s)
 	}
-	if !strings.Contains(log.String(), "what could not be written is dropped") {
+	if !strings.Contains(log.String(), "data that could not be written is dropped") {
 		t.Error(log)
 	}
 }
@@ -149,7 +149,7 @@ func TestRecorder_CutFiles(t *testing.T) {
 			t.Fatalf("%d lines of %d bytes", n, size)
 		}
 	}
-	again := opened(t, dir, config.Record{}, new(bytes.Buffer)) // continues with another file
+	again := opened(t, dir, config.Record{}, new(bytes.Buffer)) // continues in another file
 	if got := filepath.Base(again.Stats().Paths[0]); got != "real-0002.ndjson.zst" {
 		t.Error(got)
 	}

@@ -17,14 +17,14 @@ import (
 	"mockserver/internal/semantics"
 )
 
-// redacted returns the replacement of a secret. Equal secrets have equal replacements.
+// redacted returns the replacement for a secret. Equal secrets have equal replacements.
 func (r *Recorder) redacted(value string) string {
 	mac := hmac.New(sha256.New, r.key)
 	mac.Write([]byte(value)) // a hash never returns an error
 	return "r_" + hex.EncodeToString(mac.Sum(nil)[:8])
 }
 
-// redact undoes content encodings and replaces the secrets of a line.
+// redact undoes content encodings and replaces the secrets in a line.
 func (r *Recorder) redact(l *recording.Line) {
 	rules := r.opts.Declared.Redact
 	if rules == nil {
@@ -144,7 +144,7 @@ func (r *Recorder) redactForm(query string, names []string) string {
 }
 
 // redactBody replaces the secrets in a body. It returns false if the body may contain secrets that
-// it cannot find.
+// redactBody cannot find.
 func (r *Recorder) redactBody(content []byte, contentType string, rules *config.Redact, plain bool) ([]byte, bool) {
 	if !plain {
 		return nil, false
@@ -211,7 +211,7 @@ func (r *Recorder) redactValue(b []byte, v json.Value, paths [][]string) []byte 
 	return append(b, '}')
 }
 
-// textOf returns the text of a JSON text, and any other value as it is written.
+// textOf returns the content of a JSON string, and any other value as it is written.
 func textOf(v json.Value) string {
 	if v.Kind == json.String {
 		return string(v.AppendText(nil))

@@ -16,28 +16,28 @@ import (
 	"mockserver/renderer"
 )
 
-// Set contains the recordings of a server, by the names of upstreams. Its methods may be called by
-// any goroutine.
+// Set contains the recordings of a server, by the names of upstreams. Its methods may be called
+// from any goroutine.
 type Set struct {
 	log   *slog.Logger
-	scope *renderer.Scope // of conditions
+	scope *renderer.Scope // scope for conditions
 
 	mu     sync.Mutex // guards the fields below
 	taps   map[string]*Tap
-	ended  []Stats // those that have ended, the oldest first
+	ended  []Stats // recordings that have ended, the oldest first
 	last   int     // the last ID
 	closed bool
-	lost   uint64 // dropped by recordings that have ended
+	lost   uint64 // exchanges that ended recordings have dropped
 }
 
 // Tap is where the exchanges of an upstream are recorded. It survives reloads.
 type Tap struct {
-	recorder atomic.Pointer[Recorder] // nil for none
+	recorder atomic.Pointer[Recorder] // nil if none
 	declared string                   // fingerprint of the declaration; "" for a recorder that a request started
 	url      string                   // "" while the upstream is not declared
 }
 
-// These are the errors of starting and stopping recordings.
+// The errors of starting and stopping recordings.
 var (
 	ErrNoUpstream  = errors.New("there is no such upstream, or no endpoint uses it")
 	ErrRecording   = errors.New("the upstream is being recorded already")
@@ -63,7 +63,7 @@ func (s *Set) Tap(name string) *Tap {
 	return s.taps[name]
 }
 
-// Recorder returns the recorder of the tap; nil for none, and for a nil tap.
+// Recorder returns the recorder of the tap; nil if there is none, and for a nil tap.
 func (t *Tap) Recorder() *Recorder {
 	if t == nil {
 		return nil
@@ -71,7 +71,7 @@ func (t *Tap) Recorder() *Recorder {
 	return t.recorder.Load()
 }
 
-// Check returns the problems of a recording's condition.
+// Check returns the problems with a recording's condition.
 func Check(u *config.Upstream, scope *renderer.Scope) syntax.Problems {
 	if u.Record == nil {
 		return nil
@@ -120,7 +120,7 @@ func (s *Set) Follow(upstreams []config.Upstream) error {
 	return nil
 }
 
-// begin begins a recording. The caller holds s.mu.
+// begin begins a recording. The caller must hold s.mu.
 func (s *Set) begin(t *Tap, name, dir string, declared config.Record) error {
 	condition, problems := renderer.CompileCondition(declared.If, s.scope)
 	if err := problems.Err(); err != nil {
@@ -144,10 +144,10 @@ func (s *Set) begin(t *Tap, name, dir string, declared config.Record) error {
 	return nil
 }
 
-// end ends the recording of a tap. The caller holds s.mu.
+// end ends the recording of a tap. The caller must hold s.mu.
 func (s *Set) end(t *Tap) Stats {
 	r := t.recorder.Swap(nil)
-	_ = r.Close() // the error is in its figures, and was logged
+	_ = r.Close() // the error was logged and is in the figures
 	stats := r.Stats()
 	s.lost += stats.Dropped
 	s.ended = append(s.ended, stats)
@@ -157,7 +157,7 @@ func (s *Set) end(t *Tap) Stats {
 	return stats
 }
 
-// Close ends all recordings. None can begin afterwards.
+// Close ends all recordings. No recording can begin afterwards.
 func (s *Set) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

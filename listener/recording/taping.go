@@ -10,7 +10,7 @@ import (
 // Taping is the recording of one exchange. The zero Taping records nothing.
 type Taping struct {
 	recorder *Recorder
-	entry    *Entry // nil for none
+	entry    *Entry // nil if none
 }
 
 // The reasons why an exchange is incomplete, as recordings state them.

@@ -17,7 +17,7 @@ import (
 )
 
 // writer writes the files of a recording. Each write is a frame of its own, so that a file is
-// readable up to the last complete one.
+// readable up to the last complete frame.
 type writer struct {
 	dir, name, url string
 	write          func(f *os.File, b []byte) (int, error) // nil for (*os.File).Write
@@ -25,10 +25,10 @@ type writer struct {
 	file   *os.File // nil after a file could not be opened
 	path   string
 	number int
-	count  int   // files
-	size   int64 // of the file
+	count  int   // number of files
+	size   int64 // size of the current file
 	text   []byte
-	lines  uint64 // in text
+	lines  uint64 // number of lines in text
 	packed []byte
 	zstd   *zstd.Encoder
 }
@@ -72,7 +72,7 @@ func escaped(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(dir)
 }
 
-// numberOf returns the number of a file; 0 if it is not the file of a recording.
+// numberOf returns the number of a file, or 0 if it is not a file of a recording.
 func numberOf(name string) int {
 	name = strings.TrimSuffix(name, suffix)
 	n, err := strconv.Atoi(name[strings.LastIndexByte(name, '-')+1:])

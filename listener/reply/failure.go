@@ -10,7 +10,7 @@ import (
 	"mockserver/fetcher"
 )
 
-// Failure is one kind of the server's own error replies. Codes are stable: the reference lists
+// Failure is one kind of the server's own error replies. Codes are stable; the reference lists
 // them.
 type Failure struct {
 	Status int
@@ -18,7 +18,7 @@ type Failure struct {
 	Title  string
 }
 
-// All kinds of failures.
+// The kinds of failures.
 var (
 	BadRequest        = Failure{fasthttp.StatusBadRequest, "bad_request", "Bad request"}
 	EndpointNotFound  = Failure{fasthttp.StatusNotFound, "endpoint_not_found", "No endpoint"}
@@ -62,11 +62,11 @@ var (
 	ProxyLoop         = Failure{fasthttp.StatusLoopDetected, "proxy_loop", "Proxy loop"}
 	NotProxied        = Failure{fasthttp.StatusNotImplemented, "not_proxied", "Not proxied"}
 	InjectedFailure   = Failure{fasthttp.StatusInternalServerError, "injected_failure", "Injected failure"}
-	InjectedTimeout   = Failure{fasthttp.StatusGatewayTimeout, "injected_timeout", "Injected time-out"}
+	InjectedTimeout   = Failure{fasthttp.StatusGatewayTimeout, "injected_timeout", "Injected timeout"}
 	UpstreamTimeout   = Failure{fasthttp.StatusGatewayTimeout, "upstream_timeout", "Remote body timed out"}
 )
 
-// Preset is a Failure with its message: it gives the same error reply each time.
+// Preset is a Failure with its message, which yields the same error reply each time.
 type Preset struct {
 	Status  int
 	Refusal Refusal
@@ -86,7 +86,7 @@ func (f Failure) Preset(message string) *Preset {
 	return &Preset{f.Status, Refusal{f.Code, message}, body.Bytes()}
 }
 
-// Write makes p the error reply. The previous content of p is gone.
+// Write makes p the error reply. It discards the previous content of p.
 func (e *Preset) Write(p *Reply) {
 	p.Begin()
 	e.Fill(p)
@@ -98,10 +98,10 @@ func (e *Preset) Fill(p *Reply) {
 	p.Refusal = &e.Refusal
 }
 
-// Write makes p the error reply f with a message. The previous content of p is gone.
+// Write makes p the error reply f with a message. It discards the previous content of p.
 func (f Failure) Write(p *Reply, message string) { f.Preset(message).Write(p) }
 
-// OfBody returns the failure to send for the error of an external body.
+// OfBody returns the failure to send for an error of an external body.
 func OfBody(err error) Failure {
 	var e *fetcher.Error
 	if !errors.As(err, &e) {

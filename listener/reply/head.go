@@ -47,8 +47,8 @@ func (p *Reply) AppendHead(b, date []byte) []byte {
 	return append(b, "\r\n\r\n"...)
 }
 
-// AppendPassedHead appends the head of an answer from another server. If coded is set, the body is
-// sent in chunks; connection is the value of Connection, "" for none.
+// AppendPassedHead appends the head of an answer from another server. If coded is true, the body is
+// sent in chunks; connection is the value of Connection, or "" if none.
 func (p *Reply) AppendPassedHead(b, date []byte, coded bool, connection string) []byte {
 	b = append(b, "HTTP/1.1 "...)
 	b = strconv.AppendInt(b, int64(p.Status), 10)
@@ -89,7 +89,7 @@ func appendField(b []byte, name, value string) []byte {
 	return append(b, value...)
 }
 
-// IsSpecial reports whether fasthttp stores a header field separately from the others.
+// IsSpecial reports whether fasthttp stores a header field separately from other fields.
 func IsSpecial(name string) bool {
 	for _, special := range [...]string{
 		fasthttp.HeaderContentType, fasthttp.HeaderContentEncoding, fasthttp.HeaderContentLength, fasthttp.HeaderConnection, fasthttp.HeaderServer,

@@ -14,20 +14,20 @@ import (
 	"mockserver/renderer"
 )
 
-// Reply is the reply to one request. Call Begin first. Its strings are valid as long as the
-// request.
+// Reply is the reply to one request. Call Begin first. Its strings are valid for as long as the
+// request is.
 type Reply struct {
 	Status      int
-	ContentType string  // "" for none
+	ContentType string  // "" if none
 	Fields      []Field // in order
 	// Body must not be changed, unless it is Rendered. The reply to a HEAD request also has a body,
 	// for its length.
 	Body     []byte
 	Rendered bool   // Body is a template's text, in Room if that is large enough
 	Room     []byte // the receiver's buffer for a rendered body; the encoder takes it back
-	// Passed is set for an answer from another server: in that case Fields contains its headers,
-	// including Date, and Body its body or the beginning of its body. It is nil for any other
-	// reply.
+	// Passed is set for an answer from another server. Fields then contains the headers of the
+	// answer, including Date, and Body contains its body or the beginning of its body. Passed is
+	// nil for any other reply.
 	Passed  *Passed
 	Refusal *Refusal // the message of the server's own error replies; nil for a declared reply
 
@@ -35,10 +35,10 @@ type Reply struct {
 }
 
 // Passed contains the additional parts of an answer from another server. The encoder of the reply
-// reads Rest until io.EOF, and closes it; any other error means that the answer broke off, and the
-// client must be able to notice that.
+// reads Rest until io.EOF, and closes it. Any other error means that the answer broke off, which
+// the client must be able to notice.
 type Passed struct {
-	Reason string // of the status line
+	Reason string // reason phrase of the status line
 	// Length is the length of the body or, for a reply to HEAD or with status 304, the announced
 	// length; -1 if it is unknown.
 	Length int64
@@ -52,10 +52,10 @@ type Refusal struct{ Code, Message string }
 // Field is one header line, with its name as given.
 type Field struct{ Name, Value string }
 
-// keptText is the largest buffer for values of fields, in bytes, that a Reply keeps.
+// keptText is the size, in bytes, of the largest buffer for field values that a Reply keeps.
 const keptText = 64 << 10
 
-// Begin makes p the empty reply with status 200, and keeps its buffers.
+// Begin makes p an empty reply with status 200, and keeps its buffers.
 func (p *Reply) Begin() {
 	clear(p.Fields) // they refer to strings of a snapshot
 	fields, room, text := p.Fields[:0], p.Room, p.text[:0]
@@ -90,7 +90,7 @@ func (p *Reply) AddTemplate(name string, t *renderer.Template, r *matcher.Reques
 	p.Add(name, Text(p.text[start:]))
 }
 
-// Has reports whether there is a field of that name, regardless of case.
+// Has reports whether there is a field with that name, regardless of case.
 func (p *Reply) Has(name string) bool {
 	for i := range p.Fields {
 		if len(p.Fields[i].Name) == len(name) && strings.EqualFold(p.Fields[i].Name, name) {
@@ -130,7 +130,7 @@ func (p *Reply) Header() iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// Render makes the body a template's text.
+// Render makes the text of a template the body.
 func (p *Reply) Render(t *renderer.Ready, r *matcher.Request) {
 	p.Body, p.Rendered = t.Append(p.Room[:0], r), true
 }

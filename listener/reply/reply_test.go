@@ -10,7 +10,7 @@ import (
 	"mockserver/renderer"
 )
 
-// A field keeps its value when other fields are added, and nothing of a reply is left in the next
+// A field keeps its value when other fields are added, and no part of a reply is left in the next
 // one.
 func TestReply_FieldsStandByThemselves(t *testing.T) {
 	template, problems := renderer.Compile(config.Plain("{{path}}"), renderer.Header, &renderer.Scope{})

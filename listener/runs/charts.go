@@ -34,7 +34,7 @@ func (v *view) draw(picture *chart.Chart, top float64, unit func(float64) string
 // column is one figure in a chart over time: a field of Point.
 type column struct{ name, field string }
 
-// of returns the figure of a point; nil if it is unknown.
+// of returns the figure of a point, or nil if it is unknown.
 func (c *column) of(p *Point) *float64 {
 	value := reflect.ValueOf(p).Elem().FieldByName(c.field)
 	if value.Kind() == reflect.Float64 {
@@ -62,7 +62,7 @@ func plans() []plan {
 		{"Webhook lag", msText, []column{{"p99", "WebhookLagP99"}}},
 		{"In flight and pending", rateText, []column{{"requests in flight", "InFlight"}, {"webhooks pending", "WebhooksPending"}}},
 		{"Pauses", msText, []column{{"collector, longest", "PauseMax"}, {"scheduler p99", "SchedulerP99"}, {"quota", "Throttled"}}},
-		{"Processor", shareText, []column{{"process, of its limit", "CPU"}, {"machine", "MachineCPU"}, {"stolen", "Steal"}}},
+		{"CPU", shareText, []column{{"process, of its limit", "CPU"}, {"machine", "MachineCPU"}, {"stolen", "Steal"}}},
 	}
 }
 
@@ -75,7 +75,7 @@ func (r *Report) curves() []view {
 	shaded, rows := r.shaded(), thinned(slices.Clone(r.Timeline), rowsShown)
 	for i, plan := range plans() {
 		picture := &chart.Chart{ID: fmt.Sprintf("curves-%d", i+1), Title: plan.title, X: overTime(max(r.Total.Seconds, 1)), Shaded: shaded}
-		v := view{Title: plan.title, About: plan.title + ", the most of each stretch; of counts the average", Columns: []string{"At"}}
+		v := view{Title: plan.title, About: plan.title + ", the maximum of each interval; for counts the average", Columns: []string{"At"}}
 		top := 0.0
 		for _, c := range plan.columns {
 			line := c.line(r.Timeline)
@@ -104,7 +104,8 @@ func (r *Report) curves() []view {
 	return views
 }
 
-// line returns the figures of all points, each in the middle of the time that the point covers.
+// line returns the figures of all points, each placed in the middle of the time that the point
+// covers.
 func (c *column) line(points []Point) chart.Line {
 	line := chart.Line{Name: c.name}
 	for i := range points {
@@ -185,8 +186,8 @@ func bars(id, title string, all uint64, buckets []Bucket) view {
 	for !holds(buckets[len(buckets)-1]) {
 		buckets = buckets[:len(buckets)-1]
 	}
-	v := view{Title: title, About: "How many were in each range, and what share of all", Columns: []string{"Length", "Count", "Share"}}
-	picture := &chart.Chart{ID: id, Title: title, About: "Which share of all was in each range of lengths. The figures are in the table below."}
+	v := view{Title: title, About: "The number of values in each range, and their share of all", Columns: []string{"Duration", "Count", "Share"}}
+	picture := &chart.Chart{ID: id, Title: title, About: "The share of all values in each range of durations. The figures are in the table below."}
 	picture.X.To = float64(max(len(buckets), 8))
 	every := int(math.Ceil(chart.LabelWidth / (chart.PageWidth / picture.X.To)))
 	top := 0.0
@@ -209,11 +210,11 @@ func bars(id, title string, all uint64, buckets []Bucket) view {
 	return v
 }
 
-// byPercentile shows a distribution by percentile, on the axis used by HdrHistogram: each nine
-// takes as much space as the one before.
+// byPercentile shows a distribution by percentile, on the axis that HdrHistogram uses: each
+// additional nine takes as much space as the one before.
 func byPercentile(id, title string, count uint64, points []Percentile) view {
 	last := math.Log10(max(float64(count), 10))
-	v := view{Title: title + " by percentile", About: "What the fastest so many percent took at most", Columns: []string{"Percentile", "At most"}}
+	v := view{Title: title + " by percentile", About: "The longest time of each percentage, from the fastest", Columns: []string{"Percentile", "At most"}}
 	line, top := chart.Line{Name: title}, 0.0
 	for _, p := range points {
 		x := last
@@ -226,7 +227,7 @@ func byPercentile(id, title string, count uint64, points []Percentile) view {
 	}
 	v.draw(&chart.Chart{
 		ID: id, Title: v.Title, X: chart.Axis{To: max(last, 1), Ticks: nines(last)}, Lines: []chart.Line{line},
-		About: "Up to which length of time each share of all took; each further nine of the share takes as much room as the one before. The figures are in the table below.",
+		About: "The longest time in each share of all values, from the fastest; each further nine of the percentage takes as much space as the one before. The figures are in the table below.",
 	}, top, msText)
 	return v
 }

@@ -14,20 +14,20 @@ import (
 type Comparison struct {
 	A       RunEntry     `json:"a" doc:"the first run"`
 	B       RunEntry     `json:"b" doc:"the second run"`
-	Remarks []string     `json:"remarks" doc:"what keeps the two from being compared as they are"`
-	Reasons []ReasonPair `json:"reasons" doc:"not to trust the timing of either, by what held longest in a, then in b"`
+	Remarks []string     `json:"remarks" doc:"why the two runs cannot be compared as they are"`
+	Reasons []ReasonPair `json:"reasons" doc:"reasons not to trust the timing of either run, ordered by how long they held in a, then in b"`
 	// Explanations are not reasons by themselves.
-	Explanations []ReasonPair     `json:"explanations" doc:"what may be the cause of a reason of either, in the same order"`
+	Explanations []ReasonPair     `json:"explanations" doc:"possible causes of a reason in either run, in the same order"`
 	Total        TotalDifferences `json:"total" doc:"figures of the whole runs"`
-	Endpoints    []EndpointPair   `json:"endpoints" doc:"those of a, the busiest first, then those of b alone"`
+	Endpoints    []EndpointPair   `json:"endpoints" doc:"endpoints of a, the busiest first, then those only in b"`
 }
 
 // ReasonPair is a reason, or an explanation, that held in one of two runs or in both. The side of a
 // run in which it did not hold is nil.
 type ReasonPair struct {
-	Code string    `json:"code" doc:"of the reason"`
-	A    *RunCause `json:"a" doc:"in the first run; null where it did not hold"`
-	B    *RunCause `json:"b" doc:"in the second run; null where it did not hold"`
+	Code string    `json:"code" doc:"code of the reason"`
+	A    *RunCause `json:"a" doc:"in the first run; null if it did not hold"`
+	B    *RunCause `json:"b" doc:"in the second run; null if it did not hold"`
 }
 
 // TotalDifferences contains the figures of two whole runs.
@@ -39,53 +39,53 @@ type TotalDifferences struct {
 	WebhookLagP50   Pair `json:"webhook_lag_p50" doc:"how late first attempts of webhooks were, median" row:"Webhook lag p50" unit:"ms"`
 	WebhookLagP99   Pair `json:"webhook_lag_p99" doc:"how late first attempts of webhooks were, 99th percentile" row:"Webhook lag p99" unit:"ms"`
 	CPU             Pair `json:"cpu" doc:"cores that the process kept busy" row:"CPU used, in cores" unit:"cores"`
-	CPUShare        Pair `json:"cpu_share" doc:"share of the cores that the process may use" row:"CPU used, of what it may use" unit:"share"`
+	CPUShare        Pair `json:"cpu_share" doc:"share of the cores that the process may use" row:"CPU used, share of its limit" unit:"share"`
 	MachineCPU      Pair `json:"machine_cpu" doc:"share of the machine that was busy" row:"Machine busy" unit:"share"`
-	Throttled       Pair `json:"throttled" doc:"time that a quota kept threads from running, summed over the CPUs" row:"Kept from running by the quota" unit:"ms"`
+	Throttled       Pair `json:"throttled" doc:"time that a quota kept threads from running, summed over the CPUs" row:"Throttled by the quota" unit:"ms"`
 	SchedulerP99    Pair `json:"scheduler_p99" doc:"how long goroutines that could run waited, 99th percentile" row:"Scheduler latency p99" unit:"ms"`
-	PauseMax        Pair `json:"pause_max" doc:"longest stop of the garbage collector" row:"Longest pause of the collector" unit:"ms"`
-	Memory          Pair `json:"memory" doc:"bytes at the end" row:"Memory at the end" unit:"bytes"`
+	PauseMax        Pair `json:"pause_max" doc:"longest pause of the garbage collector" row:"Longest garbage collector pause" unit:"ms"`
+	Memory          Pair `json:"memory" doc:"memory at the end, in bytes" row:"Memory at the end" unit:"bytes"`
 }
 
 // EndpointPair is an endpoint in both runs.
 type EndpointPair struct {
 	Endpoint string `json:"endpoint" doc:"method and path"`
-	Host     string `json:"host,omitempty" doc:"that it is limited to"`
-	If       string `json:"if,omitempty" doc:"its condition"`
+	Host     string `json:"host,omitempty" doc:"host that the endpoint is limited to"`
+	If       string `json:"if,omitempty" doc:"condition of the endpoint"`
 	Differences
 }
 
 // Differences contains figures of two runs. Times are in milliseconds.
 type Differences struct {
-	Requests          Pair `json:"requests" doc:"that were answered" row:"Requests" unit:"count"`
-	Rate              Pair `json:"rate" doc:"requests a second" row:"A second" unit:"rate"`
-	Errors            Pair `json:"errors" doc:"share of answers of 500 and above"`
-	DeclaredErrors    Pair `json:"errors_declared" doc:"share of answers of 500 and above that are declared as responses" row:"Declared errors" unit:"share"`
-	InjectedErrors    Pair `json:"errors_injected" doc:"share of answers of 500 and above that are injected as faults" row:"Injected errors" unit:"share"`
-	OwnErrors         Pair `json:"errors_own" doc:"share of answers of 500 and above that the server gave in place of what is declared" row:"Own errors" unit:"share"`
+	Requests          Pair `json:"requests" doc:"requests that were answered" row:"Requests" unit:"count"`
+	Rate              Pair `json:"rate" doc:"requests a second" row:"Requests a second" unit:"rate"`
+	Errors            Pair `json:"errors" doc:"share of answers with status 500 or above"`
+	DeclaredErrors    Pair `json:"errors_declared" doc:"share of answers with status 500 or above that are declared as responses" row:"Declared errors" unit:"share"`
+	InjectedErrors    Pair `json:"errors_injected" doc:"share of answers with status 500 or above that are injected as faults" row:"Injected errors" unit:"share"`
+	OwnErrors         Pair `json:"errors_own" doc:"share of answers with status 500 or above that the server gave in place of what is declared" row:"Own errors" unit:"share"`
 	TotalP50          Pair `json:"total_p50" doc:"median of the response time" row:"Response time p50" unit:"ms"`
-	TotalP90          Pair `json:"total_p90" doc:"90th percentile of it" row:"Response time p90" unit:"ms"`
-	TotalP95          Pair `json:"total_p95" doc:"95th percentile of it" row:"Response time p95" unit:"ms"`
-	TotalP99          Pair `json:"total_p99" doc:"99th percentile of it" row:"Response time p99" unit:"ms"`
-	TotalP999         Pair `json:"total_p99_9" doc:"99.9th percentile of it" row:"Response time p99.9" unit:"ms"`
-	TotalMax          Pair `json:"total_max" doc:"the longest" row:"Response time, longest" unit:"ms"`
-	OwnP50            Pair `json:"own_p50" doc:"median of the server's own time" row:"Own p50" unit:"ms"`
-	OwnP90            Pair `json:"own_p90" doc:"90th percentile of it" row:"Own p90" unit:"ms"`
-	OwnP99            Pair `json:"own_p99" doc:"99th percentile of it" row:"Own p99" unit:"ms"`
-	OwnP999           Pair `json:"own_p99_9" doc:"99.9th percentile of it" row:"Own p99.9" unit:"ms"`
+	TotalP90          Pair `json:"total_p90" doc:"90th percentile of the response time" row:"Response time p90" unit:"ms"`
+	TotalP95          Pair `json:"total_p95" doc:"95th percentile of the response time" row:"Response time p95" unit:"ms"`
+	TotalP99          Pair `json:"total_p99" doc:"99th percentile of the response time" row:"Response time p99" unit:"ms"`
+	TotalP999         Pair `json:"total_p99_9" doc:"99.9th percentile of the response time" row:"Response time p99.9" unit:"ms"`
+	TotalMax          Pair `json:"total_max" doc:"longest response time" row:"Response time, longest" unit:"ms"`
+	OwnP50            Pair `json:"own_p50" doc:"median of the server's own time" row:"Own time p50" unit:"ms"`
+	OwnP90            Pair `json:"own_p90" doc:"90th percentile of the server's own time" row:"Own time p90" unit:"ms"`
+	OwnP99            Pair `json:"own_p99" doc:"99th percentile of the server's own time" row:"Own time p99" unit:"ms"`
+	OwnP999           Pair `json:"own_p99_9" doc:"99.9th percentile of the server's own time" row:"Own time p99.9" unit:"ms"`
 	UpstreamP50       Pair `json:"upstream_p50" doc:"median of the wait for bodies from URLs" row:"Upstream p50" unit:"ms"`
-	UpstreamP99       Pair `json:"upstream_p99" doc:"99th percentile of it" row:"Upstream p99" unit:"ms"`
-	InjectedP50       Pair `json:"injected_p50" doc:"median of the latency as declared" row:"Injected p50" unit:"ms"`
-	InjectedP99       Pair `json:"injected_p99" doc:"99th percentile of it" row:"Injected p99" unit:"ms"`
-	InjectionErrorP99 Pair `json:"injection_error_p99" doc:"how much later than declared, 99th percentile" row:"Late p99" unit:"ms"`
+	UpstreamP99       Pair `json:"upstream_p99" doc:"99th percentile of the wait for bodies from URLs" row:"Upstream p99" unit:"ms"`
+	InjectedP50       Pair `json:"injected_p50" doc:"median of the declared latency" row:"Injected p50" unit:"ms"`
+	InjectedP99       Pair `json:"injected_p99" doc:"99th percentile of the declared latency" row:"Injected p99" unit:"ms"`
+	InjectionErrorP99 Pair `json:"injection_error_p99" doc:"how much later than declared responses were ready, 99th percentile" row:"Injection error p99" unit:"ms"`
 }
 
 // Pair is one figure of two runs. It is nil for a run that does not have it.
 type Pair struct {
-	A          *float64 `json:"a" doc:"of the first run; null where it has none"`
-	B          *float64 `json:"b" doc:"of the second run; null where it has none"`
-	Difference *float64 `json:"difference" doc:"b less a; null when one is missing"`
-	Change     *float64 `json:"change" doc:"of b against a: 0.1 is a tenth more; null when a is 0 or one is missing"`
+	A          *float64 `json:"a" doc:"value of the first run; null if it has none"`
+	B          *float64 `json:"b" doc:"value of the second run; null if it has none"`
+	Difference *float64 `json:"difference" doc:"b minus a; null if either is missing"`
+	Change     *float64 `json:"change" doc:"change from a to b as a share of a: 0.1 is a tenth more; null if a is 0 or either is missing"`
 }
 
 // pairOf compares two figures, either of which may be nil.
@@ -161,7 +161,7 @@ func endpointPair(named, a, b *EndpointReport) EndpointPair {
 	return p
 }
 
-// figures returns the figures of an endpoint; nil for a nil endpoint.
+// figures returns the figures of an endpoint, or nil for a nil endpoint.
 func (e *EndpointReport) figures() figures {
 	if e == nil {
 		return nil
@@ -210,7 +210,7 @@ func remarksOn(a, b *Report) []string {
 	add := func(format string, args ...any) { remarks = append(remarks, fmt.Sprintf(format, args...)) }
 	sides := []*Report{a, b}
 	if a.ID == b.ID {
-		add("both are the same run, %s", a.ID)
+		add("a and b are the same run, %s", a.ID)
 		sides = sides[:1]
 	}
 	for _, r := range sides {

@@ -44,7 +44,7 @@ func rows(differences any) []pairRow {
 }
 
 // differenceText formats a difference in the unit of its figures. The difference between two
-// percentages is in points, so that it is not mistaken for a change in percent.
+// percentages is in percentage points, so that it is not mistaken for a change in percent.
 func differenceText(difference *float64, text func(float64) string) string {
 	if difference == nil {
 		return none

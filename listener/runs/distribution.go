@@ -8,18 +8,18 @@ import (
 	"mockserver/listener/verdict"
 )
 
-// Bucket contains how many durations were above the previous bucket and at most End.
+// Bucket contains how many durations were above the end of the previous bucket and at most End.
 type Bucket struct {
-	End   float64 `json:"end" doc:"upper bound, in milliseconds; 0 is without bound"`
-	Count uint64  `json:"count" doc:"how many were up to there, and above the bucket before"`
+	End   float64 `json:"end" doc:"upper bound of the bucket, in milliseconds; 0 for none"`
+	Count uint64  `json:"count" doc:"number of values in the bucket, above the bound of the one before"`
 }
 
 // Histograms contains the distributions of a run.
 type Histograms struct {
 	Own            []Bucket `json:"own" doc:"the server's own time"`
 	Upstream       []Bucket `json:"upstream" doc:"the wait for bodies from URLs"`
-	Injected       []Bucket `json:"injected" doc:"latency as declared"`
-	InjectionError []Bucket `json:"injection_error" doc:"how much later than declared answers were"`
+	Injected       []Bucket `json:"injected" doc:"the declared latency"`
+	InjectionError []Bucket `json:"injection_error" doc:"how much later than declared responses were ready"`
 	WebhookLag     []Bucket `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
 }
 
@@ -42,17 +42,17 @@ func bucketsOf(l histogram.Snapshot) []Bucket {
 
 // Percentile is one point of a distribution: Percentile percent of the durations were at most MS.
 type Percentile struct {
-	Percentile float64 `json:"percentile" doc:"0 to 100"`
-	MS         float64 `json:"ms" doc:"so many percent took at most this long"`
+	Percentile float64 `json:"percentile" doc:"percentile, from 0 to 100"`
+	MS         float64 `json:"ms" doc:"time that this percentage took at most"`
 }
 
 // Percentiles contains the distributions of a run by percentile. As in HdrHistogram, the steps
-// become smaller towards 100. A distribution is empty if nothing was timed.
+// become smaller towards 100 %. A distribution is empty if nothing was timed.
 type Percentiles struct {
 	Own            []Percentile `json:"own" doc:"the server's own time"`
 	Upstream       []Percentile `json:"upstream" doc:"the wait for bodies from URLs"`
-	Injected       []Percentile `json:"injected" doc:"latency as declared"`
-	InjectionError []Percentile `json:"injection_error" doc:"how much later than declared answers were"`
+	Injected       []Percentile `json:"injected" doc:"the declared latency"`
+	InjectionError []Percentile `json:"injection_error" doc:"how much later than declared responses were ready"`
 	WebhookLag     []Percentile `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
 }
 

@@ -38,7 +38,7 @@ type Fleet struct {
 	Joined   []string // addresses that were added during the run
 }
 
-// These codes identify the reasons that only a fleet has.
+// The codes of the reasons that only a fleet has.
 const (
 	replicaLost          = "replica-lost"
 	replicaJoined        = "replica-joined"
@@ -46,7 +46,8 @@ const (
 	uneven               = "uneven"
 )
 
-// unevenAbove is how many times the mean number of requests the busiest replica may have.
+// unevenAbove is the limit for the requests of the busiest replica, as a multiple of the mean of
+// all replicas.
 const unevenAbove = 1.5
 
 // Report returns the report of the run. It is empty if the totals of no replica were read.
@@ -139,7 +140,7 @@ func (f *Fleet) verdict(r *Report) RunVerdict {
 
 func replicas(n int) string { return wording.Count(n, "replica") }
 
-// ofReplica returns causes with the address of the replica that they concern.
+// ofReplica returns causes with the address of the replica to which they apply.
 func ofReplica(all []RunCause, address string) []RunCause {
 	list := slices.Clone(all)
 	for i := range list {
@@ -176,7 +177,7 @@ func (f *Fleet) reasons(r *Report) []RunCause {
 		}
 		switch {
 		case p.Lost != "" && p.Totals == nil:
-			add(replicaLost, p.Address, length, "the replica was lost, and nothing is known of it: %s", p.Lost)
+			add(replicaLost, p.Address, length, "the replica was lost, and nothing is known about it: %s", p.Lost)
 		case p.Lost != "":
 			add(replicaLost, p.Address, length-seconds, "the replica was lost, its numbers are of the first %s seconds: %s", verdict.Short(seconds), p.Lost)
 		}
@@ -187,7 +188,7 @@ func (f *Fleet) reasons(r *Report) []RunCause {
 	for i := range f.Parts {
 		switch p := &f.Parts[i]; {
 		case p.Totals != nil && p.Totals.Configuration.Hash != hash:
-			add(configurationDiffers, p.Address, length, "the replica served another configuration than %s", f.Parts[0].Address)
+			add(configurationDiffers, p.Address, length, "the replica served a different configuration from %s", f.Parts[0].Address)
 		case p.Changed || p.Totals != nil && p.Totals.Configuration.Changed:
 			add(configurationDiffers, p.Address, 0, "the configuration of the replica changed during the run")
 		}
@@ -214,8 +215,8 @@ func (f *Fleet) uneven(r *Report) *RunCause {
 }
 
 // hdrOf returns a distribution in the compressed form of HdrHistogram V2, in Base64. HdrHistogram
-// has other buckets: each duration becomes the middle of its own bucket, with three significant
-// digits.
+// has other buckets: each duration is recorded as the middle of its bucket here, with three
+// significant digits.
 func hdrOf(l histogram.Snapshot) string {
 	h := hdrhistogram.New(1, int64(2*time.Hour), 3)
 	for d, n := range l.Cells() {

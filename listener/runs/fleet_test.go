@@ -52,13 +52,13 @@ func TestFleet_MergesExactly(t *testing.T) {
 	r := fleetOf(one, two).Report()
 	all := verdict.SpreadOf(histogram.Of(time.Millisecond, 2*time.Millisecond, 3*time.Millisecond, time.Second))
 	if r.Total.Total != all || r.Total.Own != all || r.Total.Requests != 4 || r.Total.Seconds != 10 || r.Total.Rate != 0.4 {
-		t.Errorf("in all %+v, want %+v", r.Total, all)
+		t.Errorf("total %+v, want %+v", r.Total, all)
 	}
 	if len(r.Endpoints) != 2 || r.Endpoints[0].Endpoint != "GET /b" || r.Endpoints[1].Requests != 5 || r.Endpoints[1].Statuses[200] != 4 || r.Endpoints[1].Statuses[503] != 1 || r.Endpoints[1].Total != all {
 		t.Errorf("the endpoints are %+v", r.Endpoints)
 	}
 	if len(r.Unmatched) != 2 || r.Unmatched[0].Path != "/x" || r.Unmatched[0].Count != 5 || r.Unmatched[1].Count != 4 {
-		t.Errorf("unmatched are %+v", r.Unmatched)
+		t.Errorf("the unmatched requests are %+v", r.Unmatched)
 	}
 	if r.Machine.CPUs != 8 || r.Machine.Procs != 8 || r.Machine.OS != "linux" || r.Program.Version != "1" {
 		t.Errorf("the machine is %+v, the program %+v", r.Machine, r.Program)
@@ -72,7 +72,7 @@ func TestFleet_MergesExactly(t *testing.T) {
 	}
 	page, err := r.Page()
 	if err != nil || !strings.Contains(string(page), "<h2 id=\"replicas\">") {
-		t.Errorf("the page has no replicas, %v", err)
+		t.Errorf("the page shows no replicas, %v", err)
 	}
 }
 
@@ -125,8 +125,8 @@ func TestFleet_TimelineKeepsCounts(t *testing.T) {
 		t.Errorf("the curve has %v requests, want %v: %+v", sum, want, r.Timeline)
 	}
 	first := r.Timeline[0]
-	// Calculated by hand: points of one to 1.6 s are joined to 2 s, so the first two seconds are
-	// one point.
+	// Calculated by hand: points of 1 to 1.6 s are joined into points of 2 s, so the first two
+	// seconds are one point.
 	if first.Seconds != 2 || !(first.Rate > 0) || first.InFlight != 5 || first.OwnP99 == nil || *first.OwnP99 != 5 || first.Trusted {
 		t.Errorf("the first point is %+v", first)
 	}
@@ -155,8 +155,8 @@ func TestFollow_ReplacesWhatWasJoined(t *testing.T) {
 	}
 }
 
-// Every figure of a sample is added up, or the largest one is taken: no replica's figures are left
-// out.
+// For every figure of a sample, the sum or the largest value of the replicas is taken: no replica's
+// figures are left out.
 func TestAddSample_LeavesNoFigureOut(t *testing.T) {
 	fields := reflect.VisibleFields(reflect.TypeFor[verdict.Sample]())
 	protocols, _ := reflect.TypeFor[verdict.Sample]().FieldByName("Protocols")
@@ -183,7 +183,7 @@ func TestAddSample_LeavesNoFigureOut(t *testing.T) {
 			continue
 		}
 		if addSample(&one, &two); a.Interface() == reflect.ValueOf(1).Convert(a.Type()).Interface() {
-			t.Errorf("%s stays that of the first replica", f.Name)
+			t.Errorf("%s is still that of the first replica", f.Name)
 		}
 	}
 }

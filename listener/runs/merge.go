@@ -11,7 +11,7 @@ import (
 	"mockserver/listener/verdict"
 )
 
-// Report returns the report of a run of one server.
+// Report returns the report on a run of one server.
 func (t *Totals) Report() *Report {
 	r := reportOf([]*Totals{t})
 	r.ID, r.Name, r.Running, r.Begin, r.End = t.ID, t.Name, t.Running, t.Begin, t.End
@@ -19,7 +19,7 @@ func (t *Totals) Report() *Report {
 	return r
 }
 
-// reportOf returns the report of the sum of the totals of one or several replicas, without a
+// reportOf returns the report on the sum of the totals of one or several replicas, without a
 // verdict.
 func reportOf(parts []*Totals) *Report {
 	total := sampleOf(parts)
@@ -53,8 +53,8 @@ func sumOf(parts []*Totals, of func(*Totals) *histogram.Snapshot) histogram.Snap
 }
 
 // sampleOf returns the run as one sample. Counts, and the resources that processes use, are added
-// up; distributions of requests, webhooks and probes are merged exactly. For figures that describe
-// a machine or a runtime, the largest one of all parts is taken.
+// up; distributions of requests, webhooks and probes are merged exactly. For a figure that
+// describes a machine or a runtime, the largest value of all parts is taken.
 func sampleOf(parts []*Totals) verdict.Sample {
 	s := parts[0].Sample
 	for _, t := range parts[1:] {
@@ -111,7 +111,7 @@ func addSample(s, t *verdict.Sample) {
 	s.ListenDrops, s.Pressure = most(s.ListenDrops, t.ListenDrops), most(s.Pressure, t.Pressure)
 }
 
-// both returns the sum of two figures; nil if one of them is unknown.
+// both returns the sum of two figures, or nil if one of them is unknown.
 func both(a, b *float64) *float64 {
 	if a == nil || b == nil {
 		return nil
@@ -119,8 +119,8 @@ func both(a, b *float64) *float64 {
 	return new(*a + *b)
 }
 
-// widest returns the larger of two distributions of which only percentiles are known, separately
-// for each percentile.
+// widest combines two distributions of which only percentiles are known: it takes the larger value
+// of each percentile.
 func widest(a, b verdict.Spread) verdict.Spread {
 	return verdict.Spread{
 		Count: a.Count + b.Count, Mean: max(a.Mean, b.Mean), P50: max(a.P50, b.P50), P90: max(a.P90, b.P90), P95: max(a.P95, b.P95),
@@ -217,7 +217,7 @@ func operationsOf(a, b map[string]map[string]uint64) map[string]map[string]uint6
 	return sum
 }
 
-// differing joins the different texts of all parts.
+// differing joins the distinct texts of all parts.
 func differing(parts []*Totals, of func(*Totals) string) string {
 	var texts []string
 	for _, t := range parts {
@@ -261,7 +261,7 @@ func configurationOf(parts []*Totals) Configuration {
 	return c
 }
 
-// timelineOf returns the points of all parts. The points of a single part stay unchanged.
+// timelineOf returns the points of all parts together. The points of a single part stay unchanged.
 func timelineOf(parts []*Totals) []Point {
 	if len(parts) == 1 {
 		return append([]Point{}, parts[0].Timeline...)
@@ -318,12 +318,12 @@ func within(points []Point, from, to float64) (Point, []Point) {
 	}
 }
 
-// densities returns the figures that are counts per second.
+// densities returns the addresses of the figures that are counts per second.
 func (p *Point) densities() [8]*float64 {
 	return [...]*float64{&p.Rate, &p.Errors, &p.DeclaredErrors, &p.InjectedErrors, &p.OwnErrors, &p.Unmatched, &p.Faults, &p.Limited}
 }
 
-// beside adds what another replica did in the period of p, or in a part of it.
+// beside adds the figures of another replica for the period of p or a part of it.
 func (p *Point) beside(q *Point) {
 	others := q.densities()
 	for i, n := range p.densities() {

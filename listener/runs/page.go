@@ -122,9 +122,9 @@ func (r *Report) figures() [][2]string {
 		{"injection error p99", quantileText(t.InjectionError, t.InjectionError.P99)},
 		{"webhooks sent", countText(uint64(max(t.WebhooksSent, 0)))}, {"webhooks failed", countText(uint64(max(t.WebhooksDead, 0)))},
 		{"webhook lag p99", quantileText(t.WebhookLag, t.WebhookLag.P99)},
-		{"longest pause of the collector", quantileText(t.Pauses, t.Pauses.Max)}, {"scheduler latency p99", quantileText(t.Scheduler, t.Scheduler.P99)},
+		{"longest garbage collector pause", quantileText(t.Pauses, t.Pauses.Max)}, {"scheduler latency p99", quantileText(t.Scheduler, t.Scheduler.P99)},
 		{"CPU used, in cores", figureText(t.CPU, verdict.Short)}, {"machine busy", figureText(t.MachineCPU, shareText)},
-		{"kept from running by the quota", figureText(t.Throttled, msText)},
+		{"throttled by the quota", figureText(t.Throttled, msText)},
 		{"bytes received", countText(t.In)}, {"bytes sent", countText(t.Out)},
 	}
 }

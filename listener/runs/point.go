@@ -6,38 +6,38 @@ import (
 	"mockserver/listener/verdict"
 )
 
-// Point is a second of a run, or several seconds of a long run. Durations are in milliseconds,
+// Point is a second of a run, or several seconds of a long run. Durations are in milliseconds, and
 // counts are per second. Unknown figures are nil.
 type Point struct {
-	At      float64 `json:"at" doc:"second of the run in which it ends"`
-	Seconds float64 `json:"seconds" doc:"its length"`
-	Trusted bool    `json:"trusted" doc:"the timing, by the verdict on the seconds up to here"`
+	At      float64 `json:"at" doc:"second of the run in which the point ends"`
+	Seconds float64 `json:"seconds" doc:"seconds that the point covers"`
+	Trusted bool    `json:"trusted" doc:"whether the timing can be trusted, by the verdict on the seconds up to here"`
 
 	Rate           float64 `json:"rate" doc:"requests a second"`
-	Errors         float64 `json:"errors" doc:"answers of 500 and above a second"`
-	DeclaredErrors float64 `json:"errors_declared" doc:"of those, declared as responses"`
-	InjectedErrors float64 `json:"errors_injected" doc:"of those, injected as faults"`
-	OwnErrors      float64 `json:"errors_own" doc:"of those, the server's own"`
+	Errors         float64 `json:"errors" doc:"answers with status 500 or above, a second"`
+	DeclaredErrors float64 `json:"errors_declared" doc:"errors declared as responses, a second"`
+	InjectedErrors float64 `json:"errors_injected" doc:"errors injected as faults, a second"`
+	OwnErrors      float64 `json:"errors_own" doc:"the server's own errors, a second"`
 	Unmatched      float64 `json:"unmatched" doc:"unmatched requests a second"`
 	Faults         float64 `json:"faults" doc:"faults a second"`
-	Limited        float64 `json:"limited" doc:"answers a second by rate limits and capacities"`
-	InFlight       float64 `json:"in_flight" doc:"most requests under way"`
+	Limited        float64 `json:"limited" doc:"requests that rate limits and capacities refused, a second"`
+	InFlight       float64 `json:"in_flight" doc:"highest number of requests in flight"`
 
 	// The figures below are the largest of the seconds of the point; nil if nothing was timed.
-	OwnP50            *float64 `json:"own_p50" doc:"median of the server's own time; null where nothing was timed"`
-	OwnP99            *float64 `json:"own_p99" doc:"99th percentile of it"`
-	InjectedP50       *float64 `json:"injected_p50" doc:"median of the latency as declared; null where nothing was timed"`
-	InjectedP99       *float64 `json:"injected_p99" doc:"99th percentile of it"`
-	InjectionErrorP99 *float64 `json:"injection_error_p99" doc:"how much later than declared, 99th percentile"`
+	OwnP50            *float64 `json:"own_p50" doc:"median of the server's own time; null if nothing was timed"`
+	OwnP99            *float64 `json:"own_p99" doc:"99th percentile of the server's own time"`
+	InjectedP50       *float64 `json:"injected_p50" doc:"median of the declared latency; null if nothing was timed"`
+	InjectedP99       *float64 `json:"injected_p99" doc:"99th percentile of the declared latency"`
+	InjectionErrorP99 *float64 `json:"injection_error_p99" doc:"how much later than declared responses were ready, 99th percentile"`
 	WebhookLagP99     *float64 `json:"webhook_lag_p99" doc:"how late first attempts of webhooks were, 99th percentile"`
-	WebhooksPending   float64  `json:"webhooks_pending" doc:"most webhooks pending"`
+	WebhooksPending   float64  `json:"webhooks_pending" doc:"highest number of pending webhooks"`
 	SchedulerP99      *float64 `json:"scheduler_p99" doc:"how long goroutines that could run waited, 99th percentile"`
-	PauseMax          *float64 `json:"pause_max" doc:"longest stop of the garbage collector"`
-	CPU               *float64 `json:"cpu" doc:"share of what the process may use"`
+	PauseMax          *float64 `json:"pause_max" doc:"longest pause of the garbage collector"`
+	CPU               *float64 `json:"cpu" doc:"CPU used, as a share of what the process may use"`
 	MachineCPU        *float64 `json:"machine_cpu" doc:"share of the machine that was busy"`
 	Steal             *float64 `json:"steal" doc:"share of the machine that the hypervisor gave to others"`
 	Throttled         *float64 `json:"throttled" doc:"time that a quota kept threads from running, summed over the CPUs"`
-	Memory            float64  `json:"memory" doc:"bytes"`
+	Memory            float64  `json:"memory" doc:"memory in bytes"`
 }
 
 // pointOf converts a sample to a point.
@@ -85,7 +85,7 @@ func (p Point) join(q Point) Point {
 		SchedulerP99: most(p.SchedulerP99, q.SchedulerP99), PauseMax: most(p.PauseMax, q.PauseMax),
 		CPU: most(p.CPU, q.CPU), MachineCPU: most(p.MachineCPU, q.MachineCPU), Steal: most(p.Steal, q.Steal),
 	}
-	if p.Throttled != nil && q.Throttled != nil { // a sum, as it is for a single second
+	if p.Throttled != nil && q.Throttled != nil { // a sum, as the point of a single second has
 		joined.Throttled = new(*p.Throttled + *q.Throttled)
 	}
 	return joined
@@ -99,8 +99,8 @@ func most(a, b *float64) *float64 {
 	return a
 }
 
-// pointsKept is the maximum number of points in a report. In a run of more seconds, each point
-// covers two seconds, four seconds, and so on.
+// pointsKept is the maximum number of points in a report. In a longer run, each point covers two
+// seconds, four seconds, and so on.
 const pointsKept = 1200
 
 // put adds the point of a sample to the points of a run, each of which covers the same number of
@@ -135,7 +135,7 @@ func thinned(points []Point, most int) []Point {
 	return points
 }
 
-// timed returns a figure of a distribution; nil if the distribution is empty.
+// timed returns a figure of a distribution, or nil if the distribution is empty.
 func timed(s verdict.Spread, ms float64) *float64 {
 	if s.Count == 0 {
 		return nil

@@ -14,34 +14,34 @@ import (
 
 // Report describes what happened in a run. Durations are in milliseconds unless stated otherwise.
 type Report struct {
-	Form    int        `json:"form" doc:"of the report: 1"`
-	ID      string     `json:"id" doc:"of the run"`
-	Name    string     `json:"name" doc:"of the run"`
-	Running bool       `json:"running" doc:"the run has not ended"`
+	Form    int        `json:"form" doc:"format of the report: 1"`
+	ID      string     `json:"id" doc:"ID of the run"`
+	Name    string     `json:"name" doc:"name of the run"`
+	Running bool       `json:"running" doc:"whether the run is under way"`
 	Begin   time.Time  `json:"begin" doc:"when it began"`
 	End     *time.Time `json:"end" doc:"when it ended; null while it runs"`
 
-	Verdict        RunVerdict        `json:"verdict" doc:"can its timing be trusted?"`
-	Program        Program           `json:"program" doc:"that ran"`
-	Machine        Machine           `json:"machine" doc:"that it ran on"`
-	Configuration  Configuration     `json:"configuration" doc:"that was served"`
+	Verdict        RunVerdict        `json:"verdict" doc:"whether its timing can be trusted"`
+	Program        Program           `json:"program" doc:"program that ran"`
+	Machine        Machine           `json:"machine" doc:"machine that the program ran on"`
+	Configuration  Configuration     `json:"configuration" doc:"configuration that was served"`
 	Total          verdict.Sample    `json:"total" doc:"the whole run as one sample"`
-	Endpoints      []EndpointReport  `json:"endpoints" doc:"those that were asked, the busiest first, at most 500"`
-	OtherEndpoints int               `json:"other_endpoints" doc:"how many more were asked"`
+	Endpoints      []EndpointReport  `json:"endpoints" doc:"endpoints that had requests, the busiest first, at most 500"`
+	OtherEndpoints int               `json:"other_endpoints" doc:"how many more endpoints had requests"`
 	Histograms     Histograms        `json:"histograms" doc:"distributions of the run"`
-	Percentiles    Percentiles       `json:"percentiles" doc:"curves by percentile of the run"`
+	Percentiles    Percentiles       `json:"percentiles" doc:"percentile curves of the run"`
 	Timeline       []Point           `json:"timeline" doc:"the run over time, at most 1200 points"`
 	Unmatched      []UnmatchedReport `json:"unmatched" doc:"requests that no endpoint answered, the most frequent first, at most 100 kinds"`
 	OtherUnmatched int               `json:"other_unmatched" doc:"how many more kinds there were"`
 	State          []SetReport       `json:"state" doc:"the sets of rows, by name"`
-	Replicas       []ReplicaReport   `json:"replicas,omitempty" doc:"of a run of a fleet: what came from which replica"`
-	// HDR is optional, since its buckets are not those of the rest.
-	HDR map[string]string `json:"hdr,omitempty" doc:"of a run of a fleet, on request: distributions in the form of HdrHistogram V2, in Base64, in nanoseconds"`
+	Replicas       []ReplicaReport   `json:"replicas,omitempty" doc:"for a run of a fleet: what came from which replica"`
+	// HDR is optional, since its buckets differ from those in the rest of the report.
+	HDR map[string]string `json:"hdr,omitempty" doc:"for a run of a fleet, on request: distributions in the form of HdrHistogram V2, in Base64, in nanoseconds"`
 }
 
 const (
-	// endpointsReported is how many endpoints, the busiest ones, a report contains.
-	// unmatchedReported is how many unmatched requests, the most frequent ones, it contains.
+	// endpointsReported is the number of endpoints, the busiest ones, in a report.
+	// unmatchedReported is the number of unmatched requests, the most frequent ones, in it.
 	endpointsReported = 500
 	unmatchedReported = 100
 )
@@ -61,16 +61,17 @@ func (r *Report) WithoutHDR() *Report {
 	return &less
 }
 
-// SetReport contains the figures of a set of rows: those of the run, and its state at the end.
+// SetReport contains the figures of a set of rows: those for the run, and the state of the set at
+// its end.
 type SetReport struct {
-	Name       string                       `json:"name" doc:"as declared"`
-	Rows       int64                        `json:"rows" doc:"that requests without an isolating value saw at its end"`
-	Changes    int64                        `json:"changes" doc:"rows that were changed, added or deleted at its end, in all parts"`
-	Parts      int64                        `json:"parts" doc:"isolated parts with changes at its end"`
-	Bytes      int64                        `json:"bytes" doc:"memory that the changes took at its end"`
-	Conflicts  int64                        `json:"conflicts" doc:"how often a request was answered anew because what it saw had changed"`
-	GivenUp    int64                        `json:"given_up" doc:"changes that were given up for want of room"`
-	Moves      int64                        `json:"moves" doc:"changes that rows made by themselves"`
+	Name       string                       `json:"name" doc:"name, as declared"`
+	Rows       int64                        `json:"rows" doc:"rows that requests without an isolating value saw at the end"`
+	Changes    int64                        `json:"changes" doc:"rows that were changed, added or deleted at the end, in all parts"`
+	Parts      int64                        `json:"parts" doc:"isolated parts with changes at the end"`
+	Bytes      int64                        `json:"bytes" doc:"memory that the changes took at the end, in bytes"`
+	Conflicts  int64                        `json:"conflicts" doc:"how often a request was answered again because rows it had read had changed"`
+	GivenUp    int64                        `json:"given_up" doc:"changes dropped for lack of room"`
+	Moves      int64                        `json:"moves" doc:"changes that rows made on their own"`
 	Operations map[string]map[string]uint64 `json:"operations" doc:"what requests did, by operation and result: ok, missing, or the code of an error"`
 }
 
@@ -118,8 +119,8 @@ func risen[T int64 | uint64](before, after T) T {
 
 // Program identifies the program that ran.
 type Program struct {
-	Version string `json:"version" doc:"of the program"`
-	Commit  string `json:"commit,omitempty" doc:"that it was built of"`
+	Version string `json:"version" doc:"version of the program"`
+	Commit  string `json:"commit,omitempty" doc:"commit that the program was built from"`
 	Go      string `json:"go" doc:"version of Go"`
 }
 
@@ -129,10 +130,10 @@ type Machine struct {
 	Arch        string  `json:"arch" doc:"architecture"`
 	Kernel      string  `json:"kernel,omitempty" doc:"version of the kernel"`
 	CPU         string  `json:"cpu,omitempty" doc:"model of the CPU"`
-	CPUs        int     `json:"cpus" doc:"that the process may run on"`
+	CPUs        int     `json:"cpus" doc:"CPUs that the process may run on"`
 	Procs       int     `json:"gomaxprocs" doc:"how many threads run Go code at once"`
 	CPULimit    float64 `json:"cpu_limit" doc:"cores that the process may use"`
-	MemoryLimit int64   `json:"memory_limit" doc:"bytes, the soft limit of the Go runtime; 0 for none"`
+	MemoryLimit int64   `json:"memory_limit" doc:"soft memory limit of the Go runtime, in bytes; 0 for none"`
 }
 
 // thisMachine describes the machine, as far as the system provides the information.
@@ -143,7 +144,7 @@ func thisMachine(cpuLimit float64) Machine {
 	}
 }
 
-// softMemoryLimit returns the soft memory limit of the runtime, in bytes; 0 if there is none.
+// softMemoryLimit returns the soft memory limit of the runtime, in bytes, or 0 if there is none.
 func softMemoryLimit() int64 {
 	if limit := debug.SetMemoryLimit(-1); limit < 1<<62 {
 		return limit
@@ -153,65 +154,65 @@ func softMemoryLimit() int64 {
 
 // Configuration identifies the configuration that was served.
 type Configuration struct {
-	Hash      string `json:"hash" doc:"of what is declared, wherever in which files, at the beginning of the run"`
-	Changed   bool   `json:"changed" doc:"it changed during the run"`
-	Endpoints int    `json:"endpoints" doc:"how many are served at its end"`
+	Hash      string `json:"hash" doc:"hash of the declarations, whichever files they are in, at the beginning of the run"`
+	Changed   bool   `json:"changed" doc:"whether it changed during the run"`
+	Endpoints int    `json:"endpoints" doc:"how many endpoints were served at the end"`
 }
 
 // EndpointReport contains the figures of one endpoint in a run.
 type EndpointReport struct {
-	ID       string         `json:"id" doc:"of the endpoint"`
+	ID       string         `json:"id" doc:"ID of the endpoint"`
 	Endpoint string         `json:"endpoint" doc:"method and path"`
-	Host     string         `json:"host,omitempty" doc:"that it is limited to"`
-	If       string         `json:"if,omitempty" doc:"its condition"`
-	Requests uint64         `json:"requests" doc:"that it answered"`
+	Host     string         `json:"host,omitempty" doc:"host that the endpoint is limited to"`
+	If       string         `json:"if,omitempty" doc:"condition of the endpoint"`
+	Requests uint64         `json:"requests" doc:"requests that it answered"`
 	Rate     float64        `json:"rate" doc:"requests a second"`
-	Statuses map[int]uint64 `json:"statuses" doc:"how many answers had each status"`
+	Statuses map[int]uint64 `json:"statuses" doc:"responses by status"`
 	verdict.ErrorKinds
-	Faults         map[string]uint64 `json:"faults" doc:"answers that went wrong as declared, by fault"`
-	Limited        uint64            `json:"limited" doc:"answered 429 by a rate limit"`
-	Refused        uint64            `json:"refused" doc:"answered 503 by a capacity"`
-	In             uint64            `json:"bytes_in" doc:"of request bodies"`
-	Out            uint64            `json:"bytes_out" doc:"of answers' bodies"`
+	Faults         map[string]uint64 `json:"faults" doc:"responses with a declared fault, by fault"`
+	Limited        uint64            `json:"limited" doc:"requests answered with 429 by a rate limit"`
+	Refused        uint64            `json:"refused" doc:"requests answered with 503 by a capacity"`
+	In             uint64            `json:"bytes_in" doc:"bytes of request bodies"`
+	Out            uint64            `json:"bytes_out" doc:"bytes of response bodies"`
 	Total          verdict.Spread    `json:"total" doc:"the response time"`
 	Own            verdict.Spread    `json:"own" doc:"the server's own time: without injected latency, its error, and upstream"`
-	Upstream       verdict.Spread    `json:"upstream" doc:"the wait for bodies from URLs, of requests that had to"`
-	Declared       *Declared         `json:"declared" doc:"the percentiles of the latencies that are declared at its end, of the requests that have one; null where none is, and for sequence-hold"`
-	Injected       verdict.Spread    `json:"injected" doc:"latency as declared"`
-	InjectionError verdict.Spread    `json:"injection_error" doc:"how much later than declared answers were, as a client meets it"`
+	Upstream       verdict.Spread    `json:"upstream" doc:"the wait for bodies from URLs, of requests that had to wait"`
+	Declared       *Declared         `json:"declared" doc:"percentiles of the latencies declared at the end, of the requests that have one; null if there is none, and for sequence-hold"`
+	Injected       verdict.Spread    `json:"injected" doc:"the declared latency"`
+	InjectionError verdict.Spread    `json:"injection_error" doc:"how much later than declared responses were ready, as clients see it"`
 }
 
-// UnmatchedReport describes the requests with one method, host and path that no endpoint answered.
+// UnmatchedReport describes the requests with one method, host and path that matched no endpoint.
 type UnmatchedReport struct {
-	Method string `json:"method" doc:"of the requests"`
-	Host   string `json:"host" doc:"of the requests"`
-	Path   string `json:"path" doc:"of the requests"`
-	Status int    `json:"status" doc:"of the last answer"`
-	Count  uint64 `json:"count" doc:"how many came in the run"`
+	Method string `json:"method" doc:"method of the requests"`
+	Host   string `json:"host" doc:"host of the requests"`
+	Path   string `json:"path" doc:"path of the requests"`
+	Status int    `json:"status" doc:"status of the last response"`
+	Count  uint64 `json:"count" doc:"number of requests in the run"`
 	Reason string `json:"reason" doc:"why no endpoint matched the last one"`
 }
 
-// ReplicaReport describes the part of one replica in a fleet's run.
+// ReplicaReport describes one replica's part in a fleet's run.
 type ReplicaReport struct {
-	Address     string    `json:"address" doc:"of its admin API"`
+	Address     string    `json:"address" doc:"address of its admin API"`
 	Begin       time.Time `json:"begin" doc:"when the run began there, by its own clock"`
 	SkewMS      float64   `json:"skew_ms" doc:"how far its clock was ahead of the coordinator's"`
 	SkewErrorMS float64   `json:"skew_error_ms" doc:"how far off that may be: half of the round trip"`
-	Seconds     float64   `json:"seconds" doc:"of the run that its numbers are of"`
-	Lost        string    `json:"lost,omitempty" doc:"why they end before the run did; missing if they do not"`
+	Seconds     float64   `json:"seconds" doc:"seconds of the run that its numbers cover"`
+	Lost        string    `json:"lost,omitempty" doc:"why its numbers end before the run; missing if they do not"`
 
-	Trusted  bool     `json:"trusted" doc:"its timing can be trusted"`
+	Trusted  bool     `json:"trusted" doc:"whether its timing can be trusted"`
 	Decisive []string `json:"decisive" doc:"codes of the reasons for which its timing cannot be trusted"`
-	Requests uint64   `json:"requests" doc:"that it answered"`
+	Requests uint64   `json:"requests" doc:"requests that it answered"`
 	Rate     float64  `json:"rate" doc:"requests a second"`
-	Share    float64  `json:"share" doc:"of the requests to all, 0 to 1"`
+	Share    float64  `json:"share" doc:"its share of all requests, 0 to 1"`
 	TotalP50 float64  `json:"total_p50" doc:"median of the response time"`
-	TotalP99 float64  `json:"total_p99" doc:"99th percentile of it"`
+	TotalP99 float64  `json:"total_p99" doc:"99th percentile of the response time"`
 	OwnP99   float64  `json:"own_p99" doc:"99th percentile of its own time"`
-	CPU      *float64 `json:"cpu" doc:"cores that it kept busy; null where the system does not tell"`
+	CPU      *float64 `json:"cpu" doc:"cores that it kept busy; null if the system does not report it"`
 	CPULimit float64  `json:"cpu_limit" doc:"cores that it may use"`
-	Version  string   `json:"version" doc:"of the program"`
-	Hash     string   `json:"hash" doc:"of its configuration, at the beginning of the run"`
+	Version  string   `json:"version" doc:"version of the program"`
+	Hash     string   `json:"hash" doc:"hash of its configuration, at the beginning of the run"`
 }
 
 // Declared contains percentiles of a declared latency, in milliseconds.
@@ -223,7 +224,7 @@ type Declared struct {
 	P999 float64 `json:"p99_9" doc:"99.9th percentile"`
 }
 
-// declaredBy returns the percentiles of the latencies of an endpoint; nil if it has none.
+// declaredBy returns the percentiles of the latencies of an endpoint, or nil if it has none.
 func declaredBy(e *config.Endpoint) *Declared {
 	if e == nil {
 		return nil

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// Kept is how many runs are kept; a new one replaces the oldest. A report takes at most 800 KB,
-	// so all of them take at most 40 MB.
+	// Kept is the number of runs that are kept; a new run replaces the oldest. A report takes at
+	// most 800 KB, so all reports take at most 40 MB.
 	Kept = 50
 	// rareShare is the share of a run in which a problem that is counted may occur while the run is
 	// still trusted: a single connection dropped during a night is reported, but is not decisive.
 	rareShare = 0.01
-	// totalsKept is how many runs of a fleet keep their totals after the end, for coordinators.
+	// totalsKept is how many fleet runs keep their totals after the end, for coordinators.
 	totalsKept = 3
 	// NameLength is the maximum number of characters in the name of a run.
 	NameLength = 100
@@ -122,14 +122,14 @@ func (r *run) verdict(whole verdict.Verdict) RunVerdict {
 			continue
 		}
 		v.Decisive = append(v.Decisive, reason.Code)
-		if c == nil { // it did not hold in any single second
+		if c == nil { // the cause did not hold in any single second
 			v.Reasons = append(v.Reasons, RunCause{Code: reason.Code, Text: reason.Text, Number: reason.Number, Threshold: reason.Threshold, Unit: reason.Unit})
 		}
 	}
 	seconds := fmt.Sprintf("%s of its %s seconds", verdict.Short(r.bad), verdict.Short(r.judged))
 	switch v.Trusted = len(v.Decisive) == 0; {
 	case !v.Trusted:
-		v.Text = fmt.Sprintf("The timing of this run cannot be trusted: see %s. There was a reason not to in %s.", strings.Join(v.Decisive, ", "), seconds)
+		v.Text = fmt.Sprintf("The timing of this run cannot be trusted: see %s. There was a reason not to trust it in %s.", strings.Join(v.Decisive, ", "), seconds)
 	case r.bad > 0:
 		v.Text = fmt.Sprintf("The timing of this run can be trusted as a whole, but not in %s.", seconds)
 	case whole.Idle:

@@ -41,7 +41,7 @@ func newScene(endpoints ...string) *scene {
 	return s
 }
 
-// serve makes an endpoint serve requests with a status; each took the server the given time.
+// serve makes an endpoint serve requests with a status; the server takes the given time for each.
 func (s *scene) serve(name string, status, requests int, took time.Duration) {
 	for i := range s.counts.Endpoints {
 		c := &s.counts.Endpoints[i]
@@ -85,7 +85,7 @@ func TestRun_ItsReportIsWhatHappenedInIt(t *testing.T) {
 	s := newScene("GET /a", "GET /b")
 	s.each, s.misses = 100*time.Millisecond, []record.Miss{{Method: "GET", Path: "/x", Count: 5}}
 	runs, sampler := s.runs()
-	s.serve("GET /a", 200, 500, 9*time.Millisecond) // before the run
+	s.serve("GET /a", 200, 500, 9*time.Millisecond) // served before the run
 	sampler.Take(s.after(time.Second))
 	entry, err := runs.Begin(Beginning{Name: "one"})
 	if err != nil {
@@ -106,7 +106,7 @@ func TestRun_ItsReportIsWhatHappenedInIt(t *testing.T) {
 		t.Errorf("total %+v, want the 210 requests of the run, none of them slow", report.Total)
 	}
 	if !report.Verdict.Trusted || report.Verdict.Untrusted != 0 || report.Running || report.End == nil {
-		t.Errorf("verdict %+v: what was slow came before the run", report.Verdict)
+		t.Errorf("verdict %+v: the slow requests came before the run", report.Verdict)
 	}
 	if len(report.Timeline) != 11 || report.Timeline[0].Rate != 20 || report.Timeline[10].Rate != 100 {
 		t.Errorf("timeline %+v, want ten seconds and the rest", report.Timeline)
@@ -121,10 +121,10 @@ func TestRun_ItsReportIsWhatHappenedInIt(t *testing.T) {
 		t.Errorf("configuration %+v, want changed since %s", report.Configuration, before)
 	}
 	if total := sumBuckets(report.Histograms.Own); total != 210 {
-		t.Errorf("the histogram of own time holds %d, want 210", total)
+		t.Errorf("the histogram of own time has %d values, want 210", total)
 	}
 	if again, found := runs.End(entry.ID); again != nil || !found {
-		t.Error("a run ends once")
+		t.Error("a run ended twice")
 	}
 }
 
@@ -145,7 +145,7 @@ func TestRun_IsJudgedAsAWhole(t *testing.T) {
 	}{
 		0: {true, "The timing of this run can be trusted."},
 		1: {true, "The timing of this run can be trusted as a whole, but not in 10 of its 300 seconds."},
-		5: {false, "The timing of this run cannot be trusted: see own-p99. There was a reason not to in 14 of its 300 seconds."},
+		5: {false, "The timing of this run cannot be trusted: see own-p99. There was a reason not to trust it in 14 of its 300 seconds."},
 	} {
 		s := newScene("GET /a")
 		runs, sampler := s.runs()
@@ -174,8 +174,8 @@ func TestRun_IsJudgedAsAWhole(t *testing.T) {
 	}
 }
 
-// A counted problem makes a run untrusted unless it is rare. The seconds in which it happened
-// count, not those during which its reason was held.
+// A counted problem makes a run untrusted unless it is rare. Only the seconds in which it happened
+// count, not those in which its reason was held.
 func TestRun_WhatIsRareDoesNotDecide(t *testing.T) {
 	for _, c := range []struct {
 		seconds, failures int // one failure in this many seconds
@@ -202,7 +202,7 @@ func TestRun_WhatIsRareDoesNotDecide(t *testing.T) {
 	}
 }
 
-// A report contains possible explanations of a reason, for the time when there was one.
+// A report contains possible explanations of a reason, for the time when the reason held.
 func TestRun_SaysWhatMayExplainAReason(t *testing.T) {
 	runs, _ := bare()
 	entry, err := runs.Begin(Beginning{Name: ""})
@@ -227,11 +227,11 @@ func TestRun_SaysWhatMayExplainAReason(t *testing.T) {
 	second, _ := runs.End(other.ID)
 	c := Compare(second, report)
 	if len(c.Explanations) != 1 || c.Explanations[0].A != nil || c.Explanations[0].B == nil {
-		t.Errorf("compared: %+v, want that machine is of b", c.Explanations)
+		t.Errorf("compared: %+v, want machine only in b", c.Explanations)
 	}
 	for name, page := range map[string]func() ([]byte, error){"report": report.Page, "comparison": c.Page} {
-		if text, err := page(); err != nil || !bytes.Contains(text, []byte("the CPUs were busy")) || !bytes.Contains(text, []byte("What may explain")) {
-			t.Errorf("the page of the %s does not say it (%v)", name, err)
+		if text, err := page(); err != nil || !bytes.Contains(text, []byte("the CPUs were busy")) || !bytes.Contains(text, []byte("Possible causes")) {
+			t.Errorf("the page of the %s does not show it (%v)", name, err)
 		}
 	}
 }
@@ -246,7 +246,7 @@ func TestRun_KeepsABoundedTimeline(t *testing.T) {
 		runs.Sampled(verdict.Sample{Time: sampledFrom.Add(time.Duration(i+1) * time.Second), Seconds: 1, Requests: 1}, verdict.Verdict{Trusted: true})
 	}
 	if report, _ := runs.End(entry.ID); len(report.Timeline) > pointsKept {
-		t.Errorf("%d points, want %d at most", len(report.Timeline), pointsKept)
+		t.Errorf("%d points, want at most %d", len(report.Timeline), pointsKept)
 	}
 }
 
@@ -258,7 +258,7 @@ func TestRuns_OneAtATimeAndABoundedNumberKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := runs.Begin(Beginning{Name: ""}); err == nil {
-			t.Fatal("a second run began beside the first")
+			t.Fatal("a second run began during the first")
 		}
 		if _, err := runs.Remove(entry.ID); err == nil {
 			t.Fatal("a run that is under way was removed")
@@ -272,7 +272,7 @@ func TestRuns_OneAtATimeAndABoundedNumberKept(t *testing.T) {
 		t.Error("a run that ended was not removed")
 	}
 	if found, _ := runs.Remove("6"); found {
-		t.Error("it was removed twice")
+		t.Error("a run was removed twice")
 	}
 }
 
@@ -288,7 +288,7 @@ func TestThinned_CountsOnAverageTimesAtTheirMost(t *testing.T) {
 	}
 }
 
-// All parts of a run of several days have the same resolution, and it takes no more memory.
+// All parts of a run of several days have the same resolution, and the run takes no more memory.
 func TestRuns_ThePointsOfALongRunAreEvenlySpread(t *testing.T) {
 	r, _ := bare()
 	if _, err := r.Begin(Beginning{Name: ""}); err != nil {
@@ -305,16 +305,16 @@ func TestRuns_ThePointsOfALongRunAreEvenlySpread(t *testing.T) {
 	}
 	shown := thinned(one.points, pointsKept)
 	if len(shown) < pointsKept/2 {
-		t.Errorf("%d points, want half of %d at least", len(shown), pointsKept)
+		t.Errorf("%d points, want at least half of %d", len(shown), pointsKept)
 	}
 	var covered float64
 	for i, p := range shown {
 		covered += p.Seconds
 		if i < len(shown)-1 && math.Abs(p.Seconds-shown[0].Seconds) > 2.1 {
-			t.Fatalf("point %d is of %v seconds, the first of %v", i, p.Seconds, shown[0].Seconds)
+			t.Fatalf("point %d covers %v seconds, the first %v", i, p.Seconds, shown[0].Seconds)
 		}
 		if math.Abs(p.At-covered) > 1e-3 || math.Abs(p.Rate-10) > 1e-9 {
-			t.Fatalf("point %d ends at %v with a rate of %v; those up to it are of %v seconds", i, p.At, p.Rate, covered)
+			t.Fatalf("point %d ends at %v with a rate of %v; the points up to it cover %v seconds", i, p.At, p.Rate, covered)
 		}
 	}
 }
@@ -336,7 +336,7 @@ func TestFingerprint_IsOfWhatIsDeclaredAndNotOfWhereItStands(t *testing.T) {
 	parse := func(name, text string) string { return config.Loader{}.Parse(name, []byte(text)).Fingerprint() }
 	one := parse("a.yml", "- endpoint: {method: GET, path: /a, response: {status: 200, headers: {X: y}}}\n")
 	if same := parse("b.yml", "\n\n- endpoint:\n    method: GET\n    path: /a\n    response:\n      headers:\n        X: y\n      status: 200\n"); same != one {
-		t.Error("the same, written in another way, has another hash")
+		t.Error("the same configuration, written in another way, has a different hash")
 	}
 	for _, text := range []string{
 		"- endpoint: {method: GET, path: /a, response: {status: 201, headers: {X: y}}}\n",
@@ -351,7 +351,7 @@ func TestFingerprint_IsOfWhatIsDeclaredAndNotOfWhereItStands(t *testing.T) {
 	}
 	petstore := config.Load("../../examples/petstore.yml")
 	if len(petstore.Endpoints) == 0 || petstore.Fingerprint() != config.Load("../../examples/petstore.yml").Fingerprint() {
-		t.Error("an OpenAPI document has another hash each time")
+		t.Error("an OpenAPI document has a different hash each time")
 	}
 }
 
@@ -420,7 +420,7 @@ func standsAlone(t *testing.T, text []byte) page {
 	p := pageOf(t, text)
 	for _, name := range []string{"script", "link", "img", "iframe", "object", "embed", "base", "form"} {
 		if n := len(p.elements[name]); n > 0 {
-			t.Errorf("%d elements %s", n, name)
+			t.Errorf("%d %s elements", n, name)
 		}
 	}
 	if regexp.MustCompile(`(?i)url\(|@import|\bhttps?://`).Match(text) {
@@ -436,7 +436,7 @@ func standsAlone(t *testing.T, text []byte) page {
 			}
 			if id := attribute(n, "id"); id != "" {
 				if ids[id]++; ids[id] > 1 {
-					t.Errorf("the ID %q is there twice", id)
+					t.Errorf("the ID %q occurs twice", id)
 				}
 			}
 		}
@@ -451,7 +451,7 @@ func standsAlone(t *testing.T, text []byte) page {
 		}
 	}
 	if len(p.elements["html"]) != 1 || attribute(p.elements["html"][0], "lang") != "en" || len(p.elements["h1"]) != 1 || len(p.elements["main"]) != 1 {
-		t.Error("a page has a language, a heading and a main part")
+		t.Error("the page lacks a language, a heading or a main part")
 	}
 	for _, table := range p.elements["table"] {
 		if !slices.ContainsFunc(slices.Collect(table.ChildNodes()), func(n *html.Node) bool { return n.Data == "caption" }) {
@@ -492,7 +492,7 @@ func TestReport_HTMLStandsAloneAndEscapesWhatCameFromRequests(t *testing.T) {
 	}
 	// Rate, own time, faults, pauses, processor over time; the distribution of own time.
 	if figures := len(p.elements["figure"]); charts != 6 || figures != 6 {
-		t.Errorf("%d charts in %d figures, want 6: no chart of what there is nothing of", charts, figures)
+		t.Errorf("%d charts in %d figures, want 6: no chart without data", charts, figures)
 	}
 	if !strings.Contains(p.text, "shaded") || !bytes.Contains(text, []byte(`class="bad"`)) {
 		t.Error("the second that cannot be trusted is not marked")
@@ -506,7 +506,7 @@ func TestReport_OfARunWithoutRequestsHasAPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p := standsAlone(t, text); !strings.Contains(p.text, "Nothing was timed.") || !strings.Contains(p.text, "it has not ended") {
-		t.Error("it does not say that there was nothing")
+		t.Error("the page does not say that nothing was timed")
 	}
 }
 
@@ -527,7 +527,7 @@ func TestCompare_DifferencesAndWhatKeepsTwoFromBeingCompared(t *testing.T) {
 		t.Errorf("remarks %v, want none", c.Remarks)
 	}
 	if remarks := Compare(a, a).Remarks; len(remarks) != 1 || !strings.Contains(remarks[0], "the same run") {
-		t.Errorf("a run beside itself: %q", remarks)
+		t.Errorf("a run compared with itself: %q", remarks)
 	}
 	near := func(p *float64, want float64) bool { return p != nil && *p > want-1e-9 && *p < want+1e-9 }
 	if !near(c.Total.Rate.Change, 0.1) || !near(c.Total.OwnP99.Change, -0.5) || !near(c.Total.Errors.A, 0.01) || c.Total.InjectedP50.A != nil {
@@ -537,10 +537,10 @@ func TestCompare_DifferencesAndWhatKeepsTwoFromBeingCompared(t *testing.T) {
 		t.Fatalf("endpoints %+v", c.Endpoints)
 	}
 	if one := c.Endpoints[1]; one.Endpoint != "GET /1" || one.Rate.B != nil || one.Rate.Change != nil || !near(one.Rate.A, 20) {
-		t.Errorf("the endpoint of one run alone: %+v", one)
+		t.Errorf("the endpoint in only one run: %+v", one)
 	}
 	if one := c.Endpoints[2]; one.Endpoint != "GET /2" || one.Rate.A != nil || !near(one.Rate.B, 22) {
-		t.Errorf("the endpoint of the other: %+v", one)
+		t.Errorf("the endpoint in only the other run: %+v", one)
 	}
 	text, err := c.Page()
 	if err != nil {
@@ -560,8 +560,8 @@ func TestCompare_DifferencesAndWhatKeepsTwoFromBeingCompared(t *testing.T) {
 	standsAlone(t, hostile)
 }
 
-// The verdict covers three seconds, and the window ten, no matter how often somebody requests the
-// run, or begins and ends a run.
+// The verdict covers three seconds, and the window covers ten, no matter how often a client
+// requests the run, or begins and ends a run.
 func TestRuns_WhoLooksOftenDoesNotChangeWhatIsLookedAt(t *testing.T) {
 	s := newScene("GET /a")
 	s.each = 50 * time.Millisecond
@@ -591,7 +591,7 @@ func TestRuns_WhoLooksOftenDoesNotChangeWhatIsLookedAt(t *testing.T) {
 	}
 }
 
-// Empty lists are lists, also in JSON.
+// Empty lists are lists in JSON too, not null.
 func TestRun_NothingIsAList(t *testing.T) {
 	runs, sampler := bare()
 	samples, busiest := sampler.Latest(5, time.Time{})

@@ -1,4 +1,4 @@
-// Package runs keeps named periods of time, called runs. It reports what happened in a run, and
+// Package runs records named periods of time, called runs. It reports what happened in a run, and
 // compares two runs.
 package runs
 
@@ -76,8 +76,8 @@ func (r *Runs) Active() (id, name string) {
 // ErrRunning is the error of an operation that is not possible while a run is active.
 var ErrRunning = errors.New("another run is under way")
 
-// Begin begins a run. The error wraps ErrRunning if another run is active, or if a run with this
-// ID exists.
+// Begin begins a run. The error wraps ErrRunning if another run is active or a run with this ID
+// exists.
 func (r *Runs) Begin(b Beginning) (RunEntry, error) {
 	if err := r.running(); err != nil {
 		return RunEntry{}, err
@@ -104,7 +104,7 @@ func (r *Runs) Begin(b Beginning) (RunEntry, error) {
 	return one.entry(first), nil
 }
 
-// running returns why another run cannot begin; nil if no run is active.
+// running returns why another run cannot begin, or nil if no run is active.
 func (r *Runs) running() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,7 +147,7 @@ func (r *Runs) End(id string) (report *Report, found bool) {
 }
 
 // forgetTotals drops the totals of all but the last few fleet runs, since they take more memory
-// than reports. The caller holds r.mu.
+// than reports. The caller must hold r.mu.
 func (r *Runs) forgetTotals() {
 	kept := 0
 	for _, one := range slices.Backward(r.all) {

@@ -84,7 +84,8 @@ func faultsText(e EndpointReport) string {
 	return strings.Join(all, ", ")
 }
 
-// operationsText lists what was done with a set: "find: 12, insert: 3, insert key_exists: 1".
+// operationsText lists the operations on a set with their counts: "find: 12, insert: 3, insert
+// key_exists: 1".
 func operationsText(operations map[string]map[string]uint64) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(operations)) {

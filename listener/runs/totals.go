@@ -12,26 +12,26 @@ import (
 // can be added up exactly. Distributions are in the raw form of package histogram, encoded in
 // Base64 in JSON.
 type Totals struct {
-	ID      string      `json:"id" doc:"of the run"`
-	Name    string      `json:"name" doc:"of the run"`
-	Running bool        `json:"running" doc:"the run has not ended"`
+	ID      string      `json:"id" doc:"ID of the run"`
+	Name    string      `json:"name" doc:"name of the run"`
+	Running bool        `json:"running" doc:"whether the run is under way"`
 	Begin   time.Time   `json:"begin" doc:"when it began, by the clock of this replica"`
 	End     *time.Time  `json:"end" doc:"when it ended; null while it runs"`
-	Fleet   *Membership `json:"fleet,omitempty" doc:"the fleet's run that it is a part of; missing for others"`
+	Fleet   *Membership `json:"fleet,omitempty" doc:"the run of the fleet that it is part of; missing for others"`
 
-	Verdict       RunVerdict       `json:"verdict" doc:"can the timing of this replica be trusted?"`
-	Program       Program          `json:"program" doc:"that runs"`
-	Machine       Machine          `json:"machine" doc:"that it runs on"`
-	Configuration Configuration    `json:"configuration" doc:"that is served"`
+	Verdict       RunVerdict       `json:"verdict" doc:"whether the timing of this replica can be trusted"`
+	Program       Program          `json:"program" doc:"program that runs"`
+	Machine       Machine          `json:"machine" doc:"machine that the program runs on"`
+	Configuration Configuration    `json:"configuration" doc:"configuration that is served"`
 	Sample        verdict.Sample   `json:"sample" doc:"the run as one sample"`
-	All           EndpointTotals   `json:"all" doc:"all requests, those among them that no endpoint answered"`
-	Endpoints     []EndpointTotals `json:"endpoints" doc:"those that were asked, the busiest first"`
+	All           EndpointTotals   `json:"all" doc:"all requests, including those that no endpoint answered"`
+	Endpoints     []EndpointTotals `json:"endpoints" doc:"endpoints that had requests, the busiest first"`
 
 	WebhookLag histogram.Snapshot `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
 	Probe      histogram.Snapshot `json:"probe" doc:"how late the probe was"`
-	Echo       histogram.Snapshot `json:"echo" doc:"how long connections of the server to itself took"`
+	Echo       histogram.Snapshot `json:"echo" doc:"how long connections from the server to itself took"`
 
-	Timeline       []Point           `json:"timeline" doc:"the run over time, after the second that was asked for"`
+	Timeline       []Point           `json:"timeline" doc:"the run over time, after the second given in the query"`
 	Unmatched      []UnmatchedReport `json:"unmatched" doc:"requests that no endpoint answered, the most frequent first, at most 100 kinds"`
 	OtherUnmatched int               `json:"other_unmatched" doc:"how many more kinds there were"`
 	State          []SetReport       `json:"state" doc:"the sets of rows, by name"`
@@ -39,25 +39,25 @@ type Totals struct {
 
 // EndpointTotals contains the counts of one endpoint in a run.
 type EndpointTotals struct {
-	ID       string            `json:"id,omitempty" doc:"of the endpoint"`
+	ID       string            `json:"id,omitempty" doc:"ID of the endpoint"`
 	Endpoint string            `json:"endpoint,omitempty" doc:"method and path"`
-	Host     string            `json:"host,omitempty" doc:"that it is limited to"`
-	If       string            `json:"if,omitempty" doc:"its condition"`
-	Requests uint64            `json:"requests" doc:"that were answered"`
-	Statuses map[int]uint64    `json:"statuses" doc:"how many answers had each status"`
-	Faults   map[string]uint64 `json:"faults" doc:"answers that went wrong as declared, by fault"`
-	Limited  uint64            `json:"limited" doc:"answered 429 by a rate limit"`
-	Refused  uint64            `json:"refused" doc:"answered 503 by a capacity"`
-	Broken   uint64            `json:"broken" doc:"answers of 500 and above in place of what is declared"`
-	In       uint64            `json:"bytes_in" doc:"of request bodies"`
-	Out      uint64            `json:"bytes_out" doc:"of answers' bodies"`
-	Declared *Declared         `json:"declared,omitempty" doc:"the percentiles of the latencies that are declared; missing where none is"`
+	Host     string            `json:"host,omitempty" doc:"host that the endpoint is limited to"`
+	If       string            `json:"if,omitempty" doc:"condition of the endpoint"`
+	Requests uint64            `json:"requests" doc:"requests that were answered"`
+	Statuses map[int]uint64    `json:"statuses" doc:"responses by status"`
+	Faults   map[string]uint64 `json:"faults" doc:"responses with a declared fault, by fault"`
+	Limited  uint64            `json:"limited" doc:"requests answered with 429 by a rate limit"`
+	Refused  uint64            `json:"refused" doc:"requests answered with 503 by a capacity"`
+	Broken   uint64            `json:"broken" doc:"answers with status 500 or above in place of what is declared"`
+	In       uint64            `json:"bytes_in" doc:"bytes of request bodies"`
+	Out      uint64            `json:"bytes_out" doc:"bytes of response bodies"`
+	Declared *Declared         `json:"declared,omitempty" doc:"percentiles of the declared latencies; missing if there are none"`
 
 	Total          histogram.Snapshot `json:"total" doc:"the response time"`
 	Own            histogram.Snapshot `json:"own" doc:"the server's own time"`
 	Upstream       histogram.Snapshot `json:"upstream" doc:"the wait for bodies from URLs"`
-	Injected       histogram.Snapshot `json:"injected" doc:"latency as declared"`
-	InjectionError histogram.Snapshot `json:"injection_error" doc:"how much later than declared answers were"`
+	Injected       histogram.Snapshot `json:"injected" doc:"the declared latency"`
+	InjectionError histogram.Snapshot `json:"injection_error" doc:"how much later than declared responses were ready"`
 }
 
 func endpointTotals(c *record.EndpointCounts) EndpointTotals {

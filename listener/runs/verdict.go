@@ -10,40 +10,40 @@ import (
 // Change is a time at which the verdict changed.
 type Change struct {
 	At      float64  `json:"at" doc:"second of the run"`
-	Trusted bool     `json:"trusted" doc:"from then on"`
+	Trusted bool     `json:"trusted" doc:"whether the timing could be trusted from then on"`
 	Reasons []string `json:"reasons" doc:"codes of the reasons from then on"`
-	Replica string   `json:"replica,omitempty" doc:"whose verdict it was, in a run of a fleet"`
+	Replica string   `json:"replica,omitempty" doc:"replica whose verdict it was, in a run of a fleet"`
 }
 
-// changesKept is how many changes of a run are kept, the first ones.
+// changesKept is the number of changes that are kept of a run; later ones are dropped.
 const changesKept = 200
 
 // RunCause is a reason that held in a run, or an explanation.
 type RunCause struct {
-	Code      string  `json:"code" doc:"of the reason"`
-	Text      string  `json:"text" doc:"in words, with the worst figure"`
+	Code      string  `json:"code" doc:"code of the reason"`
+	Text      string  `json:"text" doc:"the reason in words, with the worst figure"`
 	Number    float64 `json:"number" doc:"the worst figure"`
-	Threshold float64 `json:"threshold" doc:"that the figure is above"`
-	Unit      string  `json:"unit" doc:"of both: ms, share (0 to 1), count or ratio"`
-	Seconds   float64 `json:"seconds" doc:"for how long it held"`
+	Threshold float64 `json:"threshold" doc:"threshold that the figure exceeds"`
+	Unit      string  `json:"unit" doc:"unit of number and threshold: ms, share (0 to 1), count or ratio"`
+	Seconds   float64 `json:"seconds" doc:"how long it held"`
 	Replica   string  `json:"replica,omitempty" doc:"address of the replica that it is about, in a run of a fleet"`
 }
 
 // RunVerdict states whether the timing of a run can be trusted. It is based on the figures of the
 // whole run, so the weight of a bad second depends on the requests that it delayed.
 type RunVerdict struct {
-	Trusted   bool       `json:"trusted" doc:"the timing of the run as a whole can be trusted"`
-	Idle      bool       `json:"idle" doc:"nothing was timed"`
+	Trusted   bool       `json:"trusted" doc:"whether the timing of the run as a whole can be trusted"`
+	Idle      bool       `json:"idle" doc:"whether nothing was timed"`
 	Text      string     `json:"text" doc:"the verdict in a sentence"`
 	Size      string     `json:"size" doc:"how much the server added to what is declared, in words; empty if no endpoint had a request"`
 	Untrusted float64    `json:"untrusted_seconds" doc:"how many seconds were not trusted"`
-	Judged    float64    `json:"judged_seconds" doc:"how many seconds were looked at"`
+	Judged    float64    `json:"judged_seconds" doc:"how many seconds were judged"`
 	Decisive  []string   `json:"decisive" doc:"codes of the reasons for which the run as a whole cannot be trusted"`
-	Reasons   []RunCause `json:"reasons" doc:"that held at any time, the longest first"`
+	Reasons   []RunCause `json:"reasons" doc:"reasons that held at any time, the longest first"`
 	// Explanations are not reasons by themselves.
-	Explanations []RunCause `json:"explanations" doc:"what may be the cause of a reason, while there was one, the longest first"`
-	Changes      []Change   `json:"changes" doc:"when it changed, the first 200 times"`
-	Unknown      []string   `json:"unknown" doc:"codes of reasons that the system gives no figure for"`
+	Explanations []RunCause `json:"explanations" doc:"possible causes of a reason, while there was one, the longest first"`
+	Changes      []Change   `json:"changes" doc:"when the verdict changed, the first 200 times"`
+	Unknown      []string   `json:"unknown" doc:"codes of reasons for which the system gives no figure"`
 }
 
 // hold adds seconds during which a reason held.

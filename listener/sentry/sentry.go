@@ -27,33 +27,33 @@ import (
 
 // Limits of error reports.
 const (
-	reportsPerMinute = 60               // in all; also the size of the queue
-	reportTimeout    = 10 * time.Second // to send one
-	flushTimeout     = 2 * time.Second  // to send the queued reports when the server stops
+	reportsPerMinute = 60               // for all errors together; also the size of the queue
+	reportTimeout    = 10 * time.Second // for sending one report
+	flushTimeout     = 2 * time.Second  // for sending the queued reports when the server stops
 	maxReported      = 500              // bytes of a message; the name of an endpoint has the 200 bytes of a Sentry tag
-	maxStack         = 64               // calls of a stack
+	maxStack         = 64               // calls in a stack
 )
 
 // report is one error. Its texts contain nothing that a client sent.
 type report struct {
 	at       time.Time
-	code     string // of the failure
-	endpoint string // "GET /users/:id"; "" for none
+	code     string // code of the failure
+	endpoint string // "GET /users/:id"; "" if none
 	message  string
-	panicked bool      // otherwise an error response of the server
-	stack    []uintptr // program counters of a panic, innermost first; nil for none
+	panicked bool      // otherwise, the report is about an error response of the server
+	stack    []uintptr // program counters of a panic, innermost first; nil if none
 }
 
-// Reporter sends error reports to a Sentry host in a goroutine of its own, so that nothing
-// waits for that host. A nil Reporter reports nothing.
+// Reporter sends error reports to a Sentry host in its own goroutine, so that nothing waits for
+// that host. A nil Reporter reports nothing.
 //
-// It uses the events of sentry-go and the transport that sends one, but not the client,
-// which adds to events from environment variables and from what a host program set up for
-// all clients, and runs git to find a version.
+// It uses the events of sentry-go and the transport that sends one, but not the client, because the
+// client adds data from environment variables and from the global configuration of a host program
+// to events, and runs git to find a version.
 type Reporter struct {
 	log      *slog.Logger
 	release  string
-	host     string // of this machine
+	host     string // name of this machine
 	modules  string // prefix of the package paths of this program
 	wire     *delivery
 	client   *http.Client
@@ -63,15 +63,15 @@ type Reporter struct {
 	ctx      context.Context
 	cancel   context.CancelFunc
 	mu       sync.Mutex // guards the fields below
-	closed   bool       // nothing more is queued
+	closed   bool       // no more reports are queued
 	minute   time.Time  // beginning of the minute that taken counts
 	taken    int
 	lost     int       // reports not sent and not yet logged
 	lostWhy  string    // why the last of them was not sent
-	lostSaid time.Time // when some were last logged
+	lostSaid time.Time // when lost reports were last logged
 }
 
-// Open returns a Reporter for a DSN; nil if the DSN is blank. An invalid DSN is logged as a
+// Open returns a Reporter for a DSN, or nil if the DSN is blank. An invalid DSN is logged as a
 // warning, and nothing is reported.
 func Open(text, version string, log *slog.Logger) *Reporter {
 	d, err := ParseDSN(text)
@@ -118,8 +118,8 @@ type DSN struct {
 	host string // without the key, for messages
 }
 
-// ParseDSN parses a DSN. A blank text is not an error. The error quotes nothing of the text,
-// any part of which may be the key.
+// ParseDSN parses a DSN. A blank text is not an error. The error quotes no part of the text, since
+// any part may be the key.
 func ParseDSN(text string) (DSN, error) {
 	text = strings.TrimSpace(text)
 	u, err := url.Parse(text)
@@ -134,7 +134,7 @@ func ParseDSN(text string) (DSN, error) {
 	case u.User.Username() == "":
 		fault = "the key before the @ is missing"
 	case strings.ContainsFunc(u.User.String(), func(r rune) bool { return r <= ' ' || r == '%' || r == ',' || r > '~' }):
-		fault = "its key holds a character that no key has"
+		fault = "its key contains an invalid character"
 	case u.Hostname() == "":
 		fault = "the host is missing"
 	case u.Port() != "" && !dialable(u.Port()):
@@ -146,7 +146,7 @@ func ParseDSN(text string) (DSN, error) {
 		if _, err := sentrygo.NewDsn(text); err == nil {
 			return DSN{text: text, host: u.Host}, nil
 		}
-		fault = "sentry-go does not take it"
+		fault = "sentry-go does not accept it"
 	}
 	return DSN{}, errors.New("SENTRY_DSN is not a DSN: " + fault + "; expected https://KEY@HOST/PROJECT")
 }
@@ -157,7 +157,7 @@ func dialable(port string) bool {
 }
 
 // Failed reports a 5xx response of the server itself. For an external body, declared is its
-// declared path; otherwise "".
+// declared path; otherwise it is "".
 func (r *Reporter) Failed(code, endpoint, declared string, err error) {
 	if r == nil {
 		return
@@ -194,9 +194,9 @@ func panicText(p any) string {
 	return fmt.Sprintf("a panic with a value of type %T, see the server's log", p)
 }
 
-// bodyText returns the text for an unavailable body. A file that is the same for every
-// request is named as in messages. Anything else is named as declared, without credentials
-// and query, and the cause is given only in words that cannot contain either.
+// bodyText returns the text for an unavailable body. A file that is the same for every request is
+// named as in messages. Any other body is named as declared, without credentials and query, and the
+// cause is given only in words that cannot contain either.
 func bodyText(declared string, err error) string {
 	if !strings.Contains(declared, "{{") && !strings.Contains(declared, "{%") && !strings.Contains(declared, "://") {
 		return err.Error()
@@ -212,8 +212,8 @@ func bodyText(declared string, err error) string {
 	return strconv.Quote(withoutSecrets(declared)) + ": " + cause
 }
 
-// withoutSecrets removes what may be secret in a URL: the query and the fragment, and
-// everything but the scheme if there may be credentials.
+// withoutSecrets removes what may be secret in a URL: the query and the fragment, and everything
+// except the scheme if the URL may contain credentials.
 func withoutSecrets(declared string) string {
 	if scheme, rest, found := strings.Cut(declared, "://"); found && strings.Contains(rest, "@") {
 		return scheme + "://…"
@@ -236,7 +236,7 @@ func (r *Reporter) put(rep report) {
 	case r.closed:
 		r.lose("the server is stopping")
 	case r.taken >= reportsPerMinute:
-		r.lose(fmt.Sprintf("%d a minute are the most", reportsPerMinute))
+		r.lose(fmt.Sprintf("at most %d are sent a minute", reportsPerMinute))
 	default:
 		select {
 		case r.queue <- rep:
@@ -247,8 +247,8 @@ func (r *Reporter) put(rep report) {
 	}
 }
 
-// lose counts a report that is not sent, and logs that at most once a minute. The lock is
-// held.
+// lose counts a report that is not sent, and logs lost reports at most once a minute. The lock must
+// be held.
 func (r *Reporter) lose(why string) {
 	r.lost++
 	r.lostWhy = why
@@ -300,7 +300,7 @@ func (r *Reporter) deliver(rep report) (err error) {
 	}()
 	ctx, cancel := context.WithTimeout(r.ctx, reportTimeout)
 	defer cancel()
-	r.wire.outcome = errors.New("the host asked to be left alone for a while")
+	r.wire.outcome = errors.New("the host asked for a pause")
 	r.sentry.SendEventWithContext(ctx, r.event(rep))
 	return r.wire.outcome
 }
@@ -327,7 +327,7 @@ func (d *delivery) CloseIdleConnections() {
 	(&http.Client{Transport: d.wire}).CloseIdleConnections()
 }
 
-// event returns a report as an event of Sentry. Only what is listed here is sent.
+// event returns a report as a Sentry event. Only the data listed here is sent.
 func (r *Reporter) event(rep report) *sentrygo.Event {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // never fails
@@ -350,7 +350,7 @@ func (r *Reporter) event(rep report) *sentrygo.Event {
 		e.Level = sentrygo.LevelFatal
 		exception.Type = "panic"
 		exception.Stacktrace = r.stacktrace(rep.stack)
-		e.Fingerprint = []string{rep.code, "{{ default }}"} // Sentry distinguishes them by their stacks
+		e.Fingerprint = []string{rep.code, "{{ default }}"} // Sentry distinguishes events by their stacks
 	} else {
 		e.Fingerprint = []string{rep.code, e.Tags["endpoint"]}
 	}
@@ -366,7 +366,7 @@ func clipped(text string, n int) string {
 	return strings.ToValidUTF8(text[:n-len("…")], "") + "…"
 }
 
-// stacktrace returns the stack of a panic, without the calls that recovered it and those of
+// stacktrace returns the stack of a panic, without the calls that recovered the panic and those of
 // the runtime. Files are named by their packages, not by where the program was built.
 func (r *Reporter) stacktrace(stack []uintptr) *sentrygo.Stacktrace {
 	var trace sentrygo.Stacktrace
@@ -385,7 +385,7 @@ func (r *Reporter) stacktrace(stack []uintptr) *sentrygo.Stacktrace {
 		frame.InApp = frame.Module == "main" || strings.HasPrefix(frame.Module+"/", r.modules+"/")
 		trace.Frames = append(trace.Frames, frame)
 	}
-	slices.Reverse(trace.Frames) // Sentry wants the innermost last
+	slices.Reverse(trace.Frames) // Sentry expects the innermost call last
 	return &trace
 }
 

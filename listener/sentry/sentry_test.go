@@ -28,10 +28,10 @@ import (
 	"mockserver/fetcher"
 )
 
-// host is a Sentry host that keeps the events that it receives.
+// host is a Sentry host that stores the events that it receives.
 type host struct {
 	status  int           // the status it answers with; 0 is 200
-	hang    chan struct{} // it does not answer until this is closed; nil answers immediately
+	hang    chan struct{} // the host answers once this is closed; if nil, immediately
 	mu      sync.Mutex    // guards the fields below
 	events  []sentrygo.Event
 	raw     bytes.Buffer
@@ -51,7 +51,7 @@ func (h *host) take(body []byte) error {
 		return err
 	}
 	if item.Type != "event" || item.Length > len(rest) || strings.TrimSpace(string(rest[item.Length:])) != "" {
-		return fmt.Errorf("not one event: %s", body)
+		return fmt.Errorf("not a single event: %s", body)
 	}
 	var e sentrygo.Event
 	if err := json.Unmarshal(rest[:item.Length], &e); err != nil {
@@ -87,7 +87,8 @@ func (h *host) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: max(h.status, 200), Body: http.NoBody, Header: http.Header{}, Request: req}, nil
 }
 
-// The report of a panic in a decoder has the stack of the decoder, not that of the answer.
+// The report of a panic in a decoder has the stack of the decoder, not the stack of the code that
+// waits for it.
 func TestReport_PanicOfADecoder(t *testing.T) {
 	h := &host{}
 	r := newReporter(DSN{text: "http://key@sentry.test/1"}, "", slog.New(slog.DiscardHandler), h)
@@ -140,9 +141,9 @@ func TestParseDSN(t *testing.T) {
 		"https://hunter2@sentry test/1":             "it is not a valid URL",
 		"https://%zzhunter2@sentry.test/1":          "it is not a valid URL",
 		"https://hunter2\x00@sentry.test/1":         "it is not a valid URL",
-		"https://hunter2%0d%0aX-A:b@sentry.test/1":  "its key holds a character that no key has",
-		"https://hunter2,sentry_x=1@sentry.test/1":  "its key holds a character that no key has",
-		"https://hunter2@sentry.test@example.com/1": "its key holds a character that no key has",
+		"https://hunter2%0d%0aX-A:b@sentry.test/1":  "its key contains an invalid character",
+		"https://hunter2,sentry_x=1@sentry.test/1":  "its key contains an invalid character",
+		"https://hunter2@sentry.test@example.com/1": "its key contains an invalid character",
 	} {
 		_, err := ParseDSN(text)
 		whole := "SENTRY_DSN is not a DSN: " + want + "; expected https://KEY@HOST/PROJECT"
@@ -162,8 +163,8 @@ func FuzzParseDSN(f *testing.F) {
 		what, found := strings.CutPrefix(text, "SENTRY_DSN is not a DSN: ")
 		return found && slices.Contains([]string{
 			"it is not a valid URL", "it begins with neither https:// nor http://", "the key before the @ is missing",
-			"its key holds a character that no key has", "the host is missing", "its port is not a number from 1 to 65535",
-			"the project at its end is missing", "sentry-go does not take it",
+			"its key contains an invalid character", "the host is missing", "its port is not a number from 1 to 65535",
+			"the project at its end is missing", "sentry-go does not accept it",
 		}, strings.TrimSuffix(what, "; expected https://KEY@HOST/PROJECT"))
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -177,7 +178,7 @@ func FuzzParseDSN(f *testing.F) {
 			r.put(report{code: "internal"})
 			r.Close(context.Background())
 			if len(h.events) != 1 {
-				t.Errorf("%q: taken, and nothing is sent", text)
+				t.Errorf("%q: accepted, but nothing is sent", text)
 			}
 		}
 	})
@@ -216,7 +217,7 @@ func TestBodyText(t *testing.T) {
 	}
 }
 
-// logged is a log that tests read while it is being written.
+// logged is a log that a test can read while it is being written.
 type logged struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -279,7 +280,7 @@ func TestReporter_SixtyAMinute(t *testing.T) {
 			t.Errorf("%d arrived, want 70", len(h.events))
 		}
 		total, reasons := l.lost(t)
-		if total != 40 || reasons[0] != "60 a minute are the most" || len(reasons) != 2 {
+		if total != 40 || reasons[0] != "at most 60 are sent a minute" || len(reasons) != 2 {
 			t.Errorf("the log counts %d lost, for %q, want 40 in two lines", total, reasons)
 		}
 	})
@@ -292,12 +293,12 @@ func goroutines() int {
 	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte(", synctest bubble "))
 }
 
-// A host that hangs costs neither memory nor goroutines, however many reports there are, and each
-// report is counted.
+// While a host hangs, reports take no additional memory or goroutines, however many there are, and
+// each report is counted.
 func TestReporter_HangingHost(t *testing.T) {
 	h := &host{hang: make(chan struct{})}
 	bubble(t, h, func(t *testing.T, r *Reporter, l *logged) {
-		r.putMany(1) // while a report is being sent, net/http has goroutines of its own
+		r.putMany(1) // while a report is being sent, net/http runs additional goroutines
 		before := goroutines()
 		overflowed := false
 		<-time.After(time.Minute)
@@ -365,7 +366,7 @@ func TestReporter_Close(t *testing.T) {
 			time.AfterFunc(time.Second, func() { close(h.hang) })
 			r.Close(t.Context())
 			if total, _ := l.lost(t); len(h.events) != 5 || total != 0 {
-				t.Errorf("%d arrived, %d lost, want 5 and none", len(h.events), total)
+				t.Errorf("%d arrived, %d lost, want 5 and 0", len(h.events), total)
 			}
 		})
 	})
@@ -389,7 +390,7 @@ func TestReporter_HostThatRefuses(t *testing.T) {
 		status, asked int
 		reasons       []string
 	}{
-		{429, 1, []string{"the host answered with status 429", "the host asked to be left alone for a while"}},
+		{429, 1, []string{"the host answered with status 429", "the host asked for a pause"}},
 		{500, 4, []string{"the host answered with status 500"}},
 		{403, 4, []string{"the host answered with status 403"}},
 		{307, 4, []string{"the host answered with status 307"}}, // following the redirect would send the key to another host
@@ -430,7 +431,7 @@ func TestReport_LongTextsAreClipped(t *testing.T) {
 	e := h.events[0]
 	for text, most := range map[string]int{e.Tags["endpoint"]: 200, e.Exception[0].Value: maxReported} {
 		if len(text) > most || !strings.HasSuffix(text, "ü…") || strings.ContainsRune(text, '\ufffd') {
-			t.Errorf("got %d bytes, want %d at most: %s", len(text), most, text)
+			t.Errorf("got %d bytes, want at most %d: %s", len(text), most, text)
 		}
 	}
 }

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// Counter gives numbers, starting at 1, that no other replica gives.
+// Counter returns numbers, starting at 1, that no other replica returns.
 type Counter struct {
 	state *State
-	block int64 // how many numbers a replica takes at a time; 0 means as many as are waited for
+	block int64 // how many numbers a replica takes at a time; 0 means one for each waiting caller
 	keep  time.Duration
 
-	waiting  atomic.Int64 // callers that wait for mu, or hold it
+	waiting  atomic.Int64 // number of callers that wait for mu or hold it
 	asking   sync.Mutex   // guards cell
 	cell     Cell
 	fetching atomic.Bool
@@ -23,15 +23,15 @@ type Counter struct {
 
 	mu   sync.Mutex // guards the fields below
 	have block
-	last int64 // the last number that was given
+	last int64 // the last number that was returned
 }
 
 // block is the numbers after next, up to end.
 type block struct{ next, end int64 }
 
 const (
-	// numbersTaken is how many numbers of a counter a replica takes at a time. It takes more when a
-	// quarter of them are left.
+	// numbersTaken is how many numbers of a counter a replica takes at a time. It takes the next
+	// ones when a quarter of them is left.
 	numbersTaken = 1000
 	// turnsKept is how long the turn of a value is remembered after its last use. A replica
 	// remembers at least the last knownTurns values, and up to twice as many.
@@ -46,8 +46,8 @@ func keyOf(kind, name string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Numbers returns the counter of a name, the same for each call. If strict is set, its numbers are
-// consecutive over all replicas, but each number may need to wait for the servers.
+// Numbers returns the counter with a name, which is the same for every call. If strict is true, its
+// numbers are consecutive across all replicas, but each number may have to wait for the servers.
 func (s *State) Numbers(name string, strict bool) *Counter {
 	kind, size := "counter", int64(numbersTaken)
 	if strict {
@@ -57,8 +57,8 @@ func (s *State) Numbers(name string, strict bool) *Counter {
 	return made.(*Counter)
 }
 
-// Number returns the next number. Without the servers, it is a number from 2⁵² on, which another
-// replica also gives with a probability of one in a million; CountLocal counts it.
+// Number returns the next number. Without the servers, it is a number of at least 2⁵², which
+// another replica also returns with a probability of one in a million; CountLocal counts it.
 func (c *Counter) Number() int64 {
 	n, ok := c.next()
 	if !ok {
@@ -87,7 +87,7 @@ func (c *Counter) next() (n int64, ok bool) {
 	c.waiting.Add(1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	defer c.waiting.Add(-1) // under the lock: the next caller takes as many as still wait
+	defer c.waiting.Add(-1) // under the lock: the next caller takes numbers for all that still wait
 	if c.have.next == c.have.end {
 		if c.have, ok = c.refill(); !ok {
 			return 0, false
@@ -115,7 +115,7 @@ func (c *Counter) fetch(last int64) {
 	}
 }
 
-// refill returns the numbers that were fetched, or takes new ones.
+// refill returns the numbers that were fetched in advance, or takes new ones.
 func (c *Counter) refill() (b block, ok bool) {
 	c.asking.Lock() // wait for a fetch in progress
 	defer c.asking.Unlock()
@@ -125,8 +125,8 @@ func (c *Counter) refill() (b block, ok bool) {
 	return c.take(max(c.block, c.waiting.Load()), c.last)
 }
 
-// take takes n numbers, all of them after the last one that this replica has given: the servers may
-// have lost their value. Replicas that conflict try again.
+// take takes n numbers, all of them after the last one that this replica has returned: the servers
+// may have lost their value. If replicas conflict, they try again.
 func (c *Counter) take(n, last int64) (b block, ok bool) {
 	for range competing {
 		err := c.state.Change(&c.cell, c.keep, func(v Value) (Value, bool) {

@@ -37,7 +37,7 @@ func startNATS(t *testing.T) string {
 	return s.Addr().String()
 }
 
-// limits is a specification with limits whose windows do not end during a test.
+// limits is a specification with rate limits whose windows do not end during a test.
 const limits = `
 - endpoint: {path: /window, response: {body: ok}, rate-limit: {max-requests: 100, window: 1h, key-fn: query-params.k, algorithm: fixed-window, scope: shared}}
 - endpoint: {path: /bucket, response: {body: ok}, rate-limit: {max-requests: 100, window: 24h, key-fn: query-params.k, algorithm: token-bucket, scope: shared}}
@@ -50,11 +50,11 @@ const limits = `
 // replicas are programs that share limits.
 type replicas []struct{ mocks, admin *harness.Process }
 
-// startReplicas starts three programs, which know each other. They wait for the server for longer
-// than by default, since the machine may be busy.
+// startReplicas starts three programs and waits until they know of each other. They wait longer for
+// the server than by default, since the machine may be busy.
 func startReplicas(t *testing.T, address string) (all replicas) {
 	t.Helper()
-	harness.Program(t) // a test can only be skipped in its own goroutine
+	harness.Program(t) // called here because a test can only be skipped in its own goroutine
 	all = make(replicas, 3)
 	var starting sync.WaitGroup
 	for i := range all {
@@ -74,7 +74,8 @@ func (all replicas) metric(t *testing.T, i int, name string) float64 {
 	return harness.Value(t, harness.Scrape(t, all[i].admin), "mockserver_"+name)
 }
 
-// ask sends n requests to each replica, from several clients, and returns how many each admitted.
+// ask sends n requests to each replica, from several clients, and returns how many requests each
+// replica admitted.
 func (all replicas) ask(path string, n int) (admitted [3]int64) {
 	var asking sync.WaitGroup
 	for i := range all {
@@ -86,7 +87,7 @@ func (all replicas) ask(path string, n int) (admitted [3]int64) {
 					case err == nil && a.Status == 200:
 						atomic.AddInt64(&admitted[i], 1)
 					case err != nil || a.Status != 429:
-						all[i].mocks.T.Errorf("%s answers %d, %v", path, a.Status, err)
+						all[i].mocks.T.Errorf("%s is answered with %d, %v", path, a.Status, err)
 					}
 				}
 			})
@@ -96,8 +97,8 @@ func (all replicas) ask(path string, n int) (admitted [3]int64) {
 	return admitted
 }
 
-// useUp sends requests until the wanted number is admitted, and then some more, which must not be
-// admitted.
+// useUp sends requests until the wanted number has been admitted, and then some more, which must
+// not be admitted.
 func (all replicas) useUp(t *testing.T, path string, want int64) {
 	t.Helper()
 	admitted := sum(all.ask(path, 60))
@@ -120,16 +121,17 @@ func TestReplicas_ShareALimit(t *testing.T) {
 	t.Parallel()
 	all := startReplicas(t, startNATS(t))
 	if a := all[0].mocks.Get("/window?k=idle"); a.Status != 200 || a.Header.Get("X-RateLimit-Remaining") != "99" {
-		t.Errorf("the first request is answered %d, with %v", a.Status, a.Header)
+		t.Errorf("the first request is answered with %d and %v", a.Status, a.Header)
 	}
 	all.useUp(t, "/window?k=a", 100)
 	all[1:].useUp(t, "/window?k=idle", 99) // the first replica has a slice that it does not use
 	if admitted := sum(all.ask("/window?k=idle", 10)); admitted != 0 {
 		t.Errorf("admitted %d after the whole limit was used", admitted)
 	}
-	// A bucket of a day gets no token during the test. At the end each replica may have a slice.
+	// A bucket with a window of a day gets no token during the test. At the end, each replica may
+	// still have a slice.
 	if admitted := sum(all.ask("/bucket?k=a", 60)); admitted > 100 || admitted < 100-3*8 {
-		t.Errorf("the bucket gave %d, want up to 100, less slices", admitted)
+		t.Errorf("the bucket admitted %d, want up to 100, less slices", admitted)
 	}
 	for i := range all {
 		if n := all.metric(t, i, "shared_state_local_total"); n != 0 {
@@ -172,16 +174,17 @@ func numbers(t *testing.T, answers []string) []int {
 	}
 	slices.Sort(all)
 	if len(slices.Compact(slices.Clone(all))) != len(all) {
-		t.Errorf("some came twice: %v", all)
+		t.Errorf("some numbers occurred twice: %v", all)
 	}
 	return all
 }
 
-// Three replicas give no number twice, give a sequence without gaps, and take turns together.
+// Three replicas return no number twice, return a strict sequence without gaps, and take turns
+// together.
 func TestReplicas_ShareNumbersAndTurns(t *testing.T) {
 	t.Parallel()
 	all := startReplicas(t, startNATS(t))
-	if got := numbers(t, all.bodies("/number", 1200)); got[len(got)-1] > 3*3000 { // each replica has begun two blocks, and fetched a third
+	if got := numbers(t, all.bodies("/number", 1200)); got[len(got)-1] > 3*3000 { // each replica has begun two blocks and fetched a third
 		t.Errorf("the numbers go up to %d", got[len(got)-1])
 	}
 	if got := numbers(t, all.bodies("/next", 40)); got[0] != 1 || got[len(got)-1] != 3*40 {
@@ -202,7 +205,7 @@ func TestReplicas_ShareNumbersAndTurns(t *testing.T) {
 	}
 }
 
-// While the server does not answer, each replica continues with numbers and turns of its own.
+// While the server does not answer, each replica continues with its own numbers and turns.
 func TestReplicas_NumbersAndTurnsOnTheirOwn(t *testing.T) {
 	t.Parallel()
 	between := harness.NewLink(t, startNATS(t))
@@ -241,7 +244,7 @@ func TestReplicas_TheServerIsAway(t *testing.T) {
 			t.Errorf("replica %d decided on %v requests on its own, want 100", i, n)
 		}
 		all[i].mocks.WaitLine(0, "the shared state does not answer in time")
-		harness.Until(t, "the verdict says so", func() bool { return strings.Contains(all[i].admin.Get("/__admin/verdict").Body, `"shared-state"`) })
+		harness.Until(t, "the verdict reports it", func() bool { return strings.Contains(all[i].admin.Get("/__admin/verdict").Body, `"shared-state"`) })
 	}
 	thaw()
 	for i := range all {

@@ -1,13 +1,14 @@
-// Package shared keeps numbers that several replicas share, in a stream of NATS JetStream.
+// Package shared stores numbers that several replicas share in a NATS JetStream stream.
 //
 //	state, err := shared.Open(location, logger)
 //	cell := shared.Cell{Key: "0f3a"}
 //	err = state.Change(&cell, keep, func(v shared.Value) (shared.Value, bool) { … })
 //	n := state.Numbers("orders", false).Number()
 //
-// A subject of the stream has one value, which is replaced only if its revision is still the known
-// one: if two replicas change it at the same time, one change is made after the other. A call ends
-// within Location.Timeout; the caller decides what to do without the servers.
+// Each subject of the stream has one value, which is replaced only if its revision is still the one
+// that the replica knows. So if two replicas change a value at the same time, one change is made
+// after the other. A call ends within Location.Timeout; the caller decides what to do without the
+// servers.
 package shared
 
 import (
@@ -28,11 +29,11 @@ import (
 	"mockserver/internal/natsclient"
 )
 
-// Location is where the state is.
+// Location is where the state is stored.
 type Location struct {
 	natsclient.Servers
 	Stream   string        // name of the stream
-	Replicas int           // of a stream that is created; 0 for three in a cluster, one otherwise
+	Replicas int           // replicas of a new stream; 0 means three in a cluster and one otherwise
 	Timeout  time.Duration // how long a call may take
 }
 
@@ -42,7 +43,7 @@ const (
 	maxTimeout     = 10 * time.Second
 )
 
-// Parse reads the URL of a state; see natsclient.Parse.
+// Parse parses the URL of a state; see natsclient.Parse.
 func Parse(text string) (Location, error) {
 	at := Location{Stream: defaultStream, Timeout: defaultTimeout}
 	var err error
@@ -72,11 +73,11 @@ type State struct {
 	nc      *nats.Conn
 	js      jetstream.JetStream
 	stream  jetstream.Stream
-	replica string    // subject of this replica
-	began   time.Time // start of the clock of silent
+	replica string    // the subject of this replica
+	began   time.Time // the time that silent is relative to
 
-	replicas atomic.Int64  // when they were last counted, including this one
-	silent   atomic.Int64  // do not ask before this time
+	replicas atomic.Int64  // number of replicas, including this one, when last counted
+	silent   atomic.Int64  // no call is made before this time
 	away     atomic.Bool   // the last call failed
 	local    atomic.Uint64 // see CountLocal
 
@@ -90,7 +91,7 @@ type State struct {
 }
 
 const (
-	// retryAfter is how long no call is made after a failed one.
+	// retryAfter is how long no call is made after a call has failed.
 	retryAfter = 500 * time.Millisecond
 	// presentEvery is how often a replica announces itself, and counts the other replicas. A
 	// replica that has not done so for presentFor is not counted.
@@ -101,11 +102,11 @@ const (
 )
 
 var (
-	// ErrAway is the error of calls that are not made because the servers did not answer just
-	// before.
+	// ErrAway is the error of calls that are not made because the servers did not answer a moment
+	// ago.
 	ErrAway = errors.New("the shared state does not answer")
-	// ErrContended is the error of calls that found the value changed by other replicas until their
-	// time-out.
+	// ErrContended is the error of calls that, until their time-out, kept finding the value changed
+	// by other replicas.
 	ErrContended = errors.New("other replicas keep changing the value")
 )
 
@@ -179,15 +180,15 @@ func (s *State) stay() {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(s.ctx, presentEvery)
-		if err := s.present(ctx); err != nil { // callers find out by themselves
+		if err := s.present(ctx); err != nil { // callers notice the failure themselves
 			_, _ = s.prepare(ctx)
 		}
 		cancel()
 	}
 }
 
-// Replicas returns how many replicas there were when they were last counted, including this one; 0
-// for a nil State.
+// Replicas returns how many replicas there were when they were last counted, including this one. It
+// returns 0 for a nil State.
 func (s *State) Replicas() int64 {
 	if s == nil {
 		return 0
@@ -198,7 +199,7 @@ func (s *State) Replicas() int64 {
 // CountLocal counts a decision that was made without the servers.
 func (s *State) CountLocal() { s.local.Add(1) }
 
-// Local returns how many decisions were made without the servers; 0 for a nil State.
+// Local returns how many decisions were made without the servers. It returns 0 for a nil State.
 func (s *State) Local() uint64 {
 	if s == nil {
 		return 0
@@ -213,15 +214,15 @@ type Value [3]int64
 // Cell is a value as this process knows it. Only one goroutine at a time may use it.
 type Cell struct {
 	Key      string // letters and digits
-	Value    Value  // as it was at the end of the last call of Change that succeeded
-	revision uint64 // of Value; 0 for none
+	Value    Value  // the value at the end of the last successful call of Change
+	revision uint64 // revision of Value; 0 if none
 	known    bool
 }
 
 // Change replaces a value with the result of change, which gets the current value and may be called
 // several times. If change returns false, the value stays as it is. The value is forgotten if it is
-// not changed for keep, which is at least a second; 0 means never. After an error the value may or
-// may not have been changed.
+// not changed for the duration keep, which must be at least a second; 0 means that it is never
+// forgotten. After an error, the value may or may not have been changed.
 func (s *State) Change(c *Cell, keep time.Duration, change func(Value) (next Value, ok bool)) error {
 	if !s.nc.IsConnected() || int64(time.Since(s.began)) < s.silent.Load() {
 		return ErrAway
@@ -230,7 +231,7 @@ func (s *State) Change(c *Cell, keep time.Duration, change func(Value) (next Val
 	defer cancel()
 	err := s.change(ctx, c, keep, change)
 	switch {
-	case errors.Is(err, ErrContended): // the servers answer
+	case errors.Is(err, ErrContended): // the servers do answer
 		c.known = false
 	case err != nil:
 		c.known = false
@@ -318,7 +319,7 @@ func (s *State) write(ctx context.Context, c *Cell, next Value, keep time.Durati
 	return err
 }
 
-// isConflict reports whether the value differed from the one that the caller knew.
+// isConflict reports whether err means that the value differed from the one that the caller knew.
 func isConflict(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) &&
@@ -336,13 +337,13 @@ func (s *State) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
 	if s.nc.IsConnected() {
-		_ = s.stream.Purge(ctx, jetstream.WithPurgeSubject(s.replica)) // otherwise it expires
+		_ = s.stream.Purge(ctx, jetstream.WithPurgeSubject(s.replica)) // if this fails, the subject expires
 	}
 	s.nc.Close()
 }
 
-// localNumbers is the first of the numbers that are given without the servers. JSON readers
-// represent integers up to twice that exactly.
+// localNumbers is the first of the numbers that are returned without the servers. JSON readers
+// represent integers of up to twice that value exactly.
 const localNumbers = 1 << 52
 
 // localNumber returns a number without asking the servers.

@@ -6,12 +6,13 @@ import (
 )
 
 // ages holds the changes to a set in the order in which they were made, so that the oldest can be
-// dropped. It may contain changes that have since been replaced or undone; their stamps show that.
+// dropped. It may also contain changes that have since been replaced or undone, which their stamps
+// show.
 type ages struct {
 	mu    sync.Mutex
 	start time.Time
 	queue []age
-	head  int // the first of the queue; entries before it are done
+	head  int // index of the first entry in the queue; the entries before it are done
 }
 
 type age struct {
@@ -21,11 +22,11 @@ type age struct {
 	at    uint32 // in ticks since start, rounded up
 }
 
-// tick is the unit of ages. A change that is too old is dropped at most that much later, and never
-// earlier.
+// tick is the unit of ages. A change is dropped at most one tick after it becomes too old, and
+// never earlier.
 const tick = 100 * time.Millisecond
 
-// add notes a change. The part is locked.
+// add records a change. The part must be locked.
 func (a *ages) add(p *Part, r *record, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -35,7 +36,8 @@ func (a *ages) add(p *Part, r *record, now time.Time) {
 	a.queue = append(a.queue, age{p, r.seq, r.stamp, uint32(max(0, (now.Sub(a.start)+tick-1)/tick))})
 }
 
-// next removes the oldest entries of one part that were made before a time, and appends them to to.
+// next removes the oldest entries of one part whose changes were made before a time, and appends
+// them to to.
 func (a *ages) next(to []age, before time.Time, most int) []age {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -56,8 +58,8 @@ func (a *ages) next(to []age, before time.Time, most int) []age {
 	return to
 }
 
-// compact drops entries that are out of date, once these are the majority, and repeated entries:
-// restart adds all changes to a part once more.
+// compact drops entries that are out of date once they are the majority, and also drops repeated
+// entries, because restart adds all changes to a part once more.
 func (a *ages) compact(changes int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -86,7 +88,7 @@ func (e age) record() *record {
 	return r
 }
 
-// restart adds all changes to a part that was restored, as if they were made now. The part is
+// restart adds all changes to a part that was restored, as if they were made now. The part must be
 // locked.
 func (a *ages) restart(p *Part) {
 	s := p.set
@@ -101,14 +103,14 @@ func (a *ages) restart(p *Part) {
 	a.compact(s.rows.Load())
 }
 
-// aging reports whether the order of changes matters.
+// aging reports whether the order in which changes are made matters.
 func (s *Set) aging() bool { return s.Oldest || s.TTL > 0 }
 
-// atOnce is the maximum number of changes that are given up at once. They share their work.
+// atOnce is the maximum number of changes that are undone in one version.
 const atOnce = 64
 
-// giveUp undoes the oldest changes of one part that were made before a time, and returns how many.
-// more is false if there were no entries. Entries that are out of date are only removed.
+// giveUp undoes the oldest changes to one part that were made before a time, and returns their
+// number. more is false if there were no entries. Entries that are out of date are only removed.
 func (s *Set) giveUp(before time.Time, most int) (undone int, more bool) {
 	var room [atOnce]age
 	all := s.ages.next(room[:0], before, most)
@@ -135,8 +137,8 @@ func (s *Set) giveUp(before time.Time, most int) (undone int, more bool) {
 	return undone, true
 }
 
-// makeRoom gives up the oldest changes until the limits are met, if the declaration of the set says
-// so. In a large set it gives up some more, so that not every change needs to make room.
+// makeRoom undoes the oldest changes until the limits are met, if the set is declared so. In a
+// large set it undoes some more, so that not every change needs to make room.
 func (s *Set) makeRoom() {
 	for s.Oldest && s.full() {
 		undone, more := s.giveUp(time.Now().Add(time.Hour), int(min(max(1, s.rows.Load()/atOnce), atOnce)))
@@ -147,14 +149,15 @@ func (s *Set) makeRoom() {
 	}
 }
 
-// full reports whether there are more changes than the limits allow.
+// full reports whether the set has more changes than the limits allow.
 func (s *Set) full() bool {
 	return s.Limit.Rows > 0 && s.rows.Load() > s.Limit.Rows ||
 		s.Limit.Memory > 0 && s.bytes.Load() > s.Limit.Memory ||
 		s.store.limit > 0 && s.store.bytes.Load() > s.store.limit
 }
 
-// Expire undoes changes that are older than the TTL of their set. Call it about once a second.
+// Expire undoes changes that are older than the TTL of their set. It must be called about once a
+// second.
 func (s *Store) Expire(now time.Time) {
 	for _, set := range s.Sets() {
 		for more := set.TTL > 0; more; {

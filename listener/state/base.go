@@ -18,28 +18,28 @@ const maxRows = 1 << 30
 // Base is an immutable sequence of rows with a table of their keys. It holds no pointers to rows,
 // so the garbage collector has nothing to scan, however many rows there are.
 //
-// A row is stored in its page as its length, the position and the length of its key (three
-// varints), the key itself unless the JSON text contains it literally, and the JSON text.
+// In its page, a row is stored as three varints (its length, and the position and length of its
+// key), then the key itself unless the JSON text contains it literally, and then the JSON text.
 type Base struct {
 	pages  [][]byte
 	places []uint64 // by row: page<<32 | offset in the page
 	table  []uint32 // open addressing: row+1 in the low bits, a tag of the hash in the high ones; 0 is free
-	bytes  int64    // of the JSON texts
+	bytes  int64    // size of the JSON texts
 	orders []baseOrder
 }
 
-// Builder makes a Base, row by row.
+// Builder builds a Base, row by row.
 type Builder struct{ base Base }
 
-// DuplicateKeyError reports that a key was added before.
+// DuplicateKeyError reports that a row with the same key was added before.
 type DuplicateKeyError struct {
 	Row int // the row with the same key, counted from 0
 }
 
 func (e *DuplicateKeyError) Error() string { return fmt.Sprintf("row %d has the same key", e.Row) }
 
-// Add appends a row; it copies both texts. The error is a *DuplicateKeyError if a row has this key
-// already, or another error if there are too many rows.
+// Add appends a row; it copies both texts. The error is a *DuplicateKeyError if another row already
+// has this key, or another error if there are too many rows.
 func (b *Builder) Add(key, json []byte) error {
 	n := len(b.base.places)
 	if n >= maxRows {
@@ -60,7 +60,7 @@ func (b *Builder) Add(key, json []byte) error {
 
 // put appends the bytes of a row to the current page.
 func (b *Builder) put(key, json []byte) {
-	at := bytes.Index(json[:min(len(json), 4*len(key)+256)], key) // a key usually stands near the beginning
+	at := bytes.Index(json[:min(len(json), 4*len(key)+256)], key) // a key is usually near the beginning
 	var head [3 * binary.MaxVarintLen64]byte
 	h := binary.AppendUvarint(head[:0], uint64(len(json)))
 	h = binary.AppendUvarint(h, uint64(at+1))
@@ -91,8 +91,8 @@ func (b *Builder) clip() {
 	}
 }
 
-// Base returns what was built, with an index of each of the members. The builder must not be used
-// afterwards.
+// Base returns the base that was built, with an index for each of the members. The builder must not
+// be used afterwards.
 func (b *Builder) Base(members []Member) *Base {
 	b.clip()
 	base := b.base
@@ -109,7 +109,7 @@ func (b *Base) Len() int { return len(b.places) }
 // Bytes returns the size of all JSON texts in bytes.
 func (b *Base) Bytes() int64 { return b.bytes }
 
-// grow doubles the table.
+// grow doubles the size of the table.
 func (b *Base) grow() {
 	b.table = make([]uint32, max(16, 2*len(b.table)))
 	for row := range b.places {
@@ -118,7 +118,7 @@ func (b *Base) grow() {
 	}
 }
 
-// tagOf returns the bits of a hash that are stored with the number of a row in the table, and how
+// tagOf returns the bits of a hash that are stored in the table with the number of a row, and how
 // many low bits the number takes.
 func (b *Base) tagOf(hash uint64) (tag uint32, low int) {
 	low = bits.Len(uint(len(b.table) - 1))

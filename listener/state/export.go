@@ -1,16 +1,16 @@
 package state
 
-// Change is one change to a set, in the form in which it is saved and loaded.
+// Change is one change to a set, in the form in which changes are saved and loaded.
 type Change struct {
 	Part     string // the name of the part; also "" for the common one
-	Isolated bool   // it is in an isolated part
+	Isolated bool   // the part is an isolated one
 	Key      []byte
 	JSON     []byte // nil: the row is deleted
-	Move     *Move  // its next move; nil for none
+	Move     *Move  // its next move; nil if none
 }
 
-// Changes calls f for all changes until f returns false. The changes of a part are in the order of
-// its rows and as of one time.
+// Changes calls f for all changes until f returns false. The changes to one part come in the order
+// of its rows and are as they were at one time.
 func (s *Set) Changes(f func(Change) bool) {
 	more := s.common.now.Load().changed(Change{}, f)
 	s.isolated(func(p *Part) {
@@ -30,13 +30,13 @@ func (v *version) changed(c Change, f func(Change) bool) bool {
 	})
 }
 
-// All returns the rows of a part in the order of insertion; a nil part is the common one.
+// All returns the rows of a part in the order of insertion; nil stands for the common part.
 func (s *Set) All(part []byte) Rows {
 	s.advance()
 	return Rows{v: s.current(part), order: insertion}
 }
 
-// Get returns the row of a part with a key; a nil part is the common one.
+// Get returns the row with a key in a part; nil stands for the common part.
 func (s *Set) Get(part, key []byte) Row {
 	s.advance()
 	return s.current(part).get(key)

@@ -5,22 +5,22 @@ import (
 	"sort"
 )
 
-// MaxSifted is the maximum number of rows that are looked at one by one to find those that have
-// several values.
+// MaxSifted is the maximum number of rows that are checked one by one in a search for several
+// values.
 const MaxSifted = 100_000
 
-// Equal is a value that a member must have, in the form of Member.Value. Order is a result of
-// Set.Order.
+// Equal is a value that a member must have, in the form that Member.Value returns. Order is a
+// result of Set.Order.
 type Equal struct {
 	Order int
 	Value []byte
 }
 
-// Having is a list of rows that have some values, in the order of insertion.
+// Having is a list of the rows that have given values, in the order of insertion.
 type Having struct {
 	list   Rows
-	value  []byte // that all rows of the list have
-	sifted []Row  // instead of the list, if not nil
+	value  []byte // value that all rows of the list have
+	sifted []Row  // used instead of the list if not nil
 }
 
 // Len returns the number of rows.
@@ -47,8 +47,8 @@ func (h Having) Rank(seq uint64) int {
 	return h.list.Rank(h.value, seq)
 }
 
-// narrowest returns the shortest of the lists of rows that have one of the values, and the index of
-// that value; without values all rows, and -1.
+// narrowest returns, of the lists of rows that have one of the values, the shortest, and the index
+// of its value. Without values, it returns all rows and -1.
 func (v *version) narrowest(all []Equal) (rows Rows, by int) {
 	rows, by = Rows{v: v, order: insertion}, -1
 	for i, e := range all {
@@ -80,7 +80,7 @@ func (v *version) first(all []Equal, last bool) (found Row, ok bool) {
 	return found, looked <= MaxSifted
 }
 
-// has reports whether a row has all values; it is known to have the one at index known.
+// has reports whether a row has all values; the row is known to have the value at index known.
 func (v *version) has(r Row, all []Equal, known int) bool {
 	var room [128]byte
 	for i, e := range all {

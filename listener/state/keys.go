@@ -5,15 +5,15 @@ import "sync/atomic"
 // keys finds the inserted rows of a version by the hashes of their keys. It is a tree of buckets;
 // each bucket has the rows whose hashes begin with the same bits. The zero value is empty.
 //
-// A bucket is shared by versions: a row is added after the existing ones, and nothing is copied. So
-// it may list rows that a version does not have, because they were inserted later or are gone; a
-// reader checks the row itself. It has no pointers, so it keeps no row in memory. When it is full,
-// the version replaces it with new buckets, which leave out entries that are out of date if these
-// have become many.
+// Versions share a bucket: a row is added after the existing ones, and nothing is copied. So a
+// bucket may list rows that a version does not have, because they were inserted later or are gone;
+// a reader checks the row itself. A bucket has no pointers, so it keeps no row in memory. When it
+// is full, the version replaces it with new buckets, which leave out entries that are out of date
+// if there are many of them.
 type keys struct {
 	root  keySlot
-	named int // entries of all buckets, about
-	live  int // entries of rows that the version has
+	named int // approximate number of entries in all buckets
+	live  int // number of entries of rows that the version has
 }
 
 // keySlot is a node or a bucket, or neither.
@@ -22,24 +22,24 @@ type keySlot struct {
 	bucket *bucket
 }
 
-// keyNode decides four bits of a hash. Slots next to each other may have the same bucket.
+// keyNode branches on four bits of a hash. Adjacent slots may share a bucket.
 type keyNode struct{ slots [1 << keyBits]keySlot }
 
 const (
 	keyBits    = 4
-	bucketSize = 17 // so that a bucket fills a size class of the allocator
+	bucketSize = 17 // chosen so that a bucket fills a size class of the allocator
 )
 
-// bucket has the hashes and seqs of rows. Everything needed to see that it lacks a row is in one
+// bucket holds the hashes and seqs of rows. Everything needed to see that it lacks a row is in one
 // cache line.
 type bucket struct {
-	used    atomic.Int32       // an entry is written before it counts
+	used    atomic.Int32       // number of entries; an entry is written before it is counted
 	depth   uint8              // how many bits of their hashes all rows have in common
 	tags    [bucketSize]uint16 // the low bits of the hashes
 	entries [bucketSize]keyEntry
 }
 
-// set writes an entry that does not count yet.
+// set writes an entry that is not counted yet.
 func (b *bucket) set(i int32, e keyEntry) { b.tags[i], b.entries[i] = uint16(e.hash), e }
 
 // shares reports whether another entry of a full bucket has the same hash as this one.
@@ -59,7 +59,7 @@ func slotOf(hash uint64, level uint) uint64 {
 	return hash << (level * keyBits) >> (64 - keyBits)
 }
 
-// bucket returns the bucket for a hash; nil if there is none yet.
+// bucket returns the bucket for a hash, or nil if there is none yet.
 func (k keys) bucket(hash uint64) *bucket {
 	s := k.root
 	for level := uint(0); s.node != nil; level++ {
@@ -68,8 +68,8 @@ func (k keys) bucket(hash uint64) *bucket {
 	return s.bucket
 }
 
-// with returns a slot of a level in which the bucket of the given depth for a hash is replaced by
-// buckets with the given entries.
+// with returns a copy of the slot, at the given level, in which the bucket of the given depth for a
+// hash is replaced by buckets with the given entries.
 func (s keySlot) with(level, depth uint, hash uint64, all []keyEntry) keySlot {
 	n := &keyNode{}
 	if s.node != nil {
@@ -88,7 +88,7 @@ func (s keySlot) with(level, depth uint, hash uint64, all []keyEntry) keySlot {
 // bucketFill is the maximum number of entries of a new bucket, so that there is room for more.
 const bucketFill = 12
 
-// fill makes the buckets for the hashes that begin with the first bits of the given one.
+// fill makes the buckets for the hashes whose first bits are those of the given hash.
 func (n *keyNode) fill(level, depth uint, hash uint64, all []keyEntry) {
 	switch {
 	case len(all) <= bucketFill:

@@ -6,13 +6,13 @@ import (
 )
 
 // Rows is a list of rows as they were at one time, in the order of insertion or of a member's
-// values. Its zero value is empty. A row is found by its position in the list without looking at
-// the other rows.
+// values. The zero value is an empty list. A row is found by its position in the list without
+// looking at the other rows.
 type Rows struct {
 	v     *version
 	order int  // index of the order, or insertion
-	base  span // positions in the base order that are in the list, including gone ones
-	added span // of the entries that were added
+	base  span // positions in the base order, including those of rows that are gone
+	added span // positions in the list of added entries
 }
 
 // span is the range of positions from from to to-1.
@@ -21,7 +21,7 @@ type span struct{ from, to int }
 // insertion is the order of insertion.
 const insertion = -1
 
-// Len is the number of rows in the list.
+// Len returns the number of rows in the list.
 func (l Rows) Len() int {
 	switch {
 	case l.v == nil:
@@ -40,7 +40,7 @@ func (l Rows) gone() trie[position] {
 	return l.v.orders[l.order].gone
 }
 
-// changed returns the changes of the order.
+// changed returns the changes to the order.
 func (l Rows) changed() order {
 	if l.v.orders == nil {
 		return order{}
@@ -48,13 +48,13 @@ func (l Rows) changed() order {
 	return l.v.orders[l.order]
 }
 
-// inBase is the number of rows that are in their place in the base order.
+// inBase returns the number of rows that are in their place in the base order.
 func (l Rows) inBase() int {
 	n, gone := l.v.base.Len(), l.gone()
 	return gone.rank(n, uint64(l.base.to)) - gone.rank(n, uint64(l.base.from))
 }
 
-// At returns the k-th row, counted from 0; no row if the list is shorter.
+// At returns the k-th row, counted from 0; if the list is shorter, it returns the zero Row.
 func (l Rows) At(k int) Row {
 	var at Row
 	l.Each(k, 1, func(r Row) bool {
@@ -71,8 +71,8 @@ func (l Rows) split(k int) (inBase, added int) {
 		return k, 0
 	}
 	inBase, o := l.inBase(), l.changed()
-	// The smallest number of added rows such that the next added one is not before the next of the
-	// base.
+	// Find the smallest number of added rows such that the next added row does not come before the
+	// next row of the base.
 	low := max(0, k-inBase)
 	added = low + sort.Search(min(k, l.added.to-l.added.from)-low, func(n int) bool {
 		j := low + n
@@ -81,7 +81,8 @@ func (l Rows) split(k int) (inBase, added int) {
 	return k - added, added
 }
 
-// entryBefore reports whether an added entry comes before the i-th row of those in their place.
+// entryBefore reports whether an added entry comes before the i-th of the rows that are in their
+// place.
 func (l Rows) entryBefore(e entry, i int) bool {
 	at := l.place(i)
 	b := &l.v.base.orders[l.order]
@@ -119,12 +120,12 @@ func (l Rows) Each(k, step int, f func(Row) bool) {
 	}
 }
 
-// cursor is a position in a list in the order of a member: how many rows are before it, of those in
-// their place in the base and of those that were added.
+// cursor is a position in a list that is ordered by a member: how many of the rows in their place
+// in the base, and how many of the added rows, come before it.
 type cursor struct {
 	l             Rows
 	base, added   int
-	nBase, nAdded int // all of the list
+	nBase, nAdded int // the totals of the list
 }
 
 // next returns the seq of the row after the cursor, and moves past it.
@@ -160,7 +161,7 @@ func (l Rows) inPlaceSeq(i int) uint64 {
 
 // Bound is an end of a range of values.
 type Bound struct {
-	Value []byte // as Member.Value makes them; nil: no bound
+	Value []byte // in the form that Member.Value returns; nil: no bound
 	Not   bool   // the value itself is excluded
 }
 

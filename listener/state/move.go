@@ -9,27 +9,27 @@ import (
 	"time"
 )
 
-// Mover writes a row whose time has come, with its next move. Commit follows; on a conflict, the
-// Mover is called again with the current row. The function that it returns is called once the row
-// is written. The transaction has seen the row already.
+// Mover writes a row that is due to move, together with its next move. The caller then commits; on
+// a conflict, it calls the Mover again with the current row. The function returned by the Mover is
+// called once the row is written. The transaction has already seen the row.
 type Mover func(tx *Tx, part []byte, row Row) (done func())
 
-// moves are the pending moves of a set.
+// moves holds the pending moves of a set.
 type moves struct {
-	due   atomic.Int64 // time of the first one, or of the one being made; noMove for none
+	due   atomic.Int64 // time of the first move, or of the move being made; noMove if there is none
 	made  atomic.Int64
 	mover atomic.Pointer[Mover]
 
-	making sync.Mutex // taken to make moves; before the locks of parts
+	making sync.Mutex // taken to make moves, before the locks of parts
 
-	mu    sync.Mutex // guards all below
+	mu    sync.Mutex // guards the fields below
 	queue moveQueue
 }
 
 // noMove is a time that never comes.
 const noMove = math.MaxInt64
 
-// moveEntry is a pending move. It is out of date once the row has another move, or none.
+// moveEntry is a pending move. It is out of date once the row has another move or none.
 type moveEntry struct {
 	at   int64
 	part *Part
@@ -64,7 +64,8 @@ func (s *Set) SetMover(m Mover) {
 	s.moves.mover.Store(&m)
 }
 
-// stop ends the moves of a set that is replaced or removed; once it returns, no move is being made.
+// stop ends the moves of a set that is replaced or removed; after it has returned, no move is being
+// made.
 func (s *Set) stop() {
 	s.moves.making.Lock()
 	defer s.moves.making.Unlock()
@@ -74,7 +75,7 @@ func (s *Set) stop() {
 // Moves returns how many moves were made.
 func (s *Set) Moves() int64 { return s.moves.made.Load() }
 
-// add notes the move of a row, if it has one.
+// add records the move of a row, if the row has one.
 func (m *moves) add(p *Part, r *record) {
 	if r.move == nil || r.move.At == 0 {
 		return
@@ -104,7 +105,7 @@ func (m *moves) compact() {
 	heap.Init(&m.queue)
 }
 
-// restart adds the moves of all rows of a part that was replaced. The part is locked.
+// restart adds the moves of all rows of a part that was replaced. The part must be locked.
 func (m *moves) restart(p *Part) {
 	if m.mover.Load() == nil {
 		return
@@ -115,7 +116,7 @@ func (m *moves) restart(p *Part) {
 	})
 }
 
-// record returns the row if the move is still pending; otherwise nil.
+// record returns the row if the move is still pending, and otherwise nil.
 func (e moveEntry) record() *record {
 	if r := e.part.now.Load().rows.get(e.seq); r != nil && r.move == e.move {
 		return r
@@ -134,7 +135,7 @@ func (m *moves) next(now int64) (moveEntry, bool) {
 	return e, true
 }
 
-// end notes that the move that next returned was made, or that there was none.
+// end records that the move returned by next was made, or that none had to be made.
 func (m *moves) end() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -202,12 +203,12 @@ func (s *Store) wake() {
 	}
 }
 
-// Woken returns a channel that receives a value when a move was decided that comes before all other
+// Woken returns a channel that receives a value when a newly decided move comes before all other
 // moves.
 func (s *Store) Woken() <-chan struct{} { return s.woken }
 
-// Advance makes the moves whose time has come, and returns the time of the next move, when it must
-// be called again; ok is false if there is none. Readers of a set make due moves as well.
+// Advance makes the moves whose time has come. It returns the time of the next move, at which it
+// must be called again; ok is false if no move is pending. Readers of a set make due moves as well.
 func (s *Store) Advance() (next time.Time, ok bool) {
 	first := int64(noMove)
 	for _, set := range s.Sets() {
@@ -217,7 +218,7 @@ func (s *Store) Advance() (next time.Time, ok bool) {
 	return time.Unix(0, first), first != noMove
 }
 
-// later returns a version whose moves come later by a duration.
+// later returns a version whose moves are delayed by a duration.
 func (v *version) later(by time.Duration) *version {
 	if by <= 0 {
 		return v

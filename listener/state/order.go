@@ -13,18 +13,18 @@ import (
 // Member is a member of the rows that requests can search or sort by.
 type Member struct {
 	Name string
-	// Value appends the value that a row has for the member, in a form whose order by bytes is the
-	// order of the values, without zero bytes. Equal values have equal forms.
+	// Value appends the value that a row has for the member, in a form without zero bytes whose
+	// byte order is the order of the values. Equal values have equal forms.
 	Value func(json, to []byte) []byte
 }
 
-// baseOrder holds the rows of a base in the order of a member's values, and then of their numbers:
+// baseOrder holds the rows of a base, ordered by a member's values and then by row number. It takes
 // 12 bytes per row.
 type baseOrder struct {
 	member Member
-	common []byte   // the beginning that all values share
-	prefix []uint64 // by position: the eight bytes after it
-	row    []uint32 // by position
+	common []byte   // the prefix that all values share
+	prefix []uint64 // by position: the eight bytes after the common prefix
+	row    []uint32 // by position: the number of the row
 }
 
 // newBaseOrder sorts the rows of a base. All values are in memory until it returns.
@@ -92,7 +92,7 @@ func prefixOf(value []byte) uint64 {
 	return binary.BigEndian.Uint64(p[:])
 }
 
-// compare compares a value with the one at a position.
+// compare compares a value with the value at a position.
 func (o *baseOrder) compare(b *Base, value []byte, at int, scratch *[]byte) int {
 	if c := o.side(value); c != 0 {
 		return c
@@ -106,13 +106,14 @@ func (o *baseOrder) compare(b *Base, value []byte, at int, scratch *[]byte) int 
 	return bytes.Compare(value, *scratch)
 }
 
-// side returns -1 or 1 for a value that comes before or after all values with the common beginning;
+// side returns -1 or 1 for a value that comes before or after all values with the common prefix;
 // otherwise 0.
 func (o *baseOrder) side(value []byte) int {
 	return bytes.Compare(value[:min(len(value), len(o.common))], o.common)
 }
 
-// find returns the first position whose value is at least value or, if after is set, above it.
+// find returns the first position whose value is at least value or, if after is true, greater than
+// value.
 func (o *baseOrder) find(b *Base, value []byte, after bool) int {
 	var scratch []byte
 	limit := 0
@@ -122,7 +123,7 @@ func (o *baseOrder) find(b *Base, value []byte, after bool) int {
 	return sort.Search(len(o.row), func(i int) bool { return o.compare(b, value, i, &scratch) <= limit })
 }
 
-// position returns the position of a row with a value.
+// position returns the position of a row that has the given value.
 func (o *baseOrder) position(b *Base, value []byte, row uint32) int {
 	low := o.find(b, value, false)
 	high := o.find(b, value, true)
@@ -130,7 +131,7 @@ func (o *baseOrder) position(b *Base, value []byte, row uint32) int {
 	return low + i
 }
 
-// entry is a row among the changes to an order.
+// entry is a row in the changes to an order.
 type entry struct {
 	value []byte
 	seq   uint64
@@ -143,19 +144,19 @@ func (e entry) before(f entry) bool {
 	return e.seq < f.seq
 }
 
-// position is a position in a base order whose row has left it, in a trie.
+// position is a position in a base order whose row has left it; it is a leaf of a trie.
 type position uint64
 
 func (p position) path() uint64 { return uint64(p) }
 func (p position) count() int   { return -1 }
 
-// order holds the changes to a baseOrder.
+// order holds the changes made to a baseOrder.
 type order struct {
 	gone  trie[position]       // positions in the base order whose rows have left them
 	added *btree.BTreeG[entry] // rows that are not in the base, or have another value there; nil if there are none
 }
 
-// copy returns an order that may be changed.
+// copy returns a copy of the order that may be changed.
 func (o order) copy() order {
 	if o.added != nil {
 		o.added = o.added.Copy()
@@ -179,7 +180,7 @@ func (o *order) remove(e entry) {
 	}
 }
 
-// len is the number of entries that were added.
+// len returns the number of entries that were added.
 func (o order) len() int {
 	if o.added == nil {
 		return 0
@@ -187,7 +188,7 @@ func (o order) len() int {
 	return o.added.Len()
 }
 
-// entry returns the i-th of the entries that were added.
+// entry returns the i-th added entry.
 func (o order) entry(i int) entry {
 	e, _ := o.added.GetAt(i)
 	return e

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestQueues_DoNotGrowWithBases: the queues have about one entry for each row that waits or may
-// expire, however often the base is replaced or a snapshot restored.
+// TestQueues_DoNotGrowWithBases: the queues have about one entry for each row that waits for a move
+// or may expire, however often the base is replaced or a snapshot is restored.
 func TestQueues_DoNotGrowWithBases(t *testing.T) {
 	const n = 1000
 	empty := func() *Base { return new(Builder).Base(nil) }

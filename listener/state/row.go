@@ -9,15 +9,15 @@ import (
 type Row struct {
 	Key  []byte // valid forever; must not be modified
 	JSON []byte // valid forever; must not be modified
-	Seq  uint64 // its number in the order of insertion; numbers of rows of the base are below the base's length
+	Seq  uint64 // place in the order of insertion; below the length of the base for its rows
 
-	change *record // nil: as in the base
+	change *record // nil: the row is as in the base
 }
 
 // Found reports whether there is a row.
 func (r Row) Found() bool { return r.JSON != nil }
 
-// Move returns the next move of the row; nil if the row was never written by a request.
+// Move returns the next move of the row, or nil if no request has written the row.
 func (r Row) Move() *Move {
 	if r.change == nil {
 		return nil
@@ -35,11 +35,11 @@ func (r Row) same(s Row) bool {
 type record struct {
 	seq      uint64
 	text     []byte // the JSON text, followed by the key unless the text contains it; nil if the row is deleted
-	size     uint32 // of the JSON text
-	keyAt    uint32 // the place of the key in text
+	size     uint32 // size of the JSON text
+	keyAt    uint32 // the position of the key in text
 	keySize  uint32
 	stamp    uint32 // distinguishes this change to the row from other changes
-	move     *Move  // the next move of the row; nil for none
+	move     *Move  // the next move of the row; nil if none
 	inserted bool
 }
 
@@ -58,7 +58,7 @@ func newRecord(key, json []byte, move *Move) *record {
 	return &record{text: text, size: uint32(len(json)), keyAt: uint32(at), keySize: uint32(len(key)), move: move}
 }
 
-// json returns the JSON text; nil if the row is deleted.
+// json returns the JSON text, or nil if the row is deleted.
 func (r *record) json() []byte { return r.text[:r.size:r.size] }
 
 // key returns the key of a row that is not deleted.
@@ -82,8 +82,8 @@ func (r *record) count() int {
 // Move is a change that a row makes by itself, decided when the row was written. It is immutable.
 type Move struct {
 	At    int64  // when, in nanoseconds since 1970; 0 for a row that stays as it is
-	Entry uint32 // how often the row had entered a value before
-	To    []byte // the value that it enters then, a JSON text
+	Entry uint32 // how often the row had entered a value when the move was decided
+	To    []byte // the value that the row enters, as a JSON text
 }
 
 // seed is the seed of all hashes in this process, so that no client can choose keys that collide.

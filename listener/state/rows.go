@@ -3,27 +3,28 @@ package state
 import "bytes"
 
 // rows holds the changes of a version by seq: a trie and, after it, the newest of the inserted
-// rows. The zero value is empty, for a base without rows.
+// rows. The zero value is for a base without rows and holds no changes.
 //
-// The newest ones are in a block that versions share: a row is added after the existing ones
-// without a copy, and a version knows how many of them are its own. They are found by their keys in
-// the block itself; together they are moved into the trie and named in the keys of the version.
+// The newest rows are in a block that versions share: a row is added after the existing ones
+// without a copy, and a version knows how many of them are its own. These rows are found by key in
+// the block itself; later they are moved into the trie, and added to the keys of the version, all
+// at once.
 type rows struct {
 	trie trie[*record]
 	tail *block // nil if there is none
 	from uint64 // the first seq of the tail, a multiple of its size
-	next uint64 // of the next row that is inserted
+	next uint64 // seq of the next row that is inserted
 	live int    // rows in the tail
 }
 
 // block is room for rows with consecutive seqs.
 type block struct {
 	slots  [1 << fan]*record
-	hashes [1 << fan]uint64 // of their keys
-	used   int              // slots; guarded by the lock of the part
+	hashes [1 << fan]uint64 // hashes of the rows' keys
+	used   int              // number of slots used; guarded by the lock of the part
 }
 
-// visible returns the slots of the tail that are the version's own.
+// visible returns the slots of the tail that belong to the version.
 func (c *rows) visible() []*record {
 	if c.tail == nil {
 		return nil
@@ -31,7 +32,7 @@ func (c *rows) visible() []*record {
 	return c.tail.slots[:c.next-c.from]
 }
 
-// get returns the change of a row; nil if there is none.
+// get returns the change to a row, or nil if there is none.
 func (c *rows) get(seq uint64) *record {
 	if own := c.visible(); seq >= c.from && seq-c.from < uint64(len(own)) && own[seq-c.from] != nil {
 		return own[seq-c.from]
@@ -47,7 +48,7 @@ func (c *rows) own() {
 	c.tail = t
 }
 
-// named returns the row of the tail with a key; nil if there is none.
+// named returns the row with a key in the tail, or nil if there is none.
 func (c *rows) named(hash uint64, key []byte) *record {
 	own := c.visible()
 	if c.tail == nil {
@@ -81,13 +82,13 @@ func (c *rows) flush(owner uint64) {
 	c.trie = c.trie.withBlock(n, c.from)
 }
 
-// inTail reports whether the change of a row is in the tail.
+// inTail reports whether the change to a row is in the tail.
 func (c *rows) inTail(seq uint64) bool {
 	own := c.visible()
 	return seq >= c.from && seq-c.from < uint64(len(own)) && own[seq-c.from] != nil
 }
 
-// set enters a change in place of an earlier one, or of a row of the base.
+// set stores a change in place of an earlier change or of a row of the base.
 func (c *rows) set(r *record, owner uint64) {
 	if c.inTail(r.seq) {
 		c.own()
@@ -121,7 +122,7 @@ func (c *rows) each(f func(*record) bool) bool {
 	return true
 }
 
-// size returns the number of rows; the base has n.
+// size returns the number of rows if the base has n.
 func (c *rows) size(n int) int { return c.trie.size(n) + c.live }
 
 // at returns the seq of the k-th row, counted from 0, which must exist.

@@ -13,10 +13,10 @@ type Options struct {
 	Members []Member
 	Limit   Limit
 	Oldest  bool          // a full set drops the oldest changes; otherwise it refuses new changes
-	TTL     time.Duration // of a change, since it was made; 0: none
+	TTL     time.Duration // how long a change lasts; 0: without limit
 }
 
-// Limit bounds the changes of a set, over all its parts. 0 means no bound.
+// Limit bounds the changes to a set, over all its parts. 0 means no bound.
 type Limit struct {
 	Rows   int64
 	Memory int64 // bytes
@@ -27,19 +27,19 @@ type Limit struct {
 type Set struct {
 	Options
 	store *Store
-	none  atomic.Pointer[version] // without changes: the version of parts that were never changed
+	none  atomic.Pointer[version] // a version without changes, for parts that were never changed
 
-	common *Part // the part of rows that are not isolated
+	common *Part // the part with the rows that are not isolated
 	shards [64]shard
 
-	rows, bytes      atomic.Int64 // of changes
-	parts            atomic.Int64 // isolated ones
+	rows, bytes      atomic.Int64 // taken by changes
+	parts            atomic.Int64 // isolated parts
 	conflicts, given atomic.Int64
 	stamp            atomic.Uint32
 	ages             ages
 	moves            moves
 
-	successor atomic.Pointer[Set] // the set that has taken over the changes; nil for none
+	successor atomic.Pointer[Set] // the set that has taken over the changes; nil if there is none
 	dropped   atomic.Bool         // it is no longer in the store
 }
 
@@ -50,30 +50,30 @@ type shard struct {
 	_     [32]byte
 }
 
-// Part is the rows that requests with one isolation value see.
+// Part holds the rows that requests with one isolation value see.
 type Part struct {
 	set  *Set
 	name string // "" for the common part
 	id   uint64 // locks are taken in the order of ids
 	now  atomic.Pointer[version]
 
-	mu   sync.Mutex // taken to change now
-	gone bool       // guarded by mu: it is no longer in the set
+	mu   sync.Mutex // held while now is changed
+	gone bool       // guarded by mu: the part is no longer in the set
 }
 
 // Figures contains the counts of a set.
 type Figures struct {
-	Rows      int64 // in the base and the common part
-	Base      int64 // in the base
-	Changes   int64 // in all parts
-	Parts     int64 // isolated ones
-	Bytes     int64 // that the changes take
-	BaseBytes int64 // of the JSON texts of the base
+	Rows      int64 // rows in the base and the common part
+	Base      int64 // rows in the base
+	Changes   int64 // changes in all parts
+	Parts     int64 // isolated parts
+	Bytes     int64 // memory that the changes take
+	BaseBytes int64 // size of the JSON texts of the base
 	Conflicts int64
 	GivenUp   int64
 }
 
-// NewSet returns a set with a base, to be attached to a store.
+// NewSet returns a set with a base. The set belongs to no store: see Store.Attach.
 func NewSet(o Options, b *Base) *Set {
 	set := &Set{Options: o, store: New(0)}
 	set.moves.due.Store(noMove)
@@ -101,7 +101,7 @@ func (s *Set) Figures() Figures {
 	}
 }
 
-// Order returns the index of a member in the options; ok is false if it is not there.
+// Order returns the index of a member in the options; ok is false if the options do not contain it.
 func (s *Set) Order(member string) (order int, ok bool) {
 	for i, m := range s.Members {
 		if m.Name == member {
@@ -164,7 +164,7 @@ func (s *Set) add(name []byte) *Part {
 	return p
 }
 
-// publish makes a version the current one, and updates the counts. The part is locked.
+// publish makes a version the current one, and updates the counts. The part must be locked.
 func (p *Part) publish(v *version) {
 	before := p.now.Load()
 	p.now.Store(v)
@@ -175,16 +175,16 @@ func (p *Part) publish(v *version) {
 	}
 }
 
-// passOn copies a changed row to the sets that have replaced this one, if there are any. No lock is
-// held: requests that use the new sets take their locks in an order of their own.
+// passOn copies a changed row to the sets that have replaced this one, if there are any. The caller
+// must hold no lock: requests that use the new sets take their locks in an order of their own.
 func (s *Set) passOn(part, key []byte) {
 	for next := s.successor.Load(); next != nil; s, next = next, next.successor.Load() {
 		next.takeOver(s, part, key)
 	}
 }
 
-// takeOver copies a row, in its current state, from another set. It is called after each change
-// there, so the last call copies the last state, whatever the order of the calls.
+// takeOver copies a row, in its current state, from another set. It is called after each change in
+// that set, so the last call copies the last state, whatever the order of the calls.
 func (s *Set) takeOver(from *Set, part, key []byte) {
 	p := s.lock(part)
 	defer p.mu.Unlock()
@@ -223,7 +223,7 @@ func (s *Set) takeOverAll(from *Set, part []byte) {
 	p.become(from.current(part))
 }
 
-// tidy removes a part without changes from its set. The part is locked.
+// tidy removes the part from its set if it has no changes. The part must be locked.
 func (p *Part) tidy() {
 	s := p.set
 	if p == s.common || p.gone || p.now.Load().changes > 0 {
@@ -276,15 +276,15 @@ func (s *Set) Reset(name []byte) {
 	s.isolated(func(p *Part) { s.restore([]byte(p.name), s.none.Load()) })
 }
 
-// restore sets a part to a version, or removes it from the set if the version has no changes. A nil
-// name stands for the common part.
+// restore sets a part to a version, or removes the part from the set if the version has no changes.
+// A nil name stands for the common part.
 func (s *Set) restore(name []byte, v *version) {
 	p := s.lock(name)
 	defer p.mu.Unlock()
 	p.become(v)
 }
 
-// become sets a part to a version, placed on the base of its set. The part is locked.
+// become sets the part to a version, placed on the base of its set. The part must be locked.
 func (p *Part) become(v *version) {
 	p.publish(v.on(p.set.none.Load().base))
 	p.tidy()

@@ -1,19 +1,19 @@
-// Package state holds rows that requests read and change: sets of JSON objects by their keys.
+// Package state stores rows that requests read and change: sets of JSON objects, found by key.
 //
-// A set is an immutable base, as it was read from a file, and changes on top of it. Its changes are
-// made by all requests or, in isolated parts, by the requests with one isolation value, such as the
-// id of a virtual user. A reset drops the changes; a snapshot keeps them as they are.
+// A set is an immutable base, read from a file, and changes on top of it. Its changes are made by
+// all requests or, in isolated parts, by the requests with one isolation value, such as the id of a
+// virtual user. A reset drops the changes; a snapshot keeps them as they are.
 //
 // # Memory
 //
 // A base consists of pages of bytes, with a table of keys and an array of positions: it has no
-// pointers, and takes about 20 bytes a row in addition to its text, and 12 bytes a row for each
+// pointers. It takes about 20 bytes per row in addition to the text, and 12 bytes per row for each
 // member that requests can search or sort by. The rows of a part at one time are a version: the
 // base, a trie of changes by the number of the row, the newest rows in a block after it, the keys
 // of rows that were inserted, and a B-tree for each member. A version is never modified. A change
-// makes a new one that shares all nodes except those on the path to the change; inserted rows share
-// the block, and the buckets of keys. So a snapshot is one pointer, and readers need no lock. A
-// part without changes takes no memory.
+// makes a new version that shares all nodes except those on the path to the change; versions also
+// share the block of newest rows and the buckets of keys. So a snapshot is one pointer, and readers
+// need no lock. A part without changes takes no memory.
 //
 // # Locking
 //
@@ -21,8 +21,8 @@
 // changes in a transaction, lock the parts that it read or writes, in the order of their ids,
 // compare what it read with what is there now, and publish new versions, or nothing. Versions of
 // several parts are published under an epoch, which is odd during the publication. No lock is held
-// while a caller's code runs, except in Member.Value and in a Mover. Locks are taken in this order:
-// making of moves, part, shard of a set, ages or pending moves.
+// while a caller's code runs, except for Member.Value and a Mover. Locks are taken in this order:
+// the lock for making moves, part, shard of a set, ages or pending moves.
 package state
 
 import (
@@ -33,19 +33,19 @@ import (
 	"time"
 )
 
-// ids generates the ids of parts, of all stores.
+// ids generates the ids of the parts of all stores.
 var ids atomic.Uint64
 
 // Store holds the sets of a server. Its methods are safe for concurrent use.
 type Store struct {
-	limit int64 // maximum bytes of the changes of all sets; 0 means no bound
+	limit int64 // maximum size in bytes of the changes to all sets; 0 means no bound
 	bytes atomic.Int64
 	sets  atomic.Pointer[map[string]*Set]
 	woken chan struct{} // see Woken
 
-	mu sync.Mutex // taken to change sets
+	mu sync.Mutex // held while sets is changed
 
-	multi sync.Mutex // taken to publish versions of several parts
+	multi sync.Mutex // held while versions of several parts are published
 	epoch atomic.Uint64
 }
 
@@ -64,7 +64,8 @@ func (s *Store) Attach(set *Set) {
 }
 
 // Replace puts a set that belongs to no store in place of the set with the same name. If keep is
-// set, the new set takes over the changes, including those that requests still make in the old one.
+// true, the new set takes over the changes, including those that requests still make in the old
+// one.
 func (s *Store) Replace(set, old *Set, keep bool) {
 	set.store = s
 	old.stop()
@@ -141,8 +142,8 @@ func (s *Store) Snapshot() *Snapshot {
 	return taken
 }
 
-// Restore makes the changes what they were when a snapshot was taken. Moves that were pending are
-// pending again, with the time that was left then. A set that is not in the snapshot loses its
+// Restore brings back the changes as they were when a snapshot was taken. Moves that were pending
+// then are pending again, with the same time left. A set that is not in the snapshot loses its
 // changes.
 func (s *Store) Restore(from *Snapshot) {
 	by := time.Since(from.taken)

@@ -19,7 +19,7 @@ import (
 	"mockserver/listener/state"
 )
 
-// item returns a row of the tests: {"id":"k1","group":"aaaaaaaaaa3","n":17}.
+// item is a row that the tests use: {"id":"k1","group":"aaaaaaaaaa3","n":17}.
 type item struct {
 	ID    string `json:"id"`
 	Group string `json:"group"`
@@ -39,8 +39,8 @@ func parse(t testing.TB, b []byte) item {
 	return i
 }
 
-// groups and numbers are the members of the tests; all values of the first have more than eight
-// bytes in common, and only eight bytes of each are stored.
+// members are the members that the tests search by. All values of group share a prefix of more than
+// eight bytes, and only eight bytes of each value are stored.
 var members = []state.Member{
 	{Name: "group", Value: func(row, to []byte) []byte {
 		var i item
@@ -105,7 +105,7 @@ func TestBase_FindsEachRow(t *testing.T) {
 		text := fmt.Appendf(nil, `{"n":"a\u0041","id":"k%d"}`, i)
 		key := fmt.Appendf(nil, "k%d", i)
 		if i%3 == 0 {
-			key = fmt.Appendf(nil, "kA%d", i) // is not in the text
+			key = fmt.Appendf(nil, "kA%d", i) // the key is not in the text
 		}
 		if i%1000 == 0 {
 			text = append(text[:len(text)-1], `,"long":"`+strings.Repeat("x", 1<<20)+`"}`...)
@@ -138,7 +138,7 @@ func TestBase_FindsEachRow(t *testing.T) {
 	}
 }
 
-// model is the expected rows of a part, as a list.
+// model holds the expected rows of a part as a list.
 type model struct{ rows []item }
 
 func (m *model) at(id string) int {
@@ -224,8 +224,8 @@ func compareRows(t *testing.T, what string, l state.Rows, want []item) {
 	}
 }
 
-// TestSet_IsWhatAListWouldBe makes random changes to two parts, with resets, snapshots and new
-// bases among them, and compares all lists with a plain model.
+// TestSet_IsWhatAListWouldBe makes random changes to two parts, including resets, snapshots and new
+// bases, and compares all lists with a plain model.
 func TestSet_IsWhatAListWouldBe(t *testing.T) {
 	for _, size := range []struct{ rows, keys, steps int }{{0, 40, 1500}, {3, 43, 1500}, {60, 100, 1500}, {100, 1000, 120}} {
 		n := size.rows
@@ -261,7 +261,7 @@ func TestSet_IsWhatAListWouldBe(t *testing.T) {
 					id := fmt.Sprintf("k%d", random.IntN(size.keys))
 					i := someItem(random, id)
 					if r := tx.Get(set, part, []byte(id)); r.Found() != (m.at(id) >= 0) {
-						t.Fatalf("step %d: %s is there: %t", step, id, r.Found())
+						t.Fatalf("step %d: %s exists: %t", step, id, r.Found())
 					}
 					if random.IntN(3) == 0 {
 						tx.Delete(set, part, []byte(id))
@@ -288,7 +288,7 @@ func TestSet_IsWhatAListWouldBe(t *testing.T) {
 }
 
 // TestSet_KeepsManyInsertedRowsInOrder inserts, changes and deletes many rows on top of a large
-// base, with snapshots among them that are restored: all rows are in order, and found by their
+// base, and takes and restores snapshots in between: all rows are in order, and are found by their
 // keys.
 func TestSet_KeepsManyInsertedRowsInOrder(t *testing.T) {
 	const n = 5000
@@ -346,8 +346,8 @@ func TestSet_KeepsManyInsertedRowsInOrder(t *testing.T) {
 	}
 }
 
-// TestSet_ChangesStayOnANewBase: rows of the base that were changed or deleted are changed or
-// deleted in the new one, and inserted rows follow.
+// TestSet_ChangesStayOnANewBase: rows of the old base that were changed or deleted are changed or
+// deleted in the new base, and inserted rows follow.
 func TestSet_ChangesStayOnANewBase(t *testing.T) {
 	store := state.New(0)
 	set := add(store, state.Options{Name: "s", Members: members}, baseOf(t, item{"a", "g", 1}, item{"b", "g", 2}, item{"c", "g", 3}))
@@ -373,7 +373,7 @@ func TestSet_ChangesStayOnANewBase(t *testing.T) {
 	m.compare(t, store, set, nil)
 }
 
-// TestTx_NothingIsLostOrTorn has clients move amounts between two sets while others add them up.
+// TestTx_NothingIsLostOrTorn moves amounts between two sets while others are added up.
 func TestTx_NothingIsLostOrTorn(t *testing.T) {
 	const accounts, clients, moves = 8, 8, 400
 	store := state.New(0)
@@ -467,7 +467,7 @@ func TestTx_OneOfAThousandWins(t *testing.T) {
 }
 
 // TestTx_WhatWasNotThere: a transaction that depends on the absence of a row, or of a value,
-// conflicts with one that adds it.
+// conflicts with a transaction that adds it.
 func TestTx_WhatWasNotThere(t *testing.T) {
 	store := state.New(0)
 	set := add(store, state.Options{Name: "s", Members: members}, baseOf(t))
@@ -494,8 +494,8 @@ func TestTx_WhatWasNotThere(t *testing.T) {
 	}
 }
 
-// TestTx_WhatWasFirst: a transaction that depends on the first or the last row conflicts with one
-// that puts another row there, and with no other transaction.
+// TestTx_WhatWasFirst: a transaction that depends on the first or the last row conflicts only with
+// a transaction that puts another row in that place.
 func TestTx_WhatWasFirst(t *testing.T) {
 	store := state.New(0)
 	set := add(store, state.Options{Name: "s", Members: members}, baseOf(t, item{"a", "h", 1}, item{"b", "g", 1}, item{"c", "g", 1}))
@@ -572,7 +572,7 @@ func TestTx_RowsOfSeveralValues(t *testing.T) {
 		}
 	}
 	if some < 30 {
-		t.Errorf("only %d rows were to be found", some)
+		t.Errorf("only %d rows could be found", some)
 	}
 }
 
@@ -662,7 +662,7 @@ func TestTx_KeepsNothing(t *testing.T) {
 	runtime.KeepAlive(&tx)
 }
 
-// TestTx_AllOrNothing: if one of several sets has no room, none is changed.
+// TestTx_AllOrNothing: if one of several sets has no room, no set is changed.
 func TestTx_AllOrNothing(t *testing.T) {
 	store := state.New(0)
 	full := add(store, state.Options{Name: "full", Limit: state.Limit{Rows: 1}}, baseOf(t))
@@ -681,14 +681,14 @@ func TestTx_AllOrNothing(t *testing.T) {
 	if a, b := free.Figures().Rows, full.Figures().Rows; a != 1 || b != 1 {
 		t.Errorf("%d and %d rows, want one each", a, b)
 	}
-	tx.Begin(store) // changes that take no room are possible
+	tx.Begin(store) // changes that need no additional room still succeed
 	tx.Delete(full, nil, []byte("k0"))
 	if err := tx.Commit(); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestSet_GivesUpTheOldest: the rows that were changed last stay, over all parts.
+// TestSet_GivesUpTheOldest: the rows that were changed last stay, across all parts.
 func TestSet_GivesUpTheOldest(t *testing.T) {
 	store := state.New(0)
 	set := add(store, state.Options{Name: "s", Members: members, Oldest: true, Limit: state.Limit{Rows: 100}}, baseOf(t, item{"base", "g", 1}))
@@ -748,7 +748,7 @@ func TestSet_ChangesExpire(t *testing.T) {
 	compareRows(t, "rows", tx.Rows(set, nil), m.rows)
 }
 
-// TestSet_NoChangeExpiresEarly: a change stays for its whole TTL, whenever other changes were made.
+// TestSet_NoChangeExpiresEarly: a change lasts for its whole TTL, whenever other changes are made.
 func TestSet_NoChangeExpiresEarly(t *testing.T) {
 	store := state.New(0)
 	set := add(store, state.Options{Name: "s", TTL: time.Second}, baseOf(t))
@@ -768,7 +768,7 @@ func TestSet_NoChangeExpiresEarly(t *testing.T) {
 	put("second")
 	store.Expire(made.Add(time.Second))
 	if !set.Get(nil, []byte("second")).Found() {
-		t.Error("a change was gone before its time")
+		t.Error("a change expired too early")
 	}
 	store.Expire(time.Now().Add(time.Second + time.Second/5))
 	if f := set.Figures(); f.Changes != 0 {
@@ -776,8 +776,8 @@ func TestSet_NoChangeExpiresEarly(t *testing.T) {
 	}
 }
 
-// TestSet_RestoresPartsThatComeAndGo restores a part while requests that change nothing make it
-// come and go: its previous content is never lost.
+// TestSet_RestoresPartsThatComeAndGo restores a part while requests that change nothing create and
+// remove it: its previous content is never lost.
 func TestSet_RestoresPartsThatComeAndGo(t *testing.T) {
 	store := state.New(0)
 	set := add(store, state.Options{Name: "s"}, baseOf(t))
@@ -814,7 +814,7 @@ func TestSet_RestoresPartsThatComeAndGo(t *testing.T) {
 	all.Wait()
 }
 
-// TestStore_AReplacedSetMovesNothing: the set that replaces another one makes its moves.
+// TestStore_AReplacedSetMovesNothing: only the set that replaces another set makes moves.
 func TestStore_AReplacedSetMovesNothing(t *testing.T) {
 	store := state.New(0)
 	var moved []string
@@ -842,15 +842,15 @@ func TestStore_AReplacedSetMovesNothing(t *testing.T) {
 	old.All(nil)
 	set.All(nil)
 	if len(moved) != 1 || moved[0] != "new" {
-		t.Errorf("moved by %v, want by the new one once", moved)
+		t.Errorf("moved by %v, want one move by the new steps", moved)
 	}
 }
 
-// TestMemory_HoldsItsBounds inserts for a long time with each policy: the memory of the process
-// stays as it was when the set became full, and is about what the set reports.
+// TestMemory_HoldsItsBounds inserts rows for a long time with each policy: the memory use of the
+// process stays as it was when the set became full, and is about what the set reports.
 func TestMemory_HoldsItsBounds(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short leaves out volumes")
+		t.Skip("large volumes are skipped with -short")
 	}
 	const limit = 4 << 20
 	for _, oldest := range []bool{true, false} {
@@ -880,14 +880,14 @@ func TestMemory_HoldsItsBounds(t *testing.T) {
 			t.Errorf("oldest %t: %d bytes once it was full, %d later; the limit is %d", oldest, full, later, limit)
 		}
 		if got := set.Get(nil, fmt.Appendf(nil, "key-%d", next)).Found(); got != oldest {
-			t.Errorf("oldest %t: the last row is there: %t", oldest, got)
+			t.Errorf("oldest %t: the last row exists: %t", oldest, got)
 		}
 	}
 }
 
-// A request that began before a reload changes the set through its old declaration: the new set has
-// its changes, in each part, whether the request commits while the changes are copied or later, and
-// while other requests change several parts of either set.
+// A request that began before a reload changes the old set: the new set gets the request's changes
+// to each part, whether the request commits while changes are being copied or later, and while
+// other requests change several parts of either set.
 func TestSet_WhatIsStillWrittenToAReplacedOneIsPassedOn(t *testing.T) {
 	const writers, rows = 4, 100
 	store := state.New(0)
@@ -906,7 +906,7 @@ func TestSet_WhatIsStillWrittenToAReplacedOneIsPassedOn(t *testing.T) {
 			}
 		}
 	}
-	parts := func(w, i int) [][]byte { // two by each second writer
+	parts := func(w, i int) [][]byte { // every second writer writes two parts
 		if w%2 == 0 {
 			return [][]byte{nil}
 		}
@@ -960,7 +960,7 @@ func TestSet_WhatIsStillWrittenToAReplacedOneIsPassedOn(t *testing.T) {
 		}
 	}
 	if last.Get(nil, []byte("base")).Found() {
-		t.Error("a row that was deleted is there")
+		t.Error("a deleted row exists")
 	}
 }
 
@@ -988,14 +988,14 @@ func TestSet_ForgetsTheRowsThatAKeyHad(t *testing.T) {
 	for i := range 100 {
 		put("k7", true)
 		put("k7", false)
-		for j := range 40 { // which move its row out of the block of those inserted last
+		for j := range 40 { // moves its row out of the block of the newest rows
 			put(fmt.Sprintf("k%d", 5000+40*i+j), false)
 		}
 	}
 	for i := range 9000 {
 		tx.Begin(store)
 		if id := fmt.Sprintf("k%d", i); !tx.Get(set, nil, []byte(id)).Found() {
-			t.Fatalf("%s is not there", id)
+			t.Fatalf("%s does not exist", id)
 		}
 		tx.End()
 	}
@@ -1004,8 +1004,8 @@ func TestSet_ForgetsTheRowsThatAKeyHad(t *testing.T) {
 	}
 }
 
-// TestSet_NamesRowsOnce has versions that name the same rows again and again: those of inserts that
-// a full set refuses, and those made after a snapshot. They share buckets with the version that stays.
+// TestSet_NamesRowsOnce creates versions that name the same rows again and again: for inserts that
+// a full set refuses, and after a snapshot. They share buckets with the version that stays.
 func TestSet_NamesRowsOnce(t *testing.T) {
 	insert := func(store *state.Store, set *state.Set, ids ...string) error {
 		var tx state.Tx
@@ -1038,7 +1038,7 @@ func TestSet_NamesRowsOnce(t *testing.T) {
 				err := insert(store, set, "further")
 				switch {
 				case (err == nil) != snapshots:
-					t.Fatalf("with %d rows a further one: %v", rows, err)
+					t.Fatalf("with %d rows, a further row: %v", rows, err)
 				case snapshots:
 					store.Restore(snapshot)
 				}
@@ -1047,7 +1047,7 @@ func TestSet_NamesRowsOnce(t *testing.T) {
 			tx.Begin(store)
 			for i := range rows {
 				if id := fmt.Sprintf("k%d", i); !tx.Get(set, nil, []byte(id)).Found() {
-					t.Fatalf("of %d rows %s is not there", rows, id)
+					t.Fatalf("with %d rows, %s does not exist", rows, id)
 				}
 			}
 			tx.End()

@@ -13,7 +13,7 @@ import (
 	"mockserver/listener/state"
 )
 
-// million is the number of rows of the benchmarks, each of about 236 bytes.
+// million is the number of rows in the benchmarks, each of about 236 bytes.
 const million = 1_000_000
 
 func key(i int) []byte { return fmt.Appendf(nil, "user-%08d", i) }
@@ -24,7 +24,7 @@ func text(i int) []byte {
 		i, i, 'A'+i%26, 'A'+i/26%26, 1+i%12, 1+i%28, i%60, i/60%60, i, i%10000)
 }
 
-// field makes a member from the quoted text after its name.
+// field returns a member whose value is the quoted text after the given name.
 func field(name string) state.Member {
 	mark := []byte(`"` + name + `":"`)
 	return state.Member{Name: name, Value: func(row, to []byte) []byte {
@@ -207,7 +207,7 @@ func BenchmarkParts(b *testing.B) {
 }
 
 // BenchmarkHotRow compares clients that all add to one row with clients that each have a row of
-// their own. A transaction with a conflict is repeated, and nothing that was added is lost.
+// their own. A transaction that conflicts is repeated, and nothing that was added is lost.
 func BenchmarkHotRow(b *testing.B) {
 	for name, spread := range map[string]int{"own": 64, "one": 1} {
 		b.Run(name, func(b *testing.B) {
@@ -221,7 +221,7 @@ func BenchmarkHotRow(b *testing.B) {
 				for pb.Next() {
 					for err := state.ErrConflict; err != nil; err = tx.Commit() {
 						tx.Begin(store)
-						n, _ := strconv.Atoi(string(tx.Get(set, nil, own).JSON)) // 0 before the first
+						n, _ := strconv.Atoi(string(tx.Get(set, nil, own).JSON)) // 0 before the first addition
 						tx.Put(set, nil, own, strconv.AppendInt(nil, int64(n+1), 10), nil)
 					}
 				}

@@ -5,41 +5,41 @@ import (
 	"slices"
 )
 
-// A trie is a persistent map from numbers to leaves: a change copies the nodes on the way to its
+// A trie is a persistent map from numbers to leaves: a change copies the nodes on the path to its
 // leaf and shares all other nodes. The zero value is empty.
 //
-// It also counts rows. If the numbers below n are rows of a base, and a leaf removes a row, adds
-// one or only changes one, then at finds the k-th live row, and rank the number of rows before a
-// row, without looking at each.
+// It also counts rows. If the numbers below n are rows of a base, and each leaf removes, adds or
+// only changes a row, then at finds the k-th live row, and rank finds the number of rows before a
+// row, without looking at every row.
 //
 // Changes with one owner, a number that no other changes have, modify the nodes that earlier
-// changes with that owner have made, instead of copying them again. Until they are complete, no
-// other code may have the trie. 0 means no owner.
+// changes with that owner have made, instead of copying them again. Until these changes are
+// complete, no other code may use the trie. 0 means no owner.
 type trie[T leaf] struct {
 	root  *node[T]
-	shift uint // of the root: it covers the numbers below 32<<shift
+	shift uint // shift of the root, which covers the numbers below 32<<shift
 }
 
-// leaf is what a trie holds.
+// leaf is an entry of a trie.
 type leaf interface {
 	comparable
-	path() uint64 // its number
+	path() uint64 // the number of the leaf
 	count() int   // 1: an additional row; -1: a row of the base that is gone; 0: a changed row
 }
 
-// fan is the number of bits that a node decides.
+// fan is the number of bits that a node branches on.
 const fan = 5
 
-// node holds up to 32 slots; empty slots take no memory. A leaf stands in the highest node in which
-// no other leaf takes its slot.
+// node holds up to 32 slots; empty slots take no memory. A leaf is in the highest node in which no
+// other leaf needs the same slot.
 type node[T leaf] struct {
 	used  uint32 // a bit for each slot that is not empty
 	delta int32  // the sum of count of all leaves below
-	owner uint64 // of the changes that made it
+	owner uint64 // owner of the changes that made the node
 	slots []slot[T]
 }
 
-// own returns a node that may be modified.
+// own returns the node, or a copy of it, that the owner may modify.
 func (n *node[T]) own(owner uint64) *node[T] {
 	if owner != 0 && n.owner == owner {
 		return n
@@ -89,7 +89,7 @@ func (t trie[T]) get(path uint64) T {
 	}
 }
 
-// with returns a trie that has the leaf, in place of any leaf with the same number.
+// with returns a trie that also contains the leaf, in place of any leaf with the same number.
 func (t trie[T]) with(l T, owner uint64) trie[T] {
 	path := l.path()
 	t.reach(path)
@@ -131,7 +131,7 @@ func (n *node[T]) with(l T, path uint64, shift uint, owner uint64) *node[T] {
 	return c
 }
 
-// insert returns the node with a slot that was empty.
+// insert returns the node with s in a slot that was empty.
 func (n *node[T]) insert(bit uint32, i int, s slot[T], owner uint64) *node[T] {
 	if owner != 0 && n.owner == owner {
 		n.used |= bit
@@ -146,8 +146,8 @@ func (n *node[T]) insert(bit uint32, i int, s slot[T], owner uint64) *node[T] {
 	return c
 }
 
-// withBlock returns a trie that has a lowest node, of two leaves or more whose numbers begin at
-// low, where it has no leaves yet.
+// withBlock returns a trie that also contains block, a lowest-level node with two or more leaves
+// whose numbers begin at low. The trie must have no leaves there yet.
 func (t trie[T]) withBlock(block *node[T], low uint64) trie[T] {
 	t.reach(low)
 	if t.shift == 0 {
@@ -162,7 +162,7 @@ func (n *node[T]) withBlock(block *node[T], low uint64, shift uint) *node[T] {
 	bit, i := n.place(low, shift)
 	if n.used&bit == 0 {
 		kid := block
-		for at := uint(fan); at < shift; at += fan { // the nodes on the way to it
+		for at := uint(fan); at < shift; at += fan { // the nodes on the path to it
 			bit, _ := kid.place(low, at)
 			kid = &node[T]{used: bit, delta: kid.delta, slots: []slot[T]{{kid: kid}}}
 		}
@@ -187,7 +187,7 @@ func (t trie[T]) without(path, owner uint64) trie[T] {
 	return t
 }
 
-// without returns nil for an empty node.
+// without returns the node without the leaf with a number, or nil if no leaf is left.
 func (n *node[T]) without(path uint64, shift uint, owner uint64) *node[T] {
 	bit, i := n.place(path, shift)
 	if n.used&bit == 0 {
@@ -218,7 +218,8 @@ func (n *node[T]) without(path uint64, shift uint, owner uint64) *node[T] {
 	return c
 }
 
-// remove returns the node without a slot, which had the given count; nil if there is no other slot.
+// remove returns the node without a slot, which had the given count, or nil if there is no other
+// slot.
 func (n *node[T]) remove(bit uint32, i, count int, owner uint64) *node[T] {
 	switch {
 	case len(n.slots) == 1:
@@ -245,7 +246,7 @@ func (n *node[T]) each(f func(T) bool) bool {
 	return true
 }
 
-// size returns the number of rows; the base has n.
+// size returns the number of rows if the base has n.
 func (t trie[T]) size(n int) int {
 	if t.root != nil {
 		n += int(t.root.delta)
@@ -253,7 +254,7 @@ func (t trie[T]) size(n int) int {
 	return n
 }
 
-// below returns how many of n rows of a base have numbers from low to low+span-1.
+// below returns how many of the n rows of a base have numbers from low to low+span-1.
 func below(n int, low, span uint64) int {
 	switch {
 	case low >= uint64(n):
@@ -285,8 +286,8 @@ func (t trie[T]) at(n, k int) uint64 {
 	}
 }
 
-// reach returns the slot of a node in which the k-th row of the node is, the first number of the
-// slot, and how many rows of the slot are before. The slot is nil if it is empty.
+// reach returns the slot that contains the k-th row of the node, the first number of that slot, and
+// how many rows of the slot come before that row. The slot is nil if it is empty.
 func (n *node[T]) reach(rows, k int, low uint64, shift uint) (s *slot[T], slotLow uint64, left int) {
 	span := uint64(1) << shift
 	i := 0

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// row is a leaf of the tests.
+// row is the leaf that the tests use.
 type row struct {
 	at    uint64
 	delta int
@@ -15,8 +15,8 @@ type row struct {
 func (r *row) path() uint64 { return r.at }
 func (r *row) count() int   { return r.delta }
 
-// TestTrie_CountsAsAListDoes compares a trie with a list of all live numbers, and older tries with
-// their former content.
+// TestTrie_CountsAsAListDoes compares a trie with a list of all live numbers, and checks that older
+// tries keep their content.
 func TestTrie_CountsAsAListDoes(t *testing.T) {
 	for _, n := range []int{0, 1, 7, 32, 33, 1000, 5000} {
 		random := rand.New(rand.NewPCG(1, uint64(n)))
@@ -86,8 +86,8 @@ func holdTrie(t *testing.T, tr trie[*row], n int, live []uint64) {
 	}
 }
 
-// TestTrie_OwnersShareTheirWork compares changes with one owner with changes without, and the trie
-// before them with its former content.
+// TestTrie_OwnersShareTheirWork compares changes with one owner with changes without an owner, and
+// checks that the trie from before the changes keeps its content.
 func TestTrie_OwnersShareTheirWork(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 2))
 	const n = 300
@@ -119,12 +119,12 @@ func TestTrie_OwnersShareTheirWork(t *testing.T) {
 		var is []uint64
 		before.each(func(r *row) bool { is = append(is, r.at); return true })
 		if !slices.Equal(is, was) {
-			t.Fatalf("owner %d has changed the trie before", owner)
+			t.Fatalf("owner %d has changed the earlier trie", owner)
 		}
 	}
 }
 
-// TestTrie_IsEmptyAgain: leaves that were added and removed leave no node.
+// TestTrie_IsEmptyAgain: once all added leaves are removed, no node is left.
 func TestTrie_IsEmptyAgain(t *testing.T) {
 	var tr trie[*row]
 	paths := []uint64{0, 1, 31, 32, 1 << 10, 1<<63 + 5, 1<<63 + 6}

@@ -12,7 +12,7 @@ import (
 
 // ErrConflict reports that something that a transaction read has changed since. The caller should
 // try again.
-var ErrConflict = errors.New("what the transaction saw has changed")
+var ErrConflict = errors.New("rows that the transaction had read have changed")
 
 // FullError reports that a set has no room for the changes of a transaction.
 type FullError struct{ Set string }
@@ -20,48 +20,48 @@ type FullError struct{ Set string }
 func (e *FullError) Error() string { return fmt.Sprintf("the set %q is full", e.Set) }
 
 // Tx is a transaction: the reads and writes of one request. Everything that it reads from a part is
-// as of one time. Its writes are made at Commit, all of them or none. Only one goroutine may use
-// it; Begin makes it ready for another use.
+// as it was at one time. Commit makes all of its writes or none. Only one goroutine may use it;
+// Begin makes it ready for another use.
 type Tx struct {
 	store  *Store
 	epoch  uint64
 	views  []view
 	reads  []read
 	writes []write
-	last   map[string]int // with many writes: the index of the last write, by view and key
+	last   map[string]int // used with many writes: the index of the last write by view and key
 	moving bool           // it makes a move: limits do not apply, and no other move is made first
 }
 
-// many is the number of writes from which a table is used to find them.
+// many is the number of writes above which a table is used to find them.
 const many = 64
 
 // view is a part as the transaction sees it.
 type view struct {
 	set  *Set
-	name []byte // of the part; nil for the common one
+	name []byte // name of the part; nil for the common one
 	v    *version
-	part *Part // while it is committed
+	part *Part // set during Commit
 }
 
-// read is what the transaction has read, which must be unchanged at Commit.
+// read is something that the transaction has read, and that must be unchanged at Commit.
 type read struct {
 	view   int
-	key    []byte // of a row that was asked for by its key; nil for others
-	hash   uint64 // of the key
+	key    []byte // key of a row that was read by its key; otherwise nil
+	hash   uint64 // hash of the key
 	row    Row
-	search bool    // the row is what First has returned
+	search bool    // the row is the result of First
 	equal  []Equal // the arguments of First
 	last   bool
 }
 
-// write is a change to come.
+// write is a change to be made at Commit.
 type write struct {
 	view int
 	key  []byte
 	is   *record // nil: deleted
 }
 
-// Begin starts a new transaction; everything from the previous one is dropped.
+// Begin starts a new transaction; everything from the previous transaction is dropped.
 func (t *Tx) Begin(s *Store) {
 	t.End()
 	t.store = s
@@ -96,8 +96,8 @@ func (t *Tx) view(set *Set, part []byte) int {
 	return len(t.views) - 1
 }
 
-// Get returns the row with a key in a part; a nil part is the common one. It sees what the
-// transaction itself has written. The key and the part must stay as they are until Commit.
+// Get returns the row with a key in a part; nil stands for the common part. It sees what the
+// transaction itself has written. The key and the part must not be modified before Commit.
 func (t *Tx) Get(set *Set, part, key []byte) Row {
 	w := t.view(set, part)
 	if i := t.written(w, key); i >= 0 {
@@ -112,7 +112,7 @@ func (t *Tx) Get(set *Set, part, key []byte) Row {
 	return r
 }
 
-// written returns the index of the last write of a key; -1 if there is none.
+// written returns the index of the last write to a key, or -1 if there is none.
 func (t *Tx) written(view int, key []byte) int {
 	if t.last != nil {
 		if i, ok := t.last[tableKey(view, key)]; ok {
@@ -152,8 +152,8 @@ func (t *Tx) Rows(set *Set, part []byte) Rows {
 	return Rows{v: t.views[t.view(set, part)].v, order: insertion}
 }
 
-// Within returns the rows of a part that have values of a member within a range, in the order of
-// the values and of insertion, without what the transaction has written. Order is a result of
+// Within returns the rows of a part whose values of a member are within a range, in the order of
+// the values and then of insertion, without what the transaction has written. Order is a result of
 // Set.Order.
 func (t *Tx) Within(set *Set, part []byte, order int, from, to Bound) Rows {
 	return t.views[t.view(set, part)].v.within(order, from, to)
@@ -164,7 +164,7 @@ func (t *Tx) Saw(set *Set, part []byte, r Row) {
 	t.reads = append(t.reads, read{view: t.view(set, part), row: r})
 }
 
-// Put writes a row, in place of any row with the same key, and its next move; nil for none. It
+// Put writes a row, in place of any row with the same key, and its next move, which may be nil. It
 // copies both texts, and returns the copy of the row, which is valid forever.
 func (t *Tx) Put(set *Set, part, key, json []byte, move *Move) []byte {
 	r := newRecord(key, json, move)
@@ -172,14 +172,14 @@ func (t *Tx) Put(set *Set, part, key, json []byte, move *Move) []byte {
 	return r.json()
 }
 
-// Delete deletes a row. The key must stay as it is until Commit.
+// Delete deletes a row. The key must not be modified before Commit.
 func (t *Tx) Delete(set *Set, part, key []byte) {
 	t.write(write{view: t.view(set, part), key: key})
 }
 
 // Commit applies what was written. The error is ErrConflict, a *FullError, or nil; after an error
-// nothing has changed. A transaction without writes conflicts only if it saw only a part of what
-// another one did to several parts.
+// nothing has changed. A transaction without writes conflicts only if another transaction changed
+// several parts and this one saw only some of these changes.
 func (t *Tx) Commit() error {
 	if len(t.writes) == 0 {
 		if len(t.views) > 1 && t.store.epoch.Load() != t.epoch {
@@ -309,7 +309,7 @@ func (t *Tx) before(w *write, v *version) (Row, uint64) {
 	return v.find(hash, w.key), hash
 }
 
-// edit returns a version of the view that may be changed.
+// edit returns a version of the view's part that may be changed.
 func (w *view) edit(several bool) *version {
 	if w.v == w.part.now.Load() {
 		w.v = w.v.edit(several)
@@ -318,7 +318,7 @@ func (w *view) edit(several bool) *version {
 }
 
 // changed returns the index of a view in which something differs from what the transaction read, or
-// -1.
+// -1 if there is none.
 func (t *Tx) changed() int {
 	for i := range t.views {
 		if t.views[i].v.base != t.views[i].part.now.Load().base {
@@ -383,10 +383,10 @@ func (r *read) holds(v *version) bool {
 	return v.row(r.row.Seq).same(r.row)
 }
 
-// First returns the first row of a part that has all values, or the last one if last is set;
-// without values, the first or last of all rows. The transaction then depends on the result: at
-// Commit, the same row must still be the first, or there must still be none. The values must stay
-// as they are until Commit. First does not see what the transaction has written. If ok is false,
+// First returns the first row of a part that has all values, or the last one if last is true;
+// without values, it is the first or last of all rows. The transaction then depends on the result:
+// at Commit, the same row must still be the first, or there must still be none. The values must not
+// be modified before Commit. First does not see what the transaction has written. If ok is false,
 // First would need to look at more than MaxSifted rows.
 func (t *Tx) First(set *Set, part []byte, all []Equal, last bool) (r Row, ok bool) {
 	w := t.view(set, part)

@@ -7,19 +7,19 @@ import (
 )
 
 // version holds the rows of a part at one time: a base and the changes to it. It is immutable once
-// it is published; methods that change it may only be called on a version that edit has returned.
+// it is published; methods that change a version may only be called on one that edit has returned.
 type version struct {
 	base    *Base
 	rows    rows    // all changes
-	keys    keys    // of inserted rows
+	keys    keys    // keys of inserted rows
 	orders  []order // indexed as in the base; nil until something is changed
-	owner   uint64  // of the nodes that this version may change; see trie
-	changes int     // records
-	bytes   int64   // that the changes take, estimated
+	owner   uint64  // owner of the nodes that this version may change; see trie
+	changes int     // number of records
+	bytes   int64   // estimated memory that the changes take
 }
 
-// The memory that a change takes in addition to its texts, measured by BenchmarkSnapshot and
-// BenchmarkParts.
+// The memory in bytes that a change takes in addition to its texts, measured with BenchmarkSnapshot
+// and BenchmarkParts.
 const (
 	costOfRecord = 128 // the record, its slot, its share of nodes
 	costOfKey    = 32  // of an inserted row
@@ -29,11 +29,11 @@ const (
 
 func newVersion(b *Base) *version { return &version{base: b, rows: rows{next: uint64(b.Len())}} }
 
-// owners is the last owner that was assigned to a version, see trie.
+// owners is the last owner that was assigned to a version; see trie.
 var owners atomic.Uint64
 
-// edit returns a copy that may be changed until it is published. If several changes follow, they
-// share their work.
+// edit returns a copy that may be changed until it is published. If several is true, the changes
+// that follow share their work.
 func (v *version) edit(several bool) *version {
 	w := *v
 	w.owner = 0
@@ -49,7 +49,7 @@ func (v *version) edit(several bool) *version {
 	return &w
 }
 
-// len is the number of rows.
+// len returns the number of rows.
 func (v *version) len() int { return v.rows.size(v.base.Len()) }
 
 // get returns the row with a key.
@@ -69,7 +69,7 @@ func (v *version) find(hash uint64, key []byte) Row {
 	return found // a row of the base that was deleted
 }
 
-// row returns the row with a seq; there may be none.
+// row returns the row with a seq, or the zero Row if there is none.
 func (v *version) row(seq uint64) Row {
 	change := v.rows.get(seq)
 	inBase := seq < uint64(v.base.Len())
@@ -85,8 +85,8 @@ func (v *version) row(seq uint64) Row {
 	return change.row()
 }
 
-// put writes a row as a record; before is the current row with its key, and hash the hash of the
-// key.
+// put writes a row as a record; before is the current row with the same key, and hash is the hash
+// of the key.
 func (v *version) put(before Row, hash uint64, r *record) {
 	if !before.Found() { // also if a row of the base was deleted: the new row comes last
 		r.inserted = true
@@ -112,7 +112,7 @@ func (v *version) delete(before Row, stamp uint32) {
 	v.reorder(before.Seq, before.JSON, nil)
 }
 
-// undo reverts a change: a row of the base is again as it was there, and an inserted row is gone.
+// undo reverts a change: a row of the base is restored, and an inserted row is removed.
 func (v *version) undo(r *record) {
 	v.drop(r)
 	var base, was []byte
@@ -125,7 +125,7 @@ func (v *version) undo(r *record) {
 	v.reorder(r.seq, was, base)
 }
 
-// set stores a record in place of old; nil if there is none.
+// set stores a record in place of old, which is nil if there is none.
 func (v *version) set(r, old *record) {
 	if old != nil {
 		v.bytes -= cost(old)
@@ -233,7 +233,7 @@ func (v *version) insert(hash uint64, r *record) {
 		c.tail, c.live = &block{}, 0
 		c.from = r.seq &^ (1<<fan - 1)
 		i = int(r.seq - c.from)
-	case c.tail.used > i: // by a version that has been replaced
+	case c.tail.used > i: // used by a version that has been replaced
 		c.own()
 	}
 	c.tail.slots[i], c.tail.hashes[i] = r, hash
@@ -242,7 +242,7 @@ func (v *version) insert(hash uint64, r *record) {
 	c.live++
 }
 
-// inserted returns the change of a row that was inserted with a key; nil if there is none.
+// inserted returns the change that inserted a row with a key, or nil if there is none.
 func (v *version) inserted(hash uint64, key []byte) *record {
 	if r := v.rows.named(hash, key); r != nil {
 		return r
@@ -288,7 +288,7 @@ func (v *version) note(hash, seq uint64) {
 	}
 	e := keyEntry{hash, seq}
 	n := b.used.Load()
-	if slices.Contains(b.entries[:n], e) { // by a version that was discarded
+	if slices.Contains(b.entries[:n], e) { // added by a version that was discarded
 		return
 	}
 	if n < bucketSize {
@@ -300,7 +300,8 @@ func (v *version) note(hash, seq uint64) {
 	all := append(room[:0], b.entries[:]...)
 	much := k.named > k.live+k.live/4+bucketSize
 	all = slices.DeleteFunc(all, func(one keyEntry) bool {
-		// A key that was deleted and inserted often has entries that no bucket can tell apart.
+		// A key whose row was often deleted and inserted has several entries that no bucket can
+		// tell apart.
 		if !much && one.hash != hash && !b.shares(one) {
 			return false
 		}

@@ -25,12 +25,12 @@ type Capacity struct {
 	full              *reply.Preset // the reply to a refused request
 
 	mu          sync.Mutex // guards the fields below
-	serving     int        // places in use; all of them while a request waits
+	serving     int        // number of places in use; all places while a request waits
 	waiting     int
 	first, last *turn
 	freed       [freedKept]time.Time // ring of the times when the last free places became free
-	oldest      int                  // index of the oldest of them
-	fresh       int                  // number of them; other places have been free for long
+	oldest      int                  // index of the oldest time
+	fresh       int                  // number of times; other free places have been free for long
 }
 
 // freedKept is the number of free places whose time of becoming free is recorded. That time matters
@@ -40,14 +40,14 @@ const freedKept = 32
 // turn is a waiting request.
 type turn struct {
 	waiter      Waiter
-	served      bool      // it has a place
-	at          time.Time // since then
+	served      bool      // the request has a place
+	at          time.Time // since when the request has the place
 	ahead, next *turn
 }
 
-// carriedCapacity returns the capacity that an endpoint declares; nil if it declares none. If the
-// same endpoint declared the same before, that capacity is reused: requests being served count, and
-// waiting ones keep their turn.
+// carriedCapacity returns the capacity that an endpoint declares, or nil if it declares none. If
+// the endpoint declared the same capacity before a reload, that capacity is reused: requests being
+// served count, and waiting ones keep their turn.
 func carriedCapacity(k *Carried, e *config.Endpoint) *Capacity {
 	declared := e.Capacity
 	if declared == nil {
@@ -65,8 +65,8 @@ func newCapacity(c *config.Capacity) *Capacity {
 }
 
 // Enter waits for a place, in order of arrival, for a request that arrived at came. It reports
-// whether the request has one, and since when; then Leave must be called. Otherwise the request has
-// been answered, or its client left. A request without a waiter does not wait.
+// whether the request has a place, and since when; Leave must then be called. Otherwise the request
+// has been answered, or its client left. A request without a waiter does not wait.
 //
 // A place counts from when it was due to be free, not from when the waiter woke up: otherwise each
 // handover would take a little longer than declared, and the sum of these delays would be missing
@@ -144,7 +144,7 @@ func (p *Capacity) free(at time.Time) {
 }
 
 // look reports whether the wait is over, and whether the request got a place. If the client left,
-// its turn is given up, as is its place if it has just got one.
+// the request loses its turn, and also its place if it has just got one.
 func (p *Capacity) look(t *turn, left bool) (over, served bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -157,15 +157,15 @@ func (p *Capacity) look(t *turn, left bool) (over, served bool) {
 	return left || t.served, t.served && !left
 }
 
-// Leave gives the place to the request that has waited longest. That place counts from at, when the
-// leaving request was due to leave.
+// Leave gives the place to the request that has waited longest. That request has the place from at,
+// when the leaving request was due to leave.
 func (p *Capacity) Leave(at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.pass(at)
 }
 
-// pass does what Leave does, under the lock.
+// pass does what Leave does; the lock must be held.
 func (p *Capacity) pass(at time.Time) {
 	next := p.first
 	if next == nil {

@@ -24,7 +24,7 @@ func TestCapacity_IsPassedOnByWhoLeavesWithIt(t *testing.T) {
 	p.Leave(now) // the first waiter has the place
 	over, served := p.look(first, true)
 	if !had || !over || served || !second.served || p.serving != 1 || p.waiting != 0 {
-		t.Errorf("got over %v, served %v, the next has it: %v; %d are served and %d wait", over, served, second.served, p.serving, p.waiting)
+		t.Errorf("handed over %v, served %v, the next request has the place: %v; %d are served and %d wait", over, served, second.served, p.serving, p.waiting)
 	}
 	if p.Leave(now); p.serving != 0 {
 		t.Errorf("%d are served at the end", p.serving)
@@ -40,7 +40,7 @@ func TestCapacity_IsHadFromWhenItWasDue(t *testing.T) {
 		t.Errorf("a free place counts from %v, want the arrival of the request", since.Sub(base))
 	}
 	_, waits, _ := p.arrive(nobody{}, at(1))
-	p.Leave(at(10)) // late: it is now 12
+	p.Leave(at(10)) // this is late: it is now 12
 	if p.look(waits, false); waits.at != at(10) {
 		t.Errorf("a place that was waited for counts from %v, want 10 ms", waits.at.Sub(base))
 	}
@@ -63,7 +63,7 @@ func TestCapacity_HasAPlaceThatWasFreeAllTheTime(t *testing.T) {
 		came := func(ms int) time.Duration {
 			since, _, ok := p.arrive(nobody{}, at(ms))
 			if !ok {
-				t.Fatal("there is no place")
+				t.Fatal("no place is free")
 			}
 			return since.Sub(base) / time.Millisecond
 		}
@@ -75,10 +75,10 @@ func TestCapacity_HasAPlaceThatWasFreeAllTheTime(t *testing.T) {
 		}
 		var got []time.Duration
 		for range 3 {
-			got = append(got, came(5)) // in transit since then
+			got = append(got, came(5)) // the request has been in transit since then
 		}
 		want := []time.Duration{10, 11, 12}
-		if places > freedKept { // more than are recorded
+		if places > freedKept { // the times of only freedKept places are recorded
 			want = []time.Duration{5, 5, 5}
 		}
 		if !slices.Equal(got, want) {

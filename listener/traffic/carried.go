@@ -10,17 +10,17 @@ import (
 	"mockserver/config"
 )
 
-// Carried is the state of endpoints that outlives snapshots: an endpoint that a reload leaves
+// Carried holds the state of endpoints that outlives a snapshot: an endpoint that a reload leaves
 // unchanged keeps its counters. Only one goroutine at a time may use it.
 type Carried struct {
-	before, now map[carriedKey]any        // of the snapshot being served, and of the one being compiled
-	alike       map[[sha256.Size]byte]int // number of equal endpoints in the latter, by their digest
+	before, now map[carriedKey]any        // of the snapshots being served and being compiled
+	alike       map[[sha256.Size]byte]int // number of equal endpoints in now, by their digest
 }
 
 // carriedKey identifies the state of one endpoint.
 type carriedKey struct {
 	common [sha256.Size]byte // the digest of what equal endpoints have in common
-	number int               // among equal endpoints, from 1
+	number int               // the position among equal endpoints, from 1
 }
 
 // Begin starts the compilation of a specification.
@@ -33,17 +33,17 @@ func commonOf(e *config.Endpoint, made string) [sha256.Size]byte {
 	return sha256.Sum256([]byte(strings.Join([]string{made, e.EffectiveMethod(), e.Host, e.Path.Value, e.If.Value}, "\x00")))
 }
 
-// identity returns bytes that identify the state that Keep returned last, also in other processes
-// with the same endpoints.
+// identity returns bytes that identify the state that Keep returned last. They are the same in
+// other processes with the same endpoints.
 func (k *Carried) identity(e *config.Endpoint, made string) []byte {
 	common := commonOf(e, made)
 	return binary.BigEndian.AppendUint32(common[:], uint32(k.alike[common]))
 }
 
 // Keep returns the state that an endpoint had in the previous snapshot, or else the result of
-// fresh. An endpoint is the same if its method, host, path and condition are, and also, for each
-// kind of state, the text made, from which that state is made. Each of several identical endpoints
-// has its own state, in their order.
+// fresh. An endpoint is the same if its method, host, path and condition are the same and, for each
+// kind of state, also the text made, from which the state is made. Each of several identical
+// endpoints has its own state, assigned in their order.
 func Keep[T any](k *Carried, e *config.Endpoint, made string, fresh func() *T) *T {
 	common := commonOf(e, made)
 	k.alike[common]++

@@ -15,8 +15,8 @@ import (
 	"mockserver/matcher"
 )
 
-// Evicted keys are logged at most once a second, and each key once: in the next line, after a
-// second, or when the server stops.
+// Evictions are logged at most once a second, and each is counted once: in the next line, which
+// comes after a second or when the server stops.
 func TestLimiter_TellsEvictions(t *testing.T) {
 	for _, c := range []struct {
 		name string

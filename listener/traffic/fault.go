@@ -7,13 +7,13 @@ import (
 	"mockserver/matcher"
 )
 
-// Fault is a way for a response to go wrong.
+// Fault is a way in which a response goes wrong.
 type Fault struct {
 	Kind string // one of policy.FaultTypes
 	Pace int    // bytes a second of a slow body
 	// OfConnection means that a reset ends the connection, even over HTTP/2.
 	OfConnection bool
-	rate         float64 // of the requests
+	rate         float64 // the share of requests to which the fault is applied
 }
 
 func newFault(f *config.Fault) *Fault {
@@ -25,7 +25,7 @@ func newFault(f *config.Fault) *Fault {
 	}
 }
 
-// strikes draws whether the fault is applied to a request; a nil fault never is.
+// strikes draws whether the fault is applied to a request. A nil fault is never applied.
 func (f *Fault) strikes(random *matcher.Random) bool {
 	return f != nil && (f.rate >= 1 || random.Float64() < f.rate)
 }

@@ -13,15 +13,15 @@ import (
 // response is an error instead.
 type Latency struct {
 	length  func(part float64) time.Duration // nil if there are only rates
-	failure float64                          // of the requests: they are answered 500
-	timeout float64                          // of them: they wait limit, and are answered 504
+	failure float64                          // share of requests that are answered 500
+	timeout float64                          // share of requests that wait for limit and are answered 504
 	limit   time.Duration
-	// The replies to requests that fail, or time out.
+	// The replies to requests that fail or time out.
 	failing, timedOut *reply.Preset
 }
 
-// NewLatency compiles a latency; the result is nil if l is nil. The name says what it is declared
-// for.
+// NewLatency compiles a latency; the result is nil if l is nil. The name identifies what the
+// latency is declared for.
 func NewLatency(l *config.Latency, name string) *Latency {
 	if l == nil {
 		return nil
@@ -35,8 +35,8 @@ func NewLatency(l *config.Latency, name string) *Latency {
 // Wait is the latency drawn for a request.
 type Wait struct {
 	Length  time.Duration
-	Timed   bool          // there is a length to wait for
-	Instead *reply.Preset // the reply to send; nil for the endpoint's own
+	Timed   bool          // the request waits for a length of time
+	Instead *reply.Preset // the reply to send; nil for the endpoint's own reply
 }
 
 // Draw draws how long a request waits, or whether it fails. With a nil latency it does neither.

@@ -11,8 +11,8 @@ import (
 	"mockserver/matcher"
 )
 
-// declaredLatencies are the forms of a latency with their expected results: the length that a given
-// part of all lengths does not exceed.
+// declaredLatencies are the forms of a latency, each with the expected results: the length that a
+// given part of all lengths does not exceed.
 var declaredLatencies = []struct {
 	name string
 	config.Latency
@@ -46,14 +46,14 @@ func TestLatency_DeclaredPercentilesAreMet(t *testing.T) {
 		for i := range 10_000 {
 			got := length(float64(i) / 10_000)
 			if got < last {
-				t.Fatalf("%s: it falls from %v to %v at p%v", c.name, last, got, float64(i)/100)
+				t.Fatalf("%s: the latency falls from %v to %v at p%v", c.name, last, got, float64(i)/100)
 			}
 			last = got
 		}
 	}
 }
 
-// The percentiles at the points themselves are exact.
+// At the declared points of a curve, the percentiles are exact.
 func TestLatency_PointsOfACurveAreExact(t *testing.T) {
 	for _, c := range declaredLatencies {
 		length := NewLatency(&c.Latency, "GET /").length
@@ -65,8 +65,8 @@ func TestLatency_PointsOfACurveAreExact(t *testing.T) {
 	}
 }
 
-// Of 100,000 requests, the declared part stays within each percentile, up to four standard
-// deviations, for the given seed.
+// Of 100,000 requests with the given seed, the declared part does not exceed each percentile,
+// within four standard deviations.
 func TestLatency_DrawnPercentilesAreTheDeclared(t *testing.T) {
 	const n = 100_000
 	for _, c := range declaredLatencies {
@@ -75,18 +75,18 @@ func TestLatency_DrawnPercentilesAreTheDeclared(t *testing.T) {
 		slices.Sort(lengths)
 		for part, want := range c.want {
 			if part == 0 {
-				continue // nothing is drawn below it
+				continue // no length is drawn below it
 			}
 			off := 4 * math.Sqrt(part*(1-part)/n)
 			low, high := quantile(lengths, part-off), quantile(lengths, part+off)
 			if want < low-time.Microsecond || want > high+time.Microsecond {
-				t.Errorf("%s: p%v of those drawn is %v to %v, want %v", c.name, 100*part, low, high, want)
+				t.Errorf("%s: p%v of the drawn latencies is %v to %v, want %v", c.name, 100*part, low, high, want)
 			}
-			// The rank of the value among those drawn is also near, unless several are equal.
+			// The rank of the value among the drawn lengths is close too, unless several are equal.
 			if at := l.length(part); l.length(part-1e-6) != at && l.length(part+1e-6) != at {
 				rank, _ := slices.BinarySearch(lengths, at)
 				if got := float64(rank) / n; math.Abs(got-part) > 0.005 {
-					t.Errorf("%s: %v of those drawn are up to %v, want %v", c.name, got, at, part)
+					t.Errorf("%s: %v of the drawn latencies are up to %v, want %v", c.name, got, at, part)
 				}
 			}
 		}
@@ -97,7 +97,7 @@ func quantile(sorted []time.Duration, part float64) time.Duration {
 	return sorted[min(max(int(part*float64(len(sorted))), 0), len(sorted)-1)]
 }
 
-// drawn returns the lengths that n requests draw, each from a stream of its own.
+// drawn returns the lengths that are drawn for n requests, each from its own stream.
 func drawn(l *Latency, n int) []time.Duration {
 	lengths := make([]time.Duration, n)
 	for i := range lengths {
@@ -122,7 +122,7 @@ func TestLatency_NoLengthIsTooLong(t *testing.T) {
 	}
 }
 
-// Rates are met within four standard deviations, and exclude each other.
+// Rates are met within four standard deviations, and a request is subject to at most one of them.
 func TestLatency_Rates(t *testing.T) {
 	const n = 100_000
 	for _, c := range []struct{ failure, timeout float64 }{{0, 0}, {0.01, 0.005}, {0.5, 0.5}, {1, 0}, {0, 1}, {0, 0.001}} {
@@ -142,13 +142,13 @@ func TestLatency_Rates(t *testing.T) {
 		}
 		for name, r := range map[string]struct{ got, want float64 }{"failure": {failed, c.failure}, "timeout": {timedOut, c.timeout}} {
 			if off := 4 * math.Sqrt(r.want*(1-r.want)*n); math.Abs(r.got-r.want*n) > off {
-				t.Errorf("%v: %s came %v times of %d, want %v ± %.0f", c, name, r.got, n, r.want*n, off)
+				t.Errorf("%v: %s occurred %v times in %d, want %v ± %.0f", c, name, r.got, n, r.want*n, off)
 			}
 		}
 	}
 }
 
-// Without lengths, requests wait only for the time-outs of a rate.
+// Without lengths, only the requests that time out wait.
 func TestLatency_RatesAlone(t *testing.T) {
 	l := NewLatency(&config.Latency{TimeoutRate: 0.5}, "GET /")
 	var random matcher.Random

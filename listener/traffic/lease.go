@@ -12,19 +12,19 @@ import (
 )
 
 // sharedQuotas are the quotas of a limit that all replicas share. A replica leases slices of the
-// quota of each key, and admits requests from its slice without asking. Any part of a slice that is
-// not used within sliceFor is given back, or is lost to all replicas: together they never admit
-// more than the limit.
+// quota of each key, and admits requests from its slice without asking the shared state. Any part
+// of a slice that is not used within sliceFor is either given back or lost to all replicas, so
+// together they never admit more than the limit.
 type sharedQuotas struct {
 	state       *shared.State
 	algorithm   string
-	max, window int64                  // the latter in nanoseconds
+	max, window int64                  // window is in nanoseconds
 	local       atomic.Pointer[quotas] // the quotas of the local share; nil before they are needed
 	shards      [quotaShards]leaseShard
 }
 
-// leaseShard holds a part of the keys. Leases that were not used for a whole turn are forgotten:
-// the state has everything that matters about them.
+// leaseShard holds a part of the keys. Leases that were not used between two turnovers are
+// forgotten: the shared state has everything that matters about them.
 type leaseShard struct {
 	mu          sync.Mutex // guards the fields below
 	now, before map[quotaKey]*lease
@@ -34,12 +34,12 @@ type leaseShard struct {
 // lease is the part of the quota of a key that this replica has, and what it knows about the rest.
 // Times are Unix times, in nanoseconds.
 type lease struct {
-	waiting atomic.Int64 // requests that wait for mu, or hold it
+	waiting atomic.Int64 // number of requests that wait for mu or hold it
 
 	mu    sync.Mutex // guards the fields below
 	cell  shared.Cell
 	have  int64 // requests that may be admitted
-	until int64 // before this time
+	until int64 // they may be admitted before this time
 	ask   int64 // if nothing was left, do not ask again before this time
 	left  int64 // what all replicas had left when this one asked last
 	full  int64 // when the whole limit is available again
@@ -47,8 +47,8 @@ type lease struct {
 	back  *time.Timer
 }
 
-// The numbers of a shared value. A bucket has its last filling, its tokens, and the rest of a token
-// as quota.rest; a window its beginning and its requests.
+// The numbers in a shared value. A bucket has the time of its last filling, its tokens, and the
+// rest of a token as in quota.rest; a window has its beginning and its number of requests.
 const (
 	valueAt = iota
 	valueCount
@@ -57,14 +57,14 @@ const (
 
 const (
 	sliceFor = time.Second
-	// sliceParts is the number of slices that a replica's part of the remaining quota is divided
-	// into.
+	// sliceParts is the number of slices into which a replica's part of the remaining quota is
+	// divided.
 	sliceParts = 4
-	// askAgain is how long a replica waits before it asks again for a key whose quota was used up:
-	// other replicas may give some back. If a token is due sooner, the wait is askSoon.
+	// askAgain is how long a replica waits before it asks again for a key whose quota was used up,
+	// since other replicas may give some back. If a token is due sooner, the wait is askSoon.
 	askAgain = 50 * time.Millisecond
 	askSoon  = time.Millisecond
-	// shardLeases is how many leases a shard adds before it forgets older ones.
+	// shardLeases is the number of leases that a shard adds before it forgets older ones.
 	shardLeases = 1 << 14
 )
 
@@ -110,7 +110,7 @@ func (q *sharedQuotas) lease(key quotaKey, now int64) *lease {
 	return e
 }
 
-// take leases a slice. The caller holds the lock of the lease.
+// take leases a slice. The caller must hold the lock of the lease.
 func (q *sharedQuotas) take(e *lease, now int64) error {
 	var slice int64
 	e.have = 0
@@ -132,7 +132,7 @@ func (q *sharedQuotas) take(e *lease, now int64) error {
 	e.have, e.left, e.ask = slice, q.left(v), 0
 	if q.isBucket() {
 		e.full, e.next = now+q.untilFull(v), now+q.untilToken(v)
-		// Once the bucket is full, tokens outside it would be too many.
+		// Once the bucket is full, tokens leased out of it would exceed the limit.
 		e.until = max(min(e.full, now+int64(sliceFor)), now+1)
 	} else {
 		e.until = v[valueAt] + q.window
@@ -150,8 +150,8 @@ func (q *sharedQuotas) isBucket() bool { return q.algorithm == "token-bucket" }
 // keep returns how long the state must remember a value: the clocks of replicas may differ.
 func (q *sharedQuotas) keep() time.Duration { return time.Duration(2*q.window) + 2*time.Second }
 
-// at returns a value as of a time: with the tokens that have been added, or reset for a new window.
-// A value from a replica whose clock is ahead stays as it is.
+// at returns a value as it is at a time: with the tokens added since, or reset for a new window. A
+// value from a replica whose clock is ahead stays as it is.
 func (q *sharedQuotas) at(v shared.Value, now int64) shared.Value {
 	v[valueCount] = min(max(v[valueCount], 0), q.max) // another program may have written it
 	v[valueRest] = min(max(v[valueRest], 0), q.window-1)
@@ -173,7 +173,7 @@ func (q *sharedQuotas) at(v shared.Value, now int64) shared.Value {
 	return v
 }
 
-// left returns how many requests a value still allows.
+// left returns how many more requests a value allows.
 func (q *sharedQuotas) left(v shared.Value) int64 {
 	if q.isBucket() {
 		return v[valueCount]
@@ -197,8 +197,8 @@ func (q *sharedQuotas) untilFull(v shared.Value) int64 {
 	return int64(full)
 }
 
-// giveBackLater gives back what is left of the slice of a window once no slice was taken for
-// sliceFor. The caller holds the lock of the lease.
+// giveBackLater gives back what is left of the slice of a window once no slice has been taken for
+// sliceFor. The caller must hold the lock of the lease.
 func (e *lease) giveBackLater(q *sharedQuotas) {
 	switch {
 	case e.have < 2: // the request that asked takes the only one

@@ -9,7 +9,7 @@ import (
 	"mockserver/listener/shared"
 )
 
-// A shared value counts requests like the quota of one replica.
+// A shared value counts requests in the same way as the quota of a single replica.
 func TestSharedQuotas_CountAsThoseOfOneReplica(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, algorithm := range policy.LimitAlgorithms[1:] {

@@ -14,26 +14,26 @@ type quotaKey [16]byte
 // without a change.
 type quota struct {
 	key   quotaKey
-	last  int64  // nanoseconds: of the last request admitted; the start of a fixed window; the last filling of a bucket
-	rest  uint64 // the filled part of the next token, in units of 1/window
+	last  int64  // nanoseconds: the last request admitted, window start, or last filling of a bucket
+	rest  uint64 // the part of the next token that is filled, in units of 1/window
 	count uint32 // requests in the window, or tokens in the bucket
 
 	// The log of a sliding window: see chunk.
 	head, tail uint32
-	begin, end uint8 // the oldest stamp in head, and after the newest in tail
+	begin, end uint8 // index of the oldest stamp in head, and index after the newest stamp in tail
 
-	older, newer uint32 // by last
+	older, newer uint32 // neighbors in the list ordered by last
 }
 
-// Limits on the state of one rate limit, documented in docs/reference.md.
+// Limits on the state of one rate limit, documented in docs/limits.md.
 const (
 	quotaShards = 32
-	shardQuotas = 1 << 15 // 32 shards of them are a million
-	maxChunks   = 1 << 24 // of 32 bytes, for a million logs of 100 requests
+	shardQuotas = 1 << 15 // a million in 32 shards
+	maxChunks   = 1 << 24 // each of 32 bytes; enough for a million logs of 100 requests
 	// keptQuotas is the number of expired keys up to which a shard keeps their memory.
 	keptQuotas = 64
-	// windowTicks is the maximum number of ticks in a window: differences of stamps up to twice as
-	// old must fit into 31 bits.
+	// windowTicks is the maximum number of ticks in a window: differences between stamps up to
+	// twice as old must fit into 31 bits.
 	windowTicks = 1 << 30
 )
 
@@ -43,13 +43,13 @@ type quotas struct {
 	max       uint32
 	window    int64 // nanoseconds
 	tick      int64 // nanoseconds: the unit of stamps
-	// mostQuotas is the maximum number of quotas per shard, mostChunks the maximum number of chunks
-	// in all shards.
+	// mostQuotas is the maximum number of quotas per shard, and mostChunks is the maximum number of
+	// chunks in all shards.
 	mostQuotas int
 	mostChunks int64
 
 	shards [quotaShards]shard
-	held   atomic.Int64 // chunks
+	held   atomic.Int64 // number of chunks in use
 }
 
 // shard holds a part of the keys, under its own lock.
@@ -61,7 +61,7 @@ type shard struct {
 	index  map[quotaKey]uint32
 	quotas pages[quota]
 	chunks pages[chunk]
-	// first and final are the ends of the list of quotas ordered by last; 0 when it is empty.
+	// first and final are the ends of the list of quotas ordered by last; 0 if the list is empty.
 	first, final uint32
 }
 
@@ -70,8 +70,8 @@ type verdict struct {
 	admitted  bool
 	remaining uint32
 	full      int64 // nanoseconds until the whole limit is available again, if no other request arrives
-	next      int64 // for a request that is not admitted: nanoseconds until one would be
-	evicted   int   // keys that were evicted for this one before they expired: they start over
+	next      int64 // if the request is not admitted: nanoseconds until one would be
+	evicted   int   // number of keys evicted for this one before they expired; those start over
 }
 
 func newQuotas(algorithm string, most uint32, window int64) *quotas {
@@ -87,7 +87,7 @@ func newQuotas(algorithm string, most uint32, window int64) *quotas {
 	return q
 }
 
-// clear releases the memory of everything that a shard keeps.
+// clear releases all memory that a shard holds.
 func (s *shard) clear() {
 	s.held.Add(int64(len(s.chunks.free) - s.chunks.used))
 	s.index = map[quotaKey]uint32{}
@@ -132,8 +132,8 @@ func (q *quotas) count(key quotaKey, now int64) verdict {
 	return v
 }
 
-// expire drops expired quotas: at most two at a time, so that no request pays for all of them, or
-// all at once if all have expired.
+// expire drops expired quotas: all at once if all have expired, and otherwise at most two at a
+// time, so that no single request pays for all of them.
 func (q *quotas) expire(s *shard) {
 	if s.final != 0 && len(s.index) > keptQuotas && s.now-s.quotas.get(s.final).last >= q.window {
 		s.clear()
@@ -164,7 +164,7 @@ func (s *shard) drop(id uint32) {
 	s.quotas.give(id)
 }
 
-// touch records that a quota has just changed.
+// touch records that a quota has just changed, and moves it to the end of the list.
 func (s *shard) touch(id uint32, u *quota) {
 	u.last = s.now
 	if s.final != id {
@@ -198,11 +198,11 @@ func (s *shard) unlink(u *quota) {
 }
 
 // inLog admits a request if fewer requests than the limit were admitted in the window that ends
-// with it. Stamps are rounded up: a request is remembered for a tick too long rather than too
-// short.
+// with it. Stamps are rounded up: a request is remembered for up to a tick too long, but never for
+// too short a time.
 func (q *quotas) inLog(s *shard, id uint32, u *quota) verdict {
 	if s.now-u.last >= q.window {
-		s.forget(u) // the differences of stamps are too small to represent it
+		s.forget(u) // differences of stamps cannot represent so long a time
 	}
 	length := uint32((q.window + q.tick - 1) / q.tick)
 	now := uint32(s.now / q.tick)
@@ -235,9 +235,9 @@ func (q *quotas) inWindow(s *shard, id uint32, u *quota) verdict {
 	return verdict{admitted: true, remaining: q.max - u.count, full: left}
 }
 
-// fromBucket admits a request if a token is available. In each window as many tokens are added as
-// the limit says, one after the other; the bucket holds at most that many. The calculation uses
-// whole numbers, so no token is ever early.
+// fromBucket admits a request if a token is available. In each window, as many tokens as the limit
+// says are added one after the other, and the bucket holds at most that many. The calculation uses
+// integers, so no token is ever early.
 func (q *quotas) fromBucket(s *shard, id uint32, u *quota) verdict {
 	window, most := uint64(q.window), uint64(q.max)
 	tokens := most

@@ -16,11 +16,11 @@ import (
 // limitKey defines how the clients of a rate limit are distinguished.
 type limitKey struct {
 	from      keySource
-	name      string // of the header or query parameter
+	name      string // name of the header or query parameter
 	param     int    // the position of the path parameter
 	forwarded bool   // X-Forwarded-For is trusted
 	seeds     [2]maphash.Seed
-	common    []byte // identifies the limit to other replicas; nil if it is not shared
+	common    []byte // identifies the limit across replicas; nil if it is not shared
 }
 
 // keySource is the part of a request that is used as the key.
@@ -34,7 +34,7 @@ const (
 	keyPath
 )
 
-// newLimitKey parses key-fn for an endpoint whose path has the given parameters.
+// newLimitKey parses the value of key-fn for an endpoint whose path has the given parameters.
 func newLimitKey(by string, params []string, forwarded bool) limitKey {
 	key := limitKey{forwarded: forwarded, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
 	kind, name, dotted := strings.Cut(by, ".")
@@ -55,7 +55,7 @@ func newLimitKey(by string, params []string, forwarded bool) limitKey {
 }
 
 // of returns the key of a request. All requests without the header or the parameter share one key,
-// the key of an empty value.
+// that of an empty value.
 func (k *limitKey) of(r *matcher.Request) quotaKey {
 	var text []byte
 	switch k.from {
@@ -87,15 +87,15 @@ func (k *limitKey) hash(text []byte) (sum quotaKey) {
 	return sum
 }
 
-// sum hashes a text in the same way as all replicas.
+// sum hashes a text in the same way on all replicas.
 func (k *limitKey) sum(text []byte) quotaKey {
 	var room [256]byte
 	whole := sha256.Sum256(append(append(room[:0], k.common...), text...))
 	return quotaKey(whole[:len(quotaKey{})])
 }
 
-// clientAddress returns the address that a request comes from: the first of X-Forwarded-For if that
-// is trusted and is an address, else the peer's.
+// clientAddress returns the address that a request comes from: the first one in X-Forwarded-For if
+// the header is trusted and begins with an address, or else the peer's.
 func clientAddress(r *matcher.Request, forwarded bool) netip.Addr {
 	if forwarded {
 		line, _ := r.Header("X-Forwarded-For")
@@ -111,8 +111,8 @@ func clientAddress(r *matcher.Request, forwarded bool) netip.Addr {
 const longestAddress = 100
 
 // forwardedFor returns the first address of a line of X-Forwarded-For: IPv4 or IPv6, the latter
-// with or without brackets, with or without a port. An IPv4 address written as IPv6 is the same
-// address; a zone, which has no meaning elsewhere, is removed.
+// with or without brackets, with or without a port. An IPv4 address written as IPv6 counts as the
+// IPv4 address; a zone, which has no meaning on other machines, is removed.
 func forwardedFor(line []byte) (address netip.Addr, ok bool) {
 	first, _, _ := bytes.Cut(line, []byte{','})
 	first = bytes.Trim(first, " \t")

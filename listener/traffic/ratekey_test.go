@@ -30,7 +30,7 @@ func FuzzForwardedFor(f *testing.F) {
 		before := bytes.Clone(line)
 		address, ok := forwardedFor(line)
 		if !bytes.Equal(line, before) {
-			t.Errorf("it was changed to %q", line)
+			t.Errorf("the key was changed to %q", line)
 		}
 		if !ok {
 			return
@@ -43,7 +43,7 @@ func FuzzForwardedFor(f *testing.F) {
 		}
 		if first, _, _ := bytes.Cut(line, []byte{','}); len(first) > 0 {
 			if alone, ok := forwardedFor(first); alone != address || !ok {
-				t.Errorf("alone it is %v, not %v", alone, address)
+				t.Errorf("on its own the key is %v, not %v", alone, address)
 			}
 		}
 	})

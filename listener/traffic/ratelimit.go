@@ -20,7 +20,7 @@ import (
 
 // Limiter counts the requests of each key against a rate limit.
 type Limiter struct {
-	endpoint string // its name in logs
+	endpoint string // name of the endpoint in logs
 	limit    string // the value of X-RateLimit-Limit
 	said     string // the limit in words
 	key      limitKey
@@ -30,11 +30,12 @@ type Limiter struct {
 
 	log     *slog.Logger
 	evicted atomic.Int64      // keys evicted since the last log line about them
-	lines   *loglimit.Limiter // of those lines
+	lines   *loglimit.Limiter // limits the rate of these log lines
 }
 
-// NewLimiter compiles a rate limit; nil if there is none. If the same endpoint previously declared
-// the same limit, counting continues. The parameters are those of the endpoint's path.
+// NewLimiter compiles the rate limit of an endpoint; it returns nil if there is none. If the
+// endpoint declared the same limit before a reload, counting continues. The parameters are those of
+// the endpoint's path.
 func NewLimiter(e *config.Endpoint, params []string, o Options) *Limiter {
 	declared := e.RateLimit
 	if declared == nil {
@@ -72,7 +73,7 @@ func NewLimiter(e *config.Endpoint, params []string, o Options) *Limiter {
 	})
 }
 
-// LimitResult is the state of the key of a request after that request.
+// LimitResult is the state of a request's key after the request was counted.
 type LimitResult struct {
 	limiter *Limiter // nil for an endpoint without a limit
 	verdict
@@ -102,7 +103,7 @@ func (l *Limiter) Admit(r *matcher.Request, p *reply.Reply) (LimitResult, bool) 
 	return st, st.admitted
 }
 
-// inSeconds rounds a time up, so that a client that waits that long can rely on it.
+// inSeconds rounds a time up to seconds, so that a client can rely on it.
 func inSeconds(nanoseconds int64) int64 {
 	return max((nanoseconds+int64(time.Second)-1)/int64(time.Second), 1)
 }
@@ -121,12 +122,12 @@ func (l *Limiter) Flush() { l.lines.Flush() }
 // logEvicted logs how many keys were evicted since the last line, if any were.
 func (l *Limiter) logEvicted() {
 	if n := l.evicted.Swap(0); n > 0 {
-		l.log.LogAttrs(context.Background(), slog.LevelWarn, "a rate limit has more keys than it can keep: the oldest start anew",
+		l.log.LogAttrs(context.Background(), slog.LevelWarn, "a rate limit has more keys than it can keep: the oldest start again",
 			slog.String("endpoint", l.endpoint), slog.Int64("evicted", n))
 	}
 }
 
-// The headers of a limit, spelled as they are written.
+// The headers of a limit, in the spelling in which they are sent.
 const (
 	headerLimit     = "X-RateLimit-Limit"
 	headerRemaining = "X-RateLimit-Remaining"

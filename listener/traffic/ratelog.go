@@ -1,19 +1,20 @@
 package traffic
 
 // A log contains the times of the requests in the current window, the oldest first. It is exact,
-// whereas counting by halves of windows would admit a few too many. It is a chain of chunks, in the
-// memory of a shard: it contains no pointers, so the garbage collector has nothing to follow,
+// whereas counting by half windows would admit a few requests too many. It is a chain of chunks in
+// the memory of a shard. It contains no pointers, so the garbage collector has nothing to scan,
 // however many keys there are.
 
 // chunk is a part of a log.
 type chunk struct {
 	at   [chunkStamps]uint32 // low bits of ticks
-	next uint32              // 0 for none
+	next uint32              // 0 if none
 }
 
 const (
 	chunkStamps = 7
-	// chunkPage is how many chunks are allocated at once, and quotaPage how many quotas.
+	// chunkPage is the number of chunks that are allocated at once, and quotaPage the number of
+	// quotas.
 	chunkPage = 64
 	quotaPage = 32
 )
@@ -21,13 +22,13 @@ const (
 // pages holds values that are identified by number, from 1 on. They are allocated a page at a time,
 // and never move.
 type pages[T any] struct {
-	size  int // of a page
+	size  int // size of a page
 	pages [][]T
 	used  int
 	free  []uint32
 }
 
-// take returns the number of an unused value; its previous content is still there.
+// take returns the number of an unused value, which still has its previous content.
 func (p *pages[T]) take() uint32 {
 	if n := len(p.free); n > 0 {
 		id := p.free[n-1]

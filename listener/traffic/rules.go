@@ -15,19 +15,19 @@ import (
 	"mockserver/matcher"
 )
 
-// Rules decide what happens to the requests to an endpoint in addition to its response: its rate
-// limit and capacity, and by chance one of its outcomes with a latency and a fault.
+// Rules decide what happens to the requests to an endpoint in addition to its response: they apply
+// its rate limit and capacity, and choose one of its outcomes, with a latency and a fault.
 type Rules struct {
-	limit    *Limiter  // nil for none
-	capacity *Capacity // nil for none
+	limit    *Limiter  // nil if none
+	capacity *Capacity // nil if none
 	outcomes []outcome // at least one
 	// shares are the cumulative weights of the outcomes, as parts of the total; nil if the outcomes
 	// are chosen in turn.
 	shares []float64
-	holds  bool          // if chosen in turn, the last one repeats
+	holds  bool          // if outcomes are chosen in turn, the last one repeats
 	turns  *shared.Turns // shared by all replicas; nil if each replica takes its own turns
-	// Per returns the value whose requests take turns of their own; nil if all requests take turns
-	// together.
+	// Per returns the value by which turns are kept apart: the requests with one value take turns
+	// of their own. If Per is nil, all requests take turns together.
 	Per func(*matcher.Request) []byte
 
 	noLatency, noFaults bool
@@ -36,19 +36,19 @@ type Rules struct {
 	counts *Counts // nil if nothing is counted
 }
 
-// outcome defines how one of the possible results of a request is disturbed.
+// outcome defines the latency and the fault of one of the possible results of a request.
 type outcome struct {
 	latency *Latency
 	fault   *Fault
 }
 
-// Options are the settings that rules are compiled with, in addition to an endpoint.
+// Options are the settings, in addition to an endpoint, with which rules are compiled.
 type Options struct {
 	Carried        *Carried
-	Shared         *shared.State // for shared limits; nil if the rules are only checked
+	Shared         *shared.State // state for shared limits; nil if the rules are only checked
 	Seed           *Seed
 	TrustForwarded bool // a rate limit uses the first address of X-Forwarded-For as the client's
-	NoLatency      bool // requests do not wait for it
+	NoLatency      bool // requests do not wait for their latency
 	NoFaults       bool // faults do not happen
 	Log            *slog.Logger
 }
@@ -58,8 +58,8 @@ func Declared(e *config.Endpoint) bool {
 	return len(e.Responses) > 0 || policy.Of(e) != (policy.Group{})
 }
 
-// Unshared reports, as problems, the parts of an endpoint that are shared with other replicas, for
-// which a server is needed.
+// Unshared returns a problem for each part of an endpoint that is declared as shared with other
+// replicas, which needs a server for the shared state.
 func Unshared(e *config.Endpoint) (problems syntax.Problems) {
 	const what = "shared needs a server that replicas count with; expected --shared-state nats://HOST:PORT, or scope: replica"
 	if l := e.RateLimit; l != nil && l.IsShared() {
@@ -71,7 +71,7 @@ func Unshared(e *config.Endpoint) (problems syntax.Problems) {
 	return problems
 }
 
-// NewRules compiles the rules of an endpoint. The parameters are those of its path.
+// NewRules compiles the rules of an endpoint. The parameters are those of the endpoint's path.
 func NewRules(e *config.Endpoint, params []string, counts *Counts, o Options) *Rules {
 	r := &Rules{
 		limit: NewLimiter(e, params, o), capacity: carriedCapacity(o.Carried, e),
@@ -82,7 +82,7 @@ func NewRules(e *config.Endpoint, params []string, counts *Counts, o Options) *R
 		r.outcomes = []outcome{{NewLatency(e.Latency, name), newFault(e.Fault)}}
 		return r
 	}
-	for i := range e.Responses { // what a response omits is taken from the endpoint
+	for i := range e.Responses { // settings that a response omits are taken from the endpoint
 		p := policy.Of(&e.Responses[i]).Over(policy.Of(e))
 		r.outcomes = append(r.outcomes, outcome{NewLatency(p.Latency, OutcomeName(name, i)), newFault(p.Fault)})
 	}
@@ -117,7 +117,7 @@ func (r *Rules) choice(e *config.Endpoint, o Options) {
 	}
 }
 
-// Delay reports whether requests may wait, or their responses may be faulty.
+// Delay reports whether requests may wait or their responses may be faulty.
 func (r *Rules) Delay() bool {
 	delay := r.capacity != nil || r.turns != nil || r.limit != nil && r.limit.shared != nil
 	for _, o := range r.outcomes {
@@ -145,18 +145,18 @@ func (r *Rules) Flush() {
 	}
 }
 
-// Capacity returns the capacity of the endpoint; nil for none.
+// Capacity returns the capacity of the endpoint, or nil if it has none.
 func (r *Rules) Capacity() *Capacity { return r.capacity }
 
 // Drawn is the result of the draw for one request.
 type Drawn struct {
-	Outcome int // its number among those that the endpoint declares
+	Outcome int // its index among the outcomes that the endpoint declares
 	Wait
-	Fault *Fault // of its response; nil for none
+	Fault *Fault // the fault of the response; nil if none
 }
 
-// Draw draws what happens to the next request. With latency or faults turned off it draws the same
-// numbers.
+// Draw draws what happens to the next request. It draws the same numbers when latency or faults are
+// turned off.
 func (r *Rules) Draw(q *matcher.Request) Drawn {
 	random := &q.Random
 	i := r.choose(len(r.outcomes), q)
@@ -177,7 +177,7 @@ func (r *Rules) choose(n int, q *matcher.Request) int {
 	case n == 1:
 		return 0
 	case r.shares != nil:
-		// The first share above the number: an outcome of weight 0 has no share of its own.
+		// Take the first share above the number: an outcome of weight 0 has no share of its own.
 		part := q.Random.Float64()
 		return sort.Search(n-1, func(i int) bool { return part < r.shares[i] })
 	case r.turns != nil:
@@ -192,7 +192,7 @@ func (r *Rules) choose(n int, q *matcher.Request) int {
 	return int(r.counts.Turn(uint64(n), false))
 }
 
-// sharedTurn returns the next outcome in turn over all replicas.
+// sharedTurn returns the next outcome of the turns that all replicas take together.
 func (r *Rules) sharedTurn(n int, q *matcher.Request) int {
 	var of []byte
 	if r.Per != nil {
@@ -207,5 +207,5 @@ func (r *Rules) sharedTurn(n int, q *matcher.Request) int {
 	return int(turn % int64(n))
 }
 
-// Late counts a response whose request had to wait: how much later than declared it was ready.
+// Late records how much later than declared the response to a waiting request was ready.
 func (r *Rules) Late(by time.Duration) { r.counts.Lateness().Add(by) }

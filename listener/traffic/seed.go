@@ -16,11 +16,11 @@ import (
 // which depends on the seed, the endpoint, and how many requests the endpoint had before; other
 // traffic does not affect it.
 type Seed struct {
-	Seeded bool // a seed was given
+	Seeded bool // whether a seed was given
 	seed   uint64
 }
 
-// NewSeed returns the seed given by --seed; if it is nil, choices do not repeat.
+// NewSeed returns the seed given by --seed; if seed is nil, choices are not repeatable.
 func NewSeed(seed *uint64) Seed {
 	if seed == nil {
 		return Seed{}
@@ -28,14 +28,14 @@ func NewSeed(seed *uint64) Seed {
 	return Seed{Seeded: true, seed: matcher.Mix(*seed)}
 }
 
-// Counts are the counts of an endpoint for as long as its declaration stays unchanged.
+// Counts holds the counts of an endpoint for as long as its declaration stays unchanged.
 type Counts struct {
 	stream uint64 // selects the streams of this endpoint among all streams of a seed
 
-	requests atomic.Uint64 // requests that were given a number
-	tries    atomic.Uint64 // evaluations of its condition, which also have streams
-	turns    atomic.Uint64 // outcomes chosen in turn
-	keyed    keyed.Counts  // the same, for each value of an operand
+	requests atomic.Uint64 // number of requests that were given a number
+	tries    atomic.Uint64 // number of evaluations of its condition, which have streams too
+	turns    atomic.Uint64 // number of outcomes chosen in turn
+	keyed    keyed.Counts  // the same number for each value of an operand
 	late     atomic.Pointer[histogram.Histogram]
 }
 
@@ -54,7 +54,7 @@ func NewCounts(k *Carried, e *config.Endpoint, seeded bool) *Counts {
 	})
 }
 
-// Streams of one endpoint: those of its requests, and of its conditions.
+// The kinds of streams of one endpoint: for its requests, and for its condition.
 const (
 	ofRequests = iota
 	ofConditions
@@ -77,8 +77,8 @@ func (c *Seed) SeedNth(t *Counts, n uint64, random *matcher.Random) {
 	random.Seed(c.seed^matcher.Mix(t.stream+ofRequests), n)
 }
 
-// Turn returns the number of the next turn, one of n that repeat. If holds is set, it returns n
-// once all n have been taken.
+// Turn returns the number of the next turn, one of n that repeat. If holds is true, it returns n
+// once all n turns have been taken.
 func (t *Counts) Turn(n uint64, holds bool) uint64 {
 	if !holds {
 		return (t.turns.Add(1) - 1) % n
@@ -91,7 +91,7 @@ func (t *Counts) Turn(n uint64, holds bool) uint64 {
 	}
 }
 
-// TurnOf is like Turn, for one of the values that have their own turns.
+// TurnOf is like Turn, but for one of the values that have turns of their own.
 func (t *Counts) TurnOf(key []byte, n uint64, holds bool) uint64 {
 	if holds {
 		return t.keyed.Next(key, n)

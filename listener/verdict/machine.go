@@ -6,10 +6,10 @@ import (
 )
 
 // usage contains what the process, its control group and the machine have used since they started.
-// The difference between two values is what was used in between.
+// The difference between two usages is what was used in between.
 type usage struct {
 	cpu       total         // CPU time of the process, in nanoseconds
-	waits     map[int]waits // of the process's threads, by thread ID; nil if unknown
+	waits     map[int]waits // waits of the process's threads, by thread ID; nil if unknown
 	throttled total         // nanoseconds for which the quota prevented it from running
 	pressure  total         // nanoseconds during which a task of its control group waited for a CPU
 	dropped   total         // connections dropped because the backlog was full
@@ -21,7 +21,7 @@ type usage struct {
 	limit       uint64  // limit on descriptors; 0 if there is none or it is unknown
 }
 
-// total is a number that only increases. It may be unknown.
+// total is a number that only increases. Its value may be unknown.
 type total struct {
 	n     uint64
 	known bool

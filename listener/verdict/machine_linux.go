@@ -25,7 +25,7 @@ type meter struct {
 	// files contains the files that are read each time. They are kept open, since opening a file
 	// takes longer than reading it.
 	files  map[string]fs.File
-	buffer [16 << 10]byte // content of the file that was read last; large enough for the needed part of each file
+	buffer [16 << 10]byte // content of the file read last; large enough for the needed part of each file
 }
 
 // countEvery is the number of readings between two counts of the descriptors. Kernels before 6.2 do
@@ -234,7 +234,7 @@ func (m *meter) pressure(name string) total {
 	return total{number64(value) * 1000, true}
 }
 
-// entry returns the value of a name in lines of "name value"; 0 if the name is missing.
+// entry returns the value of a name in lines of "name value", or 0 if the name is missing.
 func entry(text []byte, name string) uint64 {
 	for line := range bytes.Lines(text) {
 		if fields := bytes.Fields(line); len(fields) == 2 && string(fields[0]) == name {

@@ -54,7 +54,7 @@ func TestMeter_ReadsQuotasAndThrottlingOfBothVersionsOfControlGroups(t *testing.
 			},
 			quota: 0.25, throttled: total{5000, true},
 		},
-		"version 1 beside 2, as systemd has it": {
+		"versions 1 and 2, as with systemd": {
 			self: "1:cpu:/\n0::/\n",
 			files: map[string]string{
 				"sys/fs/cgroup/cpu/cgroup.procs": "", "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n", "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n", "sys/fs/cgroup/cpu/cpu.stat": "throttled_time 0\n",
@@ -89,7 +89,8 @@ func TestMeter_ReadsWhatTheMachineAndTheThreadsDid(t *testing.T) {
 		return usage{machine: m.machine(), waits: m.waits()}
 	}
 	before := at("cpu  100 0 100 700 100 0 0 0 50 0\ncpu0 1 2 3\n", map[string]string{"1": "5 1000 10", "2": "5 9000 10"})
-	// 200 ticks: 100 idle or waiting for a disk, 20 stolen. Thread 2 has ended and 3 is new.
+	// 200 ticks: 100 idle or waiting for a disk, 20 stolen. Thread 2 has ended, and thread 3 is
+	// new.
 	after := at("cpu  150 0 130 780 120 0 0 20 70 0\ncpu0 1 2 3\n", map[string]string{"1": "9 7001000 14", "3": "1 8000000000 1"})
 	l := loadBetween(&before, &after, time.Second)
 	if l.MachineCPU == nil || math.Abs(*l.MachineCPU-0.5) > 1e-9 || l.Steal == nil || math.Abs(*l.Steal-0.1) > 1e-9 {
@@ -99,11 +100,11 @@ func TestMeter_ReadsWhatTheMachineAndTheThreadsDid(t *testing.T) {
 		t.Errorf("wait %v, want 7 ms in 4 waits: 1.75", l.CPUWait)
 	}
 	if l.CPU != nil || l.Throttled != nil || l.Pressure != nil {
-		t.Errorf("load %+v, want what was not read unknown", l)
+		t.Errorf("load %+v, want the values that were not read to be unknown", l)
 	}
 	for _, stat := range []string{"", "cpu  1 2 3\n", "intr 5\n"} {
 		if m := at(stat, nil); m.machine.known || m.waits != nil {
-			t.Errorf("%q: %+v, want it not known", stat, m)
+			t.Errorf("%q: %+v, want it unknown", stat, m)
 		}
 	}
 }
@@ -119,7 +120,7 @@ func TestMeter_FollowsTheProcessToAnotherGroup(t *testing.T) {
 	}
 	root["proc/self/cgroup"].Data = []byte("0::/a\n")
 	if u := m.read(); u.quota != 0.5 {
-		t.Errorf("quota %v once it was moved, want 0.5", u.quota)
+		t.Errorf("quota %v after the move, want 0.5", u.quota)
 	}
 }
 
@@ -144,6 +145,6 @@ func TestGroupsOf_TheInnermostFirst(t *testing.T) {
 		t.Errorf("groups %v, want %v", got, want)
 	}
 	if got := groupsOf(root, "0::/../../a\n"); !slices.Equal(got, []string{"sys/fs/cgroup/a", "sys/fs/cgroup"}) {
-		t.Errorf("groups %v of a path that leaves the root", got)
+		t.Errorf("groups %v for a path that leaves the root", got)
 	}
 }

@@ -19,7 +19,7 @@ func TestManual_HasAllReasons(t *testing.T) {
 		if row == nil {
 			t.Errorf("no row for the reason %s", c.code)
 		} else if limit, err := c.unit.parse(row[1]); err != nil || limit != c.initial {
-			t.Errorf("%s is said to be accepted up to %s, want %v %s", c.code, row[1], c.initial, c.unit.name)
+			t.Errorf("the documented threshold of %s is %s, want %v %s", c.code, row[1], c.initial, c.unit.name)
 		}
 	}
 }

@@ -82,7 +82,7 @@ func Between(a, b *Reading) Sample {
 		Protocols:      protocolsBetween(&a.Counts, &b.Counts),
 		AcceptFailures: b.Counts.AcceptFailures - a.Counts.AcceptFailures,
 		SharedLocally:  b.Counts.SharedLocally - a.Counts.SharedLocally,
-		StateGivenUp:   max(0, givenUp(b.Counts.Sets)-givenUp(a.Counts.Sets)), // smaller if a set was removed
+		StateGivenUp:   max(0, givenUp(b.Counts.Sets)-givenUp(a.Counts.Sets)), // negative if a set was removed
 		Connections:    b.Counts.Connections, InFlight: b.Counts.InFlight,
 		RecordingDropped: b.Counts.RecordingDropped - a.Counts.RecordingDropped,
 		Own:              SpreadOf(all.Service), Injected: SpreadOf(all.Injected), InjectionError: SpreadOf(all.InjectionError),
@@ -199,7 +199,7 @@ func runtimeMemory() uint64 {
 	return samples[0].Value.Uint64() - samples[1].Value.Uint64()
 }
 
-// givenUp returns how many changes of rows were given up.
+// givenUp returns how many changes to rows were given up.
 func givenUp(sets []record.SetCounts) (n int64) {
 	for i := range sets {
 		n += sets[i].GivenUp

@@ -14,53 +14,53 @@ const Every = time.Second
 // Sample contains what happened during a period: a second, the window of the verdict, or a whole
 // run. Durations are in milliseconds. Figures that the system does not report are nil.
 type Sample struct {
-	Time    time.Time `json:"time" doc:"of its end"`
-	Seconds float64   `json:"seconds" doc:"its length"`
+	Time    time.Time `json:"time" doc:"end of the sample"`
+	Seconds float64   `json:"seconds" doc:"length of the sample"`
 
-	Requests uint64  `json:"requests" doc:"that were answered"`
+	Requests uint64  `json:"requests" doc:"requests that were answered"`
 	Rate     float64 `json:"rate" doc:"requests a second"`
-	Errors   uint64  `json:"errors" doc:"answers of 500 and above"`
+	Errors   uint64  `json:"errors" doc:"answers with status 500 or above"`
 	ErrorKinds
 	Protocols Protocols `json:"protocols" doc:"requests by protocol"`
 	Unmatched uint64    `json:"unmatched" doc:"requests that no endpoint answered"`
-	Faults    uint64    `json:"faults" doc:"answers that went wrong as declared"`
-	Limited   uint64    `json:"limited" doc:"answered 429 by a rate limit"`
-	Refused   uint64    `json:"refused" doc:"answered 503 by a capacity"`
-	In        uint64    `json:"bytes_in" doc:"of request bodies"`
-	Out       uint64    `json:"bytes_out" doc:"of answers' bodies"`
+	Faults    uint64    `json:"faults" doc:"responses with a declared fault"`
+	Limited   uint64    `json:"limited" doc:"requests answered with 429 by a rate limit"`
+	Refused   uint64    `json:"refused" doc:"requests answered with 503 by a capacity"`
+	In        uint64    `json:"bytes_in" doc:"bytes of request bodies"`
+	Out       uint64    `json:"bytes_out" doc:"bytes of response bodies"`
 
-	SharedLocally  uint64 `json:"shared_state_local" doc:"decisions of a replica alone on what is shared, since the shared state did not answer"`
+	SharedLocally  uint64 `json:"shared_state_local" doc:"decisions on shared values that a replica made alone because the shared state did not answer"`
 	AcceptFailures uint64 `json:"accept_failures" doc:"connections that could not be accepted"`
 
-	Handshakes     uint64  `json:"tls_handshakes" doc:"TLS handshakes, failed ones too"`
-	FullHandshakes uint64  `json:"tls_handshakes_full" doc:"of those, all that resumed no session"`
+	Handshakes     uint64  `json:"tls_handshakes" doc:"TLS handshakes, including failed ones"`
+	FullHandshakes uint64  `json:"tls_handshakes_full" doc:"TLS handshakes that did not resume a session"`
 	HandshakeCPU   float64 `json:"tls_handshakes_cpu" doc:"CPUs that handshakes kept busy, on average"`
 
-	Connections int   `json:"connections" doc:"open at its end"`
-	InFlight    int64 `json:"in_flight" doc:"requests under way at its end"`
+	Connections int   `json:"connections" doc:"connections open at its end"`
+	InFlight    int64 `json:"in_flight" doc:"requests in flight at its end"`
 
 	Total          Spread `json:"total" doc:"the response time"`
 	Own            Spread `json:"own" doc:"the server's own time: without injected latency, its error, and upstream"`
-	Upstream       Spread `json:"upstream" doc:"the wait for bodies from URLs and for upstreams, of requests that had to"`
-	UpstreamWait   Spread `json:"upstream_wait" doc:"the wait for a free connection to an upstream, of requests that had to"`
-	Injected       Spread `json:"injected" doc:"latency as declared"`
-	InjectionError Spread `json:"injection_error" doc:"how much later than declared answers were, as a client meets it"`
+	Upstream       Spread `json:"upstream" doc:"the wait for bodies from URLs and for upstreams, of requests that had to wait"`
+	UpstreamWait   Spread `json:"upstream_wait" doc:"the wait for a free connection to an upstream, of requests that had to wait"`
+	Injected       Spread `json:"injected" doc:"the declared latency"`
+	InjectionError Spread `json:"injection_error" doc:"how much later than declared responses were ready, as clients see it"`
 
 	WebhookLag       Spread  `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
 	WebhooksSent     int64   `json:"webhooks_sent" doc:"webhooks that were delivered"`
 	WebhooksDead     int64   `json:"webhooks_dead" doc:"webhooks that were given up"`
 	WebhooksRefused  int64   `json:"webhooks_refused" doc:"webhooks that were not accepted"`
 	WebhooksUnstored int64   `json:"webhooks_unstored" doc:"webhooks that were accepted although the store refused them"`
-	RecordingDropped uint64  `json:"recording_dropped" doc:"exchanges with upstreams that were to be recorded and were not"`
-	StateGivenUp     int64   `json:"state_given_up" doc:"changes of rows that were given up for want of room"`
-	WebhooksPending  int64   `json:"webhooks_pending" doc:"pending at its end"`
-	WebhooksDue      int64   `json:"webhooks_due" doc:"of those, that wait for a worker, for the first attempt or another"`
-	WebhooksOldest   float64 `json:"webhooks_oldest" doc:"for how long the one has been due that has waited longest for a worker"`
+	RecordingDropped uint64  `json:"recording_dropped" doc:"exchanges with upstreams that should have been recorded and were not"`
+	StateGivenUp     int64   `json:"state_given_up" doc:"changes of rows dropped for lack of room"`
+	WebhooksPending  int64   `json:"webhooks_pending" doc:"webhooks pending at its end"`
+	WebhooksDue      int64   `json:"webhooks_due" doc:"webhooks that wait for a worker, for the first attempt or a later one"`
+	WebhooksOldest   float64 `json:"webhooks_oldest" doc:"how long the webhook that waits longest for a worker has been due"`
 
-	Probe     Spread `json:"probe" doc:"how late a goroutine ran that wanted to at a random time, as requests do"`
-	Echo      Spread `json:"echo" doc:"how long the server took for a connection to itself, and for a byte there and back"`
+	Probe     Spread `json:"probe" doc:"how late a goroutine that was due at a random time ran"`
+	Echo      Spread `json:"echo" doc:"how long the server took to connect to itself and send a byte there and back"`
 	Scheduler Spread `json:"scheduler" doc:"how long goroutines that could run waited"`
-	Pauses    Spread `json:"pauses" doc:"stops of the garbage collector"`
+	Pauses    Spread `json:"pauses" doc:"pauses of the garbage collector"`
 	// The fields below are set only in samples that are judged.
 	timings       []timing
 	beats, echoes histogram.Snapshot // Probe and Echo
@@ -82,37 +82,37 @@ func protocolsBetween(a, b *record.Counts) Protocols {
 }
 
 // ErrorKinds contains the replies of 500 and above by their cause. Replies due to a capacity, and
-// replies to unmatched requests with --unmatched-status, are not included: they are counted
+// replies to unmatched requests with --unmatched-status, are not included because they are counted
 // elsewhere.
 type ErrorKinds struct {
-	DeclaredErrors uint64 `json:"errors_declared" doc:"answers of 500 and above that are declared as responses"`
-	InjectedErrors uint64 `json:"errors_injected" doc:"answers of 500 and above that are injected as faults"`
-	OwnErrors      uint64 `json:"errors_own" doc:"answers of 500 and above that the server gave in place of what is declared"`
+	DeclaredErrors uint64 `json:"errors_declared" doc:"answers with status 500 or above that are declared as responses"`
+	InjectedErrors uint64 `json:"errors_injected" doc:"answers with status 500 or above that are injected as faults"`
+	OwnErrors      uint64 `json:"errors_own" doc:"answers with status 500 or above that the server gave in place of what is declared"`
 }
 
 // ErrorKindsOf returns the errors of an endpoint by their cause.
 func ErrorKindsOf(c *record.EndpointCounts) ErrorKinds {
 	kinds := ErrorKinds{InjectedErrors: c.Faults["failure"] + c.Faults["timeout"], OwnErrors: c.Broken}
 	all, others := errorsOf(c), kinds.InjectedErrors+kinds.OwnErrors+c.Refused
-	kinds.DeclaredErrors = all - min(all, others) // a status is counted after its cause
+	kinds.DeclaredErrors = all - min(all, others) // a status is counted later than its cause
 	return kinds
 }
 
 // Load is the load of the process and its machine during a period.
 type Load struct {
-	CPU         *float64 `json:"cpu" doc:"cores that the process kept busy; null where the system does not tell, as in what follows"`
+	CPU         *float64 `json:"cpu" doc:"cores that the process kept busy; null if the system does not report it, as for the fields that follow"`
 	CPULimit    float64  `json:"cpu_limit" doc:"cores that the process may use, by its quota and GOMAXPROCS"`
 	CPUWait     *float64 `json:"cpu_wait" doc:"mean wait of its threads for a core"`
 	Throttled   *float64 `json:"throttled" doc:"time that a quota kept threads from running, summed over the CPUs"`
 	MachineCPU  *float64 `json:"machine_cpu" doc:"share of the machine that was busy, 0 to 1"`
 	Steal       *float64 `json:"steal" doc:"share of the machine that the hypervisor gave to others"`
-	ListenDrops *float64 `json:"listen_drops" doc:"connections that the system dropped in its network namespace, since too many waited to be accepted"`
+	ListenDrops *float64 `json:"listen_drops" doc:"connections that the system dropped in its network namespace because too many waited to be accepted"`
 	Pressure    *float64 `json:"pressure" doc:"share of the time in which a task of its group waited for a core"`
 
-	Memory          uint64 `json:"memory" doc:"bytes resident; where that is not known, taken from the system by the Go runtime"`
-	Goroutines      int    `json:"goroutines" doc:"of the process"`
-	Descriptors     int    `json:"descriptors" doc:"open file descriptors; 0 is not known"`
-	DescriptorLimit uint64 `json:"descriptor_limit" doc:"of the process; 0 is none, or not known"`
+	Memory          uint64 `json:"memory" doc:"resident memory in bytes; if unknown, what the Go runtime has taken from the system"`
+	Goroutines      int    `json:"goroutines" doc:"goroutines of the process"`
+	Descriptors     int    `json:"descriptors" doc:"open file descriptors; 0 if unknown"`
+	DescriptorLimit uint64 `json:"descriptor_limit" doc:"limit of open file descriptors; 0 if there is none or it is unknown"`
 }
 
 // Alone returns the sample without the data that its verdict was based on, which takes memory for

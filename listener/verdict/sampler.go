@@ -22,11 +22,11 @@ const (
 	// seldomMost, are judged in addition. The actual period is between half of it and all of it.
 	seldomSeconds = 10
 	seldomMost    = 1000
-	// SamplesKept is how many samples are kept, those of the last hour: about 900 bytes each, 3 MB
-	// in total.
+	// SamplesKept is the number of samples kept, which cover the last hour. They take about 900
+	// bytes each, 3 MB in total.
 	SamplesKept = 3600
 	// BusiestKept is the number of samples for which the busiest endpoints are kept, and
-	// busiestMost is how many endpoints are kept for each: at most 1 MB in total.
+	// busiestMost is the number of endpoints kept for each. They take at most 1 MB in total.
 	BusiestKept = 300
 	busiestMost = 20
 )
@@ -52,25 +52,25 @@ type Sampler struct {
 	verdict Verdict
 	held    held
 	recent  []Reading // readings of the last seconds, the oldest first; these are judged
-	seldom  []Reading // one or two readings, the older one first; endpoints with few requests are judged by them
+	seldom  []Reading // one or two readings, the older first; for endpoints with few requests
 	told    bool      // tellProblem logged something
-	warned  time.Time // when it was logged that the timing is not trusted; zero after it was logged that it is
+	warned  time.Time // when untrusted timing was logged; zero once trusted timing has been logged
 }
 
 // Busy contains the busiest endpoints of one sample.
 type Busy struct {
-	Time      time.Time     `json:"time" doc:"of the end of the second"`
-	Endpoints []BusyAccount `json:"endpoints" doc:"the 20 with the most requests"`
+	Time      time.Time     `json:"time" doc:"end of the second"`
+	Endpoints []BusyAccount `json:"endpoints" doc:"the 20 endpoints with the most requests"`
 }
 
 // BusyAccount contains the figures of one endpoint in one sample. Times are in milliseconds.
 type BusyAccount struct {
-	ID       string  `json:"id" doc:"of the endpoint; empty for what no endpoint answered"`
+	ID       string  `json:"id" doc:"ID of the endpoint; empty for requests that no endpoint answered"`
 	Endpoint string  `json:"endpoint" doc:"method and path"`
 	Rate     float64 `json:"rate" doc:"requests a second"`
-	Errors   uint64  `json:"errors" doc:"answers of 500 and above"`
+	Errors   uint64  `json:"errors" doc:"answers with status 500 or above"`
 	OwnP50   float64 `json:"own_p50" doc:"median of the server's own time"`
-	OwnP99   float64 `json:"own_p99" doc:"99th percentile of it"`
+	OwnP99   float64 `json:"own_p99" doc:"99th percentile of the server's own time"`
 }
 
 // ring stores the latest values that were put into it.
@@ -103,7 +103,7 @@ type Source interface{ Read() Reading }
 // Observer receives each sample with the verdict that follows from it.
 type Observer interface{ Sampled(Sample, Verdict) }
 
-// Of returns a sampler of a server. It is not started.
+// Of returns a sampler for a server. It is not started.
 func Of(server Server, thresholds Thresholds, log *slog.Logger) *Sampler {
 	return New(&source{server, newMeter()}, thresholds, log)
 }
@@ -196,8 +196,8 @@ func (s *Sampler) add(r Reading) (Sample, Verdict) {
 	return sample, s.verdict
 }
 
-// renewed adds a reading to all if the last one is old enough, so that the first one is between
-// half of seldomSeconds and seldomSeconds old.
+// renewed adds the reading last to all if the latest one in all is old enough, so that the first
+// one is between half of seldomSeconds and seldomSeconds old.
 func renewed(all []Reading, last Reading) []Reading {
 	if last.Time.Sub(all[len(all)-1].Time) < seldomSeconds/2*Every-Every/2 {
 		return all
@@ -206,7 +206,7 @@ func renewed(all []Reading, last Reading) []Reading {
 }
 
 // recent removes the readings that are not needed to look back the given number of seconds. It goes
-// by time, not by number, since the end of a run adds a reading.
+// by the time of readings, not by their number, since the end of a run adds a reading.
 func recent(all []Reading, seconds int) []Reading {
 	last := all[len(all)-1].Time
 	for len(all) > 2 && last.Sub(all[1].Time) > time.Duration(seconds)*Every-Every/2 {

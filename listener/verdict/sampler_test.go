@@ -38,7 +38,7 @@ func newScene(endpoints ...string) *scene {
 	return s
 }
 
-// serve makes an endpoint serve requests with a status; each took the server the given time.
+// serve makes an endpoint serve requests with a status; the server takes the given time for each.
 func (s *scene) serve(name string, status, requests int, took time.Duration) {
 	for i := range s.counts.Endpoints {
 		c := &s.counts.Endpoints[i]
@@ -79,14 +79,14 @@ func (s *scene) sampler(log *slog.Logger) *Sampler {
 
 func TestSampler_ASampleIsWhatCameSinceTheLast(t *testing.T) {
 	s := newScene("GET /a", "GET /b")
-	s.serve("GET /a", 200, 1000, time.Second) // before the first sample
+	s.serve("GET /a", 200, 1000, time.Second) // served before the first sample
 	sampler := s.sampler(slog.New(slog.DiscardHandler))
 	s.serve("GET /a", 200, 300, 100*time.Microsecond)
 	s.serve("GET /b", 503, 100, 200*time.Microsecond)
 	sampler.Take(s.after(2 * time.Second))
 	samples, busiest := sampler.Latest(10, time.Time{})
 	if len(samples) != 1 || len(busiest) != 1 {
-		t.Fatalf("%d samples, %d of the busiest", len(samples), len(busiest))
+		t.Fatalf("%d samples, %d lists of the busiest", len(samples), len(busiest))
 	}
 	got := samples[0]
 	if got.Requests != 400 || got.Rate != 200 || got.Errors != 100 || got.Own.Count != 400 {
@@ -126,7 +126,7 @@ func TestSampler_TheVerdictLooksBackTenSecondsAndIsLoggedOncePerChange(t *testin
 	}
 	for i := range judgedSeconds + holdSeconds - 2 {
 		if v := second(50 * time.Microsecond); v.Trusted {
-			t.Fatalf("trusted again after %d seconds, want the slow one to be judged for %d, and its reason to hold for %d more", i+1, judgedSeconds, holdSeconds)
+			t.Fatalf("trusted again after %d seconds, want the slow second to be judged for %d, and its reason to hold for %d more", i+1, judgedSeconds, holdSeconds)
 		}
 	}
 	for i := range 5 {
@@ -141,8 +141,8 @@ func TestSampler_TheVerdictLooksBackTenSecondsAndIsLoggedOncePerChange(t *testin
 	}
 }
 
-// An endpoint that is requested every three seconds is judged by what it did in five to ten
-// seconds.
+// An endpoint that is requested every three seconds is judged by its requests of the last five to
+// ten seconds.
 func TestSampler_AnEndpointThatIsSeldomAskedIsJudged(t *testing.T) {
 	s := newScene("GET /a", "GET /b")
 	sampler := s.sampler(slog.New(slog.DiscardHandler))
@@ -157,7 +157,7 @@ func TestSampler_AnEndpointThatIsSeldomAskedIsJudged(t *testing.T) {
 	}
 	for i := range 60 {
 		if v := second(i, 300*time.Millisecond); v.Trusted && i >= 10 {
-			t.Fatalf("second %d: %+v, want it to be found within ten", i, v)
+			t.Fatalf("second %d: %+v, want it found within ten", i, v)
 		} else if !v.Trusted && (v.Reasons[0].Code != "own-p99" || !strings.HasPrefix(v.Reasons[0].Text, "GET /b: ") || v.Since.Sub(sampledFrom) > 10*time.Second) {
 			t.Fatalf("second %d: %+v", i, v)
 		}
@@ -211,7 +211,7 @@ func TestSampler_SaysOnceThatTheProbeCannotConnect(t *testing.T) {
 }
 
 // A figure that repeatedly rises above its threshold and falls below it is logged once, and once
-// more when it has stayed below.
+// more when it has stayed below the threshold.
 func TestSampler_AFigureAtItsThresholdIsNotLoggedOnceASecond(t *testing.T) {
 	s := newScene("GET /a")
 	var log bytes.Buffer
@@ -245,7 +245,7 @@ func TestSampler_KeepsAnHour(t *testing.T) {
 	}
 	samples, busiest := sampler.Latest(SamplesKept*2, time.Time{})
 	if len(samples) != SamplesKept || len(busiest) != BusiestKept {
-		t.Errorf("%d samples and %d of the busiest, want %d and %d", len(samples), len(busiest), SamplesKept, BusiestKept)
+		t.Errorf("%d samples and %d lists of the busiest, want %d and %d", len(samples), len(busiest), SamplesKept, BusiestKept)
 	}
 	if want := s.at; !samples[len(samples)-1].Time.Equal(want) || !samples[0].Time.Equal(want.Add(-(SamplesKept-1)*time.Second)) {
 		t.Errorf("samples from %v to %v, want the last hour", samples[0].Time, samples[len(samples)-1].Time)
@@ -254,7 +254,7 @@ func TestSampler_KeepsAnHour(t *testing.T) {
 		t.Errorf("%d marks, want %d", len(sampler.marks), windowSeconds+1)
 	}
 	if last, _ := sampler.Latest(5, s.at.Add(-3*time.Second)); len(last) != 3 {
-		t.Errorf("%d samples after that of three seconds ago, want 3", len(last))
+		t.Errorf("%d samples after the one of three seconds ago, want 3", len(last))
 	}
 }
 
@@ -309,14 +309,14 @@ func TestWaitHistogram_SaysWhatIsExceededSurely(t *testing.T) {
 		t.Errorf("spread %+v, want the lower bounds 0, 0, 1, 2 ms", got)
 	}
 	if none := after.since(after); none != (Spread{}) {
-		t.Errorf("nothing came, and the spread is %+v", none)
+		t.Errorf("without values, the spread is %+v", none)
 	}
 	if now, pauses := readRuntime(); len(now.counts) == 0 || len(now.bounds) != len(now.counts)+1 || len(pauses.counts) == 0 {
-		t.Error("the runtime does not tell what is read of it")
+		t.Error("the runtime lacks a metric that is read")
 	}
 }
 
-// busily is a source that is slow to read, and is read by many goroutines.
+// busily is a source that is slow to read and is read by many goroutines.
 type busily struct{ requests atomic.Uint64 }
 
 // Read returns one more request each time.
@@ -327,8 +327,8 @@ func (b *busily) Read() (r Reading) {
 	return r
 }
 
-// Runs begin and end while the sampler reads, and readings take a while: the reading that is added
-// second was also read second.
+// Readings take a while, and runs begin and end while the sampler reads: readings are added in the
+// order in which they were read.
 func TestSampler_ReadingsAreTakenInTheOrderOfWhatTheyRead(t *testing.T) {
 	s := New(&busily{}, nil, slog.New(slog.DiscardHandler))
 	var all sync.WaitGroup
@@ -351,7 +351,7 @@ func TestSampler_ReadingsAreTakenInTheOrderOfWhatTheyRead(t *testing.T) {
 	}
 }
 
-// exclusive is a source that must not be read concurrently, like that of the system.
+// exclusive is a source that, like the system's, must not be read concurrently.
 type exclusive struct{ meter *meter }
 
 func (e exclusive) Read() Reading {

@@ -8,14 +8,14 @@ import (
 
 // Spread is a distribution of durations, in milliseconds.
 type Spread struct {
-	Count uint64  `json:"count" doc:"how many were measured"`
-	Mean  float64 `json:"mean" doc:"in milliseconds"`
+	Count uint64  `json:"count" doc:"number of values measured"`
+	Mean  float64 `json:"mean" doc:"mean, in milliseconds"`
 	P50   float64 `json:"p50" doc:"median"`
 	P90   float64 `json:"p90" doc:"90th percentile"`
 	P95   float64 `json:"p95" doc:"95th percentile"`
 	P99   float64 `json:"p99" doc:"99th percentile"`
 	P999  float64 `json:"p99_9" doc:"99.9th percentile"`
-	Max   float64 `json:"max" doc:"the longest"`
+	Max   float64 `json:"max" doc:"longest"`
 }
 
 // SpreadOf summarizes a distribution.

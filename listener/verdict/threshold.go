@@ -14,8 +14,8 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Thresholds are the largest figures with which the timing is still trusted, by the codes of the
-// reasons (see docs/operations.md). A missing code has its default threshold; +Inf disables the
+// Thresholds contains the largest figures with which the timing is still trusted, by the codes of
+// the reasons (see docs/operations.md). A missing code has its default threshold; +Inf disables the
 // reason. Durations are in milliseconds, shares from 0 to 1.
 type Thresholds map[string]float64
 
@@ -66,9 +66,9 @@ type check struct {
 	figure func(s *Sample) *float64
 	// probed, if set instead, returns what a probe measured.
 	probed func(s *Sample) histogram.Snapshot
-	// each, if set instead, returns durations of one endpoint. The endpoint whose 99th percentile
-	// exceeds its threshold the most is reported. least returns a lower bound for the threshold of
-	// an endpoint; nil means no lower bound.
+	// each, if set instead, returns the durations of one endpoint. The endpoint whose 99th
+	// percentile exceeds its threshold the most is reported. least returns a lower bound for the
+	// threshold of an endpoint; nil means no lower bound.
 	each  func(t *timing) histogram.Snapshot
 	least func(t *timing) float64
 	// explains is set for a figure that does not affect a client by itself. It becomes a reason if
@@ -95,7 +95,7 @@ var checks = []check{
 	{code: "webhook-store", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.WebhooksUnstored)) }, what: "%s webhooks are only in memory, since the store did not take them"},
 	{code: "shared-state", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.SharedLocally)) }, what: "%s times a replica decided alone on a limit, a number or a turn that is shared, since the shared state did not answer"},
 	{code: "recording-dropped", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.RecordingDropped)) }, what: "%s exchanges with upstreams were not recorded"},
-	{code: "state-given-up", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.StateGivenUp)) }, what: "%s changes of rows were given up for want of room"},
+	{code: "state-given-up", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.StateGivenUp)) }, what: "%s changes of rows were dropped for lack of room"},
 	{code: "handshakes", unit: share, initial: 0.1, figure: (*Sample).handshakeShare, what: "%s of the requests needed a full TLS handshake, since clients do not keep their connections"},
 
 	{code: "cpu-quota", unit: share, initial: 0.9, explains: true, figure: (*Sample).CPUShare, what: "the process used %s of the CPU that it may use"},
@@ -105,8 +105,8 @@ var checks = []check{
 	{code: "gc-pause", unit: milliseconds, initial: 1, explains: true, figure: func(s *Sample) *float64 { return &s.Pauses.Max }, what: "the collector stopped the process for %s at a time"},
 }
 
-// look returns the figure of a check and the threshold to compare it with; of is the endpoint to
-// which the figure belongs, if any.
+// look returns the figure of a check and, in at, the threshold to compare it with; of is the
+// endpoint to which the figure belongs, if any.
 func (c *check) look(s *Sample, limit float64) (figure *float64, of string, at float64) {
 	switch {
 	case c.probed != nil:
@@ -129,12 +129,12 @@ func (c *check) look(s *Sample, limit float64) (figure *float64, of string, at f
 	return figure, of, at
 }
 
-// tolerance is 1 % of the 1st percentile of the declared latency: if replies take ten seconds, they
-// may be 100 ms late, but not if some of them take ten milliseconds.
+// tolerance is 1 % of the 1st percentile of the declared latency: if all replies take ten seconds,
+// they may be 100 ms late, but not if some of them take only ten milliseconds.
 func (t *timing) tolerance() float64 { return Milliseconds(t.injected.Quantile(0.01)) / 100 }
 
-// CPUShare returns how much of the CPU time available to the process was used, as a share; nil if
-// it is unknown.
+// CPUShare returns the share that was used of the CPU time available to the process, or nil if it
+// is unknown.
 func (s *Sample) CPUShare() *float64 {
 	if s.CPU == nil || s.CPULimit <= 0 {
 		return s.CPU
@@ -156,11 +156,11 @@ func (s *Sample) descriptorShare() *float64 {
 	return new(float64(s.Descriptors) / float64(s.DescriptorLimit))
 }
 
-// fewHandshakes is how many full handshakes a second are too few to matter: half a millisecond of
-// CPU time each, they take about a hundredth of a core.
+// fewHandshakes is how many full handshakes a second are too few to matter: each takes half a
+// millisecond of CPU time, so together they take about a hundredth of a core.
 const fewHandshakes = 20
 
-// handshakeShare returns how many full TLS handshakes there were for each request, 1 at most.
+// handshakeShare returns how many full TLS handshakes there were for each request, at most 1.
 func (s *Sample) handshakeShare() *float64 {
 	full := float64(s.FullHandshakes)
 	if full <= fewHandshakes*s.Seconds {
@@ -169,7 +169,8 @@ func (s *Sample) handshakeShare() *float64 {
 	return new(min(full/max(float64(s.Requests), 1), 1))
 }
 
-// lagP99 counts every webhook that waits for a worker as late as the oldest of them is now.
+// lagP99 returns the 99th percentile of how late webhooks are. Every webhook that waits for a
+// worker counts as late as the oldest of them is now.
 func (s *Sample) lagP99() *float64 {
 	if due := float64(s.WebhooksDue); due > (float64(s.WebhookLag.Count)+due)/100 {
 		return new(max(s.WebhookLag.P99, s.WebhooksOldest))
@@ -253,8 +254,8 @@ func codes() []string {
 	return all
 }
 
-// ErrThreshold is the error of invalid thresholds.
-var ErrThreshold = errors.New("wrong threshold")
+// ErrThreshold is the error for invalid thresholds.
+var ErrThreshold = errors.New("invalid threshold")
 
 var errOutOfRange = errors.New("out of range")
 

@@ -13,9 +13,9 @@ type timing struct {
 	name     string // name of the endpoint; "" for all requests together
 	own      histogram.Snapshot
 	upstream histogram.Snapshot // the wait of all its requests for remote bodies; empty if none had to wait
-	place    histogram.Snapshot // the same for places at an upstream
+	place    histogram.Snapshot // the wait for a place at an upstream, likewise
 	injected histogram.Snapshot
-	late     histogram.Snapshot // the error of injection
+	late     histogram.Snapshot // how late injected latencies ended
 	total    histogram.Snapshot // the response time
 }
 
@@ -45,8 +45,8 @@ func timingBetween(name string, a, b *record.EndpointCounts) timing {
 	return t
 }
 
-// added returns the most that the server added to 99 of 100 responses. For responses with a
-// latency, the server's own work is done during the latency.
+// added returns the largest time that the server added to 99 of 100 responses. For responses with a
+// latency, the server does its own work during the latency.
 func (t *timing) added() time.Duration {
 	late := t.late.Quantile(0.99)
 	if t.late.Count > 0 && t.late.Count == t.total.Count {
@@ -55,8 +55,8 @@ func (t *timing) added() time.Duration {
 	return max(late, t.own.Quantile(0.99)+t.upstream.Quantile(0.99))
 }
 
-// exceeds reports whether the 99th percentile of durations is above a limit, in milliseconds, with
-// certainty: among few requests, a slow one means little.
+// exceeds reports whether the 99th percentile of durations is certainly above a limit in
+// milliseconds: among few requests, one slow request means little.
 func exceeds(l histogram.Snapshot, limit float64) bool {
 	if Milliseconds(l.Quantile(0.99)) <= limit {
 		return false

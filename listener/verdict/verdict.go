@@ -11,24 +11,24 @@ import (
 // Verdict states whether the timing during a period can be trusted: whether a client measured what
 // was declared, and not delays of the server or its machine.
 type Verdict struct {
-	Trusted bool      `json:"trusted" doc:"the timing can be trusted"`
-	Idle    bool      `json:"idle" doc:"nothing was timed: there was neither a request nor a webhook"`
+	Trusted bool      `json:"trusted" doc:"whether the timing can be trusted"`
+	Idle    bool      `json:"idle" doc:"whether nothing was timed: there was neither a request nor a webhook"`
 	Size    string    `json:"size" doc:"how much the server added to what is declared, in words; empty if no endpoint had a request"`
 	Since   time.Time `json:"since" doc:"when it began to hold"`
 	Reasons []Reason  `json:"reasons" doc:"why the timing cannot be trusted: one for each figure above its threshold that a client can feel"`
 	// Explanations are not reasons by themselves.
-	Explanations []Reason `json:"explanations" doc:"what may be the cause of a reason, one for each figure above its threshold"`
-	Unknown      []string `json:"unknown" doc:"codes of reasons and explanations that the system gives no figure for"`
-	Seconds      float64  `json:"seconds" doc:"that were judged; an endpoint with few requests is judged over up to ten"`
+	Explanations []Reason `json:"explanations" doc:"possible causes of a reason, one for each figure above its threshold"`
+	Unknown      []string `json:"unknown" doc:"codes of reasons and explanations for which the system gives no figure"`
+	Seconds      float64  `json:"seconds" doc:"seconds that were judged; an endpoint with few requests is judged over up to ten"`
 }
 
-// Reason is why the timing cannot be trusted, or what explains that.
+// Reason is a reason why the timing cannot be trusted, or an explanation of such a reason.
 type Reason struct {
-	Code      string    `json:"code" doc:"of the reason, stable; docs/operations.md says what to do"`
-	Text      string    `json:"text" doc:"in words"`
+	Code      string    `json:"code" doc:"code of the reason, stable; docs/operations.md says what to do"`
+	Text      string    `json:"text" doc:"the reason in words"`
 	Number    float64   `json:"number" doc:"the figure"`
-	Threshold float64   `json:"threshold" doc:"that the figure is above"`
-	Unit      string    `json:"unit" doc:"of both: ms, share (0 to 1) or count"`
+	Threshold float64   `json:"threshold" doc:"threshold that the figure exceeds"`
+	Unit      string    `json:"unit" doc:"unit of number and threshold: ms, share (0 to 1) or count"`
 	Since     time.Time `json:"since" doc:"when it began to hold"`
 }
 
@@ -65,8 +65,8 @@ func judge(s *Sample, thresholds Thresholds) Verdict {
 	return v
 }
 
-// reason returns the reason that a check finds in a sample; nil if its figure is not above the
-// limit, or is unknown.
+// reason returns the reason that a check finds in a sample, or nil if the figure is not above the
+// limit or is unknown.
 func (c *check) reason(s *Sample, limit float64, since time.Time) (r *Reason, known bool) {
 	figure, of, limit := c.look(s, limit)
 	if figure == nil {

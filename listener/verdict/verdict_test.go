@@ -41,15 +41,16 @@ func reasonsOf(v Verdict) []string {
 	return codes
 }
 
-// slow returns the timing of an endpoint of whose requests slow ones took longer than the others.
+// slow returns the timing of an endpoint where the given number of requests took longer than the
+// others.
 func slow(name string, requests, slow int, took time.Duration) timing {
 	own := slices.Repeat([]time.Duration{50 * time.Microsecond}, requests-slow)
 	l := histogram.Of(append(own, slices.Repeat([]time.Duration{took}, slow)...)...)
 	return timing{name: name, own: l, total: l}
 }
 
-// late returns the timing of an endpoint with a latency whose requests were all late by the same
-// time.
+// late returns the timing of an endpoint that has a latency and whose requests were all late by the
+// same time.
 func late(name string, injected, by time.Duration) timing {
 	t := slow(name, 100, 0, 0)
 	t.injected = histogram.Of(slices.Repeat([]time.Duration{injected}, 100)...)
@@ -139,14 +140,14 @@ func TestJudge_EachReasonAloneAndItsBorder(t *testing.T) {
 	}
 }
 
-// A slow endpoint is found among fast ones. One or two slow requests among a few are not a
-// percentile.
+// A slow endpoint is found among fast ones. One or two slow requests among a few say nothing about
+// the percentile.
 func TestJudge_EachEndpointIsJudged(t *testing.T) {
 	s := busySample()
 	s.timings = []timing{slow("", 10_000, 70, 300*time.Millisecond), slow("GET /fast", 9930, 0, 0), slow("GET /slow", 70, 70, 300*time.Millisecond)}
 	v := judge(&s, nil)
 	if len(v.Reasons) != 1 || v.Reasons[0].Code != "own-p99" || !strings.HasPrefix(v.Reasons[0].Text, "GET /slow: ") || !strings.Contains(v.Reasons[0].Text, "300 ms") {
-		t.Errorf("verdict %+v, want that GET /slow is", v)
+		t.Errorf("verdict %+v, want GET /slow as a reason", v)
 	}
 	s.timings = []timing{slow("GET /few", 20, 2, 300*time.Millisecond), slow("GET /many", 1000, 15, 300*time.Millisecond)}
 	if v := judge(&s, nil); !v.Trusted {
@@ -155,7 +156,7 @@ func TestJudge_EachEndpointIsJudged(t *testing.T) {
 	for n, slowest := range map[int]int{2: 2, 20: 4, 300: 10} {
 		s.timings = []timing{slow("GET /few", n, slowest, 300*time.Millisecond)}
 		if v := judge(&s, nil); v.Trusted {
-			t.Errorf("trusted, with %d slow ones of %d", slowest, n)
+			t.Errorf("trusted, with %d slow requests of %d", slowest, n)
 		}
 	}
 }
@@ -171,7 +172,7 @@ func TestJudge_SaysHowMuchTheServerAdded(t *testing.T) {
 	if v := judge(&s, nil); v.Size != want {
 		t.Errorf("got %q, want %q", v.Size, want)
 	}
-	// One outcome has a latency and is on time; another one takes long to render.
+	// One outcome has a latency and is on time; the other one takes long to render.
 	mixed := slow("GET /mixed", 200, 100, 40*time.Millisecond)
 	mixed.late = histogram.Of(slices.Repeat([]time.Duration{time.Millisecond}, 100)...)
 	s.timings = []timing{mixed}
@@ -205,12 +206,13 @@ func TestSampler_WhatMayBeLateIsOfTheShortestLatency(t *testing.T) {
 		sampler.Take(s.after(time.Second))
 		v, _ := sampler.Current()
 		if len(v.Reasons) != 1 || v.Reasons[0].Code != "injection-p99" || math.Abs(v.Reasons[0].Threshold-want) > want/100 {
-			t.Errorf("%d short ones: %+v, want a threshold of %v ms", short, v.Reasons, want)
+			t.Errorf("%d short latencies: %+v, want a threshold of %v ms", short, v.Reasons, want)
 		}
 	}
 }
 
-// Webhooks that wait for a worker are late now, no matter how late those were that have been sent.
+// Webhooks that wait for a worker count as late now, however late the webhooks were that have been
+// sent.
 func TestJudge_WebhooksThatWaitAreLateNow(t *testing.T) {
 	s := busySample()
 	s.WebhookLag = Spread{Count: 1000, P99: 1}
@@ -220,7 +222,7 @@ func TestJudge_WebhooksThatWaitAreLateNow(t *testing.T) {
 	}
 	s.WebhooksDue = 50
 	if v := judge(&s, nil); v.Trusted || v.Reasons[0].Code != "lag-p99" || v.Reasons[0].Number != 8000 {
-		t.Errorf("50 of 1,050 wait for 8 s: %+v, want that they are late", v.Reasons)
+		t.Errorf("50 of 1,050 wait for 8 s: %+v, want them late", v.Reasons)
 	}
 }
 
@@ -267,11 +269,12 @@ func TestJudge_WhatIsUnknownIsNamedAndNoReason(t *testing.T) {
 		t.Errorf("verdict %+v, want trusted with unknown %v", v, want)
 	}
 	if v := judge(&s, Thresholds{"machine": math.Inf(1)}); slices.Contains(v.Unknown, "machine") {
-		t.Error("a reason that is switched off is not asked for, and not unknown")
+		t.Error("a disabled reason is still looked at, or listed as unknown")
 	}
 }
 
-// Three late figures among a few hundred are a percentile, but prove little if each is barely late.
+// Three late figures among a few hundred are enough for a percentile, but prove little if each is
+// barely late.
 func TestJudge_AShortStallThatTheProbeMeetsIsNoReason(t *testing.T) {
 	const ms = time.Millisecond
 	late := func(by ...time.Duration) histogram.Snapshot {
@@ -386,7 +389,7 @@ func FuzzParseThresholds(f *testing.F) {
 	})
 }
 
-// Every protocol is a member of the samples, with its own name.
+// Samples have a member for every protocol, with the name of the protocol.
 func TestProtocols_AreAllOfThem(t *testing.T) {
 	var before, after record.Counts
 	for p := range after.Protocols {

@@ -15,7 +15,7 @@ import (
 // texts are buffers for rendering the parts of a delivery, which are then copied.
 var texts = sync.Pool{New: func() any { return new([]byte) }}
 
-// Delivery renders one delivery. The depth is how many webhooks in a row led to it. It
+// Delivery renders one delivery. The depth is how many webhooks in a row led to the delivery. It
 // returns an error if the URL or Host is invalid.
 func (h *Hook) Delivery(r *matcher.Request, depth int) (dispatcher.Delivery, error) {
 	if h.url == nil && h.fields == nil && h.body == nil {
@@ -84,8 +84,8 @@ func appendLines(dst []byte, fields []field, r *matcher.Request) []byte {
 	return dst
 }
 
-// renderedError returns why a rendered URL or Host is invalid. If Host is empty, that of the URL is
-// used.
+// renderedError returns why a rendered URL or Host is invalid. If Host is empty, the host of the
+// URL is used.
 func (h *Hook) renderedError(url, host []byte) error {
 	if h.url != nil {
 		if what := address.URLFault(url); what != "" {

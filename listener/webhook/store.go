@@ -16,7 +16,7 @@ func Store(name string) (open func(*slog.Logger) (dispatcher.Store, error), fall
 		return func(log *slog.Logger) (dispatcher.Store, error) {
 			box, pending, err := outbox.Open(name, log)
 			if len(pending) > 0 {
-				log.Info("webhooks are pending from before", "pending", len(pending), "store", name)
+				log.Info("webhooks are still pending from an earlier start", "pending", len(pending), "store", name)
 			}
 			return box, err
 		}, false, nil

@@ -3,14 +3,14 @@ package webhook
 import "sync"
 
 // Storing runs functions that store webhooks of rows, each in its own goroutine, since they wait
-// for the store. There are at most as many as webhooks may be pending.
+// for the store. The number of goroutines is limited to the number of webhooks that may be pending.
 type Storing struct {
 	mu     sync.Mutex // guards the field below
 	closed bool
 	all    sync.WaitGroup
 }
 
-// Do calls a function in a goroutine. After Close it returns false, and does not call it.
+// Do calls a function in a goroutine. After Close, it returns false without calling the function.
 func (s *Storing) Do(store func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -20,7 +20,7 @@ func (s *Storing) Do(store func()) bool {
 	return !s.closed
 }
 
-// Close waits for the goroutines. None starts afterwards.
+// Close waits for the goroutines. No goroutine is started afterwards.
 func (s *Storing) Close() {
 	s.mu.Lock()
 	s.closed = true

@@ -36,16 +36,17 @@ type Hook struct {
 type field struct {
 	name     string
 	value    string             // the value, if it is the same for every request
-	template *renderer.Template // otherwise the template
+	template *renderer.Template // otherwise, the template
 }
 
 // MaxDepth is how many webhooks in a row may trigger each other.
 const MaxDepth = 10
 
-// maxKept is the size of the largest buffer that is kept for the next delivery, in bytes.
+// maxKept is the size, in bytes, of the largest buffer that is kept for the next delivery.
 const maxKept = 256 << 10
 
-// Compile compiles webhooks. The name, with the position if there are several, is for the log.
+// Compile compiles webhooks. The name, followed by the position if there are several, is used in
+// the log.
 func Compile(all []config.Webhook, name string, scope *renderer.Scope) ([]Hook, syntax.Problems) {
 	var problems syntax.Problems
 	hooks := make([]Hook, 0, len(all))
@@ -94,7 +95,8 @@ func compile(w *config.Webhook, scope *renderer.Scope) (Hook, syntax.Problems) {
 	var text string
 	text, h.url, wrong = renderer.CompileText(w.URL, renderer.URL, scope)
 	if what := address.URLFault([]byte(text)); what != "" && h.url == nil && wrong.Err() == nil && text != w.URL.Value {
-		// Fixed URLs were checked when they were read. This one may be fixed by env.NAME.
+		// Literal URLs were checked when they were read. This URL may have become fixed through
+		// env.NAME.
 		wrong = append(wrong, syntax.Problem{Pos: w.URL.Pos, Key: w.URL.Key, What: fmt.Sprintf("%q is not a valid URL: %s", address.Shown(text), what)})
 	}
 	h.shared.URL, problems = text, append(problems, wrong...)
@@ -129,7 +131,7 @@ func (h *Hook) compileHeaders(w *config.Webhook, scope *renderer.Scope) (form re
 				h.host = t
 				continue
 			}
-			if what := address.HostPortFault([]byte(text)); what != "" && wrong.Err() == nil && text != d.Value.Value { // like the URL
+			if what := address.HostPortFault([]byte(text)); what != "" && wrong.Err() == nil && text != d.Value.Value { // as with the URL
 				problems = append(problems, syntax.Problem{Pos: d.Value.Pos, Key: d.Value.Key, What: hostError([]byte(text), what).Error()})
 			}
 		}

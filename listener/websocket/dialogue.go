@@ -23,15 +23,15 @@ import (
 
 // Dialogues holds the state that the WebSocket connections of a server share.
 type Dialogues struct {
-	MaxText int          // bytes of each text that is rendered
-	Log     *slog.Logger // gets a line for each connection that ended; nil for none
+	MaxText int          // maximum size of a rendered text, in bytes
+	Log     *slog.Logger // gets a line for each connection that has ended; nil if none
 	// Stopped is called when a template of a WebSocket cannot be rendered completely. It returns
 	// the reason to send to the client.
 	Stopped func(socket string, err error) (reason string)
 
 	open    atomic.Int64
-	buffers sync.Pool // of *buffer
-	writers sync.Pool // of *bufio.Writer
+	buffers sync.Pool // pool of *buffer
+	writers sync.Pool // pool of *bufio.Writer
 }
 
 // Open returns how many connections are open.
@@ -42,8 +42,7 @@ type Conn interface {
 	net.Conn
 	// ReadHeld reads what arrived after the handshake and was read with it.
 	ReadHeld(b []byte) int
-	// IsEnding reports whether the server is stopping. Then a read is interrupted by a
-	// deadline.
+	// IsEnding reports whether the server is stopping. If so, a deadline interrupts reads.
 	IsEnding() bool
 	// Discard stops sending to the client, and reads what the client sends until the client also
 	// stops.
@@ -52,10 +51,10 @@ type Conn interface {
 	CloseNow() error
 }
 
-// Dialogue is one WebSocket connection. A single goroutine does everything on it. It sleeps in a
-// read whose deadline is the time of the next unrequested message. So two writes never mix, nothing
-// is read from a client that does not read the replies it requested, and a message that falls due
-// several times while the goroutine is busy is sent once.
+// Dialogue is one WebSocket connection. A single goroutine does everything on it. That goroutine
+// sleeps in a read whose deadline is the time of the next unrequested message. So two writes are
+// never interleaved, nothing is read from a client that does not read the replies it requested, and
+// a message that falls due several times while the goroutine is busy is sent once.
 type Dialogue struct {
 	*Dialogues
 	socket *Socket
@@ -63,33 +62,33 @@ type Dialogue struct {
 	seed   func(nth uint64, numbers *matcher.Random)
 	made   uint64 // number of texts rendered from templates
 
-	// The request that became the connection, for templates; empty if none needs it.
+	// The request that became the connection, for templates; empty if no template needs it.
 	asked  matcher.Input
 	params [][]byte
 
 	conn Conn
-	raw  net.Conn // underlies conn; used for reading
+	raw  net.Conn // the connection under conn; used for reading
 	in   *bufio.Reader
-	// The heads of frames: the received one, and the sent one, since one may be sent while another
-	// is received.
+	// The heads of the frame being received and of the frame being sent, which differ because a
+	// frame may be sent while another is received.
 	head, sentHead [ws.MaxHeaderSize]byte
 	state          ws.State
 
 	opened time.Time
 	next   []scheduled // one for each send of the socket
-	wakes  time.Time   // the read deadline; zero for none
+	wakes  time.Time   // the read deadline; zero if none
 
-	code     int       // the close code that was sent or received first; 0 before
+	code     int       // the close code that was sent or received first; 0 before that
 	closing  bool      // a close was sent: nothing else is sent any more
 	closedBy time.Time // deadline for the client's answer to the close
-	failed   error     // of the connection
-	received int       // messages
+	failed   error     // the error of the connection
+	received int       // number of messages
 	sent     int
 }
 
 // scheduled is the schedule of an unrequested message.
 type scheduled struct {
-	at   time.Time // zero: never again
+	at   time.Time // zero if the message is not sent again
 	sent int
 }
 
@@ -98,13 +97,13 @@ const closeTime = 5 * time.Second
 
 // Sizes of buffers, in bytes.
 const (
-	readBuffer  = 512 // of each connection; holds a control frame
+	readBuffer  = 512 // for each connection; large enough for a control frame
 	writeBuffer = 4 << 10
 	keptMessage = 64 << 10 // the largest buffer that is returned to the pool
 )
 
-// New returns the dialogue of a request whose handshake was accepted. It is counted in a shard of
-// the socket's counters.
+// New returns the dialogue of a request whose handshake was accepted. The dialogue is counted in a
+// shard of the socket's counters.
 func (d *Dialogues) New(k *Socket, r *matcher.Request, shard uint32) *Dialogue {
 	t := &Dialogue{Dialogues: d, socket: k, state: ws.StateServerSide}
 	if k.Counters != nil {
@@ -153,7 +152,7 @@ func (t *Dialogue) hear() bool {
 		t.explain(err)
 		return false
 	}
-	b := t.borrow() // only now, as the connection may have been idle for long
+	b := t.borrow() // only now, since the connection may have been idle for a long time
 	defer t.giveBack(b)
 	if err := t.readMessage(head, b); err != nil {
 		t.explain(err)
@@ -188,8 +187,8 @@ func (t *Dialogue) answer(text []byte, opcode ws.OpCode) {
 	}
 }
 
-// say sends a message; received is the one that it answers, nil for none. The message has the
-// opcode of received unless it declares its own.
+// say sends a message; received is the message that it answers, or nil if it answers none. The
+// message has the opcode of received unless it declares its own.
 func (t *Dialogue) say(m *message, received []byte, opcode ws.OpCode) {
 	if m.opcode != 0 {
 		opcode = m.opcode
@@ -324,7 +323,7 @@ func (s *scheduled) advance(k *send, now time.Time) {
 	}
 }
 
-// due returns when reading must wake up; zero for never.
+// due returns when reading must wake up, or the zero time for never.
 func (t *Dialogue) due() time.Time {
 	if t.closing {
 		return t.closedBy
@@ -350,8 +349,8 @@ func (t *Dialogue) close(code int, reason []byte) {
 	t.writeClose(code, reason)
 }
 
-// end ends the connection: the client has answered a close, has received its protocol error, or has
-// left.
+// end ends the connection: the client has answered a close, has been told of its protocol error, or
+// has left.
 func (t *Dialogue) end() {
 	if t.failed == nil {
 		t.conn.Discard() // it may still be sending, and must receive the close

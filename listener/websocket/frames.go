@@ -9,7 +9,7 @@ import (
 	"github.com/gobwas/ws"
 )
 
-// protocolError is a protocol error of a client, in the form in which a close reports it.
+// protocolError is a protocol error by a client, in the form in which a close reports it.
 type protocolError struct {
 	code   ws.StatusCode
 	reason string
@@ -156,7 +156,7 @@ func (t *Dialogue) write(opcode ws.OpCode, payload []byte) {
 	w.Reset(t.conn)
 	_ = ws.WriteHeaderBuffer(w, ws.Header{Fin: true, OpCode: opcode, Length: int64(len(payload))}, t.sentHead[:])
 	_, _ = w.Write(payload)
-	if err := w.Flush(); err != nil { // reports an error of any of the three writes
+	if err := w.Flush(); err != nil { // returns the error of any of the three writes
 		t.failed = err
 	}
 	w.Reset(nil)

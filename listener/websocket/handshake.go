@@ -21,7 +21,7 @@ func Asks(r *matcher.Request) bool {
 	return string(r.In.Method) == "GET" && hasOption(r, "Upgrade", "websocket")
 }
 
-// hasOption reports whether one of the options of a header, in lower case, is option.
+// hasOption reports whether one of the options in a header is option, regardless of case.
 func hasOption(r *matcher.Request, name, option string) bool {
 	return slices.ContainsFunc(options(r, name), func(one []byte) bool { return ascii.EqualFold(one, option) })
 }
@@ -57,7 +57,7 @@ func (k *Socket) Accept(r *matcher.Request, p *reply.Reply) bool {
 	return true
 }
 
-// handshakeError returns what is wrong with a handshake; "" for nothing.
+// handshakeError returns what is wrong with a handshake, or "" if nothing is.
 func handshakeError(r *matcher.Request) (f reply.Failure, what string) {
 	text, keys := only(r.In.Header.Values(keyField))
 	key, err := base64.StdEncoding.DecodeString(string(text))
@@ -79,7 +79,7 @@ func handshakeError(r *matcher.Request) (f reply.Failure, what string) {
 	return reply.Failure{}, ""
 }
 
-// only returns the first of the values of a header, and how many there are.
+// only returns the first value of a header, and the number of values.
 func only(values iter.Seq[[]byte]) (first []byte, n int) {
 	for value := range values {
 		if n == 0 {
@@ -96,8 +96,8 @@ func acceptance(key []byte) string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// subprotocol returns the first declared subprotocol that the client offers. If it is "", the
-// client may end the connection.
+// subprotocol returns the first declared subprotocol that the client offers. If the result is "",
+// the client may end the connection.
 func (k *Socket) subprotocol(r *matcher.Request) string {
 	offered := options(r, "Sec-WebSocket-Protocol")
 	for _, name := range k.subprotocols {
@@ -117,7 +117,7 @@ func RequireUpgrade(r *matcher.Request, p *reply.Reply) (message string) {
 	return message
 }
 
-// askForUpgrade adds the headers that say what a client must request.
+// askForUpgrade adds the headers that tell a client what it must request.
 func askForUpgrade(p *reply.Reply) {
 	p.Add("Upgrade", "websocket")
 	p.Add("Connection", "Upgrade")

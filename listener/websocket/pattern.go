@@ -15,16 +15,16 @@ import (
 	"mockserver/renderer/scalar"
 )
 
-// pattern is compared with messages: it is a text, or else the shape of a JSON object or a regular
+// pattern is what messages are compared with: a text, the shape of a JSON object, or a regular
 // expression.
 type pattern struct {
 	text  string
-	shape *shape         // for a JSON object; nil for none
+	shape *shape         // the shape of a JSON object; nil if none
 	whole *regexp.Regexp // matches the whole message; nil if only the text matches
 	any   bool           // whole matches every message
 }
 
-// heard is a message while it is compared with patterns. Its JSON is parsed at most once.
+// heard is a message that is compared with patterns. Its JSON is parsed at most once.
 type heard struct {
 	text   []byte
 	value  view.Value
@@ -84,7 +84,7 @@ func compilePattern(text syntax.Text) (*pattern, syntax.Problems) {
 	return p, warnings
 }
 
-// describe returns what is wrong with an expression.
+// describe returns, as a text, what is wrong with an expression.
 func describe(err error) string {
 	if fault, ok := err.(*regex.Error); ok {
 		return fmt.Sprintf("the pattern is not a valid RE2 expression: %s: %q", fault.Code, wording.Clip(fault.Expr))
@@ -128,7 +128,7 @@ type shape struct {
 	text    string         // for a string
 	raw     []byte         // for a number or a boolean, its JSON text
 	like    *regexp.Regexp // for a string that contains placeholders
-	members []member       // required members of an object
+	members []member       // the required members of an object
 	items   []shape        // for an array
 }
 
@@ -139,7 +139,7 @@ type member struct {
 }
 
 // shapeOf returns the shape of a JSON value. A placeholder alone matches any value, and one inside
-// text matches any text. Of members with the same name the last one counts.
+// text matches any text. Of several members with the same name, the last one counts.
 func shapeOf(v view.Value) shape {
 	s := shape{kind: v.Kind, raw: v.Raw}
 	switch v.Kind {
@@ -207,9 +207,9 @@ func (s *shape) matches(v view.Value) bool {
 	return true
 }
 
-// covers reports whether no message reaches another, later pattern. The text of a JSON object
-// stands for all messages that it matches: a placeholder in it is a string that only a placeholder
-// matches.
+// covers reports whether the pattern leaves no message for a later pattern. To find out, the text
+// of a later JSON object is treated as a message: a placeholder in it is a string that only a
+// placeholder matches.
 func (p *pattern) covers(later *pattern) bool {
 	if p.any || p.text == later.text {
 		return true

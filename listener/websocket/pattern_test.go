@@ -50,7 +50,7 @@ func TestPattern_Matches(t *testing.T) {
 	}
 }
 
-// Only a string with escapes is copied.
+// Matching allocates nothing, except to copy a string with escapes.
 func TestPattern_MatchingAllocatesNothing(t *testing.T) {
 	message := []byte(`{"type": "order", "id": 7.0, "items": [{"sku": "A-1"}, {"sku": "B\n2"}], "note": null}`)
 	for _, text := range []string{"ping", `[a-z]+ \d+`, `{"type": "order", "id": 7, "items": [{"sku": "A-1"}, {"sku": "{{x}}"}]}`, `{"items": [{}, {"sku": "{{x}}"}], "note": null}`, `{"type": "o{{x}}"}`} {
@@ -67,8 +67,8 @@ func TestPattern_MatchingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// FuzzPattern compares patterns with messages: nothing panics, a message that is the text of the
-// pattern matches, and an expression matches what Go's own package matches.
+// FuzzPattern compares patterns with messages: nothing panics, a message that equals the text of
+// the pattern matches, and an expression matches whatever Go's own package matches.
 func FuzzPattern(f *testing.F) {
 	for _, pair := range [][2]string{
 		{"ping", "ping"}, {"a+(b|c)", "aab"}, {`{"a": "{{x}}"}`, `{"a": [1]}`}, {`{"a": {{x}}, "b": [{"c": "d{{e}}"}]}`, `{"a":1,"b":[{"c":"de"}]}`},
@@ -94,12 +94,12 @@ func FuzzPattern(f *testing.F) {
 		if p.shape == nil && text != string(message) {
 			expression, err := regexp.Compile("(?s)" + text)
 			if err != nil {
-				return // it is only valid with flags of its own
+				return // it is only valid with its own flags
 			}
 			expression.Longest()
 			at := expression.FindIndex(message)
 			if whole := at != nil && at[0] == 0 && at[1] == len(message); whole && !got && !strings.Contains(text, "$") {
-				t.Errorf("%q does not match %q, which it is the whole of", text, message)
+				t.Errorf("%q does not match %q completely", text, message)
 			}
 		}
 	})

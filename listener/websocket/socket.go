@@ -1,6 +1,6 @@
 // Package websocket serves WebSockets: it compiles them from a specification, answers the handshake
-// of a request, and owns the connection from then on until it is closed. Its caller is the server,
-// which receives requests and connections.
+// of a request, and owns the connection from then on until it is closed. It is called by the
+// server, which accepts connections and receives requests.
 package websocket
 
 import (
@@ -24,11 +24,11 @@ type Socket struct {
 
 	name         string // "WebSocket /rooms/:id", for logs and messages
 	subprotocols []string
-	connect      *message // nil for none
+	connect      *message // nil if none
 	reactions    []reaction
 	sends        []send
-	limit        int  // bytes of a message
-	templated    bool // a sent text depends on the request
+	limit        int  // maximum size of a message, in bytes
+	templated    bool // some text that is sent depends on the request
 	seed         *Seed
 }
 
@@ -41,13 +41,13 @@ type reaction struct {
 // send is an unrequested message.
 type send struct {
 	first, every time.Duration
-	times        int // 0 for no end
+	times        int // 0 means without end
 	message      message
 }
 
 // message is an action of the server: a message to send, the end of the connection, or both.
 type message struct {
-	sends    bool // there is a message
+	sends    bool // there is a message to send
 	static   []byte
 	template *renderer.Template // used instead of static
 	opcode   ws.OpCode          // 0 means the opcode of the message it answers
@@ -64,8 +64,9 @@ type ending struct {
 type Compiler struct {
 	Env        func(string) (string, bool)
 	Counters   *renderer.Counters
-	MaxMessage int // bytes of a message, unless the WebSocket declares its own; 0 is 1 MiB
-	// Seed makes the random choices of a WebSocket repeatable; if it returns nil, they are not.
+	MaxMessage int // maximum size of a message, unless the WebSocket declares one; 0 is 1 MiB
+	// Seed makes the random choices of a WebSocket repeatable; if it returns nil, they are not
+	// repeatable.
 	Seed func(asking *config.Endpoint) *Seed
 }
 
@@ -80,7 +81,7 @@ type Seed struct {
 
 const defaultMaxMessage = 1 << 20 // bytes
 
-// compile compiles one WebSocket: when a request becomes a connection, and what is sent on it.
+// compile compiles one WebSocket: which requests become connections, and what is sent on them.
 func (c *Compiler) compile(w *config.WebSocket) (matcher.Route, Socket, syntax.Problems) {
 	path, problems := matcher.ParsePattern(w.Path)
 	scope := renderer.Scope{Params: path.Params(), Env: c.Env, Counters: c.Counters}
@@ -118,7 +119,7 @@ func (c *Compiler) compile(w *config.WebSocket) (matcher.Route, Socket, syntax.P
 		}
 		s.sends = append(s.sends, send{first: d.First(), every: d.Every, times: times, message: t.message(&d.Response)})
 	}
-	if w.Close != nil { // last, so that it follows the messages that are due at the same time
+	if w.Close != nil { // added last, so that it follows the messages that are due at the same time
 		s.sends = append(s.sends, send{first: w.Close.After, times: 1, message: message{close: t.ending(w.Close)}})
 	}
 	return route, s, w.Claim(t.problems)
@@ -181,7 +182,7 @@ func (t *texts) ending(e *config.Close) *ending {
 	return &ending{e.CloseCode(), t.template(e.Reason, renderer.Plain)}
 }
 
-// template compiles a text; one with errors becomes the empty text.
+// template compiles a text. A text with errors becomes the empty text.
 func (t *texts) template(text syntax.Text, form renderer.Form) *renderer.Template {
 	made, wrong := renderer.Compile(text, form, &t.scope)
 	t.problems = append(t.problems, wrong...)

@@ -11,12 +11,12 @@ import (
 // Table holds the compiled WebSockets of a specification. A nil Table has none.
 type Table struct {
 	routes  *matcher.Table
-	index   *nearest.Index // of the same routes
+	index   *nearest.Index // index of the same routes
 	sockets []Socket       // indexed by the results of routes
 }
 
-// Compile compiles the WebSockets of a specification. The Table is nil if there are none, or
-// some have errors.
+// Compile compiles the WebSockets of a specification. The Table is nil if there are none or if some
+// have errors.
 func (c *Compiler) Compile(declared []config.WebSocket) (*Table, syntax.Problems) {
 	var problems syntax.Problems
 	routes, sockets := make([]matcher.Route, len(declared)), make([]Socket, len(declared))
@@ -57,8 +57,8 @@ func (t *Table) Declares(r *matcher.Request) bool {
 	return t != nil && len(t.routes.Methods(r)) > 0
 }
 
-// Nearest returns the reasons why the WebSockets most like a request, at most limit of them, do not
-// match it.
+// Nearest returns, for at most limit WebSockets that are most like a request, the reasons why they
+// do not match it.
 func (t *Table) Nearest(r *matcher.Request, limit int) []string {
 	if t == nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// inTurn is a connection on which requests arrive, one with each read.
+// inTurn is a connection on which each read returns one request.
 type inTurn struct {
 	net.Conn
 	requests []string
@@ -27,8 +27,8 @@ func (s *inTurn) Read(b []byte) (int, error) {
 }
 func (s *inTurn) SetReadDeadline(time.Time) error { return nil }
 
-// A repeated request looks the same to the code that answers it, whatever was done to the bytes of
-// the previous one; a request that differs in any byte is another request.
+// A repeated request looks the same to the code that answers it, whatever that code did to the
+// bytes of the previous one. A request that differs in any byte is not a repetition.
 func TestAgain_IsAsAtFirst(t *testing.T) {
 	request := func(path, body, more string) string {
 		return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\n%sContent-Length: %d\r\n\r\n%s", path, more, len(body), body)
@@ -53,7 +53,7 @@ func TestAgain_IsAsAtFirst(t *testing.T) {
 	}
 	conn := l.Adopt(&inTurn{requests: sent})
 	if n, err := conn.Read(make([]byte, MaxHeader)); n > 0 || err != io.EOF {
-		t.Errorf("then came %d bytes, %v", n, err)
+		t.Errorf("then got %d bytes, %v", n, err)
 	}
 	for i, want := range sent {
 		if i >= len(got) || got[i] != want {
@@ -62,7 +62,8 @@ func TestAgain_IsAsAtFirst(t *testing.T) {
 	}
 }
 
-// A request that is not plain ends the repetition: it does not repeat the previous one.
+// After a request that is not plain, the next request does not count as a repetition of an earlier
+// one.
 func TestAgain_NotAfterAnother(t *testing.T) {
 	const plain, other = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n", "HEAD /a HTTP/1.1\r\nHost: a\r\n\r\n"
 	var w framing
@@ -76,7 +77,7 @@ func TestAgain_NotAfterAnother(t *testing.T) {
 			t.Errorf("%d: %q again: %t", i, c.request, got)
 		}
 		if !c.again {
-			_, _, _ = w.take(b) // none of them is an error
+			_, _, _ = w.take(b) // no request here is an error
 			w.plain.Bytes = b
 		}
 	}

@@ -10,20 +10,20 @@ import (
 // alarm ends pauses when they are due. The runtime waits for its timers in whole milliseconds, so
 // on an idle machine a deadline passes up to one millisecond late. An exact system timer wakes the
 // runtime, which then finds the deadlines that have passed. So the alarm only needs to know when to
-// wake, not for whom; a pause that has already ended for another reason costs one needless wake-up.
+// wake the runtime, not which pauses end then; a pause that has already ended for another reason
+// costs one needless wake-up.
 //
-// It is a goroutine that runs from the first pause until the alarm is closed. A nil alarm does
-// nothing.
+// Its goroutine runs from the first pause until the alarm is closed. A nil alarm does nothing.
 type alarm struct {
 	mu    sync.Mutex     // guards the fields below
 	timer *timerfd.Timer // nil before the first pause
 	over  bool           // the alarm is closed, or no timer is available
 	base  time.Time
-	times []int64 // when to wake, from base: a heap, the first on top
+	times []int64 // when to wake, as time since base: a heap with the earliest on top
 	ended sync.WaitGroup
 }
 
-// alarmTick is the unit that times are rounded up to: one wake-up serves all within it.
+// alarmTick is the unit that times are rounded up to: one wake-up serves all times within it.
 const alarmTick = 50 * time.Microsecond
 
 func newAlarm() *alarm { return &alarm{base: time.Now()} }
@@ -47,7 +47,7 @@ func (a *alarm) at(t time.Time) {
 	}
 }
 
-// start creates the timer. Without one, deadlines pass when the runtime notices them.
+// start creates the timer. Without one, pauses end when the runtime notices their deadlines.
 func (a *alarm) start() {
 	timer, err := timerfd.New()
 	if err != nil {
@@ -58,10 +58,10 @@ func (a *alarm) start() {
 	a.ended.Go(a.ring)
 }
 
-// ring wakes the runtime whenever a time has come.
+// ring wakes the runtime whenever one of the times has come.
 func (a *alarm) ring() {
 	for {
-		if err := a.timer.Wait(); err != nil { // it is closed, or it cannot be read
+		if err := a.timer.Wait(); err != nil { // the timer is closed, or it cannot be read
 			a.mu.Lock()
 			if !a.over {
 				a.over, a.times = true, nil
@@ -80,12 +80,12 @@ func (a *alarm) ring() {
 	}
 }
 
-// arm sets the timer to the first time. If that has already passed, the timer fires at once.
+// arm sets the timer to the earliest time. If that has already passed, the timer fires at once.
 func (a *alarm) arm() {
 	a.timer.Set(time.Duration(a.times[0]) - time.Since(a.base))
 }
 
-// push adds a time, unless it is already the first.
+// push adds a time, unless it is already the earliest.
 func (a *alarm) push(due int64) {
 	if len(a.times) > 0 && a.times[0] == due {
 		return
@@ -101,7 +101,7 @@ func (a *alarm) push(due int64) {
 	}
 }
 
-// pop removes the first time.
+// pop removes the earliest time.
 func (a *alarm) pop() {
 	last := len(a.times) - 1
 	a.times[0] = a.times[last]
@@ -121,7 +121,7 @@ func (a *alarm) pop() {
 	}
 }
 
-// close stops the alarm, and returns once it has stopped.
+// close stops the alarm, and returns when it has stopped.
 func (a *alarm) close() {
 	if a == nil {
 		return

@@ -32,8 +32,8 @@ func TestAlarm_TimesAreInOrder(t *testing.T) {
 	}
 }
 
-// The alarm goes off for each time, the earlier of two first, and stops when it is closed, however
-// many times are left.
+// The alarm goes off at each time, in order, and stops when it is closed, however many times are
+// left.
 func TestAlarm_GoesOff(t *testing.T) {
 	a := newAlarm()
 	left := func() int {
@@ -48,12 +48,12 @@ func TestAlarm_GoesOff(t *testing.T) {
 	for left() > 1 {
 		select {
 		case <-t.Context().Done():
-			t.Fatal("it does not go off")
+			t.Fatal("the alarm does not go off")
 		default:
 		}
 	}
 	if took := time.Since(begun); took < 20*time.Millisecond {
-		t.Errorf("it went off after %v, want 20ms at least", took)
+		t.Errorf("the alarm went off after %v, want at least 20ms", took)
 	}
 	a.close()
 	a.at(begun)
@@ -67,8 +67,8 @@ func TestAlarm_GoesOff(t *testing.T) {
 	newAlarm().close() // it was never used
 }
 
-// However many clients leave before their pause is over, the alarm does not store their times: it
-// stores only those of pauses that are nearly over.
+// The alarm does not store the times of clients that leave during a pause, however many there are:
+// it stores only the times of pauses that are nearly over.
 func TestPause_KeepsNoTimesOfClientsThatLeft(t *testing.T) {
 	l := New(nil, slog.New(slog.DiscardHandler))
 	l.StartAlarm()

@@ -4,8 +4,8 @@ package wire
 
 import "time"
 
-// alarm ends pauses when they are due, on Linux. Elsewhere they end when the runtime notices that
-// their deadline has passed, up to a millisecond later.
+// alarm does nothing: only on Linux can it end pauses exactly when they are due. Elsewhere they end
+// when the runtime notices that their deadline has passed, up to a millisecond later.
 type alarm struct{}
 
 func newAlarm() *alarm { return nil }

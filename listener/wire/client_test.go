@@ -44,8 +44,8 @@ func (s *scripted) SetReadDeadline(time.Time) error { return nil }
 
 func (s *scripted) SetWriteDeadline(time.Time) error { return nil }
 
-// queue is a listener that returns its items in order, and the last one again and again, until it
-// is closed.
+// queue is a listener that returns its items in order, and then repeats the last one until it is
+// closed.
 type queue struct {
 	next   []any // error or net.Conn
 	asked  int
@@ -94,7 +94,7 @@ const whole = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 type pointed struct {
 	net.Conn
 	n        int
-	before   bool // it happens before the call, not after it
+	before   bool // it happens before the call rather than after it
 	happened func()
 }
 

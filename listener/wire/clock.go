@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// clock is the time, up to clockTick old, for the deadlines of connections: each request needs it,
-// and getting it from the system takes a hundred times as long.
+// clock is the time, up to clockTick old, for the deadlines of connections. Each request needs the
+// time, and asking the system for it takes a hundred times as long.
 type clock struct {
 	base  time.Time
 	since atomic.Int64           // nanoseconds from base to the last tick
@@ -14,17 +14,17 @@ type clock struct {
 	date  atomic.Pointer[[]byte] // the time of the last tick, formatted for headers
 }
 
-// clockTick is how far the clock may lag; if the machine is late, the clock lags that much more. No
-// deadline is set closer than clockTick.
+// clockTick is how far the clock may lag; if its timer fires late, the clock lags that much more.
+// No deadline is set closer than clockTick.
 const clockTick = time.Second
 
-// elapsed is the time from base to the last tick.
+// elapsed returns the time from base to the last tick.
 func (c *clock) elapsed() time.Duration { return time.Duration(c.since.Load()) }
 
-// exactly is the time from base to now.
+// exactly returns the time from base to now.
 func (c *clock) exactly() time.Duration { return time.Since(c.base) }
 
-// start starts the clock. It calls tick each second until stop.
+// start starts the clock, which calls tick each second until stop is called.
 func (c *clock) start(tick func()) {
 	if c.base.IsZero() {
 		c.base = time.Now()

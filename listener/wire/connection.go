@@ -11,39 +11,39 @@ import (
 	"mockserver/matcher"
 )
 
-// Connection is one accepted connection. Its time-outs for bodies and responses are for a peer that
-// stalls: they restart whenever a byte gets through, as long as the rate is high enough.
+// Connection is one accepted connection. Its time-outs for bodies and responses are meant for a
+// peer that stalls: they restart whenever a byte gets through, as long as the rate is high enough.
 type Connection struct {
 	net.Conn
 	from   *Connections
-	spoke  atomic.Bool // something was read from it, other than empty lines
-	unread atomic.Bool // it was refused while the client may still be sending
+	spoke  atomic.Bool // something other than empty lines was read from it
+	unread atomic.Bool // the client was refused and may still be sending
 	idle   idleness
 	// answered means that serving the connection ended with a response to its last request.
 	answered atomic.Bool
-	upgraded atomic.Bool // it has left HTTP/1.1, after the current or last response: see talk
+	upgraded atomic.Bool // it leaves, or has left, HTTP/1.1: see talk
 
 	// Only the goroutine that serves the connection uses the fields below.
-	at          part      // the part that it was last read for
+	at          part      // the part that the connection was last read for
 	readExpires time.Time // the read deadline of that part
-	readInForce time.Time // the one that the connection has
+	readInForce time.Time // the deadline that is set on the connection
 	readRenewed time.Time // when the deadline of a body was renewed
-	// As time since the base of the clock, because they are compared on each request.
+	// Stored as time since the base of the clock, because they are compared on each request.
 	restsUntil   time.Duration // the read deadline of an idle connection, if it is in force; else 0
 	idleSince    time.Duration // when it was last read for another request
 	writeExpires time.Duration // the write deadline
 
 	bodyBegun time.Time // when the time-out of the body began
-	bodyRead  int       // bytes of it
+	bodyRead  int       // how many of its bytes were read
 	writing   progress  // of the current Write
-	parked    bool      // it is outside fasthttp: it waits, becomes large, or begins TLS
+	parked    bool      // fasthttp does not serve it now: it waits, becomes large, or begins TLS
 	served    bool      // Serve serves it
 	large     bool      // see IsLarge
 	grows     bool      // it becomes large when more arrives
 	first     [1]byte   // the byte that ended the parking
 	framing   framing
 	ready     int       // how many bytes of the last look are for fasthttp
-	restAt    int       // where the rest begins that must be passed to take again
+	restAt    int       // where the rest that must be passed to take again begins
 	looked    bool      // what was last read has already been looked at: see stay
 	stay      *stay     // nil where it is not possible
 	held      []byte    // received bytes that must not be read yet: see take
@@ -57,18 +57,18 @@ type Connection struct {
 	behind    bool      // more bytes came after the last request
 	failed    error     // the error of the connection that ended reading
 	cutOff    bool      // reading failed inside a request
-	unwritten bool      // the last response of a plain request could not be written whole
-	rested    bool      // reading ended when it was idle, or about to be, with all responses sent
-	// after is called once the response has been written, at written, or if it cannot be written.
+	unwritten bool      // the last response to a plain request could not be written completely
+	rested    bool      // reading ended while it was idle or about to be, with all responses sent
+	// after is called with the time when the response was written, or could not be written.
 	after   func(written time.Time)
 	written time.Time
 
 	talk func() // what the connection runs once it has left HTTP/1.1
 
-	hello   []byte  // what the client sent of a TLS handshake, until that begins; see opens
+	hello   []byte  // what the client sent of a TLS handshake that has not begun yet; see opens
 	secured *stream // the TLS connection over Conn; nil for one in clear text
-	abrupt  bool    // it is to close without the closing notice of TLS
-	parting bool    // that notice is being sent, or was
+	abrupt  bool    // it is closed without the closing notice of TLS
+	parting bool    // the closing notice is being sent or was sent
 	// TLS is what the requests of the connection have in common; nil for one in clear text.
 	TLS *matcher.TLS
 
@@ -76,28 +76,28 @@ type Connection struct {
 
 	silent bool // what fasthttp writes is dropped: see Answered
 
-	spoils string // the fault to apply to the response when it is written; "" for none
+	spoils string // the fault to apply to the response when it is written; "" if none
 	struck bool   // a fault has ended the connection
 
-	expires time.Duration // when it is too old, since the base of the clock; 0: never
+	expires time.Duration // when it reaches its maximum age, since the base of the clock; 0: never
 
 	shard  uint32        // the shard that its requests are counted in
 	timed  bool          // the times of reads are noted
 	readAt time.Duration // time of the last noted read, since the base of the clock
 
 	kept any // see Kept
-	// Begun is the server's state of a plain request that Plain did not answer.
+	// Begun is what the server stored about a plain request that Plain did not answer.
 	Begun any
 }
 
 // part is what a connection is read for. Each part has its own time-out, which starts when the part
 // begins.
 type part struct {
-	request int // how many requests were read before it
+	request int // how many requests were read before this part
 	kind    kind
 }
 
-// kind is one of the parts of a request.
+// kind is the kind of a part.
 type kind uint8
 
 const (
@@ -115,8 +115,8 @@ const (
 	// holds it while it waits.
 	ReadBuffer    = 4 << 10
 	headerTimeout = 10 * time.Second
-	// idleTimeout outlasts the connection pools of the clients under test: if the server closes
-	// first, their next request fails.
+	// idleTimeout is longer than clients under test keep idle connections in their pools: if the
+	// server closed first, their next request would fail.
 	idleTimeout = 10 * time.Minute
 	// bodyTimeout is how long a body may stall.
 	bodyTimeout = 30 * time.Second
@@ -139,14 +139,14 @@ const (
 
 	// lingerTime and lingerSize limit what a refused client may still send.
 	lingerTime = 2 * time.Second
-	lingerSize = 256 << 20 // bytes
+	lingerSize = 256 << 20 // in bytes
 )
 
 // AfterWrite sets f to be called once the current response has been written, or cannot be.
 func (c *Connection) AfterWrite(f func(written time.Time)) { c.after = f }
 
-// release calls the function that AfterWrite has set: once the connection is read again, or is
-// closed, the response has been written.
+// release calls the function that AfterWrite has set. It is called when the connection is read
+// again or closed: by then the response has been written.
 func (c *Connection) release() {
 	after, written := c.after, c.written
 	c.after, c.written = nil, time.Time{}
@@ -175,7 +175,7 @@ func (c *Connection) Shard() uint32 {
 }
 
 // Arrived returns when the current request arrived, if that was before serving it began, because
-// another request of the connection was being served. Otherwise it is zero.
+// another request of the connection was being served. Otherwise it returns the zero time.
 func (c *Connection) Arrived() time.Time {
 	if c == nil {
 		return time.Time{}
@@ -184,7 +184,8 @@ func (c *Connection) Arrived() time.Time {
 }
 
 // Chooses reports whether the request may have a header that selects a response of an operation:
-// Prefer, or an Accept that is selective. It is cheaper than parsing the headers.
+// Prefer, or an Accept that does not accept all media types equally. It is cheaper than parsing the
+// headers.
 func (c *Connection) Chooses() (prefers, accepts bool) {
 	if c == nil {
 		return true, true
@@ -193,7 +194,7 @@ func (c *Connection) Chooses() (prefers, accepts bool) {
 }
 
 // IsAlone reports whether only the response to this request is about to be written, so that a fault
-// in it affects no other.
+// in it affects no other response.
 func (c *Connection) IsAlone() bool { return c != nil && c.framing.single }
 
 // IsLarge reports whether the connection is read into a buffer of MaxHeader bytes instead of
@@ -225,8 +226,8 @@ func (c *Connection) ReadHeld(b []byte) int {
 	return n
 }
 
-// NoteReads turns the recording of read times on or off. The first time is the time of the call:
-// the request was read a tenth of a microsecond before.
+// NoteReads turns the recording of read times on or off. The first time recorded is the time of the
+// call: the request was read a tenth of a microsecond earlier.
 func (c *Connection) NoteReads(on bool) {
 	if on && !c.timed {
 		c.readAt = c.from.clock.exactly()
@@ -234,8 +235,8 @@ func (c *Connection) NoteReads(on bool) {
 	c.timed = on
 }
 
-// LastRead returns when the connection was last read, since the base of its clock, and how long ago
-// that is.
+// LastRead returns when the connection was last read, as time since the base of its clock, and how
+// long ago that is.
 func (c *Connection) LastRead() (at, ago time.Duration) {
 	return c.readAt, c.from.clock.exactly() - c.readAt
 }
@@ -249,7 +250,7 @@ func (c *Connection) TimeOf(at time.Duration) time.Time { return c.from.clock.ba
 // Date returns the time in the format of the Date header, to the second.
 func (c *Connection) Date() []byte { return *c.from.clock.date.Load() }
 
-// HasSpoken reports whether anything was read from the connection, other than empty lines.
+// HasSpoken reports whether anything other than empty lines was read from the connection.
 func (c *Connection) HasSpoken() bool { return c.spoke.Load() }
 
 // Refuse notes that the client is refused while it may still be sending.
@@ -258,8 +259,8 @@ func (c *Connection) Refuse() { c.unread.Store(true) }
 // IsInBody reports whether the last read was for a body.
 func (c *Connection) IsInBody() bool { return c.at.kind == inBody }
 
-// Cause returns what ended reading: the error of Read, which fasthttp does not always pass on, or
-// else err.
+// Cause returns the error that ended reading: the one that Read returned, which fasthttp does not
+// always pass on, or else err.
 func (c *Connection) Cause(err error) error {
 	switch {
 	case c.told:
@@ -273,7 +274,7 @@ func (c *Connection) Cause(err error) error {
 // Leave makes the connection leave HTTP/1.1 after the current response, and run talk.
 func (c *Connection) Leave(talk func()) {
 	c.talk = talk
-	c.answered.Store(true) // the request was served, whatever becomes of the connection
+	c.answered.Store(true) // the request was served, whatever happens to the connection
 	c.upgraded.Store(true)
 }
 
@@ -282,15 +283,15 @@ func (c *Connection) IsUnanswered() bool {
 	return c.spoke.Load() && !c.idle.now() && !c.unread.Load() && !c.answered.Load()
 }
 
-// Close closes the connection and forgets it. A client that was refused, that sends more after its
-// last request, or that learns only now that the connection is closed may still be sending. Closing
-// at once would make its system discard the response, so what it sends is read first, for a while.
-// A connection that is parked, or has left HTTP, stays open.
+// Close closes the connection and forgets it. A client may still be sending if it was refused,
+// sends more after its last request, or learns only now that the connection is closed. Closing at
+// once would make the client's system discard the response, so Close first reads what the client
+// sends for a while. A connection that is parked, or has left HTTP, stays open.
 func (c *Connection) Close() error {
 	if c.parked || c.upgraded.Load() {
 		return nil
 	}
-	c.release() // discarding may take long
+	c.release() // discarding may take a long time
 	c.farewell()
 	ended := c.from.isEnding() && c.spoke.Load() && !c.rested
 	if c.unread.Load() || c.behind || ended || c.struck {
@@ -316,7 +317,7 @@ func (c *Connection) Discard() {
 	if !ok || half.CloseWrite() != nil || c.Conn.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
 		return
 	}
-	_, _ = io.CopyN(io.Discard, c.Conn, lingerSize) // closing follows whatever happens
+	_, _ = io.CopyN(io.Discard, c.Conn, lingerSize) // the connection is closed next in any case
 }
 
 // isIdle reports whether the connection was last read for another request.
@@ -325,10 +326,11 @@ func (c *Connection) isIdle() bool { return c.at.kind == waiting && c.at.request
 // longest returns the maximum time that n bytes may take to get through.
 func longest(n int) time.Duration { return slowTime + time.Duration(n/slowRate)*time.Second }
 
-// errParked ends the serving of a connection that is parked: to fasthttp the connection has ended.
+// errParked makes fasthttp stop serving a connection that is parked: to fasthttp the connection has
+// ended.
 var errParked = io.EOF
 
-// pausing is the state of a connection's pauses that is shared with other goroutines.
+// pausing is the part of the state of a connection's pauses that is shared with other goroutines.
 type pausing struct {
 	mu     sync.Mutex // guards the fields below
 	reads  bool       // the pause is a read, which a deadline ends
@@ -347,7 +349,7 @@ func (p *pausing) end() {
 
 func (p *pausing) stir() {
 	select {
-	case p.signal <- struct{}{}: // nil if no pause waits for it
+	case p.signal <- struct{}{}: // the channel is nil if no pause waits for it
 	default:
 	}
 }
@@ -372,8 +374,8 @@ func (c *Connection) hold(b []byte) {
 	c.store = c.held
 }
 
-// rise ends being idle. If Hurry has taken the connection for idle, rise waits for it: the deadline
-// that Hurry sets would otherwise apply to the request.
+// rise makes the connection no longer idle. If Hurry still considers it idle, rise waits for Hurry:
+// otherwise the deadline that Hurry sets would apply to the request.
 func (c *Connection) rise() {
 	if c.isIdle() && !c.idle.taken() {
 		c.from.hurrying.Lock()

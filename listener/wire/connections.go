@@ -16,8 +16,8 @@ import (
 	"mockserver/internal/loglimit"
 )
 
-// Connections is a listener that knows the connections it accepted and the state of each, so that
-// stopping can close those that wait for a request, and the rest at the end of the grace period.
+// Connections is a listener that knows the connections it accepted and the state of each, so that a
+// shutdown can close those that wait for a request, and the rest at the end of the grace period.
 type Connections struct {
 	net.Listener
 	log      *slog.Logger
@@ -25,26 +25,26 @@ type Connections struct {
 	// Owned reports whether an accepted connection belongs to another part of the program, which
 	// closes it. If Owned is nil, no connection does.
 	Owned func(net.Conn) bool
-	// Plain answers a plain request, and reports whether it did. If Plain is nil, none is answered.
-	// The error is a write error.
+	// Plain answers a plain request, and reports whether it did. If Plain is nil, no plain request
+	// is answered here. The error is a write error.
 	Plain func(c *Connection, p *Plain) (done bool, err error)
 	// HTTP2 serves a connection whose client began with the preface of HTTP/2; read contains the
-	// preface and what came after it. If HTTP2 is nil, such a client is refused.
+	// preface and the bytes after it. If HTTP2 is nil, such a client is refused.
 	HTTP2 func(c *Connection, read []byte)
 	// MaxAge is how long a connection is used, give or take a tenth; 0 means no limit.
 	MaxAge time.Duration
 	// Handshake performs the handshake of a client that begins one, and sets the TLS field of the
-	// connection. If Handshake is nil, TLS is not supported. OnlyTLS refuses requests in clear
-	// text.
+	// connection. If Handshake is nil, TLS is not supported. If OnlyTLS is true, requests in clear
+	// text are refused.
 	Handshake func(c *Connection, socket net.Conn) (*tls.Conn, error)
 	OnlyTLS   bool
 	// Single reports whether requests are to be read one at a time.
 	Single func() bool
 
-	failures    atomic.Uint64 // of accepting
+	failures    atomic.Uint64 // number of failures to accept
 	handshaking atomic.Int64  // nanoseconds, see HandshakeTime
 	descriptors descriptors
-	scarce      bool // the last failure was that only reserved descriptors are left
+	scarce      bool // the last failure was that only reserved descriptors were left
 
 	closing sync.Once
 	closed  error
@@ -64,7 +64,7 @@ type Connections struct {
 	last uint32 // the shard of the last accepted connection
 }
 
-// New returns the connections that l accepts. The log may be nil if nothing is accepted.
+// New returns a Connections that accepts from l. The log may be nil if nothing is accepted.
 func New(l net.Listener, log *slog.Logger) *Connections {
 	return &Connections{
 		Listener: l, log: log, refusals: loglimit.New(1, loglimit.TellSuppressed(log, "cannot accept a connection")), Single: func() bool { return false },
@@ -73,11 +73,11 @@ func New(l net.Listener, log *slog.Logger) *Connections {
 }
 
 // StartAlarm makes pauses end within 50 µs of when they are due, where the system supports it,
-// until StopAlarm.
+// until StopAlarm is called.
 func (c *Connections) StartAlarm() { c.alarm = newAlarm() }
 
-// AlarmAt makes timers of the process that are due at t fire on time, between StartAlarm and
-// StopAlarm.
+// AlarmAt makes the process's timers that are due at t fire on time. It has an effect between
+// StartAlarm and StopAlarm.
 func (c *Connections) AlarmAt(t time.Time) { c.alarm.at(t) }
 
 // StopAlarm stops the alarm that StartAlarm started.
@@ -89,7 +89,7 @@ func (c *Connections) Failures() uint64 { return c.failures.Load() }
 // Flush logs how many lines about connections that cannot be accepted were suppressed.
 func (c *Connections) Flush() { c.refusals.Flush() }
 
-// How long Accept waits after a temporary error: the first time, and at most.
+// How long Accept waits after a temporary error: after the first one, and at most.
 const (
 	firstPause   = 5 * time.Millisecond
 	longestPause = time.Second
@@ -156,9 +156,9 @@ func (c *Connections) Adopt(inner net.Conn) *Connection {
 	return accepted
 }
 
-// counts reports whether err means that a waiting connection could not be accepted, as far as the
-// server knows: some resource has run out. While only reserved descriptors are left, just the first
-// failure counts, because no connection may be waiting.
+// counts reports whether err counts as the failure to accept a waiting connection: whether some
+// resource has run out. While only reserved descriptors are left, only the first failure counts,
+// because perhaps no connection is waiting.
 func (c *Connections) counts(err error) bool {
 	scarce := errors.Is(err, errReserved)
 	first := !scarce || !c.scarce
@@ -169,7 +169,7 @@ func (c *Connections) counts(err error) bool {
 
 // passes reports whether accepting may succeed again after err: some resource has run out, the
 // client went away, a firewall forbade the connection, or the connection already has a network
-// error, which accept passes on (accept(2), "Error handling").
+// error, which accept returns (accept(2), "Error handling").
 func passes(err error) bool {
 	err = Portable(err)
 	return slices.ContainsFunc([]syscall.Errno{
@@ -179,10 +179,10 @@ func passes(err error) bool {
 	}, func(e syscall.Errno) bool { return errors.Is(err, e) })
 }
 
-// Close is End without patience.
+// Close calls End with no patience.
 func (c *Connections) Close() error { return c.End(0) }
 
-// End closes the listener, on the first call, and returns the result of that on each call.
+// End closes the listener on the first call, and returns the result of that call on each later one.
 func (c *Connections) End(patience time.Duration) error {
 	c.closing.Do(func() {
 		c.patience = patience
@@ -202,10 +202,10 @@ func (c *Connections) isEnding() bool {
 	}
 }
 
-// Hurry gives the connections that wait for a request a moment more: a request may be on its way,
-// and its response says that the connection is closed. Without Hurry they would delay the shutdown
-// by the idle time-out, or by the time-out for headers. The listener is already closed, so a
-// connection that starts to wait from now on sees that.
+// Hurry gives the connections that wait for a request one moment more: a request may be on its way,
+// and its response says that the connection is closed. Without Hurry these connections would delay
+// the shutdown by the idle time-out, or by the time-out for headers. The listener is already
+// closed, so a connection that starts to wait from now on sees that.
 func (c *Connections) Hurry() {
 	c.hurrying.Lock()
 	defer c.hurrying.Unlock()
@@ -213,7 +213,7 @@ func (c *Connections) Hurry() {
 	for _, conn := range c.all() { // if setting a deadline fails, reading fails too
 		switch {
 		case conn.upgraded.Load():
-			_ = conn.Conn.SetReadDeadline(now) // wakes it
+			_ = conn.Conn.SetReadDeadline(now) // wakes the connection
 		case conn.idle.taken():
 			_ = conn.Conn.SetReadDeadline(now.Add(c.patience))
 		case !conn.spoke.Load():
@@ -266,7 +266,7 @@ func (c *Connections) forget(conn *Connection) {
 	}
 }
 
-// tick sets the clock as long as a connection is open.
+// tick sets the clock, as long as any connection is open.
 func (c *Connections) tick() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

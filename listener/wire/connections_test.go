@@ -45,8 +45,8 @@ func TestAccept_OutlastsWhatPasses(t *testing.T) {
 	}
 }
 
-// A connection counts as not accepted if some resource has run out; while only reserved descriptors
-// are left, only the first failure counts, because no connection may be waiting.
+// A failure to accept a connection counts if some resource has run out; while only reserved
+// descriptors are left, only the first failure counts, because perhaps no connection is waiting.
 func TestAccept_CountsWhatRanOut(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -75,7 +75,7 @@ func TestAccept_CountsWhatRanOut(t *testing.T) {
 func TestAccept_DoesNotOutlastAnyOtherError(t *testing.T) {
 	q := &queue{next: []any{syscall.EINVAL}, closed: make(chan struct{})}
 	if _, err := New(q, slog.New(slog.DiscardHandler)).Accept(); !errors.Is(err, syscall.EINVAL) {
-		t.Errorf("got %v, want it as it is", err)
+		t.Errorf("got %v, want it unchanged", err)
 	}
 }
 
@@ -92,7 +92,7 @@ func TestAccept_IsEndedByCloseWhileItPauses(t *testing.T) {
 		<-time.After(10*time.Second + time.Millisecond) // bubble time: a pause of a second has begun
 		synctest.Wait()
 		if most := 25; q.asked > most {
-			t.Errorf("it asked %d times in 10 s, want at most %d", q.asked, most)
+			t.Errorf("the listener accepted %d times in 10 s, want at most %d", q.asked, most)
 		}
 		closing := time.Now()
 		if err := l.Close(); err != nil {
@@ -118,7 +118,7 @@ func (c *counted) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-// Requests that arrive whole and close together share one deadline.
+// Requests that arrive complete and in quick succession share one deadline.
 func TestConnection_SetsFewDeadlines(t *testing.T) {
 	inner := &counted{}
 	l := New(nil, slog.New(slog.DiscardHandler))
@@ -179,7 +179,7 @@ func TestConnection_ClosingARefusedOneWaitsForItsClient(t *testing.T) {
 			dribble(peer, "abc", 400*time.Millisecond)
 			_ = peer.Close() // closing a pipe does not fail
 		}, 1200 * time.Millisecond},
-		{"one that goes on sending is waited for", refused, true, func(_ *Connections, peer net.Conn) {
+		{"one that keeps sending is waited for", refused, true, func(_ *Connections, peer net.Conn) {
 			dribble(peer, "abc", 400*time.Millisecond)
 			_ = peer.Close() // closing a pipe does not fail
 		}, 1200 * time.Millisecond},
@@ -212,7 +212,7 @@ func TestConnection_ClosingARefusedOneWaitsForItsClient(t *testing.T) {
 					t.Errorf("its sending side was closed first: %v, want %v", half.ended, c.waits)
 				}
 				if len(l.open) > 0 {
-					t.Error("it is not forgotten")
+					t.Error("the connection is still registered")
 				}
 				client.Wait()
 			})

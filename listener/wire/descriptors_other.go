@@ -4,7 +4,7 @@ package wire
 
 import "net"
 
-// descriptors are not limited here.
+// descriptors reserves nothing: on this system, descriptors are not limited.
 type descriptors struct{}
 
 func reserveDescriptors() descriptors { return descriptors{} }

@@ -16,8 +16,8 @@ type descriptors struct {
 	scarce bool // the last connection got a descriptor at or above the border
 }
 
-// mostReserved is the maximum number reserved; with a low limit, an eighth of the limit is
-// reserved.
+// mostReserved is the maximum number of descriptors reserved; if the limit is low, an eighth of it
+// is reserved.
 const mostReserved = 32
 
 func reserveDescriptors() descriptors {
@@ -49,7 +49,7 @@ func (d *descriptors) left() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0) // works without any network
 	if err == nil {
 		d.scarce = fd >= d.border
-		_ = unix.Close(fd) // it was never used
+		_ = unix.Close(fd) // the socket was never used
 	}
 	if d.scarce {
 		return errReserved

@@ -8,8 +8,8 @@ import (
 	"mockserver/internal/ascii"
 )
 
-// head is a request line and headers, as far as they have been read: it stores what their lines say
-// about where the request ends and what comes after it.
+// head is a request line and headers, as far as they have been read. It stores what their lines say
+// about where the request ends and what follows it.
 //
 // Where fasthttp knows only one spelling, the bytes are rewritten in place: "Expect: 100-continue",
 // "Connection: close", tabs between the options of HTTP/1.0, and a minor version above 1. Nothing
@@ -24,19 +24,19 @@ type head struct {
 	host    bool // each bool reports whether the header was present
 	chunked bool
 	sized   bool // Content-Length
-	length  int  // its value
+	length  int  // value of Content-Length
 
 	connected        bool // a Connection header was present
-	close, keepAlive bool // its options
+	close, keepAlive bool // options of the Connection headers
 
 	upgrade bool // an Upgrade header was present
 	accepts bool // an Accept header was present that does not accept all media types equally
 	prefers bool // a Prefer header was present
 
-	space, end int  // of the first request line: where the target begins and ends
-	lines      int  // where the line after it begins
+	space, end int  // where the target begins and ends in the first request line
+	lines      int  // where the line after the request line begins
 	hostLine   int  // where the Host header begins
-	hostEnd    int  // and ends
+	hostEnd    int  // where the Host header ends
 	odd        bool // something differs from what most clients send: see isPlain
 }
 
@@ -55,7 +55,7 @@ var (
 	badVersion = bad("the version of the request line is not HTTP/1.1 or HTTP/1.0")
 	folded     = bad("a header continues on a second line")
 	badName    = bad("a line of the headers does not begin with a name and a colon")
-	spacedName = bad("there is a blank before the colon of a header")
+	spacedName = bad("there is whitespace before the colon of a header")
 	badOptions = bad("the Connection header contains a control character")
 	noHost     = bad("there is no Host header, which HTTP/1.1 requires")
 	twoHosts   = bad("there is more than one Host header")
@@ -109,8 +109,9 @@ func (h *head) read(b []byte) (length int, err error) {
 }
 
 // isPlain reports whether the request has the form that most clients send: HTTP/1.1, on a
-// connection that stays open, not from a page in a browser, of printable ASCII; GET without a body,
-// or one of the methods whose body has a known length. The head is complete, and is the one in b.
+// connection that stays open, not from a page in a browser, of printable ASCII; and either a GET
+// without a body, or a POST, PUT, PATCH or DELETE whose body has a known length. The head must be
+// complete, and be the one in b.
 func (h *head) isPlain(b []byte) bool {
 	if h.odd || h.empty > 0 || h.minor != '1' || h.close || h.chunked {
 		return false
@@ -124,7 +125,7 @@ func (h *head) isPlain(b []byte) bool {
 	return false
 }
 
-// plain returns the request in b: the head, and the body after it.
+// plain returns the request in b: the head and its body.
 func (h *head) plain(b []byte, length int) Plain {
 	return Plain{
 		Method: b[:h.space-1], Target: b[h.space:h.end], Header: b[h.lines:length], Body: b[length:],
@@ -208,7 +209,7 @@ func (h *head) note(line []byte, n int) {
 	case n == len("prefer") && hasName(line, "prefer"):
 		h.odd, h.prefers = true, true // it may select another response
 	case n == len("origin") && hasName(line, "origin"), n == len("trailer") && hasName(line, "trailer"):
-		h.odd = true // one has its own response; fasthttp checks the names of the other
+		h.odd = true // Origin may lead to a CORS response; fasthttp checks the names in Trailer
 	case n == len("upgrade") && hasName(line, "upgrade"):
 		h.odd, h.upgrade = true, true
 	}
@@ -220,7 +221,7 @@ func (h *head) hostField(value []byte) error {
 	}
 	h.host = true
 	if bytes.IndexByte(value, '%') >= 0 || bytes.IndexByte(value, '[') >= 0 {
-		h.odd = true // fasthttp checks those in more detail
+		h.odd = true // fasthttp checks these values in more detail
 	}
 	return checkHost(value, h.minor == '0')
 }
@@ -265,8 +266,8 @@ func (h *head) transferEncoding(value []byte) error {
 	return nil
 }
 
-// expect parses an expectation. HTTP/1.0 does not have expectations, but fasthttp accepts them in
-// any version, so it must not see one in HTTP/1.0.
+// expect parses an expectation. HTTP/1.0 has no expectations, but fasthttp accepts them in any
+// version, so it must not see one in a request of HTTP/1.0.
 func (h *head) expect(value []byte) error {
 	isContinue := ascii.EqualFold(value, "100-continue")
 	switch {
@@ -335,7 +336,7 @@ func hasName(line []byte, name string) bool {
 // send: see head.isPlain. Its bytes are valid until the connection is read again.
 type Plain struct {
 	Method, Target, Host []byte
-	Header               []byte // its lines, and the empty one
+	Header               []byte // the header lines and the empty line after them
 	Body                 []byte
 	Accepts              bool   // the response may depend on Accept
 	Bytes                []byte // the whole request; the response may overwrite it, up to its capacity

@@ -3,14 +3,14 @@ package wire
 import "sync/atomic"
 
 // idleness records whether a connection is reading for another request, with all responses sent,
-// and what the sweeps know about that. Whichever changes it from idle may set the next deadline:
+// and what the sweeps know about it. Whoever changes the state from idle may set the next deadline:
 // the connection when it has a request, or the server when it stops.
 type idleness struct{ state atomic.Uint32 }
 
 const (
 	isBusy  = iota
 	isIdle  // since the last sweep
-	isStill // also at the last sweep
+	isStill // at the last sweep too
 	isSeen  // checked at that sweep, and not checked again
 )
 

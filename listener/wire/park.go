@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// A connection that waits for long is parked: fasthttp stops serving it as if it had been closed,
-// and so releases its buffers and its context, which are most of a connection's memory. Only a
-// goroutine that waits for one byte is left.
+// A connection that waits for a long time is parked: fasthttp stops serving it as if it had been
+// closed, and so releases its buffers and its context, which take up most of a connection's memory.
+// Only a goroutine that waits for one byte is left.
 
 // unpark waits until a parked connection must be served again. It reports false if it has closed
 // the connection instead.
 func (c *Connection) unpark() bool {
 	c.parked, c.large = false, false
-	c.rise() // code that wakes or hurries an idle connection sets its deadline before this does
+	c.rise() // code that wakes or hurries an idle connection sets its deadline before this code does
 	c.readInForce, c.restsUntil = c.TimeOf(c.idleSince+idleTimeout), 0
 	err := c.Conn.SetReadDeadline(c.readInForce)
 	c.idle.park()
@@ -46,7 +46,7 @@ func (c *Connection) Serve(serve func(net.Conn) error) error {
 		err = serve(c)
 		if c.upgraded.Load() {
 			talk := c.talk
-			c.talk = nil // it may run for long: what it has captured can be freed
+			c.talk = nil // it may run for long: what only talk refers to can be freed
 			talk()
 			err = nil
 			break
@@ -80,14 +80,14 @@ func (c *Connection) fill(n int) {
 	}
 }
 
-// canGrow reports whether the n bytes that were read begin another request, and nothing has looked
-// at them yet.
+// canGrow reports whether the n bytes that were read begin another request and have not been looked
+// at yet.
 func (c *Connection) canGrow(n int, err error) bool {
 	return n > 0 && err == nil && !c.looked && c.framing.stage == atHead
 }
 
-// grow ends serving by fasthttp so that the connection can become large. What was read, b, is read
-// again.
+// grow makes fasthttp stop serving the connection, which can then become large. The bytes read, b,
+// are read again.
 func (c *Connection) grow(b []byte) error {
 	c.hold(b)
 	c.parked = true

@@ -9,30 +9,31 @@ import (
 )
 
 // A request that waits, for its latency or for its turn, waits where it is served: in the
-// connection's goroutine, which sleeps in a read. So it needs no thread, timer or goroutine of its
-// own, and the wait ends when the connection ends: the client leaves, or the server closes it. What
-// the client sends during the wait (requests after the waiting one) is kept for later.
+// connection's goroutine, which sleeps in a read. So the request needs no thread, timer or
+// goroutine of its own, and the wait also ends when the client leaves or the server closes the
+// connection. What the client sends during the wait (requests after the waiting one) is kept for
+// later.
 //
-// A client that finishes sending (FIN) and one that is gone look alike. It counts as gone, unless
-// it announced that the request is its last: then it has nothing else to send, and may well be
-// waiting for the response, as "printf … | nc -N" is.
+// A client that finishes sending (FIN) and one that is gone look alike. The client counts as gone
+// unless it announced that the request is its last: then it has nothing else to send, and may well
+// be waiting for the response, as "printf … | nc -N" does.
 
 // pauseEnd is the reason why a pause ended.
 type pauseEnd uint8
 
-// Reasons why a pause ended.
+// The reasons why a pause ended.
 const (
 	pauseDue   pauseEnd = iota // its time has come
-	pauseWoken                 // Wake was called, now or before: check whether the awaited condition holds
-	pauseLeft                  // the client left, or the server stopped: no response
+	pauseWoken                 // Wake was called, in the pause or before: check the condition
+	pauseLeft                  // the client left, or the server stopped: no response is sent
 )
 
 const (
 	// maxAhead limits the requests, in bytes, that are kept while one waits. If a client sends
-	// more, nothing is read until that request is answered: until then, the server does not notice
-	// that the client left.
+	// more, nothing is read until that request is answered. Until then, the server does not notice
+	// if the client leaves.
 	maxAhead = MaxHeader
-	// aheadRoom is the step by which the buffer for them grows.
+	// aheadRoom is the step by which the buffer for these requests grows.
 	aheadRoom = 2 << 10
 	// alarmLead is how long before the end of a pause the alarm is set.
 	alarmLead = time.Second
@@ -87,8 +88,8 @@ func (c *Connection) WaitUntil(t time.Time) (left bool) {
 	}
 }
 
-// Left reports whether the client has left, during a request that is being worked on and not
-// waiting. Anything that it reads is kept, as in a pause.
+// Left reports whether the client has left, during a request that is being processed and is not
+// waiting. Bytes that Left reads are kept, as in a pause.
 func (c *Connection) Left() bool {
 	if left, inside := c.asksInside(); inside {
 		return left
@@ -109,7 +110,7 @@ func (c *Connection) beginRead(until time.Time) (woken bool) {
 	switch early := until.Add(-alarmLead); {
 	case until.IsZero():
 	case time.Now().Before(early):
-		until = early // and again later, so that the alarm keeps no times of clients long gone
+		until = early // set again later, so that the alarm stores no times for clients long gone
 	default:
 		c.from.alarm.at(until)
 	}
@@ -125,7 +126,7 @@ func (c *Connection) endRead() (woken bool) {
 	return woken
 }
 
-// room returns the space that a pause reads into: after the held bytes.
+// room returns the space after the held bytes, which a pause reads into.
 func (c *Connection) room() []byte {
 	if c.held == nil {
 		return c.first[:]
@@ -152,7 +153,7 @@ func (c *Connection) keep(b []byte) {
 	c.store = c.held
 }
 
-// sleep is pause for a connection that cannot be read from.
+// sleep does what pause does, for a connection that cannot be read from.
 func (c *Connection) sleep(until time.Time) pauseEnd {
 	var due <-chan time.Time
 	if !until.IsZero() {
@@ -185,8 +186,8 @@ func (c *Connection) sleep(until time.Time) pauseEnd {
 }
 
 // Wake ends the current pause of the connection, or else the next one. Any goroutine may call it,
-// while holding any lock. It may also end a pause for another purpose, so the caller of pause
-// checks its condition and pauses again.
+// while holding any lock. It may also end a pause that waits for something else, so the caller of
+// pause checks its condition and, if necessary, pauses again.
 func (c *Connection) Wake() {
 	p := &c.pausing
 	p.mu.Lock()

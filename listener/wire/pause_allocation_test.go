@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A wait allocates only what package net allocates for the deadline that ends it: an error.
+// A wait allocates only the error that package net returns when the deadline ends it.
 func TestAllocations_OfPauses(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -31,7 +31,7 @@ func TestAllocations_OfPauses(t *testing.T) {
 	c := from.Adopt(inner)
 	defer c.CloseNow()
 	wrong, got := 0, math.Inf(1)
-	for range 5 { // other work of the process may add to one of them
+	for range 5 { // other work of the process may add allocations to a run
 		got = min(got, testing.AllocsPerRun(100, func() {
 			if c.pause(time.Now().Add(100*time.Microsecond)) != pauseDue {
 				wrong++
@@ -39,6 +39,6 @@ func TestAllocations_OfPauses(t *testing.T) {
 		}))
 	}
 	if got > 1 || wrong > 0 {
-		t.Errorf("got %v allocations, want at most 1, and %d pauses that ended otherwise", got, wrong)
+		t.Errorf("got %v allocations, want at most 1, and %d pauses ended differently", got, wrong)
 	}
 }

@@ -28,8 +28,7 @@ func (p *Piece) Free() { pieces.Put(p) }
 // Room returns the space for the bytes of the body.
 func (p *Piece) Room() []byte { return p[chunkRoom : chunkRoom+pieceSize] }
 
-// Framed returns the first n bytes of Room in the form in which they are sent: as a chunk if the
-// body is coded.
+// Framed returns the first n bytes of Room as they are sent: as a chunk if the body is chunked.
 func (p *Piece) Framed(n int, coded bool) []byte {
 	if !coded {
 		return p[chunkRoom : chunkRoom+n]

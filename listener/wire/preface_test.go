@@ -18,7 +18,7 @@ func TestPreface_IsNotKept(t *testing.T) {
 			runtime.GC()
 		}
 		if first.Value() != nil {
-			t.Error("it is kept while the connection is served")
+			t.Error("the preface is kept while the connection is served")
 		}
 		_ = c.CloseNow()
 	}
@@ -30,6 +30,6 @@ func TestPreface_IsNotKept(t *testing.T) {
 		return conn.Close()
 	})
 	if first == (weak.Pointer[byte]{}) {
-		t.Error("it did not become a connection of HTTP/2")
+		t.Error("the connection did not switch to HTTP/2")
 	}
 }

@@ -32,7 +32,7 @@ func (c *Connection) enter(next part) {
 		c.readRenewed = time.Now()
 		c.bodyBegun, c.bodyRead = c.readRenewed, 0
 		c.readExpires = c.readRenewed.Add(bodyTimeout)
-	case next.request == 0: // Adopt has set that one
+	case next.request == 0: // Adopt has set this deadline
 	case next.kind == inHead:
 		c.readExpires = time.Now().Add(headerTimeout)
 	default:
@@ -41,10 +41,10 @@ func (c *Connection) enter(next part) {
 }
 
 // rest makes the connection idle. fasthttp sends its responses before it reads another request, but
-// not while it has a pipelined one: that one is served first. The deadline is when the connection
-// is parked, and is set again only once half of it has passed, or if it is the deadline of another
-// part. A connection that has sent empty lines is not parked. When the server stops, there is a
-// moment for one more request.
+// not while it has a pipelined one, which it serves first. The deadline is when the connection is
+// parked. It is set again only once half of its time has passed, or if the deadline in force is
+// that of another part. A connection that has sent empty lines is not parked. When the server
+// stops, the client has a moment for one more request.
 func (c *Connection) rest(lines bool) (err error) {
 	if left := c.restsUntil - c.idleSince; lines {
 		err = c.restUntil(c.idleSince + idleTimeout)
@@ -81,7 +81,7 @@ func (c *Connection) enforce() error {
 	if !c.from.isEnding() {
 		return nil
 	}
-	// Hurry may have set the deadline in force by now, or this may have replaced Hurry's.
+	// Hurry may have set the deadline in force by now, or this call may have replaced Hurry's.
 	expires := c.readExpires
 	if !c.spoke.Load() {
 		expires = time.Now().Add(c.from.moment())
@@ -114,7 +114,7 @@ func (c *Connection) receive(b []byte, held int) (int, error) {
 	return n, err
 }
 
-// renew restarts the time-out of a body after n bytes of it arrived.
+// renew restarts the time-out of a body after n of its bytes have arrived.
 func (c *Connection) renew(n int) {
 	c.bodyRead += n
 	if now := time.Now(); now.Sub(c.readRenewed) >= renewal {
@@ -136,7 +136,7 @@ func (c *Connection) Lateness() string {
 // Read reads what the client sent, as far as it is valid: a head is returned whole, and nothing
 // after a protocol error. In that case, the error returned is the protocol error.
 func (c *Connection) Read(b []byte) (int, error) {
-	if c.after != nil { // fasthttp has written the response: it reads after that
+	if c.after != nil { // fasthttp has written the response: it reads only afterwards
 		c.release()
 	}
 	c.silent = false
@@ -198,8 +198,8 @@ func (c *Connection) deliver(b []byte, err error) (int, error) {
 	return c.ready, err
 }
 
-// look passes the n bytes in b to take, and a plain request to Plain. It reports whether a request
-// was answered. The error is a write error.
+// look passes the n bytes in b to take, and a plain request among them to Plain. It reports whether
+// a request was answered. The error is a write error.
 func (c *Connection) look(b []byte, n int, err error) (done bool, failed error) {
 	if c.timed {
 		c.readAt = c.from.clock.exactly()
@@ -237,8 +237,8 @@ func (c *Connection) more(b []byte, n int) (int, error) {
 }
 
 // begins looks at the first bytes of a connection, and reports whether they are something other
-// than a request: a TLS handshake, clear text where only TLS is allowed, or a preface of HTTP/2,
-// whole or in part.
+// than a request: a TLS handshake, clear text where only TLS is allowed, or all or part of the
+// preface of HTTP/2.
 func (c *Connection) begins(b []byte, err error) (ready, rest int, done bool) {
 	if c.from.Handshake != nil && c.secured == nil {
 		if ready, done := c.opens(b); done {
@@ -257,8 +257,8 @@ func (c *Connection) begins(b []byte, err error) (ready, rest int, done bool) {
 	return 0, 0, false
 }
 
-// take passes the received bytes to wire's framing and stores what ends reading: its error, or an
-// end inside a request. err is the error of reading.
+// take passes the received bytes to framing.take and stores what ends reading: the error of that
+// call, or an end inside a request. err is the error of reading.
 func (c *Connection) take(b []byte, err error) (ready, rest int) {
 	if c.framing.requests == 0 && len(b) > 0 {
 		if ready, rest, done := c.begins(b, err); done {

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// TLS and clear text arrive on the same port: the first byte of a connection says which it is. The
-// layers are, from below: the socket with its time-outs, TLS, and the reading and writing of HTTP.
-// docs/adr/0019 says why.
+// TLS and clear text arrive on the same port: the first byte of a connection shows which it is. The
+// layers are, from the bottom up: the socket with its time-outs, TLS, and the reading and writing
+// of HTTP. docs/adr/0019 says why.
 
 // hello is the first byte of a TLS handshake. No request begins with it.
 const hello = 0x16
@@ -22,7 +22,7 @@ var clearText = bad("this port speaks TLS; expected a URL that begins with https
 
 // opens looks at the first bytes of a connection, and reports whether they are not a request. If
 // they begin a TLS handshake, the connection ends for fasthttp, so that its buffers are not held
-// during the handshake. Clear text where only TLS is allowed is refused; then ready is what take
+// during the handshake. Clear text is refused where only TLS is allowed; ready is then what take
 // returns.
 func (c *Connection) opens(b []byte) (ready int, done bool) {
 	switch {
@@ -37,7 +37,8 @@ func (c *Connection) opens(b []byte) (ready int, done bool) {
 	return 0, false
 }
 
-// secure performs the handshake. It reports false if that failed and the connection is closed.
+// secure performs the handshake. It reports false if the handshake failed and the connection is
+// closed.
 func (c *Connection) secure() bool {
 	socket := &socket{Conn: c.Conn, c: c, first: c.hello}
 	c.hello, c.parked, c.grows, c.over, c.told = nil, false, false, nil, false
@@ -70,7 +71,7 @@ func (c *Connection) Stream() net.Conn {
 	return c.Conn
 }
 
-// farewell tells a TLS client that nothing more is sent, unless a fault omits that.
+// farewell tells a TLS client that nothing more is sent, unless a fault suppresses this notice.
 func (c *Connection) farewell() {
 	if c.secured != nil && !c.abrupt && !c.parting {
 		c.parting = true
@@ -79,16 +80,16 @@ func (c *Connection) farewell() {
 }
 
 // socket is what TLS reads from and writes to. A write deadline that expires makes a TLS connection
-// unusable, so deadlines are renewed by progress below it.
+// unusable, so the layer below it renews deadlines as bytes get through.
 type socket struct {
 	net.Conn
 	c     *Connection
-	first []byte // of the handshake, read before it began
-	// begun is when a Write began whose first bytes have not arrived here yet, since the base of
-	// the clock; 0 if there is none. crypto/tls also writes while it reads, to answer a client that
-	// changes its keys.
+	first []byte // bytes of the handshake that were read before it began
+	// begun is when a Write whose first bytes have not arrived here yet began, as time since the
+	// base of the clock; 0 if there is no such Write. crypto/tls also writes while it reads, to
+	// answer a client that changes its keys.
 	begun     atomic.Int64
-	computing thread // when the handshake began to compute, or went on
+	computing thread // when the handshake began or continued to compute
 }
 
 // Read returns what was read before the handshake, and then reads from the connection.
@@ -152,7 +153,7 @@ func (s *stream) Read(b []byte) (int, error) {
 	return n, &brokenError{err}
 }
 
-// brokenError is a failure of TLS. To the reader, the connection is closed.
+// brokenError is a failure of TLS. To the reader, it means that the connection is closed.
 type brokenError struct{ error }
 
 // Is reports whether the error is to be handled like target.
@@ -161,13 +162,14 @@ func (e *brokenError) Is(target error) bool { return target == net.ErrClosed }
 // Unwrap returns the error of crypto/tls.
 func (e *brokenError) Unwrap() error { return e.error }
 
-// thread is a reading of the clocks for the thread that a goroutine runs on.
+// thread is a reading of the CPU clock of the thread that a goroutine runs on, and of the wall
+// clock.
 type thread struct {
 	cpu  time.Duration // used by the thread; 0 if the system does not report it
 	wall time.Time
 }
 
-// start begins to measure the CPU time of a handshake up to its next read or write.
+// start begins to measure the CPU time that a handshake uses up to its next read or write.
 func (s *socket) start() { s.computing = thread{threadTime(), time.Now()} }
 
 // stop adds the CPU time used since start. A goroutine rarely changes its thread in between; if it
@@ -181,6 +183,6 @@ func (s *socket) stop() {
 	s.c.from.handshaking.Add(int64(cpu))
 }
 
-// HandshakeTime returns how much CPU time handshakes have taken or, if the system does not report
-// the CPU time of a thread, how long they have computed.
+// HandshakeTime returns how much CPU time handshakes have used or, if the system does not report
+// the CPU time of a thread, for how long they have computed.
 func (c *Connections) HandshakeTime() time.Duration { return time.Duration(c.handshaking.Load()) }

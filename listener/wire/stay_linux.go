@@ -23,7 +23,7 @@ type stay struct {
 	raw  syscall.RawConn
 	turn func(fd uintptr) bool // stay.once, made once
 
-	fd   int // while the connection stays; otherwise -1
+	fd   int // the descriptor while the connection stays; otherwise -1
 	b    []byte
 	held int
 	n    int
@@ -113,7 +113,7 @@ func (c *Connection) hasInput() (something bool) {
 }
 
 // sentAtOnce is the largest response, in bytes, that is written without telling the runtime of the
-// system call: copying more would keep a processor from it too long.
+// system call: copying more would keep a processor from the runtime for too long.
 const sentAtOnce = 64 << 10
 
 // write writes once, like Conn.Write.

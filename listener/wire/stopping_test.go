@@ -93,7 +93,7 @@ func TestHurry_MeetsARequest(t *testing.T) {
 			buf := make([]byte, MaxHeader)
 			for part := range 3 {
 				if _, err := conn.Read(buf); err != nil {
-					t.Errorf("the end is first %v: got %v when part %d was read", first, err, part)
+					t.Errorf("the end comes first %v: got %v when part %d was read", first, err, part)
 				}
 			}
 			_ = conn.Close() // an error would not matter: both ends are in the test
@@ -134,7 +134,7 @@ func TestAdopt_AfterCloseAllClosesToo(t *testing.T) {
 		t.Errorf("got %d bytes, %v, want it closed", n, err)
 	}
 	if open := len(l.all()); open > 0 {
-		t.Errorf("%d Connections are open", open)
+		t.Errorf("%d connections are open", open)
 	}
 }
 

@@ -6,10 +6,10 @@ import (
 )
 
 // A connection that stays waits for its next request without checking whether the socket already
-// has data: the poller reports new data. But it reports data that arrives together only once, so
-// the end of what a client sends may have been reported with its last request, of which the
-// connection read only the bytes; and reading stops at a byte of urgent data. A sweep finds such
-// connections: those that have been idle from one sweep to the next are checked, once.
+// has data: the poller reports new data. But it reports events that arrive together only once: the
+// end of what a client sends may have been reported with its last request, when the connection read
+// only the bytes. And reading stops at a byte of urgent data. A sweep finds such connections: it
+// checks, once, those that have been idle from one sweep to the next.
 
 // sweepEvery is the time between two sweeps. Sweeps stop while no connection becomes idle.
 const sweepEvery = 100 * time.Millisecond
@@ -23,8 +23,8 @@ type sweeper struct {
 const (
 	noSweep   = iota
 	soon      // a sweep is scheduled
-	sweeping  // it is under way
-	sweepMore // another sweep is needed after it
+	sweeping  // a sweep is in progress
+	sweepMore // another sweep is needed after the one in progress
 )
 
 // sweepSoon schedules a sweep of the connections.
@@ -36,7 +36,7 @@ func (c *Connections) sweepSoon() {
 				time.AfterFunc(sweepEvery, c.sweep)
 				return
 			}
-		case sweeping: // it may have passed the connection that became idle
+		case sweeping: // the sweep may already have passed the connection that became idle
 			if state.CompareAndSwap(sweeping, sweepMore) {
 				return
 			}
@@ -46,8 +46,8 @@ func (c *Connections) sweepSoon() {
 	}
 }
 
-// sweep wakes the connections that have something to read: they find it when they are parked. It
-// takes at most one five-hundredth of the time.
+// sweep wakes the connections that have something to read; they find it when they are parked.
+// Sweeps take at most one five-hundredth of the time.
 func (c *Connections) sweep() {
 	w := &c.sweeper
 	w.state.Store(sweeping)

@@ -43,7 +43,7 @@ func TestSweep_FindsTheEndThatCameWithTheLastRequest(t *testing.T) {
 				_, err := c.Read(make([]byte, MaxHeader))
 				return err
 			})
-			_ = conn.Close() // as the code that serves it does
+			_ = conn.Close() // as the code that serves a connection does
 			served <- err
 		}
 		answer := make([]byte, 1)
@@ -66,14 +66,14 @@ func TestSweep_FindsTheEndThatCameWithTheLastRequest(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n, err := client.Read(answer); n > 0 || err != io.EOF {
-			t.Errorf("after the answers came %d bytes, %v; want the end", n, err)
+			t.Errorf("after the answers got %d bytes, %v; want the end", n, err)
 		}
 		if took := time.Since(begun); took >= parkTime {
 			t.Errorf("the end was found after %v, when the connection was parked", took)
 		}
 		<-served
 		if n := int(answered.Load()); n != requests {
-			t.Errorf("%d of %d were answered", n, requests)
+			t.Errorf("%d of %d requests were answered", n, requests)
 		}
 		_ = client.Close()
 		_ = l.Close()
@@ -98,7 +98,7 @@ func TestSweep_RestsWithoutRequests(t *testing.T) {
 	}
 	for deadline := time.Now().Add(10 * time.Second); l.sweeper.state.Load() != noSweep; runtime.Gosched() {
 		if time.Now().After(deadline) {
-			t.Fatal("after a sweep of no connection there is another one")
+			t.Fatal("the sweeper is still active after a sweep without connections")
 		}
 	}
 }

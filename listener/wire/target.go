@@ -123,9 +123,9 @@ func isPortPart(b []byte) bool {
 	return true
 }
 
-// fasthttp normalises the path of each request, although nothing here needs that, and moves the
-// rest of the path for each empty or dot segment: a long path that consists only of such segments
-// takes milliseconds.
+// fasthttp normalizes the path of each request, although nothing here needs that, and moves the
+// rest of the path for each empty or dot segment. So a long path that consists only of such
+// segments takes milliseconds.
 const (
 	// plainPath is the longest path, in bytes, that is cheap whatever it contains.
 	plainPath = 4 << 10
@@ -143,13 +143,13 @@ func pathOf(target []byte) []byte {
 	return path[max(0, bytes.IndexByte(path, '/')):]
 }
 
-// costly reports whether normalising a path would take long. fasthttp decodes it first.
+// costly reports whether normalizing a path would take long. fasthttp decodes the path first.
 func costly(path []byte) bool {
 	if len(path) <= plainPath {
 		return false
 	}
 	removed := 0
-	size, dots := 0, 0 // of the segment
+	size, dots := 0, 0 // size and number of dots of the segment
 	for i := 1; i < len(path); i++ {
 		c := path[i]
 		if c == '%' && i+2 < len(path) {

@@ -8,7 +8,7 @@ import (
 func TestTarget_OneThatIsCostlyToNormaliseIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name, target string
-		want         bool // it is refused
+		want         bool // the target is refused
 	}{
 		{"a path of slashes", "/p" + strings.Repeat("/", 60000), true},
 		{"a path of encoded slashes", "/p" + strings.Repeat("%2F", 20000), true},
@@ -49,7 +49,7 @@ func TestTarget_AHostIsANameAndAPort(t *testing.T) {
 		"a b": false, "a/b": false, "a@b": false, "a?b": false, "a#b": false, "<a>": false, "a\x00": false, "a\x7f": false, "\xc3\xa9": false, `a\b`: false, `"a"`: false,
 	} {
 		if got := checkHost([]byte(value), false) == nil; got != want {
-			t.Errorf("%q: taken %v, want %v", value, got, want)
+			t.Errorf("%q: accepted %v, want %v", value, got, want)
 		}
 	}
 	if err := checkHost(nil, true); err != nil {

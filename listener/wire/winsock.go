@@ -6,7 +6,7 @@ import (
 )
 
 // winsock maps the Windows numbers of socket errors to the names that other systems use. No other
-// system has error numbers as high.
+// system has such high error numbers.
 var winsock = map[syscall.Errno]syscall.Errno{
 	10024: syscall.EMFILE,       // WSAEMFILE
 	10042: syscall.ENOPROTOOPT,  // WSAENOPROTOOPT

@@ -16,20 +16,20 @@ import (
 // framing follows what a client sends and checks it against RFC 9112 before fasthttp sees any of
 // it: input that fasthttp would accept although it is invalid, would interpret differently from
 // other implementations, or would wait for in vain, is rejected here. It knows where each request
-// ends, so a head reaches fasthttp whole, and what may be dropped is dropped: chunk extensions, and
+// ends, so it passes on a head only when the head is complete. It drops chunk extensions and
 // trailers, which fasthttp would take for headers. docs/adr/0007 lists what fasthttp accepts.
 //
-// The zero value of framing stands at the beginning of a connection.
+// The zero value of framing is at the beginning of a connection.
 type framing struct {
 	stage stage
 	left  int // bytes of a body or chunk still to come
 	// The digits of the size of a chunk, and the bytes dropped from this body.
 	digits, dropped int
 	requests        int // that were taken completely
-	// asked means that the last request taken requests another protocol: take also ends after it.
+	// asked means that the last request taken asks for another protocol: take also ends after it.
 	asked bool
 	// single makes take end after each request. fasthttp, which buffers its responses as long as it
-	// has requests, then sends each response by itself.
+	// has requests, then sends each response separately.
 	single bool
 	// isPlain means that the last bytes passed were exactly one plain request, and plain is that
 	// request.
@@ -40,7 +40,7 @@ type framing struct {
 	// a header that may select a response of an operation: Prefer, or an Accept other than */*.
 	preferred, accepted bool
 
-	head head // the head that is being read, or whose body is
+	head head // the head that is being read, or whose body is being read
 }
 
 // stage is what the next byte belongs to.
@@ -92,9 +92,9 @@ var (
 
 // take parses b: the part of a head that the previous call left, followed by the received bytes. It
 // returns how much of b is for fasthttp, which it has moved to the front, and where the rest
-// begins, which must be passed again with more after it. The rest is a part of a head or, after
-// something that is for fasthttp, a head and a part of its body: fasthttp sends its responses once
-// it has nothing more to read, not while it waits for a body. The error is a ProtocolError, or
+// begins; the rest must be passed again with more data after it. The rest is a part of a head or,
+// after something that is for fasthttp, a head and a part of its body: fasthttp sends its responses
+// once it has nothing more to read, not while it waits for a body. The error is a ProtocolError, or
 // io.EOF after the last request of the connection.
 func (w *framing) take(b []byte) (ready, rest int, err error) {
 	w.isPlain = false

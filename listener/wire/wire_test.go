@@ -121,7 +121,7 @@ func TestWire_AHeadComesWhole(t *testing.T) {
 // is passed on alone: fasthttp sends its responses before it reads more.
 func TestWire_ABodyThatIsNotWholeComesBehindAllAnswers(t *testing.T) {
 	one, other := twoHeads+sized, inChunks+"2;x\r\nab\r\n0\r\nX-T: 1\r\n\r\n"
-	bare := inChunks + "2\r\nab\r\n0\r\n\r\n" // what is read of the other input
+	bare := inChunks + "2\r\nab\r\n0\r\n\r\n" // what is read from the other input
 	for _, c := range []struct {
 		name, sent string
 		want       []string
@@ -170,7 +170,7 @@ func TestWire_NothingIsHeldOnceItWasRead(t *testing.T) {
 		t.Fatalf("got %q and %v, and %d bytes are held", b[:n], err, len(conn.held))
 	}
 	if n, err := conn.Read(b); string(b[:n]) != sized[:len(sized)-3] || err != nil || conn.held != nil {
-		t.Errorf("got %q and %v, and room for %d bytes", b[:n], err, cap(conn.held))
+		t.Errorf("got %q and %v, and space for %d bytes", b[:n], err, cap(conn.held))
 	}
 }
 

@@ -65,7 +65,7 @@ func (c *Connection) cut() {
 	if tcp, ok := c.Conn.(interface{ SetLinger(seconds int) error }); ok {
 		_ = tcp.SetLinger(0) // closing sends RST then; it is closed if this fails too
 	}
-	_ = c.CloseNow() // it is gone either way
+	_ = c.CloseNow() // the connection is gone either way
 }
 
 // The faults that can be applied to a response when it is written. From then on, only the part of
@@ -78,7 +78,7 @@ const (
 	Slow      = "slow-body"
 )
 
-// errStruck ends the serving of a connection after a fault.
+// errStruck makes fasthttp stop serving a connection after a fault.
 var errStruck = errors.New("a declared fault ended the connection")
 
 // noAnswer is a malformed response: bytes that are not HTTP, but end as headers do, so that a

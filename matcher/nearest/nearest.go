@@ -26,7 +26,7 @@ type Near struct {
 const (
 	// alignedRoutes is how many routes are aligned with a request.
 	alignedRoutes = 64
-	// markedRoutes is how many routes, the first ones, are compared with a request.
+	// markedRoutes is how many routes, counted from the first, are compared by their marks.
 	markedRoutes = 1 << 15
 	// alignWork limits the work for one request, in comparisons of letters.
 	alignWork = 60_000
@@ -147,7 +147,7 @@ func (x *Index) Find(r *matcher.Request, limit int) []Near {
 	return out
 }
 
-// newComparer returns nil for a target that is not a path.
+// newComparer returns a comparer for a request; nil if its target is not a path.
 func newComparer(r *matcher.Request) *comparer {
 	segments, ok := r.Segments()
 	if !ok {

@@ -94,7 +94,7 @@ func TestNearest(t *testing.T) {
 		{"a type", "GET", "h", "/api/users/anna", 0, `"anna" is not an integer (path parameter id)`},
 		{"an empty parameter", "GET", "h", "/api/users//", 0, `segment 3 is empty`},
 		{"a missing prefix", "GET", "h", "/users/7", 0, `the request lacks "/api"`},
-		{"an extra prefix", "GET", "h", "/v1/x/api/users/7", 0, `the request has in addition "/v1/x"`},
+		{"an extra prefix", "GET", "h", "/v1/x/api/users/7", 0, `the request also has "/v1/x"`},
 		{"an extra segment", "POST", "h", "/api/users/x", 0, `"x" is not an integer (path parameter id), and it answers GET, not POST`},
 		{"a missing parameter", "GET", "h", "/a/b/c?x", 4, ``},
 		{"another method", "PATCH", "h", "/api/users", 1, `it answers POST, not PATCH`},
@@ -157,7 +157,7 @@ func TestNearestFindsSlipsInALargeTable(t *testing.T) {
 		}
 		r := request("GET", "h", "/api/v1/"+string(name)+"/42")
 		near := New(table).Find(r, 3)
-		// not always the first one: res6 is as near to re46 as res46
+		// The route is not always the first one: res6 is as near to re46 as res46.
 		if !slices.ContainsFunc(near, func(n Near) bool { return n.Index == i }) {
 			t.Errorf("%s: got %+v, want route %d among them", name, near, i)
 		}
@@ -177,7 +177,7 @@ func TestNearestDoesABoundedAmountOfWork(t *testing.T) {
 			for _, l := range c.likest(New(table)) {
 				c.why(&table[l.index])
 			}
-			// the comparison with a route may begin when the limit is almost reached
+			// The comparison with a route may begin when the limit is almost reached.
 			if most := alignWork + 2*alignedRoutes*alignedMost*alignedMost; c.work == 0 || c.work > most {
 				t.Errorf("got %d comparisons, want some, at most %d", c.work, most)
 			}

@@ -65,7 +65,7 @@ func (c *comparer) pathReasons(moves []move) []string {
 		case missingStep:
 			reasons = append(reasons, fmt.Sprintf("the request lacks %q", shown([]byte(gap))))
 		case extraStep:
-			reasons = append(reasons, fmt.Sprintf("the request has in addition %q", shown([]byte(gap))))
+			reasons = append(reasons, fmt.Sprintf("the request also has %q", shown([]byte(gap))))
 		default:
 			if s, text := &c.declared[m.i], c.segments[m.j]; !s.Accepts(text) {
 				reasons = append(reasons, pairReason(s, text, m.j+1))
@@ -89,7 +89,7 @@ func pairReason(s *matcher.Segment, text []byte, at int) string {
 	return fmt.Sprintf("segment %d is %q, not %q", at, shown(text), s.Text())
 }
 
-// shown returns a text of the request as messages show it: truncated.
+// shown returns a text of the request, truncated for messages.
 func shown(text []byte) string {
 	const most = 64
 	if len(text) > most {

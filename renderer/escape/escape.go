@@ -123,7 +123,7 @@ func AppendURL(dst, b []byte) []byte { return appendEncoded(dst, b, &inURL) }
 // AppendHost appends b, a host that may have a port.
 func AppendHost(dst, b []byte) []byte { return appendEncoded(dst, b, &inHost) }
 
-// appendEncoded appends b with everything percent-encoded that is not plain.
+// appendEncoded appends b and percent-encodes every byte that is not plain.
 func appendEncoded(dst, b []byte, plain *[256]bool) []byte {
 	const upperHex = "0123456789ABCDEF"
 	for _, c := range b {
@@ -137,7 +137,7 @@ func appendEncoded(dst, b []byte, plain *[256]bool) []byte {
 }
 
 // AppendPathSegment is like AppendPercent, except that it also encodes a value that consists only
-// of dots, which would leave its directory.
+// of dots, which could otherwise lead out of its directory.
 func AppendPathSegment(dst, b []byte) []byte {
 	if len(bytes.Trim(b, ".")) > 0 {
 		return AppendPercent(dst, b)

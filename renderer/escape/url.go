@@ -1,6 +1,6 @@
 package escape
 
-// urlPart is a part of a URL. A URL goes through them in this order.
+// urlPart is a part of a URL. The parts of a URL follow one another in this order.
 type urlPart uint8
 
 const (
@@ -61,8 +61,8 @@ func (ps URLParts) PastValue() URLParts {
 	return ps
 }
 
-// InLoop returns the parts that a character may belong to in any turn of a loop that begins here: a
-// turn may end in a later part, and the next one begins there.
+// InLoop returns the parts that a character may belong to in any iteration of a loop that begins
+// here: an iteration may end in a later part, and the next one begins there.
 func (ps URLParts) InLoop() URLParts {
 	for p := urlStart; p < urlEnd-1; p++ {
 		if ps&(1<<p) != 0 {

@@ -27,8 +27,8 @@ type Data struct {
 }
 
 // New returns a Data for a kind of gofakeit; - and _ in the name are ignored. It generates some
-// data at once, so that a kind that needs parameters is an error when it is loaded, not at a
-// request. what says what is wrong with the name.
+// data at once, so that a kind that needs parameters is reported at load, not at a request. what
+// says what is wrong with the name.
 func New(name string) (d *Data, what string) {
 	d = &Data{info: gofakeit.GetFuncLookup(name), params: gofakeit.NewMapParams()}
 	key := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
@@ -75,8 +75,8 @@ func (n numbers) Uint64() uint64 {
 
 func names() []string { return slices.Sorted(maps.Keys(gofakeit.FuncLookups)) }
 
-// generate returns invented data. The library panics if some parameters are missing, which becomes
-// an ordinary error.
+// generate returns invented data. The library panics if some parameters are missing; generate then
+// returns an ordinary error.
 func (d *Data) generate(random *matcher.Random) (made any, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -1,5 +1,5 @@
-// Package jsontext determines what may come next in a JSON text that is read piece by piece, when the
-// values of some pieces are unknown.
+// Package jsontext determines what may come next in a JSON text that is read piece by piece, when
+// the values of some pieces are unknown.
 package jsontext
 
 import (
@@ -10,8 +10,8 @@ import (
 	"mockserver/renderer/value"
 )
 
-// State describes how far a JSON text has been read. The zero State is the beginning of a text, which
-// may contain several values.
+// State describes how far a JSON text has been read. The zero State is the beginning of a text,
+// which may contain several values.
 type State struct {
 	at    expected
 	open  []byte // the brackets that are open

@@ -12,8 +12,8 @@ import (
 	_ "time/tzdata" // zones are also available if the system has none, as in the container image
 )
 
-// maxDuration limits durations to about two hundred years, so that no time exceeds the range that
-// can be computed with.
+// maxDuration limits durations to about two hundred years, so that calculations with times do not
+// overflow.
 const maxDuration = 200 * 365 * 24 * time.Hour
 
 // ParseDuration reads "1h30m", "250ms", "7d", "2w", or a number of seconds.
@@ -56,7 +56,7 @@ var strftime = map[byte]string{
 }
 
 // UnixTime returns the time a number of seconds after the beginning of 1970, to the nanosecond, in
-// the years that ISO 8601 can write. A number with an exponent is as exact as a float64.
+// the years that ISO 8601 can represent. A number with an exponent is as exact as a float64.
 func UnixTime(b []byte) (time.Time, bool) {
 	const first, last = -62167219200, 253402300799 // of the years 0 and 9999
 	if bytes.ContainsAny(b, "eE") {

@@ -10,8 +10,8 @@ import (
 	"mockserver/config/syntax"
 )
 
-// IsNumeric reports whether conditions and arithmetic treat a text as a number: it is one in JSON,
-// or has a plus sign or leading zeros, as parameters of type int and float may have.
+// IsNumeric reports whether conditions and arithmetic treat a text as a number: it is a JSON
+// number, or has a plus sign or leading zeros, as parameters of type int and float may have.
 func IsNumeric(b []byte) bool {
 	if len(b) > 0 && (b[0] == '+' || b[0] == '-') {
 		b = b[1:]
@@ -22,8 +22,9 @@ func IsNumeric(b []byte) bool {
 	return len(b) > 0 && b[0] != '-' && syntax.IsJSONNumber(b)
 }
 
-// Decimal is a number split into its parts: 0.int frac × 10^exp, without leading zeros. Comparing
-// digit by digit distinguishes ids that are too long for a float64.
+// Decimal is a number split into its parts. Its value is 0.DIGITS × 10^exp, with the digits of
+// whole and fraction without leading zeros. Comparing digit by digit distinguishes ids that are too
+// long for a float64.
 type Decimal struct {
 	negative bool
 	whole    []byte // digits before the point
@@ -66,7 +67,7 @@ func parseDecimal(b []byte) Decimal {
 	return d
 }
 
-// Canonical is like parseDecimal, but omits zeros at the end, so that equal numbers have the same
+// Canonical is like parseDecimal, but omits trailing zeros, so that equal numbers have the same
 // number of digits.
 func Canonical(b []byte) Decimal {
 	d := parseDecimal(b)
@@ -214,8 +215,8 @@ func appendFloat(dst []byte, x []byte, op byte, y []byte) ([]byte, bool) {
 // EqualNumbers reports whether two JSON numbers are equal, in any notation and of any length.
 func EqualNumbers(x, y []byte) bool { return Compare(x, y) == 0 }
 
-// AppendOrdered appends a number in a form without zero bytes that sorts, byte by byte, exactly as the
-// numbers do; equal numbers have equal forms. Four digits and their sign take four bytes.
+// AppendOrdered appends a number in a form without zero bytes that sorts, byte by byte, exactly as
+// the numbers do; equal numbers have equal forms. Four digits and their sign take four bytes.
 func AppendOrdered(dst, number []byte) []byte {
 	d := Canonical(number)
 	if d.zero {
@@ -236,7 +237,7 @@ func AppendOrdered(dst, number []byte) []byte {
 	return append(dst, 0xFF) // if two numbers begin with the same digits, the longer one is less
 }
 
-// appendExponent appends an exponent, in one byte if it is usual.
+// appendExponent appends an exponent, in one byte if it is a common one.
 func appendExponent(dst []byte, exp int64) []byte {
 	const usual = 0x60
 	if -usual < exp && exp < usual {

@@ -13,8 +13,8 @@ func IsZone(in *scalar.Zones, literal Value) bool {
 	return literal.Kind == Missing || len(literal.Raw) > 0 && in.Named(literal.Raw) != nil
 }
 
-// MomentOf returns the time of a value in UTC: an instant, a text in ISO 8601, or a number, which means
-// seconds since 1970.
+// MomentOf returns the time of a value in UTC: an instant, a text in ISO 8601, or a number, which
+// means seconds since 1970.
 func MomentOf(v Value) (time.Time, bool) {
 	if v.IsNumeric() {
 		return scalar.UnixTime(v.Raw)

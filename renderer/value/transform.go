@@ -59,8 +59,8 @@ func Length(v, _ Value, r *matcher.Request) Value {
 	return OfInt(int64(utf8.RuneCount(v.Text(r))), r)
 }
 
-// Calculate returns a function for v op arg with op +, - or *, for numbers, for texts that are numbers, and for a time and
-// a duration.
+// Calculate returns a function that computes v op arg, where op is +, - or *, for numbers, for
+// texts that are numbers, and for a time and a duration.
 func Calculate(op byte) func(v, arg Value, r *matcher.Request) Value {
 	return func(v, arg Value, r *matcher.Request) Value {
 		if v.IsNumeric() && arg.IsNumeric() {

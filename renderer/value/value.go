@@ -1,7 +1,7 @@
 // Package value implements the values of the template language: their kinds, how they are compared
 // and written as JSON, and how filters process them. It does not depend on templates. A function
-// that cannot process a value returns a missing one. Functions append their results to the arena of
-// the request.
+// that cannot process a value returns a missing value. Functions append their results to the arena
+// of the request.
 package value
 
 import (

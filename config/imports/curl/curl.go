@@ -44,7 +44,7 @@ func Read(s *draft.Source, d *draft.Draft, _ draft.Options) error {
 	}
 	all, open := commands(string(data))
 	if open != nil {
-		return s.Problem(open.line, open.column, "the quote does not end")
+		return s.Problem(open.line, open.column, "the quote is not closed")
 	}
 	var requests []*request
 	hosts := map[string]bool{}
@@ -246,9 +246,9 @@ func (r *request) write(d *draft.Draft, first map[string]*request, hosts bool) {
 	if body := strings.Join(r.body, "&"); body != "" {
 		e.Set("body", body)
 	}
-	e.Set("response", draft.NewMap("status", 200)).Comment("response", "the command does not say what is answered")
+	e.Set("response", draft.NewMap("status", 200)).Comment("response", "the command does not show the answer")
 	d.Add("endpoint", e)
-	why := append([]string{"the command does not say what is answered"}, r.why...)
+	why := append([]string{"the command does not show the answer"}, r.why...)
 	d.Approximate(r.pos, wording.Clip(name), "%s", strings.Join(why, "; "))
 	d.Asks = append(d.Asks, draft.Ask{Pos: r.pos, Name: name, Method: r.method, Target: r.url.RequestURI(), Host: r.url.Hostname(), Header: r.header, Body: []byte(strings.Join(r.body, "&"))})
 }

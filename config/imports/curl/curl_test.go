@@ -84,15 +84,15 @@ func TestWhatIsReported(t *testing.T) {
 		why  string
 	}{
 		{draft.Lost, 4, "is not an http or https URL"}, {draft.Lost, 5, "the method PURGE is not served"}, {draft.Lost, 6, "the command has no URL"},
-		{draft.Approximate, 1, "the command does not say what is answered"}, {draft.Approximate, 2, "is answered as in line 1"},
-		{draft.Approximate, 3, "the command does not say what is answered; it has a variable of the shell, which is taken literally"},
+		{draft.Approximate, 1, "the command does not show the answer"}, {draft.Approximate, 2, "is answered as in line 1"},
+		{draft.Approximate, 3, "the command does not show the answer; it has a variable of the shell, which is taken literally"},
 	}
 	for i, w := range want {
 		if len(d.Items) != len(want) || d.Items[i].Kind != w.kind || d.Items[i].Pos.Line != w.line || d.Items[i].Why != w.why {
 			t.Fatalf("item %d is wrong in %+v", i, d.Items)
 		}
 	}
-	if _, _, err := imported(t, "curl a\ncurl 'b\n"); err == nil || err.Error() != "x.sh:2:6: the quote does not end" {
+	if _, _, err := imported(t, "curl a\ncurl 'b\n"); err == nil || err.Error() != "x.sh:2:6: the quote is not closed" {
 		t.Errorf("an open quote: %v", err)
 	}
 }

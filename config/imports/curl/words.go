@@ -149,7 +149,7 @@ func (s *script) double(b *strings.Builder, w *word) bool {
 	return false
 }
 
-// simple are the escapes in $'…' of one character.
+// simple contains the escapes in $'…' that consist of one character.
 var simple = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', '\\': '\\', '\'': '\'', '"': '"', 'a': 7, 'b': 8, 'f': 12, 'v': 11, 'e': 27}
 
 // escaped reads a text of the form $'…', which browsers use when they copy requests.

@@ -25,7 +25,7 @@ const (
 	Lost                    // it is not served; it is commented out, or only in the report
 )
 
-// Kinds are all kinds in order.
+// Kinds lists all kinds in order.
 var Kinds = []Kind{Exact, Approximate, Lost}
 
 // String returns the word for a kind in reports.
@@ -105,7 +105,8 @@ func (d *Draft) Close() {
 	}
 }
 
-// Add adds a declaration and returns it, for comments. It is valid until the next one is added.
+// Add adds a declaration and returns it, so that comments can be added. It is valid until the next
+// one is added.
 func (d *Draft) Add(key string, value *Map, above ...string) *Declaration {
 	d.Declarations = append(d.Declarations, Declaration{Key: key, Value: value, Above: above})
 	return &d.Declarations[len(d.Declarations)-1]

@@ -26,7 +26,7 @@ const (
 type Options struct {
 	Paths     []string          // patterns such as /users/:id, instead of what is inferred
 	Last      bool              // latencies are measured to the last byte instead of the first
-	Subtract  time.Duration     // is subtracted from latencies: the network time
+	Subtract  time.Duration     // network time that is subtracted from latencies
 	Variables map[string]string // values of variables by name, which take precedence over all others
 	EnvFile   string            // a file with values of variables; "" for none
 }
@@ -47,7 +47,7 @@ func NewSource(name string, data []byte) *Source {
 	return &Source{Name: name, head: data[:min(len(data), headSize)], data: data}
 }
 
-// OpenSource opens a file or a directory. The error is worded to follow its name.
+// OpenSource opens a file or a directory. The text of the error is to be prefixed with the name.
 func OpenSource(path string) (*Source, error) {
 	s := &Source{Name: path, Dir: files.IsListed(path)}
 	if s.Dir {
@@ -72,8 +72,8 @@ func (s *Source) Pos(line, column int) syntax.Pos {
 	return syntax.Pos{File: s.Name, Line: line, Column: column}
 }
 
-// Open opens the file for reading; .gz and .zst are unpacked. More than MaxSize bytes are an error
-// of reading.
+// Open opens the file for reading; .gz and .zst are unpacked. Reading more than MaxSize bytes is an
+// error.
 func (s *Source) Open() (io.ReadCloser, error) {
 	if s.data != nil {
 		return io.NopCloser(bytes.NewReader(s.data)), nil

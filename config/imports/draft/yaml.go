@@ -250,7 +250,7 @@ func flow(value any) string {
 // plain matches texts that YAML reads unchanged without quotes in every context.
 var plain = regexp.MustCompile(`^[A-Za-z_/*:][A-Za-z0-9_/.*|:-]*$`)
 
-// words are texts that YAML 1.1 or 1.2 reads as something else.
+// words matches texts that YAML 1.1 or 1.2 reads as something else.
 var words = regexp.MustCompile(`^(?i:y|n|yes|no|on|off|true|false|null|nan|inf)$`)
 
 // inline returns a text as a scalar on one line.

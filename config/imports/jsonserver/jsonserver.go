@@ -184,7 +184,7 @@ func plurals(one string) []string {
 	return all
 }
 
-// keyless returns why the rows of a list have no keys; "" if they have.
+// keyless returns why the rows of a list have no keys; "" if they do.
 func keyless(list *syntax.Node) string {
 	seen := map[string]bool{}
 	for _, row := range list.Items {
@@ -203,7 +203,7 @@ func keyless(list *syntax.Node) string {
 	return ""
 }
 
-// newKeys returns how the keys of new rows are made: like json-server, it continues numbers with
+// newKeys returns how the keys of new rows are made. As in json-server, numbers are followed by
 // numbers.
 func newKeys(list *syntax.Node) string {
 	for _, row := range list.Items {

@@ -16,7 +16,7 @@ import (
 // Quote returns a text in quotes, as a literal of conditions and templates.
 func Quote(text string) string { return draft.Quote(text) }
 
-// word is a name that needs no brackets.
+// word matches a name that needs no brackets.
 var word = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
 // Member returns the operand of a member of root: header-params.X-A, json-params["a b"].
@@ -30,8 +30,8 @@ func Member(root, name string) string {
 // numberLike matches every text that the language might compare as a number, and some others.
 var numberLike = regexp.MustCompile(`^[+-]?[0-9.]`)
 
-// Equal returns the condition that an operand is exactly a text. Numbers are compared as texts,
-// which "=" does not do, and a missing value does not equal an empty text.
+// Equal returns the condition that an operand is exactly the given text. Numbers are compared as
+// texts, which "=" does not do, and a missing value does not equal an empty text.
 func Equal(operand, text string) string {
 	if text == "" || numberLike.MatchString(text) {
 		return operand + " matches " + Quote("^"+regexp.QuoteMeta(text)+"$")
@@ -39,7 +39,7 @@ func Equal(operand, text string) string {
 	return operand + " = " + Quote(text)
 }
 
-// EqualFold is Equal, regardless of case.
+// EqualFold is like Equal, but ignores case.
 func EqualFold(operand, text string) string {
 	return operand + " matches " + Quote("(?i)^"+regexp.QuoteMeta(text)+"$")
 }
@@ -73,7 +73,7 @@ func Present(operand string) string { return operand + " != null" }
 // Absent returns the condition that an operand is missing or null.
 func Absent(operand string) string { return operand + " = null" }
 
-// And joins conditions; empty ones hold.
+// And joins conditions; an empty one always holds.
 func And(conditions ...string) string {
 	var parts []string
 	for _, c := range conditions {
@@ -84,7 +84,7 @@ func And(conditions ...string) string {
 	return strings.Join(parts, " and ")
 }
 
-// Or returns the condition that one of several holds; an empty one holds.
+// Or returns the condition that one of several holds; an empty one always holds.
 func Or(conditions ...string) string {
 	for _, c := range conditions {
 		if c == "" {
@@ -128,7 +128,8 @@ func Outermost(condition string) string {
 // QuoteExpression returns a regular expression that matches a text.
 func QuoteExpression(text string) string { return regexp.QuoteMeta(text) }
 
-// Query returns the condition that the query is exactly a text; "" is a request without a query.
+// Query returns the condition that the query is exactly the given text; "" means a request without
+// one.
 func Query(query string) string {
 	if query == "" {
 		return `query-string = ""`

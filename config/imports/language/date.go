@@ -10,7 +10,8 @@ var dateParts = regexp.MustCompile(`'[^']*'|yyyy|yy|MMMM|MMM|MM|dd|d|HH|hh|mm|ss
 var conversions = map[string]string{"yyyy": "%Y", "yy": "%y", "MMMM": "%B", "MMM": "%b", "MM": "%m", "dd": "%d", "HH": "%H", "hh": "%I", "mm": "%M",
 	"ss": "%S", "SSS": "%L", "EEEE": "%A", "EEE": "%a", "a": "%p", "Z": "%z"}
 
-// JavaDate returns the layout of a date format of Java; epoch and unix are names of WireMock.
+// JavaDate returns the layout of a date format of Java; epoch and unix are formats that WireMock
+// adds.
 func JavaDate(format string) (layout string, known bool) {
 	switch format {
 	case "epoch":

@@ -27,7 +27,7 @@ type hbNode struct {
 	text   string // literal, if call is nil
 	call   *Call
 	block  bool
-	param  string // of as |param|
+	param  string // its name in as |param|
 	body   []hbNode
 	other  []hbNode // after else
 	source string   // of the tag
@@ -137,7 +137,7 @@ func (p *hbParser) alone(source string) {
 	}
 }
 
-// tagEnd returns where a tag ends, outside texts in quotes; -1 for nowhere.
+// tagEnd returns where a tag ends, outside texts in quotes; -1 if it does not end.
 func tagEnd(s, end string) int {
 	if end == "--}}" {
 		return strings.Index(s, end)

@@ -26,7 +26,7 @@ type Headers struct {
 	values [][]*Template
 }
 
-// NewHeaders returns no headers.
+// NewHeaders returns an empty list of headers.
 func NewHeaders() *Headers { return &Headers{} }
 
 var (
@@ -58,7 +58,7 @@ func (h *Headers) Add(name string, value *Template) (differs string) {
 		h.names = append(h.names, name)
 		h.values = append(h.values, []*Template{value})
 	case folds(once, name):
-		return "of the header " + name + " the first value is sent"
+		return "only the first value of the header " + name + " is sent"
 	default:
 		h.values[at] = append(h.values[at], value)
 	}

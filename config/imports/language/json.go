@@ -21,7 +21,7 @@ const maxLeaves = 500
 // value. narrower says why the condition holds for fewer requests than the rule; "" if it does not.
 func EqualJSON(operand string, n *syntax.Node, rule JSONRule) (condition, narrower string, err error) {
 	if n.Kind == syntax.NullNode {
-		return "", "", errors.New("a body that is null cannot be told from one that is not JSON")
+		return "", "", errors.New("a body that is null cannot be distinguished from one that is not JSON")
 	}
 	j := &jsonCondition{rule: rule}
 	j.value(operand, n)
@@ -109,7 +109,7 @@ func (j *jsonCondition) array(operand string, n *syntax.Node) {
 	}
 	for i, item := range n.Items {
 		if item.Kind == syntax.NullNode && j.rule.Extra {
-			j.err = errors.New("null in an array cannot be told from an item that is missing")
+			j.err = errors.New("null in an array cannot be distinguished from a missing item")
 		}
 		j.value(fmt.Sprintf("%s[%d]", operand, i), item)
 	}

@@ -77,7 +77,7 @@ func JSONPathHolds(root, path string) (condition, narrower string, err error) {
 		}
 		each = append(each, one)
 	}
-	return Or(each...), fmt.Sprintf("only the first %d items of an array are looked at", arrayItems), nil
+	return Or(each...), fmt.Sprintf("only the first %d items of an array are compared", arrayItems), nil
 }
 
 // containedText returns the text of the filter @ == 'text'.
@@ -136,7 +136,7 @@ func compare(operand, operator, value string) (string, error) {
 	case operator == "!=" && quoted:
 		return And(Present(operand), Not(equalString(operand, text))), nil
 	case quoted:
-		return "", fmt.Errorf("texts have no order")
+		return "", fmt.Errorf("texts cannot be ordered")
 	case number.MatchString(value):
 		operator = strings.Replace(operator, "==", "=", 1)
 		return And(operand+"|json matches "+Quote("^[-0-9]"), operand+" "+operator+" "+value), nil

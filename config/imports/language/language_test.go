@@ -124,8 +124,8 @@ func parse(text string) (p language.Path) {
 	return p
 }
 
-// Paths in the order of their source, and as they are written: only a path that comes after a less
-// specific one that it overlaps gets another shape.
+// Paths are listed in the order of their source, with the form in which they are written: only a
+// path that comes after a less specific one that it overlaps gets another shape.
 func TestOrder(t *testing.T) {
 	for _, c := range []struct{ paths, want string }{
 		{"/users/me /users/:id", "/users/me; /users/:id"},

@@ -23,8 +23,8 @@ type paths struct {
 	bySecond map[string][]int // indices of all, by the second segment, since there may be thousands
 }
 
-// Place returns the path in which an endpoint is written, and the condition that its own path
-// holds; "" if they are the same.
+// Place returns the path that is written for an endpoint, and the condition that a request matches
+// the endpoint's own path; "" if the paths are the same.
 func (o *Order) Place(method string, own Path) (written Path, condition string) {
 	if o.general == nil {
 		o.general, o.written = map[string]*paths{}, map[string]bool{}

@@ -86,7 +86,7 @@ func literal(text string) string {
 
 var notName = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 
-// Name returns a text as a name of the language: letters, digits, - and _.
+// Name returns a text as a name of the language, which consists of letters, digits, - and _.
 func Name(text string) string {
 	if name := strings.Trim(notName.ReplaceAllString(text, "-"), "-"); name != "" {
 		return name

@@ -41,7 +41,7 @@ func ExpressionPath(expression string) (p Path, condition string, err error) {
 }
 
 // splitTop splits an expression at a character outside groups and classes, escaped or not. An
-// alternative outside groups makes it one part.
+// expression with alternatives outside groups is one part.
 func splitTop(expression string, at byte) []string {
 	var parts []string
 	depth, class, from := 0, false, 0
@@ -116,7 +116,7 @@ func canMatch(re *syntax.Regexp, r rune) bool {
 	return false
 }
 
-// shortest returns the length of the shortest text that an expression matches, or less.
+// shortest returns the length of the shortest text that an expression matches, or a lower bound.
 func shortest(re *syntax.Regexp) int {
 	n := 0
 	switch re.Op {
@@ -141,7 +141,7 @@ func shortest(re *syntax.Regexp) int {
 	return n
 }
 
-// optionalQuery is how expressions say that a query may follow.
+// optionalQuery matches the endings by which expressions say that a query may follow.
 var optionalQuery = regexp.MustCompile(`(\(\?:|\()\\\?\.[*+]\)\?\$?$|\\\?\?\.\*\$?$`)
 
 // ExpressionURL returns the path and the condition of a regular expression over paths with their
@@ -170,7 +170,7 @@ func ExpressionURL(expression string) (p Path, condition, narrower string, err e
 		}
 	}
 	if CanMatch(expression, '?') {
-		narrower = "the expression may match parts of a query, of which only the path is compared"
+		narrower = "the expression may match parts of a query, but only the path is compared"
 	}
 	return p, condition, narrower, err
 }

@@ -14,15 +14,15 @@ type Dialect interface {
 	Condition(c *Call, s *Scope) (condition string, ok bool, err error)
 }
 
-// Repeater is a dialect with blocks that are repeated. Repeat returns how often; 0 for any other
-// block.
+// Repeater is a dialect with blocks that are repeated. Repeat returns how often a block is
+// repeated; 0 for any other block.
 type Repeater interface{ Repeat(c *Call) int }
 
 // Scope is the place of a tag.
 type Scope struct {
 	Loops []string // the variables of the loops around it
 	Names []string // the name of each in the source, declared by as |name|; "" for this
-	Turn  string   // the number of a repeated block; "" outside
+	Turn  string   // the number of the repetition of a block; "" outside such a block
 }
 
 // Item returns the operand of a path inside a loop: this, this.a, ./a, @index, or a; "" for other
@@ -174,7 +174,7 @@ func (r *hbRenderer) block(n *hbNode, s *Scope) {
 	r.t.Tag("{% endif %}")
 }
 
-// maxTurns limits the blocks that are written out.
+// maxTurns limits how often the blocks of a template are written out, in total.
 const maxTurns = 1000
 
 // repeat writes a block several times, separated by commas.

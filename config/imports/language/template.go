@@ -30,7 +30,7 @@ func (t *Template) Text(text string) {
 // Value appends a placeholder.
 func (t *Template) Value(expression string) { t.Tag("{{" + expression + "}}") }
 
-// Tag appends a tag as it is written.
+// Tag appends a tag unchanged.
 func (t *Template) Tag(tag string) {
 	t.parts = append(t.parts, part{tag, true})
 	t.tags = true
@@ -42,7 +42,7 @@ func (t *Template) Use() { t.tags = true }
 // Tags reports whether the template has tags.
 func (t *Template) Tags() bool { return t.tags }
 
-// String returns the template: the bare text if it has no tags, which is for template: false if
+// String returns the template. Without tags this is the bare text, which needs template: false if
 // draft.HasTags says so.
 func (t *Template) String() string {
 	var b strings.Builder

@@ -37,7 +37,7 @@ func (u *Upstreams) Declare(d *draft.Draft, up Upstream) (name, why, differs str
 	headers := &draft.Map{}
 	for i, header := range up.Headers.names {
 		if semantics.ProxySets(header) {
-			differs = "the header " + header + " of passed requests is the server's"
+			differs = "the server sets the header " + header + " of passed requests itself"
 			continue
 		}
 		values := draft.List{}

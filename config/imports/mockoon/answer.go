@@ -119,7 +119,7 @@ func (a *answer) headers(n *syntax.Node) *language.Headers {
 	return headers
 }
 
-// textual are the extensions of files that are templates, and their types.
+// textual lists the extensions of files that are templates.
 var textual = []string{".json", ".html", ".htm", ".css", ".csv", ".js", ".mjs", ".ts", ".txt", ".xhtml", ".xml", ".yml", ".yaml"}
 
 // body returns the body, and its type unless a header declares it.
@@ -162,7 +162,7 @@ func (a *answer) file(name string) (content, kind string) {
 	}
 	local := filepath.FromSlash(name)
 	if !filepath.IsLocal(local) {
-		a.lose("the file %s is not below the directory of the environment", name)
+		a.lose("the file %s is outside the directory of the environment", name)
 		return "", ""
 	}
 	s, err := draft.OpenSource(filepath.Join(a.dir, local))
@@ -192,7 +192,7 @@ func (r *reader) bucket(id string) *syntax.Node {
 	return nil
 }
 
-// asJSON returns the value of a text that is JSON without tags; nil for others.
+// asJSON parses a text that is JSON without tags; nil for any other text.
 func asJSON(source string) *syntax.Node {
 	if strings.Contains(source, "{{") {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"mockserver/config/syntax"
 )
 
-// ask adds the request that the rules of a response describe. The answer of a silent endpoint is
-// also known.
+// ask adds the request that the rules of a response describe. For a silent endpoint it adds only
+// the answer, which other requests may get.
 func (e *endpoint) ask(n *syntax.Node, name string, want draft.Answer, rules []*syntax.Node) {
 	var ask *draft.Ask
 	if !e.silent {

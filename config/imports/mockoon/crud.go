@@ -10,7 +10,7 @@ import (
 	"mockserver/config/syntax"
 )
 
-// wholeList is the number of rows in a list without pages.
+// wholeList is the maximum number of rows in a list that is not split into pages.
 const wholeList = 10_000
 
 // crud adds a resource over the data bucket of a CRUD route.
@@ -24,7 +24,7 @@ func (r *reader) crud(n *syntax.Node) {
 	case len(responses) == 0:
 		err = fmt.Errorf("the route has no responses")
 	case len(paths) != 1 || len(needs) > 0 || len(paths[0]) > 0 && paths[0][len(paths[0])-1].Kind == language.Rest:
-		err = fmt.Errorf("its path cannot be that of a resource")
+		err = fmt.Errorf("its path cannot be the path of a resource")
 	default:
 		set, err = r.set(responses[0])
 	}
@@ -33,7 +33,7 @@ func (r *reader) crud(n *syntax.Node) {
 		r.Lost(n.Pos(), name, "%s", err.Error())
 		return
 	}
-	for _, method := range methods { // later routes that it overlaps
+	for _, method := range methods { // routes after it that it overlaps
 		r.order.Place(method, paths[0])
 		r.order.Place(method, append(paths[0][:len(paths[0]):len(paths[0])], language.Segment{Kind: language.Param, Text: "row-id"}))
 	}
@@ -66,7 +66,7 @@ func (r *reader) crud(n *syntax.Node) {
 	r.askList(n, name, paths[0], asJSON(text(get(r.bucket(text(get(responses[0], "databucketID"))), "value"))), key)
 	why := "lists are ordered by ?sort=a,-b instead of sort and order, and filtered by ?a=1 and ?a[gte]=1 instead of a_eq and a_gte; search, a_like, a_start and a_end are unknown, and the whole list cannot be replaced or deleted"
 	if len(responses) > 1 {
-		why += "; only the first response is taken over"
+		why += "; only the first response is imported"
 	}
 	r.Approximate(n.Pos(), name, "%s", why)
 }

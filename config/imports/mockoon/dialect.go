@@ -82,7 +82,7 @@ func (d *dialect) Value(c *language.Call, s *language.Scope) (string, error) {
 	return "", errNone
 }
 
-// member returns a value of the request, or another one if it is missing.
+// member returns a value of the request or, if it is missing, a default.
 func (d *dialect) member(root, helper, name, otherwise string) (string, error) {
 	operand := language.Member(root, name)
 	switch {
@@ -112,7 +112,7 @@ func (d *dialect) member(root, helper, name, otherwise string) (string, error) {
 var roots = map[string]string{"body": "json-params", "bodyRaw": "json-params", "queryParam": "query-params", "queryParamRaw": "query-params",
 	"urlParam": "path-params", "header": "header-params", "cookie": "cookie-params"}
 
-// simple are the helpers without arguments.
+// simple maps the helpers without arguments to expressions.
 var simple = map[string]string{
 	"body": "body", "bodyRaw": "body", "method": "method", "ip": "remote-addr", "uuid": "uuid", "guid": "uuid", "now": "now",
 	"int": "random-int(0, 100)", "boolean": "pick(true, false)", "objectId": "random-hex(24)", "newline": `"\n"`,
@@ -133,7 +133,7 @@ func helpers() map[string]helper {
 	}
 }
 
-// filtered returns a helper that is a filter of ours.
+// filtered returns a helper that one of our filters implements.
 func filtered(name string) helper {
 	return func(d *dialect, c *language.Call, s *language.Scope) (string, error) {
 		if len(c.Args) != 1 {
@@ -144,7 +144,7 @@ func filtered(name string) helper {
 	}
 }
 
-// calculated returns a helper that computes.
+// calculated returns a helper that one of our arithmetic filters implements.
 func calculated(name string) helper {
 	return func(d *dialect, c *language.Call, s *language.Scope) (string, error) {
 		if len(c.Args) < 2 {
@@ -243,7 +243,7 @@ func concat(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
 	return language.Quote(all), nil
 }
 
-// faker returns invented data of the kind nearest to the kind of faker.js.
+// faker returns the expression for invented data of the kind nearest to the kind of faker.js.
 func faker(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
 	if len(c.Args) == 0 || !c.Args[0].Quoted {
 		return "", errNone

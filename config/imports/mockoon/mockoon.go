@@ -54,7 +54,7 @@ func (r *reader) environment() {
 		r.Note(r.root.Pos(), "cors", "the server answers preflights unless it runs with --no-cors")
 	}
 	if isTrue(get(get(r.root, "tlsOptions"), "enabled")) || isTrue(get(r.root, "https")) {
-		r.Warn(r.root.Pos(), "tlsOptions", "the certificate is not taken over")
+		r.Warn(r.root.Pos(), "tlsOptions", "the certificate is not imported")
 	}
 	for _, route := range r.routes() {
 		switch kind := text(get(route, "type")); kind {

@@ -74,7 +74,7 @@ func TestRoutesAndRules(t *testing.T) {
 		t.Errorf("%v: %v", got, m.Items)
 	}
 	if !strings.Contains(m.Text, "# lost: POST /users/:id / 8: a rule on request_number  cannot be expressed\n# - endpoint:\n") {
-		t.Errorf("what is lost is not commented out:\n%s", m.Text)
+		t.Errorf("lost items are not commented out:\n%s", m.Text)
 	}
 }
 
@@ -112,7 +112,7 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// All equivalents of kinds of data are kinds that the server knows.
+// Every equivalent of a kind of data is a kind that the server knows.
 func TestHelpersAreKnown(t *testing.T) {
 	body := ""
 	for _, name := range mockoon.Fakes() {
@@ -258,7 +258,7 @@ func TestProxyMode(t *testing.T) {
 		`"proxyMode": true, "proxyHost": "` + upstream.URL + `", "proxyRemovePrefix": true,`,
 	} {
 		m := read(t, environment(lost, routes...))
-		if got := m.Counts(); got != [3]int{2, 0, 1} || !strings.Contains(m.Text, "# lost: what no route answers is passed on to") {
+		if got := m.Counts(); got != [3]int{2, 0, 1} || !strings.Contains(m.Text, "# lost: requests that no route answers are passed on to") {
 			t.Errorf("%s: %v: %v", lost, got, m.Items)
 		}
 	}

@@ -32,8 +32,8 @@ func (r *reader) proxy() {
 	}
 	e := draft.NewMap("method", "any", "path", "/*rest")
 	if why != "" {
-		r.AddOff("endpoint", e.Set("response", draft.NewMap("proxy", host)), "lost: what no route answers is passed on to "+host+": "+why)
-		r.Lost(r.root.Pos(), name, "what no route answers is not passed on to %s: %s", host, why)
+		r.AddOff("endpoint", e.Set("response", draft.NewMap("proxy", host)), "lost: requests that no route answers are passed on to "+host+": "+why)
+		r.Lost(r.root.Pos(), name, "requests that no route answers are not passed on to %s: %s", host, why)
 		return
 	}
 	a.differs(differs)
@@ -42,11 +42,11 @@ func (r *reader) proxy() {
 	e.Set("response", a.response)
 	if latency := milliseconds(get(r.root, "latency")); latency != nil {
 		e.Set("latency", draft.Flow{Value: latency})
-		a.differs("the latency is the least that the whole takes; Mockoon waits in addition to the upstream")
+		a.differs("the latency is the minimum of the total time; Mockoon adds it to the time of the upstream")
 	}
 	for _, note := range a.dialect.notes {
 		a.differs(note)
 	}
-	r.Add("endpoint", e, "what no route answers is passed on to "+strconv.Quote(host))
+	r.Add("endpoint", e, "requests that no route answers are passed on to "+strconv.Quote(host))
 	a.report(r.root.Pos(), name, a.why)
 }

@@ -12,7 +12,7 @@ import (
 type answer struct {
 	*request
 	pos         syntax.Pos
-	name, label string // as saved; with the name of its request
+	name, label string // the saved name, alone and with the name of the request
 	summary     string
 	folder      []string
 	response    *draft.Map

@@ -45,7 +45,7 @@ func (r *reader) group(g *group) {
 	}
 }
 
-// rank is 1 for a success.
+// rank returns 1 for a successful answer, otherwise 0.
 func rank(a *answer) int {
 	if a.status < 300 {
 		return 1

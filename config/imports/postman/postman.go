@@ -42,7 +42,7 @@ func Read(s *draft.Source, d *draft.Draft, opts draft.Options) error {
 	r.scripts(root)
 	r.items(items, nil, r.vars)
 	if r.scriptCount > 0 {
-		d.Note(r.scriptPos, "scripts", "%d scripts are not run: they test answers, and do not make them", r.scriptCount)
+		d.Note(r.scriptPos, "scripts", "%d scripts are not run: they only test answers", r.scriptCount)
 	}
 	r.write()
 	return nil
@@ -57,7 +57,7 @@ type reader struct {
 	scriptPos   syntax.Pos
 }
 
-// group is all answers to one method and path.
+// group contains all answers to one method and path.
 type group struct {
 	method  string
 	answers []*answer

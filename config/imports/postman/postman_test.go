@@ -70,11 +70,11 @@ func TestSavedAnswersAreChosenByTheirRequests(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, m.Text)
 		}
 	}
-	if len(m.Notes) != 1 || m.Notes[0].Text != "1 scripts are not run: they test answers, and do not make them" {
+	if len(m.Notes) != 1 || m.Notes[0].Text != "1 scripts are not run: they only test answers" {
 		t.Errorf("notes: %v", m.Notes)
 	}
 	if pos := m.Items[0].Pos.String(); pos != "c.json:26:88" {
-		t.Errorf("what is lost first is at %s, want c.json:26:88", pos)
+		t.Errorf("the first lost item is at %s, want c.json:26:88", pos)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestOddCollections(t *testing.T) {
 		"lost c.json:1:100 r / 2: the status 99 cannot be sent; statuses are 200 to 599",
 		"lost c.json:1:114 r / 3: the status x cannot be sent; statuses are 200 to 599",
 		"approximate c.json:2:120 r / d: the variable $randomCatsImage has no equivalent and is sent as it is",
-		"approximate c.json:2:1 r / h: of the header etag the first value is sent",
+		"approximate c.json:2:1 r / h: only the first value of the header etag is sent",
 	}
 	slices.Sort(want)
 	slices.Sort(got)

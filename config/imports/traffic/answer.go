@@ -131,8 +131,8 @@ func (g *group) endpoint(condition string) *draft.Map {
 	return e
 }
 
-// fits returns the condition that the path parameters that are not looked up have the form that was
-// inferred.
+// fits returns the condition that path parameters which are not looked up have the form that was
+// inferred for them.
 func (g *group) fits() string {
 	var parts []string
 	for _, s := range g.pattern.segments {
@@ -260,7 +260,7 @@ func (g *group) outcome(o *outcome, set *rowSet, ordered bool) *draft.Map {
 func (g *group) otherBodies(o *outcome) {
 	for _, r := range o.records {
 		if r.body != o.records[0].body && !r.lost {
-			g.fault("of the answers with status %d, one body stands for all", o.status)
+			g.fault("all answers with status %d get the same body", o.status)
 			return
 		}
 	}
@@ -291,7 +291,7 @@ func (g *group) setLatency(m *draft.Map, records []*record) {
 	}
 }
 
-// Latency returns a curve as it is declared.
+// Latency returns a curve in the form in which it is declared.
 func Latency(c samples.Curve) *draft.Map {
 	m := draft.NewMap("min", samples.Text(c.Min))
 	if c.Min == c.Max {

@@ -36,10 +36,10 @@ type exchange struct {
 type record struct {
 	at             int64  // microseconds since 1970
 	first, last    int64  // microseconds
-	place          uint32 // host and path, of words
-	query, members uint32 // of words
-	headers, body  uint32 // of the answer, in the store
-	sent, request  uint32 // of the request, in the store
+	place          uint32 // number of host and path, in words
+	query, members uint32 // numbers in words
+	headers, body  uint32 // of the answer, numbers in the store
+	sent, request  uint32 // of the request, numbers in the store
 	source, line   uint32
 	underWay       int32
 	column         int32

@@ -16,7 +16,8 @@ import (
 // posOf returns the position of a whole source.
 func posOf(name string) syntax.Pos { return syntax.Pos{File: name} }
 
-// Finish makes endpoints from all exchanges. An error comes from a temporary file.
+// Finish makes endpoints from all exchanges. It fails if there are none, if there are too many
+// endpoints, or if a temporary file fails.
 func (c *Collector) Finish() error {
 	if len(c.records) == 0 && len(c.sources) > 0 && len(c.draft.Items) == 0 {
 		return fmt.Errorf("there is no exchange in %s", strings.Join(c.sources, " and "))
@@ -29,7 +30,7 @@ func (c *Collector) Finish() error {
 	slices.SortStableFunc(c.records, func(a, b record) int { return cmp.Compare(a.at, b.at) })
 	groups := c.groups()
 	if len(groups) > draft.MaxItems {
-		return fmt.Errorf("there are %d endpoints; expected %d at most: say with --path which segments are parameters", len(groups), draft.MaxItems)
+		return fmt.Errorf("there are %d endpoints; expected at most %d: say with --path which segments are parameters", len(groups), draft.MaxItems)
 	}
 	for _, g := range groups {
 		g.make()
@@ -39,7 +40,7 @@ func (c *Collector) Finish() error {
 	}
 	c.stateful(groups)
 	if c.few > 0 {
-		c.draft.Warn(posOf(c.sources[0]), "latencies", "%d of them are of fewer than %d samples: what p99 says of those is not known", c.few, knownBelow)
+		c.draft.Warn(posOf(c.sources[0]), "latencies", "%d latencies have fewer than %d samples, so their p99 is unreliable", c.few, knownBelow)
 	}
 	return nil
 }

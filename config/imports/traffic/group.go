@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// group is the exchanges of one method, host and path.
+// group contains the exchanges for one method, host and path.
 type group struct {
 	*Collector
 	method  string
@@ -64,7 +64,7 @@ func thousands(n int) string {
 	return text
 }
 
-// leadsTo returns the Location of an answer; "" for most.
+// leadsTo returns the Location of an answer; "" if it has none.
 func (g *group) leadsTo(r *record) string {
 	if r.status/100 != 3 && r.status != 201 {
 		return ""
@@ -72,7 +72,7 @@ func (g *group) leadsTo(r *record) string {
 	return fieldOf(split(g.store.get(r.headers, &g.buf[0])), "Location")
 }
 
-// fault notes why the group is approximate, once.
+// fault notes a reason why the group is approximate, each reason once.
 func (g *group) fault(why string, args ...any) {
 	text := fmt.Sprintf(why, args...)
 	if !slices.Contains(g.faults, text) {

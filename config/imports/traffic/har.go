@@ -72,7 +72,7 @@ func (c *Collector) AddHAR(s *draft.Source) error {
 			err = io.ErrUnexpectedEOF
 		}
 		line, column := at.next(d.InputOffset())
-		return s.Problem(line, column, "what follows is not JSON: %v", strings.TrimPrefix(err.Error(), "json: "))
+		return s.Problem(line, column, "the JSON is not valid from here on: %v", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	found, err := enter(d, "log", "entries")
 	if err != nil {
@@ -137,7 +137,7 @@ func (c *Collector) addEntry(e *entry, line, column int) {
 	content := &e.Response.Content
 	switch {
 	case content.Text == nil && content.Size > 0 && !strings.EqualFold(x.method, "HEAD") && x.status != 204 && x.status != 304:
-		x.lost = "the HAR does not have it"
+		x.lost = "it is missing from the HAR"
 	case content.Text == nil:
 	case content.Encoding == "base64":
 		body, err := base64.StdEncoding.DecodeString(strings.TrimRight(*content.Text, "\n"))

@@ -9,7 +9,7 @@ type outcome struct {
 	records []*record
 }
 
-// keyed is the records of one key, and the index of one of them.
+// keyed contains the records of one key, and the index of one of them.
 type keyed struct {
 	index   int
 	records []*record

@@ -31,7 +31,7 @@ type class struct {
 }
 
 const (
-	// minValues is the number of different values from which a segment is a parameter.
+	// minValues is the minimum number of different values that make a segment a parameter.
 	minValues = 3
 	// minID is the length of the shortest identifier in hex or base62: v1 and v2 are not
 	// identifiers.
@@ -70,7 +70,7 @@ func classOf(text string) class {
 	return class{}
 }
 
-// kindSuffix returns what follows the name of a parameter of the class: a type that paths know.
+// kindSuffix returns what follows the name of a parameter of the class: a type that paths support.
 func (c class) kindSuffix() string {
 	switch c.kind {
 	case "int", "uuid", "date":

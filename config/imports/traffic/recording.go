@@ -39,7 +39,7 @@ func (c *Collector) AddRecording(s *draft.Source) error {
 	case errors.Is(broken, files.ErrTooMuch), broken != nil && line == 1:
 		return broken
 	case broken != nil:
-		c.draft.Warn(s.Pos(line+1, 0), "", "the file ends before this line does, so what came after it is left out: %v", broken)
+		c.draft.Warn(s.Pos(line+1, 0), "", "the file ends before this line does, so the exchanges from this line on are left out: %v", broken)
 	}
 	return nil
 }
@@ -52,7 +52,7 @@ func (c *Collector) addRecorded(l *recording.Line, line int) {
 	case recording.Left:
 		c.skip(&x, "the client left before it was answered")
 		return
-	case recording.Failed, recording.TimeOut: // the client got the status of the proxy after all this time
+	case recording.Failed, recording.TimeOut: // after this time the client got the proxy's own status
 		x.first = time.Duration(l.Wait+l.Last) * time.Microsecond
 		x.last, x.timed = x.first, true
 	}

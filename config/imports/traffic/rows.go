@@ -49,7 +49,7 @@ func (g *group) rows(parts []*part) *rowSet {
 					continue
 				}
 				if len(s.rows)-before == inTurn {
-					g.fault("of the answers to one request, the first %d come in turn", inTurn)
+					g.fault("only the first %d answers to one request come in turn", inTurn)
 					break
 				}
 				s.rows = append(s.rows, row{k.index, r, p})
@@ -87,7 +87,7 @@ func (s *rowSet) vary(usual []*record) {
 	}
 }
 
-// collapse keeps one of the last rows if all have the same body.
+// collapse keeps only one of the rows after from if all of them have the same body.
 func (s *rowSet) collapse(from int) {
 	for _, r := range s.rows[from:] {
 		if r.record.body != s.rows[from].record.body || r.record.headers != s.rows[from].record.headers && s.g.leadsTo(r.record) != s.g.leadsTo(s.rows[from].record) {

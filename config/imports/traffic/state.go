@@ -8,7 +8,8 @@ import (
 )
 
 // stateful warns about paths whose answers change after a write to them, because recorded answers
-// that are served in turn have no state. It writes a resource that would have state, commented out.
+// that are served in turn have no state. It also writes a resource that would have state, commented
+// out.
 func (c *Collector) stateful(groups []*group) {
 	warned := map[string]bool{}
 	for _, g := range groups {
@@ -27,7 +28,7 @@ func (c *Collector) stateful(groups []*group) {
 				continue
 			}
 			warned[g.name] = true
-			c.draft.Warn(c.pos(g.records[0]), g.name, "its answers change, and %s writes to it: this looks like state; a resource keeps it", w.name)
+			c.draft.Warn(c.pos(g.records[0]), g.name, "its answers change, and %s writes to it: this looks like state, which a resource would keep", w.name)
 			c.draft.AddOff("resource", draft.NewMap("path", collection), "this looks like state, which a resource instead of the endpoints of "+collection+" would keep:")
 		}
 	}

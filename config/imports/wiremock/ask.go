@@ -173,8 +173,8 @@ func exampleValue(n *syntax.Node) (value string, present, ok bool) {
 	return value, present, ok
 }
 
-// exampleBody sets a body that patterns accept: one of a text or of JSON, or any number of plain
-// paths.
+// exampleBody sets a body that patterns accept: a single pattern for a text or for JSON, or any
+// number of plain paths.
 func exampleBody(a *draft.Ask, patterns []*syntax.Node) bool {
 	root := map[string]any{}
 	for _, p := range patterns {

@@ -69,7 +69,7 @@ func (d *dialect) Condition(c *language.Call, s *language.Scope) (string, bool, 
 
 var index = regexp.MustCompile(`^(?:\.?\[?([0-9]+)\]?)$`)
 
-// request returns the expression of what follows "request.".
+// request returns the expression for a path after "request.".
 func (d *dialect) request(path string) (string, error) {
 	path = strings.TrimPrefix(path, "requestLine.")
 	switch path {
@@ -121,7 +121,7 @@ func (d *dialect) segment(name string) (string, error) {
 		at, _ := strconv.Atoi(m[1])
 		switch {
 		case at >= len(path) || path[at].Kind == language.Rest:
-			return "", errors.New("the path says nothing of this segment")
+			return "", errors.New("the path does not describe this segment")
 		case path[at].Kind == language.Literal:
 			return language.Quote(path[at].Text), nil
 		}
@@ -153,7 +153,7 @@ func first(d *dialect, c *language.Call, s *language.Scope) (string, error) {
 	return language.Operand(d, c.Args[0], s)
 }
 
-// filtered returns a helper that is a filter of ours.
+// filtered returns a helper that one of our filters implements.
 func filtered(name string) helper {
 	return func(d *dialect, c *language.Call, s *language.Scope) (string, error) {
 		operand, err := first(d, c, s)
@@ -216,7 +216,7 @@ func randomInt(_ *dialect, c *language.Call, _ *language.Scope) (string, error) 
 		}
 	}
 	if _, ok := c.Hash["upper"]; ok {
-		high-- // which is not included
+		high-- // the upper bound is not included
 	}
 	if low > high {
 		return "", errNone
@@ -268,7 +268,7 @@ func now(d *dialect, c *language.Call, s *language.Scope) (string, error) {
 	return expression, nil
 }
 
-// withDefault returns a value or, if it is empty, another one.
+// withDefault returns a value or, if it is empty, a default.
 func withDefault(d *dialect, c *language.Call, s *language.Scope) (string, error) {
 	otherwise, ok := c.Hash["or"]
 	if !ok {

@@ -44,12 +44,12 @@ func condition(operand string, n *syntax.Node, depth int) (string, string, error
 		}
 	}
 	if len(all) > 1 {
-		narrower = append(narrower, "of several matchers in one map WireMock uses one; here all must hold")
+		narrower = append(narrower, "WireMock uses only one of several matchers in a map; here all must hold")
 	}
 	return language.And(all...), strings.Join(narrower, "; "), nil
 }
 
-// matcher returns the condition of one matcher. of has its options.
+// matcher returns the condition of one matcher, whose options are in of.
 func matcher(operand, key string, value, of *syntax.Node, depth int) (condition, narrower string, err error) {
 	text := text(value)
 	switch key {
@@ -89,7 +89,7 @@ func special(operand, key string, value, of *syntax.Node, depth int) (condition,
 	case "binaryEqualTo":
 		data, err := base64.StdEncoding.DecodeString(text(value))
 		if err != nil || !utf8.Valid(data) || len(data) == 0 {
-			return "", "", errors.New("binaryEqualTo with bytes that are no text cannot be expressed")
+			return "", "", errors.New("binaryEqualTo with bytes that are not text cannot be expressed")
 		}
 		return language.Equal(operand, string(data)), "", nil
 	case "and", "or":
@@ -145,7 +145,7 @@ func conditionOf(operand string, n *syntax.Node, depth int) (inner, narrower str
 	return inner, narrower, err
 }
 
-// joined returns the condition of and, or.
+// joined returns the condition of the matchers "and" and "or".
 func joined(operand, key string, list *syntax.Node, depth int) (condition, narrower string, err error) {
 	if len(list.Items) == 0 {
 		return "", "", fmt.Errorf("the matcher %s has no items", key)

@@ -58,7 +58,7 @@ func (a *answer) proxy(base string) {
 		a.differs("its headers replace those of the upstream; WireMock sends both")
 	}
 	if a.timing(); a.latency != nil {
-		a.differs("the delay is the least that the whole takes; WireMock waits in addition to the upstream")
+		a.differs("the delay is the minimum of the total time; WireMock adds it to the time of the upstream")
 	}
 	a.fault = nil
 }

@@ -53,7 +53,7 @@ func (m *made) method(n *syntax.Node) {
 		}
 	}
 	if len(m.methods) == 0 {
-		m.lose("it answers no method that is known")
+		m.lose("it answers no known method")
 	}
 }
 
@@ -100,8 +100,8 @@ func (m *made) url(n *syntax.Node) {
 	m.differs(narrower)
 }
 
-// literal sets a fixed path. A slash at its end matters to WireMock; if both forms are
-// declared, that is reported.
+// literal sets a fixed path. To WireMock, /a and /a/ are different paths: a condition requires the
+// slash, or excludes it if both paths are declared.
 func (m *made) literal(path string) {
 	m.path = language.LiteralPath(path)
 	trimmed := strings.TrimSuffix(path, "/")
@@ -192,7 +192,7 @@ func (m *made) host(n *syntax.Node) {
 	m.need(condition)
 }
 
-// patterns adds conditions by name.
+// patterns adds the conditions in a map of names and patterns.
 func (m *made) patterns(root string, n *syntax.Node) {
 	for _, e := range n.Entries {
 		name := e.Key.Text.Value

@@ -21,7 +21,7 @@ var faults = map[string][2]string{
 	"EMPTY_RESPONSE":           {"empty", ""},
 	"CONNECTION_RESET_BY_PEER": {"reset", ""},
 	"RANDOM_DATA_THEN_CLOSE":   {"malformed", ""},
-	"MALFORMED_RESPONSE_CHUNK": {"malformed", "the response is malformed from its first byte on, WireMock's after its status"},
+	"MALFORMED_RESPONSE_CHUNK": {"malformed", "the response is malformed from its first byte on, in WireMock only after its status"},
 }
 
 // inPlace is how many bytes of a body are written into the configuration; a longer body is written

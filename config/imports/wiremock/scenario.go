@@ -48,8 +48,8 @@ func (r *reader) declareScenarios() {
 	}
 }
 
-// enter sets the states of its scenario in which a mapping answers, and the state to which it
-// leads.
+// enter sets the states of a scenario in which a mapping answers, and the state to which the
+// mapping leads.
 func (r *reader) enter(e *draft.Map, m *mapping) {
 	s := r.scenarios[text(get(m.Node, "scenarioName"))]
 	if s == nil {

@@ -88,7 +88,7 @@ func (m *made) webhook(n *syntax.Node) *draft.Map {
 	if encoded := get(n, "base64Body"); encoded != nil {
 		data, err := base64.StdEncoding.DecodeString(text(encoded))
 		if err != nil || !utf8.Valid(data) {
-			m.differs("the webhook is sent without its body, which is no text")
+			m.differs("the webhook is sent without its body, which is not text")
 		} else {
 			body = string(data)
 		}

@@ -38,8 +38,8 @@ func recognizesDirectory(s *draft.Source) bool {
 	return err == nil && len(names) == 0 && filepath.Base(s.Name) == "mappings"
 }
 
-// mappingFiles returns the files with mappings of a directory, in the order of their names: those
-// in its subdirectory mappings if it has one, without those in __files.
+// mappingFiles returns the files of a directory that may contain mappings, sorted by name: those in
+// its subdirectory mappings if there is one, and none of those in __files.
 func mappingFiles(s *draft.Source) ([]string, error) {
 	root := s.Name
 	if inner := filepath.Join(root, "mappings"); isDirectory(inner) {

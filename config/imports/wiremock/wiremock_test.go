@@ -73,7 +73,7 @@ func TestMatchers(t *testing.T) {
 		t.Errorf("%v: %v", got, m.Items)
 	}
 	if !strings.Contains(m.Text, "# lost: GET /xml: the matcher equalToXml cannot be expressed\n# - endpoint:\n") {
-		t.Errorf("what is lost is not commented out:\n%s", m.Text)
+		t.Errorf("lost items are not commented out:\n%s", m.Text)
 	}
 }
 

@@ -63,11 +63,11 @@ func ownAnswers(responses *tree.Node, e *config.Endpoint) {
 	own(http.StatusTooManyRequests, e.RateLimit != nil, "the rate limit is exceeded")
 	own(http.StatusServiceUnavailable, e.Capacity != nil, "more requests wait than the capacity allows")
 	own(http.StatusInternalServerError, e.Latency != nil && e.Latency.FailureRate > 0, "an injected failure")
-	own(http.StatusGatewayTimeout, e.Latency != nil && e.Latency.TimeoutRate > 0, "an injected time-out")
+	own(http.StatusGatewayTimeout, e.Latency != nil && e.Latency.TimeoutRate > 0, "an injected timeout")
 }
 
-// writeAnswer adds a response to the responses. Several with the same status and media type become
-// examples of one response.
+// writeAnswer adds a response to the responses. Several responses with the same status and media
+// type become examples of one response.
 func writeAnswer(responses *tree.Node, r *config.Response, when circumstance) {
 	status := cmp.Or(r.Status, http.StatusOK)
 	t := responses.Make(strconv.Itoa(status))

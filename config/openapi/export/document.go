@@ -252,7 +252,8 @@ func (x *Export) Item(path string) (key string, item *tree.Node) {
 	return "", nil
 }
 
-// nextSlash returns the index of the next slash, then the length of the path, then -1.
+// nextSlash returns the index of the first slash after index at. It returns the length of the path
+// if there is none, and -1 if at is already the end of the path.
 func nextSlash(path string, at int) int {
 	if at >= len(path) {
 		return -1

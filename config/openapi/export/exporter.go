@@ -19,7 +19,7 @@ type exporter struct {
 // exported contains the endpoints with the same method and path, in the order of declaration.
 type exported struct {
 	method    string
-	path      pathForm // the form of the first one
+	path      pathForm // the form of the first endpoint's path
 	endpoints []*config.Endpoint
 	operation *openapi.Operation // declared by a document; nil for none
 	generated *config.Endpoint   // of the document, as served; nil for none

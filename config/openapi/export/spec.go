@@ -34,7 +34,7 @@ func Spec(loader config.Loader, s *config.Spec) (*tree.Node, error) {
 	for _, doc := range words.Documents {
 		Embed(doc.Root, doc.Content)
 		if left := x.Add(doc.Root, x.served); len(left) > 0 {
-			return nil, fmt.Errorf("one document cannot hold all of them: there is no place for %s", strings.Join(left, ", "))
+			return nil, fmt.Errorf("one document cannot contain all operations: there is no place for %s", strings.Join(left, ", "))
 		}
 	}
 	x.knowIDs()
@@ -336,5 +336,5 @@ func Write(t *tree.Node, form string) ([]byte, error) {
 	case "yaml":
 		return t.YAML()
 	}
-	return nil, errors.New("the form of a document is yaml or json")
+	return nil, errors.New("unknown format; expected yaml or json")
 }

@@ -98,7 +98,7 @@ func schemasOf(name string, schemas []*openapi3.SchemaRef) (all []*openapi3.Sche
 }
 
 // accepted reports whether a member with certain schemas may have the values of a parameter, and
-// the expressions that these must match when the member does not accept every string.
+// returns the expressions that they must match when the member does not accept every string.
 func (m *Maker) accepted(generated any, parameter *openapi3.Schema, schemas []*openapi3.SchemaRef) (what []*regexp.Regexp, ok bool) {
 	check := validator{m: m, lenient: true}
 	allValid := func(values ...any) bool {
@@ -127,7 +127,7 @@ func (m *Maker) accepted(generated any, parameter *openapi3.Schema, schemas []*o
 	return nil, false
 }
 
-// uuid is an expression that matches the values of that format.
+// uuid is an expression that matches the values of the format uuid.
 const uuid = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
 
 // matchesOf returns the expressions that the values of a parameter match: nil when these are not

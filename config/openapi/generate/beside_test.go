@@ -80,13 +80,13 @@ func dayOf(t *testing.T, o map[string]any, name string) time.Time {
 	}
 	at, err := time.Parse(layout, text)
 	if err != nil {
-		t.Fatalf("%s is no time: %v", name, err)
+		t.Fatalf("%s is not a time: %v", name, err)
 	}
 	return at
 }
 
-// TestTimesAreNearToday: times are near today, with a format or without one, as the names of the
-// properties say.
+// TestTimesAreNearToday: times are near today and fit the names of their properties, with or
+// without a format.
 func TestTimesAreNearToday(t *testing.T) {
 	year := 365 * 24 * time.Hour
 	for format, names := range map[string][]string{
@@ -192,8 +192,8 @@ func matching(pattern string) func(string) error {
 	}
 }
 
-// TestNumbersOfNames: numbers have the usual sizes and decimals for their names, with bounds in the
-// schema and without.
+// TestNumbersOfNames: numbers have the usual sizes and decimals for their names, with or without
+// bounds in the schema.
 func TestNumbersOfNames(t *testing.T) {
 	check := map[string]struct {
 		pattern   string
@@ -227,7 +227,7 @@ func TestPeople(t *testing.T) {
 	bodies(t, object(free), func(t *testing.T, o map[string]any) {
 		given, family := o["firstName"].(string), o["lastName"].(string)
 		if o["name"] != given+" "+family || o["email"] != strings.ToLower(given+"."+family)+"@example.com" || !strings.HasSuffix(o["username"].(string), strings.ToLower(family)) {
-			t.Error("they are not of one person")
+			t.Error("they do not belong to one person")
 		}
 	})
 	const email = `"email": {"type": "string", "format": "email"}, "login": {"type": "string"}`
@@ -264,7 +264,7 @@ func TestAddresses(t *testing.T) {
 		region, err := language.ParseRegion(o["countryCode"].(string))
 		unit, _ := currency.FromRegion(region)
 		if err != nil || display.English.Regions().Name(region) != o["country"] || unit.String() != o["currency"] {
-			t.Errorf("they are not of one country: %v", err)
+			t.Errorf("they do not belong to one country: %v", err)
 		}
 		for _, name := range []string{"city", "state", "postalCode", "timezone"} {
 			if country, ok := countries[o[name]]; ok && country != o["country"] {
@@ -290,7 +290,7 @@ func TestAddresses(t *testing.T) {
 // TestNamesKeepToSchemas: whatever a name asks for, the schema of the property decides.
 func TestNamesKeepToSchemas(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes a processor for some seconds")
+		t.Skip("takes some seconds of CPU time")
 	}
 	r := rand.New(rand.NewPCG(3, 3))
 	random := randomSchemas{Rand: r, modern: true}
@@ -317,7 +317,7 @@ func TestNamesKeepToSchemas(t *testing.T) {
 // TestItemsDiffer: facts are chosen once for an object, and again for each item of an array.
 func TestItemsDiffer(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes a processor for some seconds")
+		t.Skip("takes some seconds of CPU time")
 	}
 	bodies(t, object(`"emails": {"type": "array", "minItems": 40, "uniqueItems": true, "items": {"type": "string", "format": "email"}},
 		"dates": {"type": "array", "minItems": 300, "uniqueItems": true, "items": {"type": "string", "format": "date"}},

@@ -67,7 +67,7 @@ func TestFormatsAndCompositions(t *testing.T) {
 	}
 }
 
-// TestBodiesOfComponents expects text that only one interpretation of a keyword allows.
+// TestBodiesOfComponents expects texts that only the correct interpretation of a keyword allows.
 func TestBodiesOfComponents(t *testing.T) {
 	for file, bodies := range map[string]map[string]string{
 		"formats.yml": {"cents": `0.07`, "steps": `.*[.]?[0-9]`},
@@ -94,7 +94,7 @@ func TestBodiesOfComponents(t *testing.T) {
 // TestHarderSchemas checks that a value is found whenever one exists, whatever the seed.
 func TestHarderSchemas(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes a processor for some seconds")
+		t.Skip("takes some seconds of CPU time")
 	}
 	doc, compiled := components(t, "harder.yml")
 	for name := range doc.Components.Schemas {
@@ -111,8 +111,8 @@ func TestHarderSchemas(t *testing.T) {
 	}
 }
 
-// TestImpossibleSchemas checks that the warning reports the problem, and that the body is still a
-// JSON value.
+// TestImpossibleSchemas checks that a warning names the problem, and that the body is still a JSON
+// value.
 func TestImpossibleSchemas(t *testing.T) {
 	schemas := map[string]string{
 		"false": `false`, "bounds": `{"type": "integer", "minimum": 2, "maximum": 1}`, "lengths": `{"type": "string", "minLength": 3, "maxLength": 2}`,
@@ -202,10 +202,10 @@ func FuzzGenerate(f *testing.F) {
 			v, wrong := m.body(ref, ToClient, seed, fresh, "#")
 			check := validator{m: m, lenient: true}
 			if found := check.mismatch(ref, v); wrong == "" && found != "" {
-				t.Errorf("%s: %s is taken for valid: %v", schema, jsonvalue.Append(nil, v), found)
+				t.Errorf("%s: %s is accepted as valid: %v", schema, jsonvalue.Append(nil, v), found)
 			}
 			if !json.Valid(jsonvalue.Append(nil, v)) {
-				t.Errorf("%s: no JSON: %s", schema, jsonvalue.Append(nil, v))
+				t.Errorf("%s: not JSON: %s", schema, jsonvalue.Append(nil, v))
 			}
 		}
 	})

@@ -27,7 +27,7 @@ const (
 )
 
 // tooLarge is the message for a body that needs more effort than is allowed.
-const tooLarge = "it is larger than what is made"
+const tooLarge = "it exceeds the size limit for generated bodies"
 
 // draft is a body under construction. All randomness comes from one source, so a seed always gives
 // the same body.
@@ -37,9 +37,9 @@ type draft struct {
 	// fresh bodies ignore examples and defaults, and use any value of an enum.
 	fresh bool
 	quiet bool // gives no warnings, because the body is made while a request is being answered
-	wide  bool // any allowed value, readable or not, because the others are taken
-	// open objects have properties that another schema of theirs does not declare, although it
-	// allows no others. shut means that a required property was left out for that reason.
+	wide  bool // any allowed value will do, even an unreadable one, because the others are taken
+	// open means that an object may have properties that one of its schemas neither declares
+	// nor allows. shut means that a required property was left out because of such a schema.
 	open, shut bool
 	check      validator
 	beside     *invent.Facts      // of the object being made
@@ -55,7 +55,7 @@ type ask struct {
 	schemas []*openapi3.SchemaRef
 	name    string
 	room    int
-	taken   distinct // the values that it may not be; nil for none
+	taken   distinct // the values that it must not equal; nil for none
 	alone   bool     // an item of an array, which need not be consistent with the other values
 }
 
@@ -149,7 +149,7 @@ func under(ref string) string {
 	return " (" + ref + ")"
 }
 
-// tried tries values with other branches and fewer properties until one fits.
+// tried generates values with other branches and fewer properties until one fits.
 func (d *draft) tried(a ask) (best any, ok bool) {
 	before, first := d.why, ""
 	var g *merged
@@ -186,7 +186,7 @@ func (d *draft) tried(a ask) (best any, ok bool) {
 	return best, false
 }
 
-// triesOf returns how many values are tried.
+// triesOf returns how many values are tried for the merged schemas.
 func triesOf(g *merged) int {
 	switch {
 	case g.hard:
@@ -317,7 +317,7 @@ func (d *draft) warnExample(a ask, v any) {
 	}
 	for _, ref := range a.schemas {
 		if wrong := d.check.mismatch(ref, v); wrong != "" {
-			d.m.Warning(manyUnused, at, what+" is not what its schema accepts ("+wrong+"); it is not used")
+			d.m.Warning(manyUnused, at, what+" does not match its schema ("+wrong+"); it is not used")
 			return
 		}
 	}

@@ -186,7 +186,7 @@ func (c *Content) warnMismatch(check *validator, v any, pointer, what string) {
 		return
 	}
 	if wrong := check.mismatch(c.schema, v); wrong != "" {
-		c.m.Warning(manySent, pointer, what+" is not what the schema accepts ("+wrong+"); it is sent anyway")
+		c.m.Warning(manySent, pointer, what+" does not match the schema ("+wrong+"); it is sent anyway")
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"mockserver/internal/wording"
 )
 
-// fakerTries is how many values of a hint are tried.
+// fakerTries is how many values are tried for a hint.
 const fakerTries = 8
 
 // fakerNumbers are the names for numbers, with their decimals.
@@ -69,7 +69,7 @@ func fakerHint(hint any) (name string, args *jsonvalue.Object) {
 	return "", args
 }
 
-// fake makes a value of a kind; false when the kind is unknown.
+// fake makes a value for a hint; false when the hint is unknown.
 func (d *draft) fake(g *merged, f *invent.Facts, key string, args *jsonvalue.Object) (any, bool) {
 	if decimals, ok := fakerNumbers[key]; ok {
 		return d.fakeNumber(g, f, decimals, args), true
@@ -134,7 +134,7 @@ func (d *draft) warnFaker(a ask, name string) {
 	}
 	what := "unknown hint " + wording.Clip(name)
 	if name == "" {
-		what = "the name of a hint is expected"
+		what = "expected the name of a hint"
 	}
-	d.m.Warning(manyFakers, at, "x-faker"+of+": "+what+"; the value is made without it")
+	d.m.Warning(manyFakers, at, "x-faker"+of+": "+what+"; the value is generated without it")
 }

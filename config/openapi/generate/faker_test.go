@@ -44,7 +44,7 @@ func TestFakers(t *testing.T) {
 	}
 }
 
-// TestFakerTimes: times are relative to the day, and birth dates are those of people.
+// TestFakerTimes: times are relative to the day, and birth dates are those of adults.
 func TestFakerTimes(t *testing.T) {
 	year := 366 * 24 * time.Hour
 	for hint, limits := range map[string][2]time.Duration{"date.past": {-year, 0}, "date.future": {0, year}, "date.recent": {-year / 12, 0}, "date.birthdate": {-70 * year, -20 * year * 365 / 366}} {
@@ -58,7 +58,7 @@ func TestFakerTimes(t *testing.T) {
 	}
 }
 
-// TestFakersFitWhatIsBeside: values for hints belong to the person that the object describes.
+// TestFakersFitWhatIsBeside: the values for hints belong to the person that the object describes.
 func TestFakersFitWhatIsBeside(t *testing.T) {
 	bodies(t, object(`"a": {"x-faker": "name.firstName"}, "b": {"x-faker": "name.lastName"}, "c": {"x-faker": "internet.email"}`), func(t *testing.T, o map[string]any) {
 		if want := strings.ToLower(fmt.Sprint(o["a"], ".", o["b"], "@example.com")); o["c"] != want {
@@ -71,9 +71,9 @@ func TestFakersFitWhatIsBeside(t *testing.T) {
 // accept causes none. The value is the same as without the hint.
 func TestUnusedFakers(t *testing.T) {
 	for schema, want := range map[string]string{
-		`{"type": "string", "x-faker": "helpers.nonsense"}`:                    "#/components/schemas/S: x-faker of the property x: unknown hint helpers.nonsense; the value is made without it",
-		`{"type": "string", "x-faker": {"custom.statement": ["a", "b"]}}`:      "#/components/schemas/S: x-faker of the property x: unknown hint custom.statement; the value is made without it",
-		`{"type": "string", "x-faker": 5}`:                                     "#/components/schemas/S: x-faker of the property x: the name of a hint is expected; the value is made without it",
+		`{"type": "string", "x-faker": "helpers.nonsense"}`:                    "#/components/schemas/S: x-faker of the property x: unknown hint helpers.nonsense; the value is generated without it",
+		`{"type": "string", "x-faker": {"custom.statement": ["a", "b"]}}`:      "#/components/schemas/S: x-faker of the property x: unknown hint custom.statement; the value is generated without it",
+		`{"type": "string", "x-faker": 5}`:                                     "#/components/schemas/S: x-faker of the property x: expected the name of a hint; the value is generated without it",
 		`{"type": "integer", "maximum": 4, "x-faker": "internet.email"}`:       "",
 		`{"type": "string", "pattern": "^x+$", "x-faker": "internet.email"}`:   "",
 		`{"enum": ["a"], "x-faker": "internet.email"}`:                         "",

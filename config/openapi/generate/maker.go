@@ -25,14 +25,14 @@ type Maker struct {
 	room   int // the number of values in a body
 
 	// Warn receives a warning with its kind and the JSON pointer of its place in the document. For
-	// a component, the pointer is "#/components/schemas/Pet", or has the referenced file in front.
+	// a component, the pointer is "#/components/schemas/Pet", or the same after a file name.
 	// Warn is called only while responses are made, not for fresh bodies.
 	Warn func(kind, pointer, what string)
 
-	// Today is the day near which the times in bodies are: a midnight in UTC.
+	// Today is the day that times in bodies are near: midnight in UTC.
 	Today time.Time
 
-	// The rest may be nil.
+	// The remaining fields may be nil.
 
 	// Order returns the property names of a schema in the order of the document.
 	Order func(*openapi3.Schema) []string
@@ -88,7 +88,7 @@ func New(doc *openapi3.T, seed uint64, warn func(kind, pointer, what string)) *M
 // composed of require: document generators write a nullable reference as nullable with allOf.
 func (m *Maker) nullable(s *openapi3.Schema) bool { return s.Nullable && !m.modern }
 
-// Warning reports a warning, while responses are made.
+// Warning reports a warning. It has an effect only while responses are made.
 func (m *Maker) Warning(kind, pointer, what string) {
 	if m.Warn != nil {
 		m.Warn(kind, pointer, what)
@@ -125,23 +125,23 @@ func (m *Maker) pattern(source string) (*text.Pattern, error) {
 // warnPattern warns once that a pattern is not supported.
 func (m *Maker) warnPattern(pointer, source string, err error) {
 	if _, known := m.warned.LoadOrStore(source, true); !known {
-		m.Warning(manyPatterns, pointer, "the pattern "+wording.Clip(source)+" is not understood ("+wording.Clip(err.Error())+"); texts are made without what is not")
+		m.Warning(manyPatterns, pointer, "the pattern "+wording.Clip(source)+" is not supported ("+wording.Clip(err.Error())+"); texts are generated without the unsupported parts")
 	}
 }
 
 // Kinds of warnings that can occur many times in one document.
 const (
-	manySent     = "examples are not what their schema accepts, and are sent anyway"
-	manyUnused   = "examples are not what their schema accepts, and are not used"
-	manyBodies   = "schemas accept no body that was found; the nearest is served"
-	manyHeaders  = "headers have no value that was found that their schema accepts; the nearest is served"
-	manyPatterns = "patterns are not understood; texts are made without them"
+	manySent     = "examples do not match their schema, and are sent anyway"
+	manyUnused   = "examples do not match their schema, and are not used"
+	manyBodies   = "schemas accept no body that was generated; the nearest is served"
+	manyHeaders  = "headers have a schema that accepts no value that was generated; the nearest is served"
+	manyPatterns = "patterns are not supported; texts are generated without the unsupported parts"
 	manyFakers   = "x-faker hints are unknown, and have no effect"
 	manyExternal = "examples cannot be read, and are left out"
 )
 
-// bodyKey is the key of a body that was made before. A component has one body in each media type,
-// wherever it is used, so that operations agree in their responses.
+// bodyKey is the key of a body that was made before. A component has the same body for a media type
+// wherever it is used, so that the responses of operations agree.
 type bodyKey struct {
 	schema *openapi3.Schema
 	media  string

@@ -218,7 +218,7 @@ func (e *encoder) parts(v any) []byte {
 	_, parameter, _ := strings.Cut(e.Media, "boundary=")
 	parameter, _, _ = strings.Cut(parameter, ";")
 	if err := w.SetBoundary(strings.Trim(strings.TrimSpace(parameter), `"`)); err != nil {
-		_ = w.SetBoundary(partBoundary) // the document's boundary is not valid
+		_ = w.SetBoundary(partBoundary) // replaces an invalid boundary from the document
 	}
 	o, ok := v.(*jsonvalue.Object)
 	if !ok {
@@ -274,7 +274,7 @@ func isBinary(s *openapi3.Schema) bool {
 	return s != nil && s.Format == "binary" && s.Type.Permits("string")
 }
 
-// samples are the smallest files of their types that programs accept.
+// samples are the smallest files that programs accept, by media type.
 var samples = map[string]string{
 	"image/png":       "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\x00\x05\x00\x01\xff\x89\x99=\x1d\x00\x00\x00\x00IEND\xaeB`\x82",
 	"image/gif":       "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;",

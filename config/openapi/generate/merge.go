@@ -11,7 +11,7 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// kinds is a set of the types of JSON Schema.
+// kinds is a set of JSON Schema types.
 type kinds uint8
 
 const (
@@ -361,7 +361,7 @@ func (g *merger) pick(n int) int {
 	return g.choose(n)
 }
 
-// discriminate sets the property that identifies the branch.
+// discriminate fixes the value of the property that identifies the branch.
 func (g *merger) discriminate(d *openapi3.Discriminator, branch *openapi3.SchemaRef) {
 	if d == nil || branch == nil || branch.Ref == "" {
 		return
@@ -416,6 +416,6 @@ func (g *merger) addSubtype(s *openapi3.Schema) {
 	}
 }
 
-// fakerKey is the keyword of a schema that asks for invented data, in the form that Prism and
+// fakerKey is the keyword with which a schema asks for invented data, in the form that Prism and
 // json-schema-faker use: "name.firstName", or {"datatype.number": {"min": 1, "max": 9}}.
 const fakerKey = "x-faker"

@@ -35,7 +35,8 @@ func (g *merger) addNot(s *openapi3.Schema) {
 	}
 }
 
-// asksMore reports whether a schema has keywords without an escape. For these, values are tried.
+// asksMore reports whether a schema has keywords without an escape. For those keywords, values are
+// generated until one violates the schema.
 func asksMore(s *openapi3.Schema) bool {
 	return s.MultipleOf != nil || s.Pattern != "" || s.Format != "" || s.UniqueItems ||
 		s.If != nil || s.Contains != nil || s.PropertyNames != nil || len(s.PatternProperties) > 0 ||
@@ -175,8 +176,8 @@ type brokenPart struct {
 	name   string // "" for an item
 }
 
-// breaking returns a schema for objects with a property, or lists with an item, that violates what
-// the given schema requires of it. Each schema is built once.
+// breaking returns a schema for objects with the named property, or for lists with an item, that
+// violates what the given schema requires of the property or item. Each schema is built once.
 func (m *Maker) breaking(s *openapi3.Schema, name string) *openapi3.SchemaRef {
 	key := brokenPart{s, name}
 	if kept, ok := m.breaks.Load(key); ok {

@@ -70,7 +70,8 @@ func (d *draft) member(g *merged, p property, room int) (any, bool) {
 }
 
 // included returns the properties for an object: the required ones with their dependencies, and as
-// many others as there is room for. It returns false when a required property is not possible.
+// many optional ones as there is room for. It returns false when a required property is not
+// possible.
 func (d *draft) included(g *merged, a ask, bare bool) (names []property, ok bool) {
 	in := inclusion{draft: d, merged: g, in: make([]bool, len(g.properties))}
 	ok = in.addRequired()
@@ -102,7 +103,7 @@ type inclusion struct {
 	*merged
 	in      []bool
 	order   []int // selected properties, in the order of selection
-	settled int   // how many of them have their dependencies
+	settled int   // how many of them have their dependencies selected too
 	refused int   // how many of them are not possible
 }
 
@@ -273,7 +274,7 @@ func isMap(g *merged) bool {
 	return false
 }
 
-// anyText is a schema for strings, as names are strings.
+// anyText is the schema for names, which are strings.
 var anyText = &openapi3.SchemaRef{Value: &openapi3.Schema{Type: &openapi3.Types{"string"}}}
 
 // extraName returns a name for an undeclared property. If propertyNames or patternProperties

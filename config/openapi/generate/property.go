@@ -15,7 +15,7 @@ type property struct {
 	schemas  []*openapi3.SchemaRef // all schemas that its value must satisfy
 	required bool
 	banned   bool // no value is allowed
-	// undeclared properties are missing in a schema without additionalProperties.
+	// undeclared means that a schema that allows no other properties does not declare this one.
 	undeclared bool
 	unnamed    bool // not declared: included only if another property depends on it
 	readOnly   bool

@@ -13,7 +13,7 @@ import (
 	"mockserver/config/openapi/text"
 )
 
-// textTries limits how many strings of each kind are tried.
+// textTries limits how many strings are tried in each way.
 const textTries = 12
 
 // text generates a string.
@@ -31,7 +31,7 @@ func (d *draft) text(g *merged, a ask) (any, bool) {
 		t.high = min(t.high, g.maxLength)
 	}
 	if t.low > t.high {
-		d.blame("no text is as long as it requires")
+		d.blame("no text can have the required length")
 		return "", false
 	}
 	t.compile()
@@ -105,7 +105,7 @@ func (t *texts) addShapes(format string) {
 	}
 }
 
-// joint returns how many ways there are to generate a string that several expressions match: one
+// joint returns how many ways there are to generate a string that matches several expressions: one
 // for each shape of a format, or one for the patterns alone.
 func (t *texts) joint() int {
 	switch {
@@ -117,7 +117,8 @@ func (t *texts) joint() int {
 	return len(t.shapes)
 }
 
-// together generates a string that matches all patterns and the shape for a way.
+// together generates a string that matches all patterns and, if there are shapes, the shape with
+// the number way.
 func (t *texts) together(way int) (string, bool) {
 	all := slices.Clone(t.patterns)
 	if way < len(t.shapes) {
@@ -131,8 +132,8 @@ func (t *texts) sorts() int {
 	return 1 + len(t.known) + len(t.patterns) + t.joint() + len(t.formats) + 6
 }
 
-// make makes a text in one of the ways; the first is the best. It returns false when that yields
-// none.
+// make makes a text in one of the ways; the first is the best. It returns false when that way
+// yields no text.
 func (t *texts) make(sort, try int) (string, bool) {
 	r := t.random
 	if sort == 0 {
@@ -275,7 +276,7 @@ func (d *draft) multiple(g *merged, a ask, from, upTo *big.Int, step *big.Rat, d
 	return times(new(big.Int).Add(from, big.NewInt(first)))
 }
 
-// span returns the usual range of the numbers with a name, unless many different ones are needed.
+// span returns the usual range for numbers with a name, unless many different numbers are needed.
 func (d *draft) span(name string) (s invent.Span, named bool) {
 	if d.wide {
 		return invent.Usual, false

@@ -41,7 +41,7 @@ func (e *encoder) xml(v any) []byte {
 	return w.Bytes()
 }
 
-// keyword returns the xml keyword of the schemas that describe a value, or an empty one.
+// keyword returns the xml keyword of the schemas that describe a value, or an empty keyword.
 func (w *xmlWriter) keyword(ref *openapi3.SchemaRef, v any) *openapi3.XML {
 	for _, s := range w.check.describing(ref, v) {
 		if s.XML != nil {

@@ -12,12 +12,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Facts are the facts on which the values of one object agree: a person, a place, an order of
-// times. Each fact is settled on first use: from another property that has a value in the document,
-// otherwise at random. Rand is the only source of randomness.
+// Facts are what the values of one object agree on: a person, a place, the order of times. Each
+// fact is settled on first use: from another property that has a value in the document, otherwise
+// at random. Rand is the only source of randomness.
 type Facts struct {
 	*rand.Rand
-	Today time.Time // a midnight; times are made near it
+	Today time.Time // midnight; times are made near it
 	Name  string    // the name of the property whose value is made
 	Wide  bool      // many different values are needed
 	// Beside yields the properties of the object, each with a function that returns its text in
@@ -75,11 +75,11 @@ func (f *Facts) learn() {
 	}
 }
 
-// fullNames are the properties that name a person as a whole.
+// fullNames are the properties that contain the full name of a person.
 var fullNames = []string{"name", "fullname", "displayname", "realname"}
 
-// narrowed returns the places that a text of the document names. If it names none of them, all
-// remain.
+// narrowed returns those of the places that a text from the document names. If it names none of
+// them, it returns all of them. nil stands for every known place.
 func narrowed(among []*place, of func(*place) string, s string) []*place {
 	var named []*place
 	for i := range places {
@@ -135,7 +135,7 @@ func (f *Facts) fullName() string {
 	return strings.TrimSpace(f.given + " " + f.family)
 }
 
-// account returns the person's name in lower case, with a separator between its parts.
+// account returns the person's name in lower case, with a separator between given and family name.
 func (f *Facts) account(between string) string {
 	f.settle()
 	given, family := folded(f.given), folded(f.family)

@@ -31,9 +31,9 @@ var ownFakers = func() map[string]string {
 	return all
 }()
 
-// Fake returns the data that faker.js or gofakeit make under a name, as a JSON value; for times,
-// only the date if date is set. The name is in lower case without separators. Fake returns false
-// for an unknown name.
+// Fake returns the data that faker.js or gofakeit make under a name, as a JSON value. If date is
+// set, a time is reduced to its date. The name is in lower case without separators. Fake returns
+// false for an unknown name.
 func (f *Facts) Fake(key string, date bool, args *jsonvalue.Object) (any, bool) {
 	if word, ok := fakerTimes[key]; ok {
 		near := *f

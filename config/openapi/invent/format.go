@@ -180,7 +180,7 @@ func makePassword(f *Facts, low, high int) string {
 
 func makePhone(f *Facts, _, _ int) string { return f.place().phone + "555" + Digits(f.Rand, 7) }
 
-// fitted lengthens or cuts an ASCII text to a length.
+// fitted lengthens or cuts an ASCII text to between low and high characters.
 func fitted(r *rand.Rand, s string, low, high int) string {
 	if high = max(high, 1); len(s) > high {
 		s = strings.TrimRight(s[:high], ".-_ ")

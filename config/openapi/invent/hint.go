@@ -54,7 +54,7 @@ var hintWords = map[string][]string{
 	"calling code":    {"dial code", "phone prefix", "phone code", "dialing code"},
 }
 
-// otherForms maps a hint to other hints that may be meant: a country may be a code.
+// otherForms maps a hint to other hints that may be meant: "country" may mean a country code.
 var otherForms = map[string][]string{
 	"country": {"country code", "country code 3"}, "country code": {"country code 3", "country"},
 	"language": {"locale"}, "locale": {"language"}, "zip": {"zip digits"},

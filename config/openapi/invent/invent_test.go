@@ -46,14 +46,14 @@ func TestHintsAreMade(t *testing.T) {
 			}
 			meant[name] = hint
 			if s, ok := alone.Text(hints[name], 0); !ok || s == "" {
-				t.Errorf("nothing is made for %s", name)
+				t.Errorf("nothing is generated for %s", name)
 			}
 		}
 	}
 	for hint, forms := range otherForms {
 		for try := range forms {
 			if s, ok := alone.Text(hint, try+1); !ok || s == "" {
-				t.Errorf("form %d of %s is not made", try, hint)
+				t.Errorf("form %d of %s is not generated", try, hint)
 			}
 		}
 	}
@@ -66,7 +66,7 @@ func TestHintsAreMade(t *testing.T) {
 		}
 	}
 	if len(said) != len(roleWords) {
-		t.Errorf("%d of %d words say a role", len(said), len(roleWords))
+		t.Errorf("%d of %d words name a role", len(said), len(roleWords))
 	}
 }
 

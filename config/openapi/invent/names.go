@@ -46,7 +46,7 @@ var hinted = map[string]func(f *Facts) string{
 	"lower case name": func(f *Facts) string { return f.account("") },
 }
 
-// oneOf returns a function that picks one of a list.
+// oneOf returns a function that picks one text from a list.
 func oneOf(list []string) func(f *Facts) string {
 	return func(f *Facts) string { return pick(f.Rand, list) }
 }
@@ -69,8 +69,8 @@ func (f *Facts) Hint(name string) string {
 // Tries returns how many texts for a hint are worth trying.
 func Tries(hint string) int { return len(otherForms[hint]) + 2 }
 
-// Text returns a text for a hint; false when there is none. Further tries return its other forms,
-// and then texts that need not fit the other properties.
+// Text returns a text for a hint; false when there is none. Further tries return texts for the
+// other forms of the hint, and then texts that need not fit the other properties.
 func (f *Facts) Text(hint string, try int) (string, bool) {
 	switch forms := otherForms[hint]; {
 	case try > len(forms):

@@ -9,7 +9,7 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// Span is the usual range of the numbers with a name, and their number of decimals.
+// Span is the usual range of numbers with a certain name, and their number of decimals.
 type Span struct {
 	Low, High int64
 	Decimals  int
@@ -63,7 +63,7 @@ func (s Span) Number(r *rand.Rand, whole bool) json.Number {
 	return json.Number(strconv.FormatFloat(float64(n)/float64(unit), 'f', s.Decimals, 64))
 }
 
-// Unit returns 10 to the power of its decimals.
+// Unit returns 10 to the power of s.Decimals.
 func (s Span) Unit() int64 {
 	unit := int64(1)
 	for range s.Decimals {

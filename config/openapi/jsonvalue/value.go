@@ -239,7 +239,7 @@ func AppendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// longestNumber limits the arithmetic that a single number in a document can cause.
+// longestNumber limits the work that the arithmetic with a single number in a document can cause.
 const longestNumber = 400
 
 // Rational returns the exact value of a number; nil for a number of unreasonable size.

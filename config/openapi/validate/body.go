@@ -15,7 +15,7 @@ import (
 // body describes the request bodies that an operation accepts.
 type body struct {
 	required bool
-	media    []media // the most specific first; any body is accepted if empty
+	media    []media // the most specific first; if empty, any body is accepted
 	accepts  string  // their names, for messages
 }
 
@@ -110,7 +110,7 @@ func (m *media) readForm(text string, found *findings) any {
 	texts := map[string][]string{}
 	for _, p := range in.query {
 		if p.broken {
-			found.add(badRequest, inBody, below(bodyPointer, p.name), "has a % that no two hexadecimal digits follow")
+			found.add(badRequest, inBody, below(bodyPointer, p.name), "has a % that is not followed by two hexadecimal digits")
 		}
 		if m.properties[p.name] == nil && !known[p.name] {
 			texts[p.name] = append(texts[p.name], p.value)
@@ -122,9 +122,9 @@ func (m *media) readForm(text string, found *findings) any {
 	return object
 }
 
-// formValue reads a property of a form. Without a declared style, clients write nested values in
-// several ways: as NAME[key]=value, as JSON, or like a parameter. The names of the pairs that
-// formValue reads are added to known.
+// formValue reads a property of a form. If no style is declared, it accepts the ways in which
+// clients write nested values: NAME[key]=value, JSON, or like a parameter. formValue adds the names
+// of the pairs that it reads to known.
 func (r *reading) formValue(known map[string]bool) (v any, given bool) {
 	if r.form.has(arrayType | objectType) {
 		for _, p := range r.from.query {

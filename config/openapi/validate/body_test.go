@@ -126,7 +126,7 @@ func TestCheck_Bodies(t *testing.T) {
 		{"malformed", "POST /orders" + asJSON + `{"items": [}`, []string{badText, "/body is not JSON: invalid character '}'"}},
 		{"cut short", "POST /orders" + asJSON + `{"items": [`, []string{badText, "/body is not JSON: it ends too early"}},
 		{"blanks", "POST /orders" + asJSON + " ", []string{badText, "/body is not JSON: it is empty"}},
-		{"two values", "POST /orders" + asJSON + "{} {}", []string{badText, "/body is not JSON: something follows the value"}},
+		{"two values", "POST /orders" + asJSON + "{} {}", []string{badText, "/body is not JSON: text follows the value"}},
 		{"a number beyond reckoning", "POST /orders" + asJSON + `{"items": [{"sku": "A-1", "price": 1e1000001}]}`, []string{badText, "/body has a number of more than 1000 digits"}},
 		{"without a type", "POST /orders\n\n{}", []string{unsupportedText, "/header/content-type is missing; expected application/json, application/xml"}},
 		{"of a type that is not declared", "POST /orders\nContent-Type: text/json\n\n{}", []string{unsupportedText, "/header/content-type is not accepted for a body; expected application/json, application/xml"}},
@@ -258,7 +258,7 @@ func TestCheck_Security(t *testing.T) {
 	}
 }
 
-// The parts of a document that requests cannot be checked against are reported when it is loaded.
+// When a document is loaded, the parts that requests cannot be checked against are reported.
 func TestChecker_Warns(t *testing.T) {
 	_, warnings := checked(t, `
 openapi: 3.0.3
@@ -275,7 +275,7 @@ paths:
 	}
 }
 
-// A request with a great many errors gets a verdict of bounded length, which counts them.
+// A request with a great many errors gets a verdict of bounded length that counts the errors.
 func TestCheck_ManyViolations(t *testing.T) {
 	operations, _ := checked(t, bodies)
 	items := strings.Repeat(`"x",`, 5000)
@@ -285,8 +285,8 @@ func TestCheck_ManyViolations(t *testing.T) {
 	}
 }
 
-// The cost of a check is proportional to the size of the body, however much of it is wrong: at each
-// level, in each item, in each alternative.
+// The cost of a check is proportional to the size of the body, even if every level, item and
+// alternative is wrong.
 func TestCheck_WrongEverywhere(t *testing.T) {
 	operations, _ := checked(t, `
 openapi: 3.1.0

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/text/message"
 )
 
-// maxErrors limits how many errors of the values in a list or an object are kept. At least
+// maxErrors limits how many errors are kept for the values in a list or an object. At least
 // maxViolations of them are reported.
 const maxErrors = 2 * maxViolations
 
@@ -37,7 +37,7 @@ func (k items) Validate(c *jsonschema.ValidatorContext, v any) {
 	}
 }
 
-// others implements additionalProperties, for the same reason.
+// others implements the keyword additionalProperties, for the same reason.
 type others struct {
 	schema   *jsonschema.Schema
 	declared map[string]*jsonschema.Schema // by name

@@ -25,14 +25,14 @@ type Compiler struct {
 
 // pendingChecks is an operation whose schemas are not compiled yet.
 type pendingChecks struct {
-	path, pointer string // of the operation
+	path, pointer string // path and JSON pointer of the operation
 	item          *openapi3.PathItem
 	source        *openapi3.Operation
 	checks        *Checks
 }
 
 // New returns a Compiler for a document whose references are resolved. exact contains the numbers
-// for which the document itself has only the nearest value.
+// of which the document itself has only approximate values.
 func New(doc *openapi3.T, exact jsonvalue.Numbers, warn func(kind, pointer, what string)) *Compiler {
 	c := &Compiler{doc: doc, warn: warn, schemas: newSchemas(doc, exact, received)}
 	c.schemas.warn = func(what string) { warn(manyUnchecked, "#", what) }

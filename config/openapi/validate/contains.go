@@ -8,8 +8,8 @@ import (
 )
 
 // contains implements the keyword contains and its bounds in compiled schemas. The validator's own
-// implementation keeps an error for each item that does not fit, and lists each item that does in
-// its message.
+// implementation keeps an error for each item that does not fit, and its message lists each item
+// that does.
 type contains struct {
 	schema      *jsonschema.Schema
 	least, most int // how many items must fit; a negative most means no limit

@@ -39,7 +39,7 @@ type form struct {
 	open       bool             // other properties are declared, whatever their form
 }
 
-// forms are the forms of the schemas seen so far, which may be recursive.
+// forms contains the forms of the schemas seen so far, which may be recursive.
 type forms struct {
 	known map[*jsonschema.Schema]*form
 	runs  *runs
@@ -59,7 +59,7 @@ func (fs forms) of(s *jsonschema.Schema) *form {
 	f := &form{schema: s, runs: fs.runs, types: typesOf(s, maxNesting), properties: map[string]*form{}}
 	fs.known[s] = f
 	if f.types == anyType || f.types == 0 {
-		f.types = stringType // nothing is described, so it is a string
+		f.types = stringType // the schema describes nothing, so the value is a string
 	}
 	fs.fill(f, s, maxNesting)
 	return f
@@ -200,7 +200,7 @@ func (f *form) property(name string) *form {
 	return f.others
 }
 
-// inside returns the form at a key or an index.
+// inside returns the form of the value at a key or an index.
 func (f *form) inside(token string) *form {
 	if f.has(arrayType) && isIndex(token) {
 		return f.item()

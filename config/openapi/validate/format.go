@@ -13,8 +13,8 @@ import (
 )
 
 // format returns a format for the validator; nil for a name without effect. Requests are checked
-// against the formats of OpenAPI and of JSON Schema. For some of the latter, the validator accepts
-// more than the format allows.
+// against the formats of OpenAPI and of JSON Schema. For some of the latter, the validator's own
+// check accepts more than the format allows.
 func (c *schemas) format(name string) *jsonschema.Format {
 	switch name {
 	case "int32", "int64":

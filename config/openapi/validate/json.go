@@ -26,7 +26,7 @@ func decodeJSON(text []byte) (any, error) {
 		if _, err = d.Token(); errors.Is(err, io.EOF) {
 			return v, checkNumbers(v)
 		}
-		return nil, errors.New("is not JSON: something follows the value, at byte " + strconv.FormatInt(d.InputOffset(), 10))
+		return nil, errors.New("is not JSON: text follows the value, at byte " + strconv.FormatInt(d.InputOffset(), 10))
 	}
 	var syntax *json.SyntaxError
 	switch {
@@ -68,8 +68,8 @@ func isDeep(text []byte) bool {
 	return false
 }
 
-// Limits for the text of a number. The validator computes with all digits, and panics at exponents
-// beyond a million.
+// Limits for the text of a number. The validator computes with all digits, and panics if an
+// exponent is beyond a million.
 const (
 	maxDigits   = 1000
 	maxExponent = 1000

@@ -114,7 +114,7 @@ func (p *parameter) decoder() func(string) (string, bool) {
 // check checks the value of the parameter against its schema.
 func (p *parameter) check(in *input, found *findings) {
 	if p.in == inPath && in.path == nil {
-		return // an endpoint of another form answers the path
+		return // an endpoint whose path has another form answers the request
 	}
 	r := reading{parameter: p, from: in, decode: p.decoder()}
 	v, given := r.value()
@@ -167,7 +167,7 @@ func (r *reading) value() (v any, given bool) {
 func (r *reading) text(raw string) string {
 	s, sound := r.decode(raw)
 	if !sound {
-		r.fault = "has a % that no two hexadecimal digits follow"
+		r.fault = "has a % that is not followed by two hexadecimal digits"
 	}
 	return s
 }

@@ -94,7 +94,7 @@ func (r *reading) deepObject() (v any, given bool) {
 		inside, ok := strings.CutSuffix(rest, "]")
 		keys := strings.Split(inside, "][")
 		if !ok || len(keys) > maxBrackets {
-			r.fault = "has brackets that are not closed, or nested more than " + strconv.Itoa(maxBrackets) + " deep"
+			r.fault = "has brackets that are not closed, or are nested more than " + strconv.Itoa(maxBrackets) + " deep"
 			return nil, true
 		}
 		given = true
@@ -116,7 +116,7 @@ func (n *node) put(keys []string, text string) {
 	n.texts = append(n.texts, text)
 }
 
-// value returns the value of a node for a schema.
+// value converts a node to a value of a form.
 func (n *node) value(f *form) any {
 	isList := f.has(arrayType) && !f.has(objectType)
 	switch {

@@ -23,7 +23,7 @@ func (r *reference) compiled() *jsonschema.Schema {
 
 // Validate implements the keyword for the validator.
 func (r *reference) Validate(c *jsonschema.ValidatorContext, v any) {
-	if run := r.from.runs.of(c); run != nil { // there is always one
+	if run := r.from.runs.of(c); run != nil { // there is always a run
 		run.follow(c, r.compiled(), v)
 	}
 }

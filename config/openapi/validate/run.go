@@ -26,7 +26,7 @@ type runs struct {
 
 // run is one validation. It remembers which values fit which schemas. Otherwise, a schema that
 // refers to itself from several alternatives would be checked once for each way that leads to it,
-// and the number of ways doubles with each level.
+// and the number of ways would double with each level.
 type run struct {
 	name    string
 	all     *runs
@@ -42,8 +42,8 @@ type run struct {
 	err     *jsonschema.ValidationError
 }
 
-// followed is a schema at a location with a number of tokens. Schemas at the same depth are for the
-// same value.
+// followed is a schema that is being followed. depth is the number of tokens in the location of the
+// value: schemas with the same depth are for the same value.
 type followed struct {
 	schema *jsonschema.Schema
 	depth  int
@@ -62,9 +62,9 @@ type outcome struct {
 	err  *jsonschema.ValidationError // nil when the caller only needed to know whether it fits
 }
 
-// The limits on the work of a validation: a constant, and more for each part of the value. Thanks
-// to its memory, a validation comes close to the limit only when schemas refer to each other in
-// hundreds of ways.
+// The limits on the work of a validation: a constant, plus an amount for each part of the value.
+// Thanks to its memory, a validation comes close to the limit only when schemas refer to each other
+// in hundreds of ways.
 const (
 	patientWork  = 64
 	limitWork    = 100_000
@@ -166,7 +166,7 @@ func (r *run) follow(c *jsonschema.ValidatorContext, s *jsonschema.Schema, v any
 	r.stack = r.stack[:len(r.stack)-1]
 	e, _ := err.(*jsonschema.ValidationError) // the validator returns no other type
 	if e != nil {
-		shorten(e, maxErrors) // a recursive schema may have as many at each level
+		shorten(e, maxErrors) // a recursive schema may have this many errors at each level
 		c.AddErr(e)
 	}
 	if r.work >= r.patient && r.circles == circles { // inside a circle, the outcome depends on where the circle was entered
@@ -187,7 +187,8 @@ func (r *run) isFollowed(s *jsonschema.Schema, depth int) bool {
 	return false
 }
 
-// recall uses the outcome from memory, if there is one.
+// recall reports the remembered outcome for a schema and a value. It returns false if the value
+// must be checked.
 func (r *run) recall(c *jsonschema.ValidatorContext, s *jsonschema.Schema, v any) bool {
 	key, isPart := pairingOf(s, v)
 	known, ok := r.memory[key]
@@ -200,7 +201,7 @@ func (r *run) recall(c *jsonschema.ValidatorContext, s *jsonschema.Schema, v any
 		c.AddError(repeated{})
 		return true
 	case known.err == nil, !isPart && !slices.Equal(known.err.InstanceLocation, c.ValueLocation()):
-		return false // the error must be reported, and for this location
+		return false // the error must be reported with this location
 	}
 	c.AddError(repeated{known.err})
 	return true
@@ -224,8 +225,8 @@ type (
 	noItems    struct{}
 )
 
-// pairingOf returns the key for a schema and a value, and reports whether the value is at one
-// location only.
+// pairingOf returns the key for a schema and a value, and reports whether the value exists at only
+// one location.
 func pairingOf(s *jsonschema.Schema, v any) (key pairing, isPart bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -258,15 +259,15 @@ type flag struct{ seen *bool }
 // Validate implements the keyword for the validator.
 func (f flag) Validate(*jsonschema.ValidatorContext, any) { *f.seen = true }
 
-// isSilent reports whether the caller only needs to know if there is an error. Errors have no kind
-// then, such as the one for values that are not JSON.
+// isSilent reports whether the caller only needs to know if there is an error. If so, errors have
+// no kind. The values that it compares are not JSON, which is always an error.
 func isSilent(c *jsonschema.ValidatorContext) bool {
 	_, err := c.Equals(flag{}, flag{})
 	e, ok := err.(*jsonschema.ValidationError)
 	return ok && e.ErrorKind == nil
 }
 
-// repeated represents an error that was found before, on another way to the same value.
+// repeated represents an error that was found before, when the same value was reached another way.
 type repeated struct{ err *jsonschema.ValidationError }
 
 // KeywordPath and LocalizedString implement the validator's error kind.
@@ -283,5 +284,5 @@ func (circle) KeywordPath() []string { return nil }
 
 // LocalizedString returns the message.
 func (circle) LocalizedString(*message.Printer) string {
-	return "cannot be checked: its schema leads to itself"
+	return "cannot be checked: its schema refers to itself"
 }

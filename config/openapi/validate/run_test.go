@@ -12,7 +12,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Schemas that refer to themselves from several alternatives, in the JSON of OpenAPI 3.1.
+// recursive contains schemas that refer to themselves from several alternatives, as in OpenAPI 3.1.
 const recursive = `{
 	"OneOf": {"oneOf": [
 		{"type": "object", "properties": {"op": {"const": "and"}, "e": {"$ref": "#/components/schemas/OneOf"}}, "required": ["op"]},
@@ -92,7 +92,7 @@ func value(t *testing.T, text string) any {
 	return v
 }
 
-// However many ways lead to a value, the cost is proportional to the size of the body.
+// The cost is proportional to the size of the body, however many ways lead to a value.
 func TestCheck_RecursiveAlternatives(t *testing.T) {
 	const levels = 200
 	all := recursiveForms(t)
@@ -131,7 +131,7 @@ func TestCheck_RecursiveAlternatives(t *testing.T) {
 	}
 }
 
-// Concurrent validations have separate memories.
+// Concurrent validations do not share their memories.
 func TestCheck_RecursiveAtOnce(t *testing.T) {
 	f := recursiveForms(t)["Named"]
 	texts := []string{`{"op":"or"}`, `{"op":"or","x":1}`}
@@ -174,8 +174,8 @@ func randomBody(r *rand.Rand, depth int) any {
 	return m
 }
 
-// The memory does not change results: a body fits if the validator with its own keywords says so,
-// and the violations are the same without a memory.
+// The memory does not change results: a body fits if the validator with its own keywords accepts
+// it, and the violations are the same without a memory.
 func TestCheck_LikeThePlainValidator(t *testing.T) {
 	all := recursiveForms(t)
 	fixed := []any{value(t, `[[],7,[],7,{},{}]`), value(t, `{"l":[[],7,[],7,"x","x",null,null]}`)}
@@ -217,7 +217,7 @@ func TestCheck_LikeThePlainValidator(t *testing.T) {
 			}
 		}
 		if name != "Leaf" && name != "List" && (fitting < 10 || fitting > 190 || repeats < 20) {
-			t.Errorf("%s: %d of 200 bodies fit, and %d were cheaper with a memory; too few of something to tell", name, fitting, repeats)
+			t.Errorf("%s: %d of 200 bodies fit, and %d were cheaper with a memory; too few of one kind to tell", name, fitting, repeats)
 		}
 	}
 }
@@ -255,14 +255,14 @@ paths:
 	if got, want := explained(f, r.validate(f.schema, "a")), unprocessedText+"\n/body cannot be checked"; !strings.HasPrefix(got, want) || r.work != 1000 {
 		t.Errorf("after %d references got %s, want %s", r.work, got, want)
 	}
-	if got, want := check("/self", `{"a":1}`), unprocessedText+"\n/body/a cannot be checked: its schema leads to itself"; got != want {
+	if got, want := check("/self", `{"a":1}`), unprocessedText+"\n/body/a cannot be checked: its schema refers to itself"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	round := operations["POST /round"].body.media[0].form
 	at := round.runs.begin(1)
 	at.patient = 0
 	if got := explained(round, at.validate(round.schema, json.Number("1"))); got != "" {
-		t.Errorf("what was found in a circle is remembered for another way into it: %s", got)
+		t.Errorf("the result found inside a circle is reused for another way into it: %s", got)
 	}
 	for body, want := range map[string]string{`1`: "", `"a"`: "", `{}`: unprocessedText + "\n/body fits none"} {
 		if got := check("/round", body); got != want && (want == "" || !strings.HasPrefix(got, want)) {

@@ -15,7 +15,7 @@ import (
 	"mockserver/config/openapi/text"
 )
 
-// Locations that identify, in errors, the schemas that reject every value.
+// Locations by which errors identify the schemas that reject every value.
 const (
 	readOnlyLocation    = "/read-only"
 	unevaluatedLocation = "/unevaluatedProperties"
@@ -105,7 +105,7 @@ func (c *schemas) ref(r *openapi3.SchemaRef) *jsonschema.Schema {
 	return c.schema(r.Value)
 }
 
-// optional does the same, but returns nil when there is no schema.
+// optional does the same as ref, but returns nil when there is no schema.
 func (c *schemas) optional(r *openapi3.SchemaRef) *jsonschema.Schema {
 	if r == nil {
 		return nil
@@ -150,7 +150,7 @@ func (c *schemas) schema(s *openapi3.Schema) *jsonschema.Schema {
 }
 
 // orNull makes a schema of OpenAPI 3.0 nullable: its type and the schemas it is composed of. Its
-// enum still applies, as the specification says since 3.0.3.
+// enum still applies, as the specification has required since 3.0.3.
 func orNull(out *jsonschema.Schema) {
 	if out.Types != nil {
 		out.Types.Add("null")
@@ -210,8 +210,8 @@ func (c *schemas) part(key string, schema map[string]any) *jsonschema.Schema {
 	return part
 }
 
-// enum builds an enum from one that the validator has compiled for values of the same types, and
-// replaces its values.
+// enum has the validator compile an enum of values of the same types, and replaces its values with
+// the given ones.
 func (c *schemas) enum(values []any) *jsonschema.Enum {
 	plain := make([]any, len(values))
 	for i, v := range values {
@@ -258,7 +258,7 @@ func (c *schemas) numbers(out *jsonschema.Schema, s *openapi3.Schema) {
 	}
 }
 
-// least returns a bound that has no effect when it is 0; most returns a bound that may be absent.
+// least converts a bound that has no effect if it is 0; most converts a bound that may be absent.
 func least(n uint64) *int {
 	if n == 0 {
 		return nil
@@ -349,7 +349,7 @@ func (c *schemas) objects(out *jsonschema.Schema, s *openapi3.Schema) {
 		}
 	}
 	if !c.patternProperties(out, s) {
-		return // an undeclared property may match a pattern that is not supported
+		return // an undeclared property might match a pattern that is not supported
 	}
 	if has := s.AdditionalProperties.Has; has != nil {
 		out.AdditionalProperties = *has
@@ -413,13 +413,13 @@ func (c *schemas) combined(out *jsonschema.Schema, s *openapi3.Schema) {
 }
 
 // discriminate compiles alternatives with a discriminator: a property names the alternative that
-// applies. Errors can then say what is wrong with that alternative, whereas the plain keyword only
+// applies. Errors can then say why that alternative does not fit, whereas the plain keyword only
 // says that none fits. It returns false when an alternative has no name, and for generated values.
 func (c *schemas) discriminate(out *jsonschema.Schema, list openapi3.SchemaRefs, d *openapi3.Discriminator) bool {
 	if c.use != received || len(list) == 0 || d == nil || d.PropertyName == "" || slices.ContainsFunc(list, func(r *openapi3.SchemaRef) bool { return r.Ref == "" }) {
 		return false
 	}
-	of := func(s *jsonschema.Schema) *jsonschema.Schema { // an object with the property
+	of := func(s *jsonschema.Schema) *jsonschema.Schema { // returns a schema for objects whose property fits s
 		return &jsonschema.Schema{DraftVersion: draftVersion, Required: []string{d.PropertyName}, Properties: map[string]*jsonschema.Schema{d.PropertyName: s}}
 	}
 	var values []any

@@ -15,12 +15,12 @@ type alternative []credential
 type credential struct {
 	scheme    string // the name of the scheme in the document
 	in, name  string // the location: "header" and "Authorization"
-	prefix    string // of the value: "Bearer"; "" for any non-empty value
-	challenge string // the value of WWW-Authenticate that requests it
+	prefix    string // the prefix of the value: "Bearer"; "" for any non-empty value
+	challenge string // the value of WWW-Authenticate that asks for the credential
 }
 
-// checkSecurity looks for the credentials of one of the alternatives. When no alternative is
-// satisfied, everything that is missing for any of them is a violation.
+// checkSecurity looks for the credentials of one of the alternatives. When none is satisfied, each
+// credential that is missing for any of them is a violation.
 func (c *Checks) checkSecurity(r *Request, found *findings) {
 	if len(c.security) == 0 || slices.ContainsFunc(c.security, func(a alternative) bool { return a.holds(r) }) {
 		return
@@ -63,7 +63,7 @@ func (k *credential) isIn(r *Request) bool {
 	})
 }
 
-// what returns the message for a missing credential.
+// what returns the message that the credential is missing.
 func (k *credential) what() string {
 	if k.prefix != "" {
 		return "has no credentials of the form " + k.prefix + " …, which the security scheme " + k.scheme + " requires"

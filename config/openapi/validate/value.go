@@ -8,7 +8,8 @@ import (
 )
 
 // Values checks JSON values, as defined in package jsonvalue, against the schemas of the document
-// that they are generated for. Each schema is compiled on first use. It is safe for concurrent use.
+// that they are generated for. Each schema is compiled on first use. Values is safe for concurrent
+// use.
 type Values struct{ schemas *schemas }
 
 // NewValues returns the checks for the bodies of requests or of responses. Properties that are only
@@ -37,7 +38,7 @@ func (vs *Values) Fit(s *openapi3.Schema, v any, lenient bool) bool {
 	return vs.run(s, v, lenient, true).fits()
 }
 
-// isFlat reports whether a value is checked by none of our own keywords and by no other schema.
+// isFlat reports whether a value is checked by none of our own keywords and by no nested schema.
 func isFlat(s *jsonschema.Schema, v any) bool {
 	switch v.(type) {
 	case []any, *jsonvalue.Object:
@@ -46,8 +47,8 @@ func isFlat(s *jsonschema.Schema, v any) bool {
 	return len(s.Extensions)+len(s.AllOf)+len(s.AnyOf)+len(s.OneOf) == 0 && s.Not == nil && s.If == nil
 }
 
-// Mismatch returns the first error in a value, with its pointer in the value in front; "" when
-// there is none.
+// Mismatch returns the first error in a value, preceded by the pointer of its place in the value;
+// "" when there is none.
 func (vs *Values) Mismatch(s *openapi3.Schema, v any, lenient bool) string {
 	if vs.Fit(s, v, lenient) {
 		return ""

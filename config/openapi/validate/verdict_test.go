@@ -122,7 +122,8 @@ const (
 	unprocessedText  = "Unprocessable Entity"
 )
 
-// Styles as in the tables of OpenAPI 3.0.3 and 3.1: color is blue, black, brown or R, G and B.
+// styles has the examples from the tables of OpenAPI 3.0.3 and 3.1: color is blue, black, brown or
+// R, G and B.
 const styles = `
 openapi: 3.0.3
 info: {title: styles, version: "1"}

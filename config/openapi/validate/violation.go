@@ -25,7 +25,7 @@ func (f *findings) schema(status int, in, pointer string, of *form, v any) {
 func (f *findings) explain(status int, in, pointer string, of *form, r *run) {
 	switch {
 	case r.gaveUp:
-		f.add(status, in, pointer, "cannot be checked: its schema has too many alternatives inside of alternatives")
+		f.add(status, in, pointer, "cannot be checked: its schema has too many nested alternatives")
 	case r.err != nil:
 		before := len(f.list) + f.more
 		t := teller{status: status, in: in, pointer: pointer, form: of, to: f}
@@ -43,7 +43,7 @@ type teller struct {
 	in, pointer string
 	form        *form // the form of the value
 	to          *findings
-	// told contains the errors that were already reported, because several ways may lead to one.
+	// told contains the errors already reported, because several ways may lead to the same error.
 	told map[*jsonschema.ValidationError]bool
 	// reasons contains the reasons why alternatives do not fit, each below the place of the run.
 	reasons map[*jsonschema.ValidationError]string
@@ -102,7 +102,7 @@ func (t teller) at(e *jsonschema.ValidationError) string {
 	if len(place) == 0 {
 		return t.pointer
 	}
-	var b strings.Builder // a pointer may be long, and there may be many
+	var b strings.Builder // pointers may be long, and there may be many of them
 	b.WriteString(t.pointer)
 	for _, name := range place {
 		if b.Len() > maxPointer {
@@ -124,7 +124,7 @@ func placeIn(e *jsonschema.ValidationError) []string {
 const notDeclared = "is not declared, and nothing else is allowed"
 
 // isSideEffect reports whether a declared property is rejected as undeclared only because another
-// part of the schema did not fit. There is already a violation for that part.
+// part of the schema did not fit. That part already has a violation of its own.
 func (t teller) isSideEffect(e *jsonschema.ValidationError) bool {
 	place := placeIn(e)
 	n := len(place) - 1
@@ -142,15 +142,15 @@ func (t teller) isSideEffect(e *jsonschema.ValidationError) bool {
 func refusal(schema string) string {
 	switch schema {
 	case readOnlyLocation:
-		return "is read-only: a request does not have it"
+		return "is read-only and not allowed in a request"
 	case unevaluatedLocation, othersLocation:
 		return notDeclared
 	}
 	return "is not accepted"
 }
 
-// alternatives reports a value that fits none of several schemas. If all but one are for something
-// else, it reports what does not fit that one.
+// alternatives reports a value that fits none of several schemas. If only one of them is meant for
+// such a value, it reports what does not fit that schema.
 func (t teller) alternatives(e *jsonschema.ValidationError, at string) {
 	likely := e.Causes
 	for _, isOther := range []func(*jsonschema.ValidationError, int) bool{isOtherType, isOtherVariant} {
@@ -198,7 +198,7 @@ func (t teller) reason(e *jsonschema.ValidationError, at string) string {
 }
 
 // maxReasons limits how many alternatives a message names. maxReason limits the size, in bytes, of
-// the reason for each of them, which may itself be about alternatives.
+// the reason for each of them, which may itself list alternatives.
 const (
 	maxReasons = 5
 	maxReason  = 2 * maxShownBytes

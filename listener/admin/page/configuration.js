@@ -12,7 +12,7 @@ export class Configuration {
         const answer = await act("POST", "reload");
         setText($("reload-said"), "Reloaded: " + count(answer.endpoints) + " endpoints.");
       } catch (cause) {
-        setText($("reload-said"), "Not reloaded; the last good configuration goes on.");
+        setText($("reload-said"), "Not reloaded; the last good configuration stays in service.");
         throw cause;
       }
       this.wait = 0;
@@ -23,7 +23,7 @@ export class Configuration {
       caption: "Settings",
       id: (s) => s.flag,
       size: 100,
-      empty: "No setting is told.",
+      empty: "No settings to show.",
       columns: [
         { name: "flag", title: "Setting", first: true, value: (s) => s.flag, text: (s) => s.flag },
         { name: "value", title: "Value", kind: "wide", text: (s) => s.value || none },
@@ -34,10 +34,10 @@ export class Configuration {
     this.settings.look = (s) => (s.default ? "quiet" : "");
     place.append(element("h3", {}, "Endpoints"));
     this.endpoints = new Table(place, {
-      caption: "Endpoints as they are declared",
+      caption: "Declared endpoints",
       id: (e) => e.id,
       find: (e) => [e.endpoint, e.host, e.if, e.at, e.summary, e.operation].join(" "),
-      empty: "No endpoint is served.",
+      empty: "No endpoints are served.",
       columns: [
         { name: "endpoint", title: "Endpoint", first: true, value: (e) => e.endpoint, text: (e) => e.endpoint + (e.host ? " · " + e.host : "") },
         { name: "if", title: "If", kind: "wide", text: (e) => e.if || none },

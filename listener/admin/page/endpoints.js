@@ -12,7 +12,7 @@ const limited = (e) => (e.limited ?? 0) + (e.refused ?? 0);
 
 // others are what was counted of no endpoint that is served.
 const others = [
-  ["unmatched", "(no endpoint)"], ["malformed", "(no HTTP)"], ["options", "(OPTIONS and preflights)"], ["removed", "(endpoints that are no more)"],
+  ["unmatched", "(no endpoint)"], ["malformed", "(not HTTP)"], ["options", "(OPTIONS and preflights)"], ["removed", "(removed endpoints)"],
 ];
 
 export class Endpoints {
@@ -24,7 +24,7 @@ export class Endpoints {
       id: (e) => e.id,
       find: (e) => e.title + " " + (e.host ?? ""),
       sort: "rate", descending: true,
-      empty: "No endpoint is served.",
+      empty: "No endpoints are served.",
       columns: [
         { name: "endpoint", title: "Endpoint", first: true, value: (e) => e.title, text: (e) => e.title + (e.host ? " · " + e.host : "") },
         { name: "requests", title: "Requests", number: true, value: (e) => e.requests, text: (e) => count(e.requests) },

@@ -33,7 +33,7 @@ export class Fleet {
 
   async ask(get) {
     const fleet = await get("fleet");
-    setText(this.state, fleet.agreed ? "All " + count(fleet.replicas.length) + " replicas are ready and serve the same." : "Not agreed: " + fleet.why.join("; "));
+    setText(this.state, fleet.agreed ? "All " + count(fleet.replicas.length) + " replicas are ready and serve the same configuration." : "Not agreed: " + fleet.why.join("; "));
     this.table.show(fleet.replicas);
     await this.runs.ask(get);
   }

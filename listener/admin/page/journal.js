@@ -42,11 +42,10 @@ const opening = (row) => {
 const cut = (text) => (text.length > 160 ? text.slice(0, 160) + "…" : text);
 const line = (x) => cut(legible(x.method + " " + x.target));
 
-// why is the reason without what stands beside it already: the request.
+// why is the reason without its beginning, which repeats the request.
 function why(m) {
-  const said = "no endpoint is declared for " + m.method + " " + m.path;
-  if (!m.reason.startsWith(said + "; ") && !m.reason.startsWith(said + ", ")) return legible(m.reason) || none;
-  return legible(m.reason.slice(said.length + 2)).replace(/^nor anything like it$/, "nothing like it is declared");
+  const said = "no endpoint is declared for " + m.method + " " + m.path + "; ";
+  return legible(m.reason.startsWith(said) ? m.reason.slice(said.length) : m.reason) || none;
 }
 
 // few is of how many different requests the list is asked for each second. It may be
@@ -62,7 +61,7 @@ export class Unmatched {
       id: (m) => JSON.stringify([m.method, m.host, m.path]),
       find: (m) => [m.method, m.host, m.path, legible(m.path), m.reason].join(" "),
       sort: "last", descending: true, size: 20,
-      empty: "No request was left without an endpoint.",
+      empty: "No unmatched requests.",
       columns: [
         { name: "request", title: "Request", first: true, value: (m) => m.path, text: (m) => cut(legible(m.method + " " + m.path)), cell: (row) => this.opening(row) },
         { name: "host", title: "Host", value: (m) => m.host, text: (m) => m.host || none },
@@ -82,7 +81,7 @@ export class Unmatched {
     const { unmatched, distinct } = await get("unmatched");
     this.wait = Math.floor(unmatched.length / few);
     this.table.show(unmatched);
-    setText(this.note, distinct > unmatched.length ? count(distinct) + " different ones came; those that came last are kept." : "");
+    setText(this.note, distinct > unmatched.length ? count(distinct) + " different requests arrived; the latest are kept." : "");
   }
 
   // opening shows what is known of such a request, and the last one as it came, as long
@@ -94,7 +93,7 @@ export class Unmatched {
       const whole = found?.requests.find((x) => x.host === m.host);
       if (whole) show(whole);
       else if (found) detail(m.method + " " + m.path, pairs([["Host", m.host], ["Status", String(m.status)], ["Reason", m.reason], ["First", m.first], ["Last", m.last], ["Times", count(m.count)]]),
-        element("p", { class: "note" }, "The journal has none of them any more."));
+        element("p", { class: "note" }, "These requests are no longer in the journal."));
     };
     return element("button", { type: "button", class: "open", "aria-haspopup": "dialog", onclick: open }, element("span", { class: "text" }));
   }
@@ -121,9 +120,9 @@ export class Journal {
         : element("input", { name, type: "search", autocomplete: "off", spellcheck: "false", placeholder: example, size: String(Math.max(8, example.length)) });
       this.form.append(element("label", {}, title + " ", field));
     }
-    const forget = element("button", { type: "button", class: "danger" }, "Forget all");
+    const forget = element("button", { type: "button", class: "danger" }, "Delete all");
     forget.addEventListener("click", async () => {
-      if (await confirmed("Forget all requests that the journal has?", "Forget them")) this.change((act) => act("DELETE", "journal"));
+      if (await confirmed("Delete all requests in the journal?", "Delete them")) this.change((act) => act("DELETE", "journal"));
     });
     this.form.append(element("button", { type: "submit" }, "Find"), forget);
     this.form.addEventListener("submit", (event) => {
@@ -132,10 +131,10 @@ export class Journal {
       this.change(async () => {});
     });
     this.table = new Table(place, {
-      caption: "Requests of the journal",
+      caption: "Requests in the journal",
       id: (x) => x.id,
       sort: "time", descending: true, size: 25,
-      empty: "The journal has no such request.",
+      empty: "The journal has no matching requests.",
       columns: [
         { name: "request", title: "Request", first: true, value: line, text: line, cell: opening },
         { name: "time", title: "Time", kind: "short", value: (x) => Date.parse(x.time), text: (x) => moment(x.time) },
@@ -154,11 +153,11 @@ export class Journal {
       answer = await this.feed.ask(get);
     } catch (cause) {
       if (cause.status !== 400) throw cause;
-      setText(this.tally, "Nothing was looked for: " + cause.message); // a filter is wrong
+      setText(this.tally, "Not searched: " + cause.message); // a filter is wrong
     }
     this.table.show(this.feed.rows);
     if (answer) {
-      setText(this.tally, "Kept so far: " + named(answer.seen) + ". Dropped again to make room: " + named(answer.dropped) + ". Room taken: " + bytes(answer.bytes) + ".");
+      setText(this.tally, "Kept so far: " + named(answer.seen) + ". Dropped to make room: " + named(answer.dropped) + ". Memory: " + bytes(answer.bytes) + ".");
     }
   }
 }
@@ -168,7 +167,7 @@ function show(x) {
   detail(x.method + " " + x.target,
     pairs([
       ["Time", x.time], ["Answered by", x.endpoint || "no endpoint"], ["Status", String(x.status)], ["Reason", x.reason], ["Fault", x.fault],
-      ["Took", ms(x.took_ms)], ["of that injected", x.injected_ms > 0 ? ms(x.injected_ms) : ""], ["Host", x.host], ["Client", x.remote], ["Kept as", x.kept],
+      ["Took", ms(x.took_ms)], ["of which injected", x.injected_ms > 0 ? ms(x.injected_ms) : ""], ["Host", x.host], ["Client", x.remote], ["Kept as", x.kept],
     ]),
     ...message("Request", x.request), ...message("Response", x.response));
 }
@@ -182,7 +181,7 @@ function message(title, m) {
   return [
     element("h3", {}, title + " headers"),
     m.headers.length > 0 ? pairs(m.headers) : element("p", { class: "note" }, "none"),
-    element("h3", {}, title + " body, " + bytes(m.size) + (m.cut ? ", of which the beginning is kept" : "")),
+    element("h3", {}, title + " body, " + bytes(m.size) + (m.cut ? ", of which only the beginning is kept" : "")),
     text === "" ? element("p", { class: "note" }, "empty") : element("pre", { tabindex: "0", "aria-label": title + " body" }, text),
   ];
 }

@@ -85,7 +85,7 @@ export class Overview {
     const lines = verdict.reasons.map((r) => [r.code, r.text, r.since]);
     if (!verdict.trusted) lines.push(...verdict.explanations.map((r) => [r.code, "may explain it: " + r.text, r.since]));
     if (verdict.size) lines.push(["", verdict.size]);
-    if (verdict.unknown?.length > 0) lines.push(["", "not told by this system, so not looked at: " + verdict.unknown.join(", ")]);
+    if (verdict.unknown?.length > 0) lines.push(["", "not reported by this system, so not judged: " + verdict.unknown.join(", ")]);
     const list = $("verdict-reasons");
     while (list.children.length > lines.length) list.lastChild.remove();
     lines.forEach(([code, text, since], i) => {

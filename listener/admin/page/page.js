@@ -113,10 +113,10 @@ function failed(cause) {
 // gone says that there is no answer, and how old the figures are.
 function gone() {
   const what = state.cause instanceof Gone ? "The server does not answer"
-    : state.cause.status === undefined ? "This page has failed at what the server answered (" + state.cause.message + ")"
+    : state.cause.status === undefined ? "This page cannot handle the server's answer (" + state.cause.message + ")"
     : "The server answers with an error: " + state.cause.message;
-  const old = state.since ? " What is shown is of " + moment(state.since) + "." : "";
-  setText($("gone"), what + "." + old + " It is asked again, at most every " + duration(longest / 1000) + ".");
+  const old = state.since ? " The data shown is from " + moment(state.since) + "." : "";
+  setText($("gone"), what + "." + old + " The page tries again at intervals of up to " + duration(longest / 1000) + ".");
   $("gone").hidden = false;
   $("contents").classList.add("old");
   $("contents").hidden = !state.since;
@@ -128,7 +128,7 @@ const tokenDue = () => !token.get() && (state.locked || "token" in document.docu
 
 // askForToken asks, and complains only of one that was given.
 function askForToken() {
-  setText($("token-why"), token.get() ? "This token is not the right one." : "");
+  setText($("token-why"), token.get() ? "This token is wrong." : "");
   state.locked = true;
   $("gone").hidden = true;
   $("contents").hidden = true;

@@ -21,11 +21,11 @@ export class Recordings {
       id: (r) => r.id,
       find: (r) => r.upstream + " " + r.to,
       sort: "started", descending: true, size: 20,
-      empty: "Nothing was recorded yet. A recording has what an upstream was asked and answered, for mockserver import.",
+      empty: "Nothing has been recorded yet. A recording contains the requests to an upstream and its responses, for mockserver import.",
       columns: [
         { name: "recorded", title: "Upstream", first: true, value: (r) => r.upstream, text: (r) => r.upstream },
         { name: "to", title: "Directory", kind: "short", value: (r) => r.to, text: (r) => r.to },
-        { name: "started", title: "Begun", kind: "short", value: (r) => Date.parse(r.started), text: (r) => moment(r.started) },
+        { name: "started", title: "Started", kind: "short", value: (r) => Date.parse(r.started), text: (r) => moment(r.started) },
         { name: "state", title: "State", kind: "short", value: (r) => r.running, text: (r) => r.error || (r.running ? "running" : "ended") },
         { name: "requests", title: "Requests", number: true, value: (r) => r.requests, text: (r) => count(r.requests) },
         { name: "dropped", title: "Dropped", number: true, value: (r) => r.dropped, text: (r) => count(r.dropped) },

@@ -18,7 +18,7 @@ export class RunHead {
     setText($("run-state"), state);
     $("run-now").className = run?.running ? "running" : "";
     setText($("run-title"), run?.name ?? "");
-    setText($("run-times"), !run ? "" : run.running ? "begun " + moment(run.begin)
+    setText($("run-times"), !run ? "" : run.running ? "started " + moment(run.begin)
       : moment(run.begin) + " to " + moment(run.end) + (run.verdict ? ", " + word(run) : ""));
   }
 }
@@ -41,10 +41,10 @@ export class Runs {
       id: (r) => r.id,
       find: (r) => r.name,
       sort: "begin", descending: true, size: 20,
-      empty: "No run was started yet. A run has a report of what happened between its start and its stop.",
+      empty: "No run has been started yet. A run produces a report on the time between its start and its stop.",
       columns: [
         { name: "name", title: "Run", first: true, value: (r) => r.name, text: (r) => r.name },
-        { name: "begin", title: "Begun", kind: "short", value: (r) => Date.parse(r.begin), text: (r) => moment(r.begin) },
+        { name: "begin", title: "Started", kind: "short", value: (r) => Date.parse(r.begin), text: (r) => moment(r.begin) },
         { name: "end", title: "Ended", kind: "short", value: (r) => (r.end ? Date.parse(r.end) : Infinity), text: (r) => (r.end ? moment(r.end) : "running") },
         { name: "took", title: "Took", number: true, value: (r) => r.seconds, text: (r) => duration(r.seconds) },
         { name: "requests", title: "Requests", number: true, value: (r) => r.requests, text: (r) => count(r.requests) },
@@ -71,9 +71,9 @@ export class Runs {
     const report = element("a", { class: "open", href: address(this.path(row()) + "/report"), target: "_blank", rel: "noopener", "aria-label": "Report of " + about }, "Report");
     report.addEventListener("click", (event) => this.follow(event, this.path(row()) + "/report"));
     const stop = button("Stop", "danger", () => this.change((act) => act("POST", this.path(row()) + "/stop")));
-    const forget = button("Forget", "", async () => {
+    const forget = button("Delete", "", async () => {
       const run = row();
-      if (await confirmed("Forget the run " + run.name + " and its report?", "Forget it")) this.change((act) => act("DELETE", this.path(run)));
+      if (await confirmed("Delete the run " + run.name + " and its report?", "Delete it")) this.change((act) => act("DELETE", this.path(run)));
     });
     this.made.set(row().id, { stop, forget });
     return element("div", { class: "actions" }, report, stop, forget);

@@ -45,7 +45,7 @@ export class State {
       id: (r) => r.id,
       find: (r) => r.part + " " + r.text,
       size: 20,
-      empty: "There are none.",
+      empty: "No rows.",
       columns: [
         { name: "row", title: "Row", first: true, kind: "wide", text: (r) => r.text },
         { name: "part", title: "Part", kind: "short", text: (r) => r.part || none },
@@ -65,7 +65,7 @@ export class State {
     };
     const reset = async () => {
       const name = row().name;
-      if (await confirmed("Drop all changes of " + name + "? Its rows are then as they were read.", "Drop them")) {
+      if (await confirmed("Drop all changes to " + name + "? Its rows will be as they were read.", "Drop them")) {
         this.change((act) => act("POST", "state/reset", { sets: [name] }));
       }
     };

@@ -11,7 +11,7 @@ const figures = [
   ["late", (w) => count(w.due), (w) => w.due > 0],
   ["being sent", (w) => count(w.in_flight)],
   ["delivered", (w) => count(w.delivered)],
-  ["tried again", (w) => count(w.retried)],
+  ["retried", (w) => count(w.retried)],
   ["given up", (w) => count(w.dead), (w) => w.dead > 0],
   ["cancelled", (w) => count(w.cancelled)],
   ["refused", (w) => count(w.refused), (w) => w.refused > 0],
@@ -29,11 +29,11 @@ export class Webhooks {
     this.next = element("p", { class: "note" });
     place.append(this.next);
     this.table = new Table(place, {
-      caption: "Pending webhooks, those due first before the others",
+      caption: "Pending webhooks, the earliest due first",
       id: (w) => w.id,
       find: (w) => [w.webhook, w.method, w.url].join(" "),
       sort: "due", size: 20,
-      empty: "No webhook is pending.",
+      empty: "No webhooks are pending.",
       columns: [
         { name: "webhook", title: "Webhook", first: true, value: (w) => w.webhook, text: (w) => w.webhook },
         { name: "to", title: "To", kind: "wide", value: (w) => w.url, text: (w) => w.method + " " + w.url },

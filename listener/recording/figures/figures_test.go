@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package figures measures what proxying, recording and importing cost, and holds it against what was
-// asked for: make figures.
+// Package figures measures what proxying, recording and importing cost, and compares it with the
+// requirements. Run it with make figures.
 package figures
 
 import (
@@ -24,12 +24,12 @@ import (
 	"mockserver/internal/recording"
 )
 
-// What was asked for.
+// The requirements.
 const (
-	mostBesideNginx  = 1.5  // CPU time of a proxied request
-	mostRecording    = 1.15 // CPU time of a recorded request beside one that is only passed on
+	mostBesideNginx  = 1.5  // CPU time of a proxied request, relative to nginx
+	mostRecording    = 1.15 // CPU time of a recorded request, relative to an unrecorded one
 	recordedRate     = 20_000
-	mostUnderWay     = 20 << 10 // bytes of memory for a request under way
+	mostUnderWay     = 20 << 10 // bytes of memory for a request in progress
 	mostWhileRecords = 80 << 20
 	exchanges        = 1_000_000
 	mostImport       = time.Minute
@@ -45,12 +45,12 @@ func asked(t *testing.T) {
 	}
 }
 
-// most reports a figure, which fails the test above a bound.
+// most logs a figure, and fails the test if the figure is above a bound.
 func most[N int | int64 | float64 | time.Duration](t *testing.T, what string, got, bound N) {
 	t.Helper()
 	t.Logf("%s: %v, at most %v", what, got, bound)
 	if got > bound {
-		t.Errorf("%s is %v, expected %v at most", what, got, bound)
+		t.Errorf("%s is %v, expected at most %v", what, got, bound)
 	}
 }
 
@@ -71,14 +71,14 @@ func front(t *testing.T, to *harness.Process, record string) *harness.Process {
 func nginx(t *testing.T, to *harness.Process) (addr string, pid int) {
 	program, err := exec.LookPath("nginx")
 	if err != nil {
-		t.Skip("there is no nginx")
+		t.Skip("nginx is not installed")
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	addr = l.Addr().String()
-	_ = l.Close() // for nginx
+	_ = l.Close() // frees the port for nginx
 	dir := t.TempDir()
 	conf := harness.WriteFile(t, dir, "nginx.conf", fmt.Sprintf(`daemon off; master_process off; pid %[1]s/pid; error_log %[1]s/error.log; worker_processes 1;
 events { worker_connections 1024; }
@@ -127,7 +127,7 @@ func costOf(t *testing.T, addr string, pid int) time.Duration {
 	return (ended.CPU - begun.CPU) / time.Duration(o.Requests)
 }
 
-// Rounds are taken in turn, so that what else the machine does disturbs all of them.
+// The variants are measured in turn, so that other work of the machine disturbs all of them alike.
 func TestCost(t *testing.T) {
 	asked(t)
 	to := origin(t)
@@ -141,8 +141,8 @@ func TestCost(t *testing.T) {
 		recordingCost += costOf(t, address(recording), recording.Cmd.Process.Pid)
 	}
 	t.Logf("CPU time of a request: %v by nginx, %v passed on, %v passed on and recorded", nginxCost/rounds, plainCost/rounds, recordingCost/rounds)
-	most(t, "passed on beside nginx", float64(plainCost)/float64(nginxCost), mostBesideNginx)
-	most(t, "recorded beside passed on", float64(recordingCost)/float64(plainCost), mostRecording)
+	most(t, "passed on compared with nginx", float64(plainCost)/float64(nginxCost), mostBesideNginx)
+	most(t, "recorded compared with passed on", float64(recordingCost)/float64(plainCost), mostRecording)
 }
 
 func TestRecordedRate(t *testing.T) {
@@ -197,7 +197,7 @@ func TestMemoryUnderWay(t *testing.T) {
 		answered <- err
 	}()
 	highest := 0
-	for tick := time.Tick(10 * time.Millisecond); ; { // the first answer comes after 5 s, when all requests are under way
+	for tick := time.Tick(10 * time.Millisecond); ; { // the first answer comes after 5 s, when all requests are in progress
 		select {
 		case err := <-answered:
 			if err != nil {
@@ -211,7 +211,7 @@ func TestMemoryUnderWay(t *testing.T) {
 	}
 }
 
-// imported runs the command import, and returns its time and its memory.
+// imported runs the command import, and returns the time and the memory that it took.
 func imported(t *testing.T, file string) (time.Duration, int64) {
 	t.Helper()
 	cmd := exec.CommandContext(context.Background(), harness.Program(t), "import", file, "-o", t.TempDir())

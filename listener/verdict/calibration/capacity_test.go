@@ -56,7 +56,7 @@ func TestCapacity(t *testing.T) {
 			ratio := float64(mean) / float64(theory)
 			fmt.Printf("%-8s %5.1f %12s %12s %8.3f\n", q.name, load, theory.Round(time.Microsecond), mean.Round(time.Microsecond), ratio)
 			if math.Abs(ratio-1) > within || client.failed > 0 {
-				t.Errorf("the mean is %v and by theory %v; %d of %d failed", mean, theory, client.failed, len(client.timings))
+				t.Errorf("the mean is %v, in theory %v; %d of %d failed", mean, theory, client.failed, len(client.timings))
 			}
 		})
 	}
@@ -66,7 +66,7 @@ func TestCapacity(t *testing.T) {
 func exponential(mean float64) string {
 	text := "{"
 	at := func(rank float64) { text += fmt.Sprintf("p%v: %.4fms, ", rank, -mean*math.Log(1-rank/100)) }
-	for rank := 1.25; rank < 99; rank += 1.25 { // linear in between
+	for rank := 1.25; rank < 99; rank += 1.25 { // linear between the ranks
 		at(rank)
 	}
 	for _, rank := range []float64{99, 99.3, 99.5, 99.7, 99.8, 99.9, 99.95, 99.99} {
@@ -87,8 +87,8 @@ func erlangC(places int, load float64) float64 {
 	return full / (sum + full)
 }
 
-// queued returns the mean response time of requests that each take the given time and queue for a
-// number of places.
+// queued returns the mean response time of requests that queue for a number of places and hold one
+// for the given time each.
 func queued(timings []timing, places int, each time.Duration) time.Duration {
 	slices.SortFunc(timings, func(a, b timing) int { return a.sent.Compare(b.sent) })
 	free := make([]time.Time, places) // when each place becomes free, the earliest first

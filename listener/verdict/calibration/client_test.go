@@ -16,12 +16,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// request is a request that the client sends, with what is declared for its reply.
+// request is a request that the client sends, with the latency that is declared for its reply.
 type request struct {
 	bytes    []byte
 	declared time.Duration
 	fresh    bool // on a separate connection
-	often    int  // one in so many requests is this one
+	often    int  // the request is sent once in this many requests
 }
 
 func get(path string) []byte { return []byte("GET " + path + " HTTP/1.1\r\nHost: a\r\n\r\n") }
@@ -61,7 +61,7 @@ type timing struct {
 }
 
 // client is an open-loop load generator in real time. It spins on its own CPU, so it is never
-// delayed by a wake-up. The time of a reply is that of the kernel.
+// delayed by a wake-up. The time of a reply is the one that the kernel noted.
 type client struct {
 	addr    *unix.SockaddrInet4
 	epoll   int
@@ -89,7 +89,8 @@ func newClient(addr *net.TCPAddr) (*client, error) {
 }
 
 // drive sends requests at their rate for the given length, and then waits for replies for the given
-// patience. A reply that has not arrived by then counts as late as it is at that time.
+// patience. A reply that has not arrived by then counts with the lateness that it has reached by
+// then.
 func (c *client) drive(p *plan, length, patience time.Duration) {
 	runtime.LockOSThread() // never unlocked: the thread ends with its goroutine
 	pin(0, clientCPU())
@@ -124,7 +125,7 @@ func (c *client) drive(p *plan, length, patience time.Duration) {
 }
 
 // send writes a request to an idle connection, or to a new one. On a connection that is still being
-// established, the request is written as soon as possible; its time begins now.
+// established, the request is written as soon as possible; its time begins when send is called.
 func (c *client) send(r *request) {
 	var w *conversation
 	if n := len(c.idle); n > 0 && !r.fresh {
@@ -256,7 +257,7 @@ func p99Of(all []time.Duration) time.Duration {
 }
 
 // surely reports whether the 99th percentile of a kind is above a limit by more than chance
-// explains: one slow request among a few is not a percentile.
+// explains: one slow request among a few says little about the percentile.
 func surely(kinds map[*request][]time.Duration, limit time.Duration) bool {
 	for _, all := range kinds {
 		over := 0

@@ -27,10 +27,10 @@ const (
 	afterFor   = 14 * time.Second
 )
 
-// The requirements on the verdict. Between felt and unfelt, either verdict is right.
+// The requirements on the verdict. Between unfelt and felt, either verdict is right.
 const (
 	felt        = 2 * time.Millisecond  // if a client's p99 is above this, the timing must not be trusted
-	unfelt      = time.Millisecond      // if it is below this, the timing must be trusted
+	unfelt      = time.Millisecond      // if the p99 is below this, the timing must be trusted
 	webhookFelt = 50 * time.Millisecond // the target shares its CPU with the client
 	foundIn     = 3 * time.Second
 	recoveredIn = 12 * time.Second
@@ -40,29 +40,30 @@ const (
 // condition is something that is done to a server under load.
 type condition struct {
 	name   string
-	mock   string // its configuration
+	mock   string // configuration of the server
 	plan   plan
 	wrap   []string
 	args   []string
 	stderr func(t *testing.T) *os.File
-	// induce induces the condition until the channel is closed; nil does nothing, so all is calm.
+	// induce induces the condition until the channel is closed; if it is nil, nothing disturbs the
+	// server.
 	induce func(t *testing.T, s *server, end <-chan struct{})
 	// prepare is called before the server starts, and its result after the server has started; it
 	// may be nil.
 	prepare func(t *testing.T) (undo func())
-	// always is set if the condition exists from the start to the end of the server.
+	// always is set if the condition exists for as long as the server runs.
 	always bool
-	// names is the reason that must be named; "" for any reason.
+	// names is the code of the reason that the verdict must name; "" for any reason.
 	names string
 	// webhooks returns how late webhooks were at their target; nil if there are none.
 	webhooks func() []time.Duration
 }
 
-// result is the result of a condition.
+// result is what was measured under a condition.
 type result struct {
 	before, during, after time.Duration // the client's p99 in excess of what is declared
 	codes                 string
-	found, recovered      time.Duration // since the condition began, and since it ended; negative if it never happened
+	found, recovered      time.Duration // after it began, and after it ended; negative if never
 	wrong                 string
 	failed                int
 }
@@ -154,7 +155,7 @@ func (c *condition) judge(s *server, load *client, from, to time.Time) result {
 	switch {
 	case isFelt && r.found < 0:
 		r.wrong = "falsely trusted"
-	case isFelt && r.found > foundIn+500*time.Millisecond: // allows for a second of the sampler and a request of ours
+	case isFelt && r.found > foundIn+500*time.Millisecond: // allows for the sampler's second and one request for the verdict
 		r.wrong = "found late"
 	case c.names != "" && !slices.Contains(strings.Fields(r.codes), c.names):
 		r.wrong = "no " + c.names
@@ -235,11 +236,11 @@ func quota() condition {
 			}
 			write := func(name, text string) {
 				if err := os.WriteFile(group+"/"+name, []byte(text), 0o644); err != nil {
-					t.Error("no control group can be set: ", err)
+					t.Error("no control group can be configured: ", err)
 				}
 			}
 			if err := os.MkdirAll(group, 0o755); err != nil {
-				t.Error("no control group can be made: ", err)
+				t.Error("no control group can be created: ", err)
 			}
 			write(quota, share)
 			write("cgroup.procs", fmt.Sprint(s.cmd.Process.Pid))
@@ -278,7 +279,7 @@ func overload() condition {
 		}}
 }
 
-// ask sends one request after another on each of the given number of connections, forever.
+// ask sends one request after another, forever, on each of the given number of connections.
 func ask(addr string, connections int) {
 	var all sync.WaitGroup
 	for range connections {
@@ -309,7 +310,7 @@ func overflow() condition {
 				err = os.WriteFile(file, []byte("16"), 0)
 			}
 			if err != nil {
-				t.Fatal("the backlog cannot be made small: ", err)
+				t.Fatal("the backlog cannot be reduced: ", err)
 			}
 			return func() { _ = os.WriteFile(file, before, 0) }
 		},
@@ -343,7 +344,7 @@ func slowBody(t *testing.T) condition {
 		}}
 }
 
-// slowEndpoint makes two requests in a hundred take the server several milliseconds.
+// slowEndpoint makes the server take several milliseconds for two requests in a hundred.
 func slowEndpoint() condition {
 	return condition{name: "2 % of requests take 10 ms to render", mock: heavy, always: true,
 		plan: plan{rate: 200, requests: []request{{bytes: get("/a")}, {bytes: heavyRequest, often: 50}}}}
@@ -382,7 +383,7 @@ func slowLog() condition {
 // hangingTarget makes a target respond slowly to webhooks that are due immediately.
 func hangingTarget(t *testing.T, name string, length time.Duration) condition {
 	var slow atomic.Bool
-	var from, to atomic.Int64 // the lateness of webhooks that fall due in this period is measured, even if they arrive after it
+	var from, to atomic.Int64 // webhooks due in this period are measured, however late they arrive
 	var mu sync.Mutex
 	var late []time.Duration
 	over := make(chan struct{})

@@ -74,7 +74,7 @@ func TestMain(m *testing.M) {
 func cpusOfServer() string { return fmt.Sprintf("0-%d", max(clientCPU()-1, 0)) }
 
 // begin runs the program with a configuration. wrap is a command that runs the program, such as
-// "nice"; nil if there is none.
+// "nice", or nil.
 func begin(t *testing.T, configuration string, wrap []string, stderr *os.File, args ...string) *server {
 	t.Helper()
 	dir := t.TempDir()
@@ -103,7 +103,7 @@ func begin(t *testing.T, configuration string, wrap []string, stderr *os.File, a
 	}
 }
 
-// freePorts returns two ports that nobody uses.
+// freePorts returns two ports that are not in use.
 func freePorts(t *testing.T) (a, b int) {
 	t.Helper()
 	for _, port := range []*int{&a, &b} {
