@@ -21,6 +21,7 @@ import (
 	"unicode/utf8"
 
 	"mockserver/internal/harness"
+	"mockserver/internal/harness/volume"
 )
 
 func TestProgram_TheDefaultConfigurationIsFound(t *testing.T) {
@@ -195,6 +196,9 @@ func TestProgram_EachSettingHasBothAFlagAndAVariable(t *testing.T) {
 		t.Run(flag, func(t *testing.T) {
 			t.Parallel()
 			for source, says := range map[string]string{flag: flag + "=??", variable[1]: variable[1] + "=??"} {
+				if source == flag && !volume.Full() {
+					continue
+				}
 				args, env := []string{}, []string{"HOME=" + home}
 				if source == flag {
 					args = append(args, says)

@@ -13,7 +13,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"gopkg.in/yaml.v3"
@@ -31,13 +30,6 @@ type rendered struct {
 	Objects      []json.RawMessage
 }
 
-// helm says whether the tool could be built. One test builds it, and the other tests wait, because
-// otherwise each would build all of it at the same time.
-var helm struct {
-	sync.Once
-	err error
-}
-
 // renderChart renders the chart with each of the given values, by name.
 func renderChart(t *testing.T, values map[string]string) map[string]rendered {
 	t.Helper()
@@ -49,12 +41,7 @@ func renderChart(t *testing.T, values map[string]string) map[string]rendered {
 	for i, name := range names {
 		args = append(args, harness.WriteFile(t, dir, fmt.Sprint(i, ".yml"), values[name]))
 	}
-	program := filepath.Join(scratch(), "chart")
-	helm.Do(func() {
-		helm.err = tryBuild(t, harness.File(".ci/tools/chart"), nil, "go", "build", "-o", program, ".")
-	})
-	needBuilt(t, helm.err)
-	tool := exec.Command(program, args...)
+	tool := exec.Command(built(t, ".ci/tools/chart"), args...)
 	tool.Stderr = new(strings.Builder)
 	out, err := tool.Output()
 	if err != nil {

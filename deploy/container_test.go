@@ -63,8 +63,7 @@ func tryDockerfile(t *testing.T, dir string, args ...string) (image, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	read := exec.Command("go", append([]string{"run", "./dockerfile", dir}, args...)...)
-	read.Dir = harness.File(".ci/tools")
+	read := exec.Command(built(t, ".ci/tools/dockerfile"), append([]string{dir}, args...)...)
 	read.Stderr = new(strings.Builder)
 	out, err := read.Output()
 	if err != nil {

@@ -83,6 +83,31 @@ var released = func() func(*testing.T) string {
 // busy machine, and the other tests need the rest of -timeout.
 var errSlow = errors.New("it takes more than half of the time that -timeout left; what is built by now is cached")
 
+// tools contains the programs that built has built, by their directories.
+var tools struct {
+	sync.Mutex
+	built map[string]error
+}
+
+// built returns the path of a program of .ci/tools, such as the one that renders as Helm does. The
+// first test that needs it builds it, and the other tests wait.
+func built(t *testing.T, dir string) string {
+	t.Helper()
+	program := filepath.Join(scratch(), filepath.Base(dir))
+	tools.Lock()
+	defer tools.Unlock()
+	err, known := tools.built[dir]
+	if !known {
+		err = tryBuild(t, harness.File(dir), nil, "go", "build", "-o", program, ".")
+		if tools.built == nil {
+			tools.built = map[string]error{}
+		}
+		tools.built[dir] = err
+	}
+	needBuilt(t, err)
+	return program
+}
+
 // tryBuild runs a build command, for at most half of the time that is left for the tests.
 func tryBuild(t *testing.T, dir string, env []string, command ...string) error {
 	ctx := t.Context()

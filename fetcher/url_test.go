@@ -118,7 +118,7 @@ func TestPlaceholderGluedToAHostIsAMistake(t *testing.T) {
 			}
 			continue
 		}
-		want := `a placeholder directly follows host "` + tt.host + `" at once`
+		want := `a placeholder directly follows host "` + tt.host + `"`
 		if s != nil || len(problems) != 1 || !strings.Contains(problems[0].What, want) || !strings.Contains(problems[0].What, "put a / between") || problems[0].Pos.Line != 5 {
 			t.Errorf("%s: %v, want an error that says %s", tt.url, problems, want)
 		}

@@ -118,10 +118,10 @@ func TestSheetBecomesObjects(t *testing.T) {
 		{"a repeated key gets a number, and a warning",
 			[][]any{{"a", "a", " a "}, {1, 2, 3}},
 			`[{"a":1,"a_2":2,"a_3":3}]`,
-			[]string{`key "a" stands 3 times; those from column B on are named "a_2" to "a_3"`}},
+			[]string{`key "a" occurs 3 times; those from column B on are named "a_2" to "a_3"`}},
 		{"a numbered key never meets a declared one",
 			[][]any{{"a", "a_2", "a"}, {1, 2, 3}},
-			`[{"a":1,"a_2":2,"a_3":3}]`, []string{`key "a" occurs twice; the one in column C is called "a_3"`}},
+			`[{"a":1,"a_2":2,"a_3":3}]`, []string{`key "a" occurs twice; the one in column C is named "a_3"`}},
 		{"an empty row is left out, an empty cell is null",
 			[][]any{{"a", "b"}, {nil, nil}, {1, nil}, {}, {nil, 2}},
 			`[{"a":1,"b":null},{"a":null,"b":2}]`, nil},
@@ -382,8 +382,8 @@ func TestManyEqualKeysGiveOneWarning(t *testing.T) {
 	var out table
 	out.header(cells)
 	want := []string{
-		`key "a" stands 8192 times; those from column C on are named "a_2" to "a_8192"`,
-		`key "b" stands 8192 times; those from column D on are named "b_2" to "b_8192"`,
+		`key "a" occurs 8192 times; those from column C on are named "a_2" to "a_8192"`,
+		`key "b" occurs 8192 times; those from column D on are named "b_2" to "b_8192"`,
 	}
 	if !slices.Equal(out.notes, want) {
 		t.Errorf("%d notes, the first %.200q; want %q", len(out.notes), out.notes, want)

@@ -83,7 +83,7 @@ func (c choice) describe(text string) (offset int, when string) {
 	}
 	switch offset = c.block.offset; {
 	case c.block.kind == loopNode:
-		return offset, fmt.Sprintf("when %s runs %s", spelling(offset), [...]string{"never", "once", "twice"}[c.which])
+		return offset, fmt.Sprintf("when %s has %s", spelling(offset), [...]string{"no iterations", "one iteration", "two iterations"}[c.which])
 	case c.which < 0 && len(c.block.arms) > 1:
 		return offset, fmt.Sprintf("when no condition of %s holds", spelling(offset))
 	case c.which < 0:

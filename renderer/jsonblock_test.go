@@ -31,13 +31,13 @@ func TestCompile_BlocksThatMakeNoJSON(t *testing.T) {
 		{`{"a":{% if path %}01{% else %}1{% endif %}}`, "1:6", `with {% if path %}`},
 		{`{"a":"{% if path %}\x{% endif %}"}`, "1:7", `with {% if path %}`},
 		// Not JSON with a certain number of iterations.
-		{`[{% for x in json-params %}{{x}},{% endfor %}]`, "1:2", "when {% for x in json-params %} turns once"},
-		{`[{% for x in json-params %}{{x}}{% endfor %}]`, "1:2", "when {% for x in json-params %} turns twice"},
-		{`[0,{% for x in json-params %}{{x}}{% if not loop.last %},{% endif %}{% endfor %}]`, "1:4", "when {% for x in json-params %} turns never"},
-		{`[{% for x in json-params %}{{x}}{% if not loop.first %},{% endif %}{% endfor %}]`, "1:2", "turns twice"},
-		{`[{% for x in json-params %}{{x}}{% if loop.index > 1 %},{% endif %}{% endfor %}]`, "1:2", "turns twice"},
-		{`{ {% for x in json-params %}"a":{{x}}{% if not loop.last %};{% endif %}{% endfor %} }`, "1:3", "turns twice"},
-		{`[{% for x in json-params %}[{% for y in x %}{{y}}{% endfor %}]{% if not loop.last %},{% endif %}{% endfor %}]`, "1:29", "when {% for y in x %} turns twice"},
+		{`[{% for x in json-params %}{{x}},{% endfor %}]`, "1:2", "when {% for x in json-params %} has one iteration"},
+		{`[{% for x in json-params %}{{x}}{% endfor %}]`, "1:2", "when {% for x in json-params %} has two iterations"},
+		{`[0,{% for x in json-params %}{{x}}{% if not loop.last %},{% endif %}{% endfor %}]`, "1:4", "when {% for x in json-params %} has no iterations"},
+		{`[{% for x in json-params %}{{x}}{% if not loop.first %},{% endif %}{% endfor %}]`, "1:2", "has two iterations"},
+		{`[{% for x in json-params %}{{x}}{% if loop.index > 1 %},{% endif %}{% endfor %}]`, "1:2", "has two iterations"},
+		{`{ {% for x in json-params %}"a":{{x}}{% if not loop.last %};{% endif %}{% endfor %} }`, "1:3", "has two iterations"},
+		{`[{% for x in json-params %}[{% for y in x %}{{y}}{% endfor %}]{% if not loop.last %},{% endif %}{% endfor %}]`, "1:29", "when {% for y in x %} has two iterations"},
 	} {
 		compiled, problems := renderer.Compile(syntax.Text{Value: c.text, Pos: syntax.Pos{File: "f", Line: 1, Column: 1}}, renderer.JSON, scope())
 		if compiled == nil || len(problems) != 1 {

@@ -265,7 +265,7 @@ func TestCompile_MistakesSayWhere(t *testing.T) {
 		part       string
 	}{
 		{"an unknown variable", "ab{{ pathparams.id }}", 15, `did you mean "path-params"?`},
-		{"message outside a WebSocket", "{{message}}", 12, "WebSocket replies only"},
+		{"message outside a WebSocket", "{{message}}", 12, "only in WebSocket replies"},
 		{"an unknown filter", "{{ path|uper }}", 18, `did you mean "upper"?`},
 		{"an unknown function", "{{ rand-int(1,2) }}", 13, `did you mean "random-int"?`},
 		{"an unclosed placeholder", "abc{{ path", 13, "not closed"},
@@ -376,8 +376,8 @@ func TestCompile_WordsOfOtherTools(t *testing.T) {
 		"{{- path -}}":                           "write {{ … }}",
 		"{{~path~}}":                             "write {{ … }}",
 		"{% if path -%}x{% endif %}":             "write {% … %}",
-		"{{! a comment }}":                       "comments are not known",
-		"{{!-- a comment --}}":                   "comments are not known",
+		"{{! a comment }}":                       "comments are not supported",
+		"{{!-- a comment --}}":                   "comments are not supported",
 		"{{#each json-params}}{{this}}{{/each}}": "write {% for x in ARRAY %} … {% endfor %}",
 		"{{#unless path}}x{{/unless}}":           "write {% if not (CONDITION) %}",
 		"{{#with path}}x{{/with}}":               "{{#with}} is not known",

@@ -92,7 +92,7 @@ func TestOutbox_CutAnywhere(t *testing.T) {
 		}
 	}
 	zeros := append(bytes.Clone(whole), make([]byte, 4096)...)
-	if pending, lost, said := reopened(t, storeOf(t, f, zeros)); len(pending) != 3 || lost != 0 || !strings.Contains(said, "not whole") {
+	if pending, lost, said := reopened(t, storeOf(t, f, zeros)); len(pending) != 3 || lost != 0 || !strings.Contains(said, "incomplete record") {
 		t.Errorf("with zeros at the end: %d pending, %d lost; log %s", len(pending), lost, said)
 	}
 }

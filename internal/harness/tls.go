@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"maps"
 	"math/big"
 	"net"
 	"net/http"
@@ -17,6 +18,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mockserver/internal/harness/volume"
 )
 
 // CA issues certificates for tests.
@@ -138,6 +141,16 @@ func (ca *CA) Client(l Leaf) tls.Certificate {
 // Ways contains the ways in which the client of StartBy can connect to the program, with their
 // protocols: HTTP/1.1 and HTTP/2, in clear text and over TLS.
 var Ways = map[string]string{"http": "HTTP/1.1", "https": "HTTP/1.1", "h2": "HTTP/2.0", "h2c": "HTTP/2.0"}
+
+// TestedWays returns all ways at full volume, otherwise one for each protocol.
+func TestedWays() map[string]string {
+	ways := maps.Clone(Ways)
+	if !volume.Full() {
+		delete(ways, "https")
+		delete(ways, "h2c")
+	}
+	return ways
+}
 
 // StartBy starts the program as Start does, with a client that connects to it only in the given
 // way, which is one of Ways.

@@ -266,7 +266,7 @@ func TestPage_ARunFromItsStartToItsReport(t *testing.T) {
 	p := browse(t, admin, "#runs")
 	p.says("#runs", "No run has been started yet")
 	p.enter("#run-name", "checkout <b>1</b>"+kb.Enter)
-	p.says("#run-now", "running", "checkout <b>1</b>", "begun")
+	p.says("#run-now", "running", "checkout <b>1</b>", "started")
 	for range 25 {
 		mock.Get("/users/7").Want(t, 200, `{"id":1}`)
 	}
@@ -388,7 +388,7 @@ func TestPage_ShowsSetsTheirRowsAndChanges(t *testing.T) {
 	p.click(`#sets [aria-label="Changes of accounts"]`)
 	p.says("#sets", "Changes of accounts", "2: deleted", `{"id":"2","n":12}`, "v7")
 	p.click(`#sets [aria-label="Reset of accounts"]`)
-	p.says("#question[open]", "Drop all changes of accounts")
+	p.says("#question[open]", "Drop all changes to accounts")
 	p.click("#question-yes")
 	p.says("#sets", "No rows.")
 	mock.Do("POST", "/2", "").Want(t, 200, "ok")

@@ -10,6 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"mockserver/internal/harness"
+	"mockserver/internal/harness/volume"
 )
 
 func TestExport_OfADocumentKeepsItsMeaning(t *testing.T) {
@@ -31,8 +32,10 @@ func keepsItsMeaning(t *testing.T, file string) {
 	d := readDocument(t, file)
 	first := harness.ExportOf(t, "-m", d.file)
 	exported := harness.WriteFile(t, t.TempDir(), "exported.yml", first)
-	if second := harness.ExportOf(t, "-m", exported); second != first {
-		t.Errorf("the export of the export differs:\n%s\nafter\n%s", second, first)
+	if volume.Full() {
+		if second := harness.ExportOf(t, "-m", exported); second != first {
+			t.Errorf("the export of the export differs:\n%s\nafter\n%s", second, first)
+		}
 	}
 	p, q := harness.Start(t, "-m", d.file, "--no-webhooks"), harness.Start(t, "-m", exported, "--no-webhooks")
 	for _, op := range d.operations() {

@@ -547,7 +547,7 @@ func TestTemplate_BlocksThatMakeNoJSONAreAWarning(t *testing.T) {
 - endpoint: {path: /c, response: {body: '{"a": {{path}}, {% if query-params.b %}"b": 1{% endif %}}'}}
 `)
 	const what = "the body is served as JSON but is not valid JSON when"
-	p.WaitLine(0, "warning", "at=", "mock.yml:1:63", "[0].endpoint.response.body", what+" {% for x in json-params %} turns once")
+	p.WaitLine(0, "warning", "at=", "mock.yml:1:63", "[0].endpoint.response.body", what+" {% for x in json-params %} has one iteration")
 	p.WaitLine(0, "warning", "at=", "mock.yml:3:58", "[2].endpoint.response.body", what+" {% if query-params.b %} does not hold")
 	p.Do("POST", "/b", "[1, 2]").Want(t, 200, `{"l": [1,2]}`)
 	for _, line := range p.Output() {
