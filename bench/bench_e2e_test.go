@@ -129,7 +129,7 @@ func TestBench_FindsWrongAnswers(t *testing.T) {
 	}))
 	defer target.Close()
 	code, stdout, stderr := benched(t, "--target", target.URL, "--scenario", "path", "--rounds", "1", "--duration", "50ms")
-	for _, want := range []string{"wrong answer to GET /users/user-7", "wanted: status 200", "got:    status 418", "not here"} {
+	for _, want := range []string{"wrong answer to GET /users/user-7", "expected: status 200", "got:      status 418", "not here"} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("standard error lacks %q:\n%s", want, stderr)
 		}

@@ -28,10 +28,10 @@ func TestCheckFindsWrongAnswers(t *testing.T) {
 	}{
 		{"right", declaredAnswer{Status: 201, Headers: map[string]string{"X-A": "1"}, Body: text(`{"b": 1.0}`)}, false, ""},
 		{"same JSON", declaredAnswer{Status: 201, JSON: text(`{ "b":1.0 }`)}, false, ""},
-		{"default status", declaredAnswer{}, false, "wanted: status 200"},
-		{"header", declaredAnswer{Status: 201, Headers: map[string]string{"X-A": "2"}}, false, "wanted: X-A: 2\n  got:    X-A: 1"},
+		{"default status", declaredAnswer{}, false, "expected: status 200"},
+		{"header", declaredAnswer{Status: 201, Headers: map[string]string{"X-A": "2"}}, false, "expected: X-A: 2\n  got:      X-A: 1"},
 		{"body", declaredAnswer{Status: 201, Body: text(`{"b": 1}`)}, false, `wanted: {"b": 1}`},
-		{"JSON number", declaredAnswer{Status: 201, JSON: text(`{"b": 1}`)}, false, "wanted: JSON"},
+		{"JSON number", declaredAnswer{Status: 201, JSON: text(`{"b": 1}`)}, false, "expected: JSON"},
 		{"status only", declaredAnswer{Status: 201, Body: text("other")}, true, ""},
 	} {
 		r := request{Path: "/", Answer: c.answer}

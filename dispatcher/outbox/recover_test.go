@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mockserver/internal/harness/volume"
 )
 
 // logOf writes a store with the given texts and returns its only file.
@@ -280,6 +282,7 @@ func TestOutbox_OfAnUnknownVersion(t *testing.T) {
 
 // Records of any size are found, complete or cut, and a damaged one does not affect other records.
 func TestOutbox_LargeRecords(t *testing.T) {
+	volume.Only(t)
 	sizes := []int{70 << 10, 300 << 10, 3 << 20}
 	var names []string
 	for i, size := range sizes {

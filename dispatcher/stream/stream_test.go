@@ -40,7 +40,7 @@ func TestParse(t *testing.T) {
 		"nats://a,,b":                       `"" is not a server`,
 		"nats://a/b":                        `"a/b" is not a server`,
 		"nats://a:x":                        `"a:x" is not a server`,
-		"nats://a:70000":                    "wrong port",
+		"nats://a:70000":                    "invalid port",
 		"nats://u:%zz@a":                    "user or password",
 		"nats://hid:hidden?@a":              "more than one @, or one after",
 		"nats://hid:hidden/@a":              "more than one @, or one after",

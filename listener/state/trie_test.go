@@ -18,6 +18,9 @@ func (r *row) count() int   { return r.delta }
 // TestTrie_CountsAsAListDoes compares a trie with a list of all live numbers, and checks that older
 // tries keep their content.
 func TestTrie_CountsAsAListDoes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short leaves out what takes long and runs nothing concurrently")
+	}
 	for _, n := range []int{0, 1, 7, 32, 33, 1000, 5000} {
 		random := rand.New(rand.NewPCG(1, uint64(n)))
 		var tr trie[*row]

@@ -288,6 +288,9 @@ func TestCheck_ManyViolations(t *testing.T) {
 // The cost of a check is proportional to the size of the body, even if every level, item and
 // alternative is wrong.
 func TestCheck_WrongEverywhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short leaves out what takes long and runs nothing concurrently")
+	}
 	operations, _ := checked(t, `
 openapi: 3.1.0
 info: {title: wrong, version: "1"}

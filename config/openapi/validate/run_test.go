@@ -177,6 +177,9 @@ func randomBody(r *rand.Rand, depth int) any {
 // The memory does not change results: a body fits if the validator with its own keywords accepts
 // it, and the violations are the same without a memory.
 func TestCheck_LikeThePlainValidator(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short leaves out what takes long and runs nothing concurrently")
+	}
 	all := recursiveForms(t)
 	fixed := []any{value(t, `[[],7,[],7,{},{}]`), value(t, `{"l":[[],7,[],7,"x","x",null,null]}`)}
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(`{"components": {"schemas": ` + recursive + `}}`))
