@@ -69,7 +69,7 @@ func TestEmbed_TheProgramOfTheREADME(t *testing.T) {
 	volume.Only(t)
 	languages, texts := blocks(t, "README.md", "In a Go program")
 	if len(texts) < 3 || languages[0] != "console" || languages[1] != "go" || languages[2] != "console" {
-		t.Fatalf("the section has blocks of %v, want the commands, the program, and what it prints first", languages)
+		t.Fatalf("the section has blocks of %v, want the commands, the program, and its first output", languages)
 	}
 	program := texts[1]
 	if lines := strings.Count(program, "\n"); lines > 20 {
@@ -89,7 +89,7 @@ func TestEmbed_TheProgramOfTheREADME(t *testing.T) {
 	typed(t, dir, commands(texts[0]))
 	harness.WriteFile(t, dir, "demo/main.go", program)
 	if out := typed(t, filepath.Join(dir, "demo"), "gofmt -l ."); out != "" {
-		t.Errorf("it is not formatted: %s", out)
+		t.Errorf("the program is not formatted: %s", out)
 	}
 	if made, err := os.ReadFile(filepath.Join(dir, "demo", "go.mod")); !harness.ContainsAll(string(made), []string{"mockserver v0.0.0\n", "replace mockserver => ../mockserver\n"}) {
 		t.Errorf("go.mod is %s, %v", made, err)
@@ -97,7 +97,7 @@ func TestEmbed_TheProgramOfTheREADME(t *testing.T) {
 	got := withoutDate(strings.ReplaceAll(typed(t, filepath.Join(dir, "demo"), commands(texts[2])), "\r\n", "\n"))
 	_, printed, _ := strings.Cut(texts[2], "\n")
 	if want := withoutDate(printed); got != want {
-		t.Errorf("got %q, want what the README shows: %q", got, want)
+		t.Errorf("got %q, want the output in the README: %q", got, want)
 	}
 }
 

@@ -119,7 +119,7 @@ func TestProgram_HelpListsEveryFlagAndVariableWithItsDefault(t *testing.T) {
 			first = stdout
 		}
 		if stdout != first {
-			t.Errorf("%v prints\n%s\nwant what -h prints\n%s", args, stdout, first)
+			t.Errorf("%v prints\n%s\nwant the output of -h\n%s", args, stdout, first)
 		}
 	}
 	lines := strings.Split(first, "\n")
@@ -207,7 +207,7 @@ func TestProgram_EachSettingHasBothAFlagAndAVariable(t *testing.T) {
 				}
 				code, stdout, stderr := harness.Refused(t, env, args...)
 				if code != 2 || stdout != "" || !strings.Contains(stderr, "??") {
-					t.Errorf("%s: got exit code %d, %q and %q, want 2, nothing and what is wrong with ??", says, code, stdout, stderr)
+					t.Errorf("%s: got exit code %d, %q and %q, want 2, nothing and an error about ??", says, code, stdout, stderr)
 				}
 			}
 		})
@@ -394,7 +394,7 @@ func eventful(t *testing.T, format string) (stdout, stderr string) {
 	p.Do("POST", "/a", "")
 	p.Get("/nowhere")
 	if a := p.Get("/remote"); a.Status != 502 {
-		t.Errorf("got %d for a remote that is gone, want 502", a.Status)
+		t.Errorf("got %d for a remote that has stopped, want 502", a.Status)
 	}
 	n := len(p.Output())
 	p.Signal(syscall.SIGHUP)

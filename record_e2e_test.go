@@ -79,7 +79,7 @@ func TestRecord_Killed(t *testing.T) {
 			}
 		})
 	}
-	harness.Until(t, "further ones are", func() bool {
+	harness.Until(t, "further requests are in the file", func() bool {
 		all, _ := recordedPaths(t, name)
 		return len(all) > 60
 	})

@@ -197,7 +197,7 @@ func TestBench_StopsCleanly(t *testing.T) {
 			t.Errorf("%v: files are left: %v, %v", c.signal, left, err)
 		}
 		if !harness.ContainsAll(p.Stderr.String(), []string{"incomplete"}) {
-			t.Errorf("%v: it does not say that this is incomplete: %s", c.signal, p.Stderr.String())
+			t.Errorf("%v: the output does not say that it is incomplete: %s", c.signal, p.Stderr.String())
 		}
 	}
 }
@@ -210,7 +210,7 @@ func TestBench_LeavesNoProcessWhenKilled(t *testing.T) {
 	if err := p.Cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	harness.Until(t, "the processes that it started end", func() bool { return len(processesOf(t, dir)) == 0 })
+	harness.Until(t, "the processes that it started exit", func() bool { return len(processesOf(t, dir)) == 0 })
 }
 
 // A server that dies under load is an error, whose message contains the last lines of its log.
@@ -381,13 +381,13 @@ func TestBench_Together(t *testing.T) {
 		if code, stdout, stderr := benched(t, append(args, "--rival", deafly)...); code != 0 {
 			t.Errorf("exit %d\n%s%s", code, stdout, stderr)
 		}
-		harness.Until(t, "what ignores SIGTERM ends", func() bool { return len(processesOf(t, "sleep\x0098765432")) == 0 })
+		harness.Until(t, "the process that ignores SIGTERM exits", func() bool { return len(processesOf(t, "sleep\x0098765432")) == 0 })
 		p := harness.Launch(t, nil, "bench", "--together", "--rival", rival, "--duration", "1m")
 		harness.Until(t, "the rival runs", func() bool { return len(processesOf(t, "-m\x00"+file)) == 1 })
 		if err := p.Cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		harness.Until(t, "the rival ends", func() bool { return len(processesOf(t, "-m\x00"+file)) == 0 })
+		harness.Until(t, "the rival exits", func() bool { return len(processesOf(t, "-m\x00"+file)) == 0 })
 	}
 }
 
@@ -446,7 +446,7 @@ func TestBench_LeavesOutWhatIsNotTheMachines(t *testing.T) {
 		"GET /wide: 4 of its requests are served at once",
 	} {
 		if !strings.Contains(stdout, want) {
-			t.Errorf("it does not say %q\n%s", want, stdout)
+			t.Errorf("%q is missing in\n%s", want, stdout)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func TestCheckFindsWrongAnswers(t *testing.T) {
 		{"same JSON", declaredAnswer{Status: 201, JSON: text(`{ "b":1.0 }`)}, false, ""},
 		{"default status", declaredAnswer{}, false, "expected: status 200"},
 		{"header", declaredAnswer{Status: 201, Headers: map[string]string{"X-A": "2"}}, false, "expected: X-A: 2\n  got:      X-A: 1"},
-		{"body", declaredAnswer{Status: 201, Body: text(`{"b": 1}`)}, false, `wanted: {"b": 1}`},
+		{"body", declaredAnswer{Status: 201, Body: text(`{"b": 1}`)}, false, `expected: {"b": 1}`},
 		{"JSON number", declaredAnswer{Status: 201, JSON: text(`{"b": 1}`)}, false, "expected: JSON"},
 		{"status only", declaredAnswer{Status: 201, Body: text("other")}, true, ""},
 	} {

@@ -60,7 +60,7 @@ func TestTableShowsMedians(t *testing.T) {
 		t.Errorf("got  %q\nwant %q", row, want)
 	}
 	if !strings.Contains(out.String(), "noisy") {
-		t.Errorf("rounds that lie 67 %% apart are not called noisy:\n%s", out)
+		t.Errorf("rounds that lie 67 %% apart are not reported as noisy:\n%s", out)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestCurveStepWithErrorsHasNoFigures(t *testing.T) {
 	}
 	for _, l := range curveChart(res).Lines {
 		if n := len(l.X); n != 1 {
-			t.Errorf("%s has %d points, want that of the step without errors", l.Name, n)
+			t.Errorf("%s has %d points, want the one of the step without errors", l.Name, n)
 		}
 	}
 }

@@ -83,7 +83,7 @@ func TestWhatIsLeftOutOfADirectoryIsKnown(t *testing.T) {
 			want = dir + strings.ReplaceAll(want, "%s", dir)
 		}
 		if strings.Join(got, "\n") != want {
-			t.Errorf("of %q: got %q, want %q", name, got, want)
+			t.Errorf("%q: got %q, want %q", name, got, want)
 		}
 	}
 	for i := range 8 {

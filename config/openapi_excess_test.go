@@ -136,6 +136,6 @@ func TestDirectoryOfDocumentAndItsParts(t *testing.T) {
 		t.Errorf("%v", problems)
 	}
 	if problems := config.Load(filepath.Join(dir, "api.yml"), filepath.Join(dir, "text.json")).Problems; problems.Err() == nil {
-		t.Error("a part given by its name is taken for a configuration")
+		t.Error("a part given by its name is read as a configuration")
 	}
 }

@@ -285,7 +285,7 @@ func TestSchemaAndDecoderAgreeAboutSingleMistakes(t *testing.T) {
 				t.Errorf("the decoder accepts %s", c.text)
 			}
 			if err := followsSchema(t, s, "f.yml", []byte(c.text)); (err == nil) != c.blind {
-				t.Errorf("%sis checked against the schema with the result %v", c.text, err)
+				t.Errorf("the schema reports %[2]v for %[1]s", c.text, err)
 			}
 		})
 	}
@@ -646,7 +646,7 @@ func TestEachValueThatIsAcceptedFollowsTheSchema(t *testing.T) {
 		// file, which exists only in TestLatencyFromAFile.
 		elsewhere := []string{"from of min,", "ca of ", "cert of ", "key of provider,", "key of method,", "insecure of method,"}
 		if n == 0 && !slices.ContainsFunc(elsewhere, alone) {
-			t.Errorf("none of the values is accepted for %s: add one that is", row)
+			t.Errorf("no value in this test is accepted for %s: add one", row)
 		}
 	}
 }

@@ -217,7 +217,7 @@ func TestChart_IsLintedRenderedAndStrictlyOfKubernetes(t *testing.T) {
 	for name, r := range renderChart(t, values) {
 		r.fine(t)
 		if !strings.Contains(r.Notes, "port-forward") {
-			t.Errorf("%s: the notes do not say how to look at it: %s", name, r.Notes)
+			t.Errorf("%s: the notes do not explain how to reach the server: %s", name, r.Notes)
 		}
 		r.agrees(t)
 	}

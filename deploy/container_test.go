@@ -118,7 +118,7 @@ func TestContainer_TheLinterFindsNothing(t *testing.T) {
 		harness.WriteFile(t, dir, ".dockerignore", "")
 		found, err := tryDockerfile(t, dir)
 		if says := fmt.Sprint(found.Warnings, err); !strings.Contains(says, c.says) {
-			t.Errorf("%s: the linter says %s, want %s in it", c.name, says, c.says)
+			t.Errorf("%s: the linter prints %s, want %s in it", c.name, says, c.says)
 		}
 	}
 }
@@ -578,11 +578,11 @@ func TestDeploy_KubernetesAgreesWithTheImage(t *testing.T) {
 	}
 	annotations, port := pod.Metadata.Annotations, strconv.Itoa(box.Ports[1].ContainerPort)
 	if variables["MOCKSERVER_ADMIN"] != ":"+port || annotations["prometheus.io/port"] != port || annotations["prometheus.io/scrape"] != "true" {
-		t.Errorf("the admin address is %s, Prometheus is told %v, the port is %s", variables["MOCKSERVER_ADMIN"], annotations, port)
+		t.Errorf("the admin address is %s, Prometheus requests %v, the port is %s", variables["MOCKSERVER_ADMIN"], annotations, port)
 	}
 	admin := served(t, variables, harness.WriteFile(t, t.TempDir(), "mockserver.yml", text))
 	if got := admin.Get(annotations["prometheus.io/path"]); !strings.Contains(got.Body, "mockserver_ready 1\n") {
-		t.Errorf("what Prometheus is told to ask for answers %d %s", got.Status, got.Body)
+		t.Errorf("the path that Prometheus requests answers %d %s", got.Status, got.Body)
 	}
 	for name, p := range map[string]probe{"startup": box.StartupProbe, "readiness": box.ReadinessProbe, "liveness": box.LivenessProbe} {
 		if got := admin.Get(p.HTTPGet.Path); got.Status != 200 || !strings.Contains(got.Body, `"status"`) || p.HTTPGet.Port != box.Ports[1].Name || p.TimeoutSeconds < 2 {

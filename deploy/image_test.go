@@ -205,7 +205,7 @@ func TestImage_IsBuiltAndRun(t *testing.T) {
 	if c.User != i.Config.User || c.WorkingDir != i.Config.WorkingDir || c.StopSignal != "SIGTERM" || !slices.Equal(c.Entrypoint, i.Config.Entrypoint) ||
 		!slices.Contains(c.Env, "CONFIG=/app/mockserver.yml") || len(c.ExposedPorts) != 1 || image.Architecture != runtime.GOARCH ||
 		c.Labels["org.opencontainers.image.version"] != releaseVersion {
-		t.Errorf("got %+v, want that of %+v", image, i.Config)
+		t.Errorf("got %+v, want the one of %+v", image, i.Config)
 	}
 	health := image.HealthCheck.Test // where Podman reports it
 	if len(health) == 0 {

@@ -508,7 +508,7 @@ func TestRelease_WorkflowsAreValid(t *testing.T) {
 		}
 		broken := harness.WriteFile(t, t.TempDir(), "release.yml", strings.ReplaceAll(string(text), c.old, c.new))
 		if says := actionlint(t, broken); !strings.Contains(says, c.says) {
-			t.Errorf("%s: actionlint says %q, want %q in it", name, says, c.says)
+			t.Errorf("%s: actionlint prints %q, want %q in it", name, says, c.says)
 		}
 	}
 }

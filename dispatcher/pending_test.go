@@ -83,7 +83,7 @@ func TestQueue_ListsWhyTheLastAttemptFailed(t *testing.T) {
 			t.Fatalf("%s: listed %+v, want %q", c.url, list, c.want)
 		}
 		if c.want != "status 503" && !strings.Contains(failed.String(), c.want) {
-			t.Errorf("%s: Failed was told %v, want %q", c.url, &failed, c.want)
+			t.Errorf("%s: Failed was called with %v, want %q", c.url, &failed, c.want)
 		}
 		if err := q.Cancel(list[0].ID); err != nil {
 			t.Fatal(err)
@@ -131,7 +131,7 @@ func TestQueue_FiresAndCancels(t *testing.T) {
 		t.Errorf("%d pending, %d cancelled; want 1, 1", s.Pending, s.Cancelled)
 	}
 	if left, all := q.List(5); all != 1 || left[0].ID != list[2].ID || calls.Load() != 1 {
-		t.Errorf("left are %v; %d calls", left, calls.Load())
+		t.Errorf("%v are left; %d calls", left, calls.Load())
 	}
 }
 

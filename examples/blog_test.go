@@ -330,14 +330,14 @@ func TestBlog_WhatIsCreatedIsListedUntilItIsDeleted(t *testing.T) {
 		created := exampleDecode(t, a.Body).(blogObject)
 		location, id := a.Header.Get("Location"), fmt.Sprint(created["id"])
 		if read, _ := readBlog(p, location); !reflect.DeepEqual(read, created) {
-			t.Errorf("%s: got %v, want what was created, %v", location, read, created)
+			t.Errorf("%s: got %v, want the created one, %v", location, read, created)
 		}
 		if list, _ := readBlog(p, blogBase+c.list); !slices.Contains(blogIDs(list), id) {
-			t.Errorf("%s does not list what was created: %v", c.list, list)
+			t.Errorf("%s does not list the created one: %v", c.list, list)
 		}
 		p.Do("DELETE", location, "").Want(t, 204, "")
 		if list, _ := readBlog(p, blogBase+c.list); slices.Contains(blogIDs(list), id) {
-			t.Errorf("%s lists what was deleted: %v", c.list, list)
+			t.Errorf("%s lists the deleted one: %v", c.list, list)
 		}
 	}
 }

@@ -71,7 +71,7 @@ func TestFaults_PaymentsOfTheExample(t *testing.T) {
 	}
 	for _, way := range []string{"201", "503", "201 in part", "none"} {
 		if ways[way] == 0 {
-			t.Errorf("got %v: none ended as %q", ways, way)
+			t.Errorf("got %v: no connection ended as %q", ways, way)
 		}
 	}
 	if ways["201"] < 300 || len(ways) != 4 {

@@ -76,7 +76,7 @@ func TestLoad_TheShellScriptFailsOnTheVerdict(t *testing.T) {
 			env := []string{"MOCKSERVER_ADMIN_URL=" + admin.URL, "MOCKSERVER_ADMIN_TOKEN=" + c.token}
 			code, says := tool(t, dir, env, harness.File("examples/load/run.sh"), append([]string{`a "name" of \ it`}, c.command(p)...)...)
 			if code != c.code || !strings.Contains(says, c.says) {
-				t.Errorf("exit code %d, want %d; it says %q, want %q in it", code, c.code, says, c.says)
+				t.Errorf("exit code %d, want %d; got the output %q, want %q in it", code, c.code, says, c.says)
 			}
 			if c.token == "wrong" {
 				if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil {
@@ -145,7 +145,7 @@ func TestLoad_TheScriptForK6FailsOnTheVerdict(t *testing.T) {
 	if _, err := exec.LookPath("k6"); err != nil {
 		k6 = false
 		need(t, "node", "curl")
-		t.Log("there is no k6 here: a stand-in runs the script in node")
+		t.Log("k6 is not installed: a stand-in runs the script in node")
 	}
 	for verdict, want := range map[string]int{trusts: 0, trustsNot: 99} {
 		p, admin := loaded(t, verdict, "--admin-token", "secret")
@@ -166,7 +166,7 @@ func TestLoad_TheScriptForK6FailsOnTheVerdict(t *testing.T) {
 			}
 			code, says = tool(t, dir, env, "node", "main.mjs")
 			if !strings.Contains(says, `"mock_trusted":["rate==1"]`) || !strings.Contains(says, `"added":[["mock_trusted",`) {
-				t.Errorf("no threshold holds the verdict: %s", says)
+				t.Errorf("no threshold checks the verdict: %s", says)
 			}
 		}
 		if code != want || !strings.Contains(says, "The timing of this run can") {

@@ -260,7 +260,7 @@ func TestPayments_ABankDebitSucceedsLater(t *testing.T) {
 		told[kind] = object["status"]
 	}
 	if want := map[string]any{"payment_intent.processing": "processing", "payment_intent.succeeded": "succeeded"}; !maps.Equal(told, want) {
-		t.Errorf("told %v, want %v", told, want)
+		t.Errorf("got the events %v, want %v", told, want)
 	}
 	s.call(200, "GET", intents+"/"+id, "")
 	s.is(map[string]string{"status": "succeeded", "amount_received": "1999"})

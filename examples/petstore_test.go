@@ -59,7 +59,7 @@ func TestPetstore_TheMocksFileAnswersForTheDocument(t *testing.T) {
 		c.check(t, p)
 	}
 	if got := p.Get("/v1/pets").Header.Get("X-Total"); got != "1" {
-		t.Errorf("got X-Total %q, want that of the mocks file", got)
+		t.Errorf("got X-Total %q, want the one of the mocks file", got)
 	}
 }
 
@@ -81,6 +81,6 @@ func TestPetstore_AnOrderIsFollowedByItsCallback(t *testing.T) {
 			t.Errorf("got %v, want %s", got, want)
 		}
 	case <-time.After(harness.Patience):
-		t.Error("nothing was called")
+		t.Error("no webhook arrived")
 	}
 }

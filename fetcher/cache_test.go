@@ -76,7 +76,7 @@ func TestOneEntryOverTheBudgetIsKeptAlone(t *testing.T) {
 	big := s.entry([]byte("big"))
 	big.keep(&kept{size: 1 << 20})
 	if big.gone.Load() || len(s.entries) != 1 {
-		t.Errorf("%d entries, big gone: %v; want it alone", len(s.entries), big.gone.Load())
+		t.Errorf("%d entries, big gone: %v; want only the big one", len(s.entries), big.gone.Load())
 	}
 	s.entry([]byte("next")).keep(&kept{size: 1})
 	if !big.gone.Load() {

@@ -2,7 +2,7 @@ package listener
 
 import "time"
 
-// These are the limits on clients, as docs/reference.md lists them, and the precision with which
+// These are the limits on clients, as docs/limits.md lists them, and the precision with which
 // the server enforces them.
 const (
 	headerTimeout = 10 * time.Second

@@ -75,7 +75,7 @@ func TestCapacity_ServesInOrder(t *testing.T) {
 		{"two at a time", "{concurrent: 2, queue: 2}",
 			[]visit{{at: 0}, {at: 100 * ms}, {at: 200 * ms}, {at: 300 * ms}, {at: 400 * ms}},
 			[]time.Duration{second, 1100 * ms, 2 * second, 2100 * ms, -400 * ms}},
-		{"none waits", "{concurrent: 1}",
+		{"no queue", "{concurrent: 1}",
 			[]visit{{at: 0}, {at: 100 * ms}, {at: 1500 * ms}},
 			[]time.Duration{second, -100 * ms, 2500 * ms}},
 		{"one leaves the queue", "{concurrent: 1, queue: 2}",
@@ -258,7 +258,7 @@ func exponential(mean time.Duration) *config.Latency {
 }
 
 // With a capacity, latency grows with the load as it does in a real server: the mean wait is the
-// one that queueing theory predicts. docs/reference.md has the table.
+// one that queueing theory predicts. docs/latency-and-limits.md has the table.
 func TestCapacity_WaitsAsQueuesDo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it keeps a CPU busy for some seconds")

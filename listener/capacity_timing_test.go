@@ -14,9 +14,9 @@ import (
 	"mockserver/config"
 )
 
-// BenchmarkCapacity measures the figures of the table in docs/reference.md: requests are sent at
-// random times, over sockets, without waiting for earlier ones, at a share of what the places can
-// serve. Compare its ms/mean with its ms/theory.
+// BenchmarkCapacity measures the figures of the table in docs/latency-and-limits.md: requests are
+// sent at random times, over sockets, without waiting for earlier ones, at a share of what the
+// places can serve. Compare its ms/mean with its ms/theory.
 //
 //	go test -run '^$' -bench Capacity -benchtime 6000x ./listener
 func BenchmarkCapacity(b *testing.B) {

@@ -431,7 +431,7 @@ func TestHTTP2_Programs(t *testing.T) {
 		words := strings.Fields(c.args)
 		t.Run(words[0], func(t *testing.T) {
 			if _, err := exec.LookPath(words[0]); err != nil {
-				t.Skip("there is no " + words[0] + " on the PATH")
+				t.Skip(words[0] + " is not on the PATH")
 			}
 			out, _ := exec.CommandContext(t.Context(), words[0], words[1:]...).CombinedOutput() // its output is checked below
 			if !strings.Contains(string(out), c.want) {

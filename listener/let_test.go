@@ -106,8 +106,8 @@ func TestLet_RepeatsWithASeed(t *testing.T) {
 // Errors are found when the configuration is loaded, wherever a value is used.
 func TestLet_Mistakes(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{`{path: /a, let: {a: "{{b}}", b: x}, response: {}}`, `f.yml:1:36: [0].endpoint.let.a: "b" is a name of this endpoint that is not known here`},
-		{`{path: /a, let: {a: x}, if: method = a, response: {}}`, `f.yml:1:50: [0].endpoint.if: "a" is a name of this endpoint that is not known here`},
+		{`{path: /a, let: {a: "{{b}}", b: x}, response: {}}`, `f.yml:1:36: [0].endpoint.let.a: "b" is a name of this endpoint that is not available here`},
+		{`{path: /a, let: {a: x}, if: method = a, response: {}}`, `f.yml:1:50: [0].endpoint.if: "a" is a name of this endpoint that is not available here`},
 		{`{path: /a, let: {aa: x}, response: {body: "{{ab}}"}}`, `[0].endpoint.response.body: unknown variable "ab" (did you mean "aa"?)`},
 		{`{path: /a, response: {body: "{{aa}}"}}`, `[0].endpoint.response.body: unknown variable "aa"`},
 		{`{path: /a, let: {aa: x}, response: {}, webhook: {url: "http://a/{{ab}}"}}`, `[0].endpoint.webhook.url: unknown variable "ab" (did you mean "aa"?)`},

@@ -58,7 +58,7 @@ func TestLimiter_Keys(t *testing.T) {
 		{"a forged address", "remote-addr", false, asking("/x/1", a), asking("/x/1", a, "X-Forwarded-For: 203.0.113.9"), true},
 		{"a forwarded address", "remote-addr", true, asking("/x/1", a), asking("/x/1", a, "X-Forwarded-For: 203.0.113.9"), false},
 		{"one forwarded address over two proxies", "remote-addr", true, asking("/x/1", a, "X-Forwarded-For: 203.0.113.9, 10.0.0.1"), asking("/x/1", b, "X-Forwarded-For: 203.0.113.9:77"), true},
-		{"what is forwarded is no address", "remote-addr", true, asking("/x/1", a, "X-Forwarded-For: unknown, 203.0.113.9"), asking("/x/1", a), true},
+		{"the forwarded value is not an address", "remote-addr", true, asking("/x/1", a, "X-Forwarded-For: unknown, 203.0.113.9"), asking("/x/1", a), true},
 		{"one host, in two spellings", "host", false, asking("/x/1", a, "Host: a.test"), asking("/x/1", b, "Host: A.test:80"), true},
 		{"two hosts", "host", false, asking("/x/1", a, "Host: a.test"), asking("/x/1", a, "Host: b.test"), false},
 		{"one header, two addresses", "api-key", false, asking("/x/1", a, "Api-Key: k"), asking("/x/1", b, "API-KEY: k"), true},

@@ -77,7 +77,7 @@ func TestParsePattern_ProblemsOfOnePathAreBounded(t *testing.T) {
 			}
 		}
 		if len(problems) < maxProblems || len(problems) > maxProblems+3 || rest != 1 {
-			t.Errorf("%s: %d problems, of which %d stand for the rest", segment, len(problems), rest)
+			t.Errorf("%s: %d problems, of which %d represent the rest", segment, len(problems), rest)
 		}
 	}
 }

@@ -434,7 +434,7 @@ func TestNoShadowedRouteEverAnswers(t *testing.T) {
 		for range 100 {
 			method, host, target := w.pick(worldMethods), w.pick(worldAsked), w.target()
 			if i, _ := rs.match(method, host, target); dead[i] {
-				t.Fatalf("%s %s: route %d answers, though warned of as never reached; table\n%s", method, target, i, dump(rs))
+				t.Fatalf("%s %s: route %d answers, although a warning says that it is never reached; table\n%s", method, target, i, dump(rs))
 			}
 		}
 	}

@@ -92,13 +92,13 @@ func TestRandomTexts_RepeatWithASeed(t *testing.T) {
 			r.Random.Seed(7, number)
 			text := string(template.Append(nil, r))
 			if before, ok := made[number]; ok && before != text {
-				t.Errorf("the same seed made %s, then %s", before, text)
+				t.Errorf("the same seed generated %s, then %s", before, text)
 			}
 			made[number] = text
 		})
 	}
 	if made[1] == made[2] {
-		t.Errorf("two requests made the same: %s", made[1])
+		t.Errorf("two requests generated the same: %s", made[1])
 	}
 }
 
@@ -157,7 +157,7 @@ func TestCounter_RemembersManyValues(t *testing.T) {
 		if i%10_000 == 0 {
 			often++
 			if got := count("often"); got != fmt.Sprint(often) {
-				t.Fatalf("what is counted often is %s, want %d", got, often)
+				t.Fatalf("the value that is counted often has %s, want %d", got, often)
 			}
 		}
 	}
@@ -165,7 +165,7 @@ func TestCounter_RemembersManyValues(t *testing.T) {
 		t.Errorf("%d MB for a million and a half values", taken>>20)
 	}
 	if got := count("value-00000000"); got != "1" {
-		t.Errorf("a value that was forgotten is at %s", got)
+		t.Errorf("a value that was forgotten has %s", got)
 	}
 	runtime.KeepAlive(shared)
 }

@@ -514,7 +514,7 @@ func TestCompile_MistakesOfOneTextAreBounded(t *testing.T) {
 	}
 	_, problems := renderer.Compile(syntax.Text{Value: strings.Repeat("{{nope}}", 100)}, renderer.Plain, scope())
 	if len(problems) != 100 || problems[99].Rest {
-		t.Errorf("of a hundred: %d problems, the last %v", len(problems), problems[99])
+		t.Errorf("a hundred errors: got %d problems, the last %v", len(problems), problems[99])
 	}
 }
 

@@ -663,7 +663,7 @@ func TestLoadRateStall(t *testing.T) {
 		// ms or more, however slow the machine is; a twentieth is allowed for inaccuracy.
 		slow := above(o, 150*time.Millisecond) + o.Missed
 		if slow < 140 {
-			t.Errorf("%d took over 150 ms, want 150; four if only what was under way counts", slow)
+			t.Errorf("%d took over 150 ms, want 150; four if only the requests under way count", slow)
 		}
 		if o.Late+o.Missed < 280 {
 			t.Errorf("%d sent late, want 295", o.Late)

@@ -277,7 +277,7 @@ func TestFreshBodiesMadeAtOnce(t *testing.T) {
 	}
 	for range 4 {
 		if !<-done {
-			t.Error("the same seed made another body")
+			t.Error("the same seed generated another body")
 		}
 	}
 }

@@ -36,7 +36,7 @@ func TestGroup_OfAndGive(t *testing.T) {
 func TestGroup_HasTheKeys(t *testing.T) {
 	all := Group{Latency: &Latency{}, Fault: &Fault{}, RateLimit: &RateLimit{}, Capacity: &Capacity{}}
 	if v := reflect.ValueOf(all); slices.ContainsFunc(reflect.VisibleFields(v.Type()), func(f reflect.StructField) bool { return v.FieldByIndex(f.Index).IsNil() }) {
-		t.Fatalf("a policy is missing here: %+v", all)
+		t.Fatalf("a policy is missing in %+v", all)
 	}
 	var keys []string
 	for _, f := range slices.Concat(AnswerKeys[Group](""), LimitKeys[Group]("requests")) {

@@ -100,7 +100,7 @@ func checkMade(t *testing.T, src *source, n *Node) {
 				continue // its position is its beginning, or the quote after it
 			}
 			if got := src.text[start]; got != made.Value[offset] && got != '\\' {
-				t.Fatalf("%q: %q of %s is at %v, where %q stands", src.text, made.Value[offset], made.Value, at, got)
+				t.Fatalf("%q: %q of %s is at %v, where %q is", src.text, made.Value[offset], made.Value, at, got)
 			}
 		}
 	}

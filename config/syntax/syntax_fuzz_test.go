@@ -50,7 +50,7 @@ func FuzzPlacesInAMadeBody(f *testing.F) {
 					break // an escape extends to the end of the mark, or the tag continues
 				}
 				if got != made && got != '\r' || want != made {
-					t.Fatalf("%q: %q of %s is at %v, where %q stands", body, made, text.Value, at, got)
+					t.Fatalf("%q: %q of %s is at %v, where %q is", body, made, text.Value, at, got)
 				}
 			}
 		}

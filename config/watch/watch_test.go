@@ -35,7 +35,7 @@ func (p *polls) want(what string, changed ...bool) {
 	for i, want := range changed {
 		p.now = p.now.Add(200 * time.Millisecond)
 		if got := p.w.step(p.now); got != want {
-			p.t.Errorf("%s: poll %d says changed %v, want %v", what, i+1, got, want)
+			p.t.Errorf("%s: poll %d reports changed %v, want %v", what, i+1, got, want)
 		}
 	}
 }

@@ -198,13 +198,13 @@ func TestScan_EveryByteDamaged(t *testing.T) {
 			broken[at] = is
 			got, lost := scanned(m, broken)
 			if !slices.Equal(got[:min(hit, len(got))], all[:hit]) || !slices.Equal(got[min(hit, len(got)):], all[hit+1:]) {
-				t.Fatalf("byte %d made %#x: %d records, want all but the %dth", at, is, len(got), hit)
+				t.Fatalf("byte %d set to %#x: %d records, want all but the %dth", at, is, len(got), hit)
 			}
 			if want := (loss{offset: begin, bytes: ends[hit] - begin, records: 1, places: 1}); lost != want {
-				t.Fatalf("byte %d made %#x: lost %+v, want %+v", at, is, lost, want)
+				t.Fatalf("byte %d set to %#x: lost %+v, want %+v", at, is, lost, want)
 			}
 			if m.isTorn(broken[begin:]) {
-				t.Fatalf("byte %d made %#x: damage is taken for a torn end", at, is)
+				t.Fatalf("byte %d set to %#x: damage is reported as a torn end", at, is)
 			}
 		}
 		broken[at] = was

@@ -119,7 +119,7 @@ func TestReplicas_KillsUnderLoad(t *testing.T) {
 		})
 	}
 	for k := range kills {
-		harness.Until(t, "it is time to kill one", func() bool { return asked.Load() > int64(total*(k+1)/(kills+1)) })
+		harness.Until(t, "enough requests were sent to kill the next replica", func() bool { return asked.Load() > int64(total*(k+1)/(kills+1)) })
 		refused.Add(int64(countersOf(t, admins[k%3]).Refused))
 		running[k%3].Signal(syscall.SIGKILL)
 		running[k%3].Exit()
@@ -135,7 +135,7 @@ func TestReplicas_KillsUnderLoad(t *testing.T) {
 	for _, list := range numbers {
 		answered += len(list)
 	}
-	harness.Until(t, "each webhook has come that was not refused", func() bool { return target.lacks(numbers) <= int(refused.Load()) })
+	harness.Until(t, "each webhook that was not refused has arrived", func() bool { return target.lacks(numbers) <= int(refused.Load()) })
 	target.mu.Lock()
 	defer target.mu.Unlock()
 	t.Logf("%d of %d were answered, %.0f/s; %d kills; %d refused, %d sent twice", answered, asked.Load(), float64(answered)/took.Seconds(), kills, refused.Load(), target.again)

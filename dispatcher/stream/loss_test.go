@@ -95,7 +95,7 @@ func TestStream_OutlivesItsStreamAndItsBucket(t *testing.T) {
 		t.Error("it has forgotten the entries in its memory")
 	}
 	s.Done(before)
-	until(t, "what is done is gone", func() bool {
+	until(t, "the finished entry is deleted", func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return len(s.batches) == 1
@@ -131,12 +131,12 @@ func TestStream_DeletesWhatIsGone(t *testing.T) {
 			return len(s.batches) == n
 		}
 	}
-	until(t, "messages before the first are gone", empty(1))
+	until(t, "the messages before the first are deleted", empty(1))
 	if err := s.stream.Purge(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	s.Done(middle)
-	until(t, "a message of an empty stream is gone", empty(0))
+	until(t, "a message of an empty stream is deleted", empty(0))
 }
 
 // handOver makes a store crash and another one take over its log with n open entries, which it
@@ -223,7 +223,7 @@ func TestStream_ForgetsWhatIsDeleted(t *testing.T) {
 		return l.live, len(l.finished) + len(l.changed) + len(l.partial) + l.deleting
 	}
 	s.Done(ids[0])
-	until(t, "it is noted that one is done", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(l.partial) == 1 && len(l.changed) == 0 })
+	until(t, "one entry is recorded as done", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(l.partial) == 1 && len(l.changed) == 0 })
 	s.Done(ids[1])
 	until(t, "nothing is kept", func() bool { live, noted := kept(); return live+noted == 0 })
 }
@@ -236,7 +236,7 @@ func TestStream_DeletesNotesThatAreLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Recover(func([]outbox.Entry) { t.Error("there is nothing to recover") })
-	until(t, "the stream is empty, and nothing further is held", func() bool { return s.messages(t) == 0 && len(s.holding()) == 1 })
+	until(t, "the stream is empty, and nothing is held", func() bool { return s.messages(t) == 0 && len(s.holding()) == 1 })
 }
 
 // A lease counts as expired only if it was observed without interruption: after an outage of the
@@ -246,6 +246,6 @@ func TestStream_TrustsNoOldSighting(t *testing.T) {
 	now := time.Now()
 	s := &Stream{at: Location{Lease: time.Hour}, seen: map[string]sighting{"away": {1, now.Add(-2 * time.Hour), now.Add(-time.Hour)}, "seen": {1, now.Add(-2 * time.Hour), now}}}
 	if s.expired("away", 1) || !s.expired("seen", 1) || s.expired("seen", 2) {
-		t.Error("a lease has expired that was not seen for an hour, or was renewed, or none has")
+		t.Error("a lease that was not seen for an hour or was renewed counts as expired, or no lease does")
 	}
 }

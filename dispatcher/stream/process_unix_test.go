@@ -106,7 +106,7 @@ func TestReplicas_OneIsKilledAndOneEnds(t *testing.T) {
 	ask(second, "/late", 300, 20)
 	first.Signal(syscall.SIGKILL)
 	first.Exit()
-	harness.Until(t, "each webhook has come", func() bool { return target.count() == 300 })
+	harness.Until(t, "each webhook has arrived", func() bool { return target.count() == 300 })
 	t.Logf("%d of 300 webhooks came twice: they were sent within %v before the kill", target.check(t), flushEvery)
 	c := countersOf(t, secondAdmin)
 	if c.Restored < 1 || c.Delivered < 1 {
@@ -115,7 +115,7 @@ func TestReplicas_OneIsKilledAndOneEnds(t *testing.T) {
 	third, thirdAdmin := replica(t, target.url, store)
 	second.Signal(syscall.SIGTERM)
 	second.WaitLine(0, "webhooks", "kept=20")
-	harness.Until(t, "the rest is handed over", func() bool { return countersOf(t, thirdAdmin).Restored >= 20 })
+	harness.Until(t, "the remaining webhooks are handed over", func() bool { return countersOf(t, thirdAdmin).Restored >= 20 })
 	third.WaitLine(0, "webhooks of another process are adopted", "webhooks=20")
 	if target.count() != 300 {
 		t.Error("a webhook was sent before it was due")
@@ -133,16 +133,16 @@ func TestReplicas_OneIsFrozen(t *testing.T) {
 	second, secondAdmin := replica(t, target.url, store)
 	before := target.count() // the other replica first observes the lease for its whole length
 	second.WaitLine(0, "webhooks of another process are adopted")
-	harness.Until(t, "each webhook has come", func() bool { return target.count() == 200 })
+	harness.Until(t, "each webhook has arrived", func() bool { return target.count() == 200 })
 	first.Signal(syscall.SIGCONT)
 	first.WaitLine(0, "another process has taken over webhooks")
-	harness.Until(t, "it has dropped what it does not hold", func() bool { return countersOf(t, firstAdmin).Pending == 0 })
-	harness.Until(t, "it takes webhooks again", func() bool {
+	harness.Until(t, "it has dropped the webhooks that it no longer holds", func() bool { return countersOf(t, firstAdmin).Pending == 0 })
+	harness.Until(t, "it accepts webhooks again", func() bool {
 		before := countersOf(t, firstAdmin).Refused
 		ask(first, "/now", 200, 1)
 		return countersOf(t, firstAdmin).Refused == before
 	})
-	harness.Until(t, "the new one has come, and counts", func() bool { return target.count() == 201 && countersOf(t, firstAdmin).Pending == 0 })
+	harness.Until(t, "the new webhook has arrived and is counted", func() bool { return target.count() == 201 && countersOf(t, firstAdmin).Pending == 0 })
 	again := target.check(t)
 	a, b := countersOf(t, firstAdmin), countersOf(t, secondAdmin)
 	t.Logf("%d of 201 webhooks came twice; the frozen one reports %+v, the other one %+v", again, a, b)
@@ -169,23 +169,23 @@ func TestReplicas_TheServersAreAway(t *testing.T) {
 	ask(p, "/now", 50, 20)
 	p.WaitLine(0, "webhook refused", "the webhook store does not answer")
 	ask(fallback, "/now", 0, 20)
-	harness.Until(t, "what is in memory has come", func() bool { return other.count() == 20 })
+	harness.Until(t, "the webhooks in memory have arrived", func() bool { return other.count() == 20 })
 	if c := countersOf(t, admin); c.Refused != 20 {
 		t.Errorf("refused %d webhooks, want 20", c.Refused)
 	}
 	if c := countersOf(t, fallbackAdmin); c.Unstored != 20 || c.Refused != 0 {
 		t.Errorf("with fallback=memory %+v", c)
 	}
-	harness.Until(t, "the verdict says so", func() bool { return strings.Contains(fallbackAdmin.Get("/__admin/verdict").Body, "webhook-store") })
+	harness.Until(t, "the verdict reports the store", func() bool { return strings.Contains(fallbackAdmin.Get("/__admin/verdict").Body, "webhook-store") })
 	between.Mend()
 	p.WaitLine(0, "the webhook store is back")
-	harness.Until(t, "what was stored has come", func() bool { return target.count() == 50 })
-	harness.Until(t, "webhooks are taken again", func() bool {
+	harness.Until(t, "the stored webhooks have arrived", func() bool { return target.count() == 50 })
+	harness.Until(t, "webhooks are accepted again", func() bool {
 		before := countersOf(t, admin).Refused
 		ask(p, "/now", 1000, 1)
 		return countersOf(t, admin).Refused == before
 	})
-	harness.Until(t, "the new one has come", func() bool { return target.count() == 51 })
+	harness.Until(t, "the new webhook has arrived", func() bool { return target.count() == 51 })
 	target.check(t)
 }
 

@@ -187,7 +187,7 @@ func TestStream_AdoptsWhatIsNotDone(t *testing.T) {
 	second, third := opened(t, at), opened(t, at)
 	second.Recover(got.take)
 	third.Recover(got.take)
-	until(t, "all that is not done is adopted", func() bool { return got.count() >= 150 })
+	until(t, "all unfinished entries are adopted", func() bool { return got.count() >= 150 })
 	for text, id := range ids {
 		want := []uint64{id}
 		if slices.Contains(done, text) {
@@ -206,7 +206,7 @@ func TestStream_AdoptsWhatIsNotDone(t *testing.T) {
 		info, err := second.stream.Info(t.Context())
 		return err == nil && info.State.Msgs == 0
 	})
-	until(t, "its lease is ended", func() bool { return len(second.holding()) == 1 && len(third.holding()) == 1 })
+	until(t, "its lease has ended", func() bool { return len(second.holding()) == 1 && len(third.holding()) == 1 })
 }
 
 // An entry that was refused because its message was not acknowledged is deleted if the server has
@@ -223,7 +223,7 @@ func TestStream_SweepsWhatItRefused(t *testing.T) {
 	if _, err := s.js.Publish(t.Context(), subject, appendRecords(nil, 1, []*outbox.Entry{{Due: time.Now(), Webhook: []byte("w")}})); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "only the other one is left", func() bool {
+	until(t, "only the other message is left", func() bool {
 		info, err := s.stream.Info(t.Context())
 		return err == nil && info.State.Msgs == 1 && info.State.NumDeleted+int(info.State.LastSeq) >= 2
 	})

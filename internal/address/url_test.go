@@ -22,7 +22,7 @@ func TestURLFault(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(100, func() {
 		if URLFault([]byte("http://user:pa%40ss@[fe80::1]:80/a/b?c")) != "" {
-			t.Error("it is refused")
+			t.Error("the URL is refused")
 		}
 	}); n > 1 { // one allocation is for the text itself
 		t.Errorf("%v allocations", n)

@@ -94,7 +94,7 @@ func TestLengths_SinceAndMerge(t *testing.T) {
 	h.Read(&after)
 	later := after.Since(before)
 	if later.Count != 2 || later.Quantile(0) < 1000 || later.Quantile(0) > 1010 || later.Sum < 100_600 || later.Sum > 101_400 {
-		t.Errorf("what came later is %+v", later)
+		t.Errorf("the later values are %+v", later)
 	}
 	other.Add(10)
 	other.Add(5)

@@ -459,7 +459,7 @@ func TestAdmin_TheSpecificationTellsWhetherRequestsChangedIt(t *testing.T) {
 	told("the start", false)
 	a.Do("POST", "/__admin/endpoints", "endpoint: {path: b}", yaml).Refusal(t, 422, "invalid_configuration")
 	a.Do("PUT", "/__admin/spec", "- endpoint: {path: b}", yaml).Refusal(t, 422, "invalid_configuration")
-	told("what was refused", false)
+	told("refused changes", false)
 	a.Do("POST", "/__admin/endpoints", "endpoint: {path: /b, response: {}}", yaml).Into(t, 201, &struct{}{})
 	told("an addition", true)
 	a.Do("POST", "/__admin/reload", "").Into(t, 200, &struct{}{})

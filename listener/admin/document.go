@@ -64,12 +64,12 @@ func (a *Admin) document() object {
 		"openapi": "3.1.0",
 		"info": object{
 			"title": "mockserver admin API", "version": cmp.Or(a.opts.Build.Version, "dev"),
-			"description": "Lengths of time are in milliseconds unless a field says otherwise, times in UTC. Fields and paths are stable: within a major version they are added, and neither removed nor changed in their meaning.",
+			"description": "Durations are in milliseconds unless a field says otherwise; times are in UTC. Fields and paths are stable: within a major version they are added, but not removed or changed in meaning.",
 		},
 		"paths": paths,
 		"components": object{
 			"schemas":         s,
-			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer", "description": "--admin-token; without one on a loopback address nothing is needed"}},
+			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer", "description": "the token of --admin-token; not needed if none is set and the address is on loopback"}},
 		},
 	}
 }

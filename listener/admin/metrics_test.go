@@ -100,7 +100,7 @@ func TestMetrics_DashboardAndAlertsNameWhatThereIs(t *testing.T) {
 			}
 			for _, name := range named {
 				if labels[name] == nil {
-					t.Errorf("%s: there is no metric %s", file, name)
+					t.Errorf("%s: the metric %s does not exist", file, name)
 				}
 				for _, by := range regexp.MustCompile(`by \(([a-z, ]+)\)|\{([a-z]+)=|label_values\([a-z_]+, ([a-z]+)\)`).FindAllStringSubmatch(e, -1) {
 					for label := range strings.SplitSeq(by[1]+by[2]+by[3], ", ") {

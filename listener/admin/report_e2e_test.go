@@ -91,7 +91,7 @@ func TestReports_BodiesThatCannotBeHad(t *testing.T) {
 	}
 	for _, secret := range []string{"hunter2", "Bearer", "sid=", `"request"`, `"user":{"`, "ip_address", "mock.yml", dir, "PATH="} {
 		if strings.Contains(h.Raw.String(), secret) {
-			t.Errorf("%q is in what was sent:\n%s", secret, &h.Raw)
+			t.Errorf("%q is in the reports:\n%s", secret, &h.Raw)
 		}
 	}
 	allowed := []string{"event_id", "exception", "fingerprint", "level", "platform", "release", "sdk", "server_name", "tags", "timestamp"}

@@ -65,8 +65,8 @@ var causes = []struct{ text, result, what string }{
 	{"none of the client's signature algorithms", resultCipher, "the client does not support the type of key in the server's certificate"},
 	{"peer doesn't support any of the certificate's signature algorithms", resultCipher, "the client does not support the type of key in the server's certificate"},
 	{"requested unsupported application protocols", resultProtocol, "the client speaks none of the server's protocols (ALPN)"},
-	{"didn't provide a certificate", resultCertificate, "the client has sent no certificate, which is required"},
-	{"bad record MAC", resultUntrusted, "what the client has sent cannot be decrypted; the alert by which OpenSSL refuses the server's certificate looks like this"},
+	{"didn't provide a certificate", resultCertificate, "the client sent no certificate, but one is required"},
+	{"bad record MAC", resultUntrusted, "the data from the client cannot be decrypted; the alert with which OpenSSL refuses the server's certificate looks the same"},
 	{"unsupported SSLv2 handshake", resultVersion, "client and server share no version of TLS"},
 }
 
@@ -93,9 +93,9 @@ func explain(err error) *Failure {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return &Failure{resultClosed, "the client closed the connection during the handshake, as some clients do if they do not trust the server's certificate", err}
 	case errors.As(err, &record) && looksLikeHTTP(record.RecordHeader[:]):
-		return &Failure{resultNotTLS, "the client has sent plain HTTP to TLS", err}
+		return &Failure{resultNotTLS, "the client sent plain HTTP to a TLS port", err}
 	case errors.As(err, &record):
-		return &Failure{resultNotTLS, "what the client has sent is not TLS", err}
+		return &Failure{resultNotTLS, "the data from the client is not TLS", err}
 	case errors.As(err, &client):
 		return &Failure{resultCertificate, "the client's certificate is refused: " + client.Err.Error(), err}
 	}

@@ -98,7 +98,7 @@ func TestConfig_ASyntaxErrorIsReportedWithItsPlace(t *testing.T) {
 		{name: "a YAML bracket that is never closed", config: "- endpoint: {path: /a, response: {}\n"},
 		{name: "a YAML quote that is never closed", config: "- endpoint: {path: \"/a, response: {}}\n"},
 		{name: "a tab that indents YAML", config: "- endpoint:\n›\tpath: /a\n\tresponse: {}\n"},
-		{name: "a byte that is no UTF-8", config: "- endpoint:\n    path: ›/\xff\n    response: {}\n"},
+		{name: "a byte that is not UTF-8", config: "- endpoint:\n    path: ›/\xff\n    response: {}\n"},
 		{name: "JSON that ends too early", file: "mock.json", config: "[{\"endpoint\": {\"path\": \"/a\",\n \"response\": {›"},
 		{name: "JSON with two values where one is expected", file: "mock.json", config: "[{\"endpoint\":\n {\"path\" »\"/a\", \"response\": {}}}]"},
 	})
@@ -115,7 +115,7 @@ func TestConfig_AnUnknownKeyIsReportedWithTheOneThatWasMeant(t *testing.T) {
 			key: "[0].endpoint.response.external-body.tiemout", says: []string{"did you mean", `"timeout"`}},
 		{name: "of an item, in the second of two", config: "- endpoint: {path: /a, response: {}}\n- »endpiont: {path: /b, response: {}}\n",
 			key: "[1].endpiont", says: []string{"did you mean", `"endpoint"`}},
-		{name: "like no other, with what is accepted", config: "- endpoint: {path: /a, »zzzzzzzz: 1, response: {}}\n",
+		{name: "unlike any other, with the expected values", config: "- endpoint: {path: /a, »zzzzzzzz: 1, response: {}}\n",
 			key: "[0].endpoint.zzzzzzzz", says: []string{"method", "path", "host", "if", "response"}},
 		{name: "as WireMock calls it", config: "- endpoint:\n    path: /a\n    response:\n      »jsonBody: {}\n",
 			key: "[0].endpoint.response.jsonBody", says: []string{`did you mean "body"`}},
@@ -249,7 +249,7 @@ func TestConfig_ADuplicateKeyIsReported(t *testing.T) {
 func TestConfig_AFileThatCannotBeReadIsReportedByItsName(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, file, says string }{
-		{"there is none", "nowhere.yml", "no such file"},
+		{"it does not exist", "nowhere.yml", "no such file"},
 		{"its extension is not read", "mock.txt", ".yml"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

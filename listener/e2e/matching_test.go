@@ -152,13 +152,13 @@ func TestMatching_EveryOtherCharacterIsLiteral(t *testing.T) {
 `)
 	answers(p, t, []exchange{
 		{name: "braces", path: "/braces/%7Bx%7D", want: "braces"},
-		{name: "braces are no parameter", path: "/braces/y", status: 404},
+		{name: "braces are not a parameter", path: "/braces/y", status: 404},
 		{name: "a colon inside a segment", path: "/v1/op:run", want: "colon"},
-		{name: "a colon inside a segment is no parameter", path: "/v1/op7", status: 404},
+		{name: "a colon inside a segment is not a parameter", path: "/v1/op7", status: 404},
 		{name: "a dot", path: "/v1/a.b", want: "dot"},
 		{name: "a dot is not any character", path: "/v1/axb", status: 404},
 		{name: "a plus", path: "/v1/a+b", want: "plus"},
-		{name: "a plus is no blank", path: "/v1/a%20b", status: 404},
+		{name: "a plus is not a space", path: "/v1/a%20b", status: 404},
 		{name: "brackets", path: "/v1/(a%7Cb)$", want: "brackets"},
 		{name: "a star inside a segment", path: "/v1/a*", want: "star"},
 		{name: "a star inside a segment catches nothing", path: "/v1/ab", status: 404},
@@ -195,9 +195,9 @@ func TestMatching_TheMoreSpecificPathWinsInAnyOrder(t *testing.T) {
 			{name: "a literal beats a typed parameter", path: "/u/7", want: "seven"},
 			{name: "a typed parameter beats a string", path: "/u/42", want: "int 42"},
 			{name: "a string parameter beats a catch-all", path: "/u/ann", want: "text ann"},
-			{name: "a catch-all takes what is left", path: "/u/ann/posts", want: "rest ann/posts"},
-			{name: "search is no id", path: "/tasks/search", want: "search"},
-			{name: "an id is no search", path: "/tasks/9", want: "task"},
+			{name: "a catch-all takes the rest", path: "/u/ann/posts", want: "rest ann/posts"},
+			{name: "search is not an id", path: "/tasks/search", want: "search"},
+			{name: "an id is not search", path: "/tasks/9", want: "task"},
 		})
 	})
 }
@@ -565,7 +565,7 @@ func TestMatching_OneTrailingSlashIsIgnored(t *testing.T) {
 		{name: "of both", path: "/b/", want: "b"},
 		{name: "after a parameter", path: "/u/7/", want: "user 7"},
 		{name: "before a query", path: "/a/?x=1", want: "a"},
-		{name: "of two only one", path: "/a//", status: 404},
+		{name: "only one of two slashes", path: "/a//", status: 404},
 	})
 }
 

@@ -84,7 +84,7 @@ paths:
 `, `4:33: #/paths/~1a/get/responses/200: description is missing; expected a text that says what the response means; nothing that is served depends on it`, []string{"GET /a 200 x"}},
 	{"no responses", openAPI + "paths:\n  /a: {get: {summary: s}}\n",
 		`4:13: #/paths/~1a/get: responses is missing or empty; the answer is 200, without a body`, []string{"GET /a 200 "}},
-	{"type that there is none of", openAPI + `paths:
+	{"type that does not exist", openAPI + `paths:
   /a: {get: {responses: {'200': {description: ok, content: {application/json: {schema: {type: money, enum: [5]}}}}}}}
 `, `4:88: #/paths/~1a/get/responses/200/content/application~1json/schema: unsupported 'type' value "money"; it is ignored`, []string{"GET /a 200 5"}},
 	{"rule that nothing depends on", openAPI + `paths:

@@ -221,7 +221,7 @@ func TestOpenAPI_RemoteReferences(t *testing.T) {
 	p.Get("/pet").Want(t, 200, `"from afar"`)
 
 	code, _, stderr = harness.Refused(t, nil, "-m", with("/missing.yml"), "--allow-remote-refs")
-	if code != 2 || !strings.Contains(stderr, "/missing.yml cannot be fetched: it answers 404 Not Found") {
+	if code != 2 || !strings.Contains(stderr, "/missing.yml cannot be fetched: it answered with status 404 Not Found") {
 		t.Errorf("a missing document: %d %s", code, stderr)
 	}
 	code, _, stderr = harness.Refused(t, nil, "-m", with("/schemas/name.json#/Local"), "--allow-remote-refs", "--strict-documents")

@@ -471,7 +471,7 @@ func TestOPTIONS_Preflight(t *testing.T) {
 		t.Errorf("got credentials %q", got)
 	}
 	for name, header := range map[string]string{
-		"an Origin alone is no preflight":                             "Origin: https://a.test",
+		"an Origin alone is not a preflight":                          "Origin: https://a.test",
 		"a requested method without Origin is not a preflight either": "Access-Control-Request-Method: POST",
 	} {
 		a := p.Do("OPTIONS", "/items", "", header)

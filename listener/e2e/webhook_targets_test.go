@@ -104,7 +104,7 @@ func TestWebhook_WhatTargetsDo(t *testing.T) {
 		{"it closes in the body", begins("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"), "", "delivered=1 retried=0 dead=0", nil},
 		{"it closes in the body of a 500", begins("HTTP/1.1 500 Oops\r\nContent-Length: 10\r\n\r\nabc"), "", "delivered=1 retried=2 dead=0",
 			[]string{"attempt=1 final=false status=500", "attempt=2 final=false status=500"}},
-		{"it is no HTTP", begins("220 mail.example.com ESMTP\r\n\r\n"), "", "delivered=1 retried=2 dead=0", []string{"attempt=1 final=false error=", "attempt=2 final=false error="}},
+		{"it does not speak HTTP", begins("220 mail.example.com ESMTP\r\n\r\n"), "", "delivered=1 retried=2 dead=0", []string{"attempt=1 final=false error=", "attempt=2 final=false error="}},
 		{"no server is listening", nil, nobody(t), "delivered=0 retried=2 dead=1",
 			[]string{"attempt=1 final=false error=", "attempt=2 final=false error=", "attempt=3 final=true error="}},
 		{"it never answers", nil, silent, "delivered=0 retried=2 dead=1", []string{late(1, false), late(2, false), late(3, true)}},

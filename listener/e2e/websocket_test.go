@@ -255,7 +255,7 @@ func TestWebSocket_BadHandshakes(t *testing.T) {
 	}{
 		{"no key", without("Sec-WebSocket-Key"), 400, "Sec-WebSocket-Key"},
 		{"two keys", without("-", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="), 400, "Sec-WebSocket-Key"},
-		{"a key that is no base64", without("Sec-WebSocket-Key", "Sec-WebSocket-Key: ????"), 400, "Sec-WebSocket-Key"},
+		{"a key that is not base64", without("Sec-WebSocket-Key", "Sec-WebSocket-Key: ????"), 400, "Sec-WebSocket-Key"},
 		{"a key of 15 bytes", without("Sec-WebSocket-Key", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAA"), 400, "Sec-WebSocket-Key"},
 		{"no version", without("Sec-WebSocket-Version"), 400, "Sec-WebSocket-Version"},
 		{"version 8", without("Sec-WebSocket-Version", "Sec-WebSocket-Version: 8"), 426, "version 8"},

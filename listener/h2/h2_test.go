@@ -22,7 +22,7 @@ import (
 func TestH2spec(t *testing.T) {
 	program, err := exec.LookPath("h2spec")
 	if err != nil {
-		t.Skip("there is no h2spec on the PATH")
+		t.Skip("h2spec is not on the PATH")
 	}
 	s := serve(t, &answers{inline: true}, nil)
 	host, port, _ := net.SplitHostPort(s.address)

@@ -65,7 +65,7 @@ func compare(w io.Writer, d *draft.Draft, against string) error {
 			fmt.Fprintf(w, "differs: %s: %s %s: %s\n", d.Asks[i].Pos, d.Asks[i].Method, wording.Clip(d.Asks[i].Target), what)
 		}
 	}
-	fmt.Fprintf(w, "%s asked: %d as expected, %d different\n", wording.Count(len(d.Asks), "request"), len(d.Asks)-different, different)
+	fmt.Fprintf(w, "%s sent: %d as expected, %d different\n", wording.Count(len(d.Asks), "request"), len(d.Asks)-different, different)
 	if different > 0 {
 		return errors.New("answers differ")
 	}

@@ -48,14 +48,14 @@ func TestCheck(t *testing.T) {
 			file := harness.WriteFile(t, t.TempDir(), c.name, c.text)
 			var out, report strings.Builder
 			code := importing.Command([]string{file, "-o", t.TempDir(), "--check"}, &out, &report)
-			if want := fmt.Sprintf("%d requests asked: %d as expected, 0 different\n", c.asked, c.asked); code != 0 || !strings.Contains(report.String(), want) {
+			if want := fmt.Sprintf("%d requests sent: %d as expected, 0 different\n", c.asked, c.asked); code != 0 || !strings.Contains(report.String(), want) {
 				t.Errorf("exit code %d, want %q in:\n%s", code, want, report.String())
 			}
 			report.Reset()
 			other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "another") }))
 			defer other.Close()
 			code = importing.Command([]string{file, "-o", t.TempDir(), "--against", other.URL}, &out, &report)
-			if want := fmt.Sprintf("%d requests asked: 0 as expected, %d different\n", c.asked, c.asked); code != 1 || !strings.Contains(report.String(), want) {
+			if want := fmt.Sprintf("%d requests sent: 0 as expected, %d different\n", c.asked, c.asked); code != 1 || !strings.Contains(report.String(), want) {
 				t.Errorf("exit code %d against another server, want %q in:\n%s", code, want, report.String())
 			}
 		})

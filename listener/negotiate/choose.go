@@ -56,7 +56,7 @@ func (o *Operation) picked(p *preferences, r *matcher.Request, to *reply.Reply) 
 	case p.wrong != "":
 		f, why = reply.BadPreference, p.wrong
 	case len(o.document.Answers) == 0:
-		why = o.name + " has one answer, which its document does not declare; none can be chosen"
+		why = o.name + " has one answer, which its document does not declare, so no answer can be chosen"
 	default:
 		index, status, why = o.pick(p, r.In.Header)
 	}

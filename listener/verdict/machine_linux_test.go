@@ -63,7 +63,7 @@ func TestMeter_ReadsQuotasAndThrottlingOfBothVersionsOfControlGroups(t *testing.
 			throttled: total{0, true}, pressure: total{3000, true},
 		},
 		"none": {self: "", files: map[string]string{}},
-		"what is no text of the kernel": {
+		"text that is not from the kernel": {
 			self:  "0::/\nnonsense\n::\n",
 			files: map[string]string{"sys/fs/cgroup/cgroup.procs": "", "sys/fs/cgroup/cpu.max": "x\n", "sys/fs/cgroup/cpu.pressure": "total=\n"},
 		},

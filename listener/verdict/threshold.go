@@ -83,7 +83,7 @@ var checks = []check{
 	{code: "steal", unit: share, initial: 0.2, figure: func(s *Sample) *float64 { return s.Steal }, what: "the hypervisor gave %s of the machine's CPU time to others"},
 	{code: "descriptors", unit: share, initial: 0.9, figure: (*Sample).descriptorShare, what: "%s of the file descriptors that the process may have are open"},
 	{code: "accept", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.AcceptFailures)) }, what: "%s times a connection could not be accepted"},
-	{code: "backlog", unit: number, figure: func(s *Sample) *float64 { return s.ListenDrops }, what: "%s times the system dropped a connection, since too many waited to be accepted"},
+	{code: "backlog", unit: number, figure: func(s *Sample) *float64 { return s.ListenDrops }, what: "%s times the system dropped a connection because too many waited to be accepted"},
 	{code: "probe-p99", unit: milliseconds, initial: 2, probed: func(s *Sample) histogram.Snapshot { return s.beats }, what: "the probe was %s late at the 99th percentile, as requests are"},
 	{code: "echo-p99", unit: milliseconds, initial: 2, probed: func(s *Sample) histogram.Snapshot { return s.echoes }, what: "a connection of the server to itself, and a byte there and back, took %s at the 99th percentile"},
 	{code: "own-p99", unit: milliseconds, initial: 1, each: func(t *timing) histogram.Snapshot { return t.own }, what: "the server's own work on a request took %s at the 99th percentile"},
@@ -91,18 +91,18 @@ var checks = []check{
 	{code: "upstream-wait", unit: milliseconds, initial: 1, each: func(t *timing) histogram.Snapshot { return t.place }, what: "requests waited %s at the 99th percentile for a free connection to their upstream"},
 	{code: "injection-p99", unit: milliseconds, initial: 1, each: func(t *timing) histogram.Snapshot { return t.late }, least: (*timing).tolerance, what: "answers with a latency came %s late at the 99th percentile"},
 	{code: "lag-p99", unit: milliseconds, initial: 10, figure: (*Sample).lagP99, what: "webhooks were sent %s late at the 99th percentile"},
-	{code: "webhooks-refused", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.WebhooksRefused)) }, what: "%s webhooks were refused, since too many were pending or the store did not take them"},
-	{code: "webhook-store", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.WebhooksUnstored)) }, what: "%s webhooks are only in memory, since the store did not take them"},
-	{code: "shared-state", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.SharedLocally)) }, what: "%s times a replica decided alone on a limit, a number or a turn that is shared, since the shared state did not answer"},
+	{code: "webhooks-refused", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.WebhooksRefused)) }, what: "%s webhooks were refused because too many were pending or the store did not accept them"},
+	{code: "webhook-store", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.WebhooksUnstored)) }, what: "%s webhooks are only in memory because the store did not accept them"},
+	{code: "shared-state", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.SharedLocally)) }, what: "%s times a replica decided alone on a shared limit, number or turn because the shared state did not answer"},
 	{code: "recording-dropped", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.RecordingDropped)) }, what: "%s exchanges with upstreams were not recorded"},
 	{code: "state-given-up", unit: number, figure: func(s *Sample) *float64 { return new(float64(s.StateGivenUp)) }, what: "%s changes of rows were dropped for lack of room"},
-	{code: "handshakes", unit: share, initial: 0.1, figure: (*Sample).handshakeShare, what: "%s of the requests needed a full TLS handshake, since clients do not keep their connections"},
+	{code: "handshakes", unit: share, initial: 0.1, figure: (*Sample).handshakeShare, what: "%s of the requests needed a full TLS handshake because clients do not keep their connections"},
 
 	{code: "cpu-quota", unit: share, initial: 0.9, explains: true, figure: (*Sample).CPUShare, what: "the process used %s of the CPU that it may use"},
 	{code: "machine", unit: share, initial: 0.95, explains: true, figure: func(s *Sample) *float64 { return s.MachineCPU }, what: "the CPUs of the machine were busy for %s of the time"},
 	{code: "cpu-wait", unit: milliseconds, initial: 0.1, explains: true, figure: func(s *Sample) *float64 { return s.CPUWait }, what: "threads of the process waited %s for a CPU on average"},
 	{code: "scheduler-p99", unit: milliseconds, initial: 1, explains: true, figure: func(s *Sample) *float64 { return &s.Scheduler.P99 }, what: "goroutines that could run waited %s at the 99th percentile"},
-	{code: "gc-pause", unit: milliseconds, initial: 1, explains: true, figure: func(s *Sample) *float64 { return &s.Pauses.Max }, what: "the collector stopped the process for %s at a time"},
+	{code: "gc-pause", unit: milliseconds, initial: 1, explains: true, figure: func(s *Sample) *float64 { return &s.Pauses.Max }, what: "the garbage collector stopped the process for %s at a time"},
 }
 
 // look returns the figure of a check and, in at, the threshold to compare it with; of is the

@@ -187,7 +187,7 @@ func TestConnection_ClosingARefusedOneWaitsForItsClient(t *testing.T) {
 		{"one that never ends is not waited for long", refused, true, func(_ *Connections, peer net.Conn) {
 			dribble(peer, strings.Repeat("x", 1000), 300*time.Millisecond)
 		}, lingerTime},
-		{"none is when the server ends", refused, true, func(l *Connections, _ net.Conn) {
+		{"none is waited for when the server ends", refused, true, func(l *Connections, _ net.Conn) {
 			<-time.After(time.Second)
 			l.CloseAll()
 		}, time.Second},

@@ -289,7 +289,7 @@ func TestCheck_ManyViolations(t *testing.T) {
 // alternative is wrong.
 func TestCheck_WrongEverywhere(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short leaves out what takes long and runs nothing concurrently")
+		t.Skip("-short skips long tests that run nothing concurrently")
 	}
 	operations, _ := checked(t, `
 openapi: 3.1.0

@@ -178,7 +178,7 @@ func randomBody(r *rand.Rand, depth int) any {
 // it, and the violations are the same without a memory.
 func TestCheck_LikeThePlainValidator(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short leaves out what takes long and runs nothing concurrently")
+		t.Skip("-short skips long tests that run nothing concurrently")
 	}
 	all := recursiveForms(t)
 	fixed := []any{value(t, `[[],7,[],7,{},{}]`), value(t, `{"l":[[],7,[],7,"x","x",null,null]}`)}
