@@ -173,8 +173,11 @@ var ErrTooManyRows = fmt.Errorf("finding the row would mean looking at more than
 func (a *Access) Find(r *matcher.Request) bool {
 	w := workOf(r)
 	const attempts = 10 // to see several sets as they were at one time
-	answers := false
-	for range attempts {
+	answers, alone := false, w.owner == nil
+	for i := range attempts {
+		if i > 0 {
+			w.owner, w.stale = nil, !alone // the endpoints before this one were judged by earlier rows
+		}
 		a.begin(w, r)
 		if !a.findRows(w, r) {
 			r.Stopped = ErrTooManyRows
@@ -213,10 +216,14 @@ func (a *Access) findRows(w *work, r *matcher.Request) bool {
 	return true
 }
 
-// begin starts the work of a request again.
+// begin starts the work of a request for an endpoint. If the endpoints that were tried before it
+// have read rows, it continues their transaction, because those rows decided that they do not answer.
 func (a *Access) begin(w *work, r *matcher.Request) {
-	w.tx.Begin(a.sets.store)
-	w.owner, w.room, w.equal = a, w.room[:0], w.equal[:0]
+	if w.owner == nil {
+		w.tx.Begin(a.sets.store)
+		w.room, w.equal = w.room[:0], w.equal[:0]
+	}
+	w.owner = a
 	n := len(a.names)
 	if missing := n - len(r.Rows); missing > 0 {
 		r.Rows = append(r.Rows, make([]json.Value, missing)...)

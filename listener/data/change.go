@@ -111,12 +111,15 @@ func objectOf(m config.Made, key string) (config.Made, syntax.Problems) {
 // changed.
 func (c *Changes) Apply(r *matcher.Request) *Failed {
 	w := workOf(r)
-	if w.owner != c.access || !c.access.Finds() {
+	if w.owner != c.access {
 		c.access.begin(w, r)
 	}
 	w.keys = w.keys[:0]
-	failed := c.apply(w, r)
-	w.owner = nil
+	failed := ofCommit(state.ErrConflict)
+	if !w.stale {
+		failed = c.apply(w, r)
+	}
+	w.owner, w.stale = nil, false
 	if failed != nil {
 		w.giveBack()
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -500,6 +501,53 @@ func TestResource_LatencyOfOperations(t *testing.T) {
 	for request, want := range map[string]time.Duration{"POST /p": 2, "GET /p/a": 3, "GET /p": 1, "DELETE /p/a": 1} {
 		if got[request] != want*time.Millisecond {
 			t.Errorf("%s: %v, want %v", request, got[request], want*time.Millisecond)
+		}
+	}
+}
+
+// Of many requests with one key, one creates the row and the others get its answer: an endpoint is
+// chosen by rows as they are at one time, even if an earlier endpoint takes long to decide.
+func TestState_EndpointsAreChosenByRowsOfOneTime(t *testing.T) {
+	c, _ := serve(t, `
+- data: {name: keys}
+- endpoint:
+    method: POST
+    path: /
+    find: &seen {seen: {in: keys, key: query-params.key}}
+    if: seen != null or json-params.none = 1
+    response: {body: "{{seen.answer}}"}
+- endpoint:
+    method: POST
+    path: /
+    find: *seen
+    let: {answer: "{{random-text(20)}}"}
+    do: [{insert: {in: keys, row: {id: "{{query-params.key}}", answer: "{{answer}}"}}}]
+    response: {body: "{{answer}}"}
+- endpoint:
+    method: POST
+    path: /without-find
+    find: *seen
+    if: seen != null or json-params.none = 1
+    response: {body: "{{seen.answer}}"}
+- endpoint:
+    method: POST
+    path: /without-find
+    let: {answer: "{{random-text(20)}}"}
+    do: [{insert: {in: keys, row: {id: "{{query-params.key}}", answer: "{{answer}}"}}}]
+    response: {body: "{{answer}}"}
+`)
+	large := `{"a": [` + strings.Repeat("1,", 100_000) + `1]}`
+	for _, path := range []string{"/", "/without-find"} {
+		for round := range 10 {
+			answers := make([]string, 8)
+			var all sync.WaitGroup
+			for i := range answers {
+				all.Go(func() { answers[i] = c.ask(fmt.Sprintf("POST %s?key=%d%s %s", path, round, path, large)) })
+			}
+			all.Wait()
+			if slices.Sort(answers); answers[0] != answers[len(answers)-1] || !strings.HasPrefix(answers[0], "200 ") {
+				t.Fatalf("POST %s: one key has the answers %q", path, answers)
+			}
 		}
 	}
 }

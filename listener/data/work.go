@@ -14,7 +14,8 @@ import (
 type work struct {
 	tx    state.Tx
 	used  bool    // work was used since the last Release
-	owner *Access // the Access that has found the rows; nil if none
+	owner *Access // the last Access that has looked for rows; nil if none
+	stale bool    // not all endpoints were tried with rows of one time
 	room  []byte  // memory for values
 	equal []state.Equal
 	keys  []madeKey
@@ -41,7 +42,7 @@ func (w *work) Release() {
 	}
 	w.tx.End()
 	clear(w.equal)
-	w.owner, w.used = nil, false
+	w.owner, w.stale, w.used = nil, false, false
 	if cap(w.room) > keptRoom {
 		w.room = nil
 	}
