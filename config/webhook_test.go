@@ -27,7 +27,7 @@ func TestMistakesOfWebhooks(t *testing.T) {
 		{"a URL without a host", "- endpoint: {path: /x, response: {}, webhook: {method: POST, url: '§http:///a'}}\n", one(atWebhook+".url", "names no host")},
 		{"a sleep-time below 0", hooked("sleep-time: §-1"), one(atWebhook+".sleep-time", "a duration, such as 30s")},
 		{"a sleep-time that is none", hooked("sleep-time: §soon"), one(atWebhook+".sleep-time", "expected a duration")},
-		{"a time-out of nothing", hooked("timeout: §0"), one(atWebhook+".timeout", "a duration above 0")},
+		{"a timeout of nothing", hooked("timeout: §0"), one(atWebhook+".timeout", "a duration above 0")},
 		{"a misspelt key", hooked("§sleeptime: 1"), one(atWebhook+".sleeptime", `did you mean "sleep-time"?`)},
 		{"a header with a blank", hooked("headers: {'§a b': c}"), one(atWebhook+".headers.a b", "is not a header name")},
 		{"a header with a line break", hooked(`headers: {X: §"a\nb"}`), one(atWebhook+".headers.X", "control character")},

@@ -60,8 +60,8 @@ func visits(t *testing.T, s *Server, all []*visit) {
 
 const second = time.Second
 
-// As many requests as allowed are served, as many as allowed wait, in order, and the next one is
-// refused.
+// Requests are served up to the limit, further ones wait in order until the queue is full, and the
+// next one is refused.
 func TestCapacity_ServesInOrder(t *testing.T) {
 	const ms = time.Millisecond
 	for _, c := range []struct {

@@ -16,8 +16,8 @@ import (
 
 // An answer that is the same for every request is sent as prepared bytes if the request is a plain
 // one: see head.isPlain. Reading such a request and writing its response takes a comparison of its
-// bytes, a lookup and a copy. The request is checked as strictly as by fasthttp, and the response
-// has the same bytes as one from fasthttp.
+// bytes, a lookup and a copy. The request is checked as strictly as fasthttp would check it, and the
+// response has the bytes that fasthttp would send.
 
 // fixed is a fixed response.
 type fixed struct {

@@ -90,7 +90,7 @@ func TestCompile_BlocksThatMakeJSON(t *testing.T) {
 	}
 }
 
-// The blocks of a text are checked with limited effort: otherwise this test would take hours.
+// The work of checking the blocks of a text is limited: otherwise this test would take hours.
 func TestCompile_ManyBlocksOfJSON(t *testing.T) {
 	for _, text := range []string{
 		"{% if path %}1" + strings.Repeat("{% elif path = 1 %}2", 50_000) + "{% endif %}",

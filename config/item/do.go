@@ -51,7 +51,7 @@ var elseField = table.With(table.Row{Key: "else", Doc: "the answer if the change
 var verbFields = []table.Field[Do]{
 	verb("insert", "adds a row", madeField("row", "the row: a map, or a placeholder for one; {} by default", func(o *Do) *Made { return &o.Row }), setField),
 	verb("put", "replaces a row, or adds it", keyField, setField,
-		madeField("with", "the row, which replaces any row with the key", func(o *Do) *Made { return &o.With })),
+		madeField("with", "the new row, which replaces any existing row with this key", func(o *Do) *Made { return &o.With })),
 	verb("merge", "changes members of a row", keyField, setField,
 		madeField("with", "a JSON merge patch for the row", func(o *Do) *Made { return &o.With })),
 	verb("add", "adds to a number in a row", keyField,

@@ -136,7 +136,7 @@ func (e *Endpoint) Answers() []*Response {
 }
 
 // Lengths returns the distribution of the latencies of an endpoint over all its outcomes, including
-// time-outs but not requests without a latency. It returns nil if no request has a latency, or if
+// timeouts but not requests without a latency. It returns nil if no request has a latency, or if
 // the shares are unknown: with sequence-hold they depend on the number of requests.
 func (e *Endpoint) Lengths() func(part float64) time.Duration {
 	var all policy.Mixture

@@ -43,7 +43,7 @@ func (d *decoding) bind(doc *openapi3.T) {
 				break
 			}
 			if steps > maxInlined {
-				d.fault(r.node, brokenReference, "the reference leads to a reference, and so on, more than %d times", maxInlined)
+				d.fault(r.node, brokenReference, "the reference starts a chain of more than %d references", maxInlined)
 				break
 			}
 		}

@@ -40,8 +40,8 @@ func find(v json.Value, path []string) (inner json.Value, missing []string) {
 	return v, path
 }
 
-// textOf returns the text of a key, which is valid until the next call, or what is wrong with the
-// key.
+// textOf returns the text of a key, or what is wrong with the key. The text is valid until the next
+// call.
 func (t *taker) textOf(v json.Value) (text []byte, wrong string) {
 	if !isKey(v) {
 		return nil, fmt.Sprintf("key %q is %s; expected a text, a number or a boolean", t.label, kinds[v.Kind])

@@ -30,7 +30,7 @@ type Value struct {
 	Raw  []byte // JSON text of the value, without blanks around it; nil for Missing
 }
 
-// byteOrderMark is the byte order mark that some editors and clients put before a UTF-8 text.
+// byteOrderMark is the byte order mark that some editors and clients put before UTF-8 text.
 var byteOrderMark = []byte("\ufeff")
 
 // Parse checks b against RFC 8259 and returns its value, whose Raw is a slice of b. A byte order

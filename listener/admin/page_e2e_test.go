@@ -96,8 +96,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// browse opens a page of an admin address: "#runs". Errors on the console, and requests to other
-// servers, are recorded for clean.
+// browse opens a page of an admin address: "#runs". Errors on the console and requests to other
+// servers are recorded, to be checked by page.clean.
 func browse(t *testing.T, admin *harness.Process, where string) *page {
 	t.Helper()
 	if testing.Short() || !pageTestsAreDue(os.Getenv) {

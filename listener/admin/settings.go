@@ -62,7 +62,7 @@ func warnOfIdle(settings settings.Settings, log *slog.Logger) {
 	}
 }
 
-// Holds reports whether the admin address uses a port, on any host. A nil Admin uses none.
+// Holds reports whether the admin address uses the given port, on any host. A nil Admin uses none.
 func (a *Admin) Holds(port int) bool {
 	if a == nil {
 		return false

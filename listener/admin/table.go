@@ -62,7 +62,7 @@ func (a *Admin) table() []route {
 		{withToken, "GET", "/__admin/config", a.showConfig, "version, settings without secrets, endpoints", nil, nil, ok(shownConfig{})},
 		{withToken, "GET", "/__admin/verdict", a.showVerdict, "can the timing of the last ten seconds be trusted?", nil, nil, ok(verdict.Verdict{})},
 		{withToken, "GET", "/__admin/samples", a.showSamples, "the figures of the last seconds, one by one",
-			[]parameter{{"after", "string", "only samples after this time"}, {"last", "integer", "how many at most, 300 by default, at most 3600"}}, nil, ok(shownSamples{})},
+			[]parameter{{"after", "string", "only samples after this time"}, {"last", "integer", "maximum number of samples: 300 by default, up to 3600"}}, nil, ok(shownSamples{})},
 		{withToken, "GET", "/__admin/recordings", a.listRecordings, "recordings of upstreams, running and ended", nil, nil, ok(shownRecordings{})},
 		{withToken, "POST", "/__admin/recordings", a.startRecording, "record an upstream", nil, []any{newRecording{}}, map[int][]any{http.StatusCreated: {shownRecording{}}}},
 		{withToken, "POST", "/__admin/recordings/{id}/stop", a.stopRecording, "end a recording", nil, nil, ok(shownRecording{})},

@@ -13,7 +13,7 @@ import (
 )
 
 // A client that closes its sending side after its last request is answered, and its connection is
-// then closed: immediately, and not after the idle time-out, which is minutes later.
+// then closed: immediately, and not after the idle timeout, which is minutes later.
 func TestConnection_AClientThatEndsWithItsLastRequest(t *testing.T) {
 	t.Parallel()
 	p := harness.Serving(t, "- endpoint: {path: /fixed, response: {body: a}}\n- endpoint: {path: '/made/:id', response: {body: '{{path-params.id}}'}}\n"+

@@ -413,7 +413,7 @@ func TestExamples_Latency(t *testing.T) {
 			t.Errorf("replica %d: got %s, want %s", i, a.Body, want)
 		}
 	}
-	// The counts are out of 400 requests each, within four standard deviations.
+	// Each case makes 400 requests; the bounds are four standard deviations from the expected counts.
 	for _, c := range []struct {
 		method, path string
 		want         map[int][2]int // the minimum and maximum count of each status

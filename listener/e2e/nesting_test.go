@@ -138,7 +138,7 @@ func nestedConfigurations() []nested {
 		{"EDN metadata", "edn", strings.Repeat("^:a ", levels) + "[]", "b.edn:1:1: ^:a is Clojure code"},
 		{"schemas", "json", media(`{"schema": ` + around(`{"items":`, "{}", "}") + `}`), values},
 		{"schemas that hold at once", "json", media(`{"schema": ` + around(`{"allOf":[`, "{}", "]}") + `}`), values},
-		{"references to references", "json", chained(`%s`), "the reference leads to a reference, and so on, more than 100 times"},
+		{"references to references", "json", chained(`%s`), "the reference starts a chain of more than 100 references"},
 		{"schemas by reference", "json", chained(`{"type":"array","minItems":1,"items":%s}`), ""},
 		{"schemas that hold at once, by reference", "json", chained(`{"allOf":[%s]}`), "the schema contains itself"},
 		{"an example", "json", media(`{"example": ` + around("[", "", "]") + `}`), values},

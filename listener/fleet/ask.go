@@ -154,9 +154,9 @@ func (r *Reply) into(value any) error {
 	return r.Err
 }
 
-// Answers decodes the answers to a question, and passes each of them to the function with. It
+// Answers decodes the answers to a question, and calls each with every one of them. It
 // returns the replicas that did not answer, with the reasons.
-func Answers[T any](replies []Reply, with func(address string, value T)) []Silent {
+func Answers[T any](replies []Reply, each func(address string, value T)) []Silent {
 	silent := []Silent{}
 	for i := range replies {
 		var value T
@@ -164,7 +164,7 @@ func Answers[T any](replies []Reply, with func(address string, value T)) []Silen
 			silent = append(silent, Silent{replies[i].Address, err.Error()})
 			continue
 		}
-		with(replies[i].Address, value)
+		each(replies[i].Address, value)
 	}
 	return silent
 }

@@ -298,7 +298,7 @@ func (c *conn) takeSettings(f *http2.SettingsFrame) error {
 // maxSettings is how many settings a frame may have; few are defined.
 const maxSettings = 100
 
-// set applies one setting, under the lock.
+// set applies one setting. The caller must hold c.mu.
 func (c *conn) set(s http2.Setting) error {
 	if err := s.Valid(); err != nil {
 		return err

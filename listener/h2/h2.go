@@ -54,7 +54,7 @@ type Server struct {
 	cut      int
 }
 
-// Serve serves a connection to its end. nc applies its own write time-outs; its Write is not called
+// Serve serves a connection to its end. nc applies its own write timeouts; its Write is not called
 // again after an error. read is what was already read from nc. shard is the shard of all its
 // streams. Serve does not close nc. If nc has a method Discard, Serve calls it when the client may
 // still be sending; if it has a method Reset, Serve calls that when a fault of kind ResetConnection

@@ -33,7 +33,7 @@ const (
 	slowRate      = 1 << 10          // minimum rate of a longer one, in bytes per second
 	ackTimeout    = time.Second      // for the ping between the two GOAWAY frames
 
-	tick      = 2 * time.Second // how often the time-outs of a connection are checked
+	tick      = 2 * time.Second // how often the timeouts of a connection are checked
 	parkTime  = 5 * time.Second // after which an idle connection gives its buffers back
 	outSize   = 64 << 10        // bytes in the write buffer beyond which bodies wait
 	maxOut    = 256 << 10       // bytes in the write buffer beyond which nothing more is read

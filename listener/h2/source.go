@@ -9,7 +9,7 @@ import (
 
 // source is the input that the frames of a connection are read from, a buffer at a time. Before it
 // waits for more input, everything in the write buffer is written, so the responses to a burst of
-// requests leave in one piece. When a deadline passes while it waits, all time-outs of the
+// requests leave in one piece. When a deadline passes while it waits, all timeouts of the
 // connection are checked, and nothing is lost.
 type source struct {
 	c         *conn
@@ -21,7 +21,7 @@ type source struct {
 	inFrame   int       // bytes of the current frame so far
 	frameTime time.Time // when waiting for the rest of it began
 	idleSince time.Time // zero if it is not idle
-	looked    time.Time // when the time-outs were last checked
+	looked    time.Time // when the timeouts were last checked
 }
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, readSize); return &b }}

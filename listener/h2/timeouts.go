@@ -60,7 +60,7 @@ func (c *conn) goAwayFinally() {
 	}
 }
 
-// look checks all time-outs. The error says why the connection ends.
+// look checks all timeouts. The error says why the connection ends.
 func (c *conn) look(now time.Time) error {
 	s := &c.source
 	switch {

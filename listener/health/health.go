@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Timeout limits Ping as a whole. The time-outs of the image's health check and of the probes
+// Timeout limits Ping as a whole. The timeouts of the image's health check and of the probes
 // in deploy/ are longer.
 const Timeout = 3 * time.Second
 

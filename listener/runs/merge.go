@@ -19,7 +19,7 @@ func (t *Totals) Report() *Report {
 	return r
 }
 
-// reportOf returns the report on the sum of the totals of one or several replicas, without a
+// reportOf returns the report on the sum of the totals of one or more replicas, without a
 // verdict.
 func reportOf(parts []*Totals) *Report {
 	total := sampleOf(parts)

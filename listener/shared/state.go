@@ -105,7 +105,7 @@ var (
 	// ErrAway is the error of calls that are not made because the servers did not answer a moment
 	// ago.
 	ErrAway = errors.New("the shared state does not answer")
-	// ErrContended is the error of calls that, until their time-out, kept finding the value changed
+	// ErrContended is the error of calls that, until their timeout, kept finding the value changed
 	// by other replicas.
 	ErrContended = errors.New("other replicas keep changing the value")
 )

@@ -11,7 +11,7 @@ import (
 	"mockserver/matcher"
 )
 
-// Connection is one accepted connection. Its time-outs for bodies and responses are meant for a
+// Connection is one accepted connection. Its timeouts for bodies and responses are meant for a
 // peer that stalls: they restart whenever a byte gets through, as long as the rate is high enough.
 type Connection struct {
 	net.Conn
@@ -33,7 +33,7 @@ type Connection struct {
 	idleSince    time.Duration // when it was last read for another request
 	writeExpires time.Duration // the write deadline
 
-	bodyBegun time.Time // when the time-out of the body began
+	bodyBegun time.Time // when the timeout of the body began
 	bodyRead  int       // how many of its bytes were read
 	writing   progress  // of the current Write
 	parked    bool      // fasthttp does not serve it now: it waits, becomes large, or begins TLS
@@ -90,7 +90,7 @@ type Connection struct {
 	Begun any
 }
 
-// part is what a connection is read for. Each part has its own time-out, which starts when the part
+// part is what a connection is read for. Each part has its own timeout, which starts when the part
 // begins.
 type part struct {
 	request int // how many requests were read before this part

@@ -204,7 +204,7 @@ func (c *Connections) isEnding() bool {
 
 // Hurry gives the connections that wait for a request one moment more: a request may be on its way,
 // and its response says that the connection is closed. Without Hurry these connections would delay
-// the shutdown by the idle time-out, or by the time-out for headers. The listener is already
+// the shutdown by the idle timeout, or by the timeout for headers. The listener is already
 // closed, so a connection that starts to wait from now on sees that.
 func (c *Connections) Hurry() {
 	c.hurrying.Lock()

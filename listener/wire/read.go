@@ -6,7 +6,7 @@ import (
 )
 
 // await prepares the connection to be read for the next part, some of which has already been read.
-// The time-out of the first request's head starts when the connection is accepted.
+// The timeout of the first request's head starts when the connection is accepted.
 func (c *Connection) await(some []byte) error {
 	next := part{request: c.framing.requests, kind: waiting}
 	switch {
@@ -24,7 +24,7 @@ func (c *Connection) await(some []byte) error {
 	return c.enforce()
 }
 
-// enter starts the time-out of a part.
+// enter starts the timeout of a part.
 func (c *Connection) enter(next part) {
 	c.at = next
 	switch {
@@ -114,7 +114,7 @@ func (c *Connection) receive(b []byte, held int) (int, error) {
 	return n, err
 }
 
-// renew restarts the time-out of a body after n of its bytes have arrived.
+// renew restarts the timeout of a body after n of its bytes have arrived.
 func (c *Connection) renew(n int) {
 	c.bodyRead += n
 	if now := time.Now(); now.Sub(c.readRenewed) >= renewal {

@@ -12,7 +12,7 @@ import (
 )
 
 // TLS and clear text arrive on the same port: the first byte of a connection shows which it is. The
-// layers are, from the bottom up: the socket with its time-outs, TLS, and the reading and writing
+// layers are, from the bottom up: the socket with its timeouts, TLS, and the reading and writing
 // of HTTP. docs/adr/0019 says why.
 
 // hello is the first byte of a TLS handshake. No request begins with it.
@@ -133,7 +133,7 @@ type stream struct {
 	socket *socket
 }
 
-// Write writes b, and starts its time-out.
+// Write writes b, and starts its timeout.
 func (s *stream) Write(b []byte) (int, error) {
 	s.socket.begun.Store(max(int64(s.socket.c.from.clock.elapsed()), 1))
 	return s.Conn.Write(b)

@@ -1,5 +1,5 @@
 // Package wire handles one HTTP/1.1 connection, between its socket and fasthttp: it checks what a
-// client sends against RFC 9112, applies time-outs, parks the connection while it is idle, and lets
+// client sends against RFC 9112, applies timeouts, parks the connection while it is idle, and lets
 // a request wait in it. It does not know about endpoints: what it needs from the layers above is
 // passed in function fields.
 package wire

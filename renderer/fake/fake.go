@@ -27,8 +27,8 @@ type Data struct {
 }
 
 // New returns a Data for a kind of gofakeit; - and _ in the name are ignored. It generates some
-// data at once, so that a kind that needs parameters is reported at load, not at a request. what
-// says what is wrong with the name.
+// data at once, so that a kind that needs parameters is reported when the configuration is loaded.
+// what says what is wrong with the name.
 func New(name string) (d *Data, what string) {
 	d = &Data{info: gofakeit.GetFuncLookup(name), params: gofakeit.NewMapParams()}
 	key := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))

@@ -88,8 +88,8 @@ func exampleRule(rule *syntax.Node) (name, value string, ok bool) {
 	return name, value, value != "" && plain(name) && !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r >= 0x7F })
 }
 
-// target returns a path that the endpoint matches. It returns none if parameters have their own
-// expressions.
+// target returns a path that the endpoint matches. It returns false if a parameter has a regular
+// expression of its own.
 func (e *endpoint) target(params map[string]string) (string, bool) {
 	if strings.Contains(text(get(e.route, "endpoint")), "(") {
 		return "", false

@@ -104,7 +104,7 @@ type inclusion struct {
 	in      []bool
 	order   []int // selected properties, in the order of selection
 	settled int   // how many of them have their dependencies selected too
-	refused int   // how many of them are not possible
+	refused int   // how many of them cannot be included
 }
 
 func (c *inclusion) include(i int) {
@@ -129,7 +129,7 @@ func (c *inclusion) takeBack(first int) {
 	c.order, c.settled = c.order[:first], first
 }
 
-// addRequired includes the required properties. It returns false when one of them is not possible.
+// addRequired includes the required properties. It returns false if any of them cannot be included.
 func (c *inclusion) addRequired() bool {
 	ok := true
 	for i, p := range c.properties {
@@ -147,7 +147,7 @@ func (c *inclusion) addRequired() bool {
 	return ok
 }
 
-// addOptional includes a property, unless it depends on one that is not possible.
+// addOptional includes a property, unless it depends on one that cannot be included.
 func (c *inclusion) addOptional(i int) {
 	p := c.properties[i]
 	if c.in[i] || c.refuses(p) || p.unnamed || c.leftOut(p) || !c.nameFits(c.merged, p.name) {
