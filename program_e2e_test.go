@@ -915,19 +915,12 @@ func TestSignal_RequestsThatWereSentAreAnswered(t *testing.T) {
 	t.Parallel()
 	p := harness.Serving(t, harness.One("fine"))
 	var conns []net.Conn
-	for range 100 {
-		conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		conns = append(conns, conn)
-	}
-	p.Get("/a").Want(t, 200, "fine") // by now those connections are accepted
-	for _, conn := range conns {
-		if _, err := io.WriteString(conn, "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
+	// The server closes a connection that sends nothing for ten seconds, which all of this may take on
+	// a busy machine.
+	for slow := true; slow; {
+		began := time.Now()
+		conns = requesting(t, p)
+		slow = time.Since(began) > 5*time.Second
 	}
 	p.Signal(syscall.SIGTERM)
 	for _, conn := range conns {
@@ -938,6 +931,26 @@ func TestSignal_RequestsThatWereSentAreAnswered(t *testing.T) {
 	if code := p.Exit(); code != 0 {
 		t.Errorf("got exit code %d, want 0", code)
 	}
+}
+
+// requesting returns connections that were accepted before each of them sent a request.
+func requesting(t *testing.T, p *harness.Process) (conns []net.Conn) {
+	t.Helper()
+	for range 100 {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		conns = append(conns, conn)
+	}
+	p.Get("/a").Want(t, 200, "fine") // by now those connections are accepted
+	for _, conn := range conns {
+		if _, err := io.WriteString(conn, "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return conns
 }
 
 // A connection that never sent a request does not appear in the access log.
