@@ -87,10 +87,10 @@ var released = func() func(*testing.T) string {
 var errSlow = errors.New("it takes more than half of the time that -timeout left; what is built by now is cached")
 
 // tools contains the programs that built has built, by their directories.
-var tools struct {
+var tools = struct {
 	sync.Mutex
 	built map[string]error
-}
+}{built: map[string]error{}}
 
 // built returns the path of a program of .ci/tools, such as the one that renders as Helm does. The
 // first test that needs it builds it, and the other tests wait.
@@ -102,9 +102,6 @@ func built(t *testing.T, dir string) string {
 	err, known := tools.built[dir]
 	if !known {
 		err = tryBuild(t, harness.File(dir), nil, "go", "build", "-o", program, ".")
-		if tools.built == nil {
-			tools.built = map[string]error{}
-		}
 		tools.built[dir] = err
 	}
 	needBuilt(t, err)

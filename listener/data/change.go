@@ -115,10 +115,7 @@ func (c *Changes) Apply(r *matcher.Request) *Failed {
 		c.access.begin(w, r)
 	}
 	w.keys = w.keys[:0]
-	failed := ofCommit(state.ErrConflict)
-	if !w.stale {
-		failed = c.apply(w, r)
-	}
+	failed := c.apply(w, r)
 	w.owner, w.stale = nil, false
 	if failed != nil {
 		w.giveBack()
@@ -127,6 +124,9 @@ func (c *Changes) Apply(r *matcher.Request) *Failed {
 }
 
 func (c *Changes) apply(w *work, r *matcher.Request) *Failed {
+	if w.stale {
+		return ofCommit(state.ErrConflict)
+	}
 	if r.Stopped == ErrTooManyRows {
 		return refuse(reply.TooManyRows, "%v", ErrTooManyRows)
 	}

@@ -551,3 +551,27 @@ func TestState_EndpointsAreChosenByRowsOfOneTime(t *testing.T) {
 		}
 	}
 }
+
+// A scenario begins while an endpoint is tried after another that has already looked for a row:
+// the endpoint is then chosen again, and only one request makes the transition.
+func TestState_AScenarioBeginsAfterAnotherEndpointLookedForARow(t *testing.T) {
+	c, _ := serve(t, `
+- data: {name: keys}
+- scenario: {name: order, per: path-params.id, first: new}
+- endpoint: {method: POST, path: "/orders/:id", find: {seen: {in: keys, key: path-params.id}}, if: seen != null, response: {body: seen}}
+- endpoint: {method: POST, path: "/orders/:id", state: {order: new}, next: {order: paid}, response: {body: "paid from {{order.state}}"}}
+- endpoint: {method: POST, path: "/orders/:id", state: {order: []}, response: {status: 409, body: "{{order.state}}"}}
+`)
+	for order := range 20 {
+		answers := make([]string, 8)
+		var all sync.WaitGroup
+		for i := range answers {
+			all.Go(func() { answers[i] = c.ask(fmt.Sprint("POST /orders/", order)) })
+		}
+		all.Wait()
+		slices.Sort(answers)
+		if answers[0] != "200 paid from paid" || answers[1] != "409 paid" || answers[7] != "409 paid" {
+			t.Fatalf("order %d: %q", order, answers)
+		}
+	}
+}
