@@ -944,7 +944,18 @@ func requesting(t *testing.T, p *harness.Process) (conns []net.Conn) {
 		t.Cleanup(func() { _ = conn.Close() })
 		conns = append(conns, conn)
 	}
-	p.Get("/a").Want(t, 200, "fine") // by now those connections are accepted
+	// They are accepted in order, so they all are once another new one has an answer.
+	probe, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer probe.Close()
+	if _, err := io.WriteString(probe, "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(probe).ReadString('\n'); err != nil || !strings.Contains(line, " 200 ") {
+		t.Fatalf("got %q, %v", line, err)
+	}
 	for _, conn := range conns {
 		if _, err := io.WriteString(conn, "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 			t.Fatal(err)
