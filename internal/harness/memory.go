@@ -31,7 +31,7 @@ type Usage struct{ RSS, Threads, Descriptors int } // RSS is in KiB
 // Usage returns the current resource usage of the program.
 func (p *Process) Usage() Usage {
 	p.T.Helper()
-	proc := fmt.Sprintf("/proc/%d/", p.Cmd.Process.Pid)
+	proc := fmt.Sprintf("/proc/%d/", p.pid())
 	status, err := os.ReadFile(proc + "status")
 	if err != nil {
 		p.T.Skip("the memory of a process is not known on this system")

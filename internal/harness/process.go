@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -23,16 +24,20 @@ import (
 // Patience limits every wait of these tests; no wait takes that long unless something is broken.
 const Patience = time.Minute
 
-// Process is a running program.
+// Process is a running program. It runs in a process of its own, unless the tests of the package run
+// it in theirs; see Inside.
 type Process struct {
 	T      *testing.T
-	Cmd    *exec.Cmd
+	Cmd    *exec.Cmd      // nil if it has no process of its own
 	URL    string         // "http://127.0.0.1:41234", set once it listens
 	dir    string         // its working directory
 	TLS    *tls.Config    // of its clients; nil unless StartBy started it
 	client *http.Client   // nil for the shared one
 	api    *AdminDocument // of an admin address: the document that its responses are checked against
 	Exited chan struct{}
+
+	signals chan os.Signal // of a program without a process of its own
+	code    int            // its exit code, once it has exited
 
 	Mu     sync.Mutex // guards the fields below
 	Lines  []string   // lines of standard output and standard error
@@ -45,10 +50,13 @@ type Process struct {
 // and its own working directory. The program is stopped at the end of the test.
 func Launch(t *testing.T, env []string, args ...string) *Process {
 	t.Helper()
+	if runsInside(t) {
+		return launchInside(t, append(variables(t), env...), args)
+	}
 	return LaunchIn(t, t.TempDir(), env, args...)
 }
 
-// LaunchIn is like Launch, in the working directory dir.
+// LaunchIn is like Launch, in the working directory dir, and always as a process of its own.
 func LaunchIn(t *testing.T, dir string, env []string, args ...string) *Process {
 	t.Helper()
 	return LaunchCommand(t, exec.Command(Program(t), args...), dir, env)
@@ -59,8 +67,7 @@ func LaunchCommand(t *testing.T, cmd *exec.Cmd, dir string, env []string) *Proce
 	t.Helper()
 	p := &Process{T: t, Cmd: cmd, dir: dir, Exited: make(chan struct{}), More: make(chan struct{})}
 	p.Cmd.Dir = dir
-	// GORACE prevents a program with the race detector from sleeping for a second when it exits.
-	p.Cmd.Env = append([]string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "PORT=0", "HOST=127.0.0.1", "GORACE=atexit_sleep_ms=0"}, env...)
+	p.Cmd.Env = append(variables(t), env...)
 	stdout, err := p.Cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -83,11 +90,23 @@ func LaunchCommand(t *testing.T, cmd *exec.Cmd, dir string, env []string) *Proce
 	t.Cleanup(func() {
 		_ = p.Cmd.Process.Kill() // it may already have exited
 		<-p.Exited
-		if t.Failed() {
-			t.Logf("output of %v:\n%s", cmd.Args, strings.Join(p.Output(), "\n"))
-		}
+		p.explain(cmd.Args)
 	})
 	return p
+}
+
+// variables returns the environment of every program.
+func variables(t *testing.T) []string {
+	t.Helper()
+	// GORACE prevents a program with the race detector from sleeping for a second when it exits.
+	return []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "PORT=0", "HOST=127.0.0.1", "GORACE=atexit_sleep_ms=0"}
+}
+
+// explain logs the output of a program that was started with args, if the test failed.
+func (p *Process) explain(args []string) {
+	if p.T.Failed() {
+		p.T.Logf("output of %v:\n%s", args, strings.Join(p.Output(), "\n"))
+	}
 }
 
 func (p *Process) read(r io.Reader, into *bytes.Buffer) {
@@ -155,6 +174,9 @@ func (p *Process) Exit() int {
 	p.T.Helper()
 	select {
 	case <-p.Exited:
+		if p.Cmd == nil {
+			return p.code
+		}
 		return p.Cmd.ProcessState.ExitCode()
 	case <-time.After(Patience):
 		p.T.Fatal("the program does not exit")
@@ -165,6 +187,13 @@ func (p *Process) Exit() int {
 // Signal sends the program a signal.
 func (p *Process) Signal(s syscall.Signal) {
 	p.T.Helper()
+	switch {
+	case p.Cmd == nil && !slices.Contains([]syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM}, s):
+		p.T.Fatalf("no program can handle %v: call NeedsProcess before it starts", s)
+	case p.Cmd == nil:
+		p.signals <- s
+		return
+	}
 	if err := p.Cmd.Process.Signal(s); err != nil {
 		p.T.Fatal(err)
 	}

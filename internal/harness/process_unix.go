@@ -50,7 +50,7 @@ func (p *Process) PeakMemory() int64 {
 
 // heldMemory returns the maximum memory usage of the program so far, in KiB; 0 if it is unknown.
 func (p *Process) heldMemory() int64 {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Cmd.Process.Pid))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid()))
 	if err != nil {
 		return 0
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"mockserver/internal/harness"
+	"mockserver/internal/harness/inside"
 )
 
 // page is the page of an admin address in a headless browser.
@@ -90,6 +91,7 @@ var theBrowser = sync.OnceValues(func() (context.Context, error) {
 var endBrowser = func() {}
 
 func TestMain(m *testing.M) {
+	inside.Use()
 	harness.MoreAtOnce()
 	code := m.Run()
 	endBrowser()
@@ -471,6 +473,7 @@ func TestPage_TheVerdictAndTheConfiguration(t *testing.T) {
 
 // Not in parallel with other tests: one of them might get the address that is to be reused.
 func TestPage_AServerThatIsGoneAndBack(t *testing.T) {
+	harness.NeedsProcess(t) // it is killed
 	file := harness.WriteFile(t, t.TempDir(), "mock.yml", paged)
 	socket, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -149,6 +149,7 @@ func TestState_IsShownArrangedAndReset(t *testing.T) {
 // killed to leave the file unchanged.
 func TestState_OutlivesTheProcess(t *testing.T) {
 	t.Parallel()
+	harness.NeedsProcess(t) // it is killed
 	dir := t.TempDir()
 	file := filepath.Join(dir, "changes.ndjson")
 	begin := func() *harness.Process { return harness.Serving(t, accounts, "--state", file) }

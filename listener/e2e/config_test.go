@@ -267,6 +267,7 @@ func TestConfig_AFileThatCannotBeReadIsReportedByItsName(t *testing.T) {
 
 func TestConfig_AFileMadeToExhaustTheServerIsRefused(t *testing.T) {
 	t.Parallel()
+	harness.NeedsProcess(t) // its memory is measured
 	bomb := "- &a0 [x, x, x, x, x, x, x, x, x]\n"
 	for i := 1; i < 12; i++ {
 		bomb += fmt.Sprintf("- &a%d [%s]\n", i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 9), ", "))

@@ -116,6 +116,7 @@ func TestListener_ATargetThatIsCostlyToReadIsRefused(t *testing.T) {
 func TestListener_ConnectionsDoNotKeepTheirLargestBodies(t *testing.T) {
 	volume.Only(t)
 	t.Parallel()
+	harness.NeedsProcess(t) // its memory is measured
 	file := harness.WriteFile(t, t.TempDir(), "mock.yml", "- endpoint: {method: POST, path: /a, response: {body: fine}}\n"+
 		"- endpoint: {method: POST, path: /echo, response: {body: '{{body}}'}}\n")
 	p := harness.Launch(t, []string{"GOGC=20"}, "-c", file).Listening() // keeps garbage from hiding what the test measures

@@ -302,6 +302,7 @@ func TestWebhook_IPv6WithAZone(t *testing.T) {
 // Many webhooks that fall due together are sent by workers that occupy no threads, while requests
 // are answered.
 func TestWebhook_ManyDueTogether(t *testing.T) {
+	harness.NeedsProcess(t) // its threads are counted
 	requests := 200
 	if !volume.Full() {
 		requests = 20

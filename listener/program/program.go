@@ -1,0 +1,269 @@
+// Package program is the command line program, except for what belongs to its process: it reads the
+// settings, loads the configuration, serves it and stops, or runs one of the other commands.
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"mockserver/bench"
+	"mockserver/config"
+	"mockserver/config/settings"
+	"mockserver/listener"
+	"mockserver/listener/admin"
+	"mockserver/listener/certs"
+	"mockserver/listener/fleet"
+	"mockserver/listener/importing"
+	"mockserver/listener/logging"
+)
+
+// Process is what the program uses from its process, except files and the working directory.
+type Process struct {
+	Args    []string // without the name of the program
+	Env     func(name string) (value string, found bool)
+	Environ []string         // "NAME=value"
+	Signals <-chan os.Signal // SIGHUP reloads; any other stops the program
+	Stdin   *os.File
+	Stdout  io.Writer
+	Stderr  io.Writer
+	Build   settings.Build
+	// Fit sets limits of the process once a server runs; nil for none.
+	Fit func(*slog.Logger)
+	// Trim returns memory that reading a configuration took; nil to keep it.
+	Trim func()
+}
+
+// Exit codes.
+const (
+	exitOK     = 0
+	exitFailed = 1 // the port is in use, or a drain was cut short
+	exitUsage  = 2 // an invalid flag or configuration
+)
+
+// watchInterval is how often configuration files are polled. A change counts as complete once
+// the poll after it agrees, and must be served within a second.
+const watchInterval = 500 * time.Millisecond
+
+// Run runs the program until its command ends, and returns the exit code. After a second signal to
+// stop, parts of the server may still be ending.
+func Run(of Process) int {
+	if command := other(of); command != nil {
+		return command(of.Args[1:])
+	}
+	set, err := settings.Read(of.Args, func(name string) string {
+		value, _ := of.Env(name)
+		return value
+	})
+	log := logging.New(set.Format, of.Stdout, of.Stderr)
+	say := speaker{json: set.Format == "json", log: log, stdout: of.Stdout, stderr: of.Stderr, build: of.Build}
+	switch {
+	case err != nil && set.Command == "health":
+		say.refuse(err)
+		return exitFailed
+	case err != nil:
+		return say.refuse(err)
+	}
+	if code, done := say.withoutConfiguration(set); done {
+		return code
+	}
+	say.strays(set.Command, of.Environ)
+	paths, err := set.Sources()
+	if err != nil {
+		return say.refuse(err)
+	}
+	p := program{log: log, build: of.Build, settings: set, opts: admin.ServerOptions(set, of.Env, log, of.Build.Version)}
+	if p.opts.TLS, p.adminTLS, err = admin.TLSOf(set); err != nil {
+		return say.cannotStart(err)
+	}
+	p.imported.Log = log
+	defer p.imported.Close()
+	p.files = listener.NewReloader(p.loader(), paths...)
+	p.files.Served = of.Trim
+	if p.admin, err = admin.OpenAs(set, p.adminOptions()); err != nil {
+		return say.cannotStart(err)
+	}
+	defer p.admin.CloseSoon()
+	code := exitOK
+	if s := unless(of.Signals, func() { code = p.begin(say) }); s != nil {
+		log.Error("stopped while loading", "signal", s.String())
+		return exitFailed
+	}
+	if p.server == nil {
+		return code
+	}
+	p.files.Attach(p.server) // first: the admin address may reload from then on
+	p.admin.Attach(p.server)
+	p.announce(p.server.Spec())
+	if of.Fit != nil {
+		of.Fit(log)
+	}
+	if of.Trim != nil {
+		of.Trim()
+	}
+	return p.serve(of.Signals)
+}
+
+// other returns the command that the arguments begin with, if it reads its arguments by itself.
+func other(of Process) func(args []string) int {
+	if len(of.Args) == 0 {
+		return nil
+	}
+	switch of.Args[0] {
+	case "bench":
+		return func(args []string) int {
+			return bench.Command(args, of.Env, of.Signals, of.Stdout, of.Stderr, of.Build.Version)
+		}
+	case "fleet":
+		return func(args []string) int {
+			return fleet.Command(args, fleet.Process{Env: of.Env, Signals: of.Signals, Stdin: of.Stdin, Stdout: of.Stdout, Stderr: of.Stderr})
+		}
+	case "import":
+		return func(args []string) int { return importing.Command(args, of.Stdout, of.Stderr) }
+	default:
+		return nil
+	}
+}
+
+// begin reads the configuration, and starts the server, or runs validate or export. It returns
+// their exit code.
+func (p *program) begin(say speaker) (code int) {
+	spec := p.files.Load()
+	switch p.settings.Command {
+	case "validate":
+		return say.validate(spec, p.opts)
+	case "export":
+		return say.export(spec, p)
+	}
+	server, err := listener.Start(spec, p.opts)
+	if errors.Is(err, syscall.EADDRINUSE) && p.admin.Holds(p.opts.Port) { // this program's admin address uses it
+		err = fmt.Errorf("%w: it is on port %d, the port of the mocks", admin.ErrAddress, p.opts.Port)
+	}
+	if err != nil {
+		return say.cannotStart(err)
+	}
+	p.server = server
+	return exitOK
+}
+
+// adminOptions returns the options of the admin address that are not settings.
+func (p *program) adminOptions() admin.Options {
+	return admin.Options{
+		Logger: p.log, Loader: p.loader(), Check: p.opts, Build: p.build,
+		Reload: func() error { return p.files.Reload("the admin address") }, TLS: p.adminTLS,
+	}
+}
+
+// loader returns the loader of the settings, which also reads the files of other tools.
+func (p *program) loader() config.Loader {
+	l := p.settings.Loader()
+	l.Import = p.imported.Import
+	return l
+}
+
+// announce logs what is served and where.
+func (p *program) announce(spec *config.Spec) {
+	p.log.Info("listening", "url", p.server.URL(), "address", p.server.Addr().String(), spec.Declared())
+	// The lines about documents list their routes.
+	declared := slices.ContainsFunc(spec.Endpoints, func(e config.Endpoint) bool { return e.Operation == nil }) || len(spec.WebSockets) > 0
+	if routes, more := spec.Routes(shownRoutes); declared && len(routes) > 0 {
+		p.log.Info("first routes", "routes", strings.Join(routes, ", "), "more", more)
+	}
+	for _, left := range spec.LeftOut() {
+		p.log.Info("left out of the configuration", "what", left)
+	}
+	if names := spec.Catalogue(); len(names) > 0 {
+		p.log.Info("webhooks that the OpenAPI documents list, which are not sent", "count", len(names), "webhooks", names)
+	}
+}
+
+// unless runs work. If a signal to stop arrives first, it returns early, with that signal.
+func unless(signals <-chan os.Signal, work func()) os.Signal {
+	done := make(chan struct{})
+	go func() {
+		work()
+		close(done)
+	}()
+	for {
+		select {
+		case <-done:
+			return nil
+		case s := <-signals:
+			if s != syscall.SIGHUP {
+				return s
+			}
+		}
+	}
+}
+
+// program is a running server, with everything that is needed to reload and stop it.
+type program struct {
+	server   *listener.Server
+	admin    *admin.Admin // nil for none
+	log      *slog.Logger
+	build    settings.Build
+	settings settings.Settings
+	opts     listener.Options
+	adminTLS *certs.Options     // nil for clear text
+	files    *listener.Reloader // of the configuration
+	imported importing.Files
+}
+
+// serve reloads on changes and on SIGHUP until it receives a signal to stop, or the server fails.
+// Reloading runs in its own goroutine, so that no signal waits for it.
+func (p *program) serve(signals <-chan os.Signal) int {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go p.files.Run(ctx, watchInterval)
+	for {
+		select {
+		case s := <-signals:
+			if s == syscall.SIGHUP {
+				p.files.Ask("SIGHUP")
+				go p.server.ReloadCertificates("SIGHUP")
+				go p.admin.ReloadCertificates("SIGHUP")
+				continue
+			}
+			cancel()
+			return p.drain(slog.String("signal", s.String()), signals)
+		case <-p.server.Done():
+			p.log.Error("serving ended", "error", fmt.Sprint(p.server.Err()))
+			cancel()
+			p.drain(slog.String("cause", "no connection can be accepted"), signals)
+			return exitFailed
+		}
+	}
+}
+
+// drain lets requests in flight finish within the grace period. A second signal stops the program
+// at once.
+func (p *program) drain(cause slog.Attr, signals <-chan os.Signal) int {
+	p.log.Info("stopping", cause, "grace", p.settings.Grace)
+	ctx, cancel := context.WithTimeout(context.Background(), p.settings.Grace)
+	defer cancel()
+	stopped := make(chan error, 1)
+	go func() { stopped <- p.server.Shutdown(ctx) }()
+	for {
+		select {
+		case err := <-stopped:
+			if err != nil {
+				p.log.Error("stopped with requests unfinished", "error", err.Error())
+				return exitFailed
+			}
+			p.log.Info("stopped")
+			return exitOK
+		case s := <-signals:
+			if s != syscall.SIGHUP {
+				p.log.Error("stopped immediately by a second signal", "signal", s.String())
+				return exitFailed
+			}
+		}
+	}
+}
