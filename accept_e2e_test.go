@@ -107,7 +107,7 @@ func TestProgram_AnswersTheAdminAddressWithoutDescriptors(t *testing.T) {
 	p := harness.LaunchCommand(t, exec.Command("sh", "-c", `ulimit -n 64; exec "$0" "$@"`, harness.Program(t), "-c", file, "--admin", "127.0.0.1:0"), t.TempDir(), nil).Listening()
 	_, admin, _ := strings.Cut(p.WaitLine(0, "admin", "http://"), "http://")
 	admin = "http://" + strings.FieldsFunc(admin, func(r rune) bool { return r == ' ' || r == '"' || r == '/' })[0]
-	release := hold(p, 80, "")
+	release := p.HoldOpen(80, "")
 	p.WaitLine(0, "cannot accept a connection", "too many open files")
 	var verdict struct {
 		Trusted bool

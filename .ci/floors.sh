@@ -6,17 +6,8 @@ cd "$(dirname "$0")/.."
 
 allowed='
 mockserver -> mockserver/bench
-mockserver -> mockserver/config
-mockserver -> mockserver/config/openapi/export
 mockserver -> mockserver/config/settings
-mockserver -> mockserver/config/syntax
-mockserver -> mockserver/listener
-mockserver -> mockserver/listener/admin
-mockserver -> mockserver/listener/certs
-mockserver -> mockserver/listener/fleet
-mockserver -> mockserver/listener/health
-mockserver -> mockserver/listener/importing
-mockserver -> mockserver/listener/logging
+mockserver -> mockserver/listener/program
 mockserver/bench -> mockserver/bench/load
 mockserver/bench -> mockserver/config
 mockserver/bench -> mockserver/config/policy
@@ -180,6 +171,20 @@ mockserver/listener/negotiate -> mockserver/config/openapi/generate
 mockserver/listener/negotiate -> mockserver/config/openapi/validate
 mockserver/listener/negotiate -> mockserver/listener/reply
 mockserver/listener/negotiate -> mockserver/matcher
+mockserver/listener/program -> mockserver/bench
+mockserver/listener/program -> mockserver/config
+mockserver/listener/program -> mockserver/config/openapi/export
+mockserver/listener/program -> mockserver/config/settings
+mockserver/listener/program -> mockserver/config/syntax
+mockserver/listener/program -> mockserver/listener
+mockserver/listener/program -> mockserver/listener/admin
+mockserver/listener/program -> mockserver/listener/certs
+mockserver/listener/program -> mockserver/listener/fleet
+mockserver/listener/program -> mockserver/listener/health
+mockserver/listener/program -> mockserver/listener/importing
+mockserver/listener/program -> mockserver/listener/logging
+mockserver/listener/program/programtest -> mockserver/config/settings
+mockserver/listener/program/programtest -> mockserver/listener/program
 mockserver/listener/record -> mockserver/config
 mockserver/listener/record -> mockserver/config/policy
 mockserver/listener/record -> mockserver/listener/reply
@@ -261,7 +266,7 @@ while read -r edge; do
     status=1
   fi
 done <<<"$found"
-if grep -v '^mockserver/internal/harness ' <<<"$found" | grep 'mockserver/internal/harness'; then
+if grep -vE '^mockserver/(internal/harness|listener/program/programtest) ' <<<"$found" | grep 'mockserver/internal/harness'; then
   echo "floors: only tests import the harness" >&2
   status=1
 fi
@@ -274,7 +279,7 @@ while read -r package dir; do
   fi
 done < <(go list -f '{{.ImportPath}} {{.Dir}}' ./...)
 # The program does not contain packages that only tests need.
-if go list -deps . | grep -E '^testing(/|$)|/listenertest$|/internal/harness(/|$)|/goleak'; then
+if go list -deps . | grep -E '^testing(/|$)|/listenertest$|/programtest$|/internal/harness(/|$)|/goleak'; then
   echo "floors: the program imports what only tests need" >&2
   status=1
 fi

@@ -5,11 +5,11 @@ import (
 	"testing"
 
 	"mockserver/internal/harness"
-	"mockserver/internal/harness/inside"
+	"mockserver/listener/program/programtest"
 )
 
 func TestMain(m *testing.M) {
-	inside.Use()
+	programtest.Use()
 	harness.MoreAtOnce()
 	os.Exit(m.Run())
 }

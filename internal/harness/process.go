@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -167,6 +168,16 @@ func ContainsAll(s string, parts []string) bool {
 		}
 	}
 	return true
+}
+
+// HasLine reports whether a line of the text contains all of the parts.
+func HasLine(text string, parts []string) bool {
+	for line := range strings.Lines(text) {
+		if ContainsAll(line, parts) {
+			return true
+		}
+	}
+	return false
 }
 
 // Exit waits for the program to exit and returns its exit code.
@@ -344,6 +355,11 @@ func Until(t *testing.T, what string, holds func() bool) {
 // One returns a configuration with one endpoint, /a, that answers with the body.
 func One(body string) string {
 	return "- endpoint: {path: /a, response: {body: " + body + "}}\n"
+}
+
+// At returns a configuration with one endpoint, at the path, that answers with the body.
+func At(path, body string) string {
+	return fmt.Sprintf("- endpoint: {path: %s, response: {body: %q}}\n", path, body)
 }
 
 // Stopped stops the program with SIGTERM and returns its output.

@@ -24,7 +24,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"mockserver/internal/harness"
-	"mockserver/internal/harness/inside"
+	"mockserver/listener/program/programtest"
 )
 
 // page is the page of an admin address in a headless browser.
@@ -91,7 +91,7 @@ var theBrowser = sync.OnceValues(func() (context.Context, error) {
 var endBrowser = func() {}
 
 func TestMain(m *testing.M) {
-	inside.Use()
+	programtest.Use()
 	harness.MoreAtOnce()
 	code := m.Run()
 	endBrowser()

@@ -1,4 +1,4 @@
-package main
+package e2e_test
 
 import (
 	"fmt"
@@ -10,11 +10,6 @@ import (
 
 	"mockserver/internal/harness"
 )
-
-// at returns a configuration with one endpoint that answers with the body.
-func at(path, body string) string {
-	return fmt.Sprintf("- endpoint: {path: %s, response: {body: %q}}\n", path, body)
-}
 
 // tree writes files into a new directory and returns the directory.
 func tree(t *testing.T, files map[string]string) string {
@@ -36,9 +31,9 @@ func remove(t *testing.T, path string) {
 func TestDirectory_ItsFilesAreJoinedInNameOrder(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{
-		"10-first.yml":     at("/a", "first") + "- endpoint: {path: /data, response: {external-body: {provider: json, path: data/d.json}}}\n",
+		"10-first.yml":     harness.At("/a", "first") + "- endpoint: {path: /data, response: {external-body: {provider: json, path: data/d.json}}}\n",
 		"20-second.json":   `[{"endpoint": {"path": "/a", "response": {"body": "second"}}}, {"endpoint": {"path": "/b", "response": {"body": "second"}}}]`,
-		"30-third.YAML":    at("/b", "third") + at("/c", "third"),
+		"30-third.YAML":    harness.At("/b", "third") + harness.At("/c", "third"),
 		"README.md":        "# not read",
 		"book.xlsx":        "not read",
 		".40-hidden.yml":   "not: read",
@@ -46,7 +41,7 @@ func TestDirectory_ItsFilesAreJoinedInNameOrder(t *testing.T) {
 		"data/d.json":      `{"beside": "the file"}`,
 		"data/nested.yml":  "not: read",
 		"50-swap.yml.swp":  "not read",
-		"60-directory.yml": at("/d", "a file"),
+		"60-directory.yml": harness.At("/d", "a file"),
 	})
 	link := filepath.Join(t.TempDir(), "conf")
 	symlink(t, dir, link)
@@ -75,8 +70,8 @@ func TestDirectory_ItsFilesAreJoinedInNameOrder(t *testing.T) {
 func TestDirectory_ConfigurationsAreJoinedInTheOrderGiven(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{
-		"a.yml": at("/x", "a") + at("/a", "a"), "b.yml": at("/x", "b") + at("/b", "b"), "m.yml": at("/x", "m") + at("/m", "m"),
-		"d/1.yml": at("/x", "d1") + at("/d1", "d1"), "d/2.yml": at("/x", "d2") + at("/d2", "d2"),
+		"a.yml": harness.At("/x", "a") + harness.At("/a", "a"), "b.yml": harness.At("/x", "b") + harness.At("/b", "b"), "m.yml": harness.At("/x", "m") + harness.At("/m", "m"),
+		"d/1.yml": harness.At("/x", "d1") + harness.At("/d1", "d1"), "d/2.yml": harness.At("/x", "d2") + harness.At("/d2", "d2"),
 	})
 	in := func(name string) string { return filepath.Join(dir, name) }
 	for _, c := range []struct {
@@ -118,11 +113,11 @@ func TestDirectory_MistakesOfAllItsFilesAreReportedInOrder(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{
 		// Errors in templates are found later than errors in keys.
-		"a.yml": at("/a", "fine") + "- endpoint:\n    path: /b\n    response: {body: '{{ nobody }}'}\n",
+		"a.yml": harness.At("/a", "fine") + "- endpoint:\n    path: /b\n    response: {body: '{{ nobody }}'}\n",
 		"b.yml": "- endpoint: {path: /c, respons: {}}\n",
 		"c.yml": "- endpoint: {path: /d\n",
-		"d.yml": at("/e", "{{ nobody }}"),
-		"e.yml": at("/f", "fine"),
+		"d.yml": harness.At("/e", "{{ nobody }}"),
+		"e.yml": harness.At("/f", "fine"),
 	})
 	last := harness.WriteFile(t, t.TempDir(), "0.yml", "- endpoint: {path: x, response: {}}\n")
 	want := []string{dir + "/a.yml:4:26: [1].endpoint.response.body: ", dir + "/b.yml:1:24: [0].endpoint.respons: ",
@@ -149,7 +144,7 @@ func TestDirectory_NamesAreReportedAsGiven(t *testing.T) {
 
 func TestDirectory_ValidateCountsTheEndpointsOfAllFiles(t *testing.T) {
 	t.Parallel()
-	dir := tree(t, map[string]string{"a.yml": at("/a", "a"), "b.yml": at("/b", "b") + at("/c", "c")})
+	dir := tree(t, map[string]string{"a.yml": harness.At("/a", "a"), "b.yml": harness.At("/b", "b") + harness.At("/c", "c")})
 	for given, want := range map[string]string{
 		dir: "valid: 3 endpoints\n  GET /a\n  GET /b\n  GET /c\n", filepath.Join(dir, "a.yml"): "valid: 1 endpoint\n  GET /a\n",
 	} {
@@ -197,7 +192,7 @@ func TestDirectory_ChangesOfItsFilesAreServed(t *testing.T) {
 		t.Skip("takes some seconds")
 	}
 	t.Parallel()
-	dir := tree(t, map[string]string{"a.yml": at("/a", "a"), "b.yml": at("/b", "b")})
+	dir := tree(t, map[string]string{"a.yml": harness.At("/a", "a"), "b.yml": harness.At("/b", "b")})
 	p := harness.Start(t, "-c", dir)
 	in := func(name string) string { return filepath.Join(dir, name) }
 	for _, c := range []struct {
@@ -205,15 +200,15 @@ func TestDirectory_ChangesOfItsFilesAreServed(t *testing.T) {
 		change func()
 		want   map[string]string // "" stands for a 404
 	}{
-		{"a file is added", func() { harness.WriteFile(t, dir, "c.yml", at("/c", "c")+at("/a", "late")) }, map[string]string{"/a": "a", "/b": "b", "/c": "c"}},
-		{"a file is changed", func() { harness.WriteFile(t, dir, "c.yml", at("/c", "changed")+at("/a", "late")) }, map[string]string{"/a": "a", "/c": "changed"}},
+		{"a file is added", func() { harness.WriteFile(t, dir, "c.yml", harness.At("/c", "c")+harness.At("/a", "late")) }, map[string]string{"/a": "a", "/b": "b", "/c": "c"}},
+		{"a file is changed", func() { harness.WriteFile(t, dir, "c.yml", harness.At("/c", "changed")+harness.At("/a", "late")) }, map[string]string{"/a": "a", "/c": "changed"}},
 		{"a file is renamed in front of another", func() { harness.Rename(t, in("c.yml"), in("0.yml")) }, map[string]string{"/a": "late", "/b": "b"}},
 		{"a file is removed", func() { remove(t, in("0.yml")) }, map[string]string{"/a": "a", "/c": ""}},
 		{"a file is hidden", func() { harness.Rename(t, in("b.yml"), in(".b.yml")) }, map[string]string{"/a": "a", "/b": ""}},
 		{"a link to a file is added", func() { symlink(t, ".b.yml", in("b.json")) }, map[string]string{"/b": "b"}},
-		{"what it links to is changed", func() { harness.WriteFile(t, dir, ".b.yml", at("/b", "linked")) }, map[string]string{"/b": "linked"}},
+		{"what it links to is changed", func() { harness.WriteFile(t, dir, ".b.yml", harness.At("/b", "linked")) }, map[string]string{"/b": "linked"}},
 		{"the directory is replaced", func() {
-			next := tree(t, map[string]string{"x.yml": at("/x", "x")})
+			next := tree(t, map[string]string{"x.yml": harness.At("/x", "x")})
 			harness.Rename(t, dir, dir+"~")
 			symlink(t, next, dir)
 		}, map[string]string{"/x": "x", "/a": ""}},
@@ -231,10 +226,10 @@ func TestDirectory_ChangesOfItsFilesAreServed(t *testing.T) {
 
 func TestDirectory_SubdirectoriesAreReadWhenTheyAreAskedFor(t *testing.T) {
 	t.Parallel()
-	dir := tree(t, map[string]string{"b.yml": at("/b", "b") + at("/x", "of b"), "a/a.yml": at("/a", "a") + at("/x", "of a"), "a/.git/c.yml": "no: yaml", ".d.yml": "no: yaml"})
+	dir := tree(t, map[string]string{"b.yml": harness.At("/b", "b") + harness.At("/x", "of b"), "a/a.yml": harness.At("/a", "a") + harness.At("/x", "of a"), "a/.git/c.yml": "no: yaml", ".d.yml": "no: yaml"})
 	// The directory has a mounted ConfigMap with an item in a subdirectory, and a loop of links.
-	(&configMap{t: t, dir: dir}).mount(map[string]string{"m.yml": at("/m", "m")})
-	harness.WriteFile(t, dir, "..2026_0001/inner/i.yml", at("/i", "i"))
+	(&configMap{t: t, dir: dir}).mount(map[string]string{"m.yml": harness.At("/m", "m")})
+	harness.WriteFile(t, dir, "..2026_0001/inner/i.yml", harness.At("/i", "i"))
 	symlink(t, "..data/inner", filepath.Join(dir, "inner"))
 	symlink(t, "..", filepath.Join(dir, "a/up"))
 
@@ -244,12 +239,12 @@ func TestDirectory_SubdirectoriesAreReadWhenTheyAreAskedFor(t *testing.T) {
 		p.Get(path).Want(t, 200, want)
 	}
 	n := len(p.Output())
-	harness.WriteFile(t, dir, "new/deep/n.yml", at("/n", "n"))
+	harness.WriteFile(t, dir, "new/deep/n.yml", harness.At("/n", "n"))
 	p.WaitLine(n, "configuration reloaded", "endpoints=7")
 	p.Get("/n").Want(t, 200, "n")
 	n = len(p.Output())
-	harness.WriteFile(t, dir, "..2026_0002/m.yml", at("/m", "m"))
-	harness.WriteFile(t, dir, "..2026_0002/inner/i.yml", at("/i", "swapped"))
+	harness.WriteFile(t, dir, "..2026_0002/m.yml", harness.At("/m", "m"))
+	harness.WriteFile(t, dir, "..2026_0002/inner/i.yml", harness.At("/i", "swapped"))
 	symlink(t, "..2026_0002", filepath.Join(dir, "..data_tmp"))
 	harness.Rename(t, filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data"))
 	p.WaitLine(n, "configuration reloaded", "endpoints=7")
@@ -353,9 +348,9 @@ func TestDirectory_AMountedConfigMapIsSwappedUnderLoad(t *testing.T) {
 	// Endpoints move from file to file: a configuration made from two versions would lack some of
 	// them.
 	version := func(n int) map[string]string {
-		files := map[string]string{"a.yml": at("/version", fmt.Sprint(n)), "b.yml": at("/kept", "kept"), "c.yml": at("/c", "c")}
-		files[[]string{"a.yml", "b.yml"}[n/2%2]] += at("/also-moved", "also moved")
-		files[[]string{"c.yml", "a.yml"}[n/2%2]] += at("/moved", "moved")
+		files := map[string]string{"a.yml": harness.At("/version", fmt.Sprint(n)), "b.yml": harness.At("/kept", "kept"), "c.yml": harness.At("/c", "c")}
+		files[[]string{"a.yml", "b.yml"}[n/2%2]] += harness.At("/also-moved", "also moved")
+		files[[]string{"c.yml", "a.yml"}[n/2%2]] += harness.At("/moved", "moved")
 		return files
 	}
 	m := &configMap{t: t, dir: t.TempDir()}
@@ -394,13 +389,13 @@ func TestDirectory_OfAThousandFilesIsServedAndWatched(t *testing.T) {
 	const many = 1000
 	dir := t.TempDir()
 	for i := range many {
-		harness.WriteFile(t, dir, fmt.Sprintf("%04d.yml", i), at(fmt.Sprintf("/%d", i), "old"))
+		harness.WriteFile(t, dir, fmt.Sprintf("%04d.yml", i), harness.At(fmt.Sprintf("/%d", i), "old"))
 	}
 	p := harness.Start(t, "-c", dir)
 	p.WaitLine(0, "listening", fmt.Sprint("endpoints=", many))
 	p.Get("/999").Want(t, 200, "old")
 	n := len(p.Output())
-	harness.WriteFile(t, dir, "0999.yml", at("/999", "new"))
+	harness.WriteFile(t, dir, "0999.yml", harness.At("/999", "new"))
 	p.WaitLine(n, "configuration reloaded")
 	p.Get("/999").Want(t, 200, "new")
 	p.Get("/0").Want(t, 200, "old")

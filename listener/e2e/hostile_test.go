@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package e2e_test
 
 import (
 	"bufio"
@@ -672,35 +672,6 @@ func crowd(t *testing.T) int {
 	return wanted
 }
 
-// hold opens n connections that each send a text and nothing more. They are reset at the end, so
-// that their ports are free again immediately.
-func hold(p *harness.Process, n int, text string) (release func()) {
-	p.T.Helper()
-	var held []net.Conn
-	release = func() {
-		for _, c := range held {
-			_ = c.(*net.TCPConn).SetLinger(0)
-			_ = c.Close() // the server may have closed it before
-		}
-	}
-	for i := range n {
-		if i%1000 == 0 { // once it is answered, all connections before it are accepted: the system drops some if the queue gets longer
-			p.Wire(next)
-		}
-		c, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
-		if err != nil {
-			release()
-			p.T.Fatalf("after %d connections: %v", len(held), err)
-		}
-		held = append(held, c)
-		if _, err := io.WriteString(c, text); err != nil {
-			release()
-			p.T.Fatal(err)
-		}
-	}
-	return release
-}
-
 // quiet fails the test if the server logged anything about itself on standard error.
 func quiet(p *harness.Process) {
 	p.T.Helper()
@@ -712,6 +683,7 @@ func quiet(p *harness.Process) {
 }
 
 func TestHostile_ACrowdThatSaysNothingHarmsNobody(t *testing.T) {
+	harness.NeedsProcess(t) // its memory is measured
 	p := harness.Serving(t, attacked)
 	n := crowd(t)
 	for _, c := range []struct{ name, text string }{
@@ -721,7 +693,7 @@ func TestHostile_ACrowdThatSaysNothingHarmsNobody(t *testing.T) {
 		{"waiting for a second request", plainGET},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			release := hold(p, n, c.text)
+			release := p.HoldOpen(n, c.text)
 			defer release()
 			for range 100 {
 				p.Get("/a").Want(t, 200, "a")
@@ -738,6 +710,7 @@ func TestHostile_ACrowdThatSaysNothingHarmsNobody(t *testing.T) {
 // one answer in memory. No other client is delayed.
 func TestHostile_AClientThatNeverReadsHarmsNobody(t *testing.T) {
 	t.Parallel()
+	harness.NeedsProcess(t) // its memory is measured
 	const size, clients = 1 << 20, 50
 	p := harness.Serving(t, attacked+"- endpoint: {path: /big, response: {body: '{{path}}"+strings.Repeat("x", size)+"'}}\n")
 	requests := strings.Repeat(getA("/big"), 5000)

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package e2e_test
 
 import (
 	"bytes"
@@ -18,8 +18,8 @@ import (
 	"mockserver/internal/harness"
 )
 
-// fetch requests a URL once, over a connection of its own.
-func fetch(t *testing.T, url string, config *tls.Config) (status int, body string, err error) {
+// overTLS requests a URL once, over a connection of its own.
+func overTLS(t *testing.T, url string, config *tls.Config) (status int, body string, err error) {
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: config}
 	defer transport.CloseIdleConnections()
@@ -58,7 +58,7 @@ func TestTLS_TheCAThatIsPrinted(t *testing.T) {
 	}
 	for range 2 {
 		p := harness.Serving(t, harness.One("a"), "--tls", "auto", "--tls-dir", dir)
-		if status, body, err := fetch(t, https(p)+"/a", &tls.Config{RootCAs: poolOf(t, ca)}); status != 200 || body != "a" {
+		if status, body, err := overTLS(t, https(p)+"/a", &tls.Config{RootCAs: poolOf(t, ca)}); status != 200 || body != "a" {
 			t.Errorf("got %d %q, %v", status, body, err)
 		}
 		p.Get("/a").Want(t, 200, "a")
@@ -124,11 +124,11 @@ func TestTLS_ByTheEnvironment(t *testing.T) {
 		t.Errorf("the URL is %s", p.URL)
 	}
 	config := &tls.Config{RootCAs: ca.Pool(), Certificates: []tls.Certificate{clients.Client(harness.Leaf{CN: "shop"})}}
-	if status, body, err := fetch(t, p.URL+"/a", config); status != 200 || body != "shop 1.3" {
+	if status, body, err := overTLS(t, p.URL+"/a", config); status != 200 || body != "shop 1.3" {
 		t.Errorf("got %d %q, %v", status, body, err)
 	}
 	p.WaitLine(0, "request", "uri=/a", "tls=1.3")
-	if _, _, err := fetch(t, p.URL+"/a", &tls.Config{RootCAs: ca.Pool()}); err == nil {
+	if _, _, err := overTLS(t, p.URL+"/a", &tls.Config{RootCAs: ca.Pool()}); err == nil {
 		t.Error("a client without a certificate is served")
 	}
 	_, port, _ := strings.Cut(strings.TrimPrefix(p.URL, "https://"), ":")
@@ -136,7 +136,7 @@ func TestTLS_ByTheEnvironment(t *testing.T) {
 		t.Errorf("health: exit code %d: %s", code, stderr)
 	}
 	admin := "https://" + strings.Fields(strings.SplitN(p.WaitLine(0, "admin address", "https://"), "https://", 2)[1])[0]
-	if _, _, err := fetch(t, admin+"/healthz", &tls.Config{RootCAs: ca.Pool()}); err == nil {
+	if _, _, err := overTLS(t, admin+"/healthz", &tls.Config{RootCAs: ca.Pool()}); err == nil {
 		t.Error("the admin address serves a client without a certificate")
 	}
 	for path, wants := range map[string][]string{
@@ -147,7 +147,7 @@ func TestTLS_ByTheEnvironment(t *testing.T) {
 		"/__admin/ca.pem":  {`"no_ca"`},
 	} {
 		harness.Until(t, path+" has it", func() bool {
-			_, body, err := fetch(t, admin+path, config)
+			_, body, err := overTLS(t, admin+path, config)
 			return err == nil && harness.ContainsAll(body, wants)
 		})
 	}
@@ -161,12 +161,12 @@ func TestTLS_AdminAddressAndSIGHUP(t *testing.T) {
 	cert, key := ca.Files(dir, "a", harness.Leaf{CN: "v1", Names: []string{"a.test"}})
 	p := harness.Serving(t, harness.One("a"), "--tls", "auto", "--tls-cert", cert, "--tls-key", key, "--admin", "127.0.0.1:0", "--admin-tls", "auto")
 	admin := "https://" + strings.Fields(strings.SplitN(p.WaitLine(0, "admin address", "https://"), "https://", 2)[1])[0]
-	status, own, err := fetch(t, admin+"/__admin/ca.pem", &tls.Config{InsecureSkipVerify: true}) // it is compared with the log below
+	status, own, err := overTLS(t, admin+"/__admin/ca.pem", &tls.Config{InsecureSkipVerify: true}) // it is compared with the log below
 	if status != 200 {
 		t.Fatal(status, own, err)
 	}
 	for _, url := range []string{admin + "/readyz", https(p) + "/a"} {
-		if status, body, err := fetch(t, url, &tls.Config{RootCAs: poolOf(t, own)}); status != 200 {
+		if status, body, err := overTLS(t, url, &tls.Config{RootCAs: poolOf(t, own)}); status != 200 {
 			t.Errorf("%s: %d %q, %v", url, status, body, err)
 		}
 	}
@@ -175,7 +175,7 @@ func TestTLS_AdminAddressAndSIGHUP(t *testing.T) {
 	harness.WriteFile(t, dir, "a.pem", string(c))
 	p.Signal(syscall.SIGHUP)
 	p.WaitLine(0, "certificates reloaded")
-	if _, body, err := fetch(t, https(p)+"/a", &tls.Config{RootCAs: ca.Pool(), ServerName: "a.test"}); body != "a" {
+	if _, body, err := overTLS(t, https(p)+"/a", &tls.Config{RootCAs: ca.Pool(), ServerName: "a.test"}); body != "a" {
 		t.Errorf("got %q, %v", body, err)
 	}
 }

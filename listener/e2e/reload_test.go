@@ -1,4 +1,4 @@
-package main
+package e2e_test
 
 import (
 	"bufio"
@@ -157,7 +157,7 @@ func TestReload_ABrokenChangeIsLoggedWithAllItsErrorsAndTheLastGoodOneServed(t *
 			stderr := p.Stderr.String()
 			p.Mu.Unlock()
 			for _, parts := range c.says {
-				if !holdsLine(stderr, parts) {
+				if !harness.HasLine(stderr, parts) {
 					t.Errorf("no line on standard error contains %q:\n%s", parts, stderr)
 				}
 			}
@@ -189,26 +189,25 @@ func TestReload_AnEmptyListIsNoMistake(t *testing.T) {
 
 func TestReload_ARequestInFlightIsAnsweredAsItBegan(t *testing.T) {
 	t.Parallel()
-	u := holding(t)
+	u := harness.NewHeld(t)
 	dir := t.TempDir()
-	p := harness.Start(t, "-c", harness.WriteFile(t, dir, "mock.yml", "- endpoint: {path: /a, response: {status: 201, external-body: {provider: json, path: '"+u.url+"'}}}\n"))
-	done := make(chan result, 1)
+	p := harness.Start(t, "-c", harness.WriteFile(t, dir, "mock.yml", "- endpoint: {path: /a, response: {status: 201, external-body: {provider: json, path: '"+u.URL+"'}}}\n"))
+	done := make(chan harness.Answer, 1)
 	go func() {
 		a, err := p.Try("GET", "/a", "")
-		done <- result{a, err}
+		if err != nil {
+			t.Error(err)
+		}
+		done <- a
 	}()
-	<-u.arrived
+	<-u.Arrived
 	n := len(p.Output())
 	harness.WriteFile(t, dir, "mock.yml", harness.One("new"))
 	p.Signal(syscall.SIGHUP)
 	p.WaitLine(n, "configuration reloaded")
 	p.Get("/a").Want(t, 200, "new")
-	u.release()
-	got := <-done
-	if got.err != nil {
-		t.Fatal(got.err)
-	}
-	got.Want(t, 201, `{"held": true}`)
+	u.Release()
+	(<-done).Want(t, 201, `{"held": true}`)
 }
 
 // versionFile returns a configuration whose /version answers n. It is quick to parse but large:
@@ -303,6 +302,7 @@ func (l *load) request(conn net.Conn, answers *bufio.Reader, path string) error 
 
 func TestReload_UnderLoad(t *testing.T) {
 	t.Parallel()
+	harness.NeedsProcess(t) // its memory is measured
 	if _, err := os.Stat("/proc/self/status"); err != nil {
 		t.Skip("no /proc here")
 	}

@@ -1,5 +1,5 @@
-// Package inside lets the tests of a package run the program in their own process.
-package inside
+// Package programtest lets the tests of a package run the program in their own process.
+package programtest
 
 import (
 	"os"

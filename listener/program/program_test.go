@@ -1,10 +1,8 @@
-package main
+package program_test
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -13,8 +11,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -239,8 +235,8 @@ func TestProgram_EachCommandHasItsOwnHelp(t *testing.T) {
 func TestProgram_FilesAreArguments(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	harness.WriteFile(t, dir, "a.yml", at("/a", "a")+at("/b", "b")+at("/c", "c")+at("/d", "d"))
-	harness.WriteFile(t, dir, "b.yml", at("/e", "e")+at("/f", "f")+at("/g", "g"))
+	harness.WriteFile(t, dir, "a.yml", harness.At("/a", "a")+harness.At("/b", "b")+harness.At("/c", "c")+harness.At("/d", "d"))
+	harness.WriteFile(t, dir, "b.yml", harness.At("/e", "e")+harness.At("/f", "f")+harness.At("/g", "g"))
 	harness.WriteFile(t, dir, "pets.yml", "openapi: 3.0.0\ninfo: {title: Pets, version: '1'}\npaths:\n  /pets:\n    get: {operationId: listPets, responses: {'200': {description: ok}}}\n")
 	p := harness.LaunchIn(t, dir, []string{"CONFIG=none.yml", "MOCKSERVER_PORT=9", "MOCKSERVER_SEDE=1"}, "a.yml", "-p", "0", "pets.yml").Listening()
 	p.WaitLine(0, "WARN", "MOCKSERVER_PORT: unknown (did you mean PORT?)")
@@ -421,24 +417,15 @@ func logged(t *testing.T, stdout, stderr string) {
 	for _, want := range [][]string{
 		{"listening", "http://127.0.0.1:"}, {"/nowhere", "endpoint_not_found"}, {"POST", "/a", "method_not_allowed"}, {"configuration reloaded"}, {"last good configuration"},
 	} {
-		if !holdsLine(stdout, want) || holdsLine(stderr, want) {
+		if !harness.HasLine(stdout, want) || harness.HasLine(stderr, want) {
 			t.Errorf("a line that contains %q must be on standard output, and only there:\n%s", want, stdout)
 		}
 	}
 	for _, want := range [][]string{{"GET /remote", "upstream_failed"}, {"mock.yml:3:", "[2].endpoint.path"}, {"mock.yml:3:", "[2].endpoint.response.status"}} {
-		if !holdsLine(stderr, want) || holdsLine(stdout, want) {
+		if !harness.HasLine(stderr, want) || harness.HasLine(stdout, want) {
 			t.Errorf("a line that contains %q must be on standard error, and only there:\n%s", want, stderr)
 		}
 	}
-}
-
-func holdsLine(text string, parts []string) bool {
-	for line := range strings.Lines(text) {
-		if harness.ContainsAll(line, parts) {
-			return true
-		}
-	}
-	return false
 }
 
 // jsonEvents checks that each line is one JSON object with a time, a level and a message, and
@@ -501,7 +488,7 @@ func TestProgram_StartUpErrorsAreJSONToo(t *testing.T) {
 // log writes them as text. docs/log.md names each key.
 func TestProgram_DurationsInTheJSONLogAreNumbers(t *testing.T) {
 	t.Parallel()
-	reference, err := os.ReadFile("docs/log.md")
+	reference, err := os.ReadFile(harness.File("docs", "log.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -672,296 +659,12 @@ func TestProgram_AllRequestsAreLoggedOnlyWithAccessLog(t *testing.T) {
 			p.Do("POST", "/a", "")
 			stdout, _ := p.Stopped()
 			for _, want := range [][]string{{"GET", "/a?n=1", "200"}, {"POST", "/a", "405", "took"}} {
-				if got := holdsLine(stdout, want); got != c.want {
+				if got := harness.HasLine(stdout, want); got != c.want {
 					t.Errorf("logged %q: %v, want %v:\n%s", want, got, c.want, stdout)
 				}
 			}
 		})
 	}
-}
-
-// upstream is a server whose answers a test holds back.
-type upstream struct {
-	url     string
-	arrived chan struct{} // gets one for each request
-	release func()        // lets all requests be answered
-}
-
-func holding(t *testing.T) *upstream {
-	t.Helper()
-	open := make(chan struct{})
-	u := &upstream{arrived: make(chan struct{}, 16), release: sync.OnceFunc(func() { close(open) })}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		u.arrived <- struct{}{}
-		<-open
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"held": true}`) // the server may be gone
-	}))
-	u.url = server.URL
-	t.Cleanup(func() {
-		u.release()
-		server.Close()
-	})
-	return u
-}
-
-// result is the outcome of a request that was sent in the background.
-type result struct {
-	harness.Answer
-	err error
-}
-
-// heldRequest starts a server and sends it a request that is not answered until the upstream
-// releases its answer.
-func heldRequest(t *testing.T, args ...string) (*harness.Process, *upstream, <-chan result) {
-	t.Helper()
-	u := holding(t)
-	p := harness.Serving(t, harness.One("fine")+"- endpoint: {path: /slow, response: {external-body: {provider: json, path: '"+u.url+"', timeout: 10m}}}\n", args...)
-	done := make(chan result, 1)
-	go func() {
-		a, err := p.Try("GET", "/slow", "")
-		done <- result{a, err}
-	}()
-	select {
-	case <-u.arrived:
-	case <-time.After(harness.Patience):
-		t.Fatal("the request does not reach the upstream")
-	}
-	return p, u, done
-}
-
-// closed waits until the server accepts no more connections.
-func closed(p *harness.Process) {
-	p.T.Helper()
-	deadline := time.Now().Add(harness.Patience)
-	for {
-		c, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
-		if err != nil {
-			return
-		}
-		_ = c.Close() // nothing was sent
-		if time.Now().After(deadline) {
-			p.T.Fatal("the server still takes connections")
-		}
-	}
-}
-
-func TestSignal_TermAndIntLetTheRequestsInFlightFinish(t *testing.T) {
-	t.Parallel()
-	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
-		t.Run(s.String(), func(t *testing.T) {
-			t.Parallel()
-			p, u, done := heldRequest(t)
-			p.Signal(s)
-			closed(p)
-			u.release()
-			got := <-done
-			if got.err != nil {
-				t.Fatalf("the request in flight failed: %v", got.err)
-			}
-			got.Want(t, 200, `{"held": true}`)
-			if code := p.Exit(); code != 0 {
-				t.Errorf("got exit code %d, want 0", code)
-			}
-		})
-	}
-}
-
-func TestSignal_IdleConnectionsDoNotDelayTheEnd(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ name, sent, grace string }{
-		// This is less than the 10 min that a connection may be idle.
-		{"kept after a request", "GET /a HTTP/1.1\r\nHost: a\r\n\r\n", "9m"},
-		// This is less than the 10 s that the server waits for the headers of a request.
-		{"that never sent a request", "", "3s"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			p := harness.Serving(t, harness.One("fine"), "--grace", c.grace)
-			for range 3 {
-				conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer conn.Close()
-				if c.sent == "" {
-					continue
-				}
-				if _, err := io.WriteString(conn, c.sent); err != nil {
-					t.Fatal(err)
-				}
-				if _, err := bufio.NewReader(conn).ReadString('\n'); err != nil {
-					t.Fatal(err)
-				}
-			}
-			p.Get("/a").Want(t, 200, "fine") // by now those connections are accepted
-			p.Stopped()
-		})
-	}
-}
-
-// busy sends requests on one connection, each after the answer to the one before, until an answer
-// announces that the connection closes. It reports each answer.
-func busy(p *harness.Process, path string, answered func()) error {
-	conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	in := bufio.NewReader(conn)
-	for n := 0; ; n++ {
-		if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: a\r\n\r\n", path); err != nil {
-			return fmt.Errorf("request %d: %w", n, err)
-		}
-		resp, err := http.ReadResponse(in, nil)
-		if err != nil {
-			return fmt.Errorf("answer %d: %w", n, err)
-		}
-		if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != 200 {
-			return fmt.Errorf("answer %d: status %d, %w", n, resp.StatusCode, err)
-		}
-		answered()
-		if resp.Close {
-			return nil
-		}
-	}
-}
-
-// Clients that are busy when the program stops, and never retry, see no error: each is told on its
-// connection that it closes. A reload and SIGHUP make no difference.
-func TestSignal_BusyConnectionsSeeNoError(t *testing.T) {
-	t.Parallel()
-	for _, signals := range [][]syscall.Signal{
-		{syscall.SIGTERM},
-		{syscall.SIGINT},
-		{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGHUP},
-	} {
-		t.Run(fmt.Sprint(signals), func(t *testing.T) {
-			t.Parallel()
-			const clients, before = 16, 16 * 20
-			p := harness.Serving(t, harness.One("fine")+"- endpoint: {path: '/made/:id', response: {body: '{{path-params.id}}'}}\n")
-			var answers atomic.Int64
-			warm := make(chan struct{})
-			errs := make(chan error, clients)
-			for i := range clients {
-				path := "/a"
-				if i%2 == 1 {
-					path = "/made/1"
-				}
-				go func() {
-					errs <- busy(p, path, func() {
-						if answers.Add(1) == before {
-							close(warm)
-						}
-					})
-				}()
-			}
-			select {
-			case <-warm:
-			case <-time.After(harness.Patience):
-				t.Fatal("the clients have no answers")
-			}
-			for _, s := range signals {
-				p.Signal(s)
-			}
-			for range clients {
-				if err := <-errs; err != nil {
-					t.Error(err)
-				}
-			}
-			if code := p.Exit(); code != 0 {
-				t.Errorf("got exit code %d, want 0", code)
-			}
-		})
-	}
-}
-
-func TestSignal_ASecondOneEndsTheProgramAtOnce(t *testing.T) {
-	t.Parallel()
-	p, _, _ := heldRequest(t, "--grace", "10m")
-	p.Signal(syscall.SIGTERM)
-	closed(p)
-	p.Signal(syscall.SIGTERM)
-	if code := p.Exit(); code == 0 {
-		t.Error("got exit code 0, want another")
-	}
-}
-
-func TestSignal_GraceBoundsTheWait(t *testing.T) {
-	t.Parallel()
-	patient, u, done := heldRequest(t, "--grace", "10m")
-	hasty, _, _ := heldRequest(t, "--grace", "100ms")
-	patient.Signal(syscall.SIGTERM)
-	closed(patient)
-	hasty.Signal(syscall.SIGTERM)
-	hasty.Exit()
-	select {
-	case <-patient.Exited:
-		t.Error("a grace period of 10m ended before one of 100ms")
-	default:
-	}
-	u.release()
-	if got := <-done; got.err != nil || got.Status != 200 {
-		t.Errorf("the request in flight got %d (%v), want 200", got.Status, got.err)
-	}
-	if code := patient.Exit(); code != 0 {
-		t.Errorf("got exit code %d, want 0", code)
-	}
-}
-
-// Requests that were sent before the signal are answered, whether or not they have been read
-// already.
-func TestSignal_RequestsThatWereSentAreAnswered(t *testing.T) {
-	t.Parallel()
-	p := harness.Serving(t, harness.One("fine"))
-	var conns []net.Conn
-	// The server closes a connection that sends nothing for ten seconds, which all of this may take on
-	// a busy machine.
-	for slow := true; slow; {
-		began := time.Now()
-		conns = requesting(t, p)
-		slow = time.Since(began) > 5*time.Second
-	}
-	p.Signal(syscall.SIGTERM)
-	for _, conn := range conns {
-		if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.Contains(line, " 200 ") {
-			t.Errorf("got %q, %v", line, err)
-		}
-	}
-	if code := p.Exit(); code != 0 {
-		t.Errorf("got exit code %d, want 0", code)
-	}
-}
-
-// requesting returns connections that were accepted before each of them sent a request.
-func requesting(t *testing.T, p *harness.Process) (conns []net.Conn) {
-	t.Helper()
-	for range 100 {
-		conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = conn.Close() })
-		conns = append(conns, conn)
-	}
-	// They are accepted in order, so they all are once another new one has an answer.
-	probe, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer probe.Close()
-	if _, err := io.WriteString(probe, "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	if line, err := bufio.NewReader(probe).ReadString('\n'); err != nil || !strings.Contains(line, " 200 ") {
-		t.Fatalf("got %q, %v", line, err)
-	}
-	for _, conn := range conns {
-		if _, err := io.WriteString(conn, "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return conns
 }
 
 // A connection that never sent a request does not appear in the access log.
@@ -992,24 +695,5 @@ func TestProgram_ASilentConnectionIsNoRequest(t *testing.T) {
 	}
 	if requests != 2 {
 		t.Errorf("got %d requests in the log, want 2:\n%s", requests, strings.Join(p.Output(), "\n"))
-	}
-}
-
-// A signal stops the program while it is still loading: it never listens. Loading the configuration
-// takes a long time, since each of its bodies is a large template.
-func TestSignal_IsHeardDuringTheLoad(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	harness.WriteFile(t, dir, "big.json", `["`+strings.Repeat("{{path}}{{query-params.a}}", 100_000)+`"]`)
-	file := harness.WriteFile(t, dir, "mock.yml", strings.Repeat("- endpoint: {path: /a, response: {external-body: {provider: json, path: big.json}}}\n", 100))
-	for _, command := range []string{"serve", "validate"} {
-		p := harness.Launch(t, nil, command, "-c", file)
-		p.Signal(syscall.SIGTERM) // before the program handles signals, this also stops it
-		if code := p.Exit(); code == 0 {
-			t.Errorf("%s: got exit code 0, want another", command)
-		}
-		if out := strings.Join(p.Output(), "\n"); strings.Contains(out, "listening") || strings.Contains(out, "valid:") {
-			t.Errorf("%s: the program continued:\n%s", command, out)
-		}
 	}
 }

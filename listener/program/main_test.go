@@ -1,0 +1,15 @@
+package program_test
+
+import (
+	"os"
+	"testing"
+
+	"mockserver/internal/harness"
+	"mockserver/listener/program/programtest"
+)
+
+func TestMain(m *testing.M) {
+	programtest.Use()
+	harness.MoreAtOnce()
+	os.Exit(m.Run())
+}
