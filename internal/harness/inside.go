@@ -53,7 +53,8 @@ func (p *Process) pid() int {
 	return p.Cmd.Process.Pid
 }
 
-func runsInside(t *testing.T) bool {
+// RunsInside reports whether Launch runs programs in the process of the test.
+func RunsInside(t *testing.T) bool {
 	if Inside == nil || os.Getenv("MOCKSERVER_PROCESS_TESTS") == "1" {
 		return false
 	}

@@ -51,7 +51,7 @@ type Process struct {
 // and its own working directory. The program is stopped at the end of the test.
 func Launch(t *testing.T, env []string, args ...string) *Process {
 	t.Helper()
-	if runsInside(t) {
+	if RunsInside(t) {
 		return launchInside(t, append(variables(t), env...), args)
 	}
 	return LaunchIn(t, t.TempDir(), env, args...)

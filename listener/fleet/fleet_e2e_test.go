@@ -19,11 +19,13 @@ import (
 
 	"mockserver/internal/harness"
 	"mockserver/internal/histogram"
+	"mockserver/listener/program/programtest"
 	"mockserver/listener/runs"
 	"mockserver/listener/verdict"
 )
 
 func TestMain(m *testing.M) {
+	programtest.Use()
 	harness.MoreAtOnce()
 	os.Exit(m.Run())
 }
@@ -43,6 +45,7 @@ type member struct {
 	*harness.Process
 	admin   *harness.Process
 	address string
+	dir     string // of its configuration
 }
 
 // start starts the replica at an address.
@@ -53,10 +56,14 @@ func start(t *testing.T, all []string, i int, configuration string, args ...stri
 	if !slices.Contains(args, "--verdict") {
 		args = append(args, "--verdict", calm)
 	}
-	p := harness.LaunchIn(t, dir, nil, append([]string{"-c", file, "--admin", all[i], "--fleet", strings.Join(all, ","), "--journal-sample", "1"}, args...)...).Listening()
-	m := &member{Process: p, admin: harness.AdminOf(p), address: all[i]}
-	t.Cleanup(func() { _ = p.Cmd.Process.Signal(syscall.SIGCONT) })
-	return m
+	args = append([]string{"-c", file, "--admin", all[i], "--fleet", strings.Join(all, ","), "--journal-sample", "1"}, args...)
+	var p *harness.Process
+	if harness.RunsInside(t) {
+		p = harness.Launch(t, nil, args...).Listening()
+	} else {
+		p = harness.LaunchIn(t, dir, nil, args...).Listening()
+	}
+	return &member{Process: p, admin: harness.AdminOf(p), address: all[i], dir: dir}
 }
 
 // threeOf starts three replicas that agree.
@@ -245,6 +252,7 @@ func requestsRead(t *testing.T, m *member, id string, n uint64) {
 
 func TestFleet_AKilledReplicaIsLostAndItsNumbersStay(t *testing.T) {
 	t.Parallel()
+	harness.NeedsProcess(t) // one is killed
 	all := threeOf(t)
 	id := begin(t, all[0], "")
 	counted := load(t, all, 10)
@@ -269,6 +277,7 @@ func TestFleet_AKilledReplicaIsLostAndItsNumbersStay(t *testing.T) {
 
 func TestFleet_AFrozenReplicaIsLost(t *testing.T) {
 	t.Parallel()
+	harness.NeedsProcess(t) // one is suspended
 	all := threeOf(t)
 	id := begin(t, all[0], "")
 	counted := load(t, all, 10)
@@ -283,6 +292,7 @@ func TestFleet_AFrozenReplicaIsLost(t *testing.T) {
 
 func TestFleet_ARestartedReplicaIsLost(t *testing.T) {
 	t.Parallel()
+	harness.NeedsProcess(t) // one is killed
 	ports := harness.UnusedAddresses(t, 2)
 	first, second := start(t, ports, 0, configuration), start(t, ports, 1, configuration)
 	agreed(t, first)
@@ -298,6 +308,7 @@ func TestFleet_ARestartedReplicaIsLost(t *testing.T) {
 
 func TestFleet_WithoutItsCoordinatorARunIsTakenOver(t *testing.T) {
 	t.Parallel()
+	harness.NeedsProcess(t) // one is killed
 	all := threeOf(t)
 	id := begin(t, all[0], "")
 	counted := load(t, all[1:], 10)
@@ -314,6 +325,7 @@ func TestFleet_WithoutItsCoordinatorARunIsTakenOver(t *testing.T) {
 // the verdict names the replica.
 func TestFleet_AStarvedReplicaIsNamed(t *testing.T) {
 	t.Parallel()
+	harness.NeedsProcess(t) // one is suspended
 	ports := harness.UnusedAddresses(t, 2)
 	first, second := start(t, ports, 0, configuration), start(t, ports, 1, configuration, "--verdict", strings.Replace(calm, "probe-p99=off,", "", 1))
 	agreed(t, first)
@@ -395,6 +407,7 @@ type replaced struct {
 
 func TestFleet_AChangeIsForAllOrNone(t *testing.T) {
 	t.Parallel()
+	harness.NeedsProcess(t) // one is killed
 	ports := harness.UnusedAddresses(t, 3)
 	first, second := start(t, ports, 0, configuration), start(t, ports, 1, configuration)
 	change := func(m *member, status int, text string) (got replaced) {
@@ -412,7 +425,7 @@ func TestFleet_AChangeIsForAllOrNone(t *testing.T) {
 	all := []*member{first, second, third}
 	agreed(t, first)
 	// Only one replica has the file: none is changed.
-	harness.WriteFile(t, first.Cmd.Dir, "rows.json", `[{"id": 1}]`)
+	harness.WriteFile(t, first.dir, "rows.json", `[{"id": 1}]`)
 	got := change(second, 422, "- data: {name: rows, key: id, from: {path: rows.json}}\n- endpoint: {path: /new, response: {body: two}}\n")
 	if got.Code != "invalid_configuration" || len(got.Replicas) != 2 || got.Agreed {
 		t.Errorf("got %+v", got)
@@ -449,6 +462,7 @@ func TestFleet_AChangeIsForAllOrNone(t *testing.T) {
 
 func TestFleet_QuestionsGoToAll(t *testing.T) {
 	t.Parallel()
+	harness.NeedsProcess(t) // one is killed
 	all := threeOf(t)
 	for i, m := range all {
 		for range i + 1 {
@@ -585,6 +599,7 @@ func TestFleetRun_ReportsAndPassesTheCommandThrough(t *testing.T) {
 // learned about the other replicas.
 func TestFleetRun_SurvivesAnyReplica(t *testing.T) {
 	t.Parallel()
+	harness.NeedsProcess(t) // one is killed
 	all := threeOf(t)
 	dir := t.TempDir()
 	p := around(t, dir, []string{"--admin", all[0].address}, waiting(0)...)
