@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -519,6 +520,17 @@ func (m members) with(key, value string) members {
 	return n
 }
 
+var patterns sync.Map // compiled, by their texts
+
+func patternOf(r table.Row) *regexp.Regexp {
+	if compiled, found := patterns.Load(r.Pattern); found {
+		return compiled.(*regexp.Regexp)
+	}
+	compiled := regexp.MustCompile(r.Pattern)
+	patterns.Store(r.Pattern, compiled)
+	return compiled
+}
+
 // least returns maps with the keys that a table requires, one for each choice that other keys may
 // depend on: a word of an enum, and a file or a URL for a text.
 func least(rows []table.Row) []members {
@@ -547,7 +559,7 @@ func least(rows []table.Row) []members {
 			choices = []string{"1"}
 		default:
 			choices = slices.DeleteFunc([]string{`"/x"`, `"http://a/b"`, `"x-1"`}, func(text string) bool {
-				return r.Pattern != "" && !regexp.MustCompile(r.Pattern).MatchString(strings.Trim(text, `"`))
+				return r.Pattern != "" && !patternOf(r).MatchString(strings.Trim(text, `"`))
 			})
 		}
 		var more []members
@@ -615,10 +627,12 @@ func eachValue(try func(row string, form string, document []byte, accepted bool)
 			continue // the same table in another place
 		}
 		tried[name] = true
+		before, after, _ := bytes.Cut(around(p.path, "\x00"), []byte{0})
+		required := least(p.table)
 		for _, r := range p.table {
 			for _, form := range forms(r) {
-				for _, m := range least(p.table) {
-					document := around(p.path, m.with(givenKey(r), form).String())
+				for _, m := range required {
+					document := slices.Concat(before, []byte(m.with(givenKey(r), form).String()), after)
 					try(rowName(p.table, r), form, document, Parse("f.json", document).Problems.Err() == nil)
 				}
 			}
@@ -698,7 +712,7 @@ func (c *choices) value(name string, r table.Row) string {
 }
 
 // goodForms returns the forms that each row accepts.
-func goodForms() map[string][]string {
+var goodForms = sync.OnceValue(func() map[string][]string {
 	good := map[string][]string{}
 	eachValue(func(row, form string, _ []byte, ok bool) {
 		if ok {
@@ -706,7 +720,7 @@ func goodForms() map[string][]string {
 		}
 	})
 	return good
-}
+})
 
 func (c choices) document() []byte {
 	return []byte(`[{"endpoint": ` + c.table(table.Rows(item.EndpointFields)) + "}]")
@@ -721,11 +735,11 @@ func TestMadeConfigurationsThatAreAcceptedFollowTheSchema(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	accepted := 0
 	for range tries {
-		bytes := make([]byte, 80)
-		for i := range bytes {
-			bytes[i] = byte(random.Uint32())
+		chosen := make([]byte, 80)
+		for i := range chosen {
+			chosen[i] = byte(random.Uint32())
 		}
-		text := choices{bytes, good}.document()
+		text := choices{chosen, good}.document()
 		if Parse("f.json", text).Problems.Err() != nil {
 			continue
 		}

@@ -372,7 +372,7 @@ func freePort(t *testing.T) string {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	return portOf(t, l.Addr().String())
+	return harness.PortOf(t, l.Addr().String())
 }
 
 // documents returns the YAML documents of a file. An unknown key is an error in the file or in the

@@ -33,6 +33,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"mockserver/internal/harness"
+	"mockserver/internal/harness/volume"
 )
 
 const (
@@ -93,9 +94,11 @@ var tools = struct {
 }{built: map[string]error{}}
 
 // built returns the path of a program of .ci/tools, such as the one that renders as Helm does. The
-// first test that needs it builds it, and the other tests wait.
+// first test that needs it builds it, and the other tests wait. Linking Helm or BuildKit takes many
+// seconds, so only tests at full volume do it.
 func built(t *testing.T, dir string) string {
 	t.Helper()
+	volume.Only(t)
 	program := filepath.Join(scratch(), filepath.Base(dir))
 	tools.Lock()
 	defer tools.Unlock()
@@ -338,7 +341,7 @@ func TestRelease_TheNativeBinaryRuns(t *testing.T) {
 	file := harness.WriteFile(t, t.TempDir(), "mock.yml", harness.One("released"))
 	p := harness.LaunchCommand(t, exec.Command(native, "-c", file), t.TempDir(), nil).Listening()
 	p.Get("/a").Want(t, 200, "released")
-	h := harness.LaunchCommand(t, exec.Command(native, "health"), t.TempDir(), []string{"PORT=" + portOf(t, p.URL)})
+	h := harness.LaunchCommand(t, exec.Command(native, "health"), t.TempDir(), []string{"PORT=" + harness.PortOf(t, p.URL)})
 	if code := h.Exit(); code != 0 {
 		t.Errorf("health: got exit code %d", code)
 	}

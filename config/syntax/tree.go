@@ -22,9 +22,9 @@ type tree struct {
 
 // newNode allocates a node.
 func (t *tree) newNode(kind Kind, text Text) *Node {
-	const slabSize = 256
+	const first, most = 16, 256 // of a slab
 	if len(t.slab) == cap(t.slab) {
-		t.slab = make([]Node, 0, slabSize)
+		t.slab = make([]Node, 0, max(first, min(2*cap(t.slab), most)))
 	}
 	t.slab = append(t.slab, Node{Kind: kind, Text: text})
 	return &t.slab[len(t.slab)-1]

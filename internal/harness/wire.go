@@ -87,3 +87,13 @@ func Closing(t *testing.T, raw string) Answer {
 	}
 	return Answer{resp.StatusCode, resp.Proto, resp.Header, string(body), resp.ContentLength}
 }
+
+// PortOf returns the port of "host:port" or "http://host:port".
+func PortOf(t *testing.T, address string) string {
+	t.Helper()
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(address, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}

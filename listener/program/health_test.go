@@ -1,4 +1,4 @@
-package deploy_test
+package program_test
 
 import (
 	"bufio"
@@ -12,16 +12,6 @@ import (
 
 	"mockserver/internal/harness"
 )
-
-// portOf returns the port of "host:port" or "http://host:port".
-func portOf(t *testing.T, address string) string {
-	t.Helper()
-	_, port, err := net.SplitHostPort(strings.TrimPrefix(address, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
-}
 
 // loopback listens on a free port and calls a function for each connection.
 func loopback(t *testing.T, each func(net.Conn)) string {
@@ -41,7 +31,7 @@ func loopback(t *testing.T, each func(net.Conn)) string {
 			go each(c)
 		}
 	}()
-	return portOf(t, l.Addr().String())
+	return harness.PortOf(t, l.Addr().String())
 }
 
 func TestHealth_WhatDoesNotAnswerAsAMockServer(t *testing.T) {
@@ -50,7 +40,7 @@ func TestHealth_WhatDoesNotAnswerAsAMockServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	free := portOf(t, gone.Addr().String())
+	free := harness.PortOf(t, gone.Addr().String())
 	gone.Close()
 	other := httptest.NewUnstartedServer(http.NotFoundHandler())
 	other.Config.DisableGeneralOptionsHandler = true // net/http would answer OPTIONS * for it
@@ -73,7 +63,7 @@ func TestHealth_WhatDoesNotAnswerAsAMockServer(t *testing.T) {
 		{"it begins an answer", speaks("HTTP/1.1 200 OK\r\nContent-"), []string{"no HTTP answer"}},
 		{"it closes", speaks(""), []string{"closed without an answer"}},
 		{"it speaks another protocol", speaks("SSH-2.0-OpenSSH_9.9\r\n"), []string{"no HTTP answer", "SSH-2.0"}},
-		{"it is another HTTP server", portOf(t, other.URL), []string{"status 404"}},
+		{"it is another HTTP server", harness.PortOf(t, other.URL), []string{"status 404"}},
 		{"its port is unknown", "0", []string{"port 0", "--port"}},
 		{"its port is none", "http", []string{"PORT", "65535"}},
 	} {
@@ -112,7 +102,7 @@ func TestHealth_AServerThatAnswers(t *testing.T) {
 				l.Close()
 			}
 			p := harness.Launch(t, []string{"HOST=" + c.host}, "-c", file).Listening()
-			port := portOf(t, p.URL)
+			port := harness.PortOf(t, p.URL)
 			for _, env := range [][]string{{"HOST=" + c.asked, "PORT=" + port}, {"HOST=" + c.asked, "PORT=" + port, "CONFIG=/no/such/file.yml"}} {
 				code, stdout, stderr := harness.Refused(t, env, "health")
 				if code != 0 || stderr != "" || !harness.ContainsAll(stdout, []string{"healthy: " + c.reached + ":" + port}) {
@@ -132,7 +122,7 @@ func TestHealth_InJSON(t *testing.T) {
 	for port, want := range map[string]struct {
 		code       int
 		level, msg string
-	}{portOf(t, p.URL): {0, "INFO", "healthy"}, "0": {1, "ERROR", "not healthy"}} {
+	}{harness.PortOf(t, p.URL): {0, "INFO", "healthy"}, "0": {1, "ERROR", "not healthy"}} {
 		code, stdout, stderr := harness.Refused(t, []string{"PORT=" + port}, "health", "-f", "json")
 		var line struct{ Level, Msg string }
 		if err := json.Unmarshal([]byte(stdout+stderr), &line); err != nil || code != want.code || line.Level != want.level || line.Msg != want.msg {
