@@ -322,6 +322,7 @@ func TestBench_ExamplesAreMeasured(t *testing.T) {
 // With --together all servers are loaded at once, including rivals; they exit with bench, however
 // bench exits.
 func TestBench_Together(t *testing.T) {
+	volume.Only(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("rivals are started by sh")
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
+	"mockserver/internal/harness/volume"
 	"mockserver/internal/histogram"
 	"mockserver/listener/record"
 	"mockserver/listener/wire"
@@ -139,7 +140,7 @@ func TestDirect_LooksForItsClient(t *testing.T) {
 		}
 	}()
 	turns := 260 // iterations of each of three loops
-	if testing.Short() {
+	if !volume.Full() {
 		turns = 100
 	}
 	long := send("POST", "/long", "{\"n\":["+strings.Repeat("1,", turns)+"1]}")

@@ -17,6 +17,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/config/syntax"
+	"mockserver/internal/harness/volume"
 	"mockserver/listener"
 
 	"github.com/coder/websocket"
@@ -46,7 +47,10 @@ func around(opening, inside, closing string) string {
 func TestNesting_OfConfigurations(t *testing.T) {
 	smallStack(t)
 	t.Run("strict", func(t *testing.T) { nestConfigurations(t, true) })
-	t.Run("not strict", func(t *testing.T) { nestConfigurations(t, false) })
+	t.Run("not strict", func(t *testing.T) {
+		volume.Only(t)
+		nestConfigurations(t, false)
+	})
 }
 
 // nestConfigurations reloads each of the configurations. With strict, those that can be refused

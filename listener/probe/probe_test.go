@@ -57,12 +57,14 @@ func listen(t *testing.T, network, address string) net.Listener {
 // until waits until the figures are as expected.
 func until(t *testing.T, p *Probe, what string, holds func(Figures) bool) Figures {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; runtime.Gosched() {
+	ticker := time.NewTicker(time.Millisecond)
+	defer ticker.Stop()
+	for deadline := time.Now().Add(time.Minute); ; {
 		f := p.Figures()
 		if holds(f) {
 			return f
 		}
-		if time.Now().After(deadline) {
+		if now := <-ticker.C; now.After(deadline) {
 			t.Fatalf("condition never met: %s; got %d beats, %d back, %d waiting, %d failed (%v)", what, f.Serving.Beats.Count, f.Serving.Echoes.Count, f.Waiting.Count, f.Failed, f.Problem)
 		}
 	}

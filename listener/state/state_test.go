@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"mockserver/internal/harness/volume"
 	"mockserver/listener/state"
 )
 
@@ -230,7 +231,7 @@ func TestSet_IsWhatAListWouldBe(t *testing.T) {
 	for _, size := range []struct{ rows, keys, steps int }{{0, 40, 1500}, {3, 43, 1500}, {60, 100, 1500}, {100, 1000, 120}} {
 		n := size.rows
 		every := size.steps / 60
-		if testing.Short() { // nothing in it runs concurrently
+		if !volume.Full() {
 			every *= 4
 		}
 		random := rand.New(rand.NewPCG(7, uint64(n)))
@@ -849,9 +850,7 @@ func TestStore_AReplacedSetMovesNothing(t *testing.T) {
 // TestMemory_HoldsItsBounds inserts rows for a long time with each policy: the memory use of the
 // process stays as it was when the set became full, and is about what the set reports.
 func TestMemory_HoldsItsBounds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("large volumes are skipped with -short")
-	}
+	volume.Only(t)
 	const limit = 4 << 20
 	for _, oldest := range []bool{true, false} {
 		store := state.New(0)
