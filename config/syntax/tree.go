@@ -22,7 +22,7 @@ type tree struct {
 
 // newNode allocates a node.
 func (t *tree) newNode(kind Kind, text Text) *Node {
-	const first, most = 16, 256 // of a slab
+	const first, most = 32, 256 // of a slab
 	if len(t.slab) == cap(t.slab) {
 		t.slab = make([]Node, 0, max(first, min(2*cap(t.slab), most)))
 	}
