@@ -37,6 +37,7 @@ func jsonList(n int) string { return "[" + strings.Repeat("1,", n-1) + "1]" }
 // replaced by one of the server's own errors, which names the endpoint and the limit, and is
 // logged.
 func TestBound_WhatTemplatesMake(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it keeps a CPU busy for some seconds")
 	}
@@ -95,6 +96,7 @@ func TestBound_WhatTemplatesMake(t *testing.T) {
 
 // Rendering stops soon after the client leaves, long before it would have finished.
 func TestBound_AClientThatLeavesStopsRendering(t *testing.T) {
+	t.Parallel()
 	p := harness.Serving(t, `- endpoint:
     method: POST
     path: /slow

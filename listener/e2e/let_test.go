@@ -10,6 +10,7 @@ import (
 
 // The client and the webhooks that are sent later get the same values.
 func TestLet_IsSharedWithWebhooks(t *testing.T) {
+	t.Parallel()
 	target := harness.NewHookTarget(t, nil)
 	p := harness.Serving(t, strings.ReplaceAll(`
 - endpoint:
@@ -41,6 +42,7 @@ func TestLet_IsSharedWithWebhooks(t *testing.T) {
 // A mocks file declares values for operations of a document; the operations' own answers can also
 // use them.
 func TestLet_OfAnOperation(t *testing.T) {
+	t.Parallel()
 	target := harness.NewHookTarget(t, nil)
 	dir := t.TempDir()
 	document := harness.WriteFile(t, dir, "api.yml", `openapi: 3.0.3

@@ -113,6 +113,7 @@ func begun(p *harness.Process) (net.Conn, *bufio.Reader) {
 
 // The delay begins once a slow client has read its answer, however long that takes.
 func TestWebhook_DelayBeginsOnceASlowClientHasTheAnswer(t *testing.T) {
+	t.Parallel()
 	target := harness.NewHookTarget(t, nil)
 	p := harness.Serving(t, big(target, "0.1"))
 	_, r := begun(p)
@@ -131,6 +132,7 @@ func TestWebhook_DelayBeginsOnceASlowClientHasTheAnswer(t *testing.T) {
 
 // When a client disconnects, writing its answer stops, and the delay begins.
 func TestWebhook_OfAnAnswerThatIsBrokenOff(t *testing.T) {
+	t.Parallel()
 	target := harness.NewHookTarget(t, nil)
 	p := harness.Serving(t, big(target, "0"))
 	conn, _ := begun(p)
@@ -146,6 +148,7 @@ func TestWebhook_OfAnAnswerThatIsBrokenOff(t *testing.T) {
 // If the answer is still being written at the end of the grace period, the delay of its webhook
 // has not begun. The webhook is counted nevertheless.
 func TestWebhook_OfAnAnswerThatStoppingCutsOff(t *testing.T) {
+	t.Parallel()
 	p := harness.Serving(t, big(harness.NewHookTarget(t, nil), "3600"), "--grace", "200ms")
 	begun(p)
 	p.Signal(syscall.SIGTERM)
@@ -159,6 +162,7 @@ func TestWebhook_OfAnAnswerThatStoppingCutsOff(t *testing.T) {
 // An incomplete request that is pipelined after another one delays neither the answer to the first
 // nor its webhook.
 func TestWebhook_OfPipelinedRequests(t *testing.T) {
+	t.Parallel()
 	const size = 6000 // more than the buffer of a connection, and less than twice its size
 	target := harness.NewHookTarget(t, nil)
 	p := harness.Serving(t, fmt.Sprintf(`- endpoint:
@@ -196,6 +200,7 @@ func TestWebhook_OfPipelinedRequests(t *testing.T) {
 // A client that keeps its connection open after its last answer, so that the server reads and
 // discards its input for a while, delays no webhook.
 func TestWebhook_IsNotHeldUpByWhatIsDiscarded(t *testing.T) {
+	t.Parallel()
 	target := harness.NewHookTarget(t, nil)
 	p := harness.Serving(t, harness.WithHook("/a", target.URL+"/a", "")+fmt.Sprintf(marker, target.URL))
 	conn := raw(p, "POST /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 0\r\n\r\nmore")

@@ -62,6 +62,7 @@ const okAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 // For each kind of answer, or of failure to answer, the test checks how often the webhook is
 // tried, three times at most, and what is counted.
 func TestWebhook_WhatTargetsDo(t *testing.T) {
+	t.Parallel()
 	status := func(lines ...string) func(n int, conn net.Conn) {
 		return func(n int, conn net.Conn) {
 			say(conn, "HTTP/1.1 "+lines[min(n, len(lines))-1]+"\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
@@ -145,6 +146,7 @@ func TestWebhook_WhatTargetsDo(t *testing.T) {
 // Webhooks to a target that never answers do not delay those to another target, which arrive while
 // all the others are still waiting.
 func TestWebhook_ADeadTargetBesideALiveOne(t *testing.T) {
+	t.Parallel()
 	const dead, live = 3000, 100
 	target := harness.NewHookTarget(t, nil)
 	p := harness.Serving(t, harness.WithHook("/dead", harness.Mute(t), ", timeout: 1h")+harness.WithHook("/live", target.URL, ", body: {n: '{{query-params.n}}'}"), "--grace", "10ms")
@@ -169,6 +171,7 @@ func TestWebhook_ADeadTargetBesideALiveOne(t *testing.T) {
 // counted. It affects neither the response nor other webhooks. A part that may be a password is
 // not logged.
 func TestWebhook_URLsThatAreNone(t *testing.T) {
+	t.Parallel()
 	target := harness.NewHookTarget(t, nil)
 	p := harness.Serving(t, `- endpoint:
     method: POST
@@ -209,6 +212,7 @@ func TestWebhook_URLsThatAreNone(t *testing.T) {
 // One address may serve many hosts: a declared Host is sent, and so are a user's own idempotency
 // key and authorization.
 func TestWebhook_HeadersOfTheUsersOwn(t *testing.T) {
+	t.Parallel()
 	target := harness.NewHookTarget(t, nil)
 	own := strings.TrimPrefix(target.URL, "http://")
 	basic := func(text string) string { return "Basic " + base64.StdEncoding.EncodeToString([]byte(text)) }
@@ -252,6 +256,7 @@ func TestWebhook_HeadersOfTheUsersOwn(t *testing.T) {
 
 // Webhooks work with URLs in every valid form; the test checks what is requested.
 func TestWebhook_FormsOfURLs(t *testing.T) {
+	t.Parallel()
 	target := harness.NewHookTarget(t, nil)
 	port := target.URL[strings.LastIndexByte(target.URL, ':')+1:]
 	spec := harness.WithHook("/scheme", "HTTP://LOCALHOST:"+port+"/A", "") +
@@ -273,6 +278,7 @@ func TestWebhook_FormsOfURLs(t *testing.T) {
 }
 
 func TestWebhook_IPv6WithAZone(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp6", "[::1]:0")
 	if err != nil {
 		t.Skipf("no IPv6 here: %v", err)

@@ -19,6 +19,7 @@ import (
 // TestWebhook_SaysWhatTheRequestGave sends the same webhook declared in both syntaxes, with values
 // from all sources in all of its parts.
 func TestWebhook_SaysWhatTheRequestGave(t *testing.T) {
+	t.Parallel()
 	const yaml = `- endpoint:
     method: POST
     path: /orders/:id
@@ -81,6 +82,7 @@ func macOf(key, text string) string {
 
 // A body that looks like JSON stays JSON if a placeholder determines its content type.
 func TestWebhook_ATypeThatIsAPlaceholder(t *testing.T) {
+	t.Parallel()
 	target := harness.NewHookTarget(t, nil)
 	p := harness.Serving(t, harness.WithHook("/a", target.URL, `, headers: {Content-Type: "{{query-params.type}}"}, body: '{"q": "{{query-params.q}}"}'`))
 	p.Do("POST", "/a?type=application/json&q=%22", "")
@@ -90,6 +92,7 @@ func TestWebhook_ATypeThatIsAPlaceholder(t *testing.T) {
 }
 
 func TestWebhook_Methods(t *testing.T) {
+	t.Parallel()
 	target := harness.NewHookTarget(t, nil)
 	var spec strings.Builder
 	methods := []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}
@@ -134,6 +137,7 @@ func TestWebhook_IsAPOSTUnlessDeclared(t *testing.T) {
 }
 
 func TestWebhook_Conditions(t *testing.T) {
+	t.Parallel()
 	target := harness.NewHookTarget(t, nil)
 	cases := []struct {
 		condition, query, body string
@@ -218,6 +222,7 @@ func TestWebhook_Conditions(t *testing.T) {
 
 // Each of several webhooks has its own condition, delay and texts.
 func TestWebhook_SeveralOfOneEndpoint(t *testing.T) {
+	t.Parallel()
 	target := harness.NewHookTarget(t, nil)
 	p := harness.Serving(t, fmt.Sprintf(`- endpoint:
     method: POST
@@ -241,6 +246,7 @@ func TestWebhook_SeveralOfOneEndpoint(t *testing.T) {
 }
 
 func TestWebhook_RetriesAndSignatures(t *testing.T) {
+	t.Parallel()
 	target := harness.NewHookTarget(t, func(n int, w http.ResponseWriter, _ *http.Request) {
 		if n <= 2 {
 			w.WriteHeader(500)
@@ -270,6 +276,7 @@ func TestWebhook_RetriesAndSignatures(t *testing.T) {
 
 // A chain of webhooks that trigger each other stops at depth 10.
 func TestWebhook_ALoopIsCut(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -300,6 +307,7 @@ func TestWebhook_ALoopIsCut(t *testing.T) {
 }
 
 func TestWebhook_MorePendingThanMayBe(t *testing.T) {
+	t.Parallel()
 	q := harness.Serving(t, strings.Replace(harness.WithHook("/a", "http://127.0.0.1:1/", ""), "sleep-time: 0", "sleep-time: 3600", 1), "--max-pending-webhooks", "3", "--grace", "100ms")
 	for range 10 {
 		q.Do("POST", "/a", "").Want(t, 201, `{"ok":true}`)
@@ -314,6 +322,7 @@ func TestWebhook_MorePendingThanMayBe(t *testing.T) {
 
 // Webhooks that fall due within the grace period are sent; the rest are counted.
 func TestWebhook_DrainOnSIGTERM(t *testing.T) {
+	t.Parallel()
 	target := harness.NewHookTarget(t, nil)
 	p := harness.Serving(t, strings.Replace(harness.WithHook("/soon", target.URL, ""), "sleep-time: 0", "sleep-time: 0.5", 1)+
 		strings.Replace(harness.WithHook("/late", target.URL, ""), "sleep-time: 0", "sleep-time: 3600", 1))
@@ -329,6 +338,7 @@ func TestWebhook_DrainOnSIGTERM(t *testing.T) {
 }
 
 func TestWebhook_SecondSignalEndsTheDrain(t *testing.T) {
+	t.Parallel()
 	p := harness.Serving(t, strings.Replace(harness.WithHook("/soon", "http://127.0.0.1:1", ""), "sleep-time: 0", "sleep-time: 15", 1), "--grace", "1h")
 	p.Do("POST", "/soon", "")
 	p.Signal(syscall.SIGTERM)
@@ -341,6 +351,7 @@ func TestWebhook_SecondSignalEndsTheDrain(t *testing.T) {
 
 // A reload keeps pending webhooks.
 func TestWebhook_ReloadKeepsWhatIsPending(t *testing.T) {
+	t.Parallel()
 	target := harness.NewHookTarget(t, nil)
 	dir := t.TempDir()
 	file := harness.WriteFile(t, dir, "mock.yml", strings.Replace(harness.WithHook("/a", target.URL+"/old", ""), "sleep-time: 0", "sleep-time: 1", 1))
