@@ -298,6 +298,7 @@ func TestHTTP2_None(t *testing.T) {
 // An HTTP/1.1 connection that has reached its maximum age is closed after its next response, which
 // announces it.
 func TestMaxConnectionAge(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{"same", "{{path}}"} {
 		server := started(t, hello(text), listener.Options{MaxConnectionAge: time.Nanosecond})
 		client := &http.Client{Transport: &http.Transport{}}

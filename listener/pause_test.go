@@ -161,6 +161,7 @@ func TestPause_Ends(t *testing.T) {
 // A client that closes its side of the connection counts as having left, unless its request
 // announced that it sends no more: it may then be waiting for the answer.
 func TestPause_OfAClientThatSendsNoMore(t *testing.T) {
+	t.Parallel()
 	server, err := Start(config.Parse("mock.yml", []byte(delayedBy1s)), Options{})
 	if err != nil {
 		t.Fatal(err)

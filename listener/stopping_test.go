@@ -67,6 +67,7 @@ func (p *pointed) Write(b []byte) (n int, err error) {
 // Whenever the shutdown begins while pipelined requests are served, the answers that were sent
 // arrive, and the last one says that no more follow.
 func TestHurry_LosesNoAnswerOfPipelinedRequests(t *testing.T) {
+	t.Parallel()
 	s := configured(t, timed)
 	warm(t, s)
 	const requests = 4

@@ -313,6 +313,7 @@ func TestTLS_ClientCertificates(t *testing.T) {
 // A session that began with one client CA is not resumed once that CA is replaced, whether or not
 // the ticket keys come from a file.
 func TestTLS_ReplacedClientCAEndsSessions(t *testing.T) {
+	t.Parallel()
 	for _, keys := range []string{"", strings.Repeat("q", 43) + "=\n"} {
 		for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 			ca, next, dir := harness.NewCA(t, "clients"), harness.NewCA(t, "next"), t.TempDir()
@@ -350,6 +351,7 @@ func TestTLS_ReplacedClientCAEndsSessions(t *testing.T) {
 
 // No request over a new connection fails while certificates change.
 func TestTLS_ReloadUnderLoad(t *testing.T) {
+	t.Parallel()
 	ca, dir := harness.NewCA(t, "test"), t.TempDir()
 	cert, key := ca.Files(dir, "a", harness.Leaf{CN: "v0", Names: []string{"a.test"}})
 	server, log := secured(t, certs.Options{Pairs: pairs(cert, key)})

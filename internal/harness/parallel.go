@@ -7,7 +7,7 @@ import (
 )
 
 // atOnce is how many tests run at the same time for each processor.
-const atOnce = 3
+const atOnce = 6
 
 // MoreAtOnce makes more tests run at the same time than there are processors, unless -parallel sets
 // the number: tests of the program spend most of their time waiting for it. TestMain calls it.

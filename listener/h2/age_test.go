@@ -20,6 +20,7 @@ func (h slow) Serve(s *Stream) {
 // A connection that is never idle for long also ends at its maximum age, and all its requests are
 // answered.
 func TestAge_BusyConnection(t *testing.T) {
+	t.Parallel()
 	a := &answers{}
 	s := serve(t, a, func(s *Server) { s.Handler, s.MaxAge = slow{a}, 100*time.Millisecond })
 	c := s.dial(t).begin()

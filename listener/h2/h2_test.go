@@ -248,6 +248,7 @@ func (s *serving) drain() {
 
 // A connection that has reached its maximum age is also drained.
 func TestMaxAge(t *testing.T) {
+	t.Parallel()
 	s := serve(t, &answers{inline: true}, func(s *Server) { s.MaxAge = time.Millisecond })
 	c := s.dial(t).begin()
 	c.get(1, "/")

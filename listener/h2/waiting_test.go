@@ -11,6 +11,7 @@ import (
 // gets the responses that it had asked for once it has room. Responses that take no memory do not
 // count.
 func TestWaiting(t *testing.T) {
+	t.Parallel()
 	s := serve(t, &answers{inline: true, large: make([]byte, 4<<20)}, nil)
 	c := s.dial(t).begin(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
 	const streams, answered = 40, maxWaiting / (4 << 20)
