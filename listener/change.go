@@ -85,12 +85,6 @@ func (s *Server) serveRows(a *answer, c *call) bool {
 	if a.declared != 0 {
 		c.reply.Status = a.declared
 	}
-	for i := range a.headers {
-		if h := &a.headers[i]; h.template == nil {
-			c.reply.Add(h.name, h.value)
-		} else {
-			c.reply.AddTemplate(h.name, h.template, &c.Request)
-		}
-	}
+	a.addHeaders(c)
 	return true
 }

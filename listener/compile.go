@@ -10,7 +10,6 @@ import (
 	"mockserver/config"
 	"mockserver/config/syntax"
 	"mockserver/fetcher"
-	"mockserver/internal/semantics"
 	"mockserver/internal/tags"
 	"mockserver/listener/data"
 	"mockserver/listener/record"
@@ -239,50 +238,6 @@ func (c *compiler) answer(e *config.Endpoint, scope *renderer.Scope) (answer, sy
 		}
 	}
 	return a, append(problems, wrong...)
-}
-
-// headers compiles the declared headers. It returns the form of the body, which Content-Type
-// determines; a file without one is JSON.
-func (c *compiler) headers(a *answer, resp *config.Response, scope *renderer.Scope) (form renderer.Form, problems syntax.Problems) {
-	form = renderer.FormOf(defaultContentType(resp))
-	for i := range resp.Headers {
-		declared := &resp.Headers[i]
-		if semantics.ServerSets(declared.Name) {
-			continue
-		}
-		t := renderer.Literal(declared.Value.Value)
-		if !resp.Raw {
-			var wrong syntax.Problems
-			t, wrong = renderer.Compile(declared.Value, renderer.Header, scope)
-			problems = append(problems, wrong...)
-			if t == nil {
-				continue
-			}
-		}
-		if strings.EqualFold(declared.Name, "Content-Type") && (resp.External == nil || t.BodyForm() != renderer.Inferred) {
-			form = t.BodyForm()
-		}
-		text, static := t.Static()
-		switch {
-		case static && strings.EqualFold(declared.Name, "Content-Type"):
-			a.contentType = text
-		case static:
-			a.headers = append(a.headers, header{name: declared.Name, value: text})
-		default:
-			a.headers = append(a.headers, header{name: declared.Name, template: t})
-		}
-	}
-	return form, problems
-}
-
-// declaredHeader returns the first declared value of a header, as written.
-func declaredHeader(resp *config.Response, name string) (string, bool) {
-	for i := range resp.Headers {
-		if strings.EqualFold(resp.Headers[i].Name, name) {
-			return resp.Headers[i].Value.Value, true
-		}
-	}
-	return "", false
 }
 
 func defaultContentType(resp *config.Response) string {

@@ -5,7 +5,6 @@ import (
 	"net"
 	"time"
 
-	"mockserver/listener/reply"
 	"mockserver/listener/wire"
 )
 
@@ -17,12 +16,7 @@ import (
 // isDirect reports whether an answer is made immediately and has only headers that our encoder
 // handles.
 func (a *answer) isDirect() bool {
-	for i := range a.headers {
-		if reply.IsSpecial(a.headers[i].name) {
-			return false
-		}
-	}
-	return !a.disturbed && !a.waits && a.proxy == nil && (a.source == nil || !a.source.IsRemote()) && a.status >= 200 && a.status < 1000
+	return !a.disturbed && !a.hasSpecial() && !a.waits && a.proxy == nil && (a.source == nil || !a.source.IsRemote()) && a.status >= 200 && a.status < 1000
 }
 
 // headRoom is the space reserved for the head in front of a rendered body.

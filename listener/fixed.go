@@ -67,12 +67,7 @@ func (sn *snapshot) fix(routes []matcher.Route) {
 
 // isFixed reports whether the answer is the same for every request.
 func (a *answer) isFixed() bool {
-	for i := range a.headers {
-		if a.headers[i].template != nil {
-			return false
-		}
-	}
-	return a.template.IsNone() && a.source == nil && a.proxy == nil && len(a.hooks)+len(a.lets) == 0 && a.access == nil && a.resource == nil && !a.disturbed && (a.operation == nil || a.operation.IsFixed())
+	return a.template.IsNone() && !a.hasTemplates() && a.source == nil && a.proxy == nil && len(a.hooks)+len(a.lets) == 0 && a.access == nil && a.resource == nil && !a.disturbed && (a.operation == nil || a.operation.IsFixed())
 }
 
 // fixing is the scratch space for building fixed responses one after the other.

@@ -227,17 +227,6 @@ func (s *Server) write(a *answer, c *call) bool {
 	return true
 }
 
-// addHeaders adds the headers that an answer declares.
-func (a *answer) addHeaders(c *call) {
-	for i := range a.headers {
-		if h := &a.headers[i]; h.template == nil {
-			c.reply.Add(h.name, h.value)
-		} else {
-			c.reply.AddTemplate(h.name, h.template, &c.Request)
-		}
-	}
-}
-
 // respondExternal replies with an external body, or with the reason why it is not available.
 func (s *Server) respondExternal(a *answer, c *call) bool {
 	body, err := a.source.Body(&c.Request)

@@ -71,13 +71,6 @@ type answer struct {
 	outcomes  []answer         // the outcomes that rules choose from; nil for the answer itself
 }
 
-// header is one line of an answer's headers.
-type header struct {
-	name     string
-	value    string             // the value, if it is the same for every request
-	template *renderer.Template // otherwise the template
-}
-
 // compiler compiles snapshots, and keeps the state that outlives them.
 type compiler struct {
 	loader   *fetcher.Loader
