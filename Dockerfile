@@ -23,7 +23,7 @@ RUN --mount=type=cache,target=/root/.cache/go-build \
     go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$VERSION -X main.commit=$COMMIT" -o mockserver .
 
 FROM scratch
-# For bodies fetched over https.
+# For requests over HTTPS, such as those that fetch bodies.
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY --from=build /src/LICENSE /LICENSE
 # Not below /app, where a mount would hide it.
@@ -31,7 +31,7 @@ COPY --from=build /src/mockserver /usr/local/bin/mockserver
 WORKDIR /app
 ENV CONFIG=/app/mockserver.yml
 EXPOSE 8000
-# A number, so that a cluster can verify that it is not root.
+# A number, so that Kubernetes can verify that the user is not root.
 USER 65532:65532
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --start-interval=1s --retries=3 \

@@ -6,8 +6,8 @@ COMMIT  := $(shell git describe --exclude '*' --always --abbrev=12 --dirty 2>/de
 DIST    := dist
 IMAGE   := mockserver
 
-# The same flags as in the Dockerfile. No path, time or state of the
-# repository gets into a program: the same source gives the same bytes.
+# The same flags as in the Dockerfile. Apart from VERSION and COMMIT, no path, time
+# or state of the repository gets into a program: the same source gives the same bytes.
 BUILD   := go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)"
 
 RELEASE   := $(DIST)/mockserver-$(VERSION)

@@ -99,8 +99,9 @@ func TestProgram_ThatCannotAcceptDrains(t *testing.T) {
 	}
 }
 
-// When connections have used up the file descriptors, some are left for the admin address, which
-// reports the problem. Waiting connections are served as soon as descriptors are free again.
+// When connections have used up their share of the file descriptors, some are left for the admin
+// address, which reports the problem. Waiting connections are served as soon as descriptors are
+// free again.
 func TestProgram_AnswersTheAdminAddressWithoutDescriptors(t *testing.T) {
 	t.Parallel()
 	file := harness.WriteFile(t, t.TempDir(), "mock.yml", "- endpoint: {path: /a, response: {body: fine}}\n")

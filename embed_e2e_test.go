@@ -53,7 +53,7 @@ func typed(t *testing.T, dir, script string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-e", "-c", script)
 	cmd.Dir = dir
-	// The settings of this process are not passed on: a user has none.
+	// The settings of Go in this process do not apply: a user has none.
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
 	var problems strings.Builder
 	cmd.Stderr = &problems

@@ -237,7 +237,7 @@ func follow(t *testing.T, document string, found []block) {
 	}
 }
 
-// hasFlags fails the test unless a benchmark has the flags of a command.
+// hasFlags fails the test unless mockserver bench has the flags of a command of the manual.
 func (r *reader) hasFlags(command, by string) {
 	r.t.Helper()
 	if by != benchmarks {
@@ -289,8 +289,8 @@ type reader struct {
 
 const prompt = "--- the command ended with"
 
-// newReader returns a reader in a clone, with the program on the PATH and without any settings of
-// this process.
+// newReader returns a reader in a directory like a clone, with the program on the PATH and without
+// any settings of this process.
 func newReader(t *testing.T) *reader {
 	r := &reader{t: t, dir: t.TempDir(), ports: [3]string{portOfOurs(t), portOfOurs(t), portOfOurs(t)}}
 	here, err := os.Getwd()
@@ -330,7 +330,7 @@ func newReader(t *testing.T) *reader {
 		_ = cmd.Wait() // it exits when its input ends
 	})
 	r.shell, r.printed = in, bufio.NewReader(out)
-	// This go skips the time that it takes to build the same program again.
+	// This function replaces go run and go build, so that the same program is not built again.
 	r.run(`go() {
 if [ "$1 $2" = "run ." ]; then shift 2; mockserver "$@" && return 0; echo "exit status $?"; return 1
 elif [ "$1 $2" = "build -o" ]; then cp "$(command -v mockserver)" "$3"
@@ -342,7 +342,7 @@ ls() { command ls -C "$@"; }`) // as it prints to a terminal
 // env returns the environment of commands: the default port, and the address that the log shows.
 func (r *reader) env() []string { return []string{"PORT=" + r.ports[0], "HOST=0.0.0.0"} }
 
-// unbothered is a verdict that does not depend on the state of the machine that runs the test.
+// unbothered sets up a verdict that does not depend on the state of the machine that runs the test.
 const unbothered = "throttled=off,cpu-quota=off,machine=off,steal=off,cpu-wait=off,probe-p99=off,echo-p99=off,accept=off,backlog=off,scheduler-p99=off,gc-pause=off,descriptors=off,own-p99=off"
 
 // lastPort is the port that was tried last; it is below the ports that systems assign.

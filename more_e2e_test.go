@@ -8,6 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	harness.MoreAtOnce()
+	harness.MoreAtOnce(3)
 	os.Exit(m.Run())
 }

@@ -138,7 +138,7 @@ func busy(p *harness.Process, path string, answered func()) error {
 }
 
 // Clients that are busy when the program stops, and never retry, see no error: each is told on its
-// connection that it closes. A reload and SIGHUP make no difference.
+// connection that the connection closes. A reload and SIGHUP make no difference.
 func TestSignal_BusyConnectionsSeeNoError(t *testing.T) {
 	t.Parallel()
 	for _, signals := range [][]syscall.Signal{
@@ -254,7 +254,8 @@ func requesting(t *testing.T, p *harness.Process) (conns []net.Conn) {
 		t.Cleanup(func() { _ = conn.Close() })
 		conns = append(conns, conn)
 	}
-	// They are accepted in order, so they all are once another new one has an answer.
+	// Connections are accepted in order, so all of them are accepted once a later one has an
+	// answer.
 	probe, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 	if err != nil {
 		t.Fatal(err)

@@ -77,7 +77,7 @@ func TestWebhook_StoreSurvivesAFlippedByte(t *testing.T) {
 }
 
 // The process is killed fifty times while it accepts webhooks: every webhook whose response the
-// client saw is delivered, and no other is.
+// client saw is delivered, and no webhook is delivered that was not requested.
 func TestWebhook_StoreSurvivesKills(t *testing.T) {
 	target := harness.NewHookTarget(t, nil)
 	store := t.TempDir()

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Runs one fuzz target: fuzz.sh PACKAGE TARGET DURATION [PARALLEL], on PARALLEL CPUs, or on all.
 # FUZZ_BINARY and FUZZ_DIR name an existing test binary of the package, and the package's directory.
-# The binary may lack the instrumentation that guides the search: linking it for each target would
-# take longer than the short time of fuzzing in .ci/run.
+# The binary may lack the instrumentation that guides the search: .ci/run fuzzes for so short a time
+# that linking an instrumented binary for each target would take longer.
 #
 # When the time is up, Go's fuzzer sometimes reports its own deadline as a failure
 # (golang/go#75804). Such a run found nothing: its output about the failure is only
-# that line, whereas a real failure prints more, writes its input, or panics.
+# "context deadline exceeded", whereas a real failure prints more, writes its
+# input, or panics.
 set -uo pipefail
 package=$1 target=$2 duration=$3 parallel=${4:-$(getconf _NPROCESSORS_ONLN)}
 

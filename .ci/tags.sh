@@ -5,7 +5,7 @@
 #
 #   refs/heads/main        dev
 #   refs/tags/v1.2.3       v1.2.3, and latest unless there is a later stable release
-#   refs/tags/v1.2.3-rc.1  v1.2.3-rc.1: latest is the latest stable release
+#   refs/tags/v1.2.3-rc.1  v1.2.3-rc.1, never latest
 set -euo pipefail
 ref=$1 image=${2,,} # a registry accepts only lower case
 stable='^v[0-9]+(\.[0-9]+)+$'

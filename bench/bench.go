@@ -1,7 +1,7 @@
-// Package bench measures what the server can do on a machine: it starts the server and a bare
-// fasthttp handler as separate processes, checks the server's answers, loads both over loopback
-// sockets, and reports what a request costs. Command implements the command mockserver bench. A
-// program can also call Run:
+// Package bench measures what the server can do on a machine: it starts the server (the candidate)
+// and a bare fasthttp handler (the baseline) as separate processes, checks the server's answers,
+// loads both over loopback sockets, and reports what a request costs. Command implements the
+// command mockserver bench. A program can also call Run:
 //
 //	opts, err := bench.ReadOptions(args) // the arguments after "bench"
 //	opts.Program, err = os.Executable()

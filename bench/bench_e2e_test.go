@@ -213,7 +213,7 @@ func TestBench_LeavesNoProcessWhenKilled(t *testing.T) {
 	harness.Until(t, "the processes that it started exit", func() bool { return len(processesOf(t, dir)) == 0 })
 }
 
-// A server that dies under load is an error, whose message contains the last lines of its log.
+// If the server dies under load, the error contains the last lines of its log.
 func TestBench_TellsOfServerThatDies(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("processes are looked for in /proc")
@@ -415,8 +415,8 @@ func TestNoWebhooks_SendsNone(t *testing.T) {
 	}
 }
 
-// Bench lists limited endpoints with the reason, and measures endpoints with delays or faults
-// without them.
+// Bench lists limited endpoints with the reason. It measures endpoints that declare delays or
+// faults without the delays and faults.
 func TestBench_LeavesOutWhatIsNotTheMachines(t *testing.T) {
 	dir := t.TempDir()
 	file := harness.WriteFile(t, dir, "api.yml", `

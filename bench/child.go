@@ -20,7 +20,7 @@ func Attach(stdin io.Reader, signals chan<- os.Signal) {
 	go func() {
 		_, _ = io.Copy(io.Discard, stdin) // an error also means that the parent has exited
 		signals <- syscall.SIGTERM
-		time.AfterFunc(stopPatience, func() { signals <- syscall.SIGTERM }) // which stops at once
+		time.AfterFunc(stopPatience, func() { signals <- syscall.SIGTERM }) // a second signal stops the process at once
 	}()
 }
 

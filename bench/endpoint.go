@@ -142,7 +142,7 @@ func (r *run) dearest() {
 }
 
 // subjects checks the requests on the server itself, and turns them into subjects. Endpoints that
-// do not answer as declared are listed.
+// cannot be measured are added to r.listed.
 func (r *run) subjects(ctx context.Context, candidate side, endpoints []config.Endpoint, found []*request) ([]*subject, error) {
 	var subjects []*subject
 	for i := range endpoints {

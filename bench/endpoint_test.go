@@ -23,8 +23,8 @@ func requestsOf(t *testing.T, endpoints []config.Endpoint) []string {
 	return lines
 }
 
-// Every endpoint of the examples gets a request that it answers itself, unless that depends on its
-// condition or on the condition of another endpoint.
+// Every endpoint of the examples gets a request that it answers itself, unless it has a condition,
+// or an endpoint before it with the same method and path has one.
 func TestRequestsForExamples(t *testing.T) {
 	files, err := filepath.Glob("../examples/*.yml")
 	if err != nil || len(files) < 4 {

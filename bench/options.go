@@ -227,8 +227,8 @@ func (o *Options) checkScenarios(wrong func(format string, args ...any)) {
 	}
 }
 
-// defaults sets the options that were not given, except for the duration, which the endpoints of
-// a configuration share.
+// defaults sets the options that were not given. For a closed loop over the endpoints of a
+// configuration, fit sets the duration.
 func (o *Options) defaults() {
 	switch {
 	case o.Rounds != 0:

@@ -95,7 +95,7 @@ func TestReadOptions(t *testing.T) {
 	}
 }
 
-// Every flag is listed in the usage with its value.
+// Every flag is listed in the usage with its description.
 func TestUsageListsFlags(t *testing.T) {
 	for _, f := range table {
 		if want := "--" + f.Name; !strings.Contains(Usage(), want) || !strings.Contains(Usage(), f.Doc) {

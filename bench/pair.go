@@ -25,7 +25,7 @@ type pair struct {
 }
 
 // ratio returns the cost of a request compared with the baseline in the same round: in processor
-// time, or in the time per request if that is unknown.
+// time, or in the time per request if the processor time is unknown.
 func (p *pair) ratio() figure {
 	if r := p.Candidate.CPU / p.Baseline.CPU; r.isKnown() {
 		return r
@@ -74,5 +74,5 @@ type namedSide struct {
 	of   sideOf
 }
 
-// bothSides are the sides of every round. It must not be changed.
+// bothSides contains the sides of every round. It must not be changed.
 var bothSides = []namedSide{{nameOfBaseline, baselineOf}, {nameOfCandidate, candidateOf}}

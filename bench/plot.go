@@ -40,7 +40,7 @@ func (r *run) draw() error {
 	return nil
 }
 
-// barChart shows the CPU time of a request for each result, next to the baseline's; if it
+// barChart shows the CPU time of a request for each result, next to the baseline's; if the CPU time
 // is unknown, requests a second.
 func barChart(results []*result) chart.Chart {
 	c := chart.Chart{Title: "CPU time of a request"}
@@ -74,8 +74,8 @@ func barChart(results []*result) chart.Chart {
 	return c
 }
 
-// percentileChart shows latency by percentile, a line for each side of each result. Each
-// nine of a percentile is as wide as the one before.
+// percentileChart shows latency by percentile, a line for each side of each result. Each further
+// nine of a percentile takes the same width.
 func percentileChart(results []*result) chart.Chart {
 	c := chart.Chart{Title: "Latency from the time a request was due"}
 	nines := func(percentile float64) float64 { return -math.Log10(1 - percentile/100) }
@@ -118,7 +118,7 @@ func curveChart(res *result) chart.Chart {
 	return c
 }
 
-// addPoint adds a point to a line with a logarithmic y axis, unless y is not positive or unknown.
+// addPoint adds a point to a line with a logarithmic y axis, unless y is unknown or not above 0.
 func addPoint(l *chart.Line, x float64, y figure) {
 	if y > 0 {
 		l.X, l.Y = append(l.X, x), append(l.Y, math.Log10(float64(y)))

@@ -44,8 +44,7 @@ func (r *run) loadSide(ctx context.Context, s side, sub *subject, rate float64, 
 			failed = fmt.Errorf("its processes have changed from %v to %v, so their total usage is unknown", family, now)
 		}
 	}
-	// A load stops by itself. If it does not, it is reported as an error instead of waiting
-	// forever.
+	// A load stops by itself. If it does not, an error is returned instead of waiting forever.
 	const margin = 20 * time.Second
 	bounded, cancel := context.WithTimeout(ctx, plan.Warmup+plan.Duration+margin)
 	defer cancel()

@@ -134,7 +134,7 @@ func writeConfiguration(path string, endpoints []any) error {
 	return writeWhole(path, text)
 }
 
-// write writes the files that the configuration names into dir.
+// write writes the file into dir.
 func (f *file) write(dir string) error {
 	path := filepath.Join(dir, f.Name)
 	if f.Sheet == "" {
@@ -152,5 +152,6 @@ func (f *file) write(dir string) error {
 	return errors.Join(book.SaveAs(path), book.Close())
 }
 
-// isClosedLoop reports whether the timing depends only on the answers to its requests.
+// isClosedLoop reports whether the timing of the scenario depends only on the answers to its
+// requests.
 func (s *scenario) isClosedLoop() bool { return s.Rate == 0 && s.RewriteEvery == 0 }

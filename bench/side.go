@@ -30,8 +30,8 @@ type subject struct {
 	costs       []string                  // what is costly in it, judging by its declaration
 }
 
-// whileRunning returns a context that is canceled when one of the servers exits, with that error as
-// its cause, and a function that releases its resources.
+// whileRunning returns a context that is canceled when one of the servers exits, with the error of
+// that server as its cause, and a function that releases its resources.
 func whileRunning(ctx context.Context, sides []side) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	for i := range sides {

@@ -32,7 +32,8 @@ func unsteady(e *config.Endpoint, connections int) string {
 	return ""
 }
 
-// statuses returns the statuses with which an endpoint may answer, the likeliest first.
+// statuses returns the statuses with which an endpoint may answer: the one of its first outcome,
+// and then the others in ascending order.
 func statuses(e *config.Endpoint) []int {
 	var all []int
 	for _, o := range likely(e) {

@@ -19,8 +19,9 @@ type target struct {
 var targetLine = regexp.MustCompile(`^([A-Z][A-Z-]*)[ \t]+((?:https?://[^/?# \t]+)?)(\S*)$`)
 
 // readTargets reads a file of requests in the form that vegeta reads: for each request a line
-// "METHOD URL", then header lines "Name: value" and a line "@FILE" with the body, which is looked
-// up next to the file. Empty lines and lines with # are skipped.
+// "METHOD URL", then header lines "Name: value", and a line "@FILE" that names a file with the
+// body, relative to the directory of the requests. Empty lines and lines that begin with # are
+// skipped.
 func readTargets(file string) ([]target, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -48,7 +48,7 @@ func New(endpoints ...Endpoint) *Spec {
 //		}},
 //	})
 //
-// Join combines it with a spec of endpoints. Like New, it copies its arguments.
+// Join combines such a spec with one of endpoints. Like New, NewWebSockets copies its arguments.
 func NewWebSockets(sockets ...WebSocket) *Spec {
 	return &Spec{WebSockets: item.Unplaced(sockets)}
 }
@@ -60,14 +60,14 @@ func NewWebSockets(sockets ...WebSocket) *Spec {
 //		Rows: []config.Text{config.JSON(map[string]any{"id": "1", "name": "Ada"})},
 //	})
 //
-// Join combines it with a spec of endpoints. Like New, it copies its arguments.
+// Join combines such a spec with one of endpoints. Like New, NewData copies its arguments.
 func NewData(sets ...Data) *Spec {
 	return &Spec{Data: item.Unplaced(sets)}
 }
 
-// Join returns the endpoints of several specs as one, with all their problems. The order is kept,
-// except that endpoints of resources come after the declared ones, and those of OpenAPI documents come
-// last: if two endpoints match the same requests, the first one answers.
+// Join combines several specs into one, with all their problems. The order of endpoints is kept,
+// except that endpoints of resources come after the declared ones, and those of OpenAPI documents
+// come last: if two endpoints match the same requests, the first one answers.
 func Join(specs ...*Spec) *Spec {
 	joined := &Spec{}
 	for _, s := range specs {
@@ -92,8 +92,8 @@ func Join(specs ...*Spec) *Spec {
 	return joined
 }
 
-// Without returns the spec without one of its endpoints, by index, and without the problems of that
-// endpoint. If the endpoint was added by Join, nothing of it remains.
+// Without returns a copy of the spec without the endpoint at index i and its problems. If nothing
+// else is declared in the file of the endpoint, the copy no longer contains that file either.
 func (s *Spec) Without(i int) *Spec {
 	e, c := &s.Endpoints[i], *s
 	c.Endpoints = slices.Delete(slices.Clone(s.Endpoints), i, i+1)
@@ -167,8 +167,8 @@ func (s *Spec) Validate() syntax.Problems {
 	return slices.Clone(s.Complete().Problems)
 }
 
-// InOrder sorts problems by the files of the spec; those of other files come last. It modifies ps
-// and returns it.
+// InOrder sorts problems into the order of the files of the spec; those of other files come last.
+// It modifies ps and returns it.
 func (s *Spec) InOrder(ps syntax.Problems) syntax.Problems {
 	rank := make(map[string]int, len(s.files))
 	for i, file := range slices.Backward(s.files) {

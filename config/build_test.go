@@ -354,7 +354,8 @@ func FuzzJSONValue(f *testing.F) {
 	})
 }
 
-// Relative file names in a text are looked up in the directory of its name.
+// Relative file names in a configuration are looked up in the directory of the name passed to
+// Parse.
 func TestParse_TakesTheDirectoryOfItsName(t *testing.T) {
 	for name, want := range map[string]string{"m.yml": "", "testdata/m.yml": "testdata", "/conf/m.json": "/conf"} {
 		spec := Parse(name, []byte(`[{"endpoint": {"path": "/x", "response": {}}}]`))

@@ -21,9 +21,9 @@
 //
 // A body is a text, or a map or list that is served as its JSON text. Instead
 // of body, external-body names a JSON file, a URL, or a sheet of a workbook (package fetcher). A
-// websocket item is a path that becomes a WebSocket connection, see WebSocket; a data item is a set
-// of rows, see Data; a resource item is a REST collection over one, see Resource. The keys query, body,
-// tag, summary, description and router-name of an endpoint only document it.
+// websocket item is a path at which requests open WebSocket connections, see WebSocket; a data item
+// is a set of rows, see Data; a resource item is a REST collection over such a set, see Resource.
+// The keys query, body, tag, summary, description and router-name of an endpoint only document it.
 //
 // Reading never stops at the first error: a Spec contains every problem found, each with its
 // position.
@@ -83,8 +83,8 @@ type (
 	// Capacity limits how many requests of an endpoint are served concurrently, and how many wait
 	// in a queue.
 	Capacity = policy.Capacity
-	// WebSocket is a path that becomes a WebSocket connection when a request asks for it, and the
-	// messages on that connection.
+	// WebSocket is a path at which requests open WebSocket connections, and the messages on these
+	// connections.
 	WebSocket = item.WebSocket
 	// Exchange answers the messages that match a pattern.
 	Exchange = item.Exchange
@@ -93,7 +93,7 @@ type (
 	// Message is a message that the server sends on a WebSocket connection, or the end of the
 	// connection.
 	Message = item.Message
-	// Close is how the server ends a WebSocket connection.
+	// Close says how the server ends a WebSocket connection.
 	Close = item.Close
 	// Data is a set of rows that endpoints find and change.
 	Data = item.Data
@@ -115,9 +115,9 @@ type (
 	Setting = item.Setting
 	// Steps say how a member of the rows of a set changes over time.
 	Steps = item.Steps
-	// Move is a change of a row that happens some time after its member has entered a value.
+	// Move is a change to a row that happens some time after a member got a certain value.
 	Move = item.Move
-	// Choice is one of the values that a member may enter.
+	// Choice is one of the values that a member may get.
 	Choice = item.Choice
 	// Scenario is a state that requests depend on and change, with its own value for each order, user
 	// or the like.
@@ -128,7 +128,7 @@ type (
 	Resource = item.Resource
 	// Page says how lists are split into pages.
 	Page = item.Page
-	// Stamp names the members that hold the times of a row.
+	// Stamp names the members that hold the times when a row was created and last changed.
 	Stamp = item.Stamp
 	// On says how one operation of a resource answers, apart from its rows.
 	On = item.On

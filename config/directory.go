@@ -27,7 +27,7 @@ func (s *Spec) addDirectory(dir string) {
 	}
 	switch {
 	case err != nil:
-		var path *fs.PathError // it may be in a subdirectory
+		var path *fs.PathError // the unreadable directory may be a subdirectory
 		name := dir
 		if errors.As(err, &path) {
 			name = path.Path

@@ -2,8 +2,8 @@ package config
 
 import "testing"
 
-// FuzzEDNSpec reads anything as EDN: it does not panic, each problem has a position inside the
-// file, and the endpoints that are kept are valid.
+// FuzzEDNSpec reads arbitrary texts as EDN and checks that reading does not panic, that each
+// problem has a position inside the file, and that the endpoints that are kept are valid.
 func FuzzEDNSpec(f *testing.F) {
 	f.Add(`[{:endpoint {:path "/x" :response {:headers {:content-type "a"} :body "{\"a\": {{json-params.a}}}\n"}}}]`)
 	f.Add("{:endpoint {:path \"/é\n\\u00e9\" #_ #_ a b :if (1 2) :response nil}} ; c\r\n[]")

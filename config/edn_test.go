@@ -458,7 +458,8 @@ func TestAFileThatIsHardlyEDN(t *testing.T) {
 	}
 }
 
-// However deep the nesting, and whatever opens it, one problem is reported, where it is too deep.
+// However deep the nesting, and whatever opens it, one problem is reported, at the position where
+// the nesting becomes too deep.
 func TestEDNNestedTooDeep(t *testing.T) {
 	for opening, column := range map[string]int{"[": 1001, "(": 1001, "{:a ": 3998, "#_": 2001, "#a ": 1501, "[#_": 1501} {
 		got := Parse("f.edn", []byte(strings.Repeat(opening, 100_000))).Problems

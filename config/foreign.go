@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// foreign is a name that other tools use for one of our keys, or one of our keys in a place where
-// people look for it.
+// foreign is a group of names that other tools use for a key of the configuration, or of keys that
+// people write in the wrong place.
 type foreign struct {
 	words string   // in lower case, without - and _
-	ours  []string // the keys that are meant, with those that contain them; the first possible one counts
-	value string   // its value; "" if that is obvious
+	ours  []string // the keys that are meant, as key or parent.key; the first possible one counts
+	value string   // what to suggest as the value; "" if that is obvious
 }
 
 // foreigns are words of WireMock, MockServer, Mockoon, mountebank, json-server, Smocker and HTTP
-// libraries, and our own keys where they are often misplaced, one map too high.
+// libraries, and keys of the configuration that are often placed one map too high.
 var foreigns = []foreign{
 	{words: "delay delayms delaymilliseconds delaydistribution fixeddelay fixeddelaymilliseconds responsedelay responsetime sleep sleepms wait latency",
 		ours: []string{"endpoint.latency", "sleep-time", "after", "min"}},
@@ -42,7 +42,7 @@ var foreigns = []foreign{
 	{words: "documentation comment comments", ours: []string{"endpoint.description"}},
 }
 
-// squeezed removes the separators of words.
+// squeezed removes the separators between words.
 var squeezed = strings.NewReplacer("-", "", "_", "", ".", "", " ", "")
 
 // foreignHint returns the part of a message that suggests the key for a word of another tool. It

@@ -9,7 +9,8 @@ import (
 	"mockserver/config/table"
 )
 
-// For a key of another tool, the message suggests our key, or the map in which our key belongs.
+// For a key of another tool, the message suggests the right key, or the map to which that key
+// belongs.
 func TestWordsOfOtherTools(t *testing.T) {
 	const endpoint = "- endpoint: {path: /x, response: {}, §%s: 1}\n"
 	const hook = "- endpoint: {path: /x, response: {}, webhook: {method: POST, url: 'http://a', §%s: 1}}\n"

@@ -13,8 +13,8 @@ import (
 	"mockserver/internal/address"
 )
 
-// FuzzParse reads anything: it does not panic, each problem and each text has a position inside the
-// file, and an endpoint is returned only if it is valid.
+// FuzzParse parses arbitrary texts and checks that parsing does not panic, that each problem and
+// each text has a position inside the file, and that an endpoint is returned only if it is valid.
 func FuzzParse(f *testing.F) {
 	f.Add(false, largeConfig(1))
 	f.Add(false, inResponse("body: |2-\n    x\n\n   y\nheaders: {a: &a 'b', <<: [{c: *a}]}"))

@@ -10,8 +10,8 @@ import (
 	"mockserver/internal/files"
 )
 
-// given contains the files of one load that are not just lists. They are processed after all files
-// are read.
+// given contains the OpenAPI documents and mocks files of one load. They are processed after all
+// files are read.
 type given struct {
 	documents []givenDocument
 	mocks     []givenMocks
@@ -19,8 +19,9 @@ type given struct {
 	listed    map[string]bool // files that were given only by their directory
 }
 
-// withoutParts removes the files that are parts of a document and are in its directory: they are
-// not configurations and need not be valid ones. It returns the problems of the remaining files.
+// withoutParts removes from the mocks the files that OpenAPI documents refer to and that were given
+// only by their directory: they are parts of a document and need not be valid configurations. It
+// returns the problems of all other files.
 func (g *given) withoutParts(problems syntax.Problems, referenced []string) syntax.Problems {
 	parts := map[string]bool{}
 	for _, name := range referenced {
@@ -67,7 +68,7 @@ func (g *given) asLists(docs []*syntax.Node) []*syntax.Node {
 }
 
 // setAside removes OpenAPI documents and mocks files from the documents of a file, to be processed
-// after all files are read. It returns the rest, which are lists.
+// after all files are read. It returns the rest, which should be lists.
 func (g *given) setAside(docs []*syntax.Node, name, dir string) []*syntax.Node {
 	return slices.DeleteFunc(docs, func(doc *syntax.Node) bool {
 		switch {
@@ -84,8 +85,8 @@ func (g *given) setAside(docs []*syntax.Node, name, dir string) []*syntax.Node {
 	})
 }
 
-// finish processes the documents that were set aside. Endpoints from documents come after those
-// from lists.
+// finish processes the documents that were set aside. Endpoints from OpenAPI documents come after
+// those from lists.
 func (s *Spec) finish(l Loader) {
 	g := s.given
 	s.read, s.given = nil, nil

@@ -10,7 +10,7 @@ import (
 	"mockserver/config/syntax"
 )
 
-// withKeys returns an endpoint with additional keys, one a line.
+// withKeys returns an endpoint with additional keys, one per line.
 func withKeys(lines ...string) string {
 	return "- endpoint:\n    path: /x/:id\n    response: {}\n    " + strings.Join(lines, "\n    ") + "\n"
 }

@@ -8,8 +8,8 @@ import (
 	"mockserver/config/table"
 )
 
-// notAList returns the problem of a document that is not a list of endpoints. An empty document, as
-// between two ---, has no problem.
+// notAList returns the problem of a document that is not a list of endpoints. An empty document,
+// such as one between two lines ---, is not a problem.
 func notAList(doc *syntax.Node) syntax.Problems {
 	hints := item.HintsOf(doc.Pos().File)
 	what := fmt.Sprintf("the document is %s; %s", doc.Shown(), hints.List)
@@ -24,11 +24,11 @@ func notAList(doc *syntax.Node) syntax.Problems {
 	return syntax.Problems{{Pos: doc.Pos(), What: what}}
 }
 
-// Schema returns the JSON Schema of the configuration language (draft 7, which editors fully support),
-// as indented JSON text. It describes one document of a YAML, JSON or EDN file.
+// Schema returns the JSON Schema of the configuration language (draft 7, which editors fully
+// support), as indented JSON text. The schema describes one document of a YAML, JSON or EDN file.
 //
-// It is made from the tables that decoding uses. Whatever Load accepts is valid according to the
-// schema. The converse does not always hold: only Load checks rules across keys, templates,
+// The schema is made from the tables that decoding uses. Whatever Load accepts is valid according
+// to the schema. The converse does not always hold: only Load checks rules across keys, templates,
 // conditions and other files.
 func Schema() []byte {
 	return table.Schema("Configuration of mockserver", "a list of endpoints", table.Rows(item.Fields))

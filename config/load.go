@@ -40,9 +40,9 @@ type Loader struct {
 	// Single accepts a map with the single key endpoint or websocket as a list of one item, so that
 	// Parse reads a single endpoint.
 	Single bool
-	// Import makes a configuration from a file or directory of another tool, and returns its name;
-	// "" if the path does not belong to another tool. The text of an error that is not of type
-	// Problems is to be prefixed with the path. Import may be nil.
+	// Import makes a configuration from a file or directory of another tool, and returns the name
+	// of the file that contains the configuration; "" if the path does not belong to another tool.
+	// Load puts the path in front of an error that is not of type Problems. Import may be nil.
 	Import func(path string) (string, error)
 	// Upstream is the URL of an upstream named default, which gets all requests that no endpoint
 	// answers; "" for none.
@@ -53,8 +53,8 @@ type Loader struct {
 // that are not hidden and have a known extension, in byte order of their names; a directory
 // followed by /... includes its subdirectories. A file that is given twice, by its name or by its
 // directory, is read once. A file contains a list of endpoints, an OpenAPI document, or other
-// responses for the operations of one (a mocks file), whatever its name is. Endpoints from
-// documents come after those from lists. Load always returns a Spec; its Problems say what is
+// responses for the operations of such a document (a mocks file), whatever its name is. Endpoints
+// from documents come after those from lists. Load always returns a Spec; its Problems say what is
 // wrong, and which files could not be read.
 func (l Loader) Load(paths ...string) *Spec {
 	spec := &Spec{read: map[string]bool{}, given: &given{listed: map[string]bool{}}}
@@ -126,7 +126,7 @@ func (l Loader) Parse(name string, data []byte) *Spec {
 	return spec
 }
 
-// addRead calls add for a file, whether it could be read or not.
+// addRead calls add for a file that could be read, and adds a problem for one that could not.
 func (s *Spec) addRead(path string, data []byte, err error, listed bool) {
 	if err != nil {
 		s.files = append(s.files, path)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The tests parse a great many small texts: otherwise garbage collection takes a third of their
-// time.
+// The tests parse a great many small texts: with the default setting, garbage collection would take
+// a third of their time.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
 	os.Exit(m.Run())

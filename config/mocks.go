@@ -15,7 +15,7 @@ import (
 // givenMocks is a mocks file, or a file that may be one, as it was read.
 type givenMocks struct {
 	doc   *syntax.Node
-	whole *syntax.Node // the document, or the document whose only item it is
+	whole *syntax.Node // doc, or the document whose only item doc is
 	dir   string
 }
 
@@ -117,7 +117,7 @@ func decodeMock(d *table.Decoder, e syntax.Entry, dir string, operations []opera
 		}
 	}
 	if len(meant) == 0 {
-		if len(operations) > 0 { // otherwise the documents have errors, which come first
+		if len(operations) > 0 { // otherwise the documents have errors to correct first
 			of, some := "operationId", operations[0]
 			if strings.Contains(name, "/") {
 				of = "method and path"

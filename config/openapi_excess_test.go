@@ -35,7 +35,8 @@ func twice(keyword string) string {
 }
 
 // Schemas that ask for more time or memory than is available cause a warning and take neither;
-// those that only seem to do so get a body. Without the limits these would never finish.
+// those that only seem to do so get a body. Without the limits, generating their bodies would never
+// finish.
 func TestSchemasThatAskForTooMuch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some seconds of CPU time")

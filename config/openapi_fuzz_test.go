@@ -9,8 +9,8 @@ import (
 	"mockserver/config"
 )
 
-// Whatever a document contains causes at most problems: nothing panics, which would be reported as
-// a document that cannot be understood, and nothing runs forever.
+// A document causes at most problems, whatever it contains: nothing panics (a panic would be
+// reported as a document that cannot be understood), and nothing runs forever.
 func FuzzDocument(f *testing.F) {
 	files, err := filepath.Glob("testdata/openapi/*.*")
 	if err != nil || len(files) == 0 {

@@ -52,7 +52,7 @@ func TestLargeDocument(t *testing.T) {
 	}
 }
 
-// Ten megabytes, which must be read in 5 s.
+// BenchmarkLargeDocument reads ten megabytes, which must take at most 5 s.
 func BenchmarkLargeDocument(b *testing.B) {
 	data := largeDocument(3200)
 	b.SetBytes(int64(len(data)))

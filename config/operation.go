@@ -26,7 +26,8 @@ type operation struct {
 // pos returns where the operation is declared.
 func (o operation) pos() syntax.Pos { return syntax.Pos{File: o.File, Line: o.Line, Column: o.Column} }
 
-// endpoint returns the endpoint of an operation that has no mock.
+// endpoint returns the endpoint of an operation without its mocks. It adds a problem for each
+// callback that cannot be sent.
 func (o operation) endpoint(problems *syntax.Problems) Endpoint {
 	e := Endpoint{
 		Pos: o.pos(), Key: o.Pointer, Dir: o.dir, Method: o.Method, Template: true, Operation: o.Operation,

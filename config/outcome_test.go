@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// inOutcomes returns an endpoint with outcomes, one a line.
+// inOutcomes returns an endpoint with outcomes, one per line.
 func inOutcomes(lines ...string) string {
 	return "- endpoint:\n    path: /x\n    responses:\n    - " + strings.Join(lines, "\n    - ") + "\n"
 }

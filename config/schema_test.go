@@ -324,7 +324,7 @@ type place struct {
 	table []table.Row
 }
 
-// tables are all tables of the language that have a place in a document.
+// tables returns all tables of the language that have a place in a document.
 func tables(at []string, table []table.Row) []place {
 	all := []place{{at, table}}
 	for _, r := range table {
@@ -491,7 +491,8 @@ func (m members) String() string {
 	return "{" + strings.Join(all, ", ") + "}"
 }
 
-// with returns m with one more key, and the keys that it requires, without those that it excludes.
+// with returns m with one more key and the keys that this key requires, without those that it
+// excludes.
 func (m members) with(key, value string) members {
 	n := members{key: value}
 	for k, v := range m {
@@ -618,7 +619,7 @@ func rowName(rows []table.Row, r table.Row) string {
 }
 
 // eachValue puts each form of a value at the position of each row, and calls try with the row's
-// name, the document and whether it is accepted.
+// name, the form, the document and whether the document is accepted.
 func eachValue(try func(row string, form string, document []byte, accepted bool)) {
 	tried := map[string]bool{}
 	for _, p := range tables(nil, table.Rows(item.Fields))[1:] {
@@ -753,8 +754,8 @@ func TestMadeConfigurationsThatAreAcceptedFollowTheSchema(t *testing.T) {
 	}
 }
 
-// FuzzSchema expects every accepted document to follow the schema, both any text and documents made
-// from the tables.
+// FuzzSchema expects every accepted document to follow the schema, whether it is an arbitrary text
+// or made from the tables.
 func FuzzSchema(f *testing.F) {
 	s, good := validator(f, Schema()), goodForms()
 	f.Add(false, []byte(largeConfig(1)))

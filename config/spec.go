@@ -13,9 +13,9 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Spec is one configuration as written: the endpoints of all its files, in order, and the problems
-// found. Load reads one from files, Parse from a text, New makes one from endpoints declared in Go,
-// and Join combines several. It is not modified afterwards.
+// Spec is one configuration as written: the declarations of all its files, in order, and the
+// problems found. Load reads one from files, Parse from a text, New makes one from endpoints
+// declared in Go, and Join combines several. It is not modified afterwards.
 type Spec struct {
 	Endpoints  []Endpoint
 	WebSockets []WebSocket
@@ -37,11 +37,12 @@ type Spec struct {
 
 	files   []string        // all files, whether they could be read or not, in order
 	leftOut []string        // the files in directories that were not read
-	read    map[string]bool // their absolute paths, while files are read
+	read    map[string]bool // the absolute paths already read; nil after loading
 	given   *given          // the files that are processed after all files are read
 }
 
-// Declared returns how much the specification declares, as a log attribute: endpoints=12 websockets=1.
+// Declared returns how many endpoints and WebSockets the specification declares, as a log
+// attribute: endpoints=12 websockets=1.
 func (s *Spec) Declared() slog.Attr {
 	all := []any{"endpoints", len(s.Endpoints)}
 	if n := len(s.WebSockets); n > 0 {
@@ -148,7 +149,7 @@ func (s *Spec) has(file string) bool {
 		slices.ContainsFunc(s.Upstreams, func(u Upstream) bool { return u.Pos.File == file })
 }
 
-// orNone returns s or, if s is nil, a spec with that as its problem.
+// orNone returns s or, if s is nil, a spec with a problem that says so.
 func (s *Spec) orNone() *Spec {
 	if s != nil {
 		return s
@@ -156,8 +157,8 @@ func (s *Spec) orNone() *Spec {
 	return &Spec{Problems: syntax.Problems{{What: "the spec is nil; config.New() returns one without endpoints"}}}
 }
 
-// inRank brings the endpoints into the order in which they answer: those that are declared, then those
-// of resources, then those of OpenAPI documents.
+// inRank brings the endpoints into the order in which they answer: the declared ones, then those of
+// resources, then those of OpenAPI documents.
 func (s *Spec) inRank() {
 	rank := func(e *Endpoint) int {
 		switch {
@@ -174,8 +175,9 @@ func (s *Spec) inRank() {
 	}
 }
 
-// Routes returns the first endpoints and WebSockets of a spec in the form that people use, and how
-// many more there are: "GET /users/:id", "GET api.example.com/users", "WebSocket /rooms/:id".
+// Routes returns the first endpoints and WebSockets of a spec, such as "GET /users/:id", "GET
+// api.example.com/users" or "WebSocket /rooms/:id", and how many more there are. most limits the
+// number of routes.
 func (s *Spec) Routes(most int) (routes []string, more int) {
 	for i := range s.Endpoints[:min(most, len(s.Endpoints))] {
 		e := &s.Endpoints[i]
@@ -188,7 +190,8 @@ func (s *Spec) Routes(most int) (routes []string, more int) {
 	return routes, len(s.Endpoints) + len(s.WebSockets) - len(routes)
 }
 
-// LeftOut returns the files in the directories of the spec that were not read, one line each.
+// LeftOut describes the files in the directories of the spec that were not read, one line for each
+// directory.
 func (s *Spec) LeftOut() []string { return s.leftOut }
 
 // Referenced returns the files that OpenAPI documents and latencies refer to, whether they could be

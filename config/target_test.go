@@ -93,9 +93,8 @@ func TestURLsThatAreAccepted(t *testing.T) {
 	}
 }
 
-// FuzzTarget reads anything as a template of a URL and as a URL: it does not panic, errors have
-// positions in the file, and a text without placeholders is accepted as a template if it is
-// accepted as a URL.
+// FuzzTarget reads arbitrary texts as templates of URLs and as URLs: neither panics, and a text
+// without placeholders is accepted as a template if and only if it is accepted as a URL.
 func FuzzTarget(f *testing.F) {
 	for _, seed := range []string{"http://u:p@[::1%25a]:80/b%20?c#d", "http://{{a}}:9{% if b %}@{% endif %}/%4{{c}}", "https://a:b:c", "{% raw %} {% endraw %}x", "http://[{{a}}", "http://%"} {
 		f.Add(seed)

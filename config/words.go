@@ -14,7 +14,7 @@ import (
 
 // Words are the files of a specification as they were written.
 type Words struct {
-	Title     string // the title of the first file, used for all
+	Title     string // the name of the first file without its extension
 	Documents []Document
 	Mocks     []tree.Entry // what mocks files declare for operations, by name
 
@@ -35,7 +35,7 @@ func (w *Words) At(file, key string) *tree.Node {
 	return nil
 }
 
-// Words reads again the files of a specification that the loader has loaded.
+// Words rereads the files of a specification that the loader has loaded.
 func (l Loader) Words(s *Spec) (*Words, error) {
 	w := &Words{Title: "mocks", declared: map[string]*syntax.Node{}}
 	if len(s.files) > 0 {

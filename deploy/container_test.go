@@ -468,7 +468,7 @@ func configuration(t *testing.T, env []string) string {
 }
 
 // served serves a configuration that answers /hello/:name, with an admin address on all addresses
-// of the container. It returns the server.
+// of the container. It returns the admin address as a process.
 func served(t *testing.T, variables map[string]string, file string) *harness.Process {
 	t.Helper()
 	file, err := filepath.Abs(file)

@@ -116,7 +116,7 @@ ENV PATH=/usr/local/go/bin:/bin GOPROXY=file:///modules GOSUMDB=off GOTOOLCHAIN=
 	}
 }
 
-// run runs an image in the network of this machine, with the first runtime that can run it.
+// run returns the command that runs an image in the network of this machine.
 func (b *builder) run(args ...string) []string {
 	return slices.Concat([]string{"podman"}, b.store, []string{"--cgroup-manager", "cgroupfs", "run", "--network", "host", "--pull", "never",
 		"--ulimit", "nofile=1000:1000", "--ulimit", "nproc=900:900"}, args)
@@ -147,8 +147,8 @@ func (b *builder) runtime() string {
 	return ""
 }
 
-// knowsStartInterval reports whether this Buildah knows HEALTHCHECK --start-interval: it does from
-// version 1.36, which belongs to Podman 5.1.
+// knowsStartInterval reports whether this Buildah knows HEALTHCHECK --start-interval: Buildah does
+// from version 1.36 on, which belongs to Podman 5.1.
 func knowsStartInterval(t *testing.T, version string) bool {
 	t.Helper()
 	found := regexp.MustCompile(`version (\d+)\.(\d+)`).FindStringSubmatch(version)

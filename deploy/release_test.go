@@ -57,7 +57,7 @@ func TestMain(m *testing.M) {
 }
 
 // released builds a release once for all tests, and returns its directory. The tests that use it
-// are not parallel: it keeps the machine busy while no other test runs.
+// are not parallel, so that no other test runs while the build keeps the machine busy.
 var released = func() func(*testing.T) string {
 	var once sync.Once
 	var dir string

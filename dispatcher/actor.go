@@ -13,7 +13,7 @@ func (q *Queue) run() {
 	a := &q.actor
 	for {
 		// These must be read before the mailbox is emptied: if the queue is closed, the mailbox
-		// then contains everything that was accepted.
+		// then contains everything that was started before.
 		a.closing, a.until = q.closed.Load(), time.Duration(q.until.Load())
 		q.mail.empty(&a.batch)
 		q.take(&a.batch)
@@ -216,8 +216,8 @@ func (q *Queue) leave(entry uint32) {
 	q.actor.ledger.remove(entry)
 }
 
-// over reports whether the queue is finished: it is closing, and none of the remaining deliveries
-// falls due in time.
+// over reports whether the queue is finished: it is closing, and either its end has come or no
+// remaining delivery falls due before its end.
 func (q *Queue) over(now time.Duration) bool {
 	a := &q.actor
 	switch {

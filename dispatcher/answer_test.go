@@ -263,8 +263,8 @@ func TestAnswer_BeforeTheRequestIsRead(t *testing.T) {
 	}
 }
 
-// The response also counts if the target neither continues reading nor closes the connection: it is
-// found at the timeout.
+// The response also counts if the target neither continues reading nor closes the connection; it is
+// read when the write has timed out.
 func TestAnswer_BeforeTheRequestIsReadAndItStaysOpen(t *testing.T) {
 	url := scripted(t, func(_ int, c net.Conn) {
 		c.Read(make([]byte, 100))

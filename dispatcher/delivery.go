@@ -17,7 +17,7 @@ type Webhook struct {
 
 	// URL, Header and Body are used for each delivery that does not have its own.
 	URL    string
-	Header []byte // lines "Name: value\r\n"; framing headers, Host and the dispatcher's headers are omitted
+	Header []byte // lines "Name: value\r\n"; framing headers except Host, and headers that the dispatcher always sets, are omitted
 	Body   []byte
 
 	Timeout time.Duration // of one attempt

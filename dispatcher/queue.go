@@ -42,7 +42,8 @@ type Options struct {
 	Fallback bool
 
 	Logger *slog.Logger // for messages about the store; nil logs nothing
-	// Failed is called for each failed attempt, in the goroutine of a worker. It may be nil.
+	// Failed is called for each failed attempt, in the goroutine of a worker, or in one of its own
+	// if the URL is invalid. It may be nil.
 	Failed func(Failure)
 }
 
@@ -194,7 +195,7 @@ func (q *Queue) accept(d *Delivery) error {
 
 // keep makes an accepted delivery durable.
 func (q *Queue) keep(d *Delivery) error {
-	// A store cannot store a later time.
+	// The time is capped, because a store encodes it as nanoseconds in 64 bits.
 	due := time.Now().Add(min(d.Delay, time.Until(time.Unix(0, math.MaxInt64))))
 	e := outbox.Entry{Due: due, Depth: d.Depth, Webhook: appendWebhook(nil, d.Webhook), Parts: d.parts}
 	err := q.store.Store(&e)
@@ -242,8 +243,9 @@ func (q *Queue) Start(d Delivery, written time.Time) {
 }
 
 // Close accepts no more deliveries, sends those that fall due before ctx ends, and returns the
-// final stats. The other deliveries are kept in the store, or abandoned. A further call waits until
-// the first one returns or until its own ctx ends, and returns ErrClosed.
+// final stats. The other deliveries are kept in the store, or abandoned. A further call ends the
+// queue when its own ctx ends, if that is earlier. It waits until everything has stopped, and
+// returns ErrClosed.
 func (q *Queue) Close(ctx context.Context) (Stats, error) {
 	if q.closed.Swap(true) {
 		return q.closedBefore(ctx)

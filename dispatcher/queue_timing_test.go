@@ -97,8 +97,8 @@ func BenchmarkQueue_DeliverAtOnce(b *testing.B) {
 	}
 }
 
-// deliver sends n deliveries that fall due one after another, and reports how late
-// they were and what they cost.
+// deliver sends n deliveries that fall due the given time apart, and reports how late they were and
+// what they cost.
 func deliver(b *testing.B, target *remoteTarget, n int, apart time.Duration) {
 	b.Helper()
 	q, err := Open(Options{})

@@ -72,7 +72,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// A form always produces the same signature.
+// A form produces the same signature whenever it signs the same body at the same time.
 func TestRequest_SignaturesOfOneForm(t *testing.T) {
 	w := &Webhook{Method: "POST", URL: "http://a/", Sign: &Signature{Secret: "k", Header: "S", Scheme: Stripe}}
 	f := newForm(w)

@@ -12,8 +12,8 @@ import (
 	"mockserver/internal/histogram"
 )
 
-// sender makes attempts and reports their results. Only this file uses the library that provides
-// the pool of workers.
+// sender makes attempts and reports their results. No other file of the package uses the library
+// that provides the pool of workers.
 type sender struct {
 	workers   *ants.PoolWithFuncGeneric[job]
 	pool      *client.Pool

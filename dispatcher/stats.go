@@ -16,7 +16,7 @@ type Stats struct {
 	Retried   int64 // failed attempts that were to be followed by another
 	Dead      int64 // failed permanently
 	Cancelled int64 // removed by Cancel
-	Refused   int64 // not accepted: too many were pending, or the queue was closed
+	Refused   int64 // not accepted: too many were pending, the queue was closed, or the store refused them
 	Abandoned int64 // left only in memory when the queue was closed
 	Kept      int64 // left in the store when the queue was closed, or because another process sends them
 	Lost      int64 // minimum number of records that could not be read from the store

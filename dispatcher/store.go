@@ -19,8 +19,8 @@ import (
 // dispatcher/outbox) or on a server (see dispatcher/stream). Its methods may be called from any
 // goroutine.
 type Store interface {
-	// Recover calls take with earlier pending deliveries: before it returns, and later whenever
-	// this process takes over the deliveries of another one. It is called once.
+	// Recover calls take with pending deliveries of earlier processes, before it returns or later,
+	// whenever this process takes over the deliveries of another one. Recover is called once.
 	Recover(take func([]outbox.Entry))
 	// Store makes an entry durable, sets its ID, and returns when it is safe. The highest bit of an
 	// ID is 0.

@@ -39,9 +39,10 @@ const (
 	fewWorkers = 8
 )
 
-// mayTake reports whether the target may use one more of the free workers. It may use as many as
-// are free: a single target gets half of all workers, k busy targets get 1/(k+1) each, and some are
-// left for a new target. A dead target, whose workers wait for timeouts, soon has only a few.
+// mayTake reports whether the target may use one more of the free workers. A target may use as many
+// workers as are free: a single target gets half of all workers, k busy targets get 1/(k+1) each,
+// and some are left for a new target. A dead target, whose workers wait for timeouts, soon has only
+// a few.
 func (t *target) mayTake(free int) bool {
 	if t.failures >= dead && t.inFlight >= fewWorkers {
 		return false

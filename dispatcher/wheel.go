@@ -57,7 +57,7 @@ func (w *wheel) add(tick int64, entry uint32) {
 	w.place(n, entry)
 }
 
-// cancel removes an entry from the wheel and reports whether it was in it.
+// cancel removes an entry from the wheel and reports whether the wheel contained it.
 func (w *wheel) cancel(entry uint32) bool {
 	if entry == 0 || !w.nodes.has(entry) {
 		return false

@@ -247,7 +247,8 @@ func TestPayments_ACheckout(t *testing.T) {
 	s.target.NothingMore(t, s.Process)
 }
 
-// TestPayments_ABankDebitSucceedsLater: a client that polls sees the same as the webhook reports.
+// TestPayments_ABankDebitSucceedsLater expects a client that polls to see the status that the
+// webhook reports.
 func TestPayments_ABankDebitSucceedsLater(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, nil)

@@ -12,6 +12,6 @@ type Body struct {
 	Template    *renderer.Template
 	Bytes       []byte
 	ContentType string // of a remote body; "" otherwise, and if the remote server sent none
-	// Waited is how long the request waited for a remote server, even if that failed.
+	// Waited is how long the request waited for a remote server, even if the fetch failed.
 	Waited time.Duration
 }

@@ -13,7 +13,7 @@ import (
 
 // cache stores bodies within a budget of bytes. When it is full, entries are removed in the order
 // of arrival, except that an entry used since it was last considered gets another round. This is
-// close to least recently used, without a lock on a hit.
+// close to removing the least recently used entry, but a hit takes no write lock.
 type cache struct {
 	max int64
 
@@ -51,7 +51,7 @@ type entry struct {
 type kept struct {
 	body     Body
 	err      *Error
-	problems syntax.Problems // found while loading; zero is the position of the declaration
+	problems syntax.Problems // found while loading; a zero position means the declaration
 	size     int64           // its cost in bytes
 
 	look    look      // the look of the file when it was read
@@ -187,7 +187,7 @@ const (
 	// idleTime is how long a copy is valid without a check. After that, the request that checks the
 	// file waits for its current content.
 	idleTime = 2 * checkInterval
-	// patience limits that wait, in real time.
+	// patience limits the wait for the current content, in real time.
 	patience = 250 * time.Millisecond
 	// maxAttempts is how many times a file is read if it changes during each read.
 	maxAttempts = 3

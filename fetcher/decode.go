@@ -105,7 +105,7 @@ func unbrotli(content []byte, limit int64) ([]byte, error) {
 }
 
 // guard turns a panic of a decoder into an error, so that it does not stop the program: decoders
-// process input from outside, partly in their own goroutines.
+// process input from outside, partly in goroutines that have no other recover.
 func guard(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -110,7 +110,7 @@ func causeOf(err error) string {
 // errNoSheet is the cause if a workbook does not have the sheet.
 var errNoSheet = errors.New("no such sheet")
 
-// busyError is the cause if a fetch timed out before it was started.
+// busyError is the cause if a fetch timed out while it waited for its turn or for a connection.
 type busyError struct{ what string }
 
 func (e *busyError) Error() string { return "still queued: " + e.what }

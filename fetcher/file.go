@@ -120,9 +120,9 @@ func Files(spec *config.Spec, env func(string) (string, bool)) []string {
 }
 
 // filesOf returns the files that the path of an external body may name, as absolute paths. The
-// first that exists is served: first next to the configuration file, in dir ("" is the working
-// directory), then in the working directory. A URL, a path that is rendered for each request, and
-// one that does not compile have no files.
+// first that exists is served: the one next to the configuration file, in dir ("" is the working
+// directory), then the one in the working directory. A URL, a path that is rendered for each
+// request, and one that does not compile have no files.
 func filesOf(ext *config.ExternalBody, dir string, env func(string) (string, bool)) []string {
 	path, _ := renderer.Compile(ext.Path, renderer.Plain, &renderer.Scope{Env: env})
 	if path == nil {
@@ -147,7 +147,7 @@ func (s *Source) preload() syntax.Problems {
 	k := s.stored(nil)
 	var problems syntax.Problems
 	for _, p := range k.problems {
-		p.Key = s.ext.Path.Key // the key of another endpoint, if the body was already stored
+		p.Key = s.ext.Path.Key // p.Key is that of another endpoint if the body was already stored
 		if p.Pos.Line == 0 {
 			p.Pos = s.ext.Path.Pos
 		}

@@ -57,7 +57,7 @@ func (s *Source) fetched(r *matcher.Request) (k *kept, waited time.Duration) {
 
 func (s *Source) keepsCopies() bool { return s.ext.TTL > 0 || s.ext.StaleIfError }
 
-// flight fetches a URL, shared by all concurrent requests for it. The fetch belongs to the loader:
+// flight fetches a URL, once for all concurrent requests for it. The fetch belongs to the loader:
 // it is not canceled when the request that started it ends.
 func (s *Source) flight(target string) *kept {
 	timeout := s.ext.Timeout

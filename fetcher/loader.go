@@ -62,7 +62,8 @@ const (
 
 // Options are the settings of a Loader. The zero value is ready for use.
 type Options struct {
-	// Now is the clock that ages copies; nil means time.Now. Timeouts do not use it.
+	// Now is the clock that determines the age of copies; nil means time.Now. Timeouts do not use
+	// it.
 	Now func() time.Time
 	// MaxRemote limits a remote body, in bytes after decoding; 0 means 64 MiB.
 	MaxRemote int64
@@ -74,8 +75,8 @@ type Options struct {
 	MaxCache int64
 }
 
-// Loader loads and stores external bodies. There is one per server, shared by all snapshots, so
-// that a reload keeps the cache. It is safe for concurrent use.
+// Loader loads and stores external bodies. All snapshots of a server share one Loader, so that a
+// reload keeps the cache. A Loader is safe for concurrent use.
 type Loader struct {
 	now       func() time.Time
 	maxRemote int64

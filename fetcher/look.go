@@ -46,8 +46,8 @@ func (s *Source) look(path string) look {
 }
 
 // fresh returns the content of an entry if it may be served without checking the file. When a check
-// is due, one of the concurrent requests gets nil, and with it the turn. While there is no content
-// yet, all of them get nil.
+// is due, one of the concurrent requests gets nil, and is to check the file. While there is no
+// content yet, all of them get nil.
 func (e *entry) fresh(now time.Time) *kept {
 	k := e.kept.Load()
 	if k == nil {
@@ -133,8 +133,8 @@ func (s *Source) reread(ctx context.Context, k *kept, now time.Time, path, sheet
 	return again
 }
 
-// background runs f in a new goroutine, unless enough of them are running or the loader is closed.
-// Close cancels ctx and waits for f.
+// background runs f in a new goroutine, unless maxReloads of them are running or the loader is
+// closed. Close cancels ctx and waits for f.
 func (l *Loader) background(f func(ctx context.Context)) bool {
 	l.starting.Lock()
 	defer l.starting.Unlock()

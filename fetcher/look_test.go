@@ -180,7 +180,7 @@ func TestCloseEndsTheBackground(t *testing.T) {
 	}
 }
 
-// There is no request whose recover would catch a panic, so it would stop the program.
+// There is no request whose recover would catch a panic, so a panic would stop the program.
 func TestPanicWhileReadingAgainIsAnError(t *testing.T) {
 	s := &Source{ext: jsonBody("f.json")} // no loader: reading panics
 	s.file = "look_test.go"

@@ -94,7 +94,7 @@ func EachSheetRow(content []byte, sheet string, f func(number int, cells []Sheet
 	})
 }
 
-// eachRow calls f for each row of a sheet; nil is the first one.
+// eachRow calls each for the rows of the named sheet, one at a time; nil means the first sheet.
 func eachRow(ctx context.Context, content []byte, named *string, limit int64, each func(number int, cells []cell) error) error {
 	if err := checkArchive(content, limit); err != nil {
 		return err

@@ -446,7 +446,7 @@ func FuzzReadSheet(f *testing.F) {
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, content []byte) {
 		var got *table
-		// It is called through guard, as in convertSheet.
+		// readSheet is called through guard, as in convertSheet.
 		err := guard(func() (err error) { got, err = readSheet(t.Context(), content, "S", 1<<20); return err })
 		if err == nil && !json.Valid(got.out) {
 			t.Errorf("not JSON: %s", got.out)

@@ -30,7 +30,7 @@ type call struct {
 	brief    bool              // answered immediately, so it never shows up as in progress
 }
 
-// calls are unused calls. A new call has an empty 200 reply.
+// calls holds unused calls. A new call has an empty 200 reply.
 var calls = sync.Pool{New: func() any {
 	c := &call{peer: nobody}
 	c.reply.Begin()
@@ -72,8 +72,9 @@ func (c *call) arrival() time.Time {
 	return time.Now()
 }
 
-// took returns how long ago serving the request began. For a request that is answered directly,
-// that is when its connection was last read: reading the clock for it would cost more.
+// took returns how long ago serving the request began. For a request that is answered directly, it
+// returns how long ago the connection was last read: reading the clock when serving begins would
+// cost more.
 func (c *call) took() time.Duration {
 	switch {
 	case !c.In.Time.IsZero():

@@ -140,7 +140,7 @@ func TestCapacity_IsHeldByASlowBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := []*visit{{path: "/x"}, {path: "/x", at: second, leaves: 3 * second}, {path: "/x", at: 1500 * time.Millisecond}}
 		visits(t, s, all)
-		for i, want := range []time.Duration{2 * second, 0, 5 * second} { // the place of the second one was freed when its body was sent
+		for i, want := range []time.Duration{2 * second, 0, 5 * second} { // the place of the second was freed when its client left
 			if i != 1 && all[i].answered != want {
 				t.Errorf("client %d: got %v, want %v", i, all[i].answered, want)
 			}

@@ -11,8 +11,9 @@ import (
 // Each time, another request has been answered in the meantime.
 const maxAnew = 10_000
 
-// change applies the changes of an answer. It returns the answer to send: that of the endpoint that
-// matches now, if the rows that the request read have changed, or nil if the reply is complete.
+// change applies the changes of an answer. It returns the answer to send, or nil if the reply is
+// complete. If the rows that the request read have changed, this is the answer of the endpoint that
+// matches now.
 func (s *Server) change(a *answer, c *call) *answer {
 	var drawn map[int]*answer // by endpoint; nil before a conflict
 	for range maxAnew {

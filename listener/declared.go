@@ -11,8 +11,8 @@ import (
 	"mockserver/renderer"
 )
 
-// A key of a response that adds header fields becomes one more header in headers, and only there:
-// answers that are fixed or written directly, HTTP/2, resources and proxies have the fields then.
+// The header fields that the keys of a response declare are compiled in headers, and only there. So
+// answers that are fixed or written directly, HTTP/2, resources and proxies all have them.
 
 // header is one line of an answer's headers.
 type header struct {
@@ -21,8 +21,8 @@ type header struct {
 	template *renderer.Template // otherwise the template
 }
 
-// headers compiles what a response declares for its headers. It returns the form of the body, which Content-Type
-// determines; a file without one is JSON.
+// headers compiles what a response declares for its headers. It returns the form of the body, which
+// Content-Type determines; an external body without Content-Type is JSON.
 func (c *compiler) headers(a *answer, resp *config.Response, scope *renderer.Scope) (form renderer.Form, problems syntax.Problems) {
 	form = renderer.FormOf(defaultContentType(resp))
 	for i := range resp.Headers {
@@ -65,8 +65,8 @@ func declaredHeader(resp *config.Response, name string) (string, bool) {
 	return "", false
 }
 
-// addHeaders adds the declared headers to a reply, whatever made the rest of it: the answer itself, a
-// resource, an upstream or a recording.
+// addHeaders adds the declared headers to a reply, whatever the rest of it was made from: the
+// answer itself, a resource, an upstream or a recording.
 func (a *answer) addHeaders(c *call) {
 	for i := range a.headers {
 		if h := &a.headers[i]; h.template == nil {
@@ -82,7 +82,7 @@ func (a *answer) hasTemplates() bool {
 	return slices.ContainsFunc(a.headers, func(h header) bool { return h.template != nil })
 }
 
-// hasSpecial reports whether our own encoder cannot write a header as fasthttp does.
+// hasSpecial reports whether there is a header that Reply.AppendHead cannot write as fasthttp does.
 func (a *answer) hasSpecial() bool {
 	return slices.ContainsFunc(a.headers, func(h header) bool { return reply.IsSpecial(h.name) })
 }

@@ -10,10 +10,10 @@ import (
 
 // A plain request that can be answered immediately passes through the same stages as every other
 // request, from the bytes read from the connection to the reply, except that fasthttp does not
-// parse again what package wire has parsed: see wire.Plain. An encoder of our own writes the reply,
-// producing the same bytes as fasthttp.
+// parse again what package wire has parsed: see wire.Plain. Reply.AppendHead writes the head of the
+// reply, producing the same bytes as fasthttp.
 
-// isDirect reports whether an answer is made immediately and has only headers that our encoder
+// isDirect reports whether an answer is made immediately and has only headers that Reply.AppendHead
 // handles.
 func (a *answer) isDirect() bool {
 	return !a.disturbed && !a.hasSpecial() && !a.waits && a.proxy == nil && (a.source == nil || !a.source.IsRemote()) && a.status >= 200 && a.status < 1000

@@ -223,7 +223,7 @@ func TestDirect_IsRecordedAlike(t *testing.T) {
 	}
 }
 
-// FuzzDirect sends the bytes of a connection to one server twice, the second time with fasthttp
+// FuzzDirect sends the bytes of a connection to one server twice, the first time with fasthttp
 // alone, and expects the answers to be the same, byte for byte.
 func FuzzDirect(f *testing.F) {
 	s := fuzzedServer(f)

@@ -49,7 +49,7 @@ func ExampleStart() {
 	// 200 OK: {"hello": "O\"Brien"}
 }
 
-// Endpoints declared in Go.
+// The endpoints are declared in Go.
 func ExampleStart_endpoints() {
 	server, err := listener.Start(config.New(
 		config.Endpoint{

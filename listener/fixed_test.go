@@ -137,7 +137,7 @@ func TestFixed_LeavesWhatIsNotPlain(t *testing.T) {
 	}
 }
 
-// An answer is not fixed if it depends on more than the path.
+// An answer is not fixed if it depends on more than the path, has a webhook, or is too large.
 func TestFixed_NotWhereMoreCounts(t *testing.T) {
 	for name, configuration := range map[string]string{
 		"a host":          `[{endpoint: {path: /a, response: {body: a}}}, {endpoint: {path: /a, host: a.test, response: {body: b}}}]`,
@@ -317,7 +317,7 @@ func TestFixed_OfOperations(t *testing.T) {
 	}
 }
 
-// FuzzFixed sends the bytes of a connection to one server twice, the second time with fasthttp
+// FuzzFixed sends the bytes of a connection to one server twice, the first time with fasthttp
 // alone, and expects the answers to be the same, byte for byte.
 func FuzzFixed(f *testing.F) {
 	endpoints := pets()

@@ -178,8 +178,8 @@ func soundBody(kind string, body []byte) bool {
 	return true
 }
 
-// reading is the meaning of a client's bytes according to RFC 9112. Unlike the server, it uses
-// regular expressions and has all the bytes at once.
+// reading is the meaning of a client's bytes according to RFC 9112. Unlike the server, the function
+// read uses regular expressions and has all the bytes at once.
 type reading struct {
 	requests []request // the complete ones
 	breach   bool      // something invalid follows the requests

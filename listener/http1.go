@@ -57,8 +57,8 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	c.release()
 }
 
-// receive makes a call from the request in ctx. Its body is rendered into the buffer of the
-// connection, so that it is not copied.
+// receive makes a call from the request in ctx. The body of the reply is rendered into the buffer
+// of the connection, so that it is not copied.
 func receive(ctx *fasthttp.RequestCtx) *call {
 	if c := begunCall(ctx); c != nil {
 		c.reply.Room = ctx.Response.SwapBody(nil)
@@ -97,7 +97,7 @@ func (c *call) encode(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	conn, _ := c.peer.(*wire.Connection)
-	body := &heldBody{wire.SpoiltBody{Body: c.reply.Body, Conn: conn}, c.held} // its buffer too
+	body := &heldBody{wire.SpoiltBody{Body: c.reply.Body, Conn: conn}, c.held} // with its buffer
 	if c.fault.Kind == wire.Slow {
 		body.Pace = c.fault.Pace
 	}

@@ -141,7 +141,7 @@ func (s streams) send(c *call, st *h2.Stream, a *answer) {
 func (s streams) sendPieces(c *call, st *h2.Stream, block []byte) {
 	piece := wire.NewPiece()
 	defer piece.Free()
-	defer func() { _ = c.passing.Close() }() // it has no error
+	defer func() { _ = c.passing.Close() }() // never fails
 	st.Begin(block)
 	for left := st.Write(c.reply.Body); !left; {
 		n, err := c.passing.ReadWatching(piece.Room(), st)

@@ -68,7 +68,7 @@ func (c *speaker) until(id uint32, kind http2.FrameType) http2.Frame {
 	}
 }
 
-// status returns the status of the response to a stream.
+// status returns the status of the response on a stream.
 func (c *speaker) status(id uint32) string {
 	c.Helper()
 	return c.until(id, http2.FrameHeaders).(*http2.MetaHeadersFrame).PseudoValue("status")

@@ -27,8 +27,8 @@ import (
 )
 
 // theDate ignores the one goroutine that keeps running: in it, fasthttp updates the Date of its
-// answers. The process has one, which starts with the first answer and never stops. The goroutines
-// that run at the beginning belong to ants, which starts a pool when it is imported.
+// answers. The process has one such goroutine, which starts with the first answer and never stops.
+// The goroutines that run at the beginning belong to ants, which starts a pool when it is imported.
 var theDate = goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, theDate, goleak.IgnoreCurrent()) }

@@ -30,8 +30,8 @@ func (s *Server) tellServerError(f reply.Failure, a *answer, err error) {
 }
 
 // tellPanic logs and reports a panic with its stack, at most once a minute for each message. during
-// says what was being done, and more adds details; both appear in the log. It must be called while
-// the stack is still that of the panic. endpoint is "" if it is not known yet.
+// says what was being done, and more adds details; both appear in the log. endpoint is "" if it is
+// not known yet. tellPanic must be called while the stack is still that of the panic.
 func (s *Server) tellPanic(during string, endpoint string, p any, message string, more ...slog.Attr) {
 	if !s.serverErrors.Pass(reply.InternalError.Code+" "+message, time.Now()) {
 		return

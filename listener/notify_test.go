@@ -146,7 +146,7 @@ func TestServer_AWebhookWithoutAMethodIsAPOST(t *testing.T) {
 	}
 }
 
-// The error is found immediately, so the webhook is neither stored nor pending.
+// An error in a rendered URL is found immediately, so the webhook is neither stored nor pending.
 func TestServer_AURLThatTurnsOutToBeNoneIsCounted(t *testing.T) {
 	var log bytes.Buffer
 	server := started(t, config.New(config.Endpoint{
@@ -168,8 +168,8 @@ func TestServer_AURLThatTurnsOutToBeNoneIsCounted(t *testing.T) {
 	}
 }
 
-// A webhook with an invalid Host is neither sent nor stored; an empty Host is replaced by the host
-// of the URL.
+// A webhook with an invalid Host is neither sent nor stored; an empty Host is replaced with the
+// host of the URL.
 func TestServer_AHostThatTurnsOutToBeNoneIsCounted(t *testing.T) {
 	hosts := make(chan string, 10)
 	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { hosts <- r.Host + " " + r.Header.Get("X-A") }))

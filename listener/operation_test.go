@@ -193,8 +193,7 @@ func TestOperation_Dynamic(t *testing.T) {
 	}
 }
 
-// An answer that the document does not declare is sent as it is, unless the request selects
-// another.
+// An answer that the document does not declare is sent as is, unless the request selects another.
 func TestOperation_OfItsOwn(t *testing.T) {
 	e := pets()[1]
 	e.Response = config.Response{Status: 201, Body: config.Plain(`{"own": "{{query-params.q}}"}`)}

@@ -73,7 +73,7 @@ func (s *Server) writePassed(c *call, conn *wire.Connection, head, body []byte, 
 		return err
 	}
 	err := streamPassed(conn, &c.passing, body, coded)
-	_ = c.passing.Close() // it has no error
+	_ = c.passing.Close() // never fails
 	var broken *brokenError
 	if errors.As(err, &broken) {
 		conn.Reset()

@@ -13,7 +13,7 @@ import (
 type peer interface {
 	matcher.Peer
 	traffic.Waiter
-	// WaitUntil waits for a time, and reports whether the client left.
+	// WaitUntil waits until t, and reports whether the client left.
 	WaitUntil(t time.Time) (left bool)
 	// HasLeft reports whether the client is known to be gone, so that no response is needed.
 	HasLeft() bool
@@ -36,6 +36,6 @@ type peer interface {
 	Kept() *any
 }
 
-// nobody is the peer of a request without a connection, in a test. It never waits, and its other
-// methods have no effect.
+// nobody is the peer of a request without a connection, in a test. Such a request never waits.
+// Callers check for nobody before they call a method that needs a connection.
 var nobody peer = (*wire.Connection)(nil)

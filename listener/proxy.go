@@ -206,7 +206,7 @@ func (x *passing) Close() error {
 	return nil
 }
 
-// sets reports whether the answer declares a header of its own.
+// sets reports whether the answer itself declares the header with the given name.
 func (p *proxy) sets(name []byte) bool {
 	for _, one := range p.set {
 		if len(one) == len(name) && strings.EqualFold(one, reply.Text(name)) {

@@ -196,7 +196,7 @@ const dated = "Date: Wed, 21 Oct 2015 07:28:00 GMT\r\nServer: real/1\r\n"
 // exchanges returns requests, and the origin's answers by path.
 //
 // It leaves out malformed answers that nginx passes on, and answers that nginx does not support:
-// bytes without a status line as HTTP/0.9, two lengths, interim answers.
+// bytes without a status line (HTTP/0.9), two lengths, interim answers.
 func exchanges() (requests []string, answers map[string]string) {
 	answers = map[string]string{}
 	add := func(answer string, all ...string) {

@@ -31,7 +31,7 @@ func asking(path, from string, headers ...string) *fasthttp.RequestCtx {
 	return asReceived(ctx)
 }
 
-// serveAt serves a request at a given time.
+// serveAt serves a request, and returns the status of the answer.
 func serveAt(s *Server, ctx *fasthttp.RequestCtx) (status int) {
 	s.handle(ctx)
 	return ctx.Response.StatusCode()

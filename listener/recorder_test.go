@@ -63,7 +63,7 @@ func TestRecord_Panics(t *testing.T) {
 	}
 }
 
-// The recorded latency is exactly the declared latency, also in the counts.
+// The counts contain the declared latency, not the time that a request has actually waited.
 func TestCounts_InjectedIsWhatIsDeclared(t *testing.T) {
 	seed := uint64(1)
 	s := newServer(Options{Record: &record.Options{}, Seed: &seed})

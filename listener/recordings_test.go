@@ -116,7 +116,7 @@ func TestRecording_SecretsAreInNoFile(t *testing.T) {
 			}
 		}
 	}
-	// The same secret is always replaced by the same value, so that sessions stay recognizable.
+	// The same secret is always replaced with the same value, so that sessions stay recognizable.
 	header := func(m form.Message, name string) string {
 		for _, h := range m.Headers {
 			if strings.EqualFold(h[0], name) {

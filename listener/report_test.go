@@ -65,7 +65,7 @@ func (h *host) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Body: http.NoBody, Header: http.Header{}, Request: req}, nil
 }
 
-// listening returns the DSN of a server that is the host.
+// listening starts a server that passes requests to h, and returns its DSN.
 func (h *host) listening(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -153,7 +153,8 @@ func TestReport_PanicHasItsStack(t *testing.T) {
 	}
 }
 
-// panicOnce is a log that panics at its first line about a request, with a given text.
+// panicOnce is a log that panics at its first line about a request, with a text that must stay
+// secret.
 type panicOnce struct {
 	slog.Handler
 	once *sync.Once

@@ -12,8 +12,8 @@ import (
 	"mockserver/renderer"
 )
 
-// serve answers a request in the goroutine of its connection. It loads the snapshot once, so that a
-// reload in the meantime does not affect the request.
+// serve answers a request in the calling goroutine. It loads the snapshot once, so that a reload in
+// the meantime does not affect the request.
 func (s *Server) serve(c *call) {
 	s.begin(c)
 	defer s.finish(c)

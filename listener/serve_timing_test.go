@@ -79,7 +79,7 @@ func BenchmarkServe_Operation(b *testing.B) {
 }
 
 // repeating is the connection of a client that sends one request a number of times, and counts the
-// answers that have a body. It needs no other goroutine.
+// answers that have the given body. It needs no other goroutine.
 type repeating struct {
 	scripted
 	request, body  string

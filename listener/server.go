@@ -52,8 +52,8 @@ type Options struct {
 	Host string // the address to listen on; "" is 127.0.0.1
 	Port int    // 0 takes a free port; see URL
 	// ReusePort lets other processes listen on the port too, if they also ask for it: the system
-	// then shares connections among them. It exists on Linux. The probe makes no connections then,
-	// since another process may accept them.
+	// then shares connections among them. It is supported on Linux only. The probe makes no
+	// connections then, since another process may accept them.
 	ReusePort bool
 
 	Logger *slog.Logger // nil logs nothing
@@ -82,7 +82,8 @@ type Options struct {
 	// which only one server at a time may use, or "nats://HOST:PORT": a stream of NATS JetStream,
 	// from which other servers send the webhooks of one that has stopped.
 	WebhookStore string
-	// SharedState is where replicas count shared rate limits: "nats://HOST:PORT"; "" for none.
+	// SharedState is where replicas keep shared rate limits, counters and turns:
+	// "nats://HOST:PORT"; "" for none.
 	SharedState string
 	NoWebhooks  bool // webhooks are checked like the rest, but not sent
 	NoLatency   bool // latencies are not waited for; requests that fail or time out do so immediately
@@ -186,7 +187,7 @@ type Server struct {
 	dialogues websocket.Dialogues
 
 	certs            *certs.Store // nil without TLS
-	unfollow         func()       // ends keeping them up to date
+	unfollow         func()       // stops keeping the certificates up to date
 	handshakeLimiter *loglimit.Limiter
 
 	webhooks       *dispatcher.Queue
@@ -482,8 +483,9 @@ func requestsWere(n int) string {
 	return "requests were"
 }
 
-// Done is closed when the server has stopped: at the end of Shutdown, or when connections can no
-// longer be accepted, which Err returns. Shutdown must then still be called for the open ones.
+// Done returns a channel that is closed when the server has stopped: at the end of Shutdown, or
+// when connections can no longer be accepted. In the latter case Err returns the reason, and
+// Shutdown must still be called for the open connections.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
 // Err returns the error that ended serving; nil while the server runs, and after Shutdown.

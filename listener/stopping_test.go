@@ -19,7 +19,7 @@ import (
 	"mockserver/listener/wire"
 )
 
-// stopping returns a listener whose connections are pipes.
+// stopping returns a listener for tests that adopt their connections themselves.
 func stopping() *wire.Connections {
 	return wire.New(&queue{closed: make(chan struct{})}, slog.New(slog.DiscardHandler))
 }

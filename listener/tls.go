@@ -42,7 +42,8 @@ func (s *Server) followCertificates() {
 	}
 }
 
-// CA returns the certificate of the CA that Options.TLS made, in PEM; nil if it made none.
+// CA returns the certificate of the CA that makes certificates on demand, in PEM; nil if there is
+// none.
 func (s *Server) CA() []byte {
 	if s.certs == nil || s.certs.Authority() == nil {
 		return nil

@@ -38,13 +38,14 @@ func (p *patternParser) warnForeign(path string) {
 	}
 }
 
-// ourForm returns our syntax for the parameter in a segment in the syntax of other tools, ":" if
-// the parameter has no name. It returns the segment itself if it contains no such parameter.
+// ourForm converts a segment with a parameter in the syntax of other tools to the syntax of this
+// package, ":" if the parameter has no name. It returns the segment itself if it contains no such
+// parameter.
 func ourForm(segment string, last bool) string {
 	m := bracketed.FindStringSubmatch(segment)
 	switch {
 	case strings.HasPrefix(segment, ":"), m == nil && last && strings.HasPrefix(segment, "*"):
-		return segment // already in our syntax
+		return segment // already in the syntax of this package
 	case m == nil && (strings.HasPrefix(segment, "*") || strings.HasSuffix(segment, "*")): // /a/2*3 is meant literally
 		return ":" + nameIn(segment)
 	case m == nil:

@@ -14,7 +14,7 @@ const longestHost = 255
 // normalHost appends host to dst, in lower case and without its port and trailing dot.
 func normalHost(dst, host []byte) []byte {
 	colon := bytes.LastIndexByte(host, ':')
-	if colon >= 0 && bytes.IndexByte(host[colon:], ']') < 0 { // [::1] ends inside its brackets
+	if colon >= 0 && bytes.IndexByte(host[colon:], ']') < 0 { // the colons of [::1] are inside brackets
 		host = host[:colon]
 	}
 	if n := len(host); n > 0 && host[n-1] == '.' {

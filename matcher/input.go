@@ -13,11 +13,11 @@ type Input struct {
 	Host     []byte // value of the Host header; empty if there is none
 	Header   Header
 	Body     []byte    // after removing the transfer coding
-	Protocol Protocol  // the protocol it was sent with
+	Protocol Protocol  // the protocol of the request
 	Remote   net.Addr  // the client's address; nil if unknown
 	Time     time.Time // when the server began to serve the request
 	Peer     Peer      // nil if there is no connection
-	TLS      *TLS      // nil if it was sent in clear text
+	TLS      *TLS      // nil if the request was sent in clear text
 }
 
 // Protocol is a version of HTTP.

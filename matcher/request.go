@@ -353,8 +353,8 @@ func (r *Request) JSON() json.Value {
 	return r.json
 }
 
-// AnswerJSON returns the body of the Answer as a JSON value; Missing if it is not JSON. It is parsed
-// once, by the first call.
+// AnswerJSON returns the body of the Answer as a JSON value; Missing if it is not JSON. The body is
+// parsed once, by the first call.
 func (r *Request) AnswerJSON() json.Value {
 	if !r.answered {
 		r.answered = true

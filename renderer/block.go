@@ -144,7 +144,7 @@ func (p *parser) forBlock(nodes []node, t tag, depth int) []node {
 		p.fail(t.offset, "%s: an iteration of the loop ends inside a JSON string that it opened, or outside of one that it closed", p.spelling(t))
 	}
 	p.mayBe(before.form)
-	p.place.url |= before.url // it stays there if the loop has no iterations
+	p.place.url |= before.url // the URL stays in that part if the loop has no iterations
 	return append(nodes, n)
 }
 

@@ -11,7 +11,8 @@ import (
 	"mockserver/renderer"
 )
 
-// stopped renders a text for a request and returns it, and the reason if it is incomplete.
+// stopped renders a text for a request and returns the result, and the reason if the result is
+// incomplete.
 func stopped(t *testing.T, text string, c call, mostBytes int) (string, error) {
 	t.Helper()
 	compiled, problems := renderer.Compile(syntax.Text{Value: text}, renderer.Plain, scope())
@@ -107,7 +108,8 @@ func TestBound_LoopsThatWriteNothing(t *testing.T) {
 	for _, text := range []string{
 		`{% for x in json-params.l %}{% if json-params.t contains "y" %}.{% endif %}{% endfor %}`,
 		`{% for x in json-params.l %}{% for y in json-params.l %}{% endfor %}{% endfor %}`,
-		// These exceed the limit only if each of them counts the bytes of n that it reads.
+		// This template exceeds the limit only if each of its operations counts the bytes of n that
+		// it reads.
 		`{% for x in json-params.few %}{% if x = json-params.n %}.{% endif %}{{random-int(x, json-params.n)}}{{x|add:json-params.n}}{% endfor %}`,
 	} {
 		if got, err := stopped(t, text, c, 0); err != renderer.ErrTooLong || got != "" {

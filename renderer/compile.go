@@ -7,8 +7,8 @@ import (
 	"mockserver/renderer/escape"
 )
 
-// Compile parses text. The problems have positions in it. The template is nil if any of them is an
-// error rather than a warning.
+// Compile parses text. The problems have positions in the text. The template is nil if any of them
+// is an error rather than a warning.
 func Compile(text syntax.Text, form Form, scope *Scope) (*Template, syntax.Problems) {
 	return compile(text, form, scope, false)
 }

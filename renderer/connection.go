@@ -11,7 +11,8 @@ import (
 )
 
 // members contains the variables of a connection over TLS, by root and name. They are missing
-// without TLS; those of client-cert are also missing without a certificate.
+// without TLS; those of client-cert are also missing without a certificate, except
+// client-cert.present, which is then false.
 var members = map[string]map[string]func(r *matcher.Request) value.Value{
 	"tls": {
 		"version": ofTLS(func(t *matcher.TLS) []byte { return t.Version }),

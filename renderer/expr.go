@@ -46,7 +46,7 @@ type expr struct {
 	length  bool                                 // .length of the value
 	memo    int                                  // the number of the memo in the frame that has the value, from 1; 0 for none
 	steady  int                                  // how many filters are included in the memo
-	turns   int                                  // the loop whose iterations change it, from the outermost, or noLoop
+	turns   int                                  // the loop whose iterations change the value, or noLoop
 	index   int                                  // opPathParam: position, -1 for none; opLoop…: the loop, from the outermost; opRow: position
 	bare    bool                                 // opLiteral: a bare word of a condition
 	name    string                               // opQuery, opHeader, opCookie, opForm, opResponseHeader
@@ -67,7 +67,8 @@ type step struct {
 	quoted bool // key is the name of a member, even if it is length
 }
 
-// filter is one compiled filter: apply(v, arg) with the value of its argument.
+// filter is one compiled filter. It is applied as apply(v, arg), where arg is the value of its
+// argument.
 type filter struct {
 	name  string
 	arg   *expr // nil if it has none

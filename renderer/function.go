@@ -28,7 +28,7 @@ var functions = map[string]struct {
 	"random-hex":  {opRandomHex, "a whole number from 1 to 1024: random-hex(32)"},
 }
 
-// function parses the arguments of the function t; the token is at its "(".
+// function parses the arguments of the function t; the current token is the "(" after t.
 func (s *scanner) function(t token) (expr, bool) {
 	known, ok := functions[t.text]
 	if !ok {

@@ -192,7 +192,7 @@ func (try *trial) loop(n *node, ways []way, g guard) []way {
 	for count := 1; count <= 2; count++ {
 		c := choice{n, count}
 		if g == counted {
-			c.which = 1 // it may not be possible with both one and two iterations
+			c.which = 1 // one of the two numbers may be impossible, so both are one choice
 		}
 		turned := try.choose(ways, c)
 		for index := 1; index <= count; index++ {
@@ -282,7 +282,7 @@ var opposites = map[test]test{
 const maxCompared = 50
 
 // exhaustive reports whether one arm of an if is the opposite of another, so that one of them is
-// always taken, or whether that is possible.
+// always taken. It also returns true if there are too many arms to compare.
 func (n *node) exhaustive() bool {
 	if len(n.arms) > maxCompared {
 		return true

@@ -74,7 +74,7 @@ func TestCompile_BlocksThatMakeJSON(t *testing.T) {
 		`{"a":{% if path %}1{% elif not path %}2{% endif %}}`,
 		`{"a":{% if path %}1{% endif %}{% if not path %}2{% endif %}}`,
 		`{ {% if path %}"a":1{% endif %}{% if path and host %},{% endif %}{% if host %}"b":2{% endif %} }`,
-		`[0{% if json-params|length > 0 %},{% for x in json-params %}{{x}}{% if not loop.last %},{% endif %}{% endfor %}{% endif %}]`, // it is not empty
+		`[0{% if json-params|length > 0 %},{% for x in json-params %}{{x}}{% if not loop.last %},{% endif %}{% endfor %}{% endif %}]`, // json-params is not empty
 		`{"a":{% if json-params.length = 1 %}{% for x in json-params %}{{x}}{% endfor %}{% else %}[]{% endif %}}`,
 		`{"a":{% if path or host %}{% if path %}1{% elif host %}2{% endif %}{% else %}0{% endif %}}`,
 		`{"a":{% if 1 = 2 %}nothing{% else %}2{% endif %}}`, // never the first

@@ -26,7 +26,7 @@ func appendNodes(dst []byte, nodes []node, most int, r *matcher.Request, fr *fra
 		case loopNode:
 			dst = appendLoop(dst, n, most, r, fr)
 		}
-		r.Arena = r.Arena[:mark] // it has been written, or copied
+		r.Arena = r.Arena[:mark] // the value has been written, or copied
 		if len(dst) > most && r.Stopped == nil {
 			r.Stopped = ErrTooLarge
 		}
@@ -38,8 +38,8 @@ func appendNodes(dst []byte, nodes []node, most int, r *matcher.Request, fr *fra
 }
 
 // appendLoop renders the body once for each element of an array; any other value counts as an empty
-// array. The memory that an iteration uses in the arena is released at its end, so that the arena
-// does not grow with the number of iterations.
+// array. The memory that an iteration uses in the arena is released at the end of the iteration, so
+// that the arena does not grow with the number of iterations.
 func appendLoop(dst []byte, n *node, most int, r *matcher.Request, fr *frame) []byte {
 	v := n.expr.eval(r, fr)
 	if v.Kind != value.Array {

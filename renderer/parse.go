@@ -128,8 +128,8 @@ func (p *parser) literal(nodes []node, s string) []node {
 	return append(nodes, node{kind: literalNode, text: s})
 }
 
-// warnOfComments warns about comments in the syntax of other template languages in the literal at
-// p.
+// warnOfComments warns about comments in the syntax of other template languages in the literal s,
+// which begins at the current position.
 func (p *parser) warnOfComments(s string) {
 	for at := 0; ; at += len("{#") {
 		next := strings.Index(s[at:], "{#")

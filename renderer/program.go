@@ -10,12 +10,13 @@ import (
 
 // Most templates consist of text and a few placeholders. Their nodes, expressions and texts are
 // spread over a dozen places in memory, which are not in any CPU cache when thousands of endpoints
-// are requested in turn. The program of such a template contains the same in one block.
+// are requested in turn. The program of such a template contains the same data in one block of
+// memory.
 
 // An instruction begins with its kind and a two-byte number.
 const (
 	sayText  = iota // a text with that number of bytes, which follows
-	sayParam        // the path parameter with that number, in the writer that follows
+	sayParam        // the path parameter with that number, written by the writer that follows
 	sayNode         // the output of the node with that number
 )
 
@@ -58,7 +59,7 @@ type Ready struct {
 // Ready returns t together with its program.
 func (t *Template) Ready() Ready { return Ready{t.program, t} }
 
-// In returns t with its program copied to room, if it fits.
+// In returns t with its program copied to room, if the program fits.
 func (t Ready) In(room []byte) Ready {
 	if n := len(t.program); n > 0 && n <= len(room) {
 		t.program = room[:copy(room, t.program):n]

@@ -199,7 +199,7 @@ func TestTemplate_Blocks(t *testing.T) {
 	}
 }
 
-// The cases are the rows of the table in section 4 of the reference.
+// The cases include the rows of the table about JSON in docs/templates.md, section Escaping.
 func TestTemplate_JSONKnowsWhereItStands(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"text inside a string is escaped", `{"a":"{{json-params.text}}"}`, `{"a":"a\"b"}`},

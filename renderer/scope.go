@@ -20,7 +20,8 @@ type Scope struct {
 	// Counters contains the counters for counter("name"). It must not be nil if a template uses
 	// one.
 	Counters *Counters
-	// Shared returns a function that returns the next number that replicas share under a name, without
-	// gaps if strict is set; it may wait. It is nil for texts rendered while a request is matched.
+	// Shared returns a function that returns the next number that replicas share under a name,
+	// without gaps if strict is set; that function may wait. Shared is nil for texts rendered while
+	// a request is matched.
 	Shared func(name string, strict bool) (next func() int64)
 }

@@ -206,8 +206,8 @@ func (s *scanner) named(t token, root, rest string) (e expr, ok, known bool) {
 	return e, true, true
 }
 
-// pathParam returns the position of a path parameter. It returns -1 with a warning for one that the
-// path does not declare.
+// pathParam returns the position of a path parameter. It returns -1 with a warning for a parameter
+// that the path does not declare.
 func (s *scanner) pathParam(t token, name string) int {
 	for i, param := range s.scope.Params {
 		if param == name {

@@ -264,7 +264,7 @@ func (t *thread) ended(i int, c *conn) {
 	t.answered(i, c)
 }
 
-// cut handles an error on a connection. An idle one may end without error.
+// cut handles an error on a connection. The error is not counted if the connection is idle.
 func (t *thread) cut(i int, c *conn, err error) {
 	if c.state == idle {
 		t.shut(c)
@@ -279,8 +279,7 @@ func (t *thread) cut(i int, c *conn, err error) {
 	}
 }
 
-// broken counts an error that closes a connection, and with it the request in flight, if there is
-// one.
+// broken counts an error and closes the connection. A request in flight is not sent again.
 func (t *thread) broken(i int, c *conn, kind string) {
 	t.fail(c, kind)
 	if c.state == waiting {
@@ -332,7 +331,7 @@ func (t *thread) wait(nanoseconds int64) int {
 		if errno == 0 {
 			return int(n)
 		}
-		if errno != unix.ENOSYS && errno != unix.EPERM { // from the system call filter of a container
+		if errno != unix.ENOSYS && errno != unix.EPERM { // EPERM comes from the system call filter of a container
 			return 0
 		}
 		t.coarse = true // Linux before 5.11

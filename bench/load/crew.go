@@ -16,7 +16,7 @@ import (
 )
 
 // crew is the generator for systems without epoll. It uses a goroutine for each connection, so a
-// request costs about twice as much.
+// request costs about twice as much as with epoll.
 type crew struct {
 	*Plan
 	schedule *schedule
@@ -141,7 +141,7 @@ func (m *member) send() {
 	}
 }
 
-// connected opens the connection if there is none.
+// connected opens the connection if there is none, and reports whether there is one then.
 func (m *member) connected() bool {
 	if m.conn != nil {
 		return true
@@ -284,7 +284,8 @@ func (w *crew) wake() {
 	}
 }
 
-// used returns the time of the whole process, because the system does not count it by goroutine.
+// used returns the CPU time of the whole process, because the system does not count it by
+// goroutine.
 func (w *crew) used() (time.Duration, int) {
 	cpu, err := CPUOf(os.Getpid())
 	if err != nil {

@@ -175,7 +175,8 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
-// If a server never answers, the load gives up after the end, and each request is an error.
+// If a server never answers, the load stops waiting after its patience, and each request is an
+// error.
 func TestLoadNoAnswer(t *testing.T) {
 	eachGenerator(t, func(t *testing.T, generated func(*Plan) *Plan) {
 		s := serveScript(t, func(_ net.Conn, from *bufio.Reader) { _, _ = io.Copy(io.Discard, from) })
@@ -358,8 +359,8 @@ func wait(t *testing.T, mu *sync.Mutex, condition func() bool) {
 	t.Fatal("timed out after 30 s")
 }
 
-// A connection that is closed after an answer that announces it is not an error; it is opened
-// again.
+// It is not an error if the server closes a connection after an answer that announced the close;
+// the connection is opened again.
 func TestLoadServerCloses(t *testing.T) {
 	for name, answer := range map[string]string{
 		"it says so":            "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello",

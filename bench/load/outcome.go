@@ -51,7 +51,7 @@ func (o *Outcome) fail(kind string, n uint64) {
 	o.Errors[kind] += n
 }
 
-// add adds up the counts of the parts of a load.
+// add adds the counts of one part of a load.
 func (o *Outcome) add(part *Outcome) {
 	o.Requests += part.Requests
 	o.Missed += part.Missed

@@ -14,7 +14,7 @@ import (
 // Place divides the CPUs that this process may use between the server and the generator.
 func Place() Placement { return divide(coresOf(allowedCPUs())) }
 
-// maxCPUs is the most CPUs that Linux can be built for.
+// maxCPUs is the largest number of CPUs that Linux can be built for.
 const maxCPUs = 8192
 
 // allowedCPUs returns the CPUs that this process may use: those of the calling thread, since the
@@ -58,7 +58,7 @@ func StartOn(cmd *exec.Cmd, cpus []int) error {
 		return cmd.Start()
 	}
 	// A child inherits the CPUs of the thread that starts it. While this thread is locked, Go
-	// starts new threads from another one, so they do not inherit them.
+	// starts new threads from another thread, so they do not inherit its CPUs.
 	runtime.LockOSThread()
 	before := unix.NewCPUSet(maxCPUs)
 	if err := unix.SchedGetaffinityDynamic(0, before); err != nil {

@@ -147,8 +147,8 @@ func (t *thread) connect(ctx context.Context) error {
 	return fmt.Errorf("connect to %s: %w", t.Plan.Address, t.failure)
 }
 
-// send runs the thread. The goroutine stays locked to it, so that the thread ends with the
-// goroutine and no other goroutine inherits the pinning.
+// send runs the thread. The goroutine stays locked to its OS thread, so that the OS thread ends
+// with the goroutine and no other goroutine inherits the pinning.
 func (t *thread) send() {
 	runtime.LockOSThread()
 	defer t.leave()
@@ -271,7 +271,7 @@ func (t *thread) turn(wait int64) {
 	}
 }
 
-// sendDue sends the requests that are due on free connections, in order.
+// sendDue sends the requests that are due, in order, while connections are free.
 func (t *thread) sendDue() {
 	c := t.schedule
 	if t.index < c.dueFrom && t.now >= c.countedFrom() { // requests that the warm-up left over are not sent

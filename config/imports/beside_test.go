@@ -226,8 +226,8 @@ func TestBesideMockoon(t *testing.T) {
 	}
 }
 
-// environment returns an environment with routes; requests that no route answers are passed on to
-// the URL after {origin}.
+// environment returns an environment with routes. If routes begins with {origin}, requests that no
+// route answers are passed on to the URL origin.
 func environment(port, routes, origin string) string {
 	routes, proxied := strings.CutPrefix(routes, "{origin}")
 	if !proxied {

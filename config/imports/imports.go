@@ -1,6 +1,6 @@
 // Package imports converts files of other tools to configurations. It recognizes a file by its
-// content, has the reader of that format make a draft, and writes the draft as text in our
-// language, which is then read like any other configuration.
+// content, has the reader of that format make a draft, and writes the draft as text in the
+// configuration language, which is then read like any other configuration.
 package imports
 
 import (
@@ -12,7 +12,7 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Make makes one draft of files and directories, in their order. An error is of type
+// Make makes one draft from files and directories, in the given order. An error is of type
 // syntax.Problems.
 func Make(paths []string, opts draft.Options) (*draft.Draft, error) {
 	m := &maker{opts: opts}

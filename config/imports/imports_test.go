@@ -111,8 +111,8 @@ func TestRecordedOutcomesAreServedWithTheirSharesAndPercentiles(t *testing.T) {
 		if want := recorded[int(math.Ceil(part*float64(len(recorded))))-1]; !near(got, want) {
 			t.Errorf("p%v is declared %v, was recorded %v", rank, got, want)
 		}
-		// The rank of a sample quantile is binomially distributed: five standard deviations around
-		// it.
+		// The rank of a sample quantile is binomially distributed. The range covers five standard
+		// deviations around it.
 		spread := 5 * math.Sqrt(part*(1-part)/float64(len(recorded)))
 		if low, high := quantile(part-spread), quantile(min(1-1e-9, part+spread)); got < low || got > high {
 			t.Errorf("p%v is declared %v, the truth is between %v and %v", rank, got, low, high)

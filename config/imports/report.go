@@ -15,8 +15,8 @@ import (
 // shownItems is the maximum number of inexact items that Summary lists.
 const shownItems = 20
 
-// Summary writes how many items were imported, and lists the first ones that were not imported
-// exactly.
+// Summary writes the warnings, the first items that were not imported exactly, and the number of
+// items of each kind.
 func Summary(w io.Writer, d *draft.Draft) {
 	exact, approximate, lost := d.Count(draft.Exact), d.Count(draft.Approximate), d.Count(draft.Lost)
 	for _, n := range d.Notes {
@@ -57,7 +57,7 @@ func printable(r rune) rune {
 	return r
 }
 
-// Report writes all items as a table of four columns.
+// Report writes all items and notes as a table of four columns.
 func Report(w io.Writer, d *draft.Draft) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(kind string, pos syntax.Pos, name, why string) {
@@ -79,7 +79,7 @@ func noteKind(n draft.Note) string {
 	return "note"
 }
 
-// reported is an item of a report in JSON.
+// reported is an item or a note of a report in JSON.
 type reported struct {
 	Kind   string `json:"kind"`
 	File   string `json:"file"`
@@ -89,7 +89,7 @@ type reported struct {
 	Why    string `json:"why,omitempty"`
 }
 
-// ReportJSON writes all items as a JSON object with counts, items and notes.
+// ReportJSON writes the report as a JSON object with counts, items and notes.
 func ReportJSON(w io.Writer, d *draft.Draft) error {
 	report := struct {
 		Exact       int        `json:"exact"`

@@ -11,7 +11,7 @@ import (
 )
 
 // Declarations are processed by reflection: copied, given positions, and hashed. A new field of a
-// declaration takes part in all of that automatically.
+// declaration is included automatically.
 
 // copier makes deep copies of declarations and gives them other positions.
 type copier struct {

@@ -24,7 +24,7 @@ type Data struct {
 	NewKey  syntax.Text   // how the keys of new rows are made; empty means NewKeyUUID
 	Index   []syntax.Text // members that rows can be found by
 	Sort    []syntax.Text // members that lists can be sorted by
-	Types   []DataType    // of the columns of a table; text if not named
+	Types   []DataType    // the types of columns of a table; text for all other columns
 	Infer   bool          // the type of a cell is inferred from its text
 	Isolate syntax.Text   // an operand: each of its values has its own changes; empty for none
 
@@ -42,7 +42,7 @@ type DataFile struct {
 	Pos       syntax.Pos // left zero in Go
 	Key       string     // left "" in Go
 	Path      syntax.Text
-	Separator string      // between the cells of .csv and .tsv; "" means the one for the extension
+	Separator string      // between the cells of .csv and .tsv; "" means the default for the extension
 	Sheet     syntax.Text `key:"sheet-name"` // of .xlsx
 }
 
@@ -60,7 +60,7 @@ type DataLimit struct {
 	Memory int        // bytes; 0 means no limit
 }
 
-// The values of the keys of data. The lists must not be modified.
+// The values of the keys of data.
 const (
 	DefaultKey  = "id"
 	FullRefuse  = "refuse" // a change for which there is no room is refused
@@ -76,10 +76,11 @@ const (
 	maxLimitRows = 1_000_000_000
 )
 
-// DataTypes are the types of columns.
+// DataTypes are the types of columns. The slice must not be modified.
 var DataTypes = []string{"text", "integer", "number", "boolean", "json"}
 
-// NewKeys are the named ways of making keys; any other text is a template.
+// NewKeys are the named ways of making keys; any other text is a template. The slice must not be
+// modified.
 var NewKeys = []string{NewKeyUUID, "uuid7", "ulid", NewKeyInt}
 
 var dataFields = []table.Field[Data]{
@@ -200,7 +201,8 @@ func (s *Data) faults(map[string]bool) (found syntax.Problems) {
 	return append(found, s.Steps.faults(s.Key+".steps")...)
 }
 
-// Fingerprint returns a text that is the same for sets with equal declarations, wherever they are.
+// Fingerprint returns a text that is the same for sets with equal declarations in files of the same
+// directory.
 func (s *Data) Fingerprint() string {
 	return Digest(*s) + s.Dir
 }

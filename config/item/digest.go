@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// Digest returns a text that is the same for equal declarations, wherever they are.
+// Digest returns a text that is the same for equal declarations, regardless of their positions,
+// keys and directories.
 func Digest(declarations ...any) string {
 	p := printer{hash: sha256.New(), seen: map[uintptr]bool{}}
 	for _, one := range declarations {
@@ -26,7 +27,7 @@ type printer struct {
 	seen map[uintptr]bool // pointers already visited, so that a cycle ends the recursion
 }
 
-// print adds the exported fields of a value, except its position.
+// print adds the exported fields of a value, except its position, key and directory.
 func (p *printer) print(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:

@@ -28,7 +28,8 @@ type Do struct {
 	Else    *Response   // the answer if the change cannot be made; nil means an error
 }
 
-// Verbs are the kinds of changes, which are keys of the items of do. It must not be modified.
+// Verbs are the kinds of changes, which are keys of the items of do. The slice must not be
+// modified.
 var Verbs = []string{"insert", "put", "merge", "add", "delete"}
 
 var doFields = []table.Field[Do]{

@@ -71,7 +71,7 @@ const MethodAny = "ANY"
 // endpointMethods are the methods that an endpoint may declare.
 var endpointMethods = append(slices.Clone(semantics.Methods), MethodAny)
 
-// EndpointFields are the keys of an endpoint. It must not be modified.
+// EndpointFields are the keys of an endpoint. The slice must not be modified.
 var EndpointFields = slices.Concat(
 	[]table.Field[Endpoint]{
 		table.Of[Endpoint](table.Row{Key: "method", Said: true, Doc: "the request's method, GET by default; any is for proxies and catch-alls", Kinds: table.Texts, Enum: endpointMethods, AnyCase: true}),

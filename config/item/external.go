@@ -45,7 +45,7 @@ var externalFields = []table.Field[ExternalBody]{
 	table.Of[ExternalBody](table.Row{Key: "key", Of: "client-key", Doc: "a file with the key of cert", Kinds: table.Texts, Filled: true}),
 }
 
-// URLKeys returns the keys of an external body that apply only to URLs, and which of them are given.
+// URLKeys returns the keys of an external body that apply only to URLs, and whether each is given.
 func (x *ExternalBody) URLKeys() []GivenKey {
 	return append([]GivenKey{{"timeout", x.Timeout != 0}, {"ttl", x.TTL != 0}, {"stale-if-error", x.StaleIfError}}, tlsKeys(&x.CA, &x.Cert, &x.ClientKey, x.Insecure)...)
 }

@@ -26,7 +26,8 @@ type Where struct {
 	Value syntax.Text `key:""`
 }
 
-// Picks are the ways of choosing one of several rows, the default first. It must not be modified.
+// Picks are the ways of choosing one of several rows, the default first. The slice must not be
+// modified.
 var Picks = []string{"first", "newest", "next", "once", "random"}
 
 var findFields = []table.Field[Find]{

@@ -32,7 +32,7 @@ var (
 	headerValue = &table.Row{Kinds: table.Scalars | table.Lists, Pattern: headerPattern, Item: &table.Row{Kinds: table.Scalars, Pattern: headerPattern}}
 )
 
-// canonicalNames replaces header names that are keywords of EDN by their canonical names, in the
+// canonicalNames replaces header names that are keywords of EDN with their canonical names, in the
 // nodes themselves, so that the positions of these names can be found by the names that are served:
 // :content-type is Content-Type. A name that becomes equal to another header is an error.
 func canonicalNames(d *table.Decoder, v table.Value) {
@@ -78,8 +78,8 @@ func decodeHeaders(d *table.Decoder, v table.Value) []Header {
 	return headers
 }
 
-// checkHeaders checks names and values, and finds names that differ only in case. It skips those for
-// which serverSets is true.
+// checkHeaders checks names and values, and finds names that differ only in case. It warns that
+// headers for which serverSets is true are left out.
 func checkHeaders(c *table.Checker, headers []Header, serverSets func(name string) bool, path ...string) {
 	spelt, times := map[string]string{}, map[string]int{}
 	for _, h := range headers {

@@ -11,7 +11,7 @@ type Hints struct {
 	List   string // the form of a document
 	Empty  string // the content of a file without endpoints
 	Single string // how to turn a map that is an item into a list
-	Beside string // where to put a key that is next to endpoint or websocket, %s
+	Beside string // where to put a key that is next to endpoint or websocket, for which %s stands
 	Bare   string // where to put the keys of an endpoint
 	Socket string // the form of a WebSocket
 	Line   string // how to write a text that ends without a line break

@@ -1,6 +1,6 @@
 // Package item defines the items of a configuration: their types, which package config also
 // exports, the tables of their keys, and the rules across keys. Package config reads files and
-// makes a specification of their items.
+// makes a specification from their items.
 package item
 
 import (
@@ -27,7 +27,7 @@ type Decoded struct {
 // Names are the keys of items, in messages: endpoint, websocket ... or upstream.
 var Names = strings.Join(table.Keys(Fields[:len(Fields)-1]), ", ") + " or " + Fields[len(Fields)-1].Key
 
-// Fields are the keys of items; each item has one of them. It must not be modified.
+// Fields are the keys of items; each item has one of them. The slice must not be modified.
 var Fields = []table.Field[Decoded]{
 	table.With(table.Row{Key: "endpoint", Doc: "a method and path, and its response", Kinds: table.Maps, Table: table.Rows(EndpointFields)}, setEndpoint),
 	table.With(table.Row{Key: "websocket", Doc: "a path that becomes a WebSocket connection, and the messages on it", Kinds: table.Maps, Table: table.Rows(webSocketFields)},

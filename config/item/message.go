@@ -28,7 +28,7 @@ type Message struct {
 	Close    *Close // nil leaves the connection open
 }
 
-// Close is how the server ends a WebSocket connection.
+// Close says how the server ends a WebSocket connection.
 type Close struct {
 	Code   int           // see CloseCode; 0 means 1000
 	Reason syntax.Text   // at most 123 bytes; may contain placeholders
@@ -126,8 +126,8 @@ func setCode(d *table.Decoder, v table.Value, c *Close) {
 	}
 }
 
-// closeFault checks a close code: valid are the codes of RFC 6455 and its registry that may be
-// sent, and the codes for applications.
+// closeFault returns why a close code is not valid. Valid codes are those of RFC 6455 and its
+// registry that may be sent, and those for applications.
 func closeFault(code int) string {
 	switch {
 	case code == 1005 || code == 1006 || code == 1015:

@@ -52,8 +52,8 @@ func (r *Resource) endpoints() []Endpoint {
 	return all
 }
 
-// rowParam returns the name of the parameter that holds the key of a row: id, or another name if the
-// path already has a parameter with that name.
+// rowParam returns the name of the parameter that holds the key of a row: id, or another name if
+// the path already has a parameter id.
 func (r *Resource) rowParam() string {
 	known := address.PathParams(r.Path.Value)
 	for _, name := range []string{"id", "key", "row"} {

@@ -17,7 +17,7 @@ type Outcome struct {
 	// Weight is the outcome's share in the sum of all weights. A Weight of 0 counts as 1 unless
 	// Weighted is set.
 	Weight   float64
-	Weighted bool            // Weight applies even if it is 0, which is never drawn; Complete sets it for any other weight
+	Weighted bool            // a Weight of 0 applies; Complete sets Weighted for other weights
 	Response Response        `key:""`
 	Latency  *policy.Latency // nil means the latency of the endpoint, the zero Latency means none
 	Fault    *policy.Fault   // nil means the fault of the endpoint
@@ -59,7 +59,7 @@ func lift[T, U any](fields []table.Field[T], at func(*U) *T) []table.Field[U] {
 	return lifted
 }
 
-// EffectiveWeight returns the share of the outcome in the sum of all weights.
+// EffectiveWeight returns the weight of the outcome: 1 if none is declared.
 func (o *Outcome) EffectiveWeight() float64 {
 	if o.Weight == 0 && !o.Weighted {
 		return 1

@@ -13,7 +13,7 @@ type Record struct {
 	Key    string
 	To     string      // the directory of the recordings
 	Mode   string      // RecordAll (also "") or RecordMissing
-	If     syntax.Text // which requests; an empty text is all of them
+	If     syntax.Text // a condition on the requests to record; an empty text means all
 	Sample int         // the bodies of one in this many requests are kept; 0 means all
 	Bodies int         // the largest body that is kept, in bytes; 0 means DefaultBodies
 	Limit  int         // how many bytes are recorded before bodies are left out; 0 means DefaultRecordLimit
@@ -32,7 +32,7 @@ type Redact struct {
 // The values of the keys of record, and their defaults.
 const (
 	RecordAll     = "all"
-	RecordMissing = "missing" // recorded answers are served
+	RecordMissing = "missing" // recorded answers are served; only other requests reach the upstream
 
 	DefaultBodies      = 1 << 20
 	DefaultRecordLimit = 1 << 30

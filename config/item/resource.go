@@ -54,7 +54,7 @@ type Page struct {
 	Names []Setting // other names of the parameters
 }
 
-// Stamp names the members that hold the times of a row.
+// Stamp names the members that hold the times when a row was created and last changed.
 type Stamp struct{ Created, Updated string }
 
 // On says how one operation of a resource answers, apart from its rows.
@@ -67,7 +67,8 @@ type On struct {
 	Fault    *policy.Fault
 	Webhooks []Webhook
 	// Responses are several answers, of which each request gets one. An answer without a body
-	// returns the rows. One with a body is sent instead, and the operation then does nothing.
+	// returns the rows. An answer with a body is sent instead of the rows, and the operation then
+	// does nothing.
 	Responses []Outcome
 	Select    string
 }
@@ -83,15 +84,16 @@ type Operation struct {
 const (
 	DefaultPageSize = 20
 	MaxPageSize     = 100
-	WholeList       = 10_000 // rows of a list that has no pages
+	WholeList       = 10_000 // the maximum number of rows in a list without pages
 
 	maxPage = 10_000
 )
 
-// ResourceOperations are the operations of a resource. It must not be modified.
+// ResourceOperations are the operations of a resource. The slice must not be modified.
 var ResourceOperations = []string{"list", "read", "create", "replace", "change", "remove"}
 
-// PageStyles are the ways to split lists into pages, the default first. It must not be modified.
+// PageStyles are the ways to split lists into pages, the default first. The slice must not be
+// modified.
 var PageStyles = []string{"link", "page", "offset", "cursor", "after"}
 
 var resourceFields = slices.Concat(
@@ -158,7 +160,7 @@ var onFields = slices.Concat(
 	webhookKeys("a request that the server sends some time after the answer", func(o *On) *[]Webhook { return &o.Webhooks }),
 )
 
-// onRows are the keys of on: the operations.
+// onRows returns the keys of on: the operations.
 func onRows() []table.Row {
 	rows := make([]table.Row, len(ResourceOperations))
 	for i, name := range ResourceOperations {

@@ -33,7 +33,7 @@ const (
 	maxStatus = 599
 )
 
-// ResponseFields are the keys of a response. It must not be modified.
+// ResponseFields are the keys of a response. The slice must not be modified.
 var ResponseFields = []table.Field[Response]{
 	table.Of[Response](table.Row{Key: "status", Doc: "the status; 200 by default", Kinds: table.Numbers, Min: minStatus, Max: maxStatus}),
 	table.With(table.Row{Key: "headers", Doc: "the headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue},
@@ -59,7 +59,7 @@ func (r *Response) begin(v table.Value) {
 }
 
 // templatesOff reports whether a map has template: false. This determines how a body, which may
-// come before it, is converted to JSON text.
+// come before that key, is converted to JSON text.
 func templatesOff(v table.Value) bool {
 	t := v.Get("template")
 	return t != nil && t.Kind == syntax.BoolNode && !t.Truth()

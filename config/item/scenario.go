@@ -24,7 +24,7 @@ type InState struct {
 	Key   string      // left "" in Go
 	Name  syntax.Text // the scenario
 	Is    []string    // the states; empty for any
-	Next  string      // the state that it leads to; "" for none
+	Next  string      // the state that the endpoint leads to; "" for none
 }
 
 var scenarioFields = []table.Field[Scenario]{

@@ -15,7 +15,7 @@ type Steps struct {
 	Pos   syntax.Pos // left zero in Go
 	Key   string     // left "" in Go
 	Field syntax.Text
-	First string // the value of the member in a new row without one; "" leaves it out
+	First string // the value of the member in a new row that lacks it; "" leaves the member out
 	Moves []Move `key:"move"`
 }
 
@@ -27,7 +27,7 @@ type Move struct {
 	After    *policy.Latency // a latency without rates; never nil in a valid spec
 	To       []Choice        // one of them is chosen, by weight
 	Set      []Setting       // additional members of the row
-	Webhooks []Webhook       // sent at that moment
+	Webhooks []Webhook       // sent when the row changes
 }
 
 // Choice is one of the values that a member may get.
@@ -174,7 +174,7 @@ func (s *Steps) complete() {
 	}
 }
 
-// EffectiveWeight returns the share of the value in the sum of all weights.
+// EffectiveWeight returns the weight of the value: 1 if none is declared.
 func (c *Choice) EffectiveWeight() float64 {
 	if c.Weight == 0 && !c.Weighted {
 		return 1

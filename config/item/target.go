@@ -22,7 +22,7 @@ func checkTarget(c *table.Checker, u *syntax.Text, keys ...string) {
 	case text == "":
 		c.Wrong("the URL is empty; expected https://host/path", keys...)
 		return
-	case tags.Start(text) == 0: // it may render to anything
+	case tags.Start(text) == 0: // the placeholder may render to anything
 	case s != "http" && s != "https":
 		c.Wrong(fmt.Sprintf("%q does not begin with http:// or https://", wording.Clip(text)), keys...)
 		return

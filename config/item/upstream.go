@@ -21,7 +21,7 @@ type Upstream struct {
 	URL         syntax.Text // http or https, without user, query and fragment; its path precedes the path of requests
 	Timeout     time.Duration
 	Connections int      // 0 means DefaultConnections
-	Headers     []Header // set in requests; templates can use the request
+	Headers     []Header // set in requests; may contain placeholders, which can use the request
 	Without     []string // headers that are left out of requests
 	Host        string   // HostOwn (also "") or HostPass
 	Insecure    bool     // TLS certificates are not verified
@@ -152,8 +152,8 @@ func (u *Upstream) Effective() Upstream {
 	return e
 }
 
-// Fingerprint returns a text that is the same for upstreams with equal declarations, wherever they
-// are.
+// Fingerprint returns a text that is the same for upstreams with equal declarations in files of the
+// same directory.
 func (u *Upstream) Fingerprint() string {
 	return Digest(*u) + u.Dir
 }

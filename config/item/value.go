@@ -29,10 +29,10 @@ func isName(name string) bool {
 	return name != ""
 }
 
-// isDataName reports whether a text can be the name of a set.
+// isDataName reports whether a text can be the name of a set or an upstream.
 func isDataName(name string) bool { return isName("n"+name) && name != "" }
 
-// decodeName returns a name. It reports an invalid one and returns "".
+// decodeName returns a name. For an invalid name, it reports an error and returns "".
 func decodeName(d *table.Decoder, v table.Value, is func(string) bool) string {
 	if !is(v.Text.Value) {
 		d.Refuse(v)
@@ -41,7 +41,7 @@ func decodeName(d *table.Decoder, v table.Value, is func(string) bool) string {
 	return v.Text.Value
 }
 
-// decodeHost returns a host in lower case. It reports an invalid one and returns "".
+// decodeHost returns a host in lower case. For an invalid host, it reports an error and returns "".
 func decodeHost(d *table.Decoder, v table.Value) string {
 	host := table.ChangeCase(v.Text.Value, 'A', 'Z')
 	if what := address.NameFault(host); what != "" {

@@ -69,7 +69,7 @@ const (
 
 const maxAttempts = 100
 
-// SignSchemes are the signature schemes, the default first. It must not be modified.
+// SignSchemes are the signature schemes, the default first. The slice must not be modified.
 var SignSchemes = []string{"hmac-sha256", "stripe"}
 
 var webhookFields = []table.Field[Webhook]{
@@ -135,7 +135,7 @@ func setSignHeader(d *table.Decoder, v table.Value, s *Sign) {
 	s.Header = v.Text.Value
 }
 
-// isSignHeader reports whether a header can carry a signature, because it has no other meaning.
+// isSignHeader reports whether a header can carry a signature: it must have no other meaning.
 func isSignHeader(name string) bool {
 	return semantics.IsToken(name) && !semantics.SenderSets(name) &&
 		!slices.ContainsFunc([]string{"Host", "Date", "Content-Type", "Idempotency-Key"}, func(h string) bool { return strings.EqualFold(h, name) })

@@ -36,7 +36,8 @@ type WebSocket struct {
 // Exchange answers the messages that match a pattern.
 type Exchange struct {
 	// Pattern is the text itself, a JSON object whose members the message must have, or an RE2
-	// expression for the whole message. JSON makes one from a Go value.
+	// expression for the whole message. Function JSON of package config makes such an object from a
+	// Go value.
 	Pattern  syntax.Text
 	Response Message
 }
@@ -117,7 +118,7 @@ func setConnect(d *table.Decoder, v table.Value, w *WebSocket) {
 	table.Fill(d, v.Node, v.Key, connectFields, w)
 }
 
-// decodeList decodes maps by their table. An invalid one keeps its place, so that the indexes of
+// decodeList decodes maps by their table. An invalid map keeps its place, so that the indexes of
 // the others do not change.
 func decodeList[T any](d *table.Decoder, v table.Value, fields []table.Field[T]) (all []T) {
 	for _, one := range v.Parts() {

@@ -37,13 +37,13 @@ func (a *Answer) holdsTags() bool {
 	return tags(a.Body) || slices.ContainsFunc(a.Headers, func(h Header) bool { return tags([]byte(h.Value)) })
 }
 
-// tellsOfBody reports whether the URL of a callback contains a part of the response body, whose
-// value is inserted when the document is read.
+// tellsOfBody reports whether the URL of a callback refers to the response body, whose value is
+// inserted when the document is read.
 func (o *Operation) tellsOfBody() bool {
 	return slices.ContainsFunc(o.Callbacks, func(cb Callback) bool { return strings.Contains(cb.URL, "$response.body") })
 }
 
-// parameters returns the parameters of a path in its order.
+// parameters returns the parameters of a path in their order.
 func (f *pathForm) parameters(declared []*openapi3.Parameter) []generate.PathParameter {
 	all := make([]generate.PathParameter, len(f.names))
 	for i, name := range f.names {

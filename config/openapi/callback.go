@@ -105,7 +105,7 @@ func sleepTime(value any) (d time.Duration, ok bool) {
 	return 0, false
 }
 
-// headersOf returns the header parameters that have an example or a default.
+// headersOf returns the header parameters for which sampleOf finds a value.
 func headersOf(parameters []*openapi3.Parameter) []Header {
 	var headers []Header
 	for _, p := range parameters {

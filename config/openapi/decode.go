@@ -16,7 +16,8 @@ import (
 )
 
 // decoding turns nodes into values of the library. The result is the same as when the library
-// decodes JSON, but it takes one pass, records the place of each object and reports all errors.
+// decodes JSON, but decoding takes one pass, records the place of each object and reports all
+// errors.
 type decoding struct {
 	layouts  layouts
 	strict   bool       // see Options
@@ -302,7 +303,7 @@ func (d *decoding) object(n *tree.Node, l *layout, v reflect.Value) {
 	switch object := v.Addr().Interface().(type) {
 	case *openapi3.Schema:
 		d.schemas = append(d.schemas, object)
-		dropNull(&object.Default, true) // it does not show what a value looks like
+		dropNull(&object.Default, true) // a null default does not show what a value looks like
 		if properties := n.Get("properties"); properties != nil && len(properties.Entries) > 1 {
 			d.orders[object] = properties.Keys()
 		}

@@ -12,8 +12,8 @@ import (
 )
 
 // CallbackURL returns the URL of a callback as a template. Runtime expressions become placeholders;
-// those that refer to the response are replaced by their values, which are known. If the URL cannot
-// be converted, what is the reason; otherwise it is "".
+// those that refer to the response are replaced with their values, which are known. If the URL
+// cannot be converted, what is the reason; otherwise it is "".
 func CallbackURL(written string, answer *Answer) (template, what string) {
 	if strings.HasPrefix(written, "$") { // a single expression without braces
 		return expression(written, answer)

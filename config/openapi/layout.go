@@ -22,11 +22,11 @@ type layout struct {
 	section string
 }
 
-// pathSection is the section of path items. References to them are replaced by the path items
+// pathSection is the section of path items. References to them are replaced with the path items
 // themselves.
 const pathSection = "paths"
 
-// fieldOf is a key of an object and the field it is decoded into.
+// fieldOf is the field that a key of an object is decoded into.
 type fieldOf struct {
 	index  []int
 	layout *layout

@@ -131,7 +131,8 @@ func (b *bundle) walk(src *source, n *tree.Node, l *layout) {
 	}
 }
 
-// object walks the fields of an object. A path item that refers to another one is replaced by it.
+// object walks the fields of an object. In a path item, a reference to another path item is
+// replaced with the entries of that path item.
 func (b *bundle) object(src *source, n *tree.Node, l *layout) {
 	if l.section == pathSection {
 		if b.open[n] {
@@ -179,8 +180,8 @@ func (b *bundle) remove(n *tree.Node, wrong func(e tree.Entry) bool) {
 	})
 }
 
-// inline replaces the reference of a path item by the entries it refers to. The item's own entries
-// take precedence.
+// inline replaces the reference of a path item with the entries it refers to. The item's own
+// entries take precedence.
 func (b *bundle) inline(src *source, n, ref *tree.Node, l *layout) {
 	from, target := b.find(src, ref)
 	if target == nil {

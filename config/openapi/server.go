@@ -44,8 +44,8 @@ func BasePathFault(text string) string {
 	return ""
 }
 
-// rebase replaces the servers of an OpenAPI 3 document, its paths and its operations by one server
-// with a base path.
+// rebase replaces the servers of an OpenAPI 3 document, its paths and its operations with one
+// server that has a base path.
 func rebase(root *tree.Node, base string) {
 	root.Set("servers", tree.NewList(tree.NewMap().SetText("url", base)))
 	paths := root.Get("paths")

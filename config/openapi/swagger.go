@@ -63,8 +63,8 @@ func (r *documentReader) converted(root *tree.Node, location string) *tree.Node 
 }
 
 // aside keeps the values of a document that may be of any type, such as examples, during the
-// conversion, because it would lose nulls, digits and the order of names. Each value is replaced by
-// a placeholder string.
+// conversion, which would lose nulls, digits and the order of names. Each value is replaced with a
+// placeholder string.
 type aside struct {
 	values []tree.Node
 	taken  map[*tree.Node]int // indexes into values; a node may occur in several places
@@ -72,7 +72,7 @@ type aside struct {
 
 const asideMark = "mockserver:value:"
 
-// take replaces the values in a node by placeholders.
+// take replaces the values in a node with placeholders.
 func (a *aside) take(n *tree.Node, l *layout) {
 	eachAny(n, l, func(n *tree.Node) {
 		if _, done := a.taken[n]; done {

@@ -64,7 +64,7 @@ func identifiers(schemas openapi3.Schemas, plain *openapi3.Schema) openapi3.Sche
 	return names
 }
 
-// alone returns a copy of a schema in which the nested schemas are replaced by empty ones.
+// alone returns a copy of a schema in which the nested schemas are replaced with empty ones.
 func alone(s *openapi3.Schema) *openapi3.Schema {
 	c := *s
 	plain := &openapi3.SchemaRef{Value: &openapi3.Schema{}}

@@ -117,7 +117,7 @@ func checkLognormal(c *table.Checker, l *Latency, at []string) {
 
 func checkRates(c *table.Checker, l *Latency, n *syntax.Node, at []string) {
 	timeout := spelt(n, "timeout", "timeout-ms")
-	const slack = 1e-9 // a sum such as 0.7 + 0.2 + 0.1 may come out above 1
+	const slack = 1e-9 // rates that add up to 1 may have a sum slightly above 1 after rounding
 	if l.FailureRate+l.TimeoutRate > 1+slack {
 		c.Wrong(fmt.Sprintf("failure-rate and timeout-rate add up to %v; expected at most 1", l.FailureRate+l.TimeoutRate), table.Below(at, "timeout-rate")...)
 	}

@@ -13,16 +13,16 @@ type Fault struct {
 	Key  string     // left "" in Go
 	Type string     // one of FaultTypes
 	// Rate is the share of requests that have the fault, from 0 to 1. If Rate is 0 and Rated is not
-	// set, every request has it.
+	// set, every request has the fault.
 	Rate           float64
-	Rated          bool // Rate applies even if it is 0; Complete sets it for any other rate
+	Rated          bool // Rate applies even if it is 0; Complete sets Rated for any other rate
 	BytesPerSecond int  // slow-body; 0 means DefaultBytesPerSecond
 	// Of says whether a reset over HTTP/2 ends only the stream or the whole connection: OfStream
 	// or OfConnection; "" means OfStream.
 	Of string
 }
 
-// FaultTypes are all types of faults. It must not be modified.
+// FaultTypes are all types of faults. The slice must not be modified.
 var FaultTypes = []string{"reset", "empty", "malformed", "truncate", "slow-body"}
 
 const (

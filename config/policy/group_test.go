@@ -32,7 +32,7 @@ func TestGroup_OfAndGive(t *testing.T) {
 	}
 }
 
-// Each policy is a key of endpoints with the same name.
+// Each policy has a key of the same name.
 func TestGroup_HasTheKeys(t *testing.T) {
 	all := Group{Latency: &Latency{}, Fault: &Fault{}, RateLimit: &RateLimit{}, Capacity: &Capacity{}}
 	if v := reflect.ValueOf(all); slices.ContainsFunc(reflect.VisibleFields(v.Type()), func(f reflect.StructField) bool { return v.FieldByIndex(f.Index).IsNil() }) {

@@ -23,8 +23,8 @@ type Latency struct {
 
 	// Curve holds the points of the distribution, with rising percentiles and lengths: {50, 20ms},
 	// {99, 120ms}, and finally {100, 1s} for its maximum. Lengths between two points are
-	// interpolated; below the first point they go down to Min. Load and Complete append Max as the
-	// last point.
+	// interpolated; below the first point they go down to Min. Load and Complete append Max, if it
+	// is declared, as the last point.
 	Curve []Percentile
 
 	Median time.Duration // log-normal
@@ -77,7 +77,7 @@ type latencyForm struct {
 	MaxGiven bool
 }
 
-// decodeLatency decodes a latency. It returns nil for an empty one.
+// decodeLatency decodes a latency, and reports an empty one.
 func decodeLatency(d *table.Decoder, v table.Value) *Latency {
 	if len(v.Entries) == 0 && !v.Faulty {
 		d.About(v, "is an empty map; expected %s, or failure-rate and timeout-rate", latencyForms)
@@ -126,7 +126,7 @@ func (l *Latency) complete(maxGiven bool) {
 		if !maxGiven && l.Max == 0 {
 			l.Max = l.Min
 		}
-	case (maxGiven || l.Max != 0) && l.Curve[len(l.Curve)-1].Rank != 100: // twice is an error
+	case (maxGiven || l.Max != 0) && l.Curve[len(l.Curve)-1].Rank != 100: // Max and p100: an error
 		l.Curve = append(slices.Clip(l.Curve), Percentile{100, l.Max})
 		l.Max = 0
 	}

@@ -89,7 +89,7 @@ type point struct {
 }
 
 // curved interpolates linearly between the declared points, from the minimum length, which is 0 if
-// none is declared. After the last point it is constant.
+// none is declared. After the last point the curve is constant.
 func curved(l *Latency) func(part float64) time.Duration {
 	points := make([]point, 1, len(l.Curve)+2)
 	points[0].length = l.Min
@@ -109,7 +109,8 @@ func curved(l *Latency) func(part float64) time.Duration {
 	}
 }
 
-// lognormal truncates the distribution, because it has no upper end.
+// lognormal returns a log-normal distribution. It is truncated at maxLatency, because a log-normal
+// distribution has no upper end.
 func lognormal(median time.Duration, sigma float64) func(part float64) time.Duration {
 	if sigma == 0 {
 		return func(float64) time.Duration { return median }

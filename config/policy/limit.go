@@ -27,11 +27,12 @@ type RateLimit struct {
 	By string `key:"key-fn"`
 }
 
-// LimitAlgorithms are the algorithms for counting, the default first. It must not be modified.
+// LimitAlgorithms are the algorithms for counting, the default first. The slice must not be
+// modified.
 var LimitAlgorithms = []string{"sliding-window", "fixed-window", "token-bucket"}
 
-// LimitScopes says who counts the requests of a rate limit: each replica for itself, which is the
-// default, or all replicas together. It must not be modified.
+// LimitScopes say who counts the requests of a rate limit: each replica for itself, which is the
+// default, or all replicas together. The slice must not be modified.
 var LimitScopes = []string{"replica", "shared"}
 
 // Capacity limits how many requests of an endpoint are served concurrently, and how many wait in a
@@ -87,7 +88,7 @@ func setLimitKey(d *table.Decoder, v table.Value, l *RateLimit) {
 		d.Refuse(v)
 		return
 	}
-	l.By = v.Text.Value // what is wrong with it may depend on the path
+	l.By = v.Text.Value // checked later, because its validity may depend on the path
 }
 
 func checkRateLimit(c *table.Checker, l *RateLimit, path string, at []string) {

@@ -23,8 +23,8 @@ type measured struct {
 // unitsOfSamples are the units that the numbers in such a file may have.
 var unitsOfSamples = []string{"ns", "us", "ms", "s"}
 
-// read returns the latencies in the file, and whether a valid file is given. v is the map that
-// declares it.
+// read returns the distribution of the latencies in the file, and whether a valid file is given. v
+// is the map that declares it.
 func (m *measured) read(d *table.Decoder, v table.Value) (curve samples.Curve, given bool) {
 	if m.From.Value == "" {
 		for _, key := range []string{"unit", "column"} {

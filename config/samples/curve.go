@@ -1,5 +1,5 @@
 // Package samples makes percentile curves from measured lengths of time: from a recording, or from
-// the results of another load generator. It reads their files, but does not depend on endpoints.
+// the results of a load generator. It reads their files, but does not depend on endpoints.
 package samples
 
 import (
@@ -14,7 +14,7 @@ import (
 type Curve struct {
 	Count    int64 // samples
 	Min, Max time.Duration
-	Points   []Point // between the two, with rising ranks and lengths
+	Points   []Point // between Min and Max, with rising ranks and lengths
 }
 
 // Point means that Rank percent of all samples are at most Length.

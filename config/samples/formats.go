@@ -125,8 +125,8 @@ func (l *lines) hdr(o Options) (Curve, error) {
 	return ofCounted(all), nil
 }
 
-// table reads a column of a table. The first row names the columns unless its cell there is a
-// length.
+// table reads a column of a table. The first row names the columns unless its cell in that column
+// is a length.
 func (l *lines) table(name string, o Options) (Curve, error) {
 	r := csv.NewReader(l.r)
 	r.FieldsPerRecord, r.LazyQuotes, r.ReuseRecord, r.TrimLeadingSpace = -1, true, true, true
@@ -175,7 +175,7 @@ func (l *lines) table(name string, o Options) (Curve, error) {
 var (
 	// spectrumRow is a line such as "1.223 0.500000 500 2.00": value, part, count, 1/(1-part).
 	spectrumRow = regexp.MustCompile(`^\s*([0-9.]+)\s+([01](?:\.[0-9]+)?)\s+([0-9]+)(?:\s+\S+)?\s*$`)
-	// spectrumHead is the line above it, which has a unit in the output of vegeta.
+	// spectrumHead is the line above such rows, which has a unit in the output of vegeta.
 	spectrumHead = regexp.MustCompile(`^\s*Value(?:\((ns|us|ms|s)\))?\s+Percentile\s+TotalCount`)
 	// summaryRow is a line such as " 99.900%    1.23ms" of wrk.
 	summaryRow = regexp.MustCompile(`^\s*([0-9.]+)%\s+([0-9.]+(?:ns|us|µs|ms|s|m|h))\s*$`)

@@ -35,8 +35,9 @@ type lines struct {
 // maxLine is the longest line that is read, in bytes: an exchange with both bodies.
 const maxLine = 64 << 20
 
-// next returns the next line without its line break. It is valid until the next call. whole reports
-// whether the line ended. A line that is cut off by the end of the file is also returned.
+// next returns the next line without its line break. The line is valid until the next call. whole
+// reports whether it ended with a line break. A line that is cut off by the end of the file is also
+// returned.
 func (l *lines) next() (text []byte, whole bool, err error) {
 	l.line++
 	l.buf = l.buf[:0]

@@ -30,7 +30,8 @@ func (t *percentileTable) add(rank float64, text string, line int, unit time.Dur
 	return wrong
 }
 
-// spectrumRow adds a row of a table: a value, its fraction of all samples, and their number.
+// spectrumRow adds a row of a table: a value, the fraction of all samples up to it, and their
+// number.
 func (t *percentileTable) spectrumRow(cells []string, line int, unit time.Duration) string {
 	part, err := number(cells[2])
 	n, _ := strconv.ParseInt(cells[3], 10, 64)
@@ -65,7 +66,7 @@ func (t *percentileTable) vegeta(cells []string, line int) string {
 }
 
 // curve returns the points of a table: all of them if they are few, otherwise the lengths at the
-// ranks of a curve with that many samples.
+// ranks of a curve with as many samples as the table.
 func (t *percentileTable) curve() (Curve, error) {
 	rows := t.rows[:0:0]
 	for i, r := range t.rows {

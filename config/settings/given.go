@@ -19,7 +19,7 @@ type Given struct {
 func (s Settings) Given() []Given {
 	var list []Given
 	for _, f := range table {
-		if f.Env == "" { // it is a command
+		if f.Env == "" { // the flag is a command
 			continue
 		}
 		value, given := s.texts[f.Name]
@@ -38,7 +38,7 @@ func (s Settings) Given() []Given {
 	return list
 }
 
-// note records how a setting was given.
+// note records a setting that was given.
 func (s *Settings) note(f flags.Flag[Settings], value string) {
 	if s.texts == nil {
 		s.texts = map[string]string{}

@@ -78,7 +78,7 @@ var importTable = flags.Table[Import]{
 		Set: func(i *Import, v string) bool { return flags.Switch(&i.Help, v) }},
 }
 
-// ReadImport reads the arguments after the word import. The error names all invalid flags, one a
+// ReadImport reads the arguments after the word import. The error names all invalid flags, one per
 // line.
 func ReadImport(args []string) (Import, error) {
 	i := Import{}

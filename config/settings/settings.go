@@ -57,9 +57,9 @@ type Settings struct {
 	State              string // a file in which changes to rows are kept; "" for none
 	StateMemory        int    // memory for all changes to rows, in bytes
 	NoLatency          bool   // no latency is injected
-	NoFaults           bool   // faults do not happen
+	NoFaults           bool   // no fault is injected
 
-	Seed      *uint64 // for all random choices; nil makes them random
+	Seed      *uint64 // the seed of all random choices; nil lets them differ in each run
 	SentryDSN string  // where errors are reported, as given; "" for nowhere
 
 	TLS TLS // of the port
@@ -80,7 +80,7 @@ type Settings struct {
 	// that --admin-tls auto makes, or the CAs of the system.
 	FleetCA string
 
-	texts    map[string]string // how each setting was given, by flag name; see Given
+	texts    map[string]string // the values that were given, by flag name; see Given
 	defaults []string          // where the default configuration is searched for, in order
 }
 

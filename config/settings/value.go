@@ -27,7 +27,8 @@ func readCommand(s *Settings, command, text string) bool {
 	return ok
 }
 
-// readAddress parses a host and a port. Without a host it means all addresses of the machine.
+// readAddress accepts a host and a port. An address without a host means all addresses of the
+// machine.
 func readAddress(into *string, text string) bool {
 	*into = text
 	host, port, err := net.SplitHostPort(text)
@@ -36,8 +37,8 @@ func readAddress(into *string, text string) bool {
 	return err == nil && flags.Int(&number, port, 0, 65535) && (host == "" || readHost(&name, host))
 }
 
-// readToken accepts text that can be used in a header unchanged. It refuses an empty one, which may
-// come from an unset variable in a script and would leave the address unprotected.
+// readToken accepts text that can be used in a header unchanged. It refuses an empty text, which
+// may come from an unset variable in a script and would leave the address unprotected.
 func readToken(into *string, text string) bool {
 	*into = text
 	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
@@ -53,7 +54,7 @@ func readHost(into *string, text string) bool {
 	return *into == text && !strings.HasPrefix(text, "*") && address.NameFault(strings.ToLower(text)) == ""
 }
 
-// readAuto accepts the one word that --tls takes.
+// readAuto accepts the only value of --tls and --admin-tls.
 func readAuto(into *bool, text string) bool {
 	*into = text == "auto"
 	return *into

@@ -21,7 +21,7 @@ type Stray struct {
 // and are not settings, except those in known, which are used elsewhere. It omits variables that
 // Kubernetes sets for a service called mockserver, because they were not set by the user.
 func StrayVariables(environ []string, known ...string) []Stray {
-	names, words := map[string]string{}, []string{} // by the part that depends on the service
+	names, words := map[string]string{}, []string{} // names by word; a word lacks the prefix
 	for _, f := range table {
 		if f.Env != "" {
 			word := strings.TrimPrefix(f.Env, variablePrefix)

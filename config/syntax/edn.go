@@ -11,7 +11,7 @@ import (
 
 // readEDN reads all forms of a file. A vector or a list is a document; maps outside of lists
 // together form the items of another document. Text that is not EDN ends reading, and is then the
-// only error of the file. For the reasons for our own reader, see docs/adr/0006-edn-positions.md.
+// only error of the file. docs/adr/0006-edn-positions.md explains why no EDN library is used.
 func readEDN(src *source) ([]*Node, Problems) {
 	if at, what := src.encodingFault(false); what != "" {
 		return nil, Problems{{Pos: src.pos(at), What: what}}

@@ -12,8 +12,9 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// FuzzEDN reads anything as EDN: it does not panic, each problem and each text has a position
-// inside the file, and the library accepts the same texts with the same meaning.
+// FuzzEDN reads arbitrary texts as EDN and checks that reading does not panic, that each problem
+// and each text has a position inside the file, and that the library accepts the same texts with
+// the same meaning.
 func FuzzEDN(f *testing.F) {
 	f.Add(`[{:endpoint {:path "/x" :response {:headers {:content-type "a"} :body "{\"a\": {{json-params.a}}}\n"}}}]`)
 	f.Add("{:endpoint {:path \"/é\n\\u00e9\" #_ #_ a b :if (1 2) :response nil}} ; c\r\n[]")
@@ -106,8 +107,8 @@ func checkMade(t *testing.T, src *source, n *Node) {
 	}
 }
 
-// librarysOwn matches what the library treats differently on purpose: halves of surrogate pairs,
-// which it loses, and comments that a lone \r ends, as in Clojure.
+// librarysOwn matches what this package deliberately treats differently from the library: halves of
+// surrogate pairs, which the library loses, and comments that a lone \r ends, as in Clojure.
 var librarysOwn = regexp.MustCompile(`\\u[dD][89a-fA-F]|\r`)
 
 // comparesWithLibrary reports whether the library reads the same text, and all of it.

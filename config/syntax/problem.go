@@ -39,7 +39,7 @@ type Problem struct {
 	What    string // what is wrong, and what was expected
 	Warning bool   // the configuration is served nevertheless
 	Kind    string // what several warnings of OpenAPI documents have in common, "" for others; see Digest
-	Rest    bool   // it represents all later problems too, which were not searched for
+	Rest    bool   // the problem also represents all later ones, which are not listed
 
 	// Endpoint is the method and path of an endpoint made in Go, "GET /users/:id", which has no
 	// position in a file; "" otherwise.

@@ -30,8 +30,8 @@ func newSource(file string, data []byte) (*source, error) {
 	return s, err
 }
 
-// asYAML returns the source with the lines of YAML 1.1, which the YAML library counts: it has more
-// line breaks than editors show.
+// asYAML returns the source with the lines of YAML 1.1, which the YAML library counts: YAML 1.1 has
+// more line breaks than editors show.
 func (s *source) asYAML() *source {
 	if s.ascii {
 		return s

@@ -93,7 +93,8 @@ func errorLine(src *source, words string, hint int) int {
 	return high
 }
 
-// failsAlike reports whether the first lines of a file have the same error.
+// failsAlike reports whether the first lines of a file alone cause an error whose message ends with
+// words.
 func failsAlike(src *source, words string, lines int) bool {
 	text := src.text
 	if lines < len(src.starts) {

@@ -108,7 +108,7 @@ type mark struct {
 type built struct {
 	fault string // what is wrong with it; "" if nothing is
 	json  bool   // it is the JSON text of a value
-	raw   string // the text without placeholders, in which quotes inside braces are also escaped
+	raw   string // the text if templates are turned off: quotes inside braces are also escaped
 }
 
 // Unplaced returns the text without its position and key.
@@ -128,7 +128,8 @@ func (t Text) Fault() string {
 // IsJSON reports whether the text was made from a Go value, as JSON.
 func (t Text) IsJSON() bool { return t.built != nil && t.built.json }
 
-// Raw returns the text without placeholders, if it was made from a Go value.
+// Raw returns the form of the text to use if templates are turned off, which differs only for a
+// text made from a Go value.
 func (t Text) Raw() Text {
 	if t.IsJSON() {
 		t.Value = t.built.raw

@@ -37,7 +37,7 @@ func readYAML(src *source) ([]*Node, Problems) {
 		if err != nil {
 			p := yamlProblem(src, err)
 			r.Add(p)
-			docs = append(docs, r.newNode(NullNode, Text{Pos: p.Pos})) // the document that contains it
+			docs = append(docs, r.newNode(NullNode, Text{Pos: p.Pos})) // the document with the error
 			break
 		}
 		r.anchors = map[*yaml.Node]*anchor{}
@@ -184,7 +184,7 @@ func (r *yamlReader) mapping(n *yaml.Node, out *Node, size *extent) {
 		value, e := r.node(n.Content[i+1])
 		size.hold(e)
 		switch {
-		case key.Kind == MapNode: // key has reported it
+		case key.Kind == MapNode: // key has reported the error
 		case merge:
 			r.merge(&list, value, n)
 		default:

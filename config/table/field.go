@@ -177,8 +177,8 @@ func (v Value) Float() (f float64, ok bool) {
 	return f, err == nil && !strings.HasPrefix(text, "-") && f <= float64(v.Row.UpTo)
 }
 
-// Duration returns a duration given as a text, or as a number of seconds or milliseconds. With a
-// minus sign it is below 0, even if it rounds to 0.
+// Duration returns a duration given as a text, or as a number of seconds or milliseconds. A value
+// with a minus sign is refused, even if it rounds to 0.
 func (v Value) Duration() (t time.Duration, ok bool) {
 	r := v.Row
 	var err error

@@ -9,8 +9,8 @@ import (
 	"mockserver/config/syntax"
 )
 
-// FuzzPercentage checks that the decoder accepts the texts that the pattern of the schema matches, and
-// that no percentage is below 0.
+// FuzzPercentage checks that the decoder accepts exactly the texts that the pattern of the schema
+// matches, and that no percentage is below 0.
 func FuzzPercentage(f *testing.F) {
 	pattern := regexp.MustCompile(PercentPattern)
 	for _, text := range []string{"1%", "0.5%", "100%", "00%", "-1%", "1e2%", "%", "1", "1.%", ".5%", "1%\n", "1 %"} {

@@ -157,7 +157,7 @@ func (s *schema) duration(r Row) {
 	}
 	switch {
 	case r.Length.unit():
-		s.Maximum = bound(0) // any other number has no unit
+		s.Maximum = bound(0) // any other number needs a unit
 	case r.Length.millis() && r.Most > 0:
 		most := r.Most.Milliseconds()
 		s.Maximum = &most

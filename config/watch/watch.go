@@ -18,10 +18,10 @@ import (
 // Files are polled rather than waited for, because bind mounts and network file
 // systems send no events; symlinks are followed, so the swap of a mounted
 // ConfigMap is seen. A change counts once the file has looked the same at two
-// polls, because editors truncate it before they write, and only when its content
-// differs. Appearing, disappearing and becoming unreadable are changes.
+// polls, because editors truncate a file before they write it, and only when its content differs.
+// Appearing, disappearing and becoming unreadable are changes.
 //
-// Its methods are safe for concurrent use.
+// The methods of a Watcher are safe for concurrent use.
 type Watcher struct {
 	names func() []string
 	disk  disk
@@ -40,11 +40,11 @@ type disk struct {
 // New looks at the files for the first time: changes count from now on. Call New before the files
 // are read, so that no change is missed.
 //
-// It calls names at each look, so the set may change: changes to a file count while its name is in
-// the set. A file may be missing or unreadable; its appearance is a change. A directory may be
-// named, as for Load: it includes the files in it that Load reads, and is listed at each look, so
-// that files that come and go are changes. names is called by one goroutine at a time, Run's or
-// that of a caller of Refresh; it must not call the watcher.
+// The watcher calls names at each look, so the set may change: changes to a file count while its
+// name is in the set. A file may be missing or unreadable; its appearance is a change. A directory
+// may be named, as for Load: it includes the files in it that Load reads, and is listed at each
+// look, so that files that come and go are changes. names is called by one goroutine at a time,
+// that of Run or of a caller of Look or Refresh; it must not call the watcher.
 func New(names func() []string) *Watcher {
 	w := unlooked(names)
 	w.step(time.Now())
@@ -90,9 +90,9 @@ func (w *Watcher) unsettled() bool {
 func (w *Watcher) Look() bool { return w.step(time.Now()) }
 
 // Refresh discards changes that have not been reported yet: changes count from now on. It is for
-// files that are about to be read for another reason than a change, so that they are not read
-// twice. It must be called before they are read, so that later changes are reported. A change that
-// Run is reporting, or has reported, is not taken back.
+// files that are about to be read for a reason other than a change, so that they are not read
+// twice. Refresh must be called before they are read, so that later changes are reported. A change
+// that Run is reporting, or has reported, is not taken back.
 func (w *Watcher) Refresh() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -110,7 +110,7 @@ type watched struct {
 }
 
 // content is the content of a file: the hash of its bytes, or the fact that they are not available.
-// For a directory it is whether it can be listed.
+// For a directory, content says whether the directory can be listed.
 type content struct {
 	there    bool
 	readable bool
@@ -147,7 +147,7 @@ func (w *Watcher) step(now time.Time) bool {
 
 // look polls the files once and reports whether one has changed since the last reported change. A
 // file that was not polled before does not count as changed, unless it has appeared in a directory
-// that was.
+// that was polled before.
 func (w *Watcher) look(now time.Time) bool {
 	p := poll{disk: w.disk, now: now, before: w.files, files: make(map[string]*watched, len(w.files))}
 	names := w.names()
@@ -196,7 +196,7 @@ func (p *poll) named(name string) {
 	}
 }
 
-// gone polls a file that is no longer in its directory, until that has been reported.
+// gone polls a file that is no longer in its directory, until its disappearance has been reported.
 func (p *poll) gone(name string, f *watched) {
 	l := p.disk.look(name)
 	p.file(name, l, p.hold(name, l), nil)
@@ -205,8 +205,8 @@ func (p *poll) gone(name string, f *watched) {
 	}
 }
 
-// file polls a file once. A file that was not polled before is unchanged or, if fresh is given, is
-// compared with fresh.
+// file polls a file once. A file that was not polled before counts as unchanged, unless fresh is
+// given: then it is compared with fresh.
 func (p *poll) file(name string, l files.Look, hold func() content, fresh *watched) {
 	if p.files[name] != nil {
 		return
@@ -235,8 +235,8 @@ func (p *poll) hold(name string, l files.Look) func() content {
 	}
 }
 
-// settling is the coarsest resolution of file times: a file that was read so soon after its time
-// may be written again without looking different.
+// settling is the coarsest resolution of file times: a file that was read so soon after its
+// modification time may be written again without looking different.
 const settling = 2 * time.Second
 
 // poll checks the file again and reports whether its content has changed.

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// idleTime is how long an idle connection is kept. Without a probe it is impossible to notice that
-// the target has closed it, so the time is shorter than the timeouts of servers.
+// idleTime is how long an idle connection is kept. Without a probe, a connection that the target
+// has closed goes unnoticed, so the time is shorter than the idle timeouts of servers.
 const idleTime = time.Second
 
 // probe checks whether an idle connection is still open.

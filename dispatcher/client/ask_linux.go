@@ -30,8 +30,8 @@ func (c *Conn) Asks() bool { return c.Conn == c.plain && c.probe.raw != nil }
 
 // Ask sends a request and reads the first bytes of its answer, within one call to RawConn.Read: the
 // socket is not read before data has arrived, and an idle connection is checked at no extra cost.
-// The read deadline applies to the call; deadline applies to writing. Once the read deadline has
-// passed, the answer can still be read: sent reports whether the request was sent.
+// The read deadline applies to the call; deadline applies to writing. If the read deadline passes
+// when sent is true, the answer can still be read later.
 func (c *Conn) Ask(request, into []byte, deadline time.Time) (n int, sent bool, err error) {
 	a := c.asking
 	if a == nil {
@@ -87,7 +87,7 @@ func (a *asking) send(fd int) (over bool) {
 	switch {
 	case errno == 0 && n == len(a.request) && a.c.Kept():
 		return false
-	case errno == 0 && n == len(a.request): // earlier data on a new connection may go unnoticed
+	case errno == 0 && n == len(a.request): // otherwise, earlier data on a new connection could go unnoticed
 		return a.once(uintptr(fd))
 	case errno != 0 && errno != unix.EAGAIN && errno != unix.EINTR:
 		a.err = &SendError{Err: a.failure("write", errno)}

@@ -15,19 +15,19 @@ import (
 )
 
 const (
-	// headBuffer is the size of the buffer that responses are read into, in bytes. It grows for a
-	// longer head, up to maxHead.
+	// headBuffer is the size of the buffer that responses are read into, in bytes. The buffer grows
+	// for a longer head, up to maxHead.
 	headBuffer = 4 << 10
 	maxHead    = 256 << 10
-	// maxBody is how much of a body is read and discarded, in bytes, so that the connection can be
-	// reused.
+	// maxBody is the maximum number of bytes of a body that are read and discarded so that the
+	// connection can be reused.
 	maxBody = 1 << 20
 	// maxInterim limits the number of 1xx responses before the final one, and maxTrailer the number
 	// of lines after a chunked body.
 	maxInterim = 64
 	maxTrailer = 64
 	// grace is how long to wait for a response if the request could not be written completely. The
-	// target may have responded before that; if so, the response has already arrived.
+	// target may have responded before the write failed; if so, the response has already arrived.
 	grace = 10 * time.Millisecond
 	// maxQuoted is how much of a response that is not HTTP is quoted, in bytes. maxHeadError is the
 	// maximum length of a fasthttp error that is passed on: some of these errors quote the whole

@@ -7,7 +7,7 @@
 //	conn, err := pool.Get(string(location.AppendTarget(nil)), clienttls.Files{}, deadline)
 //	status, reusable, err := exchange.RoundTrip(conn, "GET", nil)
 //
-// It imports only internal packages of the module.
+// The package imports only internal packages of the module.
 package client
 
 import (

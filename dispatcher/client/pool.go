@@ -88,7 +88,7 @@ func NewPool(limit int) *Pool {
 
 // Get returns a connection to a target for exclusive use, with its deadline set: the one put back
 // last that is still open, or a new one. The target has the format of Location.AppendTarget; over
-// is for https targets.
+// names the TLS files for https targets.
 func (p *Pool) Get(target string, over clienttls.Files, deadline time.Time) (*Conn, error) {
 	to := place{target, over}
 	for {
@@ -109,8 +109,8 @@ func (c *Conn) ready(deadline time.Time) bool {
 	return c.SetDeadline(deadline) == nil && c.probe.alive()
 }
 
-// Take is like Get for callers of Ask: a connection for which Asks returns true may no longer be
-// open, and has no deadline.
+// Take is like Get for callers of Ask: an idle connection for which Asks returns true is neither
+// checked nor given a deadline.
 func (p *Pool) Take(target string, over clienttls.Files, deadline time.Time) (*Conn, error) {
 	c := p.pop(place{target, over})
 	switch {
@@ -137,7 +137,7 @@ func (p *Pool) pop(to place) *Conn {
 }
 
 // oldest returns the connection that has been idle longest, which is the first one of its target;
-// nil if there is none. It checks every target, which is cheap compared with dialing another one.
+// nil if there is none. It checks every target, which is cheap compared with dialing a connection.
 func (p *Pool) oldest() (oldest *Conn) {
 	for _, conns := range p.idle {
 		if len(conns) > 0 && (oldest == nil || conns[0].since.Before(oldest.since)) {

@@ -111,7 +111,7 @@ func TestPool_FewAreIdle(t *testing.T) {
 	}
 }
 
-// Idle connections make room for new ones, so that there are never more connections than workers.
+// Idle connections make room for new ones, so that there are never more connections than the limit.
 func TestPool_IdleOnesMakeRoom(t *testing.T) {
 	const most = 4
 	c, all := idled(t, most, "a", "b", "c", "d")

@@ -8,7 +8,7 @@ import (
 // maxRecord is the maximum size of a record, and of each text in it, in bytes.
 const maxRecord = 1 << 30
 
-// ErrRecord is returned for a record whose format is unknown.
+// ErrRecord is returned for a record that cannot be decoded.
 var ErrRecord = errors.New("a record of the webhook store is malformed")
 
 // Fields decodes data written by AppendText and by the Append functions of encoding/binary. A

@@ -9,7 +9,7 @@
 // that were made during the previous one. The first file is removed as soon as none of its entries
 // are pending.
 //
-// It imports only internal packages of the module.
+// The package imports only internal packages of the module.
 package outbox
 
 import (

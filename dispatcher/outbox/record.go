@@ -12,8 +12,9 @@ import (
 //	marker (8 bytes) · length of the body (4) · CRC-32C of the body (4) · CRC-32C of these 16 bytes (4) · body
 //
 // in little-endian order. The body begins with its kind, 1 byte. A record of kind accepted contains
-// an entry; a record of kind done contains the number of an entry that is no longer pending.
-// Numbers have 8 bytes; a text is its length as a uvarint, followed by its bytes.
+// an entry; a record of kind done contains the ID of an entry that is no longer pending. An ID or a
+// time has 8 bytes; the depth and the attempt are uvarints. The webhook is its length as a uvarint,
+// followed by its bytes. The parts are the rest of the body.
 const (
 	markerSize = 8
 	headSize   = markerSize + 12

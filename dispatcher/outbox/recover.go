@@ -19,8 +19,8 @@ import (
 )
 
 // Open opens the store in a directory, which it creates if necessary. It returns the store and the
-// entries that were pending, the earliest due first. A damaged file is renamed and set aside, after
-// everything that can be read from it is safe in another file.
+// entries that were pending, the earliest due first. If a file is damaged, all files are renamed
+// and set aside, after everything that can be read from them is safe in a new file.
 func Open(dir string, log *slog.Logger) (*Outbox, []Entry, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("open the webhook store: %w", err)

@@ -280,7 +280,8 @@ func TestOutbox_OfAnUnknownVersion(t *testing.T) {
 	}
 }
 
-// Records of any size are found, complete or cut, and a damaged one does not affect other records.
+// Complete records of any size are read, wherever the log is cut, and a damaged one does not affect
+// other records.
 func TestOutbox_LargeRecords(t *testing.T) {
 	volume.Only(t)
 	sizes := []int{70 << 10, 300 << 10, 3 << 20}

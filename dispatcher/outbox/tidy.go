@@ -43,7 +43,7 @@ func (o *Outbox) wasteful() bool {
 	return len(o.files) > 1 && total > o.allowed+4*pending
 }
 
-// rewritten returns the error if a file could not be rewritten completely.
+// rewritten returns an error if a file could not be rewritten completely.
 func (o *Outbox) rewritten(f *logFile) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -54,7 +54,7 @@ func (o *Outbox) rewritten(f *logFile) error {
 }
 
 // pieceSize is how much of a file is rewritten, in bytes, before entries that were stored in the
-// meantime are written. It grows for larger records.
+// meantime are written. A piece grows for larger records.
 const pieceSize = 1 << 20
 
 // rewrite appends the pending entries of a file to the log, piece by piece, so that a concurrent

@@ -25,7 +25,7 @@ func (s *Stream) look(ctx context.Context) {
 		return
 	}
 	if err != nil {
-		return // the next look is soon
+		return // look is called again soon
 	}
 	s.compare(info.Created)
 	logs := map[string]uint64{} // the number of messages in each, without notes

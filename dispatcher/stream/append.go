@@ -149,9 +149,9 @@ func (s *Stream) acked(l *ownedLog) uint64 {
 	return l.acked
 }
 
-// sweep deletes the messages of a log that were not acknowledged, because their webhooks were
-// refused. It records the sequences of the other messages. messages is the number of messages in
-// the log.
+// sweep schedules the deletion of the messages of a log that were not acknowledged, because their
+// webhooks were refused. It records the sequences of the other messages. messages is the number of
+// messages in the log.
 func (s *Stream) sweep(ctx context.Context, l *ownedLog, messages uint64) {
 	s.mu.Lock()
 	if l.surplus++; messages <= uint64(l.live) {

@@ -27,7 +27,7 @@ var cluster struct {
 }
 
 func TestMain(m *testing.M) {
-	harness.MoreAtOnce()
+	harness.MoreAtOnce(3)
 	code := m.Run()
 	for _, s := range cluster.servers {
 		s.Shutdown()

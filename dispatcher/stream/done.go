@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// flushEvery is the interval at which finished entries are recorded. After a crash, entries that
-	// finished since then are sent again.
+	// flushEvery is the interval at which finished entries are recorded. After a crash, entries
+	// that finished after the last flush are sent again.
 	flushEvery = 200 * time.Millisecond
 	// deleters is how many messages are deleted at a time.
 	deleters = 32
@@ -90,7 +90,7 @@ func (s *Stream) deleteAll(ctx context.Context, finished []*batch) {
 // stream. The error code is the same as for other errors.
 var absent = regexp.MustCompile(`not found|no message found|deleted message|stream store EOF`)
 
-// delete deletes a message, now or at the next flush.
+// delete deletes the message of a batch. If that fails, the next call to deleteDone tries again.
 func (s *Stream) delete(ctx context.Context, b *batch) {
 	s.mu.Lock()
 	seq := b.seq
@@ -115,9 +115,9 @@ func (s *Stream) delete(ctx context.Context, b *batch) {
 	}
 }
 
-// note publishes which entries of batches are open. It leaves a finished batch out once, because
-// most of them are deleted before the next call; but it includes all of them if there are many, or
-// at the end. From time to time, a message about all batches replaces the earlier ones.
+// note publishes which entries of batches are open. It leaves each finished batch out once, because
+// most are deleted before the next call, unless there are many of them or end is set. From time to
+// time, a message about all batches replaces the earlier ones.
 func (s *Stream) note(ctx context.Context, l *ownedLog, end bool) {
 	s.mu.Lock()
 	all := end || len(l.finished)+l.deleting > deleters

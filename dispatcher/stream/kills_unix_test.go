@@ -71,8 +71,8 @@ func (a *tally) lacks(lists [][]int) (n int) {
 }
 
 // Replicas are killed while they are loaded to their limit. Every webhook whose request was
-// answered arrives, unless a replica reports that it was refused because the store was too slow.
-// Webhooks that a replica sent in its last moments may arrive again, with the same key.
+// answered arrives, unless a replica reports that the webhook was refused because the store was too
+// slow. Webhooks that a replica sent in its last moments may arrive again, with the same key.
 // MOCKSERVER_KILLS_WEBHOOKS sets the number of webhooks, by default 30,000.
 func TestReplicas_KillsUnderLoad(t *testing.T) {
 	harness.Program(t)

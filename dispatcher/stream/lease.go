@@ -18,19 +18,19 @@ import (
 
 // A lease is a key with the token of the process that holds the log. It is renewed by revision, so
 // that only one process can renew it. A process that has seen the same revision for the whole
-// length of a lease takes over, also by revision. Both measure with their own monotonic clocks: the
-// holder from before it sent the renewal, the other process from when it first saw the revision.
-// Therefore the clocks of the machines need not agree, and it does not matter when a server deletes
-// keys.
+// length of a lease takes over the log, also by revision. Both processes measure with their own
+// monotonic clocks: the holder from before it sent the renewal, the other process from when it
+// first saw the revision. Therefore the clocks of the machines need not agree, and it does not
+// matter when a server deletes keys.
 const (
-	// leaseParts is the number of parts that a lease is divided into. It is renewed once in each
-	// part. No attempt begins in the last part, so that requests in progress can be written in
-	// time.
+	// leaseParts is the number of parts that a lease is divided into. The lease is renewed once in
+	// each part. No attempt begins in the last part, so that requests that are being written are
+	// complete before the lease ends.
 	leaseParts = 5
 )
 
-// hold enters a log whose lease was taken by a request sent at the given time. The lock must be
-// held.
+// hold enters a log whose lease was taken or renewed by a request sent at the given time. The lock
+// must be held.
 func (s *Stream) hold(l *ownedLog, revision uint64, sent time.Time) {
 	s.held[l.name] = l
 	l.revision = revision
@@ -85,7 +85,7 @@ func (s *Stream) renewAll(ctx context.Context) {
 	if !none && !failed.Load() {
 		return
 	}
-	ctx, cancel = context.WithTimeout(ctx, s.at.Lease/leaseParts) // renewals may have used it up
+	ctx, cancel = context.WithTimeout(ctx, s.at.Lease/leaseParts) // renewals may have used up the time
 	defer cancel()
 	err := s.reopen(ctx)
 	if err == nil && none {

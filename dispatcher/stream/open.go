@@ -13,7 +13,7 @@ import (
 )
 
 // publishers is how many messages are published at a time. Entries that are stored in the meantime
-// are collected in the next ones.
+// are collected in the next messages.
 const publishers = 4
 
 // Open connects to the servers, and creates the stream if it does not exist.
@@ -74,7 +74,8 @@ func (s *Stream) every(interval time.Duration, do func(context.Context)) {
 	}
 }
 
-// Recover calls take with the deliveries of processes that have exited, whenever some are found.
+// Recover calls take with the deliveries that other processes no longer hold, whenever some are
+// found.
 func (s *Stream) Recover(take func([]outbox.Entry)) {
 	s.take = take
 	s.loops.Go(func() { s.every(s.at.Lease/(2*leaseParts), s.look) })

@@ -10,7 +10,8 @@
 // that notices that a lease is not renewed takes over the log. The stream is only the log: the
 // process that holds deliveries knows when they are due.
 //
-// The only packages of the module that it imports are dispatcher/outbox and internal/natsclient.
+// The only packages of the module that this package imports are dispatcher/outbox and
+// internal/natsclient.
 package stream
 
 import (

@@ -122,7 +122,7 @@ func (c *csv) scan(b []byte) (n int, whole bool, err error) {
 }
 
 // quotedEnd returns the offset after the closing quote of the cell that begins with the quote at i,
-// and whether there are doubled quotes in it; 0 if it is not closed within b.
+// and whether there are doubled quotes in it; 0 if the cell is not closed within b.
 func quotedEnd(b []byte, i int) (end int, doubled bool) {
 	for i++; ; i += 2 {
 		n := bytes.IndexByte(b[i:], '"')
@@ -167,7 +167,8 @@ func (c *csv) checkUTF8(n int) error {
 	return problem(c.place(validPrefix(text)), "invalid UTF-8")
 }
 
-// content returns the content of a cell of the current record. It is valid until the next call.
+// content returns the content of a cell of the current record. The content is valid until the next
+// call.
 func (c *csv) content(of span) []byte {
 	text := c.text()[of.begin:of.end]
 	if of.quoted {

@@ -125,8 +125,8 @@ func (r *reader) next(expected string) (byte, error) {
 	return c, err
 }
 
-// comma skips the text between two rows. It reports whether that is a comma; otherwise it is the
-// closing bracket, or there is an error.
+// comma skips the text between two rows. It reports whether that text is a comma; otherwise the
+// text is the closing bracket, or there is an error.
 func (r *reader) comma(closing byte) (bool, error) {
 	expected := `"," or "]"`
 	if closing == '}' {

@@ -18,7 +18,7 @@ type reader struct {
 var errEmpty = errors.New("empty")
 
 // value returns the JSON value at the beginning of the window. Brackets and quotes determine where
-// it ends. It is not checked, and the end of the file may cut it short.
+// the value ends. The value is not checked, and the end of the file may cut it short.
 func (r *reader) value() ([]byte, error) {
 	for {
 		if n, ok := valueEnd(r.text()); ok {
@@ -36,7 +36,8 @@ func (r *reader) value() ([]byte, error) {
 }
 
 // tooLarge returns the error for a window that ends within a row. If the row contains an error,
-// such as a missing bracket, that may be why it seems too large, so that error is returned.
+// such as a missing bracket, that error may be why the row seems too large, and is returned
+// instead.
 func (r *reader) tooLarge() error {
 	if at, what := fault(r.text()); what != "" && what != short {
 		return problem(r.place(at), "%s", what)
@@ -47,7 +48,7 @@ func (r *reader) tooLarge() error {
 // check checks a text at the beginning of the window, without blanks around it.
 func (r *reader) check(text []byte) (json.Value, error) {
 	v := json.Parse(text)
-	if len(v.Raw) == len(text) { // it is shorter after a byte order mark
+	if len(v.Raw) == len(text) { // Raw is shorter if a byte order mark precedes the value
 		return v, nil
 	}
 	at, what := fault(text)

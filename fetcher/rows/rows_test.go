@@ -42,7 +42,7 @@ func TestRead_Bad(t *testing.T) {
 	for _, tt := range []struct {
 		name, content string
 		o             Options
-		place, what   string // what: a part of it
+		place, what   string // what: a part of the message
 	}{
 		{"unknown extension", "x", options("f.txt"), "", `unknown extension ".txt"; expected .csv`},
 		{"no extension", "x", options("csv"), "", `unknown extension ""`},

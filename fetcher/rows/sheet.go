@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Sheet passes on the rows of a sheet whose cells the caller reads, such as one of a workbook. Its
+// Sheet passes on the rows of a sheet whose cells the caller reads, such as one of a workbook. The
 // first row names the members. Rows without text are skipped.
 //
 // The text of a cell in a column with a type is read as that type; other cells are not changed.

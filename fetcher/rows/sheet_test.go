@@ -24,7 +24,7 @@ func readSheet(o Options, rows ...[]Cell) (string, error) {
 		return nil
 	})
 	for i := 0; i < len(rows) && err == nil; i++ {
-		if rows[i] != nil { // a row that the sheet does not store
+		if rows[i] != nil { // nil is a row that the sheet does not store
 			err = s.Row(i+1, rows[i])
 		}
 	}

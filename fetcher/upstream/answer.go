@@ -169,7 +169,7 @@ func (x *Exchange) frame(method []byte, length int64, coded bool) {
 		x.framing = noBody
 	case x.Status == 204 || x.Status < 200:
 		x.framing, x.Length = noBody, -1
-		x.closes = x.closes || length > 0 || coded // it may send a body anyway
+		x.closes = x.closes || length > 0 || coded // the upstream may send a body anyway
 	case coded:
 		x.framing = chunked
 	case length >= 0:

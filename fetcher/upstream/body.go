@@ -129,8 +129,8 @@ func (x *Exchange) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// nextChunk reads what precedes the data of a chunk, if that is due: the end of the previous chunk,
-// and the size. The error is io.EOF after the last chunk and the trailers.
+// nextChunk reads what precedes the data of a chunk, unless it has already been read: the end of
+// the previous chunk, and the size. The error is io.EOF after the last chunk and the trailers.
 func (x *Exchange) nextChunk() error {
 	if x.ended {
 		return io.EOF

@@ -17,7 +17,7 @@ const (
 	// upstream may have answered early.
 	grace = 10 * time.Millisecond
 	// writtenAtOnce is the largest body, in bytes, that is written before the answer is read. An
-	// upstream may answer before it has read a larger one.
+	// upstream may answer before it has read a larger body.
 	writtenAtOnce = 64 << 10
 )
 

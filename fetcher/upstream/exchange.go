@@ -31,9 +31,9 @@ type Exchange struct {
 	Body  []byte
 	Whole bool
 
-	Waited    time.Duration // how long it waited for a place
-	Connected time.Duration // how long it took to get a connection after that
-	Sent      time.Time     // when it had a connection
+	Waited    time.Duration // how long the request waited for a place
+	Connected time.Duration // how long it then took to get a connection
+	Sent      time.Time     // when the request had a connection
 	First     time.Time     // when the first byte of the answer arrived; zero if none did
 	UnderWay  int64         // requests at the upstream when this one began, including this one
 
@@ -84,7 +84,8 @@ func (x *Exchange) Free() {
 	exchanges.Put(x)
 }
 
-// Scratch returns memory that the exchange no longer needs, until it is freed.
+// Scratch returns memory that the exchange no longer needs. The memory may be used until the
+// exchange is freed.
 func (x *Exchange) Scratch() []byte { return x.out[:0] }
 
 // unhurry extends the read deadline to the deadline of the exchange.
@@ -175,7 +176,7 @@ func (x *Exchange) end(p *places) {
 	u.UnderWay.Add(-1)
 }
 
-// framing is how the end of a body is found.
+// framing says how the end of a body is found.
 type framing uint8
 
 const (

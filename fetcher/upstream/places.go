@@ -116,7 +116,7 @@ func (p *places) look(t *turn, left bool, until time.Time) (over bool, err error
 	return false, nil
 }
 
-// leave gives a place to the request that has waited longest.
+// leave gives a place back: to the request that has waited longest, if any waits.
 func (p *places) leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -134,8 +134,8 @@ func (p *places) pass() {
 	p.remove(next)
 }
 
-// wake wakes the request of a turn that still waits. Otherwise its Waiter may already serve another
-// request.
+// wake wakes the request of a turn if it still waits. A Waiter whose request no longer waits may
+// already serve another request.
 func (p *places) wake(t *turn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -55,7 +55,7 @@ type header struct {
 }
 
 // Via is the name by which a server recognizes requests that it has passed on itself. It is the
-// same for all of its upstreams.
+// same for all upstreams of the server.
 type Via string
 
 // New compiles an upstream. It connects only when a request needs a connection, so an unused
@@ -64,7 +64,7 @@ func New(declared *config.Upstream, via Via, scope *renderer.Scope) (*Upstream, 
 	d := declared.Effective()
 	url := strings.TrimSuffix(d.URL.Value, "/")
 	location, err := client.CutURL([]byte(url))
-	if err != nil { // it was checked when it was read
+	if err != nil { // the URL was checked when it was read
 		return nil, syntax.Problems{{Pos: d.Pos, Key: d.Key + ".url", What: err.Error()}}
 	}
 	u := &Upstream{Name: d.Name, URL: url, target: string(location.AppendTarget(nil)), timeout: d.Timeout, via: string(via)}

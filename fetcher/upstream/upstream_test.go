@@ -14,8 +14,9 @@ import (
 	"mockserver/renderer"
 )
 
-// scripted starts an upstream that answers each connection with the given bytes once it has read a
-// head, and then closes it. It returns what it has read.
+// scripted starts an upstream that answers each connection with the next of the given answers once
+// it has read a head, and then closes the connection. The channel receives what the upstream has
+// read.
 func scripted(t testing.TB, answers ...string) (url string, read <-chan string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

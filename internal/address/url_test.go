@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// The same rules apply to rendered URLs, except those that can be checked only in a file.
+// The same rules apply to rendered URLs as to declared ones, except those that can be checked only
+// in a file.
 func TestURLFault(t *testing.T) {
 	for _, c := range []struct{ url, want string }{
 		{"http://a", ""}, {"HTTPS://a:1/b c", "a blank"}, {"http://a/b#c", ""}, {"http://a:80/x:99999/@b", ""},

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Step returns 1, 2 or 5 times a power of ten: the smallest such step for which at most the given
-// number of steps reach most.
+// Step returns 1, 2 or 5 times a power of ten: the smallest such step for which the given number of
+// steps reaches most.
 func Step(most float64, steps int) float64 {
 	if most <= 0 {
 		return 1

@@ -49,8 +49,8 @@ func isDirectory(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// LeftOut contains the parts of a directory that are not read, although that may have been
-// intended.
+// LeftOut contains the parts of a directory that are not read, although the user may expect them to
+// be.
 type LeftOut struct {
 	Directory      string   // as given
 	Subdirectories []string // empty if they are read

@@ -154,8 +154,8 @@ func AdminOf(p *Process) *Process {
 	return &Process{T: p.T, URL: url, api: DocumentOf(p.T, url)}
 }
 
-// Refusal fails the test unless the response is an error in the same form as the server's own
-// errors.
+// Refusal fails the test unless the response has the status, and is an error with the code in the
+// same form as the server's own errors.
 func (a Answer) Refusal(t *testing.T, status int, code string) {
 	t.Helper()
 	var said struct{ Error, Code, Message string }

@@ -13,7 +13,7 @@ import (
 // Held is a server whose answers a test holds back.
 type Held struct {
 	URL     string
-	Arrived chan struct{} // gets one for each request
+	Arrived chan struct{} // receives a value for each request
 	Release func()        // lets all requests be answered
 }
 
@@ -36,8 +36,8 @@ func NewHeld(t *testing.T) *Held {
 	return u
 }
 
-// HoldOpen opens n connections that each send a text and nothing more. They are reset at the end, so
-// that their ports are free again immediately.
+// HoldOpen opens n connections, and sends a text and nothing more over each. release resets the
+// connections, so that their ports are free again immediately.
 func (p *Process) HoldOpen(n int, text string) (release func()) {
 	p.T.Helper()
 	var held []net.Conn

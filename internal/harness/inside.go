@@ -11,15 +11,16 @@ import (
 )
 
 // Inside runs the program in the process of the tests, and returns its exit code. A package whose
-// tests start the program often, and are about what it does rather than about its process, sets it in
-// TestMain: a start then takes a few milliseconds, and the race detector sees the program. If it is
-// nil, or MOCKSERVER_PROCESS_TESTS is 1, every program has a process of its own.
+// tests start the program often, and are about what it does rather than about its process, sets
+// Inside in TestMain: a start then takes a few milliseconds, and the race detector sees the
+// program. If Inside is nil, or MOCKSERVER_PROCESS_TESTS is 1, every program has a process of its
+// own.
 var Inside func(Invocation) int
 
-// Invocation is what a program gets from its process.
+// Invocation contains what a program otherwise gets from its process.
 type Invocation struct {
 	Args    []string
-	Environ []string // "NAME=value"; of two with one name the second counts
+	Environ []string // "NAME=value"; of two with the same name, the second counts
 	Signals <-chan os.Signal
 	Stdout  io.Writer
 	Stderr  io.Writer
@@ -67,8 +68,8 @@ func RunsInside(t *testing.T) bool {
 	return true
 }
 
-// lastWord is how long a program may end by itself at the end of a test, before it is told a second
-// time, and stops at once.
+// lastWord is how long a program may take to stop after the first signal at the end of a test. A
+// second signal then stops it at once.
 const lastWord = time.Second
 
 func launchInside(t *testing.T, environ, args []string) *Process {

@@ -9,12 +9,12 @@ import (
 // atOnce is how many tests run at the same time for each processor.
 const atOnce = 6
 
-// MoreAtOnce makes more tests run at the same time than there are processors, unless -parallel sets
-// the number: tests of the program spend most of their time waiting for it. TestMain calls it.
-func MoreAtOnce() {
+// MoreAtOnce makes several tests for each processor run at the same time, unless -parallel sets the
+// number: tests of the program spend most of their time waiting for it. TestMain calls it.
+func MoreAtOnce(each int) {
 	flag.Parse()
 	parallel, processors := flag.Lookup("test.parallel"), runtime.GOMAXPROCS(0)
 	if parallel.Value.String() == strconv.Itoa(processors) {
-		_ = parallel.Value.Set(strconv.Itoa(atOnce * processors)) // it is a number
+		_ = parallel.Value.Set(strconv.Itoa(each * processors)) // it is a number
 	}
 }

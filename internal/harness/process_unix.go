@@ -62,7 +62,7 @@ func (p *Process) heldMemory() int64 {
 
 const executable = "" // the file name extension of programs
 
-// lock acquires a lock shared with other processes, and waits for it if necessary.
+// lock acquires a lock that only one process can hold, and waits for it if necessary.
 func lock(path string) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

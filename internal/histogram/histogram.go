@@ -8,9 +8,9 @@ import (
 )
 
 // Histogram counts durations, from any number of goroutines and without a lock. Durations from a
-// nanosecond to an hour are stored with an error of at most 0.4 %; of longer ones only the maximum
-// is known. An octave takes 1 KiB once a duration falls into it; most histograms have three to five
-// octaves. The zero value is ready to use.
+// nanosecond to an hour are stored with an error of at most 0.4 %; longer ones are counted, and
+// only their maximum is known. An octave takes 1 KiB once a duration falls into it; most histograms
+// have three to five octaves. The zero value is ready to use.
 type Histogram struct {
 	max     atomic.Int64 // nanoseconds; shares a cache line with the octaves of short durations
 	octaves [octaves]atomic.Pointer[octave]

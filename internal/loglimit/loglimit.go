@@ -8,7 +8,7 @@ import (
 )
 
 // Limiter lets a few log lines of a kind through per second and counts the rest, so that a load
-// test full of errors does not drown in its own log. The next line states how many lines were
+// test with many errors does not flood the log. The next line states how many lines were
 // suppressed; if there is no line within a second, the number is logged in a separate line. The
 // methods may be called from any goroutine. See New.
 type Limiter struct {

@@ -110,7 +110,7 @@ func (b *BadLine) Error() string { return fmt.Sprintf("line %d: %s", b.Number, b
 
 // Read reads a file, packed with zstd or not, and calls each for its lines in order. A line is
 // valid only during the call. If the file ends inside a line, or the rest of it is damaged, the
-// part before is read; broken then says what is wrong; it is a *BadLine if a line can be read but
+// lines before are read. broken then says what is wrong; it is a *BadLine if a line can be read but
 // is invalid. err is ErrVersion, or the error that each returned.
 func Read(from io.Reader, each func(*Line) error) (head Head, broken, err error) {
 	in := bufio.NewReader(from)

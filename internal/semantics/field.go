@@ -8,8 +8,8 @@ import (
 var serverSet = []string{"Content-Length", "Transfer-Encoding", "Connection", "Date"}
 
 // ServerSets reports whether the server writes a header itself, as it does for Date and for the
-// headers that frame the message. Such a header is never sent as declared: Load removes it, and in
-// a Spec made in Go the server ignores it.
+// headers that frame the message. Such a header is never sent as declared: config.Load removes it,
+// and in a config.Spec made in Go the server ignores it.
 func ServerSets(name string) bool {
 	return slices.ContainsFunc(serverSet, func(f string) bool { return strings.EqualFold(f, name) })
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // Timer is a timer of the operating system. It is set and waited for with raw system calls only,
-// without the work that the runtime does around system calls that may take a long time: that would
-// wake the runtime's monitor, which then runs every 20 µs for a while.
+// without the work that the runtime does around system calls that may take a long time: this work
+// would wake the runtime's monitor, which then runs every 20 µs for a while.
 type Timer struct {
 	file *os.File
 	raw  syscall.RawConn

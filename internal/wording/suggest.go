@@ -16,8 +16,9 @@ func DidYouMean(word string, accepted []string) string {
 	return ""
 }
 
-// Nearest returns the accepted word with the fewest edits from word: at most two, or a third of its
-// length, and fewer than it has letters. It returns "" if there is none.
+// Nearest returns the accepted word with the fewest edits from word: at most two, or a third of the
+// length of word if that is more, and fewer than either word has letters. It returns "" if there is
+// none.
 func Nearest(word string, accepted []string) string {
 	const longest = 64 // a longer word is not a typo
 	if len(word) > longest {

@@ -36,7 +36,7 @@ func FuzzNamesThisMachine(f *testing.F) {
 		if !namesThisMachine(host) {
 			return
 		}
-		// A browser must also interpret it as this machine, or as an invalid host.
+		// A browser must also interpret the host as this machine, or as invalid.
 		u, err := url.Parse("http://" + host)
 		if err != nil {
 			return
@@ -91,7 +91,7 @@ func TestAccess_BodiesAreReadWhole(t *testing.T) {
 // pathParameter matches a parameter of a path.
 var pathParameter = regexp.MustCompile(`\{\w+\}`)
 
-// Before a server is attached, every request is refused, with that as the reason.
+// Before a server is attached, every request that needs the token is refused with status 503.
 func TestAccess_NothingIsReachedBeforeAServerIsAttached(t *testing.T) {
 	a, err := Open(Options{Address: "127.0.0.1:0"})
 	if err != nil {

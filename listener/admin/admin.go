@@ -33,9 +33,9 @@ type Options struct {
 	// Address is a host and port: "127.0.0.1:8001", or ":8001" for all addresses of the machine.
 	// Port 0 selects a free port; see Admin.URL.
 	Address string
-	// Token is required from requests, as "Authorization: Bearer TOKEN". If it is "", no token is
-	// required on a loopback address; for any other address a token is generated and logged once.
-	// See Admin.Token.
+	// Token is the token that requests must carry, as "Authorization: Bearer TOKEN". If it is "",
+	// no token is required on a loopback address; for any other address a token is generated and
+	// logged once. See Admin.Token.
 	Token string
 
 	// TLS makes the address speak only TLS; nil makes it speak clear text.
@@ -75,7 +75,7 @@ type Admin struct {
 	server   *listener.Server // only code that runs after attached is set reads it
 	attached atomic.Bool
 	changes  atomic.Uint64               // numbers the specifications in requests
-	changing sync.Mutex                  // held during a change, so that brought is the latest one
+	changing sync.Mutex                  // held during a change, so that brought is from the latest
 	turn     chan struct{}               // contains a value while a response is being made; see inTurn
 	brought  atomic.Pointer[config.Spec] // the latest specification from a request; nil if there is none
 	metrics  http.Handler

@@ -9,10 +9,10 @@ import (
 	"mockserver/internal/harness"
 )
 
-// The index and the document contain the requests that are answered, and no others.
 // pathParameter matches a parameter of a path.
 var pathParameter = regexp.MustCompile(`\{\w+\}`)
 
+// The index and the document contain the requests that are answered, and no others.
 func TestAdmin_TheIndexAndTheDocumentHaveAllRequests(t *testing.T) {
 	t.Parallel()
 	_, a := harness.Administered(t, harness.One("x"), "--admin-token", "t")

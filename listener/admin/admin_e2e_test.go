@@ -201,7 +201,7 @@ func TestAdmin_NoWayOfWritingAPathGoesRoundTheToken(t *testing.T) {
 	}
 }
 
-// statusLine returns the status line of the response to a request, which is sent as written.
+// statusLine returns the status line of the response to a request, which is sent as is.
 func statusLine(t *testing.T, a *harness.Process, request string, headers ...string) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(a.URL, "http://"))
@@ -391,8 +391,8 @@ func TestAdmin_EndpointsAreAddedAndRemoved(t *testing.T) {
 	p.Get("/a").Want(t, 200, "file")
 }
 
-// An added endpoint takes precedence over those declared in files. Removing it, even repeatedly,
-// leaves those unchanged.
+// An added endpoint takes precedence over the endpoints declared in files. Removing the added
+// endpoint, even repeatedly, leaves the declared ones unchanged.
 func TestAdmin_WhatIsAddedAnswersFirst(t *testing.T) {
 	t.Parallel()
 	p, a := harness.Administered(t, harness.One("file"))
@@ -482,8 +482,8 @@ func TestAdmin_TheSpecificationTellsWhetherRequestsChangedIt(t *testing.T) {
 	}
 }
 
-// Changes through the admin API do not log existing warnings again, because there may be many of
-// both.
+// Changes through the admin API do not log existing warnings again, because there may be many
+// changes and many warnings.
 func TestAdmin_ChangesLogNoWarningAgain(t *testing.T) {
 	t.Parallel()
 	p, a := harness.Administered(t, "- endpoint: {path: /old, response: {body: \"{{path-params.x}}\"}}\n")
@@ -532,7 +532,7 @@ func TestAdmin_ChangesUnderLoadLoseNoRequest(t *testing.T) {
 					return
 				}
 				_ = json.Unmarshal([]byte(got.Body), &said)
-				// A reload, or a removal by the other goroutine, may have removed it.
+				// A reload, or a removal by the other goroutine, may have removed the endpoint.
 				if got, err := a.Try("DELETE", "/__admin/endpoints/"+said.Endpoint.ID, ""); err != nil || got.Status != 200 && got.Status != 404 {
 					t.Errorf("removing: %d %s, %v", got.Status, got.Body, err)
 				}
@@ -784,7 +784,8 @@ func TestAdmin_TheJournalIsSearchedAndReset(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", query, got, want)
 		}
 	}
-	a.Get("/__admin/journal?endpoint=/orders/:id").Refusal(t, 400, "bad_query") // it could never find anything
+	// This search could never find anything.
+	a.Get("/__admin/journal?endpoint=/orders/:id").Refusal(t, 400, "bad_query")
 	all := find("")
 	if newer := find(fmt.Sprintf("after=%d", all[1].ID)); len(newer) != 1 || newer[0].ID != all[0].ID {
 		t.Errorf("after: got %+v", newer)

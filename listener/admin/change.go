@@ -22,7 +22,7 @@ func (a *Admin) change(change func(served *config.Spec) (*config.Spec, error)) e
 	return err
 }
 
-// errOvertaken is the error of a change to all replicas that came too late.
+// errOvertaken is the error for a change to all replicas that came too late.
 var errOvertaken = errors.New("another change of all replicas came first; check what they serve and try again")
 
 // take serves the specification of a request. A number above 0 marks a change to all replicas.
@@ -32,7 +32,7 @@ func (a *Admin) take(c fleet.Change, spec *config.Spec) error {
 			if last := a.given.Load(); last != nil && last.Number >= c.Number {
 				return nil, errOvertaken
 			}
-			a.given.Store(&given{c, spec}) // it counts only while it is served
+			a.given.Store(&given{c, spec}) // the change counts only while spec is served
 		}
 		return spec, nil
 	})
@@ -44,8 +44,8 @@ type given struct {
 	spec *config.Spec
 }
 
-// fingerprint caches the fingerprint of a specification, since computing that of a large one takes
-// long.
+// fingerprint caches the fingerprint of a specification, since computing the fingerprint of a large
+// specification takes long.
 type fingerprint struct {
 	spec *config.Spec
 	text string

@@ -173,7 +173,7 @@ func (a *Admin) knows(endpoint string, journal []*record.Exchange) bool {
 		slices.ContainsFunc(journal, func(x *record.Exchange) bool { return endpoint == x.Endpoint || endpoint == x.EndpointID })
 }
 
-// resetJournal deletes all requests.
+// resetJournal deletes all requests from the journal.
 func (a *Admin) resetJournal(w http.ResponseWriter, _ *http.Request) {
 	a.server.ResetJournal()
 	a.log.Info("journal reset by the admin address")

@@ -16,7 +16,7 @@ import (
 const fleetPath = "/__admin/fleet"
 
 // join asks the other replicas for a changed specification before requests are accepted, and again
-// from time to time, in case one was missed.
+// from time to time, in case a change was missed.
 func (a *Admin) join() {
 	if a.fleet == nil {
 		return

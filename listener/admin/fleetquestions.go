@@ -141,7 +141,7 @@ func (a *Admin) verifyEverywhere(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", wrong)
 		return
 	}
-	// An upper bound that no replica can meet makes all of them show examples.
+	// With an upper bound of 0, every replica that has matching requests shows examples.
 	body, err := json.Marshal(map[string]any{"condition": v.Condition, "at-most": 0, "exact": false})
 	if err != nil {
 		refuse(w, http.StatusInternalServerError, "internal", "Internal error", err.Error())

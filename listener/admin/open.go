@@ -29,12 +29,12 @@ func Start(server *listener.Server, opts Options) (*Admin, error) {
 	return a, nil
 }
 
-// ErrFleet is the error of an invalid fleet.
+// ErrFleet is the error for an invalid fleet.
 var ErrFleet = errors.New("invalid fleet")
 
-// Open listens on the admin address. Until Attach is called, it only reports that the program runs
-// and is not ready; this is meant for servers that take long to start. The error wraps ErrAddress
-// and the system error (syscall.EADDRINUSE, syscall.EACCES), or ErrFleet.
+// Open listens on the admin address. Until Attach is called, the address only reports that the
+// program runs and is not ready; this is meant for servers that take long to start. The error wraps
+// ErrAddress and the system error (syscall.EADDRINUSE, syscall.EACCES), or ErrFleet.
 func Open(opts Options) (*Admin, error) {
 	store, err := openCertificates(opts.TLS, opts.Logger)
 	if err != nil {
@@ -89,7 +89,7 @@ func Open(opts Options) (*Admin, error) {
 	return a, nil
 }
 
-// ErrAddress is the error of an admin address that cannot be used.
+// ErrAddress is the error for an admin address that cannot be used.
 var ErrAddress = errors.New("the admin address cannot be used")
 
 func listen(address string) (net.Listener, error) {

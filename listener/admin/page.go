@@ -36,9 +36,9 @@ var pageTypes = map[string]string{
 }
 
 // page returns the paths of the page. Its files contain no data of the server. If a token is set,
-// anyone may fetch them, since a browser cannot send the token; the page then asks for it. Without
-// a token, only this machine may fetch them, like everything else, but pages of other sites may
-// link to them.
+// anyone may fetch them, since a browser cannot send the token when it loads a page; the page then
+// asks for the token. Without a token, only this machine may fetch them, like everything else, but
+// pages of other sites may link to them.
 func (a *Admin) page() map[string]verbs {
 	paths := map[string]verbs{"/{$}": {"GET": a.pageFile("index.html")}}
 	files, _ := pageFiles.ReadDir("page") // the directory is embedded, so it exists

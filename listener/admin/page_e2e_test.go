@@ -62,8 +62,8 @@ func TestPage_AMissingBrowserIsNotPassedOverInCI(t *testing.T) {
 	}
 }
 
-// theBrowser starts the browser that all tests share: each has cookies, a cache and a window of its
-// own in it. TestMain ends it.
+// theBrowser starts the browser that all tests share: each test has its own cookies, cache and
+// window in it. TestMain ends it.
 var theBrowser = sync.OnceValues(func() (context.Context, error) {
 	var path string
 	for _, name := range browsers {
@@ -92,14 +92,18 @@ var endBrowser = func() {}
 
 func TestMain(m *testing.M) {
 	programtest.Use()
-	harness.MoreAtOnce()
+	each := 6
+	if pageTestsAreDue(os.Getenv) {
+		each = 3 // browsers keep the processors busy
+	}
+	harness.MoreAtOnce(each)
 	code := m.Run()
 	endBrowser()
 	os.Exit(code)
 }
 
-// browse opens a page of an admin address: "#runs". Errors on the console and requests to other
-// servers are recorded, to be checked by page.clean.
+// browse opens the page of an admin address at a part, such as "#runs". Errors on the console and
+// requests to other servers are recorded, to be checked by page.clean.
 func browse(t *testing.T, admin *harness.Process, where string) *page {
 	t.Helper()
 	if testing.Short() || !pageTestsAreDue(os.Getenv) {

@@ -40,6 +40,7 @@ func (p *page) downloaded(open func()) (name, text string) {
 // HAR, with a token and without one.
 func TestPage_RecordsAnUpstream(t *testing.T) {
 	t.Parallel()
+	harness.NeedsProcess(t) // it records into its working directory
 	for name, args := range map[string][]string{"without a token": nil, "with a token": {"--admin-token", "a-token-of-some-length"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -152,7 +152,8 @@ func (a *Admin) removeRun(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// showRun returns the report of a run as JSON. The report of an active run ends now.
+// showRun returns the report of a run as JSON. The report of an active run covers the time until
+// now.
 func (a *Admin) showRun(w http.ResponseWriter, r *http.Request) {
 	if report := a.report(w, r.PathValue("id")); report != nil {
 		answer(w, http.StatusOK, report)

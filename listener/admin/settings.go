@@ -16,7 +16,7 @@ import (
 	"mockserver/listener/verdict"
 )
 
-// ErrThreshold is the error of invalid thresholds.
+// ErrThreshold is the error for invalid thresholds.
 var ErrThreshold = verdict.ErrThreshold
 
 // OpenAs opens the admin address of the settings; opts provides everything else. If the settings

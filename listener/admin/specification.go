@@ -148,7 +148,7 @@ func (a *Admin) addEndpoint(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusCreated, now)
 }
 
-// errNoEndpoint is the error of a change to an endpoint that is not served.
+// errNoEndpoint is the error for a change to an endpoint that is not served.
 var errNoEndpoint = errors.New("no such endpoint")
 
 // removeEndpoint removes one endpoint.
@@ -187,9 +187,9 @@ func (a *Admin) showSpec(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, shownSpec{a.withRequests(a.shownEndpoints()), a.brought.Load() == a.server.Spec()})
 }
 
-// replaceSpec replaces the specification with the one in the body of a request. With ?check=true
-// it only reports what is wrong with it. ?change=N is sent by a replica that makes the same change
-// on all replicas.
+// replaceSpec replaces the specification with the one in the body of a request. With ?check=true,
+// replaceSpec only reports what is wrong with the new specification. ?change=N is sent by a replica
+// that makes the same change on all replicas.
 func (a *Admin) replaceSpec(w http.ResponseWriter, r *http.Request) {
 	q := queryOf(r)
 	check, number := q.one("check", "true", "false") == "true", q.number("change", 0, 1, math.MaxInt)
@@ -247,7 +247,7 @@ func (a *Admin) readSpec(w http.ResponseWriter, r *http.Request, name string) (*
 	return a.parse(name, media, text), true
 }
 
-// parse parses a specification, of one of the syntaxes. The file name contains a number, so that
+// parse parses a specification in one of the syntaxes. The file name contains a number, so that
 // positions identify the request that contained a declaration.
 func (a *Admin) parse(name, media string, text []byte) *config.Spec {
 	loader := a.opts.Loader
@@ -259,7 +259,7 @@ func (a *Admin) parse(name, media string, text []byte) *config.Spec {
 const largestBody = 64 << 20
 
 // readText reads the specification in the body of a request, and refuses the request if that is not
-// possible. The media type is one of the syntaxes.
+// possible. The media type is a key of syntaxes.
 func readText(w http.ResponseWriter, r *http.Request) (media string, text []byte, ok bool) {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || syntaxes[media] == "" {

@@ -16,7 +16,7 @@ const (
 	openMetricsMedia = "application/openmetrics-text"
 )
 
-// ok returns the response of most requests: 200, with a value of this type.
+// ok returns the response of most requests: 200, with a body of one of these types.
 func ok(values ...any) map[int][]any { return map[int][]any{http.StatusOK: values} }
 
 // table returns all requests of the API.

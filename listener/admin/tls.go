@@ -33,8 +33,8 @@ func certificates(t settings.TLS, ca *certs.Authority) *certs.Options {
 	return o
 }
 
-// On the admin address, net/http serves TLS as on any listener. Its few clients do not need session
-// tickets, which would outlive a change of the CAs.
+// On the admin address, net/http serves TLS as on any listener. The few clients of the address do
+// not need session tickets, which would outlive a change of the CAs.
 
 func openCertificates(opts *certs.Options, log *slog.Logger) (*certs.Store, error) {
 	if opts == nil {

@@ -94,8 +94,8 @@ func TestVerdict_AStarvedProcessIsNotTrusted(t *testing.T) {
 	}
 }
 
-// A process that is stopped for a moment notices it, although none of its requests was slow, and is
-// trusted again afterwards.
+// A process that is stopped for a moment notices the interruption, although none of its requests
+// was slow, and is trusted again afterwards.
 func TestVerdict_AStoppedProcessIsNotTrusted(t *testing.T) {
 	harness.NeedsProcess(t) // it is suspended
 	p, admin := harness.Administered(t, timed, "--verdict", "probe-p99=1s")

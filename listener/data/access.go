@@ -216,8 +216,9 @@ func (a *Access) findRows(w *work, r *matcher.Request) bool {
 	return true
 }
 
-// begin starts the work of a request for an endpoint. If the endpoints that were tried before it
-// have read rows, it continues their transaction, because those rows decided that they do not answer.
+// begin starts the work of a request for an endpoint. If the endpoints that were tried before have
+// read rows, begin continues their transaction, because those rows decided that these endpoints do
+// not answer.
 func (a *Access) begin(w *work, r *matcher.Request) {
 	if w.owner == nil {
 		w.tx.Begin(a.sets.store)
@@ -254,7 +255,7 @@ func (f *find) find(w *work, r *matcher.Request) (row state.Row, ok bool) {
 	if row = f.choose(rows, value, part, r); row.Found() {
 		w.tx.Saw(f.set.Set, part, row)
 	} else if rows.Len() == 0 {
-		return w.tx.First(f.set.Set, part, all, false) // the transaction depends on its absence
+		return w.tx.First(f.set.Set, part, all, false) // the transaction depends on the absence
 	}
 	return row, true
 }
@@ -270,7 +271,7 @@ func (f *find) values(w *work, r *matcher.Request) []state.Equal {
 	return w.equal[first:len(w.equal):len(w.equal)]
 }
 
-// choose returns one of several rows, as pick says.
+// choose returns one of several rows, as f.pick specifies.
 func (f *find) choose(rows state.Having, value, part []byte, r *matcher.Request) state.Row {
 	n := rows.Len()
 	if n == 0 {

@@ -22,7 +22,7 @@ type Changes struct {
 	all    []change
 }
 
-// change is one change.
+// change is one compiled change.
 type change struct {
 	do *config.Do
 	operation
@@ -295,7 +295,7 @@ func (c *change) outside(sum []byte, r *matcher.Request) bool {
 	return false
 }
 
-// put writes a row in place of old, and names it.
+// put writes a row in place of old, and gives the row its declared name.
 func (c *change) put(part, key []byte, old state.Row, row []byte, w *work, r *matcher.Request) {
 	kept := c.set.put(&w.tx, part, key, old, row, r.Now())
 	c.name(r, json.Value{Kind: json.Object, Raw: kept})

@@ -31,8 +31,8 @@ var operationOf = map[string]operation{
 	"list": opList, "read": opFind, "create": opInsert, "replace": opPut, "change": opMerge, "remove": opDelete,
 }
 
-// results are the possible results of operations: success, no row where that is not an error, or
-// the code of an error. The last one stands for any other code.
+// results are the possible results of operations: success, a missing row where this is not an
+// error, or the code of an error. The last one stands for any other code.
 var results = [...]string{
 	"ok", "missing", reply.RowNotFound.Code, reply.KeyExists.Code, reply.OutOfBounds.Code, reply.StateFull.Code, reply.BadJSON.Code, reply.TooManyRows.Code, "refused",
 }

@@ -230,7 +230,7 @@ func TestDo(t *testing.T) {
 		{`POST /transfer {"from": "a", "to": "b", "amount": 0.25}`, "201 1 10.25"},
 		{"GET /b", `200 {"id":"b","balance":0.25,"owner":"y"}`},
 		{"GET /log/1", `200 {"from":"a","to":"b","amount":0.25,"kind":"transfer","at":{"to":"b"},"count":1,"id":1}`},
-		{`POST /transfer {"from": "a", "to": "c", "amount": 1}`, "201 2 9.25"}, // a member that is missing is 0
+		{`POST /transfer {"from": "a", "to": "c", "amount": 1}`, "201 2 9.25"}, // a missing member counts as 0
 		{"GET /c", `200 {"id":"c","owner":"z","name":{"first":"c"},"tags":[1,2],"balance":1}`},
 		{`POST /insert {"id": "a"}`, `409 {"error":"Key exists","code":"key_exists"…`},
 		{`POST /insert/else {"id": "a"}`, "418 tea"},

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// look is what is known about a file without reading it: its metadata.
+// look is the metadata of a file: what is known about the file without reading it.
 type look struct{ info fs.FileInfo } // nil if there is no file
 
 func (l look) same(m look) bool {

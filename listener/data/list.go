@@ -15,9 +15,9 @@ import (
 	"mockserver/renderer"
 )
 
-// maxSifted is the maximum number of rows that a list may check one by one. It does so with the
-// rows that have a requested value if the request has further conditions or another order. All
-// other lists find their rows by position, however many there are.
+// maxSifted is the maximum number of rows that a list may check one by one. The rows that have a
+// requested value are checked one by one if the request has further conditions or another order.
+// All other lists find their rows by position, however many there are.
 const maxSifted = state.MaxSifted
 
 // demands holds what a request asks of a list.

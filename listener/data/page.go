@@ -74,8 +74,8 @@ func (p *page) body(items []byte) []byte {
 	return items
 }
 
-// number returns the value of a parameter, which must be an integer of at least least; if the
-// parameter is missing, number returns the value of otherwise.
+// number returns the value of a parameter, which must be an integer that is not below least. If the
+// parameter is missing, number returns otherwise.
 func (o *Operation) number(d *demands, name string, otherwise, least int) (n int, failed *Failed) {
 	name = o.parameter(name)
 	if !d.args.Has(name) {

@@ -1,9 +1,10 @@
 // Package data lets endpoints find and change the rows of sets.
 //
-// The sets of a server outlive its snapshots: a reload keeps the changes that requests have made.
-// An endpoint uses the sets through an Access, which finds the rows that the endpoint names while
-// it is matched, and through Changes, which are made together with its response. The reads and
-// changes of one request form one transaction of package state, stored with the request.
+// The sets of a server outlive the specification that declares them: a reload keeps the changes
+// that requests have made. An endpoint uses the sets through an Access, which finds the rows that
+// the endpoint names while the endpoint is matched, and through Changes, which are made together
+// with its response. The reads and changes of one request form one transaction of package state,
+// stored with the request.
 package data
 
 import (
@@ -35,7 +36,7 @@ type Sets struct {
 
 	mu      sync.Mutex // guards the fields below, and what the sets know about their files
 	current map[string]*set
-	next    map[string]*set // set while a snapshot is compiled
+	next    map[string]*set // set while a specification is compiled
 
 	scenarios map[string]*scenario // scenarios of the specification being compiled
 	turns     map[string]*turns    // turns of picks, across reloads
@@ -98,8 +99,8 @@ func (s *Sets) Begin(spec *config.Spec) syntax.Problems {
 	return problems
 }
 
-// declare returns a set, which it rereads if its declaration or its file has changed. name is the
-// name of a row in the texts of the set's moves.
+// declare returns a set. It reads the rows of the set again if the declaration or the file has
+// changed. name is the name of a row in the texts of the set's moves.
 func (s *Sets) declare(d *config.Data, name string) (*set, syntax.Problems) {
 	made := &set{declared: *d, print: d.Fingerprint(), key: strings.Split(d.EffectiveMember(), "."), counters: &counters{}}
 	if known := s.current[d.Name]; known != nil {

@@ -18,7 +18,7 @@ import (
 	"mockserver/listener/listenertest"
 )
 
-// payments is a resource whose rows become paid or refused after a time, which sends a webhook.
+// payments is a resource whose rows become paid or refused after a time; this move sends a webhook.
 const payments = `
 - resource:
     path: /payments
@@ -90,7 +90,8 @@ func TestSteps_PollAndWebhookSeeTheSameInstant(t *testing.T) {
 		asked := time.Now()
 		row = c.row("/payments/a")
 		due := row.At.Add(100 * time.Millisecond)
-		if row.Status == "pending" && asked.After(due.Add(time.Millisecond)) { // times in rows are cut to milliseconds
+		// Times in rows are truncated to milliseconds.
+		if row.Status == "pending" && asked.After(due.Add(time.Millisecond)) {
 			t.Errorf("at %v the row is still pending; it should have moved at %v", asked, due)
 		}
 		if row.Status != "pending" && !row.Changed.Equal(due) {
@@ -337,7 +338,8 @@ func TestSteps_SleepTimeAdds(t *testing.T) {
 	}
 	moved := c.row("/p/a").Changed
 	for i, want := range []time.Duration{time.Hour, 90 * time.Minute} {
-		if got := due[i].Due.Truncate(time.Millisecond).Sub(moved); got != want { // times in rows are cut to milliseconds
+		// Times in rows are truncated to milliseconds.
+		if got := due[i].Due.Truncate(time.Millisecond).Sub(moved); got != want {
 			t.Errorf("%s is due %v after the move, want %v", due[i].URL, got, want)
 		}
 	}

@@ -10,12 +10,13 @@ import (
 	"mockserver/renderer"
 )
 
-// work is what a request does with rows. It is stored in the memory of the request.
+// work holds the transaction and the working memory of a request that uses rows. It is stored with
+// the request.
 type work struct {
 	tx    state.Tx
 	used  bool    // work was used since the last Release
 	owner *Access // the last Access that has looked for rows; nil if none
-	stale bool    // not all endpoints were tried with rows of one time
+	stale bool    // not all endpoints were tried with rows of the same time
 	room  []byte  // memory for values
 	equal []state.Equal
 	keys  []madeKey

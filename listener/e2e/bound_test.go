@@ -34,7 +34,7 @@ const boundedEndpoints = `
 func jsonList(n int) string { return "[" + strings.Repeat("1,", n-1) + "1]" }
 
 // The output of templates is limited by --max-response, wherever it is used. A larger answer is
-// replaced by one of the server's own errors, which names the endpoint and the limit, and is
+// replaced with one of the server's own errors, which names the endpoint and the limit, and is
 // logged.
 func TestBound_WhatTemplatesMake(t *testing.T) {
 	t.Parallel()
@@ -106,7 +106,7 @@ func TestBound_AClientThatLeavesStopsRendering(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	body := jsonList(4400) // 19.4 million iterations: without the client leaving, it would be answered 200
+	body := jsonList(4400) // 19.4 million iterations: if the client stayed, the answer would be a 200
 	if _, err := fmt.Fprintf(conn, "POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
 		t.Fatal(err)
 	}

@@ -221,7 +221,7 @@ func TestConfig_AMissingExternalFileOrSheetIsReported(t *testing.T) {
 	})
 }
 
-// A path may turn out to be a URL as soon as it is declared, or only once an environment variable
+// A path may turn out to be a file as soon as it is declared, or only once an environment variable
 // is known. Either way, the error is reported once.
 func TestConfig_ASettingOfURLsForAFileIsReportedOnce(t *testing.T) {
 	t.Parallel()

@@ -107,7 +107,7 @@ func TestRateLimit_SurvivesAReload(t *testing.T) {
 	}
 }
 
-// The window slides: a request that was refused is admitted at the time that Retry-After gave.
+// With each algorithm, a refused request has a Retry-After, and requests are admitted again later.
 func TestRateLimit_RetryAfterHolds(t *testing.T) {
 	t.Parallel()
 	for _, algorithm := range []string{"sliding-window", "fixed-window", "token-bucket"} {

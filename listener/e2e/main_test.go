@@ -10,6 +10,6 @@ import (
 
 func TestMain(m *testing.M) {
 	programtest.Use()
-	harness.MoreAtOnce()
+	harness.MoreAtOnce(6)
 	os.Exit(m.Run())
 }

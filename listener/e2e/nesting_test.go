@@ -43,7 +43,7 @@ func around(opening, inside, closing string) string {
 }
 
 // A configuration of any nesting depth is either served, or refused at the position where it is too
-// deep while the previous one stays in service. No configuration crashes the process.
+// deep; the previous one then stays in service. No configuration crashes the process.
 func TestNesting_OfConfigurations(t *testing.T) {
 	smallStack(t)
 	t.Run("strict", func(t *testing.T) { nestConfigurations(t, true) })
@@ -53,8 +53,8 @@ func TestNesting_OfConfigurations(t *testing.T) {
 	})
 }
 
-// nestConfigurations reloads each of the configurations. With strict, those that can be refused
-// only when documents are read strictly must be refused; the others may be refused or served.
+// nestConfigurations reloads each of the configurations. With strict, documents are read strictly,
+// and each configuration that is too deep must be refused. Without strict, it may also be served.
 func nestConfigurations(t *testing.T, strict bool) {
 	dir := t.TempDir()
 	files := listener.NewReloader(config.Loader{Validate: true, StrictDocuments: strict}, dir)

@@ -26,8 +26,8 @@ import (
 // documents themselves, and use a validator that the program does not use, so that a bug in the
 // program is not hidden by the same bug here.
 
-// documentsVariable names a directory of documents that are served and called in addition to our
-// own.
+// documentsVariable names a directory of documents that are served and called in addition to those
+// of this repository.
 const documentsVariable = "MOCKSERVER_OPENAPI_DOCUMENTS"
 
 func TestConformance_OurDocuments(t *testing.T) {

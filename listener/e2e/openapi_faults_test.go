@@ -172,7 +172,7 @@ func TestFaultyDocuments_AreServed(t *testing.T) {
 	}
 }
 
-// reportsTheFault validates a document, which is a warning, or an error with --strict-documents.
+// reportsTheFault validates a document, and expects a warning, or an error with --strict-documents.
 func reportsTheFault(t *testing.T, file, warning string) {
 	t.Helper()
 	code, stdout, stderr := harness.Refused(t, nil, "validate", "-m", file)

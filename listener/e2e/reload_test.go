@@ -60,7 +60,7 @@ func TestReload_AChangedFileIsServed(t *testing.T) {
 	}
 }
 
-// overwrite writes a file in place, whereas writeFile replaces it with a new one.
+// overwrite writes a file in place, whereas harness.WriteFile replaces it with a new one.
 func overwrite(t *testing.T, file, content string) {
 	t.Helper()
 	if err := os.WriteFile(file, []byte(content), 0o644); err != nil {

@@ -138,7 +138,7 @@ var dialogue = []restRequest{
 	{"GET", "/things", ""},
 }
 
-// compare compares our server with another one.
+// compare compares the answers of two servers to the same requests.
 func compare(t *testing.T, requests []restRequest, ours, other restServer, check func(t *testing.T, request string, ours, other restAnswer)) {
 	for i, step := range requests {
 		request := fmt.Sprintf("%d. %s %s %s", i+1, step.method, step.target, step.body)

@@ -161,7 +161,7 @@ func TestTLS_AdminAddressAndSIGHUP(t *testing.T) {
 	cert, key := ca.Files(dir, "a", harness.Leaf{CN: "v1", Names: []string{"a.test"}})
 	p := harness.Serving(t, harness.One("a"), "--tls", "auto", "--tls-cert", cert, "--tls-key", key, "--admin", "127.0.0.1:0", "--admin-tls", "auto")
 	admin := "https://" + strings.Fields(strings.SplitN(p.WaitLine(0, "admin address", "https://"), "https://", 2)[1])[0]
-	status, own, err := overTLS(t, admin+"/__admin/ca.pem", &tls.Config{InsecureSkipVerify: true}) // it is compared with the log below
+	status, own, err := overTLS(t, admin+"/__admin/ca.pem", &tls.Config{InsecureSkipVerify: true}) // the CA is not known yet
 	if status != 200 {
 		t.Fatal(status, own, err)
 	}

@@ -17,8 +17,8 @@ import (
 	"mockserver/internal/harness/volume"
 )
 
-// rawTarget is a target that answers its n-th connection, counted from 1, with a function, after
-// reading a request.
+// rawTarget starts a target that answers its n-th connection, counted from 1, with a function,
+// after reading a request. It returns the URL of the target.
 func rawTarget(t *testing.T, answer func(n int, conn net.Conn)) (url string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -22,7 +22,7 @@ const (
 	thoroughly = time.Minute      // a change of the specification
 )
 
-// largestAnswer is the largest response that is read.
+// largestAnswer is the maximum number of bytes that are read of a response.
 const largestAnswer = 128 << 20
 
 // client sends requests to admin addresses.
@@ -50,7 +50,7 @@ func newClient(o *Options, name string) (*client, error) {
 	}
 	if o.CA == "" && o.CAs != nil {
 		trust.RootCAs = x509.NewCertPool()
-		trust.RootCAs.AppendCertsFromPEM(o.CAs) // the server itself has made CAs, in PEM
+		trust.RootCAs.AppendCertsFromPEM(o.CAs) // o.CAs is the server's own, so it is valid
 	}
 	trust.ServerName = name
 	c.base, transport.TLSClientConfig = "https://", trust
@@ -60,12 +60,12 @@ func newClient(o *Options, name string) (*client, error) {
 // Question is a request that is sent to replicas.
 type Question struct {
 	Method, Path string // the path with its query
-	Media        string // of the body; "" for none
+	Media        string // media type of the body; "" for none
 	Body         []byte
 	Within       time.Duration // how long an answer may take; 0 means patiently
 }
 
-// Reply is what a replica answered.
+// Reply is the answer of a replica.
 type Reply struct {
 	Address string
 	Status  int
@@ -133,7 +133,8 @@ func (c *client) ask(ctx context.Context, address string, q Question) Reply {
 	return r
 }
 
-// unwrapped returns the error without the URL, which messages already contain.
+// unwrapped returns the error without the URL, which messages already contain, or errSilent if the
+// time has run out.
 func unwrapped(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return errSilent
@@ -154,8 +155,8 @@ func (r *Reply) into(value any) error {
 	return r.Err
 }
 
-// Answers decodes the answers to a question, and calls each with every one of them. It
-// returns the replicas that did not answer, with the reasons.
+// Answers decodes the answers to a question, and calls each for every one of them. It returns the
+// replicas that did not answer, with the reasons.
 func Answers[T any](replies []Reply, each func(address string, value T)) []Silent {
 	silent := []Silent{}
 	for i := range replies {

@@ -261,7 +261,8 @@ func beginAgreed(f *Fleet, o order, p Process) (*Run, error) {
 }
 
 // execute runs a command with the standard files of this process, and returns its exit code.
-// Signals are passed on, except interrupts from a terminal, which the command also receives.
+// Signals are passed on, except interrupts from a terminal, which the command receives from the
+// terminal itself.
 func (p *Process) execute(words []string, say func(string, ...any)) int {
 	command := exec.Command(words[0], words[1:]...)
 	command.Stdin, command.Stdout, command.Stderr = p.Stdin, p.Stdout, p.Stderr

@@ -42,7 +42,7 @@ func newestFirst(list []runs.RunEntry) {
 	slices.SortStableFunc(list, func(a, b runs.RunEntry) int { return b.Begin.Compare(a.Begin) })
 }
 
-// HerePath is the path that answers with the result of Here.
+// HerePath is the path, with its query, at which the admin API returns the result of Here.
 const HerePath = "/__admin/fleet/runs?here=true"
 
 // RunList is a list of runs.

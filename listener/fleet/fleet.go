@@ -119,7 +119,7 @@ func (f *Fleet) Look(ctx context.Context) Overview {
 			m.Silent, m.Replica = err.Error(), Replica{Reasons: []string{}}
 		}
 		if m.Silent == "" && instances[m.Instance] {
-			continue // it has several addresses
+			continue // the replica has several addresses
 		}
 		instances[m.Instance] = true
 		m.Self = m.Instance == f.Instance

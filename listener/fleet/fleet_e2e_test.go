@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) {
 	programtest.Use()
-	harness.MoreAtOnce()
+	harness.MoreAtOnce(6)
 	os.Exit(m.Run())
 }
 
@@ -108,7 +108,7 @@ func stop(t *testing.T, m *member, id string) *runs.Report {
 	return &report
 }
 
-// clientCounts is what clients counted, by endpoint and status.
+// clientCounts contains the counts of clients, by endpoint and status.
 type clientCounts map[string]map[int]uint64
 
 func (c clientCounts) add(path string, status int) {
@@ -206,7 +206,7 @@ func TestFleet_TheReportIsWhatTheClientsCounted(t *testing.T) {
 	if n := float64(counted.sum()); rate < n-0.01 || rate > n+0.01 || share < 0.999 || share > 1.001 {
 		t.Errorf("the curve has %v requests of %v, the shares add up to %v", rate, n, share)
 	}
-	// One recorder that receives the requests of all replicas.
+	// One histogram that contains the requests of all replicas.
 	var one histogram.Histogram
 	for _, m := range all {
 		var totals runs.Totals
@@ -622,6 +622,7 @@ func TestFleetRun_SurvivesAnyReplica(t *testing.T) {
 
 func TestFleetRun_RefusesAndWaits(t *testing.T) {
 	t.Parallel()
+	harness.NeedsProcess(t) // a report is written into the working directory
 	ports := harness.UnusedAddresses(t, 2)
 	first := start(t, ports, 0, configuration)
 	code, stdout, stderr := harness.Refused(t, nil, "fleet", "run", "--admin", first.address, "--", "echo", "never")
@@ -689,7 +690,7 @@ func TestFleet_ProcessesShareAPort(t *testing.T) {
 	if unknown := report.Verdict.Unknown; !slices.Contains(unknown, "echo-p99") {
 		t.Errorf("the unknown reasons are %v, want echo-p99 among them: another process may accept the connection", unknown)
 	}
-	// A process that does not ask to share the port cannot listen at it.
+	// A process that does not ask to share the port cannot listen on it.
 	if code, _, stderr := harness.Refused(t, nil, "-c", harness.WriteFile(t, t.TempDir(), "m.yml", configuration), "--port", port); code != 1 || !strings.Contains(stderr, "in use") {
 		t.Errorf("got %d %s", code, stderr)
 	}

@@ -22,7 +22,8 @@ const (
 	readEvery = time.Second
 	// endWithin is how long ending a run is retried on a replica that cannot be reached.
 	endWithin = 5 * time.Second
-	// early is how much earlier than the other replicas a replica may have ended a run.
+	// early is how much earlier than the other replicas a replica may have ended a run without
+	// counting as lost.
 	early = 2 * time.Second
 )
 

@@ -9,8 +9,8 @@ import (
 
 // Change is a specification that was sent to all replicas.
 type Change struct {
-	Number uint64 // each change has a higher one
-	Media  string // of the text
+	Number uint64 // each change has a higher number than the one before
+	Media  string // media type of the text
 	Text   []byte
 }
 
@@ -31,7 +31,7 @@ type Replaced struct {
 	Replicas []Outcome `json:"replicas" doc:"the result on each replica"`
 }
 
-// Replace makes either all replicas or none serve another specification: it is applied only after
+// Replace makes all replicas serve another specification. The specification is applied only after
 // every replica has checked it and found no error. refused is the first answer that reports an
 // error; nil if there is none.
 func (f *Fleet) Replace(ctx context.Context, media string, text []byte) (done Replaced, refused *Reply) {

@@ -62,7 +62,7 @@ func (c *conn) refuse(s *Stream, status int, why string) error {
 	if received {
 		return nil
 	}
-	return c.count() // it costs the server more than the client
+	return c.count() // a refusal costs the server more than the client
 }
 
 const tooLarge = 413

@@ -7,7 +7,8 @@ import "mockserver/internal/wording"
 // From then on, only the window of the oldest incomplete body grows, so that each is completed in
 // turn. The functions below need the lock of the connection.
 
-// hold counts n bytes of the body of s, and lets the client send more of it.
+// hold counts n bytes of the body of s. It lets the client send more of the body, or makes s wait
+// for a larger window.
 func (c *conn) hold(s *Stream, n int) {
 	c.bodies += n
 	s.counted += n
@@ -84,7 +85,8 @@ func (c *conn) keep(s *Stream) {
 	c.srv.waiting.Add(int64(s.waits))
 }
 
-// isCrowded reports whether too many bytes wait on the connection for another stream to be opened.
+// isCrowded reports whether so many bytes wait on the connection that no further stream may be
+// opened.
 func (c *conn) isCrowded() bool {
 	return c.waiting >= maxWaiting || c.waiting > 0 && c.srv.isCrowded()
 }

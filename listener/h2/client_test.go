@@ -182,7 +182,7 @@ func (c *client) open(id uint32, end bool, pairs ...string) {
 	_ = c.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: c.headers(pairs...), EndStream: end, EndHeaders: true})
 }
 
-// next returns the next frame that does not concern the connection as such.
+// next returns the next frame other than SETTINGS, WINDOW_UPDATE and PING.
 func (c *client) next() (http2.Frame, error) {
 	for {
 		f, err := c.ReadFrame()
@@ -197,7 +197,7 @@ func (c *client) next() (http2.Frame, error) {
 	}
 }
 
-// response reads the response to a stream: its status and body, or "reset CODE", "goaway CODE" or
+// response reads the response on a stream: its status and body, or "reset CODE", "goaway CODE" or
 // "closed".
 func (c *client) response(id uint32) string {
 	c.Helper()

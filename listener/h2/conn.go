@@ -51,13 +51,13 @@ type conn struct {
 	failed   error     // of writing
 	final    bool      // the last GOAWAY frame was sent
 	over     bool      // nothing more is written once the buffer is empty: a fault ended the connection
-	cut      bool      // and it is to be reset
+	cut      bool      // and the connection is to be reset
 }
 
 // block is a header block that is being received, maybe in several frames.
 type block struct {
 	stream *Stream // nil for none
-	known  bool    // it is one of the streams already, and these are its trailers
+	known  bool    // the stream is open already, and these are its trailers
 	end    bool    // the request ends with it
 	refuse bool    // the stream is not served
 	size   int     // of the frames so far
@@ -86,8 +86,8 @@ func newConn(srv *Server, nc net.Conn, shard uint32) *conn {
 	return c
 }
 
-// frame creates the framer. park releases it, because it holds a buffer for the largest frame so
-// far.
+// frame creates the framer. park releases it, because a framer holds a buffer for the largest frame
+// so far.
 func (c *conn) frame() {
 	c.framer = http2.NewFramer(nil, &c.source)
 	c.framer.SetReuseFrames()

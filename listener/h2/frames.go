@@ -203,8 +203,8 @@ func (c *conn) takeData(f *http2.DataFrame) error {
 }
 
 // receiving returns the stream that bytes of a body are for, and whether it was refused already. It
-// returns nil with an error if there is no such stream, and nil without an error if the stream was
-// reset and the client did not know that yet.
+// returns nil with an error if no stream may receive the bytes, and nil without an error if the
+// stream was reset and the client did not know that yet.
 func (c *conn) receiving(id uint32, length int) (s *Stream, refused bool, err error) {
 	if c.inside -= length; c.inside < 0 {
 		return nil, false, flowError

@@ -34,7 +34,8 @@ func (*script) SetDeadline(time.Time) error      { return nil }
 func (*script) SetReadDeadline(time.Time) error  { return nil }
 func (*script) SetWriteDeadline(time.Time) error { return os.ErrNoDeadline }
 
-// frames are bytes as clients send them: the seeds of the fuzz test.
+// frames returns the bytes that a client sends, as a seed of the fuzz test: the preface, settings,
+// and what write adds.
 func frames(write func(f *http2.Framer, fields func(pairs ...string) []byte)) []byte {
 	var b, block bytes.Buffer
 	b.WriteString(Preface)
@@ -107,7 +108,8 @@ func closedChannel() chan struct{} {
 	return c
 }
 
-// verdict sends the fields of a request and returns the result: its status, or "refused".
+// verdict sends the fields of a request and returns the result: the status of the response, or
+// "refused".
 func verdict(address string, block []byte) string {
 	nc, err := net.Dial("tcp", address)
 	if err != nil {
@@ -141,7 +143,7 @@ func verdict(address string, block []byte) string {
 	}
 }
 
-// netHTTP is the server of net/http, started once.
+// netHTTP starts a server of net/http once, and returns its address.
 var netHTTP = sync.OnceValue(func() string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -154,7 +156,7 @@ var netHTTP = sync.OnceValue(func() string {
 	return l.Addr().String()
 })
 
-// ours is the server of this package, also started once.
+// ours starts a server of this package once, and returns its address.
 var ours = sync.OnceValue(func() string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -176,8 +178,8 @@ var ours = sync.OnceValue(func() string {
 	return l.Addr().String()
 })
 
-// Header fields that net/http refuses are refused here, and those that are accepted here are
-// accepted there, except where one of the two is stricter on purpose.
+// Header fields that are accepted here are also accepted by net/http, unless net/http may refuse
+// the path or the host.
 func FuzzH2Fields(f *testing.F) {
 	for _, seed := range []string{
 		":method GET\n:scheme http\n:path /\n:authority a", ":method GET\n:scheme http\n:path /\n:authority a\nx y\ncookie a=b\nte trailers",

@@ -99,15 +99,16 @@ func (s *Server) isDraining() bool {
 	return s.draining
 }
 
-// Cut announces that all connections are about to be closed.
+// Cut notes that all connections are about to be closed: from then on, the requests that are lost
+// with a connection are counted.
 func (s *Server) Cut() {
 	s.mu.Lock()
 	s.cutting = true
 	s.mu.Unlock()
 }
 
-// Unanswered returns how many requests were lost, or are about to be, with the connections that
-// have ended since Cut.
+// Unanswered returns how many requests have no response: those that were lost with the connections
+// that have ended since Cut, and those of the connections that are still open.
 func (s *Server) Unanswered() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

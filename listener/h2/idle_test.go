@@ -47,7 +47,7 @@ func TestPark_KeepsNoBuffers(t *testing.T) {
 	})
 }
 
-// piped is a server and the client of its only connection, in a bubble.
+// piped returns a server and the client of its only connection, in a synctest bubble.
 func piped(t *testing.T) (c *client, s *Server, ended chan struct{}) {
 	one, other := net.Pipe()
 	s, ended = &Server{Handler: &answers{inline: true}, MaxBody: 1 << 20}, make(chan struct{})

@@ -20,7 +20,7 @@ const (
 	// oldest incomplete one gets a larger window.
 	maxBodies = 64 << 20
 	// maxWaiting is the size of the responses that wait in buffers of a connection's streams, in
-	// bytes, beyond which the connection opens no more streams. Responses to streams that are open
+	// bytes, beyond which the connection opens no more streams. Responses on streams that are open
 	// by then are buffered up to mostWaiting.
 	maxWaiting  = 64 << 20
 	mostWaiting = 256 << 20
@@ -30,7 +30,7 @@ const (
 	idleTimeout   = 10 * time.Minute
 	stallTimeout  = 30 * time.Second // without progress of a body or a response, or of a frame
 	slowTime      = 10 * time.Minute // until then, the average rate of a body does not matter
-	slowRate      = 1 << 10          // minimum rate of a longer one, in bytes per second
+	slowRate      = 1 << 10          // minimum average rate from then on, in bytes per second
 	ackTimeout    = time.Second      // for the ping between the two GOAWAY frames
 
 	tick      = 2 * time.Second // how often the timeouts of a connection are checked

@@ -7,7 +7,7 @@ import (
 )
 
 // request holds the header fields of a request as they are decoded, and checks them against RFC
-// 9113 section 8: a malformed one resets the stream. Errors that HTTP/1.1 also has, such as an
+// 9113 section 8: a malformed request resets the stream. Errors that HTTP/1.1 also has, such as an
 // invalid host, are left to Server.Check.
 type request struct {
 	text    []byte // method, target, authority, and the lines of the fields

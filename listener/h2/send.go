@@ -52,8 +52,8 @@ func (s *Stream) Send(block, body []byte) {
 	}
 }
 
-// SendSlowly sends a response whose body is sent at a pace, in bytes per second. It returns when
-// everything is sent, or when the client has left.
+// SendSlowly sends a response, and its body at the given pace, in bytes per second. It returns when
+// the last piece is due, or when the client has left.
 func (s *Stream) SendSlowly(block, body []byte, pace int) {
 	c := s.c
 	c.mu.Lock()
@@ -118,7 +118,7 @@ func (s *Stream) Write(part []byte) (left bool) {
 	c.flush()
 	for !s.closed && s.sent < s.allowed {
 		c.mu.Unlock()
-		_ = s.Wait() // the stream is closed then
+		_ = s.Wait() // if the client has left, the stream is closed
 		c.mu.Lock()
 	}
 	left = s.closed

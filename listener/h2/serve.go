@@ -102,9 +102,9 @@ func (c *conn) end(err error) (unanswered int) {
 	return unanswered
 }
 
-// linger waits until all writes and all Handlers have finished. Then, unless writing has failed, it
-// reads what the client still sends, for a while: if the connection were closed at once, the
-// client's system would discard what the client has not read yet.
+// linger waits until all writes and all calls of the Handler have finished. Then, unless writing
+// has failed, it reads what the client still sends, for a while: if the connection were closed at
+// once, the client's system would discard what the client has not read yet.
 func (c *conn) linger() {
 	c.mu.Lock()
 	if reset, ok := c.nc.(interface{ Reset() }); ok && c.cut {

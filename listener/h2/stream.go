@@ -17,12 +17,12 @@ type Stream struct {
 	Room []byte
 	// Slot is for the Handler. It stays with the Stream, which serves other requests later.
 	Slot any
-	// Begun is for the Handler, from Answer to Serve.
+	// Begun is for the Handler, to pass a value from Answer to Serve.
 	Begun any
 
 	c       *conn
 	id      uint32
-	arrived time.Time // when its last byte arrived; until then, when its last frame did
+	arrived time.Time // when the last byte of the request arrived; until then, its latest frame
 	begun   time.Time // when its first frame arrived
 	request request
 	// after is called when the response has been written, or cannot be written.
@@ -34,7 +34,7 @@ type Stream struct {
 	// The lock of the connection guards the fields below.
 	received      bool // the request is complete
 	served        bool // the Handler has returned, or was never called
-	answered      bool // the headers of the response were sent, or it was reset
+	answered      bool // the headers of the response were sent, or the stream was reset
 	closed        bool // it is no longer one of the streams of the connection
 	starved       bool // it got no larger window
 	queued        bool // it is in conn.ready
@@ -82,7 +82,7 @@ const (
 	ResetConnection = "reset-connection"
 )
 
-// streams are unused streams.
+// streams holds unused streams.
 var streams = sync.Pool{New: func() any { return new(Stream) }}
 
 func newStream(c *conn, id uint32, now time.Time) *Stream {
@@ -91,7 +91,7 @@ func newStream(c *conn, id uint32, now time.Time) *Stream {
 	return s
 }
 
-// recycle returns a stream that is no longer used to the pool.
+// recycle returns to the pool a stream that is no longer used.
 func (s *Stream) recycle() {
 	room, slot, body, text, cookies, timer, signal := s.Room, s.Slot, s.Body, s.request.text, s.request.cookies, s.timer, s.pausing.signal
 	*s = Stream{Slot: slot, timer: timer}
@@ -128,8 +128,8 @@ func (s *Stream) LastRead() (at, ago time.Duration) { return 0, time.Since(s.arr
 // other than */*.
 func (s *Stream) Chooses() (prefers, accepts bool) { return s.request.prefers, s.request.accepts }
 
-// IsAlone returns true: a fault in the response affects no other response. Only a fault of kind
-// Malformed still ends the connection.
+// IsAlone returns true: a fault in the response affects no other response. Only the faults
+// Malformed and ResetConnection end the connection.
 func (s *Stream) IsAlone() bool { return true }
 
 // AfterWrite sets f to be called once the response has been written, or cannot be written.
@@ -186,7 +186,7 @@ func (s *Stream) stir(left bool) {
 // clients that have long left.
 const alarmLead = time.Second
 
-// WaitUntil waits for a time, and reports whether the client left.
+// WaitUntil waits until t, and reports whether the client left.
 func (s *Stream) WaitUntil(t time.Time) (left bool) {
 	for {
 		length := time.Until(t)
@@ -208,13 +208,13 @@ func (s *Stream) WaitUntil(t time.Time) (left bool) {
 	}
 }
 
-// Wait waits for Wake, or for another event, and reports whether the client left.
+// Wait waits until Wake is called or the stream ends, and reports whether the client left.
 func (s *Stream) Wait() (left bool) {
 	left, _ = s.wait(nil)
 	return left
 }
 
-// wait waits for Wake, for the end of the stream, or for the given time.
+// wait waits until Wake is called, the stream ends, or due fires. over means that due has fired.
 func (s *Stream) wait(due <-chan time.Time) (left, over bool) {
 	p := &s.pausing
 	for {

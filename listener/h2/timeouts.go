@@ -47,7 +47,7 @@ func (c *conn) goAway() {
 	c.out = appendPing(c.out, 0, lastPing)
 }
 
-// lastPing is the content of that ping.
+// lastPing is the content of the ping that goAway sends.
 var lastPing = [8]byte{'l', 'a', 's', 't', ' ', 'o', 'n', 'e'}
 
 // goAwayFinally tells the client which stream is the last one to be answered.
@@ -85,8 +85,8 @@ func (c *conn) look(now time.Time) error {
 	return nil
 }
 
-// stalled resets the streams whose response the client has not read for too long, and returns those
-// whose request has not arrived for too long.
+// stalled resets the streams whose response the client reads too slowly, and returns those whose
+// request arrives too slowly.
 func (c *conn) stalled(now time.Time) (late []*Stream) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,7 +110,7 @@ func isLate(now, begun, progress time.Time, n int) bool {
 // longest returns the maximum time that n bytes may take to get through.
 func longest(n int) time.Duration { return slowTime + time.Duration(n/slowRate)*time.Second }
 
-// lateness describes how a body was too slow.
+// lateness says why a body counts as too slow.
 func lateness(s *Stream, now time.Time) string {
 	if now.Sub(s.begun) >= longest(len(s.Body)) {
 		return "the request body was not complete after " + longest(len(s.Body)).String()

@@ -178,8 +178,8 @@ func (c *conn) pump() {
 	}
 }
 
-// flush writes the write buffer, unless another goroutine does. The lock is not held while it
-// writes.
+// flush writes the write buffer, unless another goroutine does. The lock is released during each
+// write.
 func (c *conn) flush() {
 	if !c.writing {
 		c.writing = true

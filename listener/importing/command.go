@@ -21,7 +21,7 @@ import (
 // Exit codes of the command.
 const (
 	exitOK     = 0
-	exitFailed = 1 // nothing could be written, answers differ, or not everything is exact with --strict
+	exitFailed = 1 // no output could be written, answers differ, or not everything is exact with --strict
 	exitUsage  = 2 // a bad flag, or a file that cannot be imported
 )
 

@@ -1,5 +1,4 @@
-// Package listenertest starts mock servers for tests, as net/http/httptest does
-// for handlers of Go.
+// Package listenertest starts mock servers for tests, as net/http/httptest does for Go handlers.
 //
 //	func TestClient(t *testing.T) {
 //		mock := listenertest.Start(t, config.New(config.Endpoint{

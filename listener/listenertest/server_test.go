@@ -150,8 +150,8 @@ func TestStart_LogsToTheTestWhileItRuns(t *testing.T) {
 	}
 }
 
-// Verification needs no admin address. It passes if the count is the expected one. If it is not,
-// or if it cannot be known, the test fails with the reason.
+// Verification needs no admin address. It passes if the count is the expected one. If the count
+// differs or cannot be known, the test fails with the reason.
 func TestVerify_FailsUnlessTheCountIsKnownAndExpected(t *testing.T) {
 	recorded := FromText(t, hello)
 	get(t, recorded.URL()+"/hello/ann")

@@ -29,8 +29,8 @@ func New(format string, stdout, stderr io.Writer) *slog.Logger {
 	})
 }
 
-// durationInMilliseconds writes the duration "took" as the number "took_ms": log tools compare and
-// add numbers, and the key names the unit.
+// durationInMilliseconds writes a duration as a number whose key names the unit: "took" becomes
+// "took_ms". Log tools can compare and add numbers.
 func durationInMilliseconds(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
 		return slog.Float64(a.Key+"_ms", float64(a.Value.Duration())/float64(time.Millisecond))

@@ -16,7 +16,7 @@ const preferHeader = "Prefer"
 // Prefer headers (RFC 7240) or in its query.
 type preferences struct {
 	code    int    // 0 for any
-	example []byte // its name; empty for any
+	example []byte // name of the example; empty for any
 	dynamic bool
 	implied bool   // dynamic is not from the request, but from Options.Dynamic
 	wrong   string // an error of the client; "" for none

@@ -1,8 +1,8 @@
-// Package probe measures how late a server is. In a beat, a goroutine waits for a time, as requests
-// wait for their bytes, and the probe measures how long after that time the goroutine runs. Less
-// often, in an echo, the probe connects to the listening socket and sends a byte, which comes back
-// through the backlog, the accept loop, the poller and the scheduler, as a request does. The probe
-// knows no protocol.
+// Package probe measures how late a server is. In a beat, a goroutine waits until a set time, as
+// requests wait for their bytes, and the probe measures how long after that time the goroutine
+// runs. Less often, in an echo, the probe connects to the listening socket and sends a byte, which
+// comes back through the backlog, the accept loop, the poller and the scheduler, as a request does.
+// The probe knows no protocol.
 //
 // A beat or an echo is due whether or not the earlier ones are over. So a stall of the process
 // delays all beats and echoes that are due during the stall, just as it delays the requests of an

@@ -37,7 +37,7 @@ type Process struct {
 	Build   settings.Build
 	// Fit sets limits of the process once a server runs; nil for none.
 	Fit func(*slog.Logger)
-	// Trim returns memory that reading a configuration took; nil to keep it.
+	// Trim gives back to the system the memory that reading a configuration took; nil to keep it.
 	Trim func()
 }
 
@@ -132,8 +132,8 @@ func other(of Process) func(args []string) int {
 	}
 }
 
-// begin reads the configuration, and starts the server, or runs validate or export. It returns
-// their exit code.
+// begin reads the configuration, and starts the server, or runs validate or export. The exit code
+// counts only if no server was started.
 func (p *program) begin(say speaker) (code int) {
 	spec := p.files.Load()
 	switch p.settings.Command {

@@ -47,8 +47,8 @@ func Requested(before, after *Counts) iter.Seq2[*EndpointCounts, *EndpointCounts
 	}
 }
 
-// earlierIn finds endpoints in an earlier reading: at the same index or, after a reload, by their
-// ID.
+// earlierIn returns a function that finds endpoints in an earlier reading: at the same index or,
+// after a reload, by their ID.
 func earlierIn(before *Counts) func(i int, id string) *EndpointCounts {
 	var known map[string]*EndpointCounts
 	return func(i int, id string) *EndpointCounts {

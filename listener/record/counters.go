@@ -8,8 +8,8 @@ import (
 )
 
 // Counters holds the counters of one endpoint. All connections share them until the endpoint has
-// many requests; then each lane has its own. The first request in a shard allocates it: half a KiB,
-// and 1 KiB for each octave of its durations.
+// many requests; then each lane has its own. The first request in a shard allocates the shard: half
+// a KiB, plus 1 KiB for each octave of its durations.
 type Counters struct {
 	places *places
 	identity
@@ -32,7 +32,7 @@ type places struct {
 	lanes  []lane // the lanes of the recorder
 	common atomic.Pointer[Shard]
 	row    atomic.Uint32 // the row of the lanes in which the endpoint is now counted; 0 if none
-	marked atomic.Int64  // when the last stride was complete, since the recorder began
+	marked atomic.Int64  // when the last stride was complete: ns since the recorder began; 0 before
 }
 
 func newCounters(id identity, lanes []lane) *Counters {

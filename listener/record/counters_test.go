@@ -59,7 +59,7 @@ func withLanes(n int) *Recorder {
 	return r
 }
 
-// ask counts requests to an endpoint, each on the next of n connections.
+// ask counts requests to an endpoint, on each of the connections in turn.
 func ask(r *Recorder, t *Counters, connections, requests int) {
 	for i := range requests {
 		r.CountFixed(t, uint32(i%connections), 200, 1, time.Microsecond)

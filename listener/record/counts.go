@@ -10,7 +10,7 @@ import (
 
 // Counts contains what a server has done since it was started. Totals only increase, and they are
 // exact: each request is counted once, when its reply is about to be written. A request that is
-// counted during a reading may be included or not.
+// counted during a reading may or may not be included in it.
 type Counts struct {
 	Started time.Time
 	Time    time.Time // when the counters were read
@@ -38,7 +38,7 @@ type Counts struct {
 	Sets          []SetCounts // sets of rows, in the order of their names
 	Connections   int         // open connections, including WebSockets
 	WebSockets    int         // open WebSockets
-	InFlight      int64       // requests in progress, also waiting ones; not those answered within a µs
+	InFlight      int64       // requests in progress or waiting; not those answered within a µs
 	// RecordingDropped is how many exchanges with upstreams should have been recorded but were not.
 	RecordingDropped uint64
 	// Distinct is how many different unmatched requests there were; a request that had been
@@ -139,7 +139,8 @@ type EndpointCounts struct {
 }
 
 // Counts reads the counters. The result must not be changed: readings share whatever did not change
-// between them. Connections and WebSockets are left 0.
+// between them. The fields that the recorder does not count, such as Connections and Sets, are left
+// empty.
 func (r *Recorder) Counts() Counts {
 	c := Counts{Time: time.Now(), Started: r.begun}
 	for i := range r.lanes {

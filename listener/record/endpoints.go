@@ -14,11 +14,12 @@ import (
 type Served struct {
 	ID   string // as in EndpointCounts
 	Name string // "GET /users/:id"
-	// Endpoint is the declaration of an endpoint, or WebSocket is that of a WebSocket; the other
-	// field is nil. Neither declaration may be changed.
+	// Endpoint is the declaration of an endpoint, and WebSocket is the declaration of a WebSocket;
+	// one of the two is nil. Neither declaration may be changed.
 	Endpoint  *config.Endpoint
 	WebSocket *config.WebSocket
-	// Index is its position among the endpoints, or the WebSockets, of the specification.
+	// Index is the position of the declaration among the endpoints, or the WebSockets, of the
+	// specification.
 	Index int
 }
 
@@ -48,7 +49,7 @@ func Name(e *config.Endpoint) string { return e.EffectiveMethod() + " " + e.Path
 // counters of an endpoint continue when its response changes.
 type identity struct {
 	name, host, condition string
-	nth                   int // position among those that agree in the other fields, from the last
+	nth                   int // position, from the last, among those that agree in the other fields
 }
 
 // id returns 16 hexadecimal digits that are the same at every start.

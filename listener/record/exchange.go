@@ -31,7 +31,7 @@ type Exchange struct {
 	Target   string // path and query as sent
 	Status   int
 	Took     time.Duration // from the arrival of the request to the reply
-	Injected time.Duration // the part of Took that was declared as latency
+	Injected time.Duration // the part of Took that was declared latency or a wait in a queue
 	Upstream time.Duration // the part of Took that was spent on an upstream or a remote body
 	Fault    string        // "" if none
 	Code     string        // code of the server's own error, such as "endpoint_not_found"
@@ -136,7 +136,7 @@ func cutText(b []byte, most int) string { return string(b[:min(len(b), most)]) }
 // lines are slices of one string: many small strings would cost more than everything else.
 func (m *Message) headers(all iter.Seq2[[]byte, []byte], normal bool) {
 	lines, size, room := 0, 0, keptPart
-	var hidden [keptPart / headerSize]bool // of each line
+	var hidden [keptPart / headerSize]bool // by line: whether its value is hidden
 	for name, value := range all {
 		if room -= len(name) + len(value) + headerSize; room < 0 {
 			m.Cut = true

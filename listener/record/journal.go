@@ -42,12 +42,12 @@ const (
 
 // Journal keeps requests in bounded memory: new requests replace old ones.
 type Journal struct {
-	// Every request reads the fields below.
+	// Every request reads the next two fields.
 	sample    uint64
-	threshold atomic.Int64 // slower requests belong to the slowest; 0 while there are too few
+	threshold atomic.Int64 // slower requests belong to the slowest; 0 until their list is full
 	_         [128]byte    // keeps the following fields out of their cache line
 
-	settling sync.Mutex // held while requests passed to Tell are read; locked before mu
+	settling sync.Mutex // held while requests passed to Tell are parsed; locked before mu
 
 	mu        sync.Mutex // guards the fields below
 	told      []Told
@@ -84,7 +84,7 @@ func newJournal(o JournalOptions) *Journal {
 // ring holds exchanges of one kind, the oldest first.
 type ring struct {
 	room, bytes int
-	all         []*Exchange // from first
+	all         []*Exchange // valid from index first on
 	first       int
 }
 
@@ -168,7 +168,7 @@ func (j *Journal) place(x *Exchange, slow bool) {
 	}
 }
 
-// ring returns the ring for a reason, or nil for requests that only the heap keeps.
+// ring returns the ring for a reason, or nil for requests that only the list of the slowest keeps.
 func (j *Journal) ring(kept Kept) *ring {
 	switch kept {
 	case Failed:
@@ -224,7 +224,8 @@ func (j *Journal) All() []*Exchange {
 	return slices.CompactFunc(list, func(a, b *Exchange) bool { return a.ID == b.ID })
 }
 
-// Stats returns how many requests the journal has received, and how many it contains.
+// Stats returns how many requests the journal has received and dropped, and how much memory the
+// remaining requests use.
 func (j *Journal) Stats() JournalStats {
 	j.Settle()
 	j.mu.Lock()

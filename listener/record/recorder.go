@@ -12,8 +12,8 @@ import (
 	"mockserver/matcher"
 )
 
-// Options selects what a server records. Counters are always recorded, and requests as the journal
-// options say.
+// Options selects what a server records. Counters are always recorded. Journal selects the requests
+// that are recorded.
 type Options struct {
 	Journal JournalOptions
 }
@@ -56,8 +56,9 @@ const (
 	// maxRows is the maximum number of endpoints that are counted separately in each lane. It
 	// limits the memory that many endpoints take.
 	maxRows = 256
-	// stride is the number of requests a second from which on an endpoint is counted separately.
-	// With fewer, requests seldom contend, and the cost of sharing the memory is negligible.
+	// stride is the number of requests a second at which an endpoint begins to be counted
+	// separately. With fewer, requests seldom contend, and the cost of sharing the memory is
+	// negligible.
 	stride = 4096
 )
 
@@ -85,9 +86,9 @@ func (r *Recorder) lane(shard uint32) *lane { return laneOf(r.lanes, shard) }
 func laneOf(lanes []lane, shard uint32) *lane { return &lanes[shard&uint32(len(lanes)-1)] }
 
 // Adopt returns the counters of the endpoints of a specification that is about to be served, and
-// then of its WebSockets. The counters of removed endpoints are added to gone. A request in
-// progress, or a WebSocket connection, may still add to them, so they stay as they are until the
-// garbage collector finds them unused.
+// then of its WebSockets. The counters of a removed endpoint are added to gone once the garbage
+// collector finds them unused: until then, a request in progress or a WebSocket connection may
+// still add to them.
 func (r *Recorder) Adopt(spec *config.Spec) []*Counters {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -178,7 +179,7 @@ func (r *Recorder) Misses() *Misses { return &r.misses }
 // Enter counts a request as in progress, on a connection of a shard, until Leave is called.
 func (r *Recorder) Enter(shard uint32) { r.lane(shard).serving.Add(1) }
 
-// Leave ends the counting, by Enter, of a request as in progress.
+// Leave undoes Enter: the request no longer counts as in progress.
 func (r *Recorder) Leave(shard uint32) { r.lane(shard).serving.Add(-1) }
 
 // End records the outcome of a request that took the given time and is about to be answered with p,

@@ -28,7 +28,7 @@ type Shard struct {
 // capacity, or for an upstream.
 type pauses struct {
 	injected histogram.Histogram // the declared latency, and the wait in a queue
-	late     histogram.Histogram // how much later than that the replies were
+	late     histogram.Histogram // how much later than injected the replies were
 	own      histogram.Histogram // the server's own time
 	upstream histogram.Histogram // the wait for an upstream
 	fetched  histogram.Histogram // the part of upstream for bodies from URLs
@@ -127,8 +127,8 @@ func (c *Shard) each(do func(status int, n uint64)) {
 	}
 }
 
-// stamp returns a different number once anything was counted: a request's status and the number of
-// messages are counted last.
+// stamp returns a different number once anything has been counted: a request's status and the
+// number of messages are counted last.
 func (c *Shard) stamp() uint64 {
 	n := c.heard.Load() + c.said.Load()
 	for i := range c.statuses {

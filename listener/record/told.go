@@ -9,7 +9,7 @@ import (
 	"mockserver/matcher"
 )
 
-// Told is a request that was answered with a fixed reply, in its original bytes.
+// Told is a request, in its original bytes, that was answered with a fixed reply.
 type Told struct {
 	Answer  interface{ Fixed() *reply.Reply }
 	Request []byte // the head: there is no body

@@ -61,7 +61,7 @@ func (c *Trace) ServerTiming(took time.Duration) string {
 	return string(value)
 }
 
-// isStreamed reports whether a fault makes the body be sent in pieces or only in part.
+// isStreamed reports whether a fault causes the body to be sent in pieces or only in part.
 func (c *Trace) isStreamed(in *matcher.Input, p *reply.Reply) bool {
 	return (c.Fault == "slow-body" || c.Fault == "truncate") && len(p.Body) > 0 && string(in.Method) != "HEAD"
 }
@@ -81,7 +81,8 @@ func (c *Trace) sent(in *matcher.Input, p *reply.Reply) int {
 	return 0
 }
 
-// count counts everything except the status, the bytes and the server time.
+// count counts the fault of a reply, and a reply that a rate limit, a capacity, an injected failure
+// or an error of the server has caused.
 func (c *Trace) count(p *reply.Reply, counts *Shard, status int) {
 	if c.Fault != "" {
 		counts.faults[slices.Index(policy.FaultTypes, c.Fault)].Add(1)

@@ -15,7 +15,8 @@ import (
 type Verified struct {
 	Count int
 	// Exact reports whether the journal has every request since it was started or reset, with every
-	// part of it that the condition needs. If it is false, there may have been more.
+	// part of it that the condition needs. If Exact is false, there may have been more such
+	// requests than Count.
 	Exact bool
 	// Why says what is missing if Exact is false.
 	Why      string
@@ -30,11 +31,11 @@ const verifiedShown = 10
 
 // Verify counts the requests in the journal for which a condition holds. The condition is written
 // as in endpoint.if; its path parameters are those of the endpoint that answered, and env returns
-// the values of env.NAME. A text that the condition renders may have maxText bytes. A request is
-// not counted if the condition depends on what the journal has left out of it (the value of a
+// the values of env.NAME. Texts that the condition renders are limited to maxText bytes. A request
+// is not counted if the condition depends on what the journal has left out of it (the value of a
 // secret header, or the end of a large body), or if its headers were invalid. Comparing a bare word
-// with a literal, as a misspelt variable would, is an error here. The error is a config.Problems,
-// or ErrNotRecorded.
+// with a literal is an error here, because the word may be a misspelt variable. The error is a
+// config.Problems, or ErrNotRecorded.
 func (j *Journal) Verify(condition string, env func(string) (string, bool), maxText int) (Verified, error) {
 	v := Verified{Exact: true}
 	unmatched, err := testOf(condition, env, route{})

@@ -15,8 +15,8 @@ import (
 	"mockserver/matcher"
 )
 
-// Entry is a copy of one exchange. All its bytes are in one buffer, with the answer's body last,
-// because it may grow.
+// Entry is a copy of one exchange. All its bytes are in one buffer. The answer's body is last,
+// because the body may grow.
 type Entry struct {
 	buf     []byte
 	method  span
@@ -136,8 +136,8 @@ func (e *Entry) More(b []byte) {
 	a.body.to = len(e.buf)
 }
 
-// Times stores the time until the request was sent, and the times from then to the first and to the
-// last byte.
+// Times stores the time until the request was sent, the times from then to the first and to the
+// last byte of the answer, and the number of requests that were at the upstream.
 func (e *Entry) Times(wait, first, last time.Duration, underWay int64) {
 	e.wait, e.first, e.last, e.underWay = wait, first, last, underWay
 }
@@ -145,7 +145,7 @@ func (e *Entry) Times(wait, first, last time.Duration, underWay int64) {
 // Fail stores why the answer is incomplete, and the status that the client received.
 func (e *Entry) Fail(why string, status int) { e.err, e.status = why, status }
 
-// fill copies the entry to a line, which shares the entry's buffer.
+// fill sets the fields of a line, which then shares the entry's buffer.
 func (e *Entry) fill(l *recording.Line) {
 	if e.sum != nil {
 		e.answer.hash = hex.EncodeToString(e.sum.Sum(nil))

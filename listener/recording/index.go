@@ -12,7 +12,7 @@ import (
 // Served is a recorded answer. It must not be changed.
 type Served struct {
 	Status  int
-	Headers [][2]string // not Content-Length, nor Content-Encoding if the body was decoded
+	Headers [][2]string // without Content-Length; without Content-Encoding if the body was decoded
 	Body    []byte
 }
 
@@ -23,7 +23,7 @@ type index struct {
 	size int64
 }
 
-// add adds an answer, unless the key already has one, or the answer would exceed most bytes in
+// add adds an answer, unless the key already has one, or the answers would exceed most bytes in
 // total.
 func (x *index) add(key [sha256.Size]byte, s *Served, most int64) {
 	if s == nil {

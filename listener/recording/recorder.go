@@ -2,8 +2,8 @@
 //
 //	r, err := recording.Open(recording.Options{…})
 //	e := r.Begin(request, connection)   // nil if the request is not recorded
-//	e.Answer(status, fields, body)
-//	e.More(part)                        // of a long body, as it comes
+//	e.Answer(status, fields)
+//	e.More(part)                        // of the body, as it arrives
 //	r.End(e)
 //	err = r.Close()
 //

@@ -211,7 +211,7 @@ func (r *Recorder) redactValue(b []byte, v json.Value, paths [][]string) []byte 
 	return append(b, '}')
 }
 
-// textOf returns the content of a JSON string, and any other value as it is written.
+// textOf returns the content of a JSON string, or the JSON text of any other value.
 func textOf(v json.Value) string {
 	if v.Kind == json.String {
 		return string(v.AppendText(nil))

@@ -30,14 +30,14 @@ type Set struct {
 	lost   uint64 // exchanges that ended recordings have dropped
 }
 
-// Tap is where the exchanges of an upstream are recorded. It survives reloads.
+// Tap holds the recorder of an upstream. It survives reloads.
 type Tap struct {
 	recorder atomic.Pointer[Recorder] // nil if none
 	declared string                   // fingerprint of the declaration; "" for a recorder that a request started
 	url      string                   // "" while the upstream is not declared
 }
 
-// The errors of starting and stopping recordings.
+// The errors that Set.Start and Set.Stop return.
 var (
 	ErrNoUpstream  = errors.New("there is no such upstream, or no endpoint uses it")
 	ErrRecording   = errors.New("the upstream is being recorded already")

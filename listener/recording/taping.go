@@ -39,7 +39,8 @@ func (t *Taping) Answered(x *upstream.Exchange) {
 	}
 }
 
-// More records a part of a body, and its end.
+// More records a part of a body. It ends the exchange if the body is over, or if the body broke
+// off.
 func (t *Taping) More(x *upstream.Exchange, b []byte, over, broken bool) {
 	if t.entry == nil {
 		return

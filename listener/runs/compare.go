@@ -80,7 +80,7 @@ type Differences struct {
 	InjectionErrorP99 Pair `json:"injection_error_p99" doc:"how much later than declared responses were ready, 99th percentile" row:"Injection error p99" unit:"ms"`
 }
 
-// Pair is one figure of two runs. It is nil for a run that does not have it.
+// Pair is one figure of two runs. The side of a run that does not have the figure is nil.
 type Pair struct {
 	A          *float64 `json:"a" doc:"value of the first run; null if it has none"`
 	B          *float64 `json:"b" doc:"value of the second run; null if it has none"`

@@ -30,7 +30,7 @@ var units = map[string]func(float64) string{
 	"bytes": func(n float64) string { return verdict.Short(n/(1<<20)) + " MiB" },
 }
 
-// rows returns the pairs of a struct whose fields have a row tag.
+// rows returns the row for each field of a struct that has a row tag.
 func rows(differences any) []pairRow {
 	v := reflect.ValueOf(differences)
 	var list []pairRow

@@ -33,7 +33,7 @@ type Fleet struct {
 	ID, Name string
 	Begin    time.Time
 	End      *time.Time // nil while it runs
-	Now      time.Time  // the time up to which the totals reach; End after the end
+	Now      time.Time  // the time up to which the totals reach; *End if End is not nil
 	Parts    []Part
 	Joined   []string // addresses that were added during the run
 }
@@ -96,8 +96,8 @@ func (p *Part) report(all uint64) ReplicaReport {
 	return one
 }
 
-// verdict judges the run. It is trusted if every replica is trusted for the whole run, and if the
-// replicas and their configuration stayed the same.
+// verdict judges the run. The run is trusted if every replica is trusted for the whole run, and if
+// the replicas and their configuration stayed the same.
 func (f *Fleet) verdict(r *Report) RunVerdict {
 	v := RunVerdict{Idle: r.Total.Idle(), Decisive: []string{}, Reasons: f.reasons(r), Explanations: []RunCause{}, Changes: []Change{}, Unknown: []string{}}
 	for _, c := range v.Reasons {
@@ -215,7 +215,7 @@ func (f *Fleet) uneven(r *Report) *RunCause {
 }
 
 // hdrOf returns a distribution in the compressed form of HdrHistogram V2, in Base64. HdrHistogram
-// has other buckets: each duration is recorded as the middle of its bucket here, with three
+// has other buckets: each duration is recorded as the middle of its bucket in l, with three
 // significant digits.
 func hdrOf(l histogram.Snapshot) string {
 	h := hdrhistogram.New(1, int64(2*time.Hour), 3)

@@ -19,8 +19,7 @@ func (t *Totals) Report() *Report {
 	return r
 }
 
-// reportOf returns the report on the sum of the totals of one or more replicas, without a
-// verdict.
+// reportOf returns the report on the sum of the totals of one or more replicas, without a verdict.
 func reportOf(parts []*Totals) *Report {
 	total := sampleOf(parts)
 	report := &Report{
@@ -78,7 +77,8 @@ func sampleOf(parts []*Totals) verdict.Sample {
 	return s
 }
 
-// addSample adds the figures of another replica, except distributions that are merged.
+// addSample adds the figures of another replica, except the distributions that sampleOf merges
+// exactly.
 func addSample(s, t *verdict.Sample) {
 	if t.Time.After(s.Time) {
 		s.Time = t.Time
@@ -111,7 +111,7 @@ func addSample(s, t *verdict.Sample) {
 	s.ListenDrops, s.Pressure = most(s.ListenDrops, t.ListenDrops), most(s.Pressure, t.Pressure)
 }
 
-// both returns the sum of two figures, or nil if one of them is unknown.
+// both returns the sum of two figures, or nil if either is unknown.
 func both(a, b *float64) *float64 {
 	if a == nil || b == nil {
 		return nil
@@ -251,7 +251,8 @@ func machineOf(parts []*Totals) Machine {
 	return m
 }
 
-// configurationOf returns the configuration of the first part.
+// configurationOf returns the configuration of the first part, with the largest number of endpoints
+// of any part. It counts as changed if the configuration of any part changed.
 func configurationOf(parts []*Totals) Configuration {
 	c := parts[0].Configuration
 	for _, t := range parts[1:] {
@@ -293,8 +294,8 @@ func timelineOf(parts []*Totals) []Point {
 	return merged
 }
 
-// within returns the points of one replica in a period, as one point, and the
-// points that end later. A point that is only partly in the period counts for that part.
+// within returns the points of one replica in a period, as one point, and the points that end
+// later. A point that is only partly in the period counts for that part.
 func within(points []Point, from, to float64) (Point, []Point) {
 	var all Point
 	for i := 0; ; i++ {

@@ -23,7 +23,8 @@ type Point struct {
 	Limited        float64 `json:"limited" doc:"requests that rate limits and capacities refused, a second"`
 	InFlight       float64 `json:"in_flight" doc:"highest number of requests in flight"`
 
-	// The figures below are the largest of the seconds of the point; nil if nothing was timed.
+	// Each figure below is the largest of the seconds of the point, except Throttled, which is
+	// their sum. A duration is nil if nothing was timed.
 	OwnP50            *float64 `json:"own_p50" doc:"median of the server's own time; null if nothing was timed"`
 	OwnP99            *float64 `json:"own_p99" doc:"99th percentile of the server's own time"`
 	InjectedP50       *float64 `json:"injected_p50" doc:"median of the declared latency; null if nothing was timed"`

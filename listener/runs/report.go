@@ -40,8 +40,9 @@ type Report struct {
 }
 
 const (
-	// endpointsReported is the number of endpoints, the busiest ones, in a report.
-	// unmatchedReported is the number of unmatched requests, the most frequent ones, in it.
+	// endpointsReported is the maximum number of endpoints in a report: the busiest ones.
+	// unmatchedReported is the maximum number of kinds of unmatched requests: the most frequent
+	// ones.
 	endpointsReported = 500
 	unmatchedReported = 100
 )
@@ -62,7 +63,7 @@ func (r *Report) WithoutHDR() *Report {
 }
 
 // SetReport contains the figures of a set of rows: those for the run, and the state of the set at
-// its end.
+// the end of the run.
 type SetReport struct {
 	Name       string                       `json:"name" doc:"name, as declared"`
 	Rows       int64                        `json:"rows" doc:"rows that requests without an isolating value saw at the end"`

@@ -135,9 +135,9 @@ func sumBuckets(buckets []Bucket) (n uint64) {
 	return n
 }
 
-// The weight of a bad second depends on the requests that it delayed: 1 % of them do not affect the
-// p99. Its reason is found for two more seconds, and remains in effect for seven seconds after
-// that.
+// The weight of a bad second depends on the requests that it delayed: if these are less than 1 % of
+// all requests, they do not affect the p99. The reason for distrust is found for two more seconds,
+// and remains in effect for seven seconds after that.
 func TestRun_IsJudgedAsAWhole(t *testing.T) {
 	for slow, want := range map[int]struct {
 		trusted bool

@@ -34,7 +34,7 @@ type Runs struct {
 	active *run
 }
 
-// New returns the runs of a server. It becomes the observer of the sampler.
+// New returns the runs of a server. The result becomes the observer of the sampler.
 func New(sampler *verdict.Sampler, server Server, build settings.Build) *Runs {
 	r := &Runs{sampler: sampler, server: server, program: Program{Version: build.Version, Commit: build.Commit, Go: runtime.Version()}}
 	sampler.Observe(r)
@@ -73,7 +73,7 @@ func (r *Runs) Active() (id, name string) {
 	return r.active.id, r.active.name
 }
 
-// ErrRunning is the error of an operation that is not possible while a run is active.
+// ErrRunning is the error for an operation that is not possible while a run is active.
 var ErrRunning = errors.New("another run is under way")
 
 // Begin begins a run. The error wraps ErrRunning if another run is active or a run with this ID

@@ -15,7 +15,7 @@ type Change struct {
 	Replica string   `json:"replica,omitempty" doc:"replica whose verdict it was, in a run of a fleet"`
 }
 
-// changesKept is the number of changes that are kept of a run; later ones are dropped.
+// changesKept is the maximum number of changes that are kept for a run; later changes are dropped.
 const changesKept = 200
 
 // RunCause is a reason that held in a run, or an explanation.

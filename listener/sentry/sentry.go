@@ -47,9 +47,9 @@ type report struct {
 // Reporter sends error reports to a Sentry host in its own goroutine, so that nothing waits for
 // that host. A nil Reporter reports nothing.
 //
-// It uses the events of sentry-go and the transport that sends one, but not the client, because the
-// client adds data from environment variables and from the global configuration of a host program
-// to events, and runs git to find a version.
+// It uses the events of sentry-go and the transport that sends them, but not the client, because
+// the client adds data from environment variables and from the global configuration of a host
+// program to events, and runs git to find a version.
 type Reporter struct {
 	log      *slog.Logger
 	release  string

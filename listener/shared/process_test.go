@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	harness.MoreAtOnce()
+	harness.MoreAtOnce(3)
 	os.Exit(m.Run())
 }
 
@@ -161,7 +161,7 @@ func (all replicas) bodies(path string, n int) (got []string) {
 	return got
 }
 
-// numbers returns the different numbers in the answers.
+// numbers returns the numbers in the answers, sorted. The test fails if a number occurs twice.
 func numbers(t *testing.T, answers []string) []int {
 	t.Helper()
 	all := make([]int, len(answers))

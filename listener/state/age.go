@@ -36,8 +36,8 @@ func (a *ages) add(p *Part, r *record, now time.Time) {
 	a.queue = append(a.queue, age{p, r.seq, r.stamp, uint32(max(0, (now.Sub(a.start)+tick-1)/tick))})
 }
 
-// next removes the oldest entries of one part whose changes were made before a time, and appends
-// them to to.
+// next removes the oldest entries, all of one part, whose changes were made before a time. It
+// appends them to the slice to, up to a length of most.
 func (a *ages) next(to []age, before time.Time, most int) []age {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -88,8 +88,8 @@ func (e age) record() *record {
 	return r
 }
 
-// restart adds all changes to a part that was restored, as if they were made now. The part must be
-// locked.
+// restart adds an entry for each change to a part that was restored, as if the change were made
+// now. The part must be locked.
 func (a *ages) restart(p *Part) {
 	s := p.set
 	if !s.aging() {
@@ -137,8 +137,8 @@ func (s *Set) giveUp(before time.Time, most int) (undone int, more bool) {
 	return undone, true
 }
 
-// makeRoom undoes the oldest changes until the limits are met, if the set is declared so. In a
-// large set it undoes some more, so that not every change needs to make room.
+// makeRoom undoes the oldest changes until the limits are met, if Oldest is set. In a large set it
+// undoes some more, so that not every change needs to make room.
 func (s *Set) makeRoom() {
 	for s.Oldest && s.full() {
 		undone, more := s.giveUp(time.Now().Add(time.Hour), int(min(max(1, s.rows.Load()/atOnce), atOnce)))

@@ -15,7 +15,7 @@ type Rows struct {
 	added span // positions in the list of added entries
 }
 
-// span is the range of positions from from to to-1.
+// span is the range of positions p with from <= p < to.
 type span struct{ from, to int }
 
 // insertion is the order of insertion.

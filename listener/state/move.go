@@ -153,7 +153,7 @@ func (s *Set) advance() {
 	}
 	s.moves.making.Lock()
 	defer s.moves.making.Unlock()
-	now := time.Now().UnixNano() // read again: a move may have added another one
+	now := time.Now().UnixNano() // after the wait for the lock, other moves may be due
 	for {
 		e, ok := s.moves.next(now)
 		if !ok {
@@ -195,7 +195,7 @@ func (s *Set) move(e moveEntry) {
 	}
 }
 
-// wake signals that a move comes before all other moves.
+// wake signals that a move comes before all other moves of its set.
 func (s *Store) wake() {
 	select {
 	case s.woken <- struct{}{}:
@@ -204,7 +204,7 @@ func (s *Store) wake() {
 }
 
 // Woken returns a channel that receives a value when a newly decided move comes before all other
-// moves.
+// moves of its set.
 func (s *Store) Woken() <-chan struct{} { return s.woken }
 
 // Advance makes the moves whose time has come. It returns the time of the next move, at which it

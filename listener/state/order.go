@@ -84,8 +84,8 @@ func shared(a, b []byte) int {
 	return n
 }
 
-// prefixOf returns the first eight bytes of a value as a number. A shorter value is filled with
-// zeros, which no value contains.
+// prefixOf returns the first eight bytes of a value as a number. A shorter value is padded with
+// zero bytes, which no value contains.
 func prefixOf(value []byte) uint64 {
 	var p [8]byte
 	copy(p[:], value)

@@ -17,7 +17,8 @@ type Row struct {
 // Found reports whether there is a row.
 func (r Row) Found() bool { return r.JSON != nil }
 
-// Move returns the next move of the row, or nil if no request has written the row.
+// Move returns the next move of the row, or nil if there is none. A row that no request has written
+// has none.
 func (r Row) Move() *Move {
 	if r.change == nil {
 		return nil
@@ -64,7 +65,7 @@ func (r *record) json() []byte { return r.text[:r.size:r.size] }
 // key returns the key of a row that is not deleted.
 func (r *record) key() []byte { return r.text[r.keyAt : r.keyAt+r.keySize : r.keyAt+r.keySize] }
 
-// row returns an inserted row.
+// row returns the row that was written; the record must not be a deletion.
 func (r *record) row() Row { return Row{Key: r.key(), JSON: r.json(), Seq: r.seq, change: r} }
 
 func (r *record) path() uint64 { return r.seq }

@@ -64,7 +64,8 @@ func (c *rows) named(hash uint64, key []byte) *record {
 
 // flush moves the tail into the trie.
 func (c *rows) flush(owner uint64) {
-	if c.live < 2 || c.tail.slots[0] == nil { // the first block may have changed rows of the base as well
+	// In the range of the first block, the trie may already contain changes to rows of the base.
+	if c.live < 2 || c.tail.slots[0] == nil {
 		for _, r := range c.visible() {
 			if r != nil {
 				c.trie = c.trie.with(r, owner)

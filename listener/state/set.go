@@ -309,8 +309,9 @@ func (s *Set) SetBase(b *Base) {
 	s.isolated(rebase)
 }
 
-// on returns the version on another base: the same keys are changed and deleted, if they exist
-// there, and inserted rows follow in their order.
+// on returns the version on another base. A row that was changed or inserted replaces the row with
+// its key there, or follows the rows of that base, in the same order as before. A row that was
+// deleted is deleted there too.
 func (v *version) on(b *Base) *version {
 	if v.base == b {
 		return v

@@ -40,8 +40,9 @@ func parse(t testing.TB, b []byte) item {
 	return i
 }
 
-// members are the members that the tests search by. All values of group share a prefix of more than
-// eight bytes, and only eight bytes of each value are stored.
+// members are the members by which the tests search. All values of group share a prefix of more
+// than eight bytes, because an index stores only the eight bytes of each value that follow the
+// common prefix.
 var members = []state.Member{
 	{Name: "group", Value: func(row, to []byte) []byte {
 		var i item
@@ -374,7 +375,8 @@ func TestSet_ChangesStayOnANewBase(t *testing.T) {
 	m.compare(t, store, set, nil)
 }
 
-// TestTx_NothingIsLostOrTorn moves amounts between two sets while others are added up.
+// TestTx_NothingIsLostOrTorn moves amounts between two sets while other transactions add up all
+// amounts.
 func TestTx_NothingIsLostOrTorn(t *testing.T) {
 	const accounts, clients, moves = 8, 8, 400
 	store := state.New(0)
@@ -1003,8 +1005,9 @@ func TestSet_ForgetsTheRowsThatAKeyHad(t *testing.T) {
 	}
 }
 
-// TestSet_NamesRowsOnce creates versions that name the same rows again and again: for inserts that
-// a full set refuses, and after a snapshot. They share buckets with the version that stays.
+// TestSet_NamesRowsOnce creates versions that add the same rows to the keys again and again: for
+// inserts that a full set refuses, and after a snapshot. They share buckets with the version that
+// stays.
 func TestSet_NamesRowsOnce(t *testing.T) {
 	insert := func(store *state.Store, set *state.Set, ids ...string) error {
 		var tx state.Tx
@@ -1014,7 +1017,7 @@ func TestSet_NamesRowsOnce(t *testing.T) {
 		}
 		return tx.Commit()
 	}
-	const block = 32 // rows that are named together
+	const block = 32 // rows that are added to the keys together
 	for rows := 10 * block; rows <= 120*block; rows += 10 * block {
 		for _, snapshots := range []bool{false, true} {
 			store := state.New(0)

@@ -162,7 +162,7 @@ func (n *node[T]) withBlock(block *node[T], low uint64, shift uint) *node[T] {
 	bit, i := n.place(low, shift)
 	if n.used&bit == 0 {
 		kid := block
-		for at := uint(fan); at < shift; at += fan { // the nodes on the path to it
+		for at := uint(fan); at < shift; at += fan { // the nodes on the path to the block
 			bit, _ := kid.place(low, at)
 			kid = &node[T]{used: bit, delta: kid.delta, slots: []slot[T]{{kid: kid}}}
 		}

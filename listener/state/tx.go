@@ -32,7 +32,7 @@ type Tx struct {
 	moving bool           // it makes a move: limits do not apply, and no other move is made first
 }
 
-// many is the number of writes above which a table is used to find them.
+// many is the number of writes at which a table is created to find them.
 const many = 64
 
 // view is a part as the transaction sees it.
@@ -178,8 +178,9 @@ func (t *Tx) Delete(set *Set, part, key []byte) {
 }
 
 // Commit applies what was written. The error is ErrConflict, a *FullError, or nil; after an error
-// nothing has changed. A transaction without writes conflicts only if another transaction changed
-// several parts and this one saw only some of these changes.
+// nothing has changed. A transaction without writes conflicts only if it has read several parts and
+// another transaction has changed several parts in the meantime: it may have seen only some of
+// these changes.
 func (t *Tx) Commit() error {
 	if len(t.writes) == 0 {
 		if len(t.views) > 1 && t.store.epoch.Load() != t.epoch {

@@ -33,7 +33,8 @@ func newVersion(b *Base) *version { return &version{base: b, rows: rows{next: ui
 var owners atomic.Uint64
 
 // edit returns a copy that may be changed until it is published. If several is true, the changes
-// that follow share their work.
+// that follow have a common owner, so that each copies only the nodes that no earlier one has
+// copied.
 func (v *version) edit(several bool) *version {
 	w := *v
 	w.owner = 0

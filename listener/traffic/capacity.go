@@ -13,12 +13,12 @@ import (
 
 // Waiter is the connection of a request that may need to wait.
 type Waiter interface {
-	// Wait waits for Wake, or for another event, and reports whether the client left.
+	// Wait waits until Wake is called or the client leaves, and reports whether the client left.
 	Wait() (left bool)
 	Wake() // from any goroutine
 }
 
-// Capacity limits how many requests of an endpoint are served at once. Further requests wait, in
+// Capacity limits how many requests to an endpoint are served at once. Further requests wait, in
 // order of arrival, in the goroutines of their connections.
 type Capacity struct {
 	concurrent, queue int
@@ -132,7 +132,7 @@ func (p *Capacity) take(came time.Time) time.Time {
 	return since
 }
 
-// free records since when a place that was in use is free.
+// free records that a place that was in use has been free since at.
 func (p *Capacity) free(at time.Time) {
 	p.serving--
 	if p.fresh == freedKept {

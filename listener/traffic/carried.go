@@ -33,8 +33,8 @@ func commonOf(e *config.Endpoint, made string) [sha256.Size]byte {
 	return sha256.Sum256([]byte(strings.Join([]string{made, e.EffectiveMethod(), e.Host, e.Path.Value, e.If.Value}, "\x00")))
 }
 
-// identity returns bytes that identify the state that Keep returned last. They are the same in
-// other processes with the same endpoints.
+// identity returns bytes that identify the state of e that Keep returned last or is about to
+// return. They are the same in other processes with the same endpoints.
 func (k *Carried) identity(e *config.Endpoint, made string) []byte {
 	common := commonOf(e, made)
 	return binary.BigEndian.AppendUint32(common[:], uint32(k.alike[common]))

@@ -13,8 +13,8 @@ import (
 // response is an error instead.
 type Latency struct {
 	length  func(part float64) time.Duration // nil if there are only rates
-	failure float64                          // share of requests that are answered 500
-	timeout float64                          // share of requests that wait for limit and are answered 504
+	failure float64                          // share of requests answered with 500
+	timeout float64                          // share of requests answered with 504 after limit
 	limit   time.Duration
 	// The replies to requests that fail or time out.
 	failing, timedOut *reply.Preset
@@ -39,7 +39,7 @@ type Wait struct {
 	Instead *reply.Preset // the reply to send; nil for the endpoint's own reply
 }
 
-// Draw draws how long a request waits, or whether it fails. With a nil latency it does neither.
+// Draw draws how long a request waits and whether it fails. If l is nil, the request does neither.
 func (l *Latency) Draw(random *matcher.Random) Wait {
 	if l == nil {
 		return Wait{}

@@ -219,7 +219,7 @@ func (q *quotas) inLog(s *shard, id uint32, u *quota) verdict {
 }
 
 // inWindow admits a request if fewer requests than the limit were admitted in the window. A window
-// begins with the first request after the previous one.
+// begins with the first request after the previous window.
 func (q *quotas) inWindow(s *shard, id uint32, u *quota) verdict {
 	if s.now-u.last >= q.window {
 		u.count = 0

@@ -81,7 +81,7 @@ type LimitResult struct {
 }
 
 // Admit counts a request, and reports whether it is to be served; a request over the limit has been
-// answered. Call Write on the reply in either case.
+// answered. In either case, call Write on the result once the reply is complete.
 func (l *Limiter) Admit(r *matcher.Request, p *reply.Reply) (LimitResult, bool) {
 	if l == nil {
 		return LimitResult{}, true

@@ -26,8 +26,8 @@ type Rules struct {
 	shares []float64
 	holds  bool          // if outcomes are chosen in turn, the last one repeats
 	turns  *shared.Turns // shared by all replicas; nil if each replica takes its own turns
-	// Per returns the value by which turns are kept apart: the requests with one value take turns
-	// of their own. If Per is nil, all requests take turns together.
+	// Per returns the value by which turns are kept apart: each value has its own sequence of
+	// turns. If Per is nil, all requests take turns together.
 	Per func(*matcher.Request) []byte
 
 	noLatency, noFaults bool
@@ -126,7 +126,7 @@ func (r *Rules) Delay() bool {
 	return delay
 }
 
-// Begin gives a request the random numbers of the next request of its endpoint.
+// Begin seeds random for the next request of the endpoint, if a seed was given.
 func (r *Rules) Begin(random *matcher.Random) {
 	if r.seed.Seeded {
 		r.seed.SeedNth(r.counts, r.counts.Next(), random)
@@ -150,7 +150,7 @@ func (r *Rules) Capacity() *Capacity { return r.capacity }
 
 // Drawn is the result of the draw for one request.
 type Drawn struct {
-	Outcome int // its index among the outcomes that the endpoint declares
+	Outcome int // index of the outcome among those that the endpoint declares
 	Wait
 	Fault *Fault // the fault of the response; nil if none
 }

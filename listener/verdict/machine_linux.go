@@ -29,7 +29,7 @@ type meter struct {
 }
 
 // countEvery is the number of readings between two counts of the descriptors. Kernels before 6.2 do
-// not report their number, so they are counted one by one: 100,000 of them take 50 ms.
+// not report their number, so they are counted one by one: counting 100,000 of them takes 50 ms.
 const countEvery = 10
 
 func newMeter() *meter {
@@ -180,8 +180,8 @@ func (m *meter) descriptors() int {
 }
 
 // group reads the control groups. It returns the smallest quota, in cores; how long the groups
-// prevented tasks from running; and how long a task of the innermost group waited for a CPU, or any
-// task of the machine if the group does not count that.
+// prevented tasks from running; and how long a task of the innermost group that reports it waited
+// for a CPU or, if no group does, any task of the machine.
 func (m *meter) group() (quota float64, throttled, pressure total) {
 	for _, dir := range m.groups {
 		if q := m.quota(dir); q > 0 && (quota == 0 || q < quota) {

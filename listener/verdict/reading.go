@@ -19,7 +19,7 @@ type Reading struct {
 	Counts   record.Counts
 	Webhooks dispatcher.Stats
 	Probe    probe.Figures
-	All      record.EndpointCounts // endpoints and unmatched requests, added up
+	All      record.EndpointCounts // all requests, including unmatched ones, added up
 
 	matched record.EndpointCounts // everything except unmatched requests
 	usage   usage
@@ -113,7 +113,7 @@ func Between(a, b *Reading) Sample {
 }
 
 // probed returns what a probe measured between two readings: the beats and echoes while requests
-// were served, or while the server was idle if there were none.
+// were served or, if there were no beats then, while the server was idle.
 func probed(before, after *probe.Figures) (beats, echoes histogram.Snapshot) {
 	late := after.Serving.Since(before.Serving)
 	if late.Beats.Count == 0 {
@@ -153,8 +153,9 @@ func readRuntime() (waits, pauses waitHistogram) {
 	return waits, pauses
 }
 
-// since returns what was added after an earlier reading. Buckets are up to a quarter wide. Each is
-// represented by its lower bound, so that a figure above a threshold is certain to be above it.
+// since returns what was added after an earlier reading. The width of a bucket is up to a quarter
+// of its lower bound. Each bucket is represented by its lower bound, so that a figure above a
+// threshold is certain to be above it.
 func (h waitHistogram) since(before waitHistogram) Spread {
 	counts := slices.Clone(h.counts)
 	for i, n := range before.counts {

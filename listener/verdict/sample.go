@@ -63,7 +63,7 @@ type Sample struct {
 	Pauses    Spread `json:"pauses" doc:"pauses of the garbage collector"`
 	// The fields below are set only in samples that are judged.
 	timings       []timing
-	beats, echoes histogram.Snapshot // Probe and Echo
+	beats, echoes histogram.Snapshot // the distributions that Probe and Echo summarize
 
 	Load
 }

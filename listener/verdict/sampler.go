@@ -16,10 +16,11 @@ const (
 	// windowSeconds is the length of the window that Current returns.
 	windowSeconds = 10
 	// judgedSeconds is how much of the window is judged at a time: long enough for percentiles, and
-	// short enough to detect in two or three seconds a delay of 2 % of the requests.
+	// short enough to detect a delay of 2 % of the requests within two or three seconds.
 	judgedSeconds = 3
 	// seldomSeconds is the longer period over which endpoints with few requests, at most
-	// seldomMost, are judged in addition. The actual period is between half of it and all of it.
+	// seldomMost, are judged in addition. The actual period is between half of seldomSeconds and
+	// seldomSeconds.
 	seldomSeconds = 10
 	seldomMost    = 1000
 	// SamplesKept is the number of samples kept, which cover the last hour. They take about 900
@@ -172,8 +173,7 @@ func (s *Sampler) readOne() {
 	s.Take(s.source.Read())
 }
 
-// Take adds a reading. It makes the sample that ends with the reading, and the verdict on the
-// window.
+// Take adds a reading. It makes the sample that ends with the reading, and updates the verdict.
 func (s *Sampler) Take(r Reading) {
 	sample, verdict := s.add(r)
 	if s.observer != nil {

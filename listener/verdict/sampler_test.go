@@ -169,7 +169,7 @@ func TestSampler_AnEndpointThatIsSeldomAskedIsJudged(t *testing.T) {
 	}
 }
 
-// Beats and echoes are judged separately: a hundred beats on time do not hide that all echoes are
+// Beats and echoes are judged separately: hundreds of beats on time do not hide that all echoes are
 // late. Measurements without requests do not dilute those with requests.
 func TestSampler_BeatsDoNotHideEchoes(t *testing.T) {
 	onTime, late := slices.Repeat([]time.Duration{time.Microsecond}, 300), slices.Repeat([]time.Duration{30 * time.Millisecond}, 4)
@@ -361,7 +361,7 @@ func (e exclusive) Read() Reading {
 }
 
 // A report is requested while the sampler reads: if both used the same file and buffer at the same
-// time, readings would be mixed up. The race detector finds more.
+// time, readings would be mixed up. Under the race detector, the test also finds other data races.
 func TestSampler_ReadsOneAtATime(t *testing.T) {
 	s := New(exclusive{newMeter()}, nil, slog.New(slog.DiscardHandler))
 	var readers sync.WaitGroup

@@ -170,7 +170,7 @@ func (s *Sample) handshakeShare() *float64 {
 }
 
 // lagP99 returns the 99th percentile of how late webhooks are. Every webhook that waits for a
-// worker counts as late as the oldest of them is now.
+// worker counts as being as late as the one that has waited longest.
 func (s *Sample) lagP99() *float64 {
 	if due := float64(s.WebhooksDue); due > (float64(s.WebhookLag.Count)+due)/100 {
 		return new(max(s.WebhookLag.P99, s.WebhooksOldest))

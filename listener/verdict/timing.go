@@ -40,7 +40,7 @@ func timingBetween(name string, a, b *record.EndpointCounts) timing {
 		t.upstream = t.upstream.OutOf(t.total.Count) // most requests may have been served from a copy
 	}
 	if t.place.Count > 0 {
-		t.place = t.place.OutOf(t.total.Count) // most requests may have had a place at once
+		t.place = t.place.OutOf(t.total.Count) // most requests may have got a place at once
 	}
 	return t
 }
@@ -66,8 +66,9 @@ func exceeds(l histogram.Snapshot, limit float64) bool {
 	return float64(l.Count-within) > expected+3*math.Sqrt(expected)+1
 }
 
-// provenLate is how much time must have been late according to a probe. If it is less, the probe
-// may just have hit one short stall three times.
+// provenLate is the minimum length of the time during which, according to a probe, all requests
+// were later than the limit. If the time is shorter, the probe may just have hit one short stall
+// three times.
 const provenLate = 5 * time.Millisecond
 
 // probeLate returns the 99th percentile of what a probe measured, in milliseconds. If there are few

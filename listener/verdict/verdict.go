@@ -115,9 +115,9 @@ type foundReason struct {
 	at time.Time
 }
 
-// add returns a verdict with the reasons that were found shortly before it, and with those that are
-// in effect only for now. A reason keeps the time when it took effect, and has the worst figure
-// that was found shortly before.
+// add returns a verdict with the reasons of v, those that are still in effect from earlier
+// verdicts, and those in seldom, which are in effect only for this verdict. A reason keeps the time
+// when it took effect, and has the worst figure that was found shortly before.
 func (h *held) add(v Verdict, seldom []Reason, now time.Time) Verdict {
 	h.reasons = hold(h.reasons, v.Reasons, seldom, now)
 	h.explanations = hold(h.explanations, v.Explanations, nil, now)
@@ -131,7 +131,8 @@ func (h *held) add(v Verdict, seldom []Reason, now time.Time) Verdict {
 }
 
 // hold adds the reasons that were found now to those in effect, in the order of the checks. Reasons
-// found for endpoints with few requests are not held, since those were judged over a long time.
+// found for endpoints with few requests are not held, since these endpoints are judged over a
+// longer period.
 func hold(before []heldReason, found, seldom []Reason, now time.Time) []heldReason {
 	var all []heldReason
 	for i := range checks {

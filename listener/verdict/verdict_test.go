@@ -15,8 +15,8 @@ import (
 	"mockserver/matcher"
 )
 
-// busySample returns a sample of a second in which requests were served and nothing was wrong, on a
-// system that reports all figures.
+// busySample returns a sample of ten seconds in which requests were served and nothing was wrong,
+// on a system that reports all figures.
 func busySample() Sample {
 	return Sample{
 		Time: time.Date(2026, 1, 2, 3, 4, 15, 0, time.UTC), Seconds: 10, Requests: 1000, beats: every(0), echoes: every(0),
@@ -211,8 +211,8 @@ func TestSampler_WhatMayBeLateIsOfTheShortestLatency(t *testing.T) {
 	}
 }
 
-// Webhooks that wait for a worker count as late now, however late the webhooks were that have been
-// sent.
+// Webhooks that wait for a worker count as late now, even if the webhooks that have been sent were
+// on time.
 func TestJudge_WebhooksThatWaitAreLateNow(t *testing.T) {
 	s := busySample()
 	s.WebhookLag = Spread{Count: 1000, P99: 1}

@@ -12,11 +12,11 @@ import (
 	"mockserver/matcher"
 )
 
-// texts are buffers for rendering the parts of a delivery, which are then copied.
+// texts holds buffers for rendering the parts of a delivery, which are then copied.
 var texts = sync.Pool{New: func() any { return new([]byte) }}
 
-// Delivery renders one delivery. The depth is how many webhooks in a row led to the delivery. It
-// returns an error if the URL or Host is invalid.
+// Delivery renders one delivery. The depth is how many webhooks in a row led to the delivery.
+// Delivery returns an error if the URL or Host is invalid, or if rendering was stopped.
 func (h *Hook) Delivery(r *matcher.Request, depth int) (dispatcher.Delivery, error) {
 	if h.url == nil && h.fields == nil && h.body == nil {
 		return dispatcher.NewDelivery(h.shared, h.delay, depth, dispatcher.Parts{}), nil

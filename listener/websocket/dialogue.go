@@ -79,8 +79,8 @@ type Dialogue struct {
 	wakes  time.Time   // the read deadline; zero if none
 
 	code     int       // the close code that was sent or received first; 0 before that
-	closing  bool      // a close was sent: nothing else is sent any more
-	closedBy time.Time // deadline for the client's answer to the close
+	closing  bool      // a close frame was sent: nothing else is sent any more
+	closedBy time.Time // deadline for the client's answer to the close frame
 	failed   error     // the error of the connection
 	received int       // number of messages
 	sent     int
@@ -92,7 +92,7 @@ type scheduled struct {
 	sent int
 }
 
-// closeTime is how long a client may take to answer a close.
+// closeTime is how long a client may take to answer a close frame.
 const closeTime = 5 * time.Second
 
 // Sizes of buffers, in bytes.
@@ -242,7 +242,7 @@ func (t *Dialogue) render(dst []byte, template *renderer.Template, received []by
 	return dst, r.Stopped
 }
 
-// errUnanswered is the error that ends a connection whose client does not answer a close.
+// errUnanswered is the error that ends a connection whose client does not answer a close frame.
 var errUnanswered = errors.New("the client did not answer the close")
 
 // Read reads what the client sent, for the frame reader. It wakes up to send unrequested messages.
@@ -337,7 +337,7 @@ func (t *Dialogue) due() time.Time {
 	return wakes
 }
 
-// close sends a close. Until the client answers it, reading continues.
+// close sends a close frame. Until the client answers it, reading continues.
 func (t *Dialogue) close(code int, reason []byte) {
 	if t.closing {
 		return
@@ -349,11 +349,11 @@ func (t *Dialogue) close(code int, reason []byte) {
 	t.writeClose(code, reason)
 }
 
-// end ends the connection: the client has answered a close, has been told of its protocol error, or
-// has left.
+// end ends the connection: the client has answered a close frame, has been told of its protocol
+// error, or has left.
 func (t *Dialogue) end() {
 	if t.failed == nil {
-		t.conn.Discard() // it may still be sending, and must receive the close
+		t.conn.Discard() // the client may still be sending, and must receive the close frame
 	}
 	if t.Log != nil {
 		t.Log.LogAttrs(context.Background(), slog.LevelInfo, "websocket closed",

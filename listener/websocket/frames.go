@@ -9,7 +9,7 @@ import (
 	"github.com/gobwas/ws"
 )
 
-// protocolError is a protocol error by a client, in the form in which a close reports it.
+// protocolError is a protocol error by a client, in the form in which a close frame reports it.
 type protocolError struct {
 	code   ws.StatusCode
 	reason string
@@ -66,10 +66,10 @@ func (t *Dialogue) control(h ws.Header) error {
 	return err
 }
 
-// noCode stands for the code of a close that has none. It is never sent.
+// noCode stands for the code of a close frame that has none. It is never sent.
 const noCode = int(ws.StatusNoStatusRcvd)
 
-// hearClose answers the client's close with its code, if it has one.
+// hearClose answers the client's close frame with the code of that frame, if it has one.
 func (t *Dialogue) hearClose(payload []byte) error {
 	code := noCode
 	if len(payload) > 0 {
@@ -163,7 +163,7 @@ func (t *Dialogue) write(opcode ws.OpCode, payload []byte) {
 	t.writers.Put(w)
 }
 
-// writeClose sends a close.
+// writeClose sends a close frame.
 func (t *Dialogue) writeClose(code int, reason []byte) {
 	var payload []byte
 	if code != noCode {

@@ -53,7 +53,7 @@ func (p *pattern) matches(h *heard) bool {
 // everything lists expressions that match every message.
 var everything = []string{".*", ".*?", "^.*$", "^.*", ".*$", "(.*)", "(?s).*", "(?s)^.*$", `[\s\S]*`}
 
-// compilePattern compiles the pattern of an exchange. Config refuses an empty one.
+// compilePattern compiles the pattern of an exchange. Package config refuses an empty pattern.
 func compilePattern(text syntax.Text) (*pattern, syntax.Problems) {
 	p := &pattern{text: text.Value}
 	problem := func(warning bool, format string, args ...any) syntax.Problems {

@@ -28,7 +28,7 @@ func (s *inTurn) Read(b []byte) (int, error) {
 func (s *inTurn) SetReadDeadline(time.Time) error { return nil }
 
 // A repeated request looks the same to the code that answers it, whatever that code did to the
-// bytes of the previous one. A request that differs in any byte is not a repetition.
+// bytes of the previous request. A request that differs in any byte is not a repetition.
 func TestAgain_IsAsAtFirst(t *testing.T) {
 	request := func(path, body, more string) string {
 		return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\n%sContent-Length: %d\r\n\r\n%s", path, more, len(body), body)

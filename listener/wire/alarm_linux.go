@@ -129,7 +129,7 @@ func (a *alarm) close() {
 	a.mu.Lock()
 	a.over = true
 	if a.timer != nil {
-		_ = a.timer.Close() // closing it also ends its goroutine
+		_ = a.timer.Close() // closing the timer also ends the goroutine
 	}
 	a.mu.Unlock()
 	a.ended.Wait()

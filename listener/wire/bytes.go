@@ -17,7 +17,8 @@ func bytesOf(others string) (set [256]bool) {
 	return set
 }
 
-// isControl reports whether c is a character that no value may contain; a tab is allowed.
+// isControl reports whether c is an ASCII control character other than a tab. Header values and
+// quoted strings must not contain one.
 func isControl(c byte) bool { return c < ' ' && c != '\t' || c == 0x7f }
 
 // isPrintable reports whether b consists of printable ASCII and spaces. It looks at eight bytes at
@@ -26,8 +27,8 @@ func isPrintable(b []byte) bool {
 	const ones = 0x0101010101010101
 	for len(b) >= 8 {
 		w := binary.LittleEndian.Uint64(b)
-		control := w - ones*0x20      // borrows from the high bit of a byte below 0x20
-		del := (w ^ ones*0x7f) - ones // and of one that is 0x7f
+		control := w - ones*0x20      // sets the high bit of a byte below 0x20
+		del := (w ^ ones*0x7f) - ones // and of a byte that is 0x7f
 		if (w|control|del)&(ones*0x80) != 0 {
 			return false
 		}

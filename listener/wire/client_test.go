@@ -73,7 +73,7 @@ func (q *queue) Close() error { close(q.closed); return nil }
 
 func (q *queue) Addr() net.Addr { return &net.TCPAddr{} }
 
-// stopping returns a listener whose connections are pipes.
+// stopping returns a listener for tests that adopt their connections themselves.
 func stopping() *Connections {
 	return New(&queue{closed: make(chan struct{})}, slog.New(slog.DiscardHandler))
 }

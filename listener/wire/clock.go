@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// clock is the time, up to clockTick old, for the deadlines of connections. Each request needs the
-// time, and asking the system for it takes a hundred times as long.
+// clock caches the time, up to clockTick old, for the deadlines of connections. Each request needs
+// the time, and asking the system for it takes a hundred times as long as reading the clock.
 type clock struct {
 	base  time.Time
 	since atomic.Int64           // nanoseconds from base to the last tick

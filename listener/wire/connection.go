@@ -49,7 +49,7 @@ type Connection struct {
 	held      []byte    // received bytes that must not be read yet: see take
 	store     []byte    // the buffer whose end is held, with what was held before
 	heldAt    time.Time // when the last byte of held arrived
-	arrived   time.Time // when the current request arrived; zero if that is when it is served
+	arrived   time.Time // when the current request arrived; zero if it was served on arrival
 	deaf      bool      // the client has finished sending
 	left      bool      // the client left, or the server stopped, while its request waited
 	over      error     // ends reading: a protocol error, or io.EOF after the last request
@@ -159,14 +159,14 @@ func (c *Connection) release() {
 	after(written)
 }
 
-// The code that builds a response may call the methods below on the connection of its request. The
-// connection is nil for a request that has none, in a test: such a request does not wait, and the
-// methods do nothing.
+// The code that builds a response may call the methods below on the connection of its request. In a
+// test, a request may have no connection: it does not wait, and the methods that accept a nil
+// connection do nothing.
 
 // HasLeft reports whether the client has left, so that no response is needed.
 func (c *Connection) HasLeft() bool { return c != nil && c.left }
 
-// Shard numbers the connection, for counters that are split into shards.
+// Shard returns the number of the connection, for counters that are split into shards.
 func (c *Connection) Shard() uint32 {
 	if c == nil {
 		return 0
@@ -285,8 +285,8 @@ func (c *Connection) IsUnanswered() bool {
 
 // Close closes the connection and forgets it. A client may still be sending if it was refused,
 // sends more after its last request, or learns only now that the connection is closed. Closing at
-// once would make the client's system discard the response, so Close first reads what the client
-// sends for a while. A connection that is parked, or has left HTTP, stays open.
+// once would make the client's system discard the response, so Close first spends a while reading
+// what the client sends. A connection that is parked, or has left HTTP, stays open.
 func (c *Connection) Close() error {
 	if c.parked || c.upgraded.Load() {
 		return nil
@@ -307,10 +307,11 @@ func (c *Connection) CloseNow() error {
 	if err := c.Conn.Close(); !errors.Is(err, net.ErrClosed) {
 		return err
 	}
-	return nil // the server ended first
+	return nil // the server had already closed it
 }
 
-// Discard stops sending to the client, and reads what the client sends until the client also stops.
+// Discard stops sending to the client, and reads what the client sends until the client also stops,
+// but no longer than lingerTime and no more than lingerSize.
 func (c *Connection) Discard() {
 	c.farewell()
 	half, ok := c.Conn.(interface{ CloseWrite() error })
@@ -357,7 +358,7 @@ func (p *pausing) stir() {
 // progress is how far a call of Write has come.
 type progress struct {
 	begun time.Duration // since the base of the clock
-	bytes int           // that the client's system has taken
+	bytes int           // that were written to the socket
 }
 
 // hold puts b back in front of the held bytes, in place if b was among them.
@@ -374,8 +375,8 @@ func (c *Connection) hold(b []byte) {
 	c.store = c.held
 }
 
-// rise makes the connection no longer idle. If Hurry still considers it idle, rise waits for Hurry:
-// otherwise the deadline that Hurry sets would apply to the request.
+// rise makes the connection no longer idle. If Hurry or wake has already done so, rise waits until
+// they have set their deadlines: a deadline that is set later would apply to the request.
 func (c *Connection) rise() {
 	if c.isIdle() && !c.idle.taken() {
 		c.from.hurrying.Lock()

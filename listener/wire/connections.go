@@ -52,11 +52,11 @@ type Connections struct {
 	// patience is how long a connection may wait for another request once the listener is closed;
 	// it does not change after that.
 	patience time.Duration
-	hurrying sync.Mutex // held while hurry sets deadlines
+	hurrying sync.Mutex // held while Hurry or wake sets deadlines
 
 	clock   clock
 	sweeper sweeper
-	alarm   *alarm // ends pauses; nil in tests
+	alarm   *alarm // ends pauses; nil before StartAlarm
 
 	mu   sync.Mutex // guards the fields below
 	open map[*Connection]struct{}
@@ -89,7 +89,7 @@ func (c *Connections) Failures() uint64 { return c.failures.Load() }
 // Flush logs how many lines about connections that cannot be accepted were suppressed.
 func (c *Connections) Flush() { c.refusals.Flush() }
 
-// How long Accept waits after a temporary error: after the first one, and at most.
+// Accept waits this long after temporary errors: at first, and at most.
 const (
 	firstPause   = 5 * time.Millisecond
 	longestPause = time.Second
@@ -156,9 +156,9 @@ func (c *Connections) Adopt(inner net.Conn) *Connection {
 	return accepted
 }
 
-// counts reports whether err counts as the failure to accept a waiting connection: whether some
-// resource has run out. While only reserved descriptors are left, only the first failure counts,
-// because perhaps no connection is waiting.
+// counts reports whether err counts as a failure to accept a waiting connection, which means that
+// some resource has run out. While only reserved descriptors are left, only the first failure
+// counts, because perhaps no connection is waiting.
 func (c *Connections) counts(err error) bool {
 	scarce := errors.Is(err, errReserved)
 	first := !scarce || !c.scarce

@@ -9,9 +9,9 @@ type idleness struct{ state atomic.Uint32 }
 
 const (
 	isBusy  = iota
-	isIdle  // since the last sweep
-	isStill // at the last sweep too
-	isSeen  // checked at that sweep, and not checked again
+	isIdle  // became idle after the last sweep
+	isStill // was idle at the last sweep
+	isSeen  // was checked by a sweep, and is not checked again
 )
 
 func (i *idleness) begin() { i.state.Store(isIdle) }

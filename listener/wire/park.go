@@ -46,7 +46,7 @@ func (c *Connection) Serve(serve func(net.Conn) error) error {
 		err = serve(c)
 		if c.upgraded.Load() {
 			talk := c.talk
-			c.talk = nil // it may run for long: what only talk refers to can be freed
+			c.talk = nil // talk may run for long: the field must not keep what talk refers to
 			talk()
 			err = nil
 			break

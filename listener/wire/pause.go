@@ -29,9 +29,9 @@ const (
 )
 
 const (
-	// maxAhead limits the requests, in bytes, that are kept while one waits. If a client sends
-	// more, nothing is read until that request is answered. Until then, the server does not notice
-	// if the client leaves.
+	// maxAhead is the maximum size, in bytes, of the later requests that are kept while one waits.
+	// If a client sends more, nothing is read until that request is answered. Until then, the
+	// server does not notice if the client leaves.
 	maxAhead = MaxHeader
 	// aheadRoom is the step by which the buffer for these requests grows.
 	aheadRoom = 2 << 10
@@ -39,8 +39,9 @@ const (
 	alarmLead = time.Second
 )
 
-// pause waits for a time, or for Wake. Only the connection's goroutine may call it. A zero time
-// means no limit. After pauseLeft the connection is closed, and what is written to it is lost.
+// pause waits until the given time, or until Wake is called. Only the connection's goroutine may
+// call it. A zero time means no limit. After pauseLeft the connection is closed, and what is
+// written to it is lost.
 func (c *Connection) pause(until time.Time) pauseEnd {
 	c.grows = false // responses to requests that wait are not built in the buffer
 	if !until.IsZero() && !time.Now().Before(until) {
@@ -73,10 +74,10 @@ func (c *Connection) pause(until time.Time) pauseEnd {
 	return c.sleep(until)
 }
 
-// Wait waits for Wake, or for another event, and reports whether the client left.
+// Wait waits until Wake is called or the client leaves, and reports whether the client left.
 func (c *Connection) Wait() (left bool) { return c.pause(time.Time{}) == pauseLeft }
 
-// WaitUntil waits for a time, and reports whether the client left.
+// WaitUntil waits until t, and reports whether the client left.
 func (c *Connection) WaitUntil(t time.Time) (left bool) {
 	if c == nil {
 		return false

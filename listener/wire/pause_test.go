@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// wake ends the current pause, or else the next one, but no other.
+// Wake ends the current pause, or else the next one, but no other.
 func TestPause_Wake(t *testing.T) {
 	for name, before := range map[string]func(c *Connection){
 		"that reads":  func(*Connection) {},

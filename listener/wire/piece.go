@@ -14,7 +14,7 @@ const (
 	pieceSize = 32 << 10
 )
 
-// LastChunk ends a body in chunks.
+// LastChunk ends a chunked body.
 var LastChunk = []byte("0\r\n\r\n")
 
 var pieces = sync.Pool{New: func() any { return new(Piece) }}

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// await prepares the connection to be read for the next part, some of which has already been read.
-// The timeout of the first request's head starts when the connection is accepted.
+// await prepares the connection to be read for the next part. some contains the bytes of that part
+// that have already been read, if any. The timeout of the first request's head starts when the
+// connection is accepted.
 func (c *Connection) await(some []byte) error {
 	next := part{request: c.framing.requests, kind: waiting}
 	switch {
@@ -41,10 +42,10 @@ func (c *Connection) enter(next part) {
 }
 
 // rest makes the connection idle. fasthttp sends its responses before it reads another request, but
-// not while it has a pipelined one, which it serves first. The deadline is when the connection is
-// parked. It is set again only once half of its time has passed, or if the deadline in force is
-// that of another part. A connection that has sent empty lines is not parked. When the server
-// stops, the client has a moment for one more request.
+// not while it has a pipelined one, which it serves first. When the deadline expires, the
+// connection is parked. The deadline is set again only once half of its time has passed, or if the
+// deadline in force is that of another part. A connection that has sent empty lines is not parked.
+// When the server stops, the client has a moment for one more request.
 func (c *Connection) rest(lines bool) (err error) {
 	if left := c.restsUntil - c.idleSince; lines {
 		err = c.restUntil(c.idleSince + idleTimeout)
@@ -125,7 +126,7 @@ func (c *Connection) renew(n int) {
 	}
 }
 
-// Lateness describes how a body was too slow.
+// Lateness says why a body counts as too slow.
 func (c *Connection) Lateness() string {
 	if most := longest(c.bodyRead); time.Since(c.bodyBegun) >= most {
 		return "the request body was not complete after " + most.String()
@@ -258,7 +259,7 @@ func (c *Connection) begins(b []byte, err error) (ready, rest int, done bool) {
 }
 
 // take passes the received bytes to framing.take and stores what ends reading: the error of that
-// call, or an end inside a request. err is the error of reading.
+// call, or the end of the input inside a request. err is the error of reading.
 func (c *Connection) take(b []byte, err error) (ready, rest int) {
 	if c.framing.requests == 0 && len(b) > 0 {
 		if ready, rest, done := c.begins(b, err); done {

@@ -20,11 +20,11 @@ func (c *Connection) Reset() {
 	c.cut()
 }
 
-// SpoiltBody is a body that is not sent properly: only half of it, rounded down, is sent, or a
-// piece at a time.
+// SpoiltBody is a body that is not sent properly: only half of it, rounded down, is sent, or it is
+// sent a piece at a time.
 type SpoiltBody struct {
 	Body []byte
-	Pace int // bytes a second; 0 sends half of it
+	Pace int // bytes a second; 0 sends half of the body
 	Conn *Connection
 }
 

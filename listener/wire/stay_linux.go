@@ -45,7 +45,7 @@ func newStay(c *Connection) *stay {
 	return s
 }
 
-// read reads once, like Conn.Read, and answers plain requests until another one arrives.
+// read reads once, like Conn.Read, but answers plain requests until something else arrives.
 func (c *Connection) read(b []byte, held int) (int, error) {
 	s := c.stay
 	if s == nil || c.secured != nil {
@@ -112,8 +112,8 @@ func (c *Connection) hasInput() (something bool) {
 	return err == nil && something
 }
 
-// sentAtOnce is the largest response, in bytes, that is written without telling the runtime of the
-// system call: copying more would keep a processor from the runtime for too long.
+// sentAtOnce is the maximum size, in bytes, of a response that is written without telling the
+// runtime of the system call: copying more would keep a processor from the runtime for too long.
 const sentAtOnce = 64 << 10
 
 // write writes once, like Conn.Write.

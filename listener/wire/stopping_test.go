@@ -75,7 +75,7 @@ func TestHurry_OfConnectionsAtAnyPoint(t *testing.T) {
 	}
 }
 
-// A request arrives just as the server stops: it is read, and has the usual time of a request.
+// A request arrives just as the server stops: it is read, and has the usual timeouts.
 func TestHurry_MeetsARequest(t *testing.T) {
 	for _, first := range []bool{true, false} { // whether the stop comes first
 		synctest.Test(t, func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestHurry_MeetsARequest(t *testing.T) {
 	}
 }
 
-// A connection that has its last response waits for another request for a moment.
+// After its last response, a connection waits for another request for a moment.
 func TestRead_AfterTheEnd(t *testing.T) {
 	for _, lastCall := range []time.Duration{0, time.Minute} {
 		synctest.Test(t, func(t *testing.T) {

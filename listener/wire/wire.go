@@ -153,7 +153,7 @@ func (w *framing) pauses(before int) bool { return w.requests > before && (w.sin
 const longestLast = 512
 
 // again reports whether b repeats the last plain request, byte for byte and in the same buffer, as
-// the requests of load generators do. If so, it has taken that request.
+// the requests of load generators do. If so, again has taken that request.
 func (w *framing) again(b []byte) bool {
 	if !w.isPlain || len(b) == 0 || w.stage != atHead || unsafe.SliceData(b) != unsafe.SliceData(w.plain.Bytes) || !bytes.Equal(b, w.last) {
 		return false
@@ -367,7 +367,7 @@ const (
 	ofBlank
 	ofSemicolon
 	ofEquals
-	ofText // any other that a quoted text may contain
+	ofText // any other that a quoted string may contain
 	ofQuote
 	ofBackslash
 	ofCR

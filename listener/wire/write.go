@@ -63,7 +63,7 @@ func (c *Connection) strike(b []byte) error {
 // cut closes the connection with RST.
 func (c *Connection) cut() {
 	if tcp, ok := c.Conn.(interface{ SetLinger(seconds int) error }); ok {
-		_ = tcp.SetLinger(0) // closing sends RST then; it is closed if this fails too
+		_ = tcp.SetLinger(0) // closing then sends RST; if this fails, it is still closed
 	}
 	_ = c.CloseNow() // the connection is gone either way
 }

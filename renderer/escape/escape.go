@@ -81,8 +81,8 @@ func AppendXML(dst, b []byte) []byte {
 	return dst
 }
 
-// AppendHeader appends b without the control characters that a header value must not contain: CR,
-// LF and NUL would start another header, and strict clients refuse the others.
+// AppendHeader appends b without the control characters that a header value must not contain: CR
+// and LF would start another header, and strict clients refuse the others.
 func AppendHeader(dst, b []byte) []byte {
 	for _, c := range b {
 		if c >= 0x20 && c != 0x7f || c == '\t' {

@@ -52,8 +52,8 @@ func IsKind(name string) bool { return gofakeit.GetFuncLookup(name) != nil }
 // faker is a generator that uses the random numbers of the current request.
 type faker struct {
 	gofakeit.Faker
-	own    rand.PCG        // without a seed: a generator needs many numbers
-	seeded *matcher.Random // nil without one
+	own    rand.PCG        // used if the request has no seed: a generator needs many numbers
+	seeded *matcher.Random // nil if the request has no seed
 }
 
 func newFaker() any {

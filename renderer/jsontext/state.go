@@ -15,7 +15,7 @@ import (
 type State struct {
 	at    expected
 	open  []byte // the brackets that are open
-	key   bool   // inString: it is the name of a member
+	key   bool   // inString: the string is the name of a member
 	hex   int    // inHex: how many digits are missing
 	token string // inToken: a number or a word so far
 }
@@ -174,7 +174,7 @@ func (s *State) Value() bool {
 	return takes
 }
 
-// Ended reports whether the text may end there.
+// Ended reports whether the text may end here.
 func (s *State) Ended() bool {
 	return (s.at != inToken || s.endToken()) && (s.at == atStart || s.at == atBlank)
 }

@@ -133,9 +133,8 @@ func IsZero(b []byte) bool {
 }
 
 // Arithmetic appends x op y, where op is '+', '-' or '*' and both are JSON
-// numbers. Decimals are exact (0.1 + 0.2 is 0.3); numbers with an exponent, and
-// those too long for that, go through float64. ok is false if the result is
-// not a JSON number.
+// numbers. Decimals are exact (0.1 + 0.2 is 0.3); numbers with an exponent, and very long ones, are
+// calculated as float64. ok is false if the result is not a JSON number.
 func Arithmetic(dst []byte, x []byte, op byte, y []byte) (_ []byte, ok bool) {
 	a, errA := strconv.ParseInt(string(x), 10, 64)
 	b, errB := strconv.ParseInt(string(y), 10, 64)
@@ -234,7 +233,7 @@ func AppendOrdered(dst, number []byte) []byte {
 	for i := start + 1; i < len(dst); i++ {
 		dst[i] = 0xFF - dst[i]
 	}
-	return append(dst, 0xFF) // if two numbers begin with the same digits, the longer one is less
+	return append(dst, 0xFF) // if two negative numbers begin with the same digits, the longer one is less
 }
 
 // appendExponent appends an exponent, in one byte if it is a common one.

@@ -48,7 +48,8 @@ func Base64(v, _ Value, r *matcher.Request) Value {
 	return mapText(v, r, base64.StdEncoding.AppendEncode)
 }
 
-// Length returns the number of elements, members or characters; 0 for a missing value.
+// Length returns the number of elements, members or characters. The result is missing for a missing
+// value and for null.
 func Length(v, _ Value, r *matcher.Request) Value {
 	switch v.Kind {
 	case Missing, Null:

@@ -197,7 +197,7 @@ func hasElement(list, b Value, r *matcher.Request) bool {
 	elements := list.JSON().Elements()
 	mark := len(r.Arena)
 	numeric, wanted := b.IsNumeric(), scalar.Decimal{}
-	if numeric { // converted only once: both it and the list may be long
+	if numeric { // converted only once: both the number and the list may be long
 		wanted = scalar.Canonical(b.Raw)
 	}
 	for {

@@ -38,14 +38,14 @@ import (
 
 // result is the result for one values file.
 type result struct {
-	Lint    []string          // messages of the linter, except the recommendation of an icon
+	Lint    []string          // messages of the linter, except INFO, such as the recommendation of an icon
 	Error   string            // why nothing is rendered: invalid values, or an error in a template
 	Strict  []string          // what is wrong with objects: unknown and repeated fields, values of other types
 	Objects []json.RawMessage // as they are sent to Kubernetes
 	Notes   string
 }
 
-// kinds contains the objects that a chart may create, by apiVersion and kind.
+// kinds contains constructors of the objects that a chart may create, by apiVersion and kind.
 var kinds = map[string]func() any{
 	"apps/v1 Deployment":                      func() any { return new(apps.Deployment) },
 	"apps/v1 StatefulSet":                     func() any { return new(apps.StatefulSet) },
@@ -123,7 +123,7 @@ func try(dir string, read *chart.Chart, values chartutil.Values) (r result) {
 	return r
 }
 
-// decode adds an object.
+// decode adds the object in text to r, and what is wrong with it.
 func (r *result) decode(file, text string) {
 	object, err := yaml.YAMLToJSONStrict([]byte(text))
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package curl makes an endpoint from each curl command in a script, such as the commands that
-// browsers copy. A command has no response, so the endpoint has an empty one to be filled in.
+// Package curl makes endpoints from the curl commands in a script, such as the commands that
+// browsers copy. A command does not show the response, so each endpoint has an empty one to be
+// filled in.
 package curl
 
 import (
@@ -26,17 +27,17 @@ func Recognizes(s *draft.Source) bool {
 	return false
 }
 
-// request is the request that a command sends.
+// request is a request that a command sends.
 type request struct {
 	pos    syntax.Pos
 	method string
 	url    *url.URL
 	header []draft.Field
 	body   []string
-	why    []string // the parts that are unknown
+	why    []string // what is unknown about it, for the report
 }
 
-// Read adds an endpoint for each command.
+// Read adds an endpoint for each distinct request that the commands send.
 func Read(s *draft.Source, d *draft.Draft, _ draft.Options) error {
 	data, err := s.Data()
 	if err != nil {
@@ -134,8 +135,8 @@ func parse(s *draft.Source, words []word, d *draft.Draft) []*request {
 	return r.each(urls, query, d)
 }
 
-// option returns the name of an option, and a value that is attached to it: --url=x, -XPOST. The
-// name is "" for a word that is not an option.
+// option returns the name of an option, and the value that is attached to it, as in --url=x and
+// -XPOST. The name is "" for a word that is not an option.
 func option(text string) (name, value string, attached bool) {
 	switch {
 	case len(text) < 2 || text[0] != '-':
@@ -161,7 +162,7 @@ func (r *request) unknown(why string) {
 	}
 }
 
-// sends sets the method that an option implies.
+// sends sets the method that an option implies, unless a method is already set.
 func (r *request) sends(method string) {
 	if r.method == "" {
 		r.method = method
@@ -176,7 +177,7 @@ func (r *request) data(value, option string) {
 	r.body = append(r.body, value)
 }
 
-// each returns a request for each URL.
+// each returns a request for each URL, and reports URLs that cannot be served as lost.
 func (r *request) each(urls []string, query bool, d *draft.Draft) []*request {
 	var all []*request
 	for _, text := range urls {
@@ -210,7 +211,8 @@ func (r *request) each(urls []string, query bool, d *draft.Draft) []*request {
 	return all
 }
 
-// write adds the endpoint of a request, unless an earlier one has the same method and path.
+// write adds the endpoint of a request, unless an earlier request has the same host, method and
+// path.
 func (r *request) write(d *draft.Draft, first map[string]*request, hosts bool) {
 	path := r.url.EscapedPath()
 	if path == "" {

@@ -13,7 +13,7 @@ type word struct {
 }
 
 // commands returns the commands of a script: lists of words, ended by line breaks, ";", "|" or "&".
-// The second result is the position of an unclosed quote; nil if there is none.
+// The second result is the word with an unclosed quote; nil if there is none.
 func commands(text string) (all [][]word, open *word) {
 	s := script{text: text, line: 1}
 	var current []word

@@ -1,6 +1,6 @@
-// Package draft contains the result of importing a file of another tool: declarations in our
-// language, written as YAML, the files that they refer to, a report on each item of the source, and
-// the requests by which the result can be checked.
+// Package draft contains the result of importing a file of another tool: declarations in the
+// configuration language, written as YAML, the files that they refer to, a report on each item of
+// the source, and the requests by which the result can be checked.
 //
 // An importer does not talk to the server. Its only product is text, which is read like any other
 // configuration. So positions, validation, the schema and export work for it.
@@ -22,7 +22,7 @@ type Kind uint8
 const (
 	Exact       Kind = iota // the same requests get the same answers
 	Approximate             // an answer differs in a way that Why describes
-	Lost                    // it is not served; it is commented out, or only in the report
+	Lost                    // the item is not served; it is commented out or only in the report
 )
 
 // Kinds lists all kinds in order.
@@ -57,7 +57,7 @@ type File struct {
 // Field is a header line.
 type Field struct{ Name, Value string }
 
-// Ask is a request to the source, and the correct answers.
+// Ask is a request by which the import is checked, and the correct answers.
 type Ask struct {
 	Pos    syntax.Pos
 	Name   string
@@ -66,7 +66,7 @@ type Ask struct {
 	Host   string // "" for the server's own
 	Header []Field
 	Body   []byte
-	Want   []Answer // each of them is correct
+	Want   []Answer // each of them is correct; without any, it suffices that an endpoint answers
 }
 
 // Answer is an expected answer.
@@ -75,7 +75,7 @@ type Answer struct {
 	Header []Field // lines that must be equal; other headers may have any value
 	Body   []byte
 	Any    bool // the body may be anything
-	JSON   bool // it is JSON: blanks outside of texts do not matter
+	JSON   bool // the body is JSON: whitespace outside strings does not matter
 }
 
 // Note is a remark for the user about something that is neither imported nor lost.
@@ -98,15 +98,15 @@ type Draft struct {
 	Done         func() // releases the data from which the files are written; may be nil
 }
 
-// Close releases the data from which the files are written. They cannot be written after that.
+// Close releases the data from which the files are written. The files cannot be written afterwards.
 func (d *Draft) Close() {
 	if d.Done != nil {
 		d.Done()
 	}
 }
 
-// Add adds a declaration and returns it, so that comments can be added. It is valid until the next
-// one is added.
+// Add adds a declaration and returns it, so that comments can be added. The pointer is valid until
+// the next declaration is added.
 func (d *Draft) Add(key string, value *Map, above ...string) *Declaration {
 	d.Declarations = append(d.Declarations, Declaration{Key: key, Value: value, Above: above})
 	return &d.Declarations[len(d.Declarations)-1]
@@ -158,7 +158,7 @@ func (d *Draft) Count(k Kind) int {
 	return n
 }
 
-// AddFile adds a file under a name that no other file has, and returns that name: name, or name
+// AddFile adds a file under a name that no other file has, and returns that name: f.Name, or f.Name
 // with a number before its extension.
 func (d *Draft) AddFile(f File) string {
 	base, ext := f.Name, ""

@@ -21,8 +21,8 @@ func read(t testing.TB, d *Draft) *syntax.Node {
 	return docs[0]
 }
 
-// A text from a file of another tool may contain anything, and must never have another meaning in
-// our configuration.
+// A text from a file of another tool may contain anything, and must never get another meaning in
+// the configuration.
 func FuzzTextsAreReadAsTheyWere(f *testing.F) {
 	for _, text := range []string{"", " ", "a", "yes", "~", "null", "1", "0x1F", "1e3", "8.1ms", "- a", "a: b", "a #b", "#", "*a", "&a", "!x", "%x", "@", "`",
 		"{a: 1}", "[", "it's", `say "x"`, `C:\x`, "a\nb", "a\nb\n", "a\nb\n\n", "\na\nb", "  a\nb", "a\n  b", "a \nb", "a\n\n\nb", "\ta\nb", "a\n\tb", "a\r\nb",

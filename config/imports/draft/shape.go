@@ -4,7 +4,7 @@ package draft
 type Shape struct {
 	Kind  byte            // the first character: '{' or '['; 0 if it is not JSON
 	Keys  map[string]byte // of the object, or of the first object in a list, with the first characters of their values
-	Whole bool            // the text was seen to its end
+	Whole bool            // it is an object, which ends within the text
 }
 
 // Has reports whether all keys are present.

@@ -7,8 +7,8 @@ import (
 )
 
 // Map is a map of the configuration, in the order in which it is written. Its values are nil, bool,
-// int, float64, string, Number, List, *Map or Flow. A text is written so that it is read as the same
-// text, whatever it contains.
+// int, float64, string, Number, List, *Map or Flow. A text is written so that it is read as the
+// same text, except for bytes that are not UTF-8.
 type Map struct{ entries []entry }
 
 // List is a list of values.
@@ -39,8 +39,8 @@ func NewMap(pairs ...any) *Map {
 	return m
 }
 
-// Set sets a key, at the end if it is new, and returns the map. Bytes that are not UTF-8 are
-// replaced first, as when the file is written, because two keys may then be equal.
+// Set sets a key, at the end if it is new, and returns the map. In the key, bytes that are not
+// UTF-8 are replaced first, as when the file is written, because two keys may then be equal.
 func (m *Map) Set(key string, value any) *Map {
 	key = written(key)
 	for i := range m.entries {
@@ -106,7 +106,7 @@ func (m *Map) Len() int {
 	return n
 }
 
-// JSON returns the map as a JSON text on one line. Its values are nil, int, string or Number.
+// JSON returns the map as a JSON text on one line. The values must be nil, int, string or Number.
 func (m *Map) JSON() string {
 	b := []byte{'{'}
 	for i, e := range m.entries {

@@ -63,8 +63,8 @@ func (w *yamlWriter) commented(text, indent string) {
 	}
 }
 
-// oneLine returns a text that can be written in a comment: characters that would end its line, or
-// are not allowed in a file, are replaced by blanks.
+// oneLine returns a text that can be written in a comment: tabs, and characters that would end the
+// line or are not allowed in a file, are replaced with spaces.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !printable(r) || r == '\t' {
@@ -74,8 +74,8 @@ func oneLine(text string) string {
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// below writes a value after the colon of a key, or after the dash of an item whose own lines begin
-// with indent.
+// below writes a value after the colon of a key, or after the dash of an item. The lines of a map
+// or a list begin with indent.
 func (w *yamlWriter) below(value any, indent string) {
 	switch v := value.(type) {
 	case *Map:

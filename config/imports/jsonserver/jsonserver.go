@@ -15,8 +15,8 @@ import (
 	"mockserver/config/syntax"
 )
 
-// inPlace is how many bytes of rows are written into the configuration; larger sets are written to
-// a file.
+// inPlace is the maximum size, in bytes, of a set of rows that is written into the configuration;
+// larger sets are written to a file.
 const inPlace = 16 << 10
 
 // wholeList is the maximum number of rows in a list that is not split into pages.
@@ -77,7 +77,7 @@ func (im *importer) entry(e *syntax.Entry) {
 	}
 }
 
-// set returns a name for a set that no other one has.
+// set returns a name that no other set has.
 func (im *importer) set(name string) string {
 	base := language.Name(name)
 	unique := base
@@ -88,7 +88,7 @@ func (im *importer) set(name string) string {
 	return unique
 }
 
-// collection adds a resource, or a fixed list if its rows have no keys.
+// collection adds a resource, or a fixed list if its rows have no unique keys.
 func (im *importer) collection(e *syntax.Entry, name string) {
 	path := language.Path{{Text: name}}.String()
 	if why := keyless(e.Value); why != "" {
@@ -138,7 +138,7 @@ func (im *importer) ask(value *syntax.Node, name, below string) {
 		Want: []draft.Answer{{Status: 200, Body: []byte(language.JSON(value)), JSON: true}}})
 }
 
-// resource returns the operations on a set.
+// resource returns the declaration of a resource over a set.
 func resource(path, set string, members []string) *draft.Map {
 	r := draft.NewMap("path", path, "data", set,
 		"page", draft.Flow{Value: draft.NewMap("size", wholeList, "max", wholeList, "names", draft.NewMap("page", "_page", "limit", "_limit"))})
@@ -156,8 +156,8 @@ func texts(members []string) draft.List {
 	return list
 }
 
-// relation adds the lists below a row of another collection, /posts/1/comments, and says that rows
-// are not joined.
+// relation adds the resource below a row of another collection, such as /posts/1/comments, and
+// reports that rows are not joined.
 func (im *importer) relation(e *syntax.Entry, name, set, member string, members []string) {
 	one, ok := strings.CutSuffix(member, "Id")
 	if !ok || one == "" {
@@ -184,7 +184,7 @@ func plurals(one string) []string {
 	return all
 }
 
-// keyless returns why the rows of a list have no keys; "" if they do.
+// keyless returns why the rows of a list have no unique keys; "" if they have unique keys.
 func keyless(list *syntax.Node) string {
 	seen := map[string]bool{}
 	for _, row := range list.Items {
@@ -203,8 +203,8 @@ func keyless(list *syntax.Node) string {
 	return ""
 }
 
-// newKeys returns how the keys of new rows are made. As in json-server, numbers are followed by
-// numbers.
+// newKeys returns how the keys of new rows are made. As in json-server, they are numbers if all
+// existing keys are.
 func newKeys(list *syntax.Node) string {
 	for _, row := range list.Items {
 		if _, err := strconv.Atoi(row.Get("id").Number); err != nil {

@@ -11,7 +11,8 @@ import (
 // maxAsks is the maximum number of requests that a check sends for a source.
 const maxAsks = 1000
 
-// Asks are the requests by which endpoints are checked, in the order in which the source tries them.
+// Asks makes the requests by which endpoints are checked. Endpoints are added in the order in which
+// the source tries them.
 type Asks struct {
 	earlier []askable
 	asked   int
@@ -25,10 +26,10 @@ type askable struct {
 	special bool
 }
 
-// Add adds a request to an endpoint, unless an earlier endpoint may answer it in a way that is not
-// known; ask is nil if no request can be made for it. The answer of an earlier endpoint that may
-// match also counts as correct. want is nil if the answer of the endpoint is not known. A special
-// endpoint answers no request that has no query, headers or body.
+// Add adds a request for an endpoint, unless an earlier endpoint may answer the request in a way
+// that is not known; ask is nil if no request can be made for the endpoint. The answer of an
+// earlier endpoint that may match also counts as correct. want is nil if the answer of the endpoint
+// is not known. A special endpoint answers only requests that have a query, headers or a body.
 func (a *Asks) Add(d *draft.Draft, method string, path Path, ask *draft.Ask, want *draft.Answer, special bool) {
 	if a.asked >= maxAsks || len(a.earlier) >= 4*maxAsks {
 		return
@@ -56,8 +57,8 @@ func (a *Asks) Add(d *draft.Draft, method string, path Path, ask *draft.Ask, wan
 	a.earlier = append(a.earlier, askable{method, path, want, special})
 }
 
-// Wanted returns the answer that is expected of a response: with any body if the body has
-// placeholders or is a file.
+// Wanted returns the answer that a response is expected to give. The answer may have any body if
+// the body of the response has placeholders or is a file.
 func Wanted(response *draft.Map) draft.Answer {
 	want := draft.Answer{Status: 200}
 	if status, ok := response.Get("status").(int); ok {

@@ -1,8 +1,9 @@
 // Package language makes texts of the configuration language for the importers: conditions,
 // operands, paths, and templates.
 //
-// An imported condition never holds where the condition of the source does not. The functions of
-// this package fail if they cannot express something exactly.
+// An imported condition never holds where the condition of the source does not. Where something
+// cannot be expressed exactly, the functions of this package return a narrower condition and say
+// so, or they fail.
 package language
 
 import (
@@ -97,7 +98,7 @@ func Or(conditions ...string) string {
 	return "(" + strings.Join(conditions, " or ") + ")"
 }
 
-// Not returns the opposite of a condition, which is not empty.
+// Not returns the negation of a condition, which must not be empty.
 func Not(condition string) string { return "not (" + condition + ")" }
 
 // Outermost returns a condition without the parentheses that enclose all of it.
@@ -129,7 +130,7 @@ func Outermost(condition string) string {
 func QuoteExpression(text string) string { return regexp.QuoteMeta(text) }
 
 // Query returns the condition that the query is exactly the given text; "" means a request without
-// one.
+// a query.
 func Query(query string) string {
 	if query == "" {
 		return `query-string = ""`

@@ -40,7 +40,7 @@ func JavaDate(format string) (layout string, known bool) {
 var offset = regexp.MustCompile(`^\s*([+-]?)\s*([0-9]{1,5})\s+(second|minute|hour|day)s?\s*$`)
 
 // Moved returns the expression of a time that is moved by an offset such as "-3 days"; ok is false
-// if the language has none.
+// if the language cannot express the offset.
 func Moved(expression, by string) (moved string, ok bool) {
 	m := offset.FindStringSubmatch(by)
 	if m == nil {

@@ -38,14 +38,16 @@ var (
 		"Retry-After", "Server", "Strict-Transport-Security", "Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Access-Control-Max-Age"}
 )
 
-// OwnHeader reports whether the server writes a header itself.
+// OwnHeader reports whether the server writes a header itself, or whether the header described the
+// transfer of the original body.
 func OwnHeader(name string) bool { return folds(own, name) }
 
 func folds(list []string, name string) bool {
 	return slices.ContainsFunc(list, func(s string) bool { return strings.EqualFold(s, name) })
 }
 
-// Add adds a header. differs says what was left out, or is "".
+// Add adds a header, unless OwnHeader reports true for it. differs says what else was left out, or
+// is "".
 func (h *Headers) Add(name string, value *Template) (differs string) {
 	at := slices.IndexFunc(h.names, func(s string) bool { return strings.EqualFold(s, name) })
 	switch {
@@ -69,7 +71,8 @@ func (h *Headers) Add(name string, value *Template) (differs string) {
 func (h *Headers) Has(name string) bool { return folds(h.names, name) }
 
 // SetTexts sets headers and body of a response, or of a webhook. If one of the texts has tags, all
-// are templates; otherwise templates are switched off where that matters.
+// are templates; otherwise, templates are switched off if one of the texts would not render as
+// itself.
 func SetTexts(response *draft.Map, h *Headers, body *Template) {
 	all := []*Template{body}
 	for _, values := range h.values {

@@ -18,7 +18,8 @@ type JSONRule struct {
 const maxLeaves = 500
 
 // EqualJSON returns the condition that an operand, json-params or a value inside it, equals a
-// value. narrower says why the condition holds for fewer requests than the rule; "" if it does not.
+// value. narrower says why the condition holds for fewer requests than the rule allows; "" if it
+// does not.
 func EqualJSON(operand string, n *syntax.Node, rule JSONRule) (condition, narrower string, err error) {
 	if n.Kind == syntax.NullNode {
 		return "", "", errors.New("a body that is null cannot be distinguished from one that is not JSON")
@@ -139,7 +140,7 @@ func risky(text string) bool {
 	return numberLike.MatchString(text) || text[0] == '{' || text[0] == '['
 }
 
-// equalString returns the condition that a JSON value is a string.
+// equalString returns the condition that a JSON value is the given string.
 func equalString(operand, text string) string {
 	switch {
 	case !risky(text):

@@ -10,7 +10,7 @@ import (
 	"mockserver/listener/importing/importtest"
 )
 
-// holds serves an endpoint with a condition, and reports for which bodies it holds.
+// holds serves an endpoint with a condition, and reports for which bodies the condition holds.
 func holds(t *testing.T, condition string, bodies []string) (all []bool) {
 	t.Helper()
 	read := func(_ *draft.Source, d *draft.Draft, _ draft.Options) error {
@@ -32,7 +32,7 @@ func TestEqualJSON(t *testing.T) {
 	for _, c := range []struct {
 		value      string
 		rule       language.JSONRule
-		same, less []string // bodies for which it holds, and for which it does not
+		same, less []string // bodies for which the condition holds, and for which it does not
 	}{
 		{`{"a": 1}`, language.JSONRule{}, []string{`{"a":1}`, `{"a": 1.0}`}, []string{`{"a":"1"}`, `{"a":2}`, `{"a":1,"b":2}`, `{}`, `[1]`, `{"b":1}`, ``, `x`}},
 		{`{"a": "x"}`, language.JSONRule{}, []string{`{"a":"x"}`, `{"a":"\u0078"}`}, []string{`{"a":["x"]}`, `{"a":"X"}`, `{"a":null}`}},
@@ -109,7 +109,7 @@ func TestExpressionURL(t *testing.T) {
 	}
 }
 
-// parse returns the path of a text in our form.
+// parse returns the path of a text in the form of the configuration language.
 func parse(text string) (p language.Path) {
 	for _, part := range language.Parts(text) {
 		switch part[0] {

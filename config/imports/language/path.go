@@ -22,7 +22,7 @@ type SegmentKind uint8
 const (
 	Literal SegmentKind = iota
 	Param
-	Rest // only as the last one
+	Rest // only as the last segment
 )
 
 // LiteralPath returns the Path that matches a request path, which may be percent-encoded.
@@ -37,7 +37,7 @@ func LiteralPath(path string) Path {
 	return p
 }
 
-// Parts splits a path at its slashes; the slash at its end is left out.
+// Parts splits a path at its slashes; a slash at its beginning and a slash at its end are ignored.
 func Parts(path string) []string {
 	path = strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/")
 	if path == "" {
@@ -66,11 +66,10 @@ func (p Path) String() string {
 	return b.String()
 }
 
-// special lists the characters with a meaning in a declared path, ours or another tool's.
+// special lists the characters that are percent-encoded in a declared path.
 const special = "%?#{}<>*|\\\"^` \t\r\n"
 
-// literal returns a literal segment as it is declared: a character with a meaning is
-// percent-encoded.
+// literal returns a literal segment as it is declared: special characters are percent-encoded.
 func literal(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {

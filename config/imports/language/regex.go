@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// ExpressionPath returns the path of a regular expression over whole paths: the most specific one
-// that matches at least the same paths, and a condition for the other restrictions; "" if the path
-// expresses them all.
+// ExpressionPath returns the most specific path that matches all paths that a regular expression
+// over whole paths matches. condition expresses the remaining restrictions; "" if there are none.
 func ExpressionPath(expression string) (p Path, condition string, err error) {
 	expression = strings.TrimSuffix(strings.TrimPrefix(Expression(expression), "^"), "$")
 	whole, err := Matches("path", expression, true)
@@ -40,8 +39,8 @@ func ExpressionPath(expression string) (p Path, condition string, err error) {
 	return p, whole, nil
 }
 
-// splitTop splits an expression at a character outside groups and classes, escaped or not. An
-// expression with alternatives outside groups is one part.
+// splitTop splits an expression at an unescaped character outside groups and classes. An expression
+// with alternatives outside groups is one part.
 func splitTop(expression string, at byte) []string {
 	var parts []string
 	depth, class, from := 0, false, 0
@@ -67,7 +66,8 @@ func splitTop(expression string, at byte) []string {
 	return append(parts, expression[from:])
 }
 
-// isLiteral reports whether an expression matches one text only, which has no percent sign.
+// isLiteral reports whether an expression matches one text only, which has no percent sign and no
+// slash.
 func isLiteral(part string) bool {
 	re, err := syntax.Parse(part, syntax.Perl)
 	return err == nil && re.Op == syntax.OpLiteral && re.Flags&syntax.FoldCase == 0 && !strings.ContainsAny(string(re.Rune), "%/")

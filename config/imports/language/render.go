@@ -18,11 +18,11 @@ type Dialect interface {
 // repeated; 0 for any other block.
 type Repeater interface{ Repeat(c *Call) int }
 
-// Scope is the place of a tag.
+// Scope describes the blocks around a tag.
 type Scope struct {
-	Loops []string // the variables of the loops around it
-	Names []string // the name of each in the source, declared by as |name|; "" for this
-	Turn  string   // the number of the repetition of a block; "" outside such a block
+	Loops []string // the variables of the loops, from the outermost
+	Names []string // the name of each item in the source, declared by as |name|; "" for none
+	Turn  string   // the index of the current turn of a repeated block; "" outside such a block
 }
 
 // Item returns the operand of a path inside a loop: this, this.a, ./a, @index, or a; "" for other
@@ -73,7 +73,7 @@ func member(item, path string) string {
 	return item
 }
 
-// Handlebars adds a template of Handlebars to one of ours. Tags without an equivalent stay
+// Handlebars translates a Handlebars template and appends it to t. Tags without an equivalent stay
 // unchanged; lost describes the first of them, with the reason.
 func Handlebars(t *Template, text string, d Dialect) (lost string) {
 	if !strings.Contains(text, "{{") {
@@ -210,7 +210,8 @@ func Operand(d Dialect, a Arg, s *Scope) (string, error) {
 	return d.Value(argCall(a), s)
 }
 
-// Comparison returns the condition of the helpers that compare or join: if, unless, eq, and.
+// Comparison returns the condition of a helper that tests, compares or combines values, such as if,
+// eq or and; ok is false for other helpers.
 func Comparison(d Dialect, c *Call, s *Scope) (condition string, ok bool, err error) {
 	operators := map[string]string{"eq": "=", "neq": "!=", "ne": "!=", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 	operator, compares := operators[c.Name]

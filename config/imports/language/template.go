@@ -12,7 +12,7 @@ type Template struct {
 	tags  bool
 }
 
-// part is a text, or the inside of a tag.
+// part is a literal text or a tag.
 type part struct {
 	text string
 	tag  bool

@@ -14,7 +14,7 @@ type Upstream struct {
 	URL     string
 	Timeout string
 	Headers *Headers // that are set in requests
-	Without []string // headers that are left out of them
+	Without []string // headers that are removed from requests
 }
 
 // Upstreams are the declared upstreams of an import, by their properties.

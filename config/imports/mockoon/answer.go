@@ -84,7 +84,7 @@ func milliseconds(delays ...*syntax.Node) *draft.Map {
 	return draft.NewMap("min", strconv.Itoa(min(sum, 24*60*60*1000))+"ms")
 }
 
-// fixed returns a template that is a text.
+// fixed returns a template that consists of a literal text.
 func fixed(text string) *language.Template {
 	t := &language.Template{}
 	t.Text(text)
@@ -98,7 +98,8 @@ func (a *answer) translate(source string) *language.Template {
 	return t
 }
 
-// headers returns the headers of a response, and the other headers of the environment.
+// headers returns the headers of a response, and the headers of the environment that the response
+// does not have.
 func (a *answer) headers(n *syntax.Node) *language.Headers {
 	own, headers := map[string]bool{}, language.NewHeaders()
 	for _, list := range []*syntax.Node{get(n, "headers"), get(a.root, "headers")} {
@@ -122,7 +123,7 @@ func (a *answer) headers(n *syntax.Node) *language.Headers {
 // textual lists the extensions of files that are templates.
 var textual = []string{".json", ".html", ".htm", ".css", ".csv", ".js", ".mjs", ".ts", ".txt", ".xhtml", ".xml", ".yml", ".yaml"}
 
-// body returns the body, and its type unless a header declares it.
+// body returns the body, and the Content-Type that it has unless a header declares another.
 func (a *answer) body() (body *language.Template, kind string) {
 	source, templated := text(get(a.node, "body")), !isTrue(get(a.node, "disableTemplating"))
 	kind = "text/html; charset=utf-8" // the type that Express sends
@@ -154,7 +155,8 @@ func (a *answer) body() (body *language.Template, kind string) {
 	return a.translate(source), kind
 }
 
-// file returns the content of a file next to the environment, and its type.
+// file returns the content of a file next to the environment, and its type. A file that is large or
+// not UTF-8 becomes an external body instead.
 func (a *answer) file(name string) (content, kind string) {
 	if strings.Contains(name, "{{") {
 		a.lose("the file %s is chosen by the request", name)

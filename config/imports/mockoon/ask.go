@@ -25,7 +25,7 @@ func (e *endpoint) ask(n *syntax.Node, name string, want draft.Answer, rules []*
 	e.asks.Add(e.Draft, e.method, e.own, ask, &want, special(rules))
 }
 
-// special reports whether the rules accept no request without query, headers and body.
+// special reports whether the rules accept only requests that have a query, headers or a body.
 func special(rules []*syntax.Node) bool {
 	return len(rules) > 0 && !slices.ContainsFunc(rules, func(rule *syntax.Node) bool {
 		target, operator := text(get(rule, "target")), text(get(rule, "operator"))
@@ -33,8 +33,8 @@ func special(rules []*syntax.Node) bool {
 	})
 }
 
-// example returns a request that the rules accept: all of them, or the first. It is nil if none can
-// be derived.
+// example returns a request that the rules accept: all rules if AND joins them, otherwise the
+// first. It returns nil if no request can be derived.
 func (e *endpoint) example(n *syntax.Node, rules []*syntax.Node) *draft.Ask {
 	if len(rules) > 1 && text(get(n, "rulesOperator")) != "AND" {
 		rules = rules[:1]

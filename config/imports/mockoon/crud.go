@@ -33,7 +33,7 @@ func (r *reader) crud(n *syntax.Node) {
 		r.Lost(n.Pos(), name, "%s", err.Error())
 		return
 	}
-	for _, method := range methods { // routes after it that it overlaps
+	for _, method := range methods { // routes after it may overlap with it
 		r.order.Place(method, paths[0])
 		r.order.Place(method, append(paths[0][:len(paths[0]):len(paths[0])], language.Segment{Kind: language.Param, Text: "row-id"}))
 	}
@@ -71,7 +71,7 @@ func (r *reader) crud(n *syntax.Node) {
 	r.Approximate(n.Pos(), name, "%s", why)
 }
 
-// set returns the name of the set of a data bucket, which it declares.
+// set returns the name of the set with the rows of a data bucket. It declares the set if necessary.
 func (r *reader) set(response *syntax.Node) (string, error) {
 	id, key := text(get(response, "databucketID")), text(get(response, "crudKey"))
 	if key == "" {

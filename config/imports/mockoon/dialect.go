@@ -133,7 +133,7 @@ func helpers() map[string]helper {
 	}
 }
 
-// filtered returns a helper that one of our filters implements.
+// filtered returns a helper that a filter of the language implements.
 func filtered(name string) helper {
 	return func(d *dialect, c *language.Call, s *language.Scope) (string, error) {
 		if len(c.Args) != 1 {
@@ -144,7 +144,7 @@ func filtered(name string) helper {
 	}
 }
 
-// calculated returns a helper that one of our arithmetic filters implements.
+// calculated returns a helper that an arithmetic filter of the language implements.
 func calculated(name string) helper {
 	return func(d *dialect, c *language.Call, s *language.Scope) (string, error) {
 		if len(c.Args) < 2 {
@@ -207,7 +207,8 @@ func now(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
 	return "now|date:" + language.Quote(layout), nil
 }
 
-// environment reads a variable: Mockoon provides only those with a prefix.
+// environment returns the expression of an environment variable. Mockoon provides only variables
+// with the prefix MOCKOON_.
 func environment(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
 	if len(c.Args) == 0 || !c.Args[0].Literal || len(c.Args) > 1 && !c.Args[1].Literal || language.Name(c.Args[0].Text) != c.Args[0].Text || strings.Contains(c.Args[0].Text, "-") {
 		return "", errNone
@@ -276,7 +277,8 @@ func faker(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
 	return "", errNone
 }
 
-// fakes maps kinds of data of faker.js, with the names of all its versions, to ours.
+// fakes maps the kinds of data of faker.js, under the names of all its versions, to the kinds of
+// fake.
 var fakes = map[string]string{
 	"person.firstName": "firstname", "name.firstName": "firstname", "person.lastName": "lastname", "name.lastName": "lastname",
 	"person.fullName": "name", "name.fullName": "name", "name.findName": "name", "person.jobTitle": "jobtitle", "name.jobTitle": "jobtitle",

@@ -15,8 +15,8 @@ var (
 	plainChars = regexp.MustCompile(`^[^:*?+()\[\]{}|^$\\]*$`)
 )
 
-// routePaths returns the paths of a route of Express: two if its last parameter is optional. The
-// conditions come from the expressions after parameters.
+// routePaths returns the paths of a route of Express: two if its last parameter is optional. needs
+// are the conditions that the paths do not express, such as the regular expressions of parameters.
 func routePaths(endpoint string) (paths []language.Path, needs []string, err error) {
 	var p language.Path
 	parts := language.Parts(endpoint)

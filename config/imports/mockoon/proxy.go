@@ -8,7 +8,7 @@ import (
 	"mockserver/config/imports/language"
 )
 
-// proxyTimeout is how long an answer may take: Mockoon waits without a limit.
+// proxyTimeout is how long an answer may take. It is long because Mockoon waits without a limit.
 const proxyTimeout = "1h"
 
 // proxy passes on the requests that no route answers.

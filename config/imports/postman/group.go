@@ -17,7 +17,7 @@ func (r *reader) write() {
 	}
 }
 
-// The headers by which clients of Postman's mock servers ask for an answer.
+// The headers by which clients of Postman's mock servers ask for a certain answer.
 const (
 	nameHeader = "x-mock-response-name"
 	codeHeader = "x-mock-response-code"

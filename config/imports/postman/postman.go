@@ -1,6 +1,6 @@
 // Package postman imports collections of Postman, 2.0 and 2.1: each saved answer becomes an
-// endpoint. Answers to one method and path are told apart by their original requests, as Postman's
-// mock servers do, and by the headers x-mock-response-name and x-mock-response-code.
+// endpoint. As on Postman's mock servers, answers to one method and path are told apart by their
+// original requests and by the headers x-mock-response-name and x-mock-response-code.
 package postman
 
 import (

@@ -289,7 +289,7 @@ func (q *request) declaration(summary string, folder []string) *draft.Map {
 	return m
 }
 
-// known reports whether our language supports the method.
+// known reports whether the configuration language supports the method.
 func (q *request) known() bool {
 	return slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}, q.method)
 }

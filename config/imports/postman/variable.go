@@ -85,8 +85,8 @@ func (v vars) get(name string) (string, bool) {
 
 var reference = regexp.MustCompile(`\{\{[^{}]*\}\}`)
 
-// maxNesting limits how deeply values refer to other variables, and maxValue limits their size in
-// bytes.
+// maxNesting limits how deeply values refer to other variables, and maxValue limits how many bytes
+// the values of each level add to a text.
 const (
 	maxNesting = 10
 	maxValue   = 1 << 20
@@ -153,7 +153,7 @@ var expressions = map[string]string{
 	"$randomLocale": `pick("en", "de", "fr", "es", "it", "pt", "ja", "zh")`,
 }
 
-// fakes are dynamic variables and the kinds of invented data nearest to them.
+// fakes maps dynamic variables to the nearest kinds of invented data.
 var fakes = map[string]string{
 	"$randomFirstName": "firstname", "$randomLastName": "lastname", "$randomFullName": "name", "$randomNamePrefix": "nameprefix", "$randomNameSuffix": "namesuffix",
 	"$randomJobTitle": "jobtitle", "$randomJobDescriptor": "jobdescriptor", "$randomJobArea": "joblevel", "$randomJobType": "jobtitle",

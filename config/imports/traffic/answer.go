@@ -21,7 +21,7 @@ const (
 	ownEndpoints = 200
 	// rowBody is the largest body in a row, in bytes.
 	rowBody = 4 << 20
-	// knownBelow is the number of samples that a percentile curve should have.
+	// knownBelow is the number of samples below which a percentile curve is unreliable.
 	knownBelow = 30
 )
 
@@ -266,7 +266,7 @@ func (g *group) otherBodies(o *outcome) {
 	}
 }
 
-// setLatency sets the latency of the records.
+// setLatency sets the latency of m to the distribution measured in the records, if they have times.
 func (g *group) setLatency(m *draft.Map, records []*record) {
 	var lengths []time.Duration
 	for _, r := range records {

@@ -16,8 +16,8 @@ import (
 	"mockserver/internal/semantics"
 )
 
-// exchange is a request and its answer, as provided by the reader of a format. Its texts are valid
-// during the call that adds it.
+// exchange is a request and its answer, as provided by the reader of a format. Its data is valid
+// only during the call that adds it.
 type exchange struct {
 	line, column   int // in the source
 	at             time.Time
@@ -28,7 +28,7 @@ type exchange struct {
 	request, body  []byte
 	lost           string        // why there is no body; "" if there is one, or none was sent
 	first, last    time.Duration // from sending the request to the first and last byte
-	timed          bool          // the two are known
+	timed          bool          // first and last are known
 	underWay       int           // concurrent requests, including this one; 0 if unknown
 }
 
@@ -44,7 +44,7 @@ type record struct {
 	underWay       int32
 	column         int32
 	status         int16
-	method         uint8 // of semantics.Methods
+	method         uint8 // index in semantics.Methods
 	cut, timed     bool
 	lost           bool
 }
@@ -152,9 +152,9 @@ const (
 	maxMember = 256
 )
 
-// membersOf returns the members of a body as a text: for a form "f", for JSON "j", and names and
-// values, each followed by a zero byte. A value of JSON is its literal. Long values, lists and maps
-// are left out.
+// membersOf returns the members of a body as a text: "f" for a form or "j" for JSON, then names and
+// values, each followed by a zero byte. A JSON value is written as its literal. Scalar members of
+// nested objects are included; deeper values, lists and long values are left out.
 func membersOf(body []byte, contentType string) string {
 	var b strings.Builder
 	n := 0

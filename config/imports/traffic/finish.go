@@ -45,7 +45,8 @@ func (c *Collector) Finish() error {
 	return nil
 }
 
-// groups returns the exchanges by method, host and path, in the order of host, path and method.
+// groups groups the exchanges by method, host and path. It returns the groups in the order of host,
+// path and method.
 func (c *Collector) groups() []*group {
 	patterns := c.patternsOf()
 	hosts := map[string]bool{}

@@ -28,7 +28,7 @@ func (g *group) path(r *record) string {
 	return path
 }
 
-// span returns when the exchanges took place, and how many there were: "10,000 requests,
+// span returns when the exchanges took place, and how many there were: "10,000 requests, 2026-01-02
 // 10:00–10:20, at most 240 under way".
 func span(records []*record) string {
 	text := thousands(len(records)) + " requests"
@@ -64,7 +64,7 @@ func thousands(n int) string {
 	return text
 }
 
-// leadsTo returns the Location of an answer; "" if it has none.
+// leadsTo returns the Location of an answer with the status 201 or 3xx; "" if there is none.
 func (g *group) leadsTo(r *record) string {
 	if r.status/100 != 3 && r.status != 201 {
 		return ""

@@ -176,8 +176,8 @@ func (x *exchange) setRequest(e *entry) {
 	}
 }
 
-// setTimes sets the times to the first and last byte. Times before the request was
-// sent, such as for connecting, are not the server's.
+// setTimes sets the times to the first and last byte. Time before the request was sent, such as for
+// connecting, does not count if it is known.
 func (x *exchange) setTimes(e *entry) {
 	t := &e.Timings
 	switch {

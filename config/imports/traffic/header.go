@@ -9,7 +9,7 @@ import (
 	"mockserver/internal/semantics"
 )
 
-// unkept are headers that the server writes itself or that belong to one connection.
+// unkept are headers that the server writes itself or that describe one connection or transfer.
 var unkept = []string{"content-length", "transfer-encoding", "connection", "date", "keep-alive", "content-encoding", "trailer", "upgrade", "proxy-connection"}
 
 // answered returns the headers of an answer that a mock can send.

@@ -13,7 +13,7 @@ import (
 // column is a part of the requests that the answers may depend on, with its values.
 type column struct {
 	from   byte   // 'p' path parameter, 'q' query, 'f' form, 'j' JSON
-	name   string // of JSON, the names are joined by 0x01
+	name   string // in nested JSON, the names joined by 0x01
 	index  int    // of a path parameter: its segment
 	values []uint32
 }
@@ -26,7 +26,7 @@ const (
 	few = 100
 )
 
-// operand returns the variable of the column in our language.
+// operand returns the variable of the column in the configuration language.
 func (c *column) operand() string {
 	root := map[byte]string{'p': "path-params", 'q': "query-params", 'f': "form-params", 'j': "json-params"}[c.from]
 	for name := range strings.SplitSeq(c.name, "\x01") {
@@ -189,7 +189,8 @@ func (g *group) conflicts(keys []uint32) int {
 	return n - unknown
 }
 
-// numberAnswers numbers the different answers. Answers differ by status, body or Location.
+// numberAnswers numbers the different answers. Answers differ by status, body, truncation or
+// Location.
 func (g *group) numberAnswers() {
 	numbers := map[string]uint32{}
 	g.answers = make([]uint32, len(g.records))

@@ -49,7 +49,7 @@ var (
 	isBase62 = regexp.MustCompile(`^[0-9A-Za-z_-]+$`)
 )
 
-// classOf returns the class of a segment; "" if it has none.
+// classOf returns the class of a segment; its kind is "" if the segment has no class.
 func classOf(text string) class {
 	switch {
 	case len(text) > maxMember:
@@ -79,8 +79,8 @@ func (c class) kindSuffix() string {
 	return ""
 }
 
-// expression returns the RE2 expression that matches all values; "" if the type in the path
-// expresses it.
+// expression returns the RE2 expression that all values of the class match; "" if the path alone
+// expresses the class.
 func (c class) expression() string {
 	switch c.kind {
 	case "hex":
@@ -129,7 +129,8 @@ func segmentsOf(path string) []string {
 	return strings.Split(path, "/")
 }
 
-// branch finds the segments at a depth, for paths whose earlier segments are the same.
+// branch finds the segments from a depth on, for paths whose earlier segments have the same
+// pattern.
 func branch(split [][]string, found [][]segment, paths []int, depth int) {
 	branches := map[string][]int{}
 	for _, i := range paths {
@@ -171,7 +172,8 @@ func branch(split [][]string, found [][]segment, paths []int, depth int) {
 	}
 }
 
-// named returns a pattern whose parameters are named after the segments before them.
+// named returns a pattern with named parameters. A date is called date, the last parameter id, and
+// any other parameter after the segment before it.
 func named(segments []segment) pattern {
 	p := pattern{segments: segments}
 	last := -1

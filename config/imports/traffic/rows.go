@@ -12,8 +12,8 @@ import (
 const (
 	// inTurn is the maximum number of answers of one key that become rows.
 	inTurn = 1000
-	// inlineRows and inlineSize are the maximum numbers of rows, and of their bytes, that are
-	// written into the configuration instead of a file.
+	// inlineRows and inlineSize are the maximum numbers of rows, and of the bytes of their bodies,
+	// that are written into the configuration instead of a file.
 	inlineRows = 50
 	inlineSize = 32 << 10
 )
@@ -87,7 +87,8 @@ func (s *rowSet) vary(usual []*record) {
 	}
 }
 
-// collapse keeps only one of the rows after from if all of them have the same body.
+// collapse keeps only one of the rows from an index on if all of them have the same body and
+// Location.
 func (s *rowSet) collapse(from int) {
 	for _, r := range s.rows[from:] {
 		if r.record.body != s.rows[from].record.body || r.record.headers != s.rows[from].record.headers && s.g.leadsTo(r.record) != s.g.leadsTo(s.rows[from].record) {
@@ -216,13 +217,13 @@ func (s *rowSet) headers(fixed, varying []draft.Field) *draft.Map {
 	return m
 }
 
-// needsRows reports whether answers must be looked up: their bodies differ, or only some keys have
-// them.
+// needsRows reports whether the answers of a part must be looked up, because they differ or because
+// other keys have answers of another part.
 func (g *group) needsRows(p *part, parts int) bool {
 	return parts > 1 || g.differ(p)
 }
 
-// differ reports whether the bodies of the usual answers of a part differ.
+// differ reports whether the bodies or Locations of the usual answers of a part differ.
 func (g *group) differ(p *part) bool {
 	var one *record
 	for _, k := range p.keys {

@@ -10,7 +10,7 @@ import (
 // temporary file.
 const inMemory = 64 << 20
 
-// store keeps texts, each different one once. Texts are numbered from 0 in the order in which they
+// store keeps texts, each distinct text once. Texts are numbered from 0 in the order in which they
 // were added; number 0 is the empty text. It belongs to one goroutine.
 type store struct {
 	numbers map[[2]uint64]uint32 // by two hashes
@@ -62,7 +62,7 @@ func (s *store) spill() {
 	s.file, s.out = f, bufio.NewWriterSize(f, 1<<20)
 }
 
-// get returns a text. It is valid until the next call of get.
+// get returns a text, which is valid until the next call with the same buffer.
 func (s *store) get(n uint32, buf *[]byte) []byte {
 	from := int64(0)
 	if n > 0 {
@@ -112,7 +112,7 @@ func (s *store) close() {
 	}
 }
 
-// words keeps short texts in memory, each different one once. Number 0 is the empty text.
+// words keeps short texts in memory, each distinct text once. Number 0 is the empty text.
 type words struct {
 	numbers map[string]uint32
 	texts   []string

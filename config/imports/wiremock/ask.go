@@ -13,9 +13,9 @@ import (
 	"mockserver/config/syntax"
 )
 
-// ask adds the request that a mapping describes, by its first method. It skips a mapping if the
-// request cannot be derived from its matchers, if it passes requests on or sends a fault, or if it
-// needs a state other than the first one.
+// ask adds the request that a mapping describes, with its first method. It adds no request if none
+// can be derived from the matchers, if the mapping passes requests on or sends a fault, or if its
+// scenario may be in another state.
 func (r *reader) ask(m *made, e *draft.Map) {
 	response, _ := e.Get("response").(*draft.Map)
 	want := language.Wanted(response)
@@ -40,7 +40,7 @@ func (r *reader) ask(m *made, e *draft.Map) {
 }
 
 // asksScenario reports whether the scenario is in the state of a mapping when the mapping is
-// requested: it is the first state, and no other mapping of the scenario is requested.
+// requested: it is the first state, and no other mapping of the scenario was requested before.
 func (r *reader) asksScenario(n *syntax.Node) bool {
 	name := text(get(n, "scenarioName"))
 	if name == "" {
@@ -138,7 +138,8 @@ func examples(n *syntax.Node, put func(name, value string)) bool {
 	return true
 }
 
-// exampleValue returns a value that a matcher accepts, if there is one.
+// exampleValue returns a value that a matcher accepts; ok is false if none is known. present is
+// false if the matcher accepts only a missing value.
 func exampleValue(n *syntax.Node) (value string, present, ok bool) {
 	if n == nil || n.Kind != syntax.MapNode {
 		return "", false, false
@@ -148,7 +149,7 @@ func exampleValue(n *syntax.Node) (value string, present, ok bool) {
 		switch {
 		case slices.Contains(options, key):
 			continue
-		case ok: // a second one
+		case ok: // a second matcher
 			return "", false, false
 		}
 		present = true

@@ -153,7 +153,7 @@ func first(d *dialect, c *language.Call, s *language.Scope) (string, error) {
 	return language.Operand(d, c.Args[0], s)
 }
 
-// filtered returns a helper that one of our filters implements.
+// filtered returns a helper that a filter of the language implements.
 func filtered(name string) helper {
 	return func(d *dialect, c *language.Call, s *language.Scope) (string, error) {
 		operand, err := first(d, c, s)

@@ -14,7 +14,7 @@ type reader struct {
 	order     language.Order
 	upstreams language.Upstreams
 	asks      language.Asks
-	asked     map[string]bool      // scenarios
+	asked     map[string]bool      // scenarios of which a mapping was requested
 	scenarios map[string]*scenario // by name
 	names     []string             // of scenarios, in their order
 	strict    map[string]bool      // paths that are also declared with a slash at their end
@@ -25,14 +25,14 @@ type mapping struct {
 	*syntax.Node
 	name     string
 	priority int
-	dirs     []string // the directory where body files may be
+	dirs     []string // the directories where body files may be
 }
 
 // keys are the keys of a mapping that are read, or that do not affect answers.
 var keys = []string{"id", "uuid", "name", "persistent", "priority", "scenarioName", "requiredScenarioState", "newScenarioState",
 	"postServeActions", "serveEventListeners", "metadata", "insertionIndex", "request", "response"}
 
-// made is the result of a mapping, under construction.
+// made is the result of importing a mapping, under construction.
 type made struct {
 	reader *reader
 	*mapping

@@ -14,7 +14,7 @@ import (
 	"mockserver/config/syntax"
 )
 
-// maxNesting limits patterns within patterns.
+// maxNesting limits how deep patterns are nested.
 const maxNesting = 40
 
 // options are keys of patterns that modify another key and are read with it.

@@ -12,7 +12,8 @@ const proxyTimeout = "5m"
 // proxyKeys are the keys of a response that say how requests are passed on.
 var proxyKeys = []string{"proxyBaseUrl", "additionalProxyRequestHeaders", "removeProxyRequestHeaders", "proxyUrlPrefixToRemove"}
 
-// proxy declares that requests are passed on. WireMock then sends no fault, status or body.
+// proxy declares that requests are passed on. WireMock then sends no fault, status or body of its
+// own.
 func (a *answer) proxy(base string) {
 	switch {
 	case strings.Contains(base, "{{"):

@@ -16,7 +16,7 @@ import (
 	"mockserver/config/syntax"
 )
 
-// faults maps the faults of WireMock to ours, with the differences.
+// faults maps the faults of WireMock to faults of the language, with the differences.
 var faults = map[string][2]string{
 	"EMPTY_RESPONSE":           {"empty", ""},
 	"CONNECTION_RESET_BY_PEER": {"reset", ""},
@@ -105,7 +105,7 @@ func (a *answer) transformers() bool {
 	return templated
 }
 
-// body returns the body: a text, or other bytes.
+// body returns the body: as a text, or as data if it is large or not UTF-8.
 func (a *answer) body() (body string, data []byte) {
 	if n := get(a.node, "jsonBody"); n != nil {
 		return language.JSON(n), nil

@@ -9,7 +9,7 @@ import (
 )
 
 // scenario is one scenario of WireMock. Its states are texts.
-type scenario struct{ name string } // its name in our configuration
+type scenario struct{ name string } // its name in the imported configuration
 
 // started is the state in which each scenario begins.
 const started = "Started"
@@ -41,14 +41,14 @@ func (r *reader) taken(name string) bool {
 	return false
 }
 
-// declareScenarios adds the scenarios, in the order in which mappings have them.
+// declareScenarios adds the scenarios, in the order in which the mappings first name them.
 func (r *reader) declareScenarios() {
 	for _, name := range r.names {
 		r.Add("scenario", draft.NewMap("name", r.scenarios[name].name, "first", started))
 	}
 }
 
-// enter sets the states of a scenario in which a mapping answers, and the state to which the
+// enter sets the state of the scenario in which a mapping answers, and the state to which the
 // mapping leads.
 func (r *reader) enter(e *draft.Map, m *mapping) {
 	s := r.scenarios[text(get(m.Node, "scenarioName"))]
@@ -63,8 +63,8 @@ func (r *reader) enter(e *draft.Map, m *mapping) {
 	}
 }
 
-// delay returns a distribution of delays as a latency, and the differences. fixed is added to it,
-// in milliseconds.
+// delay returns a distribution of delays as a latency, and the differences. fixed is added to the
+// delays, in milliseconds.
 func delay(n *syntax.Node, fixed float64) (latency *draft.Map, differs string) {
 	milliseconds := func(key string) float64 {
 		f, err := strconv.ParseFloat(text(get(n, key)), 64)

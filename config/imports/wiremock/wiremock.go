@@ -27,7 +27,8 @@ func Recognizes(s *draft.Source) bool {
 	return shape.Kind == '{' && (shape.Has("request", "response") || shape.Keys["mappings"] == '[')
 }
 
-// recognizesDirectory reports whether one of the first files of a directory has mappings.
+// recognizesDirectory reports whether one of the first files of a directory has mappings. It also
+// recognizes a directory without such files that is named mappings.
 func recognizesDirectory(s *draft.Source) bool {
 	names, err := mappingFiles(s)
 	for _, name := range names[:min(len(names), 20)] {

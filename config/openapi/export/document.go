@@ -148,12 +148,12 @@ func (x *Export) security(list, doc *tree.Node) {
 	}
 }
 
-// Embed replaces references to example files (externalValue) in a document by the examples.
+// Embed replaces references to example files (externalValue) in a document with the examples.
 func Embed(root *tree.Node, read func(name string) ([]byte, error)) {
 	embed(root, root, documentObject, read)
 }
 
-// embed replaces references to example files (externalValue) by the examples.
+// embed replaces references to example files (externalValue) with the examples.
 func embed(root, t *tree.Node, of element, read func(name string) ([]byte, error)) {
 	for media, m := range t.Get("content").Members() {
 		for name, example := range m.Get("examples").Members() {

@@ -16,7 +16,8 @@ type pathForm struct {
 
 type pathParam struct{ name, typ string }
 
-// formOf returns the path of an endpoint in the form of OpenAPI. Braces in it are literal.
+// formOf returns the path of an endpoint in the form of OpenAPI. Braces in a declared path are
+// literal.
 func formOf(e *config.Endpoint) pathForm {
 	if e.Operation != nil {
 		return pathForm{template: trimmed(e.Operation.Path)}

@@ -15,12 +15,12 @@ import (
 	"mockserver/internal/tags"
 )
 
-// Spec returns everything that a specification serves as an OpenAPI document. Declarations that
+// Spec returns, as an OpenAPI document, everything that a specification serves. Declarations that
 // OpenAPI cannot express are kept in extensions (x-mockserver-…). The OpenAPI documents of the
 // specification are written as they were read, except for parts that were replaced by declarations;
 // declared endpoints are added. loader must be the one that loaded the specification, because the
-// files are read again. Secrets are masked. The error is a read error or lists the problems of the
-// specification.
+// files are read again. Secrets are masked. The error is a read error, or it lists the problems of
+// the specification or the operations for which one document has no place.
 func Spec(loader config.Loader, s *config.Spec) (*tree.Node, error) {
 	if err := s.Problems.Err(); err != nil {
 		return nil, err
@@ -138,8 +138,8 @@ func (x *exporter) operation(o *exported) {
 	}
 }
 
-// ownResponses prepares the responses of a document for changes. If the endpoint's responses are
-// replaced, it removes those that requests without a preference would get.
+// ownResponses prepares the responses of a document for changes. If the operation is replaced, it
+// removes the responses that requests without a preference would get.
 func (x *exporter) ownResponses(responses *tree.Node, o *exported) {
 	for code, t := range responses.Members() {
 		if t.Get("$ref") != nil {
@@ -276,7 +276,7 @@ func fixed(r *config.Response) bool {
 }
 
 // items writes the items that OpenAPI cannot express at all: the paths of WebSocket connections,
-// sets of rows, upstreams, and endpoints for any method.
+// sets of rows, resources, scenarios, upstreams, and endpoints for any method.
 func (x *exporter) items() {
 	sockets, data, resources, scenarios := tree.NewList(), tree.NewList(), tree.NewList(), tree.NewList()
 	upstreams, proxies := tree.NewList(), tree.NewList()

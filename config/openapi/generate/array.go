@@ -16,7 +16,7 @@ func (d *draft) array(g *merged, a ask, bare bool) (any, bool) {
 	count, found := d.itemCount(g, a.room, bare)
 	items := make([]any, 0, min(count, mostExtras))
 	others := distinct{}
-	first := count - len(found) // the last items are those that contains requires
+	first := count - len(found) // the last items are those that the keyword contains requires
 	for i := range count {
 		refs, banned := itemSchemas(g, i)
 		if i >= first {
@@ -67,7 +67,8 @@ func (d *draft) item(g *merged, a ask, others distinct, optional bool) (any, boo
 	return v, false
 }
 
-// itemCount returns the number of items for an array, and the schemas that contains requires.
+// itemCount returns the number of items for an array, and the schemas of the items that the keyword
+// contains requires.
 func (d *draft) itemCount(g *merged, room int, bare bool) (count int, found []*openapi3.SchemaRef) {
 	for _, s := range g.contains {
 		for range min(leastContained(s), mostExtras) {

@@ -212,8 +212,8 @@ func onlyObject(o *jsonvalue.Object) string {
 	return name
 }
 
-// Fill writes values of path parameters into a body of the response. A value that the place does
-// not accept is left out. value returns a path parameter, decoded.
+// Fill writes values of path parameters into a body of the response. A member that does not accept
+// the value keeps its generated one. value returns a path parameter, decoded.
 func (a *Asked) Fill(body []byte, value func(parameter int) []byte) []byte {
 	return a.replace(body, func(m *askedMember, before any) any {
 		text := string(value(m.parameter))
@@ -237,7 +237,7 @@ func (a *Asked) Template(body []byte, variable func(parameter int) string) strin
 	return string(a.replace(body, func(m *askedMember, _ any) any {
 		generated := string(jsonvalue.Append(nil, m.generated))
 		if _, isNumber := m.generated.(json.Number); isNumber {
-			return json.Number("{{" + variable(m.parameter) + "|add:0|default:" + generated + "}}") // written as it is
+			return json.Number("{{" + variable(m.parameter) + "|add:0|default:" + generated + "}}") // written as is
 		}
 		text := `"{{` + variable(m.parameter) + `}}"`
 		if len(m.accepted) > 0 {

@@ -104,7 +104,7 @@ func (m *Maker) body(ref *openapi3.SchemaRef, way direction, seed uint64, fresh 
 	return v, wrong
 }
 
-// blame records the reason of a failure, unless one is already recorded.
+// blame records the reason for a failure, unless a reason is already recorded.
 func (d *draft) blame(why string) {
 	if d.why == "" {
 		d.why = why

@@ -39,7 +39,8 @@ func (c *Content) at() string {
 	return c.pointer + "/schema"
 }
 
-// Generated returns the body generated from the schema. It is the same at each start.
+// Generated returns the body generated from the schema. Except for times, which are near the
+// current day, it is the same at each start.
 func (c *Content) Generated() []byte {
 	if c.schema == nil {
 		return c.unspecified()

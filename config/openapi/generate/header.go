@@ -92,7 +92,7 @@ func simple(v any, explode bool) string {
 	return oneLine(strings.Join(parts, ","))
 }
 
-// oneLine removes the characters that end a header.
+// oneLine removes line breaks and zero bytes, which a header cannot contain.
 func oneLine(s string) string {
 	return strings.Map(func(c rune) rune {
 		if c == '\r' || c == '\n' || c == 0 {

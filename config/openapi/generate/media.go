@@ -19,8 +19,8 @@ import (
 // is part of the media type of a response, which is built only once.
 const partBoundary = "part-8f2c41d07b6e"
 
-// sentType returns the media type to send for a declared one: a range is replaced by its likeliest
-// type, and multipart types get a boundary.
+// sentType returns the media type to send for a declared one: a range is replaced with its
+// likeliest type, and multipart types get a boundary.
 func sentType(declared string) string {
 	first, _, _ := strings.Cut(declared, ",")
 	first = strings.TrimSpace(first)
@@ -286,8 +286,8 @@ var samples = map[string]string{
 // sampleSize is the number of bytes in a binary body of unspecified size.
 const sampleSize = 64
 
-// sample returns the body for a media type whose schema only says that it is bytes. It returns
-// false when the schema says more, or when the media type is a text type.
+// sample returns the body for a media type whose schema says only that the body is bytes. It
+// returns false when the schema says more, or when the media type is a text type.
 func sample(media string, s *openapi3.Schema, seed uint64) ([]byte, bool) {
 	base := jsonvalue.BaseType(media)
 	if !saysNoMore(s) {

@@ -55,7 +55,7 @@ type merged struct {
 	// choices is the number of branch combinations found so far.
 	choices int
 	// hard means that a generated value may still violate the schemas, so it must be checked, and
-	// another one tried.
+	// another value tried if it does.
 	hard bool
 
 	kinds    kinds

@@ -296,7 +296,7 @@ func stepOf(g *merged, whole bool, usual invent.Span) *big.Rat {
 			step = s
 			continue
 		}
-		// The least common multiple of a/b and c/d is the one of ad and cb, divided by bd.
+		// The least common multiple of a/b and c/d is that of ad and cb, divided by bd.
 		a, b := new(big.Int).Mul(step.Num(), s.Denom()), new(big.Int).Mul(s.Num(), step.Denom())
 		gcd := new(big.Int).GCD(nil, nil, a, b)
 		step = new(big.Rat).SetFrac(new(big.Int).Mul(a, b.Div(b, gcd)), new(big.Int).Mul(step.Denom(), s.Denom()))
@@ -351,7 +351,7 @@ func within(low, x, high *big.Rat) *big.Rat {
 	return x
 }
 
-// between returns the middle of two bounds that are less than 1/100 apart.
+// between returns the middle of two bounds that have no multiple of the step between them.
 func between(g *merged) (any, bool) {
 	if g.low.Cmp(g.high) > 0 || g.low.Cmp(g.high) == 0 && (g.openLow || g.openHigh) {
 		return json.Number("0"), false

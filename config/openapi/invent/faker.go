@@ -10,7 +10,7 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// fakerNames maps names of faker.js to ours where they differ.
+// fakerNames maps names of faker.js to the names of this package or of gofakeit where they differ.
 var fakerNames = map[string]string{
 	"findname": "name", "ipv4": "ip", "mac": "macaddress", "imageurl": "link", "datetime": timeHint,
 	"stateabbr": "stateabr", "catchphrase": "slogan", "product": "productname", "department": "productcategory",
@@ -22,7 +22,7 @@ var fakerTimes = map[string]string{
 	"past": "created", "recent": "recent", "soon": "due", "future": "due", "anytime": "recent", "birthdate": "birth",
 }
 
-// ownFakers maps names without word separators to our hints.
+// ownFakers maps names without word separators to the hints of this package.
 var ownFakers = func() map[string]string {
 	all := map[string]string{dateHint: dateHint, timeHint: timeHint}
 	for name, hint := range hints {
@@ -31,7 +31,7 @@ var ownFakers = func() map[string]string {
 	return all
 }()
 
-// Fake returns the data that faker.js or gofakeit make under a name, as a JSON value. If date is
+// Fake returns the data that faker.js or gofakeit makes under a name, as a JSON value. If date is
 // set, a time is reduced to its date. The name is in lower case without separators. Fake returns
 // false for an unknown name.
 func (f *Facts) Fake(key string, date bool, args *jsonvalue.Object) (any, bool) {
@@ -52,7 +52,7 @@ func (f *Facts) Fake(key string, date bool, args *jsonvalue.Object) (any, bool) 
 	return f.invented(key, args)
 }
 
-// faker returns a source of invented data that uses the same seed.
+// faker returns a source of invented data that draws its random numbers from f.Rand.
 func (f *Facts) faker() *gofakeit.Faker { return gofakeit.NewFaker(f.Rand, false) }
 
 // invented returns the value that gofakeit makes under a name. The library panics when a parameter

@@ -1,7 +1,7 @@
 package invent
 
 // hints maps the last two words, or the last word, of a property's name to the hint for its value.
-// Each hint is also a key of its own.
+// Each hint also maps to itself.
 var hints = func() map[string]string {
 	all := wordsOf(hintWords)
 	for hint := range hintWords {

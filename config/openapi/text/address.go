@@ -148,7 +148,7 @@ func isDotted(s, more string, letters bool) bool {
 	return true
 }
 
-// hostForm is the form of a host name, up to a dot at its end.
+// hostForm matches host names, which may end with a dot.
 var hostForm = lazy.Match(`^([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.?$`)
 
 func validIPv4(s string) bool { a, err := netip.ParseAddr(s); return err == nil && a.Is4() }

@@ -161,7 +161,7 @@ func (w *walk) before() rune {
 	return w.text[len(w.text)-1]
 }
 
-// ends reports whether all machines accept the string as it is.
+// ends reports whether all machines accept the string as is.
 func (w *walk) ends(states [][]uint32) bool {
 	for i, machine := range w.machines {
 		matched := func(pc uint32) bool { return machine.Inst[pc].Op == syntax.InstMatch }

@@ -66,8 +66,8 @@ func (m *media) covers(name string) bool {
 	return m.name == name || m.name == "*/*" || isRange && strings.HasPrefix(name, main)
 }
 
-// hold parses a body according to its media type and checks it against the schema. Bodies of other
-// media types are not checked.
+// hold parses a body according to its media type and checks it against the schema. A body of a
+// media type that hold cannot parse is not checked.
 func (m *media) hold(name string, parameters map[string]string, text []byte, found *findings) {
 	var v any
 	var err error

@@ -14,8 +14,8 @@ import (
 const maxErrors = 2 * maxViolations
 
 // items implements the keyword items in compiled schemas. The validator's own implementation
-// creates an error for each invalid value, and a body may have millions of them. This one stops at
-// maxErrors.
+// creates an error for each invalid value, and a body may have millions of them. This
+// implementation stops at maxErrors.
 type items struct {
 	schema *jsonschema.Schema // nil when only prefixItems are declared
 	from   int                // the index of the first item to check; prefixItems cover those before

@@ -114,8 +114,8 @@ func isBounded(number string) bool {
 // reckonable converts a value of a document for the validator.
 func reckonable(v any) any { return plain(jsonvalue.Of(v)) }
 
-// plain converts a JSON value for the validator. A number beyond the limits, which no request
-// contains, is replaced by the nearest float64.
+// plain converts a JSON value for the validator. A number beyond the limits, which is rejected in
+// requests, is replaced with the nearest float64.
 func plain(v any) any {
 	switch v := v.(type) {
 	case json.Number:

@@ -225,9 +225,9 @@ func (r *reading) delimited(raw, separator string) any {
 	return r.text(raw)
 }
 
-// cut splits a string at a separator, which clients may have encoded. If the string contains it
-// both plain and encoded, it is split at the plain ones; the encoded ones belong to the items. The
-// items are not decoded.
+// cut splits a string at a separator, which clients may have encoded. If the string contains the
+// separator both plain and encoded, it is split at the plain separators; the encoded ones belong to
+// the items. The items are not decoded.
 func (r *reading) cut(raw, separator string) []string {
 	if raw == "" {
 		return nil

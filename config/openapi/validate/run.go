@@ -11,16 +11,16 @@ import (
 	"golang.org/x/text/message"
 )
 
-// runs are the validations in progress. The validator passes only the location of a value to our
-// own keywords, so the first token of each location is the name of its run.
+// runs are the validations in progress. The validator passes only the location of a value to the
+// keywords of this package, so the first token of each location is the name of its run.
 type runs struct {
 	last atomic.Uint64
 	open sync.Map // *run by name
 	// unevaluated reports whether any schema has unevaluatedProperties or unevaluatedItems, which
 	// depend on the parts of a value that other keywords have evaluated.
 	unevaluated atomic.Bool
-	// circlesFit treats a value as fitting where a schema leads back to itself; otherwise that is
-	// an error.
+	// circlesFit treats a value as fitting where a schema leads back to itself; if it is false,
+	// such a schema causes an error.
 	circlesFit bool
 }
 

@@ -202,7 +202,7 @@ func (c *schemas) part(key string, schema map[string]any) *jsonschema.Schema {
 		if err == nil {
 			part, err = compiler.Compile(url)
 		}
-		if err != nil { // our own schemas are always valid
+		if err != nil { // the schemas of this package are always valid
 			part = always(true, "")
 		}
 		c.parts[key] = part

@@ -38,7 +38,7 @@ func (vs *Values) Fit(s *openapi3.Schema, v any, lenient bool) bool {
 	return vs.run(s, v, lenient, true).fits()
 }
 
-// isFlat reports whether a value is checked by none of our own keywords and by no nested schema.
+// isFlat reports whether a value is checked by no keyword of this package and by no nested schema.
 func isFlat(s *jsonschema.Schema, v any) bool {
 	switch v.(type) {
 	case []any, *jsonvalue.Object:

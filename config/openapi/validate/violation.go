@@ -45,7 +45,7 @@ type teller struct {
 	to          *findings
 	// told contains the errors already reported, because several ways may lead to the same error.
 	told map[*jsonschema.ValidationError]bool
-	// reasons contains the reasons why alternatives do not fit, each below the place of the run.
+	// reasons contains the reasons why alternatives do not fit, by the errors of the alternatives.
 	reasons map[*jsonschema.ValidationError]string
 }
 

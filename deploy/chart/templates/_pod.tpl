@@ -24,7 +24,7 @@ spec:
   {{- with .Values.serviceAccountName }}
   serviceAccountName: {{ . }}
   {{- end }}
-  # Otherwise a Service of that name would set MOCKSERVER_… variables.
+  # Otherwise a Service named mockserver would set MOCKSERVER_… variables.
   enableServiceLinks: false
   terminationGracePeriodSeconds: {{ add .Values.preStopSeconds .Values.graceSeconds 15 }}
   {{- with .Values.imagePullSecrets }}

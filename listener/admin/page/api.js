@@ -1,12 +1,12 @@
-// Requests to the admin address, with the token where one is needed.
+// Requests to the admin address, with the token if there is one.
 import { Store } from "./store.js";
 
 const key = "mockserver-admin-token";
 
-// Unauthorized is thrown when the server asks for a token, or for another one.
+// Unauthorized is thrown when the server requires a token, or has refused the one that was sent.
 export class Unauthorized extends Error {}
 
-// Refused is thrown when the server answers with an error of its own.
+// Refused is thrown when the server answers with an error status other than 401.
 export class Refused extends Error {
   constructor(status, answer) {
     super(answer?.message || answer?.error || "the server answered " + status);
@@ -15,13 +15,13 @@ export class Refused extends Error {
   }
 }
 
-// Gone is thrown when there is no answer.
+// Gone is thrown when there is no answer, or only a part of it.
 export class Gone extends Error {}
 
 // patience is how long an answer may take, in milliseconds.
 const patience = 10000;
 
-// Kept for as long as the tab is open, and given to nothing but this server.
+// The token is kept for as long as the tab is open, and is sent only to this server.
 const tab = new Store(() => sessionStorage);
 export const token = { get: () => tab.get(key), set: (value) => tab.set(key, value) };
 
@@ -62,12 +62,12 @@ export async function get(path, query) {
   }
 }
 
-// act sends what changes something; the answer may be empty.
+// act sends a request that changes something. The answer may be empty.
 export async function act(method, path, body) {
   return json(await send(method, path, body));
 }
 
-// file fetches what is to be shown or kept as it is.
+// file fetches a file that is to be shown or saved as is.
 export async function file(path) {
   return (await send("GET", path)).blob();
 }

@@ -1,14 +1,14 @@
-// Lines over the last minutes, on a canvas. The newest values stand beside it as text,
-// and its label says the same for those who do not see it.
+// A line chart of the last minutes, on a canvas. The newest values are shown next to the canvas as
+// text. The label of the canvas contains them for screen readers.
 import { element, setText, moment } from "./format.js";
 
-// shortest is how many seconds a chart shows at least, however few samples there are,
-// and gap after how many without a sample a line breaks off.
+// shortest is the minimum number of seconds that a chart shows, however few samples there are. gap
+// is the number of seconds without a sample after which a line is interrupted.
 const shortest = 60;
 const gap = 5;
 
-// Chart shows lines {title, read, colour}: read takes the value of a sample, colour
-// is a class of the style sheet. Values are written by write.
+// Chart shows lines {title, read, colour}: read returns the value of a sample, and colour is a
+// class in the style sheet. The function write formats values.
 export class Chart {
   constructor(place, { title, lines, write }) {
     Object.assign(this, { title, lines, write });
@@ -50,8 +50,8 @@ export class Chart {
     this.paint(values, most, times.map((t) => 1 - (end - t) / length), gap / length);
   }
 
-  // paint draws the values, which stand at parts of the width, and the marks of their
-  // axis: from 0 to the next round number.
+  // paint draws the values and the axis, whose marks go from 0 to the next round number. places are
+  // the positions of the values, as fractions of the width. far is the length of a gap, likewise.
   paint(values, most, places, far) {
     const { clientWidth: width, clientHeight: height } = this.canvas;
     if (width === 0 || height === 0) return;
@@ -76,7 +76,8 @@ export class Chart {
     });
   }
 
-  // pen clears the canvas and is ready for the axis; size is that of its letters.
+  // pen clears the canvas, and returns a drawing context that is prepared for the axis, and the
+  // font size.
   pen(width, height) {
     const scale = window.devicePixelRatio || 1;
     this.canvas.width = Math.round(width * scale);
@@ -93,14 +94,15 @@ export class Chart {
   }
 }
 
-// roundStep is 1, 2 or 5 times a power of ten, as near below as there is one.
+// roundStep returns the largest number that is not above most and is 1, 2 or 5 times a power of
+// ten.
 function roundStep(most) {
   if (!(most > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(most));
   return power * (most / power >= 5 ? 5 : most / power >= 2 ? 2 : 1);
 }
 
-// runs are the points between the gaps, which are where there is no value or no sample.
+// runs splits the points at the gaps, where a value or samples are missing.
 function runs(points, far) {
   const all = [[]];
   for (const point of points) {
@@ -114,6 +116,6 @@ function stroke(pen, points) {
   pen.beginPath();
   pen.moveTo(...points[0]);
   for (const point of points.slice(1)) pen.lineTo(...point);
-  if (points.length === 1) pen.lineTo(points[0][0] + 3, points[0][1]); // one alone is seen too
+  if (points.length === 1) pen.lineTo(points[0][0] + 3, points[0][1]); // shows a single point
   pen.stroke();
 }

@@ -1,4 +1,4 @@
-// What the server runs with: settings, and the endpoints as they are declared.
+// The configuration of the server: its settings, and the endpoints as declared.
 import { element, setText, count, none } from "./format.js";
 import { Table } from "./table.js";
 
@@ -48,7 +48,7 @@ export class Configuration {
     this.wait = 0;
   }
 
-  // ask looks now and then only: it seldom changes.
+  // ask fetches the configuration only in one of eleven calls, since it seldom changes.
   async ask(get) {
     if (this.wait-- > 0) return;
     const config = await get("config");

@@ -1,23 +1,24 @@
-// What is shown over the page, and what is said at its lower edge.
+// Dialogs over the page, and a message at its lower edge.
 import { setText } from "./format.js";
 
 const $ = (id) => document.getElementById(id);
 
-// detail shows nodes over the page, until it is closed.
+// detail shows nodes in a dialog over the page, until the dialog is closed.
 export function detail(title, ...nodes) {
   setText($("detail-title"), title);
   $("detail-text").replaceChildren(...nodes);
   if (!$("detail").open) $("detail").showModal();
 }
 
-// dismiss closes what is shown over the page; a question that stands is answered no.
+// dismiss closes all dialogs. A pending question is answered with no.
 export function dismiss() {
   for (const box of document.querySelectorAll("dialog[open]")) box.close("");
 }
 
 $("detail-close").addEventListener("click", () => $("detail").close());
 
-// confirmed asks, and tells whether the answer was yes. Escape is no.
+// confirmed asks a question, and returns a promise that tells whether the answer was yes. The
+// Escape key means no.
 export function confirmed(question, yes) {
   const box = $("question");
   setText($("question-text"), question);
@@ -30,7 +31,7 @@ export function confirmed(question, yes) {
 $("question-yes").addEventListener("click", () => $("question").close("yes"));
 $("question-no").addEventListener("click", () => $("question").close(""));
 
-// say tells what went wrong with what was asked for, for a while.
+// say shows a message for a while: why an action of the user failed.
 export function say(text) {
   clearTimeout(timer);
   setText($("said"), text);

@@ -1,23 +1,24 @@
-// Every endpoint, with what was counted of it.
+// All endpoints, with their counters.
 import { rate, ms, count, statuses, named, none } from "./format.js";
 import { Table } from "./table.js";
 
-// many is of how many endpoints the counts are asked for each second. For more of them
-// it is done less often: the server has other work.
+// many is the number of endpoints at which the counters begin to be fetched less often than once a
+// second, since the server has other work. longest is the maximum number of seconds that are
+// skipped.
 const many = 500;
 const longest = 5;
 
 const spread = (lengths, quantile) => (lengths?.count > 0 ? ms(lengths[quantile]) : none);
 const limited = (e) => (e.limited ?? 0) + (e.refused ?? 0);
 
-// others are what was counted of no endpoint that is served.
+// others are the counters that do not belong to an endpoint that is served.
 const others = [
   ["unmatched", "(no endpoint)"], ["malformed", "(not HTTP)"], ["options", "(OPTIONS and preflights)"], ["removed", "(removed endpoints)"],
 ];
 
 export class Endpoints {
   constructor(place) {
-    this.previous = new Map(); // requests of an endpoint, and when they were counted
+    this.previous = new Map(); // by ID: requests of an endpoint, and when they were counted
     this.wait = 0;
     this.table = new Table(place, {
       caption: "Endpoints",
@@ -57,8 +58,8 @@ export class Endpoints {
     for (const id of this.previous.keys()) if (!served.has(id)) this.previous.delete(id);
   }
 
-  // read makes a row of what was counted. Its rate is that since the last answer; after
-  // the first it is not known.
+  // read makes a table row from the counters of an endpoint. The rate of the row is the rate since
+  // the last answer. After the first answer the rate is unknown.
   read(row, at) {
     const before = this.previous.get(row.id);
     const since = before && at > before.at ? (row.requests - before.requests) / ((at - before.at) / 1000) : undefined;

@@ -26,7 +26,7 @@ export class Fleet {
       ],
     });
     const form = document.getElementById("fleet-run-start");
-    place.append(form); // behind the replicas
+    place.append(form); // after the replicas
     this.runs = new Runs(place, { all: "fleet/runs", form, caption: "Runs of all replicas" });
     this.runs.change = (work) => this.change(work);
   }

@@ -1,8 +1,8 @@
-// How numbers, lengths of time and moments are written, and how elements are made.
-// What comes from requests gets into the page as text only: nothing here, and nothing
-// that uses it, makes HTML of a text.
+// Functions that format numbers, durations and times, and that make elements. Data from requests
+// gets into the page only as text: neither this file nor the files that use it make HTML from a
+// text.
 
-// element makes one: element("td", { class: "number" }, "12", node …).
+// element makes an element: element("td", { class: "number" }, "12", node …).
 export function element(name, attributes, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes ?? {})) {
@@ -13,21 +13,21 @@ export function element(name, attributes, ...children) {
   return made;
 }
 
-// setText changes a text only when it is another: what is selected stays, and nothing
-// is announced twice.
+// setText sets the text of a node only if the text differs, so that a selection stays and screen
+// readers announce nothing twice.
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-// setPath is setText of what may be long: its lines are broken after slashes rather than
-// within words.
+// setPath is setText for a text that may be long: lines break after /, ? and & rather than within
+// words.
 export function setPath(node, text) {
   if (node.textContent === text) return;
   const parts = text.split(/(?<=[/?&])(?=[^/?&])/);
   node.replaceChildren(...parts.flatMap((part, i) => (i === 0 ? [part] : [element("wbr"), part])));
 }
 
-// figure puts a text such as "1.25 ms" into a node, its units smaller than its numbers.
+// figure puts a text such as "1.25 ms" into a node, with its units smaller than its numbers.
 export function figure(node, text) {
   if (node.textContent === text) return;
   const parts = text.split(/(?<=[\d.]) (?=\D)/);
@@ -38,9 +38,9 @@ export function figure(node, text) {
   }));
 }
 
-// legible writes the letters that a path has as percent-encoded bytes as themselves, as
-// address bars do. What is no letter, mark, number or sign stays: it might hide or turn
-// what is around it.
+// legible decodes percent-encoded letters in a path, as address bars do. Anything that is not a
+// letter, mark, number, punctuation or symbol stays encoded, since it might hide or reverse the
+// text around it.
 export const legible = (text) => text.replace(/(?:%[89a-f][\da-f])+/gi, (bytes) => {
   try {
     const letters = decodeURIComponent(bytes);
@@ -58,7 +58,7 @@ export const none = "–";
 
 export const count = (n) => (n === undefined || n === null ? none : whole.format(n));
 
-// rate is a number a second.
+// rate formats a number per second.
 export function rate(n) {
   if (n === undefined || n === null || Number.isNaN(n)) return none;
   if (n === 0) return "0";
@@ -66,7 +66,7 @@ export function rate(n) {
   return n < 10000 ? whole.format(n) : short.format(n);
 }
 
-// duration writes seconds with three digits: "48 µs", "1.25 ms", "2 min 3 s".
+// duration formats seconds: "48 µs", "1.25 ms", "2 min 3 s".
 export function duration(seconds) {
   if (seconds === undefined || seconds === null || Number.isNaN(seconds)) return none;
   const size = Math.abs(seconds);
@@ -78,7 +78,7 @@ export function duration(seconds) {
   return clock(seconds);
 }
 
-// ms writes milliseconds.
+// ms formats milliseconds.
 export const ms = (n) => duration(n === undefined || n === null ? undefined : n / 1000);
 
 const digits = (n) => {
@@ -86,7 +86,7 @@ const digits = (n) => {
   return n.toFixed(size < 10 ? 2 : size < 100 ? 1 : 0).replace(/\.0+$/, "");
 };
 
-// clock writes a longer time in its two greatest units.
+// clock formats a longer time in its two largest units.
 function clock(seconds) {
   const sign = seconds < 0 ? "−" : "";
   let left = Math.round(Math.abs(seconds));
@@ -107,10 +107,10 @@ export function bytes(n) {
   return (i === 0 ? exact.format(n) : digits(n)) + " " + units[i];
 }
 
-// share writes a part of 1.
+// share formats a share, from 0 to 1, as a percentage.
 export const share = (part) => (part === undefined || part === null ? none : digits(part * 100) + " %");
 
-// moment is the time of day, with the date when it is not today's.
+// moment formats a time as the time of day, preceded by the date unless that is today's.
 export function moment(text) {
   const at = new Date(text);
   if (Number.isNaN(at.getTime())) return none;
@@ -118,13 +118,13 @@ export function moment(text) {
   return day + at.toLocaleTimeString("en-GB");
 }
 
-// statuses are answers by status: "200 × 12, 404 × 3".
+// statuses formats the number of answers by status: "200 × 12, 404 × 3".
 export function statuses(by) {
   const entries = Object.entries(by ?? {}).sort(([a], [b]) => a - b);
   return entries.map(([status, n]) => (status === "0" ? "others" : status) + "\u00a0×\u00a0" + (n < 10000 ? whole : short).format(n)).join(", ") || none;
 }
 
-// named are counts by name.
+// named formats counts by name.
 export function named(by) {
   return Object.entries(by ?? {}).filter(([, n]) => n > 0).map(([name, n]) => name + "\u00a0×\u00a0" + count(n)).join(", ") || none;
 }

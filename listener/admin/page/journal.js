@@ -1,11 +1,11 @@
-// Requests that the journal has: the last unmatched ones, and all, with filters.
-// Whatever they hold is shown as text.
+// The last unmatched requests, and the requests in the journal, with filters. The content of
+// requests is shown only as text.
 import { element, setText, legible, count, ms, bytes, moment, named, none } from "./format.js";
 import { Table } from "./table.js";
 import { detail, confirmed } from "./dialog.js";
 
-// Feed is the newest requests of the journal that a query finds. Only what is new is
-// asked for: a request may be large, and there may be many.
+// Feed holds the newest requests in the journal that match a query. It fetches only new requests,
+// since a request may be large, and there may be many.
 class Feed {
   constructor(most) {
     this.most = most;
@@ -21,7 +21,7 @@ class Feed {
   async ask(get) {
     const query = this.query;
     const answer = await get("journal", { ...query, limit: this.most, after: this.rows[0]?.id });
-    if (query !== this.query) return undefined; // it was changed meanwhile
+    if (query !== this.query) return undefined; // the query was changed in the meantime
     const seen = Object.values(answer.seen ?? {}).reduce((a, b) => a + b, 0);
     if (seen < this.seen) { // the journal was reset, or is that of another process
       this.clear({ ...query });
@@ -38,22 +38,22 @@ const opening = (row) => {
   return element("button", { type: "button", class: "open", "aria-haspopup": "dialog", onclick: () => show(row()) }, text);
 };
 
-// cut is what a table shows of a long text; the detail shows all of it.
+// cut shortens a long text for a table. The dialog shows the whole text.
 const cut = (text) => (text.length > 160 ? text.slice(0, 160) + "…" : text);
 const line = (x) => cut(legible(x.method + " " + x.target));
 
-// why is the reason without its beginning, which repeats the request.
+// why returns the reason without its beginning, which repeats the request.
 function why(m) {
   const said = "no endpoint is declared for " + m.method + " " + m.path + "; ";
   return legible(m.reason.startsWith(said) ? m.reason.slice(said.length) : m.reason) || none;
 }
 
-// few is of how many different requests the list is asked for each second. It may be
-// of a thousand, after a flood of them.
+// few is the number of different requests at which the list begins to be fetched less often than
+// once a second. After a flood of requests, the list may have a thousand entries.
 const few = 200;
 
-// Unmatched is the different requests that no endpoint answered, each with the reason of
-// the last of them, which names the nearest endpoints.
+// Unmatched shows the different requests that no endpoint answered, each with the reason for the
+// last one, which names the nearest endpoints.
 export class Unmatched {
   constructor(place) {
     this.table = new Table(place, {
@@ -84,8 +84,8 @@ export class Unmatched {
     setText(this.note, distinct > unmatched.length ? count(distinct) + " different requests arrived; the latest are kept." : "");
   }
 
-  // opening shows what is known of such a request, and the last one as it came, as long
-  // as the journal has it.
+  // opening returns a button that shows the last request of a row as long as the journal contains
+  // it, and otherwise only the data of the row.
   opening(row) {
     const open = async () => {
       const m = row();
@@ -153,7 +153,7 @@ export class Journal {
       answer = await this.feed.ask(get);
     } catch (cause) {
       if (cause.status !== 400) throw cause;
-      setText(this.tally, "Not searched: " + cause.message); // a filter is wrong
+      setText(this.tally, "Not searched: " + cause.message); // a filter is invalid
     }
     this.table.show(this.feed.rows);
     if (answer) {
@@ -162,7 +162,7 @@ export class Journal {
   }
 }
 
-// show is one request with its answer.
+// show shows one request with its response.
 function show(x) {
   detail(x.method + " " + x.target,
     pairs([
@@ -186,7 +186,7 @@ function message(title, m) {
   ];
 }
 
-// bodyOf is a text, or bytes in hexadecimal, 16 in a line.
+// bodyOf returns a body as text or, if it is not text, as bytes in hexadecimal, 16 to a line.
 function bodyOf(m) {
   if (!m.body_base64) return m.body ?? "";
   const all = Array.from(atob(m.body_base64), (c) => c.charCodeAt(0).toString(16).padStart(2, "0"));

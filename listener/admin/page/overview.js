@@ -4,13 +4,15 @@ import { Chart } from "./chart.js";
 
 const $ = (id) => document.getElementById(id);
 
-// kept is how many samples are charted: one a second.
+// kept is the number of samples in a chart, one for each second.
 const kept = 300;
 
-// spread reads a quantile of a distribution; there is none of nothing.
+// spread returns a function that reads a quantile of a distribution of a sample. The quantile of an
+// empty distribution is undefined.
 const spread = (name, quantile) => (s) => (s[name]?.count > 0 ? s[name][quantile] : undefined);
 
-// figures are [title, text, alarming]: texts of the newest sample.
+// figures are [title, text, alarming]: text formats a figure of the newest sample, and alarming
+// reports whether the figure is a reason for alarm.
 const figures = [
   ["requests/s", (s) => rate(s.rate)],
   ["response time p99", (s) => ms(spread("total", "p99")(s))],
@@ -32,7 +34,7 @@ const figures = [
 
 const cores = (n) => (Number.isInteger(n) ? n : n.toFixed(2)) + (n === 1 ? " core" : " cores");
 
-// Overview is what is always shown.
+// Overview shows what stays visible with every part of the page.
 export class Overview {
   constructor() {
     this.samples = [];
@@ -67,7 +69,7 @@ export class Overview {
     this.redraw();
   }
 
-  // news asks for the samples that are not known yet.
+  // news fetches the samples that have not been fetched yet.
   async news(get) {
     const last = this.samples.at(-1)?.time;
     const { samples } = await get("samples", { after: last, last: kept });

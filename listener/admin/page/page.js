@@ -1,4 +1,4 @@
-// The page of the admin address: asks the server once a second and shows what it says.
+// The page of the admin address. It fetches the state of the server once a second, and shows it.
 import { get, act, token, Unauthorized, Gone } from "./api.js";
 import { setText, moment, duration } from "./format.js";
 import { Overview } from "./overview.js";
@@ -15,8 +15,8 @@ import { Store } from "./store.js";
 
 const $ = (id) => document.getElementById(id);
 
-// How often the server is asked, in milliseconds: while the page is looked at, while it
-// is not, and at most after failures, each of which doubles it.
+// The intervals at which the server is asked, in milliseconds: often while the page is visible, and
+// seldom while it is hidden. Each failure doubles the interval, up to longest.
 const often = 1000;
 const seldom = 15000;
 const longest = 30000;
@@ -33,19 +33,19 @@ const parts = {
   journal: new Journal($("journal")),
   configuration: new Configuration($("configuration")),
 };
-// Most servers have no fleet, and say so with the page.
+// The server sets data-fleet in the page if it belongs to a fleet.
 if ("fleet" in document.documentElement.dataset) {
   parts.fleet = new Fleet($("fleet"));
   $("fleet-link").hidden = false;
 }
-// onWall are the parts that a wall shows, all at once.
+// onWall are the parts that the wall view shows, all at once.
 const onWall = ["endpoints", "webhooks", "unmatched"];
 const usualRows = Object.fromEntries(onWall.map((name) => [name, parts[name].table.size]));
-const wallRows = 6; // of each table, until it is known how many there is room for
+const wallRows = 6; // rows of each table, until it is known how many fit
 
 const state = {
   timer: 0, asking: false, again: false, failures: 0, paused: false, locked: false,
-  since: undefined, // of the last answer
+  since: undefined, // time of the last answer
   wall: false,
 };
 
@@ -55,7 +55,7 @@ const shown = () => {
   return [Object.hasOwn(parts, name) ? name : "runs"];
 };
 
-// ask is one look at the server; there is never a second one beside it.
+// ask fetches and shows the state of the server once. It never runs twice at the same time.
 async function ask() {
   clearTimeout(state.timer);
   if (tokenDue()) return askForToken();
@@ -67,7 +67,7 @@ async function ask() {
   state.again = false;
   try {
     const names = shown();
-    // While it is paused only a part that is turned to is asked for.
+    // While the page is paused, only a part that the user opens is fetched.
     const above = state.paused && state.since ? [] : [overview.ask(get), run.ask(get)];
     await Promise.all([...above, ...names.map((name) => parts[name].ask(get))]);
     answered();
@@ -110,7 +110,7 @@ function failed(cause) {
   if (!(cause instanceof Gone) && cause.status === undefined) console.error(cause);
 }
 
-// gone says that there is no answer, and how old the figures are.
+// gone shows why there is no current data, and how old the data on the page is.
 function gone() {
   const what = state.cause instanceof Gone ? "The server does not answer"
     : state.cause.status === undefined ? "This page cannot handle the server's answer (" + state.cause.message + ")"
@@ -123,10 +123,10 @@ function gone() {
   setText($("connection"), "no answer");
 }
 
-// tokenDue tells that the server has said it asks for a token, and there is none yet.
+// tokenDue reports whether the server requires a token and none has been entered yet.
 const tokenDue = () => !token.get() && (state.locked || "token" in document.documentElement.dataset);
 
-// askForToken asks, and complains only of one that was given.
+// askForToken asks for the token. It reports a wrong token only if one has been entered.
 function askForToken() {
   setText($("token-why"), token.get() ? "This token is wrong." : "");
   state.locked = true;
@@ -146,7 +146,8 @@ $("token").addEventListener("submit", (event) => {
   ask();
 });
 
-// change does what was asked for and shows what came of it.
+// change performs an action of the user. It shows an error if the action fails, and then updates
+// the page.
 async function change(work) {
   silence();
   try {
@@ -160,7 +161,7 @@ async function change(work) {
 }
 for (const part of Object.values(parts)) part.change = change;
 
-// fill gives a wall as many rows as there is room for.
+// fill shows as many rows as fit into each table of the wall view.
 function fill() {
   if (!state.wall) return;
   for (const name of onWall) parts[name].table.fit($(name));
@@ -170,7 +171,7 @@ window.addEventListener("resize", () => {
   reveal();
 });
 
-// go shows the part that the address names.
+// go shows the part that the URL names.
 function go() {
   const names = shown();
   for (const name of Object.keys(parts)) $(name).hidden = !names.includes(name);
@@ -181,14 +182,14 @@ function go() {
   reveal();
 }
 
-// reveal brings the link of the part that is shown into sight, where they do not all fit.
+// reveal scrolls the link to the current part into view, in case not all links fit.
 function reveal() {
   const list = $("parts-list");
   const link = list.querySelector("[aria-current]");
   if (link) list.scrollLeft = link.offsetLeft - (list.clientWidth - link.offsetWidth) / 2;
 }
 
-// The address keeps naming the part when the head of the page is skipped.
+// The link that skips the head of the page must not change the URL, which names the part.
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
   $("main").focus();
@@ -204,7 +205,7 @@ document.addEventListener("visibilitychange", () => {
 });
 window.addEventListener("online", () => { if (!state.paused) ask(); });
 
-// The verdict stays in sight, small, when its own place is out of it.
+// A small copy of the verdict is shown while the verdict itself is scrolled out of view.
 new IntersectionObserver(([seen]) => $("chip").classList.toggle("needless", seen.isIntersecting)).observe($("verdict"));
 
 $("pause").addEventListener("click", () => {
@@ -218,7 +219,7 @@ $("pause").addEventListener("click", () => {
 const kept = new Store(() => localStorage);
 const themes = ["system", "light", "dark"];
 
-// paint sets the theme and the size, which are kept for later visits.
+// paint sets the theme, and turns the wall view on or off. Both are kept for later visits.
 function paint(theme, wall) {
   const root = document.documentElement;
   if (theme === "system") delete root.dataset.theme;
@@ -239,8 +240,8 @@ const theme = () => {
   return themes.includes(name) ? name : "system";
 };
 
-// A screen that nobody sits at is told by its address: "/?wall=on&theme=dark". What is
-// pressed here counts from then on.
+// For a screen that nobody operates, the URL can select the view, such as "/?wall=on&theme=dark".
+// Once a button is pressed, the choice made with the button counts instead.
 const asked = new URLSearchParams(location.search);
 const pressed = () => history.replaceState(history.state, "", location.pathname + location.hash);
 

@@ -1,4 +1,4 @@
-// Recordings of upstreams: begun, ended and looked at.
+// The recordings of upstreams, which can be started, stopped and downloaded.
 import { element, setText, count, bytes, ms, moment } from "./format.js";
 import { Table } from "./table.js";
 import { file, token } from "./api.js";
@@ -38,7 +38,7 @@ export class Recordings {
       ],
     });
     this.table.look = (r) => (r.dropped > 0 ? "broken" : "");
-    this.stops = new Map(); // buttons, by the recording
+    this.stops = new Map(); // stop buttons, by the ID of the recording
   }
 
   buttons(row) {
@@ -48,8 +48,8 @@ export class Recordings {
     return element("div", { class: "actions" }, this.download(row, "config", "Configuration"), this.download(row, "har", "HAR"), stop);
   }
 
-  // download links to what is made of a recording. With a token, which links do not bring, it is
-  // fetched, and kept from there.
+  // download returns a link to a file that is made from a recording. A link cannot send the token:
+  // if there is a token, the file is fetched with it and then saved.
   download(row, what, title) {
     const where = () => "recordings/" + encodeURIComponent(row().id) + "/" + what;
     const link = element("a", { class: "open", href: "/__admin/" + where(), download: "", "aria-label": title + " of the recording of " + row().upstream }, title);

@@ -1,4 +1,4 @@
-// Runs: begun, ended, looked at and compared.
+// The runs, which can be started, stopped, deleted and compared.
 import { element, setText, count, rate, ms, moment, duration, none } from "./format.js";
 import { Table } from "./table.js";
 import { confirmed } from "./dialog.js";
@@ -9,8 +9,7 @@ const $ = (id) => document.getElementById(id);
 const address = (where) => "/__admin/" + where;
 const word = ({ running, verdict }) => (running ? "running" : !verdict ? none : verdict.idle ? "nothing timed" : verdict.trusted ? "trusted" : "not trusted");
 
-// RunHead is the run that is under way, or the one that ended last, in the head of every
-// part.
+// RunHead shows the run that is under way, or the one that ended last, at the head of every part.
 export class RunHead {
   async ask(get) {
     const [run] = (await get("runs", { limit: 1 })).runs;
@@ -23,7 +22,7 @@ export class RunHead {
   }
 }
 
-// Runs are those of this server or, below the path of the fleet, those of all replicas.
+// Runs shows the runs of this server or, with the path of the fleet, those of all replicas.
 export class Runs {
   constructor(place, { all = "runs", form = $("run-start"), caption = "Runs" } = {}) {
     this.all = all;
@@ -53,7 +52,7 @@ export class Runs {
         { name: "actions", title: "Actions", kind: "wide", cell: (row) => this.buttons(row) },
       ],
     });
-    this.made = new Map(); // buttons, by the run
+    this.made = new Map(); // buttons, by the ID of the run
     this.compare = all === "runs" ? this.comparison(place) : undefined;
   }
 
@@ -100,8 +99,8 @@ export class Runs {
     return { form, aim };
   }
 
-  // follow lets a link be followed, unless a token is needed, which links do not bring:
-  // then what it leads to is fetched, and shown from there.
+  // follow handles a click on a link. A link cannot send the token: if there is a token, the page
+  // is fetched with it and then opened.
   follow(event, where) {
     if (!token.get()) return;
     event.preventDefault();
@@ -124,7 +123,7 @@ export class Runs {
       buttons.forget.hidden = run.running;
     }
     const running = runs.find((r) => r.running);
-    this.form.hidden = Boolean(running); // there is one at a time
+    this.form.hidden = Boolean(running); // there is only one at a time
     if (!this.compare) return;
     const ended = runs.filter((r) => !r.running);
     this.compare.form.hidden = ended.length < 2;
@@ -134,7 +133,8 @@ export class Runs {
   }
 }
 
-// choices offers runs, unless it does already. What somebody has chosen stays chosen.
+// choices sets the options of a selection to the runs, unless they are unchanged. What the user has
+// chosen stays selected.
 function choices(select, runs, usual) {
   const ids = runs.map((r) => r.id).join(" ");
   if (select.dataset.ids === ids) return;

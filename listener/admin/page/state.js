@@ -3,10 +3,10 @@ import { element, setText, count, bytes, none } from "./format.js";
 import { Table } from "./table.js";
 import { confirmed } from "./dialog.js";
 
-// listed is how many rows or changes of a set are asked for.
+// listed is the maximum number of rows or changes of a set that are fetched.
 const listed = 200;
 
-// done tells what requests did with a set: "find 12, insert 3, insert key_exists 1".
+// done formats the operations of requests on a set: "find 12, insert 3, insert key_exists 1".
 const done = (operations) => Object.entries(operations ?? {}).flatMap(([name, results]) =>
   Object.entries(results).map(([result, n]) => name + " " + (result === "ok" ? "" : result + " ") + count(n))).join(", ") || none;
 

@@ -1,7 +1,7 @@
-// What the browser keeps for the page: the theme, the wall, the token.
+// What the browser stores for the page: the theme, the wall view and the token.
 
-// Store is one of the browser's stores, or the memory of this page where the browser
-// keeps nothing for sites: then asking it throws.
+// Store is one of the browser's storage areas. If the browser stores nothing for sites, access to
+// the area throws an exception, and the values are kept in the memory of the page.
 export class Store {
   constructor(area) {
     this.area = area;

@@ -1,14 +1,14 @@
-// A table that can be sorted and filtered, of any number of rows: only one page of
-// them is in the document. On a narrow screen it scrolls in a box, with its head. On a
-// wall some rows are laid out in another way, so the roles of a table are given
-// explicitly: they would be lost with the layout.
+// A table of any number of rows that can be sorted and filtered: only one page of the rows is in
+// the document. On a narrow screen the table scrolls in a box, with its head. In the wall view some
+// rows have another layout, so the roles of a table are set explicitly: they would be lost with the
+// layout.
 import { element, setText, setPath, count } from "./format.js";
 
 const pageSize = 50;
 
-// Table is filled by show, any number of times. Columns are {name, title, text, value,
-// number, first, cell}: text gives what a row shows, value what it is sorted by (none: it is not),
-// cell makes an element once for a row instead, for buttons.
+// Table is filled by show, any number of times. Columns are {name, title, text, value, number,
+// first, cell}: text returns the text of a cell, and value returns the value to sort by; a column
+// without value cannot be sorted. cell makes an element once for each row, such as buttons.
 export class Table {
   constructor(place, { caption, columns, id, sort, descending, find, empty, size }) {
     Object.assign(this, { columns, id, find, empty, size: size ?? pageSize });
@@ -47,7 +47,7 @@ export class Table {
     return cell;
   }
 
-  // controls are the filter, if there is one.
+  // controls returns an element with the filter, if the table has one.
   controls(caption) {
     const controls = element("div", { class: "controls" });
     if (this.find) {
@@ -66,8 +66,8 @@ export class Table {
     this.draw(true);
   }
 
-  // fit makes the page of the table as long as there is room for in a box of a fixed
-  // height, whose rows are all as high as the first.
+  // fit sets the number of rows on a page to as many as fit into a box of a fixed height. All rows
+  // are as high as the first one.
   fit(box) {
     const line = this.body.firstElementChild;
     const bottom = box.getBoundingClientRect().bottom - parseFloat(getComputedStyle(box).paddingBottom);
@@ -88,7 +88,7 @@ export class Table {
     this.draw();
   }
 
-  // picked are the rows that the filter leaves, in order.
+  // picked returns the rows that match the filter, in order.
   picked() {
     const wanted = (this.filter?.value ?? "").toLowerCase().split(/\s+/).filter(Boolean);
     const rows = wanted.length === 0 ? [...this.rows]
@@ -119,8 +119,8 @@ export class Table {
     setText(this.where, `${count(from + 1)}–${count(Math.min(from + this.size, picked.length))} of ${count(picked.length)}`);
   }
 
-  // fill puts the rows of the page into the document. While the keyboard is in one of
-  // them they keep their places: a row that moves would take the focus away.
+  // fill puts the rows of the page into the document. While one of them has the focus, the rows
+  // keep their places: a row that moves would lose the focus.
   fill(rows, moved) {
     const byID = new Map(rows.map((row) => [String(this.id(row)), row]));
     let order = [...byID.keys()];

@@ -1,9 +1,9 @@
-// What became of webhooks, and those that are pending.
+// The outcomes of webhooks, and the pending webhooks.
 import { element, figure, setText, count, ms, moment, duration, none } from "./format.js";
 import { Table } from "./table.js";
 import { confirmed } from "./dialog.js";
 
-// listed is how many of the pending ones are asked for.
+// listed is the maximum number of pending webhooks that are fetched.
 const listed = 200;
 
 const figures = [
@@ -70,7 +70,7 @@ export class Webhooks {
   }
 }
 
-// due says when, and how far off that is.
+// due formats when a webhook is due, and how long until or since then.
 function due(w) {
   if (w.in_flight) return "being sent";
   const left = w.due_in_ms / 1000;

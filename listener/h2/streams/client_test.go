@@ -25,7 +25,8 @@ type client struct {
 	begun  map[uint32]time.Time
 }
 
-// dial opens a connection whose requests are for a path. A stream may send window bytes unasked.
+// dial opens a connection whose requests are for a path. window is the initial window of each
+// stream, in bytes.
 func dial(address, path string, window uint32) (*client, error) {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {

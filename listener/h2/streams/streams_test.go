@@ -29,7 +29,7 @@ var declared = []struct {
 	length time.Duration
 }{{50, time.Second}, {90, 1500 * time.Millisecond}, {99, 2 * time.Second}, {99.9, 2200 * time.Millisecond}, {100, 2300 * time.Millisecond}}
 
-// delayed is an endpoint with the declared latency.
+// delayed returns an endpoint with the declared latency.
 func delayed() string {
 	var points []string
 	for _, p := range declared {
@@ -82,8 +82,8 @@ func TestDelayedStreams(t *testing.T) {
 	}
 }
 
-// load keeps streams of a connection open until a time, and returns how long the streams that began
-// in between took.
+// load keeps streams of a connection open until the given time, and returns how long those streams
+// took that began between from and until.
 func load(address string, from, until time.Time) (took []time.Duration, err error) {
 	c, err := dial(address, "/late", 1<<20)
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package importtest is for tests of importers: it reads a source, and serves what was made of it.
+// Package importtest is for tests of importers: it reads a source, and serves what was made from
+// it.
 package importtest
 
 import (
@@ -21,14 +22,14 @@ import (
 // Reader is the reader of a format.
 type Reader func(*draft.Source, *draft.Draft, draft.Options) error
 
-// Made is what became of a source.
+// Made is the result of importing a source.
 type Made struct {
 	*draft.Draft
 	Text string
 	spec *config.Spec
 }
 
-// Read reads a source in memory. What is made of it has to be valid, warnings aside.
+// Read reads a source in memory. The configuration made from it must be valid, warnings aside.
 func Read(t testing.TB, read Reader, name, text string, opts draft.Options) *Made {
 	t.Helper()
 	m, err := Try(t, read, draft.NewSource(name, []byte(text)), opts)
@@ -90,7 +91,7 @@ type Case struct {
 	Method, Target, Body string
 	Header               map[string]string
 	Status               int
-	Want                 string // the body; with "…" at its end how it begins
+	Want                 string // the body; if it ends with "…", only its beginning
 	Has                  map[string]string
 }
 
@@ -113,7 +114,8 @@ func Ask(t *testing.T, url string, cases []Case) {
 
 var client = http.Client{Timeout: 20 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
-// Send sends a request and returns the answer; status 0 and the error for none.
+// Send sends a request and returns the answer; if there is none, status 0 and the text of the
+// error.
 func Send(t testing.TB, url string, c Case) (int, http.Header, string) {
 	t.Helper()
 	req, err := http.NewRequest(c.Method, url+c.Target, strings.NewReader(c.Body))

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package figures measures what proxying, recording and importing cost, and compares it with the
-// requirements. Run it with make figures.
+// Package figures measures what proxying, recording and importing cost, and compares the results
+// with the requirements. Run the package with make figures.
 package figures
 
 import (
@@ -54,7 +54,8 @@ func most[N int | int64 | float64 | time.Duration](t *testing.T, what string, go
 	}
 }
 
-// origin starts the server that requests are passed on to: 1 KiB at /, and at /slow after some time.
+// origin starts the server that requests are passed on to. It answers / with 1 KiB, and /slow after
+// 5 s.
 func origin(t *testing.T) *harness.Process {
 	return harness.Serving(t, "- endpoint: {path: /, response: {body: \""+strings.Repeat("x", 1<<10)+"\"}}\n"+
 		"- endpoint: {path: /slow, latency: {min: 5s}, response: {body: \"slow\"}}\n", "--access-log=false")
@@ -101,7 +102,7 @@ http {
 	return addr, cmd.Process.Pid
 }
 
-// costOf returns the CPU time that a process takes for a request of 1 KiB.
+// costOf returns the CPU time that a process takes for a request with a response of 1 KiB.
 func costOf(t *testing.T, addr string, pid int) time.Duration {
 	t.Helper()
 	var begun, ended load.Usage

@@ -48,8 +48,8 @@ type condition struct {
 	// induce induces the condition until the channel is closed; if it is nil, nothing disturbs the
 	// server.
 	induce func(t *testing.T, s *server, end <-chan struct{})
-	// prepare is called before the server starts, and its result after the server has started; it
-	// may be nil.
+	// prepare is called before the server starts, and the function that it returns is called after
+	// the server has started. The field may be nil.
 	prepare func(t *testing.T) (undo func())
 	// always is set if the condition exists for as long as the server runs.
 	always bool
@@ -59,11 +59,11 @@ type condition struct {
 	webhooks func() []time.Duration
 }
 
-// result is what was measured under a condition.
+// result contains the measurements under a condition.
 type result struct {
 	before, during, after time.Duration // the client's p99 in excess of what is declared
 	codes                 string
-	found, recovered      time.Duration // after it began, and after it ended; negative if never
+	found, recovered      time.Duration // since the condition began or ended; negative if never
 	wrong                 string
 	failed                int
 }

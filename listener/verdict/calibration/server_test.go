@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 		fmt.Println("not run: it needs a quiet machine and a quarter of an hour. MOCKSERVER_CALIBRATION=1 runs it")
 		return
 	case "1":
-	default: // the argument is an address: the process generates the load of overload
+	default: // the value is an address: the process generates the load of overload
 		ask(how, 64)
 		return
 	}
