@@ -72,9 +72,8 @@ func (c *call) arrival() time.Time {
 	return time.Now()
 }
 
-// took returns how long ago serving the request began. For a request that is answered directly, it
-// returns how long ago the connection was last read: reading the clock when serving begins would
-// cost more.
+// took returns how long ago serving the request began, or, for a request that is answered directly,
+// how long ago its connection was last read, because reading the clock again would cost more.
 func (c *call) took() time.Duration {
 	switch {
 	case !c.In.Time.IsZero():

@@ -311,7 +311,7 @@ func TestFault_OfASeedDoesNotDependOnTheAnswer(t *testing.T) {
 // A fault that a reload adds spoils only its own answer. It harms neither a connection that was
 // waiting for requests during the reload, nor one whose requests arrived before the reload and
 // have no fault.
-func TestFault_ThatAReloadBrings(t *testing.T) {
+func TestFault_AddedByAReload(t *testing.T) {
 	asked, goes := make(chan struct{}), make(chan struct{})
 	remote := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		close(asked)

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"mockserver/config"
-	"mockserver/config/syntax"
 	"mockserver/config/watch"
 	"mockserver/fetcher"
 )
@@ -97,8 +97,8 @@ func (r *Reloader) Ask(cause string) {
 }
 
 // Reload reads the files and serves the result. If they are invalid, all errors are logged, and the
-// last good configuration stays in service. The error, a config.Problems or ErrStopped, is for the
-// caller's information only. The cause is for the log.
+// last good configuration stays in service. The error, that of Server.Apply, is for the caller's
+// information only. The cause is for the log.
 func (r *Reloader) Reload(cause string) error {
 	r.reloading.Lock()
 	defer r.reloading.Unlock()
@@ -110,16 +110,14 @@ func (r *Reloader) Reload(cause string) error {
 		r.watch(r.related(spec, err))
 	}
 	log := r.server.log
-	var problems syntax.Problems
-	if errors.As(err, &problems) {
-		for _, line := range problems.Lines() {
+	if err != nil && !errors.Is(err, ErrStopped) {
+		for line := range strings.SplitSeq(err.Error(), "\n") {
 			log.Error("configuration not reloaded", "error", line)
 		}
 		log.Warn("the last good configuration stays in service", "cause", cause)
-		return err
 	}
 	if err != nil {
-		return err // the server is stopping
+		return err
 	}
 	log.Info("configuration reloaded", "cause", cause, spec.Declared(), "took", time.Since(begun))
 	if r.Served != nil {

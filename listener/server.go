@@ -352,9 +352,9 @@ func (s *Server) listen() error {
 }
 
 // Apply compiles spec and serves it from the next request on: once it returns, no new request is
-// answered from the previous one. If spec is invalid, the error is a config.Problems, and the
-// previous specification stays in service. After Shutdown the error is ErrStopped. The spec may
-// also be used for other servers.
+// answered from the previous one. If spec is invalid, the error is a config.Problems; another error
+// is that of a recording that cannot be written. The previous specification then stays in service.
+// After Shutdown the error is ErrStopped. The spec may also be used for other servers.
 func (s *Server) Apply(spec *config.Spec) error {
 	s.applying.Lock()
 	defer s.applying.Unlock()
@@ -368,11 +368,11 @@ func (s *Server) apply(spec *config.Spec, told syntax.Problems) error {
 	}
 	sn, problems := s.compiler.compile(spec)
 	err := problems.Err()
+	if err == nil {
+		err = s.compiler.recordings.Follow(spec.Upstreams)
+	}
 	s.applied.note(err)
 	if err != nil {
-		return err
-	}
-	if err := s.compiler.recordings.Follow(spec.Upstreams); err != nil {
 		return err
 	}
 	s.warnings = problems.Warnings()

@@ -42,8 +42,7 @@ func (s *Server) followCertificates() {
 	}
 }
 
-// CA returns the certificate of the CA that makes certificates on demand, in PEM; nil if there is
-// none.
+// CA returns the certificate of the CA that makes certificates on demand, in PEM; nil for none.
 func (s *Server) CA() []byte {
 	if s.certs == nil || s.certs.Authority() == nil {
 		return nil

@@ -77,7 +77,8 @@ func (t Text) At(offset int) Pos {
 	return p
 }
 
-// atMargin does the same as At for a text whose lines are lines of the file, with any line breaks.
+// atMargin does the same as At for a text whose lines are lines of the file. They may end in \n, \r
+// or \r\n.
 func (t Text) atMargin(offset int) Pos {
 	before := t.Value[:offset]
 	if strings.HasPrefix(t.Value[offset:], "\n") {

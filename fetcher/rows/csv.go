@@ -12,7 +12,7 @@ import (
 // readCells reads CSV and TSV according to RFC 4180. It skips empty lines.
 func readCells(r *reader, o Options) error {
 	if o.Separator == '"' || o.Separator == '\n' || o.Separator == '\r' || o.Separator >= utf8.RuneSelf {
-		return problem(Place{}, "invalid separator %q; expected an ASCII character other than a quote and a line break", rune(o.Separator))
+		return problem(Place{}, "invalid separator %q; expected an ASCII character other than a quote or a line break", rune(o.Separator))
 	}
 	c := &csv{reader: r, separator: o.Separator}
 	for _, stop := range []byte{c.separator, '"', '\n', '\r'} {

@@ -91,7 +91,7 @@ var (
 	responseBytes   = describe("response_body_bytes_total", "Bytes of response bodies.", "endpoint", "host", "condition")
 	faultsTotal     = describe("faults_total", "Responses with a declared fault, by type of fault; failure and timeout come from a latency.", "endpoint", "host", "condition", "fault")
 	rateLimited     = describe("rate_limited_total", "Requests answered with 429 by a rate limit.", "endpoint", "host", "condition")
-	capacityRefused = describe("capacity_refused_total", "Requests answered with 503 by a capacity.", "endpoint", "host", "condition")
+	capacityRefused = describe("capacity_refused_total", "Requests answered with 503 because the queue of a capacity was full.", "endpoint", "host", "condition")
 	ownErrors       = describe("own_errors_total", "Answers with status 500 or above that the server gave in place of what is declared: an unavailable body, an internal error.", "endpoint", "host", "condition")
 	socketMessages  = describe("websocket_messages_total", "Messages of WebSocket connections.", "endpoint", "host", "condition", "direction")
 	serviceSeconds  = describe("service_seconds", "The server's own time, without injected latency and the wait for upstreams and bodies from URLs.", "endpoint", "host", "condition")

@@ -35,7 +35,7 @@ func (a *Admin) table() []route {
 		{withToken, "DELETE", "/__admin/endpoints/{id}", a.removeEndpoint, "remove one endpoint", nil, nil, ok(changed{})},
 		{withToken, "GET", "/__admin/spec", a.showSpec, "what is served, and whether requests changed it", nil, nil, ok(shownSpec{})},
 		{withToken, "PUT", "/__admin/spec", a.replaceSpec, "serve this configuration instead",
-			[]parameter{{"check", "boolean", "true only reports what is wrong with it"}, {"change", "integer", "number of a change of all replicas, which one of them sends"}}, configuration, ok(changed{})},
+			[]parameter{{"check", "boolean", "if true, only what is wrong with it is reported"}, {"change", "integer", "number of a change to all replicas, set by the replica that passes it on"}}, configuration, ok(changed{})},
 		{withToken, "POST", "/__admin/reload", a.reload, "read the configuration files again", nil, nil, ok(changed{})},
 		{withToken, "GET", "/__admin/journal", a.findExchanges, "requests that were kept, the newest first", searched, nil, ok(foundExchanges{})},
 		{withToken, "DELETE", "/__admin/journal", a.resetJournal, "delete the requests that were kept; counters stay", nil, nil, ok(state{})},
@@ -53,15 +53,15 @@ func (a *Admin) table() []route {
 		{withToken, "DELETE", "/__admin/state/snapshots/{name}", a.removeSnapshot, "delete a snapshot", nil, nil, map[int][]any{http.StatusNoContent: nil}},
 		{withToken, "POST", "/__admin/state/snapshots/{name}/restore", a.restoreSnapshot, "restore the changes of a snapshot", nil, nil, ok(state{})},
 		{withToken, "GET", "/__admin/state/{set}", a.showRows, "rows of a set; all of them with Accept: application/x-ndjson",
-			[]parameter{{"key", "string", "only the row with this key"}, {"changed", "boolean", "true for the changes of all parts instead of rows"}, inPart, {"limit", "integer", "how many are shown, 100 by default, at most 10,000"}, {"offset", "integer", "how many are skipped before"}},
+			[]parameter{{"key", "string", "only the row with this key"}, {"changed", "boolean", "true for the changes of all parts instead of rows"}, inPart, {"limit", "integer", "how many are shown, 100 by default, at most 10,000"}, {"offset", "integer", "how many are skipped first"}},
 			nil, ok(shownRows{}, rowsMedia)},
 		{withToken, "PUT", "/__admin/state/{set}/{key}", a.putRow, "replace a row, or add it", []parameter{inPart}, []any{map[string]any{}}, ok(map[string]any{})},
 		{withToken, "PATCH", "/__admin/state/{set}/{key}", a.mergeRow, "change members of a row (RFC 7396)", []parameter{inPart}, []any{map[string]any{}}, ok(map[string]any{})},
 		{withToken, "DELETE", "/__admin/state/{set}/{key}", a.deleteRow, "delete a row", []parameter{inPart}, nil, map[int][]any{http.StatusNoContent: nil}},
 		{withToken, "GET", "/__admin/counts", a.showCounts, "all counters since the start, exact", nil, nil, ok(allCounts{})},
 		{withToken, "GET", "/__admin/config", a.showConfig, "version, settings without secrets, endpoints", nil, nil, ok(shownConfig{})},
-		{withToken, "GET", "/__admin/verdict", a.showVerdict, "can the timing of the last ten seconds be trusted?", nil, nil, ok(verdict.Verdict{})},
-		{withToken, "GET", "/__admin/samples", a.showSamples, "the figures of the last seconds, one by one",
+		{withToken, "GET", "/__admin/verdict", a.showVerdict, "can the timing of the last seconds be trusted?", nil, nil, ok(verdict.Verdict{})},
+		{withToken, "GET", "/__admin/samples", a.showSamples, "the latest samples, one a second",
 			[]parameter{{"after", "string", "only samples after this time"}, {"last", "integer", "maximum number of samples: 300 by default, up to 3600"}}, nil, ok(shownSamples{})},
 		{withToken, "GET", "/__admin/recordings", a.listRecordings, "recordings of upstreams, running and ended", nil, nil, ok(shownRecordings{})},
 		{withToken, "POST", "/__admin/recordings", a.startRecording, "record an upstream", nil, []any{newRecording{}}, map[int][]any{http.StatusCreated: {shownRecording{}}}},
@@ -83,7 +83,7 @@ func (a *Admin) runTable() []route {
 		{withToken, "DELETE", "/__admin/runs/{id}", a.removeRun, "delete a run that has ended", nil, nil, map[int][]any{http.StatusNoContent: nil}},
 		{withToken, "POST", "/__admin/runs/{id}/stop", a.stopRun, "end a run, and return its report", nil, nil, ok(runs.Report{})},
 		{withToken, "GET", "/__admin/runs/{id}/report", a.showReport, "the report of a run as a page", nil, nil, ok(htmlMedia)},
-		{withToken, "GET", "/__admin/runs/{id}/totals", a.showTotals, "the totals of a run, in a form that adds up exactly over replicas",
+		{withToken, "GET", "/__admin/runs/{id}/totals", a.showTotals, "the totals of a run, in a form that can be added up exactly across replicas",
 			[]parameter{{"after", "number", "only points of the timeline that end after this second of the run"}}, nil, ok(runs.Totals{})},
 	}
 }
@@ -91,7 +91,7 @@ func (a *Admin) runTable() []route {
 // fleetTable returns the requests about all replicas.
 func (a *Admin) fleetTable() []route {
 	configuration := []any{"application/yaml", "application/json", "application/edn"}
-	here := parameter{"here", "boolean", "true asks no other replica"}
+	here := parameter{"here", "boolean", "if true, no other replica is asked"}
 	hdr := parameter{"hdr", "boolean", "true adds distributions in the form of HdrHistogram"}
 	return []route{
 		{withToken, "GET", fleetPath, a.ofFleet(a.showFleet), "the replicas, and whether they agree", nil, nil, ok(fleet.Overview{})},

@@ -23,16 +23,16 @@ type shownCounts struct {
 	Out      uint64            `json:"bytes_out" doc:"bytes of response bodies"`
 	Faults   map[string]uint64 `json:"faults,omitempty" doc:"responses with a declared fault, by fault"`
 	Limited  uint64            `json:"limited,omitempty" doc:"requests answered with 429 by a rate limit"`
-	Refused  uint64            `json:"refused,omitempty" doc:"requests answered with 503 by a capacity"`
+	Refused  uint64            `json:"refused,omitempty" doc:"requests answered with 503 because the queue of a capacity was full"`
 	Received uint64            `json:"messages_received,omitempty" doc:"WebSocket messages received"`
 	Sent     uint64            `json:"messages_sent,omitempty" doc:"WebSocket messages sent"`
 
 	Total          verdict.Spread  `json:"total" doc:"the response time"`
-	Service        verdict.Spread  `json:"service" doc:"the server's own time: without injected latency, its error, and upstream"`
+	Service        verdict.Spread  `json:"service" doc:"the server's own time, without the injected latency, its lateness, and the wait for upstreams"`
 	Upstream       *verdict.Spread `json:"upstream,omitempty" doc:"the wait for bodies from URLs and for upstreams, of requests that had to wait"`
 	UpstreamWait   *verdict.Spread `json:"upstream_wait,omitempty" doc:"the wait for a free connection to an upstream, of requests that had to wait"`
 	Injected       *verdict.Spread `json:"injected,omitempty" doc:"the declared latency"`
-	InjectionError *verdict.Spread `json:"injection_error,omitempty" doc:"how much later than declared responses were ready"`
+	InjectionError *verdict.Spread `json:"injection_error,omitempty" doc:"how much later than the declared latency the responses were ready"`
 }
 
 func shownCountsOf(c *record.EndpointCounts) shownCounts {

@@ -227,7 +227,7 @@ func TestListener_AnEditAndSIGHUPReloadOnce(t *testing.T) {
 	p.Signal(syscall.SIGHUP)
 	p.WaitLine(n, "configuration reloaded", "SIGHUP")
 	p.Get("/a").Want(t, 200, "new")
-	for quiet := time.After(5 * watchEvery); ; { // a second reload would happen within this time
+	for quiet := time.After(3 * watchEvery); ; { // a second reload would happen within this time
 		p.Mu.Lock()
 		lines, more := p.Lines[n:], p.More
 		p.Mu.Unlock()
@@ -267,4 +267,4 @@ func TestListener_ASignalDoesNotWaitForAReload(t *testing.T) {
 }
 
 // watchEvery is how often the program checks its files.
-const watchEvery = 200 * time.Millisecond
+const watchEvery = 500 * time.Millisecond

@@ -175,6 +175,25 @@ func TestReload_ABrokenChangeIsLoggedWithAllItsErrorsAndTheLastGoodOneServed(t *
 	}
 }
 
+// A recording that cannot be written is an error of the configuration, although its file is valid.
+func TestReload_ARecordingThatCannotBeWrittenIsLogged(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	upstream := `- upstream: {name: real, url: "http://127.0.0.1:1"%s}` + "\n"
+	file := harness.WriteFile(t, dir, "mock.yml", fmt.Sprintf(upstream, "")+"- endpoint: {path: /a, response: {body: old}}\n")
+	p := harness.Start(t, "-c", file, "--admin", "127.0.0.1:0")
+	taken := harness.WriteFile(t, dir, "taken", "not a directory")
+	harness.WriteFile(t, dir, "mock.yml", fmt.Sprintf(upstream, ", record: {to: "+taken+"}")+
+		"- endpoint: {path: /a, response: {body: new}}\n- endpoint: {path: /b, response: {proxy: real}}\n")
+	p.Signal(syscall.SIGHUP)
+	p.WaitLine(0, "ERROR", "configuration not reloaded", taken)
+	p.WaitLine(0, "the last good configuration stays in service")
+	p.Get("/a").Want(t, 200, "old")
+	if harness.Value(t, harness.Scrape(t, harness.AdminOf(p)), "mockserver_configuration_last_successful") != 0 {
+		t.Error("the metrics report that the last configuration is served")
+	}
+}
+
 func TestReload_AnEmptyListIsNoMistake(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

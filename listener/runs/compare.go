@@ -77,7 +77,7 @@ type Differences struct {
 	UpstreamP99       Pair `json:"upstream_p99" doc:"99th percentile of the wait for bodies from URLs" row:"Upstream p99" unit:"ms"`
 	InjectedP50       Pair `json:"injected_p50" doc:"median of the declared latency" row:"Injected p50" unit:"ms"`
 	InjectedP99       Pair `json:"injected_p99" doc:"99th percentile of the declared latency" row:"Injected p99" unit:"ms"`
-	InjectionErrorP99 Pair `json:"injection_error_p99" doc:"how much later than declared responses were ready, 99th percentile" row:"Injection error p99" unit:"ms"`
+	InjectionErrorP99 Pair `json:"injection_error_p99" doc:"how much later than the declared latency the responses were ready, 99th percentile" row:"Injection error p99" unit:"ms"`
 }
 
 // Pair is one figure of two runs. The side of a run that does not have the figure is nil.

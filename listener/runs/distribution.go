@@ -19,7 +19,7 @@ type Histograms struct {
 	Own            []Bucket `json:"own" doc:"the server's own time"`
 	Upstream       []Bucket `json:"upstream" doc:"the wait for bodies from URLs"`
 	Injected       []Bucket `json:"injected" doc:"the declared latency"`
-	InjectionError []Bucket `json:"injection_error" doc:"how much later than declared responses were ready"`
+	InjectionError []Bucket `json:"injection_error" doc:"how much later than the declared latency the responses were ready"`
 	WebhookLag     []Bucket `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
 }
 
@@ -52,7 +52,7 @@ type Percentiles struct {
 	Own            []Percentile `json:"own" doc:"the server's own time"`
 	Upstream       []Percentile `json:"upstream" doc:"the wait for bodies from URLs"`
 	Injected       []Percentile `json:"injected" doc:"the declared latency"`
-	InjectionError []Percentile `json:"injection_error" doc:"how much later than declared responses were ready"`
+	InjectionError []Percentile `json:"injection_error" doc:"how much later than the declared latency the responses were ready"`
 	WebhookLag     []Percentile `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
 }
 

@@ -29,7 +29,7 @@ type Point struct {
 	OwnP99            *float64 `json:"own_p99" doc:"99th percentile of the server's own time"`
 	InjectedP50       *float64 `json:"injected_p50" doc:"median of the declared latency; null if nothing was timed"`
 	InjectedP99       *float64 `json:"injected_p99" doc:"99th percentile of the declared latency"`
-	InjectionErrorP99 *float64 `json:"injection_error_p99" doc:"how much later than declared responses were ready, 99th percentile"`
+	InjectionErrorP99 *float64 `json:"injection_error_p99" doc:"how much later than the declared latency the responses were ready, 99th percentile"`
 	WebhookLagP99     *float64 `json:"webhook_lag_p99" doc:"how late first attempts of webhooks were, 99th percentile"`
 	WebhooksPending   float64  `json:"webhooks_pending" doc:"highest number of pending webhooks"`
 	SchedulerP99      *float64 `json:"scheduler_p99" doc:"how long goroutines that could run waited, 99th percentile"`

@@ -172,15 +172,15 @@ type EndpointReport struct {
 	verdict.ErrorKinds
 	Faults         map[string]uint64 `json:"faults" doc:"responses with a declared fault, by fault"`
 	Limited        uint64            `json:"limited" doc:"requests answered with 429 by a rate limit"`
-	Refused        uint64            `json:"refused" doc:"requests answered with 503 by a capacity"`
+	Refused        uint64            `json:"refused" doc:"requests answered with 503 because the queue of a capacity was full"`
 	In             uint64            `json:"bytes_in" doc:"bytes of request bodies"`
 	Out            uint64            `json:"bytes_out" doc:"bytes of response bodies"`
 	Total          verdict.Spread    `json:"total" doc:"the response time"`
-	Own            verdict.Spread    `json:"own" doc:"the server's own time: without injected latency, its error, and upstream"`
+	Own            verdict.Spread    `json:"own" doc:"the server's own time, without the injected latency, its lateness, and the wait for upstreams"`
 	Upstream       verdict.Spread    `json:"upstream" doc:"the wait for bodies from URLs, of requests that had to wait"`
 	Declared       *Declared         `json:"declared" doc:"percentiles of the latencies declared at the end, of the requests that have one; null if there is none, and for sequence-hold"`
 	Injected       verdict.Spread    `json:"injected" doc:"the declared latency"`
-	InjectionError verdict.Spread    `json:"injection_error" doc:"how much later than declared responses were ready, as clients see it"`
+	InjectionError verdict.Spread    `json:"injection_error" doc:"how much later than the declared latency the responses were ready, as clients see it"`
 }
 
 // UnmatchedReport describes the requests with one method, host and path that matched no endpoint.

@@ -47,7 +47,7 @@ type EndpointTotals struct {
 	Statuses map[int]uint64    `json:"statuses" doc:"responses by status"`
 	Faults   map[string]uint64 `json:"faults" doc:"responses with a declared fault, by fault"`
 	Limited  uint64            `json:"limited" doc:"requests answered with 429 by a rate limit"`
-	Refused  uint64            `json:"refused" doc:"requests answered with 503 by a capacity"`
+	Refused  uint64            `json:"refused" doc:"requests answered with 503 because the queue of a capacity was full"`
 	Broken   uint64            `json:"broken" doc:"answers with status 500 or above in place of what is declared"`
 	In       uint64            `json:"bytes_in" doc:"bytes of request bodies"`
 	Out      uint64            `json:"bytes_out" doc:"bytes of response bodies"`
@@ -57,7 +57,7 @@ type EndpointTotals struct {
 	Own            histogram.Snapshot `json:"own" doc:"the server's own time"`
 	Upstream       histogram.Snapshot `json:"upstream" doc:"the wait for bodies from URLs"`
 	Injected       histogram.Snapshot `json:"injected" doc:"the declared latency"`
-	InjectionError histogram.Snapshot `json:"injection_error" doc:"how much later than declared responses were ready"`
+	InjectionError histogram.Snapshot `json:"injection_error" doc:"how much later than the declared latency the responses were ready"`
 }
 
 func endpointTotals(c *record.EndpointCounts) EndpointTotals {

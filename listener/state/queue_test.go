@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// TestQueues_DoNotGrowWithBases: the queues have about one entry for each row that waits for a move
-// or may expire, however often the base is replaced or a snapshot is restored.
+// TestQueues_DoNotGrowWithBases: however often the base is replaced or a snapshot is restored, a
+// queue has at most about twice as many entries as there are rows that wait for a move or may
+// expire.
 func TestQueues_DoNotGrowWithBases(t *testing.T) {
 	const n = 1000
 	empty := func() *Base { return new(Builder).Base(nil) }

@@ -66,7 +66,7 @@ func (l *reference) admit(now int64) (admitted bool, next int64) {
 }
 
 // Requests at random times are admitted exactly as by the reference.
-func TestQuotas_AdmitAsThePlainReckoningDoes(t *testing.T) {
+func TestQuotas_AdmitAsAPlainComputationDoes(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	for _, algorithm := range policy.LimitAlgorithms {
 		refused := 0

@@ -25,7 +25,7 @@ type Sample struct {
 	Unmatched uint64    `json:"unmatched" doc:"requests that no endpoint answered"`
 	Faults    uint64    `json:"faults" doc:"responses with a declared fault"`
 	Limited   uint64    `json:"limited" doc:"requests answered with 429 by a rate limit"`
-	Refused   uint64    `json:"refused" doc:"requests answered with 503 by a capacity"`
+	Refused   uint64    `json:"refused" doc:"requests answered with 503 because the queue of a capacity was full"`
 	In        uint64    `json:"bytes_in" doc:"bytes of request bodies"`
 	Out       uint64    `json:"bytes_out" doc:"bytes of response bodies"`
 
@@ -40,11 +40,11 @@ type Sample struct {
 	InFlight    int64 `json:"in_flight" doc:"requests in flight at its end"`
 
 	Total          Spread `json:"total" doc:"the response time"`
-	Own            Spread `json:"own" doc:"the server's own time: without injected latency, its error, and upstream"`
+	Own            Spread `json:"own" doc:"the server's own time, without the injected latency, its lateness, and the wait for upstreams"`
 	Upstream       Spread `json:"upstream" doc:"the wait for bodies from URLs and for upstreams, of requests that had to wait"`
 	UpstreamWait   Spread `json:"upstream_wait" doc:"the wait for a free connection to an upstream, of requests that had to wait"`
 	Injected       Spread `json:"injected" doc:"the declared latency"`
-	InjectionError Spread `json:"injection_error" doc:"how much later than declared responses were ready, as clients see it"`
+	InjectionError Spread `json:"injection_error" doc:"how much later than the declared latency the responses were ready, as clients see it"`
 
 	WebhookLag       Spread  `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
 	WebhooksSent     int64   `json:"webhooks_sent" doc:"webhooks that were delivered"`

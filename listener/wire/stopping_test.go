@@ -122,7 +122,7 @@ func TestRead_AfterTheEnd(t *testing.T) {
 }
 
 // CloseAll is called while a connection is being accepted.
-func TestAdopt_AfterCloseAllClosesToo(t *testing.T) {
+func TestAdopt_AfterCloseAllClosesTheConnection(t *testing.T) {
 	peer, inner := net.Pipe()
 	if err := peer.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		t.Fatal(err)
@@ -139,7 +139,7 @@ func TestAdopt_AfterCloseAllClosesToo(t *testing.T) {
 }
 
 // The code that serves a connection also closes it, which is not an error after CloseAll.
-func TestConnection_ClosedTwiceIsNoFailure(t *testing.T) {
+func TestConnection_ClosingTwiceIsNoError(t *testing.T) {
 	client, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

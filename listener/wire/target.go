@@ -9,7 +9,7 @@ import (
 var (
 	fragment     = bad("the request target contains a fragment (#), which only the client uses")
 	spacedTarget = bad("the request target contains a space")
-	badTarget    = bad("the request target is neither a path nor a URL of http or https; * is for OPTIONS")
+	badTarget    = bad("the request target is neither a path nor an http or https URL; * is allowed only for OPTIONS")
 	badAuthority = bad("the URL in the request target has no valid host; expected HOST or HOST:PORT")
 	oddTarget    = bad("the request target contains a byte that is not printable ASCII (expected percent-encoding, such as %C3%A9)")
 	badConnect   = bad("the request target of CONNECT is not in the form HOST:PORT")

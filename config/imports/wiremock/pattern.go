@@ -189,7 +189,7 @@ func equalToJSON(operand string, value, of *syntax.Node) (condition, narrower st
 // finds.
 func jsonPath(operand string, value *syntax.Node, depth int) (string, string, error) {
 	if operand != "body" {
-		return "", "", errors.New("matchesJsonPath of anything but the body cannot be expressed")
+		return "", "", errors.New("matchesJsonPath can be expressed only for the body")
 	}
 	if value.Kind != syntax.MapNode {
 		return language.JSONPathHolds("json-params", text(value))

@@ -76,7 +76,7 @@ func Try(t testing.TB, read Reader, s *draft.Source, opts draft.Options) (*Made,
 	return m, nil
 }
 
-// Serve serves what was made until the test ends, and returns its URL.
+// Serve serves the result until the test ends, and returns its URL.
 func (m *Made) Serve(t testing.TB) string {
 	return listenertest.Start(t, m.spec, listener.Options{}).URL()
 }
