@@ -52,6 +52,8 @@ func (x *Exchange) findHead() (end int, err error) {
 		}
 		at := from + i
 		switch {
+		case at >= maxHead: // however the bytes arrived
+			return 0, errHead
 		case at == line || head[at-1] != '\r':
 			return 0, errLineEnd
 		case at-1 == line && line == 0:

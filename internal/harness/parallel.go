@@ -6,9 +6,6 @@ import (
 	"strconv"
 )
 
-// atOnce is how many tests run at the same time for each processor.
-const atOnce = 6
-
 // MoreAtOnce makes several tests for each processor run at the same time, unless -parallel sets the
 // number: tests of the program spend most of their time waiting for it. TestMain calls it.
 func MoreAtOnce(each int) {
