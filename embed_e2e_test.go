@@ -120,7 +120,7 @@ func TestProgram_DoesNotImportTesting(t *testing.T) {
 	}
 	packages := strings.Fields(string(out))
 	for _, p := range packages {
-		if p == "testing" || strings.HasPrefix(p, "testing/") || strings.Contains(p, "listenertest") || strings.Contains(p, "goleak") {
+		if p == "testing" || strings.HasPrefix(p, "testing/") || strings.Contains(p, "listenertest") || strings.Contains(p, "programtest") || strings.Contains(p, "goleak") {
 			t.Errorf("the program imports %s", p)
 		}
 	}

@@ -23,7 +23,7 @@ import (
 
 // notRun lists the commands of the manual that this test leaves out, and the reasons.
 var notRun = []struct{ command, why string }{
-	{`^(\w+=\S+ )?docker `, "it needs Docker; container_e2e_test.go holds the Dockerfile and the files of deploy/"},
+	{`^(\w+=\S+ )?docker `, "it needs Docker; deploy/container_test.go has tests of the Dockerfile and the files of deploy/"},
 	{`^kubectl `, "it needs a cluster"},
 	{`^helm `, "it needs a cluster; deploy/chart_test.go renders the chart with the files of the page"},
 	{`^(\w+=\S+ )?go test `, "it runs the tests, of which this is one"},

@@ -87,5 +87,8 @@ func (s *Server) serveRows(a *answer, c *call) bool {
 		c.reply.Status = a.declared
 	}
 	a.addHeaders(c)
+	if a.typeDeclared {
+		c.reply.ContentType = a.contentType
+	}
 	return true
 }

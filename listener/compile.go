@@ -210,6 +210,9 @@ func (c *compiler) answer(e *config.Endpoint, scope *renderer.Scope) (answer, sy
 	var wrong syntax.Problems
 	a.proxy, wrong = c.proxy(e, scope)
 	problems = append(problems, wrong...)
+	if a.proxy != nil {
+		a.proxy.set = a.fieldNames()
+	}
 	if a.proxy != nil && !a.proxy.missing {
 		return a, problems
 	}

@@ -16,7 +16,6 @@ import (
 	"mockserver/fetcher/upstream"
 	"mockserver/internal/ascii"
 	"mockserver/internal/json"
-	"mockserver/internal/semantics"
 	"mockserver/internal/wording"
 	"mockserver/listener/record"
 	"mockserver/listener/recording"
@@ -87,11 +86,6 @@ func (c *compiler) proxy(e *config.Endpoint, scope *renderer.Scope) (*proxy, syn
 		var text string
 		text, p.path, problems = renderer.CompileText(declared.Path, renderer.URL, scope)
 		p.fixed = []byte(text)
-	}
-	for _, h := range e.Response.Headers {
-		if !semantics.ServerSets(h.Name) {
-			p.set = append(p.set, h.Name)
-		}
 	}
 	return p, problems
 }

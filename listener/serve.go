@@ -87,13 +87,13 @@ func (s *Server) disturb(a *answer, c *call, notify bool) {
 		}
 	}
 	begun := c.arrival()
-	held := occupied{capacity: a.rules.Capacity()}
-	if held.capacity != nil {
-		if begun, ok = held.capacity.Enter(c.waiter(), begun, &c.reply, &c.trace); !ok {
+	held := traffic.Held{Capacity: a.rules.Capacity()}
+	if held.Capacity != nil {
+		if begun, ok = held.Capacity.Enter(c.waiter(), begun, &c.reply, &c.trace); !ok {
 			return
 		}
-		held.begun = time.Now()
-		defer held.leave()
+		held.Begun = time.Now()
+		defer held.Leave()
 	}
 	drawn := a.rules.Draw(&c.Request) // before the reply, which may also draw random numbers
 	c.whole = drawn.Fault != nil
@@ -112,41 +112,17 @@ func (s *Server) disturb(a *answer, c *call, notify bool) {
 		c.trace.Instead = drawn.Instead.Refusal.Code
 	}
 	if drawn.Timed {
-		held.waits(begun, drawn.Length)
+		held.Waits(begun, drawn.Length)
 		if !c.wait(a.rules, begun, drawn.Length) {
-			held.ends = time.Time{}
+			held.Ends = time.Time{}
 			return
 		}
 	}
 	if given != nil && notify {
 		s.notify(given, c)
 	}
-	if drawn.Fault != nil && c.spoil(drawn.Fault, held.capacity) {
-		held.capacity = nil // it is freed later
-	}
-}
-
-// occupied is a place of a capacity that a request holds.
-type occupied struct {
-	capacity *traffic.Capacity // nil for none
-	begun    time.Time
-	ends     time.Time // when the place is due to be freed; zero means when leave is called
-}
-
-// waits sets the time at which the place is due to be freed: after the latency or, if that takes
-// longer, after the work.
-func (p *occupied) waits(since time.Time, latency time.Duration) {
-	if p.capacity != nil {
-		p.ends = since.Add(max(latency, time.Since(p.begun)))
-	}
-}
-
-func (p *occupied) leave() {
-	if p.ends.IsZero() {
-		p.ends = time.Now()
-	}
-	if p.capacity != nil {
-		p.capacity.Leave(p.ends)
+	if drawn.Fault != nil && c.spoil(drawn.Fault, held.Capacity) {
+		held.Capacity = nil // it is freed later
 	}
 }
 

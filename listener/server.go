@@ -352,9 +352,9 @@ func (s *Server) listen() error {
 }
 
 // Apply compiles spec and serves it from the next request on: once it returns, no new request is
-// answered from the previous one. If spec is invalid, the error is a config.Problems; another error
-// is that of a recording that cannot be written. The previous specification then stays in service.
-// After Shutdown the error is ErrStopped. The spec may also be used for other servers.
+// answered from the previous one. If spec is invalid, or one of its recordings cannot be written, the
+// error is a config.Problems, and the previous specification stays in service. After Shutdown the
+// error is ErrStopped. The spec may also be used for other servers.
 func (s *Server) Apply(spec *config.Spec) error {
 	s.applying.Lock()
 	defer s.applying.Unlock()
@@ -370,6 +370,9 @@ func (s *Server) apply(spec *config.Spec, told syntax.Problems) error {
 	err := problems.Err()
 	if err == nil {
 		err = s.compiler.recordings.Follow(spec.Upstreams)
+		if served := s.snapshot.Load(); err != nil && served != nil {
+			_ = s.compiler.recordings.Follow(served.spec.Upstreams) // they are recorded as before
+		}
 	}
 	s.applied.note(err)
 	if err != nil {

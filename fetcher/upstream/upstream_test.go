@@ -89,6 +89,22 @@ func whole(u *Upstream, a *Asked) (status int, body string, err error) {
 	return x.Status, string(b), nil
 }
 
+// Whether a head is too large does not depend on how its bytes arrive.
+func TestDo_TheLimitOfAHeadIsExact(t *testing.T) {
+	const ok, end = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nA: ", "\r\n\r\n"
+	for size, want := range map[int]error{maxHead: nil, maxHead + 1: errHead} {
+		for _, lines := range []int{1, 100} {
+			head := ok + strings.Repeat("b\r\nA: ", lines-1)
+			url, _ := scripted(t, head+strings.Repeat("b", size-len(head)-len(end))+end)
+			r := request("POST /", "", "")
+			if status, _, err := whole(made(t, url, ""), &Asked{Request: r}); !errors.Is(err, want) || err == nil && status != 200 {
+				t.Errorf("a head of %d bytes in %d lines: got %d, %v, want %v", size, lines, status, err, want)
+			}
+			matcher.Release(r)
+		}
+	}
+}
+
 // If two readers could disagree about where an answer ends or what its headers are, no part of it
 // is passed on.
 func TestDo_MalformedAnswersAreRefused(t *testing.T) {

@@ -202,7 +202,11 @@ func (p *Process) Signal(s syscall.Signal) {
 	case p.Cmd == nil && !slices.Contains([]syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM}, s):
 		p.T.Fatalf("no program can handle %v: call NeedsProcess before it starts", s)
 	case p.Cmd == nil:
-		p.signals <- s
+		select {
+		case p.signals <- s:
+		case <-p.Exited:
+			p.T.Fatal("the program has exited")
+		}
 		return
 	}
 	if err := p.Cmd.Process.Signal(s); err != nil {

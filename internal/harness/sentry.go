@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -136,12 +135,7 @@ func (h *SentryHost) Kinds() map[string]int {
 // Free returns an address of the loopback interface on which nothing listens.
 func Free(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
+	return UnusedAddresses(t, 1)[0]
 }
 
 // Reporting launches the program with a DSN and waits until it listens.

@@ -157,7 +157,6 @@ func TestedWays() map[string]string {
 func StartBy(t *testing.T, way string, args ...string) *Process {
 	t.Helper()
 	transport := client.Transport.(*http.Transport).Clone()
-	t.Cleanup(transport.CloseIdleConnections)
 	transport.Protocols = new(http.Protocols)
 	transport.Protocols.SetHTTP1(way == "http" || way == "https")
 	transport.Protocols.SetHTTP2(way == "h2")
@@ -166,11 +165,13 @@ func StartBy(t *testing.T, way string, args ...string) *Process {
 	own.Transport = transport
 	if way == "http" || way == "h2c" {
 		p := Start(t, args...)
+		t.Cleanup(transport.CloseIdleConnections) // before the program ends, which would wait for them
 		p.client = &own
 		return p
 	}
 	dir := t.TempDir()
 	p := Start(t, append(args, "--tls", "auto", "--tls-dir", dir)...)
+	t.Cleanup(transport.CloseIdleConnections)
 	text, err := os.ReadFile(filepath.Join(dir, "ca.pem"))
 	if err != nil {
 		t.Fatal(err)

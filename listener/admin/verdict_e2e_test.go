@@ -77,6 +77,7 @@ func busyLoop(t *testing.T) (cmd *exec.Cmd, stop func()) {
 // bytes come back late, and the verdict names the possible cause. If the test itself runs under a
 // quota, or on only some of the CPUs, the verdict names that as the cause.
 func TestVerdict_AStarvedProcessIsNotTrusted(t *testing.T) {
+	harness.NeedsProcess(t) // it gets no CPU
 	p, admin := harness.Administered(t, timed)
 	for range 4 * runtime.NumCPU() {
 		busyLoop(t)

@@ -361,6 +361,25 @@ func TestResource_TemplatesAndOn(t *testing.T) {
 	})
 }
 
+// A declared Content-Type replaces that of a resource's own answer, whether it is the same for every
+// request or a template.
+func TestResource_ADeclaredContentTypeIsSent(t *testing.T) {
+	c, _ := serve(t, `
+- resource:
+    path: /things
+    new-key: int
+    on:
+      list: {headers: {Content-Type: application/vnd.list+json}}
+      create: {headers: {Content-Type: "application/vnd.{{query-params.of}}+json"}}
+`)
+	for request, want := range map[string]string{"GET /things": "application/vnd.list+json", "POST /things?of=one {}": "application/vnd.one+json"} {
+		resp, _ := c.exchange(request)
+		if got := resp.Header.Values("Content-Type"); resp.StatusCode >= 300 || len(got) != 1 || got[0] != want {
+			t.Errorf("%s: got %d, %q, want %s", request, resp.StatusCode, got, want)
+		}
+	}
+}
+
 // TestResource_SeveralAnswers: a response without a body has the rows as its body; a response with
 // a body is sent as declared, and then the operation is not performed.
 func TestResource_SeveralAnswers(t *testing.T) {

@@ -176,21 +176,44 @@ func TestReload_ABrokenChangeIsLoggedWithAllItsErrorsAndTheLastGoodOneServed(t *
 }
 
 // A recording that cannot be written is an error of the configuration, although its file is valid.
+// Other recordings go on.
 func TestReload_ARecordingThatCannotBeWrittenIsLogged(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	upstream := `- upstream: {name: real, url: "http://127.0.0.1:1"%s}` + "\n"
-	file := harness.WriteFile(t, dir, "mock.yml", fmt.Sprintf(upstream, "")+"- endpoint: {path: /a, response: {body: old}}\n")
+	upstreams := func(first, second string) string {
+		return `- upstream: {name: one, url: "http://127.0.0.1:1", record: {to: ` + first + "}}\n" +
+			`- upstream: {name: two, url: "http://127.0.0.1:1"` + second + "}\n" +
+			"- endpoint: {path: /one, response: {proxy: one}}\n- endpoint: {path: /two, response: {proxy: two}}\n"
+	}
+	old, changed := filepath.Join(dir, "old"), filepath.Join(dir, "changed")
+	file := harness.WriteFile(t, dir, "mock.yml", upstreams(old, "")+"- endpoint: {path: /a, response: {body: old}}\n")
 	p := harness.Start(t, "-c", file, "--admin", "127.0.0.1:0")
+	admin := harness.AdminOf(p)
 	taken := harness.WriteFile(t, dir, "taken", "not a directory")
-	harness.WriteFile(t, dir, "mock.yml", fmt.Sprintf(upstream, ", record: {to: "+taken+"}")+
-		"- endpoint: {path: /a, response: {body: new}}\n- endpoint: {path: /b, response: {proxy: real}}\n")
+	harness.WriteFile(t, dir, "mock.yml", upstreams(changed, ", record: {to: "+taken+"}")+"- endpoint: {path: /a, response: {body: new}}\n")
 	p.Signal(syscall.SIGHUP)
-	p.WaitLine(0, "ERROR", "configuration not reloaded", taken)
+	p.WaitLine(0, "ERROR", "configuration not reloaded", "mock.yml:2:", "cannot record to "+taken)
 	p.WaitLine(0, "the last good configuration stays in service")
 	p.Get("/a").Want(t, 200, "old")
-	if harness.Value(t, harness.Scrape(t, harness.AdminOf(p)), "mockserver_configuration_last_successful") != 0 {
+	if harness.Value(t, harness.Scrape(t, admin), "mockserver_configuration_last_successful") != 0 {
 		t.Error("the metrics report that the last configuration is served")
+	}
+	admin.Do("POST", "/__admin/reload", "").Refusal(t, 422, "invalid_configuration")
+	var list struct {
+		Recordings []struct {
+			Upstream, To string
+			Running      bool
+		}
+	}
+	admin.Get("/__admin/recordings").Into(t, 200, &list)
+	running := ""
+	for _, r := range list.Recordings {
+		if r.Running {
+			running += r.Upstream + " " + r.To
+		}
+	}
+	if running != "one "+old {
+		t.Errorf("running are %q, want the recording of one in %s", running, old)
 	}
 }
 

@@ -200,7 +200,6 @@ func TestWebhook_OfPipelinedRequests(t *testing.T) {
 // A client that keeps its connection open after its last answer, so that the server reads and
 // discards its input for a while, delays no webhook.
 func TestWebhook_IsNotHeldUpByWhatIsDiscarded(t *testing.T) {
-	t.Parallel()
 	target := harness.NewHookTarget(t, nil)
 	p := harness.Serving(t, harness.WithHook("/a", target.URL+"/a", "")+fmt.Sprintf(marker, target.URL))
 	conn := raw(p, "POST /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 0\r\n\r\nmore")

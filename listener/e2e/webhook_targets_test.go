@@ -49,12 +49,7 @@ func say(conn net.Conn, text string) { _, _ = io.WriteString(conn, text) } // th
 // nobody returns an address that refuses connections.
 func nobody(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return "http://" + l.Addr().String()
+	return "http://" + harness.UnusedAddresses(t, 1)[0]
 }
 
 const okAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
@@ -147,6 +142,7 @@ func TestWebhook_WhatTargetsDo(t *testing.T) {
 // all the others are still waiting.
 func TestWebhook_ADeadTargetBesideALiveOne(t *testing.T) {
 	t.Parallel()
+	harness.NeedsProcess(t) // it has many descriptors
 	const dead, live = 3000, 100
 	target := harness.NewHookTarget(t, nil)
 	p := harness.Serving(t, harness.WithHook("/dead", harness.Mute(t), ", timeout: 1h")+harness.WithHook("/live", target.URL, ", body: {n: '{{query-params.n}}'}"), "--grace", "10ms")

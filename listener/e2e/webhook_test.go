@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -222,7 +221,6 @@ func TestWebhook_Conditions(t *testing.T) {
 
 // Each of several webhooks has its own condition, delay and texts.
 func TestWebhook_SeveralOfOneEndpoint(t *testing.T) {
-	t.Parallel()
 	target := harness.NewHookTarget(t, nil)
 	p := harness.Serving(t, fmt.Sprintf(`- endpoint:
     method: POST
@@ -277,21 +275,16 @@ func TestWebhook_RetriesAndSignatures(t *testing.T) {
 // A chain of webhooks that trigger each other stops at depth 10.
 func TestWebhook_ALoopIsCut(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close()
+	port := harness.PortOf(t, harness.UnusedAddresses(t, 1)[0])
 	target := harness.NewHookTarget(t, nil)
 	p := harness.Serving(t, fmt.Sprintf(`- endpoint:
     method: POST
     path: /loop
     response: {}
     webhooks:
-      - {url: "http://127.0.0.1:%d/loop", method: POST, sleep-time: 0}
+      - {url: "http://127.0.0.1:%s/loop", method: POST, sleep-time: 0}
       - {url: "%s/seen", method: POST, sleep-time: 0}
-`, port, target.URL), "--port", fmt.Sprint(port))
+`, port, target.URL), "--port", port)
 	p.Do("POST", "/loop", "")
 	depths := map[string]bool{}
 	for range 10 {

@@ -444,6 +444,7 @@ func TestWebSocket_AClientThatDoesNotAnswerTheCloseIsLeft(t *testing.T) {
 
 func TestWebSocket_AThousandConnectionsAtOnce(t *testing.T) {
 	t.Parallel()
+	harness.NeedsProcess(t) // it has many descriptors
 	p := harness.Serving(t, "- websocket: {path: '/echo/:n', on-message: [{pattern: '.*', response: '{{path-params.n}}: {{message}}'}]}\n")
 	const connections, messages = 1000, 5
 	var clients sync.WaitGroup

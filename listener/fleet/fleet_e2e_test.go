@@ -651,6 +651,7 @@ func TestFleetRun_RefusesAndWaits(t *testing.T) {
 // report.
 func TestFleet_ProcessesShareAPort(t *testing.T) {
 	t.Parallel()
+	harness.NeedsProcess(t) // a port is shared by processes
 	ports, shared := harness.UnusedAddresses(t, 2), harness.UnusedAddresses(t, 1)[0]
 	_, port, _ := strings.Cut(shared, ":")
 	code, _, stderr := harness.Refused(t, nil, "-c", harness.WriteFile(t, t.TempDir(), "m.yml", configuration), "--reuse-port=maybe")

@@ -25,7 +25,9 @@ import (
 	"mockserver/listener/logging"
 )
 
-// Process is what the program uses from its process, except files and the working directory.
+// Process is what the program uses from its process, except files, the working directory and the
+// proxy variables of net/http. bench also starts the file of the process and passes its environment
+// on.
 type Process struct {
 	Args    []string // without the name of the program
 	Env     func(name string) (value string, found bool)
@@ -35,7 +37,7 @@ type Process struct {
 	Stdout  io.Writer
 	Stderr  io.Writer
 	Build   settings.Build
-	// Fit sets limits of the process once a server runs; nil for none.
+	// Fit sets limits of the process before a server starts, which reads them; nil for none.
 	Fit func(*slog.Logger)
 	// Trim gives back to the system the memory that reading a configuration took; nil to keep it.
 	Trim func()
@@ -55,7 +57,7 @@ const watchInterval = 500 * time.Millisecond
 // Run runs the program until its command ends, and returns the exit code. After a second signal to
 // stop, parts of the server may still be ending.
 func Run(of Process) int {
-	if command := other(of); command != nil {
+	if command := commandOf(of); command != nil {
 		return command(of.Args[1:])
 	}
 	set, err := settings.Read(of.Args, func(name string) string {
@@ -91,8 +93,11 @@ func Run(of Process) int {
 		return say.cannotStart(err)
 	}
 	defer p.admin.CloseSoon()
+	if of.Fit != nil && set.Command == "serve" {
+		of.Fit(log)
+	}
 	code := exitOK
-	if s := unless(of.Signals, func() { code = p.begin(say) }); s != nil {
+	if s := unless(of.Signals, func() { code = p.begin(say) }, p.discard); s != nil {
 		log.Error("stopped while loading", "signal", s.String())
 		return exitFailed
 	}
@@ -102,17 +107,14 @@ func Run(of Process) int {
 	p.files.Attach(p.server) // first: the admin address may reload from then on
 	p.admin.Attach(p.server)
 	p.announce(p.server.Spec())
-	if of.Fit != nil {
-		of.Fit(log)
-	}
 	if of.Trim != nil {
 		of.Trim()
 	}
 	return p.serve(of.Signals)
 }
 
-// other returns the command that the arguments begin with, if it reads its arguments by itself.
-func other(of Process) func(args []string) int {
+// commandOf returns the command that the arguments begin with, if it reads its arguments by itself.
+func commandOf(of Process) func(args []string) int {
 	if len(of.Args) == 0 {
 		return nil
 	}
@@ -153,6 +155,13 @@ func (p *program) begin(say speaker) (code int) {
 	return exitOK
 }
 
+// discard closes a server that started too late.
+func (p *program) discard() {
+	if p.server != nil {
+		_ = p.server.Close() // nothing has been served
+	}
+}
+
 // adminOptions returns the options of the admin address that are not settings.
 func (p *program) adminOptions() admin.Options {
 	return admin.Options{
@@ -184,8 +193,9 @@ func (p *program) announce(spec *config.Spec) {
 	}
 }
 
-// unless runs work. If a signal to stop arrives first, it returns early, with that signal.
-func unless(signals <-chan os.Signal, work func()) os.Signal {
+// unless runs work. If a signal to stop arrives first, it returns early, with that signal, and late
+// runs once work has ended.
+func unless(signals <-chan os.Signal, work, late func()) os.Signal {
 	done := make(chan struct{})
 	go func() {
 		work()
@@ -197,6 +207,10 @@ func unless(signals <-chan os.Signal, work func()) os.Signal {
 			return nil
 		case s := <-signals:
 			if s != syscall.SIGHUP {
+				go func() {
+					<-done
+					late()
+				}()
 				return s
 			}
 		}

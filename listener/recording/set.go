@@ -81,7 +81,8 @@ func Check(u *config.Upstream, scope *renderer.Scope) syntax.Problems {
 }
 
 // Follow begins and ends recordings, so that those that upstreams declare are running. A recording
-// that a request started continues as long as its upstream is declared.
+// that a request started continues as long as its upstream is declared. If one cannot begin, the
+// error is a config.Problems, and the others may have begun and ended.
 func (s *Set) Follow(upstreams []config.Upstream) error {
 	declared := map[string]string{}
 	for i := range upstreams {
@@ -93,6 +94,9 @@ func (s *Set) Follow(upstreams []config.Upstream) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
 	for name, t := range s.taps {
 		as, known := declared[name]
 		if !known {
@@ -113,7 +117,7 @@ func (s *Set) Follow(upstreams []config.Upstream) error {
 			continue
 		}
 		if err := s.begin(t, u.Name, u.Dir, *u.Record); err != nil {
-			return err
+			return syntax.Problems{{Pos: u.Record.Pos, Key: u.Record.Key, What: "cannot " + err.Error()}}
 		}
 		t.declared = declared[u.Name]
 	}

@@ -86,3 +86,14 @@ func (a *answer) hasTemplates() bool {
 func (a *answer) hasSpecial() bool {
 	return slices.ContainsFunc(a.headers, func(h header) bool { return reply.IsSpecial(h.name) })
 }
+
+// fieldNames returns the names of the declared headers, which replace those of an upstream.
+func (a *answer) fieldNames() (names []string) {
+	for i := range a.headers {
+		names = append(names, a.headers[i].name)
+	}
+	if a.typeDeclared {
+		names = append(names, "Content-Type")
+	}
+	return names
+}
