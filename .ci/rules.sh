@@ -17,6 +17,8 @@ refuse() { # refuse MESSAGE PATTERN FILES…
 files=$(git ls-files --cached --others --exclude-standard '*.go' | while read -r f; do [ ! -e "$f" ] || echo "$f"; done)
 tests=$(grep '_test\.go$' <<<"$files")
 code=$(grep -v '_test\.go$' <<<"$files")
+# bench passes its environment on to the servers that it starts.
+inside=$(grep -vE '^(main|bench/command|internal/startup/.*|internal/harness/.*|\.ci/.*)\.go$' <<<"$code")
 # In a bubble of testing/synctest, waiting for a duration takes no time.
 # shellcheck disable=SC2086
 waiting=$(grep -L 'testing/synctest' $tests)
@@ -26,6 +28,7 @@ waiting=$(grep -L 'testing/synctest' $tests)
   refuse "a test waits for a condition, it does not sleep" '^[[:space:]]*<-time\.After\(' $waiting
   refuse "no init functions" '^func init\(\)' $code
   refuse "a setting of fasthttp for the whole process is the host program's" 'fasthttp\.Set[A-Z]' $code
+  refuse "only main.go uses the process" 'os\.(Getenv|LookupEnv|Environ|Exit)\(|signal\.Notify|debug\.SetGCPercent' $inside
   refuse "left for later" 'TODO|FIXME|XXX' $code $tests
 }
 exit $status

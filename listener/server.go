@@ -369,10 +369,7 @@ func (s *Server) apply(spec *config.Spec, told syntax.Problems) error {
 	sn, problems := s.compiler.compile(spec)
 	err := problems.Err()
 	if err == nil {
-		err = s.compiler.recordings.Follow(spec.Upstreams)
-		if served := s.snapshot.Load(); err != nil && served != nil {
-			_ = s.compiler.recordings.Follow(served.spec.Upstreams) // they are recorded as before
-		}
+		err = s.record(spec)
 	}
 	s.applied.note(err)
 	if err != nil {
