@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"mockserver/internal/harness/volume"
+
 	"github.com/valyala/fasthttp"
 	"go.uber.org/goleak"
 )
@@ -637,6 +639,7 @@ func TestLoadRateAboveCapacity(t *testing.T) {
 // A server that stalls once also delays the requests that become due during the stall, not only
 // those in flight: latency counts from when a request should have been sent.
 func TestLoadRateStall(t *testing.T) {
+	volume.Only(t)
 	const stall = 300 * time.Millisecond
 	eachGenerator(t, func(t *testing.T, generated func(*Plan) *Plan) {
 		var lock sync.Mutex // held by the request that stalls

@@ -6,11 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"mockserver/internal/harness/volume"
+
 	"go.uber.org/goleak"
 )
 
 // Connections and rate are divided among threads without a remainder.
 func TestLoadThreads(t *testing.T) {
+	volume.Only(t)
 	present := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, present) })
 	s := serveScript(t, answering(map[string]string{"/": okAnswer}))

@@ -86,8 +86,9 @@ func (n *Node) Shown() string {
 	return n.Kind.String()
 }
 
-// Step returns the entry of a map's key and its value or, if the key is followed by [2], the third
-// item of that value; nil if there is none.
+// Step returns the entry for a key of a map, and its value. A key may end in an index: for "a[2]",
+// the third item of the value is returned in its place, if there is one. Both results are nil if
+// there is no such entry.
 func (n *Node) Step(key string) (*Entry, *Node) {
 	e := n.Entry(key)
 	list, index, indexed := strings.Cut(key, "[")
@@ -98,7 +99,7 @@ func (n *Node) Step(key string) (*Entry, *Node) {
 		return nil, nil
 	}
 	value := e.Value
-	if at, err := strconv.Atoi(strings.TrimSuffix(index, "]")); err == nil && at < len(value.Items) {
+	if at, err := strconv.Atoi(strings.TrimSuffix(index, "]")); err == nil && at >= 0 && at < len(value.Items) {
 		value = value.Items[at]
 	}
 	return e, value

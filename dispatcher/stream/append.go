@@ -129,7 +129,7 @@ func (s *Stream) append(requests []*request) error {
 	return nil
 }
 
-// newBatch enters a batch of n entries; it returns nil if there is no log to append to.
+// newBatch registers a batch of n entries; it returns nil if there is no log to append to.
 func (s *Stream) newBatch(n int) *batch {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -29,7 +29,7 @@ const (
 	leaseParts = 5
 )
 
-// hold enters a log whose lease was taken or renewed by a request sent at the given time. The lock
+// hold registers a log whose lease was taken or renewed by a request sent at the given time. The lock
 // must be held.
 func (s *Stream) hold(l *ownedLog, revision uint64, sent time.Time) {
 	s.held[l.name] = l

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"mockserver/internal/harness"
+	"mockserver/internal/harness/volume"
 )
 
 // arrivals collects the webhooks that a target receives: the keys for each text.
@@ -97,6 +98,7 @@ func countersOf(t *testing.T, admin *harness.Process) (c counters) {
 // in its last moments may arrive again. A replica that shuts down normally hands over the webhooks
 // that are not due.
 func TestReplicas_OneIsKilledAndOneEnds(t *testing.T) {
+	volume.Only(t)
 	t.Parallel()
 	target, store := newArrivals(t), location(t, brief)
 	first, _ := replica(t, target.url, store)
@@ -155,6 +157,7 @@ func TestReplicas_OneIsFrozen(t *testing.T) {
 // While the servers are unreachable, webhooks are refused, or kept in memory with fallback=memory.
 // No accepted webhook is lost, and stored webhooks are not sent once the lease has expired.
 func TestReplicas_TheServersAreAway(t *testing.T) {
+	volume.Only(t)
 	t.Parallel()
 	addresses := strings.Split(servers(t), ",")
 	between := harness.NewLink(t, addresses[0])

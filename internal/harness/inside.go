@@ -70,7 +70,7 @@ func RunsInside(t *testing.T) bool {
 
 // lastWord is how long a program may take to stop after the first signal at the end of a test. A
 // second signal then stops it at once.
-const lastWord = 4 * time.Second
+const lastWord = 1500 * time.Millisecond
 
 func launchInside(t *testing.T, environ, args []string) *Process {
 	t.Helper()

@@ -28,7 +28,7 @@ type shownCounts struct {
 	Sent     uint64            `json:"messages_sent,omitempty" doc:"WebSocket messages sent"`
 
 	Total          verdict.Spread  `json:"total" doc:"the response time"`
-	Service        verdict.Spread  `json:"service" doc:"the server's own time, without the injected latency, its lateness, and the wait for upstreams"`
+	Service        verdict.Spread  `json:"service" doc:"the server's own time, excluding the injected latency, any delay beyond it, and the wait for upstreams"`
 	Upstream       *verdict.Spread `json:"upstream,omitempty" doc:"the wait for bodies from URLs and for upstreams, of requests that had to wait"`
 	UpstreamWait   *verdict.Spread `json:"upstream_wait,omitempty" doc:"the wait for a free connection to an upstream, of requests that had to wait"`
 	Injected       *verdict.Spread `json:"injected,omitempty" doc:"the declared latency"`

@@ -176,7 +176,7 @@ type EndpointReport struct {
 	In             uint64            `json:"bytes_in" doc:"bytes of request bodies"`
 	Out            uint64            `json:"bytes_out" doc:"bytes of response bodies"`
 	Total          verdict.Spread    `json:"total" doc:"the response time"`
-	Own            verdict.Spread    `json:"own" doc:"the server's own time, without the injected latency, its lateness, and the wait for upstreams"`
+	Own            verdict.Spread    `json:"own" doc:"the server's own time, excluding the injected latency, any delay beyond it, and the wait for upstreams"`
 	Upstream       verdict.Spread    `json:"upstream" doc:"the wait for bodies from URLs, of requests that had to wait"`
 	Declared       *Declared         `json:"declared" doc:"percentiles of the latencies declared at the end, of the requests that have one; null if there is none, and for sequence-hold"`
 	Injected       verdict.Spread    `json:"injected" doc:"the declared latency"`

@@ -40,7 +40,7 @@ type Sample struct {
 	InFlight    int64 `json:"in_flight" doc:"requests in flight at its end"`
 
 	Total          Spread `json:"total" doc:"the response time"`
-	Own            Spread `json:"own" doc:"the server's own time, without the injected latency, its lateness, and the wait for upstreams"`
+	Own            Spread `json:"own" doc:"the server's own time, excluding the injected latency, any delay beyond it, and the wait for upstreams"`
 	Upstream       Spread `json:"upstream" doc:"the wait for bodies from URLs and for upstreams, of requests that had to wait"`
 	UpstreamWait   Spread `json:"upstream_wait" doc:"the wait for a free connection to an upstream, of requests that had to wait"`
 	Injected       Spread `json:"injected" doc:"the declared latency"`

@@ -43,7 +43,7 @@ func Trim(v, _ Value, _ *matcher.Request) Value {
 // URLEncode returns the text percent-encoded.
 func URLEncode(v, _ Value, r *matcher.Request) Value { return mapText(v, r, escape.AppendPercent) }
 
-// Base64 returns the text in base 64.
+// Base64 returns the text encoded in Base64.
 func Base64(v, _ Value, r *matcher.Request) Value {
 	return mapText(v, r, base64.StdEncoding.AppendEncode)
 }

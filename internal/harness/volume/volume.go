@@ -10,10 +10,10 @@ import (
 // Full reports whether MOCKSERVER_VOLUME_TESTS=1 is set, as .ci/run does.
 func Full() bool { return os.Getenv("MOCKSERVER_VOLUME_TESTS") == "1" }
 
-// Only skips a test that takes many seconds of CPU time, unless tests run at full volume.
+// Only skips a test that takes many seconds, unless tests run at full volume.
 func Only(t testing.TB) {
 	t.Helper()
 	if !Full() {
-		t.Skip("takes many seconds of CPU time; MOCKSERVER_VOLUME_TESTS=1 runs it")
+		t.Skip("takes many seconds; MOCKSERVER_VOLUME_TESTS=1 runs it")
 	}
 }
