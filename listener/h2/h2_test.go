@@ -169,6 +169,11 @@ func TestReset(t *testing.T) {
 	if got := c.response(5); got != "200 hello" {
 		t.Errorf("got %q", got)
 	}
+	for left := 0; left < 1; runtime.Gosched() { // its wait ends before the others are released
+		a.mu.Lock()
+		left = a.left
+		a.mu.Unlock()
+	}
 	close(a.release)
 	if got := c.response(3); got != "200 hello" {
 		t.Errorf("got %q", got)
