@@ -17,10 +17,10 @@ import (
 	"testing"
 	"time"
 
-	"mockserver/internal/harness/volume"
-
 	"github.com/valyala/fasthttp"
 	"go.uber.org/goleak"
+
+	"mockserver/internal/harness/volume"
 )
 
 // scripted is a server that runs a function of the test for each connection.

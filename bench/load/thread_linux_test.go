@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"mockserver/internal/harness/volume"
-
 	"go.uber.org/goleak"
+
+	"mockserver/internal/harness/volume"
 )
 
 // Connections and rate are divided among threads without a remainder.

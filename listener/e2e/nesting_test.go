@@ -15,13 +15,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coder/websocket"
+	"github.com/xuri/excelize/v2"
+
 	"mockserver/config"
 	"mockserver/config/syntax"
 	"mockserver/internal/harness/volume"
 	"mockserver/listener"
-
-	"github.com/coder/websocket"
-	"github.com/xuri/excelize/v2"
 )
 
 // levels is the nesting depth of the texts in these tests.

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"mockserver/internal/harness/volume"
-
 	"go.uber.org/goleak"
+
+	"mockserver/internal/harness/volume"
 )
 
 // accepting accepts connections until the test ends. Connections that are not the probe's are
