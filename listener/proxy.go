@@ -280,15 +280,5 @@ func (s *Server) served(a *answer, c *call, r *recording.Recorder) bool {
 	return true
 }
 
-// record begins and ends recordings, so that those that spec declares are running. If one of them
-// cannot be written, those of the specification in service go on.
-func (s *Server) record(spec *config.Spec) error {
-	err := s.compiler.recordings.Follow(spec.Upstreams)
-	if served := s.snapshot.Load(); err != nil && served != nil {
-		_ = s.compiler.recordings.Follow(served.spec.Upstreams) // their errors were reported when they began
-	}
-	return err
-}
-
 // Recordings returns the recordings of upstreams.
 func (s *Server) Recordings() *recording.Set { return s.compiler.recordings }

@@ -369,7 +369,7 @@ func (s *Server) apply(spec *config.Spec, told syntax.Problems) error {
 	sn, problems := s.compiler.compile(spec)
 	err := problems.Err()
 	if err == nil {
-		err = s.record(spec)
+		err = s.compiler.recordings.Follow(spec.Upstreams)
 	}
 	s.applied.note(err)
 	if err != nil {

@@ -215,6 +215,9 @@ func TestReload_ARecordingThatCannotBeWrittenIsLogged(t *testing.T) {
 	if running != "one "+old {
 		t.Errorf("running are %q, want the recording of one in %s", running, old)
 	}
+	if files, err := filepath.Glob(filepath.Join(old, "*.zst")); len(files) != 1 || err != nil {
+		t.Errorf("the recording was interrupted: %q, %v", files, err)
+	}
 }
 
 func TestReload_AnEmptyListIsNoMistake(t *testing.T) {

@@ -82,70 +82,91 @@ func Check(u *config.Upstream, scope *renderer.Scope) syntax.Problems {
 
 // Follow begins and ends recordings, so that those that upstreams declare are running. A recording
 // that a request started continues as long as its upstream is declared. If one cannot begin, the
-// error is a config.Problems, and the others may have begun and ended.
+// error is a config.Problems, and the recordings are as they were, unless one was to begin anew in the
+// same directory.
 func (s *Set) Follow(upstreams []config.Upstream) error {
-	declared := map[string]string{}
-	for i := range upstreams {
-		u := &upstreams[i]
-		declared[u.Name] = ""
-		if u.Record != nil {
-			declared[u.Name] = u.Fingerprint()
-		}
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil
 	}
-	for name, t := range s.taps {
-		as, known := declared[name]
-		if !known {
-			t.url = ""
-		}
-		if t.Recorder() != nil && (!known || t.declared != "" && t.declared != as) {
-			s.end(t)
+	begun, err := s.openNew(upstreams)
+	if err != nil {
+		return err
+	}
+	declared := map[*Tap]*config.Upstream{}
+	for i := range upstreams {
+		if t := s.taps[upstreams[i].Name]; t != nil {
+			declared[t] = &upstreams[i]
 		}
 	}
-	for i := range upstreams {
-		u := &upstreams[i]
-		t := s.taps[u.Name]
-		if t == nil { // no endpoint uses it
-			continue
+	for _, t := range s.taps {
+		u, r := declared[t], begun[t]
+		t.url = ""
+		if u != nil {
+			t.url = u.URL.Value
 		}
-		t.url = u.URL.Value
-		if u.Record == nil || t.Recorder() != nil {
-			continue
+		if t.Recorder() != nil && (u == nil || r != nil || u.Record == nil && t.declared != "") {
+			s.end(t)
 		}
-		if err := s.begin(t, u.Name, u.Dir, *u.Record); err != nil {
-			return syntax.Problems{{Pos: u.Record.Pos, Key: u.Record.Key, What: "cannot " + err.Error()}}
+		if r != nil {
+			t.declared = u.Fingerprint()
+			t.recorder.Store(r)
 		}
-		t.declared = declared[u.Name]
 	}
 	return nil
 }
 
-// begin begins a recording. The caller must hold s.mu.
-func (s *Set) begin(t *Tap, name, dir string, declared config.Record) error {
+// openNew opens the recordings that upstreams declare and that are not running. The caller must hold
+// s.mu.
+func (s *Set) openNew(upstreams []config.Upstream) (map[*Tap]*Recorder, error) {
+	begun := map[*Tap]*Recorder{}
+	for i := range upstreams {
+		u := &upstreams[i]
+		t := s.taps[u.Name]
+		if t == nil || u.Record == nil { // a nil tap: no endpoint uses the upstream
+			continue
+		}
+		running := t.Recorder()
+		if running != nil && (t.declared == "" || t.declared == u.Fingerprint()) {
+			continue
+		}
+		if running != nil && running.opts.Dir == directoryOf(u.Dir, u.Record) { // two cannot use it
+			s.end(t)
+		}
+		r, err := s.open(u.Name, u.URL.Value, u.Dir, *u.Record)
+		if err != nil {
+			for _, r := range begun {
+				_ = r.Close() // nothing was recorded
+			}
+			return nil, syntax.Problems{{Pos: u.Record.Pos, Key: u.Record.Key, What: "cannot " + err.Error()}}
+		}
+		begun[t] = r
+	}
+	return begun, nil
+}
+
+// directoryOf returns the directory of a recording that is declared in a file in dir, which is "" for
+// the working directory.
+func directoryOf(dir string, declared *config.Record) string {
+	if dir != "" && !filepath.IsAbs(declared.To) {
+		return filepath.Join(dir, declared.To)
+	}
+	return declared.To
+}
+
+// open begins a recording of an upstream. The caller must hold s.mu.
+func (s *Set) open(name, url, dir string, declared config.Record) (*Recorder, error) {
 	condition, problems := renderer.CompileCondition(declared.If, s.scope)
 	if err := problems.Err(); err != nil {
-		return err
+		return nil, err
 	}
 	var holds func(*matcher.Request) bool
 	if condition != nil {
 		holds = condition.Holds
 	}
-	to := declared.To
-	if dir != "" && !filepath.IsAbs(to) {
-		to = filepath.Join(dir, to)
-	}
 	s.last++
-	r, err := Open(Options{ID: strconv.Itoa(s.last), Upstream: name, URL: t.url, Dir: to, Declared: declared, If: holds, Log: s.log})
-	if err != nil {
-		return err
-	}
-	t.declared = ""
-	t.recorder.Store(r)
-	return nil
+	return Open(Options{ID: strconv.Itoa(s.last), Upstream: name, URL: url, Dir: directoryOf(dir, &declared), Declared: declared, If: holds, Log: s.log})
 }
 
 // end ends the recording of a tap. The caller must hold s.mu.
@@ -221,9 +242,12 @@ func (s *Set) Start(name string, declared config.Record) (Listed, error) {
 	case t.Recorder() != nil:
 		return Listed{}, ErrRecording
 	}
-	if err := s.begin(t, name, "", declared); err != nil {
+	r, err := s.open(name, t.url, "", declared)
+	if err != nil {
 		return Listed{}, err
 	}
+	t.declared = ""
+	t.recorder.Store(r)
 	return Listed{Stats: t.Recorder().Stats(), Running: true}, nil
 }
 
