@@ -6,7 +6,6 @@ import (
 	"compress/gzip"
 	"compress/zlib"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -401,12 +400,16 @@ func TestCompressedBombsAreRefused(t *testing.T) {
 		})
 	}
 	t.Run("a frame that asks for a huge window", func(t *testing.T) {
-		var out bytes.Buffer
-		w, _ := zstd.NewWriter(&out, zstd.WithWindowSize(zstd.MaxWindowSize), zstd.WithSingleSegment(false))
-		io.CopyN(w, rand.Reader, 2*maxWindow)
-		w.Close()
-		if _, err := decode(out.Bytes(), []string{"zstd"}, 1<<30); err == nil {
-			t.Error("a window of half a gigabyte was set aside")
+		frame := func(exponent byte) []byte { // with a window of 2^(10+exponent) bytes, RFC 8878 section 3.1.1
+			return []byte{0x28, 0xB5, 0x2F, 0xFD, 0, exponent << 3, 3<<3 | 1, 0, 0, 'a', 'b', 'c'}
+		}
+		if got, err := decode(frame(13), []string{"zstd"}, 1<<30); string(got) != "abc" {
+			t.Errorf("with a window of %d bytes: %q, %v; want abc", maxWindow, got, err)
+		}
+		for exponent := byte(14); exponent < 32; exponent++ {
+			if _, err := decode(frame(exponent), []string{"zstd"}, 1<<30); !errors.Is(err, zstd.ErrWindowSizeExceeded) {
+				t.Errorf("a window of 2^%d bytes: %v", 10+exponent, err)
+			}
 		}
 	})
 }

@@ -23,6 +23,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/config/syntax"
+	"mockserver/internal/harness"
 	"mockserver/listener"
 )
 
@@ -31,7 +32,10 @@ import (
 // The goroutines that run at the beginning belong to ants, which starts a pool when it is imported.
 var theDate = goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1")
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, theDate, goleak.IgnoreCurrent()) }
+func TestMain(m *testing.M) {
+	harness.MoreAtOnce(3)
+	goleak.VerifyTestMain(m, theDate, goleak.IgnoreCurrent())
+}
 
 // start starts a server that the test stops itself.
 func start(t *testing.T, spec *config.Spec, opts listener.Options) *listener.Server {
@@ -256,6 +260,7 @@ func TestShutdown_WaitsForRequestsInFlight(t *testing.T) {
 	if body, err := io.ReadAll(resp.Body); string(body) != `"late"` || err != nil || !resp.Close {
 		t.Errorf("got %q, %v, with Connection: close %v", body, err, resp.Close)
 	}
+	_ = conn.Close() // the server waits for that
 	for range cap(stopped) {
 		if err := <-stopped; err != nil {
 			t.Error(err)

@@ -642,11 +642,14 @@ func TestTLS_Shutdown(t *testing.T) {
 	if got, err := asked(conn, "/fixed"); got != "fixed" {
 		t.Fatal(got, err)
 	}
-	if err := server.Shutdown(context.Background()); err != nil {
-		t.Error(err)
-	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- server.Shutdown(context.Background()) }()
 	if n, err := conn.Read(make([]byte, 1)); n != 0 || err != io.EOF { // the server sent the TLS notice
 		t.Errorf("the idle connection: %d, %v", n, err)
+	}
+	_, _ = conn.Close(), half.Close() // the server waits for that
+	if err := <-stopped; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -83,6 +83,9 @@ func crowd(t *testing.T, queue int, remote http.HandlerFunc) (server *listener.S
 				return
 			}
 			_, _ = io.Copy(io.Discard, resp.Body) // the body has a known length
+			if resp.Close {
+				_ = conn.Close() // a server that stops waits for that
+			}
 			others <- resp.StatusCode
 		}()
 	}

@@ -674,7 +674,7 @@ func TestFailure_ABodyOverTheLimitIs413(t *testing.T) {
 func drip(p *harness.Process, c net.Conn, begin string) string {
 	p.T.Helper()
 	if _, err := io.WriteString(c, begin); err != nil {
-		p.T.Fatal(err)
+		p.T.Error(err)
 	}
 	closed := make(chan struct{})
 	go func() {
@@ -701,35 +701,34 @@ func TestFailure_SlowHeadersAreClosed(t *testing.T) {
 	t.Parallel()
 	p := harness.Serving(t, declare(`{body: text}`))
 	const request = "GET /r0 HTTP/1.1\r\nHost: a\r\n"
-	t.Run("a first request that never ends", func(t *testing.T) {
-		t.Parallel()
-		if got := drip(p, p.Dial(), request+"X-Slow: "); got != "" {
-			t.Errorf("got %q, want nothing", got)
-		}
-	})
-	t.Run("a second request that never ends", func(t *testing.T) {
-		t.Parallel()
-		got := drip(p, p.Dial(), request+"\r\n"+request+"X-Slow: ")
-		if strings.Count(got, "HTTP/1.1 200 OK") != 1 || !strings.HasSuffix(got, "text") {
-			t.Errorf("got %q, want one answer", got)
-		}
-	})
-	t.Run("headers in two pieces are served", func(t *testing.T) {
-		t.Parallel()
-		c := p.Dial()
-		if _, err := io.WriteString(c, request); err != nil {
-			t.Fatal(err)
-		}
-		p.Get("/r0").Want(t, 200, "text") // the other half is sent later
-		if _, err := io.WriteString(c, "Connection: close\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
-		b, err := io.ReadAll(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		harness.Closing(t, string(b)).Want(t, 200, "text")
-	})
+	first, second := p.Dial(), p.Dial()
+	closed := make(chan string, 1)
+	go func() { closed <- drip(p, first, request+"X-Slow: ") }()
+	got := drip(p, second, request+"\r\n"+request+"X-Slow: ")
+	if strings.Count(got, "HTTP/1.1 200 OK") != 1 || !strings.HasSuffix(got, "text") {
+		t.Errorf("a second request that never ends: got %q, want one answer", got)
+	}
+	if got := <-closed; got != "" {
+		t.Errorf("a first request that never ends: got %q, want nothing", got)
+	}
+}
+
+func TestResponse_ToHeadersInTwoPieces(t *testing.T) {
+	t.Parallel()
+	p := harness.Serving(t, declare(`{body: text}`))
+	c := p.Dial()
+	if _, err := io.WriteString(c, "GET /r0 HTTP/1.1\r\nHost: a\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	p.Get("/r0").Want(t, 200, "text") // the other half is sent later
+	if _, err := io.WriteString(c, "Connection: close\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	harness.Closing(t, string(b)).Want(t, 200, "text")
 }
 
 func TestFailure_OwnServerErrorsAreLoggedOnceAMinuteAndDeclaredOnesNever(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"mockserver/internal/harness"
+	"mockserver/internal/harness/volume"
 	"mockserver/internal/histogram"
 	"mockserver/listener/program/programtest"
 	"mockserver/listener/runs"
@@ -279,6 +280,7 @@ func TestFleet_AKilledReplicaIsLostAndItsNumbersStay(t *testing.T) {
 }
 
 func TestFleet_AFrozenReplicaIsLost(t *testing.T) {
+	volume.Only(t)
 	t.Parallel()
 	harness.NeedsProcess(t) // one is suspended
 	all := threeOf(t)
