@@ -28,7 +28,7 @@ waiting=$(grep -L 'testing/synctest' $tests)
   refuse "a test waits for a condition, it does not sleep" '^[[:space:]]*<-time\.After\(' $waiting
   refuse "no init functions" '^func init\(\)' $code
   refuse "a setting of fasthttp for the whole process is the host program's" 'fasthttp\.Set[A-Z]' $code
-  refuse "only main.go uses the process" 'os\.(Getenv|LookupEnv|Environ|Exit)\(|signal\.Notify|debug\.SetGCPercent' $inside
+  refuse "only main.go uses the process" 'os\.(Getenv|LookupEnv|Environ|Exit|Setenv|Chdir)\b|signal\.Notify|debug\.Set(GCPercent|MemoryLimit\([^-])' $inside
   refuse "left for later" 'TODO|FIXME|XXX' $code $tests
 }
 exit $status

@@ -29,7 +29,8 @@ const (
 )
 
 // compile builds the snapshot of a specification. The problems include those found when the spec
-// was read. The snapshot cannot be used if any of them is an error.
+// was read. The snapshot cannot be used if any of them is an error. Until commit is called, the
+// snapshot in service is not affected.
 func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 	spec = spec.Complete()
 	c.carried.Begin()
@@ -75,10 +76,22 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 		a.prepareBlock()
 		a.brief = a.source == nil && a.proxy == nil && len(a.hooks)+len(a.lets) == 0 && a.changes == nil && a.resource == nil && a.template.IsBrief()
 	}
+	return sn, spec.InOrder(append(problems, shadowed...))
+}
+
+// commit puts the sets and upstreams of the snapshot that was compiled last into use.
+func (c *compiler) commit() {
 	c.carried.Commit()
 	c.data.Commit()
 	c.upstreams.Commit()
-	return sn, spec.InOrder(append(problems, shadowed...))
+}
+
+// close ends what specifications have started, except for the loader.
+func (c *compiler) close() {
+	c.upstreams.Close()
+	c.recordings.Close()
+	c.shared.Close()
+	c.data.Close() // no more webhooks of rows that change by themselves
 }
 
 // endpoint compiles the route of one endpoint, and its answer.
@@ -297,9 +310,8 @@ func newCompiler(opts Options) *compiler {
 // warnings and problems with the DSN in the options.
 func Check(spec *config.Spec, opts Options) syntax.Problems {
 	c := newCompiler(opts)
+	defer c.close()
 	defer c.loader.Close(context.Background())
-	defer c.data.Close()
-	defer c.upstreams.Close()
 	_, problems := c.compile(spec)
 	if _, err := sentry.ParseDSN(opts.SentryDSN); err != nil {
 		problems = append(problems, syntax.Problem{What: err.Error(), Warning: true})

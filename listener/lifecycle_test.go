@@ -377,8 +377,12 @@ func TestStart_ThatFailsLeavesNothing(t *testing.T) {
 	server := started(t, hello("one"), listener.Options{})
 	port := server.Addr().(*net.TCPAddr).Port
 	var op *net.OpError
-	if _, err := listener.Start(hello("two"), listener.Options{Port: port}); !errors.Is(err, syscall.EADDRINUSE) || !errors.As(err, &op) {
-		t.Errorf("got %v, want the system's error wrapped", err)
+	recorded := config.Parse("a.yml", fmt.Appendf(nil, "- upstream: {name: real, url: \"http://a\", record: {to: %q}}\n"+
+		"- endpoint: {path: /real, response: {proxy: real}}\n- resource: {path: /notes}\n", t.TempDir()))
+	for range 2 { // the second one needs the directory again
+		if _, err := listener.Start(recorded, listener.Options{Port: port}); !errors.Is(err, syscall.EADDRINUSE) || !errors.As(err, &op) {
+			t.Errorf("got %v, want the system's error wrapped", err)
+		}
 	}
 	var problems syntax.Problems
 	if _, err := listener.Start(hello("{{nope}}"), listener.Options{}); !errors.As(err, &problems) {

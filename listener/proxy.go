@@ -36,6 +36,7 @@ func (p *proxies) compileUpstreams(spec *config.Spec, env func(string) (string, 
 		p.upstreams.Via = upstream.Via(fmt.Sprintf("mockserver-%016x", rand.Uint64()))
 	}
 	p.upstreams.Begin()
+	p.recordings.Begin()
 	p.named = map[string]*upstream.Upstream{}
 	for _, name := range spec.BrokenUpstreams {
 		p.named[name] = nil

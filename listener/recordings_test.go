@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"mockserver/config"
@@ -225,5 +227,60 @@ func TestRecording_Missing(t *testing.T) {
 	}
 	if _, third := ask(t, "GET", server.URL()+"/new", ""); third != "GET /new " || asked != 3 {
 		t.Errorf("%q, %d", third, asked)
+	}
+}
+
+// A specification that is refused because of its last recording leaves rows, limits, connections and
+// recordings as they were.
+func TestApply_RefusedBecauseOfARecordingChangesNothing(t *testing.T) {
+	dir := t.TempDir()
+	taken := filepath.Join(dir, "taken")
+	if err := os.WriteFile(taken, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var connections atomic.Int32
+	real := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "real") }))
+	real.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	real.Start()
+	t.Cleanup(real.Close)
+	spec := func(timeout, record, more string) *config.Spec {
+		spec := config.Parse("a.yml", fmt.Appendf(nil, "- upstream: {name: real, url: %q%s, record: {to: %q}}\n- upstream: {name: other, url: \"http://a\"%s}\n"+
+			"- endpoint: {path: /real, response: {proxy: real}}\n- endpoint: {path: /other, response: {proxy: other}}\n"+more,
+			real.URL, timeout, filepath.Join(dir, "real"), record))
+		if err := spec.Problems.Err(); err != nil {
+			t.Fatal(err)
+		}
+		return spec
+	}
+	const limited = "- endpoint: {path: /limited, rate-limit: {max-requests: 1, window: 1h}, response: {}}\n"
+	const notes = "- resource: {path: /notes, new-key: int}\n"
+	server := listenertest.Start(t, spec("", "", limited+notes), listener.Options{})
+	for _, c := range []struct{ method, path, body string }{{"GET", "/real", ""}, {"GET", "/limited", ""}, {"POST", "/notes", `{"a":1}`}} {
+		if resp, got := ask(t, c.method, server.URL()+c.path, c.body); resp.StatusCode >= 300 {
+			t.Fatal(c.path, resp.StatusCode, got)
+		}
+	}
+	var problems config.Problems
+	if err := server.Apply(spec(", timeout: 1s", fmt.Sprintf(", record: {to: %q}", taken), "")); !errors.As(err, &problems) {
+		t.Fatalf("got %v, want the problem of the recording", err)
+	}
+	if err := server.Apply(spec("", "", limited+notes)); err != nil {
+		t.Fatal(err)
+	}
+	if resp, got := ask(t, "GET", server.URL()+"/notes/1", ""); resp.StatusCode != 200 {
+		t.Errorf("the row is gone: %d %s", resp.StatusCode, got)
+	}
+	if resp, _ := ask(t, "GET", server.URL()+"/limited", ""); resp.StatusCode != 429 {
+		t.Errorf("the limit was forgotten: %d", resp.StatusCode)
+	}
+	if _, got := ask(t, "GET", server.URL()+"/real", ""); got != "real" || connections.Load() != 1 {
+		t.Errorf("got %q over %d connections, want one", got, connections.Load())
+	}
+	if list := server.Recordings().List(); len(list) != 1 || !list[0].Running {
+		t.Errorf("the recordings are %+v", list)
 	}
 }

@@ -231,12 +231,13 @@ func Start(spec *config.Spec, opts Options) (*Server, error) {
 			err = s.loadState()
 		}
 		if err != nil {
+			s.compiler.data.Close() // it may send webhooks
 			err = errors.Join(err, s.listener.Close(), s.closeWebhooks(context.Background()))
 		}
 	}
 	if err != nil {
 		s.compiler.loader.Close(context.Background())
-		s.compiler.shared.Close()
+		s.compiler.close()
 		return nil, err
 	}
 	s.reports = sentry.Open(opts.SentryDSN, opts.Version, s.log)
@@ -375,6 +376,7 @@ func (s *Server) apply(spec *config.Spec, told syntax.Problems) error {
 	if err != nil {
 		return err
 	}
+	s.compiler.commit()
 	s.warnings = problems.Warnings()
 	known := make(map[syntax.Problem]bool, len(told))
 	for _, warning := range told {
@@ -420,10 +422,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.listener.StopAlarm()
 	s.compiler.loader.Close(ctx)
 	cut := s.unanswered(closed)
-	s.compiler.upstreams.Close()
-	s.compiler.recordings.Close()
-	s.compiler.shared.Close()
-	s.compiler.data.Close() // no more webhooks of rows that change by themselves
+	s.compiler.close()
 	s.storing.Close()
 	closing = errors.Join(closing, s.closeWebhooks(ctx))
 	s.reports.Close(ctx)

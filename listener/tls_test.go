@@ -647,7 +647,11 @@ func TestTLS_Shutdown(t *testing.T) {
 	if n, err := conn.Read(make([]byte, 1)); n != 0 || err != io.EOF { // the server sent the TLS notice
 		t.Errorf("the idle connection: %d, %v", n, err)
 	}
-	_, _ = conn.Close(), half.Close() // the server waits for that
+	_ = conn.Close()                                     // the server waits for that
+	if _, err := io.Copy(io.Discard, half); err != nil { // the handshake is aborted
+		t.Errorf("the connection whose handshake makes no progress: %v", err)
+	}
+	_ = half.Close()
 	if err := <-stopped; err != nil {
 		t.Error(err)
 	}

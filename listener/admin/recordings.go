@@ -62,7 +62,7 @@ type redactedValues struct {
 func shownRecordingOf(r *recording.Listed) shownRecording {
 	return shownRecording{
 		ID: r.ID, Upstream: r.Upstream, To: r.Dir, Mode: r.Mode, Running: r.Running, Started: r.Started.UTC(), Requests: r.Requests, Dropped: r.Dropped,
-		Served: r.Served, Bodiless: r.Bodiless, Bytes: r.Bytes, Files: r.Files, Error: r.Failure, Statuses: r.Statuses, FirstByte: verdict.SpreadOf(r.FirstByte),
+		Served: r.Served, Bodiless: r.Bodiless, Bytes: r.Bytes, Files: int64(len(r.Paths)), Error: r.Failure, Statuses: r.Statuses, FirstByte: verdict.SpreadOf(r.FirstByte),
 	}
 }
 

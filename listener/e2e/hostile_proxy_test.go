@@ -27,7 +27,12 @@ func TestHostile_ThroughAProxy(t *testing.T) {
 			p := harness.Serving(t, front, append([]string{"--no-cors"}, group.flags...)...)
 			for _, c := range group.cases {
 				if c.half && slices.Contains(c.want, 200) {
-					continue // a client that sends no more counts as gone if the upstream takes 50 ms, as it may
+					// A client that sends no more counts as gone once the upstream takes 50 ms, which it may,
+					// unless the request was announced as the last one.
+					if len(c.want) > 1 {
+						continue
+					}
+					c.send = strings.Replace(c.send, "\r\n\r\n", "\r\nConnection: close\r\n\r\n", 1)
 				}
 				if statuses := passedOn[c.name]; statuses != nil {
 					c.want, c.holds = statuses, ""

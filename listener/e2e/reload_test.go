@@ -218,6 +218,9 @@ func TestReload_ARecordingThatCannotBeWrittenIsLogged(t *testing.T) {
 	if files, err := filepath.Glob(filepath.Join(old, "*.zst")); len(files) != 1 || err != nil {
 		t.Errorf("the recording was interrupted: %q, %v", files, err)
 	}
+	if files, err := filepath.Glob(filepath.Join(changed, "*.zst")); len(files) != 0 || err != nil {
+		t.Errorf("files of a recording that was never in service are left: %q, %v", files, err)
+	}
 }
 
 func TestReload_AnEmptyListIsNoMistake(t *testing.T) {

@@ -155,7 +155,7 @@ func (p *program) begin(say speaker) (code int) {
 	return exitOK
 }
 
-// discard closes a server that started too late.
+// discard closes a server that started too late, where the process does not end with the program.
 func (p *program) discard() {
 	if p.server != nil {
 		_ = p.server.Close() // nothing has been served

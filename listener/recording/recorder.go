@@ -53,22 +53,24 @@ type Options struct {
 	If       func(*matcher.Request) bool // nil records every request
 	Log      *slog.Logger
 
-	write func(f *os.File, b []byte) (int, error) // in tests, replaces the write to the file
+	before *Recorder                               // the recorder that this one is to replace; nil if none
+	lost   *atomic.Uint64                          // also counts dropped exchanges; nil if nothing else does
+	write  func(f *os.File, b []byte) (int, error) // in tests, replaces the write to the file
 }
 
 // Recorder records the exchanges with one upstream.
 type Recorder struct {
 	opts  Options
 	begun time.Time
-	lock  *os.File
-	key   []byte // key of the HMAC
-	index *index // index of the answers that are served; nil if none
-	from  int    // the number of the first file
+	lock  *os.File // nil while the recorder to replace has it
+	key   []byte   // key of the HMAC
+	index *index   // index of the answers that are served; nil if none
 
 	queue   chan *Entry
 	waiting atomic.Int64 // size of the entries in the queue, in bytes
 	ending  sync.RWMutex // held for reading while an entry is put into the queue
 	ended   bool         // guarded by ending
+	next    *Recorder    // gets exchanges that end later; nil if none; guarded by ending
 	done    chan struct{}
 
 	number   atomic.Uint64 // number of exchanges that have begun, for sampling
@@ -76,7 +78,7 @@ type Recorder struct {
 	dropped  atomic.Uint64
 	served   atomic.Uint64
 	written  atomic.Int64 // bytes
-	files    atomic.Int64
+	paths    atomic.Pointer[[]string]
 	bare     atomic.Uint64 // exchanges whose bodies were left out because of the limit
 	failure  atomic.Pointer[string]
 	first    histogram.Histogram
@@ -93,26 +95,49 @@ func Open(o Options) (*Recorder, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("record to %s: %w", o.Dir, err)
 	}
-	lock, err := files.Lock(filepath.Join(o.Dir, "."+o.Upstream+".lock"))
-	if err != nil {
-		return nil, fmt.Errorf("record to %s: %w", o.Dir, err)
-	}
-	r := &Recorder{opts: o, begun: time.Now(), lock: lock, key: make([]byte, sha256.Size), queue: make(chan *Entry, queued), done: make(chan struct{})}
+	r := &Recorder{opts: o, begun: time.Now(), key: make([]byte, sha256.Size), queue: make(chan *Entry, queued), done: make(chan struct{})}
+	r.opts.before = nil     // what it has replaced may be freed
 	_, _ = rand.Read(r.key) // never fails
 	r.out = writer{dir: o.Dir, name: o.Upstream, url: o.URL, write: o.write}
-	if err = r.out.open(); err == nil && o.Declared.Mode == config.RecordMissing {
-		r.index, err = r.readIndex()
-	}
-	if err != nil {
-		r.out.close()
-		_ = lock.Close() // nothing was written
+	if err := r.begin(o.before); err != nil {
+		r.unlock()
 		return nil, fmt.Errorf("record to %s: %w", o.Dir, err)
 	}
-	r.from = r.out.number
-	r.files.Store(1)
+	r.showPaths()
 	go r.run()
-	o.Log.Info("recording", "upstream", o.Upstream, "file", r.out.path)
 	return r, nil
+}
+
+// begin locks the directory, reads what was recorded there, if necessary, and begins the first file.
+func (r *Recorder) begin(before *Recorder) (err error) {
+	same := before != nil && sameDirectory(before.opts.Dir, r.opts.Dir)
+	if !same {
+		if r.lock, err = files.Lock(filepath.Join(r.opts.Dir, "."+r.opts.Upstream+".lock")); err != nil {
+			return err
+		}
+	}
+	switch {
+	case r.opts.Declared.Mode != config.RecordMissing:
+	case same && before.index != nil:
+		r.index = before.index
+	default:
+		if r.index, err = r.readIndex(); err != nil {
+			return err
+		}
+	}
+	return r.out.open()
+}
+
+func sameDirectory(a, b string) bool {
+	one, err := os.Stat(a)
+	other, wrong := os.Stat(b)
+	return err == nil && wrong == nil && os.SameFile(one, other)
+}
+
+func (r *Recorder) unlock() {
+	if r.lock != nil {
+		_ = r.lock.Close() // closing the file releases the lock
+	}
 }
 
 // Upstream returns the name of the upstream.
@@ -151,19 +176,31 @@ func (r *Recorder) Begin(q *matcher.Request, connection uint64) *Entry {
 	return e
 }
 
-// End hands an exchange over to be written. The entry must not be used afterwards.
+// End hands an exchange over to be written, by the recorder that has replaced this one, if any. The
+// entry must not be used afterwards.
 func (r *Recorder) End(e *Entry) {
+	r.ending.RLock()
+	if !r.ended {
+		defer r.ending.RUnlock()
+		r.put(e)
+		return
+	}
+	next := r.next
+	r.ending.RUnlock()
+	if next != nil {
+		next.End(e)
+		return
+	}
+	e.free()
+}
+
+// put puts an exchange into the queue. The caller must hold r.ending.
+func (r *Recorder) put(e *Entry) {
 	if e.status >= 0 && e.status < len(r.statuses) {
 		r.statuses[e.status].Add(1)
 	}
 	if e.first > 0 {
 		r.first.Add(e.first)
-	}
-	r.ending.RLock()
-	defer r.ending.RUnlock()
-	if r.ended {
-		e.free()
-		return
 	}
 	size := int64(cap(e.buf))
 	r.waiting.Add(size)
@@ -178,9 +215,17 @@ func (r *Recorder) End(e *Entry) {
 
 // drop counts an exchange that is not written.
 func (r *Recorder) drop() {
-	if r.dropped.Add(1) == 1 {
+	if r.lose(1) {
 		r.opts.Log.Warn("recording: exchanges are dropped", "upstream", r.opts.Upstream, "queue", len(r.queue))
 	}
+}
+
+// lose counts n exchanges that are not written, and reports whether they are the first ones.
+func (r *Recorder) lose(n uint64) (first bool) {
+	if r.opts.lost != nil {
+		r.opts.lost.Add(n)
+	}
+	return r.dropped.Add(n) == n
 }
 
 // run writes what is in the queue until it is closed.
@@ -233,7 +278,7 @@ func (r *Recorder) flush() {
 	lines := r.out.lines
 	n, err := r.out.flush()
 	r.written.Add(n)
-	r.files.Store(int64(r.out.count))
+	r.showPaths()
 	if err == nil {
 		r.recorded.Add(lines)
 		return
@@ -242,28 +287,46 @@ func (r *Recorder) flush() {
 	if first := r.failure.Swap(&text); first == nil {
 		r.opts.Log.Error("recording: data that could not be written is dropped", "upstream", r.opts.Upstream, "file", r.out.path, "error", text)
 	}
-	r.dropped.Add(lines)
+	r.lose(lines)
+}
+
+// showPaths makes the paths of the files visible to Stats.
+func (r *Recorder) showPaths() {
+	paths := r.out.paths
+	r.paths.Store(&paths)
 }
 
 // Close writes what is in the queue and ends the recording. The error is that of the last failed
 // write. Close may be called more than once.
 func (r *Recorder) Close() error {
+	r.end(nil)
+	if f := r.failure.Load(); f != nil {
+		return fmt.Errorf("record to %s: %s", r.opts.Dir, *f)
+	}
+	return nil
+}
+
+// end ends the recording. The recorder that replaces it, if any, gets the exchanges that end later,
+// and the lock of the directory if they share it.
+func (r *Recorder) end(next *Recorder) {
 	r.ending.Lock()
 	if !r.ended {
-		r.ended = true
+		r.ended, r.next = true, next
 		close(r.queue)
 	}
 	r.ending.Unlock()
 	<-r.done
-	if r.lock != nil {
-		_ = r.lock.Close() // closing the file releases the lock
+	if next != nil && next.lock == nil {
+		next.lock, r.lock = r.lock, nil
+		return
 	}
-	s := r.Stats()
-	r.opts.Log.Info("recording ended", "upstream", r.opts.Upstream, "requests", s.Requests, "dropped", s.Dropped, "bytes", s.Bytes)
-	if s.Failure != "" {
-		return fmt.Errorf("record to %s: %s", r.opts.Dir, s.Failure)
-	}
-	return nil
+	r.unlock()
+}
+
+// discard ends a recording that has never been used, and removes its file.
+func (r *Recorder) discard() {
+	r.end(nil)
+	_ = os.Remove(r.out.path) // it has only a head, which does no harm
 }
 
 // Stats contains the figures of a recording so far.
@@ -278,8 +341,7 @@ type Stats struct {
 	Served    uint64 // requests answered from recorded answers
 	Bodiless  uint64 // exchanges whose bodies were left out because of the limit
 	Bytes     int64
-	Files     int64
-	Paths     []string // paths of the files
+	Paths     []string // paths of the files, which must not be changed
 	Failure   string   // error of the last write; "" if none
 	Statuses  map[int]uint64
 	FirstByte histogram.Snapshot // from sending a request to the first byte of its answer
@@ -289,14 +351,11 @@ type Stats struct {
 func (r *Recorder) Stats() Stats {
 	s := Stats{
 		ID: r.opts.ID, Upstream: r.opts.Upstream, Dir: r.opts.Dir, Mode: cmp.Or(r.opts.Declared.Mode, config.RecordAll), Started: r.begun,
-		Requests: r.recorded.Load(), Dropped: r.dropped.Load(), Served: r.served.Load(), Bodiless: r.bare.Load(), Bytes: r.written.Load(), Files: r.files.Load(),
-		Statuses: map[int]uint64{},
+		Requests: r.recorded.Load(), Dropped: r.dropped.Load(), Served: r.served.Load(), Bodiless: r.bare.Load(), Bytes: r.written.Load(),
+		Paths: *r.paths.Load(), Statuses: map[int]uint64{},
 	}
 	if f := r.failure.Load(); f != nil {
 		s.Failure = *f
-	}
-	for n := range s.Files {
-		s.Paths = append(s.Paths, r.out.pathOf(r.from+int(n)))
 	}
 	for status := range r.statuses {
 		if n := r.statuses[status].Load(); n > 0 {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -21,20 +22,27 @@ import (
 type Set struct {
 	log   *slog.Logger
 	scope *renderer.Scope // scope for conditions
+	lost  atomic.Uint64   // exchanges that all recordings have dropped
 
-	mu     sync.Mutex // guards the fields below
-	taps   map[string]*Tap
-	ended  []Stats // recordings that have ended, the oldest first
-	last   int     // the last ID
-	closed bool
-	lost   uint64 // exchanges that ended recordings have dropped
+	changing sync.Mutex // held while recordings begin and end, which may take long
+	last     int        // the last ID; guarded by changing
+	closed   bool       // guarded by changing
+
+	mu      sync.Mutex // guards the fields below
+	taps    map[string]*Tap
+	used    map[string]bool // upstreams that endpoints of the specification use
+	running map[*Recorder]bool
+	ended   []Stats // recordings that have ended, the oldest first
 }
 
 // Tap holds the recorder of an upstream. It survives reloads.
 type Tap struct {
 	recorder atomic.Pointer[Recorder] // nil if none
-	declared string                   // fingerprint of the declaration; "" for a recorder that a request started
-	url      string                   // "" while the upstream is not declared
+
+	// What follows is guarded by Set.changing.
+	declared  string // fingerprint of the declaration that was followed last; "" for none
+	requested bool   // the recorder was started by a request
+	url       string // "" while the upstream is not declared
 }
 
 // The errors that Set.Start and Set.Stop return.
@@ -50,13 +58,21 @@ const endedKept = 20
 // NewSet returns a set without recordings. Conditions can use the environment variables that env
 // returns.
 func NewSet(log *slog.Logger, env func(string) (string, bool)) *Set {
-	return &Set{log: log, scope: &renderer.Scope{Env: env}, taps: map[string]*Tap{}}
+	return &Set{log: log, scope: &renderer.Scope{Env: env}, taps: map[string]*Tap{}, running: map[*Recorder]bool{}}
+}
+
+// Begin begins a specification. Its endpoints use the upstreams for which Tap is called.
+func (s *Set) Begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.used = map[string]bool{}
 }
 
 // Tap returns the tap of an upstream.
 func (s *Set) Tap(name string) *Tap {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.used[name] = true
 	if s.taps[name] == nil {
 		s.taps[name] = &Tap{}
 	}
@@ -80,70 +96,91 @@ func Check(u *config.Upstream, scope *renderer.Scope) syntax.Problems {
 	return problems
 }
 
-// Follow begins and ends recordings, so that those that upstreams declare are running. A recording
-// that a request started continues as long as its upstream is declared. If one cannot begin, the
-// error is a config.Problems, and the recordings are as they were, unless one was to begin anew in the
-// same directory.
+// Follow begins and ends recordings, so that those are running that the upstreams of the
+// specification declare. A recording that a request started continues as long as its upstream is
+// declared, and one that a request stopped begins again once its declaration changes. If one cannot
+// begin, the error is a config.Problems, and nothing has changed.
 func (s *Set) Follow(upstreams []config.Upstream) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.changing.Lock()
+	defer s.changing.Unlock()
 	if s.closed {
 		return nil
 	}
-	begun, err := s.openNew(upstreams)
-	if err != nil {
-		return err
-	}
 	declared := map[*Tap]*config.Upstream{}
+	begun := map[*Tap]*Recorder{}
+	var problems syntax.Problems
+	taps := s.usedTaps()
 	for i := range upstreams {
-		if t := s.taps[upstreams[i].Name]; t != nil {
-			declared[t] = &upstreams[i]
+		u := &upstreams[i]
+		t := taps[u.Name]
+		if t == nil {
+			continue
 		}
+		declared[t] = u
+		if u.Record == nil || t.declared == fingerprint(u) || t.requested && t.Recorder() != nil {
+			continue
+		}
+		r, err := s.open(t, u.Name, u.URL.Value, u.Dir, *u.Record)
+		if err != nil {
+			problems = append(problems, syntax.Problem{Pos: u.Record.Pos, Key: u.Record.Key, What: "cannot " + err.Error()})
+			continue
+		}
+		begun[t] = r
 	}
-	for _, t := range s.taps {
-		u, r := declared[t], begun[t]
-		t.url = ""
-		if u != nil {
-			t.url = u.URL.Value
+	if problems != nil {
+		for _, r := range begun {
+			r.discard()
 		}
-		if t.Recorder() != nil && (u == nil || r != nil || u.Record == nil && t.declared != "") {
-			s.end(t)
-		}
-		if r != nil {
-			t.declared = u.Fingerprint()
-			t.recorder.Store(r)
-		}
+		return problems
+	}
+	for _, t := range s.allTaps() {
+		s.follow(t, declared[t], begun[t])
 	}
 	return nil
 }
 
-// openNew opens the recordings that upstreams declare and that are not running. The caller must hold
-// s.mu.
-func (s *Set) openNew(upstreams []config.Upstream) (map[*Tap]*Recorder, error) {
-	begun := map[*Tap]*Recorder{}
-	for i := range upstreams {
-		u := &upstreams[i]
-		t := s.taps[u.Name]
-		if t == nil || u.Record == nil { // a nil tap: no endpoint uses the upstream
-			continue
+// follow makes a tap record what an upstream declares: with a recorder that has been opened for that,
+// or with the one that it has. The upstream is nil if it is not declared, or not used.
+func (s *Set) follow(t *Tap, u *config.Upstream, begun *Recorder) {
+	switch {
+	case u == nil:
+		t.url, t.declared = "", ""
+		s.replace(t, nil)
+		return
+	case begun != nil:
+		t.declared, t.requested = fingerprint(u), false
+		s.replace(t, begun)
+	case u.Record == nil:
+		if t.declared = ""; !t.requested {
+			s.replace(t, nil)
 		}
-		running := t.Recorder()
-		if running != nil && (t.declared == "" || t.declared == u.Fingerprint()) {
-			continue
-		}
-		if running != nil && running.opts.Dir == directoryOf(u.Dir, u.Record) { // two cannot use it
-			s.end(t)
-		}
-		r, err := s.open(u.Name, u.URL.Value, u.Dir, *u.Record)
-		if err != nil {
-			for _, r := range begun {
-				_ = r.Close() // nothing was recorded
-			}
-			return nil, syntax.Problems{{Pos: u.Record.Pos, Key: u.Record.Key, What: "cannot " + err.Error()}}
-		}
-		begun[t] = r
 	}
-	return begun, nil
+	t.url = u.URL.Value
+}
+
+// fingerprint returns a text that is the same for upstreams whose recordings are the same.
+func fingerprint(u *config.Upstream) string {
+	if u.Record == nil {
+		return ""
+	}
+	alike := config.Upstream{URL: u.URL, Record: u.Record, Dir: u.Dir}
+	return alike.Fingerprint()
+}
+
+// allTaps returns all taps.
+func (s *Set) allTaps() []*Tap {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Values(s.taps))
+}
+
+// usedTaps returns the taps of the upstreams that endpoints use, by name.
+func (s *Set) usedTaps() map[string]*Tap {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	used := maps.Clone(s.taps)
+	maps.DeleteFunc(used, func(name string, _ *Tap) bool { return !s.used[name] })
+	return used
 }
 
 // directoryOf returns the directory of a recording that is declared in a file in dir, which is "" for
@@ -155,8 +192,8 @@ func directoryOf(dir string, declared *config.Record) string {
 	return declared.To
 }
 
-// open begins a recording of an upstream. The caller must hold s.mu.
-func (s *Set) open(name, url, dir string, declared config.Record) (*Recorder, error) {
+// open begins a recording of an upstream. The caller must hold s.changing.
+func (s *Set) open(t *Tap, name, url, dir string, declared config.Record) (*Recorder, error) {
 	condition, problems := renderer.CompileCondition(declared.If, s.scope)
 	if err := problems.Err(); err != nil {
 		return nil, err
@@ -166,46 +203,52 @@ func (s *Set) open(name, url, dir string, declared config.Record) (*Recorder, er
 		holds = condition.Holds
 	}
 	s.last++
-	return Open(Options{ID: strconv.Itoa(s.last), Upstream: name, URL: url, Dir: directoryOf(dir, &declared), Declared: declared, If: holds, Log: s.log})
+	return Open(Options{
+		ID: strconv.Itoa(s.last), Upstream: name, URL: url, Dir: directoryOf(dir, &declared), Declared: declared, If: holds, Log: s.log,
+		before: t.Recorder(), lost: &s.lost,
+	})
 }
 
-// end ends the recording of a tap. The caller must hold s.mu.
-func (s *Set) end(t *Tap) Stats {
-	r := t.recorder.Swap(nil)
-	_ = r.Close() // the error was logged and is in the figures
-	stats := r.Stats()
-	s.lost += stats.Dropped
-	s.ended = append(s.ended, stats)
+// replace makes a recorder that was just opened that of a tap, and ends the one that it had; nil for
+// none. The caller must hold s.changing.
+func (s *Set) replace(t *Tap, begun *Recorder) (ended Stats) {
+	s.mu.Lock()
+	if begun != nil {
+		s.running[begun] = true
+	}
+	s.mu.Unlock()
+	before := t.recorder.Swap(begun)
+	if begun != nil {
+		s.log.Info("recording", "upstream", begun.Upstream(), "file", begun.Stats().Paths[0])
+	}
+	if before == nil {
+		return Stats{}
+	}
+	before.end(begun)
+	ended = before.Stats() // a failure was logged
+	s.log.Info("recording ended", "upstream", ended.Upstream, "requests", ended.Requests, "dropped", ended.Dropped, "bytes", ended.Bytes)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.running, before)
+	s.ended = append(s.ended, ended)
 	if len(s.ended) > endedKept {
 		s.ended = s.ended[1:]
 	}
-	return stats
+	return ended
 }
 
 // Close ends all recordings. No recording can begin afterwards.
 func (s *Set) Close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.changing.Lock()
+	defer s.changing.Unlock()
 	s.closed = true
-	for _, t := range s.taps {
-		if t.Recorder() != nil {
-			s.end(t)
-		}
+	for _, t := range s.allTaps() {
+		s.replace(t, nil)
 	}
 }
 
 // Dropped returns how many exchanges all recordings have dropped.
-func (s *Set) Dropped() uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := s.lost
-	for _, t := range s.taps {
-		if r := t.Recorder(); r != nil {
-			n += r.Stats().Dropped
-		}
-	}
-	return n
-}
+func (s *Set) Dropped() uint64 { return s.lost.Load() }
 
 // Listed is a recording with its figures so far.
 type Listed struct {
@@ -222,10 +265,8 @@ func (s *Set) List() []Listed {
 	for _, stats := range s.ended {
 		all = append(all, Listed{Stats: stats})
 	}
-	for _, t := range s.taps {
-		if r := t.Recorder(); r != nil {
-			all = append(all, Listed{Stats: r.Stats(), Running: true})
-		}
+	for r := range s.running {
+		all = append(all, Listed{Stats: r.Stats(), Running: true})
 	}
 	slices.SortFunc(all, func(a, b Listed) int { return b.Started.Compare(a.Started) })
 	return all
@@ -233,31 +274,34 @@ func (s *Set) List() []Listed {
 
 // Start records an upstream from now on, in a directory relative to the working directory.
 func (s *Set) Start(name string, declared config.Record) (Listed, error) {
+	s.changing.Lock()
+	defer s.changing.Unlock()
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	t := s.taps[name]
+	s.mu.Unlock()
 	switch {
 	case t == nil || t.url == "" || s.closed:
 		return Listed{}, fmt.Errorf("%w: %q", ErrNoUpstream, name)
 	case t.Recorder() != nil:
 		return Listed{}, ErrRecording
 	}
-	r, err := s.open(name, t.url, "", declared)
+	r, err := s.open(t, name, t.url, "", declared)
 	if err != nil {
 		return Listed{}, err
 	}
-	t.declared = ""
-	t.recorder.Store(r)
-	return Listed{Stats: t.Recorder().Stats(), Running: true}, nil
+	t.requested = true
+	s.replace(t, r)
+	return Listed{Stats: r.Stats(), Running: true}, nil
 }
 
 // Stop ends a recording.
 func (s *Set) Stop(id string) (Listed, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, t := range s.taps {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	for _, t := range s.allTaps() {
 		if r := t.Recorder(); r != nil && r.ID() == id {
-			return Listed{Stats: s.end(t)}, nil
+			t.requested = false
+			return Listed{Stats: s.replace(t, nil)}, nil
 		}
 	}
 	return Listed{}, ErrNoRecording

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,10 +23,10 @@ type writer struct {
 	dir, name, url string
 	write          func(f *os.File, b []byte) (int, error) // nil for (*os.File).Write
 
-	file   *os.File // nil after a file could not be opened
+	file   *os.File // nil after a file could not be begun
 	path   string
+	paths  []string // all files with a head, the current one last
 	number int
-	count  int   // number of files
 	size   int64 // size of the current file
 	text   []byte
 	lines  uint64 // number of lines in text
@@ -52,7 +53,7 @@ func (w *writer) open() error {
 		return err
 	}
 	for _, name := range names {
-		w.number = max(w.number, numberOf(name))
+		w.number = max(w.number, numberOf(name, w.name))
 	}
 	return w.next()
 }
@@ -62,8 +63,8 @@ const suffix = ".ndjson.zst"
 // fileNames returns the files of an upstream in a directory, in order.
 func fileNames(dir, upstream string) ([]string, error) {
 	all, err := filepath.Glob(filepath.Join(escaped(dir), upstream+"-*"+suffix))
-	all = slices.DeleteFunc(all, func(name string) bool { return numberOf(name) == 0 })
-	slices.SortFunc(all, func(a, b string) int { return numberOf(a) - numberOf(b) })
+	all = slices.DeleteFunc(all, func(path string) bool { return numberOf(path, upstream) == 0 })
+	slices.SortFunc(all, func(a, b string) int { return numberOf(a, upstream) - numberOf(b, upstream) })
 	return all, err
 }
 
@@ -72,38 +73,47 @@ func escaped(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(dir)
 }
 
-// numberOf returns the number of a file, or 0 if it is not a file of a recording.
-func numberOf(name string) int {
-	name = strings.TrimSuffix(name, suffix)
-	n, err := strconv.Atoi(name[strings.LastIndexByte(name, '-')+1:])
-	if err != nil || n < 0 {
+// numberOf returns the number of a file, or 0 if it is not a file of a recording of the upstream.
+func numberOf(path, upstream string) int {
+	digits := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), upstream+"-"), suffix)
+	n, err := strconv.ParseUint(digits, 10, 31)
+	if err != nil {
 		return 0
 	}
-	return n
+	return int(n)
 }
 
 // next begins another file, whose first line is its head.
 func (w *writer) next() error {
 	w.close()
-	w.number++
-	w.path = w.pathOf(w.number)
+	if err := w.create(); err != nil {
+		return err
+	}
 	head, err := json.Marshal(recording.Head{Mockserver: "recording", Version: recording.Version, Upstream: w.name, URL: w.url, Time: time.Now().UTC(), Number: w.number})
-	if err != nil {
-		return err
+	if err == nil {
+		err = w.put(append(head, '\n'))
 	}
-	f, err := os.OpenFile(w.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
+	if err != nil { // without its head the file would not be readable
+		w.close()
 		w.number--
-		return err
+		return errors.Join(err, os.Remove(w.path))
 	}
-	w.file, w.size = f, 0
-	w.count++
-	return w.put(append(head, '\n'))
+	w.paths = append(w.paths, w.path)
+	return nil
 }
 
-// pathOf returns the path of a file by its number.
-func (w *writer) pathOf(number int) string {
-	return filepath.Join(w.dir, fmt.Sprintf("%s-%04d%s", w.name, number, suffix))
+// create creates the next file. Files that exist belong to the recording that this one replaces.
+func (w *writer) create() (err error) {
+	for number := w.number + 1; ; number++ {
+		w.path = filepath.Join(w.dir, fmt.Sprintf("%s-%04d%s", w.name, number, suffix))
+		w.file, err = os.OpenFile(w.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if !errors.Is(err, fs.ErrExist) {
+			if err == nil {
+				w.number, w.size = number, 0
+			}
+			return err
+		}
+	}
 }
 
 // put compresses and writes a text. A partial write is undone.
