@@ -39,7 +39,7 @@ func (r *reader) group(g *group) {
 	for i, a := range order {
 		condition := ""
 		if last := i == len(order)-1; !last {
-			condition = asked(a, order[i+1:])
+			condition = asked(a, append(order[:i:i], order[len(order)-1]))
 		}
 		r.answer(a, language.And(append(slices.Clone(a.need), condition)...), order[:i])
 	}
@@ -53,8 +53,9 @@ func rank(a *answer) int {
 	return 0
 }
 
-// asked returns the condition of an answer that is followed by other answers.
-func asked(a *answer, later []*answer) string {
+// asked returns the condition of an answer that is not the last one. The given answers come before
+// it, or are a better choice.
+func asked(a *answer, better []*answer) string {
 	byCode := language.Equal("header-params."+codeHeader, strconv.Itoa(a.status))
 	ways := []string{}
 	if a.name != "" {
@@ -62,15 +63,15 @@ func asked(a *answer, later []*answer) string {
 		byCode = language.And("header-params."+nameHeader+" = null", byCode)
 	}
 	ways = append(ways, byCode)
-	if len(a.conditions) > 0 && !same(a, later) {
+	if len(a.conditions) > 0 && !same(a, better) {
 		ways = append(ways, language.And(append([]string{"header-params." + nameHeader + " = null", "header-params." + codeHeader + " = null"}, a.conditions...)...))
 	}
 	return language.Or(ways...)
 }
 
-// same reports whether one of the other answers has the same conditions and is a better choice.
-func same(a *answer, later []*answer) bool {
-	return slices.ContainsFunc(later, func(b *answer) bool { return slices.Equal(a.conditions, b.conditions) })
+// same reports whether one of the other answers has the same conditions.
+func same(a *answer, others []*answer) bool {
+	return slices.ContainsFunc(others, func(b *answer) bool { return slices.Equal(a.conditions, b.conditions) })
 }
 
 // answer adds one endpoint, and the request by which it can be checked.

@@ -2,6 +2,7 @@ package postman_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -79,6 +80,27 @@ func TestSavedAnswersAreChosenByTheirRequests(t *testing.T) {
 }
 
 // The requests in a draft get the expected answers.
+// Of several answers to the same request the first successful one is sent, unless the client names
+// another.
+func TestSeveralAnswersToOneRequest(t *testing.T) {
+	saved := func(name string, code int, query string) string {
+		return fmt.Sprintf(`{"name": %[1]q, "code": %[2]d, "body": %[1]q, "originalRequest": {"method": "GET", "url": "http://a/b%[3]s"}}`, name, code, query)
+	}
+	answers := []string{saved("busy", 503, "?q=1"), saved("found", 200, "?q=1"), saved("again", 200, "?q=1"), saved("all", 200, ""), saved("none", 404, "")}
+	collection := `{"info": {"schema": "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"}, "item": [
+		{"name": "b", "request": "http://a/b", "response": [` + strings.Join(answers, ", ") + `]}]}`
+	m := importtest.Read(t, postman.Read, "c.json", collection, draft.Options{})
+	named := func(name string) map[string]string { return map[string]string{"X-Mock-Response-Name": name} }
+	importtest.Ask(t, m.Serve(t), []importtest.Case{
+		{Method: "GET", Target: "/b?q=1", Status: 200, Want: "found"},
+		{Method: "GET", Target: "/b?q=1", Header: named("busy"), Status: 503, Want: "busy"},
+		{Method: "GET", Target: "/b?q=1", Header: named("again"), Status: 200, Want: "again"},
+		{Method: "GET", Target: "/b", Status: 200, Want: "all"},
+		{Method: "GET", Target: "/b?q=2", Status: 200, Want: "all"},
+		{Method: "GET", Target: "/b", Header: named("none"), Status: 404, Want: "none"},
+	})
+}
+
 func TestAsks(t *testing.T) {
 	m := importtest.Read(t, postman.Read, "c.json", shop, draft.Options{})
 	url := m.Serve(t)

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// askedKeys is the approximate maximum number of keys of a group that --check requests.
+	// askedKeys is the maximum number of keys of a group that --check requests.
 	askedKeys = 100
 	// wanted is the maximum number of different answers of a key that are compared.
 	wanted = 50
@@ -18,8 +18,8 @@ const (
 // ask adds recorded requests by which the endpoints of the group are checked, with their recorded
 // answers: one request for each key or, if there are many keys, for an evenly spread selection.
 func (g *group) ask(order []uint32, byKey map[uint32][]*record) {
-	step := max(1, len(order)/askedKeys)
-	for i := 0; i < len(order); i += step {
+	step := (len(order) + askedKeys - 1) / askedKeys
+	for i := 0; i < len(order); i += step { // step is 0 only if there are no keys
 		records := byKey[order[i]]
 		r := records[0]
 		target := g.path(r)

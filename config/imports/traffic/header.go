@@ -76,5 +76,5 @@ func headerMap(fields []draft.Field, written func(string) string) *draft.Map {
 // repeats reports whether a header may have several lines. For other headers the first line counts.
 func repeats(name string) bool {
 	return slices.Contains([]string{"set-cookie", "link", "vary", "cache-control", "www-authenticate", "via", "warning", "allow", "content-language",
-		"access-control-allow-headers", "access-control-allow-methods", "access-control-expose-headers", "server-timing", "link"}, strings.ToLower(name))
+		"access-control-allow-headers", "access-control-allow-methods", "access-control-expose-headers", "server-timing"}, strings.ToLower(name))
 }
