@@ -105,6 +105,7 @@ func TestSet_ARefusedChangeChangesNothing(t *testing.T) {
 // While recordings change, every exchange is recorded, also one that has begun before, and recorded
 // answers are served.
 func TestSet_AChangeLosesNothing(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s, taps := newSet(t, "one")
 	one := declared("one", filepath.Join(dir, "a"))
@@ -114,7 +115,7 @@ func TestSet_AChangeLosesNothing(t *testing.T) {
 	record(tap.Recorder(), "/first", "answer")
 	settled(tap.Recorder(), 1)
 	exchanges := 1
-	const changes, clients = 20, 4
+	const changes, clients = 8, 2
 	over := make(chan struct{})
 	var counts sync.Map
 	var wg sync.WaitGroup
@@ -261,6 +262,7 @@ func TestSet_NamesThatBeginAlike(t *testing.T) {
 
 // If the disk is full when the next file should begin, that file is begun later, with its head.
 func TestRecorder_FullDiskBetweenFiles(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	full := true
 	r := opened(t, dir, config.Record{}, new(bytes.Buffer))
