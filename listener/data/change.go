@@ -196,7 +196,7 @@ func (c *change) apply(w *work, r *matcher.Request, i int) *Failed {
 	}
 	made = c.withMembers(made, w, r)
 	if now, what := w.keyOf(made, c.set.key); what != "" || string(now) != string(key) {
-		made = w.with(made, c.set.key, c.set.keyJSON(row, key))
+		made = w.with(made, c.set.key, c.set.keyJSON(c.set.made, row, key))
 	}
 	c.put(part, key, old, made, w, r)
 	return nil
@@ -237,7 +237,7 @@ func (c *change) insert(part []byte, w *work, r *matcher.Request, i int) *Failed
 	if failed != nil {
 		return failed
 	}
-	row := w.keyed(c.withMembers(v.Raw, w, r), c.set.key, c.set.made, r)
+	row := w.keyed(c.withMembers(v.Raw, w, r), c.set, c.set.made, part, r)
 	key, what := w.keyOf(row, c.set.key)
 	if what != "" {
 		return &Failed{Else: -1, Failure: reply.BadJSON, Message: what}
@@ -245,7 +245,6 @@ func (c *change) insert(part []byte, w *work, r *matcher.Request, i int) *Failed
 	if w.tx.Get(c.set.Set, part, key).Found() {
 		return c.fail(i, reply.KeyExists, "the set %q already has a row %q", c.set.declared.Name, wording.Clip(string(key)))
 	}
-	c.set.made.atLeast(wholeNumber(key))
 	c.put(part, key, state.Row{}, row, w, r)
 	return nil
 }

@@ -166,6 +166,7 @@ func (d *demands) ask(order int, op string, text []byte) bool {
 	case "gt", "gte":
 		w.from = state.Bound{Value: value, Not: op == "gt"}
 	case "lt", "lte":
+		w.from = state.Bound{Value: renderer.AppendOrdered(nil, json.Value{}), Not: true} // nulls and missing values have no order
 		w.to = state.Bound{Value: value, Not: op == "lt"}
 	default:
 		return false

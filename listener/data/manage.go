@@ -48,11 +48,10 @@ func (s *Sets) Put(name string, part, key, row []byte, merge bool) ([]byte, erro
 		if merge {
 			made = appendMerged(nil, before, v)
 		}
-		made = appendWith(nil, json.Value{Kind: json.Object, Raw: made}, known.key, known.keyJSON(before, key))
+		made = appendWith(nil, json.Value{Kind: json.Object, Raw: made}, known.key, known.keyJSON(known.made, before, key))
 		made = known.put(tx, part, key, old, made, time.Now())
 		return nil
 	})
-	known.made.atLeast(wholeNumber(key))
 	return made, err
 }
 

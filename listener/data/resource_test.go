@@ -475,3 +475,54 @@ func TestResource_Schema(t *testing.T) {
 		}
 	}
 }
+
+// The next integer key is above all that were used, also by PUT and by put, and one that a request
+// uses in the meantime is skipped.
+func TestResource_IntegerKeysBesideGivenOnes(t *testing.T) {
+	c, _ := serve(t, `
+- data: {name: notes}
+- resource: {path: /notes, data: notes, new-key: int, put-creates: true, schema: {properties: {n: {type: integer}}}}
+- endpoint: {method: PUT, path: "/put/:id", do: [{put: {in: notes, key: path-params.id, with: {}}}], response: {}}
+`)
+	c.talk([][2]string{
+		{`PUT /notes/1 {}`, `201 {"id":1}`},
+		{`POST /notes {}`, `201 {"id":2}`},
+		{`PUT /put/3 {}`, `200 `},
+		{`POST /notes {}`, `201 {"id":4}`},
+		{`POST /notes {"n": "x"}`, `422 …`},
+		{`POST /notes [{}, {"id": 6}, {"n": "x"}]`, `422 …`},
+		{`POST /notes {}`, `201 …`},
+	})
+	// Requests that fail give numbers back that others use at the same time.
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for i := range 200 {
+				c.ask(fmt.Sprintf(`POST /notes {"id": %d}`, 7+i))
+				c.ask(`POST /notes [{}, {"n": "x"}]`)
+				if got := c.ask(`POST /notes {}`); !strings.HasPrefix(got, "201 ") {
+					t.Errorf("got %s", got)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// A member that is missing or null is neither less nor greater than a value.
+func TestResource_FiltersByOrderLeaveOutWhatHasNone(t *testing.T) {
+	c, _ := serve(t, `
+- resource:
+    path: /p
+    filter: [price, name]
+    data: {rows: [{id: 1, price: 5, name: b}, {id: 2}, {id: 3, price: null, name: null}, {id: 4, price: 20, name: a}]}
+`)
+	for query, want := range map[string]string{
+		"price[lt]=10": "1", "price[lte]=5": "1", "price[gt]=-1": "1 4", "price[lt]=100&price[gt]=5": "4", "name[lt]=z": "1 4", "price[ne]=5": "2 3 4",
+		"price[lt]=10&name[lt]=z": "1", "price[lt]=100&sort=": "1 4",
+	} {
+		if got := c.ask("GET /p?" + query); ids(t, strings.TrimPrefix(got, "200 ")) != want {
+			t.Errorf("%s: got %s, want rows %s", query, got, want)
+		}
+	}
+}

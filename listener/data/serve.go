@@ -165,7 +165,7 @@ func (o *Operation) write(part, key []byte, row state.Row, w *work, r *matcher.R
 	if o.config.Name == "change" {
 		made = w.merged(old, sent[0])
 	} else {
-		made = w.with(made, o.set.key, o.set.keyJSON(old, key))
+		made = w.with(made, o.set.key, o.set.keyJSON(o.made, old, key))
 		if o.created != nil && row.Found() {
 			if at := member(row.JSON, o.created); at.Kind != json.Missing {
 				made = w.with(made, o.created, at.Raw)
@@ -234,7 +234,7 @@ func (o *Operation) create(part []byte, w *work, r *matcher.Request, p *reply.Re
 	isList := r.JSON().Kind == json.Array
 	var answer []byte
 	for i, v := range sent {
-		row := w.keyed(v.Raw, o.set.key, o.made, r)
+		row := w.keyed(v.Raw, o.set, o.made, part, r)
 		row = o.stamped(row, true, w, r)
 		if failed := violations(o.schema, row); failed != nil {
 			return failed
@@ -246,7 +246,6 @@ func (o *Operation) create(part []byte, w *work, r *matcher.Request, p *reply.Re
 		if w.tx.Get(o.set.Set, part, key).Found() {
 			return refuse(reply.KeyExists, "the set %q already has a row %q", o.set.declared.Name, wording.Clip(string(key)))
 		}
-		o.made.atLeast(wholeNumber(key))
 		kept := o.set.put(&w.tx, part, key, state.Row{}, row, r.Now())
 		r.Rows[0] = json.Value{Kind: json.Object, Raw: kept}
 		if !isList {

@@ -76,12 +76,12 @@ func (s *set) notIndexed(name string) string {
 }
 
 // keyJSON returns a key as a JSON value: as it is in the row, if there is one, or else in the form
-// of the keys that the set generates.
-func (s *set) keyJSON(row json.Value, key []byte) []byte {
+// of the keys that are generated.
+func (s *set) keyJSON(k *newKeys, row json.Value, key []byte) []byte {
 	if v := member(row.Raw, s.key); v.Kind != json.Missing {
 		return v.Raw
 	}
-	if s.made.integer && wholeNumber(key) > 0 {
+	if k.integer && wholeNumber(key) > 0 {
 		return key
 	}
 	return appendText(key)
@@ -90,6 +90,9 @@ func (s *set) keyJSON(row json.Value, key []byte) []byte {
 // put writes a row in place of before, and returns the copy that is stored. If the member that
 // changes by itself has a new value, put draws the next move.
 func (s *set) put(tx *state.Tx, part, key []byte, before state.Row, row []byte, now time.Time) []byte {
+	if !before.Found() {
+		s.made.atLeast(wholeNumber(key))
+	}
 	if s.steps == nil {
 		return tx.Put(s.Set, part, key, row, nil)
 	}

@@ -110,17 +110,29 @@ func (w *work) newKey(k *newKeys, r *matcher.Request) []byte {
 	return w.made(start)
 }
 
+// freeKey returns a new key that no row of the part has, as far as integers are concerned: a request
+// may have inserted a row with the number that was drawn.
+func (w *work) freeKey(s *set, k *newKeys, part []byte, r *matcher.Request) []byte {
+	for {
+		key := w.newKey(k, r)
+		if !k.integer || !w.tx.Get(s.Set, part, key).Found() {
+			return key
+		}
+	}
+}
+
 // keyed returns a row with its key, which is a new one if the row has none.
-func (w *work) keyed(row []byte, way []string, k *newKeys, r *matcher.Request) []byte {
+func (w *work) keyed(row []byte, s *set, k *newKeys, part []byte, r *matcher.Request) []byte {
+	way := s.key
 	given := member(row, way)
 	switch {
 	case given.Kind == json.Missing && len(way) == 1:
-		key := w.newKey(k, r)
+		key := w.freeKey(s, k, part, r)
 		start := len(w.room)
 		w.room = appendMember(w.room, row, way[0], key)
 		return w.made(start)
 	case given.Kind == json.Missing || given.Kind == json.Null:
-		return w.with(row, way, w.newKey(k, r))
+		return w.with(row, way, w.freeKey(s, k, part, r))
 	}
 	return row
 }
