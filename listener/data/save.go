@@ -107,7 +107,8 @@ func Writable(path string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// Load makes the changes in a file that Save has written. A missing file counts as one without
+// Load makes the changes in a file that Save has written, even beyond the limits of the sets: moves
+// may have exceeded the limits, or the limits were higher. A missing file counts as one without
 // changes. Changes to undeclared sets are left out; Load also returns their number.
 func (s *Sets) Load(path string) (changes, leftOut int, err error) {
 	f, _, err := files.Open(path)
@@ -122,7 +123,7 @@ func (s *Sets) Load(path string) (changes, leftOut int, err error) {
 	defer s.mu.Unlock()
 	decoder := stdjson.NewDecoder(bufio.NewReaderSize(f, 1<<20))
 	decoder.DisallowUnknownFields() // so that a file of another kind is not overwritten at the end
-	var tx state.Tx
+	tx := state.Tx{Unlimited: true}
 	for line := 1; ; line++ {
 		var c saved
 		if err := decoder.Decode(&c); errors.Is(err, io.EOF) {

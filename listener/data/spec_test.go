@@ -419,6 +419,25 @@ func TestState_BadFiles(t *testing.T) {
 	}
 }
 
+// TestState_BeyondTheLimits: what the server has saved is loaded, even if the limits are lower than
+// before; then nothing more is inserted.
+func TestState_BeyondTheLimits(t *testing.T) {
+	const log = "- data: {name: log, new-key: int, limit: {rows: %d}}\n- resource: {path: /log, data: log}\n"
+	path := filepath.Join(t.TempDir(), "state")
+	server, c := begin(t, fmt.Sprintf(log, 3), listener.Options{})
+	for range 3 {
+		c.talk([][2]string{{"POST /log {}", "201 …"}})
+	}
+	if _, err := server.Data().Save(path); err != nil {
+		t.Fatal(err)
+	}
+	server, c = begin(t, fmt.Sprintf(log, 2), listener.Options{})
+	if changes, _, err := server.Data().Load(path); changes != 3 || err != nil {
+		t.Errorf("%d changes, %v", changes, err)
+	}
+	c.talk([][2]string{{"GET /log/3", `200 {"id":3}`}, {"POST /log {}", "507 …"}, {"DELETE /log/3", "204 "}, {"DELETE /log/2", "204 "}, {"POST /log {}", "201 …"}})
+}
+
 // TestDo_NoSecondDraw: a request whose endpoint is chosen again keeps its outcome and its latency.
 func TestDo_NoSecondDraw(t *testing.T) {
 	server, c := begin(t, `

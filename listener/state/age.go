@@ -126,8 +126,7 @@ func (s *Set) giveUp(before time.Time, most int) (undone int, more bool) {
 	v := p.now.Load().edit(most > 1)
 	for _, e := range all {
 		if r := v.rows.get(e.seq); r != nil && r.stamp == e.stamp {
-			v.undo(r)
-			undone++
+			undone += v.giveUp(r)
 		}
 	}
 	if undone > 0 {

@@ -779,6 +779,79 @@ func TestSet_NoChangeExpiresEarly(t *testing.T) {
 	}
 }
 
+// TestSet_ADeletedRowAndItsSuccessorExpire: of a row of the base that was deleted and the row that was
+// inserted with its key, there is always exactly one, and at last the row of the base.
+func TestSet_ADeletedRowAndItsSuccessorExpire(t *testing.T) {
+	const ttl = time.Second
+	for _, together := range []bool{false, true} {
+		store := state.New(0)
+		set := add(store, state.Options{Name: "s", Members: members, TTL: ttl}, baseOf(t, item{"a", "old", 1}))
+		rows := func() string {
+			var tx state.Tx
+			tx.Begin(store)
+			text := ""
+			tx.Rows(set, nil).Each(0, 1, func(r state.Row) bool {
+				text += parse(t, r.JSON).Group + " "
+				return true
+			})
+			if r := set.Get(nil, []byte("a")); r.Found() {
+				text += "a is " + parse(t, r.JSON).Group
+			}
+			return text
+		}
+		var tx state.Tx
+		tx.Begin(store)
+		tx.Delete(set, nil, []byte("a"))
+		if !together {
+			if err := tx.Commit(); err != nil {
+				t.Fatal(err)
+			}
+			tx.Begin(store)
+		}
+		deleted := time.Now()
+		for time.Since(deleted) < 300*time.Millisecond { // until the insertion is some ticks younger
+		}
+		tx.Put(set, nil, []byte("a"), item{"a", "new", 1}.text(), nil)
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		inserted := time.Now()
+		store.Expire(deleted.Add(ttl + 200*time.Millisecond)) // only the deletion is too old
+		if got := rows(); got != "new a is new" {
+			t.Errorf("together %v: before the end of the new row: %s", together, got)
+		}
+		store.Expire(inserted.Add(ttl + 200*time.Millisecond))
+		if got := rows(); got != "old a is old" || set.Figures().Changes != 0 {
+			t.Errorf("together %v: at last: %s, %+v", together, got, set.Figures())
+		}
+		// If the inserted row is deleted too, the row of the base returns a TTL later.
+		for range 2 {
+			tx.Begin(store)
+			tx.Delete(set, nil, []byte("a"))
+			if err := tx.Commit(); err != nil {
+				t.Fatal(err)
+			}
+			tx.Begin(store)
+			tx.Put(set, nil, []byte("a"), item{"a", "new", 1}.text(), nil)
+			if err := tx.Commit(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		tx.Begin(store)
+		tx.Delete(set, nil, []byte("a"))
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		if got := rows(); got != "" {
+			t.Errorf("together %v: after the deletion: %s", together, got)
+		}
+		store.Expire(time.Now().Add(ttl + 200*time.Millisecond))
+		if got := rows(); got != "old a is old" || set.Figures().Changes != 0 {
+			t.Errorf("together %v: a TTL after the deletion: %s, %+v", together, got, set.Figures())
+		}
+	}
+}
+
 // TestSet_RestoresPartsThatComeAndGo restores a part while requests that change nothing create and
 // remove it: its previous content is never lost.
 func TestSet_RestoresPartsThatComeAndGo(t *testing.T) {

@@ -23,6 +23,8 @@ func (e *FullError) Error() string { return fmt.Sprintf("the set %q is full", e.
 // as it was at one time. Commit makes all of its writes or none. Only one goroutine may use it;
 // Begin makes it ready for another use.
 type Tx struct {
+	Unlimited bool // limits do not apply, as for changes that were made before; Begin keeps it
+
 	store  *Store
 	epoch  uint64
 	views  []view
@@ -76,7 +78,7 @@ func (t *Tx) End() {
 	clear(t.views)
 	clear(t.reads)
 	clear(t.writes)
-	*t = Tx{views: t.views[:0], reads: t.reads[:0], writes: t.writes[:0], moving: t.moving}
+	*t = Tx{views: t.views[:0], reads: t.reads[:0], writes: t.writes[:0], moving: t.moving, Unlimited: t.Unlimited}
 	if cap(t.writes) > many {
 		t.writes, t.reads = nil, nil
 	}
@@ -288,7 +290,7 @@ func (t *Tx) commit() error {
 			continue
 		}
 		written++
-		if !w.set.Oldest && !t.moving && w.set.exceeds(int64(w.v.changes-before.changes), w.v.bytes-before.bytes) {
+		if !w.set.Oldest && !t.moving && !t.Unlimited && w.set.exceeds(int64(w.v.changes-before.changes), w.v.bytes-before.bytes) {
 			return &FullError{w.set.Name}
 		}
 	}

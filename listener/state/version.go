@@ -126,6 +126,32 @@ func (v *version) undo(r *record) {
 	v.reorder(r.seq, was, base)
 }
 
+// giveUp undoes a change that has become too old, and returns how many changes it has undone. A
+// deleted row of the base does not return as long as an inserted row has its key; it returns together
+// with the end of that row.
+func (v *version) giveUp(r *record) int {
+	if r.text == nil {
+		key, _ := v.base.row(uint32(r.seq))
+		if v.inserted(hashOf(key), key) != nil {
+			return 0
+		}
+	}
+	v.undo(r)
+	if !r.inserted {
+		return 1
+	}
+	row, ok := v.base.find(hashOf(r.key()), r.key())
+	if !ok {
+		return 1
+	}
+	deleted := v.rows.get(uint64(row))
+	if deleted == nil || deleted.text != nil {
+		return 1
+	}
+	v.undo(deleted)
+	return 2
+}
+
 // set stores a record in place of old, which is nil if there is none.
 func (v *version) set(r, old *record) {
 	if old != nil {
