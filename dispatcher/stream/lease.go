@@ -62,7 +62,7 @@ func (s *Stream) holding() []*ownedLog {
 }
 
 // renewAll renews all leases, and begins a log if there is none to append to. If a lease cannot be
-// renewed, the bucket may be gone; then it is created again.
+// renewed, the server may have lost the bucket, which is then created again.
 func (s *Stream) renewAll(ctx context.Context) {
 	if !s.nc.IsConnected() {
 		return
@@ -97,17 +97,19 @@ func (s *Stream) renewAll(ctx context.Context) {
 }
 
 // renew renews the lease of a log, or gives up the log if another process has taken the lease. If
-// the server confirms neither, ok is false, and the lease may end.
+// the server has lost the bucket, renew takes the lease in the new one. If the server confirms none
+// of these, ok is false, and the lease may end.
 func (s *Stream) renew(ctx context.Context, l *ownedLog) (ok bool) {
 	s.mu.Lock()
-	revision := l.revision
+	revision, bucket := l.revision, l.bucket
 	s.mu.Unlock()
-	for range 2 {
+	for range 3 {
 		sent := time.Now()
 		renewed, err := s.leases.Update(ctx, l.name, s.token, revision)
 		if err == nil {
 			s.mu.Lock()
 			if s.held[l.name] == l {
+				l.bucket = bucket
 				s.hold(l, renewed, sent)
 			}
 			s.mu.Unlock()
@@ -117,17 +119,51 @@ func (s *Stream) renew(ctx context.Context, l *ownedLog) (ok bool) {
 			return false
 		}
 		e, err := s.leases.Get(ctx, l.name)
+		absent := errors.Is(err, jetstream.ErrKeyNotFound)
 		switch {
-		case errors.Is(err, jetstream.ErrKeyNotFound), err == nil && !bytes.Equal(e.Value(), s.token):
-			s.giveUp(l)
-			return true
-		case err != nil:
+		case err == nil && bytes.Equal(e.Value(), s.token):
+			revision = e.Revision() // of a renewal that was not acknowledged
+			continue
+		case absent && revision != 0:
+			created, err := s.bucketCreated(ctx)
+			if err != nil {
+				return false
+			}
+			if !created.Equal(bucket) {
+				revision, bucket = 0, created // Update fails if another process has had the lease in this bucket
+				continue
+			}
+		case err != nil && !absent:
 			return false
 		}
-		revision = e.Revision() // of a renewal that was not acknowledged
+		s.giveUp(l)
+		return true
 	}
 	return false
 }
+
+// bucketCreated returns when the server created the bucket of leases.
+func (s *Stream) bucketCreated(ctx context.Context) (time.Time, error) {
+	stream, err := s.js.Stream(ctx, bucketStream+s.leases.Bucket())
+	if err != nil {
+		return time.Time{}, err
+	}
+	return stream.CachedInfo().Created, nil
+}
+
+// released reports whether the last holder of a log has ended its lease: the bucket then has a
+// delete marker for the log. A bucket that was created again has none.
+func (s *Stream) released(ctx context.Context, name string) bool {
+	stream, err := s.js.Stream(ctx, bucketStream+s.leases.Bucket())
+	if err != nil {
+		return false
+	}
+	last, err := stream.GetLastMsgForSubject(ctx, "$KV."+s.leases.Bucket()+"."+name)
+	return err == nil && last.Header.Get("KV-Operation") != ""
+}
+
+// bucketStream precedes the name of a bucket in the name of its stream.
+const bucketStream = "KV_"
 
 // giveUp forgets a log that another process has taken over, and its entries.
 func (s *Stream) giveUp(l *ownedLog) {
@@ -161,6 +197,10 @@ func (s *Stream) claim(ctx context.Context, name string) {
 	var revision uint64
 	switch {
 	case errors.Is(err, jetstream.ErrKeyNotFound):
+		if !s.released(ctx, name) && !s.expired(name, 0) {
+			return // its holder may be about to take the lease in a new bucket
+		}
+		sent = time.Now()
 		revision, err = s.leases.Create(ctx, name, s.token)
 	case err == nil && s.expired(name, e.Revision()):
 		sent = time.Now()
@@ -171,7 +211,11 @@ func (s *Stream) claim(ctx context.Context, name string) {
 	if err != nil { // another process was first, or the server does not answer
 		return
 	}
-	l := &ownedLog{name: name}
+	bucket, err := s.bucketCreated(ctx)
+	if err != nil {
+		return // the lease expires
+	}
+	l := &ownedLog{name: name, bucket: bucket}
 	l.clear()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -217,6 +261,9 @@ func (s *Stream) begin(ctx context.Context) error {
 	l.clear()
 	began := time.Now()
 	revision, err := s.leases.Create(ctx, l.name, s.token)
+	if err == nil {
+		l.bucket, err = s.bucketCreated(ctx)
+	}
 	if err != nil {
 		return fmt.Errorf("begin a log: %w", err)
 	}

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"testing"
@@ -26,7 +27,7 @@ func batchOf(t *testing.T, s *Stream, n int) (ids []uint64) {
 	return ids
 }
 
-// ids returns the IDs that a store gave, in order.
+// ids returns the IDs of the collected entries, in ascending order.
 func (c *taken) ids() (all []uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,12 +104,49 @@ func TestStream_OutlivesItsStreamAndItsBucket(t *testing.T) {
 	if n := s.messages(t); n != 1 {
 		t.Errorf("the new stream has %d messages, want 1", n)
 	}
-	own := s.ownLog()
+	own, kept := s.ownLog(), batchOf(t, s, 1)[0]
+	for _, both := range []bool{false, true} {
+		if both {
+			if err := s.js.DeleteStream(t.Context(), s.at.Stream); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.js.DeleteKeyValue(t.Context(), s.leases.Bucket()); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "it takes its lease in a new bucket", func() bool {
+			e, err := s.leases.Get(t.Context(), own.name)
+			return err == nil && bytes.Equal(e.Value(), s.token)
+		})
+		until(t, "it may begin attempts", s.MayBegin)
+		until(t, "it stores again", store)
+		if s.ownLog() != own || !s.Holds(kept) {
+			t.Errorf("both lost %v: it has given up its log", both)
+		}
+	}
+}
+
+// A process that still runs is not taken over because the bucket was lost.
+func TestStream_IsNotTakenOverAfterTheLossOfTheBucket(t *testing.T) {
+	t.Parallel()
+	at := location(t, "")
+	s, other := opened(t, at), opened(t, at)
+	kept := batchOf(t, s, 1)[0]
+	other.Recover(func(all []outbox.Entry) { t.Errorf("%d entries of a process that runs were adopted", len(all)) })
 	if err := s.js.DeleteKeyValue(t.Context(), s.leases.Bucket()); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "it has a new log", func() bool { now := s.ownLog(); return now != nil && now != own })
-	until(t, "it stores again", store)
+	until(t, "both take their leases in a new bucket", func() bool {
+		for _, one := range []*Stream{s, other} {
+			if e, err := s.leases.Get(t.Context(), one.ownLog().name); err != nil || !bytes.Equal(e.Value(), one.token) {
+				return false
+			}
+		}
+		return true
+	})
+	if !s.Holds(kept) {
+		t.Error("it has given up its log")
+	}
 }
 
 // A message that was deleted by another client counts as deleted, wherever its sequence is.
@@ -233,6 +271,12 @@ func TestStream_DeletesNotesThatAreLeft(t *testing.T) {
 	t.Parallel()
 	s := opened(t, location(t, ""))
 	if _, err := s.js.Publish(t.Context(), s.subject("crashed", "done"), appendNotes(nil, []note{{1, 2}})); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.leases.PutString(t.Context(), "crashed", "x"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.leases.Delete(t.Context(), "crashed"); err != nil { // so that nobody waits for the end of the lease
 		t.Fatal(err)
 	}
 	s.Recover(func([]outbox.Entry) { t.Error("there is nothing to recover") })

@@ -27,6 +27,7 @@ func (s *Stream) each(ctx context.Context, subject string, from uint64, do func(
 	}
 	consumer, err := s.stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
 		FilterSubjects: []string{subject}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
+		MaxResetAttempts: 2, // more are made without regard to ctx
 	})
 	if err != nil {
 		return 0, err
@@ -36,6 +37,7 @@ func (s *Stream) each(ctx context.Context, subject string, from uint64, do func(
 		return 0, err
 	}
 	defer messages.Stop()
+	defer context.AfterFunc(ctx, messages.Stop)()
 	for {
 		m, err := messages.Next(jetstream.NextMaxWait(readWithin))
 		if err != nil {

@@ -67,6 +67,7 @@ type Stream struct {
 type ownedLog struct {
 	name     string
 	revision uint64    // of its lease
+	bucket   time.Time // when the bucket of its lease was created
 	until    time.Time // attempts may begin before this time
 	live     int       // number of batches that are not deleted
 	finished []*batch  // to be deleted
@@ -110,7 +111,8 @@ type sighting struct {
 	since, last time.Time
 }
 
-// ErrAway is returned by Store if the server does not answer in time.
+// ErrAway is returned by Store if the server is not connected or does not answer in time, or if no
+// lease allows storing.
 var ErrAway = errors.New("the webhook store does not answer")
 
 const (
