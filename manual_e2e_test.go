@@ -33,8 +33,8 @@ var notRun = []struct{ command, why string }{
 
 const benchmarks = `^(go run \.|mockserver) bench( +--(scenario|rate|curve|together|target)| +-c|$| +#)`
 
-// scene holds what a block of commands needs in addition to what the earlier blocks and the files
-// that the manual tells its reader to write provide.
+// scene holds what a block of commands needs in addition to the results of earlier blocks and the
+// files that the manual tells its reader to write.
 type scene struct {
 	document, first string            // the first command of the block begins like this
 	files           map[string]string // by name; a content such as "examples/…" is copied from that file
@@ -237,7 +237,8 @@ func follow(t *testing.T, document string, found []block) {
 	}
 }
 
-// hasFlags fails the test unless mockserver bench has the flags of a command of the manual.
+// hasFlags fails the test unless mockserver bench has the flags of a command of the manual that is
+// left out because it measures. It does not check other commands.
 func (r *reader) hasFlags(command, by string) {
 	r.t.Helper()
 	if by != benchmarks {

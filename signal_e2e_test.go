@@ -111,7 +111,7 @@ func TestSignal_IdleConnectionsDoNotDelayTheEnd(t *testing.T) {
 }
 
 // busy sends requests on one connection, each after the answer to the one before, until an answer
-// announces that the connection closes. It reports each answer.
+// announces that the connection closes. It calls answered for each answer.
 func busy(p *harness.Process, path string, answered func()) error {
 	conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 	if err != nil {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The floors of docs/architecture.md: which package may import which. A new edge
-# fails; change the document and this table together.
+# The floors of docs/architecture.md: which package may import which. The check fails for a new
+# import; change the document and this table together.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

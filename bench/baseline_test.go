@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// The bare server answers as fasthttp does.
+// The bare server answers with the given body, and only with the headers Content-Length,
+// Content-Type and Date.
 func TestServeBare(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -75,7 +75,8 @@ func (r *run) measured(ctx context.Context) error {
 	return nil
 }
 
-// openLoopScenarios are measured at a constant rate unless other scenarios are named.
+// openLoopScenarios are measured at a constant rate unless other scenarios are named. A curve is
+// measured only for the first.
 var openLoopScenarios = []string{"static", "path", "json"}
 
 // chosen returns the scenarios to measure.

@@ -167,7 +167,8 @@ func withTemporary(t *testing.T) (p *harness.Process, dir string) {
 	return p, dir
 }
 
-// processesOf returns the processes whose arguments contain a text. It works only on Linux.
+// processesOf returns the files /proc/PID/cmdline of the processes whose arguments contain a text.
+// It works only on Linux.
 func processesOf(t *testing.T, text string) []string {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -175,7 +176,7 @@ func processesOf(t *testing.T, text string) []string {
 		t.Fatal(err)
 	}
 	return slices.DeleteFunc(files, func(file string) bool {
-		line, err := os.ReadFile(file) // it may have exited
+		line, err := os.ReadFile(file) // the process may have exited
 		return err != nil || !bytes.Contains(line, []byte(text))
 	})
 }

@@ -112,7 +112,8 @@ func checkAnswers(ctx context.Context, address string, requests []asked, statusO
 	return wants, first, nil
 }
 
-// compare returns how an answer differs from the declared one.
+// compare returns an error that says how an answer differs from the declared one; nil if it does
+// not.
 func (r *asked) compare(got *reply, statusOnly bool) error {
 	wanted := r.answer.Status
 	if wanted == 0 {

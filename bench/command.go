@@ -16,9 +16,10 @@ const (
 	exitUsage  = 2 // a bad flag
 )
 
-// Command implements mockserver bench. args are the arguments after "bench"; version is printed. It
-// returns the exit code, which is 128 plus the signal number if a signal stopped it. The server and
-// the baseline that it starts are also this program.
+// Command implements mockserver bench. args are the arguments after "bench"; version is the version
+// of the program, which the result contains. It returns the exit code, which is 128 plus the signal
+// number if a signal stopped the run. The server and the baseline that it starts are also this
+// program.
 func Command(args []string, env func(string) (string, bool), signals <-chan os.Signal, stdout, stderr io.Writer, version string) int {
 	opts, err := ReadOptions(args)
 	role, _ := env(ChildVariable)

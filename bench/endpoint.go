@@ -24,7 +24,8 @@ const (
 	longestRun    = 10 * time.Minute
 )
 
-// measureEndpoints measures each endpoint of the configuration that was given.
+// measureEndpoints measures the selected endpoints of the given configuration, and lists those that
+// cannot be measured.
 func (r *run) measureEndpoints(ctx context.Context) error {
 	if err := r.validate(ctx); err != nil {
 		return err
@@ -69,7 +70,8 @@ func (r *run) measureEndpoints(ctx context.Context) error {
 	return nil
 }
 
-// loader returns a Loader that reads the configuration as the server does, with the server's flags.
+// loader returns a Loader that reads the configuration with the base path that the server's flags
+// set.
 func (r *run) loader() config.Loader {
 	l := config.Loader{SampleRequests: true}
 	// validate reports invalid flags.
@@ -100,7 +102,8 @@ func (r *run) validate(ctx context.Context) error {
 	return nil
 }
 
-// fit chooses the length of the rounds so that measuring all endpoints takes a minute.
+// fit chooses the length of the rounds, unless it is given, so that measuring all endpoints takes
+// about a minute. It fails if measuring them would take more than longestRun.
 func (r *run) fit(endpoints int) error {
 	loads := 2*r.opts.Rounds + 1 // plus the warm-up
 	switch {

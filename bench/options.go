@@ -265,7 +265,8 @@ func readRate(into *Rate, text string) bool {
 	return err == nil && n >= 1 && n <= 1e7
 }
 
-// readTarget reads http://host:port, with nothing after it, as host:port.
+// readTarget reads http://host:port, with nothing after it, as host:port. The port is 80 if there
+// is none.
 func readTarget(into *string, text string) bool {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {

@@ -86,7 +86,7 @@ func (r *run) remarksOn(res *result) []string {
 	return lines
 }
 
-// short rounds a duration.
+// short returns a rounded duration as a text; "unknown" for nil.
 func short(d *time.Duration) string {
 	if d == nil {
 		return "unknown"

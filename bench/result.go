@@ -121,7 +121,7 @@ func (s summary) spread() figure {
 	return (s.most - s.least) / s.median
 }
 
-// summarize ignores unknown values. The summary of nothing is unknown.
+// summarize returns the summary of the known values, which is unknown if there are none.
 func summarize(values []figure) summary {
 	values = slices.DeleteFunc(slices.Clone(values), func(v figure) bool { return !v.isKnown() })
 	if len(values) == 0 {

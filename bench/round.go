@@ -114,7 +114,8 @@ func (r *run) measureRounds(ctx context.Context, res *result, sides []side, sub 
 	return nil
 }
 
-// inTurn loads the baseline, and then the candidate, at a rate.
+// inTurn loads the baseline, and then the candidate, at a rate. If the subject has an activity, the
+// candidate is loaded first without and then with the activity.
 func (r *run) inTurn(ctx context.Context, sides []side, sub *subject, rate float64) (p pair, err error) {
 	if p.Baseline, err = r.loadSide(ctx, sides[0], sub, rate, r.opts.Duration); err != nil {
 		return p, err

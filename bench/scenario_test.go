@@ -122,7 +122,7 @@ func FuzzReadScenario(f *testing.F) {
 	})
 }
 
-// A configuration that is being replaced can be read completely at any moment.
+// A file that is written whole has the new content, and no temporary file is left.
 func TestWriteWholeReplaces(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.json")

@@ -59,7 +59,7 @@ func (r *run) startServer(ctx context.Context, configuration []string, flags ...
 	return r.start(ctx, "the server", roleServer, append(append(args, flags...), r.opts.Server...))
 }
 
-// start starts the program in a role, on the processors of servers.
+// start starts the program in a role, on the processors of servers, and waits until it listens.
 func (r *run) start(ctx context.Context, name, role string, args []string) (*server, error) {
 	cmd := exec.Command(r.opts.Program, args...) //nolint:gosec // the command is this program
 	cmd.Env = append(serverEnvironment(r.opts.Environ), ChildVariable+"="+role)

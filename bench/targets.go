@@ -67,7 +67,7 @@ func newTarget(method, origin, path string, number int) target {
 	return t
 }
 
-// add adds a header line, or the body of a file, to a target.
+// add adds a header line, or a body from a file, to a target.
 func (t *target) add(line, dir string) error {
 	if name, ok := strings.CutPrefix(line, "@"); ok {
 		if name = strings.TrimSpace(name); !filepath.IsAbs(name) {

@@ -141,10 +141,10 @@ func Headers(namesAndValues ...string) []Header {
 	return headers
 }
 
-// Complete returns s with the endpoints made in Go, which have no Key, as if they had been read
-// from a file: each with a key, "[2].endpoint" for the third one, their errors in Problems, and the
-// invalid ones in Broken. It does not modify s, and returns s itself if all endpoints were read
-// from files.
+// Complete returns s with the endpoints, WebSockets and sets of rows that were made in Go, which
+// have no Key, as if they had been read from a file: each with a key, such as "[2].endpoint" for
+// the third endpoint, their problems in Problems, and the invalid ones in Broken, BrokenWebSockets
+// and BrokenData. It does not modify s, and returns s itself if nothing was made in Go.
 func (s *Spec) Complete() *Spec {
 	s = s.orNone()
 	if !slices.ContainsFunc(s.Endpoints, func(e Endpoint) bool { return e.Key == "" }) &&
@@ -161,8 +161,8 @@ func (s *Spec) Complete() *Spec {
 	return c
 }
 
-// Validate returns all problems of the spec: those found when it was read, and those of endpoints
-// made in Go. It does not modify the spec.
+// Validate returns all problems of the spec: those found when it was read, and those of items made
+// in Go. It does not modify the spec.
 func (s *Spec) Validate() syntax.Problems {
 	return slices.Clone(s.Complete().Problems)
 }

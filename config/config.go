@@ -122,7 +122,8 @@ type (
 	// Scenario is a state that requests depend on and change, with its own value for each order, user
 	// or the like.
 	Scenario = item.Scenario
-	// InState says in which states of a scenario an endpoint answers, and which state it leads to.
+	// InState says in which states of a scenario an endpoint answers, and which state the endpoint
+	// leads to.
 	InState = item.InState
 	// Resource is a REST collection over a set.
 	Resource = item.Resource

@@ -14,7 +14,8 @@ import (
 	"mockserver/internal/wording"
 )
 
-// addDirectory appends the endpoints and problems of the files in a directory.
+// addDirectory appends the declarations and problems of the files in a directory that were not
+// given before.
 func (s *Spec) addDirectory(dir string) {
 	s.files = append(s.files, dir)
 	var left files.LeftOut

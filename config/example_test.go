@@ -7,7 +7,7 @@ import (
 	"mockserver/config"
 )
 
-// The text is read as a file of that name would be: its errors have positions.
+// The text is read like a file with the given name: its errors have positions.
 func ExampleParse() {
 	spec := config.Parse("testdata/mocks.yml", []byte(`
 - endpoint:

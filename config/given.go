@@ -57,7 +57,8 @@ func lacksVersion(doc *syntax.Node) bool {
 
 const noVersion = "the document has paths but no version of OpenAPI; expected the key openapi, with a version such as 3.0.3 or 3.1.0"
 
-// asLists turns single items outside a list into lists, if the Loader accepts them.
+// asLists turns each single endpoint or WebSocket outside a list into a list, if the Loader accepts
+// such items.
 func (g *given) asLists(docs []*syntax.Node) []*syntax.Node {
 	for i, doc := range docs {
 		if g.single && doc.Kind == syntax.MapNode && len(doc.Entries) == 1 && (doc.Get("endpoint") != nil || doc.Get("websocket") != nil) {
@@ -86,7 +87,8 @@ func (g *given) setAside(docs []*syntax.Node, name, dir string) []*syntax.Node {
 }
 
 // finish processes the documents that were set aside. Endpoints from OpenAPI documents come after
-// those from lists.
+// those from lists. finish also adds the upstream of the loader, and checks that the names of
+// upstreams are unique.
 func (s *Spec) finish(l Loader) {
 	g := s.given
 	s.read, s.given = nil, nil

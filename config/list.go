@@ -8,8 +8,9 @@ import (
 	"mockserver/config/table"
 )
 
-// notAList returns the problem of a document that is not a list of endpoints. An empty document,
-// such as one between two lines ---, is not a problem.
+// notAList returns the problem of a document that is not a list of endpoints. It returns none for
+// an empty document, such as one between two --- lines, and for one whose fault has been reported
+// already.
 func notAList(doc *syntax.Node) syntax.Problems {
 	hints := item.HintsOf(doc.Pos().File)
 	what := fmt.Sprintf("the document is %s; %s", doc.Shown(), hints.List)

@@ -49,7 +49,7 @@ type Loader struct {
 	Upstream string
 }
 
-// Load reads files and joins their endpoints in order. A directory represents those of its files
+// Load reads files and joins their declarations in order. A directory represents those of its files
 // that are not hidden and have a known extension, in byte order of their names; a directory
 // followed by /... includes its subdirectories. A file that is given twice, by its name or by its
 // directory, is read once. A file contains a list of endpoints, an OpenAPI document, or other
@@ -73,7 +73,8 @@ func (l Loader) Load(paths ...string) *Spec {
 	return spec
 }
 
-// imported reports whether a path belongs to another tool, and adds the configuration made from it.
+// imported reports whether a path belongs to another tool, and adds the configuration made from it,
+// or the errors of the import.
 func (s *Spec) imported(l Loader, path string) bool {
 	if l.Import == nil {
 		return false
@@ -96,7 +97,8 @@ func (s *Spec) imported(l Loader, path string) bool {
 	return true
 }
 
-// again reports whether a file or directory was already read, and adds a warning if so.
+// again reports whether a file or directory was already given, and adds a warning if so. Otherwise
+// it records the path.
 func (s *Spec) again(path string) bool {
 	absolute := files.Absolute(path)
 	if s.read[absolute] {
@@ -136,8 +138,8 @@ func (s *Spec) addRead(path string, data []byte, err error, listed bool) {
 	s.add(path, filepath.Dir(files.Absolute(path)), data, listed)
 }
 
-// add appends the endpoints and problems of one file. listed means that only the file's directory
-// was given, not the file itself.
+// add appends the declarations and problems of one file. listed means that only the file's
+// directory was given, not the file itself.
 func (s *Spec) add(name, dir string, data []byte, listed bool) {
 	s.files = append(s.files, name)
 	if listed {

@@ -41,7 +41,7 @@ func optional(fields []table.Field[Endpoint]) []table.Field[Endpoint] {
 	return fields
 }
 
-// mockKeys are the keys of an endpoint that the document does not provide.
+// mockKeys are the names of the keys in mockFields.
 var mockKeys = slices.Concat([]string{"if", "let", "response", "responses", "select", "webhook", "webhooks"},
 	table.Keys(policy.AnswerKeys[Endpoint]("")), table.Keys(policy.LimitKeys[Endpoint]("")))
 
@@ -80,7 +80,8 @@ func looksLikeMocks(doc *syntax.Node) bool {
 	})
 }
 
-// mocks decodes the mocks files. It returns the mocks of each operation, and adds problems to s.
+// mocks decodes the mocks files. It returns the mocks of each operation, and adds problems to s. A
+// file that turns out not to be a mocks file is decoded like any other.
 func (s *Spec) mocks(g *given, operations []operation) map[*openapi.Operation][]mock {
 	found := map[*openapi.Operation][]mock{}
 	for _, m := range g.mocks {
@@ -173,7 +174,8 @@ func mockOf(d *table.Decoder, n *syntax.Node, key string, o operation) mock {
 	}
 }
 
-// nested moves the keys of a response that are next to those of an endpoint into a response.
+// nested returns a map in which the keys of a response are moved into a response, unless the map
+// already has one.
 func nested(n *syntax.Node) *syntax.Node {
 	var own, inner []syntax.Entry
 	for _, e := range n.Entries {

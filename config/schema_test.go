@@ -778,7 +778,8 @@ func FuzzSchema(f *testing.F) {
 	})
 }
 
-// The schema accepts each text that time.ParseDuration reads and that is not below 0.
+// The schema accepts the texts without a minus sign that time.ParseDuration accepts, and otherwise
+// only texts that would overflow.
 func FuzzDurationPattern(f *testing.F) {
 	s := validator(f, []byte(fmt.Sprintf(`{"type": "string", "pattern": %q}`, table.DurationPattern)))
 	for _, text := range []string{"0", "+0", "1h2m3.4s", ".5ms", "1.us", "µs", "1μs", "1e3s", "1", "1d", "-1s", "1s\n", ""} {

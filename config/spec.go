@@ -15,7 +15,7 @@ import (
 
 // Spec is one configuration as written: the declarations of all its files, in order, and the
 // problems found. Load reads one from files, Parse from a text, New makes one from endpoints
-// declared in Go, and Join combines several. It is not modified afterwards.
+// declared in Go, and Join combines several. A Spec is not modified afterwards.
 type Spec struct {
 	Endpoints  []Endpoint
 	WebSockets []WebSocket
@@ -36,7 +36,7 @@ type Spec struct {
 	referenced []string // files that documents and latencies refer to
 
 	files   []string        // all files, whether they could be read or not, in order
-	leftOut []string        // the files in directories that were not read
+	leftOut []string        // hidden files and subdirectories that were not read; see LeftOut
 	read    map[string]bool // the absolute paths already read; nil after loading
 	given   *given          // the files that are processed after all files are read
 }
@@ -51,8 +51,8 @@ func (s *Spec) Declared() slog.Attr {
 	return slog.Group("", all...)
 }
 
-// decodeFile decodes the documents of one file into s and checks their endpoints. known is the
-// number of errors that the reader of the file has found.
+// decodeFile decodes the documents of one file into s and checks their items. known is the number
+// of errors that the reader of the file has found.
 func (s *Spec) decodeFile(docs []*syntax.Node, dir string, known int) {
 	count := 0
 	for _, doc := range docs {
@@ -140,7 +140,7 @@ func (s *Spec) keepResource(it item.Decoded, dir string, sound bool) {
 	}
 }
 
-// has reports whether anything is declared in a file.
+// has reports whether a file contains a valid declaration.
 func (s *Spec) has(file string) bool {
 	return slices.ContainsFunc(s.Endpoints, func(e Endpoint) bool { return e.Pos.File == file }) ||
 		slices.ContainsFunc(s.WebSockets, func(w WebSocket) bool { return w.Pos.File == file }) ||
@@ -190,8 +190,8 @@ func (s *Spec) Routes(most int) (routes []string, more int) {
 	return routes, len(s.Endpoints) + len(s.WebSockets) - len(routes)
 }
 
-// LeftOut describes the files in the directories of the spec that were not read, one line for each
-// directory.
+// LeftOut describes the hidden files and the subdirectories that were not read, in one line for
+// each directory of the spec.
 func (s *Spec) LeftOut() []string { return s.leftOut }
 
 // Referenced returns the files that OpenAPI documents and latencies refer to, whether they could be

@@ -47,7 +47,7 @@ func TestUpstream(t *testing.T) {
 	}
 }
 
-// Every error in upstreams and proxies is found at load, with its position.
+// Every error in upstreams and proxies is found at load, on its line.
 func TestUpstreamErrors(t *testing.T) {
 	const proxied = "- upstream: {name: real, url: http://a}\n- endpoint: {path: /x, response: {proxy: "
 	for _, c := range []struct{ in, want string }{

@@ -173,7 +173,7 @@ func documented(t *testing.T) map[string]string {
 	return values
 }
 
-// everything contains values that make the chart create everything that one release can contain.
+// everything contains values that make the chart create every object that one release can contain.
 const everything = `
 image: {tag: v1.2.3}
 imagePullSecrets: [{name: registry}]

@@ -123,7 +123,9 @@ func (q *Queue) unpark() {
 	a.parked = nil
 }
 
-// launch sends the first ready delivery of a target.
+// launch takes the first ready delivery of a target and passes it to a worker. A canceled delivery,
+// or one that another process sends, is removed instead, and a delivery that the store does not
+// allow to be sent now is parked.
 func (q *Queue) launch(t *target) {
 	a := &q.actor
 	id := t.pop(&a.ledger.entries)
@@ -159,7 +161,9 @@ func (q *Queue) report(r result) {
 	q.mail.finish(r)
 }
 
-// finished processes the result of an attempt: the delivery is done, or is retried later.
+// finished processes the result of an attempt: the delivery is done or is retried later. A delivery
+// whose request the store did not allow is parked, or removed if another process sends it. A
+// delivery whose attempt was broken off remains pending.
 func (q *Queue) finished(r *result) {
 	a := &q.actor
 	e, f, t := a.ledger.get(r.entry)
@@ -198,7 +202,7 @@ func (q *Queue) finished(r *result) {
 	a.ledger.remove(r.entry)
 }
 
-// forget removes a delivery from the count of pending deliveries and from the outbox.
+// forget removes a delivery from the count of pending deliveries and from the store.
 func (q *Queue) forget(id uint64) {
 	q.pending.Add(-1)
 	switch {
@@ -209,15 +213,16 @@ func (q *Queue) forget(id uint64) {
 	}
 }
 
-// leave removes an entry that another process will send.
+// leave removes an entry that another process will send, and counts it as kept.
 func (q *Queue) leave(entry uint32) {
 	q.actor.stats.Kept++
 	q.pending.Add(-1)
 	q.actor.ledger.remove(entry)
 }
 
-// over reports whether the queue is finished: it is closing, and either its end has come or no
-// remaining delivery falls due before its end.
+// over reports whether the queue is finished: it is closing, and either its end has come, or no
+// delivery is in flight, waits for a worker or falls due before its end. Parked deliveries do not
+// count, since the store keeps them.
 func (q *Queue) over(now time.Duration) bool {
 	a := &q.actor
 	switch {

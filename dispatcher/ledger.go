@@ -97,7 +97,8 @@ func (l *ledger) add(a *arrival) (id uint32, err error) {
 	return id, nil
 }
 
-// target returns the number of the target of a delivery.
+// target returns the number of the target of a delivery, and enters a new target. It returns an
+// error if the URL is invalid.
 func (l *ledger) target(f *form, parts []byte) (uint32, error) {
 	name, err := f.target, f.err
 	if own, _, cut := cutPart(parts); cut == nil && own != nil {
@@ -130,7 +131,7 @@ func (l *ledger) remove(id uint32) {
 	l.free = id
 }
 
-// failed records why an attempt failed, if another one follows.
+// failed records why an attempt failed. It is called only if another attempt follows.
 func (l *ledger) failed(id uint32, reason string) {
 	if l.reasons == nil {
 		l.reasons = map[uint32]string{}

@@ -16,8 +16,8 @@ type mailbox struct {
 	asked    []func()
 
 	// alarm is when the actor will wake up by itself, on the queue's clock; its value is awake if
-	// the actor is about to check the mailbox. Only a message that is due earlier needs to wake the
-	// actor.
+	// the actor is about to check the mailbox. An arrival that is due later need not wake the
+	// actor; see manyArrivals for the exception.
 	alarm atomic.Int64
 	bell  chan struct{}
 }

@@ -12,7 +12,7 @@ func (p *paged[T]) has(i uint32) bool { return int(i/pageSize) < len(p.pages) }
 // at returns element i. The array must have grown to i.
 func (p *paged[T]) at(i uint32) *T { return &p.pages[i/pageSize][i%pageSize] }
 
-// grow returns element i, which is zero if it is new.
+// grow makes the array grow to i if necessary, and returns element i. A new element is zero.
 func (p *paged[T]) grow(i uint32) *T {
 	for !p.has(i) {
 		p.pages = append(p.pages, new([pageSize]T))

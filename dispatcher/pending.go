@@ -10,7 +10,7 @@ import (
 
 // Pending describes a delivery that was accepted and has not finished.
 type Pending struct {
-	// ID identifies the delivery until it finishes or is tried again: "17-60000000000".
+	// ID identifies the delivery until it finishes, is tried again or is fired: "17-60000000000".
 	ID       string
 	Webhook  string // name of the webhook
 	Method   string
@@ -106,7 +106,8 @@ func (q *Queue) Cancel(id string) error {
 	})
 }
 
-// order has the actor call do on a pending delivery.
+// order has the actor call do on the pending delivery with an ID. The error is that of do,
+// ErrUnknown or ErrClosed.
 func (q *Queue) order(id string, do func(n uint32, e *entry) error) error {
 	var n uint32
 	var due int64

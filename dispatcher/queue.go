@@ -11,8 +11,8 @@
 //	queue.Start(delivery, time.Now())  // after it, when its delay begins
 //	queue.Close(ctx)                   // sends what falls due before ctx ends
 //
-// With a store, accepted deliveries survive a crash of the process or the machine and are
-// sent at least once. Without one, each attempt is made at most once.
+// With a store, the deliveries in it survive a crash of the process or the machine and are sent at
+// least once. Without one, each attempt is made at most once.
 //
 // The only packages of the module that this package imports are dispatcher/client,
 // dispatcher/outbox and internal packages. The caller decides which store is used.
@@ -42,12 +42,13 @@ type Options struct {
 	Fallback bool
 
 	Logger *slog.Logger // for messages about the store; nil logs nothing
-	// Failed is called for each failed attempt, in the goroutine of a worker, or in one of its own
-	// if the URL is invalid. It may be nil.
+	// Failed is called for each failed attempt, in the goroutine of a worker, but not for an
+	// attempt that the end of the queue aborted. If the URL is invalid, no attempt is made, and
+	// Failed is called in a separate goroutine. It may be nil.
 	Failed func(Failure)
 }
 
-// Failure is an attempt that failed.
+// Failure is an attempt that failed, or that was not made because the URL is invalid.
 type Failure struct {
 	Webhook *Webhook
 	Attempt int   // 1 for the first
@@ -159,8 +160,9 @@ var (
 )
 
 // Accept makes a delivery pending. The error is ErrFull, ErrClosed, or an error from the store.
-// With a store, Accept returns when the delivery is safe there; without one, it neither blocks nor
-// allocates. Each accepted delivery must be started.
+// With a store, Accept returns when the delivery is safe there, or when the store has refused it;
+// without one, it neither blocks nor allocates. With Options.Fallback, a delivery that the store
+// refuses is accepted in memory. Each accepted delivery must be started.
 func (q *Queue) Accept(d *Delivery) error {
 	err := q.accept(d)
 	if err != nil {
@@ -193,7 +195,7 @@ func (q *Queue) accept(d *Delivery) error {
 	return err
 }
 
-// keep makes an accepted delivery durable.
+// keep stores a delivery and sets its ID.
 func (q *Queue) keep(d *Delivery) error {
 	// The time is capped, because a store encodes it as nanoseconds in 64 bits.
 	due := time.Now().Add(min(d.Delay, time.Until(time.Unix(0, math.MaxInt64))))
@@ -216,7 +218,8 @@ func (q *Queue) may(id uint64) error {
 	return nil
 }
 
-// restore makes deliveries from the store pending again.
+// restore makes deliveries from the store pending again. It skips a delivery whose webhook cannot
+// be read, and counts it as lost.
 func (q *Queue) restore(pending []outbox.Entry) {
 	for _, e := range pending {
 		w, err := q.restored.webhook(e.Webhook)

@@ -456,7 +456,8 @@ func TestQueue_CloseKeepsWhatIsStored(t *testing.T) {
 	}
 }
 
-// The only goroutine that remains is the one that is started by importing the package ants.
+// A closed queue leaves no goroutine behind. Those that importing the package ants has started run
+// before the queue is opened.
 func TestQueue_LeavesNothing(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

@@ -15,7 +15,7 @@ type result struct {
 	// retryAfter is the wait that the target requested before a retry; 0 if it requested none.
 	retryAfter time.Duration
 	err        error // why there is no response
-	// brokenOff is set if the attempt failed because the queue was closed.
+	// brokenOff is set if the attempt failed after the end of the queue had closed the connections.
 	brokenOff bool
 }
 

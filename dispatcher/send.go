@@ -85,7 +85,7 @@ func (s *sender) exchange(j *job, x *client.Exchange, began time.Time) (status i
 	}
 	conn, err := s.pool.Get(j.target, j.form.TLS, began.Add(j.form.Timeout))
 	if err != nil {
-		s.late(j, began) // the attempt began on time, but the target could not be reached
+		s.late(j, began) // the time spent connecting to an unreachable target does not count
 		return 0, j.timedOut("no connection to", began, err)
 	}
 	if err := s.may(j.key); err != nil { // connecting may have taken longer than the lease

@@ -25,7 +25,7 @@ type Stats struct {
 
 	// Lag is how late first attempts were sent: the time from when they were due until there was a
 	// connection to write the request to. If the target could not be reached, the time until the
-	// connection attempt counts.
+	// attempt began counts.
 	Lag histogram.Snapshot
 	// Oldest is the longest time that a delivery or retry that is due has been waiting for a
 	// worker; 0 if none is waiting.

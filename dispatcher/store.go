@@ -29,7 +29,8 @@ type Store interface {
 	Done(id uint64)
 	// MayBegin reports whether attempts may begin now.
 	MayBegin() bool
-	// Holds reports whether this process may still send an entry. If not, the caller forgets it.
+	// Holds reports whether this process may still send an entry. If not, the caller must forget
+	// the entry.
 	Holds(id uint64) bool
 	// Lost returns the minimum number of records that could not be read.
 	Lost() int64
@@ -78,7 +79,8 @@ var (
 	errElsewhere = errors.New("another process sends the webhook")
 )
 
-// maxNumbers is the maximum size of the numbers in an encoded webhook, in bytes.
+// maxNumbers is the maximum size, in bytes, of the numbers in an encoded webhook without signature
+// and TLS files, including the lengths of texts.
 const maxNumbers = 9 * binary.MaxVarintLen64
 
 // appendWebhook appends all data of a webhook, so that its deliveries can be sent even if the

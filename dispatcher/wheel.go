@@ -37,8 +37,8 @@ type level struct {
 type list struct{ first, last uint32 }
 
 // node contains the tick at which an entry falls due (0 if it is not in the wheel) and its
-// neighbors. The list that contains the entry follows from the tick, unless the entry is the first
-// or last one of due or moving.
+// neighbors. The list that contains the entry is not recorded. Removing an entry from the middle of
+// a list does not require it; otherwise the list is due, moving, or the one for the tick.
 type node struct {
 	tick       int64
 	next, prev uint32

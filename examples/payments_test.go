@@ -377,7 +377,7 @@ func (s *shop) told(kind, id, status string) {
 	}
 }
 
-// event waits for the next event, checks its signature, and returns it with its object.
+// event waits for the next event, checks its signature, and returns its id, kind and object.
 func (s *shop) event() (id, kind string, object map[string]any) {
 	s.T.Helper()
 	r := s.target.Next(s.T)
@@ -405,7 +405,7 @@ func (s *shop) event() (id, kind string, object map[string]any) {
 // stripeFault verifies a signature as described at
 // https://docs.stripe.com/webhooks#verify-manually: the header is split at commas and at =; the
 // signed text consists of t, a dot and the body; v1 is its HMAC-SHA256 in hexadecimal; and t is at
-// most five minutes ago.
+// most five minutes before or after now.
 func stripeFault(body, header, secret string, now time.Time) string {
 	var at string
 	var signatures []string

@@ -173,7 +173,7 @@ func (l look) same(m look) bool {
 	return os.SameFile(l.info, m.info) && l.info.Size() == m.info.Size() && l.info.ModTime().Equal(m.info.ModTime())
 }
 
-// still reports whether a file has not been written to for a while, or does not exist.
+// still reports whether a file has not been written to for a while, or is not available.
 func (l look) still(now time.Time) bool {
 	return l.info == nil || now.Sub(l.info.ModTime()) >= idleTime
 }

@@ -12,7 +12,8 @@ import (
 	"mockserver/renderer"
 )
 
-// audit checks that the recorded cost of a cache is the sum of the costs of its entries.
+// audit checks that the recorded cost of a cache is the sum of the costs of its entries and within
+// its budget, and that each entry is on its shelf.
 func audit(t testing.TB, c *cache) {
 	t.Helper()
 	c.mu.Lock()

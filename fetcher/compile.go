@@ -14,10 +14,10 @@ import (
 	"mockserver/renderer"
 )
 
-// Source prepares an external body while a snapshot is built, and finds all errors then. A fixed
-// file is read immediately. dir is where relative paths are looked up first ("" is the working
-// directory). form and scope are those of the answer's templates. raw turns off templates in the
-// content, but not in the path. The source is nil if the problems include errors.
+// Source prepares an external body while a snapshot is built, and reports the errors that can be
+// found then. A fixed file is read immediately. dir is where relative paths are looked up first (""
+// is the working directory). form and scope are those of the answer's templates. raw turns off
+// templates in the content, but not in the path. The source is nil if the problems include errors.
 func (l *Loader) Source(ext *config.ExternalBody, dir string, form renderer.Form, raw bool, scope *renderer.Scope) (*Source, syntax.Problems) {
 	s := &Source{loader: l, ext: ext, form: form, raw: raw, scope: scope}
 	problems := s.prepare(dir)

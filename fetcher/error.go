@@ -18,7 +18,7 @@ type Kind uint8
 
 // The kinds of errors.
 const (
-	NotFound    Kind = iota + 1 // 404: a rendered path names no file, or a path or URL leaves its directory
+	NotFound    Kind = iota + 1 // 404: a rendered path or sheet name matches nothing, or a path or URL leaves its directory
 	Unavailable                 // 500: a file that should exist cannot be read or is invalid
 	Upstream                    // 502: a remote server cannot be reached, or its response is invalid
 	Timeout                     // 504: a remote server took too long

@@ -45,7 +45,8 @@ func TestCauseHoldsNothingFromOutside(t *testing.T) {
 	}
 }
 
-// The cause names the kind of the remote server's answer, without text from it.
+// The cause of a fetch that is canceled because the loader is closed says that the server is
+// stopping.
 func TestCauseOfAFetch(t *testing.T) {
 	l := NewLoader(Options{})
 	defer l.Close(context.Background())

@@ -96,7 +96,7 @@ func (l *Loader) fetch(client *http.Client, target string, timeout time.Duration
 }
 
 // inTurn calls f once fewer than maxFetches fetches are running. The error is a busyError if ctx
-// ends before f is started, or before f gets the connection that it needs.
+// times out before f is started, or before f gets the connection that it needs.
 func (l *Loader) inTurn(ctx context.Context, f func(context.Context) error) error {
 	select {
 	case l.slots <- struct{}{}:

@@ -62,9 +62,10 @@ func (e *entry) fresh(now time.Time) *kept {
 	return nil
 }
 
-// renewed checks the file of an entry. While the file is unchanged, or keeps changing because it is
-// being written, the copy is served. Once the file no longer changes, it is read again in the
-// background. Only the first request after a long time waits for that, and only briefly.
+// renewed checks the file of an entry, or reads it if the entry is empty. While the file is
+// unchanged, or keeps changing because it is being written, the copy is served. Once the file no
+// longer changes, it is read again in the background. Only the first request after a long time
+// waits for that, and only briefly.
 func (s *Source) renewed(e *entry, now time.Time, path, sheet string) *kept {
 	k := e.kept.Load()
 	if k == nil {
@@ -133,8 +134,8 @@ func (s *Source) reread(ctx context.Context, k *kept, now time.Time, path, sheet
 	return again
 }
 
-// background runs f in a new goroutine, unless maxReloads of them are running or the loader is
-// closed. Close cancels ctx and waits for f.
+// background runs f in a new goroutine and returns true, unless maxReloads of them are running or
+// the loader is closed. Close cancels ctx and waits for f.
 func (l *Loader) background(f func(ctx context.Context)) bool {
 	l.starting.Lock()
 	defer l.starting.Unlock()

@@ -69,8 +69,8 @@ func stopped(r *matcher.Request) *kept {
 	return &kept{err: &Error{Kind: Unavailable, Message: r.Stopped.Error(), Err: r.Stopped}}
 }
 
-// fileError returns why a file is not available. A rendered path that names no file is the client's
-// error; a file that cannot be opened is not.
+// fileError returns why a file is not available. An error of a rendered path is the client's,
+// unless this machine causes it; see troubled.
 func (s *Source) fileError(path string, err error) *Error {
 	kind := Unavailable
 	if s.file == "" && !troubled(err) {

@@ -95,7 +95,7 @@ func (r *repeat) note() string {
 	return fmt.Sprintf("key %q occurs %d times; those from column %s on are named %q to %q", r.key, r.count+1, column, r.first, r.last)
 }
 
-// row adds a later row.
+// row adds a later row if it has a value in a column with a key.
 func (t *table) row(cells []cell) error {
 	clear(t.values)
 	filled := false

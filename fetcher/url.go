@@ -78,8 +78,8 @@ func opensHost(fixed, declared string) bool {
 
 // climbs reports whether a rendered URL has a path segment that is . or .. after decoding: servers
 // resolve those, and would answer with something outside the declared directory. Encoded slashes
-// end a segment too, because many servers decode before they resolve. prefix, the literal
-// beginning, is not checked.
+// end a segment too, because many servers decode before they resolve. The text up to the last slash
+// of prefix, the literal beginning, is not checked.
 func climbs(target, prefix string) bool {
 	path := target
 	if end := strings.IndexAny(path, "?#"); end >= 0 {

@@ -56,7 +56,7 @@ type workbook struct {
 	epoch   epoch
 }
 
-// readSheet converts one sheet. It stops at a row when ctx ends.
+// readSheet converts one sheet. It stops before the next row when ctx ends.
 func readSheet(ctx context.Context, content []byte, sheet string, limit int64) (*table, error) {
 	t := &table{limit: limit, out: []byte{'['}}
 	if err := eachRow(ctx, content, &sheet, limit, t.add); err != nil {

@@ -35,7 +35,8 @@ func (a *applied) note(err error) {
 	a.last.Store(time.Now().UnixNano())
 }
 
-// Applied returns how often Apply and Alter were called, and whether the last call succeeded.
+// Applied returns how many specifications were accepted and refused, when the latest accepted one
+// took effect, and whether none has been refused since.
 func (s *Server) Applied() Applied {
 	return Applied{
 		Served: s.applied.served.Load(), Refused: s.applied.refused.Load(),
@@ -43,8 +44,8 @@ func (s *Server) Applied() Applied {
 	}
 }
 
-// Stopping reports whether Shutdown was called: requests in progress are finished, and no new ones
-// are accepted.
+// Stopping reports whether Shutdown was called: no new connections are accepted, and requests in
+// progress are finished, unless the context of Shutdown ends first.
 func (s *Server) Stopping() bool { return s.stopping.Load() }
 
 // Alter applies the specification that change returns when given the one that is served. No other

@@ -40,7 +40,8 @@ var calls = sync.Pool{New: func() any {
 // keptBody is the size, in bytes, of the largest body for which a connection keeps the buffer.
 const keptBody = 256 << 10
 
-// release returns a call to the pool. Values obtained from its request or reply become invalid.
+// release returns a call to the pool, unless serving it has panicked. Values obtained from its
+// request or reply become invalid.
 func (c *call) release() {
 	if c.panicked {
 		return
@@ -62,7 +63,8 @@ func (c *call) isGet() bool     { return string(c.In.Method) == "GET" }
 func (c *call) isOptions() bool { return string(c.In.Method) == "OPTIONS" }
 
 // arrival returns when the request arrived: when its last byte was read or, if it arrived while
-// another request of its connection was being served, when it was first seen.
+// another request of its connection was being served, when the bytes that were kept for later had
+// arrived.
 func (c *call) arrival() time.Time {
 	for _, t := range [...]time.Time{c.peer.Arrived(), c.In.Time} {
 		if !t.IsZero() {
@@ -120,9 +122,9 @@ func (c *call) wait(rules *traffic.Rules, begun time.Time, length time.Duration)
 	return true
 }
 
-// spoil applies a fault to the reply made so far. Headers added later also become part of it.
-// It reports whether the request's place is freed once the reply is sent; if not, the caller must
-// free it.
+// spoil applies a fault to the reply, including headers that are added later, unless the fault
+// would affect other responses. It reports whether the request's place is freed once the reply is
+// sent; if not, the caller must free it.
 func (c *call) spoil(f *traffic.Fault, held *traffic.Capacity) (leaves bool) {
 	if !c.peer.IsAlone() {
 		return false // in a test, or pipelined before a reload, where a fault would break the other responses

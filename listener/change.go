@@ -8,7 +8,7 @@ import (
 )
 
 // maxAnew limits how often a request is processed again because the rows that it read have changed.
-// Each time, another request has been answered in the meantime.
+// Each time, another change to the rows has succeeded in the meantime.
 const maxAnew = 10_000
 
 // change applies the changes of an answer. It returns the answer to send, or nil if the reply is
@@ -48,7 +48,7 @@ func (s *Server) change(a *answer, c *call) *answer {
 
 // chooseAnew returns the answer of the endpoint that matches a request now. It draws the outcome of
 // that endpoint unless it is already drawn, and ignores the endpoint's latency and limits. It
-// returns nil if no endpoint matches; the reply then says so.
+// returns nil if no endpoint matches, or if the outcome is a failure; the reply is then complete.
 func (s *Server) chooseAnew(drawn map[int]*answer, c *call) *answer {
 	sn := c.world
 	i := sn.table.Match(&c.Request, methodOf(&c.Request))
@@ -76,8 +76,8 @@ func (s *Server) chooseAnew(drawn map[int]*answer, c *call) *answer {
 	return &now.outcomes[outcome.Outcome]
 }
 
-// serveRows makes the reply of an operation of a resource. It reports whether it could; if not, the
-// reply says why.
+// serveRows makes the reply of an operation of a resource. It reports whether the operation
+// succeeded; if not, the reply says why.
 func (s *Server) serveRows(a *answer, c *call) bool {
 	if failed := a.resource.Serve(&c.Request, &c.reply); failed != nil {
 		failed.Failure.Preset(a.name + ": " + failed.Message).Fill(&c.reply)

@@ -22,15 +22,15 @@ import (
 	"mockserver/renderer"
 )
 
-// The content types of bodies that declare none.
+// The content types of bodies whose response declares none.
 const (
 	typeJSON = "application/json"
 	typeText = "text/plain; charset=utf-8"
 )
 
 // compile builds the snapshot of a specification. The problems include those found when the spec
-// was read. The snapshot cannot be used if any of them is an error. Until commit is called, the
-// snapshot in service is not affected.
+// was read. The snapshot is nil if any of them is an error. Until commit is called, the snapshot in
+// service is not affected.
 func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 	spec = spec.Complete()
 	c.carried.Begin()
@@ -79,7 +79,8 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 	return sn, spec.InOrder(append(problems, shadowed...))
 }
 
-// commit puts the sets and upstreams of the snapshot that was compiled last into use.
+// commit puts the sets, the upstreams and the traffic state of the snapshot that was compiled last
+// into use.
 func (c *compiler) commit() {
 	c.carried.Commit()
 	c.data.Commit()
@@ -139,9 +140,9 @@ func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, syntax.P
 	return route, a, e.Claim(append(problems, wrong...))
 }
 
-// rules compiles the rules for requests to an endpoint with answer a: limits, latency, faults and
-// outcomes. With a seed, every endpoint whose answer differs between requests has rules, for its
-// random numbers.
+// rules compiles the operation of an endpoint with answer a, and the rules for requests to the
+// endpoint: limits, latency, faults and outcomes. With a seed, every endpoint whose answer differs
+// between requests has rules, for its random numbers.
 func (c *compiler) rules(e *config.Endpoint, a *answer, counts *traffic.Counts, scope *renderer.Scope) (problems syntax.Problems) {
 	a.disturbed = traffic.Declared(e) || c.chance.Seeded && !a.isFixed()
 	a.operation = c.operation(e, *a)
@@ -263,7 +264,8 @@ func defaultContentType(resp *config.Response) string {
 	return typeText
 }
 
-// looksJSON reports whether a text begins like JSON, apart from block tags.
+// looksJSON reports whether the body of a response begins like a JSON object or array, after any
+// block tags of a template.
 func looksJSON(resp *config.Response) bool {
 	s := strings.TrimLeft(resp.Body.Value, " \t\r\n")
 	for !resp.Raw && (strings.HasPrefix(s, "{%") || strings.HasPrefix(s, "{{#")) {

@@ -12,8 +12,8 @@ import (
 // preflightMaxAge is how many seconds a browser may cache a preflight response.
 const preflightMaxAge = "600"
 
-// respondOptions answers OPTIONS on a path that does not declare it. A preflight request is allowed
-// everything it asks for.
+// respondOptions answers OPTIONS on a path that does not declare it. Unless Options.NoCORS is set,
+// a preflight request is allowed the methods of the path and all headers that it asks for.
 func (s *Server) respondOptions(c *call, methods []string) {
 	allowed := allow(methods)
 	c.reply.Add(fasthttp.HeaderAllow, allowed)
@@ -29,8 +29,8 @@ func (s *Server) respondOptions(c *call, methods []string) {
 	c.reply.Add(fasthttp.HeaderVary, "Access-Control-Request-Method, Access-Control-Request-Headers")
 }
 
-// allowOrigin lets pages of any origin read the response, unless the endpoint declares something
-// else. Credentials are never allowed here.
+// allowOrigin lets pages of any origin read the response, unless Options.NoCORS is set or the
+// response already has Access-Control-Allow-Origin. Credentials are never allowed here.
 func (s *Server) allowOrigin(c *call) {
 	if !s.opts.NoCORS && c.hasOrigin() && !c.reply.Has(fasthttp.HeaderAccessControlAllowOrigin) {
 		c.reply.Add(fasthttp.HeaderAccessControlAllowOrigin, "*")
@@ -50,7 +50,7 @@ func addAllow(sn *snapshot, c *call) {
 	}
 }
 
-// allow returns the Allow header of a path with the declared methods.
+// allow returns the value of Allow for a path with the declared methods.
 func allow(methods []string) string {
 	all := slices.Clone(methods)
 	if slices.Contains(all, fasthttp.MethodGet) {

@@ -22,9 +22,9 @@ func (a *answer) isDirect() bool {
 // headRoom is the space reserved for the head in front of a rendered body.
 const headRoom = 1 << 10
 
-// answerDirectly answers a plain request and reports whether it did. If it did not, serve continues
-// with the call that it began. The response is built in the free space after the request. The
-// error is from writing.
+// answerDirectly answers a plain request and reports whether it did. If it began a call but did not
+// answer, serve continues with that call. The response is built in the free space after the
+// request. The error is from writing, or net.ErrClosed if the client has left.
 func (s *Server) answerDirectly(conn *wire.Connection, p *wire.Plain) (done bool, err error) {
 	if s.stopping.Load() || len(p.Body) > s.opts.MaxBody || p.Target[0] != '/' || bytes.IndexByte(p.Target, ':') > 0 && bytes.Contains(p.Target, schemeEnd) {
 		return false, nil

@@ -11,8 +11,8 @@ import (
 	"mockserver/config/syntax"
 )
 
-// logDocuments logs a line for each OpenAPI document that has changed since it was last served.
-// Warnings that are only counted in that line are added to known.
+// logDocuments logs the summary of each OpenAPI document, unless a document that was served until
+// now had the same summary. Warnings that the summary only counts are added to known.
 func (s *Server) logDocuments(spec *config.Spec, known map[syntax.Problem]bool) {
 	var lines []string
 	for _, d := range spec.Documents() {
@@ -31,8 +31,8 @@ func (s *Server) logDocuments(spec *config.Spec, known map[syntax.Problem]bool) 
 	s.documents = lines
 }
 
-// logWarnings logs each warning, except that warnings typical of OpenAPI documents, which may be
-// numerous, share one line.
+// logWarnings logs each warning, except that warnings of the same kind, of which an OpenAPI
+// document may have many, share one line if they are more than a few.
 func (s *Server) logWarnings(warnings syntax.Problems) {
 	for _, d := range warnings.Digest() {
 		attrs := []any{"at", d.Pos.String(), "key", d.Key, "what", d.What}

@@ -15,7 +15,8 @@ import (
 )
 
 // fallBack answers a request that no endpoint with its method matches: HEAD like GET, OPTIONS from
-// the declared methods, OPTIONS * for the server as a whole, and anything else with 404 or 405.
+// the declared methods, OPTIONS * for the server as a whole, a request for the path of a WebSocket
+// that does not ask for one with 426, and anything else with 404 or 405.
 func (s *Server) fallBack(sn *snapshot, c *call) {
 	if c.isOptions() && string(c.Path()) == "*" {
 		c.trace.Counters = s.recorder.ForOptions()
@@ -68,8 +69,9 @@ func (sn *snapshot) nearest(r *matcher.Request) []string {
 	return reasons
 }
 
-// unmatched answers 404, or 405 if the path is declared for other methods, and names the nearest
-// endpoints with the reason why each did not match.
+// unmatched answers 404, or 405 if the path is declared for other methods, unless
+// Options.UnmatchedStatus is set, and names the nearest endpoints with the reason why each did not
+// match.
 func (s *Server) unmatched(sn *snapshot, c *call, methods []string) {
 	r := &c.Request
 	f := reply.EndpointNotFound
@@ -105,7 +107,8 @@ func (s *Server) unmatched(sn *snapshot, c *call, methods []string) {
 	s.tellUnmatched(c, f, message)
 }
 
-// tellUnmatched logs a request that no endpoint matched, and records the reason.
+// tellUnmatched records why no endpoint matched a request, and logs the request, at most
+// unmatchedPerSecond times a second.
 func (s *Server) tellUnmatched(c *call, f reply.Failure, message string) {
 	if s.recorder != nil {
 		s.recorder.Misses().Add(&c.Request, f.Code, c.reply.Status, message)

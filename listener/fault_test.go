@@ -289,8 +289,8 @@ func TestFault_AtARate(t *testing.T) {
 	}
 }
 
-// With a seed, the requests that have a fault do not depend on the random numbers that answers
-// draw, which the client may influence.
+// With a seed, which requests have a fault does not depend on the random numbers that answers draw.
+// The client may influence how many numbers are drawn.
 func TestFault_OfASeedDoesNotDependOnTheAnswer(t *testing.T) {
 	seed := uint64(1)
 	var whole [2]string

@@ -16,8 +16,8 @@ import (
 
 // An answer that is the same for every request is sent as prepared bytes if the request is a plain
 // one: see head.isPlain. Reading such a request and writing its response takes a comparison of its
-// bytes, a lookup and a copy. The request is checked as strictly as fasthttp would check it, and the
-// response has the bytes that fasthttp would send.
+// bytes, a lookup and a copy. The request is checked as strictly as fasthttp would check it, and
+// the response has the bytes that fasthttp would send.
 
 // fixed is a fixed response.
 type fixed struct {
@@ -65,7 +65,8 @@ func (sn *snapshot) fix(routes []matcher.Route) {
 	}
 }
 
-// isFixed reports whether the answer is the same for every request.
+// isFixed reports whether the answer is the same for every request that does not choose another
+// answer of the operation.
 func (a *answer) isFixed() bool {
 	return a.template.IsNone() && !a.hasTemplates() && a.source == nil && a.proxy == nil && len(a.hooks)+len(a.lets) == 0 && a.access == nil && a.resource == nil && !a.disturbed && (a.operation == nil || a.operation.IsFixed())
 }
@@ -76,7 +77,7 @@ type fixing struct {
 	out bufio.Writer
 }
 
-// fix returns a fixed answer as bytes; nil if it is too large.
+// fix returns a fixed answer as bytes; nil if the answer is too large or cannot be prepared.
 func (w *fixing) fix(a *answer) *fixed {
 	p := a.Fixed()
 	resp := &w.ctx.Response
@@ -111,8 +112,9 @@ var (
 	schemeEnd = []byte("://") // fasthttp treats a target that contains it as an absolute URL
 )
 
-// fixed returns the fixed response for plain requests to a path. It returns nil while the next
-// response must announce that it is the last.
+// fixed returns the fixed response for plain requests to a path, or nil if there is none. It
+// returns nil while the server is stopping, because each response must then announce that it is the
+// last.
 func (s *Server) fixed(path []byte) *fixed {
 	if s.stopping.Load() {
 		return nil
@@ -124,8 +126,8 @@ func (s *Server) fixed(path []byte) *fixed {
 	return sn.fixed[string(path)]
 }
 
-// answerPlain returns a function that answers plain requests with the fixed responses that lookup
-// finds by path.
+// answerPlain returns a function that answers plain requests, either with the fixed responses that
+// lookup finds by path or with direct answers.
 func (s *Server) answerPlain(lookup func(path []byte) *fixed) func(*wire.Connection, *wire.Plain) (bool, error) {
 	return func(c *wire.Connection, p *wire.Plain) (bool, error) {
 		if c.IsOld() { // the response must say so

@@ -77,7 +77,7 @@ const (
 	outside   = "what is in no directory that is served"
 )
 
-// errorsOf fails a test with any text that is written to it.
+// errorsOf fails a test by panicking with any text that is written to it.
 type errorsOf struct{ f *testing.F }
 
 func (e errorsOf) Write(b []byte) (int, error) {

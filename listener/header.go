@@ -11,8 +11,8 @@ import (
 	"mockserver/renderer"
 )
 
-// The header fields that the keys of a response declare are compiled in headers, and only there. So
-// answers that are fixed or written directly, HTTP/2, resources and proxies all have them.
+// The header fields that a response declares are compiled in headers, and only there. So fixed and
+// direct answers, HTTP/2 responses, and the responses of resources and proxies all have them.
 
 // header is one line of an answer's headers.
 type header struct {
@@ -22,7 +22,8 @@ type header struct {
 }
 
 // headers compiles what a response declares for its headers. It returns the form of the body, which
-// Content-Type determines; an external body without Content-Type is JSON.
+// the declared or default Content-Type determines. An external body is JSON unless a declared
+// Content-Type says otherwise at compile time.
 func (c *compiler) headers(a *answer, resp *config.Response, scope *renderer.Scope) (form renderer.Form, problems syntax.Problems) {
 	form = renderer.FormOf(defaultContentType(resp))
 	for i := range resp.Headers {

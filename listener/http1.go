@@ -78,7 +78,8 @@ func receive(ctx *fasthttp.RequestCtx) *call {
 	return c
 }
 
-// begunCall returns the call of a request that answerDirectly has left to fasthttp.
+// begunCall returns the call of a request that answerDirectly has left to fasthttp; nil for any
+// other request.
 func begunCall(ctx *fasthttp.RequestCtx) *call {
 	conn, ok := ctx.Conn().(*wire.Connection)
 	if !ok || conn.Begun == nil {
@@ -113,7 +114,7 @@ type heldBody struct {
 	held *traffic.Capacity // nil for none
 }
 
-// Close is called when the response is sent or cannot be sent.
+// Close frees the place. fasthttp calls it when the response has been sent or cannot be sent.
 func (b *heldBody) Close() error {
 	if b.held != nil {
 		b.held.Leave(time.Now())
@@ -157,7 +158,7 @@ func receiveBroken(ctx *fasthttp.RequestCtx) *call {
 }
 
 // malformed answers input that never became a request. The connection is closed afterwards. A
-// client whose headers arrived too slowly gets no response.
+// client that has sent nothing, has left, or sent its headers too slowly gets no response.
 func (s *Server) malformed(ctx *fasthttp.RequestCtx, err error) {
 	var small *fasthttp.ErrSmallBuffer
 	var timeout net.Error
@@ -199,7 +200,8 @@ var violations = map[int]reply.Failure{
 	reply.PayloadTooLarge.Status: reply.PayloadTooLarge, reply.RequestTimeout.Status: reply.RequestTimeout,
 }
 
-// refuse answers a request that is not read to its end. The connection must be closed afterwards.
+// refuse answers a request that is not read to its end. An HTTP/1.1 connection must be closed
+// afterwards.
 func (s *Server) refuse(c *call, f reply.Failure, message string) {
 	f.Write(&c.reply, message)
 	s.allowOrigin(c)

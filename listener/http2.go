@@ -24,7 +24,7 @@ import (
 func (s *Server) startHTTP2() {
 	s.http2.Handler = streams{s}
 	s.http2.MaxBody, s.http2.MaxAge, s.http2.Alarm = s.opts.MaxBody, s.opts.MaxConnectionAge, s.listener.AlarmAt
-	s.http2.MaxWaiting = int(min(1<<30, debug.SetMemoryLimit(-1)/4)) // it only reads the limit
+	s.http2.MaxWaiting = int(min(1<<30, debug.SetMemoryLimit(-1)/4)) // -1 only reads the limit
 	s.http2.Check = func(method, target, host []byte) (status int, what string) {
 		if broken := wire.CheckTarget(method, target, host); broken != nil {
 			return broken.Status, broken.What
@@ -74,7 +74,8 @@ func receiveStream(st *h2.Stream) *call {
 	return c
 }
 
-// Answer answers a request whose answer can neither block nor take long.
+// Answer answers a request whose answer can neither block nor take long. It returns false for any
+// other request.
 func (s streams) Answer(st *h2.Stream) bool {
 	c := receiveStream(st)
 	a := s.matchDirectly(c)
@@ -89,7 +90,7 @@ func (s streams) Answer(st *h2.Stream) bool {
 	return true
 }
 
-// Serve answers any other request.
+// Serve answers a request for which Answer has returned false.
 func (s streams) Serve(st *h2.Stream) {
 	defer s.survive(st.Conn().(beyond).Connection)
 	c := st.Begun.(*call)

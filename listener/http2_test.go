@@ -296,7 +296,7 @@ func TestHTTP2_None(t *testing.T) {
 }
 
 // An HTTP/1.1 connection that has reached its maximum age is closed after its next response, which
-// announces it.
+// announces the end of the connection.
 func TestMaxConnectionAge(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"same", "{{path}}"} {

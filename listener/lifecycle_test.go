@@ -465,7 +465,7 @@ func TestApply_UnderLoadLeavesNothing(t *testing.T) {
 		})
 	}
 	for n := range 20 {
-		write(fmt.Sprintf(`{"n": %d}`, n)) // the next client that uses it reads it again
+		write(fmt.Sprintf(`{"n": %d}`, n)) // the next request that needs the file reads it again
 	}
 	clients.Wait()
 	for _, server := range servers {

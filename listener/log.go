@@ -15,7 +15,7 @@ import (
 )
 
 // tellServerError logs and reports a 5xx response of the server itself, at most once a minute for
-// each endpoint and code.
+// each endpoint and code. It ignores other responses.
 func (s *Server) tellServerError(f reply.Failure, a *answer, err error) {
 	if f.Status < 500 || !s.serverErrors.Pass(f.Code+" "+a.name, time.Now()) {
 		return
@@ -41,9 +41,9 @@ func (s *Server) tellPanic(during string, endpoint string, p any, message string
 	s.reports.Panicked(reply.InternalError.Code, endpoint, p)
 }
 
-// logAccess logs one request with its status and any further attributes. Nothing is known about a
-// request whose headers could not be parsed. A request that was not answered because its client
-// left is logged with the status that nginx uses.
+// logAccess logs one request with its status and one further attribute. If the headers could not be
+// parsed, the method and the URI are logged as "-". A request that was not answered because its
+// client left is logged with the status that nginx uses.
 func (s *Server) logAccess(c *call, more slog.Attr) {
 	method, uri := "-", "-"
 	if len(c.In.Method) > 0 {
@@ -71,7 +71,7 @@ func (s *Server) logAccess(c *call, more slog.Attr) {
 	s.log.LogAttrs(context.Background(), slog.LevelInfo, "request", attrs...)
 }
 
-// unfinished returns the failure to send for a template that was stopped.
+// unfinished returns the failure to send for a template that was stopped, and the error to report.
 func (s *Server) unfinished(stopped error) (reply.Failure, error) {
 	if stopped == renderer.ErrTooLarge {
 		return reply.ResponseTooLarge, fmt.Errorf("a template produces more than %s; see --max-response", wording.Size(s.opts.MaxResponse))

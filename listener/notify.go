@@ -36,7 +36,7 @@ func (c *compiler) moved(all []config.Webhook, name string, scope *renderer.Scop
 	return func(r *matcher.Request, at time.Time) { c.send(hooks, r, at) }, problems
 }
 
-// hooks compiles webhooks. If webhooks are not sent, it only checks them, so that no request
+// hooks compiles webhooks. If Options.NoWebhooks is set, it only checks them, so that no request
 // triggers them.
 func (c *compiler) hooks(all []config.Webhook, name string, scope *renderer.Scope) ([]webhook.Hook, syntax.Problems) {
 	hooks, problems := webhook.Compile(all, name, scope)
@@ -46,8 +46,9 @@ func (c *compiler) hooks(all []config.Webhook, name string, scope *renderer.Scop
 	return hooks, problems
 }
 
-// notify schedules the webhooks of an answer whose conditions are true. Their content is rendered
-// now, from the request; their delay starts when the response has been written.
+// notify schedules the webhooks of an answer whose conditions are true, unless the request itself
+// results from too long a chain of webhooks. Their content is rendered now, from the request and
+// the reply; their delay starts when the response has been written.
 func (s *Server) notify(a *answer, c *call) {
 	if len(a.hooks) == 0 {
 		return
@@ -91,7 +92,8 @@ func (s *Server) notifyMoved(hooks []webhook.Hook, r *matcher.Request, at time.T
 	})
 }
 
-// accepts reports whether the dispatcher accepts a webhook.
+// accepts offers a webhook to the dispatcher, and reports whether the dispatcher accepts it. A
+// refusal is logged.
 func (s *Server) accepts(h *webhook.Hook, d *dispatcher.Delivery) bool {
 	err := s.webhooks.Accept(d)
 	if err != nil {
@@ -100,7 +102,8 @@ func (s *Server) accepts(h *webhook.Hook, d *dispatcher.Delivery) bool {
 	return err == nil
 }
 
-// rendered renders the webhooks whose conditions are true, and passes them to do.
+// rendered renders the webhooks whose conditions are true, and passes them to do. Those that cannot
+// be rendered are counted and logged.
 func (s *Server) rendered(hooks []webhook.Hook, r *matcher.Request, depth int, do func(*webhook.Hook, dispatcher.Delivery)) {
 	for i := range hooks {
 		h := &hooks[i]
@@ -154,7 +157,7 @@ func (s *Server) tellRefused(h *webhook.Hook, err error) {
 	}
 }
 
-// tellFailed logs a failed attempt. The dispatcher calls it.
+// tellFailed logs a failed attempt to send a webhook, at most webhookLines times a second.
 func (s *Server) tellFailed(f dispatcher.Failure) {
 	suppressed, ok := s.webhookLimiter.Pass(time.Now())
 	if !ok {
@@ -172,7 +175,7 @@ func (s *Server) tellFailed(f dispatcher.Failure) {
 	s.log.LogAttrs(context.Background(), slog.LevelWarn, "webhook failed", attrs...)
 }
 
-// openWebhooks starts the queue. If webhooks are not sent, stored ones are not sent either.
+// openWebhooks starts the queue. If Options.NoWebhooks is set, stored webhooks are not sent either.
 func (s *Server) openWebhooks() error {
 	opts := dispatcher.Options{MaxPending: s.opts.MaxPendingWebhooks, Logger: s.log, Failed: s.tellFailed}
 	var err error

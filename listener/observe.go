@@ -17,7 +17,8 @@ import (
 func (s *Server) Records() bool { return s.recorder != nil }
 
 // Counts returns the counters. The result must not be modified, because consecutive results share
-// the parts that have not changed. Without Options.Record, only Connections and WebSockets are set.
+// the parts that have not changed. Without Options.Record, requests are not counted, and their
+// counters are 0.
 func (s *Server) Counts() record.Counts {
 	c := record.Counts{Time: time.Now()}
 	if s.recorder != nil {

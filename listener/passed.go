@@ -118,15 +118,15 @@ func streamPassed(conn *wire.Connection, rest *passing, begin []byte, coded bool
 	}
 }
 
-// tellBroken logs that an answer broke off after its head was sent.
+// tellBroken logs that an answer broke off after its head was sent, at most once a second.
 func (s *Server) tellBroken(c *call, err error) {
 	if suppressed, ok := s.brokenLimiter.Pass(c.In.Time); ok {
 		s.log.Warn("upstream broke off", "endpoint", c.trace.Endpoint, "error", err.Error(), slog.Int("suppressed", suppressed))
 	}
 }
 
-// streamPassed makes fasthttp send the rest of an upstream's answer on a connection that is not a
-// wire.Connection, or after other responses.
+// streamPassed makes fasthttp send the rest of an upstream's answer, if the connection is not a
+// wire.Connection or the answer must follow other responses.
 func (c *call) streamPassed(ctx *fasthttp.RequestCtx) {
 	p := c.reply.Passed
 	switch {

@@ -13,11 +13,11 @@ import (
 type peer interface {
 	matcher.Peer
 	traffic.Waiter
-	// WaitUntil waits until t, and reports whether the client left.
+	// WaitUntil waits until t or until the client leaves, and reports whether the client left.
 	WaitUntil(t time.Time) (left bool)
 	// HasLeft reports whether the client is known to be gone, so that no response is needed.
 	HasLeft() bool
-	// Shard returns the shard in which its requests are counted.
+	// Shard returns the shard in which the requests of the peer are counted.
 	Shard() uint32
 	// Arrived returns when the request arrived, if serving it began later; zero otherwise.
 	Arrived() time.Time

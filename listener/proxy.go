@@ -127,7 +127,8 @@ func (c *call) endPassing() {
 	}
 }
 
-// pass passes a request on and replies with the upstream's response. It reports whether one came.
+// pass replies to a request with a recorded answer, or else passes the request on and replies with
+// the upstream's response. It reports whether there was such an answer or response.
 func (s *Server) pass(a *answer, c *call) bool {
 	p := a.proxy
 	c.endPassing()
@@ -211,7 +212,8 @@ func (p *proxy) sets(name []byte) bool {
 	return false
 }
 
-// failPassing answers a request that could not be passed on.
+// failPassing answers a request that got no response from the upstream, unless the client has left.
+// It returns false.
 func (s *Server) failPassing(a *answer, c *call, err error) bool {
 	f := reply.ProxyFailed
 	switch {
@@ -234,7 +236,8 @@ func (s *Server) failPassing(a *answer, c *call, err error) bool {
 }
 
 // answerDeclared answers a HEAD or OPTIONS request that an endpoint for any method would otherwise
-// answer, if other methods are declared for its path. It reports whether it did.
+// answer: HEAD if its path also declares GET, and OPTIONS if its path also declares particular
+// methods. It reports whether it did.
 func (s *Server) answerDeclared(sn *snapshot, c *call) bool {
 	if !c.isHead() && !c.isOptions() {
 		return false

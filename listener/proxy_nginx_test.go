@@ -148,7 +148,8 @@ http {
 }
 
 // seenBy sends a request over a connection of its own and returns what came back: the status line,
-// the headers in order, without those of the connection, the body, and whether it was cut off.
+// the sorted headers without those about the connection and the length, the body, and whether the
+// body was cut off.
 func seenBy(t *testing.T, address, request string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
@@ -196,7 +197,7 @@ const dated = "Date: Wed, 21 Oct 2015 07:28:00 GMT\r\nServer: real/1\r\n"
 // exchanges returns requests, and the origin's answers by path.
 //
 // It leaves out malformed answers that nginx passes on, and answers that nginx does not support:
-// bytes without a status line (HTTP/0.9), two lengths, interim answers.
+// bytes without a status line (HTTP/0.9), two Content-Length headers, interim answers.
 func exchanges() (requests []string, answers map[string]string) {
 	answers = map[string]string{}
 	add := func(answer string, all ...string) {

@@ -24,7 +24,7 @@ func recordingServer(tb testing.TB, configuration string, sample int) *Server {
 	return recordingAs(tb, configuration, record.JournalOptions{Sample: sample})
 }
 
-// recordingAs is recordingServer with other journal options.
+// recordingAs is like recordingServer, but with the given journal options.
 func recordingAs(tb testing.TB, configuration string, journal record.JournalOptions) *Server {
 	tb.Helper()
 	s := newServer(Options{Record: &record.Options{Journal: journal}})

@@ -138,8 +138,8 @@ func (c *client) get(path string) error {
 	return err
 }
 
-// ask sends the request of one way, or of several without waiting for answers in between, and
-// reads the answers. Only the last of several may end the connection.
+// ask sends the requests of one or more ways, without waiting for answers in between, and reads the
+// answers. Only the last of several may end the connection.
 func (c *client) ask(several ...int) error {
 	if err := c.dial(); err != nil {
 		return err
@@ -333,7 +333,7 @@ func (t *traffic) ask(tb testing.TB, address string, number int) tallied {
 }
 
 // count makes the clients send their requests, compares their counts with those of the server, and
-// returns the latter.
+// returns the server's counts and the statistics of its journal.
 func (t traffic) count(tb testing.TB) (record.Counts, record.JournalStats) {
 	tb.Helper()
 	spec := func(n int) *config.Spec {

@@ -37,8 +37,8 @@ type Reloader struct {
 	reloading sync.Mutex // held during a reload
 }
 
-// NewReloader returns a Reloader for files and for the files in directories. Changes after this
-// call count.
+// NewReloader returns a Reloader for files and for the files in directories. Changes made after
+// this call are noticed.
 func NewReloader(loader config.Loader, paths ...string) *Reloader {
 	// A pending reload reads the files when it starts, so a second one is not needed.
 	r := &Reloader{loader: loader, paths: paths, wanted: make(chan string, 1)}
@@ -49,7 +49,9 @@ func NewReloader(loader config.Loader, paths ...string) *Reloader {
 // Load reads the files, as config.Loader does.
 func (r *Reloader) Load() *config.Spec { return r.loader.Load(r.paths...) }
 
-// Attach sets the server, which was started with the latest result of Load. It is called once.
+// Attach sets the server, which was started with the latest result of Load. If the configuration
+// refers to other files, Attach looks for changes at once, and reloads if there are any. Attach is
+// called once.
 func (r *Reloader) Attach(server *Server) {
 	r.server = server
 	if r.watch(server.Spec().Referenced()) && r.watcher.Look() {
@@ -126,7 +128,8 @@ func (r *Reloader) Reload(cause string) error {
 	return nil
 }
 
-// apply serves the files, unless they are invalid. Changes count from before the files are read.
+// apply serves the files, unless they are invalid. A change made while the files are read counts as
+// a new change.
 func (r *Reloader) apply() (*config.Spec, error) {
 	r.watcher.Refresh()
 	spec := r.Load()

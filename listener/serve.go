@@ -42,8 +42,9 @@ func (s *Server) serve(c *call) {
 	}
 }
 
-// match returns the endpoint for a request, as Match does. It is called once for each request,
-// because random values and counters in conditions would be different the second time.
+// match returns the endpoint for a request, as Match does. It calls Match only the first time for
+// each request, because random values and counters in conditions would be different the second
+// time.
 func (sn *snapshot) match(c *call) int {
 	if c.world == nil {
 		c.world, c.matched = sn, sn.table.Match(&c.Request, methodOf(&c.Request))
@@ -51,7 +52,8 @@ func (sn *snapshot) match(c *call) int {
 	return c.matched
 }
 
-// begin starts every request; finish ends it.
+// begin sets the limit for the texts of a request, and records that the request is in progress. It
+// is called for every request; finish is its counterpart.
 func (s *Server) begin(c *call) {
 	c.MaxText = s.opts.MaxResponse
 	if s.recorder != nil && !c.brief {
@@ -59,7 +61,8 @@ func (s *Server) begin(c *call) {
 	}
 }
 
-// answer answers a request that an endpoint matches: admit, disturb, respond, notify.
+// answer answers a request that an endpoint matches, with or without rules. The webhooks are
+// triggered only if notify is true.
 func (s *Server) answer(a *answer, c *call, notify bool) {
 	c.trace.Endpoint, c.trace.Counters = a.name, a.counters
 	if a.rules != nil && (a.disturbed || a.operation.asked(c)) {
@@ -69,8 +72,8 @@ func (s *Server) answer(a *answer, c *call, notify bool) {
 	}
 }
 
-// disturb is answer for a request with rules. The reply is made before the wait, so that the
-// latency includes the work of making it.
+// disturb does what answer does, for a request with rules. The reply is made before the wait, so
+// that the latency includes the work of making it.
 func (s *Server) disturb(a *answer, c *call, notify bool) {
 	a.rules.Begin(&c.Random)
 	limit, ok := a.rules.Admit(&c.Request, &c.reply)
@@ -137,9 +140,8 @@ func methodOf(r *matcher.Request) string {
 	return string(m)
 }
 
-// finish records the request. It has the only recover around a request: a panic while serving it
-// becomes a 500 and affects no other request. For a panic before or after that, see
-// serveConnection.
+// finish records the request. It recovers from a panic: a panic while serving the request becomes a
+// 500 and affects no other request. For a panic before or after that, see serveConnection.
 func (s *Server) finish(c *call) {
 	if p := recover(); p != nil {
 		c.panicked = true
@@ -163,7 +165,8 @@ func (s *Server) finish(c *call) {
 
 // respond applies the changes of an answer, and makes its reply. It returns the answer that was
 // sent, which is another one if the rows that the request read have changed. It returns nil if the
-// reply is an error, or the answer declared for a change that is not possible.
+// client has left, or if the reply is an error or the answer declared for a change that is not
+// possible.
 func (s *Server) respond(a *answer, c *call) *answer {
 	a.let(c)
 	if a.changes != nil {
@@ -183,7 +186,8 @@ func (s *Server) respond(a *answer, c *call) *answer {
 	return nil
 }
 
-// write makes the reply of an answer. It reports whether it could; if not, the reply says why.
+// write makes the reply of an answer. It reports whether it succeeded; if not, the reply says why,
+// unless the client has left.
 func (s *Server) write(a *answer, c *call) bool {
 	if a.proxy.takes(c) {
 		return s.pass(a, c)
@@ -203,7 +207,8 @@ func (s *Server) write(a *answer, c *call) bool {
 	return true
 }
 
-// respondExternal replies with an external body, or with the reason why it is not available.
+// respondExternal replies with an external body, or with the reason why it is not available. If the
+// body does not exist and the answer has a proxy, the request is passed on.
 func (s *Server) respondExternal(a *answer, c *call) bool {
 	body, err := a.source.Body(&c.Request)
 	c.trace.Upstream = body.Waited

@@ -166,7 +166,7 @@ type Server struct {
 	log       *slog.Logger
 	compiler  *compiler
 	snapshot  atomic.Pointer[snapshot]
-	applying  sync.Mutex      // held during Apply; guards warnings
+	applying  sync.Mutex      // held during Apply and Alter; guards warnings and documents
 	warnings  syntax.Problems // the warnings of the current specification
 	documents []string        // log lines about the documents that are served, see logDocuments
 	applied   applied
@@ -192,7 +192,7 @@ type Server struct {
 
 	webhooks       *dispatcher.Queue
 	storing        webhook.Storing
-	unsendable     atomic.Int64      // webhooks with an invalid URL
+	unsendable     atomic.Int64      // webhooks that could not be rendered or have an invalid URL
 	webhookLimiter *loglimit.Limiter // limits log lines about failed webhooks
 	refusedLimiter *loglimit.Limiter // limits log lines about refused webhooks
 	brokenLimiter  *loglimit.Limiter // limits log lines about upstreams that broke off
@@ -204,13 +204,13 @@ type Server struct {
 	reports          *sentry.Reporter // nil reports nothing; set before the first connection
 }
 
-// ErrStopped is returned by Apply after Shutdown was called.
+// ErrStopped is returned by Apply and Alter after Shutdown was called.
 var ErrStopped = errors.New("the server was shut down")
 
 // Start compiles spec, listens, and serves in the background until Shutdown. The error is a
 // config.Problems if the specification is invalid, wraps the system's error (syscall.EADDRINUSE,
-// syscall.EACCES) if the server cannot listen, or names an option that is out of range. After an
-// error nothing is left running.
+// syscall.EACCES) if the server cannot listen, names an option that is out of range, or says which
+// file or service cannot be used. After an error nothing is left running.
 func Start(spec *config.Spec, opts Options) (*Server, error) {
 	if err := opts.check(); err != nil {
 		return nil, err
@@ -264,9 +264,8 @@ func (s *Server) accept() {
 	close(s.drained)
 }
 
-// serveConnection serves one connection to its end. It has the only recover around a connection: a
-// panic outside its requests, while they are read or refused, ends the connection and affects no
-// other.
+// serveConnection serves one connection to its end. It recovers from panics: a panic outside its
+// requests, while they are read or refused, ends the connection and affects no other.
 func (s *Server) serveConnection(conn *wire.Connection) {
 	defer s.survive(conn)
 	if err := conn.Serve(s.serveHTTP); err != nil {
@@ -274,7 +273,7 @@ func (s *Server) serveConnection(conn *wire.Connection) {
 	}
 }
 
-// end closes Done on its first call.
+// end stores the failure and closes s.done. Only its first call has an effect.
 func (s *Server) end(failure error) {
 	s.ending.Do(func() {
 		s.failure = failure
@@ -353,9 +352,9 @@ func (s *Server) listen() error {
 }
 
 // Apply compiles spec and serves it from the next request on: once it returns, no new request is
-// answered from the previous one. If spec is invalid, or one of its recordings cannot be written, the
-// error is a config.Problems, and the previous specification stays in service. After Shutdown the
-// error is ErrStopped. The spec may also be used for other servers.
+// answered from the previous one. If spec is invalid, or one of its recordings cannot be written,
+// the error is a config.Problems, and the previous specification stays in service. After Shutdown
+// the error is ErrStopped. The spec may also be used for other servers.
 func (s *Server) Apply(spec *config.Spec) error {
 	s.applying.Lock()
 	defer s.applying.Unlock()
@@ -398,10 +397,11 @@ func (s *Server) WebSockets() int { return s.dialogues.Open() }
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // Shutdown stops accepting, closes idle connections after Options.LastCall, lets requests in flight
-// finish until ctx ends, and closes the rest. Then it sends waiting error reports, for at most two
-// seconds and not beyond ctx. The error says how many requests were cut off, and wraps the error of
-// ctx; it is nil if none were, even if ctx has ended. Afterwards nothing of the server runs except
-// requests that were cut off, which are still ending.
+// finish until ctx ends, and closes the rest. Then it sends the webhooks that fall due before ctx
+// ends, sends waiting error reports, for at most two seconds and not beyond ctx, and writes
+// Options.State. The error says how many requests were cut off, and wraps the error of ctx, or says
+// what could not be closed or written; otherwise it is nil, even if ctx has ended. Afterwards
+// nothing of the server runs except requests that were cut off, which are still ending.
 //
 // It may be called again, and from several goroutines: each call returns when the server has
 // stopped, or when its own ctx ends, which cuts off the requests for all of them.
@@ -487,7 +487,7 @@ func requestsWere(n int) string {
 // Shutdown must still be called for the open connections.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
-// Err returns the error that ended serving; nil while the server runs, and after Shutdown.
+// Err returns the error that ended serving; nil while the server runs, and if Shutdown ended it.
 func (s *Server) Err() error {
 	select {
 	case <-s.done:

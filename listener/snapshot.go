@@ -40,7 +40,7 @@ type snapshot struct {
 type answer struct {
 	template     renderer.Ready // of the body; none if it is static or source
 	operation    *operation     // of an OpenAPI document; nil for none
-	rules        *traffic.Rules // nil for most, whose answer is the same for every request
+	rules        *traffic.Rules // limits, latency, faults and the choice of an outcome; nil for none
 	status       int
 	direct       bool // it may be sent without fasthttp, see answerDirectly
 	brief        bool // nothing in it takes long: no loop, file or webhook
@@ -79,7 +79,7 @@ type compiler struct {
 	log      *slog.Logger
 
 	maxBody    int  // maximum size of a request body in bytes
-	noWebhooks bool // webhooks of endpoints are compiled, but left out
+	noWebhooks bool // webhooks are compiled, but left out
 	noLatency  bool // latencies are not waited for
 	noFaults   bool // faults do not happen
 

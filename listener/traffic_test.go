@@ -62,9 +62,9 @@ func TestRateLimit_UnderConcurrentClients(t *testing.T) {
 	}
 }
 
-// crowd fills an endpoint whose requests wait for a remote: one is served, as many as allowed
-// wait, and one more is refused. The statuses of the waiting requests are sent over the channel,
-// with 0 for a request that was not answered.
+// crowd fills an endpoint whose requests wait for a remote: one is served, as many as allowed wait,
+// and one more is refused. The statuses of the other requests, once known, are sent over the
+// channel, with 0 for a request that was not answered.
 func crowd(t *testing.T, queue int, remote http.HandlerFunc) (server *listener.Server, others chan int) {
 	t.Helper()
 	upstream := httptest.NewServer(remote)

@@ -8,8 +8,9 @@ import (
 	"mockserver/matcher"
 )
 
-// upgrade turns a connection into a WebSocket connection if the request asks for it, and reports
-// whether a WebSocket is declared for the request. An invalid handshake is answered with an error.
+// upgrade answers a request that asks for a declared WebSocket: it turns the connection into a
+// WebSocket connection, or answers an invalid handshake with an error. It reports false for any
+// other request.
 func (s *Server) upgrade(sn *snapshot, c *call) bool {
 	conn, ok := c.peer.(*wire.Connection)
 	if sn.sockets == nil || !ok || conn == nil {
@@ -35,7 +36,7 @@ func (s *Server) socketStopped(socket string, stopped error) (reason string) {
 	return f.Title
 }
 
-// socketSeed returns the seed of a WebSocket; nil without --seed.
+// socketSeed returns the seed of a WebSocket; nil without Options.Seed.
 func (c *compiler) socketSeed(asking *config.Endpoint) *websocket.Seed {
 	if !c.chance.Seeded {
 		return nil

@@ -13,9 +13,9 @@ import (
 	"mockserver/listener/wire"
 )
 
-// FuzzFrames sends arbitrary bytes after a handshake, and then a close frame. The server must end
-// the connection, and send only complete, unmasked frames with valid text, and nothing after a
-// close frame.
+// FuzzFrames sends arbitrary bytes after a handshake, and then a close frame. The server must stop
+// serving the connection, at the latest when the test closes it, and send only complete, unmasked
+// frames with valid text, and nothing after a close frame.
 func FuzzFrames(f *testing.F) {
 	for _, sent := range []string{
 		text("hello"), frame(true, opBinary, "\xff"), frame(false, opText, "a") + frame(true, opPing, "b") + frame(true, opContinue, "c"),

@@ -469,8 +469,7 @@ func TestWebSocket_AClientThatDoesNotAnswerACloseIsLeft(t *testing.T) {
 	})
 }
 
-// Text messages are valid UTF-8, even if a template inserts arbitrary bytes, directly or from a
-// path.
+// Text messages are valid UTF-8, even if a template inserts arbitrary bytes.
 func TestWebSocket_TextIsAlwaysUTF8(t *testing.T) {
 	s := started(t, `- websocket: {path: /echo, on-message: [{pattern: '.*', response: {body: '<{{message}}>', binary: false}}]}`)
 	got := bytesOfSocket(t, s, frame(true, opBinary, "a\xffb")+frame(true, opClose, ""), 1<<20)

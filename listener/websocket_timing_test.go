@@ -34,9 +34,10 @@ func BenchmarkWebSocketEcho(b *testing.B) {
 	}
 }
 
-// TestWebSocket_MemoryOfIdleConnections opens MOCKSERVER_IDLE_WEBSOCKETS connections, each of
-// which has had a message answered, and logs the memory that each takes. The sockets of both ends
-// are in this process: the kernel's part is not counted, and the client's is small.
+// TestWebSocket_MemoryOfIdleConnections opens MOCKSERVER_IDLE_WEBSOCKETS connections, or 200 if the
+// variable is not set, each of which has had a message answered, and logs the memory that each
+// takes. The sockets of both ends are in this process: the kernel's part is not counted, and the
+// client's is small.
 func TestWebSocket_MemoryOfIdleConnections(t *testing.T) {
 	n, err := strconv.Atoi(os.Getenv("MOCKSERVER_IDLE_WEBSOCKETS"))
 	if err != nil {

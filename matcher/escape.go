@@ -15,7 +15,7 @@ func cutByte(b []byte, sep byte) (before, after []byte) {
 }
 
 // appendDecoded appends src percent-decoded. A "%" that is not followed by two hexadecimal digits
-// is copied unchanged.
+// is copied unchanged. If plus is set, "+" is decoded as a space.
 func appendDecoded(dst, src []byte, plus bool) []byte {
 	for len(src) > 0 {
 		var c byte

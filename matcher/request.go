@@ -233,7 +233,8 @@ func (r *Request) Form(name string) (value []byte, ok bool) {
 	return nil, false
 }
 
-// multipartLimit is the maximum decompressed size of a multipart body, in bytes.
+// multipartLimit is the maximum decompressed size of a multipart body, in bytes. A body that is
+// larger as sent may have that size.
 const multipartLimit = 64 << 20
 
 func (r *Request) multipart(name string) ([]byte, bool) {

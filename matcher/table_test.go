@@ -210,8 +210,8 @@ type world struct {
 	numbered                        int // number of additional literals of the form r7
 }
 
-// newWorld returns a world of all words or, every other time, of so few that paths conflict at
-// every segment.
+// newWorld returns a world of all words if the seed is even, and of so few words that paths
+// conflict at every segment if it is odd.
 func newWorld(seed, stream uint64) *world {
 	w := &world{rand.New(rand.NewPCG(seed, stream)), worldLiterals, worldParams, worldValues, worldConds, 40}
 	if seed%2 == 0 {
@@ -417,8 +417,8 @@ func TestShadowedRoutesAreWarnedOf(t *testing.T) {
 	}
 }
 
-// A shadowed route is one that the reference never selects: both agree for random tables and
-// requests that could reveal a difference.
+// The reference never selects a route that a warning calls shadowed, for random tables and requests
+// that could reveal a wrong warning.
 func TestNoShadowedRouteEverAnswers(t *testing.T) {
 	warned := 0
 	for seed := range uint64(200) {

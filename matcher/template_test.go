@@ -85,7 +85,8 @@ func TestTemplatesBesideOthers(t *testing.T) {
 	}
 }
 
-// A declared endpoint that replaces one of a document causes neither an error nor a warning.
+// A declared endpoint that replaces one of a document causes no warning. In the reverse order, the
+// declared endpoint is never reached, which causes a warning.
 func TestDeclaredBeforeGenerated(t *testing.T) {
 	spec := config.Parse("api.yml", []byte("openapi: 3.0.3\ninfo: {title: t, version: '1'}\npaths:\n  /a/{id}:\n"+
 		"    parameters: [{name: id, in: path, required: true, schema: {}}]\n    get: {responses: {'200': {description: ok}}}\n"))

@@ -15,7 +15,7 @@ var (
 )
 
 // work limits the cost of the loops of a rendering, regardless of their output. Its unit is one
-// iteration, or a number of bytes that are read.
+// iteration, or workUnit bytes that are read.
 type work struct {
 	done     int
 	unlooked int // work since the last check, including written text

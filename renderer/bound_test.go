@@ -69,8 +69,8 @@ func TestBound_WhatChangesIsNotRemembered(t *testing.T) {
 	}
 }
 
-// A text may be as large as the limit but no larger, wherever its characters come from, and the
-// memory used before rendering stops is proportional to the limit.
+// A text may be as large as the limit but no larger, wherever its characters come from. The size of
+// what is rendered before rendering stops is proportional to the limit.
 func TestBound_TextsAreNoLargerThanTheyMayBe(t *testing.T) {
 	const most = 1000
 	c := call{method: "POST", uri: "/x", body: `{"l":[` + strings.Repeat("1,", 499) + `1],"t":"` + strings.Repeat("x", 100) + `"}`}

@@ -27,7 +27,7 @@ func CompileText(text syntax.Text, form Form, scope *Scope) (string, *Template, 
 }
 
 // compile implements Compile. If kinds is set, a string in a JSON text that consists of one
-// placeholder is replaced by the value of the placeholder, whatever its kind.
+// placeholder is replaced with the value of the placeholder, whatever its kind.
 func compile(text syntax.Text, form Form, scope *Scope, kinds bool) (*Template, syntax.Problems) {
 	p := parser{
 		kinds:       kinds,

@@ -48,7 +48,7 @@ func ofClient(part func(*matcher.Certificate) []byte) func(*matcher.Request) val
 	}
 }
 
-// member parses what follows tls and client-cert.
+// member parses what follows tls or client-cert.
 func (s *scanner) member(t token, root, rest string) (e expr, ok, known bool) {
 	e.op = opRequest
 	name, length := strings.CutSuffix(strings.TrimPrefix(rest, "."), ".length")

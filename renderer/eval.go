@@ -10,7 +10,7 @@ import (
 )
 
 // remembered returns the value of e, computed at most once in each iteration of the loop that it
-// depends on. The memory that it used in the arena is released.
+// depends on. The memory that the computation used in the arena is released.
 func (e *expr) remembered(r *matcher.Request, fr *frame) value.Value {
 	m := &fr.memos[e.memo-1]
 	turn := always

@@ -77,7 +77,8 @@ type filter struct {
 	apply func(v, arg value.Value, r *matcher.Request) value.Value
 }
 
-// isLength reports whether the step is .length, unless there is a member with that name.
+// isLength reports whether the step is .length, which means the length of a value that has no
+// member with that name.
 func (s *step) isLength() bool { return s.key == "length" && !s.quoted }
 
 // constant reports whether the value is the same for every request and needs no computation.

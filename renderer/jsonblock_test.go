@@ -52,8 +52,8 @@ func TestCompile_BlocksThatMakeNoJSON(t *testing.T) {
 	}
 }
 
-// There is no warning about a body that is JSON for some request on each of its paths, whatever its
-// conditions rule out.
+// There is no warning about a body that is JSON on each path that its conditions may allow, or that
+// has too many paths to check.
 func TestCompile_BlocksThatMakeJSON(t *testing.T) {
 	deep := strings.Repeat("{% for x in json-params %}", 30) + "{{x}}" + strings.Repeat("{% endfor %}", 30)
 	for _, text := range []string{

@@ -5,7 +5,7 @@ import (
 	"mockserver/renderer/value"
 )
 
-// appendNodes renders nodes, until dst is longer than most.
+// appendNodes renders nodes, until dst is longer than most or r is Stopped for another reason.
 func appendNodes(dst []byte, nodes []node, most int, r *matcher.Request, fr *frame) []byte {
 	for i := range nodes {
 		n := &nodes[i]

@@ -24,8 +24,8 @@ func items(n int, mode string) call {
 	return call{method: "POST", uri: "/x", body: body.String()}
 }
 
-// A loop over a body of a megabyte reads it a few times, not in every iteration: otherwise this
-// test would take hours.
+// A loop over a body of a megabyte reads the body a few times, not in every iteration: otherwise
+// this test would take hours.
 func TestLoop_ReadsALargeBodyOnce(t *testing.T) {
 	compiled, problems := renderer.Compile(syntax.Text{
 		Value: `{% for x in json-params.items %}{% for y in x.q %}{{y}}{{x.p|length}}{{json-params.cur}}{{query-params.none}}{% endfor %}{% endfor %}`,

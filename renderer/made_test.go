@@ -62,7 +62,8 @@ func TestRandomTexts_UseAllCharacters(t *testing.T) {
 	}
 }
 
-// TestULID_BeginsWithItsTime decodes the time in a ULID, which is the time of the request.
+// TestULID_BeginsWithItsTime decodes the times in a ULID and in a UUID of version 7, which are the
+// time of the request.
 func TestULID_BeginsWithItsTime(t *testing.T) {
 	template := compiled(t, "{{ulid}} {{uuid7}} {{now|date:\"unix-ms\"}}", scope())
 	with(t, sample, samplePath, func(r *matcher.Request) {

@@ -91,7 +91,7 @@ func (e *expr) isParam() bool {
 	return e.op == opPathParam && e.index >= 0 && e.index <= math.MaxUint16 && !e.length && e.memo == 0 && len(e.filters) == 0
 }
 
-// run executes the program of t, until dst is longer than most.
+// run executes the program of t, until dst is longer than most or r is Stopped for another reason.
 func (t *Template) run(program, dst []byte, most int, r *matcher.Request) []byte {
 	for left := program; len(left) > 0; {
 		kind, n := left[0], int(binary.LittleEndian.Uint16(left[1:]))

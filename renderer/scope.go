@@ -17,8 +17,8 @@ type Scope struct {
 	Response bool
 	// Message is set if there is a variable message, as on a WebSocket connection.
 	Message bool
-	// Counters contains the counters for counter("name"). It must not be nil if a template uses
-	// one.
+	// Counters contains the counters for counter("name"). If it is nil, a template that uses one
+	// does not compile.
 	Counters *Counters
 	// Shared returns a function that returns the next number that replicas share under a name,
 	// without gaps if strict is set; that function may wait. Shared is nil for texts rendered while

@@ -13,14 +13,15 @@
 // Variables: path-params.x, query-params.x, header-params.X, cookie-params.x, form-params.x,
 // json-params (the whole body) and json-params.a.b.0.c, method, path, host, query-string, protocol,
 // remote-addr, tls.version, client-cert.cn, body, env.NAME, now, uuid, uuid7, ulid, random; the
-// names of rows that the endpoint finds; and message on a WebSocket connection. A name may be in
-// brackets and quotes: json-params["dc:title"]. .length after an array, an object or a text is its
-// length.
+// names of rows that the endpoint finds; message on a WebSocket connection; and response in a
+// webhook. A name may be in brackets and quotes: json-params["dc:title"]. .length after an array,
+// an object or a text is its length.
 //
 // Filters: default, upper, lower, trim, length, json, urlencode, base64, add,
 // sub, mul, neg, date, first, last, join. Functions: random-int(a, b),
 // random-text(n), random-hex(n), pick(…), fake("name"), counter("name"),
-// counter("name", value), sequence("name").
+// counter("name", value), sequence("name"), shared-counter("name"),
+// shared-sequence("name").
 //
 // # Blocks
 //

@@ -218,8 +218,8 @@ func (s *scanner) pathParam(t token, name string) int {
 	return -1
 }
 
-// environment looks up a variable now, so that serving never does. If it is not set and has no
-// default, there is a warning at the end of the expression.
+// environment looks up an environment variable during compilation, so that no request has to. If
+// the variable is not set and has no default, there is a warning at the end of the expression.
 func (s *scanner) environment(t token, name string) value.Value {
 	if s.scope.Env != nil {
 		if v, ok := s.scope.Env(name); ok {
@@ -272,8 +272,8 @@ func nextStep(path string) (st step, rest string, ok bool) {
 	return st, rest, st.key != "" && closed == bracketed && (!bracketed || st.index >= 0) && wellEnded
 }
 
-// quotedStep cuts a first step in brackets and quotes from a path. It names a member, never an
-// index or a length.
+// quotedStep cuts a first step in brackets and quotes from a path. Such a step names a member,
+// never an index or a length.
 func quotedStep(path string) (st step, rest string, ok bool) {
 	inside, ok := strings.CutPrefix(strings.TrimPrefix(path, "."), "[")
 	if !ok {

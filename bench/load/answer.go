@@ -52,9 +52,8 @@ const (
 	whole
 )
 
-// answer reads one answer from the bytes of a connection, however they are split. It
-// follows RFC 9112 strictly: lines end in CR LF, lengths are digits, and chunked is the
-// only encoding.
+// answer reads one answer from the bytes of a connection, however they are split. It follows RFC
+// 9112 strictly: lines end in CR LF, lengths are digits, and chunked is the only transfer coding.
 type answer struct {
 	head     head
 	stage    stage
@@ -191,8 +190,8 @@ func (a *answer) readBody(data []byte) (rest []byte, err error) {
 	return data, err
 }
 
-// frame takes a line that frames chunks, or keeps an incomplete one. It returns the bytes after the
-// line.
+// frame takes a line that frames chunks or belongs to the trailer, or keeps an incomplete line. It
+// returns the bytes after the line.
 func (a *answer) frame(data []byte) (rest []byte, err error) {
 	end := bytes.IndexByte(data, '\n') + 1
 	if end == 0 {

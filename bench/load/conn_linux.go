@@ -56,7 +56,8 @@ func (t *thread) dial(i int) {
 	t.opening++
 }
 
-// unreachable counts a connection that could not be opened, and schedules another try.
+// unreachable closes a connection that could not be opened. While the thread sends, unreachable
+// also counts the failure and schedules another try.
 func (t *thread) unreachable(i int, what string, err error) {
 	c := &t.conns[i]
 	t.shut(c)

@@ -163,7 +163,8 @@ func (m *member) sleep(d time.Duration) {
 	}
 }
 
-// nextSend waits until the next request is due, and returns when its latency begins.
+// nextSend waits until the next request is due, and returns when its latency begins. ok is false if
+// no further request is to be sent.
 func (m *member) nextSend() (from int64, ok bool) {
 	c := m.schedule
 	if m.Rate == 0 {
@@ -194,7 +195,8 @@ func (m *member) nextSend() (from int64, ok bool) {
 	return due, true
 }
 
-// exchange sends a request and reads its answer.
+// exchange sends a request and reads its answer. With a rate, it sends the request once more, on a
+// new connection, if the server seems to have closed the idle connection.
 func (m *member) exchange(from int64) {
 	request := m.Requests[m.turn]
 	head := isHead(request)

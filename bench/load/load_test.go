@@ -361,8 +361,8 @@ func wait(t *testing.T, mu *sync.Mutex, condition func() bool) {
 	t.Fatal("timed out after 30 s")
 }
 
-// It is not an error if the server closes a connection after an answer that announced the close;
-// the connection is opened again.
+// It is not an error if the server closes a connection after an answer that announces the close, or
+// whose body ends with it; the connection is opened again.
 func TestLoadServerCloses(t *testing.T) {
 	for name, answer := range map[string]string{
 		"it says so":            "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello",
@@ -675,7 +675,7 @@ func TestLoadRateStall(t *testing.T) {
 	})
 }
 
-// above counts the latencies longer than d.
+// above counts the latencies of d or more.
 func above(o *Outcome, d time.Duration) uint64 {
 	var n uint64
 	for _, bar := range o.Latency.Distribution() {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestUsedChild is not a test but the process that TestUsageOf starts: it uses some processor time,
-// and holds memory and files until its input ends.
+// and holds memory until its input ends.
 func TestUsedChild(t *testing.T) {
 	if os.Getenv("BENCH_CHILD") != "used" {
 		t.Skip("only as a child")

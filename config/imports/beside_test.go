@@ -84,7 +84,8 @@ func against(t *testing.T, source, url string) int {
 	return n
 }
 
-// flat returns JSON without blanks between tokens, and any other text unchanged.
+// flat returns JSON without whitespace between tokens and with sorted keys, and any other text
+// unchanged.
 func flat(body string) string {
 	var v any
 	if json.Unmarshal([]byte(body), &v) != nil {

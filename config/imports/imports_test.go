@@ -35,7 +35,7 @@ func file(t testing.TB, name, text string) string {
 	return path
 }
 
-// exchange returns a line of a recording: the n-th exchange of a second, with a response to GET
+// exchange returns a line of a recording: a GET request at the n-th millisecond, which is answered
 // after the given time.
 func exchange(n int, url string, status int, first time.Duration, body string) string {
 	at := time.Date(2026, 11, 25, 10, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Millisecond)
@@ -291,7 +291,8 @@ func TestNothingIsOverwritten(t *testing.T) {
 	}
 }
 
-// checked fails the test unless the generated text is a valid configuration.
+// checked imports data from a file with the given name. It fails the test if the import succeeds
+// but does not result in a valid configuration.
 func checked(t *testing.T, name string, data []byte) {
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, data, 0o600); err != nil {

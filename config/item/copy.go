@@ -26,11 +26,12 @@ var textType = reflect.TypeFor[syntax.Text]()
 
 var headerType = reflect.TypeFor[Header]()
 
-// ownPackages are the packages whose types are copied. Values of other types are shared.
+// ownPackages are the packages whose types are copied. Pointers to other types are kept, so that
+// their values are shared.
 var ownPackages = []string{headerType.PkgPath(), reflect.TypeFor[policy.Latency]().PkgPath()}
 
-// copied returns a copy of a declaration at a key path. It shares nothing with the original except
-// operations of OpenAPI documents.
+// copied returns a copy of a declaration at a key path. It shares with the original only maps and
+// values outside ownPackages, such as operations of OpenAPI documents.
 func copied[T any](c copier, from *T, key string) T {
 	var into T
 	c.copy(reflect.ValueOf(&into).Elem(), reflect.ValueOf(from).Elem(), key)

@@ -24,7 +24,7 @@ func Digest(declarations ...any) string {
 // printer adds values to a hash.
 type printer struct {
 	hash hash.Hash
-	seen map[uintptr]bool // pointers already visited, so that a cycle ends the recursion
+	seen map[uintptr]bool // pointers already visited, so that the recursion ends at a cycle
 }
 
 // print adds the exported fields of a value, except its position, key and directory.

@@ -12,7 +12,7 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Header is one header line of an answer. A repeated header consists of several of them.
+// Header is one header line of an answer. A header that is repeated consists of several Headers.
 type Header struct {
 	Name  string      // as the user wrote it
 	Value syntax.Text `key:""`

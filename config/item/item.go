@@ -12,7 +12,8 @@ import (
 	"mockserver/internal/wording"
 )
 
-// Decoded is one item of a document: one of the fields is set, or none if it could not be decoded.
+// Decoded is one item of a document. One of the fields is set, for a resource also Operations; none
+// is set if the item could not be decoded.
 type Decoded struct {
 	Endpoint  *Endpoint
 	WebSocket *WebSocket

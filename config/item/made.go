@@ -40,7 +40,7 @@ func decodeSettings(d *table.Decoder, v table.Value) []Setting {
 
 func (m *Made) complete() { m.Text, m.JSON = completeBody(m.Text, m.JSON, false) }
 
-// decodeNames returns a map of names to names.
+// decodeNames returns the entries of a map of names to names.
 func decodeNames(d *table.Decoder, v table.Value) []Setting {
 	var all []Setting
 	for _, e := range v.Entries {

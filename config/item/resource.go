@@ -169,8 +169,8 @@ func onRows() []table.Row {
 	return rows
 }
 
-// setName returns the name of the set: the declared one or, for a set of the resource's own, one
-// made from the path.
+// setName returns the name of the set. For a set of the resource's own, it makes the name from the
+// path, and declares the set if necessary.
 func (r *Resource) setName() string {
 	if r.Set != "" {
 		return r.Set

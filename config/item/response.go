@@ -168,7 +168,7 @@ func checkProxy(c *table.Checker, r *Response, finds bool, at []string) {
 	}
 }
 
-// checkUnseen warns about parts of an answer that are never sent because of a fault.
+// checkUnseen warns about the first part of an answer that is never sent because of a fault.
 func checkUnseen(c *table.Checker, r *Response, f *policy.Fault, at []string) {
 	if f == nil || f.EffectiveRate() != 1 || !f.SendsNothing() {
 		return

@@ -17,7 +17,8 @@ type Scenario struct {
 	Moves []Move      `key:"move"` // how it changes over time
 }
 
-// InState says in which states of a scenario an endpoint answers, and which state it leads to.
+// InState says in which states of a scenario an endpoint answers, and which state the endpoint
+// leads to.
 type InState struct {
 	ByKey syntax.Text `key:"key"` // an operand that replaces the scenario's Per; empty for the scenario's
 	Pos   syntax.Pos  // left zero in Go

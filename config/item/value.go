@@ -6,7 +6,7 @@ import (
 	"mockserver/internal/address"
 )
 
-// The form of the names of rows.
+// The form of the names of rows, of scenarios and of the values of let.
 const (
 	namePattern = `^[A-Za-z][A-Za-z0-9_-]*$`
 	nameForm    = "a name: a letter, followed by letters, digits, - and _"
@@ -18,7 +18,7 @@ const (
 	dataNameForm    = "a name of letters, digits, - and _"
 )
 
-// isName reports whether a text can be the name of a row.
+// isName reports whether a text can be the name of a row, of a scenario or of a value of let.
 func isName(name string) bool {
 	for i, b := range []byte(name) {
 		letter := 'a' <= b|0x20 && b|0x20 <= 'z'

@@ -12,8 +12,9 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// statusOf returns the status to send for a key of responses: the first status of a range, and 500
-// for "default". It returns false when the key is not a response status.
+// statusOf returns the status to send for a key of responses: the status itself, the first status
+// of a range, or 500 for "default". It returns false when the key is not a status from 200 to 599,
+// a range of these or "default".
 func statusOf(declared string) (int, bool) {
 	if strings.EqualFold(declared, "default") {
 		return 500, true
@@ -26,8 +27,8 @@ func statusOf(declared string) (int, bool) {
 }
 
 // answers returns all responses of an operation, and the index of the one for a request that does
-// not ask for a particular response. There is always at least one. pointer is the JSON pointer of
-// the operation.
+// not ask for a particular response. If the document declares no usable response, there is one with
+// status 200 and no body. pointer is the JSON pointer of the operation.
 func (c *compiler) answers(op *openapi3.Operation, pointer string) (answers []Answer, byDefault int) {
 	declared := jsonvalue.SortedNames(op.Responses.Map())
 	slices.SortStableFunc(declared, func(a, b string) int {
@@ -101,7 +102,9 @@ func chosenStatus(declared []string) string {
 	return best
 }
 
-// response returns the answers of one status: one for each media type and example.
+// response returns the answers of one status: for each media type, one for each example, or one
+// with a generated body if there are no examples. A response that has no content or may not have a
+// body is one answer without a body.
 func (c *compiler) response(r *openapi3.Response, status int, declared, pointer string) []Answer {
 	headers := c.headers(r.Headers, pointer)
 	if len(r.Content) == 0 || status == 204 || status == 304 {
@@ -128,7 +131,7 @@ func (c *compiler) response(r *openapi3.Response, status int, declared, pointer 
 }
 
 // telling returns the function that makes the body of an error response, which says what is wrong
-// with a request.
+// with a request. It returns nil when requests are not checked or a is not an error response.
 func (c *compiler) telling(made *generate.Content, a *Answer) func(generate.Told) []byte {
 	if c.checker == nil || a.Status < 400 && keyOrder(a.Declared) != 2 {
 		return nil

@@ -230,8 +230,8 @@ func TestEndlessSchemaIsWarnedOf(t *testing.T) {
 	}
 }
 
-// TestBodiesAreTheSameAtEachStart loads a document twice and compares the bodies, including fresh
-// ones and those of components. It also checks that the seed has an effect.
+// TestBodiesAreTheSameAtEachStart loads a document several times and compares the bodies that are
+// generated from a component, including fresh ones. It also checks that the seed has an effect.
 func TestBodiesAreTheSameAtEachStart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "document.yml")
 	text := `{openapi: 3.0.3, info: {title: t, version: "1"}, paths: {/a: {get: {responses: {"200": {description: "", content: {application/json: {schema: {$ref: "#/components/schemas/A"}}}}}}}},

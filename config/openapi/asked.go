@@ -12,7 +12,9 @@ import (
 	"mockserver/config/openapi/validate"
 )
 
-// ask finds the members of the default answer's body that have the values of path parameters.
+// ask finds the members of the default answer's body that have the values of path parameters, and
+// sets o.Asked and o.Template. It sets neither if the body is not generated or cannot become a
+// template.
 func (o *Operation) ask(form *pathForm, declared []*openapi3.Parameter) {
 	if o.Default >= len(o.Answers) || len(form.names) == 0 {
 		return
@@ -43,7 +45,8 @@ func (o *Operation) tellsOfBody() bool {
 	return slices.ContainsFunc(o.Callbacks, func(cb Callback) bool { return strings.Contains(cb.URL, "$response.body") })
 }
 
-// parameters returns the parameters of a path in their order.
+// parameters returns the parameters of a path in their order, with the schemas that declared has
+// for them.
 func (f *pathForm) parameters(declared []*openapi3.Parameter) []generate.PathParameter {
 	all := make([]generate.PathParameter, len(f.names))
 	for i, name := range f.names {

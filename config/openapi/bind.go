@@ -11,7 +11,8 @@ import (
 	"mockserver/internal/wording"
 )
 
-// bind resolves every reference. By now all of them refer to components.
+// bind resolves the references, which by now all refer to components. It reports each reference
+// that it cannot resolve and, unless d.strict is set, replaces it with an empty object.
 func (d *decoding) bind(doc *openapi3.T) {
 	sections := map[string]reflect.Value{}
 	if doc.Components != nil {
@@ -57,7 +58,7 @@ func (d *decoding) bind(doc *openapi3.T) {
 }
 
 // loops reports schemas that contain themselves: checking a value against one of them would never
-// end.
+// end. Unless d.strict is set, it replaces the parts that lead back with empty schemas.
 func (d *decoding) loops() {
 	state := make(map[*openapi3.Schema]uint8, len(d.schemas)) // 1: in progress, 2: done
 	var visit func(s *openapi3.Schema, depth int) bool
@@ -91,10 +92,10 @@ func (d *decoding) loops() {
 	}
 }
 
-// maxMadeOf limits how deep schemas are composed of other schemas.
+// maxMadeOf limits how deeply schemas are composed of other schemas.
 const maxMadeOf = 1000
 
-// madeOf returns the schemas that apply to the same value as s.
+// madeOf returns the schemas that s is composed of and that are checked against the same value.
 func madeOf(s *openapi3.Schema) []*openapi3.SchemaRef {
 	var parts []*openapi3.SchemaRef
 	for _, list := range []openapi3.SchemaRefs{s.AllOf, s.AnyOf, s.OneOf, {s.Not, s.If, s.Then, s.Else}} {
@@ -110,7 +111,7 @@ func madeOf(s *openapi3.Schema) []*openapi3.SchemaRef {
 	return parts
 }
 
-// hint suggests the key that was probably meant in place of an unknown one.
+// hint suggests the key of l that was probably meant by an unknown key; "" if there is none.
 func (ls layouts) hint(key string, l *layout, suggest func(string, []string) string) string {
 	if suggest == nil {
 		return ""

@@ -14,7 +14,7 @@ import (
 	"mockserver/config/openapi/validate"
 )
 
-// sleepKey is the extension that says when a callback is sent.
+// sleepKey is the extension that says how long to wait before a callback is sent.
 const sleepKey = "x-sleep-time"
 
 // callbacks returns the callbacks that an operation declares.
@@ -50,8 +50,8 @@ func (c *compiler) catalogue(root *tree.Node) []Callback {
 	return all
 }
 
-// called returns the requests of a path item that are sent rather than answered. outer are the
-// extensions of the enclosing objects.
+// called returns the requests that the path item of a callback or webhook describes; the server
+// sends them. outer contains the extensions of the enclosing objects.
 func (c *compiler) called(name, url string, item *openapi3.PathItem, pointer string, outer ...map[string]any) []Callback {
 	var all []Callback
 	operations := item.Operations()
@@ -84,7 +84,8 @@ func (c *compiler) called(name, url string, item *openapi3.PathItem, pointer str
 // longestSleep is the longest delay that a configuration allows for a webhook.
 const longestSleep = 365 * 24 * time.Hour
 
-// sleepTime parses a number of seconds or a duration.
+// sleepTime parses a number of seconds or a duration. It returns false when the value is neither,
+// is negative or exceeds longestSleep.
 func sleepTime(value any) (d time.Duration, ok bool) {
 	switch x := value.(type) {
 	case json.Number:
@@ -105,7 +106,8 @@ func sleepTime(value any) (d time.Duration, ok bool) {
 	return 0, false
 }
 
-// headersOf returns the header parameters for which sampleOf finds a value.
+// headersOf returns a header for each header parameter for which sampleOf finds a string, number or
+// boolean.
 func headersOf(parameters []*openapi3.Parameter) []Header {
 	var headers []Header
 	for _, p := range parameters {
@@ -148,7 +150,8 @@ func sampleOf(p *openapi3.Parameter) any {
 	return nil
 }
 
-// scalarText returns a string, number or boolean as it is written in a header.
+// scalarText returns a string, number or boolean as it is written in a header; false for any other
+// value.
 func scalarText(value any) (string, bool) {
 	switch x := value.(type) {
 	case string:

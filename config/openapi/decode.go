@@ -15,9 +15,9 @@ import (
 	"mockserver/internal/wording"
 )
 
-// decoding turns nodes into values of the library. The result is the same as when the library
-// decodes JSON, but decoding takes one pass, records the place of each object and reports all
-// errors.
+// decoding turns nodes into values of the library's types. The result is the same as when the
+// library decodes JSON, but decoding takes one pass, records the place of each object and reports
+// all errors.
 type decoding struct {
 	layouts  layouts
 	strict   bool       // see Options
@@ -27,7 +27,7 @@ type decoding struct {
 	problems []problem
 
 	broken  map[*tree.Node]bool // the $ref values of dangling references
-	emptied map[syntax.Pos]bool // the positions of objects that were dangling references
+	emptied map[syntax.Pos]bool // the positions of objects whose dangling references were removed
 	twins   map[*openapi3.Operation]twin
 	refs    []referable // the values that refer to a component
 	schemas []*openapi3.Schema
@@ -43,7 +43,8 @@ type referable struct {
 	node    *tree.Node // the node of the reference
 }
 
-// place is the origin of an object, allocated as one piece of memory.
+// place is the origin of an object together with its location, so that one allocation suffices for
+// both.
 type place struct {
 	origin   openapi3.Origin
 	location openapi3.Location
@@ -202,7 +203,7 @@ func (d *decoding) list(n *tree.Node, l *layout, v reflect.Value) {
 	v.Set(list.Slice(0, kept))
 }
 
-// fill sets v to an empty object when an entry of a list or a map is empty, so that later code need
+// fill sets v to an empty object when an entry of a list or a map is null, so that later code need
 // not check for nil.
 func (d *decoding) fill(n *tree.Node, v reflect.Value) {
 	if v.Kind() != reflect.Pointer || !v.IsNil() {
@@ -324,16 +325,16 @@ func (d *decoding) object(n *tree.Node, l *layout, v reflect.Value) {
 	}
 }
 
-// dropNull removes a null that a document generator has written for an absent value, next to a key
-// that excludes the value.
+// dropNull removes a null that stands for an absent value: some document generators write one next
+// to a key that excludes the value. excluded reports whether the null cannot be the value itself.
 func dropNull(example *any, excluded bool) {
 	if excluded && *example == (jsonvalue.Null{}) {
 		*example = nil
 	}
 }
 
-// otherKey handles a key that has no meaning in its object. A schema of OpenAPI 3.1 may have any
-// key.
+// otherKey handles a key that is not a field of its object. It keeps extensions, and warns of other
+// keys, which have no meaning. A schema of OpenAPI 3.1 may have any key.
 func (d *decoding) otherKey(n *tree.Node, e *tree.Entry, l *layout, v reflect.Value) {
 	switch {
 	case strings.HasPrefix(e.Key, "x-"):

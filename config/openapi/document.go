@@ -25,7 +25,8 @@ type Options struct {
 	// Strict turns faults that do not prevent serving into errors.
 	Strict bool
 	// BasePath precedes all paths, instead of the base path that the document declares: "/v2", or
-	// "/" for none. "" means the one of the document. BasePathFault must return "" for it.
+	// "/" for none. If BasePath is "", the declared base path is used. BasePathFault must return ""
+	// for any other value.
 	BasePath string
 	// AllowRemoteRefs lets documents refer to others by http and https URLs.
 	AllowRemoteRefs bool
@@ -36,7 +37,7 @@ type Options struct {
 	// Open reads a local file as a document. A problem without a line concerns the whole file. The
 	// node is nil when the file cannot be used.
 	Open func(name string) (*tree.Node, syntax.Problems)
-	// Parse does the same with the body received from a URL.
+	// Parse does the same for a text, the body received from a URL.
 	Parse func(name string, data []byte) (*tree.Node, syntax.Problems)
 	// Content reads a local file unchanged, for the value of an example in another file.
 	Content func(name string) ([]byte, error)
@@ -46,8 +47,8 @@ type Options struct {
 }
 
 // Read reads a document. root is the parsed file at location, an absolute path; Read changes its
-// nodes. The result has operations only when no problem is an error. Without Options.Strict, a
-// document that can be read has no errors.
+// nodes. The result has operations only when no problem is an error. Without Options.Strict, faults
+// that do not prevent serving are warnings.
 func Read(root *tree.Node, location string, opts Options) (doc *Document) {
 	r := &documentReader{opts: opts, doc: &Document{}, decoding: decoding{strict: opts.Strict, layouts: layouts{}, suggest: opts.Suggest, orders: map[*openapi3.Schema][]string{}, numbers: jsonvalue.Numbers{}}}
 	err := guarded(func() error {
@@ -99,7 +100,7 @@ func (r *documentReader) read(root *tree.Node, location string) {
 }
 
 // bundled returns the document as OpenAPI 3 with all references pointing into its own components,
-// or nil when its version is not supported.
+// or nil when its version is not supported or it cannot be converted.
 func (r *documentReader) bundled(root *tree.Node, location string) *tree.Node {
 	if root = r.versioned(root, location); root == nil {
 		return nil
@@ -127,7 +128,8 @@ func (d *decoding) failed() bool {
 	return false
 }
 
-// versioned returns the document as OpenAPI 3, or nil when its version is not supported.
+// versioned returns the document as OpenAPI 3, or nil when its version is not supported or it
+// cannot be converted.
 func (r *documentReader) versioned(root *tree.Node, location string) *tree.Node {
 	const accepted = "; expected OpenAPI 3.0 or 3.1, or Swagger 2.0"
 	if old := root.Get("swagger"); old != nil {
@@ -330,8 +332,8 @@ func (b *bundle) adopt(other *bundle) {
 
 // Bundled returns a document in the form that package export expects: everything that it references
 // in other files is among its components, and Swagger 2.0 is converted to OpenAPI 3.0. Bundled
-// changes root. The result is nil when the document cannot be read because of the returned problems
-// or of other problems, which Read reports.
+// changes root. The result is nil when the version of the document is not supported or the document
+// cannot be converted; the problems contain the reason. Only Read finds all problems of a document.
 func Bundled(root *tree.Node, location string, opts Options) (*tree.Node, syntax.Problems) {
 	r := &documentReader{opts: opts, doc: &Document{}, decoding: decoding{strict: opts.Strict, layouts: layouts{}, suggest: opts.Suggest, orders: map[*openapi3.Schema][]string{}}}
 	bundled := r.bundled(root, location)

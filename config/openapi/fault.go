@@ -68,8 +68,8 @@ func kindOf(err error) fault {
 	return otherRule
 }
 
-// usable removes what cannot be served: unknown types, and parameters without a name or a location.
-// The library has already reported them.
+// usable removes what cannot be served: unknown types, and parameters without a name or a valid
+// location. The library has already reported them.
 func (d *decoding) usable(doc *openapi3.T) {
 	for _, s := range d.schemas {
 		if s.Type == nil {
@@ -96,7 +96,7 @@ func isType(name string) bool {
 	return false
 }
 
-// named returns the parameters that have a name and a location.
+// named returns the parameters that have a name and a valid location.
 func named(list openapi3.Parameters) openapi3.Parameters {
 	return slices.DeleteFunc(list, func(ref *openapi3.ParameterRef) bool {
 		if ref.Value == nil || ref.Value.Name == "" {

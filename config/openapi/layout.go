@@ -36,7 +36,7 @@ type fieldOf struct {
 type want uint8
 
 const (
-	wantAny          want = iota // any value, in the form that encoding/json would decode
+	wantAny          want = iota // any value; see anyOf
 	wantText                     // a string
 	wantBool                     // true or false
 	wantWhole                    // an integer, 0 or greater
@@ -48,8 +48,8 @@ const (
 	wantReferable                // an object, or a reference to one
 	wantPointer                  // an optional value
 	wantTypes                    // the type of a schema: a string or a list of strings
-	wantSchemaOrBool             // additionalProperties
-	wantBound                    // exclusiveMinimum: a number or a boolean
+	wantSchemaOrBool             // a schema or a boolean, such as additionalProperties
+	wantBound                    // a number or a boolean, such as exclusiveMinimum
 	wantMapping                  // the value in a discriminator mapping: a reference or a name
 )
 

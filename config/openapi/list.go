@@ -212,7 +212,7 @@ func afterValue(body []byte, i int) int {
 	return i
 }
 
-// afterBlanks returns the first index from i on that is not a blank.
+// afterBlanks returns the index of the first byte from i on that is not a blank.
 func afterBlanks(body []byte, i int) int {
 	for i < len(body) && strings.IndexByte(" \t\r\n", body[i]) >= 0 {
 		i++

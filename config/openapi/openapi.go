@@ -1,7 +1,7 @@
 // Package openapi reads OpenAPI documents: the responses of their operations, the requests they
 // accept, and the callbacks they make. Faults that do not prevent a document from being served
-// become warnings that say how they were handled. It is the only package that uses an OpenAPI
-// library.
+// become warnings that say how they were handled. Apart from its subpackages, it is the only
+// package that reads documents with an OpenAPI library.
 package openapi
 
 import (
@@ -77,7 +77,7 @@ type Answer struct {
 // Header is one header of a response.
 type Header struct{ Name, Value string }
 
-// Callback is a request that an operation declares it will send.
+// Callback is a request that an operation declares it will send, or a webhook of the document.
 type Callback struct {
 	Name      string // the name of the callback or of the webhooks entry
 	URL       string // the key, with its runtime expressions: "{$request.body#/callbackUrl}/paid"

@@ -122,7 +122,8 @@ var methodsOf = map[string]bool{
 }
 
 // rules reports problems that the library reports for one place only, or without a position: faults
-// in paths and their parameters, and duplicate operation IDs.
+// in paths and their parameters, and duplicate operation IDs. It also adapts the declared
+// parameters to the paths, and sets d.twins.
 func (d *decoding) rules(doc *openapi3.T, root *tree.Node) {
 	shapes := shapes{d: d, first: map[string]*tree.Entry{}, open: map[string]*alike{}}
 	ids := map[string]*tree.Node{}
@@ -173,7 +174,8 @@ func (d *decoding) uniqueID(id *tree.Node, ids map[string]*tree.Node, op *openap
 	op.OperationID = ""
 }
 
-// pathParameters compares the parameters in a path with those that its operations declare.
+// pathParameters compares the parameters in a path with those that its operations declare. It
+// reports parameters that are not declared, and reports and removes those that are not in the path.
 func (d *decoding) pathParameters(item *openapi3.PathItem, n *tree.Node, form *pathForm) {
 	item.Parameters = form.settled(item.Parameters)
 	for _, method := range n.Entries {
@@ -205,8 +207,8 @@ func (d *decoding) pathParameters(item *openapi3.PathItem, n *tree.Node, form *p
 	item.Parameters = form.inPath(item.Parameters)
 }
 
-// settled adapts path parameters to their path: their names lose the style, and parameters in the
-// query of the path become query parameters.
+// settled adapts path parameters to their path: it removes the style from their names, and turns
+// parameters in the query of the path into query parameters.
 func (f *pathForm) settled(list openapi3.Parameters) openapi3.Parameters {
 	for i, ref := range list {
 		p := ref.Value

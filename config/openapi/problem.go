@@ -35,8 +35,9 @@ type spot struct {
 	key bool
 }
 
-// pointed adds the JSON pointers of their places to the problems of a document, and removes
-// duplicates. It searches the sources once for all problems.
+// pointed adds the JSON pointers of their places to the problems of a document, removes duplicates,
+// and limits the number of problems (see maxProblems). It searches the sources once for all
+// problems.
 func pointed(problems []problem, sources map[string]*source, removed map[*tree.Node][]tree.Entry) syntax.Problems {
 	wanted := make(map[spot]string, len(problems))
 	said := make(map[problem]bool, len(problems))
@@ -82,7 +83,7 @@ func PointerLabel(pointer string) string {
 	return pointer
 }
 
-// maxPointer limits how many bytes of a pointer are shown.
+// maxPointer is the length in bytes up to which a pointer is shown unchanged.
 const maxPointer = 500
 
 // pointer is a place in a tree of nodes. Its text is built on demand, because most places have no

@@ -28,9 +28,9 @@ type bundle struct {
 	files   []string           // local files other than the root, including those that could not be opened
 	mounts  map[mount]string   // references to the nodes added to the components
 	taken   map[string]map[string]bool
-	seen    map[*tree.Node]bool // $ref values that already name a component
+	seen    map[*tree.Node]bool // $ref values that were already processed
 	broken  map[*tree.Node]bool // the $ref values of dangling references
-	emptied map[syntax.Pos]bool // places of objects that were dangling references; unless Options.Strict is set, they are empty
+	emptied map[syntax.Pos]bool // positions of objects whose dangling references were removed
 	removed map[*tree.Node][]tree.Entry
 	open    map[*tree.Node]bool // the path items being walked
 	todo    []func()            // walks of referenced nodes, done after the walk of the referring node
@@ -60,7 +60,7 @@ type mount struct {
 const (
 	// maxSources limits the number of files that one document is read from.
 	maxSources = 2000
-	// maxInlined limits how deep path items refer to other path items.
+	// maxInlined limits how deeply path items refer to others, and the length of reference chains.
 	maxInlined = 100
 	// mostHints limits how many dangling references get a suggestion.
 	mostHints = 50
@@ -77,7 +77,7 @@ func newBundle(root *tree.Node, location string, ls layouts, opts Options) *bund
 	return b
 }
 
-// run walks the whole document.
+// run walks the document and all referenced nodes, and then adds these to the components.
 func (b *bundle) run(l *layout) {
 	b.walk(b.root, b.root.root, l)
 	for len(b.todo) > 0 {
@@ -91,7 +91,7 @@ func (b *bundle) run(l *layout) {
 	b.late = nil
 }
 
-// wrong reports an error at a node.
+// wrong reports a reference that does not resolve: an error in strict mode, otherwise a warning.
 func (b *bundle) wrong(n *tree.Node, what string) {
 	b.problems = append(b.problems, brokenReference.served(problemAt(n, what), b.opts.Strict))
 }
@@ -161,7 +161,8 @@ func (b *bundle) object(src *source, n *tree.Node, l *layout) {
 	}
 }
 
-// empty removes a dangling reference from its object. A schema then accepts anything.
+// empty removes a dangling reference from its object, unless Options.Strict is set. A schema then
+// accepts anything.
 func (b *bundle) empty(n, ref *tree.Node) {
 	if b.broken[ref] && !b.opts.Strict {
 		b.remove(n, func(e tree.Entry) bool { return e.Value == ref })
@@ -180,8 +181,8 @@ func (b *bundle) remove(n *tree.Node, wrong func(e tree.Entry) bool) {
 	})
 }
 
-// inline replaces the reference of a path item with the entries it refers to. The item's own
-// entries take precedence.
+// inline replaces the reference of a path item with the entries of the path item that it refers to.
+// The item's own entries take precedence. A reference that cannot be followed is reported and kept.
 func (b *bundle) inline(src *source, n, ref *tree.Node, l *layout) {
 	from, target := b.find(src, ref)
 	if target == nil {
@@ -213,7 +214,7 @@ func (b *bundle) inline(src *source, n, ref *tree.Node, l *layout) {
 	n.Entries = own
 }
 
-// refer changes a reference to name a component of the document.
+// refer changes a reference so that it names a component of the document, or marks it as broken.
 func (b *bundle) refer(src *source, ref *tree.Node, l *layout) {
 	if b.seen[ref] {
 		return
@@ -379,7 +380,7 @@ type keyIndex struct {
 	entries int
 }
 
-// anchor returns the schema with the given $anchor.
+// anchor returns the schema with the given $anchor or $dynamicAnchor; nil when there is none.
 func (s *source) anchor(name string) *tree.Node {
 	if s.anchors == nil {
 		s.anchors = map[string]*tree.Node{}
@@ -402,7 +403,8 @@ func (s *source) findAnchors(n *tree.Node) {
 	}
 }
 
-// sourceOf opens the file that a reference names.
+// sourceOf opens the file or URL that a reference names. It returns nil when the reference cannot
+// be followed, and reports the reason.
 func (b *bundle) sourceOf(src *source, ref *tree.Node, file string) *source {
 	u, err := url.Parse(file)
 	scheme := ""

@@ -73,8 +73,8 @@ func withoutServers(n *tree.Node) {
 }
 
 // basePath returns the path of the first of the servers, without a trailing slash: "" or "/v1".
-// Variables have their defaults; a relative URL is relative to the root. The problem is nil when
-// there is none.
+// Variables have their defaults, or else the first values of their enums. A relative URL is
+// relative to the root. The problem is nil when there is none.
 func basePath(servers openapi3.Servers) (string, *problem) {
 	if len(servers) == 0 || servers[0] == nil {
 		return "", nil

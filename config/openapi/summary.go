@@ -11,7 +11,7 @@ import (
 
 const (
 	// ListedWarnings is the maximum number of warnings of a document that are logged one by one. If
-	// there are more, the summary contains their number instead.
+	// there are more, the log contains only their number, in the summary.
 	ListedWarnings = 10
 
 	shownRoutes    = 5

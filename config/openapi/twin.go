@@ -35,7 +35,8 @@ type alike struct {
 	key  string // the condition without parameter names
 }
 
-// shapeOf returns a path without its parameter names. Paths of the same shape cannot be told apart.
+// shapeOf returns a path without its parameter names. Paths of the same shape match the same
+// request paths.
 func shapeOf(form *pathForm) string {
 	plain := form.plain
 	for _, name := range form.names {
@@ -44,7 +45,8 @@ func shapeOf(form *pathForm) string {
 	return plain
 }
 
-// add compares the operations of a path with those of earlier paths.
+// add compares the operations of a path with those of earlier paths of the same shape. It reports
+// these and, unless s.d.strict is set, records how operations with the same method are told apart.
 func (s *shapes) add(paths *tree.Node, e *tree.Entry, item *openapi3.PathItem, form *pathForm) {
 	shape := shapeOf(form)
 	first := s.first[shape]
@@ -167,7 +169,8 @@ func testOf(s *openapi3.Schema) (rank int, test string) {
 // plainText reports whether a string can be quoted in a condition without escaping.
 func plainText(text string) bool { return !strings.ContainsAny(text, "\"\\{}@%\n\r") }
 
-// add adds an operation to the document, before those that would otherwise answer in its place.
+// add adds an operation to the document: at the end, or before the operation that would otherwise
+// answer in its place.
 func (c *compiler) add(o *Operation, op *openapi3.Operation) {
 	t := c.twins[op]
 	o.When = t.when

@@ -15,8 +15,8 @@ import (
 // validate checks the document against the rules of OpenAPI that the library implements.
 //
 // At each use of a schema, the library checks everything reachable from the schema. For a document
-// whose schemas refer to each other, that takes hours. So each schema is checked once, on its own,
-// and the rest of the document is checked without its schemas.
+// whose schemas refer to each other, this can take hours. So each schema is checked once, on its
+// own, and the rest of the document is checked without its schemas.
 func (d *decoding) validate(doc *openapi3.T) {
 	options := []openapi3.ValidationOption{
 		openapi3.EnableMultiError(), openapi3.DisableExamplesValidation(), openapi3.DisableSchemaDefaultsValidation(),
@@ -106,7 +106,9 @@ func (e *panicError) Error() string {
 	return fmt.Sprintf("the document cannot be understood: %v", e.value)
 }
 
-// tell records the library's errors as problems, except those that this package checks itself.
+// tell records the library's errors as problems, except those that this package checks itself and
+// those at objects whose dangling references were removed. It ignores a panic if the document
+// already has an error.
 func (d *decoding) tell(err error) {
 	var many openapi3.MultiError
 	if errors.As(err, &many) {

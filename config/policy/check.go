@@ -72,7 +72,8 @@ func checkUniform(c *table.Checker, l *Latency, n *syntax.Node, at []string) {
 	}
 }
 
-// checkCurve checks that lengths do not decrease as percentiles rise.
+// checkCurve checks the number, ranks and lengths of the points; lengths must not decrease as
+// percentiles rise.
 func checkCurve(c *table.Checker, l *Latency, n *syntax.Node, at []string) {
 	low := spelt(n, "min", "min-ms")
 	high := spelt(n, "max", "max-ms")

@@ -9,8 +9,9 @@ import (
 )
 
 // Lengths returns the distribution of a latency as a function: it maps a share, from 0 to below 1,
-// to the length that this share of the values does not exceed. Applied to random numbers, it gives
-// values with this distribution. Lengths returns nil for no latency, and for one with rates only.
+// to the length that this share of the values does not exceed. Applied to uniformly distributed
+// random numbers, it gives values with this distribution. Lengths returns nil for no latency, and
+// for one with rates only.
 func (l *Latency) Lengths() func(part float64) time.Duration {
 	switch {
 	case l == nil:

@@ -31,13 +31,13 @@ const (
 	beyond = 10
 )
 
-// ranks are the points of a curve of many samples, closer towards both ends.
+// ranks are the ranks of the points of a curve of many samples, closer towards both ends.
 var ranks = []float64{0.5, 1, 2, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95, 98, 99, 99.5}
 
 // nines are additional points, each of which needs samples above it.
 var nines = []float64{99.9, 99.99, 99.999, 99.9999, 99.99999, 99.999999}
 
-// Of returns the curve of samples, which it sorts. There must be at least one.
+// Of returns the curve of samples, which it sorts. There must be at least one sample.
 func Of(lengths []time.Duration) Curve {
 	slices.Sort(lengths)
 	return curve(int64(len(lengths)), func(i int64) time.Duration { return lengths[i] })
@@ -87,7 +87,7 @@ func curve(n int64, at func(i int64) time.Duration) Curve {
 	return c
 }
 
-// ranksOf returns the points of a curve of n samples.
+// ranksOf returns the ranks of the points of a curve of n samples.
 func ranksOf(n int64) []float64 {
 	all := slices.Clone(ranks)
 	for _, nine := range nines {
@@ -98,7 +98,7 @@ func ranksOf(n int64) []float64 {
 	return all
 }
 
-// rounded rounds a rank to the digits that are written.
+// rounded rounds a rank to six decimal places, the most that are written.
 func rounded(rank float64) float64 { return math.Round(rank*1e6) / 1e6 }
 
 // Shift returns the curve with a time subtracted from all lengths, which do not fall below zero.
@@ -116,8 +116,9 @@ func (c Curve) Shift(less time.Duration) Curve {
 // Key returns the name of a percentile in configurations: p99.9.
 func (p Point) Key() string { return "p" + strconv.FormatFloat(p.Rank, 'f', -1, 64) }
 
-// Text returns a length in the form used in configurations, rounded to a microsecond or five
-// digits.
+// Text returns a length in the form used in configurations, rounded to a microsecond, from 1s on to
+// a tenth of a millisecond, and from 10s on to a millisecond. Only lengths below a microsecond are
+// not rounded.
 func Text(d time.Duration) string {
 	unit, name, digits := time.Microsecond, "us", 0
 	switch {

@@ -18,7 +18,7 @@ const MaxSize = 1 << 30
 //   - a log of HdrHistogram (V2 and before); numbers are nanoseconds unless Options say otherwise
 //   - percentiles as wrk2, wrk, vegeta and HdrHistogram print them; a table without a unit has milliseconds
 //   - a report of vegeta in JSON
-//   - a table, .csv or .tsv: a column of durations, or of numbers with a unit
+//   - a table, .csv, .tsv or .jtl: a column of durations, or of numbers with a unit
 //
 // An error in the content of the file is a *Problem.
 func Read(name string, r io.Reader, o Options) (Curve, error) {

@@ -125,8 +125,8 @@ func (l *lines) hdr(o Options) (Curve, error) {
 	return ofCounted(all), nil
 }
 
-// table reads a column of a table. The first row names the columns unless its cell in that column
-// is a length.
+// table reads a column of a table. The first row names the columns if o names a column, or if its
+// first cell is not a length.
 func (l *lines) table(name string, o Options) (Curve, error) {
 	r := csv.NewReader(l.r)
 	r.FieldsPerRecord, r.LazyQuotes, r.ReuseRecord, r.TrimLeadingSpace = -1, true, true, true

@@ -32,7 +32,7 @@ type lines struct {
 	buf  []byte
 }
 
-// maxLine is the longest line that is read, in bytes: an exchange with both bodies.
+// maxLine is the longest line that is read, in bytes. A line may be an exchange with both bodies.
 const maxLine = 64 << 20
 
 // next returns the next line without its line break. The line is valid until the next call. whole

@@ -15,9 +15,9 @@ type Build struct {
 // shortCommit is how many digits of a commit are shown.
 const shortCommit = 12
 
-// ThisBuild returns the running build: the version that the linker set or, if that is "", the one
-// that go build or go install recorded: the version of the module, and the state of the working
-// tree.
+// ThisBuild returns the running build. version and commit are those that the linker set. In place
+// of one that is "", ThisBuild uses what go build or go install recorded: the version of the
+// module, or the commit and whether files were changed.
 func ThisBuild(version, commit string) Build {
 	info, _ := debug.ReadBuildInfo() // nil without modules
 	return buildOf(version, commit, info)

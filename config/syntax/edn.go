@@ -9,9 +9,10 @@ import (
 	"mockserver/internal/wording"
 )
 
-// readEDN reads all forms of a file. A vector or a list is a document; maps outside of lists
-// together form the items of another document. Text that is not EDN ends reading, and is then the
-// only error of the file. docs/adr/0006-edn-positions.md explains why no EDN library is used.
+// readEDN reads all forms of a file. A vector or a list is a document. Maps outside of lists
+// together form the items of another document, except for an OpenAPI document, which is one by
+// itself. Text that is not EDN ends reading, and is then the only error of the file.
+// docs/adr/0006-edn-positions.md explains why no EDN library is used.
 func readEDN(src *source) ([]*Node, Problems) {
 	if at, what := src.encodingFault(false); what != "" {
 		return nil, Problems{{Pos: src.pos(at), What: what}}
@@ -51,8 +52,8 @@ func (r *ednReader) refuse(pos Pos, format string, args ...any) {
 	}
 }
 
-// file reads the documents. It stops after a form at the top level that is not a vector, a map or
-// nil: the file is not a configuration.
+// file reads the documents. It stops after an OpenAPI document, and after a form at the top level
+// that is not a vector, a list, a map or nil: such a file is not a configuration.
 func (r *ednReader) file() ([]*Node, error) {
 	var docs []*Node
 	var loose *Node // the list of the maps outside lists
@@ -120,7 +121,7 @@ func (r *ednReader) blanks() error {
 	return nil
 }
 
-// blank returns the size of the white space at the beginning of a text, 0 for none.
+// blank returns the size of the white space or comma at the beginning of a text, 0 for none.
 func blank(text string) int {
 	switch c := text[0]; {
 	case c == ' ' || c == ',' || '\t' <= c && c <= '\r':

@@ -41,8 +41,8 @@ type Problem struct {
 	Kind    string // what several warnings of OpenAPI documents have in common, "" for others; see Digest
 	Rest    bool   // the problem also represents all later ones, which are not listed
 
-	// Endpoint is the method and path of an endpoint made in Go, "GET /users/:id", which has no
-	// position in a file; "" otherwise.
+	// Endpoint names a declaration made in Go, which has no position in a file: an endpoint by its
+	// method and path, "GET /users/:id". It is "" for any other declaration.
 	Endpoint string
 }
 

@@ -20,7 +20,7 @@ func Extensions() []string {
 	return names
 }
 
-// Reads reports whether a file has one of Extensions, in any case.
+// Reads reports whether a file has one of Extensions, regardless of case.
 func Reads(name string) bool { return reader(name) != nil }
 
 func reader(name string) func(*source) ([]*Node, Problems) {

@@ -24,7 +24,7 @@ type Text struct {
 	// marks are, for the JSON text of a map or list, the positions of the texts with tags that it
 	// is made of, in order; and for a text with escapes in EDN, its original spelling.
 	marks []mark
-	built *built // for a text made in Go, the data that New needs; nil for none
+	built *built // additional data of a text made in Go; nil for none
 }
 
 // FileText returns the content of a whole file as a Text, whose offsets have the lines and columns

@@ -37,8 +37,8 @@ type step struct {
 	named bool // it is a key
 }
 
-// maxSteps limits a key path, because a path with a thousand keys is useless and each error has
-// one.
+// maxSteps limits a key path, because a path with a thousand keys is useless, and each error has a
+// key path.
 const maxSteps = 32
 
 // keyPath returns "[2].endpoint.path" for the current node.

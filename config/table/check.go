@@ -54,7 +54,8 @@ func (c *Checker) Warn(what string, keys ...string) {
 	c.Report(c.Place(false, keys), what, keys, true)
 }
 
-// Report reports an error or a warning at a position.
+// Report reports an error or a warning at a position, unless what is "" or an error at the same
+// keys has been reported before.
 func (c *Checker) Report(pos syntax.Pos, what string, keys []string, warning bool) {
 	if what == "" {
 		return

@@ -43,8 +43,8 @@ func (v Value) AsText() syntax.Text {
 // Decoder collects the errors of one file.
 type Decoder struct {
 	syntax.Collector
-	// Reported are the key paths of the current endpoint with an error: errors that follow from
-	// them are not reported again.
+	// Reported are the key paths of the current item with an error: errors that follow from them
+	// are not reported again.
 	Reported map[string]bool
 	// Hint returns a suggestion for a word that another tool uses as a key, and the key that it
 	// means if that is one of keys. Both are "" for any other word.
@@ -101,7 +101,7 @@ func (v Value) Parts() []Value {
 	return all
 }
 
-// Take reports whether a value has a kind that its row accepts. If it has not, Take adds an error.
+// Take reports whether a value has a kind that its row accepts. If it does not, Take adds an error.
 func (d *Decoder) Take(v Value) bool {
 	if v.Faulty {
 		d.Known(v.Key)

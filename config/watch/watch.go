@@ -15,11 +15,11 @@ import (
 
 // Watcher reports changes to files, and to the files in directories.
 //
-// Files are polled rather than waited for, because bind mounts and network file
-// systems send no events; symlinks are followed, so the swap of a mounted
-// ConfigMap is seen. A change counts once the file has looked the same at two
-// polls, because editors truncate a file before they write it, and only when its content differs.
-// Appearing, disappearing and becoming unreadable are changes.
+// Files are polled rather than waited for, because bind mounts and network file systems send no
+// events; symlinks are followed, so the swap of a mounted ConfigMap is seen. A change counts once
+// the file has looked the same at two polls, because editors truncate a file before they write it,
+// and only when its content differs. A file that appears, disappears or becomes unreadable also
+// counts as changed.
 //
 // The methods of a Watcher are safe for concurrent use.
 type Watcher struct {
@@ -43,8 +43,8 @@ type disk struct {
 // The watcher calls names at each look, so the set may change: changes to a file count while its
 // name is in the set. A file may be missing or unreadable; its appearance is a change. A directory
 // may be named, as for Load: it includes the files in it that Load reads, and is listed at each
-// look, so that files that come and go are changes. names is called by one goroutine at a time,
-// that of Run or of a caller of Look or Refresh; it must not call the watcher.
+// look, so that files that appear or disappear in it count as changes. names is called by one
+// goroutine at a time, that of Run or of a caller of Look or Refresh; it must not call the watcher.
 func New(names func() []string) *Watcher {
 	w := unlooked(names)
 	w.step(time.Now())
@@ -86,7 +86,7 @@ func (w *Watcher) unsettled() bool {
 }
 
 // Look checks the files now instead of at the next poll, and reports whether there was a change. It
-// is for a set that has grown, so that changes to its new files count from now on.
+// is called when the set has grown, so that changes to the new files count from now on.
 func (w *Watcher) Look() bool { return w.step(time.Now()) }
 
 // Refresh discards changes that have not been reported yet: changes count from now on. It is for

@@ -30,7 +30,7 @@ func newProbe(conn net.Conn) *probe {
 
 // alive reports whether an idle connection is still open, without blocking and without consuming
 // data. If the server has sent unsolicited data, such as a timeout response or a TLS close alert,
-// the connection is unusable.
+// the connection is unusable. A connection that cannot be checked counts as open.
 func (p *probe) alive() bool {
 	if p.raw == nil {
 		return true

@@ -12,7 +12,7 @@ import (
 	"mockserver/internal/sockio"
 )
 
-// asking is one call to Ask.
+// asking is the state of a call to Ask. The calls on a connection use it in turn.
 type asking struct {
 	c    *Conn
 	raw  syscall.RawConn
@@ -28,10 +28,10 @@ type asking struct {
 // Asks reports whether Ask can be used.
 func (c *Conn) Asks() bool { return c.Conn == c.plain && c.probe.raw != nil }
 
-// Ask sends a request and reads the first bytes of its answer, within one call to RawConn.Read: the
-// socket is not read before data has arrived, and an idle connection is checked at no extra cost.
-// The read deadline applies to the call; deadline applies to writing. If the read deadline passes
-// when sent is true, the answer can still be read later.
+// Ask sends a request and reads the first bytes of its answer, within one call to RawConn.Read. If
+// the connection was idle, Ask first checks that it is still open, and reads only after data has
+// arrived. The read deadline applies to the call; deadline applies to writing. If the read deadline
+// passes when sent is true, the answer can still be read later.
 func (c *Conn) Ask(request, into []byte, deadline time.Time) (n int, sent bool, err error) {
 	a := c.asking
 	if a == nil {

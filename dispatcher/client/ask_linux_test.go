@@ -71,7 +71,7 @@ func TestAsk_AfterItsReadDeadline(t *testing.T) {
 	p.Drop(c)
 }
 
-// An answer that the server sends before the request is read at once.
+// An answer that the server has sent before the request is sent is read at once.
 func TestAsk_AnAnswerBeforeTheRequest(t *testing.T) {
 	said, asked := make(chan struct{}), make(chan struct{})
 	to := served(t, func(c net.Conn) {

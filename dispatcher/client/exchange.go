@@ -180,9 +180,9 @@ func (x *Exchange) statusLine() int {
 	return int(status)
 }
 
-// closes reports whether the connection ends with this response: the target closes it, switches
-// protocols, or does not define where the response ends. For HTTP/1.0 fasthttp does not report a
-// Transfer-Encoding, which has no meaning there.
+// closes reports whether the connection ends with this response: the target announces that it
+// closes the connection, switches protocols, or answers in HTTP/1.0. In HTTP/1.0, fasthttp does not
+// report a Transfer-Encoding, so the end of the body is not certain.
 func (x *Exchange) closes() bool {
 	if x.head.ConnectionClose() || !x.head.IsHTTP11() || x.head.StatusCode() == fasthttp.StatusSwitchingProtocols {
 		return true

@@ -23,7 +23,8 @@ var ErrClosed = errors.New("the client is closed")
 // The client of fasthttp also has a pool, but that pool does not notice before writing that a
 // target has closed a connection, and it cannot end its goroutines.
 type Pool struct {
-	// TLS configures the connections to https targets. It may be changed only before the first Get.
+	// TLS configures the connections to https targets for which Get is given no files. It may be
+	// changed only before the first Get.
 	TLS *tls.Config
 
 	limit int // maximum number of open connections
@@ -226,7 +227,7 @@ func (p *Pool) reserve() {
 }
 
 // enter adds a connection that was registered by reserve to the open connections, which Close
-// closes.
+// closes. After Close, enter closes the connection and returns ErrClosed.
 func (p *Pool) enter(c *Conn) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

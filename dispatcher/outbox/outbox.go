@@ -6,8 +6,8 @@
 //	box.Done(entry.ID)      // it is no longer pending
 //
 // Writes are grouped: each call to Store waits for the next sync, and one sync serves all calls
-// that were made during the previous one. The first file is removed as soon as none of its entries
-// are pending.
+// that were made during the previous one. When a new file is begun, the first files are removed if
+// none of their entries are pending.
 //
 // The package imports only internal packages of the module.
 package outbox
@@ -187,8 +187,9 @@ func (o *Outbox) commit() {
 	}
 }
 
-// write writes the buffer, and syncs the file if a caller waits for that or sync is set. It reports
-// whether the outbox was closed, and whether the next file was begun.
+// write writes the buffer, and begins the next file if the current one is full. It syncs the
+// current file if a caller waits for that, if sync is set, and if the file is full or the outbox is
+// closed. It reports whether the outbox was closed, and whether the next file was begun.
 func (o *Outbox) write(sync bool) (ended, rotated bool) {
 	o.mu.Lock()
 	buffer, waiting, closed, err := o.buffer, o.urgent, o.closed, o.err

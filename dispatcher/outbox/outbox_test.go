@@ -202,7 +202,7 @@ func TestOutbox_RewritesLargeRecords(t *testing.T) {
 	}
 }
 
-// A disk failure stops the store: entries that are not reported as stored are not stored.
+// A disk failure stops the store: every call to Store returns the error, and so does Close.
 func TestOutbox_FailingDisk(t *testing.T) {
 	o, _, _ := openedStore(t, t.TempDir())
 	put(t, o, "good", 1)

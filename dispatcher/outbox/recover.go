@@ -19,8 +19,8 @@ import (
 )
 
 // Open opens the store in a directory, which it creates if necessary. It returns the store and the
-// entries that were pending, the earliest due first. If a file is damaged, all files are renamed
-// and set aside, after everything that can be read from them is safe in a new file.
+// entries that were pending, the earliest due first. If a file is damaged or missing, all files are
+// renamed and set aside, after everything that can be read from them is safe in a new file.
 func Open(dir string, log *slog.Logger) (*Outbox, []Entry, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("open the webhook store: %w", err)
@@ -120,7 +120,8 @@ func (o *Outbox) list() (files []*logFile, err error) {
 	return files, nil
 }
 
-// read reads one file.
+// read reads one file, and logs what cannot be read. It removes an incomplete record at the end of
+// the last file.
 func (o *Outbox) read(f *logFile, last bool, into *recovery, log *slog.Logger) error {
 	data, err := os.ReadFile(o.path(f))
 	if err != nil {

@@ -112,8 +112,8 @@ func (o *Outbox) renew(piece []byte, from *logFile) (read int) {
 }
 
 // takeFinished removes files from the beginning of the log as long as none of their entries are
-// pending, and returns their names. A file in the middle stays, since it may record that entries of
-// earlier files are done.
+// pending, and returns their paths. The last file always stays. A file in the middle stays too,
+// since it may record that entries of earlier files are done.
 func (o *Outbox) takeFinished() (names []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -10,7 +10,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// look searches for logs that no process holds, and for further messages of logs that were adopted.
+// look takes over logs that no process holds, reads further messages of logs that were adopted, and
+// releases adopted logs that are empty. It sweeps the log of this process, and creates the stream
+// again if the server has lost it.
 func (s *Stream) look(ctx context.Context) {
 	if !s.nc.IsConnected() {
 		return
@@ -115,7 +117,9 @@ func (s *Stream) adopt(ctx context.Context, l *ownedLog) {
 	}
 }
 
-// adoptBatch takes the open entries of a message, and returns how many there are.
+// adoptBatch passes on the open entries of a message, except those that the caller of Recover still
+// has, and returns how many it passed on. It skips a message that is malformed or already known, or
+// whose log was given up.
 func (s *Stream) adoptBatch(l *ownedLog, seq uint64, data []byte) int {
 	key, entries, err := readRecords(data)
 	if err != nil {

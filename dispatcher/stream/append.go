@@ -91,7 +91,8 @@ func (s *Stream) refuse() {
 	s.waiting = s.waiting[n:]
 }
 
-// append publishes a batch.
+// append publishes a batch, and sets the IDs of its entries. It returns an error unless the stream
+// has acknowledged the batch while the lease was valid.
 func (s *Stream) append(requests []*request) error {
 	b := s.newBatch(len(requests))
 	if b == nil {
@@ -150,8 +151,8 @@ func (s *Stream) acked(l *ownedLog) uint64 {
 }
 
 // sweep schedules the deletion of the messages of a log that were not acknowledged, because their
-// webhooks were refused. It records the sequences of the other messages. messages is the number of
-// messages in the log.
+// webhooks were refused. It records the sequences of the other messages. The log is read only if it
+// may contain messages that were not acknowledged. messages is the number of messages in the log.
 func (s *Stream) sweep(ctx context.Context, l *ownedLog, messages uint64) {
 	s.mu.Lock()
 	if l.surplus++; messages <= uint64(l.live) {

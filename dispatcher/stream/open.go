@@ -60,7 +60,7 @@ func (s *Stream) open() error {
 	return nil
 }
 
-// every calls do until the store is closed.
+// every calls do once in each interval until the store is closed.
 func (s *Stream) every(interval time.Duration, do func(context.Context)) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
@@ -85,7 +85,7 @@ func (s *Stream) Recover(take func([]outbox.Entry)) {
 const closeWithin = 3 * time.Second
 
 // Close records which entries are done, and releases the logs, so that other processes adopt the
-// rest.
+// rest. If the servers are not connected, the logs are released when their leases expire.
 func (s *Stream) Close() error {
 	s.mu.Lock()
 	s.closed = true

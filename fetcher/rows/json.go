@@ -239,7 +239,8 @@ func (r *reader) take(text []byte) error {
 }
 
 // takeNamed passes on a row of an object of objects. name is the JSON text of its name, and at is
-// the position of the name. A row without a key gets its name as its key, as the first member.
+// the position of the name. A key in the row must equal the name. A row without a key gets its name
+// as its key, as the first member.
 func (r *reader) takeNamed(text, name []byte, at Place) error {
 	row, err := r.checkRow(text)
 	if err != nil {

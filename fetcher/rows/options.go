@@ -6,7 +6,7 @@ type Options struct {
 	Key       string          // the member that is the key; a.b is the member b of the member a
 	Separator byte            // between the cells of CSV and TSV; 0: a comma in .csv, a tab in .tsv
 	Types     map[string]Type // of columns; Text for all others
-	Infer     bool            // columns without a type: see Type
+	Infer     bool            // infer the types of cells in columns without a type; see Type
 }
 
 // Type is the type of a column, which determines the JSON values of its cells.

@@ -128,7 +128,7 @@ func TestRead_AnyBlanks(t *testing.T) {
 	}
 }
 
-// endless returns the same row again and again.
+// endless is a reader that returns the same row again and again, up to a number of bytes.
 type endless struct {
 	head, row []byte
 	left      int // bytes

@@ -200,7 +200,8 @@ func chunkSize(line []byte) (int64, error) {
 }
 
 // readWhole reads the body into room if it is short, and sets Whole if it read the whole body. If
-// most is above 0, it reads the whole body, up to that many bytes.
+// most is above 0, it reads the whole body; a body of more than most bytes is an error if it is
+// also longer than Short.
 func (x *Exchange) readWhole(room []byte, most int64) error {
 	x.Body = room[:0]
 	if x.framing == noBody {

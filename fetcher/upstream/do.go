@@ -21,8 +21,8 @@ const (
 	writtenAtOnce = 64 << 10
 )
 
-// Do sends a request and reads the head of its answer, and also the body if it is short. After an
-// error the exchange is over; otherwise the caller must call Close.
+// Do sends a request and reads the head of its answer, and also the body if it is short or
+// Asked.Most is set. After an error the exchange is over; otherwise the caller must call Close.
 func (u *Upstream) Do(x *Exchange, a *Asked) (err error) {
 	x.upstream = u
 	x.UnderWay = u.UnderWay.Add(1)
@@ -57,8 +57,9 @@ func (u *Upstream) Do(x *Exchange, a *Asked) (err error) {
 	return nil
 }
 
-// ask sends the request and reads the head. It tries once more, over a new connection, if an idle
-// connection was closed without an answer and the method is safe to repeat.
+// ask sends the request and reads the head. It drops idle connections that were closed before
+// anything was sent. It tries once more, over a new connection, if an idle connection was closed
+// without an answer and the method is safe to repeat.
 func (x *Exchange) ask(a *Asked, placed time.Time) (err error) {
 	u := x.upstream
 	for err = client.ErrStale; err == client.ErrStale; {

@@ -19,8 +19,8 @@ const (
 	keptRoom = 32 << 10
 )
 
-// Exchange is one request to an upstream and its answer. It belongs to one goroutine, and may be
-// used again after Close.
+// Exchange is one request to an upstream and its answer. It belongs to one goroutine, and must not
+// be used after Free.
 type Exchange struct {
 	Status int
 	Reason []byte  // of the status line
@@ -146,7 +146,7 @@ func (x *Exchange) over() bool {
 	return x.framing == noBody || x.framing == sized && x.left == 0 || x.framing == chunked && x.ended
 }
 
-// end releases the connection and the place.
+// end releases the connection and, unless p is nil, the place.
 func (x *Exchange) end(p *places) {
 	u := x.upstream
 	x.upstream = nil

@@ -96,7 +96,8 @@ func (p *places) arrive(w Waiter) *turn {
 	return t
 }
 
-// look reports whether the wait is over. err says why there is no place.
+// look reports whether the wait is over. err says why there is no place. If the client left after
+// the request was given a place, look passes the place on.
 func (p *places) look(t *turn, left bool, until time.Time) (over bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -142,7 +142,7 @@ func (s *Set) Commit() {
 	s.all = s.next
 }
 
-// Close closes all connections. Requests in progress fail.
+// Close closes the connections of the upstreams in use. Their requests in progress fail.
 func (s *Set) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -135,7 +135,7 @@ func (l *lister) list(dir string) error {
 	return nil
 }
 
-// entry processes an entry of a directory that is not hidden.
+// entry processes a directory entry that is not hidden.
 func (l *lister) entry(path string, e fs.DirEntry) error {
 	link := e.Type()&fs.ModeSymlink != 0
 	switch {

@@ -4,7 +4,8 @@ package files
 
 import "os"
 
-// Lock opens the file. On this system nothing prevents another process from also opening it.
+// Lock opens a file, which it creates if necessary. On this system nothing prevents another process
+// from also opening the file.
 func Lock(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 }

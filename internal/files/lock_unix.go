@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Lock opens a file that only one process can have open at a time. For any other process it returns
-// ErrLocked.
+// Lock opens a file, which it creates if necessary, so that no other process can open it with Lock
+// at the same time. It returns ErrLocked if another process has the file open.
 func Lock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -21,7 +21,8 @@ var (
 	ErrDirectory = errors.New("is a directory; expected a file")
 )
 
-// Read returns the content of a regular file. The errors are worded to follow its name.
+// Read returns the content of a regular file. The errors are worded so that they can follow its
+// name.
 func Read(path string) ([]byte, error) {
 	f, info, err := Open(path)
 	switch {

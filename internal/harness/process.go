@@ -25,8 +25,8 @@ import (
 // Patience limits every wait of these tests; no wait takes that long unless something is broken.
 const Patience = time.Minute
 
-// Process is a running program. It runs in a process of its own, unless the tests of the package run
-// it in theirs; see Inside.
+// Process is a running program. It runs in a process of its own, unless the tests of the package
+// run it in theirs; see Inside.
 type Process struct {
 	T      *testing.T
 	Cmd    *exec.Cmd      // nil if it has no process of its own

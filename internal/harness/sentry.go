@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// SentryKey is the key in the DSNs below. Only their host may see it.
+// SentryKey is the key in the DSN of each SentryHost. The program must send it only to that host.
 const SentryKey = "5ecre7key5ecre7key"
 
 // SentryHost is a Sentry host: it implements the envelope protocol, and stores everything it
@@ -146,7 +146,7 @@ func Reporting(t *testing.T, dsn, configuration string, env ...string) *Process 
 	return LaunchIn(t, dir, append(env, "SENTRY_DSN="+dsn), "-c", file).Listening()
 }
 
-// Fails returns a configuration with an endpoint, /fails, that answers with 502.
+// Fails returns a configuration with two endpoints: /fails, which answers with 502, and /fine.
 func Fails(t *testing.T) string {
 	t.Helper()
 	return `- endpoint: {path: /fails, response: {external-body: {provider: json, path: "http://` + Free(t) + `/"}}}

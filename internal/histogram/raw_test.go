@@ -83,7 +83,7 @@ func TestParseRaw_Refuses(t *testing.T) {
 // most is the varint of 2^63-1.
 var most = []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}
 
-// A valid form is written as it was read, except for varints that were longer than needed.
+// A reading that was parsed from its raw form is unchanged when it is written and parsed again.
 func FuzzParseRaw(f *testing.F) {
 	f.Add(Of(1, 1000, time.Hour).AppendRaw(nil))
 	f.Add([]byte{5, 0xff, 0x23, 1})

@@ -20,7 +20,7 @@ var jsonTexts = []string{
 	` { "a" : [ 1 , 2 ] , "b" : { "c" : null } } `, `123456789012345678901234567890.10`,
 }
 
-// agreeJSON compares Parse and all methods of a Value with encoding/json.
+// agreeJSON compares Parse and methods of the resulting Value with encoding/json.
 func agreeJSON(t *testing.T, text []byte) {
 	t.Helper()
 	v := Parse(text)

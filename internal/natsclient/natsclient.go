@@ -189,9 +189,10 @@ func ReplicasOf(nc *nats.Conn, asked int) int {
 	return 1
 }
 
-// Start calls do until it succeeds, for 30 s in total. Servers that have just been started do not
-// answer before they have a leader, and they never answer requests from before then. Therefore each
-// attempt has its own timeout, which is 2 s at first and doubles each time.
+// Start calls do until it succeeds, for 30 s in total, as long as it fails because of a timeout or
+// because the servers have no leader. Servers that have just been started do not answer before they
+// have a leader, and they never answer requests from before then. Therefore each attempt has its
+// own timeout, which is 2 s at first and doubles each time.
 func Start(ctx context.Context, do func(context.Context) error) error {
 	for within := 2 * time.Second; ; within *= 2 {
 		attempt, end := context.WithTimeout(ctx, within)

@@ -109,9 +109,9 @@ type BadLine struct {
 func (b *BadLine) Error() string { return fmt.Sprintf("line %d: %s", b.Number, b.What) }
 
 // Read reads a file, packed with zstd or not, and calls each for its lines in order. A line is
-// valid only during the call. If the file ends inside a line, or the rest of it is damaged, the
-// lines before are read. broken then says what is wrong; it is a *BadLine if a line can be read but
-// is invalid. err is ErrVersion, or the error that each returned.
+// valid only during the call. If the file ends inside a line, or the rest of the file is damaged,
+// the lines before that place are read. broken then says what is wrong; it is a *BadLine if a line
+// can be read but is invalid. err is ErrVersion, or the error that each returned.
 func Read(from io.Reader, each func(*Line) error) (head Head, broken, err error) {
 	in := bufio.NewReader(from)
 	if magic, _ := in.Peek(4); bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}) {

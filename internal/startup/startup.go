@@ -1,6 +1,6 @@
 // Package startup delays the garbage collector until all packages are initialized. What the
-// initializers of libraries allocate is kept anyway, and collecting meanwhile takes a quarter of the
-// CPU time of a start.
+// initializers of libraries allocate is kept anyway, and collecting garbage meanwhile takes a
+// quarter of the CPU time of a start.
 package startup
 
 import "runtime/debug"

@@ -22,7 +22,7 @@ func (a *Admin) bears(r *http.Request) bool {
 }
 
 // guarded wraps a handler: requests need the token, if one is set, and must not come from a page of
-// another site.
+// another origin. The checks of named follow.
 func (a *Admin) guarded(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -37,8 +37,8 @@ func (a *Admin) guarded(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// named wraps a handler: without a token, only requests to a name of this machine pass. A page of
-// another site may have pointed its own host name at this machine.
+// named wraps a handler: without a token, only requests to a name of this machine pass. Another
+// site may have pointed its own host name at this machine, so that its pages have the same origin.
 func (a *Admin) named(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if a.opts.Token == "" && !namesThisMachine(r.Host) {
@@ -67,7 +67,7 @@ func namesThisMachine(host string) bool {
 	return strings.EqualFold(name, "localhost")
 }
 
-// fromElsewhere reports whether a browser sent the request on behalf of a page of another site.
+// fromElsewhere reports whether a browser sent the request on behalf of a page of another origin.
 func fromElsewhere(r *http.Request) bool {
 	if origin := r.Header.Get("Origin"); origin != "" {
 		u, err := url.Parse(origin)

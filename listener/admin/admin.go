@@ -55,7 +55,7 @@ type Options struct {
 	// Thresholds are the thresholds of the verdict; nil selects the defaults.
 	Thresholds verdict.Thresholds
 	// Fleet names the replicas that act as one with this server; without Members there are none.
-	// The fleet uses Token and Logger.
+	// Its Token, Logger, TLS and CAs are derived from the fields above.
 	Fleet fleet.Options
 }
 
@@ -67,7 +67,7 @@ type Admin struct {
 	socket net.Listener
 	certs  *certs.Store // nil for clear text
 	follow sync.WaitGroup
-	stop   context.CancelFunc // ends keeping certs up to date
+	stop   context.CancelFunc // stops the goroutine that keeps certs up to date
 	token  [32]byte           // the hash of the token; see bears
 	served chan error
 	begun  time.Time
@@ -75,7 +75,7 @@ type Admin struct {
 	server   *listener.Server // only code that runs after attached is set reads it
 	attached atomic.Bool
 	changes  atomic.Uint64               // numbers the specifications in requests
-	changing sync.Mutex                  // held during a change, so that brought is from the latest
+	changing sync.Mutex                  // held during a change, so that brought is the latest
 	turn     chan struct{}               // contains a value while a response is being made; see inTurn
 	brought  atomic.Pointer[config.Spec] // the latest specification from a request; nil if there is none
 	metrics  http.Handler
@@ -101,8 +101,8 @@ const (
 	largestHead  = 64 << 10
 )
 
-// URL returns the URL of the admin address, such as "http://127.0.0.1:8001". If it listens on all
-// addresses, the URL contains the loopback address.
+// URL returns the URL of the admin address, such as "http://127.0.0.1:8001". If a listens on all
+// addresses, the URL contains 127.0.0.1.
 func (a *Admin) URL() string {
 	scheme := "http://"
 	if a.certs != nil {

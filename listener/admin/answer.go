@@ -75,7 +75,8 @@ func answer(w http.ResponseWriter, status int, value any) {
 // smallBody is the maximum size, in bytes, of a body that is neither a specification nor a row.
 const smallBody = 64 << 10
 
-// read decodes the JSON body of a request, and refuses the request if it is invalid.
+// read decodes the JSON body of a request, and reports whether the body is valid. If it is not,
+// read refuses the request.
 func read(w http.ResponseWriter, r *http.Request, into any) bool {
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, smallBody))
 	d.DisallowUnknownFields()

@@ -25,7 +25,9 @@ func (a *Admin) change(change func(served *config.Spec) (*config.Spec, error)) e
 // errOvertaken is the error for a change to all replicas that came too late.
 var errOvertaken = errors.New("another change of all replicas came first; check what they serve and try again")
 
-// take serves the specification of a request. A number above 0 marks a change to all replicas.
+// take starts serving a specification from a request or from another replica. A Number above 0
+// marks a change to all replicas; take returns errOvertaken if the last such change does not have a
+// lower number.
 func (a *Admin) take(c fleet.Change, spec *config.Spec) error {
 	return a.change(func(*config.Spec) (*config.Spec, error) {
 		if c.Number > 0 {

@@ -137,7 +137,8 @@ func (s schemas) contents(values []any) object {
 	return contents
 }
 
-// of returns the schema of a type; for a struct, a reference to it.
+// of returns the schema of a type. For a struct that is encoded as an object, this is a reference
+// to a schema in s, which of adds if it is missing.
 func (s schemas) of(t reflect.Type) object {
 	switch {
 	case t == reflect.TypeFor[time.Time]():
@@ -173,8 +174,8 @@ func (s schemas) of(t reflect.Type) object {
 	return object{"type": "integer"}
 }
 
-// close forbids unknown fields in request bodies, as the server does. Later versions may add fields
-// to responses.
+// close forbids unknown fields at the top level of request bodies; the server refuses them
+// everywhere. Later versions may add fields to responses.
 func (s schemas) close(bodies []any) {
 	for _, body := range bodies {
 		if t := reflect.TypeOf(body); t.Kind() == reflect.Struct {

@@ -189,7 +189,9 @@ type verification struct {
 	Exact     *bool  `json:"exact,omitempty" doc:"false to accept the count of the journal even if it may not have all requests"`
 }
 
-// bounds returns the expected number of requests; most is -1 if there is no upper bound.
+// bounds returns the smallest and the largest expected number of requests; most is -1 if there is
+// no upper bound. wrong says why the verification is invalid; it is "" if the verification is
+// valid.
 func (v *verification) bounds() (least, most int, wrong string) {
 	most = -1
 	for _, n := range []*int{v.Count, v.AtLeast, v.AtMost} {
@@ -247,7 +249,8 @@ func (a *Admin) verify(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	say := verdictOnCount{Count: found.Count, Exact: found.Exact, Why: found.Why}
-	// Some requests may be missing; then only a lower bound is known.
+	// If the journal may lack requests, the count is only a lower bound, unless the client accepts
+	// it as exact.
 	known := found.Exact || v.Exact != nil && !*v.Exact
 	switch {
 	case found.Count < least || most >= 0 && found.Count > most:

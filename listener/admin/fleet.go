@@ -119,8 +119,8 @@ type notReplaced struct {
 	Replicas []fleet.Outcome `json:"replicas" doc:"replicas that refused the change or did not answer"`
 }
 
-// replaceEverywhere makes either all replicas or none serve the specification in the body of a
-// request.
+// replaceEverywhere makes all replicas serve the specification in the body of a request, unless a
+// replica refuses it or does not answer when it is asked to check it.
 func (a *Admin) replaceEverywhere(w http.ResponseWriter, r *http.Request) {
 	media, text, ok := readText(w, r)
 	if !ok {

@@ -178,7 +178,7 @@ func (a *Admin) verifyEverywhere(w http.ResponseWriter, r *http.Request) {
 	answer(w, status, say)
 }
 
-// examplesShown is how many examples of all replicas are shown.
+// examplesShown is the maximum number of examples that are shown, over all replicas.
 const examplesShown = 10
 
 // judge decides whether the count is what was expected. Replicas that did not answer may have had

@@ -19,7 +19,7 @@ import (
 )
 
 // exposition returns the handler of the metrics, in the formats of Prometheus and OpenMetrics. Only
-// the protobuf format has native histograms, so they are made for it alone.
+// the protobuf format has native histograms, so they are made only for that format.
 func (a *Admin) exposition() http.Handler {
 	common := &collector{admin: a}
 	text, protobuf := a.handlerOf(common), a.handlerOf(nativeCollector{common})
@@ -52,10 +52,10 @@ func (a *Admin) handlerOf(c prometheus.Collector) http.Handler {
 const scrapesAtOnce = 4
 
 const (
-	// endpointsInMetrics is how many endpoints have their own series: the first ones to be
-	// requested. All others share series, so that the number of series is bounded.
+	// endpointsInMetrics is the maximum number of endpoints that have their own series: the first
+	// ones to be requested. All others share series, so that the number of series is bounded.
 	endpointsInMetrics = 500
-	// labelLength is the maximum length of a label, in bytes.
+	// labelLength is the length, in bytes, at which label values are truncated.
 	labelLength = 200
 )
 
@@ -270,9 +270,9 @@ type written struct {
 }
 
 // series returns the counts by series. The caller holds c.mu. Endpoints with the same labels share
-// a series. When a reload removes an endpoint, its counts stay in its series. Otherwise a shared
-// series would decrease; Prometheus would interpret that as a restart, and count the remaining
-// requests again.
+// a series. When a reload removes an endpoint, its counts stay in its series if other endpoints
+// share the series. Otherwise the series would decrease; Prometheus would interpret that as a
+// restart, and count the remaining requests again.
 func (c *collector) series(counts record.Counts) map[labels]*record.EndpointCounts {
 	c.name(counts.Endpoints)
 	last, parts := make(map[string]written, len(c.named)), map[labels][]*record.EndpointCounts{}
@@ -344,7 +344,7 @@ func (c *collector) name(endpoints []record.EndpointCounts) {
 	c.named = named
 }
 
-// labelOf converts a text to a valid label.
+// labelOf converts a text to a valid label value, truncated after labelLength bytes.
 func labelOf(text string) string {
 	if len(text) > labelLength {
 		text = text[:labelLength] + "…"

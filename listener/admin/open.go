@@ -32,9 +32,10 @@ func Start(server *listener.Server, opts Options) (*Admin, error) {
 // ErrFleet is the error for an invalid fleet.
 var ErrFleet = errors.New("invalid fleet")
 
-// Open listens on the admin address. Until Attach is called, the address only reports that the
-// program runs and is not ready; this is meant for servers that take long to start. The error wraps
-// ErrAddress and the system error (syscall.EADDRINUSE, syscall.EACCES), or ErrFleet.
+// Open listens on the admin address. Until Attach is called, the address reports that the program
+// runs and is not ready, and refuses requests that need the server; this is meant for servers that
+// take long to start. The error wraps ErrAddress and the system error (syscall.EADDRINUSE,
+// syscall.EACCES), or ErrFleet, or is that of certs.Open.
 func Open(opts Options) (*Admin, error) {
 	store, err := openCertificates(opts.TLS, opts.Logger)
 	if err != nil {
@@ -114,7 +115,8 @@ func isLoopback(addr net.Addr) bool {
 	return err == nil && at.Addr().Unmap().IsLoopback()
 }
 
-// Attach sets the server. It is called once. A nil Admin ignores it.
+// Attach sets the server, starts its probe and the sampler, and joins the fleet, if there is one.
+// It must be called only once. A nil Admin ignores it.
 func (a *Admin) Attach(server *listener.Server) {
 	if a == nil {
 		return
@@ -128,8 +130,8 @@ func (a *Admin) Attach(server *listener.Server) {
 	a.join()
 }
 
-// Close waits for requests in progress until ctx ends, and closes the address. A nil Admin ignores
-// it.
+// Close leaves the fleet, waits for requests in progress until ctx ends, and closes the address. A
+// nil Admin ignores it.
 func (a *Admin) Close(ctx context.Context) error {
 	if a == nil {
 		return nil

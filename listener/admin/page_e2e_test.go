@@ -151,7 +151,8 @@ func (p *page) heard(event any) {
 	}
 }
 
-// clean fails the test if there were errors on the console other than the expected ones.
+// clean fails the test if there were errors on the console, or requests to other servers, other
+// than the expected ones.
 func (p *page) clean(expected ...string) {
 	p.t.Helper()
 	p.mu.Lock()
@@ -613,7 +614,8 @@ func TestPage_EveryWidthInDarkAndLight(t *testing.T) {
 	p.clean()
 }
 
-// fits checks the widths and colours of the visible elements with each verdict.
+// fits checks that the page fits into windows of several widths, and checks the colours of the
+// visible elements with each verdict.
 func (p *page) fits(part string) {
 	p.t.Helper()
 	for _, width := range []int64{320, 400, 700, 930, 1280, 1920, 3840} {

@@ -163,8 +163,8 @@ func (a *Admin) showHAR(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// showRecordedConfig returns the configuration that import makes from a recording, or an archive of
-// it and the files next to it.
+// showRecordedConfig returns the configuration that mockserver import makes from a recording. If
+// further files belong to the configuration, it returns an archive of all files.
 func (a *Admin) showRecordedConfig(w http.ResponseWriter, r *http.Request) {
 	one, ok := a.recordingOf(w, r)
 	if !ok {

@@ -258,7 +258,7 @@ func TestReports_WrongDSN(t *testing.T) {
 	}
 }
 
-// The flag takes precedence over the variable, even if it is empty.
+// The flag takes precedence over the variable, even if the flag is empty.
 func TestReports_Flag(t *testing.T) {
 	t.Parallel()
 	h := harness.NewSentryHost(t, nil)

@@ -23,7 +23,7 @@ func (a *Admin) routes() http.Handler {
 	}
 	answered, asks := map[string]verbs{}, map[string]access{}
 	for _, row := range a.table() {
-		if row.method == http.MethodGet && row.asks == withToken && !strings.HasPrefix(row.path, fleetPath) { // a fleet asks this address too
+		if row.method == http.MethodGet && row.asks == withToken && !strings.HasPrefix(row.path, fleetPath) { // these also send requests to this address
 			row.handler = a.inTurn(row.handler)
 		}
 		if row.asks != forAnybody { // probes and scrapes may have any query
@@ -53,7 +53,7 @@ func (a *Admin) routes() http.Handler {
 	})
 	mux.HandleFunc("/", nothing)
 	return restricted(func(w http.ResponseWriter, r *http.Request) {
-		if !canonical(r.URL.EscapedPath()) { // otherwise the mux would answer it without a token
+		if !canonical(r.URL.EscapedPath()) { // otherwise the mux would redirect without a token
 			nothing(w, r)
 			return
 		}
@@ -61,14 +61,14 @@ func (a *Admin) routes() http.Handler {
 	})
 }
 
-// canonical reports whether the mux does not redirect a path to another spelling.
+// canonical reports whether the mux serves a path without redirecting it to another spelling.
 func canonical(text string) bool {
 	clean := path.Clean(text)
 	return strings.HasPrefix(text, "/") && (text == clean || text == clean+"/" && clean != "/")
 }
 
-// accepting wraps a handler: queries that contain another parameter, or the same one twice, are
-// refused.
+// accepting wraps a handler: malformed queries, and queries that contain another parameter or the
+// same parameter twice, are refused.
 func accepting(parameters []parameter, next http.HandlerFunc) http.HandlerFunc {
 	var names []string
 	for _, p := range parameters {
@@ -98,7 +98,7 @@ func accepting(parameters []parameter, next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// serve calls the handler for the method of a request.
+// serve calls the handler for the method of a request, or refuses the request if there is none.
 func (v verbs) serve(w http.ResponseWriter, r *http.Request) {
 	method := r.Method
 	if method == http.MethodHead {

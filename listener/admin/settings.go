@@ -19,10 +19,10 @@ import (
 // ErrThreshold is the error for invalid thresholds.
 var ErrThreshold = verdict.ErrThreshold
 
-// OpenAs opens the admin address of the settings; opts provides everything else. If the settings
-// contain no admin address, it returns nil, and logs a warning about settings that need one.
-// Thresholds and the fleet are always checked; the error wraps ErrThreshold or ErrFleet, or comes
-// from Open.
+// OpenAs opens the admin address of the settings; opts provides everything else. It returns nil for
+// commands other than serve. If the settings contain no admin address, it returns nil as well, and
+// logs a warning about settings that need an admin address. Thresholds and the fleet are always
+// checked; the error wraps ErrThreshold or ErrFleet, or comes from Open.
 func OpenAs(settings settings.Settings, opts Options) (*Admin, error) {
 	thresholds, err := verdict.ParseThresholds(settings.Verdict)
 	if err == nil && settings.Fleet != "" {
@@ -83,8 +83,8 @@ func (a *Admin) CloseSoon() {
 // longestCall bounds how long idle connections stay open when the program stops.
 const longestCall = time.Second
 
-// ServerOptions returns the server options that the settings specify. With an admin address, the
-// server records. env looks up env.NAME in templates.
+// ServerOptions returns the server options that the settings specify. If there is an admin address,
+// the server records requests. env looks up env.NAME in templates.
 func ServerOptions(set settings.Settings, env func(string) (string, bool), log *slog.Logger, version string) listener.Options {
 	var recorded *record.Options
 	if set.Admin != "" {

@@ -67,7 +67,7 @@ type asksReset struct {
 	Part *string  `json:"part,omitempty" doc:"one isolated part; all parts if left out"`
 }
 
-// resetState drops the changes. The body may be empty.
+// resetState drops changes to rows, as the body specifies. An empty body drops all changes.
 func (a *Admin) resetState(w http.ResponseWriter, r *http.Request) {
 	var asked asksReset
 	if r.ContentLength != 0 && !read(w, r, &asked) {
@@ -158,7 +158,7 @@ type shownRows struct {
 	Changes []shownRowChange  `json:"changes,omitempty" doc:"the changed rows, instead of rows, with changed=true"`
 }
 
-// shownRowChange is a change of a row.
+// shownRowChange is a change to a row.
 type shownRowChange struct {
 	Key  string          `json:"key" doc:"key of the row"`
 	Part *string         `json:"part,omitempty" doc:"the value that isolates the row; left out for rows that all requests see"`
@@ -189,7 +189,7 @@ func partOf(r *http.Request) []byte {
 	return nil
 }
 
-// showRows returns rows as a list, or all of them as a sequence.
+// showRows returns rows as a list or, if the client accepts rowsMedia, all rows as a sequence.
 func (a *Admin) showRows(w http.ResponseWriter, r *http.Request) {
 	q := queryOf(r)
 	limit, offset := q.number("limit", 100, 1, 10_000), q.number("offset", 0, 0, 1<<31-1)

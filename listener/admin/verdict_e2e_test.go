@@ -132,7 +132,8 @@ func TestVerdict_AQuotaThatIsUsedUpIsNamed(t *testing.T) {
 	})
 }
 
-// quotaOf creates a control group that may use the given number of microseconds in each 100 ms.
+// quotaOf creates a control group that may use the given number of microseconds of CPU time in each
+// 100 ms.
 func quotaOf(t *testing.T, microseconds int) string {
 	t.Helper()
 	name := "mockserver-test-" + strconv.Itoa(os.Getpid())
@@ -162,7 +163,7 @@ func join(t *testing.T, group string, pid int) {
 	}
 }
 
-// Thresholds have no effect without an admin address.
+// Settings of the admin address have no effect without the address; a warning names them.
 func TestVerdict_SettingsWithoutAnAdminAddressAreWarnedOf(t *testing.T) {
 	t.Parallel()
 	p := harness.Serving(t, timed, "--verdict", "own-p99=2ms", "--journal-sample=1", "--admin-token", "not-to-be-logged")

@@ -34,9 +34,9 @@ type Authority struct {
 	key  crypto.Signer
 }
 
-// The files of a CA in its directory. The file of the key also contains the certificate, and is
-// written first, as a whole, so that two servers that start with an empty directory get the same
-// CA.
+// The files of a CA in its directory. The file of the key also contains the certificate. It is
+// written first, and only if it does not exist, so that two servers that start with an empty
+// directory get the same CA.
 const (
 	authorityFile = "ca.pem"
 	secretFile    = "ca-key.pem"
@@ -48,7 +48,8 @@ const (
 	// backdated is how far in the past the validity of a certificate begins, because the clocks of
 	// clients differ.
 	backdated = 24 * time.Hour
-	// leafRest is how long a certificate must still be valid when it is used.
+	// leafRest is how long a certificate must still be valid when it is used, unless its CA expires
+	// at the same time.
 	leafRest = 30 * 24 * time.Hour
 	// createTries is how often reading an incomplete file is tried, and createPause is the wait
 	// between tries.
@@ -211,7 +212,8 @@ func newLeaves(a *Authority) *leaves {
 	return &leaves{authority: a, made: map[string]*tls.Certificate{}}
 }
 
-// fallbackName is the name in the certificate for clients that name no host, or an invalid one.
+// fallbackName is the name in the certificate for clients that name an invalid host. It is also
+// used if a client names no host and its connection has no IP address.
 const fallbackName = "localhost"
 
 // of returns the certificate for a name. Handshakes that need a new one at the same time share it.
@@ -239,7 +241,8 @@ func (l *leaves) of(name string) (*tls.Certificate, error) {
 	return made.(*tls.Certificate), nil
 }
 
-// find returns a certificate that is valid for long enough; nil if there is none.
+// find returns the certificate for a name if it is valid for at least leafRest or as long as the
+// CA, otherwise nil.
 func (l *leaves) find(name string) *tls.Certificate {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -99,7 +99,8 @@ type Store struct {
 	counts counts
 }
 
-// Open reads all files. The error names the first file that is invalid.
+// Open checks the options and reads all files. If files are invalid, the error names the first of
+// them.
 func Open(opts Options, log *slog.Logger) (*Store, error) {
 	if err := opts.check(); err != nil {
 		return nil, err
@@ -132,7 +133,7 @@ func (s *Store) Authority() *Authority { return s.authority }
 // Only reports whether requests in clear text are refused.
 func (s *Store) Only() bool { return s.opts.Only }
 
-// Files returns the files; Reload must be called when one of them changes.
+// Files returns the names of the files; Reload must be called when one of the files changes.
 func (s *Store) Files() []string {
 	var names []string
 	for _, p := range s.opts.Pairs {

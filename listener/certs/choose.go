@@ -47,8 +47,9 @@ func (st *state) choose(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return st.pairs[0], nil
 }
 
-// fitting returns the first certificate whose key the client supports, or else the first one: the
-// handshake then fails with a reason.
+// fitting returns the first certificate whose key the client supports, or else the first
+// certificate, with which the handshake fails with a reason. It returns nil if there are no
+// certificates.
 func fitting(certs []*tls.Certificate, hello *tls.ClientHelloInfo) *tls.Certificate {
 	if len(certs) == 0 {
 		return nil

@@ -32,8 +32,8 @@ var results = [...]string{
 
 // Failure is the error of a handshake.
 type Failure struct {
-	Result string // how it is counted
-	What   string // in plain words
+	Result string // the result under which the handshake is counted
+	What   string // the cause in plain words
 	err    error
 }
 
@@ -145,7 +145,7 @@ func (c *counts) add(result string, cs tls.ConnectionState) {
 type Count struct {
 	Result  string
 	Resumed bool   // with the ticket of an earlier session, without certificates
-	Version string // "1.2" or "1.3"; "" if it failed
+	Version string // "1.2" or "1.3"; "" for failed handshakes
 	Count   uint64
 }
 

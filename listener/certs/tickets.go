@@ -14,7 +14,7 @@ import (
 // keySize is the size of a key in the file, in bytes.
 const keySize = 32
 
-// maxKeys is how many keys a file may have: each handshake may try all of them.
+// maxKeys is the maximum number of keys in a file: each handshake may try all of them.
 const maxKeys = 16
 
 // readKeys reads the keys of session tickets, one a line, as base64 of 32 bytes, which is what

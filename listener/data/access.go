@@ -260,7 +260,7 @@ func (f *find) find(w *work, r *matcher.Request) (row state.Row, ok bool) {
 	return row, true
 }
 
-// values returns the values that the row must have. It appends them to the room.
+// values returns the values that the row must have. It appends them to w.room.
 func (f *find) values(w *work, r *matcher.Request) []state.Equal {
 	first := len(w.equal)
 	for i := range f.where {

@@ -73,5 +73,6 @@ func formObject(body []byte) ([]json.Value, *Failed) {
 	return []json.Value{{Kind: json.Object, Raw: object}}, nil
 }
 
-// maxFormDepth is how deep the members of a form may be nested.
+// maxFormDepth is the maximum nesting depth of the members of a form. Fields that are nested deeper
+// are ignored.
 const maxFormDepth = 32

@@ -29,7 +29,7 @@ type change struct {
 	set     *set
 	part    *renderer.Operand
 	key     *renderer.Operand
-	row     *renderer.Made // insert: the row; put and merge: with
+	row     *renderer.Made // the row to insert, or the value of with for put and merge
 	members []setting
 	field   []string
 	by      *renderer.Operand
@@ -38,8 +38,8 @@ type change struct {
 	as      int // the index of the row's name; -1 for none
 }
 
-// CompileChanges compiles the changes of a response; it returns nil if there are none. The scope is
-// that of the endpoint after Compile.
+// CompileChanges compiles the changes of a response. It returns nil if there are none and the
+// endpoint leads no scenario to another state. The scope is that of the endpoint after Compile.
 func (a *Access) CompileChanges(all []config.Do, scope *renderer.Scope) (*Changes, syntax.Problems) {
 	if len(all) == 0 && !a.leads() {
 		return nil, nil

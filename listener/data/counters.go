@@ -25,14 +25,14 @@ const (
 
 var operationNames = [operations]string{"find", "list", "insert", "put", "merge", "add", "delete"}
 
-// operationOf returns the operation of a change, or of a resource.
+// operationOf contains the operation of each verb of a change, and of each operation of a resource.
 var operationOf = map[string]operation{
 	"insert": opInsert, "put": opPut, "merge": opMerge, "add": opAdd, "delete": opDelete,
 	"list": opList, "read": opFind, "create": opInsert, "replace": opPut, "change": opMerge, "remove": opDelete,
 }
 
 // results are the possible results of operations: success, a missing row where this is not an
-// error, or the code of an error. The last one stands for any other code.
+// error, or the code of an error. The last result stands for all other codes.
 var results = [...]string{
 	"ok", "missing", reply.RowNotFound.Code, reply.KeyExists.Code, reply.OutOfBounds.Code, reply.StateFull.Code, reply.BadJSON.Code, reply.TooManyRows.Code, "refused",
 }

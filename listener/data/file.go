@@ -18,14 +18,14 @@ func (l look) same(m look) bool {
 }
 
 // still reports whether a file has not been written to for a while: it is then probably complete,
-// and a later change would be noticed.
+// and a later write would alter its modification time.
 func (l look) still() bool { return l.info == nil || time.Since(l.info.ModTime()).Abs() > lookInterval }
 
 // lookInterval is how often files are checked.
 const lookInterval = 300 * time.Millisecond
 
-// located returns the path of a file with a relative name: in a directory or, if the file is not
-// there, in the working directory.
+// located returns the path of a file. A relative name stands for the file in dir or, if only the
+// working directory contains such a file, for the file there.
 func located(dir, file string) string {
 	path := filepath.FromSlash(file)
 	if filepath.IsAbs(path) {

@@ -18,7 +18,7 @@ import (
 type newKeys struct {
 	text    *renderer.Made
 	integer bool          // keys are the largest key plus 1
-	largest *atomic.Int64 // largest key in the set
+	largest *atomic.Int64 // largest integer that has been a key in the set
 }
 
 func compileNewKeys(d *config.Data) (*newKeys, syntax.Problems) {
@@ -48,8 +48,8 @@ func (k *newKeys) atLeast(n int64) {
 	}
 }
 
-// wholeNumber returns the value of a key that is an integer above 0; for any other key it returns
-// 0.
+// wholeNumber returns the value of a key that is an integer above 0 with at most 18 digits. For any
+// other key it returns 0.
 func wholeNumber(key []byte) int64 {
 	if len(key) == 0 || key[0] < '1' || key[0] > '9' || len(key) > 18 {
 		return 0

@@ -59,7 +59,7 @@ func (l *listing) len() int {
 	return l.rows.Len()
 }
 
-// page returns at most n rows, starting with the k-th.
+// page returns at most n rows, starting at position k.
 func (l *listing) page(k, n int) []state.Row {
 	n = max(0, min(n, l.len()-k))
 	if l.sifted != nil {

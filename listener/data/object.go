@@ -28,7 +28,7 @@ type object struct {
 	table   map[string]int // used with many lookups: the last index of each decoded name
 }
 
-// many is the number of comparisons above which a table of names is cheaper.
+// many is the number of comparisons at which a table of names becomes cheaper.
 const many = 4096
 
 // members reads the members of an object into room.
@@ -47,8 +47,8 @@ func (o *object) expect(lookups int) {
 	}
 }
 
-// find returns the index of the last member with a name, which may contain escapes, or -1 if there
-// is none.
+// find returns the index of the last member with the name key, or -1 if there is none. escaped says
+// whether key may contain escapes.
 func (o *object) find(key json.Value, escaped bool) int {
 	if o.table != nil {
 		if i, ok := o.table[string(key.AppendText(nil))]; ok {

@@ -161,8 +161,8 @@ func (o *Operation) signature(d *demands) uint32 {
 }
 
 // cursor returns the position after a row as a text. The cursor stays valid when rows are inserted
-// and deleted, because it contains the number of the row and the values that the list is ordered
-// by.
+// and deleted, because it contains the seq of the row, and the values that the list is filtered and
+// ordered by.
 func (o *Operation) cursor(l *listing, d *demands, last state.Row) string {
 	b := binary.BigEndian.AppendUint32(nil, o.signature(d))
 	b = binary.AppendUvarint(b, last.Seq)
@@ -199,7 +199,8 @@ func (o *Operation) fromCursor(l *listing, d *demands) (int, *Failed) {
 	return 0, refuse(reply.BadCursor, "%s is not a cursor of this list", name)
 }
 
-// fromKey returns the position that starting_after or ending_before asks for.
+// fromKey returns the position that starting_after or ending_before asks for. For ending_before, it
+// also sets the size of the page, and marks the page as backward.
 func (o *Operation) fromKey(l *listing, d *demands, part []byte, w *work, p *page) (int, *Failed) {
 	for _, name := range []string{"starting_after", "ending_before"} {
 		param := o.parameter(name)

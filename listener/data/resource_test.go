@@ -361,8 +361,8 @@ func TestResource_TemplatesAndOn(t *testing.T) {
 	})
 }
 
-// A declared Content-Type replaces that of a resource's own answer, whether it is the same for every
-// request or a template.
+// A declared Content-Type replaces that of a resource's own answer, whether the declared one is
+// fixed or a template.
 func TestResource_ADeclaredContentTypeIsSent(t *testing.T) {
 	c, _ := serve(t, `
 - resource:
@@ -476,8 +476,8 @@ func TestResource_Schema(t *testing.T) {
 	}
 }
 
-// The next integer key is above all that were used, also by PUT and by put, and one that a request
-// uses in the meantime is skipped.
+// The next integer key is above all keys that were used, also by PUT and by the change put, and a
+// key that a request uses in the meantime is skipped.
 func TestResource_IntegerKeysBesideGivenOnes(t *testing.T) {
 	c, _ := serve(t, `
 - data: {name: notes}

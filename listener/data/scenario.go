@@ -17,7 +17,7 @@ type scenario struct {
 	declared config.Scenario
 	set      *set
 	initial  []byte // the row of the initial state
-	begins   bool   // it leaves the initial state by itself, once a request has asked for the state
+	begins   bool   // the scenario leaves the initial state by itself, once a request has seen it
 }
 
 // inState is a state that an endpoint requires or leads to, compiled.
@@ -76,7 +76,7 @@ func (s *inState) lead(w *work, r *matcher.Request) {
 }
 
 // begin enters the initial state if the scenario leaves that state by itself and no request has
-// asked for it before. It reports whether it has entered the state.
+// asked for it before. It reports whether the state must be read again.
 func (s *inState) begin(sets *Sets, w *work, r *matcher.Request) bool {
 	if !s.of.begins {
 		return false

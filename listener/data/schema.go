@@ -18,7 +18,7 @@ import (
 )
 
 // compileSchema compiles the JSON Schema of a resource; it returns nil if there is none. Relative
-// files are looked up in the directory of the configuration, then in the working directory.
+// file names are looked up in the directory of the configuration, then in the working directory.
 func compileSchema(r *config.Resource, dir string) (*jsonschema.Schema, syntax.Problems) {
 	text, name, at := []byte(r.Schema.Value), "schema.json", r.Schema
 	if file := r.SchemaFile.Value; file != "" {

@@ -44,8 +44,8 @@ func (o *Operation) Serve(r *matcher.Request, p *reply.Reply) *Failed {
 	return refuse(reply.StateBusy, "the row has changed during each of %d attempts to write it", maxAttempts)
 }
 
-// maxAttempts is how often an operation is tried. Each time it fails, another operation has
-// succeeded.
+// maxAttempts is how often an operation is tried while it conflicts with others. Each time it
+// conflicts, another operation has succeeded.
 const maxAttempts = 10_000
 
 func (o *Operation) serve(w *work, r *matcher.Request, p *reply.Reply) *Failed {
@@ -145,7 +145,8 @@ func (o *Operation) shown(row []byte, r *matcher.Request) []byte {
 	return text
 }
 
-// write replaces or changes a row.
+// write replaces or changes a row. With PutCreates, replacing a row that does not exist creates the
+// row.
 func (o *Operation) write(part, key []byte, row state.Row, w *work, r *matcher.Request, p *reply.Reply) *Failed {
 	if o.config.Name == "change" {
 		if kind, ok := r.Header("Content-Type"); ok && !isPatch(string(kind)) {
@@ -193,7 +194,8 @@ func isPatch(kind string) bool {
 	return media == "application/merge-patch+json" || media == "application/json" || media == "application/x-www-form-urlencoded"
 }
 
-// stamped returns a row with its time stamps and the values from the path.
+// stamped returns a row with the values from the path and its time stamps. A new row also gets the
+// first value of the member that changes by itself.
 func (o *Operation) stamped(row []byte, isNew bool, w *work, r *matcher.Request) []byte {
 	for i := range o.parents {
 		p := &o.parents[i]

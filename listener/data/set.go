@@ -75,8 +75,8 @@ func (s *set) notIndexed(name string) string {
 		wording.DidYouMean(name, names), known)
 }
 
-// keyJSON returns a key as a JSON value: as it is in the row, if there is one, or else in the form
-// of the keys that are generated.
+// keyJSON returns a key as a JSON value: as it is in the row, if the row contains it, or else in
+// the form of the keys that are generated.
 func (s *set) keyJSON(k *newKeys, row json.Value, key []byte) []byte {
 	if v := member(row.Raw, s.key); v.Kind != json.Missing {
 		return v.Raw

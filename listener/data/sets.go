@@ -99,8 +99,8 @@ func (s *Sets) Begin(spec *config.Spec) syntax.Problems {
 	return problems
 }
 
-// declare returns a set. It reads the rows of the set again if the declaration or the file has
-// changed. name is the name of a row in the texts of the set's moves.
+// declare returns a set. It reads the rows of the set again unless the declaration and the file are
+// certainly unchanged. name is the name of a row in the texts of the set's moves.
 func (s *Sets) declare(d *config.Data, name string) (*set, syntax.Problems) {
 	made := &set{declared: *d, print: d.Fingerprint(), key: strings.Split(d.EffectiveMember(), "."), counters: &counters{}}
 	if known := s.current[d.Name]; known != nil {
@@ -130,7 +130,7 @@ func (s *Sets) declare(d *config.Data, name string) (*set, syntax.Problems) {
 }
 
 // Commit makes the sets that Begin has read the current ones. The changes to a set stay, unless the
-// set is gone or is declared to drop them.
+// set is gone, or its rows were read again and the set is declared to drop its changes then.
 func (s *Sets) Commit() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -223,8 +223,8 @@ func TestDo_NoSecondLimit(t *testing.T) {
 }
 
 // TestIsolation_OfResourcesAndPicks: each isolation value has its own rows and turns, an empty
-// value does not count as one, and a reset of a part or a set does not affect the turns of other
-// parts or sets.
+// value isolates nothing, and a reset of a part or a set does not affect the turns of other parts
+// or sets.
 func TestIsolation_OfResourcesAndPicks(t *testing.T) {
 	server, c := begin(t, `
 - data: {name: n, isolate: header-params.X-VU, rows: [{id: 1}, {id: 2}, {id: 3}], new-key: int}
@@ -473,8 +473,8 @@ func TestDo_NoSecondDraw(t *testing.T) {
 	}
 }
 
-// TestDo_AfterTheCapacity: requests that are refused for lack of a place, or wait for one, change
-// nothing.
+// TestDo_AfterTheCapacity: requests that are refused for lack of a place, or wait for a place,
+// change nothing.
 func TestDo_AfterTheCapacity(t *testing.T) {
 	c, _ := serve(t, `
 - data: {name: n, rows: [{id: a, sum: 0}]}

@@ -109,7 +109,7 @@ func hashOf(all ...[]byte) uint64 {
 	return h.Sum64()
 }
 
-// begun returns a new row with the first value of the member.
+// begun returns a new row with the first value of the member, unless the row already has a value.
 func (s *steps) begun(row []byte) []byte {
 	if s == nil || s.first == nil || member(row, s.way).Kind != json.Missing {
 		return row
@@ -184,7 +184,7 @@ func (s *steps) move(tx *state.Tx, part []byte, row state.Row) func() {
 		value := m.members[i].value.Append(nil, r)
 		made = appendWith(nil, json.Value{Kind: json.Object, Raw: made}, m.members[i].way, value)
 	}
-	r.Stopped = nil // a text was too long: the row moves all the same
+	r.Stopped = nil // if a text was too long, the row moves all the same
 	kept := s.set.put(tx, part, row.Key, row, made, at)
 	r.Rows = append(r.Rows[:0], json.Value{Kind: json.Object, Raw: kept})
 	return func() {

@@ -110,8 +110,8 @@ func (w *work) newKey(k *newKeys, r *matcher.Request) []byte {
 	return w.made(start)
 }
 
-// freeKey returns a new key that no row of the part has, as far as integers are concerned: a request
-// may have inserted a row with the number that was drawn.
+// freeKey returns a new key. An integer is returned only if no row of the part has it as its key: a
+// request may have inserted a row with the number that was drawn.
 func (w *work) freeKey(s *set, k *newKeys, part []byte, r *matcher.Request) []byte {
 	for {
 		key := w.newKey(k, r)

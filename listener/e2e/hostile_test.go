@@ -53,7 +53,7 @@ type hostile struct {
 	ends  bool   // the connection is closed after them; otherwise it serves one more request
 	alone bool   // nothing follows, and the client does not close: the server must
 	half  bool   // nothing follows, and the client closes its sending side
-	holds string // the body of the last answer contains it
+	holds string // a text that the body of the last answer contains
 }
 
 const (

@@ -524,8 +524,8 @@ func (o *calledOperation) contents(code string) (all []string, schemas map[strin
 	return all, schemas
 }
 
-// media returns the declared media type of an answer. It checks that it is the requested one or,
-// if none was requested, JSON where that is declared.
+// media returns the declared media type that the type of an answer matches. It checks that there is
+// one and, if the request has no Accept header, that the answer is JSON where JSON is declared.
 func (o *calledOperation) media(t *testing.T, call string, a harness.Answer, contents, headers []string) string {
 	t.Helper()
 	got := a.Header.Get("Content-Type")

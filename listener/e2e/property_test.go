@@ -129,7 +129,7 @@ func newSession(p *harness.Process) *session {
 	return &session{c, bufio.NewReader(c)}
 }
 
-// exchange sends a request and returns the answer. The headers determine where it ends.
+// exchange sends a request and returns the answer. The headers determine where the answer ends.
 func (s *session) exchange(request string) (message, error) {
 	if _, err := io.WriteString(s.conn, request); err != nil {
 		return message{}, err

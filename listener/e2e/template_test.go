@@ -640,8 +640,8 @@ func TestTemplate_MistakesAreFoundAtLoad(t *testing.T) {
 	})
 }
 
-// comparison is a condition and whether it is true for the request of every case: JSON body
-// conditionDoc and query conditionQuery.
+// comparison is a condition, and whether it is true for the request that all cases share, with the
+// JSON body conditionDoc and the query conditionQuery.
 type comparison struct {
 	condition string
 	holds     bool

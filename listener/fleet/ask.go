@@ -147,7 +147,7 @@ func unwrapped(ctx context.Context, err error) error {
 
 var errSilent = errors.New("it did not answer in time")
 
-// into decodes the answer.
+// into decodes the answer. It returns r.Err, which it sets if the answer cannot be decoded.
 func (r *Reply) into(value any) error {
 	if r.Err == nil && json.Unmarshal(r.Body, value) != nil {
 		r.Err = errors.New("unexpected answer; expected the admin address of a mockserver of this version")
@@ -156,7 +156,7 @@ func (r *Reply) into(value any) error {
 }
 
 // Answers decodes the answers to a question, and calls each for every one of them. It returns the
-// replicas that did not answer, with the reasons.
+// replicas that did not answer, or answered with an error, with the reasons.
 func Answers[T any](replies []Reply, each func(address string, value T)) []Silent {
 	silent := []Silent{}
 	for i := range replies {
@@ -170,7 +170,7 @@ func Answers[T any](replies []Reply, each func(address string, value T)) []Silen
 	return silent
 }
 
-// Silent is a replica that did not answer.
+// Silent is a replica that did not answer, or answered with an error.
 type Silent struct {
 	Address string `json:"address" doc:"address of the replica"`
 	Why     string `json:"why" doc:"why it did not answer"`

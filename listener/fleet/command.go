@@ -242,7 +242,8 @@ func around(f *Fleet, o order, p Process) int {
 	return code
 }
 
-// beginAgreed begins the run once the replicas agree. A signal ends the wait for agreement.
+// beginAgreed begins the run once the replicas agree. It waits for at most o.wait, or until a
+// signal arrives.
 func beginAgreed(f *Fleet, o order, p Process) (*Run, error) {
 	deadline := time.Now().Add(o.wait)
 	for {

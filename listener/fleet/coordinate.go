@@ -139,8 +139,8 @@ func (f *Fleet) Stop(ctx context.Context, r *Run) *runs.Report {
 	return report
 }
 
-// Remove forgets a run that has ended, on all replicas. It returns the replicas that did not
-// answer.
+// Remove forgets a run that has ended, on all replicas. It returns the replicas that have not
+// confirmed this, with the reasons.
 func (f *Fleet) Remove(ctx context.Context, r *Run) []Silent {
 	f.mu.Lock()
 	f.runs = slices.DeleteFunc(f.runs, func(one *Run) bool { return one.ID == r.ID })

@@ -35,7 +35,7 @@ type Fleet struct {
 const (
 	// lookEvery is how often the members are looked up.
 	lookEvery = 5 * time.Second
-	// runsKept is how many runs a coordinator keeps.
+	// runsKept is the maximum number of runs that a coordinator keeps, unless more are under way.
 	runsKept = 20
 )
 
@@ -109,7 +109,7 @@ func (f *Fleet) through(ctx context.Context, addresses, alone []string) []string
 	return alone
 }
 
-// Look asks all replicas for their state.
+// Look asks all replicas for their state, and determines whether they agree.
 func (f *Fleet) Look(ctx context.Context) Overview {
 	s := Overview{Why: []string{}, Expected: f.opts.Expect, Replicas: []Member{}}
 	instances := map[string]bool{}

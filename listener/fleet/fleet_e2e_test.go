@@ -336,7 +336,7 @@ func TestFleet_AStarvedReplicaIsNamed(t *testing.T) {
 	agreed(t, first)
 	id := begin(t, first, "")
 	counted := load(t, []*member{first, second}, 10)
-	for range 3 { // so that more than a hundredth of the run suffers from it
+	for range 3 { // so that more than a hundredth of the run is affected
 		second.Signal(syscall.SIGSTOP)
 		waiting := make(chan clientCounts)
 		go func() { waiting <- load(t, []*member{first, second}, 10) }()

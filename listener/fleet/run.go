@@ -50,13 +50,13 @@ type part struct {
 	instance string       // "" if it is not known
 	points   []runs.Point // so far
 	gone     bool         // the replica no longer knows the run
-	failed   error        // of the last request
+	failed   error        // error of the last request
 }
 
 // Beginning says how a run begins.
 type Beginning struct {
 	Name  string
-	Reset bool // drops the changes of all rows first
+	Reset bool // drops the changes to all rows first
 	Force bool // begins even if the replicas do not agree, on those that are ready
 }
 
@@ -68,8 +68,9 @@ func (e *NotAgreed) Error() string {
 	return "the replicas do not agree: " + strings.Join(e.Overview.Why, "; ")
 }
 
-// Begin begins a run on all replicas, or on none. The error is a NotAgreed, or names the replica
-// that did not begin.
+// Begin begins a run on all replicas that are ready, or on none. The error is a *NotAgreed if the
+// replicas do not agree, unless b.Force is set, or if none is ready. Otherwise it names the
+// replicas that did not begin.
 func (f *Fleet) Begin(ctx context.Context, b Beginning) (*Run, error) {
 	state := f.Look(ctx)
 	r := &Run{ID: "fleet-" + strings.ToLower(rand.Text()[:12]), Name: b.Name, fleet: f, member: runs.Membership{Replicas: []string{}}}

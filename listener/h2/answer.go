@@ -2,7 +2,7 @@ package h2
 
 import "golang.org/x/net/http2"
 
-// complete answers a request that has arrived completely.
+// complete answers a request that has arrived completely, unless it was refused before.
 func (c *conn) complete(s *Stream) error {
 	c.mu.Lock()
 	refused := s.answered
@@ -50,7 +50,7 @@ func (c *conn) run(s *Stream) {
 	c.srv.Handler.Serve(s)
 }
 
-// refuse answers a request that is not read to its end.
+// refuse answers a request that is invalid, too large or too slow, and may be incomplete.
 func (c *conn) refuse(s *Stream, status int, why string) error {
 	c.mu.Lock()
 	s.served = false

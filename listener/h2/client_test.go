@@ -16,9 +16,9 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// answers is a Handler. A request for /wait is answered once the channel is closed, one for /large
-// with large, one for /room or /wait/room with a copy of large in the buffer of the stream; any
-// other with the body of the request, or "hello".
+// answers is a Handler. It answers requests whose path begins with /wait once release is closed.
+// The body of the response is large for /large, a copy of large in the buffer of the stream for
+// /room and /wait/room, and otherwise the body of the request or, if that is empty, "hello".
 type answers struct {
 	release chan struct{}
 	inline  bool
@@ -45,7 +45,8 @@ func (a *answers) Serve(s *Stream) {
 	a.respond(s)
 }
 
-// wait waits for the channel, and reports whether the request is still to be answered.
+// wait waits until release is closed or the client leaves, and reports whether the request is still
+// to be answered.
 func (a *answers) wait(s *Stream) bool {
 	for {
 		select {
@@ -162,7 +163,8 @@ func (c *client) begin(settings ...http2.Setting) *client {
 	return c
 }
 
-// headers returns a header block: the fields of GET / and the given ones, or the given ones alone.
+// headers returns a header block of the given fields. Unless the first name is empty or begins with
+// a colon, the fields of GET / come first.
 func (c *client) headers(pairs ...string) []byte {
 	if len(pairs) == 0 || pairs[0] != "" && pairs[0][0] != ':' {
 		pairs = append([]string{":method", "GET", ":scheme", "http", ":path", "/", ":authority", "a"}, pairs...)

@@ -25,13 +25,13 @@ type conn struct {
 	last    uint32    // the highest stream that the client opened
 	block   block     // the header block that is being received
 	cheap   int       // cheap frames since cheapAt
-	cheapAt time.Time // to the second
+	cheapAt time.Time // when the current second of counting began
 	inside  int       // bytes that may still be received
 	expires time.Time // when the connection reaches its maximum age; zero for never
 	told    time.Time // when the first GOAWAY frame was sent; zero before
 
 	mu       sync.Mutex // guards the fields below, and those of streams
-	free     sync.Cond  // the write buffer has become smaller
+	free     sync.Cond  // the write buffer has become smaller, or a write or a call of the Handler has ended
 	streams  map[uint32]*Stream
 	old      closed // streams that are over
 	bodies   int    // bytes of the request bodies that are held
@@ -94,7 +94,7 @@ func (c *conn) frame() {
 	c.framer.SetMaxReadFrameSize(maxFrame)
 }
 
-// count counts a cheap frame.
+// count counts a cheap frame. It returns an error if the client sends too many per second.
 func (c *conn) count() error {
 	if now := c.source.now; now.Sub(c.cheapAt) >= time.Second {
 		c.cheap, c.cheapAt = 0, now
@@ -105,7 +105,7 @@ func (c *conn) count() error {
 	return nil
 }
 
-// unanswered returns how many requests have no response.
+// unanswered returns how many complete requests have no response yet.
 func (c *conn) unanswered() (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

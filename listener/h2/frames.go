@@ -134,7 +134,8 @@ func (c *conn) field(f hpack.HeaderField) {
 	}
 }
 
-// open opens a stream whose header fields are complete.
+// open opens a stream whose header fields are complete. It answers the request at once if there is
+// no body or if the request is refused.
 func (c *conn) open(s *Stream, ended bool) error {
 	if wrong := s.request.wrong; wrong != "" {
 		id := s.id

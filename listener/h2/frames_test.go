@@ -38,7 +38,7 @@ func TestStreams_AllMayWait(t *testing.T) {
 	}
 }
 
-// The data that follows a refused request is not taken for a complete request.
+// A refused request is not served when the rest of it, a body or trailers, arrives.
 func TestRefused_IsNotServed(t *testing.T) {
 	for name, rest := range map[string]func(c *client){
 		"body":     func(c *client) { _ = c.WriteData(1, true, []byte("x")) },

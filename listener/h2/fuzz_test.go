@@ -78,8 +78,8 @@ func seeds() [][]byte {
 	}
 }
 
-// Whatever a client sends, the connection ends without a panic, and the server stores and sends no
-// more than the input may cost.
+// Whatever a client sends, the connection ends without a panic, the server forgets it, and what the
+// server sends is bounded by the size of the input.
 func FuzzH2Frames(f *testing.F) {
 	for _, seed := range seeds() {
 		f.Add(seed)
@@ -108,8 +108,8 @@ func closedChannel() chan struct{} {
 	return c
 }
 
-// verdict sends the fields of a request and returns the result: the status of the response, or
-// "refused".
+// verdict sends the fields of a request and returns the result: the status of the response,
+// "refused", "nothing" if there is no response in time, or an error.
 func verdict(address string, block []byte) string {
 	nc, err := net.Dial("tcp", address)
 	if err != nil {
@@ -209,8 +209,8 @@ func FuzzH2Fields(f *testing.F) {
 	})
 }
 
-// lenient reports whether net/http may refuse a request for its path or its host, which net/http
-// parses as parts of a URL. Here Server.Check does that.
+// lenient reports whether net/http may refuse a request because of its path or its host, which
+// net/http parses as parts of a URL. Here Server.Check does that.
 func lenient(text string) bool {
 	for line := range strings.SplitSeq(text, "\n") {
 		name, value, _ := strings.Cut(line, " ")

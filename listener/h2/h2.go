@@ -74,7 +74,8 @@ func (s *Server) Serve(nc net.Conn, read []byte, shard uint32) error {
 	return err
 }
 
-// forget removes a connection that has ended, and counts the requests that were lost with it.
+// forget removes a connection that has ended. Once Cut was called, it also counts the requests that
+// were lost with the connection.
 func (s *Server) forget(c *conn, unanswered int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// The server reacts as expected to everything that a client must not send: the number is the
-// section of RFC 9113, or of RFC 7541 for header compression.
+// The server reacts as expected to what a client must not send, and to unusual input that a client
+// may send. Each case names the section of RFC 9113, or of RFC 7541 for header compression.
 func TestHostile(t *testing.T) {
 	const protocol, stopped, calm = "goaway PROTOCOL_ERROR", "goaway STREAM_CLOSED", "goaway ENHANCE_YOUR_CALM"
 	tests := []struct {
@@ -182,7 +182,8 @@ func TestHostile_AfterAMalformedRequest(t *testing.T) {
 	}
 }
 
-// A thousand frames that cost a client nothing are accepted per second.
+// A client that sends more than a thousand frames per second that cost it nothing loses its
+// connection.
 func TestFlood(t *testing.T) {
 	for name, send := range map[string]func(c *client, id uint32){
 		"pings":           func(c *client, _ uint32) { _ = c.WritePing(false, [8]byte{}) },

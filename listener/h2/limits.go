@@ -10,8 +10,8 @@ const (
 	maxStreams    = 1000     // open at once, or closed but still being worked on
 	maxHeaderList = 64 << 10 // bytes, as RFC 9113 counts them, and as they are sent
 	maxFrame      = 16 << 10 // bytes of a frame that is received
-	// maxCheap is the number of frames that cost the client nothing that are accepted per second:
-	// resets, pings, settings, priorities, empty frames, and frames that are answered with a reset.
+	// maxCheap is how many frames that cost the client nothing are accepted per second: resets,
+	// pings, settings, priorities, empty frames, and frames that are answered with a reset.
 	maxCheap = 1000
 
 	streamWindow = 64<<10 - 1

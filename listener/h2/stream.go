@@ -128,8 +128,8 @@ func (s *Stream) LastRead() (at, ago time.Duration) { return 0, time.Since(s.arr
 // other than */*.
 func (s *Stream) Chooses() (prefers, accepts bool) { return s.request.prefers, s.request.accepts }
 
-// IsAlone returns true: a fault in the response affects no other response. Only the faults
-// Malformed and ResetConnection end the connection.
+// IsAlone returns true: a fault in the response affects no other response, unless it is Malformed
+// or ResetConnection, which end the connection.
 func (s *Stream) IsAlone() bool { return true }
 
 // AfterWrite sets f to be called once the response has been written, or cannot be written.
@@ -186,7 +186,7 @@ func (s *Stream) stir(left bool) {
 // clients that have long left.
 const alarmLead = time.Second
 
-// WaitUntil waits until t, and reports whether the client left.
+// WaitUntil waits until t or until the stream ends, and reports whether the client left.
 func (s *Stream) WaitUntil(t time.Time) (left bool) {
 	for {
 		length := time.Until(t)

@@ -43,8 +43,9 @@ func ownAddress(host string, port int) (string, error) {
 }
 
 // ping sends OPTIONS *, which a server answers for itself (RFC 9110 section 9.3.7). The error says
-// what happened instead of a 200. The certificate of the server is not checked: no secret is
-// sent, and the server runs on this machine.
+// what happened instead of a 200. A server that demands a client certificate counts as answering.
+// The certificate of the server is not checked: no secret is sent, and the server runs on this
+// machine.
 func ping(address string, overTLS bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), Timeout)
 	defer cancel()

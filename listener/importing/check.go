@@ -24,7 +24,7 @@ import (
 const (
 	// askTimeout limits one request of a check.
 	askTimeout = 30 * time.Second
-	// shownDifferences is how many requests whose answers differ are listed.
+	// shownDifferences is the maximum number of listed requests whose answers differ.
 	shownDifferences = 20
 	// maxAnswer is how much of an answer is compared, in bytes.
 	maxAnswer = 64 << 20

@@ -14,7 +14,7 @@ import (
 // Files makes configurations, in a temporary directory, from files of other tools that the server
 // is given. Its methods may be called from any goroutine.
 type Files struct {
-	Log *slog.Logger // gets a line for each file; must be set before the first one
+	Log *slog.Logger // gets a line for each import; must be set before the first one
 
 	mu    sync.Mutex
 	dir   string // "" until it is needed
@@ -22,9 +22,9 @@ type Files struct {
 	fresh map[string][]string // the directories made for each file, the newest last
 }
 
-// Import makes a configuration from a file or directory and returns the configuration's name,
-// which is valid until Close; "" if the format cannot be imported. The last three configurations
-// of each file are kept.
+// Import makes a configuration from a file or directory and returns the name of the configuration's
+// file; "" if the format cannot be imported. The last three configurations made from each path are
+// kept until Close.
 func (i *Files) Import(path string) (string, error) {
 	if !imports.Recognizes(path) {
 		return "", nil

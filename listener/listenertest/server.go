@@ -48,7 +48,7 @@ func start(t testing.TB, spec *config.Spec, opts listener.Options, grace time.Du
 	t.Helper()
 	if opts.Logger == nil {
 		log := &output{w: t.Output()}
-		t.Cleanup(log.end) // after the one below
+		t.Cleanup(log.end) // runs after the cleanup below
 		opts.Logger = logging.New("println", log, log)
 	}
 	if opts.Record == nil {
@@ -127,7 +127,7 @@ type output struct {
 	ended bool
 }
 
-// Write writes whole lines, as loggers do.
+// Write writes a whole line, as loggers do. It drops the line if the test has ended.
 func (o *output) Write(line []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -15,7 +15,7 @@ const acceptHeader = "Accept"
 // rank describes how well an answer fits the Accept header of a request.
 type rank struct {
 	weight    int // the q value, in thousandths; 0 if not acceptable
-	specific  int // how closely the client names its media type
+	specific  int // how closely the client names the answer's media type
 	byDefault bool
 	json      bool
 }
@@ -34,7 +34,7 @@ func (r rank) above(other rank) bool {
 	return r.json && !other.json
 }
 
-// isIndifferent reports whether the Accept header fields, if any, accept all media types equally.
+// isIndifferent reports whether there is no Accept header field, or only one with the value */*.
 func isIndifferent(header matcher.Header) bool {
 	first := true
 	for value := range header.Values(acceptHeader) {

@@ -28,7 +28,7 @@ type violation struct {
 }
 
 // maxToldViolations is the maximum number of violations in the message of a response. The list
-// contains all of them.
+// contains all violations of the verdict.
 const maxToldViolations = 20
 
 // refuse validates a request if validation is turned on, and answers an invalid one. It reports

@@ -7,7 +7,7 @@ import (
 )
 
 // limit returns the number of list items that a request asks for, and whether it asks for any. Of
-// several numbers, the smallest counts. Values that are not numbers are ignored.
+// several numbers, the smallest counts. Values that are not unsigned integers are ignored.
 func (o *Operation) limit(r *matcher.Request) (n int, ok bool) {
 	if !o.Limited {
 		return 0, false

@@ -13,8 +13,8 @@ func headerOf(lines ...string) matcher.Header {
 	return matcher.Header(strings.Join(lines, "\r\n") + "\r\n\r\n")
 }
 
-// FuzzPrefer reads arbitrary headers: everything that is found is in the text, and a well-formed
-// preference is read as intended, whatever follows it.
+// FuzzPrefer reads arbitrary headers: what is read from them is valid, and a well-formed preference
+// is read as intended, whatever follows it.
 func FuzzPrefer(f *testing.F) {
 	for _, seed := range []string{"code=404, example=a", `example="a\"b;,", dynamic`, "code = 200;x=y ,,=;", "a b=c d", `"`, `code="`, "example==a", "\t"} {
 		f.Add([]byte(seed), "a")

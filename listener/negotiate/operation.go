@@ -17,8 +17,8 @@ import (
 )
 
 // Operation is an operation of an OpenAPI document: it chooses one of its answers for a request,
-// and checks requests. Unless bodies are dynamic, requests without preferences get the answer of
-// the endpoint and do not use the Operation. It is immutable.
+// and checks requests. Unless requests are validated or bodies are dynamic, requests without
+// preferences get the answer of the endpoint and do not use the Operation. It is immutable.
 type Operation struct {
 	// Typed means that the answer has several media types, so that Accept matters.
 	Typed bool

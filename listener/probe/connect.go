@@ -36,7 +36,9 @@ func (p *Probe) ask(ctx context.Context) {
 	}
 }
 
-// back counts the echoes that were due as back. The caller must hold the lock.
+// back records how late the echoes that were due came back, after an exchange that returned err. If
+// the server is to blame for err, the echoes stay due, unless there are mostDue of them. If the
+// probe never connected, or err is ours, the echoes are dropped. The caller must hold the lock.
 func (p *Probe) back(err error, now time.Time) {
 	p.connected = p.connected || err == nil
 	if err != nil {

@@ -131,7 +131,7 @@ func (p *Probe) Stop() {
 		p.cancel()
 	}
 	for conn := range p.accepted {
-		_ = conn.Close() // its goroutine ends with it
+		_ = conn.Close() // then its goroutine ends
 	}
 	p.mu.Unlock()
 	p.ended.Wait()

@@ -178,8 +178,8 @@ func TestProbe_IsSeldomWithoutRequests(t *testing.T) {
 	}
 }
 
-// A process that was stopped under load does not count as idle because of the stop, however long it
-// took.
+// A process that was stopped under load does not count as idle because of the stop, however long
+// the stop took.
 func TestProbe_AStoppedProcessIsNotIdle(t *testing.T) {
 	p := New(&net.UnixAddr{Name: "x", Net: "unix"})
 	p.Served(500, 3)

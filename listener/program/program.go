@@ -26,8 +26,8 @@ import (
 )
 
 // Process is what the program uses from its process, except files, the working directory and the
-// proxy variables of net/http. bench also starts the file of the process and passes its environment
-// on.
+// proxy variables of net/http. bench also starts the executable of the process, and passes the
+// environment on to it.
 type Process struct {
 	Args    []string // without the name of the program
 	Env     func(name string) (value string, found bool)
@@ -46,12 +46,12 @@ type Process struct {
 // Exit codes.
 const (
 	exitOK     = 0
-	exitFailed = 1 // the port is in use, or a drain was cut short
+	exitFailed = 1 // for example, the port is in use, or a drain was cut short
 	exitUsage  = 2 // an invalid flag or configuration
 )
 
-// watchInterval is how often configuration files are polled. A change counts as complete once
-// the poll after it agrees, and must be served within a second.
+// watchInterval is how often configuration files are polled. A change counts as complete once the
+// next poll finds the same files, and must be served within a second.
 const watchInterval = 500 * time.Millisecond
 
 // Run runs the program until its command ends, and returns the exit code. After a second signal to

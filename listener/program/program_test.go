@@ -485,7 +485,7 @@ func TestProgram_StartUpErrorsAreJSONToo(t *testing.T) {
 }
 
 // Numbers are numbers in the JSON log. So are durations, whose keys name the unit; the plain-text
-// log writes them as text. docs/log.md names each key.
+// log writes durations as text. docs/log.md names each key.
 func TestProgram_DurationsInTheJSONLogAreNumbers(t *testing.T) {
 	t.Parallel()
 	reference, err := os.ReadFile(harness.File("docs", "log.md"))

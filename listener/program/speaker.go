@@ -156,11 +156,12 @@ func (s speaker) validate(spec *config.Spec, opts listener.Options) int {
 	return exitOK
 }
 
-// shownRoutes is how many routes are listed at the start: enough to recognize the configuration.
+// shownRoutes is the maximum number of routes listed at the start: enough to recognize the
+// configuration.
 const shownRoutes = 5
 
-// strays warns about environment variables that look like settings but are not. For export and
-// schema, standard output contains only the document.
+// strays warns about environment variables that look like settings but are not. The warnings of
+// export go to standard error, since its standard output contains only the document.
 func (s speaker) strays(command string, environ []string) {
 	for _, stray := range settings.StrayVariables(environ, bench.ChildVariable) {
 		hint := ""

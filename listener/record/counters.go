@@ -26,8 +26,8 @@ type Counters struct {
 }
 
 // places holds the shards in which an endpoint is counted. It is separate from Counters because the
-// counts are only added up once the garbage collector has found the Counters unused: see
-// Recorder.fold.
+// counts of a removed endpoint are added to Recorder.gone only once the garbage collector has found
+// its Counters unused: see Recorder.fold.
 type places struct {
 	lanes  []lane // the lanes of the recorder
 	common atomic.Pointer[Shard]

@@ -41,8 +41,8 @@ type Counts struct {
 	InFlight      int64       // requests in progress or waiting; not those answered within a µs
 	// RecordingDropped is how many exchanges with upstreams should have been recorded but were not.
 	RecordingDropped uint64
-	// Distinct is how many different unmatched requests there were; a request that had been
-	// forgotten is counted again.
+	// Distinct is how many different unmatched requests there were since the journal was last
+	// reset; a request that had been forgotten is counted again.
 	Distinct uint64
 }
 
@@ -182,8 +182,8 @@ func (r *Recorder) protocols(c *Counts) (n [matcher.Protocols]uint64) {
 	return n
 }
 
-// reread returns the last reading if nothing was counted since: of thousands of endpoints, most
-// have no request from one second to the next.
+// reread reads the counters, or returns the last reading if nothing was counted since: of thousands
+// of endpoints, most have no request from one second to the next.
 func (t *Counters) reread() EndpointCounts {
 	var stamp uint64
 	t.places.each(func(c *Shard) { stamp += c.stamp() })

@@ -69,7 +69,7 @@ const (
 	// exchangeSize is the size of an exchange without its strings and headers, in bytes, including
 	// the overhead of the heap and its place in a list.
 	exchangeSize = 512
-	headerSize   = 64 // size of a header without its strings, likewise
+	headerSize   = 64 // size of a header without its strings, with the overhead
 	// largestExchange is the maximum size of an exchange.
 	largestExchange = exchangeSize + keptTarget + keptReason + 2<<10 + 4*keptPart
 )
@@ -101,8 +101,8 @@ func (x *Exchange) size() int {
 	return n
 }
 
-// exchangeOf copies a request and its reply. If the headers of the request are invalid, nothing is
-// known about the request.
+// exchangeOf copies a request and its reply. If the request could not be parsed, its method, host
+// and target are left empty.
 func exchangeOf(in *matcher.Input, p *reply.Reply) *Exchange {
 	x := &Exchange{Time: in.Time, Status: p.Status, Protocol: in.Protocol.String(), TLS: in.TLS}
 	if in.Remote != nil {

@@ -108,7 +108,8 @@ func Open(o Options) (*Recorder, error) {
 	return r, nil
 }
 
-// begin locks the directory, reads what was recorded there, if necessary, and begins the first file.
+// begin locks the directory, unless the recorder to replace has locked it, reads the recorded
+// answers if they are served, and begins the first file.
 func (r *Recorder) begin(before *Recorder) (err error) {
 	same := before != nil && sameDirectory(before.opts.Dir, r.opts.Dir)
 	if !same {
@@ -176,8 +177,9 @@ func (r *Recorder) Begin(q *matcher.Request, connection uint64) *Entry {
 	return e
 }
 
-// End hands an exchange over to be written, by the recorder that has replaced this one, if any. The
-// entry must not be used afterwards.
+// End hands an exchange over to be written, by the recorder that has replaced this one, if any. If
+// the recording has ended without being replaced, the exchange is discarded. The entry must not be
+// used afterwards.
 func (r *Recorder) End(e *Entry) {
 	r.ending.RLock()
 	if !r.ended {
@@ -213,7 +215,7 @@ func (r *Recorder) put(e *Entry) {
 	}
 }
 
-// drop counts an exchange that is not written.
+// drop counts an exchange that is not written, and logs the first such exchange.
 func (r *Recorder) drop() {
 	if r.lose(1) {
 		r.opts.Log.Warn("recording: exchanges are dropped", "upstream", r.opts.Upstream, "queue", len(r.queue))

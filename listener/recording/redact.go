@@ -17,7 +17,8 @@ import (
 	"mockserver/internal/semantics"
 )
 
-// redacted returns the replacement for a secret. Equal secrets have equal replacements.
+// redacted returns the replacement for a secret. In one recording, equal secrets have equal
+// replacements.
 func (r *Recorder) redacted(value string) string {
 	mac := hmac.New(sha256.New, r.key)
 	mac.Write([]byte(value)) // a hash never returns an error
@@ -167,8 +168,8 @@ func (r *Recorder) redactBody(content []byte, contentType string, rules *config.
 	return r.redactValue(nil, v, paths), true
 }
 
-// redactValue appends a JSON value with the members at the paths replaced. A path that reaches an
-// array applies to each of its elements.
+// redactValue appends a JSON value with the members at the paths replaced, except those that are
+// null. A path that reaches an array applies to each of its elements.
 func (r *Recorder) redactValue(b []byte, v json.Value, paths [][]string) []byte {
 	switch {
 	case len(paths) == 0 || v.Kind != json.Object && v.Kind != json.Array:

@@ -61,7 +61,8 @@ func NewSet(log *slog.Logger, env func(string) (string, bool)) *Set {
 	return &Set{log: log, scope: &renderer.Scope{Env: env}, taps: map[string]*Tap{}, running: map[*Recorder]bool{}}
 }
 
-// Begin begins a specification. Its endpoints use the upstreams for which Tap is called.
+// Begin begins the compilation of a specification, whose endpoints use the upstreams for which Tap
+// is called afterwards.
 func (s *Set) Begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,10 +97,10 @@ func Check(u *config.Upstream, scope *renderer.Scope) syntax.Problems {
 	return problems
 }
 
-// Follow begins and ends recordings, so that those are running that the upstreams of the
-// specification declare. A recording that a request started continues as long as its upstream is
-// declared, and one that a request stopped begins again once its declaration changes. If one cannot
-// begin, the error is a config.Problems, and nothing has changed.
+// Follow begins and ends recordings according to what the upstreams of the specification declare. A
+// recording that a request started continues as long as its upstream is declared, and one that a
+// request stopped begins again once its declaration changes. If a recording cannot begin, the error
+// is a config.Problems, and nothing has changed.
 func (s *Set) Follow(upstreams []config.Upstream) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -139,8 +140,8 @@ func (s *Set) Follow(upstreams []config.Upstream) error {
 	return nil
 }
 
-// follow makes a tap record what an upstream declares: with a recorder that has been opened for that,
-// or with the one that it has. The upstream is nil if it is not declared, or not used.
+// follow makes a tap record what an upstream declares: with a recorder that has been opened for
+// that, or with the one that it has. The upstream is nil if it is not declared, or not used.
 func (s *Set) follow(t *Tap, u *config.Upstream, begun *Recorder) {
 	switch {
 	case u == nil:
@@ -183,8 +184,8 @@ func (s *Set) usedTaps() map[string]*Tap {
 	return used
 }
 
-// directoryOf returns the directory of a recording that is declared in a file in dir, which is "" for
-// the working directory.
+// directoryOf returns the directory of a recording that is declared in a file in dir, which is ""
+// for the working directory.
 func directoryOf(dir string, declared *config.Record) string {
 	if dir != "" && !filepath.IsAbs(declared.To) {
 		return filepath.Join(dir, declared.To)
@@ -209,8 +210,9 @@ func (s *Set) open(t *Tap, name, url, dir string, declared config.Record) (*Reco
 	})
 }
 
-// replace makes a recorder that was just opened that of a tap, and ends the one that it had; nil for
-// none. The caller must hold s.changing.
+// replace gives a tap the recorder begun, which was just opened or is nil for none, and ends the
+// previous recorder of the tap. It returns the final figures of the previous recorder. The caller
+// must hold s.changing.
 func (s *Set) replace(t *Tap, begun *Recorder) (ended Stats) {
 	s.mu.Lock()
 	if begun != nil {

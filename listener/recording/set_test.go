@@ -26,7 +26,8 @@ func newSet(t *testing.T, upstreams ...string) (*Set, []*Tap) {
 	return s, use(s, upstreams...)
 }
 
-// use is what compiling endpoints that use upstreams does.
+// use does what compiling endpoints that use the upstreams does, and returns the tap of each
+// upstream.
 func use(s *Set, upstreams ...string) (taps []*Tap) {
 	s.Begin()
 	for _, name := range upstreams {
@@ -35,8 +36,8 @@ func use(s *Set, upstreams ...string) (taps []*Tap) {
 	return taps
 }
 
-// declared returns the upstreams with the given names and directories of their recordings; "" for no
-// recording.
+// declared returns the upstreams with the given names and directories of their recordings; "" for
+// no recording.
 func declared(to ...string) (all []config.Upstream) {
 	for pair := range len(to) / 2 {
 		u := config.Upstream{Name: to[2*pair], URL: config.Plain("http://a")}
@@ -48,7 +49,7 @@ func declared(to ...string) (all []config.Upstream) {
 	return all
 }
 
-// mustFollow follows declarations that can be followed.
+// mustFollow calls Follow and fails the test if Follow returns an error.
 func mustFollow(t *testing.T, s *Set, upstreams []config.Upstream) {
 	t.Helper()
 	if err := s.Follow(upstreams); err != nil {
@@ -102,8 +103,8 @@ func TestSet_ARefusedChangeChangesNothing(t *testing.T) {
 	}
 }
 
-// While recordings change, every exchange is recorded, also one that has begun before, and recorded
-// answers are served.
+// While recordings change, every exchange is recorded or counted as dropped, including one that
+// began before a change, and recorded answers are served.
 func TestSet_AChangeLosesNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -189,8 +190,8 @@ func served(t *testing.T, tap *Tap, path string) {
 	}
 }
 
-// Only a change of what is recorded, and of where it comes from, begins another recording. One that
-// was stopped stays stopped until then.
+// Only a change of what is recorded, or of where it comes from, begins another recording. A
+// recording that was stopped stays stopped until then.
 func TestSet_WhatADeclarationBegins(t *testing.T) {
 	dir := t.TempDir()
 	s, taps := newSet(t, "one")

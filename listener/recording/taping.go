@@ -13,7 +13,8 @@ type Taping struct {
 	entry    *Entry // nil if none
 }
 
-// The reasons why an exchange is incomplete, as recordings state them.
+// Reasons why an exchange is incomplete, as recordings state them, in addition to the codes of
+// package reply.
 const (
 	CodeCut  = "cut"
 	CodeLeft = "left"
@@ -27,7 +28,8 @@ func (r *Recorder) Tape(q *matcher.Request, connection uint64) Taping {
 	return Taping{r, r.Begin(q, connection)}
 }
 
-// Answered records the head of an answer, and the part of its body that was read.
+// Answered records the head of an answer, and the part of its body that was read. It ends the
+// exchange if that part is the whole body.
 func (t *Taping) Answered(x *upstream.Exchange) {
 	if t.entry == nil {
 		return

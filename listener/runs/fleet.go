@@ -96,8 +96,9 @@ func (p *Part) report(all uint64) ReplicaReport {
 	return one
 }
 
-// verdict judges the run. The run is trusted if every replica is trusted for the whole run, and if
-// the replicas and their configuration stayed the same.
+// verdict judges the run. The run is trusted if every replica is trusted for the whole run, if the
+// replicas and their common configuration stayed the same, and if no replica had many more requests
+// than the others.
 func (f *Fleet) verdict(r *Report) RunVerdict {
 	v := RunVerdict{Idle: r.Total.Idle(), Decisive: []string{}, Reasons: f.reasons(r), Explanations: []RunCause{}, Changes: []Change{}, Unknown: []string{}}
 	for _, c := range v.Reasons {

@@ -15,7 +15,7 @@ import (
 	"mockserver/listener/verdict"
 )
 
-// partOf returns the totals of one endpoint with the given response times.
+// partOf returns the totals of a replica whose only endpoint had the given response times.
 func partOf(hash string, seconds float64, lengths ...time.Duration) *Totals {
 	l := histogram.Of(lengths...)
 	n := l.Count
@@ -110,7 +110,7 @@ func TestFleet_Verdict(t *testing.T) {
 	}
 }
 
-// A chart over time keeps the total counts, whenever the seconds of the replicas began.
+// A chart over time keeps the total counts, no matter when the seconds of the replicas began.
 func TestFleet_TimelineKeepsCounts(t *testing.T) {
 	one, two := partOf("x", 3), partOf("x", 3)
 	five := 5.0

@@ -17,7 +17,8 @@ import (
 //go:embed report
 var reportFiles embed.FS
 
-// PagePolicy is the Content-Security-Policy of a page; such a page runs and loads nothing.
+// PagePolicy is the Content-Security-Policy of a page; such a page runs no scripts and loads
+// nothing.
 const PagePolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // reportTemplates parses the templates the first time they are needed.

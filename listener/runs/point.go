@@ -86,7 +86,7 @@ func (p Point) join(q Point) Point {
 		SchedulerP99: most(p.SchedulerP99, q.SchedulerP99), PauseMax: most(p.PauseMax, q.PauseMax),
 		CPU: most(p.CPU, q.CPU), MachineCPU: most(p.MachineCPU, q.MachineCPU), Steal: most(p.Steal, q.Steal),
 	}
-	if p.Throttled != nil && q.Throttled != nil { // a sum, as the point of a single second has
+	if p.Throttled != nil && q.Throttled != nil { // a sum, as in the point of a single second
 		joined.Throttled = new(*p.Throttled + *q.Throttled)
 	}
 	return joined

@@ -16,7 +16,7 @@ const (
 	// most 800 KB, so all reports take at most 40 MB.
 	Kept = 50
 	// rareShare is the share of a run in which a problem that is counted may occur while the run is
-	// still trusted: a single connection dropped in a run of one night is reported, but is not
+	// still trusted: a single connection dropped in an overnight run is reported, but is not
 	// decisive.
 	rareShare = 0.01
 	// totalsKept is how many fleet runs keep their totals after the end, for coordinators.

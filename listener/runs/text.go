@@ -63,7 +63,7 @@ func breakable(path string) template.HTML {
 	return template.HTML(strings.ReplaceAll(html.EscapeString(path), "/", "/<wbr>"))
 }
 
-// faultsText lists the errors and faults of an endpoint.
+// faultsText lists the errors, faults and refused requests of an endpoint.
 func faultsText(e EndpointReport) string {
 	var all []string
 	if e.OwnErrors > 0 {

@@ -46,7 +46,7 @@ type RunVerdict struct {
 	Unknown      []string   `json:"unknown" doc:"codes of reasons for which the system gives no figure"`
 }
 
-// hold adds seconds during which a reason held.
+// hold adds seconds during which a reason held, and keeps the worst figure of the reason.
 func hold(held map[string]*RunCause, reason verdict.Reason, seconds float64) {
 	c := held[reason.Code]
 	if c == nil {

@@ -126,7 +126,8 @@ func (c *Counter) refill() (b block, ok bool) {
 }
 
 // take takes n numbers, all of them after the last one that this replica has returned: the servers
-// may have lost their value. If replicas conflict, they try again.
+// may have lost their value. If take conflicts with other replicas, it tries again, up to competing
+// times in all.
 func (c *Counter) take(n, last int64) (b block, ok bool) {
 	for range competing {
 		err := c.state.Change(&c.cell, c.keep, func(v Value) (Value, bool) {

@@ -133,7 +133,8 @@ func Open(at Location, log *slog.Logger) (*State, error) {
 	return s, nil
 }
 
-// prepare opens the stream, and creates it if it does not exist.
+// prepare opens the stream, and creates it if it does not exist. It refuses a stream that is used
+// for something else.
 func (s *State) prepare(ctx context.Context) (jetstream.Stream, error) {
 	stream, err := s.js.Stream(ctx, s.at.Stream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {

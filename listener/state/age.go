@@ -6,8 +6,8 @@ import (
 )
 
 // ages holds the changes to a set in the order in which they were made, so that the oldest can be
-// dropped. It may also contain changes that have since been replaced or undone, which their stamps
-// show.
+// dropped. It may also contain changes that have since been replaced or undone; their stamps show
+// this.
 type ages struct {
 	mu    sync.Mutex
 	start time.Time
@@ -22,8 +22,8 @@ type age struct {
 	at    uint32 // in ticks since start, rounded up
 }
 
-// tick is the unit of ages. A change is dropped at most one tick after it becomes too old, and
-// never earlier.
+// tick is the unit of ages. Rounding to ticks delays the end of a change by at most one tick, and
+// never makes it earlier.
 const tick = 100 * time.Millisecond
 
 // add records a change. The part must be locked.
@@ -88,8 +88,8 @@ func (e age) record() *record {
 	return r
 }
 
-// restart adds an entry for each change to a part that was restored, as if the change were made
-// now. The part must be locked.
+// restart adds an entry for each change to a part that was restored, taken over from another set,
+// or moved to another base, as if the change were made now. The part must be locked.
 func (a *ages) restart(p *Part) {
 	s := p.set
 	if !s.aging() {

@@ -105,7 +105,7 @@ func (m *moves) compact() {
 	heap.Init(&m.queue)
 }
 
-// restart adds the moves of all rows of a part that was replaced. The part must be locked.
+// restart adds the moves of all rows of a part whose version was replaced. The part must be locked.
 func (m *moves) restart(p *Part) {
 	if m.mover.Load() == nil {
 		return

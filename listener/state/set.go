@@ -223,7 +223,7 @@ func (s *Set) takeOverAll(from *Set, part []byte) {
 	p.become(from.current(part))
 }
 
-// tidy removes the part from its set if it has no changes. The part must be locked.
+// tidy removes an isolated part from its set if the part has no changes. The part must be locked.
 func (p *Part) tidy() {
 	s := p.set
 	if p == s.common || p.gone || p.now.Load().changes > 0 {

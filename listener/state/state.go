@@ -126,7 +126,8 @@ type frozen struct {
 	parts  map[string]*version
 }
 
-// Snapshot returns the current changes. The changes to all common parts are from the same instant.
+// Snapshot returns the current changes. If a transaction changed several common parts, the snapshot
+// has all of these changes or none.
 func (s *Store) Snapshot() *Snapshot {
 	taken := &Snapshot{time.Now(), map[string]frozen{}}
 	sets := s.Sets()

@@ -40,9 +40,9 @@ func parse(t testing.TB, b []byte) item {
 	return i
 }
 
-// members are the members by which the tests search. All values of group share a prefix of more
-// than eight bytes, because an index stores only the eight bytes of each value that follow the
-// common prefix.
+// members declares the indexes of the sets in these tests, by group and by n. All values of group
+// share a prefix of more than eight bytes, because an index stores only the eight bytes of each
+// value that follow the common prefix.
 var members = []state.Member{
 	{Name: "group", Value: func(row, to []byte) []byte {
 		var i item
@@ -751,7 +751,8 @@ func TestSet_ChangesExpire(t *testing.T) {
 	compareRows(t, "rows", tx.Rows(set, nil), m.rows)
 }
 
-// TestSet_NoChangeExpiresEarly: a change lasts for its whole TTL, whenever other changes are made.
+// TestSet_NoChangeExpiresEarly: a change lasts for its whole TTL, no matter when other changes are
+// made.
 func TestSet_NoChangeExpiresEarly(t *testing.T) {
 	store := state.New(0)
 	set := add(store, state.Options{Name: "s", TTL: time.Second}, baseOf(t))
@@ -779,8 +780,9 @@ func TestSet_NoChangeExpiresEarly(t *testing.T) {
 	}
 }
 
-// TestSet_ADeletedRowAndItsSuccessorExpire: of a row of the base that was deleted and the row that was
-// inserted with its key, there is always exactly one, and at last the row of the base.
+// TestSet_ADeletedRowAndItsSuccessorExpire: a row of the base that was deleted does not return
+// while an inserted row has its key, even if the deletion is too old. It returns when the inserted
+// row expires.
 func TestSet_ADeletedRowAndItsSuccessorExpire(t *testing.T) {
 	const ttl = time.Second
 	for _, together := range []bool{false, true} {

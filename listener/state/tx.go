@@ -23,7 +23,7 @@ func (e *FullError) Error() string { return fmt.Sprintf("the set %q is full", e.
 // as it was at one time. Commit makes all of its writes or none. Only one goroutine may use it;
 // Begin makes it ready for another use.
 type Tx struct {
-	Unlimited bool // limits do not apply, as for changes that were made before; Begin keeps it
+	Unlimited bool // limits do not apply, as for changes read from a file; Begin keeps it
 
 	store  *Store
 	epoch  uint64

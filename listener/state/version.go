@@ -127,8 +127,8 @@ func (v *version) undo(r *record) {
 }
 
 // giveUp undoes a change that has become too old, and returns how many changes it has undone. A
-// deleted row of the base does not return as long as an inserted row has its key; it returns together
-// with the end of that row.
+// deleted row of the base does not return as long as an inserted row has its key; it returns when
+// the insertion of that row is undone.
 func (v *version) giveUp(r *record) int {
 	if r.text == nil {
 		key, _ := v.base.row(uint32(r.seq))

@@ -157,8 +157,8 @@ func (p *Capacity) look(t *turn, left bool) (over, served bool) {
 	return left || t.served, t.served && !left
 }
 
-// Leave gives the place to the request that has waited longest. That request has the place from at,
-// when the leaving request was due to leave.
+// Leave gives the place to the request that has waited longest, or frees it if none waits. Either
+// counts from at, when the leaving request was due to leave.
 func (p *Capacity) Leave(at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,5 +1,6 @@
 // Package traffic controls what endpoints do with requests apart from answering them: rate limits,
-// latency, the seed of random choices, and the state of endpoints that a reload carries over.
+// capacities, the choice of outcomes, latency, faults, the seed of random choices, and the state of
+// endpoints that a reload carries over.
 package traffic
 
 import (

@@ -9,8 +9,8 @@ type Held struct {
 	Ends     time.Time // when the place is due to be freed; zero means when Leave is called
 }
 
-// Waits sets the time at which the place is due to be freed: after the latency or, if that takes
-// longer, after the work.
+// Waits sets the time at which the place is due to be freed: after the latency or after the work,
+// whichever takes longer.
 func (h *Held) Waits(since time.Time, latency time.Duration) {
 	if h.Capacity != nil {
 		h.Ends = since.Add(max(latency, time.Since(h.Begun)))

@@ -151,7 +151,7 @@ func TestQuotas_Extremes(t *testing.T) {
 	}
 }
 
-// A request that gets the lock late and has an earlier time makes no difference.
+// A request that gets the lock late and has an earlier time counts with the latest time so far.
 func TestQuotas_TimesThatGoBack(t *testing.T) {
 	for _, algorithm := range policy.LimitAlgorithms {
 		q := newQuotas(algorithm, 2, 100)

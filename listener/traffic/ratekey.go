@@ -76,7 +76,7 @@ func (k *limitKey) of(r *matcher.Request) quotaKey {
 }
 
 // hash hashes a text of any length to 128 bits. A client cannot know which other texts have the
-// same hash: the seeds are the server's own.
+// same hash: the seeds are the server's own, and a shared limit uses SHA-256.
 func (k *limitKey) hash(text []byte) (sum quotaKey) {
 	if k.common != nil {
 		return k.sum(text)

@@ -103,7 +103,8 @@ func (l *Limiter) Admit(r *matcher.Request, p *reply.Reply) (LimitResult, bool) 
 	return st, st.admitted
 }
 
-// inSeconds rounds a time up to seconds, so that a client can rely on it.
+// inSeconds rounds a time up to whole seconds, and to at least one, so that a client can rely on
+// it.
 func inSeconds(nanoseconds int64) int64 {
 	return max((nanoseconds+int64(time.Second)-1)/int64(time.Second), 1)
 }

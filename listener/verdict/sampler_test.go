@@ -58,7 +58,7 @@ func (s *scene) serve(name string, status, requests int, took time.Duration) {
 	}
 }
 
-// after advances the time, during which a quarter of the machine is busy.
+// after advances the time, during which a quarter of the machine is busy, and returns a reading.
 func (s *scene) after(d time.Duration) Reading {
 	s.at = s.at.Add(d)
 	s.usage.cpu.n += uint64(d / 10)

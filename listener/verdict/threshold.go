@@ -76,8 +76,8 @@ type check struct {
 	explains bool
 }
 
-// checks contains all checks in the order in which they are listed: causes come before their
-// effects.
+// checks contains all checks in the order in which they are listed. Among the reasons, causes come
+// before their effects; the explanations follow.
 var checks = []check{
 	{code: "throttled", unit: share, initial: 0.02, figure: (*Sample).throttledShare, what: "the CPU quota kept threads from running for %s of the time, summed over the CPUs"},
 	{code: "steal", unit: share, initial: 0.2, figure: func(s *Sample) *float64 { return s.Steal }, what: "the hypervisor gave %s of the machine's CPU time to others"},
@@ -196,10 +196,12 @@ func (u *unit) text(value float64, digits int) string {
 	return rounded(value*u.factor, digits) + u.sign
 }
 
-// Short formats a number with three significant digits.
+// Short formats a number with at most two decimal places, at most one from 10 on, and none from 100
+// on.
 func Short(value float64) string { return rounded(value, 3) }
 
-// rounded formats a number with three or more significant digits.
+// rounded formats a number with at most digits-1 decimal places, one fewer from 10 on, and two
+// fewer from 100 on. digits is 3 or more.
 func rounded(value float64, digits int) string {
 	digits -= 3
 	switch size := math.Abs(value); {

@@ -13,7 +13,7 @@ type timing struct {
 	name     string // name of the endpoint; "" for all requests together
 	own      histogram.Snapshot
 	upstream histogram.Snapshot // the wait of all its requests for remote bodies; empty if none had to wait
-	place    histogram.Snapshot // the wait for a place at an upstream, likewise
+	place    histogram.Snapshot // the wait for a place at an upstream; empty if none had to wait
 	injected histogram.Snapshot
 	late     histogram.Snapshot // how late injected latencies ended
 	total    histogram.Snapshot // the response time

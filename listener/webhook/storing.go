@@ -3,7 +3,8 @@ package webhook
 import "sync"
 
 // Storing runs functions that store webhooks of rows, each in its own goroutine, since they wait
-// for the store. The number of goroutines is limited to the number of webhooks that may be pending.
+// for the store. At most as many goroutines wait as webhooks may be pending, since the dispatcher
+// refuses further webhooks at once.
 type Storing struct {
 	mu     sync.Mutex // guards the field below
 	closed bool

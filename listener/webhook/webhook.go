@@ -27,7 +27,7 @@ type Hook struct {
 	when   *renderer.Condition
 	delay  time.Duration
 	url    *renderer.Template // nil if it is the same for every request
-	fields []field            // without Host; nil if all are the same for every request
+	fields []field            // without a templated Host; nil if all are the same for every request
 	host   *renderer.Template // the Host header; nil if it is fixed or not declared
 	body   *renderer.Template // nil if it is fixed
 }

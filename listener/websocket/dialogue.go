@@ -176,7 +176,8 @@ func (t *Dialogue) explain(err error) {
 	}
 }
 
-// answer sends the messages of the first pattern that matches.
+// answer does what is declared for the first pattern that matches the message, if any pattern
+// matches.
 func (t *Dialogue) answer(text []byte, opcode ws.OpCode) {
 	h := heard{text: text}
 	for i := range t.socket.reactions {
@@ -187,8 +188,8 @@ func (t *Dialogue) answer(text []byte, opcode ws.OpCode) {
 	}
 }
 
-// say sends a message; received is the message that it answers, or nil if it answers none. The
-// message has the opcode of received unless it declares its own.
+// say sends what m declares: a message, a close frame, or both. received is the message that m
+// answers, or nil if m answers none. The message has the given opcode unless m declares its own.
 func (t *Dialogue) say(m *message, received []byte, opcode ws.OpCode) {
 	if m.opcode != 0 {
 		opcode = m.opcode
@@ -337,7 +338,8 @@ func (t *Dialogue) due() time.Time {
 	return wakes
 }
 
-// close sends a close frame. Until the client answers it, reading continues.
+// close sends a close frame, unless it has already sent one. Until the client answers the frame,
+// reading continues.
 func (t *Dialogue) close(code int, reason []byte) {
 	if t.closing {
 		return

@@ -207,9 +207,10 @@ func (s *shape) matches(v view.Value) bool {
 	return true
 }
 
-// covers reports whether the pattern leaves no message for a later pattern. To find out, the text
-// of a later JSON object is treated as a message: a placeholder in it is a string that only a
-// placeholder matches.
+// covers reports whether the pattern certainly leaves no message for a later pattern. A later
+// regular expression counts as covered only by a pattern with the same text, or by one that matches
+// every message. To find out about other patterns, the text of a later JSON object is treated as a
+// message: a placeholder in it is a string that only a placeholder matches.
 func (p *pattern) covers(later *pattern) bool {
 	if p.any || p.text == later.text {
 		return true

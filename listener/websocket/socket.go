@@ -72,10 +72,10 @@ type Compiler struct {
 
 // Seed makes the random choices of one WebSocket repeatable.
 type Seed struct {
-	// Condition makes the choices of its condition repeatable.
+	// Condition makes the choices of the WebSocket's condition repeatable.
 	Condition func(holds func(*matcher.Request) bool) func(*matcher.Request) bool
-	// Connection begins a connection. The function it returns sets the random numbers of the nth
-	// text on it.
+	// Connection begins a connection. The function that it returns sets the random numbers of the
+	// nth text on that connection.
 	Connection func() func(nth uint64, numbers *matcher.Random)
 }
 

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// scripted is the connection of a client that has sent everything, in pieces of the given sizes,
-// and closed its sending side. It stores what the server sends.
+// scripted is the connection of a client that has sent everything, in pieces of a given size, and
+// closed its sending side. It stores what the server sends.
 type scripted struct {
 	sent  []byte
 	piece int

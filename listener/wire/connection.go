@@ -130,10 +130,10 @@ const (
 	// byte or small response.
 	renewal = time.Second
 	// parkTime is the minimum time that a connection waits for a request before the resources that
-	// serve it are released. It may be twice as long.
+	// serve it are released. The actual wait may be about twice as long.
 	parkTime = 5 * time.Second
 
-	// lastMoment is the minimum time that a client may still send when the server stops, if it
+	// lastMoment is the minimum time for which a client may still send when the server stops, if it
 	// never sent anything or has just received its last response.
 	lastMoment = 100 * time.Millisecond
 
@@ -142,11 +142,11 @@ const (
 	lingerSize = 256 << 20 // in bytes
 )
 
-// AfterWrite sets f to be called once the current response has been written, or cannot be.
+// AfterWrite sets f to be called once the current response has been written, or cannot be written.
 func (c *Connection) AfterWrite(f func(written time.Time)) { c.after = f }
 
 // release calls the function that AfterWrite has set. It is called when the connection is read
-// again or closed: by then the response has been written.
+// again or closed: by then the response has been written or has failed.
 func (c *Connection) release() {
 	after, written := c.after, c.written
 	c.after, c.written = nil, time.Time{}
@@ -285,8 +285,9 @@ func (c *Connection) IsUnanswered() bool {
 
 // Close closes the connection and forgets it. A client may still be sending if it was refused,
 // sends more after its last request, or learns only now that the connection is closed. Closing at
-// once would make the client's system discard the response, so Close first spends a while reading
-// what the client sends. A connection that is parked, or has left HTTP, stays open.
+// once would make the client's system discard the response, so in these cases, and after a fault,
+// Close first spends a while reading what the client sends. A connection that is parked, or has
+// left HTTP, stays open.
 func (c *Connection) Close() error {
 	if c.parked || c.upgraded.Load() {
 		return nil

@@ -76,7 +76,7 @@ func New(l net.Listener, log *slog.Logger) *Connections {
 // until StopAlarm is called.
 func (c *Connections) StartAlarm() { c.alarm = newAlarm() }
 
-// AlarmAt makes the process's timers that are due at t fire on time. It has an effect between
+// AlarmAt makes the process's timers that are due at t fire on time. It has an effect only between
 // StartAlarm and StopAlarm.
 func (c *Connections) AlarmAt(t time.Time) { c.alarm.at(t) }
 
@@ -95,8 +95,8 @@ const (
 	longestPause = time.Second
 )
 
-// Accept waits for the next connection. It retries after temporary errors, such as running out of
-// descriptors.
+// Accept waits for the next connection that does not belong to another part of the program. It
+// retries after temporary errors, such as running out of descriptors.
 func (c *Connections) Accept() (net.Conn, error) {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		var err error
@@ -182,7 +182,8 @@ func passes(err error) bool {
 // Close calls End with no patience.
 func (c *Connections) Close() error { return c.End(0) }
 
-// End closes the listener on the first call, and returns the result of that call on each later one.
+// End closes the listener and sets the patience on the first call. Every call returns the result of
+// the first one.
 func (c *Connections) End(patience time.Duration) error {
 	c.closing.Do(func() {
 		c.patience = patience
@@ -202,10 +203,11 @@ func (c *Connections) isEnding() bool {
 	}
 }
 
-// Hurry gives the connections that wait for a request one moment more: a request may be on its way,
-// and its response says that the connection is closed. Without Hurry these connections would delay
-// the shutdown by the idle timeout, or by the timeout for headers. The listener is already
-// closed, so a connection that starts to wait from now on sees that.
+// Hurry gives the connections that wait for a request a little more time: a request may be on its
+// way, and its response says that the connection is closed. Without Hurry these connections would
+// delay the shutdown by the idle timeout, or by the timeout for headers. The listener is already
+// closed, so a connection that starts to wait from now on sees that. The reads of connections that
+// have left HTTP/1.1 are interrupted at once.
 func (c *Connections) Hurry() {
 	c.hurrying.Lock()
 	defer c.hurrying.Unlock()
@@ -222,8 +224,8 @@ func (c *Connections) Hurry() {
 	}
 }
 
-// moment returns how long a client may still send if it never sent anything, or has just received
-// its last response.
+// moment returns for how long a client may still send if it never sent anything, or has just
+// received its last response.
 func (c *Connections) moment() time.Duration { return max(lastMoment, c.patience) }
 
 // CloseAll closes every connection, including those that are still being accepted, and returns

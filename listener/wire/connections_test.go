@@ -118,7 +118,8 @@ func (c *counted) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-// Requests that arrive complete and in quick succession share one deadline.
+// While requests arrive complete and in quick succession, a new deadline is set only every few
+// seconds.
 func TestConnection_SetsFewDeadlines(t *testing.T) {
 	inner := &counted{}
 	l := New(nil, slog.New(slog.DiscardHandler))

@@ -109,9 +109,10 @@ func (h *head) read(b []byte) (length int, err error) {
 }
 
 // isPlain reports whether the request has the form that most clients send: HTTP/1.1, on a
-// connection that stays open, not from a page in a browser, of printable ASCII; and either a GET
-// without a body, or a POST, PUT, PATCH or DELETE whose body has a known length. The head must be
-// complete, and be the one in b.
+// connection that stays open, not from a page in a browser, of printable ASCII, without headers
+// that need further checks, such as Expect or Trailer; and either a GET without a body, or a POST,
+// PUT, PATCH or DELETE whose body has a known length. The head must be complete, and be the one in
+// b.
 func (h *head) isPlain(b []byte) bool {
 	if h.odd || h.empty > 0 || h.minor != '1' || h.close || h.chunked {
 		return false
@@ -172,7 +173,8 @@ func (h *head) requestLine(line []byte) error {
 	return checkTarget(line[:space], line[space+1:begin])
 }
 
-// field parses one header. fasthttp checks its value, except where the value is rewritten.
+// field parses one header. Values that are neither checked nor rewritten here are checked by
+// fasthttp.
 func (h *head) field(line []byte) error {
 	n := 0
 	for n < len(line) && tokenBytes[line[n]] {

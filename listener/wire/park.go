@@ -37,7 +37,8 @@ func (c *Connection) unpark() bool {
 }
 
 // Serve serves the connection to its end with serve, which it calls again when a parked connection
-// receives data, has finished its handshake, or has become large.
+// receives data, has finished its handshake, or has become large. Once the connection has left
+// HTTP/1.1, Serve runs the function that Leave has set.
 func (c *Connection) Serve(serve func(net.Conn) error) error {
 	defer c.release()
 	c.served = true

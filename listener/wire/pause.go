@@ -77,7 +77,7 @@ func (c *Connection) pause(until time.Time) pauseEnd {
 // Wait waits until Wake is called or the client leaves, and reports whether the client left.
 func (c *Connection) Wait() (left bool) { return c.pause(time.Time{}) == pauseLeft }
 
-// WaitUntil waits until t, and reports whether the client left.
+// WaitUntil waits until t or until the client leaves, and reports whether the client left.
 func (c *Connection) WaitUntil(t time.Time) (left bool) {
 	if c == nil {
 		return false
@@ -90,7 +90,7 @@ func (c *Connection) WaitUntil(t time.Time) (left bool) {
 }
 
 // Left reports whether the client has left, during a request that is being processed and is not
-// waiting. Bytes that Left reads are kept, as in a pause.
+// waiting. Left may wait for a millisecond. Bytes that it reads are kept, as in a pause.
 func (c *Connection) Left() bool {
 	if left, inside := c.asksInside(); inside {
 		return left

@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// A client that does not continue its handshake is cut off after ten seconds, and what it still
-// sends is read for two seconds.
+// A client that does not continue its handshake is cut off after ten seconds.
 func TestSecure_SlowHandshake(t *testing.T) {
 	for _, sent := range []string{"\x16", "\x16\x03\x01\x02\x00"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -50,7 +49,8 @@ func TestSecure_SlowHandshake(t *testing.T) {
 	}
 }
 
-// FuzzSecure sends anything after the first byte of a handshake, in any pieces.
+// FuzzSecure sends anything after the first byte of a handshake, in any pieces, and expects the
+// handshake to fail and the connection to be closed.
 func FuzzSecure(f *testing.F) {
 	for _, seed := range []string{"", "\x03\x01\x00\x05hello", "GET / HTTP/1.1\r\n\r\n", "\x03\x03\x00\x04\x01\x00\x00\x00"} {
 		f.Add([]byte(seed), 1)

@@ -50,8 +50,8 @@ const slowBeat = 50 * time.Millisecond
 // errLeft ends a slow body whose client has left.
 var errLeft = errors.New("the client left before the body was sent")
 
-// drip sends each byte of the body when it is due. The last one is due after the length of the body
-// divided by the pace, in seconds.
+// drip sends the body in pieces, each when its last byte is due. The last byte of the body is due
+// after the length of the body divided by the pace, in seconds.
 func (s *SpoiltBody) drip() (sent int, err error) {
 	begun, pace := time.Now(), float64(s.Pace)
 	piece := max(int(pace*slowBeat.Seconds()), 1)

@@ -133,7 +133,8 @@ func (c *Connection) write(b []byte) (int, error) {
 }
 
 // asksInside reports whether the client of a connection that stays has left, or the connection is
-// being closed. Reading or closing the connection here would wait for the read in progress.
+// being closed. Reading or closing the connection here would wait for the read in progress. inside
+// is false if the connection does not stay; left then has no meaning.
 func (c *Connection) asksInside() (left, inside bool) {
 	s := c.stay
 	if s == nil || s.fd < 0 {

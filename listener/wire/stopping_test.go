@@ -121,7 +121,7 @@ func TestRead_AfterTheEnd(t *testing.T) {
 	}
 }
 
-// CloseAll is called while a connection is being accepted.
+// A connection that was being accepted when CloseAll was called is closed.
 func TestAdopt_AfterCloseAllClosesTheConnection(t *testing.T) {
 	peer, inner := net.Pipe()
 	if err := peer.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {

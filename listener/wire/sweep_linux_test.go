@@ -155,7 +155,7 @@ func TestServe_NothingFollowsAResponseThatIsNotWhole(t *testing.T) {
 	_ = l.Close()
 }
 
-// A read stops at urgent data, although more has arrived.
+// A read stops at urgent data, although more has arrived: a sweep finds the rest.
 func TestSweep_FindsARequestBehindUrgentData(t *testing.T) {
 	list, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -100,7 +100,8 @@ func TestWire_ClosingWaitsForWhatIsBehindTheLastRequest(t *testing.T) {
 	}
 }
 
-// fasthttp parses the whole head again whenever more of it arrives.
+// A head is passed on whole, because fasthttp would parse it again from the beginning whenever more
+// of it arrived.
 func TestWire_AHeadComesWhole(t *testing.T) {
 	for piece := 1; piece <= len(twoHeads); piece++ {
 		got, _ := reads(twoHeads+sized, piece)

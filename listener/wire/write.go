@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Write writes b as long as the client keeps reading, at a sufficient rate.
+// Write writes b as long as the client keeps reading, at a sufficient rate. After Answered it drops
+// b, and after Spoil it applies the fault instead.
 func (c *Connection) Write(b []byte) (int, error) {
 	switch {
 	case c.silent:
@@ -68,9 +69,10 @@ func (c *Connection) cut() {
 	_ = c.CloseNow() // the connection is gone either way
 }
 
-// The faults that can be applied to a response when it is written. From then on, only the part of
-// fasthttp's output that the fault lets through is sent, and the connection is closed. By then
-// every earlier response has been sent: requests to a server with faults are read one at a time.
+// The faults that can be applied to a response when it is written. Slow only delays the body. With
+// any other fault, only the part of fasthttp's output that the fault lets through is sent, and the
+// connection is closed. By then every earlier response has been sent: requests to a server with
+// faults are read one at a time.
 const (
 	reset     = "reset"
 	malformed = "malformed"

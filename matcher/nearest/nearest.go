@@ -230,7 +230,7 @@ func (c *comparer) otherCost() int {
 }
 
 // mostSlips returns how many letters of a declared literal may be wrong in a text, given their
-// lengths in bytes. With more wrong letters it is a different word.
+// lengths in bytes. With more wrong letters, the text counts as a different word.
 func mostSlips(declared, text int) int {
 	long := max(declared, text)
 	if long > longestSlip {

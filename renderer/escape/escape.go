@@ -105,7 +105,7 @@ var (
 	unreserved = bytesWhere(func(c byte) bool {
 		return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || strings.IndexByte("-._~", c) >= 0
 	})
-	// inHost also contains the characters of a port and an IPv6 address, which {{host}} may contain.
+	// inHost also contains the characters of a port and an IPv6 address; {{host}} may contain both.
 	inHost = bytesWhere(func(c byte) bool { return unreserved[c] || c == ':' || c == '[' || c == ']' })
 	// inURL contains the bytes that may occur in a URL.
 	inURL = bytesWhere(func(c byte) bool { return c > 0x20 && c < 0x7f && c != '"' && c != '<' && c != '>' })
@@ -120,7 +120,7 @@ func AppendPercent(dst, b []byte) []byte { return appendEncoded(dst, b, &unreser
 // AppendURL appends b, a whole URL, with bytes that are not allowed in a URL percent-encoded.
 func AppendURL(dst, b []byte) []byte { return appendEncoded(dst, b, &inURL) }
 
-// AppendHost appends b, a host that may have a port.
+// AppendHost appends b, a host that may have a port, with other characters percent-encoded.
 func AppendHost(dst, b []byte) []byte { return appendEncoded(dst, b, &inHost) }
 
 // appendEncoded appends b and percent-encodes every byte that is not plain.

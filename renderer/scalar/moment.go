@@ -56,7 +56,8 @@ var strftime = map[byte]string{
 }
 
 // UnixTime returns the time a number of seconds after the beginning of 1970, to the nanosecond, in
-// the years that ISO 8601 can represent. A number with an exponent is as exact as a float64.
+// the years that ISO 8601 can represent. A number with an exponent has the precision of a float64,
+// and is rounded to the microsecond.
 func UnixTime(b []byte) (time.Time, bool) {
 	const first, last = -62167219200, 253402300799 // of the years 0 and 9999
 	if bytes.ContainsAny(b, "eE") {

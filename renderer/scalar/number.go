@@ -29,7 +29,7 @@ type Decimal struct {
 	negative bool
 	whole    []byte // digits before the point
 	fraction []byte // digits after it
-	exp      int64  // decimal exponent of the first non-zero digit; 0 for zero
+	exp      int64  // decimal exponent of the first non-zero digit; without meaning for zero
 	zero     bool
 }
 

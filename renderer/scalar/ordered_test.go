@@ -8,7 +8,8 @@ import (
 	"mockserver/renderer/scalar"
 )
 
-// TestAppendOrdered_IsTheOrderOfNumbers compares each pair of numbers in both ways.
+// TestAppendOrdered_IsTheOrderOfNumbers compares the ordered forms of each pair of numbers, which
+// must agree with Compare.
 func TestAppendOrdered_IsTheOrderOfNumbers(t *testing.T) {
 	numbers := []string{
 		"0", "-0", "0.0", "1", "1.0", "1.00", "01", "+1", "10", "10.5", "100", "99.99", "0.1", "0.01", "0.011", "0.0110", "-1", "-1.5", "-1.51", "-10", "-0.1",

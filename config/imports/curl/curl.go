@@ -177,7 +177,8 @@ func (r *request) data(value, option string) {
 	r.body = append(r.body, value)
 }
 
-// each returns a request for each URL, and reports URLs that cannot be served as lost.
+// each returns a request for each URL. It reports as lost the URLs and methods that cannot be
+// served, and a command without a URL.
 func (r *request) each(urls []string, query bool, d *draft.Draft) []*request {
 	var all []*request
 	for _, text := range urls {

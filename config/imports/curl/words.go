@@ -63,7 +63,7 @@ func (s *script) step() {
 	s.at++
 }
 
-// blanks skips blanks, and line breaks after a backslash.
+// blanks skips spaces, tabs, carriage returns and escaped line breaks.
 func (s *script) blanks() {
 	for s.at < len(s.text) {
 		rest := s.text[s.at:]
@@ -73,7 +73,7 @@ func (s *script) blanks() {
 		case strings.HasPrefix(rest, "\\\n"):
 			s.step()
 			s.step()
-		case strings.HasPrefix(rest, "\\\r\n"), strings.HasPrefix(rest, "^\r\n"): // the latter as Windows writes it
+		case strings.HasPrefix(rest, "\\\r\n"), strings.HasPrefix(rest, "^\r\n"): // a caret escapes a line break on Windows
 			s.step()
 			s.step()
 			s.step()
@@ -152,7 +152,8 @@ func (s *script) double(b *strings.Builder, w *word) bool {
 // simple contains the escapes in $'…' that consist of one character.
 var simple = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', '\\': '\\', '\'': '\'', '"': '"', 'a': 7, 'b': 8, 'f': 12, 'v': 11, 'e': 27}
 
-// escaped reads a text of the form $'…', which browsers use when they copy requests.
+// escaped reads a text of the form $'…', which browsers use when they copy requests, and reports
+// whether the text is closed.
 func (s *script) escaped(b *strings.Builder) bool {
 	for s.step(); s.at < len(s.text); s.step() {
 		c := s.text[s.at]

@@ -42,7 +42,7 @@ type Item struct {
 // Declaration is an item of a configuration: an endpoint, a resource, a set of rows.
 type Declaration struct {
 	Above []string // comments above it, one line each, without "#"
-	Key   string   // "endpoint", "resource", "data", "scenario" or "websocket"
+	Key   string   // "endpoint", "resource", "data", "scenario", "upstream" or "websocket"
 	Value *Map
 	Off   bool // it is commented out
 }
@@ -87,7 +87,7 @@ type Note struct {
 }
 
 // Draft is a configuration that is being made. The zero value is an empty one. Readers of several
-// files may add to one draft; it belongs to one goroutine.
+// files may add to one draft, but not concurrently.
 type Draft struct {
 	Title        []string // comments at the top, one line each, without "#"
 	Declarations []Declaration

@@ -3,7 +3,7 @@ package draft
 // Shape describes the beginning of a JSON text, by which its format is recognized.
 type Shape struct {
 	Kind  byte            // the first character: '{' or '['; 0 if it is not JSON
-	Keys  map[string]byte // of the object, or of the first object in a list, with the first characters of their values
+	Keys  map[string]byte // of the object, or of the first item of a list, with the first characters of their values
 	Whole bool            // it is an object, which ends within the text
 }
 
@@ -41,7 +41,7 @@ type shaped struct {
 	at   int
 }
 
-// peek skips blanks and returns the byte after them; 0 at the end.
+// peek skips whitespace and returns the byte after it; 0 at the end.
 func (s *shaped) peek() byte {
 	for ; s.at < len(s.text); s.at++ {
 		switch c := s.text[s.at]; c {

@@ -47,7 +47,8 @@ func NewSource(name string, data []byte) *Source {
 	return &Source{Name: name, head: data[:min(len(data), headSize)], data: data}
 }
 
-// OpenSource opens a file or a directory. The text of the error is to be prefixed with the name.
+// OpenSource opens a file or a directory. The error does not contain the name of the source, which
+// the caller adds.
 func OpenSource(path string) (*Source, error) {
 	s := &Source{Name: path, Dir: files.IsListed(path)}
 	if s.Dir {
@@ -64,7 +65,8 @@ func OpenSource(path string) (*Source, error) {
 	return s, nil
 }
 
-// Head returns the beginning of the file, up to 1 MiB, unpacked; nil for a directory.
+// Head returns the beginning of the source, up to 1 MiB, unpacked and without a byte order mark;
+// nil for a directory.
 func (s *Source) Head() []byte { return files.Unmarked(s.head) }
 
 // Pos returns a position in the source.
@@ -94,8 +96,8 @@ func (s *Source) Data() ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// Nodes returns the document of a file in JSON or YAML, with positions. Several documents are an
-// error.
+// Nodes returns the document of a file in JSON or YAML, with positions. Any other number of
+// documents than one is an error.
 func (s *Source) Nodes() (*syntax.Node, error) {
 	data, err := s.Data()
 	if err != nil {

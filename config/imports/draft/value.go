@@ -14,10 +14,10 @@ type Map struct{ entries []entry }
 // List is a list of values.
 type List []any
 
-// Number is a number as JSON writes it.
+// Number is a number in the syntax of JSON.
 type Number string
 
-// Flow is a map or list that is written on one line, {a: 1}.
+// Flow is a map or list that is written on one line, such as {a: 1}.
 type Flow struct{ Value any }
 
 // entry is one key of a map.

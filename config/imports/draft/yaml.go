@@ -29,7 +29,8 @@ func (d *Draft) Write(w io.Writer) error {
 	return err
 }
 
-// yamlWriter writes YAML in block style. Texts that are not clearly safe are quoted.
+// yamlWriter writes YAML in block style. Texts are quoted, unless they are clearly safe without
+// quotes or are written as a block.
 type yamlWriter struct{ bytes.Buffer }
 
 const indentBy = "  "
@@ -148,7 +149,7 @@ func (w *yamlWriter) mapping(m *Map, first, indent string) {
 	}
 }
 
-// offs writes the keys of a map that are commented out.
+// offs writes the keys of a map in which all keys are commented out.
 func (w *yamlWriter) offs(m *Map, indent string) {
 	if m == nil {
 		return
@@ -192,8 +193,8 @@ func (w *yamlWriter) block(text, indent string) {
 	}
 }
 
-// fitsBlock reports whether a text of several lines is more readable as a literal block, and
-// unchanged by it.
+// fitsBlock reports whether a text has several lines and can be written as a literal block
+// unchanged.
 func fitsBlock(text string) bool {
 	body := strings.TrimSuffix(text, "\n")
 	if !strings.Contains(body, "\n") || strings.HasSuffix(body, "\n") || !utf8.ValidString(text) {
@@ -247,10 +248,10 @@ func flow(value any) string {
 	return inline(fmt.Sprint(value))
 }
 
-// plain matches texts that YAML reads unchanged without quotes in every context.
+// plain matches texts of characters that need no quotes in YAML. inline excludes the exceptions.
 var plain = regexp.MustCompile(`^[A-Za-z_/*:][A-Za-z0-9_/.*|:-]*$`)
 
-// words matches texts that YAML 1.1 or 1.2 reads as something else.
+// words matches texts that YAML 1.1 or 1.2 reads as something other than a text.
 var words = regexp.MustCompile(`^(?i:y|n|yes|no|on|off|true|false|null|nan|inf)$`)
 
 // inline returns a text as a scalar on one line.

@@ -1,6 +1,7 @@
 // Package jsonserver imports the db.json of json-server: each array becomes a resource over a set
-// of rows, each object a row that can be read and replaced. Lists have the query parameters of
-// json-server 0.17, as far as resources support them.
+// of rows, or a fixed list if its items have no unique ids. Each object becomes a row that can be
+// read, replaced and changed. Lists have the query parameters of json-server 0.17, as far as
+// resources support them.
 package jsonserver
 
 import (
@@ -25,7 +26,8 @@ const wholeList = 10_000
 // askedRows is the maximum number of rows of a list that a check requests.
 const askedRows = 20
 
-// Recognizes reports whether a source may be a db.json: a map of lists and maps only.
+// Recognizes reports whether a source may be a db.json: a map of lists and maps only, apart from
+// $schema.
 func Recognizes(s *draft.Source) bool {
 	shape := s.Shape()
 	if shape.Kind != '{' || len(shape.Keys) == 0 {
@@ -156,8 +158,9 @@ func texts(members []string) draft.List {
 	return list
 }
 
-// relation adds the resource below a row of another collection, such as /posts/1/comments, and
-// reports that rows are not joined.
+// relation adds, for a member such as postId, the resource below a row of the collection that the
+// member refers to, such as /posts/1/comments, and reports that rows are not joined. It does
+// nothing if there is no such collection.
 func (im *importer) relation(e *syntax.Entry, name, set, member string, members []string) {
 	one, ok := strings.CutSuffix(member, "Id")
 	if !ok || one == "" {

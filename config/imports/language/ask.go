@@ -27,9 +27,10 @@ type askable struct {
 }
 
 // Add adds a request for an endpoint, unless an earlier endpoint may answer the request in a way
-// that is not known; ask is nil if no request can be made for the endpoint. The answer of an
-// earlier endpoint that may match also counts as correct. want is nil if the answer of the endpoint
-// is not known. A special endpoint answers only requests that have a query, headers or a body.
+// that is not known; ask is nil if no request can be made for the endpoint, and want is nil if its
+// answer is not known. In both cases, Add only records the endpoint for later calls. The answer of
+// an earlier endpoint that may match also counts as correct. After maxAsks requests, Add does
+// nothing. A special endpoint answers only requests that have a query, headers or a body.
 func (a *Asks) Add(d *draft.Draft, method string, path Path, ask *draft.Ask, want *draft.Answer, special bool) {
 	if a.asked >= maxAsks || len(a.earlier) >= 4*maxAsks {
 		return

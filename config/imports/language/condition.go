@@ -74,7 +74,8 @@ func Present(operand string) string { return operand + " != null" }
 // Absent returns the condition that an operand is missing or null.
 func Absent(operand string) string { return operand + " = null" }
 
-// And joins conditions; an empty one always holds.
+// And returns the condition that all of several hold. An empty condition always holds, so it is
+// left out.
 func And(conditions ...string) string {
 	var parts []string
 	for _, c := range conditions {
@@ -85,7 +86,8 @@ func And(conditions ...string) string {
 	return strings.Join(parts, " and ")
 }
 
-// Or returns the condition that one of several holds; an empty one always holds.
+// Or returns the condition that at least one of several holds. If one of them is empty, and so
+// always holds, the result is also empty.
 func Or(conditions ...string) string {
 	for _, c := range conditions {
 		if c == "" {

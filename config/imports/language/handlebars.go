@@ -33,7 +33,7 @@ type hbNode struct {
 	source string   // of the tag
 }
 
-// maxBlocks limits how deep blocks and parentheses are nested.
+// maxBlocks limits how deeply blocks and parentheses are nested.
 const maxBlocks = 50
 
 type hbParser struct {
@@ -98,7 +98,7 @@ func (p *hbParser) nodes() (all []hbNode, end string, err error) {
 	return all, "", nil
 }
 
-// tag reads a tag and returns its content.
+// tag reads a tag, and returns its content and its source text.
 func (p *hbParser) tag() (inner, source string, err error) {
 	open, end := "{{", "}}"
 	if strings.HasPrefix(p.text[p.at:], "{{{") {

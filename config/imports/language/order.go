@@ -137,7 +137,7 @@ func preferred(a, b Path) bool {
 }
 
 // join returns a path that matches what either of two paths matches. It keeps the names of the
-// first.
+// parameters of a.
 func join(a, b Path) Path {
 	var all Path
 	for i := 0; ; i++ {

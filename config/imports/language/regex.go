@@ -88,7 +88,8 @@ func oneSegment(part string) bool {
 	return err == nil && !canMatch(re, '/') && shortest(re) > 0
 }
 
-// CanMatch reports whether a text that an expression matches may contain a character.
+// CanMatch reports whether a text that an expression matches may contain a character. It reports
+// true for an invalid expression.
 func CanMatch(expression string, r rune) bool {
 	re, err := syntax.Parse(expression, syntax.Perl)
 	return err != nil || canMatch(re, r)
@@ -145,7 +146,7 @@ func shortest(re *syntax.Regexp) int {
 var optionalQuery = regexp.MustCompile(`(\(\?:|\()\\\?\.[*+]\)\?\$?$|\\\?\?\.\*\$?$`)
 
 // ExpressionURL returns the path and the condition of a regular expression over paths with their
-// queries. narrower says which requests they do not match; "" if they match the same requests.
+// queries. narrower says why they may match fewer requests; "" if they match the same requests.
 func ExpressionURL(expression string) (p Path, condition, narrower string, err error) {
 	expression = strings.TrimSuffix(strings.TrimPrefix(Expression(expression), "^"), "$")
 	if _, err := regexp.Compile(expression); err != nil {
@@ -175,7 +176,9 @@ func ExpressionURL(expression string) (p Path, condition, narrower string, err e
 	return p, condition, narrower, err
 }
 
-// cutQuery cuts an expression at an escaped question mark outside groups.
+// cutQuery cuts an expression at an escaped question mark outside groups and classes. ok is false
+// if there is none, if it is repeated or optional, or if the expression has alternatives outside
+// groups.
 func cutQuery(expression string) (before, after string, ok bool) {
 	depth, class := 0, false
 	for i := 0; i < len(expression); i++ {

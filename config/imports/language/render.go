@@ -74,7 +74,8 @@ func member(item, path string) string {
 }
 
 // Handlebars translates a Handlebars template and appends it to t. Tags without an equivalent stay
-// unchanged; lost describes the first of them, with the reason.
+// unchanged; lost describes the first of them, with the reason. A template that cannot be parsed
+// stays unchanged as a whole, and lost is the reason.
 func Handlebars(t *Template, text string, d Dialect) (lost string) {
 	if !strings.Contains(text, "{{") {
 		t.Text(text)

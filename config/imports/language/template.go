@@ -43,7 +43,7 @@ func (t *Template) Use() { t.tags = true }
 func (t *Template) Tags() bool { return t.tags }
 
 // String returns the template. Without tags this is the bare text, which needs template: false if
-// draft.HasTags says so.
+// draft.HasTags reports true for it.
 func (t *Template) String() string {
 	var b strings.Builder
 	for _, p := range t.parts {

@@ -24,7 +24,7 @@ type Upstreams struct {
 
 // Declare declares an upstream unless an equal one is already declared, and returns its name.
 // Certificates are not verified, because the imported tools do not verify them either. why says why
-// it cannot be declared; "" if it can. differs says what was left out.
+// the upstream cannot be declared; "" if it can. differs says what was left out.
 func (u *Upstreams) Declare(d *draft.Draft, up Upstream) (name, why, differs string) {
 	if fault := item.UpstreamFault(up.URL); fault != "" {
 		return "", "requests are not passed on to " + strconv.Quote(up.URL) + ": " + fault, ""
@@ -77,7 +77,7 @@ func (u *Upstreams) Declare(d *draft.Draft, up Upstream) (name, why, differs str
 	return name, "", differs
 }
 
-// withoutControls removes the characters that no header may contain.
+// withoutControls removes the characters that no header value may contain.
 func withoutControls(r rune) rune {
 	if r < ' ' && r != '\t' || r == 0x7F {
 		return -1

@@ -99,7 +99,7 @@ func (a *answer) translate(source string) *language.Template {
 }
 
 // headers returns the headers of a response, and the headers of the environment that the response
-// does not have.
+// does not have. Set-Cookie headers are returned from both.
 func (a *answer) headers(n *syntax.Node) *language.Headers {
 	own, headers := map[string]bool{}, language.NewHeaders()
 	for _, list := range []*syntax.Node{get(n, "headers"), get(a.root, "headers")} {
@@ -194,7 +194,7 @@ func (r *reader) bucket(id string) *syntax.Node {
 	return nil
 }
 
-// asJSON parses a text that is JSON without tags; nil for any other text.
+// asJSON parses a text that is JSON without tags. It returns nil for any other text.
 func asJSON(source string) *syntax.Node {
 	if strings.Contains(source, "{{") {
 		return nil

@@ -112,7 +112,8 @@ func (e *endpoint) target(params map[string]string) (string, bool) {
 	return b.String(), true
 }
 
-// askList adds the requests for the list of a resource and its first row.
+// askList adds the requests for the list of a resource and for its first row. It adds none if the
+// list is too long for one page, or if the path has regular expressions.
 func (r *reader) askList(n *syntax.Node, name string, path language.Path, rows *syntax.Node, key string) {
 	e := &endpoint{reader: r, route: n, own: path}
 	target, ok := e.target(nil)

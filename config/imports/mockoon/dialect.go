@@ -34,7 +34,8 @@ func (d *dialect) Condition(c *language.Call, s *language.Scope) (string, bool, 
 	return language.Comparison(d, c, s)
 }
 
-// Repeat returns how often the block of a helper is repeated; 0 for another helper.
+// Repeat returns how often the block of a helper is repeated; 0 for any other helper, and for a
+// repetition that cannot be expressed.
 func (d *dialect) Repeat(c *language.Call) int {
 	if c.Name != "repeat" || len(c.Args) == 0 || len(c.Args) > 2 {
 		return 0
@@ -82,7 +83,7 @@ func (d *dialect) Value(c *language.Call, s *language.Scope) (string, error) {
 	return "", errNone
 }
 
-// member returns a value of the request or, if it is missing, a default.
+// member returns the expression of a value of the request, with a default unless otherwise is "".
 func (d *dialect) member(root, helper, name, otherwise string) (string, error) {
 	operand := language.Member(root, name)
 	switch {
@@ -177,7 +178,7 @@ func integer(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
 	return fmt.Sprintf("random-int(%d, %d)", low, high), nil
 }
 
-// oneOf picks one item of (array 'a' 'b').
+// oneOf returns the expression that picks one item of (array 'a' 'b').
 func oneOf(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
 	if len(c.Args) != 1 || c.Args[0].Call == nil || c.Args[0].Call.Name != "array" || len(c.Args[0].Call.Args) == 0 {
 		return "", errNone
@@ -232,7 +233,7 @@ func join(d *dialect, c *language.Call, s *language.Scope) (string, error) {
 	return operand + "|join:" + language.Quote(c.Args[1].Text), err
 }
 
-// concat joins literals; values of requests have no equivalent.
+// concat returns the expression of joined literals; values of requests have no equivalent.
 func concat(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
 	all := ""
 	for _, a := range c.Args {

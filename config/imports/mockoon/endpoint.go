@@ -84,7 +84,8 @@ func (e *endpoint) label(n *syntax.Node, i int) string {
 	return fmt.Sprintf("%s / %d", e.name, i+1)
 }
 
-// one adds an endpoint with a single response, for the requests that its rules accept.
+// one adds an endpoint with a single response, for the requests that meet a condition. rules are
+// the rules of the response, from which the request of a check is made.
 func (e *endpoint) one(n *syntax.Node, condition string, i int, rules []*syntax.Node) {
 	a := e.answer(n)
 	if a.lost != "" {
@@ -113,7 +114,8 @@ func (e *endpoint) report(pos syntax.Pos, name string, why []string) {
 	}
 }
 
-// off adds a response that cannot be served, commented out.
+// off adds a response that cannot be served, commented out, and reports it as lost. It does nothing
+// for a silent endpoint.
 func (e *endpoint) off(n *syntax.Node, i int, why string) {
 	if e.silent {
 		return
@@ -126,7 +128,8 @@ func (e *endpoint) off(n *syntax.Node, i int, why string) {
 	e.Lost(n.Pos(), e.label(n, i), "%s", why)
 }
 
-// several adds an endpoint whose responses are chosen at random or in turn.
+// several adds an endpoint whose responses are chosen at random or in turn. If one of them cannot
+// be served, all are lost.
 func (e *endpoint) several(responses []*syntax.Node, mode string) {
 	var all draft.List
 	type entry struct {

@@ -46,7 +46,7 @@ func Read(s *draft.Source, d *draft.Draft, _ draft.Options) error {
 	return nil
 }
 
-// environment adds all routes in their order.
+// environment adds all routes in their order, then the proxy, and reports what is not imported.
 func (r *reader) environment() {
 	if isTrue(get(r.root, "cors")) || get(r.root, "cors") == nil {
 		r.Note(r.root.Pos(), "cors", "preflights are answered by the server itself")
@@ -75,7 +75,8 @@ func (r *reader) environment() {
 // maxDepth limits the nesting of folders.
 const maxDepth = 100
 
-// routes returns the routes in the order of the folders; routes outside folders come last.
+// routes returns the routes in the order of rootChildren and of its folders; routes that are not
+// listed there come last.
 func (r *reader) routes() []*syntax.Node {
 	byID, folders := map[string]*syntax.Node{}, map[string]*syntax.Node{}
 	var all []*syntax.Node

@@ -11,7 +11,8 @@ import (
 // proxyTimeout is how long an answer may take. It is long because Mockoon waits without a limit.
 const proxyTimeout = "1h"
 
-// proxy passes on the requests that no route answers.
+// proxy adds an endpoint that passes on the requests that no route answers, or reports why it
+// cannot be imported.
 func (r *reader) proxy() {
 	const name = "proxyMode"
 	host := text(get(r.root, "proxyHost"))

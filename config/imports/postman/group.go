@@ -74,7 +74,8 @@ func same(a *answer, others []*answer) bool {
 	return slices.ContainsFunc(others, func(b *answer) bool { return slices.Equal(a.conditions, b.conditions) })
 }
 
-// answer adds one endpoint, and the request by which it can be checked.
+// answer adds the endpoint of an answer and, if the answer is exact and the target of its request
+// is known, the request by which the endpoint can be checked.
 func (r *reader) answer(a *answer, condition string, earlier []*answer) {
 	m := draft.NewMap("method", a.method, "path", a.path.String())
 	if condition = language.Outermost(condition); condition != "" {
@@ -113,7 +114,7 @@ func (a *answer) sentHeader() []draft.Field {
 	return all
 }
 
-// distinguish finds the parts in which the requests of the answers differ.
+// distinguish adds conditions for the parts in which the requests of the answers differ.
 func (g *group) distinguish() {
 	if len(g.answers) < 2 {
 		return
@@ -137,7 +138,7 @@ func (q *request) params() []draft.Field {
 	return all
 }
 
-// byFields adds conditions for fields that not all requests have in common.
+// byFields adds conditions for fields that some requests lack, or that have different values.
 func (g *group) byFields(root string, of func(*answer) []draft.Field) {
 	values := make([]map[string]string, len(g.answers))
 	for i, a := range g.answers {

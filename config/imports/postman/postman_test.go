@@ -79,7 +79,6 @@ func TestSavedAnswersAreChosenByTheirRequests(t *testing.T) {
 	}
 }
 
-// The requests in a draft get the expected answers.
 // Of several answers to the same request the first successful one is sent, unless the client names
 // another.
 func TestSeveralAnswersToOneRequest(t *testing.T) {
@@ -101,6 +100,7 @@ func TestSeveralAnswersToOneRequest(t *testing.T) {
 	})
 }
 
+// The requests in a draft get the expected answers.
 func TestAsks(t *testing.T) {
 	m := importtest.Read(t, postman.Read, "c.json", shop, draft.Options{})
 	url := m.Serve(t)

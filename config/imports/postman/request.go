@@ -254,7 +254,8 @@ func (q *request) readBody(n *syntax.Node, v vars) {
 	}
 }
 
-// asJSON parses a text that is a JSON object or array; nil for any other text.
+// asJSON parses a text that is a JSON object or array without variables. It returns nil for any
+// other text.
 func asJSON(s string) *syntax.Node {
 	if t := strings.TrimSpace(s); t == "" || t[0] != '{' && t[0] != '[' || reference.MatchString(s) {
 		return nil

@@ -18,7 +18,7 @@ type vars struct {
 	scoped map[string]string
 }
 
-// variables returns the variables of a collection.
+// variables returns the variables of a collection, of the environment file and of the command line.
 func variables(root *syntax.Node, opts draft.Options) (vars, error) {
 	v := vars{fixed: map[string]string{}}
 	if opts.EnvFile != "" {
@@ -41,7 +41,7 @@ func variables(root *syntax.Node, opts draft.Options) (vars, error) {
 	return v.with(get(root, "variable")), nil
 }
 
-// with returns the variables together with the variables of a folder.
+// with returns the variables together with those of a collection, folder or item.
 func (v vars) with(list *syntax.Node) vars {
 	if list == nil {
 		return v

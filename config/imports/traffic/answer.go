@@ -66,8 +66,9 @@ func (g *group) make() {
 	g.report()
 }
 
-// standsAlone reports whether the records of a key are best written as a separate endpoint: a few
-// answers of a session with different statuses, in their order, or bodies that no row can hold.
+// standsAlone reports whether the records of a key are best written as a separate endpoint: because
+// the group is small and their statuses differ, so that their order matters, or because no row can
+// hold one of their bodies.
 func (g *group) standsAlone(records []*record, keys int) bool {
 	if len(records) <= inOrder && len(g.records) <= few {
 		for _, r := range records {

@@ -32,7 +32,7 @@ type exchange struct {
 	underWay       int           // concurrent requests, including this one; 0 if unknown
 }
 
-// record is an exchange as it is stored. There may be millions.
+// record is an exchange as it is stored. There may be millions of records.
 type record struct {
 	at             int64  // microseconds since 1970
 	first, last    int64  // microseconds
@@ -154,7 +154,8 @@ const (
 
 // membersOf returns the members of a body as a text: "f" for a form or "j" for JSON, then names and
 // values, each followed by a zero byte. A JSON value is written as its literal. Scalar members of
-// nested objects are included; deeper values, lists and long values are left out.
+// nested objects are included; deeper values, lists and long values are left out. The result is ""
+// for any other body.
 func membersOf(body []byte, contentType string) string {
 	var b strings.Builder
 	n := 0
@@ -192,7 +193,8 @@ func membersOf(body []byte, contentType string) string {
 	return b.String()
 }
 
-// parameters returns the parameters of a query or a form in their order, the first of each name.
+// parameters returns the first maxMembers parameters of a query or a form in their order, and only
+// the first of each name.
 func parameters(query string) []draft.Field {
 	var all []draft.Field
 	for pair := range strings.SplitSeq(query, "&") {

@@ -16,8 +16,8 @@ import (
 // posOf returns the position of a whole source.
 func posOf(name string) syntax.Pos { return syntax.Pos{File: name} }
 
-// Finish makes endpoints from all exchanges. It fails if there are none, if there are too many
-// endpoints, or if a temporary file fails.
+// Finish makes endpoints from all exchanges. It fails if the sources contain none, if there are too
+// many endpoints, or if a temporary file fails.
 func (c *Collector) Finish() error {
 	if len(c.records) == 0 && len(c.sources) > 0 && len(c.draft.Items) == 0 {
 		return fmt.Errorf("there is no exchange in %s", strings.Join(c.sources, " and "))
@@ -83,7 +83,7 @@ func (c *Collector) groups() []*group {
 	return all
 }
 
-// patternsOf returns the pattern of each place.
+// patternsOf returns the pattern of each place, which is a host and a path.
 func (c *Collector) patternsOf() map[uint32]*pattern {
 	patterns := map[uint32]*pattern{}
 	places := map[string][]uint32{} // by host

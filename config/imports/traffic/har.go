@@ -157,7 +157,7 @@ func (c *Collector) addEntry(e *entry, line, column int) {
 	c.add(&x)
 }
 
-// setRequest sets the body of the request.
+// setRequest sets the body of the request, and its Content-Type if the headers lack it.
 func (x *exchange) setRequest(e *entry) {
 	b := e.Request.Body
 	if b == nil {
@@ -193,7 +193,7 @@ func (x *exchange) setTimes(e *entry) {
 	x.timed = x.last <= samples.MaxLength
 }
 
-// millis returns a number of milliseconds; -1 and a missing value are 0.
+// millis returns a number of milliseconds as a duration; 0 for a missing or negative number.
 func millis(ms *float64) time.Duration {
 	if ms == nil || !(*ms > 0) {
 		return 0

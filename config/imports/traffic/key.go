@@ -47,7 +47,7 @@ func isWord(name string) bool {
 }
 
 // columns returns the parts of requests that the answers of the group may depend on: path
-// parameters, then members of query and body whose values differ.
+// parameters, then members of query and body, each only if its values differ.
 func (g *group) columns() (params, members []*column) {
 	for i, s := range g.pattern.segments {
 		if !s.param {
@@ -123,7 +123,7 @@ func (g *group) findKey() {
 		}
 		g.extend(best, &left)
 	}
-	for _, c := range slices.Clone(g.key) { // later columns express it better
+	for _, c := range slices.Clone(g.key) { // later columns may make c unnecessary
 		rest := slices.DeleteFunc(slices.Clone(g.key), func(k *column) bool { return k == c })
 		keys := make([]uint32, len(g.records))
 		for _, k := range rest {
@@ -135,7 +135,7 @@ func (g *group) findKey() {
 	}
 }
 
-// extend adds a column to the key if fewer answers are in conflict with it.
+// extend adds a column to the key if this makes fewer answers conflict and the key stays plausible.
 func (g *group) extend(c *column, left *int) {
 	keys, distinct := refine(g.keys, c.values)
 	if n := g.conflicts(keys); n < *left && g.plausible(*left, distinct) {
@@ -168,7 +168,8 @@ func refine(keys, values []uint32) ([]uint32, int) {
 	return refined, len(numbers)
 }
 
-// conflicts returns the number of answers that differ from the most frequent one of their key.
+// conflicts returns the number of answers that differ from the most frequent answer to their key.
+// Answers whose bodies were not recorded do not count.
 func (g *group) conflicts(keys []uint32) int {
 	counts := make(map[uint64]int32, 16)
 	most := map[uint32]int32{}

@@ -27,7 +27,7 @@ type part struct {
 	keys []keyed
 }
 
-// settled returns the most frequent status, or the first of several that are equally frequent.
+// settled returns the most frequent outcome, or the first of several that are equally frequent.
 func settled(records []*record) outcomeID {
 	counts := map[outcomeID]int{}
 	most := outcomeID{}

@@ -148,7 +148,7 @@ func branch(split [][]string, found [][]segment, paths []int, depth int) {
 	merged := map[class][]int{}
 	for text, members := range branches {
 		c := classOf(text)
-		if wide := (class{"base62", c.size}); c.kind == "hex" && classes[wide] > 0 { // a to f alone, by chance
+		if wide := (class{"base62", c.size}); c.kind == "hex" && classes[wide] > 0 { // it has no letters above f by chance
 			c = wide
 		}
 		n := classes[c]
@@ -172,8 +172,8 @@ func branch(split [][]string, found [][]segment, paths []int, depth int) {
 	}
 }
 
-// named returns a pattern with named parameters. A date is called date, the last parameter id, and
-// any other parameter after the segment before it.
+// named returns a pattern with named parameters. A date is called date, and the last parameter id.
+// Any other parameter is named after the literal segment before it, or called id if there is none.
 func named(segments []segment) pattern {
 	p := pattern{segments: segments}
 	last := -1
@@ -223,8 +223,7 @@ func singular(word string) string {
 	return strings.TrimSuffix(word, "s")
 }
 
-// literals escapes characters that have a meaning at the beginning of a segment, or seem to have
-// one.
+// literals escapes characters that have a meaning in a declared path, or seem to have one.
 var literals = strings.NewReplacer("{", "%7B", "}", "%7D", "<", "%3C", ">", "%3E", "|", "%7C")
 
 func (p *pattern) written() string {

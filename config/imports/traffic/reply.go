@@ -10,7 +10,7 @@ import (
 )
 
 // reply returns the response of an outcome. Its body comes from the row that was found if set is
-// not nil; otherwise it is the most frequent one.
+// not nil; otherwise it is the most frequent body.
 func (g *group) reply(o *outcome, set *rowSet) *draft.Map {
 	m := draft.NewMap("status", int(o.status))
 	fixed, varying := g.headers(o.records)

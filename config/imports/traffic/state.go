@@ -7,9 +7,9 @@ import (
 	"mockserver/config/imports/draft"
 )
 
-// stateful warns about paths whose answers change after a write to them, because recorded answers
-// that are served in turn have no state. It also writes a resource that would have state, commented
-// out.
+// stateful warns about paths whose answers change and to which other requests write, because
+// recorded answers that are served in turn have no state. It also adds a resource that would keep
+// the state, commented out.
 func (c *Collector) stateful(groups []*group) {
 	warned := map[string]bool{}
 	for _, g := range groups {
@@ -34,7 +34,8 @@ func (c *Collector) stateful(groups []*group) {
 	}
 }
 
-// changes reports whether a request of the group had several answers with the same status.
+// changes reports whether requests with the same key got answers with the same status but different
+// bodies.
 func (g *group) changes() bool {
 	type answer struct {
 		key    uint32

@@ -11,7 +11,7 @@ import (
 const inMemory = 64 << 20
 
 // store keeps texts, each distinct text once. Texts are numbered from 0 in the order in which they
-// were added; number 0 is the empty text. It belongs to one goroutine.
+// were added; number 0 is the empty text. A store must not be used concurrently.
 type store struct {
 	numbers map[[2]uint64]uint32 // by two hashes
 	seeds   [2]maphash.Seed
@@ -28,7 +28,7 @@ func newStore() *store {
 	return s
 }
 
-// add returns the number of a text.
+// add stores a text, unless it is already stored, and returns its number.
 func (s *store) add(text []byte) uint32 {
 	sum := [2]uint64{maphash.Bytes(s.seeds[0], text), maphash.Bytes(s.seeds[1], text)}
 	if n, known := s.numbers[sum]; known {

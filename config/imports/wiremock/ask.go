@@ -174,8 +174,8 @@ func exampleValue(n *syntax.Node) (value string, present, ok bool) {
 	return value, present, ok
 }
 
-// exampleBody sets a body that patterns accept: a single pattern for a text or for JSON, or any
-// number of plain paths.
+// exampleBody sets a body that the patterns accept, and reports whether it can: for a single
+// pattern for a text or for JSON, or for any number of plain paths.
 func exampleBody(a *draft.Ask, patterns []*syntax.Node) bool {
 	root := map[string]any{}
 	for _, p := range patterns {
@@ -212,7 +212,7 @@ func exampleBody(a *draft.Ask, patterns []*syntax.Node) bool {
 
 var plainPath = regexp.MustCompile(`^\$(\.[A-Za-z_][A-Za-z0-9_]*)+$`)
 
-// exampleMember sets the member that a plain JSON path finds.
+// exampleMember sets the member that a plain JSON path finds, and reports whether it can.
 func exampleMember(root map[string]any, n *syntax.Node) bool {
 	path, value := text(n), "x"
 	if n.Kind == syntax.MapNode {

@@ -268,7 +268,7 @@ func now(d *dialect, c *language.Call, s *language.Scope) (string, error) {
 	return expression, nil
 }
 
-// withDefault returns a value or, if it is empty, a default.
+// withDefault returns the expression of a value with a default.
 func withDefault(d *dialect, c *language.Call, s *language.Scope) (string, error) {
 	otherwise, ok := c.Hash["or"]
 	if !ok {

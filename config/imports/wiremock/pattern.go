@@ -14,7 +14,7 @@ import (
 	"mockserver/config/syntax"
 )
 
-// maxNesting limits how deep patterns are nested.
+// maxNesting limits how deeply patterns are nested.
 const maxNesting = 40
 
 // options are keys of patterns that modify another key and are read with it.
@@ -112,8 +112,8 @@ func special(operand, key string, value, of *syntax.Node, depth int) (condition,
 
 var numbers = map[string]string{"equalToNumber": "=", "greaterThanNumber": ">", "greaterThanEqualNumber": ">=", "lessThanNumber": "<", "lessThanEqualNumber": "<="}
 
-// dateTime returns the condition of a time before, after or at a time in ISO 8601, or relative to
-// now.
+// dateTime returns the condition that an operand is a time before, after or at another time, which
+// is in ISO 8601 or relative to now.
 func dateTime(operand, key, value string, of *syntax.Node) (condition, narrower string, err error) {
 	for _, option := range []string{"truncateExpected", "truncateActual", "actualFormat", "expectedOffset", "applyTruncationLast"} {
 		if get(of, option) != nil {

@@ -72,7 +72,7 @@ func list(n *syntax.Node) []*syntax.Node {
 	return n.Items
 }
 
-// url reads the path, and the query if the URL has one.
+// url reads the path. For the keys url and urlPattern, it also reads the query.
 func (m *made) url(n *syntax.Node) {
 	var condition, narrower string
 	var err error
@@ -113,7 +113,7 @@ func (m *made) literal(path string) {
 	}
 }
 
-// template sets a path with variables: /users/{id}.
+// template sets a path with variables, such as /users/{id}.
 func (m *made) template(template string) {
 	names := map[string]bool{}
 	for _, part := range language.Parts(template) {
@@ -173,7 +173,7 @@ func (m *made) matcher(key string, n *syntax.Node) {
 	}
 }
 
-// host adds the condition of a host, without its port.
+// host adds the condition of a host. The port does not matter.
 func (m *made) host(n *syntax.Node) {
 	expression := ""
 	switch {

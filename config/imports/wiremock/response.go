@@ -28,7 +28,7 @@ var faults = map[string][2]string{
 // to a file.
 const inPlace = 64 << 10
 
-// answer sets the response of a mapping.
+// answer sets the response of a mapping, with its latency, fault and webhooks.
 func (m *made) answer(e *draft.Map) {
 	n := get(m.Node, "response")
 	a := &answer{made: m, node: n, response: &draft.Map{}}

@@ -63,8 +63,8 @@ func (r *reader) enter(e *draft.Map, m *mapping) {
 	}
 }
 
-// delay returns a distribution of delays as a latency, and the differences. fixed is added to the
-// delays, in milliseconds.
+// delay returns a distribution of delays as a latency, and what differs. fixed, in milliseconds, is
+// added to all delays except lognormal ones.
 func delay(n *syntax.Node, fixed float64) (latency *draft.Map, differs string) {
 	milliseconds := func(key string) float64 {
 		f, err := strconv.ParseFloat(text(get(n, key)), 64)

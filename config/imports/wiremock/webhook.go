@@ -107,7 +107,7 @@ func (m *made) webhook(n *syntax.Node) *draft.Map {
 	return hook.Set("sleep-time", m.sleep(get(n, "delay")))
 }
 
-// sleep returns how long a webhook waits.
+// sleep returns how long the server waits before it sends a webhook.
 func (m *made) sleep(n *syntax.Node) string {
 	latency, _ := delay(n, 0)
 	if latency == nil {

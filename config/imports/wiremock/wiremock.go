@@ -125,7 +125,7 @@ func (r *reader) file(s *draft.Source, dirs ...string) error {
 	return nil
 }
 
-// write adds the endpoints of all mappings.
+// write adds the scenarios and endpoints of all mappings.
 func (r *reader) write() {
 	slices.Reverse(r.mappings) // the last one is tried first
 	slices.SortStableFunc(r.mappings, func(a, b *mapping) int { return cmp.Compare(a.priority, b.priority) })

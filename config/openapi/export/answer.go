@@ -14,7 +14,7 @@ import (
 	"mockserver/internal/tags"
 )
 
-// circumstance describes when an endpoint answers, and contains its summary.
+// circumstance describes when an endpoint answers, and contains the summary of the endpoint.
 type circumstance struct{ host, condition, summary string }
 
 func circumstanceOf(e *config.Endpoint) circumstance {
@@ -53,7 +53,8 @@ func (x *exporter) answers(responses *tree.Node, e *config.Endpoint) {
 	ownAnswers(responses, e)
 }
 
-// ownAnswers adds the responses that the server itself sends for an endpoint.
+// ownAnswers adds the responses that the server itself may send for an endpoint, except those whose
+// statuses already have responses.
 func ownAnswers(responses *tree.Node, e *config.Endpoint) {
 	own := func(status int, holds bool, description string) {
 		if code := strconv.Itoa(status); holds && responses.Get(code) == nil {

@@ -75,7 +75,8 @@ func seconds(d time.Duration) string {
 // the request, without filters.
 var placeholder = regexp.MustCompile(`\{\{\s*(json-params|query-params|path-params|header-params)((?:\.[A-Za-z0-9_-]+)+)\s*\}\}`)
 
-// runtimeURL returns a URL with its placeholders replaced by runtime expressions.
+// runtimeURL returns a URL with its placeholders replaced with runtime expressions. It returns
+// false when the URL has placeholders that runtime expressions cannot express.
 func runtimeURL(text string) (url string, ok bool) {
 	url = placeholder.ReplaceAllStringFunc(text, func(found string) string {
 		parts := placeholder.FindStringSubmatch(found)

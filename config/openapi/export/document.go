@@ -35,7 +35,7 @@ type origin struct {
 	ref string
 }
 
-// New returns an empty document.
+// New returns an Export with an empty document.
 func New(title string) *Export {
 	info := tree.NewMap().SetText("title", title).SetText("version", "1.0.0")
 	root := tree.NewMap().SetText("openapi", "3.0.3").Set("info", info).Set("paths", tree.NewMap())
@@ -77,7 +77,8 @@ func prune(doc *tree.Node, base string, served func(method, path string) bool) {
 // itemMethods are the members of a path item that are operations.
 var itemMethods = []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 
-// walk changes the references in an object of another document to references into Root.
+// walk changes the references in an object of another document to references into Root. It converts
+// the schemas in the object if Root has a newer version of OpenAPI.
 func (x *Export) walk(t *tree.Node, of element, doc *tree.Node) {
 	if !t.IsMap() || x.done[t] {
 		return
@@ -166,7 +167,7 @@ func embed(root, t *tree.Node, of element, read func(name string) ([]byte, error
 			}
 			text, err := read(file)
 			if err != nil {
-				continue // Read has reported a warning
+				continue // openapi.Read has reported a warning
 			}
 			value := tree.NewText(string(text))
 			if parsed, err := tree.ParseJSON(text); err == nil && jsonvalue.IsJSON(jsonvalue.BaseType(media)) {
@@ -182,7 +183,8 @@ func embed(root, t *tree.Node, of element, read func(name string) ([]byte, error
 	}
 }
 
-// serverPath does the same as basePath for the servers node of a document.
+// serverPath returns the path of the first server in a servers node, without a trailing slash, as
+// basePath in package openapi does.
 func serverPath(servers *tree.Node) string {
 	if servers.Len() == 0 {
 		return ""
@@ -220,9 +222,9 @@ func Shape(path string) string {
 }
 
 // Item returns the path item for a served path, "/v1/pets/{id}": the item of a document, or a new
-// one at the end. A new item has its own server if the path does not begin with the base path of
-// the document. key is the item's key in paths. item is nil when the path conflicts with a path
-// that the document already has.
+// one at the end. A new item has its own server unless its key can be the path without the base
+// path of the document. key is the item's key in paths. item is nil when the path conflicts with a
+// path that the document already has.
 func (x *Export) Item(path string) (key string, item *tree.Node) {
 	if key, ok := x.paths[Shape(path)]; ok {
 		if x.items[key] == nil {

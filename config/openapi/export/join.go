@@ -8,7 +8,8 @@ import (
 )
 
 // join adds another document to Root: its operations with everything they refer to, its webhooks
-// and its tags. Settings for the whole document are copied into each operation.
+// and its tags. The security requirements of the document are copied into each operation that has
+// none. join returns the paths that have no place in Root.
 func (x *Export) join(doc *tree.Node, base string) (left []string) {
 	if isNewer(doc) && !isNewer(x.Root) {
 		x.Root.Set("openapi", doc.Get("openapi"))
@@ -127,7 +128,7 @@ func isNewer(doc *tree.Node) bool {
 // must point into its own components. The Export takes ownership of the document and changes it.
 // The first document becomes Root; nothing may be declared in Root before. served reports whether
 // an operation is wanted, by its method and its path as requested, "/v1/pets/{id}". Add returns the
-// methods and paths that have no place next to the other documents.
+// paths that have no place next to the other documents.
 func (x *Export) Add(doc *tree.Node, served func(method, path string) bool) (left []string) {
 	base := serverPath(doc.Get("servers"))
 	prune(doc, base, served)

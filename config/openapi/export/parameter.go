@@ -42,7 +42,7 @@ func (x *exporter) parameters(op, item *tree.Node, key string, o *exported) {
 }
 
 // paramType returns the type of a path parameter, counted from the last, if all endpoints use the
-// same type for it.
+// same type for it; "" otherwise.
 func (o *exported) paramType(fromLast int) string {
 	typ := ""
 	for i, e := range o.endpoints {

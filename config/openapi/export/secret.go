@@ -7,8 +7,8 @@ import (
 )
 
 // hideSecrets removes the secrets from the declaration of an endpoint: signature keys, webhook
-// headers with secrets, and users in URLs. Data that is sent to clients stays, because they receive
-// it anyway.
+// headers with secrets, and user information in URLs. Data that is sent to clients stays, because
+// they receive it anyway.
 func hideSecrets(n *tree.Node) {
 	for _, item := range n.List() {
 		hideSecrets(item)
@@ -43,7 +43,7 @@ func hideWebhook(w *tree.Node) {
 	}
 }
 
-// hideUser removes the user from the URL in a member of a map.
+// hideUser removes the user information from the URL in a member of a map.
 func hideUser(n *tree.Node, key string) {
 	if text := n.Get(key).AsText(); text != "" {
 		n.Set(key, tree.NewText(address.WithoutUsers(text)))

@@ -20,7 +20,7 @@ import (
 // specification are written as they were read, except for parts that were replaced by declarations;
 // declared endpoints are added. loader must be the one that loaded the specification, because the
 // files are read again. Secrets are masked. The error is a read error, or it lists the problems of
-// the specification or the operations for which one document has no place.
+// the specification or the paths for which one document has no place.
 func Spec(loader config.Loader, s *config.Spec) (*tree.Node, error) {
 	if err := s.Problems.Err(); err != nil {
 		return nil, err
@@ -182,8 +182,8 @@ func (x *exporter) ownResponses(responses *tree.Node, o *exported) {
 	}
 }
 
-// usualFirst sorts endpoints: those without a condition first, and among these the successful ones
-// first.
+// usualFirst returns the endpoints in another order: those without a condition first, and among
+// these the successful ones first.
 func usualFirst(endpoints []*config.Endpoint) []*config.Endpoint {
 	rank := func(e *config.Endpoint) int {
 		switch {
@@ -314,7 +314,7 @@ func (x *exporter) items() {
 	x.list("x-mockserver-proxies", proxies)
 }
 
-// list sets a key of the document to a list, unless it is empty.
+// list sets a key of the document to a list, unless the list is empty.
 func (x *exporter) list(key string, list *tree.Node) {
 	if list.Len() > 0 {
 		x.Root.Set(key, list)

@@ -251,7 +251,7 @@ func (a *Asked) Template(body []byte, variable func(parameter int) string) strin
 	}))
 }
 
-// replace replaces the members in a body.
+// replace replaces the values of the members in a body with the results of by.
 func (a *Asked) replace(body []byte, by func(m *askedMember, before any) any) []byte {
 	parsed, err := jsonvalue.Parse(body)
 	root, ok := parsed.(*jsonvalue.Object)

@@ -6,7 +6,8 @@ import (
 	"mockserver/config/openapi/invent"
 )
 
-// factsOf returns the facts that are common to a value and the other values of its object.
+// factsOf returns the facts from which a value is invented: those of its object, so that its values
+// agree with each other, or separate facts for a value that need not agree with others.
 func (d *draft) factsOf(a ask) *invent.Facts {
 	if d.beside == nil || a.alone || a.taken != nil {
 		return &invent.Facts{Rand: d.random, Today: d.m.Today, Name: a.name, Wide: d.wide}

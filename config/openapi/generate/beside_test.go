@@ -62,7 +62,7 @@ func object(properties string) string {
 	return fmt.Sprintf(`{"type": "object", "required": %s, "properties": {%s}}`, required, properties)
 }
 
-// freeTexts are properties whose content only the name describes.
+// freeTexts returns properties whose content only the name describes.
 func freeTexts(names ...string) string {
 	for i, name := range names {
 		names[i] = fmt.Sprintf(`%q: {"type": "string"}`, name)
@@ -245,8 +245,7 @@ func TestPeople(t *testing.T) {
 	}
 }
 
-// TestExamplesAreOfOnePerson: values fit the examples of other properties, which fresh bodies
-// ignore.
+// TestExamplesAreOfOnePerson: values fit the examples and defaults of other properties.
 func TestExamplesAreOfOnePerson(t *testing.T) {
 	doc := schemaDocument(t, "3.0.3", `{"S": {"type": "object", "properties": {"email": {"type": "string"}, "fullName": {"type": "string"},
 		"firstName": {"type": "string", "example": "Ada"}, "lastName": {"type": "string", "default": "Lovelace"}, "createdAt": {"type": "string", "example": "Grace"}}}}`)

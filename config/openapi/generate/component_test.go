@@ -156,8 +156,8 @@ func TestReasonsAreTrue(t *testing.T) {
 	}
 }
 
-// TestWriteOnlyAndReadOnly checks that properties for the other direction are left out, even if
-// they are required.
+// TestWriteOnlyAndReadOnly checks that readOnly properties are left out of a request body, even if
+// they are required, and that writeOnly properties are not.
 func TestWriteOnlyAndReadOnly(t *testing.T) {
 	doc, _ := components(t, "direction.yml")
 	m := New(doc, 0, nil)

@@ -149,7 +149,7 @@ func under(ref string) string {
 	return " (" + ref + ")"
 }
 
-// tried generates values with other branches and fewer properties until one fits.
+// tried generates values until one fits, each time with other branches or fewer properties.
 func (d *draft) tried(a ask) (best any, ok bool) {
 	before, first := d.why, ""
 	var g *merged
@@ -346,8 +346,9 @@ func (d *draft) listed(g *merged, a ask) (any, bool) {
 	return nil, null
 }
 
-// kind picks the type of a value: the first type that is listed, or else one suggested by the
-// keywords. Null is the last resort.
+// kind picks the type of a value from the listed types, or else from those that the keywords
+// suggest. The first attempt takes the first listed type, unless the body is fresh. Null is the
+// last resort.
 func (d *draft) kind(g *merged, a ask, attempt int) (kinds, bool) {
 	var possible []kinds
 	for _, k := range g.order {

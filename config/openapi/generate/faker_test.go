@@ -67,8 +67,8 @@ func TestFakersFitWhatIsBeside(t *testing.T) {
 	})
 }
 
-// TestUnusedFakers: an unknown hint causes one warning; a hint whose values the schema does not
-// accept causes none. The value is the same as without the hint.
+// TestUnusedFakers: an unknown hint causes one warning, and the value is the same as without the
+// hint. A hint whose values the schema does not accept causes no warning.
 func TestUnusedFakers(t *testing.T) {
 	for schema, want := range map[string]string{
 		`{"type": "string", "x-faker": "helpers.nonsense"}`:                    "#/components/schemas/S: x-faker of the property x: unknown hint helpers.nonsense; the value is generated without it",

@@ -80,7 +80,7 @@ func fromOpenAPI30(v any) any {
 	return v
 }
 
-// holds fails the test unless a body is JSON that the schema accepts.
+// holds reports whether a body is JSON that the schema accepts. If not, it fails the test.
 func holds(t testing.TB, schema *jsonschema.Schema, body []byte) bool {
 	t.Helper()
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
@@ -160,7 +160,8 @@ type randomSchemas struct {
 
 func (r *randomSchemas) chance(percent int) bool { return r.IntN(100) < percent }
 
-// schema generates a schema of the given depth. It always has a "type".
+// schema generates a schema of the given depth: a schema with a type, a composed schema, or a
+// reference.
 func (r *randomSchemas) schema(depth int) map[string]any {
 	if depth > 0 && r.chance(25) {
 		return r.combined(depth - 1)

@@ -9,8 +9,8 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// Framing reports whether a document has no control over a header, because the media type comes
-// from content and the length from the body.
+// Framing reports whether the server sets a header regardless of the headers that a document
+// declares: the media type comes from content, and the length from the body.
 func Framing(name string) bool {
 	switch textproto.CanonicalMIMEHeaderKey(name) {
 	case "Content-Type", "Content-Length", "Transfer-Encoding", "Connection":
@@ -59,7 +59,7 @@ func (m *Maker) headerContent(h *openapi3.Header, media, at string) (string, boo
 	return oneLine(string(c.Generated())), true
 }
 
-// given reports whether a schema itself provides a value.
+// given reports whether a schema, or the only schema in its allOf, provides a value.
 func (m *Maker) given(s *openapi3.Schema, depth int) bool {
 	if s == nil || depth > deepestSchema {
 		return false

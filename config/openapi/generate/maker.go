@@ -16,7 +16,7 @@ import (
 
 // Maker makes the responses of a document's operations and the bodies of its callbacks. There is
 // one Maker for each document, so that a schema used in many operations is processed once. The
-// document must not change afterwards, because many goroutines make bodies from it while requests
+// document must not change after New, because many goroutines make bodies from it while requests
 // are answered. Responses are made by a single goroutine.
 type Maker struct {
 	doc    *openapi3.T
@@ -60,9 +60,9 @@ type Maker struct {
 
 const (
 	// bodyRoom is the approximate number of values in a body when nothing requires more. An object
-	// distributes it among its properties, and leaves out optional properties when none remains. In
-	// a document with very many operations the limit is lower, so that all bodies together have
-	// about documentRoom values.
+	// distributes the room among its properties, and leaves out optional properties when no room
+	// remains. In a document with very many operations the limit is lower, so that all bodies
+	// together have about documentRoom values.
 	bodyRoom     = 400
 	leastRoom    = 40
 	documentRoom = 400_000

@@ -108,7 +108,8 @@ func lines(v any, before, after string) []byte {
 	return dst
 }
 
-// table writes an array of objects or arrays as CSV. The columns come from the first object.
+// table returns an array of objects or arrays as CSV; false if v is not an array, or an empty one.
+// If the first item is an object, its members are the columns.
 func table(v any) ([]byte, bool) {
 	items, ok := v.([]any)
 	if !ok || len(items) == 0 {
@@ -211,7 +212,8 @@ func (e *encoder) formList(add func(name, value string), name string, items []an
 	}
 }
 
-// parts encodes an object with one part for each property, or for each item of a list.
+// parts encodes an object as a multipart body: with one part for each property, or for each item of
+// a property that is a list. Another value becomes a part named "value".
 func (e *encoder) parts(v any) []byte {
 	var text bytes.Buffer
 	w := multipart.NewWriter(&text)

@@ -46,8 +46,8 @@ func asksMore(s *openapi3.Schema) bool {
 		s.UnevaluatedProperties.Has != nil || s.UnevaluatedProperties.Schema != nil
 }
 
-// only returns an escape that also restricts the types, because a keyword does not apply to other
-// types.
+// only returns an escape that also restricts the types to k, because a keyword does not apply to
+// other types. It returns none when the merged schemas already exclude k.
 func (g *merger) only(k kinds, way escape) []escape {
 	if g.kinds&k == 0 {
 		return nil
@@ -176,8 +176,8 @@ type brokenPart struct {
 	name   string // "" for an item
 }
 
-// breaking returns a schema for objects with the named property, or for lists with an item, that
-// violates what the given schema requires of the property or item. Each schema is built once.
+// breaking returns a schema for objects in which the named property violates what s requires of it,
+// or for lists in which an item does. Each schema is built once.
 func (m *Maker) breaking(s *openapi3.Schema, name string) *openapi3.SchemaRef {
 	key := brokenPart{s, name}
 	if kept, ok := m.breaks.Load(key); ok {

@@ -118,7 +118,7 @@ func (c *inclusion) include(i int) {
 	}
 }
 
-// takeBack keeps only the first selected properties.
+// takeBack removes properties from the selection, except for the given number selected first.
 func (c *inclusion) takeBack(first int) {
 	for _, i := range c.order[first:] {
 		c.in[i] = false
@@ -147,7 +147,8 @@ func (c *inclusion) addRequired() bool {
 	return ok
 }
 
-// addOptional includes a property, unless it depends on one that cannot be included.
+// addOptional includes a property, unless the property or one of its dependencies cannot be
+// included.
 func (c *inclusion) addOptional(i int) {
 	p := c.properties[i]
 	if c.in[i] || c.refuses(p) || p.unnamed || c.leftOut(p) || !c.nameFits(c.merged, p.name) {
@@ -277,8 +278,9 @@ func isMap(g *merged) bool {
 // anyText is the schema for names, which are strings.
 var anyText = &openapi3.SchemaRef{Value: &openapi3.Schema{Type: &openapi3.Types{"string"}}}
 
-// extraName returns a name for an undeclared property. If propertyNames or patternProperties
-// describe names, it returns one of those.
+// extraName returns the nth name for an undeclared property. If propertyNames describes the names,
+// it returns one of these. If patternProperties describes names, at least every second name is one
+// of these.
 func (d *draft) extraName(g *merged, tried distinct, n int) (string, bool) {
 	var names []*openapi3.SchemaRef
 	for _, s := range g.schemas {

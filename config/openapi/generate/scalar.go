@@ -182,7 +182,7 @@ func (t *texts) plain(sort, try int) (string, bool) {
 	return strings.ToUpper(text.Letters(r, max(t.low, min(t.high, 1)))), true
 }
 
-// longer returns words of a total length between low and high.
+// longer returns words with a total length between low and high, or letters if low is 0.
 func longer(r *rand.Rand, low, high int) string {
 	if low == 0 {
 		return text.Letters(r, min(high, 1+r.IntN(text.ReadableLength)))
@@ -251,8 +251,9 @@ func (d *draft) number(g *merged, a ask, whole bool) (any, bool) {
 // are allowed.
 const nextNumbers = 100
 
-// multiple returns a multiple of a step that is not taken yet, with a factor between from and upTo.
-// It is written with the given number of decimals; -1 stands for as many as it needs.
+// multiple returns a multiple of a step, with a factor between from and upTo: if possible, a number
+// that is not taken yet and that the schemas accept. It is written with the given number of
+// decimals; -1 stands for as many as it needs.
 func (d *draft) multiple(g *merged, a ask, from, upTo *big.Int, step *big.Rat, decimals int) json.Number {
 	times := func(n *big.Int) json.Number {
 		x := new(big.Rat).Mul(new(big.Rat).SetInt(n), step)
@@ -285,7 +286,7 @@ func (d *draft) span(name string) (s invent.Span, named bool) {
 }
 
 // stepOf returns the step that a number must be a multiple of. If there is none, it returns the
-// value of the last decimal.
+// value of the last decimal place that usual has.
 func stepOf(g *merged, whole bool, usual invent.Span) *big.Rat {
 	var step *big.Rat
 	if whole {
@@ -338,8 +339,8 @@ func (d *draft) usual(g *merged, usual invent.Span, named bool, step *big.Rat) (
 	return g.low, g.high
 }
 
-// within limits a number to a range, unless the range is empty. It keeps numbers with one bound
-// within 64-bit integers if possible.
+// within limits a number to a range, unless the range is empty. It keeps the range for numbers with
+// a single bound within 64-bit integers if possible.
 func within(low, x, high *big.Rat) *big.Rat {
 	switch {
 	case low.Cmp(high) > 0:

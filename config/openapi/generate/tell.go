@@ -49,7 +49,7 @@ type teller struct {
 }
 
 const (
-	deepestTold = 4  // how deep nested objects are searched
+	deepestTold = 4  // how deeply nested objects are searched
 	mostTold    = 20 // how many violations are listed
 )
 

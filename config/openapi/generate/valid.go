@@ -42,7 +42,8 @@ func (c *validator) mismatch(ref *openapi3.SchemaRef, v any) string {
 	return c.m.values(c.request).Mismatch(ref.Value, v, c.lenient)
 }
 
-// holding returns the schemas within another that apply to the same value.
+// holding returns the schemas within s that apply to the same value v. Of anyOf and oneOf, these
+// are the branches that accept v.
 func (c *validator) holding(s *openapi3.Schema, v any) []*openapi3.SchemaRef {
 	var all []*openapi3.SchemaRef
 	add := func(ref *openapi3.SchemaRef, checked bool) {

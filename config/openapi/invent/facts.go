@@ -148,7 +148,7 @@ func (f *Facts) account(between string) string {
 	return given + between + family
 }
 
-// userName returns the initial and the family name of the person.
+// userName returns the initial of the given name and the family name of the person.
 func (f *Facts) userName() string {
 	f.settle()
 	given, family := folded(f.given), folded(f.family)

@@ -55,8 +55,8 @@ func (f *Facts) Fake(key string, date bool, args *jsonvalue.Object) (any, bool) 
 // faker returns a source of invented data that draws its random numbers from f.Rand.
 func (f *Facts) faker() *gofakeit.Faker { return gofakeit.NewFaker(f.Rand, false) }
 
-// invented returns the value that gofakeit makes under a name. The library panics when a parameter
-// is missing.
+// invented returns the value that gofakeit makes under a name. It returns false for an unknown name
+// and when gofakeit fails; the library panics when a parameter is missing.
 func (f *Facts) invented(key string, args *jsonvalue.Object) (v any, ok bool) {
 	info := gofakeit.GetFuncLookup(key)
 	if info == nil {

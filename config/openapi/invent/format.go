@@ -191,7 +191,7 @@ func fitted(r *rand.Rand, s string, low, high int) string {
 	return s
 }
 
-// Digits returns n digits, none of them 0.
+// Digits returns n random digits, none of them 0, but at most text.LongestText.
 func Digits(r *rand.Rand, n int) string {
 	b := make([]byte, min(n, text.LongestText))
 	for i := range b {

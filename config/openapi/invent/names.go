@@ -9,7 +9,7 @@ import (
 
 // These tables derive a value from the name of a property when the schema does not describe it.
 
-// hinted makes the texts for hints, except for the hints whose texts come from a place.
+// hinted maps hints to functions that make their texts, except for those that a place has.
 var hinted = map[string]func(f *Facts) string{
 	"email":           func(f *Facts) string { return makeEmail(f, 0, 64) },
 	"phone":           func(f *Facts) string { return makePhone(f, 0, 64) },

@@ -33,7 +33,7 @@ var spans = map[string]Span{
 	"port": {1024, 49151, 0},
 }
 
-// SpanOf returns the span for a name, on a day.
+// SpanOf returns the span for a name on a given day, and whether the name has a span of its own.
 func SpanOf(name string, today time.Time) (Span, bool) {
 	split := nameWords(name)
 	if len(split) == 0 {

@@ -33,7 +33,7 @@ func (p *place) language() string {
 	return language
 }
 
-// placeHints are the hints that a place has a value for.
+// placeHints maps the hints that a place has a value for to functions that return the value.
 var placeHints = map[string]func(p *place) string{
 	"city":   func(p *place) string { return p.city },
 	"region": func(p *place) string { return p.region }, "state": func(p *place) string { return p.region },

@@ -18,7 +18,7 @@ import (
 // text they were written with, so no digit is lost.
 
 // Null is an explicit null in a document. In the library, nil means that a value is absent; see
-// anyOf.
+// anyOf in package openapi.
 type Null struct{}
 
 // MarshalJSON writes null.
@@ -294,7 +294,8 @@ func (ns Numbers) Note(f *float64, text string) {
 	}
 }
 
-// DecimalText returns the text of a number whose denominator divides a power of ten.
+// DecimalText returns the text of a number whose denominator divides a power of ten. Any other
+// number is rounded to 17 decimals.
 func DecimalText(r *big.Rat) json.Number {
 	if r.IsInt() {
 		return json.Number(r.Num().String())

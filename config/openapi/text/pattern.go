@@ -108,7 +108,7 @@ func plainPatternError(err error) error {
 	return err
 }
 
-// lookAheads removes the look-aheads from the beginning of a pattern.
+// lookAheads compiles the look-aheads at the beginning of a pattern and returns the rest of it.
 func (p *Pattern) lookAheads(source string) (rest string, err error) {
 	rest, anchored := strings.CutPrefix(source, "^")
 	for strings.HasPrefix(rest, "(?=") || strings.HasPrefix(rest, "(?!") {
@@ -140,7 +140,7 @@ func (p *Pattern) lookAheads(source string) (rest string, err error) {
 	return rest, nil
 }
 
-// groupEnd returns the end of the group that s begins with, or -1 when the group is not closed.
+// groupEnd returns where the group that s begins with is closed, or -1 if it is not closed.
 func groupEnd(s string) int {
 	depth, class := 0, false
 	for i := 0; i < len(s); i++ {

@@ -108,7 +108,8 @@ func (n *Node) Get(path ...string) *Node {
 	return n
 }
 
-// Make returns the map that is a member of n, and creates it when it does not exist.
+// Make returns the map that is a member of n. It creates the map when the member does not exist or
+// is not a map.
 func (n *Node) Make(key string) *Node {
 	if m := n.Get(key); m.IsMap() {
 		return m
@@ -132,7 +133,7 @@ func (n *Node) Append(items ...*Node) *Node {
 }
 
 // Members iterates over the members of a map, in order. For any other node it yields nothing.
-// Changes to the map during the iteration have no effect on it.
+// Changes to the map during the iteration have no effect on the iteration.
 func (n *Node) Members() iter.Seq2[string, *Node] {
 	return func(yield func(string, *Node) bool) {
 		if n == nil {

@@ -122,9 +122,9 @@ func (m *media) readForm(text string, found *findings) any {
 	return object
 }
 
-// formValue reads a property of a form. If no style is declared, it accepts the ways in which
+// formValue reads a property of a form. Whatever style is declared, it accepts the ways in which
 // clients write nested values: NAME[key]=value, JSON, or like a parameter. formValue adds the names
-// of the pairs that it reads to known.
+// of NAME[key] pairs to known.
 func (r *reading) formValue(known map[string]bool) (v any, given bool) {
 	if r.form.has(arrayType | objectType) {
 		for _, p := range r.from.query {
@@ -182,7 +182,8 @@ func (m *media) readParts(boundary string, text []byte, found *findings) (any, e
 	}
 }
 
-// put adds the value of a part. Several parts with the same name become the items of a list.
+// put adds the value of a part. Several parts with the same name become the items of a list if the
+// schema declares a list or does not describe the property.
 func (m *media) put(object map[string]any, part *multipart.Part, content []byte, found *findings) {
 	name := part.FormName()
 	f := m.form.property(name)

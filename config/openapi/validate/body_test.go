@@ -103,7 +103,9 @@ paths:
 
 const asJSON = "\nContent-Type: application/json\n\n"
 
-// parts returns a multipart body. Each part is a header block and its content.
+// parts returns a multipart body after its Content-Type, in the form that sent parses. Each
+// argument is the rest of a part's header after "form-data; ", then "|" and the content of the
+// part.
 func parts(all ...string) string {
 	var b strings.Builder
 	for _, part := range all {
@@ -275,7 +277,8 @@ paths:
 	}
 }
 
-// A request with a great many errors gets a verdict of bounded length that counts the errors.
+// A request with a great many errors gets a verdict of bounded length, which counts further errors
+// only up to a limit.
 func TestCheck_ManyViolations(t *testing.T) {
 	operations, _ := checked(t, bodies)
 	items := strings.Repeat(`"x",`, 5000)
@@ -375,9 +378,9 @@ func TestCheck_AtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// FuzzCheck checks arbitrary requests against operations of every kind. Nothing may panic; a
-// verdict must have a status and violations sorted by pointer, and must be the same the second
-// time.
+// FuzzCheck checks arbitrary requests against operations of every kind. Nothing may panic. A
+// verdict must have a status and violations whose pointers begin with their locations, and must be
+// the same the second time.
 func FuzzCheck(f *testing.F) {
 	var operations []*Checks
 	var schemas map[string]any

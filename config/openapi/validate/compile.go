@@ -128,7 +128,7 @@ func (u *unit) formOf(s *openapi3.Schema) *form {
 }
 
 // parameter compiles a parameter. It returns false for headers that OpenAPI does not treat as
-// parameters, because they have keys of their own.
+// parameters, because they have keys of their own, and, with a warning, for an invalid style.
 func (u *unit) parameter(source *openapi3.Parameter) (parameter, bool) {
 	name := strings.ToLower(source.Name)
 	if source.In == inHeader && (name == "accept" || name == "content-type" || name == "authorization") {

@@ -45,7 +45,7 @@ type forms struct {
 	runs  *runs
 }
 
-// maxNesting limits how deep references and alternatives of a schema are followed.
+// maxNesting limits how deeply references and alternatives of a schema are followed.
 const maxNesting = 16
 
 // of returns the form of a schema.

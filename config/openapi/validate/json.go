@@ -40,7 +40,7 @@ func decodeJSON(text []byte) (any, error) {
 	return nil, fmt.Errorf("is not JSON: %w", err)
 }
 
-// maxDepth limits how deep lists and objects in a JSON text may be nested. Each violation stores
+// maxDepth limits how deeply lists and objects in a JSON text may be nested. Each violation stores
 // its location, so the cost of violations at every level is quadratic in the depth.
 const maxDepth = 256
 

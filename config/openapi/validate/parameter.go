@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Locations of parameters.
+// Locations of parameters and of the body.
 const (
 	inPath   = "path"
 	inQuery  = "query"
@@ -207,8 +207,8 @@ func (r *reading) pathValue(raw string) any {
 	return r.delimited(rest, separator)
 }
 
-// delimited parses a string. If the schema has items or properties, a separator splits the string
-// into these.
+// delimited parses a string. If the schema accepts arrays or objects, the separator splits the
+// string into items or properties.
 func (r *reading) delimited(raw, separator string) any {
 	r.empty = raw == ""
 	f := r.form
@@ -256,7 +256,8 @@ func (r *reading) list(items []string) any {
 	return list
 }
 
-// object parses alternating names and values, or with explode each name with its value.
+// object parses alternating names and values, or NAME=VALUE if the parameter is exploded in a path
+// or a header.
 func (r *reading) object(parts []string) any {
 	object := map[string]any{}
 	if r.explode && r.in != inQuery && r.in != inCookie {

@@ -6,7 +6,7 @@ import "strings"
 type pathTemplate []segmentTemplate
 
 // segmentTemplate is a segment: literal texts, and parameter names between them. There is one more
-// text than there are names. The texts around a single parameter are empty.
+// text than there are names. If a parameter fills the segment, the texts around it are empty.
 type segmentTemplate struct{ texts, names []string }
 
 func parsePath(path string) pathTemplate {

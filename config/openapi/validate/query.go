@@ -79,7 +79,7 @@ type node struct {
 	parts map[string]*node
 }
 
-// maxBrackets limits how deep the brackets of a deepObject may be nested.
+// maxBrackets limits how deeply the brackets of a deepObject may be nested.
 const maxBrackets = 32
 
 // deepObject reads pairs of the form NAME[key]=value, NAME[key][key]=value, NAME[list][]=value and

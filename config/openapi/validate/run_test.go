@@ -40,7 +40,8 @@ const recursive = `{
 	"Leaf": {"type": ["string", "null", "array"], "maxLength": 2, "maxItems": 1, "items": {"$ref": "#/components/schemas/Mixed"}}
 }`
 
-// recursiveForms returns the schemas in the form of operation bodies, by name.
+// recursiveForms returns the forms of the schemas in recursive, each compiled as the schema of a
+// request body, by name.
 func recursiveForms(t *testing.T) map[string]*form {
 	t.Helper()
 	var schemas map[string]any

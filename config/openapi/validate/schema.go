@@ -89,7 +89,7 @@ func (c *schemas) warnOnce(what string) {
 	}
 }
 
-// always returns a schema that accepts every value, or none.
+// always returns a schema that accepts every value if fits is true, and no value otherwise.
 func always(fits bool, location string) *jsonschema.Schema {
 	return &jsonschema.Schema{DraftVersion: draftVersion, Bool: &fits, Location: location}
 }
@@ -414,7 +414,8 @@ func (c *schemas) combined(out *jsonschema.Schema, s *openapi3.Schema) {
 
 // discriminate compiles alternatives with a discriminator: a property names the alternative that
 // applies. Errors can then say why that alternative does not fit, whereas the plain keyword only
-// says that none fits. It returns false when an alternative has no name, and for generated values.
+// says that none fits. It returns false without a discriminator, when an alternative has no name,
+// and for generated values.
 func (c *schemas) discriminate(out *jsonschema.Schema, list openapi3.SchemaRefs, d *openapi3.Discriminator) bool {
 	if c.use != received || len(list) == 0 || d == nil || d.PropertyName == "" || slices.ContainsFunc(list, func(r *openapi3.SchemaRef) bool { return r.Ref == "" }) {
 		return false

@@ -92,7 +92,7 @@ func (c *Compiler) security(op *openapi3.Operation, pointer string) []alternativ
 }
 
 // credential returns the credential that a security scheme requires. It returns false when the
-// credential is not visible in a request.
+// credential is not visible in a request or the scheme is not declared.
 func (c *Compiler) credential(name, pointer string) (credential, bool) {
 	var scheme *openapi3.SecurityScheme
 	if components := c.doc.Components; components != nil && components.SecuritySchemes[name] != nil {

@@ -71,8 +71,9 @@ func (f *findings) add(status int, in, pointer, message string) {
 	f.list = append(f.list, Violation{In: in, Pointer: pointer, Message: message, status: status})
 }
 
-// verdict sorts the findings: by the parts of a request in their usual order, then by pointer, so
-// that the same request always gets the same verdict.
+// verdict returns the findings as a verdict; nil when there are none. They are sorted by the parts
+// of a request in their usual order, then by pointer, so that the same request always gets the same
+// verdict.
 func (f *findings) verdict() *Verdict {
 	if len(f.list) == 0 {
 		return nil

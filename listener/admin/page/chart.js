@@ -51,7 +51,7 @@ export class Chart {
   }
 
   // paint draws the values and the axis, whose marks go from 0 to the next round number. places are
-  // the positions of the values, as fractions of the width. far is the length of a gap, likewise.
+  // the positions of the values, and far is the length of a gap, all as fractions of the width.
   paint(values, most, places, far) {
     const { clientWidth: width, clientHeight: height } = this.canvas;
     if (width === 0 || height === 0) return;

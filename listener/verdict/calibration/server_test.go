@@ -197,8 +197,8 @@ func (s *server) stops(each, length time.Duration) func(end <-chan struct{}) {
 // rest waits for a duration; conditions are built from such waits.
 func rest(d time.Duration) { <-time.NewTimer(d).C }
 
-// hogs runs n programs, each of which uses a CPU, for while in each period, or all the time if
-// period is 0.
+// hogs runs n programs, each of which uses a CPU: for the duration while in each period, or all the
+// time if period is 0.
 func hogs(t *testing.T, n int, cpus string, while, period time.Duration) func(end <-chan struct{}) {
 	return func(end <-chan struct{}) {
 		var all []*exec.Cmd
