@@ -33,7 +33,7 @@ func (s *Server) change(a *answer, c *call) *answer {
 			if a = s.chooseAnew(drawn, c); a == nil {
 				return nil
 			}
-			a.let(c)
+			c.values = a.lets.Make(c.values, &c.Request)
 		case failed.Else >= 0:
 			s.write(&a.elses[failed.Else], c)
 			return nil

@@ -69,9 +69,10 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 	table, shadowed := matcher.Compile(routes)
 	sn.table, sn.index = table, nearest.New(routes)
 	sn.fix(routes)
+	calm := !slices.ContainsFunc(sn.answers, func(a answer) bool { return a.may((*answer).isSlow) })
 	for i := range sn.answers {
 		a := &sn.answers[i]
-		a.direct = a.isDirect()
+		a.direct = a.isDirect(calm)
 		a.template = a.template.In(a.program[:])
 		a.prepareBlock()
 		a.brief = a.source == nil && a.proxy == nil && len(a.hooks)+len(a.lets) == 0 && a.changes == nil && a.resource == nil && a.template.IsBrief()
@@ -99,7 +100,7 @@ func (c *compiler) close() {
 func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, syntax.Problems) {
 	pattern, problems := matcher.Path(e)
 	scope := &renderer.Scope{Params: pattern.Params(), Env: c.env, Counters: c.counters}
-	scope.Later = laterNames(e)
+	scope.Later = data.LaterNames(e)
 	access, wrong := c.data.Compile(e, scope)
 	problems = append(problems, wrong...)
 	var resource *data.Operation
@@ -125,7 +126,7 @@ func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, syntax.P
 		scope.Shared = c.sharedNumbers
 	}
 	access.Names(scope)
-	lets, wrong := c.lets(e, scope)
+	lets, wrong := data.CompileLets(e, scope)
 	problems = append(problems, wrong...)
 	a, wrong := c.answer(e, scope)
 	problems = append(problems, wrong...)

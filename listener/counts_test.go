@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -221,5 +222,31 @@ func TestBusiest_AnEndpointThatWasAwayIsANewOne(t *testing.T) {
 	busiest := record.Busiest(&before, &after, 0)
 	if len(busiest) != 1 || busiest[0].Requests != 5 || busiest[0].Statuses[200] != 5 || busiest[0].Service.Count != 5 {
 		t.Errorf("got %+v, want the 5 requests since it is back", busiest)
+	}
+}
+
+// A client that resets its connection before it has its answer counts once.
+func TestCounts_OfClientsThatReset(t *testing.T) {
+	server := listenertest.Start(t, config.Parse("a.yml", []byte("- endpoint: {path: /a, response: {body: text}}\n")), listener.Options{Record: &record.Options{}})
+	const clients = 300
+	for range clients {
+		conn, err := net.Dial("tcp", server.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = io.WriteString(conn, toGet("/a")); err == nil {
+			err = conn.(*net.TCPConn).SetLinger(0)
+		}
+		if err = errors.Join(err, conn.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var c record.Counts
+	until(t, "all connections are closed", func() bool {
+		c = server.Counts()
+		return c.Connections == 0 && c.InFlight == 0
+	})
+	if n := c.Endpoints[0].Requests; c.Malformed.Requests != 0 || n > clients {
+		t.Errorf("%d requests and %d malformed ones are counted, of %d", n, c.Malformed.Requests, clients)
 	}
 }

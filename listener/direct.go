@@ -13,10 +13,31 @@ import (
 // parse again what package wire has parsed: see wire.Plain. Reply.AppendHead writes the head of the
 // reply, producing the same bytes as fasthttp.
 
-// isDirect reports whether an answer is made immediately and has only headers that Reply.AppendHead
-// handles.
-func (a *answer) isDirect() bool {
-	return !a.disturbed && !a.hasSpecial() && !a.waits && a.proxy == nil && (a.source == nil || !a.source.IsRemote()) && a.status >= 200 && a.status < 1000
+// isDirect reports whether an answer, and any other answer that a change may lead to, is made
+// immediately and has only headers that Reply.AppendHead handles. calm means that this holds for all
+// answers of the snapshot: if rows change meanwhile, the endpoint is chosen again.
+func (a *answer) isDirect(calm bool) bool {
+	return !a.disturbed && !a.may((*answer).isSlow) && (a.changes == nil || calm)
+}
+
+// isSlow reports whether an answer may wait, or has headers that Reply.AppendHead does not handle.
+func (a *answer) isSlow() bool {
+	return a.waits || a.proxy != nil || a.source != nil && a.source.IsRemote() || a.hasSpecial() || a.status != 0 && (a.status < 200 || a.status >= 1000)
+}
+
+// may reports whether a condition holds for the answer, or for one that may be sent instead of it.
+func (a *answer) may(is func(*answer) bool) bool {
+	for i := range a.outcomes {
+		if a.outcomes[i].may(is) {
+			return true
+		}
+	}
+	for i := range a.elses {
+		if is(&a.elses[i]) {
+			return true
+		}
+	}
+	return is(a)
 }
 
 // headRoom is the space reserved for the head in front of a rendered body.

@@ -47,11 +47,12 @@ func (s *Server) newHTTP(readBuffer int) *fasthttp.Server {
 func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	c := receive(ctx)
 	s.serve(c)
-	if c.reply.Passed == nil || !s.sendPassed(c, ctx) {
+	sent := c.reply.Passed != nil && s.sendPassed(c, ctx) // its head says whether the connection closes
+	if !sent {
 		c.encode(ctx)
 	}
 	ctx.Request.ReleaseBody(keptBody)
-	if (s.stopping.Load() || c.isOld()) && c.reply.Status != fasthttp.StatusSwitchingProtocols {
+	if !sent && (s.stopping.Load() || c.isOld()) && c.reply.Status != fasthttp.StatusSwitchingProtocols {
 		ctx.SetConnectionClose()
 	}
 	c.release()

@@ -93,8 +93,7 @@ func (c *compiler) proxy(e *config.Endpoint, scope *renderer.Scope) (*proxy, syn
 
 // proxies reports whether requests to the endpoint may be passed on.
 func (a *answer) proxies() bool {
-	return a.proxy != nil || slices.ContainsFunc(a.outcomes, func(o answer) bool { return o.proxy != nil }) ||
-		slices.ContainsFunc(a.elses, func(o answer) bool { return o.proxy != nil })
+	return a.may(func(o *answer) bool { return o.proxy != nil })
 }
 
 // takes reports whether a request is passed on without looking up the answer's own content.

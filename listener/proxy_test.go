@@ -1,6 +1,8 @@
 package listener_test
 
 import (
+	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -212,5 +215,99 @@ func TestProxy_NothingIsSmuggled(t *testing.T) {
 				t.Errorf("%s: the upstream sees %q", name, request)
 			}
 		}
+	}
+}
+
+// An answer that is passed on only because a change is not possible is passed on as any other: all of
+// its body, and while other requests wait for the upstream.
+func TestProxy_InsteadOfAChange(t *testing.T) {
+	body := strings.Repeat("0123456789", 20_000)
+	reached, release := make(chan struct{}, 10), make(chan struct{})
+	real := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		reached <- struct{}{}
+		<-release
+		_ = http.NewResponseController(w).Flush() // so that the body is chunked
+		_, _ = io.WriteString(w, body)
+	}))
+	t.Cleanup(real.Close)
+	spec := config.Parse("a.yml", fmt.Appendf(nil, `
+- upstream: {name: real, url: %q, connections: 1}
+- data: {name: orders, rows: [{id: 1}]}
+- endpoint: {path: "/orders/:id", do: [{merge: {in: orders, key: path-params.id, set: {n: 1}, else: {proxy: real}}}], response: {body: own}}
+`, real.URL))
+	if err := spec.Problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	server := listenertest.Start(t, spec, listener.Options{})
+	got := make(chan string, 2)
+	for range cap(got) { // the second one waits for the connection of the first
+		conn, err := net.Dial("tcp", server.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		go func() {
+			_, _ = io.WriteString(conn, "GET /orders/7 HTTP/1.1\r\nHost: a\r\n\r\n") // reading fails too
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				got <- err.Error()
+				return
+			}
+			text, err := io.ReadAll(resp.Body)
+			got <- fmt.Sprint(string(text), err, resp.Header.Values("Date")[1:])
+		}()
+	}
+	<-reached
+	if resp, text := ask(t, "GET", server.URL()+"/orders/1", ""); resp.StatusCode != 200 || text != "own" {
+		t.Errorf("the declared answer: %d %q", resp.StatusCode, text)
+	}
+	close(release)
+	for range cap(got) {
+		if text := <-got; text != body+"<nil> []" {
+			t.Errorf("got %d bytes that end with %q", len(text), text[max(0, len(text)-100):])
+		}
+	}
+}
+
+// If the server begins to stop while an answer is passed on that did not announce the end of the
+// connection, the next request is still answered, and its answer announces the end.
+func TestProxy_TheServerStopsWhileAnAnswerArrives(t *testing.T) {
+	reached, release := make(chan struct{}), make(chan struct{})
+	server := proxied(t, "", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "begin ")
+		if r.URL.Path == "/first" {
+			_ = http.NewResponseController(w).Flush()
+			close(reached)
+			<-release
+		}
+		_, _ = io.WriteString(w, "end")
+	})
+	conn := dial(t, server, toGet("/first")+toGet("/second"))
+	<-reached
+	in := bufio.NewReader(conn)
+	first, err := http.ReadResponse(in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- server.Shutdown(context.Background()) }()
+	for !errors.Is(server.Apply(server.Spec()), listener.ErrStopped) { // until the server has begun to stop
+		runtime.Gosched()
+	}
+	close(release)
+	for i, resp := range []*http.Response{first, nil} {
+		if resp == nil {
+			if resp, err = http.ReadResponse(in, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text, err := io.ReadAll(resp.Body)
+		if string(text) != "begin end" || err != nil || resp.Close != (i == 1) {
+			t.Errorf("answer %d: %q, %v, closes %v", i+1, text, err, resp.Close)
+		}
+	}
+	_ = conn.Close()
+	if err := <-stopped; err != nil {
+		t.Error(err)
 	}
 }

@@ -168,7 +168,7 @@ func (s *Server) finish(c *call) {
 // client has left, or if the reply is an error or the answer declared for a change that is not
 // possible.
 func (s *Server) respond(a *answer, c *call) *answer {
-	a.let(c)
+	c.values = a.lets.Make(c.values, &c.Request)
 	if a.changes != nil {
 		if a = s.change(a, c); a == nil {
 			return nil

@@ -60,7 +60,7 @@ type answer struct {
 	access    *data.Access     // the rows that the endpoint names; nil for none
 	changes   *data.Changes    // the changes to make; nil for none
 	elses     []answer         // the answers to send when a change is not possible, by change
-	lets      []let            // values that are made once for each request
+	lets      data.Lets        // values that are made once for each request
 	resource  *data.Operation  // the operation of a resource that makes the reply; nil for none
 	declared  int              // the declared status; 0 for none
 	block     []byte           // its header block in HTTP/2, without Date; nil if it is not always the same

@@ -29,7 +29,7 @@ func (u *Upstream) Do(x *Exchange, a *Asked) (err error) {
 	begun := time.Now()
 	x.deadline = u.deadline(begun)
 	if x.out, err = u.appendHead(x.out[:0], a); err != nil {
-		x.end(nil)
+		x.end()
 		return err
 	}
 	x.head = len(x.out)
@@ -38,9 +38,10 @@ func (u *Upstream) Do(x *Exchange, a *Asked) (err error) {
 		x.Waited = time.Since(begun)
 	}
 	if err != nil {
-		x.end(nil)
+		x.end()
 		return err
 	}
+	x.placed = true
 	if err = x.ask(a, begun.Add(x.Waited)); err == nil {
 		x.keepHead()
 		err = x.readWhole(a.Room, a.Most)
@@ -48,7 +49,7 @@ func (u *Upstream) Do(x *Exchange, a *Asked) (err error) {
 	if err != nil {
 		x.closes = true
 		err = x.cause(err)
-		x.end(&u.places)
+		x.end()
 		return err
 	}
 	if x.Whole {

@@ -38,6 +38,7 @@ type Exchange struct {
 	UnderWay  int64         // requests at the upstream when this one began, including this one
 
 	upstream *Upstream
+	placed   bool // it has a place at the upstream
 	conn     *client.Conn
 	asks     bool      // conn.Ask sends the request; otherwise deadlines are set on conn
 	from     io.Reader // conn, except in tests
@@ -138,7 +139,7 @@ func (x *Exchange) Close() {
 		return
 	}
 	x.closes = x.closes || !x.Whole && !x.over() || x.r < x.w
-	x.end(&x.upstream.places)
+	x.end()
 }
 
 // over reports whether the body was read completely.
@@ -146,8 +147,8 @@ func (x *Exchange) over() bool {
 	return x.framing == noBody || x.framing == sized && x.left == 0 || x.framing == chunked && x.ended
 }
 
-// end releases the connection and, unless p is nil, the place.
-func (x *Exchange) end(p *places) {
+// end releases the connection and the place, if the exchange has them.
+func (x *Exchange) end() {
 	u := x.upstream
 	x.upstream = nil
 	writes := false
@@ -170,8 +171,9 @@ func (x *Exchange) end(p *places) {
 		<-x.writing // the body belongs to the request
 	}
 	x.conn, x.writing = nil, nil
-	if p != nil {
-		p.leave()
+	if x.placed {
+		x.placed = false
+		u.places.leave()
 	}
 	u.UnderWay.Add(-1)
 }

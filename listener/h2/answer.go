@@ -2,18 +2,25 @@ package h2
 
 import "golang.org/x/net/http2"
 
-// complete answers a request that has arrived completely, unless it was refused before.
-func (c *conn) complete(s *Stream) error {
+// received notes that a request has arrived completely, and answers it, unless it was refused before:
+// then only its response is still to be sent, and the stream may be recycled as soon as that is done.
+func (c *conn) received(id uint32) error {
 	c.mu.Lock()
-	refused := s.answered
-	if refused { // only the response is still to be sent
-		s.received = true
-		c.starve(s, false)
-	}
-	c.mu.Unlock()
-	if refused {
+	s := c.streams[id]
+	if s == nil || s.answered {
+		if s != nil {
+			s.received = true
+			c.starve(s, false)
+		}
+		c.mu.Unlock()
 		return nil
 	}
+	c.mu.Unlock()
+	return c.complete(s)
+}
+
+// complete answers a request that has arrived completely and was not refused.
+func (c *conn) complete(s *Stream) error {
 	if n := s.request.length; n >= 0 && n != len(s.Body) {
 		return streamError(s.id, http2.ErrCodeProtocol)
 	}

@@ -57,7 +57,7 @@ type conn struct {
 // block is a header block that is being received, maybe in several frames.
 type block struct {
 	stream *Stream // nil for none
-	known  bool    // the stream is open already, and these are its trailers
+	known  *Stream // the open stream whose trailers these are; nil for none
 	end    bool    // the request ends with it
 	refuse bool    // the stream is not served
 	size   int     // of the frames so far

@@ -53,20 +53,21 @@ func (c *conn) takeHeaders(f *http2.HeadersFrame) error {
 	}
 	c.mu.Lock()
 	known := c.streams[id]
+	received := known != nil && known.received            // read now: it may be answered and recycled at any time
 	open := max(len(c.streams)+len(c.written), c.serving) // most streams that are being served are also in c.streams
 	late := c.final || c.isCrowded()
 	c.mu.Unlock()
 	b := &c.block
 	*b = block{begun: c.source.now, end: f.StreamEnded()}
 	switch {
-	case known != nil && known.received:
+	case received:
 		return closedError
+	case known != nil && !b.end:
+		return protocolError
 	case known != nil:
-		b.stream, b.known = known, true
-		known.request.trailing = true
-		if !b.end {
-			return protocolError
-		}
+		b.known = known
+		b.stream = newStream(c, id, c.source.now) // for the trailers alone
+		b.stream.request.begin(true)
 	case id <= c.last:
 		if wasOpen, ours := c.old.find(id); wasOpen && !ours {
 			return closedError
@@ -104,10 +105,13 @@ func (c *conn) takeBlock(part []byte, ended bool) error {
 	c.decoder.SetEmitEnabled(true)
 	s := done.stream
 	switch {
-	case done.known && (s.request.wrong != "" || s.request.tooLarge):
-		return streamError(s.id, http2.ErrCodeProtocol)
-	case done.known:
-		return c.complete(s)
+	case done.known != nil:
+		id, bad := s.id, s.request.wrong != "" || s.request.tooLarge
+		s.recycle()
+		if bad {
+			return streamError(id, http2.ErrCodeProtocol)
+		}
+		return c.received(id)
 	case done.refuse:
 		c.mu.Lock()
 		known, _ := c.old.find(s.id)
@@ -162,7 +166,9 @@ func (c *conn) open(s *Stream, ended bool) error {
 		return c.complete(s)
 	case s.request.expects:
 		c.mu.Lock()
-		c.out = appendHeaders(c.out, s.id, appendBytes([]byte{8}, []byte("100")), false)
+		if !c.over {
+			c.headers(s.id, appendBytes([]byte{8}, []byte("100")), false)
+		}
 		c.mu.Unlock()
 	}
 	return nil
@@ -184,7 +190,7 @@ func (c *conn) takeData(f *http2.DataFrame) error {
 	case s == nil:
 		return err
 	case refused && f.StreamEnded():
-		return c.complete(s)
+		return c.received(id)
 	case refused:
 		return nil
 	case s.request.length >= 0 && len(s.Body)+len(data) > s.request.length:

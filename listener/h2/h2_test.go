@@ -325,7 +325,7 @@ func TestNoDynamicTable(t *testing.T) {
 	c := s.dial(t)
 	c.ReadMetaHeaders = nil
 	c.begin(http2.Setting{ID: http2.SettingHeaderTableSize, Val: 0})
-	c.get(1, "/")
+	c.open(1, false, "content-length", "1", "expect", "100-continue") // its first block is that of the interim response
 	for {
 		f, err := c.next()
 		if err != nil {

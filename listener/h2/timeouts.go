@@ -92,7 +92,7 @@ func (c *conn) stalled(now time.Time) (late []*Stream) {
 	defer c.mu.Unlock()
 	for _, s := range c.streams {
 		switch {
-		case !s.received && s != c.block.stream && !s.answered && isLate(now, s.begun, s.arrived, len(s.Body)):
+		case !s.received && s != c.block.known && !s.answered && isLate(now, s.begun, s.arrived, len(s.Body)):
 			late = append(late, s)
 		case !s.answerBegun.IsZero() && s.sent < s.allowed && isLate(now, s.answerBegun, s.progress, s.sent):
 			c.reset(s, http2.ErrCodeCancel)

@@ -16,12 +16,8 @@ func (c *conn) respond(s *Stream, block []byte) {
 		c.abandon(s)
 		return
 	}
-	if c.shrink {
-		c.shrink = false
-		block = append([]byte{0x20}, block...) // dynamic table size 0, RFC 7541 section 6.3
-	}
 	whole := len(s.body) == 0 && s.ending == endsWhole
-	c.out = appendHeaders(c.out, s.id, block, whole)
+	c.headers(s.id, block, whole)
 	if whole {
 		c.finish(s)
 		return
@@ -33,6 +29,15 @@ func (c *conn) respond(s *Stream, block []byte) {
 		s.progress = s.answerBegun
 		c.enqueue(s)
 	}
+}
+
+// headers adds a header block to the write buffer.
+func (c *conn) headers(stream uint32, block []byte, end bool) {
+	if c.shrink {
+		c.shrink = false
+		block = append([]byte{0x20}, block...) // dynamic table size 0, RFC 7541 section 6.3
+	}
+	c.out = appendHeaders(c.out, stream, block, end)
 }
 
 // enqueue adds a stream to the queue of streams with something to send, if it has something to

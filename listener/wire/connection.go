@@ -263,6 +263,8 @@ func (c *Connection) IsInBody() bool { return c.at.kind == inBody }
 // always pass on, or else err.
 func (c *Connection) Cause(err error) error {
 	switch {
+	case c.unwritten:
+		return net.ErrClosed // the client is gone, and its last request was counted
 	case c.told:
 		return c.over
 	case c.failed != nil:

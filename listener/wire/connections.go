@@ -228,15 +228,29 @@ func (c *Connections) Hurry() {
 // received its last response.
 func (c *Connections) moment() time.Duration { return max(lastMoment, c.patience) }
 
+// closeTime is how long CloseAll waits for connections to close.
+const closeTime = time.Second
+
 // CloseAll closes every connection, including those that are still being accepted, and returns
-// those that were open.
+// those that were open. A connection that answers a request within a read closes after that: CloseAll
+// does not wait longer than closeTime for it.
 func (c *Connections) CloseAll() []*Connection {
 	c.mu.Lock()
 	c.cut = true
 	c.mu.Unlock()
 	all := c.all()
+	var closing sync.WaitGroup
 	for _, conn := range all {
-		_ = conn.CloseNow() // it is closed either way
+		closing.Go(func() { _ = conn.CloseNow() }) // it is closed either way
+	}
+	closed := make(chan struct{})
+	go func() {
+		closing.Wait()
+		close(closed)
+	}()
+	select {
+	case <-closed:
+	case <-time.After(closeTime):
 	}
 	return all
 }

@@ -1,4 +1,4 @@
-package listener
+package data
 
 import (
 	"fmt"
@@ -7,17 +7,20 @@ import (
 	"mockserver/config"
 	"mockserver/config/syntax"
 	"mockserver/internal/json"
+	"mockserver/matcher"
 	"mockserver/renderer"
 )
 
-// let is a value that an endpoint makes once for each request, under a name.
+// Lets are the values that an endpoint makes once for each request, each under a name.
+type Lets []let
+
 type let struct {
 	at   int // the position of the name among the endpoint's names
 	made *renderer.Made
 }
 
-// lets compiles the values of an endpoint, and adds their names to the scope.
-func (c *compiler) lets(e *config.Endpoint, scope *renderer.Scope) (all []let, problems syntax.Problems) {
+// CompileLets compiles the values of an endpoint, and adds their names to the scope.
+func CompileLets(e *config.Endpoint, scope *renderer.Scope) (all Lets, problems syntax.Problems) {
 	scope.Rows = slices.Clip(scope.Rows)
 	for i := range e.Let {
 		s := &e.Let[i]
@@ -41,8 +44,8 @@ func (c *compiler) lets(e *config.Endpoint, scope *renderer.Scope) (all []let, p
 	return all, problems
 }
 
-// laterNames returns the names that have values only once the endpoint is chosen.
-func laterNames(e *config.Endpoint) []string {
+// LaterNames returns the names that have values only once the endpoint is chosen.
+func LaterNames(e *config.Endpoint) []string {
 	names := namesOf(e.Let)
 	changes := [][]config.Do{e.Do}
 	for i := range e.Responses {
@@ -66,16 +69,16 @@ func namesOf(all []config.Setting) []string {
 	return names
 }
 
-// let makes the values of an answer.
-func (a *answer) let(c *call) {
-	r := &c.Request
-	for i := range a.lets {
-		l := &a.lets[i]
-		for len(r.Rows) <= l.at {
+// Make makes the values for a request, and appends their texts to a buffer, which it returns. The values
+// are valid as long as the buffer is.
+func (l Lets) Make(texts []byte, r *matcher.Request) []byte {
+	for i := range l {
+		for len(r.Rows) <= l[i].at {
 			r.Rows = append(r.Rows, json.Value{})
 		}
-		start := len(c.values)
-		c.values = l.made.Append(c.values, r)
-		r.Rows[l.at] = json.Parse(c.values[start:len(c.values):len(c.values)])
+		start := len(texts)
+		texts = l[i].made.Append(texts, r)
+		r.Rows[l[i].at] = json.Parse(texts[start:len(texts):len(texts)])
 	}
+	return texts
 }
