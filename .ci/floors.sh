@@ -128,6 +128,7 @@ mockserver/listener/admin -> mockserver/config/settings
 mockserver/listener/admin -> mockserver/config/syntax
 mockserver/listener/admin -> mockserver/dispatcher
 mockserver/listener/admin -> mockserver/listener
+mockserver/listener/admin -> mockserver/listener/admin/schema
 mockserver/listener/admin -> mockserver/listener/certs
 mockserver/listener/admin -> mockserver/listener/data
 mockserver/listener/admin -> mockserver/listener/fleet

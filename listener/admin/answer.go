@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"mockserver/config/syntax"
+	"mockserver/listener/admin/schema"
 )
 
 // failure is an error response, in the same form as the error responses of the server itself.
@@ -107,8 +108,8 @@ func faultOf(err error) string {
 // keysOf lists the keys of a struct.
 func keysOf(into any) string {
 	var keys []string
-	for _, f := range jsonFields(reflect.TypeOf(into).Elem()) {
-		keys = append(keys, f.name)
+	for _, f := range schema.Fields(reflect.TypeOf(into).Elem()) {
+		keys = append(keys, f.Name)
 	}
 	return strings.Join(keys, ", ")
 }

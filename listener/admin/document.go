@@ -2,15 +2,12 @@ package admin
 
 import (
 	"cmp"
-	"encoding/json"
 	"net/http"
-	"reflect"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 
-	"mockserver/internal/histogram"
+	"mockserver/listener/admin/schema"
 )
 
 // Paths at which the API describes itself, as a list and as an OpenAPI document.
@@ -52,13 +49,13 @@ type object = map[string]any
 // document builds the OpenAPI document from the table of requests. Schemas are derived from the
 // types that are encoded, so the document contains every field of the responses.
 func (a *Admin) document() object {
-	s := schemas{}
+	s := schema.Set{}
 	paths := map[string]object{}
 	for _, row := range a.table() {
 		if paths[row.path] == nil {
 			paths[row.path] = object{}
 		}
-		paths[row.path][strings.ToLower(row.method)] = s.operation(&row)
+		paths[row.path][strings.ToLower(row.method)] = operation(s, &row)
 	}
 	return object{
 		"openapi": "3.1.0",
@@ -74,11 +71,8 @@ func (a *Admin) document() object {
 	}
 }
 
-// schemas contains the schemas of types, keyed by their names in the document.
-type schemas map[string]any
-
 // operation describes one request.
-func (s schemas) operation(row *route) object {
+func operation(s schema.Set, row *route) object {
 	parameters := []object{}
 	for _, part := range strings.Split(row.path, "/") {
 		if name, ok := strings.CutPrefix(part, "{"); ok {
@@ -88,11 +82,11 @@ func (s schemas) operation(row *route) object {
 	for _, p := range row.query {
 		parameters = append(parameters, object{"name": p.name, "in": "query", "description": p.what, "schema": object{"type": p.kind}})
 	}
-	answers := object{"default": object{"description": "an error", "content": s.contents([]any{failure{}})}}
+	answers := object{"default": object{"description": "an error", "content": s.Contents([]any{failure{}})}}
 	for status, values := range row.answers {
 		one := object{"description": http.StatusText(status)}
 		if len(values) > 0 {
-			one["content"] = s.contents(values)
+			one["content"] = s.Contents(values)
 		}
 		answers[strconv.Itoa(status)] = one
 	}
@@ -101,8 +95,8 @@ func (s schemas) operation(row *route) object {
 		o["parameters"] = parameters
 	}
 	if len(row.takes) > 0 {
-		o["requestBody"] = object{"content": s.contents(row.takes)}
-		s.close(row.takes)
+		o["requestBody"] = object{"content": s.Contents(row.takes)}
+		s.Close(row.takes)
 	}
 	if row.asks == withToken {
 		o["security"] = []object{{"token": []string{}}, {}}
@@ -121,92 +115,4 @@ func operationID(row *route) string {
 		id += strings.ToUpper(word[:1]) + word[1:]
 	}
 	return id
-}
-
-// contents describes bodies. A string is the name of a media type; any other value stands for a
-// JSON body of its type.
-func (s schemas) contents(values []any) object {
-	contents := object{}
-	for _, value := range values {
-		if media, ok := value.(string); ok {
-			contents[media] = object{}
-		} else {
-			contents["application/json"] = object{"schema": s.of(reflect.TypeOf(value))}
-		}
-	}
-	return contents
-}
-
-// of returns the schema of a type. For a struct that is encoded as an object, this is a reference
-// to a schema in s, which of adds if it is missing.
-func (s schemas) of(t reflect.Type) object {
-	switch {
-	case t == reflect.TypeFor[time.Time]():
-		return object{"type": "string", "format": "date-time"}
-	case t == reflect.TypeFor[histogram.Snapshot]():
-		return object{"type": "string", "contentEncoding": "base64"}
-	case t.Kind() == reflect.Struct:
-		name := schemaName(t)
-		if _, done := s[name]; !done {
-			s[name] = nil // a type may contain itself
-			s[name] = s.ofStruct(t)
-		}
-		return object{"$ref": "#/components/schemas/" + name}
-	case t == reflect.TypeFor[json.RawMessage](): // a row, whatever is in it
-		return object{"type": "object"}
-	case t.Kind() == reflect.Slice:
-		return object{"type": "array", "items": s.of(t.Elem())}
-	case t.Kind() == reflect.Array:
-		return object{"type": "array", "items": s.of(t.Elem()), "minItems": t.Len(), "maxItems": t.Len()}
-	case t.Kind() == reflect.Map:
-		return object{"type": "object", "additionalProperties": s.of(t.Elem())}
-	case t.Kind() == reflect.Pointer:
-		return s.of(t.Elem())
-	case t.Kind() == reflect.Interface:
-		return object{}
-	case t.Kind() == reflect.Bool:
-		return object{"type": "boolean"}
-	case t.Kind() == reflect.String:
-		return object{"type": "string"}
-	case t.Kind() == reflect.Float64:
-		return object{"type": "number"}
-	}
-	return object{"type": "integer"}
-}
-
-// close forbids unknown fields at the top level of request bodies; the server refuses them
-// everywhere. Later versions may add fields to responses.
-func (s schemas) close(bodies []any) {
-	for _, body := range bodies {
-		if t := reflect.TypeOf(body); t.Kind() == reflect.Struct {
-			s[schemaName(t)].(object)["additionalProperties"] = false
-		}
-	}
-}
-
-// ofStruct returns the schema of a struct.
-func (s schemas) ofStruct(t reflect.Type) object {
-	properties, required := object{}, []string{}
-	for _, f := range jsonFields(t) {
-		one := s.of(f.kind)
-		if f.kind.Kind() == reflect.Pointer && !f.optional {
-			one = object{"anyOf": []object{one, {"type": "null"}}}
-		}
-		one["description"] = f.what
-		properties[f.name] = one
-		if !f.optional {
-			required = append(required, f.name)
-		}
-	}
-	o := object{"type": "object", "properties": properties}
-	if len(required) > 0 {
-		o["required"] = required
-	}
-	return o
-}
-
-// schemaName returns the name of a type in the document: shownEndpoint becomes Endpoint.
-func schemaName(t reflect.Type) string {
-	name := strings.TrimPrefix(t.Name(), "shown")
-	return strings.ToUpper(name[:1]) + name[1:]
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"mockserver/internal/histogram"
+	"mockserver/listener/admin/schema"
 )
 
 // types contains the types in the document, with their names in it, in the order in which requests
@@ -32,7 +33,7 @@ func (ts *types) add(t *testing.T, kind reflect.Type) {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
 		ts.add(t, kind.Elem())
 	case reflect.Struct:
-		name := schemaName(kind)
+		name := schema.Name(kind)
 		before, known := ts.of[name]
 		if known && before != kind {
 			t.Errorf("%v and %v are both called %s", before, kind, name)
@@ -41,8 +42,8 @@ func (ts *types) add(t *testing.T, kind reflect.Type) {
 			return
 		}
 		ts.names, ts.of[name] = append(ts.names, name), kind
-		for _, f := range jsonFields(kind) {
-			ts.add(t, f.kind)
+		for _, f := range schema.Fields(kind) {
+			ts.add(t, f.Type)
 		}
 	}
 }
@@ -82,9 +83,9 @@ func TestDocument_IsValidAndHasAllTypes(t *testing.T) {
 		t.Errorf("the schemas are %v, want %v", got, ts.names)
 	}
 	for _, name := range ts.names {
-		for _, f := range jsonFields(ts.of[name]) {
-			if f.what == "" {
-				t.Errorf("%s.%s has no description: add a doc tag", name, f.name)
+		for _, f := range schema.Fields(ts.of[name]) {
+			if f.What == "" {
+				t.Errorf("%s.%s has no description: add a doc tag", name, f.Name)
 			}
 		}
 	}
@@ -158,14 +159,14 @@ func manualOf(t *testing.T, table []route) string {
 	ts := typesOf(t, table)
 	for _, name := range ts.names {
 		fmt.Fprintf(&b, "\n## %s\n\n| field | type | what |\n|---|---|---|\n", name)
-		for _, f := range jsonFields(ts.of[name]) {
-			kind := linkTo(f.kind)
-			if f.optional {
+		for _, f := range schema.Fields(ts.of[name]) {
+			kind := linkTo(f.Type)
+			if f.Optional {
 				kind += ", optional"
-			} else if f.kind.Kind() == reflect.Pointer {
+			} else if f.Type.Kind() == reflect.Pointer {
 				kind += " or null"
 			}
-			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.name, kind, f.what)
+			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.Name, kind, f.What)
 		}
 	}
 	return b.String()
@@ -184,10 +185,10 @@ func linksTo(bodies []any) (links []string) {
 
 // linkTo returns the name of a type, with a link to its description.
 func linkTo(kind reflect.Type) string {
-	one := schemas{}.of(kind)
+	one := schema.Set{}.Of(kind)
 	switch {
 	case one["$ref"] != nil:
-		name := schemaName(deref(kind))
+		name := schema.Name(deref(kind))
 		return "[" + name + "](#" + strings.ToLower(name) + ")"
 	case one["type"] == "array":
 		return "list of " + linkTo(deref(kind).Elem())
