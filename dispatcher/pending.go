@@ -62,7 +62,7 @@ func (q *Queue) look(list []Pending, all int, from, to uint32) ([]Pending, int) 
 		all++
 		p := Pending{
 			ID: e.name(id), Webhook: f.Name, Method: f.Method, URL: f.URL,
-			Due: q.began.Add(e.due), Attempt: int(e.attempt), InFlight: e.state == inFlight, LastError: q.actor.ledger.reasons[id],
+			Due: time.Now().Add(e.due - q.clock()), Attempt: int(e.attempt), InFlight: e.state == inFlight, LastError: q.actor.ledger.reasons[id],
 		}
 		if url, _, err := cutPart(e.parts); err == nil && url != nil {
 			p.URL = string(url)

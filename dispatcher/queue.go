@@ -231,7 +231,7 @@ func (q *Queue) restore(pending []outbox.Entry) {
 		d := Delivery{Webhook: w, Depth: e.Depth, parts: bytes.Clone(e.Parts), id: e.ID}
 		q.pending.Add(1)
 		q.restored.count.Add(1)
-		q.mail.put(arrival{Delivery: d, due: max(e.Due.Sub(q.began.Round(0)), 0)})
+		q.mail.put(arrival{Delivery: d, due: max(q.clock()+e.Due.Sub(time.Now().Round(0)), 0)})
 	}
 }
 

@@ -1,6 +1,7 @@
 package fetcher
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -144,6 +145,9 @@ func (l *Loader) get(ctx context.Context, client *http.Client, u *url.URL) (Body
 	content, err = decode(content, resp.Header.Values("Content-Encoding"), l.maxRemote)
 	if err != nil {
 		return Body{}, err
+	}
+	if cap(content) > len(content)+len(content)/8 { // the cache counts the length
+		content = bytes.Clone(content)
 	}
 	return Body{Bytes: content, ContentType: resp.Header.Get("Content-Type")}, ctx.Err()
 }

@@ -94,13 +94,6 @@ func allocations(t *testing.T, s *Server) {
 	}
 }
 
-// ended returns a context that has been canceled.
-func ended() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	return ctx
-}
-
 // reportingNowhere configures a server with error reports that no host receives.
 func reportingNowhere(t *testing.T, configuration string) *Server {
 	t.Helper()

@@ -390,6 +390,32 @@ func TestStart_ThatFailsLeavesNothing(t *testing.T) {
 	}
 }
 
+// A server that cannot read its state does not wait for webhooks that are due later, which stay in
+// their store.
+func TestStart_DoesNotWaitForStoredWebhooks(t *testing.T) {
+	nothingLeft(t)
+	dir := t.TempDir()
+	options := listener.Options{WebhookStore: filepath.Join(dir, "webhooks")}
+	spec := config.Parse("a.yml", []byte(`- endpoint: {path: /a, response: {}, webhook: {url: "http://127.0.0.1:1/", sleep-time: 3600}}`))
+	server := start(t, spec, options)
+	_ = answer(t, dial(t, server, toGet("/a")))
+	if err := server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	options.State = harness.WriteFile(t, dir, "state", "[]")
+	if _, err := listener.Start(spec, options); err == nil || !strings.Contains(err.Error(), "state") {
+		t.Errorf("got %v", err)
+	}
+	options.State = ""
+	server = start(t, spec, options)
+	if n := server.Webhooks().Restored; n != 1 {
+		t.Errorf("%d webhooks are left, want 1", n)
+	}
+	if err := server.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // Problems that are found only while compiling also name the endpoint.
 func TestStart_NamesEndpointsMadeInGo(t *testing.T) {
 	endpoint := func(path, condition, body string) config.Endpoint {

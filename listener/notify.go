@@ -213,6 +213,13 @@ func (s *Server) closeWebhooks(ctx context.Context) error {
 	return err
 }
 
+// ended returns a context that has been canceled.
+func ended() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
 // Webhooks returns the statistics of the webhooks so far.
 func (s *Server) Webhooks() dispatcher.Stats {
 	stats := s.webhooks.Stats()

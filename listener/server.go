@@ -232,7 +232,7 @@ func Start(spec *config.Spec, opts Options) (*Server, error) {
 		}
 		if err != nil {
 			s.compiler.data.Close() // it may send webhooks
-			err = errors.Join(err, s.listener.Close(), s.closeWebhooks(context.Background()))
+			err = errors.Join(err, s.listener.Close(), s.closeWebhooks(ended()))
 		}
 	}
 	if err != nil {
@@ -452,9 +452,7 @@ func (s *Server) flushLimiters() {
 // Close stops the server immediately: it is Shutdown without waiting for the requests in flight.
 // The error says how many were cut off.
 func (s *Server) Close() error {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	return s.Shutdown(ctx)
+	return s.Shutdown(ended())
 }
 
 // unanswered counts the requests of closed connections that had no response. A response may just

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/hex"
 	"errors"
@@ -56,8 +57,9 @@ func Open(dir string, log *slog.Logger) (*Outbox, []Entry, error) {
 
 // recovery is the result of reading the log.
 type recovery struct {
-	pending map[uint64]Entry
-	damaged bool
+	pending  map[uint64]Entry
+	webhooks map[string][]byte // by content: most entries have the same
+	damaged  bool
 }
 
 // recover reads the log and begins a new file, because the end of the last one may be incomplete.
@@ -66,7 +68,7 @@ func (o *Outbox) recover(log *slog.Logger) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := recovery{pending: map[uint64]Entry{}}
+	found := recovery{pending: map[uint64]Entry{}, webhooks: map[string][]byte{}}
 	next := uint32(1)
 	for i, f := range files {
 		if err := o.read(f, i == len(files)-1, &found, log); err != nil {
@@ -171,6 +173,11 @@ func (o *Outbox) enter(kind byte, e Entry, f *logFile, into *recovery) {
 	f.stored++
 	f.pending++
 	o.where[e.ID] = f.number
+	e.Parts = bytes.Clone(e.Parts) // so that the content of the file does not stay in memory
+	if into.webhooks[string(e.Webhook)] == nil {
+		into.webhooks[string(e.Webhook)] = bytes.Clone(e.Webhook)
+	}
+	e.Webhook = into.webhooks[string(e.Webhook)]
 	into.pending[e.ID] = e
 }
 

@@ -82,13 +82,12 @@ type Admin struct {
 	sampler  *verdict.Sampler // set by Attach
 	runs     *runs.Runs
 
-	instance    string       // identifies this process
-	fleet       *fleet.Fleet // nil if there is none
-	fleetEnds   context.CancelFunc
-	fleetEnded  sync.WaitGroup
-	asked       atomic.Bool // the other replicas have been asked for a changed specification
-	given       atomic.Pointer[given]
-	fingerprint atomic.Pointer[fingerprint]
+	instance   string       // identifies this process
+	fleet      *fleet.Fleet // nil if there is none
+	fleetEnds  context.CancelFunc
+	fleetEnded sync.WaitGroup
+	asked      atomic.Bool // the other replicas have been asked for a changed specification
+	given      atomic.Pointer[given]
 }
 
 // Limits for requests to the admin address.

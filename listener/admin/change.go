@@ -29,37 +29,25 @@ var errOvertaken = errors.New("another change of all replicas came first; check 
 // marks a change to all replicas; take returns errOvertaken if the last such change does not have a
 // lower number.
 func (a *Admin) take(c fleet.Change, spec *config.Spec) error {
-	return a.change(func(*config.Spec) (*config.Spec, error) {
+	var before *given
+	now := &given{c, spec}
+	err := a.change(func(*config.Spec) (*config.Spec, error) {
 		if c.Number > 0 {
-			if last := a.given.Load(); last != nil && last.Number >= c.Number {
+			if before = a.given.Load(); before != nil && before.Number >= c.Number {
 				return nil, errOvertaken
 			}
-			a.given.Store(&given{c, spec}) // the change counts only while spec is served
+			a.given.Store(now) // the change counts only while spec is served
 		}
 		return spec, nil
 	})
+	if err != nil {
+		a.given.CompareAndSwap(now, before)
+	}
+	return err
 }
 
 // given is a specification that was given to all replicas.
 type given struct {
 	fleet.Change
 	spec *config.Spec
-}
-
-// fingerprint caches the fingerprint of a specification, since computing the fingerprint of a large
-// specification takes long.
-type fingerprint struct {
-	spec *config.Spec
-	text string
-}
-
-// printOf returns the fingerprint of the specification that is served.
-func (a *Admin) printOf() string {
-	spec := a.server.Spec()
-	if known := a.fingerprint.Load(); known != nil && known.spec == spec {
-		return known.text
-	}
-	made := &fingerprint{spec, spec.Fingerprint()}
-	a.fingerprint.Store(made)
-	return made.text
 }

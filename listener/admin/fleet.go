@@ -82,7 +82,7 @@ func (a *Admin) showReplica(w http.ResponseWriter, _ *http.Request) {
 	v, window := a.sampler.Current()
 	run, _ := a.runs.Active()
 	one := fleet.Replica{
-		Instance: a.instance, Version: a.opts.Build.Version, CPUs: runtime.NumCPU(), CPULimit: window.CPULimit, Fingerprint: a.printOf(),
+		Instance: a.instance, Version: a.opts.Build.Version, CPUs: runtime.NumCPU(), CPULimit: window.CPULimit, Fingerprint: a.runs.Fingerprint(),
 		Trusted: v.Trusted, Reasons: codesOf(v.Reasons), Since: a.begun.UTC(), Run: run, Why: a.unready(),
 	}
 	one.Ready = one.Why == ""

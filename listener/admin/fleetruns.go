@@ -123,7 +123,7 @@ func (a *Admin) stopFleetRun(w http.ResponseWriter, r *http.Request) {
 	if run == nil {
 		return
 	}
-	if run.Report(r.Context()).End != nil {
+	if a.fleet.IsOver(r.Context(), run) {
 		refuse(w, http.StatusConflict, "run_ended", "Run ended", "the run has already ended")
 		return
 	}

@@ -185,7 +185,7 @@ func (a *Admin) writeState(out *output) {
 
 func (a *Admin) writeConfiguration(out *output) {
 	spec, applied := a.server.Spec(), a.server.Applied()
-	out.gauge(describe("config_fingerprint", "1, labelled with the fingerprint of the configuration that is served.", "fingerprint"), 1, a.printOf())
+	out.gauge(describe("config_fingerprint", "1, labelled with the fingerprint of the configuration that is served.", "fingerprint"), 1, a.runs.Fingerprint())
 	out.gauge(describe("endpoints", "Endpoints that are served."), float64(len(spec.Endpoints)))
 	out.gauge(describe("websockets", "WebSockets that are served."), float64(len(spec.WebSockets)))
 	for result, n := range map[string]uint64{"served": applied.Served, "refused": applied.Refused} {

@@ -130,6 +130,14 @@ func (f *Fleet) Forward(ctx context.Context, address, method, path string) Reply
 	return f.client.ask(ctx, address, Question{Method: method, Path: path, Within: thoroughly})
 }
 
+// IsOver reports whether a run has ended, with its report if this process coordinates it.
+func (f *Fleet) IsOver(ctx context.Context, r *Run) bool {
+	if f.own(r.ID) == r {
+		return r.ended() != nil // its parts may have been ended by other requests
+	}
+	return r.Report(ctx).End != nil
+}
+
 // Stop ends a run and returns its report.
 func (f *Fleet) Stop(ctx context.Context, r *Run) *runs.Report {
 	report := r.End(ctx)
@@ -145,6 +153,7 @@ func (f *Fleet) Remove(ctx context.Context, r *Run) []Silent {
 	f.mu.Lock()
 	f.runs = slices.DeleteFunc(f.runs, func(one *Run) bool { return one.ID == r.ID })
 	f.mu.Unlock()
+	r.leave()
 	silent := []Silent{}
 	for _, reply := range f.Ask(ctx, r.member.Replicas, Question{Method: http.MethodDelete, Path: "/__admin/runs/" + r.ID}) {
 		if reply.Err != nil && !refusedAs(reply.Err, "run_not_found") {

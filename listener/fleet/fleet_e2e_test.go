@@ -295,6 +295,49 @@ func TestFleet_AFrozenReplicaIsLost(t *testing.T) {
 	}
 }
 
+// A run whose parts were stopped one by one can still be stopped as a whole, and deleted.
+func TestFleet_ARunWhosePartsWereStopped(t *testing.T) {
+	t.Parallel()
+	all := threeOf(t)
+	id := begin(t, all[0], "")
+	for _, m := range all {
+		if a := m.admin.Do("POST", "/__admin/runs/"+id+"/stop", ""); a.Status != 200 {
+			t.Fatalf("got %d %s", a.Status, a.Body)
+		}
+	}
+	if report := stop(t, all[0], id); report.End == nil || len(causes(report, "replica-lost")) > len(all) {
+		t.Errorf("got %+v", report)
+	}
+	all[0].admin.Do("POST", "/__admin/fleet/runs/"+id+"/stop", "").Refusal(t, 409, "run_ended")
+	all[0].admin.Do("DELETE", "/__admin/fleet/runs/"+id, "").Want(t, 204, "")
+	begin(t, all[1], "") // nothing is left that blocks the next run
+}
+
+// A run that is refused because one replica has a run of its own drops no rows.
+func TestFleet_ARefusedRunDropsNoRows(t *testing.T) {
+	t.Parallel()
+	ports := harness.UnusedAddresses(t, 2)
+	const notes = configuration + "- resource: {path: /notes, new-key: int}\n"
+	first, second := start(t, ports, 0, notes), start(t, ports, 1, notes)
+	agreed(t, first)
+	first.Do("POST", "/notes", "{}", "Content-Type: application/json").Want(t, 201, `{"id":1}`)
+	if a := second.admin.Do("POST", "/__admin/runs", ""); a.Status != 201 {
+		t.Fatalf("got %d %s", a.Status, a.Body)
+	}
+	if a := first.admin.Do("POST", "/__admin/fleet/runs", `{"reset-state": true}`, "Content-Type: application/json"); a.Status != 409 {
+		t.Errorf("got %d %s, want 409", a.Status, a.Body)
+	}
+	first.Do("GET", "/notes/1", "").Want(t, 200, `{"id":1}`)
+	if a := second.admin.Do("POST", "/__admin/runs/1/stop", ""); a.Status != 200 {
+		t.Fatalf("got %d %s", a.Status, a.Body)
+	}
+	id := begin(t, first, `{"reset-state": true}`)
+	if a := first.Do("GET", "/notes/1", ""); a.Status != 404 {
+		t.Errorf("the row is still there: %d %s", a.Status, a.Body)
+	}
+	stop(t, first, id)
+}
+
 func TestFleet_ARestartedReplicaIsLost(t *testing.T) {
 	t.Parallel()
 	harness.NeedsProcess(t) // one is killed

@@ -90,7 +90,7 @@ func (f *Fleet) Begin(ctx context.Context, b Beginning) (*Run, error) {
 		r.Name = "run " + r.ID
 	}
 	r.begin = time.Now()
-	body, err := json.Marshal(map[string]any{"id": r.ID, "name": r.Name, "reset-state": b.Reset, "fleet": r.member})
+	body, err := json.Marshal(map[string]any{"id": r.ID, "name": r.Name, "fleet": r.member})
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +103,13 @@ func (f *Fleet) Begin(ctx context.Context, b Beginning) (*Run, error) {
 		}
 		half := reply.Got.Sub(reply.Sent) / 2
 		r.parts[i].Skew, r.parts[i].SkewError = entry.Begin.Sub(reply.Sent.Add(half)), half
+	}
+	if b.Reset && len(failed) == 0 { // not before the run has begun on all: rows that are dropped do not come back
+		for _, reply := range f.Ask(ctx, r.member.Replicas, Question{Method: http.MethodPost, Path: "/__admin/state/reset"}) {
+			if reply.Err != nil {
+				failed = append(failed, fmt.Errorf("%s: %w", reply.Address, reply.Err))
+			}
+		}
 	}
 	if len(failed) > 0 {
 		f.undo(r)

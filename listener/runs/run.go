@@ -39,6 +39,7 @@ type run struct {
 	judged   float64                  // seconds that were judged
 	changes  []Change
 	spec     string // fingerprint of the specification at the beginning
+	changed  bool   // another specification was served meanwhile
 	fleet    *Membership
 
 	report *Report // nil before the end
@@ -176,7 +177,7 @@ func (r *run) totalsAt(end *verdict.Reading, m setting) *Totals {
 	t := &Totals{
 		ID: r.id, Name: r.name, Running: true, Begin: r.begin.UTC(), Fleet: r.fleet,
 		Verdict: r.verdict(m.judge(&sample)), Program: m.program, Machine: thisMachine(sample.CPULimit),
-		Configuration: Configuration{Hash: r.spec, Changed: r.spec != m.spec, Endpoints: len(end.Counts.Endpoints)},
+		Configuration: Configuration{Hash: r.spec, Changed: r.changed || r.spec != m.spec, Endpoints: len(end.Counts.Endpoints)},
 		Sample:        sample.Alone(), All: endpointTotals(&all), Endpoints: []EndpointTotals{},
 		WebhookLag: end.Webhooks.Lag.Since(r.first.Webhooks.Lag), Timeline: append([]Point{}, r.points...),
 		State: setReports(r.first.Counts.Sets, end.Counts.Sets),

@@ -128,6 +128,24 @@ func TestRun_ItsReportIsWhatHappenedInIt(t *testing.T) {
 	}
 }
 
+// A specification that was served only for a while counts as a change too.
+func TestRun_SeesAChangeThatWasTakenBack(t *testing.T) {
+	s := newScene("GET /a")
+	runs, sampler := s.runs()
+	entry, err := runs.Begin(Beginning{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := s.spec
+	for i, spec := range []*config.Spec{before, config.New(config.Endpoint{}), before} {
+		s.spec = spec
+		sampler.Take(s.after(time.Second))
+		if got := runs.Totals(entry.ID, 0).Configuration.Changed; got != (i > 0) {
+			t.Errorf("after %d samples: changed is %v", i+1, got)
+		}
+	}
+}
+
 func sumBuckets(buckets []Bucket) (n uint64) {
 	for _, b := range buckets {
 		n += b.Count

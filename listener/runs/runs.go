@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"mockserver/config"
 	"mockserver/config/settings"
@@ -27,6 +28,7 @@ type Runs struct {
 	sampler *verdict.Sampler
 	server  Server
 	program Program
+	printed atomic.Pointer[printed]
 
 	mu     sync.Mutex // guards the fields below; never held while the sampler takes a reading
 	all    []*run     // the oldest first
@@ -43,11 +45,30 @@ func New(sampler *verdict.Sampler, server Server, build settings.Build) *Runs {
 
 // Sampled adds a sample to the active run.
 func (r *Runs) Sampled(s verdict.Sample, v verdict.Verdict) {
+	spec := r.Fingerprint()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.active != nil && s.Seconds > 0 {
+		r.active.changed = r.active.changed || spec != r.active.spec
 		r.active.sampled(s, v)
 	}
+}
+
+// printed is the fingerprint of a specification, which takes long to compute for a large one.
+type printed struct {
+	spec *config.Spec
+	text string
+}
+
+// Fingerprint returns the fingerprint of the specification that is served.
+func (r *Runs) Fingerprint() string {
+	spec := r.server.Spec()
+	if known := r.printed.Load(); known != nil && known.spec == spec {
+		return known.text
+	}
+	made := &printed{spec, spec.Fingerprint()}
+	r.printed.Store(made)
+	return made.text
 }
 
 // List returns the runs that are kept, the newest first, as of the last reading: with an earlier
@@ -82,7 +103,7 @@ func (r *Runs) Begin(b Beginning) (RunEntry, error) {
 	if err := r.running(); err != nil {
 		return RunEntry{}, err
 	}
-	misses, spec := r.server.Unmatched(), r.server.Spec().Fingerprint()
+	misses, spec := r.server.Unmatched(), r.Fingerprint()
 	first := r.sampler.Now(true)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -208,7 +229,7 @@ func (r *Runs) Totals(id string, after float64) *Totals {
 
 // setting returns the data that a report needs in addition to its run.
 func (r *Runs) setting() setting {
-	return setting{program: r.program, spec: r.server.Spec().Fingerprint(), misses: r.server.Unmatched(), judge: r.sampler.Judge}
+	return setting{program: r.program, spec: r.Fingerprint(), misses: r.server.Unmatched(), judge: r.sampler.Judge}
 }
 
 // Remove removes a run and reports whether it existed. The error is ErrRunning if the run has not
