@@ -92,7 +92,7 @@ func sleepTime(value any) (d time.Duration, ok bool) {
 		seconds, _ := x.Float64() // numbers in a document are always valid
 		return sleepTime(seconds)
 	case float64:
-		if x < 0 || x > longestSleep.Seconds() {
+		if !(x >= 0 && x <= longestSleep.Seconds()) { // also NaN
 			return 0, false
 		}
 		return time.Duration(x * float64(time.Second)), true

@@ -156,7 +156,7 @@ func setPercentile(d *table.Decoder, v table.Value, l *latencyForm) {
 
 const afterForms = "min and max, percentiles such as p50 and p99, or median and sigma"
 
-// afterFields are the keys of a latency except its rates and the timeout.
+// afterFields are the keys of a latency except its rates, the timeout, and a file.
 var afterFields = slices.DeleteFunc(slices.Clone(latencyFields), func(f table.Field[latencyForm]) bool {
-	return slices.Contains([]string{"failure-rate", "timeout-rate", "timeout", "timeout-ms"}, f.Key)
+	return slices.Contains([]string{"failure-rate", "timeout-rate", "timeout", "timeout-ms", "from", "unit", "column"}, f.Key)
 })

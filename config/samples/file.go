@@ -53,5 +53,5 @@ func (l *lines) read(name, head string, o Options) (Curve, error) {
 	case percentiles(head):
 		return l.spectrum(o)
 	}
-	return Curve{}, &Problem{Line: 1, Column: 1, What: "has an unknown format; expected a recording, a log of HdrHistogram, percentiles of wrk2 or vegeta, or a table named .csv"}
+	return Curve{}, &Problem{Line: 1, Column: 1, What: "has an unknown format; expected a recording, a log of HdrHistogram, percentiles of wrk2 or vegeta, or a table named .csv, .tsv or .jtl"}
 }

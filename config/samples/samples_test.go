@@ -174,7 +174,7 @@ func TestErrorsNameTheirPlace(t *testing.T) {
 		{"empty", "a.csv", "", "has no sample"},
 		{"no sample", "a.csv", "elapsed\n", "has no sample"},
 		{"empty recording", "a.ndjson", `{"mockserver":"recording"}` + "\n", "has no sample"},
-		{"something else", "a.txt", "hello\n", `1:1: has an unknown format; expected a recording, a log of HdrHistogram, percentiles of wrk2 or vegeta, or a table named .csv`},
+		{"something else", "a.txt", "hello\n", `1:1: has an unknown format; expected a recording, a log of HdrHistogram, percentiles of wrk2 or vegeta, or a table named .csv, .tsv or .jtl`},
 		{"no unit", "a.csv", "1ms\n2\n", `2:1: "2" has no unit; expected a duration such as 8.1ms, or unit: ms next to from`},
 		{"a word", "a.csv", "1ms\nx\n", `2:1: "x" is not a duration; expected a number, or a duration such as 8.1ms`},
 		{"negative", "a.csv", "1ms\n-3ms\n", `2:1: "-3ms" is outside of 0 to 24h`},

@@ -192,7 +192,7 @@ func (s *Stream) giveUp(l *ownedLog) {
 
 // claim takes over a log if no process holds it.
 func (s *Stream) claim(ctx context.Context, name string) {
-	sent := time.Now()
+	var sent time.Time
 	e, err := s.leases.Get(ctx, name)
 	var revision uint64
 	switch {

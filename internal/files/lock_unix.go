@@ -3,6 +3,7 @@
 package files
 
 import (
+	"errors"
 	"os"
 	"syscall"
 )
@@ -16,7 +17,10 @@ func Lock(path string) (*os.File, error) {
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		_ = f.Close() // nothing was written
-		return nil, ErrLocked
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, ErrLocked
+		}
+		return nil, &os.PathError{Op: "lock", Path: path, Err: err}
 	}
 	return f, nil
 }

@@ -44,7 +44,7 @@ func problemsOf(ps syntax.Problems) []problem {
 // state is the response to requests that return no data.
 type state struct {
 	ID     string `json:"id,omitempty" doc:"ID of what was changed"`
-	Status string `json:"status" doc:"the state now: ok, ready, reset, fired, cancelled"`
+	Status string `json:"status" doc:"the state now: ok, ready, reset, restored, fired, cancelled"`
 }
 
 // refuse refuses a request with an error response.

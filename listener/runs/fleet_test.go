@@ -19,7 +19,7 @@ import (
 func partOf(hash string, seconds float64, lengths ...time.Duration) *Totals {
 	l := histogram.Of(lengths...)
 	n := l.Count
-	e := EndpointTotals{ID: "e", Endpoint: "GET /a", Requests: n, Statuses: map[int]uint64{200: n}, Faults: map[string]uint64{}, Total: l, Own: l}
+	e := EndpointTotals{ID: "e", Endpoint: "GET /a", Requests: n, Statuses: map[int]uint64{200: n}, Faults: map[string]uint64{}, Total: l, Own: l, UpstreamWait: l}
 	t := &Totals{
 		ID: "r", Verdict: RunVerdict{Trusted: true, Decisive: []string{}}, Configuration: Configuration{Hash: hash}, Sample: verdict.Sample{Seconds: seconds, Requests: n},
 		All: e, Endpoints: []EndpointTotals{e}, Machine: Machine{OS: "linux", CPUs: 8, Procs: 4}, Program: Program{Version: "1"},
@@ -51,7 +51,7 @@ func TestFleet_MergesExactly(t *testing.T) {
 	}
 	r := fleetOf(one, two).Report()
 	all := verdict.SpreadOf(histogram.Of(time.Millisecond, 2*time.Millisecond, 3*time.Millisecond, time.Second))
-	if r.Total.Total != all || r.Total.Own != all || r.Total.Requests != 4 || r.Total.Seconds != 10 || r.Total.Rate != 0.4 {
+	if r.Total.Total != all || r.Total.Own != all || r.Total.UpstreamWait != all || r.Total.Requests != 4 || r.Total.Seconds != 10 || r.Total.Rate != 0.4 {
 		t.Errorf("total %+v, want %+v", r.Total, all)
 	}
 	if len(r.Endpoints) != 2 || r.Endpoints[0].Endpoint != "GET /b" || r.Endpoints[1].Requests != 5 || r.Endpoints[1].Statuses[200] != 4 || r.Endpoints[1].Statuses[503] != 1 || r.Endpoints[1].Total != all {

@@ -66,6 +66,7 @@ func sampleOf(parts []*Totals) verdict.Sample {
 	s.Total = spread(func(t *Totals) *histogram.Snapshot { return &t.All.Total })
 	s.Own = spread(func(t *Totals) *histogram.Snapshot { return &t.All.Own })
 	s.Upstream = spread(func(t *Totals) *histogram.Snapshot { return &t.All.Upstream })
+	s.UpstreamWait = spread(func(t *Totals) *histogram.Snapshot { return &t.All.UpstreamWait })
 	s.Injected = spread(func(t *Totals) *histogram.Snapshot { return &t.All.Injected })
 	s.InjectionError = spread(func(t *Totals) *histogram.Snapshot { return &t.All.InjectionError })
 	s.WebhookLag = spread(func(t *Totals) *histogram.Snapshot { return &t.WebhookLag })

@@ -56,6 +56,7 @@ type EndpointTotals struct {
 	Total          histogram.Snapshot `json:"total" doc:"the response time"`
 	Own            histogram.Snapshot `json:"own" doc:"the server's own time"`
 	Upstream       histogram.Snapshot `json:"upstream" doc:"the wait for bodies from URLs"`
+	UpstreamWait   histogram.Snapshot `json:"upstream_wait,omitzero" doc:"the wait for a free connection to an upstream, of requests that had to wait"`
 	Injected       histogram.Snapshot `json:"injected" doc:"the declared latency"`
 	InjectionError histogram.Snapshot `json:"injection_error" doc:"how much later than the declared latency the responses were ready"`
 }
@@ -64,7 +65,7 @@ func endpointTotals(c *record.EndpointCounts) EndpointTotals {
 	return EndpointTotals{
 		ID: c.ID, Endpoint: c.Endpoint, Host: c.Host, If: c.If, Requests: c.Requests, Statuses: c.Statuses, Faults: c.Faults,
 		Limited: c.Limited, Refused: c.Refused, Broken: c.Broken, In: c.In, Out: c.Out, Declared: declaredBy(c.Declared),
-		Total: c.Total, Own: c.Service, Upstream: c.Upstream, Injected: c.Injected, InjectionError: c.InjectionError,
+		Total: c.Total, Own: c.Service, Upstream: c.Upstream, UpstreamWait: c.UpstreamWait, Injected: c.Injected, InjectionError: c.InjectionError,
 	}
 }
 
@@ -72,6 +73,6 @@ func endpointTotals(c *record.EndpointCounts) EndpointTotals {
 func (t *EndpointTotals) counts() *record.EndpointCounts {
 	return &record.EndpointCounts{
 		Requests: t.Requests, Statuses: t.Statuses, Faults: t.Faults, Limited: t.Limited, Refused: t.Refused, Broken: t.Broken, In: t.In, Out: t.Out,
-		Total: t.Total, Service: t.Own, Upstream: t.Upstream, Injected: t.Injected, InjectionError: t.InjectionError,
+		Total: t.Total, Service: t.Own, Upstream: t.Upstream, UpstreamWait: t.UpstreamWait, Injected: t.Injected, InjectionError: t.InjectionError,
 	}
 }
