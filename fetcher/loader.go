@@ -55,6 +55,9 @@ const (
 	maxFetches = 512
 	// maxReloads is how many files are read again at a time.
 	maxReloads = 8
+	// maxSheets is how many sheets are converted at a time, each with the memory of its workbook
+	// unpacked. A client may ask for any number of sheets that do not exist.
+	maxSheets = 4
 	// scratchSize is enough for most keys. A buffer that has grown beyond maxScratch is not reused.
 	scratchSize = 256
 	maxScratch  = 64 << 10
@@ -98,6 +101,7 @@ type Loader struct {
 	starting sync.Mutex                                           // held while a goroutine is started, so that none is started once Close waits
 	running  sync.WaitGroup                                       // the goroutines that read files again
 	reloads  chan struct{}                                        // one taken by each of them
+	sheets   chan struct{}                                        // holds a value for each sheet that is being converted
 }
 
 // NewLoader returns an empty loader. It must be closed after the server has stopped.
@@ -117,6 +121,7 @@ func NewLoader(opts Options) *Loader {
 		readAll:   readAll,
 		seed:      maphash.MakeSeed(),
 		reloads:   make(chan struct{}, maxReloads),
+		sheets:    make(chan struct{}, maxSheets),
 	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
