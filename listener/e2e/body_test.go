@@ -33,13 +33,10 @@ import (
 // untilAnswers requests a path repeatedly until the answer is the expected one.
 func untilAnswers(p *harness.Process, path string, status int, body string) {
 	p.T.Helper()
-	var a harness.Answer
-	for deadline := time.Now().Add(harness.Patience); time.Now().Before(deadline); {
-		if a = p.Get(path); a.Status == status && (body == "" || a.Body == body) {
-			return
-		}
-	}
-	p.T.Fatalf("%s: got %d %q for %v, want %d %q", path, a.Status, a.Body, harness.Patience, status, body)
+	harness.Until(p.T, fmt.Sprintf("%s is answered with %d %q", path, status, body), func() bool {
+		a := p.Get(path)
+		return a.Status == status && (body == "" || a.Body == body)
+	})
 }
 
 // fixed returns an endpoint with an external body.

@@ -96,8 +96,8 @@ func big(target *harness.HookTarget, sleepTime string) string {
 }
 
 const (
-	aMany     = 8 << 20
-	manyBytes = "POST /big HTTP/1.1\r\nHost: a\r\nContent-Length: 8388608\r\n\r\n"
+	aMany     = 2 << 20
+	manyBytes = "POST /big HTTP/1.1\r\nHost: a\r\nContent-Length: 2097152\r\n\r\n"
 )
 
 // begun requests the big answer and returns once its first byte has arrived; the rest is unread.
