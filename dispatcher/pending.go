@@ -37,10 +37,11 @@ const lookAt = 1 << 13
 // a time, so that it does not delay deliveries; changes in the meantime may or may not be visible.
 // After Close the list is empty.
 func (q *Queue) List(most int) (list []Pending, all int) {
+	began := time.Now().Add(-q.clock()) // by the clock as it is now
 	for from, last := uint32(1), uint32(0); ; from += lookAt {
 		if !q.ask(func() {
 			last = q.actor.ledger.used
-			list, all = q.look(list, all, from, min(from+lookAt-1, last))
+			list, all = q.look(list, all, began, from, min(from+lookAt-1, last))
 		}) {
 			return nil, 0
 		}
@@ -52,8 +53,9 @@ func (q *Queue) List(most int) (list []Pending, all int) {
 	}
 }
 
-// look appends the entries in a range of numbers. Only the actor may call it.
-func (q *Queue) look(list []Pending, all int, from, to uint32) ([]Pending, int) {
+// look appends the entries in a range of numbers, with times that count from when the queue began.
+// Only the actor may call it.
+func (q *Queue) look(list []Pending, all int, began time.Time, from, to uint32) ([]Pending, int) {
 	for id := from; id <= to; id++ {
 		e, f, _ := q.actor.ledger.peek(id)
 		if e.state == free || e.state == cancelled {
@@ -62,7 +64,7 @@ func (q *Queue) look(list []Pending, all int, from, to uint32) ([]Pending, int) 
 		all++
 		p := Pending{
 			ID: e.name(id), Webhook: f.Name, Method: f.Method, URL: f.URL,
-			Due: time.Now().Add(e.due - q.clock()), Attempt: int(e.attempt), InFlight: e.state == inFlight, LastError: q.actor.ledger.reasons[id],
+			Due: began.Add(e.due), Attempt: int(e.attempt), InFlight: e.state == inFlight, LastError: q.actor.ledger.reasons[id],
 		}
 		if url, _, err := cutPart(e.parts); err == nil && url != nil {
 			p.URL = string(url)

@@ -181,6 +181,14 @@ func (e *entry) put(k *kept) {
 // read reads a file, again if it changes in the meantime. It returns seen, the existing copy, if
 // the file keeps changing.
 func (s *Source) read(ctx context.Context, seen *kept, now time.Time, path, sheet string) *kept {
+	if s.workbook() {
+		select {
+		case s.loader.sheets <- struct{}{}:
+			defer func() { <-s.loader.sheets }()
+		case <-ctx.Done(): // of a reread, whose result is not used
+			return seen
+		}
+	}
 	for attempt := 1; ; attempt++ {
 		content, info, whole, err := s.content(path)
 		switch {

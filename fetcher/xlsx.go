@@ -24,8 +24,6 @@ import (
 
 // convertSheet converts one sheet of a workbook to JSON.
 func (s *Source) convertSheet(ctx context.Context, content []byte, file, sheet string) *kept {
-	s.loader.sheets <- struct{}{}
-	defer func() { <-s.loader.sheets }()
 	var t *table
 	err := guard(func() error {
 		var err error

@@ -37,7 +37,7 @@ var calls = sync.Pool{New: func() any {
 	return c
 }}
 
-// keptBody is the size, in bytes, of the largest body for which a connection keeps the buffer.
+// keptBody is the size, in bytes, of the largest buffer that is kept for reuse.
 const keptBody = 256 << 10
 
 // release returns a call to the pool, unless serving it has panicked. Values obtained from its

@@ -232,6 +232,7 @@ func Start(spec *config.Spec, opts Options) (*Server, error) {
 		}
 		if err != nil {
 			s.compiler.data.Close() // it may send webhooks
+			s.storing.Close()
 			err = errors.Join(err, s.listener.Close(), s.closeWebhooks(ended()))
 		}
 	}

@@ -6,8 +6,7 @@ import (
 	"mockserver/config/syntax"
 )
 
-// Each value that a loop does not change has one memo. Memos last for one rendering and are cleared
-// at its end.
+// Each value that a loop does not change has one memo.
 func TestMemos_OneForEachValue(t *testing.T) {
 	for text, want := range map[string]int{
 		"{{json-params.a}}": 0,

@@ -23,7 +23,7 @@ import (
 	"mockserver/internal/harness/volume"
 )
 
-// scripted is a server that runs a function of the test for each connection.
+// scripted is a server that runs a function supplied by the test for each connection.
 type scripted struct {
 	address  string
 	accepted atomic.Int64

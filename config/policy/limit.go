@@ -73,7 +73,7 @@ var rateLimitFields = []table.Field[RateLimit]{
 
 var capacityFields = []table.Field[Capacity]{
 	table.Of[Capacity](table.Row{Key: "concurrent", Doc: "how many requests are served at once", Required: true, Kinds: table.Numbers, Min: 1, Max: maxConcurrent}),
-	table.Of[Capacity](table.Row{Key: "queue", Doc: "how many more wait in order, 0 by default; any others are answered with 503", Kinds: table.Numbers, Min: 0, Max: maxConcurrent}),
+	table.Of[Capacity](table.Row{Key: "queue", Doc: "how many more may wait, in order of arrival, 0 by default; any others are answered with 503", Kinds: table.Numbers, Min: 0, Max: maxConcurrent}),
 	table.Of[Capacity](table.Row{Key: "scope", Doc: "replica, as each replica has its own capacity", Kinds: table.Texts, Enum: LimitScopes}),
 }
 

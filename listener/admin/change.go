@@ -11,15 +11,18 @@ import (
 func (a *Admin) change(change func(served *config.Spec) (*config.Spec, error)) error {
 	a.changing.Lock()
 	defer a.changing.Unlock()
+	given := a.given.Load()
 	var spec *config.Spec
 	err := a.server.Alter(func(served *config.Spec) (_ *config.Spec, err error) {
 		spec, err = change(served)
 		return spec, err
 	})
-	if err == nil {
-		a.brought.Store(spec)
+	if err != nil {
+		a.given.Store(given)
+		return err
 	}
-	return err
+	a.brought.Store(spec)
+	return nil
 }
 
 // errOvertaken is the error for a change to all replicas that came too late.
@@ -29,21 +32,15 @@ var errOvertaken = errors.New("another change of all replicas came first; check 
 // marks a change to all replicas; take returns errOvertaken if the last such change does not have a
 // lower number.
 func (a *Admin) take(c fleet.Change, spec *config.Spec) error {
-	var before *given
-	now := &given{c, spec}
-	err := a.change(func(*config.Spec) (*config.Spec, error) {
+	return a.change(func(*config.Spec) (*config.Spec, error) {
 		if c.Number > 0 {
-			if before = a.given.Load(); before != nil && before.Number >= c.Number {
+			if last := a.given.Load(); last != nil && last.Number >= c.Number {
 				return nil, errOvertaken
 			}
-			a.given.Store(now) // the change counts only while spec is served
+			a.given.Store(&given{c, spec}) // the change counts only while spec is served; change takes it back after an error
 		}
 		return spec, nil
 	})
-	if err != nil {
-		a.given.CompareAndSwap(now, before)
-	}
-	return err
 }
 
 // given is a specification that was given to all replicas.

@@ -142,7 +142,8 @@ func manualOf(t *testing.T, table []route) string {
 		"This document describes the same for tools, as OpenAPI 3.1. [Operations](operations.md#the-admin-address) shows how to use\nthe API.\n\n" +
 		"Paths and fields are stable: within a major version they are added, but not removed or changed in meaning. Clients should\n" +
 		"ignore fields that they do not know. Times are in UTC (RFC 3339). Durations are in milliseconds unless a field says\n" +
-		"otherwise. \"Optional\" fields are left out when they are empty. An error has the body [Failure](#failure).\n\n" +
+		"otherwise. \"Optional\" fields are left out when they are empty. The body of an error is a\n" +
+		"[Failure](#failure), unless the table says otherwise.\n\n" +
 		"## Requests\n\n| request | what | body | response |\n|---|---|---|---|\n")
 	for _, row := range table {
 		var answers, takes []string

@@ -167,7 +167,8 @@ func (a *Admin) showReport(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// compareRuns compares the two runs of ?a=ID&b=ID. The result is JSON, or with ?format=html a page.
+// compareRuns compares the two runs named in the query, ?a=ID&b=ID. The result is JSON, or with
+// ?format=html a page.
 func (a *Admin) compareRuns(w http.ResponseWriter, r *http.Request) {
 	q := queryOf(r)
 	format := q.values.Get("format")

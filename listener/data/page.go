@@ -184,7 +184,8 @@ func (o *Operation) cursor(l *listing, d *demands, last state.Row) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// fromCursor returns the position after the row of the request's cursor.
+// fromCursor returns the position after the row that the request's cursor names, or 0 if there is no
+// cursor.
 func (o *Operation) fromCursor(l *listing, d *demands) (int, *Failed) {
 	name := o.parameter("cursor")
 	if len(d.args.Peek(name)) == 0 {

@@ -7,8 +7,8 @@ import (
 	"mockserver/internal/timerfd"
 )
 
-// newClock is like sleeping, but uses a system timer, if one is available. That timer is exact and
-// wakes the poller as a request does.
+// newClock does the same as sleeping, but with a system timer if one is available. That timer is
+// exact and wakes the poller as a request does.
 func newClock(ctx context.Context) func(until time.Time) bool {
 	timer, err := timerfd.New()
 	if err != nil {

@@ -45,6 +45,9 @@ func New(sampler *verdict.Sampler, server Server, build settings.Build) *Runs {
 
 // Sampled adds a sample to the active run.
 func (r *Runs) Sampled(s verdict.Sample, v verdict.Verdict) {
+	if id, _ := r.Active(); id == "" {
+		return
+	}
 	spec := r.Fingerprint()
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -115,8 +115,8 @@ func (s *Set) shard(name []byte) *shard {
 	return &s.shards[maphash.Bytes(seed, name)%uint64(len(s.shards))]
 }
 
-// part returns the part with a name, or nil if it was never changed. Nil is the name of the common
-// part.
+// part returns the part with the given name, or nil if it has no changes. Nil is the name of the
+// common part.
 func (s *Set) part(name []byte) *Part {
 	if name == nil {
 		return s.common
@@ -197,6 +197,9 @@ func (s *Set) takeOver(from *Set, part, key []byte) {
 	if !is.Found() {
 		if before.Found() {
 			v.delete(before, stamp)
+			if r := v.find(hash, key).change; r != nil && s.aging() { // a row of the base, which returns some time
+				s.ages.add(p, r, time.Now())
+			}
 		}
 		p.publish(v)
 		p.tidy()

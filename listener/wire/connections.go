@@ -203,11 +203,11 @@ func (c *Connections) isEnding() bool {
 	}
 }
 
-// Hurry gives the connections that wait for a request a little more time: a request may be on its
-// way, and its response says that the connection is closed. Without Hurry these connections would
-// delay the shutdown by the idle timeout, or by the timeout for headers. The listener is already
-// closed, so a connection that starts to wait from now on sees that. The reads of connections that
-// have left HTTP/1.1 are interrupted at once.
+// Hurry lets the connections that wait for a request wait only a little longer: a request may be on
+// its way, and its response says that the connection is closing. Without Hurry these connections
+// would delay the shutdown by the idle timeout, or by the timeout for headers. The listener is
+// already closed, so a connection that starts to wait from now on sees that. The reads of
+// connections that have left HTTP/1.1 are interrupted at once.
 func (c *Connections) Hurry() {
 	c.hurrying.Lock()
 	defer c.hurrying.Unlock()

@@ -66,7 +66,7 @@ func (x *Export) joinItem(doc, item *tree.Node, path string) bool {
 }
 
 // mergeItem adds the operations of a path item to another item for the same path. The path
-// parameters are renamed to match the key, and the parameters of the item are moved to each
+// parameters are renamed to match the key, and the parameters of the item are copied to each
 // operation.
 func (x *Export) mergeItem(to, item *tree.Node, key, path string) {
 	names := map[string]string{}

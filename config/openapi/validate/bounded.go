@@ -84,7 +84,7 @@ func (b *bounded) add(err error) {
 // unlisted represents errors that were not searched for or not kept.
 type unlisted struct{}
 
-// KeywordPath and LocalizedString implement the validator's error kind.
+// KeywordPath and LocalizedString implement jsonschema.ErrorKind.
 func (unlisted) KeywordPath() []string { return nil }
 
 // LocalizedString returns a string that is never shown.

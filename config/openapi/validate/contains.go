@@ -43,7 +43,7 @@ type contained struct {
 	want    int
 }
 
-// KeywordPath and LocalizedString implement the validator's error kind.
+// KeywordPath and LocalizedString implement jsonschema.ErrorKind.
 func (contained) KeywordPath() []string { return nil }
 
 // LocalizedString returns the message.

@@ -270,7 +270,7 @@ func isSilent(c *jsonschema.ValidatorContext) bool {
 // repeated represents an error that was found before, when the same value was reached another way.
 type repeated struct{ err *jsonschema.ValidationError }
 
-// KeywordPath and LocalizedString implement the validator's error kind.
+// KeywordPath and LocalizedString implement jsonschema.ErrorKind.
 func (repeated) KeywordPath() []string { return nil }
 
 // LocalizedString returns a string that is never shown.
@@ -279,7 +279,7 @@ func (repeated) LocalizedString(*message.Printer) string { return "does not fit 
 // circle is the error for a schema that refers to itself in a circle.
 type circle struct{}
 
-// KeywordPath and LocalizedString implement the validator's error kind.
+// KeywordPath and LocalizedString implement jsonschema.ErrorKind.
 func (circle) KeywordPath() []string { return nil }
 
 // LocalizedString returns the message.
