@@ -35,7 +35,7 @@ func TestAuthority_IsKept(t *testing.T) {
 			t.Errorf("a CA %s that is not kept, want %s", a.Fingerprint(), last.Fingerprint())
 		}
 	}
-	if text, err := os.ReadFile(filepath.Join(dir, authorityFile)); string(text) != string(last.PEM()) || strings.Contains(string(text), "KEY") {
+	if text, err := os.ReadFile(filepath.Join(dir, authorityFile)); string(text) != string(last.PEM()) || strings.Contains(string(text), "PRIVATE KEY") {
 		t.Errorf("%s: %s, %v", authorityFile, text, err)
 	}
 	if info, err := os.Stat(filepath.Join(dir, secretFile)); err != nil || info.Mode().Perm() != 0o600 {
