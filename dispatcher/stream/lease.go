@@ -142,28 +142,30 @@ func (s *Stream) renew(ctx context.Context, l *ownedLog) (ok bool) {
 	return false
 }
 
+// bucket returns the stream of the bucket of leases.
+func (s *Stream) bucket(ctx context.Context) (jetstream.Stream, error) {
+	return s.js.Stream(ctx, "KV_"+s.leases.Bucket())
+}
+
 // bucketCreated returns when the server created the bucket of leases.
 func (s *Stream) bucketCreated(ctx context.Context) (time.Time, error) {
-	stream, err := s.js.Stream(ctx, bucketStream+s.leases.Bucket())
+	bucket, err := s.bucket(ctx)
 	if err != nil {
 		return time.Time{}, err
 	}
-	return stream.CachedInfo().Created, nil
+	return bucket.CachedInfo().Created, nil
 }
 
 // released reports whether the last holder of a log has ended its lease: the bucket then has a
 // delete marker for the log. A bucket that was created again has none.
 func (s *Stream) released(ctx context.Context, name string) bool {
-	stream, err := s.js.Stream(ctx, bucketStream+s.leases.Bucket())
+	bucket, err := s.bucket(ctx)
 	if err != nil {
 		return false
 	}
-	last, err := stream.GetLastMsgForSubject(ctx, "$KV."+s.leases.Bucket()+"."+name)
+	last, err := bucket.GetLastMsgForSubject(ctx, "$KV."+s.leases.Bucket()+"."+name)
 	return err == nil && last.Header.Get("KV-Operation") != ""
 }
-
-// bucketStream precedes the name of a bucket in the name of its stream.
-const bucketStream = "KV_"
 
 // giveUp forgets a log that another process has taken over, and its entries.
 func (s *Stream) giveUp(l *ownedLog) {

@@ -11,14 +11,14 @@ import (
 func (a *Admin) change(change func(served *config.Spec) (*config.Spec, error)) error {
 	a.changing.Lock()
 	defer a.changing.Unlock()
-	given := a.given.Load()
+	before := a.given.Load()
 	var spec *config.Spec
 	err := a.server.Alter(func(served *config.Spec) (_ *config.Spec, err error) {
 		spec, err = change(served)
 		return spec, err
 	})
 	if err != nil {
-		a.given.Store(given)
+		a.given.Store(before)
 		return err
 	}
 	a.brought.Store(spec)

@@ -167,6 +167,9 @@ func (d *demands) ask(order int, op string, text []byte) bool {
 		w.from = state.Bound{Value: value, Not: op == "gt"}
 	case "lt", "lte":
 		w.from = state.Bound{Value: renderer.AppendOrdered(nil, json.Value{}), Not: true} // nulls and missing values have no order
+		if one := renderer.AppendOrdered(nil, json.Parse([]byte("1"))); value[0] == one[0] {
+			w.from = state.Bound{Value: one[:1]} // nor are booleans less than a number
+		}
 		w.to = state.Bound{Value: value, Not: op == "lt"}
 	default:
 		return false

@@ -515,10 +515,10 @@ func TestResource_FiltersByOrderLeaveOutWhatHasNone(t *testing.T) {
 - resource:
     path: /p
     filter: [price, name]
-    data: {rows: [{id: 1, price: 5, name: b}, {id: 2}, {id: 3, price: null, name: null}, {id: 4, price: 20, name: a}]}
+    data: {rows: [{id: 1, price: 5, name: b}, {id: 2}, {id: 3, price: null, name: null}, {id: 4, price: 20, name: a}, {id: 5, price: true, name: c}]}
 `)
 	for query, want := range map[string]string{
-		"price[lt]=10": "1", "price[lte]=5": "1", "price[gt]=-1": "1 4", "price[lt]=100&price[gt]=5": "4", "name[lt]=z": "1 4", "price[ne]=5": "2 3 4",
+		"price[lt]=10": "1", "price[lte]=5": "1", "price[gt]=-1": "1 4", "price[lt]=100&price[gt]=5": "4", "name[lt]=z": "1 4 5", "price[ne]=5": "2 3 4 5", "price[lte]=-1": "",
 		"price[lt]=10&name[lt]=z": "1", "price[lt]=100&sort=": "1 4",
 	} {
 		if got := c.ask("GET /p?" + query); ids(t, strings.TrimPrefix(got, "200 ")) != want {

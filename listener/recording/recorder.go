@@ -259,8 +259,10 @@ func (r *Recorder) take(e *Entry, line *recording.Line) {
 	r.waiting.Add(-int64(cap(e.buf)))
 	e.fill(line)
 	if r.index != nil && line.Error == "" {
-		if u, err := url.Parse(line.URL); err == nil && e.key == [sha256.Size]byte{} { // it began before there was an index
-			e.key = keyOf([]byte(line.Method), []byte(u.RequestURI()), line.Request.Content())
+		if e.key == [sha256.Size]byte{} { // it began before there was an index
+			if u, err := url.Parse(line.URL); err == nil {
+				e.key = keyOf([]byte(line.Method), []byte(u.RequestURI()), line.Request.Content())
+			}
 		}
 		r.index.add(e.key, answerOf(line), int64(r.opts.Declared.Limit))
 	}
