@@ -185,6 +185,7 @@ func (s *Source) read(ctx context.Context, seen *kept, now time.Time, path, shee
 		select {
 		case s.loader.sheets <- struct{}{}:
 			defer func() { <-s.loader.sheets }()
+			now = s.loader.now() // the wait may have been long
 		case <-ctx.Done(): // of a reread, whose result is not used
 			return seen
 		}

@@ -101,7 +101,7 @@ func (s *Server) crowd(t *testing.T, name string, ask func()) {
 	}
 }
 
-// asker is a client that waits for each answer before it sends the next request.
+// asker is a client that has at most a hundred requests in flight.
 type asker struct {
 	net.Conn
 	in *bufio.Reader
