@@ -355,18 +355,29 @@ func TestEachRowOfTheTablesIsInTheSchema(t *testing.T) {
 	if schema["$schema"] != "http://json-schema.org/draft-07/schema#" {
 		t.Errorf("the draft is %v", schema["$schema"])
 	}
+	// follow returns the schema that a reference leads to. Draft 7 ignores keywords next to one.
+	follow := func(at any) map[string]any {
+		found, _ := at.(map[string]any)
+		if to, is := found["$ref"].(string); is {
+			if len(found) > 1 {
+				t.Errorf("keywords next to a reference: %v", found)
+			}
+			found, _ = schema["definitions"].(map[string]any)[strings.TrimPrefix(to, "#/definitions/")].(map[string]any)
+		}
+		return found
+	}
 	rows := 0
 	for _, p := range tables(nil, table.Rows(item.Fields)) {
 		at, _ := schema["items"].(map[string]any)
 		for _, key := range p.path {
 			key, isItem := strings.CutSuffix(key, "[]")
 			key, isValue := strings.CutSuffix(key, "{}")
-			at, _ = at["properties"].(map[string]any)[key].(map[string]any)
+			at = follow(at["properties"].(map[string]any)[key])
 			if isItem {
-				at, _ = at["items"].(map[string]any)
+				at = follow(at["items"])
 			}
 			if isValue {
-				at, _ = at["additionalProperties"].(map[string]any)
+				at = follow(at["additionalProperties"])
 			}
 		}
 		properties, _ := at["properties"].(map[string]any)
@@ -378,9 +389,9 @@ func TestEachRowOfTheTablesIsInTheSchema(t *testing.T) {
 		either, _ := at["oneOf"].([]any)
 		for _, r := range p.table {
 			rows++
-			found, _ := properties[r.Key].(map[string]any)
+			found := follow(properties[r.Key])
 			if r.Many != nil {
-				found, _ = patterns[r.Many.Pattern].(map[string]any)
+				found = follow(patterns[r.Many.Pattern])
 			}
 			if found == nil || found["description"] != r.Doc || slices.Contains(required, any(r.Key)) != (r.Required && r.Unless == "") {
 				t.Errorf("%v.%s is %v, required %v", p.path, r.Key, found, required)
@@ -426,6 +437,22 @@ func TestEachRowNamesTheTableThatIsDecodedBy(t *testing.T) {
 		if want := ".no such key: unknown key; expected one of " + strings.Join(names, ", "); !strings.Contains(got+"\n", want+"\n") {
 			t.Errorf("%s: got %s\nwant %s", document, got, want)
 		}
+	}
+}
+
+// Editors read the schema for each file, so the table of several keys is described once.
+func TestTheSchemaDescribesEachTableOnce(t *testing.T) {
+	var schema struct{ Definitions map[string]json.RawMessage }
+	must(t, json.Unmarshal(Schema(), &schema))
+	texts := map[string]string{}
+	for name, text := range schema.Definitions {
+		if other, twice := texts[string(text)]; twice {
+			t.Errorf("%s is %s", name, other)
+		}
+		texts[string(text)] = name
+	}
+	if size := len(Schema()); size > 120_000 {
+		t.Errorf("the schema has %d bytes, want at most 120,000", size)
 	}
 }
 

@@ -3,6 +3,7 @@ package table
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"mockserver/config/syntax"
@@ -11,7 +12,8 @@ import (
 // Schema returns a JSON Schema (draft 7, which editors fully support), as indented JSON text, for a
 // list of maps, each with one of the keys of a table.
 func Schema(title, description string, table []Row) []byte {
-	item := mapSchema(table)
+	d := definitions{names: map[string]string{}, taken: map[string]bool{}}
+	item := d.table(table)
 	item.Type, item.MinProperties, item.MaxProperties = "object", 1, 1
 	doc := schema{
 		Dialect:     "http://json-schema.org/draft-07/schema#",
@@ -19,8 +21,33 @@ func Schema(title, description string, table []Row) []byte {
 		Description: description,
 		Type:        "array",
 		Items:       &item,
+		Definitions: d.list,
 	}
 	return schemaText(doc, "  ")
+}
+
+// definitions are the schemas of maps with a table, each written once, because many keys have the
+// same table.
+type definitions struct {
+	list  properties
+	names map[string]string // by the text of the schema
+	taken map[string]bool   // names in use
+}
+
+// refer returns a reference to the definition of a schema, which is added if it is new. Its name
+// comes from the key whose value it describes.
+func (d *definitions) refer(key string, s schema) schema {
+	text := string(schemaText(s, ""))
+	name, known := d.names[text]
+	if !known {
+		name = key
+		for n := 2; d.taken[name]; n++ {
+			name = fmt.Sprintf("%s-%d", key, n)
+		}
+		d.names[text], d.taken[name] = name, true
+		d.list = append(d.list, property{name, s})
+	}
+	return schema{Ref: "#/definitions/" + name}
 }
 
 // schemaText returns JSON text in which < and & are not escaped. Values made of texts, numbers,
@@ -38,6 +65,7 @@ func schemaText(v any, indent string) []byte {
 // values of other types.
 type schema struct {
 	Dialect     string `json:"$schema,omitempty"`
+	Ref         string `json:"$ref,omitempty"` // draft 7 ignores all keywords next to it
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`
 	Type        any    `json:"type,omitempty"` // a text, or a list of texts; nil for anything
@@ -61,6 +89,8 @@ type schema struct {
 	AdditionalProperties any        `json:"additionalProperties,omitempty"` // false, or a *schema
 	MinProperties        int        `json:"minProperties,omitempty"`
 	MaxProperties        int        `json:"maxProperties,omitempty"`
+
+	Definitions properties `json:"definitions,omitempty"`
 }
 
 // properties are the keys of a map in the order of their table.
@@ -84,15 +114,15 @@ func (ps properties) MarshalJSON() ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// mapSchema returns the schema of a map with a table.
-func mapSchema(table []Row) schema {
+// table returns the schema of a map with a table.
+func (d *definitions) table(table []Row) schema {
 	s := schema{AdditionalProperties: false}
 	for _, r := range table {
 		if r.Many != nil {
-			s.PatternProperties = append(s.PatternProperties, property{r.Many.Pattern, r.schema()})
+			s.PatternProperties = append(s.PatternProperties, property{r.Many.Pattern, d.row(r.Key, r)})
 			continue
 		}
-		s.Properties = append(s.Properties, property{r.Key, r.schema()})
+		s.Properties = append(s.Properties, property{r.Key, d.row(r.Key, r)})
 		switch {
 		case r.Required && r.Unless != "":
 			s.OneOf = []schema{{Required: []string{r.Key}}, {Required: []string{r.Unless}}}
@@ -103,11 +133,11 @@ func mapSchema(table []Row) schema {
 	return s
 }
 
-// schema returns the schema of a row.
-func (r Row) schema() schema {
+// row returns the schema of a row, which is the value of a key or in it.
+func (d *definitions) row(key string, r Row) schema {
 	s := schema{}
 	if r.Table != nil {
-		s = mapSchema(r.Table)
+		s = d.table(r.Table)
 	}
 	s.Description, s.Type, s.Pattern = r.Doc, r.types(), r.Pattern
 	if r.Filled {
@@ -125,10 +155,12 @@ func (r Row) schema() schema {
 	if r.Length != 0 {
 		s.duration(r)
 	}
-	s.Items = r.Item.part()
-	s.PropertyNames = r.Name.part()
+	s.Items, s.PropertyNames = d.part(key, r.Item), d.part(key, r.Name)
 	if r.Value != nil {
-		s.AdditionalProperties = r.Value.part()
+		s.AdditionalProperties = d.part(key, r.Value)
+	}
+	if r.Table != nil {
+		return d.refer(key, s)
 	}
 	return s
 }
@@ -165,11 +197,11 @@ func (s *schema) duration(r Row) {
 }
 
 // part returns the schema of an optional row.
-func (r *Row) part() *schema {
+func (d *definitions) part(key string, r *Row) *schema {
 	if r == nil {
 		return nil
 	}
-	s := r.schema()
+	s := d.row(key, *r)
 	return &s
 }
 
