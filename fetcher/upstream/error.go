@@ -9,7 +9,7 @@ import (
 var (
 	ErrLeft    = errors.New("the client left")
 	ErrLoop    = errors.New("the request has passed through this server before: its upstream leads back to it")
-	ErrUpgrade = errors.New("an Upgrade is not passed on")
+	ErrUpgrade = errors.New("a WebSocket is not passed on")
 	// ErrTimeout is wrapped by the errors of requests that took too long.
 	ErrTimeout = errors.New("timeout")
 

@@ -76,7 +76,7 @@ func isConnection(name []byte) bool {
 	case 10:
 		return is(name, "connection") || is(name, "keep-alive")
 	case 14:
-		return is(name, "content-length")
+		return is(name, "content-length") || is(name, "http2-settings")
 	case 16:
 		return is(name, "proxy-connection")
 	case 17:

@@ -30,7 +30,7 @@ func (a *Asked) scheme() string {
 // headers that concern only its connection. The error says why the request is not passed on.
 func (u *Upstream) appendHead(b []byte, a *Asked) ([]byte, error) {
 	in := &a.Request.In
-	named, framed, err := u.examine(in.Header)
+	named, framed, err := u.examine(in)
 	if err != nil {
 		return b, err
 	}
@@ -77,14 +77,17 @@ func (u *Upstream) appendHead(b []byte, a *Asked) ([]byte, error) {
 var viaOf = [matcher.Protocols]string{matcher.HTTP11: "Via: 1.1 ", matcher.HTTP10: "Via: 1.0 ", matcher.HTTP2: "Via: 2.0 "}
 
 // examine returns the header names in the Connection headers, and whether the client framed a body,
-// even an empty one.
-func (u *Upstream) examine(h matcher.Header) (named [][]byte, framed bool, err error) {
-	for name, value := range h.All() {
+// even an empty one. A request for a WebSocket is an error, because its client could not use any
+// other answer; all other protocols in an Upgrade are ignored, RFC 9110 section 7.8.
+func (u *Upstream) examine(in *matcher.Input) (named [][]byte, framed bool, err error) {
+	for name, value := range in.Header.All() {
 		switch {
 		case is(name, "connection"):
 			named = appendNames(named, value)
 		case is(name, "upgrade"):
-			return nil, false, ErrUpgrade
+			if string(in.Method) == "GET" && in.Protocol != matcher.HTTP10 && isNamed([]byte("websocket"), appendNames(nil, value)) {
+				return nil, false, ErrUpgrade
+			}
 		case is(name, "via") && bytes.Contains(value, []byte(u.via)):
 			return nil, false, ErrLoop
 		case is(name, "content-length"), is(name, "transfer-encoding"):

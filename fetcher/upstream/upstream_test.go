@@ -216,6 +216,9 @@ func TestDo_RequestsAreWhatClientsSent(t *testing.T) {
 		{"", "POST /", "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n", "abc", "POST /v2/ HTTP/1.1|Host: {host}|Via: 1.1 mockserver-1|Content-Length: 3||abc"},
 		{", headers: {Authorization: \"Bearer {{env.TOKEN}}\", X-P: \"{{path}}\", Cookie: null}", "GET /p", "authorization: mine\r\nCOOKIE: a=b\r\nX-P: q\r\n", "",
 			"GET /v2/p HTTP/1.1|Host: {host}|Authorization: Bearer env|X-P: /p|Via: 1.1 mockserver-1||"},
+		{"", "GET /", "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\nX-Stays: 1\r\n", "", "GET /v2/ HTTP/1.1|Host: {host}|X-Stays: 1|Via: 1.1 mockserver-1||"},
+		{"", "GET /", "Upgrade: h2c\r\nUpgrade: TLS/1.0, websockets\r\nHTTP2-Settings:\r\n", "", "GET /v2/ HTTP/1.1|Host: {host}|Via: 1.1 mockserver-1||"},
+		{"", "POST /", "Connection: Upgrade\r\nUpgrade: websocket\r\n", "", "POST /v2/ HTTP/1.1|Host: {host}|Via: 1.1 mockserver-1||"},
 		{"", "GET /", "Via: 1.0 other\r\n", "", "GET /v2/ HTTP/1.1|Host: {host}|Via: 1.0 other|Via: 1.1 mockserver-1||"},
 	} {
 		url, heads := scripted(t, answer)
@@ -240,11 +243,13 @@ func TestDo_RequestsAreWhatClientsSent(t *testing.T) {
 	}
 	matcher.Release(r)
 	for headers, want := range map[string]error{
-		"Via: 1.1 mockserver-1\r\n":        ErrLoop,
-		"Via: 1.1 a, 1.1 mockserver-1\r\n": ErrLoop,
-		"Upgrade: websocket\r\n":           ErrUpgrade,
-		"X-A: b\rX-Injected: c\r\n":        errRequestHeader,
-		"X-A: b\x00\r\n":                   errRequestHeader,
+		"Via: 1.1 mockserver-1\r\n":                  ErrLoop,
+		"Via: 1.1 a, 1.1 mockserver-1\r\n":           ErrLoop,
+		"Upgrade: websocket\r\n":                     ErrUpgrade,
+		"Upgrade: h2c, WebSocket\r\n":                ErrUpgrade,
+		"Upgrade: h2c\r\nupgrade: x,websocket ,\r\n": ErrUpgrade,
+		"X-A: b\rX-Injected: c\r\n":                  errRequestHeader,
+		"X-A: b\x00\r\n":                             errRequestHeader,
 	} {
 		r := request("GET /", headers, "")
 		if _, _, err := whole(made(t, "http://127.0.0.1:1", ""), &Asked{Request: r}); !errors.Is(err, want) {

@@ -13,8 +13,8 @@ import (
 
 // passedOn holds the statuses of the cases that are answered differently through a proxy.
 var passedOn = map[string][]int{
-	"Upgrade: h2c is ignored":       {501},
-	"Upgrade: websocket is ignored": {501},
+	"Upgrade: websocket is ignored":      {501},
+	"Upgrade: h2c, websocket is ignored": {501},
 }
 
 // Hostile clients get the same answers through a proxy as without one.
