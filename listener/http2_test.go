@@ -369,22 +369,6 @@ func TestHTTP2_ReloadAndShutdownLoseNothing(t *testing.T) {
 	all.Wait()
 }
 
-// Cut-off requests are counted per stream.
-func TestHTTP2_CutOff(t *testing.T) {
-	server := start(t, config.Parse("m.yml", []byte(`- endpoint: {path: /long, latency: {min: 1h, max: 1h}, response: {body: late}}`)), listener.Options{Record: &record.Options{}})
-	client := overHTTP2(t)
-	var all sync.WaitGroup
-	for range 3 {
-		all.Go(func() { _, _ = client.Get(server.URL() + "/long") }) // it fails
-	}
-	for server.Counts().InFlight < 3 {
-	}
-	if err := server.Close(); err == nil || !strings.HasPrefix(err.Error(), "3 requests were cut off") {
-		t.Errorf("got %v", err)
-	}
-	all.Wait()
-}
-
 // The access log shows the protocol of each request.
 func TestHTTP2_AccessLog(t *testing.T) {
 	var log lines

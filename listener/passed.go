@@ -52,7 +52,7 @@ func (s *Server) sendPassed(c *call, ctx *fasthttp.RequestCtx) bool {
 	if last {
 		ctx.SetConnectionClose()
 	}
-	conn.Answered()
+	conn.Answered(err)
 	return true
 }
 

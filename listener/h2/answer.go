@@ -4,7 +4,8 @@ import "golang.org/x/net/http2"
 
 // received notes that a request has arrived completely, and answers it, unless it was refused before:
 // then only its response is still to be sent, and the stream may be recycled as soon as that is done.
-func (c *conn) received(id uint32) error {
+// large reports whether its trailers are too large.
+func (c *conn) received(id uint32, large bool) error {
 	c.mu.Lock()
 	s := c.streams[id]
 	if s == nil || s.answered {
@@ -15,7 +16,11 @@ func (c *conn) received(id uint32) error {
 		c.mu.Unlock()
 		return nil
 	}
+	s.received = large
 	c.mu.Unlock()
+	if large {
+		return c.refuse(s, 431, largeTrailers)
+	}
 	return c.complete(s)
 }
 
@@ -72,7 +77,10 @@ func (c *conn) refuse(s *Stream, status int, why string) error {
 	return c.count() // a refusal costs the server more than the client
 }
 
-const tooLarge = 413
+const (
+	tooLarge      = 413
+	largeTrailers = "the trailers are larger than 64 KiB"
+)
 
 // release takes a stream back from the Handler. A stream that the Handler has not answered is
 // reset.

@@ -169,6 +169,11 @@ func (c *client) headers(pairs ...string) []byte {
 	if len(pairs) == 0 || pairs[0] != "" && pairs[0][0] != ':' {
 		pairs = append([]string{":method", "GET", ":scheme", "http", ":path", "/", ":authority", "a"}, pairs...)
 	}
+	return c.fields(pairs...)
+}
+
+// fields returns a header block of the given fields.
+func (c *client) fields(pairs ...string) []byte {
 	c.block.Reset()
 	for i := 0; i < len(pairs); i += 2 {
 		_ = c.encoder.WriteField(hpack.HeaderField{Name: pairs[i], Value: pairs[i+1]})

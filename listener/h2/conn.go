@@ -44,6 +44,8 @@ type conn struct {
 	ready    []*Stream
 	written  []*Stream // streams whose responses are in out, with something to do afterwards
 	doing    []*Stream // the same for spare
+	finished int       // responses whose end is in out, or in a write that has not succeeded
+	lost     int       // streams that were open when the connection ended
 	window   int       // bytes of bodies that the client accepts
 	initial  int       // the window of a new stream
 	maxFrame int       // bytes of a body in a frame that the client accepts
@@ -61,6 +63,7 @@ type block struct {
 	end    bool    // the request ends with it
 	refuse bool    // the stream is not served
 	size   int     // of the frames so far
+	parts  []byte  // their content, if there are several
 	values values
 	begun  time.Time
 }
@@ -79,7 +82,6 @@ func newConn(srv *Server, nc net.Conn, shard uint32) *conn {
 	c.free.L = &c.mu
 	c.source.c = c
 	c.decoder = hpack.NewDecoder(4096, c.field)
-	c.decoder.SetMaxStringLength(maxHeaderList)
 	if srv.MaxAge > 0 {
 		c.expires = c.begun.Add(time.Duration(float64(srv.MaxAge) * (0.9 + 0.2*rand.Float64())))
 	}
@@ -105,16 +107,11 @@ func (c *conn) count() error {
 	return nil
 }
 
-// unanswered returns how many complete requests have no response yet.
-func (c *conn) unanswered() (n int) {
+// unanswered returns how many requests have no complete response yet.
+func (c *conn) unanswered() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, s := range c.streams {
-		if s.received && !s.answered {
-			n++
-		}
-	}
-	return n
+	return c.lost + len(c.streams) + c.finished
 }
 
 // closed records the streams that were closed most recently, and which of them the server reset:

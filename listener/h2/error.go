@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
 )
 
 // Errors that end a connection.
@@ -25,11 +24,5 @@ const (
 	calm          = http2.ConnectionError(http2.ErrCodeEnhanceYourCalm)
 	flowError     = http2.ConnectionError(http2.ErrCodeFlowControl)
 	closedError   = http2.ConnectionError(http2.ErrCodeStreamClosed)
+	decodingError = http2.ConnectionError(http2.ErrCodeCompression)
 )
-
-func decodingError(err error) error {
-	if errors.Is(err, hpack.ErrStringLength) {
-		return calm
-	}
-	return http2.ConnectionError(http2.ErrCodeCompression)
-}

@@ -85,20 +85,25 @@ func (c *conn) takeHeaders(f *http2.HeadersFrame) error {
 	return c.takeBlock(f.HeaderBlockFragment(), f.HeadersEnded())
 }
 
-// takeBlock processes a part of a header block.
+// takeBlock processes a part of a header block. The block is decoded when it is complete: while a
+// field is incomplete, the decoder would copy its beginning for each frame.
 func (c *conn) takeBlock(part []byte, ended bool) error {
 	b := &c.block
-	if b.size += len(part); b.size > maxHeaderList {
+	if b.size += len(part); b.size > maxBlock {
 		return calm
 	}
-	if _, err := c.decoder.Write(part); err != nil {
-		return decodingError(err)
+	if !ended || b.parts != nil {
+		b.parts = append(b.parts, part...)
+		part = b.parts
 	}
 	if !ended {
 		return nil
 	}
-	if err := c.decoder.Close(); err != nil {
-		return decodingError(err)
+	if _, err := c.decoder.Write(part); err != nil {
+		return decodingError
+	}
+	if c.decoder.Close() != nil {
+		return decodingError
 	}
 	done := *b
 	*b = block{}
@@ -106,12 +111,12 @@ func (c *conn) takeBlock(part []byte, ended bool) error {
 	s := done.stream
 	switch {
 	case done.known != nil:
-		id, bad := s.id, s.request.wrong != "" || s.request.tooLarge
+		id, wrong, large := s.id, s.request.wrong, s.request.tooLarge
 		s.recycle()
-		if bad {
+		if wrong != "" {
 			return streamError(id, http2.ErrCodeProtocol)
 		}
-		return c.received(id)
+		return c.received(id, large)
 	case done.refuse:
 		c.mu.Lock()
 		known, _ := c.old.find(s.id)
@@ -190,7 +195,7 @@ func (c *conn) takeData(f *http2.DataFrame) error {
 	case s == nil:
 		return err
 	case refused && f.StreamEnded():
-		return c.received(id)
+		return c.received(id, false)
 	case refused:
 		return nil
 	case s.request.length >= 0 && len(s.Body)+len(data) > s.request.length:

@@ -69,7 +69,8 @@ func (s *Server) Serve(nc net.Conn, read []byte, shard uint32) error {
 	s.mu.Unlock()
 	defer s.forget(c, 0) // also after a panic
 	err := c.serve(read)
-	s.forget(c, c.end(err))
+	c.end(err)
+	s.forget(c, c.unanswered())
 	c.linger()
 	return err
 }
@@ -100,16 +101,16 @@ func (s *Server) isDraining() bool {
 	return s.draining
 }
 
-// Cut notes that all connections are about to be closed: from then on, the requests that are lost
-// with a connection are counted.
+// Cut notes that all connections are about to be closed: from then on, the requests whose responses
+// are lost with a connection are counted.
 func (s *Server) Cut() {
 	s.mu.Lock()
 	s.cutting = true
 	s.mu.Unlock()
 }
 
-// Unanswered returns how many requests have no response: those that were lost with the connections
-// that have ended since Cut, and those of the connections that are still open.
+// Unanswered returns how many requests have no complete response: those that were lost with the
+// connections that have ended since Cut, and those of the connections that are still open.
 func (s *Server) Unanswered() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -269,17 +269,30 @@ func TestMaxAge(t *testing.T) {
 	}
 }
 
-// Requests that the server cuts off are counted.
+// Requests that the server cuts off are counted once each: those without a response, without all of
+// its body, and those that have not arrived completely.
 func TestCut(t *testing.T) {
-	a := &answers{inline: true}
-	s := serve(t, a, nil)
+	s := serve(t, &answers{inline: true, large: make([]byte, 2*streamWindow)}, nil)
 	c := s.dial(t).begin()
 	for id := uint32(1); id < 10; id += 2 {
 		c.get(id, "/wait")
 	}
-	c.open(11, false) // not a request yet
-	c.get(13, "/")
-	if got := c.response(13); got != "200 hello" {
+	c.open(11, false)
+	c.get(13, "/wait")
+	_ = c.WriteRSTStream(13, http2.ErrCodeCancel) // the client needs no response
+	c.get(15, "/large")
+	for sent := 0; sent < streamWindow; { // it waits for more
+		f, err := c.next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if data, ok := f.(*http2.DataFrame); ok {
+			sent += len(data.Data())
+		}
+	}
+	_ = c.WriteWindowUpdate(0, streamWindow) // of the connection
+	c.get(17, "/")
+	if got := c.response(17); got != "200 hello" {
 		t.Fatalf("got %q", got)
 	}
 	s.Cut()
@@ -289,8 +302,8 @@ func TestCut(t *testing.T) {
 	}
 	s.mu.Unlock()
 	<-s.ended
-	if n := s.Unanswered(); n != 5 {
-		t.Errorf("%d requests are unanswered, want 5", n)
+	if n := s.Unanswered(); n != 7 {
+		t.Errorf("%d requests are unanswered, want 7", n)
 	}
 }
 

@@ -1,6 +1,7 @@
 package h2
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,8 +80,8 @@ func TestHostile(t *testing.T) {
 		}, protocol},
 		{"6.10", "a header block that goes on and on", func(c *client) {
 			_ = c.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: c.headers("x", strings.Repeat("a", 9000)), EndStream: true})
-			for range 20 {
-				_ = c.WriteContinuation(1, false, c.headers("x", strings.Repeat("a", 9000)))
+			for range 120 {
+				_ = c.WriteContinuation(1, false, c.headers("x", strings.Repeat("Z", 9000))) // Huffman coding does not make it shorter
 			}
 		}, calm},
 		{"6.10", "empty continuations", func(c *client) {
@@ -153,6 +154,58 @@ func TestHostile(t *testing.T) {
 				t.Errorf("got %.200q, want %.200q", got, tt.want)
 			}
 		})
+	}
+}
+
+// A request whose header fields or trailers are too large is answered with 431, whatever makes them
+// so large, and the next request finds all fields in the dynamic table.
+func TestHostile_LargeFields(t *testing.T) {
+	const fields, trailers = "431 the header fields are larger than 64 KiB", "431 the trailers are larger than 64 KiB"
+	plain, short := strings.Repeat("Z", 70_000), strings.Repeat("a", 104_000) // in Huffman coding, short has 65,000 bytes
+	var many, large []string
+	for range 3000 {
+		many = append(many, "many", "fields of a request")
+	}
+	for _, name := range strings.Split("abcdefghij", "") {
+		large = append(large, name, plain)
+	}
+	s := serve(t, &answers{inline: true}, nil)
+	for name, tt := range map[string]struct {
+		fields []string
+		piece  int // bytes in each frame
+	}{
+		"a value":                   {[]string{"x", plain}, maxFrame},
+		"a value in Huffman coding": {[]string{"x", short}, maxFrame},
+		"a name":                    {[]string{strings.ToLower(plain), "y"}, maxFrame},
+		"a name in Huffman coding":  {[]string{short, "y"}, maxFrame},
+		"a cookie":                  {[]string{"cookie", plain}, maxFrame},
+		"large values":              {large, maxFrame},
+		"many fields":               {many, maxFrame},
+		"a value in small frames":   {[]string{"x", plain}, 100},
+	} {
+		c := s.dial(t).begin()
+		send := func(id uint32, fields ...string) {
+			block, kind, flags := c.fields(fields...), http2.FrameHeaders, http2.FlagHeadersEndStream
+			for len(block) > tt.piece {
+				_ = c.WriteRawFrame(kind, flags, id, block[:tt.piece])
+				block, kind, flags = block[tt.piece:], http2.FrameContinuation, 0
+			}
+			_ = c.WriteRawFrame(kind, flags|http2.FlagHeadersEndHeaders, id, block)
+		}
+		get := []string{":method", "GET", ":scheme", "http", ":path", "/", ":authority", "a"}
+		send(1, slices.Concat(get, []string{"before", "1"}, tt.fields, []string{"after", "2"})...)
+		if got := c.response(1); got != fields {
+			t.Errorf("%s: got %q", name, got)
+		}
+		c.open(3, false, "before", "1", "after", "2")
+		send(3, slices.Concat(tt.fields, []string{"later", "3"})...)
+		if got := c.response(3); got != trailers {
+			t.Errorf("%s in trailers: got %q", name, got)
+		}
+		c.open(5, true, "before", "1", "after", "2", "later", "3")
+		if got := c.response(5); got != "200 hello" {
+			t.Errorf("after %s: got %q", name, got)
+		}
 	}
 }
 

@@ -8,7 +8,8 @@ const (
 	Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 	maxStreams    = 1000     // open at once, or closed but still being worked on
-	maxHeaderList = 64 << 10 // bytes, as RFC 9113 counts them, and as they are sent
+	maxHeaderList = 64 << 10 // bytes, as RFC 9113 counts them
+	maxBlock      = 1 << 20  // bytes of a header block as it is sent; much more, so that a larger request gets a response
 	maxFrame      = 16 << 10 // bytes of a frame that is received
 	// maxCheap is how many frames that cost the client nothing are accepted per second: resets,
 	// pings, settings, priorities, empty frames, and frames that are answered with a reset.

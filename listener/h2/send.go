@@ -29,7 +29,7 @@ func (s *Stream) Send(block, body []byte) {
 		c.reset(s, resetCode)
 	case ResetConnection:
 		c.over, c.cut = true, true
-		c.finish(s)
+		c.close(s)
 		_ = c.nc.SetReadDeadline(past) // the goroutine that reads resets it
 	case Empty: // the end of a response that never began
 		c.out = appendFrame(c.out, 0, dataFrame, endStream, s.id)

@@ -76,9 +76,9 @@ func (c *conn) forgive(err error) error {
 	return c.count()
 }
 
-// end ends the connection: it tells the client the reason, and abandons the remaining streams. It
-// returns how many requests had no response.
-func (c *conn) end(err error) (unanswered int) {
+// end ends the connection: it tells the client the reason, abandons the remaining
+// streams, and waits until all writes have finished.
+func (c *conn) end(err error) {
 	var code http2.ConnectionError
 	switch {
 	case errors.As(err, &code):
@@ -89,27 +89,29 @@ func (c *conn) end(err error) (unanswered int) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.lost = len(c.streams); c.block.stream != nil && c.block.known == nil {
+		c.lost++
+	}
 	for _, s := range c.streams {
-		if s.received && !s.answered {
-			unanswered++
-		}
 		c.abandon(s)
 	}
 	if code != 0 || err == errIdle || err == errSlow {
 		c.out = appendGoAway(c.out, c.last, http2.ErrCode(code), "")
 	}
 	c.flush()
-	return unanswered
-}
-
-// linger waits until all writes and all calls of the Handler have finished. Then, unless writing
-// has failed, it reads what the client still sends, for a while: if the connection were closed at
-// once, the client's system would discard what the client has not read yet.
-func (c *conn) linger() {
-	c.mu.Lock()
 	if reset, ok := c.nc.(interface{ Reset() }); ok && c.cut {
 		reset.Reset()
 	}
+	for c.writing {
+		c.free.Wait()
+	}
+}
+
+// linger waits until all calls of the Handler have finished. Then, unless writing has failed, it
+// reads what the client still sends, for a while: if the connection were closed at once, the
+// client's system would discard what the client has not read yet.
+func (c *conn) linger() {
+	c.mu.Lock()
 	for c.writing || c.serving > 0 {
 		c.free.Wait()
 	}

@@ -108,6 +108,7 @@ func (c *conn) finish(s *Stream) {
 	if !s.received {
 		c.out = appendReset(c.out, s.id, http2.ErrCodeNo)
 	}
+	c.finished++
 	c.close(s)
 }
 
@@ -237,7 +238,7 @@ func (c *conn) writeAll(reads bool) (all bool) {
 
 // writeOnce writes the write buffer, and calls the functions that follow the responses in it.
 func (c *conn) writeOnce() {
-	b, written := c.out, c.written
+	b, written, finished := c.out, c.written, c.finished
 	c.out, c.written = c.spare[:0], c.doing[:0]
 	over := c.over
 	c.mu.Unlock()
@@ -252,8 +253,11 @@ func (c *conn) writeOnce() {
 		}
 	}
 	c.mu.Lock()
-	if over && err == nil {
-		err = errFault
+	if err == nil {
+		c.finished -= finished
+		if over {
+			err = errFault
+		}
 	}
 	if err != nil && c.failed == nil {
 		c.failed = err

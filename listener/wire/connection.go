@@ -57,7 +57,7 @@ type Connection struct {
 	behind    bool      // more bytes came after the last request
 	failed    error     // the error of the connection that ended reading
 	cutOff    bool      // reading failed inside a request
-	unwritten bool      // the last response to a plain request could not be written completely
+	unwritten bool      // the last response could not be written completely
 	rested    bool      // reading ended while it was idle or about to be, with all responses sent
 	// after is called with the time when the response was written, or could not be written.
 	after   func(written time.Time)

@@ -9,9 +9,13 @@ import (
 // Spoil applies a fault to the response when it is written.
 func (c *Connection) Spoil(fault string) { c.spoils = fault }
 
-// Answered notes that the response has been written to the connection. Everything that fasthttp
-// writes until it reads again is dropped.
-func (c *Connection) Answered() { c.silent = true }
+// Answered notes that the response has been written to the connection, or that writing it failed.
+// Everything that fasthttp writes until it reads again is dropped.
+func (c *Connection) Answered(failed error) {
+	if c.silent = true; failed != nil && !c.struck {
+		c.failed, c.unwritten = failed, true
+	}
+}
 
 // Reset ends the connection so that the client notices that its response is incomplete.
 func (c *Connection) Reset() {
