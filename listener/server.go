@@ -56,7 +56,7 @@ type Options struct {
 	// connections then, since another process may accept them.
 	ReusePort bool
 
-	Logger *slog.Logger // nil logs nothing
+	Logger *slog.Logger // requests wait for its handler; nil logs nothing
 
 	MaxBody         int  // maximum size of a request body in bytes; 0 is 16 MiB
 	MaxMessage      int  // maximum size of a WebSocket message in bytes, unless the WebSocket declares its own; 0 is 1 MiB

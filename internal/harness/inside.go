@@ -77,7 +77,7 @@ func launchInside(t *testing.T, environ, args []string) *Process {
 	if testing.Short() {
 		t.Skip("-short skips tests that run the program")
 	}
-	p := &Process{T: t, Exited: make(chan struct{}), More: make(chan struct{}), signals: make(chan os.Signal, 4)}
+	p := &Process{T: t, Ended: make(chan struct{}), Exited: make(chan struct{}), More: make(chan struct{}), signals: make(chan os.Signal, 4)}
 	stdoutRead, stdout := io.Pipe()
 	stderrRead, stderr := io.Pipe()
 	var readers sync.WaitGroup
@@ -87,6 +87,7 @@ func launchInside(t *testing.T, environ, args []string) *Process {
 		p.code = Inside(Invocation{Args: args, Environ: environ, Signals: p.signals, Stdout: stdout, Stderr: stderr})
 		_ = stdout.Close() // closing a pipe never fails
 		_ = stderr.Close()
+		close(p.Ended)
 		readers.Wait()
 		close(p.Exited)
 	}()

@@ -35,8 +35,10 @@ type Process struct {
 	TLS    *tls.Config    // of its clients; nil unless StartBy started it
 	client *http.Client   // nil for the shared one
 	api    *AdminDocument // of an admin address: the document that its responses are checked against
+	Ended  chan struct{}  // closed when the program has ended, though its output may not be read yet
 	Exited chan struct{}
 
+	Unread  sync.Mutex     // nobody reads more of the output while a test holds it
 	signals chan os.Signal // of a program without a process of its own
 	code    int            // its exit code, once it has exited
 
@@ -66,26 +68,30 @@ func LaunchIn(t *testing.T, dir string, env []string, args ...string) *Process {
 // LaunchCommand is like LaunchIn, for a command that becomes the program.
 func LaunchCommand(t *testing.T, cmd *exec.Cmd, dir string, env []string) *Process {
 	t.Helper()
-	p := &Process{T: t, Cmd: cmd, dir: dir, Exited: make(chan struct{}), More: make(chan struct{})}
+	p := &Process{T: t, Cmd: cmd, dir: dir, Ended: make(chan struct{}), Exited: make(chan struct{}), More: make(chan struct{})}
 	p.Cmd.Dir = dir
 	p.Cmd.Env = append(variables(t), env...)
-	stdout, err := p.Cmd.StdoutPipe()
+	stdoutRead, stdout, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	stderr, err := p.Cmd.StderrPipe()
+	stderrRead, stderr, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Cmd.Start(); err != nil {
+	p.Cmd.Stdout, p.Cmd.Stderr = stdout, stderr
+	err = p.Cmd.Start()
+	_, _ = stdout.Close(), stderr.Close() // the program has copies
+	if err != nil {
 		t.Fatal(err)
 	}
 	var readers sync.WaitGroup
-	readers.Go(func() { p.read(stdout, &p.Stdout) })
-	readers.Go(func() { p.read(stderr, &p.Stderr) })
+	readers.Go(func() { p.read(stdoutRead, &p.Stdout) })
+	readers.Go(func() { p.read(stderrRead, &p.Stderr) })
 	go func() {
-		readers.Wait()
 		_ = p.Cmd.Wait() // the exit code is read from ProcessState
+		close(p.Ended)
+		readers.Wait()
 		close(p.Exited)
 	}()
 	t.Cleanup(func() {
@@ -110,17 +116,20 @@ func (p *Process) explain(args []string) {
 	}
 }
 
-func (p *Process) read(r io.Reader, into *bytes.Buffer) {
+func (p *Process) read(r io.ReadCloser, into *bytes.Buffer) {
+	defer r.Close()
 	lines := bufio.NewReader(r)
 	for {
 		line, err := lines.ReadString('\n')
 		if line != "" {
+			p.Unread.Lock()
 			p.Mu.Lock()
 			into.WriteString(line)
 			p.Lines = append(p.Lines, strings.TrimRight(line, "\n"))
 			close(p.More)
 			p.More = make(chan struct{})
 			p.Mu.Unlock()
+			p.Unread.Unlock()
 		}
 		if err != nil {
 			return

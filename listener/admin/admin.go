@@ -42,6 +42,8 @@ type Options struct {
 	TLS *certs.Options
 
 	Logger *slog.Logger // nil logs nothing
+	// LogDropped returns how many log lines were dropped; nil if none can be.
+	LogDropped func() uint64
 	// Reload reads the configuration again and serves it. It returns a config.Problems if the
 	// configuration is invalid. It must not be nil.
 	Reload func() error

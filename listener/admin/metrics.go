@@ -157,6 +157,9 @@ func (c *collector) collect(out output) {
 	out.gauge(describe("start_time_seconds", "When the server was started, in Unix time."), unixSeconds(counts.Started))
 	out.counter(describe("shared_state_local_total", "Decisions on shared values that this replica made alone because the shared state did not answer."), counts.SharedLocally)
 	out.gauge(describe("shared_state_replicas", "Replicas that share limits, as last seen; 0 without a shared state."), float64(counts.Replicas))
+	if a.opts.LogDropped != nil {
+		out.counter(describe("log_dropped_lines_total", "Log lines dropped because the log was not read fast enough."), a.opts.LogDropped())
+	}
 	a.writeTLS(&out, &counts)
 	a.writeConfiguration(&out)
 	a.writeWebhooks(&out)

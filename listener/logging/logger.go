@@ -1,4 +1,5 @@
-// Package logging formats the log: a readable line or a JSON object for each event.
+// Package logging formats the log, a readable line or a JSON object for each event, and writes it
+// without anybody waiting for its readers.
 package logging
 
 import (
@@ -16,17 +17,14 @@ import (
 // other format writes one readable line. Errors go to stderr, everything else to stdout. Text from
 // requests is quoted and escaped.
 func New(format string, stdout, stderr io.Writer) *slog.Logger {
+	return slog.New(byLevel{out: handler(format, stdout), err: handler(format, stderr)})
+}
+
+func handler(format string, w io.Writer) slog.Handler {
 	if format == "json" {
-		inUnits := &slog.HandlerOptions{ReplaceAttr: durationInMilliseconds}
-		return slog.New(byLevel{
-			out: slog.NewJSONHandler(stdout, inUnits),
-			err: slog.NewJSONHandler(stderr, inUnits),
-		})
+		return slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: durationInMilliseconds})
 	}
-	return slog.New(byLevel{
-		out: &lines{w: stdout, mu: new(sync.Mutex)},
-		err: &lines{w: stderr, mu: new(sync.Mutex)},
-	})
+	return &lines{w: w, mu: new(sync.Mutex)}
 }
 
 // durationInMilliseconds writes a duration as a number whose key names the unit: "took" becomes
@@ -77,7 +75,7 @@ func (l *lines) Enabled(_ context.Context, level slog.Level) bool { return level
 
 // Handle writes one line.
 func (l *lines) Handle(_ context.Context, r slog.Record) error {
-	line := r.Time.UTC().AppendFormat(nil, "2006-01-02T15:04:05.000Z")
+	line := r.Time.UTC().AppendFormat(make([]byte, 0, 256), "2006-01-02T15:04:05.000Z")
 	line = append(line, ' ')
 	line = append(line, r.Level.String()...)
 	line = append(line, ' ')

@@ -54,6 +54,9 @@ const (
 // next poll finds the same files, and must be served within a second.
 const watchInterval = 500 * time.Millisecond
 
+// lastWords is how long the end of a server waits for the readers of its log.
+const lastWords = time.Second
+
 // Run runs the program until its command ends, and returns the exit code. After a second signal to
 // stop, parts of the server may still be ending.
 func Run(of Process) int {
@@ -64,6 +67,11 @@ func Run(of Process) int {
 		value, _ := of.Env(name)
 		return value
 	})
+	out := logging.NewOutput(set.Format, of.Stdout, of.Stderr)
+	if err == nil && set.Command == "serve" { // other commands wait for the readers of their output
+		of.Stdout, of.Stderr = out.Stdout(), out.Stderr()
+		defer out.Flush(lastWords)
+	}
 	log := logging.New(set.Format, of.Stdout, of.Stderr)
 	say := speaker{json: set.Format == "json", log: log, stdout: of.Stdout, stderr: of.Stderr, build: of.Build}
 	switch {
@@ -81,7 +89,7 @@ func Run(of Process) int {
 	if err != nil {
 		return say.refuse(err)
 	}
-	p := program{log: log, build: of.Build, settings: set, opts: admin.ServerOptions(set, of.Env, log, of.Build.Version)}
+	p := program{log: log, out: out, build: of.Build, settings: set, opts: admin.ServerOptions(set, of.Env, log, of.Build.Version)}
 	if p.opts.TLS, p.adminTLS, err = admin.TLSOf(set); err != nil {
 		return say.cannotStart(err)
 	}
@@ -165,7 +173,7 @@ func (p *program) discard() {
 // adminOptions returns the options of the admin address that are not settings.
 func (p *program) adminOptions() admin.Options {
 	return admin.Options{
-		Logger: p.log, Loader: p.loader(), Check: p.opts, Build: p.build,
+		Logger: p.log, LogDropped: p.out.Dropped, Loader: p.loader(), Check: p.opts, Build: p.build,
 		Reload: func() error { return p.files.Reload("the admin address") }, TLS: p.adminTLS,
 	}
 }
@@ -222,6 +230,7 @@ type program struct {
 	server   *listener.Server
 	admin    *admin.Admin // nil for none
 	log      *slog.Logger
+	out      *logging.Output
 	build    settings.Build
 	settings settings.Settings
 	opts     listener.Options
