@@ -147,6 +147,7 @@ mockserver/listener/data -> mockserver/fetcher/rows
 mockserver/listener/data -> mockserver/listener/record
 mockserver/listener/data -> mockserver/listener/reply
 mockserver/listener/data -> mockserver/listener/state
+mockserver/listener/data -> mockserver/listener/statefile
 mockserver/listener/data -> mockserver/matcher
 mockserver/listener/data -> mockserver/renderer
 mockserver/listener/data -> mockserver/renderer/escape

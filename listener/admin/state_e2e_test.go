@@ -159,7 +159,7 @@ func TestState_OutlivesTheProcess(t *testing.T) {
 	p.Do("POST", "/new", "").Want(t, 200, `{"id":3}`)
 	p.Stopped()
 	written, err := os.ReadFile(file)
-	if err != nil || strings.Count(string(written), "\n") != 3 {
+	if err != nil || strings.Count(string(written), "\n") != 5 { // the first and the last line, and three changes
 		t.Fatalf("%v, the file is %s", err, written)
 	}
 	p = begin()
@@ -172,19 +172,51 @@ func TestState_OutlivesTheProcess(t *testing.T) {
 	if again, err := os.ReadFile(file); err != nil || string(again) != string(written) {
 		t.Errorf("%v, the file is %s, want the old content", err, again)
 	}
-	if err := os.WriteFile(file, append(written, `{"set": "accounts", "key": "9", "row": 7}`+"\n"...), 0o600); err != nil {
+	p = begin()
+	p.Do("POST", "/1", "").Want(t, 200, `{"id":1,"n":21}`)
+	if err := os.WriteFile(file, written, 0o600); err != nil { // as another server with the same file would
+		t.Fatal(err)
+	}
+	p.Stopped()
+	p.WaitLine(0, "the state file was written by another process meanwhile")
+	if before, err := os.ReadFile(file + ".previous"); err != nil || string(before) != string(written) {
+		t.Errorf("%v, the file before it is %s", err, before)
+	}
+	if err := os.WriteFile(file, written[:strings.LastIndex(string(written), `{"end"`)], 0o600); err != nil {
 		t.Fatal(err)
 	}
 	configuration := harness.WriteFile(t, dir, "m.yml", accounts)
-	if code, _, stderr := harness.Refused(t, nil, "-c", configuration, "--state", file); code == 0 || !strings.Contains(stderr, "change 4: the row of") {
+	if code, _, stderr := harness.Refused(t, nil, "-c", configuration, "--state", file); code == 0 || !harness.ContainsAll(stderr, []string{"the file is cut off after change 3", file + ".previous"}) {
 		t.Errorf("an invalid file: exit code %d, %s", code, stderr)
 	}
 	if code, _, stderr := harness.Refused(t, nil, "-c", configuration, "--state", filepath.Join(dir, "none", "f")); code == 0 || !strings.Contains(stderr, "the state could not be written at the end") {
 		t.Errorf("a file in a missing directory: exit code %d, %s", code, stderr)
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 2 {
-		t.Errorf("the directory has %v, %v; want the file and the configuration", entries, err)
+	if err != nil || len(entries) != 3 {
+		t.Errorf("the directory has %v, %v; want the file, the one before it, and the configuration", entries, err)
+	}
+}
+
+// TestState_CannotBeWritten: the log says that the file is what failed, not the requests.
+func TestState_CannotBeWritten(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "d")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p := harness.Serving(t, accounts, "--state", filepath.Join(dir, "f"))
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	p.Signal(syscall.SIGTERM)
+	if code := p.Exit(); code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+	p.WaitLine(0, "state not written")
+	p.WaitLine(0, "stopped, but not everything was closed or written")
+	if said := strings.Join(p.Output(), "\n"); strings.Contains(said, "unfinished") {
+		t.Errorf("it says %s", said)
 	}
 }
 

@@ -2,7 +2,6 @@ package data
 
 import (
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"strings"
 
@@ -32,7 +31,9 @@ type find struct {
 	where []equal
 	pick  pick
 	hash  *renderer.Operand
-	turns *turns
+	turns *turns // of pickNext
+
+	places int // the order of places; see byHash
 }
 
 // equal is a member that must equal an operand.
@@ -80,7 +81,7 @@ func (s *Sets) Compile(e *config.Endpoint, scope *renderer.Scope) (*Access, synt
 		}
 		problems = append(problems, a.claim(f.Name, f.Pos, f.Key)...)
 		made, wrong := s.compileFind(f, scope) // later entries may use earlier ones
-		if made.pick == pickNext || made.pick == pickOnce {
+		if made.pick == pickNext {
 			made.turns = s.turnsOf(made.set, strings.Join([]string{e.EffectiveMethod(), e.Host, e.Path.Value, e.If.Value}, " "), f.Name)
 		}
 		problems = append(problems, wrong...)
@@ -146,6 +147,7 @@ func (s *Sets) compileFind(f *config.Find, scope *renderer.Scope) (find, syntax.
 		made.pick = pickHash
 		made.hash, wrong = renderer.CompileOperand(f.Hash, scope)
 		problems = append(problems, wrong...)
+		made.places, _ = made.set.order(placesName(groupOf(f)))
 	}
 	for i := range f.Where {
 		w := &f.Where[i]
@@ -224,7 +226,7 @@ func (a *Access) begin(w *work, r *matcher.Request) {
 		w.tx.Begin(a.sets.store)
 		w.room, w.equal = w.room[:0], w.equal[:0]
 	}
-	w.owner = a
+	w.owner, w.taken = a, w.taken[:0]
 	n := len(a.names)
 	if missing := n - len(r.Rows); missing > 0 {
 		r.Rows = append(r.Rows, make([]json.Value, missing)...)
@@ -245,16 +247,31 @@ func (f *find) find(w *work, r *matcher.Request) (row state.Row, ok bool) {
 	from := len(w.room)
 	all := f.values(w, r)
 	value := w.made(from)
-	if f.pick == pickFirst || f.pick == pickNewest {
+	switch f.pick {
+	case pickFirst, pickNewest:
 		return w.tx.First(f.set.Set, part, all, f.pick == pickNewest)
+	case pickOnce:
+		if row, ok = w.tx.Once(f.set.Set, part, all, w.takenFrom(f.set, part)); row.Found() {
+			w.taken = append(w.taken, taken{f.set, part, row})
+		}
+		return row, ok
+	case pickHash:
+		row = f.byHash(all, part, w, r)
+	default:
+		rows, ok := w.tx.Having(f.set.Set, part, all)
+		if !ok {
+			return state.Row{}, false
+		}
+		if n := rows.Len(); n > 0 && f.pick == pickRandom {
+			row = rows.At(r.Random.IntN(n))
+		} else if n > 0 {
+			row = f.turns.next(rows, value, part)
+		}
+		if row.Found() {
+			w.tx.Saw(f.set.Set, part, row)
+		}
 	}
-	rows, ok := w.tx.Having(f.set.Set, part, all)
-	if !ok {
-		return state.Row{}, false
-	}
-	if row = f.choose(rows, value, part, r); row.Found() {
-		w.tx.Saw(f.set.Set, part, row)
-	} else if rows.Len() == 0 {
+	if !row.Found() {
 		return w.tx.First(f.set.Set, part, all, false) // the transaction depends on the absence
 	}
 	return row, true
@@ -269,24 +286,6 @@ func (f *find) values(w *work, r *matcher.Request) []state.Equal {
 		w.equal = append(w.equal, state.Equal{Order: f.where[i].order, Value: w.made(start)})
 	}
 	return w.equal[first:len(w.equal):len(w.equal)]
-}
-
-// choose returns one of several rows, as f.pick specifies.
-func (f *find) choose(rows state.Having, value, part []byte, r *matcher.Request) state.Row {
-	n := rows.Len()
-	if n == 0 {
-		return state.Row{}
-	}
-	switch f.pick {
-	case pickRandom:
-		return rows.At(r.Random.IntN(n))
-	case pickHash:
-		text, _ := f.hash.Text(r)
-		h := fnv.New64a()
-		h.Write(text) // never fails
-		return rows.At(int(h.Sum64() % uint64(n)))
-	}
-	return f.turns.next(rows, value, part, f.pick == pickNext)
 }
 
 // compileStates compiles the states of an endpoint.
@@ -325,4 +324,9 @@ func (a *Access) compileStates(e *config.Endpoint, scope *renderer.Scope) (probl
 // leads reports whether an endpoint leads a scenario to another state.
 func (a *Access) leads() bool {
 	return slices.ContainsFunc(a.states, func(s inState) bool { return s.next != "" })
+}
+
+// takes reports whether the endpoint hands out rows at most once.
+func (a *Access) takes() bool {
+	return slices.ContainsFunc(a.finds, func(f find) bool { return f.pick == pickOnce })
 }

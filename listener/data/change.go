@@ -38,10 +38,10 @@ type change struct {
 	as      int // the index of the row's name; -1 for none
 }
 
-// CompileChanges compiles the changes of a response. It returns nil if there are none and the
-// endpoint leads no scenario to another state. The scope is that of the endpoint after Compile.
+// CompileChanges compiles the changes of a response. It returns nil if there are none, the endpoint
+// takes no row, and leads no scenario to another state. The scope is that of the endpoint after Compile.
 func (a *Access) CompileChanges(all []config.Do, scope *renderer.Scope) (*Changes, syntax.Problems) {
-	if len(all) == 0 && !a.leads() {
+	if len(all) == 0 && !a.leads() && !a.takes() {
 		return nil, nil
 	}
 	c := &Changes{access: a}
@@ -108,7 +108,7 @@ func objectOf(m config.Made, key string) (config.Made, syntax.Problems) {
 }
 
 // Apply makes the changes for a request. It returns nil if they were made; otherwise nothing has
-// changed.
+// changed. For a HEAD request, it returns what it would for another one, and changes nothing.
 func (c *Changes) Apply(r *matcher.Request) *Failed {
 	w := workOf(r)
 	if w.owner != c.access {
@@ -143,6 +143,13 @@ func (c *Changes) apply(w *work, r *matcher.Request) *Failed {
 	}
 	if r.Stopped != nil {
 		return &Failed{Else: -1, Failure: reply.ResponseTooLarge, Message: r.Stopped.Error()}
+	}
+	if string(r.Method()) == "HEAD" {
+		w.giveBack()
+		return nil
+	}
+	for _, t := range w.taken {
+		w.tx.Take(t.set.Set, t.part, t.row)
 	}
 	failed := ofCommit(w.tx.Commit())
 	for i := range c.all {

@@ -1,8 +1,6 @@
 package data
 
 import (
-	"bufio"
-	stdjson "encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,37 +13,20 @@ import (
 	"mockserver/internal/json"
 	"mockserver/internal/wording"
 	"mockserver/listener/state"
+	"mockserver/listener/statefile"
 )
 
-// saved is a line in the file of changes.
-type saved struct {
-	Set     string             `json:"set"`
-	Part    *string            `json:"part,omitempty"`
-	Key     string             `json:"key"`
-	Row     stdjson.RawMessage `json:"row,omitempty"`
-	Deleted bool               `json:"deleted,omitempty"`
-	Move    *savedMove         `json:"move,omitempty"`
-}
-
-// savedMove is the next move of a row. Its remaining time starts to run again when the file is
-// loaded.
-type savedMove struct {
-	Entry uint32             `json:"entry"`
-	In    time.Duration      `json:"in,omitempty"` // nanoseconds
-	To    stdjson.RawMessage `json:"to,omitempty"` // empty if the row stays as it is
-}
-
-func saveMove(m *state.Move, now time.Time) *savedMove {
+func saveMove(m *state.Move, now time.Time) *statefile.Move {
 	switch {
 	case m == nil:
 		return nil
 	case m.At == 0:
-		return &savedMove{Entry: m.Entry}
+		return &statefile.Move{Entry: m.Entry}
 	}
-	return &savedMove{m.Entry, max(0, time.Unix(0, m.At).Sub(now)), m.To}
+	return &statefile.Move{Entry: m.Entry, In: max(0, time.Unix(0, m.At).Sub(now)), To: m.To}
 }
 
-func (m *savedMove) from(now time.Time) *state.Move {
+func moveOf(m *statefile.Move, now time.Time) *state.Move {
 	switch {
 	case m == nil:
 		return nil
@@ -55,47 +36,25 @@ func (m *savedMove) from(now time.Time) *state.Move {
 	return &state.Move{At: now.Add(m.In).UnixNano(), Entry: m.Entry, To: m.To}
 }
 
-// Save writes all changes to a file. The file is replaced as a whole: whatever happens, it contains
-// either the old or the new content.
+// Save writes all changes to a file, as statefile.Replace does.
 func (s *Sets) Save(path string) (changes int, err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.new")
-	if err != nil {
-		return 0, err
-	}
-	defer func() {
-		if err != nil {
-			_ = f.Close()
-			_ = os.Remove(f.Name())
-		}
-	}()
-	w := bufio.NewWriterSize(f, 1<<20)
-	encoder := stdjson.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
 	now := time.Now()
-	for _, set := range s.store.Sets() {
-		set.Changes(func(c state.Change) bool {
-			line := saved{Set: set.Name, Key: string(c.Key), Row: c.JSON, Deleted: c.JSON == nil, Move: saveMove(c.Move, now)}
-			if c.Isolated {
-				line.Part = &c.Part
+	return statefile.Replace(path, s.loaded, s.log, func(put func(statefile.Change) error) (err error) {
+		for _, set := range s.store.Sets() {
+			set.Changes(func(c state.Change) bool {
+				line := statefile.Change{Set: set.Name, Key: string(c.Key), Row: c.JSON, Taken: c.Taken, Deleted: c.JSON == nil && !c.Taken, Move: saveMove(c.Move, now)}
+				if c.Isolated {
+					line.Part = &c.Part
+				}
+				err = put(line)
+				return err == nil
+			})
+			if err != nil {
+				return err
 			}
-			err = encoder.Encode(line)
-			changes++
-			return err == nil
-		})
-		if err != nil {
-			return 0, err
 		}
-	}
-	if err = w.Flush(); err != nil {
-		return 0, err
-	}
-	if err = f.Sync(); err != nil {
-		return 0, err
-	}
-	if err = f.Close(); err != nil {
-		return 0, err
-	}
-	return changes, os.Rename(f.Name(), path)
+		return nil
+	})
 }
 
 // Writable returns the reason why Save could not write to a file, or nil if it could.
@@ -109,9 +68,10 @@ func Writable(path string) error {
 
 // Load makes the changes in a file that Save has written, even beyond the limits of the sets: moves
 // may have exceeded the limits, or the limits were higher. A missing file counts as one without
-// changes. Changes to undeclared sets are left out; Load also returns their number.
+// changes. Changes to undeclared sets are left out; Load also returns their number. After an error,
+// some of the changes may have been made.
 func (s *Sets) Load(path string) (changes, leftOut int, err error) {
-	f, _, err := files.Open(path)
+	f, info, err := files.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, 0, nil
 	}
@@ -121,39 +81,67 @@ func (s *Sets) Load(path string) (changes, leftOut int, err error) {
 	defer f.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	decoder := stdjson.NewDecoder(bufio.NewReaderSize(f, 1<<20))
-	decoder.DisallowUnknownFields() // so that a file of another kind is not overwritten at the end
-	tx := state.Tx{Unlimited: true}
-	for line := 1; ; line++ {
-		var c saved
-		if err := decoder.Decode(&c); errors.Is(err, io.EOF) {
-			return changes, leftOut, nil
-		} else if err != nil {
-			return changes, leftOut, fmt.Errorf("change %d: %w", line, err)
-		} else if c.Set == "" || c.Key == "" {
-			return changes, leftOut, fmt.Errorf("change %d: missing set or key; expected a file that the server has written", line)
+	s.loaded = info
+	l := statefile.NewLines(f)
+	_, gone := os.Stat(statefile.Previous(path))
+	for {
+		c, err := l.Next()
+		if errors.Is(err, io.EOF) && info.Size() == 0 && gone == nil {
+			err = errors.New("the file is empty")
 		}
-		set := s.store.Set(c.Set)
-		if set == nil {
+		switch {
+		case errors.Is(err, io.EOF):
+			if !l.Checked {
+				s.log.Warn("the state file is from an earlier version, and cannot be checked for damage", "file", path)
+			}
+			return changes, leftOut, nil
+		case err == nil && s.current[c.Set] == nil:
 			leftOut++
 			continue
+		case err == nil:
+			if err = s.load(&c); err != nil {
+				err = fmt.Errorf("change %d: %w", l.Changes, err)
+			}
 		}
-		var part []byte
-		if c.Part != nil {
-			part = []byte(*c.Part)
-		}
-		tx.Begin(s.store)
-		if c.Deleted {
-			tx.Delete(set, part, []byte(c.Key))
-		} else if v := json.Parse(c.Row); v.Kind == json.Object {
-			tx.Put(set, part, []byte(c.Key), v.Raw, c.Move.from(time.Now()))
-			s.current[c.Set].made.atLeast(wholeNumber([]byte(c.Key)))
-		} else {
-			return changes, leftOut, fmt.Errorf("change %d: the row of %q is not an object", line, wording.Clip(c.Key))
-		}
-		if err := tx.Commit(); err != nil {
-			return changes, leftOut, fmt.Errorf("change %d: %w", line, err)
+		if err != nil {
+			if gone == nil {
+				err = fmt.Errorf("%w; the file before it is %s: rename it to use it instead", err, statefile.Previous(path))
+			}
+			return changes, leftOut, err
 		}
 		changes++
 	}
+}
+
+// load makes one change.
+func (s *Sets) load(c *statefile.Change) error {
+	set := s.current[c.Set]
+	var part []byte
+	if c.Part != nil {
+		part = []byte(*c.Part)
+	}
+	tx := state.Tx{Unlimited: true}
+	tx.Begin(s.store)
+	key := []byte(c.Key)
+	v := json.Parse(c.Row)
+	switch {
+	case c.Deleted:
+		tx.Delete(set.Set, part, key)
+	case v.Kind == json.Object:
+		if has, what := keyOf(v, set.key); what != "" || string(has) != c.Key {
+			return fmt.Errorf("the row of %q has another key, or none, in %q", wording.Clip(c.Key), joined(set.key))
+		}
+		tx.Put(set.Set, part, key, v.Raw, moveOf(c.Move, time.Now()))
+		set.made.atLeast(wholeNumber(key))
+	case v.Kind != json.Missing || !c.Taken:
+		return fmt.Errorf("the row of %q is not an object", wording.Clip(c.Key))
+	}
+	if err := tx.Commit(); err != nil || !c.Taken {
+		return err
+	}
+	tx.Begin(s.store)
+	if row := tx.Get(set.Set, part, key); row.Found() {
+		tx.Take(set.Set, part, row)
+	}
+	return tx.Commit()
 }

@@ -24,14 +24,15 @@ type set struct {
 	sum      uint64 // hash of the content of the file
 	base     *state.Base
 	options  state.Options
-	key      []string // the path to the key
+	key      []string   // the path to the key
+	hashed   [][]string // see places
 	made     *newKeys
 	steps    *steps // nil if rows do not change by themselves
 	counters *counters
 }
 
 // members returns the members that requests can search or sort by: those of index, then those of
-// sort, each once.
+// sort, each once, and the orders of places.
 func (s *set) members() []state.Member {
 	var members []state.Member
 	for _, name := range slices.Concat(s.declared.Index, s.declared.Sort) {
@@ -42,6 +43,9 @@ func (s *set) members() []state.Member {
 		members = append(members, state.Member{Name: name.Value, Value: func(row, to []byte) []byte {
 			return renderer.AppendOrdered(to, member(row, way))
 		}})
+	}
+	for _, names := range s.hashed {
+		members = append(members, s.places(names))
 	}
 	return members
 }
@@ -64,7 +68,7 @@ func (s *set) order(name string) (int, bool) {
 
 func (s *set) notIndexed(name string) string {
 	names := make([]string, 0, len(s.options.Members))
-	for _, m := range s.options.Members {
+	for _, m := range s.options.Members[:len(s.options.Members)-len(s.hashed)] {
 		names = append(names, m.Name)
 	}
 	known := "but it has none"

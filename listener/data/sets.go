@@ -10,6 +10,7 @@ package data
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -38,9 +39,11 @@ type Sets struct {
 	current map[string]*set
 	next    map[string]*set // set while a specification is compiled
 
-	scenarios map[string]*scenario // scenarios of the specification being compiled
-	turns     map[string]*turns    // turns of picks, across reloads
+	hashed    map[string][][]string // what the specification being compiled picks by hash
+	scenarios map[string]*scenario  // scenarios of the specification being compiled
+	turns     map[string]*turns     // turns of picks, across reloads
 	snapshots []snapshot
+	loaded    fs.FileInfo // the file that Load has read; nil if none
 
 	done    chan struct{} // closed by Close
 	closing sync.Once
@@ -79,6 +82,7 @@ func (s *Sets) Begin(spec *config.Spec) syntax.Problems {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.next = map[string]*set{}
+	s.hashed = hashed(spec)
 	for i := range spec.Data {
 		d := &spec.Data[i]
 		if first := s.next[d.Name]; first != nil {
@@ -102,7 +106,8 @@ func (s *Sets) Begin(spec *config.Spec) syntax.Problems {
 // declare returns a set. It reads the rows of the set again unless the declaration and the file are
 // certainly unchanged. name is the name of a row in the texts of the set's moves.
 func (s *Sets) declare(d *config.Data, name string) (*set, syntax.Problems) {
-	made := &set{declared: *d, print: d.Fingerprint(), key: strings.Split(d.EffectiveMember(), "."), counters: &counters{}}
+	made := &set{declared: *d, key: strings.Split(d.EffectiveMember(), "."), hashed: s.hashed[d.Name], counters: &counters{}}
+	made.print = fmt.Sprintf("%s %q", d.Fingerprint(), made.hashed)
 	if known := s.current[d.Name]; known != nil {
 		made.counters = known.counters
 	}

@@ -387,33 +387,77 @@ func TestWebhooks_HaveRows(t *testing.T) {
 	}
 }
 
-// TestState_BadFiles: a file that the server did not write is refused, so that it is not
-// overwritten when the server stops.
+// TestState_BadFiles: a file that the server did not write, or that is damaged, is refused, so that
+// it is not overwritten when the server stops. Files of earlier versions are read.
 func TestState_BadFiles(t *testing.T) {
-	server, _ := begin(t, "- data: {name: a}\n", listener.Options{})
+	server, c := begin(t, "- data: {name: a}\n- resource: {path: /a, data: a}\n", listener.Options{})
 	dir := t.TempDir()
-	for content, want := range map[string]string{
-		`{"name": "package", "version": "1.0.0"}`: `change 1: json: unknown field "name"`,
-		`{}`:           "change 1: missing set or key",
-		`{"set": "a"}`: "change 1: missing set or key",
-		`[]`:           "change 1: ",
-		`- data: {}`:   "change 1: ",
-		"\x00\x00":     "change 1: ",
-		`{"set": "a", "key": "1", "row": {}}` + "\n" + `{"set": "a", "ke`: "change 2: unexpected EOF",
-		`{"set": "a", "key": "1", "row": 7}`:                              `change 1: the row of "1" is not an object`,
-	} {
-		path := filepath.Join(dir, "f")
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+	path := filepath.Join(dir, "f")
+	write := func(content []byte) {
+		t.Helper()
+		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+	row := `{"set": "a", "key": "1", "row": {"id": 1}}`
+	for content, want := range map[string]string{
+		`{"name": "package", "version": "1.0.0"}`: `change 1: json: unknown field "name"`,
+		`{}`:                                  "change 1: missing set or key",
+		`{"set": "a"}`:                        "change 1: missing set or key",
+		`[]`:                                  "change 1: ",
+		`- data: {}`:                          "change 1: ",
+		"\x00\x00":                            "change 1: ",
+		row + "\n" + `{"set": "a", "ke`:       "change 2: unexpected EOF",
+		row + row:                             "change 1: more follows in its line",
+		`{"set": "a", "key": "1", "row": 7}`:  `change 1: the row of "1" is not an object`,
+		`{"set": "a", "key": "1"}`:            `change 1: the row of "1" is not an object`,
+		`{"set": "a", "key": "1", "row": {}}`: `change 1: the row of "1" has another key, or none, in "id"`,
+		`{"set": "a", "key": "1", "row": {"id": 2}}`: `change 1: the row of "1" has another key, or none, in "id"`,
+		`{"mockserver-state":3}` + "\n":              `the first line is "{\"mockserver-state\":3}"; expected "{\"mockserver-state\":2}"`,
+	} {
+		write([]byte(content))
 		if _, _, err := server.Data().Load(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", content, err, want)
 		}
 	}
+	write([]byte(row + "\n"))
+	if changes, _, err := server.Data().Load(path); changes != 1 || err != nil {
+		t.Errorf("a file of an earlier version: %d changes, %v", changes, err)
+	}
+	for i := range 20 {
+		c.talk([][2]string{{fmt.Sprintf("POST /a {\"id\": \"k%d\"}", i), "201 …"}})
+	}
+	if changes, err := server.Data().Save(path); changes != 21 || err != nil {
+		t.Fatalf("%d changes, %v", changes, err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := map[string][]byte{"with another line": append(bytes.Clone(whole), row+"\n"...), "twice": slices.Concat(whole, whole)}
+	for i := range whole { // up to each place, and with each byte changed
+		damaged[fmt.Sprint("cut at ", i)] = whole[:i]
+		flipped := bytes.Clone(whole)
+		flipped[i] ^= 1 << (i % 8)
+		damaged[fmt.Sprint("changed at ", i)] = flipped
+	}
+	for what, content := range damaged {
+		write(content)
+		if _, _, err := server.Data().Load(path); err == nil || !strings.Contains(err.Error(), "; the file before it is "+path+".previous") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if before, err := os.ReadFile(path + ".previous"); err != nil || string(before) != row+"\n" {
+		t.Errorf("%v, the file before it is %s", err, before)
+	}
+	write(whole)
+	if changes, _, err := server.Data().Load(path); changes != 21 || err != nil {
+		t.Errorf("the whole file: %d changes, %v", changes, err)
+	}
 	if _, _, err := server.Data().Load(dir); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("a directory: %v", err)
 	}
-	path := filepath.Join(dir, "none")
+	path = filepath.Join(dir, "none")
 	if changes, _, err := server.Data().Load(path); changes != 0 || err != nil {
 		t.Errorf("no file: %d changes, %v", changes, err)
 	}

@@ -25,9 +25,9 @@ type turn struct {
 // are forgotten and start over.
 const maxTurns = 100_000
 
-// next returns the row after the one that was picked last. After the last row it returns the first
-// one if around is true, and otherwise no row.
-func (t *turns) next(rows state.Having, value, part []byte, around bool) state.Row {
+// next returns the row after the one that was picked last, or the first one after the last. There
+// must be a row.
+func (t *turns) next(rows state.Having, value, part []byte) state.Row {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := 0
@@ -35,9 +35,6 @@ func (t *turns) next(rows state.Having, value, part []byte, around bool) state.R
 		k = rows.Rank(after)
 	}
 	if k >= rows.Len() {
-		if !around {
-			return state.Row{}
-		}
 		k = 0
 	}
 	row := rows.At(k)

@@ -20,6 +20,24 @@ type work struct {
 	room  []byte  // memory for values
 	equal []state.Equal
 	keys  []madeKey
+	taken []taken
+}
+
+// taken is a row that the request takes if the endpoint answers.
+type taken struct {
+	set  *set
+	part []byte
+	row  state.Row
+}
+
+// takenFrom returns the seqs of the rows of a part that the request takes.
+func (w *work) takenFrom(s *set, part []byte) (seqs []uint64) {
+	for _, t := range w.taken {
+		if t.set == s && string(t.part) == string(part) && (t.part == nil) == (part == nil) {
+			seqs = append(seqs, t.row.Seq)
+		}
+	}
+	return seqs
 }
 
 // keptRoom is the size in bytes of the largest buffer that is kept for another request.
@@ -43,6 +61,7 @@ func (w *work) Release() {
 	}
 	w.tx.End()
 	clear(w.equal)
+	clear(w.taken)
 	w.owner, w.stale, w.used = nil, false, false
 	if cap(w.room) > keptRoom {
 		w.room = nil

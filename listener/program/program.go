@@ -276,12 +276,16 @@ func (p *program) drain(cause slog.Attr, signals <-chan os.Signal) int {
 	for {
 		select {
 		case err := <-stopped:
-			if err != nil {
+			switch {
+			case err == nil:
+				p.log.Info("stopped")
+				return exitOK
+			case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 				p.log.Error("stopped with requests unfinished", "error", err.Error())
-				return exitFailed
+			default:
+				p.log.Error("stopped, but not everything was closed or written", "error", err.Error())
 			}
-			p.log.Info("stopped")
-			return exitOK
+			return exitFailed
 		case s := <-signals:
 			if s != syscall.SIGHUP {
 				p.log.Error("stopped immediately by a second signal", "signal", s.String())

@@ -27,13 +27,13 @@ type age struct {
 const tick = 100 * time.Millisecond
 
 // add records a change. The part must be locked.
-func (a *ages) add(p *Part, r *record, now time.Time) {
+func (a *ages) add(p *Part, seq uint64, stamp uint32, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.start.IsZero() {
 		a.start = now
 	}
-	a.queue = append(a.queue, age{p, r.seq, r.stamp, uint32(max(0, (now.Sub(a.start)+tick-1)/tick))})
+	a.queue = append(a.queue, age{p, seq, stamp, uint32(max(0, (now.Sub(a.start)+tick-1)/tick))})
 }
 
 // next removes the oldest entries, all of one part, whose changes were made before a time. It
@@ -70,7 +70,7 @@ func (a *ages) compact(changes int64) {
 	known := map[age]struct{}{}
 	for _, e := range a.queue[a.head:] {
 		one := age{part: e.part, seq: e.seq}
-		if _, again := known[one]; !again && e.record() != nil {
+		if _, again := known[one]; !again && e.holds(e.part.now.Load()) {
 			known[one] = struct{}{}
 			kept = append(kept, e)
 		}
@@ -79,13 +79,13 @@ func (a *ages) compact(changes int64) {
 	a.queue, a.head = kept, 0
 }
 
-// record returns the change of an entry, or nil if it has been replaced or undone.
-func (e age) record() *record {
-	r := e.part.now.Load().rows.get(e.seq)
-	if r == nil || r.stamp != e.stamp {
-		return nil
+// holds reports whether the change of an entry has not been replaced or undone in a version.
+func (e age) holds(v *version) bool {
+	if e.seq == takes {
+		return v.free != nil && v.lastTake == e.stamp
 	}
-	return r
+	r := v.rows.get(e.seq)
+	return r != nil && r.stamp == e.stamp
 }
 
 // restart adds an entry for each change to a part that was restored, taken over from another set,
@@ -95,11 +95,14 @@ func (a *ages) restart(p *Part) {
 	if !s.aging() {
 		return
 	}
-	now := time.Now()
-	p.now.Load().rows.each(func(r *record) bool {
-		a.add(p, r, now)
+	now, v := time.Now(), p.now.Load()
+	v.rows.each(func(r *record) bool {
+		a.add(p, r.seq, r.stamp, now)
 		return true
 	})
+	if v.free != nil && p != s.common {
+		a.add(p, takes, v.lastTake, now)
+	}
 	a.compact(s.rows.Load())
 }
 
@@ -125,8 +128,13 @@ func (s *Set) giveUp(before time.Time, most int) (undone int, more bool) {
 	}
 	v := p.now.Load().edit(most > 1)
 	for _, e := range all {
-		if r := v.rows.get(e.seq); r != nil && r.stamp == e.stamp {
-			undone += v.giveUp(r)
+		switch {
+		case !e.holds(v):
+		case e.seq == takes:
+			v.free = nil
+			undone++
+		default:
+			undone += v.giveUp(v.rows.get(e.seq))
 		}
 	}
 	if undone > 0 {

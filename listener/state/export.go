@@ -5,7 +5,8 @@ type Change struct {
 	Part     string // the name of the part; also "" for the common one
 	Isolated bool   // the part is an isolated one
 	Key      []byte
-	JSON     []byte // nil: the row is deleted
+	JSON     []byte // nil: the row is deleted or, if Taken is true, as in the base
+	Taken    bool   // see Tx.Take
 	Move     *Move  // its next move; nil if none
 }
 
@@ -20,24 +21,30 @@ func (s *Set) Changes(f func(Change) bool) {
 
 func (v *version) changed(c Change, f func(Change) bool) bool {
 	return v.rows.each(func(r *record) bool {
-		c.JSON, c.Move = nil, r.move
+		c := c
+		c.Move = r.move
 		if r.text != nil {
-			c.Key, c.JSON = r.key(), r.json()
+			c.Key, c.JSON, c.Taken = r.key(), r.json(), !v.isFree(r.seq)
 		} else {
 			c.Key, _ = v.base.row(uint32(r.seq))
 		}
 		return f(c)
+	}) && v.taken(func(row Row) bool {
+		c.Key, c.Taken = row.Key, true
+		return row.change != nil || f(c)
 	})
 }
 
 // All returns the rows of a part in the order of insertion; nil stands for the common part.
 func (s *Set) All(part []byte) Rows {
+	s = s.latest()
 	s.advance()
 	return Rows{v: s.current(part), order: insertion}
 }
 
 // Get returns the row with a key in a part; nil stands for the common part.
 func (s *Set) Get(part, key []byte) Row {
+	s = s.latest()
 	s.advance()
 	return s.current(part).get(key)
 }

@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"slices"
 	"sort"
 )
 
@@ -14,6 +15,24 @@ const MaxSifted = 100_000
 type Equal struct {
 	Order int
 	Value []byte
+
+	member *Member // set if the rows have no such order
+}
+
+// onto returns the values for the set that requests use in place of this one.
+func (s *Set) onto(all []Equal) []Equal {
+	to := s.latest()
+	if to == s || len(all) == 0 {
+		return all
+	}
+	all = slices.Clone(all)
+	for i := range all {
+		m, known := &s.Members[all[i].Order], false
+		if all[i].Order, known = to.Order(m.Name); !known {
+			all[i].member = m
+		}
+	}
+	return all
 }
 
 // Having is a list of the rows that have given values, in the order of insertion.
@@ -52,6 +71,9 @@ func (h Having) Rank(seq uint64) int {
 func (v *version) narrowest(all []Equal) (rows Rows, by int) {
 	rows, by = Rows{v: v, order: insertion}, -1
 	for i, e := range all {
+		if e.member != nil {
+			continue
+		}
 		at := Bound{Value: e.Value}
 		if list := v.within(e.Order, at, at); by < 0 || list.Len() < rows.Len() {
 			rows, by = list, i
@@ -60,8 +82,8 @@ func (v *version) narrowest(all []Equal) (rows Rows, by int) {
 	return rows, by
 }
 
-// first implements Tx.First.
-func (v *version) first(all []Equal, last bool) (found Row, ok bool) {
+// first implements Tx.First; rows with the seqs in others are left out.
+func (v *version) first(all []Equal, last bool, others []uint64) (found Row, ok bool) {
 	rows, by := v.narrowest(all)
 	from, step := 0, 1
 	if last {
@@ -72,7 +94,7 @@ func (v *version) first(all []Equal, last bool) (found Row, ok bool) {
 		if looked++; looked > MaxSifted {
 			return false
 		}
-		if v.has(r, all, by) {
+		if v.has(r, all, by) && !slices.Contains(others, r.Seq) {
 			found = r
 		}
 		return !found.Found()
@@ -84,7 +106,14 @@ func (v *version) first(all []Equal, last bool) (found Row, ok bool) {
 func (v *version) has(r Row, all []Equal, known int) bool {
 	var room [128]byte
 	for i, e := range all {
-		if i != known && !bytes.Equal(v.base.orders[e.Order].member.Value(r.JSON, room[:0]), e.Value) {
+		if i == known {
+			continue
+		}
+		m := e.member
+		if m == nil {
+			m = &v.base.orders[e.Order].member
+		}
+		if !bytes.Equal(m.Value(r.JSON, room[:0]), e.Value) {
 			return false
 		}
 	}

@@ -229,6 +229,9 @@ func (v *version) later(by time.Duration) *version {
 			moved, m := *r, *r.move
 			m.At += int64(by)
 			moved.move = &m
+			if w.free != nil && w.free.rows.get(r.seq) == r {
+				w.free.rows.set(&moved, w.free.owner)
+			}
 			w.rows.set(&moved, w.owner)
 		}
 		return true

@@ -64,16 +64,18 @@ func (s *Store) Attach(set *Set) {
 }
 
 // Replace puts a set that belongs to no store in place of the set with the same name. If keep is
-// true, the new set takes over the changes, including those that requests still make in the old
-// one.
+// true, the new set takes over the changes. From then on, transactions see the new set where they
+// name the old one; one that has already read the old set conflicts.
 func (s *Store) Replace(set, old *Set, keep bool) {
 	set.store = s
 	old.stop()
+	old.closed.Store(true)
 	if keep {
-		old.successor.Store(set) // before its parts are copied: later writes are passed on
-		set.takeOverAll(old, nil)
-		old.isolated(func(p *Part) { set.takeOverAll(old, []byte(p.name)) })
+		set.takeOver(old.common, nil)
+		old.isolated(func(p *Part) { set.takeOver(p, []byte(p.name)) })
 	}
+	old.successor.Store(set)
+	close(old.replaced)
 	s.change(set.Name, set)
 }
 

@@ -140,8 +140,49 @@ func TestBase_FindsEachRow(t *testing.T) {
 	}
 }
 
-// model holds the expected rows of a part as a list.
-type model struct{ rows []item }
+// model holds the expected rows of a part as a list, and which of them were taken.
+type model struct {
+	rows  []item
+	taken map[string]bool
+}
+
+func newModel(rows []item) *model { return &model{slices.Clone(rows), map[string]bool{}} }
+
+func (m *model) clone() *model { return &model{slices.Clone(m.rows), maps.Clone(m.taken)} }
+
+// take takes the first free rows that have all values, if there are any.
+func (m *model) take(t *testing.T, tx *state.Tx, set *state.Set, part []byte, all []state.Equal, n int) {
+	t.Helper()
+	var others []uint64
+	var want []string
+	for _, i := range m.rows {
+		if len(want) < n && !m.taken[i.ID] && has(i, all) {
+			want = append(want, i.ID)
+		}
+	}
+	for k := range n {
+		r, ok := tx.Once(set, part, all, others)
+		if !ok || r.Found() != (k < len(want)) || r.Found() && string(r.Key) != want[k] {
+			t.Fatalf("the %d. free row is %q, want one of %v", k+1, r.Key, want)
+		}
+		if r.Found() {
+			others = append(others, r.Seq)
+			tx.Take(set, part, r)
+		}
+	}
+	for _, id := range want {
+		m.taken[id] = true
+	}
+}
+
+func has(i item, all []state.Equal) bool {
+	for _, e := range all {
+		if string(members[e.Order].Value(i.text(), nil)) != string(e.Value) {
+			return false
+		}
+	}
+	return true
+}
 
 func (m *model) at(id string) int {
 	return slices.IndexFunc(m.rows, func(i item) bool { return i.ID == id })
@@ -158,6 +199,7 @@ func (m *model) put(i item) {
 func (m *model) delete(id string) {
 	if at := m.at(id); at >= 0 {
 		m.rows = slices.Delete(m.rows, at, at+1)
+		delete(m.taken, id)
 	}
 }
 
@@ -195,6 +237,10 @@ func (m *model) compare(t *testing.T, store *state.Store, set *state.Set, part [
 			compareRows(t, "at most", tx.Within(set, part, order, state.Bound{}, at), in(func(c int) bool { return c <= 0 }))
 			compareRows(t, "below", tx.Within(set, part, order, state.Bound{}, beyond), in(func(c int) bool { return c < 0 }))
 		}
+	}
+	some := state.Equal{Order: 0, Value: group("aaaaaaaaaa1")}
+	for _, all := range [][]state.Equal{nil, {some}, {some, {Order: 1, Value: number(nil, 3)}}} {
+		m.clone().take(t, &tx, set, part, all, 5) // nothing is committed
 	}
 	for _, i := range m.rows {
 		if r := tx.Get(set, part, []byte(i.ID)); parse(t, r.JSON) != i || string(r.Key) != i.ID {
@@ -240,8 +286,8 @@ func TestSet_IsWhatAListWouldBe(t *testing.T) {
 		store := state.New(0)
 		set := add(store, state.Options{Name: "s", Members: members}, baseOf(t, base...))
 		names := [][]byte{nil, []byte("vu1")}
-		models := []*model{{slices.Clone(base)}, {slices.Clone(base)}}
-		snapshot, was := store.Snapshot(), []*model{{slices.Clone(base)}, {slices.Clone(base)}}
+		models := []*model{newModel(base), newModel(base)}
+		snapshot, was := store.Snapshot(), []*model{newModel(base), newModel(base)}
 		var tx state.Tx
 		for step := range size.steps {
 			p := random.IntN(2)
@@ -250,15 +296,18 @@ func TestSet_IsWhatAListWouldBe(t *testing.T) {
 			switch random.IntN(size.keys) {
 			case 0:
 				set.Reset(part)
-				if m.rows = slices.Clone(base); p == 0 { // nil means all parts
-					models[1].rows = slices.Clone(base)
+				if models[p] = newModel(base); p == 0 { // nil means all parts
+					models[1] = newModel(base)
 				}
 			case 1:
-				snapshot, was = store.Snapshot(), []*model{{slices.Clone(models[0].rows)}, {slices.Clone(models[1].rows)}}
+				snapshot, was = store.Snapshot(), []*model{models[0].clone(), models[1].clone()}
 			case 2:
 				store.Restore(snapshot)
-				models[0].rows, models[1].rows = slices.Clone(was[0].rows), slices.Clone(was[1].rows)
+				models[0], models[1] = was[0].clone(), was[1].clone()
 			default:
+				if all := []state.Equal{{Order: 0, Value: group(someItem(random, "").Group)}}; step%3 == 0 {
+					m.take(t, &tx, set, part, all[:random.IntN(2)], random.IntN(3))
+				}
 				for range 1 + random.IntN(3)*random.IntN(20) {
 					id := fmt.Sprintf("k%d", random.IntN(size.keys))
 					i := someItem(random, id)
@@ -368,10 +417,18 @@ func TestSet_ChangesStayOnANewBase(t *testing.T) {
 	if err := tx.Commit(); !errors.Is(err, state.ErrConflict) {
 		t.Errorf("a transaction over a new base: %v, want a conflict", err)
 	}
-	m := model{[]item{{"d", "g", 5}, {"a", "changed", 1}, {"new", "g", 4}}}
+	m := newModel([]item{{"d", "g", 5}, {"a", "changed", 1}, {"new", "g", 4}})
+	m.compare(t, store, set, nil)
+	tx.Begin(store)
+	m.take(t, &tx, set, nil, nil, 2)
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	set.SetBase(baseOf(t, item{"new", "h", 8}, item{"d", "g", 5}, item{"e", "g", 5}))
+	m.rows = []item{{"new", "g", 4}, {"d", "g", 5}, {"e", "g", 5}, {"a", "changed", 1}}
 	m.compare(t, store, set, nil)
 	set.Reset(nil)
-	m = model{[]item{{"d", "g", 5}, {"b", "g", 6}, {"a", "g", 7}, {"new", "h", 8}}}
+	m = newModel([]item{{"new", "h", 8}, {"d", "g", 5}, {"e", "g", 5}})
 	m.compare(t, store, set, nil)
 }
 
@@ -475,9 +532,11 @@ func TestTx_WhatWasNotThere(t *testing.T) {
 	store := state.New(0)
 	set := add(store, state.Options{Name: "s", Members: members}, baseOf(t))
 	for name, saw := range map[string]func(*state.Tx){
-		"a key":       func(tx *state.Tx) { tx.Get(set, nil, []byte("k")) },
-		"a value":     func(tx *state.Tx) { tx.First(set, nil, []state.Equal{{Order: 0, Value: group("g")}}, false) },
-		"two values":  func(tx *state.Tx) { tx.First(set, nil, []state.Equal{{0, group("g")}, {1, number(nil, 1)}}, false) },
+		"a key":   func(tx *state.Tx) { tx.Get(set, nil, []byte("k")) },
+		"a value": func(tx *state.Tx) { tx.First(set, nil, []state.Equal{{Order: 0, Value: group("g")}}, false) },
+		"two values": func(tx *state.Tx) {
+			tx.First(set, nil, []state.Equal{{Order: 0, Value: group("g")}, {Order: 1, Value: number(nil, 1)}}, false)
+		},
 		"any row":     func(tx *state.Tx) { tx.First(set, nil, nil, false) },
 		"another key": func(tx *state.Tx) { tx.Get(set, nil, []byte("x")) },
 	} {
@@ -555,7 +614,7 @@ func TestTx_RowsOfSeveralValues(t *testing.T) {
 			}
 		}
 		some += len(want)
-		all := []state.Equal{{0, group("aaaaaaaaaa1")}, {1, number(nil, n)}}
+		all := []state.Equal{{Order: 0, Value: group("aaaaaaaaaa1")}, {Order: 1, Value: number(nil, n)}}
 		tx.Begin(store)
 		rows, ok := tx.Having(set, nil, all)
 		var got []string
@@ -735,20 +794,20 @@ func TestSet_ChangesExpire(t *testing.T) {
 	tx.Put(set, []byte("vu"), []byte("a"), item{"a", "g", 2}.text(), nil)
 	tx.Delete(set, nil, []byte("a"))
 	tx.Put(set, nil, []byte("b"), item{"b", "g", 2}.text(), nil)
+	newModel([]item{{"a", "g", 1}}).take(t, &tx, set, []byte("took"), nil, 2)
 	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
 	}
 	store.Expire(time.Now().Add(time.Hour - time.Minute))
-	if f := set.Figures(); f.Changes != 3 || f.Parts != 1 {
+	if f := set.Figures(); f.Changes != 3 || f.Parts != 2 {
 		t.Errorf("before an hour: %+v", f)
 	}
 	store.Expire(time.Now().Add(time.Hour + 2*time.Second))
 	if f := set.Figures(); f.Changes != 0 || f.Parts != 0 || f.Rows != 1 || f.GivenUp != 0 {
 		t.Errorf("after an hour: %+v", f)
 	}
-	m := model{[]item{{"a", "g", 1}}}
 	tx.Begin(store)
-	compareRows(t, "rows", tx.Rows(set, nil), m.rows)
+	compareRows(t, "rows", tx.Rows(set, nil), []item{{"a", "g", 1}})
 }
 
 // TestSet_NoChangeExpiresEarly: a change lasts for its whole TTL, no matter when other changes are
@@ -961,13 +1020,13 @@ func TestMemory_HoldsItsBounds(t *testing.T) {
 	}
 }
 
-// A request that began before a reload changes the old set: the new set gets the request's changes
-// to each part, whether the request commits while changes are being copied or later, and while
-// other requests change several parts of either set.
-func TestSet_WhatIsStillWrittenToAReplacedOneIsPassedOn(t *testing.T) {
+// A request that began before a reload names the old set, and changes the new one: nothing that it
+// or another request writes is lost, whether it commits while changes are being copied or later,
+// and while other requests change several parts or the same row.
+func TestSet_RequestsOfAReplacedOneUseTheNewOne(t *testing.T) {
 	const writers, rows = 4, 100
 	store := state.New(0)
-	old := add(store, state.Options{Name: "s"}, baseOf(t, item{"base", "g", 0}))
+	old := add(store, state.Options{Name: "s", Members: members}, baseOf(t, item{"base", "g", 0}, item{"hot", "h", 0}))
 	write := func(do func(tx *state.Tx)) {
 		var tx state.Tx
 		for {
@@ -995,6 +1054,9 @@ func TestSet_WhatIsStillWrittenToAReplacedOneIsPassedOn(t *testing.T) {
 				for _, part := range parts(w, i) {
 					tx.Put(into(), part, []byte(key), item{key, "g", 1}.text(), nil)
 				}
+				hot := parse(t, tx.Get(into(), nil, []byte("hot")).JSON)
+				hot.N++
+				tx.Put(into(), nil, []byte("hot"), hot.text(), nil)
 			})
 			if i == rows/2 {
 				begun <- struct{}{}
@@ -1010,8 +1072,17 @@ func TestSet_WhatIsStillWrittenToAReplacedOneIsPassedOn(t *testing.T) {
 		<-begun
 	}
 	var last *state.Set
+	late := state.Tx{} // it has read what the new set gets
+	late.Begin(store)
+	late.Put(old, nil, []byte("late"), late.Get(old, nil, []byte("base")).JSON, nil)
 	for i := range 3 { // one after the other
-		last = state.NewSet(state.Options{Name: "s", TTL: time.Hour}, baseOf(t, item{"base", "g", 0}))
+		var b state.Builder // of the orders, the last one has only the second
+		for _, i := range []item{{"hot", "h", 0}, {"base", "g", 0}} {
+			if err := b.Add([]byte(i.ID), i.text()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		last = state.NewSet(state.Options{Name: "s", TTL: time.Hour, Members: members[i/2:]}, b.Base(members[i/2:]))
 		store.Replace(last, store.Set("s"), true)
 		if i == 0 {
 			first := last
@@ -1021,6 +1092,25 @@ func TestSet_WhatIsStillWrittenToAReplacedOneIsPassedOn(t *testing.T) {
 		}
 	}
 	writing.Wait()
+	if err := late.Commit(); err != state.ErrConflict {
+		t.Errorf("a transaction of a replaced set: %v, want a conflict", err)
+	}
+	if hot := parse(t, last.Get(nil, []byte("hot")).JSON); hot.N != 2*writers*rows {
+		t.Errorf("a row was changed %d times, want %d", hot.N, 2*writers*rows)
+	}
+	byGroup, byN := state.Equal{Order: 0, Value: group("h")}, state.Equal{Order: 1, Value: number(nil, 2*writers*rows)}
+	for _, all := range [][]state.Equal{{byGroup}, {byN}, {byGroup, byN}} {
+		write(func(tx *state.Tx) {
+			first, ok := tx.First(old, nil, all, false)
+			several, _ := tx.Having(old, nil, all)
+			free, _ := tx.Once(old, nil, all, nil)
+			if !ok || string(first.Key) != "hot" || several.Len() != 1 || string(several.At(0).Key) != "hot" || string(free.Key) != "hot" {
+				t.Errorf("found %q, %d rows, and %q", first.Key, several.Len(), free.Key)
+			}
+			tx.Saw(old, nil, several.At(0))
+			tx.Put(old, nil, []byte("hot"), first.JSON, nil)
+		})
+	}
 	write(func(tx *state.Tx) { tx.Delete(old, nil, []byte("base")) })
 	write(func(tx *state.Tx) { tx.Delete(old, nil, []byte("old-0-0")) })
 	for _, name := range []string{"old", "new"} {

@@ -30,6 +30,7 @@ type Tx struct {
 	views  []view
 	reads  []read
 	writes []write
+	takes  []take
 	last   map[string]int // used with many writes: the index of the last write by view and key
 	moving bool           // it makes a move: limits do not apply, and no other move is made first
 }
@@ -48,13 +49,23 @@ type view struct {
 // read is something that the transaction has read, and that must be unchanged at Commit.
 type read struct {
 	view   int
+	kind   readKind
 	key    []byte // key of a row that was read by its key; otherwise nil
 	hash   uint64 // hash of the key
 	row    Row
-	search bool    // the row is the result of First
-	equal  []Equal // the arguments of First
-	last   bool
+	equal  []Equal  // the arguments of First and Once
+	others []uint64 // an argument of Once
 }
+
+// readKind is how a row was found.
+type readKind uint8
+
+const (
+	knownRow readKind = iota // by its key, or in a list
+	firstRow                 // by First
+	lastRow                  // by First, with last
+	freeRow                  // by Once
+)
 
 // write is a change to be made at Commit.
 type write struct {
@@ -78,7 +89,8 @@ func (t *Tx) End() {
 	clear(t.views)
 	clear(t.reads)
 	clear(t.writes)
-	*t = Tx{views: t.views[:0], reads: t.reads[:0], writes: t.writes[:0], moving: t.moving, Unlimited: t.Unlimited}
+	clear(t.takes)
+	*t = Tx{views: t.views[:0], reads: t.reads[:0], writes: t.writes[:0], takes: t.takes[:0], moving: t.moving, Unlimited: t.Unlimited}
 	if cap(t.writes) > many {
 		t.writes, t.reads = nil, nil
 	}
@@ -86,6 +98,7 @@ func (t *Tx) End() {
 
 // view returns the index of the view of a part.
 func (t *Tx) view(set *Set, part []byte) int {
+	set = set.latest()
 	for i := range t.views {
 		if w := &t.views[i]; w.set == set && bytes.Equal(w.name, part) && (w.name == nil) == (part == nil) {
 			return i
@@ -158,6 +171,9 @@ func (t *Tx) Rows(set *Set, part []byte) Rows {
 // the values and then of insertion, without what the transaction has written. Order is a result of
 // Set.Order.
 func (t *Tx) Within(set *Set, part []byte, order int, from, to Bound) Rows {
+	if set.successor.Load() != nil { // the new set may lack the order
+		return set.current(part).within(order, from, to)
+	}
 	return t.views[t.view(set, part)].v.within(order, from, to)
 }
 
@@ -184,7 +200,7 @@ func (t *Tx) Delete(set *Set, part, key []byte) {
 // another transaction has changed several parts in the meantime: it may have seen only some of
 // these changes.
 func (t *Tx) Commit() error {
-	if len(t.writes) == 0 {
+	if len(t.writes)+len(t.takes) == 0 {
 		if len(t.views) > 1 && t.store.epoch.Load() != t.epoch {
 			return ErrConflict
 		}
@@ -196,15 +212,16 @@ func (t *Tx) Commit() error {
 		t.views[i].part.tidy()
 		t.views[i].part.mu.Unlock()
 	}
+	for i := range t.views {
+		if set := t.views[i].set; err == ErrConflict && set.closed.Load() {
+			<-set.replaced // only then can another attempt succeed
+		}
+	}
 	if err != nil {
 		return err
 	}
 	for i := range t.views {
 		t.views[i].set.makeRoom()
-	}
-	for i := range t.writes {
-		to := &t.views[t.writes[i].view]
-		to.set.passOn(to.name, t.writes[i].key)
 	}
 	return nil
 }
@@ -259,6 +276,9 @@ func (t *Tx) sort() {
 	for i := range t.writes {
 		t.writes[i].view = to[t.writes[i].view]
 	}
+	for i := range t.takes {
+		t.takes[i].view = to[t.takes[i].view]
+	}
 }
 
 // commit does the work of Commit while all parts are locked.
@@ -270,6 +290,8 @@ func (t *Tx) commit() error {
 	for i := range t.views {
 		t.views[i].v = t.views[i].part.now.Load()
 	}
+	several := len(t.writes)+len(t.takes) > 1
+	t.take(several)
 	for i := range t.writes {
 		w := &t.writes[i]
 		to := &t.views[w.view]
@@ -277,9 +299,9 @@ func (t *Tx) commit() error {
 		switch stamp := to.set.stamp.Add(1); {
 		case w.is != nil:
 			w.is.stamp = stamp
-			to.edit(len(t.writes) > 1).put(before, hash, w.is)
+			to.edit(several).put(before, hash, w.is)
 		case before.Found():
-			to.edit(len(t.writes) > 1).delete(before, stamp)
+			to.edit(several).delete(before, stamp)
 		}
 	}
 	written := 0
@@ -290,7 +312,7 @@ func (t *Tx) commit() error {
 			continue
 		}
 		written++
-		if !w.set.Oldest && !t.moving && !t.Unlimited && w.set.exceeds(int64(w.v.changes-before.changes), w.v.bytes-before.bytes) {
+		if !w.set.Oldest && !t.moving && !t.Unlimited && w.set.exceeds(int64(w.v.changes-before.changes), w.part.size(w.v)-w.part.size(before)) {
 			return &FullError{w.set.Name}
 		}
 	}
@@ -324,7 +346,7 @@ func (w *view) edit(several bool) *version {
 // -1 if there is none.
 func (t *Tx) changed() int {
 	for i := range t.views {
-		if t.views[i].v.base != t.views[i].part.now.Load().base {
+		if w := &t.views[i]; w.set.closed.Load() || w.v.base != w.part.now.Load().base {
 			return i
 		}
 	}
@@ -352,6 +374,11 @@ func (t *Tx) publish(several bool) {
 		}
 	}
 	now := time.Time{}
+	for i := range t.takes {
+		if to := &t.views[t.takes[i].view]; to.name != nil && to.set.aging() {
+			to.set.ages.add(to.part, takes, to.v.lastTake, time.Now())
+		}
+	}
 	for i := range t.writes {
 		to := &t.views[t.writes[i].view]
 		r := t.writes[i].is
@@ -368,7 +395,7 @@ func (t *Tx) publish(several bool) {
 			r = to.v.get(t.writes[i].key).change
 		}
 		if r != nil {
-			to.set.ages.add(to.part, r, now)
+			to.set.ages.add(to.part, r.seq, r.stamp, now)
 		}
 		to.set.ages.compact(to.set.rows.Load())
 	}
@@ -379,11 +406,14 @@ func (r *read) holds(v *version) bool {
 	switch {
 	case r.key != nil:
 		return v.find(r.hash, r.key).same(r.row)
-	case r.search:
-		now, _ := v.first(r.equal, r.last)
+	case r.kind == freeRow && !r.row.Found():
+		now, _ := v.untaken(r.equal, r.others)
+		return !now.Found()
+	case r.kind == firstRow || r.kind == lastRow:
+		now, _ := v.first(r.equal, r.kind == lastRow, nil)
 		return now.same(r.row)
 	}
-	return v.row(r.row.Seq).same(r.row)
+	return v.row(r.row.Seq).same(r.row) && (r.kind != freeRow || v.isFree(r.row.Seq))
 }
 
 // First returns the first row of a part that has all values, or the last one if last is true;
@@ -393,8 +423,13 @@ func (r *read) holds(v *version) bool {
 // First would need to look at more than MaxSifted rows.
 func (t *Tx) First(set *Set, part []byte, all []Equal, last bool) (r Row, ok bool) {
 	w := t.view(set, part)
-	r, ok = t.views[w].v.first(all, last)
-	t.reads = append(t.reads, read{view: w, row: r, search: true, equal: all, last: last})
+	kind := firstRow
+	if last {
+		kind = lastRow
+	}
+	all = set.onto(all)
+	r, ok = t.views[w].v.first(all, last, nil)
+	t.reads = append(t.reads, read{view: w, row: r, kind: kind, equal: all})
 	return r, ok
 }
 
@@ -402,11 +437,12 @@ func (t *Tx) First(set *Set, part []byte, all []Equal, last bool) (r Row, ok boo
 // does not depend on the result.
 func (t *Tx) Having(set *Set, part []byte, all []Equal) (rows Having, ok bool) {
 	v := t.views[t.view(set, part)].v
+	all = set.onto(all)
 	list, by := v.narrowest(all)
 	if by >= 0 {
 		rows.value = all[by].Value
 	}
-	if rows.list = list; len(all) < 2 {
+	if rows.list = list; len(all) == 0 || len(all) == 1 && by == 0 {
 		return rows, true
 	}
 	if list.Len() > MaxSifted {

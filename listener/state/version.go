@@ -15,7 +15,11 @@ type version struct {
 	orders  []order // indexed as in the base; nil until something is changed
 	owner   uint64  // owner of the nodes that this version may change; see trie
 	changes int     // number of records
-	bytes   int64   // estimated memory that the changes take
+	bytes   int64   // estimated memory that the changes take; see memory
+
+	free     *version // the rows that were not taken; nil if none was taken
+	unnamed  bool     // keys is not kept up, because it is the version of free rows
+	lastTake uint32   // stamp of the last row that was taken
 }
 
 // The memory in bytes that a change takes in addition to its texts, measured with BenchmarkSnapshot
@@ -46,6 +50,9 @@ func (v *version) edit(several bool) *version {
 		for i := range v.orders {
 			w.orders[i] = v.orders[i].copy()
 		}
+	}
+	if v.free != nil {
+		w.free = v.free.edit(several)
 	}
 	return &w
 }
@@ -89,6 +96,9 @@ func (v *version) row(seq uint64) Row {
 // put writes a row as a record; before is the current row with the same key, and hash is the hash
 // of the key.
 func (v *version) put(before Row, hash uint64, r *record) {
+	if v.free != nil && (!before.Found() || v.isFree(before.Seq)) {
+		v.free.put(before, hash, r)
+	}
 	if !before.Found() { // also if a row of the base was deleted: the new row comes last
 		r.inserted = true
 		v.changes++
@@ -105,16 +115,28 @@ func (v *version) put(before Row, hash uint64, r *record) {
 
 // delete deletes a row, which must exist.
 func (v *version) delete(before Row, stamp uint32) {
+	gone := &record{seq: before.Seq, stamp: stamp}
+	if v.free != nil && v.isFree(before.Seq) {
+		v.free.remove(before, gone)
+	}
+	v.remove(before, gone)
+}
+
+// remove deletes a row; gone is the record for a deleted row of the base.
+func (v *version) remove(before Row, gone *record) {
 	if before.change != nil && before.change.inserted {
 		v.drop(before.change)
 	} else {
-		v.set(&record{seq: before.Seq, stamp: stamp}, before.change)
+		v.set(gone, before.change)
 	}
 	v.reorder(before.Seq, before.JSON, nil)
 }
 
 // undo reverts a change: a row of the base is restored, and an inserted row is removed.
 func (v *version) undo(r *record) {
+	if v.free != nil && v.free.rows.get(r.seq) == r {
+		v.free.undo(r)
+	}
 	v.drop(r)
 	var base, was []byte
 	if !r.inserted {
@@ -291,6 +313,9 @@ func (v *version) inserted(hash uint64, key []byte) *record {
 
 // name adds the rows of the tail to keys.
 func (v *version) name() {
+	if v.unnamed {
+		return
+	}
 	for i := range v.rows.visible() { // so that several reads from memory overlap
 		if b := v.keys.bucket(v.rows.tail.hashes[i]); b != nil {
 			_ = b.used.Load()

@@ -1,0 +1,207 @@
+// Package statefile reads and writes files of changes to rows: see docs/state.md, --state.
+//
+// A file begins with firstLine, and has a line for each change. The last line has the number of
+// changes and the checksum of all lines before it, so that a file that was cut off or damaged is
+// noticed. Earlier versions wrote only the changes.
+package statefile
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/crc64"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"mockserver/internal/files"
+	"mockserver/internal/wording"
+)
+
+const (
+	beginsFirst = `{"mockserver-state":`
+	firstLine   = beginsFirst + "2}\n"
+	beginsLast  = `{"end":`
+)
+
+// sumTable is the polynomial of the checksum.
+var sumTable = crc64.MakeTable(crc64.ECMA)
+
+// Change is a change to a row.
+type Change struct {
+	Set     string          `json:"set"`
+	Part    *string         `json:"part,omitempty"`
+	Key     string          `json:"key"`
+	Row     json.RawMessage `json:"row,omitempty"`
+	Deleted bool            `json:"deleted,omitempty"`
+	Taken   bool            `json:"taken,omitempty"` // picked once; without Row, a row of the base
+	Move    *Move           `json:"move,omitempty"`
+}
+
+// Move is the next move of a row. Its remaining time starts to run again when the file is loaded.
+type Move struct {
+	Entry uint32          `json:"entry"`
+	In    time.Duration   `json:"in,omitempty"` // nanoseconds
+	To    json.RawMessage `json:"to,omitempty"` // empty if the row stays as it is
+}
+
+// Previous returns the name of the file that was replaced last.
+func Previous(path string) string { return path + ".previous" }
+
+// Replace writes a file of the changes that all passes on. The file is replaced as a whole:
+// whatever happens, it contains either the old or the new content. The old file is kept, under the
+// name Previous; loaded is what was known about it when it was read, or nil.
+func Replace(path string, loaded fs.FileInfo, log *slog.Logger, all func(put func(Change) error) error) (changes int, err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.new")
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close()
+			_ = os.Remove(f.Name())
+		}
+	}()
+	if changes, err = write(f, all); err != nil {
+		return 0, err
+	}
+	if err = f.Sync(); err != nil {
+		return 0, err
+	}
+	if err = f.Close(); err != nil {
+		return 0, err
+	}
+	if err = keep(path, loaded, log); err != nil {
+		return 0, err
+	}
+	return changes, os.Rename(f.Name(), path)
+}
+
+// write writes all lines.
+func write(f io.Writer, all func(put func(Change) error) error) (changes int, err error) {
+	sum := crc64.New(sumTable)
+	w := bufio.NewWriterSize(f, 1<<16)
+	summed := io.MultiWriter(w, sum)
+	if _, err = io.WriteString(summed, firstLine); err != nil {
+		return 0, err
+	}
+	encoder := json.NewEncoder(summed)
+	encoder.SetEscapeHTML(false)
+	err = all(func(c Change) error {
+		changes++
+		return encoder.Encode(c)
+	})
+	if err != nil {
+		return 0, err
+	}
+	if _, err = w.Write(last(changes, sum)); err != nil {
+		return 0, err
+	}
+	return changes, w.Flush()
+}
+
+// last returns the last line of a file.
+func last(changes int, sum hash.Hash64) []byte {
+	return fmt.Appendf(nil, "%s%d,\"sum\":\"%016x\"}\n", beginsLast, changes, sum.Sum64())
+}
+
+// keep keeps the file that is about to be replaced, unless it is damaged.
+func keep(path string, loaded fs.FileInfo, log *slog.Logger) error {
+	f, info, err := files.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	lines := NewLines(f)
+	for err == nil {
+		_, err = lines.Next()
+	}
+	if !errors.Is(err, io.EOF) {
+		log.Warn("the state file was damaged meanwhile, and is not kept", "file", path, "error", err.Error())
+		return nil
+	}
+	if loaded == nil || !os.SameFile(loaded, info) || loaded.Size() != info.Size() || !loaded.ModTime().Equal(info.ModTime()) {
+		log.Warn("the state file was written by another process meanwhile, and is kept", "file", Previous(path))
+	}
+	if err := os.Remove(Previous(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if os.Link(path, Previous(path)) == nil {
+		return nil
+	}
+	return os.Rename(path, Previous(path)) // the file system has no links
+}
+
+// Lines reads a file.
+type Lines struct {
+	Checked bool // the file has a first and a last line
+	Changes int  // number of changes that were read
+
+	r   *bufio.Reader
+	sum hash.Hash64
+}
+
+// NewLines begins to read a file.
+func NewLines(f io.Reader) *Lines {
+	l := &Lines{r: bufio.NewReaderSize(f, 1<<16), sum: crc64.New(sumTable)}
+	begin, _ := l.r.Peek(len(beginsFirst))
+	l.Checked = string(begin) == beginsFirst
+	return l
+}
+
+// Next returns the next change. It returns io.EOF at the end if the file is whole.
+func (l *Lines) Next() (c Change, err error) {
+	line, err := l.r.ReadBytes('\n')
+	switch {
+	case l.Checked && l.Changes == 0 && string(line) == firstLine:
+		l.sum.Write(line) // never fails
+		line, err = l.r.ReadBytes('\n')
+	case l.Checked && l.Changes == 0:
+		return c, fmt.Errorf("the first line is %q; expected %q, as this version of the server writes it", wording.Clip(string(bytes.TrimSpace(line))), strings.TrimSpace(firstLine))
+	}
+	switch {
+	case err != nil && !errors.Is(err, io.EOF):
+		return c, err
+	case l.Checked && bytes.HasPrefix(line, []byte(beginsLast)):
+		return c, l.end(line)
+	case l.Checked && err != nil:
+		return c, fmt.Errorf("the file is cut off after change %d", l.Changes)
+	case len(line) == 0:
+		return c, io.EOF
+	}
+	l.Changes++
+	l.sum.Write(line)
+	decoder := json.NewDecoder(bytes.NewReader(line))
+	decoder.DisallowUnknownFields() // so that a file of another kind is not overwritten at the end
+	err = decoder.Decode(&c)
+	if err == nil && (c.Set == "" || c.Key == "") {
+		err = errors.New("missing set or key; expected a file that the server has written")
+	} else if _, more := decoder.Token(); err == nil && !errors.Is(more, io.EOF) {
+		err = errors.New("more follows in its line")
+	}
+	if err != nil {
+		err = fmt.Errorf("change %d: %w", l.Changes, err)
+	}
+	return c, err
+}
+
+// end checks the last line, and returns io.EOF if it is correct.
+func (l *Lines) end(line []byte) error {
+	if want := last(l.Changes, l.sum); !bytes.Equal(line, want) {
+		return fmt.Errorf("the file is damaged: it ends with %s; expected %s after its %d changes", wording.Clip(string(bytes.TrimSpace(line))), bytes.TrimSpace(want), l.Changes)
+	}
+	if _, err := l.r.ReadByte(); err == nil {
+		return errors.New("the file continues after its last line")
+	}
+	return io.EOF
+}
