@@ -1,7 +1,6 @@
 package files
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -70,6 +69,3 @@ func (u *unpacked) Close() error {
 	}
 	return u.file.Close()
 }
-
-// Unmarked returns a text without the byte order mark that some editors put before it.
-func Unmarked(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\uFEFF")) }

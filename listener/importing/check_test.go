@@ -89,3 +89,38 @@ func TestAgainst_JSON(t *testing.T) {
 		other.Close()
 	}
 }
+
+// An endpoint with several outcomes may answer a request with any of them, also with one that this
+// request did not get when it was recorded.
+func TestCheck_Outcomes(t *testing.T) {
+	var entries []string
+	for round := range 4 {
+		for id := range 40 {
+			status, body := 200, fmt.Sprintf("user %d", id)
+			if id%2 == 0 && round == 3 {
+				status, body = 503, "busy"
+			}
+			entries = append(entries, fmt.Sprintf(`{"request": {"method": "GET", "url": "http://a/users/%d", "headers": []}, "response": {"status": %d, "headers": [], "content": {"mimeType": "text/plain", "text": %q}}}`, id, status, body))
+		}
+	}
+	file := harness.WriteFile(t, t.TempDir(), "x.har", `{"log": {"entries": [`+strings.Join(entries, ",")+`]}}`)
+	var out, report strings.Builder
+	if code := importing.Command([]string{file, "--check"}, &out, &report); code != 0 || !strings.Contains(report.String(), "40 requests sent: 40 as expected, 0 different\n") {
+		t.Errorf("exit code %d:\n%s", code, report.String())
+	}
+}
+
+// Without a directory, --check prints a configuration only if it is one file.
+func TestCheck_WithoutADirectory(t *testing.T) {
+	for _, c := range []struct{ body, printed, said string }{
+		{"small", "- endpoint:\n", "1 request sent: 1 as expected"},
+		{strings.Repeat("large", 20_000), "", "not printed: the configuration comes with 1 file; -o DIR writes it\n"},
+	} {
+		file := harness.WriteFile(t, t.TempDir(), "x.har", `{"log": {"entries": [{"request": {"method": "GET", "url": "http://a/b", "headers": []}, "response": {"status": 200, "headers": [], "content": {"mimeType": "text/plain", "text": "`+c.body+`"}}}]}}`)
+		var out, report strings.Builder
+		code := importing.Command([]string{file, "--check"}, &out, &report)
+		if code != 0 || !strings.Contains(out.String(), c.printed) || (out.Len() == 0) != (c.printed == "") || !strings.Contains(report.String(), c.said) || !strings.Contains(report.String(), "1 as expected, 0 different\n") {
+			t.Errorf("exit code %d, printed %q:\n%s", code, out.String(), report.String())
+		}
+	}
+}

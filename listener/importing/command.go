@@ -77,10 +77,15 @@ func write(d *draft.Draft, set settings.Import, stdout, stderr io.Writer) error 
 		fmt.Fprintln(stderr, "written:", filepath.Join(set.Out, imports.Name))
 		return nil
 	}
-	if n := len(d.Files); n > 0 {
+	switch n := len(d.Files); {
+	case n == 0:
+		return d.Write(stdout)
+	case set.Check || set.Against != "":
+		fmt.Fprintf(stderr, "not printed: the configuration comes with %s; -o DIR writes it\n", wording.Count(n, "file"))
+		return nil
+	default:
 		return fmt.Errorf("the configuration comes with %s; expected a directory, with -o", wording.Count(n, "file"))
 	}
-	return d.Write(stdout)
 }
 
 // report writes the report to a file, as JSON if the file's extension is .json.

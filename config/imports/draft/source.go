@@ -1,7 +1,9 @@
 package draft
 
 import (
+	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -44,6 +46,7 @@ func NewSource(name string, data []byte) *Source {
 	if data == nil {
 		data = []byte{}
 	}
+	data = bytes.TrimPrefix(data, []byte(mark))
 	return &Source{Name: name, head: data[:min(len(data), headSize)], data: data}
 }
 
@@ -62,26 +65,43 @@ func OpenSource(path string) (*Source, error) {
 	if s.head, err = io.ReadAll(io.LimitReader(r, headSize)); err != nil && len(s.head) == 0 {
 		return nil, files.Bare(err)
 	}
+	if b := append(s.head[:len(s.head):len(s.head)], 1, 1); b[0] == 0xFE && b[1] == 0xFF || b[0] == 0xFF && b[1] == 0xFE || b[0] == 0 || b[1] == 0 {
+		return nil, errors.New("is not UTF-8 but UTF-16 or binary; expected a text in UTF-8")
+	}
 	return s, nil
 }
 
 // Head returns the beginning of the source, up to 1 MiB, unpacked and without a byte order mark;
 // nil for a directory.
-func (s *Source) Head() []byte { return files.Unmarked(s.head) }
+func (s *Source) Head() []byte { return s.head }
 
 // Pos returns a position in the source.
 func (s *Source) Pos(line, column int) syntax.Pos {
 	return syntax.Pos{File: s.Name, Line: line, Column: column}
 }
 
-// Open opens the file for reading; .gz and .zst are unpacked. Reading more than MaxSize bytes is an
-// error.
+// Open opens the file for reading, after its byte order mark; .gz and .zst are unpacked. Reading
+// more than MaxSize bytes is an error.
 func (s *Source) Open() (io.ReadCloser, error) {
 	if s.data != nil {
 		return io.NopCloser(bytes.NewReader(s.data)), nil
 	}
-	return files.OpenUnpacked(s.Name, MaxSize)
+	f, err := files.OpenUnpacked(s.Name, MaxSize)
+	if err != nil {
+		return nil, err
+	}
+	r := bufio.NewReader(f)
+	if start, _ := r.Peek(len(mark)); string(start) == mark {
+		r.Discard(len(mark))
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{r, f}, nil
 }
+
+// mark is the byte order mark that some programs put before a text.
+const mark = "\uFEFF"
 
 // Data returns the whole file, unpacked.
 func (s *Source) Data() ([]byte, error) {

@@ -1,7 +1,6 @@
 package traffic
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -42,7 +41,12 @@ func (g *group) make() {
 			first[key] = i
 		}
 	}
-	parts := map[outcomeID]*part{}
+	for _, r := range g.records {
+		if r.doubt != 0 {
+			g.fault("%s", g.words.texts[r.doubt])
+		}
+	}
+	parts, partOf := map[outcomeID]*part{}, map[uint32]*part{}
 	var all []*part
 	own := 0
 	above := g.above()
@@ -60,9 +64,10 @@ func (g *group) make() {
 			all = append(all, parts[id])
 		}
 		parts[id].keys = append(parts[id].keys, k)
+		partOf[key] = parts[id]
 	}
 	g.write(all, above)
-	g.ask(order, byKey)
+	g.ask(order, byKey, partOf)
 	g.report()
 }
 
@@ -199,21 +204,7 @@ func both(a, b string) string {
 
 // outcomes sets the responses of a part, the most frequent first.
 func (g *group) outcomes(e *draft.Map, p *part, set *rowSet) {
-	byID := map[outcomeID]*outcome{}
-	var all []*outcome
-	total := 0
-	for _, k := range p.keys {
-		for _, r := range k.records {
-			id := outcomeID{r.status, r.cut}
-			if byID[id] == nil {
-				byID[id] = &outcome{status: r.status, cut: r.cut}
-				all = append(all, byID[id])
-			}
-			byID[id].records = append(byID[id].records, r)
-			total++
-		}
-	}
-	slices.SortStableFunc(all, func(a, b *outcome) int { return cmp.Compare(len(b.records), len(a.records)) })
+	all, total := p.outcomes()
 	rowsOf := func(o *outcome) *rowSet {
 		if set != nil && (outcomeID{o.status, o.cut}) == p.id && g.differ(p) {
 			return set

@@ -16,8 +16,9 @@ const (
 )
 
 // ask adds recorded requests by which the endpoints of the group are checked, with their recorded
-// answers: one request for each key or, if there are many keys, for an evenly spread selection.
-func (g *group) ask(order []uint32, byKey map[uint32][]*record) {
+// answers: one request for each key or, if there are many keys, for an evenly spread selection. The
+// answer to a key of a part may be any outcome of the part.
+func (g *group) ask(order []uint32, byKey map[uint32][]*record, parts map[uint32]*part) {
 	step := (len(order) + askedKeys - 1) / askedKeys
 	for i := 0; i < len(order); i += step { // step is 0 only if there are no keys
 		records := byKey[order[i]]
@@ -47,6 +48,14 @@ func (g *group) ask(order []uint32, byKey map[uint32][]*record) {
 				}
 			}
 			a.Want = append(a.Want, want)
+		}
+		if p := parts[order[i]]; p != nil && len(a.Want) > 0 {
+			all, _ := p.outcomes()
+			for _, o := range all {
+				if (outcomeID{o.status, o.cut}) != p.id {
+					a.Want = append(a.Want, draft.Answer{Status: int(o.status), Any: true})
+				}
+			}
 		}
 		if len(a.Want) > 0 {
 			g.draft.Asks = append(g.draft.Asks, a)

@@ -5,6 +5,10 @@
 package traffic
 
 import (
+	"bytes"
+	"maps"
+	"mime"
+	"mime/multipart"
 	"net/url"
 	"slices"
 	"strings"
@@ -27,6 +31,7 @@ type exchange struct {
 	sent, received []draft.Field
 	request, body  []byte
 	lost           string        // why there is no body; "" if there is one, or none was sent
+	doubts         []string      // why the answer may not be the one that was sent
 	first, last    time.Duration // from sending the request to the first and last byte
 	timed          bool          // first and last are known
 	underWay       int           // concurrent requests, including this one; 0 if unknown
@@ -36,7 +41,8 @@ type exchange struct {
 type record struct {
 	at             int64  // microseconds since 1970
 	first, last    int64  // microseconds
-	place          uint32 // number of host and path, in words
+	place, origin  uint32 // numbers of host and path, and of scheme and port, in words
+	doubt          uint32 // number in words; 0 for none
 	query, members uint32 // numbers in words
 	headers, body  uint32 // of the answer, numbers in the store
 	sent, request  uint32 // of the request, numbers in the store
@@ -110,11 +116,16 @@ func (c *Collector) add(x *exchange) {
 		path = "/"
 	}
 	host := strings.ToLower(target.Hostname())
+	headers := joined(x.answered())
+	if x.lost != "" {
+		x.doubts = append(x.doubts, "bodies of some answers were not recorded: "+x.lost)
+	}
 	r := record{
 		at: x.at.UnixMicro(), first: x.first.Microseconds(), last: x.last.Microseconds(), timed: x.timed,
 		place: c.words.add(host + "\x00" + path), query: c.words.add(target.RawQuery),
-		headers: c.store.add(joined(answered(x.received))), body: c.store.add(x.body),
-		sent: c.store.add(joined(x.sent)), request: c.store.add(x.request),
+		origin: c.words.add(target.Scheme + target.Port()), doubt: c.words.add(strings.Join(x.doubts, "; ")),
+		headers: c.store.add(headers), body: c.store.add(x.body),
+		sent: c.store.add(joined(lines(x.sent))), request: c.store.add(x.request),
 		source: uint32(len(c.sources) - 1), line: uint32(x.line), column: int32(x.column), underWay: int32(x.underWay),
 		status: int16(x.status), method: uint8(method), cut: x.cut, lost: x.lost != "",
 	}
@@ -144,30 +155,27 @@ func clip(name string) string {
 	return strings.ToValidUTF8(name[:longest], "") + "…"
 }
 
-const (
-	// maxMembers is the maximum number of members of a request's body that are considered for its
-	// key.
-	maxMembers = 24
-	// maxMember is the longest value that a key may have, in bytes.
-	maxMember = 256
-)
+// maxMember is the longest value that a key may have, in bytes.
+const maxMember = 256
 
-// membersOf returns the members of a body as a text: "f" for a form or "j" for JSON, then names and
-// values, each followed by a zero byte. A JSON value is written as its literal. Scalar members of
-// nested objects are included; deeper values, lists and long values are left out. The result is ""
-// for any other body.
+// unknown is the value of a member that a key cannot have. Any other value follows "=".
+const unknown = "!"
+
+// membersOf returns the members of a body as a text: "f" for a form or "j" for JSON and the name,
+// then the value, each followed by a zero byte. A JSON value is written as its literal, and a string
+// as its text after a quote. Scalar members of nested objects are included. The result is "" for
+// any other body.
 func membersOf(body []byte, contentType string) string {
 	var b strings.Builder
-	n := 0
 	put := func(name, value string) {
-		if n++; n <= maxMembers && len(value) <= maxMember && !strings.Contains(name, "\x00") {
-			b.WriteString(name + "\x00" + value + "\x00")
+		if len(value) > maxMember || strings.Contains(value, "\x00") {
+			value = unknown
 		}
+		b.WriteString(name + "\x00" + value + "\x00")
 	}
-	if strings.HasPrefix(strings.ToLower(contentType), "application/x-www-form-urlencoded") {
-		b.WriteByte('f')
-		for _, f := range parameters(string(body)) {
-			put(f.Name, f.Value)
+	if all, ok := formOf(body, contentType); ok {
+		for _, f := range all {
+			put("f"+f.Name, f.Value)
 		}
 		return b.String()
 	}
@@ -175,41 +183,87 @@ func membersOf(body []byte, contentType string) string {
 	if root.Kind != json.Object {
 		return ""
 	}
-	b.WriteByte('j')
-	for _, m := range root.AppendMembers(nil) {
-		name := string(m.Key.AppendText(nil))
-		switch m.Value.Kind {
-		case json.Object:
-			for _, inner := range m.Value.AppendMembers(nil) {
-				if inner.Value.Kind != json.Object && inner.Value.Kind != json.Array {
-					put(name+"\x01"+string(inner.Key.AppendText(nil)), string(inner.Value.Raw))
-				}
+	var each func(prefix string, v json.Value, depth int)
+	each = func(prefix string, v json.Value, depth int) {
+		for _, m := range v.AppendMembers(nil) {
+			name := string(m.Key.AppendText(nil))
+			if strings.ContainsAny(name, "\x00\x01") {
+				continue
 			}
-		case json.Array:
-		default:
-			put(name, string(m.Value.Raw))
+			put(prefix+name, scalar(m.Value))
+			if m.Value.Kind == json.Object && depth > 0 {
+				each(prefix+name+"\x01", m.Value, depth-1)
+			}
 		}
 	}
+	each("j", root, 1)
 	return b.String()
 }
 
-// parameters returns the first maxMembers parameters of a query or a form in their order, and only
-// the first of each name.
+// scalar returns the value of a JSON scalar as a member has it.
+func scalar(v json.Value) string {
+	switch v.Kind {
+	case json.String:
+		return `="` + string(v.AppendText(nil))
+	case json.Object, json.Array:
+		return unknown
+	case json.Null:
+		return "" // equals a missing value
+	case json.Number:
+		if text := string(v.Raw); strings.ContainsAny(text, "eE") || strings.HasSuffix(text, "0") && strings.Contains(text, ".") || text == "-0" {
+			return unknown // another spelling of the number would be another text
+		}
+	}
+	return "=" + string(v.Raw)
+}
+
+// formOf returns the text fields of a form, and whether the content type is that of a form.
+func formOf(body []byte, contentType string) ([]draft.Field, bool) {
+	if limit, ok := boundary(contentType); ok {
+		return multipartFields(body, limit), true
+	}
+	if strings.HasPrefix(strings.ToLower(contentType), "application/x-www-form-urlencoded") {
+		return parameters(string(body)), true
+	}
+	return nil, false
+}
+
+// boundary returns the boundary of a multipart form.
+func boundary(contentType string) (string, bool) {
+	kind, params, err := mime.ParseMediaType(contentType)
+	return params["boundary"], err == nil && kind == "multipart/form-data"
+}
+
+// multipartFields returns the text fields of a multipart form, only the first of each name.
+func multipartFields(body []byte, limit string) (all []draft.Field) {
+	form, err := multipart.NewReader(bytes.NewReader(body), limit).ReadForm(int64(len(body)))
+	if err != nil {
+		return nil
+	}
+	defer form.RemoveAll()
+	for _, name := range slices.Sorted(maps.Keys(form.Value)) {
+		all = append(all, draft.Field{Name: name, Value: "=" + form.Value[name][0]})
+	}
+	return all
+}
+
+// parameters returns the parameters of a query or a form in their order, and only the first of each
+// name. Each value follows "=".
 func parameters(query string) []draft.Field {
 	var all []draft.Field
+	known := map[string]bool{}
 	for pair := range strings.SplitSeq(query, "&") {
 		name, value, _ := strings.Cut(pair, "=")
 		name, err := url.QueryUnescape(name)
-		if err != nil || name == "" || strings.Contains(name, "\x00") {
+		if err != nil || name == "" || strings.Contains(name, "\x00") || known[name] {
 			continue
 		}
-		if value, err = url.QueryUnescape(value); err != nil || slices.ContainsFunc(all, func(f draft.Field) bool { return f.Name == name }) {
+		known[name] = true
+		if value, err = url.QueryUnescape(value); err != nil {
+			all = append(all, draft.Field{Name: name, Value: unknown})
 			continue
 		}
-		all = append(all, draft.Field{Name: name, Value: value})
-		if len(all) == maxMembers {
-			break
-		}
+		all = append(all, draft.Field{Name: name, Value: "=" + value})
 	}
 	return all
 }

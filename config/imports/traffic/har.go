@@ -1,13 +1,18 @@
 package traffic
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
+	"mime"
+	"mime/multipart"
 	"net/url"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"mockserver/config/imports/draft"
 	"mockserver/config/samples"
@@ -28,14 +33,18 @@ type entry struct {
 		URL     string     `json:"url"`
 		Headers []harField `json:"headers"`
 		Body    *struct {
-			Type   string     `json:"mimeType"`
-			Text   string     `json:"text"`
-			Params []harField `json:"params"`
+			Type   string `json:"mimeType"`
+			Text   string `json:"text"`
+			Params []struct {
+				harField
+				File string `json:"fileName"`
+			} `json:"params"`
 		} `json:"postData"`
 	} `json:"request"`
 	Response struct {
 		Status  int        `json:"status"`
 		Headers []harField `json:"headers"`
+		Size    float64    `json:"bodySize"`
 		Content struct {
 			Size     float64 `json:"size"`
 			Type     string  `json:"mimeType"`
@@ -136,9 +145,11 @@ func (c *Collector) addEntry(e *entry, line, column int) {
 	x.setRequest(e)
 	content := &e.Response.Content
 	switch {
-	case content.Text == nil && content.Size > 0 && !strings.EqualFold(x.method, "HEAD") && x.status != 204 && x.status != 304:
-		x.lost = "it is missing from the HAR"
-	case content.Text == nil:
+	case content.Text == nil || *content.Text == "":
+		length := fieldOf(x.received, "Content-Length")
+		if bodiless := strings.EqualFold(x.method, "HEAD") || x.status == 204 || x.status == 304; !bodiless && (content.Size > 0 || e.Response.Size > 0 || strings.Trim(length, "0") != "") {
+			x.lost = "it is missing from the HAR"
+		}
 	case content.Encoding == "base64":
 		body, err := base64.StdEncoding.DecodeString(strings.TrimRight(*content.Text, "\n"))
 		if err != nil {
@@ -147,6 +158,10 @@ func (c *Collector) addEntry(e *entry, line, column int) {
 		x.body = body
 	default:
 		x.body = []byte(*content.Text)
+		x.checkText(content.Type)
+	}
+	if len(x.body) > 0 && float64(len(x.body)) < content.Size {
+		x.doubts = append(x.doubts, "the HAR has only a part of some bodies")
 	}
 	if fieldOf(x.received, "Content-Type") == "" && content.Type != "" && content.Type != "x-unknown" && len(x.body) > 0 {
 		x.received = append(x.received, draft.Field{Name: "Content-Type", Value: content.Type})
@@ -165,14 +180,51 @@ func (x *exchange) setRequest(e *entry) {
 	}
 	x.request = []byte(b.Text)
 	if b.Text == "" && len(b.Params) > 0 {
-		form := make([]string, len(b.Params))
-		for i, p := range b.Params {
-			form[i] = url.QueryEscape(p.Name) + "=" + url.QueryEscape(p.Value)
-		}
-		x.request = []byte(strings.Join(form, "&"))
+		x.setForm(e)
 	}
 	if fieldOf(x.sent, "Content-Type") == "" && b.Type != "" {
 		x.sent = append(x.sent, draft.Field{Name: "Content-Type", Value: b.Type})
+	}
+}
+
+// setForm sets the body of the request to a form that has its parameters.
+func (x *exchange) setForm(e *entry) {
+	params := e.Request.Body.Params
+	if limit, ok := boundary(cmp.Or(fieldOf(x.sent, "Content-Type"), e.Request.Body.Type)); ok {
+		var b bytes.Buffer
+		w := multipart.NewWriter(&b)
+		if w.SetBoundary(limit) != nil {
+			return
+		}
+		for _, p := range params {
+			part, _ := w.CreateFormField(p.Name) // writing to a buffer cannot fail
+			if p.File != "" {
+				part, _ = w.CreateFormFile(p.Name, p.File)
+			}
+			io.WriteString(part, p.Value)
+		}
+		w.Close()
+		x.request = b.Bytes()
+		return
+	}
+	form := make([]string, len(params))
+	for i, p := range params {
+		form[i] = url.QueryEscape(p.Name) + "=" + url.QueryEscape(p.Value)
+	}
+	x.request = []byte(strings.Join(form, "&"))
+}
+
+// checkText notes a text whose bytes are not known: a HAR has the characters of a text, not its
+// encoding.
+func (x *exchange) checkText(kind string) {
+	kind = cmp.Or(fieldOf(x.received, "Content-Type"), kind)
+	_, params, _ := mime.ParseMediaType(kind)
+	charset := strings.ToLower(cmp.Or(params["charset"], "utf-8"))
+	if ascii := !bytes.ContainsFunc(x.body, func(r rune) bool { return r >= utf8.RuneSelf }); !ascii && charset != "utf-8" && charset != "utf8" {
+		x.doubts = append(x.doubts, "texts are sent as UTF-8; the Content-Type says "+charset)
+	}
+	if bytes.ContainsRune(x.body, utf8.RuneError) {
+		x.doubts = append(x.doubts, "some bodies have characters that could not be read when they were recorded")
 	}
 }
 

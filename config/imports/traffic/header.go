@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -12,11 +13,45 @@ import (
 // unkept are headers that the server writes itself or that describe one connection or transfer.
 var unkept = []string{"content-length", "transfer-encoding", "connection", "date", "keep-alive", "content-encoding", "trailer", "upgrade", "proxy-connection"}
 
-// answered returns the headers of an answer that a mock can send.
-func answered(all []draft.Field) []draft.Field {
-	return slices.DeleteFunc(slices.Clone(all), func(f draft.Field) bool {
-		return !semantics.IsToken(f.Name) || slices.Contains(unkept, strings.ToLower(f.Name)) || strings.ContainsFunc(f.Value, semantics.ForbiddenInValue)
+// answered returns the headers of the answer that a mock can send, and notes those that it cannot
+// send.
+func (x *exchange) answered() []draft.Field {
+	known := map[string]bool{}
+	return slices.DeleteFunc(lines(x.received), func(f draft.Field) bool {
+		name := strings.ToLower(f.Name)
+		switch {
+		case !semantics.IsToken(name) || slices.Contains(unkept, name):
+			return true
+		case strings.ContainsFunc(f.Value, semantics.ForbiddenInValue):
+			x.doubts = append(x.doubts, f.Name+" has a control character and is left out")
+			return true
+		case known[name] && semantics.StandsOnce(name):
+			x.doubts = append(x.doubts, "only the first "+f.Name+" is sent, because an answer has only one")
+			return true
+		}
+		known[name] = true
+		return false
 	})
+}
+
+// nextCookie is what joins two cookies in one value. Dates in cookies have a comma, but no "=".
+var nextCookie = regexp.MustCompile(`,\s*([!#-\'*+.^-z|~-]+=)`)
+
+// lines returns headers with one value each: some programs join the values of a repeated header
+// with line feeds, and those of Set-Cookie with commas.
+func lines(all []draft.Field) []draft.Field {
+	var single []draft.Field
+	for _, f := range all {
+		if strings.EqualFold(f.Name, "Set-Cookie") {
+			f.Value = nextCookie.ReplaceAllString(f.Value, "\n$1")
+		}
+		for value := range strings.SplitSeq(f.Value, "\n") {
+			if value = strings.TrimSpace(value); value != "" || !strings.Contains(f.Value, "\n") {
+				single = append(single, draft.Field{Name: f.Name, Value: value})
+			}
+		}
+	}
+	return single
 }
 
 // joined returns headers as one text, and split is its inverse.
@@ -49,32 +84,22 @@ func fieldOf(fields []draft.Field, name string) string {
 	return ""
 }
 
-// headerMap returns headers as a map, in which repeated ones are lists. For a header that may occur
-// only once, the first value counts.
-func headerMap(fields []draft.Field, written func(string) string) *draft.Map {
+// headerMap returns headers as a map, in which repeated ones are lists.
+func headerMap(fields []draft.Field) *draft.Map {
 	m := &draft.Map{}
 	names := map[string]string{}
 	for _, f := range fields {
 		name, again := names[strings.ToLower(f.Name)]
-		value := written(f.Value)
-		switch {
-		case !again:
+		if !again {
 			names[strings.ToLower(f.Name)] = f.Name
-			m.Set(f.Name, value)
-		case repeats(f.Name):
-			before := m.Get(name)
-			list, ok := before.(draft.List)
-			if !ok {
-				list = draft.List{before}
-			}
-			m.Set(name, append(list, value))
+			m.Set(f.Name, f.Value)
+			continue
 		}
+		list, ok := m.Get(name).(draft.List)
+		if !ok {
+			list = draft.List{m.Get(name)}
+		}
+		m.Set(name, append(list, f.Value))
 	}
 	return m
-}
-
-// repeats reports whether a header may have several lines. For other headers the first line counts.
-func repeats(name string) bool {
-	return slices.Contains([]string{"set-cookie", "link", "vary", "cache-control", "www-authenticate", "via", "warning", "allow", "content-language",
-		"access-control-allow-headers", "access-control-allow-methods", "access-control-expose-headers", "server-timing"}, strings.ToLower(name))
 }

@@ -1,20 +1,21 @@
 package traffic
 
 import (
+	"bytes"
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"mockserver/config/imports/draft"
-	"mockserver/internal/json"
 )
 
 // column is a part of the requests that the answers may depend on, with its values.
 type column struct {
-	from   byte   // 'p' path parameter, 'q' query, 'f' form, 'j' JSON
+	from   byte   // 'p' path parameter, 'q' query, 'f' form, 'j' JSON, 'w' a whole part of the request
 	name   string // in nested JSON, the names joined by 0x01
-	index  int    // of a path parameter: its segment
 	values []uint32
 }
 
@@ -24,10 +25,18 @@ const (
 	// few is the number of exchanges up to which every difference between answers is assumed to
 	// depend on the request.
 	few = 100
+	// fewMembers is the number of different members of query and body that are examined in any
+	// group, manyMembers the maximum in a small one, and manyValues limits the values examined.
+	fewMembers, manyMembers, manyValues = 24, 1000, 4 << 20
+	// maxBody is the largest body of a request that is compared as a whole, in bytes.
+	maxBody = 16 << 10
 )
 
 // operand returns the variable of the column in the configuration language.
 func (c *column) operand() string {
+	if c.from == 'w' {
+		return c.name
+	}
 	root := map[byte]string{'p': "path-params", 'q': "query-params", 'f': "form-params", 'j': "json-params"}[c.from]
 	for name := range strings.SplitSeq(c.name, "\x01") {
 		if isWord(name) {
@@ -47,54 +56,93 @@ func isWord(name string) bool {
 }
 
 // columns returns the parts of requests that the answers of the group may depend on: path
-// parameters, then members of query and body, each only if its values differ.
+// parameters, then members of query and body.
 func (g *group) columns() (params, members []*column) {
 	for i, s := range g.pattern.segments {
-		if !s.param {
-			continue
-		}
-		c := &column{from: 'p', name: s.name, index: i, values: make([]uint32, len(g.records))}
-		for k, r := range g.records {
-			c.values[k] = g.words.add(g.pattern.value(g.path(r), i))
-		}
-		if c.differs() {
-			params = append(params, c)
+		if s.param {
+			params = append(params, g.column('p', s.name, func(r *record) string { return "=" + unescaped(g.pattern.value(g.path(r), i)) }))
 		}
 	}
 	byName := map[string]*column{}
+	most := max(fewMembers, min(manyMembers, manyValues/len(g.records)))
 	put := func(from byte, name, value string, k int) {
 		c := byName[string(from)+name]
 		if c == nil {
-			if len(byName) >= maxMembers {
+			if len(byName) >= most {
 				return
 			}
 			c = &column{from: from, name: name, values: make([]uint32, len(g.records))}
 			byName[string(from)+name] = c
 			members = append(members, c)
 		}
-		c.values[k] = g.words.add("=" + value) // differs from a missing value, 0
+		c.values[k] = g.words.add(value)
 	}
 	for k, r := range g.records {
-		if r.query != 0 {
-			for _, f := range parameters(g.words.texts[r.query]) {
-				put('q', f.Name, f.Value, k)
-			}
+		for _, f := range parameters(g.words.texts[r.query]) {
+			put('q', f.Name, f.Value, k)
 		}
-		if r.members != 0 {
-			text := g.words.texts[r.members]
-			for from, rest := text[0], text[1:]; rest != ""; {
-				var name, value string
-				name, rest, _ = strings.Cut(rest, "\x00")
-				value, rest, _ = strings.Cut(rest, "\x00")
-				put(from, name, value, k)
-			}
+		for text := g.words.texts[r.members]; text != ""; {
+			name, rest, _ := strings.Cut(text, "\x00")
+			value, rest, _ := strings.Cut(rest, "\x00")
+			put(name[0], name[1:], value, k)
+			text = rest
 		}
 	}
-	return params, slices.DeleteFunc(members, func(c *column) bool { return !c.differs() })
+	return params, members
 }
 
-func (c *column) differs() bool {
-	return slices.ContainsFunc(c.values, func(v uint32) bool { return v != c.values[0] })
+// column returns a column with the values that a function returns.
+func (g *group) column(from byte, name string, of func(*record) string) *column {
+	c := &column{from: from, name: name, values: make([]uint32, len(g.records))}
+	for k, r := range g.records {
+		c.values[k] = g.words.add(of(r))
+	}
+	return c
+}
+
+// whole is a whole part of requests.
+type whole struct {
+	name   string
+	number func(*record) uint32
+	text   func(*group, *record) string // as a value of a column
+}
+
+var wholes = []whole{
+	{"path", func(r *record) uint32 { return r.place }, func(g *group, r *record) string { return "=" + g.path(r) }},
+	{"query-string", func(r *record) uint32 { return r.query }, func(g *group, r *record) string { return "=" + g.words.texts[r.query] }},
+	{"body", func(r *record) uint32 { return r.request }, func(g *group, r *record) string {
+		body := g.store.get(r.request, &g.buf[0])
+		form := bytes.Contains(g.store.get(r.sent, &g.buf[1]), []byte("multipart/")) // its boundary is another each time
+		if len(body) > maxBody || form || !utf8.Valid(body) {
+			return unknown
+		}
+		return "=" + string(body)
+	}},
+}
+
+// tells reports whether the values of a column are known, and conditions tell all of them apart:
+// these compare texts that are numbers as numbers, and a missing value equals an empty one.
+func (g *group) tells(c *column) bool {
+	numbers, texts := map[uint32]bool{}, map[any]bool{}
+	for k, v := range c.values {
+		if numbers[v] {
+			continue
+		}
+		numbers[v] = true
+		value := g.value(c, k)
+		if n, err := strconv.ParseFloat(fmt.Sprint(value), 64); err == nil {
+			value = n
+		} else if value == nil {
+			value = ""
+		} else if n, ok := value.(draft.Number); ok {
+			value = string(n)
+		}
+		if texts[value] || g.words.texts[v] == unknown {
+			return false
+		}
+		texts[value] = true
+	}
+	return true
 }
 
 // findKey sets the columns that the answers depend on.
@@ -114,7 +162,7 @@ func (g *group) findKey() {
 		least := left
 		for _, c := range members {
 			keys, distinct := refine(g.keys, c.values)
-			if n := g.conflicts(keys); n < least && g.plausible(left, distinct) && !slices.Contains(g.key, c) {
+			if n := g.conflicts(keys); n < least && g.plausible(left, distinct) && g.tells(c) {
 				best, least = c, n
 			}
 		}
@@ -122,6 +170,12 @@ func (g *group) findKey() {
 			break
 		}
 		g.extend(best, &left)
+	}
+	for _, w := range wholes { // no few members explain the answers
+		keys, distinct := refine(g.keys, g.numbers(w.number))
+		if g.plausible(left, distinct) && g.conflicts(keys) < left {
+			g.extend(g.column('w', w.name, func(r *record) string { return w.text(g, r) }), &left)
+		}
 	}
 	for _, c := range slices.Clone(g.key) { // later columns may make c unnecessary
 		rest := slices.DeleteFunc(slices.Clone(g.key), func(k *column) bool { return k == c })
@@ -133,12 +187,41 @@ func (g *group) findKey() {
 			g.key, g.keys = rest, keys
 		}
 	}
+	g.judge(left)
+}
+
+// judge reports answers that depend on more of the request than the key: left is the number of
+// answers that the key does not explain.
+func (g *group) judge(left int) {
+	if left == 0 {
+		return
+	}
+	keys := make([]uint32, len(g.records))
+	for _, w := range wholes {
+		keys, _ = refine(keys, g.numbers(w.number))
+	}
+	if n := g.conflicts(keys); n < left {
+		left = n
+		g.fault("some answers belong to requests that cannot be told apart, or whose values hardly ever repeat; they come in turn or by their shares")
+	}
+	if keys, _ = refine(keys, g.numbers(func(r *record) uint32 { return r.origin })); g.conflicts(keys) < left {
+		g.fault("requests for several schemes or ports get their answers in turn, because all are answered at one address")
+	}
+}
+
+// numbers returns a number of each record.
+func (g *group) numbers(of func(*record) uint32) []uint32 {
+	all := make([]uint32, len(g.records))
+	for i, r := range g.records {
+		all[i] = of(r)
+	}
+	return all
 }
 
 // extend adds a column to the key if this makes fewer answers conflict and the key stays plausible.
 func (g *group) extend(c *column, left *int) {
 	keys, distinct := refine(g.keys, c.values)
-	if n := g.conflicts(keys); n < *left && g.plausible(*left, distinct) {
+	if n := g.conflicts(keys); n < *left && g.plausible(*left, distinct) && g.tells(c) {
 		g.key, g.keys, *left = append(g.key, c), keys, n
 	}
 }
@@ -168,26 +251,29 @@ func refine(keys, values []uint32) ([]uint32, int) {
 	return refined, len(numbers)
 }
 
-// conflicts returns the number of answers that differ from the most frequent answer to their key.
-// Answers whose bodies were not recorded do not count.
+// conflicts returns the number of answers that differ from the most frequent answer to their key. In
+// a small group, the answers to all keys that have different ones count as well. Answers whose
+// bodies were not recorded do not count.
 func (g *group) conflicts(keys []uint32) int {
 	counts := make(map[uint64]int32, 16)
-	most := map[uint32]int32{}
-	unknown := 0
+	all, most := map[uint32]int32{}, map[uint32]int32{}
 	for i, key := range keys {
 		if g.records[i].lost {
-			unknown++
 			continue
 		}
 		both := uint64(key)<<32 | uint64(g.answers[i])
 		counts[both]++
+		all[key]++
 		most[key] = max(most[key], counts[both])
 	}
-	n := len(keys)
-	for _, m := range most {
-		n -= int(m)
+	n := 0
+	for key, m := range most {
+		n += int(all[key] - m)
+		if m < all[key] && len(g.records) <= few {
+			n += int(all[key])
+		}
 	}
-	return n - unknown
+	return n
 }
 
 // numberAnswers numbers the different answers. Answers differ by status, body, truncation or
@@ -214,12 +300,10 @@ func (g *group) numberAnswers() {
 func (g *group) value(c *column, i int) any {
 	text := g.words.texts[c.values[i]]
 	switch {
-	case c.from == 'p':
-		return unescaped(text)
-	case text == "":
+	case text == "" || text == unknown:
 		return nil
 	case c.from == 'j' && text[1] == '"':
-		return string(json.Parse([]byte(text[1:])).AppendText(nil))
+		return text[2:]
 	case c.from == 'j':
 		return draft.Number(text[1:])
 	}

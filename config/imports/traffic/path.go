@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -102,13 +103,17 @@ func (c class) String() string {
 	return c.kind
 }
 
-// infer returns the pattern of each path of one host. The paths begin with a slash.
+// infer returns the pattern of each path of one host. The paths begin with a slash. Paths that
+// differ only in their percent-encoding have one pattern.
 func infer(paths []string) []pattern {
 	split := make([][]string, len(paths))
 	found := make([][]segment, len(paths))
 	all := make([]int, len(paths))
 	for i, p := range paths {
 		split[i] = segmentsOf(p)
+		for k, s := range split[i] {
+			split[i][k] = strings.ReplaceAll((&url.URL{Path: unescaped(s)}).EscapedPath(), "/", "%2F")
+		}
 		found[i] = make([]segment, 0, len(split[i]))
 		all[i] = i
 	}

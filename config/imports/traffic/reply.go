@@ -38,9 +38,6 @@ func (g *group) reply(o *outcome, set *rowSet) *draft.Map {
 			best = r
 		}
 	}
-	if best.lost {
-		g.fault("bodies with status %d were not recorded", o.status)
-	}
 	g.setBody(m, best, fixed)
 	return m
 }
@@ -52,7 +49,7 @@ const inlineBody = 64 << 10
 func (g *group) setBody(m *draft.Map, r *record, fixed []draft.Field) {
 	body := g.store.get(r.body, &g.buf[0])
 	raw := draft.HasTags(string(body)) || slices.ContainsFunc(fixed, func(f draft.Field) bool { return draft.HasTags(f.Value) })
-	if headers := headerMap(fixed, func(text string) string { return text }); headers.Len() > 0 {
+	if headers := headerMap(fixed); headers.Len() > 0 {
 		m.Set("headers", headers)
 	}
 	switch {
@@ -62,7 +59,7 @@ func (g *group) setBody(m *draft.Map, r *record, fixed []draft.Field) {
 		name := g.draft.AddFile(draft.File{Name: "bodies/" + g.slug + extension(fieldOf(fixed, "Content-Type")), Data: slices.Clone(body)})
 		m.Set("external-body", draft.Flow{Value: draft.NewMap("provider", "json", "path", name)})
 		if fieldOf(fixed, "Content-Type") == "" {
-			headers := headerMap(fixed, func(text string) string { return text })
+			headers := headerMap(fixed)
 			m.Set("headers", headers.Set("Content-Type", "application/octet-stream"))
 		}
 	default:
@@ -88,8 +85,8 @@ func extension(contentType string) string {
 	return ".bin"
 }
 
-// headers returns the header lines that all records have in common, and the first lines of headers
-// whose values differ. Headers that some records lack are reported as left out.
+// headers returns the header lines that all records have in common, and those whose values differ.
+// Headers that some records lack, or have more often, are reported as left out.
 func (g *group) headers(records []*record) (fixed, varying []draft.Field) {
 	counts := map[uint32]int{}
 	var different []uint32
@@ -99,21 +96,21 @@ func (g *group) headers(records []*record) (fixed, varying []draft.Field) {
 		}
 	}
 	type seen struct {
-		field  draft.Field
-		all    []string // values in the first record
-		sets   int
-		varies bool
+		all       []string // values in the first record
+		sets      int
+		varies    bool
+		different bool // the numbers of values differ
 	}
 	var names []string
 	byName := map[string]*seen{}
-	for i, id := range different {
+	for _, id := range different {
 		values := map[string][]string{}
 		for _, f := range split(g.store.get(id, &g.buf[1])) {
 			name := strings.ToLower(f.Name)
 			values[name] = append(values[name], f.Value)
 			if byName[name] == nil {
-				byName[name] = &seen{field: f, varies: i > 0}
-				names = append(names, name)
+				byName[name] = &seen{}
+				names = append(names, f.Name)
 			}
 		}
 		for name, list := range values {
@@ -122,25 +119,27 @@ func (g *group) headers(records []*record) (fixed, varying []draft.Field) {
 			if s.all == nil {
 				s.all = list
 			}
+			s.different = s.different || len(s.all) != len(list)
 			s.varies = s.varies || !slices.Equal(s.all, list)
 		}
 	}
 	var some []string
 	for _, name := range names {
-		s := byName[name]
-		switch {
-		case s.sets < len(different):
-			some = append(some, s.field.Name)
-		case s.varies:
-			varying = append(varying, s.field)
-		default:
-			for _, value := range s.all {
-				fixed = append(fixed, draft.Field{Name: s.field.Name, Value: value})
-			}
+		s := byName[strings.ToLower(name)]
+		to := &fixed
+		if s.varies {
+			to = &varying
+		}
+		if s.sets < len(different) || s.different {
+			some = append(some, name)
+			continue
+		}
+		for _, value := range s.all {
+			*to = append(*to, draft.Field{Name: name, Value: value})
 		}
 	}
 	if len(some) > 0 {
-		g.fault("headers that only some answers have are left out: %s", wording.Clip(strings.Join(some, ", ")))
+		g.fault("headers that only some answers have, or have more often, are left out: %s", wording.Clip(strings.Join(some, ", ")))
 	}
 	return fixed, varying
 }

@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -16,6 +17,8 @@ const (
 	// that are written into the configuration instead of a file.
 	inlineRows = 50
 	inlineSize = 32 << 10
+	// maxRowKey is the longest text that can be the key of a row, in bytes.
+	maxRowKey = 512
 )
 
 // rowSet is a set of rows with the answers of a group, each found by its key.
@@ -23,11 +26,11 @@ type rowSet struct {
 	g        *group
 	name     string
 	rows     []row
-	turns    bool // a key has several rows, which are served in turn
-	parts    bool // rows say which part they belong to
-	types    bool // rows have the content type
-	varying  []string
-	byColumn *column // the only column of the key, whose values are the keys of rows; nil otherwise
+	turns    bool     // a key has several rows, which are served in turn
+	parts    bool     // rows say which part they belong to
+	types    bool     // rows have the content type
+	varying  []string // names; a name comes as often as the header
+	byColumn *column  // the only column of the key, whose values are the keys of rows; nil otherwise
 }
 
 // row is the answer of one record.
@@ -58,7 +61,6 @@ func (g *group) rows(parts []*part) *rowSet {
 			s.collapse(before)
 			if len(s.rows) == before {
 				s.rows = append(s.rows, row{k.index, k.records[0], p})
-				g.fault("the bodies of some answers were not recorded")
 			}
 			s.turns = s.turns || len(s.rows)-before > 1
 		}
@@ -68,7 +70,10 @@ func (g *group) rows(parts []*part) *rowSet {
 	}
 	if len(g.key) == 1 && !s.turns {
 		s.byColumn = g.key[0]
-		if slices.ContainsFunc(s.rows, func(r row) bool { v := g.value(g.key[0], r.index); return v == nil || v == "" }) {
+		if slices.ContainsFunc(s.rows, func(r row) bool {
+			v := fmt.Sprint(g.value(g.key[0], r.index))
+			return v == "<nil>" || v == "" || len(v) > maxRowKey
+		}) {
 			s.byColumn = nil
 		}
 	}
@@ -80,8 +85,14 @@ func (g *group) rows(parts []*part) *rowSet {
 func (s *rowSet) vary(usual []*record) {
 	fixed, varying := s.g.headers(usual)
 	s.types = s.types || fieldOf(fixed, "Content-Type")+fieldOf(varying, "Content-Type") != ""
+	left := slices.Clone(s.varying) // those of earlier parts that this one does not have
 	for _, f := range varying {
-		if !strings.EqualFold(f.Name, "Content-Type") && !slices.ContainsFunc(s.varying, func(n string) bool { return strings.EqualFold(n, f.Name) }) {
+		if strings.EqualFold(f.Name, "Content-Type") {
+			continue
+		}
+		if i := slices.IndexFunc(left, func(n string) bool { return strings.EqualFold(n, f.Name) }); i >= 0 {
+			left = slices.Delete(left, i, i+1)
+		} else {
 			s.varying = append(s.varying, f.Name)
 		}
 	}
@@ -90,12 +101,18 @@ func (s *rowSet) vary(usual []*record) {
 // collapse keeps only one of the rows from an index on if all of them have the same body and
 // Location.
 func (s *rowSet) collapse(from int) {
+	same := true
 	for _, r := range s.rows[from:] {
-		if r.record.body != s.rows[from].record.body || r.record.headers != s.rows[from].record.headers && s.g.leadsTo(r.record) != s.g.leadsTo(s.rows[from].record) {
+		first := s.rows[from].record
+		if r.record.body != first.body || r.record.headers != first.headers && s.g.leadsTo(r.record) != s.g.leadsTo(first) {
 			return
 		}
+		same = same && r.record.headers == first.headers
 	}
 	s.rows = s.rows[:min(len(s.rows), from+1)]
+	if !same {
+		s.g.fault("answers with the same body have the headers of the first")
+	}
 }
 
 // declare adds the set to the draft.
@@ -176,7 +193,13 @@ func (s *rowSet) members(i int) *draft.Map {
 		m.Set("type", fieldOf(fields, "Content-Type"))
 	}
 	for h, name := range s.varying {
-		m.Set("h"+strconv.Itoa(h+1), fieldOf(fields, name))
+		i := slices.IndexFunc(fields, func(f draft.Field) bool { return strings.EqualFold(f.Name, name) })
+		if i < 0 {
+			m.Set("h"+strconv.Itoa(h+1), "")
+			continue
+		}
+		m.Set("h"+strconv.Itoa(h+1), fields[i].Value)
+		fields = slices.Delete(fields, i, i+1) // the next column of this name has the next value
 	}
 	return m.Set("body", string(s.g.store.get(r.record.body, &s.g.buf[0])))
 }
@@ -205,16 +228,19 @@ func (s *rowSet) find() *draft.Map {
 func (s *rowSet) headers(fixed, varying []draft.Field) *draft.Map {
 	typed := fieldOf(fixed, "Content-Type")+fieldOf(varying, "Content-Type") != ""
 	fixed = slices.DeleteFunc(slices.Clone(fixed), func(f draft.Field) bool { return strings.EqualFold(f.Name, "Content-Type") })
-	m := headerMap(fixed, draft.Literal)
+	for i := range fixed {
+		fixed[i].Value = draft.Literal(fixed[i].Value)
+	}
 	if typed {
-		m.Set("Content-Type", "{{answer.type}}")
+		fixed = append(fixed, draft.Field{Name: "Content-Type", Value: "{{answer.type}}"})
 	}
 	for i, name := range s.varying {
-		if slices.ContainsFunc(varying, func(f draft.Field) bool { return strings.EqualFold(f.Name, name) }) {
-			m.Set(name, "{{answer.h"+strconv.Itoa(i+1)+"}}")
+		if k := slices.IndexFunc(varying, func(f draft.Field) bool { return strings.EqualFold(f.Name, name) }); k >= 0 {
+			fixed = append(fixed, draft.Field{Name: name, Value: "{{answer.h" + strconv.Itoa(i+1) + "}}"})
+			varying = slices.Delete(slices.Clone(varying), k, k+1)
 		}
 	}
-	return m
+	return headerMap(fixed)
 }
 
 // needsRows reports whether the answers of a part must be looked up, because they differ or because
