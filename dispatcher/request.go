@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mockserver/dispatcher/client"
+	"mockserver/internal/ascii"
 )
 
 // Names of headers that the dispatcher sets.
@@ -70,13 +71,13 @@ func newForm(w *Webhook) *form {
 func readDeclared(lines []byte) (d declared) {
 	for name, value := range client.HeaderLines(lines) {
 		switch {
-		case client.IsHeader(name, "Host"):
+		case ascii.EqualFold(name, "Host"):
 			if value = bytes.TrimSpace(value); len(value) > 0 {
 				d.host = value
 			}
-		case client.IsHeader(name, KeyHeader):
+		case ascii.EqualFold(name, KeyHeader):
 			d.keyed = true
-		case client.IsHeader(name, "Authorization"):
+		case ascii.EqualFold(name, "Authorization"):
 			d.authorized = true
 		}
 	}

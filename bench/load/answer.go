@@ -3,7 +3,8 @@ package load
 import (
 	"bytes"
 	"errors"
-	"strconv"
+
+	"mockserver/internal/http1"
 )
 
 // Errors in answers. Their texts are the kinds of error that an outcome counts.
@@ -23,19 +24,11 @@ var (
 // maxAnswerHead is the longest head, and the longest trailer, in bytes.
 const maxAnswerHead = 64 << 10
 
-// head contains what the head of an answer says about its body and the connection.
-type head struct {
-	status  int
-	length  int64 // of the body; -1 if the head does not say
-	chunked bool
-	closing bool // the server closes the connection after this answer
-}
-
 // seenHead is the last head that answered a request. The heads of a server repeat byte for
 // byte until its Date changes, once a second: comparing one costs a tenth of parsing it.
 type seenHead struct {
 	text []byte
-	head head
+	head http1.Head
 }
 
 // stage is the part of an answer that the next byte belongs to.
@@ -55,7 +48,7 @@ const (
 // answer reads one answer from the bytes of a connection, however they are split. It follows RFC
 // 9112 strictly: lines end in CR LF, lengths are digits, and chunked is the only transfer coding.
 type answer struct {
-	head     head
+	head     http1.Head
 	stage    stage
 	bodyless bool   // it answers HEAD
 	framing  int    // bytes of the chunk's lines or of the trailer, which are bounded like a head
@@ -130,7 +123,7 @@ func (a *answer) readHead(data []byte, seen *seenHead) ([]byte, error) {
 	if a.head, err = parseHead(text[:size]); err != nil {
 		return nil, err
 	}
-	if a.head.status/100 != 1 {
+	if a.head.Status/100 != 1 {
 		seen.text = append(seen.text[:0], text[:size]...)
 		seen.head = a.head
 	}
@@ -150,18 +143,18 @@ func startsHTTP(text []byte) bool {
 func (a *answer) enterBody() {
 	h := &a.head
 	switch {
-	case h.status/100 == 1 && h.status != 101: // an interim answer; the final one follows
+	case h.Status/100 == 1 && h.Status != 101: // an interim answer; the final one follows
 		a.stage = inHead
-	case a.bodyless || h.status < 200 || h.status == 204 || h.status == 304:
+	case a.bodyless || h.Status < 200 || h.Status == 204 || h.Status == 304:
 		a.stage = whole
-	case h.chunked:
+	case h.Chunked:
 		a.stage, a.framing = inChunkSize, 0
-	case h.length == 0:
+	case h.Length == 0:
 		a.stage = whole
-	case h.length > 0:
-		a.stage, a.left = inBody, h.length
+	case h.Length > 0:
+		a.stage, a.left = inBody, h.Length
 	default:
-		a.stage, h.closing = inBodyToClose, true
+		a.stage, h.Closes = inBodyToClose, true
 	}
 }
 
@@ -226,13 +219,11 @@ func (a *answer) frame(data []byte) (rest []byte, err error) {
 
 // chunkSize reads the size of the next chunk. An extension after it is ignored.
 func (a *answer) chunkSize(line []byte) error {
-	rest := bytes.TrimLeft(line, "0123456789abcdefABCDEF")
-	size, err := strconv.ParseUint(string(line[:len(line)-len(rest)]), 16, 60)
-	extension := bytes.TrimLeft(rest, " \t")
-	if err != nil || len(extension) > 0 && extension[0] != ';' || !areText(extension) {
+	size, err := http1.ChunkSize(line)
+	if err != nil {
 		return errChunk
 	}
-	a.stage, a.framing, a.left = inChunk, 0, int64(size)
+	a.stage, a.framing, a.left = inChunk, 0, size
 	if a.left == 0 {
 		a.stage = inTrailer
 	}
@@ -241,13 +232,12 @@ func (a *answer) chunkSize(line []byte) error {
 
 // trailer takes a line after the last chunk.
 func (a *answer) trailer(line []byte) error {
-	switch {
-	case len(line) == 0:
+	if len(line) == 0 {
 		a.stage = whole
-	case !areToken(line[:1]) || !areText(line): // a name cannot begin with a colon or a blank
-		return errHeaderLine
+		return nil
 	}
-	return nil
+	_, _, err := http1.CutField(line)
+	return kindOf(err)
 }
 
 // end handles the end of the connection, which is an error unless the answer ends there.
@@ -263,101 +253,44 @@ func (a *answer) end() error {
 }
 
 // parseHead reads a whole head, with its empty line.
-func parseHead(text []byte) (head, error) {
-	h := head{length: -1}
-	line, text, err := cutLine(text)
-	if err != nil {
+func parseHead(text []byte) (h http1.Head, err error) {
+	h.Repeats = true
+	line, text, ended := cutLine(text)
+	if err = h.StatusLine(line); !ended || err != nil || h.Status > 599 {
 		return h, errStatusLine
 	}
-	old, err := h.statusLine(line)
-	if err != nil {
-		return h, err
+	if h.Minor > '1' {
+		return h, errNotHTTP
 	}
-	keepAlive := false
 	for {
-		if line, text, err = cutLine(text); err != nil {
-			return h, err
+		if line, text, ended = cutLine(text); !ended {
+			return h, errHeaderLine
 		}
 		if len(line) == 0 {
-			break
+			return h, kindOf(h.End())
 		}
-		if err := h.field(line, &keepAlive); err != nil {
-			return h, err
+		if _, _, err = h.Field(line); err != nil {
+			return h, kindOf(err)
 		}
 	}
-	if h.chunked && (h.length >= 0 || old) {
-		return h, errEncoding
-	}
-	h.closing = h.closing || old && !keepAlive
-	return h, nil
 }
 
-// cutLine takes the first line off a head.
-func cutLine(text []byte) (line, rest []byte, err error) {
-	end := bytes.IndexByte(text, '\n')
-	if end < 1 || text[end-1] != '\r' {
-		return nil, nil, errHeaderLine
-	}
-	return text[:end-1], text[end+1:], nil
+// cutLine takes the first line off a head. ended is false if the line does not end in CR LF.
+func cutLine(text []byte) (line, rest []byte, ended bool) {
+	line, rest, _ = bytes.Cut(text, []byte("\n"))
+	line, ended = bytes.CutSuffix(line, []byte("\r"))
+	return line, rest, ended
 }
 
-// statusLine reads "HTTP/1.1 200 OK", in which the reason may be omitted. old is set for HTTP/1.0.
-func (h *head) statusLine(line []byte) (old bool, err error) {
-	const digits = len("HTTP/1.1 ")
-	if len(line) < digits+3 || line[digits-1] != ' ' || len(line) > digits+3 && line[digits+3] != ' ' {
-		return false, errStatusLine
+// kindOf returns the kind of an error in a head.
+func kindOf(err error) error {
+	switch err {
+	case nil:
+		return nil
+	case http1.ErrLength, http1.ErrLengths:
+		return errLength
+	case http1.ErrCoding, http1.ErrFrames:
+		return errEncoding
 	}
-	minor := line[digits-2]
-	if minor != '0' && minor != '1' {
-		return false, errNotHTTP
-	}
-	for _, b := range line[digits : digits+3] {
-		if b < '0' || b > '9' {
-			return false, errStatusLine
-		}
-		h.status = h.status*10 + int(b-'0')
-	}
-	if h.status < 100 || h.status > 599 || !areText(line) {
-		return false, errStatusLine
-	}
-	return minor == '0', nil
-}
-
-// field reads what one header line says about the body and the connection.
-func (h *head) field(line []byte, keepAlive *bool) error {
-	colon := bytes.IndexByte(line, ':')
-	if colon < 1 || !areToken(line[:colon]) || !areText(line[colon:]) {
-		return errHeaderLine
-	}
-	name, value := line[:colon], bytes.Trim(line[colon+1:], " \t")
-	switch {
-	case bytes.EqualFold(name, []byte("content-length")):
-		n, err := strconv.ParseUint(string(value), 10, 63)
-		if err != nil || h.length >= 0 && h.length != int64(n) {
-			return errLength
-		}
-		h.length = int64(n)
-	case bytes.EqualFold(name, []byte("transfer-encoding")):
-		if h.chunked || !bytes.EqualFold(value, []byte("chunked")) {
-			return errEncoding
-		}
-		h.chunked = true
-	case bytes.EqualFold(name, []byte("connection")):
-		for option := range bytes.SplitSeq(value, []byte{','}) {
-			option = bytes.Trim(option, " \t")
-			h.closing = h.closing || bytes.EqualFold(option, []byte("close"))
-			*keepAlive = *keepAlive || bytes.EqualFold(option, []byte("keep-alive"))
-		}
-	}
-	return nil
-}
-
-// areText reports whether all bytes may occur in a header's value (RFC 9110, section 5.5).
-func areText(text []byte) bool {
-	return !bytes.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
-}
-
-// areToken reports whether all bytes may occur in a header's name (RFC 9110, section 5.6.2).
-func areToken(text []byte) bool {
-	return len(bytes.TrimLeft(text, "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")) == 0
+	return errHeaderLine
 }

@@ -43,7 +43,7 @@ func readAnswer(pieces [][]byte, bodyless bool, seen *seenHead) reading {
 			return reading{err: err}
 		}
 	}
-	return reading{a.head.status, a.body, a.head.closing, consumed, a.stage == whole, nil}
+	return reading{a.head.Status, a.body, a.head.Closes, consumed, a.stage == whole, nil}
 }
 
 func bytewise(data []byte) [][]byte {

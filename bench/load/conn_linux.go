@@ -232,7 +232,7 @@ func (t *thread) answered(i int, c *conn) {
 	a := &c.answer
 	t.outstanding--
 	c.state = idle
-	if unlike := t.Wants[c.next].unlike(a.head.status, a.body); unlike != "" {
+	if unlike := t.Wants[c.next].unlike(a.head.Status, a.body); unlike != "" {
 		t.fail(c, unlike)
 	} else if t.Rate == 0 && t.schedule.counts(t.now) || t.Rate > 0 && c.counted {
 		t.result.answered(t.now - c.from)
@@ -241,7 +241,7 @@ func (t *thread) answered(i int, c *conn) {
 	if c.next++; int(c.next) == len(t.Requests) {
 		c.next = 0
 	}
-	if a.head.closing || !whole || a.head.status == 101 {
+	if a.head.Closes || !whole || a.head.Status == 101 {
 		t.shut(c)
 		if !t.schedule.over(t.now) {
 			t.dial(i)

@@ -219,12 +219,12 @@ func (m *member) exchange(from int64) {
 		return
 	}
 	m.used = true
-	if unlike := m.Wants[m.turn].unlike(m.answer.head.status, m.answer.body); unlike != "" {
+	if unlike := m.Wants[m.turn].unlike(m.answer.head.Status, m.answer.body); unlike != "" {
 		m.fail(now, unlike)
 	} else if m.Rate == 0 && m.schedule.counts(now) || m.Rate > 0 && m.counted {
 		m.result.answered(now - from)
 	}
-	if m.answer.head.closing || m.answer.head.status == 101 {
+	if m.answer.head.Closes || m.answer.head.Status == 101 {
 		m.hangUp()
 	}
 }

@@ -8,10 +8,12 @@ import (
 	"io"
 	"net"
 	"net/http/httputil"
-	"strconv"
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"mockserver/internal/ascii"
+	"mockserver/internal/http1"
 )
 
 const (
@@ -165,19 +167,11 @@ func (x *Exchange) readOneHead(c *Conn) error {
 func (x *Exchange) statusLine() int {
 	held, _ := x.in.Peek(x.in.Buffered())
 	line, _, whole := bytes.Cut(held, []byte("\n"))
-	rest, http1 := bytes.CutPrefix(line, []byte("HTTP/1."))
-	if !whole || !http1 || len(rest) < len("1 200") || rest[1] != ' ' {
+	var head http1.Head
+	if !whole || head.StatusLine(bytes.TrimSuffix(line, []byte("\r"))) != nil {
 		return 0
 	}
-	digits, after := rest[2:5], bytes.TrimSuffix(rest[5:], []byte("\r"))
-	if len(after) > 0 && after[0] != ' ' {
-		return 0
-	}
-	status, err := strconv.ParseUint(string(digits), 10, 16)
-	if err != nil {
-		return 0
-	}
-	return int(status)
+	return head.Status
 }
 
 // closes reports whether the connection ends with this response: the target announces that it
@@ -187,8 +181,8 @@ func (x *Exchange) closes() bool {
 	if x.head.ConnectionClose() || !x.head.IsHTTP11() || x.head.StatusCode() == fasthttp.StatusSwitchingProtocols {
 		return true
 	}
-	for token := range bytes.SplitSeq(x.head.Peek(fasthttp.HeaderConnection), []byte(",")) {
-		if bytes.EqualFold(bytes.TrimSpace(token), []byte("close")) {
+	for option := range http1.Options(x.head.Peek(fasthttp.HeaderConnection)) {
+		if ascii.EqualFold(option, "close") {
 			return true
 		}
 	}

@@ -13,7 +13,10 @@ package client
 import (
 	"bytes"
 	"iter"
-	"strings"
+	"slices"
+
+	"mockserver/internal/ascii"
+	"mockserver/internal/http1"
 )
 
 // Head is the beginning of a request: its request line and header lines.
@@ -42,7 +45,7 @@ func (h *Head) Append(dst []byte) []byte {
 	}
 	dst = append(dst, "\r\n"...)
 	for name, value := range HeaderLines(h.Lines) {
-		if !isFraming(name) && !isOneOf(name, h.Except) {
+		if !isFraming(name) && !slices.ContainsFunc(h.Except, func(one string) bool { return ascii.EqualFold(name, one) }) {
 			dst = append(append(append(dst, name...), ':'), value...)
 			dst = append(dst, "\r\n"...)
 		}
@@ -67,25 +70,7 @@ func HeaderLines(lines []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// IsHeader reports whether a header name equals the given one, ignoring case.
-func IsHeader(name []byte, of string) bool {
-	return len(name) == len(of) && strings.EqualFold(string(name), of) // the conversion does not allocate
-}
-
 func isFraming(name []byte) bool {
-	switch len(name) {
-	case len("Host"), len("Connection"), len("Content-Length"), len("Transfer-Encoding"):
-		return IsHeader(name, "Host") || IsHeader(name, "Connection") || IsHeader(name, "Content-Length") ||
-			IsHeader(name, "Transfer-Encoding")
-	}
-	return false
-}
-
-func isOneOf(name []byte, names []string) bool {
-	for _, one := range names {
-		if IsHeader(name, one) {
-			return true
-		}
-	}
-	return false
+	return http1.IsName(name, "host") || http1.IsName(name, "connection") || http1.IsName(name, "content-length") ||
+		http1.IsName(name, "transfer-encoding")
 }

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
-	"mockserver/internal/ascii"
+	"mockserver/internal/http1"
 )
 
 const (
@@ -57,7 +57,7 @@ func (x *Exchange) findHead() (end int, err error) {
 		case at == line || head[at-1] != '\r':
 			return 0, errLineEnd
 		case at-1 == line && line == 0:
-			return 0, errStatus
+			return 0, http1.ErrStatus
 		case at-1 == line:
 			return x.r + at + 1, nil
 		}
@@ -68,98 +68,33 @@ func (x *Exchange) findHead() (end int, err error) {
 // parseHead parses a head, each line of which ends in CRLF.
 func (x *Exchange) parseHead(head, method []byte) error {
 	line, rest, _ := bytes.Cut(head, crlf)
-	minor, err := x.statusLine(line)
-	if err != nil {
+	var h http1.Head
+	if err := h.StatusLine(line); err != nil {
 		return err
 	}
+	x.Status, x.Reason = h.Status, h.Reason
 	x.Fields, x.named = x.Fields[:0], x.named[:0]
-	x.closes, x.keeps = false, minor != '0'
-	length, coded := int64(-1), false
 	for line, rest, _ = bytes.Cut(rest, crlf); len(line) > 0; line, rest, _ = bytes.Cut(rest, crlf) {
-		name, value, err := cutField(line)
+		name, value, err := h.Field(line)
 		switch {
 		case err != nil:
 			return err
-		case is(name, "content-length"):
-			if length >= 0 {
-				return errLengths
-			}
-			if length, err = parseLength(value); err != nil {
-				return err
-			}
-		case is(name, "transfer-encoding"):
-			if coded || minor == '0' || !ascii.EqualFold(value, "chunked") {
-				return errCoding
-			}
-			coded = true
-		case is(name, "connection"):
-			x.connection(value)
-		case isConnection(name) && !is(name, "host") && !is(name, "expect"):
+		case http1.IsName(name, "connection"):
+			x.named = http1.AppendNames(x.named, value)
+		case isConnection(name) && !http1.IsName(name, "host") && !http1.IsName(name, "expect"):
 		default:
 			x.Fields = append(x.Fields, Field{name, value})
 		}
 	}
-	if coded && length >= 0 {
-		return errFrames
+	if err := h.End(); err != nil {
+		return err
 	}
 	if len(x.named) > 0 {
 		x.Fields = without(x.Fields, x.named)
 	}
-	x.closes = x.closes || !x.keeps
-	x.frame(method, length, coded)
+	x.closes = h.Closes
+	x.frame(method, h.Length, h.Chunked)
 	return nil
-}
-
-// statusLine parses "HTTP/1.1 200 OK" and returns the minor version.
-func (x *Exchange) statusLine(line []byte) (minor byte, err error) {
-	const version = len("HTTP/1.1 ")
-	if len(line) < version+3 || string(line[:7]) != "HTTP/1." || line[7] < '0' || '9' < line[7] || line[8] != ' ' {
-		return 0, errStatus
-	}
-	x.Status = 0
-	for _, c := range line[version : version+3] {
-		if c < '0' || '9' < c {
-			return 0, errStatus
-		}
-		x.Status = 10*x.Status + int(c-'0')
-	}
-	if x.Status < 100 {
-		return 0, errStatus
-	}
-	x.Reason = line[version+3:]
-	if len(x.Reason) > 0 && x.Reason[0] != ' ' || hasControl(x.Reason) {
-		return 0, errStatus
-	}
-	x.Reason = bytes.TrimPrefix(x.Reason, []byte(" "))
-	return line[7], nil
-}
-
-func parseLength(value []byte) (int64, error) {
-	if len(value) == 0 || len(value) > 18 {
-		return 0, errLength
-	}
-	n := int64(0)
-	for _, c := range value {
-		if c < '0' || '9' < c {
-			return 0, errLength
-		}
-		n = 10*n + int64(c-'0')
-	}
-	return n, nil
-}
-
-// connection notes what a Connection header says.
-func (x *Exchange) connection(value []byte) {
-	for part := range bytes.SplitSeq(value, []byte(",")) {
-		switch part = ascii.TrimBlanks(part); {
-		case ascii.EqualFold(part, "close"):
-			x.closes = true
-		case ascii.EqualFold(part, "keep-alive"):
-			x.keeps = true
-		case len(part) > 0:
-			x.named = append(x.named, part)
-		}
-	}
 }
 
 // frame sets how the body ends; see RFC 9112 section 6.3. length is the announced length; -1 if

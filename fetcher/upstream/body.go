@@ -6,7 +6,7 @@ import (
 	"io"
 	"slices"
 
-	"mockserver/internal/ascii"
+	"mockserver/internal/http1"
 )
 
 const (
@@ -153,7 +153,7 @@ func (x *Exchange) nextChunk() error {
 		if err != nil {
 			return err
 		}
-		if x.left, err = chunkSize(line); err != nil || x.left > 0 {
+		if x.left, err = http1.ChunkSize(line); err != nil || x.left > 0 {
 			return err
 		}
 		x.trailing = true
@@ -167,36 +167,13 @@ func (x *Exchange) nextChunk() error {
 			x.ended = true
 			return io.EOF
 		}
-		if _, _, err := cutField(line); err != nil {
+		if _, _, err := http1.CutField(line); err != nil {
 			return errTrailer
 		}
 		if x.trailers += len(line); x.trailers > maxTrailers {
 			return errTrailers
 		}
 	}
-}
-
-// chunkSize parses the size line of a chunk. Extensions are ignored.
-func chunkSize(line []byte) (int64, error) {
-	size, extension, extended := bytes.Cut(line, []byte(";"))
-	if extended && hasControl(extension) {
-		return 0, errChunk
-	}
-	if extended {
-		size = ascii.TrimBlanks(size)
-	}
-	if len(size) == 0 || len(size) > 15 {
-		return 0, errChunk
-	}
-	n := int64(0)
-	for _, c := range size {
-		digit := ascii.Hex(c)
-		if digit > 15 {
-			return 0, errChunk
-		}
-		n = n<<4 | int64(digit)
-	}
-	return n, nil
 }
 
 // readWhole reads the body into room if it is short, and sets Whole if it read the whole body. If

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mockserver/dispatcher/client"
+	"mockserver/internal/http1"
 )
 
 const (
@@ -59,7 +60,6 @@ type Exchange struct {
 	trailers  int   // size of the trailers so far, in bytes
 	ended     bool
 	closes    bool // the connection cannot be used again
-	keeps     bool // the upstream announced that it keeps the connection open
 
 	writing chan error // from the goroutine that writes a large body; nil if there is none
 }
@@ -116,7 +116,7 @@ func (x *Exchange) cause(err error) error {
 		return errors.New("the upstream closed the connection without an answer")
 	case err == io.ErrUnexpectedEOF:
 		return errors.New("the upstream closed the connection before its answer was complete")
-	case err == errStatus && x.w > 0:
+	case err == http1.ErrStatus && x.w > 0:
 		return fmt.Errorf("%w: it begins with %s", err, quoted(x.in[:x.w]))
 	}
 	return err

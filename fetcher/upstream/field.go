@@ -3,48 +3,13 @@ package upstream
 import (
 	"bytes"
 
-	"mockserver/internal/ascii"
+	"mockserver/internal/http1"
 )
 
 // Field is a header of an answer. It is valid until the exchange is closed.
 type Field struct{ Name, Value []byte }
 
-// cutField splits a header line.
-func cutField(line []byte) (name, value []byte, err error) {
-	i := bytes.IndexByte(line, ':')
-	if i <= 0 {
-		return nil, nil, errName
-	}
-	for _, c := range line[:i] {
-		if !isToken(c) {
-			return nil, nil, errName
-		}
-	}
-	if value = ascii.TrimBlanks(line[i+1:]); hasControl(value) {
-		return nil, nil, errValue
-	}
-	return line[:i], value, nil
-}
-
-// isToken reports whether c may be in a name; see RFC 9110 section 5.6.2.
-func isToken(c byte) bool {
-	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c > ' ' && c < 0x7f && bytes.IndexByte(tokens, c) >= 0
-}
-
-var (
-	tokens = []byte("!#$%&'*+-.^_`|~")
-	crlf   = []byte("\r\n")
-)
-
-// hasControl reports whether a value contains a control character other than a tab.
-func hasControl(value []byte) bool {
-	for _, c := range value {
-		if c < ' ' && c != '\t' || c == 0x7f {
-			return true
-		}
-	}
-	return false
-}
+var crlf = []byte("\r\n")
 
 // without removes the fields with the given names.
 func without(fields []Field, named [][]byte) []Field {
@@ -57,30 +22,25 @@ func without(fields []Field, named [][]byte) []Field {
 	return kept
 }
 
-// is reports whether a name, in any case, equals one given in lower case.
-func is(name []byte, lower string) bool {
-	return len(name) == len(lower) && ascii.EqualFold(name, lower)
-}
-
 // isConnection reports whether a header concerns only one connection, or is written by the proxy.
 func isConnection(name []byte) bool {
 	switch len(name) {
 	case 2:
-		return is(name, "te")
+		return http1.IsName(name, "te")
 	case 4:
-		return is(name, "host")
+		return http1.IsName(name, "host")
 	case 6:
-		return is(name, "expect")
+		return http1.IsName(name, "expect")
 	case 7:
-		return is(name, "trailer") || is(name, "upgrade")
+		return http1.IsName(name, "trailer") || http1.IsName(name, "upgrade")
 	case 10:
-		return is(name, "connection") || is(name, "keep-alive")
+		return http1.IsName(name, "connection") || http1.IsName(name, "keep-alive")
 	case 14:
-		return is(name, "content-length") || is(name, "http2-settings")
+		return http1.IsName(name, "content-length") || http1.IsName(name, "http2-settings")
 	case 16:
-		return is(name, "proxy-connection")
+		return http1.IsName(name, "proxy-connection")
 	case 17:
-		return is(name, "transfer-encoding")
+		return http1.IsName(name, "transfer-encoding")
 	}
 	return false
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"mockserver/internal/ascii"
+	"mockserver/internal/http1"
 	"mockserver/matcher"
 )
 
@@ -82,29 +83,19 @@ var viaOf = [matcher.Protocols]string{matcher.HTTP11: "Via: 1.1 ", matcher.HTTP1
 func (u *Upstream) examine(in *matcher.Input) (named [][]byte, framed bool, err error) {
 	for name, value := range in.Header.All() {
 		switch {
-		case is(name, "connection"):
-			named = appendNames(named, value)
-		case is(name, "upgrade"):
-			if string(in.Method) == "GET" && in.Protocol != matcher.HTTP10 && isNamed([]byte("websocket"), appendNames(nil, value)) {
+		case http1.IsName(name, "connection"):
+			named = http1.AppendNames(named, value)
+		case http1.IsName(name, "upgrade"):
+			if string(in.Method) == "GET" && in.Protocol != matcher.HTTP10 && isNamed([]byte("websocket"), http1.AppendNames(nil, value)) {
 				return nil, false, ErrUpgrade
 			}
-		case is(name, "via") && bytes.Contains(value, []byte(u.via)):
+		case http1.IsName(name, "via") && bytes.Contains(value, []byte(u.via)):
 			return nil, false, ErrLoop
-		case is(name, "content-length"), is(name, "transfer-encoding"):
+		case http1.IsName(name, "content-length"), http1.IsName(name, "transfer-encoding"):
 			framed = true
 		}
 	}
 	return named, framed, nil
-}
-
-// appendNames appends the names of a list.
-func appendNames(all [][]byte, list []byte) [][]byte {
-	for part := range bytes.SplitSeq(list, []byte(",")) {
-		if part = ascii.TrimBlanks(part); len(part) > 0 && !ascii.EqualFold(part, "close") && !ascii.EqualFold(part, "keep-alive") {
-			all = append(all, part)
-		}
-	}
-	return all
 }
 
 // appendTarget appends the path and query to request.
@@ -146,7 +137,7 @@ func appendLine(b, name, value []byte) []byte {
 }
 
 func isForwarded(name []byte) bool {
-	return is(name, "x-forwarded-for") || is(name, "x-forwarded-host") || is(name, "x-forwarded-proto")
+	return http1.IsName(name, "x-forwarded-for") || http1.IsName(name, "x-forwarded-host") || http1.IsName(name, "x-forwarded-proto")
 }
 
 // omits reports whether a header of the client is omitted.

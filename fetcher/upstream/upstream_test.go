@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/internal/http1"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -110,45 +111,45 @@ func TestDo_TheLimitOfAHeadIsExact(t *testing.T) {
 func TestDo_MalformedAnswersAreRefused(t *testing.T) {
 	const ok = "HTTP/1.1 200 OK\r\n"
 	for answer, want := range map[string]error{
-		"rubbish\r\n\r\n":                                                       errStatus,
-		"\r\n" + ok + "\r\n":                                                    errStatus,
-		"HTTP/2.0 200 OK\r\n\r\n":                                               errStatus,
-		"HTTP/1.1 20 OK\r\n\r\n":                                                errStatus,
-		"HTTP/1.1 2000 OK\r\n\r\n":                                              errStatus,
-		"HTTP/1.1  200 OK\r\n\r\n":                                              errStatus,
-		"HTTP/1.1 099 OK\r\n\r\n":                                               errStatus,
-		"HTTP/1.1 200 O\x00K\r\n\r\n":                                           errStatus,
+		"rubbish\r\n\r\n":                                                       http1.ErrStatus,
+		"\r\n" + ok + "\r\n":                                                    http1.ErrStatus,
+		"HTTP/2.0 200 OK\r\n\r\n":                                               http1.ErrStatus,
+		"HTTP/1.1 20 OK\r\n\r\n":                                                http1.ErrStatus,
+		"HTTP/1.1 2000 OK\r\n\r\n":                                              http1.ErrStatus,
+		"HTTP/1.1  200 OK\r\n\r\n":                                              http1.ErrStatus,
+		"HTTP/1.1 099 OK\r\n\r\n":                                               http1.ErrStatus,
+		"HTTP/1.1 200 O\x00K\r\n\r\n":                                           http1.ErrStatus,
 		"HTTP/1.1 101 Switching Protocols\r\n\r\n":                              errSwitch,
 		"HTTP/1.1 200 OK\nContent-Length: 0\n\n":                                errLineEnd,
 		ok + "A: b\nContent-Length: 0\r\n\r\n":                                  errLineEnd,
-		ok + "A : b\r\n\r\n":                                                    errName,
-		ok + " A: b\r\n\r\n":                                                    errName,
-		ok + "A: b\r\n folded\r\n\r\n":                                          errName,
-		ok + ": b\r\n\r\n":                                                      errName,
-		ok + "A\r\n\r\n":                                                        errName,
-		ok + "A: b\rc: d\r\n\r\n":                                               errValue,
-		ok + "A: b\x00\r\n\r\n":                                                 errValue,
-		ok + "Content-Length: 1, 1\r\n\r\na":                                    errLength,
-		ok + "Content-Length: +1\r\n\r\na":                                      errLength,
-		ok + "Content-Length: 0x1\r\n\r\na":                                     errLength,
-		ok + "Content-Length: \r\n\r\n":                                         errLength,
-		ok + "Content-Length: -1\r\n\r\n":                                       errLength,
-		ok + "Content-Length: 9999999999999999999\r\n\r\n":                      errLength,
-		ok + "Content-Length: 1\r\nContent-Length: 1\r\n\r\na":                  errLengths,
-		ok + "Content-Length: 1\r\ncontent-length: 2\r\n\r\nab":                 errLengths,
-		ok + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n": errFrames,
-		ok + "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n0\r\n\r\n": errFrames,
-		ok + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n":                errCoding,
-		ok + "Transfer-Encoding: identity\r\n\r\n0\r\n\r\n":                     errCoding,
-		ok + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n":       errCoding,
-		ok + "Transfer-Encoding: \x0bchunked\r\n\r\n0\r\n\r\n":                                 errValue,
-		"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n":                       errCoding,
-		ok + "Transfer-Encoding: chunked\r\n\r\ng\r\n":                                         errChunk,
-		ok + "Transfer-Encoding: chunked\r\n\r\n 1\r\na\r\n0\r\n\r\n":                          errChunk,
-		ok + "Transfer-Encoding: chunked\r\n\r\n-1\r\na\r\n0\r\n\r\n":                          errChunk,
-		ok + "Transfer-Encoding: chunked\r\n\r\n0x1\r\na\r\n0\r\n\r\n":                         errChunk,
-		ok + "Transfer-Encoding: chunked\r\n\r\n\r\n":                                          errChunk,
-		ok + "Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\na":                        errChunk,
+		ok + "A : b\r\n\r\n":                                                    http1.ErrName,
+		ok + " A: b\r\n\r\n":                                                    http1.ErrName,
+		ok + "A: b\r\n folded\r\n\r\n":                                          http1.ErrName,
+		ok + ": b\r\n\r\n":                                                      http1.ErrName,
+		ok + "A\r\n\r\n":                                                        http1.ErrName,
+		ok + "A: b\rc: d\r\n\r\n":                                               http1.ErrValue,
+		ok + "A: b\x00\r\n\r\n":                                                 http1.ErrValue,
+		ok + "Content-Length: 1, 1\r\n\r\na":                                    http1.ErrLength,
+		ok + "Content-Length: +1\r\n\r\na":                                      http1.ErrLength,
+		ok + "Content-Length: 0x1\r\n\r\na":                                     http1.ErrLength,
+		ok + "Content-Length: \r\n\r\n":                                         http1.ErrLength,
+		ok + "Content-Length: -1\r\n\r\n":                                       http1.ErrLength,
+		ok + "Content-Length: 9999999999999999999\r\n\r\n":                      http1.ErrLength,
+		ok + "Content-Length: 1\r\nContent-Length: 1\r\n\r\na":                  http1.ErrLengths,
+		ok + "Content-Length: 1\r\ncontent-length: 2\r\n\r\nab":                 http1.ErrLengths,
+		ok + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n": http1.ErrFrames,
+		ok + "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n0\r\n\r\n": http1.ErrFrames,
+		ok + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n":                http1.ErrCoding,
+		ok + "Transfer-Encoding: identity\r\n\r\n0\r\n\r\n":                     http1.ErrCoding,
+		ok + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n":       http1.ErrCoding,
+		ok + "Transfer-Encoding: \x0bchunked\r\n\r\n0\r\n\r\n":                                 http1.ErrValue,
+		"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n":                       http1.ErrCoding,
+		ok + "Transfer-Encoding: chunked\r\n\r\ng\r\n":                                         http1.ErrChunk,
+		ok + "Transfer-Encoding: chunked\r\n\r\n 1\r\na\r\n0\r\n\r\n":                          http1.ErrChunk,
+		ok + "Transfer-Encoding: chunked\r\n\r\n-1\r\na\r\n0\r\n\r\n":                          http1.ErrChunk,
+		ok + "Transfer-Encoding: chunked\r\n\r\n0x1\r\na\r\n0\r\n\r\n":                         http1.ErrChunk,
+		ok + "Transfer-Encoding: chunked\r\n\r\n\r\n":                                          http1.ErrChunk,
+		ok + "Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\na":                        http1.ErrChunk,
 		ok + "Transfer-Encoding: chunked\r\n\r\n1\na\r\n0\r\n\r\n":                             errLineEnd,
 		ok + "Transfer-Encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n":                          errChunkEnd,
 		ok + "Transfer-Encoding: chunked\r\n\r\n1\r\na\n0\r\n\r\n":                             errChunkEnd,
@@ -314,7 +315,7 @@ func FuzzAnswer(f *testing.F) {
 			t.Errorf("%d bytes of %d", total, len(answer))
 		}
 		for _, f := range x.Fields {
-			if hasControl(f.Name) || hasControl(f.Value) || len(f.Name) == 0 || isConnection(f.Name) && !is(f.Name, "host") && !is(f.Name, "expect") {
+			if http1.HasControl(f.Name) || http1.HasControl(f.Value) || len(f.Name) == 0 || isConnection(f.Name) && !http1.IsName(f.Name, "host") && !http1.IsName(f.Name, "expect") {
 				t.Errorf("%q: %q", f.Name, f.Value)
 			}
 		}

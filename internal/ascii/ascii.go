@@ -30,6 +30,18 @@ func AppendLower(dst, text []byte) []byte {
 	return dst
 }
 
+// Set returns the set of all letters, digits and the given bytes.
+func Set(others string) (set [256]bool) {
+	for c := range set {
+		lower := c | 0x20
+		set[c] = '0' <= c && c <= '9' || 'a' <= lower && lower <= 'z' && c < 0x80
+	}
+	for _, c := range []byte(others) {
+		set[c] = true
+	}
+	return set
+}
+
 // IsBlank reports whether c is a space or a tab.
 func IsBlank(c byte) bool { return c == ' ' || c == '\t' }
 

@@ -2,11 +2,7 @@
 // names of header fields, and media types.
 package semantics
 
-import (
-	"strings"
-
-	"mockserver/internal/address"
-)
+import "mockserver/internal/http1"
 
 // Methods are the methods that endpoints and webhooks may declare, the most frequent first. The
 // slice must not be modified.
@@ -15,7 +11,7 @@ var Methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS
 // IsToken reports whether a name is a token of RFC 9110, section 5.6.2: the name of a header.
 func IsToken(name string) bool {
 	for i := range len(name) {
-		if !address.IsLetterOrDigit(name[i]) && strings.IndexByte("!#$%&'*+-.^_`|~", name[i]) < 0 {
+		if !http1.Token[name[i]] {
 			return false
 		}
 	}

@@ -3,9 +3,9 @@ package wire
 import (
 	"bytes"
 	"math"
-	"slices"
 
 	"mockserver/internal/ascii"
+	"mockserver/internal/http1"
 )
 
 // head is a request line and headers, as far as they have been read. It stores what their lines say
@@ -137,7 +137,7 @@ func (h *head) plain(b []byte, length int) Plain {
 // checkPart checks an incomplete line: data that is not HTTP at all might never contain the end of
 // a line.
 func (h *head) checkPart(line []byte) error {
-	if h.begun || len(line) == 0 || tokenBytes[line[0]] || string(line) == "\r" {
+	if h.begun || len(line) == 0 || http1.Token[line[0]] || string(line) == "\r" {
 		return nil
 	}
 	return noHTTP
@@ -160,7 +160,7 @@ func (h *head) requestLine(line []byte) error {
 		return badVersion
 	}
 	for _, c := range line[:space] {
-		if !tokenBytes[c] {
+		if !http1.Token[c] {
 			return noHTTP
 		}
 	}
@@ -177,7 +177,7 @@ func (h *head) requestLine(line []byte) error {
 // fasthttp.
 func (h *head) field(line []byte) error {
 	n := 0
-	for n < len(line) && tokenBytes[line[n]] {
+	for n < len(line) && http1.Token[line[n]] {
 		n++
 	}
 	if n == 0 || n == len(line) || line[n] != ':' {
@@ -295,7 +295,7 @@ func (h *head) connection(value []byte) error {
 		return nil
 	}
 	h.odd = true
-	if slices.ContainsFunc(value, isControl) {
+	if http1.HasControl(value) {
 		return badOptions
 	}
 	for rest := value; len(rest) > 0; {

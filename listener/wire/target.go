@@ -95,8 +95,8 @@ func cutPort(b []byte) (name, port []byte) {
 // hostBytes are the bytes that a host name may contain, RFC 3986 section 3.2.2; fasthttp checks
 // what follows a "%". addressBytes are the bytes that an IPv6 address with its zone may contain.
 var (
-	hostBytes    = bytesOf("-._~!$&'()*+,;=%")
-	addressBytes = bytesOf("-._~:%")
+	hostBytes    = ascii.Set("-._~!$&'()*+,;=%")
+	addressBytes = ascii.Set("-._~:%")
 )
 
 // isHostName reports whether b is a valid host name or address.

@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"mockserver/internal/ascii"
+	"mockserver/internal/http1"
 )
 
 // framing follows what a client sends and checks it against RFC 9112 before fasthttp sees any of
@@ -328,14 +329,14 @@ func (w *framing) stepTrailer(c byte) (drop bool, err error) {
 	case w.stage == atTrailer && c == '\r':
 		w.stage = atBodyEnd
 		return false, nil
-	case w.stage == atTrailer && tokenBytes[c]:
+	case w.stage == atTrailer && http1.Token[c]:
 		w.stage = atTrailerName
 	case w.stage == atTrailerName && c == ':':
 		w.stage = atTrailerValue
-	case w.stage == atTrailerName && tokenBytes[c]:
+	case w.stage == atTrailerName && http1.Token[c]:
 	case w.stage == atTrailerValue && c == '\r':
 		w.stage = atTrailerLF
-	case w.stage == atTrailerValue && !isControl(c):
+	case w.stage == atTrailerValue && !http1.IsControl(c):
 	case w.stage == atTrailerLF && c == '\n':
 		w.stage = atTrailer
 	default:
@@ -377,7 +378,7 @@ const (
 
 func kindOf(c byte) int {
 	switch {
-	case tokenBytes[c]:
+	case http1.Token[c]:
 		return ofToken
 	case ascii.IsBlank(c):
 		return ofBlank
@@ -391,7 +392,7 @@ func kindOf(c byte) int {
 		return ofBackslash
 	case c == '\r':
 		return ofCR
-	case isControl(c):
+	case http1.IsControl(c):
 		return ofControl
 	}
 	return ofText

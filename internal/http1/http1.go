@@ -1,0 +1,183 @@
+// Package http1 reads the lines of responses in HTTP/1 (RFC 9112): the status line, header fields,
+// and the sizes of chunks. It is strict, because readers that interpret a response differently
+// disagree about where it ends. A line ends in CRLF, which is not part of the lines passed here.
+package http1
+
+import (
+	"bytes"
+	"errors"
+	"iter"
+
+	"mockserver/internal/ascii"
+)
+
+// The ways in which a line or a head can be malformed.
+var (
+	ErrStatus  = errors.New("the answer does not begin with a status line of HTTP/1")
+	ErrName    = errors.New("a line of the answer's head does not begin with a name and a colon")
+	ErrValue   = errors.New("a header of the answer contains a control character")
+	ErrLengths = errors.New("the answer has more than one Content-Length")
+	ErrLength  = errors.New("the Content-Length of the answer is not a number of at most 18 digits")
+	ErrFrames  = errors.New("the answer has both Content-Length and Transfer-Encoding")
+	ErrCoding  = errors.New("the Transfer-Encoding of the answer is not valid; expected chunked, exactly once, in HTTP/1.1")
+	ErrChunk   = errors.New("a chunk of the answer has no hexadecimal size of at most 15 digits")
+)
+
+// Head is what the head of a response says about its body and the connection.
+type Head struct {
+	Status  int
+	Minor   byte   // the minor version, a digit
+	Reason  []byte // a part of the status line
+	Length  int64  // of the body; -1 if none is announced
+	Chunked bool
+	Closes  bool // the connection closes after the response
+	keeps   bool // the Connection header has keep-alive, which HTTP/1.0 requires
+	// Repeats accepts a Content-Length that is repeated with the same value.
+	Repeats bool
+}
+
+// StatusLine reads "HTTP/1.1 200 OK", in which the reason may be omitted. It resets the head.
+func (h *Head) StatusLine(line []byte) error {
+	const version = len("HTTP/1.1 ")
+	if len(line) < version+3 || string(line[:7]) != "HTTP/1." || line[7] < '0' || '9' < line[7] || line[8] != ' ' {
+		return ErrStatus
+	}
+	*h = Head{Minor: line[7], Reason: line[version+3:], Length: -1, Repeats: h.Repeats}
+	for _, c := range line[version : version+3] {
+		if c < '0' || '9' < c {
+			return ErrStatus
+		}
+		h.Status = 10*h.Status + int(c-'0')
+	}
+	if h.Status < 100 || len(h.Reason) > 0 && h.Reason[0] != ' ' || HasControl(h.Reason) {
+		return ErrStatus
+	}
+	h.Reason = bytes.TrimPrefix(h.Reason, []byte(" "))
+	return nil
+}
+
+// Field reads a header line, and what it says about the body and the connection.
+func (h *Head) Field(line []byte) (name, value []byte, err error) {
+	if name, value, err = CutField(line); err != nil {
+		return nil, nil, err
+	}
+	switch { // by length first: most names match none of these
+	case IsName(name, "content-length"):
+		before := h.Length
+		if h.Length, err = length(value); before >= 0 && (!h.Repeats || before != h.Length) {
+			err = ErrLengths
+		}
+	case IsName(name, "transfer-encoding"):
+		if h.Chunked || h.Minor == '0' || !ascii.EqualFold(value, "chunked") {
+			return nil, nil, ErrCoding
+		}
+		h.Chunked = true
+	case IsName(name, "connection"):
+		for option := range Options(value) {
+			h.Closes = h.Closes || ascii.EqualFold(option, "close")
+			h.keeps = h.keeps || ascii.EqualFold(option, "keep-alive")
+		}
+	}
+	return name, value, err
+}
+
+// End checks what the fields say together. It is called after the last one.
+func (h *Head) End() error {
+	if h.Chunked && h.Length >= 0 {
+		return ErrFrames
+	}
+	h.Closes = h.Closes || h.Minor == '0' && !h.keeps
+	return nil
+}
+
+// Options returns the options in the value of a Connection header.
+func Options(value []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for option := range bytes.SplitSeq(value, []byte(",")) {
+			if option = ascii.TrimBlanks(option); len(option) > 0 && !yield(option) {
+				return
+			}
+		}
+	}
+}
+
+// AppendNames appends the names of the headers that the value of a Connection header lists.
+func AppendNames(all [][]byte, value []byte) [][]byte {
+	for option := range Options(value) {
+		if !ascii.EqualFold(option, "close") && !ascii.EqualFold(option, "keep-alive") {
+			all = append(all, option)
+		}
+	}
+	return all
+}
+
+// CutField splits a header line into its name and its value without the blanks around it.
+func CutField(line []byte) (name, value []byte, err error) {
+	i := 0
+	for i < len(line) && Token[line[i]] {
+		i++
+	}
+	if i == 0 || i == len(line) || line[i] != ':' {
+		return nil, nil, ErrName
+	}
+	if value = ascii.TrimBlanks(line[i+1:]); HasControl(value) {
+		return nil, nil, ErrValue
+	}
+	return line[:i], value, nil
+}
+
+// IsName reports whether a name, in any case, equals one given in lower case.
+func IsName(name []byte, lower string) bool {
+	return len(name) == len(lower) && ascii.EqualFold(name, lower)
+}
+
+func length(value []byte) (int64, error) {
+	if len(value) == 0 || len(value) > 18 {
+		return 0, ErrLength
+	}
+	n := int64(0)
+	for _, c := range value {
+		if c < '0' || '9' < c {
+			return 0, ErrLength
+		}
+		n = 10*n + int64(c-'0')
+	}
+	return n, nil
+}
+
+// ChunkSize reads the size line of a chunk. Extensions are ignored.
+func ChunkSize(line []byte) (int64, error) {
+	size, extension, extended := bytes.Cut(line, []byte(";"))
+	if extended {
+		size = ascii.TrimBlanks(size)
+	}
+	if len(size) == 0 || len(size) > 15 || HasControl(extension) {
+		return 0, ErrChunk
+	}
+	n := int64(0)
+	for _, c := range size {
+		digit := ascii.Hex(c)
+		if digit > 15 {
+			return 0, ErrChunk
+		}
+		n = n<<4 | int64(digit)
+	}
+	return n, nil
+}
+
+// Token contains the bytes of a token, such as the name of a header (RFC 9110, section 5.6.2).
+var Token = ascii.Set("!#$%&'*+-.^_`|~")
+
+// IsControl reports whether c is an ASCII control character other than a tab. Header values and
+// quoted strings must not contain one.
+func IsControl(c byte) bool { return c < ' ' && c != '\t' || c == 0x7f }
+
+// HasControl reports whether a value contains a control character other than a tab.
+func HasControl(value []byte) bool {
+	for _, c := range value {
+		if IsControl(c) {
+			return true
+		}
+	}
+	return false
+}
