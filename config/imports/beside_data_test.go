@@ -37,6 +37,11 @@ var wiremocks = []beside{
 	{stub(`"method": "GET", "urlPathPattern": "/t/[^/]+"`, templated+`"body": "{{request.query.a}}|{{request.path.[1]}}|{{request.headers.X-A}}|{{request.method}}|{{request.cookies.c}}"`, ""), []string{"GET /t/x?a=1 X-A:v Cookie:c=d", "GET /t/y?a=b%20c X-A:v Cookie:c=d"}},
 	{stub(`"method": "POST", "url": "/t"`, templated+`"body": "{{jsonPath request.body '$.a.b'}} {{upper (jsonPath request.body '$.c')}} {{#if (eq (jsonPath request.body '$.c') 'x')}}yes{{else}}no{{/if}}"`, ""), []string{`POST /t {"a":{"b":5},"c":"x"}`, `POST /t {"a":{"b":true},"c":"y"}`}},
 	{stub(`"method": "POST", "url": "/t"`, templated+`"body": "[{{#each (jsonPath request.body '$.l') as |i|}}{\"v\": \"{{i.n}}\"}{{#unless @last}},{{/unless}}{{/each}}]"`, ""), []string{`POST /t {"l":[{"n":"p"},{"n":"q"}]}`, `POST /t {"l":[]}`}},
+	{stub(`"urlPath": "/t"`, templated+`"body": "{{#if request.query.a}}y{{else}}n{{/if}}{{#if (jsonPath request.body '$.v')}}y{{else}}n{{/if}}{{#eq (jsonPath request.body '$.v') '1'}}1{{/eq}}{{#eq request.query.a '0'}}0{{/eq}}<{{jsonPath request.body '$.v'}}>"`, ""),
+		[]string{`POST /t?a=0 {"v":"0"}`, `POST /t?a= {"v":null}`, `POST /t?a=false {"v":true}`, `POST /t {"v":[]}`, `POST /t {"v":1}`, `POST /t {"v":"1"}`, `POST /t {"v":"false"}`, `POST /t {"v":0.0}`, `POST /t {}`, "GET /t"}},
+	{stub(`"urlPath": "/t"`, templated+`"body": "[{{#each (jsonPath request.body '$.l')}}{{this}},{{/each}}]{{val request.query.a or='d'}}\n{{#if true}}\nx\n{{/if}}\n{{urlEncode 'a b~*'}}"`, ""), []string{`POST /t?a= {"l":[1,null]}`, `POST /t?a=5 {"l":[5,true]}`, `POST /t {"l":[]}`}},
+	{stub(`"urlPath": "/b", "bodyPatterns": [{"matches": ".*two.*"}, {"doesNotMatch": ".*three.*"}]`, `"body": "b"`, ""), []string{"POST /b =one\ntwo\n", "POST /b =two\nthree", "POST /b =one"}},
+	{stub(`"urlPathTemplate": "/c/{id}", "pathParameters": {"id": {"matches": "[a-z]+"}}`, templated+`"body": "{{request.path.id}} {{request.path}}"`, ""), []string{"GET /c/abc", "GET /c/a%62c", "GET /c/a%20b", "GET /c/1"}},
 	{stub(`"method": "GET", "url": "/r"`, `"status": 302, "headers": {"Location": "/x", "Set-Cookie": ["a=1", "b=2"]}`, ""), []string{"GET /r"}},
 	{stub(`"urlPattern": "/p/.*"`, `"proxyBaseUrl": "{origin}", "additionalProxyRequestHeaders": {"X-Added": "1"}, "removeProxyRequestHeaders": ["x-gone", "X-Stays"], "status": 500, "fault": "EMPTY_RESPONSE"`, ""), []string{"GET /p/a?b=c%20d X-Gone:1", `POST /p/x {"a":1}`, "DELETE /p/x", "GET /q"}},
 }
@@ -66,6 +71,19 @@ var mockoons = []beside{
 	{httpRoute("get", "o/:a?", "null", `, "body": "o"`), []string{"GET /o", "GET /o/x", "GET /o/x/y"}},
 	{httpRoute("post", "t", "null", `, "body": "{{body 'a.b'}} {{uppercase (body 'c')}} {{add 1 2}} {{#if (eq (body 'c') 'x')}}yes{{else}}no{{/if}} {{queryParam 'q' 'd'}}"`), []string{`POST /t {"a":{"b":5},"c":"x"}`, `POST /t?q=1 {"a":{"b":"s"},"c":"y"}`}},
 	{httpRoute("get", "rep", "null", `, "body": "[{{#repeat 3}}{\"i\": {{@index}} }{{/repeat}}]", "headers": [{"key": "Content-Type", "value": "application/json"}]`), []string{"GET /rep"}},
+	{httpRoute("post", "v", "null", `, "body": "{{body 'v'}}|{{body 'v' 'd'}}|{{#if (body 'v')}}y{{else}}n{{/if}}{{#if (bodyRaw 'v')}}y{{else}}n{{/if}}{{#if (eq (body 'v') '1')}}1{{/if}}{{#if (eq (body 'v') 1)}}2{{/if}}{{#if (eq (bodyRaw 'v') 1)}}3{{/if}}{{#if (gt (body 'v') 0)}}4{{/if}}{{#if (lt (body 'v') 1)}}5{{/if}}"`),
+		[]string{`POST /v {"v":null}`, `POST /v {"v":"0"}`, `POST /v {"v":0}`, `POST /v {"v":1}`, `POST /v {"v":"1"}`, `POST /v {"v":""}`, `POST /v {"v":"x"}`, `POST /v {"v":"10"}`, `POST /v {"v":{}}`, `POST /v {"v":[]}`, `POST /v {}`}},
+	{httpRoute("get", "q", "null", `, "body": "{{queryParam 'a' 'd'}}|{{header 'X-A' 'd'}}|{{#if (queryParam 'a')}}y{{/if}}{{#if (queryParamRaw 'a')}}y{{else}}n{{/if}}{{#if (header 'X-A')}}y{{else}}n{{/if}}{{#if (gt (queryParam 'a') 1)}}>{{/if}}{{#if (lt (queryParam 'a') 1)}}<{{/if}}"`),
+		[]string{"GET /q", "GET /q?a=", "GET /q?a=0 X-A:0", "GET /q?a=x", "GET /q?a=10"}},
+	{httpRoute("get", "rep", "null", `, "body": "x\n{{#repeat 3}}\n  a {{@index}} {{@total}} {{@last}}, \n{{/repeat}}\n{{#repeat 2 comma=false}}b {{/repeat}}|{{#repeat 0}}c{{/repeat}}{{#repeat 2}}{\"i\": {{@index}} }{{#unless @last}},{{/unless}}{{/repeat}} {{~method~}} \\\\{{method}}", "headers": [{"key": "Content-Type", "value": "text/plain"}]`), []string{"GET /rep"}},
+	{httpRoute("get", "o/:id?", "null", `, "body": "usual {{urlParam 'id'}}"`, `, "body": "one", "rules": [{"target": "params", "modifier": "id", "operator": "equals", "value": "1", "invert": false}]`, `, "body": "none", "rules": [{"target": "params", "modifier": "id", "operator": "null", "value": "", "invert": false}]`),
+		[]string{"GET /o", "GET /o/1", "GET /o/2", "GET /o/"}},
+	{httpRoute("post", "r", "null", `, "body": "usual"`, `, "body": "h", "rules": [{"target": "body", "modifier": "a", "operator": "equals", "value": "1", "invert": false}]`),
+		[]string{`POST /r {"a":1}`, `POST /r {"a":1.0}`, `POST /r {"a":"1.0"}`, `POST /r {"a":["2","1"]}`, `POST /r Content-Type:text/plain {"a":1}`, "POST /r Content-Type:text/plain =1", "POST /r Content-Type:application/x-www-form-urlencoded =a=1", "POST /r =1", "POST /r =x", `POST /r ="1"`}},
+	{httpRoute("post", "r", "null", `, "body": "usual"`, `, "body": "h", "rules": [{"target": "body", "modifier": "a", "operator": "null", "value": "", "invert": false}]`),
+		[]string{`POST /r {"a":null}`, `POST /r {"a":""}`, `POST /r {"a":0}`, `POST /r {}`, "POST /r =x", "POST /r =1", "POST /r Content-Type:text/plain =x", "POST /r Content-Type:text/plain", "POST /r Content-Type:application/x-www-form-urlencoded =b=1", "POST /r Content-Type:application/x-www-form-urlencoded =a=1"}},
+	{httpRoute("all", "m", "null", `, "body": "usual"`, `, "body": "h", "rules": [{"target": "method", "modifier": "", "operator": "equals", "value": "get", "invert": false}]`, `, "body": "never", "rules": [{"target": "method", "modifier": "", "operator": "equals", "value": "POST", "invert": false}]`), []string{"GET /m", "POST /m"}},
+	{httpRoute("post", "j", "null", `, "body": "{\"n\": {{body 'n'}}, \"s\": \"{{body 'n'}}\" }", "headers": [{"key": "Content-Type", "value": "application/json"}]`), []string{`POST /j {"n":5}`, `POST /j {"n":null}`, `POST /j {}`}},
 }
 
 var jsonservers = []beside{

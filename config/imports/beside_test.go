@@ -75,7 +75,7 @@ func against(t *testing.T, source, url string) int {
 	t.Helper()
 	var out, report strings.Builder
 	code := importing.Command([]string{harness.WriteFile(t, t.TempDir(), "source.json", source), "-o", t.TempDir(), "--against", url}, &out, &report)
-	asked := regexp.MustCompile(`(?m)^(\d+) requests? asked`).FindStringSubmatch(report.String())
+	asked := regexp.MustCompile(`(?m)^(\d+) requests? sent`).FindStringSubmatch(report.String())
 	if code != 0 || asked == nil {
 		t.Errorf("%s\n%s", source, report.String())
 		return 0

@@ -9,6 +9,7 @@ package draft
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -184,12 +185,14 @@ func (f File) Content(w io.Writer) error {
 	return err
 }
 
-// Literal returns a template that renders as the text: character sequences that would begin a tag
-// are written as placeholders. It is for texts that also have real placeholders; a response without
-// any is better written with template: false.
-func Literal(text string) string { return literal.Replace(text) }
+// Literal returns a template that renders as the text: what would be a tag is enclosed in raw tags.
+// It is for texts that also have real placeholders; a response without any is better written with
+// template: false.
+func Literal(text string) string {
+	return literal.ReplaceAllString(text, "{% raw %}$0{% endraw %}")
+}
 
-var literal = strings.NewReplacer("{{", `{{"{{"}}`, "{%", `{{"{%"}}`)
+var literal = regexp.MustCompile(`\{\{+[^{}]*\}\}+|\{\{+|\{%`)
 
 // HasTags reports whether a text, read as a template, would not render as itself.
 func HasTags(text string) bool { return strings.Contains(text, "{{") || strings.Contains(text, "{%") }

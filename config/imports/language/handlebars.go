@@ -31,6 +31,7 @@ type hbNode struct {
 	body   []hbNode
 	other  []hbNode // after else
 	source string   // of the tag
+	whole  string   // the source of a block up to its end
 }
 
 // maxBlocks limits how deeply blocks and parentheses are nested.
@@ -39,12 +40,14 @@ const maxBlocks = 50
 type hbParser struct {
 	text  string
 	at    int
+	end   int // of the last tag
 	depth int
+	java  bool
 }
 
-// parseHandlebars returns the parts of a template.
-func parseHandlebars(text string) ([]hbNode, error) {
-	p := &hbParser{text: text}
+// parseHandlebars returns the parts of a template, as Handlebars.js or Handlebars.java reads it.
+func parseHandlebars(text string, java bool) ([]hbNode, error) {
+	p := &hbParser{text: text, java: java}
 	nodes, end, err := p.nodes()
 	if err == nil && end != "" {
 		err = fmt.Errorf("{{%s}} has no beginning", end)
@@ -65,14 +68,17 @@ func (p *hbParser) nodes() (all []hbNode, end string, err error) {
 			p.at = len(p.text)
 			break
 		}
-		if before := p.text[p.at : p.at+i]; strings.HasSuffix(before, `\`) {
-			all = append(all, hbNode{text: before[:len(before)-1] + "{{"})
-			p.at += i + 2
-			continue
-		} else if before != "" {
+		before, escaped, err := p.before(i)
+		if before != "" {
 			all = append(all, hbNode{text: before})
 		}
-		p.at += i
+		if err != nil || escaped {
+			if err != nil {
+				return nil, "", err
+			}
+			continue
+		}
+		start := p.at
 		inner, source, err := p.tag()
 		if err != nil {
 			return nil, "", err
@@ -86,6 +92,7 @@ func (p *hbParser) nodes() (all []hbNode, end string, err error) {
 			if err != nil {
 				return nil, "", err
 			}
+			n.whole = p.text[start:p.end]
 			all = append(all, n)
 		default:
 			call, err := parseCall(strings.TrimPrefix(inner, "&"))
@@ -96,6 +103,25 @@ func (p *hbParser) nodes() (all []hbNode, end string, err error) {
 		}
 	}
 	return all, "", nil
+}
+
+// before reads the text before the tag that begins after n bytes. A backslash before a tag makes it
+// text.
+func (p *hbParser) before(n int) (before string, escaped bool, err error) {
+	before = p.text[p.at : p.at+n]
+	p.at += n
+	switch rest := strings.TrimLeft(p.text[p.at:], "{"); {
+	case p.java && (strings.HasSuffix(before, `\`) || strings.HasPrefix(rest, "~")):
+		return "", false, errors.New(`a backslash before a tag, and ~ in it, have no equivalent`)
+	case strings.HasSuffix(before, `\\`):
+		before = before[:n-1]
+	case strings.HasSuffix(before, `\`):
+		p.at += 2
+		return before[:n-1] + "{{", true, nil
+	case strings.HasPrefix(rest, "~"):
+		before = strings.TrimRight(before, " \t\r\n")
+	}
+	return before, false, nil
 }
 
 // tag reads a tag, and returns its content and its source text.
@@ -113,6 +139,16 @@ func (p *hbParser) tag() (inner, source string, err error) {
 	source = p.text[p.at : p.at+len(open)+n+len(end)]
 	inner = strings.TrimSpace(strings.Trim(source[len(open):len(open)+n], "~"))
 	p.at += len(source)
+	p.end = p.at
+	if end == "}}" && strings.HasPrefix(p.text[p.at:], "}") {
+		return "", "", errors.New("a tag that begins with {{ ends with }}}")
+	}
+	if p.java {
+		if strings.HasSuffix(source, "~"+end) {
+			err = errors.New("~ in a tag has no equivalent")
+		}
+		return inner, source, err
+	}
 	if strings.HasPrefix(inner, "!") || strings.HasPrefix(inner, "#") || strings.HasPrefix(inner, "/") || inner == "else" {
 		p.alone(source)
 	}
@@ -170,7 +206,9 @@ func (p *hbParser) block(head, source string) (hbNode, error) {
 	body, end, err := p.nodes()
 	n.body = body
 	if nested, ok := strings.CutPrefix(end, "else "); ok && err == nil {
+		start := p.at
 		inner, err := p.block(nested, source) // consumes the end of the whole block
+		inner.whole = "{{#" + nested + "}}" + p.text[start:p.end]
 		n.other = []hbNode{inner}
 		return n, err
 	}

@@ -102,7 +102,21 @@ func SetTexts(response *draft.Map, h *Headers, body *Template) {
 	if !tags && slices.ContainsFunc(all, func(t *Template) bool { return draft.HasTags(t.String()) }) {
 		response.Set("template", false)
 	}
-	if text := body.String(); text != "" {
+	if text := body.render(h.json(body)); text != "" {
 		response.Set("body", text)
 	}
+}
+
+// json reports whether values of the body may be written in the form of JSON.
+func (h *Headers) json(body *Template) bool {
+	at := slices.IndexFunc(h.names, func(s string) bool { return strings.EqualFold(s, "Content-Type") })
+	if at >= 0 {
+		kind := strings.ToLower(h.values[at][0].String())
+		return strings.Contains(kind, "json") || draft.HasTags(kind)
+	}
+	if len(body.parts) == 0 || body.parts[0].tag {
+		return len(body.parts) > 0
+	}
+	text := strings.TrimLeft(body.parts[0].text, " \t\r\n")
+	return text == "" || strings.IndexByte(`{["`, text[0]) >= 0
 }

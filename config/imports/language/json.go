@@ -55,7 +55,7 @@ func (j *jsonCondition) value(operand string, n *syntax.Node) {
 		if strings.Contains(n.Text.Value, "${json-unit.") {
 			j.err = errors.New("placeholders of JsonUnit cannot be expressed")
 		}
-		j.add(equalString(operand, n.Text.Value))
+		j.add(EqualString(operand, n.Text.Value))
 	case syntax.NullNode:
 		j.add(operand + " = null")
 	default:
@@ -140,8 +140,8 @@ func risky(text string) bool {
 	return numberLike.MatchString(text) || text[0] == '{' || text[0] == '['
 }
 
-// equalString returns the condition that a JSON value is the given string.
-func equalString(operand, text string) string {
+// EqualString returns the condition that a JSON value is the given string.
+func EqualString(operand, text string) string {
 	switch {
 	case !risky(text):
 		return operand + " = " + Quote(text)

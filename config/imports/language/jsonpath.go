@@ -132,9 +132,9 @@ func compare(operand, operator, value string) (string, error) {
 		}
 		return Matches(operand, expression, true)
 	case operator == "==" && quoted:
-		return equalString(operand, text), nil
+		return EqualString(operand, text), nil
 	case operator == "!=" && quoted:
-		return And(Present(operand), Not(equalString(operand, text))), nil
+		return And(Present(operand), Not(EqualString(operand, text))), nil
 	case quoted:
 		return "", fmt.Errorf("texts cannot be ordered")
 	case number.MatchString(value):

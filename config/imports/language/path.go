@@ -37,6 +37,11 @@ func LiteralPath(path string) Path {
 	return p
 }
 
+// PercentEncoded reports whether clients send a character of a path only percent-encoded.
+func PercentEncoded(r rune) bool {
+	return r <= ' ' || r > '~' || strings.ContainsRune("\"#<>\\^`", r)
+}
+
 // Parts splits a path at its slashes; a slash at its beginning and a slash at its end are ignored.
 func Parts(path string) []string {
 	path = strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/")

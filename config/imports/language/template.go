@@ -1,6 +1,7 @@
 package language
 
 import (
+	"regexp"
 	"strings"
 
 	"mockserver/config/imports/draft"
@@ -12,10 +13,10 @@ type Template struct {
 	tags  bool
 }
 
-// part is a literal text or a tag.
+// part is a literal text, a placeholder or another tag.
 type part struct {
-	text string
-	tag  bool
+	text       string // the expression of a placeholder
+	tag, value bool
 }
 
 // Text appends a text that renders as itself.
@@ -28,12 +29,25 @@ func (t *Template) Text(text string) {
 }
 
 // Value appends a placeholder.
-func (t *Template) Value(expression string) { t.Tag("{{" + expression + "}}") }
+func (t *Template) Value(expression string) {
+	t.parts = append(t.parts, part{text: expression, tag: true, value: true})
+	t.tags = true
+}
 
 // Tag appends a tag unchanged.
 func (t *Template) Tag(tag string) {
-	t.parts = append(t.parts, part{tag, true})
+	t.parts = append(t.parts, part{text: tag, tag: true})
 	t.tags = true
+}
+
+func (t *Template) endsInTag() bool { return len(t.parts) > 0 && t.parts[len(t.parts)-1].tag }
+
+// trimEnd removes white space at the end, and a comma before it.
+func (t *Template) trimEnd() {
+	if n := len(t.parts); n > 0 && !t.endsInTag() {
+		t.parts[n-1].text = strings.TrimRight(t.parts[n-1].text, " \t\r\n")
+		t.parts[n-1].text = strings.TrimSuffix(t.parts[n-1].text, ",")
+	}
 }
 
 // Use marks the text as part of a response whose other texts have tags.
@@ -44,20 +58,51 @@ func (t *Template) Tags() bool { return t.tags }
 
 // String returns the template. Without tags this is the bare text, which needs template: false if
 // draft.HasTags reports true for it.
-func (t *Template) String() string {
+func (t *Template) String() string { return t.render(false) }
+
+// render returns the template. In JSON, outside strings, a value that is missing or an empty text
+// writes nothing, as in the imported tools, where the server would write null or "".
+func (t *Template) render(json bool) string {
 	var b strings.Builder
-	for _, p := range t.parts {
+	quoted := false
+	for i, p := range t.parts {
 		switch {
+		case p.value && json && !quoted && mayBeEmpty.MatchString(p.text):
+			b.WriteString("{% if " + p.text + ` != "" %}{{` + strings.TrimSuffix(p.text, NullIsEmpty) + "}}{% endif %}")
+		case p.value:
+			b.WriteString("{{" + p.text + "}}")
 		case p.tag:
-			if strings.HasSuffix(b.String(), "{") { // {{{ is an error
-				b.WriteByte(' ')
-			}
 			b.WriteString(p.text)
 		case t.tags:
-			b.WriteString(draft.Literal(p.text))
+			text := p.text
+			if brace := strings.TrimRight(text, "{"); i+1 < len(t.parts) && brace != text { // {{{ is an error
+				b.WriteString(draft.Literal(brace) + "{% raw %}" + text[len(brace):] + "{% endraw %}")
+			} else {
+				b.WriteString(draft.Literal(text))
+			}
+			quoted = quoted != oddQuotes(text)
 		default:
 			b.WriteString(p.text)
 		}
 	}
 	return b.String()
+}
+
+// NullIsEmpty is the filter of expressions whose null is written as nothing.
+const NullIsEmpty = `|default:""`
+
+// mayBeEmpty matches the expressions of values that a request need not have.
+var mayBeEmpty = regexp.MustCompile(`^(?:(?:json|query|header|cookie|form)-params|item[0-9]+)(?:[^|]|\|(?:upper|lower|trim|base64|urlencode|add|sub|mul)|\|default:(?:json-params|""))*$`)
+
+// oddQuotes reports whether a text begins or ends a JSON string.
+func oddQuotes(text string) (odd bool) {
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			odd = !odd
+		}
+	}
+	return odd
 }

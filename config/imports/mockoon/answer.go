@@ -64,7 +64,7 @@ func (e *endpoint) answer(n *syntax.Node) *answer {
 	for _, call := range items(get(n, "callbacks")) {
 		a.callback(call)
 	}
-	for _, note := range a.dialect.notes {
+	for _, note := range a.dialect.Differ {
 		a.differs(note)
 	}
 	return a

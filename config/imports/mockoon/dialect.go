@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -14,40 +14,94 @@ import (
 // dialect translates the helpers of Mockoon.
 type dialect struct {
 	*endpoint
-	notes []string // what differs
+	language.Notes
 }
 
-func (d *dialect) note(what string) {
-	if !slices.Contains(d.notes, what) {
-		d.notes = append(d.notes, what)
+var errNone = language.ErrNone
+
+// Java implements language.Dialect.
+func (d *dialect) Java() bool { return false }
+
+// kinds are the kinds of values of helpers.
+var kinds = map[string]language.Kind{
+	"body": language.KindSafe, "queryParam": language.KindSafe, "base64": language.KindSafe, "bodyRaw": language.KindJSON,
+	"len": language.KindNumber, "add": language.KindNumber, "subtract": language.KindNumber, "multiply": language.KindNumber, "int": language.KindNumber, "@index": language.KindNumber, "@total": language.KindNumber,
+	"method": language.KindText, "ip": language.KindText, "header": language.KindText, "cookie": language.KindText, "urlParam": language.KindText, "queryParamRaw": language.KindText,
+	"uppercase": language.KindText, "lowercase": language.KindText, "uuid": language.KindText, "guid": language.KindText, "objectId": language.KindText, "getEnvVar": language.KindText,
+}
+
+// Kind implements language.Dialect.
+func (d *dialect) Kind(a language.Arg, s *language.Scope) language.Kind {
+	name := a.Text
+	if a.Call != nil {
+		name = a.Call.Name
 	}
-}
-
-var errNone = errors.New("it has no equivalent")
-
-// Condition implements language.Dialect.
-func (d *dialect) Condition(c *language.Call, s *language.Scope) (string, bool, error) {
-	if c.Name == "includes" && len(c.Args) == 2 && c.Args[1].Literal {
-		operand, err := language.Operand(d, c.Args[0], s)
-		return operand + " contains " + language.Quote(c.Args[1].Text), true, err
+	switch {
+	case a.Quoted:
+		return language.KindText
+	case a.Literal:
+		return language.KindNumber
+	case a.Call == nil && s.Item(name) != "" && !strings.HasPrefix(name, "@"):
+		return language.KindJSON
 	}
-	return language.Comparison(d, c, s)
+	return kinds[name]
 }
 
-// Repeat returns how often the block of a helper is repeated; 0 for any other helper, and for a
-// repetition that cannot be expressed.
-func (d *dialect) Repeat(c *language.Call) int {
+// Compare implements language.Dialect.
+func (d *dialect) Compare(name string, k language.Kind, operand, operator string, with language.Arg) (condition string, ok bool, err error) {
+	operand = language.Bare(operand)
+	switch {
+	case name == "includes" && with.Text != "" && k == language.KindJSON:
+		return language.And("not "+operand+`|json matches "^[[{]"`, language.Contains(operand, with.Text)), true, nil
+	case name == "includes" && with.Text != "":
+		return language.Contains(operand, with.Text), true, nil
+	case operator == "":
+		return "", false, nil
+	}
+	condition, err = d.ordered(k, operand, operator, with.Text)
+	return condition, true, err
+}
+
+var numeric = regexp.MustCompile(`^-?[0-9]+(?:\.[0-9]+)?$`)
+
+// ordered returns the condition that a value is a number in an order to another. A missing value is
+// 0; so is null, unless it is written as a text.
+func (d *dialect) ordered(k language.Kind, operand, operator, than string) (string, error) {
+	n, err := strconv.ParseFloat(than, 64)
+	if err != nil || !numeric.MatchString(than) {
+		return "", errNone
+	}
+	if k == language.KindNumber {
+		return operand + operator + than, nil
+	}
+	if k == language.KindJSON {
+		d.Note("booleans and arrays are not compared as numbers")
+	}
+	condition := operand + ` matches "^[+-]?[0-9]+(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$" and ` + operand + operator + than
+	zero := map[string]bool{" > ": 0 > n, " >= ": 0 >= n, " < ": 0 < n, " <= ": 0 <= n}[operator]
+	if !zero {
+		return condition, nil
+	}
+	if k == language.KindJSON {
+		operand += language.NullIsEmpty
+	}
+	return language.Or(operand+` = ""`, condition), nil
+}
+
+// Repeat implements language.Repeater.
+func (d *dialect) Repeat(c *language.Call) (times int, commas, ok bool) {
 	if c.Name != "repeat" || len(c.Args) == 0 || len(c.Args) > 2 {
-		return 0
+		return 0, false, false
 	}
 	n, err := strconv.Atoi(c.Args[len(c.Args)-1].Text)
-	if err != nil || n < 1 || n > 100 || c.Hash["comma"].Text == "false" {
-		return 0
+	if err != nil || n < 0 || n > 100 {
+		return 0, false, false
 	}
 	if len(c.Args) == 2 && c.Args[0].Text != c.Args[1].Text {
-		d.note(fmt.Sprintf("a block is always repeated %d times", n))
+		d.Note(fmt.Sprintf("a block is always repeated %d times", n))
 	}
-	return n
+	comma := c.Hash["comma"]
+	return n, comma.Text != "false" || comma.Quoted, true
 }
 
 // Value implements language.Dialect.
@@ -57,6 +111,9 @@ func (d *dialect) Value(c *language.Call, s *language.Scope) (string, error) {
 			return expression, nil
 		}
 		if item := s.Item(c.Name); item != "" {
+			if strings.HasPrefix(item, "item") {
+				item += language.NullIsEmpty
+			}
 			return item, nil
 		}
 	}
@@ -86,28 +143,40 @@ func (d *dialect) Value(c *language.Call, s *language.Scope) (string, error) {
 // member returns the expression of a value of the request, with a default unless otherwise is "".
 func (d *dialect) member(root, helper, name, otherwise string) (string, error) {
 	operand := language.Member(root, name)
+	present := operand + ` != ""` // an empty header or cookie counts as missing
 	switch {
 	case helper == "header" && !language.HeaderName(name):
 		return "", errNone
+	case helper == "urlParam" && d.optional(name):
+		return language.Quote(otherwise), nil
 	case helper == "urlParam":
 		if !d.own.Has(name) || !d.path.Has(name) {
 			return "", errors.New("the path has no such parameter")
 		}
+		return operand, nil
 	case root == "json-params":
 		var err error
 		if operand, err = bodyPath(name); err != nil {
 			return "", err
 		}
+		present = language.Or(operand+` != ""`, operand+" != null") // null is not missing
 		if !strings.ContainsAny(name, ".[$") {
-			operand += "|default:" + language.Member("form-params", name)
+			field := language.Member("form-params", name)
+			present = language.Or(present[1:len(present)-1], field+" != null")
+			operand = field + "|default:" + operand
+		}
+		if helper == "bodyRaw" {
+			operand += language.NullIsEmpty
 		}
 	case strings.Contains(name, "."):
 		return "", errNone
+	case root == "query-params":
+		present = language.Present(operand)
 	}
-	if otherwise != "" {
-		operand += "|default:" + language.Quote(otherwise)
+	if otherwise == "" {
+		return operand, nil
 	}
-	return operand, nil
+	return language.Choice(strings.TrimSuffix(strings.TrimPrefix(present, "("), ")"), operand, otherwise)
 }
 
 var roots = map[string]string{"body": "json-params", "bodyRaw": "json-params", "queryParam": "query-params", "queryParamRaw": "query-params",
@@ -115,7 +184,7 @@ var roots = map[string]string{"body": "json-params", "bodyRaw": "json-params", "
 
 // simple maps the helpers without arguments to expressions.
 var simple = map[string]string{
-	"body": "body", "bodyRaw": "body", "method": "method", "ip": "remote-addr", "uuid": "uuid", "guid": "uuid", "now": "now",
+	"body": "body", "bodyRaw": "body", "method": "method", "ip": "remote-addr", "uuid": "uuid", "guid": "uuid", "now": `now|date:"%Y-%m-%dT%H:%M:%S.%L+00:00"`,
 	"int": "random-int(0, 100)", "boolean": "pick(true, false)", "objectId": "random-hex(24)", "newline": `"\n"`,
 	"firstName": `fake("firstname")`, "lastName": `fake("lastname")`, "title": `fake("nameprefix")`, "email": `fake("email")`, "phone": `fake("phone")`,
 	"company": `fake("company")`, "city": `fake("city")`, "country": `fake("country")`, "countryCode": `fake("countryabr")`, "street": `fake("street")`,
@@ -129,7 +198,7 @@ type helper func(d *dialect, c *language.Call, s *language.Scope) (string, error
 func helpers() map[string]helper {
 	return map[string]helper{
 		"int": integer, "oneOf": oneOf, "faker": faker, "now": now, "getEnvVar": environment,
-		"uppercase": filtered("upper"), "lowercase": filtered("lower"), "base64": filtered("base64"), "len": filtered("length"), "stringify": filtered("json"),
+		"uppercase": filtered("upper"), "lowercase": filtered("lower"), "base64": filtered("base64"), "len": size, "stringify": stringify,
 		"add": calculated("add"), "subtract": calculated("sub"), "multiply": calculated("mul"), "join": join, "concat": concat,
 	}
 }
@@ -143,6 +212,24 @@ func filtered(name string) helper {
 		operand, err := language.Operand(d, c.Args[0], s)
 		return operand + "|" + name, err
 	}
+}
+
+// size returns the expression of a length, which is 0 for a SafeString.
+func size(d *dialect, c *language.Call, s *language.Scope) (string, error) {
+	operand, err := filtered("length")(d, c, s)
+	if err == nil && d.Kind(c.Args[0], s) == language.KindSafe {
+		return "0", nil
+	}
+	d.Note("len counts the characters of a number, and the members of an object")
+	return operand, err
+}
+
+// stringify returns the expression of a value: objects and arrays are written as JSON anyway.
+func stringify(d *dialect, c *language.Call, s *language.Scope) (string, error) {
+	if len(c.Args) != 1 || d.Kind(c.Args[0], s) != language.KindJSON {
+		return "", errNone
+	}
+	return language.Operand(d, c.Args[0], s)
 }
 
 // calculated returns a helper that an arithmetic filter of the language implements.
@@ -160,11 +247,19 @@ func calculated(name string) helper {
 			if operand, err = language.Operand(d, a, s); strings.Contains(operand, "|") {
 				return "", errNone
 			}
+			if !whole.MatchString(strings.Trim(operand, `"`)) {
+				d.Note("only whole numbers are calculated alike")
+			}
 			expression += "|" + name + ":" + operand
+		}
+		if start, _, _ := strings.Cut(expression, "|"); !whole.MatchString(strings.Trim(start, `"`)) {
+			d.Note("only whole numbers are calculated alike")
 		}
 		return expression, err
 	}
 }
+
+var whole = regexp.MustCompile(`^-?[0-9]+$`)
 
 func integer(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
 	if len(c.Args) != 2 {
@@ -230,7 +325,11 @@ func join(d *dialect, c *language.Call, s *language.Scope) (string, error) {
 		return "", errNone
 	}
 	operand, err := language.Operand(d, c.Args[0], s)
-	return operand + "|join:" + language.Quote(c.Args[1].Text), err
+	if err == nil && d.Kind(c.Args[0], s) != language.KindJSON {
+		err = errNone
+	}
+	d.Note("join writes null for null")
+	return language.Bare(operand) + "|join:" + language.Quote(c.Args[1].Text), err
 }
 
 // concat returns the expression of joined literals; values of requests have no equivalent.
@@ -272,11 +371,21 @@ func faker(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
 		}
 		return fmt.Sprintf("random-int(%d, %d)", low, high), nil
 	}
+	if days, ok := dates[name]; ok && len(c.Args) == 1 && len(c.Hash) == 0 {
+		filter := "add"
+		if days < 0 {
+			filter, days = "sub", -days
+		}
+		return fmt.Sprintf(`now|%s:random-int(1, %d)|date:"%%a %%b %%d %%Y %%H:%%M:%%S GMT+0000 (Coordinated Universal Time)"`, filter, days*24*60*60), nil
+	}
 	if kind, ok := fakes[name]; ok {
 		return fmt.Sprintf("fake(%q)", kind), nil
 	}
 	return "", errNone
 }
+
+// dates maps the kinds of dates to how many days they are ahead at most.
+var dates = map[string]int{"date.past": -365, "date.recent": -1, "date.soon": 1, "date.future": 365}
 
 // fakes maps the kinds of data of faker.js, under the names of all its versions, to the kinds of
 // fake.
@@ -293,7 +402,7 @@ var fakes = map[string]string{
 	"phone.number": "phone", "phone.phoneNumber": "phone", "company.name": "company", "company.companyName": "company", "company.catchPhrase": "slogan", "company.buzzPhrase": "bs",
 	"commerce.productName": "productname", "commerce.product": "productname", "commerce.department": "productcategory", "commerce.productMaterial": "productmaterial",
 	"commerce.productDescription": "productdescription", "commerce.price": "price", "color.human": "color", "internet.color": "hexcolor", "color.rgb": "hexcolor",
-	"date.past": "pastdate", "date.future": "futuredate", "date.recent": "pastdate", "date.soon": "futuredate", "date.month": "monthstring", "date.weekday": "weekday",
+	"date.month": "monthstring", "date.weekday": "weekday",
 	"lorem.word": "loremipsumword", "word.noun": "noun", "word.verb": "verb", "word.adjective": "adjective", "hacker.phrase": "hackerphrase", "hacker.noun": "hackernoun",
 	"finance.currencyCode": "currencyshort", "finance.currencyName": "currencylong", "finance.creditCardNumber": "creditcardnumber", "finance.accountNumber": "achaccount",
 	"system.fileExt": "fileextension", "system.mimeType": "filemimetype", "system.semver": "appversion", "vehicle.manufacturer": "carmaker", "vehicle.model": "carmodel",

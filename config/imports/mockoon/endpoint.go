@@ -18,6 +18,7 @@ type endpoint struct {
 	name   string
 	method string
 	own    language.Path
+	full   language.Path // with the optional parameter
 	path   language.Path // as placed among the others
 	needs  string
 	silent bool // another endpoint reports the route
@@ -53,12 +54,12 @@ func (e *endpoint) add(responses []*syntax.Node) {
 		if len(rules) == 0 {
 			continue
 		}
-		condition, err := e.rules(n, rules)
+		condition, narrower, err := e.rules(n, rules)
 		if err != nil {
 			e.off(n, i, err.Error())
 			continue
 		}
-		e.one(n, language.And(e.needs, condition), i, rules)
+		e.one(n, language.And(e.needs, condition), i, rules, narrower)
 	}
 	if mode != "FALLBACK" {
 		e.one(responses[usual], e.needs, usual, nil)
@@ -86,8 +87,11 @@ func (e *endpoint) label(n *syntax.Node, i int) string {
 
 // one adds an endpoint with a single response, for the requests that meet a condition. rules are
 // the rules of the response, from which the request of a check is made.
-func (e *endpoint) one(n *syntax.Node, condition string, i int, rules []*syntax.Node) {
+func (e *endpoint) one(n *syntax.Node, condition string, i int, rules []*syntax.Node, differs ...string) {
 	a := e.answer(n)
+	for _, why := range differs {
+		a.differs(why)
+	}
 	if a.lost != "" {
 		e.off(n, i, a.lost)
 		return

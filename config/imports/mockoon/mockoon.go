@@ -140,7 +140,7 @@ func (r *reader) route(n *syntax.Node) {
 	for _, path := range paths {
 		for _, method := range asked {
 			written, condition := r.order.Place(method, path)
-			e := &endpoint{reader: r, route: n, name: name, method: method, own: path, path: written, needs: language.And(append([]string{condition}, needs...)...),
+			e := &endpoint{reader: r, route: n, name: name, method: method, own: path, full: paths[0], path: written, needs: language.And(append([]string{condition}, needs...)...),
 				silent: method != asked[0] || len(path) != len(paths[0])}
 			e.add(responses)
 		}

@@ -55,15 +55,16 @@ func TestRoutesAndRules(t *testing.T) {
 		route("get", "all", `"FALLBACK"`, ruled("fallback", rule("query", "a", "equals", "1", ""))),
 		route("all", "*", "null", `{"statusCode": 418, "body": ""}`),
 		route("get", "never", "null", `{"statusCode": 200, "body": "never"}`)))
-	form := map[string]string{"Content-Type": "application/x-www-form-urlencoded"}
+	form, json := map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, map[string]string{"Content-Type": "application/json"}
 	importtest.Ask(t, m.Serve(t), []importtest.Case{
 		{Method: "POST", Target: "/api/users/1", Status: 404, Want: "usual", Has: map[string]string{"X-Env": "env", "X-Both": "env", "Content-Type": "text/plain"}},
 		{Method: "POST", Target: "/api/users/1?q=bc", Header: map[string]string{"X-A": "1"}, Status: 200, Want: "header", Has: map[string]string{"X-Both": "own", "Content-Type": "text/html; charset=utf-8"}},
 		{Method: "POST", Target: "/api/users/1?q=c", Header: map[string]string{"X-A": "1"}, Status: 404, Want: "usual"},
 		{Method: "POST", Target: "/api/users/7", Status: 200, Want: "param"},
-		{Method: "POST", Target: "/api/users/1", Body: `{"a":{"b":["x"]}}`, Status: 200, Want: "body"},
+		{Method: "POST", Target: "/api/users/1", Body: `{"a":{"b":["x"]}}`, Header: json, Status: 200, Want: "body"},
+		{Method: "POST", Target: "/api/users/1", Body: `{"a":{"b":["x"]}}`, Status: 404, Want: "usual"},
 		{Method: "POST", Target: "/api/users/1", Body: "f=v", Header: form, Status: 200, Want: "form"},
-		{Method: "POST", Target: "/api/users/1", Body: `{"l":["q","p"]}`, Status: 200, Want: "list"},
+		{Method: "POST", Target: "/api/users/1", Body: `{"l":["q","p"]}`, Header: json, Status: 200, Want: "list"},
 		{Method: "POST", Target: "/api/users/1", Header: map[string]string{"X-N": "x"}, Status: 200, Want: "inverted"},
 		{Method: "GET", Target: "/api/all?a=1", Status: 200, Want: "fallback"},
 		{Method: "GET", Target: "/api/all", Status: 418},
@@ -75,6 +76,121 @@ func TestRoutesAndRules(t *testing.T) {
 	}
 	if !strings.Contains(m.Text, "# lost: POST /users/:id / 8: a rule on request_number  cannot be expressed\n# - endpoint:\n") {
 		t.Errorf("lost items are not commented out:\n%s", m.Text)
+	}
+}
+
+// The answers are those of Mockoon CLI 9.9.
+func TestTemplatesMeanTheSame(t *testing.T) {
+	for _, c := range []struct {
+		template string
+		want     map[string]string // by the query, or by the body if it begins with a brace
+	}{
+		{"{{body 'v'}}|{{body 'v' 'd'}}|{{stringify (bodyRaw 'v')}}", map[string]string{`{"v":null}`: "null|null|", `{"v":""}`: "||", `{"v":0}`: "0|0|0", `{}`: "|d|"}},
+		{"{{#if (body 'v')}}y{{else}}n{{/if}}{{#if (bodyRaw 'v')}}y{{else}}n{{/if}}", map[string]string{
+			`{"v":0}`: "yn", `{"v":"0"}`: "yy", `{"v":"false"}`: "yy", `{"v":{}}`: "yy", `{"v":[]}`: "yn", `{"v":null}`: "yn", `{"v":0.5}`: "yy", `{}`: "yn"}},
+		{"{{#if (eq (body 'v') '1')}}y{{/if}}{{#if (eq (body 'v') 1)}}n{{/if}}{{#if (eq (bodyRaw 'v') 1)}}r{{/if}}{{#if (eq (bodyRaw 'v') '')}}e{{/if}}", map[string]string{`{"v":1}`: "yr", `{"v":"1"}`: "y", `{"v":1.0}`: "yr", `{"v":null}`: "", `{}`: "e"}},
+		{"{{#if (gt (body 'v') 0)}}g{{/if}}{{#if (lt (body 'v') 1)}}l{{/if}}", map[string]string{`{"v":"x"}`: "", `{"v":"10"}`: "g", `{"v":10}`: "g", `{"v":null}`: "", `{"v":{}}`: "", `{}`: "l", `{"v":true}`: ""}},
+		{"{{queryParam 'a' 'd'}}|{{header 'X' 'd'}}|{{#if (queryParamRaw 'a')}}y{{else}}n{{/if}}{{#if (header 'X')}}y{{else}}n{{/if}}", map[string]string{"": "d|d|nn", "a=": "|d|nn", "a=0": "0|d|yn"}},
+		{"{{#each (bodyRaw 'l')}}{{this}}{{@index}},{{else}}none{{/each}}", map[string]string{`{"l":["a",null,5]}`: "a0,1,52,", `{"l":[]}`: "none", `{"l":null}`: "none", `{}`: "none"}},
+		{"{{#repeat 3}}a {{/repeat}}|{{#repeat 2}}b,{{/repeat}}|{{#repeat 2 comma=false}}c {{/repeat}}|{{#repeat 0}}d{{/repeat}}", map[string]string{"": "a,\na,\na\n|b,\nb\n|c c |"}},
+		{"x\n{{#repeat 2}}\n  {{@index}} {{@total}} {{@first}} {{@last}}\n{{/repeat}}\ny", map[string]string{"": "x\n  0 2 true false,\n  1 2 false true\ny"}},
+		{"{{#repeat 2}}{{@index}}{{#unless @last}},{{/unless}}{{/repeat}}", map[string]string{"": "0,\n1\n"}},
+		{"a {{~method~}} b \\\\{{method}} \\{{method}}", map[string]string{"": "aGETb \\GET {{method}}"}},
+		{`{"n": {{queryParam 'n'}}, "d": {{queryParam 'n' '6'}}, "s": "{{queryParam 'n'}}"}`, map[string]string{"n=5": `{"n": 5, "d": 5, "s": "5"}`, "n=": `{"n": , "d": , "s": ""}`, "": `{"n": , "d": 6, "s": ""}`}},
+	} {
+		kind := "text/plain"
+		if strings.HasPrefix(c.template, `{"`) {
+			kind = "application/x+json"
+		}
+		m := read(t, environment("", route("all", "t", "null", fmt.Sprintf(`{"body": %q, "headers": [{"key": "Content-Type", "value": %q}]}`, c.template, kind))))
+		if got := m.Counts(); got != [3]int{1, 0, 0} {
+			t.Errorf("%s: %v", c.template, m.Items)
+		}
+		url := m.Serve(t)
+		for ask, want := range c.want {
+			one := importtest.Case{Method: "GET", Target: "/api/t?" + ask, Status: 200, Want: want}
+			if strings.HasPrefix(ask, "{") {
+				one = importtest.Case{Method: "POST", Target: "/api/t", Body: ask, Header: map[string]string{"Content-Type": "application/json"}, Status: 200, Want: want}
+			}
+			importtest.Ask(t, url, []importtest.Case{one})
+		}
+	}
+}
+
+// A tag without an equivalent stays whole.
+func TestTagsThatStay(t *testing.T) {
+	for template, want := range map[string]string{
+		`{"q": "{{queryParam 'a'}}", "n": {{sum 1 2}}, "s": "{{sum 1 2}}"}`:                   `{"q": "1", "n": {{sum 1 2}}, "s": "{{sum 1 2}}"}`,
+		"{{#switch (queryParam 'a')}}{{#case '1'}}one{{/case}}{{/switch}}|{{queryParam 'a'}}": "{{#switch (queryParam 'a')}}{{#case '1'}}one{{/case}}{{/switch}}|1",
+		"{{#each (queryParamRaw 'a')}}{{this}}{{/each}}|{{queryParam 'a'}}":                   "{{#each (queryParamRaw 'a')}}{{this}}{{/each}}|1",
+		"{{method}}}": "{{method}}}",
+	} {
+		m := read(t, environment("", route("get", "t", "null", fmt.Sprintf(`{"body": %q, "headers": [{"key": "Content-Type", "value": "application/json"}, {"key": "X-H", "value": "{{sum 1}} {{method}}"}]}`, template))))
+		importtest.Ask(t, m.Serve(t), []importtest.Case{{Method: "GET", Target: "/api/t?a=1", Status: 200, Want: want, Has: map[string]string{"X-H": "{{sum 1}} GET"}}})
+		if got := m.Counts(); got != [3]int{0, 1, 0} {
+			t.Errorf("%s: %v", template, m.Items)
+		}
+	}
+}
+
+// A rule on the body looks into JSON and forms that are declared as such, and otherwise at the whole
+// body. Answers are those of Mockoon CLI 9.9.
+func TestRulesOnTheBody(t *testing.T) {
+	ruled := func(operator, value string) string {
+		return fmt.Sprintf(`{"body": "h", "rules": [{"target": "body", "modifier": "a", "operator": %q, "value": %q}]}`, operator, value)
+	}
+	m := read(t, environment("", route("post", "e", "null", `{"body": "usual", "default": true}`, ruled("equals", "1")), route("post", "n", "null", `{"body": "usual", "default": true}`, ruled("null", "")),
+		route("get", "o/:id?", "null", `{"body": "usual {{urlParam 'id'}}", "default": true}`, `{"body": "one", "rules": [{"target": "params", "modifier": "id", "operator": "equals", "value": "1", "invert": true}]}`)))
+	url := m.Serve(t)
+	for _, c := range []struct{ path, kind, body, want string }{
+		{"e", "application/json", `{"a":1}`, "h"},
+		{"e", "application/json; charset=utf-8", `{"a":"1"}`, "h"},
+		{"e", "application/vnd.x+json", `{"a":1.0}`, "h"},
+		{"e", "application/json", `{"a":["2",1]}`, "h"},
+		{"e", "application/json", `{"a":"1.0"}`, "usual"},
+		{"e", "application/json", "1", "h"},
+		{"e", "application/json", `"1"`, "h"},
+		{"e", "application/json", "1,", "usual"},
+		{"e", "", `{"a":1}`, "usual"},
+		{"e", "text/plain", `{"a":1}`, "usual"},
+		{"e", "text/plain", "1", "h"},
+		{"e", "application/x-www-form-urlencoded", "a=1", "h"},
+		{"n", "application/json", `{"a":null}`, "h"},
+		{"n", "application/json", `{"a":0}`, "usual"},
+		{"n", "application/json", `{}`, "h"},
+		{"n", "application/json", "x", "usual"},
+		{"n", "application/json", "1", "usual"},
+		{"n", "text/plain", "x", "usual"},
+		{"n", "text/plain", "", "h"},
+		{"n", "application/x-www-form-urlencoded", "b=1", "h"},
+	} {
+		header := map[string]string{}
+		if c.kind != "" {
+			header["Content-Type"] = c.kind
+		}
+		importtest.Ask(t, url, []importtest.Case{{Method: "POST", Target: "/api/" + c.path, Body: c.body, Header: header, Status: 200, Want: c.want}})
+	}
+	importtest.Ask(t, url, []importtest.Case{ // an optional parameter that is not there has no value
+		{Method: "GET", Target: "/api/o", Status: 200, Want: "one"},
+		{Method: "GET", Target: "/api/o/1", Status: 200, Want: "usual 1"},
+	})
+	if got := m.Counts(); got != [3]int{6, 0, 0} {
+		t.Errorf("%v: %v", got, m.Items)
+	}
+}
+
+// Mockoon compares paths as they are sent, except for blanks.
+func TestPathsThatNoRequestHas(t *testing.T) {
+	usual := `{"body": "x"}`
+	m := read(t, environment("", route("get", "a b", "null", usual), route("get", "a%20c", "null", usual), route("get", "a#b", "null", usual), route("get", "é", "null", usual)))
+	importtest.Ask(t, m.Serve(t), []importtest.Case{
+		{Method: "GET", Target: "/api/a%20b", Status: 200, Want: "x"},
+		{Method: "GET", Target: "/api/a%20c", Status: 200, Want: "x"},
+		{Method: "GET", Target: "/api/a%23b", Status: 404, Want: "…"},
+		{Method: "GET", Target: "/api/%C3%A9", Status: 404, Want: "…"},
+	})
+	if got := m.Counts(); got != [3]int{2, 0, 2} {
+		t.Errorf("%v: %v", got, m.Items)
 	}
 }
 
@@ -104,7 +220,7 @@ func TestTemplates(t *testing.T) {
 	body := `{{urlParam 'id'}} {{queryParam 'a' 'none'}} {{queryParam 'b' 'none'}} {{header 'X-A'}} {{body 'n.0'}} {{body 'f' 'x'}} {{method}} {{uppercase (queryParam 'a')}} {{add 1 2}} {{#if (eq (queryParam 'a') 'q')}}yes{{else}}no{{/if}} {{#repeat 2}}<{{@index}}>{{/repeat}} {{jwtPayload 'x'}}`
 	m := read(t, environment("", route("post", "t/:id", "null", fmt.Sprintf(`{"statusCode": 200, "body": %q}`, body)), route("get", "off", "null", `{"body": "{{method}}", "disableTemplating": true}`)))
 	importtest.Ask(t, m.Serve(t), []importtest.Case{
-		{Method: "POST", Target: "/api/t/7?a=q", Body: `{"n":[5]}`, Header: map[string]string{"X-A": "A"}, Status: 200, Want: "7 q none A 5 x POST Q 3 yes <0>,<1> {{jwtPayload 'x'}}"},
+		{Method: "POST", Target: "/api/t/7?a=q", Body: `{"n":[5]}`, Header: map[string]string{"X-A": "A"}, Status: 200, Want: "7 q none A 5 x POST Q 3 yes <0>,\n<1>\n {{jwtPayload 'x'}}"},
 		{Method: "GET", Target: "/api/off", Status: 200, Want: "{{method}}"},
 	})
 	if m.Items[0].Kind != draft.Approximate || m.Items[0].Why != "{{jwtPayload 'x'}}: it has no equivalent" {

@@ -15,6 +15,11 @@ var (
 	plainChars = regexp.MustCompile(`^[^:*?+()\[\]{}|^$\\]*$`)
 )
 
+// optional reports whether a name is that of the optional parameter that a path lacks.
+func (e *endpoint) optional(name string) bool {
+	return !e.own.Has(name) && e.full.Has(name)
+}
+
 // routePaths returns the paths of a route of Express: two if its last parameter is optional. needs
 // are the conditions that the paths do not express, such as the regular expressions of parameters.
 func routePaths(endpoint string) (paths []language.Path, needs []string, err error) {
@@ -44,6 +49,8 @@ func routePaths(endpoint string) (paths []language.Path, needs []string, err err
 			p = append(p[:len(p):len(p)], language.Segment{Kind: language.Param, Text: m[1]})
 		case !plainChars.MatchString(part):
 			return nil, nil, fmt.Errorf("the segment %q cannot be expressed", part)
+		case strings.ContainsFunc(strings.ReplaceAll(part, " ", ""), language.PercentEncoded):
+			return nil, nil, fmt.Errorf("the segment %q matches no request: clients send some of its characters percent-encoded", part)
 		default:
 			if decoded, err := url.PathUnescape(part); err == nil {
 				part = decoded

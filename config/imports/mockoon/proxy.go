@@ -45,7 +45,7 @@ func (r *reader) proxy() {
 		e.Set("latency", draft.Flow{Value: latency})
 		a.differs("the latency is the minimum of the total time; Mockoon adds it to the time of the upstream")
 	}
-	for _, note := range a.dialect.notes {
+	for _, note := range a.dialect.Differ {
 		a.differs(note)
 	}
 	r.Add("endpoint", e, "requests that no route answers are passed on to "+strconv.Quote(host))

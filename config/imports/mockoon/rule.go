@@ -3,33 +3,40 @@ package mockoon
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"mockserver/config/imports/language"
 	"mockserver/config/syntax"
 )
 
-// rules returns the condition of a response.
-func (e *endpoint) rules(n *syntax.Node, rules []*syntax.Node) (string, error) {
+// rules returns the condition of a response; narrower says why it holds for fewer requests.
+func (e *endpoint) rules(n *syntax.Node, rules []*syntax.Node) (condition, narrower string, err error) {
 	var all []string
 	for _, rule := range rules {
-		condition, err := e.rule(rule)
+		condition, less, err := e.rule(rule)
+		if err == nil && less != "" && isTrue(get(rule, "invert")) {
+			err = errors.New("the opposite of a rule that is only approximated cannot be expressed")
+		}
 		if err != nil {
-			return "", err
+			return "", "", err
+		}
+		if less != "" {
+			narrower = less
 		}
 		if isTrue(get(rule, "invert")) {
-			condition = language.Not(condition)
+			condition = language.Negation(condition)
 		}
 		all = append(all, condition)
 	}
 	if text(get(n, "rulesOperator")) == "AND" {
-		return language.And(all...), nil
+		return language.And(all...), narrower, nil
 	}
-	return language.Or(all...), nil
+	return language.Or(all...), narrower, nil
 }
 
 // rule returns the condition of one rule, without its inversion.
-func (e *endpoint) rule(n *syntax.Node) (string, error) {
+func (e *endpoint) rule(n *syntax.Node) (condition, narrower string, err error) {
 	operator := text(get(n, "operator"))
 	if operator == "" {
 		operator = "equals"
@@ -37,32 +44,34 @@ func (e *endpoint) rule(n *syntax.Node) (string, error) {
 			operator = "regex"
 		}
 	}
-	operands, err := e.operands(text(get(n, "target")), text(get(n, "modifier")), operator)
-	if err != nil {
-		return "", err
+	target, modifier, value := text(get(n, "target")), text(get(n, "modifier")), text(get(n, "value"))
+	if target == "body" && strings.Contains(modifier, "{{") {
+		return "", "", fmt.Errorf("a rule with the modifier %s cannot be expressed", modifier)
 	}
-	value := text(get(n, "value"))
 	if strings.Contains(value, "{{") && operator != "null" && operator != "empty_array" {
-		return "", fmt.Errorf("a rule with the value %s cannot be expressed", value)
+		return "", "", fmt.Errorf("a rule with the value %s cannot be expressed", value)
 	}
-	if text(get(n, "target")) == "method" {
-		value = strings.ToUpper(value)
+	if target == "body" && modifier != "" {
+		return bodyRule(modifier, operator, value)
 	}
-	var ways []string
-	for _, operand := range operands {
-		condition, err := compare(operand, operator, value)
-		if err != nil {
-			return "", err
+	if target == "params" && e.optional(modifier) {
+		if operator == "null" {
+			return language.Not(never), "", nil
 		}
-		ways = append(ways, condition)
+		return never, "", nil
 	}
-	if operator == "null" { // all places where the value may be are empty
-		return language.And(ways...), nil
+	operand, err := e.operand(target, modifier, operator)
+	if err != nil {
+		return "", "", err
 	}
-	return language.Or(ways...), nil
+	if target == "templating" && (operator == "null" || operator == "equals" && value == "") {
+		return operand + ` = ""`, "", nil
+	}
+	condition, err = compare(operand, operator, value)
+	return condition, "", err
 }
 
-// compare returns the condition of an operator.
+// compare returns the condition of an operator for a text.
 func compare(operand, operator, value string) (string, error) {
 	switch operator {
 	case "equals":
@@ -73,29 +82,90 @@ func compare(operand, operator, value string) (string, error) {
 		return language.Matches(operand, "(?i)"+value, false)
 	case "null":
 		return language.Or(language.Absent(operand), language.Equal(operand, "")), nil
-	case "empty_array":
-		return operand + "|json matches " + language.Quote(`^\[\s*\]$`), nil
-	case "array_includes":
-		return operand + "|json matches " + language.Quote(`^\[`) + " and " + operand + " contains " + language.Quote(value), nil
+	case "array_includes", "empty_array":
+		return never, nil
 	}
 	return "", fmt.Errorf("a rule with the operator %s cannot be expressed", operator)
 }
 
-// operands returns the operands that a rule checks: for a body, the JSON value and the form field.
-func (e *endpoint) operands(target, modifier, operator string) ([]string, error) {
-	if strings.Contains(modifier, "{{") && target != "templating" {
-		return nil, fmt.Errorf("a rule with the modifier %s cannot be expressed", modifier)
+const (
+	never = "method = null"
+
+	composite = `json-params|json matches "^[[{]"`
+
+	// types of bodies that Mockoon parses
+	jsonType   = `header-params.Content-Type matches "application/json|(?i:application/.*\\+json)"`
+	parsedType = `header-params.Content-Type matches "application/json|(?i:application/.*\\+json)|application/x-www-form-urlencoded|multipart/form-data|application/xml|application/soap\\+xml|text/xml"`
+)
+
+// bodyRule returns the condition of a rule on a member of the body: of JSON or of a form, or on the
+// whole body if it has another type or is not JSON.
+func bodyRule(modifier, operator, value string) (condition, narrower string, err error) {
+	member, err := bodyPath(modifier)
+	if err != nil {
+		return "", "", err
 	}
-	switch {
-	case target == "body":
-		return bodyOperands(modifier, operator)
-	case target == "templating":
-		return e.templated(modifier)
-	case target == "method":
-		return []string{"method"}, nil
+	var ofJSON string
+	array := member + `|json matches "^\\["`
+	switch operator {
+	case "equals":
+		ofJSON = language.EqualText(member, value)
+		if value == "" {
+			ofJSON = language.Or(ofJSON, language.And(member+" = null", member+` != ""`)) // null
+		}
+		ofJSON = language.Or(ofJSON, language.And(array, member+" contains "+language.Quote(value)))
+	case "null":
+		ofJSON = language.And(composite, language.Or(language.Absent(member), language.Equal(member, "")))
+	case "empty_array":
+		ofJSON = member + "|json matches " + language.Quote(`^\[\s*\]$`)
+	case "array_includes":
+		ofJSON = language.And(array, member+" contains "+language.Quote(value))
+	default:
+		ofJSON, err = compare(member, operator, value)
+		ofJSON = language.And("not "+array, ofJSON)
+		narrower = "a regular expression is not compared with the items of an array"
 	}
-	known := modifier != ""
+	if err != nil {
+		return "", "", err
+	}
+	ofText, err := compare("body", operator, value)
+	if err != nil {
+		return "", "", err
+	}
+	ofScalar, err := compare("json-params|default:body", operator, value) // or of what is not JSON
+	if err != nil {
+		return "", "", err
+	}
+	ways := []string{language.And(jsonType, ofJSON), language.And("not "+parsedType, ofText), language.And(jsonType, "not "+composite, ofScalar)}
+	if ofForm, err := compare(language.Member("form-params", modifier), operator, value); err == nil && plain(modifier) && ofForm != never {
+		if operator == "null" {
+			ofForm = language.And(parsedType, "not "+jsonType, ofForm)
+		}
+		ways = append(ways, ofForm)
+	} else if operator == "null" {
+		ways = append(ways, language.And(parsedType, "not "+jsonType))
+	}
+	ways = slices.DeleteFunc(ways, func(way string) bool { return strings.HasSuffix(way, never) })
+	return language.Or(ways...), narrower, nil
+}
+
+// operand returns the operand that a rule checks, unless that is a member of the body.
+func (e *endpoint) operand(target, modifier, operator string) (string, error) {
+	known := modifier != "" && (target == "templating" || !strings.Contains(modifier, "{{"))
 	switch target {
+	case "body":
+		if operator != "equals" && !strings.HasPrefix(operator, "regex") {
+			return "", fmt.Errorf("a rule on the whole body with the operator %s cannot be expressed", operator)
+		}
+		return "body", nil
+	case "templating":
+		expression, err := language.SingleValue(modifier, &dialect{endpoint: e})
+		if err != nil {
+			err = fmt.Errorf("a rule on the template %s cannot be expressed", modifier)
+		}
+		return expression, err
+	case "method":
+		return "method|lower", nil
 	case "header":
 		known = language.HeaderName(modifier)
 	case "query":
@@ -104,43 +174,15 @@ func (e *endpoint) operands(target, modifier, operator string) ([]string, error)
 		known = e.own.Has(modifier) && e.path.Has(modifier)
 	}
 	if root, ok := targets[target]; ok && known {
-		return []string{language.Member(root, modifier)}, nil
+		return language.Member(root, modifier), nil
 	}
-	return nil, fmt.Errorf("a rule on %s %s cannot be expressed", target, modifier)
+	return "", fmt.Errorf("a rule on %s %s cannot be expressed", target, modifier)
 }
 
 var targets = map[string]string{"header": "header-params", "cookie": "cookie-params", "query": "query-params", "params": "path-params"}
 
 // plain reports whether a modifier is a single name.
 func plain(modifier string) bool { return modifier != "" && !strings.ContainsAny(modifier, ".[]$") }
-
-// bodyOperands returns the operands that a rule on the body checks.
-func bodyOperands(modifier, operator string) ([]string, error) {
-	list := operator == "array_includes" || operator == "empty_array"
-	if modifier == "" {
-		if list || operator == "null" {
-			return nil, fmt.Errorf("a rule on the whole body with the operator %s cannot be expressed", operator)
-		}
-		return []string{"body"}, nil
-	}
-	operand, err := bodyPath(modifier)
-	if err != nil {
-		return nil, err
-	}
-	if plain(modifier) && !list {
-		return []string{operand, language.Member("form-params", modifier)}, nil
-	}
-	return []string{operand}, nil
-}
-
-// templated returns the operand of a rule on a template that consists of one value.
-func (e *endpoint) templated(modifier string) ([]string, error) {
-	expression, err := language.SingleValue(modifier, &dialect{endpoint: e})
-	if err != nil {
-		return nil, fmt.Errorf("a rule on the template %s cannot be expressed", modifier)
-	}
-	return []string{expression}, nil
-}
 
 // bodyPath returns the operand of a path such as a.b.0 or $.a[0].
 func bodyPath(path string) (string, error) {
@@ -156,6 +198,8 @@ func bodyPath(path string) (string, error) {
 		switch part = strings.ReplaceAll(part, "\x00", "."); {
 		case part == "":
 			return "", errors.New("a path with an empty part cannot be expressed")
+		case part == "length":
+			return "", errors.New("the length of a value has no equivalent")
 		case strings.Trim(part, "0123456789") == "" && len(part) < 7:
 			operand += "[" + part + "]"
 		default:

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,17 +18,14 @@ import (
 type dialect struct {
 	made       *made
 	parameters *syntax.Node
-	root       string   // the name of the request in templates
-	notes      []string // what differs
+	root       string // the name of the request in templates
+	language.Notes
 }
 
-func (d *dialect) note(what string) {
-	if !slices.Contains(d.notes, what) {
-		d.notes = append(d.notes, what)
-	}
-}
+var errNone = language.ErrNone
 
-var errNone = errors.New("it has no equivalent")
+// Java implements language.Dialect.
+func (d *dialect) Java() bool { return true }
 
 // Value implements language.Dialect.
 func (d *dialect) Value(c *language.Call, s *language.Scope) (string, error) {
@@ -35,7 +33,7 @@ func (d *dialect) Value(c *language.Call, s *language.Scope) (string, error) {
 		return d.request(rest)
 	}
 	if rest, ok := strings.CutPrefix(c.Name, "parameters."); ok && len(c.Args) == 0 {
-		if n := get(d.parameters, rest); n != nil && n.Kind != syntax.MapNode && n.Kind != syntax.ListNode {
+		if n := get(d.parameters, rest); n != nil && n.Kind == syntax.TextNode {
 			return language.Quote(text(n)), nil
 		}
 		return "", errNone
@@ -43,28 +41,76 @@ func (d *dialect) Value(c *language.Call, s *language.Scope) (string, error) {
 	if f, ok := helpers()[c.Name]; ok && (len(c.Args) > 0 || len(c.Hash) > 0 || c.Name == "now") {
 		return f(d, c, s)
 	}
-	if len(c.Args) == 0 && len(c.Hash) == 0 {
-		if item := s.Item(c.Name); item != "" {
-			return item, nil
+	if len(c.Args) == 0 && len(c.Hash) == 0 && c.Name != "@first" && c.Name != "@last" {
+		if expression := s.Item(c.Name); expression != "" {
+			if strings.HasPrefix(expression, "item") {
+				expression += language.NullIsEmpty
+			}
+			return expression, nil
 		}
 	}
 	return "", errNone
 }
 
-// Condition implements language.Dialect.
-func (d *dialect) Condition(c *language.Call, s *language.Scope) (string, bool, error) {
-	if (c.Name == "contains" || c.Name == "matches") && len(c.Args) == 2 {
-		left, err := language.Operand(d, c.Args[0], s)
-		if err != nil || !c.Args[1].Literal {
-			return "", true, errNone
-		}
-		if c.Name == "contains" {
-			return language.Contains(left, c.Args[1].Text), true, nil
-		}
-		condition, err := language.Matches(left, c.Args[1].Text, true)
-		return condition, true, err
+// Kind implements language.Dialect.
+func (d *dialect) Kind(a language.Arg, _ *language.Scope) language.Kind {
+	name := a.Text
+	if a.Call != nil {
+		name = a.Call.Name
 	}
-	return language.Comparison(d, c, s)
+	rest, ofRequest := strings.CutPrefix(name, d.root+".")
+	part, member, _ := strings.Cut(strings.TrimPrefix(rest, "requestLine."), ".")
+	switch {
+	case a.Literal && !a.Quoted || name == "size" || name == "math" || name == "@index":
+		return language.KindNumber
+	case name == "jsonPath":
+		return language.KindFound
+	case !a.Literal && a.Call == nil && !ofRequest && !strings.HasPrefix(name, "parameters."):
+		return language.KindJSON
+	case ofRequest && (part == "query" || part == "headers" || part == "cookies"):
+		if at := strings.LastIndexByte(member, '.'); at > 0 && index.MatchString(member[at:]) {
+			return language.KindOptional
+		}
+		return language.KindList
+	case ofRequest && part == "method":
+		return language.KindObject
+	}
+	return language.KindText
+}
+
+// Compare implements language.Dialect.
+func (d *dialect) Compare(name string, k language.Kind, operand, operator string, with language.Arg) (condition string, ok bool, err error) {
+	switch {
+	case name == "contains" || name == "matches":
+		condition, err = d.search(name, k, operand, with)
+		return condition, true, err
+	case operator == "":
+		return "", false, nil
+	case with.Quoted:
+		return "", true, errors.New("texts are not ordered")
+	case k != language.KindNumber:
+		d.Note("WireMock fails for values that are not numbers")
+	}
+	return language.And(language.Bare(operand)+`|json matches "^[-0-9]"`, language.Bare(operand)+operator+with.Text), true, nil
+}
+
+// search returns the condition of the helpers contains and matches.
+func (d *dialect) search(name string, k language.Kind, operand string, wanted language.Arg) (string, error) {
+	if k == language.KindOptional {
+		d.Note("the helper " + name + " fails in WireMock if the value is missing")
+	}
+	if name == "matches" {
+		return language.Matches(operand, wanted.Text, true)
+	}
+	contains := language.Contains(operand, wanted.Text)
+	if k == language.KindFound || k == language.KindJSON {
+		if _, err := strconv.ParseFloat(wanted.Text, 64); err == nil {
+			d.Note("numbers in arrays are compared as texts")
+		}
+		array := language.Bare(operand) + `|json matches "^\\["`
+		return language.Or("not "+array+" and "+contains, array+" and "+language.Bare(operand)+"|json contains "+language.Quote(wanted.Text)), nil
+	}
+	return contains, nil
 }
 
 var index = regexp.MustCompile(`^(?:\.?\[?([0-9]+)\]?)$`)
@@ -74,7 +120,7 @@ func (d *dialect) request(path string) (string, error) {
 	path = strings.TrimPrefix(path, "requestLine.")
 	switch path {
 	case "path":
-		return "path", nil
+		return d.path()
 	case "method":
 		return "method", nil
 	case "body":
@@ -114,6 +160,24 @@ func (d *dialect) request(path string) (string, error) {
 	return language.Member(root, name), nil
 }
 
+// path returns the expression of the path, which WireMock decodes unless it comes from a template.
+func (d *dialect) path() (string, error) {
+	if d.made.raw {
+		return "path", nil
+	}
+	if literal := d.made.path; !slices.ContainsFunc(literal, func(s language.Segment) bool { return s.Kind != language.Literal }) {
+		whole := ""
+		for _, segment := range literal {
+			whole += "/" + segment.Text
+		}
+		return language.Quote(whole), nil
+	}
+	if d.made.encoded {
+		d.Note("{{request.path}} is written as it was sent, in WireMock decoded")
+	}
+	return "path", nil
+}
+
 // segment returns the expression of a segment of the path, by its index or its name.
 func (d *dialect) segment(name string) (string, error) {
 	path := d.made.written
@@ -122,15 +186,20 @@ func (d *dialect) segment(name string) (string, error) {
 		switch {
 		case at >= len(path) || path[at].Kind == language.Rest:
 			return "", errors.New("the path does not describe this segment")
+		case path[at].Kind == language.Literal && d.made.raw:
+			return language.Quote(url.PathEscape(path[at].Text)), nil
 		case path[at].Kind == language.Literal:
 			return language.Quote(path[at].Text), nil
 		}
-		return language.Member("path-params", path[at].Text), nil
+		name = path[at].Text
 	}
-	if path.Has(name) {
-		return language.Member("path-params", name), nil
+	if !path.Has(name) {
+		return "", errNone
 	}
-	return "", errNone
+	if d.made.raw && !d.made.plain[name] {
+		d.Note("parameters of the path are decoded, which they are not in WireMock")
+	}
+	return language.Member("path-params", name), nil
 }
 
 type helper func(d *dialect, c *language.Call, s *language.Scope) (string, error)
@@ -141,7 +210,7 @@ func helpers() map[string]helper {
 		"jsonPath": jsonPathValue, "randomValue": randomValue, "randomInt": randomInt, "pickRandom": pickRandom,
 		"now": now, "date": now, "parseDate": first, "val": withDefault, "defaultIfEmpty": withDefault, "systemValue": systemValue, "math": calculate,
 		"upper": filtered("upper"), "lower": filtered("lower"), "trim": filtered("trim"), "base64": filtered("base64"),
-		"urlEncode": filtered("urlencode"), "size": filtered("length"), "toJson": filtered("json"), "join": join, "arrayJoin": join,
+		"urlEncode": urlEncode, "size": size, "toJson": filtered("json"), "join": join, "arrayJoin": join,
 	}
 }
 
@@ -161,6 +230,26 @@ func filtered(name string) helper {
 	}
 }
 
+// urlEncode returns the expression of a value in the encoding of forms, whose blanks are +.
+func urlEncode(d *dialect, c *language.Call, s *language.Scope) (string, error) {
+	operand, err := first(d, c, s)
+	if err == nil && c.Args[0].Literal {
+		return language.Quote(strings.NewReplacer("%2A", "*", "~", "%7E").Replace(url.QueryEscape(c.Args[0].Text))), nil
+	}
+	d.Note("urlEncode makes a blank %20, in WireMock +")
+	return operand + "|urlencode", err
+}
+
+func size(d *dialect, c *language.Call, s *language.Scope) (string, error) {
+	operand, err := first(d, c, s)
+	if k := d.Kind(c.Args[0], s); err == nil && (k == language.KindList || k == language.KindOptional) {
+		err = errors.New("the number of values is not known")
+	} else if k != language.KindText {
+		d.Note("size also counts the characters of numbers and booleans")
+	}
+	return operand + "|length", err
+}
+
 func jsonPathValue(d *dialect, c *language.Call, _ *language.Scope) (string, error) {
 	if len(c.Args) != 2 || c.Args[0].Text != d.root+".body" || !c.Args[1].Quoted {
 		return "", errNone
@@ -169,13 +258,16 @@ func jsonPathValue(d *dialect, c *language.Call, _ *language.Scope) (string, err
 	if rest != "" {
 		return "", fmt.Errorf("the JSON path has no equivalent from %q on", rest)
 	}
+	if operand == "json-params" {
+		d.Note("a body that is not JSON is not written")
+	}
 	if otherwise, ok := c.Hash["default"]; ok {
 		if !otherwise.Literal {
 			return "", errNone
 		}
-		operand += "|default:" + language.Quote(otherwise.Text)
+		return language.Choice(language.Present(operand), operand, otherwise.Text)
 	}
-	return operand, nil
+	return operand + language.NullIsEmpty, nil
 }
 
 func randomValue(d *dialect, c *language.Call, _ *language.Scope) (string, error) {
@@ -193,7 +285,7 @@ func randomValue(d *dialect, c *language.Call, _ *language.Scope) (string, error
 	case kind == "ALPHANUMERIC" || kind == "ALPHABETIC" || kind == "":
 		expression = fmt.Sprintf("random-text(%d)|lower", length)
 		if kind == "ALPHABETIC" {
-			d.note("a random text also has digits")
+			d.Note("a random text also has digits")
 		}
 	default:
 		return "", errNone
@@ -281,7 +373,17 @@ func withDefault(d *dialect, c *language.Call, s *language.Scope) (string, error
 		return "", errNone
 	}
 	operand, err := language.Operand(d, c.Args[0], s)
-	return operand + "|default:" + language.Quote(otherwise.Text), err
+	switch k := d.Kind(c.Args[0], s); {
+	case err != nil:
+		return "", err
+	case (k == language.KindFound || k == language.KindText) && c.Name == "val":
+		return operand, nil // it is never missing
+	case k == language.KindList || c.Name == "val":
+		return language.Choice(language.Present(language.Bare(operand)), operand, otherwise.Text)
+	case k == language.KindFound || k == language.KindJSON:
+		return language.Choice(language.JSONHolds(language.Bare(operand)), language.Bare(operand), otherwise.Text)
+	}
+	return language.Bare(operand) + "|default:" + language.Quote(otherwise.Text), nil
 }
 
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -305,21 +407,40 @@ func calculate(d *dialect, c *language.Call, s *language.Scope) (string, error) 
 	if err != nil {
 		return "", err
 	}
+	if k := d.Kind(c.Args[0], s); k == language.KindList || k == language.KindOptional {
+		d.Note("math fails in WireMock if the value is missing")
+	}
 	right, err := language.Operand(d, c.Args[2], s)
-	if strings.Contains(right, "|") {
+	if !whole.MatchString(right) {
 		return "", errNone
 	}
-	return left + "|" + filter + ":" + right, err
+	otherwise := right // what is not a number counts as 0
+	switch filter {
+	case "mul":
+		otherwise = "0"
+	case "sub":
+		if otherwise, _ = strings.CutPrefix("-"+right, "--"); right == "0" {
+			otherwise = "0"
+		}
+	}
+	d.Note("results of math have as many decimals as their operands")
+	return language.Bare(left) + "|" + filter + ":" + right + "|default:" + otherwise, err
 }
+
+var whole = regexp.MustCompile(`^-?[0-9]+$`)
 
 func join(d *dialect, c *language.Call, s *language.Scope) (string, error) {
 	if len(c.Args) != 2 || len(c.Hash) > 0 {
 		return "", errNone
 	}
-	list, separator := c.Args[0], c.Args[1]
-	if list.Literal {
-		list, separator = separator, list
+	values, separator := c.Args[0], c.Args[1]
+	if values.Literal {
+		values, separator = separator, values
 	}
-	operand, err := language.Operand(d, list, s)
-	return operand + "|join:" + language.Quote(separator.Text), err
+	operand, err := language.Operand(d, values, s)
+	if k := d.Kind(values, s); err == nil && k == language.KindList {
+		err = errors.New("only the first value is known")
+	}
+	d.Note("join writes null for null")
+	return language.Bare(operand) + "|join:" + language.Quote(separator.Text), err
 }

@@ -37,11 +37,14 @@ type made struct {
 	reader *reader
 	*mapping
 	methods []string
-	path    language.Path // its own path
-	needs   []string      // conditions
-	lost    string        // why it cannot be served
-	why     []string      // what differs
-	written language.Path // as placed among the others
+	path    language.Path   // its own path
+	raw     bool            // it is a template, whose parameters are not decoded
+	encoded bool            // characters that are not literal may be percent-encoded
+	plain   map[string]bool // parameters that are not
+	needs   []string        // conditions
+	lost    string          // why it cannot be served
+	why     []string        // what differs
+	written language.Path   // as placed among the others
 }
 
 func (m *made) lose(why string) {

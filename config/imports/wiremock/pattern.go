@@ -63,7 +63,7 @@ func matcher(operand, key string, value, of *syntax.Node, depth int) (condition,
 	case "doesNotContain":
 		return language.Not(language.Contains(operand, text)), "", nil
 	case "matches", "doesNotMatch":
-		condition, err = language.Matches(operand, text, true)
+		condition, err = matches(operand, text)
 		if key == "doesNotMatch" {
 			condition = language.Not(condition)
 		}
@@ -74,6 +74,40 @@ func matcher(operand, key string, value, of *syntax.Node, depth int) (condition,
 		return "", "", nil
 	}
 	return special(operand, key, value, of, depth)
+}
+
+// matches returns the condition that an expression of Java, whose . is any character, matches the
+// whole text of an operand.
+func matches(operand, expression string) (string, error) {
+	if err := javaOnly(expression); err != nil {
+		return "", err
+	}
+	if strings.Contains(expression, ".") && !strings.HasPrefix(operand, "header-params") {
+		expression = "(?s)" + expression
+	}
+	return language.Matches(operand, expression, true)
+}
+
+// javaOnly returns an error for an expression with a class that RE2 would read differently: one
+// that contains another class or an intersection.
+func javaOnly(expression string) error {
+	class := false
+	for i := 0; i < len(expression); i++ {
+		switch rest := expression[i:]; {
+		case class && (rest[0] == '[' || strings.HasPrefix(rest, "&&") || strings.HasPrefix(rest, `\h`)):
+			return fmt.Errorf("the regular expression %q cannot be expressed in RE2", expression)
+		case rest[0] == '\\':
+			i++
+		case rest[0] == '[' && !class:
+			class = true
+			if strings.HasPrefix(rest, "[]") || strings.HasPrefix(rest, "[^]") {
+				i += strings.IndexByte(rest, ']')
+			}
+		case rest[0] == ']':
+			class = false
+		}
+	}
+	return nil
 }
 
 // special returns the condition of a matcher that does more than compare texts.
@@ -200,8 +234,15 @@ func jsonPath(operand string, value *syntax.Node, depth int) (string, string, er
 		return "", "", fmt.Errorf("the JSON path %q with a matcher cannot be expressed", path)
 	}
 	if get(value, "absent") != nil {
-		return language.Absent(found) + " and json-params != null", "", nil
+		return language.Or(language.Absent(found), found+`|json matches "^\\[\\s*\\]$"`), "", nil
 	}
 	inner, narrower, err := condition(found, value, depth+1)
-	return language.And(language.Present(found), inner), narrower, err
+	if err != nil || get(value, "equalToJson") != nil {
+		return language.And(language.Present(found), inner), narrower, err
+	}
+	array := found + `|json matches "^\\["`
+	if equal := get(value, "equalTo"); equal != nil && !isTrue(get(value, "caseInsensitive")) { // one of the items
+		return language.Or(language.And(language.Present(found), inner), array+" and "+found+" contains "+language.Quote(text(equal))), narrower, nil
+	}
+	return language.And(language.Present(found), "not "+array, inner), "the matchers of a JSON path do not look into arrays", nil
 }

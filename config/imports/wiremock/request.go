@@ -32,7 +32,7 @@ func (m *made) request(n *syntax.Node) {
 
 func (m *made) method(n *syntax.Node) {
 	var named []string
-	for _, item := range list(n) {
+	for _, item := range methodNames(n) {
 		named = append(named, strings.ToUpper(text(item)))
 	}
 	switch {
@@ -57,8 +57,8 @@ func (m *made) method(n *syntax.Node) {
 	}
 }
 
-// list returns the items of a list of methods.
-func list(n *syntax.Node) []*syntax.Node {
+// methodNames returns the items of a list of methods.
+func methodNames(n *syntax.Node) []*syntax.Node {
 	if n != nil && n.Kind == syntax.MapNode {
 		for _, key := range []string{"oneOf", "noneOf"} {
 			if inner := get(n, key); inner != nil {
@@ -76,20 +76,24 @@ func list(n *syntax.Node) []*syntax.Node {
 func (m *made) url(n *syntax.Node) {
 	var condition, narrower string
 	var err error
-	switch url, urlPath, template := text(get(n, "url")), text(get(n, "urlPath")), text(get(n, "urlPathTemplate")); {
-	case url != "":
-		path, query, _ := strings.Cut(url, "?")
+	switch {
+	case get(n, "url") != nil:
+		path, query, _ := strings.Cut(text(get(n, "url")), "?")
 		condition = language.Query(query)
 		m.literal(path)
-	case urlPath != "":
-		m.literal(urlPath)
-	case template != "":
-		m.template(template)
-	case text(get(n, "urlPattern")) != "":
-		m.path, condition, narrower, err = language.ExpressionURL(text(get(n, "urlPattern")))
-	case text(get(n, "urlPathPattern")) != "":
-		m.path, condition, err = language.ExpressionPath(text(get(n, "urlPathPattern")))
+	case get(n, "urlPath") != nil:
+		m.literal(text(get(n, "urlPath")))
+	case get(n, "urlPathTemplate") != nil:
+		m.template(text(get(n, "urlPathTemplate")))
+	case get(n, "urlPattern") != nil:
+		m.path, condition, narrower, err = m.expression(text(get(n, "urlPattern")), language.ExpressionURL)
+	case get(n, "urlPathPattern") != nil:
+		m.path, condition, narrower, err = m.expression(text(get(n, "urlPathPattern")), func(expression string) (p language.Path, condition, narrower string, err error) {
+			p, condition, err = language.ExpressionPath(expression)
+			return p, condition, "", err
+		})
 	default:
+		m.encoded = true
 		m.path = language.Path{{Kind: language.Rest, Text: "rest"}}
 	}
 	if err != nil {
@@ -100,10 +104,25 @@ func (m *made) url(n *syntax.Node) {
 	m.differs(narrower)
 }
 
+// expression reads an expression for paths.
+func (m *made) expression(expression string, read func(string) (language.Path, string, string, error)) (p language.Path, condition, narrower string, err error) {
+	m.encoded = language.CanMatch(expression, '%')
+	if err = javaOnly(expression); err == nil {
+		p, condition, narrower, err = read(expression)
+	}
+	return p, condition, narrower, err
+}
+
 // literal sets a fixed path. To WireMock, /a and /a/ are different paths: a condition requires the
 // slash, or excludes it if both paths are declared.
 func (m *made) literal(path string) {
 	m.path = language.LiteralPath(path)
+	if !strings.HasPrefix(path, "/") {
+		m.lose(fmt.Sprintf("no request has the path %q, which does not begin with a slash", path))
+	}
+	if strings.ContainsFunc(path, language.PercentEncoded) {
+		m.lose(fmt.Sprintf("the path %q matches no request: clients send some of its characters percent-encoded", path))
+	}
 	trimmed := strings.TrimSuffix(path, "/")
 	switch {
 	case len(path) > 1 && strings.HasSuffix(path, "/"):
@@ -115,6 +134,7 @@ func (m *made) literal(path string) {
 
 // template sets a path with variables, such as /users/{id}.
 func (m *made) template(template string) {
+	m.raw, m.plain = true, map[string]bool{}
 	names := map[string]bool{}
 	for _, part := range language.Parts(template) {
 		switch name, ok := strings.CutPrefix(part, "{"); {
@@ -204,7 +224,22 @@ func (m *made) patterns(root string, n *syntax.Node) {
 			m.lose(fmt.Sprintf("the path has no parameter %q", name))
 			continue
 		}
+		if root == "path-params" {
+			m.undecoded(name, e.Value)
+		}
 		m.pattern(language.Member(root, name), e.Value)
+	}
+}
+
+// undecoded adds the condition that a parameter of a template, which WireMock does not decode, has
+// no percent-encoded characters.
+func (m *made) undecoded(name string, n *syntax.Node) {
+	at := slices.IndexFunc(m.path, func(s language.Segment) bool { return s.Kind == language.Param && s.Text == name })
+	m.need("path matches " + language.Quote(fmt.Sprintf("^(?:/[^/]*){%d}/[^/%%]*(?:/|$)", at)))
+	m.plain[name] = true
+	expression, equal := get(n, "matches"), get(n, "equalTo")
+	if (expression == nil || language.CanMatch(text(expression), '%')) && (equal == nil || strings.Contains(text(equal), "%")) {
+		m.differs("the path parameter " + name + " is compared only if it has no percent-encoded characters")
 	}
 }
 

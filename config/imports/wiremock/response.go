@@ -187,7 +187,7 @@ func (a *answer) texts(body string, data []byte, templated bool) {
 		name := a.reader.AddFile(draft.File{Name: "bodies/" + language.Name(a.name) + ".bin", Data: data})
 		a.response.Set("external-body", draft.NewMap("provider", "json", "path", name)).Set("template", false)
 	}
-	for _, note := range d.notes {
+	for _, note := range d.Differ {
 		a.differs(note)
 	}
 }

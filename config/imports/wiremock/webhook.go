@@ -101,7 +101,7 @@ func (m *made) webhook(n *syntax.Node) *draft.Map {
 		return nil
 	}
 	language.SetTexts(hook, headers, translate(body))
-	for _, note := range d.notes {
+	for _, note := range d.Differ {
 		m.differs("the webhook: " + note)
 	}
 	return hook.Set("sleep-time", m.sleep(get(n, "delay")))

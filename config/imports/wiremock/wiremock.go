@@ -115,14 +115,16 @@ func (r *reader) file(s *draft.Source, dirs ...string) error {
 		}
 		list = all.Items
 	}
+	var c checker
 	for _, n := range list {
 		if n.Kind != syntax.MapNode {
 			pos := n.Pos()
 			return s.Problem(pos.Line, pos.Column, "a mapping is %v; expected a map", n.Kind)
 		}
+		c.mapping(n)
 		r.mappings = append(r.mappings, &mapping{Node: n, priority: integer(get(n, "priority"), defaultPriority), dirs: dirs})
 	}
-	return nil
+	return c.problems.Err()
 }
 
 // write adds the scenarios and endpoints of all mappings.

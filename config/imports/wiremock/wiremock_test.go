@@ -1,6 +1,7 @@
 package wiremock_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -108,15 +109,99 @@ func TestScenarios(t *testing.T) {
 
 func TestTemplates(t *testing.T) {
 	body := "{{request.query.a}} {{request.path.[1]}} {{request.pathSegments.[0]}} {{request.headers.X-A}} {{upper request.query.a}} {{jsonPath request.body '$.n[0]'}} " +
-		"{{#if request.query.b}}b{{else}}no b{{/if}} {{#each (jsonPath request.body '$.l')}}<{{this}}{{#unless @last}},{{/unless}}>{{/each}} {{math request.query.a '+' 1}} {{parameters.p}} {{unknown request.body}}"
+		"{{#if request.query.b}}b{{else}}no b{{/if}} {{#each (jsonPath request.body '$.l')}}<{{this}}{{#unless @last}},{{/unless}}>{{/each}} {{parameters.p}} {{unknown request.body}}"
 	m := read(t, `{"request": {"method": "POST", "urlPathPattern": "/t/[^/]+"}, "response": {"transformers": ["response-template"], "transformerParameters": {"p": "{%"}, "headers": {"X-B": "{{request.method}}"}, "body": "`+body+`"}}`)
 	importtest.Ask(t, m.Serve(t), []importtest.Case{{Method: "POST", Target: "/t/x?a=7", Body: `{"n":[5],"l":["p","q"]}`, Header: map[string]string{"X-A": "A"}, Status: 200,
-		Want: "7 x t A 7 5 no b <p,><q> 8 {% {{unknown request.body}}", Has: map[string]string{"X-B": "POST"}}})
+		Want: "7 x t A 7 5 no b <p,><q> {% {{unknown request.body}}", Has: map[string]string{"X-B": "POST"}}})
 	if got := m.Counts(); got != [3]int{0, 1, 0} || m.Items[0].Why != "{{unknown request.body}}: it has no equivalent" {
 		t.Errorf("%v: %v", got, m.Items)
 	}
 	m = read(t, `{"request": {"method": "GET", "url": "/t"}, "response": {"body": "{{request.path}} {% x %}", "headers": {"X": ["{{a}}", "b"]}}}`)
 	importtest.Ask(t, m.Serve(t), []importtest.Case{{Method: "GET", Target: "/t", Status: 200, Want: "{{request.path}} {% x %}", Has: map[string]string{"X": "{{a}}, b"}}})
+}
+
+// The answers are those of WireMock 3.13.
+func TestTemplatesMeanTheSame(t *testing.T) {
+	const value = "(jsonPath request.body '$.v')"
+	for _, c := range []struct {
+		template string
+		want     map[string]string // by the query, or by the body if it begins with a brace
+	}{
+		{"<{{jsonPath request.body '$.v'}}>", map[string]string{`{"v":null}`: "<>", `{}`: "<>", `{"v":"null"}`: "<null>", `{"v":0}`: "<0>"}},
+		{`{"v":"{{jsonPath request.body '$.v'}}"}`, map[string]string{`{"v":null}`: `{"v":""}`, `{"v":"a"}`: `{"v":"a"}`}},
+		{"[{{#each (jsonPath request.body '$.v')}}{{this}},{{this.n}};{{/each}}]", map[string]string{`{"v":[1,null,{"n":null}]}`: `[1,;,;{"n":null},;]`, `{"v":[]}`: "[]"}},
+		{"{{#if " + value + "}}y{{else}}n{{/if}}{{#unless " + value + "}}y{{else}}n{{/unless}}", map[string]string{
+			`{"v":"0"}`: "yn", `{"v":"false"}`: "yn", `{"v":{}}`: "yn", `{"v":0.5}`: "yn", `{"v":[0]}`: "yn", `{"v":0}`: "ny", `{"v":0.0}`: "ny", `{"v":""}`: "ny", `{"v":false}`: "ny", `{"v":null}`: "ny", `{"v":[]}`: "ny", `{}`: "ny"}},
+		{"{{#if request.query.a}}y{{else if request.query.b}}b{{else}}n{{/if}}", map[string]string{"a=": "y", "a=0": "y", "a=false": "y", "b": "b", "c": "n"}},
+		{"{{#if (and request.query.a (not request.query.b))}}y{{else}}n{{/if}}{{#or request.query.a request.query.b}}y{{else}}n{{/or}}", map[string]string{"a=0": "yy", "a&b=": "ny", "c": "nn"}},
+		{"{{#each (jsonPath request.body '$.v')}}{{#if this}}y{{else}}n{{/if}}{{#if @first}}F{{/if}}{{/each}}", map[string]string{`{"v":[0,"0","",{},null,[]]}`: "nFynynn"}},
+		{"{{#eq " + value + " '1'}}y{{else}}n{{/eq}}{{#eq " + value + " 1}}y{{else}}n{{/eq}}{{#neq " + value + " ''}}y{{else}}n{{/neq}}", map[string]string{`{"v":1}`: "nyy", `{"v":"1"}`: "yny", `{"v":null}`: "nnn", `{}`: "nnn"}},
+		{"{{#eq request.query.a '1'}}y{{else}}n{{/eq}}{{#eq request.query.a.[0] '1'}}y{{else}}n{{/eq}}{{#eq request.method 'GET'}}y{{else}}n{{/eq}}", map[string]string{"a=1": "nyn", "a=1.0": "nnn"}},
+		{"{{val request.query.a or='d'}}|{{val " + value + " or='d'}}|{{jsonPath request.body '$.v' default='d'}}|{{defaultIfEmpty " + value + " 'd'}}", map[string]string{`a=`: "||d|d", `a=x`: "x||d|d", `{"v":""}`: "d|||d", `{"v":null}`: "d||d|d", `{"v":"0"}`: "d|0|0|0", `{"v":0}`: "d|0|0|d"}},
+		{"{{#contains " + value + " 'x'}}y{{else}}n{{/contains}}{{#if (contains " + value + " 'x')}}y{{else}}n{{/if}}", map[string]string{`{"v":"axb"}`: "yy", `{"v":["x"]}`: "yy", `{"v":["ax"]}`: "n", `{}`: "n"}},
+		{"{{urlEncode 'a b~*/é'}}", map[string]string{"": "a+b%7E*%2F%C3%A9"}},
+		{"a\n{{#if true}}\ny\n{{/if}}\nb", map[string]string{"": "a\n\ny\n\nb"}},
+		{`{"q": {{request.query.q}}, "s": "{{request.query.q}}"}`, map[string]string{"q=5": `{"q": 5, "s": "5"}`, "": `{"q": , "s": ""}`}},
+	} {
+		text, _ := json.Marshal(c.template) // a text
+		m := read(t, `{"request": {"urlPath": "/t"}, "response": {"transformers": ["response-template"], "body": `+string(text)+`}}`)
+		if got := m.Counts(); got != [3]int{1, 0, 0} {
+			t.Errorf("%s: %v", c.template, m.Items)
+		}
+		url := m.Serve(t)
+		for ask, want := range c.want {
+			one := importtest.Case{Method: "GET", Target: "/t?" + ask, Status: 200, Want: want}
+			if strings.HasPrefix(ask, "{") {
+				one = importtest.Case{Method: "POST", Target: "/t", Body: ask, Status: 200, Want: want}
+			}
+			importtest.Ask(t, url, []importtest.Case{one})
+		}
+	}
+}
+
+// What WireMock answers otherwise is not called exact. A tag without an equivalent stays whole.
+func TestTemplatesThatDiffer(t *testing.T) {
+	for template, want := range map[string]string{
+		"{{#each request.query.a}}{{this}};{{/each}}":                        "{{#each request.query.a}}{{this}};{{/each}}",
+		"{{size request.query.a}}":                                           "{{size request.query.a}}",
+		"{{join request.query.a ','}}":                                       "{{join request.query.a ','}}",
+		"{{#if (contains request.headers.X-A 'x')}}y{{else}}n{{/if}}":        "{{#if (contains request.headers.X-A 'x')}}y{{else}}n{{/if}}",
+		"{{#gt request.query.a 1}}y{{/gt}}":                                  "{{#gt request.query.a 1}}y{{/gt}}",
+		"{{request.query.a}}}":                                               "{{request.query.a}}}",
+		`{"q": "{{request.query.a}}", "n": {{sum 1 2}}, "s": "{{sum 1 2}}"}`: `{"q": "1", "n": {{sum 1 2}}, "s": "{{sum 1 2}}"}`,
+		"{{request.path.id}}":                                                "\"b c\"",
+		"{{urlEncode request.query.a}}":                                      "1",
+	} {
+		text, _ := json.Marshal(template) // a text
+		m := read(t, `{"request": {"urlPathTemplate": "/a/{id}"}, "response": {"transformers": ["response-template"], "headers": {"Content-Type": "application/json", "X-H": "{{sum 1}} {"}, "body": `+string(text)+`}}`)
+		importtest.Ask(t, m.Serve(t), []importtest.Case{{Method: "GET", Target: "/a/b%20c?a=1&a=2", Status: 200, Want: want, Has: map[string]string{"X-H": "{{sum 1}} {"}}})
+		if got := m.Counts(); got != [3]int{0, 1, 0} {
+			t.Errorf("%s: %v", template, m.Items)
+		}
+	}
+}
+
+// Expressions match a whole text, in which . is any character.
+func TestExpressions(t *testing.T) {
+	for matcher, want := range map[string][2]string{ // the bodies that match, and those that do not
+		`{"matches": ".*abc.*"}`:                                           {"x\nabc\ny", "ab"},
+		`{"doesNotMatch": ".*abc.*"}`:                                      {"ab", "x\nabc\ny"},
+		`{"matches": "a.c"}`:                                               {"a\nc", "xabc"},
+		`{"matches": "^abc$"}`:                                             {"abc", "abc\n"},
+		`{"matches": "(?m).*^b$.*"}`:                                       {"a\nb\nc", "ab"},
+		`{"matchesJsonPath": {"expression": "$.a", "equalTo": "1"}}`:       {`{"a":[2,1]}`, `{"a":[2]}`},
+		`{"matchesJsonPath": {"expression": "$.a", "absent": "(absent)"}}`: {`{"a":[]}`, `{"a":[1]}`},
+		`{"matchesJsonPath": {"expression": "$.b", "absent": "(absent)"}}`: {"x", `{"b":1}`},
+	} {
+		m := read(t, `{"request": {"urlPath": "/t", "bodyPatterns": [`+matcher+`]}, "response": {"body": "ok"}}`)
+		importtest.Ask(t, m.Serve(t), []importtest.Case{
+			{Method: "POST", Target: "/t", Body: want[0], Status: 200, Want: "ok"},
+			{Method: "POST", Target: "/t", Body: want[1], Status: 404, Want: "…"},
+		})
+		if got := m.Counts(); got != [3]int{1, 0, 0} {
+			t.Errorf("%s: %v", matcher, m.Items)
+		}
+	}
 }
 
 func TestWebhooks(t *testing.T) {
@@ -128,9 +213,9 @@ func TestWebhooks(t *testing.T) {
 	}))
 	defer target.Close()
 	m := read(t, `{"request": {"method": "POST", "url": "/w"}, "response": {}, "serveEventListeners": [{"name": "webhook", "parameters":
-{"method": "PUT", "url": "`+target.URL+`/{{jsonPath originalRequest.body '$.to'}}", "headers": {"X-A": "{{parameters.v}}"}, "v": "V", "body": "{\"n\": {{jsonPath originalRequest.body '$.n'}}}"}}]}`)
+{"method": "PUT", "url": "`+target.URL+`/{{jsonPath originalRequest.body '$.to'}}", "headers": {"X-A": "{{parameters.v}}"}, "v": "V", "body": "{\"n\": {{jsonPath originalRequest.body '$.n'}} }"}}]}`)
 	importtest.Ask(t, m.Serve(t), []importtest.Case{{Method: "POST", Target: "/w", Body: `{"to":"x","n":5}`, Status: 200}})
-	if hook, want := <-got, `PUT /x V {"n": 5}`; hook != want {
+	if hook, want := <-got, `PUT /x V {"n": 5 }`; hook != want {
 		t.Errorf("%s, want %s", hook, want)
 	}
 }
@@ -201,6 +286,18 @@ func TestErrorsHavePlaces(t *testing.T) {
 		{`{"mappings": [5]}`, "m.json:1:15: a mapping is a number; expected a map"},
 		{"{\n\"mappings\": {}}", "m.json:2:13: mappings is a map; expected a list"},
 		{`[]`, "m.json:1:1: a mapping is a list; expected a map"},
+		{`{"request": 5, "response": {}}`, "m.json:1:13: request is 5; expected a map"},
+		{`{"request": {"headers": []}, "response": "x"}`, "m.json:1:25: headers is a list; expected a map\nm.json:1:43: response is a text; expected a map"},
+		{`{"request": {}, "response": {"status": "abc"}}`, `m.json:1:41: status is "abc"; expected a whole number`},
+		{`{"request": {}, "response": {"status": 201.5}}`, `m.json:1:40: status is 201.5; expected a whole number`},
+		{`{"request": {"urlPath": 5}, "response": {}}`, "m.json:1:25: urlPath is 5; expected a text"},
+		{`{"request": {"method": ["GET"]}, "response": {}}`, "m.json:1:24: method is a list; expected a text or a map"},
+		{`{"request": {"headers": {"X": {"equalTo": 5}}}, "response": {}}`, "m.json:1:43: equalTo is 5; expected a text"},
+		{`{"request": {"headers": {"X": "5"}}, "response": {}}`, "m.json:1:32: X is a text; expected a map"},
+		{`{"request": {"bodyPatterns": [{"not": {"or": [{"matches": null}]}}]}, "response": {}}`, "m.json:1:59: matches is null; expected a text"},
+		{`{"request": {}, "response": {"headers": {"X": [1]}}}`, "m.json:1:48: X is 1; expected a text"},
+		{`{"request": {}, "response": {"body": {}}}`, "m.json:1:38: body is a map; expected true or false or a whole number or a text"},
+		{`{"request": {}, "response": {}, "priority": "first"}`, `m.json:1:46: priority is "first"; expected a whole number`},
 	} {
 		err := wiremock.Read(draft.NewSource("m.json", []byte(c.text)), &draft.Draft{}, draft.Options{})
 		var problems syntax.Problems
@@ -214,7 +311,8 @@ func TestErrorsHavePlaces(t *testing.T) {
 func TestWhatIsLost(t *testing.T) {
 	for _, request := range []string{`"method": "COPY"`, `"urlPattern": "/a(?=b)"`, `"customMatcher": {"name": "x"}`, `"bodyPatterns": [{"matchesXPath": "//x"}]`, `"bodyPatterns": [{"matchesJsonPath": "$..a"}]`,
 		`"headers": {"X": {"hasExactly": [{"equalTo": "a"}]}}`, `"bodyPatterns": [{"equalToJson": "{"}]`, `"port": 80`, `"scheme": "https"`, `"multipartPatterns": []`, `"bodyPatterns": [{"not": {"matchesJsonPath": "$.a[?(@.b)]"}}]`,
-		`"bodyPatterns": [{"equalToJson": {"a": "${json-unit.any-string}"}}]`, `"urlPathTemplate": "/a{b}c"`} {
+		`"bodyPatterns": [{"equalToJson": {"a": "${json-unit.any-string}"}}]`, `"urlPathTemplate": "/a{b}c"`,
+		`"urlPath": "/a b"`, `"urlPath": ""`, `"url": "a"`, `"bodyPatterns": [{"matches": "[a-z&&[^b]]+"}]`, `"urlPathPattern": "/[a[bc]]"`} {
 		m := read(t, "\n{\"request\": {"+request+"}, \"response\": {}}")
 		if got := fmt.Sprint(m.Counts(), m.Items[0].Pos, strings.Contains(m.Text, "\n- endpoint")); got != "[0 0 1] m.json:2:1 false" {
 			t.Errorf("%s: %s\n%s", request, got, m.Text)
