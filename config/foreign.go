@@ -45,10 +45,11 @@ var foreigns = []foreign{
 // squeezed removes the separators between words.
 var squeezed = strings.NewReplacer("-", "", "_", "", ".", "", " ", "")
 
-// foreignHint returns the part of a message that suggests the key for a word of another tool. It
+// foreignHint returns the part of a message that suggests the key for a word of another tool, whose
+// key path is at. It
 // also returns that key if the map that contains the word may have it. Each result is "" if there
 // is none.
-func foreignHint(name string, keys []string) (hint, key string) {
+func foreignHint(at, name string, keys []string) (hint, key string) {
 	const longest = 64
 	if len(name) > longest {
 		return "", ""
@@ -75,8 +76,8 @@ func foreignHint(name string, keys []string) (hint, key string) {
 		}
 	}
 	parent, leaf, nested := strings.Cut(f.ours[0], ".")
-	if !nested {
-		return "", ""
+	if of, _, _ := strings.Cut(at[strings.IndexByte(at, '.')+1:], "."); !nested || of != "endpoint" && at[0] == '[' {
+		return "", "" // other items have neither an endpoint nor its response
 	}
 	return fmt.Sprintf(" (did you mean %q in the %s%s?)", leaf, parent, value), ""
 }

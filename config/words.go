@@ -6,17 +6,21 @@ import (
 	"strconv"
 	"strings"
 
+	"mockserver/config/item"
 	"mockserver/config/openapi"
 	"mockserver/config/openapi/tree"
 	"mockserver/config/syntax"
+	"mockserver/config/table"
 	"mockserver/internal/files"
+	"mockserver/internal/wording"
 )
 
-// Words are the files of a specification as they were written.
+// Words are the files of a specification as they were written, without secrets.
 type Words struct {
 	Title     string // the name of the first file without its extension
 	Documents []Document
 	Mocks     []tree.Entry // what mocks files declare for operations, by name
+	Hidden    Problems     // a warning for each secret that is replaced in them
 
 	declared map[string]*syntax.Node // by file and key
 }
@@ -25,6 +29,10 @@ type Words struct {
 type Document struct {
 	Root    *tree.Node
 	Content func(name string) ([]byte, error) // reads a file that it refers to, relative to its directory
+}
+
+func (w *Words) hidden(at syntax.Pos, key string) {
+	w.Hidden = append(w.Hidden, syntax.Problem{Pos: at, Key: key, What: "may be a secret, and is not shown", Warning: true})
 }
 
 // At returns the declaration at a key of a file, or nil if there is none.
@@ -73,10 +81,12 @@ func (w *Words) add(l Loader, file string, docs []*syntax.Node) error {
 		}
 		if isMocks(doc) {
 			for _, e := range doc.Entries {
+				table.Row{Table: table.Rows(mockFields)}.Hide(nested(e.Value), "", wording.Label(e.Key.Text.Value), w.hidden)
 				w.Mocks = append(w.Mocks, tree.Entry{Key: e.Key.Text.Value, Value: tree.Of(nested(e.Value))})
 			}
 		}
 		for _, n := range doc.Items {
+			table.Row{Table: table.Rows(item.Fields)}.Hide(n, "", "["+strconv.Itoa(index)+"]", w.hidden)
 			for _, e := range n.Entries {
 				w.declared[file+" ["+strconv.Itoa(index)+"]."+e.Key.Text.Value] = e.Value
 			}

@@ -92,7 +92,7 @@ func conditionOf(r *Route) string {
 	if r.If == nil || len(e.Find)+len(e.State) > 0 && e.Condition() == "" { // rows are found in any case
 		return ""
 	}
-	return fmt.Sprint(" ", e.Condition(), e.Find) // never "", even for a predicate without a text
+	return fmt.Sprint(" ", e.If.Value, e.Condition(), e.Find) // never "", even for a predicate without a text
 }
 
 // typeVector encodes types as a string, which can be compared and used as a map key.

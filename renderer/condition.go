@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/secret"
 	"mockserver/internal/semantics"
 	"mockserver/matcher"
 	"mockserver/renderer/value"
@@ -172,7 +173,7 @@ func (s *scanner) condition() *cond {
 	c, ok := s.or(0)
 	if ok && s.tok.kind != endToken && s.tok.kind != badToken {
 		s.fail(s.tok.offset, "unexpected %s%s; operators are = != > < >= <= contains matches, and conditions are joined by and, or, not%s",
-			s.tok.describe(), operatorHint(s.tok), colonHint(s.tok))
+			s.shown(s.tok), s.operatorHint(s.tok), colonHint(s.tok))
 	}
 	return &c
 }
@@ -219,7 +220,7 @@ func (s *scanner) not(depth int) (cond, bool) {
 		s.next()
 		inner, ok := s.or(depth + 1)
 		if ok && !s.tok.is(")") {
-			s.fail(s.tok.offset, "a ) is missing before %s", s.tok.describe())
+			s.fail(s.tok.offset, "a ) is missing before %s", s.shown(s.tok))
 			return inner, false
 		}
 		s.next()
@@ -246,7 +247,7 @@ func (s *scanner) comparison() (cond, bool) {
 		s.fail(begin, "%q is not a variable%s; expected a variable, or a text in quotes", word, hint)
 	}
 	c := cond{left: left, text: s.written(begin)}
-	if !ok || s.tok.kind != operator {
+	if s.lone = s.tok.kind != operator; !ok || s.lone {
 		return c, ok
 	}
 	op := s.tok
@@ -272,6 +273,14 @@ func (s *scanner) comparison() (cond, bool) {
 		return c, false
 	}
 	return c, true
+}
+
+// shown describes a token, unless it may belong to a secret that lacks quotes.
+func (s *scanner) shown(t token) string {
+	if t.text != "" && !strings.Contains(secret.Condition(s.text.Value), t.text) {
+		return "a text"
+	}
+	return t.describe()
 }
 
 // conditionOperand parses an operand, which may be inside {{ }}.

@@ -51,7 +51,7 @@ func filterNames() []string { return slices.Sorted(maps.Keys(filters)) }
 func (s *scanner) filter() (filter, bool) {
 	t := s.tok
 	if t.kind != wordToken {
-		s.fail(t.offset, "expected a filter after |, not %s%s", t.describe(), operatorHint(t))
+		s.fail(t.offset, "expected a filter after |, not %s%s", t.describe(), s.operatorHint(t))
 		return filter{}, false
 	}
 	known, ok := filters[t.text]

@@ -53,19 +53,33 @@ func (s *scanner) hint(word string) string {
 	return wording.DidYouMean(root, s.variableNames())
 }
 
-// operatorHint returns a hint for operators from other languages.
-func operatorHint(t token) string {
-	switch t.text {
-	case "":
-		return ""
-	case "&&", "&":
-		return " (did you mean \"and\"?)"
-	case "|", "||":
-		return " (did you mean \"or\"?)"
-	case "=", "==":
-		return " (did you mean \"=\"?)"
+// otherOperators maps operators of other languages to ours.
+var otherOperators = map[string]string{
+	"&&": "and", "&": "and", "|": "or", "||": "or", "eq": "=", "equals": "=", "is": "=", "ne": "!=", "neq": "!=", "gt": ">", "lt": "<",
+	"gte": ">=", "ge": ">=", "lte": "<=", "le": "<=", "has": "contains", "includes": "contains", "regex": "matches", "like": "matches",
+}
+
+// operatorHint returns a hint for a token that stands where an operator, and or or may stand.
+func (s *scanner) operatorHint(t token) string {
+	near := otherOperators[strings.ToLower(t.text)]
+	switch {
+	case near != "" || t.kind == endToken || t.kind == textToken:
+	case t.is("="): // method = GET = POST
+		near = "or"
+	case t.kind == operator: // 1 < json-params.n < 5
+		near = "and"
+	case s.lone:
+		near = wording.Nearest(t.text, []string{"and", "or", "contains", "matches"})
+	default:
+		near = wording.Nearest(t.text, []string{"and", "or"})
 	}
-	return wording.DidYouMean(t.text, []string{"and", "or", "not", "contains", "matches"})
+	if near == "" && s.lone && (t.kind == wordToken || t.kind == textToken) { // method GET
+		near = "="
+	}
+	if near == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %q?)", near)
 }
 
 // colonHint returns how to write a name whose colon ended the previous word.

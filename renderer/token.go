@@ -94,6 +94,7 @@ type scanner struct {
 	pos, end int
 	tok      token
 	calls    int     // how many function calls surround this one
+	lone     bool    // the comparison before the token has no operator
 	bare     bool    // an unknown word is a text, as in conditions
 	unset    []token // unset environment variables in the expression that have no default yet
 }

@@ -87,7 +87,7 @@ var dataFields = []table.Field[Data]{
 	table.With(table.Row{Key: "name", Doc: "the name by which endpoints refer to it", Required: true, Kinds: table.Texts, Pattern: dataNamePattern, Form: dataNameForm},
 		func(d *table.Decoder, v table.Value, s *Data) { s.Name = decodeName(d, v, isDataName) }),
 	table.Map[Data](table.Row{Key: "from", Unless: "rows", Doc: "the file with its rows"}, dataFileFields),
-	table.With(table.Row{Key: "rows", Doc: "the rows themselves, each a map", Kinds: table.Lists, Item: &table.Row{Kinds: table.Maps}}, setRows),
+	table.With(table.Row{Key: "rows", Mask: table.MaskNamed, Doc: "the rows themselves, each a map", Kinds: table.Lists, Item: &table.Row{Kinds: table.Maps}}, setRows),
 	table.Of[Data](table.Row{Key: "key", Of: "key", Doc: "the member that is the key; id by default", Kinds: table.Texts, Filled: true}),
 	table.Of[Data](table.Row{Key: "new-key", Doc: "how the key of a new row is made: uuid (the default), uuid7, ulid, int, or a template", Kinds: table.Texts, Filled: true}),
 	table.With(table.Row{Key: "index", Doc: "members that rows can be found by", Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Filled: true}},

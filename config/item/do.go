@@ -41,7 +41,7 @@ var doFields = []table.Field[Do]{
 
 var keyField = table.Of[Do](table.Row{Key: "key", Of: "key", Doc: "an operand: the key of the row", Required: true, Kinds: table.Scalars})
 
-var setField = table.With(table.Row{Key: "set", Doc: "members of the row and their values", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}}, setSettings)
+var setField = table.With(table.Row{Key: "set", Mask: table.MaskNamed, Doc: "members of the row and their values", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}}, setSettings)
 
 var elseField = table.With(table.Row{Key: "else", Doc: "the answer if the change cannot be made", Kinds: table.Maps, Table: table.Rows(ResponseFields)},
 	func(d *table.Decoder, v table.Value, o *Do) {
@@ -75,7 +75,7 @@ func verb(name, doc string, keys ...table.Field[Do]) table.Field[Do] {
 }
 
 func madeField(key, doc string, at func(*Do) *Made) table.Field[Do] {
-	return table.With(table.Row{Key: key, Doc: doc, Kinds: table.Texts | table.Maps, Value: &table.Row{Kinds: table.Anything}}, func(d *table.Decoder, v table.Value, o *Do) { *at(o) = decodeMade(d, v) })
+	return table.With(table.Row{Key: key, Mask: table.MaskNamed, Doc: doc, Kinds: table.Texts | table.Maps, Value: &table.Row{Kinds: table.Anything}}, func(d *table.Decoder, v table.Value, o *Do) { *at(o) = decodeMade(d, v) })
 }
 
 func setSettings(d *table.Decoder, v table.Value, o *Do) { o.Set = decodeSettings(d, v) }

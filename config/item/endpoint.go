@@ -11,6 +11,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/address"
+	"mockserver/internal/secret"
 	"mockserver/internal/semantics"
 	"mockserver/internal/wording"
 )
@@ -78,14 +79,14 @@ var EndpointFields = slices.Concat(
 		table.Of[Endpoint](table.Row{Key: "path", Said: true, Doc: "the path to answer, such as /users/:id", Required: true, Kinds: table.Texts, Pattern: "^/"}),
 		table.With(table.Row{Key: "host", Doc: "the host to answer for; any by default", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Host = decodeHost(d, v) }),
-		table.Of[Endpoint](table.Row{Key: "if", Doc: "the condition under which the endpoint answers", Kinds: table.Scalars | table.Nulls}),
+		table.Of[Endpoint](table.Row{Key: "if", Mask: table.MaskCondition, Doc: "the condition under which the endpoint answers", Kinds: table.Scalars | table.Nulls}),
 		table.With(table.Row{Key: "find", Doc: "rows of data, by the names that conditions, texts and webhooks use", Kinds: table.Maps, Value: &table.Row{Kinds: table.Maps, Table: table.Rows(findFields)}},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Find = decodeFinds(d, v) }),
 		table.With(table.Row{Key: "state", Doc: "the states of scenarios in which the endpoint answers", Kinds: table.Maps, Value: stateValue},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { addStates(d, v, &e.State) }),
 		table.With(table.Row{Key: "next", Doc: "the states of scenarios that it leads to", Kinds: table.Maps, Value: &table.Row{Kinds: table.Texts, Filled: true}},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { addNext(d, v, &e.State) }),
-		table.With(table.Row{Key: "let", Doc: "values that are computed once per request, by the names that texts and webhooks use", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}},
+		table.With(table.Row{Key: "let", Mask: table.MaskNamed, Doc: "values that are computed once per request, by the names that texts and webhooks use", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Let = decodeLet(d, v) }),
 		table.With(table.Row{Key: "do", Doc: "the changes that the endpoint makes, either all or none", Kinds: table.Lists, Item: doItem},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Do = decodeDo(d, v) }),
@@ -104,7 +105,7 @@ var EndpointFields = slices.Concat(
 		table.With(table.Row{Key: "query", Said: true, Doc: "documents the query parameters, name: type", Kinds: table.Maps | table.Nulls,
 			Value: &table.Row{Kinds: table.Scalars, Form: "the name of a type"}},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { setQuery(d, v, &e.Doc) }),
-		table.With(table.Row{Key: "body", Said: true, Doc: "documents the request's body with an example", Kinds: table.Anything},
+		table.With(table.Row{Key: "body", Mask: table.MaskNamed, Said: true, Doc: "documents the request's body with an example", Kinds: table.Anything},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { setExample(d, v, &e.Doc) }),
 		table.With(table.Row{Key: "tag", Said: true, Doc: "documents the tags of the endpoint", Kinds: table.Texts | table.Lists | table.Nulls, Item: &table.Row{Kinds: table.Texts}},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Doc.Tags = decodeTags(d, v) }),
@@ -159,11 +160,11 @@ func (e *Endpoint) Lengths() func(part float64) time.Duration {
 }
 
 // Condition describes, for messages, when the endpoint answers a request with its path: its
-// condition and the states of scenarios. It returns "" for an endpoint that always answers.
+// condition, without secrets, and the states of scenarios. It returns "" for an endpoint that always answers.
 func (e *Endpoint) Condition() string {
 	var all []string
 	if e.If.Value != "" {
-		all = append(all, e.If.Value)
+		all = append(all, secret.Condition(e.If.Value))
 	}
 	for i := range e.State {
 		if s := &e.State[i]; len(s.Is) > 0 {

@@ -33,7 +33,7 @@ var Picks = []string{"first", "newest", "next", "once", "random"}
 var findFields = []table.Field[Find]{
 	table.Of[Find](table.Row{Key: "in", Doc: "the set", Required: true, Kinds: table.Texts, Filled: true}),
 	table.Of[Find](table.Row{Key: "key", Of: "key", Unless: "where", Doc: "an operand: the key of the row", Kinds: table.Scalars}),
-	table.With(table.Row{Key: "where", Doc: "members and the operands that they must equal", Kinds: table.Maps, Value: &table.Row{Kinds: table.Scalars | table.Nulls}},
+	table.With(table.Row{Key: "where", Mask: table.MaskNamed, Doc: "members and the operands that they must equal", Kinds: table.Maps, Value: &table.Row{Kinds: table.Scalars | table.Nulls}},
 		func(d *table.Decoder, v table.Value, f *Find) { f.Where = decodeWhere(d, v) }),
 	table.With(table.Row{Key: "pick", Doc: "which of several rows: first (the default), newest, next, once, random, or {hash: operand}",
 		Kinds: table.Texts | table.Maps, Form: wording.OneOf(Picks) + ", or a map with hash", Table: table.Rows(hashFields)}, setPick),

@@ -145,10 +145,10 @@ var stampFields = []table.Field[Stamp]{
 
 var onFields = slices.Concat(
 	[]table.Field[On]{
-		table.Of[On](table.Row{Key: "if", Doc: "the condition under which it answers", Kinds: table.Scalars | table.Nulls}),
+		table.Of[On](table.Row{Key: "if", Mask: table.MaskCondition, Doc: "the condition under which it answers", Kinds: table.Scalars | table.Nulls}),
 		table.With(table.Row{Key: "status", Doc: "its status", Kinds: table.Numbers, Min: minStatus, Max: maxStatus},
 			func(d *table.Decoder, v table.Value, o *On) { ResponseFields[0].Set(d, v, &o.Response) }),
-		table.With(table.Row{Key: "headers", Doc: "further headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue},
+		table.With(table.Row{Key: "headers", Mask: table.MaskTemplate, Doc: "further headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue},
 			func(d *table.Decoder, v table.Value, o *On) { o.Response.Headers = decodeHeaders(d, v) }),
 	},
 	policy.AnswerKeys[On](""),

@@ -36,9 +36,9 @@ const (
 // ResponseFields are the keys of a response. The slice must not be modified.
 var ResponseFields = []table.Field[Response]{
 	table.Of[Response](table.Row{Key: "status", Doc: "the status; 200 by default", Kinds: table.Numbers, Min: minStatus, Max: maxStatus}),
-	table.With(table.Row{Key: "headers", Doc: "the headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue},
+	table.With(table.Row{Key: "headers", Mask: table.MaskTemplate, Doc: "the headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue},
 		func(d *table.Decoder, v table.Value, r *Response) { r.Headers = decodeHeaders(d, v) }),
-	table.With(table.Row{Key: "body", Doc: "the body: a text, or a map or list that is served as JSON", Kinds: table.Bodies},
+	table.With(table.Row{Key: "body", Mask: table.MaskTemplate, Doc: "the body: a text, or a map or list that is served as JSON", Kinds: table.Bodies},
 		func(d *table.Decoder, v table.Value, r *Response) { r.Body, r.BodyJSON = decodeBody(d, v, r.Raw) }),
 	table.Map[Response](table.Row{Key: "external-body", Doc: "a body from a file or a URL, instead of body"}, externalFields),
 	table.With(table.Row{Key: "proxy", Doc: "passes the request on to an upstream", Kinds: table.Texts | table.Maps, Filled: true,

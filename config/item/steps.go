@@ -50,7 +50,7 @@ var moveFields = slices.Concat(
 		policy.AfterKey[Move]("how long after the value was entered: a duration, or any form of latency"),
 		table.With(table.Row{Key: "to", Doc: "the value after the move, or several with their weights", Required: true, Kinds: table.Texts | table.Lists, Filled: true,
 			Item: &table.Row{Kinds: table.Maps, Table: table.Rows(choiceFields)}}, setTo),
-		table.With(table.Row{Key: "set", Doc: "further members of the row and their values", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}},
+		table.With(table.Row{Key: "set", Mask: table.MaskNamed, Doc: "further members of the row and their values", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}},
 			func(d *table.Decoder, v table.Value, m *Move) { m.Set = decodeSettings(d, v) }),
 	},
 	webhookKeys("a request that the server sends at that moment", func(m *Move) *[]Webhook { return &m.Webhooks }),

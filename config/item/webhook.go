@@ -74,13 +74,13 @@ var SignSchemes = []string{"hmac-sha256", "stripe"}
 
 var webhookFields = []table.Field[Webhook]{
 	table.Of[Webhook](table.Row{Key: "method", Doc: "the method of the request; POST by default", Kinds: table.Texts, Enum: semantics.Methods, AnyCase: true}),
-	table.Of[Webhook](table.Row{Key: "url", Doc: "the http or https URL to send it to", Required: true, Kinds: table.Texts, Pattern: targetPattern}),
-	table.With(table.Row{Key: "headers", Doc: "its headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue},
+	table.Of[Webhook](table.Row{Key: "url", Mask: table.MaskURL, Doc: "the http or https URL to send it to", Required: true, Kinds: table.Texts, Pattern: targetPattern}),
+	table.With(table.Row{Key: "headers", Mask: table.MaskNamed, Doc: "its headers, name: value, or a list of values", Kinds: table.Maps, Name: headerName, Value: headerValue},
 		func(d *table.Decoder, v table.Value, w *Webhook) { w.Headers = decodeHeaders(d, v) }),
-	table.With(table.Row{Key: "body", Doc: "its body: a text, or a map or list that is sent as JSON", Kinds: table.Bodies},
+	table.With(table.Row{Key: "body", Mask: table.MaskNamed, Doc: "its body: a text, or a map or list that is sent as JSON", Kinds: table.Bodies},
 		func(d *table.Decoder, v table.Value, w *Webhook) { w.Body, w.BodyJSON = decodeBody(d, v, false) }),
 	table.Of[Webhook](table.Row{Key: "sleep-time", Doc: "how long after the answer it is sent; 60 seconds by default", Kinds: table.Texts | table.Numbers, Length: table.FromZero, AtOnce: true}),
-	table.Of[Webhook](table.Row{Key: "if", Doc: "the condition under which it is sent", Kinds: table.Scalars | table.Nulls}),
+	table.Of[Webhook](table.Row{Key: "if", Mask: table.MaskCondition, Doc: "the condition under which it is sent", Kinds: table.Scalars | table.Nulls}),
 	table.Of[Webhook](table.Row{Key: "timeout", Doc: "how long one attempt may take; 10s by default", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
 	table.Map[Webhook](table.Row{Key: "retry", Doc: "how it is retried if it cannot be delivered; one attempt by default"}, retryFields),
 	table.Map[Webhook](table.Row{Key: "sign", Doc: "how its body is signed"}, signFields),
@@ -97,7 +97,7 @@ var retryFields = []table.Field[Retry]{
 }
 
 var signFields = []table.Field[Sign]{
-	table.Of[Sign](table.Row{Key: "secret", Doc: "the key", Required: true, Kinds: table.Texts, Filled: true}),
+	table.Of[Sign](table.Row{Key: "secret", Mask: table.MaskAll, Doc: "the key", Required: true, Kinds: table.Texts, Filled: true}),
 	table.With(table.Row{Key: "header", Doc: "the header that carries the signature; X-Signature by default", Kinds: table.Texts, Pattern: tokenPattern, Form: "the name of a header"}, setSignHeader),
 	table.Of[Sign](table.Row{Key: "scheme", Doc: "hmac-sha256 (the default) or stripe", Kinds: table.Texts, Enum: SignSchemes}),
 }

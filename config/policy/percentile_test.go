@@ -29,7 +29,7 @@ func FuzzPercentile(f *testing.F) {
 		if !ok || len(docs) != 1 {
 			return
 		}
-		d := &table.Decoder{Hint: func(string, []string) (hint, key string) { return "", "" }}
+		d := &table.Decoder{Hint: func(_, _ string, _ []string) (hint, key string) { return "", "" }}
 		if l := decodeLatency(d, table.Value{Node: docs[0]}); len(l.Curve) != 1 || l.Curve[0].Rank != rank {
 			t.Errorf("%s: %+v", text, l)
 		}

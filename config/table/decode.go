@@ -46,9 +46,9 @@ type Decoder struct {
 	// Reported are the key paths of the current item with an error: errors that follow from them
 	// are not reported again.
 	Reported map[string]bool
-	// Hint returns a suggestion for a word that another tool uses as a key, and the key that it
+	// Hint returns a suggestion for a word, at a key path, that another tool uses as a key, and the key that it
 	// means if that is one of keys. Both are "" for any other word.
-	Hint func(name string, keys []string) (hint, key string)
+	Hint func(at, name string, keys []string) (hint, key string)
 	Dir  string // where relative names of files are looked up first
 	// Files are the files that values name and whose content decoding uses, whether they exist or
 	// not.
@@ -144,7 +144,7 @@ func Fill[T any](d *Decoder, n *syntax.Node, key string, fields []Field[T], into
 		at := Under(key, name)
 		i := slices.IndexFunc(fields, func(f Field[T]) bool { return f.Takes(name) })
 		if i < 0 {
-			hint, meant := d.Hint(name, Keys(fields))
+			hint, meant := d.Hint(at, name, Keys(fields))
 			if hint == "" {
 				meant = meantKey(name, Rows(fields))
 			}

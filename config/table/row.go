@@ -70,6 +70,10 @@ type Row struct {
 	Pattern  string        // a regular expression that matches every accepted text
 	Form     string        // the form of a text, if its kind does not determine it
 
+	// Mask returns a text of the value, at any depth, as it may be shown; nil if it holds no
+	// secret. name is the nearest key above the text.
+	Mask func(name, text string) string
+
 	Table []Row // of a map: its keys; nil if any are allowed
 	Name  *Row  // of a map without a table: its keys
 	Value *Row  // of a map without a table: its values; nil for anything

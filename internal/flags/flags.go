@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mockserver/internal/address"
 	"mockserver/internal/wording"
 )
 
@@ -33,7 +34,7 @@ func (f Flag[T]) Shown(value string) string {
 	if f.Secret {
 		return "the value"
 	}
-	return strconv.Quote(wording.Clip(value))
+	return strconv.Quote(address.Shown(value))
 }
 
 // Table contains the flags of a command, in the order of its usage.

@@ -1,4 +1,5 @@
-// Package secret recognizes headers whose values must not appear in a journal, a log or an export.
+// Package secret recognizes values that must not appear in a journal, a log, metrics or an export, by
+// the names of headers, parameters and members, and replaces them.
 package secret
 
 import (

@@ -17,8 +17,8 @@ func DidYouMean(word string, accepted []string) string {
 }
 
 // Nearest returns the accepted word with the fewest edits from word: at most two, or a third of the
-// length of word if that is more, and fewer than either word has letters. It returns "" if there is
-// none.
+// length of word if that is more, but only one if it has up to four letters, and fewer than either
+// word has letters. It returns "" if there is none.
 func Nearest(word string, accepted []string) string {
 	const longest = 64 // a longer word is not a typo
 	if len(word) > longest {
@@ -26,6 +26,9 @@ func Nearest(word string, accepted []string) string {
 	}
 	word = strings.ToLower(word)
 	best, least := "", max(2, len(word)/3)+1
+	if len(word) <= 4 { // GET is not a misspelt "not"
+		least = 2
+	}
 	for _, candidate := range accepted {
 		d := Distance(word, strings.ToLower(candidate), least)
 		if d < least && d < len(word) && d < len(candidate) {

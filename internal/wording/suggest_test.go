@@ -25,7 +25,7 @@ func TestNearest(t *testing.T) {
 	accepted := []string{"status", "headers", "if", "external-body"}
 	for word, want := range map[string]string{
 		"statsu": "status", "Status": "status", "header": "headers", "external_body": "external-body",
-		"x": "", "foo": "", "of": "if", "externalbdoy": "external-body", "webhook": "", "fi": "if",
+		"x": "", "foo": "", "of": "if", "externalbdoy": "external-body", "sttu": "", "GEI": "", "f": "", "webhook": "", "fi": "if",
 	} {
 		if got := Nearest(word, accepted); got != want {
 			t.Errorf("%q: got %q, want %q", word, got, want)

@@ -39,13 +39,13 @@ type shownEndpoint struct {
 }
 
 func shown(served *record.Served) shownEndpoint {
-	s := shownEndpoint{ID: served.ID, Endpoint: served.Name}
+	s := shownEndpoint{ID: served.ID, Endpoint: served.Name, If: served.If}
 	if socket := served.WebSocket; socket != nil {
-		s.WebSocket, s.Method, s.Path, s.Host, s.If, s.At = true, http.MethodGet, socket.Path.Value, socket.Host, socket.If.Value, socket.Pos.String()
+		s.WebSocket, s.Method, s.Path, s.Host, s.At = true, http.MethodGet, socket.Path.Value, socket.Host, socket.Pos.String()
 		return s
 	}
 	e := served.Endpoint
-	s.Method, s.Path, s.Host, s.If, s.At, s.Summary = e.EffectiveMethod(), e.Path.Value, e.Host, e.If.Value, e.Pos.String(), e.Doc.Summary
+	s.Method, s.Path, s.Host, s.At, s.Summary = e.EffectiveMethod(), e.Path.Value, e.Host, e.Pos.String(), e.Doc.Summary
 	if e.Operation != nil {
 		s.Operation = e.Operation.ID
 	}

@@ -187,9 +187,12 @@ func (s speaker) export(spec *config.Spec, p *program) int {
 	for _, warning := range problems.Warnings() {
 		fmt.Fprintln(s.stderr, "warning:", warning)
 	}
-	document, err := export.Spec(p.loader(), spec)
+	document, hidden, err := export.Spec(p.loader(), spec)
 	if err != nil {
 		return s.refuse(err)
+	}
+	for _, secret := range hidden {
+		fmt.Fprintln(s.stderr, "warning:", secret)
 	}
 	text, err := export.Write(document, p.settings.Export)
 	if err == nil {

@@ -14,6 +14,7 @@ type Counters struct {
 	places *places
 	identity
 	key   string // ID; "" for counters that belong to no endpoint
+	shown string // the condition, without secrets
 	route route  // used for conditions
 	since time.Time
 

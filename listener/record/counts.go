@@ -93,7 +93,7 @@ type EndpointCounts struct {
 	ID       string // 16 hexadecimal digits, the same at each start; "" for no endpoint
 	Endpoint string // "GET /users/:id", "WebSocket /rooms/:id"; "" for no endpoint
 	Host     string // host that it is declared for; "" means any
-	If       string // its condition; "" if none
+	If       string // its condition, without secrets; "" if none
 	// Since is when the endpoint was first served, or served again after a reload had removed it:
 	// in that case counting starts at 0, and the earlier counts are in Gone.
 	Since time.Time
@@ -196,7 +196,7 @@ func (t *Counters) reread() EndpointCounts {
 // read adds up the shards.
 func (t *Counters) read() EndpointCounts {
 	total := EndpointCounts{
-		ID: t.key, Endpoint: t.name, Host: t.host, If: t.condition, Since: t.since,
+		ID: t.key, Endpoint: t.name, Host: t.host, If: t.shown, Since: t.since,
 		Statuses: map[int]uint64{}, Faults: map[string]uint64{},
 	}
 	t.places.read(&total)

@@ -4,15 +4,18 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
 	"mockserver/config"
+	"mockserver/internal/secret"
 )
 
 // Served is one endpoint or WebSocket being served.
 type Served struct {
 	ID   string // as in EndpointCounts
+	If   string // as in EndpointCounts
 	Name string // "GET /users/:id"
 	// Endpoint is the declaration of an endpoint, and WebSocket is the declaration of a WebSocket;
 	// one of the two is nil. Neither declaration may be changed.
@@ -28,8 +31,10 @@ type Served struct {
 // endpoint made in Go gets its ID when it is served.
 func Endpoints(spec *config.Spec) []Served {
 	all := make([]Served, len(spec.Endpoints)+len(spec.WebSockets))
-	for i, id := range identities(spec) {
-		all[i] = Served{ID: id.id(), Name: id.name, Index: i}
+	ids := identities(spec)
+	conditions := conditions(ids)
+	for i, id := range ids {
+		all[i] = Served{ID: id.id(), If: conditions[i], Name: id.name, Index: i}
 		if n := len(spec.Endpoints); i < n {
 			all[i].Endpoint = &spec.Endpoints[i]
 		} else {
@@ -79,6 +84,29 @@ func identities(spec *config.Spec) []identity {
 		one := all[i]
 		alike[one]++
 		all[i].nth = alike[one]
+	}
+	return all
+}
+
+// conditions returns the conditions of endpoints as they are shown: without secrets, and with a
+// number where endpoints otherwise look alike.
+func conditions(ids []identity) []string {
+	all := make([]string, len(ids))
+	alike := map[identity][]string{}
+	for i, id := range ids {
+		all[i] = secret.Condition(id.condition)
+		if all[i] == id.condition {
+			continue
+		}
+		as := identity{name: id.name, host: id.host, condition: all[i]}
+		n := slices.Index(alike[as], id.condition)
+		if n < 0 {
+			n = len(alike[as])
+			alike[as] = append(alike[as], id.condition)
+		}
+		if n > 0 {
+			all[i] += " #" + strconv.Itoa(n+1)
+		}
 	}
 	return all
 }

@@ -93,13 +93,14 @@ func (r *Recorder) Adopt(spec *config.Spec) []*Counters {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	ids := identities(spec)
+	conditions := conditions(ids)
 	known := make(map[identity]*Counters, len(ids))
 	order := make([]*Counters, len(ids))
 	for i, id := range ids {
 		t := r.known[id]
 		if t == nil {
 			t = newCounters(id, r.lanes)
-			t.route = routeOf(spec, i)
+			t.route, t.shown = routeOf(spec, i), conditions[i]
 			if i >= len(spec.Endpoints) {
 				r.spread(t.places) // since messages on WebSockets do not call crowd
 			}

@@ -10,6 +10,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/openapi/tree"
 	"mockserver/internal/address"
+	"mockserver/internal/secret"
 	"mockserver/internal/semantics"
 	"mockserver/internal/tags"
 )
@@ -18,7 +19,7 @@ import (
 type circumstance struct{ host, condition, summary string }
 
 func circumstanceOf(e *config.Endpoint) circumstance {
-	return circumstance{e.Host, e.If.Value, e.Doc.Summary}
+	return circumstance{e.Host, secret.Condition(e.If.Value), e.Doc.Summary}
 }
 
 // always reports whether the endpoint answers every request for its path.
@@ -87,7 +88,7 @@ func writeAnswer(responses *tree.Node, r *config.Response, when circumstance) {
 		if text := h.Value.Value; r.Raw || !tags.In(text) {
 			header.Set("example", tree.NewText(text))
 		} else {
-			header.SetText("x-mockserver-template", text)
+			header.SetText("x-mockserver-template", secret.Template(text))
 		}
 		if headers := t.Make("headers"); headers.Get(h.Name) == nil {
 			headers.Set(h.Name, header)
@@ -135,6 +136,7 @@ func bodyTree(text string, json bool) *tree.Node {
 // addTemplate records the text of a template. Several templates become a list.
 func addTemplate(media *tree.Node, text string) {
 	const key = "x-mockserver-template"
+	text = secret.Template(text)
 	before := media.Get(key)
 	switch {
 	case before == nil:

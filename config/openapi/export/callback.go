@@ -10,6 +10,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/openapi/tree"
 	"mockserver/internal/address"
+	"mockserver/internal/secret"
 	"mockserver/internal/semantics"
 	"mockserver/internal/tags"
 )
@@ -42,12 +43,12 @@ func callback(w *config.Webhook, when circumstance) *tree.Node {
 		delay = 0
 	}
 	op.Set("x-sleep-time", tree.NewNumber(seconds(delay)))
-	conditions := slices.DeleteFunc([]string{when.condition, w.If.Value}, func(c string) bool { return c == "" })
+	conditions := slices.DeleteFunc([]string{when.condition, secret.Condition(w.If.Value)}, func(c string) bool { return c == "" })
 	if len(conditions) == 2 {
 		conditions = []string{"(" + conditions[0] + ") and (" + conditions[1] + ")"}
 	}
 	op.SetText("x-mockserver-host", when.host).SetText("x-mockserver-if", strings.Join(conditions, ""))
-	if w.Body.Value != "" {
+	if body := secret.Text(w.Body.Value); body != "" {
 		typ, json := "application/json", true
 		for _, h := range w.Headers {
 			if strings.EqualFold(h.Name, "Content-Type") && !tags.In(h.Value.Value) {
@@ -55,10 +56,10 @@ func callback(w *config.Webhook, when circumstance) *tree.Node {
 			}
 		}
 		media := tree.NewMap()
-		if tags.In(w.Body.Value) {
-			addTemplate(media, w.Body.Value)
+		if tags.In(body) {
+			addTemplate(media, body)
 		} else {
-			media.Set("example", bodyTree(w.Body.Value, json))
+			media.Set("example", bodyTree(body, json))
 		}
 		op.Set("requestBody", tree.NewMap().Set("content", tree.NewMap().Set(typ, media)))
 	}

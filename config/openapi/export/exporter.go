@@ -29,9 +29,5 @@ type exported struct {
 // source returns the declaration at a key of a file, without secrets; nil when it was declared in
 // Go.
 func (x *exporter) source(pos config.Pos, key string) *tree.Node {
-	t := x.words.At(pos.File, key)
-	if t != nil {
-		hideSecrets(t)
-	}
-	return t
+	return x.words.At(pos.File, key)
 }

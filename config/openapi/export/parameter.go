@@ -1,6 +1,9 @@
 package export
 
-import "mockserver/config/openapi/tree"
+import (
+	"mockserver/config/openapi/tree"
+	"mockserver/internal/secret"
+)
 
 // parameters writes the path parameters, named as in the key, and the documented query parameters.
 func (x *exporter) parameters(op, item *tree.Node, key string, o *exported) {
@@ -66,7 +69,7 @@ func (x *exporter) requestBody(op *tree.Node, o *exported) {
 		if e.Doc.Body == "" {
 			continue
 		}
-		if t, err := tree.ParseJSON([]byte(e.Doc.Body)); err == nil {
+		if t, err := tree.ParseJSON([]byte(secret.Text(e.Doc.Body))); err == nil {
 			examples = append(examples, t)
 		}
 	}

@@ -17,7 +17,7 @@ func TestSpec_Proxies(t *testing.T) {
 		t.Fatal(err)
 	}
 	var loader config.Loader
-	document, err := Spec(loader, loader.Load(path))
+	document, _, err := Spec(loader, loader.Load(path))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,22 +19,22 @@ import (
 // OpenAPI cannot express are kept in extensions (x-mockserver-…). The OpenAPI documents of the
 // specification are written as they were read, except for parts that were replaced by declarations;
 // declared endpoints are added. loader must be the one that loaded the specification, because the
-// files are read again. Secrets are masked. The error is a read error, or it lists the problems of
+// files are read again. Secrets are masked; hidden names them. The error is a read error, or it lists the problems of
 // the specification or the paths for which one document has no place.
-func Spec(loader config.Loader, s *config.Spec) (*tree.Node, error) {
+func Spec(loader config.Loader, s *config.Spec) (document *tree.Node, hidden config.Problems, err error) {
 	if err := s.Problems.Err(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	words, err := loader.Words(s)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	x := exporter{Export: New(words.Title), spec: s, words: words, declared: map[string]bool{}, ids: map[string]bool{}}
 	x.group()
 	for _, doc := range words.Documents {
 		Embed(doc.Root, doc.Content)
 		if left := x.Add(doc.Root, x.served); len(left) > 0 {
-			return nil, fmt.Errorf("one document cannot contain all operations: there is no place for %s", strings.Join(left, ", "))
+			return nil, nil, fmt.Errorf("one document cannot contain all operations: there is no place for %s", strings.Join(left, ", "))
 		}
 	}
 	x.knowIDs()
@@ -42,7 +42,7 @@ func Spec(loader config.Loader, s *config.Spec) (*tree.Node, error) {
 		x.operation(o)
 	}
 	x.items()
-	return x.Root, nil
+	return x.Root, words.Hidden, nil
 }
 
 // group groups endpoints by method and path. Endpoints after one that answers all requests are
@@ -243,7 +243,6 @@ func (x *exporter) unsaid(at *tree.Node, o *exported) {
 	}
 	for _, e := range x.words.Mocks {
 		if op := o.operation; op != nil && (e.Key == op.ID && op.ID != "" || e.Key == op.Method+" "+op.Path) {
-			hideSecrets(e.Value)
 			list.Append(e.Value)
 		}
 	}

@@ -20,7 +20,7 @@ func exportedFrom(t *testing.T, text string) map[string]any {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	document, err := Spec(config.Loader{}, config.Load(file))
+	document, _, err := Spec(config.Loader{}, config.Load(file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestExport_TheExampleThatAlwaysHoldsIsTheFirst(t *testing.T) {
 `), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	document, err := Spec(config.Loader{}, config.Load(file))
+	document, _, err := Spec(config.Loader{}, config.Load(file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,8 +281,8 @@ func TestExport_HidesSecrets(t *testing.T) {
 		{[]string{"query"}, `{"webhook": "kept"}`},
 		{[]string{"response"}, `{"status": 202, "headers": {"Set-Cookie": "kept"}, "body": {"webhook": {"sign": {"secret": "kept"}}, "external-body": {"path": "http://kept:kept@a/"}}}`},
 		{[]string{"webhooks"}, `[{"url": "http://xxxxx@a.test/{{path-params.id}}", "method": "POST",
-			"headers": {"authorization": "(not shown)", "X-Api-Key": "(not shown)", "X-Order": "kept"},
-			"body": {"sign": {"secret": "kept"}}, "sign": {"secret": "(not shown)", "header": "X-Kept"}},
+			"headers": {"authorization": "(not shown)", "X-Api-Key": ["(not shown)", "(not shown)"], "X-Order": "kept"},
+			"body": {"sign": {"secret": "(not shown)"}}, "sign": {"secret": "(not shown)", "header": "X-Kept"}},
 			{"method": "POST", "url": "http://xxxxx@b.test/{% if host %}://xxxxx@c{% endif %}"}]`},
 	} {
 		var want any
@@ -313,7 +313,7 @@ func TestExport_RefusesAWrongConfiguration(t *testing.T) {
 	if err := os.WriteFile(file, []byte("- endpoint: {path: /a, statsu: 1}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Spec(config.Loader{}, config.Load(file)); err == nil || !strings.Contains(err.Error(), "statsu") {
+	if _, _, err := Spec(config.Loader{}, config.Load(file)); err == nil || !strings.Contains(err.Error(), "statsu") {
 		t.Errorf("got %v, want the error", err)
 	}
 }
