@@ -5,6 +5,25 @@ import (
 	"mockserver/config/syntax"
 )
 
+// Get returns a member of a map; nil if there is none, or if it is null.
+func Get(n *syntax.Node, key string) *syntax.Node {
+	if n == nil || n.Kind != syntax.MapNode {
+		return nil
+	}
+	if v := n.Get(key); v != nil && v.Kind != syntax.NullNode {
+		return v
+	}
+	return nil
+}
+
+// Text returns a scalar as a text; "" for anything else.
+func Text(n *syntax.Node) string {
+	if n == nil || n.Kind == syntax.ListNode || n.Kind == syntax.MapNode {
+		return ""
+	}
+	return n.Text.Value
+}
+
 // Value returns a node as a value of a draft.
 func Value(n *syntax.Node) any {
 	switch n.Kind {

@@ -56,7 +56,7 @@ func (e *endpoint) answer(n *syntax.Node) *answer {
 	}
 	headers := a.headers(n)
 	body, kind := a.body()
-	if kind != "" && !headers.Has("Content-Type") {
+	if kind != "" && !headers.Has("Content-Type") && !a.empty() {
 		headers.Add("Content-Type", fixed(kind))
 	}
 	language.SetTexts(a.response, headers, body)
@@ -68,6 +68,12 @@ func (e *endpoint) answer(n *syntax.Node) *answer {
 		a.differs(note)
 	}
 	return a
+}
+
+// empty reports whether Express removes the body and its type.
+func (a *answer) empty() bool {
+	status := a.response.Get("status")
+	return status == 204 || status == 304
 }
 
 // milliseconds returns the sum of delays as a latency; nil for none.
@@ -107,7 +113,7 @@ func (a *answer) headers(n *syntax.Node) *language.Headers {
 		for _, h := range items(list) {
 			key, value := strings.TrimSpace(text(get(h, "key"))), text(get(h, "value"))
 			lower := strings.ToLower(key)
-			if key == "" || value == "" || own[lower] && lower != "set-cookie" {
+			if key == "" || value == "" || own[lower] && lower != "set-cookie" || lower == "content-type" && a.empty() {
 				continue
 			}
 			inner[lower] = true

@@ -273,13 +273,14 @@ func integer(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
 	return fmt.Sprintf("random-int(%d, %d)", low, high), nil
 }
 
-// oneOf returns the expression that picks one item of (array 'a' 'b').
+// oneOf returns the expression that picks one of its arguments, or an item of (array 'a' 'b').
 func oneOf(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
-	if len(c.Args) != 1 || c.Args[0].Call == nil || c.Args[0].Call.Name != "array" || len(c.Args[0].Call.Args) == 0 {
-		return "", errNone
+	args := c.Args
+	if len(args) == 1 && args[0].Call != nil && args[0].Call.Name == "array" {
+		args = args[0].Call.Args
 	}
 	var all []string
-	for _, a := range c.Args[0].Call.Args {
+	for _, a := range args {
 		switch {
 		case !a.Literal:
 			return "", errNone
@@ -288,6 +289,9 @@ func oneOf(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
 		default:
 			all = append(all, a.Text)
 		}
+	}
+	if len(all) == 0 {
+		return "", errNone
 	}
 	return "pick(" + strings.Join(all, ", ") + ")", nil
 }
@@ -371,12 +375,8 @@ func faker(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
 		}
 		return fmt.Sprintf("random-int(%d, %d)", low, high), nil
 	}
-	if days, ok := dates[name]; ok && len(c.Args) == 1 && len(c.Hash) == 0 {
-		filter := "add"
-		if days < 0 {
-			filter, days = "sub", -days
-		}
-		return fmt.Sprintf(`now|%s:random-int(1, %d)|date:"%%a %%b %%d %%Y %%H:%%M:%%S GMT+0000 (Coordinated Universal Time)"`, filter, days*24*60*60), nil
+	if days, ok := dates[name]; ok {
+		return date(c, days)
 	}
 	if kind, ok := fakes[name]; ok {
 		return fmt.Sprintf("fake(%q)", kind), nil
@@ -384,7 +384,27 @@ func faker(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
 	return "", errNone
 }
 
-// dates maps the kinds of dates to how many days they are ahead at most.
+// date returns the expression of a time up to so many days ahead, as a Date of JavaScript is written.
+func date(c *language.Call, days int) (string, error) {
+	if len(c.Args) == 2 {
+		n, err := strconv.Atoi(c.Args[1].Text)
+		if err != nil || n < 1 || n > 1000 {
+			return "", errNone
+		}
+		days *= n
+	}
+	if len(c.Args) > 2 || len(c.Hash) > 0 {
+		return "", errNone
+	}
+	filter := "add"
+	if days < 0 {
+		filter, days = "sub", -days
+	}
+	return fmt.Sprintf(`now|%s:random-int(1, %d)|date:"%%a %%b %%d %%Y %%H:%%M:%%S GMT+0000 (Coordinated Universal Time)"`, filter, days*24*60*60), nil
+}
+
+// dates maps the kinds of dates to how many days they are ahead at most, for each unit of their
+// argument.
 var dates = map[string]int{"date.past": -365, "date.recent": -1, "date.soon": 1, "date.future": 365}
 
 // fakes maps the kinds of data of faker.js, under the names of all its versions, to the kinds of

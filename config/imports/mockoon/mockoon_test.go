@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -117,6 +118,16 @@ func TestTemplatesMeanTheSame(t *testing.T) {
 	}
 }
 
+// Dates of faker have the form of a Date of JavaScript.
+func TestDatesOfFaker(t *testing.T) {
+	m := read(t, environment("", route("get", "t", "null", `{"body": "{{faker 'date.recent'}}|{{faker 'date.recent' 365}}|{{faker 'date.future'}}|{{now}}"}`)))
+	_, _, body := importtest.Send(t, m.Serve(t), importtest.Case{Method: "GET", Target: "/api/t"})
+	form := regexp.MustCompile(`^((Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} \d\d \d{4} \d\d:\d\d:\d\d GMT\+0000 \(Coordinated Universal Time\)\|){3}\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00$`)
+	if !form.MatchString(body) || m.Count(draft.Exact) != 1 {
+		t.Errorf("%s %v", body, m.Items)
+	}
+}
+
 // A tag without an equivalent stays whole.
 func TestTagsThatStay(t *testing.T) {
 	for template, want := range map[string]string{
@@ -192,6 +203,12 @@ func TestPathsThatNoRequestHas(t *testing.T) {
 	if got := m.Counts(); got != [3]int{2, 0, 2} {
 		t.Errorf("%v: %v", got, m.Items)
 	}
+}
+
+// Express removes the type of an empty answer.
+func TestEmptyAnswers(t *testing.T) {
+	m := read(t, environment("", route("get", "a", "null", `{"statusCode": 204, "headers": [{"key": "Content-Type", "value": "application/json"}]}`)))
+	importtest.Ask(t, m.Serve(t), []importtest.Case{{Method: "GET", Target: "/api/a", Status: 204, Has: map[string]string{"Content-Type": ""}}})
 }
 
 func TestModes(t *testing.T) {

@@ -3,6 +3,7 @@ package wiremock
 import (
 	"encoding/base64"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -96,7 +97,7 @@ func (m *made) webhook(n *syntax.Node) *draft.Map {
 	if trimmed := strings.TrimSpace(body); !headers.Has("Content-Type") && trimmed != "" && trimmed[0] != '{' && trimmed[0] != '[' {
 		headers.Add("Content-Type", translate("text/plain"))
 	}
-	if !knownMethod(method) {
+	if !slices.Contains(allMethods, method) {
 		m.differs("the webhook is left out: its method is " + method)
 		return nil
 	}
@@ -122,15 +123,6 @@ func (m *made) sleep(n *syntax.Node) string {
 		}
 	}
 	return "0s"
-}
-
-func knownMethod(method string) bool {
-	for _, known := range allMethods {
-		if method == known {
-			return true
-		}
-	}
-	return false
 }
 
 // isURL reports whether a text without tags is a URL that a webhook may have.
