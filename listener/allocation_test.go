@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"mockserver/fetcher"
 	"mockserver/listener/record"
 	"mockserver/listener/reply"
@@ -67,25 +65,25 @@ func allocations(t *testing.T, s *Server) {
 		{"an answer to a page of another origin", "GET", "/static", "", 0, 200, `{"hello": "world"}`, []string{"Origin", "https://a.test"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var ctx fasthttp.RequestCtx
-			ctx.Request.Header.SetMethod(c.method)
-			ctx.Request.SetRequestURI(c.uri)
-			ctx.Request.Header.SetHost("mock.test")
+			var ctx exchange
+			ctx.request.Header.SetMethod(c.method)
+			ctx.request.SetRequestURI(c.uri)
+			ctx.request.Header.SetHost("mock.test")
 			for i := 0; i < len(c.headers); i += 2 {
-				ctx.Request.Header.Set(c.headers[i], c.headers[i+1])
+				ctx.request.Header.Set(c.headers[i], c.headers[i+1])
 			}
-			ctx.Request.SetBodyString(c.body)
+			ctx.request.SetBodyString(c.body)
 			asReceived(&ctx)
 			wrong := 0
 			got := testing.AllocsPerRun(200, func() {
-				ctx.Response.Reset() // as the server does between two requests of a connection
-				s.handle(&ctx)
-				if ctx.Response.StatusCode() != c.status || string(ctx.Response.Body()) != c.want {
+				ctx.response.Reset() // as the server does between two requests of a connection
+				_ = s.handle(&ctx)
+				if ctx.response.StatusCode() != c.status || string(ctx.response.Body()) != c.want {
 					wrong++
 				}
 			})
 			if wrong > 0 {
-				t.Errorf("got %d %q, want %d %q", ctx.Response.StatusCode(), ctx.Response.Body(), c.status, c.want)
+				t.Errorf("got %d %q, want %d %q", ctx.response.StatusCode(), ctx.response.Body(), c.status, c.want)
 			}
 			if got > c.most {
 				t.Errorf("got %v allocations, want at most %v", got, c.most)
@@ -122,23 +120,23 @@ func TestAllocations_OfErrorReports(t *testing.T) {
 func TestAllocations_OfOperations(t *testing.T) {
 	s := described(t, "- endpoint: {path: '/declared/:id', response: {body: '{\"cat\":1}'}}", pets()...)
 	measure := func(uri, want string, headers ...string) float64 {
-		var ctx fasthttp.RequestCtx
-		ctx.Request.SetRequestURI(uri)
+		var ctx exchange
+		ctx.request.SetRequestURI(uri)
 		for i := 0; i < len(headers); i += 2 {
-			ctx.Request.Header.Set(headers[i], headers[i+1])
+			ctx.request.Header.Set(headers[i], headers[i+1])
 		}
-		ctx.Request.Header.SetHost("mock.test")
+		ctx.request.Header.SetHost("mock.test")
 		asReceived(&ctx)
 		wrong := 0
 		got := testing.AllocsPerRun(200, func() {
-			ctx.Response.Reset()
-			s.handle(&ctx)
-			if string(ctx.Response.Body()) != want {
+			ctx.response.Reset()
+			_ = s.handle(&ctx)
+			if string(ctx.response.Body()) != want {
 				wrong++
 			}
 		})
 		if wrong > 0 {
-			t.Errorf("%s: got %s, want %s", uri, ctx.Response.Body(), want)
+			t.Errorf("%s: got %s, want %s", uri, ctx.response.Body(), want)
 		}
 		return got
 	}
@@ -163,18 +161,18 @@ func TestAllocations_OfOperations(t *testing.T) {
 
 func TestAllocations_DoNotGrowWithTheNumberOfEndpoints(t *testing.T) {
 	s := configured(t, many(10000))
-	var ctx fasthttp.RequestCtx
+	var ctx exchange
 	for _, c := range []struct {
 		uri  string
 		most float64
 	}{{"/static/7777", 0}, {"/users9999/abc", 1}} {
-		ctx.Request.SetRequestURI(c.uri)
-		ctx.Request.Header.SetMethod("GET")
+		ctx.request.SetRequestURI(c.uri)
+		ctx.request.Header.SetMethod("GET")
 		got := testing.AllocsPerRun(200, func() {
-			ctx.Response.Reset()
-			s.handle(&ctx)
+			ctx.response.Reset()
+			_ = s.handle(&ctx)
 		})
-		if body := string(ctx.Response.Body()); got > c.most || !strings.Contains(body, `"ok"`) {
+		if body := string(ctx.response.Body()); got > c.most || !strings.Contains(body, `"ok"`) {
 			t.Errorf("%s: got %v allocations and %q, want at most %v", c.uri, got, body, c.most)
 		}
 	}

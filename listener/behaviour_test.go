@@ -5,8 +5,6 @@ package listener
 import (
 	"strings"
 	"testing"
-
-	"github.com/valyala/fasthttp"
 )
 
 const behaving = `
@@ -24,14 +22,14 @@ func TestAllocations_OfBehaviours(t *testing.T) {
 	seed := uint64(1)
 	for _, s := range []*Server{configured(t, behaving), seeded(t, &seed, behaving)} {
 		for uri, most := range map[string]float64{"/static": 0, "/late": 0, "/lognormal": 0, "/drawn": 0, "/turns": 0, "/user/ok": 1} {
-			var ctx fasthttp.RequestCtx
-			ctx.Request.SetRequestURI(uri)
-			ctx.Request.Header.SetMethod("GET")
+			var ctx exchange
+			ctx.request.SetRequestURI(uri)
+			ctx.request.Header.SetMethod("GET")
 			wrong := 0
 			got := testing.AllocsPerRun(200, func() {
-				ctx.Response.Reset()
-				s.handle(&ctx)
-				if string(ctx.Response.Body()) != "ok" {
+				ctx.response.Reset()
+				_ = s.handle(&ctx)
+				if string(ctx.response.Body()) != "ok" {
 					wrong++
 				}
 			})
@@ -55,16 +53,15 @@ func TestAllocations_OfPresetAnswers(t *testing.T) {
 		"/late":    `{"error":"Injected timeout","code":"injected_timeout","message":"the latency of GET /late declares that some requests fail like this"}`,
 		"/full":    `{"error":"Capacity exceeded","code":"capacity_exceeded","message":"all places are taken: this endpoint serves 1 request at once, and lets 0 wait"}`,
 	} {
-		var ctx fasthttp.RequestCtx
-		ctx.Request.SetRequestURI(uri)
-		ctx.Request.Header.SetMethod("GET")
+		var ctx exchange
+		ctx.request.SetRequestURI(uri)
+		ctx.request.Header.SetMethod("GET")
 		var got string
 		allocations := testing.AllocsPerRun(200, func() {
-			ctx.ResetUserValues()
-			ctx.Response.Reset()
-			s.handle(&ctx)
-			if string(ctx.Response.Body()) != got {
-				got = string(ctx.Response.Body())
+			ctx.response.Reset()
+			_ = s.handle(&ctx)
+			if string(ctx.response.Body()) != got {
+				got = string(ctx.response.Body())
 			}
 		})
 		if strings.TrimSpace(got) != want || allocations > 0 {

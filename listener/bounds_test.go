@@ -16,5 +16,4 @@ const (
 	clockTick     = time.Second
 	maxAhead      = 64 << 10 // bytes
 	maxEmpty      = 8
-	plainPath     = 4 << 10 // bytes
 )

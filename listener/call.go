@@ -123,12 +123,11 @@ func (c *call) wait(rules *traffic.Rules, begun time.Time, length time.Duration)
 	return true
 }
 
-// spoil applies a fault to the reply, including headers that are added later, unless the fault
-// would affect other responses. It reports whether the request's place is freed once the reply is
+// spoil applies a fault to the reply, including headers that are added later. It reports whether the request's place is freed once the reply is
 // sent; if not, the caller must free it.
 func (c *call) spoil(f *traffic.Fault, held *traffic.Capacity) (leaves bool) {
-	if !c.peer.IsAlone() {
-		return false // in a test, or pipelined before a reload, where a fault would break the other responses
+	if c.peer == nobody {
+		return false
 	}
 	c.fault, c.trace.Fault = f, f.Kind
 	switch {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,6 +51,19 @@ type conversation struct {
 	net.Conn
 	from   *wire.Connections
 	served chan error
+	// The number of buffers of each size through which the connection is read.
+	small, large atomic.Int64
+}
+
+// serve serves the connection, which has buffers meanwhile.
+func (c *conversation) serve(s *Server, conn *wire.Connection) error {
+	buffers := &c.small
+	if conn.IsLarge() {
+		buffers = &c.large
+	}
+	buffers.Add(1)
+	defer buffers.Add(-1)
+	return s.serveHTTP(conn)
 }
 
 // talk has a server serve one connection in a bubble.
@@ -60,12 +74,8 @@ func talk(t *testing.T, s *Server) *conversation {
 	l.Single = func() bool { return s.snapshot.Load().single }
 	l.Plain = s.answerPlain(s.fixed)
 	conn := l.Adopt(inner)
-	c := &conversation{client, l, make(chan error, 1)}
-	go func() {
-		err := conn.Serve(s.serveHTTP)
-		_ = conn.Close() // as the server does after each connection
-		c.served <- err
-	}()
+	c := &conversation{Conn: client, from: l, served: make(chan error, 1)}
+	go func() { c.served <- conn.Serve(func(conn *wire.Connection) error { return c.serve(s, conn) }) }()
 	return c
 }
 

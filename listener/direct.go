@@ -1,7 +1,6 @@
 package listener
 
 import (
-	"bytes"
 	"net"
 	"time"
 
@@ -47,7 +46,7 @@ const headRoom = 1 << 10
 // answer, serve continues with that call. The response is built in the free space after the
 // request. The error is from writing, or net.ErrClosed if the client has left.
 func (s *Server) answerDirectly(conn *wire.Connection, p *wire.Plain) (done bool, err error) {
-	if s.stopping.Load() || len(p.Body) > s.opts.MaxBody || p.Target[0] != '/' || bytes.IndexByte(p.Target, ':') > 0 && bytes.Contains(p.Target, schemeEnd) {
+	if s.stopping.Load() || len(p.Body) > s.opts.MaxBody || p.Target[0] != '/' {
 		return false, nil
 	}
 	room := p.Bytes[len(p.Bytes):cap(p.Bytes)]

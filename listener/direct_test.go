@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"mockserver/config"
 	"mockserver/internal/harness/volume"
 	"mockserver/internal/histogram"
@@ -53,27 +51,22 @@ func filling(length int) string {
 // handled counts the requests that fasthttp handles.
 func handled(s *Server) *int {
 	n := new(int)
-	intercept(s, func(*fasthttp.RequestCtx) { *n++ })
+	intercept(s, func(*exchange) { *n++ })
 	return n
 }
 
 // intercept calls seen with each request that fasthttp reads, before it is handled.
-func intercept(s *Server, seen func(*fasthttp.RequestCtx)) {
-	for _, server := range []*fasthttp.Server{s.http, s.large} {
-		handle := server.Handler
-		server.Handler = func(ctx *fasthttp.RequestCtx) {
-			seen(ctx)
-			handle(ctx)
-		}
+func intercept(s *Server, seen func(*exchange)) {
+	handle := s.handler
+	s.handler = func(x *exchange) error {
+		seen(x)
+		return handle(x)
 	}
 }
 
 // serveOne serves a connection until it is closed.
 func serveOne(s *Server, conn net.Conn) error {
-	if c, ok := conn.(*wire.Connection); ok {
-		return c.Serve(s.serveHTTP)
-	}
-	return s.serveHTTP(conn)
+	return conn.(*wire.Connection).Serve(s.serveHTTP)
 }
 
 // Answers made without fasthttp have the same bytes as answers made with it.

@@ -73,14 +73,14 @@ func (a *answer) isFixed() bool {
 
 // fixing is the scratch space for building fixed responses one after the other.
 type fixing struct {
-	ctx fasthttp.RequestCtx
-	out bufio.Writer
+	resp fasthttp.Response
+	out  bufio.Writer
 }
 
 // fix returns a fixed answer as bytes; nil if the answer is too large or cannot be prepared.
 func (w *fixing) fix(a *answer) *fixed {
 	p := a.Fixed()
-	resp := &w.ctx.Response
+	resp := &w.resp
 	resp.Reset()
 	resp.Header.SetNoDefaultContentType(true)
 	encode(p, resp)
@@ -107,10 +107,7 @@ func (a *answer) Fixed() *reply.Reply {
 	return &c.reply
 }
 
-var (
-	dateLine  = []byte("\r\nDate: ")
-	schemeEnd = []byte("://") // fasthttp treats a target that contains it as an absolute URL
-)
+var dateLine = []byte("\r\nDate: ")
 
 // fixed returns the fixed response for plain requests to a path, or nil if there is none. It
 // returns nil while the server is stopping, because each response must then announce that it is the
@@ -150,9 +147,6 @@ func (s *Server) answerFixed(lookup func(path []byte) *fixed, c *wire.Connection
 	path, query, _ := bytes.Cut(p.Target, []byte{'?'})
 	if last := len(path) - 1; last > 0 && path[last] == '/' {
 		path = path[:last]
-	}
-	if bytes.Contains(query, schemeEnd) {
-		return false, nil
 	}
 	f := lookup(path)
 	if f != nil && len(f.head)+len(f.body) > cap(p.Bytes) {

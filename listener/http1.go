@@ -1,10 +1,12 @@
 package listener
 
 import (
+	"bufio"
 	"errors"
-	"fmt"
+	"io"
 	"log/slog"
 	"net"
+	"sync"
 	"syscall"
 	"time"
 
@@ -12,115 +14,184 @@ import (
 
 	"mockserver/internal/wording"
 	"mockserver/listener/reply"
-	"mockserver/listener/traffic"
 	"mockserver/listener/wire"
 	"mockserver/matcher"
 )
 
-// HTTP/1.1 as fasthttp reads and writes it: a request becomes a call, and the reply of the call
-// becomes a fasthttp response. Nothing else uses fasthttp's contexts.
+// HTTP/1.1, other than plain requests: fasthttp reads a request, which becomes a call, and writes a
+// response, which is made from the reply of the call.
 
-// serveHTTP serves a connection with buffers of the size that it needs.
-func (s *Server) serveHTTP(conn net.Conn) error {
-	if c, ok := conn.(*wire.Connection); ok && c.IsLarge() {
-		return s.large.ServeConn(conn)
-	}
-	return s.http.ServeConn(conn)
+// exchange is one request of a connection and its response.
+type exchange struct {
+	request  fasthttp.Request
+	response fasthttp.Response
+	conn     *wire.Connection // nil in tests
+	last     bool             // the connection closes after the response
 }
 
-func (s *Server) newHTTP(readBuffer int) *fasthttp.Server {
-	return &fasthttp.Server{
-		Handler:                      s.handle,
-		ErrorHandler:                 s.malformed,
-		ExpectHandler:                s.expect,
-		NoDefaultServerHeader:        true,
-		NoDefaultContentType:         true,
-		MaxRequestBodySize:           s.opts.MaxBody,
-		ReadBufferSize:               readBuffer,
-		DisablePreParseMultipartForm: true,
-		SecureErrorLogMessage:        true,
-		Logger:                       connectionLog{s.log},
+// exchanges holds unused exchanges. fasthttp resets some of the options below with the rest.
+var exchanges = sync.Pool{New: func() any {
+	x := &exchange{}
+	x.request.KeepBodyBuffer, x.response.KeepBodyBuffer = true, true
+	return x
+}}
+
+func newExchange(conn *wire.Connection) *exchange {
+	x := exchanges.Get().(*exchange)
+	x.response.Header.SetNoDefaultContentType(true)
+	x.conn = conn
+	return x
+}
+
+// free returns an exchange to the pool. What its call has used becomes invalid.
+func (x *exchange) free() {
+	x.request.ReleaseBody(keptBody)
+	x.request.Reset()
+	x.response.Reset()
+	x.conn, x.last = nil, false
+	exchanges.Put(x)
+}
+
+// serveHTTP serves the requests of a connection until it ends, leaves HTTP/1.1, or is parked.
+func (s *Server) serveHTTP(conn *wire.Connection) error {
+	in := conn.Input()
+	for first := true; ; first = false {
+		_, err := in.Peek(1) // writes the responses so far, and answers plain requests
+		var broken *wire.ProtocolError
+		switch {
+		case err == nil:
+		case err == io.EOF:
+			return nil // it ended between two requests
+		case !first && !errors.As(err, &broken):
+			return err
+		default:
+			return s.malformed(newExchange(conn), err)
+		}
+		if last, err := s.serveNext(conn, in); last || err != nil {
+			return err
+		}
 	}
 }
 
-// handle serves a request that fasthttp has read.
-func (s *Server) handle(ctx *fasthttp.RequestCtx) {
-	c := receive(ctx)
+// serveNext serves the request that has begun, and reports whether it was the last one.
+func (s *Server) serveNext(conn *wire.Connection, in *bufio.Reader) (last bool, err error) {
+	x := newExchange(conn)
+	if err = x.read(in, s.opts.MaxBody); err != nil {
+		return true, s.malformed(x, err)
+	}
+	err = s.handler(x)
+	last = x.last
+	x.free()
+	return last, err
+}
+
+// read reads a request. A client that asks before it sends a body may continue unless the body is
+// too large for any endpoint.
+func (x *exchange) read(in *bufio.Reader, maxBody int) error {
+	if err := x.request.Header.Read(in); err != nil {
+		return err
+	}
+	if x.request.MayContinue() {
+		if x.request.Header.ContentLength() > maxBody {
+			return fasthttp.ErrBodyTooLarge
+		}
+		_, _ = x.conn.Output().WriteString("HTTP/1.1 100 Continue\r\n\r\n") // an error is returned again by Flush
+		if x.conn.Flush() != nil {
+			return net.ErrClosed // the client is gone
+		}
+	}
+	return x.request.ContinueReadBody(in, maxBody, false)
+}
+
+// handle serves a request and writes its response. The error ends the connection.
+func (s *Server) handle(x *exchange) (err error) {
+	c := receive(x)
 	s.serve(c)
-	sent := c.reply.Passed != nil && s.sendPassed(c, ctx) // its head says whether the connection closes
-	if !sent {
-		c.encode(ctx)
-	}
-	ctx.Request.ReleaseBody(keptBody)
-	if !sent && (s.stopping.Load() || c.isOld()) && c.reply.Status != fasthttp.StatusSwitchingProtocols {
-		ctx.SetConnectionClose()
+	p := &c.reply
+	x.last = x.request.Header.ConnectionClose() || (s.stopping.Load() || c.isOld()) && p.Status != fasthttp.StatusSwitchingProtocols
+	switch {
+	case p.Passed != nil && c.fault == nil:
+		err = s.sendPassed(c, x)
+	case c.isStreamed():
+		err = c.sendSpoilt(x)
+	default:
+		encode(p, &x.response)
+		if p.Passed != nil { // the reply to a HEAD request
+			x.response.Header.SetContentLength(int(p.Passed.Length)) // negative for a chunked body
+		}
+		err = x.write()
+		if err == nil && c.fault != nil && x.conn != nil {
+			err = x.conn.Flush()
+		}
 	}
 	c.release()
+	return err
 }
 
-// receive makes a call from the request in ctx. The body of the reply is rendered into the buffer
-// of the connection, so that it is not copied.
-func receive(ctx *fasthttp.RequestCtx) *call {
-	if c := begunCall(ctx); c != nil {
-		c.reply.Room = ctx.Response.SwapBody(nil)
+// write writes the response to the buffer of the connection, and flushes it after the last one.
+func (x *exchange) write() error {
+	h := &x.response.Header
+	if x.last {
+		h.SetConnectionClose()
+	} else if !x.request.Header.IsHTTP11() {
+		h.Set(fasthttp.HeaderConnection, "keep-alive")
+	}
+	x.response.SkipBody = x.response.SkipBody || x.request.Header.IsHead()
+	if x.conn == nil {
+		return nil
+	}
+	err := x.response.Write(x.conn.Output())
+	if err == nil && x.last {
+		err = x.conn.Flush()
+	}
+	return err
+}
+
+// sendSpoilt sends a reply whose body a fault sends in pieces, or only in part.
+func (c *call) sendSpoilt(x *exchange) error {
+	if c.held != nil {
+		defer func() { c.held.Leave(time.Now()) }()
+	}
+	body := c.reply.Body
+	encode(&c.reply, &x.response)
+	x.response.SkipBody = true
+	err := x.write()
+	if err == nil {
+		err = x.conn.Flush()
+	}
+	switch {
+	case err != nil:
+		return err
+	case c.fault.Kind == wire.Slow:
+		return x.conn.WriteSlowly(body, c.fault.Pace)
+	}
+	return x.conn.WriteHalf(body)
+}
+
+// receive makes a call from a request. The body of the reply is rendered into the buffer of the
+// exchange, so that it is not copied.
+func receive(x *exchange) *call {
+	room := x.response.SwapBody(nil)
+	if x.conn != nil && x.conn.Begun != nil { // answerDirectly has left it to the general way
+		c := x.conn.Begun.(*call)
+		x.conn.Begun, c.reply.Room = nil, room
 		return c
 	}
 	c := calls.Get().(*call)
-	h, in := &ctx.Request.Header, &c.In
+	h, in := &x.request.Header, &c.In
 	in.Method, in.Target, in.Host, in.Header = h.Method(), h.RequestURI(), h.Host(), h.RawHeaders()
-	in.Body, in.Remote, in.Time = ctx.Request.Body(), ctx.RemoteAddr(), ctx.Time()
+	in.Time = time.Now()
+	if body := x.request.Body(); len(body) > 0 {
+		in.Body = body
+	}
 	if !h.IsHTTP11() {
 		in.Protocol = matcher.HTTP10
 	}
-	if conn, ok := ctx.Conn().(*wire.Connection); ok {
-		c.peer, in.Peer, in.TLS = conn, conn, conn.TLS
+	if x.conn != nil {
+		c.peer, in.Remote, in.Peer, in.TLS = x.conn, x.conn.RemoteAddr(), x.conn, x.conn.TLS
 	}
-	c.reply.Room = ctx.Response.SwapBody(nil)
+	c.reply.Room = room
 	return c
-}
-
-// begunCall returns the call of a request that answerDirectly has left to fasthttp; nil for any
-// other request.
-func begunCall(ctx *fasthttp.RequestCtx) *call {
-	conn, ok := ctx.Conn().(*wire.Connection)
-	if !ok || conn.Begun == nil {
-		return nil
-	}
-	c := conn.Begun.(*call)
-	conn.Begun = nil
-	return c
-}
-
-// encode copies the reply into fasthttp's response.
-func (c *call) encode(ctx *fasthttp.RequestCtx) {
-	if !c.isStreamed() {
-		encode(&c.reply, &ctx.Response)
-		c.streamPassed(ctx)
-		return
-	}
-	conn, _ := c.peer.(*wire.Connection)
-	body := &heldBody{wire.SpoiltBody{Body: c.reply.Body, Conn: conn}, c.held} // with its buffer
-	if c.fault.Kind == wire.Slow {
-		body.Pace = c.fault.Pace
-	}
-	c.reply.Body, c.reply.Room = nil, nil
-	encode(&c.reply, &ctx.Response)
-	ctx.Response.ImmediateHeaderFlush = true
-	ctx.Response.SetBodyStream(body, len(body.Body))
-}
-
-// heldBody is a spoilt body, with the place that its request holds until the body is sent.
-type heldBody struct {
-	wire.SpoiltBody
-	held *traffic.Capacity // nil for none
-}
-
-// Close frees the place. fasthttp calls it when the response has been sent or cannot be sent.
-func (b *heldBody) Close() error {
-	if b.held != nil {
-		b.held.Leave(time.Now())
-	}
-	return nil
 }
 
 // encode copies a reply into fasthttp's response. It does not keep the buffer of a large body,
@@ -146,52 +217,44 @@ func encode(p *reply.Reply, resp *fasthttp.Response) {
 	resp.SetBodyRaw(p.Body)
 }
 
-// receiveBroken makes a call from input that did not become a request. If the headers could not be
-// parsed, nothing is known about the request.
-func receiveBroken(ctx *fasthttp.RequestCtx) *call {
-	ctx.Request.ReleaseBody(keptBody)
-	c := receive(ctx)
-	c.In.Time = time.Now() // ctx has the time of the previous request
-	if h := &ctx.Request.Header; len(h.RawHeaders()) == 0 && len(h.Host()) == 0 {
+// malformed answers input that never became a request, and returns why. The connection ends
+// afterwards. A client that has sent nothing, has left, or sent its headers too slowly gets no
+// response.
+func (s *Server) malformed(x *exchange, err error) error {
+	c := receive(x)
+	if h := &x.request.Header; len(h.RawHeaders()) == 0 && len(h.Host()) == 0 { // nothing is known about the request
 		c.In.Method, c.In.Target = nil, nil
 	}
-	return c
+	if failure, why := s.failureOf(x.conn, x.conn.Cause(err)); why != "" {
+		s.refuse(c, failure, why)
+		encode(&c.reply, &x.response)
+		x.last = true
+		_ = x.write() // the client may be gone, and the connection ends anyway
+	}
+	c.release()
+	x.free()
+	return err
 }
 
-// malformed answers input that never became a request. The connection is closed afterwards. A
-// client that has sent nothing, has left, or sent its headers too slowly gets no response.
-func (s *Server) malformed(ctx *fasthttp.RequestCtx, err error) {
-	var small *fasthttp.ErrSmallBuffer
+// failureOf returns how input that ended with err is answered, and what the message says; "" if it
+// is not answered.
+func (s *Server) failureOf(conn *wire.Connection, err error) (f reply.Failure, why string) {
 	var timeout net.Error
 	var broken *wire.ProtocolError
-	c := receiveBroken(ctx)
-	defer c.release()
-	conn, _ := c.peer.(*wire.Connection)
-	if conn != nil {
-		err = conn.Cause(err)
-	}
 	switch {
 	case errors.As(err, &broken):
-		s.refuse(c, violations[broken.Status], broken.What)
-	case conn != nil && !conn.HasSpoken(), errors.Is(err, net.ErrClosed), errors.Is(wire.Portable(err), syscall.ECONNRESET):
-		_ = ctx.Conn().Close() // there was no request, or the client is gone
-		return
-	case errors.As(err, &small):
-		s.refuse(c, reply.HeadersTooLarge, wire.LargeHead)
+		return violations[broken.Status], broken.What
+	case !conn.HasSpoken(), errors.Is(err, net.ErrClosed), errors.Is(wire.Portable(err), syscall.ECONNRESET):
+		return f, "" // there was no request, or the client is gone
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		s.refuse(c, reply.PayloadTooLarge, "the request body is larger than "+wording.Size(s.opts.MaxBody))
-	case errors.Is(err, fasthttp.ErrorInvalidURI):
-		s.refuse(c, reply.BadRequest, "the request target is malformed")
+		return reply.PayloadTooLarge, "the request body is larger than " + wording.Size(s.opts.MaxBody)
 	case errors.As(err, &timeout) && timeout.Timeout():
-		if conn == nil || !conn.IsInBody() {
-			_ = ctx.Conn().Close() // nothing is left to say; an error from Close does not matter
-			return
+		if !conn.IsInBody() {
+			return f, ""
 		}
-		s.refuse(c, reply.RequestTimeout, conn.Lateness())
-	default:
-		s.refuse(c, reply.BadRequest, wording.Bounded(err.Error()))
+		return reply.RequestTimeout, conn.Lateness()
 	}
-	c.encode(ctx)
+	return reply.BadRequest, wording.Bounded(err.Error())
 }
 
 // violations maps the status of a protocol error, or of a refused body, to the failure to send.
@@ -215,23 +278,4 @@ func (s *Server) refuse(c *call, f reply.Failure, message string) {
 	if s.opts.AccessLog {
 		s.logAccess(c, slog.String("code", f.Code))
 	}
-}
-
-// expect answers a client that asks before sending a body. The client may continue unless the body
-// is too large for any endpoint.
-func (s *Server) expect(ctx *fasthttp.RequestCtx) int {
-	if ctx.Request.Header.ContentLength() <= s.opts.MaxBody {
-		return fasthttp.StatusContinue
-	}
-	s.malformed(ctx, fasthttp.ErrBodyTooLarge)
-	return reply.PayloadTooLarge.Status
-}
-
-// connectionLog logs what fasthttp reports about single connections at debug level. Important
-// events have a response and a log line of their own.
-type connectionLog struct{ log *slog.Logger }
-
-// Printf implements fasthttp.Logger.
-func (c connectionLog) Printf(format string, args ...any) {
-	c.log.Debug("connection", "detail", fmt.Sprintf(format, args...))
 }

@@ -142,7 +142,7 @@ func (s streams) send(c *call, st *h2.Stream, a *answer) {
 func (s streams) sendPieces(c *call, st *h2.Stream, block []byte) {
 	piece := wire.NewPiece()
 	defer piece.Free()
-	defer func() { _ = c.passing.Close() }() // never fails
+	defer c.passing.Close()
 	st.Begin(block)
 	for left := st.Write(c.reply.Body); !left; {
 		n, err := c.passing.ReadWatching(piece.Room(), st)

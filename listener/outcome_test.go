@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"mockserver/config"
 	"mockserver/matcher"
 )
@@ -18,16 +16,16 @@ import (
 // status if there is no body.
 func answersOf(t *testing.T, s *Server, n int, uri string) []string {
 	t.Helper()
-	var ctx fasthttp.RequestCtx
-	ctx.Request.Header.SetMethod("GET")
-	ctx.Request.Header.SetHost("mock.test")
-	ctx.Request.SetRequestURI(uri)
+	var ctx exchange
+	ctx.request.Header.SetMethod("GET")
+	ctx.request.Header.SetHost("mock.test")
+	ctx.request.SetRequestURI(uri)
 	got := make([]string, n)
 	for i := range got {
-		ctx.Response.Reset()
-		s.handle(&ctx)
-		if got[i] = string(ctx.Response.Body()); got[i] == "" {
-			got[i] = fmt.Sprint(ctx.Response.StatusCode())
+		ctx.response.Reset()
+		_ = s.handle(&ctx)
+		if got[i] = string(ctx.response.Body()); got[i] == "" {
+			got[i] = fmt.Sprint(ctx.response.StatusCode())
 		}
 	}
 	return got

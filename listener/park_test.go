@@ -10,8 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"mockserver/listener/wire"
 )
 
@@ -39,12 +37,12 @@ func TestPark_IsServedAgain(t *testing.T) {
 				t.Errorf("cut at %d: got %q, %v", cut, b, err)
 			}
 			synctest.Wait()
-			if n := s.http.GetOpenConnectionsCount() + 1; n != 1 { // fasthttp counts one connection too few: it assumes a listener, and there is none
-				t.Errorf("cut at %d: fasthttp serves %d connections after an answer, want 1", cut, n)
+			if n := c.small.Load(); n != 1 {
+				t.Errorf("cut at %d: the connection has %d buffers after an answer, want 1", cut, n)
 			}
 			<-time.After(time.Minute)
-			if n := s.http.GetOpenConnectionsCount() + 1; n != 0 {
-				t.Errorf("cut at %d: fasthttp still serves %d connections", cut, n)
+			if n := c.small.Load(); n != 0 {
+				t.Errorf("cut at %d: the connection still has %d buffers", cut, n)
 			}
 		}
 	})
@@ -111,17 +109,17 @@ func hasBuffers(t *testing.T, s *Server, request, want string, piece int, isLarg
 			}
 		}
 		synctest.Wait()
-		small, large := s.http.GetOpenConnectionsCount()+1, s.large.GetOpenConnectionsCount()+1 // fasthttp counts one connection too few: it assumes a listener, and there is none
+		small, large := c.small.Load(), c.large.Load()
 		if small+large != 1 || turn > 0 && (large == 1) != isLarge {
 			t.Errorf("turn %d: %d small and %d large buffers", turn, small, large)
 		}
 	}
 	<-time.After(time.Minute)
-	if n := s.http.GetOpenConnectionsCount() + s.large.GetOpenConnectionsCount() + 2; n != 0 {
+	if n := c.small.Load() + c.large.Load(); n != 0 {
 		t.Error("the connection has a buffer while it is parked")
 	}
 	go func() { _, _ = io.WriteString(c, send("POST", "/echo?q=6", "")) }() // an error shows in the answer
-	if _, err := http.ReadResponse(in, nil); err != nil || s.http.GetOpenConnectionsCount()+1 != 1 {
+	if _, err := http.ReadResponse(in, nil); err != nil || c.small.Load() != 1 {
 		t.Errorf("the connection has a large buffer after it was parked, %v", err)
 	}
 }
@@ -186,10 +184,10 @@ func TestPark_InTime(t *testing.T) {
 				<-time.After(time.Second)
 			}
 			<-time.After(parkTime - 2*time.Second)
-			early := s.http.GetOpenConnectionsCount() + 1
+			early := c.small.Load()
 			<-time.After(parkTime + 2*time.Second + clockTick)
-			if late := s.http.GetOpenConnectionsCount() + 1; early != 1 || late != 0 {
-				t.Errorf("%s: fasthttp serves %d connections before the time to be parked, and %d after it", name, early, late)
+			if late := c.small.Load(); early != 1 || late != 0 {
+				t.Errorf("%s: the connection has %d buffers before the time to be parked, and %d after it", name, early, late)
 			}
 		})
 	}
@@ -202,15 +200,12 @@ func TestPark_TheEndWaitsForItsAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := talk(t, s)
 		defer c.Close()
-		serve := s.http.Handler
-		defer func() { s.http.Handler = serve }()
 		requests := 0
-		s.http.Handler = func(ctx *fasthttp.RequestCtx) {
+		intercept(s, func(*exchange) {
 			if requests++; requests == 2 {
 				c.from.Hurry()
 			}
-			serve(ctx)
-		}
+		})
 		in := bufio.NewReader(c)
 		for range 2 {
 			go func() { _, _ = io.WriteString(c, "GET /static HTTP/1.1\r\nHost: a\r\n\r\n") }() // the answer shows an error

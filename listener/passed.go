@@ -8,52 +8,40 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/fetcher/upstream"
-	"mockserver/listener/recording"
 	"mockserver/listener/wire"
 	"mockserver/matcher"
 )
 
 // Upstream answers are written here instead of by fasthttp, which would change their Date and the
-// order of their headers, and would not pass on a body as it arrives. fasthttp, which runs the
-// connection, writes an empty response, which is discarded.
+// order of their headers, and would not pass on a body as it arrives.
 
 // wholeRoom is the size in bytes of the largest body that is copied and written with its head.
 const wholeRoom = 16 << 10
 
-// sendPassed writes the answer of an upstream, and reports whether it could be written here.
-func (s *Server) sendPassed(c *call, ctx *fasthttp.RequestCtx) bool {
-	conn, ok := ctx.Conn().(*wire.Connection)
-	if !ok || !conn.IsAlone() || c.fault != nil {
-		return false
-	}
+// sendPassed writes the answer of an upstream. The error ends the connection.
+func (s *Server) sendPassed(c *call, x *exchange) error {
 	p := &c.reply
 	bodiless := c.isHead() || p.Status == fasthttp.StatusNoContent || p.Status == fasthttp.StatusNotModified
-	last := ctx.Request.Header.ConnectionClose() || s.stopping.Load() || c.isOld()
 	coded := p.Passed.Length < 0 && !bodiless && c.In.Protocol != matcher.HTTP10
 	if p.Passed.Length < 0 && !bodiless && c.In.Protocol == matcher.HTTP10 {
-		last = true // the body ends when the connection does
+		x.last = true // the body ends when the connection does
 	}
 	connection := ""
 	switch {
-	case last:
+	case x.last:
 		connection = "close"
 	case c.In.Protocol == matcher.HTTP10:
 		connection = "keep-alive"
 	}
-	head := p.AppendPassedHead(c.passing.Scratch(), conn.Date(), coded, connection)
+	head := p.AppendPassedHead(c.passing.Scratch(), x.conn.Date(), coded, connection)
 	body := p.Body
 	if bodiless {
 		body = nil
 	}
-	err := s.writePassed(c, conn, head, body, coded, bodiless)
-	if err != nil {
-		last = true
+	if err := x.conn.Flush(); err != nil {
+		return err
 	}
-	if last {
-		ctx.SetConnectionClose()
-	}
-	conn.Answered(err)
-	return true
+	return s.writePassed(c, x.conn, head, body, coded, bodiless)
 }
 
 // writePassed writes the head and the body.
@@ -73,7 +61,7 @@ func (s *Server) writePassed(c *call, conn *wire.Connection, head, body []byte, 
 		return err
 	}
 	err := streamPassed(conn, &c.passing, body, coded)
-	_ = c.passing.Close() // never fails
+	c.passing.Close()
 	var broken *brokenError
 	if errors.As(err, &broken) {
 		conn.Reset()
@@ -123,45 +111,4 @@ func (s *Server) tellBroken(c *call, err error) {
 	if suppressed, ok := s.brokenLimiter.Pass(c.In.Time); ok {
 		s.log.Warn("upstream broke off", "endpoint", c.trace.Endpoint, "error", err.Error(), slog.Int("suppressed", suppressed))
 	}
-}
-
-// streamPassed makes fasthttp send the rest of an upstream's answer, if the connection is not a
-// wire.Connection or the answer must follow other responses.
-func (c *call) streamPassed(ctx *fasthttp.RequestCtx) {
-	p := c.reply.Passed
-	switch {
-	case p == nil:
-		return
-	case c.isHead():
-		ctx.Response.Header.SetContentLength(int(p.Length)) // negative for a chunked body
-		return
-	case p.Whole:
-		return
-	}
-	rest := &laterPassing{c.passing, c.reply.Body}
-	c.passing = passing{}
-	ctx.Response.SetBodyStream(rest, int(rest.Length))
-}
-
-// laterPassing is an answer that is written after its call has been released.
-type laterPassing struct {
-	passing
-	begin []byte
-}
-
-// Read reads the beginning, and then the rest.
-func (l *laterPassing) Read(b []byte) (int, error) {
-	if len(l.begin) > 0 {
-		n := copy(b, l.begin)
-		l.begin = l.begin[n:]
-		return n, nil
-	}
-	return l.passing.Read(b)
-}
-
-// Close ends the exchange.
-func (l *laterPassing) Close() error {
-	l.taping.End(l.Exchange, recording.CodeLeft, l.Status)
-	l.Free()
-	return nil
 }

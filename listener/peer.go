@@ -26,8 +26,6 @@ type peer interface {
 	// Chooses reports whether the request may have a header that selects a response of an
 	// operation: Prefer, or a selective Accept.
 	Chooses() (prefers, accepts bool)
-	// IsAlone reports whether a fault in the response affects no other response.
-	IsAlone() bool
 	// Spoil applies a fault to the response when it is written.
 	Spoil(fault string)
 	// AfterWrite sets f to be called once the response has been written or has failed.

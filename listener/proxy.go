@@ -168,37 +168,21 @@ func (s *Server) pass(a *answer, c *call) bool {
 		c.reply.ContentType = a.contentType
 	}
 	if !c.whole || c.isHead() {
-		x.passed = reply.Passed{Reason: reply.Text(x.Reason), Length: x.Length, Whole: x.Whole, Rest: x}
+		x.passed = reply.Passed{Reason: reply.Text(x.Reason), Length: x.Length, Whole: x.Whole}
 		c.reply.Passed = &x.passed
 	}
 	return true
 }
 
-// Read reads the rest of the upstream's response.
-func (x *passing) Read(b []byte) (int, error) {
-	n, err := x.Exchange.Read(b)
-	return x.taped(b, n, err)
-}
-
-// ReadWatching is like Read, but returns upstream.ErrLeft as soon as the client leaves.
+// ReadWatching reads the rest of the upstream's response. It returns upstream.ErrLeft as soon as the
+// client leaves.
 func (x *passing) ReadWatching(b []byte, w upstream.Waiter) (int, error) {
 	n, err := x.Exchange.ReadWatching(b, w)
 	if err == upstream.ErrLeft {
 		x.taping.End(x.Exchange, recording.CodeLeft, record.StatusLeft)
 	}
-	return x.taped(b, n, err)
-}
-
-// taped records the result of a read and returns it.
-func (x *passing) taped(b []byte, n int, err error) (int, error) {
 	x.taping.More(x.Exchange, b[:n], err == io.EOF, err != nil && err != io.EOF)
 	return n, err
-}
-
-// Close ends the exchange.
-func (x *passing) Close() error {
-	x.Exchange.Close()
-	return nil
 }
 
 // sets reports whether the answer itself declares the header with the given name.

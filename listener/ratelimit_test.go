@@ -10,31 +10,37 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"mockserver/config"
 	"mockserver/config/policy"
 	"mockserver/listener/traffic"
+	"mockserver/listener/wire"
 )
 
 // asking returns a request to a path from an address, with headers given as "Name: value".
-func asking(path, from string, headers ...string) *fasthttp.RequestCtx {
-	var req fasthttp.Request
-	req.SetRequestURI(path)
-	req.Header.SetHost("mock.test")
+func asking(path, from string, headers ...string) *exchange {
+	client := &located{address: net.TCPAddrFromAddrPort(netip.MustParseAddrPort(from))}
+	x := &exchange{conn: wire.New(nil, nil).Adopt(client)}
+	x.request.SetRequestURI(path)
+	x.request.Header.SetHost("mock.test")
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")
-		req.Header.Add(name, value)
+		x.request.Header.Add(name, value)
 	}
-	ctx := new(fasthttp.RequestCtx)
-	ctx.Init(&req, net.TCPAddrFromAddrPort(netip.MustParseAddrPort(from)), nil)
-	return asReceived(ctx)
+	return asReceived(x)
 }
 
+// located is the connection of a client with an address.
+type located struct {
+	scripted
+	address net.Addr
+}
+
+func (l *located) RemoteAddr() net.Addr { return l.address }
+
 // serveAt serves a request, and returns the status of the answer.
-func serveAt(s *Server, ctx *fasthttp.RequestCtx) (status int) {
-	s.handle(ctx)
-	return ctx.Response.StatusCode()
+func serveAt(s *Server, ctx *exchange) (status int) {
+	_ = s.handle(ctx)
+	return ctx.response.StatusCode()
 }
 
 func limited(by string) string {
@@ -44,7 +50,7 @@ func limited(by string) string {
 // Requests with the same key count as one client; requests with different keys do not.
 func TestLimiter_Keys(t *testing.T) {
 	const a, b = "192.0.2.1:1000", "192.0.2.2:1000"
-	type request = *fasthttp.RequestCtx
+	type request = *exchange
 	for _, c := range []struct {
 		name, by   string
 		forwarded  bool
@@ -113,7 +119,7 @@ func TestLimiter_Headers(t *testing.T) {
 		before := time.Now().Unix()
 		status := serveAt(s, ctx)
 		got := map[string][]string{}
-		for name, value := range ctx.Response.Header.All() {
+		for name, value := range ctx.response.Header.All() {
 			got[strings.ToLower(string(name))] = append(got[strings.ToLower(string(name))], string(value))
 		}
 		limit, remaining := strings.Join(got["x-ratelimit-limit"], "|"), strings.Join(got["x-ratelimit-remaining"], "|")
@@ -128,14 +134,14 @@ func TestLimiter_Headers(t *testing.T) {
 		}
 		if c.status == 429 {
 			wait, err := strconv.Atoi(strings.Join(got["retry-after"], "|"))
-			if err != nil || wait < 1 || wait > 60 || !strings.Contains(string(ctx.Response.Body()), `"error":"Rate limit exceeded","code":"rate_limited"`) {
-				t.Errorf("got Retry-After %v, %s", got["retry-after"], ctx.Response.Body())
+			if err != nil || wait < 1 || wait > 60 || !strings.Contains(string(ctx.response.Body()), `"error":"Rate limit exceeded","code":"rate_limited"`) {
+				t.Errorf("got Retry-After %v, %s", got["retry-after"], ctx.response.Body())
 			}
 		}
 	}
 	ctx := asking("/own", "192.0.2.1:1")
 	serveAt(s, ctx)
-	if got := ctx.Response.Header.String(); strings.Count(strings.ToLower(got), "x-ratelimit-reset") != 1 || !strings.Contains(got, "X-RateLimit-Remaining: 1\r\n") {
+	if got := ctx.response.Header.String(); strings.Count(strings.ToLower(got), "x-ratelimit-reset") != 1 || !strings.Contains(got, "X-RateLimit-Remaining: 1\r\n") {
 		t.Errorf("got %s", got)
 	}
 }
@@ -149,7 +155,7 @@ func TestLimiter_WhatCounts(t *testing.T) {
 		status int
 	}{{"OPTIONS", 200}, {"POST", 405}, {"HEAD", 200}, {"OPTIONS", 200}, {"GET", 200}, {"GET", 429}, {"HEAD", 429}, {"OPTIONS", 200}} {
 		ctx := asking("/x", "192.0.2.1:1")
-		ctx.Request.Header.SetMethod(c.method)
+		ctx.request.Header.SetMethod(c.method)
 		if got := serveAt(s, ctx); got != c.status {
 			t.Errorf("request %d, %s: got %d, want %d", i, c.method, got, c.status)
 		}

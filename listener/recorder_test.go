@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"mockserver/config"
 	"mockserver/fetcher"
 	"mockserver/listener/record"
@@ -40,15 +38,13 @@ func TestRecord_Panics(t *testing.T) {
 	s := recordingServer(t, "- endpoint: {path: /a, response: {external-body: {provider: json, path: \"/nowhere/{{query-params.q}}\"}}}\n- endpoint: {path: /b, response: {}}", 0)
 	s.snapshot.Load().answers[0].source = &fetcher.Source{} // it has no loader: asking it for a body panics
 	for _, path := range []string{"/a?q=1", "/b"} {
-		var ctx fasthttp.RequestCtx
-		ctx.Init(&fasthttp.Request{}, nil, nil)
-		ctx.Request.SetRequestURI(path)
-		s.handle(&ctx)
+		var ctx exchange
+		ctx.request.SetRequestURI(path)
+		_ = s.handle(&ctx)
 	}
 	s.snapshot.Store(&snapshot{}) // there is no table, so the endpoint is not known
-	var ctx fasthttp.RequestCtx
-	ctx.Init(&fasthttp.Request{}, nil, nil)
-	s.handle(&ctx)
+	var ctx exchange
+	_ = s.handle(&ctx)
 	counts := s.recorder.Counts()
 	a, b, unmatched := counts.Endpoints[0], counts.Endpoints[1], counts.Unmatched
 	if a.Statuses[500] != 1 || a.Requests != 1 || b.Statuses[200] != 1 || unmatched.Statuses[500] != 1 {
@@ -72,10 +68,9 @@ func TestCounts_InjectedIsWhatIsDeclared(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 40_000 { // without a connection, no request actually waits
-		var ctx fasthttp.RequestCtx
-		ctx.Init(&fasthttp.Request{}, nil, nil)
-		ctx.Request.SetRequestURI("/a")
-		s.handle(&ctx)
+		var ctx exchange
+		ctx.request.SetRequestURI("/a")
+		_ = s.handle(&ctx)
 	}
 	c := s.recorder.Counts().Endpoints[0]
 	for q, want := range map[float64]time.Duration{0.5: 20 * time.Millisecond, 0.9: 45 * time.Millisecond} {
@@ -92,10 +87,9 @@ func TestCounts_InjectedIsWhatIsDeclared(t *testing.T) {
 func TestMisses_AreBounded(t *testing.T) {
 	s := recordingServer(t, "- endpoint: {path: /users/:id, response: {}}", 0)
 	ask := func(path string) {
-		var ctx fasthttp.RequestCtx
-		ctx.Init(&fasthttp.Request{}, nil, nil)
-		ctx.Request.SetRequestURI(path)
-		s.handle(&ctx)
+		var ctx exchange
+		ctx.request.SetRequestURI(path)
+		_ = s.handle(&ctx)
 	}
 	var before, after runtime.MemStats
 	runtime.GC()

@@ -26,7 +26,7 @@ func BenchmarkRecord(b *testing.B) {
 				conns.Plain = c.s.answerPlain(c.s.fixed)
 				client := &repeating{request: way.request, left: b.N, body: way.body}
 				b.ReportAllocs()
-				_ = c.s.http.ServeConn(conns.Adopt(client)) // the answers are counted
+				_ = serveOne(c.s, conns.Adopt(client)) // the answers are counted
 				if client.answered != b.N {
 					b.Errorf("%d answers with the body %s to %d requests", client.answered, way.body, b.N)
 				}

@@ -11,17 +11,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/valyala/fasthttp"
-
 	"mockserver/config"
 	"mockserver/config/syntax"
+	"mockserver/listener/wire"
 )
 
 // asReceived puts the request of ctx into the form that it has after being read from a connection.
-func asReceived(ctx *fasthttp.RequestCtx) *fasthttp.RequestCtx {
+func asReceived(ctx *exchange) *exchange {
 	var sent bytes.Buffer
 	w := bufio.NewWriter(&sent)
-	err := errors.Join(ctx.Request.Write(w), w.Flush(), ctx.Request.Read(bufio.NewReaderSize(&sent, 1<<20)))
+	err := errors.Join(ctx.request.Write(w), w.Flush(), ctx.request.Read(bufio.NewReaderSize(&sent, 1<<20)))
 	if err != nil {
 		panic(fmt.Sprintf("the test's own request is invalid: %v", err))
 	}
@@ -34,12 +33,11 @@ func TestServe_Panic(t *testing.T) {
 	s := newServer(Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
 	defer s.compiler.loader.Close(context.Background())
 	s.snapshot.Store(&snapshot{}) // no table: the first stage panics
-	var ctx fasthttp.RequestCtx
-	ctx.Init(&fasthttp.Request{}, nil, nil)
-	s.handle(&ctx)
+	var ctx exchange
+	_ = s.handle(&ctx)
 	var body struct{ Code string }
-	if err := json.Unmarshal(ctx.Response.Body(), &body); err != nil || ctx.Response.StatusCode() != 500 || body.Code != "internal" {
-		t.Errorf("got %d %s", ctx.Response.StatusCode(), ctx.Response.Body())
+	if err := json.Unmarshal(ctx.response.Body(), &body); err != nil || ctx.response.StatusCode() != 500 || body.Code != "internal" {
+		t.Errorf("got %d %s", ctx.response.StatusCode(), ctx.response.Body())
 	}
 	if got := logged.String(); !strings.Contains(got, "stack=") || !strings.Contains(got, "serve.go") {
 		t.Errorf("the log has no stack: %s", got)
@@ -47,9 +45,8 @@ func TestServe_Panic(t *testing.T) {
 	if err := s.Apply(config.Parse("m.yml", []byte("- endpoint: {path: /, response: {body: ok}}"))); err != nil {
 		t.Fatal(err)
 	}
-	ctx.Init(&fasthttp.Request{}, nil, nil)
-	s.handle(&ctx)
-	if got := string(ctx.Response.Body()); got != "ok" {
+	_ = s.handle(&ctx)
+	if got := string(ctx.response.Body()); got != "ok" {
 		t.Errorf("after the panic: %s, want ok", got)
 	}
 }
@@ -85,12 +82,11 @@ func TestServe_PanicsAreLoggedAtAPace(t *testing.T) {
 	defer s.compiler.loader.Close(context.Background())
 	s.snapshot.Store(&snapshot{}) // no table: the first stage panics
 	for range 5 {
-		var ctx fasthttp.RequestCtx
-		ctx.Init(&fasthttp.Request{}, nil, nil)
-		ctx.Request.Header.SetHost("a")
-		ctx.Request.SetRequestURI("//a/../b?c")
-		s.handle(&ctx)
-		if got := ctx.Response.StatusCode(); got != 500 {
+		ctx := exchange{conn: wire.New(nil, nil).Adopt(&scripted{})}
+		ctx.request.Header.SetHost("a")
+		ctx.request.SetRequestURI("//a/../b?c")
+		_ = s.handle(&ctx)
+		if got := ctx.response.StatusCode(); got != 500 {
 			t.Errorf("got %d, want 500", got)
 		}
 	}

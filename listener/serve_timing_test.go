@@ -70,7 +70,7 @@ func BenchmarkServe_Operation(b *testing.B) {
 			conns := wire.New(nil, s.log)
 			conns.Plain = s.answerPlain(s.fixed)
 			client := &repeating{request: "GET " + path + " HTTP/1.1\r\nHost: mock.test\r\nAccept: */*\r\n\r\n", left: b.N, body: body}
-			_ = s.http.ServeConn(conns.Adopt(client)) // the answers are counted
+			_ = serveOne(s, conns.Adopt(client)) // the answers are counted
 			if client.answered != b.N {
 				b.Errorf("got %d answers with the body %s to %d requests", client.answered, body, b.N)
 			}
@@ -129,17 +129,17 @@ func compare(b *testing.B, configuration, method, uri, body, want string) {
 			go func() { _ = serveOne(s, conn) }() // the answers are checked
 		}
 	}
-	b.Run("mockserver", func(b *testing.B) { exchange(b, ours, request, want) })
+	b.Run("mockserver", func(b *testing.B) { converseOver(b, ours, request, want) })
 	fixed := []byte(want)
 	bare := &fasthttp.Server{NoDefaultServerHeader: true, Handler: func(ctx *fasthttp.RequestCtx) {
 		ctx.Response.Header.SetContentType(typeJSON)
 		ctx.Response.SetBodyRaw(fixed)
 	}}
-	b.Run("bare", func(b *testing.B) { exchange(b, bare.Serve, request, want) })
+	b.Run("bare", func(b *testing.B) { converseOver(b, bare.Serve, request, want) })
 }
 
-// exchange sends the request repeatedly and checks every answer.
-func exchange(b *testing.B, serve func(net.Listener) error, request, want string) {
+// converseOver sends the request repeatedly and checks every answer.
+func converseOver(b *testing.B, serve func(net.Listener) error, request, want string) {
 	l := fasthttputil.NewInmemoryListener()
 	ended := make(chan error, 1)
 	go func() { ended <- serve(l) }()

@@ -29,8 +29,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"mockserver/config"
 	"mockserver/config/syntax"
 	"mockserver/dispatcher"
@@ -171,8 +169,7 @@ type Server struct {
 	documents []string        // log lines about the documents that are served, see logDocuments
 	applied   applied
 
-	http      *fasthttp.Server
-	large     *fasthttp.Server // with a larger buffer: see serveHTTP
+	handler   func(*exchange) error // handle, unless a test replaces it
 	http2     h2.Server
 	listener  *wire.Connections
 	probe     *probe.Probe   // nil before the server listens
@@ -315,7 +312,7 @@ func newServer(opts Options) *Server {
 	if opts.AccessLog {
 		s.dialogues.Log = s.log
 	}
-	s.http, s.large = s.newHTTP(wire.ReadBuffer), s.newHTTP(wire.MaxHeader)
+	s.handler = s.handle
 	return s
 }
 

@@ -13,8 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"mockserver/listener/sentry"
 	"mockserver/listener/wire"
 )
@@ -73,9 +71,10 @@ func TestHurry_LosesNoAnswerOfPipelinedRequests(t *testing.T) {
 	const requests = 4
 	answered := 0
 	var point *pointed
-	s.http.Handler = func(ctx *fasthttp.RequestCtx) {
+	s.handler = func(x *exchange) (err error) {
 		answered++
-		point.pass(func() { s.handle(ctx) })
+		point.pass(func() { err = s.handle(x) })
+		return err
 	}
 	most := 0
 	for n := 1; n <= requests+3; n++ { // the requests are read once, answered one after the other, written once, and then there is another read

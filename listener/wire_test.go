@@ -3,7 +3,6 @@ package listener
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -13,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/valyala/fasthttp"
+	"mockserver/listener/wire"
 )
 
 // scripted is the connection of a client that has sent everything, in pieces of a given size, and
@@ -155,11 +154,12 @@ func TestMalformed_BoundsTheMessagesOfOthers(t *testing.T) {
 		strings.Repeat("x", 199) + "é" + "yy": strings.Repeat("x", 199) + "…",
 	} {
 		s := configured(t, "[]")
-		var ctx fasthttp.RequestCtx
-		s.malformed(&ctx, errors.New(message))
-		var got struct{ Message string }
-		if err := json.Unmarshal(ctx.Response.Body(), &got); err != nil || got.Message != want || ctx.Response.StatusCode() != 400 {
-			t.Errorf("got %s (%v), want %q", ctx.Response.Body(), err, want)
+		conn := wire.New(nil, nil).Adopt(&scripted{sent: []byte("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), piece: 100})
+		if _, err := conn.Input().Peek(1); err != nil { // a client that has sent nothing gets no message
+			t.Fatal(err)
+		}
+		if _, got := s.failureOf(conn, errors.New(message)); got != want {
+			t.Errorf("got %s, want %q", got, want)
 		}
 	}
 }

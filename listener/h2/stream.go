@@ -128,10 +128,6 @@ func (s *Stream) LastRead() (at, ago time.Duration) { return 0, time.Since(s.arr
 // other than */*.
 func (s *Stream) Chooses() (prefers, accepts bool) { return s.request.prefers, s.request.accepts }
 
-// IsAlone returns true: a fault in the response affects no other response, unless it is Malformed
-// or ResetConnection, which end the connection.
-func (s *Stream) IsAlone() bool { return true }
-
 // AfterWrite sets f to be called once the response has been written, or cannot be written.
 func (s *Stream) AfterWrite(f func(written time.Time)) { s.after = f }
 

@@ -4,7 +4,6 @@
 package reply
 
 import (
-	"io"
 	"iter"
 	"strconv"
 	"strings"
@@ -34,16 +33,14 @@ type Reply struct {
 	text []byte // rendered values of fields
 }
 
-// Passed contains the additional parts of an answer from another server. The encoder of the reply
-// reads Rest until io.EOF, and closes it. Any other error means that the answer broke off, which
-// the client must be able to notice.
+// Passed contains the additional parts of an answer from another server. If Body is only its
+// beginning, the code that sends the reply reads the rest from the exchange with that server.
 type Passed struct {
 	Reason string // reason phrase of the status line
 	// Length is the length of the body or, for a reply to HEAD or with status 304, the announced
 	// length; -1 if it is unknown.
 	Length int64
-	Whole  bool          // Body is the whole body
-	Rest   io.ReadCloser // the rest of the body after Body
+	Whole  bool // Body is the whole body
 }
 
 // Refusal is the content of one of the server's own error replies.

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bufio"
 	"errors"
 	"io"
 	"net"
@@ -36,13 +37,13 @@ type Connection struct {
 	bodyBegun time.Time // when the timeout of the body began
 	bodyRead  int       // how many of its bytes were read
 	writing   progress  // of the current Write
-	parked    bool      // fasthttp does not serve it now: it waits, becomes large, or begins TLS
+	parked    bool      // it is not served now: it waits, becomes large, or begins TLS
 	served    bool      // Serve serves it
 	large     bool      // see IsLarge
 	grows     bool      // it becomes large when more arrives
 	first     [1]byte   // the byte that ended the parking
 	framing   framing
-	ready     int       // how many bytes of the last look are for fasthttp
+	ready     int       // how many bytes of the last look are to be returned
 	restAt    int       // where the rest that must be passed to take again begins
 	looked    bool      // what was last read has already been looked at: see stay
 	stay      *stay     // nil where it is not possible
@@ -74,8 +75,6 @@ type Connection struct {
 
 	pausing pausing
 
-	silent bool // what fasthttp writes is dropped: see Answered
-
 	spoils string // the fault to apply to the response when it is written; "" if none
 	struck bool   // a fault has ended the connection
 
@@ -88,6 +87,9 @@ type Connection struct {
 	kept any // see Kept
 	// Begun is what the server stored about a plain request that Plain did not answer.
 	Begun any
+
+	in  *bufio.Reader // see Input
+	out *bufio.Writer // see Output; nil before the first use
 }
 
 // part is what a connection is read for. Each part has its own timeout, which starts when the part
@@ -193,10 +195,6 @@ func (c *Connection) Chooses() (prefers, accepts bool) {
 	return c.framing.preferred, c.framing.accepted
 }
 
-// IsAlone reports whether only the response to this request is about to be written, so that a fault
-// in it affects no other response.
-func (c *Connection) IsAlone() bool { return c != nil && c.framing.single }
-
 // IsLarge reports whether the connection is read into a buffer of MaxHeader bytes instead of
 // ReadBuffer.
 func (c *Connection) IsLarge() bool { return c.large }
@@ -259,8 +257,8 @@ func (c *Connection) Refuse() { c.unread.Store(true) }
 // IsInBody reports whether the last read was for a body.
 func (c *Connection) IsInBody() bool { return c.at.kind == inBody }
 
-// Cause returns the error that ended reading: the one that Read returned, which fasthttp does not
-// always pass on, or else err.
+// Cause returns the error that ended reading: the one that Read returned, even if fasthttp has
+// wrapped it, or else err.
 func (c *Connection) Cause(err error) error {
 	switch {
 	case c.unwritten:
@@ -330,8 +328,7 @@ func (c *Connection) isIdle() bool { return c.at.kind == waiting && c.at.request
 // longest returns the maximum time that n bytes may take to get through.
 func longest(n int) time.Duration { return slowTime + time.Duration(n/slowRate)*time.Second }
 
-// errParked makes fasthttp stop serving a connection that is parked: to fasthttp the connection has
-// ended.
+// errParked ends the reading of a connection that is parked: for now, the connection has ended.
 var errParked = io.EOF
 
 // pausing is the part of the state of a connection's pauses that is shared with other goroutines.

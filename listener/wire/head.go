@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"math"
+	"slices"
 
 	"mockserver/internal/ascii"
 	"mockserver/internal/http1"
@@ -56,7 +57,8 @@ var (
 	folded     = bad("a header continues on a second line")
 	badName    = bad("a line of the headers does not begin with a name and a colon")
 	spacedName = bad("there is whitespace before the colon of a header")
-	badOptions = bad("the Connection header contains a control character")
+	badValue   = bad("the value of a header contains a control character")
+	badFields  = bad("the Trailer header names a header that cannot be a trailer")
 	noHost     = bad("there is no Host header, which HTTP/1.1 requires")
 	twoHosts   = bad("there is more than one Host header")
 	twoLengths = bad("there is more than one Content-Length header")
@@ -110,7 +112,7 @@ func (h *head) read(b []byte) (length int, err error) {
 
 // isPlain reports whether the request has the form that most clients send: HTTP/1.1, on a
 // connection that stays open, not from a page in a browser, of printable ASCII, without headers
-// that need further checks, such as Expect or Trailer; and either a GET without a body, or a POST,
+// that need more than an answer, such as Expect; and either a GET without a body, or a POST,
 // PUT, PATCH or DELETE whose body has a known length. The head must be complete, and be the one in
 // b.
 func (h *head) isPlain(b []byte) bool {
@@ -173,8 +175,7 @@ func (h *head) requestLine(line []byte) error {
 	return checkTarget(line[:space], line[space+1:begin])
 }
 
-// field parses one header. Values that are neither checked nor rewritten here are checked by
-// fasthttp.
+// field parses one header.
 func (h *head) field(line []byte) error {
 	n := 0
 	for n < len(line) && http1.Token[line[n]] {
@@ -184,7 +185,9 @@ func (h *head) field(line []byte) error {
 		return nameError(line, n)
 	}
 	if !isPrintable(line[n+1:]) {
-		h.odd = true
+		if h.odd = true; http1.HasControl(line[n+1:]) {
+			return badValue
+		}
 	}
 	switch { // by length first: most names match none of these
 	case n == len("host") && hasName(line, "host"):
@@ -198,9 +201,34 @@ func (h *head) field(line []byte) error {
 		return h.contentLength(ascii.TrimBlanks(line[n+1:]))
 	case n == len("transfer-encoding") && hasName(line, "transfer-encoding"):
 		return h.transferEncoding(ascii.TrimBlanks(line[n+1:]))
+	case n == len("trailer") && hasName(line, "trailer"):
+		return checkTrailers(line[n+1:])
 	}
 	h.note(line, n)
 	return nil
+}
+
+// checkTrailers checks the names in a Trailer header, RFC 9110 section 6.5.1. fasthttp also refuses
+// requests that announce these names.
+func checkTrailers(value []byte) error {
+	var name []byte
+	for value = ascii.TrimBlanks(value); len(value) > 0; {
+		name, value, _ = bytes.Cut(value, []byte{','})
+		name = bytes.ToLower(ascii.TrimBlanks(name))
+		if len(name) == 0 || slices.ContainsFunc(name, func(c byte) bool { return !http1.Token[c] }) || notTrailers[string(name)] ||
+			bytes.HasPrefix(name, []byte("x-forwarded")) || bytes.HasPrefix(name, []byte("x-real-ip")) {
+			return badFields
+		}
+	}
+	return nil
+}
+
+// notTrailers are the headers that frame, route or authorize a request.
+var notTrailers = map[string]bool{
+	"authorization": true, "connection": true, "content-encoding": true, "content-length": true, "content-range": true,
+	"content-type": true, "cookie": true, "expect": true, "host": true, "keep-alive": true, "location": true,
+	"max-forwards": true, "proxy-authenticate": true, "proxy-authorization": true, "proxy-connection": true, "range": true,
+	"set-cookie": true, "te": true, "trailer": true, "transfer-encoding": true, "www-authenticate": true,
 }
 
 // note records a header that may change the response.
@@ -210,8 +238,8 @@ func (h *head) note(line []byte, n int) {
 		h.accepts = h.accepts || string(ascii.TrimBlanks(line[n+1:])) != "*/*"
 	case n == len("prefer") && hasName(line, "prefer"):
 		h.odd, h.prefers = true, true // it may select another response
-	case n == len("origin") && hasName(line, "origin"), n == len("trailer") && hasName(line, "trailer"):
-		h.odd = true // Origin may lead to a CORS response; fasthttp checks the names in Trailer
+	case n == len("origin") && hasName(line, "origin"):
+		h.odd = true // it may lead to a CORS response
 	case n == len("upgrade") && hasName(line, "upgrade"):
 		h.odd, h.upgrade = true, true
 	}
@@ -222,9 +250,6 @@ func (h *head) hostField(value []byte) error {
 		return twoHosts
 	}
 	h.host = true
-	if bytes.IndexByte(value, '%') >= 0 || bytes.IndexByte(value, '[') >= 0 {
-		h.odd = true // fasthttp checks these values in more detail
-	}
 	return checkHost(value, h.minor == '0')
 }
 
@@ -284,9 +309,9 @@ func (h *head) expect(value []byte) error {
 }
 
 // connection parses the options of a Connection header. A header with close among other options is
-// rewritten as close alone, and so is a later header if there is room, so that fasthttp tells the
-// client that the connection is closed. keep-alive counts in the first header only, as in fasthttp,
-// which requires it in HTTP/1.0 and does not handle tabs.
+// rewritten as close alone, and so is a later header if there is room, because fasthttp requires it.
+// keep-alive counts in the first header only, as in fasthttp, which requires it in HTTP/1.0 and does
+// not handle tabs.
 func (h *head) connection(value []byte) error {
 	first := !h.connected
 	h.connected = true
@@ -295,9 +320,6 @@ func (h *head) connection(value []byte) error {
 		return nil
 	}
 	h.odd = true
-	if http1.HasControl(value) {
-		return badOptions
-	}
 	for rest := value; len(rest) > 0; {
 		var option []byte
 		option, rest, _ = bytes.Cut(rest, []byte{','})

@@ -2,14 +2,12 @@ package wire
 
 import (
 	"errors"
-	"net"
 	"os"
 	"time"
 )
 
-// A connection that waits for a long time is parked: fasthttp stops serving it as if it had been
-// closed, and so releases its buffers and its context, which take up most of a connection's memory.
-// Only a goroutine that waits for one byte is left.
+// A connection that waits for a long time is parked: its buffers, which take up most of its memory,
+// are released. Only a goroutine that waits for one byte is left.
 
 // unpark waits until a parked connection must be served again. It reports false if it has closed
 // the connection instead.
@@ -39,12 +37,16 @@ func (c *Connection) unpark() bool {
 // Serve serves the connection to its end with serve, which it calls again when a parked connection
 // receives data, has finished its handshake, or has become large. Once the connection has left
 // HTTP/1.1, Serve runs the function that Leave has set.
-func (c *Connection) Serve(serve func(net.Conn) error) error {
+func (c *Connection) Serve(serve func(*Connection) error) error {
 	defer c.release()
 	c.served = true
 	var err error
 	for {
 		err = serve(c)
+		c.freeBuffers()
+		if closing := c.Close(); err == nil {
+			err = closing
+		}
 		if c.upgraded.Load() {
 			talk := c.talk
 			c.talk = nil // talk may run for long: the field must not keep what talk refers to
@@ -60,8 +62,8 @@ func (c *Connection) Serve(serve func(net.Conn) error) error {
 	return err
 }
 
-// resume continues a connection that has ended for fasthttp. It reports false if it has closed the
-// connection instead.
+// resume continues a connection that is parked. It reports false if it has closed the connection
+// instead.
 func (c *Connection) resume() bool {
 	switch {
 	case c.hello != nil:
@@ -87,8 +89,8 @@ func (c *Connection) canGrow(n int, err error) bool {
 	return n > 0 && err == nil && !c.looked && c.framing.stage == atHead
 }
 
-// grow makes fasthttp stop serving the connection, which can then become large. The bytes read, b,
-// are read again.
+// grow ends the reading of the connection, which can then become large. The bytes read, b, are read
+// again.
 func (c *Connection) grow(b []byte) error {
 	c.hold(b)
 	c.parked = true

@@ -43,6 +43,11 @@ const (
 // call it. A zero time means no limit. After pauseLeft the connection is closed, and what is
 // written to it is lost.
 func (c *Connection) pause(until time.Time) pauseEnd {
+	if c.Flush() != nil { // earlier responses do not wait
+		c.left = true
+		_ = c.CloseNow() // the client is gone
+		return pauseLeft
+	}
 	c.grows = false // responses to requests that wait are not built in the buffer
 	if !until.IsZero() && !time.Now().Before(until) {
 		return pauseDue

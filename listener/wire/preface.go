@@ -18,6 +18,6 @@ func (c *Connection) takePreface(b []byte) (begun, whole bool) {
 	c.spoke.Store(true)
 	read := bytes.Clone(b)
 	c.Leave(func() { c.from.HTTP2(c, read) })
-	c.over = io.EOF // for fasthttp the connection has ended
+	c.over = io.EOF // HTTP/1.1 has ended
 	return true, true
 }

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"io"
-	"net"
 	"runtime"
 	"testing"
 	"weak"
@@ -23,7 +22,7 @@ func TestPreface_IsNotKept(t *testing.T) {
 		_ = c.CloseNow()
 	}
 	client := &scripted{sent: append(append([]byte(nil), preface...), make([]byte, 4096)...), piece: 8192}
-	_ = l.Adopt(client).Serve(func(conn net.Conn) error {
+	_ = l.Adopt(client).Serve(func(conn *Connection) error {
 		if n, err := conn.Read(make([]byte, MaxHeader)); n != 0 || err != io.EOF {
 			t.Errorf("read %d, %v", n, err)
 		}

@@ -41,8 +41,7 @@ func (c *Connection) enter(next part) {
 	}
 }
 
-// rest makes the connection idle. fasthttp sends its responses before it reads another request, but
-// not while it has a pipelined one, which it serves first. When the deadline expires, the
+// rest makes the connection idle: its responses are sent before another request is read. When the deadline expires, the
 // connection is parked. The deadline is set again only once half of its time has passed, or if the
 // deadline in force is that of another part. A connection that has sent empty lines is not parked.
 // When the server stops, the client has a moment for one more request.
@@ -134,15 +133,18 @@ func (c *Connection) Lateness() string {
 	return "no more of the request body arrived for " + bodyTimeout.String()
 }
 
-// Read reads what the client sent, as far as it is valid: a head is returned whole, and nothing
-// after a protocol error. In that case, the error returned is the protocol error.
+// Read writes the responses so far, and reads what the client sent, as far as it is valid: a head is
+// returned whole, and nothing after a protocol error. In that case, the error returned is the
+// protocol error.
 func (c *Connection) Read(b []byte) (int, error) {
-	if c.after != nil { // fasthttp has written the response: it reads only afterwards
+	if err := c.Flush(); err != nil {
+		c.failed, c.unwritten = err, true
+	}
+	if c.after != nil { // the response has been written
 		c.release()
 	}
-	c.silent = false
 	if c.upgraded.Load() {
-		return 0, errParked // to fasthttp the connection has ended
+		return 0, errParked // HTTP/1.1 has ended
 	}
 	switch {
 	case c.unwritten:
@@ -180,12 +182,12 @@ func (c *Connection) Read(b []byte) (int, error) {
 		if c.grows {
 			return 0, c.grow(b)
 		}
-		c.over = largeHead // fasthttp reports it too, once its buffer is full
-		return n, nil
+		c.over, c.told = largeHead, true
+		return 0, c.over
 	}
 }
 
-// deliver returns how much of b, which was read, is for fasthttp, and holds the rest.
+// deliver returns how much of b, which was read, is ready, and holds the rest.
 func (c *Connection) deliver(b []byte, err error) (int, error) {
 	switch {
 	case c.over != nil && c.ready > 0:
@@ -274,9 +276,6 @@ func (c *Connection) take(b []byte, err error) (ready, rest int) {
 	c.cutOff = inside && err != nil
 	if c.over == nil && inside && err == io.EOF {
 		c.over = cutShort
-		if rest < len(b) {
-			ready = expose(b, ready)
-		}
 	}
 	c.behind = c.over != nil && rest < len(b)
 	return ready, rest

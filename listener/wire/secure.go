@@ -21,9 +21,8 @@ const hello = 0x16
 var clearText = bad("this port speaks TLS; expected a URL that begins with https://")
 
 // opens looks at the first bytes of a connection, and reports whether they are not a request. If
-// they begin a TLS handshake, the connection ends for fasthttp, so that its buffers are not held
-// during the handshake. Clear text is refused where only TLS is allowed; ready is then what take
-// returns.
+// they begin a TLS handshake, reading ends for now, so that its buffers are not held during the
+// handshake. Clear text is refused where only TLS is allowed; ready is then what take returns.
 func (c *Connection) opens(b []byte) (ready int, done bool) {
 	switch {
 	case b[0] == hello:
@@ -32,7 +31,7 @@ func (c *Connection) opens(b []byte) (ready int, done bool) {
 	case c.from.OnlyTLS:
 		c.spoke.Store(true)
 		c.over = clearText
-		return expose(b, 0), true
+		return 0, true
 	}
 	return 0, false
 }

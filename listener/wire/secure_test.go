@@ -32,7 +32,7 @@ func TestSecure_SlowHandshake(t *testing.T) {
 				_, _ = io.Copy(io.Discard, other)
 				other.Close()
 			}()
-			_ = c.Serve(func(conn net.Conn) error {
+			_ = c.Serve(func(conn *Connection) error {
 				n, err := conn.Read(make([]byte, MaxHeader))
 				if n != 0 || err != io.EOF {
 					t.Errorf("read %d, %v", n, err)
@@ -67,7 +67,7 @@ func FuzzSecure(f *testing.F) {
 			return conn, err
 		}
 		client := &scripted{sent: append([]byte{hello}, sent...), piece: max(piece%1000, 1)}
-		_ = l.Adopt(client).Serve(func(conn net.Conn) error {
+		_ = l.Adopt(client).Serve(func(conn *Connection) error {
 			if n, err := conn.Read(make([]byte, MaxHeader)); n != 0 || err != io.EOF {
 				t.Errorf("read %d, %v", n, err)
 			}

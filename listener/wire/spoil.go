@@ -2,19 +2,13 @@ package wire
 
 import (
 	"errors"
-	"io"
 	"time"
 )
 
-// Spoil applies a fault to the response when it is written.
-func (c *Connection) Spoil(fault string) { c.spoils = fault }
-
-// Answered notes that the response has been written to the connection, or that writing it failed.
-// Everything that fasthttp writes until it reads again is dropped.
-func (c *Connection) Answered(failed error) {
-	if c.silent = true; failed != nil && !c.struck {
-		c.failed, c.unwritten = failed, true
-	}
+// Spoil applies a fault to the response when it is written. Earlier responses are written first.
+func (c *Connection) Spoil(fault string) {
+	_ = c.Flush() // if this fails, so does writing the response
+	c.spoils = fault
 }
 
 // Reset ends the connection so that the client notices that its response is incomplete.
@@ -24,28 +18,13 @@ func (c *Connection) Reset() {
 	c.cut()
 }
 
-// SpoiltBody is a body that is not sent properly: only half of it, rounded down, is sent, or it is
-// sent a piece at a time.
-type SpoiltBody struct {
-	Body []byte
-	Pace int // bytes a second; 0 sends half of the body
-	Conn *Connection
-}
-
-// Read exists because fasthttp requires a reader, but uses WriteTo.
-func (s *SpoiltBody) Read([]byte) (int, error) { return 0, io.EOF }
-
-// WriteTo writes the body after the head, which has been sent. An error ends the connection.
-func (s *SpoiltBody) WriteTo(io.Writer) (n int64, err error) {
-	sent := 0
-	if s.Pace > 0 {
-		sent, err = s.drip()
-		return int64(sent), err
-	}
-	s.Conn.struck, s.Conn.abrupt = true, true
-	s.Conn.answered.Store(true)
-	sent, _ = s.Conn.Write(s.Body[:len(s.Body)/2]) // the connection ends here anyway
-	return int64(sent), errStruck
+// WriteHalf writes half of a body, rounded down, after its head, and ends the connection with an
+// error.
+func (c *Connection) WriteHalf(body []byte) error {
+	c.struck, c.abrupt = true, true
+	c.answered.Store(true)
+	_, _ = c.Write(body[:len(body)/2]) // the connection ends here anyway
+	return errStruck
 }
 
 // slowBeat is the minimum time that a slow body waits between two pieces.
@@ -54,21 +33,22 @@ const slowBeat = 50 * time.Millisecond
 // errLeft ends a slow body whose client has left.
 var errLeft = errors.New("the client left before the body was sent")
 
-// drip sends the body in pieces, each when its last byte is due. The last byte of the body is due
-// after the length of the body divided by the pace, in seconds.
-func (s *SpoiltBody) drip() (sent int, err error) {
-	begun, pace := time.Now(), float64(s.Pace)
+// WriteSlowly writes a body in pieces, each when its last byte is due. The last byte of the body is
+// due after the length of the body divided by the pace, in bytes a second. An error ends the
+// connection.
+func (c *Connection) WriteSlowly(body []byte, bytesPerSecond int) error {
+	begun, pace := time.Now(), float64(bytesPerSecond)
 	piece := max(int(pace*slowBeat.Seconds()), 1)
-	for sent < len(s.Body) {
-		next := min(sent+piece, len(s.Body))
+	for sent := 0; sent < len(body); {
+		next := min(sent+piece, len(body))
 		due := begun.Add(time.Duration(float64(next) / pace * float64(time.Second)))
-		if s.Conn.WaitUntil(due) {
-			return sent, errLeft
+		if c.WaitUntil(due) {
+			return errLeft
 		}
-		n, err := s.Conn.Write(s.Body[sent:next])
+		n, err := c.Write(body[sent:next])
 		if sent += n; err != nil {
-			return sent, err
+			return err
 		}
 	}
-	return sent, nil
+	return nil
 }

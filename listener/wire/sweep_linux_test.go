@@ -39,7 +39,7 @@ func TestSweep_FindsTheEndThatCameWithTheLastRequest(t *testing.T) {
 		}
 		served := make(chan error, 1)
 		serve := func() {
-			err := conn.(*Connection).Serve(func(c net.Conn) error {
+			err := conn.(*Connection).Serve(func(c *Connection) error {
 				_, err := c.Read(make([]byte, MaxHeader))
 				return err
 			})
@@ -127,7 +127,7 @@ func TestServe_NothingFollowsAResponseThatIsNotWhole(t *testing.T) {
 			return
 		}
 		conn := accepted.(*Connection)
-		_ = conn.Serve(func(c net.Conn) error {
+		_ = conn.Serve(func(c *Connection) error {
 			_, err := c.Read(make([]byte, MaxHeader))
 			_ = c.Close()
 			return err
@@ -193,7 +193,7 @@ func TestSweep_FindsARequestBehindUrgentData(t *testing.T) {
 		t.Fatal(err)
 	}
 	go func() {
-		_ = conn.(*Connection).Serve(func(c net.Conn) error {
+		_ = conn.(*Connection).Serve(func(c *Connection) error {
 			_, err := c.Read(make([]byte, MaxHeader))
 			_ = c.Close()
 			return err

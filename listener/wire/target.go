@@ -2,6 +2,8 @@ package wire
 
 import (
 	"bytes"
+	"net/netip"
+	"unsafe"
 
 	"mockserver/internal/ascii"
 )
@@ -14,7 +16,6 @@ var (
 	oddTarget    = bad("the request target contains a byte that is not printable ASCII (expected percent-encoding, such as %C3%A9)")
 	badConnect   = bad("the request target of CONNECT is not in the form HOST:PORT")
 	noTunnel     = &ProtocolError{501, "CONNECT asks for a tunnel through a proxy; this server is not a proxy"}
-	costlyTarget = bad("the path of the request target is longer than 4 KiB and has more than 100 empty or dot segments")
 )
 
 // checkTarget checks a request target against its four forms, RFC 9112 section 3.2. Printable
@@ -33,8 +34,6 @@ func checkTarget(method, target []byte) error {
 			return badConnect
 		}
 		return noTunnel
-	case len(target) > plainPath && costly(pathOf(target)):
-		return costlyTarget
 	case len(target) > 0 && target[0] == '/', string(target) == "*" && string(method) == "OPTIONS":
 		return nil
 	default:
@@ -92,25 +91,40 @@ func cutPort(b []byte) (name, port []byte) {
 	return b, nil
 }
 
-// hostBytes are the bytes that a host name may contain, RFC 3986 section 3.2.2; fasthttp checks
-// what follows a "%". addressBytes are the bytes that an IPv6 address with its zone may contain.
-var (
-	hostBytes    = ascii.Set("-._~!$&'()*+,;=%")
-	addressBytes = ascii.Set("-._~:%")
-)
+// hostBytes are the bytes that a host name may contain, RFC 3986 section 3.2.2.
+var hostBytes = ascii.Set("-._~!$&'()*+,;=%")
 
 // isHostName reports whether b is a valid host name or address.
 func isHostName(b []byte) bool {
-	allowed := &hostBytes
 	if n := len(b); n > 1 && b[0] == '[' && b[n-1] == ']' {
-		b, allowed = b[1:n-1], &addressBytes
+		return isAddress(b[1 : n-1])
 	}
-	for _, c := range b {
-		if !allowed[c] {
+	for i, c := range b {
+		if !hostBytes[c] || c == '%' && !isEscape(b[i:]) {
 			return false
 		}
 	}
 	return len(b) > 0
+}
+
+// isAddress reports whether b is an IPv6 address, perhaps with a zone after "%25", RFC 6874.
+func isAddress(b []byte) bool {
+	b, zone, zoned := bytes.Cut(b, []byte("%25"))
+	if zoned && (len(zone) == 0 || zone[0] == '[' || !isHostName(zone)) {
+		return false
+	}
+	ip, err := netip.ParseAddr(unsafe.String(unsafe.SliceData(b), len(b)))
+	return err == nil && ip.Is6() && ip.Zone() == ""
+}
+
+// isEscape reports whether b begins with an escaped byte that a host name may contain: one that is
+// not ASCII, or "%".
+func isEscape(b []byte) bool {
+	if len(b) < 3 {
+		return false
+	}
+	high, low := ascii.Hex(b[1]), ascii.Hex(b[2])
+	return high < 16 && low < 16 && (high >= 8 || high<<4|low == '%')
 }
 
 // isPortPart reports whether b is a colon and digits, or empty.
@@ -121,56 +135,6 @@ func isPortPart(b []byte) bool {
 		}
 	}
 	return true
-}
-
-// fasthttp normalizes the path of each request, although nothing here needs that, and moves the
-// rest of the path for each empty or dot segment. So a long path that consists only of such
-// segments takes milliseconds.
-const (
-	// plainPath is the longest path, in bytes, that is cheap whatever it contains.
-	plainPath = 4 << 10
-	// maxNormalised is the maximum number of segments to remove from a path longer than plainPath.
-	maxNormalised = 100
-)
-
-// pathOf returns the path of a target, which is a path or a URL.
-func pathOf(target []byte) []byte {
-	path, _, _ := bytes.Cut(target, []byte{'?'})
-	if len(path) > 0 && path[0] == '/' {
-		return path
-	}
-	_, path, _ = bytes.Cut(path, []byte("://"))
-	return path[max(0, bytes.IndexByte(path, '/')):]
-}
-
-// costly reports whether normalizing a path would take long. fasthttp decodes the path first.
-func costly(path []byte) bool {
-	if len(path) <= plainPath {
-		return false
-	}
-	removed := 0
-	size, dots := 0, 0 // size and number of dots of the segment
-	for i := 1; i < len(path); i++ {
-		c := path[i]
-		if c == '%' && i+2 < len(path) {
-			if high, low := ascii.Hex(path[i+1]), ascii.Hex(path[i+2]); high|low < 16 {
-				c = high<<4 | low
-				i += 2
-			}
-		}
-		switch {
-		case c == '/':
-			if size == dots && size <= len("..") {
-				removed++
-			}
-			size, dots = 0, 0
-			continue
-		case c == '.':
-			dots++
-		}
-		size++
-	}
-	return removed > maxNormalised
 }
 
 var badHost = bad("the Host header is not a valid host; expected HOST or HOST:PORT")

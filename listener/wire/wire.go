@@ -1,7 +1,7 @@
-// Package wire handles one HTTP/1.1 connection, between its socket and fasthttp: it checks what a
-// client sends against RFC 9112, applies timeouts, parks the connection while it is idle, and lets
-// a request wait in it. It does not know about endpoints: what it needs from the layers above is
-// passed in function fields.
+// Package wire handles one HTTP/1.1 connection, between its socket and the code that reads requests
+// and writes responses: it checks what a client sends against RFC 9112, applies timeouts, parks the
+// connection while it is idle, and lets a request wait in it. It does not know about endpoints: what
+// it needs from the layers above is passed in function fields.
 package wire
 
 import (
@@ -14,7 +14,7 @@ import (
 	"mockserver/internal/http1"
 )
 
-// framing follows what a client sends and checks it against RFC 9112 before fasthttp sees any of
+// framing follows what a client sends and checks it against RFC 9112 before fasthttp parses any of
 // it: input that fasthttp would accept although it is invalid, would interpret differently from
 // other implementations, or would wait for in vain, is rejected here. It knows where each request
 // ends, so it passes on a head only when the head is complete. It drops chunk extensions and
@@ -29,8 +29,8 @@ type framing struct {
 	requests        int // that were taken completely
 	// asked means that the last request taken asks for another protocol: take also ends after it.
 	asked bool
-	// single makes take end after each request. fasthttp, which buffers its responses as long as it
-	// has requests, then sends each response separately.
+	// single makes take end after each request, so that the time when the next one arrived is known,
+	// and each response is sent on its own.
 	single bool
 	// isPlain means that the last bytes passed were exactly one plain request, and plain is that
 	// request.
@@ -92,11 +92,10 @@ var (
 )
 
 // take parses b: the part of a head that the previous call left, followed by the received bytes. It
-// returns how much of b is for fasthttp, which it has moved to the front, and where the rest
-// begins; the rest must be passed again with more data after it. The rest is a part of a head or,
-// after something that is for fasthttp, a head and a part of its body: fasthttp sends its responses
-// once it has nothing more to read, not while it waits for a body. The error is a ProtocolError, or
-// io.EOF after the last request of the connection.
+// returns how much of b is ready to be returned by Read, which it has moved to the front, and where
+// the rest begins; the rest must be passed again with more data after it. The rest is a part of a
+// head or, after something that is ready, a head and a part of its body. The error is a ProtocolError,
+// or io.EOF after the last request of the connection.
 func (w *framing) take(b []byte) (ready, rest int, err error) {
 	w.isPlain = false
 	before := w.requests
@@ -108,7 +107,7 @@ func (w *framing) take(b []byte) (ready, rest int, err error) {
 		switch w.stage {
 		case atHead:
 			if n, err = w.head.read(b[rest:]); err != nil {
-				return expose(b, ready), rest, err
+				return ready, rest, err
 			}
 			if n == 0 {
 				return ready, rest, nil
@@ -199,13 +198,6 @@ func (w framing) isWhole(b []byte) bool {
 		b = b[n:]
 	}
 	return true
-}
-
-// expose adds a byte to the bytes that are ready: fasthttp does not answer before it has seen a
-// byte. On its own the byte is not a request.
-func expose(b []byte, ready int) int {
-	b[ready] = 'x'
-	return ready + 1
 }
 
 // inside reports whether a request has begun and is incomplete. part is the part of the head that

@@ -1,19 +1,76 @@
 package wire
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"os"
+	"sync"
 	"time"
 )
 
-// Write writes b as long as the client keeps reading, at a sufficient rate. After Answered it drops
-// b, and after Spoil it applies the fault instead.
+// buffers holds unused buffers for requests and responses: see Input and Output.
+var buffers = struct{ small, large, output sync.Pool }{
+	small:  sync.Pool{New: func() any { return bufio.NewReaderSize(nil, ReadBuffer) }},
+	large:  sync.Pool{New: func() any { return bufio.NewReaderSize(nil, MaxHeader) }},
+	output: sync.Pool{New: func() any { return bufio.NewWriterSize(nil, writeBuffer) }},
+}
+
+// writeBuffer is the size of the buffer for responses, in bytes.
+const writeBuffer = 4 << 10
+
+// Input returns the buffer through which the connection is read, of MaxHeader bytes if the
+// connection is large. It is valid until serving the connection ends.
+func (c *Connection) Input() *bufio.Reader {
+	if c.in == nil {
+		c.in = c.inputs().Get().(*bufio.Reader)
+		c.in.Reset(c)
+	}
+	return c.in
+}
+
+func (c *Connection) inputs() *sync.Pool {
+	if c.large {
+		return &buffers.large
+	}
+	return &buffers.small
+}
+
+// Output returns a buffer for responses. What is in it is written before the connection is read or
+// a request waits, and by Flush. It is valid until then.
+func (c *Connection) Output() *bufio.Writer {
+	if c.out == nil {
+		c.out = buffers.output.Get().(*bufio.Writer)
+		c.out.Reset(c)
+	}
+	return c.out
+}
+
+// Flush writes the responses that are in the buffer.
+func (c *Connection) Flush() error {
+	if c.out == nil || c.out.Buffered() == 0 {
+		return nil
+	}
+	return c.out.Flush()
+}
+
+// freeBuffers gives the buffers back.
+func (c *Connection) freeBuffers() {
+	if c.in != nil {
+		c.in.Reset(nil)
+		c.inputs().Put(c.in)
+	}
+	if c.out != nil {
+		c.out.Reset(nil)
+		buffers.output.Put(c.out)
+	}
+	c.in, c.out = nil, nil
+}
+
+// Write writes b as long as the client keeps reading, at a sufficient rate. After Spoil it applies
+// the fault instead.
 func (c *Connection) Write(b []byte) (int, error) {
-	switch {
-	case c.silent:
-		return len(b), nil
-	case c.spoils != "":
+	if c.spoils != "" {
 		return 0, c.strike(b)
 	}
 	if c.secured != nil {
@@ -70,9 +127,8 @@ func (c *Connection) cut() {
 }
 
 // The faults that can be applied to a response when it is written. Slow only delays the body. With
-// any other fault, only the part of fasthttp's output that the fault lets through is sent, and the
-// connection is closed. By then every earlier response has been sent: requests to a server with
-// faults are read one at a time.
+// any other fault, only the part of the response that the fault lets through is sent, and the
+// connection is closed.
 const (
 	reset     = "reset"
 	malformed = "malformed"
@@ -80,7 +136,7 @@ const (
 	Slow      = "slow-body"
 )
 
-// errStruck makes fasthttp stop serving a connection after a fault.
+// errStruck ends serving a connection after a fault.
 var errStruck = errors.New("a declared fault ended the connection")
 
 // noAnswer is a malformed response: bytes that are not HTTP, but end as headers do, so that a
