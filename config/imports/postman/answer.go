@@ -20,7 +20,8 @@ type answer struct {
 	want        draft.Answer
 	why         string // what differs; "" if nothing differs
 	lost        string // why it cannot be served; "" if it can
-	conditions  []string
+	conditions  []condition
+	ways        []way // to choose it; nil for the last one, which answers everything else
 }
 
 // read reads the saved answer.
@@ -40,11 +41,11 @@ func (a *answer) read(n *syntax.Node, v vars) {
 	if a.status != 200 {
 		a.response.Set("status", a.status)
 	}
-	a.texts(n, v)
+	a.content(n, v)
 }
 
-// texts sets headers and body.
-func (a *answer) texts(n *syntax.Node, v vars) {
+// content sets headers and body.
+func (a *answer) content(n *syntax.Node, v vars) {
 	translate := func(source string) *language.Template {
 		t, unknown := v.template(source)
 		if unknown != "" {

@@ -23,26 +23,72 @@ const (
 	codeHeader = "x-mock-response-code"
 )
 
-// group adds the answers to one method and path: those with more conditions first, and the one with
-// the fewest last, as the answer to all other requests.
+// group adds the answers to one method and path: those that compare more values first, and the one
+// that compares the fewest last, as the answer to all other requests.
 func (r *reader) group(g *group) {
 	g.distinguish()
 	order := slices.Clone(g.answers)
 	slices.SortStableFunc(order, func(a, b *answer) int {
-		return cmp.Or(cmp.Compare(len(b.conditions), len(a.conditions)), cmp.Compare(rank(b), rank(a)))
+		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(rank(b), rank(a)))
 	})
-	if len(order) > 1 { // the first one with the fewest conditions is the best of these
-		fewest := slices.IndexFunc(order, func(a *answer) bool { return len(a.conditions) == len(order[len(order)-1].conditions) })
-		rest := order[fewest]
-		order = append(slices.Delete(order, fewest, fewest+1), rest)
+	fewest := slices.IndexFunc(order, func(a *answer) bool { return a.weight() == order[len(order)-1].weight() })
+	last := order[fewest] // the best of these
+	order = append(slices.Delete(order, fewest, fewest+1), last)
+	for i, a := range order[:len(order)-1] {
+		a.ways = waysOf(order, i)
 	}
-	for i, a := range order {
-		condition := ""
-		if last := i == len(order)-1; !last {
-			condition = asked(a, append(order[:i:i], order[len(order)-1]))
+	for _, a := range order {
+		all := slices.Clone(a.need)
+		if ways := make([]string, len(a.ways)); len(ways) > 0 {
+			for k, w := range a.ways {
+				ways[k] = language.And(append(w.headers, a.texts(w.compares)...)...)
+			}
+			all = append(all, language.Or(ways...))
 		}
-		r.answer(a, language.And(append(slices.Clone(a.need), condition)...), order[:i])
+		r.answer(a, language.And(all...), order)
 	}
+}
+
+// way is a way to choose an answer: by headers, and by the rest of the request if compares is set.
+type way struct {
+	headers  []string
+	name     string // in the header for names; "" for no header
+	byCode   bool
+	compares bool
+}
+
+// waysOf returns the ways to choose an answer that is not the last one. Of several answers with one
+// name or status, the last is chosen by the header alone.
+func waysOf(order []*answer, i int) []way {
+	a, last := order[i], order[len(order)-1]
+	noName, noCode := "header-params."+nameHeader+" = null", "header-params."+codeHeader+" = null"
+	again := func(equal func(*answer) bool) bool {
+		return len(a.conditions) > 0 && slices.ContainsFunc(order[i+1:], equal)
+	}
+	var ways []way
+	if a.name != "" {
+		ways = append(ways, way{headers: []string{language.Equal("header-params."+nameHeader, a.name)}, name: a.name,
+			compares: again(func(b *answer) bool { return b.name == a.name })})
+	}
+	ways = append(ways, way{headers: []string{noName, language.Equal("header-params."+codeHeader, strconv.Itoa(a.status))}, byCode: true,
+		compares: again(func(b *answer) bool { return b.status == a.status })})
+	same := func(b *answer) bool { return slices.Equal(b.texts(true), a.texts(true)) }
+	if len(a.conditions) > 0 && !slices.ContainsFunc(order[:i], same) && !same(last) {
+		ways = append(ways, way{headers: []string{noName, noCode}, compares: true})
+	}
+	return ways
+}
+
+// chooses reports whether the request of answer b, with a name in the header or none, is answered
+// with a, unless an earlier answer is chosen.
+func (a *answer) chooses(b *answer, name string) bool {
+	if !slices.Equal(a.need, b.need) && len(a.need) > 0 {
+		return false
+	}
+	differs := slices.ContainsFunc(a.conditions, func(c condition) bool { return !c.holds(b) })
+	return a.ways == nil || slices.ContainsFunc(a.ways, func(w way) bool {
+		return w.name == name && !w.byCode && !(w.compares && differs)
+	})
 }
 
 // rank returns 1 for a successful answer, otherwise 0.
@@ -53,30 +99,9 @@ func rank(a *answer) int {
 	return 0
 }
 
-// asked returns the condition of an answer that is not the last one. The given answers come before
-// it, or are a better choice.
-func asked(a *answer, better []*answer) string {
-	byCode := language.Equal("header-params."+codeHeader, strconv.Itoa(a.status))
-	ways := []string{}
-	if a.name != "" {
-		ways = append(ways, language.Equal("header-params."+nameHeader, a.name))
-		byCode = language.And("header-params."+nameHeader+" = null", byCode)
-	}
-	ways = append(ways, byCode)
-	if len(a.conditions) > 0 && !same(a, better) {
-		ways = append(ways, language.And(append([]string{"header-params." + nameHeader + " = null", "header-params." + codeHeader + " = null"}, a.conditions...)...))
-	}
-	return language.Or(ways...)
-}
-
-// same reports whether one of the other answers has the same conditions.
-func same(a *answer, others []*answer) bool {
-	return slices.ContainsFunc(others, func(b *answer) bool { return slices.Equal(a.conditions, b.conditions) })
-}
-
 // answer adds the endpoint of an answer and, if the answer is exact and the target of its request
 // is known, the request by which the endpoint can be checked.
-func (r *reader) answer(a *answer, condition string, earlier []*answer) {
+func (r *reader) answer(a *answer, condition string, order []*answer) {
 	m := draft.NewMap("method", a.method, "path", a.path.String())
 	if condition = language.Outermost(condition); condition != "" {
 		m.Set("if", condition)
@@ -88,6 +113,20 @@ func (r *reader) answer(a *answer, condition string, earlier []*answer) {
 		m.Set("summary", a.summary)
 	}
 	r.Add("endpoint", m.Set("response", a.response), a.label)
+	chosen := func(name string) *answer {
+		i := slices.IndexFunc(order, func(b *answer) bool { return b.chooses(a, name) })
+		return order[max(i, 0)]
+	}
+	byName := false
+	if b := chosen(""); b != a && a.why == "" {
+		byName = a.name != "" && chosen(a.name) == a
+		switch {
+		case !byName:
+			a.why = "its request and name are those of " + b.label + ", which is sent instead"
+		case !sameRequest(a, b):
+			a.why = "its request gets " + b.label + ", unless it has the header " + nameHeader
+		}
+	}
 	if a.why != "" {
 		r.Approximate(a.pos, a.label, "%s", a.why)
 		return
@@ -97,7 +136,7 @@ func (r *reader) answer(a *answer, condition string, earlier []*answer) {
 		return
 	}
 	ask := draft.Ask{Pos: a.pos, Name: a.label, Method: a.method, Target: a.target, Header: a.sentHeader(), Body: []byte(a.body.sent), Want: []draft.Answer{a.want}}
-	if len(earlier) > 0 && a.name != "" || condition != "" && a.name != "" {
+	if byName {
 		ask.Header = append(ask.Header, draft.Field{Name: nameHeader, Value: a.name})
 	}
 	r.Asks = append(r.Asks, ask)
@@ -108,8 +147,42 @@ func (a *answer) sentHeader() []draft.Field {
 	all := slices.DeleteFunc(slices.Clone(a.header), func(f draft.Field) bool {
 		return language.OwnHeader(f.Name) || strings.EqualFold(f.Name, "Host") || !language.HeaderName(f.Name)
 	})
+	if strings.HasPrefix(a.body.kind, "multipart/") { // a saved type lacks the boundary
+		all = slices.DeleteFunc(all, func(f draft.Field) bool { return strings.EqualFold(f.Name, "Content-Type") })
+	}
 	if a.body.sent != "" && !slices.ContainsFunc(all, func(f draft.Field) bool { return strings.EqualFold(f.Name, "Content-Type") }) {
 		all = append(all, draft.Field{Name: "Content-Type", Value: a.body.kind})
+	}
+	return all
+}
+
+// sameRequest reports whether two answers have the same request.
+func sameRequest(a, b *answer) bool {
+	return a.target == b.target && slices.Equal(a.header, b.header) && a.body.sent == b.body.sent && slices.Equal(a.query, b.query)
+}
+
+// condition is what the requests for an answer have in common, unlike those for other answers.
+type condition struct {
+	text   string             // in the configuration language
+	weight int                // how many values it compares
+	holds  func(*answer) bool // for the request of an answer
+}
+
+// weight returns how many values the conditions of the answer compare.
+func (a *answer) weight() int {
+	n := len(a.need)
+	for _, c := range a.conditions {
+		n += c.weight
+	}
+	return n
+}
+
+// texts returns the conditions in the configuration language; none unless compares is set.
+func (a *answer) texts(compares bool) (all []string) {
+	for _, c := range a.conditions {
+		if compares {
+			all = append(all, c.text)
+		}
 	}
 	return all
 }
@@ -140,51 +213,51 @@ func (q *request) params() []draft.Field {
 
 // byFields adds conditions for fields that some requests lack, or that have different values.
 func (g *group) byFields(root string, of func(*answer) []draft.Field) {
-	values := make([]map[string]string, len(g.answers))
-	for i, a := range g.answers {
-		values[i] = map[string]string{}
-		for _, f := range of(a) {
-			if _, twice := values[i][f.Name]; !twice {
-				values[i][f.Name] = f.Value
-			}
-		}
-	}
-	for i, a := range g.answers {
-		for _, f := range of(a) {
-			operand := language.Member(root, f.Name)
-			differs := slices.ContainsFunc(values, func(v map[string]string) bool {
-				other, has := v[f.Name]
-				return !has || other != f.Value
-			})
-			if differs && values[i][f.Name] == f.Value && !reference.MatchString(f.Value) {
-				a.conditions = append(a.conditions, language.Equal(operand, f.Value))
+	for _, a := range g.answers {
+		fields := of(a)
+		for i, f := range fields {
+			holds := func(b *answer) bool { value, has := first(of(b), root, f.Name); return has && value == f.Value }
+			_, again := first(fields[:i], root, f.Name)
+			if !again && !reference.MatchString(f.Value) && slices.ContainsFunc(g.answers, func(b *answer) bool { return !holds(b) }) {
+				a.conditions = append(a.conditions, condition{language.Equal(language.Member(root, f.Name), f.Value), 1, holds})
 			}
 		}
 	}
 }
 
+// first returns the first value of a field. The names of headers have any case.
+func first(fields []draft.Field, root, name string) (string, bool) {
+	i := slices.IndexFunc(fields, func(f draft.Field) bool {
+		return f.Name == name || root == "header-params" && strings.EqualFold(f.Name, name)
+	})
+	if i < 0 {
+		return "", false
+	}
+	return fields[i].Value, true
+}
+
 // byBody adds conditions for bodies that differ.
 func (g *group) byBody() {
-	first := g.answers[0].body
-	if !slices.ContainsFunc(g.answers, func(a *answer) bool { return a.body.sent != first.sent || !slices.Equal(a.body.form, first.form) }) {
+	if !slices.ContainsFunc(g.answers, func(a *answer) bool { return a.body.sent != g.answers[0].body.sent }) {
 		return
 	}
 	for _, a := range g.answers {
 		b := a.body
+		for _, f := range b.form {
+			if !reference.MatchString(f.Value) {
+				a.conditions = append(a.conditions, condition{language.Equal(language.Member(b.root, f.Name), f.Value), 1, func(o *answer) bool {
+					value, has := first(o.body.form, "", f.Name)
+					return has && value == f.Value && o.body.root == b.root
+				}})
+			}
+		}
 		switch {
-		case reference.MatchString(b.sent):
 		case b.json != nil:
-			if condition, _, err := language.EqualJSON("json-params", b.json, language.JSONRule{}); err == nil {
-				a.conditions = append(a.conditions, condition)
+			if text, weight, err := equalJSON(b.operand, b.json); err == nil && text != "" {
+				a.conditions = append(a.conditions, condition{text, weight, func(o *answer) bool { return o.body.operand == b.operand && fits(b.json, o.body.json) }})
 			}
-		case b.form != nil:
-			for _, f := range b.form {
-				if !reference.MatchString(f.Value) {
-					a.conditions = append(a.conditions, language.Equal(language.Member(b.root, f.Name), f.Value))
-				}
-			}
-		case b.text != "":
-			a.conditions = append(a.conditions, language.Equal("body", b.text))
+		case b.text != "" && !reference.MatchString(b.text):
+			a.conditions = append(a.conditions, condition{language.Equal("body", b.text), 1, func(o *answer) bool { return o.body.text == b.text }})
 		}
 	}
 }

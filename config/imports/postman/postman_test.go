@@ -190,6 +190,85 @@ func TestDynamicVariables(t *testing.T) {
 	}
 }
 
+// saved returns an item with one saved answer, whose body is the name of the item.
+func saved(item, answer, request string) string {
+	return fmt.Sprintf(`{"name": %[1]q, "request": {%[3]s}, "response": [{"name": %[2]q, "code": 200, "body": %[1]q, "originalRequest": {%[3]s}}]}`, item, answer, request)
+}
+
+// An address is what Postman sends: variables may hold any part of it.
+func TestAddresses(t *testing.T) {
+	urls := map[string]string{
+		`"{{base}}/text"`: "/v1/text",
+		`{"raw": "{{base}}/object", "host": ["{{base}}"], "path": ["object"]}`:                 "/v1/object",
+		`{"raw": "{{nested}}/nested", "host": ["{{nested}}"], "path": ["nested", "{{part}}"]}`: "/v1/nested/a/b",
+		`{"host": "{{host}}", "port": "81", "path": "/{{part}}/plain"}`:                        "/a/b/plain",
+		`{"host": ["api", "example", "com"], "path": ["{{part}}", ""]}`:                        "/a/b",
+		`"{{base}}/query?y={{z}}"`: "/v1/query?y=zz",
+		`{"host": ["{{base}}"], "path": ["off"], "query": [{"key": "q", "value": "1", "disabled": true}]}`: "/v1/off",
+		`{"host": ["{{base}}"], "path": [":id", "x"], "variable": [{"key": "id", "value": "{{z}}"}]}`:      "/v1/zz/x",
+		`{"raw": "https://api.example.com/v1/raw"}`:                                                        "/v1/raw",
+		`{"host": ["{{base}}"], "path": ["{{unknown}}", {"type": "string", "value": "map"}]}`:              "/v1/anything/map",
+	}
+	var items []string
+	for url, target := range urls {
+		items = append(items, saved(target, "s", `"method": "GET", "url": `+url))
+	}
+	m := importtest.Read(t, postman.Read, "c.json", `{"info": {}, "variable": [{"key": "base", "value": "https://api.example.com/v1"}, {"key": "nested", "value": "{{base}}"}, {"key": "host", "value": "api.example.com"},
+{"key": "part", "value": "a/b"}, {"key": "z", "value": "zz"}], "item": [`+strings.Join(items, ",")+`]}`, draft.Options{})
+	url := m.Serve(t)
+	for _, target := range urls {
+		importtest.Ask(t, url, []importtest.Case{{Method: "GET", Target: target, Status: 200, Want: target}})
+	}
+}
+
+// Requests are told apart by their bodies although some of the values are variables, and an answer
+// to which no request leads is approximate.
+func TestBodiesWithVariables(t *testing.T) {
+	raw := func(text string) string {
+		return fmt.Sprintf(`"method": "POST", "url": "http://a/pay", "body": {"mode": "raw", "raw": %q}`, text)
+	}
+	form := func(mode, value string) string {
+		return fmt.Sprintf(`"method": "POST", "url": "http://a/pay", "body": {"mode": %[1]q, %[1]q: [{"key": "f", "value": %[2]q}]}`, mode, value)
+	}
+	graph := func(variables string) string {
+		return fmt.Sprintf(`"method": "POST", "url": "http://a/pay", "body": {"mode": "graphql", "graphql": {"query": "{a}", "variables": %q}}`, variables)
+	}
+	m := importtest.Read(t, postman.Read, "c.json", `{"info": {}, "item": [`+strings.Join([]string{
+		saved("card", "OK", raw(`{"account": "{{account}}", "type": "card", "amount": {{amount}}}`)),
+		saved("bank", "OK", raw(`{"account": "{{account}}", "type": "bank", "amount": {{amount}}}`)),
+		saved("any", "OK", raw(`{"account": "{{account}}", "type": "{{type}}", "amount": {{amount}}}`)),
+		saved("deep", "OK", raw(`{"a": {"b": [1, "{{x}}", {"c": null}]}}`)),
+		saved("deeper", "OK", raw(`{"a": {"b": [2, "{{x}}", {"c": null}]}}`)),
+		saved("urlencoded", "OK", form("urlencoded", "1")),
+		saved("formdata", "OK", form("formdata", "2")),
+		saved("graph", "OK", graph(`{"a": 1}`)),
+		saved("graph2", "OK", graph(`{"a": 2}`)),
+		saved("again", "Other", graph(`{"a": 2}`)),
+		saved("never", "OK", graph(`{"a": 2}`)),
+	}, ",")+`]}`, draft.Options{})
+	url := m.Serve(t)
+	json := map[string]string{"Content-Type": "application/json"}
+	importtest.Ask(t, url, []importtest.Case{
+		{Method: "POST", Target: "/pay", Header: json, Body: `{"type":"bank","amount":5,"account":"me"}`, Status: 200, Want: "bank"},
+		{Method: "POST", Target: "/pay", Header: json, Body: `{"type":"card","amount":5,"account":"me"}`, Status: 200, Want: "card"},
+		{Method: "POST", Target: "/pay", Header: json, Body: `{"type":"cash","amount":5,"account":"me"}`, Status: 200, Want: "any"},
+		{Method: "POST", Target: "/pay", Header: json, Body: `{"a":{"b":[2,7,{"c":null}]}}`, Status: 200, Want: "deeper"},
+		{Method: "POST", Target: "/pay", Header: json, Body: `{"a":{"b":[1,7,{"c":null}]}}`, Status: 200, Want: "deep"},
+	})
+	for _, a := range m.Asks {
+		c := importtest.Case{Method: a.Method, Target: a.Target, Body: string(a.Body), Header: map[string]string{}, Status: 200, Want: string(a.Want[0].Body)}
+		for _, f := range a.Header {
+			if c.Header[f.Name] = f.Value; f.Name == "x-mock-response-name" && c.Want != "again" {
+				t.Errorf("%s is asked by its name", a.Name)
+			}
+		}
+		importtest.Ask(t, url, []importtest.Case{c})
+	}
+	if got := m.Counts(); got != [3]int{10, 1, 0} || len(m.Asks) != 10 {
+		t.Errorf("%v, %d requests: %v", got, len(m.Asks), m.Items)
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add(shop)
 	f.Add(`{"info":{},"item":[{"request":"{{a}}/:b/{{c}}?d=e#f","response":[{"header":"A: b\nC: d","body":"{{$guid}}{"}]}]}`)

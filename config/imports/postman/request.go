@@ -2,6 +2,7 @@ package postman
 
 import (
 	"encoding/json"
+	"mime/multipart"
 	"net/url"
 	"regexp"
 	"slices"
@@ -29,9 +30,11 @@ type body struct {
 	text string
 	form []draft.Field // urlencoded, text fields of formdata, or the query of GraphQL
 	root string        // of the operands of form
-	json *syntax.Node  // of a raw JSON body
-	sent string        // as a client sends it; "" for none
-	kind string        // its Content-Type, unless a header declares it
+	json *syntax.Node  // of a raw JSON body, or of the variables of GraphQL
+
+	operand string // of json
+	sent    string // as a client sends it; "" for none
+	kind    string // its Content-Type, unless a header declares it
 }
 
 func readRequest(n *syntax.Node, v vars) *request {
@@ -80,20 +83,22 @@ func fields(n *syntax.Node, v vars) []draft.Field {
 // url reads an address: a text, or its parts.
 func (q *request) url(n *syntax.Node, v vars) {
 	raw := text(n)
-	var path, query *syntax.Node
+	var query *syntax.Node
 	if n.Kind == syntax.MapNode {
-		raw, path, query = text(get(n, "raw")), get(n, "path"), get(n, "query")
+		query = get(n, "query")
+		raw = text(get(n, "raw"))
+		if host, path := get(n, "host"), get(n, "path"); host != nil || path != nil {
+			raw = joined(host, ".") + "/" + strings.TrimPrefix(joined(path, "/"), "/")
+		}
 	}
-	raw = v.fill(raw)
-	raw, _, _ = strings.Cut(raw, "#")
+	raw, _, _ = strings.Cut(v.fill(raw), "#")
 	before, queryText, _ := strings.Cut(raw, "?")
 	segments := language.Parts(pathOf(before))
-	if path != nil {
-		segments = parts(path, v)
-	}
 	q.values = map[string]string{}
 	if variables := get(n, "variable"); variables != nil {
-		q.values = named(variables)
+		for name, value := range named(variables) {
+			q.values[name] = v.fill(value)
+		}
 	}
 	q.segments(segments)
 	switch {
@@ -116,20 +121,18 @@ func pathOf(address string) string {
 	return ""
 }
 
-// parts returns the segments of a path: a text, or a list of texts and of maps.
-func parts(n *syntax.Node, v vars) []string {
-	if n.Kind != syntax.ListNode {
-		return language.Parts(v.fill(text(n)))
+// joined returns a host or a path: a text, or a list of texts and of maps.
+func joined(n *syntax.Node, with string) string {
+	if n == nil || n.Kind != syntax.ListNode {
+		return text(n)
 	}
-	var all []string
-	for _, item := range n.Items {
-		segment := text(item)
-		if item.Kind == syntax.MapNode {
-			segment = text(get(item, "value"))
+	all := make([]string, len(n.Items))
+	for i, item := range n.Items {
+		if all[i] = text(item); item.Kind == syntax.MapNode {
+			all[i] = text(get(item, "value"))
 		}
-		all = append(all, language.Parts(v.fill(segment))...)
 	}
-	return all
+	return strings.Join(all, with)
 }
 
 // parsed returns the parameters of a query.
@@ -235,37 +238,40 @@ func (q *request) readBody(n *syntax.Node, v vars) {
 		q.body.text = v.fill(text(part))
 		q.body.sent, q.body.kind = q.body.text, "text/plain"
 		if node := asJSON(q.body.text); node != nil {
-			q.body.json, q.body.kind = node, "application/json"
+			q.body.json, q.body.operand, q.body.kind = node, "json-params", "application/json"
+			q.body.sent = quoteVariables(q.body.text) // a variable without a value is not JSON
 		}
 	case "graphql":
 		query := v.fill(text(get(part, "query")))
 		sent, _ := json.Marshal(map[string]string{"query": query}) // encoding a text cannot fail
 		q.body = body{form: []draft.Field{{Name: "query", Value: query}}, root: "json-params", sent: string(sent), kind: "application/json"}
+		if variables := v.fill(text(get(part, "variables"))); asJSON(variables) != nil {
+			q.body.json, q.body.operand = asJSON(variables), "json-params.variables"
+			q.body.sent = strings.TrimSuffix(q.body.sent, "}") + `,"variables":` + variables + "}"
+		}
 	case "urlencoded", "formdata":
 		q.body = body{form: fields(part, v), root: "form-params"}
-		if mode == "urlencoded" {
-			q.body.kind = "application/x-www-form-urlencoded"
-			values := make([]string, len(q.body.form))
-			for i, f := range q.body.form {
-				values[i] = url.QueryEscape(f.Name) + "=" + url.QueryEscape(f.Value)
-			}
-			q.body.sent = strings.Join(values, "&")
-		}
+		q.body.sent, q.body.kind = sentForm(q.body.form, mode == "formdata")
 	}
 }
 
-// asJSON parses a text that is a JSON object or array without variables. It returns nil for any
-// other text.
-func asJSON(s string) *syntax.Node {
-	if t := strings.TrimSpace(s); t == "" || t[0] != '{' && t[0] != '[' || reference.MatchString(s) {
-		return nil
+// sentForm returns a form as a client sends it, and its Content-Type.
+func sentForm(fields []draft.Field, parts bool) (sent, kind string) {
+	values := make([]string, len(fields))
+	var b strings.Builder
+	w := multipart.NewWriter(&b)
+	_ = w.SetBoundary(formBoundary) // it is valid
+	for i, f := range fields {
+		values[i] = url.QueryEscape(f.Name) + "=" + url.QueryEscape(f.Value)
+		_ = w.WriteField(f.Name, f.Value) // writing to a text cannot fail
 	}
-	docs, problems := syntax.Read("body.json", []byte(s))
-	if problems.Err() != nil || len(docs) != 1 || docs[0].Kind != syntax.MapNode && docs[0].Kind != syntax.ListNode {
-		return nil
+	if parts && w.Close() == nil {
+		return b.String(), w.FormDataContentType()
 	}
-	return docs[0]
+	return strings.Join(values, "&"), "application/x-www-form-urlencoded"
 }
+
+const formBoundary = "postman-form-boundary"
 
 // shape identifies the path without the names of its parameters.
 func (q *request) shape() string {

@@ -1,0 +1,125 @@
+package postman
+
+import (
+	"fmt"
+	"strings"
+
+	"mockserver/config/imports/language"
+	"mockserver/config/syntax"
+)
+
+// asJSON parses a text that is a JSON object or array, in which variables may stand for values. It
+// returns nil for any other text.
+func asJSON(s string) *syntax.Node {
+	s = quoteVariables(s)
+	if t := strings.TrimSpace(s); t == "" || t[0] != '{' && t[0] != '[' {
+		return nil
+	}
+	docs, problems := syntax.Read("body.json", []byte(s))
+	if problems.Err() != nil || len(docs) != 1 || docs[0].Kind != syntax.MapNode && docs[0].Kind != syntax.ListNode {
+		return nil
+	}
+	return docs[0]
+}
+
+// quoteVariables puts quotes around the variables of a JSON text that are outside of strings.
+func quoteVariables(s string) string {
+	var b strings.Builder
+	inside := false // a string
+	for i := 0; i < len(s); i++ {
+		if at := reference.FindStringIndex(s[i:]); !inside && strings.HasPrefix(s[i:], "{{") && at != nil && at[0] == 0 {
+			b.WriteString(`"` + s[i:i+at[1]] + `"`)
+			i += at[1] - 1
+			continue
+		}
+		b.WriteByte(s[i])
+		switch {
+		case s[i] == '"':
+			inside = !inside
+		case s[i] == '\\' && inside && i+1 < len(s):
+			i++
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String()
+}
+
+// open reports whether a value is a text with a variable: the value of a request may be any.
+func open(n *syntax.Node) bool {
+	return n.Kind == syntax.TextNode && reference.MatchString(n.Text.Value)
+}
+
+// equalJSON returns the condition that an operand is a JSON value, apart from open values, and how
+// many values it compares.
+func equalJSON(operand string, n *syntax.Node) (text string, weight int, err error) {
+	var parts []string
+	add := func(inner string, v *syntax.Node) {
+		if open(v) || err != nil {
+			return
+		}
+		var part string
+		var n int
+		if part, n, err = equalJSON(inner, v); part != "" {
+			parts, weight = append(parts, part), weight+n
+		}
+	}
+	switch {
+	case n.Kind == syntax.MapNode && len(n.Entries) > 0:
+		parts = append(parts, fmt.Sprintf("%s|length = %d", operand, len(n.Entries)))
+		for _, e := range n.Entries {
+			name := e.Key.Text.Value
+			if open(e.Value) || e.Value.Kind == syntax.NullNode {
+				parts = append(parts, operand+" contains "+language.Quote(name))
+			}
+			add(language.Member(operand, name), e.Value)
+		}
+	case n.Kind == syntax.ListNode && len(n.Items) > 0:
+		parts = append(parts, operand+`|json matches "^\\["`, fmt.Sprintf("%s|length = %d", operand, len(n.Items)))
+		for i, item := range n.Items {
+			add(fmt.Sprintf("%s[%d]", operand, i), item)
+		}
+	case n.Kind == syntax.NullNode:
+		return operand + " = null", 1, nil
+	default:
+		text, _, err = language.EqualJSON(operand, n, language.JSONRule{})
+		return text, 1, err
+	}
+	if len(parts) > maxParts {
+		return "", 0, fmt.Errorf("the value has more than %d parts to compare", maxParts)
+	}
+	return language.And(parts...), weight, err
+}
+
+// maxParts limits the comparisons of one condition.
+const maxParts = 500
+
+// fits reports whether a value fulfils the condition that equalJSON makes from another.
+func fits(want, got *syntax.Node) bool {
+	switch {
+	case got == nil || want.Kind != got.Kind && !open(want):
+		return false
+	case open(want):
+		return true
+	case want.Kind == syntax.MapNode:
+		if len(want.Entries) != len(got.Entries) {
+			return false
+		}
+		for _, e := range want.Entries {
+			if !fits(e.Value, got.Get(e.Key.Text.Value)) {
+				return false
+			}
+		}
+		return true
+	case want.Kind == syntax.ListNode:
+		if len(want.Items) != len(got.Items) {
+			return false
+		}
+		for i, item := range want.Items {
+			if !fits(item, got.Items[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	return want.Text.Value == got.Text.Value
+}
