@@ -122,7 +122,8 @@ func (im *importer) collection(e *syntax.Entry, name string) {
 	im.Add("data", data)
 	im.Add("resource", resource(path, set, members).Set("on", draft.Flow{Value: draft.NewMap("remove", draft.NewMap("status", 200))}))
 	im.Approximate(e.Key.Pos(), path, "lists are ordered by ?sort=a,-b instead of _sort and _order, and compared by ?a[gte]=1 instead of ?a_gte=1; "+
-		"q, a_like, _start and _end are unknown, _page has %d rows without _limit, and DELETE answers without a body", wholeList)
+		"q, a_like, _start and _end are unknown, _page has %d rows without _limit, and DELETE answers without a body; "+
+		mergePatch+"; another id in PATCH or PUT is answered 422, and a body that is not a JSON object 400", wholeList)
 	if len(e.Value.Items) <= wholeList {
 		im.ask(e.Value, name, "")
 	}
@@ -174,7 +175,7 @@ func (im *importer) relation(e *syntax.Entry, name, set, member string, members 
 		path := language.Path{{Text: of}, {Kind: language.Param, Text: language.Name(member)}, {Text: name}}.String()
 		im.Add("resource", resource(path, set, members).Set("parent", draft.Flow{Value: draft.NewMap(language.Name(member), member)}).
 			Set("allow", draft.Flow{Value: draft.List{"list", "create"}}))
-		im.Lost(e.Key.Pos(), fmt.Sprintf("/%s?_expand=%s, /%s?_embed=%s", name, one, of, name), "rows of several collections are not joined; GET and POST %s are served", path)
+		im.Lost(e.Key.Pos(), fmt.Sprintf("/%s?_expand=%s, /%s?_embed=%s", name, one, of, name), "rows of several collections are not joined, and DELETE of a row leaves the rows of /%s that belong to it; GET and POST %s are served", name, path)
 	}
 }
 
@@ -238,5 +239,8 @@ func (im *importer) object(e *syntax.Entry, name string) {
 		}
 		im.Add("endpoint", draft.NewMap("method", change.method, "path", path, "do", draft.List{do}, "response", response))
 	}
-	im.Approximate(e.Key.Pos(), path, "PATCH changes nested objects member by member (RFC 7396); json-server replaces them")
+	im.Approximate(e.Key.Pos(), path, mergePatch)
 }
+
+// mergePatch is how PATCH differs.
+const mergePatch = "PATCH removes members that are null and changes nested objects member by member (RFC 7396); json-server stores null and replaces objects"

@@ -3,6 +3,7 @@ package jsonserver_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,6 +52,11 @@ func TestCollectionsAreServed(t *testing.T) {
 	}
 	want := "approximate db.json:3:4 /posts, approximate db.json:4:4 /comments, lost db.json:4:4 /comments?_expand=post, /posts?_embed=comments, " +
 		"approximate db.json:5:4 /tags, approximate db.json:6:4 /profile, approximate db.json:7:4 /a%20b"
+	for _, difference := range []string{"PATCH removes members that are null", "another id in PATCH", "DELETE of a row leaves the rows of /comments"} {
+		if !slices.ContainsFunc(m.Items, func(i draft.Item) bool { return strings.Contains(i.Why, difference) }) {
+			t.Errorf("the report does not name that %s", difference)
+		}
+	}
 	if all := strings.Join(got, ", "); all != want {
 		t.Errorf("got  %s\nwant %s", all, want)
 	}
