@@ -3,12 +3,12 @@ package fetcher
 import (
 	"container/list"
 	"io/fs"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"mockserver/config/syntax"
+	"mockserver/internal/files"
 )
 
 // cache stores bodies within a budget of bytes. When it is full, entries are removed in the order
@@ -170,7 +170,7 @@ func (l look) same(m look) bool {
 	if l.info == nil || m.info == nil {
 		return l.info == nil && m.info == nil && l.err != nil && m.err != nil && l.err.Error() == m.err.Error()
 	}
-	return os.SameFile(l.info, m.info) && l.info.Size() == m.info.Size() && l.info.ModTime().Equal(m.info.ModTime())
+	return files.Same(l.info, m.info)
 }
 
 // still reports whether a file has not been written to for a while, or is not available.

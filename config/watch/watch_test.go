@@ -118,7 +118,16 @@ func TestAChangeThatLeavesTimeAndSizeAsTheyWere(t *testing.T) {
 	p.want("read as soon as it is written", false)
 	must(t, os.WriteFile(path, []byte("201"), 0o600))
 	must(t, os.Chtimes(path, time.Time{}, written))
-	p.want("written again within the file system's tick", true, false)
+	reports := 0 // the second poll, or the first where only the content tells
+	for range 4 {
+		p.now = p.now.Add(200 * time.Millisecond)
+		if p.w.step(p.now) {
+			reports++
+		}
+	}
+	if reports != 1 {
+		t.Errorf("a change that leaves the time and size is reported %d times, want once", reports)
+	}
 }
 
 func TestFilesNotWatchedBeforeAreTakenAsTheyAre(t *testing.T) {

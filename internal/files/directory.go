@@ -28,8 +28,12 @@ func (l Look) Same(m Look) bool {
 	if l.Info == nil || m.Info == nil {
 		return l.Info == nil && m.Info == nil && l.Listed == m.Listed
 	}
-	return os.SameFile(l.Info, m.Info) && l.Info.Size() == m.Info.Size() &&
-		l.Info.Mode() == m.Info.Mode() && l.Info.ModTime().Equal(m.Info.ModTime())
+	return Same(l.Info, m.Info) && l.Info.Mode() == m.Info.Mode()
+}
+
+// Same reports whether a and b show the same file with the same content, judged by its metadata.
+func Same(a, b fs.FileInfo) bool {
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && changed(a).Equal(changed(b))
 }
 
 // Member is a file of a directory, as it was read.

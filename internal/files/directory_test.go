@@ -126,3 +126,23 @@ func TestAFileThatGoesForGoodIsAMistake(t *testing.T) {
 		t.Errorf("got %v, %v", members, err)
 	}
 }
+
+// A program may set the modification time back, but not the time of the last change.
+func TestSame(t *testing.T) {
+	path := write(t, t.TempDir(), "a.yml", "one")
+	before, err := os.Stat(path)
+	must(t, err)
+	must(t, os.WriteFile(path, []byte("two"), 0o600))
+	must(t, os.Chtimes(path, before.ModTime(), before.ModTime()))
+	for {
+		after, err := os.Stat(path)
+		must(t, err)
+		if !changed(after).Equal(changed(before)) || changed(after).IsZero() {
+			if Same(before, after) != changed(after).IsZero() || !Same(after, after) {
+				t.Error("a change of equal size with the modification time of before is not seen")
+			}
+			return
+		}
+		must(t, os.Chtimes(path, before.ModTime(), before.ModTime())) // within a tick of the file system
+	}
+}

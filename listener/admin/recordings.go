@@ -2,7 +2,9 @@ package admin
 
 import (
 	"errors"
+	"io/fs"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -92,6 +94,9 @@ func (a *Admin) startRecording(w http.ResponseWriter, r *http.Request) {
 	case !filepath.IsLocal(asked.To):
 		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "to leads out of the working directory; expected a directory below it")
 		return
+	case leadsOut(asked.To):
+		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "to leads out of the working directory through a symbolic link, or cannot be a directory")
+		return
 	case asked.Mode != "" && asked.Mode != config.RecordAll && asked.Mode != config.RecordMissing:
 		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "mode is unknown; expected all or missing")
 		return
@@ -116,6 +121,18 @@ func (a *Admin) startRecording(w http.ResponseWriter, r *http.Request) {
 	default:
 		answer(w, http.StatusCreated, shownRecordingOf(&started))
 	}
+}
+
+// leadsOut reports whether a path leads out of the working directory through a symbolic link, or
+// through a file.
+func leadsOut(path string) bool {
+	root, err := os.OpenRoot(".")
+	if err != nil {
+		return true
+	}
+	defer root.Close()
+	_, err = root.Stat(path)
+	return err != nil && !errors.Is(err, fs.ErrNotExist)
 }
 
 // stopRecording ends a recording.

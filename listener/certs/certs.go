@@ -99,8 +99,11 @@ type Store struct {
 	counts counts
 }
 
-// Open checks the options and reads all files. If files are invalid, the error names the first of
-// them.
+// FileError is the error for a file that does not exist or is not valid.
+type FileError struct{ error }
+
+// Open checks the options and reads all files. If files are invalid, the error is a FileError that
+// names the first of them.
 func Open(opts Options, log *slog.Logger) (*Store, error) {
 	if err := opts.check(); err != nil {
 		return nil, err
@@ -120,7 +123,7 @@ func Open(opts Options, log *slog.Logger) (*Store, error) {
 	}
 	st, problems := s.read(&state{})
 	if len(problems) > 0 {
-		return nil, problems[0]
+		return nil, FileError{problems[0]}
 	}
 	s.serve(st)
 	s.WarnOfExpiry(time.Now())

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"mockserver/internal/files"
 )
 
 // look is the metadata of a file: what is known about the file without reading it.
@@ -14,7 +16,7 @@ func (l look) same(m look) bool {
 	if l.info == nil || m.info == nil {
 		return l.info == m.info
 	}
-	return os.SameFile(l.info, m.info) && l.info.Size() == m.info.Size() && l.info.ModTime().Equal(m.info.ModTime())
+	return files.Same(l.info, m.info)
 }
 
 // still reports whether a file has not been written to for a while: it is then probably complete,

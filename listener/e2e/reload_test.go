@@ -41,6 +41,16 @@ func TestReload_AChangedFileIsServed(t *testing.T) {
 			}
 			overwrite(t, other, content)
 		}},
+		{"of the same size and modification time as before", func(t *testing.T, file, content string) {
+			before, err := os.Stat(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			overwrite(t, file, strings.TrimSuffix(content, "#\n"))
+			if err := os.Chtimes(file, before.ModTime(), before.ModTime()); err != nil {
+				t.Fatal(err)
+			}
+		}},
 		{"of the same size as before", func(t *testing.T, file, content string) {
 			overwrite(t, file, strings.TrimSuffix(content, "#\n"))
 		}},

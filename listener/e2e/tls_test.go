@@ -215,19 +215,25 @@ func TestTLS_OfWebhooksAndFetchedBodies(t *testing.T) {
 
 func TestTLS_FlagsThatCannotBe(t *testing.T) {
 	t.Parallel()
-	file := harness.WriteFile(t, t.TempDir(), "mock.yml", harness.One("a"))
+	dir := t.TempDir()
+	file := harness.WriteFile(t, dir, "mock.yml", harness.One("a"))
+	_ = os.Symlink(filepath.Join(dir, "nothing.pem"), filepath.Join(dir, "dangling.pem"))
 	for flags, want := range map[string]string{
-		"--tls only":                          "expected auto; --tls-only refuses clear text",
-		"--tls-only":                          "--tls-only: has no effect alone; expected --tls auto or --tls-cert too",
-		"--tls-cert a.pem":                    "1 of the former and 0 of the latter",
-		"--tls auto --tls-min 1.1":            "expected 1.2 or 1.3",
-		"--tls auto --tls-client required":    "expected --tls-client-ca too",
-		"--tls-cert none.pem --tls-key n.key": "certificate none.pem: there is no such file",
-		"--admin-tls-client-ca a.pem":         "expected --admin-tls auto or --admin-tls-cert too",
-		"--admin 127.0.0.1:0 --admin-tls-cert none.pem --admin-tls-key n.key": "certificate none.pem: there is no such file",
+		"--tls only":                             "expected auto; --tls-only refuses clear text",
+		"--tls-only":                             "--tls-only: has no effect alone; expected --tls auto or --tls-cert too",
+		"--tls-cert a.pem":                       "1 of the former and 0 of the latter",
+		"--tls auto --tls-min 1.1":               "expected 1.2 or 1.3",
+		"--tls auto --tls-client required":       "expected --tls-client-ca too",
+		"--tls-cert none.pem --tls-key n.key":    "certificate none.pem: there is no such file",
+		"--tls auto --tls-client-ca none.pem":    "client CA none.pem: there is no such file",
+		"--tls auto --tls-ticket-keys " + file:   "ticket keys " + file,
+		"--tls-cert " + dir + " --tls-key n.key": "certificate " + dir,
+		"--tls-cert " + filepath.Join(dir, "dangling.pem") + " --tls-key n.key": "dangling.pem: there is no such file",
+		"--admin-tls-client-ca a.pem":                                           "expected --admin-tls auto or --admin-tls-cert too",
+		"--admin 127.0.0.1:0 --admin-tls-cert none.pem --admin-tls-key n.key":   "certificate none.pem: there is no such file",
 	} {
 		code, stdout, stderr := harness.Refused(t, nil, append([]string{"-c", file}, strings.Fields(flags)...)...)
-		if code == 0 || !strings.Contains(stdout+stderr, want) {
+		if code != 2 || !strings.Contains(stdout+stderr, want) {
 			t.Errorf("%s: exit code %d: %s, want %q", flags, code, stdout+stderr, want)
 		}
 	}

@@ -216,6 +216,8 @@ func (s speaker) cannotStart(err error) int {
 		return s.refuse(fmt.Errorf("--verdict or MOCKSERVER_VERDICT: %w", err))
 	case errors.Is(err, admin.ErrFleet):
 		return s.refuse(fmt.Errorf("--fleet or MOCKSERVER_FLEET: %w", err))
+	case errors.As(err, new(certs.FileError)):
+		return s.refuse(fmt.Errorf("cannot start: %w", err))
 	case errors.Is(err, admin.ErrAddress):
 		hint = "; choose another with --admin"
 	case errors.Is(err, syscall.EADDRINUSE):
