@@ -168,6 +168,9 @@ type shownRowChange struct {
 // changesOf returns up to limit changes of a set, in all parts.
 func (a *Admin) changesOf(set string, limit int) (changes []shownRowChange) {
 	_ = a.server.Data().Changes(set, func(c liststate.Change) bool { // the set exists
+		if c.JSON == nil && c.Taken {
+			return true // a row of the base that was only picked
+		}
 		one := shownRowChange{Key: string(c.Key), Row: c.JSON}
 		if c.Isolated {
 			one.Part = &c.Part
@@ -215,7 +218,7 @@ func (a *Admin) showRows(w http.ResponseWriter, r *http.Request) {
 	case q.values.Get("changed") == "true":
 		shown.Changes, shown.Total = a.changesOf(r.PathValue("set"), limit), int(set.Figures().Changes)
 	case q.values.Has("key"):
-		if row := set.Get(part, []byte(q.values.Get("key"))); row.Found() {
+		if row := a.server.Data().Row(set.Name, part, []byte(q.values.Get("key"))); row.Found() {
 			shown.Rows = append(shown.Rows, row.JSON)
 		}
 	default:

@@ -242,7 +242,8 @@ func (f *find) find(w *work, r *matcher.Request) (row state.Row, ok bool) {
 		if !ok {
 			return state.Row{}, true
 		}
-		return w.tx.Get(f.set.Set, part, w.keep(key)), true
+		row, _ = f.set.get(&w.tx, part, w.keep(key))
+		return row, true
 	}
 	from := len(w.room)
 	all := f.values(w, r)

@@ -179,8 +179,7 @@ func (c *change) apply(w *work, r *matcher.Request, i int) *Failed {
 	if !ok || len(text) == 0 || len(text) > maxKey {
 		return c.fail(i, reply.RowNotFound, "no row of the set %q has that key", c.set.declared.Name)
 	}
-	key := w.keep(text)
-	old := w.tx.Get(c.set.Set, part, key)
+	old, key := c.set.get(&w.tx, part, w.keep(text))
 	if !old.Found() && c.do.Verb != "put" {
 		return c.fail(i, reply.RowNotFound, "the set %q has no row %q", c.set.declared.Name, wording.Clip(string(key)))
 	}
@@ -249,7 +248,7 @@ func (c *change) insert(part []byte, w *work, r *matcher.Request, i int) *Failed
 	if what != "" {
 		return &Failed{Else: -1, Failure: reply.BadJSON, Message: what}
 	}
-	if w.tx.Get(c.set.Set, part, key).Found() {
+	if old, _ := c.set.get(&w.tx, part, key); old.Found() {
 		return c.fail(i, reply.KeyExists, "the set %q already has a row %q", c.set.declared.Name, wording.Clip(string(key)))
 	}
 	c.put(part, key, state.Row{}, row, w, r)

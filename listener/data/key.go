@@ -1,6 +1,7 @@
 package data
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,7 +12,9 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/internal/json"
 	"mockserver/internal/wording"
+	"mockserver/listener/state"
 	"mockserver/renderer"
+	"mockserver/renderer/scalar"
 )
 
 // newKeys generates the keys of rows that have none.
@@ -48,17 +51,65 @@ func (k *newKeys) atLeast(n int64) {
 	}
 }
 
-// wholeNumber returns the value of a key that is an integer above 0 with at most 18 digits. For any
-// other key it returns 0.
+// wholeNumber returns the value of a key that is an integer from 1 to 2⁶². For any other key it
+// returns 0.
 func wholeNumber(key []byte) int64 {
-	if len(key) == 0 || key[0] < '1' || key[0] > '9' || len(key) > 18 {
+	if len(key) == 0 || key[0] < '1' || key[0] > '9' || len(key) > 19 {
 		return 0
 	}
 	n, err := strconv.ParseInt(string(key), 10, 64)
-	if err != nil {
+	if err != nil || n > 1<<62 {
 		return 0
 	}
 	return n
+}
+
+// A key that is a number has the same form in all notations: 4, 4.0 and 4e0 are the key 4. So has a
+// text that is a number without an exponent; a text such as 12e4 may be a hexadecimal number, and
+// stays as it is. Where a row is looked up, such a text first stands for itself, and then for the
+// number.
+
+// isPlain reports whether a text is already in the form that a key has.
+func isPlain(text []byte) bool {
+	if len(text) > 1 && text[0] == '0' || len(text) == 0 {
+		return !syntax.IsJSONNumber(text)
+	}
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			return !syntax.IsJSONNumber(text)
+		}
+	}
+	return true
+}
+
+func hasExponent(number []byte) bool { return bytes.ContainsAny(number, "eE") }
+
+// appendKeyText appends the form that a key has; isText says that it is not a JSON number.
+func appendKeyText(to, text []byte, isText bool) []byte {
+	if isPlain(text) || isText && hasExponent(text) {
+		return append(to, text...)
+	}
+	return scalar.AppendPlain(to, text, maxKey)
+}
+
+// get returns the row that a text names, and the key that it has, or would have.
+func (s *set) get(tx *state.Tx, part, text []byte) (row state.Row, key []byte) {
+	if isPlain(text) {
+		return tx.Get(s.Set, part, text), text
+	}
+	if hasExponent(text) {
+		if row = tx.Get(s.Set, part, text); row.Found() {
+			return row, text
+		}
+	}
+	key = scalar.AppendPlain(nil, text, maxKey)
+	return tx.Get(s.Set, part, key), key
+}
+
+// isKey reports whether a value in a row is a key, in any notation.
+func isKey(v json.Value, key []byte) bool {
+	text := v.AppendText(nil)
+	return string(appendKeyText(nil, text, false)) == string(appendKeyText(nil, key, false))
 }
 
 // maxKey is the maximum size of a key's text in bytes.
@@ -81,7 +132,9 @@ func appendKey(to, row []byte, way []string) (made []byte, what string) {
 	case json.Array, json.Object:
 		return nil, fmt.Sprintf("the key %q is %s; expected a text or a number", joined(way), wording.Clip(string(v.Raw)))
 	}
-	made = v.AppendText(to)
+	if made = v.AppendText(to); !isPlain(made[len(to):]) {
+		made = appendKeyText(to, bytes.Clone(made[len(to):]), v.Kind == json.String)
+	}
 	switch n := len(made) - len(to); {
 	case n == 0:
 		return nil, fmt.Sprintf("the key %q is empty; expected a text or a number", joined(way))

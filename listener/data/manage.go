@@ -20,13 +20,28 @@ var (
 // Set returns the set with a name, or nil if there is none.
 func (s *Sets) Set(name string) *state.Set { return s.store.Set(name) }
 
+// known returns a declared set, or nil if there is none.
+func (s *Sets) known(name string) *set {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current[name]
+}
+
+// Row returns the row with a key in a part of a set, both of which may not exist.
+func (s *Sets) Row(name string, part, key []byte) (row state.Row) {
+	if known := s.known(name); known != nil {
+		var tx state.Tx
+		tx.Begin(s.store)
+		row, _ = known.get(&tx, part, key)
+	}
+	return row
+}
+
 // Put writes a row for the admin API: in place of the row with its key or, if merge is true, merged
 // into that row (RFC 7396). It returns the resulting row. The errors are ErrNoSet, ErrNoRow for
 // merge, a *state.FullError, and errors that say what is wrong with the row.
 func (s *Sets) Put(name string, part, key, row []byte, merge bool) ([]byte, error) {
-	s.mu.Lock()
-	known := s.current[name]
-	s.mu.Unlock()
+	known := s.known(name)
 	if known == nil {
 		return nil, ErrNoSet
 	}
@@ -34,12 +49,12 @@ func (s *Sets) Put(name string, part, key, row []byte, merge bool) ([]byte, erro
 	if v.Kind != json.Object {
 		return nil, errors.New("the body is not a JSON object")
 	}
-	if given := member(v.Raw, known.key); given.Kind != json.Missing && string(given.AppendText(nil)) != string(key) {
+	if given := member(v.Raw, known.key); given.Kind != json.Missing && !isKey(given, key) {
 		return nil, fmt.Errorf("the body has the key %s in %q, and the path has %q; expected the same", wording.Clip(string(given.Raw)), joined(known.key), wording.Clip(string(key)))
 	}
 	var made []byte
 	err := s.try(func(tx *state.Tx) error {
-		old := tx.Get(known.Set, part, key)
+		old, key := known.get(tx, part, key)
 		if merge && !old.Found() {
 			return ErrNoRow
 		}
@@ -57,15 +72,16 @@ func (s *Sets) Put(name string, part, key, row []byte, merge bool) ([]byte, erro
 
 // Delete deletes a row for the admin API. The errors are ErrNoSet, ErrNoRow and a *state.FullError.
 func (s *Sets) Delete(name string, part, key []byte) error {
-	set := s.store.Set(name)
-	if set == nil {
+	known := s.known(name)
+	if known == nil {
 		return ErrNoSet
 	}
 	return s.try(func(tx *state.Tx) error {
-		if !tx.Get(set, part, key).Found() {
+		row, key := known.get(tx, part, key)
+		if !row.Found() {
 			return ErrNoRow
 		}
-		tx.Delete(set, part, key)
+		tx.Delete(known.Set, part, key)
 		return nil
 	})
 }
@@ -85,11 +101,11 @@ func (s *Sets) Reset(names []string, part []byte) error {
 			sets = append(sets, set)
 		}
 	}
+	s.mu.Lock() // no set is replaced meanwhile
+	defer s.mu.Unlock()
 	for _, set := range sets {
 		set.Reset(part)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for _, t := range s.turns {
 		if len(names) == 0 || slices.Contains(names, t.set) {
 			t.reset(part)

@@ -209,7 +209,7 @@ func (o *Operation) fromKey(l *listing, d *demands, part []byte, w *work, p *pag
 			continue
 		}
 		key := d.args.Peek(param)
-		row := w.tx.Get(o.set.Set, part, w.keep(key))
+		row, _ := o.set.get(&w.tx, part, w.keep(key))
 		if !row.Found() {
 			return 0, refuse(reply.BadCursor, "%s is %q; no such row exists", param, wording.Clip(string(key)))
 		}

@@ -68,6 +68,9 @@ type building struct {
 
 // add appends a row.
 func (b *building) add(key, row []byte, line int) error {
+	if !isPlain(key) {
+		key, _ = appendKey(nil, row, b.set.key) // only the row says whether it is a text
+	}
 	err := b.builder.Add(key, row)
 	var twice *state.DuplicateKeyError
 	if errors.As(err, &twice) {

@@ -122,13 +122,14 @@ func (s *Sets) load(c *statefile.Change) error {
 	}
 	tx := state.Tx{Unlimited: true}
 	tx.Begin(s.store)
-	key := []byte(c.Key)
+	_, key := set.get(&tx, part, []byte(c.Key))
 	v := json.Parse(c.Row)
 	switch {
 	case c.Deleted:
 		tx.Delete(set.Set, part, key)
 	case v.Kind == json.Object:
-		if has, what := keyOf(v, set.key); what != "" || string(has) != c.Key {
+		has, what := keyOf(v, set.key)
+		if key = has; what != "" || !isKey(member(v.Raw, set.key), []byte(c.Key)) {
 			return fmt.Errorf("the row of %q has another key, or none, in %q", wording.Clip(c.Key), joined(set.key))
 		}
 		tx.Put(set.Set, part, key, v.Raw, moveOf(c.Move, time.Now()))

@@ -46,7 +46,9 @@ func stateRow(key, state, since string) []byte {
 func (s *inState) keyOf(w *work, r *matcher.Request) []byte {
 	if s.key != nil {
 		if text, ok := s.key.Text(r); ok && len(text) > 0 {
-			return w.keep(text)
+			start := len(w.room)
+			w.room = appendKeyText(w.room, text, true)
+			return w.made(start)
 		}
 	}
 	return w.keep([]byte(oneState))

@@ -56,8 +56,7 @@ func (o *Operation) serve(w *work, r *matcher.Request, p *reply.Reply) *Failed {
 	case "create":
 		return o.create(part, w, r, p)
 	}
-	key := w.keep(r.Param(o.row))
-	row := w.tx.Get(o.set.Set, part, key)
+	row, key := o.set.get(&w.tx, part, w.keep(r.Param(o.row)))
 	if row.Found() && !o.isChild(row, r) {
 		row = state.Row{}
 	}
@@ -160,7 +159,7 @@ func (o *Operation) write(part, key []byte, row state.Row, w *work, r *matcher.R
 	}
 	old := json.Value{Kind: json.Object, Raw: row.JSON}
 	made := sent[0].Raw
-	if given := member(made, o.set.key); given.Kind != json.Missing && string(given.AppendText(nil)) != string(key) {
+	if given := member(made, o.set.key); given.Kind != json.Missing && !isKey(given, key) {
 		return refuse(reply.KeyMismatch, "the body has the key %s in %q, and the path has %q; expected the same", wording.Clip(string(given.Raw)), joined(o.set.key), wording.Clip(string(key)))
 	}
 	if o.config.Name == "change" {
@@ -245,7 +244,7 @@ func (o *Operation) create(part []byte, w *work, r *matcher.Request, p *reply.Re
 		if what != "" {
 			return refuse(reply.BadJSON, "%s", what)
 		}
-		if w.tx.Get(o.set.Set, part, key).Found() {
+		if old, _ := o.set.get(&w.tx, part, key); old.Found() {
 			return refuse(reply.KeyExists, "the set %q already has a row %q", o.set.declared.Name, wording.Clip(string(key)))
 		}
 		kept := o.set.put(&w.tx, part, key, state.Row{}, row, r.Now())

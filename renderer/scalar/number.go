@@ -78,6 +78,41 @@ func Canonical(b []byte) Decimal {
 	return d
 }
 
+// AppendPlain appends a number in the one form that all its notations share: without an exponent or,
+// if that would be longer than most, with one and without a point.
+func AppendPlain(dst, number []byte, most int) []byte {
+	d := Canonical(number)
+	if d.zero {
+		return append(dst, '0')
+	}
+	if d.negative {
+		dst = append(dst, '-')
+	}
+	n := int64(len(d.whole) + len(d.fraction))
+	length := max(d.exp, n+1)
+	if d.exp <= 0 {
+		length = n - d.exp + 2
+	}
+	if length > int64(most) {
+		dst = append(append(dst, d.whole...), d.fraction...)
+		return strconv.AppendInt(append(dst, 'e'), d.exp-n, 10)
+	}
+	if d.exp <= 0 {
+		dst = append(dst, "0."...)
+	}
+	for i := min(d.exp, 0); i < max(n, d.exp); i++ {
+		if i == d.exp && i > 0 {
+			dst = append(dst, '.')
+		}
+		if i < 0 {
+			dst = append(dst, '0')
+		} else {
+			dst = append(dst, d.digit(int(i)))
+		}
+	}
+	return dst
+}
+
 // Same reports whether two canonical numbers are equal. It reads no digits if their numbers of
 // digits differ.
 func (d *Decimal) Same(o *Decimal) bool {
