@@ -65,28 +65,27 @@ func wholeNumber(key []byte) int64 {
 }
 
 // A key that is a number has the same form in all notations: 4, 4.0 and 4e0 are the key 4. So has a
-// text that is a number without an exponent; a text such as 12e4 may be a hexadecimal number, and
-// stays as it is. Where a row is looked up, such a text first stands for itself, and then for the
-// number.
+// text that is such a number without an exponent. Texts such as 12e4 and 007, which may be meant
+// otherwise, stay as they are. Where a row is looked up, they first stand for themselves, and then
+// for the number.
 
 // isPlain reports whether a text is already in the form that a key has.
 func isPlain(text []byte) bool {
-	if len(text) > 1 && text[0] == '0' || len(text) == 0 {
-		return !syntax.IsJSONNumber(text)
+	digits := 0
+	for digits < len(text) && '0' <= text[digits] && text[digits] <= '9' {
+		digits++
 	}
-	for _, c := range text {
-		if c < '0' || c > '9' {
-			return !syntax.IsJSONNumber(text)
-		}
-	}
-	return true
+	return digits > 0 && digits == len(text) && (digits == 1 || text[0] != '0') || !scalar.IsNumeric(text)
 }
 
-func hasExponent(number []byte) bool { return bytes.ContainsAny(number, "eE") }
+// isAmbiguous reports whether a text that is numeric may be meant otherwise.
+func isAmbiguous(text []byte) bool {
+	return bytes.ContainsAny(text, "eE") || !syntax.IsJSONNumber(text)
+}
 
 // appendKeyText appends the form that a key has; isText says that it is not a JSON number.
 func appendKeyText(to, text []byte, isText bool) []byte {
-	if isPlain(text) || isText && hasExponent(text) {
+	if isPlain(text) || isText && isAmbiguous(text) {
 		return append(to, text...)
 	}
 	return scalar.AppendPlain(to, text, maxKey)
@@ -97,13 +96,22 @@ func (s *set) get(tx *state.Tx, part, text []byte) (row state.Row, key []byte) {
 	if isPlain(text) {
 		return tx.Get(s.Set, part, text), text
 	}
-	if hasExponent(text) {
+	if isAmbiguous(text) {
 		if row = tx.Get(s.Set, part, text); row.Found() {
 			return row, text
 		}
 	}
 	key = scalar.AppendPlain(nil, text, maxKey)
 	return tx.Get(s.Set, part, key), key
+}
+
+// has reports whether a row with the key of a new row exists.
+func (s *set) has(tx *state.Tx, part, key []byte) bool {
+	if !syntax.IsJSONNumber(key) {
+		return tx.Get(s.Set, part, key).Found()
+	}
+	row, _ := s.get(tx, part, key)
+	return row.Found()
 }
 
 // isKey reports whether a value in a row is a key, in any notation.
