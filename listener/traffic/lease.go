@@ -40,6 +40,7 @@ type lease struct {
 	cell  shared.Cell
 	have  int64 // requests that may be admitted
 	until int64 // they may be admitted before this time
+	asked int64 // when this replica asked last
 	ask   int64 // if nothing was left, do not ask again before this time
 	left  int64 // what all replicas had left when this one asked last
 	full  int64 // when the whole limit is available again
@@ -79,6 +80,9 @@ func (q *sharedQuotas) count(key quotaKey, now int64) verdict {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	defer e.waiting.Add(-1)
+	if e.asked-now > int64(sliceFor) { // the clock was set back, so all other times are wrong
+		e.have, e.ask = 0, 0
+	}
 	if (e.have == 0 || now >= e.until) && now >= e.ask && q.take(e, now) != nil {
 		return q.countLocally(key, now)
 	}
@@ -113,8 +117,9 @@ func (q *sharedQuotas) lease(key quotaKey, now int64) *lease {
 // take leases a slice. The caller must hold the lock of the lease.
 func (q *sharedQuotas) take(e *lease, now int64) error {
 	var slice int64
-	e.have = 0
+	e.have, e.asked = 0, now
 	err := q.state.Change(&e.cell, q.keep(), func(v shared.Value) (shared.Value, bool) {
+		ahead := v[valueAt] > now
 		v = q.at(v, now)
 		left := q.left(v)
 		slice = min(left, max(e.waiting.Load(), left/(sliceParts*q.state.Replicas())))
@@ -123,7 +128,7 @@ func (q *sharedQuotas) take(e *lease, now int64) error {
 		} else {
 			v[valueCount] += slice
 		}
-		return v, slice > 0
+		return v, slice > 0 || ahead
 	})
 	if err != nil {
 		return err
@@ -151,7 +156,8 @@ func (q *sharedQuotas) isBucket() bool { return q.algorithm == "token-bucket" }
 func (q *sharedQuotas) keep() time.Duration { return time.Duration(2*q.window) + 2*time.Second }
 
 // at returns a value as it is at a time: with the tokens added since, or reset for a new window. A
-// value from a replica whose clock is ahead stays as it is.
+// value from a replica whose clock is, or was, ahead becomes one of this time, so that it lasts no
+// longer than a window.
 func (q *sharedQuotas) at(v shared.Value, now int64) shared.Value {
 	v[valueCount] = min(max(v[valueCount], 0), q.max) // another program may have written it
 	v[valueRest] = min(max(v[valueRest], 0), q.window-1)
@@ -161,6 +167,8 @@ func (q *sharedQuotas) at(v shared.Value, now int64) shared.Value {
 		return shared.Value{now}
 	case q.isBucket() && since >= q.window:
 		return shared.Value{now, q.max}
+	case since < 0:
+		v[valueAt] = now
 	case q.isBucket() && since > 0:
 		high, low := bits.Mul64(uint64(since), uint64(q.max))
 		low, carry := bits.Add64(low, uint64(v[valueRest]), 0)

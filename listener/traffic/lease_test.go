@@ -1,11 +1,16 @@
 package traffic
 
 import (
+	"log/slog"
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
 
 	"mockserver/config/policy"
+	"mockserver/internal/harness"
 	"mockserver/listener/shared"
 )
 
@@ -39,6 +44,48 @@ func TestSharedQuotas_CountAsThoseOfOneReplica(t *testing.T) {
 					t.Fatalf("%d in %d: full in %d, want %d or one less", most, window, q.untilFull(v), want.full)
 				}
 			}
+		}
+	}
+}
+
+// After the clock of a replica was set back, a key that is used up is refused for a window at most.
+func TestSharedQuotas_TheClockIsSetBack(t *testing.T) {
+	nats, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoLog: true, NoSigs: true, JetStream: true, StoreDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go nats.Start()
+	defer nats.Shutdown()
+	if !nats.ReadyForConnections(harness.Patience) {
+		t.Fatal("NATS does not start")
+	}
+	at, err := shared.Parse("nats://" + nats.Addr().String() + "?timeout=10s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := shared.Open(at, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer state.Close()
+	const window, start = int64(time.Minute), 1_700_000_000_000_000_000
+	for i, algorithm := range policy.LimitAlgorithms[1:] {
+		q, other := newSharedQuotas(state, algorithm, 2, window), newSharedQuotas(state, algorithm, 2, window)
+		for k, c := range []struct {
+			q        *sharedQuotas
+			now      int64
+			admitted bool
+		}{
+			{q, start, true}, {q, start, true}, {q, start, false},
+			{q, start - int64(time.Hour), false}, {other, start - int64(time.Hour) + window/4, false},
+			{q, start - int64(time.Hour) + window + window/4, true},
+		} {
+			if v := c.q.count(quotaKey{byte(i)}, c.now); v.admitted != c.admitted || v.next > window {
+				t.Errorf("%s, request %d: %+v, want %t", algorithm, k, v, c.admitted)
+			}
+		}
+		if n := state.Local(); n != 0 {
+			t.Errorf("%d requests were counted without the servers", n)
 		}
 	}
 }
