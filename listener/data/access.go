@@ -31,7 +31,7 @@ type find struct {
 	where []equal
 	pick  pick
 	hash  *renderer.Operand
-	turns *turns // of pickNext
+	turns *state.Turns // of pickNext
 
 	places int // the order of places; see byHash
 }
@@ -82,7 +82,7 @@ func (s *Sets) Compile(e *config.Endpoint, scope *renderer.Scope) (*Access, synt
 		problems = append(problems, a.claim(f.Name, f.Pos, f.Key)...)
 		made, wrong := s.compileFind(f, scope) // later entries may use earlier ones
 		if made.pick == pickNext {
-			made.turns = s.turnsOf(made.set, strings.Join([]string{e.EffectiveMethod(), e.Host, e.Path.Value, e.If.Value}, " "), f.Name)
+			made.turns = s.turnsOf(made.set.declared.Name, strings.Join([]string{e.EffectiveMethod(), e.Host, e.Path.Value, e.If.Value}, " "), f.Name)
 		}
 		problems = append(problems, wrong...)
 		a.finds = append(a.finds, made)
@@ -266,7 +266,7 @@ func (f *find) find(w *work, r *matcher.Request) (row state.Row, ok bool) {
 		if n := rows.Len(); n > 0 && f.pick == pickRandom {
 			row = rows.At(r.Random.IntN(n))
 		} else if n > 0 {
-			row = f.turns.next(rows, value, part)
+			row = f.turns.Next(rows, value, part)
 		}
 		if row.Found() {
 			w.tx.Saw(f.set.Set, part, row)

@@ -248,7 +248,7 @@ func (c *change) insert(part []byte, w *work, r *matcher.Request, i int) *Failed
 	if what != "" {
 		return &Failed{Else: -1, Failure: reply.BadJSON, Message: what}
 	}
-	if c.set.has(&w.tx, part, key) {
+	if old, _ := c.set.get(&w.tx, part, key); old.Found() {
 		return c.fail(i, reply.KeyExists, "the set %q already has a row %q", c.set.declared.Name, wording.Clip(string(key)))
 	}
 	c.put(part, key, state.Row{}, row, w, r)

@@ -64,39 +64,12 @@ func wholeNumber(key []byte) int64 {
 	return n
 }
 
-// A key that is a number has the same form in all notations: 4, 4.0 and 4e0 are the key 4. So has a
-// text that is such a number without an exponent. Texts such as 12e4 and 007, which may be meant
-// otherwise, stay as they are. Where a row is looked up, they first stand for themselves, and then
-// for the number.
-
-// isPlain reports whether a text is already in the form that a key has.
-func isPlain(text []byte) bool {
-	digits := 0
-	for digits < len(text) && '0' <= text[digits] && text[digits] <= '9' {
-		digits++
-	}
-	return digits > 0 && digits == len(text) && (digits == 1 || text[0] != '0') || !scalar.IsNumeric(text)
-}
-
-// isAmbiguous reports whether a text that is numeric may be meant otherwise.
-func isAmbiguous(text []byte) bool {
-	return bytes.ContainsAny(text, "eE") || !syntax.IsJSONNumber(text)
-}
-
-// appendKeyText appends the form that a key has; isText says that it is not a JSON number.
-func appendKeyText(to, text []byte, isText bool) []byte {
-	if isPlain(text) || isText && isAmbiguous(text) {
-		return append(to, text...)
-	}
-	return scalar.AppendPlain(to, text, maxKey)
-}
-
 // get returns the row that a text names, and the key that it has, or would have.
 func (s *set) get(tx *state.Tx, part, text []byte) (row state.Row, key []byte) {
-	if isPlain(text) {
+	if scalar.IsKey(text) {
 		return tx.Get(s.Set, part, text), text
 	}
-	if isAmbiguous(text) {
+	if scalar.IsAmbiguous(text) {
 		if row = tx.Get(s.Set, part, text); row.Found() {
 			return row, text
 		}
@@ -105,19 +78,10 @@ func (s *set) get(tx *state.Tx, part, text []byte) (row state.Row, key []byte) {
 	return tx.Get(s.Set, part, key), key
 }
 
-// has reports whether a row with the key of a new row exists.
-func (s *set) has(tx *state.Tx, part, key []byte) bool {
-	if !syntax.IsJSONNumber(key) {
-		return tx.Get(s.Set, part, key).Found()
-	}
-	row, _ := s.get(tx, part, key)
-	return row.Found()
-}
-
 // isKey reports whether a value in a row is a key, in any notation.
 func isKey(v json.Value, key []byte) bool {
 	text := v.AppendText(nil)
-	return string(appendKeyText(nil, text, false)) == string(appendKeyText(nil, key, false))
+	return string(scalar.AppendKey(nil, text, false, maxKey)) == string(scalar.AppendKey(nil, key, false, maxKey))
 }
 
 // maxKey is the maximum size of a key's text in bytes.
@@ -140,8 +104,8 @@ func appendKey(to, row []byte, way []string) (made []byte, what string) {
 	case json.Array, json.Object:
 		return nil, fmt.Sprintf("the key %q is %s; expected a text or a number", joined(way), wording.Clip(string(v.Raw)))
 	}
-	if made = v.AppendText(to); !isPlain(made[len(to):]) {
-		made = appendKeyText(to, bytes.Clone(made[len(to):]), v.Kind == json.String)
+	if made = v.AppendText(to); !scalar.IsKey(made[len(to):]) {
+		made = scalar.AppendKey(to, bytes.Clone(made[len(to):]), v.Kind == json.String, maxKey)
 	}
 	switch n := len(made) - len(to); {
 	case n == 0:

@@ -3,7 +3,6 @@ package data
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"mockserver/internal/json"
@@ -105,10 +104,8 @@ func (s *Sets) Reset(names []string, part []byte) error {
 	defer s.mu.Unlock()
 	for _, set := range sets {
 		set.Reset(part)
-	}
-	for _, t := range s.turns {
-		if len(names) == 0 || slices.Contains(names, t.set) {
-			t.reset(part)
+		for _, t := range s.turns[set.Name] {
+			t.Reset(part)
 		}
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"mockserver/internal/json"
 	"mockserver/internal/wording"
 	"mockserver/listener/state"
+	"mockserver/renderer/scalar"
 )
 
 // look reads the metadata of the set's file. For a set without a file, the result is always the
@@ -68,7 +69,7 @@ type building struct {
 
 // add appends a row.
 func (b *building) add(key, row []byte, line int) error {
-	if !isPlain(key) {
+	if !scalar.IsKey(key) {
 		key, _ = appendKey(nil, row, b.set.key) // only the row says whether it is a text
 	}
 	err := b.builder.Add(key, row)

@@ -9,6 +9,7 @@ import (
 	"mockserver/matcher"
 	"mockserver/renderer"
 	"mockserver/renderer/escape"
+	"mockserver/renderer/scalar"
 )
 
 // scenario is a declared scenario. Its states are the rows of a set. A key that is still in the
@@ -47,7 +48,7 @@ func (s *inState) keyOf(w *work, r *matcher.Request) []byte {
 	if s.key != nil {
 		if text, ok := s.key.Text(r); ok && len(text) > 0 {
 			start := len(w.room)
-			w.room = appendKeyText(w.room, text, true)
+			w.room = scalar.AppendKey(w.room, text, true, maxKey)
 			return w.made(start)
 		}
 	}

@@ -244,7 +244,7 @@ func (o *Operation) create(part []byte, w *work, r *matcher.Request, p *reply.Re
 		if what != "" {
 			return refuse(reply.BadJSON, "%s", what)
 		}
-		if o.set.has(&w.tx, part, key) {
+		if old, _ := o.set.get(&w.tx, part, key); old.Found() {
 			return refuse(reply.KeyExists, "the set %q already has a row %q", o.set.declared.Name, wording.Clip(string(key)))
 		}
 		kept := o.set.put(&w.tx, part, key, state.Row{}, row, r.Now())

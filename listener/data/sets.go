@@ -39,9 +39,9 @@ type Sets struct {
 	current map[string]*set
 	next    map[string]*set // set while a specification is compiled
 
-	hashed    map[string][][]string // what the specification being compiled picks by hash
-	scenarios map[string]*scenario  // scenarios of the specification being compiled
-	turns     map[string]*turns     // turns of picks, across reloads
+	hashed    map[string][][]string              // what the specification being compiled picks by hash
+	scenarios map[string]*scenario               // scenarios of the specification being compiled
+	turns     map[string]map[string]*state.Turns // turns of picks, by set and pick, across reloads
 	snapshots []snapshot
 	loaded    fs.FileInfo // the file that Load has read; nil if none
 
@@ -68,7 +68,7 @@ func New(o Options) *Sets {
 	}
 	return &Sets{
 		store: state.New(o.Memory), log: o.Log, seed: matcher.Mix(seed), scope: o.Scope, webhooks: o.Webhooks,
-		current: map[string]*set{}, turns: map[string]*turns{}, done: make(chan struct{}),
+		current: map[string]*set{}, turns: map[string]map[string]*state.Turns{}, done: make(chan struct{}),
 	}
 }
 
@@ -245,14 +245,17 @@ func (s *Sets) try(what func(*state.Tx) error) error {
 }
 
 // turnsOf returns the turns of a pick, which outlive a reload.
-func (s *Sets) turnsOf(of *set, endpoint, name string) *turns {
+func (s *Sets) turnsOf(of, endpoint, name string) *state.Turns {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := of.declared.Name + " " + endpoint + " " + name
-	if s.turns[key] == nil {
-		s.turns[key] = &turns{set: of.declared.Name}
+	if s.turns[of] == nil {
+		s.turns[of] = map[string]*state.Turns{}
 	}
-	return s.turns[key]
+	key := endpoint + " " + name
+	if s.turns[of][key] == nil {
+		s.turns[of][key] = &state.Turns{}
+	}
+	return s.turns[of][key]
 }
 
 // declareScenarios creates the sets of the scenarios of a specification. Begin calls it.

@@ -1,16 +1,13 @@
-package data
+package state
 
 import (
 	"maps"
 	"sync"
-
-	"mockserver/listener/state"
 )
 
-// turns records which row is next when rows are picked one after the other: for each part and
+// Turns records which row is next when rows are picked one after the other: for each part and
 // value, it stores the number of the row that was picked last. The zero value is ready for use.
-type turns struct {
-	set  string // name of the set
+type Turns struct {
 	mu   sync.Mutex
 	last map[turn]uint64 // the seq of the row plus 1
 }
@@ -25,9 +22,9 @@ type turn struct {
 // are forgotten and start over.
 const maxTurns = 100_000
 
-// next returns the row after the one that was picked last, or the first one after the last. There
+// Next returns the row after the one that was picked last, or the first one after the last. There
 // must be a row.
-func (t *turns) next(rows state.Having, value, part []byte) state.Row {
+func (t *Turns) Next(rows Having, value, part []byte) Row {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := 0
@@ -43,7 +40,7 @@ func (t *turns) next(rows state.Having, value, part []byte) state.Row {
 }
 
 // note stores a number.
-func (t *turns) note(of turn, seq uint64) {
+func (t *Turns) note(of turn, seq uint64) {
 	if t.last == nil {
 		t.last = map[turn]uint64{}
 	}
@@ -58,8 +55,8 @@ func (t *turns) note(of turn, seq uint64) {
 	t.last[of] = seq
 }
 
-// reset forgets the turns of one part, or of all parts if part is nil.
-func (t *turns) reset(part []byte) {
+// Reset forgets the turns of one part, or of all parts if part is nil.
+func (t *Turns) Reset(part []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	maps.DeleteFunc(t.last, func(of turn, _ uint64) bool { return part == nil || of.isolated && of.part == string(part) })
