@@ -40,7 +40,7 @@ func (d *decoding) bind(doc *openapi3.T) {
 				break
 			}
 			if at = next.Elem(); at == r.value {
-				d.fault(r.node, brokenReference, "the reference leads back to itself, so it would never end")
+				d.fault(r.node, brokenReference, endlessReference)
 				break
 			}
 			if steps > maxInlined {

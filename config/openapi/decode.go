@@ -299,11 +299,12 @@ func (d *decoding) object(n *tree.Node, l *layout, v reflect.Value) {
 			d.decode(e.Value, f.layout, v.FieldByIndex(f.index))
 			continue
 		}
-		d.otherKey(n, e, l, v)
+		d.otherKey(e, l, v)
 	}
 	switch object := v.Addr().Interface().(type) {
 	case *openapi3.Schema:
 		d.schemas = append(d.schemas, object)
+		d.warnSchema(n, object)
 		dropNull(&object.Default, true) // a null default does not show what a value looks like
 		if properties := n.Get("properties"); properties != nil && len(properties.Entries) > 1 {
 			d.orders[object] = properties.Keys()
@@ -325,6 +326,23 @@ func (d *decoding) object(n *tree.Node, l *layout, v reflect.Value) {
 	}
 }
 
+// warnSchema warns of what a schema hardly means: an enum without values, and references that are not
+// followed.
+func (d *decoding) warnSchema(n *tree.Node, s *openapi3.Schema) {
+	if values := n.Get("enum"); values != nil && s.Enum != nil && len(values.Items) == 0 {
+		p := problemAt(values, "the enum is empty, so no value is allowed; expected at least one value")
+		p.Warning, p.Kind = true, manyEnums
+		d.problems = append(d.problems, p)
+	}
+	for _, key := range []string{"$dynamicRef", "$recursiveRef"} {
+		if ref := n.Get(key); ref != nil && ref.Kind == tree.Text {
+			p := problemAt(ref, fmt.Sprintf("the %s %q is not followed; any value is allowed there", key, wording.Clip(ref.Text)))
+			p.Warning, p.Kind = true, manyDynamic
+			d.problems = append(d.problems, p)
+		}
+	}
+}
+
 // dropNull removes a null that stands for an absent value: some document generators write one next
 // to a key that excludes the value. excluded reports whether the null cannot be the value itself.
 func dropNull(example *any, excluded bool) {
@@ -335,14 +353,14 @@ func dropNull(example *any, excluded bool) {
 
 // otherKey handles a key that is not a field of its object. It keeps extensions, and warns of other
 // keys, which have no meaning. A schema of OpenAPI 3.1 may have any key.
-func (d *decoding) otherKey(n *tree.Node, e *tree.Entry, l *layout, v reflect.Value) {
+func (d *decoding) otherKey(e *tree.Entry, l *layout, v reflect.Value) {
 	switch {
 	case strings.HasPrefix(e.Key, "x-"):
 		d.extension(e, v)
 	case e.Key == "$ref" && l.section == pathSection, l.typ == typeOfComponents && e.Key == "pathItems":
 	case l.typ == typeOfSchema && d.modern:
 	default:
-		p := entryProblem(n, e, fmt.Sprintf("%q has no meaning here%s; extensions begin with x-", wording.Clip(e.Key), d.layouts.hint(e.Key, l, d.suggest)))
+		p := entryProblem(e, fmt.Sprintf("%q has no meaning here%s; extensions begin with x-", wording.Clip(e.Key), d.layouts.hint(e.Key, l, d.suggest)))
 		p.Warning, p.Kind = true, manyKeys
 		d.problems = append(d.problems, p)
 	}

@@ -1,12 +1,13 @@
 package openapi
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
 
+	"mockserver/config/openapi/jsonvalue"
+	"mockserver/config/openapi/tree"
 	"mockserver/internal/address"
 	"mockserver/internal/wording"
 )
@@ -78,7 +79,7 @@ func requestExpression(text, rest string) (template, what string) {
 	if !ok || pointer != "" && pointer[0] != '/' {
 		return "", fmt.Sprintf("%q: expected after $request.: header.NAME, query.NAME, path.NAME, body or body#/POINTER", wording.Clip(text))
 	}
-	steps := pointerTokens(pointer)
+	steps := jsonvalue.TokensOf(pointer)
 	for i, token := range steps {
 		if isPlainName(token) {
 			steps[i] = "." + token
@@ -92,17 +93,6 @@ func requestExpression(text, rest string) (template, what string) {
 // isPlainName reports whether a name can be used in a placeholder without quotes.
 func isPlainName(name string) bool {
 	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
-}
-
-func pointerTokens(pointer string) []string {
-	if pointer == "" {
-		return nil
-	}
-	tokens := strings.Split(pointer[1:], "/")
-	for i := range tokens {
-		tokens[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(tokens[i])
-	}
-	return tokens
 }
 
 // responseExpression evaluates an expression against the default response.
@@ -122,32 +112,17 @@ func responseExpression(text, rest string, answer *Answer) (template, what strin
 	if !ok && rest != "body" {
 		return "", fmt.Sprintf("%q: expected after $response.: header.NAME or body#/POINTER", wording.Clip(text))
 	}
-	var value any
-	decoder := json.NewDecoder(strings.NewReader(string(answer.Body)))
-	decoder.UseNumber()
-	if decoder.Decode(&value) != nil {
+	body, err := tree.ParseJSON(answer.Body)
+	if err != nil {
 		return "", fmt.Sprintf("%q: the body of the answer is not JSON", wording.Clip(text))
 	}
-	for _, token := range pointerTokens(pointer) {
-		switch at := value.(type) {
-		case map[string]any:
-			value = at[token]
-		case []any:
-			value = nil
-			if i, err := strconv.Atoi(token); err == nil && i >= 0 && i < len(at) {
-				value = at[i]
-			}
-		default:
-			value = nil
+	if n := body.At(pointer); n != nil {
+		switch n.Kind {
+		case tree.Text:
+			return literal(n.Text), ""
+		case tree.Number, tree.Bool:
+			return n.Text, ""
 		}
-	}
-	switch value := value.(type) {
-	case string:
-		return literal(value), ""
-	case json.Number:
-		return value.String(), ""
-	case bool:
-		return strconv.FormatBool(value), ""
 	}
 	return "", fmt.Sprintf("%q: there is no text or number of that name in the answer", wording.Clip(text))
 }

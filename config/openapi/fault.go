@@ -15,6 +15,7 @@ type fault struct {
 // The kinds of faults.
 var (
 	brokenReference = fault{"references do not resolve, and what they refer to is left out", "what it refers to is left out, so a schema accepts anything"}
+	strayReference  = fault{"references are where OpenAPI has none, and are followed", "it is followed"}
 	badFile         = fault{"referenced files cannot be read", "what it refers to is left out"}
 	badValue        = fault{"values have the wrong type for their place, and are left out", "it is left out"}
 	endless         = fault{"schemas contain themselves, and the parts that lead back are left out", "the part that leads back is left out"}

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -129,93 +130,39 @@ func leastItems(ref *openapi3.SchemaRef, member string, depth int) int {
 // findList finds the list in a valid JSON text: the text itself, or the only member of an object
 // that is a list.
 func findList(body []byte) (place listPlace, ok bool) {
-	i := afterBlanks(body, 0)
-	if i == len(body) {
-		return listPlace{}, false
+	d := json.NewDecoder(bytes.NewReader(body))
+	first, err := d.Token()
+	if err != nil || first != json.Delim('{') {
+		return itemsOf(body, 0), first == json.Delim('[')
 	}
-	if body[i] == '[' {
-		return itemsAt(body, i), true
-	}
-	if body[i] != '{' {
-		return listPlace{}, false
-	}
-	for i = afterBlanks(body, i+1); i < len(body) && body[i] == '"'; {
-		key := i
-		i = afterValue(body, i)
-		name := body[key:i]
-		i = afterBlanks(body, afterBlanks(body, i)+1) // after ":"
-		if body[i] == '[' {
-			if ok {
-				return listPlace{}, false // a second list
-			}
-			ok, place = true, itemsAt(body, i)
-			if json.Unmarshal(name, &place.member) != nil || place.member == "" {
-				return listPlace{}, false
-			}
+	for d.More() {
+		key, err := d.Token()
+		var value json.RawMessage
+		if err != nil || d.Decode(&value) != nil {
+			return listPlace{}, false
 		}
-		if i = afterBlanks(body, afterValue(body, i)); body[i] == ',' {
-			i = afterBlanks(body, i+1)
+		if value[0] != '[' {
+			continue
 		}
+		if ok || key == "" {
+			return listPlace{}, false // a second list, or one that place cannot name
+		}
+		place, ok = itemsOf(value, int(d.InputOffset())-len(value)), true
+		place.member, _ = key.(string)
 	}
 	return place, ok
 }
 
-// itemsAt finds the items of the list that begins at i.
-func itemsAt(body []byte, i int) listPlace {
-	p := listPlace{open: i + 1}
-	for i = afterBlanks(body, i+1); body[i] != ']'; {
-		i = afterValue(body, i)
-		p.ends = append(p.ends, i)
-		if i = afterBlanks(body, i); body[i] == ',' {
-			i = afterBlanks(body, i+1)
-		}
+// itemsOf finds the items of a list that begins at start in the whole text.
+func itemsOf(list []byte, start int) listPlace {
+	d := json.NewDecoder(bytes.NewReader(list))
+	_, err := d.Token() // "["
+	p := listPlace{open: start + int(d.InputOffset())}
+	for item := json.RawMessage(nil); err == nil && d.More(); {
+		err = d.Decode(&item)
+		p.ends = append(p.ends, start+int(d.InputOffset()))
 	}
-	p.shut = i
+	_, _ = d.Token()
+	p.shut = start + int(d.InputOffset()) - 1
 	return p
-}
-
-// afterValue returns where the value that begins at i ends.
-func afterValue(body []byte, i int) int {
-	depth := 0
-	for ; i < len(body); i++ {
-		switch body[i] {
-		case '"':
-			for i++; body[i] != '"'; i++ {
-				if body[i] == '\\' {
-					i++
-				}
-			}
-		case '[', '{':
-			depth++
-			continue
-		case ']', '}':
-			if depth == 0 {
-				return i // after a number or a word
-			}
-			depth--
-		case ',', ' ', '\t', '\r', '\n':
-			if depth == 0 {
-				return i
-			}
-			continue
-		case ':':
-			continue
-		default:
-			if depth > 0 || i+1 < len(body) && !strings.ContainsRune(",]} \t\r\n", rune(body[i+1])) {
-				continue
-			}
-		}
-		if depth == 0 {
-			return i + 1
-		}
-	}
-	return i
-}
-
-// afterBlanks returns the index of the first byte from i on that is not a blank.
-func afterBlanks(body []byte, i int) int {
-	for i < len(body) && strings.IndexByte(" \t\r\n", body[i]) >= 0 {
-		i++
-	}
-	return i
 }

@@ -148,20 +148,20 @@ func (d *decoding) rules(doc *openapi3.T, root *tree.Node) {
 			if wrong.fault == noSlash || wrong.fault == queryInPath {
 				of = "the path %q %s"
 			}
-			d.atKey(paths, e, wrong.fault, of, wording.Clip(e.Key), wrong.what)
+			d.atKey(e, wrong.fault, of, wording.Clip(e.Key), wrong.what)
 		}
 		if len(form.wrong) > 0 && d.strict {
 			continue
 		}
 		d.pathParameters(item, e.Value, &form)
-		shapes.add(paths, e, item, &form)
+		shapes.add(e, item, &form)
 	}
 	d.twins = shapes.twins
 }
 
 // atKey reports a fault at the key of an entry.
-func (d *decoding) atKey(n *tree.Node, e *tree.Entry, f fault, format string, args ...any) {
-	d.report(entryProblem(n, e, fmt.Sprintf(format, args...)), f)
+func (d *decoding) atKey(e *tree.Entry, f fault, format string, args ...any) {
+	d.report(entryProblem(e, fmt.Sprintf(format, args...)), f)
 }
 
 func (d *decoding) uniqueID(id *tree.Node, ids map[string]*tree.Node, op *openapi3.Operation) {
@@ -194,7 +194,7 @@ func (d *decoding) pathParameters(item *openapi3.PathItem, n *tree.Node, form *p
 		}
 		for _, name := range form.names {
 			if declared[name] == nil {
-				d.atKey(n, &method, undeclared, "the path parameter %q is not declared: an entry of parameters with name: %s and in: path is missing", wording.Clip(name), wording.Clip(name))
+				d.atKey(&method, undeclared, "the path parameter %q is not declared: an entry of parameters with name: %s and in: path is missing", wording.Clip(name), wording.Clip(name))
 			}
 			delete(declared, name)
 		}

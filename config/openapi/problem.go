@@ -17,6 +17,8 @@ import (
 // Kinds of warnings that can occur many times in one document.
 const (
 	manyKeys      = "keys have no meaning where they are"
+	manyEnums     = "enums are empty, and allow no value"
+	manyDynamic   = "dynamic references are not followed, and allow any value"
 	manyResponses = "responses have a key that is not a status, and are left out"
 )
 
@@ -121,6 +123,9 @@ func point(n *tree.Node, at *pointer, wanted map[spot]string, removed map[*tree.
 		note(spot{e.Value.Pos(), false}, &pointer{at, e.Key})
 	}
 	for i, item := range n.Items {
+		if item.File != n.File {
+			continue
+		}
 		point(item, &pointer{at, strconv.Itoa(i)}, wanted, removed)
 	}
 }
@@ -130,9 +135,10 @@ func problemAt(n *tree.Node, what string) problem {
 	return problem{Problem: syntax.Problem{Pos: n.Pos(), What: what}}
 }
 
-// entryProblem returns a problem at the key of an entry of n.
-func entryProblem(n *tree.Node, e *tree.Entry, what string) problem {
-	return problem{Problem: syntax.Problem{Pos: syntax.Pos{File: n.File, Line: e.Line, Column: e.Column}, What: what}, key: true}
+// entryProblem returns a problem at the key of an entry, which may come from another file than its
+// map.
+func entryProblem(e *tree.Entry, what string) problem {
+	return problem{Problem: syntax.Problem{Pos: syntax.Pos{File: e.Value.File, Line: e.Line, Column: e.Column}, What: what}, key: true}
 }
 
 // problem is a problem with the details needed to find its pointer.

@@ -28,13 +28,14 @@ type bundle struct {
 	files   []string           // local files other than the root, including those that could not be opened
 	mounts  map[mount]string   // references to the nodes added to the components
 	taken   map[string]map[string]bool
-	seen    map[*tree.Node]bool // $ref values that were already processed
-	broken  map[*tree.Node]bool // the $ref values of dangling references
-	emptied map[syntax.Pos]bool // positions of objects whose dangling references were removed
+	found   map[*tree.Node]found // the targets of $ref values that were already processed
+	broken  map[*tree.Node]bool  // the $ref values of dangling references
+	emptied map[syntax.Pos]bool  // positions of objects whose dangling references were removed
 	removed map[*tree.Node][]tree.Entry
-	open    map[*tree.Node]bool // the path items being walked
-	todo    []func()            // walks of referenced nodes, done after the walk of the referring node
-	late    []func()            // functions that add components to the document, run last
+	named   map[string]*source // the opened sources, by the file in their nodes
+	spread  int                // how many nodes took the place of references
+	todo    []func()           // walks of referenced nodes, done after the walk of the referring node
+	late    []func()           // functions that add components to the document, run last
 	// sectionOf returns the path of a section of components in the document.
 	sectionOf func(section string) []string
 
@@ -51,6 +52,12 @@ type source struct {
 	anchors  map[string]*tree.Node // by $anchor; built on first use
 }
 
+// found is the node that a reference points to, in its source; the node is nil if it dangles.
+type found struct {
+	in   *source
+	node *tree.Node
+}
+
 // mount is a node that is referenced as a component of a section.
 type mount struct {
 	node    *tree.Node
@@ -60,8 +67,6 @@ type mount struct {
 const (
 	// maxSources limits the number of files that one document is read from.
 	maxSources = 2000
-	// maxInlined limits how deeply path items refer to others, and the length of reference chains.
-	maxInlined = 100
 	// mostHints limits how many dangling references get a suggestion.
 	mostHints = 50
 )
@@ -70,16 +75,18 @@ func newBundle(root *tree.Node, location string, ls layouts, opts Options) *bund
 	b := &bundle{
 		opts: opts, layouts: ls, root: &source{name: root.File, location: location, root: root},
 		sources: map[string]*source{}, mounts: map[mount]string{}, taken: map[string]map[string]bool{},
-		seen: map[*tree.Node]bool{}, broken: map[*tree.Node]bool{}, emptied: map[syntax.Pos]bool{}, removed: map[*tree.Node][]tree.Entry{}, open: map[*tree.Node]bool{},
+		found: map[*tree.Node]found{}, broken: map[*tree.Node]bool{}, emptied: map[syntax.Pos]bool{}, removed: map[*tree.Node][]tree.Entry{}, named: map[string]*source{},
 		sectionOf: func(section string) []string { return []string{"components", section} },
 	}
-	b.sources[location] = b.root
+	b.add(b.root)
 	return b
 }
 
+func (b *bundle) add(s *source) { b.sources[s.location], b.named[s.name] = s, s }
+
 // run walks the document and all referenced nodes, and then adds these to the components.
 func (b *bundle) run(l *layout) {
-	b.walk(b.root, b.root.root, l)
+	b.walk(b.root.root, l)
 	for len(b.todo) > 0 {
 		next := b.todo[len(b.todo)-1]
 		b.todo = b.todo[:len(b.todo)-1]
@@ -96,66 +103,81 @@ func (b *bundle) wrong(n *tree.Node, what string) {
 	b.problems = append(b.problems, brokenReference.served(problemAt(n, what), b.opts.Strict))
 }
 
-// walk changes the references at and below a node so that they point into the document.
-func (b *bundle) walk(src *source, n *tree.Node, l *layout) {
+// walk changes the references at and below a node so that they point into the document. Where
+// OpenAPI has no references, it follows them.
+func (b *bundle) walk(n *tree.Node, l *layout) {
+	if !l.refers() {
+		b.unfold(n, l)
+	}
+	b.below(n, l)
+}
+
+// refers reports whether a reference may stand in place of a value, or whether the value is data.
+func (l *layout) refers() bool {
+	return l.section != "" || l.want == wantReferable || l.want == wantSchemaOrBool || l.want == wantPointer || l.want == wantAny
+}
+
+// isAny reports whether a value is data, or a list or map of data.
+func (l *layout) isAny() bool { return l.want == wantAny || l.elem != nil && l.elem.want == wantAny }
+
+// below does the same for a value that is not itself a reference.
+func (b *bundle) below(n *tree.Node, l *layout) {
 	switch l.want {
 	case wantPointer:
-		b.walk(src, n, l.elem)
+		b.walk(n, l.elem)
 	case wantList:
 		for _, item := range n.Items {
-			b.walk(src, item, l.elem)
+			b.walk(item, l.elem)
 		}
 	case wantMap, wantMapLike:
 		for i := range n.Entries {
 			if l.want == wantMap || !strings.HasPrefix(n.Entries[i].Key, "x-") {
-				b.walk(src, n.Entries[i].Value, l.elem)
+				b.walk(n.Entries[i].Value, l.elem)
 			}
 		}
 		if l.elem.want == wantMapping && !b.opts.Strict {
 			b.remove(n, func(e tree.Entry) bool { return b.broken[e.Value] })
 		}
 	case wantObject:
-		b.object(src, n, l)
+		b.object(n, l)
 	case wantReferable:
 		if ref := n.Get("$ref"); ref != nil && ref.Kind == tree.Text {
-			b.refer(src, ref, l)
+			b.refer(ref, l)
 			b.empty(n, ref)
 		}
-		b.walk(src, n, l.elem)
+		b.below(n, l.elem)
 	case wantSchemaOrBool:
-		b.walk(src, n, l.elem)
+		b.walk(n, l.elem)
 	case wantMapping:
 		if n.Kind == tree.Text && strings.ContainsAny(n.Text, "/#") {
-			b.refer(src, n, b.layouts.of(typeOfSchemaRef))
+			b.refer(n, b.layouts.of(typeOfSchemaRef))
 		}
 	}
 }
 
 // object walks the fields of an object. In a path item, a reference to another path item is
 // replaced with the entries of that path item.
-func (b *bundle) object(src *source, n *tree.Node, l *layout) {
+func (b *bundle) object(n *tree.Node, l *layout) {
 	if l.section == pathSection {
-		if b.open[n] {
-			return
-		}
-		b.open[n] = true
-		defer delete(b.open, n)
-		if ref := n.Get("$ref"); ref != nil && ref.Kind == tree.Text {
-			b.inline(src, n, ref, l)
-		}
+		b.unfold(n, l)
 	} else if ref := n.Get("$ref"); l.section != "" && ref != nil && ref.Kind == tree.Text { // Swagger 2.0
-		b.refer(src, ref, l)
+		b.refer(ref, l)
 		b.empty(n, ref)
 	}
-	for i := range n.Entries {
-		if f, ok := l.fields[n.Entries[i].Key]; ok {
-			b.walk(src, n.Entries[i].Value, f.layout)
+	for _, e := range n.Entries {
+		f, ok := l.fields[e.Key]
+		switch {
+		case !ok:
+		case f.layout.isAny() && (e.Key == "example" || e.Key == "examples" || e.Key == "value"):
+			b.example(e.Value)
+		default:
+			b.walk(e.Value, f.layout)
 		}
 	}
 	if l.typ == typeOfComponents {
 		if items := n.Get("pathItems"); items != nil {
 			for i := range items.Entries {
-				b.object(src, items.Entries[i].Value, b.layouts.of(reflect.TypeFor[openapi3.PathItem]()))
+				b.object(items.Entries[i].Value, b.layouts.of(reflect.TypeFor[openapi3.PathItem]()))
 			}
 		}
 	}
@@ -181,46 +203,13 @@ func (b *bundle) remove(n *tree.Node, wrong func(e tree.Entry) bool) {
 	})
 }
 
-// inline replaces the reference of a path item with the entries of the path item that it refers to.
-// The item's own entries take precedence. A reference that cannot be followed is reported and kept.
-func (b *bundle) inline(src *source, n, ref *tree.Node, l *layout) {
-	from, target := b.find(src, ref)
-	if target == nil {
-		return
-	}
-	switch {
-	case b.open[target]:
-		b.wrong(ref, "the reference leads back to itself, so it would never end")
-		return
-	case len(b.open) > maxInlined:
-		b.wrong(ref, "path items refer to others more than "+strconv.Itoa(maxInlined)+" levels deep")
-		return
-	case target.Kind != tree.Map:
-		b.wrong(ref, "the reference leads to "+target.Kind.String()+"; expected a path item")
-		return
-	}
-	b.object(from, target, l)
-	own := n.Entries[:0:0]
-	for _, e := range n.Entries {
-		if e.Key != "$ref" {
-			own = append(own, e)
-		}
-	}
-	for _, e := range target.Entries {
-		if n.Get(e.Key) == nil {
-			own = append(own, e)
-		}
-	}
-	n.Entries = own
-}
-
 // refer changes a reference so that it names a component of the document, or marks it as broken.
-func (b *bundle) refer(src *source, ref *tree.Node, l *layout) {
-	if b.seen[ref] {
+func (b *bundle) refer(ref *tree.Node, l *layout) {
+	if _, known := b.found[ref]; known {
 		return
 	}
-	b.seen[ref] = true
-	from, target := b.find(src, ref)
+	from, target := b.find(ref)
+	b.found[ref] = found{from, target}
 	if target == nil {
 		b.broken[ref] = true
 		return
@@ -232,16 +221,14 @@ func (b *bundle) refer(src *source, ref *tree.Node, l *layout) {
 		b.wrong(ref, "the reference leads to one of "+tokens[1]+"; expected one of "+l.section)
 		return
 	}
-	if from == b.root {
-		if len(tokens) == len(at)+1 && strings.Join(tokens[:len(at)], "/") == strings.Join(at, "/") {
-			ref.Text = componentRef(at, tokens[len(at)])
-			return
-		}
+	if len(tokens) == len(at)+1 && slices.Equal(tokens[:len(at)], at) && b.root.step(b.section(at), tokens[len(at)]) == target {
+		ref.Text = componentRef(at, tokens[len(at)])
+		return
 	}
 	m := mount{target, l.section}
 	if b.mounts[m] == "" {
 		b.put(m, at, b.nameFor(ref.Text, from))
-		b.todo = append(b.todo, func() { b.walk(from, target, l) })
+		b.todo = append(b.todo, func() { b.walk(target, l) })
 	}
 	ref.Text = b.mounts[m]
 }
@@ -283,8 +270,9 @@ func (b *bundle) nameFor(ref string, from *source) string {
 	return name
 }
 
-// put adds a referenced node to the components, under the given name or a similar one.
-func (b *bundle) put(m mount, at []string, name string) {
+// section returns the node of a section of components in the document. It creates the node if there
+// is none.
+func (b *bundle) section(at []string) *tree.Node {
 	n := b.root.root
 	for _, key := range at {
 		next := n.Get(key)
@@ -293,7 +281,14 @@ func (b *bundle) put(m mount, at []string, name string) {
 			n.Set(key, next)
 		}
 		n = next
+		b.unfold(n, &layout{want: wantMap})
 	}
+	return n
+}
+
+// put adds a referenced node to the components, under the given name or a similar one.
+func (b *bundle) put(m mount, at []string, name string) {
+	n := b.section(at)
 	taken := b.taken[m.section]
 	if taken == nil {
 		taken = map[string]bool{}
@@ -312,45 +307,6 @@ func (b *bundle) put(m mount, at []string, name string) {
 	b.late = append(b.late, func() {
 		n.Entries = append(n.Entries, tree.Entry{Key: free, Line: m.node.Line, Column: m.node.Column, Value: m.node})
 	})
-}
-
-// find returns the source and the node that a reference points to. For a dangling reference it
-// reports the reason and returns a nil node.
-func (b *bundle) find(src *source, ref *tree.Node) (*source, *tree.Node) {
-	file, fragment, _ := strings.Cut(ref.Text, "#")
-	from := src
-	if file != "" {
-		if from = b.sourceOf(src, ref, file); from == nil {
-			return nil, nil
-		}
-	}
-	if from.root == nil {
-		return nil, nil // already reported
-	}
-	switch {
-	case fragment == "":
-		return from, from.root
-	case fragment[0] != '/':
-		if n := from.anchor(fragment); n != nil {
-			return from, n
-		}
-		b.wrong(ref, "there is no $anchor "+strconv.Quote(wording.Clip(fragment))+" in "+from.name+"; expected after # the name of one, or a JSON pointer such as #/components/schemas/Pet")
-		return nil, nil
-	}
-	n := from.root
-	for _, token := range jsonvalue.TokensOf(fragment) {
-		next := from.step(n, token)
-		if next == nil {
-			hint := ""
-			if b.opts.Suggest != nil && n.Kind == tree.Map && len(b.problems) < mostHints {
-				hint = b.opts.Suggest(token, n.Keys())
-			}
-			b.wrong(ref, "the reference "+strconv.Quote(wording.Clip(ref.Text))+" does not resolve: there is no "+strconv.Quote(wording.Clip(token))+" there"+hint)
-			return nil, nil
-		}
-		n = next
-	}
-	return from, n
 }
 
 // step returns the node that a token leads to from n. It uses an index for large maps.
@@ -396,7 +352,9 @@ func (s *source) findAnchors(n *tree.Node) {
 		}
 	}
 	for i := range n.Entries {
-		s.findAnchors(n.Entries[i].Value)
+		if !isData(n.Entries[i].Key) {
+			s.findAnchors(n.Entries[i].Value)
+		}
 	}
 	for _, item := range n.Items {
 		s.findAnchors(item)
@@ -447,7 +405,7 @@ func (b *bundle) local(src *source, ref *tree.Node, path string) *source {
 		return nil
 	}
 	s := &source{name: name, location: location}
-	b.sources[location] = s
+	b.add(s)
 	b.files = append(b.files, name)
 	var problems syntax.Problems
 	s.root, problems = b.opts.Open(name)

@@ -36,7 +36,7 @@ func (b *bundle) remote(ref *tree.Node, u *url.URL) *source {
 		return nil
 	}
 	s := &source{name: location, location: location, remote: true}
-	b.sources[location] = s
+	b.add(s)
 	data, err := fetch(location)
 	if err != nil {
 		// This is an error, so that a reload keeps the previous configuration, which is better than

@@ -47,13 +47,13 @@ func shapeOf(form *pathForm) string {
 
 // add compares the operations of a path with those of earlier paths of the same shape. It reports
 // these and, unless s.d.strict is set, records how operations with the same method are told apart.
-func (s *shapes) add(paths *tree.Node, e *tree.Entry, item *openapi3.PathItem, form *pathForm) {
+func (s *shapes) add(e *tree.Entry, item *openapi3.PathItem, form *pathForm) {
 	shape := shapeOf(form)
 	first := s.first[shape]
 	if first == nil {
 		s.first[shape] = e
 	} else if s.d.strict {
-		s.d.atKey(paths, e, sameShape, "the path is of the same shape as %s on line %d: no request tells them apart", wording.Clip(first.Key), first.Line)
+		s.d.atKey(e, sameShape, "the path is of the same shape as %s on line %d: no request tells them apart", wording.Clip(first.Key), first.Line)
 		return
 	}
 	common := false
@@ -71,20 +71,20 @@ func (s *shapes) add(paths *tree.Node, e *tree.Entry, item *openapi3.PathItem, f
 		common = true
 		what := fmt.Sprintf("%s is of the same shape as %s on line %d", strings.ToUpper(method.Key), wording.Clip(other.path.Key), other.path.Line)
 		if own.key == other.key {
-			s.d.atKey(e.Value, &method, sameOperation, "%s: no request tells them apart", what)
+			s.d.atKey(&method, sameOperation, "%s: no request tells them apart", what)
 			continue
 		}
 		if own.rank >= other.rank {
 			s.set(own, other.op)
-			s.d.atKey(e.Value, &method, fault{apart, "it answers if " + own.when}, "%s", what)
+			s.d.atKey(&method, fault{apart, "it answers if " + own.when}, "%s", what)
 		} else {
 			s.set(other, nil)
 			s.open[method.Key+" "+shape] = own
-			s.d.atKey(e.Value, &method, fault{apart, "the other one answers if " + other.when}, "%s", what)
+			s.d.atKey(&method, fault{apart, "the other one answers if " + other.when}, "%s", what)
 		}
 	}
 	if first != nil && !common {
-		s.d.atKey(paths, e, sameShape, "the path is of the same shape as %s on line %d", wording.Clip(first.Key), first.Line)
+		s.d.atKey(e, sameShape, "the path is of the same shape as %s on line %d", wording.Clip(first.Key), first.Line)
 	}
 }
 

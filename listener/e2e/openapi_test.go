@@ -75,6 +75,40 @@ func TestOpenAPI_DocumentOfSeveralFiles(t *testing.T) {
 	}
 }
 
+// References where OpenAPI has none are followed, relative to the file that contains them.
+func TestOpenAPI_ReferencesToFilesAnywhere(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"parts/get.yml":           "responses: {$ref: responses.yml}\n",
+		"parts/responses.yml":     `{"200": {description: ok, content: {application/json: {schema: {$ref: "#/S"}, examples: {$ref: "examples/all.yml"}}}}, S: {type: object}}`,
+		"parts/examples/all.yml":  "one: {value: {$ref: pet.json}}\n",
+		"parts/examples/pet.json": `{"name": {"$ref": "../name.json"}}`,
+		"parts/name.json":         `"Rex"`,
+		"parts/components.yml":    "schemas: {$ref: schemas/index.yml}\n",
+		"parts/schemas/index.yml": "Pet: {$ref: pet.yml}\nName: {enum: [Tom]}\n",
+		"parts/schemas/pet.yml":   "type: object\nrequired: [n]\nproperties: {n: {$ref: '../../api.yml#/components/schemas/Name'}}\n",
+	} {
+		harness.WriteFile(t, dir, name, text)
+	}
+	file := harness.WriteFile(t, dir, "api.yml", openAPI+`paths:
+  /a: {get: {$ref: parts/get.yml}}
+  /b: {get: {responses: {'200': {description: ok, content: {application/json: {schema: {$ref: '#/components/schemas/Pet'}}}}}}}
+  /c: {get: {$ref: parts/none.yml}}
+  /d: {get: {$ref: '#/paths/~1a/get'}}
+components: {$ref: parts/components.yml}
+`)
+	code, stdout, _ := harness.Refused(t, nil, "validate", "-m", file)
+	if name := filepath.Join(dir, "parts/get.yml"); code != 0 || !strings.Contains(stdout, name+":1:19: #/responses/$ref: OpenAPI has no reference here") {
+		t.Errorf("got exit code %d and %s, want the warning of a place in %s", code, stdout, name)
+	}
+	p := harness.Start(t, "-m", file)
+	p.Get("/a").Want(t, 200, `{"name":"Rex"}`)
+	p.Get("/b").Want(t, 200, `{"n":"Tom"}`)
+	p.Get("/c").Want(t, 200, "")
+	p.Get("/d").Want(t, 200, `{"name":"Rex"}`)
+}
+
 // A mocks file declares the answers of operations; declared endpoints take precedence over all
 // operations.
 func TestOpenAPI_Joined(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -176,7 +177,7 @@ func (g *merger) addValues(s *openapi3.Schema, top bool) {
 	if s.Const != nil {
 		values = []any{s.Const}
 	}
-	if len(values) > 0 {
+	if values != nil {
 		converted := make([]any, len(values))
 		for i := range values {
 			converted[i] = jsonvalue.Of(values[i])
@@ -274,6 +275,9 @@ func (g *merger) addString(s *openapi3.Schema) {
 	}
 	if s.Format != "" && !slices.Contains(g.formats, s.Format) {
 		g.formats = append(g.formats, s.Format)
+	}
+	if name := encodings[strings.ToLower(s.ContentEncoding)]; name != "" && s.Format == "" {
+		g.formats = append(g.formats, name)
 	}
 }
 
@@ -419,3 +423,6 @@ func (g *merger) addSubtype(s *openapi3.Schema) {
 // fakerKey is the keyword with which a schema asks for invented data, in the form that Prism and
 // json-schema-faker use: "name.firstName", or {"datatype.number": {"min": 1, "max": 9}}.
 const fakerKey = "x-faker"
+
+// encodings are the formats of texts with a contentEncoding.
+var encodings = map[string]string{"base64": "byte", "base64url": "base64url", "base32": "base32", "base16": "base16"}

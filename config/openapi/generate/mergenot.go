@@ -61,7 +61,7 @@ func (g *merger) only(k kinds, way escape) []escape {
 func nothing() {}
 
 func (g *merger) otherTypes(s *openapi3.Schema) (ways []escape) {
-	if len(s.Enum) > 0 || s.Const != nil {
+	if s.Enum != nil || s.Const != nil {
 		ways = append(ways, nothing) // other values are tried
 	}
 	if s.Type.IsEmpty() {

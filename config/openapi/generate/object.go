@@ -299,7 +299,11 @@ func (d *draft) extraName(g *merged, tried distinct, n int) (string, bool) {
 	}
 	if len(sources) > 0 && (n <= len(sources) || n%2 == 0) {
 		if p, err := d.m.pattern(sources[(n-1)%len(sources)]); err == nil {
-			return p.Text(d.random, 1, text.ReadableLength+1)
+			name, ok := p.Text(d.random, 1, text.LongestText)
+			if ok && tried.has(name) { // the pattern may match longer names, such as those with a prefix
+				return p.Text(d.random, len(name)+4, text.LongestText)
+			}
+			return name, ok
 		}
 	}
 	return extraName + strconv.Itoa(n), true

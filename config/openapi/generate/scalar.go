@@ -86,7 +86,7 @@ func (t *texts) compile() {
 			if !t.quiet {
 				t.m.warnPattern(t.at, source, err)
 			}
-			p, err = text.WithoutLookAround(source)
+			p, err = text.CompileLoosely(source)
 		}
 		if err == nil {
 			t.patterns = append(t.patterns, p)

@@ -1,6 +1,7 @@
 package invent
 
 import (
+	"encoding/base32"
 	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
@@ -21,8 +22,26 @@ type Format struct {
 
 // FormatOf returns the format with a name; false for an unknown one.
 func FormatOf(name string) (Format, bool) {
-	f, ok := formats[strings.ToLower(name)]
-	return Format{f, text.Format(name)}, ok
+	name = strings.ToLower(name)
+	usual, ok := formats[name]
+	short := func(f *Facts, low, high int) string {
+		s := usual(f, low, high)
+		for _, shorter := range shortest[name] {
+			if len(s) > high {
+				s = shorter
+			}
+		}
+		return s
+	}
+	return Format{short, text.Format(name)}, ok
+}
+
+// shortest are short texts of formats, for where no other is short enough.
+var shortest = map[string][]string{
+	"email": {"a@b"}, "idn-email": {"a@b"}, "hostname": {"a"}, "idn-hostname": {"a"}, "ipv4": {"10.0.0.1", "1.0.0.1"}, "ip": {"10.0.0.1", "::1", "::"},
+	"ipv6": {"2001:db8::1", "fd00::1", "::1", "::"}, "cidr": {"10.0.0.0/8", "::/0"}, "uri": {"x:"}, "url": {"x:"}, "iri": {"x:"}, "duration": {"P1D"},
+	"uri-reference": {"/", ""}, "iri-reference": {"/", ""}, "uri-template": {"/", ""}, "json-pointer": {"/", ""}, "relative-json-pointer": {"0"}, "byte": {"YWJj", ""},
+	"base64url": {"YWJj", ""}, "base32": {""}, "base16": {"6D", ""}, "regex": {""},
 }
 
 var formats = map[string]func(f *Facts, low, high int) string{
@@ -52,6 +71,8 @@ var formats = map[string]func(f *Facts, low, high int) string{
 	"regex":                 makeRegex,
 	"byte":                  makeBase64,
 	"base64url":             makeBase64URL,
+	"base32":                makeBase32,
+	"base16":                makeBase16,
 	"binary":                makeLetters,
 	"password":              makePassword,
 	"phone":                 makePhone,
@@ -162,11 +183,19 @@ func makeBase64(f *Facts, low, high int) string {
 	if high >= 16 && low <= 16 {
 		return base64.StdEncoding.EncodeToString([]byte(fitted(f.Rand, pick(f.Rand, words), 12, 12)))
 	}
-	return base64.StdEncoding.EncodeToString([]byte(text.Letters(f.Rand, (low+3)/4*3)))
+	return base64.StdEncoding.EncodeToString([]byte(text.Letters(f.Rand, max((low+3)/4, min(2, high/4))*3)))
 }
 
 func makeBase64URL(f *Facts, low, high int) string {
 	return strings.NewReplacer("+", "-", "/", "_").Replace(makeBase64(f, low, high))
+}
+
+func makeBase32(f *Facts, low, high int) string {
+	return base32.StdEncoding.EncodeToString([]byte(text.Letters(f.Rand, max((low+7)/8, min(2, high/8))*5)))
+}
+
+func makeBase16(f *Facts, low, high int) string {
+	return fmt.Sprintf("%X", text.Letters(f.Rand, max((low+1)/2, min(6, high/2))))
 }
 
 func makeLetters(f *Facts, low, high int) string {

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"mockserver/internal/lazy"
 )
 
 // Formats for addresses are limited to ASCII, except for their international variants, which also
@@ -50,7 +48,8 @@ func hasURIForm(s string, letters bool) bool {
 				return false
 			}
 		case c >= utf8.RuneSelf:
-			if !letters || !isLetterBeyond(c) {
+			private := unicode.Is(unicode.Co, c) && strings.Contains(s[:i], "?") // iprivate of RFC 3987
+			if !letters || !isLetterBeyond(c) && !private {
 				return false
 			}
 		case !isWordByte(byte(c)) && !strings.ContainsRune("-.~!$&'()*+,;=:/?#[]@", c):
@@ -76,6 +75,9 @@ func hasAuthorityForm(authority string) bool {
 	return !strings.ContainsAny(user+host, "[]@")
 }
 
+// isTextBeyond reports whether a character is outside ASCII, where mailboxes may have any.
+func isTextBeyond(c rune) bool { return c >= utf8.RuneSelf && c != utf8.RuneError }
+
 // isLetterBeyond reports whether a character outside ASCII is allowed where letters of any language
 // are allowed.
 func isLetterBeyond(c rune) bool { return c != utf8.RuneError && unicode.IsPrint(c) }
@@ -84,6 +86,7 @@ func isLetterBeyond(c rune) bool { return c != utf8.RuneError && unicode.IsPrint
 const (
 	longestMailbox = 254
 	longestLocal   = 64
+	longestHost    = 253 // RFC 1035
 )
 
 // isMailbox reports whether a string is an e-mail address (RFC 5321) or an internationalized one
@@ -99,7 +102,7 @@ func isMailbox(s string, letters bool) bool {
 		v6, is6 := strings.CutPrefix(literal, "IPv6:")
 		return ok && (is6 && validIPv6(v6) || validIPv4(literal)) && isLocal(local, letters)
 	}
-	if strings.HasSuffix(domain, ".") || letters && !isDotted(domain, "-", letters) || !letters && !hostForm(domain) {
+	if letters && !isDotted(domain, "-", letters) || !letters && !hostForm(domain) {
 		return false
 	}
 	return isLocal(local, letters)
@@ -113,7 +116,7 @@ func isLocal(s string, letters bool) bool {
 	escaped := false
 	for _, c := range s[1 : len(s)-1] {
 		switch {
-		case c < ' ' || c == 0x7F || c >= utf8.RuneSelf && (!letters || !isLetterBeyond(c)):
+		case c < ' ' || c == 0x7F || c >= utf8.RuneSelf && (!letters || !isTextBeyond(c)):
 			return false
 		case escaped:
 			escaped = false
@@ -133,7 +136,7 @@ func isDotted(s, more string, letters bool) bool {
 		for _, c := range word {
 			switch {
 			case c >= utf8.RuneSelf:
-				if !letters || !isLetterBeyond(c) {
+				if !letters || !isTextBeyond(c) {
 					return false
 				}
 			case c != '_' && isWordByte(byte(c)), strings.ContainsRune(more, c):
@@ -147,9 +150,6 @@ func isDotted(s, more string, letters bool) bool {
 	}
 	return true
 }
-
-// hostForm matches host names, which may end with a dot.
-var hostForm = lazy.Match(`^([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.?$`)
 
 func validIPv4(s string) bool { a, err := netip.ParseAddr(s); return err == nil && a.Is4() }
 

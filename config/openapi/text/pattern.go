@@ -42,8 +42,6 @@ const (
 	ReadableLength = 10
 )
 
-var errLookAround = errors.New("the only supported look-arounds are look-aheads at the beginning")
-
 // CompilePattern compiles a pattern in the ECMAScript syntax.
 func CompilePattern(source string) (*Pattern, error) {
 	p := &Pattern{lengths: map[*syntax.Regexp]span{}}
@@ -51,7 +49,18 @@ func CompilePattern(source string) (*Pattern, error) {
 	if err != nil {
 		return nil, err
 	}
-	narrow, wide, err := goPattern(rest)
+	return p.compile(rest, exactly)
+}
+
+// CompileLoosely compiles a pattern without its look-arounds and back-references. The result
+// matches more strings than the pattern does.
+func CompileLoosely(source string) (*Pattern, error) {
+	p := &Pattern{lengths: map[*syntax.Regexp]span{}}
+	return p.compile(source, loosely)
+}
+
+func (p *Pattern) compile(source string, as reading) (*Pattern, error) {
+	narrow, wide, err := goPattern(source, as)
 	if err != nil {
 		return nil, err
 	}
@@ -70,34 +79,6 @@ func CompilePattern(source string) (*Pattern, error) {
 		return all
 	})
 	return p, nil
-}
-
-// WithoutLookAround compiles a pattern without its look-arounds. The result matches more strings
-// than the pattern does.
-func WithoutLookAround(source string) (*Pattern, error) {
-	var b strings.Builder
-	class := false
-	for i := 0; i < len(source); i++ {
-		rest := source[i:]
-		switch c := source[i]; {
-		case c == '\\' && i+1 < len(source):
-			b.WriteByte(c)
-			i++
-		case class:
-			class = c != ']'
-		case c == '[':
-			class = true
-		case strings.HasPrefix(rest, "(?=") || strings.HasPrefix(rest, "(?!") || strings.HasPrefix(rest, "(?<=") || strings.HasPrefix(rest, "(?<!"):
-			end := groupEnd(rest)
-			if end < 0 {
-				return nil, errors.New("missing closing ): " + source)
-			}
-			i += end
-			continue
-		}
-		b.WriteByte(source[i])
-	}
-	return CompilePattern(b.String())
 }
 
 func plainPatternError(err error) error {
@@ -119,7 +100,7 @@ func (p *Pattern) lookAheads(source string) (rest string, err error) {
 		if !anchored {
 			return "", errLookAround
 		}
-		_, wide, err := goPattern(rest[3:end])
+		_, wide, err := goPattern(rest[3:end], exactly)
 		if err != nil {
 			return "", err
 		}
@@ -134,6 +115,10 @@ func (p *Pattern) lookAheads(source string) (rest string, err error) {
 		}
 		rest = rest[end+1:]
 	}
+	branch := func(c byte, depth int) bool { return c == '|' && depth == 0 }
+	if len(p.must)+len(p.never) > 0 && (find(rest, branch) >= 0 || strings.IndexAny(rest, "*+?{") == 0) {
+		return "", errLookAround // they would be those of one branch, or optional
+	}
 	if anchored {
 		rest = "^" + rest
 	}
@@ -142,99 +127,33 @@ func (p *Pattern) lookAheads(source string) (rest string, err error) {
 
 // groupEnd returns where the group that s begins with is closed, or -1 if it is not closed.
 func groupEnd(s string) int {
+	return find(s, func(c byte, depth int) bool { return c == ')' && depth == 0 })
+}
+
+// find returns the index of a character of the syntax, outside classes, or -1. depth is the number
+// of groups that are open after the character.
+func find(s string, wanted func(c byte, depth int) bool) int {
 	depth, class := 0, false
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
 		case c == '\\':
 			i++
+			continue
 		case class:
 			class = c != ']'
+			continue
 		case c == '[':
 			class = true
 		case c == '(':
 			depth++
 		case c == ')':
-			if depth--; depth == 0 {
-				return i
-			}
+			depth--
+		}
+		if wanted(s[i], depth) {
+			return i
 		}
 	}
 	return -1
-}
-
-// goPattern translates an ECMAScript expression to Go syntax. The two forms differ where a
-// repetition exceeds Go's limit: the narrow form, for generating strings, repeats less; the wide
-// form, for matching, has no upper limit.
-func goPattern(source string) (narrow, wide string, err error) {
-	var n, w strings.Builder
-	class := false
-	for i := 0; i < len(source); {
-		size, text := 1, source[i:i+1]
-		low := text
-		switch c := source[i]; {
-		case c == '\\':
-			size, text = goEscape(source[i:])
-			low = text
-		case class:
-			class = c != ']'
-			if c == '[' {
-				text, low = `\[`, `\[`
-			}
-		case strings.HasPrefix(source[i:], "[^]"):
-			size, text, low = 3, `[\x00-\x{10FFFF}]`, `[\x00-\x{10FFFF}]`
-		case strings.HasPrefix(source[i:], "[]"):
-			size, text, low = 2, `[^\x00-\x{10FFFF}]`, `[^\x00-\x{10FFFF}]`
-		case c == '[':
-			class = true
-			if strings.HasPrefix(source[i:], "[^") {
-				size, text, low = 2, "[^", "[^"
-			}
-		case c == '{':
-			size, low, text, err = goRepeat(source[i:])
-		case strings.HasPrefix(source[i:], "(?=") || strings.HasPrefix(source[i:], "(?!"),
-			strings.HasPrefix(source[i:], "(?<=") || strings.HasPrefix(source[i:], "(?<!"):
-			err = errLookAround
-		}
-		if err != nil {
-			return "", "", err
-		}
-		n.WriteString(low)
-		w.WriteString(text)
-		i += size
-	}
-	return n.String(), w.String(), nil
-}
-
-// goEscape translates the escape at the beginning of s to Go syntax and returns its length in s.
-func goEscape(s string) (size int, text string) {
-	if len(s) < 2 {
-		return len(s), s
-	}
-	switch s[1] {
-	case 'u':
-		if digits := hexDigits(s[2:], 4); digits != "" {
-			return 6, `\x{` + digits + `}`
-		}
-		if end := strings.IndexByte(s, '}'); strings.HasPrefix(s, `\u{`) && end > 3 {
-			return end + 1, `\x{` + s[3:end] + `}`
-		}
-	case 'c':
-		if len(s) > 2 && unicode.IsLetter(rune(s[2])) {
-			return 3, `\x` + string("01"[s[2]>>4&1]) + string("0123456789ABCDEF"[s[2]&15])
-		}
-	case '0':
-		return 2, `\x00`
-	case 'p', 'P':
-		end := strings.IndexByte(s, '}')
-		if i := strings.IndexByte(s, '='); i > 0 && end > i {
-			return end + 1, s[:2] + "{" + s[i+1:end] + "}"
-		}
-	}
-	_, size = utf8.DecodeRuneInString(s[1:])
-	if s[1] < utf8.RuneSelf && !isWordByte(s[1]) || strings.IndexByte("dDwWsSbBtnvrfxpP123456789", s[1]) >= 0 {
-		return 1 + size, s[:1+size]
-	}
-	return 1 + size, regexp.QuoteMeta(s[1 : 1+size]) // an escaped character without special meaning
 }
 
 func isWordByte(b byte) bool {
@@ -249,29 +168,6 @@ func hexDigits(s string, n int) string {
 		return ""
 	}
 	return s[:n]
-}
-
-// goRepeat translates the repetition at the beginning of s. A brace that is not a repetition is
-// literal.
-func goRepeat(s string) (size int, narrow, wide string, err error) {
-	end := strings.IndexByte(s, '}')
-	if end < 0 {
-		return 1, `\{`, `\{`, nil
-	}
-	least, most, two := strings.Cut(s[1:end], ",")
-	low, err1 := strconv.Atoi(least)
-	high, err2 := strconv.Atoi(most)
-	if err1 != nil || low < 0 || two && most != "" && (err2 != nil || high < 0) {
-		return 1, `\{`, `\{`, nil
-	}
-	if low > longestRepeat {
-		return 0, "", "", errors.New("a repetition of more than 1000: " + s[:end+1])
-	}
-	text := s[:end+1]
-	if two && high > longestRepeat {
-		return end + 1, "{" + least + ",1000}", "{" + least + ",}", nil
-	}
-	return end + 1, text, text, nil
 }
 
 // Matches reports whether the pattern matches a string.

@@ -45,18 +45,19 @@ func TestPatternsThatHaveNoText(t *testing.T) {
 			t.Errorf("%s: %q", source, s)
 		}
 	}
-	for _, source := range []string{`(`, `a(?=b)`, `(?<!a)b`, `^(?=`, `^(a)\1$`, `[z-a]`, `a{2000}`} {
+	for _, source := range []string{`(`, `a(?=b)`, `(?<!a)b`, `^(?=`, `^(a)\1$`, `(?<x>a)\k<x>`, `^(?=a)b|c`, `^(?=a)*b`, `[z-a]`, `a{2000}`, `a{2,1}`, `\i`, `\p{Foo}`, `\p{Emoji}`, `[`, `\`} {
 		if _, err := CompilePattern(source); err == nil {
 			t.Errorf("%s is accepted", source)
 		}
 	}
 }
 
-func TestPatternsWithoutLookAround(t *testing.T) {
+func TestPatternsCompileLoosely(t *testing.T) {
 	for source, as := range map[string]string{
 		`^(?!x)([a-c](?<!b)){2}\(?=$`: `^([a-c]){2}\(?=$`, `^((?!-)[a-z]{3}\.)+(?=c)com$`: `^([a-z]{3}\.)+com$`, `^[(?=]{2}$`: `^[(?=]{2}$`,
+		`^(a|b)\1\d$`: `^[ab]\d$`, `^(?<x>a)\k<x>$`: `^a$`, `^[\p{Alnum}]{2}x$`: `^.{2}x$`,
 	} {
-		p, err := WithoutLookAround(source)
+		p, err := CompileLoosely(source)
 		if err != nil {
 			t.Errorf("%s: %v", source, err)
 			continue
@@ -67,19 +68,19 @@ func TestPatternsWithoutLookAround(t *testing.T) {
 			}
 		}
 	}
-	if _, err := WithoutLookAround(`^(?=`); err == nil {
+	if _, err := CompileLoosely(`^(?=`); err == nil {
 		t.Error("a look-around without an end is accepted")
 	}
 }
 
 func FuzzPattern(f *testing.F) {
-	for _, source := range []string{`^[A-Z]{2,}\d+$`, `(a|b)*c?`, `^(?=.*x)[^]{3}`, `\u{1F600}\cA\p{L}`, `((a{9}){9}){9}`, `[^\W_]+|`, `{`, `\`} {
+	for _, source := range []string{`^[A-Z]{2,}\d+$`, `(a|b)*c?`, `^(?=.*x)[^]{3}`, `\u{1F600}\cA\p{L}`, `((a{9}){9}){9}`, `[^\W_]+|`, `{`, `\`, `[\S-a]\P{Alpha}\k<x>\1(?<x>.)`, `\uD83D\uDE00[\uD800]`} {
 		f.Add(source, uint8(0), uint8(20))
 	}
 	f.Fuzz(func(t *testing.T, source string, low, high uint8) {
 		p, err := CompilePattern(source)
 		if err != nil {
-			p, err = WithoutLookAround(source)
+			p, err = CompileLoosely(source)
 		}
 		if err != nil {
 			return

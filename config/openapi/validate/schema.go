@@ -177,8 +177,11 @@ func (c *schemas) values(out *jsonschema.Schema, s *openapi3.Schema) {
 			out.Types.Add(name)
 		}
 	}
-	if len(s.Enum) > 0 {
+	switch {
+	case len(s.Enum) > 0:
 		out.Enum = c.enum(s.Enum)
+	case s.Enum != nil: // no value is one of none
+		out.Enum = &jsonschema.Enum{}
 	}
 	if s.Const != nil {
 		value := reckonable(s.Const)
@@ -407,9 +410,6 @@ func (c *schemas) combined(out *jsonschema.Schema, s *openapi3.Schema) {
 		out.OneOf = c.refs(s.OneOf)
 	}
 	out.If, out.Then, out.Else = c.optional(s.If), c.optional(s.Then), c.optional(s.Else)
-	if s.DynamicRef != "" {
-		c.warnOnce(fmt.Sprintf("the $dynamicRef %q is not followed; requests are not checked against it", s.DynamicRef))
-	}
 }
 
 // discriminate compiles alternatives with a discriminator: a property names the alternative that

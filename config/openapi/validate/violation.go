@@ -257,6 +257,9 @@ func what(k jsonschema.ErrorKind) string {
 	case *kind.Type:
 		return "is " + withArticle(k.Got) + "; expected " + joinOr(k.Want)
 	case *kind.Enum:
+		if len(k.Want) == 0 {
+			return "is not allowed: the enum is empty"
+		}
 		return "is not one of " + shown(k.Want)
 	case *kind.Const:
 		return "is not " + shown([]any{k.Want})
