@@ -7,6 +7,7 @@ import (
 	"compress/zlib"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"strings"
 
@@ -61,47 +62,41 @@ func decode(content []byte, encodings []string, limit int64) ([]byte, error) {
 }
 
 func decodeOne(content []byte, coding string, limit int64) ([]byte, error) {
-	src := bytes.NewReader(content)
+	var open func(io.Reader) (io.Reader, error)
 	switch coding {
 	case "gzip", "x-gzip":
-		r, err := gzip.NewReader(src)
-		if err != nil {
-			return nil, err
-		}
-		return readAll(r, 0, limit)
+		open = func(src io.Reader) (io.Reader, error) { return gzip.NewReader(src) }
 	case "deflate":
-		r, err := zlib.NewReader(src)
-		if errors.Is(err, zlib.ErrHeader) {
-			// Some servers omit the zlib header; every browser accepts that.
-			r, err = flate.NewReader(bytes.NewReader(content)), nil
+		open = func(src io.Reader) (io.Reader, error) {
+			r, err := zlib.NewReader(src)
+			if errors.Is(err, zlib.ErrHeader) {
+				// Some servers omit the zlib header; every browser accepts that.
+				return flate.NewReader(bytes.NewReader(content)), nil
+			}
+			return r, err
 		}
-		if err != nil {
-			return nil, err
-		}
-		return readAll(r, 0, limit)
-	case "br":
-		return unbrotli(content, limit)
+	case "br": // by fasthttp's decoder, which the program contains anyway
+		return unpack(func(w io.Writer) error {
+			_, err := fasthttp.WriteUnbrotli(w, content)
+			return err
+		}, limit)
 	case "zstd":
-		r, err := zstd.NewReader(src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+		r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			return nil, err
 		}
 		defer r.Close()
-		return readAll(r, 0, limit)
+		open = func(src io.Reader) (io.Reader, error) { return r, r.Reset(src) }
 	default:
 		return nil, errors.New("unknown; expected gzip, deflate, br or zstd")
 	}
-}
-
-// unbrotli uses fasthttp's decoder, which the program contains anyway.
-func unbrotli(content []byte, limit int64) ([]byte, error) {
-	var resp fasthttp.Response
-	resp.SetBodyRaw(content)
-	out, err := resp.BodyUnbrotliWithLimit(int(limit))
-	if errors.Is(err, fasthttp.ErrBodyTooLarge) {
-		err = tooLarge(limit)
-	}
-	return out, err
+	return unpack(func(w io.Writer) error {
+		r, err := open(bytes.NewReader(content))
+		if err == nil {
+			_, err = io.Copy(w, r)
+		}
+		return err
+	}, limit)
 }
 
 // guard turns a panic of a decoder into an error, so that it does not stop the program: decoders
