@@ -74,6 +74,11 @@ func (s *Server) notify(a *answer, c *call) {
 		f.deliveries = append(f.deliveries, d)
 		c.peer.AfterWrite(f.start)
 	})
+	if err := c.reply.Unreadable; err != nil {
+		if suppressed, ok := s.webhookLimiter.Pass(time.Now()); ok {
+			s.log.Warn("no response.body: it cannot be decoded", "endpoint", a.name, "error", err.Error(), "suppressed", suppressed)
+		}
+	}
 }
 
 // notifyMoved schedules the webhooks of a row that has changed by itself at the given time. It does

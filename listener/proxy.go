@@ -158,6 +158,7 @@ func (s *Server) pass(a *answer, c *call) bool {
 	x.taping.Answered(x.Exchange)
 	c.reply.Fields = c.reply.Fields[:0]
 	c.reply.Status, c.reply.Body, c.reply.Rendered = x.Status, x.Body, true
+	c.reply.MaxContent = int64(s.opts.MaxResponse)
 	for _, f := range x.Fields {
 		if !p.sets(f.Name) && !(c.whole && ascii.EqualFold(f.Name, "date")) { // other encoders write their own
 			c.reply.Add(reply.Text(f.Name), reply.Text(f.Value))
@@ -254,7 +255,7 @@ func (s *Server) served(a *answer, c *call, r *recording.Recorder) bool {
 		return false
 	}
 	c.reply.Fields = c.reply.Fields[:0]
-	c.reply.Status, c.reply.Body = found.Status, found.Body
+	c.reply.Status, c.reply.Body, c.reply.MaxContent = found.Status, found.Body, int64(s.opts.MaxResponse)
 	for _, h := range found.Headers {
 		if !a.proxy.sets([]byte(h[0])) {
 			c.reply.Add(h[0], h[1])

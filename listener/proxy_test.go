@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,6 +18,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
 	"mockserver/internal/harness"
@@ -309,5 +313,64 @@ func TestProxy_TheServerStopsWhileAnAnswerArrives(t *testing.T) {
 	_ = conn.Close()
 	if err := <-stopped; err != nil {
 		t.Error(err)
+	}
+}
+
+// Webhooks read the body of an upstream's answer without its content encodings, and recorded
+// answers likewise; the client gets it as it came. If that is not possible, the log says why.
+func TestProxy_WebhooksReadEncodedBodies(t *testing.T) {
+	const body = `{"id": 7}`
+	bodies := map[string][]byte{
+		"": []byte(body), "identity": []byte(body), "gzip": fasthttp.AppendGzipBytes(nil, []byte(body)), "X-GZIP": fasthttp.AppendGzipBytes(nil, []byte(body)),
+		"deflate": fasthttp.AppendDeflateBytes(nil, []byte(body)), "br": fasthttp.AppendBrotliBytes(nil, []byte(body)),
+		"zstd": fasthttp.AppendZstdBytes(nil, []byte(body)), "gzip, br": fasthttp.AppendBrotliBytes(nil, fasthttp.AppendGzipBytes(nil, []byte(body))),
+		"compress": []byte(body), "damaged": []byte(body),
+	}
+	hooks := make(chan string, 1)
+	real := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/hook" {
+			body, _ := io.ReadAll(r.Body)
+			hooks <- string(body)
+			return
+		}
+		coding := r.URL.Query().Get("coding")
+		answer := bodies[coding]
+		switch coding {
+		case "damaged":
+			coding = "gzip"
+		case "large":
+			coding, answer = "gzip", fasthttp.AppendGzipBytes(nil, make([]byte, 2<<20))
+		}
+		w.Header().Set("Content-Encoding", coding)
+		_, _ = w.Write(answer)
+	}))
+	defer real.Close()
+	text := `
+- upstream: {name: real, url: "` + real.URL + `"%s}
+- endpoint: {path: /, webhook: {url: "` + real.URL + `/hook", sleep-time: 0s, body: "{{response.body.id}} {{response.body}}"}, response: {proxy: real}}
+`
+	for _, record := range []string{"", fmt.Sprintf(", record: {to: %q, mode: missing}", t.TempDir())} {
+		var log lines
+		server := started(t, config.Parse("m.yml", fmt.Appendf(nil, text, record)), listener.Options{MaxResponse: 1 << 20, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		for range 2 { // the second answers are recorded ones
+			for coding, sent := range bodies {
+				want, wrong := `7 {"id": 7}`, coding == "compress" || coding == "damaged"
+				if wrong {
+					want = `null ""`
+				}
+				_, got := ask(t, "GET", server.URL()+"/?coding="+url.QueryEscape(coding), "", "Accept-Encoding", "any")
+				if hook := <-hooks; hook != want || got != string(sent) && record == "" {
+					t.Errorf("%q%s: the webhook has %q, want %q; the client got %q", coding, record, hook, want, got)
+				}
+			}
+		}
+		if _, got := ask(t, "GET", server.URL()+"/?coding=large", "", "Accept-Encoding", "any"); <-hooks != `null ""` {
+			t.Errorf("a webhook has a body above the limit; the client got %d bytes", len(got))
+		}
+		for _, why := range []string{"no response.body: it cannot be decoded", "unknown; expected gzip", "unexpected EOF", "more than 1 MiB"} {
+			if !strings.Contains(log.String(), why) {
+				t.Errorf("the log does not say %q: %s", why, log.String())
+			}
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"mockserver/fetcher"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -29,8 +30,13 @@ type Reply struct {
 	// nil for any other reply.
 	Passed  *Passed
 	Refusal *Refusal // the message of the server's own error replies; nil for a declared reply
+	// MaxContent, if above 0, makes Content remove the content encodings of Body, as long as the
+	// result has at most that many bytes. Unreadable is the error if it could not.
+	MaxContent int64
+	Unreadable error
 
-	text []byte // rendered values of fields
+	text    []byte // rendered values of fields
+	decoded []byte // the result of Content
 }
 
 // Passed contains the additional parts of an answer from another server. If Body is only its
@@ -100,8 +106,22 @@ func (p *Reply) Has(name string) bool {
 // StatusCode returns the status.
 func (p *Reply) StatusCode() int { return p.Status }
 
-// Content returns the body.
-func (p *Reply) Content() []byte { return p.Body }
+// Content returns the body, which MaxContent may make readable; nil if that is not possible.
+func (p *Reply) Content() []byte {
+	if p.MaxContent == 0 {
+		return p.Body
+	}
+	if p.decoded == nil && p.Unreadable == nil {
+		var codings []string
+		for name, value := range p.Header() {
+			if strings.EqualFold(Text(name), "Content-Encoding") {
+				codings = append(codings, string(value))
+			}
+		}
+		p.decoded, p.Unreadable = fetcher.Decode(p.Body, codings, p.MaxContent)
+	}
+	return p.decoded
+}
 
 // HeaderValue returns the first value of a field, or of Content-Type, regardless of case.
 func (p *Reply) HeaderValue(name string) (value []byte, ok bool) {
