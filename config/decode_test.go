@@ -151,11 +151,19 @@ func TestMistakesOfExternalBodies(t *testing.T) {
 
 func TestWarnings(t *testing.T) {
 	for _, c := range []mistake{
-		{"headers that frame the message", inResponse("headers: {§content-length: 5, §Transfer-Encoding: chunked, X-A: 1, §Connection: close}"), []complaint{
-			{atResponse + ".headers.content-length", "is left out"}, {atResponse + ".headers.Transfer-Encoding", "is left out"}, {atResponse + ".headers.Connection", "is left out"}}},
+		{"headers that frame the message", inResponse("headers: {§content-length: 5, §Transfer-Encoding: chunked, X-A: 1, §Connection: close, §trailer: X-T}"), []complaint{
+			{atResponse + ".headers.content-length", "is left out"}, {atResponse + ".headers.Transfer-Encoding", "is left out"}, {atResponse + ".headers.Connection", "is left out"},
+			{atResponse + ".headers.trailer", "is left out"}}},
 		{"a header without a value", inResponse("headers: {Content-Type: §[], X-A: [a], X-B: §[]}"), []complaint{
 			{atResponse + ".headers.Content-Type", "is left out: the list is empty"}, {atResponse + ".headers.X-B", "is left out"}}},
 		{"a body with status 204", inResponse("status: 204\nbody: §x"), one(atResponse+".body", "status 204 has no body")},
+		{"a body with status 205", inResponse("status: 205\nbody: §x"), one(atResponse+".body", "status 205 has no body")},
+		{"another charset", inResponse("headers: {content-type: §text/plain;charset=\"ISO-8859-1\"}\nbody: café"), one(atResponse+".headers.content-type", "the charset is \"iso-8859-1\", but the body is sent in UTF-8")},
+		{"another charset for placeholders", inResponse("headers: {Content-Type: §text/plain;charset=US-ASCII}\nbody: '{{path}}'"), one(atResponse+".headers.Content-Type", "the charset is \"us-ascii\"")},
+		{"a charset with other bytes", inResponse("headers: {Content-Type: §text/plain;charset=utf-16le}\nbody: x"), one(atResponse+".headers.Content-Type", "the charset is \"utf-16le\"")},
+		{"a charset with the same bytes", inResponse("headers: {Content-Type: text/plain;charset=us-ascii}\nbody: x"), nil},
+		{"the charset that is sent", inResponse("headers: {Content-Type: 'text/plain; Charset=\"Utf-8\"'}\nbody: é"), nil},
+		{"a charset of a file", inResponse("headers: {Content-Type: text/plain;charset=latin1}\nexternal-body: {provider: json, path: a.json}"), nil},
 		{"a body with status 304", inResponse("status: 304\nbody: §{a: 1}"), one(atResponse+".body", "status 304 has no body")},
 		{"an external body with status 204", inResponse("status: 204\nexternal-body: §{provider: json, path: a.json}"), one(atExternal, "has no body")},
 		{"a body that is nearly JSON", inResponse("body: '{\"a\": §}'"), one(atResponse+".body", "looks like JSON but is not valid")},

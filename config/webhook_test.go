@@ -55,6 +55,7 @@ func TestWarningsOfWebhooks(t *testing.T) {
 			{atWebhook + ".headers.content-length", "is left out: the server writes this header itself"}, {atWebhook + ".headers.Connection", "is left out"},
 			{atWebhook + ".headers.Transfer-Encoding", "is left out"}, {atWebhook + ".headers.x-mockserver-webhook-depth", "is left out"}}},
 		{"headers of the user's own", hooked("headers: {Host: a, Date: now, Idempotency-Key: 7, Authorization: x, User-Agent: y, Trailer: z}"), nil},
+		{"another charset", hooked("headers: {Content-Type: §text/plain;charset=latin1}, body: é"), one(atWebhook+".headers.Content-Type", "the charset is \"latin1\"")},
 		{"a templated Host", hooked(`headers: {Host: "{{query-params.a}} b"}`), nil},
 		{"the header of the signature", hooked("headers: {§x-signature: a}, sign: {secret: a}"), one(atWebhook+".headers.x-signature", "is left out: the signature is written into this header")},
 		{"a header that is not of the signature", hooked("headers: {X-Signature: a}, sign: {secret: a, header: X-Sum}"), nil},

@@ -10,6 +10,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/syntax"
 	"mockserver/fetcher"
+	"mockserver/internal/semantics"
 	"mockserver/internal/tags"
 	"mockserver/listener/data"
 	"mockserver/listener/record"
@@ -220,7 +221,7 @@ func (c *compiler) answer(e *config.Endpoint, scope *renderer.Scope) (answer, sy
 		a.status = 200
 	}
 	_, a.typeDeclared = declaredHeader(resp, "Content-Type")
-	a.bodiless = a.status == 204 || a.status == 304
+	a.bodiless = semantics.HasNoContent(a.status)
 	form, problems := c.headers(&a, resp, scope)
 	var wrong syntax.Problems
 	a.proxy, wrong = c.proxy(e, scope)

@@ -13,20 +13,61 @@ import (
 const preflightMaxAge = "600"
 
 // respondOptions answers OPTIONS on a path that does not declare it. Unless Options.NoCORS is set,
-// a preflight request is allowed the methods of the path and all headers that it asks for.
-func (s *Server) respondOptions(c *call, methods []string) {
+// a preflight request is allowed what the endpoint that it asks about declares, and otherwise the
+// methods of the path and all headers that it asks for.
+func (s *Server) respondOptions(sn *snapshot, c *call, methods []string) {
 	allowed := allow(methods)
 	c.reply.Add(fasthttp.HeaderAllow, allowed)
 	requested, _ := c.Header(fasthttp.HeaderAccessControlRequestMethod)
 	if s.opts.NoCORS || len(requested) == 0 || !c.hasOrigin() {
 		return
 	}
-	c.reply.Add(fasthttp.HeaderAccessControlAllowMethods, allowed)
-	if headers, _ := c.Header(fasthttp.HeaderAccessControlRequestHeaders); len(headers) > 0 {
-		c.reply.Add(fasthttp.HeaderAccessControlAllowHeaders, reply.Text(headers))
+	sn.addDeclaredCORS(c, string(requested))
+	headers, _ := c.Header(fasthttp.HeaderAccessControlRequestHeaders)
+	for _, h := range []reply.Field{
+		{Name: fasthttp.HeaderAccessControlAllowMethods, Value: allowed},
+		{Name: fasthttp.HeaderAccessControlAllowHeaders, Value: reply.Text(headers)},
+		{Name: fasthttp.HeaderAccessControlMaxAge, Value: preflightMaxAge},
+	} {
+		if h.Value != "" && !c.reply.Has(h.Name) {
+			c.reply.Add(h.Name, h.Value)
+		}
 	}
-	c.reply.Add(fasthttp.HeaderAccessControlMaxAge, preflightMaxAge)
 	c.reply.Add(fasthttp.HeaderVary, "Access-Control-Request-Method, Access-Control-Request-Headers")
+}
+
+// addDeclaredCORS adds the Access-Control headers for preflights that the endpoint declares which a
+// request with the given method would reach, or its first outcome that declares one. If the condition
+// of each endpoint is false, as it may be because the preflight lacks the headers and the body, the
+// first one counts, with the headers that are not templates.
+func (sn *snapshot) addDeclaredCORS(c *call, method string) {
+	if method == fasthttp.MethodHead && sn.table.First(&c.Request, method) < 0 {
+		method = fasthttp.MethodGet
+	}
+	i := sn.table.Match(&c.Request, method)
+	matched := i >= 0
+	if !matched {
+		i = sn.table.First(&c.Request, method)
+	}
+	if i < 0 {
+		return
+	}
+	before := len(c.reply.Fields)
+	sn.answers[i].may(func(a *answer) bool {
+		for k := range a.headers {
+			h := &a.headers[k]
+			if name := strings.ToLower(h.name); !strings.HasPrefix(name, "access-control-allow-") && name != "access-control-max-age" {
+				continue
+			}
+			if h.template == nil {
+				c.reply.Add(h.name, h.value)
+			} else if matched {
+				c.reply.AddTemplate(h.name, h.template, &c.Request)
+			}
+		}
+		return len(c.reply.Fields) > before
+	})
+	c.reply.Fields = slices.DeleteFunc(c.reply.Fields, func(f reply.Field) bool { return f.Value == "" })
 }
 
 // allowOrigin lets pages of any origin read the response, unless Options.NoCORS is set or the

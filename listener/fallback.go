@@ -41,7 +41,7 @@ func (s *Server) fallBack(sn *snapshot, c *call) {
 	}
 	if c.isOptions() && len(methods) > 0 {
 		c.trace.Counters = s.recorder.ForOptions()
-		s.respondOptions(c, methods)
+		s.respondOptions(sn, c, methods)
 		return
 	}
 	s.unmatched(sn, c, methods)

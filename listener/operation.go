@@ -5,6 +5,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/config/openapi"
+	"mockserver/internal/semantics"
 	"mockserver/listener/negotiate"
 	"mockserver/renderer"
 )
@@ -95,7 +96,7 @@ func (o *operation) answer(i int) *answer {
 // triggers none.
 func (a *answer) setStatus(status int) {
 	a.status = status
-	a.bodiless = negotiate.IsBodiless(status)
+	a.bodiless = semantics.HasNoContent(status)
 	if status >= 400 {
 		a.hooks = nil
 	}

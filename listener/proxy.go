@@ -155,6 +155,10 @@ func (s *Server) pass(a *answer, c *call) bool {
 	if err != nil {
 		return s.failPassing(a, c, err)
 	}
+	if x.Status == fasthttp.StatusResetContent { // see serve
+		x.Close()
+		x.Exchange.Body, x.Length, x.Whole = nil, 0, true
+	}
 	x.taping.Answered(x.Exchange)
 	c.reply.Fields = c.reply.Fields[:0]
 	c.reply.Status, c.reply.Body, c.reply.Rendered = x.Status, x.Body, true
@@ -241,7 +245,7 @@ func (s *Server) answerDeclared(sn *snapshot, c *call) bool {
 			return true
 		}
 		c.trace.Counters = s.recorder.ForOptions()
-		s.respondOptions(c, methods)
+		s.respondOptions(sn, c, methods)
 		return true
 	}
 	c.Resume(params)

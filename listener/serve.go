@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/valyala/fasthttp"
+
 	"mockserver/internal/semantics"
 	"mockserver/listener/reply"
 	"mockserver/listener/traffic"
@@ -33,6 +35,9 @@ func (s *Server) serve(c *call) {
 	}
 	if c.reply.Passed == nil {
 		s.allowOrigin(c)
+	}
+	if c.reply.Status == fasthttp.StatusResetContent {
+		c.reply.Body = nil // also of a resource or an upstream, RFC 9110 section 15.3.6
 	}
 	if s.opts.ServerTiming {
 		c.reply.Add("Server-Timing", c.trace.ServerTiming(time.Since(c.In.Time)))

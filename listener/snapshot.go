@@ -46,7 +46,7 @@ type answer struct {
 	brief        bool // nothing in it takes long: no loop, file or webhook
 	waits        bool // it has numbers that replicas share, which may take a while
 	disturbed    bool // the rules apply to every request, not only to those that choose an answer of the operation
-	bodiless     bool // 204 and 304
+	bodiless     bool // see semantics.HasNoContent
 	typeDeclared bool // Content-Type is declared, so the content type of a remote body is not used
 
 	contentType string   // the value to send; "" for none, and for a template, which is then in headers

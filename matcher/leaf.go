@@ -1,8 +1,6 @@
 package matcher
 
 import (
-	"slices"
-
 	"mockserver/config"
 )
 
@@ -80,16 +78,17 @@ func (l *leaf) answer(r *Request) int {
 	return -1
 }
 
-func (l *leaf) anyTypes(r *Request) bool {
+// first is like answer, but ignores conditions.
+func (l *leaf) first(r *Request) int {
 	whole := len(r.params)
-	return slices.ContainsFunc(l.entries, func(e entry) bool {
-		if e.mixed == nil {
-			return typesHold(e.types, r.params)
+	for i := range l.entries {
+		e := &l.entries[i]
+		fits := (e.mixed == nil || e.splitAll(r, whole)) && typesHold(e.types, r.params)
+		if r.params = r.params[:whole]; fits {
+			return e.index
 		}
-		ok := e.splitAll(r, whole) && typesHold(e.types, r.params)
-		r.params = r.params[:whole]
-		return ok
-	})
+	}
+	return -1
 }
 
 func typesHold(types []paramType, params [][]byte) bool {

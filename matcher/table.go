@@ -91,26 +91,42 @@ func (t *Table) OwnMethods(r *Request) []string { return t.methods(r, false) }
 
 func (t *Table) methods(r *Request, anyMethod bool) []string {
 	var methods []string
-	if r.parts().trimmed == nil {
-		return nil
-	}
-	v := visitor{request: r, visit: func(l *leaf) {
+	t.visit(r, func(l *leaf) {
 		switch {
-		case !l.anyTypes(r):
+		case l.first(r) < 0:
 		case l.method == config.MethodAny && anyMethod:
 			methods = append(methods, semantics.Methods...)
 		case l.method == config.MethodAny:
 		default:
 			methods = append(methods, l.method)
 		}
-	}}
+	})
+	slices.Sort(methods)
+	return slices.Compact(methods)
+}
+
+// First is like Match, but ignores the conditions of routes, and captures no parameters.
+func (t *Table) First(r *Request, method string) int {
+	found := -1
+	t.visit(r, func(l *leaf) {
+		if found < 0 && l.method == method {
+			found = l.first(r)
+		}
+	})
+	return found
+}
+
+// visit calls f for the leaves that the path of a request reaches.
+func (t *Table) visit(r *Request, f func(*leaf)) {
+	if r.parts().trimmed == nil {
+		return
+	}
+	v := visitor{request: r, visit: f}
 	walk := t.sitesOf(r)
 	for s := walk.next(); s != nil; s = walk.next() {
 		v.node(s.root, 0)
 	}
 	r.params = r.params[:0]
-	slices.Sort(methods)
-	return slices.Compact(methods)
 }
 
 // siteWalk iterates over the sites that can answer for a host, the most specific first.

@@ -2,13 +2,16 @@ package item
 
 import (
 	"fmt"
+	"mime"
 	"net/textproto"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/semantics"
+	"mockserver/internal/tags"
 	"mockserver/internal/wording"
 )
 
@@ -126,4 +129,23 @@ func contentType(headers []Header) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// checkCharset warns about a Content-Type with another charset than that of the body, UTF-8, unless
+// the body has the same bytes in both.
+func checkCharset(c *table.Checker, headers []Header, body string, raw bool, path ...string) {
+	i := slices.IndexFunc(headers, func(h Header) bool { return strings.EqualFold(h.Name, "Content-Type") })
+	if i < 0 || body == "" {
+		return
+	}
+	declared := headers[i].Value.Value
+	_, params, err := mime.ParseMediaType(declared)
+	charset := strings.ToLower(params["charset"])
+	ascii := (raw || !tags.In(body)) && strings.IndexFunc(body, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
+	switch {
+	case err != nil || charset == "" || charset == "utf-8" || charset == "utf8" || !raw && tags.In(declared):
+	case ascii && !strings.HasPrefix(charset, "utf-16") && !strings.HasPrefix(charset, "utf-32"):
+	default:
+		c.Warn(fmt.Sprintf("the charset is %q, but the body is sent in UTF-8; expected charset=utf-8", wording.Clip(charset)), table.Below(path, headers[i].Name)...)
+	}
 }

@@ -105,6 +105,7 @@ func (r *Response) dropServerSet() {
 func checkAnswer(c *table.Checker, r *Response, finds bool, at []string) {
 	table.InBounds(c, ResponseFields, r, at)
 	checkHeaders(c, r.Headers, semantics.ServerSets, table.Below(at, "headers")...)
+	checkCharset(c, r.Headers, r.Body.Value, r.Raw, table.Below(at, "headers")...)
 	checkBody(c, r, at)
 	checkProxy(c, r, finds, at)
 	if r.External != nil {
@@ -116,7 +117,7 @@ func checkBody(c *table.Checker, r *Response, at []string) {
 	if r.declaresBody() && r.External != nil {
 		c.Wrong(table.BothGiven("body", "external-body"), table.Below(at, "external-body")...)
 	}
-	if r.Status == 204 || r.Status == 304 {
+	if semantics.HasNoContent(r.Status) {
 		what := fmt.Sprintf("is left out: an answer with status %d has no body", r.Status)
 		if r.External != nil {
 			c.Warn(what, table.Below(at, "external-body")...)

@@ -217,6 +217,7 @@ func checkWebhook(c *table.Checker, w *Webhook, place []string) {
 // checkWebhookHeaders checks the headers of a webhook.
 func checkWebhookHeaders(c *table.Checker, w *Webhook, keys []string) {
 	checkHeaders(c, w.Headers, semantics.SenderSets, keys...)
+	checkCharset(c, w.Headers, w.Body.Value, w.Raw, keys...)
 	signed := false
 	for i := range w.Headers {
 		h := &w.Headers[i]

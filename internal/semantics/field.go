@@ -5,7 +5,9 @@ import (
 	"strings"
 )
 
-var serverSet = []string{"Content-Length", "Transfer-Encoding", "Connection", "Date"}
+// serverSet includes Trailer: the server sends none, and a message that announces some would have to
+// be chunked.
+var serverSet = []string{"Content-Length", "Transfer-Encoding", "Connection", "Date", "Trailer"}
 
 // ServerSets reports whether the server writes a header itself, as it does for Date and for the
 // headers that frame the message. Such a header is never sent as declared: config.Load removes it,

@@ -8,6 +8,9 @@ import "mockserver/internal/http1"
 // slice must not be modified.
 var Methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}
 
+// HasNoContent reports whether responses with a status have no body.
+func HasNoContent(status int) bool { return status == 204 || status == 205 || status == 304 }
+
 // IsToken reports whether a name is a token of RFC 9110, section 5.6.2: the name of a header.
 func IsToken(name string) bool {
 	for i := range len(name) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"slices"
 	"sort"
@@ -477,6 +478,86 @@ func TestOPTIONS_Preflight(t *testing.T) {
 		a := p.Do("OPTIONS", "/items", "", header)
 		if got := a.Header.Get("Access-Control-Allow-Methods"); a.Status != 200 || got != "" {
 			t.Errorf("%s: got %d, methods %q", name, a.Status, got)
+		}
+	}
+}
+
+// An automatic preflight is answered with the headers for it that the endpoint declares, and only
+// with the defaults of those that it does not declare.
+func TestOPTIONS_PreflightOfDeclaredHeaders(t *testing.T) {
+	t.Parallel()
+	p := harness.Serving(t, `
+- endpoint: {method: PUT, path: /a, response: {headers: {Access-Control-Allow-Origin: "https://app.example", access-control-allow-credentials: true}}}
+- endpoint: {method: POST, path: /a, response: {headers: {Access-Control-Allow-Methods: POST, Access-Control-Allow-Headers: X-A, Access-Control-Max-Age: 5, Access-Control-Expose-Headers: X-B}}}
+- endpoint: {path: "/b/:id|int", response: {headers: {Access-Control-Allow-Origin: "{{header-params.origin}}", Vary: Origin, Access-Control-Allow-Headers: "{{path-params.id}}"}}}
+- endpoint: {method: PUT, path: "/b/:id|int", if: header-params.x-a = 1, response: {headers: {Access-Control-Allow-Credentials: true, Access-Control-Allow-Origin: "{{header-params.origin}}"}}}
+- endpoint: {method: PUT, path: /c, responses: [{status: 503}, {headers: {Access-Control-Allow-Origin: https://app.example}}]}
+`)
+	const origin = "https://a.example"
+	for _, c := range []struct{ path, method, origin, credentials, methods, headers, age string }{
+		{"/a", "PUT", "https://app.example", "true", "OPTIONS, POST, PUT", "x-c", "600"},
+		{"/a", "POST", "*", "", "POST", "X-A", "5"},
+		{"/a", "DELETE", "*", "", "OPTIONS, POST, PUT", "x-c", "600"},
+		{"/b/7", "GET", origin, "", "GET, HEAD, OPTIONS, PUT", "7", "600"},
+		{"/b/7", "HEAD", origin, "", "GET, HEAD, OPTIONS, PUT", "7", "600"},
+		{"/b/7", "PUT", "*", "true", "GET, HEAD, OPTIONS, PUT", "x-c", "600"}, // its condition cannot hold for a preflight
+		{"/c", "PUT", "https://app.example", "", "OPTIONS, PUT", "x-c", "600"},
+	} {
+		a := p.Do("OPTIONS", c.path, "", "Origin: "+origin, "Access-Control-Request-Method: "+c.method, "Access-Control-Request-Headers: x-c")
+		for name, want := range map[string]string{
+			"Allow-Origin": c.origin, "Allow-Credentials": c.credentials, "Allow-Methods": c.methods, "Allow-Headers": c.headers, "Max-Age": c.age, "Expose-Headers": "",
+		} {
+			if got := strings.Join(a.Header.Values("Access-Control-"+name), " and "); a.Status != 200 || got != want {
+				t.Errorf("%s for %s: got %d, Access-Control-%s %q, want %q", c.path, c.method, a.Status, name, got, want)
+			}
+		}
+	}
+}
+
+// A response with status 205 has no body and says so, whatever it is made from, and the next response
+// of its connection follows.
+func TestResponse_205HasNoBody(t *testing.T) {
+	t.Parallel()
+	answers := map[string]string{
+		"/p/short":   "Content-Length: 5\r\n\r\nshort",
+		"/p/long":    "Content-Length: 100000\r\n\r\n" + strings.Repeat("x", 100_000),
+		"/p/chunked": "Transfer-Encoding: chunked\r\n\r\n5\r\nshort\r\n0\r\n\r\n",
+		"/p/empty":   "Content-Length: 0\r\n\r\n",
+	}
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, _, _ := http.NewResponseController(w).Hijack()
+		_, _ = io.WriteString(conn, "HTTP/1.1 205 Reset Content\r\nX-Kept: 1\r\n"+answers[r.URL.Path]) // the client may have enough
+		_ = conn.Close()
+	}))
+	defer upstream.Close()
+	p := harness.Serving(t, `
+- upstream: {name: real, url: "`+upstream.URL+`"}
+- endpoint: {path: "/p/:name", response: {proxy: real}}
+- endpoint: {path: /fixed, response: {status: 205, body: x, headers: {X-Kept: 1}}}
+- endpoint: {path: /made, response: {status: 205, body: "{{path}}", headers: {X-Kept: "{{query-params.a|default:1}}", Trailer: X-T}}}
+- endpoint: {path: /late, latency: {min: 1ms}, response: {status: 205, body: "{{path}}", headers: {X-Kept: 1}}}
+- endpoint: {path: /next, response: {body: next}}
+- data: {name: rows, rows: [{id: 1}]}
+- resource: {path: /rows, data: rows, on: {read: {status: 205, headers: {X-Kept: 1}}}}
+`)
+	protocols := new(http.Protocols)
+	protocols.SetUnencryptedHTTP2(true)
+	client := &http.Client{Transport: &http.Transport{Protocols: protocols}}
+	defer client.CloseIdleConnections()
+	for _, path := range []string{"/fixed", "/made", "/late", "/rows/1", "/p/short", "/p/long", "/p/chunked", "/p/empty"} {
+		raw := p.Wire("GET " + path + " HTTP/1.1\r\nHost: a\r\n\r\nGET /next HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+		first := cut(t, raw)
+		if first.status != "HTTP/1.1 205 Reset Content" || !slices.Contains(first.lines, "Content-Length: 0") || !slices.Contains(first.lines, "X-Kept: 1") ||
+			strings.Contains(strings.Join(first.lines, "\n"), "Transfer-Encoding") || !strings.HasPrefix(first.body, "HTTP/1.1 200 OK\r\n") {
+			t.Errorf("%s: got %q", path, raw)
+		}
+		resp, err := client.Get(p.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		if resp.StatusCode != 205 || len(body) > 0 || err != nil || resp.ContentLength != 0 {
+			t.Errorf("%s over HTTP/2: got %d, %q, %v, length %d", path, resp.StatusCode, body, err, resp.ContentLength)
 		}
 	}
 }

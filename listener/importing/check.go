@@ -16,6 +16,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/imports"
 	"mockserver/config/imports/draft"
+	"mockserver/internal/semantics"
 	"mockserver/internal/wording"
 	"mockserver/listener"
 	"mockserver/listener/logging"
@@ -168,7 +169,7 @@ func difference(got *given, want *draft.Answer) string {
 			return fmt.Sprintf("%s %q, expected %q", f.Name, wording.Clip(value), wording.Clip(f.Value))
 		}
 	}
-	if got.status == http.StatusNoContent || got.status == http.StatusNotModified || bytes.Equal(got.body, want.Body) || want.JSON && sameJSON(got.body, want.Body) {
+	if semantics.HasNoContent(got.status) || bytes.Equal(got.body, want.Body) || want.JSON && sameJSON(got.body, want.Body) {
 		return ""
 	}
 	at := 0

@@ -1,6 +1,7 @@
 package negotiate
 
 import (
+	"mockserver/internal/semantics"
 	"mockserver/listener/reply"
 	"mockserver/matcher"
 )
@@ -40,7 +41,7 @@ func (o *Operation) Choose(r *matcher.Request, to *reply.Reply) (chosen Choice, 
 	}
 	chosen = Choice{Answer: i, Status: status}
 	// An example is preferred even if bodies are dynamic.
-	if p.dynamic && fresh != nil && len(p.example) == 0 && !IsBodiless(status) {
+	if p.dynamic && fresh != nil && len(p.example) == 0 && !semantics.HasNoContent(status) {
 		chosen.Body, chosen.Made = fresh(r.Random.Uint64()), true
 		if byDefault {
 			chosen.Body = o.fill(r, o.cutFresh(r, chosen.Body))

@@ -81,9 +81,6 @@ func (o *Operation) Accepts(r *matcher.Request) bool {
 // IsFixed reports whether requests without preferences need no inspection.
 func (o *Operation) IsFixed() bool { return !o.document.Checked() && !o.dynamic }
 
-// IsBodiless reports whether responses with a status have no body.
-func IsBodiless(status int) bool { return status == 204 || status == 304 }
-
 // Head returns the Content-Type of a document's answer, "" for none, and its other header fields
 // except those that the server sets.
 func Head(d *openapi.Answer) (contentType string, fields []openapi.Header) {

@@ -94,7 +94,7 @@ func writeAnswer(responses *tree.Node, r *config.Response, when circumstance) {
 			headers.Set(h.Name, header)
 		}
 	}
-	if status == http.StatusNoContent || status == http.StatusNotModified || r.Body.Value == "" && r.External == nil {
+	if semantics.HasNoContent(status) || r.Body.Value == "" && r.External == nil {
 		return
 	}
 	typ, json := mediaType(r)
