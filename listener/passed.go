@@ -1,8 +1,7 @@
 package listener
 
 import (
-	"errors"
-	"io"
+	"cmp"
 	"log/slog"
 
 	"github.com/valyala/fasthttp"
@@ -60,50 +59,13 @@ func (s *Server) writePassed(c *call, conn *wire.Connection, head, body []byte, 
 		_, err := conn.Write(body)
 		return err
 	}
-	err := streamPassed(conn, &c.passing, body, coded)
+	failed, broken := conn.SendPieces(body, coded, func(b []byte) (int, error) { return c.passing.ReadWatching(b, conn) })
 	c.passing.Close()
-	var broken *brokenError
-	if errors.As(err, &broken) {
+	if broken != nil && broken != upstream.ErrLeft {
 		conn.Reset()
-		s.tellBroken(c, broken.error)
+		s.tellBroken(c, broken)
 	}
-	return err
-}
-
-// brokenError is an upstream's error after the head of its answer.
-type brokenError struct{ error }
-
-// streamPassed writes the beginning of a body, and the rest as it arrives, unless the client
-// leaves.
-func streamPassed(conn *wire.Connection, rest *passing, begin []byte, coded bool) error {
-	piece := wire.NewPiece()
-	defer piece.Free()
-	for {
-		var n int
-		var err error
-		if len(begin) > 0 {
-			n = copy(piece.Room(), begin)
-			begin = begin[n:]
-		} else {
-			n, err = rest.ReadWatching(piece.Room(), conn)
-		}
-		if n > 0 {
-			if _, failed := conn.Write(piece.Framed(n, coded)); failed != nil {
-				return failed
-			}
-		}
-		switch {
-		case err == io.EOF && coded:
-			_, err = conn.Write(wire.LastChunk)
-			return err
-		case err == io.EOF:
-			return nil
-		case err == upstream.ErrLeft:
-			return err
-		case err != nil:
-			return &brokenError{err}
-		}
-	}
+	return cmp.Or(failed, broken)
 }
 
 // tellBroken logs that an answer broke off after its head was sent, at most once a second.
