@@ -13,12 +13,23 @@ import (
 
 // Operand is a single compiled operand, like those of conditions. It is immutable and safe for
 // concurrent use.
-type Operand struct{ expr expr }
+type Operand struct {
+	expr expr
+	text *Template // of a text with placeholders; nil for any other operand
+}
 
 // CompileOperand parses an operand as in a condition: a variable with or without filters, a number,
-// a text in quotes, true, false, null, or a bare word, which is a text. The result is nil for an
-// empty text, and if any of the problems is an error.
+// a text in quotes, true, false, null, or a bare word, which is a text; or a text with placeholders,
+// with or without quotes around it. The result is nil for an empty text, and if any of the problems
+// is an error.
 func CompileOperand(text syntax.Text, scope *Scope) (*Operand, syntax.Problems) {
+	if inner, ok := withPlaceholders(text); ok {
+		t, problems := Compile(inner, Plain, scope)
+		if t == nil {
+			return nil, problems
+		}
+		return &Operand{text: t}, problems
+	}
 	s := &source{text: text, scope: scope}
 	sc := newScanner(s, 0, len(text.Value))
 	if sc.tok.kind == endToken {
@@ -32,13 +43,46 @@ func CompileOperand(text syntax.Text, scope *Scope) (*Operand, syntax.Problems) 
 	if s.problems.Err() != nil {
 		return nil, s.problems
 	}
-	return &Operand{e}, s.problems
+	return &Operand{expr: e}, s.problems
+}
+
+// withPlaceholders returns an operand that is a text with placeholders, without the quotes around
+// it.
+func withPlaceholders(text syntax.Text) (inner syntax.Text, ok bool) {
+	v := text.Value
+	before, _, ok := strings.Cut(v, "{{")
+	if !ok || IsPlaceholder(v) {
+		return text, false
+	}
+	if n := len(v) - 1; n > 0 && (v[0] == '"' || v[0] == '\'') && v[n] == v[0] {
+		text.Value, text.Pos = v[1:n], text.At(1)
+		return text, true
+	}
+	return text, !strings.ContainsAny(before, "|\"' ") // the braces are not inside the argument of a filter
+}
+
+// Word returns the text of an operand that is a bare word.
+func (o *Operand) Word() (word string, ok bool) {
+	if o == nil || o.text != nil || o.expr.op != opLiteral || !o.expr.bare {
+		return "", false
+	}
+	return string(o.expr.literal.Raw), true
+}
+
+func (o *Operand) value(r *matcher.Request) value.Value {
+	if o.text == nil {
+		return o.expr.eval(r, nil)
+	}
+	r.Line = o.text.Append(r.Line[:0], r) // not in the arena, to which the parts of the text are appended
+	start := len(r.Arena)
+	r.Arena = append(r.Arena, r.Line...)
+	return value.OfText(r.Arena[start:len(r.Arena):len(r.Arena)])
 }
 
 // Text returns the operand as a text, which is valid until the request is released. ok is false if
 // the value is missing or null.
 func (o *Operand) Text(r *matcher.Request) (text []byte, ok bool) {
-	v := o.expr.eval(r, nil)
+	v := o.value(r)
 	if v.Kind == value.Missing || v.Kind == value.Null {
 		return nil, false
 	}
@@ -47,12 +91,12 @@ func (o *Operand) Text(r *matcher.Request) (text []byte, ok bool) {
 
 // AppendJSON appends the operand as a JSON text; null for a missing value.
 func (o *Operand) AppendJSON(dst []byte, r *matcher.Request) []byte {
-	return o.expr.eval(r, nil).AppendJSON(dst)
+	return o.value(r).AppendJSON(dst)
 }
 
 // Number returns the operand if it is a number, or a text that is one.
 func (o *Operand) Number(r *matcher.Request) (digits []byte, ok bool) {
-	v := o.expr.eval(r, nil)
+	v := o.value(r)
 	return v.Raw, v.IsNumeric()
 }
 
@@ -120,7 +164,7 @@ func (m *Made) Append(dst []byte, r *matcher.Request) []byte {
 
 // AppendOrdered appends the operand as the function AppendOrdered does.
 func (o *Operand) AppendOrdered(dst []byte, r *matcher.Request) []byte {
-	v := o.expr.eval(r, nil)
+	v := o.value(r)
 	switch v.Kind {
 	case value.Text, value.Instant:
 		return appendOrderedText(dst, v.Text(r))
