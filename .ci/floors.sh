@@ -141,6 +141,7 @@ mockserver/listener/admin -> mockserver/matcher
 mockserver/listener/certs -> mockserver/config/watch
 mockserver/listener/data -> mockserver/config
 mockserver/listener/data -> mockserver/config/item
+mockserver/listener/data -> mockserver/config/openapi/validate
 mockserver/listener/data -> mockserver/config/syntax
 mockserver/listener/data -> mockserver/fetcher
 mockserver/listener/data -> mockserver/fetcher/rows

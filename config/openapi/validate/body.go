@@ -117,7 +117,7 @@ func (m *media) readForm(text string, found *findings) any {
 		}
 	}
 	for name, values := range texts {
-		object[name] = (&node{texts: values}).value(m.form.property(name))
+		object[name] = plain((&node{texts: values}).value(m.form.property(name)))
 	}
 	return object
 }
@@ -159,26 +159,32 @@ var errParts = errors.New("it has more than 10000 parts")
 // readParts parses a multipart/form-data body. Each part is JSON, a string or the content of a
 // file.
 func (m *media) readParts(boundary string, text []byte, found *findings) (any, error) {
-	if boundary == "" {
-		return nil, errors.New("the Content-Type has no boundary")
-	}
 	object := map[string]any{}
+	return object, eachPart(boundary, text, func(part *multipart.Part, content []byte) { m.put(object, part, content, found) })
+}
+
+// eachPart calls f for each part of a multipart/form-data body, and its content.
+func eachPart(boundary string, text []byte, f func(part *multipart.Part, content []byte)) error {
+	if boundary == "" {
+		return errors.New("the Content-Type has no boundary")
+	}
 	parts := multipart.NewReader(bytes.NewReader(text), boundary)
 	for n := 0; ; n++ {
 		part, err := parts.NextRawPart()
 		switch {
 		case err == io.EOF: // a wrapped io.EOF comes from a part
-			return object, nil
-		case err != nil:
-			return nil, errors.New(strings.TrimPrefix(err.Error(), "multipart: "))
-		case n == maxParts:
-			return nil, errParts
+			return nil
+		case err == nil && n == maxParts:
+			return errParts
 		}
-		content, err := io.ReadAll(part)
+		var content []byte
+		if err == nil {
+			content, err = io.ReadAll(part)
+		}
 		if err != nil {
-			return nil, errors.New(strings.TrimPrefix(err.Error(), "multipart: "))
+			return errors.New(strings.TrimPrefix(err.Error(), "multipart: "))
 		}
-		m.put(object, part, content, found)
+		f(part, content)
 	}
 }
 

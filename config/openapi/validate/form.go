@@ -31,7 +31,7 @@ var typeNames = map[string]types{
 // form contains the parts of a schema that are needed to convert strings in a request to values.
 type form struct {
 	schema     *jsonschema.Schema
-	runs       *runs // validations against the schema
+	runs       *runs // validations against the schema; nil for a schema compiled by jsonschema
 	types      types
 	items      *form            // nil when items are not described
 	properties map[string]*form // by name
@@ -75,8 +75,16 @@ func (fs forms) fill(f *form, s *jsonschema.Schema, depth int) {
 			f.properties[name] = fs.of(property)
 		}
 	}
-	if open, ok := s.AdditionalProperties.(bool); ok {
-		f.open = f.open || open
+	switch other := s.AdditionalProperties.(type) {
+	case bool:
+		f.open = f.open || other
+	case *jsonschema.Schema:
+		f.others, f.open = fs.of(other), true
+	}
+	for _, list := range []any{s.Items2020, s.Items} {
+		if one, ok := list.(*jsonschema.Schema); ok && one != nil && f.items == nil {
+			f.items = fs.of(one)
+		}
 	}
 	for _, extension := range s.Extensions {
 		switch k := extension.(type) {
@@ -157,25 +165,36 @@ func typesAmong(values []any) types {
 // numeral matches the strings that are numbers.
 var numeral = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
 
-// value converts a string to a value of a type that the form allows. A string that fits no type
-// stays a string, which the schema then rejects.
+// value converts a string to a value of a type that the form allows. A string that fits the schema
+// or no type stays a string; the schema rejects the latter.
 func (f *form) value(text string) any {
-	if f == nil || f.types&primitiveType == stringType {
+	if f == nil || f.types&primitiveType == stringType || f.types&stringType != 0 && f.fits(text) {
 		return text
 	}
-	var v any = text
 	switch {
 	case f.types&booleanType != 0 && (text == "true" || text == "false"):
-		v = text == "true"
+		return text == "true"
 	case f.types&(numberType|integerType) != 0 && numeral.MatchString(text) && isBounded(text):
-		v = json.Number(text)
+		sign, digits := "", text
+		if text[0] == '-' {
+			sign, digits = text[:1], text[1:]
+		}
+		for len(digits) > 1 && digits[0] == '0' && '0' <= digits[1] && digits[1] <= '9' { // JSON has no leading zeros
+			digits = digits[1:]
+		}
+		return json.Number(sign + digits)
 	case f.types&nullType != 0 && (text == "" || text == "null"):
-		v = nil
+		return nil
 	}
-	if f.types&stringType != 0 && !f.validate(v).fits() {
-		return text
+	return text
+}
+
+// fits reports whether a string satisfies the schema.
+func (f *form) fits(text string) bool {
+	if f.runs == nil {
+		return f.schema.Validate(text) == nil
 	}
-	return v
+	return f.validate(text).fits()
 }
 
 // validate checks a value against the schema.

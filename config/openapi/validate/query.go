@@ -1,8 +1,6 @@
 package validate
 
 import (
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -73,15 +71,6 @@ func (r *reading) spread() (v any, given bool) {
 	return object, len(object) > 0
 }
 
-// node is a part of a deepObject: strings, or the parts in its brackets.
-type node struct {
-	texts []string
-	parts map[string]*node
-}
-
-// maxBrackets limits how deeply the brackets of a deepObject may be nested.
-const maxBrackets = 32
-
 // deepObject reads pairs of the form NAME[key]=value, NAME[key][key]=value, NAME[list][]=value and
 // NAME[list][0]=value.
 func (r *reading) deepObject() (v any, given bool) {
@@ -98,56 +87,10 @@ func (r *reading) deepObject() (v any, given bool) {
 			return nil, true
 		}
 		given = true
-		root.put(keys, r.text(p.raw))
-	}
-	return root.value(r.form), given
-}
-
-func (n *node) put(keys []string, text string) {
-	for _, key := range keys {
-		if n.parts == nil {
-			n.parts = map[string]*node{}
+		if !root.put(keys, r.text(p.raw)) {
+			r.fault = "has " + p.name + " as a value and with brackets after it"
+			return nil, true
 		}
-		if n.parts[key] == nil {
-			n.parts[key] = &node{}
-		}
-		n = n.parts[key]
 	}
-	n.texts = append(n.texts, text)
-}
-
-// value converts a node to a value of a form.
-func (n *node) value(f *form) any {
-	isList := f.has(arrayType) && !f.has(objectType)
-	switch {
-	case len(n.parts) == 0 && isList, len(n.texts) > 1:
-		list := make([]any, len(n.texts))
-		for i, text := range n.texts {
-			list[i] = f.item().value(text)
-		}
-		return list
-	case len(n.texts) == 1:
-		return f.value(n.texts[0])
-	case isList:
-		return n.list(f)
-	}
-	object := map[string]any{}
-	for name, part := range n.parts {
-		object[name] = part.value(f.property(name))
-	}
-	return object
-}
-
-// list converts a node whose keys are indexes or missing. The items are ordered by index; gaps are
-// ignored.
-func (n *node) list(f *form) any {
-	if unnamed := n.parts[""]; unnamed != nil && len(n.parts) == 1 && len(unnamed.parts) == 0 {
-		return (&node{texts: unnamed.texts}).value(f)
-	}
-	list := make([]any, 0, len(n.parts))
-	keys := slices.SortedFunc(maps.Keys(n.parts), func(a, b string) int { return comparePointers("/"+a, "/"+b) })
-	for _, key := range keys {
-		list = append(list, n.parts[key].value(f.item()))
-	}
-	return list
+	return plain(root.value(r.form)), given
 }

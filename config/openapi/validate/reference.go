@@ -35,5 +35,5 @@ func referred(s *jsonschema.Schema) *jsonschema.Schema {
 			return r.compiled()
 		}
 	}
-	return nil
+	return s.Ref
 }
