@@ -126,7 +126,6 @@ func (s *Spec) keepResource(it item.Decoded, dir string, sound bool) {
 	if it.Resource.Data != nil {
 		own := *it.Resource.Data
 		own.Dir = dir
-		own.OfResource(it.Resource)
 		if sound {
 			s.Data = append(s.Data, own)
 		} else {

@@ -102,7 +102,7 @@ var resourceFields = slices.Concat(
 		table.With(table.Row{Key: "host", Doc: "the host to answer for; any by default", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern},
 			func(d *table.Decoder, v table.Value, r *Resource) { r.Host = decodeHost(d, v) }),
 		table.With(table.Row{Key: "data", Doc: "the set of its rows: a name, or the keys of data; an empty set of its own by default", Kinds: table.Texts | table.Maps,
-			Form: "the name of a set, or a map", Pattern: dataNamePattern, Table: table.Rows(dataFields[1:])}, setResourceData),
+			Form: "the name of a set, or a map", Pattern: dataNamePattern, Table: table.Rows(resourceDataFields)}, setResourceData),
 		table.Of[Resource](table.Row{Key: "new-key", Doc: "how the key of a new row is made: uuid (the default), uuid7, ulid, int, or a template", Kinds: table.Texts, Filled: true}),
 		table.With(table.Row{Key: "allow", Doc: "the operations; all by default", Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Enum: ResourceOperations}}, setAllow),
 		table.With(table.Row{Key: "page", Doc: "how lists are split into pages; false turns pages off", Kinds: table.Maps | table.Bools, Form: "a map, or false", Table: table.Rows(pageFields)}, setPage),
@@ -129,6 +129,13 @@ var resourceFields = slices.Concat(
 		table.With(table.Row{Key: "on", Doc: "how operations answer, apart from their rows", Kinds: table.Maps, Table: onRows()}, setOn),
 	},
 )
+
+// resourceDataFields are the keys of a set that a resource declares in place, whose name is made from
+// the path if it is left out.
+var resourceDataFields = slices.Concat([]table.Field[Data]{
+	table.With(table.Row{Key: "name", Doc: "the name by which endpoints refer to it; the path by default, with - for /", Kinds: table.Texts, Pattern: dataNamePattern, Form: dataNameForm},
+		dataFields[0].Set),
+}, dataFields[1:])
 
 var pageFields = []table.Field[Page]{
 	table.Of[Page](table.Row{Key: "style", Doc: "link (the default), page, offset, cursor or after", Kinds: table.Texts, Enum: PageStyles}),
@@ -175,17 +182,19 @@ func (r *Resource) setName() string {
 	if r.Set != "" {
 		return r.Set
 	}
-	name := strings.Map(func(c rune) rune {
+	if r.Data == nil {
+		r.Data = &Data{Pos: r.Pos, Key: r.Key}
+	}
+	if r.Data.Name != "" {
+		return r.Data.Name
+	}
+	r.Data.Name = strings.Map(func(c rune) rune {
 		if isDataName(string(c)) {
 			return c
 		}
 		return '-'
 	}, strings.Trim(r.Path.Value, "/"))
-	if r.Data == nil {
-		r.Data = &Data{Pos: r.Pos, Key: r.Key}
-	}
-	r.Data.Name = name
-	return name
+	return r.Data.Name
 }
 
 func setResourceData(d *table.Decoder, v table.Value, r *Resource) {
@@ -196,7 +205,7 @@ func setResourceData(d *table.Decoder, v table.Value, r *Resource) {
 		return
 	}
 	r.Data = &Data{Pos: v.Pos(), Key: v.Key}
-	table.Fill(d, v.Node, v.Key, dataFields[1:], r.Data)
+	table.Fill(d, v.Node, v.Key, resourceDataFields, r.Data)
 }
 
 func setSchema(d *table.Decoder, v table.Value, r *Resource) {
@@ -259,15 +268,18 @@ func setOn(d *table.Decoder, v table.Value, r *Resource) {
 	table.Fill(d, v.Node, v.Key, fields, r)
 }
 
-// OfResource adds to the set of a resource the declarations that the resource needs.
+// OfResource adds to a set the declarations that a resource over it needs. The keys of new rows and
+// the steps are those of a resource with a set of its own.
 func (s *Data) OfResource(r *Resource) {
-	if r.NewKey.Value != "" {
+	if r.Data != nil && r.NewKey.Value != "" {
 		s.NewKey = r.NewKey
 	}
-	if r.Steps != nil {
+	if r.Data != nil && r.Steps != nil {
 		s.Steps = r.Steps
 	}
-	s.Updated = r.Stamp.Updated
+	if s.Updated == "" {
+		s.Updated = r.Stamp.Updated
+	}
 	s.Index = append(slices.Clip(s.Index), r.Filter...)
 	s.Sort = append(slices.Clip(s.Sort), r.Sort...)
 	for _, p := range r.Parent {

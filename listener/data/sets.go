@@ -83,8 +83,12 @@ func (s *Sets) Begin(spec *config.Spec) syntax.Problems {
 	defer s.mu.Unlock()
 	s.next = map[string]*set{}
 	s.hashed = hashed(spec)
+	resources := resourcesOf(spec)
 	for i := range spec.Data {
-		d := &spec.Data[i]
+		d := new(spec.Data[i])
+		for _, r := range resources[d.Name] {
+			d.OfResource(r)
+		}
 		if first := s.next[d.Name]; first != nil {
 			problems = append(problems, d.Claim(syntax.Problems{{Pos: d.Pos, Key: d.Key + ".name",
 				What: fmt.Sprintf("%q is the name of another set, at %s; expected a unique name", d.Name, first.declared.Pos)}})...)
@@ -101,6 +105,21 @@ func (s *Sets) Begin(spec *config.Spec) syntax.Problems {
 		}
 	}
 	return problems
+}
+
+// resourcesOf returns the resources over each set, by its name.
+func resourcesOf(spec *config.Spec) map[string][]*config.Resource {
+	all := map[string][]*config.Resource{}
+	for _, endpoints := range [][]config.Endpoint{spec.Endpoints, spec.Broken} {
+		var last *config.Resource
+		for i := range endpoints {
+			if o := endpoints[i].Resource; o != nil && o.Resource != last { // its operations follow each other
+				last = o.Resource
+				all[o.Set] = append(all[o.Set], last)
+			}
+		}
+	}
+	return all
 }
 
 // declare returns a set. It reads the rows of the set again unless the declaration and the file are
