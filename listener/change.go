@@ -80,7 +80,7 @@ func (s *Server) chooseAnew(drawn map[int]*answer, c *call) *answer {
 // succeeded; if not, the reply says why.
 func (s *Server) serveRows(a *answer, c *call) bool {
 	if failed := a.resource.Serve(&c.Request, &c.reply); failed != nil {
-		failed.Failure.Preset(a.name + ": " + failed.Message).Fill(&c.reply)
+		failed.Failure.Preset(a.resource.Name + ": " + failed.Message).Fill(&c.reply)
 		return false
 	}
 	if a.declared != 0 {

@@ -1,10 +1,6 @@
 package data
 
 import (
-	"strings"
-
-	"github.com/valyala/fasthttp"
-
 	"mockserver/internal/json"
 	"mockserver/internal/semantics"
 	"mockserver/listener/reply"
@@ -15,8 +11,12 @@ import (
 func (o *Operation) body(w *work, r *matcher.Request, list bool) ([]json.Value, *Failed) {
 	kind, _ := r.Header("Content-Type")
 	v := r.JSON()
-	if semantics.MediaType(string(kind)) == "application/x-www-form-urlencoded" && v.Kind != json.Object && v.Kind != json.Array {
-		return formObject(r.Body())
+	if media := semantics.MediaType(string(kind)); media == multipartForm || media == urlencoded && v.Kind != json.Object && v.Kind != json.Array {
+		form, err := o.fields.AppendJSON(nil, string(kind), r.Body())
+		if err != nil {
+			return nil, refuse(reply.BadJSON, "%s", err)
+		}
+		return []json.Value{{Kind: json.Object, Raw: form}}, nil
 	}
 	compact := func(v json.Value) json.Value {
 		start := len(w.room)
@@ -49,30 +49,11 @@ func (o *Operation) body(w *work, r *matcher.Request, list bool) ([]json.Value, 
 	}
 }
 
-// maxCreated is the maximum number of rows that one request may create, and maxFormFields is the
-// maximum number of fields in a form.
+// maxCreated is the maximum number of rows that one request may create.
+const maxCreated = 10_000
+
+// The media types of forms.
 const (
-	maxCreated    = 10_000
-	maxFormFields = 1000
+	urlencoded    = "application/x-www-form-urlencoded"
+	multipartForm = "multipart/form-data"
 )
-
-// formObject returns a form as an object: a[b]=1 becomes the member b of the member a.
-func formObject(body []byte) ([]json.Value, *Failed) {
-	var args fasthttp.Args
-	args.ParseBytes(body)
-	if args.Len() > maxFormFields {
-		return nil, refuse(reply.BadJSON, "the form has more than %d fields", maxFormFields)
-	}
-	object := []byte("{}")
-	for name, value := range args.All() {
-		way := strings.FieldsFunc(string(name), func(c rune) bool { return c == '[' || c == ']' })
-		if len(way) > 0 && len(way) <= maxFormDepth {
-			object = appendWith(nil, json.Value{Kind: json.Object, Raw: object}, way, appendText(value))
-		}
-	}
-	return []json.Value{{Kind: json.Object, Raw: object}}, nil
-}
-
-// maxFormDepth is the maximum nesting depth of the members of a form. Fields that are nested deeper
-// are ignored.
-const maxFormDepth = 32

@@ -41,16 +41,14 @@ func names(field []byte, tag string, weak bool) bool {
 	return false
 }
 
-// precondition returns why a write must not happen. It checks If-Match, then If-None-Match, as RFC
-// 9110 section 13.2.2 requires.
+// precondition returns why a request must not be carried out. It checks If-Match, then, unless the
+// request reads, If-None-Match, as RFC 9110 section 13.2.2 requires. It is called only if the request
+// would succeed without them (section 13.2.1).
 func (o *Operation) precondition(row state.Row, r *matcher.Request) *Failed {
-	if o.config.Name == "read" {
-		return nil
-	}
 	if field, ok := r.Header("If-Match"); ok && !(row.Found() && names(field, etag(row.JSON), false)) {
 		return refuse(reply.Precondition, "the ETag of the row is not one of those in If-Match")
 	}
-	if field, ok := r.Header("If-None-Match"); ok && row.Found() && names(field, etag(row.JSON), true) {
+	if field, ok := r.Header("If-None-Match"); ok && o.config.Name != "read" && row.Found() && names(field, etag(row.JSON), true) {
 		return refuse(reply.Precondition, "the ETag of the row is one of those in If-None-Match")
 	}
 	return nil

@@ -2,6 +2,7 @@ package data
 
 import (
 	"bytes"
+	"math"
 	"slices"
 	"strings"
 
@@ -62,37 +63,80 @@ func (l *listing) len() int {
 // page returns at most n rows, starting at position k.
 func (l *listing) page(k, n int) []state.Row {
 	n = max(0, min(n, l.len()-k))
-	if l.sifted != nil {
+	switch {
+	case l.sifted != nil:
 		return l.sifted[min(k, len(l.sifted)):][:n]
+	case l.down:
+		return l.descending(k, n)
 	}
-	rows := make([]state.Row, 0, n)
-	at, step := k, 1
-	if l.down {
-		at, step = l.rows.Len()-1-k, -1
-	}
-	l.rows.Each(at, step, func(r state.Row) bool {
-		if len(rows) < n {
-			rows = append(rows, r)
-		}
-		return len(rows) < n
-	})
-	return rows
+	return l.ascending(make([]state.Row, 0, n), k, n)
 }
 
-// after returns the position after a row. The row is that of a cursor and may be gone.
-func (l *listing) after(r state.Row) int {
+// ascending appends n rows, starting at position k of the rows in ascending order.
+func (l *listing) ascending(to []state.Row, k, n int) []state.Row {
+	if n > 0 {
+		l.rows.Each(k, 1, func(r state.Row) bool {
+			to, n = append(to, r), n-1
+			return n > 0
+		})
+	}
+	return to
+}
+
+// descending returns n rows, starting at position k of the rows in descending order. Rows with equal
+// values are in the order of insertion.
+func (l *listing) descending(k, n int) []state.Row {
+	rows := make([]state.Row, 0, n)
+	if n == 0 {
+		return rows
+	}
+	first := l.rows.Len() - 1 - k
+	from, to := l.equals(l.rows.At(first))
+	at := from + to - 1 - first
+	rows = l.ascending(rows, at, min(n, to-at))
+	run, value := len(rows), []byte(nil) // where the rows with the last value begin, and that value
+	if run == n {
+		return rows
+	}
+	var next []byte
+	l.rows.Each(from-1, -1, func(r state.Row) bool {
+		if next = l.rows.Value(r, next[:0]); !bytes.Equal(next, value) {
+			slices.Reverse(rows[run:])
+			run, value, next = len(rows), next, value
+		}
+		rows = append(rows, r)
+		return len(rows) < n
+	})
+	from, _ = l.equals(rows[run]) // there may be more rows with the last value than were read
+	return l.ascending(rows[:run], from, n-run)
+}
+
+// equals returns the positions, in ascending order, of the rows with the value of r.
+func (l *listing) equals(r state.Row) (from, to int) {
+	value := l.rows.Value(r, nil)
+	return l.rows.Rank(value, 0), l.rows.Rank(value, math.MaxUint64)
+}
+
+// rank returns how many rows come before a row or, if after is set, before or at it. The row is that
+// of a cursor and may be gone.
+func (l *listing) rank(r state.Row, after bool) int {
 	if l.sifted != nil {
 		i, found := slices.BinarySearchFunc(l.sifted, r, l.compare)
-		if found {
+		if found && after {
 			i++
 		}
 		return i
 	}
-	value := l.rows.Value(r, nil)
-	if l.down {
-		return l.rows.Len() - l.rows.Rank(value, r.Seq)
+	seq := r.Seq
+	if after {
+		seq++
 	}
-	return l.rows.Rank(value, r.Seq+1)
+	at := l.rows.Rank(l.rows.Value(r, nil), seq)
+	if l.down {
+		from, to := l.equals(r)
+		return l.rows.Len() - to + at - from
+	}
+	return at
 }
 
 // compare compares two rows in the order of the list.
@@ -149,17 +193,19 @@ func (d *demands) ask(order int, op string, text []byte) bool {
 	value := appendOrderedParam(nil, text)
 	w := wanted{order: order}
 	switch op {
-	case "", "eq":
-		for i := range d.where { // a repeated filter accepts any of its values
-			if d.where[i].order == order && d.where[i].values != nil && !d.where[i].not && !d.where[i].fixed {
-				d.where[i].values = append(d.where[i].values, value)
-				return true
+	case "", "eq", "in":
+		w.values = [][]byte{value}
+		if op == "in" {
+			w.values = w.values[:0]
+			for part := range bytes.SplitSeq(text, []byte{','}) {
+				w.values = append(w.values, appendOrderedParam(nil, part))
 			}
 		}
-		w.values = [][]byte{value}
-	case "in":
-		for part := range bytes.SplitSeq(text, []byte{','}) {
-			w.values = append(w.values, appendOrderedParam(nil, part))
+		for i := range d.where { // a repeated filter accepts any of its values
+			if d.where[i].order == order && d.where[i].values != nil && !d.where[i].not && !d.where[i].fixed {
+				d.where[i].values = append(d.where[i].values, w.values...)
+				return true
+			}
 		}
 	case "ne":
 		w.values, w.not = [][]byte{value}, true

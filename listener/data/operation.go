@@ -8,13 +8,16 @@ import (
 
 	"mockserver/config"
 	"mockserver/config/item"
+	"mockserver/config/openapi/validate"
 	"mockserver/config/syntax"
 	"mockserver/internal/wording"
+	"mockserver/listener/record"
 	"mockserver/renderer"
 )
 
 // Operation is one operation of a resource, compiled. It is immutable.
 type Operation struct {
+	Name   string // of its endpoint, for messages
 	sets   *Sets
 	set    *set
 	part   *renderer.Operand
@@ -26,6 +29,7 @@ type Operation struct {
 	filters []ordered
 	sorts   []ordered
 	schema  *jsonschema.Schema // nil if any row is valid
+	fields  validate.Fields    // of forms
 	item    *renderer.Template // nil if rows are shown as they are
 	list    *renderer.Template // nil if the page style defines the form of a list
 	size    int
@@ -57,7 +61,7 @@ var (
 // scope.
 func (s *Sets) CompileOperation(e *config.Endpoint, scope *renderer.Scope) (*Operation, syntax.Problems) {
 	c := e.Resource
-	o := &Operation{sets: s, config: c, operation: operationOf[c.Name], row: slices.Index(scope.Params, c.Row)}
+	o := &Operation{Name: record.Name(e), sets: s, config: c, operation: operationOf[c.Name], row: slices.Index(scope.Params, c.Row)}
 	scope.Rows = rowNames
 	var problems, wrong syntax.Problems
 	if o.set, problems = s.find(syntax.Text{Value: c.Set, Pos: c.Pos, Key: c.Key + ".data"}); o.set == nil {
@@ -92,6 +96,7 @@ func (s *Sets) CompileOperation(e *config.Endpoint, scope *renderer.Scope) (*Ope
 	if c.Name == "create" || c.Name == "replace" || c.Name == "change" {
 		o.schema, wrong = compileSchema(c.Resource, e.Dir)
 		problems = append(problems, wrong...)
+		o.fields = validate.FieldsOf(o.schema)
 	}
 	o.size, o.most = c.Page.EffectiveSize()
 	if c.Stamp.Created != "" {

@@ -194,7 +194,7 @@ func (o *Operation) fromCursor(l *listing, d *demands) (int, *Failed) {
 	b, err := base64.RawURLEncoding.DecodeString(string(d.args.Peek(name)))
 	if err == nil && len(b) > 4 && binary.BigEndian.Uint32(b) == o.signature(d) {
 		if seq, n := binary.Uvarint(b[4:]); n > 0 && json.Parse(b[4+n:]).Kind == json.Object {
-			return l.after(state.Row{Seq: seq, JSON: b[4+n:]}), nil
+			return l.rank(state.Row{Seq: seq, JSON: b[4+n:]}, true), nil
 		}
 	}
 	return 0, refuse(reply.BadCursor, "%s is not a cursor of this list", name)
@@ -213,12 +213,12 @@ func (o *Operation) fromKey(l *listing, d *demands, part []byte, w *work, p *pag
 		if !row.Found() {
 			return 0, refuse(reply.BadCursor, "%s is %q; no such row exists", param, wording.Clip(string(key)))
 		}
-		after := l.after(row)
 		if name == "starting_after" {
-			return after, nil
+			return l.rank(row, true), nil
 		}
-		from := max(0, after-1-p.size)
-		p.size, p.backward = after-1-from, true
+		before := l.rank(row, false)
+		from := max(0, before-p.size)
+		p.size, p.backward = before-from, true
 		return from, nil
 	}
 	return 0, nil

@@ -251,7 +251,12 @@ func TestResource_Rules(t *testing.T) {
 		{"GET /notes/none", "", `404 {"error":"No such row","code":"row_not_found"…`},
 		{"PATCH /notes/" + made.ID + ` {"text": "third"}`, `If-Match: "old"`, `412 {"error":"Precondition failed","code":"precondition_failed"…`},
 		{"DELETE /notes/" + made.ID, `If-Match: "old"`, "412 …"},
-		{"DELETE /notes/none", `If-Match: *`, "412 …"},
+		{"DELETE /notes/none", `If-Match: *`, `404 {"error":"No such row"…`}, // RFC 9110, section 13.2.1
+		{`PUT /notes/none {}`, `If-Match: "x"`, "404 …"},
+		{`PUT /open/notes/none {}`, `If-Match: *`, "412 …"}, // without it, the row would be created
+		{`PATCH /notes/none {}`, `If-None-Match: *`, "404 …"},
+		{"GET /notes/a", `If-Match: "old"`, "412 …"},
+		{"GET /notes/none", `If-Match: *`, "404 …"},
 		{"DELETE /notes/" + made.ID, "If-Match: W/" + tag, "412 …"}, // a weak tag is not strong
 		{"PUT /open/notes/a {}", "If-None-Match: *", "412 …"},       // it may create but not replace
 		{"DELETE /notes/" + made.ID, "If-None-Match: " + tag, "412 …"},
@@ -273,11 +278,9 @@ func TestResource_Rules(t *testing.T) {
 		{`GET /notes/l1`, "", "404 …"}, // a list is created as a whole or not at all
 		{`POST /notes [{"id": "l1"}, 7]`, asJSON, "400 …"},
 		{`POST /open/notes [{"id": "l1", "n": 1.0}, {"id": "l2"}]`, asJSON, `201 [{"id":"l1","n":1.0},{"id":"l2"}]`},
-		{`POST /open/notes id=f&a[b]=1&a[c][d]=x+y&e=%C3%A4`, "Content-Type: application/x-www-form-urlencoded", `201 {"id":"f","a":{"b":"1","c":{"d":"x y"}},"e":"ä"}`},
 		{`DELETE /notes/a`, "", "204 "},
 		{`DELETE /notes/a`, "", "404 …"},
 		{`POST /open/notes [` + strings.Repeat("{},", 10_000) + `{}]`, asJSON, `400 {"error":"Too many rows","code":"too_many_rows"…`},
-		{`POST /open/notes ` + strings.Repeat("a=1&", 1001), "Content-Type: application/x-www-form-urlencoded", "400 …"},
 		{`POST /few {"id": 1}`, asJSON, `201 {"id":1}`},
 		{`POST /few {"id": 2}`, asJSON, `507 {"error":"No room for changes","code":"state_full"…`},
 		{`GET /few`, "", `200 [{"id":1}]`},
@@ -294,12 +297,12 @@ func TestResource_Rules(t *testing.T) {
 	if _, replaced := c.exchange(`PUT /stamped/s {"n": 1}`, asJSON); replaced != body {
 		t.Errorf("the row is %s after it was replaced, and was created as %s", replaced, body)
 	}
-	resp, _ = c.exchange("PATCH /notes/f x", "Content-Type: text/plain")
+	resp, _ = c.exchange("PATCH /open/notes/new x", "Content-Type: text/plain")
 	if resp.Header.Get("Accept-Patch") != "application/merge-patch+json, application/json" {
 		t.Errorf("Accept-Patch: %v", resp.Header)
 	}
 	resp, text := c.exchange("HEAD /open/notes")
-	if resp.StatusCode != 200 || text != "" || resp.Header.Get("X-Total-Count") != "5" {
+	if resp.StatusCode != 200 || text != "" || resp.Header.Get("X-Total-Count") != "4" {
 		t.Errorf("HEAD: %d %v %q", resp.StatusCode, resp.Header, text)
 	}
 	resp, _ = c.exchange(`POST /open/notes {"id": "a/b c"}`, asJSON)
@@ -329,6 +332,38 @@ func TestResource_Nested(t *testing.T) {
 		{`PATCH /users/8/orders/2 {"user_id": 7}`, `200 {"n":1,"user_id":8,"id":2}`},
 		{"GET /users/7/orders/special", "200 declared"},
 	}, asJSON)
+}
+
+// TestResource_ItsSet: a set that a resource declares in place may have a name, and the members that
+// a resource filters and sorts by are indexed, wherever its set is declared.
+func TestResource_ItsSet(t *testing.T) {
+	c, _ := serve(t, `
+- resource: {path: /carts, filter: [owner.name], data: {name: baskets, rows: [{id: cart-7, owner: {name: ann}}, {id: cart-8, owner: {name: bob}}]}}
+- resource: {path: /shop/carts, data: baskets, sort: [total], filter: [id]}
+- data: {name: plain, rows: [{id: 1, n: 5}, {id: 2, n: 3}]}
+- resource: {path: "/p/:n", data: plain, allow: [list, read]}
+- endpoint: {path: "/of/:who", find: {cart: {in: baskets, where: {owner.name: path-params.who}}}, response: {body: "{{cart.id}}"}}
+- endpoint: {path: "/n/:n", find: {p: {in: plain, where: {n: path-params.n}}}, response: {body: "{{p.id}}"}}
+- endpoint: {path: "/quoted/:id", find: {cart: {in: baskets, key: "'cart-{{path-params.id}}'"}}, response: {body: "{{cart.owner.name}}"}}
+- endpoint: {path: "/key/:a/:b", find: {cart: {in: baskets, key: "{{path-params.a}}-{{path-params.b}}"}}, response: {body: "{{cart.owner.name}}"}}
+- endpoint:
+    method: POST
+    path: "/pay/:id"
+    do: [{add: {in: baskets, key: "cart-{{path-params.id|trim}}", field: total, by: 2, as: cart}}]
+    response: {body: "{{cart.total}}"}
+`)
+	c.talk([][2]string{
+		{"GET /carts?owner.name=bob", `200 [{"id":"cart-8","owner":{"name":"bob"}}]`},
+		{"GET /carts?owner.name%5Bin%5D=bob,eve", `200 [{"id":"cart-8","owner":{"name":"bob"}}]`},
+		{"GET /of/ann", "200 cart-7"},
+		{"GET /n/3", "200 2"},
+		{"GET /p/3", `200 [{"id":2,"n":3}]`},
+		{"GET /quoted/8", "200 bob"},
+		{"GET /key/cart/7", "200 ann"},
+		{"POST /pay/8", "200 2"},
+		{"GET /shop/carts?sort=total", `200 [{"id":"cart-7","owner":{"name":"ann"}},{"id":"cart-8","owner":{"name":"bob"},"total":2}]`},
+		{"GET /shop/carts?id=cart-8", `200 [{"id":"cart-8","owner":{"name":"bob"},"total":2}]`},
+	})
 }
 
 // TestResource_TemplatesAndOn: lists and rows are rendered as declared, and operations make their
@@ -387,6 +422,7 @@ func TestResource_SeveralAnswers(t *testing.T) {
 - resource:
     path: /things
     new-key: int
+    schema: {properties: {n: {type: integer}}}
     on:
       create:
         select: sequence
@@ -405,8 +441,9 @@ func TestResource_SeveralAnswers(t *testing.T) {
 		{`GET /things`, `200 [{"id":1}]`},
 		{`POST /things {}`, `202 {"id":2}`},
 		{`GET /things/2`, `200 {"id":2}`},
-		{`POST /things {"id": 1}`, `409 …`},
+		{`POST /things {"id": 1}`, `409 {"error":"Key exists","code":"key_exists","message":"POST /things: the set \"things\"…`},
 		{`POST /things {}`, `503 …`},
+		{`POST /things {"n": "x"}`, `422 {"error":"Invalid request body","code":"invalid_body","message":"POST /things: body/n: …`},
 	})
 }
 
@@ -525,4 +562,78 @@ func TestResource_FiltersByOrderLeaveOutWhatHasNone(t *testing.T) {
 			t.Errorf("%s: got %s, want rows %s", query, got, want)
 		}
 	}
+}
+
+// TestResource_Forms: both kinds of forms become rows, whose values have the types that the schema
+// asks for.
+func TestResource_Forms(t *testing.T) {
+	c, _ := serve(t, `
+- resource: {path: /any, new-key: int}
+- resource:
+    path: /typed
+    new-key: int
+    schema:
+      $defs: {price: {type: number, minimum: 0}}
+      properties:
+        n: {type: integer}
+        ok: {type: boolean}
+        maybe: {type: [integer, "null"]}
+        either: {anyOf: [{type: integer}, {type: string}]}
+        size: {enum: [1, 2, large]}
+        tags: {type: array, items: {type: integer}}
+        price: {$ref: "#/$defs/price"}
+        items: {type: array, items: {properties: {qty: {type: integer}, sku: {type: string}}}}
+        by: {type: object, additionalProperties: {type: number}}
+        zip: {type: string}
+`)
+	urlencoded := "Content-Type: application/x-www-form-urlencoded"
+	for form, want := range map[string]string{
+		"any tags=x&tags=y&expand[]=a&expand[]=b&one[]=c": `201 {"tags":["x","y"],"expand":["a","b"],"one":["c"],"id":…`,
+		"any a[b]=1&a[c][d]=x+y&e=%C3%A4":                 `201 {"a":{"b":"1","c":{"d":"x y"}},"e":"ä","id":…`,
+		"any items[0][p]=1&items[1][p]=2&items[0][q]=3":   `201 {"items":[{"p":"1","q":"3"},{"p":"2"}],"id":…`,
+		"any items[][p]=1&items[][q]=3&items[][p]=2":      `201 {"items":[{"p":"1","q":"3"},{"p":"2"}],"id":…`,
+		"any a[10]=k&a[9]=j&a[999999999999999999999]=z":   `201 {"a":["j","k","z"],"id":…`,
+		"any a%5B%5D=1&__proto__[x]=1&constructor=c&=n&&": `201 {"a":["1"],"__proto__":{"x":"1"},"constructor":"c","id":…`,
+		"any a[b=1&[c]=2&]=3&d=&e":                        `201 {"a[b":"1","[c]":"2","]":"3","d":"","e":"","id":…`,
+		"any 0=a&1=b":                                     `201 {"0":"a","1":"b","id":…`,
+		"any id=f%22":                                     `201 {"id":"f\""}`,
+		"any a=%ff&b=%zz":                                 "201 {\"a\":\"\uFFFD\",\"b\":\"%zz\",\"id\":…",
+		"any a=1&a[b]=2":                                  `400 {"error":"Bad JSON","code":"bad_json"…`,
+		"any a[b]=2&a=1":                                  `400 {"error":"Bad JSON","code":"bad_json"…`,
+		"any a[]=1&a[b]=2":                                `400 {"error":"Bad JSON","code":"bad_json"…`,
+		"any a[b]=1&a[b][c]=2":                            `400 {"error":"Bad JSON","code":"bad_json"…`,
+		"any a" + strings.Repeat("[b]", 33) + "=1":        `400 {"error":"Bad JSON","code":"bad_json","message":"POST /any: the form has a field whose brackets are nested more than 32 deep"…`,
+		"any a" + strings.Repeat("[]", 32) + "=1":         `201 {"a":` + strings.Repeat("[", 32) + `"1"` + strings.Repeat("]", 32) + `,"id":…`,
+		"any " + strings.Repeat("a=1&", 1001):             `400 {"error":"Bad JSON","code":"bad_json"…`,
+		"typed n=5&ok=false&maybe=&zip=01234&price=1.50":  `201 {"n":5,"ok":false,"maybe":null,"zip":"01234","price":1.50,"id":…`,
+		"typed n=007&maybe=-08":                           `201 {"n":7,"maybe":-8,"id":…`,
+		"typed either=5&size=2&maybe=null":                `201 {"either":"5","size":2,"maybe":null,"id":…`,
+		"typed size=large&ok=true&by[a]=1e3&by[2]=2":      `201 {"size":"large","ok":true,"by":{"a":1e3,"2":2},"id":…`,
+		"typed tags=1":                                    `201 {"tags":[1],"id":…`,
+		"typed tags[]=1&tags[]=2":                         `201 {"tags":[1,2],"id":…`,
+		"typed items[0][qty]=2&items[0][sku]=1":           `201 {"items":[{"qty":2,"sku":"1"}],"id":…`,
+		"typed n=x":                                       `422 {"error":"Invalid request body"…`,
+		"typed n=":                                        `422 {"error":"Invalid request body"…`,
+		"typed n=1&n=2":                                   `422 {"error":"Invalid request body"…`,
+		"typed tags[a]=1":                                 `422 {"error":"Invalid request body"…`,
+		"typed price=-1":                                  `422 {"error":"Invalid request body"…`,
+	} {
+		path, body, _ := strings.Cut(form, " ")
+		c.talk([][2]string{{"POST /" + path + " " + body, want}}, urlencoded)
+	}
+	c.talk([][2]string{
+		{`POST /any {"a": 1, "id": "json"}`, `201 {"a":1,"id":"json"}`}, // curl -d sends JSON under this type
+		{`PATCH /any/json a=2&b[]=x`, `200 {"a":"2","id":"json","b":["x"]}`},
+		{`PUT /any/json n=1`, `200 {"n":"1","id":"json"}`},
+	}, urlencoded)
+	var parts strings.Builder
+	for _, part := range []string{"n\"\r\n\r\n5", "tags[]\"\r\n\r\n1", "tags[]\"\r\n\r\n2", "photo\"; filename=\"cat.png\"\r\nContent-Type: image/png\r\n\r\n\x89PNG"} {
+		parts.WriteString("--b\r\nContent-Disposition: form-data; name=\"" + part + "\r\n")
+	}
+	c.talk([][2]string{
+		{"POST /typed " + parts.String() + "--b--\r\n", `201 {"n":5,"tags":[1,2],"photo":"cat.png","id":…`},
+		{"PATCH /any/json " + parts.String() + "--b--\r\n", `200 {"n":"5","id":"json","tags":["1","2"],"photo":"cat.png"}`},
+		{"POST /typed " + parts.String(), `400 {"error":"Bad JSON","code":"bad_json","message":"POST /typed: the body is not multipart/form-data: …`},
+	}, "Content-Type: multipart/form-data; boundary=b")
+	c.talk([][2]string{{"POST /typed " + parts.String(), "400 …"}}, "Content-Type: multipart/form-data")
 }

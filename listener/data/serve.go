@@ -60,11 +60,15 @@ func (o *Operation) serve(w *work, r *matcher.Request, p *reply.Reply) *Failed {
 	if row.Found() && !o.isChild(row, r) {
 		row = state.Row{}
 	}
-	if failed := o.precondition(row, r); failed != nil {
-		return failed
-	}
 	if !row.Found() && !(o.config.Name == "replace" && o.config.PutCreates) {
 		return refuse(reply.RowNotFound, "the set %q has no row %q", o.set.declared.Name, wording.Clip(string(key)))
+	}
+	if kind, ok := r.Header("Content-Type"); ok && o.config.Name == "change" && !isPatch(kind) {
+		p.Add("Accept-Patch", "application/merge-patch+json, application/json")
+		return refuse(reply.UnsupportedMedia, "%q is not the media type of a JSON merge patch; expected application/merge-patch+json or application/json", wording.Clip(string(kind)))
+	}
+	if failed := o.precondition(row, r); failed != nil {
+		return failed
 	}
 	switch o.config.Name {
 	case "remove":
@@ -147,12 +151,6 @@ func (o *Operation) shown(row []byte, r *matcher.Request) []byte {
 // write replaces or changes a row. With PutCreates, replacing a row that does not exist creates the
 // row.
 func (o *Operation) write(part, key []byte, row state.Row, w *work, r *matcher.Request, p *reply.Reply) *Failed {
-	if o.config.Name == "change" {
-		if kind, ok := r.Header("Content-Type"); ok && !isPatch(string(kind)) {
-			p.Add("Accept-Patch", "application/merge-patch+json, application/json")
-			return refuse(reply.UnsupportedMedia, "%q is not the media type of a JSON merge patch; expected application/merge-patch+json or application/json", wording.Clip(string(kind)))
-		}
-	}
 	sent, failed := o.body(w, r, false)
 	if failed != nil {
 		return failed
@@ -188,9 +186,9 @@ func (o *Operation) write(part, key []byte, row state.Row, w *work, r *matcher.R
 }
 
 // isPatch reports whether a Content-Type is accepted for a merge patch.
-func isPatch(kind string) bool {
-	media := semantics.MediaType(kind)
-	return media == "application/merge-patch+json" || media == "application/json" || media == "application/x-www-form-urlencoded"
+func isPatch(kind []byte) bool {
+	media := semantics.MediaType(string(kind))
+	return media == "application/merge-patch+json" || media == "application/json" || media == urlencoded || media == multipartForm
 }
 
 // stamped returns a row with the values from the path and its time stamps. A new row also gets the
