@@ -59,10 +59,7 @@ var picks = map[string]pick{"": pickFirst, "first": pickFirst, "newest": pickNew
 // Compile compiles the rows that an endpoint finds, and adds their names to the scope; Names also
 // adds the names from its changes. It returns nil for an endpoint that uses no rows.
 func (s *Sets) Compile(e *config.Endpoint, scope *renderer.Scope) (*Access, syntax.Problems) {
-	all := [][]config.Do{e.Do}
-	for i := range e.Responses {
-		all = append(all, e.Responses[i].Do)
-	}
+	all := doOf(e)
 	used := len(e.Find)+len(e.State) > 0
 	for _, do := range all {
 		used = used || len(do) > 0
@@ -142,11 +139,11 @@ func (s *Sets) compileFind(f *config.Find, scope *renderer.Scope) (find, syntax.
 	made.part, wrong = made.set.isolation(scope)
 	problems = append(problems, wrong...)
 	made.key, wrong = renderer.CompileOperand(f.ByKey, scope)
-	problems = append(problems, wrong...)
+	problems = append(append(problems, wrong...), doubtWord(f.ByKey, made.key, made.set)...)
 	if f.Hash.Value != "" {
 		made.pick = pickHash
 		made.hash, wrong = renderer.CompileOperand(f.Hash, scope)
-		problems = append(problems, wrong...)
+		problems = append(append(problems, wrong...), doubtWord(f.Hash, made.hash, nil)...)
 		made.places, _ = made.set.order(placesName(groupOf(f)))
 	}
 	for i := range f.Where {
@@ -309,11 +306,15 @@ func (a *Access) compileStates(e *config.Endpoint, scope *renderer.Scope) (probl
 			continue
 		}
 		problems = append(problems, a.claim(d.Name.Value, d.Name.Pos, d.Name.Key)...)
-		key := d.ByKey
-		if key.Value == "" {
-			key = of.declared.Per
+		made, wrong := renderer.CompileOperand(d.ByKey, scope)
+		wrong = append(wrong, doubtWord(d.ByKey, made, of.set)...)
+		if d.ByKey.Value == "" {
+			made, wrong = renderer.CompileOperand(of.declared.Per, scope)
+			for j := range wrong { // the endpoint lacks what the scenario expects
+				wrong[j].Pos, wrong[j].Key = d.Name.Pos, d.Name.Key
+				wrong[j].What = fmt.Sprintf("per of the scenario %q is %s, but %s", d.Name.Value, wording.Clip(of.declared.Per.Value), wrong[j].What)
+			}
 		}
-		made, wrong := renderer.CompileOperand(key, scope)
 		problems = append(problems, wrong...)
 		a.states = append(a.states, inState{of, made, d.Is, d.Next, len(a.names)})
 		a.names = append(a.names, d.Name.Value)

@@ -80,6 +80,7 @@ func (a *Access) compile(o *config.Do, scope *renderer.Scope) (change, syntax.Pr
 	c.part, wrong = c.set.isolation(scope)
 	problems = append(problems, wrong...)
 	c.key, c.by, c.least, c.most = operand(o.ByKey), operand(o.By), operand(o.AtLeast), operand(o.AtMost)
+	problems = append(problems, doubtWord(o.ByKey, c.key, c.set)...)
 	made, key := o.Row, "row"
 	if o.Verb != "insert" {
 		made, key = o.With, "with"

@@ -96,3 +96,52 @@ func TestErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestWarnings: what is allowed and is rarely meant is reported with its position, and the
+// configuration is served.
+func TestWarnings(t *testing.T) {
+	find := "- data: {name: o, rows: [{id: main}], isolate: header-params.X}\n- endpoint: {method: POST, path: \"/o/:id\", "
+	scenario := "- scenario: {name: o, first: new, per: path-params.id, move: [{from: paid, after: 1s, to: sent}]}\n- endpoint: {method: POST, path: \"/o/:id\", next: {o: paid}, response: {}}\n"
+	text := `is the same text for every request; expected a variable such as path-params.id, or the text in quotes`
+	steps := func(key, moves string) string {
+		return "resource: {path: /p, " + key + "steps: {field: s, first: new, move: [" + moves + "]}}"
+	}
+	for _, c := range []struct{ configuration, want string }{
+		{find + "find: {r: {in: o, key: id}}, response: {}}", `mock.yml:2:67: [1].endpoint.find.r.key: "id" ` + text},
+		{find + "find: {r: {in: o, key: 'id'}}, response: {}}", `[1].endpoint.find.r.key: "id" ` + text}, // the quotes are those of YAML
+		{find + "find: {r: {in: o, key: main}}, response: {}}", ""},                                      // a row has this key
+		{find + `find: {r: {in: o, key: "'id'"}}, response: {}}`, ""},
+		{find + `find: {r: {in: o, key: 7}}, response: {}}`, ""},
+		{find + `find: {r: {in: o, key: "o-{{path-params.id}}"}}, response: {}}`, ""},
+		{find + "find: {r: {in: o, pick: {hash: id}}}, response: {}}", `[1].endpoint.find.r.pick.hash: "id" ` + text},
+		{find + "find: {r: {in: o, key: path-params.id}, s: {in: o, key: r}}, response: {}}", ""}, // r is a row
+		{find + "do: [{delete: {in: o, key: id}}], response: {}}", `[1].endpoint.do[0].delete.key: "id" ` + text},
+		{find + "responses: [{do: [{put: {in: o, key: id}}]}]}", `[1].endpoint.responses[0].do[0].put.key: "id" ` + text},
+		{"- data: {name: o, isolate: X-VU}", `mock.yml:1:28: [0].data.isolate: "X-VU" ` + text},
+		{"- scenario: {name: o, first: new, per: id}", `mock.yml:1:40: [0].scenario.per: "id" ` + text},
+		{scenario, ""},
+		{scenario + "- endpoint: {path: \"/o/:id\", state: {o: [new, payed, sent]}, response: {}}", `mock.yml:3:38: [2].endpoint.state.o: nothing leads to "payed" (did you mean "paid"?); expected one of new, paid, sent`},
+		{scenario + "- endpoint: {path: \"/o/:id\", state: {o: {is: gone, key: path-params.id}}, response: {}}", `[2].endpoint.state.o: nothing leads to "gone"; expected`},
+		{scenario + "- endpoint: {path: \"/o/:id\", state: {o: {is: new, key: id}}, response: {}}", `[2].endpoint.state.o.key: "id" ` + text},
+		{scenario + "- endpoint: {path: /o, state: {o: new}, response: {}}", `mock.yml:3:32: [2].endpoint.state.o: per of the scenario "o" is path-params.id, but the path declares no parameter "id"; it renders as missing`},
+		{"- scenario: {name: o, first: new, move: [{from: nwe, after: 1s, to: old}]}", `mock.yml:1:42: [0].scenario.move[0].from: nothing leads to "nwe" (did you mean "new"?); expected new or old`},
+		{"- " + steps("", "{from: nwe, after: 1s, to: old}"), `mock.yml:1:61: [0].resource.steps.move[0].from: nothing leads to "nwe"`},
+		{"- " + steps("", "{from: sent, after: 1s, to: old}"), ""}, // a request may write it
+		{"- " + steps("allow: [list], ", "{from: sent, after: 1s, to: old}"), `[0].resource.steps.move[0].from: nothing leads to "sent"; expected new or old`},
+		{"- " + steps("", "{from: new, after: 1s, to: old}, {from: old, after: 1s, to: new}"), ""},
+		{"- " + steps("", "{from: new, after: 0s, to: old}"), `mock.yml:1:61: [0].resource.steps.move[0].after: is 0; the row moves after 1ms. To enter "old" at once, name it in first`},
+		{"- scenario: {name: o, first: new, move: [{from: new, after: {min: 0s, max: 0s}, to: old}]}", `[0].scenario.move[0].after: is 0`},
+	} {
+		problems := listener.Check(config.Parse("mock.yml", []byte(c.configuration)), listener.Options{})
+		if err := problems.Err(); err != nil {
+			t.Errorf("%s\n\tis refused: %v", c.configuration, err)
+		}
+		said := ""
+		for _, warning := range problems.Warnings() {
+			said += warning.String() + "\n"
+		}
+		if !strings.Contains(said, c.want) || strings.Count(said, "\n") != min(1, len(c.want)) {
+			t.Errorf("%s\n\tsays %s\n\twant %s", c.configuration, said, c.want)
+		}
+	}
+}

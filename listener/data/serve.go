@@ -171,6 +171,9 @@ func (o *Operation) write(part, key []byte, row state.Row, w *work, r *matcher.R
 		}
 	}
 	made = o.stamped(made, !row.Found(), w, r)
+	if _, what := w.keyOf(made, o.set.key); what != "" {
+		return refuse(reply.BadJSON, "%s", what)
+	}
 	if failed := violations(o.schema, made); failed != nil {
 		return failed
 	}

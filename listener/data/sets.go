@@ -83,7 +83,7 @@ func (s *Sets) Begin(spec *config.Spec) syntax.Problems {
 	defer s.mu.Unlock()
 	s.next = map[string]*set{}
 	s.hashed = hashed(spec)
-	resources := resourcesOf(spec)
+	resources, written := resourcesOf(spec), writtenSets(spec)
 	for i := range spec.Data {
 		d := new(spec.Data[i])
 		for _, r := range resources[d.Name] {
@@ -95,10 +95,10 @@ func (s *Sets) Begin(spec *config.Spec) syntax.Problems {
 			continue
 		}
 		made, wrong := s.declare(d, "row")
-		problems = append(problems, d.Claim(wrong)...)
+		problems = append(problems, d.Claim(append(wrong, doubtSteps(d, written[d.Name])...))...)
 		s.next[d.Name] = made
 	}
-	problems = append(problems, s.declareScenarios(spec)...)
+	problems = append(append(problems, s.declareScenarios(spec)...), s.doubtStates(spec)...)
 	for i := range spec.BrokenData {
 		if d := &spec.BrokenData[i]; s.next[d.Name] == nil { // so that its uses are not reported
 			s.next[d.Name] = &set{declared: *d}
@@ -133,7 +133,7 @@ func (s *Sets) declare(d *config.Data, name string) (*set, syntax.Problems) {
 	var problems, wrong syntax.Problems
 	made.made, problems = compileNewKeys(d)
 	made.steps, wrong = s.compileSteps(made, name)
-	problems = append(problems, wrong...)
+	problems = append(append(problems, wrong...), doubtFixed(d.Isolate)...)
 	made.options = state.Options{
 		Name: d.Name, Members: made.members(), Oldest: d.Full == config.FullOldest, TTL: d.TTL,
 	}
@@ -293,7 +293,7 @@ func (s *Sets) declareScenarios(spec *config.Spec) (problems syntax.Problems) {
 			}
 			own := d.Rows()
 			made, wrong := s.declare(own, d.Name)
-			problems = append(problems, d.Claim(wrong)...)
+			problems = append(problems, d.Claim(append(wrong, doubtFixed(d.Per)...))...)
 			s.next[d.Name] = made
 			s.scenarios[d.Name] = &scenario{
 				declared: d, set: made, initial: stateRow("", d.First, "null"),

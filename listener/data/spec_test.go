@@ -262,6 +262,27 @@ func TestTTL(t *testing.T) {
 	}
 }
 
+// TestLimits_OfKeysAndOfHEAD: a key has at most 512 bytes, whichever way it is given, and HEAD changes
+// nothing.
+func TestLimits_OfKeysAndOfHEAD(t *testing.T) {
+	c, _ := serve(t, `
+- data: {name: n, rows: [{id: a, sum: 0}]}
+- resource: {path: /n, data: n, put-creates: true}
+- endpoint: {path: /add, do: [{add: {in: n, key: a, field: sum, by: 1}}], response: {body: done}}
+- endpoint: {method: POST, path: /put, do: [{put: {in: n, key: json-params.k, with: {}}}], response: {body: done}}
+- endpoint: {path: "/find/:k", find: {r: {in: n, key: path-params.k}}, response: {body: "{{r.id|default:\"none\"}}"}}
+`)
+	longest := strings.Repeat("k", 512)
+	c.talk([][2]string{
+		{"HEAD /add", "200 "}, {"GET /n/a", `200 {"id":"a","sum":0}`},
+		{"GET /add", "200 done"}, {"HEAD /add", "200 "}, {"GET /n/a", `200 {"id":"a","sum":1}`},
+		{`POST /n {"id": "` + longest + `"}`, "201 …"}, {"GET /find/" + longest, "200 " + longest}, {"GET /find/" + longest + "k", "200 none"},
+		{`POST /n {"id": "` + longest + `k"}`, `400 {"error":"Bad JSON","code":"bad_json","message":"POST /n: the key \"id\" has 513 bytes; expected at most 512"}…`},
+		{"PUT /n/" + longest + " {}", "200 …"}, {"PUT /n/" + longest + "k {}", `400 {"error":"Bad JSON"…`},
+		{`POST /put {"k": "` + longest + `k"}`, "404 …"},
+	}, "Content-Type: application/json")
+}
+
 // TestMemory_OfAllSets: --state-memory bounds all sets together.
 func TestMemory_OfAllSets(t *testing.T) {
 	_, c := begin(t, `

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,9 +72,17 @@ func (s *Sets) compileSteps(made *set, name string) (*steps, syntax.Problems) {
 	scope := s.scope
 	scope.Rows = []string{name}
 	var problems syntax.Problems
+	if overlap(c.way, made.key) {
+		problems = append(problems, syntax.Problem{Pos: d.Field.Pos, Key: d.Field.Key, What: fmt.Sprintf("%q is the key of the row; expected another member", d.Field.Value)})
+	}
 	for i := range d.Moves {
 		m := &d.Moves[i]
 		one := move{from: m.From, after: m.After.Lengths()}
+		if one.after == nil || one.after(0.999) == 0 {
+			one.after = func(float64) time.Duration { return 0 }
+			problems = append(problems, syntax.Problem{Pos: m.Pos, Key: m.Key + ".after", Warning: true,
+				What: fmt.Sprintf("is 0; the row moves after %v. To enter %q at once, name it in first, or in the request that enters %q", shortest, m.To[0].Value, m.From)})
+		}
 		sum := 0.0
 		for j := range m.To {
 			sum += m.To[j].EffectiveWeight()
@@ -96,6 +105,12 @@ func (s *Sets) compileSteps(made *set, name string) (*steps, syntax.Problems) {
 		c.moves = append(c.moves, one)
 	}
 	return c, problems
+}
+
+// overlap reports whether one of two paths leads to the other's member, or to a part of it.
+func overlap(a, b []string) bool {
+	n := min(len(a), len(b))
+	return slices.Equal(a[:n], b[:n])
 }
 
 // hashOf returns a hash of texts that is the same in every process. A zero byte after each text

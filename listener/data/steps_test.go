@@ -304,6 +304,9 @@ func TestSteps_Errors(t *testing.T) {
 		{`data: {name: x, steps: {field: s, move: [{from: a, after: 1s, to: b, webhook: {url: "http://x/{{json-paramz.a}}"}}]}}`, `json-paramz`},
 		{`data: {name: x, steps: {field: s, move: [{from: a, after: 1s, to: b, webhook: {url: "http://x", body: "{{response.status}}"}}]}}`, `response`},
 		{"data: {name: x}\n- resource: {path: /p, data: x, steps: {field: s, move: [{from: a, after: 1s, to: b}]}}", `resource.steps: the rows are in the set "x"`},
+		{`data: {name: x, steps: {field: id, move: [{from: a, after: 1s, to: b}]}}`, `mock.yml:1:34: [0].data.steps.field: "id" is the key of the row; expected another member`},
+		{`data: {name: x, key: meta.id, steps: {field: meta, move: [{from: a, after: 1s, to: b}]}}`, `steps.field: "meta" is the key of the row`},
+		{`resource: {path: /x, data: {key: k}, steps: {field: k, move: [{from: a, after: 1s, to: b}]}}`, `resource.steps.field: "k" is the key of the row`},
 		{`scenario: {name: x, first: a, move: [{from: a, after: 1s}]}`, `to is missing`},
 	} {
 		problems := listener.Check(config.Parse("mock.yml", []byte("- "+m.item)), listener.Options{})
@@ -341,6 +344,23 @@ func TestSteps_SleepTimeAdds(t *testing.T) {
 		// Times in rows are truncated to milliseconds.
 		if got := due[i].Due.Truncate(time.Millisecond).Sub(moved); got != want {
 			t.Errorf("%s is due %v after the move, want %v", due[i].URL, got, want)
+		}
+	}
+}
+
+// TestSteps_AtOnce: a row whose move takes no time moves like any other.
+func TestSteps_AtOnce(t *testing.T) {
+	c, _ := serve(t, `
+- resource: {path: /p, new-key: int, steps: {field: s, first: a, move: [{from: a, after: 0s, to: b}, {from: b, after: {min: 0s, max: 0s}, to: c}]}}
+`)
+	c.talk([][2]string{{"POST /p {}", `201 {"id":1,"s":"a"}`}})
+	for end := time.Now().Add(time.Minute); ; {
+		got := c.ask("GET /p/1")
+		if got == `200 {"id":1,"s":"c"}` {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the row is still %s", got)
 		}
 	}
 }
