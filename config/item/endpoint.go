@@ -80,7 +80,7 @@ var EndpointFields = slices.Concat(
 		table.With(table.Row{Key: "host", Doc: "the host to answer for; any by default", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Host = decodeHost(d, v) }),
 		table.Of[Endpoint](table.Row{Key: "if", Mask: table.MaskCondition, Doc: "the condition under which the endpoint answers", Kinds: table.Scalars | table.Nulls}),
-		table.With(table.Row{Key: "find", Doc: "rows of data, by the names that conditions, texts and webhooks use", Kinds: table.Maps, Value: &table.Row{Kinds: table.Maps, Table: table.Rows(findFields)}},
+		table.With(table.Row{Key: "find", Doc: "rows of data, by the names that conditions, texts and webhooks use", Kinds: table.Maps, Value: &table.Row{Kinds: table.Maps, Form: "a map, such as {in: users, key: path-params.id}", Table: table.Rows(findFields)}},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Find = decodeFinds(d, v) }),
 		table.With(table.Row{Key: "state", Doc: "the states of scenarios in which the endpoint answers", Kinds: table.Maps, Value: stateValue},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { addStates(d, v, &e.State) }),

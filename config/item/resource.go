@@ -106,9 +106,9 @@ var resourceFields = slices.Concat(
 		table.Of[Resource](table.Row{Key: "new-key", Doc: "how the key of a new row is made: uuid (the default), uuid7, ulid, int, or a template", Kinds: table.Texts, Filled: true}),
 		table.With(table.Row{Key: "allow", Doc: "the operations; all by default", Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Enum: ResourceOperations}}, setAllow),
 		table.With(table.Row{Key: "page", Doc: "how lists are split into pages; false turns pages off", Kinds: table.Maps | table.Bools, Form: "a map, or false", Table: table.Rows(pageFields)}, setPage),
-		table.With(table.Row{Key: "filter", Doc: "members that lists can be filtered by", Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Filled: true}},
+		table.With(table.Row{Key: "filter", Doc: "members that lists can be filtered by", Kinds: table.Lists, Form: membersForm, Item: &table.Row{Kinds: table.Texts, Filled: true}},
 			func(d *table.Decoder, v table.Value, r *Resource) { r.Filter = memberNames(d, v) }),
-		table.With(table.Row{Key: "sort", Doc: "members that lists can be sorted by", Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Filled: true}},
+		table.With(table.Row{Key: "sort", Doc: "members that lists can be sorted by", Kinds: table.Lists, Form: membersForm, Item: &table.Row{Kinds: table.Texts, Filled: true}},
 			func(d *table.Decoder, v table.Value, r *Resource) { r.Sort = memberNames(d, v) }),
 		table.With(table.Row{Key: "stamp", Doc: "members that hold the times of a row", Kinds: table.Maps, Table: table.Rows(stampFields)},
 			func(d *table.Decoder, v table.Value, r *Resource) {

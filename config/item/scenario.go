@@ -33,7 +33,7 @@ var scenarioFields = []table.Field[Scenario]{
 		func(d *table.Decoder, v table.Value, s *Scenario) { s.Name = decodeName(d, v, isName) }),
 	table.Of[Scenario](table.Row{Key: "per", Doc: "an operand: each of its values has its own state; one state for all by default", Kinds: table.Texts, Filled: true}),
 	table.Of[Scenario](table.Row{Key: "first", Doc: "the initial state", Required: true, Kinds: table.Texts, Filled: true}),
-	table.With(table.Row{Key: "move", Doc: "how it changes over time", Kinds: table.Lists, Item: moveItem},
+	table.With(table.Row{Key: "move", Doc: "how it changes over time", Kinds: table.Lists, Form: movesForm, Item: moveItem},
 		func(d *table.Decoder, v table.Value, s *Scenario) { s.Moves = decodeMoves(d, v) }),
 }
 

@@ -40,7 +40,7 @@ type Choice struct {
 var stepsFields = []table.Field[Steps]{
 	table.Of[Steps](table.Row{Key: "field", Doc: "the member that changes, a.b for a nested one", Required: true, Kinds: table.Texts, Filled: true}),
 	table.Of[Steps](table.Row{Key: "first", Doc: "its value in a new row that does not have it", Kinds: table.Texts, Filled: true}),
-	table.With(table.Row{Key: "move", Doc: "how it changes", Required: true, Kinds: table.Lists, Item: moveItem},
+	table.With(table.Row{Key: "move", Doc: "how it changes", Required: true, Kinds: table.Lists, Form: movesForm, Item: moveItem},
 		func(d *table.Decoder, v table.Value, s *Steps) { s.Moves = decodeMoves(d, v) }),
 }
 
@@ -49,12 +49,14 @@ var moveFields = slices.Concat(
 		table.Of[Move](table.Row{Key: "from", Doc: "the value before the move", Required: true, Kinds: table.Texts, Filled: true}),
 		policy.AfterKey[Move]("how long after the value was entered: a duration, or any form of latency"),
 		table.With(table.Row{Key: "to", Doc: "the value after the move, or several with their weights", Required: true, Kinds: table.Texts | table.Lists, Filled: true,
-			Item: &table.Row{Kinds: table.Maps, Table: table.Rows(choiceFields)}}, setTo),
+			Item: &table.Row{Kinds: table.Maps, Form: "a map, such as {value: paid, weight: 2}", Table: table.Rows(choiceFields)}}, setTo),
 		table.With(table.Row{Key: "set", Mask: table.MaskNamed, Doc: "further members of the row and their values", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}},
 			func(d *table.Decoder, v table.Value, m *Move) { m.Set = decodeSettings(d, v) }),
 	},
 	webhookKeys("a request that the server sends at that moment", func(m *Move) *[]Webhook { return &m.Webhooks }),
 )
+
+const movesForm = "a list of moves, such as [{from: new, after: 2s, to: paid}]"
 
 var moveItem = &table.Row{Kinds: table.Maps, Table: table.Rows(moveFields)}
 

@@ -57,7 +57,7 @@ func TestErrors(t *testing.T) {
 		{"- data: {name: a}\n- endpoint: {path: /, do: [{put: {in: a, key: 1, with: '{{body}}{{path}}'}}], response: {}}", `[1].endpoint.do[0].put.with: is a text ("{{body}}{{path}}"); expected a map, a JSON object, or one placeholder`},
 		{"- data: {name: a}\n- endpoint: {path: /, do: [{insert: {}}], response: {}}", `[1].endpoint.do[0].insert: in is missing`},
 		{"- data: {name: a}\n- endpoint: {path: /, do: [{insert: {in: b}}], response: {}}", `[1].endpoint.do[0].insert.in: there is no set "b"`},
-		{"- data: {name: a}\n- endpoint: {path: /, do: [{update: {in: a}}], response: {}}", `[1].endpoint.do[0].update: unknown key; expected one of insert, put`},
+		{"- data: {name: a}\n- endpoint: {path: /, do: [{update: {in: a}}], response: {}}", `[1].endpoint.do[0].update: unknown key (did you mean "merge"?); expected one of insert, put`},
 		{"- data: {name: a}\n- endpoint: {path: /, do: [{put: {in: a, key: 1}, insert: {in: a}}], response: {}}", `[1].endpoint.do[0]: has 2 keys; expected a map with one key, `},
 		{"- data: {name: a}\n- endpoint: {path: /, do: [{put: {in: a}}], response: {}}", `[1].endpoint.do[0].put: key is missing`},
 		{"- data: {name: a}\n- endpoint: {path: /, do: [{add: {in: a, key: 1, by: 1}}], response: {}}", `[1].endpoint.do[0].add: field is missing`},

@@ -78,8 +78,10 @@ func (s *Sets) compileSteps(made *set, name string) (*steps, syntax.Problems) {
 	for i := range d.Moves {
 		m := &d.Moves[i]
 		one := move{from: m.From, after: m.After.Lengths()}
-		if one.after == nil || one.after(0.999) == 0 {
+		if one.after == nil {
 			one.after = func(float64) time.Duration { return 0 }
+		}
+		if m.After != nil && one.after(0.999) == 0 {
 			problems = append(problems, syntax.Problem{Pos: m.Pos, Key: m.Key + ".after", Warning: true,
 				What: fmt.Sprintf("is 0; the row moves after %v. To enter %q at once, name it in first, or in the request that enters %q", shortest, m.To[0].Value, m.From)})
 		}
