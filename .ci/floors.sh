@@ -145,6 +145,7 @@ mockserver/listener/data -> mockserver/config/openapi/validate
 mockserver/listener/data -> mockserver/config/syntax
 mockserver/listener/data -> mockserver/fetcher
 mockserver/listener/data -> mockserver/fetcher/rows
+mockserver/listener/data -> mockserver/listener/data/edit
 mockserver/listener/data -> mockserver/listener/record
 mockserver/listener/data -> mockserver/listener/reply
 mockserver/listener/data -> mockserver/listener/state
@@ -153,6 +154,7 @@ mockserver/listener/data -> mockserver/matcher
 mockserver/listener/data -> mockserver/renderer
 mockserver/listener/data -> mockserver/renderer/escape
 mockserver/listener/data -> mockserver/renderer/scalar
+mockserver/listener/data/edit -> mockserver/renderer/escape
 mockserver/listener/fleet -> mockserver/listener/runs
 mockserver/listener/importing -> mockserver/config
 mockserver/listener/importing -> mockserver/config/imports

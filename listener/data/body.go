@@ -3,6 +3,7 @@ package data
 import (
 	"mockserver/internal/json"
 	"mockserver/internal/semantics"
+	"mockserver/listener/data/edit"
 	"mockserver/listener/reply"
 	"mockserver/matcher"
 )
@@ -20,7 +21,7 @@ func (o *Operation) body(w *work, r *matcher.Request, list bool) ([]json.Value, 
 	}
 	compact := func(v json.Value) json.Value {
 		start := len(w.room)
-		w.room = appendCompact(w.room, v.Raw)
+		w.room = edit.AppendCompact(w.room, v.Raw)
 		return json.Value{Kind: v.Kind, Raw: w.room[start:len(w.room):len(w.room)]}
 	}
 	if v.Kind == json.Object {

@@ -9,6 +9,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/internal/json"
 	"mockserver/internal/wording"
+	"mockserver/listener/data/edit"
 	"mockserver/listener/reply"
 	"mockserver/listener/state"
 	"mockserver/matcher"
@@ -223,7 +224,7 @@ func (c *change) object(w *work, r *matcher.Request) (json.Value, *Failed) {
 		}
 	}
 	start := len(w.room)
-	w.room = appendCompact(w.room, v.Raw)
+	w.room = edit.AppendCompact(w.room, v.Raw)
 	v.Raw = w.made(start)
 	return v, nil
 }
@@ -259,7 +260,7 @@ func (c *change) insert(part []byte, w *work, r *matcher.Request, i int) *Failed
 // add adds to a number in a row.
 func (c *change) add(part, key []byte, old state.Row, w *work, r *matcher.Request, i int) *Failed {
 	row := json.Value{Kind: json.Object, Raw: old.JSON}
-	was := member(row.Raw, c.field)
+	was := edit.Member(row.Raw, c.field)
 	digits := []byte("0")
 	if was.Kind != json.Missing && was.Kind != json.Null {
 		digits = was.AppendText(nil)
@@ -273,14 +274,14 @@ func (c *change) add(part, key []byte, old state.Row, w *work, r *matcher.Reques
 		return notANumber("%q of the row %q cannot be added to", c, key)
 	}
 	if c.outside(sum, r) {
-		return c.fail(i, reply.OutOfBounds, "%q of the row %q would be %s", joined(c.field), wording.Clip(string(key)), sum)
+		return c.fail(i, reply.OutOfBounds, "%q of the row %q would be %s", edit.Joined(c.field), wording.Clip(string(key)), sum)
 	}
 	c.put(part, key, old, w.with(old.JSON, c.field, sum), w, r)
 	return nil
 }
 
 func notANumber(format string, c *change, key []byte) *Failed {
-	return &Failed{Else: -1, Failure: reply.NotANumber, Message: fmt.Sprintf(format, joined(c.field), wording.Clip(string(key)))}
+	return &Failed{Else: -1, Failure: reply.NotANumber, Message: fmt.Sprintf(format, edit.Joined(c.field), wording.Clip(string(key)))}
 }
 
 // outside reports whether a sum is outside its bounds. If a bound is not a number, every sum is

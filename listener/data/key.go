@@ -12,6 +12,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/internal/json"
 	"mockserver/internal/wording"
+	"mockserver/listener/data/edit"
 	"mockserver/listener/state"
 	"mockserver/renderer"
 	"mockserver/renderer/scalar"
@@ -97,21 +98,21 @@ func keyOf(row json.Value, way []string) (key []byte, what string) {
 
 // appendKey appends the text of an object's key, or returns what is wrong with the key.
 func appendKey(to, row []byte, way []string) (made []byte, what string) {
-	v := member(row, way)
+	v := edit.Member(row, way)
 	switch v.Kind {
 	case json.Missing, json.Null:
-		return nil, fmt.Sprintf("the row has no key; expected a member %q", joined(way))
+		return nil, fmt.Sprintf("the row has no key; expected a member %q", edit.Joined(way))
 	case json.Array, json.Object:
-		return nil, fmt.Sprintf("the key %q is %s; expected a text or a number", joined(way), wording.Clip(string(v.Raw)))
+		return nil, fmt.Sprintf("the key %q is %s; expected a text or a number", edit.Joined(way), wording.Clip(string(v.Raw)))
 	}
 	if made = v.AppendText(to); !scalar.IsKey(made[len(to):]) {
 		made = scalar.AppendKey(to, bytes.Clone(made[len(to):]), v.Kind == json.String, maxKey)
 	}
 	switch n := len(made) - len(to); {
 	case n == 0:
-		return nil, fmt.Sprintf("the key %q is empty; expected a text or a number", joined(way))
+		return nil, fmt.Sprintf("the key %q is empty; expected a text or a number", edit.Joined(way))
 	case n > maxKey:
-		return nil, fmt.Sprintf("the key %q has %d bytes; expected at most %d", joined(way), n, maxKey)
+		return nil, fmt.Sprintf("the key %q has %d bytes; expected at most %d", edit.Joined(way), n, maxKey)
 	}
 	return made, ""
 }

@@ -10,6 +10,7 @@ import (
 
 	"mockserver/internal/json"
 	"mockserver/internal/wording"
+	"mockserver/listener/data/edit"
 	"mockserver/listener/reply"
 	"mockserver/listener/state"
 	"mockserver/matcher"
@@ -185,7 +186,7 @@ func (o *Operation) demands(r *matcher.Request) (*demands, *Failed) {
 // appendOrderedParam appends a parameter in the form in which the order of a member stores its
 // values.
 func appendOrderedParam(dst, text []byte) []byte {
-	return renderer.AppendOrdered(dst, json.Value{Kind: json.String, Raw: appendText(text)})
+	return renderer.AppendOrdered(dst, json.Value{Kind: json.String, Raw: edit.Text(text)})
 }
 
 // ask adds a filter. It reports false for an unknown operator.

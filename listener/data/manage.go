@@ -7,6 +7,7 @@ import (
 
 	"mockserver/internal/json"
 	"mockserver/internal/wording"
+	"mockserver/listener/data/edit"
 	"mockserver/listener/state"
 )
 
@@ -48,8 +49,8 @@ func (s *Sets) Put(name string, part, key, row []byte, merge bool) ([]byte, erro
 	if v.Kind != json.Object {
 		return nil, errors.New("the body is not a JSON object")
 	}
-	if given := member(v.Raw, known.key); given.Kind != json.Missing && !isKey(given, key) {
-		return nil, fmt.Errorf("the body has the key %s in %q, and the path has %q; expected the same", wording.Clip(string(given.Raw)), joined(known.key), wording.Clip(string(key)))
+	if given := edit.Member(v.Raw, known.key); given.Kind != json.Missing && !isKey(given, key) {
+		return nil, fmt.Errorf("the body has the key %s in %q, and the path has %q; expected the same", wording.Clip(string(given.Raw)), edit.Joined(known.key), wording.Clip(string(key)))
 	}
 	var made []byte
 	err := s.try(func(tx *state.Tx) error {
@@ -58,11 +59,11 @@ func (s *Sets) Put(name string, part, key, row []byte, merge bool) ([]byte, erro
 			return ErrNoRow
 		}
 		before := json.Value{Kind: json.Object, Raw: old.JSON}
-		made = appendCompact(nil, v.Raw)
+		made = edit.AppendCompact(nil, v.Raw)
 		if merge {
-			made = appendMerged(nil, before, v)
+			made = edit.AppendMerged(nil, before, v)
 		}
-		made = appendWith(nil, json.Value{Kind: json.Object, Raw: made}, known.key, known.keyJSON(known.made, before, key))
+		made = edit.AppendWith(nil, json.Value{Kind: json.Object, Raw: made}, known.key, known.keyJSON(known.made, before, key))
 		made = known.put(tx, part, key, old, made, time.Now())
 		return nil
 	})

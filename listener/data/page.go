@@ -13,6 +13,7 @@ import (
 	"mockserver/config/item"
 	"mockserver/internal/json"
 	"mockserver/internal/wording"
+	"mockserver/listener/data/edit"
 	"mockserver/listener/reply"
 	"mockserver/listener/state"
 	"mockserver/matcher"
@@ -176,8 +177,8 @@ func (o *Operation) cursor(l *listing, d *demands, last state.Row) string {
 	row := json.Value{Kind: json.Object, Raw: []byte("{}")}
 	for _, order := range orders {
 		way := strings.Split(o.set.options.Members[order].Name, ".")
-		if v := member(last.JSON, way); v.Kind != json.Missing {
-			row.Raw = appendWith(nil, row, way, v.Raw)
+		if v := edit.Member(last.JSON, way); v.Kind != json.Missing {
+			row.Raw = edit.AppendWith(nil, row, way, v.Raw)
 		}
 	}
 	b = append(b, row.Raw...)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mockserver/config"
+	"mockserver/listener/data/edit"
 	"mockserver/listener/state"
 	"mockserver/matcher"
 	"mockserver/renderer"
@@ -58,7 +59,7 @@ func (s *set) places(members []string) state.Member {
 		all, made := values[:0], room[:0]
 		for _, way := range ways {
 			start := len(made)
-			made = renderer.AppendOrdered(made, member(row, way))
+			made = renderer.AppendOrdered(made, edit.Member(row, way))
 			all = append(all, made[start:len(made):len(made)])
 		}
 		to = appendGroup(to, all...)

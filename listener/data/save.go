@@ -12,6 +12,7 @@ import (
 	"mockserver/internal/files"
 	"mockserver/internal/json"
 	"mockserver/internal/wording"
+	"mockserver/listener/data/edit"
 	"mockserver/listener/state"
 	"mockserver/listener/statefile"
 )
@@ -129,8 +130,8 @@ func (s *Sets) load(c *statefile.Change) error {
 		tx.Delete(set.Set, part, key)
 	case v.Kind == json.Object:
 		has, what := keyOf(v, set.key)
-		if key = has; what != "" || !isKey(member(v.Raw, set.key), []byte(c.Key)) {
-			return fmt.Errorf("the row of %q has another key, or none, in %q", wording.Clip(c.Key), joined(set.key))
+		if key = has; what != "" || !isKey(edit.Member(v.Raw, set.key), []byte(c.Key)) {
+			return fmt.Errorf("the row of %q has another key, or none, in %q", wording.Clip(c.Key), edit.Joined(set.key))
 		}
 		tx.Put(set.Set, part, key, v.Raw, moveOf(c.Move, time.Now()))
 		set.made.atLeast(wholeNumber(key))

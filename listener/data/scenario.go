@@ -5,6 +5,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/internal/json"
+	"mockserver/listener/data/edit"
 	"mockserver/listener/state"
 	"mockserver/matcher"
 	"mockserver/renderer"
@@ -73,7 +74,7 @@ func (s *inState) see(w *work, r *matcher.Request) bool {
 // lead writes the state that the endpoint leads to.
 func (s *inState) lead(w *work, r *matcher.Request) {
 	key := s.keyOf(w, r)
-	now := appendTime(r.Now())
+	now := edit.Time(r.Now())
 	kept := s.of.set.put(&w.tx, nil, key, w.tx.Get(s.of.set.Set, nil, key), stateRow(string(key), s.next, string(now)), r.Now())
 	r.Rows[s.name] = json.Value{Kind: json.Object, Raw: kept}
 }
@@ -90,7 +91,7 @@ func (s *inState) begin(sets *Sets, w *work, r *matcher.Request) bool {
 	}
 	return sets.try(func(tx *state.Tx) error {
 		if before := tx.Get(s.of.set.Set, nil, key); !before.Found() {
-			s.of.set.put(tx, nil, key, before, stateRow(string(key), s.of.declared.First, string(appendTime(r.Now()))), r.Now())
+			s.of.set.put(tx, nil, key, before, stateRow(string(key), s.of.declared.First, string(edit.Time(r.Now()))), r.Now())
 		}
 		return nil
 	}) == nil

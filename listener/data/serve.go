@@ -9,6 +9,7 @@ import (
 	"mockserver/internal/json"
 	"mockserver/internal/semantics"
 	"mockserver/internal/wording"
+	"mockserver/listener/data/edit"
 	"mockserver/listener/reply"
 	"mockserver/listener/state"
 	"mockserver/matcher"
@@ -118,7 +119,7 @@ func (o *Operation) serveList(part []byte, w *work, r *matcher.Request, p *reply
 // isChild reports whether a row belongs to the parents in the path.
 func (o *Operation) isChild(row state.Row, r *matcher.Request) bool {
 	for _, p := range o.parents {
-		if string(member(row.JSON, p.way).AppendText(nil)) != string(r.Param(p.param)) {
+		if string(edit.Member(row.JSON, p.way).AppendText(nil)) != string(r.Param(p.param)) {
 			return false
 		}
 	}
@@ -157,15 +158,15 @@ func (o *Operation) write(part, key []byte, row state.Row, w *work, r *matcher.R
 	}
 	old := json.Value{Kind: json.Object, Raw: row.JSON}
 	made := sent[0].Raw
-	if given := member(made, o.set.key); given.Kind != json.Missing && !isKey(given, key) {
-		return refuse(reply.KeyMismatch, "the body has the key %s in %q, and the path has %q; expected the same", wording.Clip(string(given.Raw)), joined(o.set.key), wording.Clip(string(key)))
+	if given := edit.Member(made, o.set.key); given.Kind != json.Missing && !isKey(given, key) {
+		return refuse(reply.KeyMismatch, "the body has the key %s in %q, and the path has %q; expected the same", wording.Clip(string(given.Raw)), edit.Joined(o.set.key), wording.Clip(string(key)))
 	}
 	if o.config.Name == "change" {
 		made = w.merged(old, sent[0])
 	} else {
 		made = w.with(made, o.set.key, o.set.keyJSON(o.made, old, key))
 		if o.created != nil && row.Found() {
-			if at := member(row.JSON, o.created); at.Kind != json.Missing {
+			if at := edit.Member(row.JSON, o.created); at.Kind != json.Missing {
 				made = w.with(made, o.created, at.Raw)
 			}
 		}
@@ -199,7 +200,7 @@ func isPatch(kind []byte) bool {
 func (o *Operation) stamped(row []byte, isNew bool, w *work, r *matcher.Request) []byte {
 	for i := range o.parents {
 		p := &o.parents[i]
-		if v := member(row, p.way); v.Kind == json.Missing || string(v.AppendText(nil)) != string(r.Param(p.param)) {
+		if v := edit.Member(row, p.way); v.Kind == json.Missing || string(v.AppendText(nil)) != string(r.Param(p.param)) {
 			row = w.with(row, p.way, scalarJSON(r.Param(p.param)))
 		}
 	}
@@ -207,10 +208,10 @@ func (o *Operation) stamped(row []byte, isNew bool, w *work, r *matcher.Request)
 		row = o.set.steps.begun(row)
 	}
 	if isNew && o.created != nil {
-		row = w.with(row, o.created, appendTime(r.Now()))
+		row = w.with(row, o.created, edit.Time(r.Now()))
 	}
 	if o.updated != nil {
-		row = w.with(row, o.updated, appendTime(r.Now()))
+		row = w.with(row, o.updated, edit.Time(r.Now()))
 	}
 	return row
 }
@@ -221,7 +222,7 @@ func scalarJSON(text []byte) []byte {
 	if syntax.IsJSONNumber(text) {
 		return text
 	}
-	return appendText(text)
+	return edit.Text(text)
 }
 
 var slash = []byte("/")

@@ -10,6 +10,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/internal/json"
 	"mockserver/internal/wording"
+	"mockserver/listener/data/edit"
 	"mockserver/listener/state"
 	"mockserver/renderer"
 )
@@ -41,7 +42,7 @@ func (s *set) members() []state.Member {
 		}
 		way := strings.Split(name.Value, ".")
 		members = append(members, state.Member{Name: name.Value, Value: func(row, to []byte) []byte {
-			return renderer.AppendOrdered(to, member(row, way))
+			return renderer.AppendOrdered(to, edit.Member(row, way))
 		}})
 	}
 	for _, names := range s.hashed {
@@ -82,13 +83,13 @@ func (s *set) notIndexed(name string) string {
 // keyJSON returns a key as a JSON value: as it is in the row, if the row contains it, or else in
 // the form of the keys that are generated.
 func (s *set) keyJSON(k *newKeys, row json.Value, key []byte) []byte {
-	if v := member(row.Raw, s.key); v.Kind != json.Missing {
+	if v := edit.Member(row.Raw, s.key); v.Kind != json.Missing {
 		return v.Raw
 	}
 	if k.integer && wholeNumber(key) > 0 {
 		return key
 	}
-	return appendText(key)
+	return edit.Text(key)
 }
 
 // put writes a row in place of before, and returns the copy that is stored. If the member that
@@ -103,9 +104,9 @@ func (s *set) put(tx *state.Tx, part, key []byte, before state.Row, row []byte, 
 	if !before.Found() {
 		row = s.steps.begun(row)
 	}
-	is := member(row, s.steps.way)
+	is := edit.Member(row, s.steps.way)
 	next := before.Move()
-	if !before.Found() || !sameValue(member(before.JSON, s.steps.way), is) {
+	if !before.Found() || !edit.Same(edit.Member(before.JSON, s.steps.way), is) {
 		next = s.steps.enter(next, part, key, is, now)
 	}
 	return tx.Put(s.Set, part, key, row, next)

@@ -11,6 +11,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/syntax"
 	"mockserver/internal/json"
+	"mockserver/listener/data/edit"
 	"mockserver/listener/state"
 	"mockserver/matcher"
 	"mockserver/renderer"
@@ -64,7 +65,7 @@ func (s *Sets) compileSteps(made *set, name string) (*steps, syntax.Problems) {
 	}
 	c := &steps{set: made, way: strings.Split(d.Field.Value, "."), seed: s.seed ^ matcher.Mix(hashOf([]byte(made.declared.Name)))}
 	if d.First != "" {
-		c.first = appendText([]byte(d.First))
+		c.first = edit.Text([]byte(d.First))
 	}
 	if u := made.declared.Updated; u != "" {
 		c.updated = strings.Split(u, ".")
@@ -88,7 +89,7 @@ func (s *Sets) compileSteps(made *set, name string) (*steps, syntax.Problems) {
 		sum := 0.0
 		for j := range m.To {
 			sum += m.To[j].EffectiveWeight()
-			one.to = append(one.to, choice{appendText([]byte(m.To[j].Value)), sum})
+			one.to = append(one.to, choice{edit.Text([]byte(m.To[j].Value)), sum})
 		}
 		for j := range m.Set {
 			to, wrong := renderer.CompileMade(m.Set[j].Value.Text, m.Set[j].Value.JSON, &scope)
@@ -128,10 +129,10 @@ func hashOf(all ...[]byte) uint64 {
 
 // begun returns a new row with the first value of the member, unless the row already has a value.
 func (s *steps) begun(row []byte) []byte {
-	if s == nil || s.first == nil || member(row, s.way).Kind != json.Missing {
+	if s == nil || s.first == nil || edit.Member(row, s.way).Kind != json.Missing {
 		return row
 	}
-	return appendWith(nil, json.Value{Kind: json.Object, Raw: row}, s.way, s.first)
+	return edit.AppendWith(nil, json.Value{Kind: json.Object, Raw: row}, s.way, s.first)
 }
 
 // of returns the move from a value, or nil if there is none.
@@ -182,7 +183,7 @@ func (s *steps) enter(before *state.Move, part, key []byte, value json.Value, no
 // move makes the move of a row. It is a state.Mover.
 func (s *steps) move(tx *state.Tx, part []byte, row state.Row) func() {
 	next := row.Move()
-	m := s.of(member(row.JSON, s.way))
+	m := s.of(edit.Member(row.JSON, s.way))
 	if m == nil {
 		return nil // the move is no longer declared
 	}
@@ -192,14 +193,14 @@ func (s *steps) move(tx *state.Tx, part []byte, row state.Row) func() {
 	}
 	r := matcher.Acquire(matcher.Input{Time: at})
 	r.Random = s.random(part, row.Key, next.Entry, ofMove)
-	made := appendWith(nil, json.Value{Kind: json.Object, Raw: row.JSON}, s.way, next.To)
+	made := edit.AppendWith(nil, json.Value{Kind: json.Object, Raw: row.JSON}, s.way, next.To)
 	if s.updated != nil {
-		made = appendWith(nil, json.Value{Kind: json.Object, Raw: made}, s.updated, appendTime(at))
+		made = edit.AppendWith(nil, json.Value{Kind: json.Object, Raw: made}, s.updated, edit.Time(at))
 	}
 	for i := range m.members {
 		r.Rows = append(r.Rows[:0], json.Value{Kind: json.Object, Raw: made})
 		value := m.members[i].value.Append(nil, r)
-		made = appendWith(nil, json.Value{Kind: json.Object, Raw: made}, m.members[i].way, value)
+		made = edit.AppendWith(nil, json.Value{Kind: json.Object, Raw: made}, m.members[i].way, value)
 	}
 	r.Stopped = nil // if a text was too long, the row moves all the same
 	kept := s.set.put(tx, part, row.Key, row, made, at)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"mockserver/internal/json"
+	"mockserver/listener/data/edit"
 	"mockserver/listener/state"
 	"mockserver/matcher"
 	"mockserver/renderer"
@@ -82,14 +83,14 @@ func (w *work) keep(text []byte) []byte {
 // until the work is started again.
 func (w *work) with(row []byte, way []string, value []byte) []byte {
 	start := len(w.room)
-	w.room = appendWith(w.room, json.Value{Kind: json.Object, Raw: row}, way, value)
+	w.room = edit.AppendWith(w.room, json.Value{Kind: json.Object, Raw: row}, way, value)
 	return w.made(start)
 }
 
 // merged returns a row with a patch merged into it.
 func (w *work) merged(row, patch json.Value) []byte {
 	start := len(w.room)
-	w.room = appendMerged(w.room, row, patch)
+	w.room = edit.AppendMerged(w.room, row, patch)
 	return w.made(start)
 }
 
@@ -143,12 +144,12 @@ func (w *work) freeKey(s *set, k *newKeys, part []byte, r *matcher.Request) []by
 // keyed returns a row with its key, which is a new one if the row has none.
 func (w *work) keyed(row []byte, s *set, k *newKeys, part []byte, r *matcher.Request) []byte {
 	way := s.key
-	given := member(row, way)
+	given := edit.Member(row, way)
 	switch {
 	case given.Kind == json.Missing && len(way) == 1:
 		key := w.freeKey(s, k, part, r)
 		start := len(w.room)
-		w.room = appendMember(w.room, row, way[0], key)
+		w.room = edit.AppendMember(w.room, row, way[0], key)
 		return w.made(start)
 	case given.Kind == json.Missing || given.Kind == json.Null:
 		return w.with(row, way, w.freeKey(s, k, part, r))

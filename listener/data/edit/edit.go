@@ -1,4 +1,6 @@
-package data
+// Package edit changes JSON objects as texts: the digits of numbers, the order of members and
+// everything else that a change does not affect stay as they are.
+package edit
 
 import (
 	"bytes"
@@ -9,17 +11,14 @@ import (
 	"mockserver/renderer/escape"
 )
 
-// member returns the value at a path in a row, which is a JSON object.
-func member(row []byte, way []string) json.Value {
+// Member returns the value at a path in a row, which is a JSON object.
+func Member(row []byte, way []string) json.Value {
 	v := json.Value{Kind: json.Object, Raw: row}
 	for _, name := range way {
 		v = v.Member(name)
 	}
 	return v
 }
-
-// Rows are changed as texts: the digits of numbers, the order of members and everything else that a
-// change does not affect stay as they are.
 
 // object holds the members of a JSON object, for lookups by name.
 type object struct {
@@ -64,8 +63,8 @@ func (o *object) find(key json.Value, escaped bool) int {
 	return -1
 }
 
-// appendMerged appends a value with a patch merged into it, as defined by RFC 7396.
-func appendMerged(dst []byte, target, patch json.Value) []byte {
+// AppendMerged appends a value with a patch merged into it, as defined by RFC 7396.
+func AppendMerged(dst []byte, target, patch json.Value) []byte {
 	if patch.Kind != json.Object {
 		return append(dst, patch.Raw...)
 	}
@@ -83,14 +82,14 @@ func appendMerged(dst []byte, target, patch json.Value) []byte {
 			w.dst = append(w.dst, m.Value.Raw...)
 		case changes.all[c].Value.Kind != json.Null && old.find(m.Key, old.escaped) == i:
 			w.key(m.Key)
-			w.dst = appendMerged(w.dst, m.Value, changes.all[c].Value)
+			w.dst = AppendMerged(w.dst, m.Value, changes.all[c].Value)
 		}
 	}
 	for i := range changes.all {
 		m := &changes.all[i]
 		if m.Value.Kind != json.Null && old.find(m.Key, changes.escaped) < 0 && changes.find(m.Key, changes.escaped) == i {
 			w.key(m.Key)
-			w.dst = appendMerged(w.dst, json.Value{}, m.Value)
+			w.dst = AppendMerged(w.dst, json.Value{}, m.Value)
 		}
 	}
 	return append(w.dst, '}')
@@ -110,9 +109,9 @@ func (w *objectWriter) key(key json.Value) {
 	w.dst = append(append(w.dst, key.Raw...), ':')
 }
 
-// appendWith appends v with the member at a path set to value, a JSON text. Missing objects on the
+// AppendWith appends v with the member at a path set to value, a JSON text. Missing objects on the
 // path are created; other values on the path are replaced by objects.
-func appendWith(dst []byte, v json.Value, way []string, value []byte) []byte {
+func AppendWith(dst []byte, v json.Value, way []string, value []byte) []byte {
 	if len(way) == 0 {
 		return append(dst, value...)
 	}
@@ -120,18 +119,18 @@ func appendWith(dst []byte, v json.Value, way []string, value []byte) []byte {
 		v.Raw = []byte("{}")
 	}
 	if at, old := v.Place(way[0]); old.Kind != json.Missing {
-		dst = appendWith(append(dst, v.Raw[:at]...), old, way[1:], value)
+		dst = AppendWith(append(dst, v.Raw[:at]...), old, way[1:], value)
 		return append(dst, v.Raw[at+len(old.Raw):]...)
 	}
 	if len(way) > 1 {
-		value = appendWith(nil, json.Value{}, way[1:], value)
+		value = AppendWith(nil, json.Value{}, way[1:], value)
 	}
-	return appendMember(dst, v.Raw, way[0], value)
+	return AppendMember(dst, v.Raw, way[0], value)
 }
 
-// appendMember appends an object with an additional member, whose name the object must not have
+// AppendMember appends an object with an additional member, whose name the object must not have
 // yet.
-func appendMember(dst, object []byte, name string, value []byte) []byte {
+func AppendMember(dst, object []byte, name string, value []byte) []byte {
 	end := len(object) - 1
 	for object[end-1] <= ' ' {
 		end--
@@ -144,8 +143,8 @@ func appendMember(dst, object []byte, name string, value []byte) []byte {
 	return append(append(dst, value...), '}')
 }
 
-// appendCompact appends a JSON text without insignificant white space.
-func appendCompact(dst, text []byte) []byte {
+// AppendCompact appends a JSON text without insignificant white space.
+func AppendCompact(dst, text []byte) []byte {
 	for i := 0; i < len(text); {
 		switch text[i] {
 		case ' ', '\t', '\n', '\r':
@@ -169,16 +168,18 @@ func appendCompact(dst, text []byte) []byte {
 	return dst
 }
 
-// appendText returns a text as a JSON string.
-func appendText(text []byte) []byte { return escape.AppendJSONText(nil, text) }
+// Text returns a text as a JSON string.
+func Text(text []byte) []byte { return escape.AppendJSONText(nil, text) }
 
-// appendTime returns a time as a JSON text.
-func appendTime(at time.Time) []byte {
+// Time returns a time as a JSON text.
+func Time(at time.Time) []byte {
 	return at.UTC().AppendFormat(nil, `"2006-01-02T15:04:05.000Z"`)
 }
 
-func sameValue(a, b json.Value) bool {
+// Same reports whether two values are of one kind and have the same text.
+func Same(a, b json.Value) bool {
 	return a.Kind == b.Kind && (bytes.Equal(a.Raw, b.Raw) || a.Kind == json.String && bytes.Equal(a.AppendText(nil), b.AppendText(nil)))
 }
 
-func joined(way []string) string { return strings.Join(way, ".") }
+// Joined returns a path as it is written, a.b.
+func Joined(way []string) string { return strings.Join(way, ".") }
