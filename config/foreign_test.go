@@ -19,7 +19,6 @@ func TestWordsOfOtherTools(t *testing.T) {
 		{"fixedDelayMilliseconds", endpoint, `(did you mean "latency"?)`},
 		{"sleep", endpoint, `(did you mean "latency"?)`},
 		{"delay", inResponse("§%s: 1"), `(did you mean "latency" in the endpoint?)`},
-		{"name", "- resource: {path: /x, data: {§%s: a, rows: []}}\n", `unknown key; expected one of from`},
 		{"delay", hook, `(did you mean "sleep-time"?)`},
 		{"sleep", hook, `(did you mean "sleep-time"?)`},
 		{"delay", "- websocket: {path: /x, send: [{response: a, §%s: 1}]}\n", `(did you mean "after"?)`},
