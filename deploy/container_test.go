@@ -181,7 +181,7 @@ func TestContainer_TheBuildContextIsSourceOnly(t *testing.T) {
 	want := []string{"LICENSE", "config/load.go", "go.mod", "go.sum", "listener/admin/page/page.js", "listener/runs/report/report.html", "main.go"}
 	for _, name := range append([]string{
 		".git/config", ".git/hooks/a.go", ".env", "mocks/private.yml", "deploy/app/key.pem", "mockserver", "dist/a.go", "id_rsa",
-		"main_test.go", "internal/harness/program.go", "config/load_test.go", "config/testdata/a.go", "config/notes.txt", "config/a.js", "listener/admin/page/notes.txt", ".ci/tools/dockerfile/main.go", "README.md",
+		"main_test.go", "internal/harness/program.go", "config/load_test.go", "config/testdata/a.go", "config/notes.txt", "config/a.js", "listener/admin/page/notes.txt", ".ci/tools/a.go", "README.md",
 	}, want...) {
 		harness.WriteFile(t, dir, name, "")
 	}

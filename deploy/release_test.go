@@ -93,9 +93,9 @@ var tools = struct {
 	built map[string]error
 }{built: map[string]error{}}
 
-// built returns the path of a program of .ci/tools, such as the one that renders as Helm does. The
-// first test that needs it builds it, and the other tests wait. Linking Helm or BuildKit takes many
-// seconds, so only tests at full volume do it.
+// built returns the path of a program of .ci/tools, such as the one that renders as Helm does. It is
+// a test binary, since only tests run it. The first test that needs it builds it, and the other
+// tests wait. Linking Helm or BuildKit takes many seconds, so only tests at full volume do it.
 func built(t *testing.T, dir string) string {
 	t.Helper()
 	if !buildsAreAskedFor(os.Getenv) {
@@ -106,7 +106,7 @@ func built(t *testing.T, dir string) string {
 	defer tools.Unlock()
 	err, known := tools.built[dir]
 	if !known {
-		err = tryBuild(t, harness.File(dir), nil, "go", "build", "-o", program, ".")
+		err = tryBuild(t, harness.File(dir), nil, "go", "test", "-c", "-o", program, ".")
 		tools.built[dir] = err
 	}
 	needBuilt(t, err)
