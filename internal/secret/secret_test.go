@@ -20,6 +20,10 @@ func TestCondition(t *testing.T) {
 		"json-params.type = token":                                      "json-params.type = token",
 		`body contains "password=a&n=1" or body contains '"pin": 1234'`: `body contains "password=(not shown)&n=1" or body contains '"pin": "(not shown)"'`,
 		"query-string contains 'Authorization: Bearer a b'":             "query-string contains 'Authorization: (not shown) b'",
+		"user.password = 'a' and user.name = 'b'":                       "user.password = '(not shown)' and user.name = 'b'",
+		"order.card[0].pin = 'a'":                                       "order.card[0].pin = '(not shown)'",
+		"header-params.host = 'a.token.b'":                              "header-params.host = 'a.token.b'",
+		"cookie-params['a b'] = c":                                      "cookie-params['a b'] = (not shown)",
 		"query-params.key = a = b":                                      "query-params.key = (not shown) = (not shown)",
 	} {
 		if got := Condition(condition); got != want {

@@ -113,11 +113,11 @@ func Condition(text string) string {
 // isSecret reports whether a comparison is about a secret.
 func isSecret(text string, comparison [][]int) bool {
 	return slices.ContainsFunc(comparison, func(at []int) bool {
-		root, names, found := strings.Cut(text[at[0]:at[1]], "-params")
-		if !found || strings.ContainsAny(root, `"'`) {
-			return false
+		names := strings.FieldsFunc(text[at[0]:at[1]], func(r rune) bool { return strings.ContainsRune(`.[]"'`, r) })
+		if len(names) < 2 || strings.ContainsAny(text[at[0]:at[0]+1], `"'`) {
+			return false // no member of a variable or row
 		}
-		return root == "cookie" || slices.ContainsFunc(strings.FieldsFunc(names, func(r rune) bool { return strings.ContainsRune(`.[]"'`, r) }), IsName)
+		return names[0] == "cookie-params" || slices.ContainsFunc(names[1:], IsName)
 	})
 }
 
