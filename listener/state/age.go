@@ -58,12 +58,13 @@ func (a *ages) next(to []age, before time.Time, most int) []age {
 	return to
 }
 
-// compact drops entries that are out of date once they are the majority, and also drops repeated
-// entries, because restart adds all changes to a part once more.
-func (a *ages) compact(changes int64) {
+// compactAges drops entries of ages that are out of date once they are the majority, and also drops
+// repeated entries, because restart adds all changes to a part once more.
+func (s *Set) compactAges() {
+	a := &s.ages
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if int64(len(a.queue)-a.head) < 2*changes+1024 {
+	if int64(len(a.queue)-a.head) < 2*(s.rows.Load()+s.parts.Load())+1024 { // a part has one for the rows taken
 		return
 	}
 	kept := a.queue[:0]
@@ -103,7 +104,7 @@ func (a *ages) restart(p *Part) {
 	if v.free != nil && p != s.common {
 		a.add(p, takes, v.lastTake, now)
 	}
-	a.compact(s.rows.Load())
+	s.compactAges()
 }
 
 // aging reports whether the order in which changes are made matters.

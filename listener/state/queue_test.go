@@ -48,3 +48,45 @@ func TestQueues_DoNotGrowWithBases(t *testing.T) {
 		t.Errorf("%d moves are pending, want %d", valid, n)
 	}
 }
+
+// TestAges_OfRowsTaken: however many rows of isolated parts are taken, each part has one valid entry
+// in the queue, and the queue is not searched for others again and again.
+func TestAges_OfRowsTaken(t *testing.T) {
+	const n = 3000
+	var b Builder
+	for i := range n {
+		if err := b.Add(fmt.Append(nil, i), []byte(`{}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store := New(0)
+	set := NewSet(Options{Name: "s", TTL: time.Hour}, b.Base(nil))
+	store.Attach(set)
+	var tx Tx
+	take := func(part []byte) {
+		tx.Begin(store)
+		row, _ := tx.Once(set, part, nil, nil)
+		tx.Take(set, part, row)
+		if err := tx.Commit(); err != nil || !row.Found() {
+			t.Fatal(err, row)
+		}
+	}
+	for range n {
+		take([]byte("one"))
+	}
+	if ages := len(set.ages.queue); ages > 1100 {
+		t.Errorf("the rows taken in one part have %d entries", ages)
+	}
+	for i := range n {
+		take(fmt.Append(nil, i))
+	}
+	if of := testing.AllocsPerRun(10, func() {
+		tx.Begin(store)
+		tx.Put(set, nil, []byte("key"), []byte(`{}`), nil)
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+	}); of > 20 {
+		t.Errorf("a change makes %v allocations while %d parts have rows taken, want no search", of, n)
+	}
+}

@@ -377,6 +377,7 @@ func (t *Tx) publish(several bool) {
 	for i := range t.takes {
 		if to := &t.views[t.takes[i].view]; to.name != nil && to.set.aging() {
 			to.set.ages.add(to.part, takes, to.v.lastTake, time.Now())
+			to.set.compactAges()
 		}
 	}
 	for i := range t.writes {
@@ -397,7 +398,7 @@ func (t *Tx) publish(several bool) {
 		if r != nil {
 			to.set.ages.add(to.part, r.seq, r.stamp, now)
 		}
-		to.set.ages.compact(to.set.rows.Load())
+		to.set.compactAges()
 	}
 }
 
