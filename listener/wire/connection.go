@@ -294,7 +294,7 @@ func (c *Connection) Close() error {
 	}
 	c.release() // discarding may take a long time
 	c.farewell()
-	ended := c.from.isEnding() && c.spoke.Load() && !c.rested
+	ended := (c.from.isEnding() || c.IsOld()) && c.spoke.Load() && !c.rested
 	if c.unread.Load() || c.behind || ended || c.struck {
 		c.Discard()
 	}

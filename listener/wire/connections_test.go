@@ -184,6 +184,14 @@ func TestConnection_ClosingARefusedOneWaitsForItsClient(t *testing.T) {
 			dribble(peer, "abc", 400*time.Millisecond)
 			_ = peer.Close() // closing a pipe does not fail
 		}, 1200 * time.Millisecond},
+		{"one that has reached its maximum age is waited for", func(c *Connection) {
+			ordinary(c)
+			c.expires = 1
+			c.from.clock.since.Store(1)
+		}, true, func(_ *Connections, peer net.Conn) {
+			dribble(peer, "abc", 400*time.Millisecond)
+			_ = peer.Close() // closing a pipe does not fail
+		}, 1200 * time.Millisecond},
 		{"one that is silent is not waited for long", refused, true, nil, lingerTime},
 		{"one that never ends is not waited for long", refused, true, func(_ *Connections, peer net.Conn) {
 			dribble(peer, strings.Repeat("x", 1000), 300*time.Millisecond)
