@@ -85,16 +85,13 @@ var DataTypes = []string{"text", "integer", "number", "boolean", "json"}
 var NewKeys = []string{NewKeyUUID, "uuid7", "ulid", NewKeyInt}
 
 var dataFields = []table.Field[Data]{
-	table.With(table.Row{Key: "name", Doc: "the name by which endpoints refer to it", Required: true, Kinds: table.Texts, Pattern: dataNamePattern, Form: dataNameForm},
-		func(d *table.Decoder, v table.Value, s *Data) { s.Name = decodeName(d, v, isDataName) }),
+	table.Of[Data](table.Row{Key: "name", Doc: "the name by which endpoints refer to it", Required: true, Kinds: table.Texts, Pattern: dataNamePattern, Form: dataNameForm, Is: isDataName}),
 	table.Map[Data](table.Row{Key: "from", Unless: "rows", Doc: "the file with its rows", Form: "a map, such as {path: rows.csv}"}, dataFileFields),
 	table.With(table.Row{Key: "rows", Mask: table.MaskNamed, Doc: "the rows themselves, each a map", Kinds: table.Lists, Form: "a list of maps", Item: &table.Row{Kinds: table.Maps}}, setRows),
 	table.Of[Data](table.Row{Key: "key", Of: "key", Doc: "the member that is the key; id by default", Kinds: table.Texts, Filled: true}),
 	table.Of[Data](table.Row{Key: "new-key", Doc: "how the key of a new row is made: uuid (the default), uuid7, ulid, int, or a template", Kinds: table.Texts, Filled: true}),
-	table.With(table.Row{Key: "index", Doc: "members that rows can be found by", Kinds: table.Lists, Form: membersForm, Item: &table.Row{Kinds: table.Texts, Filled: true}},
-		func(d *table.Decoder, v table.Value, s *Data) { s.Index = memberNames(d, v) }),
-	table.With(table.Row{Key: "sort", Doc: "members that lists can be sorted by", Kinds: table.Lists, Form: membersForm, Item: &table.Row{Kinds: table.Texts, Filled: true}},
-		func(d *table.Decoder, v table.Value, s *Data) { s.Sort = memberNames(d, v) }),
+	table.Of[Data](table.Row{Key: "index", Doc: "members that rows can be found by", Kinds: table.Lists, Form: membersForm, Item: &table.Row{Kinds: table.Texts, Filled: true}}),
+	table.Of[Data](table.Row{Key: "sort", Doc: "members that lists can be sorted by", Kinds: table.Lists, Form: membersForm, Item: &table.Row{Kinds: table.Texts, Filled: true}}),
 	table.With(table.Row{Key: "types", Doc: "the types of the columns of a table, text by default; infer derives the type of each cell from its text",
 		Kinds: table.Maps | table.Texts, Form: "infer, or a map of columns to types", Value: &table.Row{Kinds: table.Texts, Enum: DataTypes}}, setTypes),
 	table.Of[Data](table.Row{Key: "isolate", Doc: "an operand, such as header-params.X-VU: each of its values sees only its own changes; by default all requests share them", Kinds: table.Texts, Filled: true}),
@@ -114,12 +111,6 @@ var dataFileFields = []table.Field[DataFile]{
 var dataLimitFields = []table.Field[DataLimit]{
 	table.Of[DataLimit](table.Row{Key: "rows", Doc: "how many rows may be changed or added", Kinds: table.Numbers, Min: 1, Max: maxLimitRows}),
 	table.With(table.Row{Key: "memory", Doc: "how much memory the changes may take, such as 256MiB", Kinds: table.Texts | table.Numbers, Form: sizeForm, Pattern: sizePattern}, setMemory),
-}
-
-func decodeData(d *table.Decoder, v table.Value) *Data {
-	s := &Data{Pos: v.Pos(), Key: v.Key}
-	table.Fill(d, v.Node, v.Key, dataFields, s)
-	return s
 }
 
 func setRows(d *table.Decoder, v table.Value, s *Data) {

@@ -34,8 +34,7 @@ var Verbs = []string{"insert", "put", "merge", "add", "delete"}
 
 var doFields = []table.Field[Do]{
 	table.Of[Do](table.Row{Key: "in", Doc: "the set", Required: true, Kinds: table.Texts, Filled: true}),
-	table.With(table.Row{Key: "as", Doc: "the name of the row as it is after the change", Kinds: table.Texts, Pattern: namePattern, Form: nameForm},
-		func(d *table.Decoder, v table.Value, o *Do) { o.As = decodeName(d, v, isName) }),
+	table.Of[Do](table.Row{Key: "as", Doc: "the name of the row as it is after the change", Kinds: table.Texts, Pattern: namePattern, Form: nameForm, Is: isName}),
 	elseField,
 }
 

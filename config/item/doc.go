@@ -44,20 +44,3 @@ func setExample(d *table.Decoder, v table.Value, doc *Doc) {
 		doc.Body = decodeJSON(d, v, true).Value
 	}
 }
-
-// decodeTags returns a text, or the texts of a list.
-func decodeTags(d *table.Decoder, v table.Value) []string {
-	switch v.Kind {
-	case syntax.NullNode:
-		return nil
-	case syntax.TextNode:
-		return []string{v.Text.Value}
-	}
-	var tags []string
-	for _, at := range v.Parts() {
-		if d.Take(at) {
-			tags = append(tags, at.Text.Value)
-		}
-	}
-	return tags
-}

@@ -108,7 +108,7 @@ var EndpointFields = slices.Concat(
 		table.With(table.Row{Key: "body", Mask: table.MaskNamed, Said: true, Doc: "documents the request's body with an example", Kinds: table.Anything},
 			func(d *table.Decoder, v table.Value, e *Endpoint) { setExample(d, v, &e.Doc) }),
 		table.With(table.Row{Key: "tag", Said: true, Doc: "documents the tags of the endpoint", Kinds: table.Texts | table.Lists | table.Nulls, Item: &table.Row{Kinds: table.Texts}},
-			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Doc.Tags = decodeTags(d, v) }),
+			func(d *table.Decoder, v table.Value, e *Endpoint) { e.Doc.Tags = d.Strings(v) }),
 		table.Of[Endpoint](table.Row{Key: "summary", Said: true, Doc: "documents the endpoint in one line", Kinds: table.Scalars | table.Nulls}),
 		table.Of[Endpoint](table.Row{Key: "description", Said: true, Doc: "documents the endpoint at length", Kinds: table.Scalars | table.Nulls}),
 		table.Of[Endpoint](table.Row{Key: "router-name", Said: true, Doc: "documents the endpoint's name", Kinds: table.Scalars | table.Nulls}),

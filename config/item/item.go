@@ -33,16 +33,13 @@ var Fields = []table.Field[Decoded]{
 	table.With(table.Row{Key: "endpoint", Doc: "a method and path, and its response", Kinds: table.Maps, Table: table.Rows(EndpointFields)}, setEndpoint),
 	table.With(table.Row{Key: "websocket", Doc: "a path that becomes a WebSocket connection, and the messages on it", Kinds: table.Maps, Table: table.Rows(webSocketFields)},
 		func(d *table.Decoder, v table.Value, into *Decoded) { into.WebSocket = decodeWebSocket(d, v) }),
-	table.With(table.Row{Key: "data", Doc: "a set of rows that endpoints find and change", Kinds: table.Maps, Table: table.Rows(dataFields)},
-		func(d *table.Decoder, v table.Value, into *Decoded) { into.Data = decodeData(d, v) }),
-	table.With(table.Row{Key: "scenario", Doc: "a state that requests depend on and change", Kinds: table.Maps, Table: table.Rows(scenarioFields)},
-		func(d *table.Decoder, v table.Value, into *Decoded) { into.Scenario = decodeScenario(d, v) }),
+	table.Map[Decoded](table.Row{Key: "data", Doc: "a set of rows that endpoints find and change"}, dataFields),
+	table.Map[Decoded](table.Row{Key: "scenario", Doc: "a state that requests depend on and change"}, scenarioFields),
 	table.With(table.Row{Key: "resource", Doc: "a REST collection over a set of rows", Kinds: table.Maps, Table: table.Rows(resourceFields)},
 		func(d *table.Decoder, v table.Value, into *Decoded) {
 			into.Resource, into.Operations = decodeResource(d, v)
 		}),
-	table.With(table.Row{Key: "upstream", Doc: "another server that requests can be passed on to", Kinds: table.Maps, Table: table.Rows(upstreamFields)},
-		func(d *table.Decoder, v table.Value, into *Decoded) { into.Upstream = decodeUpstream(d, v) }),
+	table.Map[Decoded](table.Row{Key: "upstream", Doc: "another server that requests can be passed on to"}, upstreamFields),
 }
 
 // Decode decodes one item as far as possible, given its key path. It returns an empty item if the

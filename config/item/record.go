@@ -54,11 +54,9 @@ var recordFields = []table.Field[Record]{
 }
 
 var redactFields = []table.Field[Redact]{
-	table.With(table.Row{Key: "headers", Doc: "names of headers", Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Pattern: tokenPattern, Form: "the name of a header"}}, setRedactedHeaders),
-	table.With(table.Row{Key: "json", Doc: "members of JSON bodies, such as card.number", Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Filled: true}},
-		func(d *table.Decoder, v table.Value, r *Redact) { r.JSON = decodeTexts(d, v) }),
-	table.With(table.Row{Key: "query", Doc: "parameters of the query, and fields of forms", Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Filled: true}},
-		func(d *table.Decoder, v table.Value, r *Redact) { r.Query = decodeTexts(d, v) }),
+	table.Of[Redact](table.Row{Key: "headers", Doc: "names of headers", Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Pattern: tokenPattern, Form: "the name of a header", Is: semantics.IsToken}}),
+	table.Of[Redact](table.Row{Key: "json", Doc: "members of JSON bodies, such as card.number", Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Filled: true}}),
+	table.Of[Redact](table.Row{Key: "query", Doc: "parameters of the query, and fields of forms", Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Filled: true}}),
 }
 
 // setBodies decodes the size of the largest body that is kept.
@@ -66,17 +64,5 @@ func setBodies(d *table.Decoder, v table.Value, r *Record) {
 	if decodeSize(d, v, &r.Bodies); r.Bodies > MaxBodies {
 		r.Bodies = 0
 		d.Refuse(v)
-	}
-}
-
-func setRedactedHeaders(d *table.Decoder, v table.Value, r *Redact) {
-	for _, one := range v.Parts() {
-		switch {
-		case !d.Take(one):
-		case !semantics.IsToken(one.Text.Value):
-			d.Refuse(one)
-		default:
-			r.Headers = append(r.Headers, one.Text.Value)
-		}
 	}
 }

@@ -104,12 +104,11 @@ var resourceFields = slices.Concat(
 		table.With(table.Row{Key: "data", Doc: "the set of its rows: a name, or the keys of data; an empty set of its own by default", Kinds: table.Texts | table.Maps,
 			Form: "the name of a set, or a map", Pattern: dataNamePattern, Table: table.Rows(resourceDataFields)}, setResourceData),
 		table.Of[Resource](table.Row{Key: "new-key", Doc: "how the key of a new row is made: uuid (the default), uuid7, ulid, int, or a template", Kinds: table.Texts, Filled: true}),
-		table.With(table.Row{Key: "allow", Doc: "the operations; all by default", Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Enum: ResourceOperations}}, setAllow),
+		table.With(table.Row{Key: "allow", Doc: "the operations; all by default", Kinds: table.Lists, Item: &table.Row{Kinds: table.Texts, Enum: ResourceOperations}},
+			func(d *table.Decoder, v table.Value, r *Resource) { r.Allow = append([]string{}, d.Strings(v)...) }),
 		table.With(table.Row{Key: "page", Doc: "how lists are split into pages; false turns pages off", Kinds: table.Maps | table.Bools, Form: "a map, or false", Table: table.Rows(pageFields)}, setPage),
-		table.With(table.Row{Key: "filter", Doc: "members that lists can be filtered by", Kinds: table.Lists, Form: membersForm, Item: &table.Row{Kinds: table.Texts, Filled: true}},
-			func(d *table.Decoder, v table.Value, r *Resource) { r.Filter = memberNames(d, v) }),
-		table.With(table.Row{Key: "sort", Doc: "members that lists can be sorted by", Kinds: table.Lists, Form: membersForm, Item: &table.Row{Kinds: table.Texts, Filled: true}},
-			func(d *table.Decoder, v table.Value, r *Resource) { r.Sort = memberNames(d, v) }),
+		table.Of[Resource](table.Row{Key: "filter", Doc: "members that lists can be filtered by", Kinds: table.Lists, Form: membersForm, Item: &table.Row{Kinds: table.Texts, Filled: true}}),
+		table.Of[Resource](table.Row{Key: "sort", Doc: "members that lists can be sorted by", Kinds: table.Lists, Form: membersForm, Item: &table.Row{Kinds: table.Texts, Filled: true}}),
 		table.With(table.Row{Key: "stamp", Doc: "members that hold the times of a row", Kinds: table.Maps, Table: table.Rows(stampFields)},
 			func(d *table.Decoder, v table.Value, r *Resource) {
 				table.Fill(d, v.Node, v.Key, stampFields, &r.Stamp)
@@ -133,8 +132,7 @@ var resourceFields = slices.Concat(
 // resourceDataFields are the keys of a set that a resource declares in place, whose name is made from
 // the path if it is left out.
 var resourceDataFields = slices.Concat([]table.Field[Data]{
-	table.With(table.Row{Key: "name", Doc: "the name by which endpoints refer to it; the path by default, with - for /", Kinds: table.Texts, Pattern: dataNamePattern, Form: dataNameForm},
-		dataFields[0].Set),
+	table.Of[Data](table.Row{Key: "name", Doc: "the name by which endpoints refer to it; the path by default, with - for /", Kinds: table.Texts, Pattern: dataNamePattern, Form: dataNameForm, Is: isDataName}),
 }, dataFields[1:])
 
 var pageFields = []table.Field[Page]{
@@ -214,20 +212,6 @@ func setSchema(d *table.Decoder, v table.Value, r *Resource) {
 		return
 	}
 	r.Schema = decodeJSON(d, v, true)
-}
-
-func setAllow(d *table.Decoder, v table.Value, r *Resource) {
-	r.Allow = []string{}
-	for _, one := range v.Parts() {
-		if !d.Take(one) {
-			continue
-		}
-		if !slices.Contains(ResourceOperations, one.Text.Value) {
-			d.Refuse(one)
-			continue
-		}
-		r.Allow = append(r.Allow, one.Text.Value)
-	}
 }
 
 func setPage(d *table.Decoder, v table.Value, r *Resource) {

@@ -29,8 +29,7 @@ type InState struct {
 }
 
 var scenarioFields = []table.Field[Scenario]{
-	table.With(table.Row{Key: "name", Doc: "the name by which endpoints refer to it", Required: true, Kinds: table.Texts, Pattern: namePattern, Form: nameForm},
-		func(d *table.Decoder, v table.Value, s *Scenario) { s.Name = decodeName(d, v, isName) }),
+	table.Of[Scenario](table.Row{Key: "name", Doc: "the name by which endpoints refer to it", Required: true, Kinds: table.Texts, Pattern: namePattern, Form: nameForm, Is: isName}),
 	table.Of[Scenario](table.Row{Key: "per", Doc: "an operand: each of its values has its own state; one state for all by default", Kinds: table.Texts, Filled: true}),
 	table.Of[Scenario](table.Row{Key: "first", Doc: "the initial state", Required: true, Kinds: table.Texts, Filled: true}),
 	table.With(table.Row{Key: "move", Doc: "how it changes over time", Kinds: table.Lists, Form: movesForm, Item: moveItem},
@@ -39,39 +38,12 @@ var scenarioFields = []table.Field[Scenario]{
 
 // stateFields are the keys of a state with a key of its own.
 var stateFields = []table.Field[InState]{
-	table.With(table.Row{Key: "is", Doc: "the state, or a list of them", Kinds: table.Texts | table.Lists, Filled: true, Item: &table.Row{Kinds: table.Texts, Filled: true}},
-		func(d *table.Decoder, v table.Value, s *InState) { s.Is = decodeStates(d, v) }),
+	table.Of[InState](table.Row{Key: "is", Doc: "the state, or a list of them", Kinds: table.Texts | table.Lists, Filled: true, Item: &table.Row{Kinds: table.Texts, Filled: true}}),
 	table.Of[InState](table.Row{Key: "key", Of: "key", Doc: "an operand, instead of the scenario's per", Kinds: table.Scalars}),
 }
 
 var stateValue = &table.Row{Kinds: table.Texts | table.Lists | table.Maps, Filled: true, Form: "a state, a list of them, or a map with is and key",
 	Item: &table.Row{Kinds: table.Texts, Filled: true}, Table: table.Rows(stateFields)}
-
-func decodeScenario(d *table.Decoder, v table.Value) *Scenario {
-	s := &Scenario{Pos: v.Pos(), Key: v.Key}
-	table.Fill(d, v.Node, v.Key, scenarioFields, s)
-	return s
-}
-
-// decodeStates returns a state, or those of a list.
-func decodeStates(d *table.Decoder, v table.Value) []string {
-	all := []table.Value{v}
-	if v.Kind == syntax.ListNode {
-		all = v.Parts()
-	}
-	var states []string
-	for _, one := range all {
-		if !d.Take(one) {
-			continue
-		}
-		if one.Text.Value == "" {
-			d.Refuse(one)
-			continue
-		}
-		states = append(states, one.Text.Value)
-	}
-	return states
-}
 
 // addStates decodes the states in which an endpoint answers.
 func addStates(d *table.Decoder, v table.Value, into *[]InState) {
@@ -84,7 +56,7 @@ func addStates(d *table.Decoder, v table.Value, into *[]InState) {
 		if one.Kind == syntax.MapNode {
 			table.Fill(d, one.Node, one.Key, stateFields, s)
 		} else {
-			s.Is = decodeStates(d, one)
+			s.Is = d.Strings(one)
 		}
 	}
 }

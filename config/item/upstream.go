@@ -45,8 +45,7 @@ const (
 var upstreamHeader = &table.Row{Kinds: table.Scalars | table.Lists | table.Nulls, Pattern: headerPattern, Item: headerValue.Item}
 
 var upstreamFields = []table.Field[Upstream]{
-	table.With(table.Row{Key: "name", Doc: "the name by which endpoints refer to it", Required: true, Kinds: table.Texts, Pattern: dataNamePattern, Form: dataNameForm},
-		func(d *table.Decoder, v table.Value, u *Upstream) { u.Name = decodeName(d, v, isDataName) }),
+	table.Of[Upstream](table.Row{Key: "name", Doc: "the name by which endpoints refer to it", Required: true, Kinds: table.Texts, Pattern: dataNamePattern, Form: dataNameForm, Is: isDataName}),
 	table.With(table.Row{Key: "url", Mask: table.MaskURL, Doc: "the URL of the server; its path precedes the path of requests", Required: true, Kinds: table.Texts, Form: upstreamForm, Pattern: `^[Hh][Tt][Tt][Pp][Ss]?://[^\x00-\x20\x7F/?#:@]`},
 		setUpstreamURL),
 	table.Of[Upstream](table.Row{Key: "timeout", Doc: "how long a request may take, up to the last byte of its answer; 30s by default", Kinds: table.Texts | table.Numbers, Length: table.AboveZero}),
@@ -55,12 +54,6 @@ var upstreamFields = []table.Field[Upstream]{
 	table.Of[Upstream](table.Row{Key: "host", Doc: "the Host of requests: own (the default) for the host of the url, or pass for the client's", Kinds: table.Texts, Enum: []string{HostOwn, HostPass}}),
 	table.Of[Upstream](table.Row{Key: "insecure", Doc: "true skips the verification of its TLS certificate", Kinds: table.Bools}),
 	table.Map[Upstream](table.Row{Key: "record", Doc: "records requests and answers; nothing by default"}, recordFields),
-}
-
-func decodeUpstream(d *table.Decoder, v table.Value) *Upstream {
-	u := &Upstream{Pos: v.Pos(), Key: v.Key}
-	table.Fill(d, v.Node, v.Key, upstreamFields, u)
-	return u
 }
 
 // UpstreamFault returns the reason why a text cannot be the URL of an upstream; "" if it can.

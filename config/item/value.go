@@ -32,15 +32,6 @@ func isName(name string) bool {
 // isDataName reports whether a text can be the name of a set or an upstream.
 func isDataName(name string) bool { return isName("n"+name) && name != "" }
 
-// decodeName returns a name. For an invalid name, it reports an error and returns "".
-func decodeName(d *table.Decoder, v table.Value, is func(string) bool) string {
-	if !is(v.Text.Value) {
-		d.Refuse(v)
-		return ""
-	}
-	return v.Text.Value
-}
-
 // decodeHost returns a host in lower case. For an invalid host, it reports an error and returns "".
 func decodeHost(d *table.Decoder, v table.Value) string {
 	host := table.ChangeCase(v.Text.Value, 'A', 'Z')
@@ -49,31 +40,6 @@ func decodeHost(d *table.Decoder, v table.Value) string {
 		return ""
 	}
 	return host
-}
-
-// memberNames returns the texts of a list, none of which may be empty, with their positions.
-func memberNames(d *table.Decoder, v table.Value) []syntax.Text {
-	var names []syntax.Text
-	for _, one := range v.Parts() {
-		if !d.Take(one) {
-			continue
-		}
-		if one.Text.Value == "" {
-			d.Refuse(one)
-			continue
-		}
-		names = append(names, one.AsText())
-	}
-	return names
-}
-
-// decodeTexts returns the texts of a list.
-func decodeTexts(d *table.Decoder, v table.Value) []string {
-	var all []string
-	for _, t := range memberNames(d, v) {
-		all = append(all, t.Value)
-	}
-	return all
 }
 
 // decodeJSON returns the JSON text of a value.

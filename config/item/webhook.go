@@ -98,7 +98,7 @@ var retryFields = []table.Field[Retry]{
 
 var signFields = []table.Field[Sign]{
 	table.Of[Sign](table.Row{Key: "secret", Mask: table.MaskAll, Doc: "the key", Required: true, Kinds: table.Texts, Filled: true}),
-	table.With(table.Row{Key: "header", Doc: "the header that carries the signature; X-Signature by default", Kinds: table.Texts, Pattern: tokenPattern, Form: "the name of a header"}, setSignHeader),
+	table.Of[Sign](table.Row{Key: "header", Doc: "the header that carries the signature; X-Signature by default", Kinds: table.Texts, Pattern: tokenPattern, Form: "the name of a header", Is: isSignHeader}),
 	table.Of[Sign](table.Row{Key: "scheme", Doc: "hmac-sha256 (the default) or stripe", Kinds: table.Texts, Enum: SignSchemes}),
 }
 
@@ -125,14 +125,6 @@ func addWebhooks(d *table.Decoder, into *[]Webhook, maps ...table.Value) {
 			*into = append(*into, w)
 		}
 	}
-}
-
-func setSignHeader(d *table.Decoder, v table.Value, s *Sign) {
-	if !isSignHeader(v.Text.Value) {
-		d.Refuse(v)
-		return
-	}
-	s.Header = v.Text.Value
 }
 
 // isSignHeader reports whether a header can carry a signature: it must have no other meaning.

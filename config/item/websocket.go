@@ -55,8 +55,8 @@ var webSocketFields = []table.Field[WebSocket]{
 	table.With(table.Row{Key: "host", Doc: "the host to answer for; any by default", Kinds: table.Texts, Form: address.NameForm, Pattern: address.NamePattern},
 		func(d *table.Decoder, v table.Value, w *WebSocket) { w.Host = decodeHost(d, v) }),
 	table.Of[WebSocket](table.Row{Key: "if", Mask: table.MaskCondition, Doc: "the condition under which a request becomes a connection", Kinds: table.Scalars | table.Nulls}),
-	table.With(table.Row{Key: "subprotocols", Doc: "the subprotocols that may be agreed on, the preferred first", Kinds: table.Lists,
-		Item: &table.Row{Kinds: table.Texts, Pattern: tokenPattern, Form: "the name of a subprotocol"}}, setSubprotocols),
+	table.Of[WebSocket](table.Row{Key: "subprotocols", Doc: "the subprotocols that may be agreed on, the preferred first", Kinds: table.Lists,
+		Item: &table.Row{Kinds: table.Texts, Pattern: tokenPattern, Form: "the name of a subprotocol", Is: semantics.IsToken}}),
 	table.With(table.Row{Key: "on-connect", Doc: "what is sent once the connection is open", Kinds: table.Maps, Form: "a map with response", Table: table.Rows(connectFields)}, setConnect),
 	table.With(table.Row{Key: "on-message", Doc: "what answers messages: the first whose pattern matches", Kinds: table.Lists, Form: "a list of maps with pattern and response",
 		Item: &table.Row{Kinds: table.Maps, Table: table.Rows(exchangeFields)}}, func(d *table.Decoder, v table.Value, w *WebSocket) { w.OnMessage = decodeList(d, v, exchangeFields) }),
@@ -67,7 +67,7 @@ var webSocketFields = []table.Field[WebSocket]{
 	table.With(table.Row{Key: "max-message", Doc: "the largest accepted message; the limit of the server by default", Kinds: table.Numbers | table.Texts, Form: sizeForm, Pattern: sizePattern},
 		setMaxMessage),
 	table.With(table.Row{Key: "tag", Doc: "documents the tags of the connection", Kinds: table.Texts | table.Lists | table.Nulls, Item: &table.Row{Kinds: table.Texts}},
-		func(d *table.Decoder, v table.Value, w *WebSocket) { w.Doc.Tags = decodeTags(d, v) }),
+		func(d *table.Decoder, v table.Value, w *WebSocket) { w.Doc.Tags = d.Strings(v) }),
 	table.Of[WebSocket](table.Row{Key: "summary", Doc: "documents the connection in one line", Kinds: table.Scalars | table.Nulls}),
 	table.Of[WebSocket](table.Row{Key: "description", Doc: "documents the connection at length", Kinds: table.Scalars | table.Nulls}),
 }
@@ -99,18 +99,6 @@ func decodeWebSocket(d *table.Decoder, v table.Value) *WebSocket {
 		d.Add(p)
 	}
 	return w
-}
-
-func setSubprotocols(d *table.Decoder, v table.Value, w *WebSocket) {
-	for _, one := range v.Parts() {
-		switch {
-		case !d.Take(one):
-		case !semantics.IsToken(one.Text.Value):
-			d.Refuse(one)
-		default:
-			w.Subprotocols = append(w.Subprotocols, one.Text.Value)
-		}
-	}
 }
 
 func setConnect(d *table.Decoder, v table.Value, w *WebSocket) {

@@ -65,8 +65,8 @@ var rateLimitFields = []table.Field[RateLimit]{
 	table.Of[RateLimit](table.Row{Key: "max-requests", Doc: "how many requests of one key are answered in a window; 100 by default", Kinds: table.Numbers, Min: 1, Max: maxMost}),
 	table.Of[RateLimit](table.Row{Key: "window", Unless: "window-ms", Doc: "how long the window is; 15m by default", Kinds: table.Texts, Length: table.UnitAboveZero, Most: maxWindow}),
 	table.Of[RateLimit](table.Row{Key: "window-ms", Of: "window", Doc: "window in milliseconds", Kinds: table.Numbers, Length: table.MillisAboveZero, Most: maxWindow}),
-	table.With(table.Row{Key: "key-fn", Doc: "what distinguishes clients: remote-addr (the default), host, a header, or header-params.x, query-params.x, path-params.x",
-		Kinds: table.Texts, Filled: true, Pattern: keyPattern, Form: keyForm}, setLimitKey),
+	table.Of[RateLimit](table.Row{Key: "key-fn", Doc: "what distinguishes clients: remote-addr (the default), host, a header, or header-params.x, query-params.x, path-params.x",
+		Kinds: table.Texts, Filled: true, Pattern: keyPattern, Form: keyForm}), // checked later, because its validity may depend on the path
 	table.Of[RateLimit](table.Row{Key: "algorithm", Doc: "how requests are counted: sliding-window (the default), fixed-window or token-bucket", Kinds: table.Texts, Enum: LimitAlgorithms}),
 	table.Of[RateLimit](table.Row{Key: "scope", Doc: "which replicas count together: replica (the default) for each on its own, or shared for all with the same --shared-state", Kinds: table.Texts, Enum: LimitScopes}),
 }
@@ -82,14 +82,6 @@ const keyPattern = `^((query|path)-params\..+|(header-params\.)?[A-Za-z0-9!#$%&'
 
 // IsShared reports whether all replicas count together.
 func (l *RateLimit) IsShared() bool { return l.Scope == LimitScopes[1] }
-
-func setLimitKey(d *table.Decoder, v table.Value, l *RateLimit) {
-	if v.Text.Value == "" {
-		d.Refuse(v)
-		return
-	}
-	l.By = v.Text.Value // checked later, because its validity may depend on the path
-}
 
 func checkRateLimit(c *table.Checker, l *RateLimit, path string, at []string) {
 	if l == nil {

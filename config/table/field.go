@@ -139,7 +139,13 @@ func (d *Decoder) store(v Value, into any) (ok bool) {
 		if v.Row.AnyCase {
 			text = ChangeCase(text, 'a', 'z')
 		}
-		return set(into, text, (len(v.Row.Enum) == 0 || slices.Contains(v.Row.Enum, text)) && !(v.Row.Filled && text == ""))
+		return set(into, text, v.Row.allows(text))
+	case *[]string:
+		*into = d.Strings(v)
+		return true
+	case *[]syntax.Text:
+		*into = d.Texts(v)
+		return true
 	case *bool:
 		return set(into, v.Truth(), true)
 	case *int:
@@ -156,6 +162,42 @@ func (d *Decoder) store(v Value, into any) (ok bool) {
 		return set(into, t, ok)
 	}
 	return false
+}
+
+// allows reports whether a row accepts a text.
+func (r *Row) allows(text string) bool {
+	return (len(r.Enum) == 0 || slices.Contains(r.Enum, text)) && !(r.Filled && text == "") && (r.Is == nil || r.Is(text))
+}
+
+// Texts returns the accepted texts of a list, or a single text, and reports the others.
+func (d *Decoder) Texts(v Value) []syntax.Text {
+	all := []Value{v}
+	switch v.Kind {
+	case syntax.NullNode:
+		return nil
+	case syntax.ListNode:
+		all = v.Parts()
+	}
+	var texts []syntax.Text
+	for _, one := range all {
+		switch {
+		case !d.Take(one):
+		case !one.Row.allows(one.Text.Value):
+			d.Refuse(one)
+		default:
+			texts = append(texts, one.AsText())
+		}
+	}
+	return texts
+}
+
+// Strings is like Texts, without the positions.
+func (d *Decoder) Strings(v Value) []string {
+	var all []string
+	for _, t := range d.Texts(v) {
+		all = append(all, t.Value)
+	}
+	return all
 }
 
 // set sets a field to v if v is accepted, and reports whether it is.

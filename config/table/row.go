@@ -69,6 +69,8 @@ type Row struct {
 	Filled   bool          // an empty text is an error
 	Pattern  string        // a regular expression that matches every accepted text
 	Form     string        // the form of a text, if its kind does not determine it
+	// Is reports whether a text is accepted; nil for any. Pattern and Form describe these texts.
+	Is func(text string) bool
 
 	// Mask returns a text of the value, at any depth, as it may be shown; nil if it holds no
 	// secret. name is the nearest key above the text.
