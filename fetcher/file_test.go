@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"mockserver/config"
+	"mockserver/internal/files"
 	"mockserver/renderer"
 )
 
@@ -291,6 +293,49 @@ func TestFileWrittenTwiceWithinOneTickIsSeen(t *testing.T) {
 	noticed(t, c, s, "")
 	if s.pinned.Load().kept.Load() != k {
 		t.Error("a file that has been still for an hour was read again")
+	}
+}
+
+// A program may set the modification time of what it changes back.
+func TestFileChangedInPlaceWithinItsTimeAndSizeIsSeen(t *testing.T) {
+	dir := t.TempDir()
+	old := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	book := func(value int) string {
+		f := newBook(t)
+		setRows(t, f, "S", []any{"a"}, []any{value})
+		return string(bookBytes(t, f))
+	}
+	first, second := book(1), book(2)
+	for n := 3; len(second) != len(first); n++ {
+		second = book(n)
+	}
+	write(t, filepath.Join(dir, "f.json"), `"one"`)
+	write(t, filepath.Join(dir, "f.xlsx"), first)
+	c := newClock()
+	l := newTestLoader(t, Options{Now: c.now})
+	for file, changed := range map[string]struct {
+		body    *config.ExternalBody
+		content string
+	}{"f.json": {jsonBody("f.json"), `"two"`}, "f.xlsx": {sheetBody("f.xlsx", "S"), second}, "g.json": {jsonBody("{{query-params.f}}.json"), `"two"`}} {
+		path := filepath.Join(dir, file)
+		if file == "g.json" {
+			write(t, path, `"one"`)
+		}
+		stamp(t, path, old)
+		s := mustSource(t, l, changed.body, dir)
+		was := bodyOf(t, s, "f=g")
+		before, err := os.Stat(path)
+		check(t, err)
+		for after := before; files.Same(before, after); { // within a tick of the file system
+			check(t, os.WriteFile(path, []byte(changed.content), 0o600))
+			stamp(t, path, old)
+			after, err = os.Stat(path)
+			check(t, err)
+		}
+		noticed(t, c, s, "f=g")
+		if got := bodyOf(t, s, "f=g"); got == was {
+			t.Errorf("%s is still served as %s", file, was)
+		}
 	}
 }
 

@@ -130,7 +130,7 @@ func keep(path string, loaded fs.FileInfo, log *slog.Logger) error {
 		log.Warn("the state file was damaged meanwhile, and is not kept", "file", path, "error", err.Error())
 		return nil
 	}
-	if loaded == nil || !os.SameFile(loaded, info) || loaded.Size() != info.Size() || !loaded.ModTime().Equal(info.ModTime()) {
+	if loaded == nil || !files.Same(loaded, info) {
 		log.Warn("the state file was written by another process meanwhile, and is kept", "file", Previous(path))
 	}
 	if err := os.Remove(Previous(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
