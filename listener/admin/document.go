@@ -3,6 +3,7 @@ package admin
 import (
 	"cmp"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 	"unicode"
@@ -96,7 +97,9 @@ func operation(s schema.Set, row *route) object {
 	}
 	if len(row.takes) > 0 {
 		o["requestBody"] = object{"content": s.Contents(row.takes)}
-		s.Close(row.takes)
+		for _, body := range row.takes {
+			s.Close(reflect.TypeOf(body))
+		}
 	}
 	if row.asks == withToken {
 		o["security"] = []object{{"token": []string{}}, {}}

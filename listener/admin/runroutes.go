@@ -63,9 +63,12 @@ type newRun struct {
 	Name  string `json:"name,omitempty" doc:"name of the run, at most 100 characters"`
 	Reset bool   `json:"reset-state,omitempty" doc:"true drops the changes to all rows first"`
 	// The fields below are sent by the coordinator of a fleet's run.
-	ID    string           `json:"id,omitempty" doc:"ID of the run, with a letter in it; its number by default"`
-	Fleet *runs.Membership `json:"fleet,omitempty" doc:"the run of the fleet that it is part of"`
+	ID    string         `json:"id,omitempty" doc:"ID of the run, with a letter in it; its number by default"`
+	Fleet *newMembership `json:"fleet,omitempty" doc:"the run of the fleet that it is part of"`
 }
+
+// newMembership is part of a request, so that unlike the same in responses it gets no other fields.
+type newMembership runs.Membership
 
 // runID matches the IDs that a run may be given. None of them is a number.
 var runID = regexp.MustCompile(`^[a-z][a-z0-9-]{0,63}$`)
@@ -84,7 +87,7 @@ func (a *Admin) startRun(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "id is not valid; expected at most 64 lower-case letters, digits and dashes, beginning with a letter")
 		return
 	}
-	entry, err := a.runs.Begin(runs.Beginning{ID: asked.ID, Name: asked.Name, Fleet: asked.Fleet})
+	entry, err := a.runs.Begin(runs.Beginning{ID: asked.ID, Name: asked.Name, Fleet: (*runs.Membership)(asked.Fleet)})
 	if err != nil {
 		refuse(w, http.StatusConflict, "run_under_way", "Run under way", err.Error())
 		return

@@ -66,12 +66,18 @@ func (s Set) Of(t reflect.Type) object {
 	return object{"type": "integer"}
 }
 
-// Close forbids unknown fields at the top level of request bodies; the server refuses them
-// everywhere. Later versions may add fields to responses.
-func (s Set) Close(bodies []any) {
-	for _, body := range bodies {
-		if t := reflect.TypeOf(body); t.Kind() == reflect.Struct {
-			s[Name(t)].(object)["additionalProperties"] = false
+// Close forbids unknown fields in the schema of a request body, as the server does, and in those to
+// which it refers. Later versions may add fields to responses.
+func (s Set) Close(t reflect.Type) {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		s.Close(t.Elem())
+	case reflect.Struct:
+		if one, open := s[Name(t)].(object); open && one["additionalProperties"] == nil {
+			one["additionalProperties"] = false
+			for _, f := range Fields(t) {
+				s.Close(f.Type)
+			}
 		}
 	}
 }
