@@ -61,3 +61,16 @@ func (s *Server) Alter(change func(served *config.Spec) (*config.Spec, error)) e
 	}
 	return s.apply(spec, s.warnings)
 }
+
+// Try returns the error that Apply would return for a specification, and changes nothing.
+func (s *Server) Try(spec *config.Spec) error {
+	s.applying.Lock()
+	defer s.applying.Unlock()
+	if s.stopping.Load() {
+		return ErrStopped
+	}
+	if _, problems := s.compiler.compile(spec); problems.Err() != nil {
+		return problems.Err()
+	}
+	return s.compiler.recordings.Try(spec.Upstreams)
+}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -45,5 +47,49 @@ func TestRecordings_Config(t *testing.T) {
 	archive, err := zip.NewReader(bytes.NewReader([]byte(got.Body)), int64(len(got.Body)))
 	if err != nil || got.Header.Get("Content-Type") != "application/zip" || len(archive.File) != 2 || archive.File[0].Name != "mocks.yml" || archive.File[1].UncompressedSize64 < 100_000 {
 		t.Errorf("%v, %v: %.300q", err, got.Header, got.Body)
+	}
+}
+
+// A check says of recordings what the change would say, and neither writes nor takes anything over.
+func TestRecordings_ACheckTriesThem(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	harness.WriteFile(t, dir, "file", "")
+	recorded := func(to, more string) string {
+		return fmt.Sprintf("- upstream: {name: real, url: \"http://a\", record: {to: %q%s}}\n- endpoint: {path: /a, response: {proxy: real}}\n", filepath.Join(dir, to), more)
+	}
+	harness.Administered(t, recorded("held", ""))
+	_, a := harness.Administered(t, recorded("own", ""))
+	all := func() (names string) {
+		_ = filepath.WalkDir(dir, func(path string, _ os.DirEntry, _ error) error {
+			names += path + "\n"
+			return nil
+		})
+		return names
+	}
+	before := all()
+	for _, check := range []bool{true, false} {
+		for _, tt := range []struct{ to, more, refused string }{
+			{"held", "", "in use by another process"},
+			{"file", "", "not a directory"},
+			{"file/below", "", "not a directory"},
+			{"own", "", ""},
+			{"own", ", bodies: 1KiB", ""},
+			{"new/one", "", ""},
+		} {
+			got := a.Do("PUT", fmt.Sprint("/__admin/spec?check=", check), recorded(tt.to, tt.more), "Content-Type: application/yaml")
+			if tt.refused == "" {
+				got.Into(t, 200, &struct{}{})
+			} else if got.Refusal(t, 422, "invalid_configuration"); !strings.Contains(got.Body, "upstream.record: cannot record to ") || !strings.Contains(got.Body, tt.refused) {
+				t.Errorf("check %v, %s: %s, want %s", check, tt.to, got.Body, tt.refused)
+			}
+		}
+		if now := all(); check && now != before {
+			t.Errorf("after the check there are\n%s, before\n%s", now, before)
+		}
+	}
+	var shown struct{ Recordings []struct{ ID string } }
+	if a.Get("/__admin/recordings").Into(t, 200, &shown); len(shown.Recordings) != 4 || shown.Recordings[0].ID != "7" {
+		t.Errorf("the recordings are %+v, want that of the start, and those of three of six changes", shown)
 	}
 }

@@ -207,6 +207,9 @@ func (a *Admin) replaceSpec(w http.ResponseWriter, r *http.Request) {
 	}
 	now := changed{Endpoints: len(spec.Endpoints), Lasts: untilReload, Warnings: problemsOf(problems.Warnings())}
 	if check {
+		if a.refused(w, a.server.Try(spec)) {
+			return
+		}
 		now.Lasts = ""
 		answer(w, http.StatusOK, now)
 		return

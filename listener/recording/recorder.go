@@ -15,6 +15,7 @@ import (
 	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -108,12 +109,23 @@ func Open(o Options) (*Recorder, error) {
 	return r, nil
 }
 
+// try returns the error of Open if the directory cannot be written or locked. It writes nothing.
+func try(o Options) (*Recorder, error) {
+	err := files.TryLock(o.lockFile())
+	if errors.Is(err, files.ErrLocked) && o.before != nil && sameDirectory(o.before.opts.Dir, o.Dir) || err == nil {
+		return nil, nil
+	}
+	return nil, fmt.Errorf("record to %s: %w", o.Dir, err)
+}
+
+func (o *Options) lockFile() string { return filepath.Join(o.Dir, "."+o.Upstream+".lock") }
+
 // begin locks the directory, unless the recorder to replace has locked it, reads the recorded
 // answers if they are served, and begins the first file.
 func (r *Recorder) begin(before *Recorder) (err error) {
 	same := before != nil && sameDirectory(before.opts.Dir, r.opts.Dir)
 	if !same {
-		if r.lock, err = files.Lock(filepath.Join(r.opts.Dir, "."+r.opts.Upstream+".lock")); err != nil {
+		if r.lock, err = files.Lock(r.opts.lockFile()); err != nil {
 			return err
 		}
 	}

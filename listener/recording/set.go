@@ -107,9 +107,33 @@ func (s *Set) Follow(upstreams []config.Upstream) error {
 	if s.closed {
 		return nil
 	}
-	declared := map[*Tap]*config.Upstream{}
-	begun := map[*Tap]*Recorder{}
-	var problems syntax.Problems
+	declared, begun, problems := s.begin(upstreams, Open)
+	if problems != nil {
+		for _, r := range begun {
+			r.discard()
+		}
+		return problems
+	}
+	for _, t := range s.allTaps() {
+		s.follow(t, declared[t], begun[t])
+	}
+	return nil
+}
+
+// Try returns the error that Follow would return because a directory cannot be written, or another
+// process records to it. Try writes nothing.
+func (s *Set) Try(upstreams []config.Upstream) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	defer func(last int) { s.last = last }(s.last)
+	_, _, problems := s.begin(upstreams, try)
+	return problems.Err()
+}
+
+// begin calls open for the recordings that are to begin. It also returns the upstreams that are
+// declared, and used. The caller must hold s.changing.
+func (s *Set) begin(upstreams []config.Upstream, open func(Options) (*Recorder, error)) (declared map[*Tap]*config.Upstream, begun map[*Tap]*Recorder, problems syntax.Problems) {
+	declared, begun = map[*Tap]*config.Upstream{}, map[*Tap]*Recorder{}
 	taps := s.usedTaps()
 	for i := range upstreams {
 		u := &upstreams[i]
@@ -121,23 +145,14 @@ func (s *Set) Follow(upstreams []config.Upstream) error {
 		if u.Record == nil || t.declared == fingerprint(u) || t.requested && t.Recorder() != nil {
 			continue
 		}
-		r, err := s.open(t, u.Name, u.URL.Value, u.Dir, *u.Record)
+		r, err := s.open(open, t, u.Name, u.URL.Value, u.Dir, *u.Record)
 		if err != nil {
 			problems = append(problems, syntax.Problem{Pos: u.Record.Pos, Key: u.Record.Key, What: "cannot " + err.Error()})
 			continue
 		}
 		begun[t] = r
 	}
-	if problems != nil {
-		for _, r := range begun {
-			r.discard()
-		}
-		return problems
-	}
-	for _, t := range s.allTaps() {
-		s.follow(t, declared[t], begun[t])
-	}
-	return nil
+	return declared, begun, problems
 }
 
 // follow makes a tap record what an upstream declares: with a recorder that has been opened for
@@ -193,8 +208,8 @@ func directoryOf(dir string, declared *config.Record) string {
 	return declared.To
 }
 
-// open begins a recording of an upstream. The caller must hold s.changing.
-func (s *Set) open(t *Tap, name, url, dir string, declared config.Record) (*Recorder, error) {
+// open begins a recording of an upstream with Open, or tries. The caller must hold s.changing.
+func (s *Set) open(open func(Options) (*Recorder, error), t *Tap, name, url, dir string, declared config.Record) (*Recorder, error) {
 	condition, problems := renderer.CompileCondition(declared.If, s.scope)
 	if err := problems.Err(); err != nil {
 		return nil, err
@@ -204,7 +219,7 @@ func (s *Set) open(t *Tap, name, url, dir string, declared config.Record) (*Reco
 		holds = condition.Holds
 	}
 	s.last++
-	return Open(Options{
+	return open(Options{
 		ID: strconv.Itoa(s.last), Upstream: name, URL: url, Dir: directoryOf(dir, &declared), Declared: declared, If: holds, Log: s.log,
 		before: t.Recorder(), lost: &s.lost,
 	})
@@ -287,7 +302,7 @@ func (s *Set) Start(name string, declared config.Record) (Listed, error) {
 	case t.Recorder() != nil:
 		return Listed{}, ErrRecording
 	}
-	r, err := s.open(t, name, t.url, "", declared)
+	r, err := s.open(Open, t, name, t.url, "", declared)
 	if err != nil {
 		return Listed{}, err
 	}
