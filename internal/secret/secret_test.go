@@ -36,7 +36,7 @@ func TestValue(t *testing.T) {
 	for _, c := range []struct{ name, value, want string }{
 		{"Authorization", "Bearer a", Shown}, {"Authorization", "{{env.TOKEN}}", "{{env.TOKEN}}"}, {"Authorization", "Bearer {{env.TOKEN}}", Shown},
 		{"token", "{{pick('a')}}", Shown}, {"token", "", ""}, {"token", "header-params.x-token", "header-params.x-token"},
-		{"accessKey", "a", Shown}, {"x_private_key", "a", Shown}, {"PWD", "a", Shown}, {"monkey", "a", "a"}, {"author", "a", "a"},
+		{"accessKey", "a", Shown}, {"x_private_key", "a", Shown}, {"PWD", "a", Shown}, {"API key", "a", Shown}, {"monkey", "a", "a"}, {"author", "a", "a"},
 		{"text", `{"password": "a", "n": 1}`, `{"password": "(not shown)", "n": 1}`}, {"text", "a=1&api_key=b", "a=1&api_key=(not shown)"},
 	} {
 		if got := Value(c.name, c.value); got != c.want {

@@ -18,7 +18,7 @@ func IsName(name string) bool {
 	if IsHeader(name) {
 		return true
 	}
-	plain := strings.NewReplacer("-", "", "_", "", ".", "").Replace(strings.ToLower(name))
+	plain := strings.NewReplacer("-", "", "_", "", ".", "", " ", "").Replace(strings.ToLower(name))
 	return slices.Contains(short, plain) || slices.ContainsFunc(parts, func(part string) bool {
 		joined := strings.ReplaceAll(part, "-", "")
 		return len(joined) > 5 && strings.Contains(plain, joined)
