@@ -56,7 +56,7 @@ const (
 	// maxReloads is how many files are read again at a time.
 	maxReloads = 8
 	// maxSheets is how many sheets are converted at a time, each with the memory of its workbook
-	// unpacked. A client may ask for any number of sheets that do not exist.
+	// unpacked.
 	maxSheets = 4
 	// scratchSize is enough for most keys. A buffer that has grown beyond maxScratch is not reused.
 	scratchSize = 256
@@ -87,6 +87,7 @@ type Loader struct {
 
 	cache *cache
 	files *shelf // raw files and sheets, which are the same for all snapshots
+	books *shelf // why sheets of workbooks cannot be served, by workbook
 	urls  *shelf
 
 	flights singleflight.Group
@@ -116,6 +117,7 @@ func NewLoader(opts Options) *Loader {
 		maxFile:   orDefault(opts.MaxFile, 256<<20),
 		cache:     c,
 		files:     newShelf(c),
+		books:     newShelf(c),
 		urls:      newShelf(c),
 		slots:     make(chan struct{}, maxFetches),
 		readAll:   readAll,

@@ -2,6 +2,7 @@ package fetcher
 
 import (
 	"context"
+	"errors"
 	"hash/maphash"
 	"io/fs"
 	"time"
@@ -181,15 +182,34 @@ func (e *entry) put(k *kept) {
 // read reads a file, again if it changes in the meantime. It returns seen, the existing copy, if
 // the file keeps changing.
 func (s *Source) read(ctx context.Context, seen *kept, now time.Time, path, sheet string) *kept {
-	if s.workbook() {
-		select {
-		case s.loader.sheets <- struct{}{}:
-			defer func() { <-s.loader.sheets }()
-			now = s.loader.now() // the wait may have been long
-		case <-ctx.Done(): // of a reread, whose result is not used
-			return seen
-		}
+	if !s.workbook() {
+		return s.readFile(ctx, seen, now, path, sheet)
 	}
+	if k := s.refused(now, path, sheet); k != nil {
+		return k
+	}
+	select {
+	case s.loader.sheets <- struct{}{}:
+		defer func() { <-s.loader.sheets }()
+		now = s.loader.now() // the wait may have been long
+	case <-ctx.Done(): // of a reread, whose result is not used
+		return seen
+	}
+	if k := s.refused(now, path, sheet); k != nil {
+		return k
+	}
+	k := s.readFile(ctx, seen, now, path, sheet)
+	var book *bookError
+	if k.err != nil && errors.As(k.err, &book) {
+		e := s.loader.books.entry([]byte(s.space + path))
+		e.next.Store(now.UnixNano() + int64(checkInterval))
+		e.keep(k)
+	}
+	return k
+}
+
+// readFile is read without the turns of workbooks.
+func (s *Source) readFile(ctx context.Context, seen *kept, now time.Time, path, sheet string) *kept {
 	for attempt := 1; ; attempt++ {
 		content, info, whole, err := s.content(path)
 		switch {

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf16"
 
 	"github.com/xuri/excelize/v2"
@@ -31,11 +32,8 @@ func (s *Source) convertSheet(ctx context.Context, content []byte, file, sheet s
 		return err
 	})
 	if err != nil {
-		e := s.broken(file, err.Error(), err)
-		if s.fixedSheet == "" && errors.Is(err, errNoSheet) {
-			e.Kind = NotFound
-		}
-		return &kept{err: e}
+		e := s.sheetError(file, err)
+		return &kept{err: e, size: int64(len(e.Message))}
 	}
 	k := &kept{body: Body{Bytes: t.out}, size: int64(len(t.out))}
 	for _, note := range t.notes {
@@ -44,6 +42,52 @@ func (s *Source) convertSheet(ctx context.Context, content []byte, file, sheet s
 	}
 	return k
 }
+
+// sheetError returns why a sheet cannot be served.
+func (s *Source) sheetError(file string, err error) *Error {
+	e := s.broken(file, err.Error(), err)
+	if s.fixedSheet == "" && errors.Is(err, errNoSheet) {
+		e.Kind = NotFound
+	}
+	return e
+}
+
+// refused returns the failure to read another sheet of a workbook if it applies to this sheet too
+// and the file is unchanged, so that names invented by clients do not unpack the workbook each time.
+func (s *Source) refused(now time.Time, path, sheet string) *kept {
+	e := s.loader.books.find([]byte(s.space + path))
+	if e == nil {
+		return nil
+	}
+	k := e.kept.Load()
+	if k == nil || e.fresh(now) == nil && !k.settled || !s.look(path).same(k.look) {
+		e.drop()
+		return nil
+	}
+	var book *bookError
+	if !errors.As(k.err, &book) || slices.Contains(book.sheets, sheet) {
+		return nil
+	}
+	again := *k
+	again.err = s.sheetError(path, &bookError{book.cause, sheet, book.sheets})
+	return &again
+}
+
+// bookError is the reason why a workbook has no such sheet: it cannot be read, or has other sheets.
+type bookError struct {
+	cause  error // errNoSheet if the workbook can be read
+	sheet  string
+	sheets []string
+}
+
+func (e *bookError) Error() string {
+	if e.cause != errNoSheet {
+		return e.cause.Error()
+	}
+	return fmt.Sprintf("%v: %q; its sheets are %s", e.cause, e.sheet, quotedList(e.sheets))
+}
+
+func (e *bookError) Unwrap() error { return e.cause }
 
 // workbook is an open workbook. The library opens it and provides its sheets and styles. The cells
 // are streamed from their part of the archive without the library: its functions that return the
@@ -96,12 +140,18 @@ func EachSheetRow(content []byte, sheet string, f func(number int, cells []Sheet
 
 // eachRow calls each for the rows of the named sheet, one at a time; nil means the first sheet.
 func eachRow(ctx context.Context, content []byte, named *string, limit int64, each func(number int, cells []cell) error) error {
-	if err := checkArchive(content, limit); err != nil {
-		return err
-	}
-	f, err := excelize.OpenReader(bytes.NewReader(content), excelize.Options{UnzipSizeLimit: limit, UnzipXMLSizeLimit: limit})
+	var f *excelize.File
+	err := guard(func() (err error) {
+		if err = checkArchive(content, limit); err != nil {
+			return err
+		}
+		if f, err = excelize.OpenReader(bytes.NewReader(content), excelize.Options{UnzipSizeLimit: limit, UnzipXMLSizeLimit: limit}); err != nil {
+			return fmt.Errorf("not a workbook that can be read: %w", err)
+		}
+		return nil
+	})
 	if err != nil {
-		return fmt.Errorf("not a workbook that can be read: %w", err)
+		return &bookError{cause: err}
 	}
 	defer f.Close()
 	sheet := ""
@@ -153,7 +203,7 @@ func (w *workbook) sheetPart(sheet string) ([]byte, error) {
 	names := w.file.GetSheetList()
 	at := slices.Index(names, sheet)
 	if at < 0 {
-		return nil, fmt.Errorf("%w: %q; its sheets are %s", errNoSheet, sheet, quotedList(names))
+		return nil, &bookError{errNoSheet, sheet, names}
 	}
 	id := w.file.WorkBook.Sheets.Sheet[at].ID
 	book, err := w.related("", "", func(r relation) bool { return strings.HasSuffix(r.Type, "/officeDocument") })

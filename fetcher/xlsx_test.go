@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -320,6 +321,68 @@ func TestWorkbookSource(t *testing.T) {
 	for _, s := range []*Source{fixed, byFile} {
 		if e := failure(t, s, "f=a"); e.Kind != Unavailable || !strings.Contains(e.Message, `"books/a.xlsx": not a workbook`) {
 			t.Errorf("broken = %v %q, want Unavailable", e.Kind, e.Message)
+		}
+	}
+}
+
+// A client may ask for any number of sheets that do not exist: the workbook is not unpacked for each.
+func TestUnknownSheetsReadTheWorkbookOnce(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "b.xlsx")
+	c := newClock()
+	l := newTestLoader(t, Options{Now: c.now})
+	read, reads := l.readAll, 0
+	l.readAll = func(r io.Reader, size, limit int64) ([]byte, error) {
+		reads++
+		return read(r, size, limit)
+	}
+	s := mustSource(t, l, sheetBody("{{query-params.f}}.xlsx", "{{query-params.s}}"), dir)
+	other := mustSource(t, l, sheetBody("{{query-params.f}}.xlsx", "Fixed"), dir)
+	f := newBook(t)
+	old := string(bookBytes(t, f))
+	f.NewSheet("new0")
+	f.NewSheet("Fixed")
+	for _, tt := range []struct {
+		name, content string
+		age           time.Duration
+		kind          Kind
+		says          string // %q: the sheet
+		reads         int
+	}{
+		{"a workbook", old, time.Hour, NotFound, `no such sheet: %q; its sheets are "S"`, 1},
+		{"one that was just written", old, 0, NotFound, `no such sheet: %q; its sheets are "S"`, 2},
+		{"one that cannot be read", "PK broken", time.Hour, Unavailable, "not a workbook that can be read: ", 1},
+		{"one with other sheets", string(bookBytes(t, f)), time.Hour, NotFound, `no such sheet: %q; its sheets are "S", "new0", "Fixed"`, 1},
+	} {
+		write(t, file, tt.content)
+		c.advance(time.Hour)
+		stamp(t, file, c.now().Add(-tt.age))
+		reads = 0
+		for i := range 100 {
+			if i == 50 {
+				c.advance(checkInterval)
+			}
+			name := fmt.Sprint(tt.name, i)
+			want := strings.ReplaceAll(tt.says, "%q", strconv.Quote(name))
+			if e := failure(t, s, "f=b&s="+queryEscape(name)); e.Kind != tt.kind || !strings.HasPrefix(e.Message, `file "b.xlsx": `+want) {
+				t.Fatalf("%s: %v %s, want %v %s", name, e.Kind, e.Message, tt.kind, want)
+			}
+		}
+		if reads != tt.reads {
+			t.Errorf("%s was read %d times for 100 unknown names, want %d", tt.name, reads, tt.reads)
+		}
+		if tt.name == "one that was just written" {
+			if e := failure(t, other, "f=b"); e.Kind != Unavailable || !strings.Contains(e.Message, `"Fixed"`) {
+				t.Errorf("a fixed name: %v %s, want Unavailable", e.Kind, e.Message)
+			}
+		}
+	}
+	for query, s := range map[string]*Source{"f=b&s=S": s, "f=b&s=new0": s, "f=b": other} {
+		lookOnce(t, c, s, query)
+		c.advance(time.Hour)
+		lookOnce(t, c, s, query)
+		if got := bodyOf(t, s, query); got != "[]" {
+			t.Errorf("%s = %s, want a sheet without rows", query, got)
 		}
 	}
 }
