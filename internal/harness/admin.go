@@ -237,3 +237,9 @@ func UnusedAddresses(t testing.TB, n int) []string {
 	}
 	return list
 }
+
+// Free returns an address of the loopback interface on which nothing listens.
+func Free(t *testing.T) string {
+	t.Helper()
+	return UnusedAddresses(t, 1)[0]
+}

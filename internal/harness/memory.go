@@ -8,15 +8,6 @@ import (
 	"testing"
 )
 
-// HoldsAtMost fails the test if the program uses more than most bytes of memory. It never fails
-// with the race detector, which needs several times as much memory.
-func (p *Process) HoldsAtMost(most int) {
-	p.T.Helper()
-	if got := p.Usage().RSS << 10; got > most && !Race {
-		p.T.Errorf("the server holds %d MiB, want at most %d", got>>20, most>>20)
-	}
-}
-
 // Rename renames a file.
 func Rename(t *testing.T, from, to string) {
 	t.Helper()

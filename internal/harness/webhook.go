@@ -3,7 +3,6 @@ package harness
 import (
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
@@ -85,15 +84,4 @@ func WithHook(path, url, keys string) string {
     response: {status: 201, body: {ok: true}}
     webhook: {url: "%s", method: POST, sleep-time: 0%s}
 `, path, url, keys)
-}
-
-// Mute returns the URL of an address that accepts connections and never responds.
-func Mute(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() }) // an error does not matter at the end of the test
-	return "http://" + l.Addr().String()
 }

@@ -939,7 +939,7 @@ func TestAdmin_WebhooksAreListedFiredAndCancelled(t *testing.T) {
 
 func TestAdmin_APendingWebhookSaysWhyItsLastAttemptFailed(t *testing.T) {
 	t.Parallel()
-	target := harness.Mute(t)
+	target := "http://" + silent(t)
 	p, a := harness.Administered(t, harness.WithHook("/a", target, ", timeout: 500ms, retry: {attempts: 4, backoff: 1h}"))
 	p.Do("POST", "/a", "")
 	var l struct {

@@ -29,7 +29,7 @@ func silent(t *testing.T) string {
 func keyless(p *harness.Process) {
 	p.T.Helper()
 	stdout, stderr := p.Stopped()
-	if out := stdout + stderr; strings.Contains(out, harness.SentryKey) || strings.Contains(out, "sentry_key") {
+	if out := stdout + stderr; strings.Contains(out, sentryKey) || strings.Contains(out, "sentry_key") {
 		p.T.Errorf("the key of the DSN is in the output:\n%s", out)
 	}
 }
@@ -38,7 +38,7 @@ func keyless(p *harness.Process) {
 // environment, and no secrets of a URL.
 func TestReports_BodiesThatCannotBeHad(t *testing.T) {
 	t.Parallel()
-	h := harness.NewSentryHost(t, nil)
+	h := newSentryHost(t, nil)
 	closed, slow := harness.Free(t), silent(t)
 	dir := t.TempDir()
 	gone := harness.WriteFile(t, dir, "gone.json", "{}")
@@ -108,8 +108,8 @@ func TestReports_BodiesThatCannotBeHad(t *testing.T) {
 // Declared replies and unmatched requests are not errors of the server.
 func TestReports_NothingElse(t *testing.T) {
 	t.Parallel()
-	h := harness.NewSentryHost(t, nil)
-	p := harness.Reporting(t, h.DSN, `
+	h := newSentryHost(t, nil)
+	p := reporting(t, h.DSN, `
 - endpoint: {path: /500, response: {status: 500, body: declared}}
 - endpoint: {path: /503, response: {status: 503, body: "{{path}}"}}
 - endpoint: {path: "/file/:id", response: {external-body: {provider: json, path: "{{path-params.id}}.json"}}}
@@ -132,7 +132,7 @@ func TestReports_NothingElse(t *testing.T) {
 // Requests are answered and the program stops, whatever the host of the DSN does.
 func TestReports_HostsThatDoHarm(t *testing.T) {
 	t.Parallel()
-	elsewhere := harness.NewSentryHost(t, nil)
+	elsewhere := newSentryHost(t, nil)
 	hang := make(chan struct{})
 	t.Cleanup(func() {
 		close(hang)
@@ -144,11 +144,11 @@ func TestReports_HostsThatDoHarm(t *testing.T) {
 		dsn    func(t *testing.T) string
 		reason string
 	}{
-		"unreachable": {func(t *testing.T) string { return "http://" + harness.SentryKey + "@" + harness.Free(t) + "/1" }, "connection refused"},
-		"silent":      {func(t *testing.T) string { return "http://" + harness.SentryKey + "@" + silent(t) + "/1" }, "the server stopped before they were"},
-		"unknown":     {func(*testing.T) string { return "http://" + harness.SentryKey + "@sentry.invalid/1" }, "sentry.invalid"},
+		"unreachable": {func(t *testing.T) string { return "http://" + sentryKey + "@" + harness.Free(t) + "/1" }, "connection refused"},
+		"silent":      {func(t *testing.T) string { return "http://" + sentryKey + "@" + silent(t) + "/1" }, "the server stopped before they were"},
+		"unknown":     {func(*testing.T) string { return "http://" + sentryKey + "@sentry.invalid/1" }, "sentry.invalid"},
 		"not TLS": {func(t *testing.T) string {
-			return strings.Replace(harness.NewSentryHost(t, nil).DSN, "http:", "https:", 1)
+			return strings.Replace(newSentryHost(t, nil).DSN, "http:", "https:", 1)
 		}, "tls: "},
 		"429": {answering(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "3600")
@@ -171,7 +171,7 @@ func TestReports_HostsThatDoHarm(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := harness.Reporting(t, c.dsn(t), harness.Fails(t))
+			p := reporting(t, c.dsn(t), fails(t))
 			for range 5 {
 				p.Get("/fine").Want(t, 200, "ok")
 				if a := p.Get("/fails"); a.Status != 502 {
@@ -187,18 +187,18 @@ func TestReports_HostsThatDoHarm(t *testing.T) {
 }
 
 func answering(answer func(w http.ResponseWriter, req *http.Request)) func(*testing.T) string {
-	return func(t *testing.T) string { return harness.NewSentryHost(t, answer).DSN }
+	return func(t *testing.T) string { return newSentryHost(t, answer).DSN }
 }
 
 // Reports that are pending when the program is stopped are sent.
 func TestReports_AreFlushed(t *testing.T) {
 	t.Parallel()
 	arrived, release := make(chan struct{}, 10), make(chan struct{})
-	h := harness.NewSentryHost(t, func(http.ResponseWriter, *http.Request) {
+	h := newSentryHost(t, func(http.ResponseWriter, *http.Request) {
 		arrived <- struct{}{}
 		<-release
 	})
-	p := harness.Reporting(t, h.DSN, harness.Fails(t)+`- endpoint: {path: /second, response: {external-body: {provider: json, path: "http://`+harness.Free(t)+`/"}}}`)
+	p := reporting(t, h.DSN, fails(t)+`- endpoint: {path: /second, response: {external-body: {provider: json, path: "http://`+harness.Free(t)+`/"}}}`)
 	p.Get("/fails")
 	select {
 	case <-arrived:
@@ -220,7 +220,7 @@ func TestReports_AreFlushed(t *testing.T) {
 // A second signal does not wait for reports.
 func TestReports_SecondSignal(t *testing.T) {
 	t.Parallel()
-	p := harness.Reporting(t, "http://"+harness.SentryKey+"@"+silent(t)+"/1", harness.Fails(t))
+	p := reporting(t, "http://"+sentryKey+"@"+silent(t)+"/1", fails(t))
 	p.Get("/fails")
 	p.Signal(syscall.SIGTERM)
 	p.WaitLine(0, "stopping")
@@ -235,13 +235,13 @@ func TestReports_SecondSignal(t *testing.T) {
 func TestReports_WrongDSN(t *testing.T) {
 	t.Parallel()
 	for dsn, why := range map[string]string{
-		harness.SentryKey:                                 "it begins with neither https:// nor http://",
-		"https://sentry.test/" + harness.SentryKey:        "the key before the @ is missing",
-		"https://" + harness.SentryKey + "@sentry.test/":  "the project at its end is missing",
-		"https://a:" + harness.SentryKey + "/1":           "it is not a valid URL",
-		"https://" + harness.SentryKey + "%0a@sentry.te/": "its key contains an invalid character",
+		sentryKey:                                 "it begins with neither https:// nor http://",
+		"https://sentry.test/" + sentryKey:        "the key before the @ is missing",
+		"https://" + sentryKey + "@sentry.test/":  "the project at its end is missing",
+		"https://a:" + sentryKey + "/1":           "it is not a valid URL",
+		"https://" + sentryKey + "%0a@sentry.te/": "its key contains an invalid character",
 	} {
-		p := harness.Reporting(t, dsn, harness.Fails(t))
+		p := reporting(t, dsn, fails(t))
 		p.WaitLine(0, "WARN", "errors are not reported", "SENTRY_DSN is not a DSN: "+why)
 		p.Get("/fine").Want(t, 200, "ok")
 		if a := p.Get("/fails"); a.Status != 502 {
@@ -251,8 +251,8 @@ func TestReports_WrongDSN(t *testing.T) {
 	}
 	file := harness.WriteFile(t, t.TempDir(), "mock.yml", "[]")
 	for _, format := range []string{"println", "json"} {
-		code, stdout, stderr := harness.Refused(t, []string{"SENTRY_DSN=" + harness.SentryKey, "MOCKSERVER_FORMAT=" + format}, "validate", "-c", file)
-		if code != 0 || strings.Count(stdout, "SENTRY_DSN is not a DSN: it begins") != 1 || strings.Contains(stdout+stderr, harness.SentryKey) {
+		code, stdout, stderr := harness.Refused(t, []string{"SENTRY_DSN=" + sentryKey, "MOCKSERVER_FORMAT=" + format}, "validate", "-c", file)
+		if code != 0 || strings.Count(stdout, "SENTRY_DSN is not a DSN: it begins") != 1 || strings.Contains(stdout+stderr, sentryKey) {
 			t.Errorf("validate: %d\n%s\n%s", code, stdout, stderr)
 		}
 	}
@@ -261,8 +261,8 @@ func TestReports_WrongDSN(t *testing.T) {
 // The flag takes precedence over the variable, even if the flag is empty.
 func TestReports_Flag(t *testing.T) {
 	t.Parallel()
-	h := harness.NewSentryHost(t, nil)
-	file := harness.WriteFile(t, t.TempDir(), "mock.yml", harness.Fails(t))
+	h := newSentryHost(t, nil)
+	file := harness.WriteFile(t, t.TempDir(), "mock.yml", fails(t))
 	p := harness.Launch(t, []string{"SENTRY_DSN=nonsense"}, "-c", file, "--sentry-dsn", h.DSN).Listening()
 	p.Get("/fails")
 	p.Stopped()

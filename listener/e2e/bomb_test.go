@@ -70,6 +70,6 @@ func TestExternalBody_BombsTakeLittleMemory(t *testing.T) {
 			}
 		}
 		all.Wait()
-		p.HoldsAtMost(200 << 20)
+		holdsAtMost(p, 200<<20)
 	}
 }

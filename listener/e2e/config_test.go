@@ -265,44 +265,6 @@ func TestConfig_AFileThatCannotBeReadIsReportedByItsName(t *testing.T) {
 	}
 }
 
-func TestConfig_AFileMadeToExhaustTheServerIsRefused(t *testing.T) {
-	t.Parallel()
-	harness.NeedsProcess(t) // its memory is measured
-	bomb := "- &a0 [x, x, x, x, x, x, x, x, x]\n"
-	for i := 1; i < 12; i++ {
-		bomb += fmt.Sprintf("- &a%d [%s]\n", i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 9), ", "))
-	}
-	served := "- endpoint: {path: /a, response: {body: *a11}}\n"
-	merges := "- &m0 {k: v}\n"
-	for i := 1; i < 40; i++ {
-		merges += fmt.Sprintf("- &m%d {<<: [*m%d, *m%d], k%d: v}\n", i, i-1, i-1, i)
-	}
-	for _, c := range []struct{ name, file, config string }{
-		{"aliases of aliases of aliases", "mock.yml", bomb + served},
-		{"merges of merges of merges", "mock.yml", merges},
-		{"YAML lists nested without end", "mock.yml", strings.Repeat("[", 200_000)},
-		{"JSON lists nested without end", "mock.json", strings.Repeat("[", 200_000)},
-		{"JSON lists nested, and closed again", "mock.json", strings.Repeat("[", 200_000) + strings.Repeat("]", 200_000)},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			file := harness.WriteFile(t, t.TempDir(), c.file, c.config)
-			p := harness.Launch(t, nil, "validate", "-c", file)
-			took := p.PeakMemory()
-			if got := p.Exit(); got != 2 {
-				t.Errorf("got exit code %d, want 2", got)
-			}
-			if first := append(p.Output(), "")[0]; !strings.HasPrefix(first, file+":") {
-				t.Errorf("got %.200q, want the place in %s", first, file)
-			}
-			const most = 1 << 20 // KiB
-			if took > most {
-				t.Errorf("it took %d KiB of memory, want at most %d", took, most)
-			}
-		})
-	}
-}
-
 func TestConfig_AllMistakesAreReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

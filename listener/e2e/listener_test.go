@@ -78,7 +78,7 @@ func TestListener_ARefusalReachesAClientThatStillSends(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			for range 5 {
 				if got := rush(p, c.head, c.size); got != "" {
-					wantFailure(harness.Closing(t, got), t, c.status, c.title, c.code)
+					wantFailure(closing(t, got), t, c.status, c.title, c.code)
 				}
 			}
 		})
@@ -89,7 +89,7 @@ func TestListener_ABodyThatIsTooLargeIsNotAskedFor(t *testing.T) {
 	t.Parallel()
 	p := harness.Serving(t, "- endpoint: {method: POST, path: /a, response: {body: '{{body|length}}'}}", "--max-body", "10")
 	const asks = "POST /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\nExpect: 100-continue\r\nOrigin: https://a.test\r\nContent-Length: "
-	refused := harness.Closing(t, p.Wire(asks+"11\r\n\r\n"))
+	refused := closing(t, p.Wire(asks+"11\r\n\r\n"))
 	wantFailure(refused, t, 413, "Request body too large", "payload_too_large")
 	if got := refused.Header.Get("Access-Control-Allow-Origin"); got != "*" {
 		t.Errorf("got Access-Control-Allow-Origin %q, want *", got)
@@ -99,7 +99,7 @@ func TestListener_ABodyThatIsTooLargeIsNotAskedFor(t *testing.T) {
 	if !ok {
 		t.Fatalf("got %q, want 100 Continue", got)
 	}
-	harness.Closing(t, rest).Want(t, 200, "10")
+	closing(t, rest).Want(t, 200, "10")
 }
 
 func TestListener_PathsOfManySegments(t *testing.T) {
@@ -107,7 +107,7 @@ func TestListener_PathsOfManySegments(t *testing.T) {
 	p := harness.Serving(t, "- endpoint: {path: '/p/*rest', response: {body: '{{path|length}}'}}")
 	for _, path := range []string{"/p" + strings.Repeat("/", 60000), "/p" + strings.Repeat("/..", 20000) + "/x", "/p/" + strings.Repeat("x/", 30000) + "x"} {
 		got := p.Wire("GET " + path + " HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-		harness.Closing(t, got).Want(t, 200, strconv.Itoa(len(path)))
+		closing(t, got).Want(t, 200, strconv.Itoa(len(path)))
 	}
 }
 
@@ -135,7 +135,7 @@ func TestListener_ConnectionsDoNotKeepTheirLargestBodies(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		p.HoldsAtMost(many * size / 2) // half of all that they sent, one after the other
+		holdsAtMost(p, many*size/2) // half of all that they sent, one after the other
 		for _, c := range kept {
 			if err := c.Close(); err != nil {
 				t.Error(err)
@@ -266,3 +266,30 @@ func TestListener_ASignalDoesNotWaitForAReload(t *testing.T) {
 
 // watchEvery is how often the program checks its files.
 const watchEvery = 500 * time.Millisecond
+
+// closing parses a response, which must be everything that the server sent.
+func closing(t *testing.T, raw string) harness.Answer {
+	t.Helper()
+	r := bufio.NewReader(strings.NewReader(raw))
+	resp, err := http.ReadResponse(r, nil)
+	if err != nil {
+		t.Fatalf("%v in %.300q", err, raw)
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatalf("%v in %.300q", err, raw)
+	}
+	if rest, _ := io.ReadAll(r); len(rest) > 0 {
+		t.Errorf("unexpected bytes after the response: %.300q", rest)
+	}
+	return harness.Answer{Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header, Body: string(body), Length: resp.ContentLength}
+}
+
+// holdsAtMost fails the test if the program uses more than most bytes of memory. It never fails
+// with the race detector, which needs several times as much memory.
+func holdsAtMost(p *harness.Process, most int) {
+	p.T.Helper()
+	if got := p.Usage().RSS << 10; got > most && !harness.Race {
+		p.T.Errorf("the server holds %d MiB, want at most %d", got>>20, most>>20)
+	}
+}

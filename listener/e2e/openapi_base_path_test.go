@@ -96,7 +96,7 @@ func TestOpenAPI_BasePathOfValidateAndExport(t *testing.T) {
 		t.Errorf("validate: got exit code %d, %s%s, want 0 and paths under /v2", code, stdout, stderr)
 	}
 	for value, path := range map[string]string{"/v2": "/v2/path", "/": "/path"} {
-		exported := harness.WriteFile(t, t.TempDir(), "exported.yml", harness.ExportOf(t, "-m", document, "--base-path", value))
+		exported := harness.WriteFile(t, t.TempDir(), "exported.yml", exportOf(t, "-m", document, "--base-path", value))
 		p := harness.Start(t, "-m", exported)
 		p.Get(path).Want(t, 200, "path")
 		p.Do("PUT", path, "").Want(t, 200, "operation")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"gopkg.in/yaml.v3"
 
 	"mockserver/internal/harness"
@@ -30,10 +31,10 @@ func TestExport_OfADocumentKeepsItsMeaning(t *testing.T) {
 // be exported unchanged.
 func keepsItsMeaning(t *testing.T, file string) {
 	d := readDocument(t, file)
-	first := harness.ExportOf(t, "-m", d.file)
+	first := exportOf(t, "-m", d.file)
 	exported := harness.WriteFile(t, t.TempDir(), "exported.yml", first)
 	if volume.Full() {
-		if second := harness.ExportOf(t, "-m", exported); second != first {
+		if second := exportOf(t, "-m", exported); second != first {
 			t.Errorf("the export of the export differs:\n%s\nafter\n%s", second, first)
 		}
 	}
@@ -58,10 +59,10 @@ func TestExport_TheTwoFormsAreOneDocument(t *testing.T) {
 	t.Parallel()
 	file := harness.File("examples/tasks.yml")
 	var fromYAML, fromJSON any
-	if err := yaml.Unmarshal([]byte(harness.ExportOf(t, "-c", file)), &fromYAML); err != nil {
+	if err := yaml.Unmarshal([]byte(exportOf(t, "-c", file)), &fromYAML); err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal([]byte(harness.ExportOf(t, "-c", file, "--export-format", "json")), &fromJSON); err != nil {
+	if err := json.Unmarshal([]byte(exportOf(t, "-c", file, "--export-format", "json")), &fromJSON); err != nil {
 		t.Fatal(err)
 	}
 	a, errA := json.Marshal(fromYAML)
@@ -82,7 +83,7 @@ func TestExport_OfFixedAnswersServesThem(t *testing.T) {
 - endpoint: {path: "/{literal}", response: {body: "no template"}}
 - endpoint: {path: /, response: {status: 404, body: '[1.50]'}}
 `)
-	p, q := harness.Start(t, "-c", file), harness.Start(t, "-m", harness.WriteFile(t, dir, "exported.yml", harness.ExportOf(t, "-c", file)))
+	p, q := harness.Start(t, "-c", file), harness.Start(t, "-m", harness.WriteFile(t, dir, "exported.yml", exportOf(t, "-c", file)))
 	for _, call := range []string{"GET /pets/7", "POST /pets", "DELETE /pets/7", "GET /%7Bliteral%7D", "GET /"} {
 		method, path, _ := strings.Cut(call, " ")
 		a, b := p.Do(method, path, ""), q.Do(method, path, "")
@@ -134,7 +135,7 @@ components:
 getC: {status: 418, body: {short: true}}
 `)
 	args := []string{"-c", document, "-c", declared, "-m", mocks}
-	text := harness.ExportOf(t, args...)
+	text := exportOf(t, args...)
 	p, q := harness.Start(t, args...), harness.Start(t, "-m", harness.WriteFile(t, dir, "exported.yml", text))
 	for _, call := range []string{"GET /v1/a", "GET /v1/b", "POST /v1/b", "GET /v1/c", "GET /c", "PUT /d", "GET /v1/d"} {
 		method, path, _ := strings.Cut(call, " ")
@@ -168,7 +169,7 @@ paths:
 	edn := harness.WriteFile(t, dir, "declared.edn", `[{:endpoint {:path "/d" :response {} :webhook {:method "POST" :url "http://hunter2@127.0.0.1:1/" :sign {:secret "hunter2"}}}}]`)
 	mocks := harness.WriteFile(t, dir, "mocks.yml", "getA: {status: 418, webhook: "+webhook+"}\n")
 	for _, form := range []string{"yaml", "json"} {
-		text := harness.ExportOf(t, "-c", document, "-c", declared, "-c", edn, "-m", mocks, "--export-format", form)
+		text := exportOf(t, "-c", document, "-c", declared, "-c", edn, "-m", mocks, "--export-format", form)
 		if strings.Contains(text, "hunter2") || strings.Count(text, "(not shown)") != 5 || !strings.Contains(text, "http://xxxxx@127.0.0.1:1/x") {
 			t.Errorf("%s: a secret is shown, or another value is hidden:\n%s", form, text)
 		}
@@ -220,7 +221,7 @@ components:
     key: {type: apiKey, in: header, name: X-Key}
 `)
 	for _, args := range [][]string{{"-c", pets, "-m", toys}, {"-c", toys, "-m", pets}} {
-		exported := harness.WriteFile(t, t.TempDir(), "exported.yml", harness.ExportOf(t, args...))
+		exported := harness.WriteFile(t, t.TempDir(), "exported.yml", exportOf(t, args...))
 		p, q := harness.Start(t, append(args, "--validate")...), harness.Start(t, "-m", exported, "--validate")
 		for _, call := range []struct{ method, path, header string }{
 			{"GET", "/pets/7", ""}, {"GET", "/toys/7", ""}, {"GET", "/toys/7", "X-Key: k"}, {"PUT", "/toys/7", ""}, {"GET", "/7", ""},
@@ -234,7 +235,7 @@ components:
 				t.Errorf("%v: %v: got %v, the export answers %v", args, call, a, b)
 			}
 		}
-		if second := harness.ExportOf(t, "-m", exported); second != harness.ExportOf(t, args...) {
+		if second := exportOf(t, "-m", exported); second != exportOf(t, args...) {
 			t.Errorf("%v: the export of the export differs:\n%s", args, second)
 		}
 	}
@@ -249,5 +250,38 @@ func TestExport_SaysWhatKeepsItFromADocument(t *testing.T) {
 	}
 	if code, _, stderr := harness.Refused(t, nil, "export", "-c", file, "--export-format", "xml"); code != 2 || !strings.Contains(stderr, "yaml or json") {
 		t.Errorf("got exit code %d and %q, want the expected values", code, stderr)
+	}
+}
+
+// exportOf runs export, which must succeed, and validates its output as OpenAPI.
+func exportOf(t *testing.T, args ...string) string {
+	t.Helper()
+	code, stdout, stderr := harness.Refused(t, nil, append([]string{"export"}, args...)...)
+	if code != 0 {
+		t.Fatalf("export %v: exit code %d, %s", args, code, stderr)
+	}
+	doc, err := openapi3.NewLoader().LoadFromData([]byte(stdout)) // the document contains only references to itself
+	if err != nil {
+		t.Fatalf("export %v: %v\n%s", args, err, stdout)
+	}
+	if err := doc.Validate(t.Context(), openapi3.DisableExamplesValidation(), openapi3.DisableSchemaPatternValidation()); err != nil {
+		t.Errorf("export %v: %v", args, err)
+	}
+	return stdout
+}
+
+// The export of every example is a valid document.
+func TestExport_OfEveryExampleIsADocument(t *testing.T) {
+	t.Parallel()
+	for _, pattern := range []string{"*.yml", "*.edn"} {
+		files, err := filepath.Glob(harness.File("examples", pattern))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v, %v", pattern, files, err)
+		}
+		for _, file := range files {
+			if filepath.Base(file) != "petstore-mocks.yml" { // which needs a document
+				exportOf(t, "-c", file)
+			}
+		}
 	}
 }

@@ -708,7 +708,7 @@ func TestFailure_MalformedHTTPIsAnswered400AndClosed(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			// The server must close the connection, or reading to the end would time out; a
 			// request that follows on the connection is not served.
-			wantFailure(harness.Closing(t, p.Wire(c.request+valid)), t, 400, "Bad request", "bad_request")
+			wantFailure(closing(t, p.Wire(c.request+valid)), t, 400, "Bad request", "bad_request")
 		})
 	}
 }
@@ -719,11 +719,11 @@ func TestFailure_AHeaderBlockOver64KiBIs431(t *testing.T) {
 	long := func(n int) string {
 		return "GET /r0 HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Long: " + strings.Repeat("x", n) + "\r\n\r\n"
 	}
-	harness.Closing(t, p.Wire(long(60<<10))).Want(t, 200, fmt.Sprint(60<<10))
-	wantFailure(harness.Closing(t, p.Wire(long(65<<10))), t, 431, "Request header too large", "headers_too_large")
+	closing(t, p.Wire(long(60<<10))).Want(t, 200, fmt.Sprint(60<<10))
+	wantFailure(closing(t, p.Wire(long(65<<10))), t, 431, "Request header too large", "headers_too_large")
 	many := "GET /r0 HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("X-A: 0123456789\r\n", 5000) + "\r\n"
-	wantFailure(harness.Closing(t, p.Wire(many)), t, 431, "Request header too large", "headers_too_large")
-	wantFailure(harness.Closing(t, p.Wire("GET /r0?"+strings.Repeat("x", 70<<10)+" HTTP/1.1\r\nHost: a\r\n\r\n")), t, 431, "Request header too large", "headers_too_large")
+	wantFailure(closing(t, p.Wire(many)), t, 431, "Request header too large", "headers_too_large")
+	wantFailure(closing(t, p.Wire("GET /r0?"+strings.Repeat("x", 70<<10)+" HTTP/1.1\r\nHost: a\r\n\r\n")), t, 431, "Request header too large", "headers_too_large")
 	p.Get("/r0", "X-Long: xyz").Want(t, 200, "3") // the server keeps serving
 }
 
@@ -737,13 +737,13 @@ func TestFailure_ABodyOverTheLimitIs413(t *testing.T) {
 		return "POST /size HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n" +
 			fmt.Sprintf("%x\r\n%s\r\n", n, strings.Repeat("x", n)) + "0\r\n\r\n"
 	}
-	harness.Closing(t, small.Wire(chunked(1000))).Want(t, 200, "1000")
-	wantFailure(harness.Closing(t, small.Wire(chunked(1001))), t, 413, "Request body too large", "payload_too_large")
+	closing(t, small.Wire(chunked(1000))).Want(t, 200, "1000")
+	wantFailure(closing(t, small.Wire(chunked(1001))), t, 413, "Request body too large", "payload_too_large")
 	announced := func(n int) string {
 		return fmt.Sprintf("POST /size HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: %d\r\n\r\n", n)
 	}
 	// The body is refused because of its announced length: waiting for it would be pointless.
-	m := wantFailure(harness.Closing(t, usual.Wire(announced(16<<20+1))), t, 413, "Request body too large", "payload_too_large")
+	m := wantFailure(closing(t, usual.Wire(announced(16<<20+1))), t, 413, "Request body too large", "payload_too_large")
 	if !strings.Contains(m, "16 MiB") {
 		t.Errorf("the limit is not named: %q", m)
 	}
@@ -809,7 +809,7 @@ func TestResponse_ToHeadersInTwoPieces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	harness.Closing(t, string(b)).Want(t, 200, "text")
+	closing(t, string(b)).Want(t, 200, "text")
 }
 
 func TestFailure_OwnServerErrorsAreLoggedOnceAMinuteAndDeclaredOnesNever(t *testing.T) {

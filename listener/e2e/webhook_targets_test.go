@@ -71,7 +71,7 @@ func TestWebhook_WhatTargetsDo(t *testing.T) {
 			say(conn, text)
 		}
 	}
-	silent := harness.Mute(t)
+	silent := mute(t)
 	late := func(attempt int, final bool) string {
 		return fmt.Sprintf(`attempt=%d final=%v error="no answer from %s within 300ms, attempt %d of 3"`, attempt, final, silent, attempt)
 	}
@@ -145,7 +145,7 @@ func TestWebhook_ADeadTargetBesideALiveOne(t *testing.T) {
 	harness.NeedsProcess(t) // it has many descriptors
 	const dead, live = 3000, 100
 	target := harness.NewHookTarget(t, nil)
-	p := harness.Serving(t, harness.WithHook("/dead", harness.Mute(t), ", timeout: 1h")+harness.WithHook("/live", target.URL, ", body: {n: '{{query-params.n}}'}"), "--grace", "10ms")
+	p := harness.Serving(t, harness.WithHook("/dead", mute(t), ", timeout: 1h")+harness.WithHook("/live", target.URL, ", body: {n: '{{query-params.n}}'}"), "--grace", "10ms")
 	for range dead {
 		p.Do("POST", "/dead", "")
 	}
@@ -386,4 +386,15 @@ func TestWebhook_RetryAfterOfTheTarget(t *testing.T) {
 	impatient.Next(t)
 	impatient.NothingMore(t, p)
 	p.WaitLine(0, "webhooks", "delivered=1 retried=1 dead=0")
+}
+
+// mute returns the URL of an address that accepts connections and never responds.
+func mute(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() }) // an error does not matter at the end of the test
+	return "http://" + l.Addr().String()
 }

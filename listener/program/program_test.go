@@ -549,14 +549,14 @@ func TestProgram_WhatComesFromARequestIsEscapedInTheLog(t *testing.T) {
 				`/x"FORGED="1`, `/x\FORGED\"`, "/x'FORGED", "/x=FORGED",
 				"/x%c2%9bFORGED", "/x%e2%80%a8FORGED", "/x%ffFORGED", // also decoded in the reason
 			} {
-				p.SendRaw(t, "GET "+target+" HTTP/1.1\r\nHost: a\r\n\r\n")
+				p.Wire("GET " + target + " HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
 			}
 			for _, refused := range []string{
 				"GET /x\x1b[31mFORGED HTTP/1.1\r\nHost: a\r\n\r\n", "GET /x\xc2\x9bFORGED HTTP/1.1\r\nHost: a\r\n\r\n",
 				"GET /FORGED HTTP/1.1\r\nHost: a\x1b[31m\"} FORGED\r\n\r\n",
 				"\x1b[31mFORGED / HTTP/1.1\r\nHost: a\r\n\r\n",
 			} {
-				p.SendRaw(t, refused)
+				p.Wire(refused)
 			}
 			stdout, stderr := p.Stopped()
 			if got := strings.Count(stdout, "FORGED"); got < 9 {

@@ -23,9 +23,6 @@ func NewNumber(text string) *Node { return &Node{Kind: Number, Text: text} }
 // NewNull returns a null node.
 func NewNull() *Node { return &Node{} }
 
-// NewInt returns a node with an integer.
-func NewInt(n int) *Node { return NewNumber(strconv.Itoa(n)) }
-
 // NewBool returns a node with a boolean.
 func NewBool(b bool) *Node { return &Node{Kind: Bool, Text: strconv.FormatBool(b)} }
 

@@ -1,4 +1,4 @@
-package harness
+package admin_test
 
 import (
 	"bytes"
@@ -12,14 +12,16 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"mockserver/internal/harness"
 )
 
-// SentryKey is the key in the DSN of each SentryHost. The program must send it only to that host.
-const SentryKey = "5ecre7key5ecre7key"
+// sentryKey is the key in the DSN of each sentryHost. The program must send it only to that host.
+const sentryKey = "5ecre7key5ecre7key"
 
-// SentryHost is a Sentry host: it implements the envelope protocol, and stores everything it
+// sentryHost is a Sentry host: it implements the envelope protocol, and stores everything it
 // receives.
-type SentryHost struct {
+type sentryHost struct {
 	t      *testing.T
 	DSN    string
 	answer func(w http.ResponseWriter, req *http.Request) // nil answers with 200
@@ -42,18 +44,18 @@ type sentryEvent struct {
 	Keys []string
 }
 
-// NewSentryHost starts a Sentry host, which is stopped at the end of the test. answer may be nil.
-func NewSentryHost(t *testing.T, answer func(w http.ResponseWriter, req *http.Request)) *SentryHost {
+// newSentryHost starts a Sentry host, which is stopped at the end of the test. answer may be nil.
+func newSentryHost(t *testing.T, answer func(w http.ResponseWriter, req *http.Request)) *sentryHost {
 	t.Helper()
-	h := &SentryHost{t: t, answer: answer}
+	h := &sentryHost{t: t, answer: answer}
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
-	h.DSN = "http://" + SentryKey + "@" + server.Listener.Addr().String() + "/4507"
+	h.DSN = "http://" + sentryKey + "@" + server.Listener.Addr().String() + "/4507"
 	return h
 }
 
 // ServeHTTP receives an envelope.
-func (h *SentryHost) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+func (h *sentryHost) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	whole, err := httputil.DumpRequest(req, true)
 	if err != nil {
 		h.t.Error(err)
@@ -65,7 +67,7 @@ func (h *SentryHost) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if req.Method != "POST" || req.URL.Path != "/api/4507/envelope/" || req.Header.Get("Content-Type") != "application/x-sentry-envelope" {
 		h.t.Errorf("got %s %s, Content-Type %q", req.Method, req.URL, req.Header.Get("Content-Type"))
 	}
-	if auth := req.Header.Get("X-Sentry-Auth"); !strings.HasPrefix(auth, "Sentry ") || !strings.Contains(auth, "sentry_version=7") || !strings.Contains(auth, "sentry_key="+SentryKey) {
+	if auth := req.Header.Get("X-Sentry-Auth"); !strings.HasPrefix(auth, "Sentry ") || !strings.Contains(auth, "sentry_version=7") || !strings.Contains(auth, "sentry_key="+sentryKey) {
 		h.t.Errorf("X-Sentry-Auth: %q", auth)
 	}
 	event, err := readEnvelope(body)
@@ -122,7 +124,7 @@ func readEnvelope(envelope []byte) (sentryEvent, error) {
 
 // Kinds returns how many events with each code and endpoint were received. It should be called
 // after the program has exited.
-func (h *SentryHost) Kinds() map[string]int {
+func (h *sentryHost) Kinds() map[string]int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	kinds := map[string]int{}
@@ -132,24 +134,18 @@ func (h *SentryHost) Kinds() map[string]int {
 	return kinds
 }
 
-// Free returns an address of the loopback interface on which nothing listens.
-func Free(t *testing.T) string {
-	t.Helper()
-	return UnusedAddresses(t, 1)[0]
-}
-
-// Reporting launches the program with a DSN and waits until it listens.
-func Reporting(t *testing.T, dsn, configuration string, env ...string) *Process {
+// reporting launches the program with a DSN and waits until it listens.
+func reporting(t *testing.T, dsn, configuration string, env ...string) *harness.Process {
 	t.Helper()
 	dir := t.TempDir()
-	file := WriteFile(t, dir, "mock.yml", configuration)
-	return LaunchIn(t, dir, append(env, "SENTRY_DSN="+dsn), "-c", file).Listening()
+	file := harness.WriteFile(t, dir, "mock.yml", configuration)
+	return harness.LaunchIn(t, dir, append(env, "SENTRY_DSN="+dsn), "-c", file).Listening()
 }
 
-// Fails returns a configuration with two endpoints: /fails, which answers with 502, and /fine.
-func Fails(t *testing.T) string {
+// fails returns a configuration with two endpoints: /fails, which answers with 502, and /fine.
+func fails(t *testing.T) string {
 	t.Helper()
-	return `- endpoint: {path: /fails, response: {external-body: {provider: json, path: "http://` + Free(t) + `/"}}}
+	return `- endpoint: {path: /fails, response: {external-body: {provider: json, path: "http://` + harness.Free(t) + `/"}}}
 - endpoint: {path: /fine, response: {body: ok}}
 `
 }

@@ -1,14 +1,11 @@
 //go:build linux
 
-package main
+package admin_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -52,6 +49,7 @@ func deafen(p *harness.Process) {
 // after a signal: it answers requests and sends queued reports.
 func TestProgram_ThatCannotAcceptDrains(t *testing.T) {
 	t.Parallel()
+	harness.NeedsProcess(t) // the test takes its socket away
 	reached, release := make(chan struct{}, 10), make(chan struct{})
 	remote := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		reached <- struct{}{}
@@ -60,13 +58,13 @@ func TestProgram_ThatCannotAcceptDrains(t *testing.T) {
 	}))
 	t.Cleanup(remote.Close)
 	arrived := make(chan struct{}, 10)
-	h := harness.NewSentryHost(t, func(http.ResponseWriter, *http.Request) {
+	h := newSentryHost(t, func(http.ResponseWriter, *http.Request) {
 		arrived <- struct{}{}
 		<-release
 	})
 	letGo := sync.OnceFunc(func() { close(release) })
 	t.Cleanup(letGo)
-	p := harness.Reporting(t, h.DSN, harness.Fails(t)+
+	p := reporting(t, h.DSN, fails(t)+
 		`- endpoint: {path: /second, response: {external-body: {provider: json, path: "http://`+harness.Free(t)+`/"}}}`+"\n"+
 		`- endpoint: {path: /late, response: {external-body: {provider: json, path: "`+remote.URL+`/"}}}`)
 	late := make(chan harness.Answer, 1)
@@ -97,34 +95,4 @@ func TestProgram_ThatCannotAcceptDrains(t *testing.T) {
 	if got := h.Kinds(); len(got) != 2 || got["upstream_failed GET /second"] != 1 {
 		t.Errorf("reported %v", got)
 	}
-}
-
-// When connections have used up their share of the file descriptors, some are left for the admin
-// address, which reports the problem. Waiting connections are served as soon as descriptors are
-// free again.
-func TestProgram_AnswersTheAdminAddressWithoutDescriptors(t *testing.T) {
-	t.Parallel()
-	file := harness.WriteFile(t, t.TempDir(), "mock.yml", "- endpoint: {path: /a, response: {body: fine}}\n")
-	p := harness.LaunchCommand(t, exec.Command("sh", "-c", `ulimit -n 64; exec "$0" "$@"`, harness.Program(t), "-c", file, "--admin", "127.0.0.1:0"), t.TempDir(), nil).Listening()
-	_, admin, _ := strings.Cut(p.WaitLine(0, "admin", "http://"), "http://")
-	admin = "http://" + strings.FieldsFunc(admin, func(r rune) bool { return r == ' ' || r == '"' || r == '/' })[0]
-	release := p.HoldOpen(80, "")
-	p.WaitLine(0, "cannot accept a connection", "too many open files")
-	var verdict struct {
-		Trusted bool
-		Reasons []struct{ Code string }
-	}
-	for deadline := time.Now().Add(harness.Patience); verdict.Reasons == nil || verdict.Trusted; {
-		resp, err := http.Get(admin + "/__admin/verdict")
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = json.NewDecoder(resp.Body).Decode(&verdict)
-		_ = resp.Body.Close()
-		if err != nil || time.Now().After(deadline) {
-			t.Fatalf("verdict %+v, %v; want one that is not trusted", verdict, err)
-		}
-	}
-	release()
-	p.Get("/a").Want(t, 200, "fine")
 }
