@@ -2,6 +2,7 @@ package data
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -207,7 +208,21 @@ func (c *change) apply(w *work, r *matcher.Request, i int) *Failed {
 		made = w.with(made, c.set.key, c.set.keyJSON(c.set.made, row, key))
 	}
 	c.put(part, key, old, made, w, r)
+	if c.do.Verb == "merge" {
+		w.tx.Keep(c.set.Set, c.kept(patch))
+	}
 	return nil
+}
+
+// kept returns a bit for each order of the set whose values no merge of a patch changes.
+func (c *change) kept(patch json.Value) (kept uint32) {
+	for i, m := range c.set.Members {
+		if m.Root != "" && patch.Member(m.Root).Kind == json.Missing &&
+			!slices.ContainsFunc(c.members, func(set setting) bool { return set.way[0] == m.Root }) {
+			kept |= 1 << i
+		}
+	}
+	return kept
 }
 
 // object returns the object that is inserted, put or merged.

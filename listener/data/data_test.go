@@ -194,11 +194,13 @@ func TestFind_RandomIsEachRow(t *testing.T) {
 }
 
 const bank = `
-- data: {name: accounts, index: [owner], rows: [{id: a, balance: 10.50, owner: x}, {id: b, balance: 0, owner: y}, {id: c, owner: z, name: {first: c}, tags: [1, 2]}]}
+- data: {name: accounts, index: [owner, name.first], rows: [{id: a, balance: 10.50, owner: x}, {id: b, balance: 0, owner: y}, {id: c, owner: z, name: {first: c}, tags: [1, 2]}]}
 - data: {name: log, new-key: int}
 - endpoint: {path: /:id, find: {a: {in: accounts, key: path-params.id}}, response: {body: "{{a}}"}}
 - endpoint: {path: /log/:id, find: {a: {in: log, key: path-params.id}}, response: {body: "{{a}}"}}
 - endpoint: {path: /owner/:id, find: {a: {in: accounts, where: {owner: path-params.id}}}, response: {body: "{{a.id}}"}}
+- endpoint: {path: /first/:name, find: {a: {in: accounts, where: {name.first: path-params.name}}}, response: {body: "{{a.id}}"}}
+- endpoint: {method: POST, path: /sell/:id, do: [{merge: {in: accounts, key: path-params.id, with: {sold: true}, set: {owner: "{{json-params.to}}"}}}], response: {body: sold}}
 - endpoint:
     method: POST
     path: /transfer
@@ -246,6 +248,14 @@ func TestDo(t *testing.T) {
 		{"GET /owner/v", "200 new"},
 		{`PUT /other {"id": "another"}`, `200 {"id":"other"}`},
 		{`PATCH /c {"name": {"last": "d"}, "tags": null, "owner": null}`, `200 {"id":"c","name":{"first":"c","last":"d"},"balance":1}`},
+		// A merge updates the indexes of the members that it changes, and only these.
+		{"GET /owner/z", "200 "}, {"GET /first/c", "200 c"},
+		{`PATCH /c {"name": {"first": "e"}}`, `200 {"id":"c","name":{"first":"e","last":"d"},"balance":1}`},
+		{"GET /first/c", "200 "}, {"GET /first/e", "200 c"},
+		{`PATCH /c {"name": 1, "owner": "z"}`, `200 {"id":"c","name":1,"balance":1,"owner":"z"}`},
+		{"GET /first/e", "200 "}, {"GET /owner/z", "200 c"},
+		{`PATCH /c {"balance": 2}`, `200 {"id":"c","name":1,"balance":2,"owner":"z"}`},
+		{`POST /sell/c {"to": "k"}`, "200 sold"}, {"GET /owner/z", "200 "}, {"GET /owner/k", "200 c"},
 		{`PATCH /nobody {}`, `404 {"error":"No such row"…`},
 		{`PATCH /c 1`, `400 {"error":"Bad JSON"…`},
 		{"DELETE /c", "200 c is gone"},

@@ -41,7 +41,7 @@ func (s *set) members() []state.Member {
 			continue
 		}
 		way := strings.Split(name.Value, ".")
-		members = append(members, state.Member{Name: name.Value, Value: func(row, to []byte) []byte {
+		members = append(members, state.Member{Name: name.Value, Root: way[0], Value: func(row, to []byte) []byte {
 			return renderer.AppendOrdered(to, edit.Member(row, way))
 		}})
 	}

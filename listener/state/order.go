@@ -13,6 +13,7 @@ import (
 // Member is a member of the rows that requests can search or sort by.
 type Member struct {
 	Name string
+	Root string // the member of the row that contains it; "" if the value depends on several
 	// Value appends the value that a row has for the member, in a form without zero bytes whose
 	// byte order is the order of the values. Equal values have equal forms.
 	Value func(json, to []byte) []byte
@@ -125,10 +126,11 @@ func (o *baseOrder) find(b *Base, value []byte, after bool) int {
 
 // position returns the position of a row that has the given value.
 func (o *baseOrder) position(b *Base, value []byte, row uint32) int {
-	low := o.find(b, value, false)
-	high := o.find(b, value, true)
-	i, _ := slices.BinarySearch(o.row[low:high], row)
-	return low + i
+	var scratch []byte
+	return sort.Search(len(o.row), func(i int) bool {
+		c := o.compare(b, value, i, &scratch)
+		return c < 0 || c == 0 && row <= o.row[i]
+	})
 }
 
 // entry is a row in the changes to an order.

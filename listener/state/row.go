@@ -41,6 +41,7 @@ type record struct {
 	keySize  uint32
 	stamp    uint32 // distinguishes this change to the row from other changes
 	move     *Move  // the next move of the row; nil if none
+	kept     uint32 // see Tx.Keep
 	inserted bool
 }
 

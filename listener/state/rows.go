@@ -12,20 +12,28 @@ import "bytes"
 type rows struct {
 	trie trie[*record]
 	tail *block // nil if there is none
-	from uint64 // the first seq of the tail, a multiple of its size
+	from uint64 // the first seq of the tail, which ends before the next multiple of 1<<fan
 	next uint64 // seq of the next row that is inserted
 	live int    // rows in the tail
 }
 
-// block is room for rows with consecutive seqs.
+// block is room for rows with consecutive seqs. The first block of a version is small at first, so
+// that a part with few rows takes little memory.
 type block struct {
-	slots  [1 << fan]*record
-	hashes [1 << fan]uint64 // hashes of the rows' keys
-	used   int              // number of slots used; guarded by the lock of the part
+	slots []tailSlot
+	used  int // number of slots used; guarded by the lock of the part
 }
 
+type tailSlot struct {
+	*record        // nil if the row is gone
+	hash    uint64 // hash of the row's key
+}
+
+// firstBlock is the number of slots that the first block begins with.
+const firstBlock = 12
+
 // visible returns the slots of the tail that belong to the version.
-func (c *rows) visible() []*record {
+func (c *rows) visible() []tailSlot {
 	if c.tail == nil {
 		return nil
 	}
@@ -34,29 +42,24 @@ func (c *rows) visible() []*record {
 
 // get returns the change to a row, or nil if there is none.
 func (c *rows) get(seq uint64) *record {
-	if own := c.visible(); seq >= c.from && seq-c.from < uint64(len(own)) && own[seq-c.from] != nil {
-		return own[seq-c.from]
+	if c.inTail(seq) {
+		return c.tail.slots[seq-c.from].record
 	}
 	return c.trie.get(seq)
 }
 
-// own gives this version its own copy of the tail.
-func (c *rows) own() {
-	t := &block{used: len(c.visible())}
-	copy(t.slots[:], c.visible())
-	copy(t.hashes[:t.used], c.tail.hashes[:])
+// own gives this version its own copy of the tail, with the given number of slots.
+func (c *rows) own(size int) {
+	t := &block{slots: make([]tailSlot, size)}
+	t.used = copy(t.slots, c.visible())
 	c.tail = t
 }
 
 // named returns the row with a key in the tail, or nil if there is none.
 func (c *rows) named(hash uint64, key []byte) *record {
-	own := c.visible()
-	if c.tail == nil {
-		return nil
-	}
-	for i, h := range c.tail.hashes[:len(own)] {
-		if h == hash && own[i] != nil && bytes.Equal(own[i].key(), key) {
-			return own[i]
+	for _, s := range c.visible() {
+		if s.hash == hash && s.record != nil && bytes.Equal(s.key(), key) {
+			return s.record
 		}
 	}
 	return nil
@@ -64,20 +67,20 @@ func (c *rows) named(hash uint64, key []byte) *record {
 
 // flush moves the tail into the trie.
 func (c *rows) flush(owner uint64) {
-	// In the range of the first block, the trie may already contain changes to rows of the base.
-	if c.live < 2 || c.tail.slots[0] == nil {
-		for _, r := range c.visible() {
-			if r != nil {
-				c.trie = c.trie.with(r, owner)
+	// Before a first block, the trie may already contain changes to rows of the base.
+	if c.live < 2 || c.from%(1<<fan) != 0 {
+		for _, s := range c.visible() {
+			if s.record != nil {
+				c.trie = c.trie.with(s.record, owner)
 			}
 		}
 		return
 	}
 	n := &node[*record]{delta: int32(c.live), slots: make([]slot[*record], 0, c.live)}
-	for i, r := range c.visible() {
-		if r != nil {
+	for i, s := range c.visible() {
+		if s.record != nil {
 			n.used |= 1 << i
-			n.slots = append(n.slots, slot[*record]{leaf: r})
+			n.slots = append(n.slots, slot[*record]{leaf: s.record})
 		}
 	}
 	c.trie = c.trie.withBlock(n, c.from)
@@ -86,14 +89,14 @@ func (c *rows) flush(owner uint64) {
 // inTail reports whether the change to a row is in the tail.
 func (c *rows) inTail(seq uint64) bool {
 	own := c.visible()
-	return seq >= c.from && seq-c.from < uint64(len(own)) && own[seq-c.from] != nil
+	return seq >= c.from && seq-c.from < uint64(len(own)) && own[seq-c.from].record != nil
 }
 
 // set stores a change in place of an earlier change or of a row of the base.
 func (c *rows) set(r *record, owner uint64) {
 	if c.inTail(r.seq) {
-		c.own()
-		c.tail.slots[r.seq-c.from] = r
+		c.own(len(c.tail.slots))
+		c.tail.slots[r.seq-c.from].record = r
 		return
 	}
 	c.trie = c.trie.with(r, owner)
@@ -102,8 +105,8 @@ func (c *rows) set(r *record, owner uint64) {
 // drop removes a change.
 func (c *rows) drop(seq, owner uint64) {
 	if c.inTail(seq) {
-		c.own()
-		c.tail.slots[seq-c.from] = nil
+		c.own(len(c.tail.slots))
+		c.tail.slots[seq-c.from].record = nil
 		c.live--
 		return
 	}
@@ -115,8 +118,8 @@ func (c *rows) each(f func(*record) bool) bool {
 	if !c.trie.each(f) {
 		return false
 	}
-	for _, r := range c.visible() {
-		if r != nil && !f(r) {
+	for _, s := range c.visible() {
+		if s.record != nil && !f(s.record) {
 			return false
 		}
 	}
@@ -132,12 +135,12 @@ func (c *rows) at(n, k int) uint64 {
 	if k < before {
 		return c.trie.at(n, k)
 	}
-	for _, r := range c.visible() {
-		if r == nil {
+	for _, s := range c.visible() {
+		if s.record == nil {
 			continue
 		}
 		if k == before {
-			return r.seq
+			return s.seq
 		}
 		before++
 	}
@@ -147,8 +150,8 @@ func (c *rows) at(n, k int) uint64 {
 // rank returns how many rows have seqs below the given one.
 func (c *rows) rank(n int, seq uint64) int {
 	rank := c.trie.rank(n, seq)
-	for _, r := range c.visible() {
-		if r != nil && r.seq < seq {
+	for _, s := range c.visible() {
+		if s.record != nil && s.seq < seq {
 			rank++
 		}
 	}

@@ -311,14 +311,26 @@ func TestSet_IsWhatAListWouldBe(t *testing.T) {
 				for range 1 + random.IntN(3)*random.IntN(20) {
 					id := fmt.Sprintf("k%d", random.IntN(size.keys))
 					i := someItem(random, id)
-					if r := tx.Get(set, part, []byte(id)); r.Found() != (m.at(id) >= 0) {
+					r := tx.Get(set, part, []byte(id))
+					if r.Found() != (m.at(id) >= 0) {
 						t.Fatalf("step %d: %s exists: %t", step, id, r.Found())
 					}
 					if random.IntN(3) == 0 {
 						tx.Delete(set, part, []byte(id))
 						m.delete(id)
 					} else {
-						tx.Put(set, part, []byte(id), i.text(), nil)
+						if kept := uint32(random.IntN(4)); r.Found() { // the orders whose values stay
+							if was := parse(t, r.JSON); kept&1 != 0 {
+								i.Group = was.Group
+							}
+							if was := parse(t, r.JSON); kept&2 != 0 {
+								i.N = was.N
+							}
+							tx.Put(set, part, []byte(id), i.text(), nil)
+							tx.Keep(set, kept)
+						} else {
+							tx.Put(set, part, []byte(id), i.text(), nil)
+						}
 						m.put(i)
 					}
 				}

@@ -183,26 +183,42 @@ func BenchmarkSnapshot(b *testing.B) {
 	}
 }
 
-// BenchmarkParts measures the memory of 100,000 isolated parts with ten changes each.
+// BenchmarkParts measures the memory of 100,000 isolated parts, with changes to rows of the base,
+// inserted rows, or rows that were taken.
 func BenchmarkParts(b *testing.B) {
 	store, set, _ := big(b)
-	random := rand.New(rand.NewPCG(1, 2))
-	before := heap()
-	var tx state.Tx
-	for part := range 100_000 {
-		name := fmt.Appendf(nil, "vu-%d", part)
-		for range 10 {
-			i := random.IntN(million)
-			tx.Begin(store)
-			tx.Put(set, name, key(i), text(i), nil)
-			if err := tx.Commit(); err != nil {
-				b.Fatal(err)
-			}
+	for _, kind := range []string{"changed", "inserted", "taken"} {
+		for _, n := range []int{1, 10} {
+			b.Run(fmt.Sprintf("%s=%d", kind, n), func(b *testing.B) {
+				set.Reset(nil)
+				random := rand.New(rand.NewPCG(1, 2))
+				before, size := heap(), 0
+				var tx state.Tx
+				for i := range 100_000 * n {
+					part, row := fmt.Appendf(nil, "vu-%d", i/n), random.IntN(million)
+					tx.Begin(store)
+					switch kind {
+					case "taken":
+						r, _ := tx.Once(set, part, nil, nil)
+						tx.Take(set, part, r)
+					case "inserted":
+						row += million
+						fallthrough
+					default:
+						size += len(text(row))
+						tx.Put(set, part, key(row), text(row), nil)
+					}
+					if err := tx.Commit(); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.Logf("%d MB; %d bytes a part in addition to the texts, counted %d", (heap()-before)>>20,
+					(int(heap()-before)-size)/100_000, (int(set.Figures().Bytes)-size)/100_000)
+				for b.Loop() {
+					store.Snapshot()
+				}
+			})
 		}
-	}
-	b.Logf("100,000 parts with 10 changes each: %d MB, counted %d", (heap()-before)>>20, set.Figures().Bytes>>20)
-	for b.Loop() {
-		store.Snapshot()
 	}
 }
 

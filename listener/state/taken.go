@@ -5,8 +5,8 @@ package state
 // without looking at the others. Both versions have the same record for a row that is free, or
 // none; so a row is taken if they differ.
 
-// costOfFree is the memory in bytes that a record takes in the version of free rows, measured with
-// BenchmarkTake.
+// costOfFree is the memory in bytes that a record takes in the version of free rows. BenchmarkParts
+// measures 80 for rows that follow each other; rows far apart have more nodes of the trie.
 const costOfFree = 112
 
 // takes is the seq of the entry in ages for all rows that were taken in an isolated part.

@@ -190,6 +190,15 @@ func (t *Tx) Put(set *Set, part, key, json []byte, move *Move) []byte {
 	return r.json()
 }
 
+// Keep notes that the last Put has not changed the values of some orders of the set, which therefore
+// need no update: kept has a bit for each of the first 32 orders. The row that it replaced must be
+// the one that Get returned.
+func (t *Tx) Keep(set *Set, kept uint32) {
+	if w := t.writes[len(t.writes)-1]; t.views[w.view].set == set {
+		w.is.kept = kept
+	}
+}
+
 // Delete deletes a row. The key must not be modified before Commit.
 func (t *Tx) Delete(set *Set, part, key []byte) {
 	t.write(write{view: t.view(set, part), key: key})

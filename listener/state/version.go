@@ -104,13 +104,13 @@ func (v *version) put(before Row, hash uint64, r *record) {
 		v.changes++
 		v.bytes += cost(r)
 		v.insert(hash, r)
-		v.reorder(r.seq, nil, r.json())
+		v.reorder(r.seq, nil, r.json(), 0)
 		return
 	}
 	r.seq = before.Seq
 	r.inserted = before.change != nil && before.change.inserted
 	v.set(r, before.change)
-	v.reorder(before.Seq, before.JSON, r.json())
+	v.reorder(before.Seq, before.JSON, r.json(), r.kept)
 }
 
 // delete deletes a row, which must exist.
@@ -129,7 +129,7 @@ func (v *version) remove(before Row, gone *record) {
 	} else {
 		v.set(gone, before.change)
 	}
-	v.reorder(before.Seq, before.JSON, nil)
+	v.reorder(before.Seq, before.JSON, nil, 0)
 }
 
 // undo reverts a change: a row of the base is restored, and an inserted row is removed.
@@ -145,7 +145,7 @@ func (v *version) undo(r *record) {
 	if r.text != nil {
 		was = r.json()
 	}
-	v.reorder(r.seq, was, base)
+	v.reorder(r.seq, was, base, 0)
 }
 
 // giveUp undoes a change that has become too old, and returns how many changes it has undone. A
@@ -207,50 +207,55 @@ func cost(r *record) int64 {
 }
 
 // reorder updates all orders for a row whose text changes from before to after; nil stands for no
-// row.
-func (v *version) reorder(seq uint64, before, after []byte) {
-	if len(v.orders) == 0 {
-		return
-	}
-	var room [256]byte
+// row. The orders in kept have a bit for each order whose value is known to stay the same.
+func (v *version) reorder(seq uint64, before, after []byte, kept uint32) {
+	var room []byte
 	for i := range v.orders {
-		m := v.base.orders[i].member
-		var was, is []byte
+		if kept>>i&1 != 0 {
+			continue
+		}
+		value := v.base.orders[i].member.Value
+		room = room[:0]
 		if before != nil {
-			was = m.Value(before, room[:0])
+			room = value(before, room)
 		}
+		n := len(room)
 		if after != nil {
-			is = m.Value(after, nil)
+			room = value(after, room)
 		}
+		m := len(room)
+		was, is := room[:n], room[n:m]
 		if before != nil && after != nil && bytes.Equal(was, is) {
 			continue
 		}
+		home := was // the value in the base
+		if seq < uint64(v.base.Len()) {
+			if _, json := v.base.row(uint32(seq)); !bytes.Equal(json, before) {
+				room = value(json, room)
+				home = room[m:]
+			}
+		}
 		if before != nil {
-			v.leave(i, seq, was)
+			v.leave(i, seq, was, home)
 		}
 		if after != nil {
-			v.enter(i, seq, is)
+			v.enter(i, seq, is, home)
 		}
 	}
 }
 
-// inPlace returns the position of a row of the base in an order of the base, if the row has the
-// given value there.
-func (v *version) inPlace(i int, seq uint64, value []byte) (position, bool) {
-	if seq >= uint64(v.base.Len()) {
+// inPlace returns the position of a row of the base in an order of the base, if the value is home,
+// the one that the row has there.
+func (v *version) inPlace(i int, seq uint64, value, home []byte) (position, bool) {
+	if seq >= uint64(v.base.Len()) || !bytes.Equal(value, home) {
 		return 0, false
 	}
-	o := &v.base.orders[i]
-	_, json := v.base.row(uint32(seq))
-	if !bytes.Equal(o.member.Value(json, nil), value) {
-		return 0, false
-	}
-	return position(o.position(v.base, value, uint32(seq))), true
+	return position(v.base.orders[i].position(v.base, value, uint32(seq))), true
 }
 
 // leave removes a row with a value from an order.
-func (v *version) leave(i int, seq uint64, value []byte) {
-	if at, ok := v.inPlace(i, seq, value); ok {
+func (v *version) leave(i int, seq uint64, value, home []byte) {
+	if at, ok := v.inPlace(i, seq, value, home); ok {
 		v.orders[i].gone = v.orders[i].gone.with(at, v.owner)
 		v.bytes += costOfEntry
 		return
@@ -260,13 +265,13 @@ func (v *version) leave(i int, seq uint64, value []byte) {
 }
 
 // enter adds a row with a value to an order.
-func (v *version) enter(i int, seq uint64, value []byte) {
-	if at, ok := v.inPlace(i, seq, value); ok {
+func (v *version) enter(i int, seq uint64, value, home []byte) {
+	if at, ok := v.inPlace(i, seq, value, home); ok {
 		v.orders[i].gone = v.orders[i].gone.without(uint64(at), v.owner)
 		v.bytes -= costOfEntry
 		return
 	}
-	v.orders[i].add(entry{value, seq})
+	v.orders[i].add(entry{bytes.Clone(value), seq})
 	v.bytes += costOfEntry + int64(len(value))
 }
 
@@ -276,16 +281,18 @@ func (v *version) insert(hash uint64, r *record) {
 	r.seq = c.next
 	i := int(r.seq - c.from)
 	switch {
-	case c.tail == nil || i == len(c.tail.slots):
+	case c.tail == nil:
+		c.tail, c.from, i = &block{slots: make([]tailSlot, firstBlock)}, r.seq, 0
+	case r.seq%(1<<fan) == 0:
 		v.name()
 		c.flush(v.owner)
-		c.tail, c.live = &block{}, 0
-		c.from = r.seq &^ (1<<fan - 1)
-		i = int(r.seq - c.from)
+		c.tail, c.from, c.live, i = &block{slots: make([]tailSlot, 1<<fan)}, r.seq, 0, 0
+	case i == len(c.tail.slots):
+		c.own(min(2*i, 1<<fan))
 	case c.tail.used > i: // used by a version that has been replaced
-		c.own()
+		c.own(len(c.tail.slots))
 	}
-	c.tail.slots[i], c.tail.hashes[i] = r, hash
+	c.tail.slots[i] = tailSlot{r, hash}
 	c.tail.used = i + 1
 	c.next++
 	c.live++
@@ -316,14 +323,14 @@ func (v *version) name() {
 	if v.unnamed {
 		return
 	}
-	for i := range v.rows.visible() { // so that several reads from memory overlap
-		if b := v.keys.bucket(v.rows.tail.hashes[i]); b != nil {
+	for _, s := range v.rows.visible() { // so that several reads from memory overlap
+		if b := v.keys.bucket(s.hash); b != nil {
 			_ = b.used.Load()
 		}
 	}
-	for i, r := range v.rows.visible() {
-		if r != nil {
-			v.note(v.rows.tail.hashes[i], r.seq)
+	for _, s := range v.rows.visible() {
+		if s.record != nil {
+			v.note(s.hash, s.seq)
 		}
 	}
 }
