@@ -131,27 +131,33 @@ func (c *call) endPassing() {
 func (s *Server) pass(a *answer, c *call) bool {
 	p := a.proxy
 	c.endPassing()
-	rec := p.tap.Recorder()
-	if rec != nil && s.served(a, c, rec) {
-		return true
-	}
 	x := &c.passing
+	var waited time.Duration
+	if rec := p.tap.Recorder(); rec != nil {
+		found, wait, err := x.taping.Begin(rec, &c.Request, uint64(c.peer.Shard()), c.waiter(), p.to.Deadline(time.Now()))
+		if waited = wait; waited > 0 {
+			c.trace.Proxied, c.trace.Upstream = true, waited
+		}
+		switch {
+		case err != nil:
+			return s.failPassing(a, c, err)
+		case found != nil:
+			s.serveRecorded(a, c, found)
+			return true
+		}
+	}
 	x.Exchange = upstream.NewExchange()
-	asked := upstream.Asked{Request: &c.Request, Target: p.fixed, Forwarded: p.forwarded, Room: c.reply.Room}
+	asked := upstream.Asked{Request: &c.Request, Target: p.fixed, Forwarded: p.forwarded, Room: c.reply.Room, Waiter: c.waiter()}
 	if p.path != nil {
 		x.target = p.path.Append(x.target[:0], &c.Request)
 		asked.Target = x.target
 	}
-	if w := c.waiter(); w != nil {
-		asked.Waiter = w
-	}
 	if c.whole || len(a.hooks) > 0 { // a fault or a webhook may need all of it
 		asked.Most = int64(s.opts.MaxResponse)
 	}
-	x.taping = rec.Tape(&c.Request, uint64(c.peer.Shard()))
 	begun := time.Now()
 	err := p.to.Do(x.Exchange, &asked)
-	c.trace.Proxied, c.trace.Upstream, c.trace.Place = true, max(time.Since(begun), 1), x.Waited
+	c.trace.Proxied, c.trace.Upstream, c.trace.Place = true, max(waited+time.Since(begun), 1), x.Waited
 	if err != nil {
 		return s.failPassing(a, c, err)
 	}
@@ -252,12 +258,8 @@ func (s *Server) answerDeclared(sn *snapshot, c *call) bool {
 	return false
 }
 
-// served sets the reply to a recorded answer and reports whether there is one.
-func (s *Server) served(a *answer, c *call, r *recording.Recorder) bool {
-	found := r.Recorded(&c.Request)
-	if found == nil {
-		return false
-	}
+// serveRecorded sets the reply to a recorded answer.
+func (s *Server) serveRecorded(a *answer, c *call, found *recording.Served) {
 	c.reply.Fields = c.reply.Fields[:0]
 	c.reply.Status, c.reply.Body, c.reply.MaxContent = found.Status, found.Body, int64(s.opts.MaxResponse)
 	for _, h := range found.Headers {
@@ -269,7 +271,6 @@ func (s *Server) served(a *answer, c *call, r *recording.Recorder) bool {
 	if a.typeDeclared {
 		c.reply.ContentType = a.contentType
 	}
-	return true
 }
 
 // Recordings returns the recordings of upstreams.

@@ -2,6 +2,7 @@ package listener_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -227,6 +228,153 @@ func TestRecording_Missing(t *testing.T) {
 	}
 	if _, third := ask(t, "GET", server.URL()+"/new", ""); third != "GET /new " || asked != 3 {
 		t.Errorf("%q, %d", third, asked)
+	}
+}
+
+// Each of 50 requests that 400 clients send at once, and then again, reaches the upstream once. After
+// a failure it is passed on again.
+func TestRecording_MissingAsksOnce(t *testing.T) {
+	const clients, distinct = 400, 50
+	var asked [distinct]atomic.Int32
+	var all sync.WaitGroup // until each request has arrived, none is answered
+	all.Add(distinct)
+	server := proxied(t, `, record: {to: "`+t.TempDir()+`", mode: missing}`, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		var i int
+		_, _ = fmt.Sscan(string(body), &i)
+		n := asked[i].Add(1)
+		if n == 1 {
+			all.Done()
+		}
+		all.Wait()
+		if i == 0 && n == 1 {
+			panic(http.ErrAbortHandler)
+		}
+		_, _ = w.Write(append([]byte("answer to "), body...))
+	})
+	var failed atomic.Int32
+	var asking sync.WaitGroup
+	for i := range clients {
+		asking.Go(func() {
+			for range 2 {
+				resp, got := ask(t, "POST", server.URL()+"/a", fmt.Sprint(i%distinct))
+				switch {
+				case resp.StatusCode == 502 && i%distinct == 0:
+					failed.Add(1)
+				case resp.StatusCode != 200 || got != fmt.Sprint("answer to ", i%distinct):
+					t.Errorf("%d: %d %s", i, resp.StatusCode, got)
+				}
+			}
+		})
+	}
+	asking.Wait()
+	for i := range asked {
+		want := int32(1)
+		if i == 0 {
+			want = 2 // the first one failed
+		}
+		if n := asked[i].Load(); n != want {
+			t.Errorf("%d was asked %d times", i, n)
+		}
+	}
+	if s := server.Recordings().List()[0]; failed.Load() != 1 || s.Served != 2*clients-distinct-1 {
+		t.Errorf("%d requests failed; %+v", failed.Load(), s)
+	}
+}
+
+// A request does not wait for the answer to an equal one if that answer is not kept, or has no end.
+func TestRecording_MissingDoesNotWaitInVain(t *testing.T) {
+	t.Parallel()
+	const size = 1 << 20
+	for _, c := range []struct{ name, record, header, value string }{
+		{"a length over the limit", "bodies: 100", "Content-Length", fmt.Sprint(size)},
+		{"more than the limit", "bodies: 100", "A", "b"},
+		{"an event stream", "bodies: 1KiB", "Content-Type", "text/event-stream; charset=utf-8"},
+		{"a condition", "if: method = GET", "A", "b"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int32
+			both := make(chan struct{})
+			server := proxied(t, `, record: {to: "`+t.TempDir()+`", mode: missing, `+c.record+`}`, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set(c.header, c.value)
+				_, _ = io.WriteString(w, strings.Repeat("x", 150))
+				_ = http.NewResponseController(w).Flush()
+				if asked.Add(1) == 2 {
+					close(both)
+				}
+				<-both
+				_, _ = io.WriteString(w, strings.Repeat("x", size-150))
+			})
+			var asking sync.WaitGroup
+			for range 2 {
+				asking.Go(func() {
+					if resp, got := ask(t, "POST", server.URL()+"/a", ""); resp.StatusCode != 200 || len(got) != size {
+						t.Errorf("%d, %d bytes", resp.StatusCode, len(got))
+					}
+				})
+			}
+			asking.Wait()
+		})
+	}
+}
+
+// A client that leaves lets equal requests go on: the next one is passed on if its own was.
+func TestRecording_MissingClientLeaves(t *testing.T) {
+	var asked atomic.Int32
+	arrived := make(chan struct{}, 10)
+	server := proxied(t, `, record: {to: "`+t.TempDir()+`", mode: missing}`, func(w http.ResponseWriter, r *http.Request) {
+		n := asked.Add(1)
+		arrived <- struct{}{}
+		if n == 1 {
+			<-r.Context().Done()
+			return
+		}
+		_, _ = io.WriteString(w, "x")
+	})
+	left, leave := context.WithCancel(t.Context())
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		req, _ := http.NewRequestWithContext(left, "GET", server.URL()+"/a", nil)
+		if resp, err := http.DefaultTransport.RoundTrip(req); err == nil {
+			_ = resp.Body.Close()
+			t.Error("the first request was answered")
+		}
+	})
+	<-arrived
+	for range 10 {
+		asking.Go(func() {
+			if resp, got := ask(t, "GET", server.URL()+"/a", ""); resp.StatusCode != 200 || got != "x" {
+				t.Errorf("%d %s", resp.StatusCode, got)
+			}
+		})
+	}
+	leave()
+	asking.Wait()
+	if n := asked.Load(); n != 2 {
+		t.Errorf("asked %d times, want 2", n)
+	}
+}
+
+// An exchange that is under way when its recording is stopped is counted as dropped.
+func TestRecording_StoppedDuringAnExchange(t *testing.T) {
+	arrived, over := make(chan struct{}), make(chan struct{})
+	server := proxied(t, `, record: {to: "`+t.TempDir()+`"}`, func(w http.ResponseWriter, r *http.Request) {
+		close(arrived)
+		<-over
+	})
+	go func() {
+		<-arrived
+		if _, err := server.Recordings().Stop(server.Recordings().List()[0].ID); err != nil {
+			t.Error(err)
+		}
+		close(over)
+	}()
+	if resp, got := ask(t, "GET", server.URL()+"/a", ""); resp.StatusCode != 200 {
+		t.Errorf("%d %s", resp.StatusCode, got)
+	}
+	if s := server.Recordings().List()[0]; s.Dropped != 1 || s.Requests != 0 || server.Recordings().Dropped() != 1 {
+		t.Errorf("%+v; %d dropped", s, server.Recordings().Dropped())
 	}
 }
 

@@ -27,7 +27,7 @@ func (u *Upstream) Do(x *Exchange, a *Asked) (err error) {
 	x.upstream = u
 	x.UnderWay = u.UnderWay.Add(1)
 	begun := time.Now()
-	x.deadline = u.deadline(begun)
+	x.deadline = u.Deadline(begun)
 	if x.out, err = u.appendHead(x.out[:0], a); err != nil {
 		x.end()
 		return err

@@ -151,7 +151,7 @@ func (s *Set) Close() {
 	}
 }
 
-// deadline returns the time at which a request that begins now times out.
-func (u *Upstream) deadline(now time.Time) time.Time {
+// Deadline returns the time at which a request that begins now times out.
+func (u *Upstream) Deadline(now time.Time) time.Time {
 	return now.Add(cmp.Or(u.timeout, config.DefaultUpstreamTimeout))
 }

@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"strings"
 	"sync"
+	"time"
 
+	"mockserver/fetcher/upstream"
 	"mockserver/internal/recording"
 	"mockserver/matcher"
 )
@@ -18,9 +20,89 @@ type Served struct {
 
 // index finds recorded answers by the method, target and body of their requests.
 type index struct {
-	mu   sync.RWMutex // guards the fields below
-	all  map[[sha256.Size]byte]*Served
-	size int64
+	mu     sync.RWMutex // guards the fields below, and those of each asking
+	all    map[[sha256.Size]byte]*Served
+	size   int64
+	full   bool // an answer had no room
+	asking map[[sha256.Size]byte]*asking
+}
+
+// asking is a request that is being passed on, and whose answer may be served afterwards.
+type asking struct {
+	index        *index
+	key          [sha256.Size]byte
+	waiting      map[upstream.Waiter]bool // equal requests
+	over, failed bool
+}
+
+// find returns the answer to a request. If there is none, it waits for that of an equal request that
+// is being passed on. If there is none to wait for, it returns an asking, whose end must be called.
+// Without either, the request is passed on regardless of others. The error is upstream.ErrLeft.
+func (x *index) find(key [sha256.Size]byte, w upstream.Waiter, until time.Time) (s *Served, begun *asking, waited time.Duration, err error) {
+	x.mu.RLock()
+	s = x.all[key]
+	x.mu.RUnlock()
+	if s != nil {
+		return s, nil, 0, nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for began := time.Now(); ; waited = time.Since(began) {
+		a := x.asking[key]
+		switch s = x.all[key]; {
+		case s != nil || x.full:
+			return s, nil, waited, nil
+		case a == nil:
+			a = &asking{index: x, key: key, waiting: map[upstream.Waiter]bool{}}
+			x.asking[key] = a
+			return nil, a, waited, nil
+		case w == nil || !time.Now().Before(until):
+			return nil, nil, waited, nil
+		case a.wait(w, until):
+			return nil, nil, time.Since(began), upstream.ErrLeft
+		case a.over && !a.failed:
+			return x.all[key], nil, time.Since(began), nil
+		}
+	}
+}
+
+// wait waits for the end of a request, or until a time, and reports whether the client left. The
+// caller must hold index.mu.
+func (a *asking) wait(w upstream.Waiter, until time.Time) (left bool) {
+	mu := &a.index.mu
+	a.waiting[w] = true
+	timer := time.AfterFunc(time.Until(until), func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if a.waiting[w] {
+			w.Wake()
+		}
+	})
+	defer timer.Stop()
+	mu.Unlock()
+	left = w.Wait()
+	mu.Lock()
+	delete(a.waiting, w)
+	return left
+}
+
+// end lets the requests that wait go on. If the request failed, one of them is passed on, and the
+// others wait for it; otherwise those that find no answer are all passed on. Further calls have no
+// effect, nor have calls for nil.
+func (a *asking) end(failed bool) {
+	if a == nil {
+		return
+	}
+	a.index.mu.Lock()
+	defer a.index.mu.Unlock()
+	if a.over {
+		return
+	}
+	a.over, a.failed = true, failed
+	delete(a.index.asking, a.key)
+	for w := range a.waiting {
+		w.Wake()
+	}
 }
 
 // add adds an answer, unless the key already has one, or the answers would exceed most bytes in
@@ -35,7 +117,11 @@ func (x *index) add(key [sha256.Size]byte, s *Served, most int64) {
 	for _, h := range s.Headers {
 		size += int64(len(h[0]) + len(h[1]) + 64)
 	}
-	if x.all[key] == nil && x.size+size <= most {
+	switch {
+	case x.all[key] != nil:
+	case x.size+size > most:
+		x.full = true
+	default:
 		x.all[key] = s
 		x.size += size
 	}

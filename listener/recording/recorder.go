@@ -76,7 +76,7 @@ type Recorder struct {
 
 	number   atomic.Uint64 // number of exchanges that have begun, for sampling
 	recorded atomic.Uint64
-	dropped  atomic.Uint64
+	dropped  *atomic.Uint64
 	served   atomic.Uint64
 	written  atomic.Int64 // bytes
 	paths    atomic.Pointer[[]string]
@@ -96,7 +96,7 @@ func Open(o Options) (*Recorder, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("record to %s: %w", o.Dir, err)
 	}
-	r := &Recorder{opts: o, begun: time.Now(), key: make([]byte, sha256.Size), queue: make(chan *Entry, queued), done: make(chan struct{})}
+	r := &Recorder{opts: o, begun: time.Now(), key: make([]byte, sha256.Size), queue: make(chan *Entry, queued), done: make(chan struct{}), dropped: new(atomic.Uint64)}
 	r.opts.before = nil     // what it has replaced may be freed
 	_, _ = rand.Read(r.key) // never fails
 	r.out = writer{dir: o.Dir, name: o.Upstream, url: o.URL, write: o.write}
@@ -190,7 +190,7 @@ func (r *Recorder) Begin(q *matcher.Request, connection uint64) *Entry {
 }
 
 // End hands an exchange over to be written, by the recorder that has replaced this one, if any. If
-// the recording has ended without being replaced, the exchange is discarded. The entry must not be
+// the recording has ended without being replaced, the exchange is dropped. The entry must not be
 // used afterwards.
 func (r *Recorder) End(e *Entry) {
 	r.ending.RLock()
@@ -206,10 +206,27 @@ func (r *Recorder) End(e *Entry) {
 		return
 	}
 	e.free()
+	r.drop()
+}
+
+// keep makes an answer one that is served from now on, if recorded answers are.
+func (r *Recorder) keep(e *Entry) {
+	if r.index == nil || e.err != "" {
+		return
+	}
+	var line recording.Line
+	e.fill(&line)
+	if e.key == [sha256.Size]byte{} { // it began before there was an index
+		if u, err := url.Parse(line.URL); err == nil {
+			e.key = keyOf([]byte(line.Method), []byte(u.RequestURI()), line.Request.Content())
+		}
+	}
+	r.index.add(e.key, answerOf(&line), int64(r.opts.Declared.Limit))
 }
 
 // put puts an exchange into the queue. The caller must hold r.ending.
 func (r *Recorder) put(e *Entry) {
+	r.keep(e)
 	if e.status >= 0 && e.status < len(r.statuses) {
 		r.statuses[e.status].Add(1)
 	}
@@ -270,14 +287,6 @@ func (r *Recorder) run() {
 func (r *Recorder) take(e *Entry, line *recording.Line) {
 	r.waiting.Add(-int64(cap(e.buf)))
 	e.fill(line)
-	if r.index != nil && line.Error == "" {
-		if e.key == [sha256.Size]byte{} { // it began before there was an index
-			if u, err := url.Parse(line.URL); err == nil {
-				e.key = keyOf([]byte(line.Method), []byte(u.RequestURI()), line.Request.Content())
-			}
-		}
-		r.index.add(e.key, answerOf(line), int64(r.opts.Declared.Limit))
-	}
 	r.redact(line)
 	r.out.text = line.Append(r.out.text)
 	asked, answered := line.Request.Headers[:0], line.Response.Headers[:0]
@@ -364,13 +373,15 @@ type Stats struct {
 	Failure   string   // error of the last write; "" if none
 	Statuses  map[int]uint64
 	FirstByte histogram.Snapshot // from sending a request to the first byte of its answer
+
+	dropped *atomic.Uint64 // Dropped, as it grows when exchanges end after the recording
 }
 
 // Stats returns the figures of the recording so far.
 func (r *Recorder) Stats() Stats {
 	s := Stats{
 		ID: r.opts.ID, Upstream: r.opts.Upstream, Dir: r.opts.Dir, Mode: cmp.Or(r.opts.Declared.Mode, config.RecordAll), Started: r.begun,
-		Requests: r.recorded.Load(), Dropped: r.dropped.Load(), Served: r.served.Load(), Bodiless: r.bare.Load(), Bytes: r.written.Load(),
+		Requests: r.recorded.Load(), Dropped: r.dropped.Load(), dropped: r.dropped, Served: r.served.Load(), Bodiless: r.bare.Load(), Bytes: r.written.Load(),
 		Paths: *r.paths.Load(), Statuses: map[int]uint64{},
 	}
 	if f := r.failure.Load(); f != nil {
@@ -387,7 +398,7 @@ func (r *Recorder) Stats() Stats {
 
 // readIndex reads the answers of earlier recordings in the directory.
 func (r *Recorder) readIndex() (*index, error) {
-	x := &index{all: map[[sha256.Size]byte]*Served{}}
+	x := &index{all: map[[sha256.Size]byte]*Served{}, asking: map[[sha256.Size]byte]*asking{}}
 	names, err := fileNames(r.opts.Dir, r.opts.Upstream)
 	if err != nil {
 		return nil, err
@@ -412,20 +423,4 @@ func (r *Recorder) readIndex() (*index, error) {
 		}
 	}
 	return x, nil
-}
-
-// Recorded returns the recorded answer to a request. It returns nil if there is none, or if
-// recorded answers are not served.
-func (r *Recorder) Recorded(q *matcher.Request) *Served {
-	if r.index == nil {
-		return nil
-	}
-	key := keyOf(q.In.Method, target(q), q.Body())
-	r.index.mu.RLock()
-	defer r.index.mu.RUnlock()
-	s := r.index.all[key]
-	if s != nil {
-		r.served.Add(1)
-	}
-	return s
 }

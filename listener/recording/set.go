@@ -280,6 +280,7 @@ func (s *Set) List() []Listed {
 	defer s.mu.Unlock()
 	var all []Listed
 	for _, stats := range s.ended {
+		stats.Dropped = stats.dropped.Load()
 		all = append(all, Listed{Stats: stats})
 	}
 	for r := range s.running {

@@ -1,9 +1,12 @@
 package recording
 
 import (
+	"slices"
 	"time"
 
 	"mockserver/fetcher/upstream"
+	"mockserver/internal/ascii"
+	"mockserver/internal/semantics"
 	"mockserver/matcher"
 )
 
@@ -11,6 +14,7 @@ import (
 type Taping struct {
 	recorder *Recorder
 	entry    *Entry // nil if none
+	asking   *asking
 }
 
 // Reasons why an exchange is incomplete, as recordings state them, in addition to the codes of
@@ -20,12 +24,24 @@ const (
 	CodeLeft = "left"
 )
 
-// Tape begins to record an exchange. A nil Recorder records nothing.
-func (r *Recorder) Tape(q *matcher.Request, connection uint64) Taping {
-	if r == nil {
-		return Taping{}
+// Begin returns the recorded answer to a request if recorded answers are served, and otherwise
+// begins to record its exchange. Until a time, a request with a Waiter waits for the answer to an
+// equal one. The error is upstream.ErrLeft.
+func (t *Taping) Begin(r *Recorder, q *matcher.Request, connection uint64, w upstream.Waiter, until time.Time) (s *Served, waited time.Duration, err error) {
+	if r.index != nil {
+		s, t.asking, waited, err = r.index.find(keyOf(q.In.Method, target(q), q.Body()), w, until)
+		if s != nil || err != nil {
+			if s != nil {
+				r.served.Add(1)
+			}
+			return s, waited, err
+		}
 	}
-	return Taping{r, r.Begin(q, connection)}
+	t.recorder, t.entry = r, r.Begin(q, connection)
+	if t.entry == nil || t.entry.omitted != "" || t.entry.request.omitted != "" {
+		t.asking.end(false)
+	}
+	return nil, waited, nil
 }
 
 // Answered records the head of an answer, and the part of its body that was read. It ends the
@@ -35,7 +51,10 @@ func (t *Taping) Answered(x *upstream.Exchange) {
 		return
 	}
 	t.entry.Answer(x.Status, x.Fields)
-	t.entry.More(x.Body)
+	t.more(x.Body)
+	if t.asking != nil && !x.Whole && (x.Length > int64(t.entry.kept) || slices.ContainsFunc(x.Fields, isEventStream)) {
+		t.asking.end(false) // the answer is too large, or may have no end
+	}
 	if x.Whole {
 		t.End(x, "", x.Status)
 	}
@@ -47,7 +66,7 @@ func (t *Taping) More(x *upstream.Exchange, b []byte, over, broken bool) {
 	if t.entry == nil {
 		return
 	}
-	t.entry.More(b)
+	t.more(b)
 	switch {
 	case broken:
 		t.End(x, CodeCut, x.Status)
@@ -71,5 +90,17 @@ func (t *Taping) End(x *upstream.Exchange, failure string, status int) {
 		t.entry.Fail(failure, status)
 	}
 	t.recorder.End(t.entry)
+	t.asking.end(failure != "")
 	*t = Taping{}
+}
+
+// more records a part of a body. A body that becomes too large is not waited for.
+func (t *Taping) more(b []byte) {
+	if t.entry.More(b); t.entry.answer.omitted != "" {
+		t.asking.end(false)
+	}
+}
+
+func isEventStream(f upstream.Field) bool {
+	return ascii.EqualFold(f.Name, "content-type") && semantics.MediaType(string(f.Value)) == "text/event-stream"
 }
