@@ -199,6 +199,9 @@ func keyless(list *syntax.Node) string {
 		if id == nil || id.Kind != syntax.TextNode && id.Kind != syntax.NumberNode || id.Text.Value == "" {
 			return "not all of its items have an id"
 		}
+		if text := id.Text.Value; syntax.IsJSONNumber([]byte(text)) && (text == "-0" || strings.Contains(text, ".") || id.Kind == syntax.NumberNode && strings.ContainsAny(text, "eE")) {
+			return fmt.Sprintf("the id %s is not written as an integer", text) // 1, 1.0 and 1e0 are one key here
+		}
 		if seen[id.Text.Value] {
 			return fmt.Sprintf("two of its items have the id %s", id.Text.Value)
 		}
