@@ -312,14 +312,21 @@ func (c *Connection) CloseNow() error {
 }
 
 // Discard stops sending to the client, and reads what the client sends until the client also stops,
-// but no longer than lingerTime and no more than lingerSize.
+// but no more than lingerSize, and as long as each lingerPart of it takes no longer than lingerTime.
 func (c *Connection) Discard() {
 	c.farewell()
 	half, ok := c.Conn.(interface{ CloseWrite() error })
-	if !ok || half.CloseWrite() != nil || c.Conn.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
+	if !ok || half.CloseWrite() != nil {
 		return
 	}
-	_, _ = io.CopyN(io.Discard, c.Conn, lingerSize) // the connection is closed next in any case
+	for range lingerSize / lingerPart {
+		if c.Conn.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
+			return
+		}
+		if _, err := io.CopyN(io.Discard, c.Conn, lingerPart); err != nil {
+			return // the connection is closed next in any case
+		}
+	}
 }
 
 // isIdle reports whether the connection was last read for another request.
