@@ -139,9 +139,11 @@ const (
 	// never sent anything or has just received its last response.
 	lastMoment = 100 * time.Millisecond
 
-	// lingerTime and lingerSize limit what a refused client may still send.
+	// lingerSize limits what a refused client may still send, in bytes, and lingerTime how long it may
+	// take for each lingerPart of it.
+	lingerSize = 256 << 20
+	lingerPart = 1 << 20
 	lingerTime = 2 * time.Second
-	lingerSize = 256 << 20 // in bytes
 )
 
 // AfterWrite sets f to be called once the current response has been written, or cannot be written.
