@@ -58,6 +58,9 @@ func decode(content []byte, encodings []string, limit int64) ([]byte, error) {
 			return nil, fmt.Errorf("content encoding %q: %w", codings[i], err)
 		}
 	}
+	if int64(len(content)) > limit { // without an encoding
+		return nil, tooLarge(limit)
+	}
 	return content, nil
 }
 

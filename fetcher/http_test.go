@@ -601,3 +601,11 @@ func FuzzURL(f *testing.F) {
 		}
 	})
 }
+
+func TestDecode_LimitsContentWithoutEncodingToo(t *testing.T) {
+	for size, want := range map[int]error{100: nil, 101: ErrTooLarge} {
+		if _, err := Decode(make([]byte, size), []string{"identity"}, 100); !errors.Is(err, want) {
+			t.Errorf("%d bytes: %v, want %v", size, err, want)
+		}
+	}
+}

@@ -286,7 +286,7 @@ func newCompiler(opts Options) *compiler {
 		log = slog.New(slog.DiscardHandler)
 	}
 	c := &compiler{
-		loader:   fetcher.NewLoader(fetcher.Options{}),
+		loader:   fetcher.NewLoader(fetcher.Options{MaxRemote: int64(min(cmp.Or(opts.MaxResponse, matcher.DefaultMaxText), matcher.DefaultMaxText))}),
 		counters: &renderer.Counters{},
 		env:      opts.Env,
 		log:      log,

@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -314,6 +315,37 @@ func TestProxy_TheServerStopsWhileAnAnswerArrives(t *testing.T) {
 	_ = conn.Close()
 	if err := <-stopped; err != nil {
 		t.Error(err)
+	}
+}
+
+// --max-response limits what is kept as a whole: remote bodies, and answers for a fault or webhook.
+// Other answers are passed on, whatever their size.
+func TestProxy_MaxResponseLimitsWhatIsKeptWhole(t *testing.T) {
+	real := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		size, _ := strconv.Atoi(r.URL.Query().Get("size"))
+		if r.URL.Query().Has("flush") {
+			_ = http.NewResponseController(w).Flush() // the length is unknown then
+		}
+		_, _ = io.WriteString(w, strings.Repeat("x", size))
+	}))
+	defer real.Close()
+	text := `
+- upstream: {name: real, url: "URL"}
+- endpoint: {path: /plain, response: {proxy: real}}
+- endpoint: {path: /hook, webhook: {url: "URL/told", sleep-time: 0s, body: "{{response.body}}"}, response: {proxy: real}}
+- endpoint: {path: /fault, fault: {type: slow-body, bytes-per-second: 1000000}, response: {proxy: real}}
+- endpoint: {path: /remote, response: {external-body: {provider: json, path: "URL/?size={{query-params.size}}&{{query-params.how}}"}}}
+`
+	server := started(t, config.Parse("m.yml", []byte(strings.ReplaceAll(text, "URL", real.URL))), listener.Options{MaxResponse: 100})
+	for _, how := range []string{"a", "flush"} {
+		for path, above := range map[string]int{"/plain": 200, "/hook": 502, "/fault": 502, "/remote": 502} {
+			for size, want := range map[int]int{100: 200, 101: above, 100_000: above} {
+				resp, body := ask(t, "GET", fmt.Sprintf("%s%s?size=%d&how=%s&%s", server.URL(), path, size, how, how), "")
+				if resp.StatusCode != want || resp.StatusCode == 200 && len(body) != size {
+					t.Errorf("%s of %d bytes (%s): %d with %d bytes, want %d", path, size, how, resp.StatusCode, len(body), want)
+				}
+			}
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"slices"
@@ -177,8 +178,7 @@ func (x *Exchange) nextChunk() error {
 }
 
 // readWhole reads the body into room if it is short, and sets Whole if it read the whole body. If
-// most is above 0, it reads the whole body; a body of more than most bytes is an error if it is
-// also longer than Short.
+// most is above 0, it reads the whole body; a body of more than most bytes is an error.
 func (x *Exchange) readWhole(room []byte, most int64) error {
 	x.Body = room[:0]
 	if x.framing == noBody {
@@ -190,7 +190,7 @@ func (x *Exchange) readWhole(room []byte, most int64) error {
 	}
 	x.hasty = x.framing != sized && most == 0
 	defer func() { x.hasty = false }()
-	limit := max(most, Short)
+	limit := cmp.Or(most, Short)
 	for {
 		if len(x.Body) == cap(x.Body) {
 			x.Body = slices.Grow(x.Body, int(min(max(512, x.left), Short)))

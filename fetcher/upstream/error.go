@@ -15,7 +15,7 @@ var (
 
 	errTarget        = errors.New("the path to request is invalid: it must begin with / and be printable ASCII without blanks and #")
 	errRequestHeader = errors.New("a header of the request contains a control character")
-	errTooLarge      = errors.New("the answer is too large to be kept in memory, as its fault requires")
+	errTooLarge      = errors.New("the answer is larger than --max-response, and its fault or webhook needs all of it")
 	errNoPlace       = fmt.Errorf("%w: no connection was free in time", ErrTimeout)
 )
 
