@@ -63,10 +63,7 @@ func Run(of Process) int {
 	if command := commandOf(of); command != nil {
 		return command(of.Args[1:])
 	}
-	set, err := settings.Read(of.Args, func(name string) string {
-		value, _ := of.Env(name)
-		return value
-	})
+	set, err := settings.Read(of.Args, of.variable)
 	out := logging.NewOutput(set.Format, of.Stdout, of.Stderr)
 	if err == nil && set.Command == "serve" { // other commands wait for the readers of their output
 		of.Stdout, of.Stderr = out.Stdout(), out.Stderr()
@@ -119,6 +116,12 @@ func Run(of Process) int {
 		of.Trim()
 	}
 	return p.serve(of.Signals)
+}
+
+// variable returns the value of an environment variable; "" if it is not set.
+func (p Process) variable(name string) string {
+	value, _ := p.Env(name)
+	return value
 }
 
 // commandOf returns the command that the arguments begin with, if it reads its arguments by itself.
