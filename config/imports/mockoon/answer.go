@@ -117,6 +117,9 @@ func (a *answer) headers(n *syntax.Node) *language.Headers {
 				continue
 			}
 			inner[lower] = true
+			if lower == "content-type" && !strings.ContainsAny(value, "/{") {
+				a.differs(fmt.Sprintf("Mockoon answers that the Content-Type %q is not valid", value))
+			}
 			a.differs(headers.Add(key, a.translate(value)))
 		}
 		for key := range inner {

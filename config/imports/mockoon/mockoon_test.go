@@ -211,6 +211,14 @@ func TestEmptyAnswers(t *testing.T) {
 	importtest.Ask(t, m.Serve(t), []importtest.Case{{Method: "GET", Target: "/api/a", Status: 204, Has: map[string]string{"Content-Type": ""}}})
 }
 
+// Mockoon answers that such a type is not valid.
+func TestAContentTypeThatIsNone(t *testing.T) {
+	m := read(t, environment("", route("get", "a", "null", `{"statusCode": 200, "headers": [{"key": "content-type", "value": "*"}]}`)))
+	if m.Items[0].Kind != draft.Approximate || m.Items[0].Why != `Mockoon answers that the Content-Type "*" is not valid` {
+		t.Error(m.Items)
+	}
+}
+
 func TestModes(t *testing.T) {
 	one, two := `{"statusCode": 200, "body": "one", "latency": 0}`, `{"statusCode": 201, "body": "two", "default": true}`
 	m := read(t, environment("", route("get", "s", `"SEQUENTIAL"`, one, two), route("get", "r", `"RANDOM"`, one, two), route("get", "d", `"DISABLE_RULES"`, one, two), route("get", "a/:b?", "null", one)))
