@@ -23,7 +23,7 @@ import (
 	"time"
 
 	"mockserver/config/settings"
-	"mockserver/listener/health"
+	"mockserver/listener/control/health"
 
 	"gopkg.in/yaml.v3"
 
@@ -178,10 +178,10 @@ func TestContainer_TheBuildContextIsSourceOnly(t *testing.T) {
 		}
 		harness.WriteFile(t, dir, name, string(text))
 	}
-	want := []string{"LICENSE", "config/load.go", "go.mod", "go.sum", "listener/admin/page/page.js", "listener/runs/report/report.html", "main.go"}
+	want := []string{"LICENSE", "config/load.go", "go.mod", "go.sum", "listener/control/admin/page/page.js", "listener/control/runs/report/report.html", "main.go"}
 	for _, name := range append([]string{
 		".git/config", ".git/hooks/a.go", ".env", "mocks/private.yml", "deploy/app/key.pem", "mockserver", "dist/a.go", "id_rsa",
-		"main_test.go", "internal/harness/program.go", "config/load_test.go", "config/testdata/a.go", "config/notes.txt", "config/a.js", "listener/admin/page/notes.txt", ".ci/tools/a.go", "README.md",
+		"main_test.go", "internal/harness/program.go", "config/load_test.go", "config/testdata/a.go", "config/notes.txt", "config/a.js", "listener/control/admin/page/notes.txt", ".ci/tools/a.go", "README.md",
 	}, want...) {
 		harness.WriteFile(t, dir, name, "")
 	}

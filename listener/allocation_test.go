@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"mockserver/fetcher"
-	"mockserver/listener/record"
+	"mockserver/listener/observe/record"
+	"mockserver/listener/observe/sentry"
+	"mockserver/listener/protocol/wire"
 	"mockserver/listener/reply"
-	"mockserver/listener/sentry"
-	"mockserver/listener/wire"
 )
 
 const measured = `

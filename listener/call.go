@@ -4,11 +4,11 @@ import (
 	"sync"
 	"time"
 
-	"mockserver/listener/h2"
-	"mockserver/listener/record"
+	"mockserver/listener/observe/record"
+	"mockserver/listener/protocol/h2"
+	"mockserver/listener/protocol/wire"
 	"mockserver/listener/reply"
-	"mockserver/listener/traffic"
-	"mockserver/listener/wire"
+	"mockserver/listener/serve/traffic"
 	"mockserver/matcher"
 )
 

@@ -15,7 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"mockserver/listener/wire"
+	"mockserver/listener/protocol/wire"
 )
 
 // queue is a listener that returns its entries from Accept in order, the last one repeatedly,

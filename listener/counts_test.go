@@ -19,7 +19,7 @@ import (
 	"mockserver/config"
 	"mockserver/listener"
 	"mockserver/listener/listenertest"
-	"mockserver/listener/record"
+	"mockserver/listener/observe/record"
 )
 
 // An endpoint keeps its counts when its answer changes, and an endpoint that is declared twice

@@ -4,7 +4,7 @@ import (
 	"net"
 	"time"
 
-	"mockserver/listener/wire"
+	"mockserver/listener/protocol/wire"
 )
 
 // A plain request that can be answered immediately passes through the same stages as every other

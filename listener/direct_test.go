@@ -12,8 +12,8 @@ import (
 	"mockserver/config"
 	"mockserver/internal/harness/volume"
 	"mockserver/internal/histogram"
-	"mockserver/listener/record"
-	"mockserver/listener/wire"
+	"mockserver/listener/observe/record"
+	"mockserver/listener/protocol/wire"
 )
 
 // directable declares answers that are made without fasthttp, in addition to those in fuzzed.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"mockserver/listener/wire"
+	"mockserver/listener/protocol/wire"
 )
 
 // repeated is a client that sends the same request n times, each after the previous answer.

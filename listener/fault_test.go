@@ -19,7 +19,7 @@ import (
 	"mockserver/config"
 	"mockserver/listener"
 	"mockserver/listener/listenertest"
-	"mockserver/listener/record"
+	"mockserver/listener/observe/record"
 )
 
 const faulty = `

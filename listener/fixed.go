@@ -7,10 +7,10 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"mockserver/listener/negotiate"
-	"mockserver/listener/record"
+	"mockserver/listener/observe/record"
+	"mockserver/listener/protocol/wire"
 	"mockserver/listener/reply"
-	"mockserver/listener/wire"
+	"mockserver/listener/serve/negotiate"
 	"mockserver/matcher"
 )
 

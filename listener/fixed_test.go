@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"mockserver/config"
-	"mockserver/listener/record"
-	"mockserver/listener/wire"
+	"mockserver/listener/observe/record"
+	"mockserver/listener/protocol/wire"
 )
 
 // fixable declares fixed answers, and paths that resemble theirs.

@@ -19,7 +19,7 @@ import (
 	"unicode/utf8"
 
 	"mockserver/config"
-	"mockserver/listener/wire"
+	"mockserver/listener/protocol/wire"
 )
 
 // fuzzed is a configuration that uses values from a request in every kind of place.

@@ -11,9 +11,9 @@ import (
 
 	"mockserver/fetcher/upstream"
 	"mockserver/internal/ascii"
-	"mockserver/listener/h2"
+	"mockserver/listener/protocol/h2"
+	"mockserver/listener/protocol/wire"
 	"mockserver/listener/reply"
-	"mockserver/listener/wire"
 	"mockserver/matcher"
 )
 

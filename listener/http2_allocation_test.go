@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"mockserver/config"
-	"mockserver/listener/record"
+	"mockserver/listener/observe/record"
 )
 
 // A stream that is answered inline allocates only what x/net needs for a HEADERS frame, plus what

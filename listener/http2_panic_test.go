@@ -11,7 +11,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/fetcher"
-	"mockserver/listener/record"
+	"mockserver/listener/observe/record"
 	"mockserver/listener/reply"
 )
 

@@ -24,7 +24,7 @@ import (
 	"mockserver/config"
 	"mockserver/listener"
 	"mockserver/listener/listenertest"
-	"mockserver/listener/record"
+	"mockserver/listener/observe/record"
 )
 
 // overHTTP2 returns a client that speaks HTTP/2 from the first byte, over connections of its own.

@@ -26,8 +26,8 @@ import (
 	"mockserver/config"
 	"mockserver/internal/harness/volume"
 	"mockserver/listener"
-	"mockserver/listener/certs"
-	"mockserver/listener/record"
+	"mockserver/listener/observe/record"
+	"mockserver/listener/protocol/certs"
 )
 
 // The properties of a TLS connection are available to its streams, in templates, conditions and

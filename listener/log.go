@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"mockserver/internal/wording"
-	"mockserver/listener/data"
-	"mockserver/listener/record"
+	"mockserver/listener/memory/data"
+	"mockserver/listener/observe/record"
 	"mockserver/listener/reply"
 	"mockserver/renderer"
 )

@@ -10,7 +10,7 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/dispatcher"
 	"mockserver/internal/wording"
-	"mockserver/listener/webhook"
+	"mockserver/listener/serve/webhook"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )

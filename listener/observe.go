@@ -8,9 +8,9 @@ import (
 
 	"mockserver/config"
 	"mockserver/dispatcher"
-	"mockserver/listener/probe"
-	"mockserver/listener/record"
-	"mockserver/listener/traffic"
+	"mockserver/listener/observe/probe"
+	"mockserver/listener/observe/record"
+	"mockserver/listener/serve/traffic"
 )
 
 // Records reports whether Options.Record is set.

@@ -6,7 +6,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/openapi"
 	"mockserver/internal/semantics"
-	"mockserver/listener/negotiate"
+	"mockserver/listener/serve/negotiate"
 	"mockserver/renderer"
 )
 

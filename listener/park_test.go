@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"mockserver/listener/wire"
+	"mockserver/listener/protocol/wire"
 )
 
 // A connection that waits is parked, and served again whenever bytes arrive, in whatever pieces.

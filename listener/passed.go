@@ -7,7 +7,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/fetcher/upstream"
-	"mockserver/listener/wire"
+	"mockserver/listener/protocol/wire"
 	"mockserver/matcher"
 )
 

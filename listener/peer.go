@@ -3,8 +3,8 @@ package listener
 import (
 	"time"
 
-	"mockserver/listener/traffic"
-	"mockserver/listener/wire"
+	"mockserver/listener/protocol/wire"
+	"mockserver/listener/serve/traffic"
 	"mockserver/matcher"
 )
 

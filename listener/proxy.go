@@ -17,8 +17,8 @@ import (
 	"mockserver/internal/ascii"
 	"mockserver/internal/json"
 	"mockserver/internal/wording"
-	"mockserver/listener/record"
-	"mockserver/listener/recording"
+	"mockserver/listener/observe/record"
+	"mockserver/listener/observe/recording"
 	"mockserver/listener/reply"
 	"mockserver/renderer"
 )

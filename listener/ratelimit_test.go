@@ -12,8 +12,8 @@ import (
 
 	"mockserver/config"
 	"mockserver/config/policy"
-	"mockserver/listener/traffic"
-	"mockserver/listener/wire"
+	"mockserver/listener/protocol/wire"
+	"mockserver/listener/serve/traffic"
 )
 
 // asking returns a request to a path from an address, with headers given as "Name: value".

@@ -12,7 +12,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/fetcher"
-	"mockserver/listener/record"
+	"mockserver/listener/observe/record"
 )
 
 // recordingServer configures a server that records, and keeps one in sample requests in its

@@ -3,7 +3,7 @@ package listener
 import (
 	"testing"
 
-	"mockserver/listener/wire"
+	"mockserver/listener/protocol/wire"
 )
 
 // BenchmarkRecord measures the cost of recording a request that has a fixed answer, has another

@@ -19,7 +19,7 @@ import (
 	"mockserver/internal/harness/volume"
 	"mockserver/listener"
 	"mockserver/listener/listenertest"
-	"mockserver/listener/record"
+	"mockserver/listener/observe/record"
 )
 
 const counted = `

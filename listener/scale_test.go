@@ -21,8 +21,8 @@ import (
 
 	"mockserver/config"
 	"mockserver/internal/harness/volume"
-	"mockserver/listener/record"
-	"mockserver/listener/wire"
+	"mockserver/listener/observe/record"
+	"mockserver/listener/protocol/wire"
 )
 
 // scaled lists requests to timed, and the expected bodies.

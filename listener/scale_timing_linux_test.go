@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mockserver/listener/record"
-	"mockserver/listener/wire"
+	"mockserver/listener/observe/record"
+	"mockserver/listener/protocol/wire"
 )
 
 // BenchmarkScale measures the CPU time of a request over connections in memory: with one

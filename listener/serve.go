@@ -9,7 +9,7 @@ import (
 
 	"mockserver/internal/semantics"
 	"mockserver/listener/reply"
-	"mockserver/listener/traffic"
+	"mockserver/listener/serve/traffic"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )

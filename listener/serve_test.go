@@ -13,7 +13,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/config/syntax"
-	"mockserver/listener/wire"
+	"mockserver/listener/protocol/wire"
 )
 
 // asReceived puts the request of ctx into the form that it has after being read from a connection.

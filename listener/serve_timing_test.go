@@ -14,7 +14,7 @@ import (
 	"github.com/valyala/fasthttp/fasthttputil"
 
 	"mockserver/config"
-	"mockserver/listener/wire"
+	"mockserver/listener/protocol/wire"
 )
 
 // configured returns a server that serves a configuration without listening.

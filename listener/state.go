@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"mockserver/listener/data"
-	"mockserver/listener/shared"
+	"mockserver/listener/memory/data"
+	"mockserver/listener/memory/shared"
 )
 
 // defaultStateMemory is the default of Options.StateMemory.

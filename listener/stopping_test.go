@@ -13,8 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"mockserver/listener/sentry"
-	"mockserver/listener/wire"
+	"mockserver/listener/observe/sentry"
+	"mockserver/listener/protocol/wire"
 )
 
 // stopping returns a listener for tests that adopt their connections themselves.

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"mockserver/listener/certs"
-	"mockserver/listener/wire"
+	"mockserver/listener/protocol/certs"
+	"mockserver/listener/protocol/wire"
 	"mockserver/matcher"
 )
 

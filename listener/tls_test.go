@@ -27,8 +27,8 @@ import (
 	"mockserver/config"
 	"mockserver/internal/harness"
 	"mockserver/listener"
-	"mockserver/listener/certs"
-	"mockserver/listener/record"
+	"mockserver/listener/observe/record"
+	"mockserver/listener/protocol/certs"
 )
 
 const overTLS = `

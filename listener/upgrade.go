@@ -2,9 +2,9 @@ package listener
 
 import (
 	"mockserver/config"
-	"mockserver/listener/traffic"
-	"mockserver/listener/websocket"
-	"mockserver/listener/wire"
+	"mockserver/listener/protocol/websocket"
+	"mockserver/listener/protocol/wire"
+	"mockserver/listener/serve/traffic"
 	"mockserver/matcher"
 )
 

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"mockserver/config"
-	"mockserver/listener/wire"
+	"mockserver/listener/protocol/wire"
 )
 
 // FuzzFrames sends arbitrary bytes after a handshake, and then a close frame. The server must stop

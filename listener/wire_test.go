@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"mockserver/listener/wire"
+	"mockserver/listener/protocol/wire"
 )
 
 // scripted is the connection of a client that has sent everything, in pieces of a given size, and

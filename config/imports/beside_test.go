@@ -21,8 +21,8 @@ import (
 	"mockserver/config/imports/postman"
 	"mockserver/config/imports/wiremock"
 	"mockserver/internal/harness"
-	"mockserver/listener/importing"
-	"mockserver/listener/importing/importtest"
+	"mockserver/listener/program/importing"
+	"mockserver/listener/program/importing/importtest"
 )
 
 // beside is a source and requests that the original program and the import answer alike. A request

@@ -13,8 +13,8 @@ import (
 	"mockserver/config/imports"
 	"mockserver/config/imports/draft"
 	"mockserver/listener"
-	"mockserver/listener/importing/importtest"
 	"mockserver/listener/listenertest"
+	"mockserver/listener/program/importing/importtest"
 )
 
 // har returns a HAR of entries.

@@ -18,7 +18,7 @@ import (
 
 	"mockserver/config"
 	"mockserver/listener"
-	"mockserver/listener/record"
+	"mockserver/listener/observe/record"
 )
 
 func TestMain(m *testing.M) {

@@ -18,11 +18,11 @@ import (
 	"mockserver/config"
 	"mockserver/config/settings"
 	"mockserver/listener"
-	"mockserver/listener/admin"
-	"mockserver/listener/certs"
-	"mockserver/listener/fleet"
-	"mockserver/listener/importing"
-	"mockserver/listener/logging"
+	"mockserver/listener/control/admin"
+	"mockserver/listener/control/fleet"
+	"mockserver/listener/program/importing"
+	"mockserver/listener/program/logging"
+	"mockserver/listener/protocol/certs"
 )
 
 // Process is what the program uses from its process, except files, the working directory and the

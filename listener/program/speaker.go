@@ -15,10 +15,10 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 	"mockserver/listener"
-	"mockserver/listener/admin"
-	"mockserver/listener/certs"
-	"mockserver/listener/fleet"
-	"mockserver/listener/health"
+	"mockserver/listener/control/admin"
+	"mockserver/listener/control/fleet"
+	"mockserver/listener/control/health"
+	"mockserver/listener/protocol/certs"
 )
 
 // speaker prints the startup messages: as plain lines, for terminals and for editors that jump to

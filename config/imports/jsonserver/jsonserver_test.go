@@ -10,7 +10,7 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/jsonserver"
 	"mockserver/config/syntax"
-	"mockserver/listener/importing/importtest"
+	"mockserver/listener/program/importing/importtest"
 )
 
 const blog = `{

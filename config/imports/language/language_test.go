@@ -7,7 +7,7 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/language"
 	"mockserver/config/syntax"
-	"mockserver/listener/importing/importtest"
+	"mockserver/listener/program/importing/importtest"
 )
 
 // holds serves an endpoint with a condition, and reports for which bodies the condition holds.

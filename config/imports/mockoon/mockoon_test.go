@@ -16,7 +16,7 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/mockoon"
 	"mockserver/config/syntax"
-	"mockserver/listener/importing/importtest"
+	"mockserver/listener/program/importing/importtest"
 )
 
 // environment returns an environment with routes and additional keys.

@@ -12,7 +12,7 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/postman"
 	"mockserver/config/syntax"
-	"mockserver/listener/importing/importtest"
+	"mockserver/listener/program/importing/importtest"
 )
 
 const shop = `{

@@ -14,7 +14,7 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/wiremock"
 	"mockserver/config/syntax"
-	"mockserver/listener/importing/importtest"
+	"mockserver/listener/program/importing/importtest"
 )
 
 func read(t testing.TB, text string) *importtest.Made {

@@ -1,0 +1,205 @@
+package admin
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"mockserver/internal/wording"
+	"mockserver/listener/control/fleet"
+	"mockserver/listener/observe/record"
+)
+
+// everywhere sends a question to all replicas.
+func (a *Admin) everywhere(r *http.Request, q fleet.Question) []fleet.Reply {
+	state := a.fleet.Look(r.Context())
+	return a.fleet.Ask(r.Context(), state.Addresses(), q)
+}
+
+// refusedBy answers with the first refusal for which the client is to blame, and reports whether
+// there was one.
+func refusedBy(w http.ResponseWriter, replies []fleet.Reply) bool {
+	for i := range replies {
+		if status := replies[i].Status; status == http.StatusBadRequest || status == http.StatusRequestEntityTooLarge {
+			answer(w, status, failureIn(&replies[i]))
+			return true
+		}
+	}
+	return false
+}
+
+// fleetExchange is a request in the journal of a replica.
+type fleetExchange struct {
+	Replica string `json:"replica" doc:"address of the replica that answered it"`
+	shownExchange
+}
+
+// fleetExchanges is the result of a search of all journals.
+type fleetExchanges struct {
+	Found    int                    `json:"found" doc:"how many requests in the journals match the query"`
+	Requests []fleetExchange        `json:"requests" doc:"the matching requests, the newest first, up to the limit"`
+	Seen     map[record.Kept]uint64 `json:"seen" doc:"requests given to the journal, by reason for keeping"`
+	Dropped  map[record.Kept]uint64 `json:"dropped" doc:"requests that are no longer in the journal, by reason for keeping"`
+	Bytes    int                    `json:"bytes" doc:"memory that the journals take, in bytes"`
+	Silent   []fleet.Silent         `json:"silent" doc:"replicas that did not answer, which may know more"`
+}
+
+// findEverywhere searches the journals of all replicas.
+func (a *Admin) findEverywhere(w http.ResponseWriter, r *http.Request) {
+	q := queryOf(r)
+	s := searchOf(q)
+	if q.refused(w) {
+		return
+	}
+	all := fleetExchanges{Requests: []fleetExchange{}, Seen: map[record.Kept]uint64{}, Dropped: map[record.Kept]uint64{}}
+	replies := a.everywhere(r, fleet.Question{Method: http.MethodGet, Path: "/__admin/journal?" + r.URL.RawQuery})
+	if refusedBy(w, replies) {
+		return
+	}
+	all.Silent = fleet.Answers(replies, func(address string, found foundExchanges) {
+		all.Found += found.Found
+		all.Bytes += found.Bytes
+		for kept, n := range found.Seen {
+			all.Seen[kept] += n
+		}
+		for kept, n := range found.Dropped {
+			all.Dropped[kept] += n
+		}
+		for _, x := range found.Requests {
+			all.Requests = append(all.Requests, fleetExchange{address, x})
+		}
+	})
+	slices.SortStableFunc(all.Requests, func(a, b fleetExchange) int { return b.Time.Compare(a.Time) })
+	all.Requests = all.Requests[:min(len(all.Requests), s.limit)]
+	answer(w, http.StatusOK, all)
+}
+
+// fleetReset is the response to a request that resets something on all replicas.
+type fleetReset struct {
+	Status string         `json:"status" doc:"the state now: reset"`
+	Silent []fleet.Silent `json:"silent" doc:"replicas that did not answer, which may not have been reset"`
+}
+
+// resetEverywhere deletes all requests from the journals of all replicas.
+func (a *Admin) resetEverywhere(w http.ResponseWriter, r *http.Request) {
+	replies := a.everywhere(r, fleet.Question{Method: http.MethodDelete, Path: "/__admin/journal"})
+	answer(w, http.StatusOK, fleetReset{"reset", fleet.Answers(replies, func(string, state) {})})
+}
+
+// fleetMisses contains the requests that no endpoint of any replica answered.
+type fleetMisses struct {
+	Unmatched []record.Miss  `json:"unmatched" doc:"unmatched requests, the latest first; counts are over all replicas"`
+	Silent    []fleet.Silent `json:"silent" doc:"replicas that did not answer, which may know more"`
+}
+
+// showUnmatchedEverywhere returns the requests that no endpoint of any replica answered.
+func (a *Admin) showUnmatchedEverywhere(w http.ResponseWriter, r *http.Request) {
+	all := fleetMisses{Unmatched: []record.Miss{}}
+	at := map[[3]string]int{}
+	all.Silent = fleet.Answers(a.everywhere(r, fleet.Question{Method: http.MethodGet, Path: "/__admin/unmatched"}), func(_ string, found shownMisses) {
+		for _, m := range found.Unmatched {
+			kind := [3]string{m.Method, m.Host, m.Path}
+			i, known := at[kind]
+			if !known {
+				at[kind] = len(all.Unmatched)
+				all.Unmatched = append(all.Unmatched, m)
+				continue
+			}
+			one := &all.Unmatched[i]
+			one.Count += m.Count
+			if m.First.Before(one.First) {
+				one.First = m.First
+			}
+			if m.Last.After(one.Last) {
+				one.Last, one.Status, one.Code, one.Reason = m.Last, m.Status, m.Code, m.Reason
+			}
+		}
+	})
+	slices.SortStableFunc(all.Unmatched, func(a, b record.Miss) int { return b.Last.Compare(a.Last) })
+	answer(w, http.StatusOK, all)
+}
+
+// fleetCount is the result of a verification over all replicas.
+type fleetCount struct {
+	OK       bool            `json:"ok" doc:"whether the count is as expected"`
+	Count    int             `json:"count" doc:"number of matching requests in the journals"`
+	Exact    bool            `json:"exact" doc:"whether the journals have all matching requests"`
+	Why      string          `json:"why,omitempty" doc:"why the count is not exact, or not as expected"`
+	Examples []fleetExchange `json:"examples,omitempty" doc:"some of the requests that were counted, if the count is not as expected"`
+	Silent   []fleet.Silent  `json:"silent" doc:"replicas that did not answer; while there are any, no count with an upper bound is as expected"`
+}
+
+// verifyEverywhere reports whether the expected number of requests was received by all replicas.
+func (a *Admin) verifyEverywhere(w http.ResponseWriter, r *http.Request) {
+	var v verification
+	if !read(w, r, &v) {
+		return
+	}
+	least, most, wrong := v.bounds()
+	if wrong != "" {
+		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", wrong)
+		return
+	}
+	// With an upper bound of 0, every replica that has matching requests shows examples.
+	body, err := json.Marshal(map[string]any{"condition": v.Condition, "at-most": 0, "exact": false})
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, "internal", "Internal error", err.Error())
+		return
+	}
+	replies := a.everywhere(r, fleet.Question{Method: http.MethodPost, Path: "/__admin/verify", Media: "application/json", Body: body})
+	if refusedBy(w, replies) {
+		return
+	}
+	say := fleetCount{Exact: true}
+	for i := range replies {
+		if replies[i].Status == http.StatusUnprocessableEntity {
+			replies[i].Err = nil // the refused expectation only means that there were such requests
+		}
+	}
+	say.Silent = fleet.Answers(replies, func(address string, one verdictOnCount) {
+		say.Count += one.Count
+		if !one.Exact {
+			say.Exact, say.Why = false, address+": "+one.Why
+		}
+		for _, x := range one.Examples {
+			say.Examples = append(say.Examples, fleetExchange{address, x})
+		}
+	})
+	say.judge(least, most, v.Exact == nil || *v.Exact)
+	status := http.StatusOK
+	if !say.OK {
+		status = http.StatusUnprocessableEntity
+		slices.SortStableFunc(say.Examples, func(a, b fleetExchange) int { return b.Time.Compare(a.Time) })
+		say.Examples = say.Examples[:min(len(say.Examples), examplesShown)]
+	} else {
+		say.Examples = nil
+	}
+	answer(w, status, say)
+}
+
+// examplesShown is the maximum number of examples that are shown, over all replicas.
+const examplesShown = 10
+
+// judge decides whether the count is what was expected. Replicas that did not answer may have had
+// any number of requests, so only a lower bound can be met without them.
+func (c *fleetCount) judge(least, most int, exactly bool) {
+	silent := len(c.Silent) > 0
+	if silent {
+		var names []string
+		for _, s := range c.Silent {
+			names = append(names, s.Address)
+		}
+		c.Exact, c.Why = false, wording.Count(len(names), "replica")+" did not answer: "+strings.Join(names, ", ")
+	}
+	switch {
+	case c.Count < least || most >= 0 && c.Count > most:
+		if silent && c.Count < least {
+			c.Why += "; it may have had the rest"
+		}
+	case most >= 0 && (silent || exactly && !c.Exact):
+		c.Why = "there may have been more: " + c.Why
+	default:
+		c.OK = true
+	}
+}

@@ -1,0 +1,218 @@
+package admin
+
+import (
+	"errors"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"mockserver/config"
+	"mockserver/config/imports"
+	"mockserver/config/imports/draft"
+	"mockserver/config/item"
+	"mockserver/listener/observe/recording"
+	"mockserver/listener/observe/verdict"
+)
+
+// shownRecording describes a recording and what it contains so far.
+type shownRecording struct {
+	ID        string         `json:"id" doc:"ID of the recording; it rises with each recording"`
+	Upstream  string         `json:"upstream" doc:"upstream that is recorded"`
+	To        string         `json:"to" doc:"directory of the files"`
+	Mode      string         `json:"mode" doc:"all or missing"`
+	Running   bool           `json:"running" doc:"whether it is still running"`
+	Started   time.Time      `json:"started" doc:"when it began"`
+	Requests  uint64         `json:"requests" doc:"requests in the files"`
+	Dropped   uint64         `json:"dropped" doc:"requests that are not in the files because the queue was full or a file could not be written"`
+	Served    uint64         `json:"served" doc:"requests answered from what was recorded, with the mode missing"`
+	Bodiless  uint64         `json:"bodiless" doc:"requests whose bodies were left out because the limit was reached"`
+	Bytes     int64          `json:"bytes" doc:"size of the files, in bytes"`
+	Files     int64          `json:"files" doc:"number of files"`
+	Error     string         `json:"error,omitempty" doc:"why a file could not be written"`
+	Statuses  map[int]uint64 `json:"statuses" doc:"responses to clients, by status"`
+	FirstByte verdict.Spread `json:"first_byte" doc:"time from sending a request to the first byte of its response"`
+}
+
+// shownRecordings contains the recordings, and the upstreams that can be recorded.
+type shownRecordings struct {
+	Recordings []shownRecording `json:"recordings" doc:"the recordings, the latest first"`
+	Upstreams  []string         `json:"upstreams" doc:"the declared upstreams"`
+}
+
+// newRecording is the body of a request that starts a recording.
+type newRecording struct {
+	Upstream string         `json:"upstream" doc:"the name of the upstream"`
+	To       string         `json:"to,omitempty" doc:"a directory below the working directory; recordings/NAME if left out"`
+	Mode     string         `json:"mode,omitempty" doc:"all, which is the default, or missing"`
+	If       string         `json:"if,omitempty" doc:"the condition under which a request is recorded"`
+	Sample   int            `json:"sample,omitempty" doc:"bodies of one in this many requests are kept"`
+	Bodies   int            `json:"bodies,omitempty" doc:"the largest body that is kept, in bytes"`
+	Limit    int            `json:"limit,omitempty" doc:"size of the recording, in bytes, after which bodies are left out"`
+	Redact   redactedValues `json:"redact,omitzero" doc:"values to replace"`
+}
+
+// redactedValues says which values are replaced.
+type redactedValues struct {
+	Headers []string `json:"headers,omitempty" doc:"names of headers"`
+	JSON    []string `json:"json,omitempty" doc:"members of JSON bodies, such as card.number"`
+	Query   []string `json:"query,omitempty" doc:"parameters of the query, and fields of forms"`
+}
+
+func shownRecordingOf(r *recording.Listed) shownRecording {
+	return shownRecording{
+		ID: r.ID, Upstream: r.Upstream, To: r.Dir, Mode: r.Mode, Running: r.Running, Started: r.Started.UTC(), Requests: r.Requests, Dropped: r.Dropped,
+		Served: r.Served, Bodiless: r.Bodiless, Bytes: r.Bytes, Files: int64(len(r.Paths)), Error: r.Failure, Statuses: r.Statuses, FirstByte: verdict.SpreadOf(r.FirstByte),
+	}
+}
+
+// listRecordings returns the recordings.
+func (a *Admin) listRecordings(w http.ResponseWriter, _ *http.Request) {
+	list := a.server.Recordings().List()
+	shown := shownRecordings{Recordings: make([]shownRecording, len(list)), Upstreams: []string{}}
+	for i := range list {
+		shown.Recordings[i] = shownRecordingOf(&list[i])
+	}
+	for _, u := range a.server.Spec().Upstreams {
+		shown.Upstreams = append(shown.Upstreams, u.Name)
+	}
+	answer(w, http.StatusOK, shown)
+}
+
+// startRecording starts a recording.
+func (a *Admin) startRecording(w http.ResponseWriter, r *http.Request) {
+	var asked newRecording
+	if !read(w, r, &asked) {
+		return
+	}
+	if asked.To == "" {
+		asked.To = filepath.Join("recordings", asked.Upstream)
+	}
+	switch {
+	case !filepath.IsLocal(asked.To):
+		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "to leads out of the working directory; expected a directory below it")
+		return
+	case leadsOut(asked.To):
+		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "to leads out of the working directory through a symbolic link, or cannot be a directory")
+		return
+	case asked.Mode != "" && asked.Mode != config.RecordAll && asked.Mode != config.RecordMissing:
+		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "mode is unknown; expected all or missing")
+		return
+	case asked.Sample < 0 || asked.Bodies < 0 || asked.Bodies > item.MaxBodies || asked.Limit < 0:
+		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "sample, bodies or limit is out of range; expected numbers above 0, and bodies of at most 64 MiB")
+		return
+	}
+	started, err := a.server.Recordings().Start(asked.Upstream, config.Record{
+		To: asked.To, Mode: asked.Mode, If: config.Plain(asked.If), Sample: asked.Sample, Bodies: asked.Bodies, Limit: asked.Limit,
+		Redact: &config.Redact{Headers: asked.Redact.Headers, JSON: asked.Redact.JSON, Query: asked.Redact.Query},
+	})
+	var wrong config.Problems
+	switch {
+	case errors.Is(err, recording.ErrNoUpstream):
+		refuse(w, http.StatusNotFound, "upstream_not_found", "No such upstream", err.Error())
+	case errors.Is(err, recording.ErrRecording):
+		refuse(w, http.StatusConflict, "recording_under_way", "Recording under way", err.Error())
+	case errors.As(err, &wrong):
+		refuse(w, http.StatusBadRequest, "invalid_condition", "Invalid condition", err.Error())
+	case err != nil:
+		refuse(w, http.StatusConflict, "recording_failed", "Recording failed", err.Error())
+	default:
+		answer(w, http.StatusCreated, shownRecordingOf(&started))
+	}
+}
+
+// leadsOut reports whether a path leads out of the working directory through a symbolic link, or
+// through a file.
+func leadsOut(path string) bool {
+	root, err := os.OpenRoot(".")
+	if err != nil {
+		return true
+	}
+	defer root.Close()
+	_, err = root.Stat(path)
+	return err != nil && !errors.Is(err, fs.ErrNotExist)
+}
+
+// stopRecording ends a recording.
+func (a *Admin) stopRecording(w http.ResponseWriter, r *http.Request) {
+	stopped, err := a.server.Recordings().Stop(r.PathValue("id"))
+	if err != nil {
+		noRecording(w)
+		return
+	}
+	answer(w, http.StatusOK, shownRecordingOf(&stopped))
+}
+
+func noRecording(w http.ResponseWriter) {
+	refuse(w, http.StatusNotFound, "recording_not_found", "No such recording", "there is no such recording; GET /__admin/recordings lists them")
+}
+
+// recordingOf returns the recording that a request names. If there is none, it refuses the
+// request.
+func (a *Admin) recordingOf(w http.ResponseWriter, r *http.Request) (recording.Listed, bool) {
+	list := a.server.Recordings().List()
+	i := slices.IndexFunc(list, func(one recording.Listed) bool { return one.ID == r.PathValue("id") })
+	if i < 0 {
+		noRecording(w)
+		return recording.Listed{}, false
+	}
+	return list[i], true
+}
+
+// These are the media types of the files that are made from a recording.
+const (
+	harMedia  = "application/har+json"
+	yamlMedia = "application/yaml"
+	zipMedia  = "application/zip"
+)
+
+// showHAR returns the contents of a recording as HAR.
+func (a *Admin) showHAR(w http.ResponseWriter, r *http.Request) {
+	one, ok := a.recordingOf(w, r)
+	if !ok {
+		return
+	}
+	downloaded(w, harMedia, one.Upstream+".har")
+	if err := recording.WriteHAR(w, a.opts.Build.Version, one.Paths); err != nil {
+		a.cut(one, "HAR", err)
+	}
+}
+
+// showRecordedConfig returns the configuration that mockserver import makes from a recording. If
+// further files belong to the configuration, it returns an archive of all files.
+func (a *Admin) showRecordedConfig(w http.ResponseWriter, r *http.Request) {
+	one, ok := a.recordingOf(w, r)
+	if !ok {
+		return
+	}
+	d, err := imports.Make(one.Paths, draft.Options{})
+	if err != nil {
+		refuse(w, http.StatusConflict, "recording_failed", "Recording failed", err.Error())
+		return
+	}
+	defer d.Close()
+	if len(d.Files) == 0 {
+		downloaded(w, yamlMedia, one.Upstream+".yml")
+		err = d.Write(w)
+	} else {
+		downloaded(w, zipMedia, one.Upstream+".zip")
+		err = imports.Archive(w, d)
+	}
+	if err != nil {
+		a.cut(one, "configuration", err)
+	}
+}
+
+// downloaded sets the headers of a response that is a file to download.
+func downloaded(w http.ResponseWriter, media, name string) {
+	w.Header().Set("Content-Type", media)
+	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
+}
+
+// cut aborts a response that cannot be completed.
+func (a *Admin) cut(one recording.Listed, as string, err error) {
+	a.log.Warn("a recording could not be written", "recording", one.ID, "as", as, "error", err.Error())
+	panic(http.ErrAbortHandler)
+}

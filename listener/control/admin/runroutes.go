@@ -1,0 +1,230 @@
+package admin
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"mockserver/listener/control/runs"
+	"mockserver/listener/observe/verdict"
+)
+
+// showVerdict returns the verdict on the last seconds.
+func (a *Admin) showVerdict(w http.ResponseWriter, _ *http.Request) {
+	v, _ := a.sampler.Current()
+	answer(w, http.StatusOK, v)
+}
+
+// shownSamples contains the figures on which the verdict is based.
+type shownSamples struct {
+	Samples   []verdict.Sample `json:"samples" doc:"one sample a second, the oldest first"`
+	Window    verdict.Sample   `json:"window" doc:"the ten seconds of the verdict as one sample"`
+	Endpoints []verdict.Busy   `json:"endpoints" doc:"the busiest endpoints of each second"`
+}
+
+// showSamples returns the last samples, the window of the verdict, and the busiest endpoints of
+// each second. ?last=N sets how many, 300 by default; ?after=TIME selects only later samples.
+func (a *Admin) showSamples(w http.ResponseWriter, r *http.Request) {
+	q := queryOf(r)
+	last, after := q.number("last", verdict.BusiestKept, 1, verdict.SamplesKept), q.time("after", false)
+	if q.refused(w) {
+		return
+	}
+	samples, endpoints := a.sampler.Latest(last, after)
+	_, window := a.sampler.Current()
+	answer(w, http.StatusOK, shownSamples{samples, window, endpoints})
+}
+
+// shownRuns contains the runs that are kept.
+type shownRuns struct {
+	Runs []runs.RunEntry `json:"runs" doc:"the runs, the newest first"`
+	Most int             `json:"most" doc:"how many runs are kept"`
+}
+
+// listRuns returns the runs that are kept, the newest first. ?limit=N sets the maximum number.
+func (a *Admin) listRuns(w http.ResponseWriter, r *http.Request) {
+	q := queryOf(r)
+	limit := q.number("limit", runs.Kept, 1, runs.Kept)
+	if q.refused(w) {
+		return
+	}
+	list := a.runs.List()
+	answer(w, http.StatusOK, shownRuns{list[:min(limit, len(list))], runs.Kept})
+}
+
+// newRun is the body of a request that starts a run.
+type newRun struct {
+	Name  string `json:"name,omitempty" doc:"name of the run, at most 100 characters"`
+	Reset bool   `json:"reset-state,omitempty" doc:"true drops the changes to all rows first"`
+	// The fields below are sent by the coordinator of a fleet's run.
+	ID    string         `json:"id,omitempty" doc:"ID of the run, with a letter in it; its number by default"`
+	Fleet *newMembership `json:"fleet,omitempty" doc:"the run of the fleet that it is part of"`
+}
+
+// newMembership is part of a request, so that unlike the same in responses it gets no other fields.
+type newMembership runs.Membership
+
+// runID matches the IDs that a run may be given. None of them is a number.
+var runID = regexp.MustCompile(`^[a-z][a-z0-9-]{0,63}$`)
+
+// startRun starts a run. The body is {"name": "…", "reset-state": true} or empty.
+func (a *Admin) startRun(w http.ResponseWriter, r *http.Request) {
+	var asked newRun
+	if r.ContentLength != 0 && !read(w, r, &asked) {
+		return
+	}
+	asked.Name = strings.TrimSpace(asked.Name)
+	if !isRunName(w, asked.Name) {
+		return
+	}
+	if asked.ID != "" && !runID.MatchString(asked.ID) {
+		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "id is not valid; expected at most 64 lower-case letters, digits and dashes, beginning with a letter")
+		return
+	}
+	entry, err := a.runs.Begin(runs.Beginning{ID: asked.ID, Name: asked.Name, Fleet: (*runs.Membership)(asked.Fleet)})
+	if err != nil {
+		refuse(w, http.StatusConflict, "run_under_way", "Run under way", err.Error())
+		return
+	}
+	if asked.Reset {
+		_ = a.server.Data().Reset(nil, nil) // no set is named, so there is no error
+	}
+	a.log.Info("run started", "run", entry.ID, "name", entry.Name)
+	w.Header().Set("Location", "/__admin/runs/"+entry.ID)
+	answer(w, http.StatusCreated, entry)
+}
+
+// isRunName reports whether a name is valid, and refuses the request if it is not.
+func isRunName(w http.ResponseWriter, name string) bool {
+	fine := utf8.RuneCountInString(name) <= runs.NameLength && !strings.ContainsFunc(name, unicode.IsControl)
+	if !fine {
+		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", fmt.Sprintf("name is longer than %d characters, or contains control characters", runs.NameLength))
+	}
+	return fine
+}
+
+// showTotals returns the totals of a run in a form that can be added up. ?after=SECOND leaves out
+// the points of the timeline up to that second.
+func (a *Admin) showTotals(w http.ResponseWriter, r *http.Request) {
+	q := queryOf(r)
+	after, err := strconv.ParseFloat(cmp.Or(q.values.Get("after"), "0"), 64)
+	if err != nil {
+		q.expect("after", "a number of seconds")
+	}
+	if q.refused(w) {
+		return
+	}
+	totals := a.runs.Totals(r.PathValue("id"), after)
+	if totals == nil {
+		a.noRun(w, r.PathValue("id"))
+		return
+	}
+	answer(w, http.StatusOK, totals)
+}
+
+// stopRun stops a run and returns its report.
+func (a *Admin) stopRun(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, smallBody)) // the body is ignored
+	report, found := a.runs.End(r.PathValue("id"))
+	switch {
+	case !found:
+		a.noRun(w, r.PathValue("id"))
+	case report == nil:
+		refuse(w, http.StatusConflict, "run_ended", "Run ended", "the run has already ended")
+	default:
+		a.log.Info("run stopped", "run", report.ID, "name", report.Name, "requests", report.Total.Requests, "timing_trusted", report.Verdict.Trusted)
+		answer(w, http.StatusOK, report)
+	}
+}
+
+// removeRun removes a run that has ended.
+func (a *Admin) removeRun(w http.ResponseWriter, r *http.Request) {
+	switch found, err := a.runs.Remove(r.PathValue("id")); {
+	case !found:
+		a.noRun(w, r.PathValue("id"))
+	case err != nil:
+		refuse(w, http.StatusConflict, "run_under_way", "Run under way", "the run has not ended; stop it first")
+	default:
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+// showRun returns the report of a run as JSON. The report of an active run covers the time until
+// now.
+func (a *Admin) showRun(w http.ResponseWriter, r *http.Request) {
+	if report := a.report(w, r.PathValue("id")); report != nil {
+		answer(w, http.StatusOK, report)
+	}
+}
+
+// showReport returns the report of a run as a page.
+func (a *Admin) showReport(w http.ResponseWriter, r *http.Request) {
+	if report := a.report(w, r.PathValue("id")); report != nil {
+		a.sendPage(w, report.Page)
+	}
+}
+
+// compareRuns compares the two runs named in the query, ?a=ID&b=ID. The result is JSON, or with
+// ?format=html a page.
+func (a *Admin) compareRuns(w http.ResponseWriter, r *http.Request) {
+	q := queryOf(r)
+	format := q.values.Get("format")
+	if format != "" {
+		q.one("format", "json", "html")
+	}
+	for _, side := range [...]string{"a", "b"} {
+		if q.values.Get(side) == "" {
+			q.wrong = "missing " + side + "; expected the ID of a run: ?a=1&b=2"
+		}
+	}
+	if q.refused(w) {
+		return
+	}
+	first := a.report(w, q.values.Get("a"))
+	if first == nil {
+		return
+	}
+	second := a.report(w, q.values.Get("b"))
+	if second == nil {
+		return
+	}
+	comparison := runs.Compare(first, second)
+	if format == "html" {
+		a.sendPage(w, comparison.Page)
+		return
+	}
+	answer(w, http.StatusOK, comparison)
+}
+
+// report returns the report of a run. If the run does not exist, it refuses the request and returns
+// nil.
+func (a *Admin) report(w http.ResponseWriter, id string) *runs.Report {
+	report := a.runs.Report(id)
+	if report == nil {
+		a.noRun(w, id)
+	}
+	return report
+}
+
+func (a *Admin) noRun(w http.ResponseWriter, id string) {
+	refuse(w, http.StatusNotFound, "run_not_found", "No such run", fmt.Sprintf("run %q does not exist; the server keeps the last %d until it stops", id, runs.Kept))
+}
+
+// sendPage writes a self-contained page.
+func (a *Admin) sendPage(w http.ResponseWriter, page func() ([]byte, error)) {
+	text, err := page()
+	if err != nil { // a bug: the templates are tested
+		a.log.Error("cannot render the page of a run", "error", err.Error())
+		refuse(w, http.StatusInternalServerError, "internal", "Internal error", "the page cannot be rendered")
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", runs.PagePolicy)
+	_, _ = w.Write(text) // an error means that the client has left
+}

@@ -1,0 +1,260 @@
+package admin
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"mockserver/listener/memory/data"
+	liststate "mockserver/listener/memory/state"
+)
+
+// inPart is the query parameter that selects isolated rows.
+var inPart = parameter{"part", "string", "the value that isolates the rows; if left out, the rows that all requests see"}
+
+// rowsMedia is the media type of a sequence of rows.
+const rowsMedia = "application/x-ndjson"
+
+// shownSet contains the counters of a set.
+type shownSet struct {
+	Name      string `json:"name" doc:"name, as declared"`
+	Rows      int64  `json:"rows" doc:"rows that requests without an isolating value see"`
+	Base      int64  `json:"base" doc:"rows in the file, or declared in place"`
+	Changes   int64  `json:"changes" doc:"rows that were changed, added or deleted, in all parts"`
+	Parts     int64  `json:"parts" doc:"isolated parts with changes"`
+	Bytes     int64  `json:"bytes" doc:"memory that the changes take, in bytes"`
+	Conflicts int64  `json:"conflicts" doc:"how often a request was answered again because rows it had read had changed"`
+	GivenUp   int64  `json:"given_up" doc:"changes dropped for lack of room"`
+	Moves     int64  `json:"moves" doc:"changes that rows have made on their own"`
+
+	Operations map[string]map[string]uint64 `json:"operations" doc:"what requests did, by operation and result: ok, missing, or the code of an error"`
+
+	Some []string `json:"some_parts,omitempty" doc:"up to 20 of the isolated parts"`
+}
+
+// shownSets contains all sets.
+type shownSets struct {
+	Sets []shownSet `json:"sets" doc:"the sets, by name"`
+}
+
+// showState returns the sets and their counters.
+func (a *Admin) showState(w http.ResponseWriter, _ *http.Request) {
+	shown := shownSets{Sets: []shownSet{}}
+	for _, f := range a.server.Data().Figures() {
+		one := shownSet{
+			Name: f.Name, Rows: f.Rows, Base: f.Base, Changes: f.Changes, Parts: f.Parts, Bytes: f.Bytes,
+			Conflicts: f.Conflicts, GivenUp: f.GivenUp, Moves: f.Moves, Operations: map[string]map[string]uint64{},
+		}
+		for _, o := range f.Operations {
+			if one.Operations[o.Operation] == nil {
+				one.Operations[o.Operation] = map[string]uint64{}
+			}
+			one.Operations[o.Operation][o.Result] = o.Count
+		}
+		if set := a.server.Data().Set(f.Name); set != nil {
+			one.Some = set.Parts(20)
+		}
+		shown.Sets = append(shown.Sets, one)
+	}
+	answer(w, http.StatusOK, shown)
+}
+
+// asksReset is the body of a request that resets sets.
+type asksReset struct {
+	Sets []string `json:"sets,omitempty" doc:"names of the sets; all sets if left out"`
+	Part *string  `json:"part,omitempty" doc:"one isolated part; all parts if left out"`
+}
+
+// resetState drops changes to rows, as the body specifies. An empty body drops all changes.
+func (a *Admin) resetState(w http.ResponseWriter, r *http.Request) {
+	var asked asksReset
+	if r.ContentLength != 0 && !read(w, r, &asked) {
+		return
+	}
+	var part []byte
+	if asked.Part != nil {
+		part = []byte(*asked.Part)
+	}
+	if err := a.server.Data().Reset(asked.Sets, part); err != nil {
+		refuseRows(w, err)
+		return
+	}
+	answer(w, http.StatusOK, state{Status: "reset"})
+}
+
+// refuseRows refuses a request that cannot be carried out on a set.
+func refuseRows(w http.ResponseWriter, err error) {
+	var full *liststate.FullError
+	switch {
+	case errors.Is(err, data.ErrNoSet):
+		refuse(w, http.StatusNotFound, "set_not_found", "No such set", err.Error())
+	case errors.Is(err, data.ErrNoRow):
+		refuse(w, http.StatusNotFound, "row_not_found", "No such row", err.Error())
+	case errors.Is(err, data.ErrNoSnapshot):
+		refuse(w, http.StatusNotFound, "snapshot_not_found", "No such snapshot", err.Error())
+	case errors.Is(err, data.ErrSnapshots):
+		refuse(w, http.StatusConflict, "too_many_snapshots", "Too many snapshots", err.Error()+"; delete one first")
+	case errors.As(err, &full):
+		refuse(w, http.StatusInsufficientStorage, "state_full", "No room for changes", err.Error())
+	default:
+		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", err.Error())
+	}
+}
+
+// asksSnapshot is the body of a request for a snapshot.
+type asksSnapshot struct {
+	Name string `json:"name" doc:"name of the snapshot, at most 100 bytes; a snapshot with the same name is replaced"`
+}
+
+// takeSnapshot stores the current changes under a name.
+func (a *Admin) takeSnapshot(w http.ResponseWriter, r *http.Request) {
+	var asked asksSnapshot
+	if !read(w, r, &asked) {
+		return
+	}
+	if asked.Name == "" || len(asked.Name) > 100 || strings.ContainsAny(asked.Name, "/\x00") {
+		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "name is empty, longer than 100 bytes, or contains a slash")
+		return
+	}
+	taken, err := a.server.Data().Take(asked.Name)
+	if err != nil {
+		refuseRows(w, err)
+		return
+	}
+	answer(w, http.StatusCreated, taken)
+}
+
+// shownSnapshots contains the snapshots that are kept.
+type shownSnapshots struct {
+	Snapshots []data.Snapshot `json:"snapshots" doc:"the snapshots, the oldest first"`
+}
+
+func (a *Admin) listSnapshots(w http.ResponseWriter, _ *http.Request) {
+	answer(w, http.StatusOK, shownSnapshots{a.server.Data().Snapshots()})
+}
+
+func (a *Admin) removeSnapshot(w http.ResponseWriter, r *http.Request) {
+	if err := a.server.Data().Forget(r.PathValue("name")); err != nil {
+		refuseRows(w, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (a *Admin) restoreSnapshot(w http.ResponseWriter, r *http.Request) {
+	if err := a.server.Data().Restore(r.PathValue("name")); err != nil {
+		refuseRows(w, err)
+		return
+	}
+	answer(w, http.StatusOK, state{ID: r.PathValue("name"), Status: "restored"})
+}
+
+// shownRows contains rows of a set.
+type shownRows struct {
+	Rows    []json.RawMessage `json:"rows" doc:"the rows, in the order of insertion"`
+	Total   int               `json:"total" doc:"how many rows there are"`
+	Changes []shownRowChange  `json:"changes,omitempty" doc:"the changed rows, instead of rows, with changed=true"`
+}
+
+// shownRowChange is a change to a row.
+type shownRowChange struct {
+	Key  string          `json:"key" doc:"key of the row"`
+	Part *string         `json:"part,omitempty" doc:"the value that isolates the row; left out for rows that all requests see"`
+	Row  json.RawMessage `json:"row" doc:"the row as it is now; null if it was deleted"`
+}
+
+// changesOf returns up to limit changes of a set, in all parts.
+func (a *Admin) changesOf(set string, limit int) (changes []shownRowChange) {
+	_ = a.server.Data().Changes(set, func(c liststate.Change) bool { // the set exists
+		if c.JSON == nil && c.Taken {
+			return true // a row of the base that was only picked
+		}
+		one := shownRowChange{Key: string(c.Key), Row: c.JSON}
+		if c.Isolated {
+			one.Part = &c.Part
+		}
+		if c.JSON == nil {
+			one.Row = json.RawMessage("null")
+		}
+		changes = append(changes, one)
+		return len(changes) < limit
+	})
+	return changes
+}
+
+// partOf returns the part that a request asks for; nil for the rows that are not isolated.
+func partOf(r *http.Request) []byte {
+	if values := r.URL.Query(); values.Has("part") {
+		return []byte(values.Get("part"))
+	}
+	return nil
+}
+
+// showRows returns rows as a list or, if the client accepts rowsMedia, all rows as a sequence.
+func (a *Admin) showRows(w http.ResponseWriter, r *http.Request) {
+	q := queryOf(r)
+	limit, offset := q.number("limit", 100, 1, 10_000), q.number("offset", 0, 0, 1<<31-1)
+	if q.refused(w) {
+		return
+	}
+	set, part := a.server.Data().Set(r.PathValue("set")), partOf(r)
+	if set == nil {
+		refuseRows(w, data.ErrNoSet)
+		return
+	}
+	rows := set.All(part)
+	if strings.Contains(r.Header.Get("Accept"), rowsMedia) {
+		w.Header().Set("Content-Type", rowsMedia)
+		rows.Each(0, 1, func(row liststate.Row) bool {
+			_, err := w.Write(append(append([]byte(nil), row.JSON...), '\n'))
+			return err == nil
+		})
+		return
+	}
+	shown := shownRows{Rows: []json.RawMessage{}, Total: rows.Len()}
+	switch {
+	case q.values.Get("changed") == "true":
+		shown.Changes, shown.Total = a.changesOf(r.PathValue("set"), limit), int(set.Figures().Changes)
+	case q.values.Has("key"):
+		if row := a.server.Data().Row(set.Name, part, []byte(q.values.Get("key"))); row.Found() {
+			shown.Rows = append(shown.Rows, row.JSON)
+		}
+	default:
+		rows.Each(offset, 1, func(row liststate.Row) bool {
+			shown.Rows = append(shown.Rows, row.JSON)
+			return len(shown.Rows) < limit
+		})
+	}
+	answer(w, http.StatusOK, shown)
+}
+
+func (a *Admin) putRow(w http.ResponseWriter, r *http.Request)   { a.writeRow(w, r, false) }
+func (a *Admin) mergeRow(w http.ResponseWriter, r *http.Request) { a.writeRow(w, r, true) }
+
+// writeRow writes the row in the body, and returns the resulting row.
+func (a *Admin) writeRow(w http.ResponseWriter, r *http.Request, merge bool) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largestRow))
+	if err != nil {
+		refuse(w, http.StatusRequestEntityTooLarge, "payload_too_large", "Request body too large", "the body is larger than 16 MiB, or cannot be read")
+		return
+	}
+	row, err := a.server.Data().Put(r.PathValue("set"), partOf(r), []byte(r.PathValue("key")), body, merge)
+	if err != nil {
+		refuseRows(w, err)
+		return
+	}
+	answer(w, http.StatusOK, json.RawMessage(row))
+}
+
+// largestRow is the maximum size of a row in bytes.
+const largestRow = 16 << 20
+
+func (a *Admin) deleteRow(w http.ResponseWriter, r *http.Request) {
+	if err := a.server.Data().Delete(r.PathValue("set"), partOf(r), []byte(r.PathValue("key"))); err != nil {
+		refuseRows(w, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}

@@ -1,0 +1,77 @@
+package runs
+
+import (
+	"math"
+	"time"
+
+	"mockserver/internal/histogram"
+	"mockserver/listener/observe/verdict"
+)
+
+// Bucket contains how many durations were above the end of the previous bucket and at most End.
+type Bucket struct {
+	End   float64 `json:"end" doc:"upper bound of the bucket, in milliseconds; 0 for none"`
+	Count uint64  `json:"count" doc:"number of values in the bucket, above the bound of the one before"`
+}
+
+// Histograms contains the distributions of a run.
+type Histograms struct {
+	Own            []Bucket `json:"own" doc:"the server's own time"`
+	Upstream       []Bucket `json:"upstream" doc:"the wait for bodies from URLs"`
+	Injected       []Bucket `json:"injected" doc:"the declared latency"`
+	InjectionError []Bucket `json:"injection_error" doc:"how much later than the declared latency the responses were ready"`
+	WebhookLag     []Bucket `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
+}
+
+// bucketsOf returns the buckets of a distribution. They end at 1, 2 and 5 times powers of ten, from
+// 1 µs to 50 s. The last one has no end.
+func bucketsOf(l histogram.Snapshot) []Bucket {
+	var ends []time.Duration
+	for power := time.Microsecond; power <= 10*time.Second; power *= 10 {
+		ends = append(ends, power, 2*power, 5*power)
+	}
+	buckets := make([]Bucket, len(ends)+1)
+	var before uint64
+	for i, n := range l.Buckets(ends) {
+		buckets[i] = Bucket{End: verdict.Milliseconds(ends[i]), Count: n - before}
+		before = n
+	}
+	buckets[len(ends)].Count = l.Count - before
+	return buckets
+}
+
+// Percentile is one point of a distribution: Percentile percent of the durations were at most MS.
+type Percentile struct {
+	Percentile float64 `json:"percentile" doc:"percentile, from 0 to 100"`
+	MS         float64 `json:"ms" doc:"time that this percentage took at most"`
+}
+
+// Percentiles contains the distributions of a run by percentile. As in HdrHistogram, the steps
+// become smaller towards 100 %. A distribution is empty if nothing was timed.
+type Percentiles struct {
+	Own            []Percentile `json:"own" doc:"the server's own time"`
+	Upstream       []Percentile `json:"upstream" doc:"the wait for bodies from URLs"`
+	Injected       []Percentile `json:"injected" doc:"the declared latency"`
+	InjectionError []Percentile `json:"injection_error" doc:"how much later than the declared latency the responses were ready"`
+	WebhookLag     []Percentile `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
+}
+
+// percentilesOf returns a distribution by percentile, with the same steps between any two nines: 0
+// to 90, 90 to 99, 99 to 99.9. It ends with the longest duration, as soon as less than one duration
+// is left.
+func percentilesOf(l histogram.Snapshot) []Percentile {
+	list := []Percentile{}
+	if l.Count == 0 {
+		return list
+	}
+	for nine := 1.0; ; nine /= 10 {
+		for _, tenth := range [...]float64{10, 9, 8, 7, 6, 5, 4, 3, 2.5, 2, 1.5, 1.2} {
+			left := nine * tenth / 10
+			if left*float64(l.Count) < 1 {
+				return append(list, Percentile{100, verdict.Milliseconds(l.Max)})
+			}
+			// Rounded to 99.97 instead of 99.970000000000013.
+			list = append(list, Percentile{math.Round((1-left)*1e12) / 1e10, verdict.Milliseconds(l.Quantile(1 - left))})
+		}
+	}
+}

@@ -1,0 +1,364 @@
+package runs
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"mockserver/internal/histogram"
+	"mockserver/listener/observe/record"
+	"mockserver/listener/observe/verdict"
+)
+
+// Report returns the report on a run of one server.
+func (t *Totals) Report() *Report {
+	r := reportOf([]*Totals{t})
+	r.ID, r.Name, r.Running, r.Begin, r.End = t.ID, t.Name, t.Running, t.Begin, t.End
+	r.Verdict = t.Verdict
+	return r
+}
+
+// reportOf returns the report on the sum of the totals of one or more replicas, without a verdict.
+func reportOf(parts []*Totals) *Report {
+	total := sampleOf(parts)
+	report := &Report{
+		Form: 1, Program: programOf(parts), Machine: machineOf(parts), Configuration: configurationOf(parts),
+		Total: total, Endpoints: []EndpointReport{}, Timeline: thinned(timelineOf(parts), pointsKept), State: stateOf(parts),
+	}
+	busiest := endpointsOf(parts, total.Seconds)
+	report.Endpoints = append(report.Endpoints, busiest[:min(len(busiest), endpointsReported)]...)
+	report.OtherEndpoints = len(busiest) - len(report.Endpoints)
+	own, upstream := sumOf(parts, func(t *Totals) *histogram.Snapshot { return &t.All.Own }), sumOf(parts, func(t *Totals) *histogram.Snapshot { return &t.All.Upstream })
+	injected, late := sumOf(parts, func(t *Totals) *histogram.Snapshot { return &t.All.Injected }), sumOf(parts, func(t *Totals) *histogram.Snapshot { return &t.All.InjectionError })
+	lag := sumOf(parts, func(t *Totals) *histogram.Snapshot { return &t.WebhookLag })
+	report.Histograms = Histograms{Own: bucketsOf(own), Upstream: bucketsOf(upstream), Injected: bucketsOf(injected), InjectionError: bucketsOf(late), WebhookLag: bucketsOf(lag)}
+	report.Percentiles = Percentiles{
+		Own: percentilesOf(own), Upstream: percentilesOf(upstream), Injected: percentilesOf(injected), InjectionError: percentilesOf(late), WebhookLag: percentilesOf(lag),
+	}
+	report.Unmatched, report.OtherUnmatched = unmatchedOf(parts)
+	return report
+}
+
+// sumOf adds up one distribution of all parts.
+func sumOf(parts []*Totals, of func(*Totals) *histogram.Snapshot) histogram.Snapshot {
+	return histogram.Sum(func(yield func(histogram.Snapshot) bool) {
+		for _, t := range parts {
+			if l := of(t); l.Count > 0 && !yield(*l) {
+				return
+			}
+		}
+	})
+}
+
+// sampleOf returns the run as one sample. Counts, and the resources that processes use, are added
+// up; distributions of requests, webhooks and probes are merged exactly. For a figure that
+// describes a machine or a runtime, the largest value of all parts is taken.
+func sampleOf(parts []*Totals) verdict.Sample {
+	s := parts[0].Sample
+	for _, t := range parts[1:] {
+		addSample(&s, &t.Sample)
+	}
+	if len(parts) == 1 {
+		return s
+	}
+	spread := func(of func(*Totals) *histogram.Snapshot) verdict.Spread { return verdict.SpreadOf(sumOf(parts, of)) }
+	s.Total = spread(func(t *Totals) *histogram.Snapshot { return &t.All.Total })
+	s.Own = spread(func(t *Totals) *histogram.Snapshot { return &t.All.Own })
+	s.Upstream = spread(func(t *Totals) *histogram.Snapshot { return &t.All.Upstream })
+	s.UpstreamWait = spread(func(t *Totals) *histogram.Snapshot { return &t.All.UpstreamWait })
+	s.Injected = spread(func(t *Totals) *histogram.Snapshot { return &t.All.Injected })
+	s.InjectionError = spread(func(t *Totals) *histogram.Snapshot { return &t.All.InjectionError })
+	s.WebhookLag = spread(func(t *Totals) *histogram.Snapshot { return &t.WebhookLag })
+	s.Probe = spread(func(t *Totals) *histogram.Snapshot { return &t.Probe })
+	s.Echo = spread(func(t *Totals) *histogram.Snapshot { return &t.Echo })
+	if s.Rate = 0; s.Seconds > 0 {
+		s.Rate = float64(s.Requests) / s.Seconds
+	}
+	return s
+}
+
+// addSample adds the figures of another replica, except the distributions that sampleOf merges
+// exactly.
+func addSample(s, t *verdict.Sample) {
+	if t.Time.After(s.Time) {
+		s.Time = t.Time
+	}
+	s.Seconds = max(s.Seconds, t.Seconds)
+	for _, pair := range [][2]*uint64{
+		{&s.Requests, &t.Requests}, {&s.Errors, &t.Errors}, {&s.DeclaredErrors, &t.DeclaredErrors}, {&s.InjectedErrors, &t.InjectedErrors}, {&s.OwnErrors, &t.OwnErrors},
+		{&s.Unmatched, &t.Unmatched}, {&s.Faults, &t.Faults}, {&s.Limited, &t.Limited}, {&s.Refused, &t.Refused}, {&s.In, &t.In}, {&s.Out, &t.Out},
+		{&s.Protocols.HTTP11, &t.Protocols.HTTP11}, {&s.Protocols.HTTP10, &t.Protocols.HTTP10}, {&s.Protocols.H2, &t.Protocols.H2},
+		{&s.Handshakes, &t.Handshakes}, {&s.FullHandshakes, &t.FullHandshakes}, {&s.RecordingDropped, &t.RecordingDropped},
+		{&s.SharedLocally, &t.SharedLocally}, {&s.AcceptFailures, &t.AcceptFailures}, {&s.Memory, &t.Memory}, {&s.DescriptorLimit, &t.DescriptorLimit},
+	} {
+		*pair[0] += *pair[1]
+	}
+	for _, pair := range [][2]*int64{
+		{&s.InFlight, &t.InFlight}, {&s.WebhooksSent, &t.WebhooksSent}, {&s.WebhooksDead, &t.WebhooksDead}, {&s.WebhooksRefused, &t.WebhooksRefused}, {&s.WebhooksUnstored, &t.WebhooksUnstored},
+		{&s.StateGivenUp, &t.StateGivenUp}, {&s.WebhooksPending, &t.WebhooksPending}, {&s.WebhooksDue, &t.WebhooksDue},
+	} {
+		*pair[0] += *pair[1]
+	}
+	s.Connections += t.Connections
+	s.Goroutines += t.Goroutines
+	s.Descriptors += t.Descriptors
+	s.CPULimit += t.CPULimit
+	s.HandshakeCPU += t.HandshakeCPU
+	s.CPU, s.Throttled = both(s.CPU, t.CPU), both(s.Throttled, t.Throttled)
+	s.WebhooksOldest = max(s.WebhooksOldest, t.WebhooksOldest)
+	s.Scheduler, s.Pauses = widest(s.Scheduler, t.Scheduler), widest(s.Pauses, t.Pauses)
+	s.CPUWait, s.MachineCPU, s.Steal = most(s.CPUWait, t.CPUWait), most(s.MachineCPU, t.MachineCPU), most(s.Steal, t.Steal)
+	s.ListenDrops, s.Pressure = most(s.ListenDrops, t.ListenDrops), most(s.Pressure, t.Pressure)
+}
+
+// both returns the sum of two figures, or nil if either is unknown.
+func both(a, b *float64) *float64 {
+	if a == nil || b == nil {
+		return nil
+	}
+	return new(*a + *b)
+}
+
+// widest combines two distributions of which only percentiles are known: it takes the larger value
+// of each percentile.
+func widest(a, b verdict.Spread) verdict.Spread {
+	return verdict.Spread{
+		Count: a.Count + b.Count, Mean: max(a.Mean, b.Mean), P50: max(a.P50, b.P50), P90: max(a.P90, b.P90), P95: max(a.P95, b.P95),
+		P99: max(a.P99, b.P99), P999: max(a.P999, b.P999), Max: max(a.Max, b.Max),
+	}
+}
+
+// endpointsOf returns the endpoints of all parts, the busiest first.
+func endpointsOf(parts []*Totals, seconds float64) []EndpointReport {
+	found := map[string][]*EndpointTotals{}
+	var order []string
+	for _, t := range parts {
+		for i := range t.Endpoints {
+			e := &t.Endpoints[i]
+			if found[e.ID] == nil {
+				order = append(order, e.ID)
+			}
+			found[e.ID] = append(found[e.ID], e)
+		}
+	}
+	list := make([]EndpointReport, 0, len(order))
+	for _, id := range order {
+		same := found[id]
+		counts := make([]*record.EndpointCounts, len(same))
+		for i, e := range same {
+			counts[i] = e.counts()
+		}
+		sum := counts[0]
+		if len(counts) > 1 {
+			sum = new(record.Total(counts))
+		}
+		e := endpointReport(sum, seconds)
+		e.ID, e.Endpoint, e.Host, e.If, e.Declared = id, same[0].Endpoint, same[0].Host, same[0].If, same[0].Declared
+		list = append(list, e)
+	}
+	slices.SortStableFunc(list, func(a, b EndpointReport) int { return cmp.Compare(b.Requests, a.Requests) })
+	return list
+}
+
+// unmatchedOf returns the unmatched requests of all parts, the most frequent first.
+func unmatchedOf(parts []*Totals) (list []UnmatchedReport, others int) {
+	list = []UnmatchedReport{}
+	at := map[unmatchedKind]int{}
+	for _, t := range parts {
+		others += t.OtherUnmatched
+		for _, u := range t.Unmatched {
+			kind := unmatchedKind{u.Method, u.Host, u.Path}
+			if i, ok := at[kind]; ok {
+				list[i].Count += u.Count
+				continue
+			}
+			at[kind] = len(list)
+			list = append(list, u)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b UnmatchedReport) int { return cmp.Compare(b.Count, a.Count) })
+	shown := list[:min(len(list), unmatchedReported)]
+	return shown, others + len(list) - len(shown)
+}
+
+// stateOf returns the sets of all parts: the sum of their changes, and the largest number of rows
+// that a part has. Each replica has its own rows.
+func stateOf(parts []*Totals) []SetReport {
+	sets := append([]SetReport{}, parts[0].State...)
+	for _, t := range parts[1:] {
+		for _, s := range t.State {
+			i := slices.IndexFunc(sets, func(one SetReport) bool { return one.Name == s.Name })
+			if i < 0 {
+				sets = append(sets, s)
+				continue
+			}
+			one := &sets[i]
+			one.Rows = max(one.Rows, s.Rows)
+			one.Changes, one.Parts, one.Bytes = one.Changes+s.Changes, one.Parts+s.Parts, one.Bytes+s.Bytes
+			one.Conflicts, one.GivenUp, one.Moves = one.Conflicts+s.Conflicts, one.GivenUp+s.GivenUp, one.Moves+s.Moves
+			one.Operations = operationsOf(one.Operations, s.Operations)
+		}
+	}
+	return sets
+}
+
+func operationsOf(a, b map[string]map[string]uint64) map[string]map[string]uint64 {
+	sum := map[string]map[string]uint64{}
+	for _, all := range []map[string]map[string]uint64{a, b} {
+		for operation, results := range all {
+			if sum[operation] == nil {
+				sum[operation] = map[string]uint64{}
+			}
+			for result, n := range results {
+				sum[operation][result] += n
+			}
+		}
+	}
+	return sum
+}
+
+// differing joins the distinct texts of all parts.
+func differing(parts []*Totals, of func(*Totals) string) string {
+	var texts []string
+	for _, t := range parts {
+		if text := of(t); !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, ", ")
+}
+
+func programOf(parts []*Totals) Program {
+	return Program{
+		Version: differing(parts, func(t *Totals) string { return t.Program.Version }),
+		Commit:  differing(parts, func(t *Totals) string { return t.Program.Commit }),
+		Go:      differing(parts, func(t *Totals) string { return t.Program.Go }),
+	}
+}
+
+// machineOf describes the machines. The resources that the processes may use are added up.
+func machineOf(parts []*Totals) Machine {
+	m := Machine{
+		OS: differing(parts, func(t *Totals) string { return t.Machine.OS }), Arch: differing(parts, func(t *Totals) string { return t.Machine.Arch }),
+		Kernel: differing(parts, func(t *Totals) string { return t.Machine.Kernel }), CPU: differing(parts, func(t *Totals) string { return t.Machine.CPU }),
+	}
+	for _, t := range parts {
+		m.CPUs = max(m.CPUs, t.Machine.CPUs)
+		m.Procs += t.Machine.Procs
+		m.CPULimit += t.Machine.CPULimit
+		m.MemoryLimit += t.Machine.MemoryLimit
+	}
+	return m
+}
+
+// configurationOf returns the configuration of the first part, with the largest number of endpoints
+// of any part. It counts as changed if the configuration of any part changed.
+func configurationOf(parts []*Totals) Configuration {
+	c := parts[0].Configuration
+	for _, t := range parts[1:] {
+		c.Changed = c.Changed || t.Configuration.Changed
+		c.Endpoints = max(c.Endpoints, t.Configuration.Endpoints)
+	}
+	return c
+}
+
+// timelineOf returns the points of all parts together. The points of a single part stay unchanged.
+func timelineOf(parts []*Totals) []Point {
+	if len(parts) == 1 {
+		return append([]Point{}, parts[0].Timeline...)
+	}
+	each, end := verdict.Every.Seconds(), 0.0
+	for _, t := range parts {
+		for i := range t.Timeline {
+			p := &t.Timeline[i]
+			each, end = max(each, min(p.Seconds, float64(time.Hour/time.Second))), max(end, p.At)
+		}
+	}
+	each = max(float64(int(each+0.5)), verdict.Every.Seconds()) // a sample is a little longer or shorter than a second
+	merged := []Point{}
+	rest := make([][]Point, len(parts))
+	for i, t := range parts {
+		rest[i] = t.Timeline
+	}
+	for from := 0.0; from < end && len(merged) < 4*pointsKept; from += each {
+		to := min(from+each, end)
+		slot := Point{At: to, Seconds: to - from, Trusted: true}
+		for i := range rest {
+			var p Point
+			if p, rest[i] = within(rest[i], from, to); p.Seconds > 0 {
+				slot.beside(&p)
+			}
+		}
+		merged = append(merged, slot)
+	}
+	return merged
+}
+
+// within returns the points of one replica in a period, as one point, and the points that end
+// later. A point that is only partly in the period counts for that part.
+func within(points []Point, from, to float64) (Point, []Point) {
+	var all Point
+	for i := 0; ; i++ {
+		if i == len(points) || points[i].At-points[i].Seconds >= to {
+			return all, points[i:]
+		}
+		p := points[i]
+		overlap := min(p.At, to) - max(p.At-p.Seconds, from)
+		if overlap > 0 {
+			if p.Throttled != nil {
+				p.Throttled = new(*p.Throttled * overlap / p.Seconds)
+			}
+			if p.Seconds = overlap; all.Seconds > 0 {
+				p = all.join(p)
+			}
+			all = p
+		}
+		if points[i].At > to {
+			return all, points[i:]
+		}
+	}
+}
+
+// densities returns the addresses of the figures that are counts per second.
+func (p *Point) densities() [8]*float64 {
+	return [...]*float64{&p.Rate, &p.Errors, &p.DeclaredErrors, &p.InjectedErrors, &p.OwnErrors, &p.Unmatched, &p.Faults, &p.Limited}
+}
+
+// beside adds the figures of another replica for the period of p or a part of it.
+func (p *Point) beside(q *Point) {
+	others := q.densities()
+	for i, n := range p.densities() {
+		*n += *others[i] * q.Seconds / p.Seconds
+	}
+	p.Trusted = p.Trusted && q.Trusted
+	p.InFlight += q.InFlight
+	p.WebhooksPending += q.WebhooksPending
+	p.Memory += q.Memory
+	for _, pair := range [][2]**float64{
+		{&p.OwnP50, &q.OwnP50}, {&p.OwnP99, &q.OwnP99}, {&p.InjectedP50, &q.InjectedP50}, {&p.InjectedP99, &q.InjectedP99}, {&p.InjectionErrorP99, &q.InjectionErrorP99},
+		{&p.WebhookLagP99, &q.WebhookLagP99}, {&p.SchedulerP99, &q.SchedulerP99}, {&p.PauseMax, &q.PauseMax}, {&p.CPU, &q.CPU}, {&p.MachineCPU, &q.MachineCPU}, {&p.Steal, &q.Steal},
+	} {
+		*pair[0] = most(*pair[0], *pair[1])
+	}
+	if p.Throttled == nil || q.Throttled == nil {
+		p.Throttled = most(p.Throttled, q.Throttled)
+	} else {
+		p.Throttled = new(*p.Throttled + *q.Throttled)
+	}
+}
+
+// Follow appends points that were read later to those of a replica. The replica may have joined
+// points in between, so a later point replaces the points that begin at or after its beginning.
+func Follow(points, later []Point) []Point {
+	for _, p := range later {
+		for n := len(points); n > 0 && points[n-1].At-points[n-1].Seconds >= p.At-p.Seconds-0.001; n-- {
+			points = points[:n-1]
+		}
+		points = append(points, p)
+	}
+	for len(points) > 2*pointsKept {
+		points = thinned(points, 2*pointsKept)
+	}
+	return points
+}

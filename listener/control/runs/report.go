@@ -1,0 +1,251 @@
+package runs
+
+import (
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"mockserver/config"
+	"mockserver/internal/machine"
+	"mockserver/listener/observe/record"
+	"mockserver/listener/observe/verdict"
+)
+
+// Report describes what happened in a run. Durations are in milliseconds unless stated otherwise.
+type Report struct {
+	Form    int        `json:"form" doc:"format of the report: 1"`
+	ID      string     `json:"id" doc:"ID of the run"`
+	Name    string     `json:"name" doc:"name of the run"`
+	Running bool       `json:"running" doc:"whether the run is under way"`
+	Begin   time.Time  `json:"begin" doc:"when it began"`
+	End     *time.Time `json:"end" doc:"when it ended; null while it runs"`
+
+	Verdict        RunVerdict        `json:"verdict" doc:"whether its timing can be trusted"`
+	Program        Program           `json:"program" doc:"program that ran"`
+	Machine        Machine           `json:"machine" doc:"machine that the program ran on"`
+	Configuration  Configuration     `json:"configuration" doc:"configuration that was served"`
+	Total          verdict.Sample    `json:"total" doc:"the whole run as one sample"`
+	Endpoints      []EndpointReport  `json:"endpoints" doc:"endpoints that had requests, the busiest first, at most 500"`
+	OtherEndpoints int               `json:"other_endpoints" doc:"how many more endpoints had requests"`
+	Histograms     Histograms        `json:"histograms" doc:"distributions of the run"`
+	Percentiles    Percentiles       `json:"percentiles" doc:"percentile curves of the run"`
+	Timeline       []Point           `json:"timeline" doc:"the run over time, at most 1200 points"`
+	Unmatched      []UnmatchedReport `json:"unmatched" doc:"requests that no endpoint answered, the most frequent first, at most 100 kinds"`
+	OtherUnmatched int               `json:"other_unmatched" doc:"how many more kinds there were"`
+	State          []SetReport       `json:"state" doc:"the sets of rows, by name"`
+	Replicas       []ReplicaReport   `json:"replicas,omitempty" doc:"for a run of a fleet: what came from which replica"`
+	// HDR is optional, since its buckets differ from those in the rest of the report.
+	HDR map[string]string `json:"hdr,omitempty" doc:"for a run of a fleet, on request: distributions in the form of HdrHistogram V2, in Base64, in nanoseconds"`
+}
+
+const (
+	// endpointsReported is the maximum number of endpoints in a report: the busiest ones.
+	// unmatchedReported is the maximum number of kinds of unmatched requests: the most frequent
+	// ones.
+	endpointsReported = 500
+	unmatchedReported = 100
+)
+
+// Entry returns the entry of the run in the list of runs.
+func (r *Report) Entry() RunEntry {
+	return RunEntry{
+		ID: r.ID, Name: r.Name, Running: r.Running, Begin: r.Begin, End: r.End, Seconds: r.Total.Seconds,
+		Requests: r.Total.Requests, Rate: r.Total.Rate, Verdict: &r.Verdict,
+	}
+}
+
+// WithoutHDR returns the report without the distributions in the form of HdrHistogram.
+func (r *Report) WithoutHDR() *Report {
+	less := *r
+	less.HDR = nil
+	return &less
+}
+
+// SetReport contains the figures of a set of rows: those for the run, and the state of the set at
+// the end of the run.
+type SetReport struct {
+	Name       string                       `json:"name" doc:"name, as declared"`
+	Rows       int64                        `json:"rows" doc:"rows that requests without an isolating value saw at the end"`
+	Changes    int64                        `json:"changes" doc:"rows that were changed, added or deleted at the end, in all parts"`
+	Parts      int64                        `json:"parts" doc:"isolated parts with changes at the end"`
+	Bytes      int64                        `json:"bytes" doc:"memory that the changes took at the end, in bytes"`
+	Conflicts  int64                        `json:"conflicts" doc:"how often a request was answered again because rows it had read had changed"`
+	GivenUp    int64                        `json:"given_up" doc:"changes dropped for lack of room"`
+	Moves      int64                        `json:"moves" doc:"changes that rows made on their own"`
+	Operations map[string]map[string]uint64 `json:"operations" doc:"what requests did, by operation and result: ok, missing, or the code of an error"`
+}
+
+// setReports returns the figures of the sets between two readings. A set that was replaced in
+// between counts from 0.
+func setReports(before, after []record.SetCounts) []SetReport {
+	reports := []SetReport{}
+	for _, s := range after {
+		var was record.SetCounts
+		if i := slices.IndexFunc(before, func(b record.SetCounts) bool { return b.Name == s.Name }); i >= 0 {
+			was = before[i]
+		}
+		one := SetReport{
+			Name: s.Name, Rows: s.Rows, Changes: s.Changes, Parts: s.Parts, Bytes: s.Bytes,
+			Conflicts: risen(was.Conflicts, s.Conflicts), GivenUp: risen(was.GivenUp, s.GivenUp), Moves: risen(was.Moves, s.Moves),
+			Operations: map[string]map[string]uint64{},
+		}
+		for _, o := range s.Operations {
+			n := o.Count
+			for _, b := range was.Operations {
+				if b.Operation == o.Operation && b.Result == o.Result {
+					n = risen(b.Count, n)
+				}
+			}
+			if n == 0 {
+				continue
+			}
+			if one.Operations[o.Operation] == nil {
+				one.Operations[o.Operation] = map[string]uint64{}
+			}
+			one.Operations[o.Operation][o.Result] = n
+		}
+		reports = append(reports, one)
+	}
+	return reports
+}
+
+// risen returns the increase of a counter. A counter that decreased has started again from 0.
+func risen[T int64 | uint64](before, after T) T {
+	if after < before {
+		return after
+	}
+	return after - before
+}
+
+// Program identifies the program that ran.
+type Program struct {
+	Version string `json:"version" doc:"version of the program"`
+	Commit  string `json:"commit,omitempty" doc:"commit that the program was built from"`
+	Go      string `json:"go" doc:"version of Go"`
+}
+
+// Machine describes the machine that the program ran on.
+type Machine struct {
+	OS          string  `json:"os" doc:"operating system"`
+	Arch        string  `json:"arch" doc:"architecture"`
+	Kernel      string  `json:"kernel,omitempty" doc:"version of the kernel"`
+	CPU         string  `json:"cpu,omitempty" doc:"model of the CPU"`
+	CPUs        int     `json:"cpus" doc:"CPUs that the process may run on"`
+	Procs       int     `json:"gomaxprocs" doc:"how many threads run Go code at once"`
+	CPULimit    float64 `json:"cpu_limit" doc:"cores that the process may use"`
+	MemoryLimit int64   `json:"memory_limit" doc:"soft memory limit of the Go runtime, in bytes; 0 for none"`
+}
+
+// thisMachine describes the machine, as far as the system provides the information.
+func thisMachine(cpuLimit float64) Machine {
+	return Machine{
+		OS: runtime.GOOS, Arch: runtime.GOARCH, Kernel: machine.Kernel(), CPU: machine.CPU(), CPUs: runtime.NumCPU(), Procs: runtime.GOMAXPROCS(0),
+		CPULimit: cpuLimit, MemoryLimit: softMemoryLimit(),
+	}
+}
+
+// softMemoryLimit returns the soft memory limit of the runtime, in bytes, or 0 if there is none.
+func softMemoryLimit() int64 {
+	if limit := debug.SetMemoryLimit(-1); limit < 1<<62 {
+		return limit
+	}
+	return 0
+}
+
+// Configuration identifies the configuration that was served.
+type Configuration struct {
+	Hash      string `json:"hash" doc:"hash of the declarations, whichever files they are in, at the beginning of the run"`
+	Changed   bool   `json:"changed" doc:"whether it changed during the run"`
+	Endpoints int    `json:"endpoints" doc:"how many endpoints were served at the end"`
+}
+
+// EndpointReport contains the figures of one endpoint in a run.
+type EndpointReport struct {
+	ID       string         `json:"id" doc:"ID of the endpoint"`
+	Endpoint string         `json:"endpoint" doc:"method and path"`
+	Host     string         `json:"host,omitempty" doc:"host that the endpoint is limited to"`
+	If       string         `json:"if,omitempty" doc:"condition of the endpoint"`
+	Requests uint64         `json:"requests" doc:"requests that it answered"`
+	Rate     float64        `json:"rate" doc:"requests a second"`
+	Statuses map[int]uint64 `json:"statuses" doc:"responses by status"`
+	verdict.ErrorKinds
+	Faults         map[string]uint64 `json:"faults" doc:"responses with a declared fault, by fault"`
+	Limited        uint64            `json:"limited" doc:"requests answered with 429 by a rate limit"`
+	Refused        uint64            `json:"refused" doc:"requests answered with 503 because the queue of a capacity was full"`
+	In             uint64            `json:"bytes_in" doc:"bytes of request bodies"`
+	Out            uint64            `json:"bytes_out" doc:"bytes of response bodies"`
+	Total          verdict.Spread    `json:"total" doc:"the response time"`
+	Own            verdict.Spread    `json:"own" doc:"the server's own time, excluding the injected latency, any delay beyond it, and the wait for upstreams"`
+	Upstream       verdict.Spread    `json:"upstream" doc:"the wait for bodies from URLs, of requests that had to wait"`
+	Declared       *Declared         `json:"declared" doc:"percentiles of the latencies declared at the end, of the requests that have one; null if there is none, and for sequence-hold"`
+	Injected       verdict.Spread    `json:"injected" doc:"the declared latency"`
+	InjectionError verdict.Spread    `json:"injection_error" doc:"how much later than the declared latency the responses were ready, as clients see it"`
+}
+
+// UnmatchedReport describes the requests with one method, host and path that matched no endpoint.
+type UnmatchedReport struct {
+	Method string `json:"method" doc:"method of the requests"`
+	Host   string `json:"host" doc:"host of the requests"`
+	Path   string `json:"path" doc:"path of the requests"`
+	Status int    `json:"status" doc:"status of the last response"`
+	Count  uint64 `json:"count" doc:"number of requests in the run"`
+	Reason string `json:"reason" doc:"why no endpoint matched the last one"`
+}
+
+// ReplicaReport describes one replica's part in a fleet's run.
+type ReplicaReport struct {
+	Address     string    `json:"address" doc:"address of its admin API"`
+	Begin       time.Time `json:"begin" doc:"when the run began there, by its own clock"`
+	SkewMS      float64   `json:"skew_ms" doc:"how far its clock was ahead of the coordinator's"`
+	SkewErrorMS float64   `json:"skew_error_ms" doc:"how far off that may be: half of the round trip"`
+	Seconds     float64   `json:"seconds" doc:"seconds of the run that its numbers cover"`
+	Lost        string    `json:"lost,omitempty" doc:"why its numbers end before the run; missing if they do not"`
+
+	Trusted  bool     `json:"trusted" doc:"whether its timing can be trusted"`
+	Decisive []string `json:"decisive" doc:"codes of the reasons for which its timing cannot be trusted"`
+	Requests uint64   `json:"requests" doc:"requests that it answered"`
+	Rate     float64  `json:"rate" doc:"requests a second"`
+	Share    float64  `json:"share" doc:"its share of all requests, 0 to 1"`
+	TotalP50 float64  `json:"total_p50" doc:"median of the response time"`
+	TotalP99 float64  `json:"total_p99" doc:"99th percentile of the response time"`
+	OwnP99   float64  `json:"own_p99" doc:"99th percentile of its own time"`
+	CPU      *float64 `json:"cpu" doc:"cores that it kept busy; null if the system does not report it"`
+	CPULimit float64  `json:"cpu_limit" doc:"cores that it may use"`
+	Version  string   `json:"version" doc:"version of the program"`
+	Hash     string   `json:"hash" doc:"hash of its configuration, at the beginning of the run"`
+}
+
+// Declared contains percentiles of a declared latency, in milliseconds.
+type Declared struct {
+	P50  float64 `json:"p50" doc:"median"`
+	P90  float64 `json:"p90" doc:"90th percentile"`
+	P95  float64 `json:"p95" doc:"95th percentile"`
+	P99  float64 `json:"p99" doc:"99th percentile"`
+	P999 float64 `json:"p99_9" doc:"99.9th percentile"`
+}
+
+// declaredBy returns the percentiles of the latencies of an endpoint, or nil if it has none.
+func declaredBy(e *config.Endpoint) *Declared {
+	if e == nil {
+		return nil
+	}
+	length := e.Lengths()
+	if length == nil {
+		return nil
+	}
+	at := func(part float64) float64 { return verdict.Milliseconds(length(part)) }
+	return &Declared{P50: at(0.5), P90: at(0.9), P95: at(0.95), P99: at(0.99), P999: at(0.999)}
+}
+
+func endpointReport(c *record.EndpointCounts, seconds float64) EndpointReport {
+	e := EndpointReport{
+		ID: c.ID, Endpoint: c.Endpoint, Host: c.Host, If: c.If, Requests: c.Requests, Statuses: c.Statuses, Faults: c.Faults,
+		ErrorKinds: verdict.ErrorKindsOf(c), Limited: c.Limited, Refused: c.Refused, In: c.In, Out: c.Out,
+		Total: verdict.SpreadOf(c.Total), Own: verdict.SpreadOf(c.Service), Upstream: verdict.SpreadOf(c.Upstream), Injected: verdict.SpreadOf(c.Injected), InjectionError: verdict.SpreadOf(c.InjectionError),
+	}
+	if seconds > 0 {
+		e.Rate = float64(c.Requests) / seconds
+	}
+	return e
+}

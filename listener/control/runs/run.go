@@ -1,0 +1,209 @@
+package runs
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"mockserver/listener/observe/record"
+	"mockserver/listener/observe/verdict"
+)
+
+const (
+	// Kept is the number of runs that are kept; a new run replaces the oldest. A report takes at
+	// most 800 KB, so all reports take at most 40 MB.
+	Kept = 50
+	// rareShare is the share of a run in which a problem that is counted may occur while the run is
+	// still trusted: a single connection dropped in an overnight run is reported, but is not
+	// decisive.
+	rareShare = 0.01
+	// totalsKept is how many fleet runs keep their totals after the end, for coordinators.
+	totalsKept = 3
+	// NameLength is the maximum number of characters in the name of a run.
+	NameLength = 100
+)
+
+// run is one named period of time.
+type run struct {
+	id, name string
+	begin    time.Time
+	first    *verdict.Reading         // nil after the end
+	misses   map[unmatchedKind]uint64 // how often each unmatched request had been received before the run
+	points   []Point                  // see put
+	each     float64                  // seconds that a point covers
+	held     map[string]*RunCause     // reasons, keyed by code
+	explain  map[string]*RunCause     // explanations, keyed by code
+	bad      float64                  // seconds that were not trusted
+	judged   float64                  // seconds that were judged
+	changes  []Change
+	spec     string // fingerprint of the specification at the beginning
+	changed  bool   // another specification was served meanwhile
+	fleet    *Membership
+
+	report *Report // nil before the end
+	totals *Totals // of a fleet's run that has ended; otherwise nil
+}
+
+// unmatchedKind identifies unmatched requests of the same kind.
+type unmatchedKind struct{ method, host, path string }
+
+// Beginning contains the parameters with which a run begins.
+type Beginning struct {
+	ID    string // "" for the next number
+	Name  string // "" for a name derived from the ID
+	Fleet *Membership
+}
+
+func newRun(b Beginning, first *verdict.Reading, misses []record.Miss, spec string) *run {
+	r := &run{
+		id: b.ID, name: b.Name, fleet: b.Fleet, begin: first.Time, first: first, spec: spec, each: verdict.Every.Seconds(),
+		misses: map[unmatchedKind]uint64{}, held: map[string]*RunCause{}, explain: map[string]*RunCause{},
+	}
+	if b.Name == "" {
+		r.name = "run " + b.ID
+	}
+	for _, m := range misses {
+		r.misses[kindOf(m)] = m.Count
+	}
+	return r
+}
+
+func kindOf(m record.Miss) unmatchedKind { return unmatchedKind{m.Method, m.Host, m.Path} }
+
+// setting contains what a report needs in addition to its run.
+type setting struct {
+	program Program
+	spec    string // fingerprint of the specification that is served now
+	misses  []record.Miss
+
+	judge func(*verdict.Sample) verdict.Verdict
+}
+
+// sampled adds a sample and the verdict that follows from it.
+func (r *run) sampled(s verdict.Sample, v verdict.Verdict) {
+	at := s.Time.Sub(r.begin).Seconds()
+	r.points, r.each = put(r.points, r.each, pointOf(&s, at, v.Trusted))
+	r.judged += s.Seconds
+	if !v.Trusted {
+		r.bad += s.Seconds
+	}
+	codes := []string{}
+	for _, reason := range v.Reasons {
+		codes = append(codes, reason.Code)
+		if reason.Unit == verdict.Count && !s.Over(&reason) {
+			hold(r.held, reason, 0) // a counted problem lasts only a moment, no matter how long its reason was held
+		} else {
+			hold(r.held, reason, s.Seconds)
+		}
+	}
+	for _, explanation := range v.Explanations {
+		if !v.Trusted {
+			hold(r.explain, explanation, s.Seconds)
+		}
+	}
+	before := Change{Trusted: true}
+	if len(r.changes) > 0 {
+		before = r.changes[len(r.changes)-1]
+	}
+	if !slices.Equal(before.Reasons, codes) && len(r.changes)+len(codes) > 0 && len(r.changes) < changesKept {
+		r.changes = append(r.changes, Change{At: max(at-s.Seconds, 0), Trusted: v.Trusted, Reasons: codes})
+	}
+}
+
+// verdict judges the run so far; whole is the verdict on its figures.
+func (r *run) verdict(whole verdict.Verdict) RunVerdict {
+	v := RunVerdict{
+		Size: whole.Size, Untrusted: r.bad, Judged: r.judged,
+		Decisive: []string{}, Reasons: causes(r.held), Explanations: causes(r.explain), Changes: append([]Change{}, r.changes...), Unknown: whole.Unknown,
+	}
+	for _, reason := range whole.Reasons {
+		c := r.held[reason.Code]
+		if reason.Unit == verdict.Count && (c == nil || c.Seconds <= rareShare*r.judged) {
+			continue
+		}
+		v.Decisive = append(v.Decisive, reason.Code)
+		if c == nil { // the cause did not hold in any single second
+			v.Reasons = append(v.Reasons, RunCause{Code: reason.Code, Text: reason.Text, Number: reason.Number, Threshold: reason.Threshold, Unit: reason.Unit})
+		}
+	}
+	seconds := fmt.Sprintf("%s of its %s seconds", verdict.Short(r.bad), verdict.Short(r.judged))
+	switch v.Trusted = len(v.Decisive) == 0; {
+	case !v.Trusted:
+		v.Text = fmt.Sprintf("The timing of this run cannot be trusted: see %s. There was a reason not to trust it in %s.", strings.Join(v.Decisive, ", "), seconds)
+	case r.bad > 0:
+		v.Text = fmt.Sprintf("The timing of this run can be trusted as a whole, but not in %s.", seconds)
+	case whole.Idle:
+		v.Idle = true
+		v.Text = "Nothing was timed in this run: there was neither a request nor a webhook."
+	default:
+		v.Text = "The timing of this run can be trusted."
+	}
+	return v
+}
+
+// entry returns the entry of a run in the list, as of the reading now.
+func (r *run) entry(now *verdict.Reading) RunEntry {
+	if r.report != nil {
+		e := r.report.Entry()
+		e.Fleet = r.fleet
+		return e
+	}
+	e := RunEntry{ID: r.id, Name: r.name, Fleet: r.fleet, Running: true, Begin: r.begin.UTC(), Requests: now.All.Requests - r.first.All.Requests}
+	if e.Seconds = now.Time.Sub(r.begin).Seconds(); e.Seconds > 0 {
+		e.Rate = float64(e.Requests) / e.Seconds
+	}
+	return e
+}
+
+// finish makes the final report of a run, and frees the data that only the report needed.
+func (r *run) finish(last *verdict.Reading, m setting) *Report {
+	totals := r.totalsAt(last, m)
+	end := last.Time.UTC()
+	totals.Running, totals.End = false, &end
+	r.report = totals.Report()
+	if r.fleet != nil {
+		r.totals = totals
+	}
+	r.first, r.points, r.misses, r.held, r.explain, r.changes = nil, nil, nil, nil, nil, nil
+	return r.report
+}
+
+// totalsAt returns the totals of a run up to a reading.
+func (r *run) totalsAt(end *verdict.Reading, m setting) *Totals {
+	sample := verdict.BetweenEndpoints(r.first, end)
+	all := end.All.After(&r.first.All)
+	t := &Totals{
+		ID: r.id, Name: r.name, Running: true, Begin: r.begin.UTC(), Fleet: r.fleet,
+		Verdict: r.verdict(m.judge(&sample)), Program: m.program, Machine: thisMachine(sample.CPULimit),
+		Configuration: Configuration{Hash: r.spec, Changed: r.changed || r.spec != m.spec, Endpoints: len(end.Counts.Endpoints)},
+		Sample:        sample.Alone(), All: endpointTotals(&all), Endpoints: []EndpointTotals{},
+		WebhookLag: end.Webhooks.Lag.Since(r.first.Webhooks.Lag), Timeline: append([]Point{}, r.points...),
+		State: setReports(r.first.Counts.Sets, end.Counts.Sets),
+	}
+	t.Probe, t.Echo = sample.Probed()
+	for _, c := range record.Busiest(&r.first.Counts, &end.Counts, 0) {
+		t.Endpoints = append(t.Endpoints, endpointTotals(&c))
+	}
+	t.Unmatched, t.OtherUnmatched = r.unmatched(m.misses)
+	return t
+}
+
+// unmatched returns the unmatched requests of the run, the most frequent first.
+func (r *run) unmatched(misses []record.Miss) (list []UnmatchedReport, others int) {
+	list = []UnmatchedReport{}
+	for _, m := range misses {
+		before := r.misses[kindOf(m)]
+		if m.Count < before {
+			before = 0 // the count was reset in between
+		}
+		if n := m.Count - before; n > 0 {
+			list = append(list, UnmatchedReport{m.Method, m.Host, m.Path, m.Status, n, m.Reason})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b UnmatchedReport) int { return cmp.Compare(b.Count, a.Count) })
+	all := len(list)
+	list = list[:min(all, unmatchedReported)]
+	return list, all - len(list)
+}

@@ -1,0 +1,253 @@
+// Package runs records named periods of time, called runs. It reports what happened in a run, and
+// compares two runs.
+package runs
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"mockserver/config"
+	"mockserver/config/settings"
+	"mockserver/listener/observe/record"
+	"mockserver/listener/observe/verdict"
+)
+
+// Server is the server that runs report on.
+type Server interface {
+	Spec() *config.Spec
+	Unmatched() []record.Miss
+}
+
+// Runs contains the runs that are kept. Its methods may be called from any goroutine.
+type Runs struct {
+	sampler *verdict.Sampler
+	server  Server
+	program Program
+	printed atomic.Pointer[printed]
+
+	mu     sync.Mutex // guards the fields below; never held while the sampler takes a reading
+	all    []*run     // the oldest first
+	last   int        // number of the last run
+	active *run
+}
+
+// New returns the runs of a server. The result becomes the observer of the sampler.
+func New(sampler *verdict.Sampler, server Server, build settings.Build) *Runs {
+	r := &Runs{sampler: sampler, server: server, program: Program{Version: build.Version, Commit: build.Commit, Go: runtime.Version()}}
+	sampler.Observe(r)
+	return r
+}
+
+// Sampled adds a sample to the active run.
+func (r *Runs) Sampled(s verdict.Sample, v verdict.Verdict) {
+	if id, _ := r.Active(); id == "" {
+		return
+	}
+	spec := r.Fingerprint()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.active != nil && s.Seconds > 0 {
+		r.active.changed = r.active.changed || spec != r.active.spec
+		r.active.sampled(s, v)
+	}
+}
+
+// printed is the fingerprint of a specification, which takes long to compute for a large one.
+type printed struct {
+	spec *config.Spec
+	text string
+}
+
+// Fingerprint returns the fingerprint of the specification that is served.
+func (r *Runs) Fingerprint() string {
+	spec := r.server.Spec()
+	if known := r.printed.Load(); known != nil && known.spec == spec {
+		return known.text
+	}
+	made := &printed{spec, spec.Fingerprint()}
+	r.printed.Store(made)
+	return made.text
+}
+
+// List returns the runs that are kept, the newest first, as of the last reading: with an earlier
+// reading, a new run could have a negative number of requests.
+func (r *Runs) List() []RunEntry {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.sampler.Last()
+	list := []RunEntry{}
+	for _, one := range slices.Backward(r.all) {
+		list = append(list, one.entry(now))
+	}
+	return list
+}
+
+// Active returns the ID and the name of the active run; both are "" if there is none.
+func (r *Runs) Active() (id, name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.active == nil {
+		return "", ""
+	}
+	return r.active.id, r.active.name
+}
+
+// ErrRunning is the error for an operation that is not possible while a run is active.
+var ErrRunning = errors.New("another run is under way")
+
+// Begin begins a run. The error wraps ErrRunning if another run is active or a run with this ID
+// exists.
+func (r *Runs) Begin(b Beginning) (RunEntry, error) {
+	if err := r.running(); err != nil {
+		return RunEntry{}, err
+	}
+	misses, spec := r.server.Unmatched(), r.Fingerprint()
+	first := r.sampler.Now(true)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.active != nil { // another request began a run first
+		return RunEntry{}, r.underWay()
+	}
+	if b.ID == "" {
+		r.last++
+		b.ID = strconv.Itoa(r.last)
+	} else if slices.ContainsFunc(r.all, func(one *run) bool { return one.id == b.ID }) {
+		return RunEntry{}, fmt.Errorf("%w: there is a run with the ID %s", ErrRunning, b.ID)
+	}
+	one := newRun(b, first, misses, spec)
+	r.all = append(r.all, one)
+	if len(r.all) > Kept {
+		r.all = slices.Delete(r.all, 0, 1)
+	}
+	r.active = one
+	return one.entry(first), nil
+}
+
+// running returns why another run cannot begin, or nil if no run is active.
+func (r *Runs) running() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.active == nil {
+		return nil
+	}
+	return r.underWay()
+}
+
+func (r *Runs) underWay() error {
+	return fmt.Errorf("%w: %q, with the ID %s; stop it first", ErrRunning, r.active.name, r.active.id)
+}
+
+// find returns the run with an ID, or nil if it does not exist, and its report if it has ended.
+func (r *Runs) find(id string) (*run, *Report) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.IndexFunc(r.all, func(one *run) bool { return one.id == id })
+	if i < 0 {
+		return nil, nil
+	}
+	return r.all[i], r.all[i].report
+}
+
+// End ends a run and returns its report. The report is nil if the run had already ended.
+func (r *Runs) End(id string) (report *Report, found bool) {
+	one, ended := r.find(id)
+	if one == nil || ended != nil {
+		return nil, one != nil
+	}
+	last, now := r.sampler.Now(false), r.setting()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if one.report == nil {
+		report = one.finish(last, now)
+		r.active = nil
+		r.forgetTotals()
+	}
+	return report, true
+}
+
+// forgetTotals drops the totals of all but the last few fleet runs, since they take more memory
+// than reports. The caller must hold r.mu.
+func (r *Runs) forgetTotals() {
+	kept := 0
+	for _, one := range slices.Backward(r.all) {
+		if one.totals == nil {
+			continue
+		}
+		if kept++; kept > totalsKept {
+			one.totals = nil
+		}
+	}
+}
+
+// Report returns the report of a run, up to now if it is active. It returns nil if the run does not
+// exist.
+func (r *Runs) Report(id string) *Report {
+	one, report := r.find(id)
+	if one == nil || report != nil {
+		return report
+	}
+	last, now := r.sampler.Read(), r.setting() // Read, not Now: frequent reports would make tiny samples
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if one.report != nil { // it ended in between
+		return one.report
+	}
+	return one.totalsAt(&last, now).Report()
+}
+
+// Totals returns the totals of a run, up to now if it is active, with the points that end after
+// the given second of the run. It returns nil if the run does not exist, or if it has ended and is
+// not one of the last fleet runs.
+func (r *Runs) Totals(id string, after float64) *Totals {
+	one, report := r.find(id)
+	if one == nil {
+		return nil
+	}
+	var totals *Totals
+	if report == nil {
+		last, now := r.sampler.Read(), r.setting()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if one.report == nil {
+			totals = one.totalsAt(&last, now)
+		}
+	} else {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+	}
+	if totals == nil {
+		if totals = one.totals; totals == nil {
+			return nil
+		}
+	}
+	later := *totals
+	later.Timeline = slices.DeleteFunc(slices.Clone(totals.Timeline), func(p Point) bool { return p.At <= after })
+	return &later
+}
+
+// setting returns the data that a report needs in addition to its run.
+func (r *Runs) setting() setting {
+	return setting{program: r.program, spec: r.Fingerprint(), misses: r.server.Unmatched(), judge: r.sampler.Judge}
+}
+
+// Remove removes a run and reports whether it existed. The error is ErrRunning if the run has not
+// ended.
+func (r *Runs) Remove(id string) (found bool, err error) {
+	one, ended := r.find(id)
+	switch {
+	case one == nil:
+		return false, nil
+	case ended == nil:
+		return true, ErrRunning
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := len(r.all)
+	r.all = slices.DeleteFunc(r.all, func(other *run) bool { return other == one })
+	return len(r.all) < n, nil
+}

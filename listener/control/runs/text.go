@@ -1,0 +1,162 @@
+package runs
+
+import (
+	"fmt"
+	"html"
+	"html/template"
+	"maps"
+	"math"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"mockserver/listener/observe/verdict"
+)
+
+// none is shown in place of a missing figure.
+const none = "–"
+
+// quantileText formats a quantile of a distribution.
+func quantileText(s verdict.Spread, ms float64) string {
+	if s.Count == 0 {
+		return none
+	}
+	return msText(ms)
+}
+
+func momentText(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// statusesText formats the number of replies by status: "200: 12, 404: 1".
+func statusesText(statuses map[int]uint64) string {
+	var all []string
+	for _, status := range slices.Sorted(maps.Keys(statuses)) {
+		all = append(all, fmt.Sprintf("%d: %s", status, countText(statuses[status])))
+	}
+	return strings.Join(all, ", ")
+}
+
+// encodedLetters matches sequences of percent-encoded bytes outside ASCII.
+var encodedLetters = regexp.MustCompile("(?:%[89A-Fa-f][0-9A-Fa-f])+")
+
+// legible decodes percent-encoded letters in a path, as address bars do. Anything that is not a
+// letter, mark, number, punctuation or symbol stays encoded, since it might hide or reverse the
+// text around it. The admin page does the same.
+func legible(text string) string {
+	return encodedLetters.ReplaceAllStringFunc(text, func(encoded string) string {
+		letters, err := url.PathUnescape(encoded)
+		odd := func(r rune) bool {
+			return !unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S) && r != '\u200d'
+		}
+		if err != nil || !utf8.ValidString(letters) || strings.ContainsFunc(letters, odd) {
+			return encoded
+		}
+		return letters
+	})
+}
+
+// breakable allows line breaks after the slashes of a path rather than within words.
+func breakable(path string) template.HTML {
+	return template.HTML(strings.ReplaceAll(html.EscapeString(path), "/", "/<wbr>"))
+}
+
+// faultsText lists the errors, faults and refused requests of an endpoint.
+func faultsText(e EndpointReport) string {
+	var all []string
+	if e.OwnErrors > 0 {
+		all = append(all, "the server's own errors: "+countText(e.OwnErrors))
+	}
+	if e.DeclaredErrors > 0 {
+		all = append(all, "declared errors: "+countText(e.DeclaredErrors))
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Faults)) {
+		all = append(all, name+": "+countText(e.Faults[name]))
+	}
+	if e.Limited > 0 {
+		all = append(all, "rate limit: "+countText(e.Limited))
+	}
+	if e.Refused > 0 {
+		all = append(all, "capacity: "+countText(e.Refused))
+	}
+	return strings.Join(all, ", ")
+}
+
+// operationsText lists the operations on a set with their counts: "find: 12, insert: 3, insert
+// key_exists: 1".
+func operationsText(operations map[string]map[string]uint64) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(operations)) {
+		for _, result := range slices.Sorted(maps.Keys(operations[name])) {
+			text := name + ": "
+			if result != "ok" {
+				text = name + " " + result + ": "
+			}
+			all = append(all, text+countText(operations[name][result]))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+func figureText(figure *float64, text func(float64) string) string {
+	if figure == nil {
+		return none
+	}
+	return text(*figure)
+}
+
+func shareText(share float64) string { return verdict.Short(share*100) + " %" }
+
+func cmpText(text string) string {
+	if text == "" {
+		return none
+	}
+	return text
+}
+
+// clockText formats a second of a run: "45 s", "1:30", "2:00:00".
+func clockText(second float64) string {
+	whole := int(second)
+	switch {
+	case whole < 60:
+		return fmt.Sprintf("%d s", whole)
+	case whole < 3600:
+		return fmt.Sprintf("%d:%02d", whole/60, whole%60)
+	}
+	return fmt.Sprintf("%d:%02d:%02d", whole/3600, whole/60%60, whole%60)
+}
+
+// msText formats milliseconds in a suitable unit.
+func msText(ms float64) string {
+	switch {
+	case ms == 0:
+		return "0"
+	case ms < 1:
+		return verdict.Short(ms*1000) + " µs"
+	case ms < 1000:
+		return verdict.Short(ms) + " ms"
+	}
+	return verdict.Short(ms/1000) + " s"
+}
+
+// countText formats a count in groups of three digits, with no line break between them.
+func countText(n uint64) string {
+	text := fmt.Sprint(n)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "\u202f" + text[at:]
+	}
+	return text
+}
+
+// rateText formats a number per second.
+func rateText(value float64) string {
+	if value >= 1000 {
+		return countText(uint64(math.Round(value)))
+	}
+	return verdict.Short(value)
+}
+
+// percentText formats a percentile with all of its nines.
+func percentText(p float64) string { return fmt.Sprintf("%.10g %%", p) }

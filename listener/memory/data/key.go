@@ -1,0 +1,118 @@
+package data
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync/atomic"
+
+	"mockserver/config"
+	"mockserver/config/item"
+	"mockserver/config/syntax"
+	"mockserver/internal/json"
+	"mockserver/internal/wording"
+	"mockserver/listener/memory/data/edit"
+	"mockserver/listener/memory/state"
+	"mockserver/renderer"
+	"mockserver/renderer/scalar"
+)
+
+// newKeys generates the keys of rows that have none.
+type newKeys struct {
+	text    *renderer.Made
+	integer bool          // keys are the largest key plus 1
+	largest *atomic.Int64 // largest integer that has been a key in the set
+}
+
+func compileNewKeys(d *config.Data) (*newKeys, syntax.Problems) {
+	made := &newKeys{largest: new(atomic.Int64)}
+	text := d.NewKey
+	switch {
+	case text.Value == config.NewKeyInt:
+		made.integer = true
+		return made, nil
+	case text.Value == "":
+		text.Value = "{{uuid}}"
+	case slices.Contains(item.NewKeys, text.Value):
+		text.Value = "{{" + text.Value + "}}"
+	}
+	var problems syntax.Problems
+	made.text, problems = renderer.CompileMade(text, false, &renderer.Scope{})
+	return made, problems
+}
+
+// atLeast records that an integer is in use as a key.
+func (k *newKeys) atLeast(n int64) {
+	for {
+		last := k.largest.Load()
+		if n <= last || k.largest.CompareAndSwap(last, n) {
+			return
+		}
+	}
+}
+
+// wholeNumber returns the value of a key that is an integer from 1 to 2⁶². For any other key it
+// returns 0.
+func wholeNumber(key []byte) int64 {
+	if len(key) == 0 || key[0] < '1' || key[0] > '9' || len(key) > 19 {
+		return 0
+	}
+	n, err := strconv.ParseInt(string(key), 10, 64)
+	if err != nil || n > 1<<62 {
+		return 0
+	}
+	return n
+}
+
+// get returns the row that a text names, and the key that it has, or would have.
+func (s *set) get(tx *state.Tx, part, text []byte) (row state.Row, key []byte) {
+	if scalar.IsKey(text) {
+		return tx.Get(s.Set, part, text), text
+	}
+	if scalar.IsAmbiguous(text) {
+		if row = tx.Get(s.Set, part, text); row.Found() {
+			return row, text
+		}
+	}
+	key = scalar.AppendPlain(nil, text, maxKey)
+	return tx.Get(s.Set, part, key), key
+}
+
+// isKey reports whether a value in a row is a key, in any notation.
+func isKey(v json.Value, key []byte) bool {
+	text := v.AppendText(nil)
+	return string(scalar.AppendKey(nil, text, false, maxKey)) == string(scalar.AppendKey(nil, key, false, maxKey))
+}
+
+// maxKey is the maximum size of a key's text in bytes.
+const maxKey = 512
+
+// keyOf returns the text of a row's key, or what is wrong with the key.
+func keyOf(row json.Value, way []string) (key []byte, what string) {
+	if row.Kind != json.Object {
+		return nil, "the row is not an object"
+	}
+	return appendKey(nil, row.Raw, way)
+}
+
+// appendKey appends the text of an object's key, or returns what is wrong with the key.
+func appendKey(to, row []byte, way []string) (made []byte, what string) {
+	v := edit.Member(row, way)
+	switch v.Kind {
+	case json.Missing, json.Null:
+		return nil, fmt.Sprintf("the row has no key; expected a member %q", edit.Joined(way))
+	case json.Array, json.Object:
+		return nil, fmt.Sprintf("the key %q is %s; expected a text or a number", edit.Joined(way), wording.Clip(string(v.Raw)))
+	}
+	if made = v.AppendText(to); !scalar.IsKey(made[len(to):]) {
+		made = scalar.AppendKey(to, bytes.Clone(made[len(to):]), v.Kind == json.String, maxKey)
+	}
+	switch n := len(made) - len(to); {
+	case n == 0:
+		return nil, fmt.Sprintf("the key %q is empty; expected a text or a number", edit.Joined(way))
+	case n > maxKey:
+		return nil, fmt.Sprintf("the key %q has %d bytes; expected at most %d", edit.Joined(way), n, maxKey)
+	}
+	return made, ""
+}

@@ -1,0 +1,153 @@
+package data
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"mockserver/config"
+	"mockserver/config/item"
+	"mockserver/config/openapi/validate"
+	"mockserver/config/syntax"
+	"mockserver/internal/wording"
+	"mockserver/listener/observe/record"
+	"mockserver/renderer"
+)
+
+// Operation is one operation of a resource, compiled. It is immutable.
+type Operation struct {
+	Name   string // of its endpoint, for messages
+	sets   *Sets
+	set    *set
+	part   *renderer.Operand
+	made   *newKeys
+	config *config.Operation
+	operation
+	row     int      // the index of the path parameter with the key of the row; -1 for a collection
+	parents []parent // in the order of the path
+	filters []ordered
+	sorts   []ordered
+	schema  *jsonschema.Schema // nil if any row is valid
+	fields  validate.Fields    // of forms
+	item    *renderer.Template // nil if rows are shown as they are
+	list    *renderer.Template // nil if the page style defines the form of a list
+	size    int
+	most    int
+
+	created, updated []string // the paths to members with times; nil if none
+}
+
+// parent is a path parameter whose value must equal a member of the rows.
+type parent struct {
+	param int
+	way   []string // the path to the member
+	order int
+}
+
+// ordered is a member that requests can filter or sort by.
+type ordered struct {
+	name  string
+	order int
+}
+
+// The names that templates of a resource may use.
+var (
+	rowNames  = []string{"row"}
+	listNames = []string{"items", "page"}
+)
+
+// CompileOperation compiles an operation of a resource, and adds the names of its results to the
+// scope.
+func (s *Sets) CompileOperation(e *config.Endpoint, scope *renderer.Scope) (*Operation, syntax.Problems) {
+	c := e.Resource
+	o := &Operation{Name: record.Name(e), sets: s, config: c, operation: operationOf[c.Name], row: slices.Index(scope.Params, c.Row)}
+	scope.Rows = rowNames
+	var problems, wrong syntax.Problems
+	if o.set, problems = s.find(syntax.Text{Value: c.Set, Pos: c.Pos, Key: c.Key + ".data"}); o.set == nil {
+		return o, problems
+	}
+	o.made = o.set.made
+	if c.Data == nil && c.NewKey.Value != "" {
+		o.made, wrong = compileNewKeys(&config.Data{NewKey: c.NewKey})
+		problems = append(problems, wrong...)
+		o.made.largest = o.set.made.largest
+	}
+	o.part, wrong = o.set.isolation(scope)
+	problems = append(problems, wrong...)
+	for i, param := range scope.Params {
+		if i == o.row {
+			continue
+		}
+		m := ordered{name: c.Member(param)}
+		problems = append(problems, o.order(&m, c.Pos, c.Key+".parent."+wording.Label(param))...)
+		o.parents = append(o.parents, parent{i, strings.Split(m.name, "."), m.order})
+	}
+	for _, names := range []struct {
+		from []syntax.Text
+		to   *[]ordered
+	}{{c.Filter, &o.filters}, {c.Sort, &o.sorts}} {
+		for _, name := range names.from {
+			m := ordered{name: name.Value}
+			problems = append(problems, o.order(&m, name.Pos, name.Key)...)
+			*names.to = append(*names.to, m)
+		}
+	}
+	if c.Name == "create" || c.Name == "replace" || c.Name == "change" {
+		o.schema, wrong = compileSchema(c.Resource, e.Dir)
+		problems = append(problems, wrong...)
+		o.fields = validate.FieldsOf(o.schema)
+	}
+	o.size, o.most = c.Page.EffectiveSize()
+	if c.Stamp.Created != "" {
+		o.created = strings.Split(c.Stamp.Created, ".")
+	}
+	if c.Stamp.Updated != "" {
+		o.updated = strings.Split(c.Stamp.Updated, ".")
+	}
+	o.item, wrong = o.template(c.Item, scope)
+	problems = append(problems, wrong...)
+	if c.Name == "list" {
+		scope.Rows = listNames
+		o.list, wrong = o.template(c.List, scope)
+		problems = append(problems, wrong...)
+	}
+	return o, problems
+}
+
+// order sets the order of a member.
+func (o *Operation) order(m *ordered, pos syntax.Pos, key string) syntax.Problems {
+	var known bool
+	if m.order, known = o.set.order(m.name); !known {
+		return syntax.Problems{{Pos: pos, Key: key, What: o.set.notIndexed(m.name)}}
+	}
+	return nil
+}
+
+// template compiles one of the resource's templates; it returns nil for an empty text.
+func (o *Operation) template(text syntax.Text, scope *renderer.Scope) (*renderer.Template, syntax.Problems) {
+	if text.Value == "" {
+		return nil, nil
+	}
+	return renderer.Compile(text, renderer.JSON, scope)
+}
+
+// known reports whether a parameter is one that selects a page.
+func (o *Operation) known(param string) bool {
+	for _, name := range item.PageNames(o.config.Page.Style) {
+		if o.parameter(name) == param {
+			return true
+		}
+	}
+	return false
+}
+
+// parameter returns the name of a parameter: the declared name, or else the name in the page style.
+func (o *Operation) parameter(name string) string {
+	for _, other := range o.config.Page.Names {
+		if other.Name == name {
+			return other.Value.Text.Value
+		}
+	}
+	return name
+}

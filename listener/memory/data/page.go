@@ -1,0 +1,259 @@
+package data
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+
+	"mockserver/config/item"
+	"mockserver/internal/json"
+	"mockserver/internal/wording"
+	"mockserver/listener/memory/data/edit"
+	"mockserver/listener/memory/state"
+	"mockserver/listener/reply"
+	"mockserver/matcher"
+)
+
+// page is one page of a list.
+type page struct {
+	style string // "" if all rows are on one page
+
+	backward bool // the request used ending_before
+	rows     []state.Row
+	number   int // counted from 1
+	size     int
+	offset   int
+	total    int
+	more     bool   // more rows follow or, if backward, precede
+	next     string // the cursor of the next page; "" if none
+}
+
+// object returns the page in the form that list templates see.
+func (p *page) object() []byte {
+	b := append([]byte(`{"total":`), strconv.Itoa(p.total)...)
+	b = append(append(b, `,"page":`...), strconv.Itoa(p.number)...)
+	b = append(append(b, `,"limit":`...), strconv.Itoa(p.size)...)
+	b = append(append(b, `,"offset":`...), strconv.Itoa(p.offset)...)
+	b = append(append(b, `,"totalPages":`...), strconv.Itoa(p.pages())...)
+	b = append(append(b, `,"has_more":`...), strconv.FormatBool(p.more)...)
+	return append(append(append(b, `,"next":`...), p.cursor()...), '}')
+}
+
+func (p *page) cursor() string {
+	if p.next == "" {
+		return "null"
+	}
+	return `"` + p.next + `"`
+}
+
+func (p *page) pages() int { return (p.total + p.size - 1) / max(p.size, 1) }
+
+// body returns the body of a list in the form of its page style.
+func (p *page) body(items []byte) []byte {
+	number := func(b []byte, name string, n int) []byte {
+		return strconv.AppendInt(append(append(append(b, `,"`...), name...), `":`...), int64(n), 10)
+	}
+	switch p.style {
+	case "page":
+		b := append(append([]byte(`{"items":`), items...), `,"pagination":{"page":`...)
+		b = strconv.AppendInt(b, int64(p.number), 10)
+		return append(number(number(number(b, "limit", p.size), "total", p.total), "totalPages", p.pages()), '}', '}')
+	case "offset":
+		b := append([]byte(`{"items":`), items...)
+		return append(number(number(number(b, "offset", p.offset), "limit", p.size), "total", p.total), '}')
+	case "cursor":
+		b := append(append([]byte(`{"items":`), items...), `,"next":`...)
+		return append(strconv.AppendBool(append(append(b, p.cursor()...), `,"has_more":`...), p.more), '}')
+	case "after":
+		return append(strconv.AppendBool(append(append([]byte(`{"data":`), items...), `,"has_more":`...), p.more), '}')
+	}
+	return items
+}
+
+// number returns the value of a parameter, which must be an integer that is not below least. If the
+// parameter is missing, number returns otherwise.
+func (o *Operation) number(d *demands, name string, otherwise, least int) (n int, failed *Failed) {
+	name = o.parameter(name)
+	if !d.args.Has(name) {
+		return otherwise, nil
+	}
+	text := string(d.args.Peek(name))
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least {
+		return 0, refuse(reply.BadPage, "%s is %q; expected an integer from %d", name, wording.Clip(text), least)
+	}
+	return n, nil
+}
+
+// page returns the page of a list that the request asks for.
+func (o *Operation) page(l *listing, d *demands, part []byte, w *work) (*page, *Failed) {
+	settings := &o.config.Page
+	if settings.Off {
+		if n := l.len(); n > item.WholeList {
+			return nil, refuse(reply.TooManyRows, "the list has %d rows; without pages at most %d are allowed", n, item.WholeList)
+		}
+		return &page{rows: l.page(0, l.len()), number: 1, size: max(1, l.len())}, nil
+	}
+	p := &page{style: settings.Style, number: 1}
+	var failed *Failed
+	if p.size, failed = o.number(d, "limit", o.size, 1); failed != nil {
+		return nil, failed
+	}
+	p.size = min(p.size, o.most)
+	switch p.style {
+	case "offset":
+		p.offset, failed = o.number(d, "offset", 0, 0)
+		p.number = p.offset/p.size + 1
+	case "cursor":
+		p.offset, failed = o.fromCursor(l, d)
+	case "after":
+		p.offset, failed = o.fromKey(l, d, part, w, p)
+	default:
+		p.style = "link"
+		if settings.Style != "" {
+			p.style = settings.Style
+		}
+		if p.number, failed = o.number(d, "page", 1, 1); failed == nil {
+			p.offset = min(p.number-1, l.len()/p.size+1) * p.size
+		}
+	}
+	if failed != nil {
+		return nil, failed
+	}
+	p.rows = l.page(min(p.offset, l.len()), p.size)
+	if p.more = p.offset+len(p.rows) < l.len(); p.backward {
+		p.more = p.offset > 0
+	}
+	if p.more && !p.backward && len(p.rows) > 0 {
+		p.next = o.cursor(l, d, p.rows[len(p.rows)-1])
+	}
+	return p, nil
+}
+
+// asks reports whether a parameter affects which rows a list has, or in which order.
+func (o *Operation) asks(param string) bool {
+	name, _, _ := strings.Cut(param, "[")
+	return param == "sort" || slices.ContainsFunc(o.filters, func(m ordered) bool { return m.name == name })
+}
+
+// signature identifies the list of a resource that a cursor belongs to.
+func (o *Operation) signature(d *demands) uint32 {
+	h := fnv.New32a()
+	write := func(b []byte) {
+		_, _ = h.Write(b) // never fails
+		_, _ = h.Write([]byte{0})
+	}
+	write([]byte(o.config.Key + o.set.declared.Name))
+	for i := range o.parents { // their conditions come first in d.where
+		write(d.where[i].values[0])
+	}
+	for key, value := range d.args.All() {
+		if o.asks(string(key)) {
+			write(key)
+			write(value)
+		}
+	}
+	return h.Sum32()
+}
+
+// cursor returns the position after a row as a text. The cursor stays valid when rows are inserted
+// and deleted, because it contains the seq of the row, and the values that the list is filtered and
+// ordered by.
+func (o *Operation) cursor(l *listing, d *demands, last state.Row) string {
+	b := binary.BigEndian.AppendUint32(nil, o.signature(d))
+	b = binary.AppendUvarint(b, last.Seq)
+	orders := make([]int, 0, len(l.by)+len(d.where))
+	for _, s := range l.by {
+		orders = append(orders, s.order)
+	}
+	for i := range d.where {
+		orders = append(orders, d.where[i].order)
+	}
+	row := json.Value{Kind: json.Object, Raw: []byte("{}")}
+	for _, order := range orders {
+		way := strings.Split(o.set.options.Members[order].Name, ".")
+		if v := edit.Member(last.JSON, way); v.Kind != json.Missing {
+			row.Raw = edit.AppendWith(nil, row, way, v.Raw)
+		}
+	}
+	b = append(b, row.Raw...)
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// fromCursor returns the position after the row that the request's cursor names, or 0 if there is no
+// cursor.
+func (o *Operation) fromCursor(l *listing, d *demands) (int, *Failed) {
+	name := o.parameter("cursor")
+	if len(d.args.Peek(name)) == 0 {
+		return 0, nil
+	}
+	b, err := base64.RawURLEncoding.DecodeString(string(d.args.Peek(name)))
+	if err == nil && len(b) > 4 && binary.BigEndian.Uint32(b) == o.signature(d) {
+		if seq, n := binary.Uvarint(b[4:]); n > 0 && json.Parse(b[4+n:]).Kind == json.Object {
+			return l.rank(state.Row{Seq: seq, JSON: b[4+n:]}, true), nil
+		}
+	}
+	return 0, refuse(reply.BadCursor, "%s is not a cursor of this list", name)
+}
+
+// fromKey returns the position that starting_after or ending_before asks for. For ending_before, it
+// also sets the size of the page, and marks the page as backward.
+func (o *Operation) fromKey(l *listing, d *demands, part []byte, w *work, p *page) (int, *Failed) {
+	for _, name := range []string{"starting_after", "ending_before"} {
+		param := o.parameter(name)
+		if !d.args.Has(param) {
+			continue
+		}
+		key := d.args.Peek(param)
+		row, _ := o.set.get(&w.tx, part, w.keep(key))
+		if !row.Found() {
+			return 0, refuse(reply.BadCursor, "%s is %q; no such row exists", param, wording.Clip(string(key)))
+		}
+		if name == "starting_after" {
+			return l.rank(row, true), nil
+		}
+		before := l.rank(row, false)
+		from := max(0, before-p.size)
+		p.size, p.backward = before-from, true
+		return from, nil
+	}
+	return 0, nil
+}
+
+// links adds the header fields of the page style "link".
+func (o *Operation) links(p *page, r *matcher.Request, d *demands, answer *reply.Reply) {
+	if p.style != "link" {
+		return
+	}
+	answer.Add("X-Total-Count", strconv.Itoa(p.total))
+	last := max(1, p.pages())
+	var value []byte
+	link := func(number int, relation string) {
+		var args fasthttp.Args
+		for key, value := range d.args.All() {
+			if string(key) != o.parameter("page") {
+				args.AddBytesKV(key, value)
+			}
+		}
+		args.Set(o.parameter("page"), strconv.Itoa(number))
+		if value != nil {
+			value = append(value, ", "...)
+		}
+		value = append(append(append(value, '<'), r.Path()...), '?')
+		value = append(append(append(args.AppendBytes(value), `>; rel="`...), relation...), '"')
+	}
+	link(1, "first")
+	if p.number > 1 {
+		link(min(p.number-1, last), "prev")
+	}
+	if p.number < last {
+		link(p.number+1, "next")
+	}
+	link(last, "last")
+	answer.Add("Link", string(value))
+}

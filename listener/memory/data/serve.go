@@ -1,0 +1,270 @@
+package data
+
+import (
+	"bytes"
+
+	"github.com/valyala/fasthttp"
+
+	"mockserver/config/syntax"
+	"mockserver/internal/json"
+	"mockserver/internal/semantics"
+	"mockserver/internal/wording"
+	"mockserver/listener/memory/data/edit"
+	"mockserver/listener/memory/state"
+	"mockserver/listener/reply"
+	"mockserver/matcher"
+	"mockserver/renderer/escape"
+)
+
+// Serve makes the reply of an operation, without the declared headers. If the result is not nil,
+// nothing has changed.
+func (o *Operation) Serve(r *matcher.Request, p *reply.Reply) *Failed {
+	w := workOf(r)
+	w.owner = nil
+	p.ContentType = "application/json"
+	for range maxAttempts {
+		w.tx.Begin(o.sets.store)
+		w.room, w.keys = w.room[:0], w.keys[:0]
+		r.Rows = append(r.Rows[:0], json.Value{}, json.Value{})
+		failed := o.serve(w, r, p)
+		if failed == nil {
+			failed = ofCommit(w.tx.Commit())
+		}
+		if failed == nil {
+			o.set.counters.note(o.operation, resultOK)
+			return nil
+		}
+		w.giveBack()
+		if !failed.Conflict {
+			o.set.counters.failed(o.operation, failed.Failure)
+			return failed
+		}
+		p.Begin()
+		p.ContentType = "application/json"
+	}
+	return refuse(reply.StateBusy, "the row has changed during each of %d attempts to write it", maxAttempts)
+}
+
+// maxAttempts is how often an operation is tried while it conflicts with others. Each time it
+// conflicts, another operation has succeeded.
+const maxAttempts = 10_000
+
+func (o *Operation) serve(w *work, r *matcher.Request, p *reply.Reply) *Failed {
+	part := partOf(o.part, w, r)
+	switch o.config.Name {
+	case "list":
+		return o.serveList(part, w, r, p)
+	case "create":
+		return o.create(part, w, r, p)
+	}
+	row, key := o.set.get(&w.tx, part, w.keep(r.Param(o.row)))
+	if row.Found() && !o.isChild(row, r) {
+		row = state.Row{}
+	}
+	if !row.Found() && !(o.config.Name == "replace" && o.config.PutCreates) {
+		return refuse(reply.RowNotFound, "the set %q has no row %q", o.set.declared.Name, wording.Clip(string(key)))
+	}
+	if kind, ok := r.Header("Content-Type"); ok && o.config.Name == "change" && !isPatch(kind) {
+		p.Add("Accept-Patch", "application/merge-patch+json, application/json")
+		return refuse(reply.UnsupportedMedia, "%q is not the media type of a JSON merge patch; expected application/merge-patch+json or application/json", wording.Clip(string(kind)))
+	}
+	if failed := o.precondition(row, r); failed != nil {
+		return failed
+	}
+	switch o.config.Name {
+	case "remove":
+		w.tx.Delete(o.set.Set, part, key)
+		r.Rows[0] = json.Value{Kind: json.Object, Raw: row.JSON}
+		p.Status, p.ContentType = fasthttp.StatusNoContent, ""
+		return nil
+	case "read":
+		return o.read(row, r, p)
+	}
+	return o.write(part, key, row, w, r, p)
+}
+
+// serveList makes the reply of a list.
+func (o *Operation) serveList(part []byte, w *work, r *matcher.Request, p *reply.Reply) *Failed {
+	d, failed := o.demands(r)
+	if failed != nil {
+		return failed
+	}
+	l, failed := o.listing(d, part, w)
+	if failed != nil {
+		return failed
+	}
+	page, failed := o.page(l, d, part, w)
+	if failed != nil {
+		return failed
+	}
+	items := []byte{'['}
+	for i, row := range page.rows {
+		if i > 0 {
+			items = append(items, ',')
+		}
+		items = append(items, o.shown(row.JSON, r)...)
+	}
+	items = append(items, ']')
+	page.total = l.len()
+	o.links(page, r, d, p)
+	if o.list != nil {
+		r.Rows[0], r.Rows[1] = json.Value{Kind: json.Array, Raw: items}, json.Value{Kind: json.Object, Raw: page.object()}
+		p.Body = o.list.Append(nil, r)
+		return nil
+	}
+	p.Body = page.body(items)
+	return nil
+}
+
+// isChild reports whether a row belongs to the parents in the path.
+func (o *Operation) isChild(row state.Row, r *matcher.Request) bool {
+	for _, p := range o.parents {
+		if string(edit.Member(row.JSON, p.way).AppendText(nil)) != string(r.Param(p.param)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (o *Operation) read(row state.Row, r *matcher.Request, p *reply.Reply) *Failed {
+	tagged(p, row.JSON)
+	r.Rows[0] = json.Value{Kind: json.Object, Raw: row.JSON}
+	if field, ok := r.Header("If-None-Match"); ok && names(field, etag(row.JSON), true) {
+		p.Status, p.ContentType = fasthttp.StatusNotModified, ""
+		return nil
+	}
+	p.Body = o.shown(row.JSON, r)
+	return nil
+}
+
+// shown returns a row as responses show it.
+func (o *Operation) shown(row []byte, r *matcher.Request) []byte {
+	if o.item == nil {
+		return row
+	}
+	before := r.Rows[0]
+	r.Rows[0] = json.Value{Kind: json.Object, Raw: row}
+	text := o.item.Append(nil, r)
+	r.Rows[0] = before
+	return text
+}
+
+// write replaces or changes a row. With PutCreates, replacing a row that does not exist creates the
+// row.
+func (o *Operation) write(part, key []byte, row state.Row, w *work, r *matcher.Request, p *reply.Reply) *Failed {
+	sent, failed := o.body(w, r, false)
+	if failed != nil {
+		return failed
+	}
+	old := json.Value{Kind: json.Object, Raw: row.JSON}
+	made := sent[0].Raw
+	if given := edit.Member(made, o.set.key); given.Kind != json.Missing && !isKey(given, key) {
+		return refuse(reply.KeyMismatch, "the body has the key %s in %q, and the path has %q; expected the same", wording.Clip(string(given.Raw)), edit.Joined(o.set.key), wording.Clip(string(key)))
+	}
+	if o.config.Name == "change" {
+		made = w.merged(old, sent[0])
+	} else {
+		made = w.with(made, o.set.key, o.set.keyJSON(o.made, old, key))
+		if o.created != nil && row.Found() {
+			if at := edit.Member(row.JSON, o.created); at.Kind != json.Missing {
+				made = w.with(made, o.created, at.Raw)
+			}
+		}
+	}
+	made = o.stamped(made, !row.Found(), w, r)
+	if _, what := w.keyOf(made, o.set.key); what != "" {
+		return refuse(reply.BadJSON, "%s", what)
+	}
+	if failed := violations(o.schema, made); failed != nil {
+		return failed
+	}
+	made = o.set.put(&w.tx, part, key, row, made, r.Now())
+	r.Rows[0] = json.Value{Kind: json.Object, Raw: made}
+	if !row.Found() {
+		p.Status = fasthttp.StatusCreated
+		p.Add("Location", string(r.Path()))
+	}
+	tagged(p, made)
+	p.Body = o.shown(made, r)
+	return nil
+}
+
+// isPatch reports whether a Content-Type is accepted for a merge patch.
+func isPatch(kind []byte) bool {
+	media := semantics.MediaType(string(kind))
+	return media == "application/merge-patch+json" || media == "application/json" || media == urlencoded || media == multipartForm
+}
+
+// stamped returns a row with the values from the path and its time stamps. A new row also gets the
+// first value of the member that changes by itself.
+func (o *Operation) stamped(row []byte, isNew bool, w *work, r *matcher.Request) []byte {
+	for i := range o.parents {
+		p := &o.parents[i]
+		if v := edit.Member(row, p.way); v.Kind == json.Missing || string(v.AppendText(nil)) != string(r.Param(p.param)) {
+			row = w.with(row, p.way, scalarJSON(r.Param(p.param)))
+		}
+	}
+	if isNew {
+		row = o.set.steps.begun(row)
+	}
+	if isNew && o.created != nil {
+		row = w.with(row, o.created, edit.Time(r.Now()))
+	}
+	if o.updated != nil {
+		row = w.with(row, o.updated, edit.Time(r.Now()))
+	}
+	return row
+}
+
+// scalarJSON returns the text of a parameter as a JSON value: a number if the text is a valid JSON
+// number, otherwise a string.
+func scalarJSON(text []byte) []byte {
+	if syntax.IsJSONNumber(text) {
+		return text
+	}
+	return edit.Text(text)
+}
+
+var slash = []byte("/")
+
+// create adds the row in the body, or either all rows of a list or none.
+func (o *Operation) create(part []byte, w *work, r *matcher.Request, p *reply.Reply) *Failed {
+	sent, failed := o.body(w, r, true)
+	if failed != nil {
+		return failed
+	}
+	p.Status = fasthttp.StatusCreated
+	isList := r.JSON().Kind == json.Array
+	var answer []byte
+	for i, v := range sent {
+		row := w.keyed(v.Raw, o.set, o.made, part, r)
+		row = o.stamped(row, true, w, r)
+		if failed := violations(o.schema, row); failed != nil {
+			return failed
+		}
+		key, what := w.keyOf(row, o.set.key)
+		if what != "" {
+			return refuse(reply.BadJSON, "%s", what)
+		}
+		if old, _ := o.set.get(&w.tx, part, key); old.Found() {
+			return refuse(reply.KeyExists, "the set %q already has a row %q", o.set.declared.Name, wording.Clip(string(key)))
+		}
+		kept := o.set.put(&w.tx, part, key, state.Row{}, row, r.Now())
+		r.Rows[0] = json.Value{Kind: json.Object, Raw: kept}
+		if !isList {
+			start := len(w.room)
+			w.room = append(append(w.room, bytes.TrimSuffix(r.Path(), slash)...), '/')
+			w.room = escape.AppendPathSegment(w.room, key)
+			p.AddCopy("Location", w.made(start))
+			tagged(p, kept)
+			p.Body = o.shown(kept, r)
+			return nil
+		}
+		if i > 0 {
+			answer = append(answer, ',')
+		}
+		answer = append(answer, o.shown(kept, r)...)
+	}
+	p.Body = append(append([]byte{'['}, answer...), ']')
+	return nil
+}

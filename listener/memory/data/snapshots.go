@@ -1,0 +1,83 @@
+package data
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"mockserver/listener/memory/state"
+)
+
+// snapshot holds the changes as they were at one time, under a name.
+type snapshot struct {
+	Snapshot
+	taken *state.Snapshot
+}
+
+// Snapshot describes a snapshot.
+type Snapshot struct {
+	Name string    `json:"name" doc:"name, as given"`
+	Time time.Time `json:"time" doc:"when it was taken"`
+}
+
+// The reasons why a snapshot cannot be taken or found.
+var (
+	ErrNoSnapshot = errors.New("there is no such snapshot")
+	ErrSnapshots  = fmt.Errorf("there are %d snapshots already; expected at most %[1]d", maxSnapshots)
+)
+
+const maxSnapshots = 16
+
+// Take stores the current changes under a name, in place of any snapshot with that name. The error
+// is ErrSnapshots.
+func (s *Sets) Take(name string) (Snapshot, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.snapshots, func(one snapshot) bool { return one.Name == name })
+	if i < 0 && len(s.snapshots) == maxSnapshots {
+		return Snapshot{}, ErrSnapshots
+	}
+	if i >= 0 {
+		s.snapshots = slices.Delete(s.snapshots, i, i+1)
+	}
+	taken := snapshot{Snapshot{name, time.Now().UTC()}, s.store.Snapshot()}
+	s.snapshots = append(s.snapshots, taken)
+	return taken.Snapshot, nil
+}
+
+// Snapshots returns all snapshots, the oldest first.
+func (s *Sets) Snapshots() []Snapshot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]Snapshot, 0, len(s.snapshots))
+	for _, one := range s.snapshots {
+		list = append(list, one.Snapshot)
+	}
+	return list
+}
+
+// Restore brings back the changes as they were when a snapshot was taken. The error is
+// ErrNoSnapshot.
+func (s *Sets) Restore(name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.snapshots, func(one snapshot) bool { return one.Name == name })
+	if i < 0 {
+		return ErrNoSnapshot
+	}
+	s.store.Restore(s.snapshots[i].taken)
+	return nil
+}
+
+// Forget drops a snapshot. The error is ErrNoSnapshot.
+func (s *Sets) Forget(name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.snapshots, func(one snapshot) bool { return one.Name == name })
+	if i < 0 {
+		return ErrNoSnapshot
+	}
+	s.snapshots = slices.Delete(s.snapshots, i, i+1)
+	return nil
+}

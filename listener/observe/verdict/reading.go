@@ -1,0 +1,209 @@
+package verdict
+
+import (
+	"math"
+	"runtime/metrics"
+	"slices"
+	"time"
+
+	"mockserver/dispatcher"
+	"mockserver/internal/histogram"
+	"mockserver/listener/observe/probe"
+	"mockserver/listener/observe/record"
+)
+
+// Reading contains all figures at one time. Most of them only increase; the difference between two
+// readings is what happened in between.
+type Reading struct {
+	Time     time.Time
+	Counts   record.Counts
+	Webhooks dispatcher.Stats
+	Probe    probe.Figures
+	All      record.EndpointCounts // all requests, including unmatched ones, added up
+
+	matched record.EndpointCounts // everything except unmatched requests
+	usage   usage
+	waits   waitHistogram // waits of runnable goroutines
+	pauses  waitHistogram // pauses of the garbage collector
+}
+
+// The runtime metrics that are read. Both are histograms.
+const (
+	schedulerMetric = "/sched/latencies:seconds"
+	pausesMetric    = "/sched/pauses/total/gc:seconds"
+)
+
+// Server is the server whose timing is judged.
+type Server interface {
+	Counts() record.Counts
+	Webhooks() dispatcher.Stats
+	Probe() *probe.Probe
+}
+
+// source reads the figures of a server and of the machine it runs on.
+type source struct {
+	server Server
+	meter  *meter
+}
+
+// Read reads all figures.
+func (s *source) Read() Reading {
+	r := NewReading(time.Time{}, s.server.Counts(), s.server.Webhooks())
+	r.usage = s.meter.read()
+	r.waits, r.pauses = readRuntime()
+	p := s.server.Probe()
+	p.Served(r.All.Requests, r.Counts.InFlight)
+	r.Probe = p.Figures()
+	r.Time = time.Now()
+	return r
+}
+
+// NewReading returns a reading without the figures of the machine.
+func NewReading(at time.Time, counts record.Counts, webhooks dispatcher.Stats) Reading {
+	all := []*record.EndpointCounts{&counts.Options, &counts.Malformed, &counts.Gone}
+	for i := range counts.Endpoints {
+		all = append(all, &counts.Endpoints[i])
+	}
+	matched := record.Total(all)
+	return Reading{
+		Time: at, Counts: counts, Webhooks: webhooks,
+		All: record.Total([]*record.EndpointCounts{&matched, &counts.Unmatched}), matched: matched,
+	}
+}
+
+// Between returns what happened between two readings.
+func Between(a, b *Reading) Sample {
+	apart := b.Time.Sub(a.Time)
+	all, matched := b.All.After(&a.All), b.matched.After(&a.matched)
+	s := Sample{
+		Time: b.Time.UTC(), Seconds: apart.Seconds(),
+		Requests: all.Requests, Errors: errorsOf(&all), ErrorKinds: ErrorKindsOf(&matched), Unmatched: all.Requests - matched.Requests,
+		Limited: all.Limited, Refused: all.Refused, In: all.In, Out: all.Out,
+		Protocols:      protocolsBetween(&a.Counts, &b.Counts),
+		AcceptFailures: b.Counts.AcceptFailures - a.Counts.AcceptFailures,
+		SharedLocally:  b.Counts.SharedLocally - a.Counts.SharedLocally,
+		StateGivenUp:   max(0, givenUp(b.Counts.Sets)-givenUp(a.Counts.Sets)), // negative if a set was removed
+		Connections:    b.Counts.Connections, InFlight: b.Counts.InFlight,
+		RecordingDropped: b.Counts.RecordingDropped - a.Counts.RecordingDropped,
+		Own:              SpreadOf(all.Service), Injected: SpreadOf(all.Injected), InjectionError: SpreadOf(all.InjectionError),
+		Total: SpreadOf(all.Total), Upstream: SpreadOf(all.Upstream), UpstreamWait: SpreadOf(all.UpstreamWait),
+		WebhookLag: SpreadOf(b.Webhooks.Lag.Since(a.Webhooks.Lag)), WebhooksOldest: Milliseconds(b.Webhooks.Oldest),
+		WebhooksSent: b.Webhooks.Delivered - a.Webhooks.Delivered, WebhooksDead: b.Webhooks.Dead - a.Webhooks.Dead,
+		WebhooksRefused: b.Webhooks.Refused - a.Webhooks.Refused, WebhooksUnstored: b.Webhooks.Unstored - a.Webhooks.Unstored,
+		WebhooksPending: b.Webhooks.Pending, WebhooksDue: b.Webhooks.Due,
+		Scheduler: b.waits.since(a.waits), Pauses: b.pauses.since(a.pauses),
+		Load: loadBetween(&a.usage, &b.usage, apart),
+	}
+	full, handshakes := b.Counts.FullHandshakes()
+	fullBefore, before := a.Counts.FullHandshakes()
+	s.FullHandshakes, s.Handshakes = full-fullBefore, handshakes-before
+	beats, echoes := probed(&a.Probe, &b.Probe)
+	s.Probe, s.Echo = SpreadOf(beats), SpreadOf(echoes)
+	for _, n := range all.Faults {
+		s.Faults += n
+	}
+	if s.Memory == 0 {
+		s.Memory = runtimeMemory()
+	}
+	if s.Seconds > 0 {
+		s.Rate = float64(s.Requests) / s.Seconds
+		s.HandshakeCPU = (b.Counts.HandshakeTime - a.Counts.HandshakeTime).Seconds() / s.Seconds
+	}
+	return s
+}
+
+// probed returns what a probe measured between two readings: the beats and echoes while requests
+// were served or, if there were no beats then, while the server was idle.
+func probed(before, after *probe.Figures) (beats, echoes histogram.Snapshot) {
+	late := after.Serving.Since(before.Serving)
+	if late.Beats.Count == 0 {
+		late = after.Idle.Since(before.Idle)
+	}
+	return late.Beats, histogram.Sum(slices.Values([]histogram.Snapshot{late.Echoes, after.Waiting}))
+}
+
+// BetweenEndpoints is like Between, and adds the timing of each endpoint for the verdict.
+func BetweenEndpoints(a, b *Reading) Sample {
+	s := Between(a, b)
+	s.timings = append(timings(a, b, math.MaxUint64), timingBetween("", &a.All, &b.All))
+	s.beats, s.echoes = probed(&a.Probe, &b.Probe)
+	return s
+}
+
+// Probed returns the distributions that Probe and Echo summarize, for a sample that is judged.
+func (s *Sample) Probed() (beats, echoes histogram.Snapshot) { return s.beats, s.echoes }
+
+// waitHistogram is a histogram of the runtime: counts[i] is the number of values from bounds[i] to
+// bounds[i+1], in seconds. The bounds are shared and do not change.
+type waitHistogram struct {
+	counts []uint64
+	bounds []float64
+}
+
+// readRuntime reads the histograms of the runtime; a missing one is empty.
+func readRuntime() (waits, pauses waitHistogram) {
+	samples := []metrics.Sample{{Name: schedulerMetric}, {Name: pausesMetric}}
+	metrics.Read(samples)
+	for i, into := range []*waitHistogram{&waits, &pauses} {
+		if samples[i].Value.Kind() == metrics.KindFloat64Histogram {
+			h := samples[i].Value.Float64Histogram()
+			*into = waitHistogram{h.Counts, h.Buckets}
+		}
+	}
+	return waits, pauses
+}
+
+// since returns what was added after an earlier reading. The width of a bucket is up to a quarter
+// of its lower bound. Each bucket is represented by its lower bound, so that a figure above a
+// threshold is certain to be above it.
+func (h waitHistogram) since(before waitHistogram) Spread {
+	counts := slices.Clone(h.counts)
+	for i, n := range before.counts {
+		counts[i] -= n
+	}
+	var s Spread
+	var sum float64
+	low := func(i int) float64 { return max(h.bounds[i], 0) * 1000 }
+	for i, n := range counts {
+		s.Count += n
+		sum += float64(n) * low(i)
+		if n > 0 {
+			s.Max = low(i)
+		}
+	}
+	if s.Count == 0 {
+		return s
+	}
+	s.Mean = sum / float64(s.Count)
+	quantile := func(q float64) float64 {
+		rank := uint64(math.Ceil(q * float64(s.Count)))
+		for i, n := range counts {
+			if rank <= n {
+				return low(i)
+			}
+			rank -= n
+		}
+		return s.Max
+	}
+	s.P50, s.P90, s.P95, s.P99, s.P999 = quantile(0.5), quantile(0.9), quantile(0.95), quantile(0.99), quantile(0.999)
+	return s
+}
+
+// runtimeMemory returns how much memory the runtime has obtained from the system and not returned,
+// in bytes.
+func runtimeMemory() uint64 {
+	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(samples)
+	if samples[0].Value.Kind() != metrics.KindUint64 || samples[1].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return samples[0].Value.Uint64() - samples[1].Value.Uint64()
+}
+
+// givenUp returns how many changes to rows were given up.
+func givenUp(sets []record.SetCounts) (n int64) {
+	for i := range sets {
+		n += sets[i].GivenUp
+	}
+	return n
+}

@@ -1,0 +1,139 @@
+package verdict
+
+import (
+	"time"
+
+	"mockserver/internal/histogram"
+	"mockserver/listener/observe/record"
+	"mockserver/matcher"
+)
+
+// Every is the time between two samples.
+const Every = time.Second
+
+// Sample contains what happened during a period: a second, the window of the verdict, or a whole
+// run. Durations are in milliseconds. Figures that the system does not report are nil.
+type Sample struct {
+	Time    time.Time `json:"time" doc:"end of the sample"`
+	Seconds float64   `json:"seconds" doc:"length of the sample"`
+
+	Requests uint64  `json:"requests" doc:"requests that were answered"`
+	Rate     float64 `json:"rate" doc:"requests a second"`
+	Errors   uint64  `json:"errors" doc:"answers with status 500 or above"`
+	ErrorKinds
+	Protocols Protocols `json:"protocols" doc:"requests by protocol"`
+	Unmatched uint64    `json:"unmatched" doc:"requests that no endpoint answered"`
+	Faults    uint64    `json:"faults" doc:"responses with a declared fault"`
+	Limited   uint64    `json:"limited" doc:"requests answered with 429 by a rate limit"`
+	Refused   uint64    `json:"refused" doc:"requests answered with 503 because the queue of a capacity was full"`
+	In        uint64    `json:"bytes_in" doc:"bytes of request bodies"`
+	Out       uint64    `json:"bytes_out" doc:"bytes of response bodies"`
+
+	SharedLocally  uint64 `json:"shared_state_local" doc:"decisions on shared values that a replica made alone because the shared state did not answer"`
+	AcceptFailures uint64 `json:"accept_failures" doc:"connections that could not be accepted"`
+
+	Handshakes     uint64  `json:"tls_handshakes" doc:"TLS handshakes, including failed ones"`
+	FullHandshakes uint64  `json:"tls_handshakes_full" doc:"TLS handshakes that did not resume a session"`
+	HandshakeCPU   float64 `json:"tls_handshakes_cpu" doc:"CPUs that handshakes kept busy, on average"`
+
+	Connections int   `json:"connections" doc:"connections open at its end"`
+	InFlight    int64 `json:"in_flight" doc:"requests in flight at its end"`
+
+	Total          Spread `json:"total" doc:"the response time"`
+	Own            Spread `json:"own" doc:"the server's own time, excluding the injected latency, any delay beyond it, and the wait for upstreams"`
+	Upstream       Spread `json:"upstream" doc:"the wait for bodies from URLs and for upstreams, of requests that had to wait"`
+	UpstreamWait   Spread `json:"upstream_wait" doc:"the wait for a free connection to an upstream, of requests that had to wait"`
+	Injected       Spread `json:"injected" doc:"the declared latency"`
+	InjectionError Spread `json:"injection_error" doc:"how much later than the declared latency the responses were ready, as clients see it"`
+
+	WebhookLag       Spread  `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
+	WebhooksSent     int64   `json:"webhooks_sent" doc:"webhooks that were delivered"`
+	WebhooksDead     int64   `json:"webhooks_dead" doc:"webhooks that were given up"`
+	WebhooksRefused  int64   `json:"webhooks_refused" doc:"webhooks that were not accepted"`
+	WebhooksUnstored int64   `json:"webhooks_unstored" doc:"webhooks that were accepted although the store refused them"`
+	RecordingDropped uint64  `json:"recording_dropped" doc:"exchanges with upstreams that should have been recorded and were not"`
+	StateGivenUp     int64   `json:"state_given_up" doc:"changes of rows dropped for lack of room"`
+	WebhooksPending  int64   `json:"webhooks_pending" doc:"webhooks pending at its end"`
+	WebhooksDue      int64   `json:"webhooks_due" doc:"webhooks that wait for a worker, for the first attempt or a later one"`
+	WebhooksOldest   float64 `json:"webhooks_oldest" doc:"how long the webhook that waits longest for a worker has been due"`
+
+	Probe     Spread `json:"probe" doc:"how late a goroutine that was due at a random time ran"`
+	Echo      Spread `json:"echo" doc:"how long the server took to connect to itself and send a byte there and back"`
+	Scheduler Spread `json:"scheduler" doc:"how long goroutines that could run waited"`
+	Pauses    Spread `json:"pauses" doc:"pauses of the garbage collector"`
+	// The fields below are set only in samples that are judged.
+	timings       []timing
+	beats, echoes histogram.Snapshot // the distributions that Probe and Echo summarize
+
+	Load
+}
+
+// Protocols contains the number of requests by protocol.
+type Protocols struct {
+	HTTP11 uint64 `json:"http/1.1" doc:"HTTP/1.1"`
+	HTTP10 uint64 `json:"http/1.0" doc:"HTTP/1.0"`
+	H2     uint64 `json:"h2" doc:"HTTP/2"`
+}
+
+// protocolsBetween returns the number of requests between two readings, by protocol.
+func protocolsBetween(a, b *record.Counts) Protocols {
+	rose := func(p matcher.Protocol) uint64 { return b.Protocols[p] - min(a.Protocols[p], b.Protocols[p]) }
+	return Protocols{HTTP11: rose(matcher.HTTP11), HTTP10: rose(matcher.HTTP10), H2: rose(matcher.HTTP2)}
+}
+
+// ErrorKinds contains the replies of 500 and above by their cause. Replies due to a capacity, and
+// replies to unmatched requests with --unmatched-status, are not included because they are counted
+// elsewhere.
+type ErrorKinds struct {
+	DeclaredErrors uint64 `json:"errors_declared" doc:"answers with status 500 or above that are declared as responses"`
+	InjectedErrors uint64 `json:"errors_injected" doc:"answers with status 500 or above that are injected as faults"`
+	OwnErrors      uint64 `json:"errors_own" doc:"answers with status 500 or above that the server gave in place of what is declared"`
+}
+
+// ErrorKindsOf returns the errors of an endpoint by their cause.
+func ErrorKindsOf(c *record.EndpointCounts) ErrorKinds {
+	kinds := ErrorKinds{InjectedErrors: c.Faults["failure"] + c.Faults["timeout"], OwnErrors: c.Broken}
+	all, others := errorsOf(c), kinds.InjectedErrors+kinds.OwnErrors+c.Refused
+	kinds.DeclaredErrors = all - min(all, others) // a status is counted later than its cause
+	return kinds
+}
+
+// Load is the load of the process and its machine during a period.
+type Load struct {
+	CPU         *float64 `json:"cpu" doc:"cores that the process kept busy; null if the system does not report it, as for the fields that follow"`
+	CPULimit    float64  `json:"cpu_limit" doc:"cores that the process may use, by its quota and GOMAXPROCS"`
+	CPUWait     *float64 `json:"cpu_wait" doc:"mean wait of its threads for a core"`
+	Throttled   *float64 `json:"throttled" doc:"time that a quota kept threads from running, summed over the CPUs"`
+	MachineCPU  *float64 `json:"machine_cpu" doc:"share of the machine that was busy, 0 to 1"`
+	Steal       *float64 `json:"steal" doc:"share of the machine that the hypervisor gave to others"`
+	ListenDrops *float64 `json:"listen_drops" doc:"connections that the system dropped in its network namespace because too many waited to be accepted"`
+	Pressure    *float64 `json:"pressure" doc:"share of the time in which a task of its group waited for a core"`
+
+	Memory          uint64 `json:"memory" doc:"resident memory in bytes; if unknown, what the Go runtime has taken from the system"`
+	Goroutines      int    `json:"goroutines" doc:"goroutines of the process"`
+	Descriptors     int    `json:"descriptors" doc:"open file descriptors; 0 if unknown"`
+	DescriptorLimit uint64 `json:"descriptor_limit" doc:"limit of open file descriptors; 0 if there is none or it is unknown"`
+}
+
+// Alone returns the sample without the data that its verdict was based on, which takes memory for
+// each endpoint.
+func (s Sample) Alone() Sample {
+	s.timings, s.beats, s.echoes = nil, histogram.Snapshot{}, histogram.Snapshot{}
+	return s
+}
+
+// Idle reports whether nothing was timed: neither a request nor a webhook.
+func (s *Sample) Idle() bool {
+	return s.Requests == 0 && s.InFlight == 0 && s.WebhookLag.Count == 0 && s.WebhooksRefused == 0
+}
+
+// errorsOf returns how many replies had a status of 500 or above.
+func errorsOf(c *record.EndpointCounts) uint64 {
+	var n uint64
+	for status, times := range c.Statuses {
+		if status >= 500 {
+			n += times
+		}
+	}
+	return n
+}

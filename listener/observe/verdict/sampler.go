@@ -1,0 +1,312 @@
+// Package verdict judges whether the timing of a server can be trusted. Once a second it samples
+// what the server did and the load of its process and machine.
+package verdict
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"mockserver/listener/observe/record"
+)
+
+const (
+	// windowSeconds is the length of the window that Current returns.
+	windowSeconds = 10
+	// judgedSeconds is how much of the window is judged at a time: long enough for percentiles, and
+	// short enough to detect a delay of 2 % of the requests within two or three seconds.
+	judgedSeconds = 3
+	// seldomSeconds is the longer period over which endpoints with few requests, at most
+	// seldomMost, are judged in addition. The actual period is between half of seldomSeconds and
+	// seldomSeconds.
+	seldomSeconds = 10
+	seldomMost    = 1000
+	// SamplesKept is the number of samples kept, which cover the last hour. They take about 900
+	// bytes each, 3 MB in total.
+	SamplesKept = 3600
+	// BusiestKept is the number of samples for which the busiest endpoints are kept, and
+	// busiestMost is the number of endpoints kept for each. They take at most 1 MB in total.
+	BusiestKept = 300
+	busiestMost = 20
+)
+
+// Sampler takes a sample every second and judges the latest ones. It only reads counters, so
+// requests never wait for it.
+type Sampler struct {
+	source     Source
+	observer   Observer // nil if there is none
+	thresholds Thresholds
+	log        *slog.Logger
+	cancel     context.CancelFunc
+	ended      chan struct{}
+
+	taking sync.Mutex // held from before a reading until it has been added, so that readings are added in order
+
+	mu      sync.Mutex // guards the fields below
+	last    Reading    // the latest reading
+	marks   []Reading  // readings of the window, without endpoints, the oldest first; the final one is the same as last
+	samples ring[Sample]
+	busiest ring[Busy]
+	window  Sample
+	verdict Verdict
+	held    held
+	recent  []Reading // readings of the last seconds, the oldest first; these are judged
+	seldom  []Reading // one or two readings, the older first; for endpoints with few requests
+	told    bool      // tellProblem logged something
+	warned  time.Time // when untrusted timing was logged; zero once trusted timing has been logged
+}
+
+// Busy contains the busiest endpoints of one sample.
+type Busy struct {
+	Time      time.Time     `json:"time" doc:"end of the second"`
+	Endpoints []BusyAccount `json:"endpoints" doc:"the 20 endpoints with the most requests"`
+}
+
+// BusyAccount contains the figures of one endpoint in one sample. Times are in milliseconds.
+type BusyAccount struct {
+	ID       string  `json:"id" doc:"ID of the endpoint; empty for requests that no endpoint answered"`
+	Endpoint string  `json:"endpoint" doc:"method and path"`
+	Rate     float64 `json:"rate" doc:"requests a second"`
+	Errors   uint64  `json:"errors" doc:"answers with status 500 or above"`
+	OwnP50   float64 `json:"own_p50" doc:"median of the server's own time"`
+	OwnP99   float64 `json:"own_p99" doc:"99th percentile of the server's own time"`
+}
+
+// ring stores the latest values that were put into it.
+type ring[T any] struct {
+	all  []T
+	next int // index of the next value once the ring is full
+	most int
+}
+
+func (r *ring[T]) put(value T) {
+	if len(r.all) < r.most {
+		r.all = append(r.all, value)
+		return
+	}
+	r.all[r.next] = value
+	r.next = (r.next + 1) % r.most
+}
+
+// latest returns the latest values, the oldest first. The result is never nil, which would be null
+// in JSON.
+func (r *ring[T]) latest(most int) []T {
+	all := make([]T, 0, len(r.all))
+	all = append(append(all, r.all[r.next:]...), r.all[:r.next]...)
+	return all[len(all)-min(max(most, 0), len(all)):]
+}
+
+// Source provides readings.
+type Source interface{ Read() Reading }
+
+// Observer receives each sample with the verdict that follows from it.
+type Observer interface{ Sampled(Sample, Verdict) }
+
+// Of returns a sampler for a server. It is not started.
+func Of(server Server, thresholds Thresholds, log *slog.Logger) *Sampler {
+	return New(&source{server, newMeter()}, thresholds, log)
+}
+
+// New returns a sampler that has taken one reading. It is not started.
+func New(from Source, thresholds Thresholds, log *slog.Logger) *Sampler {
+	s := &Sampler{
+		source: from, thresholds: thresholds, log: log, ended: make(chan struct{}),
+		samples: ring[Sample]{most: SamplesKept}, busiest: ring[Busy]{most: BusiestKept},
+	}
+	s.last = from.Read()
+	s.restart()
+	s.verdict = s.held.add(Verdict{Idle: true, Unknown: []string{}}, nil, s.last.Time.UTC())
+	s.window = Sample{Time: s.last.Time.UTC()}
+	return s
+}
+
+// Observe sets the observer. It is called once, before Start.
+func (s *Sampler) Observe(observer Observer) { s.observer = observer }
+
+// Start takes samples in the background until Stop.
+func (s *Sampler) Start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	s.cancel = cancel
+	go func() {
+		defer close(s.ended)
+		ticker := time.NewTicker(Every)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				s.readOne()
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+}
+
+// Stop ends sampling.
+func (s *Sampler) Stop() {
+	s.cancel()
+	<-s.ended
+	if source, ok := s.source.(*source); ok {
+		s.taking.Lock()
+		defer s.taking.Unlock()
+		source.meter.close()
+	}
+}
+
+// restart makes the window, and the period that is judged, begin with the last reading.
+func (s *Sampler) restart() {
+	s.marks, s.recent, s.seldom, s.held = []Reading{s.last.brief()}, []Reading{s.last}, []Reading{s.last}, held{}
+}
+
+// brief returns a reading without its endpoints.
+func (r Reading) brief() Reading {
+	r.Counts.Endpoints = nil
+	return r
+}
+
+// readOne takes one reading and adds it.
+func (s *Sampler) readOne() {
+	s.taking.Lock()
+	defer s.taking.Unlock()
+	s.Take(s.source.Read())
+}
+
+// Take adds a reading. It makes the sample that ends with the reading, and updates the verdict.
+func (s *Sampler) Take(r Reading) {
+	sample, verdict := s.add(r)
+	if s.observer != nil {
+		s.observer.Sampled(sample, verdict)
+	}
+}
+
+func (s *Sampler) add(r Reading) (Sample, Verdict) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sample := Between(&s.last, &r)
+	s.busiest.put(busiestBetween(&s.last.Counts, &r.Counts, sample))
+	s.samples.put(sample)
+	s.marks = recent(append(s.marks, r.brief()), windowSeconds)
+	s.recent = recent(append(s.recent, r), judgedSeconds)
+	s.last = r
+	s.look()
+	s.seldom = renewed(s.seldom, r)
+	s.tellProblem(r.Probe.Problem)
+	return sample, s.verdict
+}
+
+// renewed adds the reading last to all if the latest one in all is old enough, so that the first
+// one is between half of seldomSeconds and seldomSeconds old.
+func renewed(all []Reading, last Reading) []Reading {
+	if last.Time.Sub(all[len(all)-1].Time) < seldomSeconds/2*Every-Every/2 {
+		return all
+	}
+	return append(all, last)[max(len(all)-1, 0):]
+}
+
+// recent removes the readings that are not needed to look back the given number of seconds. It goes
+// by the time of readings, not by their number, since the end of a run adds a reading.
+func recent(all []Reading, seconds int) []Reading {
+	last := all[len(all)-1].Time
+	for len(all) > 2 && last.Sub(all[1].Time) > time.Duration(seconds)*Every-Every/2 {
+		all = slices.Delete(all, 0, 1)
+	}
+	return all
+}
+
+// look updates the verdict on the last seconds.
+func (s *Sampler) look() {
+	s.window = Between(&s.marks[0], &s.last)
+	judged := BetweenEndpoints(&s.recent[0], &s.last)
+	seldom := Sample{Time: s.window.Time, timings: timings(&s.seldom[0], &s.last, seldomMost)}
+	s.verdict = s.held.add(judge(&judged, s.thresholds), judgeSeldom(&seldom, s.thresholds), s.window.Time)
+	s.tell()
+}
+
+// tellProblem logs once why the probe cannot connect to the server.
+func (s *Sampler) tellProblem(err error) {
+	if err != nil && !s.told {
+		s.told = true
+		s.log.Warn("the server could not connect to itself, to measure how late it accepts connections", "error", err.Error())
+	}
+}
+
+// tell logs when the verdict changes.
+func (s *Sampler) tell() {
+	v := &s.verdict
+	if v.Trusted == s.warned.IsZero() {
+		return
+	}
+	if v.Trusted {
+		s.log.Info("the timing can be trusted", "after", v.Since.Sub(s.warned).Round(time.Millisecond))
+		s.warned = time.Time{}
+		return
+	}
+	s.warned = v.Since
+	var attrs []any
+	for _, r := range slices.Concat(v.Reasons, v.Explanations) {
+		attrs = append(attrs, r.Code, r.Text)
+	}
+	s.log.Warn("the timing cannot be trusted", attrs...)
+}
+
+// Judge returns the verdict on a sample alone.
+func (s *Sampler) Judge(sample *Sample) Verdict { return judge(sample, s.thresholds) }
+
+// Now takes a reading with which a run begins or ends. If the run begins, the window begins too,
+// since what happened before is not part of the run.
+func (s *Sampler) Now(begins bool) *Reading {
+	s.readOne()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if begins {
+		s.restart()
+	}
+	return new(s.last)
+}
+
+// Read returns a reading that does not end a sample.
+func (s *Sampler) Read() Reading {
+	s.taking.Lock() // the meter keeps its files open between readings
+	defer s.taking.Unlock()
+	return s.source.Read()
+}
+
+// Last returns the reading that was taken last.
+func (s *Sampler) Last() *Reading {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return new(s.last)
+}
+
+// Current returns the verdict on the last seconds, and the sample of the window.
+func (s *Sampler) Current() (Verdict, Sample) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.verdict, s.window
+}
+
+// Latest returns the latest samples after a time, up to a maximum number, and the busiest endpoints
+// in them.
+func (s *Sampler) Latest(most int, after time.Time) ([]Sample, []Busy) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	samples := slices.DeleteFunc(s.samples.latest(most), func(one Sample) bool { return !one.Time.After(after) })
+	endpoints := slices.DeleteFunc(s.busiest.latest(most), func(one Busy) bool { return !one.Time.After(after) })
+	return samples, endpoints
+}
+
+// busiestBetween returns the endpoints with the most requests between two readings.
+func busiestBetween(before, after *record.Counts, sample Sample) Busy {
+	b := Busy{Time: sample.Time, Endpoints: []BusyAccount{}}
+	for _, c := range record.Busiest(before, after, busiestMost) {
+		own := SpreadOf(c.Service)
+		one := BusyAccount{ID: c.ID, Endpoint: c.Endpoint, Errors: errorsOf(&c), OwnP50: own.P50, OwnP99: own.P99}
+		if sample.Seconds > 0 {
+			one.Rate = float64(c.Requests) / sample.Seconds
+		}
+		b.Endpoints = append(b.Endpoints, one)
+	}
+	return b
+}

@@ -1,0 +1,91 @@
+package verdict
+
+import (
+	"math"
+	"time"
+
+	"mockserver/internal/histogram"
+	"mockserver/listener/observe/record"
+)
+
+// timing contains how long the requests of one endpoint took during a period.
+type timing struct {
+	name     string // name of the endpoint; "" for all requests together
+	own      histogram.Snapshot
+	upstream histogram.Snapshot // the wait of all its requests for remote bodies; empty if none had to wait
+	place    histogram.Snapshot // the wait for a place at an upstream; empty if none had to wait
+	injected histogram.Snapshot
+	late     histogram.Snapshot // how late injected latencies ended
+	total    histogram.Snapshot // the response time
+}
+
+// timings returns the timing of each endpoint that had requests between two readings, but not more
+// than most requests.
+func timings(a, b *Reading, most uint64) []timing {
+	var all []timing
+	for x, y := range record.Requested(&a.Counts, &b.Counts) {
+		if y.Requests-x.Requests <= most {
+			all = append(all, timingBetween(y.Endpoint, x, y))
+		}
+	}
+	return all
+}
+
+// timingBetween returns what was counted between two readings for an endpoint or, with the name "",
+// for all requests together: many endpoints may have one slow request each.
+func timingBetween(name string, a, b *record.EndpointCounts) timing {
+	t := timing{name: name, own: b.Service.Since(a.Service), injected: b.Injected.Since(a.Injected), late: b.InjectionError.Since(a.InjectionError)}
+	t.total, t.upstream, t.place = b.Total.Since(a.Total), b.Fetched.Since(a.Fetched), b.UpstreamWait.Since(a.UpstreamWait)
+	if t.upstream.Count > 0 {
+		t.upstream = t.upstream.OutOf(t.total.Count) // most requests may have been served from a copy
+	}
+	if t.place.Count > 0 {
+		t.place = t.place.OutOf(t.total.Count) // most requests may have got a place at once
+	}
+	return t
+}
+
+// added returns the largest time that the server added to 99 of 100 responses. For responses with a
+// latency, the server does its own work during the latency.
+func (t *timing) added() time.Duration {
+	late := t.late.Quantile(0.99)
+	if t.late.Count > 0 && t.late.Count == t.total.Count {
+		return late
+	}
+	return max(late, t.own.Quantile(0.99)+t.upstream.Quantile(0.99))
+}
+
+// exceeds reports whether the 99th percentile of durations is certainly above a limit in
+// milliseconds: among few requests, one slow request means little.
+func exceeds(l histogram.Snapshot, limit float64) bool {
+	if Milliseconds(l.Quantile(0.99)) <= limit {
+		return false
+	}
+	within := l.Buckets([]time.Duration{time.Duration(limit * float64(time.Millisecond))})[0]
+	expected := float64(l.Count) / 100
+	return float64(l.Count-within) > expected+3*math.Sqrt(expected)+1
+}
+
+// provenLate is the minimum length of the time during which, according to a probe, all requests
+// were later than the limit. If the time is shorter, the probe may just have hit one short stall
+// three times.
+const provenLate = 5 * time.Millisecond
+
+// probeLate returns the 99th percentile of what a probe measured, in milliseconds. If there are few
+// figures, the two largest are ignored, since they say little about 99 of 100 requests. The result
+// is at most the limit unless the limit is certainly exceeded: a probe that ran late by some time
+// proves that all requests during that time, except for a period of length limit at its end, were
+// later than the limit. The result is nil if there are no figures.
+func probeLate(l histogram.Snapshot, limit float64) *float64 {
+	switch {
+	case l.Count == 0:
+		return nil
+	case l.Count <= 2:
+		return new(0.0)
+	}
+	p99 := Milliseconds(l.Quantile(min(0.99, 1-2.5/float64(l.Count))))
+	if p99 > limit && l.Above(time.Duration(limit*float64(time.Millisecond))) < provenLate {
+		p99 = limit
+	}
+	return &p99
+}

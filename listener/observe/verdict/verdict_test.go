@@ -1,0 +1,411 @@
+package verdict
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mockserver/internal/histogram"
+	"mockserver/listener/observe/record"
+	"mockserver/matcher"
+)
+
+// busySample returns a sample of ten seconds in which requests were served and nothing was wrong,
+// on a system that reports all figures.
+func busySample() Sample {
+	return Sample{
+		Time: time.Date(2026, 1, 2, 3, 4, 15, 0, time.UTC), Seconds: 10, Requests: 1000, beats: every(0), echoes: every(0),
+		Load: Load{
+			CPU: new(0.5), CPULimit: 2, CPUWait: new(0.0), Throttled: new(0.0), MachineCPU: new(0.3), Steal: new(0.0), Pressure: new(0.0), ListenDrops: new(0.0),
+			Descriptors: 100, DescriptorLimit: 1000,
+		},
+	}
+}
+
+// every returns the measurements of a probe that was always late by the given number of
+// milliseconds.
+func every(ms float64) histogram.Snapshot {
+	return histogram.Of(slices.Repeat([]time.Duration{time.Duration(ms * float64(time.Millisecond))}, 300)...)
+}
+
+func reasonsOf(v Verdict) []string {
+	var codes []string
+	for _, r := range v.Reasons {
+		codes = append(codes, r.Code)
+	}
+	return codes
+}
+
+// slow returns the timing of an endpoint where the given number of requests took longer than the
+// others.
+func slow(name string, requests, slow int, took time.Duration) timing {
+	own := slices.Repeat([]time.Duration{50 * time.Microsecond}, requests-slow)
+	l := histogram.Of(append(own, slices.Repeat([]time.Duration{took}, slow)...)...)
+	return timing{name: name, own: l, total: l}
+}
+
+// late returns the timing of an endpoint that has a latency and whose requests were all late by the
+// same time.
+func late(name string, injected, by time.Duration) timing {
+	t := slow(name, 100, 0, 0)
+	t.injected = histogram.Of(slices.Repeat([]time.Duration{injected}, 100)...)
+	t.late = histogram.Of(slices.Repeat([]time.Duration{by}, 100)...)
+	t.total = histogram.Of(slices.Repeat([]time.Duration{injected + by}, 100)...)
+	return t
+}
+
+func TestJudge_NothingWrongIsTrusted(t *testing.T) {
+	s := busySample()
+	if v := judge(&s, nil); !v.Trusted || v.Idle || len(v.Reasons)+len(v.Explanations) > 0 || len(v.Unknown) > 0 {
+		t.Errorf("verdict %+v, want trusted without reasons", v)
+	}
+}
+
+func TestJudge_EachReasonAloneAndItsBorder(t *testing.T) {
+	ms := func(v float64) time.Duration { return time.Duration(v * float64(time.Millisecond)) }
+	cases := []struct {
+		code        string
+		limit, over float64
+		set         func(*Sample, float64)
+	}{
+		{"throttled", 0.02, 0.021, func(s *Sample, v float64) { s.Throttled = new(v * 1000 * s.Seconds) }},
+		{"steal", 0.2, 0.21, func(s *Sample, v float64) { s.Steal = &v }},
+		{"descriptors", 0.9, 0.901, func(s *Sample, v float64) { s.Descriptors = int(math.Round(v * 1000)) }},
+		{"accept", 0, 1, func(s *Sample, v float64) { s.AcceptFailures = uint64(v) }},
+		{"backlog", 0, 1, func(s *Sample, v float64) { s.ListenDrops = &v }},
+		{"probe-p99", 2, 2.1, func(s *Sample, v float64) { s.beats = every(v) }},
+		{"echo-p99", 2, 2.1, func(s *Sample, v float64) { s.echoes = every(v) }},
+		{"own-p99", 1, 1.1, func(s *Sample, v float64) { s.timings = []timing{slow("GET /a", 100, 100, ms(v))} }},
+		{"upstream-p99", 1, 1.1, func(s *Sample, v float64) {
+			s.timings = []timing{{name: "GET /a", upstream: histogram.Of(slices.Repeat([]time.Duration{ms(v)}, 100)...)}}
+		}},
+		{"upstream-wait", 1, 1.1, func(s *Sample, v float64) {
+			s.timings = []timing{{name: "GET /a", place: histogram.Of(slices.Repeat([]time.Duration{ms(v)}, 100)...)}}
+		}},
+		{"injection-p99", 1, 1.1, func(s *Sample, v float64) { s.timings = []timing{late("GET /a", time.Millisecond, ms(v))} }},
+		{"lag-p99", 10, 10.1, func(s *Sample, v float64) { s.WebhookLag.P99 = v }},
+		{"webhooks-refused", 0, 1, func(s *Sample, v float64) { s.WebhooksRefused = int64(v) }},
+		{"webhook-store", 0, 1, func(s *Sample, v float64) { s.WebhooksUnstored = int64(v) }},
+		{"shared-state", 0, 1, func(s *Sample, v float64) { s.SharedLocally = uint64(v) }},
+		{"recording-dropped", 0, 1, func(s *Sample, v float64) { s.RecordingDropped = uint64(v) }},
+		{"state-given-up", 0, 1, func(s *Sample, v float64) { s.StateGivenUp = int64(v) }},
+		{"handshakes", 0.1, 0.101, func(s *Sample, v float64) {
+			s.Requests, s.FullHandshakes = 10_000, uint64(math.Round(v*10_000))
+		}},
+		{"cpu-quota", 0.9, 0.91, func(s *Sample, v float64) { s.CPU = new(v * 2) }},
+		{"machine", 0.95, 0.96, func(s *Sample, v float64) { s.MachineCPU = &v }},
+		{"cpu-wait", 0.1, 0.11, func(s *Sample, v float64) { s.CPUWait = &v }},
+		{"scheduler-p99", 1, 1.1, func(s *Sample, v float64) { s.Scheduler.P99 = v }},
+		{"gc-pause", 1, 1.1, func(s *Sample, v float64) { s.Pauses.Max = v }},
+	}
+	if len(cases) != len(checks) {
+		t.Errorf("%d checks, of which %d are tested", len(checks), len(cases))
+	}
+	for i, c := range cases {
+		t.Run(c.code, func(t *testing.T) {
+			s := busySample()
+			c.set(&s, c.limit)
+			if v := judge(&s, nil); !v.Trusted || len(v.Explanations) > 0 {
+				t.Errorf("at the threshold: %+v, want trusted", v)
+			}
+			c.set(&s, c.over)
+			v := judge(&s, nil)
+			explains := checks[i].explains
+			found, other := v.Reasons, v.Explanations
+			if explains {
+				found, other = other, found
+			}
+			if v.Trusted != explains || len(other) > 0 || len(found) != 1 || found[0].Code != c.code {
+				t.Fatalf("above the threshold: %+v, want %s alone", v, c.code)
+			}
+			r := found[0]
+			if math.Abs(r.Number-c.over) > c.over/200 || r.Threshold != c.limit || r.Text == "" || strings.Contains(r.Text, "%!") {
+				t.Errorf("reason %+v, want the number %v and the threshold %v", r, c.over, c.limit)
+			}
+			if v := judge(&s, Thresholds{c.code: math.Inf(1)}); !v.Trusted || len(v.Explanations) > 0 {
+				t.Errorf("switched off: %+v", v)
+			}
+			if v := judge(&s, Thresholds{c.code: c.over * 1.01}); !v.Trusted {
+				t.Errorf("with a threshold of %v: %+v", c.over*1.01, v.Reasons)
+			}
+			if v := judge(&s, Thresholds{c.code: c.limit}); v.Trusted || !slices.Equal(reasonsOf(v), []string{c.code}) {
+				t.Errorf("with a threshold that is set: %+v, want a reason", v)
+			}
+		})
+	}
+}
+
+// A slow endpoint is found among fast ones. One or two slow requests among a few say nothing about
+// the percentile.
+func TestJudge_EachEndpointIsJudged(t *testing.T) {
+	s := busySample()
+	s.timings = []timing{slow("", 10_000, 70, 300*time.Millisecond), slow("GET /fast", 9930, 0, 0), slow("GET /slow", 70, 70, 300*time.Millisecond)}
+	v := judge(&s, nil)
+	if len(v.Reasons) != 1 || v.Reasons[0].Code != "own-p99" || !strings.HasPrefix(v.Reasons[0].Text, "GET /slow: ") || !strings.Contains(v.Reasons[0].Text, "300 ms") {
+		t.Errorf("verdict %+v, want GET /slow as a reason", v)
+	}
+	s.timings = []timing{slow("GET /few", 20, 2, 300*time.Millisecond), slow("GET /many", 1000, 15, 300*time.Millisecond)}
+	if v := judge(&s, nil); !v.Trusted {
+		t.Errorf("verdict %+v, want trusted: 2 of 20, and 15 of 1,000, may be chance", v)
+	}
+	for n, slowest := range map[int]int{2: 2, 20: 4, 300: 10} {
+		s.timings = []timing{slow("GET /few", n, slowest, 300*time.Millisecond)}
+		if v := judge(&s, nil); v.Trusted {
+			t.Errorf("trusted, with %d slow requests of %d", slowest, n)
+		}
+	}
+}
+
+func TestJudge_SaysHowMuchTheServerAdded(t *testing.T) {
+	s := busySample()
+	s.beats = every(0.2)
+	if v := judge(&s, nil); v.Size != "" {
+		t.Errorf("got %q without a request", v.Size)
+	}
+	s.timings = []timing{slow("", 300, 0, 0), slow("GET /a", 100, 0, 0), late("POST /payments", 239*time.Millisecond, time.Millisecond)}
+	want := "The server added at most 1.2 ms to 99 of 100 responses of POST /payments, 0.5 % of their 99th percentile."
+	if v := judge(&s, nil); v.Size != want {
+		t.Errorf("got %q, want %q", v.Size, want)
+	}
+	// One outcome has a latency and is on time; the other one takes long to render.
+	mixed := slow("GET /mixed", 200, 100, 40*time.Millisecond)
+	mixed.late = histogram.Of(slices.Repeat([]time.Duration{time.Millisecond}, 100)...)
+	s.timings = []timing{mixed}
+	if v := judge(&s, nil); !strings.Contains(v.Size, "at most 40.2 ms to 99 of 100 responses of GET /mixed") {
+		t.Errorf("got %q, want 40.2 ms", v.Size)
+	}
+}
+
+func TestJudge_ALongLatencyMayBeOnePercentLate(t *testing.T) {
+	s := busySample()
+	s.timings = []timing{late("GET /a", 2*time.Second, 19*time.Millisecond)}
+	if v := judge(&s, nil); !v.Trusted {
+		t.Errorf("19 ms late of 2 s: %v", v.Reasons)
+	}
+	s.timings = []timing{late("GET /a", 2*time.Second, 21*time.Millisecond)}
+	if v := judge(&s, nil); v.Trusted || math.Abs(v.Reasons[0].Threshold-20) > 0.2 {
+		t.Errorf("21 ms late of 2 s: %+v, want a threshold of 20 ms", v)
+	}
+}
+
+// If some requests have a latency of ten milliseconds, they must not be late by a hundredth of the
+// latency of most requests.
+func TestSampler_WhatMayBeLateIsOfTheShortestLatency(t *testing.T) {
+	for short, want := range map[int]float64{0: 100, 5: 1} {
+		s := newScene("GET /a")
+		sampler := s.sampler(slog.New(slog.DiscardHandler))
+		injected := slices.Repeat([]time.Duration{10 * time.Second}, 100-short)
+		injected = append(injected, slices.Repeat([]time.Duration{10 * time.Millisecond}, short)...)
+		s.counts.Endpoints[0].Requests, s.counts.Endpoints[0].Injected = 100, histogram.Of(injected...)
+		s.counts.Endpoints[0].InjectionError = histogram.Of(slices.Repeat([]time.Duration{time.Second}, 100)...)
+		sampler.Take(s.after(time.Second))
+		v, _ := sampler.Current()
+		if len(v.Reasons) != 1 || v.Reasons[0].Code != "injection-p99" || math.Abs(v.Reasons[0].Threshold-want) > want/100 {
+			t.Errorf("%d short latencies: %+v, want a threshold of %v ms", short, v.Reasons, want)
+		}
+	}
+}
+
+// Webhooks that wait for a worker count as late now, even if the webhooks that have been sent were
+// on time.
+func TestJudge_WebhooksThatWaitAreLateNow(t *testing.T) {
+	s := busySample()
+	s.WebhookLag = Spread{Count: 1000, P99: 1}
+	s.WebhooksDue, s.WebhooksOldest = 5, 8000
+	if v := judge(&s, nil); !v.Trusted {
+		t.Errorf("5 of 1,005 wait: %+v, want trusted", v.Reasons)
+	}
+	s.WebhooksDue = 50
+	if v := judge(&s, nil); v.Trusted || v.Reasons[0].Code != "lag-p99" || v.Reasons[0].Number != 8000 {
+		t.Errorf("50 of 1,050 wait for 8 s: %+v, want them late", v.Reasons)
+	}
+}
+
+// A figure that is barely above its threshold is not formatted the same as the threshold.
+func TestJudge_TheTextShowsWhatIsAboveWhat(t *testing.T) {
+	s := busySample()
+	s.CPUWait, s.MachineCPU = new(0.1000004), new(0.9501)
+	v := judge(&s, nil)
+	if e := v.Explanations; len(e) != 2 || !strings.Contains(e[0].Text, "95.01 %") || !strings.Contains(e[1].Text, "0.1000004 ms") {
+		t.Errorf("%+v", v)
+	}
+}
+
+// A reason is reported even if nothing was timed: the next request is affected by it.
+func TestJudge_IdleSilencesNothing(t *testing.T) {
+	s := busySample()
+	s.Requests, s.MachineCPU = 0, new(1.0)
+	if v := judge(&s, nil); !v.Trusted || !v.Idle {
+		t.Errorf("verdict %+v, want idle and trusted", v)
+	}
+	s.AcceptFailures = 3
+	if v := judge(&s, nil); v.Trusted || !v.Idle {
+		t.Errorf("verdict %+v, want idle and not trusted", v)
+	}
+	for name, set := range map[string]func(*Sample){
+		"a request that waits":    func(s *Sample) { s.InFlight = 1 },
+		"a webhook that was sent": func(s *Sample) { s.WebhookLag.Count = 1 },
+		"a webhook refused":       func(s *Sample) { s.WebhooksRefused = 1 },
+	} {
+		busy := s
+		set(&busy)
+		if v := judge(&busy, nil); v.Idle {
+			t.Errorf("%s: idle", name)
+		}
+	}
+}
+
+func TestJudge_WhatIsUnknownIsNamedAndNoReason(t *testing.T) {
+	s := busySample()
+	s.Load, s.beats, s.echoes = Load{CPULimit: 2}, histogram.Snapshot{}, histogram.Snapshot{}
+	v := judge(&s, nil)
+	want := []string{"throttled", "steal", "descriptors", "backlog", "probe-p99", "echo-p99", "cpu-quota", "machine", "cpu-wait"}
+	if !v.Trusted || !slices.Equal(v.Unknown, want) {
+		t.Errorf("verdict %+v, want trusted with unknown %v", v, want)
+	}
+	if v := judge(&s, Thresholds{"machine": math.Inf(1)}); slices.Contains(v.Unknown, "machine") {
+		t.Error("a disabled reason is still looked at, or listed as unknown")
+	}
+}
+
+// Three late figures among a few hundred are enough for a percentile, but prove little if each is
+// barely late.
+func TestJudge_AShortStallThatTheProbeMeetsIsNoReason(t *testing.T) {
+	const ms = time.Millisecond
+	late := func(by ...time.Duration) histogram.Snapshot {
+		return histogram.Of(append(slices.Repeat([]time.Duration{0}, 200), by...)...)
+	}
+	for _, c := range []struct {
+		beats   histogram.Snapshot
+		trusted bool
+	}{
+		{late(3*ms, 3*ms, 3*ms), true},
+		{late(20*ms, 18*ms), true},
+		{late(5*ms, 4*ms, 3*ms), false},
+		{late(slices.Repeat([]time.Duration{3 * ms}, 6)...), false},
+		{histogram.Of(50*ms, 50*ms), true},
+	} {
+		s := busySample()
+		s.beats = c.beats
+		if v := judge(&s, nil); v.Trusted != c.trusted {
+			t.Errorf("%d beats, p99 %v, longest %v: trusted is %v", c.beats.Count, c.beats.Quantile(0.99), c.beats.Max, v.Trusted)
+		}
+	}
+}
+
+// A reason remains in effect for a while after it was last found, with the worst figure of that
+// time and the time when it was first found.
+func TestHeld_ReasonsHoldForAWhile(t *testing.T) {
+	at := func(second int) time.Time { return time.Date(2026, 1, 2, 3, 4, second, 0, time.UTC) }
+	good, bad, worse := busySample(), busySample(), busySample()
+	bad.beats, worse.beats, worse.Steal = every(5), every(9), new(0.5)
+	var h held
+	for _, step := range []struct {
+		second  int
+		sample  *Sample
+		since   int
+		reasons string
+	}{
+		{0, &good, 0, ""},
+		{1, &bad, 1, "probe-p99 5 since 1"},
+		{2, &worse, 1, "steal 0.5 since 2, probe-p99 9 since 1"},
+		{3, &bad, 1, "steal 0.5 since 2, probe-p99 9 since 1"},
+		{9, &good, 1, "steal 0.5 since 2, probe-p99 9 since 1"},
+		{10, &good, 1, "probe-p99 5 since 1"},
+		{11, &good, 11, ""},
+		{12, &bad, 12, "probe-p99 5 since 12"},
+	} {
+		v := h.add(judge(step.sample, nil), nil, at(step.second))
+		var reasons []string
+		for _, r := range v.Reasons {
+			reasons = append(reasons, fmt.Sprintf("%s %.2g since %d", r.Code, r.Number, r.Since.Second()))
+		}
+		if got := strings.Join(reasons, ", "); got != step.reasons || v.Trusted != (got == "") || v.Since.Second() != step.since {
+			t.Errorf("second %d: %q since %d, want %q since %d", step.second, got, v.Since.Second(), step.reasons, step.since)
+		}
+	}
+}
+
+func TestParseThresholds(t *testing.T) {
+	got, err := ParseThresholds(" own-p99=2ms, machine = 80% ,steal=off,webhooks-refused=3,,lag-p99=1.5s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Thresholds{"own-p99": 2, "machine": 0.8, "steal": math.Inf(1), "webhooks-refused": 3, "lag-p99": 1500}
+	for code, value := range want {
+		if got[code] != value {
+			t.Errorf("%s is %v, want %v", code, got[code], value)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("thresholds %v, want %v", got, want)
+	}
+	if got, err := ParseThresholds(""); err != nil || len(got) != 0 {
+		t.Errorf("nothing: %v, %v", got, err)
+	}
+}
+
+func TestParseThresholds_SaysWhatIsWrongAndWhatIsAccepted(t *testing.T) {
+	for text, says := range map[string]string{
+		"own=2ms":                 "own-p99",
+		"own-p9=2ms":              `(did you mean "own-p99"?)`,
+		"own-p99":                 "missing value",
+		"own-p99=2":               "a duration",
+		"own-p99=-1ms":            "a duration",
+		"machine=0.8":             "a percentage",
+		"machine=120%":            "a percentage",
+		"machine=NaN%":            "a percentage",
+		"webhooks-refused=1s":     "a number",
+		"webhooks-refused=NaN":    "a number",
+		"webhooks-refused=Inf":    "a number",
+		"own-p99=1ms,own-p99=2ms": "twice",
+		"=":                       "expected one of",
+	} {
+		if got, err := ParseThresholds(text); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v, %v; want an error with %q", text, got, err, says)
+		}
+	}
+}
+
+func FuzzParseThresholds(f *testing.F) {
+	for _, text := range []string{"", "own-p99=2ms,machine=80%", "steal=off", "webhooks-refused=1e3", "a=b=c,"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		thresholds, err := ParseThresholds(text)
+		if err != nil {
+			return
+		}
+		for code, value := range thresholds {
+			if value < 0 || math.IsNaN(value) || !slices.Contains(codes(), code) {
+				t.Errorf("%q: %s is %v", text, code, value)
+			}
+		}
+	})
+}
+
+// Samples have a member for every protocol, with the name of the protocol.
+func TestProtocols_AreAllOfThem(t *testing.T) {
+	var before, after record.Counts
+	for p := range after.Protocols {
+		after.Protocols[p] = uint64(p) + 1
+	}
+	text, err := json.Marshal(protocolsBetween(&before, &after))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]uint64
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	for p, n := range after.Protocols {
+		if name := matcher.Protocol(p).String(); got[name] != n {
+			t.Errorf("%s: %d requests, want %d", name, got[name], n)
+		}
+	}
+}

@@ -1,0 +1,211 @@
+package traffic
+
+import (
+	"fmt"
+	"log/slog"
+	"sort"
+	"time"
+
+	"mockserver/config"
+	"mockserver/config/policy"
+	"mockserver/config/syntax"
+	"mockserver/listener/memory/shared"
+	"mockserver/listener/observe/record"
+	"mockserver/listener/reply"
+	"mockserver/matcher"
+)
+
+// Rules decide what happens to the requests to an endpoint in addition to its response: they apply
+// its rate limit and capacity, and choose one of its outcomes, with a latency and a fault.
+type Rules struct {
+	limit    *Limiter  // nil if none
+	capacity *Capacity // nil if none
+	outcomes []outcome // at least one
+	// shares are the cumulative weights of the outcomes, as parts of the total; nil if the outcomes
+	// are chosen in turn.
+	shares []float64
+	holds  bool          // if outcomes are chosen in turn, the last one repeats
+	turns  *shared.Turns // shared by all replicas; nil if each replica takes its own turns
+	// Per returns the value by which turns are kept apart: each value has its own sequence of
+	// turns. If Per is nil, all requests take turns together.
+	Per func(*matcher.Request) []byte
+
+	noLatency, noFaults bool
+
+	seed   *Seed
+	counts *Counts // nil if nothing is counted
+}
+
+// outcome defines the latency and the fault of one of the possible results of a request.
+type outcome struct {
+	latency *Latency
+	fault   *Fault
+}
+
+// Options are the settings, in addition to an endpoint, with which rules are compiled.
+type Options struct {
+	Carried        *Carried
+	Shared         *shared.State // state for shared limits; nil if the rules are only checked
+	Seed           *Seed
+	TrustForwarded bool // a rate limit uses the first address of X-Forwarded-For as the client's
+	NoLatency      bool // requests do not wait for their latency
+	NoFaults       bool // faults do not happen
+	Log            *slog.Logger
+}
+
+// Declared reports whether an endpoint declares rules.
+func Declared(e *config.Endpoint) bool {
+	return len(e.Responses) > 0 || policy.Of(e) != (policy.Group{})
+}
+
+// Unshared returns a problem for each part of an endpoint that is declared as shared with other
+// replicas, which needs a server for the shared state.
+func Unshared(e *config.Endpoint) (problems syntax.Problems) {
+	const what = "shared needs a server that replicas count with; expected --shared-state nats://HOST:PORT, or scope: replica"
+	if l := e.RateLimit; l != nil && l.IsShared() {
+		problems = append(problems, syntax.Problem{Pos: l.Pos, Key: l.Key + ".scope", What: what})
+	}
+	if e.SharesTurns() {
+		problems = append(problems, syntax.Problem{Pos: e.Pos, Key: e.Key + ".scope", What: what})
+	}
+	return problems
+}
+
+// NewRules compiles the rules of an endpoint. The parameters are those of the endpoint's path.
+func NewRules(e *config.Endpoint, params []string, counts *Counts, o Options) *Rules {
+	r := &Rules{
+		limit: NewLimiter(e, params, o), capacity: carriedCapacity(o.Carried, e),
+		seed: o.Seed, counts: counts, noLatency: o.NoLatency, noFaults: o.NoFaults,
+	}
+	name := record.Name(e)
+	if len(e.Responses) == 0 {
+		r.outcomes = []outcome{{NewLatency(e.Latency, name), newFault(e.Fault)}}
+		return r
+	}
+	for i := range e.Responses { // settings that a response omits are taken from the endpoint
+		p := policy.Of(&e.Responses[i]).Over(policy.Of(e))
+		r.outcomes = append(r.outcomes, outcome{NewLatency(p.Latency, OutcomeName(name, i)), newFault(p.Fault)})
+	}
+	r.choice(e, o)
+	return r
+}
+
+// OutcomeName names an outcome of an endpoint.
+func OutcomeName(endpoint string, i int) string { return fmt.Sprintf("%s responses[%d]", endpoint, i) }
+
+// choice compiles how one of the outcomes is chosen.
+func (r *Rules) choice(e *config.Endpoint, o Options) {
+	if r.holds = e.Select == config.SelectSequenceHold; r.holds || e.Select == config.SelectSequence {
+		if e.SharesTurns() && o.Shared != nil {
+			made := fmt.Sprint("turns ", len(e.Responses))
+			r.turns = Keep(o.Carried, e, made, func() *shared.Turns { return o.Shared.Turns(string(o.Carried.identity(e, made))) })
+		}
+		return
+	}
+	r.shares = make([]float64, len(e.Responses))
+	sum := 0.0
+	for i := range e.Responses {
+		weight := 1.0
+		if e.Responses[i].Weighted {
+			weight = e.Responses[i].Weight
+		}
+		sum += weight
+		r.shares[i] = sum
+	}
+	for i := range r.shares {
+		r.shares[i] /= sum
+	}
+}
+
+// Delay reports whether requests may wait or their responses may be faulty.
+func (r *Rules) Delay() bool {
+	delay := r.capacity != nil || r.turns != nil || r.limit != nil && r.limit.shared != nil
+	for _, o := range r.outcomes {
+		delay = delay || o.latency != nil || o.fault != nil
+	}
+	return delay
+}
+
+// Begin seeds random for the next request of the endpoint, if a seed was given.
+func (r *Rules) Begin(random *matcher.Random) {
+	if r.seed.Seeded {
+		r.seed.SeedNth(r.counts, r.counts.Next(), random)
+	}
+}
+
+// Admit counts a request against the rate limit: see Limiter.Admit.
+func (r *Rules) Admit(q *matcher.Request, p *reply.Reply) (LimitResult, bool) {
+	return r.limit.Admit(q, p)
+}
+
+// Flush logs the evictions that the rate limit has not logged yet.
+func (r *Rules) Flush() {
+	if r.limit != nil {
+		r.limit.Flush()
+	}
+}
+
+// Capacity returns the capacity of the endpoint, or nil if it has none.
+func (r *Rules) Capacity() *Capacity { return r.capacity }
+
+// Drawn is the result of the draw for one request.
+type Drawn struct {
+	Outcome int // index of the outcome among those that the endpoint declares
+	Wait
+	Fault *Fault // the fault of the response; nil if none
+}
+
+// Draw draws what happens to the next request. It draws the same numbers when latency or faults are
+// turned off.
+func (r *Rules) Draw(q *matcher.Request) Drawn {
+	random := &q.Random
+	i := r.choose(len(r.outcomes), q)
+	o := &r.outcomes[i]
+	d := Drawn{Outcome: i, Wait: o.latency.Draw(random)}
+	if r.noLatency {
+		d.Length, d.Timed = 0, false
+	}
+	if o.fault.strikes(random) && !r.noFaults {
+		d.Fault = o.fault
+	}
+	return d
+}
+
+// choose returns the number of the outcome, one of n, for the next request.
+func (r *Rules) choose(n int, q *matcher.Request) int {
+	switch {
+	case n == 1:
+		return 0
+	case r.shares != nil:
+		// Take the first share above the number: an outcome of weight 0 has no share of its own.
+		part := q.Random.Float64()
+		return sort.Search(n-1, func(i int) bool { return part < r.shares[i] })
+	case r.turns != nil:
+		return r.sharedTurn(n, q)
+	case r.Per != nil && r.holds:
+		return int(r.counts.TurnOf(r.Per(q), uint64(n-1), true))
+	case r.Per != nil:
+		return int(r.counts.TurnOf(r.Per(q), uint64(n), false))
+	case r.holds:
+		return int(r.counts.Turn(uint64(n-1), true))
+	}
+	return int(r.counts.Turn(uint64(n), false))
+}
+
+// sharedTurn returns the next outcome of the turns that all replicas take together.
+func (r *Rules) sharedTurn(n int, q *matcher.Request) int {
+	var of []byte
+	if r.Per != nil {
+		if of = r.Per(q); of == nil {
+			of = []byte{}
+		}
+	}
+	turn := r.turns.Of(of).Turn() - 1
+	if r.holds {
+		return int(min(turn, int64(n-1)))
+	}
+	return int(turn % int64(n))
+}
+
+// Late records how much later than declared the response to a waiting request was ready.
+func (r *Rules) Late(by time.Duration) { r.counts.Lateness().Add(by) }
