@@ -91,7 +91,7 @@ func Open(text, version string, log *slog.Logger) *Reporter {
 func newReporter(d DSN, version string, log *slog.Logger, wire http.RoundTripper) *Reporter {
 	r := &Reporter{
 		log:     log,
-		modules: path.Dir(path.Dir(reflect.TypeFor[Reporter]().PkgPath())),
+		modules: strings.TrimSuffix(reflect.TypeFor[Reporter]().PkgPath(), "/listener/observe/sentry"),
 		wire:    &delivery{wire: wire},
 		sentry:  sentrygo.NewHTTPSyncTransport(),
 		queue:   make(chan report, reportsPerMinute),
