@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/internal/tags"
 	"mockserver/internal/wording"
 )
@@ -18,7 +18,7 @@ const (
 )
 
 // costs lists what is costly in an endpoint, judging by its declaration, the request and the response.
-func costs(e *config.Endpoint, req *request, sample *reply, before int, flags []string) []string {
+func costs(e *item.Endpoint, req *request, sample *reply, before int, flags []string) []string {
 	var why []string
 	say := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
 	text := "" // the longest template of the answers
@@ -67,7 +67,7 @@ func costs(e *config.Endpoint, req *request, sample *reply, before int, flags []
 }
 
 // externalCost reports what makes an external body costly.
-func externalCost(ext *config.ExternalBody, say func(string, ...any)) {
+func externalCost(ext *item.ExternalBody, say func(string, ...any)) {
 	path := ext.Path.Value
 	remote := strings.HasPrefix(path, "http://") || strings.HasPrefix(path, "https://")
 	switch {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/settings"
 	"mockserver/internal/wording"
 )
@@ -146,7 +147,7 @@ func (r *run) dearest() {
 
 // subjects checks the requests on the server itself, and turns them into subjects. Endpoints that
 // cannot be measured are added to r.listed.
-func (r *run) subjects(ctx context.Context, candidate side, endpoints []config.Endpoint, found []*request) ([]*subject, error) {
+func (r *run) subjects(ctx context.Context, candidate side, endpoints []item.Endpoint, found []*request) ([]*subject, error) {
 	var subjects []*subject
 	for i := range endpoints {
 		e := &endpoints[i]
@@ -194,7 +195,7 @@ func (r *run) subjects(ctx context.Context, candidate side, endpoints []config.E
 }
 
 // externalOf returns the first external body that an endpoint answers with, or nil.
-func externalOf(e *config.Endpoint) *config.ExternalBody {
+func externalOf(e *item.Endpoint) *item.ExternalBody {
 	for _, resp := range e.Answers() {
 		if resp.External != nil {
 			return resp.External
@@ -204,7 +205,7 @@ func externalOf(e *config.Endpoint) *config.ExternalBody {
 }
 
 // named returns a name that distinguishes endpoints with the same method and path.
-func named(e *config.Endpoint) string {
+func named(e *item.Endpoint) string {
 	name := nameOf(e)
 	if e.Host != "" {
 		name = e.EffectiveMethod() + " " + e.Host + e.Path.Value
@@ -216,7 +217,7 @@ func named(e *config.Endpoint) string {
 }
 
 // whyNot returns why there is no request for an endpoint, and what to do about it.
-func whyNot(e *config.Endpoint) string {
+func whyNot(e *item.Endpoint) string {
 	what := "another endpoint answers the request made from its declaration"
 	if e.If.Value != "" {
 		what = "its condition needs a request that is not given"

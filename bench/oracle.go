@@ -6,7 +6,7 @@ import (
 	"net"
 	"strings"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -16,7 +16,7 @@ type oracle struct{ table *matcher.Table }
 
 // newOracle compiles the endpoints of a valid configuration. Conditions take variables from the
 // environment, "NAME=value".
-func newOracle(endpoints []config.Endpoint, environ []string) *oracle {
+func newOracle(endpoints []item.Endpoint, environ []string) *oracle {
 	env := func(name string) (string, bool) {
 		for _, variable := range environ {
 			if value, ok := strings.CutPrefix(variable, name+"="); ok {
@@ -55,7 +55,7 @@ func (o *oracle) answering(req *request) int {
 
 // requestsFor finds for each endpoint a request that it answers; nil if there is none. The requests
 // of --requests come first, then one that is made from the declaration.
-func (r *run) requestsFor(endpoints []config.Endpoint) ([]*request, error) {
+func (r *run) requestsFor(endpoints []item.Endpoint) ([]*request, error) {
 	o := newOracle(endpoints, r.opts.Environ)
 	found := make([]*request, len(endpoints))
 	if r.opts.Requests != "" {
@@ -84,7 +84,7 @@ func (r *run) requestsFor(endpoints []config.Endpoint) ([]*request, error) {
 
 // requestOf returns the request made from the declaration of an endpoint; nil if the endpoint does
 // not answer it.
-func (o *oracle) requestOf(e *config.Endpoint, number int) *request {
+func (o *oracle) requestOf(e *item.Endpoint, number int) *request {
 	req := sampleOf(e)
 	if req.check() != nil || o.answering(&req) != number {
 		return nil
@@ -93,13 +93,13 @@ func (o *oracle) requestOf(e *config.Endpoint, number int) *request {
 }
 
 // selects reports whether an endpoint is to be measured.
-func (r *run) selects(e *config.Endpoint) bool { return strings.Contains(nameOf(e), r.opts.Endpoint) }
+func (r *run) selects(e *item.Endpoint) bool { return strings.Contains(nameOf(e), r.opts.Endpoint) }
 
-func nameOf(e *config.Endpoint) string { return e.EffectiveMethod() + " " + e.Path.Value }
+func nameOf(e *item.Endpoint) string { return e.EffectiveMethod() + " " + e.Path.Value }
 
 // rivals returns how many endpoints may answer instead of a given endpoint: those declared before
 // it with the same method and path and a condition.
-func rivals(endpoints []config.Endpoint, number int) int {
+func rivals(endpoints []item.Endpoint, number int) int {
 	n := 0
 	for i := range number {
 		if other := &endpoints[i]; other.If.Value != "" && nameOf(other) == nameOf(&endpoints[number]) {

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"mockserver/config"
+	"mockserver/config/item"
 )
 
 // sampleOf returns a request for an endpoint, made from its declaration: path parameters by
 // their types, the documented example of a body, and the examples of an OpenAPI document.
-func sampleOf(e *config.Endpoint) request {
+func sampleOf(e *item.Endpoint) request {
 	r := request{Method: e.EffectiveMethod(), Headers: map[string]string{}}
 	var values map[string]string
 	query := ""
@@ -46,7 +46,7 @@ var typed = map[string]string{
 }
 
 // samplePath returns the path of an endpoint with a value for each parameter.
-func samplePath(e *config.Endpoint, values map[string]string) string {
+func samplePath(e *item.Endpoint, values map[string]string) string {
 	if e.Template {
 		return expandedTemplate(e.Path.Value, values)
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/policy"
 	"mockserver/internal/wording"
 )
@@ -14,14 +14,14 @@ import (
 // unsteady returns why the answers of an endpoint vary under load, so that they cannot be
 // compared with one expected answer; "" if they do not vary. connections is the number of
 // concurrent requests.
-func unsteady(e *config.Endpoint, connections int) string {
+func unsteady(e *item.Endpoint, connections int) string {
 	if l := e.RateLimit; l != nil {
 		most, window := l.Max, l.Window
 		if most == 0 {
-			most = config.DefaultMaxRequests
+			most = policy.DefaultMaxRequests
 		}
 		if window == 0 {
-			window = config.DefaultWindow
+			window = policy.DefaultWindow
 		}
 		return fmt.Sprintf("its rate-limit answers 429 to more than %s in %v", wording.Count(most, "request"), window)
 	}
@@ -34,7 +34,7 @@ func unsteady(e *config.Endpoint, connections int) string {
 
 // statuses returns the statuses with which an endpoint may answer: the one of its first outcome,
 // and then the others in ascending order.
-func statuses(e *config.Endpoint) []int {
+func statuses(e *item.Endpoint) []int {
 	var all []int
 	for _, o := range likely(e) {
 		all = append(all, statusOf(&o.Response))
@@ -53,12 +53,12 @@ func statuses(e *config.Endpoint) []int {
 
 // likely returns the outcomes that a request may have, each with its latency and fault: either the
 // single response, or each item of responses that can be chosen.
-func likely(e *config.Endpoint) []config.Outcome {
+func likely(e *item.Endpoint) []item.Outcome {
 	if len(e.Responses) == 0 {
-		return []config.Outcome{{Response: e.Response, Latency: e.Latency, Fault: e.Fault}}
+		return []item.Outcome{{Response: e.Response, Latency: e.Latency, Fault: e.Fault}}
 	}
-	var all []config.Outcome
-	inTurn := e.Select == config.SelectSequence || e.Select == config.SelectSequenceHold
+	var all []item.Outcome
+	inTurn := e.Select == item.SelectSequence || e.Select == item.SelectSequenceHold
 	for _, o := range e.Responses {
 		if !inTurn && o.EffectiveWeight() == 0 {
 			continue
@@ -69,7 +69,7 @@ func likely(e *config.Endpoint) []config.Outcome {
 	return all
 }
 
-func statusOf(r *config.Response) int {
+func statusOf(r *item.Response) int {
 	if r.Status == 0 {
 		return 200
 	}
@@ -78,7 +78,7 @@ func statusOf(r *config.Response) int {
 
 // leftOut describes which declarations of an endpoint were omitted when it was measured, and what
 // else limits its requests/s; "" if there is nothing.
-func leftOut(e *config.Endpoint) string {
+func leftOut(e *item.Endpoint) string {
 	var what []string
 	latency, fault := false, false
 	for _, o := range likely(e) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/internal/clienttls"
 	"mockserver/matcher"
@@ -18,7 +18,7 @@ import (
 // found then. A fixed file is read immediately. dir is where relative paths are looked up first (""
 // is the working directory). form and scope are those of the answer's templates. raw turns off
 // templates in the content, but not in the path. The source is nil if the problems include errors.
-func (l *Loader) Source(ext *config.ExternalBody, dir string, form renderer.Form, raw bool, scope *renderer.Scope) (*Source, syntax.Problems) {
+func (l *Loader) Source(ext *item.ExternalBody, dir string, form renderer.Form, raw bool, scope *renderer.Scope) (*Source, syntax.Problems) {
 	s := &Source{loader: l, ext: ext, form: form, raw: raw, scope: scope}
 	problems := s.prepare(dir)
 	if problems.Err() == nil && s.fixed && !s.remote {

@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/internal/files"
 	"mockserver/matcher"
@@ -106,7 +107,7 @@ func Files(spec *config.Spec, env func(string) (string, bool)) []string {
 		return nil
 	}
 	var all []string
-	for _, endpoints := range [][]config.Endpoint{spec.Endpoints, spec.Broken} {
+	for _, endpoints := range [][]item.Endpoint{spec.Endpoints, spec.Broken} {
 		for i := range endpoints {
 			for _, resp := range endpoints[i].Answers() {
 				if ext := resp.External; ext != nil {
@@ -123,7 +124,7 @@ func Files(spec *config.Spec, env func(string) (string, bool)) []string {
 // first that exists is served: the one next to the configuration file, in dir ("" is the working
 // directory), then the one in the working directory. A URL, a path that is rendered for each
 // request, and one that does not compile have no files.
-func filesOf(ext *config.ExternalBody, dir string, env func(string) (string, bool)) []string {
+func filesOf(ext *item.ExternalBody, dir string, env func(string) (string, bool)) []string {
 	path, _ := renderer.Compile(ext.Path, renderer.Plain, &renderer.Scope{Env: env})
 	if path == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/matcher"
 )
 
@@ -63,7 +63,7 @@ func (s *Source) keepsCopies() bool { return s.ext.TTL > 0 || s.ext.StaleIfError
 func (s *Source) flight(target string) *kept {
 	timeout := s.ext.Timeout
 	if timeout <= 0 {
-		timeout = config.DefaultFetchTimeout
+		timeout = item.DefaultFetchTimeout
 	}
 	key := fmt.Sprint(s.space, timeout, " ", target)
 	result := <-s.loader.flights.DoChan(key, func() (any, error) {

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/matcher"
 	"mockserver/renderer"
@@ -18,7 +18,7 @@ import (
 // concurrent use.
 type Source struct {
 	loader *Loader
-	ext    *config.ExternalBody
+	ext    *item.ExternalBody
 	form   renderer.Form
 	raw    bool
 	scope  *renderer.Scope

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/fetcher"
 	"mockserver/internal/semantics"
@@ -98,7 +99,7 @@ func (c *compiler) close() {
 }
 
 // endpoint compiles the route of one endpoint, and its answer.
-func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, syntax.Problems) {
+func (c *compiler) endpoint(e *item.Endpoint) (matcher.Route, answer, syntax.Problems) {
 	pattern, problems := matcher.Path(e)
 	scope := &renderer.Scope{Params: pattern.Params(), Env: c.env, Counters: c.counters}
 	scope.Later = data.LaterNames(e)
@@ -132,7 +133,7 @@ func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, syntax.P
 	a, wrong := c.answer(e, scope)
 	problems = append(problems, wrong...)
 	a.access = access
-	a.anyMethod = e.Method == config.MethodAny
+	a.anyMethod = e.Method == item.MethodAny
 	a.lets, a.resource, a.declared = lets, resource, e.Response.Status
 	problems = append(problems, c.changes(&a, e, e.Do, scope)...)
 	a.hooks, wrong = c.answerHooks(e.Webhooks, a.name, scope)
@@ -145,7 +146,7 @@ func (c *compiler) endpoint(e *config.Endpoint) (matcher.Route, answer, syntax.P
 // rules compiles the operation of an endpoint with answer a, and the rules for requests to the
 // endpoint: limits, latency, faults and outcomes. With a seed, every endpoint whose answer differs
 // between requests has rules, for its random numbers.
-func (c *compiler) rules(e *config.Endpoint, a *answer, counts *traffic.Counts, scope *renderer.Scope) (problems syntax.Problems) {
+func (c *compiler) rules(e *item.Endpoint, a *answer, counts *traffic.Counts, scope *renderer.Scope) (problems syntax.Problems) {
 	a.disturbed = traffic.Declared(e) || c.chance.Seeded && !a.isFixed()
 	a.operation = c.operation(e, *a)
 	if !a.disturbed && a.operation == nil {
@@ -190,7 +191,7 @@ func (c *compiler) rules(e *config.Endpoint, a *answer, counts *traffic.Counts, 
 }
 
 // changes compiles the changes of an answer, and the answers to send when a change is not possible.
-func (c *compiler) changes(a *answer, e *config.Endpoint, do []config.Do, scope *renderer.Scope) (problems syntax.Problems) {
+func (c *compiler) changes(a *answer, e *item.Endpoint, do []item.Do, scope *renderer.Scope) (problems syntax.Problems) {
 	a.changes, a.elses = nil, nil
 	if a.access == nil {
 		return nil
@@ -211,7 +212,7 @@ func (c *compiler) changes(a *answer, e *config.Endpoint, do []config.Do, scope 
 }
 
 // answer compiles the answer of one endpoint.
-func (c *compiler) answer(e *config.Endpoint, scope *renderer.Scope) (answer, syntax.Problems) {
+func (c *compiler) answer(e *item.Endpoint, scope *renderer.Scope) (answer, syntax.Problems) {
 	resp := &e.Response
 	a := answer{
 		name:   record.Name(e),
@@ -259,7 +260,7 @@ func (c *compiler) answer(e *config.Endpoint, scope *renderer.Scope) (answer, sy
 	return a, append(problems, wrong...)
 }
 
-func defaultContentType(resp *config.Response) string {
+func defaultContentType(resp *item.Response) string {
 	if resp.External != nil || resp.BodyJSON || looksJSON(resp) {
 		return typeJSON
 	}
@@ -268,7 +269,7 @@ func defaultContentType(resp *config.Response) string {
 
 // looksJSON reports whether the body of a response begins like a JSON object or array, after any
 // block tags of a template.
-func looksJSON(resp *config.Response) bool {
+func looksJSON(resp *item.Response) bool {
 	s := strings.TrimLeft(resp.Body.Value, " \t\r\n")
 	for !resp.Raw && (strings.HasPrefix(s, "{%") || strings.HasPrefix(s, "{{#")) {
 		_, end := tags.Next(s)

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/internal/semantics"
 	"mockserver/listener/reply"
@@ -24,7 +24,7 @@ type header struct {
 // headers compiles what a response declares for its headers. It returns the form of the body, which
 // the declared or default Content-Type determines. An external body is JSON unless a declared
 // Content-Type says otherwise at compile time.
-func (c *compiler) headers(a *answer, resp *config.Response, scope *renderer.Scope) (form renderer.Form, problems syntax.Problems) {
+func (c *compiler) headers(a *answer, resp *item.Response, scope *renderer.Scope) (form renderer.Form, problems syntax.Problems) {
 	form = renderer.FormOf(defaultContentType(resp))
 	for i := range resp.Headers {
 		declared := &resp.Headers[i]
@@ -57,7 +57,7 @@ func (c *compiler) headers(a *answer, resp *config.Response, scope *renderer.Sco
 }
 
 // declaredHeader returns the first declared value of a header, as written.
-func declaredHeader(resp *config.Response, name string) (string, bool) {
+func declaredHeader(resp *item.Response, name string) (string, bool) {
 	for i := range resp.Headers {
 		if strings.EqualFold(resp.Headers[i].Name, name) {
 			return resp.Headers[i].Value.Value, true

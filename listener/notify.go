@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/dispatcher"
 	"mockserver/internal/wording"
@@ -19,14 +19,14 @@ import (
 const webhookLines = 10
 
 // answerHooks compiles the webhooks of an answer. Webhook templates may refer to the response.
-func (c *compiler) answerHooks(all []config.Webhook, name string, scope *renderer.Scope) ([]webhook.Hook, syntax.Problems) {
+func (c *compiler) answerHooks(all []item.Webhook, name string, scope *renderer.Scope) ([]webhook.Hook, syntax.Problems) {
 	within := *scope
 	within.Response = true
 	return c.hooks(all, name, &within)
 }
 
 // moved compiles the webhooks of rows that change by themselves.
-func (c *compiler) moved(all []config.Webhook, name string, scope *renderer.Scope) (func(*matcher.Request, time.Time), syntax.Problems) {
+func (c *compiler) moved(all []item.Webhook, name string, scope *renderer.Scope) (func(*matcher.Request, time.Time), syntax.Problems) {
 	hooks, problems := c.hooks(all, name, scope)
 	for i := range hooks {
 		if all[i].Delay == 0 { // they are sent when the row changes, unless a delay is declared
@@ -38,7 +38,7 @@ func (c *compiler) moved(all []config.Webhook, name string, scope *renderer.Scop
 
 // hooks compiles webhooks. If Options.NoWebhooks is set, it only checks them, so that no request
 // triggers them.
-func (c *compiler) hooks(all []config.Webhook, name string, scope *renderer.Scope) ([]webhook.Hook, syntax.Problems) {
+func (c *compiler) hooks(all []item.Webhook, name string, scope *renderer.Scope) ([]webhook.Hook, syntax.Problems) {
 	hooks, problems := webhook.Compile(all, name, scope)
 	if c.noWebhooks {
 		return nil, problems

@@ -3,7 +3,7 @@ package listener
 import (
 	"sync/atomic"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/openapi"
 	"mockserver/internal/semantics"
 	"mockserver/listener/serve/negotiate"
@@ -22,7 +22,7 @@ type operation struct {
 
 // operation compiles the operation of an endpoint with answer a; it returns nil for an endpoint
 // without one.
-func (c *compiler) operation(e *config.Endpoint, a answer) *operation {
+func (c *compiler) operation(e *item.Endpoint, a answer) *operation {
 	if e.Operation == nil {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (c *compiler) operation(e *config.Endpoint, a answer) *operation {
 }
 
 // hasNoContent reports whether the document declares no content for the answer of an endpoint.
-func hasNoContent(e *config.Endpoint) bool {
+func hasNoContent(e *item.Endpoint) bool {
 	return e.Operation != nil && e.Response.Raw && e.Response.External == nil && e.Response.Body.Value == ""
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/fetcher/upstream"
 	"mockserver/internal/ascii"
@@ -63,7 +64,7 @@ type proxy struct {
 }
 
 // proxy compiles the proxy of an answer; nil for none.
-func (c *compiler) proxy(e *config.Endpoint, scope *renderer.Scope) (*proxy, syntax.Problems) {
+func (c *compiler) proxy(e *item.Endpoint, scope *renderer.Scope) (*proxy, syntax.Problems) {
 	declared := e.Response.Proxy
 	if declared == nil {
 		return nil, nil
@@ -78,7 +79,7 @@ func (c *compiler) proxy(e *config.Endpoint, scope *renderer.Scope) (*proxy, syn
 		what := fmt.Sprintf("there is no upstream %q%s", wording.Clip(declared.To.Value), wording.DidYouMean(declared.To.Value, names))
 		return nil, syntax.Problems{{Pos: declared.To.Pos, Key: declared.To.Key, What: what}}
 	}
-	p := &proxy{to: to, tap: c.recordings.Tap(declared.To.Value), forwarded: declared.Forwarded, missing: declared.When == config.ProxyMissing}
+	p := &proxy{to: to, tap: c.recordings.Tap(declared.To.Value), forwarded: declared.Forwarded, missing: declared.When == item.ProxyMissing}
 	if p.missing {
 		p.finds = len(e.Find)
 	}

@@ -1,7 +1,7 @@
 package listener
 
 import (
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/listener/protocol/websocket"
 	"mockserver/listener/protocol/wire"
 	"mockserver/listener/serve/traffic"
@@ -37,7 +37,7 @@ func (s *Server) socketStopped(socket string, stopped error) (reason string) {
 }
 
 // socketSeed returns the seed of a WebSocket; nil without Options.Seed.
-func (c *compiler) socketSeed(asking *config.Endpoint) *websocket.Seed {
+func (c *compiler) socketSeed(asking *item.Endpoint) *websocket.Seed {
 	if !c.chance.Seeded {
 		return nil
 	}

@@ -1,7 +1,7 @@
 package matcher
 
 import (
-	"mockserver/config"
+	"mockserver/config/item"
 )
 
 // Predicate is a condition on a request. It may use the path parameters of the route that it
@@ -10,9 +10,9 @@ type Predicate func(*Request) bool
 
 // Route is an endpoint as passed to Compile.
 type Route struct {
-	Endpoint *config.Endpoint // provides Host, Method, If and position; never nil
-	Pattern  Pattern          // its path
-	If       Predicate        // its condition; nil if it has none
+	Endpoint *item.Endpoint // provides Host, Method, If and position; never nil
+	Pattern  Pattern        // its path
+	If       Predicate      // its condition; nil if it has none
 	// Kind replaces the method of the endpoint in messages: "WebSocket".
 	Kind string
 }

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"slices"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/internal/semantics"
 )
@@ -94,9 +94,9 @@ func (t *Table) methods(r *Request, anyMethod bool) []string {
 	t.visit(r, func(l *leaf) {
 		switch {
 		case l.first(r) < 0:
-		case l.method == config.MethodAny && anyMethod:
+		case l.method == item.MethodAny && anyMethod:
 			methods = append(methods, semantics.Methods...)
-		case l.method == config.MethodAny:
+		case l.method == item.MethodAny:
 		default:
 			methods = append(methods, l.method)
 		}

@@ -3,13 +3,13 @@ package matcher
 import (
 	"strings"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 )
 
 // Path compiles the path of an endpoint. It calls ParseTemplate for a path in an OpenAPI document,
 // otherwise ParsePattern.
-func Path(e *config.Endpoint) (Pattern, syntax.Problems) {
+func Path(e *item.Endpoint) (Pattern, syntax.Problems) {
 	if e.Template {
 		return ParseTemplate(e.Path.Value), nil
 	}

@@ -1,6 +1,6 @@
 package matcher
 
-import "mockserver/config"
+import "mockserver/config/item"
 
 // site contains the routes of one declared host, or the routes without a host.
 //
@@ -172,7 +172,7 @@ func (r *Request) try(l *leaf, method string, tried *leaf) int {
 			if i := l.answer(r); i >= 0 {
 				return i
 			}
-		case l.method == config.MethodAny:
+		case l.method == item.MethodAny:
 			anyMethod = l
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/dispatcher/client"
 	"mockserver/renderer"
@@ -60,7 +60,7 @@ type Via string
 
 // New compiles an upstream. It connects only when a request needs a connection, so an unused
 // upstream need not be closed.
-func New(declared *config.Upstream, via Via, scope *renderer.Scope) (*Upstream, syntax.Problems) {
+func New(declared *item.Upstream, via Via, scope *renderer.Scope) (*Upstream, syntax.Problems) {
 	d := declared.Effective()
 	url := strings.TrimSuffix(d.URL.Value, "/")
 	location, err := client.CutURL([]byte(url))
@@ -68,7 +68,7 @@ func New(declared *config.Upstream, via Via, scope *renderer.Scope) (*Upstream, 
 		return nil, syntax.Problems{{Pos: d.Pos, Key: d.Key + ".url", What: err.Error()}}
 	}
 	u := &Upstream{Name: d.Name, URL: url, target: string(location.AppendTarget(nil)), timeout: d.Timeout, via: string(via)}
-	u.host, u.passes = location.AppendHost(nil), d.Host == config.HostPass
+	u.host, u.passes = location.AppendHost(nil), d.Host == item.HostPass
 	if path := location.Path(); string(path) != "/" {
 		u.prefix = path
 	}
@@ -114,7 +114,7 @@ func (s *Set) Begin() {
 }
 
 // Add returns the upstream for a declaration: the one in use if its declaration is the same.
-func (s *Set) Add(declared *config.Upstream, scope *renderer.Scope) (*Upstream, syntax.Problems) {
+func (s *Set) Add(declared *item.Upstream, scope *renderer.Scope) (*Upstream, syntax.Problems) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := declared.Fingerprint()
@@ -153,5 +153,5 @@ func (s *Set) Close() {
 
 // Deadline returns the time at which a request that begins now times out.
 func (u *Upstream) Deadline(now time.Time) time.Time {
-	return now.Add(cmp.Or(u.timeout, config.DefaultUpstreamTimeout))
+	return now.Add(cmp.Or(u.timeout, item.DefaultUpstreamTimeout))
 }

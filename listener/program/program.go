@@ -16,6 +16,7 @@ import (
 
 	"mockserver/bench"
 	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/settings"
 	"mockserver/listener"
 	"mockserver/listener/control/admin"
@@ -192,7 +193,7 @@ func (p *program) loader() config.Loader {
 func (p *program) announce(spec *config.Spec) {
 	p.log.Info("listening", "url", p.server.URL(), "address", p.server.Addr().String(), spec.Declared())
 	// The lines about documents list their routes.
-	declared := slices.ContainsFunc(spec.Endpoints, func(e config.Endpoint) bool { return e.Operation == nil }) || len(spec.WebSockets) > 0
+	declared := slices.ContainsFunc(spec.Endpoints, func(e item.Endpoint) bool { return e.Operation == nil }) || len(spec.WebSockets) > 0
 	if routes, more := spec.Routes(shownRoutes); declared && len(routes) > 0 {
 		p.log.Info("first routes", "routes", strings.Join(routes, ", "), "more", more)
 	}

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/matcher"
 )
 
@@ -220,7 +220,7 @@ func (c *comparer) fits(i, j int) bool {
 // otherCost returns the cost of the differences in method and host.
 func (c *comparer) otherCost() int {
 	cost := 0
-	if m := c.route.Endpoint.EffectiveMethod(); m != string(c.request.Method()) && m != config.MethodAny {
+	if m := c.route.Endpoint.EffectiveMethod(); m != string(c.request.Method()) && m != item.MethodAny {
 		cost += costOther
 	}
 	if !matcher.HostCovers(c.route.Endpoint.Host, c.request.HostName()) {

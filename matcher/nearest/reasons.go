@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/matcher"
 )
 
@@ -18,7 +18,7 @@ func (c *comparer) why(route *matcher.Route) string {
 		reasons = append(reasons, fmt.Sprintf("the paths differ after segment %d", alignedMost))
 	}
 	e := route.Endpoint
-	if m := e.EffectiveMethod(); m != string(c.request.Method()) && m != config.MethodAny {
+	if m := e.EffectiveMethod(); m != string(c.request.Method()) && m != item.MethodAny {
 		reasons = append(reasons, fmt.Sprintf("it answers %s, not %s", m, shown(c.request.Method())))
 	}
 	if host := c.request.HostName(); !matcher.HostCovers(e.Host, host) {

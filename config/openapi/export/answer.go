@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/openapi/tree"
 	"mockserver/internal/address"
 	"mockserver/internal/secret"
@@ -18,7 +18,7 @@ import (
 // circumstance describes when an endpoint answers, and contains the summary of the endpoint.
 type circumstance struct{ host, condition, summary string }
 
-func circumstanceOf(e *config.Endpoint) circumstance {
+func circumstanceOf(e *item.Endpoint) circumstance {
 	return circumstance{e.Host, secret.Condition(e.If.Value), e.Doc.Summary}
 }
 
@@ -43,7 +43,7 @@ func (c circumstance) mark(t *tree.Node) *tree.Node {
 }
 
 // answers writes the responses of one endpoint.
-func (x *exporter) answers(responses *tree.Node, e *config.Endpoint) {
+func (x *exporter) answers(responses *tree.Node, e *item.Endpoint) {
 	when := circumstanceOf(e)
 	if len(e.Responses) == 0 {
 		writeAnswer(responses, &e.Response, when)
@@ -56,7 +56,7 @@ func (x *exporter) answers(responses *tree.Node, e *config.Endpoint) {
 
 // ownAnswers adds the responses that the server itself may send for an endpoint, except those whose
 // statuses already have responses.
-func ownAnswers(responses *tree.Node, e *config.Endpoint) {
+func ownAnswers(responses *tree.Node, e *item.Endpoint) {
 	own := func(status int, holds bool, description string) {
 		if code := strconv.Itoa(status); holds && responses.Get(code) == nil {
 			responses.Set(code, tree.NewMap().SetText("description", description))
@@ -70,7 +70,7 @@ func ownAnswers(responses *tree.Node, e *config.Endpoint) {
 
 // writeAnswer adds a response to the responses. Several responses with the same status and media
 // type become examples of one response.
-func writeAnswer(responses *tree.Node, r *config.Response, when circumstance) {
+func writeAnswer(responses *tree.Node, r *item.Response, when circumstance) {
 	status := cmp.Or(r.Status, http.StatusOK)
 	t := responses.Make(strconv.Itoa(status))
 	said := cmp.Or(when.String(), http.StatusText(status), "status "+strconv.Itoa(status))
@@ -111,7 +111,7 @@ func writeAnswer(responses *tree.Node, r *config.Response, when circumstance) {
 }
 
 // mediaType returns the media type of a response body, and whether it is JSON.
-func mediaType(r *config.Response) (typ string, json bool) {
+func mediaType(r *item.Response) (typ string, json bool) {
 	for _, h := range r.Headers {
 		if strings.EqualFold(h.Name, "Content-Type") && (r.Raw || !tags.In(h.Value.Value)) {
 			return h.Value.Value, semantics.IsJSON(h.Value.Value)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/openapi/tree"
 	"mockserver/internal/address"
 	"mockserver/internal/secret"
@@ -33,13 +33,13 @@ func (x *exporter) callbacks(op *tree.Node, o *exported) {
 }
 
 // callback returns the operation of a webhook.
-func callback(w *config.Webhook, when circumstance) *tree.Node {
+func callback(w *item.Webhook, when circumstance) *tree.Node {
 	op := tree.NewMap()
 	delay := w.Delay
 	switch delay {
 	case 0:
-		delay = config.DefaultDelay
-	case config.AtOnce:
+		delay = item.DefaultDelay
+	case item.AtOnce:
 		delay = 0
 	}
 	op.Set("x-sleep-time", tree.NewNumber(seconds(delay)))

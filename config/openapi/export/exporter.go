@@ -2,6 +2,7 @@ package export
 
 import (
 	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/openapi"
 	"mockserver/config/openapi/tree"
 )
@@ -20,9 +21,9 @@ type exporter struct {
 type exported struct {
 	method    string
 	path      pathForm // the form of the first endpoint's path
-	endpoints []*config.Endpoint
+	endpoints []*item.Endpoint
 	operation *openapi.Operation // declared by a document; nil for none
-	generated *config.Endpoint   // of the document, as served; nil for none
+	generated *item.Endpoint     // of the document, as served; nil for none
 	replaced  bool               // an endpoint or a mocks file answers all its requests
 }
 

@@ -3,7 +3,7 @@ package export
 import (
 	"strings"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/openapi/tree"
 )
 
@@ -18,7 +18,7 @@ type pathParam struct{ name, typ string }
 
 // formOf returns the path of an endpoint in the form of OpenAPI. Braces in a declared path are
 // literal.
-func formOf(e *config.Endpoint) pathForm {
+func formOf(e *item.Endpoint) pathForm {
 	if e.Operation != nil {
 		return pathForm{template: trimmed(e.Operation.Path)}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/openapi/tree"
 	"mockserver/internal/semantics"
 	"mockserver/internal/tags"
@@ -51,7 +52,7 @@ func (x *exporter) group() {
 	byShape := map[string]*exported{}
 	for i := range x.spec.Endpoints {
 		e := &x.spec.Endpoints[i]
-		if e.Resource != nil || e.Method == config.MethodAny {
+		if e.Resource != nil || e.Method == item.MethodAny {
 			continue // it is written as a whole
 		}
 		path := formOf(e)
@@ -86,7 +87,7 @@ func (x *exporter) served(method, path string) bool {
 }
 
 // always reports whether an endpoint answers every request for its path.
-func always(e *config.Endpoint) bool {
+func always(e *item.Endpoint) bool {
 	return e.Host == "" && e.If.Value == "" && !strings.Contains(e.Path.Value, "|")
 }
 
@@ -151,7 +152,7 @@ func (x *exporter) ownResponses(responses *tree.Node, o *exported) {
 	}
 	last := o.endpoints[len(o.endpoints)-1]
 	kept := map[string]bool{}
-	each := func(r *config.Response) {
+	each := func(r *item.Response) {
 		status := strconv.Itoa(cmp.Or(r.Status, http.StatusOK))
 		kept[status] = true
 		if t := responses.Get(status); t != nil {
@@ -184,8 +185,8 @@ func (x *exporter) ownResponses(responses *tree.Node, o *exported) {
 
 // usualFirst returns the endpoints in another order: those without a condition first, and among
 // these the successful ones first.
-func usualFirst(endpoints []*config.Endpoint) []*config.Endpoint {
-	rank := func(e *config.Endpoint) int {
+func usualFirst(endpoints []*item.Endpoint) []*item.Endpoint {
+	rank := func(e *item.Endpoint) int {
 		switch {
 		case e.If.Value != "" || e.Host != "":
 			return 2
@@ -195,7 +196,7 @@ func usualFirst(endpoints []*config.Endpoint) []*config.Endpoint {
 		return 0
 	}
 	sorted := slices.Clone(endpoints)
-	slices.SortStableFunc(sorted, func(a, b *config.Endpoint) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(sorted, func(a, b *item.Endpoint) int { return rank(a) - rank(b) })
 	return sorted
 }
 
@@ -252,17 +253,17 @@ func (x *exporter) unsaid(at *tree.Node, o *exported) {
 }
 
 // sayable reports whether OpenAPI can express everything that an endpoint does.
-func sayable(e *config.Endpoint) bool {
+func sayable(e *item.Endpoint) bool {
 	if e.Operation == nil {
 		return !e.Unsaid() && !formOf(e).rest && fixed(&e.Response)
 	}
 	ours := *e // the document describes the other parts, unless a mocks file declares other callbacks
 	ours.If, ours.Webhooks = config.Text{}, nil
-	return !ours.Unsaid() && !slices.ContainsFunc(e.Webhooks, func(w config.Webhook) bool { return !w.Raw })
+	return !ours.Unsaid() && !slices.ContainsFunc(e.Webhooks, func(w item.Webhook) bool { return !w.Raw })
 }
 
 // fixed reports whether a response is always the same and its header names are unique.
-func fixed(r *config.Response) bool {
+func fixed(r *item.Response) bool {
 	names := map[string]bool{}
 	for _, h := range r.Headers {
 		name := strings.ToLower(h.Name)
@@ -283,7 +284,7 @@ func (x *exporter) items() {
 		x.item(upstreams, x.spec.Upstreams[i].Pos, x.spec.Upstreams[i].Key)
 	}
 	for i := range x.spec.Endpoints {
-		if e := &x.spec.Endpoints[i]; e.Method == config.MethodAny {
+		if e := &x.spec.Endpoints[i]; e.Method == item.MethodAny {
 			x.item(proxies, e.Pos, e.Key)
 		}
 	}

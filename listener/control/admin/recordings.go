@@ -97,16 +97,16 @@ func (a *Admin) startRecording(w http.ResponseWriter, r *http.Request) {
 	case leadsOut(asked.To):
 		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "to leads out of the working directory through a symbolic link, or cannot be a directory")
 		return
-	case asked.Mode != "" && asked.Mode != config.RecordAll && asked.Mode != config.RecordMissing:
+	case asked.Mode != "" && asked.Mode != item.RecordAll && asked.Mode != item.RecordMissing:
 		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "mode is unknown; expected all or missing")
 		return
 	case asked.Sample < 0 || asked.Bodies < 0 || asked.Bodies > item.MaxBodies || asked.Limit < 0:
 		refuse(w, http.StatusBadRequest, "invalid_body", "Invalid body", "sample, bodies or limit is out of range; expected numbers above 0, and bodies of at most 64 MiB")
 		return
 	}
-	started, err := a.server.Recordings().Start(asked.Upstream, config.Record{
+	started, err := a.server.Recordings().Start(asked.Upstream, item.Record{
 		To: asked.To, Mode: asked.Mode, If: config.Plain(asked.If), Sample: asked.Sample, Bodies: asked.Bodies, Limit: asked.Limit,
-		Redact: &config.Redact{Headers: asked.Redact.Headers, JSON: asked.Redact.JSON, Query: asked.Redact.Query},
+		Redact: &item.Redact{Headers: asked.Redact.Headers, JSON: asked.Redact.JSON, Query: asked.Redact.Query},
 	})
 	var wrong config.Problems
 	switch {

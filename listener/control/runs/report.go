@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/internal/machine"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/observe/verdict"
@@ -226,7 +226,7 @@ type Declared struct {
 }
 
 // declaredBy returns the percentiles of the latencies of an endpoint, or nil if it has none.
-func declaredBy(e *config.Endpoint) *Declared {
+func declaredBy(e *item.Endpoint) *Declared {
 	if e == nil {
 		return nil
 	}

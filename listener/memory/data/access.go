@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/internal/json"
 	"mockserver/internal/wording"
@@ -58,7 +58,7 @@ var picks = map[string]pick{"": pickFirst, "first": pickFirst, "newest": pickNew
 
 // Compile compiles the rows that an endpoint finds, and adds their names to the scope; Names also
 // adds the names from its changes. It returns nil for an endpoint that uses no rows.
-func (s *Sets) Compile(e *config.Endpoint, scope *renderer.Scope) (*Access, syntax.Problems) {
+func (s *Sets) Compile(e *item.Endpoint, scope *renderer.Scope) (*Access, syntax.Problems) {
 	all := doOf(e)
 	used := len(e.Find)+len(e.State) > 0
 	for _, do := range all {
@@ -130,7 +130,7 @@ func (a *Access) index(name string) int {
 	return -1
 }
 
-func (s *Sets) compileFind(f *config.Find, scope *renderer.Scope) (find, syntax.Problems) {
+func (s *Sets) compileFind(f *item.Find, scope *renderer.Scope) (find, syntax.Problems) {
 	made := find{pick: picks[f.Pick]}
 	var problems, wrong syntax.Problems
 	if made.set, problems = s.find(f.In); made.set == nil {
@@ -287,7 +287,7 @@ func (f *find) values(w *work, r *matcher.Request) []state.Equal {
 }
 
 // compileStates compiles the states of an endpoint.
-func (a *Access) compileStates(e *config.Endpoint, scope *renderer.Scope) (problems syntax.Problems) {
+func (a *Access) compileStates(e *item.Endpoint, scope *renderer.Scope) (problems syntax.Problems) {
 	for i := range e.State {
 		d := &e.State[i]
 		of := a.sets.scenarios[d.Name.Value]

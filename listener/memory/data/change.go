@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/internal/json"
 	"mockserver/internal/wording"
@@ -26,7 +26,7 @@ type Changes struct {
 
 // change is one compiled change.
 type change struct {
-	do *config.Do
+	do *item.Do
 	operation
 	set     *set
 	part    *renderer.Operand
@@ -42,7 +42,7 @@ type change struct {
 
 // CompileChanges compiles the changes of a response. It returns nil if there are none, the endpoint
 // takes no row, and leads no scenario to another state. The scope is that of the endpoint after Compile.
-func (a *Access) CompileChanges(all []config.Do, scope *renderer.Scope) (*Changes, syntax.Problems) {
+func (a *Access) CompileChanges(all []item.Do, scope *renderer.Scope) (*Changes, syntax.Problems) {
 	if len(all) == 0 && !a.leads() && !a.takes() {
 		return nil, nil
 	}
@@ -56,7 +56,7 @@ func (a *Access) CompileChanges(all []config.Do, scope *renderer.Scope) (*Change
 	return c, problems
 }
 
-func (a *Access) compile(o *config.Do, scope *renderer.Scope) (change, syntax.Problems) {
+func (a *Access) compile(o *item.Do, scope *renderer.Scope) (change, syntax.Problems) {
 	c := change{do: o, operation: operationOf[o.Verb], as: -1}
 	var problems syntax.Problems
 	if c.set, problems = a.sets.find(o.In); c.set == nil {
@@ -70,7 +70,7 @@ func (a *Access) compile(o *config.Do, scope *renderer.Scope) (change, syntax.Pr
 		problems = append(problems, wrong...)
 		return made
 	}
-	value := func(m config.Made) *renderer.Made {
+	value := func(m item.Made) *renderer.Made {
 		if m.Text.Value == "" {
 			return nil
 		}
@@ -98,7 +98,7 @@ func (a *Access) compile(o *config.Do, scope *renderer.Scope) (change, syntax.Pr
 }
 
 // objectOf returns m as a value that must be an object: a map, one placeholder, or a JSON text.
-func objectOf(m config.Made, key string) (config.Made, syntax.Problems) {
+func objectOf(m item.Made, key string) (item.Made, syntax.Problems) {
 	text := strings.TrimSpace(m.Text.Value)
 	if m.JSON || text == "" || renderer.IsPlaceholder(text) {
 		return m, nil
@@ -107,7 +107,7 @@ func objectOf(m config.Made, key string) (config.Made, syntax.Problems) {
 	if text[0] == '{' && !strings.HasPrefix(text, "{{") {
 		return m, nil
 	}
-	return config.Made{}, syntax.Problems{{Pos: m.Text.Pos, Key: key, What: fmt.Sprintf("is a text (%s); expected a map, a JSON object, or one placeholder", strconv.Quote(wording.Clip(text)))}}
+	return item.Made{}, syntax.Problems{{Pos: m.Text.Pos, Key: key, What: fmt.Sprintf("is a text (%s); expected a map, a JSON object, or one placeholder", strconv.Quote(wording.Clip(text)))}}
 }
 
 // Apply makes the changes for a request. It returns nil if they were made; otherwise nothing has

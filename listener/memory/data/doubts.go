@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 	"mockserver/renderer"
@@ -38,8 +39,8 @@ func (s *Sets) doubtStates(spec *config.Spec) (problems syntax.Problems) {
 	for name, c := range s.scenarios {
 		reached[name] = append(entered(c.declared.Moves), c.declared.First)
 	}
-	each := func(f func(e *config.Endpoint, in *config.InState)) {
-		for _, endpoints := range [][]config.Endpoint{spec.Endpoints, spec.Broken} {
+	each := func(f func(e *item.Endpoint, in *item.InState)) {
+		for _, endpoints := range [][]item.Endpoint{spec.Endpoints, spec.Broken} {
 			for i := range endpoints {
 				for j := range endpoints[i].State {
 					f(&endpoints[i], &endpoints[i].State[j])
@@ -47,12 +48,12 @@ func (s *Sets) doubtStates(spec *config.Spec) (problems syntax.Problems) {
 			}
 		}
 	}
-	each(func(_ *config.Endpoint, in *config.InState) {
+	each(func(_ *item.Endpoint, in *item.InState) {
 		if in.Next != "" {
 			reached[in.Name.Value] = append(reached[in.Name.Value], in.Next)
 		}
 	})
-	each(func(e *config.Endpoint, in *config.InState) {
+	each(func(e *item.Endpoint, in *item.InState) {
 		for _, state := range in.Is {
 			if s.scenarios[in.Name.Value] != nil {
 				problems = append(problems, e.Claim(doubtState(state, reached[in.Name.Value], in.Name.Pos, in.Name.Key))...)
@@ -79,7 +80,7 @@ func doubtState(state string, reached []string, pos syntax.Pos, key string) synt
 }
 
 // entered returns the values that moves lead to.
-func entered(moves []config.Move) (all []string) {
+func entered(moves []item.Move) (all []string) {
 	for i := range moves {
 		for j := range moves[i].To {
 			all = append(all, moves[i].To[j].Value)
@@ -90,7 +91,7 @@ func entered(moves []config.Move) (all []string) {
 
 // doubtSteps returns warnings about moves of a set from values that nothing leads to. Requests that
 // write rows may enter any value, so if there are such requests, only a probable typo is reported.
-func doubtSteps(d *config.Data, written bool) (problems syntax.Problems) {
+func doubtSteps(d *item.Data, written bool) (problems syntax.Problems) {
 	if d.Steps == nil || d.Steps.First == "" {
 		return nil
 	}
@@ -122,8 +123,8 @@ func writtenSets(spec *config.Spec) map[string]bool {
 }
 
 // doOf returns the changes of an endpoint and of its responses.
-func doOf(e *config.Endpoint) [][]config.Do {
-	all := [][]config.Do{e.Do}
+func doOf(e *item.Endpoint) [][]item.Do {
+	all := [][]item.Do{e.Do}
 	for i := range e.Responses {
 		all = append(all, e.Responses[i].Do)
 	}

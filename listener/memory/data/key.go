@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"sync/atomic"
 
-	"mockserver/config"
 	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/internal/json"
@@ -25,11 +24,11 @@ type newKeys struct {
 	largest *atomic.Int64 // largest integer that has been a key in the set
 }
 
-func compileNewKeys(d *config.Data) (*newKeys, syntax.Problems) {
+func compileNewKeys(d *item.Data) (*newKeys, syntax.Problems) {
 	made := &newKeys{largest: new(atomic.Int64)}
 	text := d.NewKey
 	switch {
-	case text.Value == config.NewKeyInt:
+	case text.Value == item.NewKeyInt:
 		made.integer = true
 		return made, nil
 	case text.Value == "":

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/internal/json"
 	"mockserver/matcher"
@@ -20,7 +20,7 @@ type let struct {
 }
 
 // CompileLets compiles the values of an endpoint, and adds their names to the scope.
-func CompileLets(e *config.Endpoint, scope *renderer.Scope) (all Lets, problems syntax.Problems) {
+func CompileLets(e *item.Endpoint, scope *renderer.Scope) (all Lets, problems syntax.Problems) {
 	scope.Rows = slices.Clip(scope.Rows)
 	for i := range e.Let {
 		s := &e.Let[i]
@@ -45,9 +45,9 @@ func CompileLets(e *config.Endpoint, scope *renderer.Scope) (all Lets, problems 
 }
 
 // LaterNames returns the names that have values only once the endpoint is chosen.
-func LaterNames(e *config.Endpoint) []string {
+func LaterNames(e *item.Endpoint) []string {
 	names := namesOf(e.Let)
-	changes := [][]config.Do{e.Do}
+	changes := [][]item.Do{e.Do}
 	for i := range e.Responses {
 		changes = append(changes, e.Responses[i].Do)
 	}
@@ -61,7 +61,7 @@ func LaterNames(e *config.Endpoint) []string {
 	return names
 }
 
-func namesOf(all []config.Setting) []string {
+func namesOf(all []item.Setting) []string {
 	names := make([]string, len(all))
 	for i := range all {
 		names[i] = all[i].Name

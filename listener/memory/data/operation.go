@@ -6,7 +6,6 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"mockserver/config"
 	"mockserver/config/item"
 	"mockserver/config/openapi/validate"
 	"mockserver/config/syntax"
@@ -22,7 +21,7 @@ type Operation struct {
 	set    *set
 	part   *renderer.Operand
 	made   *newKeys
-	config *config.Operation
+	config *item.Operation
 	operation
 	row     int      // the index of the path parameter with the key of the row; -1 for a collection
 	parents []parent // in the order of the path
@@ -59,7 +58,7 @@ var (
 
 // CompileOperation compiles an operation of a resource, and adds the names of its results to the
 // scope.
-func (s *Sets) CompileOperation(e *config.Endpoint, scope *renderer.Scope) (*Operation, syntax.Problems) {
+func (s *Sets) CompileOperation(e *item.Endpoint, scope *renderer.Scope) (*Operation, syntax.Problems) {
 	c := e.Resource
 	o := &Operation{Name: record.Name(e), sets: s, config: c, operation: operationOf[c.Name], row: slices.Index(scope.Params, c.Row)}
 	scope.Rows = rowNames
@@ -69,7 +68,7 @@ func (s *Sets) CompileOperation(e *config.Endpoint, scope *renderer.Scope) (*Ope
 	}
 	o.made = o.set.made
 	if c.Data == nil && c.NewKey.Value != "" {
-		o.made, wrong = compileNewKeys(&config.Data{NewKey: c.NewKey})
+		o.made, wrong = compileNewKeys(&item.Data{NewKey: c.NewKey})
 		problems = append(problems, wrong...)
 		o.made.largest = o.set.made.largest
 	}

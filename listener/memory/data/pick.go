@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/listener/memory/data/edit"
 	"mockserver/listener/memory/state"
 	"mockserver/matcher"
@@ -85,7 +86,7 @@ func hashed(spec *config.Spec) map[string][][]string {
 }
 
 // groupOf returns the members that the rows of a group share, as the endpoint names them.
-func groupOf(f *config.Find) []string {
+func groupOf(f *item.Find) []string {
 	names := make([]string, len(f.Where))
 	for i := range f.Where {
 		names[i] = f.Where[i].Name

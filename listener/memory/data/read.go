@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/fetcher"
 	"mockserver/fetcher/rows"
@@ -142,7 +142,7 @@ func (b *building) readFile() syntax.Problems {
 }
 
 // readSheet reads the rows of a sheet.
-func readSheet(r io.Reader, d *config.Data, yield rows.Yield) error {
+func readSheet(r io.Reader, d *item.Data, yield rows.Yield) error {
 	content, err := io.ReadAll(r)
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func readSheet(r io.Reader, d *config.Data, yield rows.Yield) error {
 var sumSeed = maphash.MakeSeed()
 
 // options returns the options for reading the file of a set.
-func options(d *config.Data) rows.Options {
+func options(d *item.Data) rows.Options {
 	o := rows.Options{Name: d.From.Path.Value, Key: d.EffectiveMember(), Infer: d.Infer, Types: map[string]rows.Type{}}
 	if d.From.Separator != "" {
 		o.Separator = d.From.Separator[0]

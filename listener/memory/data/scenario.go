@@ -3,7 +3,7 @@ package data
 import (
 	"slices"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/internal/json"
 	"mockserver/listener/memory/data/edit"
 	"mockserver/listener/memory/state"
@@ -16,7 +16,7 @@ import (
 // scenario is a declared scenario. Its states are the rows of a set. A key that is still in the
 // initial state has no row.
 type scenario struct {
-	declared config.Scenario
+	declared item.Scenario
 	set      *set
 	initial  []byte // the row of the initial state
 	begins   bool   // the scenario leaves the initial state by itself, once a request has seen it

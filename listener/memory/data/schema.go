@@ -11,7 +11,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 	"mockserver/listener/reply"
@@ -19,7 +19,7 @@ import (
 
 // compileSchema compiles the JSON Schema of a resource; it returns nil if there is none. Relative
 // file names are looked up in the directory of the configuration, then in the working directory.
-func compileSchema(r *config.Resource, dir string) (*jsonschema.Schema, syntax.Problems) {
+func compileSchema(r *item.Resource, dir string) (*jsonschema.Schema, syntax.Problems) {
 	text, name, at := []byte(r.Schema.Value), "schema.json", r.Schema
 	if file := r.SchemaFile.Value; file != "" {
 		var err error

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/internal/json"
 	"mockserver/internal/wording"
@@ -18,7 +18,7 @@ import (
 // set is a declared set.
 type set struct {
 	*state.Set
-	declared config.Data
+	declared item.Data
 	print    string // fingerprint of the declaration
 	seen     look   // the metadata of the file when it was read
 	settled  bool   // a later change to the file would be noticed

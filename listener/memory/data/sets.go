@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 	"mockserver/listener/memory/state"
@@ -108,10 +109,10 @@ func (s *Sets) Begin(spec *config.Spec) syntax.Problems {
 }
 
 // resourcesOf returns the resources over each set, by its name.
-func resourcesOf(spec *config.Spec) map[string][]*config.Resource {
-	all := map[string][]*config.Resource{}
-	for _, endpoints := range [][]config.Endpoint{spec.Endpoints, spec.Broken} {
-		var last *config.Resource
+func resourcesOf(spec *config.Spec) map[string][]*item.Resource {
+	all := map[string][]*item.Resource{}
+	for _, endpoints := range [][]item.Endpoint{spec.Endpoints, spec.Broken} {
+		var last *item.Resource
 		for i := range endpoints {
 			if o := endpoints[i].Resource; o != nil && o.Resource != last { // its operations follow each other
 				last = o.Resource
@@ -124,7 +125,7 @@ func resourcesOf(spec *config.Spec) map[string][]*config.Resource {
 
 // declare returns a set. It reads the rows of the set again unless the declaration and the file are
 // certainly unchanged. name is the name of a row in the texts of the set's moves.
-func (s *Sets) declare(d *config.Data, name string) (*set, syntax.Problems) {
+func (s *Sets) declare(d *item.Data, name string) (*set, syntax.Problems) {
 	made := &set{declared: *d, key: strings.Split(d.EffectiveMember(), "."), hashed: s.hashed[d.Name], counters: &counters{}}
 	made.print = fmt.Sprintf("%s %q", d.Fingerprint(), made.hashed)
 	if known := s.current[d.Name]; known != nil {
@@ -135,7 +136,7 @@ func (s *Sets) declare(d *config.Data, name string) (*set, syntax.Problems) {
 	made.steps, wrong = s.compileSteps(made, name)
 	problems = append(append(problems, wrong...), doubtFixed(d.Isolate)...)
 	made.options = state.Options{
-		Name: d.Name, Members: made.members(), Oldest: d.Full == config.FullOldest, TTL: d.TTL,
+		Name: d.Name, Members: made.members(), Oldest: d.Full == item.FullOldest, TTL: d.TTL,
 	}
 	if l := d.Limit; l != nil {
 		made.options.Limit = state.Limit{Rows: int64(l.Rows), Memory: int64(l.Memory)}
@@ -165,7 +166,7 @@ func (s *Sets) Commit() {
 		case known == nil:
 			s.store.Attach(made.Set)
 		case made.Set != known.Set:
-			s.store.Replace(made.Set, known.Set, made.declared.OnChange != config.ChangeReset)
+			s.store.Replace(made.Set, known.Set, made.declared.OnChange != item.ChangeReset)
 		}
 	}
 	for name := range s.current {
@@ -240,7 +241,7 @@ func (s *Sets) refresh() {
 		if known.sum == before {
 			continue // the content is the same as when it was last read
 		}
-		if known.declared.OnChange == config.ChangeReset {
+		if known.declared.OnChange == item.ChangeReset {
 			known.Reset(nil)
 		}
 		known.base = base
@@ -280,7 +281,7 @@ func (s *Sets) turnsOf(of, endpoint, name string) *state.Turns {
 // declareScenarios creates the sets of the scenarios of a specification. Begin calls it.
 func (s *Sets) declareScenarios(spec *config.Spec) (problems syntax.Problems) {
 	s.scenarios = map[string]*scenario{}
-	for _, list := range [][]config.Scenario{spec.Scenarios, spec.BrokenScenarios} {
+	for _, list := range [][]item.Scenario{spec.Scenarios, spec.BrokenScenarios} {
 		for i := range list {
 			d := list[i]
 			if d.Name == "" {
@@ -297,7 +298,7 @@ func (s *Sets) declareScenarios(spec *config.Spec) (problems syntax.Problems) {
 			s.next[d.Name] = made
 			s.scenarios[d.Name] = &scenario{
 				declared: d, set: made, initial: stateRow("", d.First, "null"),
-				begins: slices.ContainsFunc(d.Moves, func(m config.Move) bool { return m.From == d.First }),
+				begins: slices.ContainsFunc(d.Moves, func(m item.Move) bool { return m.From == d.First }),
 			}
 		}
 	}

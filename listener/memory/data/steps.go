@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/internal/json"
 	"mockserver/listener/memory/data/edit"
@@ -20,7 +20,7 @@ import (
 // Webhooks compiles the webhooks of a move, and returns a function that sends them when a row has
 // made the move at the given time; the row is among the rows of the request. It returns nil if
 // there are no webhooks.
-type Webhooks func(all []config.Webhook, name string, scope *renderer.Scope) (send func(r *matcher.Request, at time.Time), problems syntax.Problems)
+type Webhooks func(all []item.Webhook, name string, scope *renderer.Scope) (send func(r *matcher.Request, at time.Time), problems syntax.Problems)
 
 // steps define how a member of the rows of a set changes by itself. They are compiled and
 // immutable.

@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"mockserver/config"
+	"mockserver/config/item"
 )
 
 // Counters holds the counters of one endpoint. All connections share them until the endpoint has
@@ -18,7 +18,7 @@ type Counters struct {
 	route route  // used for conditions
 	since time.Time
 
-	declared *config.Endpoint // current declaration; nil for a WebSocket; guarded by Recorder.mu
+	declared *item.Endpoint // current declaration; nil for a WebSocket; guarded by Recorder.mu
 
 	// The last reading by Recorder.Counts; guarded by Recorder.mu.
 	last  EndpointCounts

@@ -3,7 +3,7 @@ package record
 import (
 	"time"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/internal/histogram"
 	"mockserver/matcher"
 )
@@ -135,7 +135,7 @@ type EndpointCounts struct {
 	InjectionError histogram.Snapshot
 	// Declared is the declaration of the endpoint; nil for a WebSocket, and for counts that belong
 	// to no endpoint.
-	Declared *config.Endpoint
+	Declared *item.Endpoint
 }
 
 // Counts reads the counters. The result must not be changed: readings share whatever did not change

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/internal/secret"
 )
 
@@ -19,8 +20,8 @@ type Served struct {
 	Name string // "GET /users/:id"
 	// Endpoint is the declaration of an endpoint, and WebSocket is the declaration of a WebSocket;
 	// one of the two is nil. Neither declaration may be changed.
-	Endpoint  *config.Endpoint
-	WebSocket *config.WebSocket
+	Endpoint  *item.Endpoint
+	WebSocket *item.WebSocket
 	// Index is the position of the declaration among the endpoints, or the WebSockets, of the
 	// specification.
 	Index int
@@ -48,7 +49,7 @@ func Endpoints(spec *config.Spec) []Served {
 const WebSocketKind = "WebSocket"
 
 // Name returns the name of an endpoint in logs and messages: its method and path.
-func Name(e *config.Endpoint) string { return e.EffectiveMethod() + " " + e.Path.Value }
+func Name(e *item.Endpoint) string { return e.EffectiveMethod() + " " + e.Path.Value }
 
 // identity identifies an endpoint across reloads. The response is not part of the identity: the
 // counters of an endpoint continue when its response changes.

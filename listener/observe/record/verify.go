@@ -6,6 +6,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/internal/wording"
 	"mockserver/matcher"
 	"mockserver/renderer"
@@ -95,7 +96,7 @@ func (x *Exchange) judge(t test, maxText int) renderer.Truth {
 func testOf(condition string, env func(string) (string, bool), of route) (test, error) {
 	var pattern matcher.Pattern
 	if of.path != "" {
-		pattern, _ = matcher.Path(&config.Endpoint{Path: config.Plain(of.path), Template: of.template}) // it was served
+		pattern, _ = matcher.Path(&item.Endpoint{Path: config.Plain(of.path), Template: of.template}) // it was served
 	}
 	// The compiled condition has its own counters, so that a test does not affect those of the
 	// server.
@@ -110,7 +111,7 @@ func testOf(condition string, env func(string) (string, bool), of route) (test, 
 	// A request has path parameters only while it is matched.
 	var unknown *renderer.Unknown
 	var truth renderer.Truth
-	table, _ := matcher.Compile([]matcher.Route{{Endpoint: &config.Endpoint{}, Pattern: pattern, If: func(r *matcher.Request) bool {
+	table, _ := matcher.Compile([]matcher.Route{{Endpoint: &item.Endpoint{}, Pattern: pattern, If: func(r *matcher.Request) bool {
 		truth = when.Judge(r, unknown)
 		return true
 	}}})

@@ -25,7 +25,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/internal/files"
 	"mockserver/internal/histogram"
 	"mockserver/internal/recording"
@@ -50,7 +50,7 @@ type Options struct {
 	Upstream string // name of the upstream and of the files
 	URL      string
 	Dir      string
-	Declared config.Record
+	Declared item.Record
 	If       func(*matcher.Request) bool // nil records every request
 	Log      *slog.Logger
 
@@ -91,8 +91,8 @@ type Recorder struct {
 // Open begins a recording. The error says why the directory cannot be used.
 func Open(o Options) (*Recorder, error) {
 	o.Declared.Sample = cmp.Or(o.Declared.Sample, 1)
-	o.Declared.Bodies = cmp.Or(o.Declared.Bodies, config.DefaultBodies)
-	o.Declared.Limit = cmp.Or(o.Declared.Limit, config.DefaultRecordLimit)
+	o.Declared.Bodies = cmp.Or(o.Declared.Bodies, item.DefaultBodies)
+	o.Declared.Limit = cmp.Or(o.Declared.Limit, item.DefaultRecordLimit)
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("record to %s: %w", o.Dir, err)
 	}
@@ -130,7 +130,7 @@ func (r *Recorder) begin(before *Recorder) (err error) {
 		}
 	}
 	switch {
-	case r.opts.Declared.Mode != config.RecordMissing:
+	case r.opts.Declared.Mode != item.RecordMissing:
 	case same && before.index != nil:
 		r.index = before.index
 	default:
@@ -380,7 +380,7 @@ type Stats struct {
 // Stats returns the figures of the recording so far.
 func (r *Recorder) Stats() Stats {
 	s := Stats{
-		ID: r.opts.ID, Upstream: r.opts.Upstream, Dir: r.opts.Dir, Mode: cmp.Or(r.opts.Declared.Mode, config.RecordAll), Started: r.begun,
+		ID: r.opts.ID, Upstream: r.opts.Upstream, Dir: r.opts.Dir, Mode: cmp.Or(r.opts.Declared.Mode, item.RecordAll), Started: r.begun,
 		Requests: r.recorded.Load(), Dropped: r.dropped.Load(), dropped: r.dropped, Served: r.served.Load(), Bodiless: r.bare.Load(), Bytes: r.written.Load(),
 		Paths: *r.paths.Load(), Statuses: map[int]uint64{},
 	}

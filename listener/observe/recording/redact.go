@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/fetcher"
 	"mockserver/internal/json"
 	"mockserver/internal/recording"
@@ -29,7 +29,7 @@ func (r *Recorder) redacted(value string) string {
 func (r *Recorder) redact(l *recording.Line) {
 	rules := r.opts.Declared.Redact
 	if rules == nil {
-		rules = &config.Redact{}
+		rules = &item.Redact{}
 	}
 	if len(rules.Query) > 0 {
 		l.URL = r.redactURL(l.URL, rules.Query)
@@ -38,7 +38,7 @@ func (r *Recorder) redact(l *recording.Line) {
 	r.redactMessage(&l.Response, rules)
 }
 
-func (r *Recorder) redactMessage(m *recording.Message, rules *config.Redact) {
+func (r *Recorder) redactMessage(m *recording.Message, rules *item.Redact) {
 	var codings []string
 	contentType := ""
 	for i := range m.Headers {
@@ -146,7 +146,7 @@ func (r *Recorder) redactForm(query string, names []string) string {
 
 // redactBody replaces the secrets in a body. It returns false if the body may contain secrets that
 // redactBody cannot find.
-func (r *Recorder) redactBody(content []byte, contentType string, rules *config.Redact, plain bool) ([]byte, bool) {
+func (r *Recorder) redactBody(content []byte, contentType string, rules *item.Redact, plain bool) ([]byte, bool) {
 	if !plain {
 		return nil, false
 	}

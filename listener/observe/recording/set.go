@@ -11,7 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/matcher"
 	"mockserver/renderer"
@@ -89,7 +89,7 @@ func (t *Tap) Recorder() *Recorder {
 }
 
 // Check returns the problems with a recording's condition.
-func Check(u *config.Upstream, scope *renderer.Scope) syntax.Problems {
+func Check(u *item.Upstream, scope *renderer.Scope) syntax.Problems {
 	if u.Record == nil {
 		return nil
 	}
@@ -101,7 +101,7 @@ func Check(u *config.Upstream, scope *renderer.Scope) syntax.Problems {
 // recording that a request started continues as long as its upstream is declared, and one that a
 // request stopped begins again once its declaration changes. If a recording cannot begin, the error
 // is a config.Problems, and nothing has changed.
-func (s *Set) Follow(upstreams []config.Upstream) error {
+func (s *Set) Follow(upstreams []item.Upstream) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	if s.closed {
@@ -122,7 +122,7 @@ func (s *Set) Follow(upstreams []config.Upstream) error {
 
 // Try returns the error that Follow would return because a directory cannot be written, or another
 // process records to it. Try writes nothing.
-func (s *Set) Try(upstreams []config.Upstream) error {
+func (s *Set) Try(upstreams []item.Upstream) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	defer func(last int) { s.last = last }(s.last)
@@ -132,8 +132,8 @@ func (s *Set) Try(upstreams []config.Upstream) error {
 
 // begin calls open for the recordings that are to begin. It also returns the upstreams that are
 // declared, and used. The caller must hold s.changing.
-func (s *Set) begin(upstreams []config.Upstream, open func(Options) (*Recorder, error)) (declared map[*Tap]*config.Upstream, begun map[*Tap]*Recorder, problems syntax.Problems) {
-	declared, begun = map[*Tap]*config.Upstream{}, map[*Tap]*Recorder{}
+func (s *Set) begin(upstreams []item.Upstream, open func(Options) (*Recorder, error)) (declared map[*Tap]*item.Upstream, begun map[*Tap]*Recorder, problems syntax.Problems) {
+	declared, begun = map[*Tap]*item.Upstream{}, map[*Tap]*Recorder{}
 	taps := s.usedTaps()
 	for i := range upstreams {
 		u := &upstreams[i]
@@ -157,7 +157,7 @@ func (s *Set) begin(upstreams []config.Upstream, open func(Options) (*Recorder, 
 
 // follow makes a tap record what an upstream declares: with a recorder that has been opened for
 // that, or with the one that it has. The upstream is nil if it is not declared, or not used.
-func (s *Set) follow(t *Tap, u *config.Upstream, begun *Recorder) {
+func (s *Set) follow(t *Tap, u *item.Upstream, begun *Recorder) {
 	switch {
 	case u == nil:
 		t.url, t.declared = "", ""
@@ -175,11 +175,11 @@ func (s *Set) follow(t *Tap, u *config.Upstream, begun *Recorder) {
 }
 
 // fingerprint returns a text that is the same for upstreams whose recordings are the same.
-func fingerprint(u *config.Upstream) string {
+func fingerprint(u *item.Upstream) string {
 	if u.Record == nil {
 		return ""
 	}
-	alike := config.Upstream{URL: u.URL, Record: u.Record, Dir: u.Dir}
+	alike := item.Upstream{URL: u.URL, Record: u.Record, Dir: u.Dir}
 	return alike.Fingerprint()
 }
 
@@ -201,7 +201,7 @@ func (s *Set) usedTaps() map[string]*Tap {
 
 // directoryOf returns the directory of a recording that is declared in a file in dir, which is ""
 // for the working directory.
-func directoryOf(dir string, declared *config.Record) string {
+func directoryOf(dir string, declared *item.Record) string {
 	if dir != "" && !filepath.IsAbs(declared.To) {
 		return filepath.Join(dir, declared.To)
 	}
@@ -209,7 +209,7 @@ func directoryOf(dir string, declared *config.Record) string {
 }
 
 // open begins a recording of an upstream with Open, or tries. The caller must hold s.changing.
-func (s *Set) open(open func(Options) (*Recorder, error), t *Tap, name, url, dir string, declared config.Record) (*Recorder, error) {
+func (s *Set) open(open func(Options) (*Recorder, error), t *Tap, name, url, dir string, declared item.Record) (*Recorder, error) {
 	condition, problems := renderer.CompileCondition(declared.If, s.scope)
 	if err := problems.Err(); err != nil {
 		return nil, err
@@ -291,7 +291,7 @@ func (s *Set) List() []Listed {
 }
 
 // Start records an upstream from now on, in a directory relative to the working directory.
-func (s *Set) Start(name string, declared config.Record) (Listed, error) {
+func (s *Set) Start(name string, declared item.Record) (Listed, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	s.mu.Lock()

@@ -10,7 +10,7 @@ import (
 
 	"github.com/gobwas/ws"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 	"mockserver/listener/observe/record"
@@ -67,7 +67,7 @@ type Compiler struct {
 	MaxMessage int // maximum size of a message, unless the WebSocket declares one; 0 is 1 MiB
 	// Seed makes the random choices of a WebSocket repeatable; if it returns nil, they are not
 	// repeatable.
-	Seed func(asking *config.Endpoint) *Seed
+	Seed func(asking *item.Endpoint) *Seed
 }
 
 // Seed makes the random choices of one WebSocket repeatable.
@@ -82,7 +82,7 @@ type Seed struct {
 const defaultMaxMessage = 1 << 20 // bytes
 
 // compile compiles one WebSocket: which requests become connections, and what is sent on them.
-func (c *Compiler) compile(w *config.WebSocket) (matcher.Route, Socket, syntax.Problems) {
+func (c *Compiler) compile(w *item.WebSocket) (matcher.Route, Socket, syntax.Problems) {
 	path, problems := matcher.ParsePattern(w.Path)
 	scope := renderer.Scope{Params: path.Params(), Env: c.Env, Counters: c.Counters}
 	condition, wrong := renderer.CompileCondition(w.If, &scope)
@@ -133,7 +133,7 @@ type texts struct {
 }
 
 // reactions compiles the reactions to messages, and warns of patterns that no message reaches.
-func (t *texts) reactions(declared []config.Exchange) {
+func (t *texts) reactions(declared []item.Exchange) {
 	for i := range declared {
 		x := &declared[i]
 		p, wrong := compilePattern(x.Pattern)
@@ -153,12 +153,12 @@ func (t *texts) reactions(declared []config.Exchange) {
 	}
 }
 
-func (t *texts) message(m *config.Message) message {
+func (t *texts) message(m *item.Message) message {
 	out := message{sends: m.Sends(), close: t.ending(m.Close)}
 	switch m.Frame {
-	case config.TextFrame:
+	case item.TextFrame:
 		out.opcode = ws.OpText
-	case config.BinaryFrame:
+	case item.BinaryFrame:
 		out.opcode = ws.OpBinary
 	}
 	switch {
@@ -175,7 +175,7 @@ func (t *texts) message(m *config.Message) message {
 	return out
 }
 
-func (t *texts) ending(e *config.Close) *ending {
+func (t *texts) ending(e *item.Close) *ending {
 	if e == nil {
 		return nil
 	}

@@ -1,7 +1,7 @@
 package websocket
 
 import (
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/listener/observe/record"
 	"mockserver/matcher"
@@ -17,7 +17,7 @@ type Table struct {
 
 // Compile compiles the WebSockets of a specification. The Table is nil if there are none or if some
 // have errors.
-func (c *Compiler) Compile(declared []config.WebSocket) (*Table, syntax.Problems) {
+func (c *Compiler) Compile(declared []item.WebSocket) (*Table, syntax.Problems) {
 	var problems syntax.Problems
 	routes, sockets := make([]matcher.Route, len(declared)), make([]Socket, len(declared))
 	for i := range declared {

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/openapi"
 	"mockserver/internal/semantics"
 	"mockserver/internal/wording"
@@ -45,7 +45,7 @@ type Options struct {
 }
 
 // New returns the operation of an endpoint that has one.
-func New(e *config.Endpoint, opts Options) *Operation {
+func New(e *item.Endpoint, opts Options) *Operation {
 	d := e.Operation
 	o := &Operation{document: d, name: opts.Name, status: opts.Status, maxBody: opts.MaxBody, own: len(d.Answers) == 0 || len(e.Responses) > 0}
 	if !o.own {

@@ -5,7 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"mockserver/config"
+	"mockserver/config/item"
+	"mockserver/config/policy"
 	"mockserver/internal/wording"
 	"mockserver/listener/observe/record"
 	"mockserver/listener/reply"
@@ -48,7 +49,7 @@ type turn struct {
 // carriedCapacity returns the capacity that an endpoint declares, or nil if it declares none. If
 // the endpoint declared the same capacity before a reload, that capacity is reused: requests being
 // served count, and waiting ones keep their turn.
-func carriedCapacity(k *Carried, e *config.Endpoint) *Capacity {
+func carriedCapacity(k *Carried, e *item.Endpoint) *Capacity {
 	declared := e.Capacity
 	if declared == nil {
 		return nil
@@ -56,7 +57,7 @@ func carriedCapacity(k *Carried, e *config.Endpoint) *Capacity {
 	return Keep(k, e, fmt.Sprint("capacity ", declared.Concurrent, declared.Queue), func() *Capacity { return newCapacity(declared) })
 }
 
-func newCapacity(c *config.Capacity) *Capacity {
+func newCapacity(c *policy.Capacity) *Capacity {
 	return &Capacity{
 		concurrent: c.Concurrent, queue: c.Queue,
 		full: reply.CapacityExceeded.Preset(fmt.Sprintf("all places are taken: this endpoint serves %s at once, and lets %d wait",

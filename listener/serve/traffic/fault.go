@@ -3,7 +3,7 @@ package traffic
 import (
 	"cmp"
 
-	"mockserver/config"
+	"mockserver/config/policy"
 	"mockserver/matcher"
 )
 
@@ -16,12 +16,12 @@ type Fault struct {
 	rate         float64 // the share of requests to which the fault is applied
 }
 
-func newFault(f *config.Fault) *Fault {
+func newFault(f *policy.Fault) *Fault {
 	if f == nil {
 		return nil
 	}
 	return &Fault{
-		Kind: f.Type, rate: f.EffectiveRate(), Pace: cmp.Or(f.BytesPerSecond, config.DefaultBytesPerSecond), OfConnection: f.Of == config.OfConnection,
+		Kind: f.Type, rate: f.EffectiveRate(), Pace: cmp.Or(f.BytesPerSecond, policy.DefaultBytesPerSecond), OfConnection: f.Of == policy.OfConnection,
 	}
 }
 

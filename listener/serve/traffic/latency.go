@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"mockserver/config"
+	"mockserver/config/policy"
 	"mockserver/listener/reply"
 	"mockserver/matcher"
 )
@@ -22,11 +22,11 @@ type Latency struct {
 
 // NewLatency compiles a latency; the result is nil if l is nil. The name identifies what the
 // latency is declared for.
-func NewLatency(l *config.Latency, name string) *Latency {
+func NewLatency(l *policy.Latency, name string) *Latency {
 	if l == nil {
 		return nil
 	}
-	compiled := &Latency{failure: l.FailureRate, timeout: l.TimeoutRate, length: l.Lengths(), limit: cmp.Or(l.Timeout, config.DefaultLatencyTimeout)}
+	compiled := &Latency{failure: l.FailureRate, timeout: l.TimeoutRate, length: l.Lengths(), limit: cmp.Or(l.Timeout, policy.DefaultLatencyTimeout)}
 	message := "the latency of " + name + " declares that some requests fail like this"
 	compiled.failing, compiled.timedOut = reply.InjectedFailure.Preset(message), reply.InjectedTimeout.Preset(message)
 	return compiled

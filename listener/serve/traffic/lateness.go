@@ -3,7 +3,7 @@ package traffic
 import (
 	"time"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/internal/histogram"
 	"mockserver/listener/observe/record"
 )
@@ -27,7 +27,7 @@ func (e *LatencyError) Quantile(part float64) time.Duration { return e.lengths.Q
 
 // LatencyError returns the latency error of an endpoint. It reports false if no response of the
 // endpoint had to wait.
-func (r *Rules) LatencyError(e *config.Endpoint) (LatencyError, bool) {
+func (r *Rules) LatencyError(e *item.Endpoint) (LatencyError, bool) {
 	if r == nil || r.counts == nil {
 		return LatencyError{}, false
 	}

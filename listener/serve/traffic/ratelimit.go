@@ -10,7 +10,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/policy"
 	"mockserver/internal/loglimit"
 	"mockserver/internal/wording"
@@ -36,7 +36,7 @@ type Limiter struct {
 // NewLimiter compiles the rate limit of an endpoint; it returns nil if there is none. If the
 // endpoint declared the same limit before a reload, counting continues. The parameters are those of
 // the endpoint's path.
-func NewLimiter(e *config.Endpoint, params []string, o Options) *Limiter {
+func NewLimiter(e *item.Endpoint, params []string, o Options) *Limiter {
 	declared := e.RateLimit
 	if declared == nil {
 		return nil
@@ -46,10 +46,10 @@ func NewLimiter(e *config.Endpoint, params []string, o Options) *Limiter {
 		algorithm = policy.LimitAlgorithms[0]
 	}
 	if window == 0 {
-		window = config.DefaultWindow
+		window = policy.DefaultWindow
 	}
 	if most == 0 {
-		most = config.DefaultMaxRequests
+		most = policy.DefaultMaxRequests
 	}
 	made := fmt.Sprint("rate-limit ", algorithm, " ", window, " ", most, " ", declared.By)
 	isShared := declared.IsShared() && o.Shared != nil

@@ -6,7 +6,7 @@ import (
 	"sort"
 	"time"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/policy"
 	"mockserver/config/syntax"
 	"mockserver/listener/memory/shared"
@@ -54,13 +54,13 @@ type Options struct {
 }
 
 // Declared reports whether an endpoint declares rules.
-func Declared(e *config.Endpoint) bool {
+func Declared(e *item.Endpoint) bool {
 	return len(e.Responses) > 0 || policy.Of(e) != (policy.Group{})
 }
 
 // Unshared returns a problem for each part of an endpoint that is declared as shared with other
 // replicas, which needs a server for the shared state.
-func Unshared(e *config.Endpoint) (problems syntax.Problems) {
+func Unshared(e *item.Endpoint) (problems syntax.Problems) {
 	const what = "shared needs a server that replicas count with; expected --shared-state nats://HOST:PORT, or scope: replica"
 	if l := e.RateLimit; l != nil && l.IsShared() {
 		problems = append(problems, syntax.Problem{Pos: l.Pos, Key: l.Key + ".scope", What: what})
@@ -72,7 +72,7 @@ func Unshared(e *config.Endpoint) (problems syntax.Problems) {
 }
 
 // NewRules compiles the rules of an endpoint. The parameters are those of the endpoint's path.
-func NewRules(e *config.Endpoint, params []string, counts *Counts, o Options) *Rules {
+func NewRules(e *item.Endpoint, params []string, counts *Counts, o Options) *Rules {
 	r := &Rules{
 		limit: NewLimiter(e, params, o), capacity: carriedCapacity(o.Carried, e),
 		seed: o.Seed, counts: counts, noLatency: o.NoLatency, noFaults: o.NoFaults,
@@ -94,8 +94,8 @@ func NewRules(e *config.Endpoint, params []string, counts *Counts, o Options) *R
 func OutcomeName(endpoint string, i int) string { return fmt.Sprintf("%s responses[%d]", endpoint, i) }
 
 // choice compiles how one of the outcomes is chosen.
-func (r *Rules) choice(e *config.Endpoint, o Options) {
-	if r.holds = e.Select == config.SelectSequenceHold; r.holds || e.Select == config.SelectSequence {
+func (r *Rules) choice(e *item.Endpoint, o Options) {
+	if r.holds = e.Select == item.SelectSequenceHold; r.holds || e.Select == item.SelectSequence {
 		if e.SharesTurns() && o.Shared != nil {
 			made := fmt.Sprint("turns ", len(e.Responses))
 			r.turns = Keep(o.Carried, e, made, func() *shared.Turns { return o.Shared.Turns(string(o.Carried.identity(e, made))) })

@@ -6,7 +6,7 @@ import (
 	"math"
 	"sync/atomic"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/internal/histogram"
 	"mockserver/internal/keyed"
 	"mockserver/matcher"
@@ -41,7 +41,7 @@ type Counts struct {
 
 // NewCounts returns the counts of an endpoint, or nil if there is nothing to count. An endpoint
 // that a reload leaves unchanged keeps its counts.
-func NewCounts(k *Carried, e *config.Endpoint, seeded bool) *Counts {
+func NewCounts(k *Carried, e *item.Endpoint, seeded bool) *Counts {
 	if !seeded && len(e.Responses) == 0 && e.Latency == nil {
 		return nil
 	}

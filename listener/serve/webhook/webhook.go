@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/dispatcher"
 	"mockserver/internal/address"
@@ -47,7 +47,7 @@ const maxKept = 256 << 10
 
 // Compile compiles webhooks. The name, followed by the position if there are several, is used in
 // the log.
-func Compile(all []config.Webhook, name string, scope *renderer.Scope) ([]Hook, syntax.Problems) {
+func Compile(all []item.Webhook, name string, scope *renderer.Scope) ([]Hook, syntax.Problems) {
 	var problems syntax.Problems
 	hooks := make([]Hook, 0, len(all))
 	for i := range all {
@@ -71,7 +71,7 @@ func (h *Hook) AtOnce() { h.delay = 0 }
 // Applies reports whether the condition of the webhook holds for a request.
 func (h *Hook) Applies(r *matcher.Request) bool { return h.when.Always() || h.when.Holds(r) }
 
-func compile(w *config.Webhook, scope *renderer.Scope) (Hook, syntax.Problems) {
+func compile(w *item.Webhook, scope *renderer.Scope) (Hook, syntax.Problems) {
 	retry := w.Retry.Effective()
 	h := Hook{
 		delay: w.EffectiveDelay(),
@@ -82,7 +82,7 @@ func compile(w *config.Webhook, scope *renderer.Scope) (Hook, syntax.Problems) {
 		},
 	}
 	if h.shared.Timeout == 0 {
-		h.shared.Timeout = config.DefaultWebhookTimeout
+		h.shared.Timeout = item.DefaultWebhookTimeout
 	}
 	var problems syntax.Problems
 	h.shared.TLS, problems = filesOf(w)
@@ -109,9 +109,9 @@ func compile(w *config.Webhook, scope *renderer.Scope) (Hook, syntax.Problems) {
 
 // compileHeaders compiles the headers of a webhook. It returns the form of the body, which they
 // determine.
-func (h *Hook) compileHeaders(w *config.Webhook, scope *renderer.Scope) (form renderer.Form, problems syntax.Problems) {
+func (h *Hook) compileHeaders(w *item.Webhook, scope *renderer.Scope) (form renderer.Form, problems syntax.Problems) {
 	form = renderer.JSON
-	if !slices.ContainsFunc(w.Headers, func(d config.Header) bool { return strings.EqualFold(d.Name, "Content-Type") }) {
+	if !slices.ContainsFunc(w.Headers, func(d item.Header) bool { return strings.EqualFold(d.Name, "Content-Type") }) {
 		h.fields = append(h.fields, field{name: "Content-Type", value: "application/json"})
 	}
 	templated := false
@@ -154,7 +154,7 @@ func compileUnless(raw bool, text syntax.Text, form renderer.Form, scope *render
 
 // filesOf returns how the URL of a webhook is reached over TLS. The files are read, so that
 // errors in them are found now.
-func filesOf(w *config.Webhook) (clienttls.Files, syntax.Problems) {
+func filesOf(w *item.Webhook) (clienttls.Files, syntax.Problems) {
 	dir := filepath.Dir(w.Pos.File)
 	over := clienttls.Files{
 		CA: clienttls.Find(dir, w.CA.Value), Cert: clienttls.Find(dir, w.Cert.Value), Key: clienttls.Find(dir, w.ClientKey.Value), Insecure: w.Insecure,
