@@ -3,57 +3,38 @@ package fetcher
 import (
 	"fmt"
 	"io"
-	"slices"
-	"sync"
 
 	"mockserver/internal/wording"
 )
 
-// Content of unknown size is read into pieces, which are joined at the end: a buffer that grows would
-// leave copies behind, and have room for more than the limit.
 const (
-	minPiece = 512
-	maxPiece = 1 << 20
+	// minRoom is how much more room than expected content takes is made at first, in bytes: its end is
+	// noticed without another buffer.
+	minRoom = 512
+	// counted is how much of unpacked content is kept before its size is known, in bytes.
+	counted = 1 << 20
 )
 
-// largePieces holds unused pieces of maxPiece bytes.
-var largePieces = sync.Pool{New: func() any { return new([maxPiece]byte) }}
-
-// readAll reads everything, at most limit bytes. size is the expected number of bytes.
+// readAll reads everything, at most limit bytes. size is the expected number of bytes. A buffer that
+// is too small grows fourfold, but not beyond the limit: the copies left behind then take a third of
+// it at most, and content near the limit needs no further copy.
 func readAll(r io.Reader, size, limit int64) ([]byte, error) {
 	if size > limit {
 		return nil, tooLarge(limit)
 	}
-	var pieces [][]byte
-	defer func() {
-		for _, piece := range pieces {
-			if cap(piece) == maxPiece {
-				largePieces.Put((*[maxPiece]byte)(piece[:maxPiece]))
-			}
-		}
-	}()
-	piece := make([]byte, 0, size+minPiece)
-	for total := int64(0); ; {
-		n, err := r.Read(piece[len(piece):cap(piece)])
-		piece, total = piece[:len(piece)+n], total+int64(n)
-		if err == io.EOF && pieces == nil && total <= limit {
-			return piece, nil
-		}
-		if err == nil && len(piece) < cap(piece) && total <= limit {
-			continue
-		}
-		pieces = append(pieces, piece)
+	content := make([]byte, 0, size+minRoom)
+	for {
+		n, err := r.Read(content[len(content):cap(content)])
+		content = content[:len(content)+n]
 		switch {
-		case total > limit:
+		case int64(len(content)) > limit:
 			return nil, tooLarge(limit)
 		case err == io.EOF:
-			return slices.Concat(pieces...), nil
+			return content, nil
 		case err != nil:
 			return nil, err
-		case total < maxPiece:
-			piece = make([]byte, 0, total)
-		default:
-			piece = largePieces.Get().(*[maxPiece]byte)[:0]
+		case len(content) == cap(content):
+			content = append(make([]byte, 0, min(4*int64(cap(content)), limit+1)), content...)
 		}
 	}
 }
@@ -61,7 +42,7 @@ func readAll(r io.Reader, size, limit int64) ([]byte, error) {
 // unpack returns what write writes, at most limit bytes. If that is much, write is called again once
 // its size is known, so that it needs no more memory than its size, and none if it is too large.
 func unpack(write func(io.Writer) error, limit int64) ([]byte, error) {
-	first := &unpacked{limit: limit, room: maxPiece}
+	first := &unpacked{limit: limit, room: counted}
 	if err := write(first); err != nil || first.total == int64(len(first.content)) {
 		return first.content, err
 	}
