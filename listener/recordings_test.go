@@ -215,18 +215,27 @@ func TestRecording_Missing(t *testing.T) {
 	record := `, record: {to: "` + dir + `", mode: missing}`
 	server := proxied(t, record, handler)
 	_, first := ask(t, "POST", server.URL()+"/a?b=c", "x")
+	unencoded := func(server *listener.Server) string {
+		return answer(t, dial(t, server, "GET /a|b^\\c?d=\"<e>|\" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"))
+	}
 	if _, other := ask(t, "POST", server.URL()+"/a?b=c", "y"); other == first || asked != 2 {
 		t.Errorf("%q, %d", other, asked)
+	}
+	if got := unencoded(server); !strings.HasPrefix(got, "GET /a%7Cb") || asked != 3 {
+		t.Errorf("%q, asked %d times", got, asked)
 	}
 	if err := server.Close(); err != nil {
 		t.Fatal(err)
 	}
 	server = proxied(t, record, handler)
 	resp, again := ask(t, "POST", server.URL()+"/a?b=c", "x")
-	if again != first || asked != 2 || resp.Header.Get("X-Asked") != "1" || server.Recordings().List()[0].Served != 1 {
+	if again != first || asked != 3 || resp.Header.Get("X-Asked") != "1" || server.Recordings().List()[0].Served != 1 {
 		t.Errorf("%q, want %q; asked %d times", again, first, asked)
 	}
-	if _, third := ask(t, "GET", server.URL()+"/new", ""); third != "GET /new " || asked != 3 {
+	if got := unencoded(server); !strings.HasPrefix(got, "GET /a%7Cb") || asked != 3 {
+		t.Errorf("a path with characters that a URL may not contain: %q, asked %d times", got, asked)
+	}
+	if _, third := ask(t, "GET", server.URL()+"/new", ""); third != "GET /new " || asked != 4 {
 		t.Errorf("%q, %d", third, asked)
 	}
 }

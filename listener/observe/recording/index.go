@@ -139,6 +139,13 @@ func keyOf(method, target, body []byte) (key [sha256.Size]byte) {
 	return key
 }
 
+// keyOfLine returns the key of the request in a line.
+func keyOfLine(l *recording.Line) [sha256.Size]byte {
+	_, path, _ := strings.Cut(l.URL, "://")
+	path = path[max(strings.IndexByte(path, '/'), 0):] // not parsed: a path may have characters that a URL may not
+	return keyOf([]byte(l.Method), []byte(path), l.Request.Content())
+}
+
 // answerOf copies the answer in a line. It returns nil if a body was left out of the line.
 func answerOf(l *recording.Line) *Served {
 	if l.Response.Omitted != "" || l.Request.Omitted != "" {

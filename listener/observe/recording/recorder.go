@@ -18,7 +18,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
@@ -173,9 +172,6 @@ func (r *Recorder) Begin(q *matcher.Request, connection uint64) *Entry {
 	e := entries.Get().(*Entry)
 	e.begin(q, connection)
 	e.kept = r.opts.Declared.Bodies
-	if r.index != nil {
-		e.key = keyOf(q.In.Method, target(q), q.Body())
-	}
 	switch {
 	case (n-1)%uint64(r.opts.Declared.Sample) != 0:
 		e.omitted = recording.OmittedSample
@@ -217,9 +213,7 @@ func (r *Recorder) keep(e *Entry) {
 	var line recording.Line
 	e.fill(&line)
 	if e.key == [sha256.Size]byte{} { // it began before there was an index
-		if u, err := url.Parse(line.URL); err == nil {
-			e.key = keyOf([]byte(line.Method), []byte(u.RequestURI()), line.Request.Content())
-		}
+		e.key = keyOfLine(&line)
 	}
 	r.index.add(e.key, answerOf(&line), int64(r.opts.Declared.Limit))
 }
@@ -409,8 +403,8 @@ func (r *Recorder) readIndex() (*index, error) {
 			return nil, err
 		}
 		_, broken, err := recording.Read(f, func(l *recording.Line) error {
-			if u, err := url.Parse(l.URL); err == nil && l.Error == "" {
-				x.add(keyOf([]byte(l.Method), []byte(u.RequestURI()), l.Request.Content()), answerOf(l), int64(r.opts.Declared.Limit))
+			if l.Error == "" {
+				x.add(keyOfLine(l), answerOf(l), int64(r.opts.Declared.Limit))
 			}
 			return nil
 		})

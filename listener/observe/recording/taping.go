@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"crypto/sha256"
 	"slices"
 	"time"
 
@@ -28,8 +29,10 @@ const (
 // begins to record its exchange. Until a time, a request with a Waiter waits for the answer to an
 // equal one. The error is upstream.ErrLeft.
 func (t *Taping) Begin(r *Recorder, q *matcher.Request, connection uint64, w upstream.Waiter, until time.Time) (s *Served, waited time.Duration, err error) {
+	var key [sha256.Size]byte
 	if r.index != nil {
-		s, t.asking, waited, err = r.index.find(keyOf(q.In.Method, target(q), q.Body()), w, until)
+		key = keyOf(q.In.Method, target(q), q.Body())
+		s, t.asking, waited, err = r.index.find(key, w, until)
 		if s != nil || err != nil {
 			if s != nil {
 				r.served.Add(1)
@@ -37,7 +40,9 @@ func (t *Taping) Begin(r *Recorder, q *matcher.Request, connection uint64, w ups
 			return s, waited, err
 		}
 	}
-	t.recorder, t.entry = r, r.Begin(q, connection)
+	if t.recorder, t.entry = r, r.Begin(q, connection); t.entry != nil {
+		t.entry.key = key
+	}
 	if t.entry == nil || t.entry.omitted != "" || t.entry.request.omitted != "" {
 		t.asking.end(false)
 	}
