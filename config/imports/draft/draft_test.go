@@ -38,7 +38,7 @@ func FuzzTextsAreReadAsTheyWere(f *testing.F) {
 		d := &Draft{Title: []string{text}}
 		d.AddOff("endpoint", NewMap("body", text), text)
 		m := NewMap("in", NewMap("value", text, "list", List{text, Flow{List{text}}, NewMap("a", text, "b", text)})).Comment("in", text)
-		m.Get("in").(*Map).SetOff("off", text, text).Set("map", Flow{NewMap(key, text)}).Set("after", text).Comment("after", text)
+		m.Get("in").(*Map).Set("map", Flow{NewMap(key, text)}).Set("after", text).Comment("after", text)
 		d.Add("endpoint", m, text)
 		root := read(t, d)
 		in := root.Items[0].Get("endpoint").Get("in")
@@ -62,7 +62,6 @@ func TestFormOfTheText(t *testing.T) {
 	d := &Draft{Title: []string{"made of x.har"}}
 	e := NewMap("path", "/users/:id|int", "response", NewMap("status", 200, "body", `{"a": "b"}`))
 	e.Set("latency", Flow{NewMap("min", "8.1ms", "p99.9", "412ms")}).Comment("latency", "12 samples")
-	e.SetOff("fault", NewMap("type", "reset"), "lost: why")
 	e.Set("responses", List{NewMap("weight", 3, "headers", &Map{}), NewMap("weight", 1.5, "body", "a\nb\n")}).Comment("responses", "4 requests")
 	d.Add("endpoint", e, "GET /users/1")
 	d.AddOff("endpoint", NewMap("path", "/x"), "lost")
@@ -78,15 +77,12 @@ func TestFormOfTheText(t *testing.T) {
     response:
       status: 200
       body: '{"a": "b"}'
-    latency: {min: 8.1ms, p99.9: 412ms}  # 12 samples
-    # lost: why
-    # fault:
-    #   type: reset
-    responses:  # 4 requests
+    latency: {min: 8.1ms, p99.9: 412ms} # 12 samples
+    responses: # 4 requests
       - weight: 3
         headers: {}
       - weight: 1.5
-        body: |2
+        body: |
           a
           b
 # lost

@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"fmt"
 	"unicode/utf8"
 
 	"mockserver/config/openapi/jsonvalue"
@@ -25,8 +26,6 @@ type entry struct {
 	key     string
 	value   any
 	comment string // after the key, on its line
-	off     bool   // it is commented out
-	why     string // a comment above the lines that are commented out
 }
 
 // NewMap returns a map from alternating keys and values: NewMap("status", 200, "body", text).
@@ -44,7 +43,7 @@ func NewMap(pairs ...any) *Map {
 func (m *Map) Set(key string, value any) *Map {
 	key = written(key)
 	for i := range m.entries {
-		if m.entries[i].key == key && !m.entries[i].off {
+		if m.entries[i].key == key {
 			m.entries[i].value = value
 			return m
 		}
@@ -65,7 +64,7 @@ func written(key string) string {
 func (m *Map) Get(key string) any {
 	key = written(key)
 	for i := range m.entries {
-		if m.entries[i].key == key && !m.entries[i].off {
+		if m.entries[i].key == key {
 			return m.entries[i].value
 		}
 	}
@@ -83,28 +82,14 @@ func (m *Map) Comment(key, text string) *Map {
 	return m
 }
 
-// SetOff adds a key that is commented out, and the reason.
-func (m *Map) SetOff(key string, value any, why string) *Map {
-	m.entries = append(m.entries, entry{key: key, value: value, off: true, why: why})
-	return m
-}
-
 // Join appends the keys of another map and returns the map.
 func (m *Map) Join(other *Map) *Map {
 	m.entries = append(m.entries, other.entries...)
 	return m
 }
 
-// Len returns the number of keys that are not commented out.
-func (m *Map) Len() int {
-	n := 0
-	for i := range m.entries {
-		if !m.entries[i].off {
-			n++
-		}
-	}
-	return n
-}
+// Len returns the number of keys.
+func (m *Map) Len() int { return len(m.entries) }
 
 // JSON returns the map as a JSON text on one line. The values must be nil, int, string or Number.
 func (m *Map) JSON() string {
@@ -114,10 +99,13 @@ func (m *Map) JSON() string {
 			b = append(b, ", "...)
 		}
 		b = append(jsonvalue.AppendString(b, e.key), ": "...)
-		if text, ok := e.value.(string); ok {
-			b = jsonvalue.AppendString(b, text)
-		} else {
-			b = append(b, flow(e.value)...)
+		switch v := e.value.(type) {
+		case nil:
+			b = append(b, "null"...)
+		case string:
+			b = jsonvalue.AppendString(b, v)
+		default:
+			b = append(b, fmt.Sprint(e.value)...)
 		}
 	}
 	return string(append(b, '}'))

@@ -7,11 +7,11 @@ import (
 	"iter"
 	"slices"
 	"strconv"
-	"strings"
 
 	"gopkg.in/yaml.v3"
 
 	"mockserver/config/openapi/jsonvalue"
+	"mockserver/config/syntax"
 )
 
 // NewText returns a text node.
@@ -187,12 +187,7 @@ func (n *Node) Clone() *Node {
 // YAML returns the document as YAML.
 func (n *Node) YAML() ([]byte, error) {
 	var b bytes.Buffer
-	e := yaml.NewEncoder(&b)
-	e.SetIndent(2)
-	if err := e.Encode(n.yaml()); err != nil {
-		return nil, fmt.Errorf("cannot be written as YAML: %w", err)
-	}
-	err := e.Close()
+	err := syntax.WriteYAML(&b, n.yaml())
 	return b.Bytes(), err
 }
 
@@ -212,7 +207,7 @@ func (n *Node) yaml() *yaml.Node {
 	case Map:
 		y.Kind = yaml.MappingNode
 		for i := range n.Entries {
-			y.Content = append(y.Content, textNode(n.Entries[i].Key), n.Entries[i].Value.yaml())
+			y.Content = append(y.Content, syntax.YAMLText(n.Entries[i].Key), n.Entries[i].Value.yaml())
 		}
 	case List:
 		y.Kind = yaml.SequenceNode
@@ -220,43 +215,9 @@ func (n *Node) yaml() *yaml.Node {
 			y.Content = append(y.Content, item.yaml())
 		}
 	case Text:
-		return textNode(n.Text)
+		return syntax.YAMLText(n.Text)
 	case Null:
 		y.Value = "null"
 	}
 	return y
-}
-
-// textNode returns the node of a string in a form that every YAML parser reads the same way.
-func textNode(text string) *yaml.Node {
-	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
-	switch {
-	case strings.Contains(text, "\n") && plainLines(text):
-		n.Style = yaml.LiteralStyle
-	case strings.Contains(text, "\n") || text == "" || oldBool(text) || strings.TrimSpace(text) != text || text == "<<" || text[0] >= '0' && text[0] <= '9':
-		n.Style = yaml.DoubleQuotedStyle
-	}
-	return n
-}
-
-// plainLines reports whether a string of several lines can be written verbatim.
-func plainLines(text string) bool {
-	for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
-		if line != strings.TrimRight(line, " \t\r") || strings.HasPrefix(line, "\t") {
-			return false
-		}
-	}
-	first := text[0]
-	return first != '\n' && first != ' ' && !strings.HasSuffix(text, "\n\n") && !strings.ContainsFunc(text, func(r rune) bool {
-		return r < ' ' && r != '\n' && r != '\t' || r > '~'
-	})
-}
-
-// oldBool reports whether YAML 1.1 interprets a word as a boolean.
-func oldBool(text string) bool {
-	switch strings.ToLower(text) {
-	case "y", "n", "yes", "no", "on", "off":
-		return true
-	}
-	return false
 }
