@@ -338,12 +338,15 @@ func TestDelaysOfCallbacks(t *testing.T) {
 	}{
 		{"x-sleep-time: 0, ", config.AtOnce, false}, {"x-sleep-time: 0.25, ", 250 * time.Millisecond, false}, {"x-sleep-time: 2s, ", 2 * time.Second, false},
 		{"x-sleep-time: '3', ", 3 * time.Second, false}, {"", 0, false}, {"x-sleep-time: soon, ", 0, true}, {"x-sleep-time: -1, ", 0, true}, {"x-sleep-time: [1], ", 0, true},
+		{"x-sleep-time: {seconds: 1}, ", 0, true},
 	} {
 		doc := head + "paths:\n  /a:\n    post:\n      responses: {'200': {description: ok}}\n" +
 			"      callbacks: {c: {'http://x.example': {post: {" + c.given + "responses: {'200': {description: ok}}}}}}\n"
 		spec := config.Parse("api.yml", []byte(doc))
 		if wrong := spec.Problems.Err() != nil; wrong != c.wrong {
 			t.Errorf("%s: %v", c.given, spec.Problems)
+		} else if what := spec.Problems.Error(); strings.Contains(c.given, "{") && !strings.Contains(what, `is {"seconds":1}; expected`) {
+			t.Errorf("%s: got %s", c.given, what)
 		} else if !wrong && spec.Endpoints[0].Webhooks[0].Delay != c.want {
 			t.Errorf("%s: %v", c.given, spec.Endpoints[0].Webhooks[0].Delay)
 		}

@@ -12,6 +12,7 @@ import (
 	"mockserver/config/openapi/jsonvalue"
 	"mockserver/config/openapi/tree"
 	"mockserver/config/openapi/validate"
+	"mockserver/internal/wording"
 )
 
 // sleepKey is the extension that says how long to wait before a callback is sent.
@@ -71,8 +72,8 @@ func (c *compiler) called(name, url string, item *openapi3.PathItem, pointer str
 				continue
 			}
 			if cb.Delay, cb.Delayed = sleepTime(value); !cb.Delayed {
-				c.wrong(originProblem(op.Origin, fmt.Sprintf(
-					"%s is %v; expected a number of seconds, or a duration such as \"250ms\"", sleepKey, value)))
+				c.wrong(originProblem(op.Origin, fmt.Sprintf("%s is %s; expected a number of seconds, or a duration such as \"250ms\"",
+					sleepKey, wording.Clip(string(jsonvalue.Append(nil, value))))))
 			}
 			break
 		}

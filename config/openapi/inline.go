@@ -15,7 +15,7 @@ const (
 	// chains of references.
 	maxInlined = 100
 	// maxSpread limits how many nodes take the place of references.
-	maxSpread = 4 << 20
+	maxSpread = 1 << 20
 )
 
 const endlessReference = "the reference leads back to itself, so it would never end"
@@ -32,9 +32,6 @@ func (b *bundle) unfold(n *tree.Node, l *layout) {
 		ref := n.Get("$ref")
 		if ref == nil || ref.Kind != tree.Text {
 			return
-		}
-		if l.section != pathSection {
-			b.wrongly(ref)
 		}
 		b.remove(n, func(e tree.Entry) bool { return e.Value == ref })
 		if steps > maxInlined {
@@ -53,23 +50,31 @@ func (b *bundle) inline(n, ref *tree.Node, l *layout) {
 		return
 	}
 	size, again := extent(target, n, maxSpread-b.spread)
-	switch b.spread += size; {
+	b.spread += size
+	isItem := l.section == pathSection
+	switch {
 	case again:
 		b.wrong(ref, endlessReference)
+		return
 	case b.spread >= maxSpread:
 		b.wrong(ref, "references would be replaced with more than "+strconv.Itoa(maxSpread)+" values")
-	case target.Kind == tree.Map:
-		for _, e := range target.Entries {
-			if n.Get(e.Key) == nil {
-				n.Entries = append(n.Entries, e)
-			}
-		}
-		delete(b.sourceAt(ref).index, n)
-	case l.section == pathSection:
+		return
+	case isItem && target.Kind != tree.Map:
 		b.wrong(ref, "the reference leads to "+target.Kind.String()+"; expected a path item")
-	default:
-		n.Kind, n.Text, n.Items, n.Entries = target.Kind, target.Text, target.Items, nil
+		return
+	case !isItem:
+		b.wrongly(ref)
 	}
+	if target.Kind != tree.Map {
+		n.Kind, n.Text, n.Items, n.Entries = target.Kind, target.Text, target.Items, nil
+		return
+	}
+	for _, e := range target.Entries {
+		if n.Get(e.Key) == nil {
+			n.Entries = append(n.Entries, e)
+		}
+	}
+	delete(b.sourceAt(ref).index, n)
 }
 
 // sourceAt returns the source of a node.
@@ -109,7 +114,6 @@ func (b *bundle) example(n *tree.Node) {
 		}
 		known := len(b.problems)
 		if _, target := b.find(ref); target != nil {
-			b.wrongly(ref)
 			b.remove(n, func(e tree.Entry) bool { return e.Value == ref })
 			b.inline(n, ref, &layout{want: wantAny})
 			b.example(n)
@@ -165,7 +169,7 @@ func (b *bundle) search(ref *tree.Node, depth int) (*source, *tree.Node) {
 		if n := from.anchor(fragment); n != nil {
 			return from, n
 		}
-		b.wrong(ref, "there is no $anchor "+strconv.Quote(wording.Clip(fragment))+" in "+from.name+"; expected after # the name of one, or a JSON pointer such as #/components/schemas/Pet")
+		b.wrong(ref, "there is no $anchor "+strconv.Quote(wording.Clip(fragment))+" in "+from.label()+"; expected after # the name of one, or a JSON pointer such as #/components/schemas/Pet")
 		return nil, nil
 	}
 	at := found{from, from.root}

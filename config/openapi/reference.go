@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"math"
 	"net/url"
 	"path/filepath"
 	"reflect"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -50,6 +52,14 @@ type source struct {
 	root     *tree.Node // nil when the file could not be read
 	index    map[*tree.Node]keyIndex
 	anchors  map[string]*tree.Node // by $anchor; built on first use
+}
+
+// label returns the name as messages show it: on one line.
+func (s *source) label() string {
+	if strings.ContainsFunc(s.name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(s.name)
+	}
+	return s.name
 }
 
 // found is the node that a reference points to, in its source; the node is nil if it dangles.
@@ -227,7 +237,7 @@ func (b *bundle) refer(ref *tree.Node, l *layout) {
 	}
 	m := mount{target, l.section}
 	if b.mounts[m] == "" {
-		b.put(m, at, b.nameFor(ref.Text, from))
+		b.put(m, at, ref, b.nameFor(ref.Text, from))
 		b.todo = append(b.todo, func() { b.walk(target, l) })
 	}
 	ref.Text = b.mounts[m]
@@ -286,8 +296,8 @@ func (b *bundle) section(at []string) *tree.Node {
 	return n
 }
 
-// put adds a referenced node to the components, under the given name or a similar one.
-func (b *bundle) put(m mount, at []string, name string) {
+// put adds the target of a reference to the components, under the given name or a similar one.
+func (b *bundle) put(m mount, at []string, ref *tree.Node, name string) {
 	n := b.section(at)
 	taken := b.taken[m.section]
 	if taken == nil {
@@ -305,7 +315,12 @@ func (b *bundle) put(m mount, at []string, name string) {
 	b.mounts[m] = componentRef(at, free)
 	// Only after everything is walked: the references in the node are relative to its own file.
 	b.late = append(b.late, func() {
-		n.Entries = append(n.Entries, tree.Entry{Key: free, Line: m.node.Line, Column: m.node.Column, Value: m.node})
+		value := m.node
+		if _, around := extent(value, n, math.MaxInt); around { // such as "#", the whole document
+			b.wrong(ref, endlessReference)
+			value = &tree.Node{Kind: tree.Map, File: value.File, Line: value.Line, Column: value.Column}
+		}
+		n.Entries = append(n.Entries, tree.Entry{Key: free, Line: value.Line, Column: value.Column, Value: value})
 	})
 }
 
@@ -417,7 +432,7 @@ func (b *bundle) local(src *source, ref *tree.Node, path string) *source {
 // for each reference to it.
 func (b *bundle) opened(s *source, ref *tree.Node) *source {
 	if s.root == nil {
-		b.wrong(ref, s.name+" cannot be read, as reported above")
+		b.wrong(ref, s.label()+" cannot be read, as reported above")
 	}
 	return s
 }
@@ -440,7 +455,7 @@ func (b *bundle) take(s *source, ref *tree.Node, problems syntax.Problems) {
 	for _, p := range problems {
 		at := problem{Problem: p}
 		if at.Key = ""; p.Pos.Line == 0 {
-			at.What, at.Pos = s.name+": "+p.What, ref.Pos()
+			at.What, at.Pos = s.label()+": "+p.What, ref.Pos()
 			at = badFile.served(at, b.opts.Strict)
 		}
 		b.problems = append(b.problems, at)

@@ -67,6 +67,21 @@ x-deeper: [1]
 	{"reference to what is around it", openAPI + `paths:
   /a: {get: {responses: {'200': {description: ok, content: {application/json: {example: {a: {$ref: '#/paths/~1a'}}}}}}}}
 `, `4:101: #/paths/~1a/get/responses/200/content/application~1json/example/a/$ref: the reference leads back to itself, so it would never end; what it refers to is left out, so a schema accepts anything`, []string{`GET /a 200 {"a":{}}`}},
+	{"reference to the whole document", openAPI + `paths:
+  /a: {get: {responses: {'200': {description: ok, content: {application/json: {schema: {$ref: '#'}}}}}}}
+  /b: {$ref: '#'}
+  /c: {get: {$ref: '#'}}
+`, `4:96: #/paths/~1a/get/responses/200/content/application~1json/schema/$ref: the reference leads back to itself, so it would never end; what it refers to is left out, so a schema accepts anything`,
+		[]string{"GET /a 200 {}", "GET /c 200 "}},
+	{"references to what their targets are in", openAPI + `paths:
+  /a: {get: {responses: {'200': {description: ok, content: {application/json: {schema: {$ref: '#/x-parts'}}}}, '400': {$ref: '#/x-parts/schemas'}}}}
+components: {$ref: '#/x-parts'}
+x-parts: {schemas: {S: {$ref: '#/components/responses'}}, responses: {R: {description: r}}}
+`, `the reference leads back to itself, so it would never end; what it refers to is left out, so a schema accepts anything`,
+		[]string{"GET /a 200 {}"}},
+	{"reference to a file whose name is no line of text", openAPI + `paths:
+  /a: {get: {responses: {'200': {description: ok, content: {text/plain: {example: x, schema: {$ref: "a\nb.yml"}}}}}}}
+`, `a\nb.yml": there is no such file; what it refers to is left out`, []string{"GET /a 200 x"}},
 	{"enum without values", openAPI + `paths:
   /a: {get: {parameters: [{name: q, in: query, schema: {enum: []}}], responses: {'200': {description: ok, content: {text/plain: {example: x}}}, '400': {description: wrong, content: {text/plain: {example: no}}}}}}
 `, `4:63: #/paths/~1a/get/parameters/0/schema/enum: the enum is empty, so no value is allowed; expected at least one value`, []string{"GET /a 200 x", "GET /a?q=x 400 no"}},

@@ -368,15 +368,17 @@ func TestOpenAPIRequests_ValidateAtOnce(t *testing.T) {
 // When the document is loaded, a warning names the parts that requests are not validated against.
 func TestOpenAPIRequests_WhatCannotBeValidatedIsWarnedOf(t *testing.T) {
 	t.Parallel()
-	file := harness.WriteFile(t, t.TempDir(), "api.yml", `openapi: 3.0.3
+	file := harness.WriteFile(t, t.TempDir(), "api.yml", `openapi: 3.1.0
 info: {title: a, version: "1"}
 paths:
   /a:
     get:
-      parameters: [{name: q, in: query, schema: {type: string, pattern: '(?<!a)b'}}]
-      responses: {"200": {description: fine, content: {text/plain: {example: fine}}}}
+      parameters: [{name: q, in: query, schema: {type: string, pattern: '(?<!a)b'}}, {name: r, in: query, schema: {$dynamicRef: '#r'}}]
+      responses: {"200": {description: fine, content: {application/json: {schema: {const: 1, not: {$recursiveRef: '#'}}, example: fine}}}}
 `)
 	p := harness.Start(t, "-m", file, "--validate")
 	p.WaitLine(0, "WARN", "(?<!a)b", "requests are not checked against the pattern")
-	p.Get("/a?q=x").Want(t, 200, "fine")
+	p.WaitLine(0, "WARN", "6:130", `the $dynamicRef \"#r\" is not followed; any value is allowed there`)
+	p.WaitLine(0, "WARN", "7:116", `the $recursiveRef \"#\" is not followed; any value is allowed there`)
+	p.Get("/a?q=x&r=5").Want(t, 200, `"fine"`)
 }
