@@ -144,5 +144,5 @@ func (c *call) spoil(f *traffic.Fault, held *traffic.Capacity) (leaves bool) {
 
 // isStreamed reports whether a fault sends the body, or a part of it, in pieces.
 func (c *call) isStreamed() bool {
-	return c.fault != nil && (c.fault.Kind == wire.Slow || c.fault.Kind == wire.Truncate) && len(c.reply.Body) > 0 && !c.isHead()
+	return c.fault != nil && (c.fault.Kind == wire.Slow || c.fault.Kind == wire.Truncate) && len(c.reply.Sent(c.isHead())) > 0
 }

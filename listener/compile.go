@@ -39,7 +39,7 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 	problems := append(slices.Clone(spec.Problems), c.data.Begin(spec)...)
 	problems = append(problems, c.compileUpstreams(spec, c.env)...)
 	sn := &snapshot{answers: make([]answer, len(spec.Endpoints)), spec: spec}
-	routes := make([]matcher.Route, len(spec.Endpoints))
+	routes, steady := make([]matcher.Route, len(spec.Endpoints)), make([]bool, len(spec.Endpoints))
 	for i := range spec.Endpoints {
 		var wrong syntax.Problems
 		routes[i], sn.answers[i], wrong = c.endpoint(&spec.Endpoints[i])
@@ -47,6 +47,7 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 			wrong = slices.DeleteFunc(wrong, func(p syntax.Problem) bool { return slices.Contains(problems, p) })
 		}
 		problems = append(problems, wrong...)
+		steady[i] = c.steady
 		if a := &sn.answers[i]; a.rules != nil && a.rules.Delay() || a.proxies() || a.waits {
 			sn.single = true
 		}
@@ -70,6 +71,7 @@ func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
 	sn.sockets = sockets
 	table, shadowed := matcher.Compile(routes)
 	sn.table, sn.index = table, nearest.New(routes)
+	sn.forPreflights(routes, steady)
 	sn.fix(routes)
 	calm := !slices.ContainsFunc(sn.answers, func(a answer) bool { return a.may((*answer).isSlow) })
 	for i := range sn.answers {
@@ -121,6 +123,7 @@ func (c *compiler) endpoint(e *item.Endpoint) (matcher.Route, answer, syntax.Pro
 	} else if !condition.Always() {
 		route.If = condition.Holds
 	}
+	c.steady = !access.Finds() && condition.Steady()
 	if route.If != nil && c.chance.Seeded {
 		route.If = c.chance.Conditional(t, route.If)
 	}
@@ -222,7 +225,6 @@ func (c *compiler) answer(e *item.Endpoint, scope *renderer.Scope) (answer, synt
 		a.status = 200
 	}
 	_, a.typeDeclared = declaredHeader(resp, "Content-Type")
-	a.bodiless = semantics.HasNoContent(a.status)
 	form, problems := c.headers(&a, resp, scope)
 	var wrong syntax.Problems
 	a.proxy, wrong = c.proxy(e, scope)
@@ -233,7 +235,7 @@ func (c *compiler) answer(e *item.Endpoint, scope *renderer.Scope) (answer, synt
 	if a.proxy != nil && !a.proxy.missing {
 		return a, problems
 	}
-	if a.bodiless {
+	if semantics.HasNoContent(a.status) { // of the headers, Content-Type is sent only if declared
 		return a, problems
 	}
 	if !a.typeDeclared && !hasNoContent(e) {

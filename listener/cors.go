@@ -7,6 +7,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/listener/reply"
+	"mockserver/matcher"
 )
 
 // preflightMaxAge is how many seconds a browser may cache a preflight response.
@@ -36,38 +37,59 @@ func (s *Server) respondOptions(sn *snapshot, c *call, methods []string) {
 	c.reply.Add(fasthttp.HeaderVary, "Access-Control-Request-Method, Access-Control-Request-Headers")
 }
 
-// addDeclaredCORS adds the Access-Control headers for preflights that the endpoint declares which a
-// request with the given method would reach, or its first outcome that declares one. If the condition
-// of each endpoint is false, as it may be because the preflight lacks the headers and the body, the
-// first one counts, with the headers that are not templates.
+// addDeclaredCORS adds the headers for preflights of the endpoint that a request with the given
+// method would reach.
 func (sn *snapshot) addDeclaredCORS(c *call, method string) {
-	if method == fasthttp.MethodHead && sn.table.First(&c.Request, method) < 0 {
+	if sn.preflights == nil {
+		return
+	}
+	if method == fasthttp.MethodHead && sn.preflights.First(&c.Request, method) < 0 {
 		method = fasthttp.MethodGet
 	}
-	i := sn.table.Match(&c.Request, method)
-	matched := i >= 0
-	if !matched {
-		i = sn.table.First(&c.Request, method)
+	i := sn.preflights.Match(&c.Request, method)
+	holds := i >= 0
+	if !holds {
+		i = sn.preflights.First(&c.Request, method)
 	}
 	if i < 0 {
 		return
 	}
-	before := len(c.reply.Fields)
-	sn.answers[i].may(func(a *answer) bool {
-		for k := range a.headers {
-			h := &a.headers[k]
-			if name := strings.ToLower(h.name); !strings.HasPrefix(name, "access-control-allow-") && name != "access-control-max-age" {
-				continue
-			}
-			if h.template == nil {
-				c.reply.Add(h.name, h.value)
-			} else if matched {
-				c.reply.AddTemplate(h.name, h.template, &c.Request)
-			}
+	for _, h := range sn.answers[i].preflight {
+		if h.template == nil {
+			c.reply.Add(h.name, h.value)
+		} else if holds {
+			c.reply.AddTemplate(h.name, h.template, &c.Request)
 		}
-		return len(c.reply.Fields) > before
-	})
+	}
 	c.reply.Fields = slices.DeleteFunc(c.reply.Fields, func(f reply.Field) bool { return f.Value == "" })
+}
+
+// forPreflights makes the table from which preflights are answered; nil if no endpoint declares
+// headers for them. A preflight evaluates only conditions that have the same result each time: the
+// request that follows evaluates all of them. For others, headers with templates are left out, which
+// may need what the condition finds.
+func (sn *snapshot) forPreflights(routes []matcher.Route, steady []bool) {
+	declared := false
+	for i := range sn.answers {
+		sn.answers[i].may(func(a *answer) bool {
+			sn.answers[i].preflight = slices.DeleteFunc(slices.Clone(a.headers), func(h header) bool {
+				name := strings.ToLower(h.name)
+				return !strings.HasPrefix(name, "access-control-allow-") && name != "access-control-max-age"
+			})
+			return len(sn.answers[i].preflight) > 0
+		})
+		declared = declared || len(sn.answers[i].preflight) > 0
+	}
+	if !declared {
+		return
+	}
+	routes = slices.Clone(routes)
+	for i := range routes {
+		if routes[i].If != nil && !steady[i] {
+			routes[i].If = func(*matcher.Request) bool { return false }
+		}
+	}
+	sn.preflights, _ = matcher.Compile(routes)
 }
 
 // allowOrigin lets pages of any origin read the response, unless Options.NoCORS is set or the

@@ -102,19 +102,19 @@ func (s *Server) matchDirectly(c *call) (a *answer) {
 // send writes the reply: the head, followed by the body, which may already be in room.
 func (c *call) send(conn *wire.Connection, room []byte) error {
 	p := &c.reply
-	head := p.AppendHead(room[:0:headRoom], conn.Date())
-	if n := len(head) + len(p.Body); n <= len(room) {
-		copy(room[len(head):], p.Body)
+	head, body := p.AppendHead(room[:0:headRoom], conn.Date()), p.Sent(false)
+	if n := len(head) + len(body); n <= len(room) {
+		copy(room[len(head):], body)
 		copy(room, head) // the head is already there, unless it was too long
 		_, err := conn.Write(room[:n])
 		return err
 	}
-	if len(p.Body) < wire.MaxHeader-2*headRoom {
+	if len(body) < wire.MaxHeader-2*headRoom {
 		conn.Enlarge()
 	}
 	if _, err := conn.Write(head); err != nil {
 		return err
 	}
-	_, err := conn.Write(p.Body)
+	_, err := conn.Write(body)
 	return err
 }

@@ -117,7 +117,7 @@ func (s *Server) handle(x *exchange) (err error) {
 	default:
 		encode(p, &x.response)
 		if p.Passed != nil { // the reply to a HEAD request
-			x.response.Header.SetContentLength(int(p.Passed.Length)) // negative for a chunked body
+			x.response.Header.SetContentLength(int(p.Length())) // negative for a chunked body
 		}
 		err = x.write()
 		if err == nil && c.fault != nil && x.conn != nil {
@@ -209,12 +209,16 @@ func encode(p *reply.Reply, resp *fasthttp.Response) {
 	if p.ContentType != "" {
 		resp.Header.SetContentType(p.ContentType)
 	}
-	if p.Rendered && cap(p.Body) <= keptBody {
-		resp.SwapBody(p.Body)
+	body := p.Body
+	if p.Status == fasthttp.StatusResetContent { // fasthttp knows the other statuses without a body
+		body = nil
+	}
+	if p.Rendered && cap(body) <= keptBody {
+		resp.SwapBody(body)
 		return
 	}
 	resp.SwapBody(p.Room)
-	resp.SetBodyRaw(p.Body)
+	resp.SetBodyRaw(body)
 }
 
 // malformed answers input that never became a request, and returns why. The connection ends

@@ -11,6 +11,7 @@ import (
 
 	"mockserver/fetcher/upstream"
 	"mockserver/internal/ascii"
+	"mockserver/internal/semantics"
 	"mockserver/listener/protocol/h2"
 	"mockserver/listener/protocol/wire"
 	"mockserver/listener/reply"
@@ -118,14 +119,13 @@ func (s streams) send(c *call, st *h2.Stream, a *answer) {
 	}
 	var room [1 << 10]byte
 	block := c.appendBlock(room[:0], a, st.Conn().(beyond).Connection.Date())
-	body := p.Body
 	if p.Rendered { // the stream owns its buffer
-		st.Room = body
+		st.Room = p.Body
 	}
 	p.Room = nil
+	body := p.Sent(c.isHead())
 	switch {
-	case c.isHead() || p.Status == fasthttp.StatusNoContent || p.Status == fasthttp.StatusNotModified:
-		body = nil
+	case c.isHead() || semantics.HasNoContent(p.Status):
 	case c.fault != nil && c.fault.Kind == h2.Truncate:
 		st.Spoil(h2.Truncate)
 	case c.fault != nil && c.fault.Kind == wire.Slow && len(body) > 0:
@@ -186,11 +186,8 @@ func appendFields(b []byte, p *reply.Reply) []byte {
 	if p.ContentType != "" && !typed {
 		b = h2.AppendField(b, fasthttp.HeaderContentType, p.ContentType)
 	}
-	switch {
-	case p.Passed != nil && p.Passed.Length >= 0:
-		b = h2.AppendLength(b, int(p.Passed.Length))
-	case p.Passed == nil && p.Status != fasthttp.StatusNoContent && p.Status != fasthttp.StatusNotModified:
-		b = h2.AppendLength(b, len(p.Body))
+	if n := p.Length(); n >= 0 {
+		b = h2.AppendLength(b, int(n))
 	}
 	return b
 }

@@ -49,7 +49,7 @@ func (s *Server) logAccess(c *call, more slog.Attr) {
 	if len(c.In.Method) > 0 {
 		method, uri = string(c.In.Method), string(c.In.Target)
 	}
-	status, bytes := c.reply.Status, len(c.reply.Body)
+	status, bytes := c.reply.Status, len(c.reply.Sent(false))
 	if c.peer.HasLeft() {
 		status, bytes = record.StatusLeft, 0
 	}

@@ -74,9 +74,9 @@ func (s *Server) notify(a *answer, c *call) {
 		f.deliveries = append(f.deliveries, d)
 		c.peer.AfterWrite(f.start)
 	})
-	if err := c.reply.Unreadable; err != nil {
+	if coded := c.reply.Coded; coded != nil && coded.Err != nil {
 		if suppressed, ok := s.webhookLimiter.Pass(time.Now()); ok {
-			s.log.Warn("no response.body: it cannot be decoded", "endpoint", a.name, "error", err.Error(), "suppressed", suppressed)
+			s.log.Warn("no response.body: it cannot be decoded", "endpoint", a.name, "error", coded.Err.Error(), "suppressed", suppressed)
 		}
 	}
 }

@@ -95,8 +95,12 @@ func (o *operation) answer(i int) *answer {
 // setStatus sets the status of an answer. Webhooks report that something was done, so an error
 // triggers none.
 func (a *answer) setStatus(status int) {
-	a.status = status
-	a.bodiless = semantics.HasNoContent(status)
+	if a.status = status; semantics.HasNoContent(status) {
+		a.template, a.source = renderer.Ready{}, nil
+		if !a.typeDeclared {
+			a.contentType = ""
+		}
+	}
 	if status >= 400 {
 		a.hooks = nil
 	}

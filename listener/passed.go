@@ -7,6 +7,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/fetcher/upstream"
+	"mockserver/internal/semantics"
 	"mockserver/listener/protocol/wire"
 	"mockserver/matcher"
 )
@@ -20,27 +21,25 @@ const wholeRoom = 16 << 10
 // sendPassed writes the answer of an upstream. The error ends the connection.
 func (s *Server) sendPassed(c *call, x *exchange) error {
 	p := &c.reply
-	bodiless := c.isHead() || p.Status == fasthttp.StatusNoContent || p.Status == fasthttp.StatusNotModified
-	coded := p.Passed.Length < 0 && !bodiless && c.In.Protocol != matcher.HTTP10
-	if p.Passed.Length < 0 && !bodiless && c.In.Protocol == matcher.HTTP10 {
+	bodiless := c.isHead() || semantics.HasNoContent(p.Status)
+	coded := p.Length() < 0 && !bodiless && c.In.Protocol != matcher.HTTP10
+	switch {
+	case coded:
+		p.Add(fasthttp.HeaderTransferEncoding, "chunked")
+	case p.Length() < 0 && !bodiless:
 		x.last = true // the body ends when the connection does
 	}
-	connection := ""
 	switch {
 	case x.last:
-		connection = "close"
+		p.Add(fasthttp.HeaderConnection, "close")
 	case c.In.Protocol == matcher.HTTP10:
-		connection = "keep-alive"
+		p.Add(fasthttp.HeaderConnection, "keep-alive")
 	}
-	head := p.AppendPassedHead(c.passing.Scratch(), x.conn.Date(), coded, connection)
-	body := p.Body
-	if bodiless {
-		body = nil
-	}
+	head := p.AppendHead(c.passing.Scratch(), x.conn.Date())
 	if err := x.conn.Flush(); err != nil {
 		return err
 	}
-	return s.writePassed(c, x.conn, head, body, coded, bodiless)
+	return s.writePassed(c, x.conn, head, p.Sent(c.isHead()), coded, bodiless)
 }
 
 // writePassed writes the head and the body.

@@ -114,6 +114,7 @@ func (p *proxy) takes(c *call) bool {
 type passing struct {
 	*upstream.Exchange // nil for none
 	passed             reply.Passed
+	coded              reply.Coded
 	target             []byte
 	taping             recording.Taping
 }
@@ -162,14 +163,11 @@ func (s *Server) pass(a *answer, c *call) bool {
 	if err != nil {
 		return s.failPassing(a, c, err)
 	}
-	if x.Status == fasthttp.StatusResetContent { // see serve
-		x.Close()
-		x.Exchange.Body, x.Length, x.Whole = nil, 0, true
-	}
 	x.taping.Answered(x.Exchange)
 	c.reply.Fields = c.reply.Fields[:0]
 	c.reply.Status, c.reply.Body, c.reply.Rendered = x.Status, x.Body, true
-	c.reply.MaxContent = int64(s.opts.MaxResponse)
+	x.coded = reply.Coded{Max: int64(s.opts.MaxResponse)}
+	c.reply.Coded = &x.coded
 	for _, f := range x.Fields {
 		if !p.sets(f.Name) && !(c.whole && ascii.EqualFold(f.Name, "date")) { // other encoders write their own
 			c.reply.Add(reply.Text(f.Name), reply.Text(f.Value))
@@ -262,7 +260,8 @@ func (s *Server) answerDeclared(sn *snapshot, c *call) bool {
 // serveRecorded sets the reply to a recorded answer.
 func (s *Server) serveRecorded(a *answer, c *call, found *recording.Served) {
 	c.reply.Fields = c.reply.Fields[:0]
-	c.reply.Status, c.reply.Body, c.reply.MaxContent = found.Status, found.Body, int64(s.opts.MaxResponse)
+	c.passing.coded = reply.Coded{Max: int64(s.opts.MaxResponse)}
+	c.reply.Status, c.reply.Body, c.reply.Coded = found.Status, found.Body, &c.passing.coded
 	for _, h := range found.Headers {
 		if !a.proxy.sets([]byte(h[0])) {
 			c.reply.Add(h[0], h[1])

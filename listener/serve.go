@@ -5,8 +5,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"mockserver/internal/semantics"
 	"mockserver/listener/reply"
 	"mockserver/listener/serve/traffic"
@@ -35,9 +33,6 @@ func (s *Server) serve(c *call) {
 	}
 	if c.reply.Passed == nil {
 		s.allowOrigin(c)
-	}
-	if c.reply.Status == fasthttp.StatusResetContent {
-		c.reply.Body = nil // also of a resource or an upstream, RFC 9110 section 15.3.6
 	}
 	if s.opts.ServerTiming {
 		c.reply.Add("Server-Timing", c.trace.ServerTiming(time.Since(c.In.Time)))
@@ -200,7 +195,6 @@ func (s *Server) write(a *answer, c *call) bool {
 	c.reply.Status = a.status
 	a.addHeaders(c)
 	switch {
-	case a.bodiless: // of the headers, Content-Type is sent only if declared
 	case !a.template.IsNone():
 		c.reply.Render(&a.template, &c.Request)
 	case a.source != nil:

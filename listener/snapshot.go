@@ -21,9 +21,12 @@ import (
 // creates another one.
 type snapshot struct {
 	table   *matcher.Table
-	index   *nearest.Index   // of the routes of table
-	answers []answer         // by the index that the table returns
-	sockets *websocket.Table // nil for none
+	index   *nearest.Index // of the routes of table
+	answers []answer       // by the index that the table returns
+	// preflights is like table, but without conditions that must not be evaluated for a preflight;
+	// nil if no endpoint declares headers for preflights.
+	preflights *matcher.Table
+	sockets    *websocket.Table // nil for none
 	// fixed maps paths to the answers that are the same for every plain request.
 	fixed map[string]*fixed
 	// fixedLengths has a bit for each length of these paths, up to maxLength, which excludes most
@@ -46,7 +49,6 @@ type answer struct {
 	brief        bool // nothing in it takes long: no loop, file or webhook
 	waits        bool // it has numbers that replicas share, which may take a while
 	disturbed    bool // the rules apply to every request, not only to those that choose an answer of the operation
-	bodiless     bool // see semantics.HasNoContent
 	typeDeclared bool // Content-Type is declared, so the content type of a remote body is not used
 
 	contentType string   // the value to send; "" for none, and for a template, which is then in headers
@@ -68,6 +70,7 @@ type answer struct {
 	source    *fetcher.Source  // the external body
 	proxy     *proxy           // where the request is passed on to; nil for none
 	anyMethod bool             // it answers requests of any method
+	preflight []header         // those for preflights, of the first outcome that declares any
 	outcomes  []answer         // the outcomes that rules choose from; nil for the answer itself
 }
 
@@ -92,6 +95,7 @@ type compiler struct {
 
 	sharedState bool          // limits, numbers and sequence positions may be shared
 	waits       bool          // the endpoint that is compiled has shared numbers
+	steady      bool          // its condition has the same result each time
 	shared      *shared.State // nil for none, and before the server starts
 
 	sockets websocket.Compiler

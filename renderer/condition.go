@@ -61,6 +61,28 @@ func (c *Condition) Holds(r *matcher.Request) bool {
 // Always reports whether the condition is true for every request.
 func (c *Condition) Always() bool { return c == nil || c.always }
 
+// Steady reports whether the condition has the same result each time for the same request: nothing in
+// it is random or counts.
+func (c *Condition) Steady() bool { return c == nil || c.root.steady() }
+
+func (c *cond) steady() bool {
+	for i := range c.conds {
+		if !c.conds[i].steady() {
+			return false
+		}
+	}
+	return c.left.isSteady() && c.right.isSteady()
+}
+
+func (e *expr) isSteady() bool {
+	for i := range e.filters {
+		if arg := e.filters[i].arg; arg != nil && !arg.isSteady() {
+			return false
+		}
+	}
+	return e.changes() != anyTurn
+}
+
 // test is the operation of a condition.
 type test uint8
 

@@ -492,6 +492,11 @@ func TestOPTIONS_PreflightOfDeclaredHeaders(t *testing.T) {
 - endpoint: {path: "/b/:id|int", response: {headers: {Access-Control-Allow-Origin: "{{header-params.origin}}", Vary: Origin, Access-Control-Allow-Headers: "{{path-params.id}}"}}}
 - endpoint: {method: PUT, path: "/b/:id|int", if: header-params.x-a = 1, response: {headers: {Access-Control-Allow-Credentials: true, Access-Control-Allow-Origin: "{{header-params.origin}}"}}}
 - endpoint: {method: PUT, path: /c, responses: [{status: 503}, {headers: {Access-Control-Allow-Origin: https://app.example}}]}
+- endpoint: {method: PUT, path: /d, if: 'counter("preflights") = 1', response: {headers: {Access-Control-Allow-Credentials: true, Access-Control-Allow-Headers: "{{path}}"}}}
+- data: {name: rows, rows: [{id: 1}]}
+- endpoint: {method: PUT, path: /e, find: {row: {in: rows, pick: once}}, if: row, response: {headers: {Access-Control-Allow-Credentials: true}, body: "{{row.id}}"}}
+- endpoint: {method: PUT, path: /f, if: query-params.a = 1, response: {headers: {Access-Control-Allow-Headers: "{{query-params.a}}"}}}
+- endpoint: {method: PUT, path: /f, response: {headers: {Access-Control-Allow-Headers: X-F}}}
 `)
 	const origin = "https://a.example"
 	for _, c := range []struct{ path, method, origin, credentials, methods, headers, age string }{
@@ -502,6 +507,10 @@ func TestOPTIONS_PreflightOfDeclaredHeaders(t *testing.T) {
 		{"/b/7", "HEAD", origin, "", "GET, HEAD, OPTIONS, PUT", "7", "600"},
 		{"/b/7", "PUT", "*", "true", "GET, HEAD, OPTIONS, PUT", "x-c", "600"}, // its condition cannot hold for a preflight
 		{"/c", "PUT", "https://app.example", "", "OPTIONS, PUT", "x-c", "600"},
+		{"/d", "PUT", "*", "true", "OPTIONS, PUT", "x-c", "600"}, // its condition counts
+		{"/e", "PUT", "*", "true", "OPTIONS, PUT", "x-c", "600"}, // its condition takes a row
+		{"/f?a=1", "PUT", "*", "", "OPTIONS, PUT", "1", "600"},
+		{"/f?a=2", "PUT", "*", "", "OPTIONS, PUT", "X-F", "600"},
 	} {
 		a := p.Do("OPTIONS", c.path, "", "Origin: "+origin, "Access-Control-Request-Method: "+c.method, "Access-Control-Request-Headers: x-c")
 		for name, want := range map[string]string{
@@ -512,6 +521,8 @@ func TestOPTIONS_PreflightOfDeclaredHeaders(t *testing.T) {
 			}
 		}
 	}
+	p.Do("PUT", "/d", "").Want(t, 200, "") // nothing was counted or taken before
+	p.Do("PUT", "/e", "").Want(t, 200, "1")
 }
 
 // A response with status 205 has no body and says so, whatever it is made from, and the next response

@@ -8,36 +8,34 @@ import (
 )
 
 // AppendHead appends the head of the reply as fasthttp writes it, for a request in HTTP/1.1 other
-// than HEAD on a connection that stays open. None of its fields may be one that fasthttp handles
-// separately, except Set-Cookie. The date is in the format of the Date header.
+// than HEAD on a connection that stays open, or the head of an answer from another server. None of the
+// fields of the former may be one that fasthttp handles separately, except Set-Cookie, which follows
+// all others. The date is in the format of the Date header.
 func (p *Reply) AppendHead(b, date []byte) []byte {
-	if p.Status == fasthttp.StatusOK {
-		b = append(b, "HTTP/1.1 200 OK\r\nDate: "...)
+	if p.Status == fasthttp.StatusOK && p.Passed == nil {
+		b = append(b, "HTTP/1.1 200 OK"...)
 	} else {
-		b = append(b, "HTTP/1.1 "...)
-		b = strconv.AppendInt(b, int64(p.Status), 10)
-		b = append(b, ' ')
-		b = append(b, fasthttp.StatusMessage(p.Status)...)
-		b = append(b, "\r\nDate: "...)
+		b = strconv.AppendInt(append(b, "HTTP/1.1 "...), int64(p.Status), 10)
+		b = append(append(b, ' '), p.reason()...)
 	}
-	b = append(b, date...)
+	if p.Passed == nil || !p.Has(fasthttp.HeaderDate) { // RFC 9110 section 6.6.1
+		b = append(append(b, "\r\nDate: "...), date...)
+	}
 	if p.ContentType != "" {
-		b = append(b, "\r\nContent-Type: "...)
-		b = append(b, p.ContentType...)
+		b = append(append(b, "\r\nContent-Type: "...), p.ContentType...)
 	}
-	if p.Status != fasthttp.StatusNoContent && p.Status != fasthttp.StatusNotModified {
-		b = append(b, "\r\nContent-Length: "...)
-		b = strconv.AppendInt(b, int64(len(p.Body)), 10)
+	if n := p.Length(); n >= 0 {
+		b = strconv.AppendInt(append(b, "\r\nContent-Length: "...), n, 10)
 	}
 	cookies := false
 	for i := range p.Fields {
-		if isCookie(p.Fields[i].Name) {
+		if p.Passed == nil && isCookie(p.Fields[i].Name) {
 			cookies = true
 			continue
 		}
 		b = appendField(b, p.Fields[i].Name, p.Fields[i].Value)
 	}
-	if cookies { // after all other fields
+	if cookies {
 		for i := range p.Fields {
 			if isCookie(p.Fields[i].Name) {
 				b = appendField(b, fasthttp.HeaderSetCookie, p.Fields[i].Value)
@@ -47,35 +45,11 @@ func (p *Reply) AppendHead(b, date []byte) []byte {
 	return append(b, "\r\n\r\n"...)
 }
 
-// AppendPassedHead appends the head of an answer from another server. If coded is true, the body is
-// sent in chunks; connection is the value of Connection, or "" if none.
-func (p *Reply) AppendPassedHead(b, date []byte, coded bool, connection string) []byte {
-	b = append(b, "HTTP/1.1 "...)
-	b = strconv.AppendInt(b, int64(p.Status), 10)
-	b = append(append(b, ' '), p.Passed.Reason...)
-	dated := false
-	for i := range p.Fields {
-		f := &p.Fields[i]
-		dated = dated || strings.EqualFold(f.Name, fasthttp.HeaderDate)
-		b = appendField(b, f.Name, f.Value)
+func (p *Reply) reason() string {
+	if p.Passed != nil {
+		return p.Passed.Reason
 	}
-	if p.ContentType != "" {
-		b = appendField(b, fasthttp.HeaderContentType, p.ContentType)
-	}
-	if !dated { // RFC 9110 section 6.6.1
-		b = append(append(b, "\r\nDate: "...), date...)
-	}
-	switch {
-	case coded:
-		b = appendField(b, fasthttp.HeaderTransferEncoding, "chunked")
-	case p.Passed.Length >= 0:
-		b = append(b, "\r\nContent-Length: "...)
-		b = strconv.AppendInt(b, p.Passed.Length, 10)
-	}
-	if connection != "" {
-		b = appendField(b, fasthttp.HeaderConnection, connection)
-	}
-	return append(b, "\r\n\r\n"...)
+	return fasthttp.StatusMessage(p.Status)
 }
 
 func isCookie(name string) bool {

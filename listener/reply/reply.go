@@ -9,7 +9,10 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/valyala/fasthttp"
+
 	"mockserver/fetcher"
+	"mockserver/internal/semantics"
 	"mockserver/matcher"
 	"mockserver/renderer"
 )
@@ -30,13 +33,16 @@ type Reply struct {
 	// nil for any other reply.
 	Passed  *Passed
 	Refusal *Refusal // the message of the server's own error replies; nil for a declared reply
-	// MaxContent, if above 0, makes Content remove the content encodings of Body, as long as the
-	// result has at most that many bytes. Unreadable is the error if it could not.
-	MaxContent int64
-	Unreadable error
+	Coded   *Coded   // for a body from another server, or a recorded one; nil for any other
 
-	text    []byte // rendered values of fields
-	decoded []byte // the result of Content
+	text []byte // rendered values of fields
+}
+
+// Coded is a body that may have content encodings, which Content removes.
+type Coded struct {
+	Max   int64 // bytes of the result
+	Err   error // why Content could not remove them
+	plain []byte
 }
 
 // Passed contains the additional parts of an answer from another server. If Body is only its
@@ -106,21 +112,43 @@ func (p *Reply) Has(name string) bool {
 // StatusCode returns the status.
 func (p *Reply) StatusCode() int { return p.Status }
 
-// Content returns the body, which MaxContent may make readable; nil if that is not possible.
+// Sent returns the body that is sent: none for a response to HEAD, and with a status that has none.
+func (p *Reply) Sent(head bool) []byte {
+	if head || semantics.HasNoContent(p.Status) {
+		return nil
+	}
+	return p.Body
+}
+
+// Length returns the Content-Length to send; -1 for none. A response with status 205 says that it
+// has no body, RFC 9110 section 15.3.6.
+func (p *Reply) Length() int64 {
+	switch {
+	case p.Status == fasthttp.StatusResetContent:
+		return 0
+	case p.Passed != nil:
+		return p.Passed.Length
+	case p.Status == fasthttp.StatusNoContent || p.Status == fasthttp.StatusNotModified:
+		return -1
+	}
+	return int64(len(p.Body))
+}
+
+// Content returns the body without content encodings; nil if they cannot be removed.
 func (p *Reply) Content() []byte {
-	if p.MaxContent == 0 {
+	if p.Coded == nil {
 		return p.Body
 	}
-	if p.decoded == nil && p.Unreadable == nil {
+	if p.Coded.plain == nil && p.Coded.Err == nil {
 		var codings []string
 		for name, value := range p.Header() {
 			if strings.EqualFold(Text(name), "Content-Encoding") {
 				codings = append(codings, string(value))
 			}
 		}
-		p.decoded, p.Unreadable = fetcher.Decode(p.Body, codings, p.MaxContent)
+		p.Coded.plain, p.Coded.Err = fetcher.Decode(p.Body, codings, p.Coded.Max)
 	}
-	return p.decoded
+	return p.Coded.plain
 }
 
 // HeaderValue returns the first value of a field, or of Content-Type, regardless of case.

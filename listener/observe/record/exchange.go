@@ -120,7 +120,7 @@ func exchangeOf(in *matcher.Input, p *reply.Reply) *Exchange {
 	x.Request.Cut = x.fewer || x.short
 	x.Request.body(in.Body)
 	x.Response.headers(p.Header(), false)
-	x.Response.body(p.Body)
+	x.Response.body(p.Sent(false))
 	if p.Passed != nil && !p.Passed.Whole {
 		x.Response.Body, x.Response.Size, x.Response.Cut = nil, int(max(p.Passed.Length, 0)), true
 	}

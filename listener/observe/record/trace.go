@@ -63,7 +63,7 @@ func (c *Trace) ServerTiming(took time.Duration) string {
 
 // isStreamed reports whether a fault causes the body to be sent in pieces or only in part.
 func (c *Trace) isStreamed(in *matcher.Input, p *reply.Reply) bool {
-	return (c.Fault == "slow-body" || c.Fault == "truncate") && len(p.Body) > 0 && string(in.Method) != "HEAD"
+	return (c.Fault == "slow-body" || c.Fault == "truncate") && len(p.Sent(string(in.Method) == "HEAD")) > 0
 }
 
 // sent returns how many bytes of the body are sent.
@@ -72,11 +72,11 @@ func (c *Trace) sent(in *matcher.Input, p *reply.Reply) int {
 	case string(in.Method) == "HEAD":
 		return 0
 	case p.Passed != nil:
-		return int(max(p.Passed.Length, 0))
+		return int(max(p.Length(), 0))
 	case c.Fault == "" || c.Fault == "slow-body":
-		return len(p.Body)
+		return len(p.Sent(false))
 	case c.Fault == "truncate":
-		return len(p.Body) / 2
+		return len(p.Sent(false)) / 2
 	}
 	return 0
 }
