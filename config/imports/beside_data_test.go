@@ -42,6 +42,9 @@ var wiremocks = []beside{
 	{stub(`"urlPath": "/t"`, templated+`"body": "[{{#each (jsonPath request.body '$.l')}}{{this}},{{/each}}]{{val request.query.a or='d'}}\n{{#if true}}\nx\n{{/if}}\n{{urlEncode 'a b~*'}}"`, ""), []string{`POST /t?a= {"l":[1,null]}`, `POST /t?a=5 {"l":[5,true]}`, `POST /t {"l":[]}`}},
 	{stub(`"urlPath": "/b", "bodyPatterns": [{"matches": ".*two.*"}, {"doesNotMatch": ".*three.*"}]`, `"body": "b"`, ""), []string{"POST /b =one\ntwo\n", "POST /b =two\nthree", "POST /b =one"}},
 	{stub(`"urlPathTemplate": "/c/{id}", "pathParameters": {"id": {"matches": "[a-z]+"}}`, templated+`"body": "{{request.path.id}} {{request.path}}"`, ""), []string{"GET /c/abc", "GET /c/a%62c", "GET /c/a%20b", "GET /c/1"}},
+	{stub(`"urlPath": "/b", "bodyPatterns": [{"matches": ".*"}]`, `"body": "b"`, "") + "," + stub(`"urlPath": "/n", "bodyPatterns": [{"doesNotMatch": ".*"}]`, `"body": "n"`, ""), []string{"POST /b =", "POST /b =x", "POST /n =", "POST /n =x"}},
+	{stub(`"urlPath": "/k", "cookies": {"a": {"not": {"equalTo": "1"}}}`, `"body": "k"`, ""), []string{"GET /k", "GET /k Cookie:a=1", "GET /k Cookie:a=2"}},
+	{stub(`"urlPathPattern": ".*/last"`, `"body": "last"`, `, "priority": 1`) + "," + stub(`"urlPath": "/a,b;c=('1')!*"`, `"body": "a", "jsonBody": {}`, ""), []string{"GET /a,b;c=('1')!*"}},
 	{stub(`"method": "GET", "url": "/r"`, `"status": 302, "headers": {"Location": "/x", "Set-Cookie": ["a=1", "b=2"]}`, ""), []string{"GET /r"}},
 	{stub(`"urlPattern": "/p/.*"`, `"proxyBaseUrl": "{origin}", "additionalProxyRequestHeaders": {"X-Added": "1"}, "removeProxyRequestHeaders": ["x-gone", "X-Stays"], "status": 500, "fault": "EMPTY_RESPONSE"`, ""), []string{"GET /p/a?b=c%20d X-Gone:1", `POST /p/x {"a":1}`, "DELETE /p/x", "GET /q"}},
 }

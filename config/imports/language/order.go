@@ -1,8 +1,8 @@
 package language
 
 import (
+	"fmt"
 	"iter"
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -190,7 +190,17 @@ func (p Path) Expression() string {
 	for _, s := range p {
 		switch s.Kind {
 		case Literal:
-			b.WriteString("/" + regexp.QuoteMeta(url.PathEscape(s.Text)))
+			b.WriteByte('/')
+			for _, c := range []byte(s.Text) {
+				encoded := fmt.Sprintf("%%(?i:%02x)", c)
+				if c <= '~' && !PercentEncoded(rune(c)) && c != '/' && c != '%' && c != '?' {
+					encoded = "(?:" + regexp.QuoteMeta(string(rune(c))) + "|" + encoded + ")"
+				}
+				if c == '-' || c == '.' || c == '_' || c == '~' || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z' {
+					encoded = regexp.QuoteMeta(string(rune(c)))
+				}
+				b.WriteString(encoded)
+			}
 		case Param:
 			b.WriteString("/[^/]+")
 		default:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -66,11 +67,11 @@ func splitTop(expression string, at byte) []string {
 	return append(parts, expression[from:])
 }
 
-// isLiteral reports whether an expression matches one text only, which has no percent sign and no
-// slash.
+// isLiteral reports whether an expression matches one text only, which has no slash, no percent sign
+// and nothing that clients encode.
 func isLiteral(part string) bool {
 	re, err := syntax.Parse(part, syntax.Perl)
-	return err == nil && re.Op == syntax.OpLiteral && re.Flags&syntax.FoldCase == 0 && !strings.ContainsAny(string(re.Rune), "%/")
+	return err == nil && re.Op == syntax.OpLiteral && re.Flags&syntax.FoldCase == 0 && !strings.ContainsAny(string(re.Rune), "%/") && !slices.ContainsFunc(re.Rune, PercentEncoded)
 }
 
 // unescaped returns the text of a literal expression.
@@ -86,6 +87,12 @@ func unescaped(part string) string {
 func oneSegment(part string) bool {
 	re, err := syntax.Parse(part, syntax.Perl)
 	return err == nil && !canMatch(re, '/') && shortest(re) > 0
+}
+
+// MatchesEmpty reports whether a valid expression matches an empty text as a whole.
+func MatchesEmpty(expression string) bool {
+	re, err := regexp.Compile("^(?:" + Expression(expression) + ")$")
+	return err == nil && re.MatchString("")
 }
 
 // CanMatch reports whether a text that an expression matches may contain a character. It reports

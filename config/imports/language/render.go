@@ -253,6 +253,9 @@ func Operand(d Dialect, a Arg, s *Scope) (string, error) {
 		}
 		return Quote(a.Text), nil
 	}
+	if a.Call == nil && !d.Java() && s.Item(a.Text) == "" {
+		return "", ErrNone // without parentheses it is not the helper of this name
+	}
 	expression, err := d.Value(argCall(a), s)
 	if err == nil && isChoice(expression) {
 		err = errors.New("a default within another helper has no equivalent")

@@ -41,7 +41,9 @@ func (d *dialect) Kind(a language.Arg, s *language.Scope) language.Kind {
 		return language.KindText
 	case a.Literal:
 		return language.KindNumber
-	case a.Call == nil && s.Item(name) != "" && !strings.HasPrefix(name, "@"):
+	case a.Call == nil && s.Item(name) == "":
+		return language.KindUnknown // without parentheses it is not the helper of this name
+	case a.Call == nil && !strings.HasPrefix(name, "@"):
 		return language.KindJSON
 	}
 	return kinds[name]
@@ -160,8 +162,8 @@ func (d *dialect) member(root, helper, name, otherwise string) (string, error) {
 			return "", err
 		}
 		present = language.Or(operand+` != ""`, operand+" != null") // null is not missing
-		if !strings.ContainsAny(name, ".[$") {
-			field := language.Member("form-params", name)
+		if field := fieldName(name); field != "" {
+			field = language.Member("form-params", field)
 			present = language.Or(present[1:len(present)-1], field+" != null")
 			operand = field + "|default:" + operand
 		}
@@ -184,7 +186,7 @@ var roots = map[string]string{"body": "json-params", "bodyRaw": "json-params", "
 
 // simple maps the helpers without arguments to expressions.
 var simple = map[string]string{
-	"body": "body", "bodyRaw": "body", "method": "method", "ip": "remote-addr", "uuid": "uuid", "guid": "uuid", "now": `now|date:"%Y-%m-%dT%H:%M:%S.%L+00:00"`,
+	"body": "body", "method": "method", "ip": "remote-addr", "uuid": "uuid", "guid": "uuid", "now": `now|date:"%Y-%m-%dT%H:%M:%S.%L+00:00"`,
 	"int": "random-int(0, 100)", "boolean": "pick(true, false)", "objectId": "random-hex(24)", "newline": `"\n"`,
 	"firstName": `fake("firstname")`, "lastName": `fake("lastname")`, "title": `fake("nameprefix")`, "email": `fake("email")`, "phone": `fake("phone")`,
 	"company": `fake("company")`, "city": `fake("city")`, "country": `fake("country")`, "countryCode": `fake("countryabr")`, "street": `fake("street")`,
@@ -226,6 +228,7 @@ func size(d *dialect, c *language.Call, s *language.Scope) (string, error) {
 
 // stringify returns the expression of a value: objects and arrays are written as JSON anyway.
 func stringify(d *dialect, c *language.Call, s *language.Scope) (string, error) {
+	d.Note("stringify writes JSON without white space")
 	if len(c.Args) != 1 || d.Kind(c.Args[0], s) != language.KindJSON {
 		return "", errNone
 	}

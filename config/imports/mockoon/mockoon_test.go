@@ -52,7 +52,8 @@ func TestRoutesAndRules(t *testing.T) {
 		ruled("form", rule("body", "f", "equals", "v", "")),
 		ruled("list", rule("body", "$.l", "array_includes", "p", "")),
 		ruled("inverted", rule("header", "X-N", "null", "", `, "invert": true`)),
-		ruled("number", rule("request_number", "", "equals", "2", ""))),
+		ruled("number", rule("request_number", "", "equals", "2", "")),
+		ruled("several", rule("query", "a", "array_includes", "1", ""))),
 		route("get", "all", `"FALLBACK"`, ruled("fallback", rule("query", "a", "equals", "1", ""))),
 		route("all", "*", "null", `{"statusCode": 418, "body": ""}`),
 		route("get", "never", "null", `{"statusCode": 200, "body": "never"}`)))
@@ -72,7 +73,7 @@ func TestRoutesAndRules(t *testing.T) {
 		{Method: "PUT", Target: "/api/x/y", Status: 418},
 		{Method: "GET", Target: "/api/never", Status: 418},
 	})
-	if got := m.Counts(); got != [3]int{10, 0, 1} {
+	if got := m.Counts(); got != [3]int{10, 0, 2} {
 		t.Errorf("%v: %v", got, m.Items)
 	}
 	if !strings.Contains(m.Text, "# lost: POST /users/:id / 8: a rule on request_number  cannot be expressed\n# - endpoint:\n") {
@@ -84,9 +85,9 @@ func TestRoutesAndRules(t *testing.T) {
 func TestTemplatesMeanTheSame(t *testing.T) {
 	for _, c := range []struct {
 		template string
-		want     map[string]string // by the query, or by the body if it begins with a brace
+		want     map[string]string // by the query, or by the body if it begins with a brace or v=
 	}{
-		{"{{body 'v'}}|{{body 'v' 'd'}}|{{stringify (bodyRaw 'v')}}", map[string]string{`{"v":null}`: "null|null|", `{"v":""}`: "||", `{"v":0}`: "0|0|0", `{}`: "|d|"}},
+		{"{{body 'v'}}|{{body 'v' 'd'}}|{{bodyRaw '$.v'}}", map[string]string{`{"v":null}`: "null|null|", `{"v":""}`: "||", `{"v":0}`: "0|0|0", `{}`: "|d|", "v=1": "1|1|1"}},
 		{"{{#if (body 'v')}}y{{else}}n{{/if}}{{#if (bodyRaw 'v')}}y{{else}}n{{/if}}", map[string]string{
 			`{"v":0}`: "yn", `{"v":"0"}`: "yy", `{"v":"false"}`: "yy", `{"v":{}}`: "yy", `{"v":[]}`: "yn", `{"v":null}`: "yn", `{"v":0.5}`: "yy", `{}`: "yn"}},
 		{"{{#if (eq (body 'v') '1')}}y{{/if}}{{#if (eq (body 'v') 1)}}n{{/if}}{{#if (eq (bodyRaw 'v') 1)}}r{{/if}}{{#if (eq (bodyRaw 'v') '')}}e{{/if}}", map[string]string{`{"v":1}`: "yr", `{"v":"1"}`: "y", `{"v":1.0}`: "yr", `{"v":null}`: "", `{}`: "e"}},
@@ -112,6 +113,8 @@ func TestTemplatesMeanTheSame(t *testing.T) {
 			one := importtest.Case{Method: "GET", Target: "/api/t?" + ask, Status: 200, Want: want}
 			if strings.HasPrefix(ask, "{") {
 				one = importtest.Case{Method: "POST", Target: "/api/t", Body: ask, Header: map[string]string{"Content-Type": "application/json"}, Status: 200, Want: want}
+			} else if strings.HasPrefix(ask, "v=") {
+				one = importtest.Case{Method: "POST", Target: "/api/t", Body: ask, Header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, Status: 200, Want: want}
 			}
 			importtest.Ask(t, url, []importtest.Case{one})
 		}
@@ -134,7 +137,9 @@ func TestTagsThatStay(t *testing.T) {
 		`{"q": "{{queryParam 'a'}}", "n": {{sum 1 2}}, "s": "{{sum 1 2}}"}`:                   `{"q": "1", "n": {{sum 1 2}}, "s": "{{sum 1 2}}"}`,
 		"{{#switch (queryParam 'a')}}{{#case '1'}}one{{/case}}{{/switch}}|{{queryParam 'a'}}": "{{#switch (queryParam 'a')}}{{#case '1'}}one{{/case}}{{/switch}}|1",
 		"{{#each (queryParamRaw 'a')}}{{this}}{{/each}}|{{queryParam 'a'}}":                   "{{#each (queryParamRaw 'a')}}{{this}}{{/each}}|1",
-		"{{method}}}": "{{method}}}",
+		"{{method}}}":             "{{method}}}",
+		`"{{bodyRaw}}{{method}}"`: `"{{bodyRaw}}GET"`,
+		"{{#if (eq method 'GET')}}y{{/if}}{{uppercase method}}": "{{#if (eq method 'GET')}}y{{/if}}{{uppercase method}}",
 	} {
 		m := read(t, environment("", route("get", "t", "null", fmt.Sprintf(`{"body": %q, "headers": [{"key": "Content-Type", "value": "application/json"}, {"key": "X-H", "value": "{{sum 1}} {{method}}"}]}`, template))))
 		importtest.Ask(t, m.Serve(t), []importtest.Case{{Method: "GET", Target: "/api/t?a=1", Status: 200, Want: want, Has: map[string]string{"X-H": "{{sum 1}} GET"}}})

@@ -83,7 +83,9 @@ func compare(operand, operator, value string) (string, error) {
 	case "null":
 		return language.Or(language.Absent(operand), language.Equal(operand, "")), nil
 	case "array_includes", "empty_array":
-		return never, nil
+		if !strings.HasPrefix(operand, "query-params") { // no other text is a list
+			return never, nil
+		}
 	}
 	return "", fmt.Errorf("a rule with the operator %s cannot be expressed", operator)
 }
@@ -137,7 +139,7 @@ func bodyRule(modifier, operator, value string) (condition, narrower string, err
 		return "", "", err
 	}
 	ways := []string{language.And(jsonType, ofJSON), language.And("not "+parsedType, ofText), language.And(jsonType, "not "+composite, ofScalar)}
-	if ofForm, err := compare(language.Member("form-params", modifier), operator, value); err == nil && plain(modifier) && ofForm != never {
+	if ofForm, err := compare(language.Member("form-params", fieldName(modifier)), operator, value); err == nil && fieldName(modifier) != "" && ofForm != never {
 		if operator == "null" {
 			ofForm = language.And(parsedType, "not "+jsonType, ofForm)
 		}
@@ -183,6 +185,15 @@ var targets = map[string]string{"header": "header-params", "cookie": "cookie-par
 
 // plain reports whether a modifier is a single name.
 func plain(modifier string) bool { return modifier != "" && !strings.ContainsAny(modifier, ".[]$") }
+
+// fieldName returns the name of the field of a form that a path such as a or $.a refers to; "" for other
+// paths.
+func fieldName(path string) string {
+	if path = strings.TrimPrefix(path, "$."); plain(path) {
+		return path
+	}
+	return ""
+}
 
 // bodyPath returns the operand of a path such as a.b.0 or $.a[0].
 func bodyPath(path string) (string, error) {

@@ -265,7 +265,7 @@ func jsonPathValue(d *dialect, c *language.Call, _ *language.Scope) (string, err
 		if !otherwise.Literal {
 			return "", errNone
 		}
-		return language.Choice(language.Present(operand), operand, otherwise.Text)
+		return language.Choice(language.Present(operand)+` or body = ""`, operand+language.NullIsEmpty, otherwise.Text)
 	}
 	return operand + language.NullIsEmpty, nil
 }
@@ -388,10 +388,11 @@ func withDefault(d *dialect, c *language.Call, s *language.Scope) (string, error
 
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-func systemValue(_ *dialect, c *language.Call, _ *language.Scope) (string, error) {
+func systemValue(d *dialect, c *language.Call, _ *language.Scope) (string, error) {
 	if kind := c.Hash["type"].Text; kind != "" && kind != "ENVIRONMENT" || !variable.MatchString(c.Hash["key"].Text) {
 		return "", errNone
 	}
+	d.Note("WireMock writes only system values that it was started to permit")
 	return "env." + c.Hash["key"].Text + `|default:""`, nil
 }
 

@@ -85,7 +85,11 @@ func matches(operand, expression string) (string, error) {
 	if strings.Contains(expression, ".") && !strings.HasPrefix(operand, "header-params") {
 		expression = "(?s)" + expression
 	}
-	return language.Matches(operand, expression, true)
+	condition, err := language.Matches(operand, expression, true)
+	if err == nil && operand == "body" && language.MatchesEmpty(expression) { // an empty body is no text
+		condition = language.And(`body != ""`, condition)
+	}
+	return condition, err
 }
 
 // javaOnly returns an error for an expression with a class that RE2 would read differently: one
@@ -241,8 +245,9 @@ func jsonPath(operand string, value *syntax.Node, depth int) (string, string, er
 		return language.And(language.Present(found), inner), narrower, err
 	}
 	array := found + `|json matches "^\\["`
+	inner = language.And(language.Present(found), "not "+array, inner)
 	if equal := get(value, "equalTo"); equal != nil && !isTrue(get(value, "caseInsensitive")) { // one of the items
-		return language.Or(language.And(language.Present(found), inner), array+" and "+found+" contains "+language.Quote(text(equal))), narrower, nil
+		return language.Or(inner, array+" and "+found+" contains "+language.Quote(text(equal))), narrower, nil
 	}
-	return language.And(language.Present(found), "not "+array, inner), "the matchers of a JSON path do not look into arrays", nil
+	return inner, "the matchers of a JSON path do not look into arrays", nil
 }

@@ -249,6 +249,9 @@ func (m *made) pattern(operand string, n *syntax.Node) {
 		m.lose(err.Error())
 		return
 	}
+	if strings.HasPrefix(operand, "cookie-params") && get(n, "absent") == nil { // no other matcher accepts a missing cookie
+		condition = language.And(language.Present(operand), condition)
+	}
 	m.need(condition)
 	m.differs(narrower)
 }

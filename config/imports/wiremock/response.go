@@ -107,14 +107,11 @@ func (a *answer) transformers() bool {
 
 // body returns the body: as a text, or as data if it is large or not UTF-8.
 func (a *answer) body() (body string, data []byte) {
+	if n := get(a.node, "body"); n != nil {
+		return text(n), nil
+	}
 	if n := get(a.node, "jsonBody"); n != nil {
 		return language.JSON(n), nil
-	}
-	if n := get(a.node, "body"); n != nil {
-		if n.Kind == syntax.MapNode || n.Kind == syntax.ListNode {
-			a.lose("a body that is " + n.Kind.String() + " cannot be expressed")
-		}
-		return text(n), nil
 	}
 	if n := get(a.node, "base64Body"); n != nil {
 		decoded, err := base64.StdEncoding.DecodeString(text(n))

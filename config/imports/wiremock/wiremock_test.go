@@ -94,6 +94,45 @@ func TestPriorities(t *testing.T) {
 	})
 }
 
+// The answers are those of WireMock 3.13.
+func TestMatchersMeanTheSame(t *testing.T) {
+	m := read(t, `{"mappings": [
+{"request": {"urlPathPattern": ".*/last"}, "response": {"body": "last"}, "priority": 1},
+{"request": {"urlPath": "/any", "bodyPatterns": [{"matches": ".*"}]}, "response": {"body": "any"}},
+{"request": {"urlPath": "/none", "bodyPatterns": [{"doesNotMatch": ".*"}]}, "response": {"body": "none"}},
+{"request": {"urlPath": "/not", "cookies": {"a": {"not": {"equalTo": "1"}}}}, "response": {"body": "not"}},
+{"request": {"urlPath": "/or", "cookies": {"a": {"or": [{"absent": true}, {"equalTo": "1"}]}}}, "response": {"body": "or"}},
+{"request": {"urlPath": "/gone", "cookies": {"a": {"absent": true}}}, "response": {"body": "gone"}},
+{"request": {"urlPath": "/list", "bodyPatterns": [{"matchesJsonPath": {"expression": "$.a", "equalTo": "[1]"}}]}, "response": {"body": "list"}},
+{"request": {"urlPathPattern": "/blank/a b"}, "response": {"body": "blank"}},
+{"request": {"urlPath": "/a,b;c=('1')!*"}, "response": {"body": "signs"}},
+{"request": {"urlPath": "/both"}, "response": {"jsonBody": {"b": 1}, "body": "body"}},
+{"request": {"urlPath": "/default"}, "response": {"body": "<{{jsonPath request.body '$.v' default='d'}}>", "transformers": ["response-template"]}}]}`)
+	json := map[string]string{"Content-Type": "application/json"}
+	importtest.Ask(t, m.Serve(t), []importtest.Case{
+		{Method: "POST", Target: "/any", Status: 404, Want: "…"},
+		{Method: "POST", Target: "/any", Body: "x", Status: 200, Want: "any"},
+		{Method: "POST", Target: "/none", Status: 200, Want: "none"},
+		{Method: "POST", Target: "/none", Body: "x", Status: 404, Want: "…"},
+		{Method: "GET", Target: "/not", Status: 404, Want: "…"},
+		{Method: "GET", Target: "/not", Header: map[string]string{"Cookie": "a=2"}, Status: 200, Want: "not"},
+		{Method: "GET", Target: "/or", Status: 404, Want: "…"},
+		{Method: "GET", Target: "/or", Header: map[string]string{"Cookie": "a=1"}, Status: 200, Want: "or"},
+		{Method: "GET", Target: "/gone", Status: 200, Want: "gone"},
+		{Method: "POST", Target: "/list", Body: `{"a":[1]}`, Header: json, Status: 404, Want: "…"},
+		{Method: "POST", Target: "/list", Body: `{"a":"[1]"}`, Header: json, Status: 200, Want: "list"},
+		{Method: "GET", Target: "/blank/a%20b", Status: 404, Want: "…"},
+		{Method: "GET", Target: "/a,b;c=('1')!*", Status: 200, Want: "signs"},
+		{Method: "GET", Target: "/both", Status: 200, Want: "body"},
+		{Method: "GET", Target: "/default", Status: 200, Want: "<>"},
+		{Method: "POST", Target: "/default", Body: "{}", Header: json, Status: 200, Want: "<d>"},
+		{Method: "POST", Target: "/default", Body: `{"v":null}`, Header: json, Status: 200, Want: "<d>"},
+	})
+	if got := m.Counts(); got != [3]int{11, 0, 0} {
+		t.Errorf("%v: %v", got, m.Items)
+	}
+}
+
 func TestScenarios(t *testing.T) {
 	m := read(t, `{"mappings": [
 {"scenarioName": "To do", "requiredScenarioState": "Started", "newScenarioState": "Added it", "request": {"method": "POST", "url": "/todo"}, "response": {"status": 201}},
@@ -137,7 +176,7 @@ func TestTemplatesMeanTheSame(t *testing.T) {
 		{"{{#each (jsonPath request.body '$.v')}}{{#if this}}y{{else}}n{{/if}}{{#if @first}}F{{/if}}{{/each}}", map[string]string{`{"v":[0,"0","",{},null,[]]}`: "nFynynn"}},
 		{"{{#eq " + value + " '1'}}y{{else}}n{{/eq}}{{#eq " + value + " 1}}y{{else}}n{{/eq}}{{#neq " + value + " ''}}y{{else}}n{{/neq}}", map[string]string{`{"v":1}`: "nyy", `{"v":"1"}`: "yny", `{"v":null}`: "nnn", `{}`: "nnn"}},
 		{"{{#eq request.query.a '1'}}y{{else}}n{{/eq}}{{#eq request.query.a.[0] '1'}}y{{else}}n{{/eq}}{{#eq request.method 'GET'}}y{{else}}n{{/eq}}", map[string]string{"a=1": "nyn", "a=1.0": "nnn"}},
-		{"{{val request.query.a or='d'}}|{{val " + value + " or='d'}}|{{jsonPath request.body '$.v' default='d'}}|{{defaultIfEmpty " + value + " 'd'}}", map[string]string{`a=`: "||d|d", `a=x`: "x||d|d", `{"v":""}`: "d|||d", `{"v":null}`: "d||d|d", `{"v":"0"}`: "d|0|0|0", `{"v":0}`: "d|0|0|d"}},
+		{"{{val request.query.a or='d'}}|{{val " + value + " or='d'}}|{{jsonPath request.body '$.v' default='d'}}|{{defaultIfEmpty " + value + " 'd'}}", map[string]string{`a=`: "|||d", `a=x`: "x|||d", `{"v":""}`: "d|||d", `{"v":null}`: "d||d|d", `{"v":"0"}`: "d|0|0|0", `{"v":0}`: "d|0|0|d"}},
 		{"{{#contains " + value + " 'x'}}y{{else}}n{{/contains}}{{#if (contains " + value + " 'x')}}y{{else}}n{{/if}}", map[string]string{`{"v":"axb"}`: "yy", `{"v":["x"]}`: "yy", `{"v":["ax"]}`: "n", `{}`: "n"}},
 		{"{{urlEncode 'a b~*/é'}}", map[string]string{"": "a+b%7E*%2F%C3%A9"}},
 		{"a\n{{#if true}}\ny\n{{/if}}\nb", map[string]string{"": "a\n\ny\n\nb"}},
