@@ -165,13 +165,10 @@ func (m *Made) Append(dst []byte, r *matcher.Request) []byte {
 // AppendOrdered appends the operand as the function AppendOrdered does.
 func (o *Operand) AppendOrdered(dst []byte, r *matcher.Request) []byte {
 	v := o.value(r)
-	switch v.Kind {
-	case value.Text, value.Instant:
-		return appendOrderedText(dst, v.Text(r))
-	case value.Number:
-		return scalar.AppendOrdered(append(dst, orderedNumber), v.Raw)
+	if v.Kind == value.Missing || v.Kind == value.Null {
+		return append(dst, orderedNull)
 	}
-	return AppendOrdered(dst, json.Value{Kind: v.Kind, Raw: v.Raw})
+	return appendOrderedText(dst, v.Text(r))
 }
 
 // The first bytes of values in their ordered form.
@@ -181,29 +178,23 @@ const (
 	orderedTrue
 	orderedNumber
 	orderedText
-	orderedOther
 )
 
 // AppendOrdered appends a JSON value in a form without zero bytes that sorts, byte by byte, as the
-// values do: missing values and null, false, true, numbers, texts, and arrays and objects by their
+// values do: missing values and null, false, true, numbers, and texts; an array or an object is its
 // JSON text. Values that a condition treats as equal have equal forms: a text that is a number has
 // the form of that number.
 func AppendOrdered(dst []byte, v json.Value) []byte {
 	switch v.Kind {
 	case json.Missing, json.Null:
 		return append(dst, orderedNull)
-	case json.Bool:
-		if v.Raw[0] == 't' {
-			return append(dst, orderedTrue)
-		}
-		return append(dst, orderedFalse)
 	case json.Number:
 		return scalar.AppendOrdered(append(dst, orderedNumber), v.Raw)
 	case json.String:
 		var room [128]byte
 		return appendOrderedText(dst, v.AppendText(room[:0]))
 	}
-	return appendWithoutZeros(append(dst, orderedOther), v.Raw)
+	return appendOrderedText(dst, v.Raw)
 }
 
 func appendOrderedText(dst, b []byte) []byte {

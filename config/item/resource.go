@@ -115,7 +115,7 @@ var resourceFields = slices.Concat(
 			}),
 		table.With(table.Row{Key: "parent", Doc: "parameters of the path, and the members of rows that hold their values; members of the same name by default", Kinds: table.Maps,
 			Value: &table.Row{Kinds: table.Texts}}, func(d *table.Decoder, v table.Value, r *Resource) { r.Parent = decodeNames(d, v) }),
-		table.With(table.Row{Key: "schema", Doc: "a JSON Schema that rows must match: the schema itself, or file with its name", Kinds: table.Maps, Value: &table.Row{Kinds: table.Anything}}, setSchema),
+		table.With(table.Row{Key: "schema", Doc: "a JSON Schema that rows must match: the schema itself, or file with its name", Kinds: table.Maps, Form: "the schema as a map, or {file: s.json}", Value: &table.Row{Kinds: table.Anything}}, setSchema),
 		table.Of[Resource](table.Row{Key: "list", Doc: "a template for a list, with items and page", Kinds: table.Texts}),
 		table.Of[Resource](table.Row{Key: "item", Doc: "a template for a row, with row", Kinds: table.Texts}),
 		table.With(stepsField, func(d *table.Decoder, v table.Value, r *Resource) { r.Steps = decodeSteps(d, v) }),
@@ -207,8 +207,11 @@ func setResourceData(d *table.Decoder, v table.Value, r *Resource) {
 }
 
 func setSchema(d *table.Decoder, v table.Value, r *Resource) {
-	if file := v.Get("file"); file != nil && len(v.Entries) == 1 && file.Kind == syntax.TextNode {
-		r.SchemaFile = table.Value{Node: file, Key: v.Key + ".file"}.AsText()
+	if file := v.Get("file"); file != nil && len(v.Entries) == 1 {
+		at := v.Part(file, ".file", &table.Row{Kinds: table.Texts, Filled: true})
+		if d.Take(at) {
+			r.SchemaFile = at.AsText()
+		}
 		return
 	}
 	r.Schema = decodeJSON(d, v, true)

@@ -146,6 +146,16 @@ func TestFind(t *testing.T) {
     path: /hash
     find: {user: {in: users, pick: {hash: query-params.u}}}
     response: {body: "{{user.id}}"}
+- data: {name: texts, index: [t], rows: [{id: 1, t: '"q"'}, {id: 2, t: [1, 2]}, {id: 3, t: "[3]"}, {id: 4, t: '"5"'}]}
+- endpoint:
+    path: /text
+    find: {row: {in: texts, where: {t: query-params.t}}, quoted: {in: texts, where: {t: query-params.t|json}}}
+    response: {body: "{{row.id}} {{quoted.id}}"}
+- endpoint:
+    method: POST
+    path: /text
+    find: {row: {in: texts, where: {t: json-params.t}}}
+    response: {body: "{{row.id}}"}
 `)
 	c.talk([][2]string{
 		{"GET /users/1", `200 {"id":1,"email":"ada@example.com","country":"GB","address":{"zip":"01234"}}`},
@@ -160,6 +170,8 @@ func TestFind(t *testing.T) {
 		{"GET /both/ada@example.com", "200 none"},
 		{"GET /none", "200 none"},
 		{"GET /newest", "200 x y, 1, x y"},
+		{"GET /text?t=q", "200  1"}, {"GET /text?t=5", "200  4"}, {"GET /text?t=%22q%22", "200 1 "}, {"GET /text?t=[1,2]", "200 2 "},
+		{`POST /text {"t": [3]}`, "200 3"}, {`POST /text {"t": "[1,2]"}`, "200 2"}, {`POST /text {"t": null}`, "200 "}, // as in a condition
 		{"GET /next", "200 2"}, {"GET /next", "200 3"}, {"GET /next", "200 x y"}, {"GET /next", "200 2"},
 		{"GET /once", "200 1"}, {"GET /once", "200 2"}, {"GET /once", "200 3"}, {"GET /once", "200 x y"}, {"GET /once", "200 none"}, {"GET /once", "200 none"},
 	})

@@ -38,6 +38,8 @@ func TestErrors(t *testing.T) {
 		{"- data: {name: a, rows: [7]}", `[0].data.rows[0]: is a number (7); expected a map`},
 		{"- data: {name: a, types: guess}", `[0].data.types: is a text ("guess"); expected infer, or a map of columns to types`},
 		{"- data: {name: a, types: {n: int}}", `[0].data.types.n: is a text ("int"); expected one of text, integer`},
+		{"- resource: {path: /a, schema: s.json}", `mock.yml:1:32: [0].resource.schema: is a text ("s.json"); expected the schema as a map, or {file: s.json}`},
+		{"- resource: {path: /a, schema: {file: [s.json]}}", `mock.yml:1:39: [0].resource.schema.file: is a list; expected a text`},
 		{"- data: {name: a, limit: {memory: lots}}", `[0].data.limit.memory: is a text ("lots"); expected a number of bytes`},
 		{"- data: {name: a, full: newest}", `[0].data.full: is a text ("newest"); expected refuse or oldest`},
 		{"- data: {name: a, new-key: \"{{nothing}}\"}", `unknown variable "nothing"`},

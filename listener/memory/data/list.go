@@ -48,6 +48,7 @@ type sorting struct {
 // listing holds the rows of a list, accessed by position.
 type listing struct {
 	rows   state.Rows
+	value  []byte      // that all rows have; nil if the rows are not those of one value
 	down   bool        // in descending order
 	sifted []state.Row // used instead of rows if not nil
 	by     []sorting
@@ -132,7 +133,11 @@ func (l *listing) rank(r state.Row, after bool) int {
 	if after {
 		seq++
 	}
-	at := l.rows.Rank(l.rows.Value(r, nil), seq)
+	value := l.value // not that of the row, which may have changed since it was on a page
+	if value == nil {
+		value = l.rows.Value(r, nil)
+	}
+	at := l.rows.Rank(value, seq)
 	if l.down {
 		from, to := l.equals(r)
 		return l.rows.Len() - to + at - from
@@ -297,6 +302,9 @@ func (o *Operation) listing(d *demands, part []byte, w *work) (*listing, *Failed
 		first := &d.where[0]
 		if len(d.by) == 0 && first.values != nil || single && d.by[0].order == first.order {
 			l.rows, l.down = candidates[0], single && d.by[0].down
+			if first.values != nil {
+				l.value = first.values[0]
+			}
 			return l, nil
 		}
 	}

@@ -152,6 +152,9 @@ func TestResource_PageStyles(t *testing.T) {
 			{"GET /fruit?ending_before=2", `200 {"data":[` + row["1"] + `],"has_more":false}`},
 			{"GET /fruit?sort=name&starting_after=2&limit=1", `200 {"data":[` + row["5"] + `],"has_more":true}`},
 			{"GET /fruit?sort=-name&starting_after=1&limit=1", `200 {"data":[` + row["4"] + `],"has_more":true}`},
+			{"GET /fruit?colour=red&starting_after=2", `200 {"data":[{"id":3,…`},
+			{"GET /fruit?colour=red&starting_after=4", `200 {"data":[],"has_more":false}`}, // the row has another colour, maybe since the last page
+			{"GET /fruit?colour=blue&ending_before=1", `200 {"data":[],"has_more":false}`},
 			{"GET /fruit?starting_after=77", `400 {"error":"Bad cursor","code":"bad_cursor"…`},
 		},
 	} {
@@ -329,6 +332,8 @@ func TestResource_Nested(t *testing.T) {
 		{"GET /users/7/orders/1", `200 {"n":1,"id":1,"user_id":7}`},
 		{"GET /users/8/orders/1", "404 …"},
 		{"DELETE /users/8/orders/1", "404 …"},
+		{"GET /users/7.0/orders", `200 {"items":[{"n":1,"id":1,"user_id":7}],…`}, // as the row does
+		{`PATCH /users/7e0/orders/1 {"n": 1}`, `200 {"n":1,"id":1,"user_id":7}`},
 		{`PATCH /users/8/orders/2 {"user_id": 7}`, `200 {"n":1,"user_id":8,"id":2}`},
 		{"GET /users/7/orders/special", "200 declared"},
 	}, asJSON)
@@ -498,7 +503,7 @@ func TestResource_Schema(t *testing.T) {
 	c.talk([][2]string{
 		{`POST /inline {"name": "ab", "at": "2026-01-31"}`, `201 {"name":"ab","at":"2026-01-31","id":1}`},
 		{`POST /inline {"name": "a", "at": "x"}`, `422 {"error":"Invalid request body","code":"invalid_body","message":"POST /inline: body/at: 'x' is not valid date: …`},
-		{`POST /inline [{"name": "ab"}, {}]`, `422 {"error":"Invalid request body","code":"invalid_body","message":"POST /inline: body: missing property 'name'"}…`},
+		{`POST /inline [{"name": "ab"}, {}]`, `422 {"error":"Invalid request body","code":"invalid_body","message":"POST /inline: body/1: missing property 'name'"}…`},
 		{`PATCH /inline/1 {"name": null}`, `422 {"error":"Invalid request body"…`},
 		{`PUT /inline/2 {"name": "b"}`, `422 {"error":"Invalid request body"…`},
 		{`GET /inline`, `200 [{"name":"ab","at":"2026-01-31","id":1}]`},

@@ -68,13 +68,19 @@ func Writable(path string) error {
 }
 
 // Load makes the changes in a file that Save has written, even beyond the limits of the sets: moves
-// may have exceeded the limits, or the limits were higher. A missing file counts as one without
-// changes. Changes to undeclared sets are left out; Load also returns their number. After an error,
+// may have exceeded the limits, or the limits were higher. If the file is missing, Load reads the
+// one that it had replaced, which a process that was killed may have left alone; without either,
+// there are no changes. Changes to undeclared sets are left out; Load also returns their number. After an error,
 // some of the changes may have been made.
 func (s *Sets) Load(path string) (changes, leftOut int, err error) {
+	_, gone := os.Stat(statefile.Previous(path))
 	f, info, err := files.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, 0, nil
+		if f, info, err = files.Open(statefile.Previous(path)); errors.Is(err, fs.ErrNotExist) {
+			return 0, 0, nil
+		}
+		_, gone = os.Stat(path)
+		s.log.Warn("the state file is missing; its previous content is read", "file", statefile.Previous(path))
 	}
 	if err != nil {
 		return 0, 0, err
@@ -84,7 +90,6 @@ func (s *Sets) Load(path string) (changes, leftOut int, err error) {
 	defer s.mu.Unlock()
 	s.loaded = info
 	l := statefile.NewLines(f)
-	_, gone := os.Stat(statefile.Previous(path))
 	for {
 		c, err := l.Next()
 		if errors.Is(err, io.EOF) && info.Size() == 0 && gone == nil {

@@ -57,8 +57,9 @@ func compileSchema(r *item.Resource, dir string) (*jsonschema.Schema, syntax.Pro
 // maxViolations is the maximum number of violations that a response lists.
 const maxViolations = 100
 
-// violations returns a row's violations of the schema, or nil if there are none.
-func violations(s *jsonschema.Schema, row []byte) *Failed {
+// violations returns a row's violations of the schema, or nil if there are none. at is the row's
+// place in the request.
+func violations(s *jsonschema.Schema, at string, row []byte) *Failed {
 	if s == nil {
 		return nil
 	}
@@ -73,7 +74,7 @@ func violations(s *jsonschema.Schema, row []byte) *Failed {
 	var all []string
 	for _, one := range broken.BasicOutput().Errors {
 		if one.Error != nil {
-			all = append(all, fmt.Sprintf("%s: %v", wording.Clip("body"+one.InstanceLocation), one.Error))
+			all = append(all, fmt.Sprintf("%s: %v", wording.Clip(at+one.InstanceLocation), one.Error))
 		}
 	}
 	slices.Sort(all)

@@ -2,6 +2,7 @@ package data
 
 import (
 	"bytes"
+	"fmt"
 
 	"github.com/valyala/fasthttp"
 
@@ -118,12 +119,19 @@ func (o *Operation) serveList(part []byte, w *work, r *matcher.Request, p *reply
 
 // isChild reports whether a row belongs to the parents in the path.
 func (o *Operation) isChild(row state.Row, r *matcher.Request) bool {
-	for _, p := range o.parents {
-		if string(edit.Member(row.JSON, p.way).AppendText(nil)) != string(r.Param(p.param)) {
+	for i := range o.parents {
+		if !o.hasParent(&o.parents[i], row.JSON, r) {
 			return false
 		}
 	}
 	return true
+}
+
+// hasParent reports whether a row has the value of a path parameter, in any notation.
+func (o *Operation) hasParent(p *parent, row []byte, r *matcher.Request) bool {
+	var room, paramRoom [128]byte
+	value := o.set.options.Members[p.order].Value(row, room[:0])
+	return bytes.Equal(value, appendOrderedParam(paramRoom[:0], r.Param(p.param)))
 }
 
 func (o *Operation) read(row state.Row, r *matcher.Request, p *reply.Reply) *Failed {
@@ -175,7 +183,7 @@ func (o *Operation) write(part, key []byte, row state.Row, w *work, r *matcher.R
 	if _, what := w.keyOf(made, o.set.key); what != "" {
 		return refuse(reply.BadJSON, "%s", what)
 	}
-	if failed := violations(o.schema, made); failed != nil {
+	if failed := violations(o.schema, "body", made); failed != nil {
 		return failed
 	}
 	made = o.set.put(&w.tx, part, key, row, made, r.Now())
@@ -199,8 +207,7 @@ func isPatch(kind []byte) bool {
 // first value of the member that changes by itself.
 func (o *Operation) stamped(row []byte, isNew bool, w *work, r *matcher.Request) []byte {
 	for i := range o.parents {
-		p := &o.parents[i]
-		if v := edit.Member(row, p.way); v.Kind == json.Missing || string(v.AppendText(nil)) != string(r.Param(p.param)) {
+		if p := &o.parents[i]; !o.hasParent(p, row, r) {
 			row = w.with(row, p.way, scalarJSON(r.Param(p.param)))
 		}
 	}
@@ -237,9 +244,13 @@ func (o *Operation) create(part []byte, w *work, r *matcher.Request, p *reply.Re
 	isList := r.JSON().Kind == json.Array
 	var answer []byte
 	for i, v := range sent {
+		at := "body"
+		if isList {
+			at = fmt.Sprint("body/", i)
+		}
 		row := w.keyed(v.Raw, o.set, o.made, part, r)
 		row = o.stamped(row, true, w, r)
-		if failed := violations(o.schema, row); failed != nil {
+		if failed := violations(o.schema, at, row); failed != nil {
 			return failed
 		}
 		key, what := w.keyOf(row, o.set.key)

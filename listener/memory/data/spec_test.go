@@ -471,6 +471,12 @@ func TestState_BadFiles(t *testing.T) {
 	if _, _, err := server.Data().Load(dir); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("a directory: %v", err)
 	}
+	if err := os.Rename(path, path+".previous"); err != nil { // as a file system without links may leave it
+		t.Fatal(err)
+	}
+	if changes, _, err := server.Data().Load(path); changes != 21 || err != nil {
+		t.Errorf("only the file before it: %d changes, %v", changes, err)
+	}
 	path = filepath.Join(dir, "none")
 	if changes, _, err := server.Data().Load(path); changes != 0 || err != nil {
 		t.Errorf("no file: %d changes, %v", changes, err)
