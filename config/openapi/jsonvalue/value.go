@@ -239,6 +239,41 @@ func AppendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
+// AppendIdentity appends a string that is the same for two values if and only if they are equal:
+// numbers by their numeric value, names sorted. Objects may also be maps.
+func AppendIdentity(dst []byte, v any) []byte {
+	switch v := v.(type) {
+	case json.Number:
+		if i, err := strconv.ParseInt(string(v), 10, 64); err == nil {
+			return strconv.AppendInt(dst, i, 10)
+		}
+		if r := Rational(v); r != nil {
+			return append(dst, r.RatString()...)
+		}
+		return append(dst, v...)
+	case []any:
+		dst = append(dst, '[')
+		for i := range v {
+			dst = append(AppendIdentity(dst, v[i]), ',')
+		}
+		return append(dst, ']')
+	case *Object:
+		members := make(map[string]any, len(v.Members))
+		for _, m := range v.Members {
+			members[m.Name] = m.Value
+		}
+		return AppendIdentity(dst, members)
+	case map[string]any:
+		dst = append(dst, '{')
+		for _, name := range SortedNames(v) {
+			dst = append(AppendString(dst, name), ':')
+			dst = append(AppendIdentity(dst, v[name]), ',')
+		}
+		return append(dst, '}')
+	}
+	return Append(dst, v)
+}
+
 // longestNumber limits the work that the arithmetic with a single number in a document can cause.
 const longestNumber = 400
 

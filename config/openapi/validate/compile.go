@@ -6,9 +6,14 @@ import (
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"mockserver/config/openapi/jsonvalue"
+)
+
+// Kinds of warnings that can occur many times in one document.
+const (
+	manyUnchecked  = "rules that requests are not checked against"
+	manyUndeclared = "security schemes are not declared; requests are not checked against them"
 )
 
 // Compiler compiles the request checks for the operations of a document. Each document needs its
@@ -36,7 +41,7 @@ type pendingChecks struct {
 func New(doc *openapi3.T, exact jsonvalue.Numbers, warn func(kind, pointer, what string)) *Compiler {
 	c := &Compiler{doc: doc, warn: warn, schemas: newSchemas(doc, exact, received)}
 	c.schemas.warn = func(what string) { warn(manyUnchecked, "#", what) }
-	c.forms = forms{map[*jsonschema.Schema]*form{}, &c.schemas.runs}
+	c.forms = forms{map[*schema]*form{}, c.schemas}
 	return c
 }
 
@@ -124,7 +129,7 @@ func (u *unit) formOf(s *openapi3.Schema) *form {
 	if s == nil {
 		return nil
 	}
-	return u.forms.of(u.schemas.reference(s).compiled())
+	return u.forms.of(u.schemas.reference(s)())
 }
 
 // parameter compiles a parameter. It returns false for headers that OpenAPI does not treat as

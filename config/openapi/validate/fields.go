@@ -20,7 +20,57 @@ type Fields struct{ form *form }
 
 // FieldsOf returns the reader for a schema; without a schema, all values are strings.
 func FieldsOf(s *jsonschema.Schema) Fields {
-	return Fields{forms{known: map[*jsonschema.Schema]*form{}}.of(s)}
+	return Fields{forms{known: map[*schema]*form{}}.of(described{}.schema(s))}
+}
+
+// described contains the descriptions of the schemas seen so far, which may be recursive.
+type described map[*jsonschema.Schema]*schema
+
+// schema describes the types and parts of the values that a schema is for.
+func (d described) schema(s *jsonschema.Schema) *schema {
+	if s == nil || d[s] != nil {
+		return d[s]
+	}
+	out := &schema{plain: s, list: &listRules{}, object: &objectRules{properties: map[string]*schema{}}}
+	d[s] = out
+	if s.Types != nil {
+		for _, name := range s.Types.ToStrings() {
+			out.types |= typeNames[name]
+		}
+	}
+	if s.Enum != nil {
+		out.allowed = append(out.allowed, &allowed{values: s.Enum.Values})
+	}
+	if s.Const != nil {
+		out.allowed = append(out.allowed, &allowed{values: []any{*s.Const}})
+	}
+	for name, property := range s.Properties {
+		out.object.properties[name] = d.schema(property)
+	}
+	switch other := s.AdditionalProperties.(type) {
+	case bool:
+		out.object.others = map[bool]*schema{true: anything}[other]
+	case *jsonschema.Schema:
+		out.object.others = d.schema(other)
+	}
+	for _, list := range []any{s.Items2020, s.Items} {
+		if one, ok := list.(*jsonschema.Schema); ok && one != nil && out.list.items == nil {
+			out.list.items = d.schema(one)
+		}
+	}
+	out.allOf, out.anyOf, out.oneOf = d.schemas(append([]*jsonschema.Schema{s.Ref}, s.AllOf...)), d.schemas(s.AnyOf), d.schemas(s.OneOf)
+	out.condition = &condition{then: d.schema(s.Then), otherwise: d.schema(s.Else)}
+	return out
+}
+
+func (d described) schemas(list []*jsonschema.Schema) []*schema {
+	var all []*schema
+	for _, s := range list {
+		if s != nil {
+			all = append(all, d.schema(s))
+		}
+	}
+	return all
 }
 
 // maxFields limits how many fields a form may have.

@@ -3,8 +3,6 @@ package validate
 import (
 	"encoding/json"
 	"regexp"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // types is a set of JSON types.
@@ -13,8 +11,8 @@ type types uint8
 const (
 	nullType types = 1 << iota
 	booleanType
-	integerType
 	numberType
+	integerType
 	stringType
 	arrayType
 	objectType
@@ -30,8 +28,8 @@ var typeNames = map[string]types{
 
 // form contains the parts of a schema that are needed to convert strings in a request to values.
 type form struct {
-	schema     *jsonschema.Schema
-	runs       *runs // validations against the schema; nil for a schema compiled by jsonschema
+	schema     *schema
+	from       *schemas // nil for a schema compiled by jsonschema
 	types      types
 	items      *form            // nil when items are not described
 	properties map[string]*form // by name
@@ -41,22 +39,22 @@ type form struct {
 
 // forms contains the forms of the schemas seen so far, which may be recursive.
 type forms struct {
-	known map[*jsonschema.Schema]*form
-	runs  *runs
+	known map[*schema]*form
+	from  *schemas
 }
 
 // maxNesting limits how deeply references and alternatives of a schema are followed.
 const maxNesting = 16
 
 // of returns the form of a schema.
-func (fs forms) of(s *jsonschema.Schema) *form {
+func (fs forms) of(s *schema) *form {
 	if s == nil {
 		return nil
 	}
 	if f := fs.known[s]; f != nil {
 		return f
 	}
-	f := &form{schema: s, runs: fs.runs, types: typesOf(s, maxNesting), properties: map[string]*form{}}
+	f := &form{schema: s, from: fs.from, types: typesOf(s, maxNesting), properties: map[string]*form{}}
 	fs.known[s] = f
 	if f.types == anyType || f.types == 0 {
 		f.types = stringType // the schema describes nothing, so the value is a string
@@ -66,70 +64,66 @@ func (fs forms) of(s *jsonschema.Schema) *form {
 }
 
 // fill adds the forms of nested values in a schema and in the schemas that it is composed of.
-func (fs forms) fill(f *form, s *jsonschema.Schema, depth int) {
+func (fs forms) fill(f *form, s *schema, depth int) {
 	if s == nil || depth == 0 {
 		return
 	}
-	for name, property := range s.Properties {
-		if f.properties[name] == nil {
-			f.properties[name] = fs.of(property)
-		}
+	if s.ref != nil {
+		fs.fill(f, s.ref(), depth-1)
+		return
 	}
-	switch other := s.AdditionalProperties.(type) {
-	case bool:
-		f.open = f.open || other
-	case *jsonschema.Schema:
-		f.others, f.open = fs.of(other), true
-	}
-	for _, list := range []any{s.Items2020, s.Items} {
-		if one, ok := list.(*jsonschema.Schema); ok && one != nil && f.items == nil {
-			f.items = fs.of(one)
-		}
-	}
-	for _, extension := range s.Extensions {
-		switch k := extension.(type) {
-		case items:
-			if f.items == nil {
-				f.items = fs.of(k.schema)
+	if k := s.object; k != nil {
+		for name, property := range k.properties {
+			if f.properties[name] == nil {
+				f.properties[name] = fs.of(property)
 			}
-		case others:
-			f.others, f.open = fs.of(k.schema), true
+		}
+		switch {
+		case k.others == anything:
+			f.open = true
+		case k.others != nil && k.others.refusal == notRefused:
+			f.others, f.open = fs.of(k.others), true
 		}
 	}
-	fs.fill(f, referred(s), depth-1)
-	for _, parts := range [][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf, {s.Then, s.Else}} {
+	if s.list != nil && f.items == nil {
+		f.items = fs.of(s.list.items)
+	}
+	for _, parts := range [][]*schema{s.allOf, s.anyOf, s.oneOf} {
 		for _, part := range parts {
 			fs.fill(f, part, depth-1)
 		}
 	}
+	for _, k := range s.choices {
+		for _, named := range k.named {
+			for _, part := range named {
+				fs.fill(f, part, depth-1)
+			}
+		}
+	}
+	if s.condition != nil {
+		fs.fill(f, s.condition.then, depth-1)
+		fs.fill(f, s.condition.otherwise, depth-1)
+	}
 }
 
 // typesOf returns the types that a schema allows.
-func typesOf(s *jsonschema.Schema, depth int) types {
+func typesOf(s *schema, depth int) types {
 	left := anyType
-	if depth == 0 {
+	switch {
+	case depth == 0:
 		return left
+	case s.ref != nil:
+		return typesOf(s.ref(), depth-1)
+	case s.types != 0:
+		left = s.types
 	}
-	if s.Types != nil && !s.Types.IsEmpty() {
-		var declared types
-		for _, name := range s.Types.ToStrings() {
-			declared |= typeNames[name]
-		}
-		left &= declared
+	for _, a := range s.allowed {
+		left &= typesAmong(a.values)
 	}
-	if s.Enum != nil {
-		left &= typesAmong(s.Enum.Values)
-	}
-	if s.Const != nil {
-		left &= typesAmong([]any{*s.Const})
-	}
-	if other := referred(s); other != nil {
-		left &= typesOf(other, depth-1)
-	}
-	for _, part := range s.AllOf {
+	for _, part := range s.allOf {
 		left &= typesOf(part, depth-1)
 	}
-	for _, alternatives := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
+	for _, alternatives := range [][]*schema{s.anyOf, s.oneOf} {
 		var either types
 		for _, part := range alternatives {
 			either |= typesOf(part, depth-1)
@@ -137,6 +131,9 @@ func typesOf(s *jsonschema.Schema, depth int) types {
 		if len(alternatives) > 0 {
 			left &= either
 		}
+	}
+	if len(s.choices) > 0 {
+		left &= objectType
 	}
 	return left
 }
@@ -191,14 +188,16 @@ func (f *form) value(text string) any {
 
 // fits reports whether a string satisfies the schema.
 func (f *form) fits(text string) bool {
-	if f.runs == nil {
-		return f.schema.Validate(text) == nil
+	if f.from == nil {
+		return f.schema.plain.Validate(text) == nil
 	}
-	return f.validate(text).fits()
+	r := f.from.begin(text)
+	r.silent = true
+	return r.validate(f.schema, text).ok()
 }
 
 // validate checks a value against the schema.
-func (f *form) validate(v any) *run { return f.runs.begin(v).validate(f.schema, v) }
+func (f *form) validate(v any) *run { return f.from.begin(v).validate(f.schema, v) }
 
 // item and property return the forms of nested values; nil when these are not described or f is
 // nil.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/big"
 	"slices"
 	"strings"
 	"sync"
@@ -15,12 +16,113 @@ import (
 	"mockserver/config/openapi/text"
 )
 
-// Locations by which errors identify the schemas that reject every value.
+// schema is a compiled schema. Without rules, it accepts every value.
+type schema struct {
+	refusal refusal    // why the schema rejects every value
+	ref     reference  // a named schema, which replaces all other rules
+	types   types      // 0 for any
+	allowed []*allowed // the values of const and enum
+	format  *format
+	bounds  []bound // for numbers
+	text    *textRules
+	list    *listRules
+	object  *objectRules
+
+	not                 *schema
+	allOf, anyOf, oneOf []*schema
+	choices             []*choice
+	condition           *condition
+
+	plain *jsonschema.Schema // what the parts above describe, if another compiler made it
+}
+
+// refusal is a reason for which a schema rejects every value.
+type refusal uint8
+
 const (
-	readOnlyLocation    = "/read-only"
-	unevaluatedLocation = "/unevaluatedProperties"
-	othersLocation      = "/additionalProperties"
+	notRefused refusal = iota
+	refused
+	readOnly
+	undeclared  // additionalProperties
+	unevaluated // unevaluatedProperties
 )
+
+var refusals = [...]string{
+	refused: "is not accepted", readOnly: "is read-only and not allowed in a request",
+	undeclared: notDeclared, unevaluated: notDeclared,
+}
+
+const notDeclared = "is not declared, and nothing else is allowed"
+
+// allowed contains the values of an enum or a const, and their identities.
+type allowed struct {
+	values []any
+	known  map[string]bool
+	isEnum bool
+}
+
+// format is a check of a value by its name.
+type format struct {
+	name string
+	fits func(v any) bool
+}
+
+// bound is a rule for numbers. what says what is expected.
+type bound struct {
+	limit *big.Rat
+	fits  func(order int) bool // gets the order of the number relative to the limit; nil for a multiple
+	what  string
+}
+
+// extent is how many characters, items or properties a value may have.
+type extent struct{ least, most int }
+
+type textRules struct {
+	length  extent
+	pattern *text.Pattern // nil for none
+	source  string        // the pattern as it was declared
+}
+
+type listRules struct {
+	size        extent
+	unique      bool
+	prefix      []*schema
+	items       *schema // for the items after the prefix; nil for any
+	contains    *schema
+	contained   extent // how many items must fit contains
+	unevaluated *schema
+}
+
+type objectRules struct {
+	size        extent
+	required    []string
+	needed      map[string][]string // dependentRequired
+	dependent   map[string]*schema  // dependentSchemas
+	properties  map[string]*schema
+	patterns    []patternProperty
+	others      *schema // additionalProperties; nil for any
+	names       *schema
+	unevaluated *schema
+}
+
+type patternProperty struct {
+	pattern *text.Pattern
+	schema  *schema
+}
+
+// choice is a list of alternatives with a discriminator: a property names the one that applies.
+type choice struct {
+	property string
+	named    map[string][]*schema
+	values   *allowed  // of the property
+	oneOf    []*schema // for generated values, which the property only may decide
+}
+
+// condition contains the schemas of if, then and else. A missing one is nil.
+type condition struct{ when, then, otherwise *schema }
+
+// anything is the schema that additionalProperties: true stands for.
+var anything = &schema{}
 
 // purpose is the kind of value that schemas are compiled for.
 type purpose uint8
@@ -31,40 +133,39 @@ const (
 	requested                // in generated requests: readOnly properties are never required
 )
 
-// schemas compiles the schemas of a document for one purpose, each schema once. It builds the
-// validator's structures directly. The validator's own compiler searches, for each part of a
-// schema, through everything that the schema refers to, which in a document of 10 MB takes longer
-// than everything else.
+// schemas compiles the schemas of a document for one purpose, each schema once.
 //
-// The library's own validator is not used, because it compiles a 3.1 schema again for each value.
+// The validator of kin-openapi is not used, because it compiles a 3.1 schema again for each value,
+// nor that of jsonschema: see docs/adr/0028-own-validator.md.
 type schemas struct {
 	use    purpose
 	modern bool // OpenAPI 3.1: schemas already use draft 2020-12
 	exact  jsonvalue.Numbers
 	warn   func(what string) // nil for generated values
 	warned map[string]bool
-	runs   runs // validations against the compiled schemas
 
 	mu      sync.Mutex // guards the fields below
-	known   map[*openapi3.Schema]*reference
-	pending []*reference // not compiled yet
-	parts   map[string]*jsonschema.Schema
+	known   map[*openapi3.Schema]reference
+	pending []reference // not compiled yet
 }
 
 func newSchemas(doc *openapi3.T, exact jsonvalue.Numbers, use purpose) *schemas {
 	return &schemas{
-		use: use, modern: doc.IsOpenAPI31OrLater(), exact: exact, warned: map[string]bool{}, runs: runs{circlesFit: use != received},
-		known: map[*openapi3.Schema]*reference{}, parts: map[string]*jsonschema.Schema{},
+		use: use, modern: doc.IsOpenAPI31OrLater(), exact: exact,
+		warned: map[string]bool{}, known: map[*openapi3.Schema]reference{},
 	}
 }
 
+// reference compiles a schema on first use. The schema may refer to itself.
+type reference func() *schema
+
 // reference returns a reference to a schema, which is compiled later.
-func (c *schemas) reference(s *openapi3.Schema) *reference {
+func (c *schemas) reference(s *openapi3.Schema) reference {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := c.known[s]
 	if r == nil {
-		r = &reference{from: c, source: s}
+		r = sync.OnceValue(func() *schema { return c.schema(s) })
 		c.known[s] = r
 		if c.use == received {
 			c.pending = append(c.pending, r)
@@ -76,9 +177,9 @@ func (c *schemas) reference(s *openapi3.Schema) *reference {
 // finish compiles the referenced schemas in advance, so that no request has to wait.
 func (c *schemas) finish() {
 	for len(c.pending) > 0 {
-		r := c.pending[0]
+		compiled := c.pending[0]
 		c.pending = c.pending[1:]
-		r.compiled()
+		compiled()
 	}
 }
 
@@ -89,300 +190,263 @@ func (c *schemas) warnOnce(what string) {
 	}
 }
 
-// always returns a schema that accepts every value if fits is true, and no value otherwise.
-func always(fits bool, location string) *jsonschema.Schema {
-	return &jsonschema.Schema{DraftVersion: draftVersion, Bool: &fits, Location: location}
-}
-
-// ref returns the compiled schema for a place in the document. A named schema becomes a reference.
-func (c *schemas) ref(r *openapi3.SchemaRef) *jsonschema.Schema {
+// ref returns the compiled schema for a place in the document; nil when there is none. A named
+// schema becomes a reference.
+func (c *schemas) ref(r *openapi3.SchemaRef) *schema {
 	switch {
-	case r == nil || r.Value == nil:
-		return always(true, "")
+	case r == nil:
+		return nil
+	case r.Value == nil:
+		return &schema{}
 	case r.Ref != "":
-		return &jsonschema.Schema{DraftVersion: draftVersion, Extensions: []jsonschema.SchemaExt{c.reference(r.Value)}}
+		return &schema{ref: c.reference(r.Value)}
 	}
 	return c.schema(r.Value)
 }
 
-// optional does the same as ref, but returns nil when there is no schema.
-func (c *schemas) optional(r *openapi3.SchemaRef) *jsonschema.Schema {
-	if r == nil {
-		return nil
+// refusing does the same as ref, or uses a boolean. If no value fits, the reason is why.
+func (c *schemas) refusing(has *bool, r *openapi3.SchemaRef, why refusal) *schema {
+	var s *schema
+	switch {
+	case has == nil:
+		s = c.ref(r)
+	case *has:
+		return anything
+	default:
+		s = &schema{refusal: refused}
 	}
-	return c.ref(r)
+	if s != nil && s.refusal != notRefused {
+		s.refusal = why
+	}
+	return s
 }
 
-func (c *schemas) refs(list openapi3.SchemaRefs) []*jsonschema.Schema {
-	var all []*jsonschema.Schema
+func (c *schemas) refs(list openapi3.SchemaRefs) []*schema {
+	var all []*schema
 	for _, r := range list {
 		all = append(all, c.ref(r))
 	}
 	return all
 }
 
-func (c *schemas) named(all openapi3.Schemas) map[string]*jsonschema.Schema {
+func (c *schemas) named(all openapi3.Schemas) map[string]*schema {
 	if len(all) == 0 {
 		return nil
 	}
-	m := make(map[string]*jsonschema.Schema, len(all))
+	m := make(map[string]*schema, len(all))
 	for name, r := range all {
-		m[name] = c.ref(r)
+		if m[name] = c.ref(r); r == nil {
+			m[name] = anything
+		}
 	}
 	return m
 }
 
-func (c *schemas) schema(s *openapi3.Schema) *jsonschema.Schema {
-	if s.Always != nil {
-		return always(*s.Always, "")
+func (c *schemas) schema(s *openapi3.Schema) *schema {
+	switch {
+	case s.Always == nil:
+	case *s.Always:
+		return &schema{}
+	default:
+		return &schema{refusal: refused}
 	}
-	out := &jsonschema.Schema{DraftVersion: draftVersion}
-	c.values(out, s)
-	c.numbers(out, s)
-	c.texts(out, s)
-	c.lists(out, s)
-	c.objects(out, s)
-	c.combined(out, s)
+	out := &schema{
+		types: c.types(s), format: c.format(s.Format), bounds: c.bounds(s),
+		not: c.ref(s.Not), allOf: c.refs(s.AllOf), anyOf: c.refs(s.AnyOf), oneOf: c.refs(s.OneOf),
+	}
+	if out.accepts(stringType) {
+		out.text = c.text(s)
+	}
+	if out.accepts(arrayType) {
+		out.list = c.list(s)
+	}
+	if out.accepts(objectType) {
+		out.object = c.object(s)
+	}
+	if s.Const != nil {
+		out.allowed = append(out.allowed, allowing(false, s.Const))
+	}
+	if s.Enum != nil {
+		out.allowed = append(out.allowed, allowing(true, s.Enum...))
+	}
+	if s.If != nil {
+		out.condition = &condition{c.ref(s.If), c.ref(s.Then), c.ref(s.Else)}
+	}
+	c.discriminate(out, &out.anyOf, s.AnyOf, s.Discriminator)
+	c.discriminate(out, &out.oneOf, s.OneOf, s.Discriminator)
 	if s.Nullable && !c.modern {
 		orNull(out)
 	}
 	return out
 }
 
+// accepts reports whether a value may be of one of the types.
+func (s *schema) accepts(t types) bool { return s.types == 0 || s.types&t != 0 }
+
+// hasUnevaluated reports whether the schema has rules for what other rules have not evaluated.
+func (s *schema) hasUnevaluated() bool {
+	return s.list != nil && s.list.unevaluated != nil || s.object != nil && s.object.unevaluated != nil
+}
+
 // orNull makes a schema of OpenAPI 3.0 nullable: its type and the schemas it is composed of. Its
 // enum still applies, as the specification has required since 3.0.3.
-func orNull(out *jsonschema.Schema) {
-	if out.Types != nil {
-		out.Types.Add("null")
+func orNull(out *schema) {
+	if out.types != 0 {
+		out.types |= nullType
 	}
-	if len(out.AllOf)+len(out.AnyOf)+len(out.OneOf) == 0 {
-		return
+	parts := &schema{allOf: out.allOf, anyOf: out.anyOf, oneOf: out.oneOf, choices: out.choices}
+	if len(parts.allOf)+len(parts.anyOf)+len(parts.oneOf)+len(parts.choices) > 0 {
+		out.allOf, out.anyOf, out.oneOf, out.choices = nil, []*schema{{types: nullType}, parts}, nil, nil
 	}
-	null := &jsonschema.Schema{DraftVersion: draftVersion, Types: new(jsonschema.Types)}
-	null.Types.Add("null")
-	parts := &jsonschema.Schema{DraftVersion: draftVersion, AllOf: out.AllOf, AnyOf: out.AnyOf, OneOf: out.OneOf}
-	out.AllOf, out.AnyOf, out.OneOf = nil, []*jsonschema.Schema{null, parts}, nil
 }
 
-// values compiles the keywords for values of any type.
-func (c *schemas) values(out *jsonschema.Schema, s *openapi3.Schema) {
-	if names := s.Type.Slice(); len(names) > 0 {
-		out.Types = new(jsonschema.Types)
-		for _, name := range names {
-			if typeNames[name] == 0 {
-				c.warnOnce(fmt.Sprintf("the type %q does not exist in JSON Schema; requests are not checked against it", name))
-				out.Types = nil
-				break
-			}
-			out.Types.Add(name)
+func (c *schemas) types(s *openapi3.Schema) types {
+	var all types
+	for _, name := range s.Type.Slice() {
+		if typeNames[name] == 0 {
+			c.warnOnce(fmt.Sprintf("the type %q does not exist in JSON Schema; requests are not checked against it", name))
+			return 0
 		}
+		all |= typeNames[name]
 	}
-	switch {
-	case len(s.Enum) > 0:
-		out.Enum = c.enum(s.Enum)
-	case s.Enum != nil: // no value is one of none
-		out.Enum = &jsonschema.Enum{}
-	}
-	if s.Const != nil {
-		value := reckonable(s.Const)
-		out.Const = &value
-	}
-	out.Not = c.optional(s.Not)
+	return all
 }
 
-// part returns a small schema compiled by the validator's own compiler, because enums and formats
-// have unexported parts.
-func (c *schemas) part(key string, schema map[string]any) *jsonschema.Schema {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	part := c.parts[key]
-	if part == nil {
-		const url = "mock:part"
-		compiler := jsonschema.NewCompiler()
-		compiler.DefaultDraft(jsonschema.Draft2020)
-		compiler.AssertFormat()
-		err := compiler.AddResource(url, schema)
-		if err == nil {
-			part, err = compiler.Compile(url)
-		}
-		if err != nil { // the schemas of this package are always valid
-			part = always(true, "")
-		}
-		c.parts[key] = part
-	}
-	return part
-}
-
-// enum has the validator compile an enum of values of the same types, and replaces its values with
-// the given ones.
-func (c *schemas) enum(values []any) *jsonschema.Enum {
-	plain := make([]any, len(values))
+// allowing returns the rule for some values of a document.
+func allowing(isEnum bool, values ...any) *allowed {
+	a := &allowed{make([]any, len(values)), make(map[string]bool, len(values)), isEnum}
 	for i, v := range values {
-		plain[i] = reckonable(v)
+		a.values[i] = plain(jsonvalue.Of(v))
+		a.known[string(jsonvalue.AppendIdentity(nil, a.values[i]))] = true
 	}
-	among := typesAmong(plain)
-	var samples []any
-	for _, sample := range []any{nil, false, "", []any{}, map[string]any{}, json.Number("0")} {
-		if among&typesAmong([]any{sample}) != 0 {
-			samples = append(samples, sample)
-		}
-	}
-	enum := c.part(fmt.Sprint("enum ", among), map[string]any{"enum": samples}).Enum
-	if enum == nil {
-		return nil
-	}
-	same := *enum
-	same.Values = plain
-	return &same
+	return a
 }
 
-func (c *schemas) numbers(out *jsonschema.Schema, s *openapi3.Schema) {
-	if s.Min != nil {
-		out.Minimum = c.exact.Of(s.Min)
+// format returns the check of a format; nil for a name without effect. Requests are checked against
+// the formats of OpenAPI and of JSON Schema.
+func (c *schemas) format(name string) *format {
+	switch name {
+	case "int32", "int64":
+		return &format{name, func(v any) bool {
+			number, ok := v.(json.Number)
+			return !ok || jsonvalue.FitsInteger(rational(number), name)
+		}}
+	case "url", "guid", "ip", "cidr":
+		if c.use == received {
+			return nil
+		}
 	}
-	if s.Max != nil {
-		out.Maximum = c.exact.Of(s.Max)
+	valid := text.Format(name)
+	if valid == nil || c.use == received && name != strings.ToLower(name) {
+		return nil
 	}
+	return &format{name, func(v any) bool {
+		s, ok := v.(string)
+		return !ok || valid(s)
+	}}
+}
+
+// The orders of a number that fit a bound.
+func isLeast(order int) bool { return order >= 0 }
+func isMost(order int) bool  { return order <= 0 }
+func isAbove(order int) bool { return order > 0 }
+func isBelow(order int) bool { return order < 0 }
+
+func (c *schemas) bounds(s *openapi3.Schema) []bound {
+	var all []bound
+	add := func(limit *float64, fits func(int) bool, what string) {
+		if limit != nil {
+			r := c.exact.Of(limit)
+			all = append(all, bound{r, fits, what + string(jsonvalue.DecimalText(r))})
+		}
+	}
+	least, most := s.Min, s.Max
 	// The bound is a number or, in OpenAPI 3.0, a boolean that modifies the other bound.
-	switch b := s.ExclusiveMin; {
-	case b.Value != nil:
-		out.ExclusiveMinimum = c.exact.Of(b.Value)
-	case b.IsTrue():
-		out.Minimum, out.ExclusiveMinimum = nil, out.Minimum
+	above, below := s.ExclusiveMin.Value, s.ExclusiveMax.Value
+	if s.ExclusiveMin.IsTrue() {
+		least, above = nil, least
 	}
-	switch b := s.ExclusiveMax; {
-	case b.Value != nil:
-		out.ExclusiveMaximum = c.exact.Of(b.Value)
-	case b.IsTrue():
-		out.Maximum, out.ExclusiveMaximum = nil, out.Maximum
+	if s.ExclusiveMax.IsTrue() {
+		most, below = nil, most
 	}
+	add(least, isLeast, "is too small; expected at least ")
+	add(most, isMost, "is too large; expected at most ")
+	add(above, isAbove, "is too small; expected more than ")
+	add(below, isBelow, "is too large; expected less than ")
 	if f := s.MultipleOf; f != nil && *f > 0 {
-		out.MultipleOf = c.exact.Of(f)
+		add(f, nil, "is not a multiple of ")
 	}
+	return all
 }
 
-// least converts a bound that has no effect if it is 0; most converts a bound that may be absent.
-func least(n uint64) *int {
-	if n == 0 {
+// extentOf returns the extent for two bounds, of which the second one may be absent.
+func extentOf(least uint64, most *uint64) extent {
+	e := extent{int(min(least, math.MaxInt)), math.MaxInt}
+	if most != nil {
+		e.most = int(min(*most, math.MaxInt))
+	}
+	return e
+}
+
+func (c *schemas) text(s *openapi3.Schema) *textRules {
+	rules := &textRules{length: extentOf(s.MinLength, s.MaxLength), source: s.Pattern}
+	if s.Pattern != "" {
+		rules.pattern = c.pattern(s.Pattern)
+	}
+	if rules.pattern == nil && rules.length == extentOf(0, nil) {
 		return nil
 	}
-	return most(&n)
+	return rules
 }
 
-func most(n *uint64) *int {
-	if n == nil {
+// pattern compiles a pattern. If that is not supported, it returns nil and warns.
+func (c *schemas) pattern(source string) *text.Pattern {
+	p, err := text.CompilePattern(source)
+	if err != nil {
+		c.warnOnce(fmt.Sprintf("requests are not checked against the pattern %q: %v", source, err))
 		return nil
 	}
-	i := int(min(*n, math.MaxInt))
-	return &i
+	return p
 }
 
-func (c *schemas) texts(out *jsonschema.Schema, s *openapi3.Schema) {
-	out.MinLength, out.MaxLength = least(s.MinLength), most(s.MaxLength)
-	if s.Format != "" {
-		out.Format = c.format(s.Format)
+func (c *schemas) list(s *openapi3.Schema) *listRules {
+	rules := &listRules{
+		size: extentOf(s.MinItems, s.MaxItems), unique: s.UniqueItems, prefix: c.refs(s.PrefixItems), items: c.ref(s.Items),
+		contains: c.ref(s.Contains), contained: extentOf(1, s.MaxContains),
+		unevaluated: c.refusing(s.UnevaluatedItems.Has, s.UnevaluatedItems.Schema, refused),
 	}
-	if s.Pattern == "" {
-		return
+	if s.MinContains != nil {
+		rules.contained.least = extentOf(*s.MinContains, nil).least
 	}
-	if p, err := text.CompilePattern(s.Pattern); err == nil {
-		out.Pattern = expression{p, s.Pattern}
-	} else {
-		c.warnPattern(s.Pattern, err)
-	}
+	return rules
 }
 
-func (c *schemas) warnPattern(source string, err error) {
-	c.warnOnce(fmt.Sprintf("requests are not checked against the pattern %q: %v", source, err))
-}
-
-// expression adapts a pattern to the validator.
-type expression struct {
-	*text.Pattern
-	source string
-}
-
-// MatchString reports whether the pattern matches a string.
-func (e expression) MatchString(s string) bool { return e.Matches(s) }
-
-// String returns the pattern as it was declared.
-func (e expression) String() string { return e.source }
-
-func (c *schemas) lists(out *jsonschema.Schema, s *openapi3.Schema) {
-	out.MinItems, out.MaxItems = least(s.MinItems), most(s.MaxItems)
-	out.UniqueItems = s.UniqueItems
-	out.PrefixItems = c.refs(s.PrefixItems)
-	if s.Items != nil || len(s.PrefixItems) > 0 {
-		out.Extensions = append(out.Extensions, items{c.optional(s.Items), len(s.PrefixItems)})
+func (c *schemas) object(s *openapi3.Schema) *objectRules {
+	rules := &objectRules{
+		size: extentOf(s.MinProps, s.MaxProps), properties: c.named(s.Properties), names: c.ref(s.PropertyNames),
+		needed: s.DependentRequired, dependent: c.named(s.DependentSchemas),
 	}
-	if s.Contains != nil {
-		k := contains{schema: c.ref(s.Contains), least: 1, most: -1}
-		if n := most(s.MinContains); n != nil {
-			k.least = *n
-		}
-		if n := most(s.MaxContains); n != nil {
-			k.most = *n
-		}
-		out.Extensions = append(out.Extensions, k)
-	}
-	out.UnevaluatedItems = c.unevaluated(s.UnevaluatedItems, "")
-}
-
-func (c *schemas) objects(out *jsonschema.Schema, s *openapi3.Schema) {
-	out.MinProperties, out.MaxProperties = least(s.MinProps), most(s.MaxProps)
-	out.Properties = c.named(s.Properties)
 	for name, property := range s.Properties {
 		if c.use == received && c.excused(property) {
-			out.Properties[name] = always(false, readOnlyLocation)
+			rules.properties[name] = &schema{refusal: readOnly}
 		}
 	}
 	for _, name := range s.Required {
-		if !slices.Contains(out.Required, name) && !c.excused(s.Properties[name]) {
-			out.Required = append(out.Required, name)
+		if !slices.Contains(rules.required, name) && !c.excused(s.Properties[name]) {
+			rules.required = append(rules.required, name)
 		}
 	}
-	if s.PropertyNames != nil {
-		out.Extensions = append(out.Extensions, names{c.ref(s.PropertyNames), &c.runs})
-	}
-	out.DependentSchemas = c.named(s.DependentSchemas)
-	if len(s.DependentRequired) > 0 {
-		out.DependentRequired = make(map[string][]string, len(s.DependentRequired))
-		for name, others := range s.DependentRequired {
-			out.DependentRequired[name] = slices.Compact(slices.Sorted(slices.Values(others)))
-		}
-	}
-	if !c.patternProperties(out, s) {
-		return // an undeclared property might match a pattern that is not supported
-	}
-	if has := s.AdditionalProperties.Has; has != nil {
-		out.AdditionalProperties = *has
-	} else if r := s.AdditionalProperties.Schema; r != nil {
-		k := others{schema: c.ref(r), declared: out.Properties}
-		k.schema.Location = othersLocation
-		for p := range out.PatternProperties {
-			k.patterns = append(k.patterns, p)
-		}
-		out.Extensions = append(out.Extensions, k)
-	}
-	out.UnevaluatedProperties = c.unevaluated(s.UnevaluatedProperties, unevaluatedLocation)
-}
-
-// patternProperties compiles patternProperties and reports whether all patterns are supported.
-func (c *schemas) patternProperties(out *jsonschema.Schema, s *openapi3.Schema) bool {
-	understood := true
 	for source, property := range s.PatternProperties {
-		p, err := text.CompilePattern(source)
-		if err != nil {
-			c.warnPattern(source, err)
-			understood = false
-			continue
+		if p := c.pattern(source); p != nil {
+			rules.patterns = append(rules.patterns, patternProperty{p, c.ref(property)})
 		}
-		if out.PatternProperties == nil {
-			out.PatternProperties = map[jsonschema.Regexp]*jsonschema.Schema{}
-		}
-		out.PatternProperties[expression{p, source}] = c.ref(property)
 	}
-	return understood
+	if len(rules.patterns) < len(s.PatternProperties) {
+		return rules // an undeclared property might match a pattern that is not supported
+	}
+	rules.others = c.refusing(s.AdditionalProperties.Has, s.AdditionalProperties.Schema, undeclared)
+	rules.unevaluated = c.refusing(s.UnevaluatedProperties.Has, s.UnevaluatedProperties.Schema, unevaluated)
+	return rules
 }
 
 // excused reports whether a property is only for the other direction.
@@ -396,48 +460,29 @@ func (c *schemas) excused(r *openapi3.SchemaRef) bool {
 	return r.Value.ReadOnly
 }
 
-// combined compiles the keywords that combine schemas.
-func (c *schemas) combined(out *jsonschema.Schema, s *openapi3.Schema) {
-	out.AllOf = c.refs(s.AllOf)
-	if !c.discriminate(out, s.AnyOf, s.Discriminator) {
-		out.AnyOf = c.refs(s.AnyOf)
-	}
+// discriminate replaces alternatives that have a discriminator with a choice. In requests, errors
+// can then say why the named alternative does not fit, whereas the plain keyword only says that
+// none fits; alternatives without a name leave it to that keyword.
+func (c *schemas) discriminate(out *schema, compiled *[]*schema, list openapi3.SchemaRefs, d *openapi3.Discriminator) {
+	isNameless := func(r *openapi3.SchemaRef) bool { return r.Ref == "" }
 	switch {
-	case c.discriminate(out, s.OneOf, s.Discriminator):
-	case c.use != received && s.Discriminator != nil && len(s.OneOf) > 0:
-		out.Extensions = append(out.Extensions, c.variants(s))
-	default:
-		out.OneOf = c.refs(s.OneOf)
+	case len(list) == 0 || d == nil || d.PropertyName == "":
+		return
+	case c.use == received && slices.ContainsFunc(list, isNameless), c.use != received && compiled == &out.anyOf:
+		return
 	}
-	out.If, out.Then, out.Else = c.optional(s.If), c.optional(s.Then), c.optional(s.Else)
-}
-
-// discriminate compiles alternatives with a discriminator: a property names the alternative that
-// applies. Errors can then say why that alternative does not fit, whereas the plain keyword only
-// says that none fits. It returns false without a discriminator, when an alternative has no name,
-// and for generated values.
-func (c *schemas) discriminate(out *jsonschema.Schema, list openapi3.SchemaRefs, d *openapi3.Discriminator) bool {
-	if c.use != received || len(list) == 0 || d == nil || d.PropertyName == "" || slices.ContainsFunc(list, func(r *openapi3.SchemaRef) bool { return r.Ref == "" }) {
-		return false
-	}
-	of := func(s *jsonschema.Schema) *jsonschema.Schema { // returns a schema for objects whose property fits s
-		return &jsonschema.Schema{DraftVersion: draftVersion, Required: []string{d.PropertyName}, Properties: map[string]*jsonschema.Schema{d.PropertyName: s}}
-	}
+	k := &choice{property: d.PropertyName, named: map[string][]*schema{}}
 	var values []any
-	var rules []*jsonschema.Schema
-	for _, r := range list {
+	for i, r := range list {
 		for _, name := range valuesFor(r.Ref, d) {
-			value := any(name)
-			values = append(values, value)
-			is := of(&jsonschema.Schema{DraftVersion: draftVersion, Const: &value})
-			rules = append(rules, &jsonschema.Schema{DraftVersion: draftVersion, If: is, Then: c.ref(r)})
+			values = append(values, name)
+			k.named[name] = append(k.named[name], (*compiled)[i])
 		}
 	}
-	one := of(&jsonschema.Schema{DraftVersion: draftVersion, Enum: c.enum(values)})
-	one.Types, one.AllOf = new(jsonschema.Types), rules
-	one.Types.Add("object")
-	out.AllOf = append(out.AllOf, one)
-	return true
+	if k.values = allowing(true, values...); c.use != received {
+		k.oneOf = *compiled
+	}
+	*compiled, out.choices = nil, append(out.choices, k)
 }
 
 // valuesFor returns the discriminator values for the schema of a reference: those of the mapping,
@@ -446,12 +491,12 @@ func valuesFor(ref string, d *openapi3.Discriminator) []string {
 	own := lastToken(ref)
 	var values []string
 	for value, mapped := range d.Mapping {
-		if mapped.Ref == ref || mapped.Ref == own {
+		if ref != "" && lastToken(mapped.Ref) == own {
 			values = append(values, value)
 		}
 	}
 	slices.Sort(values)
-	if len(values) == 0 {
+	if len(values) == 0 && ref != "" {
 		values = []string{own}
 	}
 	return values
@@ -459,19 +504,3 @@ func valuesFor(ref string, d *openapi3.Discriminator) []string {
 
 // lastToken returns the text after the last slash of a reference.
 func lastToken(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
-
-// unevaluated compiles a keyword for unevaluated parts of a value; nil when it has no effect.
-func (c *schemas) unevaluated(b openapi3.BoolSchema, location string) *jsonschema.Schema {
-	var s *jsonschema.Schema
-	switch {
-	case b.Has != nil:
-		s = always(*b.Has, location)
-	case b.Schema != nil:
-		s = c.ref(b.Schema)
-		s.Location = location
-	default:
-		return nil
-	}
-	c.runs.unevaluated.Store(true)
-	return s
-}
