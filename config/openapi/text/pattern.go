@@ -17,8 +17,9 @@ import (
 // Pattern is a compiled regular expression of a document: the expression for matching, and the
 // syntax tree for generating strings.
 type Pattern struct {
-	takes *regexp.Regexp
-	tree  *syntax.Regexp
+	Source string // as it was declared
+	takes  *regexp.Regexp
+	tree   *syntax.Regexp
 	// Go's regular expressions have no look-aheads. Those at the beginning of the pattern are
 	// compiled separately.
 	must, never []*regexp.Regexp
@@ -44,7 +45,7 @@ const (
 
 // CompilePattern compiles a pattern in the ECMAScript syntax.
 func CompilePattern(source string) (*Pattern, error) {
-	p := &Pattern{lengths: map[*syntax.Regexp]span{}}
+	p := &Pattern{Source: source, lengths: map[*syntax.Regexp]span{}}
 	rest, err := p.lookAheads(source)
 	if err != nil {
 		return nil, err
@@ -55,7 +56,7 @@ func CompilePattern(source string) (*Pattern, error) {
 // CompileLoosely compiles a pattern without its look-arounds and back-references. The result
 // matches more strings than the pattern does.
 func CompileLoosely(source string) (*Pattern, error) {
-	p := &Pattern{lengths: map[*syntax.Regexp]span{}}
+	p := &Pattern{Source: source, lengths: map[*syntax.Regexp]span{}}
 	return p.compile(source, loosely)
 }
 

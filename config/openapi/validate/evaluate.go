@@ -1,100 +1,26 @@
 package validate
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math/big"
-	"reflect"
-	"slices"
 	"strconv"
 	"unicode/utf8"
 
 	"mockserver/config/openapi/jsonvalue"
 )
 
-// run is one validation. It remembers which values fit which schemas. Otherwise, a schema that
-// refers to itself from several alternatives would be checked once for each way that leads to it,
-// and the number of ways would double with each level.
-type run struct {
-	work    int // how many references were followed
-	patient int // the work after which outcomes are remembered: small values need no memory
-	limit   int // the work after which the run gives up
-	gaveUp  bool
-	silent  bool // only whether the value fits is needed
-	lenient bool // a discriminator of generated values decides, even if other alternatives fit too
-	// circlesFit treats a value as fitting where a schema leads back to itself; if it is false,
-	// such a schema causes an error.
-	circlesFit bool
-	circles    int        // how many references led back to themselves
-	stack      []followed // the references being followed
-	place      []string   // of the value being checked
-	memory     map[pairing]outcome
-	fault      *fault
-}
-
-// followed is a schema that is being followed. depth is the length of the place of the value:
-// schemas with the same depth are for the same value.
-type followed struct {
-	schema *schema
-	depth  int
-}
-
-// pairing is a schema and a value. Lists and objects are identified by their address in memory,
-// other values by their content.
-type pairing struct {
-	schema *schema
-	value  any
-}
-
-// outcome says whether the value fits the schema.
-type outcome struct {
-	fits  bool
-	fault *fault // nil when only whether it fits was needed
-}
-
-// The limits on the work of a validation: a constant, plus an amount for each part of the value.
-// Thanks to its memory, a validation comes close to the limit only when schemas refer to each other
-// in hundreds of ways.
-const (
-	patientWork  = 64
-	limitWork    = 100_000
-	limitPerPart = 100
-)
-
-// begin returns a run for a value.
-func (c *schemas) begin(v any) *run {
-	size := countOf(v)
-	return &run{patient: patientWork + 2*size, limit: limitWork + limitPerPart*size, circlesFit: c.use != received}
-}
-
-// countOf returns how many values a value consists of.
-func countOf(v any) int {
-	n := 1
-	switch v := v.(type) {
-	case []any:
-		for _, item := range v {
-			n += countOf(item)
-		}
-	case map[string]any:
-		for _, item := range v {
-			n += countOf(item)
-		}
-	}
-	return n
-}
-
 // validate checks a value against a schema. Most values fit, so what is wrong is only searched for
 // in those that do not.
 func (r *run) validate(s *schema, v any) *run {
-	silent := r.silent
-	r.silent = true
-	r.fault = r.check(s, v, nil)
-	if r.silent = silent; silent || r.fault == nil {
+	if r.silently(func() *fault { return r.check(s, v, nil) }) {
 		return r
 	}
-	r.work = min(r.work, r.patient)
-	if f := r.check(s, v, nil); f != nil {
-		r.fault = f
+	r.fault = unfit
+	if !r.silent {
+		r.work = min(r.work, r.patient)
+		r.fault = cmp.Or(r.check(s, v, nil), unfit)
 	}
 	return r
 }
@@ -118,13 +44,18 @@ func (e *evaluated) add(name string) {
 	}
 }
 
-// fits reports whether a value fits a schema.
-func (r *run) fits(s *schema, v any, seen *evaluated) bool {
+// silently reports whether a check finds nothing.
+func (r *run) silently(check func() *fault) bool {
 	silent := r.silent
 	r.silent = true
-	f := r.part(s, v, seen)
+	f := check()
 	r.silent = silent
 	return f == nil
+}
+
+// fits reports whether a value fits a part of its schema.
+func (r *run) fits(s *schema, v any, seen *evaluated) bool {
+	return r.silently(func() *fault { return r.part(s, v, seen) })
 }
 
 // part checks a value against a part of its schema. What a part evaluates counts only if the value
@@ -171,11 +102,11 @@ func (r *run) check(s *schema, v any, seen *evaluated) *fault {
 	all := faults{run: r}
 	switch v := v.(type) {
 	case string:
-		r.text(s.text, v, &all)
+		r.text(s, v, &all)
 	case []any:
-		r.list(s.list, v, seen, &all)
+		r.list(s, v, seen, &all)
 	case map[string]any:
-		r.object(s.object, v, seen, &all)
+		r.object(s, v, seen, &all)
 	case json.Number, float64:
 		r.number(s.bounds, v, &all)
 	}
@@ -210,13 +141,13 @@ func (r *run) whole(s *schema, v any) *fault {
 }
 
 // has reports whether a value is allowed.
-func (a *allowed) has(v any) bool {
+func (a allowed) has(v any) bool {
 	var room [64]byte
 	return a.known[string(jsonvalue.AppendIdentity(room[:0], v))]
 }
 
 // String returns the error for a value that is not allowed.
-func (a *allowed) String() string {
+func (a allowed) String() string {
 	switch {
 	case !a.isEnum:
 		return "is not " + shown(a.values)
@@ -260,32 +191,28 @@ func (r *run) number(bounds []bound, v any, all *faults) {
 	}
 }
 
-func (r *run) text(k *textRules, v string, all *faults) {
-	if k == nil {
-		return
+func (r *run) text(s *schema, v string, all *faults) {
+	if s.length != (extent{}) {
+		r.extent(s.length, utf8.RuneCountInString(v), "character", "", all)
 	}
-	r.extent(k.length, utf8.RuneCountInString(v), "character", "", all)
-	if k.pattern != nil && !k.pattern.Matches(v) {
-		all.add(r.wrong(isPlain, "does not match the pattern ", k.source))
+	if s.pattern != nil && !s.pattern.Matches(v) {
+		all.add(r.wrong(isPlain, "does not match the pattern ", s.pattern.Source))
 	}
 }
 
 // extent checks a number of things.
 func (r *run) extent(e extent, n int, thing, which string, all *faults) {
-	if n < e.least {
+	if uint64(n) < e.least {
 		all.add(r.wrong(isPlain, "has ", counted(n, thing), which, "; expected at least ", e.least))
 	}
-	if n > e.most {
-		all.add(r.wrong(isPlain, "has ", counted(n, thing), which, "; expected at most ", e.most))
+	if e.most != nil && uint64(n) > *e.most {
+		all.add(r.wrong(isPlain, "has ", counted(n, thing), which, "; expected at most ", *e.most))
 	}
 }
 
-func (r *run) list(k *listRules, v []any, seen *evaluated, all *faults) {
-	if k == nil {
-		return
-	}
-	r.extent(k.size, len(v), "item", "", all)
-	if k.unique {
+func (r *run) list(s *schema, v []any, seen *evaluated, all *faults) {
+	r.extent(s.size, len(v), "item", "", all)
+	if s.unique {
 		places := make(map[string]int, len(v))
 		for i := range v {
 			key := string(jsonvalue.AppendIdentity(nil, v[i]))
@@ -298,10 +225,10 @@ func (r *run) list(k *listRules, v []any, seen *evaluated, all *faults) {
 	}
 	fitting := 0
 	for i := 0; i < len(v) && !all.isFull(); i++ {
-		item := k.items
-		if i < len(k.prefix) {
-			item = k.prefix[i]
-		} else if item == nil && k.contains == nil {
+		item := s.items
+		if i < len(s.prefix) {
+			item = s.prefix[i]
+		} else if item == nil && s.contains == nil {
 			break
 		}
 		name := strconv.Itoa(i)
@@ -309,23 +236,14 @@ func (r *run) list(k *listRules, v []any, seen *evaluated, all *faults) {
 			seen.add(name)
 			all.add(r.inside(name, item, v[i]))
 		}
-		if k.contains != nil && r.fitsInside(name, k.contains, v[i]) {
+		if s.contains != nil && r.silently(func() *fault { return r.inside(name, s.contains, v[i]) }) {
 			seen.add(name)
 			fitting++
 		}
 	}
-	if k.contains != nil && !all.done {
-		r.extent(k.contained, fitting, "item", " that the schema of contains accepts", all)
+	if s.contains != nil && !all.done {
+		r.extent(s.contained, fitting, "item", " that the schema of contains accepts", all)
 	}
-}
-
-// fitsInside reports whether a value at a name or index in the current one fits a schema.
-func (r *run) fitsInside(name string, s *schema, v any) bool {
-	silent := r.silent
-	r.silent = true
-	f := r.inside(name, s, v)
-	r.silent = silent
-	return f == nil
 }
 
 // unevaluated checks the parts of a value that nothing has evaluated, which then counts as done.
@@ -337,64 +255,58 @@ func (r *run) unevaluated(s *schema, v any, seen *evaluated, all *faults) {
 	}
 	switch v := v.(type) {
 	case []any:
-		if s.list != nil && s.list.unevaluated != nil {
-			for i := range v {
-				add(strconv.Itoa(i), s.list.unevaluated, v[i])
-			}
-			seen.all = true
+		for i := 0; i < len(v) && s.unevaluatedItems != nil; i++ {
+			add(strconv.Itoa(i), s.unevaluatedItems, v[i])
 		}
+		seen.all = seen.all || s.unevaluatedItems != nil
 	case map[string]any:
-		if s.object != nil && s.object.unevaluated != nil {
-			for name := range v {
-				add(name, s.object.unevaluated, v[name])
+		for name := range v {
+			if s.unevaluatedProperties != nil {
+				add(name, s.unevaluatedProperties, v[name])
 			}
-			seen.all = true
 		}
+		seen.all = seen.all || s.unevaluatedProperties != nil
 	}
 }
 
-func (r *run) object(k *objectRules, v map[string]any, seen *evaluated, all *faults) {
-	if k == nil {
-		return
-	}
-	r.extent(k.size, len(v), "property", "", all)
-	r.required(k.required, v, "is required", all)
-	for name, others := range k.needed {
+func (r *run) object(s *schema, v map[string]any, seen *evaluated, all *faults) {
+	r.extent(s.count, len(v), "property", "", all)
+	r.required(s.required, v, "is required", all)
+	for name, others := range s.dependentRequired {
 		if _, ok := v[name]; ok {
 			r.required(others, v, "is required next to "+strconv.Quote(name), all)
 		}
 	}
-	for name, s := range k.dependent {
+	for name, part := range s.dependent {
 		if _, ok := v[name]; ok {
-			all.add(r.part(s, v, seen))
+			all.part(part, v, seen)
 		}
 	}
-	if len(k.properties)+len(k.patterns) == 0 && k.others == nil && k.names == nil {
+	if len(s.properties)+len(s.patterns) == 0 && s.others == nil && s.names == nil {
 		return
 	}
 	for name, value := range v {
 		if all.isFull() {
 			break
 		}
-		s := k.properties[name]
-		isKnown := s != nil
+		part, isKnown := s.properties[name]
 		if isKnown {
-			all.add(r.inside(name, s, value))
+			all.add(r.inside(name, part, value))
 		}
-		for _, p := range k.patterns {
-			if p.pattern.Matches(name) {
+		for pattern, part := range s.patterns {
+			if pattern == nil || pattern.Matches(name) {
 				isKnown = true
-				all.add(r.inside(name, p.schema, value))
+				all.add(r.inside(name, part, value))
 			}
 		}
-		if !isKnown && k.others != nil {
+		if !isKnown && s.others != nil {
 			isKnown = true
-			all.add(r.inside(name, k.others, value))
+			all.add(r.inside(name, s.others, value))
 		}
 		if isKnown {
 			seen.add(name)
 		}
-		if k.names != nil && !r.fitsInside(name, k.names, name) {
+		if s.names != nil && !r.silently(func() *fault { return r.inside(name, s.names, name) }) {
 			all.add(r.wrongAt(name, "has a name that is not accepted"))
 		}
 	}
@@ -410,184 +322,76 @@ func (r *run) required(names []string, v map[string]any, what string, all *fault
 
 // combined checks the schemas that a schema is composed of.
 func (r *run) combined(s *schema, v any, seen *evaluated, all *faults) {
-	if all.done {
-		return
-	}
 	if s.not != nil && r.fits(s.not, v, nil) {
 		all.add(r.wrong(isPlain, "is what the schema excludes (not)"))
 	}
 	for _, part := range s.allOf {
-		if !all.done {
-			all.add(r.part(part, v, seen))
-		}
+		all.part(part, v, seen)
 	}
-	if !all.done {
-		all.add(r.alternatives(s.anyOf, false, v, seen))
-	}
-	if !all.done {
-		all.add(r.alternatives(s.oneOf, true, v, seen))
-	}
+	r.alternatives(s.anyOf, false, v, seen, all)
+	r.alternatives(s.oneOf, true, v, seen, all)
 	for _, k := range s.choices {
-		if !all.done {
-			r.choose(k, v, seen, all)
-		}
+		r.choose(k, v, seen, all)
 	}
-	if k := s.condition; k != nil && !all.done {
-		then := k.otherwise
+	if k := s.condition; k.when != nil && !all.done {
 		if r.fits(k.when, v, seen) {
-			then = k.then
-		}
-		if then != nil {
-			all.add(r.part(then, v, seen))
+			all.part(k.then, v, seen)
+		} else {
+			all.part(k.otherwise, v, seen)
 		}
 	}
 }
 
 // alternatives checks a value against alternatives, of which exactly one must fit, or at least one.
-func (r *run) alternatives(list []*schema, one bool, v any, seen *evaluated) *fault {
+func (r *run) alternatives(list []*schema, one bool, v any, seen *evaluated, all *faults) {
+	if len(list) == 0 || all.done {
+		return
+	}
 	fitting := -1
 	for i, s := range list {
 		switch {
 		case !r.fits(s, v, seen):
 		case fitting >= 0 && one:
-			return r.wrong(isPlain, fmt.Sprintf("fits two of the alternatives, numbers %d and %d; expected one (oneOf)", fitting+1, i+1))
-		case fitting < 0:
+			all.add(r.wrong(isPlain, fmt.Sprintf("fits two of the alternatives, numbers %d and %d; expected one (oneOf)", fitting+1, i+1)))
+			return
+		case !one && seen == nil:
+			return
+		default:
 			fitting = i
 		}
-		if fitting >= 0 && !one && seen == nil {
-			break
-		}
 	}
-	if len(list) == 0 || fitting >= 0 {
-		return nil
+	if fitting >= 0 {
+		return
 	}
-	f := r.wrong(isChoice, fmt.Sprintf("fits none of the %d alternatives: ", len(list)))
-	if r.silent {
-		return f
-	}
-	for _, s := range list {
-		if cause := r.part(s, v, nil); cause != nil {
+	f := r.wrong(isChoice, "fits none of the ", len(list), " alternatives: ")
+	for i := 0; i < len(list) && !r.silent; i++ {
+		if cause := r.part(list[i], v, nil); cause != nil {
 			f.causes, f.leaves = append(f.causes, cause), max(f.leaves, cause.leaves)
 		}
 	}
-	return f
+	all.add(f)
 }
 
 // choose checks a value against the alternative that its discriminator names.
-func (r *run) choose(k *choice, v any, seen *evaluated, all *faults) {
+func (r *run) choose(k choice, v any, seen *evaluated, all *faults) {
 	object, isObject := v.(map[string]any)
 	value, ok := object[k.property]
 	name, _ := value.(string)
 	switch {
 	case k.oneOf != nil && (!r.lenient || k.named[name] == nil):
-		all.add(r.alternatives(k.oneOf, true, v, seen))
+		r.alternatives(k.oneOf, true, v, seen, all)
 	case !isObject:
 		all.add(r.whole(&schema{types: objectType}, v))
 	case !ok:
 		all.add(r.wrongAt(k.property, "is required"))
 	case k.named[name] == nil:
-		all.add(r.inside(k.property, &schema{allowed: []*allowed{k.values}}, value))
+		all.add(r.inside(k.property, &schema{allowed: []allowed{k.values}}, value))
 	default:
 		for _, s := range k.named[name] {
-			all.add(r.part(s, v, seen))
+			all.part(s, v, seen)
 		}
 	}
 	if isObject && k.oneOf == nil {
 		seen.add(k.property)
 	}
-}
-
-// follow checks a value against the schema that a reference leads to.
-func (r *run) follow(s *schema, v any, seen *evaluated) *fault {
-	depth := len(r.place)
-	switch {
-	case r.isFollowed(s, depth):
-		r.circles++
-		if r.circlesFit {
-			return nil
-		}
-		return r.wrong(isOtherType, "cannot be checked: its schema refers to itself")
-	case r.work >= r.limit:
-		r.gaveUp = true
-		return nil
-	case r.work >= r.patient:
-		if known, ok := r.recall(s, v, seen); ok {
-			return known
-		}
-	}
-	r.work++
-	circles := r.circles
-	r.stack = append(r.stack, followed{s, depth})
-	f := r.check(s, v, seen)
-	r.stack = r.stack[:len(r.stack)-1]
-	if f != nil {
-		f.shorten(maxErrors) // a recursive schema may have this many errors at each level
-	}
-	if r.work >= r.patient && r.circles == circles { // inside a circle, the outcome depends on where the circle was entered
-		r.remember(s, v, f)
-	}
-	return f
-}
-
-// isFollowed reports whether the same value is already being checked against the schema.
-func (r *run) isFollowed(s *schema, depth int) bool {
-	for _, f := range slices.Backward(r.stack) {
-		if f.depth != depth {
-			return false
-		}
-		if f.schema == s {
-			return true
-		}
-	}
-	return false
-}
-
-// recall returns the remembered fault of a value, nil if it fits. It returns false if the value
-// must be checked.
-func (r *run) recall(s *schema, v any, seen *evaluated) (*fault, bool) {
-	key, isPart := pairingOf(s, v)
-	known, ok := r.memory[key]
-	switch {
-	case !ok:
-		return nil, false
-	case known.fits:
-		return nil, seen == nil
-	case r.silent:
-		return unfit, true
-	}
-	// A fault is reported with its place.
-	return known.fault, known.fault != nil && (isPart || slices.Equal(known.fault.place, r.place))
-}
-
-func (r *run) remember(s *schema, v any, f *fault) {
-	if r.memory == nil {
-		r.memory = map[pairing]outcome{}
-	}
-	key, _ := pairingOf(s, v)
-	known := outcome{fits: f == nil}
-	if !r.silent {
-		known.fault = f
-	}
-	r.memory[key] = known
-}
-
-// mapAddress and noItems are values in pairings.
-type (
-	mapAddress uintptr
-	noItems    struct{}
-)
-
-// pairingOf returns the key for a schema and a value, and reports whether the value exists at only
-// one place.
-func pairingOf(s *schema, v any) (key pairing, isPart bool) {
-	switch v := v.(type) {
-	case map[string]any:
-		return pairing{s, mapAddress(reflect.ValueOf(v).Pointer())}, true
-	case []any:
-		if len(v) == 0 {
-			return pairing{s, noItems{}}, false
-		}
-		return pairing{s, &v[0]}, true
-	}
-	return pairing{s, v}, false
 }

@@ -66,6 +66,13 @@ func (all *faults) add(f *fault) {
 	}
 }
 
+// part adds the fault of a part of the schema, if there is such a part.
+func (all *faults) part(s *schema, v any, seen *evaluated) {
+	if s != nil && !all.done {
+		all.add(all.run.part(s, v, seen))
+	}
+}
+
 // isFull reports whether there are enough faults for a list or an object, of which more is unchecked.
 func (all *faults) isFull() bool {
 	if all.leaves >= maxErrors {

@@ -31,7 +31,7 @@ func (d described) schema(s *jsonschema.Schema) *schema {
 	if s == nil || d[s] != nil {
 		return d[s]
 	}
-	out := &schema{plain: s, list: &listRules{}, object: &objectRules{properties: map[string]*schema{}}}
+	out := &schema{plain: s, properties: map[string]*schema{}}
 	d[s] = out
 	if s.Types != nil {
 		for _, name := range s.Types.ToStrings() {
@@ -39,27 +39,27 @@ func (d described) schema(s *jsonschema.Schema) *schema {
 		}
 	}
 	if s.Enum != nil {
-		out.allowed = append(out.allowed, &allowed{values: s.Enum.Values})
+		out.allowed = append(out.allowed, allowed{values: s.Enum.Values})
 	}
 	if s.Const != nil {
-		out.allowed = append(out.allowed, &allowed{values: []any{*s.Const}})
+		out.allowed = append(out.allowed, allowed{values: []any{*s.Const}})
 	}
 	for name, property := range s.Properties {
-		out.object.properties[name] = d.schema(property)
+		out.properties[name] = d.schema(property)
 	}
 	switch other := s.AdditionalProperties.(type) {
 	case bool:
-		out.object.others = map[bool]*schema{true: anything}[other]
+		out.others = map[bool]*schema{true: anything}[other]
 	case *jsonschema.Schema:
-		out.object.others = d.schema(other)
+		out.others = d.schema(other)
 	}
 	for _, list := range []any{s.Items2020, s.Items} {
-		if one, ok := list.(*jsonschema.Schema); ok && one != nil && out.list.items == nil {
-			out.list.items = d.schema(one)
+		if one, ok := list.(*jsonschema.Schema); ok && one != nil && out.items == nil {
+			out.items = d.schema(one)
 		}
 	}
 	out.allOf, out.anyOf, out.oneOf = d.schemas(append([]*jsonschema.Schema{s.Ref}, s.AllOf...)), d.schemas(s.AnyOf), d.schemas(s.OneOf)
-	out.condition = &condition{then: d.schema(s.Then), otherwise: d.schema(s.Else)}
+	out.condition = condition{then: d.schema(s.Then), otherwise: d.schema(s.Else)}
 	return out
 }
 

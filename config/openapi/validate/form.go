@@ -72,21 +72,19 @@ func (fs forms) fill(f *form, s *schema, depth int) {
 		fs.fill(f, s.ref(), depth-1)
 		return
 	}
-	if k := s.object; k != nil {
-		for name, property := range k.properties {
-			if f.properties[name] == nil {
-				f.properties[name] = fs.of(property)
-			}
-		}
-		switch {
-		case k.others == anything:
-			f.open = true
-		case k.others != nil && k.others.refusal == notRefused:
-			f.others, f.open = fs.of(k.others), true
+	for name, property := range s.properties {
+		if f.properties[name] == nil {
+			f.properties[name] = fs.of(property)
 		}
 	}
-	if s.list != nil && f.items == nil {
-		f.items = fs.of(s.list.items)
+	switch {
+	case s.others == anything:
+		f.open = true
+	case s.others != nil && s.others.refusal == notRefused:
+		f.others, f.open = fs.of(s.others), true
+	}
+	if f.items == nil {
+		f.items = fs.of(s.items)
 	}
 	for _, parts := range [][]*schema{s.allOf, s.anyOf, s.oneOf} {
 		for _, part := range parts {
@@ -100,10 +98,8 @@ func (fs forms) fill(f *form, s *schema, depth int) {
 			}
 		}
 	}
-	if s.condition != nil {
-		fs.fill(f, s.condition.then, depth-1)
-		fs.fill(f, s.condition.otherwise, depth-1)
-	}
+	fs.fill(f, s.condition.then, depth-1)
+	fs.fill(f, s.condition.otherwise, depth-1)
 }
 
 // typesOf returns the types that a schema allows.

@@ -15,8 +15,8 @@ import (
 
 // decodeJSON decodes a JSON text. Numbers keep their digits. The error text is meant for clients.
 func decodeJSON(text []byte) (any, error) {
-	if isDeep(text) {
-		return nil, errDepth
+	if err := checkBounds(text); err != nil {
+		return nil, err
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -24,7 +24,7 @@ func decodeJSON(text []byte) (any, error) {
 	err := d.Decode(&v)
 	if err == nil {
 		if _, err = d.Token(); errors.Is(err, io.EOF) {
-			return v, checkNumbers(v)
+			return v, nil
 		}
 		return nil, errors.New("is not JSON: text follows the value, at byte " + strconv.FormatInt(d.InputOffset(), 10))
 	}
@@ -40,15 +40,21 @@ func decodeJSON(text []byte) (any, error) {
 	return nil, fmt.Errorf("is not JSON: %w", err)
 }
 
-// maxDepth limits how deeply lists and objects in a JSON text may be nested. Each violation stores
-// its location, so the cost of violations at every level is quadratic in the depth.
-const maxDepth = 256
+// Limits for JSON texts. Each violation stores its location, so the cost of violations at every
+// level is quadratic in the depth. Arithmetic uses all digits, and an exponent stands for as many.
+const (
+	maxDepth    = 256
+	maxDigits   = 1000
+	maxExponent = 1000
+)
 
-var errDepth = fmt.Errorf("is nested more than %d levels deep", maxDepth)
+var (
+	errDepth  = fmt.Errorf("is nested more than %d levels deep", maxDepth)
+	errNumber = fmt.Errorf("has a number of more than %d digits, or an exponent beyond %d", maxDigits, maxExponent)
+)
 
-// isDeep reports whether the lists and objects of a JSON text are nested deeper than maxDepth. The
-// result is arbitrary if the text is not JSON.
-func isDeep(text []byte) bool {
+// checkBounds checks a JSON text against the limits. The result is arbitrary if it is not JSON.
+func checkBounds(text []byte) error {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -59,40 +65,15 @@ func isDeep(text []byte) bool {
 		case quoted:
 		case c == '[' || c == '{':
 			if depth++; depth > maxDepth {
-				return true
+				return errDepth
 			}
 		case c == ']' || c == '}':
 			depth--
-		}
-	}
-	return false
-}
-
-// Limits for the text of a number. The validator computes with all digits, and panics if an
-// exponent is beyond a million.
-const (
-	maxDigits   = 1000
-	maxExponent = 1000
-)
-
-var errNumber = fmt.Errorf("has a number of more than %d digits, or an exponent beyond %d", maxDigits, maxExponent)
-
-func checkNumbers(v any) error {
-	switch v := v.(type) {
-	case json.Number:
-		if !isBounded(v.String()) {
-			return errNumber
-		}
-	case []any:
-		for _, item := range v {
-			if err := checkNumbers(item); err != nil {
-				return err
-			}
-		}
-	case map[string]any:
-		for _, item := range v {
-			if err := checkNumbers(item); err != nil {
-				return err
+		case c >= '0' && c <= '9':
+			rest := bytes.TrimLeft(text[i:], "0123456789.eE+-")
+			number := text[i : len(text)-len(rest)]
+			if i += len(number) - 1; !isBounded(string(number)) {
+				return errNumber
 			}
 		}
 	}
@@ -103,16 +84,13 @@ func isBounded(number string) bool {
 	if len(number) > maxDigits {
 		return false
 	}
-	_, exponent, ok := strings.Cut(strings.ToLower(number), "e")
-	if !ok {
+	i := strings.IndexAny(number, "eE")
+	if i < 0 {
 		return true
 	}
-	n, err := strconv.Atoi(exponent)
+	n, err := strconv.Atoi(number[i+1:])
 	return err == nil && -maxExponent <= n && n <= maxExponent
 }
-
-// reckonable converts a value of a document for the validator.
-func reckonable(v any) any { return plain(jsonvalue.Of(v)) }
 
 // plain converts a JSON value for the validator. A number beyond the limits, which is rejected in
 // requests, is replaced with the nearest float64.

@@ -74,7 +74,7 @@ func pairsOf(query string) []pair {
 	return all
 }
 
-// formDecoded, reservedDecoded and pathDecoded decode the escapes in a string and report whether
+// formDecoded and pathDecoded decode the escapes in a string and report whether
 // all of them are valid. If not, the string stays unchanged.
 func formDecoded(s string) (string, bool) {
 	d, err := url.QueryUnescape(s)
@@ -82,10 +82,6 @@ func formDecoded(s string) (string, bool) {
 		return s, false
 	}
 	return d, true
-}
-
-func reservedDecoded(s string) (string, bool) {
-	return pathDecoded(s)
 }
 
 func pathDecoded(s string) (string, bool) {
@@ -101,12 +97,10 @@ func asSent(s string) (string, bool) { return s, true }
 // decoder returns the function that decodes text at the location of the parameter.
 func (p *parameter) decoder() func(string) (string, bool) {
 	switch {
-	case p.in == inPath, p.in == inCookie:
-		return pathDecoded
 	case p.in == inHeader:
 		return asSent
-	case p.reserved:
-		return reservedDecoded
+	case p.in == inPath, p.in == inCookie, p.reserved:
+		return pathDecoded
 	}
 	return formDecoded
 }

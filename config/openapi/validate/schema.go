@@ -3,7 +3,6 @@ package validate
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"math/big"
 	"slices"
 	"strings"
@@ -18,20 +17,36 @@ import (
 
 // schema is a compiled schema. Without rules, it accepts every value.
 type schema struct {
-	refusal refusal    // why the schema rejects every value
-	ref     reference  // a named schema, which replaces all other rules
-	types   types      // 0 for any
-	allowed []*allowed // the values of const and enum
+	refusal refusal   // why the schema rejects every value
+	ref     reference // a named schema, which replaces all other rules
+	types   types     // 0 for any
+	allowed []allowed // the values of const and enum
 	format  *format
 	bounds  []bound // for numbers
-	text    *textRules
-	list    *listRules
-	object  *objectRules
+	pattern *text.Pattern
+
+	length, size, count extent // of characters, items and properties
+
+	unique           bool // no item occurs twice
+	prefix           []*schema
+	items            *schema // for the items after the prefix; nil for any
+	contains         *schema
+	contained        extent // how many items must fit contains
+	unevaluatedItems *schema
+
+	required              []string
+	dependentRequired     map[string][]string
+	dependent             map[string]*schema
+	properties            map[string]*schema
+	patterns              map[*text.Pattern]*schema
+	others                *schema // additionalProperties; nil for any
+	names                 *schema
+	unevaluatedProperties *schema
 
 	not                 *schema
 	allOf, anyOf, oneOf []*schema
-	choices             []*choice
-	condition           *condition
+	choices             []choice
+	condition           condition
 
 	plain *jsonschema.Schema // what the parts above describe, if another compiler made it
 }
@@ -74,47 +89,17 @@ type bound struct {
 	what  string
 }
 
-// extent is how many characters, items or properties a value may have.
-type extent struct{ least, most int }
-
-type textRules struct {
-	length  extent
-	pattern *text.Pattern // nil for none
-	source  string        // the pattern as it was declared
-}
-
-type listRules struct {
-	size        extent
-	unique      bool
-	prefix      []*schema
-	items       *schema // for the items after the prefix; nil for any
-	contains    *schema
-	contained   extent // how many items must fit contains
-	unevaluated *schema
-}
-
-type objectRules struct {
-	size        extent
-	required    []string
-	needed      map[string][]string // dependentRequired
-	dependent   map[string]*schema  // dependentSchemas
-	properties  map[string]*schema
-	patterns    []patternProperty
-	others      *schema // additionalProperties; nil for any
-	names       *schema
-	unevaluated *schema
-}
-
-type patternProperty struct {
-	pattern *text.Pattern
-	schema  *schema
+// extent is how many things there may be: at least, and at most, if there is a limit.
+type extent struct {
+	least uint64
+	most  *uint64
 }
 
 // choice is a list of alternatives with a discriminator: a property names the one that applies.
 type choice struct {
 	property string
 	named    map[string][]*schema
-	values   *allowed  // of the property
+	values   allowed   // of the property
 	oneOf    []*schema // for generated values, which the property only may decide
 }
 
@@ -243,25 +228,21 @@ func (c *schemas) named(all openapi3.Schemas) map[string]*schema {
 }
 
 func (c *schemas) schema(s *openapi3.Schema) *schema {
-	switch {
-	case s.Always == nil:
-	case *s.Always:
-		return &schema{}
-	default:
-		return &schema{refusal: refused}
+	if s.Always != nil {
+		return c.refusing(s.Always, nil, refused)
 	}
 	out := &schema{
-		types: c.types(s), format: c.format(s.Format), bounds: c.bounds(s),
+		types: c.types(s), format: c.format(s.Format), bounds: c.bounds(s), pattern: c.pattern(s.Pattern),
+		length: extent{s.MinLength, s.MaxLength}, size: extent{s.MinItems, s.MaxItems}, count: extent{s.MinProps, s.MaxProps},
+		unique: s.UniqueItems, prefix: c.refs(s.PrefixItems), items: c.ref(s.Items),
+		contains: c.ref(s.Contains), contained: extent{1, s.MaxContains},
+		unevaluatedItems:  c.refusing(s.UnevaluatedItems.Has, s.UnevaluatedItems.Schema, refused),
+		dependentRequired: s.DependentRequired, dependent: c.named(s.DependentSchemas), names: c.ref(s.PropertyNames),
 		not: c.ref(s.Not), allOf: c.refs(s.AllOf), anyOf: c.refs(s.AnyOf), oneOf: c.refs(s.OneOf),
+		condition: condition{c.ref(s.If), c.ref(s.Then), c.ref(s.Else)},
 	}
-	if out.accepts(stringType) {
-		out.text = c.text(s)
-	}
-	if out.accepts(arrayType) {
-		out.list = c.list(s)
-	}
-	if out.accepts(objectType) {
-		out.object = c.object(s)
+	if s.MinContains != nil {
+		out.contained.least = *s.MinContains
 	}
 	if s.Const != nil {
 		out.allowed = append(out.allowed, allowing(false, s.Const))
@@ -269,9 +250,7 @@ func (c *schemas) schema(s *openapi3.Schema) *schema {
 	if s.Enum != nil {
 		out.allowed = append(out.allowed, allowing(true, s.Enum...))
 	}
-	if s.If != nil {
-		out.condition = &condition{c.ref(s.If), c.ref(s.Then), c.ref(s.Else)}
-	}
+	c.properties(out, s)
 	c.discriminate(out, &out.anyOf, s.AnyOf, s.Discriminator)
 	c.discriminate(out, &out.oneOf, s.OneOf, s.Discriminator)
 	if s.Nullable && !c.modern {
@@ -280,12 +259,9 @@ func (c *schemas) schema(s *openapi3.Schema) *schema {
 	return out
 }
 
-// accepts reports whether a value may be of one of the types.
-func (s *schema) accepts(t types) bool { return s.types == 0 || s.types&t != 0 }
-
 // hasUnevaluated reports whether the schema has rules for what other rules have not evaluated.
 func (s *schema) hasUnevaluated() bool {
-	return s.list != nil && s.list.unevaluated != nil || s.object != nil && s.object.unevaluated != nil
+	return s.unevaluatedItems != nil || s.unevaluatedProperties != nil
 }
 
 // orNull makes a schema of OpenAPI 3.0 nullable: its type and the schemas it is composed of. Its
@@ -313,8 +289,8 @@ func (c *schemas) types(s *openapi3.Schema) types {
 }
 
 // allowing returns the rule for some values of a document.
-func allowing(isEnum bool, values ...any) *allowed {
-	a := &allowed{make([]any, len(values)), make(map[string]bool, len(values)), isEnum}
+func allowing(isEnum bool, values ...any) allowed {
+	a := allowed{make([]any, len(values)), make(map[string]bool, len(values)), isEnum}
 	for i, v := range values {
 		a.values[i] = plain(jsonvalue.Of(v))
 		a.known[string(jsonvalue.AppendIdentity(nil, a.values[i]))] = true
@@ -379,28 +355,11 @@ func (c *schemas) bounds(s *openapi3.Schema) []bound {
 	return all
 }
 
-// extentOf returns the extent for two bounds, of which the second one may be absent.
-func extentOf(least uint64, most *uint64) extent {
-	e := extent{int(min(least, math.MaxInt)), math.MaxInt}
-	if most != nil {
-		e.most = int(min(*most, math.MaxInt))
-	}
-	return e
-}
-
-func (c *schemas) text(s *openapi3.Schema) *textRules {
-	rules := &textRules{length: extentOf(s.MinLength, s.MaxLength), source: s.Pattern}
-	if s.Pattern != "" {
-		rules.pattern = c.pattern(s.Pattern)
-	}
-	if rules.pattern == nil && rules.length == extentOf(0, nil) {
+// pattern compiles a pattern; nil for none. If a pattern is not supported, it warns and returns nil.
+func (c *schemas) pattern(source string) *text.Pattern {
+	if source == "" {
 		return nil
 	}
-	return rules
-}
-
-// pattern compiles a pattern. If that is not supported, it returns nil and warns.
-func (c *schemas) pattern(source string) *text.Pattern {
 	p, err := text.CompilePattern(source)
 	if err != nil {
 		c.warnOnce(fmt.Sprintf("requests are not checked against the pattern %q: %v", source, err))
@@ -409,44 +368,31 @@ func (c *schemas) pattern(source string) *text.Pattern {
 	return p
 }
 
-func (c *schemas) list(s *openapi3.Schema) *listRules {
-	rules := &listRules{
-		size: extentOf(s.MinItems, s.MaxItems), unique: s.UniqueItems, prefix: c.refs(s.PrefixItems), items: c.ref(s.Items),
-		contains: c.ref(s.Contains), contained: extentOf(1, s.MaxContains),
-		unevaluated: c.refusing(s.UnevaluatedItems.Has, s.UnevaluatedItems.Schema, refused),
-	}
-	if s.MinContains != nil {
-		rules.contained.least = extentOf(*s.MinContains, nil).least
-	}
-	return rules
-}
-
-func (c *schemas) object(s *openapi3.Schema) *objectRules {
-	rules := &objectRules{
-		size: extentOf(s.MinProps, s.MaxProps), properties: c.named(s.Properties), names: c.ref(s.PropertyNames),
-		needed: s.DependentRequired, dependent: c.named(s.DependentSchemas),
-	}
+func (c *schemas) properties(out *schema, s *openapi3.Schema) {
+	out.properties = c.named(s.Properties)
 	for name, property := range s.Properties {
 		if c.use == received && c.excused(property) {
-			rules.properties[name] = &schema{refusal: readOnly}
+			out.properties[name] = &schema{refusal: readOnly}
 		}
 	}
 	for _, name := range s.Required {
-		if !slices.Contains(rules.required, name) && !c.excused(s.Properties[name]) {
-			rules.required = append(rules.required, name)
+		if !c.excused(s.Properties[name]) {
+			out.required = append(out.required, name)
 		}
 	}
 	for source, property := range s.PatternProperties {
-		if p := c.pattern(source); p != nil {
-			rules.patterns = append(rules.patterns, patternProperty{p, c.ref(property)})
+		if out.patterns == nil {
+			out.patterns = map[*text.Pattern]*schema{}
+		}
+		if p := c.pattern(source); p != nil || source == "" {
+			out.patterns[p] = c.ref(property)
 		}
 	}
-	if len(rules.patterns) < len(s.PatternProperties) {
-		return rules // an undeclared property might match a pattern that is not supported
+	if len(out.patterns) < len(s.PatternProperties) {
+		return // an undeclared property might match a pattern that is not supported
 	}
-	rules.others = c.refusing(s.AdditionalProperties.Has, s.AdditionalProperties.Schema, undeclared)
-	rules.unevaluated = c.refusing(s.UnevaluatedProperties.Has, s.UnevaluatedProperties.Schema, unevaluated)
-	return rules
+	out.others = c.refusing(s.AdditionalProperties.Has, s.AdditionalProperties.Schema, undeclared)
+	out.unevaluatedProperties = c.refusing(s.UnevaluatedProperties.Has, s.UnevaluatedProperties.Schema, unevaluated)
 }
 
 // excused reports whether a property is only for the other direction.
@@ -471,7 +417,7 @@ func (c *schemas) discriminate(out *schema, compiled *[]*schema, list openapi3.S
 	case c.use == received && slices.ContainsFunc(list, isNameless), c.use != received && compiled == &out.anyOf:
 		return
 	}
-	k := &choice{property: d.PropertyName, named: map[string][]*schema{}}
+	k := choice{property: d.PropertyName, named: map[string][]*schema{}}
 	var values []any
 	for i, r := range list {
 		for _, name := range valuesFor(r.Ref, d) {
