@@ -494,7 +494,7 @@ func TestResource_Schema(t *testing.T) {
     path: /inline
     new-key: int
     put-creates: true
-    schema: {type: object, required: [id, name], properties: {id: {type: integer}, name: {type: string, minLength: 2}, at: {type: string, format: date}, file: {}}}
+    schema: {type: object, required: [id, name], properties: {id: {type: integer}, name: {type: string, minLength: 2}, at: {type: string, format: date}, file: {}, n: {type: number, minimum: 1}}}
 - resource: {path: /file, new-key: int, schema: {file: s.json}}
 `, "s.json", `{"required": ["name"], "properties": {"name": {"enum": ["a", "b"]}}}`)
 	if dir == "" {
@@ -504,6 +504,7 @@ func TestResource_Schema(t *testing.T) {
 		{`POST /inline {"name": "ab", "at": "2026-01-31"}`, `201 {"name":"ab","at":"2026-01-31","id":1}`},
 		{`POST /inline {"name": "a", "at": "x"}`, `422 {"error":"Invalid request body","code":"invalid_body","message":"POST /inline: body/at: 'x' is not valid date: …`},
 		{`POST /inline [{"name": "ab"}, {}]`, `422 {"error":"Invalid request body","code":"invalid_body","message":"POST /inline: body/1: missing property 'name'"}…`},
+		{`POST /inline {"name": "ab", "n": 1e9999999}`, `422 {"error":"Invalid request body","code":"invalid_body","message":"POST /inline: body: has a number of more than 1000 digits, …`},
 		{`PATCH /inline/1 {"name": null}`, `422 {"error":"Invalid request body"…`},
 		{`PUT /inline/2 {"name": "b"}`, `422 {"error":"Invalid request body"…`},
 		{`GET /inline`, `200 [{"name":"ab","at":"2026-01-31","id":1}]`},

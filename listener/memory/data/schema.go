@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"mockserver/config/item"
+	"mockserver/config/openapi/validate"
 	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 	"mockserver/listener/reply"
@@ -62,6 +64,9 @@ const maxViolations = 100
 func violations(s *jsonschema.Schema, at string, row []byte) *Failed {
 	if s == nil {
 		return nil
+	}
+	if err := validate.CheckBounds(row, math.MaxInt); err != nil { // numbers that the library panics at
+		return refuse(reply.InvalidBody, "body: %v", err)
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(row))
 	if err == nil {
