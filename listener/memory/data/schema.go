@@ -66,7 +66,7 @@ func violations(s *jsonschema.Schema, at string, row []byte) *Failed {
 		return nil
 	}
 	if err := validate.CheckBounds(row, math.MaxInt); err != nil { // numbers that the library panics at
-		return refuse(reply.InvalidBody, "body: %v", err)
+		return refuse(reply.InvalidBody, "%s: %v", at, err)
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(row))
 	if err == nil {
