@@ -1,4 +1,4 @@
-package loglimit
+package internal_test
 
 import (
 	"fmt"
@@ -7,10 +7,12 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"mockserver/internal/loglimit"
 )
 
 func TestLimiter_LetsTenASecondThrough(t *testing.T) {
-	p := New(10, nil)
+	p := loglimit.New(10, nil)
 	now := time.Unix(1000, 0)
 	passed := 0
 	for range 50 {
@@ -35,19 +37,19 @@ func TestLimiter_LetsTenASecondThrough(t *testing.T) {
 func TestLimiter_SaysWhatItSuppressed(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		then  func(p *Limiter) (by int) // number of suppressed lines that a line states
-		lines []int                     // numbers in separate lines
+		then  func(p *loglimit.Limiter) (by int) // number of suppressed lines that a line states
+		lines []int                              // numbers in separate lines
 	}{
-		{"nothing comes", func(*Limiter) int { <-time.After(time.Second); return 0 }, []int{40}},
-		{"nothing comes for long", func(*Limiter) int { <-time.After(time.Hour); return 0 }, []int{40}},
-		{"a line comes", func(p *Limiter) int {
+		{"nothing comes", func(*loglimit.Limiter) int { <-time.After(time.Second); return 0 }, []int{40}},
+		{"nothing comes for long", func(*loglimit.Limiter) int { <-time.After(time.Hour); return 0 }, []int{40}},
+		{"a line comes", func(p *loglimit.Limiter) int {
 			<-time.After(999 * time.Millisecond)
 			n, _ := p.Pass(time.Unix(1001, 0))
 			<-time.After(time.Hour)
 			return n
 		}, nil},
-		{"it ends", func(p *Limiter) int { p.Flush(); p.Flush(); return 0 }, []int{40}},
-		{"it goes on", func(p *Limiter) int {
+		{"it ends", func(p *loglimit.Limiter) int { p.Flush(); p.Flush(); return 0 }, []int{40}},
+		{"it goes on", func(p *loglimit.Limiter) int {
 			<-time.After(1500 * time.Millisecond)
 			p.Pass(time.Unix(1000, 1))
 			<-time.After(1500 * time.Millisecond)
@@ -57,7 +59,7 @@ func TestLimiter_SaysWhatItSuppressed(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var mu sync.Mutex // guards lines
 			var lines []int
-			p := New(10, func(suppressed int) {
+			p := loglimit.New(10, func(suppressed int) {
 				mu.Lock()
 				defer mu.Unlock()
 				lines = append(lines, suppressed)
@@ -79,7 +81,7 @@ func TestLimiter_SaysWhatItSuppressed(t *testing.T) {
 func TestLimiter_FlushWaitsForALineThatIsUnderWay(t *testing.T) {
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	said := false
-	p := New(1, func(int) {
+	p := loglimit.New(1, func(int) {
 		close(begun)
 		<-goOn
 		said = true
@@ -96,7 +98,7 @@ func TestLimiter_FlushWaitsForALineThatIsUnderWay(t *testing.T) {
 }
 
 func TestOncePerMinute(t *testing.T) {
-	o := NewOncePerMinute()
+	o := loglimit.NewOncePerMinute()
 	now := time.Unix(1000, 0)
 	for _, c := range []struct {
 		kind  string
@@ -110,10 +112,10 @@ func TestOncePerMinute(t *testing.T) {
 			t.Errorf("%s after %v: got %v, want %v", c.kind, c.after, got, c.want)
 		}
 	}
-	for i := range 10 * maxKinds {
+	for i := range 1001 { // the most kinds that are remembered, and one
 		o.Pass(fmt.Sprint(i), now)
 	}
-	if len(o.last) > maxKinds {
-		t.Errorf("%d kinds are remembered, want at most %d", len(o.last), maxKinds)
+	if !o.Pass("0", now) {
+		t.Error("more than 1000 kinds are remembered")
 	}
 }

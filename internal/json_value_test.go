@@ -1,4 +1,4 @@
-package json
+package internal_test
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"mockserver/internal/json"
 )
 
 var jsonTexts = []string{
@@ -23,18 +25,18 @@ var jsonTexts = []string{
 // agreeJSON compares Parse and methods of the resulting Value with encoding/json.
 func agreeJSON(t *testing.T, text []byte) {
 	t.Helper()
-	v := Parse(text)
+	v := json.Parse(text)
 	text = bytes.TrimPrefix(text, []byte("\ufeff")) // encoding/json does not skip it
 	if !utf8.Valid(text) {
-		if v.Kind != Missing {
+		if v.Kind != json.Missing {
 			t.Errorf("%q: got kind %d for invalid UTF-8", text, v.Kind)
 		}
 		return
 	}
-	if got, want := v.Kind != Missing, encoding.Valid(text); got != want {
+	if got, want := v.Kind != json.Missing, encoding.Valid(text); got != want {
 		t.Fatalf("%q: is JSON: got %t, encoding/json says %t", text, got, want)
 	}
-	if v.Kind == Missing {
+	if v.Kind == json.Missing {
 		if v.Raw != nil {
 			t.Errorf("%q: got the text %q of a missing value", text, v.Raw)
 		}
@@ -49,7 +51,7 @@ func agreeJSON(t *testing.T, text []byte) {
 	agreeValue(t, v, want)
 }
 
-func agreeValue(t *testing.T, v Value, want any) {
+func agreeValue(t *testing.T, v json.Value, want any) {
 	t.Helper()
 	if string(v.Raw) != strings.Trim(string(v.Raw), " \t\r\n") || !encoding.Valid(v.Raw) {
 		t.Fatalf("got the text %q, not JSON without blanks", v.Raw)
@@ -57,37 +59,37 @@ func agreeValue(t *testing.T, v Value, want any) {
 	text := string(v.AppendText(nil))
 	switch want := want.(type) {
 	case nil:
-		check(t, v, Null, text == "null" && v.Len() == 0)
+		check(t, v, json.Null, text == "null" && v.Len() == 0)
 	case bool:
-		check(t, v, Bool, text == fmt.Sprint(want) && v.Len() == 0)
+		check(t, v, json.Bool, text == fmt.Sprint(want) && v.Len() == 0)
 	case encoding.Number:
-		check(t, v, Number, text == want.String() && v.Len() == 0)
+		check(t, v, json.Number, text == want.String() && v.Len() == 0)
 	case string:
-		check(t, v, String, text == want && v.Len() == 0 && v.Equals(want) && !v.Equals(want+"x"))
+		check(t, v, json.String, text == want && v.Len() == 0 && v.Equals(want) && !v.Equals(want+"x"))
 	case []any:
-		check(t, v, Array, v.Len() == len(want) && v.Index(len(want)).Kind == Missing && v.Index(-1).Kind == Missing)
+		check(t, v, json.Array, v.Len() == len(want) && v.Index(len(want)).Kind == json.Missing && v.Index(-1).Kind == json.Missing)
 		elements := v.Elements()
 		for i := range want {
 			e, ok := elements.Next()
-			check(t, v, Array, ok && bytes.Equal(e.Raw, v.Index(i).Raw))
+			check(t, v, json.Array, ok && bytes.Equal(e.Raw, v.Index(i).Raw))
 			agreeValue(t, e, want[i])
 		}
 		_, more := elements.Next()
-		check(t, v, Array, !more)
+		check(t, v, json.Array, !more)
 	case map[string]any:
-		check(t, v, Object, v.Len() >= len(want))
+		check(t, v, json.Object, v.Len() >= len(want))
 		names := map[string]bool{}
-		for c := v.cursor(); c.more(); c.value() {
-			names[string(c.key().AppendText(nil))] = true
+		for _, m := range v.AppendMembers(nil) {
+			names[string(m.Key.AppendText(nil))] = true
 		}
-		check(t, v, Object, len(names) == len(want))
+		check(t, v, json.Object, len(names) == len(want))
 		for name := range want {
 			agreeValue(t, v.Member(name), want[name])
 		}
 	}
 }
 
-func check(t *testing.T, v Value, kind Kind, ok bool) {
+func check(t *testing.T, v json.Value, kind json.Kind, ok bool) {
 	t.Helper()
 	if v.Kind != kind || !ok {
 		t.Fatalf("%q: got kind %d, want %d with what encoding/json decodes; text %q, length %d",
@@ -110,19 +112,19 @@ func FuzzParse(f *testing.F) {
 
 func TestJSONOfOtherKindsHasNoParts(t *testing.T) {
 	for _, text := range []string{"", "null", "1", `"abc"`, "[1]", `{"a":1}`} {
-		v := Parse([]byte(text))
-		if got := v.Member("a"); (got.Kind != Missing) != (v.Kind == Object) {
+		v := json.Parse([]byte(text))
+		if got := v.Member("a"); (got.Kind != json.Missing) != (v.Kind == json.Object) {
 			t.Errorf("%s: got member kind %d", text, got.Kind)
 		}
-		if got := v.Index(0); (got.Kind != Missing) != (v.Kind == Array) {
+		if got := v.Index(0); (got.Kind != json.Missing) != (v.Kind == json.Array) {
 			t.Errorf("%s: got element kind %d", text, got.Kind)
 		}
-		if e := v.Elements(); v.Kind != Array {
+		if e := v.Elements(); v.Kind != json.Array {
 			if _, ok := e.Next(); ok {
 				t.Errorf("%s: got an element", text)
 			}
 		}
-		if v.Kind != Object && v.Member("a").Kind != Missing {
+		if v.Kind != json.Object && v.Member("a").Kind != json.Missing {
 			t.Errorf("%s: got a member", text)
 		}
 	}
@@ -138,35 +140,36 @@ func TestJSONAfterAByteOrderMark(t *testing.T) {
 		"\ufeff 1":            "1",
 		"\"\ufeff\"":          "\"\ufeff\"",
 	} {
-		if got := Parse([]byte(text)); string(got.Raw) != want {
+		if got := json.Parse([]byte(text)); string(got.Raw) != want {
 			t.Errorf("%q: got %q, want %q", text, got.Raw, want)
 		}
 	}
 }
 
 func TestDeepJSON(t *testing.T) {
+	const maxNesting = 10_000
 	nested := func(n int, open, end string) []byte {
 		return []byte(strings.Repeat(open, n) + "1" + strings.Repeat(end, n))
 	}
 	for _, tt := range []struct {
 		name string
 		text []byte
-		want Kind
+		want json.Kind
 	}{
-		{"a hundred thousand deep", nested(100_000, "[", "]"), Missing},
-		{"a hundred thousand deep and never closed", bytes.Repeat([]byte(`{"a":[`), 100_000), Missing},
-		{"one deeper than allowed", nested(maxNesting+1, "[", "]"), Missing},
-		{"as deep as allowed", nested(maxNesting, "[", "]"), Array},
-		{"objects as deep as allowed", nested(maxNesting, `{"a":`, "}"), Object},
-		{"both kinds in turn", nested(maxNesting/2, `[{"a":`, "}]"), Array},
-		{"both kinds, one closed by the other's bracket", []byte(strings.Repeat(`[{"a":`, 100) + "1" + strings.Repeat("]}", 100)), Missing},
+		{"a hundred thousand deep", nested(100_000, "[", "]"), json.Missing},
+		{"a hundred thousand deep and never closed", bytes.Repeat([]byte(`{"a":[`), 100_000), json.Missing},
+		{"one deeper than allowed", nested(maxNesting+1, "[", "]"), json.Missing},
+		{"as deep as allowed", nested(maxNesting, "[", "]"), json.Array},
+		{"objects as deep as allowed", nested(maxNesting, `{"a":`, "}"), json.Object},
+		{"both kinds in turn", nested(maxNesting/2, `[{"a":`, "}]"), json.Array},
+		{"both kinds, one closed by the other's bracket", []byte(strings.Repeat(`[{"a":`, 100) + "1" + strings.Repeat("]}", 100)), json.Missing},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			v := Parse(tt.text)
+			v := json.Parse(tt.text)
 			if v.Kind != tt.want {
 				t.Fatalf("got kind %d, want %d", v.Kind, tt.want)
 			}
-			if v.Kind == Array && v.Len() != 1 {
+			if v.Kind == json.Array && v.Len() != 1 {
 				t.Errorf("got %d elements, want 1", v.Len())
 			}
 		})

@@ -1,15 +1,17 @@
-package chart
+package internal_test
 
 import (
 	"encoding/xml"
 	"math"
 	"strings"
 	"testing"
+
+	"mockserver/internal/chart"
 )
 
 // An axis covers its values, from one round number to another.
 func TestTicks(t *testing.T) {
-	labels := func(a Axis) string {
+	labels := func(a chart.Axis) string {
 		var s []string
 		for i, k := range a.Ticks {
 			if s = append(s, k.Text); i > 0 && !(a.Ticks[i-1].At < k.At) {
@@ -25,7 +27,7 @@ func TestTicks(t *testing.T) {
 		0: "0 0.2 0.4 0.6 0.8 1", 7.3: "0 1 2 3 4 5 6 7 8", 40: "0 5 10 15 20 25 30 35 40", 120: "0 20 40 60 80 100 120",
 		1_200_000: "0 200000 400000 600000 800000 1000000 1200000", 0.03: "0 0.005 0.01 0.015 0.02 0.025 0.03",
 	} {
-		if got := labels(UpTo(most, 8, Number)); got != want {
+		if got := labels(chart.UpTo(most, 8, chart.Number)); got != want {
 			t.Errorf("to %v: %s; want %s", most, got, want)
 		}
 	}
@@ -43,7 +45,7 @@ func TestTicks(t *testing.T) {
 		for _, v := range c.values {
 			logarithms = append(logarithms, math.Log10(v))
 		}
-		if got := labels(Decades(logarithms)); got != c.want {
+		if got := labels(chart.Decades(logarithms)); got != c.want {
 			t.Errorf("%v: %s; want %s", c.values, got, c.want)
 		}
 	}
@@ -52,11 +54,11 @@ func TestTicks(t *testing.T) {
 // A chart is well-formed XML for any texts, in a page and as a file.
 func TestChart_EscapesTexts(t *testing.T) {
 	const text = "<a>&\"'\x00"
-	c := Chart{
-		ID: text, Title: text, About: text, X: UpTo(10, 5, func(float64) string { return text }), Y: UpTo(10, 5, Number),
-		Lines:  []Line{{Name: text, X: []float64{1, 2, 3}, Y: []float64{1, math.NaN(), 3}, Dashed: true}},
-		Bars:   []Bars{{Name: text, Bars: []Bar{{1, 2, 3, text}}}},
-		Shaded: []Span{{1, 2}},
+	c := chart.Chart{
+		ID: text, Title: text, About: text, X: chart.UpTo(10, 5, func(float64) string { return text }), Y: chart.UpTo(10, 5, chart.Number),
+		Lines:  []chart.Line{{Name: text, X: []float64{1, 2, 3}, Y: []float64{1, math.NaN(), 3}, Dashed: true}},
+		Bars:   []chart.Bars{{Name: text, Bars: []chart.Bar{{From: 1, To: 2, Value: 3, Text: text}}}},
+		Shaded: []chart.Span{{From: 1, To: 2}},
 	}
 	for _, svg := range []string{c.Embed(), string(c.File())} {
 		var doc struct {

@@ -1,6 +1,10 @@
-package flags
+package internal_test
 
-import "testing"
+import (
+	"testing"
+
+	"mockserver/internal/flags"
+)
 
 func TestSizes(t *testing.T) {
 	for text, want := range map[string]int{
@@ -8,7 +12,7 @@ func TestSizes(t *testing.T) {
 		"": 0, "0": 0, "-1": 0, "1.5MB": 0, "16M": 0, "99999999999GiB": 0, "MiB": 0,
 	} {
 		var got int
-		if ok := Size(&got, text); ok != (want > 0) || ok && got != want {
+		if ok := flags.Size(&got, text); ok != (want > 0) || ok && got != want {
 			t.Errorf("%q: %d, %v, want %d", text, got, ok, want)
 		}
 	}

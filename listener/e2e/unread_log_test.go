@@ -1,4 +1,4 @@
-package program_test
+package e2e_test
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 	"mockserver/internal/harness"
 )
 
-// ended waits until the program has ended, whether or not its output is read.
-func ended(t *testing.T, p *harness.Process) {
+// waitEnded waits until the program has ended, whether or not its output is read.
+func waitEnded(t *testing.T, p *harness.Process) {
 	t.Helper()
 	select {
 	case <-p.Ended:
@@ -71,7 +71,7 @@ func TestProgram_ALogThatNobodyReadsStopsNothing(t *testing.T) {
 			p.Get("/nowhere?" + strings.Repeat("x", 16<<10))
 		}
 		p.Signal(syscall.SIGTERM)
-		ended(t, p)
+		waitEnded(t, p)
 		p.Unread.Unlock()
 		if code := p.Exit(); code != 0 {
 			t.Errorf("got exit code %d, want 0", code)

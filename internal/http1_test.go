@@ -1,14 +1,16 @@
-package http1
+package internal_test
 
 import (
 	"bufio"
 	"bytes"
 	"net/http"
 	"testing"
+
+	"mockserver/internal/http1"
 )
 
 // readHead reads a whole head, each line of which ends in CRLF.
-func readHead(text []byte) (h Head, err error) {
+func readHead(text []byte) (h http1.Head, err error) {
 	line, rest, _ := bytes.Cut(text, []byte("\r\n"))
 	err = h.StatusLine(line)
 	for err == nil {
@@ -23,15 +25,15 @@ func readHead(text []byte) (h Head, err error) {
 // The tests of the readers of whole responses, such as fetcher/upstream, have the heads and chunks
 // that are refused.
 func TestHead_SaysWhereTheBodyEndsAndWhetherTheConnectionCloses(t *testing.T) {
-	for text, want := range map[string]Head{
+	for text, want := range map[string]http1.Head{
 		"HTTP/1.1 200 OK\r\n":                                                {Status: 200, Minor: '1', Length: -1},
 		"HTTP/1.1 204\r\nA: b\r\n":                                           {Status: 204, Minor: '1', Length: -1},
 		"HTTP/1.1 200 OK\r\ncontent-LENGTH: \t12 \r\n":                       {Status: 200, Minor: '1', Length: 12},
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n":                  {Status: 200, Minor: '1', Length: -1, Chunked: true},
 		"HTTP/1.1 200 OK\r\nConnection: x,\t Close ,\r\n":                    {Status: 200, Minor: '1', Length: -1, Closes: true},
 		"HTTP/1.0 200 OK\r\n":                                                {Status: 200, Minor: '0', Length: -1, Closes: true},
-		"HTTP/1.0 200 OK\r\nConnection: x\r\nConnection: Keep-Alive\r\n":     {Status: 200, Minor: '0', Length: -1, keeps: true},
-		"HTTP/1.0 200 OK\r\nConnection: close\r\nConnection: keep-alive\r\n": {Status: 200, Minor: '0', Length: -1, Closes: true, keeps: true},
+		"HTTP/1.0 200 OK\r\nConnection: x\r\nConnection: Keep-Alive\r\n":     {Status: 200, Minor: '0', Length: -1},
+		"HTTP/1.0 200 OK\r\nConnection: close\r\nConnection: keep-alive\r\n": {Status: 200, Minor: '0', Length: -1, Closes: true},
 	} {
 		h, err := readHead([]byte(text + "\r\n"))
 		h.Reason = nil
@@ -41,8 +43,8 @@ func TestHead_SaysWhereTheBodyEndsAndWhetherTheConnectionCloses(t *testing.T) {
 	}
 }
 
-func equal(a, b Head) bool {
-	return a.Status == b.Status && a.Minor == b.Minor && a.Length == b.Length && a.Chunked == b.Chunked && a.Closes == b.Closes && a.keeps == b.keeps
+func equal(a, b http1.Head) bool {
+	return a.Status == b.Status && a.Minor == b.Minor && a.Length == b.Length && a.Chunked == b.Chunked && a.Closes == b.Closes
 }
 
 // FuzzHead expects net/http to read each head that is accepted, and to find the same end of the body.
@@ -74,16 +76,16 @@ func FuzzChunkSize(f *testing.F) {
 		f.Add([]byte(line))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		n, err := ChunkSize(line)
+		n, err := http1.ChunkSize(line)
 		size, _, extended := bytes.Cut(line, []byte(";"))
 		if extended {
 			size = bytes.Trim(size, " \t")
 		}
 		digits := len(size) > 0 && len(bytes.Trim(size, "0123456789abcdefABCDEF")) == 0 && !bytes.ContainsAny(size, " \t")
-		if err == nil && (n < 0 || !digits || len(size) > 15 || HasControl(line)) {
+		if err == nil && (n < 0 || !digits || len(size) > 15 || http1.HasControl(line)) {
 			t.Errorf("%q is accepted as %d", line, n)
 		}
-		if err != nil && digits && len(size) <= 15 && !HasControl(line) {
+		if err != nil && digits && len(size) <= 15 && !http1.HasControl(line) {
 			t.Errorf("%q is refused: %v", line, err)
 		}
 	})

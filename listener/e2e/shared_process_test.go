@@ -1,7 +1,6 @@
-package shared
+package e2e_test
 
 import (
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,11 +12,6 @@ import (
 
 	"mockserver/internal/harness"
 )
-
-func TestMain(m *testing.M) {
-	harness.MoreAtOnce(3)
-	os.Exit(m.Run())
-}
 
 // startNATS starts a server in this process, and returns its address.
 func startNATS(t *testing.T) string {

@@ -1,8 +1,10 @@
-package wording
+package internal_test
 
 import (
 	"strings"
 	"testing"
+
+	"mockserver/internal/wording"
 )
 
 func TestDistance(t *testing.T) {
@@ -15,7 +17,7 @@ func TestDistance(t *testing.T) {
 		{"ab", "ba", 9, 1}, {"kitten", "sitting", 3, 3}, {"kitten", "sitting", 2, 2}, {"a", "b", 0, 0}, {"a", "b", -1, 0},
 		{long, strings.Repeat("y", 64), 1000, 64}, {long + "1", long + "2", 9, 0},
 	} {
-		if got, back := Distance(c.a, c.b, c.limit), Distance(c.b, c.a, c.limit); got != c.want || back != c.want {
+		if got, back := wording.Distance(c.a, c.b, c.limit), wording.Distance(c.b, c.a, c.limit); got != c.want || back != c.want {
 			t.Errorf("%q and %q, limit %d: %d and %d, want %d", c.a, c.b, c.limit, got, back, c.want)
 		}
 	}
@@ -27,7 +29,7 @@ func TestNearest(t *testing.T) {
 		"statsu": "status", "Status": "status", "header": "headers", "external_body": "external-body",
 		"x": "", "foo": "", "of": "if", "externalbdoy": "external-body", "sttu": "", "GEI": "", "f": "", "webhook": "", "fi": "if",
 	} {
-		if got := Nearest(word, accepted); got != want {
+		if got := wording.Nearest(word, accepted); got != want {
 			t.Errorf("%q: got %q, want %q", word, got, want)
 		}
 	}
@@ -44,7 +46,7 @@ func FuzzDistance(f *testing.F) {
 		}
 		want := refDistance(a, b, map[[2]int]int{})
 		for limit := -1; limit < 15; limit++ {
-			if got := Distance(a, b, limit); got != min(want, max(limit, 0)) {
+			if got := wording.Distance(a, b, limit); got != min(want, max(limit, 0)) {
 				t.Errorf("%q, %q, limit %d: got %d, want %d", a, b, limit, got, min(want, max(limit, 0)))
 			}
 		}

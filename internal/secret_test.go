@@ -1,6 +1,10 @@
-package secret
+package internal_test
 
-import "testing"
+import (
+	"testing"
+
+	"mockserver/internal/secret"
+)
 
 func TestCondition(t *testing.T) {
 	for condition, want := range map[string]string{
@@ -26,7 +30,7 @@ func TestCondition(t *testing.T) {
 		"cookie-params['a b'] = c":                                      "cookie-params['a b'] = (not shown)",
 		"query-params.key = a = b":                                      "query-params.key = (not shown) = (not shown)",
 	} {
-		if got := Condition(condition); got != want {
+		if got := secret.Condition(condition); got != want {
 			t.Errorf("%s:\ngot  %s\nwant %s", condition, got, want)
 		}
 	}
@@ -34,12 +38,12 @@ func TestCondition(t *testing.T) {
 
 func TestValue(t *testing.T) {
 	for _, c := range []struct{ name, value, want string }{
-		{"Authorization", "Bearer a", Shown}, {"Authorization", "{{env.TOKEN}}", "{{env.TOKEN}}"}, {"Authorization", "Bearer {{env.TOKEN}}", Shown},
-		{"token", "{{pick('a')}}", Shown}, {"token", "", ""}, {"token", "header-params.x-token", "header-params.x-token"},
-		{"accessKey", "a", Shown}, {"x_private_key", "a", Shown}, {"PWD", "a", Shown}, {"API key", "a", Shown}, {"monkey", "a", "a"}, {"author", "a", "a"},
+		{"Authorization", "Bearer a", secret.Shown}, {"Authorization", "{{env.TOKEN}}", "{{env.TOKEN}}"}, {"Authorization", "Bearer {{env.TOKEN}}", secret.Shown},
+		{"token", "{{pick('a')}}", secret.Shown}, {"token", "", ""}, {"token", "header-params.x-token", "header-params.x-token"},
+		{"accessKey", "a", secret.Shown}, {"x_private_key", "a", secret.Shown}, {"PWD", "a", secret.Shown}, {"API key", "a", secret.Shown}, {"monkey", "a", "a"}, {"author", "a", "a"},
 		{"text", `{"password": "a", "n": 1}`, `{"password": "(not shown)", "n": 1}`}, {"text", "a=1&api_key=b", "a=1&api_key=(not shown)"},
 	} {
-		if got := Value(c.name, c.value); got != c.want {
+		if got := secret.Value(c.name, c.value); got != c.want {
 			t.Errorf("%s: %s: got %s, want %s", c.name, c.value, got, c.want)
 		}
 	}
@@ -50,6 +54,6 @@ func FuzzCondition(f *testing.F) {
 	f.Add("header-params.authorization = 'Bearer x' and (a or b)")
 	f.Add(`"token=" '[` + "`")
 	f.Fuzz(func(_ *testing.T, text string) {
-		_, _, _ = Condition(text), Template(text), Value("x", text)
+		_, _, _ = secret.Condition(text), secret.Template(text), secret.Value("x", text)
 	})
 }

@@ -1,8 +1,10 @@
-package address
+package internal_test
 
 import (
 	"strings"
 	"testing"
+
+	"mockserver/internal/address"
 )
 
 // The same rules apply to rendered URLs as to declared ones, except those that can be checked only
@@ -17,12 +19,12 @@ func TestURLFault(t *testing.T) {
 		{"http://a\r\nX: y/", "control character"}, {"http://[::1", "the ]"}, {"http://[]/", "not an IPv6 address"}, {"http://[::1%25]/", "not an IPv6 address"},
 		{"http://a/\xff", "is not allowed"},
 	} {
-		if got := URLFault([]byte(c.url)); got != c.want && (c.want == "" || !strings.Contains(got, c.want)) {
+		if got := address.URLFault([]byte(c.url)); got != c.want && (c.want == "" || !strings.Contains(got, c.want)) {
 			t.Errorf("%q: got %q, want %q", c.url, got, c.want)
 		}
 	}
 	if n := testing.AllocsPerRun(100, func() {
-		if URLFault([]byte("http://user:pa%40ss@[fe80::1]:80/a/b?c")) != "" {
+		if address.URLFault([]byte("http://user:pa%40ss@[fe80::1]:80/a/b?c")) != "" {
 			t.Error("the URL is refused")
 		}
 	}); n > 1 { // one allocation is for the text itself
@@ -38,7 +40,7 @@ func TestHostPortFault(t *testing.T) {
 		{"a:0", "the port"}, {"ü", "is not allowed"}, {"a\x00", `'\x00' is not allowed`}, {"a:\x00", "is not allowed"}, {"[::1\x00]", "is not allowed"}, {"u@a", "'@' is not allowed"},
 		{"[::1%25a]b]", "only a port"}, {"[::1%25%]", "'%' is not allowed in the zone"},
 	} {
-		if got := HostPortFault([]byte(c.host)); got != c.want && (c.want == "" || !strings.Contains(got, c.want)) {
+		if got := address.HostPortFault([]byte(c.host)); got != c.want && (c.want == "" || !strings.Contains(got, c.want)) {
 			t.Errorf("%q: got %q, want %q", c.host, got, c.want)
 		}
 	}
@@ -49,7 +51,7 @@ func TestShown(t *testing.T) {
 		"http://a/b@c": "http://a/b@c", "http://u:p@a/b": "http://xxxxx@a/b", "http://u:p@": "http://xxxxx@", "nothing": "nothing",
 		"http://u:p@q@a?x": "http://xxxxx@a?x", "http://a/" + strings.Repeat("x", 100): "http://a/" + strings.Repeat("x", 51) + "…",
 	} {
-		if got := Shown(url); got != want {
+		if got := address.Shown(url); got != want {
 			t.Errorf("%s: got %s, want %s", url, got, want)
 		}
 	}

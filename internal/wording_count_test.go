@@ -1,10 +1,14 @@
-package wording
+package internal_test
 
-import "testing"
+import (
+	"testing"
+
+	"mockserver/internal/wording"
+)
 
 func TestCount(t *testing.T) {
 	for n, want := range map[int]string{0: "0 endpoints", 1: "1 endpoint", 2: "2 endpoints", -1: "-1 endpoints"} {
-		if got := Count(n, "endpoint"); got != want {
+		if got := wording.Count(n, "endpoint"); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
 	}

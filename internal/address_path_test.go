@@ -1,8 +1,10 @@
-package address
+package internal_test
 
 import (
 	"slices"
 	"testing"
+
+	"mockserver/internal/address"
 )
 
 func TestPathParams(t *testing.T) {
@@ -14,7 +16,7 @@ func TestPathParams(t *testing.T) {
 		"/*":                    nil,
 		"/*no/a:no/:/x?/:no":    nil,
 	} {
-		if got := PathParams(path); !slices.Equal(got, want) {
+		if got := address.PathParams(path); !slices.Equal(got, want) {
 			t.Errorf("%s has %q, want %q", path, got, want)
 		}
 	}
