@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux && measure
 
 // Package figures measures what proxying, recording and importing cost, and compares the results
 // with the requirements. Run the package with make figures.
@@ -38,12 +38,6 @@ const (
 	mostMappings     = 5 * time.Second
 	mostMappingsMem  = 500 << 20
 )
-
-func asked(t *testing.T) {
-	if os.Getenv("MOCKSERVER_FIGURES") == "" {
-		t.Skip("it needs a quiet machine and some minutes. MOCKSERVER_FIGURES=1 runs it")
-	}
-}
 
 // most logs a figure, and fails the test if the figure is above a bound.
 func most[N int | int64 | float64 | time.Duration](t *testing.T, what string, got, bound N) {
@@ -130,7 +124,6 @@ func costOf(t *testing.T, addr string, pid int) time.Duration {
 
 // The variants are measured in turn, so that other work of the machine disturbs all of them alike.
 func TestCost(t *testing.T) {
-	asked(t)
 	to := origin(t)
 	theirs, pid := nginx(t, to)
 	plain, recording := front(t, to, ""), front(t, to, fmt.Sprintf(", record: {to: %q}", t.TempDir()))
@@ -147,7 +140,6 @@ func TestCost(t *testing.T) {
 }
 
 func TestRecordedRate(t *testing.T) {
-	asked(t)
 	to := origin(t)
 	p, admin := harness.Administered(t, fmt.Sprintf("- upstream: {name: real, url: %q, record: {to: %q}}\n- endpoint: {method: any, path: \"/*rest\", response: {proxy: real}}\n", to.URL, t.TempDir()), "--access-log=false")
 	plan := load.Plan{
@@ -175,7 +167,6 @@ func TestRecordedRate(t *testing.T) {
 }
 
 func TestMemoryUnderWay(t *testing.T) {
-	asked(t)
 	p := front(t, origin(t), "")
 	p.Get("/")
 	before := p.Usage().RSS
@@ -227,7 +218,6 @@ func imported(t *testing.T, file string) (time.Duration, int64) {
 }
 
 func TestImportOfExchanges(t *testing.T) {
-	asked(t)
 	name := filepath.Join(t.TempDir(), "real-0001.ndjson")
 	f, err := os.Create(name)
 	if err != nil {
@@ -257,7 +247,6 @@ func TestImportOfExchanges(t *testing.T) {
 }
 
 func TestImportOfMappings(t *testing.T) {
-	asked(t)
 	var all []map[string]any
 	for i := range mappings {
 		all = append(all, map[string]any{

@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux && measure
 
 // Package calibration checks the verdict of the program against the measurements of a client.
 package calibration
@@ -267,7 +267,7 @@ func overload() condition {
 	return condition{name: "more requests than the CPU can serve", mock: fixed, plan: steady(1000), wrap: pinned,
 		induce: func(t *testing.T, s *server, end <-chan struct{}) {
 			load := exec.Command("taskset", "-c", "0", os.Args[0])
-			load.Env = []string{"MOCKSERVER_CALIBRATION=" + s.addr.String()}
+			load.Env = []string{"OVERLOADED=" + s.addr.String()}
 			load.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 			if err := load.Start(); err != nil {
 				t.Error(err)

@@ -1,3 +1,5 @@
+//go:build linux && measure
+
 // Package streams measures the program with many HTTP/2 streams, and with many TLS connections. It
 // contains only tests, which run only on request: make streams.
 package streams

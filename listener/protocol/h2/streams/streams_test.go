@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux && measure
 
 package streams
 
@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -15,13 +14,6 @@ import (
 
 	"mockserver/internal/harness"
 )
-
-// asked skips a test that needs a quiet machine, or much memory, unless it was requested.
-func asked(t *testing.T) {
-	if os.Getenv("MOCKSERVER_STREAMS") == "" {
-		t.Skip("it needs a quiet machine and a minute; MOCKSERVER_STREAMS=1 runs it")
-	}
-}
 
 // declared is a latency, by percentiles.
 var declared = []struct {
@@ -48,7 +40,6 @@ const (
 // 10,000 streams at a time, over 100 connections, are answered with the declared latency, within 1%
 // or 1 ms, as measured by the client. The measured latencies are printed.
 func TestDelayedStreams(t *testing.T) {
-	asked(t)
 	p := harness.Serving(t, delayed())
 	address := strings.TrimPrefix(p.URL, "http://")
 	var mu sync.Mutex
@@ -112,7 +103,6 @@ func load(address string, from, until time.Time) (took []time.Duration, err erro
 
 // The memory of the process that an idle TLS connection takes is printed.
 func TestMemory_OfConnections(t *testing.T) {
-	asked(t)
 	const idle = 5000
 	p := harness.Serving(t, "- endpoint: {path: /hello, response: {body: hello}}\n", "--tls", "auto")
 	address := strings.TrimPrefix(p.URL, "http://")
@@ -141,7 +131,6 @@ func TestMemory_OfConnections(t *testing.T) {
 
 // The memory of the process that a waiting stream takes is printed.
 func TestMemory_OfStreams(t *testing.T) {
-	asked(t)
 	p := harness.Serving(t, "- endpoint: {path: /late, latency: {min: 1h, max: 1h}, response: {body: late}}\n")
 	address := strings.TrimPrefix(p.URL, "http://")
 	before := settled(p)

@@ -1,8 +1,10 @@
-package text
+package openapi_test
 
 import (
 	"strings"
 	"testing"
+
+	"mockserver/config/openapi/text"
 )
 
 // TestFormats follows RFC 3339, 3986, 3987, 5321, 5892, 6531 and 6570.
@@ -50,7 +52,7 @@ func TestFormats(t *testing.T) {
 		},
 		"idn-email": {[]string{"실례@실례.테스트", "joe@example.com"}, []string{"2962", "@실례.테스트", "실례@", "실 례@실례.테스트", "a@\xff"}},
 	} {
-		valid := Format(name)
+		valid := text.Format(name)
 		for _, text := range texts.valid {
 			if !valid(text) {
 				t.Errorf("%s: %q is refused", name, text)

@@ -1,4 +1,4 @@
-package export
+package openapi_test
 
 import (
 	"encoding/json"
@@ -11,6 +11,8 @@ import (
 	"mockserver/config"
 	"mockserver/config/openapi/tree"
 	"mockserver/config/syntax"
+
+	"mockserver/config/openapi/export"
 )
 
 // exportedFrom writes a configuration to a file and returns its export, as decoded from JSON.
@@ -20,7 +22,7 @@ func exportedFrom(t *testing.T, text string) map[string]any {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	document, _, err := Spec(config.Loader{}, config.Load(file))
+	document, _, err := export.Spec(config.Loader{}, config.Load(file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +31,7 @@ func exportedFrom(t *testing.T, text string) map[string]any {
 
 func decoded(t *testing.T, document *tree.Node) map[string]any {
 	t.Helper()
-	data, err := Write(document, "json")
+	data, err := export.Write(document, "json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +158,7 @@ func TestExport_TheExampleThatAlwaysHoldsIsTheFirst(t *testing.T) {
 `), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	document, _, err := Spec(config.Loader{}, config.Load(file))
+	document, _, err := export.Spec(config.Loader{}, config.Load(file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +315,7 @@ func TestExport_RefusesAWrongConfiguration(t *testing.T) {
 	if err := os.WriteFile(file, []byte("- endpoint: {path: /a, statsu: 1}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Spec(config.Loader{}, config.Load(file)); err == nil || !strings.Contains(err.Error(), "statsu") {
+	if _, _, err := export.Spec(config.Loader{}, config.Load(file)); err == nil || !strings.Contains(err.Error(), "statsu") {
 		t.Errorf("got %v, want the error", err)
 	}
 }
@@ -340,7 +342,7 @@ func FuzzExportedText(f *testing.F) {
 		text = strings.ToValidUTF8(text, "?")
 		document := tree.NewMap().Set(text, tree.NewList(tree.NewText(text), tree.NewMap(), tree.NewList(), tree.NewNull()))
 		for _, form := range []string{"yaml", "json"} {
-			data, err := Write(document, form)
+			data, err := export.Write(document, form)
 			if err != nil {
 				t.Fatalf("%s of %q: %v", form, text, err)
 			}

@@ -1,4 +1,4 @@
-package statefile_test
+package state_test
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package export
+package openapi_test
 
 import (
 	"os"
@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"mockserver/config"
+
+	"mockserver/config/openapi/export"
 )
 
 // OpenAPI cannot express endpoints for any method: they are written as declared, like upstreams.
@@ -17,7 +19,7 @@ func TestSpec_Proxies(t *testing.T) {
 		t.Fatal(err)
 	}
 	var loader config.Loader
-	document, _, err := Spec(loader, loader.Load(path))
+	document, _, err := export.Spec(loader, loader.Load(path))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +30,7 @@ func TestSpec_Proxies(t *testing.T) {
 	if !slices.Equal(paths, []string{"/a"}) {
 		t.Errorf("got the paths %q, want /a alone", paths)
 	}
-	text, err := Write(document, "json")
+	text, err := export.Write(document, "json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package scalar_test
+package renderer_test
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package samples
+package config_test
 
 import (
 	"bytes"
@@ -11,13 +11,15 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"mockserver/config/samples"
 )
 
 const ms = time.Millisecond
 
-// at returns the length of a curve at a rank, interpolated linearly between its points.
-func (c Curve) at(rank float64) time.Duration {
-	points := append([]Point{{0, c.Min}}, append(c.Points, Point{100, c.Max})...)
+// lengthAt returns the length of a curve at a rank, interpolated linearly between its points.
+func lengthAt(c samples.Curve, rank float64) time.Duration {
+	points := append([]samples.Point{{Length: c.Min}}, append(c.Points, samples.Point{Rank: 100, Length: c.Max})...)
 	for i := 1; ; i++ {
 		if low, high := points[i-1], points[i]; rank <= high.Rank {
 			return low.Length + time.Duration(math.Round((rank-low.Rank)/(high.Rank-low.Rank)*float64(high.Length-low.Length)))
@@ -45,13 +47,13 @@ func TestCurveHasThePercentilesOfItsSamples(t *testing.T) {
 		for i := range all {
 			all[i] = draw()
 		}
-		c := Of(all) // sorts
+		c := samples.Of(all) // sorts
 		if c.Min != all[0] || c.Max != all[len(all)-1] || c.Count != int64(len(all)) {
 			t.Errorf("%s: %+v", name, c)
 		}
 		for _, rank := range []float64{50, 75, 90, 95, 99, 99.9} {
-			if want := all[int(math.Ceil(rank/100*float64(len(all))))-1]; !near(c.at(rank), want) {
-				t.Errorf("%s: p%v is %v, want %v", name, rank, c.at(rank), want)
+			if want := all[int(math.Ceil(rank/100*float64(len(all))))-1]; !near(lengthAt(c, rank), want) {
+				t.Errorf("%s: p%v is %v, want %v", name, rank, lengthAt(c, rank), want)
 			}
 		}
 	}
@@ -66,12 +68,12 @@ func TestHowManyPointsACurveHas(t *testing.T) {
 		for i := range all {
 			all[i] = time.Duration(i+1) * time.Microsecond
 		}
-		got := Of(all)
+		got := samples.Of(all)
 		if len(got.Points) != c.points || c.points > 0 && got.Points[c.points-1].Rank != c.last {
 			t.Errorf("%d samples: %d points, %+v", c.samples, len(got.Points), got.Points)
 		}
 	}
-	if c := Of([]time.Duration{ms, ms, ms}); c.Min != ms || c.Max != ms || len(c.Points) != 0 {
+	if c := samples.Of([]time.Duration{ms, ms, ms}); c.Min != ms || c.Max != ms || len(c.Points) != 0 {
 		t.Errorf("equal samples: %+v", c)
 	}
 }
@@ -81,16 +83,18 @@ func TestText(t *testing.T) {
 		0: "0s", 15: "15ns", 8120 * time.Microsecond: "8.12ms", 412 * time.Microsecond: "412us", 1234567 * time.Microsecond: "1.2346s",
 		30100 * ms: "30.1s", 999_999_999: "1000ms", time.Hour: "3600s",
 	} {
-		if got := Text(d); got != want {
+		if got := samples.Text(d); got != want {
 			t.Errorf("%v is written %s, want %s", time.Duration(d), got, want)
 		}
-		if _, err := time.ParseDuration(Text(d)); err != nil {
+		if _, err := time.ParseDuration(samples.Text(d)); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-func read(name, text string, o Options) (Curve, error) { return Read(name, strings.NewReader(text), o) }
+func read(name, text string, o samples.Options) (samples.Curve, error) {
+	return samples.Read(name, strings.NewReader(text), o)
+}
 
 // hdrLog returns a log with the histograms of two tags.
 func hdrLog(t testing.TB) string {
@@ -143,28 +147,28 @@ const (
 func TestFormats(t *testing.T) {
 	for _, c := range []struct {
 		name, file, text string
-		o                Options
+		o                samples.Options
 		min, p50, max    time.Duration
 		count            int64
 	}{
-		{"wrk2", "out.txt", wrk2, Options{}, ms, 5 * ms, 20 * ms, 1000},
-		{"wrk", "out.txt", wrk, Options{}, 0, 635910 * time.Nanosecond, 1350 * time.Microsecond, 1},
-		{"vegeta", "out.txt", vegeta, Options{}, 90430 * time.Microsecond, 108270 * time.Microsecond, 1980 * ms, 1},
-		{"vegeta hdrplot", "plot.txt", hdrplot, Options{}, 1500 * time.Microsecond, 3 * ms, 9500 * time.Microsecond, 10},
-		{"vegeta JSON", "report.json", vegetaJSON, Options{}, 500 * time.Microsecond, ms, 8 * ms, 77},
-		{"recording", "real-0001.ndjson", recorded, Options{}, ms, 2 * ms, 3 * ms, 2},
-		{"durations", "a.csv", "1ms\n2ms\n4ms\n", Options{}, ms, 2 * ms, 4 * ms, 3},
-		{"numbers with a title", "a.csv", "elapsed\r\n1000\r\n2000\r\n4000\r\n", Options{Unit: time.Microsecond}, ms, 2 * ms, 4 * ms, 3},
-		{"a column", "results.jtl", "timeStamp,elapsed,label\n1,1,a\n2,2,b\n3,4,\"c, d\"\n", Options{Unit: ms, Column: "elapsed"}, ms, 2 * ms, 4 * ms, 3},
-		{"tabs", "a.tsv", "a\tb\n1\t0.001\n", Options{Unit: time.Second, Column: "b"}, ms, ms, ms, 1},
+		{"wrk2", "out.txt", wrk2, samples.Options{}, ms, 5 * ms, 20 * ms, 1000},
+		{"wrk", "out.txt", wrk, samples.Options{}, 0, 635910 * time.Nanosecond, 1350 * time.Microsecond, 1},
+		{"vegeta", "out.txt", vegeta, samples.Options{}, 90430 * time.Microsecond, 108270 * time.Microsecond, 1980 * ms, 1},
+		{"vegeta hdrplot", "plot.txt", hdrplot, samples.Options{}, 1500 * time.Microsecond, 3 * ms, 9500 * time.Microsecond, 10},
+		{"vegeta JSON", "report.json", vegetaJSON, samples.Options{}, 500 * time.Microsecond, ms, 8 * ms, 77},
+		{"recording", "real-0001.ndjson", recorded, samples.Options{}, ms, 2 * ms, 3 * ms, 2},
+		{"durations", "a.csv", "1ms\n2ms\n4ms\n", samples.Options{}, ms, 2 * ms, 4 * ms, 3},
+		{"numbers with a title", "a.csv", "elapsed\r\n1000\r\n2000\r\n4000\r\n", samples.Options{Unit: time.Microsecond}, ms, 2 * ms, 4 * ms, 3},
+		{"a column", "results.jtl", "timeStamp,elapsed,label\n1,1,a\n2,2,b\n3,4,\"c, d\"\n", samples.Options{Unit: ms, Column: "elapsed"}, ms, 2 * ms, 4 * ms, 3},
+		{"tabs", "a.tsv", "a\tb\n1\t0.001\n", samples.Options{Unit: time.Second, Column: "b"}, ms, ms, ms, 1},
 	} {
 		got, err := read(c.file, c.text, c.o)
-		if err != nil || got.Min != c.min || got.Max != c.max || got.at(50) != c.p50 || got.Count != c.count {
+		if err != nil || got.Min != c.min || got.Max != c.max || lengthAt(got, 50) != c.p50 || got.Count != c.count {
 			t.Errorf("%s: %+v, %v", c.name, got, err)
 		}
 	}
-	got, err := read("a.hlog", hdrLog(t), Options{})
-	if err != nil || got.Count != 1000 || !near(got.Min, ms) || !near(got.at(50), 500*ms) || !near(got.at(99), 990*ms) || !near(got.Max, time.Second) {
+	got, err := read("a.hlog", hdrLog(t), samples.Options{})
+	if err != nil || got.Count != 1000 || !near(got.Min, ms) || !near(lengthAt(got, 50), 500*ms) || !near(lengthAt(got, 99), 990*ms) || !near(got.Max, time.Second) {
 		t.Errorf("a log of HdrHistogram: %+v, %v", got, err)
 	}
 }
@@ -185,13 +189,13 @@ func TestErrorsNameTheirPlace(t *testing.T) {
 		{"a histogram", "a.hlog", "#[x]\n0.1,1.0,2.7,HISTFAAAAE\n", "2:1: is not a histogram: "},
 		{"not vegeta", "a.json", `{"a": 1}`, "1:1: is not a report of vegeta; expected an object with latencies"},
 	} {
-		_, err := read(c.file, c.text, Options{})
-		var p *Problem
+		_, err := read(c.file, c.text, samples.Options{})
+		var p *samples.Problem
 		if !errors.As(err, &p) || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %s", c.name, err, c.want)
 		}
 	}
-	if _, err := read("a.csv", "a,b\n1ms,2ms\n", Options{Column: "c"}); err == nil || err.Error() != `1:1: has no column "c"; expected a or b` {
+	if _, err := read("a.csv", "a,b\n1ms,2ms\n", samples.Options{Column: "c"}); err == nil || err.Error() != `1:1: has no column "c"; expected a or b` {
 		t.Errorf("an unknown column: %v", err)
 	}
 }
@@ -203,13 +207,13 @@ func FuzzRead(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, name, text string, unit int64) {
-		c, err := read(name, text, Options{Unit: time.Duration(max(0, min(unit, int64(time.Second))))})
+		c, err := read(name, text, samples.Options{Unit: time.Duration(max(0, min(unit, int64(time.Second))))})
 		if err != nil {
 			return
 		}
-		last := Point{0, c.Min}
-		for _, p := range append(c.Points, Point{100, c.Max}) {
-			if p.Rank <= last.Rank || p.Length < last.Length || p.Length > MaxLength {
+		last := samples.Point{Length: c.Min}
+		for _, p := range append(c.Points, samples.Point{Rank: 100, Length: c.Max}) {
+			if p.Rank <= last.Rank || p.Length < last.Length || p.Length > samples.MaxLength {
 				t.Fatalf("%v after %v in %+v", p, last, c)
 			}
 			last = p

@@ -1,10 +1,12 @@
-package text
+package openapi_test
 
 import (
 	"math/rand/v2"
 	"regexp"
 	"testing"
 	"unicode/utf8"
+
+	"mockserver/config/openapi/text"
 )
 
 func TestPatternTexts(t *testing.T) {
@@ -18,7 +20,7 @@ func TestPatternTexts(t *testing.T) {
 		{`^[\s\S]{1,4096}$`, 2000, 2000, `^[\s\S]*$`}, {`^a{,3}$`, 0, 99, `^a\{,3\}$`}, {`^(?<year>\d{4})$`, 0, 9, `^\d{4}$`},
 		{`^(?=.*[A-Z])(?=.*\d)(?!.*x).{8,16}$`, 0, 100, `^[^x]{8,16}$`}, {`(?i)^abc$`, 0, 9, ""}, {`^[^\x00-\x60]$`, 0, 9, ""},
 	} {
-		p, err := CompilePattern(c.source)
+		p, err := text.CompilePattern(c.source)
 		if err != nil {
 			t.Errorf("%s: %v", c.source, err)
 			continue
@@ -38,7 +40,7 @@ func TestPatternTexts(t *testing.T) {
 
 func TestPatternsThatHaveNoText(t *testing.T) {
 	for _, source := range []string{`^a{2}$`, `a\bb`, `^[]$`, `$a`} {
-		p, err := CompilePattern(source)
+		p, err := text.CompilePattern(source)
 		if err != nil {
 			t.Errorf("%s: %v", source, err)
 		} else if s, ok := p.Text(rand.New(rand.NewPCG(0, 0)), 3, 3); ok {
@@ -46,7 +48,7 @@ func TestPatternsThatHaveNoText(t *testing.T) {
 		}
 	}
 	for _, source := range []string{`(`, `a(?=b)`, `(?<!a)b`, `^(?=`, `^(a)\1$`, `(?<x>a)\k<x>`, `^(?=a)b|c`, `^(?=a)*b`, `[z-a]`, `a{2000}`, `a{2,1}`, `\i`, `\p{Foo}`, `\p{Emoji}`, `[`, `\`} {
-		if _, err := CompilePattern(source); err == nil {
+		if _, err := text.CompilePattern(source); err == nil {
 			t.Errorf("%s is accepted", source)
 		}
 	}
@@ -57,7 +59,7 @@ func TestPatternsCompileLoosely(t *testing.T) {
 		`^(?!x)([a-c](?<!b)){2}\(?=$`: `^([a-c]){2}\(?=$`, `^((?!-)[a-z]{3}\.)+(?=c)com$`: `^([a-z]{3}\.)+com$`, `^[(?=]{2}$`: `^[(?=]{2}$`,
 		`^(a|b)\1\d$`: `^[ab]\d$`, `^(?<x>a)\k<x>$`: `^a$`, `^[\p{Alnum}]{2}x$`: `^.{2}x$`,
 	} {
-		p, err := CompileLoosely(source)
+		p, err := text.CompileLoosely(source)
 		if err != nil {
 			t.Errorf("%s: %v", source, err)
 			continue
@@ -68,7 +70,7 @@ func TestPatternsCompileLoosely(t *testing.T) {
 			}
 		}
 	}
-	if _, err := CompileLoosely(`^(?=`); err == nil {
+	if _, err := text.CompileLoosely(`^(?=`); err == nil {
 		t.Error("a look-around without an end is accepted")
 	}
 }
@@ -78,9 +80,9 @@ func FuzzPattern(f *testing.F) {
 		f.Add(source, uint8(0), uint8(20))
 	}
 	f.Fuzz(func(t *testing.T, source string, low, high uint8) {
-		p, err := CompilePattern(source)
+		p, err := text.CompilePattern(source)
 		if err != nil {
-			p, err = CompileLoosely(source)
+			p, err = text.CompileLoosely(source)
 		}
 		if err != nil {
 			return

@@ -1,4 +1,4 @@
-package jsonserver_test
+package imports_test
 
 import (
 	"errors"

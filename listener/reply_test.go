@@ -1,4 +1,4 @@
-package reply
+package listener_test
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 	"mockserver/config"
 	"mockserver/matcher"
 	"mockserver/renderer"
+
+	"mockserver/listener/reply"
 )
 
 // A field keeps its value when other fields are added, and no part of a reply is left in the next
@@ -19,7 +21,7 @@ func TestReply_FieldsStandByThemselves(t *testing.T) {
 	}
 	r := matcher.Acquire(matcher.Input{Method: []byte("GET"), Target: []byte("/" + strings.Repeat("x", 100))})
 	defer matcher.Release(r)
-	var p Reply
+	var p reply.Reply
 	p.Begin()
 	for i := range 300 {
 		p.AddNumber("X-N", int64(i))
@@ -34,7 +36,7 @@ func TestReply_FieldsStandByThemselves(t *testing.T) {
 		t.Error("a name is not found in another case, or is found in part")
 	}
 	p.Body = []byte("x")
-	NotImplemented.Write(&p, "why")
+	reply.NotImplemented.Write(&p, "why")
 	if p.Status != 501 || len(p.Fields) > 0 || p.Refusal.Message != "why" || !strings.Contains(string(p.Body), `"code":"not_implemented"`) {
 		t.Errorf("got %+v", p)
 	}
