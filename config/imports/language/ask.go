@@ -1,11 +1,9 @@
 package language
 
 import (
-	"math/rand/v2"
 	"strings"
 
 	"mockserver/config/imports/draft"
-	"mockserver/config/openapi/text"
 )
 
 // maxAsks is the maximum number of requests that a check sends for a source.
@@ -78,13 +76,4 @@ func Wanted(response *draft.Map) draft.Answer {
 		}
 	}
 	return want
-}
-
-// Example returns a text that a regular expression matches as a whole, the same each time.
-func Example(expression string) (string, bool) {
-	p, err := text.CompilePattern("^(?:" + expression + ")$")
-	if err != nil {
-		return "", false
-	}
-	return p.Text(rand.New(rand.NewPCG(1, 1)), 1, 100)
 }

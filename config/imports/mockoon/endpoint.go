@@ -104,7 +104,7 @@ func (e *endpoint) one(n *syntax.Node, condition string, i int, rules []*syntax.
 		m.Set("webhooks", a.webhooks)
 	}
 	e.Add("endpoint", m, e.label(n, i))
-	e.ask(n, e.label(n, i), language.Wanted(a.response), rules)
+	e.ask(n, e.label(n, i), language.Wanted(a.response), condition, rules)
 	e.report(n.Pos(), e.label(n, i), a.why)
 }
 
@@ -169,7 +169,7 @@ func (e *endpoint) several(responses []*syntax.Node, mode string) {
 	}
 	e.Add("endpoint", m, e.name)
 	if mode == "SEQUENTIAL" {
-		e.ask(responses[0], e.name, language.Wanted(entries[0].a.response), nil)
+		e.ask(responses[0], e.name, language.Wanted(entries[0].a.response), e.needs, nil)
 	} else {
 		e.asks.Add(e.Draft, e.method, e.own, nil, nil, false)
 	}

@@ -253,8 +253,8 @@ func (g *group) byBody() {
 		}
 		switch {
 		case b.json != nil:
-			if text, weight, err := equalJSON(b.operand, b.json); err == nil && text != "" {
-				a.conditions = append(a.conditions, condition{text, weight, func(o *answer) bool { return o.body.operand == b.operand && fits(b.json, o.body.json) }})
+			if text, _, err := language.EqualJSON(b.operand, b.json, language.JSONRule{Open: open}); err == nil && text != "" {
+				a.conditions = append(a.conditions, condition{text, leaves(b.json), func(o *answer) bool { return o.body.operand == b.operand && fits(b.json, o.body.json) }})
 			}
 		case b.text != "" && !reference.MatchString(b.text):
 			a.conditions = append(a.conditions, condition{language.Equal("body", b.text), 1, func(o *answer) bool { return o.body.text == b.text }})

@@ -1,10 +1,8 @@
 package postman
 
 import (
-	"fmt"
 	"strings"
 
-	"mockserver/config/imports/language"
 	"mockserver/config/syntax"
 )
 
@@ -49,51 +47,25 @@ func open(n *syntax.Node) bool {
 	return n.Kind == syntax.TextNode && reference.MatchString(n.Text.Value)
 }
 
-// equalJSON returns the condition that an operand is a JSON value, apart from open values, and how
-// many values it compares.
-func equalJSON(operand string, n *syntax.Node) (text string, weight int, err error) {
-	var parts []string
-	add := func(inner string, v *syntax.Node) {
-		if open(v) || err != nil {
-			return
-		}
-		var part string
-		var n int
-		if part, n, err = equalJSON(inner, v); part != "" {
-			parts, weight = append(parts, part), weight+n
-		}
+// leaves returns how many values are compared with a value.
+func leaves(n *syntax.Node) int {
+	if open(n) {
+		return 0
 	}
-	switch {
-	case n.Kind == syntax.MapNode && len(n.Entries) > 0:
-		parts = append(parts, fmt.Sprintf("%s|length = %d", operand, len(n.Entries)))
-		for _, e := range n.Entries {
-			name := e.Key.Text.Value
-			if open(e.Value) || e.Value.Kind == syntax.NullNode {
-				parts = append(parts, operand+" contains "+language.Quote(name))
-			}
-			add(language.Member(operand, name), e.Value)
-		}
-	case n.Kind == syntax.ListNode && len(n.Items) > 0:
-		parts = append(parts, operand+`|json matches "^\\["`, fmt.Sprintf("%s|length = %d", operand, len(n.Items)))
-		for i, item := range n.Items {
-			add(fmt.Sprintf("%s[%d]", operand, i), item)
-		}
-	case n.Kind == syntax.NullNode:
-		return operand + " = null", 1, nil
-	default:
-		text, _, err = language.EqualJSON(operand, n, language.JSONRule{})
-		return text, 1, err
+	if len(n.Items)+len(n.Entries) == 0 {
+		return 1
 	}
-	if len(parts) > maxParts {
-		return "", 0, fmt.Errorf("the value has more than %d parts to compare", maxParts)
+	sum := 0
+	for _, item := range n.Items {
+		sum += leaves(item)
 	}
-	return language.And(parts...), weight, err
+	for _, e := range n.Entries {
+		sum += leaves(e.Value)
+	}
+	return sum
 }
 
-// maxParts limits the comparisons of one condition.
-const maxParts = 500
-
-// fits reports whether a value fulfils the condition that equalJSON makes from another.
+// fits reports whether a value fulfils the condition that is made from another.
 func fits(want, got *syntax.Node) bool {
 	switch {
 	case got == nil || want.Kind != got.Kind && !open(want):
