@@ -1,8 +1,8 @@
 package language
 
 import (
-	"fmt"
 	"iter"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -191,15 +191,8 @@ func (p Path) Expression() string {
 		switch s.Kind {
 		case Literal:
 			b.WriteByte('/')
-			for _, c := range []byte(s.Text) {
-				encoded := fmt.Sprintf("%%(?i:%02x)", c)
-				if c <= '~' && !PercentEncoded(rune(c)) && c != '/' && c != '%' && c != '?' {
-					encoded = "(?:" + regexp.QuoteMeta(string(rune(c))) + "|" + encoded + ")"
-				}
-				if c == '-' || c == '.' || c == '_' || c == '~' || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z' {
-					encoded = regexp.QuoteMeta(string(rune(c)))
-				}
-				b.WriteString(encoded)
+			for i := range len(s.Text) {
+				b.WriteString(sent(s.Text[i : i+1]))
 			}
 		case Param:
 			b.WriteString("/[^/]+")
@@ -209,6 +202,19 @@ func (p Path) Expression() string {
 	}
 	b.WriteString("/?$")
 	return b.String()
+}
+
+// sent returns a regular expression that matches a byte of a segment as clients may send it.
+func sent(char string) string {
+	escaped := url.PathEscape(char)
+	if escaped == char {
+		return regexp.QuoteMeta(char)
+	}
+	encoded := "%(?i:" + escaped[1:] + ")"
+	if strings.Contains("/%?", char) || PercentEncoded(rune(char[0])) {
+		return encoded
+	}
+	return "(?:" + regexp.QuoteMeta(char) + "|" + encoded + ")"
 }
 
 // Has reports whether the path has a parameter of this name, other than its catch-all.
