@@ -35,10 +35,11 @@ type Options struct {
 
 // Source is a file or a directory that is imported.
 type Source struct {
-	Name string // as the user named it
-	Dir  bool   // it is a directory
-	head []byte
-	data []byte // of a source in memory; nil for a file
+	Name  string // as the user named it
+	Dir   bool   // it is a directory
+	head  []byte
+	data  []byte // of a source in memory; nil for a file
+	shape *Shape // nil until it is asked for
 }
 
 // NewSource returns a source in memory.
