@@ -30,6 +30,7 @@ mockserver/config/imports -> mockserver/config/imports/traffic
 mockserver/config/imports -> mockserver/config/imports/wiremock
 mockserver/config/imports -> mockserver/config/syntax
 mockserver/config/imports/curl -> mockserver/config/imports/draft
+mockserver/config/imports/curl -> mockserver/config/imports/language
 mockserver/config/imports/curl -> mockserver/config/syntax
 mockserver/config/imports/draft -> mockserver/config/openapi/jsonvalue
 mockserver/config/imports/draft -> mockserver/config/syntax
@@ -47,6 +48,7 @@ mockserver/config/imports/postman -> mockserver/config/imports/draft
 mockserver/config/imports/postman -> mockserver/config/imports/language
 mockserver/config/imports/postman -> mockserver/config/syntax
 mockserver/config/imports/traffic -> mockserver/config/imports/draft
+mockserver/config/imports/traffic -> mockserver/config/imports/language
 mockserver/config/imports/traffic -> mockserver/config/samples
 mockserver/config/imports/traffic -> mockserver/config/syntax
 mockserver/config/imports/wiremock -> mockserver/config/imports/draft

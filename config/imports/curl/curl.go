@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"mockserver/config/imports/draft"
+	"mockserver/config/imports/language"
 	"mockserver/config/syntax"
 	"mockserver/internal/address"
 	"mockserver/internal/semantics"
@@ -215,11 +216,7 @@ func (r *request) each(urls []string, query bool, d *draft.Draft) []*request {
 // write adds the endpoint of a request, unless an earlier request has the same host, method and
 // path.
 func (r *request) write(d *draft.Draft, first map[string]*request, hosts bool) {
-	path := r.url.EscapedPath()
-	if path == "" {
-		path = "/"
-	}
-	path = literal(path)
+	path := language.LiteralPath(r.url.EscapedPath()).String()
 	name := r.method + " " + path
 	id := r.url.Hostname() + " " + name
 	if before := first[id]; before != nil {
@@ -254,10 +251,4 @@ func (r *request) write(d *draft.Draft, first map[string]*request, hosts bool) {
 	why := append([]string{"the command does not show the answer"}, r.why...)
 	d.Approximate(r.pos, wording.Clip(name), "%s", strings.Join(why, "; "))
 	d.Asks = append(d.Asks, draft.Ask{Pos: r.pos, Name: name, Method: r.method, Target: r.url.RequestURI(), Host: r.url.Hostname(), Header: r.header, Body: []byte(strings.Join(r.body, "&"))})
-}
-
-// literal returns a path in which the characters that would declare a parameter are escaped.
-func literal(path string) string {
-	path = strings.NewReplacer("{", "%7B", "}", "%7D", "<", "%3C", ">", "%3E", "|", "%7C").Replace(path)
-	return strings.ReplaceAll(strings.ReplaceAll(path, "/:", "/%3A"), "/*", "/%2A")
 }

@@ -55,7 +55,7 @@ func imported(t testing.TB, text string) (*draft.Draft, *config.Spec, error) {
 func TestEndpoints(t *testing.T) {
 	for command, want := range map[string]string{
 		"curl https://a.example/x?b=1":                                   "GET /x",
-		"curl -X DELETE localhost:80/x/":                                 "DELETE /x/",
+		"curl -X DELETE localhost:80/x/":                                 "DELETE /x",
 		"curl -XPUT --url=http://a/x -d @file":                           "PUT /x",
 		"curl http://a -d a=b -d c=d":                                    "POST /",
 		"curl -G http://a/s -d q=1":                                      "GET /s",

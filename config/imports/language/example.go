@@ -13,6 +13,7 @@ import (
 
 	"mockserver/config/imports/draft"
 	"mockserver/config/openapi/text"
+	"mockserver/internal/semantics"
 )
 
 // Example returns a request that an endpoint with a path and a condition of this package answers; nil
@@ -53,7 +54,7 @@ func Example(path Path, condition string) *draft.Ask {
 
 // unsendable reports whether a header cannot be sent unchanged.
 func unsendable(f draft.Field) bool {
-	return OwnHeader(f.Name) || folds([]string{"Host", "Accept-Encoding", "Expect"}, f.Name) || !HeaderName(f.Name) ||
+	return OwnHeader(f.Name) || folds([]string{"Host", "Accept-Encoding", "Expect"}, f.Name) || !semantics.IsToken(f.Name) ||
 		strings.ContainsFunc(f.Value, func(r rune) bool { return r < ' ' || r >= 0x7F }) || strings.TrimSpace(f.Value) != f.Value
 }
 

@@ -9,17 +9,6 @@ import (
 	"mockserver/internal/semantics"
 )
 
-// HeaderName reports whether a text can be the name of a header.
-func HeaderName(name string) bool {
-	for i := 0; i < len(name); i++ {
-		c := name[i]
-		if c <= ' ' || c >= 0x7F || strings.IndexByte("\"(),/:;<=>?@[\\]{}", c) >= 0 {
-			return false
-		}
-	}
-	return name != ""
-}
-
 // Headers are the headers of a response that is being built.
 type Headers struct {
 	names  []string
@@ -29,14 +18,9 @@ type Headers struct {
 // NewHeaders returns an empty list of headers.
 func NewHeaders() *Headers { return &Headers{} }
 
-var (
-	// own are headers that the server writes itself, or that described the transfer of the original
-	// body.
-	own = []string{"Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Date", "Content-Encoding", "Trailer", "Upgrade", "Proxy-Connection", "Te"}
-	// once are headers that an answer has at most once.
-	once = []string{"Content-Type", "Content-Location", "Content-Range", "Content-Disposition", "Location", "ETag", "Last-Modified", "Expires", "Age",
-		"Retry-After", "Server", "Strict-Transport-Security", "Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Access-Control-Max-Age"}
-)
+// own are headers that the server writes itself, or that described the transfer of the original body.
+var own = []string{"Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Date", "Content-Encoding", "Trailer", "Upgrade",
+	"Proxy-Connection", "TE"}
 
 // OwnHeader reports whether the server writes a header itself, or whether the header described the
 // transfer of the original body.
@@ -52,14 +36,14 @@ func (h *Headers) Add(name string, value *Template) (differs string) {
 	at := slices.IndexFunc(h.names, func(s string) bool { return strings.EqualFold(s, name) })
 	switch {
 	case OwnHeader(name):
-	case !HeaderName(name):
+	case !semantics.IsToken(name):
 		return "the header " + strconv.Quote(name) + " has no valid name and is left out"
 	case strings.ContainsFunc(value.String(), semantics.ForbiddenInValue):
 		return "the header " + name + " has a control character and is left out"
 	case at < 0:
 		h.names = append(h.names, name)
 		h.values = append(h.values, []*Template{value})
-	case folds(once, name):
+	case semantics.StandsOnce(name):
 		return "only the first value of the header " + name + " is sent"
 	default:
 		h.values[at] = append(h.values[at], value)

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 // Path is a declared path, as a list of its segments.
@@ -77,9 +78,10 @@ const special = "%?#{}<>*|\\\"^` \t\r\n"
 // literal returns a literal segment as it is declared: special characters are percent-encoded.
 func literal(text string) string {
 	var b strings.Builder
+	valid := utf8.ValidString(text)
 	for i := 0; i < len(text); i++ {
 		c := text[i]
-		if c < 0x20 || c == 0x7F || c == '/' || strings.IndexByte(special, c) >= 0 || i == 0 && c == ':' {
+		if c < 0x20 || c >= utf8.RuneSelf && !valid || c == 0x7F || c == '/' || strings.IndexByte(special, c) >= 0 || i == 0 && c == ':' {
 			b.WriteString("%" + strings.ToUpper(string("0123456789abcdef"[c>>4])+string("0123456789abcdef"[c&15])))
 			continue
 		}

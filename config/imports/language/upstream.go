@@ -51,7 +51,7 @@ func (u *Upstreams) Declare(d *draft.Draft, up Upstream) (name, why, differs str
 		}
 	}
 	for _, header := range up.Without {
-		if HeaderName(header) && !semantics.ProxySets(header) && !up.Headers.Has(header) {
+		if semantics.IsToken(header) && !semantics.ProxySets(header) && !up.Headers.Has(header) {
 			up.Headers.names = append(up.Headers.names, header)
 			headers.Set(header, nil)
 		}

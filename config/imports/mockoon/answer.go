@@ -12,6 +12,7 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/language"
 	"mockserver/config/syntax"
+	"mockserver/internal/semantics"
 )
 
 // answer is a response while it is read.
@@ -224,7 +225,7 @@ func (a *answer) callback(call *syntax.Node) {
 		}
 	}
 	method := strings.ToUpper(text(get(n, "method")))
-	if n == nil || !slices.Contains(methods, method) {
+	if n == nil || !slices.Contains(semantics.Methods, method) {
 		a.differs("a callback is left out: it does not exist, or its method is unknown")
 		return
 	}

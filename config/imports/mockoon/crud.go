@@ -8,6 +8,7 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/language"
 	"mockserver/config/syntax"
+	"mockserver/internal/semantics"
 )
 
 // wholeList is the maximum number of rows in a list that is not split into pages.
@@ -33,7 +34,7 @@ func (r *reader) crud(n *syntax.Node) {
 		r.Lost(n.Pos(), name, "%s", err.Error())
 		return
 	}
-	for _, method := range methods { // routes after it may overlap with it
+	for _, method := range semantics.Methods { // routes after it may overlap with it
 		r.order.Place(method, paths[0])
 		r.order.Place(method, append(paths[0][:len(paths[0]):len(paths[0])], language.Segment{Kind: language.Param, Text: "row-id"}))
 	}

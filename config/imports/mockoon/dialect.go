@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mockserver/config/imports/language"
+	"mockserver/internal/semantics"
 )
 
 // dialect translates the helpers of Mockoon.
@@ -147,7 +148,7 @@ func (d *dialect) member(root, helper, name, otherwise string) (string, error) {
 	operand := language.Member(root, name)
 	present := operand + ` != ""` // an empty header or cookie counts as missing
 	switch {
-	case helper == "header" && !language.HeaderName(name):
+	case helper == "header" && !semantics.IsToken(name):
 		return "", errNone
 	case helper == "urlParam" && d.optional(name):
 		return language.Quote(otherwise), nil

@@ -12,6 +12,7 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/language"
 	"mockserver/config/syntax"
+	"mockserver/internal/semantics"
 )
 
 // Recognizes reports whether a source is an environment, or an export of several.
@@ -122,12 +123,12 @@ func (r *reader) route(n *syntax.Node) {
 	}
 	asked := []string{method}
 	if method == "ALL" {
-		asked = methods
+		asked = semantics.Methods
 	}
 	paths, needs, err := routePaths(r.prefixed(n))
 	responses := items(get(n, "responses"))
 	switch {
-	case err == nil && !slices.Contains(methods, asked[0]):
+	case err == nil && !slices.Contains(semantics.Methods, asked[0]):
 		err = fmt.Errorf("the method %s is unknown", method)
 	case err == nil && len(responses) == 0:
 		err = fmt.Errorf("the route has no responses")

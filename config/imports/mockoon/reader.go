@@ -24,6 +24,3 @@ type reader struct {
 func (r *reader) prefixed(route *syntax.Node) string {
 	return "/" + strings.Trim(text(get(r.root, "endpointPrefix")), "/") + "/" + strings.TrimPrefix(text(get(route, "endpoint")), "/")
 }
-
-// methods are the methods of the language.
-var methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}

@@ -8,6 +8,7 @@ import (
 
 	"mockserver/config/imports/language"
 	"mockserver/config/syntax"
+	"mockserver/internal/semantics"
 )
 
 // rules returns the condition of a response; narrower says why it holds for fewer requests.
@@ -169,7 +170,7 @@ func (e *endpoint) operand(target, modifier, operator string) (string, error) {
 	case "method":
 		return "method|lower", nil
 	case "header":
-		known = language.HeaderName(modifier)
+		known = semantics.IsToken(modifier)
 	case "query":
 		known = plain(modifier)
 	case "params":

@@ -1,11 +1,13 @@
 package postman
 
 import (
+	"slices"
 	"strconv"
 
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/language"
 	"mockserver/config/syntax"
+	"mockserver/internal/semantics"
 )
 
 // answer is one saved answer and the request to which it belongs.
@@ -34,7 +36,7 @@ func (a *answer) read(n *syntax.Node, v vars) {
 			a.status, a.lost = 200, "the status "+code.Text.Value+" cannot be sent; statuses are 200 to 599"
 		}
 	}
-	if !a.known() {
+	if !slices.Contains(semantics.Methods, a.method) {
 		a.lost = "the method " + a.method + " is unknown"
 	}
 	a.response = &draft.Map{}

@@ -8,6 +8,7 @@ import (
 
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/language"
+	"mockserver/internal/semantics"
 )
 
 // write adds the endpoints of all groups.
@@ -145,7 +146,7 @@ func (r *reader) answer(a *answer, condition string, order []*answer) {
 // sentHeader returns the headers that a client sends with the request.
 func (a *answer) sentHeader() []draft.Field {
 	all := slices.DeleteFunc(slices.Clone(a.header), func(f draft.Field) bool {
-		return language.OwnHeader(f.Name) || strings.EqualFold(f.Name, "Host") || !language.HeaderName(f.Name)
+		return language.OwnHeader(f.Name) || strings.EqualFold(f.Name, "Host") || !semantics.IsToken(f.Name)
 	})
 	if strings.HasPrefix(a.body.kind, "multipart/") { // a saved type lacks the boundary
 		all = slices.DeleteFunc(all, func(f draft.Field) bool { return strings.EqualFold(f.Name, "Content-Type") })

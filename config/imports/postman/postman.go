@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mockserver/config/imports/draft"
+	"mockserver/config/imports/language"
 	"mockserver/config/syntax"
 )
 
@@ -139,7 +140,7 @@ func (r *reader) saved(n, request *syntax.Node, name, of string, folder []string
 	if r.byKey == nil {
 		r.byKey = map[string]*group{}
 	}
-	key := a.method + " " + a.shape()
+	key := a.method + " " + language.Shape(a.path)
 	g := r.byKey[key]
 	if g == nil {
 		g = &group{method: a.method}

@@ -5,7 +5,6 @@ import (
 	"mime/multipart"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 
 	"mockserver/config/imports/draft"
@@ -273,17 +272,6 @@ func sentForm(fields []draft.Field, parts bool) (sent, kind string) {
 
 const formBoundary = "postman-form-boundary"
 
-// shape identifies the path without the names of its parameters.
-func (q *request) shape() string {
-	p := slices.Clone(q.path)
-	for i := range p {
-		if p[i].Kind == language.Param {
-			p[i].Text = ""
-		}
-	}
-	return p.String()
-}
-
 // declaration returns the endpoint without its answer.
 func (q *request) declaration(summary string, folder []string) *draft.Map {
 	m := draft.NewMap("method", q.method, "path", q.path.String())
@@ -294,9 +282,4 @@ func (q *request) declaration(summary string, folder []string) *draft.Map {
 		m.Set("summary", summary)
 	}
 	return m
-}
-
-// known reports whether the configuration language supports the method.
-func (q *request) known() bool {
-	return slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}, q.method)
 }

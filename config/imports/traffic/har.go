@@ -80,7 +80,7 @@ func (c *Collector) AddHAR(s *draft.Source) error {
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
-		line, column := at.next(d.InputOffset())
+		line, column := at.of(d.InputOffset())
 		return s.Problem(line, column, "the JSON is not valid from here on: %v", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	found, err := enter(d, "log", "entries")
@@ -91,9 +91,13 @@ func (c *Collector) AddHAR(s *draft.Source) error {
 		return s.Problem(1, 1, "is not a HAR: expected log.entries, a list")
 	}
 	for d.More() {
-		line, column := at.next(d.InputOffset())
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
+			return fail(err)
+		}
+		line, column := at.of(d.InputOffset() - int64(len(raw)))
 		var e entry
-		err := d.Decode(&e)
+		err := json.Unmarshal(raw, &e)
 		var kind *json.UnmarshalTypeError
 		switch {
 		case errors.As(err, &kind):
@@ -271,8 +275,6 @@ type places struct {
 	line   int   // of the offset that was asked for last
 	start  int64 // where that line begins
 	breaks []int64
-	recent []byte // the text read last
-	from   int64  // its offset
 }
 
 func (p *places) Read(b []byte) (int, error) {
@@ -282,7 +284,6 @@ func (p *places) Read(b []byte) (int, error) {
 			p.breaks = append(p.breaks, p.offset+int64(i))
 		}
 	}
-	p.recent = append(p.recent, b[:n]...)
 	p.offset += int64(n)
 	return n, err
 }
@@ -296,18 +297,5 @@ func (p *places) of(offset int64) (line, column int) {
 		passed++
 	}
 	p.breaks = p.breaks[passed:]
-	if drop := offset - p.from; drop > 0 && drop <= int64(len(p.recent)) {
-		p.recent = append(p.recent[:0], p.recent[drop:]...)
-		p.from = offset
-	}
 	return p.line, int(max(0, offset-p.start)) + 1
-}
-
-// next returns the line and column of the first character after an offset that begins a value.
-func (p *places) next(offset int64) (line, column int) {
-	p.of(offset)
-	i := 0
-	for ; i < len(p.recent) && strings.IndexByte(" \t\r\n,", p.recent[i]) >= 0; i++ {
-	}
-	return p.of(offset + int64(i))
 }

@@ -7,11 +7,9 @@ import (
 	"strings"
 
 	"mockserver/config/imports/draft"
+	"mockserver/config/imports/language"
 	"mockserver/internal/semantics"
 )
-
-// unkept are headers that the server writes itself or that describe one connection or transfer.
-var unkept = []string{"content-length", "transfer-encoding", "connection", "date", "keep-alive", "content-encoding", "trailer", "upgrade", "proxy-connection"}
 
 // answered returns the headers of the answer that a mock can send, and notes those that it cannot
 // send.
@@ -20,7 +18,7 @@ func (x *exchange) answered() []draft.Field {
 	return slices.DeleteFunc(lines(x.received), func(f draft.Field) bool {
 		name := strings.ToLower(f.Name)
 		switch {
-		case !semantics.IsToken(name) || slices.Contains(unkept, name):
+		case !semantics.IsToken(name) || language.OwnHeader(name):
 			return true
 		case strings.ContainsFunc(f.Value, semantics.ForbiddenInValue):
 			x.doubts = append(x.doubts, f.Name+" has a control character and is left out")

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"mockserver/config/imports/draft"
+	"mockserver/config/imports/language"
 )
 
 // column is a part of the requests that the answers may depend on, with its values.
@@ -39,20 +40,9 @@ func (c *column) operand() string {
 	}
 	root := map[byte]string{'p': "path-params", 'q': "query-params", 'f': "form-params", 'j': "json-params"}[c.from]
 	for name := range strings.SplitSeq(c.name, "\x01") {
-		if isWord(name) {
-			root += "." + name
-		} else {
-			root += "[" + draft.Quote(name) + "]"
-		}
+		root = language.Member(root, name)
 	}
 	return root
-}
-
-// isWord reports whether a name can be used in a variable without quotes.
-func isWord(name string) bool {
-	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-')
-	}) && name != "length"
 }
 
 // columns returns the parts of requests that the answers of the group may depend on: path

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"mockserver/config/imports/language"
 )
 
 // pattern is a path with parameters.
@@ -27,27 +29,22 @@ type segment struct {
 
 // class describes what the values of a parameter have in common.
 type class struct {
-	kind string // int, uuid, date, hex, base62, ulid; "" for anything
-	size int    // of hex and base62
+	kind string // int, uuid, date, id; "" for anything
+	size int    // of an id
 }
 
 const (
 	// minValues is the minimum number of different values that make a segment a parameter.
 	minValues = 3
-	// minID is the length of the shortest identifier in hex or base62: v1 and v2 are not
-	// identifiers.
-	minID = 8
 	// maxDepth is the maximum number of segments of a path that are examined.
 	maxDepth = 64
 )
 
 var (
-	isInt    = regexp.MustCompile(`^-?[0-9]{1,40}$`)
-	isUUID   = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-	isDate   = regexp.MustCompile(`^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$`)
-	isULID   = regexp.MustCompile(`^[0-7][0-9A-HJKMNP-TV-Z]{25}$`)
-	isHex    = regexp.MustCompile(`^[0-9a-f]+$|^[0-9A-F]+$`)
-	isBase62 = regexp.MustCompile(`^[0-9A-Za-z_-]+$`)
+	isInt  = regexp.MustCompile(`^-?[0-9]{1,40}$`)
+	isUUID = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+	isDate = regexp.MustCompile(`^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$`)
+	isID   = regexp.MustCompile(`^[0-9A-Za-z_-]{8,}$`) // v1 and v2 are no identifiers
 )
 
 // classOf returns the class of a segment; its kind is "" if the segment has no class.
@@ -60,45 +57,33 @@ func classOf(text string) class {
 		return class{kind: "uuid"}
 	case isDate.MatchString(text):
 		return class{kind: "date"}
-	case len(text) < minID || !strings.ContainsAny(text, "0123456789"):
-	case isULID.MatchString(text):
-		return class{kind: "ulid"}
-	case isHex.MatchString(text):
-		return class{"hex", len(text)}
-	case isBase62.MatchString(text):
-		return class{"base62", len(text)}
+	case isID.MatchString(text) && strings.ContainsAny(text, "0123456789"):
+		return class{"id", len(text)}
 	}
 	return class{}
 }
 
 // kindSuffix returns what follows the name of a parameter of the class: a type that paths support.
 func (c class) kindSuffix() string {
-	switch c.kind {
-	case "int", "uuid", "date":
-		return "|" + c.kind
+	if c.kind == "" || c.kind == "id" {
+		return ""
 	}
-	return ""
+	return "|" + c.kind
 }
 
 // expression returns the RE2 expression that all values of the class match; "" if the path alone
 // expresses the class.
 func (c class) expression() string {
-	switch c.kind {
-	case "hex":
-		return fmt.Sprintf("^[0-9A-Fa-f]{%d}$", c.size)
-	case "base62":
+	if c.kind == "id" {
 		return fmt.Sprintf("^[0-9A-Za-z_-]{%d}$", c.size)
-	case "ulid":
-		return "^[0-7][0-9A-HJKMNP-TV-Z]{25}$"
 	}
 	return ""
 }
 
 // String returns the name of the class in reports.
 func (c class) String() string {
-	switch c.kind {
-	case "hex", "base62":
-		return strconv.Itoa(c.size) + " characters of " + c.kind
+	if c.kind == "id" {
+		return strconv.Itoa(c.size) + " characters of base64url"
 	}
 	return c.kind
 }
@@ -152,15 +137,7 @@ func branch(split [][]string, found [][]segment, paths []int, depth int) {
 	}
 	merged := map[class][]int{}
 	for text, members := range branches {
-		c := classOf(text)
-		if wide := (class{"base62", c.size}); c.kind == "hex" && classes[wide] > 0 { // it has no letters above f by chance
-			c = wide
-		}
-		n := classes[c]
-		if c.kind == "base62" {
-			n += classes[class{"hex", c.size}]
-		}
-		if n >= minValues {
+		if c := classOf(text); classes[c] >= minValues {
 			merged[c] = append(merged[c], members...)
 			continue
 		}
@@ -228,30 +205,17 @@ func singular(word string) string {
 	return strings.TrimSuffix(word, "s")
 }
 
-// literals escapes characters that have a meaning in a declared path, or seem to have one.
-var literals = strings.NewReplacer("{", "%7B", "}", "%7D", "<", "%3C", ">", "%3E", "|", "%7C")
-
+// written returns the pattern as it is declared.
 func (p *pattern) written() string {
-	var b strings.Builder
+	var path language.Path
 	for _, s := range p.segments {
-		b.WriteByte('/')
-		switch {
-		case s.rest:
-			b.WriteString("*" + s.name)
-		case s.param:
-			b.WriteString(":" + s.name + s.class.kindSuffix())
-		case strings.HasPrefix(s.literal, ":"):
-			b.WriteString("%3A" + literals.Replace(s.literal[1:]))
-		case strings.HasPrefix(s.literal, "*"):
-			b.WriteString("%2A" + literals.Replace(s.literal[1:]))
-		default:
-			b.WriteString(literals.Replace(s.literal))
+		one := language.Segment{Text: unescaped(s.literal)}
+		if s.param {
+			one = language.Segment{Kind: language.Param, Text: s.name + s.class.kindSuffix()}
 		}
+		path = append(path, one)
 	}
-	if b.Len() == 0 {
-		return "/"
-	}
-	return b.String()
+	return path.String()
 }
 
 // parsePattern parses a pattern that the user gives.

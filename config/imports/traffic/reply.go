@@ -88,53 +88,37 @@ func extension(contentType string) string {
 // headers returns the header lines that all records have in common, and those whose values differ.
 // Headers that some records lack, or have more often, are reported as left out.
 func (g *group) headers(records []*record) (fixed, varying []draft.Field) {
-	counts := map[uint32]int{}
-	var different []uint32
-	for _, r := range records {
-		if counts[r.headers]++; counts[r.headers] == 1 {
-			different = append(different, r.headers)
-		}
-	}
-	type seen struct {
-		all       []string // values in the first record
-		sets      int
-		varies    bool
-		different bool // the numbers of values differ
-	}
+	known := map[uint32]bool{}
 	var names []string
-	byName := map[string]*seen{}
-	for _, id := range different {
+	var sets []map[string][]string // the values by name, of all different headers
+	for _, r := range records {
+		if known[r.headers] {
+			continue
+		}
+		known[r.headers] = true
 		values := map[string][]string{}
-		for _, f := range split(g.store.get(id, &g.buf[1])) {
+		for _, f := range split(g.store.get(r.headers, &g.buf[1])) {
 			name := strings.ToLower(f.Name)
 			values[name] = append(values[name], f.Value)
-			if byName[name] == nil {
-				byName[name] = &seen{}
+			if !slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, f.Name) }) {
 				names = append(names, f.Name)
 			}
 		}
-		for name, list := range values {
-			s := byName[name]
-			s.sets++
-			if s.all == nil {
-				s.all = list
-			}
-			s.different = s.different || len(s.all) != len(list)
-			s.varies = s.varies || !slices.Equal(s.all, list)
-		}
+		sets = append(sets, values)
 	}
 	var some []string
 	for _, name := range names {
-		s := byName[strings.ToLower(name)]
+		lower := strings.ToLower(name)
+		first := sets[0][lower]
 		to := &fixed
-		if s.varies {
-			to = &varying
-		}
-		if s.sets < len(different) || s.different {
+		switch {
+		case slices.ContainsFunc(sets, func(s map[string][]string) bool { return len(s[lower]) != len(first) }):
 			some = append(some, name)
 			continue
+		case slices.ContainsFunc(sets, func(s map[string][]string) bool { return !slices.Equal(s[lower], first) }):
+			to = &varying
 		}
-		for _, value := range s.all {
+		for _, value := range first {
 			*to = append(*to, draft.Field{Name: name, Value: value})
 		}
 	}

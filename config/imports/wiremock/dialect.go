@@ -12,6 +12,7 @@ import (
 
 	"mockserver/config/imports/language"
 	"mockserver/config/syntax"
+	"mockserver/internal/semantics"
 )
 
 // dialect translates the helpers of WireMock.
@@ -154,7 +155,7 @@ func (d *dialect) request(path string) (string, error) {
 		}
 	}
 	name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
-	if part == "headers" && !language.HeaderName(name) || name == "" {
+	if part == "headers" && !semantics.IsToken(name) || name == "" {
 		return "", errNone
 	}
 	return language.Member(root, name), nil

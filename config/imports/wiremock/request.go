@@ -9,10 +9,8 @@ import (
 
 	"mockserver/config/imports/language"
 	"mockserver/config/syntax"
+	"mockserver/internal/semantics"
 )
-
-// allMethods are the methods of the language.
-var allMethods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}
 
 var urlKeys = []string{"url", "urlPath", "urlPathTemplate", "urlPattern", "urlPathPattern"}
 
@@ -37,15 +35,15 @@ func (m *made) method(n *syntax.Node) {
 	}
 	switch {
 	case n == nil, n.Kind == syntax.TextNode && strings.EqualFold(n.Text.Value, "ANY"):
-		m.methods = allMethods
+		m.methods = semantics.Methods
 	case get(n, "noneOf") != nil:
-		m.methods = slices.DeleteFunc(slices.Clone(allMethods), func(method string) bool { return slices.Contains(named, method) })
+		m.methods = slices.DeleteFunc(slices.Clone(semantics.Methods), func(method string) bool { return slices.Contains(named, method) })
 	default:
 		if n.Kind == syntax.TextNode {
 			named = []string{strings.ToUpper(n.Text.Value)}
 		}
 		for _, method := range named {
-			if !slices.Contains(allMethods, method) {
+			if !slices.Contains(semantics.Methods, method) {
 				m.lose("the method " + method + " is unknown")
 				continue
 			}
@@ -216,7 +214,7 @@ func (m *made) host(n *syntax.Node) {
 func (m *made) patterns(root string, n *syntax.Node) {
 	for _, e := range n.Entries {
 		name := e.Key.Text.Value
-		if root == "header-params" && !language.HeaderName(name) || name == "" {
+		if root == "header-params" && !semantics.IsToken(name) || name == "" {
 			m.lose(fmt.Sprintf("the name %q cannot be expressed", name))
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"mockserver/config/imports/draft"
 	"mockserver/config/imports/language"
 	"mockserver/config/syntax"
+	"mockserver/internal/semantics"
 )
 
 // webhooks adds the webhooks that are sent after the answer.
@@ -97,7 +98,7 @@ func (m *made) webhook(n *syntax.Node) *draft.Map {
 	if trimmed := strings.TrimSpace(body); !headers.Has("Content-Type") && trimmed != "" && trimmed[0] != '{' && trimmed[0] != '[' {
 		headers.Add("Content-Type", translate("text/plain"))
 	}
-	if !slices.Contains(allMethods, method) {
+	if !slices.Contains(semantics.Methods, method) {
 		m.differs("the webhook is left out: its method is " + method)
 		return nil
 	}
