@@ -80,7 +80,6 @@ type merged struct {
 	contains            []*openapi3.Schema
 	minProps, maxProps  int
 	required            []string
-	without             []string // properties that are not allowed
 	properties          []property
 	index               map[string]int    // indexes of properties, by name
 	closed              bool              // unevaluatedProperties: false

@@ -4,192 +4,137 @@ import (
 	"slices"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"mockserver/config/openapi/jsonvalue"
 )
 
-// escape changes the merged schemas so that values violate a schema in one way.
-type escape func()
-
 // addNot makes the values of the merged schemas violate a schema in one of the possible ways. The
-// way is a choice, like the choice of a branch.
+// way is a choice, like the choice of a branch. For keywords that have no opposite, such as pattern,
+// values are generated until one violates the schema.
 func (g *merger) addNot(s *openapi3.Schema) {
 	g.hard = true
-	switch {
-	case s.Always != nil:
+	if s.Always != nil {
 		g.never = g.never || *s.Always
 		return
-	case slices.Contains(g.negated, s):
+	}
+	if slices.Contains(g.negated, s) {
 		return
 	}
 	g.negated = append(g.negated, s)
-	var ways []escape
-	for _, of := range []func(*openapi3.Schema) []escape{
-		g.otherTypes, g.otherNumbers, g.otherTexts, g.otherItems, g.otherNames, g.otherProperties, g.otherParts,
-	} {
-		ways = append(ways, of(s)...)
-	}
-	switch {
-	case len(ways) > 0:
-		ways[g.pick(len(ways))]()
-	case !asksMore(s):
-		g.never = true
+	ways := slices.DeleteFunc(slices.Clone(g.m.opposites(s)), func(ref *openapi3.SchemaRef) bool {
+		possible := kinds(0)
+		for _, name := range ref.Value.Type.Slice() {
+			possible |= kindOf(name)
+		}
+		return possible != 0 && possible&g.kinds == 0
+	})
+	if len(ways) > 0 {
+		g.add(ways[g.pick(len(ways))], false)
 	}
 }
 
-// asksMore reports whether a schema has keywords without an escape. For those keywords, values are
-// generated until one violates the schema.
-func asksMore(s *openapi3.Schema) bool {
-	return s.MultipleOf != nil || s.Pattern != "" || s.Format != "" || s.UniqueItems ||
-		s.If != nil || s.Contains != nil || s.PropertyNames != nil || len(s.PatternProperties) > 0 ||
-		len(s.DependentRequired) > 0 || len(s.DependentSchemas) > 0 || len(s.PrefixItems) > 0 ||
-		s.AdditionalProperties.Has != nil || s.AdditionalProperties.Schema != nil ||
-		s.UnevaluatedItems.Has != nil || s.UnevaluatedItems.Schema != nil ||
-		s.UnevaluatedProperties.Has != nil || s.UnevaluatedProperties.Schema != nil
-}
-
-// only returns an escape that also restricts the types to k, because a keyword does not apply to
-// other types. It returns none when the merged schemas already exclude k.
-func (g *merger) only(k kinds, way escape) []escape {
-	if g.kinds&k == 0 {
-		return nil
+// opposites returns schemas for the values that violate a schema: one for each keyword that can be
+// violated on purpose. They are built once.
+func (m *Maker) opposites(s *openapi3.Schema) []*openapi3.SchemaRef {
+	known, ok := m.negations.Load(s)
+	if !ok {
+		var o opposites
+		o.ofType(s, m.nullable(s))
+		o.ofBounds(s)
+		o.ofParts(s)
+		known, _ = m.negations.LoadOrStore(s, o)
 	}
-	return []escape{func() {
-		g.kinds &= k
-		way()
-	}}
+	return known.(opposites)
 }
 
-func nothing() {}
+type opposites []*openapi3.SchemaRef
 
-func (g *merger) otherTypes(s *openapi3.Schema) (ways []escape) {
+// add adds a schema for values of the named types; none for any type.
+func (o *opposites) add(s openapi3.Schema, types ...string) {
+	if len(types) > 0 {
+		s.Type = (*openapi3.Types)(&types)
+	}
+	*o = append(*o, &openapi3.SchemaRef{Value: &s})
+}
+
+func (o *opposites) ofType(s *openapi3.Schema, nullable bool) {
+	if !s.Type.IsEmpty() {
+		rest := slices.DeleteFunc([]string{"string", "number", "boolean", "object", "array", "null"}, func(name string) bool {
+			return s.Type.Includes(name) || name == "null" && nullable
+		})
+		o.add(openapi3.Schema{}, rest...)
+	}
 	if s.Enum != nil || s.Const != nil {
-		ways = append(ways, nothing) // other values are tried
+		o.add(openapi3.Schema{}) // other values are tried
 	}
-	if s.Type.IsEmpty() {
-		return ways
-	}
-	rest := g.kinds
-	for _, name := range *s.Type {
-		rest &^= kindOf(name)
-	}
-	if g.m.nullable(s) {
-		rest &^= kindNull
-	}
-	return append(g.only(rest, nothing), ways...)
 }
 
-func (g *merger) otherNumbers(s *openapi3.Schema) (ways []escape) {
-	of := g.m.Numbers.Of
-	if s.Min != nil {
-		ways = append(ways, g.only(kindNumber, func() { g.lower(of(s.Min), !s.ExclusiveMin.IsTrue()) })...)
+// ofBounds adds the values beyond each bound of a schema, and any values for keywords that have no
+// opposite.
+func (o *opposites) ofBounds(s *openapi3.Schema) {
+	excluded := func(b openapi3.ExclusiveBound) openapi3.ExclusiveBound {
+		return openapi3.ExclusiveBound{Bool: openapi3.Ptr(!b.IsTrue())}
 	}
-	if s.Max != nil {
-		ways = append(ways, g.only(kindNumber, func() { g.raise(of(s.Max), !s.ExclusiveMax.IsTrue()) })...)
+	below := func(n uint64) *uint64 { return openapi3.Ptr(max(n, 1) - 1) }
+	above := func(n *uint64) uint64 {
+		if n == nil {
+			return 0
+		}
+		return *n + 1
 	}
-	if v := s.ExclusiveMin.Value; v != nil {
-		ways = append(ways, g.only(kindNumber, func() { g.lower(of(v), false) })...)
+	for _, way := range []struct {
+		isBound bool
+		beyond  openapi3.Schema
+		typ     string
+	}{
+		{s.Min != nil, openapi3.Schema{Max: s.Min, ExclusiveMax: excluded(s.ExclusiveMin)}, "number"},
+		{s.Max != nil, openapi3.Schema{Min: s.Max, ExclusiveMin: excluded(s.ExclusiveMax)}, "number"},
+		{s.ExclusiveMin.Value != nil, openapi3.Schema{Max: s.ExclusiveMin.Value}, "number"},
+		{s.ExclusiveMax.Value != nil, openapi3.Schema{Min: s.ExclusiveMax.Value}, "number"},
+		{s.MultipleOf != nil, openapi3.Schema{}, "number"},
+		{s.MinLength > 0, openapi3.Schema{MaxLength: below(s.MinLength)}, "string"},
+		{s.MaxLength != nil, openapi3.Schema{MinLength: above(s.MaxLength)}, "string"},
+		{s.Pattern != "" || s.Format != "", openapi3.Schema{}, "string"},
+		{s.MinItems > 0, openapi3.Schema{MaxItems: below(s.MinItems)}, "array"},
+		{s.MaxItems != nil, openapi3.Schema{MinItems: above(s.MaxItems)}, "array"},
+		{s.MinProps > 0, openapi3.Schema{MaxProps: below(s.MinProps)}, "object"},
+		{s.MaxProps != nil, openapi3.Schema{MinProps: above(s.MaxProps)}, "object"},
+	} {
+		if way.isBound {
+			o.add(way.beyond, way.typ)
+		}
 	}
-	if v := s.ExclusiveMax.Value; v != nil {
-		ways = append(ways, g.only(kindNumber, func() { g.raise(of(v), false) })...)
-	}
-	if s.MultipleOf != nil {
-		ways = append(ways, g.only(kindNumber, nothing)...)
-	}
-	return ways
 }
 
-func (g *merger) otherTexts(s *openapi3.Schema) (ways []escape) {
-	if s.MinLength > 0 {
-		ways = append(ways, g.only(kindString, func() { g.maxLength = least(g.maxLength, openapi3.Ptr(s.MinLength-1)) })...)
+// ofParts adds the opposites of the schemas that a schema consists of.
+func (o *opposites) ofParts(s *openapi3.Schema) {
+	not := func(ref *openapi3.SchemaRef) *openapi3.SchemaRef {
+		return &openapi3.SchemaRef{Value: &openapi3.Schema{Not: ref}}
 	}
-	if s.MaxLength != nil {
-		ways = append(ways, g.only(kindString, func() { g.minLength = max(g.minLength, clampCount(*s.MaxLength)+1) })...)
-	}
-	if s.Pattern != "" || s.Format != "" {
-		ways = append(ways, g.only(kindString, nothing)...)
-	}
-	return ways
-}
-
-func (g *merger) otherItems(s *openapi3.Schema) (ways []escape) {
-	if s.MinItems > 0 {
-		ways = append(ways, g.only(kindArray, func() { g.maxItems = least(g.maxItems, openapi3.Ptr(s.MinItems-1)) })...)
-	}
-	if s.MaxItems != nil {
-		ways = append(ways, g.only(kindArray, func() { g.minItems = max(g.minItems, clampCount(*s.MaxItems)+1) })...)
-	}
-	if s.Items != nil && s.Items.Value != nil {
-		ways = append(ways, g.only(kindArray, func() { g.add(g.m.breaking(s, ""), false) })...)
-	}
-	return ways
-}
-
-func (g *merger) otherNames(s *openapi3.Schema) (ways []escape) {
-	if s.MinProps > 0 {
-		ways = append(ways, g.only(kindObject, func() { g.maxProps = least(g.maxProps, openapi3.Ptr(s.MinProps-1)) })...)
-	}
-	if s.MaxProps != nil {
-		ways = append(ways, g.only(kindObject, func() { g.minProps = max(g.minProps, clampCount(*s.MaxProps)+1) })...)
+	if s.Items != nil {
+		o.add(openapi3.Schema{Contains: not(s.Items)}, "array")
 	}
 	for _, name := range s.Required {
-		ways = append(ways, g.only(kindObject, func() { g.without = append(g.without, name) })...)
+		never := &openapi3.SchemaRef{Value: &openapi3.Schema{Always: openapi3.Ptr(false)}}
+		o.add(openapi3.Schema{Properties: openapi3.Schemas{name: never}}, "object")
 	}
-	return ways
-}
-
-func (g *merger) otherProperties(s *openapi3.Schema) (ways []escape) {
-	for _, name := range g.m.orderOf(s) {
-		if ref := s.Properties[name]; ref != nil && ref.Value != nil {
-			ways = append(ways, g.only(kindObject, func() { g.add(g.m.breaking(s, name), false) })...)
-		}
+	for _, name := range jsonvalue.SortedNames(s.Properties) {
+		o.add(openapi3.Schema{Required: []string{name}, Properties: openapi3.Schemas{name: not(s.Properties[name])}}, "object")
 	}
-	return ways
-}
-
-// otherParts returns the ways to violate the schemas that a schema is composed of.
-func (g *merger) otherParts(s *openapi3.Schema) (ways []escape) {
 	for _, part := range s.AllOf {
-		if part != nil && part.Value != nil {
-			ways = append(ways, func() { g.addNot(part.Value) })
-		}
+		*o = append(*o, not(part))
 	}
 	for _, branches := range []openapi3.SchemaRefs{s.AnyOf, s.OneOf} {
 		if len(branches) == 0 {
 			continue
 		}
-		ways = append(ways, func() {
-			for _, branch := range branches {
-				if branch != nil && branch.Value != nil {
-					g.addNot(branch.Value)
-				}
-			}
-		})
+		var none openapi3.SchemaRefs
+		for _, branch := range branches {
+			none = append(none, not(branch))
+		}
+		o.add(openapi3.Schema{AllOf: none})
 	}
 	if s.Not != nil {
-		ways = append(ways, func() { g.add(s.Not, false) })
+		*o = append(*o, s.Not)
 	}
-	return ways
-}
-
-// brokenPart identifies an item or a property of a schema.
-type brokenPart struct {
-	schema *openapi3.Schema
-	name   string // "" for an item
-}
-
-// breaking returns a schema for objects in which the named property violates what s requires of it,
-// or for lists in which an item does. Each schema is built once.
-func (m *Maker) breaking(s *openapi3.Schema, name string) *openapi3.SchemaRef {
-	key := brokenPart{s, name}
-	if kept, ok := m.breaks.Load(key); ok {
-		return kept.(*openapi3.SchemaRef)
-	}
-	made := &openapi3.Schema{}
-	if name == "" {
-		made.Contains = &openapi3.SchemaRef{Value: &openapi3.Schema{Not: s.Items}}
-	} else {
-		made.Required = []string{name}
-		made.Properties = openapi3.Schemas{name: {Value: &openapi3.Schema{Not: s.Properties[name]}}}
-	}
-	kept, _ := m.breaks.LoadOrStore(key, &openapi3.SchemaRef{Value: made})
-	return kept.(*openapi3.SchemaRef)
 }

@@ -31,7 +31,7 @@ func (g *merger) collectProperties() {
 	declare := func(name string) {
 		if _, ok := g.index[name]; !ok {
 			g.index[name] = len(g.properties)
-			g.properties = append(g.properties, g.property(name))
+			g.properties = append(g.properties, g.m.propertyOf(g.schemas, name))
 		}
 	}
 	for _, s := range g.schemas {
@@ -94,12 +94,6 @@ func (m *Maker) propertyOf(schemas []*openapi3.Schema, name string) property {
 			p.add(ref)
 		}
 	}
-	return p
-}
-
-func (g *merger) property(name string) property {
-	p := g.m.propertyOf(g.schemas, name)
-	p.banned = p.banned || slices.Contains(g.without, name)
 	return p
 }
 
