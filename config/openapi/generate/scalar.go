@@ -35,7 +35,7 @@ func (d *draft) text(g *merged, a ask) (any, bool) {
 		return "", false
 	}
 	t.compile()
-	for sort := range t.sorts() {
+	for _, way := range t.ways() {
 		for try := range textTries {
 			if t.hard && try > 0 { // each one is checked against the schemas
 				d.effort--
@@ -44,7 +44,7 @@ func (d *draft) text(g *merged, a ask) (any, bool) {
 				d.blame(tooLarge)
 				return "", false
 			}
-			s, ok := t.make(sort, try)
+			s, ok := way(try)
 			if !ok {
 				d.effort -= t.low / bytesAValue
 				break
@@ -70,14 +70,12 @@ type texts struct {
 	last      string
 	known     []invent.Format
 	patterns  []*text.Pattern
-	shapes    []*text.Pattern // the shapes of one of the formats; one of them must match
 }
 
 func (t *texts) compile() {
 	for _, name := range t.formats {
 		if f, ok := invent.FormatOf(name); ok {
 			t.known = append(t.known, f)
-			t.addShapes(name)
 		}
 	}
 	for _, source := range t.merged.patterns {
@@ -94,92 +92,51 @@ func (t *texts) compile() {
 	}
 }
 
-func (t *texts) addShapes(format string) {
-	if len(t.shapes) > 0 || len(t.merged.patterns) == 0 {
-		return
-	}
-	for _, source := range text.ShapesOf(format) {
-		if p, err := t.m.pattern(source); err == nil {
-			t.shapes = append(t.shapes, p)
-		}
-	}
-}
+// way makes a text in one way. It returns false when that way yields no text.
+type way func(try int) (string, bool)
 
-// joint returns how many ways there are to generate a string that matches several expressions: one
-// for each shape of a format, or one for the patterns alone.
-func (t *texts) joint() int {
-	switch {
-	case len(t.patterns) == 0 || len(t.patterns)+len(t.shapes) < 2:
-		return 0
-	case len(t.shapes) == 0:
-		return 1
-	}
-	return len(t.shapes)
-}
-
-// together generates a string that matches all patterns and, if there are shapes, the shape with
-// the number way.
-func (t *texts) together(way int) (string, bool) {
-	all := slices.Clone(t.patterns)
-	if way < len(t.shapes) {
-		all = append(all, t.shapes[way])
-	}
-	return text.Together(t.random, all, t.low, t.high)
-}
-
-// sorts returns how many ways there are to make a text.
-func (t *texts) sorts() int {
-	return 1 + len(t.known) + len(t.patterns) + t.joint() + len(t.formats) + 6
-}
-
-// make makes a text in one of the ways; the first is the best. It returns false when that way
-// yields no text.
-func (t *texts) make(sort, try int) (string, bool) {
+// ways returns the ways to make a text, the best first.
+func (t *texts) ways() []way {
 	r := t.random
-	if sort == 0 {
+	all := []way{func(try int) (string, bool) {
 		if t.wide || len(t.known) > 0 || try >= invent.Tries(t.hint) {
 			return "", false
 		}
 		return t.facts.Text(t.hint, try)
+	}}
+	for _, f := range t.known {
+		all = append(all, func(try int) (string, bool) {
+			if try > 0 {
+				return f.Make(t.facts.Alone(), t.low, t.high), true
+			}
+			return f.Make(t.facts, t.low, t.high), true
+		})
 	}
-	if sort--; sort < len(t.known) {
-		f := t.facts
-		if try > 0 {
-			f = f.Alone()
-		}
-		return t.known[sort].Make(f, t.low, t.high), true
+	for _, p := range t.patterns {
+		all = append(all, func(int) (string, bool) { return p.Text(r, t.low, t.high) })
 	}
-	if sort -= len(t.known); sort < len(t.patterns) {
-		return t.patterns[sort].Text(r, t.low, t.high)
+	for _, name := range t.formats {
+		all = append(all, func(try int) (string, bool) { return t.facts.Text(t.facts.Hint(name), try) })
 	}
-	if sort -= len(t.patterns); sort < t.joint() {
-		return t.together(sort)
+	some := func(most int) int { return max(t.low, min(t.high, 1+r.IntN(most))) }
+	plain := []func() string{
+		func() string { return invent.Word(r) },
+		func() string { return longer(r, t.low, t.high) },
+		func() string { return text.Letters(r, t.low) },
+		func() string { return invent.Digits(r, some(text.ReadableLength)) }, // where words are rejected
+		func() string { return strings.ToUpper(text.Letters(r, some(1))) },
 	}
-	if sort -= t.joint(); sort < len(t.formats) {
-		return t.facts.Text(t.facts.Hint(t.formats[sort]), try)
+	if t.wide {
+		plain = slices.Insert(plain, 0, func() string {
+			return text.Letters(r, t.low+r.IntN(min(t.high-t.low, text.ReadableLength)+1))
+		})
+	} else {
+		all = append(all, func(try int) (string, bool) { return t.facts.Text(t.hint, try) })
 	}
-	return t.plain(sort-len(t.formats), try)
-}
-
-// plain makes a text without regard to formats and patterns.
-func (t *texts) plain(sort, try int) (string, bool) {
-	r := t.random
-	if t.wide && sort < 4 {
-		return text.Letters(r, t.low+r.IntN(min(t.high-t.low, text.ReadableLength)+1)), true
+	for _, make := range plain {
+		all = append(all, func(int) (string, bool) { return make(), true })
 	}
-	switch sort {
-	case 0:
-		return t.facts.Text(t.hint, try)
-	case 1:
-		return invent.Word(r), true
-	case 2:
-		return longer(r, t.low, t.high), true
-	case 3:
-		return text.Letters(r, t.low), true
-	case 4: // schemas that reject words may accept digits
-		return invent.Digits(r, max(t.low, min(t.high, 1+r.IntN(text.ReadableLength)))), true
-	}
-	return strings.ToUpper(text.Letters(r, max(t.low, min(t.high, 1)))), true
+	return all
 }
 
 // longer returns words with a total length between low and high, or letters if low is 0.

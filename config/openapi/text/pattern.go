@@ -9,7 +9,6 @@ import (
 	"regexp/syntax"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -24,9 +23,6 @@ type Pattern struct {
 	// compiled separately.
 	must, never []*regexp.Regexp
 	lengths     map[*syntax.Regexp]span
-	// machines read the strings that the pattern matches; see Together. There is one for the
-	// expression, and one for each positive look-ahead.
-	machines func() []*machine
 }
 
 // span is the minimum and maximum number of characters that an expression can match.
@@ -72,13 +68,6 @@ func (p *Pattern) compile(source string, as reading) (*Pattern, error) {
 		return nil, plainPatternError(err)
 	}
 	p.measure(p.tree)
-	p.machines = sync.OnceValue(func() []*machine {
-		all := []*machine{machineOf(narrow)}
-		for _, e := range p.must {
-			all = append(all, machineOf(e.String()))
-		}
-		return all
-	})
 	return p, nil
 }
 
