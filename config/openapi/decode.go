@@ -31,7 +31,6 @@ type decoding struct {
 	twins   map[*openapi3.Operation]twin
 	refs    []referable // the values that refer to a component
 	schemas []*openapi3.Schema
-	outer   []*openapi3.SchemaRef // the schemas that are not inside another schema
 	orders  map[*openapi3.Schema][]string
 	numbers jsonvalue.Numbers
 }
@@ -65,10 +64,6 @@ func (d *decoding) report(p problem, f fault) {
 
 // refuse reports that a node has the wrong kind for its place.
 func (d *decoding) refuse(n *tree.Node, accepted string) {
-	if n.Kind == tree.Null {
-		d.fault(n, badValue, "the value is left out; expected %s", accepted)
-		return
-	}
 	d.fault(n, badValue, "is %s; expected %s", n.Kind, accepted)
 }
 
@@ -301,44 +296,25 @@ func (d *decoding) object(n *tree.Node, l *layout, v reflect.Value) {
 		}
 		d.otherKey(e, l, v)
 	}
+	d.needs(n, l)
+	d.check(n, v.Addr().Interface())
 	switch object := v.Addr().Interface().(type) {
 	case *openapi3.Schema:
 		d.schemas = append(d.schemas, object)
-		d.warnSchema(n, object)
 		dropNull(&object.Default, true) // a null default does not show what a value looks like
 		if properties := n.Get("properties"); properties != nil && len(properties.Entries) > 1 {
 			d.orders[object] = properties.Keys()
 		}
 	case *openapi3.MediaType:
-		d.outer = append(d.outer, object.Schema, object.ItemSchema)
 		dropNull(&object.Example, len(object.Examples) > 0)
 	case *openapi3.Parameter:
-		d.outer = append(d.outer, object.Schema)
 		dropNull(&object.Example, len(object.Examples) > 0)
 	case *openapi3.Header:
-		d.outer = append(d.outer, object.Schema)
 		dropNull(&object.Example, len(object.Examples) > 0)
 	case *openapi3.Example:
 		dropNull(&object.Value, object.ExternalValue != "")
 		if object.Value == nil && object.ExternalValue == "" {
 			d.fault(n, emptyExample, "no value or externalValue field")
-		}
-	}
-}
-
-// warnSchema warns of what a schema hardly means: an enum without values, and references that are not
-// followed.
-func (d *decoding) warnSchema(n *tree.Node, s *openapi3.Schema) {
-	if values := n.Get("enum"); values != nil && s.Enum != nil && len(values.Items) == 0 {
-		p := problemAt(values, "the enum is empty, so no value is allowed; expected at least one value")
-		p.Warning, p.Kind = true, manyEnums
-		d.problems = append(d.problems, p)
-	}
-	for _, key := range []string{"$dynamicRef", "$recursiveRef"} {
-		if ref := n.Get(key); ref != nil && ref.Kind == tree.Text {
-			p := problemAt(ref, fmt.Sprintf("the %s %q is not followed; any value is allowed there", key, wording.Clip(ref.Text)))
-			p.Warning, p.Kind = true, manyDynamic
-			d.problems = append(d.problems, p)
 		}
 	}
 }

@@ -51,11 +51,7 @@ type Options struct {
 // that do not prevent serving are warnings.
 func Read(root *tree.Node, location string, opts Options) (doc *Document) {
 	r := &documentReader{opts: opts, doc: &Document{}, decoding: decoding{strict: opts.Strict, layouts: layouts{}, suggest: opts.Suggest, orders: map[*openapi3.Schema][]string{}, numbers: jsonvalue.Numbers{}}}
-	err := guarded(func() error {
-		r.read(root, location)
-		return nil
-	})
-	if err != nil {
+	if err := guarded(func() { r.read(root, location) }); err != nil {
 		r.doc.Operations, r.doc.Catalogue = nil, nil
 		r.problems = append(r.problems, problemAt(root, err.Error()))
 	}
@@ -85,7 +81,6 @@ func (r *documentReader) read(root *tree.Node, location string) {
 	r.decode(root, r.layouts.of(reflect.TypeFor[openapi3.T]()), reflect.ValueOf(kin).Elem())
 	r.bind(kin)
 	r.loops()
-	r.validate(kin)
 	if !r.strict {
 		r.usable(kin)
 	}

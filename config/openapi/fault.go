@@ -49,28 +49,8 @@ func (f fault) served(p problem, strict bool) problem {
 	return p
 }
 
-// kindOf returns the kind of fault for an error of the library.
-func kindOf(err error) fault {
-	switch err.(type) {
-	case *openapi3.ParameterNameRequired, *openapi3.InvalidParameterInError:
-		return badParameter
-	case *openapi3.ExampleValueOrExternalValueRequired:
-		return emptyExample
-	case *openapi3.InfoRequired, *openapi3.InfoTitleRequired, *openapi3.InfoVersionRequired, *openapi3.LicenseNameRequired,
-		*openapi3.ExternalDocsURLRequired, *openapi3.ResponseDescriptionRequired:
-		return missingText
-	case *openapi3.ServerURLRequired, *openapi3.ServerURLMismatchedBraces, *openapi3.ServerURLUndeclaredVariables:
-		return badServer
-	case *openapi3.OperationResponsesRequired, *openapi3.ResponsesNonEmptyRequired:
-		return missingAnswer
-	case *openapi3.SchemaTypeError:
-		return unknownType
-	}
-	return otherRule
-}
-
 // usable removes what cannot be served: unknown types, and parameters without a name or a valid
-// location. The library has already reported them.
+// location. They have been reported.
 func (d *decoding) usable(doc *openapi3.T) {
 	for _, s := range d.schemas {
 		if s.Type == nil {

@@ -16,7 +16,8 @@ type layout struct {
 	typ  reflect.Type
 	// the keys of an object and their fields
 	fields map[string]fieldOf
-	elem   *layout // of a list, a map or a pointer, and of the values of a map-like object
+	needed []string // those that an object must have
+	elem   *layout  // of a list, a map or a pointer, and of the values of a map-like object
 	// section is the section of components for referenced objects of this type, such as "schemas".
 	// It is "" for types that cannot be referenced, and pathSection for path items.
 	section string
@@ -125,7 +126,7 @@ func (ls layouts) ofStruct(l *layout, t reflect.Type) {
 		l.want, l.elem = wantMapLike, ls.of(m.Type.Out(0).Elem())
 		return
 	}
-	l.want, l.fields = wantObject, map[string]fieldOf{}
+	l.want, l.fields, l.needed = wantObject, map[string]fieldOf{}, jsonvalue.SortedNames(needed[t])
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.IsExported() && !f.Anonymous && name != "" && name != "-" {

@@ -91,7 +91,7 @@ func basePath(servers openapi3.Servers) (string, *problem) {
 		text = strings.ReplaceAll(text, "{"+name+"}", value)
 	}
 	if strings.ContainsAny(text, "{}") {
-		return "", nil // an undeclared variable, which validate reports
+		return "", nil // an undeclared variable, which was reported
 	}
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil {

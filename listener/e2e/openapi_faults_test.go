@@ -114,17 +114,17 @@ components:
     get: {parameters: none, responses: {'200': {description: ok, content: {text/plain: {example: x}}}}}
 `, `5:23: #/paths/~1a/get/parameters: is a text; expected a list; it is left out`, []string{"GET /a 200 x"}},
 	{"no title", "openapi: 3.0.3\ninfo: {version: '1'}\npaths:\n  /a: {get: {responses: {'204': {description: ok}}}}\n",
-		`2:7: #/info: title is missing or empty; nothing that is served depends on it`, []string{"GET /a 204 "}},
+		`2:7: #/info: title is missing; nothing that is served depends on it`, []string{"GET /a 204 "}},
 	{"no info", "openapi: 3.0.3\npaths:\n  /a: {get: {responses: {'204': {description: ok}}}}\n",
-		`1:1: #: info is missing or empty; nothing that is served depends on it`, []string{"GET /a 204 "}},
+		`1:1: #: info is missing; nothing that is served depends on it`, []string{"GET /a 204 "}},
 	{"empty URL of documents", openAPI + `externalDocs: {url: ''}
 paths:
   /a: {get: {responses: {'204': {description: ok}}}}
-`, `3:15: #/externalDocs: url is required; nothing that is served depends on it`, []string{"GET /a 204 "}},
+`, `3:15: #/externalDocs: url is empty; nothing that is served depends on it`, []string{"GET /a 204 "}},
 	{"no URL of a server", openAPI + `servers: [{description: x}]
 paths:
   /a: {get: {responses: {'204': {description: ok}}}}
-`, `3:11: #/servers/0: url is missing or empty; paths are served without a base`, []string{"GET /a 204 "}},
+`, `3:11: #/servers/0: url is missing; paths are served without a base`, []string{"GET /a 204 "}},
 	{"URL that is none", openAPI + `servers: [{url: 'http://[x'}]
 paths:
   /a: {get: {responses: {'204': {description: ok}}}}
@@ -135,16 +135,16 @@ paths:
 `, `5:120: #/paths/~1a/get/responses/200/content/text~1plain/examples/x: no value or externalValue field; it is left out`, []string{"GET /a 200 y"}},
 	{"response without a description", openAPI + `paths:
   /a: {get: {responses: {'200': {content: {text/plain: {example: x}}}}}}
-`, `4:33: #/paths/~1a/get/responses/200: description is missing; expected a text that says what the response means; nothing that is served depends on it`, []string{"GET /a 200 x"}},
+`, `4:33: #/paths/~1a/get/responses/200: description is missing; nothing that is served depends on it`, []string{"GET /a 200 x"}},
 	{"no responses", openAPI + "paths:\n  /a: {get: {summary: s}}\n",
-		`4:13: #/paths/~1a/get: responses is missing or empty; the answer is 200, without a body`, []string{"GET /a 200 "}},
+		`4:13: #/paths/~1a/get: responses is missing; the answer is 200, without a body`, []string{"GET /a 200 "}},
 	{"type that does not exist", openAPI + `paths:
   /a: {get: {responses: {'200': {description: ok, content: {application/json: {schema: {type: money, enum: [5]}}}}}}}
-`, `4:88: #/paths/~1a/get/responses/200/content/application~1json/schema: unsupported 'type' value "money"; it is ignored`, []string{"GET /a 200 5"}},
+`, `4:95: #/paths/~1a/get/responses/200/content/application~1json/schema/type: the type "money" does not exist; expected string, number, integer, boolean, array, object or null; it is ignored`, []string{"GET /a 200 5"}},
 	{"rule that nothing depends on", openAPI + `paths:
   /a: {get: {operationId: a, security: [{none: []}], responses: {'200': {description: ok}}}}
   /b: {get: {responses: {'200': {description: ok, content: {application/json: {schema: {type: array, maxItems: 0}}}}}}}
-`, `5:88: #/paths/~1b/get/responses/200/content/application~1json/schema: when schema type is 'array', schema 'items' must be non-null; it is served unchanged`,
+`, `5:88: #/paths/~1b/get/responses/200/content/application~1json/schema: items is missing; expected the schema of the items; it is served unchanged`,
 		[]string{"GET /a 200 ", "GET /b 200 []"}},
 	{"operationId twice", openAPI + `paths:
   /a: {get: {operationId: x, responses: {'200': {description: ok, content: {text/plain: {example: a}}}}}}
@@ -169,7 +169,7 @@ paths:
 `, `4:27: #/paths/~1a/get/parameters/0: the path parameter "id" is not in the path of GET; it is left out`, []string{"GET /a 204 "}},
 	{"blank parameter", openAPI + `paths:
   /a: {get: {parameters: [{name: '', in: query, required: true, schema: {type: integer}}], responses: {'204': {description: ok}}}}
-`, `4:27: #/paths/~1a/get/parameters/0: parameter name can't be blank; it is left out`, []string{"GET /a 204 "}},
+`, `4:27: #/paths/~1a/get/parameters/0: name is empty; it is left out`, []string{"GET /a 204 "}},
 	{"query in a path", openAPI + `paths:
   '/a?b={c}':
     get: {parameters: [{name: c, in: path, required: true, schema: {type: integer}}], responses: {'204': {description: ok}, '400': {description: wrong}}}

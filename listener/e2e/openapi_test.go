@@ -168,7 +168,7 @@ func TestOpenAPI_Reload(t *testing.T) {
 
 	seen = len(p.Output())
 	harness.WriteFile(t, dir, "parts/schemas.yml", "definitions: {Pet: {type: nonsense}}\n")
-	p.WaitLine(seen, "configuration not reloaded", "schemas.yml:1:20", "nonsense")
+	p.WaitLine(seen, "configuration not reloaded", "schemas.yml:1:27", "nonsense")
 	p.Get("/api/pets/1").Want(t, 200, `{"name":"Tim"}`)
 	harness.WriteFile(t, dir, "parts/schemas.yml", "definitions: {Pet: {const: mended}}\n")
 	p.WaitLine(seen, "configuration reloaded")

@@ -36,7 +36,7 @@ const (
 )
 
 func (k Kind) String() string {
-	return [...]string{"empty", "a boolean", "a number", "a text", "a list", "a map"}[k]
+	return [...]string{"null", "a boolean", "a number", "a text", "a list", "a map"}[k]
 }
 
 // Entry is a key of a map, its place, and its value.
