@@ -68,6 +68,7 @@ mockserver/config/openapi/export -> mockserver/config/item
 mockserver/config/openapi/export -> mockserver/config/openapi
 mockserver/config/openapi/export -> mockserver/config/openapi/jsonvalue
 mockserver/config/openapi/export -> mockserver/config/openapi/tree
+mockserver/config/openapi/export -> mockserver/config/syntax
 mockserver/config/openapi/generate -> mockserver/config/openapi/invent
 mockserver/config/openapi/generate -> mockserver/config/openapi/jsonvalue
 mockserver/config/openapi/generate -> mockserver/config/openapi/text
@@ -200,6 +201,7 @@ mockserver/listener/program/programtest -> mockserver/listener/program
 mockserver/listener/observe/record -> mockserver/config
 mockserver/listener/observe/record -> mockserver/config/item
 mockserver/listener/observe/record -> mockserver/config/policy
+mockserver/listener/observe/record -> mockserver/config/syntax
 mockserver/listener/observe/record -> mockserver/listener/reply
 mockserver/listener/observe/record -> mockserver/matcher
 mockserver/listener/observe/record -> mockserver/renderer

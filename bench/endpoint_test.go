@@ -8,10 +8,12 @@ import (
 	"testing"
 
 	"mockserver/config"
+	"mockserver/config/item"
+	"mockserver/config/syntax"
 )
 
 // requestsOf returns a request for each endpoint; "" if none was found.
-func requestsOf(t *testing.T, endpoints []config.Endpoint) []string {
+func requestsOf(t *testing.T, endpoints []item.Endpoint) []string {
 	t.Helper()
 	o := newOracle(endpoints, nil)
 	lines := make([]string, len(endpoints))
@@ -82,11 +84,11 @@ paths:
 }
 
 func TestRequestsFitPaths(t *testing.T) {
-	var endpoints []config.Endpoint
+	var endpoints []item.Endpoint
 	for _, path := range []string{"/", "/a b/:x", "/i/:n|int", "/f/:n|float", "/b/:n|bool", "/u/:n|uuid", "/d/:n|date", "/files/*rest", "/%7Bx%7D/é", "/q?page=1", "/i/:n"} {
-		endpoints = append(endpoints, config.Endpoint{Path: config.Plain(path)})
+		endpoints = append(endpoints, item.Endpoint{Path: syntax.Text{Value: path}})
 	}
-	endpoints = append(endpoints, config.Endpoint{Path: config.Plain("/"), Host: "api.example.com"}, config.Endpoint{Path: config.Plain("/"), Host: "*.example.com"})
+	endpoints = append(endpoints, item.Endpoint{Path: syntax.Text{Value: "/"}, Host: "api.example.com"}, item.Endpoint{Path: syntax.Text{Value: "/"}, Host: "*.example.com"})
 	for i, line := range requestsOf(t, endpoints) {
 		if line == "" {
 			t.Errorf("no request for %s%s", endpoints[i].Host, endpoints[i].Path.Value)
@@ -97,11 +99,11 @@ func TestRequestsFitPaths(t *testing.T) {
 // If the request made from the declaration does not meet the condition of the endpoint, there is no
 // request, and the message says what to do about it.
 func TestNoRequest(t *testing.T) {
-	endpoints := []config.Endpoint{
-		{Path: config.Plain("/a")},
-		{Path: config.Plain("/a"), If: config.Plain("query-params.a = 1")},
-		{Path: config.Plain("/b"), If: config.Plain("remote-addr = 192.0.2.1")},
-		{Path: config.Plain("/c"), If: config.Plain(`method = "GET"`)},
+	endpoints := []item.Endpoint{
+		{Path: syntax.Text{Value: "/a"}},
+		{Path: syntax.Text{Value: "/a"}, If: syntax.Text{Value: "query-params.a = 1"}},
+		{Path: syntax.Text{Value: "/b"}, If: syntax.Text{Value: "remote-addr = 192.0.2.1"}},
+		{Path: syntax.Text{Value: "/c"}, If: syntax.Text{Value: `method = "GET"`}},
 	}
 	got := requestsOf(t, endpoints)
 	if got[0] == "" || got[1] != "" || got[2] != "" || got[3] == "" {
@@ -117,24 +119,24 @@ func TestCosts(t *testing.T) {
 	small := &reply{body: []byte("{}")}
 	for _, c := range []struct {
 		name     string
-		endpoint config.Endpoint
+		endpoint item.Endpoint
 		sample   *reply
 		before   int
 		flags    []string
 		want     string // "" for nothing
 	}{
-		{"plain", config.Endpoint{Response: config.Response{Body: config.Plain("{{path-params.id}}")}}, small, 0, nil, ""},
-		{"raw", config.Endpoint{Response: config.Response{Raw: true, Body: config.Plain(strings.Repeat(`{{fake("email")}}`, 20))}}, small, 0, nil, ""},
-		{"template", config.Endpoint{Response: config.Response{Body: config.Plain(strings.Repeat("{{now}}", 12))}}, small, 0, nil, "a template of 12 placeholders and blocks in 84 bytes"},
-		{"fake", config.Endpoint{Response: config.Response{Body: config.Plain(`{{fake("email")}}`)}}, small, 0, nil, "1 × fake()"},
-		{"loop", config.Endpoint{Response: config.Response{Body: config.Plain(`{% for x in json-params.a %}{% endfor %}`)}}, small, 0, nil, "loops in its body (1)"},
-		{"large", config.Endpoint{}, &reply{body: make([]byte, 20000)}, 0, nil, "a body of 20 kB"},
-		{"condition", config.Endpoint{If: config.Plain("json-params.a = 1")}, small, 0, nil, "a condition over a JSON body of 2000 bytes"},
-		{"expression", config.Endpoint{If: config.Plain(`path-params.a matches "x"`)}, small, 0, nil, "1 regular expression"},
-		{"rivals", config.Endpoint{}, small, 3, nil, "3 endpoints of the same path"},
-		{"log", config.Endpoint{}, small, 0, []string{"--access-log"}, "each request is logged"},
-		{"fetched", config.Endpoint{Response: config.Response{External: &config.ExternalBody{Path: config.Plain("http://h/")}}}, small, 0, nil, "fetched from a URL for each request"},
-		{"named", config.Endpoint{Response: config.Response{External: &config.ExternalBody{Path: config.Plain("{{path-params.id}}.json")}}}, small, 0, nil, "the name of its file"},
+		{"plain", item.Endpoint{Response: item.Response{Body: syntax.Text{Value: "{{path-params.id}}"}}}, small, 0, nil, ""},
+		{"raw", item.Endpoint{Response: item.Response{Raw: true, Body: syntax.Text{Value: strings.Repeat(`{{fake("email")}}`, 20)}}}, small, 0, nil, ""},
+		{"template", item.Endpoint{Response: item.Response{Body: syntax.Text{Value: strings.Repeat("{{now}}", 12)}}}, small, 0, nil, "a template of 12 placeholders and blocks in 84 bytes"},
+		{"fake", item.Endpoint{Response: item.Response{Body: syntax.Text{Value: `{{fake("email")}}`}}}, small, 0, nil, "1 × fake()"},
+		{"loop", item.Endpoint{Response: item.Response{Body: syntax.Text{Value: `{% for x in json-params.a %}{% endfor %}`}}}, small, 0, nil, "loops in its body (1)"},
+		{"large", item.Endpoint{}, &reply{body: make([]byte, 20000)}, 0, nil, "a body of 20 kB"},
+		{"condition", item.Endpoint{If: syntax.Text{Value: "json-params.a = 1"}}, small, 0, nil, "a condition over a JSON body of 2000 bytes"},
+		{"expression", item.Endpoint{If: syntax.Text{Value: `path-params.a matches "x"`}}, small, 0, nil, "1 regular expression"},
+		{"rivals", item.Endpoint{}, small, 3, nil, "3 endpoints of the same path"},
+		{"log", item.Endpoint{}, small, 0, []string{"--access-log"}, "each request is logged"},
+		{"fetched", item.Endpoint{Response: item.Response{External: &item.ExternalBody{Path: syntax.Text{Value: "http://h/"}}}}, small, 0, nil, "fetched from a URL for each request"},
+		{"named", item.Endpoint{Response: item.Response{External: &item.ExternalBody{Path: syntax.Text{Value: "{{path-params.id}}.json"}}}}, small, 0, nil, "the name of its file"},
 	} {
 		got := strings.Join(costs(&c.endpoint, req, c.sample, c.before, c.flags), "; ")
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {

@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"mockserver/config/item"
 	"mockserver/config/syntax"
+	"mockserver/config/table"
 	"mockserver/internal/tags"
 )
 
@@ -22,13 +25,188 @@ func plain(texts ...syntax.Text) []string {
 	return values
 }
 
-func TestNew_FindsEachMistakeOfAnEndpointMadeInGo(t *testing.T) {
-	external := func(change func(x *ExternalBody)) func(e *Endpoint) {
-		return func(e *Endpoint) {
-			x := &ExternalBody{Provider: "json", Path: Plain("http://a.test/x")}
-			change(x)
-			e.Response.External = x
+func textOf(value string) syntax.Text { return syntax.Text{Value: value} }
+
+// everything returns declarations in Go in which each field is set, and the same ones as a file.
+func everything() (endpoints []Endpoint, sockets []WebSocket, sets []Data, file string) {
+	latency := &Latency{Min: time.Millisecond, Max: time.Second, Curve: []Percentile{{Rank: 50, Length: 20 * time.Millisecond}, {Rank: 99.9, Length: 120 * time.Millisecond}},
+		FailureRate: 0.25, TimeoutRate: 0.5, Timeout: time.Minute}
+	hook := Webhook{
+		Method: "PUT", URL: "https://a.test/{{path}}", Headers: Headers("X-A", "1"), Body: map[string]any{"a": "{{host}}"}, If: "host = a", Delay: AtOnce, Timeout: time.Second,
+		Retry: &Retry{Attempts: 2, Backoff: time.Second, MaxBackoff: time.Minute}, Sign: &Sign{Secret: "s", Header: "X-Sign", Scheme: "stripe"},
+		CA: "ca.pem", Cert: "cert.pem", ClientKey: "key.pem", Insecure: true,
+	}
+	external := &ExternalBody{Provider: "json", Path: "https://a.test/", Timeout: time.Second, TTL: time.Minute, StaleIfError: true, Insecure: true, CA: "ca.pem", Cert: "cert.pem", ClientKey: "key.pem"}
+	endpoints = []Endpoint{{
+		Method: "POST", Path: "/x/:id", Host: "a.test", If: "query-params.a = 1",
+		State: []InState{{Name: "order", Is: []string{"new", "paid"}, Key: "path-params.id"}}, Next: []Setting{{"order", "paid"}},
+		Find: []Find{{Name: "a", In: "rows", Key: "path-params.id"}, {Name: "b", In: "rows", Where: []Setting{{"x", "path-params.id"}, {"y", nil}}, Pick: "newest"}, {Name: "c", In: "rows", Where: []Setting{{"x", 1}}, Hash: "host"}},
+		Let:  []Setting{{"v", "{{uuid}}"}, {"w", map[string]any{"n": 1}}},
+		Do: []Do{
+			{Verb: "insert", In: "rows", As: "new", Row: map[string]any{"id": 1}, Set: []Setting{{"z", "{{host}}"}}, Else: &Response{Status: 409}},
+			{Verb: "put", In: "rows", Key: "path-params.id", With: map[string]any{"id": 1}},
+			{Verb: "add", In: "rows", Key: "path-params.id", Field: "n", By: "1", AtLeast: "0", AtMost: "9"},
+		},
+		Responses: []Outcome{
+			{Weight: 2, Response: Response{Status: 201, Headers: Headers("X-A", "1", "Set-Cookie", "a", "Set-Cookie", "b"), Body: "hello {{path}}", Raw: true}, Latency: &Latency{}},
+			{Weighted: true, Response: Response{External: external}, Fault: &Fault{Type: "slow-body", Rated: true, BytesPerSecond: 10}, Webhooks: []Webhook{}, Do: []Do{}},
+			{Response: Response{External: &ExternalBody{Provider: "xlsx", Path: "a.xlsx", Sheet: "s"}, Proxy: &Proxy{To: "up", Path: "/p", When: ProxyMissing, Forwarded: true}}},
+		},
+		Select: SelectSequence, Per: "host", Scope: "replica",
+		Latency: latency, Fault: &Fault{Type: "reset", Rate: 0.5, Of: OfConnection}, RateLimit: &RateLimit{Max: 5, Window: time.Minute, By: "host", Algorithm: "fixed-window", Scope: "shared"},
+		Capacity: &Capacity{Concurrent: 1, Queue: 2, Scope: "replica"}, Webhooks: []Webhook{hook, {URL: "http://b.test"}},
+		Doc: Doc{Query: []QueryParam{{Name: "a", Type: "int"}}, Body: map[string]any{"a": 1}, Tags: []string{"t"}, Summary: "s", Description: "d", RouterName: "r"},
+	}, {Path: "/y", Response: Response{Body: []any{"{{a|default:\"x\"}}", 1.5}}, Latency: &Latency{Median: time.Second, Sigma: 0.5}}}
+	sockets = []WebSocket{{
+		Host: "a.test", Path: "/ws", If: "host = a", Subprotocols: []string{"v2", "v1"}, OnConnect: &Message{Body: "hi", Frame: TextFrame},
+		OnMessage: []Exchange{{Pattern: "ping", Response: Message{Body: "pong", Frame: BinaryFrame, Raw: true}}, {Pattern: map[string]any{"a": "{{x}}"}, Response: Message{Bytes: []byte{0, 1}}}},
+		Send:      []Send{{After: AtOnce, Every: time.Second, Times: 3, Response: Message{Body: "tick", Close: &Close{Code: 1001, Reason: "over"}}}},
+		Close:     &Close{Code: 4000, After: time.Minute}, MaxMessage: 1 << 16, Doc: Doc{Tags: []string{"t"}, Summary: "s", Description: "d"},
+	}}
+	sets = []Data{{
+		Name: "rows", From: &DataFile{Path: "a.csv", Separator: ";", Sheet: "s"}, Key: "k", NewKey: "ulid", Index: []string{"a"}, Sort: []string{"b"}, Types: []DataType{{Name: "n", Type: "number"}},
+		Isolate: "host", Limit: &DataLimit{Rows: 5, Memory: 1 << 20}, Full: FullOldest, TTL: time.Hour, OnChange: ChangeReset,
+		Steps: &Steps{Field: "state", First: "new", Moves: []Move{{From: "new", After: &Latency{Min: time.Second}, To: []Choice{{Value: "a"}, {Value: "b", Weight: 2}}, Set: []Setting{{"at", "{{now}}"}}, Webhooks: []Webhook{{URL: "http://a.test"}}}}},
+	}, {Name: "more", Rows: []any{map[string]any{"id": "1"}}}, {Name: "inferred", From: &DataFile{Path: "b.csv"}, Infer: true}}
+	file = `
+- endpoint:
+    {method: post, path: '/x/:id', host: a.test, if: query-params.a = 1, state: {order: {is: [new, paid], key: path-params.id}}, next: {order: paid},
+     find: {a: {in: rows, key: path-params.id}, b: {in: rows, where: {x: path-params.id, y: null}, pick: newest}, c: {in: rows, where: {x: 1}, pick: {hash: host}}},
+     let: {v: '{{uuid}}', w: {n: 1}},
+     do: [{insert: {in: rows, as: new, row: {id: 1}, set: {z: '{{host}}'}, else: {status: 409}}}, {put: {in: rows, key: path-params.id, with: {id: 1}}},
+       {add: {in: rows, key: path-params.id, field: n, by: '1', at-least: '0', at-most: '9'}}],
+     responses: [{weight: 2, status: 201, headers: {X-A: 1, Set-Cookie: [a, b]}, body: 'hello {{path}}', template: false, latency: {min: 0}},
+       {weight: 0, external-body: {provider: json, path: 'https://a.test/', timeout: 1s, ttl: 1m, stale-if-error: true, insecure: true, ca: ca.pem, cert: cert.pem, key: key.pem},
+        fault: {type: slow-body, rate: 0, bytes-per-second: 10}, webhooks: [], do: []},
+       {external-body: {provider: xlsx, path: a.xlsx, sheet-name: s}, proxy: {to: up, path: /p, when: missing, forwarded: true}}],
+     select: sequence, per: host, scope: replica,
+     latency: {min: 1ms, max: 1s, p50: 20ms, p99.9: 120ms, failure-rate: 0.25, timeout-rate: 0.5, timeout: 1m}, fault: {type: reset, rate: 0.5, of: connection},
+     rate-limit: {max-requests: 5, window: 1m, key-fn: host, algorithm: fixed-window, scope: shared}, capacity: {concurrent: 1, queue: 2, scope: replica},
+     webhooks: [{method: put, url: 'https://a.test/{{path}}', headers: {X-A: 1}, body: {a: '{{host}}'}, if: host = a, sleep-time: 0, timeout: 1s,
+         retry: {attempts: 2, backoff: 1s, max-backoff: 1m}, sign: {secret: s, header: X-Sign, scheme: stripe}, ca: ca.pem, cert: cert.pem, key: key.pem, insecure: true}, {url: 'http://b.test'}],
+     query: {a: int}, body: {a: 1}, tag: t, summary: s, description: d, router-name: r}
+- endpoint: {path: /y, response: {body: ['{{a|default:"x"}}', 1.5]}, latency: {median: 1s, sigma: 0.5}}
+- websocket: {host: a.test, path: /ws, if: host = a, subprotocols: [v2, v1], on-connect: {response: {body: hi, binary: false}},
+    on-message: [{pattern: ping, response: {body: pong, binary: true, template: false}}, {pattern: {a: '{{x}}'}, response: {base64: AAE=}}],
+    send: [{after: 0, every: 1s, times: 3, response: {body: tick, close: {code: 1001, reason: over}}}], close: {code: 4000, after: 1m}, max-message: 65536, tag: t, summary: s, description: d}
+- data: {name: rows, from: {path: a.csv, separator: ';', sheet-name: s}, key: k, new-key: ulid, index: [a], sort: [b], types: {n: number}, isolate: host, limit: {rows: 5, memory: 1MiB}, full: oldest,
+    ttl: 1h, on-change: reset, steps: {field: state, first: new, move: [{from: new, after: {min: 1s}, to: [{value: a}, {value: b, weight: 2}], set: {at: '{{now}}'}, webhooks: [{url: 'http://a.test'}]}]}}
+- data: {name: more, rows: [{id: '1'}]}
+- data: {name: inferred, from: {path: b.csv}, types: infer}
+`
+	return endpoints, sockets, sets, file
+}
+
+func TestNew_MeansWhatAFileMeans(t *testing.T) {
+	endpoints, sockets, sets, text := everything()
+	endpoints[0].Dir, endpoints[1].Dir = "conf", "conf"
+	made := Join(New(endpoints...), NewWebSockets(sockets...), NewData(sets...))
+	file := Parse("conf/f.yml", []byte(text))
+	if made.Problems.Err() != nil || file.Problems.Err() != nil {
+		t.Fatalf("%v\n%v", made.Problems, file.Problems)
+	}
+	type declared struct {
+		Endpoints  []item.Endpoint
+		WebSockets []item.WebSocket
+		Data       []item.Data
+	}
+	bare := func(s *Spec) (d declared) {
+		for i := range s.Data {
+			s.Data[i].Dir = ""
 		}
+		barer{}.copy(reflect.ValueOf(&d).Elem(), reflect.ValueOf(declared{s.Endpoints, s.WebSockets, s.Data}))
+		return d
+	}
+	if got, want := bare(made), bare(file); !reflect.DeepEqual(got, want) {
+		t.Errorf("got\n%+v\nwant\n%+v", got, want)
+	}
+}
+
+// The declarations above have each key that endpoints, WebSockets and sets can have in a file, apart
+// from those that say the same as another one.
+func TestNew_KnowsEachKey(t *testing.T) {
+	endpoints, sockets, sets, _ := everything()
+	given := map[string]bool{}
+	w := nodeWriter{d: &table.Decoder{}}
+	for kind, of := range map[string]any{"endpoint": endpoints, "websocket": sockets, "data": sets} {
+		all := reflect.ValueOf(of)
+		for i := range all.Len() {
+			noteKeys(w.node(all.Index(i), ""), rowOf(t, kind), kind, given)
+		}
+	}
+	other := []string{"endpoint.response", "endpoint.webhook", "endpoint.latency.min-ms", "endpoint.latency.max-ms", "endpoint.latency.timeout-ms",
+		"endpoint.latency.from", "endpoint.latency.unit", "endpoint.latency.column", "endpoint.rate-limit.window-ms", "endpoint.do.merge", "endpoint.do.delete", "endpoint.fault.bytes-per-second", "data.steps.move.webhook"}
+	for _, kind := range []string{"endpoint", "websocket", "data"} {
+		eachRow(*rowOf(t, kind), kind, func(at string) {
+			if !given[at] && !slices.ContainsFunc(other, func(o string) bool { return strings.HasPrefix(at, o) }) && !sameElsewhere(at) {
+				t.Errorf("%s cannot be declared in Go, or is not in the test", at)
+			}
+		})
+	}
+}
+
+// sameElsewhere reports whether a key belongs to a declaration that is also tested elsewhere.
+func sameElsewhere(at string) bool {
+	for _, part := range []string{".responses.latency.", ".responses.fault.", ".responses.do.", ".responses.webhook", ".else.", "move.after.", "move.webhooks.", "on-connect.response.", "response.close", "do.add."} {
+		if strings.Contains(at, part) {
+			return true
+		}
+	}
+	return strings.HasPrefix(at, "endpoint.do.put.") || strings.HasPrefix(at, "endpoint.do.insert.") || strings.HasPrefix(at, "websocket.send.response.") || strings.HasPrefix(at, "websocket.close.")
+}
+
+func rowOf(t *testing.T, kind string) *table.Row {
+	t.Helper()
+	for _, f := range item.Fields {
+		if f.Key == kind {
+			return &f.Row
+		}
+	}
+	t.Fatal(kind)
+	return nil
+}
+
+// innerRow returns the row whose table the maps in a value of a row have.
+func innerRow(r table.Row) table.Row {
+	for r.Table == nil && (r.Item != nil || r.Value != nil) {
+		if r.Item != nil {
+			r = *r.Item
+		} else {
+			r = *r.Value
+		}
+	}
+	return r
+}
+
+func eachRow(r table.Row, at string, visit func(at string)) {
+	for _, key := range innerRow(r).Table {
+		visit(at + "." + key.Key)
+		eachRow(key, at+"."+key.Key, visit)
+	}
+}
+
+func noteKeys(n *syntax.Node, r *table.Row, at string, given map[string]bool) {
+	for _, one := range n.Items {
+		noteKeys(one, r, at, given)
+	}
+	within := innerRow(*r)
+	for _, e := range n.Entries {
+		i := slices.IndexFunc(within.Table, func(key table.Row) bool { return key.Takes(e.Key.Text.Value) })
+		switch {
+		case r.Table == nil && r.Value != nil:
+			noteKeys(e.Value, r.Value, at, given)
+		case i >= 0:
+			key := &within.Table[i]
+			given[at+"."+key.Key] = true
+			noteKeys(e.Value, key, at+"."+key.Key, given)
+		}
+	}
+}
+
+func TestNew_FindsMistakes(t *testing.T) {
+	var deep any
+	for range syntax.MaxDepth {
+		deep = []any{deep}
 	}
 	for _, c := range []struct {
 		name   string
@@ -36,99 +214,56 @@ func TestNew_FindsEachMistakeOfAnEndpointMadeInGo(t *testing.T) {
 		want   []string // the problems, without their prefix "[1].endpoint."
 	}{
 		{"no mistake", func(*Endpoint) {}, nil},
-		{"a method that is none", func(e *Endpoint) { e.Method = "FETCH" }, []string{`method: FETCH /x: is "FETCH"`}},
-		{"a method in small letters", func(e *Endpoint) { e.Method = "post" }, []string{`method: post /x: is "post" (did you mean "POST"?)`}},
-		{"no path", func(e *Endpoint) { e.Path = syntax.Text{} }, []string{"path: GET: the path is empty"}},
-		{"a path that begins elsewhere", func(e *Endpoint) { e.Path = Plain("x") }, []string{`path: GET x: "x" does not begin with /`}},
+		{"an unknown method", func(e *Endpoint) { e.Method = "FETCH" }, []string{`method: GET /x: is a text ("FETCH") (did you mean "PATCH"?); expected one of GET`}},
+		{"no path", func(e *Endpoint) { e.Path = "" }, []string{"GET: path is missing"}},
+		{"a path that begins elsewhere", func(e *Endpoint) { e.Path = "x" }, []string{`path: GET x: "x" does not begin with /`}},
 		{"a URL as host", func(e *Endpoint) { e.Host = "http://a.test" }, []string{`host: GET /x: "http://a.test" is a URL`}},
-		{"a host with a port", func(e *Endpoint) { e.Host = "a.test:80" }, []string{`host: GET /x: "a.test:80" has a port`}},
-		{"a host in capitals", func(e *Endpoint) { e.Host = "A.test" }, []string{`host: GET /x: "A.test" is not in lower case`}},
-		{"a host that is a star", func(e *Endpoint) { e.Host = "*" }, []string{"host: GET /x: * alone is not a host"}},
-		{"a status below 200", func(e *Endpoint) { e.Response.Status = 199 }, []string{"response.status: GET /x: is 199; expected an integer from 200 to 599"}},
-		{"a status above 599", func(e *Endpoint) { e.Response.Status = 600 }, []string{"response.status: GET /x: is 600"}},
-		{"a status below 0", func(e *Endpoint) { e.Response.Status = -1 }, []string{"response.status: GET /x: is -1"}},
-		{"a line break in a header's value", func(e *Endpoint) { e.Response.Headers = Headers("X-A", "b\r\nX-C: d") },
+		{"a status", func(e *Endpoint) { e.Response.Status = -1 }, []string{"response.status: GET /x: is a number (-1); expected an integer from 200 to 599"}},
+		{"a line break in a header", func(e *Endpoint) { e.Response.Headers = Headers("X-A", "b\r\nX-C: d") },
 			[]string{`response.headers.X-A: GET /x: the control character '\r' is not allowed in a header`}},
-		{"a NUL in a header's value", func(e *Endpoint) { e.Response.Headers = Headers("X-A", "\x00") },
-			[]string{`response.headers.X-A: GET /x: the control character '\x00' is not allowed in a header`}},
-		{"a line break in a header's name", func(e *Endpoint) { e.Response.Headers = Headers("X-A\r\nX-B", "c") },
-			[]string{`response.headers."X-A\r\nX-B": GET /x: "X-A\r\nX-B" is not a header name`}},
-		{"line breaks in a method and a path", func(e *Endpoint) { e.Method, e.Path = "G\nET", Plain("x\n") },
-			[]string{`method: "G\nET" "x\n": is "G\nET"`, `path: "G\nET" "x\n": "x\n" does not begin with /`}},
-		{"a header without a name", func(e *Endpoint) { e.Response.Headers = Headers("", "c") },
-			[]string{`response.headers."": GET /x: "" is not a header name`}},
-		{"a header in two spellings", func(e *Endpoint) { e.Response.Headers = Headers("X-A", "1", "x-a", "2") },
-			[]string{`response.headers.x-a: GET /x: is the same header as "X-A"`}},
-		{"two types", func(e *Endpoint) { e.Response.Headers = Headers("Content-Type", "a/b", "Content-Type", "c/d") },
-			[]string{"response.headers.Content-Type: GET /x: has several values; expected one, because a message may contain this header only once"}},
-		{"a header's name without a value", func(e *Endpoint) { e.Response.Headers = Headers("X-A", "1", "X-B") },
-			[]string{"response.headers.X-B: GET /x: the name has no value after it"}},
-		{"an external body", external(func(*ExternalBody) {}), nil},
-		{"a body beside an external one", func(e *Endpoint) {
-			external(func(*ExternalBody) {})(e)
-			e.Response.Body = Plain("x")
-		}, []string{"response.external-body: GET /x: body and external-body are both given"}},
-		{"an empty JSON body beside an external one", func(e *Endpoint) {
-			external(func(*ExternalBody) {})(e)
-			e.Response.Body = JSON("")
-		}, []string{"response.external-body: GET /x: body and external-body are both given"}},
-		{"a body that JSON cannot say", func(e *Endpoint) { e.Response.Body = JSON(map[string]any{"a": math.Inf(1)}) },
-			[]string{"response.body: GET /x: the value cannot be written as JSON: json: unsupported value: +Inf"}},
-		{"a body with a key twice", func(e *Endpoint) { e.Response.Body = JSON(json.RawMessage(`{"a": 1, "a": 2}`)) },
-			[]string{`response.body: GET /x: the value cannot be written as JSON: the key "a" is already given`}},
-		{"a body of a kind that JSON has not", func(e *Endpoint) { e.Response.Body = JSON(func() {}) },
-			[]string{"response.body: GET /x: the value cannot be written as JSON: json: unsupported type: func()"}},
-		{"a body nested too deep", func(e *Endpoint) {
-			var deep any
-			for range syntax.MaxDepth {
-				deep = []any{deep}
-			}
-			e.Response.Body = JSON(deep)
-		}, []string{"response.body: GET /x: the value cannot be written as JSON: values are nested more than 1000 deep"}},
-		{"no provider", external(func(x *ExternalBody) { x.Provider = "" }), []string{`response.external-body.provider: GET /x: is ""`}},
-		{"another provider", external(func(x *ExternalBody) { x.Provider = "jsn" }), []string{`response.external-body.provider: GET /x: is "jsn" (did you mean "json"?)`}},
-		{"an external body without a path", external(func(x *ExternalBody) { x.Path = syntax.Text{} }), []string{"response.external-body.path: GET /x: the path is empty"}},
-		{"a workbook without a sheet", external(func(x *ExternalBody) { x.Provider, x.Path = "xlsx", Plain("a.xlsx") }),
-			[]string{"response.external-body.sheet-name: GET /x: sheet-name is missing"}},
-		{"JSON with a sheet", external(func(x *ExternalBody) { x.Sheet = Plain("a") }), []string{"response.external-body.sheet-name: GET /x: sheet-name is for provider xlsx"}},
-		{"a workbook at a URL", external(func(x *ExternalBody) { x.Provider, x.Sheet = "xlsx", Plain("a") }),
-			[]string{"response.external-body.path: GET /x: provider xlsx reads only files"}},
-		{"a URL of another scheme", external(func(x *ExternalBody) { x.Path = Plain("ftp://a.test/x") }),
-			[]string{"response.external-body.path: GET /x: ftp URLs are not supported"}},
-		{"a URL without a host", external(func(x *ExternalBody) { x.Path = Plain("http:///x") }), []string{`response.external-body.path: GET /x: "http:///x" is not a valid URL: it names no host`}},
-		{"a timeout below 0", external(func(x *ExternalBody) { x.Timeout = -time.Second }), []string{"response.external-body.timeout: GET /x: is -1s; expected a duration above 0, such as"}},
-		{"a ttl below 0", external(func(x *ExternalBody) { x.TTL = -1 }), []string{"response.external-body.ttl: GET /x: is -1ns; expected a duration of 0 or more"}},
-		{"a file with what is for URLs", external(func(x *ExternalBody) {
-			x.Path, x.Timeout, x.TTL, x.StaleIfError, x.Insecure = Plain("a.json"), 1, 1, true, true
-		}), []string{
-			"response.external-body.timeout: GET /x: timeout is for http and https URLs",
-			"response.external-body.ttl: GET /x: ttl is for", "response.external-body.stale-if-error: GET /x: stale-if-error is for",
-			"response.external-body.insecure: GET /x: insecure is for",
-		}},
-		{"a documented body that is no JSON", func(e *Endpoint) { e.Doc.Body = "{" }, []string{"body: GET /x: the example of the request body is not valid JSON"}},
-		{"a path that is the text of no JSON", func(e *Endpoint) { e.Path = JSON(make(chan int)) },
-			[]string{"path: GET: the value cannot be written as JSON"}},
+		{"a line break in a name", func(e *Endpoint) { e.Response.Headers = Headers("X-A\r\nX-B", "c") }, []string{`response.headers."X-A\r\nX-B": GET /x: "X-A\r\nX-B" is not a header name`}},
+		{"a line break in a path", func(e *Endpoint) { e.Path = "x\n" }, []string{`path: GET "x\n": "x\n" does not begin with /`}},
+		{"a header in two spellings", func(e *Endpoint) { e.Response.Headers = Headers("X-A", "1", "x-a", "2") }, []string{`response.headers.x-a: GET /x: is the same header as "X-A"`}},
+		{"two types", func(e *Endpoint) { e.Response.Headers = Headers("Content-Type", "a/b", "Content-Type", "c/d") }, []string{"response.headers.Content-Type: GET /x: has several values"}},
+		{"a name without a value", func(e *Endpoint) { e.Response.Headers = Headers("X-A", "1", "X-B") }, []string{"response.headers.X-B: GET /x: the name has no value after it"}},
+		{"two bodies", func(e *Endpoint) {
+			e.Response.Body, e.Response.External = "x", &ExternalBody{Provider: "json", Path: "a.json"}
+		},
+			[]string{"response.external-body: GET /x: body and external-body are both given"}},
+		{"a body that JSON cannot say", func(e *Endpoint) { e.Response.Body = map[string]any{"a": math.Inf(1)} }, []string{"response.body: GET /x: the value cannot be written as JSON: json: unsupported value: +Inf"}},
+		{"a body with a key twice", func(e *Endpoint) { e.Response.Body = json.RawMessage(`{"a": 1, "a": 2}`) }, []string{`response.body: GET /x: the value cannot be written as JSON: the key "a" is already given`}},
+		{"a function as a body", func(e *Endpoint) { e.Responses = []Outcome{{}, {Response: Response{Body: func() {}}}} }, []string{"responses[1].body: GET /x: the value cannot be written as JSON: json: unsupported type: func()"}},
+		{"a body nested too deep", func(e *Endpoint) { e.Response.Body = deep }, []string{"response.body: GET /x: the value cannot be written as JSON: values are nested more than 1000 deep"}},
+		{"an external body", func(e *Endpoint) { e.Response.External = &ExternalBody{Provider: "jsn", Path: "a", Timeout: -2} },
+			[]string{`response.external-body.provider: GET /x: is a text ("jsn") (did you mean "json"?)`, `response.external-body.timeout: GET /x: is a text ("-2ns"); expected a duration above 0`}},
+		{"response and responses", func(e *Endpoint) { e.Response.Status, e.Responses = 200, []Outcome{{}} }, []string{"responses: GET /x: response and responses are both given"}},
+		{"an endless weight", func(e *Endpoint) { e.Responses = []Outcome{{Weight: math.Inf(1)}} }, []string{"responses[0].weight: GET /x: is a number (+Inf)"}},
+		{"weights of 0", func(e *Endpoint) { e.Responses = []Outcome{{Weighted: true}} }, []string{"responses: GET /x: all weights are 0"}},
+		{"a webhook", func(e *Endpoint) { e.Webhooks = []Webhook{{URL: "http://a"}, {URL: "a", Sign: &Sign{}}} }, []string{"webhooks[1].sign: GET /x: secret is missing", `webhooks[1].url: GET /x: "a" does not begin with http`}},
+		{"a fault", func(e *Endpoint) { e.Fault = &Fault{Type: "reset", Rate: 1.5} }, []string{"fault.rate: GET /x: is a number (1.5); expected a number from 0 to 1"}},
+		{"two forms of latency", func(e *Endpoint) { e.Latency = &Latency{Min: 1, Sigma: 1} }, []string{"latency.sigma: GET /x: min and sigma belong to different forms"}},
+		{"a rank that is none", func(e *Endpoint) { e.Latency = &Latency{Curve: []Percentile{{Rank: math.NaN(), Length: 1}}} }, []string{"latency.pNaN: GET /x: unknown key"}},
+		{"a length below 0", func(e *Endpoint) { e.Latency = &Latency{Curve: []Percentile{{Rank: 50, Length: -2}}} }, []string{`latency.p50: GET /x: is a text ("-2ns")`}},
+		{"a rate limit", func(e *Endpoint) { e.RateLimit = &RateLimit{Max: -1} }, []string{"rate-limit.max-requests: GET /x: is a number (-1)"}},
+		{"a capacity of 0", func(e *Endpoint) { e.Capacity = &Capacity{} }, []string{"capacity: GET /x: concurrent is missing"}},
+		{"an unknown change", func(e *Endpoint) { e.Do = []Do{{Verb: "inset", In: "a"}} }, []string{`do[0].inset: GET /x: unknown key (did you mean "insert"?)`}},
+		{"a name of let", func(e *Endpoint) { e.Let = []Setting{{"", "a"}} }, []string{`let."": GET /x: is not a name`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			e := Endpoint{Path: Plain("/x")}
+			e := Endpoint{Path: "/x"}
 			c.change(&e)
-			before := e
-			spec := New(Endpoint{Path: Plain("/good")}, e)
+			spec := New(Endpoint{Path: "/good"}, e)
 			got := spec.Validate()
 			if len(got) != len(c.want) {
 				t.Fatalf("got %d problems, want %d:\n%v", len(got), len(c.want), got)
 			}
 			for i, p := range got {
-				if !strings.HasPrefix(p.String(), "[1].endpoint."+c.want[i]) || p.Warning {
+				if !strings.HasPrefix(strings.TrimPrefix(p.String(), "[1].endpoint"), "."+c.want[i]) && !strings.HasPrefix(p.String(), "[1].endpoint: "+c.want[i]) || p.Warning {
 					t.Errorf("got %q, want [1].endpoint.%s", p, c.want[i])
 				}
 			}
-			if !reflect.DeepEqual(spec.Endpoints[1], before) {
-				t.Error("it was changed")
-			}
-			complete := spec.Complete()
-			if broken := len(c.want) > 0; len(complete.Broken) == 1 != broken || len(complete.Endpoints) == 2 == broken {
-				t.Errorf("got %d endpoints and %d broken ones", len(complete.Endpoints), len(complete.Broken))
+			if broken := len(c.want) > 0; len(spec.Broken) == 1 != broken || len(spec.Endpoints) == 2 == broken {
+				t.Errorf("got %d endpoints and %d broken ones", len(spec.Endpoints), len(spec.Broken))
 			}
 		})
 	}
@@ -136,9 +271,9 @@ func TestNew_FindsEachMistakeOfAnEndpointMadeInGo(t *testing.T) {
 
 func TestNew_WarnsAsOfAFile(t *testing.T) {
 	got := New(
-		Endpoint{Path: Plain("/a"), Response: Response{Headers: Headers("Date", "now")}},
-		Endpoint{Path: Plain("/b"), Response: Response{Status: 204, Body: Plain("x")}},
-		Endpoint{Path: Plain("/c"), Response: Response{Body: Plain("{,}")}},
+		Endpoint{Path: "/a", Response: Response{Headers: Headers("Date", "now")}},
+		Endpoint{Path: "/b", Response: Response{Status: 204, Body: "x"}},
+		Endpoint{Path: "/c", Response: Response{Body: "{,}"}},
 	).Validate()
 	want := []string{
 		"[0].endpoint.response.headers.Date: GET /a: is left out: ",
@@ -155,107 +290,46 @@ func TestNew_WarnsAsOfAFile(t *testing.T) {
 	}
 }
 
-// The endpoint that is checked is the one that is served, not the one that the file contained.
-func TestNew_ChecksWhatWasReadAndChanged(t *testing.T) {
-	// Each letter after an escape still has its own position.
-	const text = `[{:endpoint {:path "\u002fx" :if "host = \"a\"" :response {:headers {:x-a "\"1\""}
-  :external-body {:provider :xlsx :path "\"a\".xlsx" :sheet-name "\"s\""}}}}]`
-	read := only(t, "conf/m.edn", text)
-	for name, c := range map[string]struct {
-		change func(e *Endpoint)
-		want   string
-	}{
-		"a status":         {func(e *Endpoint) { e.Response.Status = 2010 }, "response.status: GET /x: is 2010"},
-		"a header":         {func(e *Endpoint) { e.Response.Headers[0].Value.Value = "a\r\nX-B: c" }, `response.headers.X-A: GET /x: the control character '\r'`},
-		"a header's name":  {func(e *Endpoint) { e.Response.Headers[0].Name = "X A" }, `response.headers.X A: GET /x: "X A" is not a header name`},
-		"a body beside it": {func(e *Endpoint) { e.Response.Body = Plain("x") }, "response.external-body: GET /x: body and external-body"},
-		"the sheet":        {func(e *Endpoint) { e.Response.External.Sheet = syntax.Text{} }, "response.external-body.sheet-name: GET /x: sheet-name is missing"},
-	} {
-		e := only(t, "conf/m.edn", text)
-		c.change(&e)
-		if got := New(e).Validate(); len(got) != 1 || !strings.HasPrefix(got[0].String(), "[0].endpoint."+c.want) {
-			t.Errorf("%s: got %v, want %s", name, got, c.want)
+func TestNewWebSockets_FindsMistakes(t *testing.T) {
+	spec := NewWebSockets(WebSocket{Path: "/x"}, WebSocket{
+		Path: "x", OnMessage: []Exchange{{Response: Message{Frame: "odd"}}}, Send: []Send{{Every: -1}, {Every: 1}, {Times: 1}},
+		Close: &Close{Code: 1006, After: -2}, MaxMessage: -1, Subprotocols: []string{"a b"},
+		OnConnect: &Message{Body: func() {}, Close: &Close{After: 1}},
+	})
+	if len(spec.WebSockets) != 1 || len(spec.BrokenWebSockets) != 1 {
+		t.Fatalf("got %+v", spec)
+	}
+	want := map[string]bool{".path": true, ".subprotocols[0]": true, ".on-connect.response.body": true, ".on-connect.response.close.after": true, ".on-message[0]": true,
+		".on-message[0].response.binary": true, ".send[0].every": true, ".send[1].every": true, ".send[2].times": true, ".close.code": true, ".close.after": true, ".max-message": true}
+	for _, p := range spec.Problems {
+		key := p.Key[len("[1].websocket"):]
+		if !want[key] || p.Endpoint != "WebSocket x" {
+			t.Errorf("unexpected: %v (%s)", p, p.Endpoint)
 		}
+		delete(want, key)
 	}
-	again := New(Endpoint{Path: Plain("/0")}, read).Complete().Endpoints[1]
-	x := again.Response.External
-	for _, text := range []syntax.Text{again.Path, again.If, again.Response.Headers[0].Value, x.Path, x.Sheet} {
-		if text.Pos.File != "" || text.At(1).File != "" || !strings.HasPrefix(text.Key, "[1].endpoint.") {
-			t.Errorf("%q is at %v with key %s", text.Value, text.At(1), text.Key)
-		}
-	}
-	body := New(only(t, "m.yml", inResponse("body: {a: '{{ x }}'}"))).Complete().Endpoints[0].Response.Body
-	if at := body.At(strings.IndexByte(body.Value, 'x')); at.File != "" {
-		t.Errorf("a map for a body is at %v", at)
-	}
-	if again.Pos.File != "" || again.Response.Pos.File != "" || x.Pos.File != "" || again.Dir != "conf" {
-		t.Errorf("got %+v", again)
+	if len(want) > 0 {
+		t.Errorf("not found: %v\n%v", want, spec.Problems)
 	}
 }
 
-// The endpoints passed to New may be changed while the spec is served.
+// The declarations may be changed while the spec is served.
 func TestNew_SharesNothingWithWhatItIsGiven(t *testing.T) {
-	endpoint := func() Endpoint {
-		return Endpoint{
-			Path:     Plain("/x"),
-			Response: Response{Headers: Headers("X-A", "1"), External: &ExternalBody{Provider: "json", Path: Plain("a.json")}},
-			Doc:      Doc{Query: []QueryParam{{Name: "a", Type: "int"}}, Tags: []string{"a"}},
-			Webhooks: []Webhook{{Method: "POST", URL: Plain("http://a"), Headers: Headers("X-A", "1"), Retry: &Retry{Attempts: 2}, Sign: &Sign{Secret: "s"}}},
-		}
-	}
-	given := endpoint()
-	list := []Endpoint{given}
-	spec := New(list...)
-	list[0].Method = "PUT"
-	given.Response.Headers[0].Name = "X-B"
-	given.Response.External.Path = Plain("b.json")
-	given.Doc.Query[0].Name, given.Doc.Tags[0] = "b", "b"
-	w := &given.Webhooks[0]
-	w.Headers[0].Name, w.Retry.Attempts, w.Sign.Secret, w.Method = "X-B", 3, "t", "PUT"
-	if !reflect.DeepEqual(spec, New(endpoint())) {
+	given, _, _, _ := everything()
+	spec := New(given...)
+	before := spec.Fingerprint()
+	o := given[0].Responses
+	o[0].Response.Headers[0].Name, o[1].Response.External.Path, o[1].Fault.Rate = "X-C", "b", 1
+	given[0].Doc.Query[0].Name, given[0].Doc.Tags[0] = "b", "b"
+	given[0].Latency.Curve[0].Rank, given[0].Capacity.Queue, given[0].Webhooks[0].Retry.Attempts, given[0].Webhooks[0].Sign.Secret = 1, 5, 9, "t"
+	if spec.Fingerprint() != before {
 		t.Errorf("got %+v", spec.Endpoints[0])
 	}
 }
 
-func TestComplete_GivesEveryTextItsKey(t *testing.T) {
-	spec := New(Endpoint{
-		Path: Plain("/x"), If: Plain("host = a"),
-		Response: Response{Headers: Headers("X-A", "1"), External: &ExternalBody{Provider: "xlsx", Path: Plain("p"), Sheet: Plain("s")}},
-	}).Complete()
-	e := spec.Endpoints[0]
-	x := e.Response.External
-	got := []string{e.Key, e.Path.Key, e.If.Key, e.Response.Headers[0].Value.Key, e.Response.Body.Key, x.Key, x.Path.Key, x.Sheet.Key}
-	want := []string{"", ".path", ".if", ".response.headers.X-A", ".response.body", ".response.external-body", ".response.external-body.path", ".response.external-body.sheet-name"}
-	for i := range want {
-		if got[i] != "[0].endpoint"+want[i] {
-			t.Errorf("got %q, want [0].endpoint%s", got[i], want[i])
-		}
-	}
-	if again := spec.Complete(); again != spec {
-		t.Error("a complete spec was completed again")
-	}
-}
-
-func TestComplete_ChangesNothing(t *testing.T) {
-	endpoint := func() Endpoint {
-		return Endpoint{
-			Path: Plain("/x"),
-			Response: Response{
-				Headers: Headers("X-A", "1"), Raw: true, Body: JSON(`{{"`),
-				External: &ExternalBody{Provider: "xlsx", Path: Plain("p"), Sheet: Plain("s")},
-			},
-		}
-	}
-	spec := New(endpoint())
-	spec.Complete()
-	if !reflect.DeepEqual(spec, New(endpoint())) {
-		t.Errorf("got %+v", spec)
-	}
-}
-
-func TestComplete_OfNoSpecSaysSo(t *testing.T) {
+func TestSpec_NoneSaysSo(t *testing.T) {
 	var none *Spec
-	for name, got := range map[string]syntax.Problems{"Complete": none.Complete().Problems, "Validate": none.Validate(), "Join": Join(New(), nil).Problems} {
+	for name, got := range map[string]syntax.Problems{"Validate": none.Validate(), "Join": Join(New(), nil).Problems} {
 		if len(got) != 1 || got.Err() == nil || got[0].String() != "the spec is nil; config.New() returns one without endpoints" {
 			t.Errorf("%s: got %v", name, got)
 		}
@@ -265,28 +339,26 @@ func TestComplete_OfNoSpecSaysSo(t *testing.T) {
 	}
 }
 
-// Endpoints made in Go are numbered separately, and all problems are kept.
 func TestJoin_KeepsOrderAndProblems(t *testing.T) {
 	file := Parse("m.yml", []byte("- endpoint: {path: /file, response: {}}\n- endpoint: {path: /broken, response: {status: 1}}"))
-	joined := Join(New(Endpoint{Path: Plain("/a")}), file, New(Endpoint{Path: Plain("/b")}, Endpoint{Path: Plain("c")}))
+	joined := Join(New(Endpoint{Path: "/a"}), file, New(Endpoint{Path: "/b"}, Endpoint{Path: "c"}))
 	if len(joined.Validate()) != 2 {
 		t.Fatalf("got %v, want two problems", joined.Validate())
 	}
-	for i, want := range []string{"m.yml:2:48: [1].endpoint.response.status: ", "[2].endpoint.path: GET c: "} {
+	for i, want := range []string{"m.yml:2:48: [1].endpoint.response.status: ", "[1].endpoint.path: GET c: "} {
 		if got := joined.Validate()[i].String(); !strings.HasPrefix(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	c := joined.Complete()
-	if got := plain(c.Endpoints[0].Path, c.Endpoints[1].Path, c.Endpoints[2].Path); !reflect.DeepEqual(got, []string{"/a", "/file", "/b"}) || len(c.Broken) != 2 {
-		t.Errorf("got %v and %d broken ones", got, len(c.Broken))
+	if got := plain(joined.Endpoints[0].Path, joined.Endpoints[1].Path, joined.Endpoints[2].Path); !reflect.DeepEqual(got, []string{"/a", "/file", "/b"}) || len(joined.Broken) != 2 {
+		t.Errorf("got %v and %d broken ones", got, len(joined.Broken))
 	}
 	if len(file.Endpoints) != 1 || len(file.Problems) != 1 {
 		t.Error("the joined spec was changed")
 	}
 }
 
-func TestJSON_IsTheTextOfTheValue(t *testing.T) {
+func TestNew_ABodyThatIsJSON(t *testing.T) {
 	type order struct {
 		ID     int     `json:"id"`
 		Name   string  `json:"name"`
@@ -297,26 +369,23 @@ func TestJSON_IsTheTextOfTheValue(t *testing.T) {
 		value     any
 		want, raw string // raw: without placeholders; "" if it equals want
 	}{
-		{"nil", nil, "null", ""},
-		{"a text", "a", `"a"`, ""},
-		{"a number", 1.50, "1.5", ""},
-		{"a large number", uint64(18446744073709551615), "18446744073709551615", ""},
+		{"a large number", []uint64{18446744073709551615}, "[18446744073709551615]", ""},
 		{"a struct, its fields in order", order{ID: 7, Name: "<b> & \"c\"\n"}, `{"id":7,"name":"<b> & \"c\"\n"}`, ""},
 		{"a map, its keys in order", map[string]any{"b": []int{1, 2}, "a": nil}, `{"a":null,"b":[1,2]}`, ""},
 		{"a placeholder", map[string]any{"id": "{{path-params.id}}"}, `{"id":"{{path-params.id}}"}`, ""},
 		{"a placeholder with quotes", []string{`a "{{query-params.p|default:"1"}}"`}, `["a \"{{query-params.p|default:"1"}}\""]`, `["a \"{{query-params.p|default:\"1\"}}\""]`},
 		{"a placeholder as a key", map[string]any{`{{now|date:"2006"}}`: 1}, `{"{{now|date:"2006"}}":1}`, `{"{{now|date:\"2006\"}}":1}`},
-		{"letters beyond ASCII", "é\u2028", "\"é\u2028\"", ""},
+		{"letters beyond ASCII", []string{"é\u2028"}, "[\"é\u2028\"]", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			e := New(Endpoint{Path: Plain("/"), Response: Response{Body: JSON(c.value)}}).Complete().Endpoints[0]
+			e := New(Endpoint{Path: "/", Response: Response{Body: c.value}}).Endpoints[0]
 			if got := e.Response.Body.Value; got != c.want || !e.Response.BodyJSON {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 			if c.raw == "" {
 				c.raw = c.want
 			}
-			e = New(Endpoint{Path: Plain("/"), Response: Response{Raw: true, Body: JSON(c.value)}}).Complete().Endpoints[0]
+			e = New(Endpoint{Path: "/", Response: Response{Raw: true, Body: c.value}}).Endpoints[0]
 			if got := e.Response.Body.Value; got != c.raw {
 				t.Errorf("without placeholders: got %s, want %s", got, c.raw)
 			}
@@ -324,32 +393,30 @@ func TestJSON_IsTheTextOfTheValue(t *testing.T) {
 	}
 }
 
-// A Go value and the equivalent map in a file give the same body.
-func TestJSON_IsWhatAFileHas(t *testing.T) {
-	file := Parse("m.yml", []byte(`- endpoint: {path: /, response: {body: {a: "{{host|default:\"x\"}}", b: [1, "\"", null, true]}}}`))
-	if len(file.Problems) > 0 {
-		t.Fatal(file.Problems)
-	}
-	got := JSON(map[string]any{"a": `{{host|default:"x"}}`, "b": []any{1, `"`, nil, true}})
-	if want := file.Endpoints[0].Response.Body.Value; got.Value != want {
-		t.Errorf("got %s, want %s", got.Value, want)
-	}
-}
-
-func FuzzJSONValue(f *testing.F) {
-	f.Add("a", "b")
-	f.Add(`{{x|default:"`, `"}}`)
-	f.Add("{% raw %}\"", "{% endraw %}\\")
-	f.Fuzz(func(t *testing.T, key, text string) {
-		body := JSON(map[string]any{key: []any{text}})
-		if body.Fault() != "" {
-			t.Fatal(body.Fault())
+// FuzzNew declares endpoints with arbitrary texts: it does not panic, and a body that is a value is
+// JSON.
+func FuzzNew(f *testing.F) {
+	f.Add("a", "b", 1.5)
+	f.Add(`{{x|default:"`, `"}}`, 0.0)
+	f.Add("{% raw %}\"", "{% endraw %}\\", -1.0)
+	f.Fuzz(func(t *testing.T, key, text string, number float64) {
+		body := map[string]any{key: []any{text, key}}
+		spec := New(
+			Endpoint{Path: "/", Response: Response{Raw: true, Body: body}},
+			Endpoint{Path: "/", Response: Response{Body: body}},
+			Endpoint{
+				Method: text, Path: key, Host: text, If: text, Let: []Setting{{key, text}}, Do: []Do{{Verb: key, In: text}}, Find: []Find{{Name: key, In: text}}, State: []InState{{Name: key}},
+				Responses: []Outcome{{Weight: number, Response: Response{Headers: Headers(key, text, text)}}}, Latency: &Latency{Curve: []Percentile{{Rank: number, Length: time.Duration(number)}}},
+			})
+		if len(spec.Endpoints) < 2 {
+			t.Fatal(spec.Problems)
 		}
-		if !json.Valid([]byte(body.Raw().Value)) {
-			t.Errorf("%q is not JSON", body.Raw().Value)
+		raw, rendered := spec.Endpoints[0].Response.Body.Value, spec.Endpoints[1].Response.Body.Value
+		if !json.Valid([]byte(raw)) {
+			t.Errorf("%q is not JSON", raw)
 		}
-		if !tags.In(key) && !tags.In(text) && body.Value != body.Raw().Value {
-			t.Errorf("got %q, want %q", body.Value, body.Raw().Value)
+		if !tags.In(key) && !tags.In(text) && rendered != raw {
+			t.Errorf("got %q, want %q", rendered, raw)
 		}
 	})
 }

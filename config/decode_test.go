@@ -225,7 +225,7 @@ func TestWhatAnEndpointMayHold(t *testing.T) {
 	if x := r.External; x.Timeout != 250*time.Millisecond || x.TTL != 1500*time.Millisecond || !x.StaleIfError || x.Insecure {
 		t.Errorf("external body %+v", x)
 	}
-	want := Doc{Query: []QueryParam{{Name: "page", Type: "int"}, {Name: "q", Type: "string"}}, Body: `{"name":"{{x}}\n"}`, Tags: []string{"a", "b"},
+	want := item.Doc{Query: []item.QueryParam{{Name: "page", Type: "int"}, {Name: "q", Type: "string"}}, Body: `{"name":"{{x}}\n"}`, Tags: []string{"a", "b"},
 		Summary: "A summary", Description: "Long\n", RouterName: "users"}
 	if !reflect.DeepEqual(e.Doc, want) {
 		t.Errorf("doc %+v, want %+v", e.Doc, want)

@@ -18,10 +18,5 @@ func FuzzEDNSpec(f *testing.F) {
 				t.Errorf("%q: %+v", text, p)
 			}
 		}
-		for i := range spec.Endpoints {
-			if errs := stillWrong(&spec.Endpoints[i]); len(errs) > 0 {
-				t.Errorf("%q: kept despite %v", text, errs)
-			}
-		}
 	})
 }

@@ -11,14 +11,16 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"mockserver/config/item"
+	"mockserver/config/policy"
 	"mockserver/config/syntax"
 )
 
 // twin is one configuration in two syntaxes: both mean want, or both have the same errors.
 type twin struct {
 	name, yaml, edn string
-	want            []Endpoint  // without positions and keys
-	wrong           []complaint // errors by position, then warnings
+	want            []item.Endpoint // without positions and keys
+	wrong           []complaint     // errors by position, then warnings
 }
 
 func testTwins(t *testing.T, table []twin) {
@@ -26,7 +28,7 @@ func testTwins(t *testing.T, table []twin) {
 	for _, c := range table {
 		t.Run(c.name, func(t *testing.T) {
 			var problems [2][]string
-			var keyed [2][]Endpoint
+			var keyed [2][]item.Endpoint
 			for i, text := range []string{c.yaml, c.edn} {
 				file := []string{"f.yml", "f.edn"}[i]
 				spec := Parse(file, []byte(text))
@@ -56,8 +58,8 @@ func testTwins(t *testing.T, table []twin) {
 }
 
 // bareEndpoints returns copies of endpoints without positions and, unless keyed, without keys.
-func bareEndpoints(endpoints []Endpoint, keyed bool) []Endpoint {
-	var out []Endpoint
+func bareEndpoints(endpoints []item.Endpoint, keyed bool) []item.Endpoint {
+	var out []item.Endpoint
 	barer{keyed}.copy(reflect.ValueOf(&out).Elem(), reflect.ValueOf(endpoints))
 	return out
 }
@@ -92,7 +94,7 @@ func (b barer) fields(into, from reflect.Value) {
 	switch from.Type() {
 	case reflect.TypeFor[Pos]():
 		return
-	case reflect.TypeFor[Text]():
+	case reflect.TypeFor[syntax.Text]():
 		into.FieldByName("Value").Set(from.FieldByName("Value"))
 		if b.keyed {
 			into.FieldByName("Key").Set(from.FieldByName("Key"))
@@ -107,8 +109,8 @@ func (b barer) fields(into, from reflect.Value) {
 }
 
 // answers returns the endpoint with the path /x and the given response.
-func answers(r Response) []Endpoint {
-	return []Endpoint{{Path: Plain("/x"), Response: r}}
+func answers(r item.Response) []item.Endpoint {
+	return []item.Endpoint{{Path: textOf("/x"), Response: r}}
 }
 
 // ednResponse returns an endpoint whose response has the given keys.
@@ -116,7 +118,7 @@ func ednResponse(keys string) string {
 	return "[{:endpoint {:path \"/x\"\n             :response {" + keys + "}}}]"
 }
 
-func header(name, value string) Header { return Header{Name: name, Value: Plain(value)} }
+func header(name, value string) item.Header { return item.Header{Name: name, Value: textOf(value)} }
 
 func TestBothSyntaxesMeanTheSame(t *testing.T) {
 	testTwins(t, []twin{
@@ -148,8 +150,8 @@ func TestBothSyntaxesMeanTheSame(t *testing.T) {
 length"
              :router-name :get-user
              :response {}}}]
-`, []Endpoint{{Method: "POST", Path: Plain("/users/:id|int"), Host: "*.example.com", If: Plain("query-params.page = 2"),
-			Doc: Doc{Query: []QueryParam{{Name: "page", Type: "integer"}, {Name: "q", Type: "string"}}, Body: `{"name":"Ann","age":1.50}`, Tags: []string{"users", "admin"},
+`, []item.Endpoint{{Method: "POST", Path: textOf("/users/:id|int"), Host: "*.example.com", If: textOf("query-params.page = 2"),
+			Doc: item.Doc{Query: []item.QueryParam{{Name: "page", Type: "integer"}, {Name: "q", Type: "string"}}, Body: `{"name":"Ann","age":1.50}`, Tags: []string{"users", "admin"},
 				Summary: "in short", Description: "at\nlength", RouterName: "get-user"}}}, nil},
 		{"every key of a response", `
 - endpoint:
@@ -163,42 +165,42 @@ length"
   :headers {:content-type "text/plain" :X-Number 1.50M, "X-Bool" true :set-cookie ["a=1" 2 "{{uuid}}"]}
   :body "hello {{path-params.id}}"
   :template false`),
-			answers(Response{Status: 201, Body: Plain("hello {{path-params.id}}"), Raw: true, Headers: []Header{
+			answers(item.Response{Status: 201, Body: textOf("hello {{path-params.id}}"), Raw: true, Headers: []item.Header{
 				header("Content-Type", "text/plain"), header("X-Number", "1.50"), header("X-Bool", "true"),
 				header("Set-Cookie", "a=1"), header("Set-Cookie", "2"), header("Set-Cookie", "{{uuid}}")}}), nil},
 		{"every key of an external body",
 			"- endpoint: {path: /x, response: {external-body: {provider: json, path: 'http://a/{{path-params.b}}', timeout: 1.5, ttl: 30s, stale-if-error: true, insecure: false}}}",
 			`{:endpoint {:path "/x", :response {:external-body {:provider :json, :path "http://a/{{path-params.b}}", :timeout 1.5 :ttl "30s" :stale-if-error true :insecure false}}}}`,
-			answers(Response{External: &ExternalBody{Provider: "json", Path: Plain("http://a/{{path-params.b}}"),
+			answers(item.Response{External: &item.ExternalBody{Provider: "json", Path: textOf("http://a/{{path-params.b}}"),
 				Timeout: 1500 * time.Millisecond, TTL: 30 * time.Second, StaleIfError: true}}), nil},
 		{"a sheet of a workbook", "- endpoint: {path: /x, response: {external-body: {provider: xlsx, path: a.xlsx, sheet-name: people}}}",
 			`[{:endpoint {:path "/x" :response {:external-body {:provider "xlsx" :path "a.xlsx" :sheet-name :people}}}}]`,
-			answers(Response{External: &ExternalBody{Provider: "xlsx", Path: Plain("a.xlsx"), Sheet: Plain("people")}}), nil},
+			answers(item.Response{External: &item.ExternalBody{Provider: "xlsx", Path: textOf("a.xlsx"), Sheet: textOf("people")}}), nil},
 		{"keys that hold nothing", "- endpoint: {path: /x, if: ~, response: {}, tag: ~, query: ~, body: ~, summary: ~}",
-			`[{:endpoint {:path "/x", :if nil, :response {}, :tag nil, :query nil, :body nil :summary nil}}]`, answers(Response{}), nil},
+			`[{:endpoint {:path "/x", :if nil, :response {}, :tag nil, :query nil, :body nil :summary nil}}]`, answers(item.Response{}), nil},
 		{"a response that holds nothing", "- endpoint: {path: /x, response: {headers: {}, body: ''}}",
-			ednResponse(`:headers {} :body ""`), answers(Response{}), nil},
+			ednResponse(`:headers {} :body ""`), answers(item.Response{}), nil},
 		{"a body with every kind of value", `
 - endpoint:
     path: /x
     response:
       body: {a: "text", b: [1, -2.50, 6.02e23, [], {}], c: true, d: false, e: null, n/s: 12345678901234567890, 7: seven, "true": 1, z: "{{path-params.z}}"}
 `, ednResponse(`:body {:a "text" :b (1 -2.50M 6.02e23 [] {}) :c true :d false :e nil :n/s 12345678901234567890N 7 :seven true 1 :z "{{path-params.z}}"}`),
-			answers(Response{BodyJSON: true, Body: Plain(`{"a":"text","b":[1,-2.50,6.02e23,[],{}],"c":true,"d":false,"e":null,"n/s":12345678901234567890,"7":"seven","true":1,"z":"{{path-params.z}}"}`)}), nil},
+			answers(item.Response{BodyJSON: true, Body: textOf(`{"a":"text","b":[1,-2.50,6.02e23,[],{}],"c":true,"d":false,"e":null,"n/s":12345678901234567890,"7":"seven","true":1,"z":"{{path-params.z}}"}`)}), nil},
 		{"a body that is a list", "- endpoint: {path: /x, response: {body: [a, [1]]}}", ednResponse(`:body ["a" (1)]`),
-			answers(Response{BodyJSON: true, Body: Plain(`["a",[1]]`)}), nil},
+			answers(item.Response{BodyJSON: true, Body: textOf(`["a",[1]]`)}), nil},
 		{"a body that is a number", "- endpoint: {path: /x, response: {body: 1.50}}", ednResponse(`:body 1.50`),
-			answers(Response{Body: Plain("1.50")}), nil},
+			answers(item.Response{Body: textOf("1.50")}), nil},
 		{"a body that is a boolean", "- endpoint: {path: /x, response: {body: true}}", ednResponse(`:body true`),
-			answers(Response{Body: Plain("true")}), nil},
+			answers(item.Response{Body: textOf("true")}), nil},
 		{"a text of several lines", "- endpoint:\n    path: /x\n    response:\n      body: |\n        {\"a\": 1,\n           \"b\": 2}\n\n",
-			ednResponse(":body \"{\\\"a\\\": 1,\n   \\\"b\\\": 2}\n\""), answers(Response{Body: Plain("{\"a\": 1,\n   \"b\": 2}\n")}), nil},
+			ednResponse(":body \"{\\\"a\\\": 1,\n   \\\"b\\\": 2}\n\""), answers(item.Response{Body: textOf("{\"a\": 1,\n   \"b\": 2}\n")}), nil},
 		{"escapes", `[{endpoint: {path: /x, response: {body: "\" \\ / \b\f\n\r\t \u00e9 \U0001F600 é"}}}]`,
 			ednResponse(`:body "\" \\ \/ \b\f\n\r\t \u00e9 \ud83d\ude00 é"`),
-			answers(Response{Body: Plain("\" \\ / \b\f\n\r\t é 😀 é")}), nil},
+			answers(item.Response{Body: textOf("\" \\ / \b\f\n\r\t é 😀 é")}), nil},
 		{"an example of the request that is JSON in a text", `- endpoint: {path: /x, response: {}, body: '{"a": 1}', tag: one}`,
 			`[{:endpoint {:path "/x" :response {} :body "{\"a\": 1}" :tag :one}}]`,
-			[]Endpoint{{Path: Plain("/x"), Doc: Doc{Body: `{"a": 1}`, Tags: []string{"one"}}}}, nil},
+			[]item.Endpoint{{Path: textOf("/x"), Doc: item.Doc{Body: `{"a": 1}`, Tags: []string{"one"}}}}, nil},
 		{"every key of traffic", `
 - endpoint:
     path: /x/:id
@@ -227,26 +229,26 @@ length"
    :fault {:type "reset" :rate "10%"}
    :rate-limit {:window "1m" :max-requests 10 :key-fn :path-params.id :algorithm :token-bucket}
    :capacity {:concurrent 50 :queue 200}}}]
-`, []Endpoint{{Path: Plain("/x/:id"), Select: SelectWeighted, Responses: []Outcome{
-			{Weight: 95, Weighted: true, Response: Response{Status: 200, Headers: []Header{header("x-a", "1")}, Body: Plain("ok")}},
-			{Weight: 0.5, Weighted: true, Response: Response{Raw: true, BodyJSON: true, Body: Plain(`{"a":"{{x}}"}`)}, Latency: &Latency{Min: time.Millisecond,
+`, []item.Endpoint{{Path: textOf("/x/:id"), Select: SelectWeighted, Responses: []item.Outcome{
+			{Weight: 95, Weighted: true, Response: item.Response{Status: 200, Headers: []item.Header{header("x-a", "1")}, Body: textOf("ok")}},
+			{Weight: 0.5, Weighted: true, Response: item.Response{Raw: true, BodyJSON: true, Body: textOf(`{"a":"{{x}}"}`)}, Latency: &Latency{Min: time.Millisecond,
 				Curve:       []Percentile{{Rank: 50, Length: 20 * time.Millisecond}, {Rank: 99.9, Length: time.Second}, {Rank: 100, Length: 2 * time.Second}},
 				FailureRate: 0.01, TimeoutRate: 0.25, Timeout: 500 * time.Millisecond}},
-			{Fault: &Fault{Type: "slow-body", Rate: 0.5, Rated: true, BytesPerSecond: 10}, Webhooks: []Webhook{}},
-			{Response: Response{External: &ExternalBody{Provider: "json", Path: Plain("a.json")}}, Webhooks: []Webhook{{Method: "GET", URL: Plain("http://a")}}},
+			{Fault: &Fault{Type: "slow-body", Rate: 0.5, Rated: true, BytesPerSecond: 10}, Webhooks: []item.Webhook{}},
+			{Response: item.Response{External: &item.ExternalBody{Provider: "json", Path: textOf("a.json")}}, Webhooks: []item.Webhook{{Method: "GET", URL: textOf("http://a")}}},
 			{}},
 			Latency:   &Latency{Median: 40 * time.Millisecond, Sigma: 0.4, Timeout: 3 * time.Second, TimeoutRate: 1},
 			Fault:     &Fault{Type: "reset", Rate: 0.1, Rated: true},
-			RateLimit: &RateLimit{Window: time.Minute, Max: 10, By: "path-params.id", Algorithm: "token-bucket"},
+			RateLimit: &policy.RateLimit{Window: time.Minute, Max: 10, By: "path-params.id", Algorithm: "token-bucket"},
 			Capacity:  &Capacity{Concurrent: 50, Queue: 200}}}, nil},
 		{"a condition that is a boolean", "- endpoint: {path: /x, response: {}, if: false}", `[{:endpoint {:path "/x" :response {} :if false}}]`,
-			[]Endpoint{{Path: Plain("/x"), If: Plain("false")}}, nil},
+			[]item.Endpoint{{Path: textOf("/x"), If: textOf("false")}}, nil},
 		{"several documents, one of them empty", "- endpoint: {path: /a, response: {}}\n---\n[]\n---\n- endpoint: {path: /b, response: {}}\n- endpoint: {path: /c, response: {}}\n",
 			`[{:endpoint {:path "/a" :response {}}}] [] ({:endpoint {:path "/b" :response {}}} {:endpoint {:path "/c" :response {}}})`,
-			[]Endpoint{{Path: Plain("/a")}, {Path: Plain("/b")}, {Path: Plain("/c")}}, nil},
+			[]item.Endpoint{{Path: textOf("/a")}, {Path: textOf("/b")}, {Path: textOf("/c")}}, nil},
 		{"an empty list", "[]", " [ ] ", nil, nil},
 		{"comments", "# first\n- endpoint: # an endpoint\n    path: /x # with a path\n    # summary: none\n    response: {}\n# last",
-			"; first\n[{:endpoint ; an endpoint\n {:path \"/x\"; with a path\n #_:summary #_\"none\" :response {}}}]\n; last", answers(Response{}), nil},
+			"; first\n[{:endpoint ; an endpoint\n {:path \"/x\"; with a path\n #_:summary #_\"none\" :response {}}}]\n; last", answers(item.Response{}), nil},
 	})
 }
 

@@ -29,12 +29,12 @@ func ExampleParse() {
 func ExampleNew() {
 	spec := config.New(
 		config.Endpoint{
-			Path:     config.Plain("/hello/:name"),
-			Response: config.Response{Body: config.Plain(`{"hello": "{{path-params.name}}"}`)},
+			Path:     "/hello/:name",
+			Response: config.Response{Body: `{"hello": "{{path-params.name}}"}`},
 		},
 		config.Endpoint{
 			Method: "POST",
-			Path:   config.Plain("/orders"),
+			Path:   "/orders",
 			Response: config.Response{
 				Status:  2010,
 				Headers: config.Headers("Location", "/orders/{{uuid}}\n"),
@@ -45,24 +45,28 @@ func ExampleNew() {
 		fmt.Println(p)
 	}
 	// Output:
-	// [1].endpoint.response.status: POST /orders: is 2010; expected an integer from 200 to 599
+	// [1].endpoint.response.status: POST /orders: is a number (2010); expected an integer from 200 to 599
 	// [1].endpoint.response.headers.Location: POST /orders: the control character '\n' is not allowed in a header
 }
 
-// Strings inside the value may contain placeholders.
-func ExampleJSON() {
+// A body that is not a string is served as JSON. Strings inside it may contain placeholders.
+func ExampleResponse() {
 	type user struct {
 		ID    string   `json:"id"`
 		Roles []string `json:"roles"`
 	}
-	fmt.Println(config.JSON(user{ID: "{{path-params.id}}", Roles: []string{"admin"}}).Value)
+	spec := config.New(config.Endpoint{
+		Path:     "/users/:id",
+		Response: config.Response{Body: user{ID: "{{path-params.id}}", Roles: []string{"admin"}}},
+	})
+	fmt.Println(spec.Endpoints[0].Response.Body.Value)
 	// Output: {"id":"{{path-params.id}}","roles":["admin"]}
 }
 
 // Of two endpoints for the same requests, the first one answers: here the one made in Go.
 func ExampleJoin() {
 	file := config.Parse("mocks.yml", []byte("- endpoint: {path: /up, response: {body: up}}"))
-	down := config.New(config.Endpoint{Path: config.Plain("/up"), Response: config.Response{Status: 503}})
+	down := config.New(config.Endpoint{Path: "/up", Response: config.Response{Status: 503}})
 	for _, e := range config.Join(down, file).Endpoints {
 		fmt.Println(e.EffectiveMethod(), e.Path.Value, e.Response.Status)
 	}

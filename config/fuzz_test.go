@@ -7,9 +7,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"mockserver/config/item"
 	"mockserver/config/syntax"
-	"mockserver/config/table"
 	"mockserver/internal/address"
 )
 
@@ -42,19 +40,7 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("%q: kept %+v", text, e)
 			}
 		}
-		for i := range spec.Endpoints {
-			if errs := stillWrong(&spec.Endpoints[i]); len(errs) > 0 {
-				t.Errorf("%q: kept despite %v", text, errs)
-			}
-		}
 	})
-}
-
-// stillWrong returns the errors that an endpoint has when it is checked as one made in Go.
-func stillWrong(e *Endpoint) []syntax.Problem {
-	var d table.Decoder
-	item.Finish(&d, e, e.Key, nil)
-	return d.Problems.Errors()
 }
 
 // inside reports whether a position is in the file, or just after one of its lines: by the lines

@@ -2,6 +2,8 @@ package config
 
 import (
 	"math"
+	"mockserver/config/item"
+	"mockserver/config/policy"
 	"testing"
 	"time"
 )
@@ -12,18 +14,18 @@ func TestLengths_OfAnEndpointAreThoseOfItsOutcomes(t *testing.T) {
 	fixed := func(d time.Duration) *Latency { return &Latency{Min: d, Max: d} }
 	for _, c := range []struct {
 		name     string
-		endpoint Endpoint
+		endpoint item.Endpoint
 		want     map[float64]time.Duration // nil for none
 	}{
-		{"none", Endpoint{}, nil},
-		{"only failures", Endpoint{Latency: &Latency{FailureRate: 0.5}}, nil},
-		{"of its own", Endpoint{Latency: &Latency{Max: 100 * ms}}, map[float64]time.Duration{0.5: 50 * ms, 0.9: 90 * ms}},
-		{"timeouts", Endpoint{Latency: &Latency{Max: 100 * ms, TimeoutRate: 0.5, Timeout: 2 * time.Second}}, map[float64]time.Duration{0.25: 50 * ms, 0.45: 90 * ms, 0.51: 2 * time.Second, 0.99: 2 * time.Second}},
-		{"only timeouts", Endpoint{Latency: &Latency{TimeoutRate: 0.01}}, map[float64]time.Duration{0.01: DefaultLatencyTimeout}},
-		{"two outcomes", Endpoint{Responses: []Outcome{{Weight: 9, Latency: fixed(10 * ms)}, {Latency: fixed(2 * time.Second)}}}, map[float64]time.Duration{0.5: 10 * ms, 0.89: 10 * ms, 0.91: 2 * time.Second}},
-		{"one without", Endpoint{Latency: fixed(10 * ms), Responses: []Outcome{{}, {Latency: &Latency{}}, {Weight: 0, Weighted: true, Latency: fixed(time.Hour)}}}, map[float64]time.Duration{0.01: 10 * ms, 0.99: 10 * ms}},
-		{"in turn", Endpoint{Select: SelectSequence, Responses: []Outcome{{Weight: 9, Latency: fixed(10 * ms)}, {Latency: &Latency{Max: 20 * ms}}}}, map[float64]time.Duration{0.25: 10 * ms, 0.5: 10 * ms, 0.75: 10 * ms, 0.8: 12 * ms, 0.9: 16 * ms}},
-		{"the last for ever", Endpoint{Select: SelectSequenceHold, Responses: []Outcome{{Latency: fixed(10 * ms)}, {}}}, nil},
+		{"none", item.Endpoint{}, nil},
+		{"only failures", item.Endpoint{Latency: &Latency{FailureRate: 0.5}}, nil},
+		{"of its own", item.Endpoint{Latency: &Latency{Max: 100 * ms}}, map[float64]time.Duration{0.5: 50 * ms, 0.9: 90 * ms}},
+		{"timeouts", item.Endpoint{Latency: &Latency{Max: 100 * ms, TimeoutRate: 0.5, Timeout: 2 * time.Second}}, map[float64]time.Duration{0.25: 50 * ms, 0.45: 90 * ms, 0.51: 2 * time.Second, 0.99: 2 * time.Second}},
+		{"only timeouts", item.Endpoint{Latency: &Latency{TimeoutRate: 0.01}}, map[float64]time.Duration{0.01: policy.DefaultLatencyTimeout}},
+		{"two outcomes", item.Endpoint{Responses: []item.Outcome{{Weight: 9, Latency: fixed(10 * ms)}, {Latency: fixed(2 * time.Second)}}}, map[float64]time.Duration{0.5: 10 * ms, 0.89: 10 * ms, 0.91: 2 * time.Second}},
+		{"one without", item.Endpoint{Latency: fixed(10 * ms), Responses: []item.Outcome{{}, {Latency: &Latency{}}, {Weight: 0, Weighted: true, Latency: fixed(time.Hour)}}}, map[float64]time.Duration{0.01: 10 * ms, 0.99: 10 * ms}},
+		{"in turn", item.Endpoint{Select: SelectSequence, Responses: []item.Outcome{{Weight: 9, Latency: fixed(10 * ms)}, {Latency: &Latency{Max: 20 * ms}}}}, map[float64]time.Duration{0.25: 10 * ms, 0.5: 10 * ms, 0.75: 10 * ms, 0.8: 12 * ms, 0.9: 16 * ms}},
+		{"the last for ever", item.Endpoint{Select: SelectSequenceHold, Responses: []item.Outcome{{Latency: fixed(10 * ms)}, {}}}, nil},
 	} {
 		length := c.endpoint.Lengths()
 		if (length == nil) != (c.want == nil) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"mockserver/config/policy"
 	"mockserver/config/syntax"
 )
 
@@ -54,7 +55,7 @@ func TestWarningsOfLimits(t *testing.T) {
 }
 
 func TestWhatLimitsMayBe(t *testing.T) {
-	for inside, want := range map[string]RateLimit{
+	for inside, want := range map[string]policy.RateLimit{
 		"":                                       {},
 		"max-requests: 10, window: 1m":           {Max: 10, Window: time.Minute},
 		"window-ms: 0.5":                         {Window: 500 * time.Microsecond},

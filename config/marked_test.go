@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 )
 
@@ -82,7 +83,7 @@ func testMistakes(t *testing.T, file string, table []mistake) {
 func one(key, what string) []complaint { return []complaint{{key, what}} }
 
 // only parses a configuration that must have one endpoint and no problem.
-func only(t *testing.T, file, text string) Endpoint {
+func only(t *testing.T, file, text string) item.Endpoint {
 	t.Helper()
 	spec := Parse(file, []byte(text))
 	if len(spec.Problems) > 0 || len(spec.Endpoints) != 1 {

@@ -21,18 +21,18 @@ type givenMocks struct {
 
 // mock is the declaration of a mocks file for one operation.
 type mock struct {
-	Endpoint
+	item.Endpoint
 	answers bool // it has its own answers
 	calls   bool // it has its own webhooks
 }
 
 // mockFields are the keys of an endpoint that a mocks file may use for an operation.
-var mockFields = optional(slices.DeleteFunc(slices.Clone(item.EndpointFields), func(f table.Field[Endpoint]) bool {
+var mockFields = optional(slices.DeleteFunc(slices.Clone(item.EndpointFields), func(f table.Field[item.Endpoint]) bool {
 	return !slices.Contains(mockKeys, f.Key)
 }))
 
 // optional modifies fields so that none is required.
-func optional(fields []table.Field[Endpoint]) []table.Field[Endpoint] {
+func optional(fields []table.Field[item.Endpoint]) []table.Field[item.Endpoint] {
 	for i := range fields {
 		if fields[i].Required {
 			fields[i].Required, fields[i].Unless = false, ""
@@ -43,7 +43,7 @@ func optional(fields []table.Field[Endpoint]) []table.Field[Endpoint] {
 
 // mockKeys are the names of the keys in mockFields.
 var mockKeys = slices.Concat([]string{"if", "let", "response", "responses", "select", "webhook", "webhooks"},
-	table.Keys(policy.AnswerKeys[Endpoint]("")), table.Keys(policy.LimitKeys[Endpoint]("")))
+	table.Keys(policy.AnswerKeys[item.Endpoint]("")), table.Keys(policy.LimitKeys[item.Endpoint]("")))
 
 // isMocks reports whether a document is a mocks file: it is a map of maps, and not an item outside
 // a list.
@@ -166,7 +166,7 @@ func namesOf(operations []operation) []string {
 // mockOf decodes the declaration for an operation: the keys of a response, of an endpoint, or both.
 func mockOf(d *table.Decoder, n *syntax.Node, key string, o operation) mock {
 	n = nested(n)
-	e := Endpoint{Pos: n.Pos(), Key: key, Method: o.Method, Path: syntax.Text{Value: o.Path, Pos: o.pos(), Key: o.Pointer, Folded: true}}
+	e := item.Endpoint{Pos: n.Pos(), Key: key, Method: o.Method, Path: syntax.Text{Value: o.Path, Pos: o.pos(), Key: o.Pointer, Folded: true}}
 	table.Fill(d, n, key, mockFields, &e)
 	item.Finish(d, &e, key, n)
 	return mock{
@@ -197,7 +197,7 @@ func nested(n *syntax.Node) *syntax.Node {
 
 // over returns a generated endpoint with the declarations of the mock in place of those of the
 // document.
-func (m *mock) over(e Endpoint) Endpoint {
+func (m *mock) over(e item.Endpoint) item.Endpoint {
 	if m.answers {
 		e.Response, e.Responses, e.Select = m.Response, m.Responses, m.Select
 		e.Pos, e.Dir = m.Pos, m.Dir

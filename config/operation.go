@@ -28,16 +28,16 @@ func (o operation) pos() syntax.Pos { return syntax.Pos{File: o.File, Line: o.Li
 
 // endpoint returns the endpoint of an operation without its mocks. It adds a problem for each
 // callback that cannot be sent.
-func (o operation) endpoint(problems *syntax.Problems) Endpoint {
-	e := Endpoint{
+func (o operation) endpoint(problems *syntax.Problems) item.Endpoint {
+	e := item.Endpoint{
 		Pos: o.pos(), Key: o.Pointer, Dir: o.dir, Method: o.Method, Template: true, Operation: o.Operation,
 		Path: syntax.Text{Value: o.Path, Pos: o.pos(), Key: o.Pointer, Folded: true},
-		Doc:  Doc{Tags: o.Tags, Summary: o.Summary, Description: o.Description, RouterName: o.ID},
+		Doc:  item.Doc{Tags: o.Tags, Summary: o.Summary, Description: o.Description, RouterName: o.ID},
 	}
 	if o.When != "" {
 		e.If = syntax.Text{Value: o.When, Pos: o.pos(), Key: o.Pointer, Folded: true}
 	}
-	e.Response = Response{Pos: e.Pos, Raw: true}
+	e.Response = item.Response{Pos: e.Pos, Raw: true}
 	if o.Default < len(o.Answers) {
 		e.Response = o.response(&o.Answers[o.Default])
 		if o.Template != "" {
@@ -56,8 +56,8 @@ func (o operation) endpoint(problems *syntax.Problems) Endpoint {
 }
 
 // response returns the response for an answer of a document. Its texts are not templates.
-func (o operation) response(a *openapi.Answer) Response {
-	r := Response{Pos: o.pos(), Raw: true, Status: a.Status}
+func (o operation) response(a *openapi.Answer) item.Response {
+	r := item.Response{Pos: o.pos(), Raw: true, Status: a.Status}
 	if a.MediaType != "" {
 		r.Headers = append(r.Headers, o.header("Content-Type", a.MediaType))
 	}
@@ -68,12 +68,12 @@ func (o operation) response(a *openapi.Answer) Response {
 	return r
 }
 
-func (o operation) header(name, value string) Header {
-	return Header{Name: name, Value: syntax.Text{Value: value, Pos: o.pos(), Key: o.Pointer, Folded: true}}
+func (o operation) header(name, value string) item.Header {
+	return item.Header{Name: name, Value: syntax.Text{Value: value, Pos: o.pos(), Key: o.Pointer, Folded: true}}
 }
 
 // webhook returns a callback of an operation as a webhook, or why it cannot be sent.
-func (o operation) webhook(cb *openapi.Callback) (Webhook, *syntax.Problem) {
+func (o operation) webhook(cb *openapi.Callback) (item.Webhook, *syntax.Problem) {
 	pos := syntax.Pos{File: cb.File, Line: cb.Line, Column: cb.Column}
 	var answer *openapi.Answer
 	if o.Default < len(o.Answers) {
@@ -89,9 +89,9 @@ func (o operation) webhook(cb *openapi.Callback) (Webhook, *syntax.Problem) {
 		what = "requests with the method " + wording.Label(cb.Method) + " are not sent"
 	}
 	if what != "" {
-		return Webhook{}, &syntax.Problem{Pos: pos, Key: openapi.PointerLabel(cb.Pointer), What: "the callback is not sent: " + what, Warning: true, Kind: "callbacks are not sent"}
+		return item.Webhook{}, &syntax.Problem{Pos: pos, Key: openapi.PointerLabel(cb.Pointer), What: "the callback is not sent: " + what, Warning: true, Kind: "callbacks are not sent"}
 	}
-	w := Webhook{
+	w := item.Webhook{
 		Pos: pos, Key: cb.Pointer, Method: cb.Method, Raw: true, Delay: cb.Delay,
 		URL:  syntax.Text{Value: target, Pos: pos, Key: cb.Pointer, Folded: true},
 		Body: syntax.Text{Value: string(cb.Body), Pos: pos, Key: cb.Pointer, Folded: true},

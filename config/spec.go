@@ -17,20 +17,20 @@ import (
 // problems found. Load reads one from files, Parse from a text, New makes one from endpoints
 // declared in Go, and Join combines several. A Spec is not modified afterwards.
 type Spec struct {
-	Endpoints  []Endpoint
-	WebSockets []WebSocket
-	Data       []Data
-	Scenarios  []Scenario
-	Upstreams  []Upstream
+	Endpoints  []item.Endpoint
+	WebSockets []item.WebSocket
+	Data       []item.Data
+	Scenarios  []item.Scenario
+	Upstreams  []item.Upstream
 	// Problems are the errors and warnings found while reading.
 	Problems syntax.Problems
 	// Broken are the endpoints with an error, as far as they could be decoded. They are never
 	// served, and are kept so that further errors in them can be reported.
-	Broken           []Endpoint
-	BrokenWebSockets []WebSocket // the same for WebSockets
-	BrokenData       []Data      // the same for sets
-	BrokenScenarios  []Scenario  // the same for scenarios
-	BrokenUpstreams  []string    // the names of upstreams with an error
+	Broken           []item.Endpoint
+	BrokenWebSockets []item.WebSocket // the same for WebSockets
+	BrokenData       []item.Data      // the same for sets
+	BrokenScenarios  []item.Scenario  // the same for scenarios
+	BrokenUpstreams  []string         // the names of upstreams with an error
 
 	documents  []*openapi.Document
 	referenced []string // files that documents and latencies refer to
@@ -141,11 +141,11 @@ func (s *Spec) keepResource(it item.Decoded, dir string, sound bool) {
 
 // has reports whether a file contains a valid declaration.
 func (s *Spec) has(file string) bool {
-	return slices.ContainsFunc(s.Endpoints, func(e Endpoint) bool { return e.Pos.File == file }) ||
-		slices.ContainsFunc(s.WebSockets, func(w WebSocket) bool { return w.Pos.File == file }) ||
-		slices.ContainsFunc(s.Data, func(d Data) bool { return d.Pos.File == file }) ||
-		slices.ContainsFunc(s.Scenarios, func(c Scenario) bool { return c.Pos.File == file }) ||
-		slices.ContainsFunc(s.Upstreams, func(u Upstream) bool { return u.Pos.File == file })
+	return slices.ContainsFunc(s.Endpoints, func(e item.Endpoint) bool { return e.Pos.File == file }) ||
+		slices.ContainsFunc(s.WebSockets, func(w item.WebSocket) bool { return w.Pos.File == file }) ||
+		slices.ContainsFunc(s.Data, func(d item.Data) bool { return d.Pos.File == file }) ||
+		slices.ContainsFunc(s.Scenarios, func(c item.Scenario) bool { return c.Pos.File == file }) ||
+		slices.ContainsFunc(s.Upstreams, func(u item.Upstream) bool { return u.Pos.File == file })
 }
 
 // orNone returns s or, if s is nil, a spec with a problem that says so.
@@ -159,7 +159,7 @@ func (s *Spec) orNone() *Spec {
 // inRank brings the endpoints into the order in which they answer: the declared ones, then those of
 // resources, then those of OpenAPI documents.
 func (s *Spec) inRank() {
-	rank := func(e *Endpoint) int {
+	rank := func(e *item.Endpoint) int {
 		switch {
 		case e.Operation != nil:
 			return 2
@@ -168,9 +168,9 @@ func (s *Spec) inRank() {
 		}
 		return 0
 	}
-	if !slices.IsSortedFunc(s.Endpoints, func(a, b Endpoint) int { return rank(&a) - rank(&b) }) {
+	if !slices.IsSortedFunc(s.Endpoints, func(a, b item.Endpoint) int { return rank(&a) - rank(&b) }) {
 		s.Endpoints = slices.Clone(s.Endpoints)
-		slices.SortStableFunc(s.Endpoints, func(a, b Endpoint) int { return rank(&a) - rank(&b) })
+		slices.SortStableFunc(s.Endpoints, func(a, b item.Endpoint) int { return rank(&a) - rank(&b) })
 	}
 }
 

@@ -18,16 +18,16 @@ func (s *Spec) addUpstream(url string) {
 		return
 	}
 	text := func(value string) syntax.Text { return syntax.Text{Value: value} }
-	s.Upstreams = append(s.Upstreams, Upstream{Pos: syntax.Pos{File: flag}, Key: flag, Name: item.DefaultUpstream, URL: text(url)})
-	s.Endpoints = append(s.Endpoints, Endpoint{
+	s.Upstreams = append(s.Upstreams, item.Upstream{Pos: syntax.Pos{File: flag}, Key: flag, Name: item.DefaultUpstream, URL: text(url)})
+	s.Endpoints = append(s.Endpoints, item.Endpoint{
 		Pos: syntax.Pos{File: flag}, Key: flag, Method: item.MethodAny, Path: text("/*rest"),
-		Response: Response{Proxy: &Proxy{To: text(item.DefaultUpstream)}},
+		Response: item.Response{Proxy: &item.Proxy{To: text(item.DefaultUpstream)}},
 	})
 }
 
 // checkUpstreams reports upstreams with the same name.
 func (s *Spec) checkUpstreams() {
-	first := map[string]*Upstream{}
+	first := map[string]*item.Upstream{}
 	for i := range s.Upstreams {
 		u := &s.Upstreams[i]
 		if other := first[u.Name]; other != nil {

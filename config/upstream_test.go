@@ -1,6 +1,7 @@
 package config
 
 import (
+	"mockserver/config/item"
 	"strings"
 	"testing"
 	"time"
@@ -26,12 +27,12 @@ func TestUpstream(t *testing.T) {
 		t.Fatalf("%v, %d upstreams", spec.Problems, len(spec.Upstreams))
 	}
 	u := spec.Upstreams[0]
-	if u.Name != "real" || u.URL.Value != "https://api.example.com/v2" || u.Timeout != 5*time.Second || u.Connections != 7 || u.Host != HostPass || !u.Insecure ||
+	if u.Name != "real" || u.URL.Value != "https://api.example.com/v2" || u.Timeout != 5*time.Second || u.Connections != 7 || u.Host != item.HostPass || !u.Insecure ||
 		len(u.Headers) != 3 || u.Headers[2].Value.Value != "b" || len(u.Without) != 1 || u.Without[0] != "Cookie" {
 		t.Errorf("%+v", u)
 	}
 	r := u.Record
-	if r.To != "here" || r.Mode != RecordMissing || r.If.Value != "method = GET" || r.Sample != 3 || r.Bodies != 1024 || r.Limit != 2048 ||
+	if r.To != "here" || r.Mode != item.RecordMissing || r.If.Value != "method = GET" || r.Sample != 3 || r.Bodies != 1024 || r.Limit != 2048 ||
 		r.Redact.Headers[0] != "X-A" || r.Redact.JSON[0] != "a.b" || r.Redact.Query[0] != "k" {
 		t.Errorf("%+v", r)
 	}
@@ -39,7 +40,7 @@ func TestUpstream(t *testing.T) {
 	if spec.Endpoints[0].Method != MethodAny || p.To.Value != "real" || p.Path.Value != "/x/{{path}}" || !p.Forwarded || spec.Endpoints[1].Responses[0].Response.Proxy.To.Value != "real" {
 		t.Errorf("%+v", p)
 	}
-	if d := (&Upstream{}).Effective(); d.Timeout != DefaultUpstreamTimeout || d.Connections != DefaultConnections || d.Host != HostOwn {
+	if d := (&item.Upstream{}).Effective(); d.Timeout != item.DefaultUpstreamTimeout || d.Connections != item.DefaultConnections || d.Host != item.HostOwn {
 		t.Errorf("%+v", d)
 	}
 	if other := Parse("g.yml", []byte("- upstream: {name: real, url: http://b}")); Join(spec, other).Fingerprint() == spec.Fingerprint() {

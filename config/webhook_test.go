@@ -162,24 +162,3 @@ func TestEffectiveRetry(t *testing.T) {
 		}
 	}
 }
-
-func TestWebhooksMadeInGoAreChecked(t *testing.T) {
-	spec := New(Endpoint{Path: Plain("/x"), Webhooks: []Webhook{
-		{Method: "POST", URL: Plain("http://a")},
-		{Method: "post", URL: Plain("a"), Timeout: -1, Headers: Headers("X"), Retry: &Retry{Attempts: -1}, Sign: &Sign{Scheme: "x"}},
-	}})
-	var got []string
-	for _, p := range spec.Validate().Errors() {
-		got = append(got, p.Key)
-	}
-	at := "[0].endpoint.webhooks[1]."
-	for _, key := range []string{"method", "url", "timeout", "headers.X", "retry.attempts", "sign.secret"} {
-		found := false
-		for _, g := range got {
-			found = found || g == at+key
-		}
-		if !found {
-			t.Errorf("no error about %s, only about %q", at+key, got)
-		}
-	}
-}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"mockserver/config/item"
 	"reflect"
 	"testing"
 	"time"
@@ -84,20 +85,20 @@ func TestWhatAWebSocketMayHold(t *testing.T) {
                {:pattern 5 :response {:base64 "AAE="}}]
   :send [{:after 0 :every "5s" :times 3 :response "tick"} {:response {:close {:code 4000 :reason "over"}}}]
   :close {:after "1m"} :max-message "64KiB" :tag ["chat"] :summary "a room" :description "of many"}}]`
-	want := WebSocket{
-		Host: "a.example.com", Path: Plain("/rooms/:id"), If: Plain("query-params.a = 1"), Subprotocols: []string{"v2", "v1"},
-		OnConnect: &Message{Body: Plain("hello")},
-		OnMessage: []Exchange{
-			{Pattern: Plain("ping"), Response: Message{Body: Plain("pong"), Frame: BinaryFrame, Raw: true}},
-			{Pattern: Plain(`{"a":"{{x}}"}`), Response: Message{Body: Plain(`{"b":1}`), BodyJSON: true, Close: &Close{Code: 1008}}},
-			{Pattern: Plain("5"), Response: Message{Bytes: []byte{0, 1}}},
+	want := item.WebSocket{
+		Host: "a.example.com", Path: textOf("/rooms/:id"), If: textOf("query-params.a = 1"), Subprotocols: []string{"v2", "v1"},
+		OnConnect: &item.Message{Body: textOf("hello")},
+		OnMessage: []item.Exchange{
+			{Pattern: textOf("ping"), Response: item.Message{Body: textOf("pong"), Frame: BinaryFrame, Raw: true}},
+			{Pattern: textOf(`{"a":"{{x}}"}`), Response: item.Message{Body: textOf(`{"b":1}`), BodyJSON: true, Close: &item.Close{Code: 1008}}},
+			{Pattern: textOf("5"), Response: item.Message{Bytes: []byte{0, 1}}},
 		},
-		Send: []Send{
-			{After: AtOnce, Every: 5 * time.Second, Times: 3, Response: Message{Body: Plain("tick")}},
-			{Response: Message{Close: &Close{Code: 4000, Reason: Plain("over")}}},
+		Send: []item.Send{
+			{After: AtOnce, Every: 5 * time.Second, Times: 3, Response: item.Message{Body: textOf("tick")}},
+			{Response: item.Message{Close: &item.Close{Code: 4000, Reason: textOf("over")}}},
 		},
-		Close: &Close{After: time.Minute}, MaxMessage: 64 << 10,
-		Doc: Doc{Tags: []string{"chat"}, Summary: "a room", Description: "of many"},
+		Close: &item.Close{After: time.Minute}, MaxMessage: 64 << 10,
+		Doc: item.Doc{Tags: []string{"chat"}, Summary: "a room", Description: "of many"},
 	}
 	for file, text := range map[string]string{"f.yml": yaml, "f.edn": edn} {
 		spec := Parse(file, []byte(text))
@@ -107,42 +108,10 @@ func TestWhatAWebSocketMayHold(t *testing.T) {
 		if spec.WebSockets[0].Pos.Line == 0 || spec.WebSockets[0].Key != atSocket {
 			t.Errorf("%s: it is at %v, %s", file, spec.WebSockets[0].Pos, spec.WebSockets[0].Key)
 		}
-		var got WebSocket
+		var got item.WebSocket
 		barer{}.copy(reflect.ValueOf(&got).Elem(), reflect.ValueOf(spec.WebSockets[0]))
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s means\n%+v\nwant\n%+v", file, got, want)
 		}
-	}
-}
-
-func TestWebSocketsMadeInGo(t *testing.T) {
-	body := JSON(map[string]any{"a": `{{json-params.a|default:"x"}}`})
-	declared := WebSocket{Path: Plain("/x"), OnMessage: []Exchange{{Pattern: body, Response: Message{Body: body}}}}
-	spec := Join(New(Endpoint{Path: Plain("/x")}), NewWebSockets(declared, WebSocket{
-		Path: Plain("x"), OnMessage: []Exchange{{Response: Message{Frame: "odd"}}}, Send: []Send{{Every: -1}, {Every: 1}, {Times: 1}},
-		Close: &Close{Code: 1006, After: -1}, MaxMessage: -1, Subprotocols: []string{"a b"},
-		OnConnect: &Message{Body: JSON(func() {}), Close: &Close{After: 1}},
-	})).Complete()
-	if len(spec.WebSockets) != 1 || len(spec.BrokenWebSockets) != 1 || len(spec.Endpoints) != 1 {
-		t.Fatalf("got %+v", spec)
-	}
-	x := spec.WebSockets[0].OnMessage[0]
-	if x.Pattern.Value != `{"a":"{{json-params.a|default:\"x\"}}"}` || x.Response.Body.Value != `{"a":"{{json-params.a|default:"x"}}"}` || !x.Response.BodyJSON || x.Response.Body.Key != "[0].websocket.on-message[0].response.body" {
-		t.Errorf("got %+v", x)
-	}
-	want := map[string]bool{"path": true, "subprotocols[0]": true, "on-connect.response.body": true, "on-connect.response.close.after": true, "on-message[0].pattern": true,
-		"on-message[0].response.binary": true, "send[0].every": true, "send[1].every": true, "send[2].times": true, "close.code": true, "close.after": true, "max-message": true}
-	for _, p := range spec.Problems {
-		key := p.Key[len("[1].websocket."):]
-		if !want[key] || p.Endpoint != "WebSocket x" {
-			t.Errorf("unexpected: %v (%s)", p, p.Endpoint)
-		}
-		delete(want, key)
-	}
-	if len(want) > 0 {
-		t.Errorf("not found: %v\n%v", want, spec.Problems)
-	}
-	if declared.OnMessage[0].Response.BodyJSON || declared.Key != "" {
-		t.Error("the given configuration was changed")
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/internal/files"
 	"mockserver/renderer"
 )
@@ -314,7 +314,7 @@ func TestFileChangedInPlaceWithinItsTimeAndSizeIsSeen(t *testing.T) {
 	c := newClock()
 	l := newTestLoader(t, Options{Now: c.now})
 	for file, changed := range map[string]struct {
-		body    *config.ExternalBody
+		body    *item.ExternalBody
 		content string
 	}{"f.json": {jsonBody("f.json"), `"two"`}, "f.xlsx": {sheetBody("f.xlsx", "S"), second}, "g.json": {jsonBody("{{query-params.f}}.json"), `"two"`}} {
 		path := filepath.Join(dir, file)

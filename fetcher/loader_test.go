@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/matcher"
 	"mockserver/renderer"
@@ -42,18 +42,18 @@ func at(value string, line int) syntax.Text {
 	return syntax.Text{Value: value, Pos: syntax.Pos{File: "mockserver.yml", Line: line, Column: 11}, Key: "[0].endpoint.response.external-body.path"}
 }
 
-func jsonBody(path string) *config.ExternalBody {
-	return &config.ExternalBody{Provider: "json", Path: at(path, 5), Pos: at("", 4).Pos, Key: "[0].endpoint.response.external-body"}
+func jsonBody(path string) *item.ExternalBody {
+	return &item.ExternalBody{Provider: "json", Path: at(path, 5), Pos: at("", 4).Pos, Key: "[0].endpoint.response.external-body"}
 }
 
-func sheetBody(path, sheet string) *config.ExternalBody {
+func sheetBody(path, sheet string) *item.ExternalBody {
 	ext := jsonBody(path)
 	ext.Provider, ext.Sheet = "xlsx", at(sheet, 6)
 	return ext
 }
 
 // mustSource prepares a source that is expected to be without errors.
-func mustSource(t testing.TB, l *Loader, ext *config.ExternalBody, dir string) *Source {
+func mustSource(t testing.TB, l *Loader, ext *item.ExternalBody, dir string) *Source {
 	t.Helper()
 	s, problems := l.Source(ext, dir, renderer.JSON, false, &renderer.Scope{})
 	if err := problems.Err(); err != nil {
@@ -123,7 +123,7 @@ func TestSourceFindsMistakesWhenLoaded(t *testing.T) {
 	unknown.Provider = "csv"
 	tests := []struct {
 		name string
-		ext  *config.ExternalBody
+		ext  *item.ExternalBody
 		pos  string
 		what []string
 	}{

@@ -273,7 +273,7 @@ func TestCapacity_WaitsAsQueuesDo(t *testing.T) {
 			seed := uint64(7)
 			s := newServer(Options{Seed: &seed})
 			err := s.Apply(config.New(config.Endpoint{
-				Path: config.Plain("/x"), Response: config.Response{Body: config.Plain("ok")}, Latency: exponential(100 * time.Millisecond),
+				Path: "/x", Response: config.Response{Body: "ok"}, Latency: exponential(100 * time.Millisecond),
 				Capacity: &config.Capacity{Concurrent: places, Queue: requests},
 			}))
 			if err != nil {

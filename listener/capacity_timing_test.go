@@ -24,7 +24,7 @@ func BenchmarkCapacity(b *testing.B) {
 	for _, load := range []float64{0.3, 0.5, 0.7, 0.8, 0.9} {
 		b.Run(fmt.Sprintf("load=%.0f%%", 100*load), func(b *testing.B) {
 			server, err := Start(config.New(config.Endpoint{
-				Path: config.Plain("/x"), Response: config.Response{Body: config.Plain("ok")}, Latency: exponential(mean),
+				Path: "/x", Response: config.Response{Body: "ok"}, Latency: exponential(mean),
 				Capacity: &config.Capacity{Concurrent: places, Queue: 10_000},
 			}), Options{})
 			if err != nil {

@@ -34,7 +34,9 @@ const (
 // was read. The snapshot is nil if any of them is an error. Until commit is called, the snapshot in
 // service is not affected.
 func (c *compiler) compile(spec *config.Spec) (*snapshot, syntax.Problems) {
-	spec = spec.Complete()
+	if spec == nil {
+		return nil, spec.Validate()
+	}
 	c.carried.Begin()
 	problems := append(slices.Clone(spec.Problems), c.data.Begin(spec)...)
 	problems = append(problems, c.compileUpstreams(spec, c.env)...)

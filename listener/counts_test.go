@@ -203,7 +203,7 @@ func TestCounts_PercentilesAreThoseOfTheRequests(t *testing.T) {
 // An endpoint that one reload removes and another restores is counted from 0 again: none of its
 // counts are from before.
 func TestBusiest_AnEndpointThatWasAwayIsANewOne(t *testing.T) {
-	server := listenertest.Start(t, config.New(config.Endpoint{Path: config.Plain("/a")}), listener.Options{})
+	server := listenertest.Start(t, config.New(config.Endpoint{Path: "/a"}), listener.Options{})
 	with := server.Spec()
 	ask := func(times int) {
 		for range times {

@@ -53,22 +53,22 @@ func ExampleStart() {
 func ExampleStart_endpoints() {
 	server, err := listener.Start(config.New(
 		config.Endpoint{
-			Path:     config.Plain("/users/:id|int"),
-			If:       config.Plain("path-params.id > 1000"),
-			Response: config.Response{Status: 404, Body: config.JSON(map[string]string{"code": "no_such_user"})},
+			Path:     "/users/:id|int",
+			If:       "path-params.id > 1000",
+			Response: config.Response{Status: 404, Body: map[string]string{"code": "no_such_user"}},
 		},
 		config.Endpoint{
-			Path: config.Plain("/users/:id|int"),
+			Path: "/users/:id|int",
 			Response: config.Response{
 				Headers: config.Headers("Cache-Control", "no-store"),
-				Body:    config.Plain(`{"id": {{path-params.id}}}`),
+				Body:    `{"id": {{path-params.id}}}`,
 			},
 		},
 		config.Endpoint{
-			Method: "POST", Path: config.Plain("/payments"),
-			Response: config.Response{Status: 201, Body: config.JSON(map[string]any{
+			Method: "POST", Path: "/payments",
+			Response: config.Response{Status: 201, Body: map[string]any{
 				"state": "paid", "amount": "{{json-params.amount}}",
-			})},
+			}},
 		},
 	), listener.Options{})
 	if err != nil {
@@ -93,8 +93,8 @@ func ExampleStart_endpoints() {
 // A caller can inspect the errors of a configuration.
 func ExampleStart_problems() {
 	_, err := listener.Start(config.New(
-		config.Endpoint{Method: "GTE", Path: config.Plain("/a")},
-		config.Endpoint{Path: config.Plain("/b"), Response: config.Response{Body: config.Plain("{{path-param.id}}")}},
+		config.Endpoint{Method: "GTE", Path: "/a"},
+		config.Endpoint{Path: "/b", Response: config.Response{Body: "{{path-param.id}}"}},
 	), listener.Options{})
 	var problems syntax.Problems
 	if errors.As(err, &problems) {
@@ -104,14 +104,14 @@ func ExampleStart_problems() {
 		}
 	}
 	// Output:
-	// [0].endpoint.method of GTE /a: is "GTE" (did you mean "GET"?)
+	// [0].endpoint.method of GET /a: is a text ("GTE") (did you mean "GET"?)
 	// [1].endpoint.response.body of GET /b: unknown variable "path-param.id" (did you mean "path-params"?)
 }
 
 // Apply replaces the served specification; an invalid one changes nothing.
 func ExampleServer_Apply() {
 	answering := func(body string) *config.Spec {
-		return config.New(config.Endpoint{Path: config.Plain("/"), Response: config.Response{Body: config.Plain(body)}})
+		return config.New(config.Endpoint{Path: "/", Response: config.Response{Body: body}})
 	}
 	server, err := listener.Start(answering("one"), listener.Options{})
 	if err != nil {
@@ -146,16 +146,16 @@ func ExampleServer_Shutdown() {
 // Two servers run in one process; one of them fetches from the other.
 func Example_severalServers() {
 	rates, err := listener.Start(config.New(config.Endpoint{
-		Path: config.Plain("/rates/:currency"), Response: config.Response{Body: config.Plain(`{"{{path-params.currency}}": 1.25}`)},
+		Path: "/rates/:currency", Response: config.Response{Body: `{"{{path-params.currency}}": 1.25}`},
 	}), listener.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer rates.Close()
 	shop, err := listener.Start(config.New(config.Endpoint{
-		Path: config.Plain("/price"),
+		Path: "/price",
 		Response: config.Response{External: &config.ExternalBody{
-			Provider: "json", Path: config.Plain(rates.URL() + "/rates/{{query-params.in}}"), Timeout: time.Second,
+			Provider: "json", Path: rates.URL() + "/rates/{{query-params.in}}", Timeout: time.Second,
 		}},
 	}), listener.Options{})
 	if err != nil {

@@ -41,7 +41,7 @@ var delayed = config.Latency{Min: 200 * time.Millisecond, Curve: []config.Percen
 // ones, random variation included; how late each answer was ready, compared with its latency; and
 // how much of the server's memory a waiting request takes.
 func BenchmarkLatency_10000InFlight(b *testing.B) {
-	server, err := listener.Start(config.New(config.Endpoint{Path: config.Plain("/slow"), Latency: &delayed}), listener.Options{})
+	server, err := listener.Start(config.New(config.Endpoint{Path: "/slow", Latency: &delayed}), listener.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

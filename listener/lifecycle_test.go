@@ -116,8 +116,8 @@ func newStuck(t *testing.T) *stuck {
 // spec returns a configuration whose answers wait for the remote server.
 func (s *stuck) spec() *config.Spec {
 	return config.New(config.Endpoint{
-		Path:     config.Plain("/hello"),
-		Response: config.Response{External: &config.ExternalBody{Provider: "json", Path: config.Plain(s.URL), Timeout: time.Hour}},
+		Path:     "/hello",
+		Response: config.Response{External: &config.ExternalBody{Provider: "json", Path: s.URL, Timeout: time.Hour}},
 	})
 }
 
@@ -145,8 +145,8 @@ func TestShutdown_ClosesConnectionsThatWaitAndLeavesNothing(t *testing.T) {
 func TestShutdown_AnIdleConnectionHasItsLastRequestAnswered(t *testing.T) {
 	nothingLeft(t)
 	spec := config.New(
-		config.Endpoint{Path: config.Plain("/hello"), Response: config.Response{Body: config.Plain("one")}},
-		config.Endpoint{Path: config.Plain("/made"), Response: config.Response{Body: syntax.Text{Value: "{{path}}"}}},
+		config.Endpoint{Path: "/hello", Response: config.Response{Body: "one"}},
+		config.Endpoint{Path: "/made", Response: config.Response{Body: "{{path}}"}},
 	)
 	server := start(t, spec, listener.Options{LastCall: time.Hour})
 	var idle []net.Conn
@@ -419,15 +419,15 @@ func TestStart_DoesNotWaitForStoredWebhooks(t *testing.T) {
 // Problems that are found only while compiling also name the endpoint.
 func TestStart_NamesEndpointsMadeInGo(t *testing.T) {
 	endpoint := func(path, condition, body string) config.Endpoint {
-		return config.Endpoint{Path: config.Plain(path), If: config.Plain(condition), Response: config.Response{Body: config.Plain(body)}}
+		return config.Endpoint{Path: path, If: condition, Response: config.Response{Body: body}}
 	}
 	problems := listener.Check(config.New(
 		endpoint("/a/:", "", ""),
 		endpoint("/b", "= 1", ""),
 		endpoint("/c", "", "{{nope}}"),
-		config.Endpoint{Path: config.Plain("/d"), Response: config.Response{Headers: config.Headers("X-A", "{{")}},
-		config.Endpoint{Path: config.Plain("/e"), Response: config.Response{External: &config.ExternalBody{Provider: "json", Path: config.Plain("nowhere.json")}}},
-		config.Endpoint{Path: config.Plain("/f"), Response: config.Response{Status: 1, Body: config.Plain("{{nope}}")}},
+		config.Endpoint{Path: "/d", Response: config.Response{Headers: config.Headers("X-A", "{{")}},
+		config.Endpoint{Path: "/e", Response: config.Response{External: &config.ExternalBody{Provider: "json", Path: "nowhere.json"}}},
+		config.Endpoint{Path: "/f", Response: config.Response{Status: 1, Body: "{{nope}}"}},
 	), listener.Options{}).Errors()
 	want := []string{
 		"[0].endpoint.path: GET /a/:: ", "[1].endpoint.if: GET /b: ", "[2].endpoint.response.body: GET /c: ",
@@ -458,8 +458,8 @@ func TestApply_UnderLoadLeavesNothing(t *testing.T) {
 	}
 	write(`{"n": 0}`)
 	spec := config.New(config.Endpoint{
-		Path:     config.Plain("/hello"),
-		Response: config.Response{External: &config.ExternalBody{Provider: "json", Path: config.Plain(file)}},
+		Path:     "/hello",
+		Response: config.Response{External: &config.ExternalBody{Provider: "json", Path: file}},
 	})
 	var servers []*listener.Server
 	for range 3 {
@@ -541,7 +541,7 @@ func TestServer_GivesTheRoomOfLargeBodiesBack(t *testing.T) {
 	}
 	const connections, size = 16, 4 << 20
 	server := started(t, config.New(config.Endpoint{
-		Method: "POST", Path: config.Plain("/hello"), Response: config.Response{Body: config.Plain("{{body}}")},
+		Method: "POST", Path: "/hello", Response: config.Response{Body: "{{body}}"},
 	}), listener.Options{})
 	heap := func() int64 {
 		var m runtime.MemStats

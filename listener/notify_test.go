@@ -77,9 +77,9 @@ func TestShutdown_LeavesNothingOfWebhooks(t *testing.T) {
 				before := descriptors()
 				hanging := newStuck(t)
 				hook := func(url string, delay time.Duration, retry *config.Retry) config.Webhook {
-					return config.Webhook{Method: "POST", URL: config.Plain(url), Delay: delay, Retry: retry, Timeout: time.Hour}
+					return config.Webhook{Method: "POST", URL: url, Delay: delay, Retry: retry, Timeout: time.Hour}
 				}
-				spec := config.New(config.Endpoint{Path: config.Plain("/hello"), Webhooks: []config.Webhook{
+				spec := config.New(config.Endpoint{Path: "/hello", Webhooks: []config.Webhook{
 					hook("http://127.0.0.1:1/", time.Hour, nil),
 					hook(hanging.URL, config.AtOnce, nil),
 					hook("http://"+closedPort(t)+"/", config.AtOnce, &config.Retry{Backoff: time.Hour}),
@@ -138,7 +138,7 @@ func TestServer_AWebhookWithoutAMethodIsAPOST(t *testing.T) {
 	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { methods <- r.Method }))
 	defer target.Close()
 	server := started(t, config.New(config.Endpoint{
-		Path: config.Plain("/hello"), Webhooks: []config.Webhook{{URL: config.Plain(target.URL), Delay: config.AtOnce}},
+		Path: "/hello", Webhooks: []config.Webhook{{URL: target.URL, Delay: config.AtOnce}},
 	}), listener.Options{})
 	get(t, server.URL()+"/hello")
 	if got := <-methods; got != "POST" {
@@ -150,8 +150,8 @@ func TestServer_AWebhookWithoutAMethodIsAPOST(t *testing.T) {
 func TestServer_AURLThatTurnsOutToBeNoneIsCounted(t *testing.T) {
 	var log bytes.Buffer
 	server := started(t, config.New(config.Endpoint{
-		Path:     config.Plain("/hello"),
-		Webhooks: []config.Webhook{{Method: "POST", URL: config.Plain("{{query-params.url}}")}},
+		Path:     "/hello",
+		Webhooks: []config.Webhook{{Method: "POST", URL: "{{query-params.url}}"}},
 	}), listener.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), WebhookStore: t.TempDir()})
 	get(t, server.URL()+"/hello?url=nonsense")
 	if s := server.Webhooks(); s.Dead != 1 || s.Pending != 0 {
@@ -176,9 +176,9 @@ func TestServer_AHostThatTurnsOutToBeNoneIsCounted(t *testing.T) {
 	defer target.Close()
 	var log bytes.Buffer
 	server := started(t, config.New(config.Endpoint{
-		Path: config.Plain("/hello"),
+		Path: "/hello",
 		Webhooks: []config.Webhook{{
-			Method: "POST", URL: config.Plain(target.URL), Delay: config.AtOnce,
+			Method: "POST", URL: target.URL, Delay: config.AtOnce,
 			Headers: config.Headers("host", "{{query-params.host}}", "X-A", "a"),
 		}},
 	}), listener.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -216,8 +216,8 @@ func TestServer_LinesAboutFailedWebhooksAreBounded(t *testing.T) {
 	defer target.Close()
 	var log bytes.Buffer
 	server := started(t, config.New(config.Endpoint{
-		Path: config.Plain("/hello"), Webhooks: []config.Webhook{{
-			Method: "POST", URL: config.Plain(strings.Replace(target.URL, "127.0.0.1", "localhost", 1)), Delay: config.AtOnce,
+		Path: "/hello", Webhooks: []config.Webhook{{
+			Method: "POST", URL: strings.Replace(target.URL, "127.0.0.1", "localhost", 1), Delay: config.AtOnce,
 		}},
 	}), listener.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	get(t, server.URL()+"/hello")
@@ -260,7 +260,7 @@ func TestStart_AURLFromTheEnvironmentIsChecked(t *testing.T) {
 		"{{env.GOOD}}:{{query-params.a}}/{{now}}b": "",
 	} {
 		problems := listener.Check(config.New(config.Endpoint{
-			Path: config.Plain("/x"), Webhooks: []config.Webhook{{Method: "POST", URL: config.Plain(url)}},
+			Path: "/x", Webhooks: []config.Webhook{{Method: "POST", URL: url}},
 		}), listener.Options{Env: lookup})
 		err := problems.Err()
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) || err != nil && strings.Contains(err.Error(), "hunter2") {

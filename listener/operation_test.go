@@ -11,22 +11,28 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/openapi"
+	"mockserver/config/syntax"
 )
 
 // answering returns an endpoint for an operation, as if it had been read from a document.
-func answering(method, path string, byDefault int, answers ...openapi.Answer) config.Endpoint {
+func answering(method, path string, byDefault int, answers ...openapi.Answer) item.Endpoint {
 	d := &openapi.Operation{Method: method, Path: path, Answers: answers, Default: byDefault}
 	a := answers[byDefault]
-	e := config.Endpoint{Method: method, Path: config.Plain(path), Operation: d}
-	e.Response = config.Response{Status: a.Status, Raw: true, Body: config.Plain(string(a.Body))}
+	e := item.Endpoint{Method: method, Path: syntax.Text{Value: path}, Operation: d}
+	e.Response = item.Response{Status: a.Status, Raw: true, Body: syntax.Text{Value: string(a.Body)}}
 	if a.MediaType != "" {
-		e.Response.Headers = config.Headers("Content-Type", a.MediaType)
+		e.Response.Headers = headers("Content-Type", a.MediaType)
 	}
 	for _, h := range a.Headers {
-		e.Response.Headers = append(e.Response.Headers, config.Headers(h.Name, h.Value)...)
+		e.Response.Headers = append(e.Response.Headers, headers(h.Name, h.Value)...)
 	}
 	return e
+}
+
+func headers(name, value string) []item.Header {
+	return []item.Header{{Name: name, Value: syntax.Text{Value: value}}}
 }
 
 func ofJSON(status int, declared, example, body string) openapi.Answer {
@@ -34,7 +40,7 @@ func ofJSON(status int, declared, example, body string) openapi.Answer {
 }
 
 // pets returns operations with answers of every kind.
-func pets() []config.Endpoint {
+func pets() []item.Endpoint {
 	fresh := func(seed uint64) []byte { return fmt.Appendf(nil, `{"fresh":%d}`, seed) }
 	list := ofJSON(200, "200", "", `[]`)
 	list.Headers = []openapi.Header{{Name: "X-Total", Value: "0"}}
@@ -43,7 +49,7 @@ func pets() []config.Endpoint {
 	xml := openapi.Answer{Status: 200, Declared: "200", MediaType: "application/xml", Example: "cat", Body: []byte(`<cat/>`), Fresh: fresh}
 	gone := ofJSON(404, "404", "gone", `{"gone":1}`)
 	gone.Headers = []openapi.Header{{Name: "x-why", Value: "eaten"}, {Name: "Content-Length", Value: "7"}, {Name: "Content-Type", Value: "application/problem+json"}}
-	return []config.Endpoint{
+	return []item.Endpoint{
 		answering("GET", "/plain", 0, list, ofJSON(500, "5XX", "", `{"broken":1}`), openapi.Answer{Status: 204, Declared: "204"}),
 		answering("GET", "/kinds", 1, xml, cat, dog, gone,
 			openapi.Answer{Status: 404, Declared: "404", MediaType: "text/plain", Body: []byte("gone")}, ofJSON(200, "default", "", `{"default":1}`)),
@@ -53,11 +59,11 @@ func pets() []config.Endpoint {
 }
 
 // described serves endpoints declared in Go, after those of a configuration text.
-func described(tb testing.TB, configuration string, endpoints ...config.Endpoint) *Server {
+func described(tb testing.TB, configuration string, endpoints ...item.Endpoint) *Server {
 	tb.Helper()
 	s := newServer(Options{})
 	tb.Cleanup(func() { s.compiler.loader.Close(context.Background()) })
-	if err := s.Apply(config.Join(config.New(endpoints...), config.Parse("mock.yml", []byte(configuration)))); err != nil {
+	if err := s.Apply(config.Join(&config.Spec{Endpoints: endpoints}, config.Parse("mock.yml", []byte(configuration)))); err != nil {
 		tb.Fatal(err)
 	}
 	return s
@@ -167,7 +173,7 @@ func TestOperation_Dynamic(t *testing.T) {
 	bodies := func(seed *uint64) string {
 		s := newServer(Options{Seed: seed})
 		defer s.compiler.loader.Close(context.Background())
-		if err := s.Apply(config.New(pets()...)); err != nil {
+		if err := s.Apply(&config.Spec{Endpoints: pets()}); err != nil {
 			t.Fatal(err)
 		}
 		var all []string
@@ -195,9 +201,9 @@ func TestOperation_Dynamic(t *testing.T) {
 // An answer that the document does not declare is sent as is, unless the request selects another.
 func TestOperation_OfItsOwn(t *testing.T) {
 	e := pets()[1]
-	e.Response = config.Response{Status: 201, Body: config.Plain(`{"own": "{{query-params.q}}"}`)}
+	e.Response = item.Response{Status: 201, Body: syntax.Text{Value: `{"own": "{{query-params.q}}"}`}}
 	declared := e
-	declared.Path = config.Plain("/none")
+	declared.Path.Value = "/none"
 	declared.Operation = &openapi.Operation{Method: "GET", Path: "/none"}
 	s := described(t, "[]", e, declared)
 	for _, c := range []struct {
@@ -225,7 +231,7 @@ func TestOperation_OfItsOwn(t *testing.T) {
 // Webhooks are sent only after an answer that reports success.
 func TestOperation_Webhooks(t *testing.T) {
 	e := pets()[2]
-	e.Webhooks = []config.Webhook{{Method: "POST", URL: config.Plain("http://127.0.0.1:9/a")}}
+	e.Webhooks = []item.Webhook{{Method: "POST", URL: syntax.Text{Value: "http://127.0.0.1:9/a"}}}
 	s := described(t, "[]", e)
 	o := s.snapshot.Load().answers[0].operation
 	if got := len(o.answer(0).hooks); got != 1 {

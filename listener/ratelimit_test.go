@@ -198,7 +198,7 @@ func TestLimiter_Reload(t *testing.T) {
 	// Two endpoints with the same declaration have separate limits, before and after the reload.
 	s := configured(t, was)
 	s.compiler.carried.Begin()
-	spec := config.Parse("m.yml", []byte(was)).Complete()
+	spec := config.Parse("m.yml", []byte(was))
 	o := traffic.Options{Carried: &s.compiler.carried, Log: s.log}
 	if a, b := traffic.NewLimiter(&spec.Endpoints[0], nil, o), traffic.NewLimiter(&spec.Endpoints[0], nil, o); a == b {
 		t.Error("two endpoints share a limit")

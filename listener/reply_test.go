@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"mockserver/config"
+	"mockserver/config/syntax"
 	"mockserver/matcher"
 	"mockserver/renderer"
 
@@ -15,7 +15,7 @@ import (
 // A field keeps its value when other fields are added, and no part of a reply is left in the next
 // one.
 func TestReply_FieldsStandByThemselves(t *testing.T) {
-	template, problems := renderer.Compile(config.Plain("{{path}}"), renderer.Header, &renderer.Scope{})
+	template, problems := renderer.Compile(syntax.Text{Value: "{{path}}"}, renderer.Header, &renderer.Scope{})
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}

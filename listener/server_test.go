@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/listener"
 )
@@ -51,10 +52,7 @@ func started(t *testing.T, spec *config.Spec, opts listener.Options) *listener.S
 }
 
 func hello(text string) *config.Spec {
-	return &config.Spec{Endpoints: []config.Endpoint{{
-		Path:     syntax.Text{Value: "/hello"},
-		Response: config.Response{Body: syntax.Text{Value: text}},
-	}}}
+	return config.New(config.Endpoint{Path: "/hello", Response: config.Response{Body: text}})
 }
 
 func TestStart_ServesEndpointsDeclaredInGo(t *testing.T) {
@@ -76,7 +74,7 @@ func TestStart_SeveralServersInOneProcess(t *testing.T) {
 
 func TestStart_RefusesWhatIsWrong(t *testing.T) {
 	spec := hello("{{nope}}")
-	spec.Endpoints = append(spec.Endpoints, config.Endpoint{Path: syntax.Text{Value: "/x/:"}, If: syntax.Text{Value: "= 1"}})
+	spec.Endpoints = append(spec.Endpoints, item.Endpoint{Path: syntax.Text{Value: "/x/:"}, If: syntax.Text{Value: "= 1"}})
 	_, err := listener.Start(spec, listener.Options{})
 	var problems syntax.Problems
 	if !errors.As(err, &problems) || len(problems.Errors()) != 3 {

@@ -70,8 +70,8 @@ func crowd(t *testing.T, queue int, remote http.HandlerFunc) (server *listener.S
 	upstream := httptest.NewServer(remote)
 	t.Cleanup(upstream.Close)
 	server = start(t, config.New(config.Endpoint{
-		Path: config.Plain("/"), Capacity: &config.Capacity{Concurrent: 1, Queue: queue},
-		Response: config.Response{External: &config.ExternalBody{Provider: "json", Path: config.Plain(upstream.URL)}},
+		Path: "/", Capacity: &config.Capacity{Concurrent: 1, Queue: queue},
+		Response: config.Response{External: &config.ExternalBody{Provider: "json", Path: upstream.URL}},
 	}), listener.Options{})
 	others = make(chan int, queue+2)
 	for range queue + 2 {

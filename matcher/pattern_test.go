@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 )
 
@@ -141,7 +141,7 @@ func FuzzParsePattern(f *testing.F) {
 		if problems != nil || len(p.Params()) > 0 || strings.ContainsAny(path, "\r\n") {
 			return
 		}
-		table, _ := Compile([]Route{{Endpoint: &config.Endpoint{Path: text}, Pattern: p}})
+		table, _ := Compile([]Route{{Endpoint: &item.Endpoint{Path: text}, Pattern: p}})
 		r := newRequest("GET", "h", path)
 		defer Release(r)
 		if got := table.Match(r, "GET"); got != 0 {

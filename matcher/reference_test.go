@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/internal/ascii"
 )
@@ -174,7 +174,7 @@ func (rs reference) routes() ([]Route, syntax.Problems) {
 		p, ps := ParsePattern(text)
 		problems = append(problems, ps...)
 		routes[i] = Route{
-			Endpoint: &config.Endpoint{
+			Endpoint: &item.Endpoint{
 				Method: e.method, Host: e.host, Path: text, If: syntax.Text{Value: e.cond},
 				Pos: syntax.Pos{File: "f.yml", Line: i + 1},
 			},

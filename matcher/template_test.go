@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"mockserver/config"
+	"mockserver/config/item"
+	"mockserver/config/syntax"
 )
 
 // tableOf compiles endpoints: "GET /path", prefixed with "template " for paths of OpenAPI
@@ -15,7 +17,7 @@ func tableOf(t *testing.T, declared ...string) (*Table, []Route) {
 	routes := make([]Route, len(declared))
 	for i, d := range declared {
 		path, template := strings.CutPrefix(d, "template ")
-		e := &config.Endpoint{Path: config.Plain(path), Template: template}
+		e := &item.Endpoint{Path: syntax.Text{Value: path}, Template: template}
 		pattern, problems := Path(e)
 		if len(problems) > 0 {
 			t.Fatal(problems)
@@ -90,9 +92,9 @@ func TestTemplatesBesideOthers(t *testing.T) {
 func TestDeclaredBeforeGenerated(t *testing.T) {
 	spec := config.Parse("api.yml", []byte("openapi: 3.0.3\ninfo: {title: t, version: '1'}\npaths:\n  /a/{id}:\n"+
 		"    parameters: [{name: id, in: path, required: true, schema: {}}]\n    get: {responses: {'200': {description: ok}}}\n"))
-	declared := config.Endpoint{Path: config.Plain("/a/:x")}
+	declared := item.Endpoint{Path: syntax.Text{Value: "/a/:x"}}
 	var routes []Route
-	for _, e := range []*config.Endpoint{&declared, &spec.Endpoints[0]} {
+	for _, e := range []*item.Endpoint{&declared, &spec.Endpoints[0]} {
 		pattern, _ := Path(e)
 		routes = append(routes, Route{Endpoint: e, Pattern: pattern})
 	}
@@ -121,7 +123,7 @@ func TestTemplatesShadowEachOther(t *testing.T) {
 	} {
 		var routes []Route
 		for _, path := range c.paths {
-			e := &config.Endpoint{Path: config.Plain(path), Template: true}
+			e := &item.Endpoint{Path: syntax.Text{Value: path}, Template: true}
 			pattern, _ := Path(e)
 			routes = append(routes, Route{Endpoint: e, Pattern: pattern})
 		}
@@ -136,7 +138,7 @@ func FuzzTemplate(f *testing.F) {
 		f.Add(path, "/r/7.pdf")
 	}
 	f.Fuzz(func(t *testing.T, path, target string) {
-		e := &config.Endpoint{Path: config.Plain(path), Template: true}
+		e := &item.Endpoint{Path: syntax.Text{Value: path}, Template: true}
 		pattern, _ := Path(e)
 		table, _ := Compile([]Route{{Endpoint: e, Pattern: pattern}})
 		r := newRequest("GET", "localhost", target)

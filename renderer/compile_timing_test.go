@@ -16,11 +16,11 @@ func BenchmarkCompileHostile(b *testing.B) {
 	edn := config.Parse("a.edn", []byte(`[{:endpoint {:path "/x" :response {:body "`+strings.Repeat(`\"\u00e9`, many)+mistakes+`"}}}]`))
 	yaml := config.Parse("a.yml", []byte("- endpoint:\n    path: /x\n    response:\n      body: |\n"+strings.Repeat("        {{nope}}\n", many)))
 	for name, text := range map[string]syntax.Text{
-		"mistakes":                 config.Plain(mistakes),
+		"mistakes":                 syntax.Text{Value: mistakes},
 		"mistakes behind escapes":  edn.Endpoints[0].Response.Body,
 		"mistakes on many lines":   yaml.Endpoints[0].Response.Body,
-		"warnings":                 config.Plain(strings.Repeat("{{path-params.nope}}", many)),
-		"blocks inside each other": config.Plain(strings.Repeat("{% if 1 %}", many)),
+		"warnings":                 syntax.Text{Value: strings.Repeat("{{path-params.nope}}", many)},
+		"blocks inside each other": syntax.Text{Value: strings.Repeat("{% if 1 %}", many)},
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

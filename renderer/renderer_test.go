@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/matcher"
 	"mockserver/renderer"
@@ -44,7 +44,7 @@ func with(tb testing.TB, c call, path string, f func(*matcher.Request)) {
 	if err := problems.Err(); err != nil {
 		tb.Fatal(err)
 	}
-	endpoint := config.Endpoint{Method: c.method, Path: syntax.Text{Value: path}}
+	endpoint := item.Endpoint{Method: c.method, Path: syntax.Text{Value: path}}
 	table, _ := matcher.Compile([]matcher.Route{{Endpoint: &endpoint, Pattern: pattern}})
 	if i := table.Match(r, c.method); i != 0 {
 		tb.Fatalf("%s %s does not match %s", c.method, c.uri, path)

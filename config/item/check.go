@@ -1,46 +1,34 @@
 package item
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"mockserver/config/policy"
 	"mockserver/config/syntax"
 	"mockserver/config/table"
-	"mockserver/internal/address"
 	"mockserver/internal/wording"
 )
 
-// check returns the problems of an endpoint. node is the map of an endpoint that was read from a
-// file; it provides the positions.
+// check returns the problems of an endpoint. Its map, node, provides the positions.
 func check(e *Endpoint, key string, node *syntax.Node, reported map[string]bool) syntax.Problems {
 	c := table.Check(e.Pos, key, node, reported)
 	finds := len(e.Find) > 0
 	checkRequest(c, e)
 	checkAnswer(c, &e.Response, finds, []string{"response"})
-	checkUnseen(c, &e.Response, e.Fault, []string{"response"})
-	if e.Resource == nil { // a resource checks its own outcomes
-		checkOutcomes(c, selection{
-			outcomes: e.Responses, by: e.Select, per: e.Per, shared: e.SharesTurns(), fault: e.Fault, single: &e.Response, finds: finds,
-		})
-	}
 	checkChanges(c, e.Do, finds, nil)
 	checkWebhooks(c, e.Webhooks, nil)
-	policy.Of(e).Check(c, e.Path.Value, nil)
-	if node == nil && e.Doc.Body != "" && !json.Valid([]byte(e.Doc.Body)) { // an example from a file is always JSON
-		c.Wrong("the example of the request body is not valid JSON", "body")
+	if e.Resource == nil { // a resource checks its own policies and outcomes
+		checkUnseen(c, &e.Response, e.Fault, []string{"response"})
+		checkOutcomes(c, selection{outcomes: e.Responses, by: e.Select, per: e.Per, shared: e.SharesTurns(), fault: e.Fault, finds: finds})
+		policy.Of(e).Check(c, e.Path.Value, nil)
 	}
 	return c.Problems
 }
 
 // checkRequest checks the keys that select the requests of an endpoint or WebSocket.
 func checkRequest(c *table.Checker, e *Endpoint) {
-	table.InBounds(c, EndpointFields, e, nil)
 	checkMethod(c, e)
-	if e.Host != "" {
-		c.Wrong(address.NameFault(e.Host), "host")
-	}
 	switch path := e.Path.Value; {
 	case path == "":
 		c.Wrong("the path is empty; expected a text that begins with /", "path")
@@ -67,18 +55,9 @@ func checkMethod(c *table.Checker, e *Endpoint) {
 // Finish checks the rules of a decoded endpoint that involve more than one field, and removes from
 // its answers the headers that the server sets itself.
 func Finish(d *table.Decoder, e *Endpoint, key string, n *syntax.Node) {
-	for _, p := range check(e, key, n, d.Reported) {
-		if !p.Warning {
-			d.Known(p.Key)
-		}
-		d.Add(p)
-	}
+	d.AddAll(check(e, key, n, d.Reported))
 	e.Response.dropServerSet()
 	for i := range e.Responses {
 		e.Responses[i].Response.dropServerSet()
 	}
-}
-
-func (e *Endpoint) faults(reported map[string]bool) syntax.Problems {
-	return check(e, e.Key, nil, reported)
 }

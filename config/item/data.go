@@ -1,7 +1,6 @@
 package item
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -14,9 +13,9 @@ import (
 // declaration; requests then change them.
 type Data struct {
 	Member syntax.Text `key:"key"` // the member that is the key, a.b for a nested one; empty means DefaultKey
-	Pos    syntax.Pos  // left zero in Go
-	Key    string      // "[3].data"; left "" in Go
-	Dir    string      // the directory in which relative file names are looked up; "" is the working directory
+	Pos    syntax.Pos
+	Key    string // "[3].data"
+	Dir    string // the directory in which relative file names are looked up; "" is the working directory
 
 	Name    string        // unique among sets and scenarios
 	From    *DataFile     // the file of the rows; nil for none
@@ -39,8 +38,8 @@ type Data struct {
 // DataFile is a file of rows: .csv, .tsv, .json, .ndjson, .jsonl or .xlsx. All formats except .xlsx
 // may be compressed as .gz or .zst.
 type DataFile struct {
-	Pos       syntax.Pos // left zero in Go
-	Key       string     // left "" in Go
+	Pos       syntax.Pos
+	Key       string
 	Path      syntax.Text
 	Separator string      // between the cells of .csv and .tsv; "" means the default for the extension
 	Sheet     syntax.Text `key:"sheet-name"` // of .xlsx
@@ -54,10 +53,8 @@ type DataType struct {
 
 // DataLimit limits the changes to a set.
 type DataLimit struct {
-	Pos    syntax.Pos // left zero in Go
-	Key    string     // left "" in Go
-	Rows   int        // 0 means no limit
-	Memory int        // bytes; 0 means no limit
+	Rows   int // 0 means no limit
+	Memory int // bytes; 0 means no limit
 }
 
 // The values of the keys of data.
@@ -156,41 +153,6 @@ func (s *Data) EffectiveMember() string {
 // it.
 func (s *Data) Claim(ps syntax.Problems) syntax.Problems {
 	return claim(ps, s.Pos, "data "+wording.Label(s.Name))
-}
-
-func (s *Data) madeInGo() bool { return s.Key == "" }
-
-func (s *Data) complete() {
-	for i := range s.Rows {
-		s.Rows[i] = s.Rows[i].Raw()
-	}
-	s.Steps.complete()
-}
-
-// faults returns the problems of a set that was made in Go.
-func (s *Data) faults(map[string]bool) (found syntax.Problems) {
-	say := func(key, what string) {
-		if what != "" {
-			found = append(found, syntax.Problem{Pos: s.Pos, Key: s.Key + "." + key, What: what})
-		}
-	}
-	if !isDataName(s.Name) {
-		say("name", fmt.Sprintf("is %q; expected %s", wording.Clip(s.Name), dataNameForm))
-	}
-	for _, f := range dataFields {
-		if f.Fault != nil {
-			say(f.Key, f.Fault(s))
-		}
-	}
-	if s.From != nil && len(s.Rows) > 0 {
-		say("rows", table.BothGiven("from", "rows"))
-	}
-	for _, t := range s.Types {
-		if !slices.Contains(DataTypes, t.Type) {
-			say("types", fmt.Sprintf("%q is not a column type; expected %s", t.Type, wording.OneOf(DataTypes)))
-		}
-	}
-	return append(found, s.Steps.faults(s.Key+".steps")...)
 }
 
 // Fingerprint returns a text that is the same for sets with equal declarations in files of the same

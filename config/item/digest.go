@@ -9,7 +9,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"mockserver/config/policy"
+	"mockserver/config/syntax"
 )
+
+var posType = reflect.TypeFor[syntax.Pos]()
+
+// ownPackages are the packages whose types users know by their names in package config.
+var ownPackages = []string{reflect.TypeFor[Endpoint]().PkgPath(), reflect.TypeFor[policy.Latency]().PkgPath()}
 
 // Digest returns a text that is the same for equal declarations, regardless of their positions,
 // keys and directories.

@@ -12,9 +12,9 @@ import (
 // Do is one change that an endpoint makes. For each request, either all changes are made or none.
 type Do struct {
 	ByKey syntax.Text `key:"key"` // an operand: the key of the row
-	Pos   syntax.Pos  // left zero in Go
-	Key   string      // left "" in Go
-	Verb  string      // one of Verbs
+	Pos   syntax.Pos
+	Key   string
+	Verb  string // one of Verbs
 
 	In      syntax.Text // the set
 	As      string      // the name of the row as it is after the change; "" for none
@@ -102,25 +102,8 @@ func checkChanges(c *table.Checker, all []Do, finds bool, place []string) {
 	for i := range all {
 		o := &all[i]
 		at := table.Below(place, fmt.Sprintf("do[%d]", i))
-		if c.InGo() && !slices.Contains(Verbs, o.Verb) {
-			c.Wrong(fmt.Sprintf("%q is not a change; expected %s", wording.Clip(o.Verb), wording.OneOf(Verbs)), at...)
-		}
 		if o.Else != nil {
 			checkAnswer(c, o.Else, finds, table.Below(at, o.Verb, "else"))
-		}
-	}
-}
-
-func completeDo(all []Do) {
-	for i := range all {
-		o := &all[i]
-		o.Row.complete()
-		o.With.complete()
-		for j := range o.Set {
-			o.Set[j].Value.complete()
-		}
-		if o.Else != nil {
-			o.Else.complete()
 		}
 	}
 }

@@ -18,8 +18,8 @@ import (
 
 // Endpoint is one method and path with its answer.
 type Endpoint struct {
-	Pos  syntax.Pos // where the declaration begins; left zero in Go
-	Key  string     // its key path in the document, "[3].endpoint"; "" for an endpoint made in Go; New clears it
+	Pos  syntax.Pos // where the declaration begins
+	Key  string     // its key path in the document, "[3].endpoint"
 	Dir  string     // the directory in which relative file names are looked up first; "" is the working directory
 	Host string     // "", "api.example.com" or "*.example.com"; lower case
 
@@ -197,18 +197,4 @@ func (e *Endpoint) Fingerprint() string {
 	alike := *e
 	alike.Method, alike.Doc, alike.Operation = e.EffectiveMethod(), Doc{}, nil
 	return Digest(alike)
-}
-
-func (e *Endpoint) madeInGo() bool { return e.Key == "" }
-
-// complete fills in what a file expresses differently from Go.
-func (e *Endpoint) complete() {
-	e.Response.complete()
-	policy.Of(e).Complete()
-	completeWebhooks(e.Webhooks)
-	completeOutcomes(e.Responses)
-	completeDo(e.Do)
-	for i := range e.Let {
-		e.Let[i].Value.complete()
-	}
 }

@@ -59,7 +59,6 @@ func (x *ExternalBody) mayBeURL(templates bool) bool {
 // have placeholders.
 func checkExternal(c *table.Checker, x *ExternalBody, templates bool, place []string) {
 	at := func(key string) []string { return table.Below(place, key) }
-	table.InBounds(c, externalFields, x, place)
 	switch {
 	case x.Provider == "xlsx" && x.Sheet.Value == "":
 		c.Wrong("sheet-name is missing: provider xlsx needs the name of a sheet", at("sheet-name")...)

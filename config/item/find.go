@@ -11,8 +11,8 @@ import (
 // Find gives a row of a set a name, for the conditions, texts and webhooks of an endpoint.
 type Find struct {
 	ByKey syntax.Text `key:"key"` // an operand: the key of the row; empty for a row that is found by Where
-	Pos   syntax.Pos  // left zero in Go
-	Key   string      // left "" in Go
+	Pos   syntax.Pos
+	Key   string
 	Name  string
 	In    syntax.Text // the set
 	Where []Where     // members and the operands that they must equal

@@ -25,6 +25,29 @@ type Decoded struct {
 	Operations []Endpoint // of Resource
 }
 
+// Claim names a declaration that was made in Go in its problems. It modifies ps and returns it.
+func (it Decoded) Claim(ps syntax.Problems) syntax.Problems {
+	switch {
+	case it.Endpoint != nil:
+		return it.Endpoint.Claim(ps)
+	case it.WebSocket != nil:
+		return it.WebSocket.Claim(ps)
+	case it.Data != nil:
+		return it.Data.Claim(ps)
+	}
+	return ps
+}
+
+// claim names the declaration at pos in those problems that have no position in a file.
+func claim(ps syntax.Problems, pos syntax.Pos, name string) syntax.Problems {
+	for i := range ps {
+		if ps[i].Pos.File == "" && pos.Line == 0 {
+			ps[i].Endpoint = name
+		}
+	}
+	return ps
+}
+
 // Names are the keys of items, in messages: endpoint, websocket ... or upstream.
 var Names = strings.Join(table.Keys(Fields[:len(Fields)-1]), ", ") + " or " + Fields[len(Fields)-1].Key
 

@@ -38,8 +38,6 @@ func decodeSettings(d *table.Decoder, v table.Value) []Setting {
 	return all
 }
 
-func (m *Made) complete() { m.Text, m.JSON = completeBody(m.Text, m.JSON, false) }
-
 // decodeNames returns the entries of a map of names to names.
 func decodeNames(d *table.Decoder, v table.Value) []Setting {
 	var all []Setting

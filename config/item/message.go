@@ -11,7 +11,6 @@ import (
 	"mockserver/config/syntax"
 	"mockserver/config/table"
 	"mockserver/internal/tags"
-	"mockserver/internal/wording"
 )
 
 // Message is what the server sends on a WebSocket connection: a message, the end of the connection,
@@ -159,14 +158,9 @@ func checkMessage(c *table.Checker, m *Message, keys ...string) {
 		c.Wrong(table.BothGiven("body", "base64"), at("base64")...)
 	case m.Bytes != nil && m.Frame == TextFrame:
 		c.Wrong("binary: false applies only to body; base64 is always sent as a binary message", at("binary")...)
-	case m.Frame != "" && m.Frame != TextFrame && m.Frame != BinaryFrame:
-		c.Wrong(fmt.Sprintf("the frame is %q; expected text or binary", wording.Clip(m.Frame)), at("binary")...)
 	}
 	if m.Close != nil {
 		checkClose(c, m.Close, at("close")...)
-		if m.Close.After != 0 {
-			c.Wrong("after is for the close of a websocket, not of a message", append(at("close"), "after")...)
-		}
 	}
 	if !m.BodyJSON && looksFixedJSON(m.Body.Value, m.Raw) {
 		checkJSON(c, &m.Body, false, "the message looks like JSON but is not valid: %s", keys)
@@ -175,9 +169,6 @@ func checkMessage(c *table.Checker, m *Message, keys ...string) {
 
 func checkClose(c *table.Checker, e *Close, keys ...string) {
 	at := func(key string) []string { return append(slices.Clone(keys), key) }
-	if e.Code != 0 {
-		c.Wrong(closeFault(e.Code), at("code")...)
-	}
 	reason := e.Reason.Value
 	switch {
 	case !utf8.ValidString(reason):
@@ -185,7 +176,4 @@ func checkClose(c *table.Checker, e *Close, keys ...string) {
 	case len(reason) > MaxReason && !tags.In(reason):
 		c.Wrong(fmt.Sprintf("the reason has %d bytes; expected at most %d", len(reason), MaxReason), at("reason")...)
 	}
-	table.InBounds(c, endFields, e, keys)
 }
-
-func (m *Message) complete() { m.Body, m.BodyJSON = completeBody(m.Body, m.BodyJSON, m.Raw) }

@@ -14,10 +14,9 @@ func decodeResource(d *table.Decoder, v table.Value) (*Resource, []Endpoint) {
 	r := &Resource{Pos: v.Pos(), Key: v.Key}
 	table.Fill(d, v.Node, v.Key, resourceFields, r)
 	r.Set = r.setName()
-	for _, p := range r.faults() {
-		d.Known(p.Key)
-		d.Add(p)
-	}
+	c := table.Check(r.Pos, r.Key, v.Node, d.Reported)
+	policy.Of(r).Check(c, r.Path.Value, nil)
+	d.AddAll(append(r.faults(), c.Problems...))
 	operations := r.endpoints()
 	for i := range operations {
 		Finish(d, &operations[i], v.Key, v.Node)

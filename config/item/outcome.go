@@ -13,11 +13,11 @@ import (
 // Outcome is one of several answers of an endpoint (endpoint.responses). Each request gets one of
 // them.
 type Outcome struct {
-	Key string // "[3].endpoint.responses[1]"; left "" in Go
+	Key string // "[3].endpoint.responses[1]"
 	// Weight is the outcome's share in the sum of all weights. A Weight of 0 counts as 1 unless
 	// Weighted is set.
 	Weight   float64
-	Weighted bool            // a Weight of 0 applies; Complete sets Weighted for other weights
+	Weighted bool            // a Weight of 0 applies
 	Response Response        `key:""`
 	Latency  *policy.Latency // nil means the latency of the endpoint, the zero Latency means none
 	Fault    *policy.Fault   // nil means the fault of the endpoint
@@ -96,7 +96,6 @@ type selection struct {
 	per      syntax.Text   // Endpoint.Per
 	shared   bool          // replicas share the turns
 	fault    *policy.Fault // of the endpoint; nil for none
-	single   *Response     // the single answer that a declaration may have instead; nil for none
 	finds    bool          // the endpoint finds rows
 }
 
@@ -117,9 +116,6 @@ func checkOutcomes(c *table.Checker, s selection) {
 			c.Wrong("select requires responses", "select")
 		}
 		return
-	}
-	if c.InGo() && s.single != nil && s.single.declaresAnything() { // for a file, decoding reports it
-		c.Wrong(table.BothGiven("response", "responses"), "responses")
 	}
 	for i := range s.outcomes {
 		if c.Full() {
@@ -146,8 +142,6 @@ func checkWeights(c *table.Checker, s selection) {
 		o := &s.outcomes[i]
 		at := []string{fmt.Sprintf("responses[%d]", i)}
 		switch {
-		case !table.InBounds(c, outcomeFields, o, at):
-			return
 		case !chosen && o.Weighted:
 			c.Warn("has no effect: with select "+s.by+" the answers come in turn", table.Below(at, "weight")...)
 			return // one report is enough
@@ -156,16 +150,5 @@ func checkWeights(c *table.Checker, s selection) {
 	}
 	if chosen && !drawn {
 		c.Wrong("all weights are 0; at least one must be above 0", "responses")
-	}
-}
-
-func completeOutcomes(all []Outcome) {
-	for i := range all {
-		o := &all[i]
-		o.Weighted = o.Weighted || o.Weight != 0
-		o.Response.complete()
-		policy.Of(o).Complete()
-		completeWebhooks(o.Webhooks)
-		completeDo(o.Do)
 	}
 }

@@ -244,11 +244,10 @@ func setOn(d *table.Decoder, v table.Value, r *Resource) {
 			on := &On{Pos: v.Pos(), Key: v.Key}
 			table.Fill(d, v.Node, v.Key, onFields, on)
 			c := table.Check(on.Pos, v.Key, v.Node, d.Reported)
+			checkUnseen(c, &on.Response, on.Fault, nil)
 			checkOutcomes(c, selection{outcomes: on.Responses, by: on.Select, fault: on.Fault})
-			for _, p := range c.Problems {
-				d.Known(p.Key)
-				d.Add(p)
-			}
+			policy.Of(on).Check(c, "", nil)
+			d.AddAll(c.Problems)
 			r.On[row.Key] = on
 		}))
 	}

@@ -2,7 +2,6 @@ package item
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -82,20 +81,6 @@ func (r *Response) declaresBody() bool {
 	return r.Body.Value != "" || r.Body.Pos.Line > 0 || r.BodyJSON
 }
 
-// declaresAnything reports whether a response made in Go differs from the zero value in anything
-// but its position.
-func (r *Response) declaresAnything() bool {
-	bare := *r
-	bare.Pos = syntax.Pos{}
-	if len(r.Headers) == 0 {
-		bare.Headers = nil
-	}
-	if !r.declaresBody() {
-		bare.Body = syntax.Text{}
-	}
-	return !reflect.ValueOf(bare).IsZero()
-}
-
 // dropServerSet removes the headers that the server writes itself.
 func (r *Response) dropServerSet() {
 	r.Headers = slices.DeleteFunc(r.Headers, func(h Header) bool { return semantics.ServerSets(h.Name) })
@@ -103,7 +88,6 @@ func (r *Response) dropServerSet() {
 
 // checkAnswer checks the response at the given keys. finds reports that the endpoint finds rows.
 func checkAnswer(c *table.Checker, r *Response, finds bool, at []string) {
-	table.InBounds(c, ResponseFields, r, at)
 	checkHeaders(c, r.Headers, semantics.ServerSets, table.Below(at, "headers")...)
 	checkCharset(c, r.Headers, r.Body.Value, r.Raw, table.Below(at, "headers")...)
 	checkBody(c, r, at)
@@ -183,14 +167,4 @@ func checkUnseen(c *table.Checker, r *Response, f *policy.Fault, at []string) {
 			return
 		}
 	}
-}
-
-func (r *Response) complete() { r.Body, r.BodyJSON = completeBody(r.Body, r.BodyJSON, r.Raw) }
-
-// completeBody returns a body made in Go, and whether it is JSON text.
-func completeBody(body syntax.Text, isJSON, raw bool) (syntax.Text, bool) {
-	if raw {
-		body = body.Raw()
-	}
-	return body, isJSON || body.IsJSON()
 }

@@ -9,8 +9,8 @@ import (
 // Scenario is a state that requests depend on and change. It can have a separate value for each
 // order, user and so on.
 type Scenario struct {
-	Pos   syntax.Pos  // left zero in Go
-	Key   string      // "[3].scenario"; left "" in Go
+	Pos   syntax.Pos
+	Key   string      // "[3].scenario"
 	Name  string      // unique among scenarios and sets
 	Per   syntax.Text // an operand: each of its values has its own state; empty for one state
 	First string      // the initial state
@@ -21,8 +21,8 @@ type Scenario struct {
 // leads to.
 type InState struct {
 	ByKey syntax.Text `key:"key"` // an operand that replaces the scenario's Per; empty for the scenario's
-	Pos   syntax.Pos  // left zero in Go
-	Key   string      // left "" in Go
+	Pos   syntax.Pos
+	Key   string
 	Name  syntax.Text // the scenario
 	Is    []string    // the states; empty for any
 	Next  string      // the state that the endpoint leads to; "" for none

@@ -12,8 +12,8 @@ import (
 
 // Steps describes how a member of the rows of a set changes over time.
 type Steps struct {
-	Pos   syntax.Pos // left zero in Go
-	Key   string     // left "" in Go
+	Pos   syntax.Pos
+	Key   string
 	Field syntax.Text
 	First string // the value of the member in a new row that lacks it; "" leaves the member out
 	Moves []Move `key:"move"`
@@ -21,8 +21,8 @@ type Steps struct {
 
 // Move is a change to a row that happens some time after the member got a certain value.
 type Move struct {
-	Pos      syntax.Pos      // left zero in Go
-	Key      string          // left "" in Go
+	Pos      syntax.Pos
+	Key      string
 	From     string          // the value that starts the move
 	After    *policy.Latency // a latency without rates; never nil in a valid spec
 	To       []Choice        // one of them is chosen, by weight
@@ -32,7 +32,7 @@ type Move struct {
 
 // Choice is one of the values that a member may get.
 type Choice struct {
-	Weight   float64 // 1 if it is 0 and Weighted is not set
+	Weight   float64 `given:"Weighted"` // 1 if it is 0 and Weighted is not set
 	Weighted bool    // Weight applies even if it is 0
 	Value    string
 }
@@ -87,10 +87,7 @@ func decodeMoves(d *table.Decoder, v table.Value) []Move {
 		table.Fill(d, one.Node, one.Key, moveFields, &m)
 		c := table.Check(m.Pos, m.Key, one.Node, d.Reported)
 		checkMove(c, &m, all)
-		for _, p := range c.Problems {
-			d.Known(p.Key)
-			d.Add(p)
-		}
+		d.AddAll(c.Problems)
 		all = append(all, m)
 	}
 	return all
@@ -116,14 +113,8 @@ func setTo(d *table.Decoder, v table.Value, m *Move) {
 
 // checkMove checks a move; earlier are the moves before it.
 func checkMove(c *table.Checker, m *Move, earlier []Move) {
-	if m.From == "" && c.InGo() {
-		c.Wrong("is empty; expected the value before the move", "from")
-	}
 	if m.From != "" && slices.ContainsFunc(earlier, func(e Move) bool { return e.From == m.From }) {
 		c.Wrong(fmt.Sprintf("%q is left by an earlier move; expected one move from each value", wording.Clip(m.From)), "from")
-	}
-	if c.InGo() && m.After == nil {
-		c.Wrong("is missing; expected a latency", "after")
 	}
 	policy.CheckLatency(c, m.After, []string{"after"})
 	checkWebhooks(c, m.Webhooks, nil)
@@ -136,43 +127,6 @@ func checkMove(c *table.Checker, m *Move, earlier []Move) {
 	}
 	if len(m.To) > 0 && sum == 0 {
 		c.Wrong("has only weights of 0; expected one above 0", "to")
-	}
-}
-
-// faults returns the problems of steps that were made in Go.
-func (s *Steps) faults(key string) (found syntax.Problems) {
-	if s == nil {
-		return nil
-	}
-	c := table.Check(syntax.Pos{}, key, nil, nil)
-	if s.Field.Value == "" {
-		c.Wrong("is empty; expected a member", "field")
-	}
-	if len(s.Moves) == 0 {
-		c.Wrong("is empty; expected a move", "move")
-	}
-	for i := range s.Moves {
-		move := table.Check(syntax.Pos{}, fmt.Sprintf("%s.move[%d]", key, i), nil, nil)
-		checkMove(move, &s.Moves[i], s.Moves[:i])
-		found = append(found, move.Problems...)
-	}
-	return append(c.Problems, found...)
-}
-
-func (s *Steps) complete() {
-	if s == nil {
-		return
-	}
-	for i := range s.Moves {
-		m := &s.Moves[i]
-		completeWebhooks(m.Webhooks)
-		policy.Group{Latency: m.After}.Complete()
-		for j := range m.Set {
-			m.Set[j].Value.complete()
-		}
-		for j := range m.To {
-			m.To[j].Weighted = m.To[j].Weighted || m.To[j].Weight != 0
-		}
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 
 // Webhook is a request that the server sends some time after a response.
 type Webhook struct {
-	Pos syntax.Pos // left zero in Go
-	Key string     // "[3].endpoint.webhook"; left "" in Go
+	Pos syntax.Pos
+	Key string // "[3].endpoint.webhook"
 
 	Method  string      // upper case; "" means DefaultWebhookMethod
 	URL     syntax.Text // http or https; may contain placeholders, like all texts here
@@ -190,7 +190,6 @@ func checkWebhooks(c *table.Checker, all []Webhook, place []string) {
 
 func checkWebhook(c *table.Checker, w *Webhook, place []string) {
 	at := func(keys ...string) []string { return table.Below(place, keys...) }
-	table.InBounds(c, webhookFields, w, place)
 	checkTarget(c, &w.URL, at("url")...)
 	checkClientTLS(c, &w.Cert, &w.ClientKey, place)
 	if address.Scheme(w.URL.Value) == "http" {
@@ -198,10 +197,10 @@ func checkWebhook(c *table.Checker, w *Webhook, place []string) {
 	}
 	checkWebhookHeaders(c, w, at("headers"))
 	checkWebhookBody(c, w, at("body"))
-	if r := w.Retry; r != nil && table.InBounds(c, retryFields, r, at("retry")) && r.MaxBackoff != 0 && r.MaxBackoff < r.Backoff {
+	if r := w.Retry; r != nil && r.MaxBackoff != 0 && r.MaxBackoff < r.Backoff {
 		c.Wrong(fmt.Sprintf("is below the backoff of %v; expected at least as much", r.Backoff), at("retry", "max-backoff")...)
 	}
-	if s := w.Sign; s != nil && table.InBounds(c, signFields, s, at("sign")) && s.Header != "" && !isSignHeader(s.Header) {
+	if s := w.Sign; s != nil && s.Header != "" && !isSignHeader(s.Header) {
 		c.Wrong(fmt.Sprintf("%q is not the name of a header that can carry a signature", wording.Clip(s.Header)), at("sign", "header")...)
 	}
 }
@@ -242,11 +241,4 @@ func checkWebhookBody(c *table.Checker, w *Webhook, keys []string) {
 		format += "; declare its Content-Type under headers"
 	}
 	checkJSON(c, &w.Body, semantics.HoldsMany(semantics.MediaType(sent)), format, keys)
-}
-
-func completeWebhooks(all []Webhook) {
-	for i := range all {
-		w := &all[i]
-		w.Body, w.BodyJSON = completeBody(w.Body, w.BodyJSON, false)
-	}
 }

@@ -16,8 +16,8 @@ import (
 // WebSocket is a path where a handshake request opens a WebSocket connection, and the messages on
 // that connection.
 type WebSocket struct {
-	Pos  syntax.Pos // where the declaration begins; left zero in Go
-	Key  string     // "[3].websocket"; left "" in Go
+	Pos  syntax.Pos // where the declaration begins
+	Key  string     // "[3].websocket"
 	Host string     // like Host of an Endpoint
 	Path syntax.Text
 	If   syntax.Text // a condition on the handshake request; an empty text is always true
@@ -92,12 +92,7 @@ var sendFields = []table.Field[Send]{
 func decodeWebSocket(d *table.Decoder, v table.Value) *WebSocket {
 	w := &WebSocket{Pos: v.Pos(), Key: v.Key}
 	table.Fill(d, v.Node, v.Key, webSocketFields, w)
-	for _, p := range w.check(v.Node, d.Reported) {
-		if !p.Warning {
-			d.Known(p.Key)
-		}
-		d.Add(p)
-	}
+	d.AddAll(w.check(v.Node, d.Reported))
 	return w
 }
 
@@ -151,8 +146,7 @@ func (w *WebSocket) Claim(ps syntax.Problems) syntax.Problems {
 	return claim(ps, w.Pos, strings.TrimSpace("WebSocket "+w.Path.Value))
 }
 
-// check returns the problems of w. node is the map of a WebSocket that was read from a file; it
-// provides the positions.
+// check returns the problems of w. Its map, node, provides the positions.
 func (w *WebSocket) check(node *syntax.Node, reported map[string]bool) syntax.Problems {
 	c := table.Check(w.Pos, w.Key, node, reported)
 	checkRequest(c, w.Asking())
@@ -178,46 +172,20 @@ func (w *WebSocket) check(node *syntax.Node, reported map[string]bool) syntax.Pr
 	if w.Close != nil {
 		checkClose(c, w.Close, "close")
 	}
-	if w.MaxMessage < 0 {
-		c.Wrong(fmt.Sprintf("%d is not a size; expected %s", w.MaxMessage, sizeForm), "max-message")
-	}
 	return c.Problems
 }
 
-func (w *WebSocket) madeInGo() bool { return w.Key == "" }
-
-func (w *WebSocket) faults(reported map[string]bool) syntax.Problems { return w.check(nil, reported) }
-
-// complete fills in what a file expresses differently from Go.
-func (w *WebSocket) complete() {
-	if w.OnConnect != nil {
-		w.OnConnect.complete()
-	}
-	for i := range w.OnMessage {
-		w.OnMessage[i].Pattern = w.OnMessage[i].Pattern.Raw()
-		w.OnMessage[i].Response.complete()
-	}
-	for i := range w.Send {
-		w.Send[i].Response.complete()
-	}
-}
-
-// checkSubprotocols checks names, and finds duplicates.
+// checkSubprotocols finds duplicates.
 func checkSubprotocols(c *table.Checker, names []string) {
 	for i, name := range names {
-		at := fmt.Sprintf("subprotocols[%d]", i)
-		switch {
-		case !semantics.IsToken(name):
-			c.Wrong(fmt.Sprintf("%q is not a subprotocol name; expected letters, digits and !#$%%&'*+-.^_`|~", wording.Clip(name)), at)
-		case slices.Contains(names[:i], name):
-			c.Warn(fmt.Sprintf("%s is given twice", wording.Label(name)), at)
+		if slices.Contains(names[:i], name) {
+			c.Warn(fmt.Sprintf("%s is given twice", wording.Label(name)), fmt.Sprintf("subprotocols[%d]", i))
 		}
 	}
 }
 
 func checkSend(c *table.Checker, s *Send, at string) {
 	switch {
-	case !table.InBounds(c, sendFields, s, []string{at}):
 	case 0 < s.Every && s.Every < minEvery:
 		c.Wrong(fmt.Sprintf("%v is too short; expected a duration of at least %v", s.Every, minEvery), at, "every")
 	case s.Times > 0 && s.Every == 0:

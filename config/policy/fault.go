@@ -3,20 +3,17 @@ package policy
 import (
 	"fmt"
 
-	"mockserver/config/syntax"
 	"mockserver/config/table"
 )
 
 // Fault is a way in which an answer goes wrong.
 type Fault struct {
-	Pos  syntax.Pos // left zero in Go
-	Key  string     // left "" in Go
-	Type string     // one of FaultTypes
+	Type string // one of FaultTypes
 	// Rate is the share of requests that have the fault, from 0 to 1. If Rate is 0 and Rated is not
 	// set, every request has the fault.
-	Rate           float64
-	Rated          bool // Rate applies even if it is 0; Complete sets Rated for any other rate
-	BytesPerSecond int  // slow-body; 0 means DefaultBytesPerSecond
+	Rate           float64 `given:"Rated"`
+	Rated          bool    // Rate applies even if it is 0
+	BytesPerSecond int     // slow-body; 0 means DefaultBytesPerSecond
 	// Of says whether a reset over HTTP/2 ends only the stream or the whole connection: OfStream
 	// or OfConnection; "" means OfStream.
 	Of string
@@ -60,7 +57,7 @@ func (f *Fault) SendsNothing() bool { return f.Type == reset || f.Type == empty 
 
 // checkFault checks the fault at the given keys; nil means none.
 func checkFault(c *table.Checker, f *Fault, at []string) {
-	if f == nil || c.Faulty(at...) || !table.InBounds(c, faultFields, f, at) {
+	if f == nil || c.Faulty(at...) {
 		return
 	}
 	if f.BytesPerSecond != 0 && f.Type != slowBody {

@@ -69,11 +69,3 @@ func (g Group) Check(c *table.Checker, path string, at []string) {
 	checkRateLimit(c, g.RateLimit, path, table.Below(at, "rate-limit"))
 	checkCapacity(c, g.Capacity, table.Below(at, "capacity"))
 }
-
-// Complete fills in what a file expresses differently from Go.
-func (g Group) Complete() {
-	g.Latency.complete(false)
-	if g.Fault != nil {
-		g.Fault.Rated = g.Fault.Rated || g.Fault.Rate != 0
-	}
-}

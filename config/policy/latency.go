@@ -14,16 +14,13 @@ import (
 // Min and Max, the points of Curve, Median and Sigma, or none if there are only rates. The zero
 // value is no latency.
 type Latency struct {
-	Pos syntax.Pos // left zero in Go
-	Key string     // left "" in Go
-
 	// Min and Max are the bounds of a uniform latency. Min alone is a fixed latency, and Max alone
-	// begins at 0. Load and Complete make Max at least Min.
+	// begins at 0. Decoding makes Max at least Min.
 	Min, Max time.Duration
 
 	// Curve holds the points of the distribution, with rising percentiles and lengths: {50, 20ms},
 	// {99, 120ms}, and finally {100, 1s} for its maximum. Lengths between two points are
-	// interpolated; below the first point they go down to Min. Load and Complete append Max, if it
+	// interpolated; below the first point they go down to Min. Decoding appends Max, if it
 	// is declared, as the last point.
 	Curve []Percentile
 
@@ -82,7 +79,7 @@ func decodeLatency(d *table.Decoder, v table.Value) *Latency {
 	if len(v.Entries) == 0 && !v.Faulty {
 		d.About(v, "is an empty map; expected %s, or failure-rate and timeout-rate", latencyForms)
 	}
-	l := latencyForm{Latency: Latency{Pos: v.Pos(), Key: v.Key}}
+	var l latencyForm
 	table.Fill(d, v.Node, v.Key, latencyFields, &l)
 	if curve, given := l.read(d, v); given {
 		l.Min, l.Max, l.MaxGiven = curve.Min, curve.Max, true
@@ -98,7 +95,7 @@ func decodeLatency(d *table.Decoder, v table.Value) *Latency {
 // decodeAfter decodes a latency without rates: a duration, or a map.
 func decodeAfter(d *table.Decoder, v table.Value) *Latency {
 	if v.Kind == syntax.MapNode {
-		l := latencyForm{Latency: Latency{Pos: v.Pos(), Key: v.Key}}
+		var l latencyForm
 		if len(v.Entries) == 0 {
 			d.About(v, "is an empty map; expected %s", afterForms)
 		}
@@ -112,7 +109,7 @@ func decodeAfter(d *table.Decoder, v table.Value) *Latency {
 	one := v
 	one.Row = length.Row
 	length.Set(d, one, &l)
-	return &Latency{Pos: v.Pos(), Key: v.Key, Min: l.Min, Max: l.Min}
+	return &Latency{Min: l.Min, Max: l.Min}
 }
 
 func byRank(a, b Percentile) int { return cmp.Compare(a.Rank, b.Rank) }

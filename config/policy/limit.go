@@ -15,8 +15,8 @@ import (
 
 // RateLimit limits how many requests with the same key an endpoint answers in a window.
 type RateLimit struct {
-	Pos       syntax.Pos    // left zero in Go
-	Key       string        // left "" in Go
+	Pos       syntax.Pos
+	Key       string
 	Algorithm string        // one of LimitAlgorithms; "" means the first
 	Window    time.Duration // 0 means DefaultWindow
 	Max       int           `key:"max-requests"` // requests in a window; 0 means DefaultMaxRequests
@@ -38,11 +38,9 @@ var LimitScopes = []string{"replica", "shared"}
 // Capacity limits how many requests of an endpoint are served concurrently, and how many wait in a
 // queue. Further requests are answered with 503.
 type Capacity struct {
-	Pos        syntax.Pos // left zero in Go
-	Key        string     // left "" in Go
-	Concurrent int        // above 0
-	Queue      int        // 0 lets none wait
-	Scope      string     // "replica"; "" means the same
+	Concurrent int    // above 0
+	Queue      int    // 0 lets none wait
+	Scope      string // "replica"; "" means the same
 }
 
 // Defaults of rate limits.
@@ -87,7 +85,7 @@ func checkRateLimit(c *table.Checker, l *RateLimit, path string, at []string) {
 	if l == nil {
 		return
 	}
-	if table.InBounds(c, rateLimitFields, l, at) && l.Max > maxLogged && (l.Algorithm == "" || l.Algorithm == LimitAlgorithms[0]) {
+	if l.Max > maxLogged && (l.Algorithm == "" || l.Algorithm == LimitAlgorithms[0]) {
 		c.Wrong(fmt.Sprintf("%d requests in a window; expected 1 to %d with %s, or another algorithm: %s or %s",
 			l.Max, maxLogged, LimitAlgorithms[0], LimitAlgorithms[1], LimitAlgorithms[2]), table.Below(at, "max-requests")...)
 	}
@@ -150,7 +148,7 @@ func checkCapacity(c *table.Checker, p *Capacity, at []string) {
 	if p == nil || c.Faulty(at...) {
 		return
 	}
-	if table.InBounds(c, capacityFields, p, at) && p.Scope == LimitScopes[1] {
+	if p.Scope == LimitScopes[1] {
 		c.Wrong("requests wait in the replica that received them, so replicas cannot share a capacity; expected "+LimitScopes[0], table.Below(at, "scope")...)
 	}
 }

@@ -1,7 +1,6 @@
 package syntax
 
 import (
-	"errors"
 	"fmt"
 	"unicode/utf8"
 
@@ -15,17 +14,6 @@ func (n *Node) JSON(raw bool, fail func(n *Node, what string)) Text {
 	w := jsonWriter{raw: raw, fail: fail}
 	w.node(n)
 	return Text{Value: string(w.out), Pos: n.Pos(), Folded: true, marks: w.marks}
-}
-
-// JSONText returns the text of a JSON value made in Go, whose strings may contain placeholders.
-func JSONText(data []byte) (Text, error) {
-	docs, problems := Read(".json", data)
-	if err := problems.Err(); err != nil {
-		return Text{}, errors.New(problems[0].What)
-	}
-	none := func(*Node, string) {}
-	raw := docs[0].JSON(true, none).Value
-	return Text{Value: docs[0].JSON(false, none).Value, Folded: true, built: &built{json: true, raw: raw}}, nil
 }
 
 // jsonWriter writes a node as JSON text. It keeps the order of keys and all digits of numbers.

@@ -24,7 +24,6 @@ type Text struct {
 	// marks are, for the JSON text of a map or list, the positions of the texts with tags that it
 	// is made of, in order; and for a text with escapes in EDN, its original spelling.
 	marks []mark
-	built *built // additional data of a text made in Go; nil for none
 }
 
 // FileText returns the content of a whole file as a Text, whose offsets have the lines and columns
@@ -103,37 +102,4 @@ type mark struct {
 	from int   // offset in text
 
 	escaped bool // text has escapes, which are resolved after the mark
-}
-
-// built contains the data of a text made in Go in addition to its value.
-type built struct {
-	fault string // what is wrong with it; "" if nothing is
-	json  bool   // it is the JSON text of a value
-	raw   string // the text if templates are turned off: quotes inside braces are also escaped
-}
-
-// Unplaced returns the text without its position and key.
-func (t Text) Unplaced() Text { return Text{Value: t.Value, Folded: t.Folded, built: t.built} }
-
-// Faulty returns a text made in Go that has a fault.
-func Faulty(what string) Text { return Text{built: &built{fault: what}} }
-
-// Fault returns what is wrong with a text made in Go; "" if nothing is.
-func (t Text) Fault() string {
-	if t.built == nil {
-		return ""
-	}
-	return t.built.fault
-}
-
-// IsJSON reports whether the text was made from a Go value, as JSON.
-func (t Text) IsJSON() bool { return t.built != nil && t.built.json }
-
-// Raw returns the form of the text to use if templates are turned off, which differs only for a
-// text made from a Go value.
-func (t Text) Raw() Text {
-	if t.IsJSON() {
-		t.Value = t.built.raw
-	}
-	return t
 }

@@ -17,31 +17,11 @@ type Checker struct {
 	reported map[string]bool
 }
 
-// Check returns the checker of a declaration, given its position and key path. node is the map of a
-// declaration that was read from a file, and nil for one that was made in Go. The key paths in
-// reported already have an error and do not get a second one.
+// Check returns the checker of a declaration, given its position, key path and map. The key paths
+// in reported already have an error and do not get a second one.
 func Check(pos syntax.Pos, key string, node *syntax.Node, reported map[string]bool) *Checker {
 	return &Checker{pos: pos, key: key, node: node, reported: reported}
 }
-
-// InBounds checks the values of a declaration by the table rows of its keys, and reports whether
-// all are valid. Values from a file have already been checked by decoding.
-func InBounds[T any](c *Checker, fields []Field[T], of *T, at []string) bool {
-	sound := true
-	for _, f := range fields {
-		if f.Fault == nil {
-			continue
-		}
-		if what := f.Fault(of); what != "" {
-			c.Wrong(what, Below(at, f.Key)...)
-			sound = false
-		}
-	}
-	return sound
-}
-
-// InGo reports whether the declaration was made in Go.
-func (c *Checker) InGo() bool { return c.node == nil }
 
 // Wrong reports an error at the value that the keys lead to, starting from the declaration. It
 // reports nothing for an empty text.
@@ -94,9 +74,6 @@ func (c *Checker) Faulty(keys ...string) bool {
 // Place returns the position of the value at the given keys or, if name is set, of its key. If the
 // value is missing, the position is that of the map that lacks it.
 func (c *Checker) Place(name bool, keys []string) syntax.Pos {
-	if c.node == nil {
-		return c.pos
-	}
 	n := c.node
 	for i, key := range keys {
 		e, value := n.Step(key)
@@ -111,7 +88,7 @@ func (c *Checker) Place(name bool, keys []string) syntax.Pos {
 	return n.Pos()
 }
 
-// Node returns the node at the given keys; nil if there is none, as for a declaration made in Go.
+// Node returns the node at the given keys; nil if there is none.
 func (c *Checker) Node(keys ...string) *syntax.Node {
 	n := c.node
 	for _, key := range keys {

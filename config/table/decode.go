@@ -14,9 +14,6 @@ import (
 type Field[T any] struct {
 	Row
 	Set func(d *Decoder, v Value, into *T)
-	// Fault returns what is wrong with the value in a T that was made in Go; "" if nothing is. It
-	// is nil if the row has no rules.
-	Fault func(of *T) string
 }
 
 // With returns the field of a key that set decodes.
@@ -72,6 +69,16 @@ func (d *Decoder) Known(key string) {
 		d.Reported = map[string]bool{}
 	}
 	d.Reported[key] = true
+}
+
+// AddAll adds problems of the current item.
+func (d *Decoder) AddAll(ps syntax.Problems) {
+	for _, p := range ps {
+		if !p.Warning {
+			d.Known(p.Key)
+		}
+		d.Add(p)
+	}
 }
 
 // Under returns the key path for a key of a map.

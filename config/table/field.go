@@ -2,7 +2,6 @@ package table
 
 import (
 	"cmp"
-	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
@@ -11,7 +10,6 @@ import (
 
 	"mockserver/config/syntax"
 	"mockserver/internal/flags"
-	"mockserver/internal/wording"
 )
 
 // Of returns the field of a key whose value is stored in a Go field; see KeyOf.
@@ -21,17 +19,13 @@ func Of[T any](r Row) Field[T] {
 	if r.Given != "" {
 		given = goField[T](r.Given)
 	}
-	f := With(r, func(d *Decoder, v Value, into *T) {
+	return With(r, func(d *Decoder, v Value, into *T) {
 		if d.store(v, value(into).Addr().Interface()) {
 			given(into).SetBool(true)
 		} else {
 			d.Refuse(v)
 		}
 	})
-	if r.Of == "" { // otherwise the key with that name checks the Go field
-		f.Fault = func(of *T) string { return r.fault(value(of)) }
-	}
-	return f
 }
 
 // Map returns the field of a key whose value is a map with a table of its own. The Go field is a
@@ -82,48 +76,6 @@ func Unsaid[T any](fields []Field[T], of *T) bool {
 			return v.Kind() == reflect.Slice && v.Len() > 0 || v.Kind() != reflect.Slice && !v.IsZero()
 		}
 	})
-}
-
-// fault returns what is wrong with the value of a Go field; "" if nothing is. A zero value means
-// that the key is missing.
-func (r Row) fault(field reflect.Value) string {
-	if field.IsZero() && !r.Required {
-		return ""
-	}
-	switch v := field.Interface().(type) {
-	case string:
-		switch {
-		case len(r.Enum) > 0 && !slices.Contains(r.Enum, v):
-			return fmt.Sprintf("is %q%s; expected %s", wording.Clip(v), wording.DidYouMean(v, r.Enum), wording.OneOf(r.Enum))
-		case v == "":
-			return "is empty; expected a text"
-		}
-	case int:
-		if v < r.Min || v > r.Max {
-			return fmt.Sprintf("is %d; expected an integer from %d to %d", v, r.Min, r.Max)
-		}
-	case float64:
-		if !(v >= 0 && v <= float64(r.UpTo)) { // true for NaN as well
-			return fmt.Sprintf("is %v; expected a number from 0 to %d", v, r.UpTo)
-		}
-	case time.Duration:
-		return r.durationFault(v)
-	}
-	return ""
-}
-
-func (r Row) durationFault(t time.Duration) string {
-	switch {
-	case t == 0 && r.Length.above():
-		return "is missing; expected " + r.Accepts()
-	case r.Most > 0 && (t < 0 || t > r.Most):
-		return fmt.Sprintf("is %v; expected a duration of at most %vh", t, r.Most.Hours())
-	case t < 0 && r.Length.above():
-		return fmt.Sprintf("is %v; expected %s", t, r.Accepts())
-	case t < 0 && !r.AtOnce:
-		return fmt.Sprintf("is %v; expected a duration of 0 or more", t)
-	}
-	return ""
 }
 
 // store puts a value into a Go field if its row accepts it.

@@ -2,9 +2,7 @@ package table
 
 import (
 	"regexp"
-	"strings"
 	"testing"
-	"time"
 
 	"mockserver/config/syntax"
 )
@@ -25,17 +23,4 @@ func FuzzPercentage(f *testing.F) {
 			t.Errorf("%q is read as %q", text, number)
 		}
 	})
-}
-
-// A zero duration in a declaration made in Go counts as a missing key.
-func TestOf_ADurationAboveZero(t *testing.T) {
-	type made struct{ Every, For time.Duration }
-	every := Of[made](Row{Key: "every", Kinds: Texts, Length: UnitAboveZero})
-	must := Of[made](Row{Key: "for", Kinds: Texts, Length: UnitAboveZero, Required: true})
-	if what := every.Fault(&made{}) + must.Fault(&made{For: 1}); what != "" {
-		t.Error(what)
-	}
-	if what := must.Fault(&made{}); !strings.HasPrefix(what, "is missing; expected a duration above 0") {
-		t.Errorf("got %q", what)
-	}
 }

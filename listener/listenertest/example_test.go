@@ -26,8 +26,8 @@ func rate(base, currency string) (string, error) {
 func ExampleStart() {
 	_ = func(t *testing.T) { // func TestRate(t *testing.T) {
 		mock := listenertest.Start(t, config.New(config.Endpoint{
-			Path:     config.Plain("/rates/:currency"),
-			Response: config.Response{Body: config.Plain("1.25")},
+			Path:     "/rates/:currency",
+			Response: config.Response{Body: "1.25"},
 		}), listener.Options{AccessLog: true})
 		if got, err := rate(mock.URL(), "CHF"); got != "1.25" || err != nil {
 			t.Errorf("got %s, %v", got, err)
@@ -63,8 +63,8 @@ func ExampleFromText() {
 func TestRate(t *testing.T) {
 	t.Run("declared in Go", func(t *testing.T) {
 		mock := listenertest.Start(t, config.New(config.Endpoint{
-			Path:     config.Plain("/rates/:currency"),
-			Response: config.Response{Body: config.Plain("1.25")},
+			Path:     "/rates/:currency",
+			Response: config.Response{Body: "1.25"},
 		}), listener.Options{AccessLog: true})
 		if got, err := rate(mock.URL(), "CHF"); got != "1.25" || err != nil {
 			t.Errorf("got %s, %v", got, err)

@@ -2,8 +2,8 @@
 //
 //	func TestClient(t *testing.T) {
 //		mock := listenertest.Start(t, config.New(config.Endpoint{
-//			Path:     config.Plain("/rates/:currency"),
-//			Response: config.Response{Body: config.JSON(map[string]any{"rate": "1.25"})},
+//			Path:     "/rates/:currency",
+//			Response: config.Response{Body: map[string]any{"rate": "1.25"}},
 //		}), listener.Options{})
 //		client := NewClient(mock.URL())
 //		…

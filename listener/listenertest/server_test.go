@@ -115,8 +115,8 @@ func TestStart_FailsTheTestWithAllProblems(t *testing.T) {
 	returned := false
 	p.run(func(t testing.TB) {
 		Start(t, config.New(
-			config.Endpoint{Path: config.Plain("/a"), Response: config.Response{Status: 1}},
-			config.Endpoint{Path: config.Plain("/b"), Response: config.Response{Body: config.Plain("{{nope}}")}},
+			config.Endpoint{Path: "/a", Response: config.Response{Status: 1}},
+			config.Endpoint{Path: "/b", Response: config.Response{Body: "{{nope}}"}},
 		), listener.Options{})
 		returned = true
 	})
@@ -124,7 +124,7 @@ func TestStart_FailsTheTestWithAllProblems(t *testing.T) {
 	if returned || len(p.failed) != 1 {
 		t.Fatalf("the test went on: %v; it failed with %q", returned, p.failed)
 	}
-	for _, want := range []string{"[0].endpoint.response.status: GET /a: is 1", "[1].endpoint.response.body: GET /b: ", "nope"} {
+	for _, want := range []string{"[0].endpoint.response.status: GET /a: is a number (1)", "[1].endpoint.response.body: GET /b: ", "nope"} {
 		if !strings.Contains(p.failed[0], want) {
 			t.Errorf("got %q, want it to contain %q", p.failed[0], want)
 		}
@@ -225,8 +225,8 @@ func TestStart_EndsThoughARequestIsInFlight(t *testing.T) {
 	var server *listener.Server
 	p.run(func(t testing.TB) {
 		server = start(t, config.New(config.Endpoint{
-			Path:     config.Plain("/x"),
-			Response: config.Response{External: &config.ExternalBody{Provider: "json", Path: config.Plain(remote.URL)}},
+			Path:     "/x",
+			Response: config.Response{External: &config.ExternalBody{Provider: "json", Path: remote.URL}},
 		}), listener.Options{}, 0)
 	})
 	answered := make(chan error, 1)

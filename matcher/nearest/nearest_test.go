@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/matcher"
 )
@@ -25,7 +25,7 @@ func compile(tb testing.TB, all []declared) []matcher.Route {
 		if err := problems.Err(); err != nil {
 			tb.Fatal(err)
 		}
-		routes[i] = matcher.Route{Pattern: pattern, Endpoint: &config.Endpoint{Method: e.method, Host: e.host, Path: text, If: syntax.Text{Value: e.cond}}}
+		routes[i] = matcher.Route{Pattern: pattern, Endpoint: &item.Endpoint{Method: e.method, Host: e.host, Path: text, If: syntax.Text{Value: e.cond}}}
 		if e.cond != "" {
 			routes[i].If = func(*matcher.Request) bool { return false }
 		}

@@ -12,6 +12,7 @@ import (
 	"mockserver/config"
 	"mockserver/config/item"
 	"mockserver/config/openapi/tree"
+	"mockserver/config/syntax"
 	"mockserver/internal/semantics"
 	"mockserver/internal/tags"
 )
@@ -258,7 +259,7 @@ func sayable(e *item.Endpoint) bool {
 		return !e.Unsaid() && !formOf(e).rest && fixed(&e.Response)
 	}
 	ours := *e // the document describes the other parts, unless a mocks file declares other callbacks
-	ours.If, ours.Webhooks = config.Text{}, nil
+	ours.If, ours.Webhooks = syntax.Text{}, nil
 	return !ours.Unsaid() && !slices.ContainsFunc(e.Webhooks, func(w item.Webhook) bool { return !w.Raw })
 }
 

@@ -50,7 +50,7 @@ func TestNative_BucketsHaveTheDurations(t *testing.T) {
 }
 
 func TestNative_OnlyInProtobuf(t *testing.T) {
-	a := counting(t, config.Endpoint{Path: config.Plain("/a")})
+	a := counting(t, config.Endpoint{Path: "/a"})
 	resp, err := http.Get(a.server.URL() + "/a")
 	if err != nil {
 		t.Fatal(err)

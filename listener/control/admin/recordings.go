@@ -9,10 +9,10 @@ import (
 	"slices"
 	"time"
 
-	"mockserver/config"
 	"mockserver/config/imports"
 	"mockserver/config/imports/draft"
 	"mockserver/config/item"
+	"mockserver/config/syntax"
 	"mockserver/listener/observe/recording"
 	"mockserver/listener/observe/verdict"
 )
@@ -105,10 +105,10 @@ func (a *Admin) startRecording(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	started, err := a.server.Recordings().Start(asked.Upstream, item.Record{
-		To: asked.To, Mode: asked.Mode, If: config.Plain(asked.If), Sample: asked.Sample, Bodies: asked.Bodies, Limit: asked.Limit,
+		To: asked.To, Mode: asked.Mode, If: syntax.Text{Value: asked.If}, Sample: asked.Sample, Bodies: asked.Bodies, Limit: asked.Limit,
 		Redact: &item.Redact{Headers: asked.Redact.Headers, JSON: asked.Redact.JSON, Query: asked.Redact.Query},
 	})
-	var wrong config.Problems
+	var wrong syntax.Problems
 	switch {
 	case errors.Is(err, recording.ErrNoUpstream):
 		refuse(w, http.StatusNotFound, "upstream_not_found", "No such upstream", err.Error())

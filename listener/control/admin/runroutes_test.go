@@ -28,7 +28,7 @@ func stands(t *testing.T, page []byte) {
 
 // Runs of a running server can be controlled and read over HTTP.
 func TestRuns_OverHTTP(t *testing.T) {
-	server, err := listener.Start(config.New(config.Endpoint{Method: "GET", Path: config.Plain("/hello"), Response: config.Response{Body: config.Plain("hi")}}), listener.Options{Record: &record.Options{}})
+	server, err := listener.Start(config.New(config.Endpoint{Method: "GET", Path: "/hello", Response: config.Response{Body: "hi"}}), listener.Options{Record: &record.Options{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -158,7 +158,7 @@ func TestMetrics_HistogramsStayWholeAcrossReloads(t *testing.T) {
 // If scrapes overlap while requests arrive, no scrape mistakes an older reading for counters that
 // decreased.
 func TestMetrics_ScrapesAtOnceCountNothingTwice(t *testing.T) {
-	a := counting(t, config.Endpoint{Path: config.Plain("/a")})
+	a := counting(t, config.Endpoint{Path: "/a"})
 	c := &collector{admin: a}
 	requests := a.server.URL() + "/a"
 	stop, all := make(chan struct{}), sync.WaitGroup{}

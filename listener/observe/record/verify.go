@@ -5,8 +5,8 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"mockserver/config"
 	"mockserver/config/item"
+	"mockserver/config/syntax"
 	"mockserver/internal/wording"
 	"mockserver/matcher"
 	"mockserver/renderer"
@@ -96,12 +96,12 @@ func (x *Exchange) judge(t test, maxText int) renderer.Truth {
 func testOf(condition string, env func(string) (string, bool), of route) (test, error) {
 	var pattern matcher.Pattern
 	if of.path != "" {
-		pattern, _ = matcher.Path(&item.Endpoint{Path: config.Plain(of.path), Template: of.template}) // it was served
+		pattern, _ = matcher.Path(&item.Endpoint{Path: syntax.Text{Value: of.path}, Template: of.template}) // it was served
 	}
 	// The compiled condition has its own counters, so that a test does not affect those of the
 	// server.
 	scope := &renderer.Scope{Params: pattern.Params(), Env: env, Counters: &renderer.Counters{}}
-	when, problems := renderer.CompileCondition(config.Plain(condition), scope)
+	when, problems := renderer.CompileCondition(syntax.Text{Value: condition}, scope)
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/fetcher/upstream"
 	"mockserver/internal/files"
 	"mockserver/internal/harness/volume"
@@ -20,7 +20,7 @@ import (
 	"mockserver/matcher"
 )
 
-func opened(t *testing.T, dir string, declared config.Record, log *bytes.Buffer, write ...func(*os.File, []byte) (int, error)) *Recorder {
+func opened(t *testing.T, dir string, declared item.Record, log *bytes.Buffer, write ...func(*os.File, []byte) (int, error)) *Recorder {
 	t.Helper()
 	o := Options{ID: "1", Upstream: "real", URL: "http://a", Dir: dir, Declared: declared, Log: slog.New(slog.NewTextHandler(log, nil))}
 	if len(write) > 0 {
@@ -76,7 +76,7 @@ func settled(r *Recorder, n uint64) Stats {
 
 func TestRecorder_OneProcessAtATime(t *testing.T) {
 	dir := t.TempDir()
-	opened(t, dir, config.Record{}, new(bytes.Buffer))
+	opened(t, dir, item.Record{}, new(bytes.Buffer))
 	_, err := Open(Options{Upstream: "real", Dir: dir, Log: slog.New(slog.DiscardHandler)})
 	if !errors.Is(err, files.ErrLocked) {
 		t.Errorf("got %v", err)
@@ -93,7 +93,7 @@ func TestRecorder_FullDisk(t *testing.T) {
 	t.Parallel()
 	dir, log := t.TempDir(), new(bytes.Buffer)
 	full := make(chan bool, 1)
-	r := opened(t, dir, config.Record{}, log, func(f *os.File, b []byte) (int, error) {
+	r := opened(t, dir, item.Record{}, log, func(f *os.File, b []byte) (int, error) {
 		select {
 		case <-full:
 			n, _ := f.Write(b[:len(b)/2])
@@ -130,7 +130,7 @@ func TestRecorder_FullDisk(t *testing.T) {
 func TestRecorder_CutFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	r := opened(t, dir, config.Record{}, new(bytes.Buffer))
+	r := opened(t, dir, item.Record{}, new(bytes.Buffer))
 	for i := range 3 {
 		record(r, fmt.Sprint("/", i), strings.Repeat("body", 100))
 		settled(r, uint64(i+1))
@@ -156,7 +156,7 @@ func TestRecorder_CutFiles(t *testing.T) {
 			t.Fatalf("%d lines of %d bytes", n, size)
 		}
 	}
-	again := opened(t, dir, config.Record{}, new(bytes.Buffer)) // continues in another file
+	again := opened(t, dir, item.Record{}, new(bytes.Buffer)) // continues in another file
 	if got := filepath.Base(again.Stats().Paths[0]); got != "real-0002.ndjson.zst" {
 		t.Error(got)
 	}
@@ -167,7 +167,7 @@ func TestRecorder_FullQueue(t *testing.T) {
 	log := new(bytes.Buffer)
 	hold, held := make(chan struct{}), make(chan struct{}, 100)
 	var armed atomic.Bool
-	r := opened(t, t.TempDir(), config.Record{}, log, func(f *os.File, b []byte) (int, error) {
+	r := opened(t, t.TempDir(), item.Record{}, log, func(f *os.File, b []byte) (int, error) {
 		if armed.Load() {
 			held <- struct{}{}
 			<-hold
@@ -197,7 +197,7 @@ func TestRecorder_FullQueue(t *testing.T) {
 
 func TestRecorder_Limit(t *testing.T) {
 	t.Parallel()
-	r := opened(t, t.TempDir(), config.Record{Limit: 1, Bodies: 3}, new(bytes.Buffer))
+	r := opened(t, t.TempDir(), item.Record{Limit: 1, Bodies: 3}, new(bytes.Buffer))
 	record(r, "/a", "abcd")
 	settled(r, 1)
 	record(r, "/b", "ab")
@@ -222,7 +222,7 @@ func TestRecorder_Limit(t *testing.T) {
 func FuzzRedact(f *testing.F) {
 	f.Add([]byte(`{"a":{"b":[{"c":1},{"c":"x"}]},"c":null}`), "application/json", "http://h/a?k=v&k=w")
 	f.Add([]byte("k=v&z"), "application/x-www-form-urlencoded", "x")
-	r := &Recorder{key: []byte("k"), opts: Options{Declared: config.Record{Bodies: 1 << 20, Redact: &config.Redact{JSON: []string{"c", "a.b.c"}, Query: []string{"k"}}}}}
+	r := &Recorder{key: []byte("k"), opts: Options{Declared: item.Record{Bodies: 1 << 20, Redact: &item.Redact{JSON: []string{"c", "a.b.c"}, Query: []string{"k"}}}}}
 	f.Fuzz(func(t *testing.T, body []byte, contentType, url string) {
 		l := form.Line{URL: url, Request: form.Message{Headers: [][2]string{{"Content-Type", contentType}, {"Cookie", url}, {"Set-Cookie", url}, {"Authorization", url}}}}
 		l.Request.SetContent(body)

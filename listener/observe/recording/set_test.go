@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/config/syntax"
 	"mockserver/fetcher/upstream"
 	"mockserver/matcher"
@@ -39,11 +39,11 @@ func use(s *Set, upstreams ...string) (taps []*Tap) {
 
 // declared returns the upstreams with the given names and directories of their recordings; "" for
 // no recording.
-func declared(to ...string) (all []config.Upstream) {
+func declared(to ...string) (all []item.Upstream) {
 	for pair := range len(to) / 2 {
-		u := config.Upstream{Name: to[2*pair], URL: config.Plain("http://a")}
+		u := item.Upstream{Name: to[2*pair], URL: syntax.Text{Value: "http://a"}}
 		if dir := to[2*pair+1]; dir != "" {
-			u.Record = &config.Record{To: dir}
+			u.Record = &item.Record{To: dir}
 		}
 		all = append(all, u)
 	}
@@ -51,7 +51,7 @@ func declared(to ...string) (all []config.Upstream) {
 }
 
 // mustFollow calls Follow and fails the test if Follow returns an error.
-func mustFollow(t *testing.T, s *Set, upstreams []config.Upstream) {
+func mustFollow(t *testing.T, s *Set, upstreams []item.Upstream) {
 	t.Helper()
 	if err := s.Follow(upstreams); err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func TestSet_AChangeLosesNothing(t *testing.T) {
 	dir := t.TempDir()
 	s, taps := newSet(t, "one")
 	one := declared("one", filepath.Join(dir, "a"))
-	one[0].Record.Mode = config.RecordMissing
+	one[0].Record.Mode = item.RecordMissing
 	mustFollow(t, s, one)
 	tap := taps[0]
 	record(tap.Recorder(), "/first", "answer")
@@ -146,7 +146,7 @@ func TestSet_AChangeLosesNothing(t *testing.T) {
 			same += "/../a"
 		}
 		one = declared("one", same)
-		one[0].Record.Mode, one[0].Record.Bodies = config.RecordMissing, 1000+i
+		one[0].Record.Mode, one[0].Record.Bodies = item.RecordMissing, 1000+i
 		mustFollow(t, s, one)
 		if tap.Recorder() == old {
 			t.Fatal("the recording has not changed")
@@ -212,7 +212,7 @@ func TestSet_WhatADeclarationBegins(t *testing.T) {
 	if tap.Recorder() != first {
 		t.Error("another timeout has begun another recording")
 	}
-	one[0].URL = config.Plain("http://b")
+	one[0].URL = syntax.Text{Value: "http://b"}
 	mustFollow(t, s, one)
 	if tap.Recorder() == first {
 		t.Error("the recording of another URL has not begun")
@@ -231,12 +231,12 @@ func TestSet_WhatADeclarationBegins(t *testing.T) {
 	}
 	s.Begin() // no endpoint uses the upstream
 	mustFollow(t, s, one)
-	if _, err := s.Start("one", config.Record{To: dir}); tap.Recorder() != nil || !errors.Is(err, ErrNoUpstream) {
+	if _, err := s.Start("one", item.Record{To: dir}); tap.Recorder() != nil || !errors.Is(err, ErrNoUpstream) {
 		t.Errorf("an upstream that nothing uses is recorded, %v", err)
 	}
 	use(s, "one")
 	mustFollow(t, s, declared("one", ""))
-	started, err := s.Start("one", config.Record{To: dir})
+	started, err := s.Start("one", item.Record{To: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +258,7 @@ func TestSet_NamesThatBeginAlike(t *testing.T) {
 	mustFollow(t, s, all)
 	record(taps[1].Recorder(), "/first", "of v2")
 	all = declared("api-v2", dir, "api", dir)
-	all[1].Record.Mode = config.RecordMissing
+	all[1].Record.Mode = item.RecordMissing
 	mustFollow(t, s, all)
 	q := matcher.Acquire(matcher.Input{Method: []byte("GET"), Target: []byte("/first"), Header: matcher.Header("\r\n")})
 	defer matcher.Release(q)
@@ -275,7 +275,7 @@ func TestRecorder_FullDiskBetweenFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	full := true
-	r := opened(t, dir, config.Record{}, new(bytes.Buffer))
+	r := opened(t, dir, item.Record{}, new(bytes.Buffer))
 	r.out.size = fileSize // nothing is in the queue yet
 	r.out.write = func(f *os.File, b []byte) (int, error) {
 		if full {

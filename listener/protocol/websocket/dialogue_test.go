@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"mockserver/config"
+	"mockserver/config/item"
 	"mockserver/matcher"
 )
 
@@ -22,7 +23,7 @@ func (p piped) CloseNow() error   { return p.Close() }
 // A message that falls due while the head of a frame is read does not damage that head.
 func TestDialogue_SendsInsideAHead(t *testing.T) {
 	spec := config.Parse("mock.yml", []byte("- websocket: {path: /, on-message: [{pattern: '.*', response: '{{message}}'}], send: [{every: 1s, response: tick}]}"))
-	c := Compiler{Seed: func(*config.Endpoint) *Seed { return nil }}
+	c := Compiler{Seed: func(*item.Endpoint) *Seed { return nil }}
 	table, problems := c.Compile(spec.WebSockets)
 	if problems.Err() != nil {
 		t.Fatal(problems)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"mockserver/config"
+	"mockserver/config/syntax"
 )
 
 func TestPattern_Matches(t *testing.T) {
@@ -35,7 +35,7 @@ func TestPattern_Matches(t *testing.T) {
 		{`{}`, []string{`{}`, `{"a":1}`}, []string{`[]`, "", "null"}},
 		{`{"a": 1,}`, []string{`{"a": 1,}`}, []string{`{"a": 1}`}},
 	} {
-		p, problems := compilePattern(config.Plain(c.pattern))
+		p, problems := compilePattern(syntax.Text{Value: c.pattern})
 		if err := problems.Err(); err != nil {
 			t.Errorf("%s: %v", c.pattern, err)
 			continue
@@ -54,7 +54,7 @@ func TestPattern_Matches(t *testing.T) {
 func TestPattern_MatchingAllocatesNothing(t *testing.T) {
 	message := []byte(`{"type": "order", "id": 7.0, "items": [{"sku": "A-1"}, {"sku": "B\n2"}], "note": null}`)
 	for _, text := range []string{"ping", `[a-z]+ \d+`, `{"type": "order", "id": 7, "items": [{"sku": "A-1"}, {"sku": "{{x}}"}]}`, `{"items": [{}, {"sku": "{{x}}"}], "note": null}`, `{"type": "o{{x}}"}`} {
-		p, problems := compilePattern(config.Plain(text))
+		p, problems := compilePattern(syntax.Text{Value: text})
 		if problems.Err() != nil {
 			t.Fatal(problems)
 		}
@@ -78,7 +78,7 @@ func FuzzPattern(f *testing.F) {
 		f.Add(pair[0], []byte(pair[1]))
 	}
 	f.Fuzz(func(t *testing.T, text string, message []byte) {
-		p, problems := compilePattern(config.Plain(text))
+		p, problems := compilePattern(syntax.Text{Value: text})
 		if (p == nil) != (problems.Err() != nil) {
 			t.Fatalf("%q: got %v and %v", text, p, problems)
 		}

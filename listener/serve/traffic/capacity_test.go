@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"mockserver/config"
+	"mockserver/config/policy"
 )
 
 // nobody is a client that is never woken.
@@ -16,7 +16,7 @@ func (nobody) Wake()      {}
 
 // A request that gets a place just as its client leaves passes the place on.
 func TestCapacity_IsPassedOnByWhoLeavesWithIt(t *testing.T) {
-	p := newCapacity(&config.Capacity{Concurrent: 1, Queue: 2})
+	p := newCapacity(&policy.Capacity{Concurrent: 1, Queue: 2})
 	now := time.Now()
 	_, _, had := p.arrive(nobody{}, now)
 	_, first, _ := p.arrive(nobody{}, now)
@@ -35,7 +35,7 @@ func TestCapacity_IsPassedOnByWhoLeavesWithIt(t *testing.T) {
 func TestCapacity_IsHadFromWhenItWasDue(t *testing.T) {
 	base := time.Now()
 	at := func(ms int) time.Time { return base.Add(time.Duration(ms) * time.Millisecond) }
-	p := newCapacity(&config.Capacity{Concurrent: 1, Queue: 2})
+	p := newCapacity(&policy.Capacity{Concurrent: 1, Queue: 2})
 	if since, _, _ := p.arrive(nobody{}, at(0)); since != at(0) {
 		t.Errorf("a free place counts from %v, want the arrival of the request", since.Sub(base))
 	}
@@ -59,7 +59,7 @@ func TestCapacity_HasAPlaceThatWasFreeAllTheTime(t *testing.T) {
 	base := time.Now()
 	at := func(ms int) time.Time { return base.Add(time.Duration(ms) * time.Millisecond) }
 	for _, places := range []int{3, 100} {
-		p := newCapacity(&config.Capacity{Concurrent: places, Queue: 2})
+		p := newCapacity(&policy.Capacity{Concurrent: places, Queue: 2})
 		came := func(ms int) time.Duration {
 			since, _, ok := p.arrive(nobody{}, at(ms))
 			if !ok {
@@ -85,7 +85,7 @@ func TestCapacity_HasAPlaceThatWasFreeAllTheTime(t *testing.T) {
 			t.Errorf("%d places: counted from %v, want %v", places, got, want)
 		}
 	}
-	p := newCapacity(&config.Capacity{Concurrent: 2})
+	p := newCapacity(&policy.Capacity{Concurrent: 2})
 	p.arrive(nobody{}, at(0))
 	p.Leave(at(10))
 	if since, _, _ := p.arrive(nobody{}, at(5)); since != at(5) {

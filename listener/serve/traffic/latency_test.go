@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"mockserver/config"
+	"mockserver/config/policy"
 	"mockserver/matcher"
 )
 
@@ -15,23 +15,23 @@ import (
 // given part of all lengths does not exceed.
 var declaredLatencies = []struct {
 	name string
-	config.Latency
+	policy.Latency
 	want map[float64]time.Duration
 }{
-	{"fixed", config.Latency{Min: 30 * time.Millisecond, Max: 30 * time.Millisecond}, map[float64]time.Duration{0: 30 * time.Millisecond, 0.5: 30 * time.Millisecond, 0.999: 30 * time.Millisecond}},
-	{"uniform", config.Latency{Min: 20 * time.Millisecond, Max: 80 * time.Millisecond}, map[float64]time.Duration{0: 20 * time.Millisecond, 0.25: 35 * time.Millisecond, 0.5: 50 * time.Millisecond, 0.9: 74 * time.Millisecond}},
-	{"uniform from 0", config.Latency{Max: 80 * time.Millisecond}, map[float64]time.Duration{0: 0, 0.5: 40 * time.Millisecond}},
-	{"a curve", config.Latency{Curve: []config.Percentile{{Rank: 50, Length: 20 * time.Millisecond}, {Rank: 90, Length: 45 * time.Millisecond}, {Rank: 99, Length: 120 * time.Millisecond}, {Rank: 99.9, Length: 400 * time.Millisecond}, {Rank: 100, Length: time.Second}}},
+	{"fixed", policy.Latency{Min: 30 * time.Millisecond, Max: 30 * time.Millisecond}, map[float64]time.Duration{0: 30 * time.Millisecond, 0.5: 30 * time.Millisecond, 0.999: 30 * time.Millisecond}},
+	{"uniform", policy.Latency{Min: 20 * time.Millisecond, Max: 80 * time.Millisecond}, map[float64]time.Duration{0: 20 * time.Millisecond, 0.25: 35 * time.Millisecond, 0.5: 50 * time.Millisecond, 0.9: 74 * time.Millisecond}},
+	{"uniform from 0", policy.Latency{Max: 80 * time.Millisecond}, map[float64]time.Duration{0: 0, 0.5: 40 * time.Millisecond}},
+	{"a curve", policy.Latency{Curve: []policy.Percentile{{Rank: 50, Length: 20 * time.Millisecond}, {Rank: 90, Length: 45 * time.Millisecond}, {Rank: 99, Length: 120 * time.Millisecond}, {Rank: 99.9, Length: 400 * time.Millisecond}, {Rank: 100, Length: time.Second}}},
 		map[float64]time.Duration{0: 0, 0.25: 10 * time.Millisecond, 0.5: 20 * time.Millisecond, 0.7: 32500 * time.Microsecond, 0.9: 45 * time.Millisecond, 0.99: 120 * time.Millisecond, 0.999: 400 * time.Millisecond, 0.9995: 700 * time.Millisecond}},
-	{"a curve with a least, without an end", config.Latency{Min: 10 * time.Millisecond, Curve: []config.Percentile{{Rank: 50, Length: 20 * time.Millisecond}, {Rank: 90, Length: 45 * time.Millisecond}}},
+	{"a curve with a least, without an end", policy.Latency{Min: 10 * time.Millisecond, Curve: []policy.Percentile{{Rank: 50, Length: 20 * time.Millisecond}, {Rank: 90, Length: 45 * time.Millisecond}}},
 		map[float64]time.Duration{0: 10 * time.Millisecond, 0.25: 15 * time.Millisecond, 0.5: 20 * time.Millisecond, 0.9: 45 * time.Millisecond, 0.95: 45 * time.Millisecond, 0.9999: 45 * time.Millisecond}},
-	{"a curve with a step", config.Latency{Curve: []config.Percentile{{Rank: 50, Length: 20 * time.Millisecond}, {Rank: 90, Length: 20 * time.Millisecond}, {Rank: 100, Length: 40 * time.Millisecond}}},
+	{"a curve with a step", policy.Latency{Curve: []policy.Percentile{{Rank: 50, Length: 20 * time.Millisecond}, {Rank: 90, Length: 20 * time.Millisecond}, {Rank: 100, Length: 40 * time.Millisecond}}},
 		map[float64]time.Duration{0.5: 20 * time.Millisecond, 0.7: 20 * time.Millisecond, 0.9: 20 * time.Millisecond, 0.95: 30 * time.Millisecond}},
 	// Quantiles of the normal distribution: 0.8413447461 is 1 standard deviation, 0.9 is
 	// 1.2815515655.
-	{"lognormal", config.Latency{Median: 40 * time.Millisecond, Sigma: 0.4}, map[float64]time.Duration{0: 0, 0.5: 40 * time.Millisecond,
+	{"lognormal", policy.Latency{Median: 40 * time.Millisecond, Sigma: 0.4}, map[float64]time.Duration{0: 0, 0.5: 40 * time.Millisecond,
 		0.8413447461: time.Duration(40e6 * math.Exp(0.4)), 0.9: time.Duration(40e6 * math.Exp(0.4*1.2815515655)), 0.1: time.Duration(40e6 * math.Exp(-0.4*1.2815515655))}},
-	{"lognormal that does not spread", config.Latency{Median: 40 * time.Millisecond}, map[float64]time.Duration{0: 40 * time.Millisecond, 0.5: 40 * time.Millisecond, 0.999: 40 * time.Millisecond}},
+	{"lognormal that does not spread", policy.Latency{Median: 40 * time.Millisecond}, map[float64]time.Duration{0: 40 * time.Millisecond, 0.5: 40 * time.Millisecond, 0.999: 40 * time.Millisecond}},
 }
 
 func TestLatency_DeclaredPercentilesAreMet(t *testing.T) {
@@ -109,7 +109,7 @@ func drawn(l *Latency, n int) []time.Duration {
 }
 
 func TestLatency_NoLengthIsTooLong(t *testing.T) {
-	l := NewLatency(&config.Latency{Median: 20 * time.Hour, Sigma: 10}, "GET /")
+	l := NewLatency(&policy.Latency{Median: 20 * time.Hour, Sigma: 10}, "GET /")
 	for i := range uint64(10_000) {
 		var random matcher.Random
 		random.Seed(1, i)
@@ -126,7 +126,7 @@ func TestLatency_NoLengthIsTooLong(t *testing.T) {
 func TestLatency_Rates(t *testing.T) {
 	const n = 100_000
 	for _, c := range []struct{ failure, timeout float64 }{{0, 0}, {0.01, 0.005}, {0.5, 0.5}, {1, 0}, {0, 1}, {0, 0.001}} {
-		l := NewLatency(&config.Latency{Min: 5 * time.Millisecond, Max: 5 * time.Millisecond, FailureRate: c.failure, TimeoutRate: c.timeout, Timeout: 2 * time.Second}, "GET /")
+		l := NewLatency(&policy.Latency{Min: 5 * time.Millisecond, Max: 5 * time.Millisecond, FailureRate: c.failure, TimeoutRate: c.timeout, Timeout: 2 * time.Second}, "GET /")
 		var failed, timedOut float64
 		for i := range uint64(n) {
 			var random matcher.Random
@@ -150,7 +150,7 @@ func TestLatency_Rates(t *testing.T) {
 
 // Without lengths, only the requests that time out wait.
 func TestLatency_RatesAlone(t *testing.T) {
-	l := NewLatency(&config.Latency{TimeoutRate: 0.5}, "GET /")
+	l := NewLatency(&policy.Latency{TimeoutRate: 0.5}, "GET /")
 	var random matcher.Random
 	random.Seed(1, 1)
 	seen := map[string]bool{}

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"mockserver/config"
 	"mockserver/config/policy"
 	"mockserver/internal/harness/volume"
 )
@@ -216,7 +215,7 @@ func TestQuotas_AMillionKeys(t *testing.T) {
 	} {
 		keys := c.keys
 		before := heapInUse()
-		q := newQuotas(c.algorithm, config.DefaultMaxRequests, int64(config.DefaultWindow))
+		q := newQuotas(c.algorithm, policy.DefaultMaxRequests, int64(policy.DefaultWindow))
 		evicted := 0
 		for n := range keys {
 			for range c.requests {
@@ -230,7 +229,7 @@ func TestQuotas_AMillionKeys(t *testing.T) {
 		}
 		// Once the keys have expired, later requests release their memory.
 		for n := range 100 * quotaShards {
-			q.count(numbered(keys+n), int64(keys+n)+2*int64(config.DefaultWindow))
+			q.count(numbered(keys+n), int64(keys+n)+2*int64(policy.DefaultWindow))
 		}
 		if each := float64(heapInUse()-before) / float64(keys); each > 40 {
 			t.Errorf("%s: %.0f bytes a key are left of the expired keys", c.algorithm, each)

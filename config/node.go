@@ -1,0 +1,271 @@
+package config
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"mockserver/config/item"
+	"mockserver/config/syntax"
+	"mockserver/config/table"
+)
+
+// declare returns a spec of declarations of one kind that were made in Go. They become the nodes
+// that a file with them would have, and are then decoded as one.
+func declare[T any](kind string, all []T, dir func(*T) string) *Spec {
+	s := &Spec{}
+	for i := range all {
+		d := &table.Decoder{Hint: foreignHint, Dir: dir(&all[i])}
+		w := nodeWriter{d: d, pos: syntax.Pos{Column: i + 1}}
+		key := fmt.Sprintf("[%d]", i)
+		node := w.scalar(syntax.MapNode, "")
+		w.add(node, kind, w.node(reflect.ValueOf(&all[i]), key+"."+kind))
+		it := item.Decode(d, node, key)
+		s.keep(it, d.Dir, d.Reported == nil)
+		s.Problems = append(s.Problems, it.Claim(d.Problems)...)
+	}
+	return s
+}
+
+// nodeWriter writes the nodes of one declaration. A field is written under its key unless it has
+// its zero value. Tags say what does not follow from its name:
+//   - key is the key; "a.b" is one in a map of its own, "" writes the keys of a struct into the map
+//     around it, "-" writes nothing, and what follows a comma is written for true
+//   - given names a field that, if true, writes a zero value as well
+type nodeWriter struct {
+	d   *table.Decoder
+	pos syntax.Pos
+}
+
+func (w *nodeWriter) scalar(kind syntax.Kind, text string) *syntax.Node {
+	n := &syntax.Node{Kind: kind, Text: syntax.Text{Value: text, Pos: w.pos, Folded: true}}
+	if kind == syntax.NumberNode {
+		n.Number = text
+	}
+	return n
+}
+
+func (w *nodeWriter) text(text string) *syntax.Node { return w.scalar(syntax.TextNode, text) }
+
+// add adds an entry to a map, unless its value is nil.
+func (w *nodeWriter) add(n *syntax.Node, key string, value *syntax.Node) {
+	if value != nil {
+		n.Entries = append(n.Entries, syntax.Entry{Key: w.text(key), Value: value})
+	}
+}
+
+// node returns the node of a value at a key path; nil for one that is not given.
+func (w *nodeWriter) node(v reflect.Value, key string) *syntax.Node {
+	if kind := v.Kind(); kind != reflect.Struct && v.IsZero() {
+		return nil
+	}
+	switch x := v.Interface().(type) {
+	case time.Duration:
+		if x == AtOnce {
+			x = 0
+		}
+		return w.text(x.String())
+	case []byte:
+		return w.text(base64.StdEncoding.EncodeToString(x))
+	case []Header:
+		return w.headers(x, key)
+	case Do:
+		change := w.scalar(syntax.MapNode, "")
+		w.add(change, x.Verb, w.declaration(v, table.Under(key, x.Verb)))
+		return change
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		return w.node(v.Elem(), key)
+	case reflect.Interface:
+		return w.value(v.Interface(), key)
+	case reflect.Struct:
+		return w.declaration(v, key)
+	case reflect.Slice:
+		return w.list(v, key)
+	}
+	return w.simple(v)
+}
+
+// simple returns the node of a string, a number or true.
+func (w *nodeWriter) simple(v reflect.Value) *syntax.Node {
+	switch v.Kind() {
+	case reflect.Bool:
+		return w.scalar(syntax.BoolNode, strconv.FormatBool(v.Bool()))
+	case reflect.Int:
+		return w.scalar(syntax.NumberNode, strconv.FormatInt(v.Int(), 10))
+	case reflect.Float64:
+		return w.scalar(syntax.NumberNode, strconv.FormatFloat(v.Float(), 'g', -1, 64))
+	}
+	return w.text(v.String())
+}
+
+// declaration returns the map of a struct.
+func (w *nodeWriter) declaration(v reflect.Value, key string) *syntax.Node {
+	n := w.scalar(syntax.MapNode, "")
+	w.fields(n, v, key)
+	switch x := v.Interface().(type) {
+	case Latency:
+		for _, p := range x.Curve {
+			w.add(n, "p"+strconv.FormatFloat(p.Rank, 'f', -1, 64), w.text(p.Length.String()))
+		}
+		if len(n.Entries) == 0 { // a map without keys is an error
+			w.add(n, "min", w.text("0s"))
+		}
+	case Message:
+		if x.Frame == TextFrame || x.Frame == BinaryFrame {
+			w.add(n, "binary", w.simple(reflect.ValueOf(x.Frame == BinaryFrame)))
+		} else if x.Frame != "" {
+			w.add(n, "binary", w.text(x.Frame))
+		}
+	}
+	return n
+}
+
+// fields adds the fields of a struct to a map.
+func (w *nodeWriter) fields(n *syntax.Node, v reflect.Value, key string) {
+	flags := map[string]bool{} // the fields that tags name
+	for i := range v.NumField() {
+		flags[v.Type().Field(i).Tag.Get("given")] = true
+	}
+	for i := range v.NumField() {
+		f, value := v.Type().Field(i), v.Field(i)
+		name, word, _ := strings.Cut(table.KeyOf(f), ",")
+		switch {
+		case name == "-" || !f.IsExported() || flags[f.Name] || isUnused(v, value):
+			continue
+		case name == "":
+			w.fields(n, value, key)
+			continue
+		}
+		outer, inner, nested := strings.Cut(name, ".")
+		at := table.Under(key, outer)
+		if nested {
+			at = table.Under(at, inner)
+		}
+		one := w.node(value, at)
+		given, tagged := f.Tag.Lookup("given")
+		switch {
+		case one == nil && tagged && v.FieldByName(given).Bool():
+			one = w.simple(value)
+		case one != nil && word == "false":
+			one = w.scalar(syntax.BoolNode, word)
+		case one != nil && word != "":
+			one = w.text(word)
+		}
+		if nested && one != nil {
+			around := w.scalar(syntax.MapNode, "")
+			w.add(around, inner, one)
+			one = around
+		}
+		w.add(n, outer, one)
+	}
+}
+
+// isUnused reports whether a field is the empty Response of an endpoint that has Responses.
+func isUnused(of, field reflect.Value) bool {
+	e, isEndpoint := of.Interface().(Endpoint)
+	return isEndpoint && e.Responses != nil && field.Type() == reflect.TypeFor[Response]() && field.IsZero()
+}
+
+// list returns the node of a slice: a list, or for structs with a Name the map of these names.
+func (w *nodeWriter) list(v reflect.Value, key string) *syntax.Node {
+	n := w.scalar(syntax.ListNode, "")
+	of := v.Type().Elem()
+	if of == reflect.TypeFor[Percentile]() {
+		return nil // they are keys of their own
+	}
+	named := of.Kind() == reflect.Struct && of.Field(0).Name == "Name"
+	if named {
+		n.Kind = syntax.MapNode
+	}
+	for i := range v.Len() {
+		switch one := v.Index(i); {
+		case !named:
+			item := w.node(one, fmt.Sprintf("%s[%d]", key, i))
+			if item == nil { // a zero value keeps its place
+				item = w.simple(one)
+			}
+			n.Items = append(n.Items, item)
+		case of.NumField() == 2:
+			name := one.Field(0).String()
+			value := w.node(one.Field(1), table.Under(key, name))
+			if value == nil && one.Field(1).Kind() == reflect.Interface {
+				value = w.scalar(syntax.NullNode, "")
+			} else if value == nil {
+				value = w.text("")
+			}
+			w.add(n, name, value)
+		default:
+			name := one.Field(0).String()
+			value := w.declaration(one, table.Under(key, name))
+			value.Entries = value.Entries[min(len(value.Entries), 1):] // without the name
+			w.add(n, name, value)
+		}
+	}
+	return n
+}
+
+// headers returns the map of header lines, in which a header that is repeated has a list.
+func (w *nodeWriter) headers(all []Header, key string) *syntax.Node {
+	n := w.scalar(syntax.MapNode, "")
+	for _, h := range all {
+		value := w.text(h.Value)
+		if h.unpaired {
+			value = w.faulty(table.Under(key, h.Name), "the name has no value after it; Headers takes names and values in turn")
+		}
+		switch before := n.Get(h.Name); {
+		case before == nil:
+			w.add(n, h.Name, value)
+		case before.Kind == syntax.ListNode:
+			before.Items = append(before.Items, value)
+		default:
+			n.Entry(h.Name).Value = &syntax.Node{Kind: syntax.ListNode, Text: before.Text, Items: []*syntax.Node{before, value}}
+		}
+	}
+	return n
+}
+
+// value returns the node of a string, or of a value that encoding/json writes.
+func (w *nodeWriter) value(x any, key string) *syntax.Node {
+	switch x := x.(type) {
+	case string:
+		return w.text(x)
+	case []byte:
+		return w.text(string(x))
+	}
+	data, err := json.Marshal(x)
+	if err != nil {
+		return w.faulty(key, "the value cannot be written as JSON: "+err.Error())
+	}
+	docs, problems := syntax.Read(".json", data)
+	if problems.Err() != nil {
+		return w.faulty(key, "the value cannot be written as JSON: "+problems[0].What)
+	}
+	w.place(docs[0])
+	return docs[0]
+}
+
+// faulty reports an error at a key path, and returns a node in the place of the value.
+func (w *nodeWriter) faulty(key, what string) *syntax.Node {
+	w.d.Wrong(w.pos, key, "%s", what)
+	n := w.text("")
+	n.Faulty = true
+	return n
+}
+
+// place gives the nodes of a JSON text the position of the declaration.
+func (w *nodeWriter) place(n *syntax.Node) {
+	n.Text = syntax.Text{Value: n.Text.Value, Pos: w.pos, Folded: true}
+	for _, one := range n.Items {
+		w.place(one)
+	}
+	for _, e := range n.Entries {
+		w.place(e.Key)
+		w.place(e.Value)
+	}
+}
