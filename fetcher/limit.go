@@ -16,8 +16,8 @@ const (
 )
 
 // readAll reads everything, at most limit bytes. size is the expected number of bytes. A buffer that
-// is too small grows fourfold, but not beyond the limit: the copies left behind then take a third of
-// it at most, and content near the limit needs no further copy.
+// is too small grows fourfold, and soon to the limit: the copies left behind then take an eighth of
+// it at most. Unused buffers are not kept, because what is kept makes the garbage collector wait.
 func readAll(r io.Reader, size, limit int64) ([]byte, error) {
 	if size > limit {
 		return nil, tooLarge(limit)
@@ -34,7 +34,11 @@ func readAll(r io.Reader, size, limit int64) ([]byte, error) {
 		case err != nil:
 			return nil, err
 		case len(content) == cap(content):
-			content = append(make([]byte, 0, min(4*int64(cap(content)), limit+1)), content...)
+			more := 4 * int64(cap(content))
+			if more >= limit/2 {
+				more = limit + 1
+			}
+			content = append(make([]byte, 0, more), content...)
 		}
 	}
 }

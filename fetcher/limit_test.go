@@ -33,7 +33,7 @@ func TestReadAll_AcceptsUpToTheLimit(t *testing.T) {
 
 // A content of unknown size near the limit costs little more memory than its size.
 func TestReadAll_LeavesFewCopies(t *testing.T) {
-	const limit, size = 8 << 20, 15 << 19
+	const limit, size = 8 << 20, 15 << 19 // more than half of the limit
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	content, err := readAll(io.LimitReader(zeros{}, size), 0, limit)
