@@ -112,7 +112,7 @@ func (s *sender) late(j *job, sent time.Time) {
 // timedOut replaces the error of an attempt that timed out with one that states what it waited for,
 // the limit, and which attempt it was. It returns other errors unchanged.
 func (j *job) timedOut(what string, began time.Time, err error) error {
-	var late interface{ Timeout() bool } // the timeout error of fasthttp is not a net.Error
+	var late interface{ Timeout() bool }
 	if !errors.As(err, &late) || !late.Timeout() || time.Since(began) < j.form.Timeout {
 		return err
 	}

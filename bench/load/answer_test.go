@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"mockserver/internal/http1"
 )
 
 // reading is the result of reading one answer.
@@ -26,7 +28,7 @@ func readAnswer(pieces [][]byte, bodyless bool, seen *seenHead) reading {
 	a.reset(bodyless)
 	consumed := 0
 	for _, piece := range pieces {
-		if a.stage == whole {
+		if a.whole() {
 			break
 		}
 		if len(piece) == 0 {
@@ -38,12 +40,12 @@ func readAnswer(pieces [][]byte, bodyless bool, seen *seenHead) reading {
 		}
 		consumed += len(piece) - len(rest)
 	}
-	if a.stage != whole {
+	if !a.whole() {
 		if err := a.end(); err != nil {
 			return reading{err: err}
 		}
 	}
-	return reading{a.head.Status, a.body, a.head.Closes, consumed, a.stage == whole, nil}
+	return reading{a.head.Status, a.size, a.head.Closes, consumed, a.whole(), nil}
 }
 
 func bytewise(data []byte) [][]byte {
@@ -77,7 +79,7 @@ func TestAnswer(t *testing.T) {
 		{name: "status above 599", text: "HTTP/1.1 600 OK\r\n\r\n", err: errStatusLine},
 		{name: "no status", text: "HTTP/1.1\r\n\r\n", err: errStatusLine},
 		{name: "control in the reason", text: "HTTP/1.1 200 O\x00K\r\n\r\n", err: errStatusLine},
-		{name: "line without CR", text: "HTTP/1.1 200 OK\nA: b\r\n\r\n", err: errStatusLine},
+		{name: "line without CR", text: "HTTP/1.1 200 OK\nA: b\r\n\r\n", err: errHeaderLine},
 		{name: "header without CR", text: "HTTP/1.1 200 OK\r\nA: b\nC: d\r\n\r\n", err: errHeaderLine},
 		{name: "header without colon", text: "HTTP/1.1 200 OK\r\nabc\r\n\r\n", err: errHeaderLine},
 		{name: "header without name", text: "HTTP/1.1 200 OK\r\n: a\r\n\r\n", err: errHeaderLine},
@@ -88,6 +90,7 @@ func TestAnswer(t *testing.T) {
 		{name: "length signed", text: "HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\na", err: errLength},
 		{name: "length in hex", text: "HTTP/1.1 200 OK\r\nContent-Length: 0x1\r\n\r\na", err: errLength},
 		{name: "length too long", text: "HTTP/1.1 200 OK\r\nContent-Length: 9999999999999999999\r\n\r\n", err: errLength},
+		{name: "the same length twice", text: "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nCONTENT-LENGTH: 1\r\n\r\na", err: errLength},
 		{name: "two lengths", text: "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\na", err: errLength},
 		{name: "length and chunks", text: "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", err: errEncoding},
 		{name: "chunks in HTTP/1.0", text: "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", err: errEncoding},
@@ -100,16 +103,15 @@ func TestAnswer(t *testing.T) {
 		{name: "chunk longer than its size", text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n", err: errChunk},
 		{name: "chunks without end", text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n", err: errClosedWithin},
 		{name: "trailer folded", text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n a\r\n\r\n", err: errHeaderLine},
-		{name: "head too long", text: "HTTP/1.1 200 OK\r\nA: " + strings.Repeat("a", maxAnswerHead) + "\r\n\r\n", err: errHeadSize},
-		{name: "head without end", text: "HTTP/1.1 200 OK\r\n" + strings.Repeat("A: b\r\n", maxAnswerHead/6), err: errHeadSize},
-		{name: "chunk extension without end", text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;" + strings.Repeat("a", maxAnswerHead), err: errHeadSize},
-		{name: "trailer too long", text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + strings.Repeat("A: b\r\n", maxAnswerHead/5+1), err: errHeadSize},
+		{name: "head too long", text: "HTTP/1.1 200 OK\r\nA: " + strings.Repeat("a", http1.MaxHead) + "\r\n\r\n", err: errHeadSize},
+		{name: "head without end", text: "HTTP/1.1 200 OK\r\n" + strings.Repeat("A: b\r\n", http1.MaxHead/6), err: errHeadSize},
+		{name: "chunk extension without end", text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;" + strings.Repeat("a", http1.MaxHead), err: errChunk},
+		{name: "trailer too long", text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + strings.Repeat("A: b\r\n", http1.MaxHead/5+1), err: errHeadSize},
 
 		// Valid answers.
 		{name: "length", text: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcdeREST", status: 200, body: 5, rest: "REST"},
 		{name: "no body", text: "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\nREST", status: 404, rest: "REST"},
 		{name: "no reason", text: "HTTP/1.1 200\r\ncontent-length:1 \t\r\n\r\na", status: 200, body: 1},
-		{name: "the same length twice", text: "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nCONTENT-LENGTH: 1\r\n\r\na", status: 200, body: 1},
 		{name: "to the end", text: "HTTP/1.1 200 OK\r\n\r\nabc", status: 200, body: 3, closing: true},
 		{name: "nothing to the end", text: "HTTP/1.1 200 OK\r\n\r\n", status: 200, closing: true},
 		{name: "close", text: "HTTP/1.1 200 OK\r\nConnection: x, Close\r\nContent-Length: 1\r\n\r\na", status: 200, body: 1, closing: true},
@@ -117,7 +119,7 @@ func TestAnswer(t *testing.T) {
 		{name: "HTTP/1.0 kept alive", text: "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\na", status: 200, body: 1},
 		{name: "chunks", text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n3\r\nabc\r\nA\r\n0123456789\r\n0\r\n\r\nREST", status: 200, body: 13, rest: "REST"},
 		{name: "chunks with extensions and trailers", text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n03 \t;a=\"b\";c\r\nabc\r\n000;x\r\nA: b\r\nC:\r\n\r\nREST", status: 200, body: 3, rest: "REST"},
-		{name: "many chunks", text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("1\r\na\r\n", maxAnswerHead) + "0\r\n\r\n", status: 200, body: maxAnswerHead},
+		{name: "many chunks", text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("1\r\na\r\n", http1.MaxHead) + "0\r\n\r\n", status: 200, body: http1.MaxHead},
 		{name: "no chunk", text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", status: 200},
 		{name: "HEAD with length", head: true, text: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nREST", status: 200, rest: "REST"},
 		{name: "HEAD chunked", head: true, text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nREST", status: 200, rest: "REST"},

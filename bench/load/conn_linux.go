@@ -232,7 +232,7 @@ func (t *thread) answered(i int, c *conn) {
 	a := &c.answer
 	t.outstanding--
 	c.state = idle
-	if unlike := t.Wants[c.next].unlike(a.head.Status, a.body); unlike != "" {
+	if unlike := t.Wants[c.next].unlike(a.head.Status, a.size); unlike != "" {
 		t.fail(c, unlike)
 	} else if t.Rate == 0 && t.schedule.counts(t.now) || t.Rate > 0 && c.counted {
 		t.result.answered(t.now - c.from)

@@ -219,7 +219,7 @@ func (m *member) exchange(from int64) {
 		return
 	}
 	m.used = true
-	if unlike := m.Wants[m.turn].unlike(m.answer.head.Status, m.answer.body); unlike != "" {
+	if unlike := m.Wants[m.turn].unlike(m.answer.head.Status, m.answer.size); unlike != "" {
 		m.fail(now, unlike)
 	} else if m.Rate == 0 && m.schedule.counts(now) || m.Rate > 0 && m.counted {
 		m.result.answered(now - from)

@@ -32,7 +32,7 @@ func (u *Upstream) Do(x *Exchange, a *Asked) (err error) {
 		x.end()
 		return err
 	}
-	x.head = len(x.out)
+	x.headSize = len(x.out)
 	waited, err := u.places.enter(a.Waiter, x.deadline)
 	if waited {
 		x.Waited = time.Since(begun)
@@ -43,7 +43,6 @@ func (u *Upstream) Do(x *Exchange, a *Asked) (err error) {
 	}
 	x.placed = true
 	if err = x.ask(a, begun.Add(x.Waited)); err == nil {
-		x.keepHead()
 		err = x.readWhole(a.Room, a.Most)
 	}
 	if err != nil {
@@ -78,7 +77,7 @@ func (x *Exchange) ask(a *Asked, placed time.Time) (err error) {
 	if x.conn, err = u.pool.Dial(u.target, clienttls.Files{}, x.deadline); err != nil {
 		return err
 	}
-	x.r, x.w = 0, 0
+	x.in, x.r = x.in[:0], 0
 	return x.once(a, placed)
 }
 
@@ -133,18 +132,19 @@ func (x *Exchange) exchange(a *Asked) error {
 		_ = x.conn.SetReadDeadline(early) // if this fails, so does reading
 	}
 	body := a.Request.In.Body
+	room := x.room()
 	var n int
 	var err error
 	if x.asks {
 		if !x.hurried {
 			_ = x.conn.SetReadDeadline(x.deadline) // likewise
 		}
-		x.out = append(x.out[:x.head], body...)
+		x.out = append(x.out[:x.headSize], body...)
 		var sent bool
-		n, sent, err = x.conn.Ask(x.out, x.in[x.w:], x.deadline)
+		n, sent, err = x.conn.Ask(x.out, room, x.deadline)
 		if !sent && x.hurried && errors.Is(err, os.ErrDeadlineExceeded) { // the process was paused in the meantime
 			x.unhurry()
-			n, sent, err = x.conn.Ask(x.out, x.in[x.w:], x.deadline)
+			n, sent, err = x.conn.Ask(x.out, room, x.deadline)
 		}
 		if err != nil && !sent {
 			return err
@@ -153,12 +153,12 @@ func (x *Exchange) exchange(a *Asked) error {
 		if err := x.send(body); err != nil {
 			return &client.SendError{Err: err}
 		}
-		n, err = x.conn.Read(x.in[x.w:])
+		n, err = x.conn.Read(room)
 	}
 	if n == 0 && x.hurried && errors.Is(err, os.ErrDeadlineExceeded) && time.Now().Before(x.deadline) {
-		n, err = x.readWatching(a.Waiter)
+		n, err = x.readWatching(a.Waiter, room)
 	}
-	if x.w += n; n > 0 {
+	if x.in = x.in[:len(x.in)+n]; n > 0 {
 		x.First = time.Now()
 		return nil
 	}
@@ -168,11 +168,11 @@ func (x *Exchange) exchange(a *Asked) error {
 // send writes the head and the body. A goroutine writes a large body while the answer is awaited.
 func (x *Exchange) send(body []byte) error {
 	if len(body) <= writtenAtOnce {
-		x.out = append(x.out[:x.head], body...)
+		x.out = append(x.out[:x.headSize], body...)
 		_, err := x.conn.Write(x.out)
 		return err
 	}
-	if _, err := x.conn.Write(x.out[:x.head]); err != nil {
+	if _, err := x.conn.Write(x.out[:x.headSize]); err != nil {
 		return err
 	}
 	conn, writing := x.conn, make(chan error, 1)

@@ -19,15 +19,8 @@ var (
 	errNoPlace       = fmt.Errorf("%w: no connection was free in time", ErrTimeout)
 )
 
-// The ways in which an answer can be malformed. A malformed answer is refused: an answer that
-// another reader might interpret differently is not passed on.
+// Why an answer is refused, in addition to the errors of http1.
 var (
-	errHead      = errors.New("the head of the answer is larger than 128 KiB")
-	errInterim   = errors.New("more than 16 interim answers")
-	errSwitch    = errors.New("the answer switches the protocol, which was not requested")
-	errLineEnd   = errors.New("a line of the answer does not end in CRLF")
-	errChunkEnd  = errors.New("a chunk of the answer does not end where its size says")
-	errTrailer   = errors.New("a trailer of the answer is malformed")
-	errTrailers  = errors.New("the trailers of the answer are larger than 16 KiB")
-	errLongChunk = errors.New("the size line of a chunk is longer than 4 KiB")
+	errInterim = errors.New("more than 16 interim answers")
+	errSwitch  = errors.New("the answer switches the protocol, which was not requested")
 )

@@ -14,7 +14,7 @@ import (
 
 const (
 	// headRoom is the size of the buffer that answers are read into, in bytes. It grows for a longer
-	// head, up to maxHead.
+	// head.
 	headRoom = 4 << 10
 	// keptRoom is the largest buffer that is kept, in bytes.
 	keptRoom = 32 << 10
@@ -46,39 +46,29 @@ type Exchange struct {
 	deadline time.Time
 	hurried  bool   // the read deadline is before deadline
 	out      []byte // the request
-	head     int    // length of the request's head
+	headSize int    // of the request
 	named    [][]byte
 
-	in         []byte // buffer; its whole length is used
-	base, r, w int    // where the body begins, and the range that was read but not used
-	hasty      bool   // reading must not wait
-
-	framing   framing
-	left      int64 // bytes left of the body, or of the current chunk
-	chunkEnds bool  // the end of a chunk is due
-	trailing  bool  // the last chunk was read
-	trailers  int   // size of the trailers so far, in bytes
-	ended     bool
-	closes    bool // the connection cannot be used again
+	in     []byte // what was received, from the head of the answer on; the rest of a body is not
+	r      int    // how much of it was used
+	head   http1.Head
+	body   http1.Body
+	closes bool // the connection cannot be used again
 
 	writing chan error // from the goroutine that writes a large body; nil if there is none
 }
 
-var exchanges = sync.Pool{New: func() any { return &Exchange{in: make([]byte, headRoom)} }}
+var exchanges = sync.Pool{New: func() any { return &Exchange{in: make([]byte, 0, headRoom)} }}
 
 // NewExchange returns an unused exchange.
-func NewExchange() *Exchange {
-	x := exchanges.Get().(*Exchange)
-	x.base, x.r, x.w = 0, 0, 0
-	return x
-}
+func NewExchange() *Exchange { return exchanges.Get().(*Exchange) }
 
 // Free closes the exchange and returns it to the pool. Nothing that it returned may be used
 // afterwards.
 func (x *Exchange) Free() {
 	x.Close()
-	in, out, fields, named := x.in, x.out[:0], x.Fields[:0], x.named[:0]
-	if len(in) > keptRoom || cap(out) > keptRoom {
+	in, out, fields, named := x.in[:0], x.out[:0], x.Fields[:0], x.named[:0]
+	if cap(in) > keptRoom || cap(out) > keptRoom {
 		return
 	}
 	*x = Exchange{in: in, out: out, Fields: fields, named: named}
@@ -116,8 +106,8 @@ func (x *Exchange) cause(err error) error {
 		return errors.New("the upstream closed the connection without an answer")
 	case err == io.ErrUnexpectedEOF:
 		return errors.New("the upstream closed the connection before its answer was complete")
-	case err == http1.ErrStatus && x.w > 0:
-		return fmt.Errorf("%w: it begins with %s", err, quoted(x.in[:x.w]))
+	case err == http1.ErrStatus && len(x.in) > 0:
+		return fmt.Errorf("%w: it begins with %s", err, quoted(x.in))
 	}
 	return err
 }
@@ -138,13 +128,8 @@ func (x *Exchange) Close() {
 	if x.upstream == nil {
 		return
 	}
-	x.closes = x.closes || !x.Whole && !x.over() || x.r < x.w
+	x.closes = x.closes || !x.body.Over() || x.r < len(x.in)
 	x.end()
-}
-
-// over reports whether the body was read completely.
-func (x *Exchange) over() bool {
-	return x.framing == noBody || x.framing == sized && x.left == 0 || x.framing == chunked && x.ended
 }
 
 // end releases the connection and the place, if the exchange has them.
@@ -177,13 +162,3 @@ func (x *Exchange) end() {
 	}
 	u.UnderWay.Add(-1)
 }
-
-// framing says how the end of a body is found.
-type framing uint8
-
-const (
-	noBody framing = iota
-	sized
-	chunked
-	untilClose
-)

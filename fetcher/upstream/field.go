@@ -9,19 +9,6 @@ import (
 // Field is a header of an answer. It is valid until the exchange is closed.
 type Field struct{ Name, Value []byte }
 
-var crlf = []byte("\r\n")
-
-// without removes the fields with the given names.
-func without(fields []Field, named [][]byte) []Field {
-	kept := fields[:0]
-	for _, f := range fields {
-		if !isNamed(f.Name, named) {
-			kept = append(kept, f)
-		}
-	}
-	return kept
-}
-
 // isConnection reports whether a header concerns only one connection, or is written by the proxy.
 func isConnection(name []byte) bool {
 	switch len(name) {

@@ -93,7 +93,7 @@ func whole(u *Upstream, a *Asked) (status int, body string, err error) {
 // Whether a head is too large does not depend on how its bytes arrive.
 func TestDo_TheLimitOfAHeadIsExact(t *testing.T) {
 	const ok, end = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nA: ", "\r\n\r\n"
-	for size, want := range map[int]error{maxHead: nil, maxHead + 1: errHead} {
+	for size, want := range map[int]error{http1.MaxHead: nil, http1.MaxHead + 1: http1.ErrHead} {
 		for _, lines := range []int{1, 100} {
 			head := ok + strings.Repeat("b\r\nA: ", lines-1)
 			url, _ := scripted(t, head+strings.Repeat("b", size-len(head)-len(end))+end)
@@ -120,8 +120,8 @@ func TestDo_MalformedAnswersAreRefused(t *testing.T) {
 		"HTTP/1.1 099 OK\r\n\r\n":                                               http1.ErrStatus,
 		"HTTP/1.1 200 O\x00K\r\n\r\n":                                           http1.ErrStatus,
 		"HTTP/1.1 101 Switching Protocols\r\n\r\n":                              errSwitch,
-		"HTTP/1.1 200 OK\nContent-Length: 0\n\n":                                errLineEnd,
-		ok + "A: b\nContent-Length: 0\r\n\r\n":                                  errLineEnd,
+		"HTTP/1.1 200 OK\nContent-Length: 0\n\n":                                http1.ErrLineEnd,
+		ok + "A: b\nContent-Length: 0\r\n\r\n":                                  http1.ErrLineEnd,
 		ok + "A : b\r\n\r\n":                                                    http1.ErrName,
 		ok + " A: b\r\n\r\n":                                                    http1.ErrName,
 		ok + "A: b\r\n folded\r\n\r\n":                                          http1.ErrName,
@@ -150,12 +150,12 @@ func TestDo_MalformedAnswersAreRefused(t *testing.T) {
 		ok + "Transfer-Encoding: chunked\r\n\r\n0x1\r\na\r\n0\r\n\r\n":                         http1.ErrChunk,
 		ok + "Transfer-Encoding: chunked\r\n\r\n\r\n":                                          http1.ErrChunk,
 		ok + "Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\na":                        http1.ErrChunk,
-		ok + "Transfer-Encoding: chunked\r\n\r\n1\na\r\n0\r\n\r\n":                             errLineEnd,
-		ok + "Transfer-Encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n":                          errChunkEnd,
-		ok + "Transfer-Encoding: chunked\r\n\r\n1\r\na\n0\r\n\r\n":                             errChunkEnd,
-		ok + "Transfer-Encoding: chunked\r\n\r\n0\r\nno trailer\r\n\r\n":                       errTrailer,
-		ok + "Transfer-Encoding: chunked\r\n\r\n1;" + strings.Repeat("x", 9000) + "\r\na":      errLongChunk,
-		ok + strings.Repeat("A: "+strings.Repeat("b", 100)+"\r\n", 2000) + "\r\n":              errHead,
+		ok + "Transfer-Encoding: chunked\r\n\r\n1\na\r\n0\r\n\r\n":                             http1.ErrChunk,
+		ok + "Transfer-Encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n":                          http1.ErrChunkEnd,
+		ok + "Transfer-Encoding: chunked\r\n\r\n1\r\na\n0\r\n\r\n":                             http1.ErrChunkEnd,
+		ok + "Transfer-Encoding: chunked\r\n\r\n0\r\nno trailer\r\n\r\n":                       http1.ErrTrailer,
+		ok + "Transfer-Encoding: chunked\r\n\r\n1;" + strings.Repeat("x", 9000) + "\r\na":      http1.ErrLongChunk,
+		ok + strings.Repeat("A: "+strings.Repeat("b", 200)+"\r\n", 2000) + "\r\n":              http1.ErrHead,
 		strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 20) + ok + "Content-Length: 0\r\n\r\n": errInterim,
 	} {
 		url, _ := scripted(t, answer)
@@ -299,7 +299,6 @@ func FuzzAnswer(f *testing.F) {
 		if x.readHead([]byte(method)) != nil {
 			return
 		}
-		x.keepHead()
 		if x.readWhole(nil, 0) != nil {
 			return
 		}

@@ -9,8 +9,8 @@ func (x *Exchange) ReadWatching(p []byte, w Waiter) (int, error) {
 }
 
 // readWatching reads the beginning of the answer, unless the client disconnects.
-func (x *Exchange) readWatching(w Waiter) (n int, err error) {
-	conn, into := x.conn, x.in[x.w:]
+func (x *Exchange) readWatching(w Waiter, into []byte) (n int, err error) {
+	conn := x.conn
 	return x.watching(w, func() (int, error) { return conn.Read(into) })
 }
 

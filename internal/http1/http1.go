@@ -1,6 +1,11 @@
-// Package http1 reads the lines of responses in HTTP/1 (RFC 9112): the status line, header fields,
-// and the sizes of chunks. It is strict, because readers that interpret a response differently
-// disagree about where it ends. A line ends in CRLF, which is not part of the lines passed here.
+// Package http1 reads responses in HTTP/1 (RFC 9112): their heads and their bodies. It is strict,
+// because readers that interpret a response differently disagree about where it ends. It reads from
+// no connection: its callers do, each in its own way.
+//
+//	size, err := http1.HeadSize(received, 0)  // 0: more is needed
+//	err = head.Read(received[:size], func(name, value []byte) { … })
+//	body.Begin(&head, false)
+//	for !body.Over() { part, rest, err := body.Next(rest); … }
 package http1
 
 import (
@@ -11,7 +16,7 @@ import (
 	"mockserver/internal/ascii"
 )
 
-// The ways in which a line or a head can be malformed.
+// The ways in which a response can be malformed.
 var (
 	ErrStatus  = errors.New("the answer does not begin with a status line of HTTP/1")
 	ErrName    = errors.New("a line of the answer's head does not begin with a name and a colon")
@@ -21,6 +26,13 @@ var (
 	ErrFrames  = errors.New("the answer has both Content-Length and Transfer-Encoding")
 	ErrCoding  = errors.New("the Transfer-Encoding of the answer is not valid; expected chunked, exactly once, in HTTP/1.1")
 	ErrChunk   = errors.New("a chunk of the answer has no hexadecimal size of at most 15 digits")
+	ErrHead    = errors.New("the head of the answer is larger than 256 KiB")
+	ErrLineEnd = errors.New("a line of the answer does not end in CRLF")
+
+	ErrChunkEnd  = errors.New("a chunk of the answer does not end where its size says")
+	ErrLongChunk = errors.New("the size line of a chunk is longer than 4 KiB")
+	ErrTrailer   = errors.New("a trailer of the answer is malformed")
+	ErrTrailers  = errors.New("the trailers of the answer are larger than 16 KiB")
 )
 
 // Head is what the head of a response says about its body and the connection.
@@ -32,39 +44,39 @@ type Head struct {
 	Chunked bool
 	Closes  bool // the connection closes after the response
 	keeps   bool // the Connection header has keep-alive, which HTTP/1.0 requires
-	// Repeats accepts a Content-Length that is repeated with the same value.
-	Repeats bool
 }
 
-// StatusLine reads "HTTP/1.1 200 OK", in which the reason may be omitted. It resets the head.
+// StatusLine reads "HTTP/1.1 200 OK", in which the reason may be omitted. It resets the head; after
+// an error, Status is 0.
 func (h *Head) StatusLine(line []byte) error {
 	const version = len("HTTP/1.1 ")
+	*h = Head{Length: -1}
 	if len(line) < version+3 || string(line[:7]) != "HTTP/1." || line[7] < '0' || '9' < line[7] || line[8] != ' ' {
 		return ErrStatus
 	}
-	*h = Head{Minor: line[7], Reason: line[version+3:], Length: -1, Repeats: h.Repeats}
+	status, reason := 0, line[version+3:]
 	for _, c := range line[version : version+3] {
 		if c < '0' || '9' < c {
 			return ErrStatus
 		}
-		h.Status = 10*h.Status + int(c-'0')
+		status = 10*status + int(c-'0')
 	}
-	if h.Status < 100 || len(h.Reason) > 0 && h.Reason[0] != ' ' || HasControl(h.Reason) {
+	if status < 100 || len(reason) > 0 && reason[0] != ' ' || HasControl(reason) {
 		return ErrStatus
 	}
-	h.Reason = bytes.TrimPrefix(h.Reason, []byte(" "))
+	h.Minor, h.Status, h.Reason = line[7], status, bytes.TrimPrefix(reason, []byte(" "))
 	return nil
 }
 
-// Field reads a header line, and what it says about the body and the connection.
-func (h *Head) Field(line []byte) (name, value []byte, err error) {
-	if name, value, err = CutField(line); err != nil {
+// field reads a header line, and what it says about the body and the connection.
+func (h *Head) field(line []byte) (name, value []byte, err error) {
+	if name, value, err = cutField(line); err != nil {
 		return nil, nil, err
 	}
 	switch { // by length first: most names match none of these
 	case IsName(name, "content-length"):
 		before := h.Length
-		if h.Length, err = length(value); before >= 0 && (!h.Repeats || before != h.Length) {
+		if h.Length, err = length(value); before >= 0 {
 			err = ErrLengths
 		}
 	case IsName(name, "transfer-encoding"):
@@ -81,8 +93,8 @@ func (h *Head) Field(line []byte) (name, value []byte, err error) {
 	return name, value, err
 }
 
-// End checks what the fields say together. It is called after the last one.
-func (h *Head) End() error {
+// end checks what the fields say together.
+func (h *Head) end() error {
 	if h.Chunked && h.Length >= 0 {
 		return ErrFrames
 	}
@@ -111,8 +123,8 @@ func AppendNames(all [][]byte, value []byte) [][]byte {
 	return all
 }
 
-// CutField splits a header line into its name and its value without the blanks around it.
-func CutField(line []byte) (name, value []byte, err error) {
+// cutField splits a header line into its name and its value without the blanks around it.
+func cutField(line []byte) (name, value []byte, err error) {
 	i := 0
 	for i < len(line) && Token[line[i]] {
 		i++
@@ -145,8 +157,8 @@ func length(value []byte) (int64, error) {
 	return n, nil
 }
 
-// ChunkSize reads the size line of a chunk. Extensions are ignored.
-func ChunkSize(line []byte) (int64, error) {
+// chunkSize reads the size line of a chunk. Extensions are ignored.
+func chunkSize(line []byte) (int64, error) {
 	size, extension, extended := bytes.Cut(line, []byte(";"))
 	if extended {
 		size = ascii.TrimBlanks(size)
