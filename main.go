@@ -29,7 +29,7 @@ var (
 
 func main() {
 	startup.Done()
-	ants.Release() // its default pool, which nothing here uses, wakes the process three times a second
+	ants.Release()            // its default pool, which nothing here uses, wakes the process three times a second
 	log.SetOutput(io.Discard) // only net/http uses it, for bytes that a remote server sends without a request
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM)
