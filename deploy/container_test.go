@@ -210,7 +210,9 @@ func buildImage(t *testing.T) root {
 			env = append(env, variable)
 		}
 	}
-	needBuilt(t, tryBuild(t, source, env, last.Args...)) // source takes the place of last.Dir
+	if err := tryBuild(t, source, env, last.Args...); err != nil { // source takes the place of last.Dir
+		t.Fatal(err)
+	}
 	dir, err := os.MkdirTemp("", "mockserver-image-")
 	if err != nil {
 		t.Fatal(err)

@@ -7,14 +7,12 @@ package deploy_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"debug/buildinfo"
 	"debug/elf"
 	"debug/macho"
 	"debug/pe"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -28,12 +26,10 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"gopkg.in/yaml.v3"
 
 	"mockserver/internal/harness"
-	"mockserver/internal/harness/volume"
 )
 
 const (
@@ -64,28 +60,21 @@ var released = func() func(*testing.T) string {
 	var failed error
 	return func(t *testing.T) string {
 		t.Helper()
-		if !buildsAreAskedFor(os.Getenv) {
-			t.Skip("takes minutes; MOCKSERVER_RELEASE_TESTS=1 runs it")
-		}
+		buildsOnly(t)
 		if _, err := exec.LookPath("make"); err != nil {
 			t.Skip("a release needs make, which is not installed")
 		}
 		once.Do(func() {
-			if dir = os.Getenv("MOCKSERVER_RELEASE"); dir != "" {
-				return // it has been built with this version and commit
-			}
 			dir = filepath.Join(scratch(), "dist")
 			failed = tryBuild(t, harness.File(), nil, "make", "-j"+strconv.Itoa(runtime.NumCPU()), "release",
 				"DIST="+dir, "VERSION="+releaseVersion, "COMMIT="+releaseCommit)
 		})
-		needBuilt(t, failed)
+		if failed != nil {
+			t.Fatal(failed)
+		}
 		return dir
 	}
 }()
-
-// errSlow is the error for a build that was given up: with nothing cached it may take minutes on a
-// busy machine, and the other tests need the rest of -timeout.
-var errSlow = errors.New("it takes more than half of the time that -timeout left; what is built by now is cached")
 
 // tools contains the programs that built has built, by their directories.
 var tools = struct {
@@ -95,12 +84,10 @@ var tools = struct {
 
 // built returns the path of a program of .ci/tools, such as the one that renders as Helm does. It is
 // a test binary, since only tests run it. The first test that needs it builds it, and the other
-// tests wait. Linking Helm or BuildKit takes many seconds, so only tests at full volume do it.
+// tests wait. Linking Helm or BuildKit takes many seconds.
 func built(t *testing.T, dir string) string {
 	t.Helper()
-	if !buildsAreAskedFor(os.Getenv) {
-		volume.Only(t)
-	}
+	buildsOnly(t)
 	program := filepath.Join(scratch(), filepath.Base(dir))
 	tools.Lock()
 	defer tools.Unlock()
@@ -109,93 +96,35 @@ func built(t *testing.T, dir string) string {
 		err = tryBuild(t, harness.File(dir), nil, "go", "test", "-c", "-o", program, ".")
 		tools.built[dir] = err
 	}
-	needBuilt(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return program
 }
 
-// tryBuild runs a build command, for at most half of the time that is left for the tests.
-func tryBuild(t *testing.T, dir string, env []string, command ...string) error {
-	ctx := t.Context()
-	if deadline, ok := t.Deadline(); ok {
-		limited, cancel := context.WithTimeoutCause(ctx, time.Until(deadline)/2, errSlow)
-		defer cancel()
-		ctx = limited
+// buildsOnly skips a test that builds what takes minutes with nothing cached, unless
+// MOCKSERVER_RELEASE_TESTS=1 is set, as .ci/nightly does.
+func buildsOnly(t *testing.T) {
+	t.Helper()
+	if os.Getenv("MOCKSERVER_RELEASE_TESTS") != "1" {
+		t.Skip("takes minutes; MOCKSERVER_RELEASE_TESTS=1 runs it")
 	}
-	return runBuild(ctx, dir, env, command...)
 }
 
-// runBuild runs a command until ctx ends, and then kills it together with the processes that it has
-// started. The error is then the cause of ctx.
-func runBuild(ctx context.Context, dir string, env []string, command ...string) error {
-	build := exec.CommandContext(ctx, command[0], command[1:]...)
+// tryBuild runs a build command. If the test ends first, it kills the command together with the
+// processes that it has started.
+func tryBuild(t *testing.T, dir string, env []string, command ...string) error {
+	build := exec.CommandContext(t.Context(), command[0], command[1:]...)
 	build.Dir = dir
 	build.Env = append(os.Environ(), "GOTMPDIR="+scratch()) // go build leaves files when it is killed
 	build.Env = append(build.Env, env...)
 	build.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	build.Cancel = func() error { return syscall.Kill(-build.Process.Pid, syscall.SIGKILL) }
 	out, err := build.CombinedOutput()
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return fmt.Errorf("%s: %w", command, context.Cause(ctx))
+	if err != nil {
+		return fmt.Errorf("%s: %w\n%s", command, err, out)
 	}
-	return fmt.Errorf("%s: %w\n%s", command, err, out)
-}
-
-// needBuilt stops the test if a build has failed. A build that was too slow fails the test only if
-// this was requested, so that a first go test does not fail on a slow machine.
-func needBuilt(t *testing.T, err error) {
-	t.Helper()
-	switch {
-	case err == nil:
-	case mayBeLeftOut(err, os.Getenv):
-		t.Skip(err)
-	default:
-		t.Fatal(err)
-	}
-}
-
-// mayBeLeftOut reports whether a test may be left out because of a build error.
-func mayBeLeftOut(err error, env func(string) string) bool {
-	return errors.Is(err, errSlow) && !buildsAreAskedFor(env)
-}
-
-func buildsAreAskedFor(env func(string) string) bool {
-	return env("CI") == "true" || env("MOCKSERVER_RELEASE_TESTS") == "1"
-}
-
-func TestRelease_ABuildThatIsTooSlowIsLeftOutUnlessItIsAskedFor(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancelCause(t.Context())
-	begun := filepath.Join(t.TempDir(), "begun")
-	harness.MakePipe(t, begun)
-	go func() {
-		_, _ = os.ReadFile(begun) // waits for the process that writes to it
-		cancel(errSlow)
-	}()
-	// The error is returned when no process writes to its output anymore, so not before sleep has
-	// exited.
-	slow := runBuild(ctx, t.TempDir(), nil, "sh", "-c", "sleep 3600 & echo >"+begun+"; wait")
-	broken := runBuild(t.Context(), t.TempDir(), []string{"WHY=no such file"}, "sh", "-c", "echo $WHY; exit 3")
-	if broken == nil || !strings.HasSuffix(broken.Error(), "exit status 3\nno such file\n") {
-		t.Errorf("a build that fails: %v", broken)
-	}
-	for _, c := range []struct {
-		err  error
-		env  map[string]string
-		want bool
-	}{
-		{slow, nil, true},
-		{slow, map[string]string{"CI": "false", "MOCKSERVER_RELEASE_TESTS": "0"}, true},
-		{slow, map[string]string{"CI": "true"}, false},
-		{slow, map[string]string{"MOCKSERVER_RELEASE_TESTS": "1"}, false},
-		{broken, nil, false},
-	} {
-		if got := mayBeLeftOut(c.err, func(name string) string { return c.env[name] }); got != c.want {
-			t.Errorf("%v with %v: it may be left out: %v, want %v", c.err, c.env, got, c.want)
-		}
-	}
+	return nil
 }
 
 // releases contains the platform and the binary's format by file name.
@@ -363,7 +292,9 @@ func TestRelease_TheSameSourceGivesTheSameBytes(t *testing.T) {
 	}
 	harness.WriteFile(t, tree, "Makefile", string(makefile))
 	again := filepath.Join("out", filepath.Base(native))
-	needBuilt(t, tryBuild(t, tree, nil, "make", again, "DIST=out", "VERSION="+releaseVersion, "COMMIT="+releaseCommit))
+	if err := tryBuild(t, tree, nil, "make", again, "DIST=out", "VERSION="+releaseVersion, "COMMIT="+releaseCommit); err != nil {
+		t.Fatal(err)
+	}
 	sameBytes(t, native, filepath.Join(tree, again))
 }
 
@@ -592,8 +523,8 @@ func TestRelease_WorkflowsCheckBeforeTheyPublish(t *testing.T) {
 	t.Parallel()
 	ci, release := readWorkflow(t, harness.File(".github/workflows/ci.yml")), readWorkflow(t, harness.File(".github/workflows/release.yml"))
 	steps := ci.Jobs["check"].Steps
-	if len(steps) == 0 || steps[len(steps)-1].Run != ".ci/run" {
-		t.Errorf("ci.yml does not run .ci/run: %+v", steps)
+	if n := len(steps); n < 2 || steps[n-2].Run != ".ci/run" || steps[n-1].Run != ".ci/nightly" {
+		t.Errorf("ci.yml does not run .ci/run and .ci/nightly: %+v", steps)
 	}
 	if release.Jobs["check"].Uses != "./.github/workflows/ci.yml" {
 		t.Errorf("release.yml checks with %q", release.Jobs["check"].Uses)
