@@ -180,8 +180,10 @@ func (a *Admin) writeState(out *output) {
 		out.counter(describe("state_conflicts_total", "Requests answered again because rows they had read had changed.", "set"), uint64(set.Conflicts), set.Name)
 		out.counter(describe("state_given_up_total", "Changes dropped for lack of room.", "set"), uint64(set.GivenUp), set.Name)
 		out.counter(describe("state_moves_total", "Changes that rows have made on their own.", "set"), uint64(set.Moves), set.Name)
-		for _, o := range set.Operations {
-			out.counter(describe("state_operations_total", "Operations of requests on a set, by result: ok, missing, or the code of an error.", "set", "operation", "result"), o.Count, set.Name, o.Operation, o.Result)
+		for operation, results := range set.Operations {
+			for result, n := range results {
+				out.counter(describe("state_operations_total", "Operations of requests on a set, by result: ok, missing, or the code of an error.", "set", "operation", "result"), n, set.Name, operation, result)
+			}
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"mockserver/listener/memory/data"
 	liststate "mockserver/listener/memory/state"
+	"mockserver/listener/observe/record"
 )
 
 // inPart is the query parameter that selects isolated rows.
@@ -19,18 +20,7 @@ const rowsMedia = "application/x-ndjson"
 
 // shownSet contains the counters of a set.
 type shownSet struct {
-	Name      string `json:"name" doc:"name, as declared"`
-	Rows      int64  `json:"rows" doc:"rows that requests without an isolating value see"`
-	Base      int64  `json:"base" doc:"rows in the file, or declared in place"`
-	Changes   int64  `json:"changes" doc:"rows that were changed, added or deleted, in all parts"`
-	Parts     int64  `json:"parts" doc:"isolated parts with changes"`
-	Bytes     int64  `json:"bytes" doc:"memory that the changes take, in bytes"`
-	Conflicts int64  `json:"conflicts" doc:"how often a request was answered again because rows it had read had changed"`
-	GivenUp   int64  `json:"given_up" doc:"changes dropped for lack of room"`
-	Moves     int64  `json:"moves" doc:"changes that rows have made on their own"`
-
-	Operations map[string]map[string]uint64 `json:"operations" doc:"what requests did, by operation and result: ok, missing, or the code of an error"`
-
+	record.SetCounts
 	Some []string `json:"some_parts,omitempty" doc:"up to 20 of the isolated parts"`
 }
 
@@ -43,16 +33,7 @@ type shownSets struct {
 func (a *Admin) showState(w http.ResponseWriter, _ *http.Request) {
 	shown := shownSets{Sets: []shownSet{}}
 	for _, f := range a.server.Data().Figures() {
-		one := shownSet{
-			Name: f.Name, Rows: f.Rows, Base: f.Base, Changes: f.Changes, Parts: f.Parts, Bytes: f.Bytes,
-			Conflicts: f.Conflicts, GivenUp: f.GivenUp, Moves: f.Moves, Operations: map[string]map[string]uint64{},
-		}
-		for _, o := range f.Operations {
-			if one.Operations[o.Operation] == nil {
-				one.Operations[o.Operation] = map[string]uint64{}
-			}
-			one.Operations[o.Operation][o.Result] = o.Count
-		}
+		one := shownSet{SetCounts: f}
 		if set := a.server.Data().Set(f.Name); set != nil {
 			one.Some = set.Parts(20)
 		}

@@ -156,24 +156,18 @@ func overTime(length float64) chart.Axis {
 // percentile.
 func (r *Report) distributions() []view {
 	var views []view
-	for i, d := range []struct {
-		title   string
-		buckets []Bucket
-		points  []Percentile
-	}{
-		{"Own time", r.Histograms.Own, r.Percentiles.Own}, {"Upstream", r.Histograms.Upstream, r.Percentiles.Upstream}, {"Injected latency", r.Histograms.Injected, r.Percentiles.Injected},
-		{"Injection error", r.Histograms.InjectionError, r.Percentiles.InjectionError}, {"Webhook lag", r.Histograms.WebhookLag, r.Percentiles.WebhookLag},
-	} {
+	for i, d := range distributions {
+		buckets, points := *r.Histograms.all()[i], *r.Percentiles.all()[i]
 		var all uint64
-		for _, b := range d.buckets {
+		for _, b := range buckets {
 			all += b.Count
 		}
 		if all == 0 {
 			continue
 		}
-		views = append(views, bars(fmt.Sprintf("bars-%d", i+1), d.title, all, d.buckets))
-		if len(d.points) > 0 {
-			views = append(views, byPercentile(fmt.Sprintf("percentiles-%d", i+1), d.title, all, d.points))
+		views = append(views, bars(fmt.Sprintf("bars-%d", i+1), d.title, all, buckets))
+		if len(points) > 0 {
+			views = append(views, byPercentile(fmt.Sprintf("percentiles-%d", i+1), d.title, all, points))
 		}
 	}
 	return views

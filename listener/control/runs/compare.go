@@ -2,9 +2,9 @@ package runs
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"mockserver/internal/wording"
 	"mockserver/listener/observe/verdict"
@@ -33,18 +33,18 @@ type ReasonPair struct {
 // TotalDifferences contains the figures of two whole runs.
 type TotalDifferences struct {
 	Differences
-	WebhooksSent    Pair `json:"webhooks_sent" doc:"webhooks that were delivered" row:"Webhooks sent" unit:"count"`
-	WebhooksDead    Pair `json:"webhooks_dead" doc:"webhooks that were given up" row:"Webhooks failed" unit:"count"`
-	WebhooksRefused Pair `json:"webhooks_refused" doc:"webhooks that were not accepted" row:"Webhooks refused" unit:"count"`
-	WebhookLagP50   Pair `json:"webhook_lag_p50" doc:"how late first attempts of webhooks were, median" row:"Webhook lag p50" unit:"ms"`
-	WebhookLagP99   Pair `json:"webhook_lag_p99" doc:"how late first attempts of webhooks were, 99th percentile" row:"Webhook lag p99" unit:"ms"`
-	CPU             Pair `json:"cpu" doc:"cores that the process kept busy" row:"CPU used, in cores" unit:"cores"`
-	CPUShare        Pair `json:"cpu_share" doc:"share of the cores that the process may use" row:"CPU used, share of its limit" unit:"share"`
-	MachineCPU      Pair `json:"machine_cpu" doc:"share of the machine that was busy" row:"Machine busy" unit:"share"`
-	Throttled       Pair `json:"throttled" doc:"time that a quota kept threads from running, summed over the CPUs" row:"Throttled by the quota" unit:"ms"`
-	SchedulerP99    Pair `json:"scheduler_p99" doc:"how long goroutines that could run waited, 99th percentile" row:"Scheduler latency p99" unit:"ms"`
-	PauseMax        Pair `json:"pause_max" doc:"longest pause of the garbage collector" row:"Longest garbage collector pause" unit:"ms"`
-	Memory          Pair `json:"memory" doc:"memory at the end, in bytes" row:"Memory at the end" unit:"bytes"`
+	WebhooksSent    Pair `json:"webhooks_sent" doc:"webhooks that were delivered" row:"Webhooks sent" unit:"count" of:"WebhooksSent"`
+	WebhooksDead    Pair `json:"webhooks_dead" doc:"webhooks that were given up" row:"Webhooks failed" unit:"count" of:"WebhooksDead"`
+	WebhooksRefused Pair `json:"webhooks_refused" doc:"webhooks that were not accepted" row:"Webhooks refused" unit:"count" of:"WebhooksRefused"`
+	WebhookLagP50   Pair `json:"webhook_lag_p50" doc:"how late first attempts of webhooks were, median" row:"Webhook lag p50" unit:"ms" of:"WebhookLag.P50"`
+	WebhookLagP99   Pair `json:"webhook_lag_p99" doc:"how late first attempts of webhooks were, 99th percentile" row:"Webhook lag p99" unit:"ms" of:"WebhookLag.P99"`
+	CPU             Pair `json:"cpu" doc:"cores that the process kept busy" row:"CPU used, in cores" unit:"cores" of:"CPU"`
+	CPUShare        Pair `json:"cpu_share" doc:"share of the cores that the process may use" row:"CPU used, share of its limit" unit:"share" of:"UsedCPU"`
+	MachineCPU      Pair `json:"machine_cpu" doc:"share of the machine that was busy" row:"Machine busy" unit:"share" of:"MachineCPU"`
+	Throttled       Pair `json:"throttled" doc:"time that a quota kept threads from running, summed over the CPUs" row:"Throttled by the quota" unit:"ms" of:"Throttled"`
+	SchedulerP99    Pair `json:"scheduler_p99" doc:"how long goroutines that could run waited, 99th percentile" row:"Scheduler latency p99" unit:"ms" of:"Scheduler.P99"`
+	PauseMax        Pair `json:"pause_max" doc:"longest pause of the garbage collector" row:"Longest garbage collector pause" unit:"ms" of:"Pauses.Max"`
+	Memory          Pair `json:"memory" doc:"memory at the end, in bytes" row:"Memory at the end" unit:"bytes" of:"Memory"`
 }
 
 // EndpointPair is an endpoint in both runs.
@@ -57,27 +57,27 @@ type EndpointPair struct {
 
 // Differences contains figures of two runs. Times are in milliseconds.
 type Differences struct {
-	Requests          Pair `json:"requests" doc:"requests that were answered" row:"Requests" unit:"count"`
-	Rate              Pair `json:"rate" doc:"requests a second" row:"Requests a second" unit:"rate"`
-	Errors            Pair `json:"errors" doc:"share of answers with status 500 or above"`
-	DeclaredErrors    Pair `json:"errors_declared" doc:"share of answers with status 500 or above that are declared as responses" row:"Declared errors" unit:"share"`
-	InjectedErrors    Pair `json:"errors_injected" doc:"share of answers with status 500 or above that are injected as faults" row:"Injected errors" unit:"share"`
-	OwnErrors         Pair `json:"errors_own" doc:"share of answers with status 500 or above that the server gave in place of what is declared" row:"Own errors" unit:"share"`
-	TotalP50          Pair `json:"total_p50" doc:"median of the response time" row:"Response time p50" unit:"ms"`
-	TotalP90          Pair `json:"total_p90" doc:"90th percentile of the response time" row:"Response time p90" unit:"ms"`
-	TotalP95          Pair `json:"total_p95" doc:"95th percentile of the response time" row:"Response time p95" unit:"ms"`
-	TotalP99          Pair `json:"total_p99" doc:"99th percentile of the response time" row:"Response time p99" unit:"ms"`
-	TotalP999         Pair `json:"total_p99_9" doc:"99.9th percentile of the response time" row:"Response time p99.9" unit:"ms"`
-	TotalMax          Pair `json:"total_max" doc:"longest response time" row:"Response time, longest" unit:"ms"`
-	OwnP50            Pair `json:"own_p50" doc:"median of the server's own time" row:"Own time p50" unit:"ms"`
-	OwnP90            Pair `json:"own_p90" doc:"90th percentile of the server's own time" row:"Own time p90" unit:"ms"`
-	OwnP99            Pair `json:"own_p99" doc:"99th percentile of the server's own time" row:"Own time p99" unit:"ms"`
-	OwnP999           Pair `json:"own_p99_9" doc:"99.9th percentile of the server's own time" row:"Own time p99.9" unit:"ms"`
-	UpstreamP50       Pair `json:"upstream_p50" doc:"median of the wait for bodies from URLs" row:"Upstream p50" unit:"ms"`
-	UpstreamP99       Pair `json:"upstream_p99" doc:"99th percentile of the wait for bodies from URLs" row:"Upstream p99" unit:"ms"`
-	InjectedP50       Pair `json:"injected_p50" doc:"median of the declared latency" row:"Injected p50" unit:"ms"`
-	InjectedP99       Pair `json:"injected_p99" doc:"99th percentile of the declared latency" row:"Injected p99" unit:"ms"`
-	InjectionErrorP99 Pair `json:"injection_error_p99" doc:"how much later than the declared latency the responses were ready, 99th percentile" row:"Injection error p99" unit:"ms"`
+	Requests          Pair `json:"requests" doc:"requests that were answered" row:"Requests" unit:"count" of:"Requests"`
+	Rate              Pair `json:"rate" doc:"requests a second" row:"Requests a second" unit:"rate" of:"Rate"`
+	Errors            Pair `json:"errors" doc:"share of answers with status 500 or above" of:"Errors/Requests"`
+	DeclaredErrors    Pair `json:"errors_declared" doc:"share of answers with status 500 or above that are declared as responses" row:"Declared errors" unit:"share" of:"DeclaredErrors/Requests"`
+	InjectedErrors    Pair `json:"errors_injected" doc:"share of answers with status 500 or above that are injected as faults" row:"Injected errors" unit:"share" of:"InjectedErrors/Requests"`
+	OwnErrors         Pair `json:"errors_own" doc:"share of answers with status 500 or above that the server gave in place of what is declared" row:"Own errors" unit:"share" of:"OwnErrors/Requests"`
+	TotalP50          Pair `json:"total_p50" doc:"median of the response time" row:"Response time p50" unit:"ms" of:"Total.P50"`
+	TotalP90          Pair `json:"total_p90" doc:"90th percentile of the response time" row:"Response time p90" unit:"ms" of:"Total.P90"`
+	TotalP95          Pair `json:"total_p95" doc:"95th percentile of the response time" row:"Response time p95" unit:"ms" of:"Total.P95"`
+	TotalP99          Pair `json:"total_p99" doc:"99th percentile of the response time" row:"Response time p99" unit:"ms" of:"Total.P99"`
+	TotalP999         Pair `json:"total_p99_9" doc:"99.9th percentile of the response time" row:"Response time p99.9" unit:"ms" of:"Total.P999"`
+	TotalMax          Pair `json:"total_max" doc:"longest response time" row:"Response time, longest" unit:"ms" of:"Total.Max"`
+	OwnP50            Pair `json:"own_p50" doc:"median of the server's own time" row:"Own time p50" unit:"ms" of:"Own.P50"`
+	OwnP90            Pair `json:"own_p90" doc:"90th percentile of the server's own time" row:"Own time p90" unit:"ms" of:"Own.P90"`
+	OwnP99            Pair `json:"own_p99" doc:"99th percentile of the server's own time" row:"Own time p99" unit:"ms" of:"Own.P99"`
+	OwnP999           Pair `json:"own_p99_9" doc:"99.9th percentile of the server's own time" row:"Own time p99.9" unit:"ms" of:"Own.P999"`
+	UpstreamP50       Pair `json:"upstream_p50" doc:"median of the wait for bodies from URLs" row:"Upstream p50" unit:"ms" of:"Upstream.P50"`
+	UpstreamP99       Pair `json:"upstream_p99" doc:"99th percentile of the wait for bodies from URLs" row:"Upstream p99" unit:"ms" of:"Upstream.P99"`
+	InjectedP50       Pair `json:"injected_p50" doc:"median of the declared latency" row:"Injected p50" unit:"ms" of:"Injected.P50"`
+	InjectedP99       Pair `json:"injected_p99" doc:"99th percentile of the declared latency" row:"Injected p99" unit:"ms" of:"Injected.P99"`
+	InjectionErrorP99 Pair `json:"injection_error_p99" doc:"how much later than the declared latency the responses were ready, 99th percentile" row:"Injection error p99" unit:"ms" of:"InjectionError.P99"`
 }
 
 // Pair is one figure of two runs. The side of a run that does not have the figure is nil.
@@ -101,35 +101,46 @@ func pairOf(a, b *float64) Pair {
 	return p
 }
 
-// figures contains the figures of one side of a comparison, keyed by the names of the fields of
-// Differences and TotalDifferences. A figure that the side does not have is nil.
-type figures map[string]*float64
-
-// figuresOf returns the figures of requests.
-func figuresOf(requests uint64, rate float64, errors uint64, kinds verdict.ErrorKinds, total, own, upstream, injected, late verdict.Spread) figures {
-	share := func(n uint64) *float64 {
-		if requests == 0 {
+// figureAt returns a figure of a struct by the names of its fields, such as "Own.P99"; nil if the
+// struct is nil, if the figure is unknown, or if it is of a distribution without values. Of two
+// names with a slash in between, it returns the share.
+func figureAt(of any, path string) *float64 {
+	part, whole, share := strings.Cut(path, "/")
+	v := reflect.Indirect(reflect.ValueOf(of))
+	if !v.IsValid() {
+		return nil
+	}
+	for name := range strings.SplitSeq(part, ".") {
+		if s, ok := v.Interface().(verdict.Spread); ok && s.Count == 0 {
 			return nil
 		}
-		return new(float64(n) / float64(requests))
+		v = v.FieldByName(name)
 	}
-	return figures{
-		"Requests": new(float64(requests)), "Rate": &rate, "Errors": share(errors),
-		"DeclaredErrors": share(kinds.DeclaredErrors), "InjectedErrors": share(kinds.InjectedErrors), "OwnErrors": share(kinds.OwnErrors),
-		"TotalP50": timed(total, total.P50), "TotalP90": timed(total, total.P90), "TotalP95": timed(total, total.P95),
-		"TotalP99": timed(total, total.P99), "TotalP999": timed(total, total.P999), "TotalMax": timed(total, total.Max),
-		"OwnP50": timed(own, own.P50), "OwnP90": timed(own, own.P90), "OwnP99": timed(own, own.P99), "OwnP999": timed(own, own.P999),
-		"UpstreamP50": timed(upstream, upstream.P50), "UpstreamP99": timed(upstream, upstream.P99),
-		"InjectedP50": timed(injected, injected.P50), "InjectedP99": timed(injected, injected.P99), "InjectionErrorP99": timed(late, late.P99),
+	if share {
+		all := figureAt(of, whole)
+		if *all == 0 {
+			return nil
+		}
+		return new(*figureAt(of, part) / *all)
 	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		return v.Interface().(*float64)
+	case reflect.Float64:
+		return new(v.Float())
+	case reflect.Int64:
+		return new(float64(v.Int()))
+	}
+	return new(float64(v.Uint()))
 }
 
-// fill sets the fields of type Pair of a struct.
-func fill(into any, a, b figures) {
+// fill sets the fields of type Pair of a struct to the figures that their tags name.
+func fill(into, a, b any) {
 	v := reflect.ValueOf(into).Elem()
 	for _, f := range reflect.VisibleFields(v.Type()) {
 		if f.Type == reflect.TypeFor[Pair]() {
-			v.FieldByIndex(f.Index).Set(reflect.ValueOf(pairOf(a[f.Name], b[f.Name])))
+			path := f.Tag.Get("of")
+			v.FieldByIndex(f.Index).Set(reflect.ValueOf(pairOf(figureAt(a, path), figureAt(b, path))))
 		}
 	}
 }
@@ -161,32 +172,33 @@ func endpointPair(named, a, b *EndpointReport) EndpointPair {
 	return p
 }
 
+// endpointFigures is an endpoint with a figure that its report does not contain.
+type endpointFigures struct {
+	EndpointReport
+	Errors uint64
+}
+
 // figures returns the figures of an endpoint, or nil for a nil endpoint.
-func (e *EndpointReport) figures() figures {
+func (e *EndpointReport) figures() *endpointFigures {
 	if e == nil {
 		return nil
 	}
-	var errors uint64
+	all := endpointFigures{EndpointReport: *e}
 	for status, n := range e.Statuses {
 		if status >= 500 {
-			errors += n
+			all.Errors += n
 		}
 	}
-	return figuresOf(e.Requests, e.Rate, errors, e.ErrorKinds, e.Total, e.Own, e.Upstream, e.Injected, e.InjectionError)
+	return &all
 }
 
-// total returns the figures of a whole run.
-func (r *Report) total() figures {
-	t := &r.Total
-	all := figuresOf(t.Requests, t.Rate, t.Errors, t.ErrorKinds, t.Total, t.Own, t.Upstream, t.Injected, t.InjectionError)
-	maps.Copy(all, figures{
-		"WebhooksSent": new(float64(t.WebhooksSent)), "WebhooksDead": new(float64(t.WebhooksDead)), "WebhooksRefused": new(float64(t.WebhooksRefused)),
-		"WebhookLagP50": timed(t.WebhookLag, t.WebhookLag.P50), "WebhookLagP99": timed(t.WebhookLag, t.WebhookLag.P99),
-		"CPU": t.CPU, "CPUShare": t.CPUShare(), "MachineCPU": t.MachineCPU, "Throttled": t.Throttled,
-		"SchedulerP99": timed(t.Scheduler, t.Scheduler.P99), "PauseMax": timed(t.Pauses, t.Pauses.Max), "Memory": new(float64(t.Memory)),
-	})
-	return all
+// totalFigures is a whole run with a figure that its report does not contain.
+type totalFigures struct {
+	verdict.Sample
+	UsedCPU *float64
 }
+
+func (r *Report) total() *totalFigures { return &totalFigures{r.Total, r.Total.CPUShare()} }
 
 // causePairs returns the reasons, or the explanations, of both runs in pairs.
 func causePairs(a, b []RunCause) []ReasonPair {

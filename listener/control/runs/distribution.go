@@ -14,14 +14,33 @@ type Bucket struct {
 	Count uint64  `json:"count" doc:"number of values in the bucket, above the bound of the one before"`
 }
 
-// Histograms contains the distributions of a run.
-type Histograms struct {
-	Own            []Bucket `json:"own" doc:"the server's own time"`
-	Upstream       []Bucket `json:"upstream" doc:"the wait for bodies from URLs"`
-	Injected       []Bucket `json:"injected" doc:"the declared latency"`
-	InjectionError []Bucket `json:"injection_error" doc:"how much later than the declared latency the responses were ready"`
-	WebhookLag     []Bucket `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
+// distributions lists the distributions of a run, in the order of the fields of Distributions.
+var distributions = [...]struct {
+	name, title string
+	of          func(*Totals) *histogram.Snapshot
+}{
+	{"own", "Own time", func(t *Totals) *histogram.Snapshot { return &t.All.Service }},
+	{"upstream", "Upstream", func(t *Totals) *histogram.Snapshot { return &t.All.Upstream }},
+	{"injected", "Injected latency", func(t *Totals) *histogram.Snapshot { return &t.All.Injected }},
+	{"injection_error", "Injection error", func(t *Totals) *histogram.Snapshot { return &t.All.InjectionError }},
+	{"webhook_lag", "Webhook lag", func(t *Totals) *histogram.Snapshot { return &t.WebhookLag }},
 }
+
+// Distributions contains the distributions of a run in one form.
+type Distributions[T any] struct {
+	Own            []T `json:"own" doc:"the server's own time"`
+	Upstream       []T `json:"upstream" doc:"the wait for bodies from URLs"`
+	Injected       []T `json:"injected" doc:"the declared latency"`
+	InjectionError []T `json:"injection_error" doc:"how much later than the declared latency the responses were ready"`
+	WebhookLag     []T `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
+}
+
+func (d *Distributions[T]) all() [len(distributions)]*[]T {
+	return [...]*[]T{&d.Own, &d.Upstream, &d.Injected, &d.InjectionError, &d.WebhookLag}
+}
+
+// Histograms contains the distributions by length.
+type Histograms struct{ Distributions[Bucket] }
 
 // bucketsOf returns the buckets of a distribution. They end at 1, 2 and 5 times powers of ten, from
 // 1 µs to 50 s. The last one has no end.
@@ -46,15 +65,9 @@ type Percentile struct {
 	MS         float64 `json:"ms" doc:"time that this percentage took at most"`
 }
 
-// Percentiles contains the distributions of a run by percentile. As in HdrHistogram, the steps
-// become smaller towards 100 %. A distribution is empty if nothing was timed.
-type Percentiles struct {
-	Own            []Percentile `json:"own" doc:"the server's own time"`
-	Upstream       []Percentile `json:"upstream" doc:"the wait for bodies from URLs"`
-	Injected       []Percentile `json:"injected" doc:"the declared latency"`
-	InjectionError []Percentile `json:"injection_error" doc:"how much later than the declared latency the responses were ready"`
-	WebhookLag     []Percentile `json:"webhook_lag" doc:"how late first attempts of webhooks were"`
-}
+// Percentiles contains the distributions by percentile. As in HdrHistogram, the steps become smaller
+// towards 100 %. A distribution is empty if nothing was timed.
+type Percentiles struct{ Distributions[Percentile] }
 
 // percentilesOf returns a distribution by percentile, with the same steps between any two nines: 0
 // to 90, 90 to 99, 99 to 99.9. It ends with the longest duration, as soon as less than one duration

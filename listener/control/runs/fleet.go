@@ -70,13 +70,10 @@ func (f *Fleet) Report() *Report {
 	r.Verdict = f.verdict(r)
 	r.Configuration.Changed = r.Configuration.Changed || slices.Contains(r.Verdict.Decisive, configurationDiffers)
 	r.HDR = map[string]string{}
-	for name, of := range map[string]func(*Totals) *histogram.Snapshot{
-		"total": func(t *Totals) *histogram.Snapshot { return &t.All.Total }, "own": func(t *Totals) *histogram.Snapshot { return &t.All.Own },
-		"upstream": func(t *Totals) *histogram.Snapshot { return &t.All.Upstream }, "injected": func(t *Totals) *histogram.Snapshot { return &t.All.Injected },
-		"injection_error": func(t *Totals) *histogram.Snapshot { return &t.All.InjectionError }, "webhook_lag": func(t *Totals) *histogram.Snapshot { return &t.WebhookLag },
-	} {
-		r.HDR[name] = hdrOf(sumOf(known, of))
+	for _, d := range distributions {
+		r.HDR[d.name] = hdrOf(sumOf(known, d.of))
 	}
+	r.HDR["total"] = hdrOf(sumOf(known, func(t *Totals) *histogram.Snapshot { return &t.All.Total }))
 	return r
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"mockserver/internal/histogram"
+	"mockserver/listener/observe/record"
 	"mockserver/listener/observe/verdict"
 )
 
@@ -19,7 +20,7 @@ import (
 func partOf(hash string, seconds float64, lengths ...time.Duration) *Totals {
 	l := histogram.Of(lengths...)
 	n := l.Count
-	e := EndpointTotals{ID: "e", Endpoint: "GET /a", Requests: n, Statuses: map[int]uint64{200: n}, Faults: map[string]uint64{}, Total: l, Own: l, UpstreamWait: l}
+	e := EndpointTotals{EndpointCounts: record.EndpointCounts{ID: "e", Endpoint: "GET /a", Requests: n, Statuses: map[int]uint64{200: n}, Faults: map[string]uint64{}, Total: l, Service: l, UpstreamWait: l}}
 	t := &Totals{
 		ID: "r", Verdict: RunVerdict{Trusted: true, Decisive: []string{}}, Configuration: Configuration{Hash: hash}, Sample: verdict.Sample{Seconds: seconds, Requests: n},
 		All: e, Endpoints: []EndpointTotals{e}, Machine: Machine{OS: "linux", CPUs: 8, Procs: 4}, Program: Program{Version: "1"},
@@ -38,7 +39,7 @@ func fleetOf(parts ...*Totals) *Fleet {
 func TestFleet_MergesExactly(t *testing.T) {
 	one, two := partOf("x", 10, time.Millisecond, 2*time.Millisecond), partOf("x", 9, 3*time.Millisecond, time.Second)
 	two.Endpoints[0].Statuses[503], two.Endpoints[0].Requests = 1, 3
-	two.Endpoints = append(two.Endpoints, EndpointTotals{ID: "f", Endpoint: "GET /b", Requests: 7, Statuses: map[int]uint64{200: 7}})
+	two.Endpoints = append(two.Endpoints, EndpointTotals{EndpointCounts: record.EndpointCounts{ID: "f", Endpoint: "GET /b", Requests: 7, Statuses: map[int]uint64{200: 7}}})
 	two.Unmatched = []UnmatchedReport{{Path: "/x", Count: 3}}
 	one.Unmatched = []UnmatchedReport{{Path: "/y", Count: 4}, {Path: "/x", Count: 2}}
 	text, err := json.Marshal(two) // as it is sent over the network

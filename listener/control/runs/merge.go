@@ -29,12 +29,9 @@ func reportOf(parts []*Totals) *Report {
 	busiest := endpointsOf(parts, total.Seconds)
 	report.Endpoints = append(report.Endpoints, busiest[:min(len(busiest), endpointsReported)]...)
 	report.OtherEndpoints = len(busiest) - len(report.Endpoints)
-	own, upstream := sumOf(parts, func(t *Totals) *histogram.Snapshot { return &t.All.Own }), sumOf(parts, func(t *Totals) *histogram.Snapshot { return &t.All.Upstream })
-	injected, late := sumOf(parts, func(t *Totals) *histogram.Snapshot { return &t.All.Injected }), sumOf(parts, func(t *Totals) *histogram.Snapshot { return &t.All.InjectionError })
-	lag := sumOf(parts, func(t *Totals) *histogram.Snapshot { return &t.WebhookLag })
-	report.Histograms = Histograms{Own: bucketsOf(own), Upstream: bucketsOf(upstream), Injected: bucketsOf(injected), InjectionError: bucketsOf(late), WebhookLag: bucketsOf(lag)}
-	report.Percentiles = Percentiles{
-		Own: percentilesOf(own), Upstream: percentilesOf(upstream), Injected: percentilesOf(injected), InjectionError: percentilesOf(late), WebhookLag: percentilesOf(lag),
+	for i, d := range distributions {
+		sum := sumOf(parts, d.of)
+		*report.Histograms.all()[i], *report.Percentiles.all()[i] = bucketsOf(sum), percentilesOf(sum)
 	}
 	report.Unmatched, report.OtherUnmatched = unmatchedOf(parts)
 	return report
@@ -64,7 +61,7 @@ func sampleOf(parts []*Totals) verdict.Sample {
 	}
 	spread := func(of func(*Totals) *histogram.Snapshot) verdict.Spread { return verdict.SpreadOf(sumOf(parts, of)) }
 	s.Total = spread(func(t *Totals) *histogram.Snapshot { return &t.All.Total })
-	s.Own = spread(func(t *Totals) *histogram.Snapshot { return &t.All.Own })
+	s.Own = spread(func(t *Totals) *histogram.Snapshot { return &t.All.Service })
 	s.Upstream = spread(func(t *Totals) *histogram.Snapshot { return &t.All.Upstream })
 	s.UpstreamWait = spread(func(t *Totals) *histogram.Snapshot { return &t.All.UpstreamWait })
 	s.Injected = spread(func(t *Totals) *histogram.Snapshot { return &t.All.Injected })
@@ -145,15 +142,15 @@ func endpointsOf(parts []*Totals, seconds float64) []EndpointReport {
 	list := make([]EndpointReport, 0, len(order))
 	for _, id := range order {
 		same := found[id]
-		counts := make([]*record.EndpointCounts, len(same))
-		for i, e := range same {
-			counts[i] = e.counts()
+		sum := same[0].EndpointCounts
+		if len(same) > 1 {
+			counts := make([]*record.EndpointCounts, len(same))
+			for i, e := range same {
+				counts[i] = &e.EndpointCounts
+			}
+			sum = record.Total(counts)
 		}
-		sum := counts[0]
-		if len(counts) > 1 {
-			sum = new(record.Total(counts))
-		}
-		e := endpointReport(sum, seconds)
+		e := endpointReport(&sum, seconds)
 		e.ID, e.Endpoint, e.Host, e.If, e.Declared = id, same[0].Endpoint, same[0].Host, same[0].If, same[0].Declared
 		list = append(list, e)
 	}
@@ -184,38 +181,18 @@ func unmatchedOf(parts []*Totals) (list []UnmatchedReport, others int) {
 
 // stateOf returns the sets of all parts: the sum of their changes, and the largest number of rows
 // that a part has. Each replica has its own rows.
-func stateOf(parts []*Totals) []SetReport {
-	sets := append([]SetReport{}, parts[0].State...)
+func stateOf(parts []*Totals) []record.SetCounts {
+	sets := append([]record.SetCounts{}, parts[0].State...)
 	for _, t := range parts[1:] {
 		for _, s := range t.State {
-			i := slices.IndexFunc(sets, func(one SetReport) bool { return one.Name == s.Name })
-			if i < 0 {
+			if i := slices.IndexFunc(sets, func(one record.SetCounts) bool { return one.Name == s.Name }); i >= 0 {
+				sets[i].Merge(&s)
+			} else {
 				sets = append(sets, s)
-				continue
 			}
-			one := &sets[i]
-			one.Rows = max(one.Rows, s.Rows)
-			one.Changes, one.Parts, one.Bytes = one.Changes+s.Changes, one.Parts+s.Parts, one.Bytes+s.Bytes
-			one.Conflicts, one.GivenUp, one.Moves = one.Conflicts+s.Conflicts, one.GivenUp+s.GivenUp, one.Moves+s.Moves
-			one.Operations = operationsOf(one.Operations, s.Operations)
 		}
 	}
 	return sets
-}
-
-func operationsOf(a, b map[string]map[string]uint64) map[string]map[string]uint64 {
-	sum := map[string]map[string]uint64{}
-	for _, all := range []map[string]map[string]uint64{a, b} {
-		for operation, results := range all {
-			if sum[operation] == nil {
-				sum[operation] = map[string]uint64{}
-			}
-			for result, n := range results {
-				sum[operation][result] += n
-			}
-		}
-	}
-	return sum
 }
 
 // differing joins the distinct texts of all parts.
@@ -320,31 +297,23 @@ func within(points []Point, from, to float64) (Point, []Point) {
 	}
 }
 
-// densities returns the addresses of the figures that are counts per second.
-func (p *Point) densities() [8]*float64 {
-	return [...]*float64{&p.Rate, &p.Errors, &p.DeclaredErrors, &p.InjectedErrors, &p.OwnErrors, &p.Unmatched, &p.Faults, &p.Limited}
-}
-
 // beside adds the figures of another replica for the period of p or a part of it.
 func (p *Point) beside(q *Point) {
-	others := q.densities()
-	for i, n := range p.densities() {
-		*n += *others[i] * q.Seconds / p.Seconds
+	mine, others := p.figures(), q.figures()
+	for i, n := range others.densities {
+		*mine.densities[i] += *n * q.Seconds / p.Seconds
+	}
+	for i, n := range others.levels {
+		*mine.levels[i] += *n
+	}
+	for i, n := range others.peaks {
+		*mine.peaks[i] = most(*mine.peaks[i], *n)
 	}
 	p.Trusted = p.Trusted && q.Trusted
-	p.InFlight += q.InFlight
-	p.WebhooksPending += q.WebhooksPending
-	p.Memory += q.Memory
-	for _, pair := range [][2]**float64{
-		{&p.OwnP50, &q.OwnP50}, {&p.OwnP99, &q.OwnP99}, {&p.InjectedP50, &q.InjectedP50}, {&p.InjectedP99, &q.InjectedP99}, {&p.InjectionErrorP99, &q.InjectionErrorP99},
-		{&p.WebhookLagP99, &q.WebhookLagP99}, {&p.SchedulerP99, &q.SchedulerP99}, {&p.PauseMax, &q.PauseMax}, {&p.CPU, &q.CPU}, {&p.MachineCPU, &q.MachineCPU}, {&p.Steal, &q.Steal},
-	} {
-		*pair[0] = most(*pair[0], *pair[1])
-	}
-	if p.Throttled == nil || q.Throttled == nil {
-		p.Throttled = most(p.Throttled, q.Throttled)
+	if both := both(p.Throttled, q.Throttled); both != nil {
+		p.Throttled = both
 	} else {
-		p.Throttled = new(*p.Throttled + *q.Throttled)
+		p.Throttled = most(p.Throttled, q.Throttled)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -106,28 +107,31 @@ func (r *Report) Page() ([]byte, error) {
 	return rendered("report.html", page)
 }
 
+// moreFigures are shown in addition to those that are compared: name, field and unit.
+var moreFigures = [...][3]string{
+	{"Requests by HTTP/2", "Protocols.H2", "count"}, {"Requests by HTTP/1.0", "Protocols.HTTP10", "count"},
+	{"Errors, declared", "DeclaredErrors", "count"}, {"Errors, injected", "InjectedErrors", "count"}, {"Errors, the server's own", "OwnErrors", "count"},
+	{"Unmatched", "Unmatched", "count"}, {"Faults", "Faults", "count"},
+	{"Refused by rate limits", "Limited", "count"}, {"Refused by capacities", "Refused", "count"},
+	{"Probe p99", "Probe.P99", "ms"}, {"Echo p99", "Echo.P99", "ms"},
+	{"Bytes received", "In", "count"}, {"Bytes sent", "Out", "count"},
+}
+
 // figures returns the figures of the whole run.
-func (r *Report) figures() [][2]string {
-	t := &r.Total
-	return [][2]string{
-		{"requests", countText(t.Requests)}, {"requests a second", rateText(t.Rate)},
-		{"requests by HTTP/2", countText(t.Protocols.H2)}, {"requests by HTTP/1.0", countText(t.Protocols.HTTP10)},
-		{"errors, declared", countText(t.DeclaredErrors)}, {"errors, injected", countText(t.InjectedErrors)}, {"errors, the server's own", countText(t.OwnErrors)}, {"unmatched", countText(t.Unmatched)}, {"faults", countText(t.Faults)},
-		{"refused by limits", countText(t.Limited + t.Refused)},
-		{"response time p50", quantileText(t.Total, t.Total.P50)}, {"response time p99", quantileText(t.Total, t.Total.P99)},
-		{"response time p99.9", quantileText(t.Total, t.Total.P999)}, {"response time, longest", quantileText(t.Total, t.Total.Max)},
-		{"probe p99", quantileText(t.Probe, t.Probe.P99)}, {"echo p99", quantileText(t.Echo, t.Echo.P99)},
-		{"own time p50", quantileText(t.Own, t.Own.P50)}, {"own time p99", quantileText(t.Own, t.Own.P99)}, {"own time p99.9", quantileText(t.Own, t.Own.P999)},
-		{"upstream p50", quantileText(t.Upstream, t.Upstream.P50)}, {"upstream p99", quantileText(t.Upstream, t.Upstream.P99)},
-		{"injected p50", quantileText(t.Injected, t.Injected.P50)}, {"injected p99", quantileText(t.Injected, t.Injected.P99)},
-		{"injection error p99", quantileText(t.InjectionError, t.InjectionError.P99)},
-		{"webhooks sent", countText(uint64(max(t.WebhooksSent, 0)))}, {"webhooks failed", countText(uint64(max(t.WebhooksDead, 0)))},
-		{"webhook lag p99", quantileText(t.WebhookLag, t.WebhookLag.P99)},
-		{"longest garbage collector pause", quantileText(t.Pauses, t.Pauses.Max)}, {"scheduler latency p99", quantileText(t.Scheduler, t.Scheduler.P99)},
-		{"CPU used, in cores", figureText(t.CPU, verdict.Short)}, {"machine busy", figureText(t.MachineCPU, shareText)},
-		{"throttled by the quota", figureText(t.Throttled, msText)},
-		{"bytes received", countText(t.In)}, {"bytes sent", countText(t.Out)},
+func (r *Report) figures() (list [][2]string) {
+	total := r.total()
+	add := func(name, path, unit string) {
+		list = append(list, [2]string{name, figureText(figureAt(total, path), units[unit])})
 	}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[TotalDifferences]()) {
+		if name := f.Tag.Get("row"); name != "" {
+			add(name, f.Tag.Get("of"), f.Tag.Get("unit"))
+		}
+	}
+	for _, f := range moreFigures {
+		add(f[0], f[1], f[2])
+	}
+	return list
 }
 
 // setting returns what was served, and by which program on which machine.

@@ -63,33 +63,43 @@ func pointOf(s *verdict.Sample, at float64, trusted bool) Point {
 	}
 }
 
+// pointFigures contains the addresses of the figures of a point: the counts per second, the levels,
+// and the figures that may be unknown.
+type pointFigures struct {
+	densities [8]*float64
+	levels    [3]*float64
+	peaks     [11]**float64
+}
+
+func (p *Point) figures() pointFigures {
+	return pointFigures{
+		[...]*float64{&p.Rate, &p.Errors, &p.DeclaredErrors, &p.InjectedErrors, &p.OwnErrors, &p.Unmatched, &p.Faults, &p.Limited},
+		[...]*float64{&p.InFlight, &p.WebhooksPending, &p.Memory},
+		[...]**float64{
+			&p.OwnP50, &p.OwnP99, &p.InjectedP50, &p.InjectedP99, &p.InjectionErrorP99, &p.WebhookLagP99,
+			&p.SchedulerP99, &p.PauseMax, &p.CPU, &p.MachineCPU, &p.Steal,
+		},
+	}
+}
+
 // join joins two successive points into one: it takes the average of counts, and the larger of
 // durations and shares.
 func (p Point) join(q Point) Point {
 	seconds := p.Seconds + q.Seconds
-	mean := func(a, b float64) float64 {
-		if seconds <= 0 {
-			return a
+	first, joined := p.figures(), q.figures()
+	for i, n := range joined.densities {
+		if seconds > 0 {
+			*n = (*first.densities[i]*p.Seconds + *n*q.Seconds) / seconds
 		}
-		return (a*p.Seconds + b*q.Seconds) / seconds
 	}
-	joined := Point{
-		At: q.At, Seconds: seconds, Trusted: p.Trusted && q.Trusted,
-		Rate: mean(p.Rate, q.Rate), Errors: mean(p.Errors, q.Errors),
-		DeclaredErrors: mean(p.DeclaredErrors, q.DeclaredErrors), InjectedErrors: mean(p.InjectedErrors, q.InjectedErrors),
-		OwnErrors: mean(p.OwnErrors, q.OwnErrors), Unmatched: mean(p.Unmatched, q.Unmatched),
-		Faults: mean(p.Faults, q.Faults), Limited: mean(p.Limited, q.Limited),
-		InFlight: max(p.InFlight, q.InFlight), WebhooksPending: max(p.WebhooksPending, q.WebhooksPending), Memory: max(p.Memory, q.Memory),
-		OwnP50: most(p.OwnP50, q.OwnP50), OwnP99: most(p.OwnP99, q.OwnP99),
-		InjectedP50: most(p.InjectedP50, q.InjectedP50), InjectedP99: most(p.InjectedP99, q.InjectedP99),
-		InjectionErrorP99: most(p.InjectionErrorP99, q.InjectionErrorP99), WebhookLagP99: most(p.WebhookLagP99, q.WebhookLagP99),
-		SchedulerP99: most(p.SchedulerP99, q.SchedulerP99), PauseMax: most(p.PauseMax, q.PauseMax),
-		CPU: most(p.CPU, q.CPU), MachineCPU: most(p.MachineCPU, q.MachineCPU), Steal: most(p.Steal, q.Steal),
+	for i, n := range joined.levels {
+		*n = max(*first.levels[i], *n)
 	}
-	if p.Throttled != nil && q.Throttled != nil { // a sum, as in the point of a single second
-		joined.Throttled = new(*p.Throttled + *q.Throttled)
+	for i, n := range joined.peaks {
+		*n = most(*first.peaks[i], *n)
 	}
-	return joined
+	q.Seconds, q.Trusted, q.Throttled = seconds, p.Trusted && q.Trusted, both(p.Throttled, q.Throttled) // a sum, as in the point of a single second
+	return q
 }
 
 // most returns the larger of two figures, either of which may be nil.

@@ -21,20 +21,20 @@ type Report struct {
 	Begin   time.Time  `json:"begin" doc:"when it began"`
 	End     *time.Time `json:"end" doc:"when it ended; null while it runs"`
 
-	Verdict        RunVerdict        `json:"verdict" doc:"whether its timing can be trusted"`
-	Program        Program           `json:"program" doc:"program that ran"`
-	Machine        Machine           `json:"machine" doc:"machine that the program ran on"`
-	Configuration  Configuration     `json:"configuration" doc:"configuration that was served"`
-	Total          verdict.Sample    `json:"total" doc:"the whole run as one sample"`
-	Endpoints      []EndpointReport  `json:"endpoints" doc:"endpoints that had requests, the busiest first, at most 500"`
-	OtherEndpoints int               `json:"other_endpoints" doc:"how many more endpoints had requests"`
-	Histograms     Histograms        `json:"histograms" doc:"distributions of the run"`
-	Percentiles    Percentiles       `json:"percentiles" doc:"percentile curves of the run"`
-	Timeline       []Point           `json:"timeline" doc:"the run over time, at most 1200 points"`
-	Unmatched      []UnmatchedReport `json:"unmatched" doc:"requests that no endpoint answered, the most frequent first, at most 100 kinds"`
-	OtherUnmatched int               `json:"other_unmatched" doc:"how many more kinds there were"`
-	State          []SetReport       `json:"state" doc:"the sets of rows, by name"`
-	Replicas       []ReplicaReport   `json:"replicas,omitempty" doc:"for a run of a fleet: what came from which replica"`
+	Verdict        RunVerdict         `json:"verdict" doc:"whether its timing can be trusted"`
+	Program        Program            `json:"program" doc:"program that ran"`
+	Machine        Machine            `json:"machine" doc:"machine that the program ran on"`
+	Configuration  Configuration      `json:"configuration" doc:"configuration that was served"`
+	Total          verdict.Sample     `json:"total" doc:"the whole run as one sample"`
+	Endpoints      []EndpointReport   `json:"endpoints" doc:"endpoints that had requests, the busiest first, at most 500"`
+	OtherEndpoints int                `json:"other_endpoints" doc:"how many more endpoints had requests"`
+	Histograms     Histograms         `json:"histograms" doc:"distributions of the run"`
+	Percentiles    Percentiles        `json:"percentiles" doc:"percentile curves of the run"`
+	Timeline       []Point            `json:"timeline" doc:"the run over time, at most 1200 points"`
+	Unmatched      []UnmatchedReport  `json:"unmatched" doc:"requests that no endpoint answered, the most frequent first, at most 100 kinds"`
+	OtherUnmatched int                `json:"other_unmatched" doc:"how many more kinds there were"`
+	State          []record.SetCounts `json:"state" doc:"the sets of rows, by name"`
+	Replicas       []ReplicaReport    `json:"replicas,omitempty" doc:"for a run of a fleet: what came from which replica"`
 	// HDR is optional, since its buckets differ from those in the rest of the report.
 	HDR map[string]string `json:"hdr,omitempty" doc:"for a run of a fleet, on request: distributions in the form of HdrHistogram V2, in Base64, in nanoseconds"`
 }
@@ -62,60 +62,18 @@ func (r *Report) WithoutHDR() *Report {
 	return &less
 }
 
-// SetReport contains the figures of a set of rows: those for the run, and the state of the set at
-// the end of the run.
-type SetReport struct {
-	Name       string                       `json:"name" doc:"name, as declared"`
-	Rows       int64                        `json:"rows" doc:"rows that requests without an isolating value saw at the end"`
-	Changes    int64                        `json:"changes" doc:"rows that were changed, added or deleted at the end, in all parts"`
-	Parts      int64                        `json:"parts" doc:"isolated parts with changes at the end"`
-	Bytes      int64                        `json:"bytes" doc:"memory that the changes took at the end, in bytes"`
-	Conflicts  int64                        `json:"conflicts" doc:"how often a request was answered again because rows it had read had changed"`
-	GivenUp    int64                        `json:"given_up" doc:"changes dropped for lack of room"`
-	Moves      int64                        `json:"moves" doc:"changes that rows made on their own"`
-	Operations map[string]map[string]uint64 `json:"operations" doc:"what requests did, by operation and result: ok, missing, or the code of an error"`
-}
-
-// setReports returns the figures of the sets between two readings. A set that was replaced in
-// between counts from 0.
-func setReports(before, after []record.SetCounts) []SetReport {
-	reports := []SetReport{}
+// setsBetween returns the figures of the sets between two readings. A set that was replaced in between
+// counts from 0.
+func setsBetween(before, after []record.SetCounts) []record.SetCounts {
+	list := []record.SetCounts{}
 	for _, s := range after {
 		var was record.SetCounts
 		if i := slices.IndexFunc(before, func(b record.SetCounts) bool { return b.Name == s.Name }); i >= 0 {
 			was = before[i]
 		}
-		one := SetReport{
-			Name: s.Name, Rows: s.Rows, Changes: s.Changes, Parts: s.Parts, Bytes: s.Bytes,
-			Conflicts: risen(was.Conflicts, s.Conflicts), GivenUp: risen(was.GivenUp, s.GivenUp), Moves: risen(was.Moves, s.Moves),
-			Operations: map[string]map[string]uint64{},
-		}
-		for _, o := range s.Operations {
-			n := o.Count
-			for _, b := range was.Operations {
-				if b.Operation == o.Operation && b.Result == o.Result {
-					n = risen(b.Count, n)
-				}
-			}
-			if n == 0 {
-				continue
-			}
-			if one.Operations[o.Operation] == nil {
-				one.Operations[o.Operation] = map[string]uint64{}
-			}
-			one.Operations[o.Operation][o.Result] = n
-		}
-		reports = append(reports, one)
+		list = append(list, s.After(&was))
 	}
-	return reports
-}
-
-// risen returns the increase of a counter. A counter that decreased has started again from 0.
-func risen[T int64 | uint64](before, after T) T {
-	if after < before {
-		return after
-	}
-	return after - before
+	return list
 }
 
 // Program identifies the program that ran.

@@ -178,13 +178,13 @@ func (r *run) totalsAt(end *verdict.Reading, m setting) *Totals {
 		ID: r.id, Name: r.name, Running: true, Begin: r.begin.UTC(), Fleet: r.fleet,
 		Verdict: r.verdict(m.judge(&sample)), Program: m.program, Machine: thisMachine(sample.CPULimit),
 		Configuration: Configuration{Hash: r.spec, Changed: r.changed || r.spec != m.spec, Endpoints: len(end.Counts.Endpoints)},
-		Sample:        sample.Alone(), All: endpointTotals(&all), Endpoints: []EndpointTotals{},
+		Sample:        sample.Alone(), All: totalsOf(&all), Endpoints: []EndpointTotals{},
 		WebhookLag: end.Webhooks.Lag.Since(r.first.Webhooks.Lag), Timeline: append([]Point{}, r.points...),
-		State: setReports(r.first.Counts.Sets, end.Counts.Sets),
+		State: setsBetween(r.first.Counts.Sets, end.Counts.Sets),
 	}
 	t.Probe, t.Echo = sample.Probed()
 	for _, c := range record.Busiest(&r.first.Counts, &end.Counts, 0) {
-		t.Endpoints = append(t.Endpoints, endpointTotals(&c))
+		t.Endpoints = append(t.Endpoints, totalsOf(&c))
 	}
 	t.Unmatched, t.OtherUnmatched = r.unmatched(m.misses)
 	return t

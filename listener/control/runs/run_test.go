@@ -391,7 +391,7 @@ func hostileReport() *Report {
 			Own: verdict.Spread{Count: 30, P50: 0.1, P99: 1500},
 		}},
 		OtherEndpoints: 3, Unmatched: []UnmatchedReport{{Method: "GET", Host: evil, Path: "/" + evil, Status: 404, Count: 2, Reason: evil}}, OtherUnmatched: 4,
-		Histograms: Histograms{Own: buckets}, Timeline: []Point{p(1, true), p(2, false), p(3, true)},
+		Histograms: Histograms{Distributions[Bucket]{Own: buckets}}, Timeline: []Point{p(1, true), p(2, false), p(3, true)},
 		Program: Program{Version: evil}, Machine: Machine{OS: "linux", CPU: evil}, Configuration: Configuration{Hash: "abc"},
 	}
 }

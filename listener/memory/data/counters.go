@@ -60,11 +60,12 @@ func (t *counters) failed(o operation, f reply.Failure) {
 }
 
 // list returns the operations that have occurred.
-func (t *counters) list() (all []record.SetOperation) {
+func (t *counters) list() record.Operations {
+	all := record.Operations{}
 	for o := range t {
 		for result := range t[o] {
 			if n := t[o][result].Load(); n > 0 {
-				all = append(all, record.SetOperation{Operation: operationNames[o], Result: results[result], Count: n})
+				all.Add(operationNames[o], results[result], n)
 			}
 		}
 	}

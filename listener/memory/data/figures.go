@@ -12,7 +12,7 @@ func (s *Sets) Figures() []record.SetCounts {
 		f := set.Figures()
 		c := record.SetCounts{
 			Name: set.Name, Rows: f.Rows, Base: f.Base, Changes: f.Changes, Parts: f.Parts, Bytes: f.Bytes,
-			Conflicts: f.Conflicts, GivenUp: f.GivenUp, Moves: set.Moves(),
+			Conflicts: f.Conflicts, GivenUp: f.GivenUp, Moves: set.Moves(), Operations: record.Operations{},
 		}
 		if known := current[set.Name]; known != nil {
 			c.Operations = known.counters.list()

@@ -171,7 +171,7 @@ func TestCounts_ReadAgainWhatHasChanged(t *testing.T) {
 	a, b := newCounters(identity{name: "GET /a"}, make([]lane, 4)), newCounters(identity{name: "GET /b"}, make([]lane, 4))
 	for i, count := range []func(*Shard){
 		func(c *Shard) { c.service.Add(1); c.answered(200, 1, 2) },
-		func(c *Shard) { c.pauses().late.Add(1); c.answered(200, 0, 0) },
+		func(c *Shard) { c.pauses()[waitLate].Add(1); c.answered(200, 0, 0) },
 		func(c *Shard) {
 			for status := range 400 {
 				c.answered(100+status, 0, 0)

@@ -65,77 +65,113 @@ func (c *Counts) FullHandshakes() (full, all uint64) {
 	return full, all
 }
 
-// SetCounts contains the figures of a set of rows.
+// SetCounts contains the figures of a set of rows: in a reading, those since the server was started;
+// in a report, those of the run, and the state of the set at its end.
 type SetCounts struct {
-	Name string
+	Name    string `json:"name" doc:"name, as declared"`
+	Rows    int64  `json:"rows" doc:"rows that requests without an isolating value see"`
+	Base    int64  `json:"base" doc:"rows in the file, or declared in place"`
+	Changes int64  `json:"changes" doc:"rows that were changed, added or deleted, in all parts"`
+	Parts   int64  `json:"parts" doc:"isolated parts with changes"`
+	Bytes   int64  `json:"bytes" doc:"memory that the changes take, in bytes"`
 
-	Rows    int64 // rows that requests without an isolation value see
-	Base    int64 // rows from the file or declared in place
-	Changes int64 // rows that were changed, added or deleted, in all parts
-	Parts   int64 // isolated parts with changes
-	Bytes   int64 // memory that the changes take
-
-	Conflicts  int64 // how often a request was answered again because what it read had changed
-	GivenUp    int64 // changes that were dropped to make room
-	Moves      int64 // changes that rows made by themselves
-	Operations []SetOperation
+	Conflicts  int64      `json:"conflicts" doc:"how often a request was answered again because rows it had read had changed"`
+	GivenUp    int64      `json:"given_up" doc:"changes dropped for lack of room"`
+	Moves      int64      `json:"moves" doc:"changes that rows have made on their own"`
+	Operations Operations `json:"operations" doc:"what requests did, by operation and result: ok, missing, or the code of an error"`
 }
 
-// SetOperation is how often requests have performed one operation on a set with one result: ok,
+// Operations is how often requests have performed an operation on a set, by operation and result: ok,
 // missing for a row that does not exist, or the code of an error.
-type SetOperation struct {
-	Operation, Result string
-	Count             uint64
+type Operations map[string]map[string]uint64
+
+// Add counts an operation n times.
+func (o Operations) Add(operation, result string, n uint64) {
+	if o[operation] == nil {
+		o[operation] = map[string]uint64{}
+	}
+	o[operation][result] += n
+}
+
+// Merge adds the counts of a set on another replica.
+func (s *SetCounts) Merge(other *SetCounts) {
+	s.Rows, s.Base = max(s.Rows, other.Rows), max(s.Base, other.Base)
+	s.Changes, s.Parts, s.Bytes = s.Changes+other.Changes, s.Parts+other.Parts, s.Bytes+other.Bytes
+	s.Conflicts, s.GivenUp, s.Moves = s.Conflicts+other.Conflicts, s.GivenUp+other.GivenUp, s.Moves+other.Moves
+	sum := Operations{}
+	for _, all := range []Operations{s.Operations, other.Operations} {
+		for operation, results := range all {
+			for result, n := range results {
+				sum.Add(operation, result, n)
+			}
+		}
+	}
+	s.Operations = sum
+}
+
+// After returns what happened since an earlier reading of the same set. A count that has decreased
+// has started again from 0.
+func (s SetCounts) After(earlier *SetCounts) SetCounts {
+	for _, n := range [][2]*int64{{&s.Conflicts, &earlier.Conflicts}, {&s.GivenUp, &earlier.GivenUp}, {&s.Moves, &earlier.Moves}} {
+		*n[0] = risen(*n[1], *n[0])
+	}
+	later := Operations{}
+	for operation, results := range s.Operations {
+		for result, n := range results {
+			if n = risen(earlier.Operations[operation][result], n); n > 0 {
+				later.Add(operation, result, n)
+			}
+		}
+	}
+	s.Operations = later
+	return s
+}
+
+func risen[N int64 | uint64](before, after N) N {
+	if after < before {
+		return after
+	}
+	return after - before
 }
 
 // EndpointCounts contains the counts of one endpoint.
 type EndpointCounts struct {
-	ID       string // 16 hexadecimal digits, the same at each start; "" for no endpoint
-	Endpoint string // "GET /users/:id", "WebSocket /rooms/:id"; "" for no endpoint
-	Host     string // host that it is declared for; "" means any
-	If       string // its condition, without secrets; "" if none
+	ID       string `json:"id,omitempty" doc:"ID of the endpoint"` // 16 hexadecimal digits, the same at each start; "" for no endpoint
+	Endpoint string `json:"endpoint,omitempty" doc:"method and path"`
+	Host     string `json:"host,omitempty" doc:"host that the endpoint is limited to"`
+	If       string `json:"if,omitempty" doc:"condition of the endpoint"` // without secrets
 	// Since is when the endpoint was first served, or served again after a reload had removed it:
 	// in that case counting starts at 0, and the earlier counts are in Gone.
-	Since time.Time
-	// Requests is the number of requests: the sum of Statuses.
-	Requests uint64
-	// Statuses is how many replies had each status. Status 499 counts requests that were not
-	// answered, because the client left or the server stopped; 101 counts those that became
-	// WebSocket connections. A reply that a fault spoils counts with its intended status.
-	Statuses map[int]uint64
-	In, Out  uint64 // bytes of request and response bodies, as far as faults let them through
-	// Faults is how many replies had a declared fault, by the type of the fault: "failure" is an
-	// injected 500, and "timeout" is an injected 504.
-	Faults  map[string]uint64
-	Limited uint64 // answered 429 by a rate limit
-	Refused uint64 // answered 503 by a capacity
-	// Broken is how many replies with status 500 and above the server sent because it could not
-	// send the declared one: a body was unavailable, or there was an internal error.
-	Broken uint64
-	// Received and Sent count WebSocket messages.
-	Received, Sent uint64
-	// Total is the response time: from the arrival of a request until its reply was handed
-	// over to be written.
-	Total histogram.Snapshot
-	// Service is the part of Total that is the server's own work: without injected latency, its
-	// error, and Upstream.
-	Service histogram.Snapshot
-	// Upstream is the time spent waiting for remote bodies, by requests that waited for them, and
-	// for upstreams that requests were passed on to.
-	Upstream histogram.Snapshot
-	// Fetched is the part of Upstream for remote bodies.
-	Fetched histogram.Snapshot
-	// UpstreamWait is the time spent waiting for a place at an upstream, by requests that waited
-	// for one.
-	UpstreamWait histogram.Snapshot
-	// Injected is the declared latency plus the wait in the queue of a capacity, for requests that
-	// have either.
-	Injected histogram.Snapshot
-	// InjectionError is how much later than Injected the replies were, as a client sees it.
-	InjectionError histogram.Snapshot
+	Since    time.Time `json:"-"`
+	Requests uint64    `json:"requests" doc:"requests that were answered"` // the sum of Statuses
+	// Status 499 counts requests that were not answered, because the client left or the server
+	// stopped; 101 counts those that became WebSocket connections. A reply that a fault spoils
+	// counts with its intended status.
+	Statuses map[int]uint64 `json:"statuses" doc:"responses by status; 499 if the client left before the response"`
+	In       uint64         `json:"bytes_in" doc:"bytes of request bodies"`
+	Out      uint64         `json:"bytes_out" doc:"bytes of response bodies"` // as far as faults let them through
+	// In Faults, "failure" is an injected 500, and "timeout" is an injected 504.
+	Faults   map[string]uint64 `json:"faults" doc:"responses with a declared fault, by fault"`
+	Limited  uint64            `json:"limited" doc:"requests answered with 429 by a rate limit"`
+	Refused  uint64            `json:"refused" doc:"requests answered with 503 because the queue of a capacity was full"`
+	Broken   uint64            `json:"broken" doc:"answers with status 500 or above in place of what is declared"`
+	Received uint64            `json:"messages_received,omitempty" doc:"WebSocket messages received"`
+	Sent     uint64            `json:"messages_sent,omitempty" doc:"WebSocket messages sent"`
+	// Total is from the arrival of a request until its reply was handed over to be written. Service
+	// is the part of it without injected latency, its error, and Upstream.
+	Total   histogram.Snapshot `json:"total" doc:"the response time"`
+	Service histogram.Snapshot `json:"own" doc:"the server's own time"`
+	// Upstream is of requests that waited for remote bodies, or were passed on to an upstream;
+	// Fetched is the part of it for remote bodies.
+	Upstream     histogram.Snapshot `json:"upstream" doc:"the wait for bodies from URLs"`
+	Fetched      histogram.Snapshot `json:"-"`
+	UpstreamWait histogram.Snapshot `json:"upstream_wait,omitzero" doc:"the wait for a free connection to an upstream, of requests that had to wait"`
+	// Injected includes the wait in the queue of a capacity.
+	Injected       histogram.Snapshot `json:"injected" doc:"the declared latency"`
+	InjectionError histogram.Snapshot `json:"injection_error" doc:"how much later than the declared latency the responses were ready"`
 	// Declared is the declaration of the endpoint; nil for a WebSocket, and for counts that belong
 	// to no endpoint.
-	Declared *item.Endpoint
+	Declared *item.Endpoint `json:"-"`
 }
 
 // Counts reads the counters. The result must not be changed: readings share whatever did not change
@@ -215,16 +251,20 @@ func (c *EndpointCounts) After(earlier *EndpointCounts) EndpointCounts {
 		*later.plain()[i] -= *n
 	}
 	later.Statuses, later.Faults = rose(earlier.Statuses, c.Statuses), rose(earlier.Faults, c.Faults)
-	later.Service, later.Injected = c.Service.Since(earlier.Service), c.Injected.Since(earlier.Injected)
-	later.Upstream, later.Fetched = c.Upstream.Since(earlier.Upstream), c.Fetched.Since(earlier.Fetched)
-	later.UpstreamWait = c.UpstreamWait.Since(earlier.UpstreamWait)
-	later.InjectionError, later.Total = c.InjectionError.Since(earlier.InjectionError), c.Total.Since(earlier.Total)
+	for i, l := range earlier.durations() {
+		*later.durations()[i] = c.durations()[i].Since(*l)
+	}
 	return later
 }
 
 // plain returns the counts that are single numbers.
 func (c *EndpointCounts) plain() [8]*uint64 {
 	return [...]*uint64{&c.Requests, &c.In, &c.Out, &c.Limited, &c.Refused, &c.Broken, &c.Received, &c.Sent}
+}
+
+// durations returns the distributions, in the order of pauses.
+func (c *EndpointCounts) durations() [waitKinds]*histogram.Snapshot {
+	return [...]*histogram.Snapshot{&c.Injected, &c.InjectionError, &c.Service, &c.Upstream, &c.Fetched, &c.UpstreamWait, &c.Total}
 }
 
 // rose returns the increase of each count that has increased.
@@ -253,21 +293,14 @@ func Total(all []*EndpointCounts) EndpointCounts {
 			total.Faults[fault] += n
 		}
 	}
-	sum := func(of func(*EndpointCounts) *histogram.Snapshot) histogram.Snapshot {
-		return histogram.Sum(func(yield func(histogram.Snapshot) bool) {
+	for i, into := range total.durations() {
+		*into = histogram.Sum(func(yield func(histogram.Snapshot) bool) {
 			for _, c := range all {
-				if l := of(c); l.Count > 0 && !yield(*l) {
+				if l := c.durations()[i]; l.Count > 0 && !yield(*l) {
 					return
 				}
 			}
 		})
 	}
-	total.Service = sum(func(c *EndpointCounts) *histogram.Snapshot { return &c.Service })
-	total.Injected = sum(func(c *EndpointCounts) *histogram.Snapshot { return &c.Injected })
-	total.Upstream = sum(func(c *EndpointCounts) *histogram.Snapshot { return &c.Upstream })
-	total.Fetched = sum(func(c *EndpointCounts) *histogram.Snapshot { return &c.Fetched })
-	total.UpstreamWait = sum(func(c *EndpointCounts) *histogram.Snapshot { return &c.UpstreamWait })
-	total.Total = sum(func(c *EndpointCounts) *histogram.Snapshot { return &c.Total })
-	total.InjectionError = sum(func(c *EndpointCounts) *histogram.Snapshot { return &c.InjectionError })
 	return total
 }

@@ -26,15 +26,19 @@ type Shard struct {
 
 // pauses holds the measurements of requests that waited: for injected latency, in the queue of a
 // capacity, or for an upstream.
-type pauses struct {
-	injected histogram.Histogram // the declared latency, and the wait in a queue
-	late     histogram.Histogram // how much later than injected the replies were
-	own      histogram.Histogram // the server's own time
-	upstream histogram.Histogram // the wait for an upstream
-	fetched  histogram.Histogram // the part of upstream for bodies from URLs
-	place    histogram.Histogram // the wait for a place at an upstream
-	total    histogram.Histogram // the response time
-}
+type pauses [waitKinds]histogram.Histogram
+
+// The measurements in pauses.
+const (
+	waitInjected = iota // the declared latency, and the wait in a queue
+	waitLate            // how much later than injected the replies were
+	waitOwn             // the server's own time
+	waitUpstream        // the wait for an upstream
+	waitFetched         // the part of upstream for bodies from URLs
+	waitPlace           // the wait for a place at an upstream
+	waitTotal           // the response time
+	waitKinds
+)
 
 // statusCount counts the replies with one status; status 0 means that the slot is unused.
 type statusCount struct {
@@ -158,13 +162,9 @@ func (c *Shard) merge(m *Shard) {
 	c.service.Merge(&m.service)
 	if p := m.waits.Load(); p != nil {
 		into := c.pauses()
-		into.injected.Merge(&p.injected)
-		into.late.Merge(&p.late)
-		into.own.Merge(&p.own)
-		into.upstream.Merge(&p.upstream)
-		into.fetched.Merge(&p.fetched)
-		into.place.Merge(&p.place)
-		into.total.Merge(&p.total)
+		for i := range p {
+			into[i].Merge(&p[i])
+		}
 	}
 }
 
@@ -189,12 +189,8 @@ func (c *Shard) read(total *EndpointCounts) {
 	c.service.Read(&total.Service)
 	c.service.Read(&total.Total)
 	if p := c.waits.Load(); p != nil {
-		p.injected.Read(&total.Injected)
-		p.late.Read(&total.InjectionError)
-		p.own.Read(&total.Service)
-		p.upstream.Read(&total.Upstream)
-		p.fetched.Read(&total.Fetched)
-		p.place.Read(&total.UpstreamWait)
-		p.total.Read(&total.Total)
+		for i, into := range total.durations() {
+			p[i].Read(into)
+		}
 	}
 }

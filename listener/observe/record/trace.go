@@ -111,22 +111,22 @@ func (c *Trace) time(counts *Shard, took, own time.Duration) {
 	}
 	p := counts.pauses()
 	late := max(took-c.Waited, 0)
-	p.own.Add(own)
-	p.total.Add(c.Declared + late)
+	p[waitOwn].Add(own)
+	p[waitTotal].Add(c.Declared + late)
 	if c.Upstream > 0 {
-		p.upstream.Add(c.Upstream)
+		p[waitUpstream].Add(c.Upstream)
 		if !c.Proxied {
-			p.fetched.Add(c.Upstream)
+			p[waitFetched].Add(c.Upstream)
 		}
 	}
 	if c.Place > 0 {
-		p.place.Add(c.Place)
+		p[waitPlace].Add(c.Place)
 	}
 	if c.Declared > 0 || c.Timed {
-		p.injected.Add(c.Declared)
+		p[waitInjected].Add(c.Declared)
 	}
 	if c.Timed {
-		p.late.Add(late)
+		p[waitLate].Add(late)
 	}
 }
 

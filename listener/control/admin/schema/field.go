@@ -20,7 +20,7 @@ type Field struct {
 func Fields(t reflect.Type) []Field {
 	var fields []Field
 	for _, f := range reflect.VisibleFields(t) {
-		if name, options, tagged := strings.Cut(f.Tag.Get("json"), ","); f.IsExported() && name != "" {
+		if name, options, tagged := strings.Cut(f.Tag.Get("json"), ","); f.IsExported() && name != "" && name != "-" {
 			fields = append(fields, Field{name, f.Tag.Get("doc"), f.Type, tagged && (strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero"))})
 		}
 	}
