@@ -57,29 +57,7 @@ func printable(r rune) rune {
 	return r
 }
 
-// Report writes all items and notes as a table of four columns.
-func Report(w io.Writer, d *draft.Draft) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	row := func(kind string, pos syntax.Pos, name, why string) {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", kind, pos, strings.Map(printable, name), strings.Map(printable, why))
-	}
-	for _, i := range d.Items {
-		row(i.Kind.String(), i.Pos, i.Name, i.Why)
-	}
-	for _, n := range d.Notes {
-		row(noteKind(n), n.Pos, n.Name, n.Text)
-	}
-	return t.Flush()
-}
-
-func noteKind(n draft.Note) string {
-	if n.Warning {
-		return "warning"
-	}
-	return "note"
-}
-
-// reported is an item or a note of a report in JSON.
+// reported is an item or a note of a report.
 type reported struct {
 	Kind   string `json:"kind"`
 	File   string `json:"file"`
@@ -89,23 +67,41 @@ type reported struct {
 	Why    string `json:"why,omitempty"`
 }
 
+// reports returns the items and the notes of a draft.
+func reports(d *draft.Draft) (items, notes []reported) {
+	items, notes = []reported{}, []reported{}
+	for _, i := range d.Items {
+		items = append(items, reported{i.Kind.String(), i.Pos.File, i.Pos.Line, i.Pos.Column, i.Name, i.Why})
+	}
+	for _, n := range d.Notes {
+		kind := map[bool]string{true: "warning", false: "note"}[n.Warning]
+		notes = append(notes, reported{kind, n.Pos.File, n.Pos.Line, n.Pos.Column, n.Name, n.Text})
+	}
+	return items, notes
+}
+
+// Report writes all items and notes as a table of four columns.
+func Report(w io.Writer, d *draft.Draft) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	items, notes := reports(d)
+	for _, r := range append(items, notes...) {
+		pos := syntax.Pos{File: r.File, Line: r.Line, Column: r.Column}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", r.Kind, pos, strings.Map(printable, r.Name), strings.Map(printable, r.Why))
+	}
+	return t.Flush()
+}
+
 // ReportJSON writes the report as a JSON object with counts, items and notes.
 func ReportJSON(w io.Writer, d *draft.Draft) error {
-	report := struct {
+	items, notes := reports(d)
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(struct {
 		Exact       int        `json:"exact"`
 		Approximate int        `json:"approximate"`
 		Lost        int        `json:"lost"`
 		Items       []reported `json:"items"`
 		Notes       []reported `json:"notes"`
-	}{d.Count(draft.Exact), d.Count(draft.Approximate), d.Count(draft.Lost), []reported{}, []reported{}}
-	for _, i := range d.Items {
-		report.Items = append(report.Items, reported{i.Kind.String(), i.Pos.File, i.Pos.Line, i.Pos.Column, i.Name, i.Why})
-	}
-	for _, n := range d.Notes {
-		report.Notes = append(report.Notes, reported{noteKind(n), n.Pos.File, n.Pos.Line, n.Pos.Column, n.Name, n.Text})
-	}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(report)
+	}{d.Count(draft.Exact), d.Count(draft.Approximate), d.Count(draft.Lost), items, notes})
 }

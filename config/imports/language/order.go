@@ -1,10 +1,8 @@
 package language
 
 import (
-	"iter"
 	"net/url"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -13,27 +11,21 @@ import (
 // specific path first, whatever the order. So an endpoint that comes after one with a less specific
 // path is written in the shape of that path, with its own path as a condition.
 type Order struct {
-	general map[string]*paths // by method and first segment, the paths with parameters so far
+	general map[string][]Path // the paths with parameters so far, by method and the first two segments
 	written map[string]bool   // by method and shape
-}
-
-// paths are the paths with the same first segment, in order.
-type paths struct {
-	all      []Path
-	bySecond map[string][]int // indices of all, by the second segment, since there may be thousands
 }
 
 // Place returns the path that is written for an endpoint, and the condition that a request matches
 // the endpoint's own path; "" if the paths are the same.
 func (o *Order) Place(method string, own Path) (written Path, condition string) {
 	if o.general == nil {
-		o.general, o.written = map[string]*paths{}, map[string]bool{}
+		o.general, o.written = map[string][]Path{}, map[string]bool{}
 	}
 	written = own
 	for changed := true; changed; {
 		changed = false
-		for _, key := range []string{method + " " + segment(own, 0), method + " " + anySegment} {
-			for earlier := range o.general[key].like(own) {
+		for _, key := range keys(method, own) {
+			for _, earlier := range o.general[key] {
 				if overlap(own, earlier) && preferred(written, earlier) {
 					written, changed = join(written, earlier), true
 				}
@@ -41,45 +33,28 @@ func (o *Order) Place(method string, own Path) (written Path, condition string) 
 		}
 	}
 	if len(written) > 0 && !allLiteral(written) {
-		key := method + " " + segment(written, 0)
-		if shape := key + " " + Shape(written); !o.written[shape] {
+		if shape := method + " " + Shape(written); !o.written[shape] {
 			o.written[shape] = true
-			if o.general[key] == nil {
-				o.general[key] = &paths{bySecond: map[string][]int{}}
+			first, second := segment(written, 0), segment(written, 1)
+			key := method + " " + first + " " + second
+			o.general[key] = append(o.general[key], written)
+			if first == anySegment && second != anySegment {
+				key = method + " " + anySegment + " literal"
+				o.general[key] = append(o.general[key], written)
 			}
-			o.general[key].add(written)
 		}
 	}
 	return written, differs(own, written)
 }
 
-func (p *paths) add(one Path) {
-	second := segment(one, 1)
-	p.bySecond[second] = append(p.bySecond[second], len(p.all))
-	p.all = append(p.all, one)
-}
-
-// like returns, in order, all paths that may overlap with the given one, and possibly other paths.
-func (p *paths) like(own Path) iter.Seq[Path] {
-	if p == nil {
-		return func(func(Path) bool) {}
-	}
-	second := segment(own, 1)
+// keys returns the keys of the paths before which the server may try the given one.
+func keys(method string, own Path) []string {
+	first, second := method+" "+segment(own, 0)+" ", segment(own, 1)
+	anyFirst := method + " " + anySegment + " "
 	if second == anySegment {
-		return slices.Values(p.all)
+		return []string{first + anySegment, anyFirst + anySegment, anyFirst + "literal"}
 	}
-	return func(yield func(Path) bool) {
-		a, b := p.bySecond[second], p.bySecond[anySegment]
-		for len(a)+len(b) > 0 {
-			if len(b) == 0 || len(a) > 0 && a[0] < b[0] {
-				a, b = b, a
-			}
-			if !yield(p.all[b[0]]) {
-				return
-			}
-			b = b[1:]
-		}
-	}
+	return []string{first + second, first + anySegment, anyFirst + second, anyFirst + anySegment}
 }
 
 const anySegment = "*"

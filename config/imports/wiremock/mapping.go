@@ -14,10 +14,10 @@ type reader struct {
 	order     language.Order
 	upstreams language.Upstreams
 	asks      language.Asks
-	asked     map[string]bool      // scenarios of which a mapping was requested
-	scenarios map[string]*scenario // by name
-	names     []string             // of scenarios, in their order
-	strict    map[string]bool      // paths that are also declared with a slash at their end
+	asked     map[string]bool   // scenarios of which a mapping was requested
+	scenarios map[string]string // their names in the configuration
+	names     []string          // of scenarios, in their order
+	strict    map[string]bool   // paths that are also declared with a slash at their end
 }
 
 // mapping is one stub mapping.

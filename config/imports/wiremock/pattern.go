@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"mockserver/config/imports/language"
@@ -138,8 +136,6 @@ func special(operand, key string, value, of *syntax.Node, depth int) (condition,
 			err = errors.New("the opposite of a matcher that is only approximated cannot be expressed")
 		}
 		return language.Not(inner), "", err
-	case "before", "after", "equalToDateTime":
-		return dateTime(operand, key, text(value), of)
 	case "includes":
 		if len(value.Items) == 1 {
 			return conditionOf(operand, value.Items[0], depth)
@@ -149,29 +145,6 @@ func special(operand, key string, value, of *syntax.Node, depth int) (condition,
 }
 
 var numbers = map[string]string{"equalToNumber": "=", "greaterThanNumber": ">", "greaterThanEqualNumber": ">=", "lessThanNumber": "<", "lessThanEqualNumber": "<="}
-
-// dateTime returns the condition that an operand is a time before, after or at another time, which
-// is in ISO 8601 or relative to now.
-func dateTime(operand, key, value string, of *syntax.Node) (condition, narrower string, err error) {
-	for _, option := range []string{"truncateExpected", "truncateActual", "actualFormat", "expectedOffset", "applyTruncationLast"} {
-		if get(of, option) != nil {
-			return "", "", fmt.Errorf("the option %s of %s cannot be expressed", option, key)
-		}
-	}
-	at := ""
-	if parsed, err := time.Parse(time.RFC3339, value); err == nil {
-		at = strconv.FormatInt(parsed.UnixMilli(), 10)
-	} else if moved, ok := strings.CutPrefix(value, "now"); ok {
-		if at, ok = language.Moved("now", moved); !ok && strings.TrimSpace(moved) != "" {
-			return "", "", fmt.Errorf("the time %q cannot be expressed", value)
-		}
-		at += `|date:"unix-ms"`
-	} else {
-		return "", "", fmt.Errorf("the time %q cannot be expressed", value)
-	}
-	operator := map[string]string{"before": " < ", "after": " > ", "equalToDateTime": " = "}[key]
-	return operand + `|date:"unix-ms"` + operator + at, "times are compared if they are in ISO 8601", nil
-}
 
 // conditionOf does the same as condition for a matcher inside another one, but its result is never
 // empty.

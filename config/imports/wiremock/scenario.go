@@ -1,6 +1,8 @@
 package wiremock
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 
 	"mockserver/config/imports/draft"
@@ -8,16 +10,13 @@ import (
 	"mockserver/config/syntax"
 )
 
-// scenario is one scenario of WireMock. Its states are texts.
-type scenario struct{ name string } // its name in the imported configuration
-
 // started is the state in which each scenario begins.
 const started = "Started"
 
 // scenario records the scenario of a mapping.
 func (r *reader) scenario(m *mapping) {
 	name := text(get(m.Node, "scenarioName"))
-	if name == "" || r.scenarios[name] != nil {
+	if name == "" || r.scenarios[name] != "" {
 		return
 	}
 	base := language.Name(name)
@@ -25,41 +24,32 @@ func (r *reader) scenario(m *mapping) {
 		base = "s" + base
 	}
 	unique := base
-	for n := 2; r.taken(unique); n++ {
+	for n := 2; slices.Contains(slices.Collect(maps.Values(r.scenarios)), unique); n++ {
 		unique = base + "-" + strconv.Itoa(n)
 	}
-	r.scenarios[name] = &scenario{name: unique}
+	r.scenarios[name] = unique
 	r.names = append(r.names, name)
-}
-
-func (r *reader) taken(name string) bool {
-	for _, s := range r.scenarios {
-		if s.name == name {
-			return true
-		}
-	}
-	return false
 }
 
 // declareScenarios adds the scenarios, in the order in which the mappings first name them.
 func (r *reader) declareScenarios() {
 	for _, name := range r.names {
-		r.Add("scenario", draft.NewMap("name", r.scenarios[name].name, "first", started))
+		r.Add("scenario", draft.NewMap("name", r.scenarios[name], "first", started))
 	}
 }
 
 // enter sets the state of the scenario in which a mapping answers, and the state to which the
 // mapping leads.
 func (r *reader) enter(e *draft.Map, m *mapping) {
-	s := r.scenarios[text(get(m.Node, "scenarioName"))]
-	if s == nil {
+	name := r.scenarios[text(get(m.Node, "scenarioName"))]
+	if name == "" {
 		return
 	}
 	if state := get(m.Node, "requiredScenarioState"); text(state) != "" {
-		e.Set("state", draft.Flow{Value: draft.NewMap(s.name, text(state))})
+		e.Set("state", draft.Flow{Value: draft.NewMap(name, text(state))})
 	}
 	if state := get(m.Node, "newScenarioState"); text(state) != "" {
-		e.Set("next", draft.Flow{Value: draft.NewMap(s.name, text(state))})
+		e.Set("next", draft.Flow{Value: draft.NewMap(name, text(state))})
 	}
 }
 

@@ -70,7 +70,7 @@ func isDirectory(path string) bool {
 
 // Read adds the mappings of a file or directory.
 func Read(s *draft.Source, d *draft.Draft, _ draft.Options) error {
-	r := &reader{Draft: d, scenarios: map[string]*scenario{}, strict: map[string]bool{}, asked: map[string]bool{}}
+	r := &reader{Draft: d, scenarios: map[string]string{}, strict: map[string]bool{}, asked: map[string]bool{}}
 	if !s.Dir {
 		dir := filepath.Dir(s.Name)
 		if err := r.file(s, filepath.Join(dir, "__files"), filepath.Join(filepath.Dir(dir), "__files")); err != nil {
@@ -121,7 +121,7 @@ func (r *reader) file(s *draft.Source, dirs ...string) error {
 			pos := n.Pos()
 			return s.Problem(pos.Line, pos.Column, "a mapping is %v; expected a map", n.Kind)
 		}
-		c.mapping(n)
+		c.check("the mapping", n, "m>mapping")
 		r.mappings = append(r.mappings, &mapping{Node: n, priority: integer(get(n, "priority"), defaultPriority), dirs: dirs})
 	}
 	return c.problems.Err()

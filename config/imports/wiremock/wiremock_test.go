@@ -334,7 +334,7 @@ func TestErrorsHavePlaces(t *testing.T) {
 		{`{"request": {"headers": {"X": {"equalTo": 5}}}, "response": {}}`, "m.json:1:43: equalTo is 5; expected a text"},
 		{`{"request": {"headers": {"X": "5"}}, "response": {}}`, "m.json:1:32: X is a text; expected a map"},
 		{`{"request": {"bodyPatterns": [{"not": {"or": [{"matches": null}]}}]}, "response": {}}`, "m.json:1:59: matches is null; expected a text"},
-		{`{"request": {}, "response": {"headers": {"X": [1]}}}`, "m.json:1:48: X is 1; expected a text"},
+		{`{"request": {}, "response": {"headers": {"X": [1]}}}`, "m.json:1:48: an item of X is 1; expected a text"},
 		{`{"request": {}, "response": {"body": {}}}`, "m.json:1:38: body is a map; expected true or false or a whole number or a text"},
 		{`{"request": {}, "response": {}, "priority": "first"}`, `m.json:1:46: priority is "first"; expected a whole number`},
 	} {
