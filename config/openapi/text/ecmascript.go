@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp/syntax"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -211,7 +210,7 @@ func (t *translator) class() error {
 		open = "[^"
 	}
 	if t.put(len(open), ""); strings.HasPrefix(t.rest, "]") {
-		t.put(1, map[string]string{"[": `[^\x00-\x{10FFFF}]`, "[^": `[\x00-\x{10FFFF}]`}[open])
+		t.put(1, map[string]string{"[": "[^" + anything + "]", "[^": "[" + anything + "]"}[open])
 		return nil
 	}
 	for t.put(0, open); !strings.HasPrefix(t.rest, "]"); {
@@ -272,7 +271,7 @@ func (t *translator) escaped(class bool) (size int, set string, r rune, err erro
 		return size, set, -1, err
 	}
 	if size, r = characterEscape(s); size > 0 {
-		t.lax = t.lax || r == 0 && len(s) > 2 && s[2] >= '0' && s[2] <= '9'
+		t.lax = t.lax || s[1] == '0' && len(s) > 2 && s[2] >= '0' && s[2] <= '9'
 		return size, "", r, nil
 	}
 	r, size = utf8.DecodeRuneInString(s[1:])
@@ -350,27 +349,14 @@ func quoted(r rune) string {
 // notLineEnd is what a dot matches.
 const notLineEnd = `[^\n\r\x{2028}\x{2029}]`
 
+// anything has all characters as members.
+const anything = `\x00-\x{10FFFF}`
+
 // The members of \s, which are those of WhiteSpace and LineTerminator, and of \S.
 const (
 	spaces    = `\t-\r \x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}`
 	notSpaces = `\x00-\x08\x0E-\x1F!-\x{9F}\x{A1}-\x{167F}\x{1681}-\x{1FFF}\x{200B}-\x{2027}\x{202A}-\x{202E}\x{2030}-\x{205E}\x{2060}-\x{2FFF}\x{3001}-\x{FEFE}\x{FF00}-\x{10FFFF}`
 )
-
-// complement returns the members of a class for the characters outside sorted ranges.
-func complement(ranges []rune) string {
-	var b strings.Builder
-	next := rune(0)
-	for i := 0; i < len(ranges); i += 2 {
-		if ranges[i] > next {
-			fmt.Fprintf(&b, `\x{%X}-\x{%X}`, next, ranges[i]-1)
-		}
-		next = max(next, ranges[i+1]+1)
-	}
-	if next <= unicode.MaxRune {
-		fmt.Fprintf(&b, `\x{%X}-\x{10FFFF}`, next)
-	}
-	return b.String()
-}
 
 // property reads \p{…} or \P{…} and returns the members of a class for it. Scripts may also stand
 // alone, and Script_Extensions are read as Script.
@@ -404,7 +390,7 @@ func (t *translator) property() (size int, set string, err error) {
 	}
 	switch {
 	case !known && t.reading == loosely:
-		return end + 1, complement(nil), nil
+		return end + 1, anything, nil
 	case !known:
 		return 0, "", errors.New("the property " + s[:end+1] + " is not known")
 	}
@@ -451,32 +437,17 @@ func binaryOf(name string) []*unicode.RangeTable {
 
 // membersOf returns the members of a class for the characters in one of the tables, or in none.
 func membersOf(tables []*unicode.RangeTable, none bool) string {
-	var pairs [][2]rune
-	add := func(low, high, stride rune) {
-		for ; stride > 1 && low <= high; low += stride {
-			pairs = append(pairs, [2]rune{low, low})
-		}
-		if stride == 1 {
-			pairs = append(pairs, [2]rune{low, high})
-		}
-	}
-	for _, table := range tables {
-		for _, r := range table.R16 {
-			add(rune(r.Lo), rune(r.Hi), rune(r.Stride))
-		}
-		for _, r := range table.R32 {
-			add(rune(r.Lo), rune(r.Hi), rune(r.Stride))
-		}
-	}
-	slices.SortFunc(pairs, func(a, b [2]rune) int { return int(a[0] - b[0]) })
 	var b strings.Builder
-	ranges := make([]rune, 0, 2*len(pairs))
-	for _, p := range pairs {
-		ranges = append(ranges, p[0], p[1])
-		fmt.Fprintf(&b, `\x{%X}-\x{%X}`, p[0], p[1])
-	}
-	if none {
-		return complement(ranges)
+	first := rune(-1)
+	for r := rune(0); r <= unicode.MaxRune+1; r++ {
+		in := r <= unicode.MaxRune && unicode.In(r, tables...) != none
+		switch {
+		case in && first < 0:
+			first = r
+		case !in && first >= 0:
+			fmt.Fprintf(&b, `\x{%X}-\x{%X}`, first, r-1)
+			first = -1
+		}
 	}
 	return b.String()
 }
